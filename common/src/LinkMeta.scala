@@ -1,0 +1,37 @@
+package sallyport.common
+
+import chisel3._
+
+/** What crosses the link beside a packet (ARCHITECTURE section 4): the link header's fields that are not the link's own.
+  *
+  * Encrypt, inner → crypto: an inner IP packet. crypto → outer: the ESP packet from its SPI to its ICV (or a bypassed IP
+  * packet). Decrypt, outer → crypto: the ESP packet. crypto → inner: the decrypted IP packet.
+  */
+class LinkMeta extends Bundle {
+
+  /** Bytes of the packet, 1 to 9600. */
+  val length = UInt(PacketStream.lengthBits.W)
+
+  /** SA index of this direction; for a bypassed packet the next-hop index. */
+  val sa = UInt(16.W)
+
+  /** The packet crosses in clear under a BYPASS policy. */
+  val bypass = Bool()
+  val transport = Bool()
+  val natT = Bool()
+
+  /** Inner header's DF (encrypt). */
+  val df = Bool()
+
+  /** Encrypt: TOS byte of the inner header. Decrypt: TOS byte of the outer header. */
+  val tos = UInt(8.W)
+
+  /** Encrypt: next header for the ESP trailer (4 for IPv4 in tunnel mode). Decrypt, crypto → inner: from the trailer. */
+  val nextHeader = UInt(8.W)
+
+  /** Sequence numbers the crypto chip is asked to skip first (cluster mode). */
+  val skip = UInt(8.W)
+
+  /** crypto → inner alone: the verified 64-bit sequence number; elsewhere 0 and not sent. */
+  val sequence = UInt(64.W)
+}
