@@ -2,11 +2,12 @@ package sallyport.common
 
 import chisel3._
 
-/** What crosses the link beside a packet (ARCHITECTURE section 4): the link header's fields that are not the link's own.
-  *
-  * Encrypt, inner → crypto: an inner IP packet. crypto → outer: the ESP packet from its SPI to its ICV (or a bypassed IP
-  * packet). Decrypt, outer → crypto: the ESP packet. crypto → inner: the decrypted IP packet.
-  */
+/**
+ * What crosses the link beside a packet (ARCHITECTURE section 4): the link header's fields that are not the link's own.
+ *
+ * Encrypt, inner → crypto: an inner IP packet. crypto → outer: the ESP packet from its SPI to its ICV (or a bypassed IP
+ * packet). Decrypt, outer → crypto: the ESP packet. crypto → inner: the decrypted IP packet.
+ */
 class LinkMeta extends Bundle {
 
   /** Bytes of the packet, 1 to 9600. */

@@ -17,17 +17,18 @@ object PacketStream {
   def apply[M <: Data](meta: M): DecoupledIO[PacketBeat[M]] = Decoupled(new PacketBeat(meta))
 }
 
-/** One beat of a packet; `Decoupled(new PacketBeat(meta))` is the packet stream.
-  *
-  * Handshake rule (AMBA AXI4-Stream, IHI 0051A 2.2.1): a producer's `valid` never depends on `ready`; once `valid` is
-  * high, `valid` and every field stay as they are until `ready`; a consumer's `ready` may depend on registers only, never
-  * on this stream's own `valid` or bits.
-  *
-  * Layout: each packet starts on a new beat with its byte 0 in `data(7, 0)`. Every beat but the last is full. Bytes at and
-  * above `bytes` are zero, so that no stale byte of another packet can follow one out of the chip.
-  *
-  * @param metaType what travels beside the packet: the same value on every beat of one packet
-  */
+/**
+ * One beat of a packet; `Decoupled(new PacketBeat(meta))` is the packet stream.
+ *
+ * Handshake rule (AMBA AXI4-Stream, IHI 0051A 2.2.1): a producer's `valid` never depends on `ready`; once `valid` is
+ * high, `valid` and every field stay as they are until `ready`; a consumer's `ready` may depend on registers only, never
+ * on this stream's own `valid` or bits.
+ *
+ * Layout: each packet starts on a new beat with its byte 0 in `data(7, 0)`. Every beat but the last is full. Bytes at and
+ * above `bytes` are zero, so that no stale byte of another packet can follow one out of the chip.
+ *
+ * @param metaType what travels beside the packet: the same value on every beat of one packet
+ */
 class PacketBeat[M <: Data](metaType: M) extends Bundle {
   val data = UInt(PacketStream.dataBits.W)
 

@@ -3,11 +3,12 @@ package sallyport.common
 import chisel3._
 import chisel3.util._
 
-/** One beat from or to the 100GbE MAC: a frame from its destination address to the last byte before the FCS.
-  *
-  * Receive side (`Valid`: the CMAC has no back-pressure): `error` with `last` says that the MAC found the frame bad (FCS,
-  * coding). Length rules are the core's. Transmit side (`Decoupled`): `error` with `last` makes the MAC send a bad FCS.
-  */
+/**
+ * One beat from or to the 100GbE MAC: a frame from its destination address to the last byte before the FCS.
+ *
+ * Receive side (`Valid`: the CMAC has no back-pressure): `error` with `last` says that the MAC found the frame bad (FCS,
+ * coding). Length rules are the core's. Transmit side (`Decoupled`): `error` with `last` makes the MAC send a bad FCS.
+ */
 class MacBeat extends Bundle {
   val data = UInt(PacketStream.dataBits.W)
   val last = Bool()
@@ -20,11 +21,12 @@ class PuntMeta extends Bundle {
   val reason = UInt(8.W)
 }
 
-/** The chip's side of one Aurora 64B/66B streaming channel, already in the core clock domain.
-  *
-  * `tx` obeys the Decoupled rule of [[PacketBeat]]; Aurora takes a word when it can (gearbox, clock compensation). `rx` has no
-  * back-pressure. A word is eight 8-byte units, unit 0 in bits 63:0; words arrive in order, unchanged but for bit errors.
-  */
+/**
+ * The chip's side of one Aurora 64B/66B streaming channel, already in the core clock domain.
+ *
+ * `tx` obeys the Decoupled rule of [[PacketBeat]]; Aurora takes a word when it can (gearbox, clock compensation). `rx` has no
+ * back-pressure. A word is eight 8-byte units, unit 0 in bits 63:0; words arrive in order, unchanged but for bit errors.
+ */
 class LinkPort extends Bundle {
   val up = Input(Bool())
   val tx = Decoupled(UInt(PacketStream.dataBits.W))
@@ -46,11 +48,12 @@ object AxiLite {
   val slverr = 2
 }
 
-/** Access to one row of one table, from the register bank's indirect window to the table that `table` names.
-  *
-  * One request at a time. The window holds `request` until `ready`, then waits for exactly one `response`. A row is written
-  * whole in one cycle of the table (shadow row + commit), so traffic never sees half a row.
-  */
+/**
+ * Access to one row of one table, from the register bank's indirect window to the table that `table` names.
+ *
+ * One request at a time. The window holds `request` until `ready`, then waits for exactly one `response`. A row is written
+ * whole in one cycle of the table (shadow row + commit), so traffic never sees half a row.
+ */
 class TablePort extends Bundle {
   val request = Decoupled(new TableRequest)
   val response = Flipped(Valid(new TableResponse))
@@ -64,12 +67,14 @@ class TableRequest extends Bundle {
 }
 
 class TableResponse extends Bundle {
+
   /** Index out of range, or no such table, or the row cannot be read (keys). */
   val error = Bool()
   val row = UInt(TablePort.rowBits.W)
 }
 
 object TablePort {
+
   /** Widest row any table has: 32 data words of the window. */
   val rowBits = 1024
 }

@@ -1,0 +1,58 @@
+# Sallyport. Every target sets up what it needs; `make help` lists them.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help setup regs verilog sim mgmt demo test lint format synth-check bitstreams clean
+
+VERSION := $(shell cat VERSION)
+ENV := source scripts/env.sh &&
+MILL := $(ENV) mill --no-daemon --ticker false
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
+
+setup: ## install the toolchain (a second run does nothing)
+	@scripts/setup.sh
+
+regs: setup ## regenerate Scala and Go from regs/*.rdl (committed), headers and pages into build/regs
+	@$(ENV) regs/generate.sh
+
+# --- what is built ---------------------------------------------------------------------------------------------------
+
+scala_sources := $(shell find common interface_fpga crypto_fpga -path '*/src/*.scala' -not -path '*/test/*' 2>/dev/null)
+
+verilog: build/rtl/stamp ## build/rtl/<chip>/*.sv
+build/rtl/stamp: $(scala_sources) build.mill VERSION | setup
+	@$(MILL) interface_fpga.runMain sallyport.iface.Elaborate --out build/rtl --version $(VERSION)
+	@$(MILL) crypto_fpga.runMain sallyport.crypto.Elaborate --out build/rtl --version $(VERSION)
+	@touch $@
+
+sim: verilog ## build/bin/sallyport-sim, the co-simulation
+	@$(ENV) $(MAKE) --no-print-directory -C sim/engine
+
+mgmt: setup ## build/bin/sallyctl
+	@$(ENV) cd mgmt && CGO_ENABLED=0 go build -trimpath -ldflags "-X main.version=$(VERSION)" -o ../build/bin/ ./cmd/...
+
+demo: sim mgmt ## RFC 2544 throughput of two boxes back to back; table here, report in build/report
+	@./sallyport rfc2544 --frame-size 64,512,1400,1518 --json build/report/rfc2544.json --html build/report/rfc2544.html
+
+# --- what is checked -------------------------------------------------------------------------------------------------
+
+test: lint sim mgmt ## every test that needs neither Vivado nor a board
+	@$(ENV) scripts/test.sh
+
+lint: setup ## formatters and linters of every language; changes nothing
+	@$(ENV) scripts/lint.sh
+
+format: setup ## let the formatters rewrite the tree
+	@$(ENV) scripts/lint.sh --fix
+
+synth-check: setup ## area and logic depth of each core's small configuration, by yosys, into build/synth
+	@$(MILL) interface_fpga.runMain sallyport.iface.Elaborate --out build/synth/rtl --version $(VERSION) --small
+	@$(MILL) crypto_fpga.runMain sallyport.crypto.Elaborate --out build/synth/rtl --version $(VERSION) --small
+	@$(ENV) for top in InnerCore CryptoCore OuterCore; do python scripts/synth_check.py $$top build/synth/rtl/$$top || exit 1; done
+
+bitstreams: ## needs Vivado; not there yet
+	@echo "make bitstreams: the board flow is not there yet (see the status table in README.md)" >&2; exit 2
+
+clean: ## remove what was built, keep the toolchain
+	rm -rf build out

@@ -1,0 +1,24 @@
+package sallyport.common
+
+import chisel3.RawModule
+import circt.stage.ChiselStage
+
+/** Writes a design as SystemVerilog, one file a module, in the dialect that Verilator, yosys and Vivado all read. */
+object Emit {
+
+  /** Why each option: yosys rejects local variables and packed arrays; random initial values would make runs differ. */
+  private val firtool = Array(
+    "--strip-debug-info",
+    "--disable-all-randomization",
+    "--default-layer-specialization=disable",
+    "--lowering-options=disallowLocalVariables,disallowPackedArrays",
+    "--split-verilog"
+  )
+
+  /** Elaborates `design` and writes its files into `folder`, which is emptied of older .sv files first. */
+  def apply(design: => RawModule, folder: java.nio.file.Path): Unit = {
+    java.nio.file.Files.createDirectories(folder)
+    Option(folder.toFile.listFiles).toSeq.flatten.filter(_.getName.endsWith(".sv")).foreach(_.delete())
+    ChiselStage.emitSystemVerilogFile(design, Array("--target-dir", folder.toString), firtool)
+  }
+}

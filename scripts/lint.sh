@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Formatters and linters of every language. With --fix the formatters rewrite the tree; without it any difference fails.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+fix=${1:-}
+failed=0
+
+# Runs one check and goes on, so that one call shows everything that is wrong.
+check() {
+  local name=$1
+  shift
+  if "$@"; then printf 'lint: %-14s ok\n' "$name"; else printf 'lint: %-14s FAILED\n' "$name"; failed=1; fi
+}
+
+go_format() {
+  local wrong
+  wrong=$(gofmt -l mgmt)
+  [ -z "$wrong" ] || { echo "gofmt would change:"; echo "$wrong"; return 1; }
+}
+
+mapfile -t cpp < <(git ls-files '*.cc' '*.h' '*.cpp')
+
+if [ "$fix" = --fix ]; then
+  mill --no-daemon --ticker false mill.scalalib.scalafmt/reformatAll >/dev/null
+  ruff format -q . && ruff check -q --fix .
+  gofmt -w mgmt
+  [ ${#cpp[@]} = 0 ] || clang-format -i "${cpp[@]}"
+fi
+check scalafmt mill --no-daemon --ticker false mill.scalalib.scalafmt/checkFormatAll
+check "ruff format" ruff format -q --check .
+check "ruff check" ruff check -q .
+check pyright pyright --warnings
+check gofmt go_format
+check "go vet" bash -c 'cd mgmt && go vet ./...'
+check staticcheck bash -c 'cd mgmt && go tool staticcheck ./...'
+[ ${#cpp[@]} = 0 ] || check clang-format clang-format --dry-run -Werror "${cpp[@]}"
+check "register drift" regs/generate.sh --check
+exit $failed

@@ -1,0 +1,157 @@
+"""Synthesise one core with yosys for an XCVU9P and measure area and logic depth.
+
+yosys maps each module by itself and flattens afterwards: flattening first costs 1.7 times the LUTs and ten times the
+time. Its own `ltp` walks through registers, so the depth is measured here: the longest path of LUTs in the mapped
+netlist between two registers, memories or ports.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import click
+
+XCVU9P = {"lut": 1_182_240, "ff": 2_364_480, "bram36": 2_160, "uram": 960}
+
+# Cells that end a path: outputs come from a clock edge. Everything else is walked through.
+SEQUENTIAL = re.compile(r"^(FD[RSCP]E|LDCE|LDPE|SRL|SRLC|RAMB|URAM|FIFO|DSP)")
+# Cells that cost one LUT level; distributed RAM reads like a LUT.
+LUT_LIKE = re.compile(r"^(LUT[1-6]|RAM(32|64|128|256|512))")
+# Pins of a distributed RAM that belong to its (clocked) write port.
+WRITE_PIN = re.compile(r"^(D|DI|WE|WCLK|DI[A-H]|ADDRH|ADDRD)$")
+
+# LUTs that one distributed RAM or shift register occupies.
+LUTS_OF_MEMORY = {
+    "RAM32M16": 8,
+    "RAM64M8": 8,
+    "RAM32M": 4,
+    "RAM64M": 4,
+    "RAM32X1D": 2,
+    "RAM64X1D": 2,
+    "RAM128X1D": 4,
+    "RAM256X1D": 8,
+    "SRL16E": 1,
+    "SRLC32E": 1,
+}
+
+
+def run_yosys(sources: list[Path], top: str, netlist: Path, log: Path) -> None:
+    """Map `top` to UltraScale+ primitives and write the flat netlist as JSON; raises with yosys's error line."""
+    script = "; ".join(
+        [
+            "read_verilog -sv -D SYNTHESIS " + " ".join(map(str, sources)),
+            f"hierarchy -check -top {top}",
+            f"synth_xilinx -family xcup -top {top}",
+            "flatten",
+            "opt_clean",
+            f"write_json {netlist}",
+        ]
+    )
+    done = subprocess.run(["yosys", "-q", "-l", str(log), "-p", script], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        errors = [line for line in (done.stdout + done.stderr).splitlines() if "ERROR" in line]
+        raise click.ClickException(f"yosys failed on {top}: {errors[0] if errors else f'see {log}'}")
+
+
+def area(cells: dict) -> dict[str, int]:
+    """LUT, FF, BRAM36 and URAM of a flat netlist; distributed RAM and shift registers count as the LUTs they occupy."""
+    kinds = Counter(cell["type"] for cell in cells.values())
+    luts = sum(n for kind, n in kinds.items() if re.match(r"LUT[1-6]$", kind))
+    memory = sum(kinds[kind] * size for kind, size in LUTS_OF_MEMORY.items())
+    half = sum(n for kind, n in kinds.items() if kind.startswith("RAMB18"))
+    return {
+        "lut": luts + memory,
+        "lut_as_memory": memory,
+        "ff": sum(n for kind, n in kinds.items() if re.match(r"FD[RSCP]E", kind)),
+        "bram36": sum(n for kind, n in kinds.items() if kind.startswith("RAMB36")) + (half + 1) // 2,
+        "uram": sum(n for kind, n in kinds.items() if kind.startswith("URAM")),
+        "carry8": kinds["CARRY8"] + kinds["CARRY4"] // 2,
+    }
+
+
+def deepest(cells: dict) -> tuple[int, list[str]]:
+    """LUT levels of the longest register-to-register path, and its cells from start to end."""
+    driver: dict[int, str] = {}
+    inputs: dict[str, list[int]] = {}
+    for name, cell in cells.items():
+        if SEQUENTIAL.match(cell["type"]):
+            continue
+        clocked_write = cell["type"].startswith("RAM")
+        inputs[name] = []
+        for pin, bits in cell["connections"].items():
+            if cell["port_directions"].get(pin) == "output":
+                driver.update((bit, name) for bit in bits if isinstance(bit, int))
+            elif not (clocked_write and WRITE_PIN.match(pin)):
+                inputs[name].extend(bit for bit in bits if isinstance(bit, int))
+    depth: dict[str, int] = {}
+    previous: dict[str, str | None] = {}
+    state: dict[str, int] = {}
+    for root in inputs:
+        stack = [root]
+        while stack:
+            name = stack[-1]
+            if state.get(name) == 2:
+                stack.pop()
+                continue
+            before = {driver[bit] for bit in inputs[name] if bit in driver}
+            if state.get(name) != 1:
+                state[name] = 1
+                waiting = [cell for cell in before if cell not in state]
+                if waiting:
+                    stack.extend(waiting)
+                    continue
+            ready = [cell for cell in before if state.get(cell) == 2]
+            if len(ready) < len(before) and any(cell not in state for cell in before):
+                stack.extend(cell for cell in before if cell not in state)
+                continue
+            best = max(ready, key=lambda cell: depth[cell], default=None)
+            depth[name] = (depth[best] if best else 0) + bool(LUT_LIKE.match(cells[name]["type"]))
+            previous[name] = best
+            state[name] = 2
+            stack.pop()
+    if not depth:
+        return 0, []
+    end: str | None = max(depth, key=lambda cell: depth[cell])
+    levels = depth[end] if end else 0
+    path = []
+    while end:
+        path.append(f"{cells[end]['type']} {end}")
+        end = previous[end]
+    return levels, path[::-1]
+
+
+@click.command()
+@click.argument("top")
+@click.argument("rtl", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), default=Path("build/synth"), show_default=True)
+@click.option("--max-depth", type=int, default=8, show_default=True, help="Fail above this many LUT levels.")
+def main(top: str, rtl: Path, out: Path, max_depth: int) -> None:
+    """Synthesise module TOP from the .sv files in folder RTL and report into OUT/TOP.json."""
+    sources = sorted(rtl.glob("*.sv")) + sorted(rtl.glob("*.v"))
+    if not sources:
+        raise click.UsageError(f"{rtl} holds no .sv files; run 'make verilog' first")
+    out.mkdir(parents=True, exist_ok=True)
+    netlist = out / f"{top}.netlist.json"
+    run_yosys(sources, top, netlist, out / f"{top}.log")
+    cells = json.loads(netlist.read_text())["modules"][top]["cells"]
+    levels, path = deepest(cells)
+    report = area(cells) | {"top": top, "depth_lut_levels": levels, "deepest_path": path, "device": "xcvu9p"}
+    report["percent"] = {key: round(100 * report[key] / limit, 2) for key, limit in XCVU9P.items()}
+    (out / f"{top}.json").write_text(json.dumps(report, indent=2) + "\n")
+    netlist.unlink()
+    click.echo(
+        f"{top}: {report['lut']} LUT ({report['percent']['lut']} %), {report['ff']} FF, {report['bram36']} BRAM36, "
+        f"{report['uram']} URAM, {levels} LUT levels"
+    )
+    if levels > max_depth:
+        click.echo(f"{top}: {levels} LUT levels exceed {max_depth}; the path is in {out / f'{top}.json'}", err=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
