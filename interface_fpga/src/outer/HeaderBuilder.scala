@@ -1,0 +1,109 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.util._
+import sallyport.common._
+
+/** Everything the outer header of one packet is made of. */
+class HeaderRequest extends Bundle {
+  val meta = new LinkMeta
+  val tunnel = new TunnelTemplate
+
+  /** The next hop's row is valid, and its address (first wire byte in bits 7:0). */
+  val nextHopValid = Bool()
+  val nextHopMac = UInt(48.W)
+}
+
+/** Why a packet gets no header; at most one is set. */
+class HeaderFault extends Bundle {
+  val noTunnel = Bool()
+  val noNextHop = Bool()
+  val mtu = Bool()
+
+  def any: Bool = noTunnel || noNextHop || mtu
+}
+
+/** A finished header for [[HeaderPrepend]]. */
+class BuiltHeader extends Bundle {
+
+  /** Ethernet and outer IPv4 header, byte 0 lowest; of a bypassed packet the first 14 bytes alone count. */
+  val bytes = UInt((8 * HeaderBuilder.tunnelBytes).W)
+  val bypass = Bool()
+  val fault = new HeaderFault
+}
+
+/** Builds the headers in front of a packet to the black network.
+  *
+  * ESP packets get Ethernet and outer IPv4 headers as RFC 4301 5.1.2.1 says: DSCP copied or set, ECN by RFC 6040 section
+  * 4.1, DF copied, set or cleared, TTL from the template, protocol 50, total length, checksum. The identification is one
+  * 16-bit counter of the chip that starts at 0 and moves with each ESP packet (RFC 6864 4.3: unique per source within the
+  * counter's period). Bypassed packets are IP packets already and get the Ethernet header alone.
+  *
+  * `fault` names the first reason, in the order template, next hop, MTU, for which the packet cannot go: no valid
+  * template; no valid next hop; an IP packet longer than `portMtu` or than the template's `mtu`.
+  *
+  * A pipeline without stalls: one request a cycle, answered [[HeaderBuilder.latency]] cycles later. The port's address and
+  * MTU are registers that software sets while no traffic flows.
+  */
+class HeaderBuilder extends Module {
+  val io = IO(new Bundle {
+    val portMac = Input(UInt(48.W))
+    val portMtu = Input(UInt(14.W))
+    val request = Flipped(Valid(new HeaderRequest))
+    val built = Valid(new BuiltHeader)
+  })
+
+  private val meta = io.request.bits.meta
+  private val tunnel = io.request.bits.tunnel
+
+  private val identification = RegInit(0.U(16.W))
+  when(io.request.valid && !meta.bypass)(identification := identification + 1.U)
+
+  // Stage 1: every field but the checksum.
+  private val ip = Wire(new Ipv4Header)
+  ip.tos := Cat(
+    Mux(tunnel.dscpCopy, meta.tos(7, 2), tunnel.dscp),
+    Mux(tunnel.ecnCopy, meta.tos(1, 0), 0.U(2.W))
+  )
+  ip.totalLength := meta.length + Ipv4Header.bytes.U(16.W)
+  ip.identification := identification
+  ip.dontFragment := Mux(tunnel.dfMode === TunnelTemplate.dfCopy.U, meta.df, tunnel.dfMode(0))
+  ip.ttl := tunnel.ttl
+  ip.protocol := Ipv4Header.protocolEsp.U
+  ip.checksum := 0.U
+  ip.source := tunnel.source
+  ip.destination := tunnel.destination
+
+  private val valid = ShiftRegister(io.request.valid, HeaderBuilder.latency, false.B, true.B)
+  private val ip1 = RegNext(ip)
+  private val bypass1 = RegNext(meta.bypass)
+  private val ethernet1 = RegNext(EthernetHeader(io.request.bits.nextHopMac, io.portMac, EthernetHeader.ipv4.U(16.W)))
+  private val templateMissing1 = RegNext(!meta.bypass && !tunnel.valid)
+  private val nextHopMissing1 = RegNext(!io.request.bits.nextHopValid)
+  private val mtu1 = RegNext(Mux(meta.bypass || tunnel.mtu === 0.U || tunnel.mtu > io.portMtu, io.portMtu, tunnel.mtu))
+  private val length1 = RegNext(Mux(meta.bypass, meta.length, ip.totalLength))
+
+  // Stage 2: the fault is known.
+  private val fault = Wire(new HeaderFault)
+  fault.noTunnel := templateMissing1
+  fault.noNextHop := !templateMissing1 && nextHopMissing1
+  fault.mtu := !templateMissing1 && !nextHopMissing1 && length1 > mtu1
+
+  private val checksum = Module(new HeaderChecksum)
+  checksum.io.header := ip1.wire
+
+  private val rest = HeaderChecksum.latency
+  private val ipOut = WireDefault(ShiftRegister(ip1, rest))
+  ipOut.checksum := checksum.io.checksum
+
+  io.built.valid := valid
+  io.built.bits.bytes := Cat(ipOut.wire, ShiftRegister(ethernet1, rest).wire)
+  io.built.bits.bypass := ShiftRegister(bypass1, rest)
+  io.built.bits.fault := ShiftRegister(RegNext(fault), rest - 1)
+}
+
+object HeaderBuilder {
+  val latency: Int = 1 + HeaderChecksum.latency
+  val tunnelBytes: Int = EthernetHeader.bytes + Ipv4Header.bytes
+  val bypassBytes: Int = EthernetHeader.bytes
+}

@@ -1,0 +1,31 @@
+package sallyport.iface
+
+import chisel3._
+
+/** Outer header template of one outbound SA: a row of the tunnel table. */
+class TunnelTemplate extends Bundle {
+  val valid = Bool()
+  val source = UInt(32.W)
+  val destination = UInt(32.W)
+  val ttl = UInt(8.W)
+
+  /** Copy DSCP from the inner header, else use `dscp` (RFC 4301 5.1.2.1 note 5). */
+  val dscpCopy = Bool()
+  val dscp = UInt(6.W)
+
+  /** 0 copy from the inner header, 1 set, 2 clear (RFC 4301 8.1); 3 is as 1. */
+  val dfMode = UInt(2.W)
+
+  /** RFC 6040 normal mode (copy), else compatibility mode (Not-ECT). */
+  val ecnCopy = Bool()
+  val nextHop = UInt(8.W)
+
+  /** Largest outer packet in bytes; 0 leaves it to the port. */
+  val mtu = UInt(14.W)
+}
+
+object TunnelTemplate {
+  val dfCopy: Int = 0
+  val dfSet: Int = 1
+  val dfClear: Int = 2
+}

@@ -1,0 +1,73 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.util._
+
+/** Byte order helpers for headers on the packet stream, where byte 0 is in bits 7:0. */
+object WireOrder {
+
+  /** A host-order number as it stands on the wire (big-endian), first byte in bits 7:0. */
+  def bigEndian(value: UInt): UInt = {
+    require(value.getWidth % 8 == 0, s"a big-endian field needs whole bytes, not ${value.getWidth} bits")
+    Cat((0 until value.getWidth / 8).map(i => value(8 * i + 7, 8 * i)))
+  }
+
+  /** Fields in wire order, packed so that the first one is lowest. */
+  def pack(fields: UInt*): UInt = Cat(fields.reverse)
+}
+
+/** An Ethernet II header. Addresses hold their first wire byte in bits 7:0, as the register PORT_MAC and next-hop rows do. */
+class EthernetHeader extends Bundle {
+  val destination = UInt(48.W)
+  val source = UInt(48.W)
+  val etherType = UInt(16.W)
+
+  /** The 14 bytes of the header, byte 0 lowest. */
+  def wire: UInt = WireOrder.pack(destination, source, WireOrder.bigEndian(etherType))
+}
+
+object EthernetHeader {
+  val bytes: Int = 14
+  val ipv4: Int = 0x0800
+
+  def apply(destination: UInt, source: UInt, etherType: UInt): EthernetHeader = {
+    val header = Wire(new EthernetHeader)
+    header.destination := destination
+    header.source := source
+    header.etherType := etherType
+    header
+  }
+}
+
+/** An IPv4 header without options (RFC 791 3.1), fields in wire order and as host-order numbers. */
+class Ipv4Header extends Bundle {
+  val tos = UInt(8.W)
+  val totalLength = UInt(16.W)
+  val identification = UInt(16.W)
+  val dontFragment = Bool()
+  val ttl = UInt(8.W)
+  val protocol = UInt(8.W)
+  val checksum = UInt(16.W)
+  val source = UInt(32.W)
+  val destination = UInt(32.W)
+
+  /** The 20 bytes of the header, byte 0 lowest: version 4, IHL 5, fragment offset 0. */
+  def wire: UInt = WireOrder.pack(
+    0x45.U(8.W),
+    tos,
+    WireOrder.bigEndian(totalLength),
+    WireOrder.bigEndian(identification),
+    Cat(0.U(1.W), dontFragment, 0.U(6.W)),
+    0.U(8.W),
+    ttl,
+    protocol,
+    WireOrder.bigEndian(checksum),
+    WireOrder.bigEndian(source),
+    WireOrder.bigEndian(destination)
+  )
+}
+
+object Ipv4Header {
+  val bytes: Int = 20
+  val protocolEsp: Int = 50
+}
