@@ -1,0 +1,74 @@
+package sallyport.common.regs
+
+import chisel3._
+
+/** A bit field of a register or of a table row. */
+case class RowField(lsb: Int, width: Int) {
+  def msb: Int = lsb + width - 1
+
+  /** The field out of a row in hardware; the row may be wider than the table's. */
+  def apply(row: UInt): UInt = row(msb, lsb)
+
+  /** The field out of a row in Scala. */
+  def apply(row: BigInt): BigInt = (row >> lsb) & ((BigInt(1) << width) - 1)
+
+  /** A row of this field alone; rows are made by OR-ing fields. */
+  def put(value: BigInt): BigInt = {
+    require(value >= 0 && value.bitLength <= width, s"$value does not fit a field of $width bits")
+    value << lsb
+  }
+}
+
+/** Layout of a table's rows. */
+trait Row {
+
+  /** Bits of a row, up to its highest field. */
+  val bits: Int
+  val fields: Seq[(String, RowField)]
+}
+
+sealed trait RegisterRole
+
+object RegisterRole {
+
+  /** Reads as the RDL's reset value. */
+  case object Constant extends RegisterRole
+
+  /** Driven by the chip. */
+  case object Status extends RegisterRole
+
+  /** Written by software, held by the register bank. */
+  case object Control extends RegisterRole
+
+  /** A port of the counter or table window. */
+  case object Window extends RegisterRole
+}
+
+/**
+ * A 32-bit register (or `count` of them).
+ *
+ * @param offset byte offset in the chip's 4 KiB
+ * @param writable bits that software can write
+ * @param pulse bits that are 1 for one cycle after software writes 1
+ */
+case class RegisterDesc(
+    name: String,
+    offset: Int,
+    role: RegisterRole,
+    writable: BigInt = 0,
+    pulse: BigInt = 0,
+    reset: BigInt = 0,
+    count: Int = 1
+)
+
+/**
+ * @param path `encrypt`, `decrypt` or `none`
+ * @param kind `received`, `sent`, `punted`, `drop`, `lost` or `info`
+ */
+case class CounterDesc(name: String, index: Int, path: String, kind: String)
+
+/**
+ * @param kind `cuckoo`, `ternary` or `direct`
+ * @param writeOnly reading a row answers error
+ */
+case class TableDesc(name: String, number: Int, kind: String, row: Row, writeOnly: Boolean)

@@ -1,0 +1,91 @@
+// Package regs describes the registers, counters, tables and rows of the three chips.
+// Everything but this file is generated from regs/*.rdl.
+package regs
+
+import "fmt"
+
+// Role says whose a register is.
+type Role int
+
+// Roles of a register.
+const (
+	Constant Role = iota // the same in every build
+	Status               // driven by the chip
+	Control              // written by software
+	Window               // a port of the counter or table window
+)
+
+// Register is a 32-bit register, or Count of them.
+type Register struct {
+	Name            string
+	Offset          uint32
+	Count           int
+	Role            Role
+	Writable, Reset uint32
+}
+
+// Counter is one 64-bit counter. Path is encrypt, decrypt or none; Kind is received, sent, punted, drop, lost or info.
+type Counter struct {
+	Name       string
+	Index      uint32
+	Path, Kind string
+}
+
+// Table is one table behind the window. Kind is cuckoo, ternary or direct.
+type Table struct {
+	Name      string
+	Number    uint32
+	Kind      string
+	RowBits   int
+	WriteOnly bool
+}
+
+// Words is the number of 32-bit data words of a row.
+func (t Table) Words() int { return (t.RowBits + 31) / 32 }
+
+// Field is a bit field of a register or of a row. A field of 32 bits or less lies within one data word; a wider one
+// starts at a word.
+type Field struct {
+	LSB, Width int
+}
+
+// Get returns the low 64 bits of the field of a row.
+func (f Field) Get(row []uint32) uint64 {
+	word, shift := f.LSB/32, f.LSB%32
+	value := uint64(row[word]) >> shift
+	if f.Width > 32 {
+		value |= uint64(row[word+1]) << 32
+	}
+	if f.Width < 64 {
+		value &= 1<<f.Width - 1
+	}
+	return value
+}
+
+// Put sets the field of a row to a number. The number must fit: anything else is a mistake of the caller, and panics.
+func (f Field) Put(row []uint32, value uint64) {
+	if f.Width < 64 && value>>f.Width != 0 {
+		panic(fmt.Sprintf("regs: %d does not fit a field of %d bits", value, f.Width))
+	}
+	word, shift := f.LSB/32, f.LSB%32
+	mask := uint64(1)<<min(f.Width, 32) - 1
+	row[word] = row[word]&^uint32(mask<<shift) | uint32((value&mask)<<shift)
+	if f.Width > 32 {
+		row[word+1] = uint32(value >> 32)
+	}
+}
+
+// PutBytes sets the field to a string of bytes, byte 0 in the lowest bits, and the rest of the field to zero. The
+// bytes must fit the field.
+func (f Field) PutBytes(row []uint32, value []byte) {
+	if 8*len(value) > f.Width {
+		panic(fmt.Sprintf("regs: %d bytes do not fit a field of %d bits", len(value), f.Width))
+	}
+	for n := 0; n < f.Width/8; n++ {
+		bit := f.LSB + 8*n
+		row[bit/32] &^= 0xff << (bit % 32)
+		if n < len(value) {
+			row[bit/32] |= uint32(value[n]) << (bit % 32)
+		}
+	}
+}

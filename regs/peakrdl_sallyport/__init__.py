@@ -1,0 +1,1 @@
+"""PeakRDL exporters of Sallyport: Scala descriptors for the hardware, Go tables for the management software."""

@@ -1,0 +1,89 @@
+"""Scala descriptors, package sallyport.common.regs. One statement a line, so that scalafmt has nothing to do."""
+
+from .model import Chip, Field, Model, Register
+from .names import HEADER, lower_camel, upper_camel
+
+
+def files(model: Model) -> dict[str, str]:
+    """File name to contents; Descriptors.scala, beside them, is written by hand."""
+    return {
+        "Registers.scala": _file(_registers(model)),
+        "Counters.scala": _file([_counters(chip) for chip in model.chips]),
+        "Tables.scala": _file([_tables(chip) for chip in model.chips]),
+        "Rows.scala": _file([_row(row.name, row.bits, row.fields) for row in model.rows]),
+        "Values.scala": _file([_values(name, values) for name, values in model.values.items()]),
+    }
+
+
+def _file(objects: list[list[str]]) -> str:
+    lines = [f"// {HEADER}", "package sallyport.common.regs"]
+    for one in objects:
+        lines += ["", *one]
+    return "\n".join(lines) + "\n"
+
+
+def _object(name: str, body: list[str], extends: str = "") -> list[str]:
+    suffix = f" extends {extends}" if extends else ""
+    return [f"object {name}{suffix} {{", *("  " + line for line in body), "}"]
+
+
+def _field(f: Field) -> str:
+    return f"val {lower_camel(f.name)} = RowField({f.lsb}, {f.width})"
+
+
+def _register(r: Register) -> list[str]:
+    args = f'"{r.name}", 0x{r.offset:03x}, RegisterRole.{upper_camel(r.role)}'
+    for name in ("writable", "pulse", "reset"):
+        if value := getattr(r, name):
+            args += f", {name} = 0x{value:x}L"
+    if r.count > 1:
+        args += f", count = {r.count}"
+    lines = [f"val {lower_camel(r.name)} = RegisterDesc({args})"]
+    if [f.name for f in r.fields] != ["value"]:
+        lines += _object(upper_camel(r.name), [_field(f) for f in r.fields])
+    return lines
+
+
+def _registers(model: Model) -> list[list[str]]:
+    def block(registers: list[Register], first: str) -> list[str]:
+        body = [line for r in registers for line in _register(r)]
+        listed = [f"  {lower_camel(r.name)}," for r in registers]
+        listed[-1] = listed[-1][:-1]
+        return [*body, f"val all: Seq[RegisterDesc] = {first}Seq(", *listed, ")"]
+
+    objects = [_object("CommonRegs", block(model.common, ""))]
+    for chip in model.chips:
+        objects.append(_object(f"{upper_camel(chip.name)}Regs", block(chip.registers, "CommonRegs.all ++ ")))
+    return objects
+
+
+def _counters(chip: Chip) -> list[str]:
+    body = [f"val {lower_camel(c.name)} = {c.index}" for c in chip.counters]
+    listed = [f'  CounterDesc("{c.name}", {c.index}, "{c.path}", "{c.kind}"),' for c in chip.counters]
+    listed[-1] = listed[-1][:-1]
+    return _object(f"{upper_camel(chip.name)}Counters", [*body, "val all: Seq[CounterDesc] = Seq(", *listed, ")"])
+
+
+def _tables(chip: Chip) -> list[str]:
+    body = [f"val {lower_camel(t.name)} = {t.number}" for t in chip.tables]
+    listed = []
+    for t in chip.tables:
+        write_only = str(t.write_only).lower()
+        args = f'"{t.name}", {t.number}, "{t.kind}", {upper_camel(t.row.name)}, writeOnly = {write_only}'
+        listed.append(f"  TableDesc({args}),")
+    listed[-1] = listed[-1][:-1]
+    return _object(f"{upper_camel(chip.name)}Tables", [*body, "val all: Seq[TableDesc] = Seq(", *listed, ")"])
+
+
+def _row(name: str, bits: int, fields: tuple[Field, ...]) -> list[str]:
+    listed = [f'  "{f.name}" -> {lower_camel(f.name)},' for f in fields]
+    listed[-1] = listed[-1][:-1]
+    return _object(
+        upper_camel(name),
+        [f"val bits: Int = {bits}", *map(_field, fields), "val fields: Seq[(String, RowField)] = Seq(", *listed, ")"],
+        extends="Row",
+    )
+
+
+def _values(name: str, values: dict[str, int]) -> list[str]:
+    return _object(upper_camel(name), [f"val {lower_camel(key)} = {value}" for key, value in values.items()])
