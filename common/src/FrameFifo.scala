@@ -1,0 +1,126 @@
+package sallyport.common
+
+import chisel3._
+import chisel3.util._
+
+/** What a [[FrameFifo]] does when it is full. */
+sealed trait WhenFull
+
+object WhenFull {
+
+  /** The input waits. */
+  case object Stall extends WhenFull
+
+  /** The input never waits; the packet that does not fit is dropped whole. */
+  case object Drop extends WhenFull
+}
+
+/**
+ * Parameters of a [[FrameFifo]].
+ *
+ * @param beats rows of the data memory, a power of two
+ * @param frames packets it holds at most, a power of two; as many as beats by default, so that it never limits
+ * @param whenFull stall or drop
+ */
+case class FrameFifoParams(beats: Int, frames: Int, whenFull: WhenFull) {
+  require(isPow2(beats) && beats >= 4, s"FrameFifo of $beats beats: make it a power of two, 4 or more")
+  require(
+    isPow2(frames) && frames >= 2 && frames <= beats,
+    s"FrameFifo of $frames frames: make it a power of two, 2 to $beats"
+  )
+}
+
+object FrameFifoParams {
+  def apply(beats: Int, whenFull: WhenFull): FrameFifoParams = FrameFifoParams(beats, beats, whenFull)
+}
+
+/**
+ * Store-and-forward FIFO of packets: a packet leaves only when its last beat is in.
+ *
+ * Drops, whole: a packet whose last beat has `error` (`droppedError`); a packet that does not fit (`droppedOverflow`): under
+ * `Drop` one that meets a full memory, under either one that is longer than the memory. One pulse a packet, in the cycle after its last beat; a
+ * packet that is both counts as an error. Under `Stall` the input waits while the memory is full; under `Drop` `in.ready` is constant.
+ *
+ * Metadata is stored once a packet, as it is on the last beat; every output beat carries it. Output `error` is never set.
+ *
+ * One beat a cycle, and a one-beat packet every cycle. From last input beat to first output beat: 3 cycles when empty. `in.ready` and every
+ * output come from registers.
+ */
+class FrameFifo[M <: Data](meta: M, params: FrameFifoParams) extends Module {
+  val io = IO(new Bundle {
+    val in = Flipped(PacketStream(meta))
+    val out = PacketStream(meta)
+    val droppedError = Output(Bool())
+    val droppedOverflow = Output(Bool())
+  })
+
+  private val pointerBits = log2Ceil(params.beats)
+  private class Descriptor extends Bundle {
+    val beats = UInt((pointerBits + 1).W)
+    val lastBytes = chiselTypeOf(io.in.bits.bytes)
+    val meta = chiselTypeOf(io.in.bits.meta)
+  }
+
+  private val memory = SyncReadMem(params.beats, UInt(PacketStream.dataBits.W))
+  private val descriptors = Module(new MemoryQueue(new Descriptor, params.frames))
+
+  // Write side: beats from `start` up to `write` belong to a packet that is not committed yet.
+  private val write = RegInit(0.U((pointerBits + 1).W))
+  private val start = RegInit(0.U((pointerBits + 1).W))
+  private val read = RegInit(0.U((pointerBits + 1).W))
+  private val doomed = RegInit(false.B)
+
+  private val full = (write ^ read) === params.beats.U
+  private val longerThanMemory = (write ^ start) === params.beats.U
+  private val room = !full && descriptors.io.in.ready
+  io.in.ready := (params.whenFull match {
+    case WhenFull.Drop => true.B
+    case WhenFull.Stall => room || longerThanMemory || doomed
+  })
+
+  private val last = io.in.fire && io.in.bits.last
+  private val dropOverflow = doomed || !room
+  private val commit = last && !dropOverflow && !io.in.bits.error
+  when(io.in.fire) {
+    when(!dropOverflow) {
+      memory.write(write(pointerBits - 1, 0), io.in.bits.data)
+    }
+    when(io.in.bits.last) {
+      doomed := false.B
+      write := Mux(commit, write + 1.U, start)
+    }.otherwise {
+      doomed := dropOverflow
+      write := Mux(dropOverflow, start, write + 1.U)
+    }
+  }
+  when(commit) { start := write + 1.U }
+  io.droppedError := RegNext(last && io.in.bits.error, false.B)
+  io.droppedOverflow := RegNext(last && dropOverflow && !io.in.bits.error, false.B)
+
+  descriptors.io.in.valid := commit
+  descriptors.io.in.bits.beats := write + 1.U - start
+  descriptors.io.in.bits.lastBytes := io.in.bits.bytes
+  descriptors.io.in.bits.meta := io.in.bits.meta
+
+  // Read side: the head descriptor says how many beats to read.
+  private val head = descriptors.io.out
+  private val done = RegInit(1.U((pointerBits + 1).W))
+  private val slice = Module(new ReadSlice(new PacketBeat(meta)))
+  private val issue = head.valid && slice.io.canRead
+  private val issueLast = done === head.bits.beats
+  head.ready := slice.io.canRead && issueLast
+  when(issue) {
+    read := read + 1.U
+    done := Mux(issueLast, 1.U, done + 1.U)
+  }
+
+  slice.io.read := issue
+  slice.io.data.data := memory.read(read(pointerBits - 1, 0), issue)
+  slice.io.data.last := RegNext(issueLast)
+  slice.io.data.bytes := RegNext(Mux(issueLast, head.bits.lastBytes, PacketStream.dataBytes.U))
+  slice.io.data.error := false.B
+  slice.io.data.meta := RegNext(head.bits.meta)
+  slice.io.pass.valid := false.B
+  slice.io.pass.bits := DontCare
+  io.out <> slice.io.out
+}
