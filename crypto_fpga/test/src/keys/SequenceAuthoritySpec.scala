@@ -1,0 +1,185 @@
+package sallyport.crypto
+
+import chisel3._
+import chisel3.simulator.scalatest.ChiselSim
+import org.scalatest.funsuite.AnyFunSuite
+
+import scala.collection.mutable
+import scala.util.Random
+
+/** The authority against a model in BigInt: RFC 4303 3.3.3 as sentences, not as the pipeline. */
+class SequenceAuthoritySpec extends AnyFunSuite with ChiselSim {
+
+  private val saBits = 4
+
+  private case class Request(
+      sa: Int,
+      take: Boolean = true,
+      skip: Int = 0,
+      esn: Boolean = true,
+      soft: BigInt = 0,
+      hard: BigInt = 0
+  )
+
+  private class Model(bits: Int) {
+    private def ones(n: Int) = (BigInt(1) << n) - 1
+    private val last = mutable.Map[Int, BigInt]().withDefaultValue(BigInt(0))
+    private val exhausted = mutable.Set[Int]()
+    private val soft = mutable.Set[Int]()
+    var softEvents = 0
+
+    def restart(sa: Int): Unit = { last(sa) = 0; exhausted -= sa; soft -= sa }
+
+    def apply(r: Request): Option[BigInt] = {
+      val size = if (r.esn) ones(bits) else ones(bits / 2)
+      val limit = if (r.hard == 0) size else r.hard.min(size)
+      val number = last(r.sa) + 1 + r.skip
+      if (!r.take) None
+      else if (exhausted(r.sa) || number > limit) { exhausted += r.sa; None }
+      else {
+        last(r.sa) = number
+        if (r.soft != 0 && number >= r.soft && soft.add(r.sa)) softEvents += 1
+        Some(number)
+      }
+    }
+  }
+
+  private class Bench(dut: SequenceAuthority, bits: Int) {
+    dut.reset.poke(true)
+    dut.clock.step(2)
+    dut.reset.poke(false)
+    val model = new Model(bits)
+    var softEvents = 0
+    private val expected = mutable.Queue[(Request, Option[BigInt])]()
+
+    private def step(): Unit = {
+      if (dut.io.grant.valid.peek().litToBoolean) {
+        val (request, number) = expected.dequeue()
+        val granted = dut.io.grant.bits.granted.peek().litToBoolean
+        assert(granted == number.isDefined, s"granted for $request")
+        assert(dut.io.grant.bits.sequence.peek().litValue == number.getOrElse(BigInt(0)), s"sequence for $request")
+      }
+      if (dut.io.softLimit.valid.peek().litToBoolean) softEvents += 1
+      dut.clock.step()
+    }
+
+    def idle(cycles: Int): Unit = {
+      dut.io.request.valid.poke(false)
+      dut.io.restart.valid.poke(false)
+      for (_ <- 0 until cycles) step()
+    }
+
+    def send(r: Request): Option[BigInt] = {
+      val number = model(r)
+      expected.enqueue((r, number))
+      val bits = dut.io.request.bits
+      bits.sa.poke(r.sa)
+      bits.take.poke(r.take)
+      bits.skip.poke(r.skip)
+      bits.esn.poke(r.esn)
+      bits.softLimit.poke(r.soft)
+      bits.hardLimit.poke(r.hard)
+      dut.io.request.valid.poke(true)
+      step()
+      idle(1)
+      number
+    }
+
+    def drain(): Unit = {
+      idle(SequenceAuthority.latency)
+      assert(!dut.io.busy.peek().litToBoolean)
+      assert(expected.isEmpty)
+    }
+
+    def restart(sa: Int): Unit = {
+      drain()
+      dut.io.restart.valid.poke(true)
+      dut.io.restart.bits.poke(sa)
+      step()
+      idle(0)
+      dut.io.restart.valid.poke(false)
+      model.restart(sa)
+    }
+  }
+
+  test("numbers of an SA start at 1, strictly increase, respect every limit and never wrap") {
+    simulate(new SequenceAuthority(saBits)) { dut =>
+      val bench = new Bench(dut, 64)
+      import bench._
+      for (sa <- 0 until 16) restart(sa)
+
+      // One SA alone at a packet every 2 cycles; then two SAs in turn, then every distance up to 4 packets.
+      for (n <- 1 to 10) assert(send(Request(3)).contains(BigInt(n)))
+      for (n <- 1 to 10; sa <- Seq(4, 5)) assert(send(Request(sa)).contains(BigInt(n)))
+      for (distance <- 1 to 4; n <- 0 until 6; other <- 0 until distance) send(Request(8 + other))
+
+      // Skip comes before the packet; bypassed and keyless packets take nothing.
+      assert(send(Request(6, skip = 255)).contains(BigInt(256)))
+      assert(send(Request(6, take = false, skip = 9)).isEmpty)
+      assert(send(Request(6, skip = 1)).contains(BigInt(258)))
+
+      // Hard limit: the last number is given out, the next is refused, and refused it stays, whatever is asked for.
+      restart(7)
+      for (n <- 1 to 5) assert(send(Request(7, hard = 5)).contains(BigInt(n)))
+      assert(send(Request(7, hard = 5)).isEmpty)
+      assert(send(Request(7, hard = 0)).isEmpty)
+      assert(send(Request(7, hard = (BigInt(1) << 64) - 1)).isEmpty)
+      // A skip past the limit exhausts the counter too.
+      restart(7)
+      assert(send(Request(7, hard = 5, skip = 5)).isEmpty)
+      assert(send(Request(7, hard = 5)).isEmpty)
+      restart(7)
+      assert(send(Request(7)).contains(BigInt(1)))
+
+      // Soft limit: one event.
+      drain()
+      val before = softEvents
+      for (_ <- 1 to 6) send(Request(7, soft = 3))
+      drain()
+      assert(softEvents == before + 1)
+
+      // Random traffic on few SAs with small limits and restarts between.
+      val random = new Random(1)
+      val highest = mutable.Map[Int, BigInt]().withDefaultValue(BigInt(0))
+      for (_ <- 0 until 1500) {
+        val sa = random.nextInt(3)
+        if (random.nextInt(40) == 0) { restart(sa); highest(sa) = 0 }
+        if (random.nextInt(4) == 0) idle(random.nextInt(4))
+        val number = send(
+          Request(
+            sa,
+            take = random.nextInt(8) != 0,
+            skip = if (random.nextInt(4) == 0) random.nextInt(256) else 0,
+            esn = random.nextBoolean(),
+            soft = random.nextInt(300),
+            hard = if (random.nextInt(30) == 0) 900 else 0
+          )
+        )
+        number.foreach { n => assert(n > highest(sa)); highest(sa) = n }
+      }
+      drain()
+      assert(softEvents == model.softEvents)
+    }
+  }
+
+  test("the counter stops at 2^bits - 1 with ESN, at half the bits without, and never starts over") {
+    simulate(new SequenceAuthority(saBits, bits = 16)) { dut =>
+      val bench = new Bench(dut, 16)
+      import bench._
+      for (sa <- 0 until 3) restart(sa)
+      for (_ <- 1 to 254) send(Request(0, esn = false))
+      assert(send(Request(0, esn = false, hard = 60000)).contains(BigInt(255)))
+      for (_ <- 1 to 3) assert(send(Request(0, esn = false, hard = 60000)).isEmpty)
+      assert(send(Request(0, esn = true)).isEmpty)
+
+      for (n <- 1 to 255) assert(send(Request(1, skip = 255)).contains(BigInt(256 * n)))
+      assert(send(Request(1, skip = 254)).contains(BigInt(0xffff)))
+      for (_ <- 1 to 300) assert(send(Request(1)).isEmpty)
+
+      for (_ <- 1 to 255) send(Request(2, skip = 255))
+      assert(send(Request(2, skip = 255)).isEmpty)
+      for (_ <- 1 to 3) assert(send(Request(2)).isEmpty)
+      drain()
+    }
+  }
+}
