@@ -1,0 +1,68 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.util._
+import sallyport.common._
+
+/** What happened on the transmit side in one cycle. */
+class MacTransmitEvents extends Bundle {
+  val txFrames = Bool()
+
+  /** With `txFrames`: bytes of the frame, padding and FCS included; else 0. */
+  val txBytes = UInt(16.W)
+}
+
+/** From a packet stream of whole frames (Ethernet header first) to the MAC.
+  *
+  * Pads frames below 60 B with zeros (IEEE 802.3 4.2.3.3). A frame starts on `mac` only when all of it is here, so that
+  * `valid` stays high from its first to its last beat: the CMAC must not underrun. Counts a frame when it is complete in the
+  * buffer. Stalls `in` when the buffer is full. Drops nothing; `error` on `in` must be low.
+  *
+  * Store and forward, a beat a cycle. Latency: 3 cycles from the last beat in to the first beat out.
+  *
+  * @param beats transmit buffer in 64-byte beats, a power of two
+  */
+class MacTransmit[M <: Data](meta: M, beats: Int) extends Module {
+  require(
+    beats * PacketStream.dataBytes >= PacketStream.maxFrameBytes,
+    s"a transmit buffer of $beats beats does not hold a frame of ${PacketStream.maxFrameBytes} B"
+  )
+
+  val io = IO(new Bundle {
+    val in = Flipped(PacketStream(meta))
+    val mac = Decoupled(new MacBeat)
+    val events = Output(new MacTransmitEvents)
+  })
+
+  private val before = RegInit(0.U(8.W))
+  private val short = before === 0.U && io.in.bits.last && io.in.bits.bytes < MacReceive.minBytes.U
+  private val bytes = Mux(short, MacReceive.minBytes.U, io.in.bits.bytes)
+  when(io.in.fire)(before := Mux(io.in.bits.last, 0.U, before + 1.U))
+
+  private val fifo = Module(new FrameFifo(new NoMeta, FrameFifoParams(beats, WhenFull.Stall)))
+  fifo.io.in.valid := io.in.valid
+  fifo.io.in.bits.data := io.in.bits.data
+  fifo.io.in.bits.last := io.in.bits.last
+  fifo.io.in.bits.bytes := bytes
+  fifo.io.in.bits.error := io.in.bits.error
+  fifo.io.in.bits.meta := DontCare
+  io.in.ready := fifo.io.in.ready
+
+  io.mac.valid := fifo.io.out.valid
+  io.mac.bits.data := fifo.io.out.bits.data
+  io.mac.bits.last := fifo.io.out.bits.last
+  io.mac.bits.bytes := fifo.io.out.bits.bytes
+  io.mac.bits.error := false.B
+  fifo.io.out.ready := io.mac.ready
+
+  private val end = io.in.fire && io.in.bits.last
+  private val length = Cat(before, 0.U(6.W)) +& bytes
+  io.events.txFrames := RegNext(end, false.B)
+  io.events.txBytes := RegNext(Mux(end, length + MacReceive.fcsBytes.U, 0.U), 0.U)
+  assert(!fifo.io.droppedError && !fifo.io.droppedOverflow, "a frame for the MAC was broken or longer than the transmit buffer")
+
+  // The underrun rule, as the MAC sees it.
+  private val inFrame = RegInit(false.B)
+  when(io.mac.fire)(inFrame := !io.mac.bits.last)
+  assert(!inFrame || io.mac.valid, "the transmit side ran dry inside a frame")
+}
