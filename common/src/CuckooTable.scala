@@ -1,0 +1,75 @@
+package sallyport.common
+
+import chisel3._
+import chisel3.util._
+
+import sallyport.common.regs.{Row, RowField}
+
+/**
+ * @param rows rows of the four ways together, a power of two, 8 to 2^18
+ * @param keyBits the row's low bits that are the key
+ * @param rowBits bits of a row
+ * @param valid the field of a row that says it is in use
+ */
+case class CuckooTableParams(rows: Int, keyBits: Int, rowBits: Int, valid: RowField) {
+  val rowsPerWay: Int = rows / CuckooHash.ways
+  require(isPow2(rows) && rows >= 8, s"a cuckoo table has a power of two of rows, 8 or more, not $rows")
+  require(rowsPerWay <= (1 << 16), s"a hash has 16 bits a way, so a table has at most 2^18 rows, not $rows")
+  require(valid.width == 1 && valid.lsb >= keyBits && valid.lsb < rowBits, "the valid bit stands above the key")
+}
+
+object CuckooTable {
+
+  /** Cycles from `lookup` to `result`: key register, hash, memory, two output registers, comparison, selection. */
+  val latency: Int = 7
+
+  def apply(rows: Int, row: Row, key: Seq[RowField], valid: RowField): CuckooTable = {
+    require(key.scanLeft(0)(_ + _.width) == key.map(_.lsb) :+ key.map(_.width).sum, "the key is the row's low bits")
+    Module(new CuckooTable(CuckooTableParams(rows, key.map(_.width).sum, row.bits, valid)))
+  }
+}
+
+/**
+ * An exact-match table of four ways: `lookup` is the key, `hit` says that a valid row holds it. Contract: [[TableIO]].
+ *
+ * Row number for software: way × rowsPerWay + row, with the row of [[CuckooHash]]. Software places and moves rows; it
+ * writes the new place before it clears the old one, and while both hold the key the lower way answers. One memory a
+ * way, of one read port (lookups) and one read/write port (software).
+ */
+class CuckooTable(p: CuckooTableParams) extends Module {
+  val io = IO(new TableIO(p.keyBits, p.rowBits))
+
+  private val readLatency = 2
+  private val access = Module(new TableAccess(p.rows, p.rowBits, p.rowsPerWay, false, readLatency))
+  access.io.table <> io.table
+  access.io.clear := io.clear
+  io.ready := access.io.ready
+  private val software = access.io.memory
+  private val wayRow = software.bits.index(log2Ceil(p.rowsPerWay) - 1, 0)
+  private val way = software.bits.index >> log2Ceil(p.rowsPerWay)
+
+  private val hashed = RegNext(io.lookup.bits)
+  private val live = RegNext(RegNext(io.lookup.valid && access.io.ready, false.B), false.B)
+  private val reads = live && !access.io.clearing
+  private val key = ShiftRegister(hashed, 4)
+
+  private val ways = Seq.tabulate(CuckooHash.ways) { w =>
+    val memory = SyncReadMem(p.rowsPerWay, UInt(p.rowBits.W))
+    val row = RegNext(CuckooHash.row(w, hashed, p.rowsPerWay))
+    val selected = access.io.clearing || way === w.U
+    val collides = reads && software.bits.write && selected && row === wayRow
+    val readBack = memory.readWrite(wayRow, software.bits.row, software.fire && selected, software.bits.write)
+    (collides, readBack, RegNext(RegNext(memory.read(row, reads))))
+  }
+  software.ready := !VecInit(ways.map(_._1)).asUInt.orR
+  access.io.data := RegNext(Mux1H(ways.zipWithIndex.map { case ((_, data, _), w) => (way === w.U) -> data }))
+
+  private val compared = ShiftRegister(reads, 3, false.B, true.B)
+  private val hits = ways.map { case (_, _, row) =>
+    RegNext(compared && row(p.valid.lsb) && row(p.keyBits - 1, 0) === key, false.B)
+  }
+  private val rows = ways.map { case (_, _, row) => RegNext(row) }
+  io.result.valid := ShiftRegister(io.lookup.valid, CuckooTable.latency, false.B, true.B)
+  io.result.bits.hit := RegNext(VecInit(hits).asUInt.orR, false.B)
+  io.result.bits.row := RegNext(PriorityMux(hits, rows))
+}

@@ -1,0 +1,68 @@
+package sallyport.common
+
+import chisel3._
+import chisel3.util._
+
+import sallyport.common.regs.{Row, RowField}
+
+/**
+ * @param rows number of rows, a power of two
+ * @param rowBits bits of a row
+ * @param valid the field of a row that says it is in use
+ * @param writeOnly software cannot read rows (keys)
+ */
+case class DirectTableParams(rows: Int, rowBits: Int, valid: RowField, writeOnly: Boolean = false) {
+  require(isPow2(rows), s"a direct table has a power of two of rows, not $rows: choose ${1 << log2Ceil(rows)}")
+  require(valid.width == 1 && valid.lsb < rowBits, s"no valid bit ${valid.lsb} in a row of $rowBits bits")
+}
+
+object DirectTable {
+
+  /** Cycles from `lookup` to `result`: index register, memory, two output registers (for a memory of many blocks). */
+  val latency: Int = 4
+
+  def apply(rows: Int, row: Row, valid: RowField, writeOnly: Boolean = false): DirectTable =
+    Module(new DirectTable(DirectTableParams(rows, row.bits, valid, writeOnly)))
+}
+
+/**
+ * A table indexed by number: `lookup` is the index, `hit` the row's valid bit. Contract: [[TableIO]].
+ *
+ * One memory of one read port (lookups) and one read/write port (software). `written` pulses in the cycle in which the
+ * memory takes a row that software wrote, so that a state kept beside the row can start anew: a lookup presented before
+ * the pulse answers with the old row, one presented with it or later with the new one.
+ */
+class DirectTable(p: DirectTableParams) extends Module {
+  private val indexBits = log2Ceil(p.rows)
+  val io = IO(new TableIO(indexBits, p.rowBits))
+  val written = IO(Output(Valid(UInt(indexBits.W))))
+
+  private val readLatency = 2
+  private val access = Module(new TableAccess(p.rows, p.rowBits, p.rows, p.writeOnly, readLatency))
+  access.io.table <> io.table
+  access.io.clear := io.clear
+  io.ready := access.io.ready
+
+  private val memory = SyncReadMem(p.rows, UInt(p.rowBits.W))
+  private val index = RegNext(io.lookup.bits)
+  private val live = RegNext(io.lookup.valid && access.io.ready, false.B)
+  private val reads = live && !access.io.clearing
+
+  private val software = access.io.memory
+  software.ready := !(reads && software.bits.write && index === software.bits.index)
+  written.valid := software.fire && !access.io.clearing && software.bits.write
+  written.bits := software.bits.index
+  if (p.writeOnly) {
+    when(software.fire) { memory.write(software.bits.index, software.bits.row) }
+    access.io.data := 0.U
+  } else {
+    access.io.data := RegNext(
+      memory.readWrite(software.bits.index, software.bits.row, software.fire, software.bits.write)
+    )
+  }
+
+  private val answer = RegNext(RegNext(memory.read(index, reads)))
+  io.result.valid := ShiftRegister(io.lookup.valid, DirectTable.latency, false.B, true.B)
+  io.result.bits.hit := ShiftRegister(reads, DirectTable.latency - 1, false.B, true.B) && answer(p.valid.lsb)
+  io.result.bits.row := answer
+}

@@ -1,0 +1,48 @@
+package sallyport.common
+
+import chisel3._
+import chisel3.util._
+
+/**
+ * Routes the register bank's [[TablePort]] to the tables by number; a number without a table answers error.
+ *
+ * Every output is a register or, for the row of a request, the bank's shadow row itself, which stands still until
+ * `ready`. Adds two cycles to an access.
+ */
+class TableMux(tables: Int) extends Module {
+  require(tables >= 1 && tables <= 255, s"1 to 255 tables, not $tables")
+  val io = IO(new Bundle {
+    val in = Flipped(new TablePort)
+    val out = Vec(tables, new TablePort)
+  })
+
+  object State extends ChiselEnum { val idle, offer, taken, waiting = Value }
+  private val state = RegInit(State.idle)
+  private val select = Reg(Vec(tables, Bool()))
+  private val response = RegInit(0.U.asTypeOf(io.in.response))
+
+  private val request = io.in.request
+  private val none = !select.asUInt.orR
+  private val taken = VecInit(io.out.map(_.request.fire)).asUInt.orR
+  private val answered = VecInit(io.out.map(_.response.valid)).asUInt.orR
+
+  response.valid := answered || (state === State.taken && none)
+  response.bits.error := none || Mux1H(io.out.map(o => o.response.valid -> o.response.bits.error))
+  response.bits.row := Mux1H(io.out.map(o => o.response.valid -> o.response.bits.row))
+
+  switch(state) {
+    is(State.idle) {
+      for (n <- 0 until tables) select(n) := request.bits.table === n.U
+      when(request.valid) { state := State.offer }
+    }
+    is(State.offer) { when(taken || none) { state := State.taken } }
+    is(State.taken) { state := State.waiting }
+    is(State.waiting) { when(io.in.response.valid) { state := State.idle } }
+  }
+  request.ready := state === State.taken
+  io.in.response := response
+  for ((out, n) <- io.out.zipWithIndex) {
+    out.request.valid := state === State.offer && select(n)
+    out.request.bits := request.bits
+  }
+}
