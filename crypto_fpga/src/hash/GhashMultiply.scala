@@ -1,0 +1,43 @@
+package sallyport.crypto
+
+import chisel3._
+import chisel3.util._
+import sallyport.common.ClockGate
+
+/** Feed-forward multiplier of GF(2^128): `out` = `a` · `b`, polynomials in the order of [[Gf128]]; one a cycle, no stall.
+  *
+  * Latency [[GhashMultiply.latency]] cycles: operands, then the 32 × 32 products of two Karatsuba levels, their sum, and the
+  * reduction. A chain y' = (y ^ x) · h therefore takes a block every 4 cycles, with the XOR in front of the operand register.
+  * The clock stops while the multiplier is empty; while `wipe` is high zeros enter and replace what it holds.
+  */
+class GhashMultiply[T <: Data](tagType: T) extends Module {
+  val io = IO(new Bundle {
+    val in = Flipped(Valid(new Bundle { val a = UInt(128.W); val b = UInt(128.W); val tag = tagType.cloneType }))
+    val wipe = Input(Bool())
+    val out = Valid(new Bundle { val product = UInt(128.W); val tag = tagType.cloneType })
+  })
+
+  private val valids = Wire(Vec(GhashMultiply.latency, Bool()))
+  private val running = ClockGate(clock, io.in.valid || io.wipe || reset.asBool || valids.asUInt.orR)
+
+  withClock(running) {
+    val a = Reg(UInt(128.W))
+    val b = Reg(UInt(128.W))
+    a := Mux(io.wipe, 0.U, io.in.bits.a)
+    b := Mux(io.wipe, 0.U, io.in.bits.b)
+
+    val sum = RegNext(Gf128.product(a, b)(RegNext(_)))
+    val product = RegNext(Gf128.reduce(sum))
+
+    valids.zip(io.in.valid +: valids.init).foreach { case (now, before) => now := RegNext(before, false.B) }
+    io.out.valid := valids.last
+    io.out.bits.product := product
+    io.out.bits.tag := ShiftRegister(io.in.bits.tag, GhashMultiply.latency)
+  }
+}
+
+object GhashMultiply {
+
+  /** Cycles from `in` to `out`. */
+  val latency = 4
+}
