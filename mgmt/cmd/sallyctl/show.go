@@ -1,0 +1,123 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"sallyport/mgmt/internal/chip"
+	"sallyport/mgmt/internal/transport"
+)
+
+// conservation is the account of the box: every packet received was sent, punted or dropped by name.
+type conservation struct {
+	Balanced bool           `json:"balanced"`
+	Paths    []chip.Balance `json:"paths"`
+}
+
+func newCounters(o *options) *cobra.Command {
+	var asJSON, check bool
+	cmd := &cobra.Command{
+		Use: "counters", Short: "Print every counter of every chip by name", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b, err := o.open()
+			if err != nil {
+				return err
+			}
+			defer b.Close()
+			account := conservation{Balanced: true}
+			document := map[string]any{}
+			for _, c := range transport.Chips {
+				values, err := b.Counters(c)
+				if err != nil {
+					return err
+				}
+				byName := map[string]uint64{}
+				for i, counter := range chip.CounterList[c] {
+					byName[counter.Name] = values[i]
+					if !asJSON && values[i] != 0 {
+						fmt.Fprintf(cmd.OutOrStdout(), "%-7s %-8s %-32s %d\n", c, counter.Path, counter.Name, values[i])
+					}
+				}
+				document[c.String()] = byName
+				for _, balance := range chip.Balances(c, values) {
+					account.Paths = append(account.Paths, balance)
+					account.Balanced = account.Balanced && balance.Balanced
+				}
+			}
+			document["conservation"] = account
+			if asJSON {
+				if err := printJSON(cmd, document); err != nil {
+					return err
+				}
+			}
+			return account.verdict(cmd, check)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object, zero counters too")
+	cmd.Flags().BoolVar(&check, "check", false, "exit with status 1 if received = sent + punted + dropped fails on a path of a chip (packets in flight count as missing)")
+	return cmd
+}
+
+// verdict says on standard error which paths do not balance.
+func (a conservation) verdict(cmd *cobra.Command, check bool) error {
+	if a.Balanced || !check {
+		return nil
+	}
+	for _, p := range a.Paths {
+		if !p.Balanced {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s, %s path: received %d, but sent %d + punted %d + dropped %d = %d\n",
+				p.Chip, p.Path, p.Received, p.Sent, p.Punted, p.Dropped, p.Sent+p.Punted+p.Dropped)
+		}
+	}
+	return errUnbalanced
+}
+
+func printJSON(cmd *cobra.Command, value any) error {
+	encoder := json.NewEncoder(cmd.OutOrStdout())
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}
+
+func newID(o *options) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "id", Short: "Print what each chip is and the sizes it was built with", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b, err := o.open()
+			if err != nil {
+				return err
+			}
+			defer b.Close()
+			document := map[string]any{}
+			for _, c := range transport.Chips {
+				id, cap := b.Identity[c], b.Capabilities[c]
+				document[c.String()] = struct {
+					chip.Identity
+					Capabilities chip.Capabilities `json:"capabilities"`
+				}{id, cap}
+				if !asJSON {
+					fmt.Fprintf(cmd.OutOrStdout(), "%-7s version %s build 0x%08x simulation %t ready %t link %t tamper %t\n%s",
+						c, id.Version, id.Build, id.Simulation, id.Ready, id.LinkUp, id.Tamper, sizes(c, cap))
+				}
+			}
+			if asJSON {
+				return printJSON(cmd, document)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
+	return cmd
+}
+
+func sizes(c transport.Chip, cap chip.Capabilities) string {
+	switch c {
+	case transport.Inner:
+		return fmt.Sprintf("        SAs %d, flows %d, rules %d, next hops %d, replay window %d\n", cap.SAs, cap.FlowRows, cap.Rules, cap.NextHops, cap.ReplayWindow)
+	case transport.Crypto:
+		return fmt.Sprintf("        SAs %d, lanes %d, suites 0x%x\n", cap.SAs, cap.Lanes, cap.Suites)
+	}
+	return fmt.Sprintf("        SAs %d, SAD rows %d, rules %d, next hops %d\n", cap.SAs, cap.SADRows, cap.Rules, cap.NextHops)
+}

@@ -1,0 +1,259 @@
+package box
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// apply carries one command out on the model and returns what it prints.
+func (m *Model) apply(command xfrm.Command) (string, error) {
+	pos := command.Where()
+	switch c := command.(type) {
+	case xfrm.StateAdd:
+		return "", m.addState(c)
+	case xfrm.StateSelect:
+		return m.selectStates(c)
+	case xfrm.StateFlush:
+		m.SAs = nil
+	case xfrm.StateCount:
+		return fmt.Sprintf("\t SAD count %d\n", len(m.SAs)), nil
+	case xfrm.PolicyAdd:
+		return "", m.addPolicy(c)
+	case xfrm.PolicySelect:
+		return m.selectPolicies(c)
+	case xfrm.PolicyFlush:
+		m.Policies = nil
+	case xfrm.PolicyCount:
+		count := map[xfrm.Dir]int{}
+		for _, p := range m.Policies {
+			count[p.Dir]++
+		}
+		return fmt.Sprintf("\t SPD IN  %d OUT %d FWD %d\n", count[xfrm.DirIn], count[xfrm.DirOut], count[xfrm.DirFwd]), nil
+	case xfrm.Addr:
+		return "", m.addr(c)
+	case xfrm.Link:
+		m.link(c)
+	case xfrm.Route:
+		return "", m.route(c)
+	case xfrm.Neigh:
+		return "", m.neigh(c)
+	case xfrm.NextHop:
+		m.Links[c.Dev].Default = &c.MAC
+	case xfrm.Show:
+		return m.show(c.What), nil
+	default:
+		return "", xfrm.Errorf(pos, "this command is not implemented")
+	}
+	return "", nil
+}
+
+func (m *Model) addState(c xfrm.StateAdd) error {
+	old := m.findSA(c.State.ID)
+	switch {
+	case old != nil && !c.Update:
+		where := "it is installed already"
+		if old.pos.Line > 0 {
+			where = fmt.Sprintf("the first is in line %d", old.pos.Line)
+		}
+		return xfrm.Errorf(c.Pos, "a second SA with dst %s proto %s spi 0x%08x: %s", c.State.Dst, c.State.Proto, c.State.SPI, where)
+	case old == nil && c.Update:
+		return xfrm.Errorf(c.Pos, "there is no SA with dst %s proto %s spi 0x%08x to update", c.State.Dst, c.State.Proto, c.State.SPI)
+	}
+	sa := &SA{State: c.State, Age: m.age(), pos: c.Pos, fresh: true}
+	if old != nil {
+		m.removeSA(old)
+	}
+	m.SAs = append(m.SAs, sa)
+	return nil
+}
+
+func (m *Model) removeSA(sa *SA) {
+	sa.Aead.Key.Zero()
+	sa.Aead.Salt.Zero()
+	m.SAs = slices.DeleteFunc(m.SAs, func(s *SA) bool { return s == sa })
+}
+
+func (m *Model) selectStates(c xfrm.StateSelect) (string, error) {
+	var out strings.Builder
+	found := 0
+	for _, sa := range slices.Clone(m.SAs) {
+		if !c.Filter.Match(&sa.State) {
+			continue
+		}
+		found++
+		if c.Verb == xfrm.Delete || c.Verb == xfrm.DeleteAll {
+			m.removeSA(sa)
+		} else {
+			out.WriteString(m.describeSA(sa))
+		}
+	}
+	if found == 0 && c.Verb <= xfrm.Get {
+		return "", xfrm.Errorf(c.Pos, "there is no SA with dst %s proto %s spi 0x%08x", c.Filter.Dst, c.Filter.Proto, c.Filter.SPI)
+	}
+	return out.String(), nil
+}
+
+// kernelDir is the number that Linux has for a direction; the low bits of a policy's index hold it.
+var kernelDir = map[xfrm.Dir]uint32{xfrm.DirIn: 0, xfrm.DirOut: 1, xfrm.DirFwd: 2}
+
+func (m *Model) addPolicy(c xfrm.PolicyAdd) error {
+	p := &Policy{Policy: c.Policy, Age: m.age(), pos: c.Pos}
+	old := m.findPolicy(p.Selector, p.Dir)
+	if old != nil && !c.Update {
+		where := "it is installed already"
+		if old.pos.Line > 0 {
+			where = fmt.Sprintf("the first is in line %d", old.pos.Line)
+		}
+		return xfrm.Errorf(c.Pos, "a second policy with dir %s and selector %s: %s", p.Dir, p.Selector, where)
+	}
+	if p.Index != 0 && p.Index&7 != kernelDir[p.Dir] {
+		return xfrm.Errorf(c.Pos, "index %d does not fit dir %s: its three low bits must be %d, as in Linux", p.Index, p.Dir, kernelDir[p.Dir])
+	}
+	taken := map[uint32]bool{}
+	for _, other := range m.Policies {
+		if other != old {
+			taken[other.Index] = true
+		}
+	}
+	if p.Index == 0 {
+		p.Index = 8 | kernelDir[p.Dir]
+		if old != nil {
+			p.Index = old.Index
+		}
+		for taken[p.Index] {
+			p.Index += 8
+		}
+	}
+	if taken[p.Index] {
+		return xfrm.Errorf(c.Pos, "a second policy with index %d", p.Index)
+	}
+	if old == nil {
+		m.Policies = append(m.Policies, p)
+		return nil
+	}
+	p.Age = old.Age
+	m.Policies[slices.Index(m.Policies, old)] = p
+	return nil
+}
+
+func (m *Model) selectPolicies(c xfrm.PolicySelect) (string, error) {
+	matches := func(p *Policy) bool { return c.Filter.Match(&p.Policy) }
+	if c.Verb <= xfrm.Get {
+		matches = func(p *Policy) bool {
+			return p.Dir == c.Filter.Dir && (c.Filter.HasSel && p.Selector == c.Filter.Selector || !c.Filter.HasSel && p.Index == c.Filter.Index)
+		}
+	}
+	var out strings.Builder
+	found := 0
+	for _, p := range slices.Clone(m.Policies) {
+		if !matches(p) {
+			continue
+		}
+		found++
+		if c.Verb == xfrm.Delete || c.Verb == xfrm.DeleteAll {
+			m.Policies = slices.DeleteFunc(m.Policies, func(q *Policy) bool { return p == q })
+		} else {
+			out.WriteString(describePolicy(p))
+		}
+	}
+	if found == 0 && c.Verb <= xfrm.Get {
+		return "", xfrm.Errorf(c.Pos, "there is no such policy with dir %s", c.Filter.Dir)
+	}
+	return out.String(), nil
+}
+
+func (m *Model) addr(c xfrm.Addr) error {
+	entry := Address{c.Prefix, c.Dev}
+	has := slices.Contains(m.Addrs, entry)
+	switch {
+	case c.Del && !has:
+		return xfrm.Errorf(c.Pos, "%s has no address %s", c.Dev, c.Prefix)
+	case c.Del:
+		m.Addrs = slices.DeleteFunc(m.Addrs, func(a Address) bool { return a == entry })
+		return nil
+	case has:
+		return xfrm.Errorf(c.Pos, "%s has the address %s already", c.Dev, c.Prefix)
+	}
+	for _, a := range m.Addrs {
+		if a.Dev != c.Dev && a.Prefix.Overlaps(c.Prefix) && a.Prefix.Bits() < 32 && c.Prefix.Bits() < 32 {
+			return xfrm.Errorf(c.Pos, "%s on %s overlaps %s on %s: red and black are different networks", c.Prefix, c.Dev, a.Prefix, a.Dev)
+		}
+	}
+	m.Addrs = append(m.Addrs, entry)
+	return nil
+}
+
+func (m *Model) link(c xfrm.Link) {
+	l := m.Links[c.Dev]
+	if c.MTU != 0 {
+		l.MTU = c.MTU
+	}
+	if c.Address != nil {
+		l.Address = c.Address
+	}
+	if c.Up != nil {
+		l.Down = !*c.Up
+	}
+}
+
+func (m *Model) route(c xfrm.Route) error {
+	if c.Del {
+		before := len(m.Routes)
+		m.Routes = slices.DeleteFunc(m.Routes, func(r Route) bool {
+			return r.Prefix == c.Prefix && (c.Dev == "" || c.Dev == r.Dev) && (!c.Via.IsValid() || c.Via == r.Via)
+		})
+		if len(m.Routes) == before {
+			return xfrm.Errorf(c.Pos, "there is no route to %s", c.Prefix)
+		}
+		return nil
+	}
+	r := Route{c.Prefix, c.Via, c.Dev, c.MTU}
+	if r.Dev == "" {
+		if r.Dev = m.deviceOf(r.Via); r.Dev == "" {
+			return xfrm.Errorf(c.Pos, "no device has a network with the gateway %s: name the device (dev red or dev black)", r.Via)
+		}
+	}
+	for i, old := range m.Routes {
+		if old.Prefix != r.Prefix || old.Dev != r.Dev {
+			continue
+		}
+		if !c.Replace {
+			return xfrm.Errorf(c.Pos, "there is a route to %s on %s already", r.Prefix, r.Dev)
+		}
+		m.Routes[i] = r
+		return nil
+	}
+	m.Routes = append(m.Routes, r)
+	return nil
+}
+
+// deviceOf finds the port whose network an address is in.
+func (m *Model) deviceOf(addr netip.Addr) string {
+	for _, a := range m.Addrs {
+		if a.Prefix.Contains(addr) {
+			return a.Dev
+		}
+	}
+	return ""
+}
+
+func (m *Model) neigh(c xfrm.Neigh) error {
+	i := slices.IndexFunc(m.Neighs, func(n Neigh) bool { return n.IP == c.IP && n.Dev == c.Dev })
+	switch {
+	case c.Del && i < 0:
+		return xfrm.Errorf(c.Pos, "%s has no neighbour %s", c.Dev, c.IP)
+	case c.Del:
+		m.Neighs = slices.Delete(m.Neighs, i, i+1)
+	case i < 0:
+		m.Neighs = append(m.Neighs, Neigh{c.IP, c.Dev, c.MAC})
+	case !c.Replace && m.Neighs[i].MAC != c.MAC:
+		return xfrm.Errorf(c.Pos, "%s has a neighbour %s already, with another address: write `neigh replace`", c.Dev, c.IP)
+	default:
+		m.Neighs[i].MAC = c.MAC
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package box
+
+import (
+	"fmt"
+	"strings"
+
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// describeSA prints as `ip xfrm state list`, with the key redacted.
+func (m *Model) describeSA(sa *SA) string {
+	way := sa.Way
+	if sa.fresh {
+		way, _ = m.direction(sa)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "src %s dst %s\n\tproto %s spi 0x%08x reqid %d mode %s\n", sa.Src, sa.Dst, sa.Proto, sa.SPI, sa.ReqID, sa.Mode)
+	fmt.Fprintf(&b, "\treplay-window %d ", sa.ReplayWindow)
+	var flags []string
+	for _, f := range []struct {
+		on   bool
+		name string
+	}{{sa.Flags.NoECN, "noecn"}, {sa.Flags.NoPMTUDisc, "nopmtudisc"}, {sa.Flags.AFUnspec, "af-unspec"}, {sa.Flags.Align4, "align4"}, {sa.Flags.ESN, "esn"}} {
+		if f.on {
+			flags = append(flags, f.name)
+		}
+	}
+	if len(flags) > 0 {
+		fmt.Fprintf(&b, "flag %s ", strings.Join(flags, " "))
+	}
+	if sa.Flags.DontEncapDSCP {
+		b.WriteString("extra_flag dont-encap-dscp ")
+	}
+	fmt.Fprintf(&b, "\n\taead %s %s %d\n", sa.Aead.Name, xfrm.Redacted, sa.Aead.ICVBits)
+	if sa.Sel != nil {
+		fmt.Fprintf(&b, "\tsel %s \n", sa.Sel)
+	}
+	if sa.PacketSoft != 0 || sa.PacketHard != 0 {
+		fmt.Fprintf(&b, "\tlimit: soft %s(packets), hard %s(packets)\n", limitText(sa.PacketSoft), limitText(sa.PacketHard))
+	}
+	fmt.Fprintf(&b, "\tdir %s\n", way)
+	return b.String()
+}
+
+func limitText(n uint64) string {
+	if n == 0 {
+		return "(INF)"
+	}
+	return fmt.Sprint(n)
+}
+
+// describePolicy prints as `ip xfrm policy list`.
+func describePolicy(p *Policy) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s \n\tdir %s ", p.Selector, p.Dir)
+	if p.Action != xfrm.ActionAllow {
+		fmt.Fprintf(&b, "action %s ", p.Action)
+	}
+	fmt.Fprintf(&b, "index %d priority %d \n", p.Index, p.Priority)
+	if t := p.Template; t != nil {
+		fmt.Fprintf(&b, "\ttmpl src %s dst %s\n\t\tproto %s ", xfrm.AddrText(t.Src), xfrm.AddrText(t.Dst), t.Proto)
+		if t.SPI != 0 {
+			fmt.Fprintf(&b, "spi 0x%08x ", t.SPI)
+		}
+		fmt.Fprintf(&b, "reqid %d mode %s\n", t.ReqID, t.Mode)
+	}
+	return b.String()
+}
+
+// show prints addresses, links, routes or neighbours as lines that could be added again.
+func (m *Model) show(what string) string {
+	var b strings.Builder
+	switch what {
+	case "addr":
+		for _, a := range m.Addrs {
+			fmt.Fprintf(&b, "%s dev %s\n", a.Prefix, a.Dev)
+		}
+	case "link":
+		for _, dev := range devices {
+			l := m.Links[dev]
+			state := "up"
+			if l.Down {
+				state = "down"
+			}
+			fmt.Fprintf(&b, "%s %s mtu %d address %s", dev, state, m.mtu(dev), m.portMAC(dev))
+			if l.Default != nil {
+				fmt.Fprintf(&b, " default-next-hop %s", *l.Default)
+			}
+			b.WriteByte('\n')
+		}
+	case "route":
+		for _, r := range m.Routes {
+			b.WriteString(r.Prefix.String())
+			if r.Via.IsValid() {
+				fmt.Fprintf(&b, " via %s", r.Via)
+			}
+			fmt.Fprintf(&b, " dev %s", r.Dev)
+			if r.MTU != 0 {
+				fmt.Fprintf(&b, " mtu %d", r.MTU)
+			}
+			b.WriteByte('\n')
+		}
+	case "neigh":
+		for _, n := range m.Neighs {
+			fmt.Fprintf(&b, "%s dev %s lladdr %s\n", n.IP, n.Dev, n.MAC)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,328 @@
+package box
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"net/netip"
+	"slices"
+
+	"sallyport/mgmt/internal/cuckoo"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// Hop is a next-hop row and whose it is; row 0 belongs to no address. An empty Row is not valid on the chip.
+type Hop struct {
+	IP  netip.Addr `json:"ip"`
+	Row Row        `json:"row"`
+}
+
+// Rule is a ternary row and the selector it stands for.
+type Rule struct {
+	Owner string `json:"owner"`
+	Row   Row    `json:"row"`
+}
+
+// Image is what the chips' tables hold. Of key tables it knows only which rows are in use.
+type Image struct {
+	Flow      map[int]Row  `json:"flow"`
+	SAD       map[int]Row  `json:"sad"`
+	InnerRule map[int]Rule `json:"inner_rule"`
+	OuterRule map[int]Rule `json:"outer_rule"`
+	Selector  map[int]Row  `json:"selector"`
+	Tunnel    map[int]Row  `json:"tunnel"`
+	RedHop    map[int]Hop  `json:"red_hop"`
+	BlackHop  map[int]Hop  `json:"black_hop"`
+	OutKeys   []int        `json:"out_keys"`
+	InKeys    []int        `json:"in_keys"`
+}
+
+// NewImage is the tables after reset.
+func NewImage() *Image { return &Image{} }
+
+func (i *Image) keys(way xfrm.Dir) *[]int {
+	if way == xfrm.DirOut {
+		return &i.OutKeys
+	}
+	return &i.InKeys
+}
+
+func (i *Image) hops(dev string) map[int]Hop {
+	if dev == xfrm.Red {
+		return i.RedHop
+	}
+	return i.BlackHop
+}
+
+// phase orders the writes of a plan so that traffic never meets half of a change: whatever a lookup can lead to is there
+// before the lookup finds it, and goes after the lookup no longer does.
+type phase int
+
+const (
+	phaseEarlyRemove phase = iota // when old rows must go to make room
+	phaseEarlyClear
+	phaseHops
+	phaseKeys
+	phaseDirect
+	phaseInsert
+	phaseRemove
+	phaseClear
+)
+
+// write is one row to be written. An empty Row clears it.
+type write struct {
+	phase  phase
+	chip   transport.Chip
+	table  regs.Table
+	index  int
+	row    Row
+	secret *SA // the row is made of this SA's key when it is written
+}
+
+// plan is everything a change does to the tables.
+type plan struct {
+	writes []write
+	image  *Image
+	target *target
+}
+
+// makePlan compares the tables with the model. Nothing is written yet; every capacity is checked. New entries go in before old
+// ones leave, unless the tables are too full for that.
+func makePlan(m *Model, old *Image, sizes Sizes, r *report) (*plan, error) {
+	if err := m.direct(r); err != nil {
+		return nil, err
+	}
+	first := &report{}
+	p, err := planOnce(m, old, sizes, false, first)
+	if full := (*fullError)(nil); errors.As(err, &full) {
+		first = &report{}
+		p, err = planOnce(m, old, sizes, true, first)
+		if errors.As(err, &full) {
+			err = full.error
+		}
+	}
+	r.warnings = append(r.warnings, first.warnings...)
+	return p, err
+}
+
+func planOnce(m *Model, old *Image, sizes Sizes, removeFirst bool, r *report) (*plan, error) {
+	t, err := compile(m, old, sizes, removeFirst, r)
+	if err != nil {
+		return nil, err
+	}
+	p := &planner{plan: plan{image: &Image{}, target: t}, m: m, old: old, removeFirst: removeFirst, report: r}
+	p.hops(transport.Inner, regs.InnerTableNextHop, xfrm.Red, &p.image.RedHop)
+	p.hops(transport.Outer, regs.OuterTableNextHop, xfrm.Black, &p.image.BlackHop)
+	p.keys(xfrm.DirOut, regs.CryptoTableOutboundKey)
+	p.keys(xfrm.DirIn, regs.CryptoTableInboundKey)
+	p.direct(transport.Outer, regs.OuterTableTunnel, old.Tunnel, t.tunnels)
+	p.warnReplay()
+	p.direct(transport.Inner, regs.InnerTableSelector, old.Selector, t.selectors)
+	p.image.Tunnel, p.image.Selector = t.tunnels, t.selectors
+	if p.image.SAD, err = p.hash(transport.Outer, regs.OuterTableSad, sizes.SADRows, sadKeyBytes, old.SAD, t.sad); err != nil {
+		return nil, err
+	}
+	if p.image.Flow, err = p.hash(transport.Inner, regs.InnerTableFlow, sizes.FlowRows, flowKeyBytes, old.Flow, t.flows); err != nil {
+		return nil, err
+	}
+	if p.image.OuterRule, err = p.rules(transport.Outer, regs.OuterTableRule, sizes.OuterRules, old.OuterRule, t.outerRules); err != nil {
+		return nil, err
+	}
+	if p.image.InnerRule, err = p.rules(transport.Inner, regs.InnerTableRule, sizes.InnerRules, old.InnerRule, t.innerRules); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(p.writes, func(a, b write) int { return cmp.Compare(a.phase, b.phase) })
+	return &p.plan, nil
+}
+
+type planner struct {
+	plan
+	m           *Model
+	old         *Image
+	removeFirst bool
+	report      *report
+}
+
+func (p *planner) add(w write) { p.writes = append(p.writes, w) }
+
+func (p *planner) removePhase() phase {
+	if p.removeFirst {
+		return phaseEarlyRemove
+	}
+	return phaseRemove
+}
+
+func (p *planner) clearPhase() phase {
+	if p.removeFirst {
+		return phaseEarlyClear
+	}
+	return phaseClear
+}
+
+func sorted[V any](m map[int]V) []int { return slices.Sorted(maps.Keys(m)) }
+
+func (p *planner) hops(c transport.Chip, table regs.Table, dev string, image *map[int]Hop) {
+	want, have := p.target.hops[dev], p.old.hops(dev)
+	for _, index := range sorted(want) {
+		if !slices.Equal(want[index].Row, have[index].Row) {
+			p.add(write{phase: phaseHops, chip: c, table: table, index: index, row: want[index].Row})
+		}
+	}
+	for _, index := range sorted(have) {
+		if _, stays := want[index]; !stays && len(have[index].Row) > 0 {
+			p.add(write{phase: p.clearPhase(), chip: c, table: table, index: index})
+		}
+	}
+	*image = want
+}
+
+func (p *planner) keys(way xfrm.Dir, table regs.Table) {
+	want := map[int]bool{}
+	for _, sa := range p.m.SAs {
+		if sa.Way != way {
+			continue
+		}
+		want[sa.Row] = true
+		if sa.fresh {
+			p.add(write{phase: phaseKeys, chip: transport.Crypto, table: table, index: sa.Row, secret: sa})
+		}
+	}
+	for _, row := range *p.old.keys(way) {
+		if !want[row] {
+			p.add(write{phase: p.clearPhase(), chip: transport.Crypto, table: table, index: row})
+		}
+	}
+	*p.image.keys(way) = slices.Sorted(maps.Keys(want))
+}
+
+func (p *planner) direct(c transport.Chip, table regs.Table, have, want map[int]Row) {
+	for _, index := range sorted(want) {
+		if !slices.Equal(want[index], have[index]) || table.Name == regs.InnerTableSelector.Name && p.freshInbound(index) {
+			p.add(write{phase: phaseDirect, chip: c, table: table, index: index, row: want[index]})
+		}
+	}
+	for _, index := range sorted(have) {
+		if _, stays := want[index]; !stays {
+			p.add(write{phase: p.clearPhase(), chip: c, table: table, index: index})
+		}
+	}
+}
+
+// freshInbound says whether a row of the inbound SAs is a new SA's: its selector row is written even if it looks the same,
+// because that clears the anti-replay state.
+func (p *planner) freshInbound(row int) bool {
+	return slices.ContainsFunc(p.m.SAs, func(sa *SA) bool { return sa.Way == xfrm.DirIn && sa.Row == row && sa.fresh })
+}
+
+func (p *planner) warnReplay() {
+	for _, sa := range p.m.SAs {
+		if sa.Way != xfrm.DirIn || sa.fresh || sa.ReplayWindow == 0 {
+			continue
+		}
+		have, was := p.old.Selector[sa.Row]
+		if want := p.target.selectors[sa.Row]; was && want != nil && !slices.Equal(have, want) {
+			p.report.warn(sa.pos, "the selector or next hop of the inbound SA spi 0x%08x changes: its anti-replay window starts anew", sa.SPI)
+		}
+	}
+}
+
+// hash brings a cuckoo table to hold what is wanted.
+func (p *planner) hash(c transport.Chip, table regs.Table, size, keyBytes int, have map[int]Row, want []placed) (map[int]Row, error) {
+	shadow := cuckoo.New[Row](size)
+	for index, row := range have {
+		shadow.Load(index, row.key(keyBytes), row)
+	}
+	keep := map[string]bool{}
+	for _, entry := range want {
+		keep[entry.row.key(keyBytes)] = true
+	}
+	remove := func() {
+		for _, index := range sorted(have) {
+			if key := have[index].key(keyBytes); !keep[key] {
+				w, _ := shadow.Remove(key)
+				p.add(write{phase: p.removePhase(), chip: c, table: table, index: w.Index})
+			}
+		}
+	}
+	if p.removeFirst {
+		remove()
+	}
+	for _, entry := range want {
+		key := entry.row.key(keyBytes)
+		if _, row, there := shadow.Get(key); there && slices.Equal(row, entry.row) {
+			continue
+		}
+		writes, err := shadow.Put(key, entry.row)
+		if err != nil {
+			return nil, &fullError{xfrm.Errorf(entry.pos, "no room for %s: the %s table of %d rows is full (%d are used)", entry.owner, table.Name, size, len(shadow.Rows()))}
+		}
+		for _, w := range writes {
+			p.add(write{phase: phaseInsert, chip: c, table: table, index: w.Index, row: w.Value})
+		}
+	}
+	if !p.removeFirst {
+		remove()
+	}
+	image := map[int]Row{}
+	for index, entry := range shadow.Rows() {
+		image[index] = entry.Value
+	}
+	return image, nil
+}
+
+// rules brings a ternary table to hold what is wanted. A rule keeps its row; of two with one priority the older has the
+// lower row, as the chip and Linux both give way to it.
+func (p *planner) rules(c transport.Chip, table regs.Table, size int, have map[int]Rule, want []placed) (map[int]Rule, error) {
+	want = slices.Clone(want)
+	slices.SortFunc(want, func(a, b placed) int {
+		return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.age, b.age))
+	})
+	owned := map[string]int{}
+	for index, rule := range have {
+		owned[rule.Owner] = index
+	}
+	image := map[int]Rule{}
+	place := map[string]int{}
+	taken := func(index int) bool {
+		if _, now := image[index]; now {
+			return true
+		}
+		rule, before := have[index]
+		if !before {
+			return false
+		}
+		stays := slices.ContainsFunc(want, func(w placed) bool { return w.owner == rule.Owner })
+		return stays || !p.removeFirst
+	}
+	for i, rule := range want {
+		least := 0
+		for _, other := range want[:i] {
+			if other.priority == rule.priority && overlap(other.sel, rule.sel) {
+				least = max(least, place[other.owner]+1)
+			}
+		}
+		index, ok := owned[rule.owner]
+		if !ok || index < least {
+			for index = least; index < size && taken(index); index++ {
+			}
+		}
+		if index >= size {
+			return nil, &fullError{xfrm.Errorf(rule.pos, "no room for the policy %s: the table of %d rules of the %s chip is full (policies for one exact 5-tuple do not need a rule)", rule.owner, size, c)}
+		}
+		place[rule.owner] = index
+		image[index] = Rule{rule.owner, rule.row}
+	}
+	for _, index := range sorted(image) {
+		if !slices.Equal(image[index].Row, have[index].Row) {
+			p.add(write{phase: phaseInsert, chip: c, table: table, index: index, row: image[index].Row})
+		}
+	}
+	for _, index := range sorted(have) {
+		if _, stays := image[index]; !stays {
+			p.add(write{phase: p.removePhase(), chip: c, table: table, index: index})
+		}
+	}
+	return image, nil
+}

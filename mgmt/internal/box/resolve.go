@@ -1,0 +1,202 @@
+package box
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"slices"
+
+	"sallyport/mgmt/internal/xfrm"
+)
+
+var devices = []string{xfrm.Red, xfrm.Black}
+
+// names says whether a template asks for this SA, its direction apart.
+func names(t *xfrm.Template, sa *SA) bool {
+	return t != nil && t.Src == sa.Src && t.Dst == sa.Dst && t.Proto == sa.Proto && t.Mode == sa.Mode &&
+		(t.ReqID == 0 || t.ReqID == sa.ReqID) && (t.SPI == 0 || t.SPI == sa.SPI)
+}
+
+// direct decides the direction of SAs that are new (docs/interfaces.md, section 6).
+func (m *Model) direct(report *report) error {
+	for _, sa := range m.SAs {
+		if !sa.fresh {
+			continue
+		}
+		var how string
+		sa.Way, how = m.direction(sa)
+		if how == "" {
+			report.warn(sa.pos, "the SA spi 0x%08x is taken as inbound: it has no dir, no out policy names it and neither of its endpoints is an address of black", sa.SPI)
+		}
+		if sa.Way == xfrm.DirIn && (sa.PacketHard != 0 || sa.PacketSoft != 0) {
+			return xfrm.Errorf(sa.pos, "packet limits are kept for outbound SAs alone, and this one is inbound")
+		}
+		if sa.Way == xfrm.DirIn && sa.Flags.ESN && sa.ReplayWindow == 0 {
+			return xfrm.Errorf(sa.pos, "flag esn needs a replay-window: the high half of the sequence number is inferred from it")
+		}
+	}
+	for _, p := range m.Policies {
+		if p.Dir != xfrm.DirOut || p.Template == nil || m.outboundSA(p.Template) != nil {
+			continue
+		}
+		for _, sa := range m.SAs {
+			if names(p.Template, sa) && !sa.fresh && sa.State.Dir == "" {
+				return xfrm.Errorf(p.pos, "the tmpl names the SA spi 0x%08x, which was installed as inbound: delete it and add it with `dir out`, or load it together with its policy", sa.SPI)
+			}
+		}
+	}
+	return nil
+}
+
+func (m *Model) direction(sa *SA) (dir xfrm.Dir, how string) {
+	if sa.State.Dir != "" {
+		return sa.State.Dir, "given"
+	}
+	for _, p := range m.Policies {
+		if p.Dir == xfrm.DirOut && names(p.Template, sa) {
+			return xfrm.DirOut, "policy"
+		}
+	}
+	for _, a := range m.Addrs {
+		if a.Dev == xfrm.Black && a.Prefix.Addr() == sa.Src {
+			return xfrm.DirOut, "address"
+		}
+	}
+	for _, a := range m.Addrs {
+		if a.Dev == xfrm.Black && a.Prefix.Addr() == sa.Dst {
+			return xfrm.DirIn, "address"
+		}
+	}
+	for _, p := range m.Policies {
+		if p.Dir != xfrm.DirOut && names(p.Template, sa) {
+			return xfrm.DirIn, "policy"
+		}
+	}
+	return xfrm.DirIn, ""
+}
+
+// outboundSA is the newest outbound SA that a template names, as Linux prefers it.
+func (m *Model) outboundSA(t *xfrm.Template) *SA {
+	var best *SA
+	for _, sa := range m.SAs {
+		if sa.Way == xfrm.DirOut && names(t, sa) && (best == nil || sa.Age > best.Age) {
+			best = sa
+		}
+	}
+	return best
+}
+
+// within says whether all of inner is in outer.
+func within(outer, inner netip.Prefix) bool {
+	return outer.Bits() <= inner.Bits() && outer.Contains(inner.Addr())
+}
+
+// path is how packets to a prefix leave by a device.
+type path struct {
+	hop  netip.Addr // whose Ethernet address; invalid: row 0
+	mtu  uint32     // of the route; 0: none
+	many bool       // parts of the prefix have hops of their own
+}
+
+// lookup finds the next hop of everything in a prefix: by the longest route that holds it all, else by the routes and
+// neighbours inside it if they agree.
+func (m *Model) lookup(dev string, to netip.Prefix) path {
+	known := func(addr netip.Addr) bool {
+		return slices.ContainsFunc(m.Neighs, func(n Neigh) bool { return n.Dev == dev && n.IP == addr })
+	}
+	best := Route{}
+	for _, r := range m.Routes {
+		if r.Dev == dev && within(r.Prefix, to) && (!best.Prefix.IsValid() || r.Prefix.Bits() > best.Prefix.Bits()) {
+			best = r
+		}
+	}
+	for _, a := range m.Addrs {
+		if net := a.Prefix.Masked(); a.Dev == dev && within(net, to) && (!best.Prefix.IsValid() || net.Bits() >= best.Prefix.Bits()) {
+			best = Route{Prefix: net, Dev: dev}
+		}
+	}
+	if to.IsSingleIP() && known(to.Addr()) && !best.Via.IsValid() {
+		return path{hop: to.Addr(), mtu: best.MTU}
+	}
+	hops := map[netip.Addr]bool{}
+	for _, r := range m.Routes {
+		if r.Dev == dev && r.Via.IsValid() && r.Prefix != best.Prefix && within(to, r.Prefix) {
+			hops[r.Via] = true
+		}
+	}
+	if best.Via.IsValid() {
+		delete(hops, best.Via)
+		return path{hop: best.Via, mtu: best.MTU, many: len(hops) > 0}
+	}
+	for _, n := range m.Neighs {
+		if n.Dev == dev && to.Contains(n.IP) && !m.routed(dev, n.IP) {
+			hops[n.IP] = true
+		}
+	}
+	out := path{mtu: best.MTU, many: len(hops) > 1}
+	for hop := range hops {
+		if !out.many {
+			out.hop = hop
+		}
+	}
+	return out
+}
+
+// routed says whether an address is the gateway of a route, and so stands for what lies behind it.
+func (m *Model) routed(dev string, addr netip.Addr) bool {
+	return slices.ContainsFunc(m.Routes, func(r Route) bool { return r.Dev == dev && r.Via == addr })
+}
+
+// mtu is the largest IP packet of a port.
+func (m *Model) mtu(dev string) uint32 {
+	if mtu := m.Links[dev].MTU; mtu != 0 {
+		return mtu
+	}
+	return xfrm.MaxMTU
+}
+
+// portMAC is the configured address of a port, or a locally administered one made of its first IP address, so that two
+// boxes on one wire differ and the same configuration always gives the same frames.
+func (m *Model) portMAC(dev string) xfrm.MAC {
+	if mac := m.Links[dev].Address; mac != nil {
+		return *mac
+	}
+	mac := xfrm.MAC{0x02, 'r'}
+	if dev == xfrm.Black {
+		mac[1] = 'b'
+	}
+	if addr := m.local(dev); addr.IsValid() {
+		octets := addr.As4()
+		copy(mac[2:], octets[:])
+	} else {
+		mac[5] = 1
+	}
+	return mac
+}
+
+// local is the first address of a port; black's may be known from an outbound SA alone.
+func (m *Model) local(dev string) netip.Addr {
+	for _, a := range m.Addrs {
+		if a.Dev == dev {
+			return a.Prefix.Addr()
+		}
+	}
+	for _, sa := range m.SAs {
+		if dev == xfrm.Black && sa.Way == xfrm.DirOut {
+			return sa.Src
+		}
+	}
+	return netip.Addr{}
+}
+
+// number is an address as the chips' rows hold it.
+func number(addr netip.Addr) uint64 {
+	if !addr.IsValid() {
+		return 0
+	}
+	octets := addr.As4()
+	return uint64(binary.BigEndian.Uint32(octets[:]))
+}
+
+func mask(p netip.Prefix) uint64 {
+	return uint64(^uint32(0)) << (32 - p.Bits()) & 0xFFFFFFFF
+}

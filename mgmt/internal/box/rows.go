@@ -1,0 +1,188 @@
+package box
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"sallyport/mgmt/internal/gcm"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// Row is a table row in 32-bit words.
+type Row []uint32
+
+func newRow(bits int) Row { return make(Row, (bits+31)/32) }
+
+// Bytes of the keys of the cuckoo tables: the low bits of their rows.
+const (
+	flowKeyBytes = 13
+	sadKeyBytes  = 9
+)
+
+// key is the low bytes of a row, which a cuckoo table is looked up by.
+func (r Row) key(bytes int) string {
+	var out []byte
+	for _, word := range r {
+		out = binary.LittleEndian.AppendUint32(out, word)
+	}
+	return string(out[:bytes])
+}
+
+const (
+	protoESP   = 50
+	defaultTTL = 64
+)
+
+func flowRow(s xfrm.Selector, action, sa uint64, priority uint32) Row {
+	f, row := regs.FlowRow, newRow(regs.FlowRow.Bits)
+	f.SrcAddr.Put(row, number(s.Src.Addr()))
+	f.DstAddr.Put(row, number(s.Dst.Addr()))
+	f.SrcPort.Put(row, uint64(s.SPort))
+	f.DstPort.Put(row, uint64(s.DPort))
+	f.Protocol.Put(row, uint64(s.Proto))
+	f.Valid.Put(row, 1)
+	f.Action.Put(row, action)
+	f.Sa.Put(row, sa)
+	f.Priority.Put(row, uint64(priority))
+	return row
+}
+
+// anyMask is the mask of a field whose value 0 means any.
+func anyMask[T uint8 | uint16](value T) uint64 {
+	if value == 0 {
+		return 0
+	}
+	return uint64(^T(0))
+}
+
+func ruleRow(s xfrm.Selector, action, sa uint64, priority uint32) Row {
+	f, row := regs.RuleRow, newRow(regs.RuleRow.Bits)
+	f.SrcAddr.Put(row, number(s.Src.Addr()))
+	f.SrcMask.Put(row, mask(s.Src))
+	f.DstAddr.Put(row, number(s.Dst.Addr()))
+	f.DstMask.Put(row, mask(s.Dst))
+	f.SrcPort.Put(row, uint64(s.SPort))
+	f.SrcPortMask.Put(row, anyMask(s.SPort))
+	f.DstPort.Put(row, uint64(s.DPort))
+	f.DstPortMask.Put(row, anyMask(s.DPort))
+	f.Protocol.Put(row, uint64(s.Proto))
+	f.ProtocolMask.Put(row, anyMask(s.Proto))
+	f.Valid.Put(row, 1)
+	f.Action.Put(row, action)
+	f.Sa.Put(row, sa)
+	f.Priority.Put(row, uint64(priority))
+	return row
+}
+
+// window is the anti-replay window the chips get: small ones are rounded up to the least they have.
+func window(sa *SA) uint64 {
+	return uint64(max(sa.ReplayWindow, xfrm.MinWindow))
+}
+
+func selectorRow(sa *SA, s xfrm.Selector, hop int) Row {
+	f, row := regs.SelectorRow, newRow(regs.SelectorRow.Bits)
+	f.Valid.Put(row, 1)
+	if sa.ReplayWindow > 0 {
+		f.Replay.Put(row, 1)
+	}
+	f.WindowSize.Put(row, window(sa))
+	f.NextHop.Put(row, uint64(hop))
+	f.SrcAddr.Put(row, number(s.Src.Addr()))
+	f.SrcMask.Put(row, mask(s.Src))
+	f.DstAddr.Put(row, number(s.Dst.Addr()))
+	f.DstMask.Put(row, mask(s.Dst))
+	f.SrcPort.Put(row, uint64(s.SPort))
+	f.SrcPortMask.Put(row, anyMask(s.SPort))
+	f.DstPort.Put(row, uint64(s.DPort))
+	f.DstPortMask.Put(row, anyMask(s.DPort))
+	f.Protocol.Put(row, uint64(s.Proto))
+	f.ProtocolMask.Put(row, anyMask(s.Proto))
+	return row
+}
+
+func hopRow(mac xfrm.MAC) Row {
+	f, row := regs.NextHopRow, newRow(regs.NextHopRow.Bits)
+	f.Valid.Put(row, 1)
+	f.Mac.PutBytes(row, mac[:])
+	return row
+}
+
+func sadRow(sa *SA) Row {
+	f, row := regs.SadRow, newRow(regs.SadRow.Bits)
+	f.Spi.Put(row, uint64(sa.SPI))
+	f.DstAddr.Put(row, number(sa.Dst))
+	f.Protocol.Put(row, protoESP)
+	f.Valid.Put(row, 1)
+	f.Sa.Put(row, uint64(sa.Row))
+	return row
+}
+
+// tunnelRow makes the outer header as Linux makes it: DSCP and ECN copied, DF copied unless path MTU discovery is off.
+func tunnelRow(sa *SA, hop int, mtu uint32) Row {
+	f, row := regs.TunnelRow, newRow(regs.TunnelRow.Bits)
+	f.Valid.Put(row, 1)
+	f.SrcAddr.Put(row, number(sa.Src))
+	f.DstAddr.Put(row, number(sa.Dst))
+	f.Ttl.Put(row, defaultTTL)
+	if !sa.Flags.DontEncapDSCP {
+		f.DscpCopy.Put(row, 1)
+	}
+	if !sa.Flags.NoECN {
+		f.EcnCopy.Put(row, 1)
+	}
+	if sa.Flags.NoPMTUDisc {
+		f.DfMode.Put(row, regs.DfModeClear)
+	}
+	f.NextHop.Put(row, uint64(hop))
+	f.Mtu.Put(row, uint64(mtu))
+	return row
+}
+
+// suites by the length of the AES key in bits.
+var suites = map[int]uint64{128: regs.SuiteAes128gcm16, 256: regs.SuiteAes256gcm16}
+
+// keyRow makes the row of either key table. The caller wipes it.
+func keyRow(sa *SA) (Row, error) {
+	h, h2, err := gcm.HashKeys(sa.Aead.Key)
+	if err != nil {
+		return nil, fmt.Errorf("the key of SA spi 0x%08x: %w", sa.SPI, err)
+	}
+	defer func() { clear(h[:]); clear(h2[:]) }()
+	common := func(row Row, key, hash, hash2, salt, spi, valid, esn, suite regs.Field) Row {
+		key.PutBytes(row, sa.Aead.Key)
+		hash.PutBytes(row, h[:])
+		hash2.PutBytes(row, h2[:])
+		salt.PutBytes(row, sa.Aead.Salt)
+		spi.Put(row, uint64(sa.SPI))
+		valid.Put(row, 1)
+		if sa.Flags.ESN {
+			esn.Put(row, 1)
+		}
+		suite.Put(row, suites[sa.Aead.KeyBits])
+		return row
+	}
+	if sa.Way == xfrm.DirIn {
+		f := regs.InboundKeyRow
+		row := common(newRow(f.Bits), f.Key, f.HashKey, f.HashKey2, f.Salt, f.Spi, f.Valid, f.Esn, f.Suite)
+		f.Window.Put(row, window(sa))
+		return row, nil
+	}
+	f := regs.OutboundKeyRow
+	row := common(newRow(f.Bits), f.Key, f.HashKey, f.HashKey2, f.Salt, f.Spi, f.Valid, f.Esn, f.Suite)
+	f.SoftLimit.Put(row, sa.PacketSoft)
+	f.HardLimit.Put(row, hardLimit(sa))
+	return row, nil
+}
+
+// hardLimit is the last sequence number: the administrator's, but never more than the number field holds (RFC 4303, 3.3.3).
+func hardLimit(sa *SA) uint64 {
+	last := uint64(1)<<32 - 1
+	if sa.Flags.ESN {
+		last = 1<<64 - 1
+	}
+	if sa.PacketHard != 0 {
+		last = min(last, sa.PacketHard)
+	}
+	return last
+}

@@ -1,0 +1,154 @@
+// Package chip drives the registers, counters and tables of the three chips of a box over a transport.
+package chip
+
+import (
+	"fmt"
+	"time"
+
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+)
+
+// Identity is what a chip says of itself.
+type Identity struct {
+	Chip       string `json:"chip"`
+	Version    string `json:"version"`
+	Simulation bool   `json:"simulation"`
+	Ready      bool   `json:"ready"`
+	LinkUp     bool   `json:"link_up"`
+	Tamper     bool   `json:"tamper"`
+	Build      uint32 `json:"build"`
+}
+
+// Capabilities are the sizes a chip was built with. Software takes them from here and never guesses.
+type Capabilities struct {
+	SAs             int    `json:"sas"`
+	FlowRows        int    `json:"flow_rows"`
+	SADRows         int    `json:"sad_rows"`
+	Ways            int    `json:"ways"`
+	Rules           int    `json:"rules"`
+	NextHops        int    `json:"next_hops"`
+	Lanes           int    `json:"lanes"`
+	LinkBufferBeats int    `json:"link_buffer_beats"`
+	ReplayWindow    int    `json:"replay_window"`
+	Counters        int    `json:"counters"`
+	Suites          uint32 `json:"suites"`
+}
+
+// Box is three chips whose identity has been checked.
+type Box struct {
+	t            transport.Transport
+	Identity     [3]Identity
+	Capabilities [3]Capabilities
+	// cleared says that the shadow row of a chip's table window is known to be zero.
+	cleared [3]bool
+}
+
+var identities = [3]uint32{regs.ChipInner, regs.ChipCrypto, regs.ChipOuter}
+
+// supportedMajor is the hardware version this driver was written for; minor versions only add.
+const supportedMajor = 0
+
+// Open checks that each chip is what it should be and reads its sizes.
+func Open(t transport.Transport) (*Box, error) {
+	b := &Box{t: t}
+	for _, c := range transport.Chips {
+		if err := b.identify(c); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+func (b *Box) identify(c transport.Chip) error {
+	list := []regs.Register{
+		regs.CommonMagic, regs.CommonChip, regs.CommonVersion, regs.CommonBuild, regs.CommonStatus, regs.CommonCapabilitySaBits,
+		regs.CommonCapabilityFlowBits, regs.CommonCapabilitySadBits, regs.CommonCapabilityWays, regs.CommonCapabilityRules,
+		regs.CommonCapabilityNextHops, regs.CommonCapabilityLanes, regs.CommonCapabilityLinkBufferBeats,
+		regs.CommonCapabilityReplayWindow, regs.CommonCapabilityCounters, regs.CommonCapabilitySuites,
+	}
+	ops := make([]transport.Op, len(list))
+	for i, r := range list {
+		ops[i] = transport.Read(c, r.Offset)
+	}
+	if err := b.t.Do(ops); err != nil {
+		return err
+	}
+	word := func(i int) []uint32 { return []uint32{ops[i].Data} }
+	if magic := ops[0].Data; magic != regs.CommonMagic.Reset {
+		return fmt.Errorf("the %s chip does not answer as a Sallyport chip: its magic number is 0x%08x, not 0x%08x", c, magic, regs.CommonMagic.Reset)
+	}
+	if ops[1].Data != identities[c] {
+		return fmt.Errorf("where the %s chip should be is chip number %d (%s): are the devices in the order inner, crypto, outer?", c, ops[1].Data, regs.ChipNames[ops[1].Data])
+	}
+	major := regs.CommonVersionMajor.Get(word(2))
+	version := fmt.Sprintf("%d.%d.%d", major, regs.CommonVersionMinor.Get(word(2)), regs.CommonVersionPatch.Get(word(2)))
+	if major != supportedMajor {
+		return fmt.Errorf("the %s chip has version %s: this program drives %d.x", c, version, supportedMajor)
+	}
+	b.Identity[c] = Identity{
+		Chip: c.String(), Version: version, Build: ops[3].Data,
+		Simulation: regs.CommonBuildSimulation.Get(word(3)) != 0,
+		Ready:      regs.CommonStatusReady.Get(word(4)) != 0,
+		LinkUp:     regs.CommonStatusLinkUp.Get(word(4)) != 0 && (c != transport.Crypto || regs.CommonStatusBlackLinkUp.Get(word(4)) != 0),
+		Tamper:     regs.CommonStatusTamper.Get(word(4)) != 0,
+	}
+	b.Capabilities[c] = Capabilities{
+		SAs: 1 << ops[5].Data, FlowRows: 1 << ops[6].Data, SADRows: 1 << ops[7].Data, Ways: int(ops[8].Data), Rules: int(ops[9].Data),
+		NextHops: int(ops[10].Data), Lanes: int(ops[11].Data), LinkBufferBeats: int(ops[12].Data), ReplayWindow: int(ops[13].Data),
+		Counters: int(ops[14].Data), Suites: ops[15].Data,
+	}
+	return nil
+}
+
+// Read32 reads a register.
+func (b *Box) Read32(c transport.Chip, r regs.Register) (uint32, error) {
+	return transport.Read32(b.t, c, r.Offset)
+}
+
+// Write32 writes a register.
+func (b *Box) Write32(c transport.Chip, r regs.Register, value uint32) error {
+	return transport.Write32(b.t, c, r.Offset, value)
+}
+
+// Close ends the transport.
+func (b *Box) Close() error { return b.t.Close() }
+
+const (
+	pollBatch   = 16
+	pollTimeout = 2 * time.Minute // of wall-clock time: a simulation may be slow
+)
+
+// poll reads a register until done says so. Reads go in batches, because in simulation each one moves time on.
+func (b *Box) poll(c transport.Chip, r regs.Register, what string, done func(uint32) bool) (uint32, error) {
+	for deadline := time.Now().Add(pollTimeout); time.Now().Before(deadline); {
+		ops := make([]transport.Op, pollBatch)
+		for i := range ops {
+			ops[i] = transport.Read(c, r.Offset)
+		}
+		if err := b.t.Do(ops); err != nil {
+			return 0, err
+		}
+		if last := ops[pollBatch-1].Data; done(last) {
+			return last, nil
+		}
+	}
+	return 0, fmt.Errorf("the %s chip: %s after %v", c, what, pollTimeout)
+}
+
+// WaitReady waits until each chip has cleared its tables after reset.
+func (b *Box) WaitReady() error {
+	for _, c := range transport.Chips {
+		if b.Identity[c].Ready {
+			continue
+		}
+		_, err := b.poll(c, regs.CommonStatus, "its tables are not clear", func(v uint32) bool {
+			return regs.CommonStatusReady.Get([]uint32{v}) != 0
+		})
+		if err != nil {
+			return err
+		}
+		b.Identity[c].Ready = true
+	}
+	return nil
+}

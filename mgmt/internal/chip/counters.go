@@ -1,0 +1,61 @@
+package chip
+
+import (
+	"fmt"
+
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+)
+
+// CounterList is the counters of each chip.
+var CounterList = [3][]regs.Counter{regs.InnerCounters, regs.CryptoCounters, regs.OuterCounters}
+
+// Counters reads every counter of one chip, in the order of CounterList.
+func (b *Box) Counters(c transport.Chip) ([]uint64, error) {
+	list := CounterList[c]
+	if built := b.Capabilities[c].Counters; built != len(list) {
+		return nil, fmt.Errorf("the %s chip has %d counters, this program knows %d: they are of different versions", c, built, len(list))
+	}
+	ops := make([]transport.Op, 0, 3*len(list))
+	for _, counter := range list {
+		ops = append(ops, transport.Write(c, regs.CommonCounterIndex.Offset, counter.Index),
+			transport.Read(c, regs.CommonCounterLo.Offset), transport.Read(c, regs.CommonCounterHi.Offset))
+	}
+	if err := b.t.Do(ops); err != nil {
+		return nil, err
+	}
+	values := make([]uint64, len(list))
+	for i := range list {
+		values[i] = uint64(ops[3*i+2].Data)<<32 | uint64(ops[3*i+1].Data)
+	}
+	return values, nil
+}
+
+// Balance is the account of one path through one chip: what was received left by a name.
+type Balance struct {
+	Chip     string `json:"chip"`
+	Path     string `json:"path"`
+	Received uint64 `json:"received"`
+	Sent     uint64 `json:"sent"`
+	Punted   uint64 `json:"punted"`
+	Dropped  uint64 `json:"dropped"`
+	Lost     uint64 `json:"lost_before"`
+	Balanced bool   `json:"balanced"`
+}
+
+// Balances adds up the counters of one chip by path.
+func Balances(c transport.Chip, values []uint64) []Balance {
+	var out []Balance
+	for _, path := range []string{"encrypt", "decrypt"} {
+		b := Balance{Chip: c.String(), Path: path}
+		sums := map[string]*uint64{"received": &b.Received, "sent": &b.Sent, "punted": &b.Punted, "drop": &b.Dropped, "lost": &b.Lost}
+		for i, counter := range CounterList[c] {
+			if sum := sums[counter.Kind]; sum != nil && counter.Path == path {
+				*sum += values[i]
+			}
+		}
+		b.Balanced = b.Received == b.Sent+b.Punted+b.Dropped
+		out = append(out, b)
+	}
+	return out
+}

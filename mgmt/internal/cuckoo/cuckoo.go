@@ -1,0 +1,136 @@
+// Package cuckoo places entries in the chips' four-way hash tables (docs/interfaces.md, section 4). It works on a copy
+// and hands back the writes in an order in which a lookup on the chip never misses an entry that is there.
+package cuckoo
+
+import (
+	"errors"
+	"hash/crc32"
+)
+
+// Ways is the number of places an entry may take.
+const Ways = 4
+
+var (
+	castagnoli = crc32.MakeTable(crc32.Castagnoli)
+	koopman    = crc32.MakeTable(crc32.Koopman)
+)
+
+// ErrFull says that no sequence of moves makes room.
+var ErrFull = errors.New("the table is full")
+
+// searchLimit bounds the rows looked at for one insertion.
+const searchLimit = 8192
+
+// Entry is a key with what is stored under it.
+type Entry[V any] struct {
+	Key   string
+	Value V
+}
+
+// Write is one row to be written; Valid false clears it.
+type Write[V any] struct {
+	Index int
+	Valid bool
+	Entry[V]
+}
+
+// Table is the copy of one hash table.
+type Table[V any] struct {
+	rowsPerWay uint32
+	rows       map[int]Entry[V]
+	place      map[string]int
+}
+
+// New makes an empty table of the given number of rows, which must be a multiple of Ways.
+func New[V any](rows int) *Table[V] {
+	return &Table[V]{rowsPerWay: uint32(rows / Ways), rows: map[int]Entry[V]{}, place: map[string]int{}}
+}
+
+// Load puts an entry where the chip is known to have it.
+func (t *Table[V]) Load(index int, key string, value V) {
+	t.rows[index] = Entry[V]{key, value}
+	t.place[key] = index
+}
+
+// Places returns the table index of a key in each way.
+func Places(key string, rowsPerWay uint32) [Ways]int {
+	c, k := crc32.Checksum([]byte(key), castagnoli), crc32.Checksum([]byte(key), koopman)
+	var out [Ways]int
+	for way, hash := range [Ways]uint32{c, c >> 16, k, k >> 16} {
+		out[way] = way*int(rowsPerWay) + int(hash%rowsPerWay)
+	}
+	return out
+}
+
+// Get finds a key.
+func (t *Table[V]) Get(key string) (index int, value V, ok bool) {
+	index, ok = t.place[key]
+	return index, t.rows[index].Value, ok
+}
+
+// Rows gives the entries by index.
+func (t *Table[V]) Rows() map[int]Entry[V] { return t.rows }
+
+// Put stores a value under a key: in place if the key is there, else in a free row, else by moving others along the
+// shortest chain. Each moved entry is written to its new row before its old row is overwritten.
+func (t *Table[V]) Put(key string, value V) ([]Write[V], error) {
+	if index, ok := t.place[key]; ok {
+		return []Write[V]{t.set(index, Entry[V]{key, value})}, nil
+	}
+	chain, err := t.chain(key)
+	if err != nil {
+		return nil, err
+	}
+	var writes []Write[V]
+	for i := len(chain) - 1; i > 0; i-- {
+		writes = append(writes, t.set(chain[i], t.rows[chain[i-1]]))
+	}
+	return append(writes, t.set(chain[0], Entry[V]{key, value})), nil
+}
+
+// Remove clears a key's row; ok is false if it is not there.
+func (t *Table[V]) Remove(key string) (w Write[V], ok bool) {
+	index, ok := t.place[key]
+	if ok {
+		delete(t.place, key)
+		delete(t.rows, index)
+	}
+	return Write[V]{Index: index, Entry: Entry[V]{Key: key}}, ok
+}
+
+func (t *Table[V]) set(index int, entry Entry[V]) Write[V] {
+	t.rows[index] = entry
+	t.place[entry.Key] = index
+	return Write[V]{Index: index, Valid: true, Entry: entry}
+}
+
+// chain searches, breadth first, rows r0 … rn: r0 is a place of the key, r(i+1) another place of the entry in r(i), rn is free.
+func (t *Table[V]) chain(key string) ([]int, error) {
+	from := map[int]int{}
+	var queue []int
+	visit := func(key string, parent int) (free int, found bool) {
+		for _, index := range Places(key, t.rowsPerWay) {
+			if _, seen := from[index]; seen {
+				continue
+			}
+			from[index] = parent
+			if _, taken := t.rows[index]; !taken {
+				return index, true
+			}
+			queue = append(queue, index)
+		}
+		return 0, false
+	}
+	free, found := visit(key, -1)
+	for head := 0; !found && head < len(queue) && len(from) < searchLimit; head++ {
+		free, found = visit(t.rows[queue[head]].Key, queue[head])
+	}
+	if !found {
+		return nil, ErrFull
+	}
+	var chain []int
+	for index := free; index >= 0; index = from[index] {
+		chain = append([]int{index}, chain...)
+	}
+	return chain, nil
+}

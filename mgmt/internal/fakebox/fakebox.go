@@ -1,0 +1,296 @@
+// Package fakebox is three chips in memory, for tests of what drives them: the register map of regs/*.rdl with its windows,
+// strict about everything that the real chips answer with an error.
+package fakebox
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+)
+
+// Row is a write of one row, in the order of time.
+type Row struct {
+	Chip  transport.Chip
+	Table string
+	Index int
+	Words []uint32
+}
+
+type chip struct {
+	registers map[uint32]uint32
+	data      [32]uint32
+	tables    map[uint32]map[int][]uint32
+	counters  []uint64
+	latched   uint64
+	busy      int
+	failed    bool
+}
+
+// Box implements transport.Transport.
+type Box struct {
+	chips [3]*chip
+	// Log is every row written.
+	Log []Row
+	// Writes counts register writes.
+	Writes int
+	// BusyReads is how often TABLE_STATUS says busy after a command.
+	BusyReads int
+	// FailAfter, if positive, makes the access after that many fail.
+	FailAfter int
+}
+
+var (
+	registers = [3][]regs.Register{regs.InnerRegisters, regs.CryptoRegisters, regs.OuterRegisters}
+	tables    = [3][]regs.Table{regs.InnerTables, regs.CryptoTables, regs.OuterTables}
+	counters  = [3][]regs.Counter{regs.InnerCounters, regs.CryptoCounters, regs.OuterCounters}
+)
+
+// Sizes of a fake box, as log2 where the register is.
+type Sizes struct{ SABits, FlowBits, SADBits, Rules, NextHops, Window uint32 }
+
+// Small is enough for most tests.
+var Small = Sizes{SABits: 4, FlowBits: 6, SADBits: 6, Rules: 32, NextHops: 256, Window: 1024}
+
+// New makes a box after reset.
+func New(s Sizes) *Box {
+	b := &Box{}
+	for c := range b.chips {
+		chip := &chip{registers: map[uint32]uint32{}, tables: map[uint32]map[int][]uint32{}, counters: make([]uint64, len(counters[c]))}
+		for _, r := range registers[c] {
+			chip.registers[r.Offset] = r.Reset
+		}
+		for _, t := range tables[c] {
+			chip.tables[t.Number] = map[int][]uint32{}
+		}
+		for r, v := range map[regs.Register]uint32{
+			regs.CommonChip: uint32(c) + 1, regs.CommonVersion: 0x000100, regs.CommonBuild: 1, regs.CommonStatus: 7,
+			regs.CommonCapabilitySaBits: s.SABits, regs.CommonCapabilityFlowBits: s.FlowBits, regs.CommonCapabilitySadBits: s.SADBits,
+			regs.CommonCapabilityWays: 4, regs.CommonCapabilityRules: s.Rules, regs.CommonCapabilityNextHops: s.NextHops,
+			regs.CommonCapabilityLanes: 4, regs.CommonCapabilitySuites: 6, regs.CommonCapabilityReplayWindow: s.Window,
+			regs.CommonCapabilityCounters: uint32(len(counters[c])),
+		} {
+			chip.registers[r.Offset] = v
+		}
+		b.chips[c] = chip
+	}
+	return b
+}
+
+// Reset makes the box forget everything but its sizes.
+func (b *Box) Reset() {
+	for c, chip := range b.chips {
+		for _, t := range tables[c] {
+			chip.tables[t.Number] = map[int][]uint32{}
+		}
+		for _, r := range registers[c] {
+			if r.Role == regs.Control {
+				chip.registers[r.Offset] = r.Reset
+			}
+		}
+	}
+	b.Log = nil
+}
+
+// Set changes a register behind the bus, as hardware does.
+func (b *Box) Set(c transport.Chip, r regs.Register, value uint32) {
+	b.chips[c].registers[r.Offset] = value
+}
+
+// Get reads a register behind the bus.
+func (b *Box) Get(c transport.Chip, r regs.Register) uint32 { return b.chips[c].registers[r.Offset] }
+
+// Count sets a counter.
+func (b *Box) Count(c transport.Chip, name string, value uint64) {
+	for i, counter := range counters[c] {
+		if counter.Name == name {
+			b.chips[c].counters[i] = value
+			return
+		}
+	}
+	panic("no counter " + name)
+}
+
+// Table gives the rows of a table that are not all zero.
+func (b *Box) Table(c transport.Chip, t regs.Table) map[int][]uint32 {
+	return b.chips[c].tables[t.Number]
+}
+
+// Do performs the accesses.
+func (b *Box) Do(ops []transport.Op) error {
+	for i := range ops {
+		op := &ops[i]
+		if b.FailAfter == 1 {
+			return fmt.Errorf("the bus is gone")
+		}
+		b.FailAfter = max(b.FailAfter-1, 0)
+		var err error
+		if op.Write {
+			b.Writes++
+			err = b.write(op.Chip, op.Addr, op.Data)
+		} else {
+			op.Data, err = b.read(op.Chip, op.Addr)
+		}
+		if err != nil {
+			return fmt.Errorf("SLVERR: %s 0x%03x: %w", op.Chip, op.Addr, err)
+		}
+	}
+	return nil
+}
+
+// Close does nothing.
+func (b *Box) Close() error { return nil }
+
+func (b *Box) find(c transport.Chip, addr uint32) (regs.Register, error) {
+	for _, r := range registers[c] {
+		if addr >= r.Offset && addr < r.Offset+4*uint32(r.Count) {
+			return r, nil
+		}
+	}
+	return regs.Register{}, fmt.Errorf("no such register")
+}
+
+func (b *Box) read(c transport.Chip, addr uint32) (uint32, error) {
+	r, err := b.find(c, addr)
+	if err != nil {
+		return 0, err
+	}
+	chip := b.chips[c]
+	switch r.Name {
+	case regs.CommonCounterLo.Name:
+		return uint32(chip.latched), nil
+	case regs.CommonCounterHi.Name:
+		return uint32(chip.latched >> 32), nil
+	case regs.CommonTableData.Name:
+		return chip.data[(addr-r.Offset)/4], nil
+	case regs.CommonTableStatus.Name:
+		status := uint32(0)
+		if chip.busy > 0 {
+			chip.busy--
+			status |= 1
+		} else if chip.failed {
+			status |= 2
+		}
+		return status, nil
+	}
+	return chip.registers[addr], nil
+}
+
+func (b *Box) write(c transport.Chip, addr, data uint32) error {
+	r, err := b.find(c, addr)
+	if err != nil {
+		return err
+	}
+	chip := b.chips[c]
+	if chip.busy > 0 && r.Offset >= regs.CommonTableData.Offset && r.Offset <= regs.CommonTableCommand.Offset {
+		return fmt.Errorf("the table window is busy")
+	}
+	switch {
+	case r.Name == regs.CommonCounterIndex.Name:
+		if int(data) >= len(chip.counters) {
+			return fmt.Errorf("no such counter")
+		}
+		chip.latched = chip.counters[data]
+	case r.Name == regs.CommonTableData.Name:
+		chip.data[(addr-r.Offset)/4] = data
+	case r.Name == regs.CommonTableCommand.Name:
+		b.command(c, data)
+	case r.Name == regs.CryptoControl.Name && c == transport.Crypto:
+		if data>>regs.CryptoControlZeroize.LSB != 0 {
+			for number := range chip.tables {
+				chip.tables[number] = map[int][]uint32{}
+			}
+		}
+		chip.registers[addr] = data & 7
+	case r.Writable == 0:
+		return fmt.Errorf("register %s is read-only", r.Name)
+	default:
+		chip.registers[addr] = data & r.Writable
+	}
+	return nil
+}
+
+func (b *Box) command(c transport.Chip, command uint32) {
+	chip := b.chips[c]
+	number, index := chip.registers[regs.CommonTableSelect.Offset], int(chip.registers[regs.CommonTableIndex.Offset])
+	chip.busy, chip.failed = b.BusyReads, true
+	if int(number) >= len(tables[c]) || index >= b.rows(c, number) {
+		return
+	}
+	t := tables[c][number]
+	switch {
+	case command == regs.TableCommandWrite:
+		row := append([]uint32(nil), chip.data[:t.Words()]...)
+		chip.tables[number][index] = row
+		zero := true
+		for _, word := range row {
+			zero = zero && word == 0
+		}
+		if zero {
+			delete(chip.tables[number], index)
+		}
+		b.Log = append(b.Log, Row{c, t.Name, index, row})
+		chip.data = [32]uint32{}
+	case command == regs.TableCommandRead && !t.WriteOnly:
+		chip.data = [32]uint32{}
+		copy(chip.data[:], chip.tables[number][index])
+	default:
+		return
+	}
+	chip.failed = false
+}
+
+func (b *Box) rows(c transport.Chip, number uint32) int {
+	get := func(r regs.Register) int { return int(b.chips[c].registers[r.Offset]) }
+	switch tables[c][number].Name {
+	case "flow":
+		return 1 << get(regs.CommonCapabilityFlowBits)
+	case "sad":
+		return 1 << get(regs.CommonCapabilitySadBits)
+	case "rule":
+		return get(regs.CommonCapabilityRules)
+	case "next_hop":
+		return get(regs.CommonCapabilityNextHops)
+	}
+	return 1 << get(regs.CommonCapabilitySaBits)
+}
+
+// Serve answers the simulator's protocol on a listener until that is closed.
+func (b *Box) Serve(listener net.Listener) {
+	for {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		b.serveOne(conn)
+		conn.Close()
+	}
+}
+
+func (b *Box) serveOne(conn net.Conn) {
+	request := make([]byte, 12)
+	for {
+		if _, err := io.ReadFull(conn, request); err != nil {
+			return
+		}
+		op := transport.Op{
+			Write: request[0] == 2, Chip: transport.Chip(request[1]),
+			Addr: binary.LittleEndian.Uint32(request[4:]), Data: binary.LittleEndian.Uint32(request[8:]),
+		}
+		status := uint32(0)
+		ops := []transport.Op{op}
+		if request[0] < 1 || request[0] > 2 || request[1] > 2 {
+			status = 0xFFFFFFFF
+		} else if b.Do(ops) != nil {
+			status = 2
+		}
+		response := binary.LittleEndian.AppendUint32(nil, status)
+		response = binary.LittleEndian.AppendUint32(response, ops[0].Data)
+		if _, err := conn.Write(response); err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package transport
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+)
+
+const (
+	requestBytes  = 12
+	responseBytes = 8
+	opRead        = 1
+	opWrite       = 2
+	// badRequest is the simulator's status for a request that makes no sense.
+	badRequest = 0xFFFFFFFF
+)
+
+// Socket speaks the simulator's register protocol (docs/interfaces.md, section 5).
+type Socket struct {
+	conn net.Conn
+	path string
+}
+
+// DialSocket connects to the simulator's socket of one box.
+func DialSocket(path string) (*Socket, error) {
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot reach the simulator at %s: %w", path, err)
+	}
+	return &Socket{conn: conn, path: path}, nil
+}
+
+// Do sends all requests ahead while it collects the responses, so that a batch costs one round trip
+// however long it is.
+func (s *Socket) Do(ops []Op) error {
+	request := make([]byte, 0, requestBytes*len(ops))
+	defer func() { clear(request[:cap(request)]) }() // it may have carried a key
+	for _, op := range ops {
+		if err := op.check(); err != nil {
+			return err
+		}
+		kind := byte(opRead)
+		if op.Write {
+			kind = opWrite
+		}
+		request = append(request, kind, byte(op.Chip), 0, 0)
+		request = binary.LittleEndian.AppendUint32(request, op.Addr)
+		data := uint32(0)
+		if op.Write {
+			data = op.Data
+		}
+		request = binary.LittleEndian.AppendUint32(request, data)
+	}
+	sent := make(chan error, 1)
+	go func() {
+		_, err := s.conn.Write(request)
+		sent <- err
+	}()
+	failed := s.collect(ops)
+	if failed != nil && failed.broken {
+		s.conn.Close() // ends a writer that still waits
+	}
+	if err := <-sent; err != nil && failed == nil {
+		return fmt.Errorf("%s: sending register requests: %w", s.path, err)
+	}
+	if failed != nil {
+		return failed.err
+	}
+	return nil
+}
+
+type failure struct {
+	err    error
+	broken bool // the connection is of no more use
+}
+
+// collect reads every response, also after a failed one, so that the next call starts in step.
+func (s *Socket) collect(ops []Op) *failure {
+	var first *failure
+	response := make([]byte, responseBytes)
+	for i := range ops {
+		if _, err := io.ReadFull(s.conn, response); err != nil {
+			return &failure{fmt.Errorf("%s: %s: the simulator closed the connection: %w", s.path, ops[i].describe(), err), true}
+		}
+		status := binary.LittleEndian.Uint32(response)
+		if status != 0 && first == nil {
+			reason := fmt.Sprintf("AXI response %d", status)
+			if status == badRequest {
+				reason = "the simulator refused the request"
+			}
+			first = &failure{fmt.Errorf("%s: %s: %s", s.path, ops[i].describe(), reason), false}
+		}
+		if !ops[i].Write {
+			ops[i].Data = binary.LittleEndian.Uint32(response[4:])
+		}
+	}
+	return first
+}
+
+// Close ends the connection.
+func (s *Socket) Close() error { return s.conn.Close() }

@@ -1,0 +1,137 @@
+package xfrm
+
+import "net/netip"
+
+// Command is one parsed line.
+type Command interface{ Where() Pos }
+
+// At is embedded in every command.
+type At struct{ Pos Pos }
+
+// Where is the line of the command.
+func (a At) Where() Pos { return a.Pos }
+
+// The commands of `xfrm state`.
+type (
+	StateAdd struct {
+		At
+		Update bool
+		State  State
+	}
+	// StateSelect deletes, gets, lists or deletes all that a filter matches.
+	StateSelect struct {
+		At
+		Verb   Verb
+		Filter StateFilter
+	}
+	StateFlush struct{ At }
+	StateCount struct{ At }
+)
+
+// Verb is what a selecting command does.
+type Verb int
+
+const (
+	Delete Verb = iota
+	Get
+	DeleteAll
+	List
+)
+
+// StateFilter matches states; fields not given match all.
+type StateFilter struct {
+	ID
+	Mode  string
+	ReqID uint32
+}
+
+// Match says whether a state passes.
+func (f StateFilter) Match(s *State) bool {
+	return (!f.Src.IsValid() || f.Src == s.Src) && (!f.Dst.IsValid() || f.Dst == s.Dst) && (f.Proto == "" || f.Proto == s.Proto) &&
+		(f.SPI == 0 || f.SPI == s.SPI) && (f.Mode == "" || f.Mode == s.Mode) && (f.ReqID == 0 || f.ReqID == s.ReqID)
+}
+
+// The commands of `xfrm policy`.
+type (
+	PolicyAdd struct {
+		At
+		Update bool
+		Policy Policy
+	}
+	PolicySelect struct {
+		At
+		Verb   Verb
+		Filter PolicyFilter
+	}
+	PolicyFlush struct{ At }
+	PolicyCount struct{ At }
+)
+
+// PolicyFilter matches policies; fields not given match all, except that Delete and Get compare the whole selector.
+type PolicyFilter struct {
+	Selector Selector
+	HasSel   bool
+	Dir      Dir
+	Index    uint32
+	Action   Action
+	Priority *uint32
+}
+
+// Match says whether a policy passes a list or deleteall.
+func (f PolicyFilter) Match(p *Policy) bool {
+	within := func(outer, inner netip.Prefix) bool {
+		return outer.Bits() <= inner.Bits() && outer.Contains(inner.Addr())
+	}
+	if f.HasSel {
+		s := f.Selector
+		if !within(s.Src, p.Src) || !within(s.Dst, p.Dst) || s.Proto != 0 && s.Proto != p.Proto ||
+			s.SPort != 0 && s.SPort != p.SPort || s.DPort != 0 && s.DPort != p.DPort {
+			return false
+		}
+	}
+	return (f.Dir == "" || f.Dir == p.Dir) && (f.Index == 0 || f.Index == p.Index) && (f.Action == "" || f.Action == p.Action) &&
+		(f.Priority == nil || *f.Priority == p.Priority)
+}
+
+// The commands on devices, routes and neighbours. Del removes what Add of the same kind added.
+type (
+	Addr struct {
+		At
+		Del    bool
+		Prefix netip.Prefix // as written: the address with the length of its network
+		Dev    string
+	}
+	Link struct {
+		At
+		Dev     string
+		MTU     uint32
+		Address *MAC
+		Up      *bool
+	}
+	Route struct {
+		At
+		Del, Replace bool
+		Prefix       netip.Prefix
+		Via          netip.Addr // invalid: on the link itself
+		Dev          string     // empty in a Del: any
+		MTU          uint32
+	}
+	Neigh struct {
+		At
+		Del, Replace bool
+		IP           netip.Addr
+		MAC          MAC
+		Dev          string
+	}
+	// NextHop sets row 0 of a device's next hops (`sallyctl next-hop default`, not in iproute2).
+	NextHop struct {
+		At
+		Dev string
+		MAC MAC
+	}
+	// Show lists addresses, links, routes or neighbours.
+	Show struct {
+		At
+		What string
+	}
+)

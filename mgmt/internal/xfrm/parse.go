@@ -1,0 +1,185 @@
+package xfrm
+
+import "strings"
+
+// ParseBatch reads a whole `ip -batch` file. The first mistake ends it.
+func ParseBatch(file string, input []byte) ([]Command, error) {
+	lines, err := Lex(file, input)
+	if err != nil {
+		return nil, err
+	}
+	var commands []Command
+	for _, words := range lines {
+		command, err := Parse(words)
+		if err != nil {
+			return nil, err
+		}
+		commands = append(commands, command)
+	}
+	return commands, nil
+}
+
+// Parse reads one command as `ip` would, without the `ip`.
+func Parse(words []Token) (Command, error) {
+	p := &parser{words: words}
+	if len(words) > 0 {
+		p.start = words[0].Pos
+	}
+	object, err := p.take("a command")
+	if err != nil {
+		return nil, err
+	}
+	var command Command
+	switch choose(string(object.Text), "address", "route", "neighbor", "neighbour", "link", "xfrm", "next-hop") {
+	case "address":
+		command, err = p.addr()
+	case "route":
+		command, err = p.route()
+	case "neighbor", "neighbour":
+		command, err = p.neigh()
+	case "link":
+		command, err = p.link()
+	case "xfrm":
+		command, err = p.xfrm()
+	case "next-hop":
+		if p.start.File != "" {
+			return nil, object.errorf("next-hop is a command of sallyctl alone: a batch file, which Linux may load too, cannot hold it")
+		}
+		command, err = p.nextHop()
+	default:
+		return nil, object.errorf("unknown command %s: a batch holds xfrm, addr, link, route and neigh lines", object.quoted())
+	}
+	if err != nil {
+		return nil, err
+	}
+	if p.more() {
+		return nil, p.words[p.next].errorf("unexpected word %s", p.words[p.next].quoted())
+	}
+	return command, nil
+}
+
+func (p *parser) at() At { return At{p.start} }
+
+func (p *parser) xfrm() (Command, error) {
+	object, err := p.take("state or policy")
+	if err != nil {
+		return nil, err
+	}
+	switch choose(string(object.Text), "state", "sa", "policy", "monitor") {
+	case "state", "sa":
+		return p.state()
+	case "policy":
+		return p.policy()
+	case "monitor":
+		return nil, object.errorf("xfrm monitor is not supported yet")
+	}
+	return nil, object.errorf("unknown word %s after xfrm: state or policy must follow", object.quoted())
+}
+
+// refuse names an option of iproute2 that this box cannot honour.
+func (t Token) refuse(why string) error {
+	return t.errorf("%s is not supported: %s", strings.TrimSpace(string(t.Text)), why)
+}
+
+// zeroOption takes an option's number and accepts 0 alone, which asks for nothing.
+func (p *parser) zeroOption(why string) error {
+	word := p.skip()
+	n, err := p.number("the value of "+string(word.Text), 32)
+	if err == nil && n != 0 {
+		return word.refuse(why)
+	}
+	return err
+}
+
+// mark takes `mark M [mask N]`; an SA or policy that asks for marked packets alone cannot be honoured.
+func (p *parser) mark() error {
+	word := p.skip()
+	value, err := p.number("the value of mark", 32)
+	if err != nil {
+		return err
+	}
+	mask := uint64(0xFFFFFFFF)
+	if p.peek() == "mask" {
+		p.skip()
+		if mask, err = p.number("the value of mask", 32); err != nil {
+			return err
+		}
+	}
+	if value&mask != 0 {
+		return word.refuse("packets carry no marks here")
+	}
+	return nil
+}
+
+// mode reads a mode; what is not tunnel is refused.
+func (p *parser) mode() (string, error) {
+	word, err := p.take("the mode")
+	if err != nil {
+		return "", err
+	}
+	switch choose(string(word.Text), "transport", "tunnel", "ro", "in_trigger", "beet") {
+	case "tunnel":
+		return ModeTunnel, nil
+	case "transport":
+		return "", word.errorf("%s", transportRefusal)
+	case "":
+		return "", word.errorf("mode must be tunnel, not %s", word.quoted())
+	}
+	return "", word.errorf("mode %s is not supported: only tunnel is", string(word.Text))
+}
+
+// ModeTunnel is the one mode there is so far.
+const ModeTunnel = "tunnel"
+
+const transportRefusal = "transport mode is not supported yet: write `mode tunnel`"
+
+// id reads a run of src, dst, proto and spi.
+func (p *parser) id() (ID, error) {
+	id := ID{}
+	for p.more() {
+		switch p.peek() {
+		case "src":
+			p.skip()
+			addr, err := p.address("the address after src")
+			if err != nil {
+				return id, err
+			}
+			id.Src = addr
+		case "dst":
+			p.skip()
+			addr, err := p.address("the address after dst")
+			if err != nil {
+				return id, err
+			}
+			id.Dst = addr
+		case "proto":
+			p.skip()
+			word, err := p.take("the protocol")
+			if err != nil {
+				return id, err
+			}
+			switch string(word.Text) {
+			case "esp":
+				id.Proto = "esp"
+			case "ah", "comp", "route2", "hao", "ipsec-any":
+				return id, word.errorf("proto %s is not supported: only esp is", word.Text)
+			default:
+				return id, word.errorf("proto must be esp, not %s", word.quoted())
+			}
+		case "spi":
+			p.skip()
+			spi, err := p.number32("the SPI")
+			if err != nil {
+				return id, err
+			}
+			id.SPI = spi
+		default:
+			return id, nil
+		}
+	}
+	return id, nil
+}
+
+func isIDWord(word string) bool {
+	return word == "src" || word == "dst" || word == "proto" || word == "spi"
+}

@@ -1,0 +1,371 @@
+package xfrm
+
+import (
+	"math"
+	"net/netip"
+)
+
+func (p *parser) policy() (Command, error) {
+	if !p.more() {
+		return PolicySelect{p.at(), List, PolicyFilter{}}, nil
+	}
+	verb := p.skip()
+	switch choose(string(verb.Text), "add", "update", "delete", "deleteall", "delall", "list", "show", "lst", "get", "flush", "count", "setdefault", "getdefault", "set") {
+	case "add":
+		return p.policyAdd(false)
+	case "update":
+		return p.policyAdd(true)
+	case "delete":
+		return p.policySelect(Delete)
+	case "get":
+		return p.policySelect(Get)
+	case "deleteall", "delall":
+		return p.policySelect(DeleteAll)
+	case "list", "show", "lst":
+		return p.policySelect(List)
+	case "flush":
+		if p.peek() == "ptype" {
+			if err := p.ptype(); err != nil {
+				return nil, err
+			}
+		}
+		return PolicyFlush{p.at()}, nil
+	case "count":
+		return PolicyCount{p.at()}, nil
+	case "set", "getdefault":
+		return nil, verb.refuse("it tunes the Linux kernel's own tables")
+	case "setdefault":
+		return nil, verb.refuse("what no policy matches is always discarded")
+	}
+	return nil, verb.errorf("unknown word %s after xfrm policy: add, update, delete, deleteall, get, list, flush or count must follow", verb.quoted())
+}
+
+func isSelectorWord(word string) bool {
+	switch word {
+	case "src", "dst", "dev", "proto", "sport", "dport", "type", "code", "key":
+		return true
+	}
+	return false
+}
+
+// selector reads a run of src, dst, dev and one upper-layer part.
+func (p *parser) selector() (Selector, error) {
+	s := Selector{Src: Everything, Dst: Everything}
+	upper := false
+	first := p.next
+	for p.more() {
+		var err error
+		switch p.peek() {
+		case "src":
+			p.skip()
+			s.Src, err = p.prefix("the prefix after src")
+		case "dst":
+			p.skip()
+			s.Dst, err = p.prefix("the prefix after dst")
+		case "dev":
+			p.skip()
+			if p.peek() == "none" {
+				p.skip()
+				s.Dev = ""
+				break
+			}
+			s.Dev, err = p.device()
+		case "proto", "sport", "dport", "type", "code", "key":
+			if upper {
+				return s, nil
+			}
+			upper = true
+			err = p.upper(&s)
+		default:
+			if p.next == first {
+				_, err = p.take("a selector")
+				if err == nil {
+					p.next--
+					err = p.unknown()
+				}
+				return s, err
+			}
+			return s, nil
+		}
+		if err != nil {
+			return s, err
+		}
+	}
+	if p.next == first {
+		_, err := p.take("a selector")
+		return s, err
+	}
+	return s, nil
+}
+
+// upper reads proto, sport and dport; type, code and key are refused, since the chips do not look at them.
+func (p *parser) upper(s *Selector) error {
+	var ports *Token
+	for p.more() {
+		word := p.words[p.next]
+		var n uint64
+		var err error
+		switch p.peek() {
+		case "proto":
+			p.skip()
+			s.Proto, err = p.upperProtocol()
+		case "sport":
+			p.skip()
+			ports = &word
+			n, err = p.number("the port after sport", 16)
+			s.SPort = uint16(n)
+		case "dport":
+			p.skip()
+			ports = &word
+			n, err = p.number("the port after dport", 16)
+			s.DPort = uint16(n)
+		case "type", "code":
+			return word.refuse("the chips do not look at ICMP types and codes")
+		case "key":
+			return word.refuse("the chips do not look at GRE keys")
+		default:
+			return checkPorts(ports, s)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return checkPorts(ports, s)
+}
+
+func checkPorts(ports *Token, s *Selector) error {
+	if ports == nil || s.Proto == 0 || HasPorts(s.Proto) || s.SPort == 0 && s.DPort == 0 {
+		return nil
+	}
+	return ports.errorf("%s needs proto tcp, udp or sctp: the chips find no ports in protocol %s", ports.Text, protocolName(s.Proto))
+}
+
+func (p *parser) upperProtocol() (uint8, error) {
+	word, err := p.take("the protocol after proto")
+	if err != nil {
+		return 0, err
+	}
+	text := string(word.Text)
+	if text == "any" {
+		return 0, nil
+	}
+	if number, ok := protocolByName(text); ok {
+		return number, nil
+	}
+	n, ok := parseNumber(text, 8)
+	if !ok {
+		return 0, word.errorf("unknown protocol %s", word.quoted())
+	}
+	return uint8(n), nil
+}
+
+func (p *parser) ptype() error {
+	p.skip()
+	word, err := p.take("the policy type")
+	if err == nil && string(word.Text) != "main" {
+		err = word.errorf("ptype must be main, not %s", word.quoted())
+	}
+	return err
+}
+
+func (p *parser) action() (Action, error) {
+	word, err := p.take("the action")
+	if err != nil {
+		return "", err
+	}
+	switch action := Action(word.Text); action {
+	case ActionAllow, ActionBlock, ActionPunt:
+		return action, nil
+	}
+	return "", word.errorf("action must be allow, block or punt, not %s", word.quoted())
+}
+
+// policyAdd reads what iproute2's xfrm_policy_modify reads, and `action punt`.
+func (p *parser) policyAdd(update bool) (Command, error) {
+	pol := Policy{Selector: Selector{Src: Everything, Dst: Everything}, Action: ActionAllow}
+	var selector, dir bool
+	for p.more() {
+		var err error
+		word := p.words[p.next]
+		switch text := p.peek(); {
+		case text == "dir":
+			if dir {
+				return nil, word.errorf("dir is given twice")
+			}
+			dir = true
+			p.skip()
+			pol.Dir, err = p.direction(DirIn, DirOut, DirFwd)
+		case text == "ctx":
+			return nil, word.refuse("there are no security contexts here")
+		case text == "mark":
+			err = p.mark()
+		case text == "index":
+			p.skip()
+			pol.Index, err = p.number32("the index")
+		case text == "ptype":
+			err = p.ptype()
+		case text == "action":
+			p.skip()
+			pol.Action, err = p.action()
+		case text == "priority":
+			p.skip()
+			pol.Priority, err = p.number32("the priority")
+		case text == "flag":
+			return nil, word.refuse("localok and icmp concern a host's own sockets")
+		case text == "limit":
+			p.skip()
+			err = p.policyLimit()
+		case text == "tmpl":
+			if pol.Template != nil {
+				return nil, word.errorf("a second tmpl: one SA after another is not supported")
+			}
+			p.skip()
+			pol.Template, err = p.template()
+		case text == "if_id":
+			err = p.zeroOption("there are no xfrm interfaces here")
+		case text == "offload":
+			return nil, word.refuse("every policy is applied in hardware here")
+		case isSelectorWord(text):
+			if selector {
+				return nil, word.errorf("%s comes too late: the words of a selector stand together", word.quoted())
+			}
+			selector = true
+			pol.Selector, err = p.selector()
+		default:
+			err = p.unknown()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := checkPolicy(p.start, &pol); err != nil {
+		return nil, err
+	}
+	return PolicyAdd{p.at(), update, pol}, nil
+}
+
+func checkPolicy(pos Pos, pol *Policy) error {
+	switch {
+	case pol.Dir == "":
+		return Errorf(pos, "a policy needs its direction: dir in, dir out or dir fwd")
+	case pol.Action != ActionAllow && pol.Template != nil:
+		return Errorf(pos, "a policy with action %s takes no tmpl", pol.Action)
+	case pol.Dir == DirOut && pol.Dev == Red:
+		return Errorf(pos, "dev red in an out policy matches nothing: packets leave by black")
+	}
+	return nil
+}
+
+func (p *parser) policyLimit() error {
+	word := p.words[max(p.next-1, 0)]
+	s := State{}
+	if err := p.limit(&s); err != nil {
+		return err
+	}
+	if s.PacketHard != 0 || s.PacketSoft != 0 {
+		return word.refuse("policies do not expire here")
+	}
+	return nil
+}
+
+func (p *parser) template() (*Template, error) {
+	t := &Template{}
+	start := p.lastPos()
+	seen := false
+	first := p.next
+	for p.more() {
+		var err error
+		switch word := p.peek(); {
+		case word == "mode":
+			p.skip()
+			t.Mode, err = p.mode()
+		case word == "reqid":
+			p.skip()
+			t.ReqID, err = p.number32("the reqid")
+		case word == "level":
+			p.skip()
+			var level Token
+			if level, err = p.take("the level"); err == nil && string(level.Text) != "required" {
+				err = level.errorf("level must be required, not %s: a packet is never sent in clear for want of an SA", level.quoted())
+			}
+		case isIDWord(word) && !seen:
+			seen = true
+			t.ID, err = p.id()
+		default:
+			return t, checkTemplate(start, t)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if p.next == first {
+		_, err := p.take("a template")
+		return nil, err
+	}
+	return t, checkTemplate(start, t)
+}
+
+func checkTemplate(pos Pos, t *Template) error {
+	unset := func(a netip.Addr) bool { return !a.IsValid() || a.IsUnspecified() }
+	switch {
+	case t.Proto == "":
+		return Errorf(pos, "a tmpl needs its protocol: proto esp")
+	case t.Mode == "":
+		return Errorf(pos, "the tmpl has no mode, which means transport to iproute2; %s", transportRefusal)
+	case unset(t.Src) || unset(t.Dst):
+		return Errorf(pos, "a tmpl in tunnel mode needs both endpoints: tmpl src ADDR dst ADDR")
+	}
+	return nil
+}
+
+func (p *parser) policySelect(verb Verb) (Command, error) {
+	filter := PolicyFilter{Selector: Selector{Src: Everything, Dst: Everything}}
+	for p.more() {
+		var err error
+		word := p.words[p.next]
+		switch text := p.peek(); {
+		case text == "dir":
+			p.skip()
+			filter.Dir, err = p.direction(DirIn, DirOut, DirFwd)
+		case text == "mark":
+			err = p.mark()
+		case text == "ctx":
+			return nil, word.refuse("there are no security contexts here")
+		case text == "index":
+			p.skip()
+			filter.Index, err = p.number32("the index")
+		case text == "ptype":
+			err = p.ptype()
+		case text == "if_id":
+			err = p.zeroOption("there are no xfrm interfaces here")
+		case text == "nosock" && verb >= DeleteAll:
+			p.skip()
+		case text == "action" && verb >= DeleteAll:
+			p.skip()
+			filter.Action, err = p.action()
+		case text == "priority" && verb >= DeleteAll:
+			p.skip()
+			var n uint64
+			n, err = p.number("the priority", 32)
+			priority := uint32(n & math.MaxUint32)
+			filter.Priority = &priority
+		case isSelectorWord(text) && !filter.HasSel:
+			filter.HasSel = true
+			filter.Selector, err = p.selector()
+		default:
+			err = p.unknown()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if verb <= Get {
+		if filter.Dir == "" {
+			return nil, Errorf(p.start, "a policy is named by its direction and its selector or index: dir is missing")
+		}
+		if filter.HasSel == (filter.Index != 0) {
+			return nil, Errorf(p.start, "a policy is named by either its selector or its index")
+		}
+	}
+	return PolicySelect{p.at(), verb, filter}, nil
+}

@@ -1,0 +1,318 @@
+package xfrm
+
+import "math"
+
+func (p *parser) state() (Command, error) {
+	if !p.more() {
+		return StateSelect{p.at(), List, StateFilter{}}, nil
+	}
+	verb := p.skip()
+	switch choose(string(verb.Text), "add", "update", "allocspi", "delete", "deleteall", "delall", "list", "show", "lst", "get", "flush", "count") {
+	case "add":
+		return p.stateAdd(false)
+	case "update":
+		return p.stateAdd(true)
+	case "delete":
+		return p.stateSelect(Delete)
+	case "get":
+		return p.stateSelect(Get)
+	case "deleteall", "delall":
+		return p.stateSelect(DeleteAll)
+	case "list", "show", "lst":
+		return p.stateSelect(List)
+	case "flush":
+		if p.peek() == "proto" {
+			if _, err := p.id(); err != nil {
+				return nil, err
+			}
+		}
+		return StateFlush{p.at()}, nil
+	case "count":
+		return StateCount{p.at()}, nil
+	case "allocspi":
+		return nil, verb.refuse("name the SPI in `xfrm state add`")
+	}
+	return nil, verb.errorf("unknown word %s after xfrm state: add, update, delete, deleteall, get, list, flush or count must follow", verb.quoted())
+}
+
+func (p *parser) stateSelect(verb Verb) (Command, error) {
+	filter := StateFilter{}
+	seen := false
+	for p.more() {
+		var err error
+		word := p.peek()
+		switch {
+		case word == "mark":
+			err = p.mark()
+		case word == "mode" && verb >= DeleteAll:
+			p.skip()
+			filter.Mode, err = p.mode()
+		case word == "reqid" && verb >= DeleteAll:
+			p.skip()
+			filter.ReqID, err = p.number32("the reqid")
+		case word == "nokeys" && verb == List:
+			p.skip()
+		case isIDWord(word) && !seen:
+			seen = true
+			filter.ID, err = p.id()
+		default:
+			return nil, p.unknown()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if verb <= Get && (!filter.Dst.IsValid() || filter.Proto == "" || filter.SPI == 0) {
+		return nil, Errorf(p.start, "an SA is named by dst, proto and spi: `xfrm state delete dst ADDR proto esp spi SPI`")
+	}
+	return StateSelect{p.at(), verb, filter}, nil
+}
+
+func (p *parser) unknown() error {
+	word := p.words[p.next]
+	return word.errorf("unexpected word %s", word.quoted())
+}
+
+// stateAdd reads what iproute2's xfrm_state_modify reads.
+func (p *parser) stateAdd(update bool) (Command, error) {
+	s := State{}
+	var idSeen bool
+	for p.more() {
+		var err error
+		word := p.words[p.next]
+		switch text := p.peek(); text {
+		case "mode":
+			p.skip()
+			s.Mode, err = p.mode()
+		case "mark":
+			err = p.mark()
+		case "reqid":
+			p.skip()
+			s.ReqID, err = p.number32("the reqid")
+		case "seq":
+			p.skip()
+			_, err = p.number32("the value of seq")
+		case "replay-window":
+			p.skip()
+			s.ReplayWindow, err = p.number32("the replay window")
+		case "replay-seq", "replay-oseq", "replay-seq-hi", "replay-oseq-hi":
+			err = p.zeroOption("the box alone owns its sequence numbers, and they start anew with each SA")
+		case "flag":
+			p.skip()
+			err = p.flags(&s.Flags)
+		case "extra-flag":
+			p.skip()
+			err = p.extraFlags(&s.Flags)
+		case "sel":
+			p.skip()
+			var sel Selector
+			if sel, err = p.selector(); err == nil {
+				s.Sel = &sel
+			}
+		case "limit":
+			p.skip()
+			err = p.limit(&s)
+		case "encap":
+			return nil, word.refuse("UDP encapsulation (NAT-T) comes later")
+		case "coa":
+			return nil, word.refuse("it belongs to Mobile IPv6")
+		case "ctx":
+			return nil, word.refuse("there are no security contexts here")
+		case "offload":
+			return nil, word.refuse("every SA is processed in hardware here; `dir in` or `dir out` says which way it points")
+		case "output-mark":
+			err = p.zeroOption("packets carry no marks here")
+		case "if_id":
+			err = p.zeroOption("there are no xfrm interfaces here")
+		case "tfcpad":
+			err = p.zeroOption("traffic flow confidentiality padding comes later")
+		case "pcpu-num":
+			return nil, word.refuse("an SA belongs to no CPU here")
+		case "dir":
+			p.skip()
+			s.Dir, err = p.direction(DirIn, DirOut)
+		case "aead", "enc", "auth", "auth-trunc", "comp":
+			err = p.algorithm(&s.Aead)
+		default:
+			if !isIDWord(text) || idSeen {
+				err = p.unknown()
+				break
+			}
+			idSeen = true
+			s.ID, err = p.id()
+		}
+		if err != nil {
+			s.Aead.Key.Zero()
+			s.Aead.Salt.Zero()
+			return nil, err
+		}
+	}
+	if err := checkState(p.start, &s); err != nil {
+		s.Aead.Key.Zero()
+		s.Aead.Salt.Zero()
+		return nil, err
+	}
+	return StateAdd{p.at(), update, s}, nil
+}
+
+// Limits of an anti-replay window, in packets. The chips round a smaller window up.
+const (
+	MinWindow = 64
+	MaxWindow = 1024
+)
+
+func checkState(pos Pos, s *State) error {
+	switch {
+	case !s.Src.IsValid() || !s.Dst.IsValid() || s.Src.IsUnspecified() || s.Dst.IsUnspecified():
+		return Errorf(pos, "an SA needs both tunnel endpoints: src ADDR dst ADDR")
+	case s.Src == s.Dst:
+		return Errorf(pos, "an SA's src and dst are the same address, %s", s.Src)
+	case s.Dst.IsMulticast() || s.Src.IsMulticast():
+		return Errorf(pos, "an SA's endpoint cannot be a multicast address")
+	case s.Proto == "":
+		return Errorf(pos, "an SA needs its protocol: proto esp")
+	case s.SPI == 0:
+		return Errorf(pos, "an SA needs an SPI other than 0: spi 0x…")
+	case s.Mode == "":
+		return Errorf(pos, "no mode is given, which means transport to iproute2; %s", transportRefusal)
+	case s.Aead.Name == "":
+		return Errorf(pos, "an SA needs its algorithm: %s", aeadForm)
+	case s.ReplayWindow > MaxWindow:
+		return Errorf(pos, "replay-window %d is too large: at most %d packets", s.ReplayWindow, MaxWindow)
+	case s.Flags.ESN && s.ReplayWindow == 0 && s.Dir != DirOut:
+		return Errorf(pos, "flag esn needs a replay-window: the high half of the sequence number is inferred from it")
+	case s.Dir == DirIn && (s.PacketSoft != 0 || s.PacketHard != 0):
+		return Errorf(pos, "packet limits are kept for outbound SAs alone")
+	}
+	return nil
+}
+
+func (p *parser) direction(allowed ...Dir) (Dir, error) {
+	word, err := p.take("the direction")
+	if err != nil {
+		return "", err
+	}
+	list := ""
+	for i, dir := range allowed {
+		if string(word.Text) == string(dir) {
+			return dir, nil
+		}
+		if i > 0 {
+			list += ", "
+		}
+		list += string(dir)
+	}
+	return "", word.errorf("dir must be one of %s, not %s", list, word.quoted())
+}
+
+// flags reads flag words, or their number in hexadecimal as the kernel has them.
+func (p *parser) flags(f *Flags) error {
+	first, err := p.take("a flag")
+	if err != nil {
+		return err
+	}
+	p.next--
+	names := []struct {
+		name string
+		set  *bool
+	}{
+		{"noecn", &f.NoECN}, {"decap-dscp", &f.decapDSCP}, {"nopmtudisc", &f.NoPMTUDisc}, {"wildrecv", &f.wildRecv},
+		{"icmp", &f.icmp}, {"af-unspec", &f.AFUnspec}, {"align4", &f.Align4}, {"esn", &f.ESN},
+	}
+	if text := p.peek(); len(text) > 2 && text[:2] == "0x" {
+		n, err := p.number("the flags", 8)
+		if err != nil {
+			return err
+		}
+		for bit, flag := range names {
+			*flag.set = *flag.set || n>>bit&1 != 0
+		}
+	} else {
+		count := 0
+		for ; p.more(); count++ {
+			found := false
+			for _, flag := range names {
+				if p.peek() == flag.name {
+					*flag.set, found = true, true
+				}
+			}
+			if !found {
+				break
+			}
+			p.skip()
+		}
+		if count == 0 {
+			return first.errorf("unknown flag %s", first.quoted())
+		}
+	}
+	switch {
+	case f.decapDSCP:
+		return first.errorf("flag decap-dscp is not supported: the decrypted packet keeps its own DSCP")
+	case f.wildRecv:
+		return first.errorf("flag wildrecv is not supported: the SAD looks at the destination")
+	case f.icmp:
+		return first.errorf("flag icmp is not supported: decrypted ICMP errors are held to the SA's selectors")
+	}
+	return nil
+}
+
+func (p *parser) extraFlags(f *Flags) error {
+	count := 0
+	for ; p.more(); count++ {
+		switch p.peek() {
+		case "dont-encap-dscp":
+			f.DontEncapDSCP = true
+		case "oseq-may-wrap":
+			return p.words[p.next].errorf("extra-flag oseq-may-wrap is not supported: a repeated sequence number would repeat a GCM nonce")
+		case "0x2":
+			f.DontEncapDSCP = false
+			return p.words[p.next].errorf("extra-flag oseq-may-wrap is not supported: a repeated sequence number would repeat a GCM nonce")
+		case "0x1":
+			f.DontEncapDSCP = true
+		default:
+			if count == 0 {
+				return p.words[p.next].errorf("unknown extra-flag %s", p.words[p.next].quoted())
+			}
+			return nil
+		}
+		p.skip()
+	}
+	if count == 0 {
+		_, err := p.take("an extra-flag")
+		return err
+	}
+	return nil
+}
+
+// limit reads one lifetime. Infinite ones ask for nothing; packets are the only ones the chips count.
+func (p *parser) limit(s *State) error {
+	word, err := p.take("a limit")
+	if err != nil {
+		return err
+	}
+	name := string(word.Text)
+	infinite := uint64(math.MaxUint64)
+	switch name {
+	case "time-soft", "time-hard", "time-use-soft", "time-use-hard":
+		infinite = 0
+	case "byte-soft", "byte-hard", "packet-soft", "packet-hard":
+	default:
+		return word.errorf("unknown limit %s", word.quoted())
+	}
+	n, err := p.number("the value of "+name, 64)
+	if err != nil {
+		return err
+	}
+	switch {
+	case n == infinite:
+	case name == "packet-soft" && n > 0:
+		s.PacketSoft = n
+	case name == "packet-hard" && n > 0:
+		s.PacketHard = n
+	case name == "packet-soft" || name == "packet-hard":
+		return word.errorf("limit %s 0 would let no packet pass", name)
+	default:
+		return word.errorf("limit %s is not supported: the chips count packets (packet-soft, packet-hard)", name)
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package xfrm
+
+import (
+	"fmt"
+	"net/netip"
+)
+
+// Secret is key material: it never prints and never marshals.
+type Secret []byte
+
+// Redacted stands where a key would be.
+const Redacted = "<redacted>"
+
+func (Secret) String() string   { return Redacted }
+func (Secret) GoString() string { return Redacted }
+
+// Format keeps every verb from showing the bytes.
+func (Secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, Redacted) }
+
+// MarshalJSON refuses: a key that would reach a file is a mistake of the program.
+func (Secret) MarshalJSON() ([]byte, error) {
+	return nil, fmt.Errorf("a key is never written to a file")
+}
+
+// Zero wipes the bytes.
+func (s Secret) Zero() { clear(s) }
+
+// Dir is a direction of an SA or a policy.
+type Dir string
+
+const (
+	DirNone Dir = ""
+	DirIn   Dir = "in"
+	DirOut  Dir = "out"
+	DirFwd  Dir = "fwd"
+)
+
+// ID names an SA or, in a template, what an SA must be. Invalid addresses and zero numbers are "not given".
+type ID struct {
+	Src   netip.Addr `json:"src"`
+	Dst   netip.Addr `json:"dst"`
+	Proto string     `json:"proto,omitempty"`
+	SPI   uint32     `json:"spi,omitempty"`
+}
+
+func (id ID) String() string {
+	return fmt.Sprintf("src %s dst %s proto %s spi 0x%08x", AddrText(id.Src), AddrText(id.Dst), id.Proto, id.SPI)
+}
+
+// AddrText prints an address, 0.0.0.0 when it is not given.
+func AddrText(a netip.Addr) string {
+	if !a.IsValid() {
+		return "0.0.0.0"
+	}
+	return a.String()
+}
+
+// Selector says which packets; the zero prefix is 0.0.0.0/0, the zero protocol and ports are any.
+type Selector struct {
+	Src   netip.Prefix `json:"src"`
+	Dst   netip.Prefix `json:"dst"`
+	Proto uint8        `json:"proto,omitempty"`
+	SPort uint16       `json:"sport,omitempty"`
+	DPort uint16       `json:"dport,omitempty"`
+	Dev   string       `json:"dev,omitempty"`
+}
+
+// Everything is the prefix that holds every IPv4 address.
+var Everything = netip.PrefixFrom(netip.IPv4Unspecified(), 0)
+
+func (s Selector) String() string {
+	out := fmt.Sprintf("src %s dst %s", s.Src, s.Dst)
+	if s.Proto != 0 {
+		out += " proto " + protocolName(s.Proto)
+	}
+	if s.SPort != 0 {
+		out += fmt.Sprintf(" sport %d", s.SPort)
+	}
+	if s.DPort != 0 {
+		out += fmt.Sprintf(" dport %d", s.DPort)
+	}
+	if s.Dev != "" {
+		out += " dev " + s.Dev
+	}
+	return out
+}
+
+// Aead is an algorithm with its key: Key for the cipher, Salt for the front of the nonce.
+type Aead struct {
+	Name    string `json:"name"`
+	KeyBits int    `json:"key_bits"`
+	ICVBits int    `json:"icv_bits"`
+	Key     Secret `json:"-"`
+	Salt    Secret `json:"-"`
+}
+
+// Flags of a state that this box honours.
+type Flags struct {
+	ESN            bool `json:"esn,omitempty"`
+	NoECN          bool `json:"noecn,omitempty"`
+	NoPMTUDisc     bool `json:"nopmtudisc,omitempty"`
+	AFUnspec       bool `json:"af_unspec,omitempty"`
+	Align4         bool `json:"align4,omitempty"`
+	DontEncapDSCP  bool `json:"dont_encap_dscp,omitempty"`
+	decapDSCP      bool
+	wildRecv, icmp bool
+}
+
+// State is an SA as written.
+type State struct {
+	ID
+	Mode         string    `json:"mode"`
+	ReqID        uint32    `json:"reqid,omitempty"`
+	ReplayWindow uint32    `json:"replay_window"`
+	Flags        Flags     `json:"flags"`
+	Dir          Dir       `json:"dir,omitempty"`
+	Aead         Aead      `json:"aead"`
+	PacketSoft   uint64    `json:"packet_soft,omitempty"` // 0 is none
+	PacketHard   uint64    `json:"packet_hard,omitempty"` // 0 is none
+	Sel          *Selector `json:"sel,omitempty"`
+}
+
+// Action of a policy.
+type Action string
+
+const (
+	ActionAllow Action = "allow"
+	ActionBlock Action = "block"
+	ActionPunt  Action = "punt" // not in iproute2: to the management CPU
+)
+
+// Template says which SA a policy asks for.
+type Template struct {
+	ID
+	Mode  string `json:"mode"`
+	ReqID uint32 `json:"reqid,omitempty"`
+}
+
+// Policy is an SPD entry as written.
+type Policy struct {
+	Selector
+	Dir      Dir       `json:"dir"`
+	Action   Action    `json:"action"`
+	Priority uint32    `json:"priority"`
+	Index    uint32    `json:"index"` // 0: to be chosen
+	Template *Template `json:"tmpl,omitempty"`
+}
+
+// MAC is an Ethernet address.
+type MAC [6]byte
+
+func (m MAC) String() string {
+	return fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5])
+}
+
+// MarshalText prints the usual form.
+func (m MAC) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
+
+// UnmarshalText reads the usual form.
+func (m *MAC) UnmarshalText(text []byte) error {
+	mac, err := ParseMAC(string(text))
+	*m = mac
+	return err
+}
