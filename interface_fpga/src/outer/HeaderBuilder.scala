@@ -3,6 +3,7 @@ package sallyport.iface
 import chisel3._
 import chisel3.util._
 import sallyport.common._
+import sallyport.common.regs.DfMode
 
 /** Everything the outer header of one packet is made of. */
 class HeaderRequest extends Bundle {
@@ -16,11 +17,12 @@ class HeaderRequest extends Bundle {
 
 /** Why a packet gets no header; at most one is set. */
 class HeaderFault extends Bundle {
+  val txDisabled = Bool()
   val noTunnel = Bool()
   val noNextHop = Bool()
   val mtu = Bool()
 
-  def any: Bool = noTunnel || noNextHop || mtu
+  def any: Bool = txDisabled || noTunnel || noNextHop || mtu
 }
 
 /** A finished header for [[HeaderPrepend]]. */
@@ -32,21 +34,22 @@ class BuiltHeader extends Bundle {
   val fault = new HeaderFault
 }
 
-/** Builds the headers in front of a packet to the black network.
-  *
-  * ESP packets get Ethernet and outer IPv4 headers as RFC 4301 5.1.2.1 says: DSCP copied or set, ECN by RFC 6040 section
-  * 4.1, DF copied, set or cleared, TTL from the template, protocol 50, total length, checksum. The identification is one
-  * 16-bit counter of the chip that starts at 0 and moves with each ESP packet (RFC 6864 4.3: unique per source within the
-  * counter's period). Bypassed packets are IP packets already and get the Ethernet header alone.
-  *
-  * `fault` names the first reason, in the order template, next hop, MTU, for which the packet cannot go: no valid
-  * template; no valid next hop; an IP packet longer than `portMtu` or than the template's `mtu`.
-  *
-  * A pipeline without stalls: one request a cycle, answered [[HeaderBuilder.latency]] cycles later. The port's address and
-  * MTU are registers that software sets while no traffic flows.
-  */
+/**
+ * Builds the headers in front of a packet to the black network.
+ *
+ * ESP packets get Ethernet and outer IPv4 headers as RFC 4301 5.1.2.1 says: DSCP copied or set, ECN by RFC 6040 section
+ * 4.1, DF copied, set or cleared, TTL from the template, protocol 50, total length, checksum. The identification is one
+ * 16-bit counter of the chip that starts at 0 and moves with each ESP packet (RFC 6864 4.3: unique per source within the
+ * counter's period). Bypassed packets are IP packets already and get the Ethernet header alone.
+ *
+ * `fault` names the first reason for which the packet cannot go, in this order: `enable` is low; no valid template; no valid next hop; an IP packet longer than the template's `mtu`, than `portMtu` or than fits a frame.
+ *
+ * A pipeline without stalls: one request a cycle, answered [[HeaderBuilder.latency]] cycles later. The port's address and
+ * MTU are registers that software sets while no traffic flows.
+ */
 class HeaderBuilder extends Module {
   val io = IO(new Bundle {
+    val enable = Input(Bool())
     val portMac = Input(UInt(48.W))
     val portMtu = Input(UInt(14.W))
     val request = Flipped(Valid(new HeaderRequest))
@@ -67,7 +70,7 @@ class HeaderBuilder extends Module {
   )
   ip.totalLength := meta.length + Ipv4Header.bytes.U(16.W)
   ip.identification := identification
-  ip.dontFragment := Mux(tunnel.dfMode === TunnelTemplate.dfCopy.U, meta.df, tunnel.dfMode(0))
+  ip.dontFragment := Mux(tunnel.dfMode === DfMode.copy.U, meta.df, tunnel.dfMode(0))
   ip.ttl := tunnel.ttl
   ip.protocol := Ipv4Header.protocolEsp.U
   ip.checksum := 0.U
@@ -78,16 +81,20 @@ class HeaderBuilder extends Module {
   private val ip1 = RegNext(ip)
   private val bypass1 = RegNext(meta.bypass)
   private val ethernet1 = RegNext(EthernetHeader(io.request.bits.nextHopMac, io.portMac, EthernetHeader.ipv4.U(16.W)))
+  private val disabled1 = RegNext(!io.enable)
   private val templateMissing1 = RegNext(!meta.bypass && !tunnel.valid)
   private val nextHopMissing1 = RegNext(!io.request.bits.nextHopValid)
-  private val mtu1 = RegNext(Mux(meta.bypass || tunnel.mtu === 0.U || tunnel.mtu > io.portMtu, io.portMtu, tunnel.mtu))
+  private val portMtu =
+    RegNext(Mux(io.portMtu > HeaderBuilder.maxPacketBytes.U, HeaderBuilder.maxPacketBytes.U, io.portMtu))
+  private val mtu1 = RegNext(Mux(meta.bypass || tunnel.mtu === 0.U || tunnel.mtu > portMtu, portMtu, tunnel.mtu))
   private val length1 = RegNext(Mux(meta.bypass, meta.length, ip.totalLength))
 
   // Stage 2: the fault is known.
   private val fault = Wire(new HeaderFault)
-  fault.noTunnel := templateMissing1
-  fault.noNextHop := !templateMissing1 && nextHopMissing1
-  fault.mtu := !templateMissing1 && !nextHopMissing1 && length1 > mtu1
+  fault.txDisabled := disabled1
+  fault.noTunnel := !disabled1 && templateMissing1
+  fault.noNextHop := !disabled1 && !templateMissing1 && nextHopMissing1
+  fault.mtu := !disabled1 && !templateMissing1 && !nextHopMissing1 && length1 > mtu1
 
   private val checksum = Module(new HeaderChecksum)
   checksum.io.header := ip1.wire
@@ -106,4 +113,7 @@ object HeaderBuilder {
   val latency: Int = 1 + HeaderChecksum.latency
   val tunnelBytes: Int = EthernetHeader.bytes + Ipv4Header.bytes
   val bypassBytes: Int = EthernetHeader.bytes
+
+  /** Longest IP packet that a frame holds. */
+  val maxPacketBytes: Int = PacketStream.maxFrameBytes - EthernetHeader.bytes - EthernetHeader.fcsBytes
 }

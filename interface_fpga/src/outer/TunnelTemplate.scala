@@ -1,6 +1,8 @@
 package sallyport.iface
 
 import chisel3._
+import sallyport.common.TableResult
+import sallyport.common.regs.TunnelRow
 
 /** Outer header template of one outbound SA: a row of the tunnel table. */
 class TunnelTemplate extends Bundle {
@@ -25,7 +27,20 @@ class TunnelTemplate extends Bundle {
 }
 
 object TunnelTemplate {
-  val dfCopy: Int = 0
-  val dfSet: Int = 1
-  val dfClear: Int = 2
+
+  /** A look-up's answer in the table as a template; no answer is not `valid`. */
+  def apply(answer: TableResult): TunnelTemplate = {
+    val template = Wire(new TunnelTemplate)
+    template.valid := answer.hit
+    template.source := TunnelRow.srcAddr(answer.row)
+    template.destination := TunnelRow.dstAddr(answer.row)
+    template.ttl := TunnelRow.ttl(answer.row)
+    template.dscpCopy := TunnelRow.dscpCopy(answer.row)
+    template.dscp := TunnelRow.dscp(answer.row)
+    template.dfMode := TunnelRow.dfMode(answer.row)
+    template.ecnCopy := TunnelRow.ecnCopy(answer.row)
+    template.nextHop := TunnelRow.nextHop(answer.row)
+    template.mtu := TunnelRow.mtu(answer.row)
+    template
+  }
 }

@@ -2,18 +2,20 @@ package sallyport.iface
 
 import chisel3._
 
-/** Internet checksum (RFC 1071) of a 20-byte IPv4 header whose checksum field is zero.
-  *
-  * A pipeline without stalls: `checksum` (a host-order number) belongs to the `header` (byte 0 lowest) of
-  * [[HeaderChecksum.latency]] cycles before.
-  */
+/**
+ * Internet checksum (RFC 1071) of a 20-byte IPv4 header whose checksum field is zero.
+ *
+ * A pipeline without stalls: `checksum` (a host-order number) belongs to the `header` (byte 0 lowest) of
+ * [[HeaderChecksum.latency]] cycles before.
+ */
 class HeaderChecksum extends Module {
   val io = IO(new Bundle {
     val header = Input(UInt((8 * Ipv4Header.bytes).W))
     val checksum = Output(UInt(16.W))
   })
 
-  private val words: Seq[UInt] = (0 until Ipv4Header.bytes by 2).map(n => WireOrder.bigEndian(io.header(8 * n + 15, 8 * n)))
+  private val words: Seq[UInt] =
+    (0 until Ipv4Header.bytes by 2).map(n => WireOrder.bigEndian(io.header(8 * n + 15, 8 * n)))
 
   /** Sums of up to three, registered: one carry chain behind one LUT. */
   private def sums(values: Seq[UInt]): Seq[UInt] = values.grouped(3).map(group => RegNext(group.reduce(_ +& _))).toSeq

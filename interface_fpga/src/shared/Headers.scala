@@ -28,6 +28,9 @@ class EthernetHeader extends Bundle {
 
 object EthernetHeader {
   val bytes: Int = 14
+
+  /** Frame check sequence behind the frame, which the MAC adds and takes. */
+  val fcsBytes: Int = 4
   val ipv4: Int = 0x0800
 
   def apply(destination: UInt, source: UInt, etherType: UInt): EthernetHeader = {

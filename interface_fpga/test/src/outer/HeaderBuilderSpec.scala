@@ -47,7 +47,12 @@ class HeaderBuilderSpec extends AnyFunSuite with ChiselSim {
 
   private def faultOf(dut: HeaderBuilder): String = {
     val fault = dut.io.built.bits.fault
-    val names = Seq("template" -> fault.noTunnel, "nexthop" -> fault.noNextHop, "mtu" -> fault.mtu)
+    val names = Seq(
+      "disabled" -> fault.txDisabled,
+      "template" -> fault.noTunnel,
+      "nexthop" -> fault.noNextHop,
+      "mtu" -> fault.mtu
+    )
     names.filter(_._2.peek().litToBoolean).map(_._1).mkString(",")
   }
 
@@ -55,13 +60,19 @@ class HeaderBuilderSpec extends AnyFunSuite with ChiselSim {
     simulate(new HeaderBuilder) { dut =>
       dut.io.portMac.poke(wire(portMac))
       dut.io.portMtu.poke(9582)
+      dut.io.enable.poke(true)
+      dut.clock.step()
       val answers = Iterator.range(0, rows.size + HeaderBuilder.latency).flatMap { cycle =>
         val valid = cycle < rows.size
         dut.io.request.valid.poke(valid)
         if (valid) pokeRow(dut, rows(cycle))
         val answered = dut.io.built.valid.peek().litToBoolean
         assert(answered == cycle >= HeaderBuilder.latency, s"cycle $cycle")
-        val answer = Option.when(answered)((dut.io.built.bits.bytes.peek().litValue, dut.io.built.bits.bypass.peek().litToBoolean, faultOf(dut)))
+        val answer = Option.when(answered)((
+          dut.io.built.bits.bytes.peek().litValue,
+          dut.io.built.bits.bypass.peek().litToBoolean,
+          faultOf(dut)
+        ))
         dut.clock.step()
         answer
       }.toSeq
@@ -84,6 +95,8 @@ class HeaderBuilderSpec extends AnyFunSuite with ChiselSim {
         (false, 1261, true, true, 1280, 1500) -> "mtu",
         (false, 1481, true, true, 9000, 1500) -> "mtu",
         (false, 9600, true, true, 0, 9582) -> "mtu",
+        (false, 9562, true, true, 0, 16383) -> "",
+        (false, 9563, true, true, 0, 16383) -> "mtu",
         (true, 1500, false, true, 576, 1500) -> "",
         (true, 1501, false, true, 576, 1500) -> "mtu",
         (true, 1500, false, false, 0, 1500) -> "nexthop"
@@ -91,6 +104,7 @@ class HeaderBuilderSpec extends AnyFunSuite with ChiselSim {
       for (((bypass, length, template, nextHop, mtu, portMtu), expected) <- faults) {
         pokeRow(dut, rows.head)
         dut.io.portMtu.poke(portMtu)
+        dut.clock.step()
         dut.io.request.valid.poke(true)
         dut.io.request.bits.meta.bypass.poke(bypass)
         dut.io.request.bits.meta.length.poke(length)
@@ -103,6 +117,10 @@ class HeaderBuilderSpec extends AnyFunSuite with ChiselSim {
         dut.io.built.valid.expect(true)
         assert(faultOf(dut) == expected, s"length $length, MTU $mtu, port MTU $portMtu")
       }
+      dut.io.enable.poke(false)
+      dut.io.request.valid.poke(true)
+      dut.clock.step(HeaderBuilder.latency)
+      assert(faultOf(dut) == "disabled")
     }
   }
 }

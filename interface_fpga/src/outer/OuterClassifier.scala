@@ -1,0 +1,191 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.util._
+import sallyport.common._
+import sallyport.common.regs.{Action, PuntReason}
+
+/** What is known of one frame from the black network when both look-ups have answered. */
+class OuterFindings extends Bundle {
+  val fields = new HeaderFields
+  val saHit = Bool()
+  val sa = UInt(16.W)
+  val ruleHit = Bool()
+  val ruleAction = UInt(2.W)
+
+  /** Next-hop index at the inner chip of a BYPASS rule. */
+  val ruleSa = UInt(16.W)
+}
+
+/** Where one frame from the black network goes: the link, the management CPU, or nowhere. */
+class OuterVerdict extends Bundle {
+  val toLink = Bool()
+  val toPunt = Bool()
+  val reason = UInt(8.W)
+
+  /** With `toLink`: bytes at the frame's start that stay here; the link's packet is the `link.length` bytes behind them. */
+  val strip = UInt(7.W)
+  val link = new LinkMeta
+}
+
+/** The reasons for which [[OuterClassifier]] drops; at most one a frame. */
+class OuterDrops extends Bundle {
+  val macFilter = Bool()
+  val ipMalformed = Bool()
+  val ipChecksum = Bool()
+  val ttlExpired = Bool()
+  val espTruncated = Bool()
+  val unknownSpi = Bool()
+  val policy = Bool()
+  val linkDown = Bool()
+}
+
+/**
+ * Decides on each frame from the black network. The first line that fits counts:
+ *
+ *  1. `macFilter` is on and the destination is neither `portMac` nor a group address: drop macFilter
+ *  1. ARP, IPv6, VLAN tag, any other type but IPv4: punt
+ *  1. IPv4 malformed: drop ipMalformed; header checksum wrong: drop ipChecksum
+ *  1. a fragment: punt
+ *  1. ESP that cannot hold SPI, sequence number, IV, 4 bytes and ICV, or whose length is no multiple of 4 (RFC 4303 2.4):
+ *     drop espTruncated; no SA for (SPI, destination, protocol) (RFC 4301 5.2): drop unknownSpi; else to the link, without
+ *     Ethernet and IP headers and without padding behind the total length
+ *  1. IKE (UDP to port 500 or 4500) or ICMP to `localIpv4`, or to anyone while `localIpv4` is 0: punt
+ *  1. the rule that matches: PUNT: punt; BYPASS: to the link as an IP packet, or drop ttlExpired if its TTL is 0; any other,
+ *     and no rule at all: drop policy (RFC 4301 5.2: what has to be protected is not let in unprotected)
+ *
+ * What would go to the link is dropped as linkDown while `linkUp` is low. The TTL of ESP packets is not judged: they are for
+ * this box (RFC 1812 4.2.2.9).
+ *
+ * A pipeline without stalls: one frame a cycle, answered [[OuterClassifier.latency]] cycles later. `drops` pulses with the
+ * verdict.
+ */
+class OuterClassifier extends Module {
+  val io = IO(new Bundle {
+    val macFilter = Input(Bool())
+    val portMac = Input(UInt(48.W))
+    val localIpv4 = Input(UInt(32.W))
+    val linkUp = Input(Bool())
+    val findings = Flipped(Valid(new OuterFindings))
+    val verdict = Valid(new OuterVerdict)
+    val drops = Output(new OuterDrops)
+  })
+
+  private val in = io.findings.bits
+  private val fields = in.fields
+
+  // Stage 1: one bit a question.
+  private def ask(question: Bool): Bool = RegNext(question)
+  private val valid1 = RegNext(io.findings.valid, false.B)
+  private val filtered = ask(io.macFilter && !fields.macDestination(0) && fields.macDestination =/= io.portMac)
+  private val isArp = ask(fields.etherClass === EtherClass.arp)
+  private val isIpv6 = ask(fields.etherClass === EtherClass.ipv6)
+  private val isVlan = ask(fields.etherClass === EtherClass.vlan)
+  private val isOther = ask(fields.etherClass === EtherClass.other)
+  private val malformed = ask(fields.malformed)
+  private val checksumBad = ask(fields.checksumBad)
+  private val fragment = ask(fields.fragment)
+  private val esp = ask(fields.protocol === Ipv4Header.protocolEsp.U)
+  private val truncated = ask(
+    fields.payloadLength < OuterClassifier.minEspBytes.U || fields.payloadLength(1, 0) =/= 0.U
+  )
+  private val unknownSpi = ask(!in.saHit)
+  private val forUs = ask(io.localIpv4 === 0.U || fields.destination === io.localIpv4)
+  private val icmp = ask(fields.protocol === OuterClassifier.protocolIcmp.U)
+  private val ike = ask(
+    fields.protocol === OuterClassifier.protocolUdp.U && fields.hasPorts &&
+      OuterClassifier.ikePorts.map(fields.destinationPort === _.U).reduce(_ || _)
+  )
+  private val rulePunts = ask(in.ruleHit && in.ruleAction === Action.punt.U)
+  private val ruleBypasses = ask(in.ruleHit && in.ruleAction === Action.bypass.U)
+  private val ttlZero = ask(fields.ttl === 0.U)
+  private val linkDown = ask(!io.linkUp)
+
+  private val espLength1 = RegNext(fields.payloadLength)
+  private val totalLength1 = RegNext(fields.totalLength)
+  private val espStrip1 = RegNext(fields.headerBytes +& EthernetHeader.bytes.U)
+  private val tos1 = RegNext(fields.tos)
+  private val sa1 = RegNext(in.sa)
+  private val ruleSa1 = RegNext(in.ruleSa)
+
+  // Stage 2: the first that fits.
+  private object Outcome extends ChiselEnum {
+    val dropMacFilter, dropMalformed, dropChecksum, dropTtl, dropTruncated, dropUnknownSpi, dropPolicy = Value
+    val puntArp, puntIpv6, puntVlan, puntOther, puntFragment, puntIke, puntIcmp, puntPolicy = Value
+    val sendEsp, sendBypass = Value
+  }
+  import Outcome._
+  private val found = MuxCase(
+    dropPolicy,
+    Seq(
+      filtered -> dropMacFilter,
+      isArp -> puntArp,
+      isIpv6 -> puntIpv6,
+      isVlan -> puntVlan,
+      isOther -> puntOther,
+      malformed -> dropMalformed,
+      checksumBad -> dropChecksum,
+      fragment -> puntFragment,
+      (esp && truncated) -> dropTruncated,
+      (esp && unknownSpi) -> dropUnknownSpi,
+      esp -> sendEsp,
+      (ike && forUs) -> puntIke,
+      (icmp && forUs) -> puntIcmp,
+      rulePunts -> puntPolicy,
+      (ruleBypasses && ttlZero) -> dropTtl,
+      ruleBypasses -> sendBypass
+    )
+  )
+  private val outcome = RegNext(found)
+  private val valid2 = RegNext(valid1, false.B)
+  private val linkDown2 = RegNext(linkDown)
+
+  private val link = Wire(new LinkMeta)
+  link := 0.U.asTypeOf(link)
+  link.length := Mux(esp, espLength1, totalLength1)
+  link.sa := Mux(esp, sa1, ruleSa1)
+  link.bypass := !esp
+  link.tos := tos1
+
+  // Stage 3: verdict and events.
+  private def is(wanted: Outcome.Type): Bool = outcome === wanted
+  private val forLink = is(sendEsp) || is(sendBypass)
+  private val reasons = Seq(
+    puntArp -> PuntReason.arp,
+    puntIpv6 -> PuntReason.ipv6,
+    puntVlan -> PuntReason.vlan,
+    puntOther -> PuntReason.other,
+    puntFragment -> PuntReason.fragment,
+    puntIke -> PuntReason.ike,
+    puntIcmp -> PuntReason.icmp,
+    puntPolicy -> PuntReason.policy
+  )
+  private val verdict = Wire(new OuterVerdict)
+  verdict.toLink := forLink && !linkDown2
+  verdict.toPunt := reasons.map { case (punt, _) => is(punt) }.reduce(_ || _)
+  verdict.reason := Mux1H(reasons.map { case (punt, reason) => is(punt) -> reason.U })
+  verdict.strip := RegNext(Mux(esp, espStrip1, EthernetHeader.bytes.U))
+  verdict.link := RegNext(link)
+  io.verdict.valid := RegNext(valid2, false.B)
+  io.verdict.bits := RegNext(verdict)
+
+  private def drop(condition: Bool): Bool = RegNext(valid2 && condition, false.B)
+  io.drops.macFilter := drop(is(dropMacFilter))
+  io.drops.ipMalformed := drop(is(dropMalformed))
+  io.drops.ipChecksum := drop(is(dropChecksum))
+  io.drops.ttlExpired := drop(is(dropTtl))
+  io.drops.espTruncated := drop(is(dropTruncated))
+  io.drops.unknownSpi := drop(is(dropUnknownSpi))
+  io.drops.policy := drop(is(dropPolicy))
+  io.drops.linkDown := drop(forLink && linkDown2)
+}
+
+object OuterClassifier {
+  val latency: Int = 3
+  val protocolIcmp: Int = 1
+  val protocolUdp: Int = 17
+  val ikePorts: Seq[Int] = Seq(500, 4500)
+
+  /** SPI, sequence number, IV of 8 bytes, one padded word, ICV of 16 bytes (RFC 4106). */
+  val minEspBytes: Int = 4 + 4 + 8 + 4 + 16
+}

@@ -1,0 +1,32 @@
+package sallyport.iface
+
+import chisel3.util._
+import sallyport.common._
+
+/**
+ * Parameters of [[OuterCore]].
+ *
+ * @param saBits       log2 of the outbound SAs: rows of the tunnel table
+ * @param sadBits      log2 of the rows of the SAD, four ways together
+ * @param rules        rows of the rule table
+ * @param nextHops     rows of the next-hop table
+ * @param receiveBeats receive buffer of the port in 64-byte beats; holds what arrives while the link is short of credits
+ * @param transmitBeats transmit buffer of the port in 64-byte beats
+ * @param puntBeats    queue to the management CPU in 64-byte beats
+ */
+case class OuterConfig(
+    saBits: Int = 10,
+    sadBits: Int = 10,
+    rules: Int = 32,
+    nextHops: Int = 256,
+    receiveBeats: Int = 512,
+    transmitBeats: Int = 256,
+    puntBeats: Int = 256
+) {
+  require(saBits >= 1 && saBits <= 16, s"saBits is $saBits, but the link carries SA numbers of 1 to 16 bits")
+  require(sadBits >= 3 && sadBits <= 18, s"sadBits is $sadBits, but a cuckoo table has 2^3 to 2^18 rows")
+  require(
+    isPow2(nextHops) && nextHops >= 2 && nextHops <= 256,
+    s"nextHops is $nextHops, but a row names one of 2 to 256, a power of two"
+  )
+}

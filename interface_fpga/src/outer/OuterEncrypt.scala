@@ -1,0 +1,98 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.util._
+import sallyport.common._
+import sallyport.common.regs.{NextHopRow, TunnelRow}
+
+/** What happened on the encrypt path in one cycle, besides the link's own events. */
+class OuterEncryptEvents extends Bundle {
+  val fault = new HeaderFault
+  val transmit = new MacTransmitEvents
+}
+
+/**
+ * From the link to the black port: tunnel row, next hop, headers in front, MTU check, MAC.
+ *
+ * `in` carries ESP packets (from SPI to ICV) and bypassed IP packets. An ESP packet's SA names its row of the tunnel table,
+ * which names the next hop; a bypassed packet's `sa` names the next hop itself. [[HeaderBuilder]] says which headers a packet
+ * gets and for which faults it is dropped; `events.fault` counts them.
+ *
+ * A packet every 2 cycles and a beat a cycle, except that headers which push a packet's end into a further beat cost one
+ * cycle. Stalls when the MAC does. Latency: see [[OuterEncrypt.latency]].
+ */
+class OuterEncrypt(config: OuterConfig) extends Module {
+  val io = IO(new Bundle {
+    val enable = Input(Bool())
+    val portMac = Input(UInt(48.W))
+    val portMtu = Input(UInt(14.W))
+    val in = Flipped(PacketStream(new LinkMeta))
+    val mac = Decoupled(new MacBeat)
+    val tunnelTable = Flipped(new TablePort)
+    val nextHopTable = Flipped(new TablePort)
+    val ready = Output(Bool())
+    val events = Output(new OuterEncryptEvents)
+  })
+
+  private val headerLengths = Seq(HeaderBuilder.bypassBytes, HeaderBuilder.tunnelBytes)
+  private val stage = Module(new LookupStage(new LinkMeta, new PrependedHeader(headerLengths), windowBytes = 1))
+  stage.io.in <> io.in
+  stage.io.hold := false.B
+
+  private val tunnels = DirectTable(1 << config.saBits, TunnelRow, TunnelRow.valid)
+  tunnels.io.table <> io.tunnelTable
+  tunnels.io.clear := false.B
+  private val launch = stage.io.launch
+  tunnels.io.lookup.valid := launch.valid
+  tunnels.io.lookup.bits := launch.bits.meta.sa(config.saBits - 1, 0)
+
+  private val meta1 = ShiftRegister(launch.bits.meta, DirectTable.latency)
+  private val template1 = TunnelTemplate(tunnels.io.result.bits)
+  private val nextHop1 = Mux(meta1.bypass, meta1.sa, template1.nextHop)
+
+  private val nextHops = DirectTable(config.nextHops, NextHopRow, NextHopRow.valid)
+  nextHops.io.table <> io.nextHopTable
+  nextHops.io.clear := false.B
+  nextHops.io.lookup.valid := tunnels.io.result.valid
+  nextHops.io.lookup.bits := nextHop1(log2Ceil(config.nextHops) - 1, 0)
+
+  private val builder = Module(new HeaderBuilder)
+  builder.io.enable := io.enable
+  builder.io.portMac := io.portMac
+  builder.io.portMtu := io.portMtu
+  builder.io.request.valid := nextHops.io.result.valid
+  builder.io.request.bits.meta := ShiftRegister(meta1, DirectTable.latency)
+  builder.io.request.bits.tunnel := ShiftRegister(template1, DirectTable.latency)
+  builder.io.request.bits.tunnel.valid := ShiftRegister(
+    template1.valid && (meta1.sa >> config.saBits) === 0.U,
+    DirectTable.latency
+  )
+  builder.io.request.bits.nextHopValid := nextHops.io.result.bits.hit &&
+    ShiftRegister((nextHop1 >> log2Ceil(config.nextHops)) === 0.U, DirectTable.latency)
+  builder.io.request.bits.nextHopMac := NextHopRow.mac(nextHops.io.result.bits.row)
+
+  private val built = builder.io.built
+  stage.io.result.valid := built.valid
+  stage.io.result.bits.bytes := built.bits.bytes
+  stage.io.result.bits.select := !built.bits.bypass
+  stage.io.result.bits.drop := built.bits.fault.any
+
+  private val prepend = Module(new HeaderPrepend(headerLengths))
+  prepend.io.in <> stage.io.out
+  private val transmit = Module(new MacTransmit(new NoMeta, config.transmitBeats))
+  transmit.io.in <> prepend.io.out
+  io.mac <> transmit.io.mac
+
+  io.ready := tunnels.io.ready && nextHops.io.ready
+  io.events.fault := RegNext(
+    Mux(built.valid, built.bits.fault, 0.U.asTypeOf(new HeaderFault)),
+    0.U.asTypeOf(new HeaderFault)
+  )
+  io.events.transmit := transmit.io.events
+}
+
+object OuterEncrypt {
+
+  /** Cycles from the first beat at `in` to the header's result: two look-ups and the header pipeline. */
+  val lookupLatency: Int = 2 * DirectTable.latency + HeaderBuilder.latency
+}

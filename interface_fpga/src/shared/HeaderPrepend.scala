@@ -1,0 +1,85 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.util._
+import sallyport.common._
+
+/**
+ * What [[HeaderPrepend]] does with one packet.
+ *
+ * @param lengths header lengths in bytes that may be chosen
+ */
+class PrependedHeader(val lengths: Seq[Int]) extends Bundle {
+
+  /** The header, byte 0 in bits 7:0; bytes above the chosen length are ignored. */
+  val bytes = UInt((8 * lengths.max).W)
+
+  /** Index into `lengths`. */
+  val select = UInt(log2Ceil(lengths.size.max(2)).W)
+
+  /** Swallow the packet instead. */
+  val drop = Bool()
+}
+
+/**
+ * Puts the header that a packet carries as metadata in front of it, or swallows the packet.
+ *
+ * A packet of n beats costs n cycles, or n + 1 if the header pushes its end into a further beat; a swallowed packet costs n.
+ * Latency 1 cycle. Stalls only when `out` does. Drops nothing by itself: whoever sets `drop` counts it. `error` is passed
+ * on. `in.ready` and every output come from registers.
+ */
+class HeaderPrepend(lengths: Seq[Int]) extends Module {
+  require(
+    lengths.nonEmpty && lengths.forall(n => n > 0 && n < PacketStream.dataBytes),
+    s"header lengths $lengths must be 1 to 63 bytes"
+  )
+
+  val io = IO(new Bundle {
+    val in = Flipped(PacketStream(new PrependedHeader(lengths)))
+    val out = PacketStream(new NoMeta)
+  })
+
+  private val beatBytes = PacketStream.dataBytes
+  private val maxBytes = lengths.max
+
+  private val slice = Module(new RegisterSlice(chiselTypeOf(io.out.bits)))
+  io.out <> slice.io.out
+
+  private val beat = io.in.bits
+  private val header = beat.meta
+
+  /** `of(n)` for the length `n` that this packet chose. */
+  private def chosen[T <: Data](of: Int => T): T =
+    if (lengths.size == 1) of(lengths.head)
+    else Mux1H(lengths.zipWithIndex.map { case (n, i) => (header.select === i.U) -> of(n) })
+
+  private val first = RegInit(true.B)
+  private val carry = Reg(UInt((8 * maxBytes).W))
+  private val low = Mux(first, header.bytes, carry)
+  private val shifted = chosen(n => Cat(beat.data(8 * (beatBytes - n) - 1, 0), low(8 * n - 1, 0)))
+  private val spill = chosen(n => beat.data(8 * beatBytes - 1, 8 * (beatBytes - n)).pad(8 * maxBytes))
+  private val end = beat.bytes +& chosen(n => n.U(beat.bytes.getWidth.W))
+  private val fits = end <= beatBytes.U
+
+  // What the header pushed out of the last beat, sent in the cycle after it.
+  private val tail = RegInit(false.B)
+  private val tailBytes = Reg(UInt(beat.bytes.getWidth.W))
+  private val tailError = Reg(Bool())
+
+  io.in.ready := slice.io.in.ready && !tail
+  slice.io.in.valid := tail || (io.in.valid && !header.drop)
+  slice.io.in.bits.data := Mux(tail, carry, shifted)
+  slice.io.in.bits.last := tail || (beat.last && fits)
+  slice.io.in.bits.bytes := Mux(tail, tailBytes, Mux(beat.last && fits, end(6, 0), beatBytes.U))
+  slice.io.in.bits.error := Mux(tail, tailError, beat.last && fits && beat.error)
+
+  when(io.in.fire) {
+    first := beat.last
+    carry := spill
+    tail := beat.last && !fits && !header.drop
+    tailBytes := end(5, 0)
+    tailError := beat.error
+  }.elsewhen(slice.io.in.ready) {
+    tail := false.B
+  }
+}
