@@ -1,0 +1,97 @@
+// What the engine sees of a chip: its ports as plain structures and two halves
+// of a clock cycle.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace sallyport::sim {
+
+// 512 bits: a beat or a link word. unit[0] holds bits 63:0.
+struct Word {
+  std::array<uint64_t, 8> unit{};
+  bool operator==(const Word &other) const { return unit == other.unit; }
+};
+
+struct MacBeat {
+  Word data;
+  bool last = false;
+  uint8_t bytes = 0;
+  bool error = false;
+};
+
+struct AxiInputs {
+  bool awValid = false, wValid = false, bReady = false, arValid = false, rReady = false;
+  uint16_t address = 0;
+  uint32_t data = 0;
+};
+
+struct AxiOutputs {
+  bool awReady = false, wReady = false, bValid = false, arReady = false, rValid = false;
+  uint8_t bResp = 0, rResp = 0;
+  uint32_t data = 0;
+};
+
+struct LinkInputs {
+  bool up = false, txReady = false, rxValid = false;
+  Word rx;
+};
+
+struct LinkOutputs {
+  bool txValid = false;
+  Word tx;
+};
+
+enum class ChipKind { kInner = 0, kCrypto = 1, kOuter = 2 };
+
+inline const char *chipName(ChipKind kind) {
+  static constexpr const char *names[] = {"inner", "crypto", "outer"};
+  return names[static_cast<int>(kind)];
+}
+
+// link[0] is an interface chip's only link and the crypto chip's red one;
+// link[1] is the crypto chip's black one.
+struct ChipInputs {
+  bool reset = true, tamper = false;
+  bool macRxValid = false, macTxReady = false, puntReady = false;
+  MacBeat macRx;
+  std::array<LinkInputs, 2> link;
+  AxiInputs axi;
+};
+
+struct ChipOutputs {
+  bool ready = false;
+  bool macTxValid = false, puntValid = false;
+  MacBeat macTx, punt;
+  uint8_t puntReason = 0;
+  std::array<LinkOutputs, 2> link;
+  AxiOutputs axi;
+};
+
+// One clock cycle is settle() and then edge(): settle() applies `in` with the
+// clock low and fills `out`; edge() is the rising edge. `in` may depend on
+// earlier cycles only, `out` may depend on `in` of the same cycle. Data fields
+// of `in` and `out` are meaningful only beside their valid.
+class Chip {
+ public:
+  explicit Chip(ChipKind kind) : kind_(kind) {}
+  virtual ~Chip() = default;
+  Chip(const Chip &) = delete;
+  Chip &operator=(const Chip &) = delete;
+
+  ChipKind kind() const { return kind_; }
+  int links() const { return kind_ == ChipKind::kCrypto ? 2 : 1; }
+  bool hasMac() const { return kind_ != ChipKind::kCrypto; }
+
+  virtual void settle() = 0;
+  virtual void edge() = 0;
+
+  ChipInputs in;
+  ChipOutputs out;
+
+ private:
+  ChipKind kind_;
+};
+
+}  // namespace sallyport::sim

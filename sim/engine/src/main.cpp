@@ -1,0 +1,82 @@
+// sallyport-sim: one or two boxes of three chips in one process.
+// docs/simulator.md describes what it reads and writes.
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "control.h"
+
+namespace {
+
+const char *const kUsage =
+    "usage: sallyport-sim [--boxes 1|2] [--threads N] [--seed N] [--socket-dir "
+    "DIR] [--cable-latency-ns N]\n"
+    "Reads commands and writes results as JSON lines; see docs/simulator.md.\n";
+
+struct Arguments {
+  sallyport::sim::WorldOptions world;
+  uint64_t seed = 1;
+  std::string socketDirectory;
+};
+
+int64_t number(const std::string &option, const char *text) {
+  char *end;
+  const int64_t value = text ? std::strtoll(text, &end, 10) : -1;
+  if (!text || *end || end == text || value < 0) {
+    fprintf(stderr, "sallyport-sim: %s needs a number of 0 or more\n", option.c_str());
+    exit(2);
+  }
+  return value;
+}
+
+Arguments parse(int argc, char **argv) {
+  Arguments arguments;
+  for (int i = 1; i < argc; i++) {
+    const std::string option = argv[i];
+    if (option == "--help") {
+      fputs(kUsage, stdout);
+      exit(0);
+    }
+    const char *value = i + 1 < argc ? argv[++i] : nullptr;
+    if (option == "--boxes")
+      arguments.world.boxes = static_cast<int>(number(option, value));
+    else if (option == "--threads")
+      arguments.world.threads = static_cast<int>(number(option, value));
+    else if (option == "--seed")
+      arguments.seed = static_cast<uint64_t>(number(option, value));
+    else if (option == "--cable-latency-ns")
+      arguments.world.cableLatency =
+          sallyport::sim::microsecondsToCycles(static_cast<double>(number(option, value)) / 1000);
+    else if (option == "--socket-dir" && value)
+      arguments.socketDirectory = value;
+    else {
+      fprintf(stderr, "sallyport-sim: unknown or incomplete option %s\n%s", option.c_str(), kUsage);
+      exit(2);
+    }
+  }
+  return arguments;
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+  using namespace sallyport::sim;
+  const Arguments arguments = parse(argc, argv);
+  try {
+    World world(arguments.world);
+    world.reset();
+    std::unique_ptr<RegisterServer> registers;
+    if (!arguments.socketDirectory.empty())
+      registers = std::make_unique<RegisterServer>(world, arguments.socketDirectory);
+    Control(world, registers.get(), arguments.seed, STDIN_FILENO, stdout).run();
+  } catch (const std::exception &error) {
+    fprintf(stderr, "sallyport-sim: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,93 @@
+#include "node.h"
+
+#include <chrono>
+
+namespace sallyport::sim {
+
+namespace {
+// Longer than any register access takes; a table command is polled, it does not
+// hold the bus.
+constexpr int kAccessLimit = 10000;
+}  // namespace
+
+void Node::runEpoch() {
+  const auto begin = std::chrono::steady_clock::now();
+  const int64_t epoch = now_ / kLookahead;
+  for (auto &link : links_) link.rx.beginEpoch(epoch);
+  if (port_) port_->rx.beginEpoch(epoch);
+  for (Cycle i = 0; i < kLookahead; i++) cycle(epoch);
+  if (port_ && port_->capture) port_->capture->advance(now_ * kTicksPerCycle);
+  if (punt_.capture()) punt_.capture()->advance(now_ * kTicksPerCycle);
+  busyNs_ += std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
+}
+
+void Node::cycle(int64_t epoch) {
+  ChipInputs &in = chip_->in;
+  const ChipOutputs &out = chip_->out;
+  in.reset = now_ < kResetCycles;
+  for (size_t i = 0; i < links_.size(); i++) {
+    LinkEnd &link = links_[i];
+    in.link[i].up = now_ >= kLinkUpCycle && !link.tx.fault.down(now_) && !link.far->down(now_);
+    in.link[i].txReady = in.link[i].up && link.tx.ready();
+    const Word *word = link.rx.arrival(now_);
+    in.link[i].rxValid = word != nullptr && in.link[i].up;
+    if (word) in.link[i].rx = *word;
+  }
+  if (port_) {
+    const MacBeat *beat = port_->rx.cycle(now_, [this](const Frame &frame) {
+      if (port_->capture) port_->capture->in(frame);
+    });
+    in.macRxValid = beat != nullptr;
+    if (beat) in.macRx = *beat;
+    in.macTxReady = port_->tx.ready(now_);
+    in.puntReady = true;
+  }
+  registers_.drive(in.axi);
+
+  chip_->settle();
+
+  for (size_t i = 0; i < links_.size(); i++)
+    links_[i].tx.cycle(now_, epoch, out.link[i].txValid && in.link[i].txReady ? &out.link[i].tx : nullptr);
+  if (!in.reset) {
+    if (port_) {
+      if (out.macTxValid && in.macTxReady) {
+        const Frame *frame = port_->tx.push(out.macTx, now_, epoch);
+        if (frame && port_->capture) port_->capture->out(*frame);
+      }
+      if (out.puntValid) punt_.push(out.punt, out.puntReason, now_);
+      if (in.macRxValid || out.macTxValid || out.puntValid) lastActivity_ = now_;
+    }
+    registers_.sample(out.axi);
+  }
+
+  chip_->edge();
+  clocks_++;
+  now_++;
+}
+
+std::optional<RegisterResponse> Node::accessAlone(const RegisterRequest &request) {
+  registers_.start(request);
+  return finishAlone();
+}
+
+std::optional<RegisterResponse> Node::finishAlone() {
+  const auto begin = std::chrono::steady_clock::now();
+  ChipInputs &in = chip_->in;
+  for (auto &link : in.link) link.txReady = link.rxValid = false;
+  in.macRxValid = in.macTxReady = in.puntReady = false;
+  for (int i = 0; i < kAccessLimit && registers_.busy(); i++) {
+    registers_.drive(in.axi);
+    chip_->settle();
+    registers_.sample(chip_->out.axi);
+    chip_->edge();
+    clocks_++;
+  }
+  busyNs_ += std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
+  if (registers_.busy()) {
+    registers_ = AxiMaster();
+    return std::nullopt;
+  }
+  return registers_.response();
+}
+
+}  // namespace sallyport::sim

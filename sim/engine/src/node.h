@@ -1,0 +1,92 @@
+// A chip with everything that stands around it: the ends of its links, its MAC,
+// the CPU's end of punt and registers. What a node does in an epoch depends on
+// itself and on its channels' tokens of the epoch before; no other state is
+// shared.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "axi_master.h"
+#include "capture.h"
+#include "chip.h"
+#include "link_model.h"
+#include "mac_model.h"
+#include "punt.h"
+
+namespace sallyport::sim {
+
+// One end of a duplex channel: what this chip sends and what it receives.
+struct LinkEnd {
+  LinkTransmitter tx;
+  LinkReceiver rx;
+  // Faults of the far transmitter: a channel that is down is down at both ends.
+  const LinkFault *far = nullptr;
+};
+
+struct MacPort {
+  MacPort(FrameSource *source, FrameSink *sink, const std::string &name) : rx(source), tx(sink, name) {}
+  MacReceiver rx;
+  MacTransmitter tx;
+  std::unique_ptr<Capture> capture;
+};
+
+class Node {
+ public:
+  // Cycles of reset at the beginning of simulated time, and when the links come
+  // up.
+  static constexpr Cycle kResetCycles = 16;
+  static constexpr Cycle kLinkUpCycle = 128;
+
+  Node(std::string name, std::unique_ptr<Chip> chip) : name_(std::move(name)), chip_(std::move(chip)) {}
+
+  // Building: as many links as the chip has, and a port if it has a MAC.
+  void addLink(LinkChannel *sends, LinkChannel *receives, uint32_t phase) {
+    links_.push_back({LinkTransmitter(sends, phase), LinkReceiver(receives), nullptr});
+  }
+  void setPort(FrameSource *source, FrameSink *sink) { port_.emplace(source, sink, name_); }
+
+  // kLookahead cycles. Registers started with registers().start() proceed.
+  void runEpoch();
+
+  // A register access while the rest of the world stands still: the chip's
+  // clock runs, its streams pause (no beat comes, none is taken). Used between
+  // trials; simulated time does not advance. Empty when the chip does not
+  // answer.
+  std::optional<RegisterResponse> accessAlone(const RegisterRequest &request);
+  // The same for an access that registers().start() has begun.
+  std::optional<RegisterResponse> finishAlone();
+
+  const std::string &name() const { return name_; }
+  Cycle now() const { return now_; }
+  bool ready() const { return chip_->out.ready; }
+  // Last cycle in which a beat crossed the MAC or the punt stream.
+  Cycle lastActivity() const { return lastActivity_; }
+  bool quiet() { return !port_ || (port_->rx.idle() && port_->tx.idle(now_)); }
+
+  LinkEnd &link(int index) { return links_.at(index); }
+  int links() const { return static_cast<int>(links_.size()); }
+  MacPort *port() { return port_ ? &*port_ : nullptr; }
+  PuntCollector &punt() { return punt_; }
+  AxiMaster &registers() { return registers_; }
+  void setTamper(bool on) { chip_->in.tamper = on; }
+
+  int64_t busyNs() const { return busyNs_; }
+  int64_t clocks() const { return clocks_; }
+
+ private:
+  void cycle(int64_t epoch);
+
+  std::string name_;
+  std::unique_ptr<Chip> chip_;
+  std::vector<LinkEnd> links_;
+  std::optional<MacPort> port_;
+  PuntCollector punt_;
+  AxiMaster registers_;
+  Cycle now_ = 0, lastActivity_ = 0;
+  int64_t busyNs_ = 0, clocks_ = 0;
+};
+
+}  // namespace sallyport::sim

@@ -1,0 +1,18 @@
+// Commands of docs/simulator.md as specifications: JSON in,
+// std::invalid_argument with a sentence if it makes no sense.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "fields.h"
+#include "replay.h"
+#include "trial.h"
+
+namespace sallyport::sim {
+
+PortName parsePort(const std::string &text);
+
+TrialSpec parseTrial(Fields &fields, uint64_t seed);
+ReplaySpec parseReplay(Fields &fields);
+
+}  // namespace sallyport::sim

@@ -1,0 +1,51 @@
+// Runs all nodes for one epoch at a time, on the calling thread and its
+// workers.
+//
+// Workers claim nodes one by one, most expensive first; the caller works too,
+// so an epoch never waits for a worker that the operating system has not woken.
+// Workers spin briefly between epochs and then sleep. Which thread runs a node
+// has no influence on the result. An exception of a node is rethrown by
+// runEpoch().
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "node.h"
+
+namespace sallyport::sim {
+
+class Scheduler {
+ public:
+  // threads = 0: as many as nodes or cores, whichever is less.
+  Scheduler(std::vector<Node *> nodes, int threads);
+  ~Scheduler();
+  Scheduler(const Scheduler &) = delete;
+  Scheduler &operator=(const Scheduler &) = delete;
+
+  void runEpoch();
+  int threads() const { return static_cast<int>(workers_.size()) + 1; }
+
+ private:
+  void work(uint32_t generation);
+  void workerLoop();
+  void sortByCost();
+
+  std::vector<Node *> nodes_;
+  std::vector<std::thread> workers_;
+  // Generation in the upper half, next node to claim in the lower: a late
+  // worker cannot claim a node of a later epoch.
+  std::atomic<uint64_t> ticket_{0};
+  std::atomic<uint32_t> done_{0};
+  std::atomic<bool> stop_{false};
+  uint32_t generation_ = 0;
+  std::mutex mutex_;
+  std::condition_variable wake_, finished_;
+  std::exception_ptr failure_;
+};
+
+}  // namespace sallyport::sim

@@ -1,0 +1,116 @@
+// A stream of test frames: what it is made of, and the order in which its
+// frames are due.
+//
+// Everything about frame number n of a stream (size, flow, payload) is a
+// function of the specification and n, so that a receiver can check each byte
+// without being told.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "frame.h"
+#include "pcap_reader.h"
+
+namespace sallyport::sim {
+
+struct PortName {
+  int box = 0;
+  std::string side;  // "red" or "black"
+  bool operator==(const PortName &other) const { return box == other.box && side == other.side; }
+  std::string text() const { return "box" + std::to_string(box) + "." + side; }
+};
+
+// Flow i of n: each field is its base plus i times its step.
+struct FlowSpec {
+  uint32_t count = 1;
+  bool random = false;
+  uint32_t srcIp = 0x0A000001, dstIp = 0x0A010001, srcIpStep = 0, dstIpStep = 0;
+  uint16_t srcPort = 1024, dstPort = 5000, srcPortStep = 1, dstPortStep = 0;
+};
+
+struct StreamSpec {
+  // What the receiving side does with it: read signatures, pair ESP packets
+  // with sent frames by their order, or count frames.
+  enum class Expect { kSignature, kEsp, kCount };
+
+  uint16_t id = 0;
+  PortName from, to;
+  Expect expect = Expect::kSignature;
+  // Intended load: 1e6 is 1 % of line rate.
+  int64_t loadMicroPercent = 100'000'000;
+  // Frame sizes with FCS, repeated in this order.
+  std::vector<uint16_t> sizes{64};
+  FlowSpec flow;
+  std::array<uint8_t, 6> srcMac{0x02, 0, 0, 0, 0, 1}, dstMac{0x02, 0, 0, 0, 0, 2};
+  uint8_t tos = 0, ttl = 64;
+  bool dontFragment = false;
+  uint64_t seed = 1;
+  // Sent in this order and over again instead of made frames; expect is then
+  // not kSignature.
+  std::vector<CapturedFrame> capture;
+  // Every n-th frame has a bad FCS (and is not counted as sent); 0: none.
+  int64_t badFcsEvery = 0;
+  // Relative to the beginning of the trial; `frames` < 0 means no limit.
+  Tick from_tick = 0, to_tick = kNever;
+  int64_t frames = -1;
+
+  uint16_t sizeOf(uint32_t sequence) const { return sizes[sequence % sizes.size()]; }
+  uint32_t flowOf(uint32_t sequence) const;
+};
+
+// Sizes in a repeated order in which each appears as often as its weight says,
+// spread evenly (smooth weighted round robin).
+std::vector<uint16_t> spreadSizes(const std::vector<std::pair<uint16_t, uint32_t>> &weighted);
+
+// The sending side of a stream. Frame n is due when frames 0 .. n-1 have had
+// their share of the line: sum of their slots / load, in exact rational
+// arithmetic.
+class StreamSender {
+ public:
+  StreamSender(const StreamSpec *spec, Tick begin);
+
+  // kNever when the stream has ended.
+  Tick due() const { return due_; }
+  // The next frame, which starts at `start` >= due().
+  Frame next(Tick start);
+
+  const StreamSpec &spec() const { return *spec_; }
+  // When each frame began on the line, by sequence number.
+  const std::vector<Tick> &starts() const { return starts_; }
+  int64_t sent() const { return static_cast<int64_t>(starts_.size()); }
+
+ private:
+  void advance(int64_t frameBytes);
+
+  const StreamSpec *spec_;
+  Tick begin_, end_, due_;
+  __int128 remainder_ = 0;
+  int64_t emitted_ = 0;
+  std::vector<Tick> starts_;
+};
+
+// All streams of one port: the one due first goes first; the line gives it the
+// next free slot.
+class StreamSource : public FrameSource {
+ public:
+  StreamSource(const std::vector<const StreamSpec *> &specs, Tick begin);
+
+  Tick nextStart() override;
+  Frame pop() override;
+
+  std::vector<StreamSender> &senders() { return senders_; }
+  // Bytes of line used so far, preamble and gap included.
+  int64_t lineBytes() const { return lineBytes_; }
+
+ private:
+  StreamSender *first();
+
+  std::vector<StreamSender> senders_;
+  Tick lineFree_ = 0;
+  int64_t lineBytes_ = 0;
+};
+
+}  // namespace sallyport::sim
