@@ -22,7 +22,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Register:
-    """`role`: constant (in the RDL), status (from hardware), control (software's, held by the bank) or window."""
+    """`role`: constant (in the RDL), build (fixed at elaboration), status (from hardware), control (software's, held by the bank) or window."""
 
     name: str
     offset: int
@@ -118,6 +118,8 @@ def _reset(f: FieldNode) -> int:
 def _role(register: RegNode) -> str:
     if register.get_property("window", default=False):
         return "window"
+    if register.get_property("elaborated", default=False):
+        return "build"
     if any(f.is_sw_writable for f in register.fields()):
         return "control"
     if any(f.is_hw_writable for f in register.fields()):

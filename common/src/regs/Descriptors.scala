@@ -34,6 +34,9 @@ object RegisterRole {
   /** Reads as the RDL's reset value. */
   case object Constant extends RegisterRole
 
+  /** Fixed when the chip is elaborated. */
+  case object Build extends RegisterRole
+
   /** Driven by the chip. */
   case object Status extends RegisterRole
 

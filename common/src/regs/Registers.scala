@@ -3,33 +3,33 @@ package sallyport.common.regs
 
 object CommonRegs {
   val magic = RegisterDesc("magic", 0x000, RegisterRole.Constant, reset = 0x534c5950L)
-  val chip = RegisterDesc("chip", 0x004, RegisterRole.Status)
-  val version = RegisterDesc("version", 0x008, RegisterRole.Status)
+  val chip = RegisterDesc("chip", 0x004, RegisterRole.Build)
+  val version = RegisterDesc("version", 0x008, RegisterRole.Build)
   object Version {
     val patch = RowField(0, 8)
     val minor = RowField(8, 8)
     val major = RowField(16, 8)
   }
-  val build = RegisterDesc("build", 0x00c, RegisterRole.Status)
+  val build = RegisterDesc("build", 0x00c, RegisterRole.Build)
   object Build {
     val simulation = RowField(0, 1)
   }
   val scratch = RegisterDesc("scratch", 0x010, RegisterRole.Control, writable = 0xffffffffL)
-  val capabilitySaBits = RegisterDesc("capability_sa_bits", 0x020, RegisterRole.Status)
-  val capabilityFlowBits = RegisterDesc("capability_flow_bits", 0x024, RegisterRole.Status)
-  val capabilitySadBits = RegisterDesc("capability_sad_bits", 0x028, RegisterRole.Status)
-  val capabilityWays = RegisterDesc("capability_ways", 0x02c, RegisterRole.Status)
-  val capabilityRules = RegisterDesc("capability_rules", 0x030, RegisterRole.Status)
-  val capabilityNextHops = RegisterDesc("capability_next_hops", 0x034, RegisterRole.Status)
-  val capabilityLanes = RegisterDesc("capability_lanes", 0x038, RegisterRole.Status)
-  val capabilityLinkBufferBeats = RegisterDesc("capability_link_buffer_beats", 0x03c, RegisterRole.Status)
-  val capabilitySuites = RegisterDesc("capability_suites", 0x040, RegisterRole.Status)
+  val capabilitySaBits = RegisterDesc("capability_sa_bits", 0x020, RegisterRole.Build)
+  val capabilityFlowBits = RegisterDesc("capability_flow_bits", 0x024, RegisterRole.Build)
+  val capabilitySadBits = RegisterDesc("capability_sad_bits", 0x028, RegisterRole.Build)
+  val capabilityWays = RegisterDesc("capability_ways", 0x02c, RegisterRole.Build)
+  val capabilityRules = RegisterDesc("capability_rules", 0x030, RegisterRole.Build)
+  val capabilityNextHops = RegisterDesc("capability_next_hops", 0x034, RegisterRole.Build)
+  val capabilityLanes = RegisterDesc("capability_lanes", 0x038, RegisterRole.Build)
+  val capabilityLinkBufferBeats = RegisterDesc("capability_link_buffer_beats", 0x03c, RegisterRole.Build)
+  val capabilitySuites = RegisterDesc("capability_suites", 0x040, RegisterRole.Build)
   object CapabilitySuites {
     val aes128gcm16 = RowField(1, 1)
     val aes256gcm16 = RowField(2, 1)
   }
-  val capabilityReplayWindow = RegisterDesc("capability_replay_window", 0x044, RegisterRole.Status)
-  val capabilityCounters = RegisterDesc("capability_counters", 0x048, RegisterRole.Status)
+  val capabilityReplayWindow = RegisterDesc("capability_replay_window", 0x044, RegisterRole.Build)
+  val capabilityCounters = RegisterDesc("capability_counters", 0x048, RegisterRole.Build)
   val status = RegisterDesc("status", 0x084, RegisterRole.Status)
   object Status {
     val ready = RowField(0, 1)

@@ -10,6 +10,7 @@ type Role int
 // Roles of a register.
 const (
 	Constant Role = iota // the same in every build
+	Build                // fixed when the chip was elaborated
 	Status               // driven by the chip
 	Control              // written by software
 	Window               // a port of the counter or table window

@@ -1,0 +1,45 @@
+package sallyport.common
+
+import chisel3._
+import chisel3.util._
+
+object CounterBank {
+
+  /** Widest increment a cycle: the bytes of one frame. */
+  val incrementBits: Int = PacketStream.lengthBits
+
+  /** Cycles from `read` to `value`. */
+  val readLatency: Int = 3
+}
+
+/**
+ * `counters` 64-bit counters, each with an increment of 0 to 2^14 - 1 every cycle; they wrap after 2^64.
+ *
+ * An increment counts two cycles later at the latest, in a read that starts then. A read takes one value whole: the halves
+ * of a counter are one cycle apart (the carry is registered) and are sampled one cycle apart.
+ */
+class CounterBank(counters: Int) extends Module {
+  require(counters >= 2, s"a counter bank has two counters or more, not $counters")
+  val io = IO(new Bundle {
+    val increments = Input(Vec(counters, UInt(CounterBank.incrementBits.W)))
+    val read = Flipped(Valid(UInt(log2Ceil(counters).W)))
+    val value = Valid(UInt(64.W))
+  })
+
+  private val (low, high) = io.increments.map { increment =>
+    val low = RegInit(0.U(32.W))
+    val carry = RegInit(false.B)
+    val high = RegInit(0.U(32.W))
+    val sum = low +& RegNext(increment, 0.U)
+    low := sum(31, 0)
+    carry := sum(32)
+    high := high + carry
+    (low, high)
+  }.unzip
+
+  private val select = RegNext(UIntToOH(io.read.bits, counters))
+  private val lowValue = RegNext(Mux1H(select, low))
+  private val highValue = RegNext(Mux1H(RegNext(select), high))
+  io.value.valid := ShiftRegister(io.read.valid, CounterBank.readLatency, false.B, true.B)
+  io.value.bits := highValue ## RegNext(lowValue)
+}

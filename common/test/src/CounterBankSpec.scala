@@ -1,0 +1,38 @@
+package sallyport.common
+
+import chisel3._
+import chisel3.simulator.scalatest.ChiselSim
+import org.scalatest.funsuite.AnyFunSuite
+
+class CounterBankSpec extends AnyFunSuite with ChiselSim {
+  test("a read is whole while the carry runs into the high half") {
+    simulate(new CounterBank(3)) { bank =>
+      val full = (1 << CounterBank.incrementBits) - 1
+      bank.reset.poke(true.B)
+      bank.io.read.valid.poke(false.B)
+      bank.io.read.bits.poke(1.U)
+      bank.io.increments.foreach(_.poke(0.U))
+      bank.clock.step()
+      bank.reset.poke(false.B)
+      bank.io.increments(1).poke(full.U)
+      bank.io.increments(2).poke(1.U)
+      bank.clock.step(((1L << 32) / full - 20).toInt)
+
+      bank.io.read.valid.poke(true.B)
+      bank.clock.step(CounterBank.readLatency)
+      val seen = (0 until 50).map { _ =>
+        assert(bank.io.value.valid.peek().litToBoolean)
+        val value = bank.io.value.bits.peek().litValue
+        bank.clock.step()
+        value
+      }
+      assert(seen.head < (BigInt(1) << 32) && seen.last > (BigInt(1) << 32), "the test must cross the carry")
+      assert(seen.zip(seen.tail).forall { case (a, b) => b - a == full })
+
+      bank.io.increments.foreach(_.poke(0.U))
+      bank.io.read.bits.poke(0.U)
+      bank.clock.step(CounterBank.readLatency)
+      assert(bank.io.value.bits.peek().litValue == 0)
+    }
+  }
+}
