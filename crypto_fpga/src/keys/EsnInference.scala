@@ -21,20 +21,20 @@ class EsnUpdate(saBits: Int) extends Bundle {
   val sequence = UInt(64.W)
 }
 
-/** High half of an inbound sequence number (RFC 4303 appendix A2.2) from the highest number verified on its SA, which is kept
-  * here.
-  *
-  * One request every 2 cycles; `sequence` follows exactly `EsnInference.latency` cycles later, in order, and never waits. Without
-  * ESN the high half is 0. With T the highest verified number (Th, Tl its halves) and W the window: if Tl >= W-1 the
-  * window lies in one subspace and a low half below its bottom belongs to Th+1; otherwise it spans two and a low half at or
-  * above its bottom belongs to Th-1. Arithmetic is modulo 2^32 as in the RFC: with T = 0 a low half just under 2^32 gives
-  * Th-1 = 2^32-1, and the ICV, which covers the high half, refuses it.
-  *
-  * `update` raises T to a verified number and never lowers it; it is taken between requests, so at least every other cycle. A
-  * request that sees a T of a few packets ago infers the same: packets inside the chip are few against 2^31. `restart` sets T
-  * to 0 when the key row is written and forgets the updates that wait; it may come only when `busy` (a request in the pipeline)
-  * is low.
-  */
+/**
+ * High half of an inbound sequence number (RFC 4303 appendix A2.2) from the highest number verified on its SA, which is kept
+ * here.
+ *
+ * One request every 2 cycles; `sequence` follows exactly `EsnInference.latency` cycles later, in order, and never waits. Without
+ * ESN the high half is 0. With T the highest verified number (Th, Tl its halves) and W the window: if Tl >= W-1 the
+ * window lies in one subspace and a low half below its bottom belongs to Th+1; otherwise it spans two and a low half at or
+ * above its bottom belongs to Th-1. Arithmetic is modulo 2^32 as in the RFC: with T = 0 a low half just under 2^32 gives
+ * Th-1 = 2^32-1, and the ICV, which covers the high half, refuses it.
+ *
+ * `update` raises T to a verified number and never lowers it; it is taken between requests, so at least every other cycle. A
+ * request that sees a T of a few packets ago infers the same: packets inside the chip are few against 2^31. `restart` sets T
+ * to 0 when the key row is written and forgets the updates that wait; it may come only while no request with `esn` is on its way.
+ */
 class EsnInference(saBits: Int) extends Module {
   require(saBits >= 1 && saBits <= 16, s"saBits is $saBits; the link header carries an SA index of 1 to 16 bits")
 
@@ -43,7 +43,6 @@ class EsnInference(saBits: Int) extends Module {
     val sequence = Valid(UInt(64.W))
     val update = Flipped(Decoupled(new EsnUpdate(saBits)))
     val restart = Flipped(Valid(UInt(saBits.W)))
-    val busy = Output(Bool())
   })
 
   private val highest = SyncReadMem(1 << saBits, UInt(64.W))
@@ -107,10 +106,11 @@ class EsnInference(saBits: Int) extends Module {
   )
   io.sequence.valid := RegNext(valid3, false.B)
   io.sequence.bits := RegEnable(Mux(request3.esn, high3, 0.U) ## request3.low, valid3)
-  io.busy := valid1 || valid2 || valid3
 
   assert(!(io.request.valid && valid1), "requests must be two cycles apart")
-  assert(!(io.restart.valid && (io.busy || io.request.valid)), "restart while a packet is between key and number")
+  private val inferring =
+    Seq(io.request.valid && io.request.bits.esn, valid1 && request1.esn, valid2 && request2.esn, valid3 && request3.esn)
+  assert(!io.restart.valid || !inferring.reduce(_ || _), "restart while a packet is between key and number")
 }
 
 object EsnInference {

@@ -7,7 +7,7 @@ import chisel3.util._
 class SequenceRequest(saBits: Int, bits: Int) extends Bundle {
   val sa = UInt(saBits.W)
 
-  /** False: the packet passes through and takes no number (it has no key, or is bypassed). */
+  /** False: the packet passes through without a number and without a trace (it has no key, or is bypassed). */
   val take = Bool()
 
   /** Numbers to leave out first. */
@@ -28,29 +28,32 @@ class SequenceGrant(bits: Int) extends Bundle {
   val sequence = UInt(bits.W)
 }
 
-/** The only owner of outbound sequence numbers, and so of every nonce (RFC 4303 3.3.3, RFC 4106 3.1, ARCHITECTURE section 5).
-  *
-  * Guarantees, for each SA between two restarts: the first number is 1 + skip; numbers strictly increase; none is above
-  * `hardLimit`, above 2^32-1 without ESN or above 2^64-1 with it; once one was refused all are refused. No input sets a
-  * counter; `restart` (the key row was written) alone sets it back.
-  *
-  * One request every 2 cycles, of any SAs (a packet may follow a packet of its own SA: the counter is forwarded); the grant
-  * follows exactly `SequenceAuthority.latency` cycles later, in order, and never waits. `restart` may come only when `busy` is
-  * low, so that no packet can pair the key of one row with the counter of another. `softLimit` pulses once per SA and restart when
-  * the number given out reaches the soft limit.
-  *
-  * @param bits
-  *   width of a number with ESN; without ESN half of them count. 64, but for tests that reach the end
-  */
+/**
+ * The only owner of outbound sequence numbers, and so of every nonce (RFC 4303 3.3.3, RFC 4106 3.1, ARCHITECTURE section 5).
+ *
+ * Guarantees, for each SA between two restarts: the first number is 1 + skip; numbers strictly increase; none is above
+ * `hardLimit`, above 2^32-1 without ESN or above 2^64-1 with it; once one was refused all are refused. No input sets a
+ * counter; `restart` (the key row was written) alone sets it back.
+ *
+ * One request every 2 cycles, of any SAs (a packet may follow a packet of its own SA: the counter is forwarded); the grant
+ * follows exactly `SequenceAuthority.latency` cycles later, in order, and never waits. `restart` may come only while no
+ * request with `take` is on its way, so that no packet can pair the key of one row with the counter of another. `softLimit` pulses once per SA and restart when
+ * the number given out reaches the soft limit.
+ *
+ * @param bits
+ *   width of a number with ESN; without ESN half of them count. 64, but for tests that reach the end
+ */
 class SequenceAuthority(saBits: Int, bits: Int = 64) extends Module {
   require(saBits >= 1 && saBits <= 16, s"saBits is $saBits; the link header carries an SA index of 1 to 16 bits")
-  require(bits >= 16 && bits <= 64 && bits % 2 == 0, s"bits is $bits; a sequence number has 64, and 16 at least in a test")
+  require(
+    bits >= 16 && bits <= 64 && bits % 2 == 0,
+    s"bits is $bits; a sequence number has 64, and 16 at least in a test"
+  )
 
   val io = IO(new Bundle {
     val request = Flipped(Valid(new SequenceRequest(saBits, bits)))
     val grant = Valid(new SequenceGrant(bits))
     val restart = Flipped(Valid(UInt(saBits.W)))
-    val busy = Output(Bool())
     val softLimit = Valid(UInt(saBits.W))
   })
 
@@ -74,6 +77,7 @@ class SequenceAuthority(saBits: Int, bits: Int = 64) extends Module {
 
   private val valid3 = RegNext(valid2, false.B)
   private val request3 = RegEnable(request2, valid2)
+  private val taking3 = valid3 && request3.take
 
   // The two newest results: what the memory does not show yet to a request two or four cycles behind.
   private val newest = Reg(new Counter)
@@ -84,9 +88,9 @@ class SequenceAuthority(saBits: Int, bits: Int = 64) extends Module {
   private val olderValid = RegInit(false.B)
 
   // Matches are made a stage ahead, against what `newest` and `older` hold in the next cycle.
-  private val matchNewest = RegNext(Mux(valid3, request3.sa === request1.sa, newestValid && newestSa === request1.sa))
+  private val matchNewest = RegNext(Mux(taking3, request3.sa === request1.sa, newestValid && newestSa === request1.sa))
   private val matchOlder =
-    RegNext(Mux(valid3, newestValid && newestSa === request1.sa, olderValid && olderSa === request1.sa))
+    RegNext(Mux(taking3, newestValid && newestSa === request1.sa, olderValid && olderSa === request1.sa))
 
   private val current2 = Mux(matchNewest, newest, Mux(matchOlder, older, read2))
   private val current3 = RegEnable(current2, valid2)
@@ -99,11 +103,11 @@ class SequenceAuthority(saBits: Int, bits: Int = 64) extends Module {
   private val soft3 = granted3 && request3.softLimit =/= 0.U && number3 >= request3.softLimit && !current3.softSeen
 
   private val next3 = Wire(new Counter)
-  next3.exhausted := current3.exhausted || (request3.take && beyond3)
+  next3.exhausted := current3.exhausted || beyond3
   next3.softSeen := current3.softSeen || soft3
   next3.last := Mux(granted3, number3, current3.last)
 
-  when(valid3) {
+  when(taking3) {
     newest := next3
     newestSa := request3.sa
     newestValid := true.B
@@ -116,21 +120,22 @@ class SequenceAuthority(saBits: Int, bits: Int = 64) extends Module {
     olderValid := false.B
   }
 
-  private val valid4 = RegNext(valid3, false.B)
+  private val took4 = RegNext(taking3, false.B)
   private val zero = 0.U.asTypeOf(new Counter)
-  when(valid4 || io.restart.valid) {
+  when(took4 || io.restart.valid) {
     counters.write(Mux(io.restart.valid, io.restart.bits, newestSa), Mux(io.restart.valid, zero, newest))
   }
 
-  io.grant.valid := valid4
+  io.grant.valid := RegNext(valid3, false.B)
   io.grant.bits.granted := RegNext(granted3)
   io.grant.bits.sequence := RegNext(Mux(granted3, number3, 0.U))
   io.softLimit.valid := RegNext(valid3 && soft3, false.B)
   io.softLimit.bits := newestSa
-  io.busy := valid1 || valid2 || valid3 || valid4
 
   assert(!(io.request.valid && valid1), "requests must be two cycles apart")
-  assert(!(io.restart.valid && (io.busy || io.request.valid)), "restart while a packet is between key and number")
+  private val taking =
+    Seq(io.request.valid && io.request.bits.take, valid1 && request1.take, valid2 && request2.take, taking3, took4)
+  assert(!io.restart.valid || !taking.reduce(_ || _), "restart while a packet is between key and number")
   assert(!(valid3 && granted3 && number3 <= current3.last), "a sequence number must be above the last")
 }
 

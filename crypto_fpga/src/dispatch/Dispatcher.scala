@@ -1,0 +1,147 @@
+package sallyport.crypto
+
+import chisel3._
+import chisel3.util._
+import sallyport.common._
+
+/** Which way a packet took, so that [[Merge]] can take them back in order. One-hot: bit n is lane n, the highest bit the bypass. */
+class OrderEntry(lanes: Int) extends Bundle {
+  val target = UInt((lanes + 1).W)
+  val epoch = Bool()
+}
+
+/** A packet that dispatch dropped. */
+class DropEvent extends Bundle {
+  val route = Route()
+  val epoch = Bool()
+}
+
+/**
+ * Joins each packet with its job, and sends it to the lane with the least work, past the lanes, or nowhere.
+ *
+ * Jobs come on `job` in the order of the packets on `in`; a job may come after its packet has begun, never later than the packet can wait.
+ * Sustains a beat a cycle and a packet every 2 cycles. Latency 2 cycles. For each packet that enters a lane or the bypass one
+ * `order` entry leaves, in the order of arrival. Everything else is dropped here, one pulse of `drop` a packet with its reason.
+ * Stalls while every lane is full, and while the lane (or bypass queue) that a packet has begun to enter is full: the lanes'
+ * own packets go on meanwhile, so this ends as long as the merge goes on.
+ *
+ * `blocked`: the keys are being zeroized, or the chip is not ready. From the next cycle on no packet begins to enter a lane or the bypass
+ * (`drop` says `notReady`); one that has begun is finished. A packet whose first beat waits for a lane is withdrawn, which is
+ * the one exception to the rule at [[sallyport.common.PacketBeat]]; a lane's `zeroize` is high by then.
+ */
+class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
+  val io = IO(new Bundle {
+    val in = Flipped(PacketStream(new NoMeta))
+    val job = Flipped(Decoupled(new PathJob))
+
+    /** A job has left the queue of `jobs` entries. */
+    val jobTaken = Output(Bool())
+    val blocked = Input(Bool())
+    val lane = Vec(lanes, PacketStream(new LaneJob))
+    val bypass = PacketStream(new LinkMeta)
+    val order = Decoupled(new OrderEntry(lanes))
+    val drop = Valid(new DropEvent)
+    val idle = Output(Bool())
+  })
+
+  private val jobQueue = Module(new SecretQueue(jobs))
+  jobQueue.io.in <> io.job
+  jobQueue.io.wipe := io.blocked
+  private val beats = Module(new Queue(new PacketBeat(new NoMeta), 16))
+  beats.io.enq <> io.in
+  private val picker = Module(new LanePicker(lanes))
+  picker.io.laneReady := VecInit(io.lane.map(_.ready)).asUInt
+
+  private val bypassTarget = (BigInt(1) << lanes).U((lanes + 1).W)
+  private val beat = beats.io.deq.bits
+  private val job = jobQueue.io.out.bits
+
+  // The output stage: one beat, its job, where it goes.
+  private val stageValid = RegInit(false.B)
+  private val stageFirst = RegInit(false.B)
+  private val stageBeat = Reg(new PacketBeat(new NoMeta))
+  private val stageJob = RegInit(PathJob.none)
+  private val target = Reg(UInt((lanes + 1).W))
+
+  private val readies = io.bypass.ready ## VecInit(io.lane.map(_.ready)).asUInt
+  private val targetReady = (readies & target).orR
+  private val orderReady = !stageFirst || io.order.ready
+  private val withdraw = io.blocked && stageValid && stageFirst
+  private val stageFire = stageValid && targetReady && orderReady
+  private val withdrawn = withdraw && !stageFire
+
+  // The input side: `first` beats take a job, others follow the first.
+  private val first = RegInit(true.B)
+  private val dropping = Reg(Bool())
+  private val dropsFirst = io.blocked || (job.route =/= Route.lane && job.route =/= Route.bypass)
+  private val startable = jobQueue.io.out.valid && (dropsFirst || job.route === Route.bypass || picker.io.valid)
+  private val drops = Mux(first, dropsFirst, dropping)
+  private val take = !withdraw && (drops || !stageValid || stageFire) && (!first || startable)
+  beats.io.deq.ready := take
+  private val taken = beats.io.deq.fire
+  private val starts = taken && first
+  jobQueue.io.out.ready := beats.io.deq.valid && take && first
+  io.jobTaken := RegNext(starts, false.B)
+
+  picker.io.taken := starts && !drops && job.route === Route.lane
+  picker.io.blocks := job.lane.meta.length(PacketStream.lengthBits - 1, 4) +& Dispatcher.overheadBlocks.U
+
+  when(taken) {
+    first := beat.last
+    dropping := drops
+  }
+  when(stageFire) {
+    stageValid := false.B
+    stageFirst := false.B
+  }
+  when(taken && !drops) {
+    stageValid := true.B
+    stageFirst := first
+    stageBeat := beat
+    when(first) {
+      stageJob := job
+      target := Mux(job.route === Route.bypass, bypassTarget, picker.io.pick)
+    }
+  }
+  when(withdrawn) {
+    stageValid := false.B
+    stageFirst := false.B
+    dropping := true.B
+  }
+  // The lane took the key with the first beat, and has lost it; the meta of a packet in the bypass is no secret.
+  when(io.blocked && !stageFirst && !target(lanes)) { stageJob.lane := PathJob.none.lane }
+
+  for ((lane, index) <- io.lane.zipWithIndex) {
+    lane.valid := stageValid && target(index) && orderReady
+    copyBody(lane.bits)
+    lane.bits.meta := stageJob.lane
+  }
+  io.bypass.valid := stageValid && target(lanes) && orderReady
+  copyBody(io.bypass.bits)
+  io.bypass.bits.meta := stageJob.lane.meta
+
+  private def copyBody[M <: Data](to: PacketBeat[M]): Unit = {
+    to.data := stageBeat.data
+    to.bytes := stageBeat.bytes
+    to.last := stageBeat.last
+    to.error := stageBeat.error
+  }
+
+  io.order.valid := stageValid && stageFirst && targetReady
+  io.order.bits.target := target
+  io.order.bits.epoch := stageJob.epoch
+
+  io.drop.valid := RegNext((starts && drops) || withdrawn, false.B)
+  io.drop.bits.route := RegNext(Mux(io.blocked || withdrawn, Route.notReady, job.route))
+  io.drop.bits.epoch := RegNext(Mux(withdrawn, stageJob.epoch, job.epoch))
+  io.idle := !stageValid && first && !beats.io.deq.valid && !jobQueue.io.out.valid
+
+  assert(!(starts && withdrawn), "one drop a cycle")
+  assert(!(starts && !drops && job.route === Route.lane && !picker.io.pick.orR), "a packet to no lane")
+}
+
+object Dispatcher {
+
+  /** What a packet costs a lane beside its bytes, in blocks: tag mask, length block, ESP header. */
+  val overheadBlocks: Int = 3
+}

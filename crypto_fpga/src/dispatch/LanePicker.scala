@@ -1,0 +1,54 @@
+package sallyport.crypto
+
+import chisel3._
+
+/**
+ * Says which lane gets the next packet: of the lanes that can take one, the one with the least work left, by an estimate.
+ *
+ * The estimate of a lane rises by a packet's blocks of 16 bytes when it is sent there and falls by one a cycle, which is
+ * what a lane does. Fair shares for packets of any mix of sizes follow; counting packets in turn would give one lane all the long
+ * ones of a periodic mix. `pick` is one-hot and a register; after `taken` it is not valid for one cycle.
+ */
+class LanePicker(lanes: Int) extends Module {
+  require(lanes >= 1 && lanes <= 16, s"$lanes lanes a direction: choose 1 to 16")
+
+  val io = IO(new Bundle {
+    val laneReady = Input(UInt(lanes.W))
+    val valid = Output(Bool())
+    val pick = Output(UInt(lanes.W))
+
+    /** A packet of `blocks` goes to the lane picked. */
+    val taken = Input(Bool())
+    val blocks = Input(UInt(LanePicker.workBits.W))
+  })
+
+  private val pick = RegInit(0.U(lanes.W))
+  private val valid = RegInit(false.B)
+  private val work = RegInit(VecInit.fill(lanes)(0.U(LanePicker.workBits.W)))
+
+  for (lane <- 0 until lanes) {
+    val mine = io.taken && pick(lane)
+    val raised = work(lane) +& Mux(mine, io.blocks, 0.U)
+    when(raised(LanePicker.workBits)) {
+      work(lane) := LanePicker.mostWork.U
+    }.elsewhen(raised =/= 0.U) {
+      work(lane) := raised(LanePicker.workBits - 1, 0) - 1.U
+    }
+  }
+
+  private val least = VecInit.tabulate(lanes) { i =>
+    (0 until lanes).filter(_ != i).map { j =>
+      val before = if (i < j) work(i) <= work(j) else work(i) < work(j)
+      !io.laneReady(j) || before
+    }.foldLeft(io.laneReady(i))(_ && _)
+  }
+  pick := least.asUInt
+  valid := io.laneReady.orR && !io.taken
+  io.pick := pick
+  io.valid := valid
+}
+
+object LanePicker {
+  val workBits: Int = 11
+  val mostWork: Int = (1 << workBits) - 1
+}

@@ -1,0 +1,28 @@
+package sallyport.crypto
+
+import chisel3._
+
+/** Where dispatch sends a packet: to a lane, past the lanes, or nowhere (and under which counter). */
+object Route extends ChiselEnum {
+  val lane, bypass, notReady, noKey, bypassDenied, exhausted, oversize, truncated = Value
+}
+
+/** A packet's fate and everything a lane needs for it. */
+class PathJob extends Bundle {
+  val route = Route()
+
+  /** Which key table contents the job saw; see [[DecryptFetch]]. */
+  val epoch = Bool()
+  val lane = new LaneJob
+}
+
+object PathJob {
+
+  /** A job that holds no key and goes nowhere. */
+  def none: PathJob = {
+    val job = Wire(new PathJob)
+    job := 0.U.asTypeOf(new PathJob)
+    job.route := Route.notReady
+    job
+  }
+}

@@ -1,0 +1,145 @@
+package sallyport.crypto
+
+import chisel3._
+import chisel3.util._
+import sallyport.common._
+import sallyport.common.regs.InboundKeyRow
+
+/**
+ * Finds the key of each inbound packet and infers the high half of its sequence number.
+ *
+ * Beats pass on at once; the packet's job follows [[DecryptFetch.latency]] cycles after its first beat. A packet every 2 cycles, of any
+ * SAs. Packets wait while a key row is being written (some 20 cycles). Nothing is dropped here: the job says what becomes of the packet. A
+ * packet whose SPI is not its key row's has no key.
+ *
+ * `verified` brings back what the lanes found authentic. A packet may be verified after its SA's row was written anew, and its number
+ * must not count for the new key. So each job carries an epoch bit, which flips with every row written; numbers that come back
+ * with the old epoch are ignored (for other SAs that only means that the highest number waits for the next packet), and a
+ * row is written only when no packet of the epoch before is in the chip. `done` reports every packet that has ended, good or bad.
+ */
+class DecryptFetch(saBits: Int, jobs: Int = 8) extends Module {
+  val io = IO(new Bundle {
+    val in = Flipped(PacketStream(new LinkMeta))
+    val beats = PacketStream(new NoMeta)
+    val job = Decoupled(new PathJob)
+    val jobTaken = Input(Bool())
+    val table = Flipped(new TablePort)
+    val allowBypass = Input(Bool())
+
+    /** Packets that start now are dropped as not ready. */
+    val closed = Input(Bool())
+    val blocked = Input(Bool())
+    val clear = Input(Bool())
+    val scrub = Input(Bool())
+    val tableReady = Output(Bool())
+
+    /** A packet has begun. */
+    val received = Output(Bool())
+
+    /** A packet of this epoch came out of the lanes, and one was dropped before them. */
+    val merged = Flipped(Valid(Bool()))
+    val dropped = Flipped(Valid(Bool()))
+    val verified = Flipped(Decoupled(new EsnVerified(saBits)))
+  })
+
+  private val heads = Module(new PacketHeads(jobs))
+  private val keys = Module(new KeyTable(saBits, InboundKeyRow, InboundKeyRow.valid))
+  private val inference = Module(new EsnInference(saBits))
+
+  heads.io.in <> io.in
+  io.beats <> heads.io.beats
+  heads.io.jobTaken := io.jobTaken
+  keys.io.table <> io.table
+  keys.io.clear := io.clear
+  keys.io.scrub := io.scrub
+  io.tableReady := keys.io.ready
+  heads.io.hold := keys.io.hold && !io.blocked
+
+  private val closed = io.closed || io.blocked
+  private val head = heads.io.head
+  io.received := head.valid
+  private val saOutOfRange = (head.bits.meta.sa >> saBits) =/= 0.U
+  keys.io.lookup.valid := head.valid && !closed
+  keys.io.lookup.bits := head.bits.meta.sa
+
+  private val epoch = RegInit(false.B)
+  when(keys.io.restart.valid) { epoch := !epoch }
+  private val inFlight = RegInit(VecInit.fill(2)(0.U(DecryptFetch.inFlightBits.W)))
+  for (e <- 0 to 1) {
+    def of(event: Valid[Bool]): Bool = event.valid && event.bits === (e == 1).B
+    inFlight(e) := inFlight(e) + (head.valid && epoch === (e == 1).B) - of(io.merged) - of(io.dropped)
+    assert(inFlight(e) =/= 0.U || (!of(io.merged) && !of(io.dropped)), "a packet ended that never began")
+  }
+  keys.io.mayWrite := RegNext(Mux(epoch, inFlight(0), inFlight(1)) === 0.U, false.B)
+
+  // The row arrives; the decision is a register behind it.
+  private val rowAt = DirectTable.latency
+  private val headAtRow = ShiftRegister(head.bits, rowAt)
+  private val closedAtRow = ShiftRegister(closed, rowAt)
+  private val outOfRangeAtRow = ShiftRegister(saOutOfRange, rowAt)
+  private val epochAtRow = ShiftRegister(epoch, rowAt)
+  private val validAtRow = ShiftRegister(head.valid, rowAt, false.B, true.B)
+  private val row = Mux(validAtRow, keys.io.result.row, 0.U)
+  private val spi = DecryptFetch.bigEndian(headAtRow.bytes(31, 0))
+  private val hit = keys.io.result.hit && !outOfRangeAtRow && spi === InboundKeyRow.spi(row)
+
+  private val decided = RegNext(validAtRow, false.B)
+  private val route = RegNext(
+    KeyDecision.decrypt(closedAtRow, headAtRow, io.allowBypass, KeyDecision.usable(hit, InboundKeyRow.suite(row)))
+  )
+  private val headDecided = RegNext(headAtRow)
+  private val rowDecided = RegNext(row, 0.U)
+  private val epochDecided = RegNext(epochAtRow)
+
+  inference.io.request.valid := decided
+  inference.io.request.bits.sa := headDecided.meta.sa
+  inference.io.request.bits.esn := route === Route.lane && InboundKeyRow.esn(rowDecided).asBool
+  inference.io.request.bits.window := InboundKeyRow.window(rowDecided)
+  inference.io.request.bits.low := DecryptFetch.bigEndian(headDecided.bytes(63, 32))
+  inference.io.restart := keys.io.restart
+  inference.io.update.valid := io.verified.valid && io.verified.bits.epoch === epoch
+  inference.io.update.bits.sa := io.verified.bits.sa
+  inference.io.update.bits.sequence := io.verified.bits.sequence
+  io.verified.ready := inference.io.update.ready
+
+  // Rows run through in step with the inference and leave zeros behind.
+  private val answerAt = EsnInference.latency
+  private val rowAnswered = ShiftRegister(rowDecided, answerAt, 0.U, true.B)
+  private val job = Wire(new PathJob)
+  job.route := ShiftRegister(route, answerAt)
+  job.epoch := ShiftRegister(epochDecided, answerAt)
+  job.lane.suite := InboundKeyRow.suite(rowAnswered)
+  job.lane.key := InboundKeyRow.key(rowAnswered)
+  job.lane.salt := InboundKeyRow.salt(rowAnswered)
+  job.lane.hashKey := InboundKeyRow.hashKey(rowAnswered)
+  job.lane.hashKey2 := InboundKeyRow.hashKey2(rowAnswered)
+  job.lane.esn := InboundKeyRow.esn(rowAnswered)
+  job.lane.sequence := inference.io.sequence.bits
+  job.lane.iv := 0.U
+  job.lane.spi := 0.U
+  job.lane.meta := ShiftRegister(headDecided.meta, answerAt)
+  job.lane.meta.sequence := Mux(job.route === Route.lane, inference.io.sequence.bits, 0.U)
+  io.job.valid := inference.io.sequence.valid
+  io.job.bits := job
+  assert(!io.job.valid || io.job.ready, "more jobs than credit")
+
+  private val onTheWay = RegInit(0.U(log2Ceil(DecryptFetch.latency + 1).W))
+  onTheWay := onTheWay + head.valid - io.job.valid
+  keys.io.drained := io.blocked || onTheWay === 0.U
+}
+
+/** A packet that a lane found authentic, with the epoch of its job. */
+class EsnVerified(saBits: Int) extends EsnUpdate(saBits) {
+  val epoch = Bool()
+}
+
+object DecryptFetch {
+
+  /** Cycles from a packet's first beat to its job: table, decision, inference. */
+  val latency: Int = DirectTable.latency + 1 + EsnInference.latency
+
+  /** Counts more packets than the lanes, the bypass and the queues of a chip can hold. */
+  private val inFlightBits = 12
+
+  private def bigEndian(bytes: UInt): UInt = Cat(bytes.asBools.grouped(8).map(b => VecInit(b).asUInt).toSeq)
+}

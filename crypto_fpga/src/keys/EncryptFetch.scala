@@ -1,0 +1,119 @@
+package sallyport.crypto
+
+import chisel3._
+import chisel3.util._
+import sallyport.common._
+import sallyport.common.regs.OutboundKeyRow
+
+/**
+ * Finds the key of each outbound packet and gives it its sequence number and nonce.
+ *
+ * Beats pass on at once; the packet's job follows [[EncryptFetch.latency]] cycles after its first beat. A packet every 2 cycles, of any
+ * SAs. Packets wait while a key row is being written (some 20 cycles). Nothing is dropped here: the job says what becomes of the packet.
+ *
+ * The IV is the sequence number XOR the row's `iv_mask` (RFC 4106 section 3.1: unique for each key, which any one-to-one image of a counter
+ * is). The key travels with the job, so a row written meanwhile changes nothing for a packet that has begun.
+ */
+class EncryptFetch(saBits: Int, jobs: Int = 8) extends Module {
+  val io = IO(new Bundle {
+    val in = Flipped(PacketStream(new LinkMeta))
+    val beats = PacketStream(new NoMeta)
+    val job = Decoupled(new PathJob)
+    val jobTaken = Input(Bool())
+    val table = Flipped(new TablePort)
+    val allowBypass = Input(Bool())
+
+    /** Packets that start now are dropped as not ready. */
+    val closed = Input(Bool())
+    val blocked = Input(Bool())
+    val clear = Input(Bool())
+    val scrub = Input(Bool())
+    val tableReady = Output(Bool())
+
+    /** A packet has begun. */
+    val received = Output(Bool())
+    val softLimit = Valid(UInt(saBits.W))
+  })
+
+  private val heads = Module(new PacketHeads(jobs))
+  private val keys = Module(new KeyTable(saBits, OutboundKeyRow, OutboundKeyRow.valid))
+  private val authority = Module(new SequenceAuthority(saBits))
+
+  heads.io.in <> io.in
+  io.beats <> heads.io.beats
+  heads.io.jobTaken := io.jobTaken
+  keys.io.table <> io.table
+  keys.io.mayWrite := true.B
+  keys.io.clear := io.clear
+  keys.io.scrub := io.scrub
+  io.tableReady := keys.io.ready
+  // While traffic is dropped nothing is paired with a row, so nothing need wait.
+  heads.io.hold := keys.io.hold && !io.blocked
+
+  private val closed = io.closed || io.blocked
+  private val head = heads.io.head
+  io.received := head.valid
+  private val saOutOfRange = (head.bits.meta.sa >> saBits) =/= 0.U
+  keys.io.lookup.valid := head.valid && !closed
+  keys.io.lookup.bits := head.bits.meta.sa
+
+  // The row arrives; the decision is a register behind it.
+  private val rowAt = DirectTable.latency
+  private val headAtRow = ShiftRegister(head.bits, rowAt)
+  private val closedAtRow = ShiftRegister(closed, rowAt)
+  private val outOfRangeAtRow = ShiftRegister(saOutOfRange, rowAt)
+  private val validAtRow = ShiftRegister(head.valid, rowAt, false.B, true.B)
+  private val row = Mux(validAtRow, keys.io.result.row, 0.U)
+  private val hit = keys.io.result.hit && !outOfRangeAtRow
+
+  private val decided = RegNext(validAtRow, false.B)
+  private val route = RegNext(
+    KeyDecision.encrypt(closedAtRow, headAtRow, io.allowBypass, KeyDecision.usable(hit, OutboundKeyRow.suite(row)))
+  )
+  private val headDecided = RegNext(headAtRow)
+  private val rowDecided = RegNext(row, 0.U)
+
+  authority.io.request.valid := decided
+  authority.io.request.bits.sa := headDecided.meta.sa
+  authority.io.request.bits.take := route === Route.lane
+  authority.io.request.bits.skip := headDecided.meta.skip
+  authority.io.request.bits.esn := OutboundKeyRow.esn(rowDecided)
+  authority.io.request.bits.softLimit := OutboundKeyRow.softLimit(rowDecided)
+  authority.io.request.bits.hardLimit := OutboundKeyRow.hardLimit(rowDecided)
+  authority.io.restart := keys.io.restart
+  io.softLimit := authority.io.softLimit
+
+  // Rows run through in step with the authority and leave zeros behind.
+  private val grantAt = SequenceAuthority.latency
+  private val routeGranted = ShiftRegister(route, grantAt)
+  private val headGranted = ShiftRegister(headDecided.meta, grantAt)
+  private val rowGranted = ShiftRegister(rowDecided, grantAt, 0.U, true.B)
+  private val grant = authority.io.grant
+  private val job = Wire(new PathJob)
+  job.route := Mux(routeGranted === Route.lane && !grant.bits.granted, Route.exhausted, routeGranted)
+  job.epoch := false.B
+  job.lane.suite := OutboundKeyRow.suite(rowGranted)
+  job.lane.key := OutboundKeyRow.key(rowGranted)
+  job.lane.salt := OutboundKeyRow.salt(rowGranted)
+  job.lane.hashKey := OutboundKeyRow.hashKey(rowGranted)
+  job.lane.hashKey2 := OutboundKeyRow.hashKey2(rowGranted)
+  job.lane.esn := OutboundKeyRow.esn(rowGranted)
+  job.lane.sequence := grant.bits.sequence
+  job.lane.iv := grant.bits.sequence ^ OutboundKeyRow.ivMask(rowGranted)
+  job.lane.spi := OutboundKeyRow.spi(rowGranted)
+  job.lane.meta := headGranted
+  job.lane.meta.sequence := 0.U
+  io.job.valid := grant.valid
+  io.job.bits := job
+  assert(!io.job.valid || io.job.ready, "more jobs than credit")
+
+  private val onTheWay = RegInit(0.U(log2Ceil(EncryptFetch.latency + 1).W))
+  onTheWay := onTheWay + head.valid - io.job.valid
+  keys.io.drained := io.blocked || onTheWay === 0.U
+}
+
+object EncryptFetch {
+
+  /** Cycles from a packet's first beat to its job: table, decision, grant. */
+  val latency: Int = DirectTable.latency + 1 + SequenceAuthority.latency
+}

@@ -1,0 +1,64 @@
+package sallyport.crypto
+
+import chisel3._
+import chisel3.util._
+
+/**
+ * Clears every key of the chip after reset, on `request`, and when `tamper` (any clock's, synchronised here) rises and when it falls;
+ * `blocked` stays high in between.
+ *
+ * In order: `blocked` rises and with it the key tables are told to clear; one cycle later, when dispatch has withdrawn what waits
+ * for a lane, the lanes' `zeroize` is high for four cycles; when the tables are clear and `lanesCycles` have
+ * passed (a lane promises 80), `scrub` has each table read a cleared row once, so that its output register holds no key; then
+ * `blocked` falls. A trigger that comes meanwhile starts it over. Time: rows of a table + 16 cycles, or `lanesCycles` + 16.
+ *
+ * Nothing here waits for traffic, for a link or for software.
+ */
+class Zeroizer(lanesCycles: Int = 96) extends Module {
+  val io = IO(new Bundle {
+    val request = Input(Bool())
+    val tamper = Input(Bool())
+    val tablesReady = Input(Bool())
+
+    val blocked = Output(Bool())
+    val clearTables = Output(Bool())
+    val zeroizeLanes = Output(Bool())
+    val scrub = Output(Bool())
+
+    /** `tamper` is or was high since reset. */
+    val tampered = Output(Bool())
+  })
+
+  private val tamper = RegNext(RegNext(io.tamper, false.B), false.B)
+  private val tampered = RegInit(false.B)
+  when(tamper) { tampered := true.B }
+  io.tampered := tampered
+
+  // Cycles since the last trigger, up to `settled`; after reset the tables clear themselves.
+  private val settled = lanesCycles
+  private val age = RegInit(0.U(log2Ceil(settled + 1).W))
+  private val blocked = RegInit(true.B)
+  private val scrubbing = RegInit(0.U(Zeroizer.scrubCycles.W))
+  private val trigger = io.request || tamper =/= RegNext(tamper, false.B)
+
+  when(age =/= settled.U) { age := age + 1.U }
+  scrubbing := scrubbing << 1
+  when(blocked && age === settled.U && io.tablesReady && !tamper && scrubbing === 0.U) { scrubbing := 1.U }
+  when(scrubbing(Zeroizer.scrubCycles - 1)) { blocked := false.B }
+  when(trigger) {
+    age := 0.U
+    blocked := true.B
+    scrubbing := 0.U
+  }
+
+  io.blocked := blocked
+  io.clearTables := RegNext(trigger, false.B)
+  io.zeroizeLanes := blocked && age >= 1.U && age <= 4.U
+  io.scrub := scrubbing(0)
+}
+
+object Zeroizer {
+
+  /** A table's latency and some. */
+  private val scrubCycles = 8
+}

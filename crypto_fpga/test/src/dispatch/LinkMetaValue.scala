@@ -1,0 +1,44 @@
+package sallyport.crypto
+
+/** A LinkMeta as Scala sees it, and as the number that the bundle is on a stream (first field highest). */
+case class LinkMetaValue(
+    length: Int,
+    sa: Int,
+    bypass: Boolean = false,
+    df: Boolean = false,
+    tos: Int = 0,
+    nextHeader: Int = 4,
+    skip: Int = 0,
+    sequence: BigInt = 0
+) {
+  def bits: BigInt = Seq[(BigInt, Int)](
+    (length, 14),
+    (sa, 16),
+    (if (bypass) 1 else 0, 1),
+    (0, 1),
+    (0, 1),
+    (if (df) 1 else 0, 1),
+    (tos, 8),
+    (nextHeader, 8),
+    (skip, 8),
+    (sequence, 64)
+  ).foldLeft(BigInt(0)) { case (packed, (value, width)) => (packed << width) | value }
+}
+
+object LinkMetaValue {
+  val width: Int = 122
+
+  def apply(bits: BigInt): LinkMetaValue = {
+    def field(lsb: Int, width: Int): BigInt = (bits >> lsb) & ((BigInt(1) << width) - 1)
+    LinkMetaValue(
+      length = field(108, 14).toInt,
+      sa = field(92, 16).toInt,
+      bypass = field(91, 1) == 1,
+      df = field(88, 1) == 1,
+      tos = field(80, 8).toInt,
+      nextHeader = field(72, 8).toInt,
+      skip = field(64, 8).toInt,
+      sequence = field(0, 64)
+    )
+  }
+}
