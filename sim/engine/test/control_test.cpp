@@ -1,0 +1,119 @@
+// The JSON protocol: what docs/simulator.md promises, with stand-in chips.
+#include "control.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <sstream>
+
+#include "pcap_reader.h"
+
+namespace sallyport::sim {
+namespace {
+
+using nlohmann::json;
+
+// Feeds lines to a fresh world and returns what it said.
+std::vector<json> talk(int boxes, const std::vector<std::string>& lines) {
+  World world({boxes, 1, 30});
+  world.reset();
+  int pipe[2];
+  EXPECT_EQ(::pipe(pipe), 0);
+  for (const auto& line : lines)
+    EXPECT_EQ(write(pipe[1], (line + "\n").data(), line.size() + 1), ssize_t(line.size() + 1));
+  close(pipe[1]);
+  char* text = nullptr;
+  size_t size = 0;
+  FILE* output = open_memstream(&text, &size);
+  Control(world, nullptr, 1, pipe[0], output).run();
+  fclose(output);
+  close(pipe[0]);
+  std::istringstream stream(std::string(text, size));
+  free(text);
+  std::vector<json> said;
+  for (std::string line; std::getline(stream, line);) said.push_back(json::parse(line));
+  return said;
+}
+
+TEST(Control, SaysWhatItIs) {
+  const auto said = talk(2, {});
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_EQ(said[0]["event"], "ready");
+  EXPECT_EQ(said[0]["chips"], "stand-in");
+  EXPECT_EQ(said[0]["tester_ports"], json({"box0.red", "box1.red"}));
+  EXPECT_EQ(said[0]["links"].size(), 8u);
+  EXPECT_EQ(said[0]["cables"], json({"box0>box1", "box1>box0"}));
+}
+
+TEST(Control, EveryCommandHasOneAnswerWithItsId) {
+  const auto said = talk(1, {R"({"cmd":"idle","cycles":100,"id":"a"})", R"({"cmd":"status","id":[1]})",
+                             R"({"cmd":"quit"})", R"({"cmd":"never read"})"});
+  ASSERT_EQ(said.size(), 4u);
+  EXPECT_EQ(said[1]["id"], "a");
+  EXPECT_EQ(said[1]["simulation"]["sim_cycles"], 128);
+  EXPECT_EQ(said[1]["simulation"]["chips"].size(), 3u);
+  EXPECT_EQ(said[2]["id"], json::array({1}));
+  EXPECT_EQ(said[3]["cmd"], "quit");
+}
+
+TEST(Control, NonsenseIsAnsweredWithASentence) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"{", "parse error"},
+      {"[]", "must be an object"},
+      {R"({"id":1})", "needs \"cmd\""},
+      {R"({"cmd":"dance"})", "no command \"dance\""},
+      {R"({"cmd":"idle","cycle":1})", "unknown field \"cycle\""},
+      {R"({"cmd":"idle","cycles":0})", "\"cycles\" must be a whole number from 1"},
+      {R"({"cmd":"trial","streams":[{"from":"box0.red","to":"box0.green"}]})", "no port \"box0.green\""},
+      {R"({"cmd":"trial","streams":[{"from":"box0.red","to":"box1.red"}]})", "no port box1.red with 1 box"},
+      {R"({"cmd":"trial","streams":[]})", "at least one stream"},
+      {R"({"cmd":"trial","streams":[{"from":"box0.red","to":"box0.black","load_pct":"x"}]})", "must be a number"},
+      {R"({"cmd":"trial","streams":[{"from":"box0.red","to":"box0.black","load_pct":101}]})", "at most 100"},
+      {R"({"cmd":"trial","streams":[{"from":"box0.red","to":"box0.black","flows":{"src_ip":"10.0.0"}}]})",
+       "not an IPv4"},
+      {R"({"cmd":"trial","streams":[{"from":"box0.red","to":"box0.black","dst_mac":"1:2"}]})", "not a MAC"},
+      {R"({"cmd":"replay","inputs":[{"port":"box0.red","file":"/nonexistent.pcap"}]})", "No such file"},
+      {R"({"cmd":"capture","port":"box0.red","file":"/nonexistent/x.pcapng"})", "cannot write capture"},
+      {R"({"cmd":"capture","port":"box0.crypto.punt"})", "no punt stream"},
+      {R"({"cmd":"fault","link":"box0.crypto>nowhere","ber":0.1})", "no link"},
+      {R"({"cmd":"fault","cable":"box0>box1","loss":0.1})", "no cable"}};
+  std::vector<std::string> lines;
+  for (const auto& [line, sentence] : cases) lines.push_back(line);
+  const auto said = talk(1, lines);
+  ASSERT_EQ(said.size(), lines.size() + 1);
+  for (size_t i = 0; i < lines.size(); i++) {
+    EXPECT_EQ(said[i + 1]["event"], "error") << lines[i];
+    const auto message = said[i + 1]["message"].get<std::string>();
+    EXPECT_NE(message.find(std::get<1>(cases[i])), std::string::npos) << lines[i] << ": " << message;
+  }
+}
+
+TEST(Control, FaultsCapturesAndTrialsWorkTogether) {
+  const std::string path =
+      std::filesystem::temp_directory_path() / ("sallyport-control-" + std::to_string(::getpid()) + ".pcapng");
+  const auto said = talk(
+      2, {R"({"cmd":"capture","port":"box1.red","direction":"out","file":")" + path + R"("})",
+          R"({"cmd":"fault","cable":"box0>box1","loss":0.1})",
+          R"({"cmd":"trial","warmup_us":0,"measure_us":10,"streams":[{"id":9,"from":"box0.red","to":"box1.red",)"
+          R"("sizes":[{"size":64,"weight":7},{"size":570,"weight":4},{"size":1518}],"load_pct":10.5,"df":true,)"
+          R"("flows":{"count":8,"dst_ip_step":256,"order":"random"}}]})",
+          R"({"cmd":"fault","clear":true})",
+          R"({"cmd":"trial","warmup_us":0,"measure_us":10,"streams":[{"from":"box0.red","to":"box1.red","frames":5}]})",
+          R"({"cmd":"status"})"});
+  ASSERT_EQ(said.size(), 7u);
+  const json& faulty = said[3];
+  EXPECT_EQ(faulty["event"], "result");
+  EXPECT_FALSE(faulty["passed"]);
+  const auto lost = faulty["total"]["lost"].get<int64_t>();
+  EXPECT_GT(lost, 0);
+  EXPECT_EQ(said[6]["cables"][0]["lost"], lost);
+  EXPECT_TRUE(said[5]["passed"]);
+  EXPECT_EQ(said[5]["total"]["tx_frames_total"], 5);
+  EXPECT_EQ(static_cast<int64_t>(readCapture(path).size()), faulty["total"]["rx_frames"].get<int64_t>() + 5);
+  std::filesystem::remove(path);
+}
+
+}  // namespace
+}  // namespace sallyport::sim
