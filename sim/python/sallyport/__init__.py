@@ -1,0 +1,1 @@
+"""Sallyport's front end: drives the co-simulation (and later a lab tester) and reports."""

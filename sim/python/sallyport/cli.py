@@ -1,0 +1,147 @@
+"""The command line of `./sallyport` (docs/commands.md is its contract)."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import click
+
+from sallyport import bench as bench_module
+from sallyport import replay as replay_module
+from sallyport import report, rfc2544, suites
+from sallyport.backend import Setup
+from sallyport.errors import CheckFailed, InputError
+from sallyport.progress import Progress
+from sallyport.sim_backend import SimBackend
+
+BACKENDS = {"sim": SimBackend}
+MIN_LOAD = Fraction(1, 10)
+threads_option = click.option("--threads", type=click.IntRange(1, 6), help="Worker threads; default min(chips, cores).")
+seed_option = click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True)
+
+
+class _Group(click.Group):
+    """click already exits with 2 on bad usage; this keeps its message to one sentence, without the usage lines."""
+
+    def main(self, *args, **kwargs):
+        try:
+            return super().main(*args, **kwargs | {"standalone_mode": False, "prog_name": "./sallyport"})
+        except click.UsageError as error:
+            where = f" (see ./sallyport {error.ctx.info_name} --help)" if error.ctx and error.ctx.parent else ""
+            InputError(error.format_message().rstrip(".") + where).show()
+            raise SystemExit(2) from None
+        except click.ClickException as error:
+            error.show()
+            raise SystemExit(error.exit_code) from None
+        except click.Abort:
+            click.echo("sallyport: interrupted", err=True)
+            raise SystemExit(130) from None
+
+
+@click.group(cls=_Group, name="./sallyport")
+def main() -> None:
+    """Simulate Sallyport boxes: RFC 2544 runs, captures through a box, simulator speed."""
+
+
+@main.command(name="rfc2544")
+@click.option("--backend", type=click.Choice(list(BACKENDS)), default="sim", show_default=True)
+@click.option("--test", type=click.Choice(rfc2544.TESTS), default="throughput", show_default=True)
+@click.option("--boxes", type=click.IntRange(1, 2), default=2, show_default=True)
+@click.option("--direction", type=click.Choice(["both", "encrypt", "decrypt"]), default="both", show_default=True)
+@click.option("--suite", default="aes256gcm16", show_default=True, help="; ".join(suites.SUITES))
+@click.option("--frame-size", default="64,512,1400,1518", show_default=True, help="Sizes with FCS, and imix.")
+@click.option("--load", default="100", show_default=True, help="Highest intended load, % of line rate.")
+@click.option("--sas", type=click.IntRange(1), default=1, show_default=True, help="Tunnels a direction.")
+@click.option("--warmup-us", type=click.IntRange(1), default=50, show_default=True)
+@click.option("--measure-us", type=click.IntRange(1), default=200, show_default=True)
+@threads_option
+@seed_option
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the rows here.")
+@click.option("--html", "html_file", type=click.Path(path_type=Path), help="Write a self-contained report here.")
+def rfc2544_command(
+    backend: str,
+    test: str,
+    boxes: int,
+    direction: str,
+    suite: str,
+    frame_size: str,
+    load: str,
+    sas: int,
+    warmup_us: int,
+    measure_us: int,
+    threads: int | None,
+    seed: int,
+    json_file: Path | None,
+    html_file: Path | None,
+) -> None:
+    """RFC 2544 throughput, latency or loss of one or two simulated boxes."""
+    sizes = rfc2544.parse_sizes(frame_size)
+    setup = Setup(
+        mix={},
+        suite=suites.find(suite),
+        boxes=boxes,
+        direction=direction,
+        sas=sas,
+        seed=seed,
+        threads=threads,
+        warmup_ns=warmup_us * 1000,
+        measure_ns=measure_us * 1000,
+    )
+    load_pct = _load(load)
+    rows = []
+    with Progress(total=len(sizes)) as progress, BACKENDS[backend](on_progress=progress.trial) as tester:
+        for row in rfc2544.run(tester, setup, sizes, test, load_pct, progress.start_trial):
+            rows.append(row)
+            progress.row(row)
+    report.table(rows)
+    if json_file:
+        report.write(json_file, json.dumps(rows, indent=2) + "\n")
+    if html_file:
+        report.write(html_file, report.html(rows))
+        click.echo(f"report: {html_file}")
+    if test != "loss" and not all(row["passed"] for row in rows):
+        bad = ", ".join(str(row["frame_size"]) for row in rows if not row["passed"])
+        raise CheckFailed(f"no trial passed at frame size {bad}; the table shows the loss at the lowest load tried")
+
+
+def _load(text: str) -> Fraction:
+    try:
+        value = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise InputError(f"--load {text!r}: give a number of percent") from None
+    if not MIN_LOAD <= value <= 100:
+        raise InputError(f"--load {text}: choose {float(MIN_LOAD)} to 100 percent of line rate")
+    return value
+
+
+@main.command(name="replay")
+@click.option("--xfrm", required=True, type=click.Path(path_type=Path), help="SAs and policies, an ip -batch file.")
+@click.option("--red", type=click.Path(path_type=Path), help="Frames into the inner port (pcap or pcapng).")
+@click.option("--black", type=click.Path(path_type=Path), help="Frames into the outer port (pcap or pcapng).")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder for captures and counters.json.")
+@click.option("--fault", multiple=True, help="NAME[:ARG], repeatable; --fault help lists them.")
+@threads_option
+@seed_option
+def replay_command(
+    xfrm: Path,
+    red: Path | None,
+    black: Path | None,
+    out: Path,
+    fault: tuple[str, ...],
+    threads: int | None,
+    seed: int,
+) -> None:
+    """Put a real capture through one box."""
+    replay_module.run(xfrm=xfrm, red=red, black=black, out=out, faults=fault, threads=threads, seed=seed)
+
+
+@main.command(name="bench")
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the figures here.")
+def bench_command(json_file: Path | None) -> None:
+    """How fast the simulator runs on this machine: cycles a second for each chip and topology."""
+    result = bench_module.run()
+    bench_module.table(result)
+    if json_file:
+        report.write(json_file, json.dumps(result, indent=2) + "\n")

@@ -1,0 +1,43 @@
+"""What a perfect ESP tunnel gateway could do: arithmetic only, nothing measured.
+
+A clear frame of F bytes (FCS included) carries an IP packet of F - 18; its ESP frame is E bytes, and the black 100GbE port
+carries at most 100e9 / (8 (E + 20)) of them a second (8 B preamble and 12 B gap).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from sallyport.suites import Suite
+
+WIRE_BITS_PER_SECOND = 100_000_000_000
+SLOT_BYTES = 20  # preamble, start delimiter and inter-packet gap
+ETHERNET_BYTES = 18  # header and FCS
+OUTER_IPV4_BYTES = 20
+ESP_HEADER_BYTES = 8
+ESP_TRAILER_BYTES = 2  # pad length and next header
+MIN_FRAME, MAX_FRAME = 64, 9600
+
+
+def esp_frame_bytes(frame: int, suite: Suite) -> int:
+    """Bytes of the black frame, FCS included, that carries a red frame of `frame` bytes in IPv4 tunnel mode."""
+    text = frame - ETHERNET_BYTES + ESP_TRAILER_BYTES
+    padded = -(-text // suite.block) * suite.block
+    return ETHERNET_BYTES + OUTER_IPV4_BYTES + ESP_HEADER_BYTES + suite.iv + padded + suite.icv
+
+
+def line_rate_fps(frame: float | Fraction) -> Fraction:
+    """Frames of `frame` bytes a second that fill a 100GbE port."""
+    return Fraction(WIRE_BITS_PER_SECOND) / (8 * (Fraction(frame) + SLOT_BYTES))
+
+
+def theoretical_fraction(mix: dict[int, int], suite: Suite) -> Fraction:
+    """Largest intended load, as a fraction of line rate, that the black wire can carry for a mix {frame size: weight}."""
+    red = sum(weight * (size + SLOT_BYTES) for size, weight in mix.items())
+    black = sum(weight * (esp_frame_bytes(size, suite) + SLOT_BYTES) for size, weight in mix.items())
+    return Fraction(red, black)
+
+
+def mean_frame(mix: dict[int, int]) -> Fraction:
+    """Average red frame size in bytes."""
+    return Fraction(sum(size * weight for size, weight in mix.items()), sum(mix.values()))

@@ -1,0 +1,119 @@
+"""Real frames through one box: captures of what comes out, and every counter by name."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from rich.console import Console
+from scapy.error import Scapy_Exception
+from scapy.packet import Raw
+from scapy.utils import PcapWriter, RawPcapReader
+
+from sallyport import faults as faults_module
+from sallyport.errors import CheckFailed, InputError
+from sallyport.faults import UNDERSIZE_BYTES, Faults
+from sallyport.simulator import TESTER_MAC, Simulator
+
+MINIMUM_BYTES = 60  # of a frame without its FCS
+PUNT_PORTS = ("inner", "outer")
+
+
+def run(
+    xfrm: Path,
+    red: Path | None,
+    black: Path | None,
+    out: Path,
+    faults: tuple[str, ...],
+    threads: int | None,
+    seed: int,
+) -> None:
+    """Send a capture into one port of one box; see docs/commands.md for what DIR holds afterwards."""
+    if (red is None) == (black is None):
+        raise InputError("replay takes one capture: give either --red FILE or --black FILE")
+    capture, into, far = (red, "red", "black") if red else (black, "black", "red")
+    assert capture is not None
+    todo = faults_module.parse(faults)
+    for path in (xfrm, capture):
+        _readable(path)
+    frames = _frames(capture)
+    for number in todo.bad_fcs + todo.undersize:
+        if number > len(frames):
+            raise InputError(f"--fault names frame {number}, but {capture} holds {len(frames)}")
+    with Simulator(boxes=1, threads=threads, seed=seed) as sim:
+        sim.sallyctl(0, "-batch", xfrm)
+        _tester_as_neighbour(sim, xfrm)
+        out.mkdir(parents=True, exist_ok=True)
+        sim.command("capture", port=f"box0.{far}", direction="out", file=str(out / f"{far}.pcapng"))
+        for chip in PUNT_PORTS:
+            sim.command("capture", port=f"box0.{chip}.punt", direction="out", file=str(out / f"punt-{chip}.pcapng"))
+        _inject(sim, todo, seed)
+        source = {"port": f"box0.{into}", "file": str(capture.resolve()), "bad_fcs": todo.bad_fcs}
+        if todo.undersize:
+            cut = out / "cut.pcap"
+            _write_cut(cut, frames, todo.undersize)
+            source |= {"file": str(cut), "pad": False}
+        answer = sim.command("replay", inputs=[source])
+        counters = sim.counters(0)
+        sim.command("quit")
+    if todo.undersize:
+        (out / "cut.pcap").unlink()
+    (out / "counters.json").write_text(json.dumps(counters, indent=2, sort_keys=True) + "\n")
+    _say(counters)
+    if not answer["quiescent"]:
+        raise CheckFailed("the box did not come to rest")
+    wrong = [path for path in counters["conservation"]["paths"] if not path["balanced"]]
+    if wrong:
+        names = ", ".join(f"{path['chip']} {path['path']}" for path in wrong)
+        raise CheckFailed(f"received is not sent + punted + dropped on: {names} (see {out / 'counters.json'})")
+
+
+def _readable(path: Path) -> None:
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}; give a file that can be read") from None
+
+
+def _frames(path: Path) -> list[bytes]:
+    try:
+        with RawPcapReader(str(path)) as reader:
+            return [data for data, _ in reader]
+    except (Scapy_Exception, EOFError, ValueError) as error:
+        raise InputError(f"{path}: not a pcap or pcapng capture of Ethernet frames ({error})") from None
+
+
+def _write_cut(path: Path, frames: list[bytes], undersize: list[int]) -> None:
+    """The capture with some frames cut short; the others are padded here, since the engine then must not."""
+    with PcapWriter(str(path), linktype=1) as writer:
+        for number, frame in enumerate(frames, start=1):
+            short = number in undersize
+            writer.write(Raw(frame[:UNDERSIZE_BYTES] if short else frame.ljust(MINIMUM_BYTES, b"\0")))
+
+
+def _tester_as_neighbour(sim: Simulator, xfrm: Path) -> None:
+    """Where the batch names no neighbour on a device, the frames go to the tester: say so."""
+    text = xfrm.read_text(errors="replace")
+    for device, mac in TESTER_MAC.items():
+        if not re.search(rf"^\s*neigh\w*\s.*\bdev\s+{device}\b", text, re.MULTILINE):
+            sim.sallyctl(0, "next-hop", "default", "dev", device, "lladdr", mac)
+            Console(stderr=True).print(
+                f"{xfrm} names no neighbour on {device}: using the tester's {mac}", soft_wrap=True
+            )
+
+
+def _inject(sim: Simulator, faults: Faults, seed: int) -> None:
+    if faults.links:
+        for link in sim.ready["links"]:
+            sim.command("fault", link=link, seed=seed, **faults.links)
+    if faults.tamper:
+        sim.command("tamper", box=0, on=True)
+
+
+def _say(counters: dict) -> None:
+    """Every counter that moved, chip by chip, on standard output."""
+    for chip in ("inner", "crypto", "outer"):
+        for name, count in counters[chip].items():
+            if count:
+                print(f"{chip:7} {name:32} {count}")

@@ -1,0 +1,96 @@
+"""The co-simulation as a child process (docs/simulator.md), with its boxes configured through the real `sallyctl`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+
+from sallyport.errors import CheckFailed, InputError
+
+ROOT = Path(__file__).resolve().parents[3]
+BIN = ROOT / "build" / "bin"
+
+# The tester's own addresses, the far end of every wire that has no other box on it.
+TESTER_MAC = {"red": "02:00:00:00:00:01", "black": "02:00:00:00:00:02"}
+
+
+def program(name: str) -> str:
+    """Path of a program that `make` builds; a sentence if it was not built."""
+    path = BIN / name
+    if not path.exists():
+        raise InputError(f"build/bin/{name} is not built; run 'make sim mgmt' first")
+    return str(path)
+
+
+class Simulator:
+    """One running simulation. Use as a context manager; every call is deterministic for the same arguments and seed."""
+
+    def __init__(
+        self, boxes: int, threads: int | None, seed: int, on_progress: Callable[[float, float], None] | None = None
+    ) -> None:
+        self._on_progress = on_progress
+        self._sockets = tempfile.TemporaryDirectory(prefix="sallyport-")
+        arguments = [program("sallyport-sim"), "--boxes", boxes, "--threads", threads or 0, "--seed", seed]
+        self._process = subprocess.Popen(
+            [*map(str, arguments), "--socket-dir", self._sockets.name],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.ready = self._read()
+
+    def __enter__(self) -> Simulator:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.close()  # the end of its input ends the simulation
+        self._process.stdout.close()
+        self._process.wait()
+        self._sockets.cleanup()
+
+    def _read(self) -> dict:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise CheckFailed(f"the simulation ended unexpectedly with status {self._process.wait()}")
+        return json.loads(line)
+
+    def command(self, cmd: str, **fields: object) -> dict:
+        """Send one command and return its result; [InputError] with the engine's sentence if it refuses."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps({"cmd": cmd, **fields}) + "\n")
+        self._process.stdin.flush()
+        while True:
+            answer = self._read()
+            if answer["event"] == "error":
+                raise InputError(answer["message"])
+            if answer["event"] == "result":
+                return answer
+            if self._on_progress:
+                self._on_progress(answer["done"], answer.get("cycles_per_s", 0.0))
+
+    def sallyctl(self, box: int, *arguments: object) -> str:
+        """Run `sallyctl` on a box; its sentence becomes an [InputError] if it exits with 2."""
+        socket = Path(self._sockets.name) / f"box{box}.sock"
+        done = subprocess.run(
+            [program("sallyctl"), "--socket", str(socket), *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode == 2:
+            raise InputError(done.stderr.strip().removeprefix("sallyctl: "))
+        if done.returncode != 0:
+            raise CheckFailed(f"box {box}: {done.stderr.strip()}")
+        return done.stdout
+
+    def counters(self, box: int) -> dict:
+        """Every counter of every chip of a box by name, and the account that received = sent + punted + dropped."""
+        return json.loads(self.sallyctl(box, "counters", "--json"))

@@ -1,0 +1,60 @@
+"""The tunnels of an RFC 2544 run: what both boxes are told, as `ip -batch` files, and the flows that use them.
+
+Flow k of box b goes from host k behind b to host k behind the other box, in the address range that RFC 2544 appendix C sets
+aside. Each flow has an SA of its own in each direction, so N tunnels are N flows.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+
+from sallyport.errors import InputError
+from sallyport.suites import Suite
+
+RED_NET = (IPv4Address("198.18.0.0"), IPv4Address("198.19.0.0"))
+BLACK = (IPv4Address("192.0.2.1"), IPv4Address("192.0.2.2"))
+UDP_PORTS = (4096, 4097)
+MAX_TUNNELS = 65_000  # hosts of a /16, less the ends
+FIRST_SPI = 0x1000
+
+
+@dataclass(frozen=True)
+class Flow:
+    """One UDP five-tuple that a red tester port sends."""
+
+    src: IPv4Address
+    dst: IPv4Address
+    src_port: int
+    dst_port: int
+
+
+def flows(box: int, count: int) -> list[Flow]:
+    """The flows that enter the red port of `box` (0 or 1)."""
+    if not 1 <= count <= MAX_TUNNELS:
+        raise InputError(f"--sas {count}: choose 1 to {MAX_TUNNELS}")
+    near, far = RED_NET[box], RED_NET[1 - box]
+    return [Flow(near + host, far + host, *UDP_PORTS) for host in range(1, count + 1)]
+
+
+def batch(box: int, count: int, suite: Suite, mtu: int, seed: int) -> str:
+    """The `sallyctl -batch` text of `box`: addresses, SAs of both directions, policies of both directions.
+
+    Keys come from `seed` alone, so both boxes agree and a run can be repeated; they are test keys and nothing else.
+    """
+    lines = [f"addr add {BLACK[box]}/24 dev black", f"link set dev black mtu {mtu}"]
+    for way in (box, 1 - box):
+        src, dst = BLACK[way], BLACK[1 - way]
+        keys = random.Random(f"{seed} {way} {suite.name}")
+        direction = "out" if way == box else "in"
+        for number, flow in enumerate(flows(way, count)):
+            spi, reqid = FIRST_SPI + number, number + 1
+            end = f"src {src} dst {dst} proto esp"
+            lines += [
+                f"xfrm state add {end} spi {spi:#x} reqid {reqid} mode tunnel replay-window 1024 flag esn "
+                f"{suite.xfrm} 0x{keys.randbytes(suite.key).hex()} {suite.icv * 8}",
+                f"xfrm policy add src {flow.src}/32 dst {flow.dst}/32 proto udp sport {flow.src_port} dport {flow.dst_port} "
+                f"dir {direction} tmpl {end} reqid {reqid} mode tunnel",
+            ]
+    return "\n".join(lines) + "\n"

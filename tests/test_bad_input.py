@@ -1,0 +1,97 @@
+"""Bad input: one sentence on standard error that names the file, the line and the reason; exit status 2; no traceback."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, sallyport, write_frames
+from reference import FAR, NEAR, Tunnel
+from scapy.layers.inet import IP
+from scapy.layers.l2 import Ether
+
+STATE = f'xfrm state add src {NEAR} dst {FAR} proto esp spi 0x1 reqid 1 mode tunnel aead "rfc4106(gcm(aes))" 0x'
+KEY = "00" * 36
+
+
+@pytest.fixture
+def capture(tmp_path: Path) -> Path:
+    path = tmp_path / "in.pcap"
+    write_frames(path, [Ether() / IP(src="198.18.0.1", dst="198.19.0.1")])
+    return path
+
+
+def refused(*args: object) -> str:
+    done = sallyport(*args, check=False)
+    lines = done.stderr.strip().splitlines()
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    return lines[-1]
+
+
+BATCHES = {
+    "does not parse": ("xfrm state add banana", 1, "banana"),
+    "key of the wrong length": (STATE + "00" * 35 + " 128", 1, "key"),
+    "second SA with the same SPI": (f"{STATE}{KEY} 128\n{STATE}{KEY} 128", 2, "0x1"),
+    "DES": (f"xfrm state add src {NEAR} dst {FAR} proto esp spi 1 mode tunnel enc des 0x0011223344556677", 1, "des"),
+}
+
+
+@pytest.mark.parametrize("name", BATCHES)
+def test_batch_is_refused(tmp_path: Path, capture: Path, name: str) -> None:
+    text, line, word = BATCHES[name]
+    batch = tmp_path / "bad.xfrm"
+    batch.write_text(text + "\n")
+    message = refused("replay", "--xfrm", batch, "--red", capture, "--out", tmp_path / "out")
+    assert f"{batch}:{line}:" in message
+    assert word in message
+    assert not (tmp_path / "out").exists() or not list((tmp_path / "out").glob("*.pcapng"))
+
+
+def test_table_that_is_full_is_refused(tmp_path: Path, capture: Path) -> None:
+    """The ternary rule table holds 32 rules: 32 are taken, the 33rd is refused by its line."""
+    rules = [f"xfrm policy add src 10.{n}.0.0/16 dst 10.99.0.0/16 dir out action block" for n in range(33)]
+    batch = tmp_path / "full.xfrm"
+    batch.write_text("\n".join(rules[:32]) + "\n")
+    sallyport("replay", "--xfrm", batch, "--red", capture, "--out", tmp_path / "fits")
+    batch.write_text("\n".join(rules) + "\n")
+    message = refused("replay", "--xfrm", batch, "--red", capture, "--out", tmp_path / "out")
+    assert f"{batch}:33:" in message
+    assert "32" in message
+
+
+def test_captures_are_refused(tmp_path: Path) -> None:
+    batch = tmp_path / "box.xfrm"
+    batch.write_text(Tunnel().batch())
+    missing, garbage = tmp_path / "missing.pcap", tmp_path / "garbage.pcap"
+    garbage.write_bytes(b"this is no capture at all, not even a short one")
+    for path in (missing, garbage):
+        message = refused("replay", "--xfrm", batch, "--red", path, "--out", tmp_path / "out")
+        assert str(path) in message
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["rfc2544", "--frame-size", "63"],
+        ["rfc2544", "--frame-size", "9601"],
+        ["rfc2544", "--suite", "des"],
+        ["rfc2544", "--load", "0"],
+        ["rfc2544", "--load", "101"],
+        ["replay", "--xfrm", "x", "--out", "y"],
+        [
+            "replay",
+            "--xfrm",
+            str(ROOT / "README.md"),
+            "--red",
+            str(ROOT / "README.md"),
+            "--out",
+            "y",
+            "--fault",
+            "no-such",
+        ],
+        ["no-such-command"],
+    ],
+)
+def test_arguments_are_refused(args: list[str]) -> None:
+    assert refused(*args).startswith("sallyport: ")

@@ -1,0 +1,126 @@
+"""Every way a packet can be bad: dropped under its own counter on its own chip, and the good traffic beside it untouched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+from reference import NEAR, Tunnel, esp_payload, forwarded
+from scapy.layers.inet import IP, UDP
+from scapy.layers.ipsec import ESP
+from scapy.layers.l2 import Ether
+from scapy.packet import Packet, Raw
+
+TUNNEL = Tunnel()
+BATCH = TUNNEL.batch(src="198.18.0.0/16", dst="198.19.0.0/16", back="198.19.0.0/16")
+ETHERNET = Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:02")
+GOOD_BEFORE, GOOD_AFTER = 3, 3
+
+
+def red_packet(number: int, **header: int | str) -> Packet:
+    fields = {"src": "198.18.0.1", "dst": "198.19.0.1", "id": number} | header
+    return IP(**fields) / UDP(sport=7, dport=9) / Raw(bytes([number % 256]) * 100)
+
+
+def black_packet(number: int) -> Packet:
+    return red_packet(number, src="198.19.0.1", dst="198.18.0.1")
+
+
+def wire(packet: Packet, sequence: int) -> Ether:
+    return ETHERNET / TUNNEL.peer_sender().encrypt(packet, seq_num=sequence)
+
+
+def cut(frame: Packet, payload: int) -> bytes:
+    """The frame with its IP packet cut to a header and `payload` bytes, lengths and checksum made right again."""
+    outer = IP(src=frame[IP].src, dst=NEAR, proto=50) / Raw(bytes(frame[IP].payload)[:payload])
+    return bytes(ETHERNET / outer).ljust(60, b"\0")
+
+
+def flipped(frame: Packet, position: int) -> bytes:
+    data = bytearray(bytes(frame))
+    data[position] ^= 0x10
+    return bytes(data)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One kind of bad frame: `bad(n)` makes it when n good packets went before; `counter` is where it must be counted."""
+
+    counter: str
+    bad: Callable[[], bytes | Packet]
+    options: tuple[str, ...] = field(default=())
+
+
+def good_count(number: int) -> int:
+    """Sequence numbers of the good packets: 2001 to 2006, so that low numbers are older than the window."""
+    return 2001 + number
+
+
+BLACK = {
+    "bad ICV": Case("crypto.drop_dec_icv", lambda: flipped(wire(black_packet(99), 2500), -1)),
+    "bad ciphertext": Case("crypto.drop_dec_icv", lambda: flipped(wire(black_packet(99), 2500), 60)),
+    "replayed": Case("inner.drop_replayed", lambda: wire(black_packet(0), good_count(0))),
+    "too old": Case("inner.drop_too_old", lambda: wire(black_packet(99), good_count(GOOD_BEFORE - 1) - 1024)),
+    "unknown SPI": Case(
+        "outer.drop_unknown_spi", lambda: ETHERNET / IP(src="192.0.2.2", dst=NEAR) / ESP(spi=7, seq=1, data=bytes(64))
+    ),
+    "truncated": Case("outer.drop_esp_truncated", lambda: cut(wire(black_packet(99), 2500), 20)),
+    "wrong selector": Case(
+        "inner.drop_selector_mismatch", lambda: wire(red_packet(99, src="203.0.113.5", dst="198.18.0.1"), 2500)
+    ),
+    "wrong outer IP checksum": Case("outer.drop_ip_checksum", lambda: flipped(wire(black_packet(99), 2500), 25)),
+    "wrong inner IP checksum": Case(
+        "inner.drop_inner_checksum", lambda: wire(red_packet(9, src="198.19.0.1", chksum=0xBEEF), 2500)
+    ),
+    "inner TTL 1": Case("inner.drop_inner_ttl_expired", lambda: wire(red_packet(9, src="198.19.0.1", ttl=1), 2500)),
+    "oversize": Case("outer.drop_rx_oversize", lambda: bytes(ETHERNET) + bytes(9583)),
+    "undersize": Case("outer.drop_rx_undersize", lambda: wire(black_packet(99), 2500), ("--fault", "undersize:4")),
+    "bad FCS": Case("outer.drop_rx_bad_fcs", lambda: wire(black_packet(99), 2500), ("--fault", "bad-fcs:4")),
+}
+
+RED = {
+    "no policy": Case("inner.drop_policy", lambda: ETHERNET / red_packet(99, dst="203.0.113.9")),
+    "wrong IP checksum": Case("inner.drop_ip_checksum", lambda: ETHERNET / red_packet(99, chksum=0xBEEF)),
+    "TTL 0": Case("inner.drop_ttl_expired", lambda: ETHERNET / red_packet(99, ttl=0)),
+    "TTL 1": Case("inner.drop_ttl_expired", lambda: ETHERNET / red_packet(99, ttl=1)),
+    "IP length beyond the frame": Case("inner.drop_ip_malformed", lambda: ETHERNET / red_packet(99, len=2000)),
+    "fragment": Case("inner.punt_fragment", lambda: ETHERNET / red_packet(99, flags="MF")),
+    "oversize": Case("inner.drop_rx_oversize", lambda: bytes(ETHERNET) + bytes(9583)),
+    "undersize": Case("inner.drop_rx_undersize", lambda: ETHERNET / red_packet(99), ("--fault", "undersize:4")),
+    "bad FCS": Case("inner.drop_rx_bad_fcs", lambda: ETHERNET / red_packet(99), ("--fault", "bad-fcs:4")),
+}
+
+
+@pytest.mark.parametrize("name", BLACK)
+def test_black_frame_is_dropped_by_name(make_box, name: str) -> None:
+    case = BLACK[name]
+    good = [black_packet(number) for number in range(GOOD_BEFORE + GOOD_AFTER)]
+    frames = [wire(packet, good_count(number)) for number, packet in enumerate(good)]
+    frames.insert(GOOD_BEFORE, case.bad())
+    outcome = make_box(BATCH).black(frames, *case.options)
+    assert [frame[14:] for frame in outcome.out] == [forwarded(bytes(packet)) for packet in good]
+    assert outcome.named() == {case.counter: 1}
+
+
+@pytest.mark.parametrize("name", RED)
+def test_red_frame_is_dropped_by_name(make_box, name: str) -> None:
+    case = RED[name]
+    good = [red_packet(number) for number in range(GOOD_BEFORE + GOOD_AFTER)]
+    frames = [ETHERNET / packet for packet in good]
+    frames.insert(GOOD_BEFORE, case.bad())
+    outcome = make_box(BATCH).red(frames, *case.options)
+    peer = TUNNEL.peer_receiver()
+    assert [bytes(peer.decrypt(esp_payload(frame))) for frame in outcome.out] == [
+        forwarded(bytes(packet)) for packet in good
+    ]
+    assert outcome.named() == {case.counter: 1}
+
+
+@pytest.mark.parametrize(("size", "counter"), [(9582, None), (9583, "inner.drop_rx_oversize")])
+def test_frame_limit_at_9600_bytes(make_box, size: int, counter: str | None) -> None:
+    """9600 B with the FCS is 9582 B of IP: received; one byte more is oversize. What it becomes as ESP exceeds the MTU."""
+    packet = IP(src="198.18.0.1", dst="198.19.0.1") / UDP(sport=7, dport=9) / Raw(bytes(size - 28))
+    outcome = make_box(BATCH).red([ETHERNET / packet])
+    assert len(outcome.named()) == 1
+    assert (counter is None) == ("inner.drop_rx_oversize" not in outcome.named())

@@ -1,0 +1,48 @@
+"""The front end's arithmetic against the published table, and a short RFC 2544 run of two boxes."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, SHARED, sallyport
+
+sys.path.insert(0, str(ROOT / "sim" / "python"))
+from sallyport import limits, suites
+
+SUITE = suites.find("aes256gcm16")
+
+
+def test_theoretical_maximum_matches_the_published_table() -> None:
+    path = SHARED / "LIMITS.md"
+    if not path.exists():
+        pytest.skip("LIMITS.md is not beside this clone (../shared)")
+    table = path.read_text().split("#### AES-GCM-16, outer IPv4\n")[1].split("####")[0]
+    rows = re.findall(r"^\| (\d+) \| (\d+) \| \d+ \| ([\d.]+) \| [\d.]+ \| [\d.]+ \| ([\d.]+) \|$", table, re.M)
+    assert len(rows) == 12
+    for size, esp, mpps, percent in rows:
+        fraction = limits.theoretical_fraction({int(size): 1}, SUITE)
+        assert limits.esp_frame_bytes(int(size), SUITE) == int(esp)
+        assert f"{float(100 * fraction):.2f}" == percent
+        assert f"{float(fraction * limits.line_rate_fps(int(size))) / 1e6:.3f}" == mpps
+
+
+def test_two_boxes_carry_what_the_wire_allows(tmp_path: Path) -> None:
+    """A short slice of `make demo`: latency test at the theoretical maximum, so one trial a size, zero loss."""
+    rows_file = tmp_path / "rows.json"
+    sallyport(
+        "rfc2544", "--frame-size", "64,1400", "--warmup-us", "20", "--measure-us", "40", "--json", rows_file,
+        "--html", tmp_path / "report.html",
+    )  # fmt: skip
+    rows = json.loads(rows_file.read_text())
+    assert [row["frame_size"] for row in rows] == [64, 1400]
+    for row in rows:
+        assert row["passed"]
+        assert (row["lost"], row["reordered"]) == (0, 0)
+        assert row["ratio"] >= (0.90 if row["frame_size"] < 512 else 0.98)
+        assert row["tx_frames"] == row["rx_frames"] > 0
+    assert rows[1]["latency_ns"]["max"] < 6000  # simulated time, so exact
+    assert "<table>" in (tmp_path / "report.html").read_text()
