@@ -48,7 +48,8 @@ class CuckooTable(p: CuckooTableParams) extends Module {
   private val wayRow = software.bits.index(log2Ceil(p.rowsPerWay) - 1, 0)
   private val way = software.bits.index >> log2Ceil(p.rowsPerWay)
 
-  private val hashed = RegNext(io.lookup.bits)
+  private val hashed = Reg(UInt(p.keyBits.W))
+  hashed := io.lookup.bits
   private val live = RegNext(RegNext(io.lookup.valid && access.io.ready, false.B), false.B)
   private val reads = live && !access.io.clearing
   private val key = ShiftRegister(hashed, 4)

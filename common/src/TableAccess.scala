@@ -66,7 +66,7 @@ class TableAccess(rows: Int, rowBits: Int, clearRows: Int, writeOnly: Boolean, r
       when(io.table.request.fire) {
         val refused = bits.index >= rows.U || (writeOnly.B && !bits.write)
         request.write := bits.write
-        request.index := bits.index
+        request.index := bits.index(indexBits - 1, 0)
         request.row := Mux(bits.write && !refused, bits.row(rowBits - 1, 0), 0.U)
         error := refused
         state := Mux(refused, State.respond, State.access)

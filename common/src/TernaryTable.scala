@@ -77,8 +77,8 @@ class TernaryTable(p: TernaryTableParams) extends Module {
   private val lowerRows = VecInit(Seq.tabulate(p.rows)(i => ((BigInt(1) << i) - 1).U(p.rows.W)))
   private val less = VecInit(priority.map(_ < newPriority)).asUInt
   private val equal = VecInit(priority.map(_ === newPriority)).asUInt
-  // Rules that go before the written one.
-  private val ahead = RegNext(less | (equal & lowerRows(index)))
+  // Rules that go before the written one; its own old priority says nothing.
+  private val ahead = RegNext((less & ~select) | (equal & lowerRows(index)))
 
   private val matchRow = RegNext(row)
   when(stage(1)) {

@@ -1,0 +1,121 @@
+package sallyport.common
+
+import chisel3._
+import chisel3.simulator.scalatest.ChiselSim
+import org.scalatest.funsuite.AnyFunSuite
+
+import sallyport.common.regs.RowField
+
+import scala.util.Random
+
+class DirectTableSpec extends AnyFunSuite with ChiselSim {
+  private val rows = 16
+  private val valid = RowField(8, 1)
+  private val rowBits = 70
+
+  private def withTable(writeOnly: Boolean)(body: (DirectTable, TableDriver) => Unit): Unit =
+    simulate(new DirectTable(DirectTableParams(rows, rowBits, valid, writeOnly))) { table =>
+      body(table, new TableDriver(table.io, table.clock, table.reset, DirectTable.latency))
+    }
+
+  private def row(random: Random): BigInt = BigInt(rowBits, random) | valid.put(1)
+
+  test("rows, lookups, updates under traffic, clearing") {
+    withTable(writeOnly = false) { (table, driver) =>
+      val random = new Random(3)
+      assert(driver.start() == rows)
+      assert(driver.lookup((0 until rows).map(BigInt(_))).forall(!_.hit), "cleared after reset")
+
+      val model = Array.fill(rows)(row(random))
+      for (n <- 0 until rows) assert(!driver.writeRow(n, model(n)).error)
+      for (n <- 0 until rows) assert(driver.readRow(n) == driver.Response(error = false, model(n)))
+      for (n <- Seq(rows, rows + 3, 1 << 20, (1 << 24) - 1)) {
+        assert(driver.readRow(n) == driver.Response(error = true, 0))
+        assert(driver.writeRow(n, 1).error)
+      }
+      for (r <- driver.lookup(Seq.fill(100)(BigInt(random.nextInt(rows))))) {
+        assert(r.hit && r.row == model(r.key.toInt))
+      }
+      driver.writeRow(3, model(3) & ~valid.put(1))
+      assert(driver.lookup(Seq(3, 4)).map(_.hit) == Seq(false, true))
+      driver.writeRow(3, model(3))
+
+      underTraffic(table, driver, model, random)
+      clearing(table, driver, model)
+    }
+  }
+
+  /** A lookup before the pulse of `written` sees the old row; with the pulse or later, the new one. */
+  private def underTraffic(table: DirectTable, driver: TableDriver, model: Array[BigInt], random: Random): Unit = {
+    val expected = scala.collection.mutable.Queue.empty[BigInt]
+    def check(result: driver.Result): Unit = assert(result.hit && result.row == expected.dequeue())
+    for (period <- Seq(2, 3, 1); _ <- 0 until 60) {
+      val index = random.nextInt(rows)
+      val fresh = row(random)
+      // Half of the traffic asks for the very row that changes; at full rate one cycle in eight is left to the writer.
+      driver.request(write = true, index, fresh)
+      var cycle = 0
+      var writes = 0
+      def traffic(): Option[BigInt] = {
+        if (table.written.valid.peek().litToBoolean) {
+          table.written.bits.expect(index.U)
+          writes += 1
+          model(index) = fresh
+        }
+        cycle += 1
+        val key = if (random.nextBoolean() && cycle % 8 != 0) index else random.nextInt(rows)
+        Option.when(cycle % period == 0) {
+          expected.enqueue(model(key))
+          BigInt(key)
+        }
+      }
+      assert(!driver.finish(() => traffic())(check).error)
+      assert(writes == 1)
+    }
+    for (_ <- 0 until DirectTable.latency) driver.step().foreach(check)
+    assert(expected.isEmpty)
+  }
+
+  private def clearing(table: DirectTable, driver: TableDriver, model: Array[BigInt]): Unit = {
+    // A write is under way in each of its cycles when the clear comes: nothing of it may survive.
+    for (delay <- 0 to 4) {
+      for (n <- 0 until rows) driver.writeRow(n, model(n))
+      driver.request(write = true, 5, model(7))
+      for (_ <- 0 until delay) driver.step()
+      table.io.clear.poke(true.B)
+      val during = driver.step(Some(5))
+      table.io.clear.poke(false.B)
+      assert(during.isEmpty)
+      table.io.ready.expect(false.B)
+      driver.finish()()
+      driver.untilReady()
+      val found = driver.lookup((0 until rows).map(BigInt(_))).filter(_.hit)
+      assert(found.forall(_.key == 5), s"delay $delay")
+      if (delay > 0) assert(found.isEmpty, s"delay $delay: a row from before the clear")
+    }
+  }
+
+  test("rows of keys cannot be read") {
+    withTable(writeOnly = true) { (_, driver) =>
+      val random = new Random(4)
+      driver.start()
+      val key = row(random)
+      assert(driver.writeRow(9, key) == driver.Response(error = false, 0))
+      assert(driver.readRow(9) == driver.Response(error = true, 0))
+      assert(driver.lookup(Seq(9)).head.row == key)
+    }
+  }
+
+  test("refuses what cannot be built") {
+    assert(intercept[IllegalArgumentException](DirectTableParams(
+      100,
+      8,
+      RowField(7, 1)
+    )).getMessage.contains("choose 128"))
+    assert(intercept[IllegalArgumentException](DirectTableParams(
+      64,
+      8,
+      RowField(8, 1)
+    )).getMessage.contains("valid bit"))
+  }
+}
