@@ -2,13 +2,13 @@
 
 namespace sallyport::sim {
 
-void AxiMaster::start(const RegisterRequest &request) {
+void AxiMaster::start(const RegisterRequest& request) {
   request_ = request;
   state_ = request.write ? State::kWrite : State::kRead;
   addressTaken_ = dataTaken_ = false;
 }
 
-void AxiMaster::drive(AxiInputs &in) const {
+void AxiMaster::drive(AxiInputs& in) const {
   in.awValid = state_ == State::kWrite && !addressTaken_;
   in.wValid = state_ == State::kWrite && !dataTaken_;
   in.bReady = state_ == State::kWrite;
@@ -18,7 +18,7 @@ void AxiMaster::drive(AxiInputs &in) const {
   in.data = request_.data;
 }
 
-void AxiMaster::sample(const AxiOutputs &out) {
+void AxiMaster::sample(const AxiOutputs& out) {
   if (state_ == State::kWrite) {
     if (out.bValid && addressTaken_ && dataTaken_) {
       response_ = {out.bResp, 0};

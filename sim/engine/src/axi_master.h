@@ -20,13 +20,13 @@ class AxiMaster {
  public:
   bool busy() const { return state_ != State::kIdle; }
   // Only while not busy.
-  void start(const RegisterRequest &request);
+  void start(const RegisterRequest& request);
   // Before settle(): this cycle's inputs of the chip.
-  void drive(AxiInputs &in) const;
+  void drive(AxiInputs& in) const;
   // After settle(): what the chip took and gave. In the cycle that ends the
   // transaction busy() falls and response() holds its end.
-  void sample(const AxiOutputs &out);
-  const RegisterResponse &response() const { return response_; }
+  void sample(const AxiOutputs& out);
+  const RegisterResponse& response() const { return response_; }
 
  private:
   enum class State { kIdle, kWrite, kRead };

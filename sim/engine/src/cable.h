@@ -22,9 +22,9 @@ using FrameChannel = Channel<Frame>;
 // The sender's end: dice are thrown here, in frame order.
 class CableSender : public FrameSink {
  public:
-  CableSender(FrameChannel *channel, uint64_t number) : channel_(channel), number_(number) {}
+  CableSender(FrameChannel* channel, uint64_t number) : channel_(channel), number_(number) {}
 
-  void setFault(const CableFault &fault, uint64_t seed);
+  void setFault(const CableFault& fault, uint64_t seed);
   void receive(Frame frame, int64_t epoch) override;
 
   int64_t lost() const { return lost_; }
@@ -32,7 +32,7 @@ class CableSender : public FrameSink {
   int64_t reordered() const { return reordered_; }
 
  private:
-  FrameChannel *channel_;
+  FrameChannel* channel_;
   uint64_t number_;
   CableFault fault_;
   std::optional<Random> dice_;
@@ -43,14 +43,14 @@ class CableSender : public FrameSink {
 // the line (a duplicate or a late frame takes a slot of its own).
 class CableReceiver : public FrameSource {
  public:
-  CableReceiver(FrameChannel *channel, Cycle latency) : channel_(channel), latency_(latency) {}
+  CableReceiver(FrameChannel* channel, Cycle latency) : channel_(channel), latency_(latency) {}
 
   void beginEpoch(int64_t epoch) override;
   Tick nextStart() override;
   Frame pop() override;
 
  private:
-  FrameChannel *channel_;
+  FrameChannel* channel_;
   Cycle latency_;
   // Sorted by start.
   std::deque<Frame> underway_;

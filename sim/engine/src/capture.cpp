@@ -8,7 +8,7 @@ void Capture::add(Tick tick, std::vector<uint8_t> bytes, PcapngWriter::Direction
 
 void Capture::advance(Tick now) {
   while (!pending_.empty() && pending_.top().tick < now) {
-    const Record &record = pending_.top();
+    const Record& record = pending_.top();
     writer_.write(ticksToWholeNs(record.tick), record.bytes.data(), record.bytes.size(), record.direction,
                   record.comment);
     pending_.pop();

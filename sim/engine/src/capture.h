@@ -19,14 +19,14 @@ class Capture {
     bool in = false, out = false;
   };
 
-  Capture(const std::string &path, const std::string &interfaceName, Choice choice)
+  Capture(const std::string& path, const std::string& interfaceName, Choice choice)
       : writer_(path, interfaceName), choice_(choice) {}
 
-  void in(const Frame &frame) {
+  void in(const Frame& frame) {
     if (choice_.in)
       add(frame.firstBit(), frame.bytes, PcapngWriter::Direction::kInbound, frame.badFcs ? "bad FCS" : "");
   }
-  void out(const Frame &frame) {
+  void out(const Frame& frame) {
     if (choice_.out)
       add(frame.firstBit(), frame.bytes, PcapngWriter::Direction::kOutbound, frame.badFcs ? "bad FCS" : "");
   }
@@ -45,7 +45,7 @@ class Capture {
     std::string comment;
   };
   struct Later {
-    bool operator()(const Record &a, const Record &b) const {
+    bool operator()(const Record& a, const Record& b) const {
       return a.tick != b.tick ? a.tick > b.tick : a.order > b.order;
     }
   };

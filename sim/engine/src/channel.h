@@ -20,8 +20,8 @@ class Channel {
   // Hands every token of the epoch before this one to `sink`, in order.
   template <class Sink>
   void take(int64_t epoch, Sink sink) {
-    auto &tokens = buffer_[(epoch & 1) ^ 1];
-    for (auto &token : tokens) sink(std::move(token));
+    auto& tokens = buffer_[(epoch & 1) ^ 1];
+    for (auto& token : tokens) sink(std::move(token));
     tokens.clear();
   }
 

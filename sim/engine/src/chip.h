@@ -11,7 +11,7 @@ namespace sallyport::sim {
 // 512 bits: a beat or a link word. unit[0] holds bits 63:0.
 struct Word {
   std::array<uint64_t, 8> unit{};
-  bool operator==(const Word &other) const { return unit == other.unit; }
+  bool operator==(const Word& other) const { return unit == other.unit; }
 };
 
 struct MacBeat {
@@ -45,8 +45,8 @@ struct LinkOutputs {
 
 enum class ChipKind { kInner = 0, kCrypto = 1, kOuter = 2 };
 
-inline const char *chipName(ChipKind kind) {
-  static constexpr const char *names[] = {"inner", "crypto", "outer"};
+inline const char* chipName(ChipKind kind) {
+  static constexpr const char* names[] = {"inner", "crypto", "outer"};
   return names[static_cast<int>(kind)];
 }
 
@@ -77,8 +77,8 @@ class Chip {
  public:
   explicit Chip(ChipKind kind) : kind_(kind) {}
   virtual ~Chip() = default;
-  Chip(const Chip &) = delete;
-  Chip &operator=(const Chip &) = delete;
+  Chip(const Chip&) = delete;
+  Chip& operator=(const Chip&) = delete;
 
   ChipKind kind() const { return kind_; }
   int links() const { return kind_ == ChipKind::kCrypto ? 2 : 1; }

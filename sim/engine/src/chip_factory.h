@@ -9,10 +9,10 @@
 
 namespace sallyport::sim {
 
-std::unique_ptr<Chip> makeChip(ChipKind kind, const std::string &name);
+std::unique_ptr<Chip> makeChip(ChipKind kind, const std::string& name);
 
 // "rtl" or "stand-in": shown in every result, so that a stand-in's figures are
 // never taken for the design's.
-const char *chipImplementation();
+const char* chipImplementation();
 
 }  // namespace sallyport::sim

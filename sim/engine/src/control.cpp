@@ -12,10 +12,10 @@ namespace sallyport::sim {
 
 using nlohmann::json;
 
-Control::Control(World &world, RegisterServer *registers, uint64_t seed, int input, FILE *output)
+Control::Control(World& world, RegisterServer* registers, uint64_t seed, int input, FILE* output)
     : world_(world), registers_(registers), seed_(seed), input_(input), output_(output) {}
 
-void Control::say(const json &message) {
+void Control::say(const json& message) {
   const std::string text = message.dump();
   fwrite(text.data(), 1, text.size(), output_);
   fputc('\n', output_);
@@ -24,9 +24,9 @@ void Control::say(const json &message) {
 
 void Control::run() {
   json ports = json::array(), links = json::array(), cables = json::array();
-  for (const auto &port : world_.testerPorts()) ports.push_back(port.text());
-  for (const auto &link : world_.links()) links.push_back(link.name);
-  for (const auto &cable : world_.cables()) cables.push_back(cable.name);
+  for (const auto& port : world_.testerPorts()) ports.push_back(port.text());
+  for (const auto& link : world_.links()) links.push_back(link.name);
+  for (const auto& cable : world_.cables()) cables.push_back(cable.name);
   say({{"event", "ready"},
        {"chips", chipImplementation()},
        {"boxes", world_.boxes()},
@@ -38,7 +38,7 @@ void Control::run() {
   while (!quit_) {
     std::vector<pollfd> waits{{input_, POLLIN, 0}};
     if (registers_)
-      for (const auto &descriptor : registers_->descriptors()) waits.push_back(descriptor);
+      for (const auto& descriptor : registers_->descriptors()) waits.push_back(descriptor);
     if (poll(waits.data(), waits.size(), -1) < 0 && errno != EINTR) break;
     // Registers first: what a client asked for before the next command was
     // written is done before it.
@@ -66,7 +66,7 @@ bool Control::inputEnded() const {
   return poll(&wait, 1, 0) > 0 && (wait.revents & (POLLHUP | POLLERR)) && !(wait.revents & POLLIN);
 }
 
-void Control::execute(const std::string &line) {
+void Control::execute(const std::string& line) {
   static const std::map<std::string, Command> commands = {{"trial", &Control::trial},   {"replay", &Control::replay},
                                                           {"idle", &Control::idle},     {"capture", &Control::capture},
                                                           {"fault", &Control::fault},   {"tamper", &Control::tamper},
@@ -85,20 +85,20 @@ void Control::execute(const std::string &line) {
     result["cmd"] = name;
     result["id"] = id_;
     say(result);
-  } catch (const std::exception &error) {
+  } catch (const std::exception& error) {
     say({{"event", "error"}, {"cmd", name}, {"id", id_}, {"message", error.what()}});
     // Not a request that makes no sense but a world that nobody should trust
     // any more.
-    if (dynamic_cast<const ChipFault *>(&error)) throw;
+    if (dynamic_cast<const ChipFault*>(&error)) throw;
   }
 }
 
 template <class Body>
-json Control::metered(const std::string &registers, Body body) {
+json Control::metered(const std::string& registers, Body body) {
   if (registers != "defer" && registers != "live")
     throw std::invalid_argument("\"registers\" must be defer or live, not " + registers);
   if (registers == "live" && registers_) world_.setBetweenEpochs([this] { registers_->serveLive(); });
-  RunMeter meter(world_, [this](const char *phase, double done) {
+  RunMeter meter(world_, [this](const char* phase, double done) {
     say({{"event", "progress"}, {"id", id_}, {"phase", phase}, {"done", done}, {"cycle", world_.now()}});
     return !inputEnded();
   });
@@ -116,25 +116,25 @@ json Control::metered(const std::string &registers, Body body) {
   return result;
 }
 
-json Control::trial(Fields &fields) {
+json Control::trial(Fields& fields) {
   const TrialSpec spec = parseTrial(fields, seed_);
   const auto registers = fields.get<std::string>("registers", "defer");
   fields.end();
-  return metered(registers, [&](RunMeter &meter) { return runTrial(world_, spec, meter); });
+  return metered(registers, [&](RunMeter& meter) { return runTrial(world_, spec, meter); });
 }
 
-json Control::replay(Fields &fields) {
+json Control::replay(Fields& fields) {
   const ReplaySpec spec = parseReplay(fields);
   const auto registers = fields.get<std::string>("registers", "defer");
   fields.end();
-  return metered(registers, [&](RunMeter &meter) { return runReplay(world_, spec, meter); });
+  return metered(registers, [&](RunMeter& meter) { return runReplay(world_, spec, meter); });
 }
 
-json Control::idle(Fields &fields) {
+json Control::idle(Fields& fields) {
   const Cycle cycles = fields.whole("cycles", 1000, 1, INT64_MAX / kTicksPerCycle / 4);
   const auto registers = fields.get<std::string>("registers", "defer");
   fields.end();
-  return metered(registers, [&](RunMeter &meter) {
+  return metered(registers, [&](RunMeter& meter) {
     const Cycle end = world_.now() + cycles;
     while (world_.now() < end) {
       world_.runEpoch();
@@ -144,26 +144,26 @@ json Control::idle(Fields &fields) {
   });
 }
 
-Node &Control::puntNode(const std::string &name) {
-  for (const auto &node : world_.nodes())
+Node& Control::puntNode(const std::string& name) {
+  for (const auto& node : world_.nodes())
     if (node->port() && node->name() + ".punt" == name) return *node;
   throw std::invalid_argument("there is no punt stream \"" + name +
                               "\"; they are box0.inner.punt, box0.outer.punt, ...");
 }
 
-json Control::capture(Fields &fields) {
+json Control::capture(Fields& fields) {
   const auto port = fields.need<std::string>("port");
   const bool punt = port.size() > 5 && port.compare(port.size() - 5, 5, ".punt") == 0;
   const auto direction = fields.get<std::string>("direction", "both");
   if (direction != "in" && direction != "out" && direction != "both")
     throw std::invalid_argument("\"direction\" must be in, out or both, not " + direction);
-  Node &node = punt ? puntNode(port) : world_.portNode(parsePort(port));
+  Node& node = punt ? puntNode(port) : world_.portNode(parsePort(port));
   std::unique_ptr<Capture> capture;
   if (fields.has("file"))
     capture = std::make_unique<Capture>(fields.need<std::string>("file"), port,
                                         Capture::Choice{direction != "out", direction != "in"});
   fields.end();
-  Capture *old = punt ? node.punt().capture() : node.port()->capture.get();
+  Capture* old = punt ? node.punt().capture() : node.port()->capture.get();
   if (old) old->close();
   if (punt)
     node.punt().setCapture(std::move(capture));
@@ -173,7 +173,7 @@ json Control::capture(Fields &fields) {
 }
 
 void Control::closeCaptures() {
-  for (const auto &node : world_.nodes()) {
+  for (const auto& node : world_.nodes()) {
     if (!node->port()) continue;
     if (node->port()->capture) node->port()->capture->close();
     node->port()->capture.reset();
@@ -182,12 +182,12 @@ void Control::closeCaptures() {
   }
 }
 
-json Control::fault(Fields &fields) {
+json Control::fault(Fields& fields) {
   const auto seed = fields.get<uint64_t>("seed", seed_);
   if (fields.get<bool>("clear", false)) {
     fields.end();
-    for (auto &link : world_.links()) link.transmitter->fault.clear();
-    for (auto &cable : world_.cables()) cable.sender->setFault({}, seed);
+    for (auto& link : world_.links()) link.transmitter->fault.clear();
+    for (auto& cable : world_.cables()) cable.sender->setFault({}, seed);
     return json::object();
   }
   if (fields.has("cable")) {
@@ -198,7 +198,7 @@ json Control::fault(Fields &fields) {
     fault.reorder = fields.get<double>("reorder", 0);
     fault.reorderDelay = nsToTicks(fields.whole("reorder_delay_ns", 1000, 0, 1'000'000'000));
     fields.end();
-    for (auto &cable : world_.cables())
+    for (auto& cable : world_.cables())
       if (cable.name == name) {
         cable.sender->setFault(fault, seed);
         return json::object();
@@ -209,7 +209,7 @@ json Control::fault(Fields &fields) {
   const auto links = world_.links();
   for (size_t i = 0; i < links.size(); i++) {
     if (links[i].name != name) continue;
-    LinkFault &fault = links[i].transmitter->fault;
+    LinkFault& fault = links[i].transmitter->fault;
     if (fields.has("ber")) fault.setBitErrors(fields.need<double>("ber"), seed, i);
     if (fields.has("burst_rate"))
       fault.setBursts(fields.need<double>("burst_rate"), static_cast<int>(fields.whole("burst_words", 1, 1, 1'000'000)),
@@ -224,7 +224,7 @@ json Control::fault(Fields &fields) {
   throw std::invalid_argument("there is no link \"" + name + "\"");
 }
 
-json Control::tamper(Fields &fields) {
+json Control::tamper(Fields& fields) {
   const auto box = static_cast<int>(fields.whole("box", 0, 0, world_.boxes() - 1));
   const bool on = fields.get<bool>("on", true);
   fields.end();
@@ -232,10 +232,10 @@ json Control::tamper(Fields &fields) {
   return json::object();
 }
 
-json Control::status(Fields &fields) {
+json Control::status(Fields& fields) {
   fields.end();
   json chips = json::array(), links = json::array(), cables = json::array();
-  for (const auto &node : world_.nodes()) {
+  for (const auto& node : world_.nodes()) {
     json chip = {{"name", node->name()}, {"ready", node->ready()}};
     if (node->port()) {
       chip["mac_rx_frames"] = node->port()->rx.frames();
@@ -248,11 +248,11 @@ json Control::status(Fields &fields) {
     }
     chips.push_back(chip);
   }
-  for (const auto &link : world_.links())
+  for (const auto& link : world_.links())
     links.push_back({{"name", link.name},
                      {"words", link.transmitter->words()},
                      {"damaged_words", link.transmitter->fault.damagedWords()}});
-  for (const auto &cable : world_.cables())
+  for (const auto& cable : world_.cables())
     cables.push_back({{"name", cable.name},
                       {"lost", cable.sender->lost()},
                       {"duplicated", cable.sender->duplicated()},
@@ -260,7 +260,7 @@ json Control::status(Fields &fields) {
   return {{"cycle", world_.now()}, {"chips", chips}, {"links", links}, {"cables", cables}};
 }
 
-json Control::quit(Fields &fields) {
+json Control::quit(Fields& fields) {
   fields.end();
   closeCaptures();
   quit_ = true;

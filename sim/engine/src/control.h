@@ -17,40 +17,40 @@ namespace sallyport::sim {
 class Control {
  public:
   // `registers` may be null (no sockets).
-  Control(World &world, RegisterServer *registers, uint64_t seed, int input, FILE *output);
+  Control(World& world, RegisterServer* registers, uint64_t seed, int input, FILE* output);
 
   // Says "ready" and serves commands and registers until quit or the end of
   // input.
   void run();
 
  private:
-  using Command = nlohmann::json (Control::*)(Fields &);
+  using Command = nlohmann::json (Control::*)(Fields&);
 
-  void execute(const std::string &line);
-  void say(const nlohmann::json &message);
+  void execute(const std::string& line);
+  void say(const nlohmann::json& message);
   bool inputEnded() const;
   // Runs `body` with the register sockets served as the command's "registers"
   // field says: "defer" or "live".
   template <class Body>
-  nlohmann::json metered(const std::string &registers, Body body);
+  nlohmann::json metered(const std::string& registers, Body body);
 
-  nlohmann::json trial(Fields &fields);
-  nlohmann::json replay(Fields &fields);
-  nlohmann::json idle(Fields &fields);
-  nlohmann::json capture(Fields &fields);
-  nlohmann::json fault(Fields &fields);
-  nlohmann::json tamper(Fields &fields);
-  nlohmann::json status(Fields &fields);
-  nlohmann::json quit(Fields &fields);
+  nlohmann::json trial(Fields& fields);
+  nlohmann::json replay(Fields& fields);
+  nlohmann::json idle(Fields& fields);
+  nlohmann::json capture(Fields& fields);
+  nlohmann::json fault(Fields& fields);
+  nlohmann::json tamper(Fields& fields);
+  nlohmann::json status(Fields& fields);
+  nlohmann::json quit(Fields& fields);
 
   void closeCaptures();
-  Node &puntNode(const std::string &name);
+  Node& puntNode(const std::string& name);
 
-  World &world_;
-  RegisterServer *registers_;
+  World& world_;
+  RegisterServer* registers_;
   uint64_t seed_;
   int input_;
-  FILE *output_;
+  FILE* output_;
   bool quit_ = false;
   std::string buffer_;
   nlohmann::json id_;

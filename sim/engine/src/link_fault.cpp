@@ -23,12 +23,12 @@ void LinkFault::clear() {
 }
 
 bool LinkFault::down(Cycle now) const {
-  for (const auto &window : down_)
+  for (const auto& window : down_)
     if (now >= window.from && now < window.to) return true;
   return false;
 }
 
-void LinkFault::apply(Word &word) {
+void LinkFault::apply(Word& word) {
   bool damaged = false;
   if (wordErrorRate_ > 0) {
     while (errors_->chance(wordErrorRate_)) {
@@ -40,7 +40,7 @@ void LinkFault::apply(Word &word) {
   if (burstRate_ > 0) {
     if (burstLeft_ == 0 && bursts_->chance(burstRate_)) burstLeft_ = burstWords_;
     if (burstLeft_ > 0) {
-      for (auto &unit : word.unit) unit ^= bursts_->next();
+      for (auto& unit : word.unit) unit ^= bursts_->next();
       burstLeft_--;
       damaged = true;
     }

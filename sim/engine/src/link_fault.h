@@ -27,7 +27,7 @@ class LinkFault {
 
   bool down(Cycle now) const;
   // Damages the word as this cycle's dice say.
-  void apply(Word &word);
+  void apply(Word& word);
   int64_t damagedWords() const { return damaged_; }
 
  private:

@@ -8,10 +8,10 @@ constexpr uint32_t kGearboxPeriod = 33;
 constexpr uint32_t kCompensationPeriod = 4992, kCompensationClocks = 8;
 }  // namespace
 
-LinkTransmitter::LinkTransmitter(LinkChannel *channel, uint32_t phase)
+LinkTransmitter::LinkTransmitter(LinkChannel* channel, uint32_t phase)
     : channel_(channel), gearbox_(phase * 7 % kGearboxPeriod), compensation_(phase * 1009 % kCompensationPeriod) {}
 
-void LinkTransmitter::cycle(Cycle now, int64_t epoch, const Word *word) {
+void LinkTransmitter::cycle(Cycle now, int64_t epoch, const Word* word) {
   if (fault.down(now)) {
     buffer_.clear();
     halfSent_ = false;
@@ -39,7 +39,7 @@ void LinkReceiver::beginEpoch(int64_t epoch) {
   channel_->take(epoch, [this](LinkWord word) { underway_.push_back(word); });
 }
 
-const Word *LinkReceiver::arrival(Cycle now) {
+const Word* LinkReceiver::arrival(Cycle now) {
   if (underway_.empty() || underway_.front().due != now) return nullptr;
   word_ = underway_.front().word;
   underway_.pop_front();

@@ -30,13 +30,13 @@ class LinkTransmitter {
 
   // `phase` shifts the gearbox and compensation pauses, so that no two channels
   // of a box pause together.
-  LinkTransmitter(LinkChannel *channel, uint32_t phase);
+  LinkTransmitter(LinkChannel* channel, uint32_t phase);
 
   bool ready() const { return buffer_.size() < kBufferWords; }
 
   // One core cycle; `word` is what the core hands over in it, or null. Call
   // ready() before.
-  void cycle(Cycle now, int64_t epoch, const Word *word);
+  void cycle(Cycle now, int64_t epoch, const Word* word);
 
   LinkFault fault;
   int64_t words() const { return words_; }
@@ -44,7 +44,7 @@ class LinkTransmitter {
  private:
   void userClock(Cycle now, int64_t epoch);
 
-  LinkChannel *channel_;
+  LinkChannel* channel_;
   std::deque<Word> buffer_;
   uint32_t fraction_ = 0, gearbox_, compensation_;
   bool halfSent_ = false;
@@ -53,14 +53,14 @@ class LinkTransmitter {
 
 class LinkReceiver {
  public:
-  explicit LinkReceiver(LinkChannel *channel) : channel_(channel) {}
+  explicit LinkReceiver(LinkChannel* channel) : channel_(channel) {}
 
   void beginEpoch(int64_t epoch);
   // The word that arrives in this cycle, or null; valid until the next call.
-  const Word *arrival(Cycle now);
+  const Word* arrival(Cycle now);
 
  private:
-  LinkChannel *channel_;
+  LinkChannel* channel_;
   std::deque<LinkWord> underway_;
   Word word_;
 };

@@ -5,7 +5,7 @@
 
 namespace sallyport::sim {
 
-void MacReceiver::split(const Frame &frame) {
+void MacReceiver::split(const Frame& frame) {
   const auto size = static_cast<int64_t>(frame.bytes.size());
   for (int64_t from = 0; from < size; from += 64) {
     const int64_t bytes = std::min<int64_t>(64, size - from);
@@ -33,11 +33,11 @@ bool MacTransmitter::ready(Cycle now) {
   return held_ - gone + 64 <= kFifoBytes;
 }
 
-const Frame *MacTransmitter::push(const MacBeat &beat, Cycle now, int64_t epoch) {
+const Frame* MacTransmitter::push(const MacBeat& beat, Cycle now, int64_t epoch) {
   if (beat.bytes < 1 || beat.bytes > 64 || (!beat.last && beat.bytes != 64))
     throw ChipFault(name_ + ": macTx beat of " + std::to_string(beat.bytes) +
                     " bytes, last=" + std::to_string(beat.last) + ", at cycle " + std::to_string(now));
-  const auto *data = reinterpret_cast<const uint8_t *>(beat.data.unit.data());
+  const auto* data = reinterpret_cast<const uint8_t*>(beat.data.unit.data());
   partial_.insert(partial_.end(), data, data + beat.bytes);
   held_ += beat.bytes;
   if (static_cast<int64_t>(partial_.size()) + 64 > kFifoBytes)

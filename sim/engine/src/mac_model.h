@@ -23,7 +23,7 @@ struct ChipFault : std::logic_error {
 // FCS. There is no back-pressure.
 class MacReceiver {
  public:
-  explicit MacReceiver(FrameSource *source) : source_(source) {}
+  explicit MacReceiver(FrameSource* source) : source_(source) {}
 
   void beginEpoch(int64_t epoch) { source_->beginEpoch(epoch); }
 
@@ -31,7 +31,7 @@ class MacReceiver {
   // the beat due in it, or null. A frame that starts is passed to `onFrame`
   // (capture).
   template <class OnFrame>
-  const MacBeat *cycle(Cycle now, OnFrame onFrame) {
+  const MacBeat* cycle(Cycle now, OnFrame onFrame) {
     while (source_->nextStart() < (now + 1) * kTicksPerCycle) {
       const Frame frame = source_->pop();
       onFrame(frame);
@@ -51,9 +51,9 @@ class MacReceiver {
     Cycle due;
     MacBeat beat;
   };
-  void split(const Frame &frame);
+  void split(const Frame& frame);
 
-  FrameSource *source_;
+  FrameSource* source_;
   std::deque<TimedBeat> beats_;
   MacBeat current_;
   int64_t frames_ = 0;
@@ -67,14 +67,14 @@ class MacTransmitter {
  public:
   static constexpr int64_t kFifoBytes = 16384;
 
-  MacTransmitter(FrameSink *sink, std::string name) : sink_(sink), name_(std::move(name)) {}
+  MacTransmitter(FrameSink* sink, std::string name) : sink_(sink), name_(std::move(name)) {}
 
   // Registered: depends on earlier cycles only.
   bool ready(Cycle now);
   // A beat the core hands over in this cycle. Throws ChipFault when a frame
   // cannot fit the FIFO or a beat is malformed. Returns the finished frame, or
   // null.
-  const Frame *push(const MacBeat &beat, Cycle now, int64_t epoch);
+  const Frame* push(const MacBeat& beat, Cycle now, int64_t epoch);
 
   bool idle(Cycle now) const { return partial_.empty() && lineFree_ <= now * kTicksPerCycle; }
   int64_t frames() const { return frames_; }
@@ -86,7 +86,7 @@ class MacTransmitter {
     int64_t bytes;
   };
 
-  FrameSink *sink_;
+  FrameSink* sink_;
   std::string name_;
   std::vector<uint8_t> partial_;
   std::deque<Leaving> leaving_;

@@ -13,7 +13,7 @@
 
 namespace {
 
-const char *const kUsage =
+const char* const kUsage =
     "usage: sallyport-sim [--boxes 1|2] [--threads N] [--seed N] [--socket-dir "
     "DIR] [--cable-latency-ns N]\n"
     "Reads commands and writes results as JSON lines; see docs/simulator.md.\n";
@@ -24,8 +24,8 @@ struct Arguments {
   std::string socketDirectory;
 };
 
-int64_t number(const std::string &option, const char *text) {
-  char *end;
+int64_t number(const std::string& option, const char* text) {
+  char* end;
   const int64_t value = text ? std::strtoll(text, &end, 10) : -1;
   if (!text || *end || end == text || value < 0) {
     fprintf(stderr, "sallyport-sim: %s needs a number of 0 or more\n", option.c_str());
@@ -34,7 +34,7 @@ int64_t number(const std::string &option, const char *text) {
   return value;
 }
 
-Arguments parse(int argc, char **argv) {
+Arguments parse(int argc, char** argv) {
   Arguments arguments;
   for (int i = 1; i < argc; i++) {
     const std::string option = argv[i];
@@ -42,7 +42,7 @@ Arguments parse(int argc, char **argv) {
       fputs(kUsage, stdout);
       exit(0);
     }
-    const char *value = i + 1 < argc ? argv[++i] : nullptr;
+    const char* value = i + 1 < argc ? argv[++i] : nullptr;
     if (option == "--boxes")
       arguments.world.boxes = static_cast<int>(number(option, value));
     else if (option == "--threads")
@@ -64,7 +64,7 @@ Arguments parse(int argc, char **argv) {
 
 }  // namespace
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   using namespace sallyport::sim;
   const Arguments arguments = parse(argc, argv);
   try {
@@ -74,7 +74,7 @@ int main(int argc, char **argv) {
     if (!arguments.socketDirectory.empty())
       registers = std::make_unique<RegisterServer>(world, arguments.socketDirectory);
     Control(world, registers.get(), arguments.seed, STDIN_FILENO, stdout).run();
-  } catch (const std::exception &error) {
+  } catch (const std::exception& error) {
     fprintf(stderr, "sallyport-sim: %s\n", error.what());
     return 1;
   }

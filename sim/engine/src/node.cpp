@@ -13,7 +13,7 @@ constexpr int kAccessLimit = 10000;
 void Node::runEpoch() {
   const auto begin = std::chrono::steady_clock::now();
   const int64_t epoch = now_ / kLookahead;
-  for (auto &link : links_) link.rx.beginEpoch(epoch);
+  for (auto& link : links_) link.rx.beginEpoch(epoch);
   if (port_) port_->rx.beginEpoch(epoch);
   for (Cycle i = 0; i < kLookahead; i++) cycle(epoch);
   if (port_ && port_->capture) port_->capture->advance(now_ * kTicksPerCycle);
@@ -22,19 +22,19 @@ void Node::runEpoch() {
 }
 
 void Node::cycle(int64_t epoch) {
-  ChipInputs &in = chip_->in;
-  const ChipOutputs &out = chip_->out;
+  ChipInputs& in = chip_->in;
+  const ChipOutputs& out = chip_->out;
   in.reset = now_ < kResetCycles;
   for (size_t i = 0; i < links_.size(); i++) {
-    LinkEnd &link = links_[i];
+    LinkEnd& link = links_[i];
     in.link[i].up = now_ >= kLinkUpCycle && !link.tx.fault.down(now_) && !link.far->down(now_);
     in.link[i].txReady = in.link[i].up && link.tx.ready();
-    const Word *word = link.rx.arrival(now_);
+    const Word* word = link.rx.arrival(now_);
     in.link[i].rxValid = word != nullptr && in.link[i].up;
     if (word) in.link[i].rx = *word;
   }
   if (port_) {
-    const MacBeat *beat = port_->rx.cycle(now_, [this](const Frame &frame) {
+    const MacBeat* beat = port_->rx.cycle(now_, [this](const Frame& frame) {
       if (port_->capture) port_->capture->in(frame);
     });
     in.macRxValid = beat != nullptr;
@@ -51,7 +51,7 @@ void Node::cycle(int64_t epoch) {
   if (!in.reset) {
     if (port_) {
       if (out.macTxValid && in.macTxReady) {
-        const Frame *frame = port_->tx.push(out.macTx, now_, epoch);
+        const Frame* frame = port_->tx.push(out.macTx, now_, epoch);
         if (frame && port_->capture) port_->capture->out(*frame);
       }
       if (out.puntValid) punt_.push(out.punt, out.puntReason, now_);
@@ -65,15 +65,15 @@ void Node::cycle(int64_t epoch) {
   now_++;
 }
 
-std::optional<RegisterResponse> Node::accessAlone(const RegisterRequest &request) {
+std::optional<RegisterResponse> Node::accessAlone(const RegisterRequest& request) {
   registers_.start(request);
   return finishAlone();
 }
 
 std::optional<RegisterResponse> Node::finishAlone() {
   const auto begin = std::chrono::steady_clock::now();
-  ChipInputs &in = chip_->in;
-  for (auto &link : in.link) link.txReady = link.rxValid = false;
+  ChipInputs& in = chip_->in;
+  for (auto& link : in.link) link.txReady = link.rxValid = false;
   in.macRxValid = in.macTxReady = in.puntReady = false;
   for (int i = 0; i < kAccessLimit && registers_.busy(); i++) {
     registers_.drive(in.axi);

@@ -23,11 +23,11 @@ struct LinkEnd {
   LinkTransmitter tx;
   LinkReceiver rx;
   // Faults of the far transmitter: a channel that is down is down at both ends.
-  const LinkFault *far = nullptr;
+  const LinkFault* far = nullptr;
 };
 
 struct MacPort {
-  MacPort(FrameSource *source, FrameSink *sink, const std::string &name) : rx(source), tx(sink, name) {}
+  MacPort(FrameSource* source, FrameSink* sink, const std::string& name) : rx(source), tx(sink, name) {}
   MacReceiver rx;
   MacTransmitter tx;
   std::unique_ptr<Capture> capture;
@@ -43,10 +43,10 @@ class Node {
   Node(std::string name, std::unique_ptr<Chip> chip) : name_(std::move(name)), chip_(std::move(chip)) {}
 
   // Building: as many links as the chip has, and a port if it has a MAC.
-  void addLink(LinkChannel *sends, LinkChannel *receives, uint32_t phase) {
+  void addLink(LinkChannel* sends, LinkChannel* receives, uint32_t phase) {
     links_.push_back({LinkTransmitter(sends, phase), LinkReceiver(receives), nullptr});
   }
-  void setPort(FrameSource *source, FrameSink *sink) { port_.emplace(source, sink, name_); }
+  void setPort(FrameSource* source, FrameSink* sink) { port_.emplace(source, sink, name_); }
 
   // kLookahead cycles. Registers started with registers().start() proceed.
   void runEpoch();
@@ -55,22 +55,22 @@ class Node {
   // clock runs, its streams pause (no beat comes, none is taken). Used between
   // trials; simulated time does not advance. Empty when the chip does not
   // answer.
-  std::optional<RegisterResponse> accessAlone(const RegisterRequest &request);
+  std::optional<RegisterResponse> accessAlone(const RegisterRequest& request);
   // The same for an access that registers().start() has begun.
   std::optional<RegisterResponse> finishAlone();
 
-  const std::string &name() const { return name_; }
+  const std::string& name() const { return name_; }
   Cycle now() const { return now_; }
   bool ready() const { return chip_->out.ready; }
   // Last cycle in which a beat crossed the MAC or the punt stream.
   Cycle lastActivity() const { return lastActivity_; }
   bool quiet() { return !port_ || (port_->rx.idle() && port_->tx.idle(now_)); }
 
-  LinkEnd &link(int index) { return links_.at(index); }
+  LinkEnd& link(int index) { return links_.at(index); }
   int links() const { return static_cast<int>(links_.size()); }
-  MacPort *port() { return port_ ? &*port_ : nullptr; }
-  PuntCollector &punt() { return punt_; }
-  AxiMaster &registers() { return registers_; }
+  MacPort* port() { return port_ ? &*port_ : nullptr; }
+  PuntCollector& punt() { return punt_; }
+  AxiMaster& registers() { return registers_; }
   void setTamper(bool on) { chip_->in.tamper = on; }
 
   int64_t busyNs() const { return busyNs_; }

@@ -12,25 +12,25 @@ constexpr int kEthernet = 14, kIp = 20, kUdp = 8, kSignature = 16;
 constexpr int kIpAt = kEthernet, kUdpAt = kIpAt + kIp, kSignatureAt = kUdpAt + kUdp;
 constexpr uint32_t kMagic = 0x534C5059;
 
-void put16(uint8_t *at, uint16_t value) {
+void put16(uint8_t* at, uint16_t value) {
   at[0] = static_cast<uint8_t>(value >> 8);
   at[1] = static_cast<uint8_t>(value);
 }
-void put32(uint8_t *at, uint32_t value) {
+void put32(uint8_t* at, uint32_t value) {
   put16(at, static_cast<uint16_t>(value >> 16));
   put16(at + 2, static_cast<uint16_t>(value));
 }
-uint16_t get16(const uint8_t *at) { return static_cast<uint16_t>(at[0] << 8 | at[1]); }
-uint32_t get32(const uint8_t *at) { return static_cast<uint32_t>(get16(at)) << 16 | get16(at + 2); }
+uint16_t get16(const uint8_t* at) { return static_cast<uint16_t>(at[0] << 8 | at[1]); }
+uint32_t get32(const uint8_t* at) { return static_cast<uint32_t>(get16(at)) << 16 | get16(at + 2); }
 
 // The UDP checksum's sum over pseudo header, UDP header and payload.
-uint16_t udpChecksum(const uint8_t *ip, int udpBytes) {
+uint16_t udpChecksum(const uint8_t* ip, int udpBytes) {
   const uint32_t pseudo = sum16(ip + 12, 8) + 17 + static_cast<uint32_t>(udpBytes);
   return fold16(sum16(ip + kIp, udpBytes, pseudo));
 }
 }  // namespace
 
-uint32_t sum16(const uint8_t *data, size_t bytes, uint32_t sum) {
+uint32_t sum16(const uint8_t* data, size_t bytes, uint32_t sum) {
   for (size_t i = 0; i + 1 < bytes; i += 2) sum += get16(data + i);
   if (bytes % 2) sum += static_cast<uint32_t>(data[bytes - 1]) << 8;
   return sum;
@@ -41,16 +41,16 @@ uint16_t fold16(uint32_t sum) {
   return static_cast<uint16_t>(sum);
 }
 
-void buildPacket(const StreamSpec &spec, uint32_t sequence, Tick firstBit, std::vector<uint8_t> &out) {
+void buildPacket(const StreamSpec& spec, uint32_t sequence, Tick firstBit, std::vector<uint8_t>& out) {
   const int size = spec.sizeOf(sequence) - kFcsBytes;
   const uint32_t flow = spec.flowOf(sequence);
   out.resize(size);
-  uint8_t *eth = out.data();
+  uint8_t* eth = out.data();
   std::copy(spec.dstMac.begin(), spec.dstMac.end(), eth);
   std::copy(spec.srcMac.begin(), spec.srcMac.end(), eth + 6);
   put16(eth + 12, 0x0800);
 
-  uint8_t *ip = eth + kIpAt;
+  uint8_t* ip = eth + kIpAt;
   const int ipBytes = size - kEthernet;
   ip[0] = 0x45;
   ip[1] = spec.tos;
@@ -64,14 +64,14 @@ void buildPacket(const StreamSpec &spec, uint32_t sequence, Tick firstBit, std::
   put32(ip + 16, spec.flow.dstIp + flow * spec.flow.dstIpStep);
   put16(ip + 10, static_cast<uint16_t>(~fold16(sum16(ip, kIp))));
 
-  uint8_t *udp = eth + kUdpAt;
+  uint8_t* udp = eth + kUdpAt;
   const int udpBytes = ipBytes - kIp;
   put16(udp, static_cast<uint16_t>(spec.flow.srcPort + flow * spec.flow.srcPortStep));
   put16(udp + 2, static_cast<uint16_t>(spec.flow.dstPort + flow * spec.flow.dstPortStep));
   put16(udp + 4, static_cast<uint16_t>(udpBytes));
   put16(udp + 6, 0);
 
-  uint8_t *signature = eth + kSignatureAt;
+  uint8_t* signature = eth + kSignatureAt;
   put32(signature, kMagic);
   put16(signature + 4, spec.id);
   put32(signature + 6, sequence);
@@ -87,9 +87,9 @@ void buildPacket(const StreamSpec &spec, uint32_t sequence, Tick firstBit, std::
   put16(udp + 6, checksum == 0 ? 0xFFFF : checksum);
 }
 
-bool readSignature(const std::vector<uint8_t> &frame, Signature &signature) {
+bool readSignature(const std::vector<uint8_t>& frame, Signature& signature) {
   if (frame.size() < kSignatureAt + kSignature) return false;
-  const uint8_t *at = frame.data();
+  const uint8_t* at = frame.data();
   if (get16(at + 12) != 0x0800 || at[kIpAt] != 0x45 || at[kIpAt + 9] != 17) return false;
   at += kSignatureAt;
   if (get32(at) != kMagic) return false;
@@ -99,21 +99,21 @@ bool readSignature(const std::vector<uint8_t> &frame, Signature &signature) {
   return true;
 }
 
-bool isIntact(const StreamSpec &spec, const Signature &signature, const std::vector<uint8_t> &frame) {
+bool isIntact(const StreamSpec& spec, const Signature& signature, const std::vector<uint8_t>& frame) {
   std::vector<uint8_t> want;
   buildPacket(spec, signature.sequence, signature.firstBit, want);
   if (frame.size() < want.size() || frame.size() > std::max<size_t>(want.size(), kMinFrameBytes - kFcsBytes))
     return false;
-  const uint8_t *ip = frame.data() + kIpAt;
+  const uint8_t* ip = frame.data() + kIpAt;
   if (fold16(sum16(ip, kIp)) != 0xFFFF || ip[8] == 0) return false;
-  const uint8_t *wanted = want.data() + kIpAt;
+  const uint8_t* wanted = want.data() + kIpAt;
   return ip[0] == wanted[0] && std::equal(ip + 2, ip + 8, wanted + 2) && ip[9] == wanted[9] &&
          std::equal(wanted + 12, wanted + (want.size() - kIpAt), ip + 12);
 }
 
-bool readEsp(const std::vector<uint8_t> &frame, EspPacket &esp) {
+bool readEsp(const std::vector<uint8_t>& frame, EspPacket& esp) {
   if (frame.size() < kIpAt + kIp + 8 || get16(frame.data() + 12) != 0x0800) return false;
-  const uint8_t *ip = frame.data() + kIpAt;
+  const uint8_t* ip = frame.data() + kIpAt;
   size_t at = kIpAt + (ip[0] & 0xF) * 4;
   if (ip[9] == 17) {
     if (frame.size() < at + kUdp + 8 || get16(frame.data() + at + 2) != 4500) return false;

@@ -17,7 +17,7 @@ inline constexpr int kMaxStreamFrame = 16384;
 
 // Fills `out` with the frame without FCS; its length is spec.sizeOf(sequence)
 // - 4.
-void buildPacket(const StreamSpec &spec, uint32_t sequence, Tick firstBit, std::vector<uint8_t> &out);
+void buildPacket(const StreamSpec& spec, uint32_t sequence, Tick firstBit, std::vector<uint8_t>& out);
 
 struct Signature {
   uint16_t stream = 0;
@@ -26,22 +26,22 @@ struct Signature {
 };
 
 // True if the frame carries a signature; says nothing yet about the rest of it.
-bool readSignature(const std::vector<uint8_t> &frame, Signature &signature);
+bool readSignature(const std::vector<uint8_t>& frame, Signature& signature);
 
 // True if the frame is exactly what buildPacket made, but for what routers may
 // change: MAC addresses, TOS, TTL and IP checksum (which must be right), and
 // except that minimum-size padding may follow.
-bool isIntact(const StreamSpec &spec, const Signature &signature, const std::vector<uint8_t> &frame);
+bool isIntact(const StreamSpec& spec, const Signature& signature, const std::vector<uint8_t>& frame);
 
 struct EspPacket {
   uint32_t spi = 0, sequence = 0;
 };
 
 // True if the frame is ESP over IPv4, bare or in UDP port 4500.
-bool readEsp(const std::vector<uint8_t> &frame, EspPacket &esp);
+bool readEsp(const std::vector<uint8_t>& frame, EspPacket& esp);
 
 // RFC 1071, over big-endian 16-bit words; not yet complemented.
-uint32_t sum16(const uint8_t *data, size_t bytes, uint32_t sum = 0);
+uint32_t sum16(const uint8_t* data, size_t bytes, uint32_t sum = 0);
 uint16_t fold16(uint32_t sum);
 
 }  // namespace sallyport::sim

@@ -7,10 +7,10 @@
 
 namespace sallyport::sim {
 
-std::vector<CapturedFrame> readCapture(const std::string &path) {
+std::vector<CapturedFrame> readCapture(const std::string& path) {
   char reason[PCAP_ERRBUF_SIZE] = {};
-  const std::unique_ptr<pcap_t, void (*)(pcap_t *)> file(
-      pcap_open_offline_with_tstamp_precision(path.c_str(), PCAP_TSTAMP_PRECISION_NANO, reason), [](pcap_t *p) {
+  const std::unique_ptr<pcap_t, void (*)(pcap_t*)> file(
+      pcap_open_offline_with_tstamp_precision(path.c_str(), PCAP_TSTAMP_PRECISION_NANO, reason), [](pcap_t* p) {
         if (p) pcap_close(p);
       });
   if (!file) {
@@ -23,8 +23,8 @@ std::vector<CapturedFrame> readCapture(const std::string &path) {
 
   std::vector<CapturedFrame> frames;
   int64_t first = 0;
-  pcap_pkthdr *header = nullptr;
-  const u_char *data = nullptr;
+  pcap_pkthdr* header = nullptr;
+  const u_char* data = nullptr;
   int got;
   while ((got = pcap_next_ex(file.get(), &header, &data)) == 1) {
     const std::string where = path + ": frame " + std::to_string(frames.size() + 1);

@@ -16,6 +16,6 @@ struct CapturedFrame {
 // Throws std::runtime_error with one sentence naming the file when it is
 // missing, malformed, empty, not Ethernet, or when it holds a frame that the
 // snap length cut.
-std::vector<CapturedFrame> readCapture(const std::string &path);
+std::vector<CapturedFrame> readCapture(const std::string& path);
 
 }  // namespace sallyport::sim

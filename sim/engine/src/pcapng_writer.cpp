@@ -13,7 +13,7 @@ constexpr uint16_t kIfName = 2, kIfTimestampResolution = 9, kEpbFlags = 2;
 constexpr uint16_t kLinkTypeEthernet = 1;
 }  // namespace
 
-PcapngWriter::PcapngWriter(const std::string &path, const std::string &interfaceName)
+PcapngWriter::PcapngWriter(const std::string& path, const std::string& interfaceName)
     : path_(path), file_(fopen(path.c_str(), "wb")) {
   if (!file_) throw std::runtime_error("cannot write capture " + path + ": " + std::strerror(errno));
   put32(0x1A2B3C4D);  // byte order
@@ -34,7 +34,7 @@ PcapngWriter::PcapngWriter(const std::string &path, const std::string &interface
   flushBlock(kInterfaceDescription);
 }
 
-void PcapngWriter::write(int64_t ns, const uint8_t *data, size_t bytes, Direction direction, std::string_view comment) {
+void PcapngWriter::write(int64_t ns, const uint8_t* data, size_t bytes, Direction direction, std::string_view comment) {
   put32(0);  // interface
   put32(static_cast<uint32_t>(static_cast<uint64_t>(ns) >> 32));
   put32(static_cast<uint32_t>(ns));
@@ -56,19 +56,19 @@ void PcapngWriter::close() {
 }
 
 void PcapngWriter::put16(uint16_t value) {
-  const auto *bytes = reinterpret_cast<const uint8_t *>(&value);
+  const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
   body_.insert(body_.end(), bytes, bytes + sizeof value);
 }
 
 void PcapngWriter::put32(uint32_t value) {
-  const auto *bytes = reinterpret_cast<const uint8_t *>(&value);
+  const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
   body_.insert(body_.end(), bytes, bytes + sizeof value);
 }
 
-void PcapngWriter::option(uint16_t code, const void *data, size_t bytes) {
+void PcapngWriter::option(uint16_t code, const void* data, size_t bytes) {
   put16(code);
   put16(static_cast<uint16_t>(bytes));
-  const auto *from = static_cast<const uint8_t *>(data);
+  const auto* from = static_cast<const uint8_t*>(data);
   body_.insert(body_.end(), from, from + bytes);
   body_.resize((body_.size() + 3) & ~size_t{3}, 0);
 }

@@ -16,20 +16,20 @@ class PcapngWriter {
   enum class Direction : uint32_t { kUnknown = 0, kInbound = 1, kOutbound = 2 };
 
   // Throws std::runtime_error when the file cannot be written.
-  PcapngWriter(const std::string &path, const std::string &interfaceName);
+  PcapngWriter(const std::string& path, const std::string& interfaceName);
 
-  void write(int64_t ns, const uint8_t *data, size_t bytes, Direction direction, std::string_view comment = {});
+  void write(int64_t ns, const uint8_t* data, size_t bytes, Direction direction, std::string_view comment = {});
   void close();
 
  private:
   void put16(uint16_t value);
   void put32(uint32_t value);
-  void option(uint16_t code, const void *data, size_t bytes);
+  void option(uint16_t code, const void* data, size_t bytes);
   void endOptions();
   void flushBlock(uint32_t type);
 
   struct Close {
-    void operator()(FILE *file) const { fclose(file); }
+    void operator()(FILE* file) const { fclose(file); }
   };
   std::string path_;
   std::unique_ptr<FILE, Close> file_;

@@ -13,16 +13,16 @@
 namespace sallyport::sim {
 
 // PuntReason of regs/*.rdl, in order.
-const char *puntReasonName(uint8_t reason);
+const char* puntReasonName(uint8_t reason);
 inline constexpr int kPuntReasons = 9;
 
 class PuntCollector {
  public:
-  void push(const MacBeat &beat, uint8_t reason, Cycle now);
+  void push(const MacBeat& beat, uint8_t reason, Cycle now);
   void setCapture(std::unique_ptr<Capture> capture) { capture_ = std::move(capture); }
-  Capture *capture() { return capture_.get(); }
+  Capture* capture() { return capture_.get(); }
   // Frames by reason; the last entry counts reasons that have no name.
-  const std::array<int64_t, kPuntReasons + 1> &frames() const { return frames_; }
+  const std::array<int64_t, kPuntReasons + 1>& frames() const { return frames_; }
 
  private:
   std::vector<uint8_t> partial_;

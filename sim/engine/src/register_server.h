@@ -18,10 +18,10 @@ class RegisterServer {
 
   // Listens at directory/box<n>.sock for each box. Throws std::runtime_error
   // when it cannot.
-  RegisterServer(World &world, const std::string &directory);
+  RegisterServer(World& world, const std::string& directory);
   ~RegisterServer();
-  RegisterServer(const RegisterServer &) = delete;
-  RegisterServer &operator=(const RegisterServer &) = delete;
+  RegisterServer(const RegisterServer&) = delete;
+  RegisterServer& operator=(const RegisterServer&) = delete;
 
   // What to wait for while nothing else is to be done.
   std::vector<pollfd> descriptors() const;
@@ -38,15 +38,17 @@ class RegisterServer {
     int fd;
     int box;
     std::vector<uint8_t> received{};
-    Node *waitsFor = nullptr;  // an access has begun there
+    size_t taken = 0;          // of them
+    Node* waitsFor = nullptr;  // an access has begun there
     bool gone = false;
   };
 
   void acceptAndRead();
-  Node *decode(Client &client, RegisterRequest &request);
-  static void answer(Client &client, uint32_t status, uint32_t data);
+  static bool hasRequest(const Client& client);
+  Node* decode(Client& client, RegisterRequest& request);
+  static void answer(Client& client, uint32_t status, uint32_t data);
 
-  World &world_;
+  World& world_;
   std::vector<std::string> paths_;
   std::vector<int> listeners_;
   std::vector<Client> clients_;

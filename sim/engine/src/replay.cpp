@@ -11,7 +11,7 @@ namespace {
 
 class ReplaySource : public FrameSource {
  public:
-  ReplaySource(const ReplayInput *input, Tick begin)
+  ReplaySource(const ReplayInput* input, Tick begin)
       : input_(input), bad_(input->badFcs.begin(), input->badFcs.end()), next_(begin) {}
 
   Tick nextStart() override { return sent_ == input_->frames.size() ? kNever : next_; }
@@ -40,7 +40,7 @@ class ReplaySource : public FrameSource {
   size_t sent() const { return sent_; }
 
  private:
-  const ReplayInput *input_;
+  const ReplayInput* input_;
   std::set<int64_t> bad_;
   Tick next_;
   __int128 remainder_ = 0;
@@ -58,7 +58,7 @@ class Counter : public FrameSink {
 
 }  // namespace
 
-nlohmann::json runReplay(World &world, const ReplaySpec &spec, RunMeter &meter) {
+nlohmann::json runReplay(World& world, const ReplaySpec& spec, RunMeter& meter) {
   struct End {
     PortName port;
     std::unique_ptr<ReplaySource> source;
@@ -68,14 +68,14 @@ nlohmann::json runReplay(World &world, const ReplaySpec &spec, RunMeter &meter) 
   size_t total = 0;
   const Tick begin = (world.now() + kLookahead) * kTicksPerCycle;
   const World::Unplug unplug{world};
-  for (const auto &port : world.testerPorts()) {
+  for (const auto& port : world.testerPorts()) {
     ends.push_back(std::make_unique<End>());
     ends.back()->port = port;
     world.testerPort(port).plug(nullptr, &ends.back()->counter);
   }
-  for (const auto &input : spec.inputs) {
-    TesterPort &port = world.testerPort(input.port);
-    auto &end = **std::find_if(ends.begin(), ends.end(), [&](const auto &e) { return e->port == input.port; });
+  for (const auto& input : spec.inputs) {
+    TesterPort& port = world.testerPort(input.port);
+    auto& end = **std::find_if(ends.begin(), ends.end(), [&](const auto& e) { return e->port == input.port; });
     if (end.source) throw std::invalid_argument("port " + input.port.text() + " has two inputs");
     if (input.loadMicroPercent <= 0 || input.loadMicroPercent > 100'000'000)
       throw std::invalid_argument("load_pct must be above 0 and at most 100");
@@ -88,12 +88,12 @@ nlohmann::json runReplay(World &world, const ReplaySpec &spec, RunMeter &meter) 
   while (world.now() - first < spec.limit) {
     world.runEpoch();
     size_t sent = 0;
-    for (const auto &end : ends) sent += end->source ? end->source->sent() : 0;
+    for (const auto& end : ends) sent += end->source ? end->source->sent() : 0;
     meter.report("replay", total ? static_cast<double>(sent) / static_cast<double>(total) : 1);
     if (world.now() - first > spec.quiet && world.quietFor(spec.quiet)) break;
   }
   nlohmann::json ports = nlohmann::json::array();
-  for (const auto &end : ends)
+  for (const auto& end : ends)
     ports.push_back({{"port", end->port.text()},
                      {"tx_frames", end->source ? end->source->sent() : 0},
                      {"rx_frames", end->counter.frames()}});

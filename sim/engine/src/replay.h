@@ -34,6 +34,6 @@ struct ReplaySpec {
 };
 
 // {ports: [{port, tx_frames, rx_frames}], quiescent}
-nlohmann::json runReplay(World &world, const ReplaySpec &spec, RunMeter &meter);
+nlohmann::json runReplay(World& world, const ReplaySpec& spec, RunMeter& meter);
 
 }  // namespace sallyport::sim

@@ -11,9 +11,9 @@ namespace {
 
 using nlohmann::json;
 
-int64_t parseLoad(Fields &fields) {
+int64_t parseLoad(Fields& fields) {
   if (!fields.has("load_pct")) return 100'000'000;
-  const json &value = fields.at("load_pct");
+  const json& value = fields.at("load_pct");
   if (!value.is_number())
     throw std::invalid_argument(fields.where() + ": \"load_pct\" must be a number, not " + value.dump());
   const double percent = value.get<double>();
@@ -22,13 +22,13 @@ int64_t parseLoad(Fields &fields) {
   return std::llround(percent * 1e6);
 }
 
-Cycle parseCycles(Fields &fields, const char *key, double otherwiseUs) {
+Cycle parseCycles(Fields& fields, const char* key, double otherwiseUs) {
   const double us = fields.get<double>(key, otherwiseUs);
   if (!(us >= 0 && us <= 1e9)) throw std::invalid_argument(fields.where() + ": \"" + key + "\" must be 0 to 1e9");
   return microsecondsToCycles(us);
 }
 
-uint32_t parseIp(Fields &fields, const char *key, uint32_t otherwise) {
+uint32_t parseIp(Fields& fields, const char* key, uint32_t otherwise) {
   if (!fields.has(key)) return otherwise;
   const auto text = fields.need<std::string>(key);
   in_addr address{};
@@ -37,7 +37,7 @@ uint32_t parseIp(Fields &fields, const char *key, uint32_t otherwise) {
   return ntohl(address.s_addr);
 }
 
-void parseMac(Fields &fields, const char *key, std::array<uint8_t, 6> &mac) {
+void parseMac(Fields& fields, const char* key, std::array<uint8_t, 6>& mac) {
   if (!fields.has(key)) return;
   const auto text = fields.need<std::string>(key);
   unsigned byte[6];
@@ -48,7 +48,7 @@ void parseMac(Fields &fields, const char *key, std::array<uint8_t, 6> &mac) {
   for (int i = 0; i < 6; i++) mac[i] = static_cast<uint8_t>(byte[i]);
 }
 
-FlowSpec parseFlows(const json &object, const std::string &where) {
+FlowSpec parseFlows(const json& object, const std::string& where) {
   Fields fields(object, where + ".flows");
   FlowSpec flow;
   flow.count = static_cast<uint32_t>(fields.whole("count", 1, 1, 1 << 24));
@@ -68,10 +68,10 @@ FlowSpec parseFlows(const json &object, const std::string &where) {
   return flow;
 }
 
-std::vector<uint16_t> parseSizes(Fields &fields) {
+std::vector<uint16_t> parseSizes(Fields& fields) {
   if (!fields.has("sizes")) return {static_cast<uint16_t>(fields.whole("frame_size", 64, kMinFrameBytes, 16384))};
   std::vector<std::pair<uint16_t, uint32_t>> weighted;
-  for (const auto &entry : fields.at("sizes")) {
+  for (const auto& entry : fields.at("sizes")) {
     Fields size(entry, fields.where() + ".sizes");
     size.need<int>("size");
     weighted.emplace_back(static_cast<uint16_t>(size.whole("size", 0, kMinFrameBytes, 16384)),
@@ -82,7 +82,7 @@ std::vector<uint16_t> parseSizes(Fields &fields) {
   return spreadSizes(weighted);
 }
 
-StreamSpec parseStream(const json &object, uint16_t number, uint64_t seed) {
+StreamSpec parseStream(const json& object, uint16_t number, uint64_t seed) {
   Fields fields(object, "stream " + std::to_string(number));
   StreamSpec stream;
   stream.id = static_cast<uint16_t>(fields.whole("id", number, 0, 65535));
@@ -118,33 +118,33 @@ StreamSpec parseStream(const json &object, uint16_t number, uint64_t seed) {
 
 }  // namespace
 
-PortName parsePort(const std::string &text) {
+PortName parsePort(const std::string& text) {
   for (int box = 0; box < 2; box++)
-    for (const char *side : {"red", "black"})
+    for (const char* side : {"red", "black"})
       if (PortName{box, side}.text() == text) return {box, side};
   throw std::invalid_argument("there is no port \"" + text +
                               "\"; ports are box0.red, box0.black, box1.red, box1.black");
 }
 
-TrialSpec parseTrial(Fields &fields, uint64_t seed) {
+TrialSpec parseTrial(Fields& fields, uint64_t seed) {
   TrialSpec trial;
   trial.warmup = parseCycles(fields, "warmup_us", 50);
   trial.measure = parseCycles(fields, "measure_us", 200);
   trial.drainLimit = parseCycles(fields, "drain_us", 1000);
   trial.growthLimitNs = fields.get<double>("growth_limit_ns", trial.growthLimitNs);
   seed = fields.get<uint64_t>("seed", seed);
-  const json &streams = fields.at("streams");
+  const json& streams = fields.at("streams");
   if (!streams.is_array()) throw std::invalid_argument("trial: \"streams\" must be a list");
-  for (const auto &stream : streams)
+  for (const auto& stream : streams)
     trial.streams.push_back(parseStream(stream, static_cast<uint16_t>(trial.streams.size()), seed));
   return trial;
 }
 
-ReplaySpec parseReplay(Fields &fields) {
+ReplaySpec parseReplay(Fields& fields) {
   ReplaySpec replay;
-  const json &inputs = fields.at("inputs");
+  const json& inputs = fields.at("inputs");
   if (!inputs.is_array()) throw std::invalid_argument("replay: \"inputs\" must be a list");
-  for (const auto &object : inputs) {
+  for (const auto& object : inputs) {
     Fields input(object, "replay input " + std::to_string(replay.inputs.size()));
     ReplayInput parsed;
     parsed.port = parsePort(input.need<std::string>("port"));

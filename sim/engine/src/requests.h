@@ -10,9 +10,9 @@
 
 namespace sallyport::sim {
 
-PortName parsePort(const std::string &text);
+PortName parsePort(const std::string& text);
 
-TrialSpec parseTrial(Fields &fields, uint64_t seed);
-ReplaySpec parseReplay(Fields &fields);
+TrialSpec parseTrial(Fields& fields, uint64_t seed);
+ReplaySpec parseReplay(Fields& fields);
 
 }  // namespace sallyport::sim

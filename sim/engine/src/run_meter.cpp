@@ -2,15 +2,15 @@
 
 namespace sallyport::sim {
 
-RunMeter::RunMeter(World &world, Progress progress)
+RunMeter::RunMeter(World& world, Progress progress)
     : world_(world), progress_(std::move(progress)), firstCycle_(world.now()) {
-  for (const auto &node : world.nodes()) {
+  for (const auto& node : world.nodes()) {
     busyNs_.push_back(node->busyNs());
     clocks_.push_back(node->clocks());
   }
 }
 
-void RunMeter::report(const char *phase, double done) {
+void RunMeter::report(const char* phase, double done) {
   const auto now = Clock::now();
   if (!progress_ || now - reported_ < std::chrono::milliseconds(200)) return;
   reported_ = now;
@@ -21,7 +21,7 @@ nlohmann::json RunMeter::json() const {
   const double wall = std::chrono::duration<double>(Clock::now() - begin_).count();
   nlohmann::json chips = nlohmann::json::array();
   for (size_t i = 0; i < world_.nodes().size(); i++) {
-    const Node &node = *world_.nodes()[i];
+    const Node& node = *world_.nodes()[i];
     const double busy = static_cast<double>(node.busyNs() - busyNs_[i]) * 1e-9;
     const auto clocks = node.clocks() - clocks_[i];
     chips.push_back({{"name", node.name()},

@@ -13,19 +13,19 @@ namespace sallyport::sim {
 
 // Called now and then during a run with the phase and how much of it is done (0
 // to 1). False stops the run.
-using Progress = std::function<bool(const char *phase, double done)>;
+using Progress = std::function<bool(const char* phase, double done)>;
 
 struct Cancelled : std::exception {
-  const char *what() const noexcept override { return "cancelled"; }
+  const char* what() const noexcept override { return "cancelled"; }
 };
 
 class RunMeter {
  public:
-  explicit RunMeter(World &world, Progress progress = {});
+  explicit RunMeter(World& world, Progress progress = {});
 
   // Throws Cancelled when the progress function says so; calls it at most five
   // times a second.
-  void report(const char *phase, double done);
+  void report(const char* phase, double done);
 
   Cycle cycles() const { return world_.now() - firstCycle_; }
   // {sim_cycles, sim_us, wall_s, cycles_per_s, threads, chips: [{name, clocks,
@@ -35,7 +35,7 @@ class RunMeter {
  private:
   using Clock = std::chrono::steady_clock;
 
-  World &world_;
+  World& world_;
   Progress progress_;
   Cycle firstCycle_;
   Clock::time_point begin_ = Clock::now(), reported_ = begin_;

@@ -20,7 +20,7 @@ inline void relax() {
 uint32_t generationOf(uint64_t ticket) { return static_cast<uint32_t>(ticket >> 32); }
 }  // namespace
 
-Scheduler::Scheduler(std::vector<Node *> nodes, int threads) : nodes_(std::move(nodes)) {
+Scheduler::Scheduler(std::vector<Node*> nodes, int threads) : nodes_(std::move(nodes)) {
   const int cores = std::max(1u, std::thread::hardware_concurrency());
   const int limit = static_cast<int>(nodes_.size());
   const int count = threads > 0 ? std::min(threads, limit) : std::min(cores, limit);
@@ -34,12 +34,12 @@ Scheduler::~Scheduler() {
     stop_ = true;
   }
   wake_.notify_all();
-  for (auto &worker : workers_) worker.join();
+  for (auto& worker : workers_) worker.join();
 }
 
 void Scheduler::runEpoch() {
   if (workers_.empty()) {
-    for (Node *node : nodes_) node->runEpoch();
+    for (Node* node : nodes_) node->runEpoch();
     return;
   }
   if (++generation_ % kSortPeriod == 0) sortByCost();
@@ -94,7 +94,7 @@ void Scheduler::workerLoop() {
 
 void Scheduler::sortByCost() {
   std::stable_sort(nodes_.begin(), nodes_.end(),
-                   [](const Node *a, const Node *b) { return a->busyNs() > b->busyNs(); });
+                   [](const Node* a, const Node* b) { return a->busyNs() > b->busyNs(); });
 }
 
 }  // namespace sallyport::sim

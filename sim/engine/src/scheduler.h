@@ -22,10 +22,10 @@ namespace sallyport::sim {
 class Scheduler {
  public:
   // threads = 0: as many as nodes or cores, whichever is less.
-  Scheduler(std::vector<Node *> nodes, int threads);
+  Scheduler(std::vector<Node*> nodes, int threads);
   ~Scheduler();
-  Scheduler(const Scheduler &) = delete;
-  Scheduler &operator=(const Scheduler &) = delete;
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
 
   void runEpoch();
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
@@ -35,7 +35,7 @@ class Scheduler {
   void workerLoop();
   void sortByCost();
 
-  std::vector<Node *> nodes_;
+  std::vector<Node*> nodes_;
   std::vector<std::thread> workers_;
   // Generation in the upper half, next node to claim in the lower: a late
   // worker cannot claim a node of a later epoch.

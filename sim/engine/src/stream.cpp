@@ -13,11 +13,11 @@ uint32_t StreamSpec::flowOf(uint32_t sequence) const {
   return flow.random ? mix64(seed ^ (uint64_t{id} << 48) ^ sequence) % flow.count : sequence % flow.count;
 }
 
-std::vector<uint16_t> spreadSizes(const std::vector<std::pair<uint16_t, uint32_t>> &weighted) {
+std::vector<uint16_t> spreadSizes(const std::vector<std::pair<uint16_t, uint32_t>>& weighted) {
   uint32_t divisor = 0;
-  for (const auto &[size, weight] : weighted) divisor = std::gcd(divisor, weight);
+  for (const auto& [size, weight] : weighted) divisor = std::gcd(divisor, weight);
   int64_t total = 0;
-  for (const auto &[size, weight] : weighted) total += weight / divisor;
+  for (const auto& [size, weight] : weighted) total += weight / divisor;
   std::vector<int64_t> credit(weighted.size(), 0);
   std::vector<uint16_t> order;
   for (int64_t i = 0; i < total; i++) {
@@ -29,7 +29,7 @@ std::vector<uint16_t> spreadSizes(const std::vector<std::pair<uint16_t, uint32_t
   return order;
 }
 
-StreamSender::StreamSender(const StreamSpec *spec, Tick begin)
+StreamSender::StreamSender(const StreamSpec* spec, Tick begin)
     : spec_(spec),
       begin_(begin + spec->from_tick),
       end_(spec->to_tick == kNever ? kNever : begin + spec->to_tick),
@@ -58,24 +58,24 @@ Frame StreamSender::next(Tick start) {
   return frame;
 }
 
-StreamSource::StreamSource(const std::vector<const StreamSpec *> &specs, Tick begin) : lineFree_(begin) {
-  for (const auto *spec : specs) senders_.emplace_back(spec, begin);
+StreamSource::StreamSource(const std::vector<const StreamSpec*>& specs, Tick begin) : lineFree_(begin) {
+  for (const auto* spec : specs) senders_.emplace_back(spec, begin);
 }
 
-StreamSender *StreamSource::first() {
-  StreamSender *best = nullptr;
-  for (auto &sender : senders_)
+StreamSender* StreamSource::first() {
+  StreamSender* best = nullptr;
+  for (auto& sender : senders_)
     if (sender.due() != kNever && (!best || sender.due() < best->due())) best = &sender;
   return best;
 }
 
 Tick StreamSource::nextStart() {
-  const StreamSender *sender = first();
+  const StreamSender* sender = first();
   return sender ? std::max(sender->due(), lineFree_) : kNever;
 }
 
 Frame StreamSource::pop() {
-  StreamSender *sender = first();
+  StreamSender* sender = first();
   Frame frame = sender->next(std::max(sender->due(), lineFree_));
   lineFree_ = frame.start + slotTicks(frame.length());
   lineBytes_ += frame.length() + kSlotOverhead;

@@ -2,7 +2,7 @@
 
 namespace sallyport::sim {
 
-void StreamArrivals::arrive(const Signature &signature, const Frame &frame) {
+void StreamArrivals::arrive(const Signature& signature, const Frame& frame) {
   if (!isIntact(*spec, signature, frame.bytes)) {
     corrupted++;
     return;
@@ -21,7 +21,7 @@ void StreamArrivals::arrive(const Signature &signature, const Frame &frame) {
   samples.push_back({sequence, static_cast<int32_t>(spec->sizeOf(sequence)), frame.firstBit() - signature.firstBit});
 }
 
-void EspArrivals::arrive(const EspPacket &esp, const Frame &frame) {
+void EspArrivals::arrive(const EspPacket& esp, const Frame& frame) {
   const auto [entry, isNew] = last.try_emplace(esp.spi, esp.sequence);
   if (!isNew) {
     if (esp.sequence <= entry->second)
@@ -32,12 +32,12 @@ void EspArrivals::arrive(const EspPacket &esp, const Frame &frame) {
   samples.push_back({frame.firstBit(), static_cast<int32_t>(frame.length())});
 }
 
-StreamReceiver::StreamReceiver(const std::vector<const StreamSpec *> &specs, PortName port) : port_(std::move(port)) {
-  for (const auto *spec : specs)
+StreamReceiver::StreamReceiver(const std::vector<const StreamSpec*>& specs, PortName port) : port_(std::move(port)) {
+  for (const auto* spec : specs)
     if (spec->to == port_ && spec->expect == StreamSpec::Expect::kSignature) streams_[spec->id].spec = spec;
 }
 
-const StreamArrivals *StreamReceiver::stream(uint16_t id) const {
+const StreamArrivals* StreamReceiver::stream(uint16_t id) const {
   const auto found = streams_.find(id);
   return found == streams_.end() ? nullptr : &found->second;
 }

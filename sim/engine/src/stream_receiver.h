@@ -21,13 +21,13 @@ struct StreamArrivals {
     Tick latency;
   };
 
-  const StreamSpec *spec = nullptr;
+  const StreamSpec* spec = nullptr;
   std::vector<Sample> samples;
   std::vector<bool> seen;
   uint32_t nextExpected = 0;
   int64_t reordered = 0, duplicated = 0, corrupted = 0;
 
-  void arrive(const Signature &signature, const Frame &frame);
+  void arrive(const Signature& signature, const Frame& frame);
 };
 
 // ESP packets of a port in the order of their arrival, checked for order by
@@ -41,18 +41,18 @@ struct EspArrivals {
   std::map<uint32_t, uint32_t> last;  // by SPI
   int64_t outOfOrder = 0;
 
-  void arrive(const EspPacket &esp, const Frame &frame);
+  void arrive(const EspPacket& esp, const Frame& frame);
 };
 
 class StreamReceiver : public FrameSink {
  public:
   // All streams of the trial; those to another port count as misdirected here.
-  StreamReceiver(const std::vector<const StreamSpec *> &specs, PortName port);
+  StreamReceiver(const std::vector<const StreamSpec*>& specs, PortName port);
 
   void receive(Frame frame, int64_t epoch) override;
 
-  const StreamArrivals *stream(uint16_t id) const;
-  const EspArrivals &esp() const { return esp_; }
+  const StreamArrivals* stream(uint16_t id) const;
+  const EspArrivals& esp() const { return esp_; }
   int64_t frames() const { return frames_; }
   int64_t misdirected() const { return misdirected_; }
   // Neither a stream's nor ESP.

@@ -16,12 +16,12 @@ namespace {
 // not will not.
 constexpr Cycle kSettled = 512, kLostForGood = 4096;
 
-void check(World &world, const TrialSpec &spec) {
+void check(World& world, const TrialSpec& spec) {
   std::set<uint16_t> ids;
   if (spec.streams.empty()) throw std::invalid_argument("a trial needs at least one stream");
   if (spec.measure <= 0 || spec.warmup < 0)
     throw std::invalid_argument("measure_us must be positive, warmup_us not negative");
-  for (const auto &stream : spec.streams) {
+  for (const auto& stream : spec.streams) {
     const std::string who = "stream " + std::to_string(stream.id);
     if (!ids.insert(stream.id).second) throw std::invalid_argument(who + " is there twice");
     world.testerPort(stream.from);
@@ -43,21 +43,21 @@ void check(World &world, const TrialSpec &spec) {
 
 }  // namespace
 
-nlohmann::json runTrial(World &world, const TrialSpec &spec, RunMeter &meter) {
+nlohmann::json runTrial(World& world, const TrialSpec& spec, RunMeter& meter) {
   check(world, spec);
   const Cycle begin = world.now() + kLookahead;
   const Cycle measureAt = begin + spec.warmup, stopAt = measureAt + spec.measure;
 
   std::vector<StreamSpec> bounded = spec.streams;
-  for (auto &stream : bounded) stream.to_tick = std::min(stream.to_tick, (stopAt - begin) * kTicksPerCycle);
-  std::vector<const StreamSpec *> all;
-  for (const auto &stream : bounded) all.push_back(&stream);
+  for (auto& stream : bounded) stream.to_tick = std::min(stream.to_tick, (stopAt - begin) * kTicksPerCycle);
+  std::vector<const StreamSpec*> all;
+  for (const auto& stream : bounded) all.push_back(&stream);
 
   std::vector<TesterEnd> ends;
   const World::Unplug unplug{world};
-  for (const auto &port : world.testerPorts()) {
-    std::vector<const StreamSpec *> here;
-    for (const auto *stream : all)
+  for (const auto& port : world.testerPorts()) {
+    std::vector<const StreamSpec*> here;
+    for (const auto* stream : all)
       if (stream->from == port) here.push_back(stream);
     ends.push_back({port, std::make_unique<StreamSource>(here, begin * kTicksPerCycle),
                     std::make_unique<StreamReceiver>(all, port)});

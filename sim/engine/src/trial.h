@@ -27,6 +27,6 @@ struct TrialSpec {
 
 // The result of docs/simulator.md, without the meter's part. Throws
 // std::invalid_argument for streams that make no sense here.
-nlohmann::json runTrial(World &world, const TrialSpec &spec, RunMeter &meter);
+nlohmann::json runTrial(World& world, const TrialSpec& spec, RunMeter& meter);
 
 }  // namespace sallyport::sim

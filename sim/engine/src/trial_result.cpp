@@ -23,13 +23,13 @@ struct Tally {
   std::vector<Tick> fifo, lifo;
   QueueGrowth growth;
 
-  explicit Tally(const MeasuredWindow &window) : growth(window.from, window.to) {}
+  explicit Tally(const MeasuredWindow& window) : growth(window.from, window.to) {}
 
   int64_t lost() const { return txFrames - rxFrames; }
   int64_t lostTotal() const { return txTotal - rxTotal; }
 
-  void sent(const StreamSender &sender, const MeasuredWindow &window) {
-    const StreamSpec &spec = sender.spec();
+  void sent(const StreamSender& sender, const MeasuredWindow& window) {
+    const StreamSpec& spec = sender.spec();
     for (size_t n = 0; n < sender.starts().size(); n++) {
       txTotal++;
       if (!window.holds(sender.starts()[n])) continue;
@@ -41,7 +41,7 @@ struct Tally {
     }
   }
 
-  void arrived(Tick start, int64_t length, Tick latency, const MeasuredWindow &window) {
+  void arrived(Tick start, int64_t length, Tick latency, const MeasuredWindow& window) {
     rxTotal++;
     if (window.holds(start + latency)) rxWindowFrames++;
     if (!window.holds(start)) return;
@@ -52,7 +52,7 @@ struct Tally {
     growth.add(start, latency);
   }
 
-  void add(const Tally &other) {
+  void add(const Tally& other) {
     txFrames += other.txFrames;
     rxFrames += other.rxFrames;
     txTotal += other.txTotal;
@@ -69,7 +69,7 @@ struct Tally {
     lifo.insert(lifo.end(), other.lifo.begin(), other.lifo.end());
   }
 
-  json toJson(const MeasuredWindow &window) const {
+  json toJson(const MeasuredWindow& window) const {
     const double seconds = window.seconds();
     const double lineBytes = static_cast<double>(window.to - window.from) / kTicksPerByte;
     return {{"tx_frames", txFrames},
@@ -91,14 +91,14 @@ struct Tally {
   }
 };
 
-const StreamReceiver &receiverOf(std::vector<TesterEnd> &ends, const PortName &port) {
-  return *std::find_if(ends.begin(), ends.end(), [&](const TesterEnd &end) { return end.port == port; })->receiver;
+const StreamReceiver& receiverOf(std::vector<TesterEnd>& ends, const PortName& port) {
+  return *std::find_if(ends.begin(), ends.end(), [&](const TesterEnd& end) { return end.port == port; })->receiver;
 }
 
-Tally tallySignatures(const StreamSender &sender, const StreamArrivals &arrivals, const MeasuredWindow &window) {
+Tally tallySignatures(const StreamSender& sender, const StreamArrivals& arrivals, const MeasuredWindow& window) {
   Tally tally(window);
   tally.sent(sender, window);
-  for (const auto &sample : arrivals.samples)
+  for (const auto& sample : arrivals.samples)
     tally.arrived(sender.starts()[sample.sequence], sample.length, sample.latency, window);
   for (size_t n = sender.starts().size(); n-- > 0;)
     if (n >= arrivals.seen.size() || !arrivals.seen[n]) {
@@ -113,16 +113,16 @@ Tally tallySignatures(const StreamSender &sender, const StreamArrivals &arrivals
 
 // ESP hides the signature. The box keeps the order, so the n-th packet out is
 // the n-th frame in, if none is missing; if one is, counts are all there is.
-Tally tallyEsp(std::vector<TesterEnd> &ends, const TesterEnd &at, const MeasuredWindow &window) {
+Tally tallyEsp(std::vector<TesterEnd>& ends, const TesterEnd& at, const MeasuredWindow& window) {
   Tally tally(window);
   struct Sent {
     Tick start;
     int64_t length;
   };
   std::vector<Sent> sent;
-  for (auto &end : ends)
-    for (auto &sender : end.source->senders()) {
-      const StreamSpec &spec = sender.spec();
+  for (auto& end : ends)
+    for (auto& sender : end.source->senders()) {
+      const StreamSpec& spec = sender.spec();
       if (spec.expect != StreamSpec::Expect::kEsp || !(spec.to == at.port)) continue;
       tally.sent(sender, window);
       for (size_t n = 0; n < sender.starts().size(); n++)
@@ -131,8 +131,8 @@ Tally tallyEsp(std::vector<TesterEnd> &ends, const TesterEnd &at, const Measured
                                      ? spec.sizeOf(static_cast<uint32_t>(n))
                                      : static_cast<int64_t>(spec.capture[n % spec.capture.size()].bytes.size()) + 4});
     }
-  std::sort(sent.begin(), sent.end(), [](const Sent &a, const Sent &b) { return a.start < b.start; });
-  const EspArrivals &esp = at.receiver->esp();
+  std::sort(sent.begin(), sent.end(), [](const Sent& a, const Sent& b) { return a.start < b.start; });
+  const EspArrivals& esp = at.receiver->esp();
   tally.reordered = esp.outOfOrder;
   if (sent.size() == esp.samples.size()) {
     for (size_t n = 0; n < sent.size(); n++)
@@ -140,7 +140,7 @@ Tally tallyEsp(std::vector<TesterEnd> &ends, const TesterEnd &at, const Measured
                     esp.samples[n].firstBit - sent[n].start - kPreambleBytes * kTicksPerByte, window);
   } else {
     tally.rxTotal = static_cast<int64_t>(esp.samples.size());
-    for (const auto &sample : esp.samples) tally.rxWindowFrames += window.holds(sample.firstBit);
+    for (const auto& sample : esp.samples) tally.rxWindowFrames += window.holds(sample.firstBit);
     tally.rxFrames = tally.txFrames - tally.lostTotal();
   }
   return tally;
@@ -148,30 +148,30 @@ Tally tallyEsp(std::vector<TesterEnd> &ends, const TesterEnd &at, const Measured
 
 }  // namespace
 
-bool allArrived(std::vector<TesterEnd> &ends) {
+bool allArrived(std::vector<TesterEnd>& ends) {
   std::map<std::string, int64_t> espDue;
-  for (auto &end : ends)
-    for (auto &sender : end.source->senders()) {
-      const StreamSpec &spec = sender.spec();
+  for (auto& end : ends)
+    for (auto& sender : end.source->senders()) {
+      const StreamSpec& spec = sender.spec();
       if (spec.expect == StreamSpec::Expect::kEsp) espDue[spec.to.text()] += sender.sent();
       if (spec.expect == StreamSpec::Expect::kCount) return false;
       if (spec.expect != StreamSpec::Expect::kSignature) continue;
-      const StreamArrivals *arrivals = receiverOf(ends, spec.to).stream(spec.id);
+      const StreamArrivals* arrivals = receiverOf(ends, spec.to).stream(spec.id);
       if (static_cast<int64_t>(arrivals->samples.size()) < sender.sent()) return false;
     }
-  for (auto &end : ends) {
+  for (auto& end : ends) {
     const auto due = espDue.find(end.port.text());
     if (due != espDue.end() && static_cast<int64_t>(end.receiver->esp().samples.size()) < due->second) return false;
   }
   return true;
 }
 
-json trialResult(std::vector<TesterEnd> &ends, const MeasuredWindow &window, double growthLimitNs) {
+json trialResult(std::vector<TesterEnd>& ends, const MeasuredWindow& window, double growthLimitNs) {
   json streams = json::array(), ports = json::array();
   Tally total(window);
   bool growing = false;
   double growthMax = 0;
-  auto finish = [&](const Tally &tally, json row) {
+  auto finish = [&](const Tally& tally, json row) {
     row.update(tally.toJson(window));
     row["queue"] = tally.growth.json();
     row["queue"]["growing"] = tally.growth.growthNs() > growthLimitNs;
@@ -181,19 +181,19 @@ json trialResult(std::vector<TesterEnd> &ends, const MeasuredWindow &window, dou
     streams.push_back(std::move(row));
   };
   bool countOnly = false;
-  for (auto &end : ends)
-    for (auto &sender : end.source->senders()) {
-      const StreamSpec &spec = sender.spec();
+  for (auto& end : ends)
+    for (auto& sender : end.source->senders()) {
+      const StreamSpec& spec = sender.spec();
       countOnly |= spec.expect == StreamSpec::Expect::kCount;
       if (spec.expect == StreamSpec::Expect::kSignature)
         finish(tallySignatures(sender, *receiverOf(ends, spec.to).stream(spec.id), window),
                {{"id", spec.id}, {"from", spec.from.text()}, {"to", spec.to.text()}, {"expect", "signature"}});
     }
-  for (auto &end : ends) {
+  for (auto& end : ends) {
     json ids = json::array();
     std::string from;
-    for (auto &other : ends)
-      for (auto &sender : other.source->senders())
+    for (auto& other : ends)
+      for (auto& sender : other.source->senders())
         if (sender.spec().expect == StreamSpec::Expect::kEsp && sender.spec().to == end.port) {
           ids.push_back(sender.spec().id);
           from = sender.spec().from.text();
@@ -202,9 +202,9 @@ json trialResult(std::vector<TesterEnd> &ends, const MeasuredWindow &window, dou
       finish(tallyEsp(ends, end, window), {{"ids", ids}, {"from", from}, {"to", end.port.text()}, {"expect", "esp"}});
   }
   int64_t misdirected = 0;
-  for (auto &end : ends) {
+  for (auto& end : ends) {
     int64_t sent = 0;
-    for (auto &sender : end.source->senders()) sent += sender.sent();
+    for (auto& sender : end.source->senders()) sent += sender.sent();
     misdirected += end.receiver->misdirected();
     ports.push_back({{"port", end.port.text()},
                      {"tx_frames", sent},

@@ -25,10 +25,10 @@ struct MeasuredWindow {
 
 // Every frame that has a receiver has reached it. (ESP packets are counted,
 // streams of expect "count" are not waited for.)
-bool allArrived(std::vector<TesterEnd> &ends);
+bool allArrived(std::vector<TesterEnd>& ends);
 
 // {streams: [..], ports: [..], total: {..}, passed}; the fields are listed in
 // docs/simulator.md.
-nlohmann::json trialResult(std::vector<TesterEnd> &ends, const MeasuredWindow &window, double growthLimitNs);
+nlohmann::json trialResult(std::vector<TesterEnd>& ends, const MeasuredWindow& window, double growthLimitNs);
 
 }  // namespace sallyport::sim

@@ -13,12 +13,12 @@ namespace sallyport::sim {
 static_assert(sizeof(Word) == 16 * sizeof(EData), "a word is 512 bits on both sides");
 
 template <class Wide>
-void toModel(Wide &wide, const Word &word) {
+void toModel(Wide& wide, const Word& word) {
   std::memcpy(wide.data(), word.unit.data(), sizeof(Word));
 }
 
 template <class Wide>
-void fromModel(Word &word, const Wide &wide) {
+void fromModel(Word& word, const Wide& wide) {
   std::memcpy(word.unit.data(), wide.data(), sizeof(Word));
 }
 
@@ -26,7 +26,7 @@ void fromModel(Word &word, const Wide &wide) {
 template <class Top>
 class VerilatedChip : public Chip {
  public:
-  VerilatedChip(ChipKind kind, const std::string &name) : Chip(kind), top_(&context_, name.c_str()) {
+  VerilatedChip(ChipKind kind, const std::string& name) : Chip(kind), top_(&context_, name.c_str()) {
     top_.clock = 0;
     top_.reset = 1;
   }

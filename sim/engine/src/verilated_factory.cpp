@@ -6,7 +6,7 @@
 
 namespace sallyport::sim {
 
-std::unique_ptr<Chip> makeChip(ChipKind kind, const std::string &name) {
+std::unique_ptr<Chip> makeChip(ChipKind kind, const std::string& name) {
   switch (kind) {
     case ChipKind::kInner:
       return std::make_unique<VerilatedInterfaceChip<VInnerCore>>(kind, name);
@@ -18,6 +18,6 @@ std::unique_ptr<Chip> makeChip(ChipKind kind, const std::string &name) {
   return nullptr;
 }
 
-const char *chipImplementation() { return "rtl"; }
+const char* chipImplementation() { return "rtl"; }
 
 }  // namespace sallyport::sim

@@ -10,7 +10,7 @@ namespace {
 constexpr ChipKind kKinds[] = {ChipKind::kInner, ChipKind::kCrypto, ChipKind::kOuter};
 }
 
-World::World(const WorldOptions &options) : options_(options) {
+World::World(const WorldOptions& options) : options_(options) {
   if (options.boxes != 1 && options.boxes != 2) throw std::invalid_argument("boxes must be 1 or 2");
   if (options.cableLatency < 0) throw std::invalid_argument("the cable's latency must not be negative");
   if (options.boxes == 2) {
@@ -22,27 +22,27 @@ World::World(const WorldOptions &options) : options_(options) {
       receivers_.push_back(std::make_unique<CableReceiver>(cableChannels_[1 - i].get(), options.cableLatency));
   }
   for (int box = 0; box < options.boxes; box++) addBox(box);
-  std::vector<Node *> all;
-  for (auto &node : nodes_) all.push_back(node.get());
+  std::vector<Node*> all;
+  for (auto& node : nodes_) all.push_back(node.get());
   scheduler_ = std::make_unique<Scheduler>(all, options.threads);
 }
 
 void World::addBox(int box) {
   const size_t first = linkChannels_.size();
   for (int i = 0; i < 4; i++) linkChannels_.push_back(std::make_unique<LinkChannel>());
-  LinkChannel *innerToCrypto = linkChannels_[first].get();
-  LinkChannel *cryptoToInner = linkChannels_[first + 1].get();
-  LinkChannel *cryptoToOuter = linkChannels_[first + 2].get();
-  LinkChannel *outerToCrypto = linkChannels_[first + 3].get();
+  LinkChannel* innerToCrypto = linkChannels_[first].get();
+  LinkChannel* cryptoToInner = linkChannels_[first + 1].get();
+  LinkChannel* cryptoToOuter = linkChannels_[first + 2].get();
+  LinkChannel* outerToCrypto = linkChannels_[first + 3].get();
   const auto phase = static_cast<uint32_t>(first);
 
   for (ChipKind kind : kKinds) {
     const std::string name = "box" + std::to_string(box) + "." + chipName(kind);
     nodes_.push_back(std::make_unique<Node>(name, makeChip(kind, name)));
   }
-  Node &inner = node(box, ChipKind::kInner);
-  Node &crypto = node(box, ChipKind::kCrypto);
-  Node &outer = node(box, ChipKind::kOuter);
+  Node& inner = node(box, ChipKind::kInner);
+  Node& crypto = node(box, ChipKind::kCrypto);
+  Node& outer = node(box, ChipKind::kOuter);
   inner.addLink(innerToCrypto, cryptoToInner, phase);
   crypto.addLink(cryptoToInner, innerToCrypto, phase + 1);
   crypto.addLink(cryptoToOuter, outerToCrypto, phase + 2);
@@ -64,14 +64,14 @@ void World::addBox(int box) {
 
 void World::reset() {
   auto allReady = [this] {
-    for (const auto &node : nodes_)
+    for (const auto& node : nodes_)
       if (!node->ready()) return false;
     return true;
   };
   while (now() <= Node::kLinkUpCycle || !allReady()) {
     if (now() > kReadyLimit) {
       std::string late;
-      for (const auto &node : nodes_)
+      for (const auto& node : nodes_)
         if (!node->ready()) late += " " + node->name();
       throw std::runtime_error("not ready after " + std::to_string(kReadyLimit) + " cycles:" + late);
     }
@@ -80,21 +80,21 @@ void World::reset() {
 }
 
 bool World::quietFor(Cycle cycles) const {
-  for (const auto &node : nodes_)
+  for (const auto& node : nodes_)
     if (!node->quiet() || node->now() - node->lastActivity() < cycles) return false;
-  for (const auto &channel : cableChannels_)
+  for (const auto& channel : cableChannels_)
     if (!channel->empty()) return false;
   return true;
 }
 
-Node &World::portNode(const PortName &port) {
+Node& World::portNode(const PortName& port) {
   if (port.box < 0 || port.box >= options_.boxes || (port.side != "red" && port.side != "black"))
     throw std::invalid_argument("there is no port " + port.text() + " with " + std::to_string(options_.boxes) +
                                 " box(es)");
   return node(port.box, port.side == "red" ? ChipKind::kInner : ChipKind::kOuter);
 }
 
-TesterPort &World::testerPort(const PortName &port) {
+TesterPort& World::testerPort(const PortName& port) {
   portNode(port);
   if (port.side == "red") return *red_[port.box];
   if (options_.boxes == 2)

@@ -22,7 +22,7 @@ namespace sallyport::sim {
 // (and captured, if a capture is on).
 class TesterPort : public FrameSource, public FrameSink {
  public:
-  void plug(FrameSource *source, FrameSink *sink) {
+  void plug(FrameSource* source, FrameSink* sink) {
     source_ = source;
     sink_ = sink;
   }
@@ -36,8 +36,8 @@ class TesterPort : public FrameSource, public FrameSink {
   }
 
  private:
-  FrameSource *source_ = nullptr;
-  FrameSink *sink_ = nullptr;
+  FrameSource* source_ = nullptr;
+  FrameSink* sink_ = nullptr;
 };
 
 struct WorldOptions {
@@ -50,7 +50,7 @@ class World {
  public:
   static constexpr Cycle kReadyLimit = 10'000'000;
 
-  explicit World(const WorldOptions &options);
+  explicit World(const WorldOptions& options);
 
   // Runs until every chip says ready and the links are up. Throws when a chip
   // does not within kReadyLimit.
@@ -72,31 +72,31 @@ class World {
 
   int boxes() const { return options_.boxes; }
   int threads() const { return scheduler_->threads(); }
-  Node &node(int box, ChipKind chip) { return *nodes_.at(box * 3 + static_cast<int>(chip)); }
-  const std::vector<std::unique_ptr<Node>> &nodes() const { return nodes_; }
+  Node& node(int box, ChipKind chip) { return *nodes_.at(box * 3 + static_cast<int>(chip)); }
+  const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }
   // The node behind a port; throws std::invalid_argument with a sentence when
   // there is no such port.
-  Node &portNode(const PortName &port);
+  Node& portNode(const PortName& port);
   // Throws the same when the tester is not on that port.
-  TesterPort &testerPort(const PortName &port);
+  TesterPort& testerPort(const PortName& port);
   std::vector<PortName> testerPorts() const;
 
   // Takes the tester off its ports at the end of a scope, whatever happens.
   struct Unplug {
-    World &world;
+    World& world;
     ~Unplug() {
-      for (const auto &port : world.testerPorts()) world.testerPort(port).plug(nullptr, nullptr);
+      for (const auto& port : world.testerPorts()) world.testerPort(port).plug(nullptr, nullptr);
     }
   };
 
   struct NamedLink {
     std::string name;  // "box0.inner>crypto"
-    LinkTransmitter *transmitter;
+    LinkTransmitter* transmitter;
   };
   std::vector<NamedLink> links();
   struct NamedCable {
     std::string name;  // "box0>box1"
-    CableSender *sender;
+    CableSender* sender;
   };
   std::vector<NamedCable> cables();
 

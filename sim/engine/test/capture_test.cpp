@@ -25,9 +25,9 @@ class CaptureFile : public ::testing::Test {
   void TearDown() override { std::filesystem::remove_all(directory); }
 };
 
-std::string outputOf(const std::string &command) {
+std::string outputOf(const std::string& command) {
   std::string text;
-  FILE *pipe = popen(command.c_str(), "r");
+  FILE* pipe = popen(command.c_str(), "r");
   char chunk[4096];
   size_t got;
   while ((got = fread(chunk, 1, sizeof chunk, pipe)) > 0) text.append(chunk, got);
@@ -74,10 +74,10 @@ TEST_F(CaptureFile, TsharkReadsCommentsChecksumsAndTimes) {
 }
 
 TEST_F(CaptureFile, BadFilesAreRefusedWithASentence) {
-  auto reason = [](const std::string &file) -> std::string {
+  auto reason = [](const std::string& file) -> std::string {
     try {
       readCapture(file);
-    } catch (const std::runtime_error &error) {
+    } catch (const std::runtime_error& error) {
       return error.what();
     }
     return "";

@@ -14,9 +14,9 @@ struct Link {
   Cycle now = 0;
   std::vector<std::pair<Cycle, Word>> arrived;
 
-  void cycle(const Word *word) {
+  void cycle(const Word* word) {
     if (now % kLookahead == 0) rx.beginEpoch(now / kLookahead);
-    if (const Word *in = rx.arrival(now)) arrived.emplace_back(now, *in);
+    if (const Word* in = rx.arrival(now)) arrived.emplace_back(now, *in);
     tx.cycle(now, now / kLookahead, word);
     now++;
   }
@@ -67,7 +67,7 @@ TEST(Link, BitErrorsComeAtTheirRate) {
   int64_t wrong = 0, words = 0;
   const Word zero{};
   while (link.now < 200'000) link.cycle(link.tx.ready() ? &zero : nullptr);
-  for (const auto &[at, word] : link.arrived) {
+  for (const auto& [at, word] : link.arrived) {
     words++;
     for (uint64_t unit : word.unit) wrong += __builtin_popcountll(unit);
   }
@@ -80,7 +80,7 @@ TEST(Link, NothingPassesWhileDown) {
   link.tx.fault.addDown({1000, 2000});
   const Word word = numbered(1);
   while (link.now < 4000) link.cycle(link.tx.ready() ? &word : nullptr);
-  for (const auto &[at, arrivedWord] : link.arrived) EXPECT_TRUE(at < 1000 || at > 2000 + kLinkLatency) << at;
+  for (const auto& [at, arrivedWord] : link.arrived) EXPECT_TRUE(at < 1000 || at > 2000 + kLinkLatency) << at;
 }
 
 }  // namespace

@@ -34,13 +34,13 @@ TEST(Mac, LineRateIsThatOfEthernet) {
   // Frame size and Mpps: 100e9 / (8 * (size + 20)), as RFC 2544 appendix B
   // scaled to 100 Gb/s.
   const std::pair<int64_t, double> rates[] = {{64, 148.81}, {65, 147.06}, {69, 140.45}, {512, 23.496}, {1518, 8.1274}};
-  for (const auto &[size, mpps] : rates) {
+  for (const auto& [size, mpps] : rates) {
     Endless source(size);
     MacReceiver mac(&source);
     const Cycle cycles = 300'000;  // 1 ms
     int64_t frames = 0, beats = 0;
     for (Cycle now = 0; now < cycles; now++) {
-      const MacBeat *beat = mac.cycle(now, [](const Frame &) {});
+      const MacBeat* beat = mac.cycle(now, [](const Frame&) {});
       if (!beat) continue;
       beats++;
       frames += beat->last;
@@ -54,7 +54,7 @@ TEST(Mac, ReceiveLatencyCountsFromTheFcs) {
   Endless source(64);
   MacReceiver mac(&source);
   Cycle first = 0;
-  while (!mac.cycle(first, [](const Frame &) {})) first++;
+  while (!mac.cycle(first, [](const Frame&) {})) first++;
   // 8 + 64 bytes are 216 ticks: within the second cycle, so beat 0 is due 2 +
   // 54 cycles after the start.
   EXPECT_EQ(first, 2 + kMacRxLatency);
@@ -72,7 +72,7 @@ TEST(Mac, BadFcsIsMarkedOnTheLastBeatAlone) {
   MacReceiver mac(&source);
   std::vector<MacBeat> beats;
   for (Cycle now = 0; now < 200; now++)
-    if (const MacBeat *beat = mac.cycle(now, [](const Frame &) {})) beats.push_back(*beat);
+    if (const MacBeat* beat = mac.cycle(now, [](const Frame&) {})) beats.push_back(*beat);
   ASSERT_EQ(beats.size(), 3u);
   EXPECT_FALSE(beats[0].error || beats[1].error || beats[0].last || beats[1].last);
   EXPECT_TRUE(beats[2].error && beats[2].last);

@@ -21,7 +21,7 @@ constexpr size_t kQueueBeats = 512;
 
 class RegisterStandIn {
  public:
-  void settle(const AxiInputs &in, AxiOutputs &out) {
+  void settle(const AxiInputs& in, AxiOutputs& out) {
     out = {};
     out.awReady = out.wReady = !response_ && in.awValid && in.wValid;
     out.arReady = !response_;
@@ -30,14 +30,14 @@ class RegisterStandIn {
     out.data = data_;
     out.bResp = out.rResp = error_ ? 2 : 0;
   }
-  void edge(const AxiInputs &in, const AxiOutputs &out) {
+  void edge(const AxiInputs& in, const AxiOutputs& out) {
     if ((out.bValid && in.bReady) || (out.rValid && in.rReady)) response_ = false;
     if (response_) return;
     write_ = out.awReady;
     if (write_ || (in.arValid && out.arReady)) {
       response_ = true;
       error_ = in.address >= 4 * 64;
-      uint32_t &reg = registers_[in.address / 4 % 64];
+      uint32_t& reg = registers_[in.address / 4 % 64];
       if (write_ && !error_) reg = in.data;
       data_ = error_ ? 0 : reg;
     }
@@ -112,15 +112,15 @@ class InterfaceStandIn final : public StandIn {
     if (in.link[0].rxValid) fromLink(in.link[0].rx);
   }
 
-  void fromMac(const MacBeat &beat) {
+  void fromMac(const MacBeat& beat) {
     if (frame_.empty()) dropping_ = toLink_[0].size() + 2 * 256 > 2 * kQueueBeats;
     frame_.push_back(beat);
     if (!beat.last) return;
-    const auto *bytes = reinterpret_cast<const uint8_t *>(frame_.front().data.unit.data());
+    const auto* bytes = reinterpret_cast<const uint8_t*>(frame_.front().data.unit.data());
     if (bytes[12] == 0x08 && bytes[13] == 0x06) {
       toPunt_.insert(toPunt_.end(), frame_.begin(), frame_.end());
     } else if (!beat.error && !dropping_) {
-      for (const auto &part : frame_) {
+      for (const auto& part : frame_) {
         Word header;
         header.unit[0] = kMark << 16 | static_cast<uint64_t>(part.bytes) << 8 | part.last;
         toLink_[0].push_back(header);
@@ -130,7 +130,7 @@ class InterfaceStandIn final : public StandIn {
     frame_.clear();
   }
 
-  void fromLink(const Word &word) {
+  void fromLink(const Word& word) {
     if (!inBeat_) {
       if (word.unit[0] >> 16 != kMark) return;  // damaged: skip to the next header
       header_ = word.unit[0];
@@ -151,11 +151,11 @@ class InterfaceStandIn final : public StandIn {
 
 }  // namespace
 
-std::unique_ptr<Chip> makeChip(ChipKind kind, const std::string &) {
+std::unique_ptr<Chip> makeChip(ChipKind kind, const std::string&) {
   if (kind == ChipKind::kCrypto) return std::make_unique<CryptoStandIn>();
   return std::make_unique<InterfaceStandIn>(kind);
 }
 
-const char *chipImplementation() { return "stand-in"; }
+const char* chipImplementation() { return "stand-in"; }
 
 }  // namespace sallyport::sim

@@ -87,7 +87,7 @@ class Receiving : public ::testing::Test {
     return frame;
   }
   void give(uint32_t sequence) { receiver.receive(made(sequence), 0); }
-  const StreamArrivals &arrivals() { return *receiver.stream(3); }
+  const StreamArrivals& arrivals() { return *receiver.stream(3); }
 };
 
 TEST_F(Receiving, CountsReorderingAsRfc4737Does) {

@@ -38,7 +38,7 @@ TrialSpec bothWays(uint16_t size, int64_t percent) {
   return trial;
 }
 
-json run(World &world, const TrialSpec &trial) {
+json run(World& world, const TrialSpec& trial) {
   RunMeter meter(world);
   return runTrial(world, trial, meter);
 }
@@ -84,10 +84,10 @@ TEST(World, CableFaultsAreCounted) {
   fault.loss = 0.02;
   fault.duplicate = 0.02;
   fault.reorder = 0.05;
-  auto *sender = world.cables()[0].sender;
+  auto* sender = world.cables()[0].sender;
   sender->setFault(fault, 5);
   const json result = run(world, bothWays(512, 50));
-  const json &forward = result["streams"][0];
+  const json& forward = result["streams"][0];
   EXPECT_GT(sender->lost(), 0);
   EXPECT_EQ(forward["lost_total"], sender->lost());
   EXPECT_EQ(forward["duplicated"], sender->duplicated());
@@ -96,7 +96,43 @@ TEST(World, CableFaultsAreCounted) {
   EXPECT_EQ(result["streams"][1]["lost_total"], 0);
 }
 
-std::string contents(const std::string &path) {
+// The stand-ins do not encrypt; ESP packets that the tester sends itself do as well.
+TEST(World, EspIsPairedByItsOrder) {
+  World world({1, 1, 30});
+  world.reset();
+  StreamSpec esp = stream(1, {0, "red"}, {0, "black"}, 64, 40);
+  esp.expect = StreamSpec::Expect::kEsp;
+  for (uint8_t n = 1; n <= 100; n++) {
+    std::vector<uint8_t> frame(n % 2 ? 118 : 1454, 0);
+    frame[12] = 0x08;
+    frame[14] = 0x45;
+    frame[23] = 50;
+    frame[37] = 7;  // SPI
+    frame[41] = n;
+    esp.capture.push_back({0, frame});
+  }
+  esp.frames = 100;
+  TrialSpec trial;
+  trial.warmup = 0;
+  trial.streams = {esp};
+  const json result = run(world, trial);
+  EXPECT_TRUE(result["passed"]) << result.dump();
+  EXPECT_EQ(result["streams"][0]["rx_frames"], 100);
+  EXPECT_EQ(result["streams"][0]["reordered"], 0);
+  EXPECT_EQ(result["ports"][1]["rx_esp"], 100);
+  EXPECT_EQ(result["total"]["latency_ns"]["fifo"]["count"], 100);
+
+  std::swap(esp.capture[10], esp.capture[11]);
+  esp.badFcsEvery = 4;
+  esp.frames = 100;
+  trial.streams = {esp};
+  const json second = run(world, trial);
+  EXPECT_EQ(second["total"]["tx_frames"], 75);
+  EXPECT_EQ(second["total"]["lost"], 0);
+  EXPECT_EQ(second["streams"][0]["reordered"], 1);
+}
+
+std::string contents(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -188,7 +224,7 @@ class Registers : public ::testing::Test {
     address.sun_family = AF_UNIX;
     snprintf(address.sun_path, sizeof address.sun_path, "%s/box0.sock", directory.c_str());
     fd = socket(AF_UNIX, SOCK_STREAM, 0);
-    ASSERT_EQ(connect(fd, reinterpret_cast<sockaddr *>(&address), sizeof address), 0);
+    ASSERT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
   }
   void TearDown() override {
     close(fd);
