@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,16 +58,16 @@ func newRoot() *cobra.Command {
 	flags.StringVar(&o.pci, "pci", "", "the cards of one box: PCI `addresses` inner,crypto,outer")
 	flags.StringVar(&o.state, "state", "", "the `file` that keeps the configuration between invocations (default: beside the socket)")
 	root.Flags().StringVar(&o.batch, "batch", "", "carry out the lines of a `file` (- is standard input), all or none, as ip -batch does")
-	for _, object := range []struct{ name, short string }{
-		{"xfrm", "States and policies: state|policy add|update|delete|deleteall|get|list|flush|count"},
-		{"addr", "Addresses: add|del ADDR/LEN dev red|black, show"},
-		{"link", "Ports: set dev red|black [up|down] [mtu N] [address MAC], show"},
-		{"route", "Routes: add|replace|del PREFIX via ADDR dev red|black [mtu N], show"},
-		{"neigh", "Neighbours: add|replace|del ADDR lladdr MAC dev red|black, show"},
-		{"next-hop", "Next hop where no route or neighbour names one: default dev red|black lladdr MAC"},
+	for _, object := range []struct{ name, alias, short string }{
+		{"xfrm", "x", "States and policies: state|policy add|update|delete|deleteall|get|list|flush|count"},
+		{"addr", "address", "Addresses: add|del ADDR/LEN dev red|black, show"},
+		{"link", "l", "Ports: set dev red|black [up|down] [mtu N] [address MAC], show"},
+		{"route", "r", "Routes: add|replace|del PREFIX via ADDR dev red|black [mtu N], show"},
+		{"neigh", "neighbour", "Neighbours: add|replace|del ADDR lladdr MAC dev red|black, show"},
+		{"next-hop", "nexthop", "Next hop where no route or neighbour names one: default dev red|black lladdr MAC"},
 	} {
 		root.AddCommand(&cobra.Command{
-			Use: object.name + " …", Short: object.short,
+			Use: object.name + " …", Aliases: []string{object.alias}, Short: object.short,
 			RunE: func(cmd *cobra.Command, args []string) error {
 				return o.runLine(cmd, append([]string{object.name}, args...))
 			},
@@ -154,5 +155,9 @@ func readBatch(name string, stdin io.Reader) (string, []byte, error) {
 		return "standard input", input, err
 	}
 	input, err := os.ReadFile(name)
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = fmt.Errorf("cannot read the batch file %s: %w", name, path.Err)
+	}
 	return name, input, err
 }

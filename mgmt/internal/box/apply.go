@@ -72,8 +72,6 @@ func (m *Model) addState(c xfrm.StateAdd) error {
 }
 
 func (m *Model) removeSA(sa *SA) {
-	sa.Aead.Key.Zero()
-	sa.Aead.Salt.Zero()
 	m.SAs = slices.DeleteFunc(m.SAs, func(s *SA) bool { return s == sa })
 }
 

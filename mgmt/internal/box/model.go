@@ -3,7 +3,12 @@
 package box
 
 import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"net/netip"
+	"slices"
 
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -69,16 +74,42 @@ type Model struct {
 	Routes   []Route          `json:"routes"`
 	Neighs   []Neigh          `json:"neighs"`
 	NextAge  uint64           `json:"next_age"`
+	// UsedKeys marks the outbound keys since reset, so that one that comes again is noticed. Marks are made with MarkKey and
+	// say nothing of the keys.
+	UsedKeys []string `json:"used_keys,omitempty"`
+	MarkKey  []byte   `json:"mark_key,omitempty"`
 }
 
 // NewModel is a box after reset.
 func NewModel() *Model {
-	return &Model{Links: map[string]*Link{xfrm.Red: {}, xfrm.Black: {}}}
+	m := &Model{Links: map[string]*Link{xfrm.Red: {}, xfrm.Black: {}}, MarkKey: make([]byte, sha256.Size)}
+	_, _ = rand.Read(m.MarkKey) // never fails (crypto/rand)
+	return m
+}
+
+// keyMark stands for the key and salt of a new SA.
+func (m *Model) keyMark(sa *SA) string {
+	mac := hmac.New(sha256.New, m.MarkKey)
+	mac.Write(sa.Aead.Key)
+	mac.Write(sa.Aead.Salt)
+	return hex.EncodeToString(mac.Sum(nil))
 }
 
 func (m *Model) age() uint64 {
 	m.NextAge++
 	return m.NextAge
+}
+
+// markKeys notes the outbound keys that were just installed.
+func (m *Model) markKeys() {
+	for _, sa := range m.SAs {
+		if !sa.fresh || sa.Way != xfrm.DirOut {
+			continue
+		}
+		if mark := m.keyMark(sa); !slices.Contains(m.UsedKeys, mark) {
+			m.UsedKeys = append(m.UsedKeys, mark)
+		}
+	}
 }
 
 // findSA looks an SA up as Linux does: destination, protocol and SPI.
@@ -99,13 +130,4 @@ func (m *Model) findPolicy(sel xfrm.Selector, dir xfrm.Dir) *Policy {
 		}
 	}
 	return nil
-}
-
-// zeroKeys wipes the keys of SAs that were not installed yet.
-func (m *Model) zeroKeys() {
-	for _, sa := range m.SAs {
-		sa.Aead.Key.Zero()
-		sa.Aead.Salt.Zero()
-		sa.Aead.Key, sa.Aead.Salt = nil, nil
-	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
 
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/cuckoo"
@@ -26,9 +25,9 @@ type Session struct {
 	Notes     io.Writer // warnings, one sentence a line
 }
 
-// Run carries all commands out, or, if one of them is wrong or does not fit, none.
+// Run carries all commands out, or, if one of them is wrong or does not fit, none. It wipes the keys in them.
 func (s *Session) Run(commands []xfrm.Command) error {
-	defer wipe(commands)
+	defer xfrm.Wipe(commands)
 	lock, err := lockStore(s.StatePath)
 	if err != nil {
 		return err
@@ -57,16 +56,6 @@ func (s *Session) Run(commands []xfrm.Command) error {
 		fmt.Fprint(s.Out, text)
 	}
 	return nil
-}
-
-// wipe clears the keys that the parser left in the commands.
-func wipe(commands []xfrm.Command) {
-	for _, command := range commands {
-		if add, ok := command.(xfrm.StateAdd); ok {
-			add.State.Aead.Key.Zero()
-			add.State.Aead.Salt.Zero()
-		}
-	}
 }
 
 // reads says whether a command changes nothing.
@@ -128,7 +117,6 @@ func (s *Session) sizes() (Sizes, error) {
 
 // change plans, writes and stores.
 func (s *Session) change(state *stored, known bool) error {
-	defer state.Model.zeroKeys()
 	sizes, err := s.sizes()
 	if err != nil {
 		return err
@@ -155,6 +143,7 @@ func (s *Session) change(state *stored, known bool) error {
 	if err := s.install(state.Model, plan); err != nil {
 		return fmt.Errorf("%w (the change did not finish; the next one starts from empty tables)", err)
 	}
+	state.Model.markKeys()
 	state.Image = plan.image
 	state.Generation = generation()
 	if err := saveStore(s.StatePath, state); err != nil {
@@ -177,131 +166,6 @@ func (s *Session) mark(value uint32) error {
 	for _, c := range transport.Chips {
 		if err := s.Box.Write32(c, regs.CommonScratch, value); err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-// control is the CONTROL register of each chip that a model asks for.
-func control(m *Model, t *target) [3]uint32 {
-	var out [3]uint32
-	bit := func(c transport.Chip, f regs.Field, on bool) {
-		if on {
-			out[c] |= 1 << f.LSB
-		}
-	}
-	bit(transport.Inner, regs.InnerControlRxEnable, !m.Links[xfrm.Red].Down)
-	bit(transport.Inner, regs.InnerControlTxEnable, !m.Links[xfrm.Red].Down)
-	bit(transport.Outer, regs.OuterControlRxEnable, !m.Links[xfrm.Black].Down)
-	bit(transport.Outer, regs.OuterControlTxEnable, !m.Links[xfrm.Black].Down)
-	bit(transport.Crypto, regs.CryptoControlEnable, true)
-	bit(transport.Crypto, regs.CryptoControlBypassEncrypt, t.bypassEncrypt)
-	bit(transport.Crypto, regs.CryptoControlBypassDecrypt, t.bypassDecrypt)
-	return out
-}
-
-var controls = [3]regs.Register{regs.InnerControl, regs.CryptoControl, regs.OuterControl}
-
-// install performs the writes of a plan, the port registers and the enables.
-func (s *Session) install(m *Model, p *plan) error {
-	want := control(m, p.target)
-	before, err := s.Box.Read32(transport.Crypto, regs.CryptoControl)
-	if err != nil {
-		return err
-	}
-	if err := s.ports(m); err != nil {
-		return err
-	}
-	opened := false
-	for _, w := range p.writes {
-		if w.phase >= phaseInsert && !opened {
-			// A rule that lets packets bypass goes in when the crypto chip lets them pass.
-			opened = true
-			if err := s.Box.Write32(transport.Crypto, regs.CryptoControl, before|want[transport.Crypto]); err != nil {
-				return err
-			}
-		}
-		if err := s.writeRow(w); err != nil {
-			return err
-		}
-	}
-	for _, c := range []transport.Chip{transport.Crypto, transport.Outer, transport.Inner} {
-		if err := s.Box.Write32(c, controls[c], want[c]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *Session) writeRow(w write) error {
-	if w.secret == nil {
-		return s.Box.WriteRow(w.chip, w.table, w.index, w.row)
-	}
-	row, err := keyRow(w.secret)
-	if err != nil {
-		return err
-	}
-	defer clear(row)
-	return s.Box.WriteRow(w.chip, w.table, w.index, row)
-}
-
-// ports writes the registers of the two Ethernet ports.
-func (s *Session) ports(m *Model) error {
-	red, black := m.portMAC(xfrm.Red), m.portMAC(xfrm.Black)
-	low := func(mac xfrm.MAC) uint32 { return binary.LittleEndian.Uint32(mac[:4]) }
-	high := func(mac xfrm.MAC) uint32 { return uint32(binary.LittleEndian.Uint16(mac[4:])) }
-	local := netip.Addr{}
-	if addr := m.local(xfrm.Black); addr.IsValid() {
-		local = addr
-	}
-	for _, w := range []struct {
-		c     transport.Chip
-		r     regs.Register
-		value uint32
-	}{
-		{transport.Inner, regs.InnerPortMacLo, low(red)},
-		{transport.Inner, regs.InnerPortMacHi, high(red)},
-		{transport.Outer, regs.OuterPortMacLo, low(black)},
-		{transport.Outer, regs.OuterPortMacHi, high(black)},
-		{transport.Outer, regs.OuterPortMtu, m.mtu(xfrm.Black)},
-		{transport.Outer, regs.OuterLocalIpv4, uint32(number(local))},
-	} {
-		if err := s.Box.Write32(w.c, w.r, w.value); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// clearAll stops the chips, erases the keys and clears every row, for tables whose contents are not known.
-func (s *Session) clearAll() error {
-	for _, c := range []transport.Chip{transport.Inner, transport.Outer, transport.Crypto} {
-		if err := s.Box.Write32(c, controls[c], 0); err != nil {
-			return err
-		}
-	}
-	if err := s.Box.Write32(transport.Crypto, regs.CryptoControl, 1<<regs.CryptoControlZeroize.LSB); err != nil {
-		return err
-	}
-	inner, outer := s.Box.Capabilities[transport.Inner], s.Box.Capabilities[transport.Outer]
-	for _, t := range []struct {
-		c     transport.Chip
-		table regs.Table
-		rows  int
-	}{
-		{transport.Inner, regs.InnerTableFlow, inner.FlowRows},
-		{transport.Inner, regs.InnerTableRule, inner.Rules},
-		{transport.Inner, regs.InnerTableSelector, inner.SAs},
-		{transport.Inner, regs.InnerTableNextHop, inner.NextHops},
-		{transport.Outer, regs.OuterTableSad, outer.SADRows},
-		{transport.Outer, regs.OuterTableRule, outer.Rules},
-		{transport.Outer, regs.OuterTableTunnel, outer.SAs},
-		{transport.Outer, regs.OuterTableNextHop, outer.NextHops},
-	} {
-		for index := range t.rows {
-			if err := s.Box.WriteRow(t.c, t.table, index, nil); err != nil {
-				return err
-			}
 		}
 	}
 	return nil

@@ -28,6 +28,16 @@ type (
 	StateCount struct{ At }
 )
 
+// Wipe clears the keys in commands.
+func Wipe(commands []Command) {
+	for _, command := range commands {
+		if add, ok := command.(StateAdd); ok {
+			add.State.Aead.Key.Zero()
+			add.State.Aead.Salt.Zero()
+		}
+	}
+}
+
 // Verb is what a selecting command does.
 type Verb int
 

@@ -12,6 +12,7 @@ func ParseBatch(file string, input []byte) ([]Command, error) {
 	for _, words := range lines {
 		command, err := Parse(words)
 		if err != nil {
+			Wipe(commands)
 			return nil, err
 		}
 		commands = append(commands, command)

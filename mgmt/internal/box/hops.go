@@ -1,0 +1,80 @@
+package box
+
+import (
+	"net/netip"
+
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// hop gives the next-hop row of a device for everything in a prefix.
+func (c *compiler) hop(dev string, to netip.Prefix, pos xfrm.Pos) (row int, p path, err error) {
+	p = c.m.lookup(dev, to)
+	if p.many {
+		c.report.warn(pos, "parts of %s have different next hops on %s, but one entry has one: all of it goes to %s", to, dev, hopText(p.hop))
+	}
+	if !p.hop.IsValid() {
+		return 0, p, nil
+	}
+	row, ok := c.hopRows[dev][p.hop]
+	if ok {
+		return row, p, nil
+	}
+	old := c.old.hops(dev)
+	for index, h := range old {
+		if h.IP == p.hop {
+			row = index
+		}
+	}
+	if row == 0 {
+		taken := map[int]bool{0: true}
+		for _, index := range c.hopRows[dev] {
+			taken[index] = true
+		}
+		for index := range old {
+			taken[index] = taken[index] || !c.reuse
+		}
+		for row = 1; taken[row]; row++ {
+		}
+		size := c.sizes.RedHops
+		if dev == xfrm.Black {
+			size = c.sizes.BlackHops
+		}
+		if row >= min(size, 256) {
+			return 0, p, &fullError{xfrm.Errorf(pos, "no room for the next hop %s: the table of %s has %d rows, row 0 being the default", p.hop, dev, size)}
+		}
+	}
+	c.hopRows[dev][p.hop] = row
+	return row, p, nil
+}
+
+func hopText(hop netip.Addr) string {
+	if !hop.IsValid() {
+		return "the default next hop"
+	}
+	return hop.String()
+}
+
+// hops fills the next-hop tables: a hop whose neighbour is not known yet goes to the default one.
+func (c *compiler) hops() {
+	for _, dev := range devices {
+		rows := map[int]Hop{}
+		fallback := c.m.Links[dev].Default
+		if fallback != nil {
+			rows[0] = Hop{Row: hopRow(*fallback)}
+		}
+		for ip, index := range c.hopRows[dev] {
+			mac := fallback
+			for _, n := range c.m.Neighs {
+				if n.Dev == dev && n.IP == ip {
+					mac = &n.MAC
+				}
+			}
+			h := Hop{IP: ip}
+			if mac != nil {
+				h.Row = hopRow(*mac)
+			}
+			rows[index] = h
+		}
+		c.out.hops[dev] = rows
+	}
+}

@@ -1,0 +1,157 @@
+package box
+
+import (
+	"slices"
+
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// exact says whether a selector is one 5-tuple, which the flow table holds.
+func exact(s xfrm.Selector) bool {
+	ports := s.SPort != 0 && s.DPort != 0
+	if !xfrm.HasPorts(s.Proto) {
+		ports = true // such packets have ports 0
+	}
+	return s.Src.IsSingleIP() && s.Dst.IsSingleIP() && s.Proto != 0 && ports
+}
+
+// outPolicies become flows and rules of the inner chip.
+func (c *compiler) outPolicies() error {
+	for _, p := range c.m.Policies {
+		if p.Dir != xfrm.DirOut {
+			continue
+		}
+		action, argument := uint64(regs.ActionDiscard), 0
+		switch {
+		case p.Template != nil:
+			sa := c.m.outboundSA(p.Template)
+			if sa == nil {
+				c.report.warn(p.pos, "no outbound SA fits the tmpl src %s dst %s: what the policy matches is discarded until there is one", p.Template.Src, p.Template.Dst)
+				break
+			}
+			if sa.Sel != nil && !covers(*sa.Sel, p.Selector) {
+				return xfrm.Errorf(p.pos, "the policy is wider than the sel of its SA spi 0x%08x", sa.SPI)
+			}
+			action, argument = regs.ActionProtect, sa.Row
+		case p.Action == xfrm.ActionAllow:
+			row, _, err := c.hop(xfrm.Black, p.Dst, p.pos)
+			if err != nil {
+				return err
+			}
+			action, argument = regs.ActionBypass, row
+			c.out.bypassEncrypt = true
+		case p.Action == xfrm.ActionPunt:
+			action = regs.ActionPunt
+		}
+		entry := placed{owner: p.Selector.String(), sel: p.Selector, priority: p.Priority, age: p.Age, pos: p.pos}
+		if exact(p.Selector) {
+			entry.row = flowRow(p.Selector, action, uint64(argument), p.Priority)
+			c.out.flows = append(c.out.flows, entry)
+		} else {
+			entry.row = ruleRow(p.Selector, action, uint64(argument), p.Priority)
+			c.out.innerRules = append(c.out.innerRules, entry)
+		}
+	}
+	return nil
+}
+
+// covers says whether every packet of inner is one of outer.
+func covers(outer, inner xfrm.Selector) bool {
+	return within(outer.Src, inner.Src) && within(outer.Dst, inner.Dst) && (outer.Proto == 0 || outer.Proto == inner.Proto) &&
+		(outer.SPort == 0 || outer.SPort == inner.SPort) && (outer.DPort == 0 || outer.DPort == inner.DPort)
+}
+
+// overlap says whether some packet is of both.
+func overlap(a, b xfrm.Selector) bool {
+	return a.Src.Overlaps(b.Src) && a.Dst.Overlaps(b.Dst) && (a.Proto == 0 || b.Proto == 0 || a.Proto == b.Proto) &&
+		(a.SPort == 0 || b.SPort == 0 || a.SPort == b.SPort) && (a.DPort == 0 || b.DPort == 0 || a.DPort == b.DPort)
+}
+
+// inPolicies become selectors of inbound SAs, or rules of the outer chip. What is written for `in` and again for `fwd` is one.
+func (c *compiler) inPolicies() error {
+	rules := map[xfrm.Selector]*Policy{}
+	var order []*Policy
+	for _, p := range c.m.Policies {
+		if p.Dir == xfrm.DirOut {
+			continue
+		}
+		if p.Template != nil {
+			if err := c.nameInbound(p); err != nil {
+				return err
+			}
+		}
+		key := p.Selector
+		key.Dev = ""
+		first, twice := rules[key]
+		if !twice {
+			rules[key] = p
+			order = append(order, p)
+			continue
+		}
+		if first.Action != p.Action || (first.Template == nil) != (p.Template == nil) {
+			return xfrm.Errorf(p.pos, "the in and fwd policies with selector %s differ: the box has one rule for both", p.Selector)
+		}
+	}
+	for _, p := range order {
+		if err := c.inRule(p, order); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *compiler) inRule(p *Policy, all []*Policy) error {
+	action, argument := uint64(regs.ActionDiscard), 0
+	switch {
+	case p.Template != nil:
+		// Clear packets that should have come through the tunnel are discarded. That is the default, unless a rule that
+		// comes later would let them in.
+		if !slices.ContainsFunc(all, func(q *Policy) bool {
+			return q.Template == nil && q.Action != xfrm.ActionBlock && overlap(p.Selector, q.Selector) && (q.Priority > p.Priority || q.Priority == p.Priority && q.Age > p.Age)
+		}) {
+			return nil
+		}
+	case p.Action == xfrm.ActionAllow:
+		row, _, err := c.hop(xfrm.Red, p.Dst, p.pos)
+		if err != nil {
+			return err
+		}
+		action, argument = regs.ActionBypass, row
+		c.out.bypassDecrypt = true
+	case p.Action == xfrm.ActionPunt:
+		action = regs.ActionPunt
+	default:
+		for _, q := range all {
+			if q.Template != nil && overlap(p.Selector, q.Selector) && (p.Priority < q.Priority || p.Priority == q.Priority && p.Age < q.Age) {
+				return xfrm.Errorf(p.pos, "this block comes before the protected policy %s, but decrypted packets are held to their SA's one selector alone: narrow that instead", q.Selector)
+			}
+		}
+	}
+	c.out.outerRules = append(c.out.outerRules, placed{
+		owner: p.Selector.String(), row: ruleRow(p.Selector, action, uint64(argument), p.Priority),
+		sel: p.Selector, priority: p.Priority, age: p.Age, pos: p.pos,
+	})
+	return nil
+}
+
+// nameInbound notes a policy's selector at every inbound SA that its template asks for.
+func (c *compiler) nameInbound(p *Policy) error {
+	found := false
+	sel := p.Selector
+	sel.Dev = ""
+	for _, sa := range c.m.SAs {
+		if sa.Way != xfrm.DirIn || !names(p.Template, sa) {
+			continue
+		}
+		found = true
+		if other, twice := c.selector[sa]; twice && other != sel {
+			return xfrm.Errorf(p.pos, "the inbound SA spi 0x%08x has a policy with another selector already (%s): an SA has one", sa.SPI, other)
+		}
+		c.selector[sa] = sel
+	}
+	if !found {
+		c.report.warn(p.pos, "no inbound SA fits the tmpl src %s dst %s yet", p.Template.Src, p.Template.Dst)
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package box
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"sallyport/mgmt/internal/fakebox"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+)
+
+// rules lists a ternary table as "row:action/argument/priority".
+func (r *rig) rules(c transport.Chip, table regs.Table) string {
+	var out []string
+	f := regs.RuleRow
+	for index := range 32 {
+		if row := r.fake.Table(c, table)[index]; row != nil {
+			out = append(out, fmt.Sprintf("%d:%s/%d/%d", index, regs.ActionNames[uint32(f.Action.Get(row))], f.Sa.Get(row), f.Priority.Get(row)))
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+func (r *rig) want(what, got, want string) {
+	r.t.Helper()
+	if got != want {
+		r.t.Errorf("%s: %s, want %s", what, got, want)
+	}
+}
+
+// TestBypass: allow without tmpl opens both the rule and the crypto chip's own gate, and closes it with the last rule.
+func TestBypass(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	crypto := func() uint32 { return r.fake.Get(transport.Crypto, regs.CryptoControl) }
+	r.quiet(tunnel + `
+neigh add 192.0.2.7 lladdr 02:00:00:00:00:77 dev black
+xfrm policy add dst 192.0.2.7 proto icmp dir out priority 5 action allow
+xfrm policy add dst 192.0.2.7 dir out priority 6 action punt
+xfrm policy add dst 192.0.2.8 dir out priority 7 action block`)
+	r.want("inner", r.rules(transport.Inner, regs.InnerTableRule), "0:bypass/1/5 1:punt/0/6 2:discard/0/7 3:protect/0/100")
+	r.want("outer", r.rules(transport.Outer, regs.OuterTableRule), "")
+	if crypto() != 1|1<<1 {
+		t.Errorf("crypto CONTROL = %#x with an out bypass", crypto())
+	}
+	r.quiet("xfrm policy add src 192.0.2.7 dst 10.1.0.9 dir fwd priority 5 action allow\nxfrm policy add src 192.0.2.7 dst 10.1.0.9 dir in priority 5 action allow")
+	r.want("outer", r.rules(transport.Outer, regs.OuterTableRule), "0:bypass/1/5")
+	if crypto() != 7 {
+		t.Errorf("crypto CONTROL = %#x with both", crypto())
+	}
+	r.quiet("xfrm policy delete dst 192.0.2.7 proto icmp dir out")
+	if crypto() != 1|1<<2 {
+		t.Errorf("crypto CONTROL = %#x with an in bypass", crypto())
+	}
+	r.quiet("xfrm policy deleteall dir in\nxfrm policy deleteall dir fwd")
+	if crypto() != 1 {
+		t.Errorf("crypto CONTROL = %#x without any", crypto())
+	}
+}
+
+// TestProtectedClear: a wide bypass on the black side does not let in what belongs in a tunnel.
+func TestProtectedClear(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	r.must(tunnel + "xfrm policy add dir fwd priority 1000 action allow\n")
+	r.want("outer", r.rules(transport.Outer, regs.OuterTableRule), "0:discard/0/100 1:bypass/1/1000")
+}
+
+// TestEqualPriority: of two overlapping rules with one priority the older has the lower row, also when rows are reused.
+func TestEqualPriority(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	r.quiet("xfrm policy add dst 10.1.0.0/16 dir out action block\nxfrm policy add dst 10.0.0.0/8 dir out action punt")
+	r.want("first", r.rules(transport.Inner, regs.InnerTableRule), "0:discard/0/0 1:punt/0/0")
+	r.quiet("xfrm policy delete dst 10.1.0.0/16 dir out")
+	r.quiet("xfrm policy add dst 10.2.0.0/16 dir out action block\nxfrm policy add dst 11.0.0.0/8 dir out action block")
+	r.want("reused", r.rules(transport.Inner, regs.InnerTableRule), "0:discard/0/0 1:punt/0/0 2:discard/0/0")
+	row := r.fake.Table(transport.Inner, regs.InnerTableRule)
+	if dst := regs.RuleRow.DstAddr.Get(row[0]); dst != 11<<24 {
+		t.Errorf("row 0 is for %#x: the younger overlapping rule must come after row 1", dst)
+	}
+	r.quiet("xfrm policy update dst 10.2.0.0/16 dir out action allow priority 3")
+	r.want("updated", r.rules(transport.Inner, regs.InnerTableRule), "0:discard/0/0 1:punt/0/0 2:bypass/0/3")
+}
+
+func TestDirections(t *testing.T) {
+	state := func(src, dst, rest string) string {
+		return fmt.Sprintf("xfrm state add src %s dst %s proto esp spi 0x77 mode tunnel replay-window 64 %s aead 'rfc4106(gcm(aes))' %s 128\n", src, dst, rest, key128)
+	}
+	local := "addr add 192.0.2.1/24 dev black\n"
+	for _, test := range []struct{ name, text, way, note string }{
+		{"given out", local + state("192.0.2.2", "192.0.2.1", "dir out"), "out", ""},
+		{"given in", local + state("192.0.2.1", "192.0.2.2", "dir in"), "in", "no in or fwd policy"},
+		{"policy", state("192.0.2.1", "192.0.2.2", "") + "xfrm policy add dst 10.0.0.0/8 dir out tmpl src 192.0.2.1 dst 192.0.2.2 proto esp mode tunnel", "out", ""},
+		{"policy wins over address", local + state("192.0.2.2", "192.0.2.1", "") + "xfrm policy add dst 10.0.0.0/8 dir out tmpl src 192.0.2.2 dst 192.0.2.1 proto esp mode tunnel", "out", ""},
+		{"policy with another reqid", state("192.0.2.1", "192.0.2.2", "reqid 1") + "xfrm policy add dst 10.0.0.0/8 dir out tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid 2 mode tunnel", "in", "is taken as inbound"},
+		{"local source", local + state("192.0.2.1", "192.0.2.2", ""), "out", ""},
+		{"local destination", local + state("192.0.2.2", "192.0.2.1", ""), "in", "no in or fwd policy"},
+		{"in policy", state("192.0.2.2", "192.0.2.1", "") + "xfrm policy add dst 10.0.0.0/8 dir fwd tmpl src 192.0.2.2 dst 192.0.2.1 proto esp mode tunnel", "in", ""},
+		{"nothing", state("192.0.2.2", "192.0.2.1", ""), "in", "is taken as inbound"},
+	} {
+		r := newRig(t, fakebox.Small)
+		r.must(test.text)
+		if (test.note == "") != (r.notes == "") || !strings.Contains(r.notes, test.note) {
+			t.Errorf("%s: notes %q, want %q", test.name, r.notes, test.note)
+		}
+		r.must("xfrm state list")
+		if !strings.Contains(r.out, "dir "+test.way) {
+			t.Errorf("%s: not %s:\n%s", test.name, test.way, r.out)
+		}
+		in, out := len(r.fake.Table(transport.Crypto, regs.CryptoTableInboundKey)), len(r.fake.Table(transport.Crypto, regs.CryptoTableOutboundKey))
+		if (test.way == "in") != (in == 1 && out == 0) {
+			t.Errorf("%s: %d inbound and %d outbound keys", test.name, in, out)
+		}
+	}
+}
+
+// TestDeferredDirection: an SA that was taken as inbound on its own is not silently used for the other direction later.
+func TestDeferredDirection(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	r.must("xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x77 mode tunnel aead 'rfc4106(gcm(aes))' " + key128 + " 128")
+	err := r.run("xfrm policy add dst 10.0.0.0/8 dir out tmpl src 192.0.2.1 dst 192.0.2.2 proto esp mode tunnel")
+	if err == nil || !strings.Contains(err.Error(), "dir out") {
+		t.Errorf("gave %v", err)
+	}
+}
+
+func TestNextHops(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	macs := func(c transport.Chip, table regs.Table) string {
+		var out []string
+		for index := range 8 {
+			if row := r.fake.Table(c, table)[index]; row != nil {
+				out = append(out, fmt.Sprintf("%d:%02x", index, rowBytes(row)[5]))
+			}
+		}
+		return strings.Join(out, " ")
+	}
+	tunnelHop := func() uint64 {
+		return regs.TunnelRow.NextHop.Get(r.fake.Table(transport.Outer, regs.OuterTableTunnel)[0])
+	}
+	sa := "xfrm state add src 192.0.2.1 dst 198.51.100.2 proto esp spi 0x77 mode tunnel dir out aead 'rfc4106(gcm(aes))' " + key128 + " 128\n"
+	r.quiet("addr add 192.0.2.1/24 dev black\n" + sa)
+	if tunnelHop() != 0 {
+		t.Errorf("without a route the hop is %d", tunnelHop())
+	}
+	r.nextHop("red", 1)
+	r.nextHop("black", 2)
+	r.want("red", macs(transport.Inner, regs.InnerTableNextHop), "0:01")
+	r.want("black", macs(transport.Outer, regs.OuterTableNextHop), "0:02")
+	r.quiet("route add default via 192.0.2.254 dev black mtu 1400")
+	if tunnelHop() != 1 {
+		t.Errorf("with a route the hop is %d", tunnelHop())
+	}
+	if mtu := regs.TunnelRow.Mtu.Get(r.fake.Table(transport.Outer, regs.OuterTableTunnel)[0]); mtu != 1400 {
+		t.Errorf("the tunnel's MTU is %d", mtu)
+	}
+	r.want("gateway without neighbour", macs(transport.Outer, regs.OuterTableNextHop), "0:02 1:02")
+	r.quiet("neigh add 192.0.2.254 lladdr 02:00:00:00:00:fe dev black")
+	r.want("gateway with neighbour", macs(transport.Outer, regs.OuterTableNextHop), "0:02 1:fe")
+	r.quiet("neigh replace 192.0.2.254 lladdr 02:00:00:00:00:fd dev black\nroute add 198.51.100.0/24 via 192.0.2.253 dev black")
+	r.want("longest route", macs(transport.Outer, regs.OuterTableNextHop), "0:02 2:02")
+	if tunnelHop() != 2 {
+		t.Errorf("with a longer route the hop is %d", tunnelHop())
+	}
+	// One inbound SA for a network with two hosts: the default, and a warning.
+	r.must(tunnelOf("10.1.0.0/24") + "addr add 10.1.0.1/24 dev red\nneigh add 10.1.0.8 lladdr 02:00:00:00:00:08 dev red\nneigh add 10.1.0.9 lladdr 02:00:00:00:00:09 dev red\n")
+	if !strings.Contains(r.notes, "different next hops on red") {
+		t.Errorf("notes: %q", r.notes)
+	}
+	if hop := regs.SelectorRow.NextHop.Get(r.fake.Table(transport.Inner, regs.InnerTableSelector)[0]); hop != 0 {
+		t.Errorf("the selector's hop is %d", hop)
+	}
+	r.must("neigh del 10.1.0.8 dev red")
+	if !strings.Contains(r.notes, "anti-replay window starts anew") {
+		t.Errorf("notes: %q", r.notes)
+	}
+}
+
+func tunnelOf(to string) string {
+	return "xfrm state add src 198.51.100.2 dst 192.0.2.1 proto esp spi 0x78 mode tunnel dir in replay-window 64 aead 'rfc4106(gcm(aes))' " + key256 + " 128\n" +
+		"xfrm policy add dst " + to + " dir fwd tmpl src 198.51.100.2 dst 192.0.2.1 proto esp mode tunnel\n"
+}
+
+// TestSel: an SA's own selector narrows its policy's, and a policy may not be wider than its outbound SA's.
+func TestSel(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	in := strings.Replace(tunnelOf("10.1.0.0/16"), " dir in", " dir in sel dst 10.1.5.0/24 proto tcp", 1)
+	r.quiet(in)
+	row := r.fake.Table(transport.Inner, regs.InnerTableSelector)[0]
+	f := regs.SelectorRow
+	got := []uint64{f.DstAddr.Get(row), f.DstMask.Get(row), f.Protocol.Get(row), f.ProtocolMask.Get(row)}
+	if !slices.Equal(got, []uint64{0x0A010500, 0xFFFFFF00, 6, 0xFF}) {
+		t.Errorf("selector %x", got)
+	}
+	err := r.run("xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x79 mode tunnel dir out sel dst 10.2.0.0/24 aead 'rfc4106(gcm(aes))' " + key128 +
+		" 128\nxfrm policy add dst 10.2.0.0/16 dir out tmpl src 192.0.2.1 dst 192.0.2.2 proto esp mode tunnel")
+	if err == nil || !strings.Contains(err.Error(), "wider than the sel") {
+		t.Errorf("gave %v", err)
+	}
+}

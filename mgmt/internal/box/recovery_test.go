@@ -1,0 +1,111 @@
+package box
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"sallyport/mgmt/internal/chip"
+	"sallyport/mgmt/internal/fakebox"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// nextHop sets row 0 as the command line does.
+func (r *rig) nextHop(dev string, last byte) {
+	r.t.Helper()
+	b, err := chip.Open(r.fake)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	command := xfrm.NextHop{Dev: dev, MAC: xfrm.MAC{2, 0, 0, 0, 0, last}}
+	if err := (&Session{Box: b, StatePath: r.state, Out: &strings.Builder{}, Notes: &strings.Builder{}}).Run([]xfrm.Command{command}); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// TestReset: a state file from before a reset of the box is not believed.
+func TestReset(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	r.quiet(tunnel)
+	first := r.snapshot()
+	r.fake.Reset()
+	r.must(tunnel)
+	if !strings.Contains(r.notes, "was reset") {
+		t.Errorf("notes: %q", r.notes)
+	}
+	if r.snapshot() != first {
+		t.Error("the second load gave other tables")
+	}
+}
+
+// TestUnfinished: when the bus fails in the middle of a change, the next change starts from tables it has cleared.
+func TestUnfinished(t *testing.T) {
+	for _, after := range []int{60, 100, 200} {
+		r := newRig(t, fakebox.Small)
+		r.quiet(tunnel)
+		r.fake.FailAfter = after
+		text := "xfrm state flush\nxfrm policy flush\n"
+		for i := range 10 {
+			text += state(i, "out") + flowPolicy(i)
+		}
+		if err := r.run(text); err == nil || IsInput(err) || !strings.Contains(err.Error(), "did not finish") {
+			t.Fatalf("after %d: %v", after, err)
+		}
+		r.fake.FailAfter = 0
+		if err := r.run("xfrm state count"); err != nil || !strings.Contains(r.notes, "do not agree") || !strings.Contains(r.out, "SAD count 0") {
+			t.Errorf("after %d: %v %q %q", after, err, r.notes, r.out)
+		}
+		r.must("link set dev red mtu 1500")
+		if left := r.snapshot(); left != "" {
+			t.Errorf("after %d: rows are left:\n%s", after, left)
+		}
+		r.must(tunnel)
+		clean := newRig(t, fakebox.Small)
+		clean.quiet(tunnel)
+		if r.snapshot() != clean.snapshot() {
+			t.Errorf("after %d: the tables differ from a clean load", after)
+		}
+	}
+}
+
+// TestOneChipReset: the other two are cleared as well.
+func TestOneChipReset(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	r.quiet(tunnel)
+	r.fake.Set(transport.Crypto, regs.CommonScratch, 0)
+	r.must("link set dev red up")
+	if left := r.snapshot(); left != "" || !strings.Contains(r.notes, "a chip was reset") {
+		t.Errorf("notes %q, rows:\n%s", r.notes, left)
+	}
+}
+
+func TestDamagedState(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	for _, text := range []string{"{", `{"format": 99}`} {
+		if err := os.WriteFile(r.state, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.run("xfrm state count"); err == nil || !strings.Contains(err.Error(), r.state) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func TestLink(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	r.quiet("link set dev black mtu 1500 address 02:11:22:33:44:55\nlink set dev red down")
+	got := []uint32{r.fake.Get(transport.Outer, regs.OuterPortMtu), r.fake.Get(transport.Outer, regs.OuterPortMacLo),
+		r.fake.Get(transport.Outer, regs.OuterPortMacHi), r.fake.Get(transport.Inner, regs.InnerControl), r.fake.Get(transport.Outer, regs.OuterControl)}
+	want := []uint32{1500, 0x33221102, 0x5544, 0, 3}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("register %d = %#x, want %#x", i, got[i], want[i])
+		}
+	}
+	r.quiet("link set dev red up\nlink show")
+	if r.fake.Get(transport.Inner, regs.InnerControl) != 3 || !strings.Contains(r.out, "black up mtu 1500 address 02:11:22:33:44:55") {
+		t.Errorf("after up: %s", r.out)
+	}
+}

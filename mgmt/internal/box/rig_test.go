@@ -1,0 +1,143 @@
+package box
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"sallyport/mgmt/internal/chip"
+	"sallyport/mgmt/internal/fakebox"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// rig is a fake box with a state file of its own.
+type rig struct {
+	t     *testing.T
+	fake  *fakebox.Box
+	state string
+	out   string
+	notes string
+}
+
+func newRig(t *testing.T, sizes fakebox.Sizes) *rig {
+	return &rig{t: t, fake: fakebox.New(sizes), state: filepath.Join(t.TempDir(), "state.json")}
+}
+
+// run carries a batch out as one invocation of sallyctl does.
+func (r *rig) run(text string) error {
+	r.t.Helper()
+	commands, err := xfrm.ParseBatch("f", []byte(text))
+	if err != nil {
+		return err
+	}
+	b, err := chip.Open(r.fake)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var out, notes bytes.Buffer
+	r.fake.Log = nil
+	err = (&Session{Box: b, StatePath: r.state, Out: &out, Notes: &notes}).Run(commands)
+	r.out, r.notes = out.String(), notes.String()
+	return err
+}
+
+func (r *rig) must(text string) {
+	r.t.Helper()
+	if err := r.run(text); err != nil {
+		r.t.Fatalf("%v\n%s", err, text)
+	}
+}
+
+// quiet runs a batch that must cause no warning.
+func (r *rig) quiet(text string) {
+	r.t.Helper()
+	r.must(text)
+	if r.notes != "" {
+		r.t.Errorf("unexpected: %s", r.notes)
+	}
+}
+
+var allTables = []struct {
+	c transport.Chip
+	t regs.Table
+}{
+	{transport.Inner, regs.InnerTableFlow}, {transport.Inner, regs.InnerTableRule}, {transport.Inner, regs.InnerTableSelector},
+	{transport.Inner, regs.InnerTableNextHop}, {transport.Crypto, regs.CryptoTableOutboundKey}, {transport.Crypto, regs.CryptoTableInboundKey},
+	{transport.Outer, regs.OuterTableSad}, {transport.Outer, regs.OuterTableRule}, {transport.Outer, regs.OuterTableTunnel},
+	{transport.Outer, regs.OuterTableNextHop},
+}
+
+func (r *rig) snapshot() string {
+	text := ""
+	for _, table := range allTables {
+		rows := r.fake.Table(table.c, table.t)
+		for _, index := range slices.Sorted(maps.Keys(rows)) {
+			text += fmt.Sprintf("%s %s %d %x\n", table.c, table.t.Name, index, rows[index])
+		}
+	}
+	return text
+}
+
+// crc is from the definition, not from the library that the program uses.
+func crc(data []byte, reflected uint32) uint32 {
+	sum := ^uint32(0)
+	for _, b := range data {
+		sum ^= uint32(b)
+		for range 8 {
+			sum = sum>>1 ^ reflected&-(sum&1)
+		}
+	}
+	return ^sum
+}
+
+// find looks a key up as the hardware does.
+func find(rows map[int][]uint32, size int, key []byte) []uint32 {
+	per := uint32(size / 4)
+	c, k := crc(key, 0x82F63B78), crc(key, 0xEB31D82E)
+	for way, hash := range []uint32{c, c >> 16, k, k >> 16} {
+		row := rows[way*int(per)+int(hash%per)]
+		if row != nil && bytes.HasPrefix(rowBytes(row), key) {
+			return row
+		}
+	}
+	return nil
+}
+
+func rowBytes(row []uint32) []byte {
+	var out []byte
+	for _, word := range row {
+		out = append(out, byte(word), byte(word>>8), byte(word>>16), byte(word>>24))
+	}
+	return out
+}
+
+func le32(n uint32) []byte { return []byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24)} }
+func le16(n uint16) []byte { return []byte{byte(n), byte(n >> 8)} }
+
+func ipNumber(text string) uint32 { return uint32(number(netip.MustParseAddr(text))) }
+
+// flow is the decision for an exact 5-tuple in the flow table.
+func (r *rig) flow(src, dst string, proto byte, sport, dport uint16) (action, sa, priority uint64, ok bool) {
+	key := slices.Concat(le32(ipNumber(src)), le32(ipNumber(dst)), le16(sport), le16(dport), []byte{proto})
+	row := find(r.fake.Table(transport.Inner, regs.InnerTableFlow), 1<<r.fake.Get(transport.Inner, regs.CommonCapabilityFlowBits), key)
+	if row == nil {
+		return
+	}
+	f := regs.FlowRow
+	return f.Action.Get(row), f.Sa.Get(row), f.Priority.Get(row), f.Valid.Get(row) == 1
+}
+
+func (r *rig) sad(spi uint32, dst string) (sa uint64, ok bool) {
+	key := slices.Concat(le32(spi), le32(ipNumber(dst)), []byte{50})
+	row := find(r.fake.Table(transport.Outer, regs.OuterTableSad), 1<<r.fake.Get(transport.Outer, regs.CommonCapabilitySadBits), key)
+	if row == nil {
+		return
+	}
+	return regs.SadRow.Sa.Get(row), regs.SadRow.Valid.Get(row) == 1
+}

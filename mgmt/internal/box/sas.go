@@ -1,0 +1,108 @@
+package box
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"sallyport/mgmt/internal/xfrm"
+)
+
+func (c *compiler) checkSAs() error {
+	seen := map[string]*SA{}
+	for _, sa := range c.m.SAs {
+		if !sa.fresh {
+			continue
+		}
+		if c.sizes.Suites>>suites[sa.Aead.KeyBits]&1 == 0 {
+			return xfrm.Errorf(sa.pos, "%s with a %d-bit key is not built into this crypto chip", sa.Aead.Name, sa.Aead.KeyBits)
+		}
+		if int(sa.ReplayWindow) > c.sizes.Window {
+			return xfrm.Errorf(sa.pos, "replay-window %d is too large: this inner chip was built for at most %d packets", sa.ReplayWindow, c.sizes.Window)
+		}
+		mark := c.m.keyMark(sa)
+		if other := seen[mark]; other != nil && (sa.Way == xfrm.DirOut || other.Way == xfrm.DirOut) {
+			c.report.warn(sa.pos, "the SAs spi 0x%08x and 0x%08x have one key and salt: their GCM nonces repeat, which breaks secrecy and authenticity alike (RFC 4106, section 2)", other.SPI, sa.SPI)
+		} else if sa.Way == xfrm.DirOut && slices.Contains(c.m.UsedKeys, mark) {
+			c.report.warn(sa.pos, "the key of the SA spi 0x%08x was used outbound before, and its sequence numbers start again at 1: GCM nonces repeat, which breaks secrecy and authenticity alike", sa.SPI)
+		}
+		seen[mark] = sa
+	}
+	return nil
+}
+
+// placeSAs gives each new SA the lowest free row of its direction.
+func (c *compiler) placeSAs() error {
+	for _, way := range []xfrm.Dir{xfrm.DirOut, xfrm.DirIn} {
+		taken := map[int]bool{}
+		if !c.reuse {
+			for _, row := range *c.old.keys(way) {
+				taken[row] = true
+			}
+		}
+		for _, sa := range c.m.SAs {
+			if sa.Way == way && !sa.fresh {
+				taken[sa.Row] = true
+			}
+		}
+		next := 0
+		for _, sa := range c.m.SAs {
+			if sa.Way != way || !sa.fresh {
+				continue
+			}
+			for taken[next] {
+				next++
+			}
+			if next >= c.sizes.SAs {
+				return &fullError{xfrm.Errorf(sa.pos, "no room for the %sbound SA spi 0x%08x: the table of %d is full", way, sa.SPI, c.sizes.SAs)}
+			}
+			sa.Row = next
+			taken[next] = true
+		}
+	}
+	return nil
+}
+
+func (c *compiler) outboundSAs() error {
+	for _, sa := range c.m.SAs {
+		if sa.Way != xfrm.DirOut {
+			continue
+		}
+		row, p, err := c.hop(xfrm.Black, netip.PrefixFrom(sa.Dst, 32), sa.pos)
+		if err != nil {
+			return err
+		}
+		c.out.tunnels[sa.Row] = tunnelRow(sa, row, p.mtu)
+	}
+	return nil
+}
+
+func (c *compiler) inboundSAs() error {
+	for _, sa := range c.m.SAs {
+		if sa.Way != xfrm.DirIn {
+			continue
+		}
+		c.out.sad = append(c.out.sad, placed{row: sadRow(sa), age: sa.Age, pos: sa.pos, owner: fmt.Sprintf("spi 0x%08x", sa.SPI)})
+		sel, ok := c.selector[sa]
+		if !ok {
+			if sa.fresh {
+				c.report.warn(sa.pos, "no in or fwd policy names the inbound SA spi 0x%08x: what it decrypts is dropped until one does", sa.SPI)
+			}
+			continue
+		}
+		if sa.Sel != nil {
+			if !covers(*sa.Sel, sel) && !covers(sel, *sa.Sel) {
+				return xfrm.Errorf(sa.pos, "the sel of the SA spi 0x%08x and the selector of its policy (%s) do not contain one another", sa.SPI, sel)
+			}
+			if covers(sel, *sa.Sel) {
+				sel = *sa.Sel
+			}
+		}
+		row, _, err := c.hop(xfrm.Red, sel.Dst, sa.pos)
+		if err != nil {
+			return err
+		}
+		c.out.selectors[sa.Row] = selectorRow(sa, sel, row)
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package chip
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"sallyport/mgmt/internal/fakebox"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+)
+
+func TestOpen(t *testing.T) {
+	b, err := Open(fakebox.New(fakebox.Small))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id := b.Identity[transport.Crypto]; id.Version != "0.1.0" || !id.Simulation || !id.Ready || !id.LinkUp || id.Tamper {
+		t.Errorf("identity %+v", id)
+	}
+	if c := b.Capabilities[transport.Inner]; c.SAs != 16 || c.FlowRows != 64 || c.Rules != 32 || c.NextHops != 256 || c.ReplayWindow != 1024 {
+		t.Errorf("capabilities %+v", c)
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	for _, test := range []struct {
+		register regs.Register
+		value    uint32
+		reason   string
+	}{
+		{regs.CommonMagic, 0xFFFFFFFF, "does not answer as a Sallyport chip"},
+		{regs.CommonChip, regs.ChipOuter, "in the order inner, crypto, outer"},
+		{regs.CommonVersion, 0x010000, "version 1.0.0"},
+	} {
+		fake := fakebox.New(fakebox.Small)
+		fake.Set(transport.Crypto, test.register, test.value)
+		if _, err := Open(fake); err == nil || !strings.Contains(err.Error(), test.reason) {
+			t.Errorf("%s: %v", test.register.Name, err)
+		}
+	}
+}
+
+// TestRows writes and reads rows, also while the window stays busy for some reads.
+func TestRows(t *testing.T) {
+	for _, busy := range []int{0, 1, 40} {
+		fake := fakebox.New(fakebox.Small)
+		fake.BusyReads = busy
+		b, err := Open(fake)
+		if err != nil {
+			t.Fatal(err)
+		}
+		table := regs.InnerTableRule
+		row := []uint32{1, 0, 3, 4, 0xFFFFFFFF, 0, 0, 8, 9}
+		for _, index := range []int{0, 31, 7} {
+			if err := b.WriteRow(transport.Inner, table, index, row); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := b.ReadRow(transport.Inner, table, index); err != nil || !slices.Equal(got, row) {
+				t.Errorf("row %d reads %x, %v", index, got, err)
+			}
+			row[0]++
+		}
+		if err := b.WriteRow(transport.Inner, table, 31, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := b.ReadRow(transport.Inner, table, 31); err != nil || slices.ContainsFunc(got, func(w uint32) bool { return w != 0 }) {
+			t.Errorf("a cleared row reads %x, %v", got, err)
+		}
+	}
+}
+
+// TestShadow: words that were zero in this row but not in one that was read before do not leak into it.
+func TestShadow(t *testing.T) {
+	fake := fakebox.New(fakebox.Small)
+	b, err := Open(fake)
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := slices.Repeat([]uint32{0xFFFFFFFF}, regs.InnerTableFlow.Words())
+	for _, step := range []error{
+		b.WriteRow(transport.Inner, regs.InnerTableFlow, 0, full),
+		b.WriteRow(transport.Inner, regs.InnerTableFlow, 1, []uint32{5}),
+		func() error { _, err := b.ReadRow(transport.Inner, regs.InnerTableFlow, 0); return err }(),
+		b.WriteRow(transport.Inner, regs.InnerTableFlow, 2, []uint32{6}),
+	} {
+		if step != nil {
+			t.Fatal(step)
+		}
+	}
+	for index, want := range map[int]uint32{1: 5, 2: 6} {
+		if got := fake.Table(transport.Inner, regs.InnerTableFlow)[index]; !slices.Equal(got, []uint32{want, 0, 0, 0, 0}) {
+			t.Errorf("row %d is %x", index, got)
+		}
+	}
+}
+
+func TestRowErrors(t *testing.T) {
+	b, err := Open(fakebox.New(fakebox.Small))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.WriteRow(transport.Inner, regs.InnerTableRule, 32, nil); err == nil || !strings.Contains(err.Error(), "refused the write of table rule row 32") {
+		t.Errorf("a row that is not there: %v", err)
+	}
+	if _, err := b.ReadRow(transport.Crypto, regs.CryptoTableInboundKey, 0); err == nil {
+		t.Error("a key was read")
+	}
+	if err := b.WriteRow(transport.Inner, regs.InnerTableNextHop, 0, make([]uint32, 3)); err == nil {
+		t.Error("a row that is too long was written")
+	}
+}
+
+func TestCountersAndBalance(t *testing.T) {
+	fake := fakebox.New(fakebox.Small)
+	fake.Count(transport.Inner, "rx_frames", 1<<40+5)
+	fake.Count(transport.Inner, "rx_bytes", 99)
+	fake.Count(transport.Inner, "tx_protect", 1<<40)
+	fake.Count(transport.Inner, "punt_arp", 3)
+	fake.Count(transport.Inner, "drop_policy", 2)
+	fake.Count(transport.Inner, "link_rx_packets", 4)
+	fake.Count(transport.Inner, "link_rx_lost", 7)
+	fake.Count(transport.Inner, "tx_frames", 3)
+	b, err := Open(fake)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, err := b.Counters(transport.Inner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if values[regs.InnerCounterRxFrames] != 1<<40+5 || values[regs.InnerCounterPuntArp] != 3 {
+		t.Errorf("values %v", values)
+	}
+	want := []Balance{
+		{"inner", "encrypt", 1<<40 + 5, 1 << 40, 3, 2, 0, true},
+		{"inner", "decrypt", 4, 3, 0, 0, 7, false},
+	}
+	if got := Balances(transport.Inner, values); !slices.Equal(got, want) {
+		t.Errorf("balances %+v", got)
+	}
+	fake.Set(transport.Outer, regs.CommonCapabilityCounters, 1)
+	if b, err = Open(fake); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Counters(transport.Outer); err == nil || !strings.Contains(err.Error(), "different versions") {
+		t.Errorf("another number of counters: %v", err)
+	}
+}
+
+func TestWaitReady(t *testing.T) {
+	fake := fakebox.New(fakebox.Small)
+	fake.Set(transport.Outer, regs.CommonStatus, 0)
+	b, err := Open(fake)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.Identity[transport.Outer].Ready {
+		t.Error("not ready reads as ready")
+	}
+	fake.Set(transport.Outer, regs.CommonStatus, 1)
+	if err := b.WaitReady(); err != nil || !b.Identity[transport.Outer].Ready {
+		t.Error(err)
+	}
+}

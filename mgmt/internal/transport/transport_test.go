@@ -1,0 +1,176 @@
+package transport_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sallyport/mgmt/internal/fakebox"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+)
+
+func listen(t *testing.T) (net.Listener, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "box0.sock")
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	return listener, path
+}
+
+// TestWire holds the bytes of a request against docs/interfaces.md, section 5.
+func TestWire(t *testing.T) {
+	listener, path := listen(t)
+	received := make(chan []byte, 1)
+	go func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		request := make([]byte, 24)
+		io.ReadFull(conn, request)
+		conn.Write([]byte{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x78, 0x56, 0x34, 0x12})
+		received <- request
+	}()
+	s, err := transport.DialSocket(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ops := []transport.Op{transport.Write(transport.Outer, 0x204, 0xA1B2C3D4), transport.Read(transport.Crypto, 0x10)}
+	if err := s.Do(ops); err != nil {
+		t.Fatal(err)
+	}
+	want := []byte{2, 2, 0, 0, 4, 2, 0, 0, 0xD4, 0xC3, 0xB2, 0xA1, 1, 1, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0}
+	if got := <-received; !bytes.Equal(got, want) {
+		t.Errorf("sent %x, want %x", got, want)
+	}
+	if ops[1].Data != 0x12345678 {
+		t.Errorf("read %#x", ops[1].Data)
+	}
+}
+
+// TestLongBatch sends far more requests than the socket's buffers hold to a server that answers each before it reads the next.
+func TestLongBatch(t *testing.T) {
+	listener, path := listen(t)
+	fake := fakebox.New(fakebox.Small)
+	go fake.Serve(listener)
+	s, err := transport.DialSocket(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	const count = 100_000
+	ops := make([]transport.Op, 0, 2*count)
+	for i := range uint32(count) {
+		ops = append(ops, transport.Write(transport.Inner, regs.CommonScratch.Offset, i), transport.Read(transport.Inner, regs.CommonScratch.Offset))
+	}
+	if err := s.Do(ops); err != nil {
+		t.Fatal(err)
+	}
+	for i := range uint32(count) {
+		if ops[2*i+1].Data != i {
+			t.Fatalf("read %d gave %d", i, ops[2*i+1].Data)
+		}
+	}
+}
+
+// TestErrors: a refused access is named, and the connection stays in step.
+func TestErrors(t *testing.T) {
+	listener, path := listen(t)
+	go fakebox.New(fakebox.Small).Serve(listener)
+	s, err := transport.DialSocket(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	err = s.Do([]transport.Op{transport.Read(transport.Inner, 0xFFC), transport.Read(transport.Inner, 0)})
+	if err == nil || !strings.Contains(err.Error(), "read of inner register 0xffc: AXI response 2") {
+		t.Errorf("no such register: %v", err)
+	}
+	if magic, err := transport.Read32(s, transport.Outer, 0); err != nil || magic != 0x534C5950 {
+		t.Errorf("after an error: %#x, %v", magic, err)
+	}
+	if err := transport.Write32(s, transport.Chip(7), 0, 0); err == nil || !strings.Contains(err.Error(), "refused the request") {
+		t.Errorf("no such chip: %v", err)
+	}
+	if err := transport.Write32(s, transport.Inner, 2, 0); err == nil || !strings.Contains(err.Error(), "multiple of 4") {
+		t.Errorf("unaligned: %v", err)
+	}
+	listener.Close()
+	if _, err := transport.DialSocket(path + ".none"); err == nil || !strings.Contains(err.Error(), ".none") {
+		t.Errorf("no socket: %v", err)
+	}
+}
+
+func TestClosedConnection(t *testing.T) {
+	listener, path := listen(t)
+	go func() {
+		conn, err := listener.Accept()
+		if err == nil {
+			io.ReadFull(conn, make([]byte, 12))
+			conn.Close()
+		}
+	}()
+	s, err := transport.DialSocket(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := transport.Read32(s, transport.Inner, 0); err == nil || !strings.Contains(err.Error(), "closed the connection") {
+		t.Errorf("gave %v", err)
+	}
+}
+
+// TestPCI maps three ordinary files as BARs.
+func TestPCI(t *testing.T) {
+	var paths []string
+	for i := range 3 {
+		path := filepath.Join(t.TempDir(), "resource0")
+		bar := make([]byte, 4096)
+		binary.LittleEndian.PutUint32(bar[4:], uint32(i)+1)
+		if err := os.WriteFile(path, bar, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	p, err := transport.OpenPCI(paths)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range transport.Chips {
+		if value, err := transport.Read32(p, c, 4); err != nil || value != uint32(i)+1 {
+			t.Errorf("%s: %d, %v", c, value, err)
+		}
+	}
+	if err := transport.Write32(p, transport.Crypto, 0x10, 0xCAFE); err != nil {
+		t.Fatal(err)
+	}
+	if err := transport.Write32(p, transport.Crypto, 4096, 0); err == nil || !strings.Contains(err.Error(), "outside the BAR") {
+		t.Errorf("outside: %v", err)
+	}
+	if err := transport.Write32(p, transport.Crypto, 1, 0); err == nil {
+		t.Error("an unaligned access was made")
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	bar, _ := os.ReadFile(paths[1])
+	if binary.LittleEndian.Uint32(bar[0x10:]) != 0xCAFE {
+		t.Error("the write is not in the file")
+	}
+	if _, err := transport.OpenPCI(paths[:2]); err == nil {
+		t.Error("two devices were taken for three")
+	}
+	if _, err := transport.OpenPCI([]string{paths[0], paths[1], "0000:ff:1f.7"}); err == nil || !strings.Contains(err.Error(), "outer") {
+		t.Errorf("no such device: %v", err)
+	}
+}

@@ -1,0 +1,132 @@
+package xfrm
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// iproute runs lines through the machine's own ip in a network namespace with devices red and black, and says for each
+// whether ip could read it: a line that only the kernel refuses (it may lack ESP) counts as read; ip ends with 2 or names RTNETLINK then.
+func iproute(t *testing.T, lines []string) []bool {
+	t.Helper()
+	ip, err := exec.LookPath("ip")
+	if err != nil {
+		t.Skip("no ip command on this machine")
+	}
+	script := `set -e
+ip link add red type veth peer name black; ip link set red up; ip link set black up
+while IFS= read -r line; do
+    printf '%s\n' "$line" >"$1/line"
+    set +e; out=$("$2" -batch "$1/line" 2>&1); status=$?; set -e
+    case "$status $out" in "0 "*|"2 "*|*RTNETLINK*) echo read;; *) echo refused;; esac
+done`
+	dir := t.TempDir()
+	cmd := exec.Command("unshare", "--net", "--map-root-user", "sh", "-c", script, "sh", dir, ip)
+	cmd.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
+	out, err := cmd.Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			err = errors.New(err.Error() + ": " + string(exit.Stderr))
+		}
+		t.Skipf("no network namespace to try ip in: %v", err)
+	}
+	var read []bool
+	for _, word := range strings.Fields(string(out)) {
+		read = append(read, word == "read")
+	}
+	if len(read) != len(lines) {
+		t.Fatalf("%d answers for %d lines:\n%s", len(read), len(lines), out)
+	}
+	return read
+}
+
+// TestSameSyntaxAsIproute: what is read here is read by ip, and what ip cannot read is not read here. Lines that ip reads
+// and this box refuses are in TestRefusals, each with its reason.
+func TestSameSyntaxAsIproute(t *testing.T) {
+	state, policy := "xfrm state add "+sa, "xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 "
+	both := []string{
+		state + "mode tunnel " + gcm,
+		"x s a " + sa + "mode tu " + gcm,
+		"xfrm sa add spi 4097 proto esp dst 192.0.2.2 src 192.0.2.1/32 mode tunnel " + gcm,
+		state + "reqid 0x10 mode tunnel replay-window 0100 flag esn " + gcm,
+		state + "mode tunnel mark 0 mask 0 replay-seq 0 seq 1 if_id 0 output-mark 0 tfcpad 0 " + gcm,
+		state + "mode tunnel flag noecn nopmtudisc af-unspec align4 extra-flag dont-encap-dscp limit packet-hard 5 " + gcm,
+		state + "mode tunnel sel src 10.1.0.0/16 dst 10.2/16 proto tcp sport 1 dport 2 " + gcm,
+		"xfrm state delete dst 192.0.2.2 proto esp spi 0x1001", "xfrm state del src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x1001",
+		"xfrm state flush proto esp", "xfrm state count", "xfrm state deleteall src 192.0.2.1 proto esp", "xfrm state list nokeys", "xfrm state",
+		policy + "dir out", policy + "proto tcp dir fwd", policy + "proto udp sport 5 dport 6 dev black dir out index 257",
+		policy + "dev none dir in ptype main priority 5 action allow limit packet-hard 18446744073709551615",
+		policy + "proto 99 dir out action block", policy + "proto SCTP dport 0x10 dir out", policy + "dport 80 dir out",
+		"xfrm policy add dir out", "xfrm policy add src 10.1 dst 10.2.0.0/255.255.0.0 dir in",
+		policy + "proto esp dir out priority 9 " + tmpl + " reqid 7 level required",
+		policy + "proto ah dir in tmpl src 192.0.2.2 dst 192.0.2.1 proto esp spi 0x55 mode tunnel reqid 0x7",
+		"xfrm policy update src 10.1.0.0/16 dst 10.2.0.0/16 dir out priority 3", "xfrm policy get src 10.1.0.0/16 dst 10.2.0.0/16 dir out",
+		"xfrm policy delete src 10.1.0.0/16 dst 10.2.0.0/16 dir out", "xfrm policy del index 9 dir out", "x p delall dir fwd",
+		"xfrm policy list src 10.0.0.0/8 dir out", "xfrm policy count", "xfrm policy flush",
+		"addr add 10.1.0.1/16 dev red", "a a local 10.1.0.2 brd + scope global dev black", "address del 10.1.0.1/16 dev red",
+		"link set dev red mtu 1500 up", "link set black address 02:00:00:00:00:01 mtu 9000", "addr add 192.0.2.1/24 dev black",
+		"route add 10.2.0.0/16 via 192.0.2.2 dev black mtu 1400", "route replace default via 192.0.2.2", "ro del 10.2/16",
+		"neigh add 192.0.2.2 lladdr 02:00:00:00:00:01 nud permanent dev black", "n replace 192.0.2.2 lladdr 02:00:00:00:00:02 dev black",
+		"neighbour del 192.0.2.2 dev black", "neigh show", "addr show dev red", "", "   # nothing",
+	}
+	neither := []string{
+		"frobnicate", "xfrm frob", "xfrm state frob", "xfrm policy frob", state + "mode tunnel frob " + gcm, state + "mode frob " + gcm,
+		state + "mode tunnel src 192.0.2.9 " + gcm, "xfrm state add src 192.0.2.1 dst 192.0.2.2 spi 1 mode tunnel " + gcm,
+		"xfrm state add src 192.0.2.1 dst 192.0.2.2 proto frob spi 1 mode tunnel " + gcm,
+		"xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 1x mode tunnel " + gcm,
+		"xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x100000000 mode tunnel " + gcm,
+		"xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 08 mode tunnel " + gcm,
+		"xfrm state add src 192.0.2.256 dst 192.0.2.2 proto esp spi 1 mode tunnel " + gcm,
+		state + "mode tunnel aead 'rfc4106(gcm(aes))' 0x00zz 128", state + "mode tunnel aead 'rfc4106(gcm(aes))' " + key128, state + "mode tunnel",
+		state + "mode tunnel flag esn " + gcm, state + "mode tunnel flag frob " + gcm, state + "mode tunnel replay-window 5000 " + gcm,
+		state + "mode tunnel limit frob 5 " + gcm, state + "mode tunnel " + gcm + " " + gcm,
+		"xfrm policy add src 10.1.0.0/16", policy + "dir sideways", policy + "dir out dir in", policy + "dir out action maybe",
+		policy + "dir out src 10.0.0.0/8", policy + "proto frob dir out", policy + "proto icmp sport 5 dir out", policy + "proto tcp dport 65536 dir out",
+		policy + "dev eth7 dir out", policy + "dir out priority x", policy + "dir out tmpl", policy + "dir out tmpl mode tunnel level maybe",
+		"xfrm policy add src any dir out", "xfrm policy add src 10.0.0.0/33 dir out", "xfrm policy delete dst 10.0.0.0/8",
+		"xfrm policy delete index 9 dst 10.0.0.0/8 dir out", "xfrm policy delete dir out",
+		"addr add 10.0.0.300/24 dev red", "addr add 10.0.0.1/24 dev eth7", "link set dev red mtu x", "link set dev red address 02:00",
+		"route add 10.2.0.0/99 dev black", "neigh add 192.0.2.9 lladdr zz dev black", "neigh add 192.0.2.9 lladdr 02:00:00:00:00:01",
+	}
+	read := iproute(t, append(append([]string{}, both...), neither...))
+	for i, line := range append(append([]string{}, both...), neither...) {
+		_, err := ParseBatch("f", []byte(line))
+		want := i < len(both)
+		if (err == nil) != want {
+			t.Errorf("here: %s: %v", line, err)
+		}
+		if read[i] != want {
+			t.Errorf("ip reads %t, expected %t: %s", read[i], want, line)
+		}
+	}
+}
+
+// TestBatchFileOfIproute gives one file to both, whole.
+func TestBatchFileOfIproute(t *testing.T) {
+	text := "# comment\naddr add 192.0.2.1/24 dev black # more\n\nlink set dev black up\nxfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 \\\n  dir out priority 100 \\\n  " +
+		tmpl + "\nroute add \"10.2.0.0/16\" via '192.0.2.2' dev black\nneigh add 192.0.2.2 lladdr 02:00:00:00:00:01 dev black\n"
+	commands, err := ParseBatch("f", []byte(text))
+	if err != nil || len(commands) != 5 {
+		t.Fatalf("%d commands, %v", len(commands), err)
+	}
+	iproute(t, []string{"link show"}) // skips where there is no ip
+	file := filepath.Join(t.TempDir(), "batch")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("unshare", "--net", "--map-root-user", "sh", "-c",
+		"ip link add red type veth peer name black && ip link set red up && ip -batch "+file+" && ip xfrm policy list && ip neigh && ip route").CombinedOutput()
+	if err != nil {
+		t.Fatalf("ip refuses the file: %v\n%s", err, out)
+	}
+	for _, want := range []string{"src 10.1.0.0/16 dst 10.2.0.0/16", "10.2.0.0/16 via 192.0.2.2", "02:00:00:00:00:01"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("ip does not show %q:\n%s", want, out)
+		}
+	}
+}

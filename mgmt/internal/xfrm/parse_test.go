@@ -1,0 +1,307 @@
+package xfrm
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+const (
+	key128 = "0x000102030405060708090a0b0c0d0e0fa0a1a2a3"
+	key256 = "0x000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1fb0b1b2b3"
+	sa     = "src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x1001 "
+	gcm    = `aead "rfc4106(gcm(aes))" ` + key128 + " 128"
+	tmpl   = "tmpl src 192.0.2.1 dst 192.0.2.2 proto esp mode tunnel"
+)
+
+func parseOne(t *testing.T, line string) Command {
+	t.Helper()
+	commands, err := ParseBatch("f", []byte(line))
+	if err != nil {
+		t.Fatalf("%s: %v", line, err)
+	}
+	if len(commands) != 1 {
+		t.Fatalf("%s: %d commands", line, len(commands))
+	}
+	return commands[0]
+}
+
+func TestState(t *testing.T) {
+	base := State{
+		ID:   ID{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2"), "esp", 0x1001},
+		Mode: ModeTunnel, Aead: Aead{Name: GCMName, KeyBits: 128, ICVBits: 128},
+	}
+	for _, test := range []struct {
+		line string
+		want func(s *State)
+	}{
+		{"xfrm state add " + sa + "mode tunnel " + gcm, func(*State) {}},
+		{"x s a " + sa + "mode tu " + gcm, func(*State) {}},
+		{"xfrm sa add spi 4097 proto esp dst 192.0.2.2 src 192.0.2.1/32 mode tunnel " + gcm, func(*State) {}},
+		{"xfrm state add " + sa + gcm + " mode tunnel", func(*State) {}},
+		{"xfrm state add " + sa + "mode tunnel reqid 0x10 replay-window 1024 flag esn " + gcm, func(s *State) {
+			s.ReqID, s.ReplayWindow, s.Flags.ESN = 16, 1024, true
+		}},
+		{"xfrm state add " + sa + "mode tunnel dir out flag esn " + gcm, func(s *State) { s.Dir, s.Flags.ESN = DirOut, true }},
+		{"xfrm state add " + sa + "mode tunnel flag noecn nopmtudisc af-unspec extra-flag dont-encap-dscp " + gcm, func(s *State) {
+			s.Flags = Flags{NoECN: true, NoPMTUDisc: true, AFUnspec: true, DontEncapDSCP: true}
+		}},
+		{"xfrm state add " + sa + "mode tunnel flag 0x25 " + gcm, func(s *State) {
+			s.Flags = Flags{NoECN: true, NoPMTUDisc: true, AFUnspec: true}
+		}},
+		{"xfrm state add " + sa + "mode tunnel mark 0 mask 0 replay-seq 0 replay-oseq 0 seq 7 if_id 0 " + gcm, func(*State) {}},
+		{"xfrm state add " + sa + "mode tunnel limit packet-soft 100 limit packet-hard 200 limit byte-hard 18446744073709551615 limit time-hard 0 " + gcm,
+			func(s *State) { s.PacketSoft, s.PacketHard = 100, 200 }},
+		{"xfrm state add " + sa + "mode tunnel sel src 10.1.0.0/16 dst 10.2.0.0/16 proto tcp dport 80 " + gcm, func(s *State) {
+			s.Sel = &Selector{Src: netip.MustParsePrefix("10.1.0.0/16"), Dst: netip.MustParsePrefix("10.2.0.0/16"), Proto: 6, DPort: 80}
+		}},
+	} {
+		add, ok := parseOne(t, test.line).(StateAdd)
+		if !ok {
+			t.Fatalf("%s is no StateAdd", test.line)
+		}
+		if hex.EncodeToString(add.State.Aead.Key) != key128[2:34] || hex.EncodeToString(add.State.Aead.Salt) != "a0a1a2a3" {
+			t.Errorf("%s: wrong key or salt", test.line)
+		}
+		add.State.Aead.Key, add.State.Aead.Salt = nil, nil
+		want := base
+		test.want(&want)
+		if !reflect.DeepEqual(add.State, want) {
+			t.Errorf("%s\n got %+v\nwant %+v", test.line, add.State, want)
+		}
+	}
+}
+
+func TestKeys(t *testing.T) {
+	for text, want := range map[string]string{
+		key256:                      key256[2:],
+		"0x1" + key128[4:]:          "01" + key128[4:],
+		"0xABCDEF" + key128[8:]:     "abcdef" + key128[8:],
+		"sixteen byte key" + "salt": hex.EncodeToString([]byte("sixteen byte keysalt")),
+	} {
+		line := fmt.Sprintf("xfrm state add %s mode tunnel aead 'rfc4106(gcm(aes))' '%s' 128", sa, text)
+		add := parseOne(t, line).(StateAdd)
+		if got := hex.EncodeToString(append(add.State.Aead.Key, add.State.Aead.Salt...)); got != want {
+			t.Errorf("%s: key %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestPolicy(t *testing.T) {
+	prefix := netip.MustParsePrefix
+	out := func(s Selector, change func(p *Policy)) Policy {
+		p := Policy{Selector: s, Dir: DirOut, Action: ActionAllow}
+		if !s.Src.IsValid() {
+			p.Src = Everything
+		}
+		if !s.Dst.IsValid() {
+			p.Dst = Everything
+		}
+		if change != nil {
+			change(&p)
+		}
+		return p
+	}
+	both := Selector{Src: prefix("10.1.0.0/16"), Dst: prefix("10.2.0.0/16")}
+	template := Template{ID: ID{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2"), "esp", 0}, Mode: ModeTunnel}
+	for line, want := range map[string]Policy{
+		"xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir out":                out(both, nil),
+		"x p a dir out src 10.1/16 dst 10.2.0.0/255.255.0.0":                     out(both, nil),
+		"xfrm policy add dir out":                                                out(Selector{}, nil),
+		"xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir out " + tmpl:        out(both, func(p *Policy) { p.Template = &template }),
+		"xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 proto any dir out":      out(both, nil),
+		"xfrm policy add dst 10.2.0.0/16 dir out priority 7 action block":        out(Selector{Dst: both.Dst}, func(p *Policy) { p.Priority, p.Action = 7, ActionBlock }),
+		"xfrm policy add dst 10.2.0.0/16 dir out index 9 ptype main action punt": out(Selector{Dst: both.Dst}, func(p *Policy) { p.Index, p.Action = 9, ActionPunt }),
+		"xfrm policy add src 10.1.0.1 dst 10.2.0.1 proto udp sport 53 dport 1024 dev black dir out": out(
+			Selector{Src: prefix("10.1.0.1/32"), Dst: prefix("10.2.0.1/32"), Proto: 17, SPort: 53, DPort: 1024}, nil).on("black"),
+		"xfrm policy add dst 10.2.0.0/16 dport 80 dir out":                                      out(Selector{Dst: both.Dst, DPort: 80}, nil),
+		"xfrm policy add dst 10.2.0.0/16 proto 47 dir out":                                      out(Selector{Dst: both.Dst, Proto: 47}, nil),
+		"xfrm policy add dst 10.2.0.0/16 proto ICMP dir out limit byte-soft 0xffffffffffffffff": out(Selector{Dst: both.Dst, Proto: 1}, nil),
+	} {
+		add, ok := parseOne(t, line).(PolicyAdd)
+		if !ok || !reflect.DeepEqual(add.Policy, want) {
+			t.Errorf("%s\n got %+v\nwant %+v", line, add.Policy, want)
+		}
+	}
+}
+
+func (p Policy) on(dev string) Policy {
+	// The device of a selector does not name packets here, but a policy is listed as it was written.
+	p.Dev = dev
+	return p
+}
+
+func TestNetworkLines(t *testing.T) {
+	addr, prefix := netip.MustParseAddr, netip.MustParsePrefix
+	up, down := true, false
+	mac := MAC{2, 0, 0, 0, 0, 1}
+	at := At{Pos{"f", 1}}
+	for line, want := range map[string]Command{
+		"addr add 10.1.0.1/16 dev red":                                         Addr{at, false, prefix("10.1.0.1/16"), "red"},
+		"a a local 10.1.0.1 brd + scope global dev black":                      Addr{at, false, prefix("10.1.0.1/32"), "black"},
+		"address del 10.1.0.1/16 dev red":                                      Addr{at, true, prefix("10.1.0.1/16"), "red"},
+		"link set dev red mtu 1500 up":                                         Link{at, "red", 1500, nil, &up},
+		"link set black address 02:00:00:00:00:01 down":                        Link{at, "black", 0, &mac, &down},
+		"route add default via 192.0.2.2 dev black":                            Route{at, false, false, Everything, addr("192.0.2.2"), "black", 0},
+		"route replace 10.2.0.0/16 via 192.0.2.2 dev black mtu 1400":           Route{at, false, true, prefix("10.2.0.0/16"), addr("192.0.2.2"), "black", 1400},
+		"ro add 10.2.0.0/16 dev black":                                         Route{at, false, false, prefix("10.2.0.0/16"), netip.Addr{}, "black", 0},
+		"route del 10.2.0.0/16":                                                Route{at, true, false, prefix("10.2.0.0/16"), netip.Addr{}, "", 0},
+		"neigh add 192.0.2.2 lladdr 02:00:00:00:00:01 dev black nud permanent": Neigh{at, false, false, addr("192.0.2.2"), mac, "black"},
+		"n replace 192.0.2.2 lladdr 02:00:00:00:00:01 dev black":               Neigh{at, false, true, addr("192.0.2.2"), mac, "black"},
+		"neighbour del 192.0.2.2 dev black":                                    Neigh{at, true, false, addr("192.0.2.2"), MAC{}, "black"},
+		"neigh show":                                                           Show{at, "neigh"},
+	} {
+		if got := parseOne(t, line); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s\n got %+v\nwant %+v", line, got, want)
+		}
+	}
+}
+
+// TestRefusals: every mistake is one sentence with its file and line, and no key is ever in it.
+func TestRefusals(t *testing.T) {
+	add := "xfrm state add " + sa
+	for _, test := range []struct{ line, reason string }{
+		{"frobnicate", "unknown command"},
+		{"xfrm", "state or policy"},
+		{"xfrm stats", "unknown word"},
+		{"xfrm state frob", "unknown word"},
+		{add + "mode transport " + gcm, "transport mode is not supported yet"},
+		{add + gcm, "transport mode is not supported yet"},
+		{add + "mode beet " + gcm, "only tunnel"},
+		{add + "mode tunnel", "needs its algorithm"},
+		{add + "mode tunnel " + gcm + " " + gcm, "a second"},
+		{add + "mode tunnel aead rfc4106(gcm(aes)) 0x0102 128", "has 2 bytes"},
+		{add + "mode tunnel aead rfc4106(gcm(aes)) " + key256 + "00 128", "has 37 bytes"},
+		{add + "mode tunnel aead rfc4106(gcm(aes)) " + key128 + "0011223344556677 128", "AES-192"},
+		{add + "mode tunnel aead rfc4106(gcm(aes)) " + key128[:40] + "zz 128", "not hexadecimal"},
+		{add + "mode tunnel aead rfc4106(gcm(aes)) " + key128 + " 96", "ICV of 96 bits"},
+		{add + "mode tunnel aead rfc4106(gcm(aes)) " + key128, "ICV length"},
+		{add + "mode tunnel aead rfc4106(gcm(sm4)) " + key128 + " 128", "not supported"},
+		{add + "mode tunnel aead " + key128 + " 128", "not supported"},
+		{add + "mode tunnel enc cbc(aes) " + key128 + " auth hmac(sha256) 0x00", "cbc(aes)"},
+		{add + "mode tunnel enc cbc(des3_ede) " + key128, "RFC 8221"},
+		{add + "mode tunnel enc des " + key128, "RFC 8221"},
+		{add + "mode tunnel auth hmac(md5) " + key128, "RFC 8221"},
+		{add + "mode tunnel auth-trunc hmac(sha256) " + key128 + " 128", "not supported"},
+		{add + "mode tunnel comp deflate", "not supported"},
+		{add + "mode tunnel replay-window 2048 " + gcm, "too large"},
+		{add + "mode tunnel replay-seq 5 " + gcm, "replay-seq is not supported"},
+		{add + "mode tunnel flag esn " + gcm, "replay-window"},
+		{add + "mode tunnel flag decap-dscp " + gcm, "decap-dscp"},
+		{add + "mode tunnel flag purple " + gcm, "unknown flag"},
+		{add + "mode tunnel extra-flag oseq-may-wrap " + gcm, "nonce"},
+		{add + "mode tunnel mark 5 " + gcm, "mark is not supported"},
+		{add + "mode tunnel encap espinudp 4500 4500 0.0.0.0 " + gcm, "NAT-T"},
+		{add + "mode tunnel offload dev eth0 dir in " + gcm, "hardware"},
+		{add + "mode tunnel limit byte-hard 1000 " + gcm, "packet-hard"},
+		{add + "mode tunnel dir fwd " + gcm, "dir must be one of in, out"},
+		{add + "mode tunnel src 192.0.2.9 " + gcm, "unexpected word"},
+		{add + "mode tunnel frob " + gcm, "unexpected word"},
+		{"xfrm state add src 192.0.2.1 dst 192.0.2.2 proto ah spi 1 mode tunnel", "proto ah is not supported"},
+		{"xfrm state add src 192.0.2.1 dst 192.0.2.2 spi 1 mode tunnel " + gcm, "needs its protocol"},
+		{"xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp mode tunnel " + gcm, "SPI"},
+		{"xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x100000000 mode tunnel " + gcm, "SPI"},
+		{"xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 1_0 mode tunnel " + gcm, "SPI"},
+		{"xfrm state add src 2001:db8::1 dst 2001:db8::2 proto esp spi 1 mode tunnel " + gcm, "IPv6 is not supported yet"},
+		{"xfrm state add src 192.0.2.1/24 dst 192.0.2.2 proto esp spi 1 mode tunnel " + gcm, "one address"},
+		{"xfrm state add dst 192.0.2.2 proto esp spi 1 mode tunnel " + gcm, "both tunnel endpoints"},
+		{"xfrm state delete dst 192.0.2.2 proto esp", "named by dst, proto and spi"},
+		{"xfrm state allocspi " + sa, "not supported"},
+		{"xfrm policy add src 10.1.0.0/16", "dir"},
+		{"xfrm policy add src 10.1.0.1/16 dir out", "write 10.1.0.0/16"},
+		{"xfrm policy add src 10.1.0.0/33 dir out", "0 to 32"},
+		{"xfrm policy add src 10.1.0.0/255.0.255.0 dir out", "0 to 32"},
+		{"xfrm policy add src 10.1.0.256 dir out", "IPv4 address"},
+		{"xfrm policy add src any dir out", "IPv4 address"},
+		{"xfrm policy add src ::/0 dir out", "IPv6"},
+		{"xfrm policy add dst 10.0.0.0/8 proto frob dir out", "unknown protocol"},
+		{"xfrm policy add dst 10.0.0.0/8 proto icmp sport 5 dir out", "needs proto tcp, udp or sctp"},
+		{"xfrm policy add dst 10.0.0.0/8 proto icmp type 8 dir out", "type is not supported"},
+		{"xfrm policy add dst 10.0.0.0/8 proto gre key 8 dir out", "key is not supported"},
+		{"xfrm policy add dst 10.0.0.0/8 proto tcp dport 65536 dir out", "0 to 65535"},
+		{"xfrm policy add dst 10.0.0.0/8 dir sideways", "dir must be one of"},
+		{"xfrm policy add dst 10.0.0.0/8 dir out dir in", "twice"},
+		{"xfrm policy add dst 10.0.0.0/8 dir out action maybe", "allow, block or punt"},
+		{"xfrm policy add dst 10.0.0.0/8 dir out action block " + tmpl, "no tmpl"},
+		{"xfrm policy add dst 10.0.0.0/8 dir out " + tmpl + " " + tmpl, "second tmpl"},
+		{"xfrm policy add dst 10.0.0.0/8 dir out " + tmpl + " level use", "required"},
+		{"xfrm policy add dst 10.0.0.0/8 dir out tmpl src 192.0.2.1 dst 192.0.2.2 proto esp", "transport"},
+		{"xfrm policy add dst 10.0.0.0/8 dir out tmpl proto esp mode tunnel", "both endpoints"},
+		{"xfrm policy add dst 10.0.0.0/8 dir out tmpl", "a template should follow"},
+		{"xfrm policy add dst 10.0.0.0/8 dev eth0 dir out", "unknown device \"eth0\""},
+		{"xfrm policy add dst 10.0.0.0/8 dev red dir out", "leave by black"},
+		{"xfrm policy add dst 10.0.0.0/8 dir out priority -1", "priority"},
+		{"xfrm policy add dst 10.0.0.0/8 dir out src 10.0.0.0/8", "stand together"},
+		{"xfrm policy delete dst 10.0.0.0/8", "dir is missing"},
+		{"xfrm policy setdefault in block", "always discarded"},
+		{"addr add 10.0.0.1/24 dev eth0", "red and black"},
+		{"addr add 10.0.0.1/24", "addr add ADDR/LEN"},
+		{"addr add 0.0.0.0/0 dev red", "cannot be the address"},
+		{"link set dev red mtu 9583", "68 to 9582"},
+		{"link set dev red address ff:ff:ff:ff:ff:ff", "one station"},
+		{"route add 10.0.0.1/8 via 192.0.2.1 dev black", "write 10.0.0.0/8"},
+		{"neigh add 192.0.2.1 dev black", "neigh add ADDR lladdr"},
+		{"neigh add 192.0.2.1 lladdr 02:00 dev black", "Ethernet address"},
+		{"next-hop default dev red lladdr 02:00:00:00:00:01", "sallyctl alone"},
+		{"xfrm state add 'unfinished", "no closing '"},
+		{"xfrm state add \\", "no line follows"},
+	} {
+		_, err := ParseBatch("some.conf", []byte("# first line\n\n"+test.line))
+		if err == nil {
+			t.Errorf("accepted: %s", test.line)
+			continue
+		}
+		message := err.Error()
+		if !strings.HasPrefix(message, "some.conf:3: ") || !strings.Contains(message, test.reason) || strings.Contains(message, "\n") {
+			t.Errorf("%s\n gave %q\n want %q", test.line, message, test.reason)
+		}
+		if strings.Contains(message, "0102030405") {
+			t.Errorf("%s: the key is in %q", test.line, message)
+		}
+	}
+}
+
+func TestLex(t *testing.T) {
+	input := "# comment\n\n  addr add 10.0.0.1/8 \\\n  dev red # to the end \\\nlink show\r\nxfrm 'a b' \"c d\"e\n"
+	lines, err := Lex("f", []byte(input))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, words := range lines {
+		for _, word := range words {
+			got = append(got, fmt.Sprintf("%d:%s", word.Pos.Line, word.Text))
+		}
+		got = append(got, "|")
+	}
+	want := "3:addr 3:add 3:10.0.0.1/8 4:dev 4:red | 5:link 5:show | 6:xfrm 6:a b 6:c d 6:e |"
+	if strings.Join(got, " ") != want {
+		t.Errorf("got  %s\nwant %s", strings.Join(got, " "), want)
+	}
+}
+
+func TestSecretsDoNotPrint(t *testing.T) {
+	add := parseOne(t, "xfrm state add "+sa+"mode tunnel "+gcm).(StateAdd)
+	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%x", "%d"} {
+		if text := fmt.Sprintf(format, add.State.Aead.Key); text != Redacted {
+			t.Errorf("%s prints %q", format, text)
+		}
+		if text := fmt.Sprintf(format, add); strings.Contains(text, "0203") || strings.Contains(text, "2 3 4") {
+			t.Errorf("%s of a command prints the key: %q", format, text)
+		}
+	}
+	if text, err := json.Marshal(add); err != nil || strings.Contains(string(text), "AQID") {
+		t.Errorf("JSON of a command: %s, %v", text, err)
+	}
+	if _, err := json.Marshal(add.State.Aead.Key); err == nil {
+		t.Error("a key was marshalled")
+	}
+	Wipe([]Command{add})
+	if strings.Trim(string(add.State.Aead.Key), "\x00") != "" {
+		t.Error("the key was not wiped")
+	}
+}
