@@ -8,7 +8,7 @@ namespace sallyport::sim {
 double nanoseconds(Tick ticks) { return std::round(ticksToNs(ticks) * 1000) / 1000; }
 
 nlohmann::json latencyJson(std::vector<Tick> samples) {
-  if (samples.empty()) return nullptr;
+  if (samples.empty()) return {{"count", 0}};
   std::sort(samples.begin(), samples.end());
   const auto count = static_cast<int64_t>(samples.size());
   // Nearest rank, in parts of 10,000.
