@@ -18,7 +18,7 @@ func (m *Model) apply(command xfrm.Command) (string, error) {
 	case xfrm.StateSelect:
 		return m.selectStates(c)
 	case xfrm.StateFlush:
-		m.SAs = nil
+		m.removeSAs(func(*SA) bool { return true })
 	case xfrm.StateCount:
 		return fmt.Sprintf("\t SAD count %d\n", len(m.SAs)), nil
 	case xfrm.PolicyAdd:
@@ -26,7 +26,7 @@ func (m *Model) apply(command xfrm.Command) (string, error) {
 	case xfrm.PolicySelect:
 		return m.selectPolicies(c)
 	case xfrm.PolicyFlush:
-		m.Policies = nil
+		m.removePolicies(func(*Policy) bool { return true })
 	case xfrm.PolicyCount:
 		count := map[xfrm.Dir]int{}
 		for _, p := range m.Policies {
@@ -59,38 +59,33 @@ func (m *Model) addState(c xfrm.StateAdd) error {
 		if old.pos.Line > 0 {
 			where = fmt.Sprintf("the first is in line %d", old.pos.Line)
 		}
-		return xfrm.Errorf(c.Pos, "a second SA with dst %s proto %s spi 0x%08x: %s", c.State.Dst, c.State.Proto, c.State.SPI, where)
+		return xfrm.Errorf(c.Pos, "a second SA with dst %s proto %s spi 0x%x: %s", c.State.Dst, c.State.Proto, c.State.SPI, where)
 	case old == nil && c.Update:
-		return xfrm.Errorf(c.Pos, "there is no SA with dst %s proto %s spi 0x%08x to update", c.State.Dst, c.State.Proto, c.State.SPI)
+		return xfrm.Errorf(c.Pos, "there is no SA with dst %s proto %s spi 0x%x to update", c.State.Dst, c.State.Proto, c.State.SPI)
 	}
 	sa := &SA{State: c.State, Age: m.age(), pos: c.Pos, fresh: true}
 	if old != nil {
-		m.removeSA(old)
+		m.removeSAs(func(s *SA) bool { return s == old })
 	}
-	m.SAs = append(m.SAs, sa)
+	m.insertSA(sa)
 	return nil
-}
-
-func (m *Model) removeSA(sa *SA) {
-	m.SAs = slices.DeleteFunc(m.SAs, func(s *SA) bool { return s == sa })
 }
 
 func (m *Model) selectStates(c xfrm.StateSelect) (string, error) {
 	var out strings.Builder
 	found := 0
-	for _, sa := range slices.Clone(m.SAs) {
-		if !c.Filter.Match(&sa.State) {
-			continue
-		}
-		found++
-		if c.Verb == xfrm.Delete || c.Verb == xfrm.DeleteAll {
-			m.removeSA(sa)
-		} else {
+	for _, sa := range m.SAs {
+		if c.Filter.Match(&sa.State) {
+			found++
 			out.WriteString(m.describeSA(sa))
 		}
 	}
+	if c.Verb == xfrm.Delete || c.Verb == xfrm.DeleteAll {
+		m.removeSAs(func(sa *SA) bool { return c.Filter.Match(&sa.State) })
+		out.Reset()
+	}
 	if found == 0 && c.Verb <= xfrm.Get {
-		return "", xfrm.Errorf(c.Pos, "there is no SA with dst %s proto %s spi 0x%08x", c.Filter.Dst, c.Filter.Proto, c.Filter.SPI)
+		return "", xfrm.Errorf(c.Pos, "there is no SA with dst %s proto %s spi 0x%x", c.Filter.Dst, c.Filter.Proto, c.Filter.SPI)
 	}
 	return out.String(), nil
 }
@@ -111,30 +106,28 @@ func (m *Model) addPolicy(c xfrm.PolicyAdd) error {
 	if p.Index != 0 && p.Index&7 != kernelDir[p.Dir] {
 		return xfrm.Errorf(c.Pos, "index %d does not fit dir %s: its three low bits must be %d, as in Linux", p.Index, p.Dir, kernelDir[p.Dir])
 	}
-	taken := map[uint32]bool{}
-	for _, other := range m.Policies {
-		if other != old {
-			taken[other.Index] = true
-		}
+	taken := func() bool {
+		other := m.lookups().indices[p.Index]
+		return other != nil && other != old
 	}
 	if p.Index == 0 {
-		p.Index = 8 | kernelDir[p.Dir]
+		p.Index = m.LastIndex&^7 | kernelDir[p.Dir]
 		if old != nil {
 			p.Index = old.Index
 		}
-		for taken[p.Index] {
+		for p.Index < 8 || taken() {
 			p.Index += 8
 		}
+		m.LastIndex = max(m.LastIndex, p.Index)
 	}
-	if taken[p.Index] {
+	if taken() {
 		return xfrm.Errorf(c.Pos, "a second policy with index %d", p.Index)
 	}
-	if old == nil {
-		m.Policies = append(m.Policies, p)
-		return nil
+	if old != nil {
+		p.Age = old.Age
+		m.removePolicies(func(q *Policy) bool { return q == old })
 	}
-	p.Age = old.Age
-	m.Policies[slices.Index(m.Policies, old)] = p
+	m.insertPolicy(p)
 	return nil
 }
 
@@ -142,21 +135,20 @@ func (m *Model) selectPolicies(c xfrm.PolicySelect) (string, error) {
 	matches := func(p *Policy) bool { return c.Filter.Match(&p.Policy) }
 	if c.Verb <= xfrm.Get {
 		matches = func(p *Policy) bool {
-			return p.Dir == c.Filter.Dir && (c.Filter.HasSel && p.Selector == c.Filter.Selector || !c.Filter.HasSel && p.Index == c.Filter.Index)
+			return p.Dir == c.Filter.Dir && (c.Filter.HasSel && keyOfPolicy(p.Selector, p.Dir) == keyOfPolicy(c.Filter.Selector, p.Dir) || !c.Filter.HasSel && p.Index == c.Filter.Index)
 		}
 	}
 	var out strings.Builder
 	found := 0
-	for _, p := range slices.Clone(m.Policies) {
-		if !matches(p) {
-			continue
-		}
-		found++
-		if c.Verb == xfrm.Delete || c.Verb == xfrm.DeleteAll {
-			m.Policies = slices.DeleteFunc(m.Policies, func(q *Policy) bool { return p == q })
-		} else {
+	for _, p := range m.Policies {
+		if matches(p) {
+			found++
 			out.WriteString(describePolicy(p))
 		}
+	}
+	if c.Verb == xfrm.Delete || c.Verb == xfrm.DeleteAll {
+		m.removePolicies(matches)
+		out.Reset()
 	}
 	if found == 0 && c.Verb <= xfrm.Get {
 		return "", xfrm.Errorf(c.Pos, "there is no such policy with dir %s", c.Filter.Dir)

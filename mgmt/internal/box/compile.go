@@ -1,19 +1,40 @@
 package box
 
 import (
+	"fmt"
+	"io"
 	"net/netip"
-	"slices"
 
 	"sallyport/mgmt/internal/xfrm"
 )
 
 // report collects what the administrator should know although it is no error.
-type report struct{ warnings []string }
+type report struct {
+	warnings []string
+	seen     map[string]bool
+}
 
 func (r *report) warn(pos xfrm.Pos, format string, args ...any) {
 	text := xfrm.Errorf(pos, format, args...).Error()
-	if !slices.Contains(r.warnings, text) {
+	if r.seen == nil {
+		r.seen = map[string]bool{}
+	}
+	if !r.seen[text] {
+		r.seen[text] = true
 		r.warnings = append(r.warnings, text)
+	}
+}
+
+// mostWarnings are printed in full.
+const mostWarnings = 20
+
+func (r *report) print(out io.Writer) {
+	for i, text := range r.warnings {
+		if i == mostWarnings {
+			fmt.Fprintf(out, "warning: and %d more of these\n", len(r.warnings)-i)
+			return
+		}
+		fmt.Fprintln(out, "warning: "+text)
 	}
 }
 
@@ -52,10 +73,11 @@ type compiler struct {
 	hopRows  map[string]map[netip.Addr]int
 	reuse    bool // rows of what is going may be taken at once
 	selector map[*SA]xfrm.Selector
+	find     finder
 }
 
 func compile(m *Model, old *Image, sizes Sizes, reuse bool, r *report) (*target, error) {
-	c := &compiler{m: m, old: old, sizes: sizes, report: r, reuse: reuse, hopRows: map[string]map[netip.Addr]int{}, selector: map[*SA]xfrm.Selector{}}
+	c := &compiler{m: m, old: old, sizes: sizes, report: r, reuse: reuse, hopRows: map[string]map[netip.Addr]int{}, selector: map[*SA]xfrm.Selector{}, find: newFinder(m.SAs)}
 	c.out = target{selectors: map[int]Row{}, tunnels: map[int]Row{}, hops: map[string]map[int]Hop{}}
 	for _, dev := range devices {
 		c.hopRows[dev] = map[netip.Addr]int{}

@@ -11,7 +11,7 @@ import (
 func (m *Model) describeSA(sa *SA) string {
 	way := sa.Way
 	if sa.fresh {
-		way, _ = m.direction(sa)
+		way, _ = m.direction(sa, m.asked(newFinder(m.SAs)))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "src %s dst %s\n\tproto %s spi 0x%08x reqid %d mode %s\n", sa.Src, sa.Dst, sa.Proto, sa.SPI, sa.ReqID, sa.Mode)

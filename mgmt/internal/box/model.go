@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/netip"
-	"slices"
 
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -74,15 +73,19 @@ type Model struct {
 	Routes   []Route          `json:"routes"`
 	Neighs   []Neigh          `json:"neighs"`
 	NextAge  uint64           `json:"next_age"`
+	// LastIndex is the highest index given to a policy.
+	LastIndex uint32 `json:"last_index"`
 	// UsedKeys marks the outbound keys since reset, so that one that comes again is noticed. Marks are made with MarkKey and
 	// say nothing of the keys.
-	UsedKeys []string `json:"used_keys,omitempty"`
-	MarkKey  []byte   `json:"mark_key,omitempty"`
+	UsedKeys map[string]bool `json:"used_keys"`
+	MarkKey  []byte          `json:"mark_key"`
+
+	found *lookups
 }
 
 // NewModel is a box after reset.
 func NewModel() *Model {
-	m := &Model{Links: map[string]*Link{xfrm.Red: {}, xfrm.Black: {}}, MarkKey: make([]byte, sha256.Size)}
+	m := &Model{Links: map[string]*Link{xfrm.Red: {}, xfrm.Black: {}}, UsedKeys: map[string]bool{}, MarkKey: make([]byte, sha256.Size)}
 	_, _ = rand.Read(m.MarkKey) // never fails (crypto/rand)
 	return m
 }
@@ -103,31 +106,8 @@ func (m *Model) age() uint64 {
 // markKeys notes the outbound keys that were just installed.
 func (m *Model) markKeys() {
 	for _, sa := range m.SAs {
-		if !sa.fresh || sa.Way != xfrm.DirOut {
-			continue
-		}
-		if mark := m.keyMark(sa); !slices.Contains(m.UsedKeys, mark) {
-			m.UsedKeys = append(m.UsedKeys, mark)
+		if sa.fresh && sa.Way == xfrm.DirOut {
+			m.UsedKeys[m.keyMark(sa)] = true
 		}
 	}
-}
-
-// findSA looks an SA up as Linux does: destination, protocol and SPI.
-func (m *Model) findSA(id xfrm.ID) *SA {
-	for _, sa := range m.SAs {
-		if sa.Dst == id.Dst && sa.Proto == id.Proto && sa.SPI == id.SPI {
-			return sa
-		}
-	}
-	return nil
-}
-
-// findPolicy looks a policy up as Linux does: its selector and direction.
-func (m *Model) findPolicy(sel xfrm.Selector, dir xfrm.Dir) *Policy {
-	for _, p := range m.Policies {
-		if p.Selector == sel && p.Dir == dir {
-			return p
-		}
-	}
-	return nil
 }

@@ -116,9 +116,9 @@ func planOnce(m *Model, old *Image, sizes Sizes, removeFirst bool, r *report) (*
 	p.hops(transport.Outer, regs.OuterTableNextHop, xfrm.Black, &p.image.BlackHop)
 	p.keys(xfrm.DirOut, regs.CryptoTableOutboundKey)
 	p.keys(xfrm.DirIn, regs.CryptoTableInboundKey)
-	p.direct(transport.Outer, regs.OuterTableTunnel, old.Tunnel, t.tunnels)
+	p.direct(transport.Outer, regs.OuterTableTunnel, old.Tunnel, t.tunnels, nil)
 	p.warnReplay()
-	p.direct(transport.Inner, regs.InnerTableSelector, old.Selector, t.selectors)
+	p.direct(transport.Inner, regs.InnerTableSelector, old.Selector, t.selectors, p.freshInbound())
 	p.image.Tunnel, p.image.Selector = t.tunnels, t.selectors
 	if p.image.SAD, err = p.hash(transport.Outer, regs.OuterTableSad, sizes.SADRows, sadKeyBytes, old.SAD, t.sad); err != nil {
 		return nil, err
@@ -196,9 +196,10 @@ func (p *planner) keys(way xfrm.Dir, table regs.Table) {
 	*p.image.keys(way) = slices.Sorted(maps.Keys(want))
 }
 
-func (p *planner) direct(c transport.Chip, table regs.Table, have, want map[int]Row) {
+// direct brings a directly indexed table to hold what is wanted; rows in always are written even if they are the same.
+func (p *planner) direct(c transport.Chip, table regs.Table, have, want map[int]Row, always map[int]bool) {
 	for _, index := range sorted(want) {
-		if !slices.Equal(want[index], have[index]) || table.Name == regs.InnerTableSelector.Name && p.freshInbound(index) {
+		if !slices.Equal(want[index], have[index]) || always[index] {
 			p.add(write{phase: phaseDirect, chip: c, table: table, index: index, row: want[index]})
 		}
 	}
@@ -209,10 +210,16 @@ func (p *planner) direct(c transport.Chip, table regs.Table, have, want map[int]
 	}
 }
 
-// freshInbound says whether a row of the inbound SAs is a new SA's: its selector row is written even if it looks the same,
-// because that clears the anti-replay state.
-func (p *planner) freshInbound(row int) bool {
-	return slices.ContainsFunc(p.m.SAs, func(sa *SA) bool { return sa.Way == xfrm.DirIn && sa.Row == row && sa.fresh })
+// freshInbound gives the rows of the new inbound SAs: their selector rows are written even if they look the same, because
+// that clears the anti-replay state.
+func (p *planner) freshInbound() map[int]bool {
+	out := map[int]bool{}
+	for _, sa := range p.m.SAs {
+		if sa.Way == xfrm.DirIn && sa.fresh {
+			out[sa.Row] = true
+		}
+	}
+	return out
 }
 
 func (p *planner) warnReplay() {
@@ -222,7 +229,7 @@ func (p *planner) warnReplay() {
 		}
 		have, was := p.old.Selector[sa.Row]
 		if want := p.target.selectors[sa.Row]; was && want != nil && !slices.Equal(have, want) {
-			p.report.warn(sa.pos, "the selector or next hop of the inbound SA spi 0x%08x changes: its anti-replay window starts anew", sa.SPI)
+			p.report.warn(sa.pos, "the selector or next hop of the inbound SA spi 0x%x changes: its anti-replay window starts anew", sa.SPI)
 		}
 	}
 }

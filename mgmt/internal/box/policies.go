@@ -25,13 +25,13 @@ func (c *compiler) outPolicies() error {
 		action, argument := uint64(regs.ActionDiscard), 0
 		switch {
 		case p.Template != nil:
-			sa := c.m.outboundSA(p.Template)
+			sa := c.find.newest(p.Template)
 			if sa == nil {
 				c.report.warn(p.pos, "no outbound SA fits the tmpl src %s dst %s: what the policy matches is discarded until there is one", p.Template.Src, p.Template.Dst)
 				break
 			}
 			if sa.Sel != nil && !covers(*sa.Sel, p.Selector) {
-				return xfrm.Errorf(p.pos, "the policy is wider than the sel of its SA spi 0x%08x", sa.SPI)
+				return xfrm.Errorf(p.pos, "the policy is wider than the sel of its SA spi 0x%x", sa.SPI)
 			}
 			action, argument = regs.ActionProtect, sa.Row
 		case p.Action == xfrm.ActionAllow:
@@ -71,7 +71,7 @@ func overlap(a, b xfrm.Selector) bool {
 // inPolicies become selectors of inbound SAs, or rules of the outer chip. What is written for `in` and again for `fwd` is one.
 func (c *compiler) inPolicies() error {
 	rules := map[xfrm.Selector]*Policy{}
-	var order []*Policy
+	var order, open []*Policy
 	for _, p := range c.m.Policies {
 		if p.Dir == xfrm.DirOut {
 			continue
@@ -87,6 +87,9 @@ func (c *compiler) inPolicies() error {
 		if !twice {
 			rules[key] = p
 			order = append(order, p)
+			if p.Template == nil && p.Action != xfrm.ActionBlock {
+				open = append(open, p)
+			}
 			continue
 		}
 		if first.Action != p.Action || (first.Template == nil) != (p.Template == nil) {
@@ -94,21 +97,22 @@ func (c *compiler) inPolicies() error {
 		}
 	}
 	for _, p := range order {
-		if err := c.inRule(p, order); err != nil {
+		if err := c.inRule(p, order, open); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *compiler) inRule(p *Policy, all []*Policy) error {
+// inRule makes the rule of one in or fwd policy; open are those that let clear packets in.
+func (c *compiler) inRule(p *Policy, all, open []*Policy) error {
 	action, argument := uint64(regs.ActionDiscard), 0
 	switch {
 	case p.Template != nil:
 		// Clear packets that should have come through the tunnel are discarded. That is the default, unless a rule that
 		// comes later would let them in.
-		if !slices.ContainsFunc(all, func(q *Policy) bool {
-			return q.Template == nil && q.Action != xfrm.ActionBlock && overlap(p.Selector, q.Selector) && (q.Priority > p.Priority || q.Priority == p.Priority && q.Age > p.Age)
+		if !slices.ContainsFunc(open, func(q *Policy) bool {
+			return overlap(p.Selector, q.Selector) && (q.Priority > p.Priority || q.Priority == p.Priority && q.Age > p.Age)
 		}) {
 			return nil
 		}
@@ -140,13 +144,10 @@ func (c *compiler) nameInbound(p *Policy) error {
 	found := false
 	sel := p.Selector
 	sel.Dev = ""
-	for _, sa := range c.m.SAs {
-		if sa.Way != xfrm.DirIn || !names(p.Template, sa) {
-			continue
-		}
+	for _, sa := range c.find.named(p.Template, xfrm.DirIn) {
 		found = true
 		if other, twice := c.selector[sa]; twice && other != sel {
-			return xfrm.Errorf(p.pos, "the inbound SA spi 0x%08x has a policy with another selector already (%s): an SA has one", sa.SPI, other)
+			return xfrm.Errorf(p.pos, "the inbound SA spi 0x%x has a policy with another selector already (%s): an SA has one", sa.SPI, other)
 		}
 		c.selector[sa] = sel
 	}

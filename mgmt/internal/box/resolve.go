@@ -18,14 +18,15 @@ func names(t *xfrm.Template, sa *SA) bool {
 
 // direct decides the direction of SAs that are new (docs/interfaces.md, section 6).
 func (m *Model) direct(report *report) error {
+	find := newFinder(m.SAs)
+	asked := m.asked(find)
 	for _, sa := range m.SAs {
 		if !sa.fresh {
 			continue
 		}
-		var how string
-		sa.Way, how = m.direction(sa)
-		if how == "" {
-			report.warn(sa.pos, "the SA spi 0x%08x is taken as inbound: it has no dir, no out policy names it and neither of its endpoints is an address of black", sa.SPI)
+		var known bool
+		if sa.Way, known = m.direction(sa, asked); !known {
+			report.warn(sa.pos, "the SA spi 0x%x is taken as inbound: it has no dir, no out policy names it and neither of its endpoints is an address of black", sa.SPI)
 		}
 		if sa.Way == xfrm.DirIn && (sa.PacketHard != 0 || sa.PacketSoft != 0) {
 			return xfrm.Errorf(sa.pos, "packet limits are kept for outbound SAs alone, and this one is inbound")
@@ -35,54 +36,54 @@ func (m *Model) direct(report *report) error {
 		}
 	}
 	for _, p := range m.Policies {
-		if p.Dir != xfrm.DirOut || p.Template == nil || m.outboundSA(p.Template) != nil {
+		if p.Dir != xfrm.DirOut || p.Template == nil || find.newest(p.Template) != nil {
 			continue
 		}
-		for _, sa := range m.SAs {
-			if names(p.Template, sa) && !sa.fresh && sa.State.Dir == "" {
-				return xfrm.Errorf(p.pos, "the tmpl names the SA spi 0x%08x, which was installed as inbound: delete it and add it with `dir out`, or load it together with its policy", sa.SPI)
+		for _, sa := range find.named(p.Template, "") {
+			if !sa.fresh && sa.State.Dir == "" {
+				return xfrm.Errorf(p.pos, "the tmpl names the SA spi 0x%x, which was installed as inbound: delete it and add it with `dir out`, or load it together with its policy", sa.SPI)
 			}
 		}
 	}
 	return nil
 }
 
-func (m *Model) direction(sa *SA) (dir xfrm.Dir, how string) {
-	if sa.State.Dir != "" {
-		return sa.State.Dir, "given"
-	}
+// asked gives, for each SA that a template of a policy names, whether an out policy or another one does.
+func (m *Model) asked(find finder) map[*SA]xfrm.Dir {
+	out := map[*SA]xfrm.Dir{}
 	for _, p := range m.Policies {
-		if p.Dir == xfrm.DirOut && names(p.Template, sa) {
-			return xfrm.DirOut, "policy"
+		if p.Template == nil {
+			continue
 		}
+		for _, sa := range find.named(p.Template, "") {
+			if p.Dir == xfrm.DirOut {
+				out[sa] = xfrm.DirOut
+			} else if out[sa] == "" {
+				out[sa] = xfrm.DirIn
+			}
+		}
+	}
+	return out
+}
+
+func (m *Model) direction(sa *SA, asked map[*SA]xfrm.Dir) (dir xfrm.Dir, known bool) {
+	if sa.State.Dir != "" {
+		return sa.State.Dir, true
+	}
+	if asked[sa] == xfrm.DirOut {
+		return xfrm.DirOut, true
 	}
 	for _, a := range m.Addrs {
 		if a.Dev == xfrm.Black && a.Prefix.Addr() == sa.Src {
-			return xfrm.DirOut, "address"
+			return xfrm.DirOut, true
 		}
 	}
 	for _, a := range m.Addrs {
 		if a.Dev == xfrm.Black && a.Prefix.Addr() == sa.Dst {
-			return xfrm.DirIn, "address"
+			return xfrm.DirIn, true
 		}
 	}
-	for _, p := range m.Policies {
-		if p.Dir != xfrm.DirOut && names(p.Template, sa) {
-			return xfrm.DirIn, "policy"
-		}
-	}
-	return xfrm.DirIn, ""
-}
-
-// outboundSA is the newest outbound SA that a template names, as Linux prefers it.
-func (m *Model) outboundSA(t *xfrm.Template) *SA {
-	var best *SA
-	for _, sa := range m.SAs {
-		if sa.Way == xfrm.DirOut && names(t, sa) && (best == nil || sa.Age > best.Age) {
-			best = sa
-		}
-	}
-	return best
+	return xfrm.DirIn, asked[sa] == xfrm.DirIn
 }
 
 // within says whether all of inner is in outer.

@@ -146,7 +146,7 @@ var suites = map[int]uint64{128: regs.SuiteAes128gcm16, 256: regs.SuiteAes256gcm
 func keyRow(sa *SA) (Row, error) {
 	h, h2, err := gcm.HashKeys(sa.Aead.Key)
 	if err != nil {
-		return nil, fmt.Errorf("the key of SA spi 0x%08x: %w", sa.SPI, err)
+		return nil, fmt.Errorf("the key of SA spi 0x%x: %w", sa.SPI, err)
 	}
 	defer func() { clear(h[:]); clear(h2[:]) }()
 	common := func(row Row, key, hash, hash2, salt, spi, valid, esn, suite regs.Field) Row {

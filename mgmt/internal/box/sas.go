@@ -3,7 +3,6 @@ package box
 import (
 	"fmt"
 	"net/netip"
-	"slices"
 
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -22,9 +21,9 @@ func (c *compiler) checkSAs() error {
 		}
 		mark := c.m.keyMark(sa)
 		if other := seen[mark]; other != nil && (sa.Way == xfrm.DirOut || other.Way == xfrm.DirOut) {
-			c.report.warn(sa.pos, "the SAs spi 0x%08x and 0x%08x have one key and salt: their GCM nonces repeat, which breaks secrecy and authenticity alike (RFC 4106, section 2)", other.SPI, sa.SPI)
-		} else if sa.Way == xfrm.DirOut && slices.Contains(c.m.UsedKeys, mark) {
-			c.report.warn(sa.pos, "the key of the SA spi 0x%08x was used outbound before, and its sequence numbers start again at 1: GCM nonces repeat, which breaks secrecy and authenticity alike", sa.SPI)
+			c.report.warn(sa.pos, "the SAs spi 0x%x and 0x%x have one key and salt: their GCM nonces repeat, which breaks secrecy and authenticity alike (RFC 4106, section 2)", other.SPI, sa.SPI)
+		} else if sa.Way == xfrm.DirOut && c.m.UsedKeys[mark] {
+			c.report.warn(sa.pos, "the key of the SA spi 0x%x was used outbound before, and its sequence numbers start again at 1: GCM nonces repeat, which breaks secrecy and authenticity alike", sa.SPI)
 		}
 		seen[mark] = sa
 	}
@@ -54,7 +53,7 @@ func (c *compiler) placeSAs() error {
 				next++
 			}
 			if next >= c.sizes.SAs {
-				return &fullError{xfrm.Errorf(sa.pos, "no room for the %sbound SA spi 0x%08x: the table of %d is full", way, sa.SPI, c.sizes.SAs)}
+				return &fullError{xfrm.Errorf(sa.pos, "no room for the %sbound SA spi 0x%x: the table of %d is full", way, sa.SPI, c.sizes.SAs)}
 			}
 			sa.Row = next
 			taken[next] = true
@@ -82,17 +81,17 @@ func (c *compiler) inboundSAs() error {
 		if sa.Way != xfrm.DirIn {
 			continue
 		}
-		c.out.sad = append(c.out.sad, placed{row: sadRow(sa), age: sa.Age, pos: sa.pos, owner: fmt.Sprintf("spi 0x%08x", sa.SPI)})
+		c.out.sad = append(c.out.sad, placed{row: sadRow(sa), age: sa.Age, pos: sa.pos, owner: fmt.Sprintf("spi 0x%x", sa.SPI)})
 		sel, ok := c.selector[sa]
 		if !ok {
 			if sa.fresh {
-				c.report.warn(sa.pos, "no in or fwd policy names the inbound SA spi 0x%08x: what it decrypts is dropped until one does", sa.SPI)
+				c.report.warn(sa.pos, "no in or fwd policy names the inbound SA spi 0x%x: what it decrypts is dropped until one does", sa.SPI)
 			}
 			continue
 		}
 		if sa.Sel != nil {
 			if !covers(*sa.Sel, sel) && !covers(sel, *sa.Sel) {
-				return xfrm.Errorf(sa.pos, "the sel of the SA spi 0x%08x and the selector of its policy (%s) do not contain one another", sa.SPI, sel)
+				return xfrm.Errorf(sa.pos, "the sel of the SA spi 0x%x and the selector of its policy (%s) do not contain one another", sa.SPI, sel)
 			}
 			if covers(sel, *sa.Sel) {
 				sel = *sa.Sel

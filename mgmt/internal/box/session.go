@@ -126,9 +126,7 @@ func (s *Session) change(state *stored, known bool) error {
 	if err != nil {
 		return err
 	}
-	for _, text := range notes.warnings {
-		fmt.Fprintln(s.Notes, "warning: "+text)
-	}
+	notes.print(s.Notes)
 	if err := s.Box.WaitReady(); err != nil {
 		return err
 	}

@@ -154,7 +154,7 @@ func TestNothingHalfInstalled(t *testing.T) {
 	good := "xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x3001 mode tunnel dir out aead \"rfc4106(gcm(aes))\" " + key128 + " 128\n"
 	policy := "tmpl src 192.0.2.2 dst 192.0.2.1 proto esp reqid 1 mode tunnel"
 	for _, test := range []struct{ line, reason string }{
-		{good, "a second SA with dst 192.0.2.2 proto esp spi 0x00003001: the first is in line 1"},
+		{good, "a second SA with dst 192.0.2.2 proto esp spi 0x3001: the first is in line 1"},
 		{"xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x1001 mode tunnel dir out aead \"rfc4106(gcm(aes))\" " + key128 + " 128", "is installed already"},
 		{"xfrm state update src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x9999 mode tunnel dir out aead \"rfc4106(gcm(aes))\" " + key128 + " 128", "to update"},
 		{"xfrm state delete dst 192.0.2.2 proto esp spi 0x9999", "there is no SA"},
