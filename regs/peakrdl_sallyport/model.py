@@ -22,7 +22,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Register:
-    """`role`: constant (in the RDL), build (fixed at elaboration), status (from hardware), control (software's, held by the bank) or window."""
+    """`role`: constant (in the RDL), build (fixed at elaboration), status (from hardware), control (software's) or window."""
 
     name: str
     offset: int
