@@ -99,10 +99,13 @@ class StreamHarness[I <: Data, O <: Data](inMeta: I, outMeta: O, val depth: Int 
     inMemory.write(count(log2Ceil(depth) - 1, 0), io.load.bits)
     count := count + 1.U
   }
-  when(io.clear) { count := 0.U }
   private val inIndex = RegInit(0.U(32.W))
   private val inValid = RegInit(false.B)
   private val running = RegInit(false.B)
+  when(io.clear) {
+    count := 0.U
+    running := false.B
+  }
   private val nextIn = inIndex + source.fire
   source.valid := inValid
   source.bits := inMemory.read(inIndex(log2Ceil(depth) - 1, 0)).asTypeOf(source.bits)
