@@ -92,8 +92,8 @@ class LaneIntake(config: LaneConfig) extends Module {
 
   // Measure: bytes, then bytes of text, each a cycle.
   private val measured = RegNext(last, false.B)
-  private val bytes = RegEnable((fullBeats << 6) +& io.in.bits.bytes, last)
-  private val taken = RegEnable(fullBeats +& (1 + spare).U, last)
+  private val bytes = RegEnable((fullBeats << 6) + io.in.bits.bytes, last)
+  private val taken = RegEnable(fullBeats + (1 + spare).U, last)
   private val lastSlot = RegEnable(slot, last)
   private val lastBase = RegEnable(Mux(inside, base, row), last)
   private val error = RegEnable(io.in.bits.error, last)
@@ -104,7 +104,7 @@ class LaneIntake(config: LaneConfig) extends Module {
   frame.payload := bytes
   private val malformed = Reg(Bool())
   if (config.encrypt) {
-    frame.text := Cat((bytes +& Esp.longestTrailer.U) >> 2, 0.U(2.W))
+    frame.text := Cat((bytes + Esp.longestTrailer.U) >> 2, 0.U(2.W))
     malformed := error
   } else {
     frame.text := bytes - Esp.overhead.U

@@ -142,7 +142,8 @@ class LaneOutlet(config: LaneConfig) extends Module {
       Mux(cipher(i), body, Mux(packet(i), tag(at + 31, at), 0.U))
     }.reverse)
   } else {
-    val keep = RegNext(VecInit.tabulate(PacketStream.dataBytes)(i => now.bytes > i.U).asUInt)
+    val keep = Reg(UInt(PacketStream.dataBytes.W))
+    keep := VecInit.tabulate(PacketStream.dataBytes)(i => now.bytes > i.U).asUInt
     io.readData & FillInterleaved(8, keep)
   }
 
