@@ -23,8 +23,8 @@ class AxiMaster {
   void start(const RegisterRequest& request);
   // Before settle(): this cycle's inputs of the chip.
   void drive(AxiInputs& in) const;
-  // After settle(): what the chip took and gave. In the cycle that ends the
-  // transaction busy() falls and response() holds its end.
+  // After settle(): what the chip took and gave. In the cycle that ends the transaction busy() falls and response()
+  // holds its end.
   void sample(const AxiOutputs& out);
   const RegisterResponse& response() const { return response_; }
 

@@ -1,5 +1,5 @@
-// A capture of one port: records go to the file in the order of their
-// timestamps, although a transmitted frame is known before it starts.
+// A capture of one port: records go to the file in the order of their timestamps, although a transmitted frame is known
+// before it starts.
 #pragma once
 
 #include <memory>

@@ -1,9 +1,7 @@
-// A token channel: what one chip sends in an epoch, another may take in the
-// next one.
+// A token channel: what one chip sends in an epoch, another may take in the next one.
 //
-// One writer, one reader, no lock: in epoch e the writer fills one buffer while
-// the reader empties the one filled in epoch e-1; the scheduler's barrier
-// between epochs orders the two. (FireSim's tokens; conservative lookahead.)
+// One writer, one reader, no lock: in epoch e the writer fills one buffer while the reader empties the one filled in
+// epoch e-1; the scheduler's barrier between epochs orders the two. (FireSim's tokens; conservative lookahead.)
 #pragma once
 
 #include <array>

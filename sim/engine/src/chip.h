@@ -1,5 +1,4 @@
-// What the engine sees of a chip: its ports as plain structures and two halves
-// of a clock cycle.
+// What the engine sees of a chip: its ports as plain structures and two halves of a clock cycle.
 #pragma once
 
 #include <array>
@@ -50,8 +49,7 @@ inline const char* chipName(ChipKind kind) {
   return names[static_cast<int>(kind)];
 }
 
-// link[0] is an interface chip's only link and the crypto chip's red one;
-// link[1] is the crypto chip's black one.
+// link[0] is an interface chip's only link and the crypto chip's red one; link[1] is the crypto chip's black one.
 struct ChipInputs {
   bool reset = true, tamper = false;
   bool macRxValid = false, macTxReady = false, puntReady = false;
@@ -69,10 +67,9 @@ struct ChipOutputs {
   AxiOutputs axi;
 };
 
-// One clock cycle is settle() and then edge(): settle() applies `in` with the
-// clock low and fills `out`; edge() is the rising edge. `in` may depend on
-// earlier cycles only, `out` may depend on `in` of the same cycle. Data fields
-// of `in` and `out` are meaningful only beside their valid.
+// One clock cycle is settle() and then edge(): settle() applies `in` with the clock low and fills `out`; edge() is the
+// rising edge. `in` may depend on earlier cycles only, `out` may depend on `in` of the same cycle. Data fields of `in`
+// and `out` are meaningful only beside their valid.
 class Chip {
  public:
   explicit Chip(ChipKind kind) : kind_(kind) {}

@@ -1,5 +1,4 @@
-// Where chips come from: the Verilated ones or, in another executable, the
-// stand-ins.
+// Where chips come from: the Verilated ones or, in another executable, the stand-ins.
 #pragma once
 
 #include <memory>
@@ -11,8 +10,7 @@ namespace sallyport::sim {
 
 std::unique_ptr<Chip> makeChip(ChipKind kind, const std::string& name);
 
-// "rtl" or "stand-in": shown in every result, so that a stand-in's figures are
-// never taken for the design's.
+// "rtl" or "stand-in": shown in every result, so that a stand-in's figures are never taken for the design's.
 const char* chipImplementation();
 
 }  // namespace sallyport::sim

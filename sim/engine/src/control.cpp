@@ -40,8 +40,7 @@ void Control::run() {
     if (registers_)
       for (const auto& descriptor : registers_->descriptors()) waits.push_back(descriptor);
     if (poll(waits.data(), waits.size(), -1) < 0 && errno != EINTR) break;
-    // Registers first: what a client asked for before the next command was
-    // written is done before it.
+    // Registers first: what a client asked for before the next command was written is done before it.
     while (registers_ && registers_->serveStill()) {
     }
     if (!(waits[0].revents & (POLLIN | POLLHUP))) continue;
@@ -87,8 +86,7 @@ void Control::execute(const std::string& line) {
     say(result);
   } catch (const std::exception& error) {
     say({{"event", "error"}, {"cmd", name}, {"id", id_}, {"message", error.what()}});
-    // Not a request that makes no sense but a world that nobody should trust
-    // any more.
+    // Not a request that makes no sense but a world that nobody should trust any more.
     if (dynamic_cast<const ChipFault*>(&error)) throw;
   }
 }
@@ -98,8 +96,13 @@ json Control::metered(const std::string& registers, Body body) {
   if (registers != "defer" && registers != "live")
     throw std::invalid_argument("\"registers\" must be defer or live, not " + registers);
   if (registers == "live" && registers_) world_.setBetweenEpochs([this] { registers_->serveLive(); });
-  RunMeter meter(world_, [this](const char* phase, double done) {
-    say({{"event", "progress"}, {"id", id_}, {"phase", phase}, {"done", done}, {"cycle", world_.now()}});
+  RunMeter meter(world_, [this](const char* phase, double done, double cyclesPerSecond) {
+    say({{"event", "progress"},
+         {"id", id_},
+         {"phase", phase},
+         {"done", done},
+         {"cycle", world_.now()},
+         {"cycles_per_s", cyclesPerSecond}});
     return !inputEnded();
   });
   json result;

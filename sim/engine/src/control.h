@@ -1,5 +1,4 @@
-// The control protocol of docs/simulator.md: one JSON object a line in, one or
-// more JSON lines out.
+// The control protocol of docs/simulator.md: one JSON object a line in, one or more JSON lines out.
 #pragma once
 
 #include <cstdio>
@@ -19,8 +18,7 @@ class Control {
   // `registers` may be null (no sockets).
   Control(World& world, RegisterServer* registers, uint64_t seed, int input, FILE* output);
 
-  // Says "ready" and serves commands and registers until quit or the end of
-  // input.
+  // Says "ready" and serves commands and registers until quit or the end of input.
   void run();
 
  private:
@@ -29,8 +27,7 @@ class Control {
   void execute(const std::string& line);
   void say(const nlohmann::json& message);
   bool inputEnded() const;
-  // Runs `body` with the register sockets served as the command's "registers"
-  // field says: "defer" or "live".
+  // Runs `body` with the register sockets served as the command's "registers" field says: "defer" or "live".
   template <class Body>
   nlohmann::json metered(const std::string& registers, Body body);
 

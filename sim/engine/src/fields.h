@@ -1,5 +1,4 @@
-// Reads the fields of a JSON object with a sentence for what is wrong: missing,
-// of the wrong type, or unknown.
+// Reads the fields of a JSON object with a sentence for what is wrong: missing, of the wrong type, or unknown.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -24,8 +24,7 @@ struct Frame {
   Tick lastBit() const { return firstBit() + length() * kTicksPerByte; }
 };
 
-// What comes into a port. Frames have rising starts and never overlap on the
-// line.
+// What comes into a port. Frames have rising starts and never overlap on the line.
 class FrameSource {
  public:
   virtual ~FrameSource() = default;
@@ -36,8 +35,7 @@ class FrameSource {
   virtual Frame pop() = 0;
 };
 
-// What leaves a port. A frame is handed over whole as soon as its start is
-// decided, which is before it is on the line.
+// What leaves a port. A frame is handed over whole as soon as its start is decided, which is before it is on the line.
 class FrameSink {
  public:
   virtual ~FrameSink() = default;

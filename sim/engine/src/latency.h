@@ -8,22 +8,18 @@
 
 namespace sallyport::sim {
 
-// {count, min, avg, p50, p90, p99, p99_99, max} in nanoseconds (nearest-rank
-// percentiles); null without samples.
+// {count, min, avg, p50, p90, p99, p99_99, max} in nanoseconds (nearest-rank percentiles); {count: 0} without samples.
 nlohmann::json latencyJson(std::vector<Tick> samples);
 
-// Nanoseconds to the picosecond, so that the text is short and the same
-// everywhere.
+// Nanoseconds to the picosecond, so that the text is short and the same everywhere.
 double nanoseconds(Tick ticks);
 
-// Averages of the four quarters of a measurement by time of sending, and their
-// growth from first to last.
+// Averages of the four quarters of a measurement by time of sending, and their growth from first to last.
 class QueueGrowth {
  public:
   QueueGrowth(Tick from, Tick to) : from_(from), to_(to) {}
   void add(Tick sentAt, Tick latency);
-  // {quarters_avg_ns: [..], growth_ns}; growth is null when a quarter has no
-  // sample.
+  // {quarters_avg_ns: [..], growth_ns}; growth is null when a quarter has no sample.
   nlohmann::json json() const;
   double growthNs() const;
 

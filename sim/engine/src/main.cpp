@@ -1,5 +1,4 @@
-// sallyport-sim: one or two boxes of three chips in one process.
-// docs/simulator.md describes what it reads and writes.
+// sallyport-sim: one or two boxes of three chips in one process. docs/simulator.md describes what it reads and writes.
 
 #include <unistd.h>
 

@@ -5,8 +5,7 @@
 namespace sallyport::sim {
 
 namespace {
-// Longer than any register access takes; a table command is polled, it does not
-// hold the bus.
+// Longer than any register access takes; a table command is polled, it does not hold the bus.
 constexpr int kAccessLimit = 10000;
 }  // namespace
 

@@ -1,6 +1,5 @@
-// A chip with everything that stands around it: the ends of its links, its MAC,
-// the CPU's end of punt and registers. What a node does in an epoch depends on
-// itself and on its channels' tokens of the epoch before; no other state is
+// A chip with everything that stands around it: the ends of its links, its MAC, the CPU's end of punt and registers.
+// What a node does in an epoch depends on itself and on its channels' tokens of the epoch before; no other state is
 // shared.
 #pragma once
 
@@ -35,8 +34,7 @@ struct MacPort {
 
 class Node {
  public:
-  // Cycles of reset at the beginning of simulated time, and when the links come
-  // up.
+  // Cycles of reset at the beginning of simulated time, and when the links come up.
   static constexpr Cycle kResetCycles = 16;
   static constexpr Cycle kLinkUpCycle = 128;
 
@@ -51,10 +49,8 @@ class Node {
   // kLookahead cycles. Registers started with registers().start() proceed.
   void runEpoch();
 
-  // A register access while the rest of the world stands still: the chip's
-  // clock runs, its streams pause (no beat comes, none is taken). Used between
-  // trials; simulated time does not advance. Empty when the chip does not
-  // answer.
+  // A register access while the rest of the world stands still: the chip's clock runs, its streams pause (no beat
+  // comes, none is taken). Used between trials; simulated time does not advance. Empty when the chip does not answer.
   std::optional<RegisterResponse> accessAlone(const RegisterRequest& request);
   // The same for an access that registers().start() has begun.
   std::optional<RegisterResponse> finishAlone();

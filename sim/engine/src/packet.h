@@ -1,8 +1,7 @@
-// The tester's packets: Ethernet, IPv4, UDP, a signature, and a payload that
-// follows from stream and sequence number.
+// The tester's packets: Ethernet, IPv4, UDP, a signature, and a payload that follows from stream and sequence number.
 //
-// Signature, 16 bytes, big-endian: magic "SLPY", stream (2), sequence number
-// (4), time of the frame's first bit (6, in ticks).
+// Signature, 16 bytes, big-endian: magic "SLPY", stream (2), sequence number (4), time of the frame's first bit (6, in
+// ticks).
 #pragma once
 
 #include <cstdint>
@@ -15,8 +14,7 @@ namespace sallyport::sim {
 inline constexpr int kMinStreamFrame = 64;
 inline constexpr int kMaxStreamFrame = 16384;
 
-// Fills `out` with the frame without FCS; its length is spec.sizeOf(sequence)
-// - 4.
+// Fills `out` with the frame without FCS; its length is spec.sizeOf(sequence) - 4.
 void buildPacket(const StreamSpec& spec, uint32_t sequence, Tick firstBit, std::vector<uint8_t>& out);
 
 struct Signature {
@@ -28,9 +26,8 @@ struct Signature {
 // True if the frame carries a signature; says nothing yet about the rest of it.
 bool readSignature(const std::vector<uint8_t>& frame, Signature& signature);
 
-// True if the frame is exactly what buildPacket made, but for what routers may
-// change: MAC addresses, TOS, TTL and IP checksum (which must be right), and
-// except that minimum-size padding may follow.
+// True if the frame is exactly what buildPacket made, but for what routers may change: MAC addresses, TOS, TTL and IP
+// checksum (which must be right), and except that minimum-size padding may follow.
 bool isIntact(const StreamSpec& spec, const Signature& signature, const std::vector<uint8_t>& frame);
 
 struct EspPacket {

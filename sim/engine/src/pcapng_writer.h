@@ -1,5 +1,5 @@
-// Writes a pcapng file (draft-ietf-opsawg-pcapng): one Ethernet interface,
-// nanosecond timestamps of simulated time (0 is reset).
+// Writes a pcapng file (draft-ietf-opsawg-pcapng): one Ethernet interface, nanosecond timestamps of simulated time (0
+// is reset).
 #pragma once
 
 #include <cstdint>

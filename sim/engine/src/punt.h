@@ -1,5 +1,5 @@
-// The management CPU's end of a punt stream: always ready, counts frames by
-// reason, captures them with the reason as comment.
+// The management CPU's end of a punt stream: always ready, counts frames by reason, captures them with the reason as
+// comment.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// Register access from outside: a Unix stream socket a box, with the request
-// and response of docs/interfaces.md, section 5.
+// Register access from outside: a Unix stream socket a box, with the request and response of docs/interfaces.md,
+// section 5.
 #pragma once
 
 #include <poll.h>
@@ -16,8 +16,7 @@ class RegisterServer {
  public:
   static constexpr uint32_t kNonsense = 0xFFFFFFFF;
 
-  // Listens at directory/box<n>.sock for each box. Throws std::runtime_error
-  // when it cannot.
+  // Listens at directory/box<n>.sock for each box. Throws std::runtime_error when it cannot.
   RegisterServer(World& world, const std::string& directory);
   ~RegisterServer();
   RegisterServer(const RegisterServer&) = delete;
@@ -26,11 +25,9 @@ class RegisterServer {
   // What to wait for while nothing else is to be done.
   std::vector<pollfd> descriptors() const;
 
-  // Between runs: answers all requests that are there, the world standing
-  // still. False if there was nothing to do.
+  // Between runs: answers all requests that are there, the world standing still. False if there was nothing to do.
   bool serveStill();
-  // Between two epochs of a run: begins at most one access a client and answers
-  // those that have ended.
+  // Between two epochs of a run: begins at most one access a client and answers those that have ended.
   void serveLive();
 
  private:

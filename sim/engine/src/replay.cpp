@@ -25,8 +25,7 @@ class ReplaySource : public FrameSource {
     frame.badFcs = bad_.count(static_cast<int64_t>(sent_)) != 0;
     if (input_->original && sent_ < input_->frames.size()) {
       const int64_t gap = std::max<int64_t>(0, input_->frames[sent_].ns - input_->frames[sent_ - 1].ns);
-      // Beyond a few minutes a tick count would overflow long before it could
-      // be simulated.
+      // Beyond a few minutes a tick count would overflow long before it could be simulated.
       next_ += std::min(input_->maxGap, nsToTicks(std::min<int64_t>(gap, 1'000'000'000'000)));
       next_ = std::max(next_, frame.start + slotTicks(frame.length()));
     } else {

@@ -15,8 +15,7 @@ namespace sallyport::sim {
 struct ReplayInput {
   PortName port;
   std::vector<CapturedFrame> frames;
-  // By the capture's own timestamps (no gap longer than maxGap), or back to
-  // back at `loadMicroPercent` of line rate.
+  // By the capture's own timestamps (no gap longer than maxGap), or back to back at `loadMicroPercent` of line rate.
   bool original = false;
   Tick maxGap = kNever;
   int64_t loadMicroPercent = 100'000'000;

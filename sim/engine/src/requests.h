@@ -1,5 +1,4 @@
-// Commands of docs/simulator.md as specifications: JSON in,
-// std::invalid_argument with a sentence if it makes no sense.
+// Commands of docs/simulator.md as specifications: JSON in, std::invalid_argument with a sentence if it makes no sense.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -14,7 +14,8 @@ void RunMeter::report(const char* phase, double done) {
   const auto now = Clock::now();
   if (!progress_ || now - reported_ < std::chrono::milliseconds(200)) return;
   reported_ = now;
-  if (!progress_(phase, done)) throw Cancelled();
+  const double wall = std::chrono::duration<double>(now - begin_).count();
+  if (!progress_(phase, done, static_cast<double>(cycles()) / wall)) throw Cancelled();
 }
 
 nlohmann::json RunMeter::json() const {

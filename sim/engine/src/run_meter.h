@@ -1,5 +1,4 @@
-// What a run cost: simulated cycles, wall time, and the time each chip was
-// busy.
+// What a run cost: simulated cycles, wall time, and the time each chip was busy.
 #pragma once
 
 #include <chrono>
@@ -11,9 +10,9 @@
 
 namespace sallyport::sim {
 
-// Called now and then during a run with the phase and how much of it is done (0
-// to 1). False stops the run.
-using Progress = std::function<bool(const char* phase, double done)>;
+// Called now and then during a run with the phase, how much of it is done (0 to 1) and the speed so far. False stops
+// the run.
+using Progress = std::function<bool(const char* phase, double done, double cyclesPerSecond)>;
 
 struct Cancelled : std::exception {
   const char* what() const noexcept override { return "cancelled"; }
@@ -23,13 +22,11 @@ class RunMeter {
  public:
   explicit RunMeter(World& world, Progress progress = {});
 
-  // Throws Cancelled when the progress function says so; calls it at most five
-  // times a second.
+  // Throws Cancelled when the progress function says so; calls it at most five times a second.
   void report(const char* phase, double done);
 
   Cycle cycles() const { return world_.now() - firstCycle_; }
-  // {sim_cycles, sim_us, wall_s, cycles_per_s, threads, chips: [{name, clocks,
-  // busy_s, clocks_per_s}]}
+  // {sim_cycles, sim_us, wall_s, cycles_per_s, threads, chips: [{name, clocks, busy_s, clocks_per_s}]}
   nlohmann::json json() const;
 
  private:

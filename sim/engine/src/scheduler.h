@@ -1,11 +1,8 @@
-// Runs all nodes for one epoch at a time, on the calling thread and its
-// workers.
+// Runs all nodes for one epoch at a time, on the calling thread and its workers.
 //
-// Workers claim nodes one by one, most expensive first; the caller works too,
-// so an epoch never waits for a worker that the operating system has not woken.
-// Workers spin briefly between epochs and then sleep. Which thread runs a node
-// has no influence on the result. An exception of a node is rethrown by
-// runEpoch().
+// Workers claim nodes one by one, most expensive first; the caller works too, so an epoch never waits for a worker that
+// the operating system has not woken. Workers spin briefly between epochs and then sleep. Which thread runs a node has
+// no influence on the result. An exception of a node is rethrown by runEpoch().
 #pragma once
 
 #include <atomic>
@@ -37,8 +34,7 @@ class Scheduler {
 
   std::vector<Node*> nodes_;
   std::vector<std::thread> workers_;
-  // Generation in the upper half, next node to claim in the lower: a late
-  // worker cannot claim a node of a later epoch.
+  // Generation in the upper half, next node to claim in the lower: a late worker cannot claim a node of a later epoch.
   std::atomic<uint64_t> ticket_{0};
   std::atomic<uint32_t> done_{0};
   std::atomic<bool> stop_{false};

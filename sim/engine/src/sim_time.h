@@ -1,6 +1,5 @@
-// Units of simulated time. Everything is an exact integer: a cycle is one
-// period of the 300 MHz core clock, a tick is 1/125 of it, so that one byte at
-// 100 Gb/s (80 ps) is exactly three ticks.
+// Units of simulated time. Everything is an exact integer: a cycle is one period of the 300 MHz core clock, a tick is
+// 1/125 of it, so that one byte at 100 Gb/s (80 ps) is exactly three ticks.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +21,14 @@ inline constexpr int kGapBytes = 12;
 inline constexpr int kSlotOverhead = kPreambleBytes + kGapBytes;
 inline constexpr int kMinFrameBytes = 64;
 
-// Latency of what the cores leave out, in cycles: the MAC of a shell (120 ns
-// out, 180 ns in) and Aurora with its clock crossings (54 user clocks, 137 ns).
+// Latency of what the cores leave out, in cycles: the MAC of a shell (120 ns out, 180 ns in) and Aurora with its clock
+// crossings (54 user clocks, 137 ns).
 inline constexpr Cycle kMacTxLatency = 36;
 inline constexpr Cycle kMacRxLatency = 54;
 inline constexpr Cycle kLinkLatency = 41;
 
-// Chips advance this many cycles between exchanges of tokens: never more than
-// the shortest way from one chip to another.
+// Chips advance this many cycles between exchanges of tokens: never more than the shortest way from one chip to
+// another.
 inline constexpr Cycle kLookahead = 32;
 static_assert(kLookahead <= kLinkLatency, "a link word must not be due before the exchange that carries it");
 static_assert(kLookahead <= kMacTxLatency + kMacRxLatency,

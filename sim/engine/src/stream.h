@@ -1,9 +1,7 @@
-// A stream of test frames: what it is made of, and the order in which its
-// frames are due.
+// A stream of test frames: what it is made of, and the order in which its frames are due.
 //
-// Everything about frame number n of a stream (size, flow, payload) is a
-// function of the specification and n, so that a receiver can check each byte
-// without being told.
+// Everything about frame number n of a stream (size, flow, payload) is a function of the specification and n, so that a
+// receiver can check each byte without being told.
 #pragma once
 
 #include <array>
@@ -32,8 +30,8 @@ struct FlowSpec {
 };
 
 struct StreamSpec {
-  // What the receiving side does with it: read signatures, pair ESP packets
-  // with sent frames by their order, or count frames.
+  // What the receiving side does with it: read signatures, pair ESP packets with sent frames by their order, or count
+  // frames.
   enum class Expect { kSignature, kEsp, kCount };
 
   uint16_t id = 0;
@@ -48,8 +46,7 @@ struct StreamSpec {
   uint8_t tos = 0, ttl = 64;
   bool dontFragment = false;
   uint64_t seed = 1;
-  // Sent in this order and over again instead of made frames; expect is then
-  // not kSignature.
+  // Sent in this order and over again instead of made frames; expect is then not kSignature.
   std::vector<CapturedFrame> capture;
   // Every n-th frame has a bad FCS (and is not counted as sent); 0: none.
   int64_t badFcsEvery = 0;
@@ -61,13 +58,12 @@ struct StreamSpec {
   uint32_t flowOf(uint32_t sequence) const;
 };
 
-// Sizes in a repeated order in which each appears as often as its weight says,
-// spread evenly (smooth weighted round robin).
+// Sizes in a repeated order in which each appears as often as its weight says, spread evenly (smooth weighted round
+// robin).
 std::vector<uint16_t> spreadSizes(const std::vector<std::pair<uint16_t, uint32_t>>& weighted);
 
-// The sending side of a stream. Frame n is due when frames 0 .. n-1 have had
-// their share of the line: sum of their slots / load, in exact rational
-// arithmetic.
+// The sending side of a stream. Frame n is due when frames 0 .. n-1 have had their share of the line: sum of their
+// slots / load, in exact rational arithmetic.
 class StreamSender {
  public:
   StreamSender(const StreamSpec* spec, Tick begin);
@@ -92,8 +88,7 @@ class StreamSender {
   std::vector<Tick> starts_;
 };
 
-// All streams of one port: the one due first goes first; the line gives it the
-// next free slot.
+// All streams of one port: the one due first goes first; the line gives it the next free slot.
 class StreamSource : public FrameSource {
  public:
   StreamSource(const std::vector<const StreamSpec*>& specs, Tick begin);

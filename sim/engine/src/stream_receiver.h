@@ -10,9 +10,8 @@
 
 namespace sallyport::sim {
 
-// One stream's arrivals. A frame is reordered if its number is below the next
-// expected one (RFC 4737, 3.3), a duplicate if it came before; a duplicate is
-// neither received nor reordered.
+// One stream's arrivals. A frame is reordered if its number is below the next expected one (RFC 4737, 3.3), a duplicate
+// if it came before; a duplicate is neither received nor reordered.
 struct StreamArrivals {
   struct Sample {
     uint32_t sequence;
@@ -30,8 +29,7 @@ struct StreamArrivals {
   void arrive(const Signature& signature, const Frame& frame);
 };
 
-// ESP packets of a port in the order of their arrival, checked for order by
-// SPI.
+// ESP packets of a port in the order of their arrival, checked for order by SPI.
 struct EspArrivals {
   struct Sample {
     Tick firstBit;

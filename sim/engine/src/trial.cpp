@@ -12,8 +12,7 @@ namespace sallyport::sim {
 
 namespace {
 
-// Nothing crossed a port for this long: everything has arrived / whatever has
-// not will not.
+// Nothing crossed a port for this long: everything has arrived / whatever has not will not.
 constexpr Cycle kSettled = 512, kLostForGood = 4096;
 
 void check(World& world, const TrialSpec& spec) {

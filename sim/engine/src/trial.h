@@ -1,11 +1,9 @@
 // A trial as RFC 2544 means it: warm-up, measurement, drain.
 //
-// Streams send from the beginning of the warm-up to the end of the measurement;
-// frames whose sending begins inside the measurement are the measured ones. The
-// drain ends when nothing has crossed a port for a while. A trial passes if no
-// frame of it was lost (warm-up included), damaged or doubled, and no queue
-// grew: the average latency of the measurement's last quarter is at most
-// growthLimitNs above the first's.
+// Streams send from the beginning of the warm-up to the end of the measurement; frames whose sending begins inside the
+// measurement are the measured ones. The drain ends when nothing has crossed a port for a while. A trial passes if no
+// frame of it was lost (warm-up included), damaged or doubled, and no queue grew: the average latency of the
+// measurement's last quarter is at most growthLimitNs above the first's.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -25,8 +23,8 @@ struct TrialSpec {
   double growthLimitNs = 150;
 };
 
-// The result of docs/simulator.md, without the meter's part. Throws
-// std::invalid_argument for streams that make no sense here.
+// The result of docs/simulator.md, without the meter's part. Throws std::invalid_argument for streams that make no
+// sense here.
 nlohmann::json runTrial(World& world, const TrialSpec& spec, RunMeter& meter);
 
 }  // namespace sallyport::sim

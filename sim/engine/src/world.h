@@ -1,5 +1,4 @@
-// One or two boxes of three chips, wired: links inside a box, the cable between
-// two boxes, tester ports everywhere else.
+// One or two boxes of three chips, wired: links inside a box, the cable between two boxes, tester ports everywhere else.
 //
 //   1 box:   tester - red [inner = crypto = outer] black - tester
 //   2 boxes: tester - red [box 0] black - cable - black [box 1] red - tester
@@ -17,9 +16,8 @@
 
 namespace sallyport::sim {
 
-// A port with the tester on it. Trials and replays plug a source and a sink in
-// between epochs; without them nothing comes in and what goes out is dropped
-// (and captured, if a capture is on).
+// A port with the tester on it. Trials and replays plug a source and a sink in between epochs; without them nothing
+// comes in and what goes out is dropped (and captured, if a capture is on).
 class TesterPort : public FrameSource, public FrameSink {
  public:
   void plug(FrameSource* source, FrameSink* sink) {
@@ -52,8 +50,7 @@ class World {
 
   explicit World(const WorldOptions& options);
 
-  // Runs until every chip says ready and the links are up. Throws when a chip
-  // does not within kReadyLimit.
+  // Runs until every chip says ready and the links are up. Throws when a chip does not within kReadyLimit.
   void reset();
 
   void runEpoch() {
@@ -66,16 +63,14 @@ class World {
   Cycle now() const { return nodes_.front()->now(); }
   Tick tick() const { return now() * kTicksPerCycle; }
 
-  // No tester has frames left, no frame is on a cable, and no beat crossed a
-  // port in the last `cycles`.
+  // No tester has frames left, no frame is on a cable, and no beat crossed a port in the last `cycles`.
   bool quietFor(Cycle cycles) const;
 
   int boxes() const { return options_.boxes; }
   int threads() const { return scheduler_->threads(); }
   Node& node(int box, ChipKind chip) { return *nodes_.at(box * 3 + static_cast<int>(chip)); }
   const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }
-  // The node behind a port; throws std::invalid_argument with a sentence when
-  // there is no such port.
+  // The node behind a port; throws std::invalid_argument with a sentence when there is no such port.
   Node& portNode(const PortName& port);
   // Throws the same when the tester is not on that port.
   TesterPort& testerPort(const PortName& port);

@@ -1,5 +1,5 @@
-// Captures: what is written must be readable by programs that are not ours
-// (libpcap here, tshark where it is installed).
+// Captures: what is written must be readable by programs that are not ours (libpcap here, tshark where it is
+// installed).
 #include "capture.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-// The link model against the figures of Aurora 64B/66B on four lanes
-// at 25.78125 Gb/s.
+// The link model against the figures of Aurora 64B/66B on four lanes at 25.78125 Gb/s.
 #include <gtest/gtest.h>
 
 #include "link_model.h"

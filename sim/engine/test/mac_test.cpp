@@ -31,8 +31,7 @@ class Keep : public FrameSink {
 };
 
 TEST(Mac, LineRateIsThatOfEthernet) {
-  // Frame size and Mpps: 100e9 / (8 * (size + 20)), as RFC 2544 appendix B
-  // scaled to 100 Gb/s.
+  // Frame size and Mpps: 100e9 / (8 * (size + 20)), as RFC 2544 appendix B scaled to 100 Gb/s.
   const std::pair<int64_t, double> rates[] = {{64, 148.81}, {65, 147.06}, {69, 140.45}, {512, 23.496}, {1518, 8.1274}};
   for (const auto& [size, mpps] : rates) {
     Endless source(size);
@@ -55,8 +54,7 @@ TEST(Mac, ReceiveLatencyCountsFromTheFcs) {
   MacReceiver mac(&source);
   Cycle first = 0;
   while (!mac.cycle(first, [](const Frame&) {})) first++;
-  // 8 + 64 bytes are 216 ticks: within the second cycle, so beat 0 is due 2 +
-  // 54 cycles after the start.
+  // 8 + 64 bytes are 216 ticks: within the second cycle, so beat 0 is due 2 + 54 cycles after the start.
   EXPECT_EQ(first, 2 + kMacRxLatency);
 }
 

@@ -1,9 +1,8 @@
-// Chips that are not Sallyport's: the ports and nothing behind them but queues.
-// They let the engine be tested, and its protocol be used, without the cores.
+// Chips that are not Sallyport's: the ports and nothing behind them but queues. They let the engine be tested, and its
+// protocol be used, without the cores.
 //
-// An interface stand-in sends each beat of a frame as two link words (a header
-// and the data), punts ARP, and drops frames with an error mark. A crypto
-// stand-in passes words on. Each has 64 registers that can be written and read.
+// An interface stand-in sends each beat of a frame as two link words (a header and the data), punts ARP, and drops
+// frames with an error mark. A crypto stand-in passes words on. Each has 64 registers that can be written and read.
 
 #include <cstdint>
 #include <deque>
@@ -15,8 +14,7 @@ namespace sallyport::sim {
 namespace {
 
 constexpr int kReadyAfter = 200;
-// Room for frames between MAC and link; a frame that finds less than its first
-// beat's room is dropped whole.
+// Room for frames between MAC and link; a frame that finds less than its first beat's room is dropped whole.
 constexpr size_t kQueueBeats = 512;
 
 class RegisterStandIn {

@@ -112,8 +112,7 @@ TEST_F(Receiving, ToleratesWhatRoutersChangeAndNothingElse) {
   receiver.receive(routed, 0);
   EXPECT_EQ(arrivals().corrupted, 0);
   for (size_t at = 14; at < routed.bytes.size(); at++) {
-    // Without magic, protocol or version it is no test frame at all; TOS
-    // changes break the checksum.
+    // Without magic, protocol or version it is no test frame at all; TOS changes break the checksum.
     if ((at >= 42 && at < 46) || at == 14 || at == 23 || (at >= 46 && at < 48)) continue;
     Frame damaged = made(1);
     damaged.bytes[at] ^= 0x10;

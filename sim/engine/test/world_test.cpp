@@ -1,5 +1,4 @@
-// Whole topologies, with stand-in chips: trials, faults, determinism,
-// registers.
+// Whole topologies, with stand-in chips: trials, faults, determinism, registers.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -64,8 +63,8 @@ TEST(World, OverloadIsSeenAsLoss) {
   EXPECT_TRUE(result["total"]["last_loss_ns"].is_number());
 }
 
-// The stand-ins need two link words a frame, so 65.5 % of 64 B line rate is
-// their limit; their queue takes the rest for a while. fill.
+// The stand-ins need two link words a frame, so 65.5 % of 64 B line rate is their limit; their queue takes the rest for
+// a while. fill.
 TEST(World, AGrowingQueueFailsATrialWithoutLoss) {
   World world({2, 1, 30});
   world.reset();
@@ -137,8 +136,7 @@ std::string contents(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// What must not depend on the number of threads: results and captures of a
-// faulty two-box run.
+// What must not depend on the number of threads: results and captures of a faulty two-box run.
 std::string everything(int threads) {
   const std::string path =
       std::filesystem::temp_directory_path() / ("sallyport-threads-" + std::to_string(::getpid()) + ".pcapng");
