@@ -52,6 +52,7 @@ func newRoot() *cobra.Command {
 			return o.runBatch(cmd)
 		},
 	}
+	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	flags := root.PersistentFlags()
 	flags.StringVar(&o.socket, "socket", "", "the simulator's register `socket` of one box")

@@ -43,10 +43,6 @@ type ID struct {
 	SPI   uint32     `json:"spi,omitempty"`
 }
 
-func (id ID) String() string {
-	return fmt.Sprintf("src %s dst %s proto %s spi 0x%08x", AddrText(id.Src), AddrText(id.Dst), id.Proto, id.SPI)
-}
-
 // AddrText prints an address, 0.0.0.0 when it is not given.
 func AddrText(a netip.Addr) string {
 	if !a.IsValid() {
