@@ -1,4 +1,4 @@
-// One or two boxes of three chips, wired: links inside a box, the cable between two boxes, tester ports everywhere else.
+// One or two boxes of three chips, wired: links inside a box, the cable between two boxes, the tester everywhere else.
 //
 //   1 box:   tester - red [inner = crypto = outer] black - tester
 //   2 boxes: tester - red [box 0] black - cable - black [box 1] red - tester
