@@ -1,0 +1,33 @@
+package sallyport.iface
+
+import chisel3.util._
+import sallyport.common._
+
+/** Parameters of [[InnerCore]].
+  *
+  * @param saBits        log2 of the inbound SAs: rows of the selector table, anti-replay windows
+  * @param flowBits      log2 of the rows of the flow table, four ways together
+  * @param rules         rows of the rule table
+  * @param nextHops      rows of the next-hop table
+  * @param receiveBeats  receive buffer of the port in 64-byte beats; holds what arrives while the link is short of credits
+  * @param transmitBeats transmit buffer of the port in 64-byte beats
+  * @param puntBeats     queue to the management CPU in 64-byte beats
+  * @param version       text of the VERSION file, for the identity block
+  */
+case class InnerConfig(
+    saBits: Int = 10,
+    flowBits: Int = 10,
+    rules: Int = 32,
+    nextHops: Int = 256,
+    receiveBeats: Int = 512,
+    transmitBeats: Int = 256,
+    puntBeats: Int = 256,
+    version: String = "0.1.0"
+) {
+  require(saBits >= 1 && saBits <= 16, s"saBits is $saBits, but the link carries SA numbers of 1 to 16 bits")
+  require(flowBits >= 3 && flowBits <= 18, s"flowBits is $flowBits, but a cuckoo table has 2^3 to 2^18 rows")
+  require(
+    isPow2(nextHops) && nextHops >= 2 && nextHops <= 256,
+    s"nextHops is $nextHops, but a row names one of 2 to 256, a power of two"
+  )
+}

@@ -1,0 +1,130 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.util._
+import sallyport.common._
+import sallyport.common.regs.{NextHopRow, SelectorRow}
+
+/** What happened on the decrypt path in one cycle, besides the link's own events. */
+class InnerDecryptEvents extends Bundle {
+  val drops = new InspectorDrops
+  val transmit = new MacTransmitEvents
+}
+
+/** From the link to the red port: selectors, anti-replay window, headers read, verdict, TTL and ECN, Ethernet on, MAC.
+  *
+  * `in` carries decrypted IP packets, whose `meta.sa` names the inbound SA, and bypassed ones, whose `meta.sa` names the next
+  * hop. [[InnerInspector]] judges them. What is behind the IP total length is cut off.
+  *
+  * A row that is written to the selector table clears the anti-replay window of its SA; packets before the write meet the
+  * old row and window, packets after it the new ones, and traffic waits about 20 cycles.
+  *
+  * A packet every 2 cycles and a beat a cycle, except that an Ethernet header that pushes a packet's end into a further beat
+  * costs one cycle. Stalls when the MAC does. Takes no packet until `ready`.
+  */
+class InnerDecrypt(config: InnerConfig) extends Module {
+  val io = IO(new Bundle {
+    val enable = Input(Bool())
+    val portMac = Input(UInt(48.W))
+    val in = Flipped(PacketStream(new LinkMeta))
+    val mac = Decoupled(new MacBeat)
+    val selectorTable = Flipped(new TablePort)
+    val nextHopTable = Flipped(new TablePort)
+    val ready = Output(Bool())
+    val events = Output(new InnerDecryptEvents)
+  })
+
+  private val stage = Module(new LookupStage(new LinkMeta, new InspectorVerdict, Ipv4Parser.windowBytes(ethernet = false)))
+  stage.io.in <> io.in
+  private val launch = stage.io.launch
+
+  private val parser = Module(new Ipv4Parser(ethernet = false))
+  parser.io.in.valid := launch.valid
+  parser.io.in.bits.bytes := launch.bits.bytes
+  parser.io.in.bits.length := launch.bits.meta.length
+
+  // Selector row; then the window and the next hop, both of which it names.
+  private val selectors = DirectTable(1 << config.saBits, SelectorRow, SelectorRow.valid)
+  private val gate = Module(new QuiescentWrite)
+  gate.io.in <> io.selectorTable
+  selectors.io.table <> gate.io.out
+  gate.io.idle := stage.io.idle
+  selectors.io.clear := false.B
+  selectors.io.lookup.valid := launch.valid
+  selectors.io.lookup.bits := launch.bits.meta.sa(config.saBits - 1, 0)
+
+  private val selectorLatency = DirectTable.latency
+  private val meta1 = ShiftRegister(launch.bits.meta, selectorLatency)
+  private val row1 = selectors.io.result.bits.row
+  private val hit1 = selectors.io.result.bits.hit && (meta1.sa >> config.saBits) === 0.U
+  private val checks1 = selectors.io.result.valid && hit1 && !meta1.bypass && SelectorRow.replay(row1).asBool
+
+  private val replay = Module(new AntiReplay(config.saBits))
+  replay.io.query.valid := checks1
+  replay.io.query.bits.sa := meta1.sa(config.saBits - 1, 0)
+  replay.io.query.bits.sequence := meta1.sequence
+  replay.io.query.bits.window := SelectorRow.windowSize(row1)
+  replay.io.clear := selectors.written
+
+  private val nextHops = DirectTable(config.nextHops, NextHopRow, NextHopRow.valid)
+  nextHops.io.table <> io.nextHopTable
+  nextHops.io.clear := false.B
+  private val nextHop1 = Mux(meta1.bypass, meta1.sa, SelectorRow.nextHop(row1))
+  nextHops.io.lookup.valid := selectors.io.result.valid
+  nextHops.io.lookup.bits := nextHop1(log2Ceil(config.nextHops) - 1, 0)
+  private val nextHopInRange1 = (nextHop1 >> log2Ceil(config.nextHops)) === 0.U
+
+  // The packet's fields meet the selector row when the parser is done.
+  private val matcher = Module(new SelectorMatch)
+  matcher.io.fields := parser.io.out.bits
+  matcher.io.row := ShiftRegister(row1, Ipv4Parser.latency - selectorLatency)
+
+  // All answers, as late as the last of them.
+  private val end = selectorLatency + AntiReplay.latency
+  private val inspector = Module(new InnerInspector)
+  private val findings = inspector.io.findings
+  inspector.io.enable := io.enable
+  findings.valid := ShiftRegister(selectors.io.result.valid, AntiReplay.latency, false.B, true.B)
+  findings.bits.fields := ShiftRegister(parser.io.out.bits, end - Ipv4Parser.latency)
+  private val meta = ShiftRegister(meta1, AntiReplay.latency)
+  findings.bits.bypass := meta.bypass
+  findings.bits.nextHeader := meta.nextHeader
+  findings.bits.outerTos := meta.tos
+  findings.bits.selectorHit := ShiftRegister(hit1, AntiReplay.latency)
+  findings.bits.selected := ShiftRegister(matcher.io.matches, end - Ipv4Parser.latency - SelectorMatch.latency)
+  findings.bits.replay.tooOld := replay.io.verdict.valid && replay.io.verdict.bits.tooOld
+  findings.bits.replay.replayed := replay.io.verdict.valid && replay.io.verdict.bits.replayed
+  private val nextHopRest = AntiReplay.latency - DirectTable.latency
+  findings.bits.nextHopHit := ShiftRegister(nextHops.io.result.bits.hit, nextHopRest) &&
+    ShiftRegister(nextHopInRange1, AntiReplay.latency)
+  findings.bits.nextHopMac := ShiftRegister(NextHopRow.mac(nextHops.io.result.bits.row), nextHopRest)
+  stage.io.result := inspector.io.verdict
+
+  // Forwarded packets: padding off, new header values, Ethernet on.
+  private val steer = Module(new PacketSteer(new InspectorVerdict, 1))
+  steer.io.in <> stage.io.out
+  steer.io.select := stage.io.out.bits.meta.forward
+  private val strip = Module(new PacketStripper(new InspectorVerdict, Seq(0))(_ => 0.U, _.length))
+  RewriteHeader(strip.io.in, steer.io.out(0), 0)(_.rewrite)
+  private val prepend = Module(
+    new PacketPrepender(new InspectorVerdict, EthernetHeader.bytes)(meta =>
+      EthernetHeader(meta.nextHopMac, io.portMac, EthernetHeader.ipv4.U(16.W)).wire
+    )
+  )
+  prepend.io.in <> strip.io.out
+  private val transmit = Module(new MacTransmit(new InspectorVerdict, config.transmitBeats))
+  transmit.io.in <> prepend.io.out
+  io.mac <> transmit.io.mac
+
+  private val ready = RegNext(selectors.io.ready && nextHops.io.ready && replay.io.ready, false.B)
+  stage.io.hold := gate.io.hold || !ready
+  io.ready := ready
+  io.events.drops := inspector.io.drops
+  io.events.transmit := transmit.io.events
+}
+
+object InnerDecrypt {
+
+  /** Cycles from the first beat at `launch` to the verdict. */
+  val lookupLatency: Int = DirectTable.latency + AntiReplay.latency + InnerInspector.latency
+}

@@ -1,0 +1,161 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.util._
+import sallyport.common._
+
+/** What is known of one decrypted or bypassed packet when all look-ups have answered. */
+class InspectorFindings extends Bundle {
+  val fields = new HeaderFields
+  val bypass = Bool()
+
+  /** From the ESP trailer. */
+  val nextHeader = UInt(8.W)
+
+  /** TOS byte of the outer header. */
+  val outerTos = UInt(8.W)
+
+  /** The SA's selector row is valid; `selected`: the packet is what it allows. */
+  val selectorHit = Bool()
+  val selected = Bool()
+
+  /** Both low if the SA does not check. */
+  val replay = new ReplayWindow.Verdict
+  val nextHopHit = Bool()
+  val nextHopMac = UInt(48.W)
+}
+
+/** What becomes of one packet to the red network. */
+class InspectorVerdict extends Bundle {
+  val forward = Bool()
+
+  /** With `forward`: bytes of the IP packet; what is behind them is TFC padding (RFC 4303 2.7). */
+  val length = UInt(PacketStream.lengthBits.W)
+  val rewrite = new Ipv4Rewrite
+  val nextHopMac = UInt(48.W)
+}
+
+/** The reasons for which [[InnerInspector]] drops; at most one a packet. */
+class InspectorDrops extends Bundle {
+  val noSelector = Bool()
+  val tooOld = Bool()
+  val replayed = Bool()
+  val notIpv4 = Bool()
+  val malformed = Bool()
+  val checksum = Bool()
+  val selectorMismatch = Bool()
+  val ecn = Bool()
+  val ttlExpired = Bool()
+  val noNextHop = Bool()
+  val txDisabled = Bool()
+}
+
+/** Decides on each packet to the red network. The first line that fits counts; the first four and the ECN rule are for
+  * decrypted packets alone, a bypassed one never was in a tunnel:
+  *
+  *  1. the SA has no selector row: drop noSelector
+  *  1. its number is left of the window, or was received before: drop tooOld, replayed (RFC 4303 3.4.3; the ICV is good, so
+  *     the window has moved already, whatever comes of the packet)
+  *  1. next header is not IPv4: drop notIpv4
+  *  1. IPv4 malformed; header checksum wrong: drop malformed, checksum
+  *  1. not what the SA's selectors allow (RFC 4301 5.2 step 4): drop selectorMismatch
+  *  1. congestion met by a packet without ECN (RFC 6040 4.2): drop ecn
+  *  1. TTL 0 or 1: drop ttlExpired (RFC 1812 5.3.1; RFC 4301 5.1.2.1 note 3)
+  *  1. no valid next hop: drop noNextHop; `enable` low: drop txDisabled
+  *  1. else forward, with TTL one less and the ECN field of RFC 6040 figure 4
+  *
+  * A pipeline without stalls: one packet a cycle, answered [[InnerInspector.latency]] cycles later. `drops` pulses with the
+  * verdict.
+  */
+class InnerInspector extends Module {
+  val io = IO(new Bundle {
+    val enable = Input(Bool())
+    val findings = Flipped(Valid(new InspectorFindings))
+    val verdict = Valid(new InspectorVerdict)
+    val drops = Output(new InspectorDrops)
+  })
+
+  private val in = io.findings.bits
+  private val fields = in.fields
+  private val innerEcn = fields.tos(1, 0)
+  private val outerEcn = in.outerTos(1, 0)
+
+  // Stage 1: one bit a question.
+  private def ask(question: Bool): Bool = RegNext(question)
+  private val valid1 = RegNext(io.findings.valid, false.B)
+  private val noSelector = ask(!in.bypass && !in.selectorHit)
+  private val tooOld = ask(!in.bypass && in.replay.tooOld)
+  private val replayed = ask(!in.bypass && in.replay.replayed)
+  private val notIpv4 = ask(!in.bypass && in.nextHeader =/= InnerClassifier.nextHeaderIpv4.U)
+  private val malformed = ask(fields.malformed)
+  private val checksumBad = ask(fields.checksumBad)
+  private val mismatch = ask(!in.bypass && !in.selected)
+  private val ecnDrops = ask(!in.bypass && Ecn.drops(innerEcn, outerEcn))
+  private val ttlExpired = ask(fields.ttlExpired)
+  private val noNextHop = ask(!in.nextHopHit)
+  private val disabled = ask(!io.enable)
+  private val ecn = Mux(in.bypass, innerEcn, Ecn.decapsulate(innerEcn, outerEcn))
+  private val ecn1 = RegNext(ecn)
+  private val checksumOf1 = RegNext(fields.checksum)
+  private val ecnDelta1 = RegNext(ecn.zext - innerEcn.zext)
+  private val dscp1 = RegNext(fields.tos(7, 2))
+  private val ttl1 = RegNext(fields.ttl)
+  private val length1 = RegNext(fields.totalLength)
+  private val mac1 = RegNext(in.nextHopMac)
+
+  // Stage 2: the first that fits.
+  private object Outcome extends ChiselEnum {
+    val dropNoSelector, dropTooOld, dropReplayed, dropNotIpv4, dropMalformed, dropChecksum = Value
+    val dropMismatch, dropEcn, dropTtl, dropNoNextHop, dropDisabled, forward = Value
+  }
+  import Outcome._
+  private val outcome = RegNext(
+    MuxCase(
+      forward,
+      Seq(
+        noSelector -> dropNoSelector,
+        tooOld -> dropTooOld,
+        replayed -> dropReplayed,
+        notIpv4 -> dropNotIpv4,
+        malformed -> dropMalformed,
+        checksumBad -> dropChecksum,
+        mismatch -> dropMismatch,
+        ecnDrops -> dropEcn,
+        ttlExpired -> dropTtl,
+        noNextHop -> dropNoNextHop,
+        disabled -> dropDisabled
+      )
+    )
+  )
+  private val valid2 = RegNext(valid1, false.B)
+  private val sum2 = RegNext(ChecksumUpdate.sum(checksumOf1, ecnDelta1))
+
+  // Stage 3: verdict and events.
+  private def is(wanted: Outcome.Type): Bool = outcome === wanted
+  private val verdict = Wire(new InspectorVerdict)
+  verdict.forward := is(forward)
+  verdict.length := RegNext(length1)
+  verdict.rewrite.tos := RegNext(Cat(dscp1, ecn1))
+  verdict.rewrite.ttl := RegNext(ttl1 - 1.U)
+  verdict.rewrite.checksum := ChecksumUpdate.fold(sum2)
+  verdict.nextHopMac := RegNext(mac1)
+  io.verdict.valid := RegNext(valid2, false.B)
+  io.verdict.bits := RegNext(verdict)
+
+  private def drop(outcome: Outcome.Type): Bool = RegNext(valid2 && is(outcome), false.B)
+  io.drops.noSelector := drop(dropNoSelector)
+  io.drops.tooOld := drop(dropTooOld)
+  io.drops.replayed := drop(dropReplayed)
+  io.drops.notIpv4 := drop(dropNotIpv4)
+  io.drops.malformed := drop(dropMalformed)
+  io.drops.checksum := drop(dropChecksum)
+  io.drops.selectorMismatch := drop(dropMismatch)
+  io.drops.ecn := drop(dropEcn)
+  io.drops.ttlExpired := drop(dropTtl)
+  io.drops.noNextHop := drop(dropNoNextHop)
+  io.drops.txDisabled := drop(dropDisabled)
+}
+
+object InnerInspector {
+  val latency: Int = 3
+}

@@ -1,0 +1,34 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.util._
+import sallyport.common._
+
+/** Lets software's writes to a table pass only while no look-up is under way.
+  *
+  * For a table with state beside its rows that look-ups change later in their pipeline (anti-replay): a write raises `hold`,
+  * waits until `idle` says that every look-up has ended, and `hold` falls when the table has answered. Reads pass at once.
+  * Costs traffic the length of the pipeline a write.
+  */
+class QuiescentWrite extends Module {
+  val io = IO(new Bundle {
+    val in = Flipped(new TablePort)
+    val out = new TablePort
+    val hold = Output(Bool())
+    val idle = Input(Bool())
+  })
+
+  private val held = RegInit(false.B)
+  // A packet may start in the cycle in which `hold` rises; `idle` shows it one cycle later.
+  private val settled = RegNext(held, false.B)
+  private val write = io.in.request.bits.write
+  private val pass = !write || (settled && io.idle)
+  when(io.in.request.valid && write)(held := true.B)
+  when(io.out.response.valid)(held := false.B)
+
+  io.hold := held
+  io.out.request.valid := io.in.request.valid && pass
+  io.out.request.bits := io.in.request.bits
+  io.in.request.ready := io.out.request.ready && pass
+  io.in.response := io.out.response
+}

@@ -1,0 +1,118 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.simulator.PeekPokeAPI
+import sallyport.common._
+import sallyport.common.regs._
+import scala.collection.mutable
+
+/** A packet on the link, as the tests see it. */
+case class LinkPacket(bytes: Seq[Byte], sa: Int, bypass: Boolean = false, tos: Int = 0, df: Boolean = false, nextHeader: Int = 4, sequence: BigInt = 0)
+
+/** Drives [[InnerPaths]] and collects what comes out of it. */
+class InnerBench(dut: InnerPaths, config: InnerConfig) extends PeekPokeAPI {
+  val bus = new AxiLiteDriver(dut.io.axil, dut.clock)
+  val toLink: mutable.Buffer[LinkPacket] = mutable.Buffer.empty
+  val frames: mutable.Buffer[Seq[Byte]] = mutable.Buffer.empty
+  val punts: mutable.Buffer[(Int, Seq[Byte])] = mutable.Buffer.empty
+
+  /** Cycles in which the first beats of packets left. */
+  val linkStarts: mutable.Buffer[Int] = mutable.Buffer.empty
+  val frameStarts: mutable.Buffer[Int] = mutable.Buffer.empty
+  var cycle: Int = 0
+
+  private val partial = Array.fill(3)(Vector.empty[Byte])
+
+  private def collect(port: Int, fires: Boolean, data: UInt, bytes: UInt, last: Bool)(start: => Unit)(end: Seq[Byte] => Unit): Unit =
+    if (fires) {
+      if (partial(port).isEmpty) start
+      partial(port) ++= Packet.bytesOf(data.peek().litValue, bytes.peek().litValue.toInt)
+      if (last.peek().litToBoolean) {
+        end(partial(port))
+        partial(port) = Vector.empty
+      }
+    }
+
+  def step(): Unit = {
+    val link = dut.io.toLink
+    val meta = link.bits.meta
+    collect(0, link.valid.peek().litToBoolean && link.ready.peek().litToBoolean, link.bits.data, link.bits.bytes, link.bits.last) {
+      linkStarts += cycle
+    } { bytes =>
+      assert(meta.length.peek().litValue == bytes.length)
+      toLink += LinkPacket(bytes, meta.sa.peek().litValue.toInt, meta.bypass.peek().litToBoolean, meta.tos.peek().litValue.toInt, meta.df.peek().litToBoolean, meta.nextHeader.peek().litValue.toInt)
+    }
+    val mac = dut.io.macTx
+    collect(1, mac.valid.peek().litToBoolean && mac.ready.peek().litToBoolean, mac.bits.data, mac.bits.bytes, mac.bits.last) {
+      frameStarts += cycle
+    }(frames += _)
+    val punt = dut.io.punt
+    collect(2, punt.valid.peek().litToBoolean && punt.ready.peek().litToBoolean, punt.bits.data, punt.bits.bytes, punt.bits.last)(()) { bytes =>
+      punts += punt.bits.meta.reason.peek().litValue.toInt -> bytes
+    }
+    dut.clock.step()
+    cycle += 1
+  }
+
+  def idle(cycles: Int): Unit = for (_ <- 0 until cycles) step()
+
+  /** After reset: tables clear, policy written, everything willing. */
+  def start(setup: Boolean = true): Unit = {
+    bus.idle()
+    dut.io.macRx.valid.poke(false)
+    dut.io.fromLink.valid.poke(false)
+    dut.io.toLink.ready.poke(true)
+    dut.io.macTx.ready.poke(true)
+    dut.io.punt.ready.poke(true)
+    dut.io.linkUp.poke(true)
+    while (!dut.io.ready.peek().litToBoolean) dut.clock.step()
+    if (setup) InnerSetup.write(bus, config)
+  }
+
+  def receive(frame: Seq[Byte], fcsError: Boolean = false, gap: Int = 0): Unit = {
+    val beats = frame.grouped(64).toSeq
+    for ((beat, i) <- beats.zipWithIndex) {
+      dut.io.macRx.valid.poke(true)
+      dut.io.macRx.bits.data.poke(Packet.littleEndian(beat))
+      dut.io.macRx.bits.bytes.poke(beat.length)
+      dut.io.macRx.bits.last.poke(i == beats.length - 1)
+      dut.io.macRx.bits.error.poke(fcsError && i == beats.length - 1)
+      step()
+    }
+    dut.io.macRx.valid.poke(false)
+    idle(gap)
+  }
+
+  def fromLink(packet: LinkPacket): Unit = {
+    val link = dut.io.fromLink
+    val meta = link.bits.meta
+    meta.length.poke(packet.bytes.length)
+    meta.sa.poke(packet.sa)
+    meta.bypass.poke(packet.bypass)
+    meta.tos.poke(packet.tos)
+    meta.nextHeader.poke(packet.nextHeader)
+    meta.sequence.poke(packet.sequence)
+    val beats = packet.bytes.grouped(64).toSeq
+    for ((beat, i) <- beats.zipWithIndex) {
+      link.valid.poke(true)
+      link.bits.data.poke(Packet.littleEndian(beat))
+      link.bits.bytes.poke(beat.length)
+      link.bits.last.poke(i == beats.length - 1)
+      while (!link.ready.peek().litToBoolean) step()
+      step()
+    }
+    link.valid.poke(false)
+  }
+
+  def counters(): Map[String, BigInt] = InnerCounters.all.map(c => c.name -> bus.counter(c.index)).toMap
+
+  /** received = sent + punted + drops on each path, and the counters that grew since `before`. */
+  def balanced(before: Map[String, BigInt]): Map[String, BigInt] = {
+    val now = counters()
+    for (path <- Seq("encrypt", "decrypt")) {
+      def sum(kinds: String*): BigInt = InnerCounters.all.filter(c => c.path == path && kinds.contains(c.kind)).map(c => now(c.name)).sum
+      assert(sum("received") == sum("sent", "punted", "drop"), s"$path path: $now")
+    }
+    now.map { case (name, value) => name -> (value - before(name)) }.filter(_._2 != 0)
+  }
+}

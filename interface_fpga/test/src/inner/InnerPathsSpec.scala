@@ -1,0 +1,223 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.simulator.scalatest.ChiselSim
+import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common._
+import sallyport.common.regs._
+import scala.io.Source
+
+/** Judged by scapy: tests/test_inner_frames.py makes the frames, what must become of them, and of which counter. */
+class InnerPathsSpec extends AnyFunSuite with ChiselSim {
+  private val config = InnerConfig(saBits = 4, flowBits = 8, receiveBeats = 256)
+
+  private def bytes(hex: String): Seq[Byte] = hex.grouped(2).map(Integer.parseInt(_, 16).toByte).toSeq
+  private def hex(bytes: Seq[Byte]): String = bytes.take(100).map(b => f"$b%02x").mkString
+
+  private def rows(name: String): Seq[Seq[String]] =
+    Source.fromResource(name).getLines().filterNot(_.startsWith("#")).map(_.split(" ").toSeq).toSeq
+
+  private case class Encrypt(counter: String, expected: Option[LinkPacket], frame: Seq[Byte])
+
+  private val encrypts: Seq[Encrypt] = rows("inner_encrypt.txt").map { case Seq(counter, sa, bypass, frame, out) =>
+    val packet = Option.when(out != "-") {
+      val ip = bytes(out)
+      LinkPacket(ip, sa.toInt, bypass == "1", ip(1) & 0xff, (ip(6) & 0x40) != 0)
+    }
+    Encrypt(counter, packet, bytes(frame))
+  }
+
+  private val reasons = Map(
+    "punt_arp" -> PuntReason.arp,
+    "punt_ipv6" -> PuntReason.ipv6,
+    "punt_vlan" -> PuntReason.vlan,
+    "punt_fragment" -> PuntReason.fragment,
+    "punt_other" -> PuntReason.other,
+    "punt_policy" -> PuntReason.policy
+  )
+
+  private def expect[A](got: Seq[A], want: Seq[A], clue: String)(show: A => String): Unit = {
+    for (((g, w), i) <- got.zip(want).zipWithIndex) assert(g == w, s"$clue $i\n  got  ${show(g)}\n  want ${show(w)}")
+    assert(got.size == want.size, clue)
+  }
+
+  private def show(packet: LinkPacket): String = packet.copy(bytes = Nil).toString + hex(packet.bytes)
+
+  /** Sums of counters by name, bytes and receive counts aside. */
+  private def count(names: Seq[String]): Map[String, BigInt] = names.groupBy(identity).map { case (name, all) => name -> BigInt(all.size) }
+
+  test("encrypt path: every frame becomes what scapy says, under its own counter") {
+    simulate(new InnerPaths(config)) { dut =>
+      val bench = new InnerBench(dut, config)
+      bench.start(setup = false)
+      val none = bench.counters()
+      assert(none.values.forall(_ == 0))
+      // Nothing passes before software says so.
+      bench.receive(encrypts.head.frame, gap = 60)
+      assert(bench.balanced(none) == Map("rx_frames" -> 1, "rx_bytes" -> 64, "drop_not_ready" -> 1))
+      InnerSetup.write(bench.bus, config)
+
+      var before = bench.counters()
+      for ((row, i) <- encrypts.zipWithIndex) bench.receive(row.frame, gap = if (i % 3 == 0) i % 7 else 0)
+      bench.idle(300)
+      expect(bench.toLink.toSeq, encrypts.flatMap(_.expected), "packet")(show)
+      val punted = encrypts.filter(row => reasons.contains(row.counter)).map(row => reasons(row.counter) -> row.frame)
+      expect(bench.punts.toSeq, punted, "punted frame") { case (reason, frame) => s"$reason ${hex(frame)}" }
+      val received = Map("rx_frames" -> BigInt(encrypts.size), "rx_bytes" -> BigInt(encrypts.map(_.frame.length + 4).sum))
+      assert(bench.balanced(before) == count(encrypts.map(_.counter)) ++ received)
+
+      // Frames that the MAC side refuses, among good ones.
+      before = bench.counters()
+      bench.toLink.clear()
+      val good = encrypts.head
+      for (frame <- Seq(Seq.fill(59)(1.toByte), Seq.fill(9597)(1.toByte))) {
+        bench.receive(good.frame)
+        bench.receive(frame)
+        bench.receive(good.frame, fcsError = true)
+      }
+      bench.idle(100)
+      val refused = Map[String, BigInt]("rx_frames" -> 6, "drop_rx_undersize" -> 1, "drop_rx_oversize" -> 1, "drop_rx_bad_fcs" -> 2, "tx_protect" -> 2)
+      assert(bench.balanced(before) - "rx_bytes" == refused)
+      assert(bench.toLink.toSeq == Seq.fill(2)(good.expected.get))
+
+      // MAC filter: the port's address and group addresses alone.
+      before = bench.counters()
+      bench.toLink.clear()
+      bench.bus.write(InnerRegs.control, InnerRegs.Control.rxEnable.put(1) | InnerRegs.Control.macFilter.put(1))
+      for (address <- Seq("020000000001", "020000000009", "030000000009", "ffffffffffff")) bench.receive(bytes(address) ++ good.frame.drop(6))
+      bench.idle(60)
+      assert(bench.balanced(before) - "rx_bytes" == Map("rx_frames" -> 4, "drop_mac_filter" -> 1, "tx_protect" -> 3))
+      bench.bus.write(InnerRegs.control, InnerRegs.Control.rxEnable.put(1))
+
+      // Link down; a dead CPU; a link that stalls.
+      before = bench.counters()
+      bench.toLink.clear()
+      dut.io.linkUp.poke(false)
+      bench.idle(3)
+      bench.receive(good.frame, gap = 60)
+      dut.io.linkUp.poke(true)
+      bench.idle(3)
+      assert(bench.balanced(before) - "rx_bytes" == Map("rx_frames" -> 1, "drop_link_down" -> 1))
+      before = bench.counters()
+      bench.punts.clear()
+      val arp = encrypts.find(_.counter == "punt_arp").get
+      dut.io.punt.ready.poke(false)
+      for (_ <- 0 until 300) bench.receive(arp.frame, gap = 1)
+      for (_ <- 0 until 10) bench.receive(good.frame, gap = 1)
+      bench.idle(60)
+      assert(bench.toLink.size == 10, "a dead CPU holds up traffic")
+      dut.io.punt.ready.poke(true)
+      bench.idle(400)
+      val dead = bench.balanced(before)
+      assert(dead("drop_punt_overflow") > 0 && dead("punt_arp") + dead("drop_punt_overflow") == 300 && bench.punts.size == dead("punt_arp"))
+      before = bench.counters()
+      bench.toLink.clear()
+      dut.io.toLink.ready.poke(false)
+      for (_ <- 0 until 700) bench.receive(good.frame)
+      dut.io.toLink.ready.poke(true)
+      bench.idle(1200)
+      val stalled = bench.balanced(before)
+      assert(stalled("drop_rx_overflow") > 0 && stalled("tx_protect") == bench.toLink.size)
+      assert(bench.toLink.forall(_ == good.expected.get))
+    }
+  }
+
+  private case class Decrypt(counter: String, packet: LinkPacket, frame: Option[Seq[Byte]])
+
+  private val decrypts: Seq[Decrypt] = rows("inner_decrypt.txt").map { case Seq(counter, sa, sequence, nextHeader, tos, bypass, packet, frame) =>
+    Decrypt(
+      counter,
+      LinkPacket(bytes(packet), sa.toInt, bypass == "1", tos.toInt, nextHeader = nextHeader.toInt, sequence = BigInt(sequence)),
+      Option.when(frame != "-")(bytes(frame))
+    )
+  }
+
+  test("decrypt path: every packet becomes what scapy says, under its own counter") {
+    simulate(new InnerPaths(config)) { dut =>
+      val bench = new InnerBench(dut, config)
+      bench.start()
+      var before = bench.counters()
+      for (row <- decrypts) bench.fromLink(row.packet)
+      bench.idle(300)
+      expect(bench.frames.toSeq, decrypts.flatMap(_.frame), "frame")(hex)
+      val traffic = Map("link_rx_packets" -> BigInt(decrypts.size), "tx_bytes" -> BigInt(decrypts.flatMap(_.frame).map(_.length + 4).sum))
+      assert(bench.balanced(before) == count(decrypts.map(_.counter)) ++ traffic)
+
+      // A row that is written starts its SA anew, under traffic of another SA.
+      before = bench.counters()
+      bench.frames.clear()
+      val one = decrypts.find(_.counter == "tx_frames").get
+      assert(bench.bus.writeRow(InnerTables.selector, 5, InnerSetup.selectors(5)))
+      for (_ <- 0 until 2) bench.fromLink(one.packet)
+      bench.idle(60)
+      assert(bench.balanced(before) - "tx_bytes" == Map("link_rx_packets" -> 2, "tx_frames" -> 1, "drop_replayed" -> 1))
+
+      // The port switched off; a MAC that pauses loses nothing.
+      before = bench.counters()
+      bench.bus.write(InnerRegs.control, 0)
+      bench.fromLink(one.packet.copy(sequence = 5000))
+      bench.idle(60)
+      assert(bench.balanced(before) == Map("link_rx_packets" -> 1, "drop_tx_disabled" -> 1))
+      bench.bus.write(InnerRegs.control, InnerRegs.Control.txEnable.put(1))
+      before = bench.counters()
+      bench.frames.clear()
+      dut.io.macTx.ready.poke(false)
+      for (n <- 0 until 200) bench.fromLink(one.packet.copy(sequence = 6000 + n))
+      dut.io.macTx.ready.poke(true)
+      bench.idle(400)
+      assert(bench.balanced(before)("tx_frames") == 200 && bench.frames.forall(_ == one.frame.get))
+    }
+  }
+
+  /** Cycles a packet of `count` packets, first to last. */
+  private def pace(starts: Seq[Int], count: Int): Double = {
+    assert(starts.size == count)
+    (starts.last - starts.head).toDouble / (count - 1)
+  }
+
+  test("rates: 64 B frames every second cycle, 65 to 69 B frames and one SA alone as well") {
+    simulate(new InnerPaths(config)) { dut =>
+      val bench = new InnerBench(dut, config)
+      bench.start()
+      def frame(destination: String, length: Int): Seq[Byte] = {
+        // Any row of the table with the right policy and the shortest frame, made longer behind its IP packet.
+        val row = encrypts.find(r => r.expected.exists(_.bytes.slice(16, 20) == bytes(destination)) && r.frame.length == 60).get
+        row.frame.padTo(length, 0.toByte)
+      }
+      val count = 1500
+      for (length <- 60 to 65; (name, destination) <- Seq("protect" -> "0a010009", "bypass" -> "0a020009")) {
+        val before = bench.counters()
+        bench.linkStarts.clear()
+        val one = frame(destination, length)
+        val begin = bench.cycle
+        for (_ <- 0 until count) bench.receive(one, gap = if (length > 64) 0 else 1)
+        bench.idle(200)
+        val grown = bench.balanced(before)
+        val cycles = pace(bench.linkStarts.toSeq, count)
+        info(f"encrypt, $name, ${length + 4} B frames: $cycles%.3f cycles a packet, latency ${bench.linkStarts.head - begin} cycles")
+        assert(!grown.contains("drop_rx_overflow") && cycles <= 2.001)
+      }
+      val discarded = encrypts.find(r => r.counter == "drop_policy" && r.frame.length == 60).get
+      val before = bench.counters()
+      for (_ <- 0 until count) bench.receive(discarded.frame, gap = 1)
+      bench.idle(200)
+      assert(bench.balanced(before) - "rx_bytes" == Map("rx_frames" -> count, "drop_policy" -> count))
+
+      // Decrypt: one SA alone, then all in turn; IP packets of 46 B.
+      for (sas <- Seq(Seq(7), Seq(5, 6, 7)); length <- Seq(46, 50, 51)) {
+        val template = decrypts.find(r => r.frame.isDefined && r.packet.bytes.length == 46 && !r.packet.bypass).get.packet
+        val packet = template.bytes.padTo(length, 0.toByte)
+        for (sa <- sas) assert(bench.bus.writeRow(InnerTables.selector, sa, InnerSetup.selectors(sa)))
+        val before = bench.counters()
+        bench.frameStarts.clear()
+        val begin = bench.cycle
+        for (n <- 1 to count) bench.fromLink(LinkPacket(packet, sas(n % sas.size), sequence = n))
+        bench.idle(200)
+        assert(bench.balanced(before) - "tx_bytes" == Map("link_rx_packets" -> count, "tx_frames" -> count))
+        val cycles = pace(bench.frameStarts.toSeq, count)
+        info(f"decrypt, ${sas.size} SAs, IP packets of $length B: $cycles%.3f cycles a packet, latency ${bench.frameStarts.head - begin} cycles")
+        assert(cycles <= 2.001)
+      }
+    }
+  }
+}

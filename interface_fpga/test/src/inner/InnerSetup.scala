@@ -1,0 +1,85 @@
+package sallyport.iface
+
+import java.util.zip.CRC32C
+import sallyport.common._
+import sallyport.common.regs._
+
+/** The policy that the expectations of tests/test_inner_frames.py assume, as software writes it. */
+object InnerSetup {
+  val portMac = "020000000001"
+
+  def address(text: String): BigInt = text.split('.').foldLeft(BigInt(0))((sum, part) => sum * 256 + part.toInt)
+  def mask(bits: Int): BigInt = ((BigInt(1) << bits) - 1) << (32 - bits)
+
+  /** An address as registers and rows hold it: first wire byte in bits 7:0. */
+  def mac(hex: String): BigInt = Packet.littleEndian(hex.grouped(2).map(Integer.parseInt(_, 16).toByte).toSeq)
+
+  case class Rule(destination: String, bits: Int, action: Int, sa: Int, priority: Int, protocol: Int = 0, port: Int = 0) {
+    def row: BigInt = RuleRow.valid.put(1) | RuleRow.action.put(action) | RuleRow.sa.put(sa) | RuleRow.priority.put(priority) |
+      RuleRow.dstAddr.put(address(destination)) | RuleRow.dstMask.put(mask(bits)) | RuleRow.protocol.put(protocol) |
+      RuleRow.protocolMask.put(if (protocol == 0) 0 else 255) | RuleRow.dstPort.put(port) |
+      RuleRow.dstPortMask.put(if (port == 0) 0 else 65535)
+  }
+
+  val rules: Seq[Rule] = Seq(
+    Rule("10.1.0.0", 16, Action.protect, 5, 100),
+    Rule("10.2.0.0", 16, Action.bypass, 3, 100),
+    Rule("10.3.0.0", 16, Action.punt, 0, 100),
+    Rule("10.4.0.0", 16, Action.discard, 0, 100),
+    Rule("10.5.0.0", 16, Action.protect, 6, 50, protocol = 17, port = 5000),
+    Rule("10.5.0.0", 16, Action.bypass, 1, 60),
+    Rule("10.1.9.0", 24, Action.discard, 0, 10)
+  )
+
+  case class Flow(source: String, destination: String, protocol: Int, sourcePort: Int, port: Int, sa: Int, priority: Int) {
+    val key: BigInt = FlowRow.srcAddr.put(address(source)) | FlowRow.dstAddr.put(address(destination)) |
+      FlowRow.srcPort.put(sourcePort) | FlowRow.dstPort.put(port) | FlowRow.protocol.put(protocol)
+    def row: BigInt =
+      key | FlowRow.valid.put(1) | FlowRow.action.put(Action.protect) | FlowRow.sa.put(sa) | FlowRow.priority.put(priority)
+
+    /** The row of way 0, worked out by the JDK's CRC. */
+    def index(rowsPerWay: Int): Int = {
+      val crc = new CRC32C
+      crc.update(Packet.bytesOf(key, 13).toArray)
+      (crc.getValue % rowsPerWay).toInt
+    }
+  }
+
+  val flows: Seq[Flow] = Seq(
+    Flow("10.0.0.1", "10.1.0.77", 17, 7, 8, 700, 100),
+    Flow("10.0.0.1", "10.1.9.9", 17, 7, 8, 701, 10),
+    Flow("10.0.0.1", "10.1.9.10", 17, 7, 8, 702, 11),
+    Flow("10.0.0.1", "10.2.0.5", 1, 0, 0, 703, 1),
+    Flow("10.6.0.2", "10.6.0.1", 132, 100, 200, 704, 0xffffff)
+  )
+
+  private def selector(window: Int, nextHop: Int, replay: Boolean = true): BigInt =
+    SelectorRow.valid.put(1) | SelectorRow.replay.put(if (replay) 1 else 0) | SelectorRow.windowSize.put(window) |
+      SelectorRow.nextHop.put(nextHop)
+
+  /** Allows UDP from 10.9.0.0/24, ports 4096 to 4111, to 10.0.0.1 port 80. */
+  private val narrow: BigInt = SelectorRow.srcAddr.put(address("10.9.0.0")) | SelectorRow.srcMask.put(mask(24)) |
+    SelectorRow.dstAddr.put(address("10.0.0.1")) | SelectorRow.dstMask.put(mask(32)) | SelectorRow.protocol.put(17) |
+    SelectorRow.protocolMask.put(255) | SelectorRow.srcPort.put(4096) | SelectorRow.srcPortMask.put(0xfff0) |
+    SelectorRow.dstPort.put(80) | SelectorRow.dstPortMask.put(0xffff)
+
+  val selectors: Map[Int, BigInt] = Map(
+    5 -> selector(64, 7),
+    6 -> selector(64, 0, replay = false),
+    7 -> selector(1024, 0),
+    8 -> (selector(1024, 0) | narrow),
+    10 -> selector(1024, 1)
+  )
+  val nextHops: Map[Int, BigInt] =
+    Seq(0 -> "02aa00000000", 7 -> "02aa00000007").map { case (n, a) => n -> (NextHopRow.valid.put(1) | NextHopRow.mac.put(mac(a))) }.toMap
+
+  def write(bus: AxiLiteDriver, config: InnerConfig): Unit = {
+    bus.write(InnerRegs.portMacLo, mac(portMac) & 0xffffffffL)
+    bus.write(InnerRegs.portMacHi, mac(portMac) >> 32)
+    for ((rule, i) <- rules.zipWithIndex) assert(bus.writeRow(InnerTables.rule, i, rule.row))
+    for (flow <- flows) assert(bus.writeRow(InnerTables.flow, flow.index((1 << config.flowBits) / 4), flow.row))
+    for ((index, row) <- selectors) assert(bus.writeRow(InnerTables.selector, index, row))
+    for ((index, row) <- nextHops) assert(bus.writeRow(InnerTables.nextHop, index, row))
+    bus.write(InnerRegs.control, InnerRegs.Control.rxEnable.put(1) | InnerRegs.Control.txEnable.put(1))
+  }
+}

@@ -1,0 +1,233 @@
+"""Frames to both sides of the inner chip and what must become of them, made and worked out by scapy.
+
+`python tests/test_inner_frames.py` writes the tables anew; the tests fail if scapy no longer makes what is committed. The policy that
+the expectations assume stands in InnerSetup.scala.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from scapy.all import ARP, ICMP, IP, SCTP, TCP, UDP, Dot1Q, Ether, IPOption, IPv6, Raw, raw
+from scapy.contrib.mpls import MPLS
+
+RESOURCES = Path(__file__).resolve().parents[1] / "interface_fpga/test/resources"
+NAMES = {
+    "ARP": ARP, "ICMP": ICMP, "IP": IP, "SCTP": SCTP, "TCP": TCP, "UDP": UDP, "Dot1Q": Dot1Q, "Ether": Ether, "IPOption": IPOption,
+    "IPv6": IPv6, "Raw": Raw, "MPLS": MPLS, "bytes": bytes, "range": range,
+}  # fmt: skip
+PORT, HOST = "02:00:00:00:00:01", "02:00:00:00:00:02"
+NEXT_HOPS = {0: "02:aa:00:00:00:00", 7: "02:aa:00:00:00:07"}
+
+ENCRYPT_HEAD = """\
+# Frames to the red port; tests/test_inner_frames.py writes this table and checks it. A line with the scapy expression, then:
+# counter sa bypass frame packet-on-the-link (or -)
+"""
+DECRYPT_HEAD = """\
+# Packets from the crypto chip; tests/test_inner_frames.py writes this table and checks it. A line with the scapy expression, then:
+# counter sa sequence nextHeader outerTos bypass packet frame-on-the-red-port (or -)
+"""
+
+
+def made(expression: str) -> bytes:
+    return raw(eval(expression, NAMES))  # noqa: S307 (our own strings)
+
+
+def routed(packet: bytes, ecn: int | None = None) -> bytes:
+    """The IP packet with TTL one less, another ECN field if need be, and scapy's checksum; nothing behind its total length."""
+    ip = IP(packet)
+    header = IP(packet[: 4 * ip.ihl])
+    header.ttl -= 1
+    if ecn is not None:
+        header.tos = header.tos & 0xFC | ecn
+    del header.chksum
+    return raw(header) + packet[4 * ip.ihl : ip.len]
+
+
+def encrypt_cases() -> Iterator[tuple[str, int, str]]:
+    """Counter, SA or next hop, expression."""
+    ether = f'Ether(dst="{PORT}", src="{HOST}")'
+
+    def ip(dst: str, rest: str = "", src: str = "10.0.0.1") -> str:
+        return f'{ether} / IP(src="{src}", dst="{dst}", id=1{rest})'
+
+    udp = "UDP(sport=7, dport=8)"
+    yield "tx_protect", 5, f"{ip('10.1.0.9')} / {udp}"
+    yield "tx_bypass", 3, f"{ip('10.2.0.9')} / {udp}"
+    yield "punt_policy", 0, f"{ip('10.3.0.9')} / {udp}"
+    yield "drop_policy", 0, f"{ip('10.4.0.9')} / {udp}"
+    yield "drop_policy", 0, f"{ip('192.0.2.1')} / {udp}"
+    # Priorities among rules, and between rules and flows.
+    yield "tx_protect", 6, f"{ip('10.5.0.9')} / UDP(sport=1, dport=5000)"
+    yield "tx_bypass", 1, f"{ip('10.5.0.9')} / UDP(sport=5000, dport=1)"
+    yield "tx_bypass", 1, f"{ip('10.5.0.9')} / TCP(sport=1, dport=5000)"
+    yield "drop_policy", 0, f"{ip('10.1.9.1')} / {udp}"
+    yield "tx_protect", 700, f"{ip('10.1.0.77')} / {udp}"
+    yield "tx_protect", 5, f"{ip('10.1.0.77')} / UDP(sport=8, dport=7)"
+    yield "tx_protect", 5, f"{ip('10.1.0.77')} / TCP(sport=7, dport=8)"
+    yield "tx_protect", 5, f"{ip('10.1.0.77', src='10.0.0.2')} / {udp}"
+    yield "tx_protect", 701, f"{ip('10.1.9.9')} / {udp}"
+    yield "drop_policy", 0, f"{ip('10.1.9.10')} / {udp}"
+    yield "tx_protect", 703, f"{ip('10.2.0.5')} / ICMP()"
+    yield "tx_bypass", 3, f"{ip('10.2.0.6')} / ICMP()"
+    yield "tx_protect", 704, f"{ip('10.6.0.1', src='10.6.0.2')} / SCTP(sport=100, dport=200)"
+    # Lengths: shorter than the padding, around the ends of beats, long; options; DF and TOS are told to the crypto chip.
+    for length in (0, 1, 17, 18, 19, 22, 23, 35, 36, 37, 50, 86, 87, 100, 1000, 1472, 8972, 9553, 9554):
+        yield "tx_protect", 5, f"{ip('10.1.0.9')} / {udp} / Raw(bytes(range(200)) * 50)[Raw].load[:{length}]"
+    for options in (4, 8, 20, 36, 40):
+        option = f', options=IPOption(b"{chr(92)}x94{chr(92)}x{options:02x}" + bytes({options - 2}))'
+        yield "tx_protect", 700, f"{ip('10.1.0.77', option)} / {udp} / Raw(bytes(30))"
+    for tos in (0, 1, 2, 3, 0xB8, 0xFF):
+        yield "tx_bypass" if tos % 2 else "tx_protect", 3 if tos % 2 else 5, f"{ip(f'10.{1 + tos % 2}.0.9', f', tos={tos}, flags={chr(34)}DF{chr(34)}')} / {udp}"
+    for ttl in (2, 3, 128, 255):
+        yield "tx_protect", 5, f"{ip('10.1.0.9', f', ttl={ttl}')} / {udp}"
+    # Checksums of which the update carries: every low byte of the identification in turn moves the sum.
+    for ident in range(0, 65536, 1999):
+        yield "tx_protect", 5, f'{ether} / IP(src="10.0.0.1", dst="10.1.0.9", id={ident}) / {udp}'
+    # TTL: of what would go on alone.
+    for ttl in (0, 1):
+        yield "drop_ttl_expired", 0, f"{ip('10.1.0.9', f', ttl={ttl}')} / {udp}"
+        yield "drop_ttl_expired", 0, f"{ip('10.2.0.9', f', ttl={ttl}')} / {udp}"
+        yield "punt_policy", 0, f"{ip('10.3.0.9', f', ttl={ttl}')} / {udp}"
+        yield "drop_policy", 0, f"{ip('10.4.0.9', f', ttl={ttl}')} / {udp}"
+    # Not IPv4, not whole, not right.
+    yield "punt_arp", 0, f"{ether} / ARP()"
+    yield "punt_ipv6", 0, f'{ether} / IPv6(dst="2001:db8::1") / {udp}'
+    yield "punt_vlan", 0, f'{ether} / Dot1Q(vlan=5) / IP(dst="10.1.0.9") / {udp}'
+    yield "punt_other", 0, f'{ether} / MPLS(label=3) / IP(dst="10.1.0.9") / {udp}'
+    yield "punt_other", 0, f'Ether(dst="{PORT}", src="{HOST}", type=46) / Raw(bytes(46))'
+    yield "punt_other", 0, f'Ether(dst="{PORT}", src="{HOST}", type=0x88cc) / Raw(bytes(300))'
+    for field in ('flags="MF"', "frag=1", 'flags="MF", frag=7'):
+        yield "punt_fragment", 0, f"{ip('10.1.0.9', ', ' + field)} / {udp}"
+    for field in ("version=5", "ihl=4", "len=19", "len=47", "len=1501"):
+        yield "drop_ip_malformed", 0, f"{ip('10.1.0.9', ', ' + field)} / {udp}"
+    for field in ("chksum=0", "chksum=0xffff", "chksum=1"):
+        yield "drop_ip_checksum", 0, f"{ip('10.1.0.9', ', ' + field)} / {udp}"
+
+
+def encrypt_row(counter: str, sa: int, expression: str) -> str:
+    frame = made(expression).ljust(60, b"\0")
+    sends = counter in ("tx_protect", "tx_bypass")
+    out = routed(frame[14:]).hex() if sends else "-"
+    return f"# {expression}\n{counter} {sa} {int(counter == 'tx_bypass')} {frame.hex()} {out}\n"
+
+
+# RFC 6040 figure 4: rows are the arriving inner header, columns the arriving outer header (Not-ECT, ECT(0), ECT(1), CE).
+NOT_ECT, ECT1, ECT0, CE, DROP = 0, 1, 2, 3, None
+FIGURE_4 = {
+    NOT_ECT: {NOT_ECT: NOT_ECT, ECT0: NOT_ECT, ECT1: NOT_ECT, CE: DROP},
+    ECT0: {NOT_ECT: ECT0, ECT0: ECT0, ECT1: ECT1, CE: CE},
+    ECT1: {NOT_ECT: ECT1, ECT0: ECT1, ECT1: ECT1, CE: CE},
+    CE: {NOT_ECT: CE, ECT0: CE, ECT1: CE, CE: CE},
+}
+
+
+def decrypt_cases() -> Iterator[tuple[str, int, int, int, int, bool, str, int | None]]:
+    """Counter, SA, sequence number, next header, outer TOS, bypass, expression, ECN of the result."""
+
+    def ip(rest: str = "", src: str = "10.9.0.1", dst: str = "10.0.0.1") -> str:
+        return f'IP(src="{src}", dst="{dst}", id=1{rest})'
+
+    udp = "UDP(sport=7, dport=8)"
+    count = 1000
+    for length in (0, 1, 17, 18, 19, 21, 22, 23, 24, 35, 36, 37, 86, 87, 100, 1000, 1472, 8972, 9554):
+        count += 1
+        yield "tx_frames", 5, count, 4, 0, False, f"{ip()} / {udp} / Raw(bytes(range(200)) * 50)[Raw].load[:{length}]", None
+    for padding in (1, 4, 30, 200, 3000):
+        count += 1
+        yield "tx_frames", 5, count, 4, 0, False, f"raw({ip()} / {udp}) + bytes({padding})", None
+    # The window of SA 5 is 64; SA 6 does not check; SA 9 has no row.
+    yield "drop_replayed", 5, count, 4, 0, False, f"{ip()} / {udp}", None
+    yield "drop_replayed", 5, 1001, 4, 0, False, f"{ip()} / {udp}", None
+    yield "drop_too_old", 5, count - 64, 4, 0, False, f"{ip()} / {udp}", None
+    yield "tx_frames", 5, count - 63, 4, 0, False, f"{ip()} / {udp}", None
+    yield "drop_too_old", 5, 0, 4, 0, False, f"{ip()} / {udp}", None
+    yield "tx_frames", 5, (1 << 32) + 7, 4, 0, False, f"{ip()} / {udp}", None
+    yield "drop_replayed", 5, (1 << 32) + 7, 4, 0, False, f"{ip()} / {udp}", None
+    yield "drop_too_old", 5, count, 4, 0, False, f"{ip()} / {udp}", None
+    for _ in range(2):
+        yield "tx_frames", 6, 1, 4, 0, False, f"{ip()} / {udp}", None
+    yield "tx_frames", 6, 0, 4, 0, False, f"{ip()} / {udp}", None
+    yield "drop_no_selector", 9, 1, 4, 0, False, f"{ip()} / {udp}", None
+    yield "drop_no_selector", 0xFFFF, 1, 4, 0, False, f"{ip()} / {udp}", None
+    # ECN, with DSCP of inner and outer header that differ.
+    for inner, row in FIGURE_4.items():
+        for outer, result in row.items():
+            count += 1
+            counter = "drop_ecn" if result is DROP else "tx_frames"
+            yield counter, 7, count, 4, 0x28 | outer, False, f"{ip(f', tos={0xB8 | inner}')} / {udp}", result
+            yield "tx_frames", 7, 0, 0, 0x28 | outer, True, f"{ip(f', tos={0xB8 | inner}')} / {udp}", inner
+    for ident in range(0, 65536, 4999):
+        count += 1
+        yield "tx_frames", 7, count, 4, 3, False, f'IP(src="10.9.0.1", dst="10.0.0.1", id={ident}, tos=1) / {udp}', CE
+        count += 1
+        yield "tx_frames", 7, count, 4, 1, False, f'IP(src="10.9.0.1", dst="10.0.0.1", id={ident}, tos=2) / {udp}', ECT1
+    # Selectors: SA 8 allows UDP from 10.9.0.0/24 port 4096 to 4111 to 10.0.0.1 port 80.
+    right = "UDP(sport=4100, dport=80)"
+    narrow = [
+        ("tx_frames", f"{ip()} / {right}"),
+        ("drop_selector_mismatch", f"{ip(src='10.9.1.1')} / {right}"),
+        ("drop_selector_mismatch", f"{ip(dst='10.0.0.2')} / {right}"),
+        ("drop_selector_mismatch", f"{ip()} / TCP(sport=4100, dport=80)"),
+        ("drop_selector_mismatch", f"{ip()} / UDP(sport=4112, dport=80)"),
+        ("drop_selector_mismatch", f"{ip()} / UDP(sport=4100, dport=81)"),
+        ("drop_selector_mismatch", f"{ip(', frag=9, proto=17')} / Raw(raw({right}))"),
+        ("tx_frames", f"{ip(', flags=1')} / {right}"),
+        ("drop_selector_mismatch", f"{ip(', proto=17')} / Raw(bytes(3))"),
+    ]
+    for counter, expression in narrow:
+        count += 1
+        yield counter, 8, count, 4, 0, False, expression, None
+    # A packet that its selectors refuse has moved the window all the same (RFC 4301 5.2, RFC 4303 3.4.3).
+    yield "drop_replayed", 8, count, 4, 0, False, f"{ip()} / {right}", None
+    # SA 5 allows any protocol: fragments and what has no ports.
+    base = (1 << 32) + 100
+    yield "tx_frames", 5, base, 4, 0, False, f"{ip(', frag=9')} / Raw(bytes(64))", None
+    yield "tx_frames", 5, base + 1, 4, 0, False, f"{ip()} / ICMP()", None
+    yield "drop_inner_not_ipv4", 5, base + 2, 41, 0, False, 'IPv6(src="2001:db8::1", dst="2001:db8::2")', None
+    yield "drop_inner_not_ipv4", 5, base + 3, 17, 0, False, f"{ip()} / {udp}", None
+    for i, field in enumerate(("version=6", "ihl=3", "len=19", "len=29")):
+        yield "drop_inner_malformed", 5, base + 4 + i, 4, 0, False, f"{ip(', ' + field)} / {udp}", None
+        yield "drop_inner_malformed", 7, 0, 0, 0, True, f"{ip(', ' + field)} / {udp}", None
+    yield "drop_inner_checksum", 5, base + 10, 4, 0, False, f"{ip(', chksum=5')} / {udp}", None
+    yield "drop_inner_checksum", 7, 0, 0, 0, True, f"{ip(', chksum=5')} / {udp}", None
+    for ttl in (0, 1):
+        yield "drop_inner_ttl_expired", 5, base + 11 + ttl, 4, 0, False, f"{ip(f', ttl={ttl}')} / {udp}", None
+        yield "drop_inner_ttl_expired", 7, 0, 0, 0, True, f"{ip(f', ttl={ttl}')} / {udp}", None
+    # Next hops: row 1 is empty (SA 10 names it), rows 0 and 7 are not; a bypassed packet names its own.
+    yield "drop_no_next_hop", 10, 1, 4, 0, False, f"{ip()} / {udp}", None
+    yield "drop_no_next_hop", 1, 0, 0, 0, True, f"{ip()} / {udp}", None
+    yield "drop_no_next_hop", 0x107, 0, 0, 0, True, f"{ip()} / {udp}", None
+    for length in (0, 18, 1400):
+        yield "tx_frames", 0, 0, 0, 0, True, f"{ip(src='192.0.2.1')} / {udp} / Raw(bytes({length}))", None
+
+
+def decrypt_row(counter: str, sa: int, sequence: int, next_header: int, tos: int, bypass: bool, expression: str, ecn: int | None) -> str:
+    packet = eval(expression, NAMES | {"raw": raw})  # noqa: S307 (our own strings)
+    packet = packet if isinstance(packet, bytes) else raw(packet)
+    out = "-"
+    if counter == "tx_frames":
+        hop = NEXT_HOPS[sa if bypass else 7 if sa == 5 else 0]
+        frame = raw(Ether(dst=hop, src=PORT, type=0x800) / Raw(routed(packet, ecn)))
+        out = frame.ljust(60, b"\0").hex()
+    return f"# {expression}\n{counter} {sa} {sequence} {next_header} {tos} {int(bypass)} {packet.hex()} {out}\n"
+
+
+def encrypt_table() -> str:
+    return ENCRYPT_HEAD + "".join(encrypt_row(*case) for case in encrypt_cases())
+
+
+def decrypt_table() -> str:
+    return DECRYPT_HEAD + "".join(decrypt_row(*case) for case in decrypt_cases())
+
+
+TABLES = {"inner_encrypt.txt": encrypt_table, "inner_decrypt.txt": decrypt_table}
+
+
+def test_committed_frames_are_scapys() -> None:
+    for name, table in TABLES.items():
+        assert (RESOURCES / name).read_text() == table(), name
+
+
+if __name__ == "__main__":
+    for name, table in TABLES.items():
+        (RESOURCES / name).write_text(table())
