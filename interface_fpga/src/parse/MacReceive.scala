@@ -15,8 +15,8 @@ class RxMeta extends Bundle {
 class MacReceiveEvents extends Bundle {
   val rxFrames = Bool()
 
-  /** With `rxFrames`: bytes of the frame, FCS included; else 0. */
-  val rxBytes = UInt(16.W)
+  /** With `rxFrames`: bytes of the frame, FCS included (16383 of one that is longer); else 0. */
+  val rxBytes = UInt(CounterBank.incrementBits.W)
   val dropNotReady = Bool()
   val dropBadFcs = Bool()
   val dropUndersize = Bool()
@@ -87,7 +87,9 @@ class MacReceive(beats: Int) extends Module {
   private def pulse(condition: Bool): Bool = RegNext(condition, false.B)
   private val judged = end1 && enabled1
   io.events.rxFrames := pulse(end1)
-  io.events.rxBytes := RegNext(Mux(end1, length1 + MacReceive.fcsBytes.U, 0.U), 0.U)
+  private val frameBytes1 = length1 + MacReceive.fcsBytes.U
+  private val most = ((1 << CounterBank.incrementBits) - 1).U
+  io.events.rxBytes := RegNext(Mux(end1, Mux(frameBytes1 > most, most, frameBytes1(CounterBank.incrementBits - 1, 0)), 0.U), 0.U)
   io.events.dropNotReady := pulse(end1 && !enabled1)
   io.events.dropBadFcs := pulse(judged && beat1.error)
   io.events.dropUndersize := pulse(judged && !beat1.error && undersize1)

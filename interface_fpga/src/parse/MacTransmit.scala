@@ -9,7 +9,7 @@ class MacTransmitEvents extends Bundle {
   val txFrames = Bool()
 
   /** With `txFrames`: bytes of the frame, padding and FCS included; else 0. */
-  val txBytes = UInt(16.W)
+  val txBytes = UInt(CounterBank.incrementBits.W)
 }
 
 /** From a packet stream of whole frames (Ethernet header first) to the MAC.
@@ -58,7 +58,8 @@ class MacTransmit[M <: Data](meta: M, beats: Int) extends Module {
   private val end = io.in.fire && io.in.bits.last
   private val length = Cat(before, 0.U(6.W)) +& bytes
   io.events.txFrames := RegNext(end, false.B)
-  io.events.txBytes := RegNext(Mux(end, length + MacReceive.fcsBytes.U, 0.U), 0.U)
+  private val frameBytes = (length + MacReceive.fcsBytes.U)(CounterBank.incrementBits - 1, 0)
+  io.events.txBytes := RegNext(Mux(end, frameBytes, 0.U), 0.U)
   assert(!fifo.io.droppedError && !fifo.io.droppedOverflow, "a frame for the MAC was broken or longer than the transmit buffer")
 
   // The underrun rule, as the MAC sees it.
