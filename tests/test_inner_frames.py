@@ -7,8 +7,13 @@ the expectations assume stands in InnerSetup.scala.
 from collections.abc import Iterator
 from pathlib import Path
 
-from scapy.all import ARP, ICMP, IP, SCTP, TCP, UDP, Dot1Q, Ether, IPOption, IPv6, Raw, raw
+from scapy.compat import raw
 from scapy.contrib.mpls import MPLS
+from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import ARP, Dot1Q, Ether
+from scapy.layers.sctp import SCTP
+from scapy.packet import Raw
 
 RESOURCES = Path(__file__).resolve().parents[1] / "interface_fpga/test/resources"
 NAMES = {
@@ -29,7 +34,7 @@ DECRYPT_HEAD = """\
 
 
 def made(expression: str) -> bytes:
-    return raw(eval(expression, NAMES))  # noqa: S307 (our own strings)
+    return raw(eval(expression, NAMES))
 
 
 def routed(packet: bytes, ecn: int | None = None) -> bytes:
@@ -77,7 +82,11 @@ def encrypt_cases() -> Iterator[tuple[str, int, str]]:
         option = f', options=IPOption(b"{chr(92)}x94{chr(92)}x{options:02x}" + bytes({options - 2}))'
         yield "tx_protect", 700, f"{ip('10.1.0.77', option)} / {udp} / Raw(bytes(30))"
     for tos in (0, 1, 2, 3, 0xB8, 0xFF):
-        yield "tx_bypass" if tos % 2 else "tx_protect", 3 if tos % 2 else 5, f"{ip(f'10.{1 + tos % 2}.0.9', f', tos={tos}, flags={chr(34)}DF{chr(34)}')} / {udp}"
+        yield (
+            "tx_bypass" if tos % 2 else "tx_protect",
+            3 if tos % 2 else 5,
+            f"{ip(f'10.{1 + tos % 2}.0.9', f', tos={tos}, flags={chr(34)}DF{chr(34)}')} / {udp}",
+        )
     for ttl in (2, 3, 128, 255):
         yield "tx_protect", 5, f"{ip('10.1.0.9', f', ttl={ttl}')} / {udp}"
     # Checksums of which the update carries: every low byte of the identification in turn moves the sum.
@@ -131,7 +140,16 @@ def decrypt_cases() -> Iterator[tuple[str, int, int, int, int, bool, str, int | 
     count = 1000
     for length in (0, 1, 17, 18, 19, 21, 22, 23, 24, 35, 36, 37, 86, 87, 100, 1000, 1472, 8972, 9554):
         count += 1
-        yield "tx_frames", 5, count, 4, 0, False, f"{ip()} / {udp} / Raw(bytes(range(200)) * 50)[Raw].load[:{length}]", None
+        yield (
+            "tx_frames",
+            5,
+            count,
+            4,
+            0,
+            False,
+            f"{ip()} / {udp} / Raw(bytes(range(200)) * 50)[Raw].load[:{length}]",
+            None,
+        )
     for padding in (1, 4, 30, 200, 3000):
         count += 1
         yield "tx_frames", 5, count, 4, 0, False, f"raw({ip()} / {udp}) + bytes({padding})", None
@@ -201,8 +219,10 @@ def decrypt_cases() -> Iterator[tuple[str, int, int, int, int, bool, str, int | 
         yield "tx_frames", 0, 0, 0, 0, True, f"{ip(src='192.0.2.1')} / {udp} / Raw(bytes({length}))", None
 
 
-def decrypt_row(counter: str, sa: int, sequence: int, next_header: int, tos: int, bypass: bool, expression: str, ecn: int | None) -> str:
-    packet = eval(expression, NAMES | {"raw": raw})  # noqa: S307 (our own strings)
+def decrypt_row(
+    counter: str, sa: int, sequence: int, next_header: int, tos: int, bypass: bool, expression: str, ecn: int | None
+) -> str:
+    packet = eval(expression, NAMES | {"raw": raw})
     packet = packet if isinstance(packet, bytes) else raw(packet)
     out = "-"
     if counter == "tx_frames":

@@ -7,14 +7,21 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
-from scapy.all import ARP, ESP, GRE, ICMP, IP, LLC, SCTP, STP, TCP, UDP, Dot1AD, Dot1Q, Dot3, Ether, IPOption, IPv6, Raw, raw
+from scapy.compat import raw
 from scapy.contrib.mpls import MPLS
+from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption
+from scapy.layers.inet6 import IPv6
+from scapy.layers.ipsec import ESP
+from scapy.layers.l2 import ARP, GRE, LLC, STP, Dot1AD, Dot1Q, Dot3, Ether
+from scapy.layers.sctp import SCTP
+from scapy.packet import Raw
 
 TABLE = Path(__file__).resolve().parents[1] / "interface_fpga/test/resources/parser_frames.txt"
 HEAD = """\
 # Frames that scapy makes and what its dissector reads in them; tests/test_parser_frames.py writes this table and checks it.
 # A line with the scapy expression, then:
-# class malformed checksumBad headerBytes totalLength tos ttl checksum df fragment protocol source destination hasPorts sport dport payload4 frame
+# class malformed checksumBad headerBytes totalLength tos ttl checksum df fragment protocol source destination
+#   hasPorts sport dport payload4 frame
 """
 NAMES = {
     "ARP": ARP, "ESP": ESP, "GRE": GRE, "ICMP": ICMP, "IP": IP, "LLC": LLC, "SCTP": SCTP, "STP": STP, "TCP": TCP, "UDP": UDP,
@@ -45,11 +52,18 @@ def expressions() -> Iterator[str]:
     for options in range(0, 44, 4):
         for layer in layers:
             length = dice.choice([0, 1, 5, 6, 7, 18, 19, 40, 100, 1400])
-            option = f', options=IPOption(b"\\x94{chr(92)}x{options:02x}" + bytes(range(1, {options - 1})))' if options else ""
-            src, dst = (f"{dice.randrange(1, 224)}.{dice.randrange(256)}.{dice.randrange(256)}.{dice.randrange(1, 255)}" for _ in "sd")
+            option = (
+                f', options=IPOption(b"\\x94{chr(92)}x{options:02x}" + bytes(range(1, {options - 1})))'
+                if options
+                else ""
+            )
+            src, dst = (
+                f"{dice.randrange(1, 224)}.{dice.randrange(256)}.{dice.randrange(256)}.{dice.randrange(1, 255)}"
+                for _ in "sd"
+            )
             yield (
                 f'{ETHER} / IP(src="{src}", dst="{dst}", id={dice.randrange(65536)}, ttl={dice.randrange(256)}, '
-                f'tos={dice.randrange(256)}, flags={dice.choice([0, 2])}{option}) / '
+                f"tos={dice.randrange(256)}, flags={dice.choice([0, 2])}{option}) / "
                 f"{layer.format(dice.randrange(1, 65536), dice.randrange(1, 65536))} / Raw(bytes({length}))"
             )
     for protocol in (6, 17, 50, 132):
@@ -61,7 +75,7 @@ def expressions() -> Iterator[str]:
 
 def row(expression: str) -> str:
     """What scapy's dissector reads in the frame, padded as a MAC would pad it."""
-    frame = raw(eval(expression, NAMES | {"raw": raw, "bytes": bytes, "range": range}))  # noqa: S307 (our own strings)
+    frame = raw(eval(expression, NAMES | {"raw": raw, "bytes": bytes, "range": range}))
     if not expression.startswith("Ether(raw"):
         frame = frame.ljust(60, b"\0")
     ether_type = int.from_bytes(frame[12:14], "big")

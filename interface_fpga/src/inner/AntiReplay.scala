@@ -12,15 +12,16 @@ class ReplayQuery(saBits: Int) extends Bundle {
   val window = UInt(16.W)
 }
 
-/** Checks and updates the anti-replay windows of all SAs (RFC 4303 3.4.3, after the ICV is verified).
-  *
-  * A packet left of the window is too old; one whose number was received before, or is 0, is replayed; any other is marked
-  * received. A pipeline without stalls: a query every second cycle, all of one SA if need be, answered in order
-  * [[AntiReplay.latency]] cycles later. Results that are not in the memory yet are forwarded to queries of the same SA.
-  *
-  * `clear` starts an SA anew; it comes while no query is under way. After reset every SA is cleared, one a cycle; `ready`
-  * is high when that is done. Queries before are an error of the user's.
-  */
+/**
+ * Checks and updates the anti-replay windows of all SAs (RFC 4303 3.4.3, after the ICV is verified).
+ *
+ * A packet left of the window is too old; one whose number was received before, or is 0, is replayed; any other is marked
+ * received. A pipeline without stalls: a query every second cycle, all of one SA if need be, answered in order
+ * [[AntiReplay.latency]] cycles later. Results that are not in the memory yet are forwarded to queries of the same SA.
+ *
+ * `clear` starts an SA anew; it comes while no query is under way. After reset every SA is cleared, one a cycle; `ready`
+ * is high when that is done. Queries before are an error of the user's.
+ */
 class AntiReplay(saBits: Int) extends Module {
   require(saBits >= 1 && saBits <= 16, s"an SA index has 1 to 16 bits, not $saBits")
 

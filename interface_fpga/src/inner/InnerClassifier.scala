@@ -61,21 +61,22 @@ class InnerDrops extends Bundle {
   val linkDown = Bool()
 }
 
-/** Decides on each frame from the red network (RFC 4301 5.1). The first line that fits counts:
-  *
-  *  1. `macFilter` is on and the destination is neither `portMac` nor a group address: drop macFilter
-  *  1. ARP, IPv6, VLAN tag, any other type but IPv4: punt
-  *  1. IPv4 malformed: drop ipMalformed; header checksum wrong: drop ipChecksum
-  *  1. a fragment: punt
-  *  1. the SPD decision, of flow and rule that with the lower priority number, the flow at equality: PUNT: punt; DISCARD or
-  *     none at all: drop policy; BYPASS or PROTECT with a TTL of 0 or 1: drop ttlExpired; else to the link with a TTL of one
-  *     less (RFC 4301 5.1.2.1 note 3, RFC 1812 5.3.1)
-  *
-  * What would go to the link is dropped as linkDown while `linkUp` is low.
-  *
-  * A pipeline without stalls: one frame a cycle, answered [[InnerClassifier.latency]] cycles later. `drops` pulses with the
-  * verdict.
-  */
+/**
+ * Decides on each frame from the red network (RFC 4301 5.1). The first line that fits counts:
+ *
+ *  1. `macFilter` is on and the destination is neither `portMac` nor a group address: drop macFilter
+ *  1. ARP, IPv6, VLAN tag, any other type but IPv4: punt
+ *  1. IPv4 malformed: drop ipMalformed; header checksum wrong: drop ipChecksum
+ *  1. a fragment: punt
+ *  1. the SPD decision, of flow and rule that with the lower priority number, the flow at equality: PUNT: punt; DISCARD or
+ *     none at all: drop policy; BYPASS or PROTECT with a TTL of 0 or 1: drop ttlExpired; else to the link with a TTL of one
+ *     less (RFC 4301 5.1.2.1 note 3, RFC 1812 5.3.1)
+ *
+ * What would go to the link is dropped as linkDown while `linkUp` is low.
+ *
+ * A pipeline without stalls: one frame a cycle, answered [[InnerClassifier.latency]] cycles later. `drops` pulses with the
+ * verdict.
+ */
 class InnerClassifier extends Module {
   val io = IO(new Bundle {
     val macFilter = Input(Bool())

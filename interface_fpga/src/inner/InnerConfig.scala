@@ -3,17 +3,18 @@ package sallyport.iface
 import chisel3.util._
 import sallyport.common._
 
-/** Parameters of [[InnerCore]].
-  *
-  * @param saBits        log2 of the inbound SAs: rows of the selector table, anti-replay windows
-  * @param flowBits      log2 of the rows of the flow table, four ways together
-  * @param rules         rows of the rule table
-  * @param nextHops      rows of the next-hop table
-  * @param receiveBeats  receive buffer of the port in 64-byte beats; holds what arrives while the link is short of credits
-  * @param transmitBeats transmit buffer of the port in 64-byte beats
-  * @param puntBeats     queue to the management CPU in 64-byte beats
-  * @param version       text of the VERSION file, for the identity block
-  */
+/**
+ * Parameters of [[InnerCore]].
+ *
+ * @param saBits        log2 of the inbound SAs: rows of the selector table, anti-replay windows
+ * @param flowBits      log2 of the rows of the flow table, four ways together
+ * @param rules         rows of the rule table
+ * @param nextHops      rows of the next-hop table
+ * @param receiveBeats  receive buffer of the port in 64-byte beats; holds what arrives while the link is short of credits
+ * @param transmitBeats transmit buffer of the port in 64-byte beats
+ * @param puntBeats     queue to the management CPU in 64-byte beats
+ * @param version       text of the VERSION file, for the identity block
+ */
 case class InnerConfig(
     saBits: Int = 10,
     flowBits: Int = 10,

@@ -11,17 +11,18 @@ class InnerDecryptEvents extends Bundle {
   val transmit = new MacTransmitEvents
 }
 
-/** From the link to the red port: selectors, anti-replay window, headers read, verdict, TTL and ECN, Ethernet on, MAC.
-  *
-  * `in` carries decrypted IP packets, whose `meta.sa` names the inbound SA, and bypassed ones, whose `meta.sa` names the next
-  * hop. [[InnerInspector]] judges them. What is behind the IP total length is cut off.
-  *
-  * A row that is written to the selector table clears the anti-replay window of its SA; packets before the write meet the
-  * old row and window, packets after it the new ones, and traffic waits about 20 cycles.
-  *
-  * A packet every 2 cycles and a beat a cycle, except that an Ethernet header that pushes a packet's end into a further beat
-  * costs one cycle. Stalls when the MAC does. Takes no packet until `ready`.
-  */
+/**
+ * From the link to the red port: selectors, anti-replay window, headers read, verdict, TTL and ECN, Ethernet on, MAC.
+ *
+ * `in` carries decrypted IP packets, whose `meta.sa` names the inbound SA, and bypassed ones, whose `meta.sa` names the next
+ * hop. [[InnerInspector]] judges them. What is behind the IP total length is cut off.
+ *
+ * A row that is written to the selector table clears the anti-replay window of its SA; packets before the write meet the
+ * old row and window, packets after it the new ones, and traffic waits about 20 cycles.
+ *
+ * A packet every 2 cycles and a beat a cycle, except that an Ethernet header that pushes a packet's end into a further beat
+ * costs one cycle. Stalls when the MAC does. Takes no packet until `ready`.
+ */
 class InnerDecrypt(config: InnerConfig) extends Module {
   val io = IO(new Bundle {
     val enable = Input(Bool())
@@ -34,7 +35,8 @@ class InnerDecrypt(config: InnerConfig) extends Module {
     val events = Output(new InnerDecryptEvents)
   })
 
-  private val stage = Module(new LookupStage(new LinkMeta, new InspectorVerdict, Ipv4Parser.windowBytes(ethernet = false)))
+  private val stage =
+    Module(new LookupStage(new LinkMeta, new InspectorVerdict, Ipv4Parser.windowBytes(ethernet = false)))
   stage.io.in <> io.in
   private val launch = stage.io.launch
 

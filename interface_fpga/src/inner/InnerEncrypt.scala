@@ -16,15 +16,16 @@ class InnerEncryptEvents extends Bundle {
   val txBypass = Bool()
 }
 
-/** From the red port to the link: MAC, headers read, flow and rule looked up, verdict, TTL, Ethernet off.
-  *
-  * What [[MacReceive]] lets pass is judged by [[InnerClassifier]]: protected and bypassed IP packets go to `out`, without
-  * Ethernet header and without padding behind their total length; punted frames as they came to `punt`; the rest nowhere.
-  * Each drop has an event. A dead CPU costs punted frames alone ([[PuntQueue]]); a stalled link fills the receive buffer,
-  * whose overflow is an event.
-  *
-  * A packet every 2 cycles, a beat a cycle. Latency: see [[InnerEncrypt.lookupLatency]], and what the modules named here add.
-  */
+/**
+ * From the red port to the link: MAC, headers read, flow and rule looked up, verdict, TTL, Ethernet off.
+ *
+ * What [[MacReceive]] lets pass is judged by [[InnerClassifier]]: protected and bypassed IP packets go to `out`, without
+ * Ethernet header and without padding behind their total length; punted frames as they came to `punt`; the rest nowhere.
+ * Each drop has an event. A dead CPU costs punted frames alone ([[PuntQueue]]); a stalled link fills the receive buffer,
+ * whose overflow is an event.
+ *
+ * A packet every 2 cycles, a beat a cycle. Latency: see [[InnerEncrypt.lookupLatency]], and what the modules named here add.
+ */
 class InnerEncrypt(config: InnerConfig) extends Module {
   val io = IO(new Bundle {
     val enable = Input(Bool())

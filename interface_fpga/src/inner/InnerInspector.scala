@@ -50,23 +50,24 @@ class InspectorDrops extends Bundle {
   val txDisabled = Bool()
 }
 
-/** Decides on each packet to the red network. The first line that fits counts; the first four and the ECN rule are for
-  * decrypted packets alone, a bypassed one never was in a tunnel:
-  *
-  *  1. the SA has no selector row: drop noSelector
-  *  1. its number is left of the window, or was received before: drop tooOld, replayed (RFC 4303 3.4.3; the ICV is good, so
-  *     the window has moved already, whatever comes of the packet)
-  *  1. next header is not IPv4: drop notIpv4
-  *  1. IPv4 malformed; header checksum wrong: drop malformed, checksum
-  *  1. not what the SA's selectors allow (RFC 4301 5.2 step 4): drop selectorMismatch
-  *  1. congestion met by a packet without ECN (RFC 6040 4.2): drop ecn
-  *  1. TTL 0 or 1: drop ttlExpired (RFC 1812 5.3.1; RFC 4301 5.1.2.1 note 3)
-  *  1. no valid next hop: drop noNextHop; `enable` low: drop txDisabled
-  *  1. else forward, with TTL one less and the ECN field of RFC 6040 figure 4
-  *
-  * A pipeline without stalls: one packet a cycle, answered [[InnerInspector.latency]] cycles later. `drops` pulses with the
-  * verdict.
-  */
+/**
+ * Decides on each packet to the red network. The first line that fits counts; the first four and the ECN rule are for
+ * decrypted packets alone, a bypassed one never was in a tunnel:
+ *
+ *  1. the SA has no selector row: drop noSelector
+ *  1. its number is left of the window, or was received before: drop tooOld, replayed (RFC 4303 3.4.3; the ICV is good, so
+ *     the window has moved already, whatever comes of the packet)
+ *  1. next header is not IPv4: drop notIpv4
+ *  1. IPv4 malformed; header checksum wrong: drop malformed, checksum
+ *  1. not what the SA's selectors allow (RFC 4301 5.2 step 4): drop selectorMismatch
+ *  1. congestion met by a packet without ECN (RFC 6040 4.2): drop ecn
+ *  1. TTL 0 or 1: drop ttlExpired (RFC 1812 5.3.1; RFC 4301 5.1.2.1 note 3)
+ *  1. no valid next hop: drop noNextHop; `enable` low: drop txDisabled
+ *  1. else forward, with TTL one less and the ECN field of RFC 6040 figure 4
+ *
+ * A pipeline without stalls: one packet a cycle, answered [[InnerInspector.latency]] cycles later. `drops` pulses with the
+ * verdict.
+ */
 class InnerInspector extends Module {
   val io = IO(new Bundle {
     val enable = Input(Bool())

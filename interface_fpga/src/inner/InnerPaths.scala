@@ -13,12 +13,13 @@ class LinkEvents extends Bundle {
   val resync = Bool()
 }
 
-/** The inner chip without its link: both paths, registers, counters and tables.
-  *
-  * `ready` rises when every table is clear; until then, and while CONTROL.rx_enable is 0, frames are dropped as not ready, and
-  * no packet is taken from the link until `ready`. Each packet is counted once as received, and once as sent, punted or
-  * dropped by a name (regs/inner.rdl): in any quiescent state the two are equal on each path.
-  */
+/**
+ * The inner chip without its link: both paths, registers, counters and tables.
+ *
+ * `ready` rises when every table is clear; until then, and while CONTROL.rx_enable is 0, frames are dropped as not ready, and
+ * no packet is taken from the link until `ready`. Each packet is counted once as received, and once as sent, punted or
+ * dropped by a name (regs/inner.rdl): in any quiescent state the two are equal on each path.
+ */
 class InnerPaths(config: InnerConfig) extends Module {
   val io = IO(new Bundle {
     val macRx = Flipped(Valid(new MacBeat))

@@ -4,12 +4,13 @@ import chisel3._
 import chisel3.util._
 import sallyport.common._
 
-/** Lets software's writes to a table pass only while no look-up is under way.
-  *
-  * For a table with state beside its rows that look-ups change later in their pipeline (anti-replay): a write raises `hold`,
-  * waits until `idle` says that every look-up has ended, and `hold` falls when the table has answered. Reads pass at once.
-  * Costs traffic the length of the pipeline a write.
-  */
+/**
+ * Lets software's writes to a table pass only while no look-up is under way.
+ *
+ * For a table with state beside its rows that look-ups change later in their pipeline (anti-replay): a write raises `hold`,
+ * waits until `idle` says that every look-up has ended, and `hold` falls when the table has answered. Reads pass at once.
+ * Costs traffic the length of the pipeline a write.
+ */
 class QuiescentWrite extends Module {
   val io = IO(new Bundle {
     val in = Flipped(new TablePort)

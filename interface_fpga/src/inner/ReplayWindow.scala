@@ -13,11 +13,12 @@ class ReplayState extends Bundle {
   val received = Vec(ReplayWindow.words, UInt(ReplayWindow.wordBits.W))
 }
 
-/** The two halves of what happens to one sequence number, so that a register can stand between them.
-  *
-  * A ring, as in RFC 6479, of single numbers: the window slides by clearing the bits that come in, all of them in one go.
-  * Numbers are compared by their high 54 bits, which say which lap of the ring they are in, and their low 10.
-  */
+/**
+ * The two halves of what happens to one sequence number, so that a register can stand between them.
+ *
+ * A ring, as in RFC 6479, of single numbers: the window slides by clearing the bits that come in, all of them in one go.
+ * Numbers are compared by their high 54 bits, which say which lap of the ring they are in, and their low 10.
+ */
 object ReplayWindow {
   val size: Int = 1024
   val wordBits: Int = 32
@@ -113,7 +114,10 @@ object ReplayWindow {
     c.lowBelow := request.low < topLow
     c.lowAbove := request.low > topLow
     c.age := topLow - request.low
-    c.seen := state.received(request.low >> log2Ceil(wordBits))(request.low(log2Ceil(wordBits) - 1, 0)) || request.sequence === 0.U
+    c.seen := state.received(request.low >> log2Ceil(wordBits))(request.low(
+      log2Ceil(wordBits) - 1,
+      0
+    )) || request.sequence === 0.U
     c.topAt := Position(topLow)
     c.sequenceAt := Position(request.low)
     c

@@ -14,13 +14,17 @@ class Ipv4Rewrite extends Bundle {
 /** Connects two packet streams of the same metadata and puts new values into the IPv4 header on the way. No latency. */
 object RewriteHeader {
 
-  /** @param offset  byte of a packet at which its IPv4 header starts
-    * @param rewrite the values of a packet, from its metadata
-    */
+  /**
+   * @param offset  byte of a packet at which its IPv4 header starts
+   * @param rewrite the values of a packet, from its metadata
+   */
   def apply[M <: Data](to: DecoupledIO[PacketBeat[M]], from: DecoupledIO[PacketBeat[M]], offset: Int)(
       rewrite: M => Ipv4Rewrite
   ): Unit = {
-    require(offset + Ipv4Header.bytes <= PacketStream.dataBytes, s"an IPv4 header at byte $offset leaves the first beat")
+    require(
+      offset + Ipv4Header.bytes <= PacketStream.dataBytes,
+      s"an IPv4 header at byte $offset leaves the first beat"
+    )
     val first = RegInit(true.B)
     when(from.fire)(first := from.bits.last)
     val fields = rewrite(from.bits.meta)

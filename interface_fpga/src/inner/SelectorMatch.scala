@@ -3,12 +3,13 @@ package sallyport.iface
 import chisel3._
 import sallyport.common.regs.SelectorRow
 
-/** Compares a packet with the selectors of its SA (RFC 4301 5.2 step 4).
-  *
-  * Matches where (packet & mask) = (value & mask) in every selector. A selector of ports (its mask is not 0) matches only a
-  * packet whose ports are there to read: not a later fragment, not another protocol (RFC 4301 4.4.1.1: OPAQUE is a value of
-  * its own). A pipeline without stalls; latency [[SelectorMatch.latency]] cycles.
-  */
+/**
+ * Compares a packet with the selectors of its SA (RFC 4301 5.2 step 4).
+ *
+ * Matches where (packet & mask) = (value & mask) in every selector. A selector of ports (its mask is not 0) matches only a
+ * packet whose ports are there to read: not a later fragment, not another protocol (RFC 4301 4.4.1.1: OPAQUE is a value of
+ * its own). A pipeline without stalls; latency [[SelectorMatch.latency]] cycles.
+ */
 class SelectorMatch extends Module {
   val io = IO(new Bundle {
     val fields = Input(new HeaderFields)

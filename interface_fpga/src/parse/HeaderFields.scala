@@ -11,10 +11,11 @@ object EtherClass extends ChiselEnum {
   val ipv4, arp, ipv6, vlan, other = Value
 }
 
-/** The first bytes of a packet and its length: what [[Ipv4Parser]] looks at.
-  *
-  * @param windowBytes 78 of an Ethernet frame (14 + the longest IPv4 header + 4), 64 of an IP packet
-  */
+/**
+ * The first bytes of a packet and its length: what [[Ipv4Parser]] looks at.
+ *
+ * @param windowBytes 78 of an Ethernet frame (14 + the longest IPv4 header + 4), 64 of an IP packet
+ */
 class HeaderWindow(val windowBytes: Int) extends Bundle {
 
   /** Byte 0 in bits 7:0; bytes past the packet's end are zero. */
@@ -24,10 +25,11 @@ class HeaderWindow(val windowBytes: Int) extends Bundle {
   val length = UInt(PacketStream.lengthBits.W)
 }
 
-/** What [[Ipv4Parser]] found in one packet. Numbers are in host order.
-  *
-  * All fields past `etherClass` are meaningful only if it is `ipv4`, those past `checksumBad` only if `malformed` is low.
-  */
+/**
+ * What [[Ipv4Parser]] found in one packet. Numbers are in host order.
+ *
+ * All fields past `etherClass` are meaningful only if it is `ipv4`, those past `checksumBad` only if `malformed` is low.
+ */
 class HeaderFields extends Bundle {
 
   /** Bytes of the packet as it was given to the parser (with its Ethernet header and padding if it has them). */
@@ -37,9 +39,10 @@ class HeaderFields extends Bundle {
   val macDestination = UInt(48.W)
   val etherClass = EtherClass()
 
-  /** Not a possible IPv4 header (RFC 791 3.1): version not 4, IHL below 5, total length below the header's or beyond the
-    * packet's end.
-    */
+  /**
+   * Not a possible IPv4 header (RFC 791 3.1): version not 4, IHL below 5, total length below the header's or beyond the
+   * packet's end.
+   */
   val malformed = Bool()
 
   /** The header checksum, options included, is wrong (RFC 1122 3.2.1.2). */

@@ -4,13 +4,14 @@ import chisel3._
 import chisel3.util._
 import sallyport.common._
 
-/** Reads the headers of one packet: Ethernet type, IPv4 with options, ports or SPI wherever the options put them.
-  *
-  * A pipeline without stalls: one packet a cycle, answered in order [[Ipv4Parser.latency]] cycles later. It judges and drops
-  * nothing. Header checksum as RFC 1071; lengths as RFC 791 3.1.
-  *
-  * @param ethernet the packet starts with an Ethernet header; else with its IP header, and `etherClass` is always `ipv4`
-  */
+/**
+ * Reads the headers of one packet: Ethernet type, IPv4 with options, ports or SPI wherever the options put them.
+ *
+ * A pipeline without stalls: one packet a cycle, answered in order [[Ipv4Parser.latency]] cycles later. It judges and drops
+ * nothing. Header checksum as RFC 1071; lengths as RFC 791 3.1.
+ *
+ * @param ethernet the packet starts with an Ethernet header; else with its IP header, and `etherClass` is always `ipv4`
+ */
 class Ipv4Parser(ethernet: Boolean) extends Module {
   private val ip = Ipv4Parser.ipOffset(ethernet)
 

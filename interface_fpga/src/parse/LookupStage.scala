@@ -12,26 +12,27 @@ class LookupLaunch[M <: Data](metaType: M, windowBytes: Int) extends Bundle {
   val meta = metaType.cloneType
 }
 
-/** Joins a packet stream with what a look-up pipeline says of each packet.
-  *
-  * The packet's first bytes and metadata leave at `launch` for a pipeline of the user's, which cannot stall and answers each
-  * launch with one `result`, in order, after any latency. Meanwhile the packet waits in a FIFO; at `out` each beat carries
-  * the packet's result as metadata.
-  *
-  * A packet is let in only if there is room for its result (credits), so results never overflow. At most one launch in
-  * `interval` cycles; one-beat packets pass at that rate as long as the pipeline's latency is below `results × interval`
-  * and, at a beat a cycle, below `beats`. Stalls `in` when a FIFO is full or while `hold` is high at a packet's start. Drops
-  * nothing. `error` must be low: broken packets end at the frame FIFO before this stage.
-  *
-  * Latency: the pipeline's plus 3 cycles (window, result FIFO, output register).
-  *
-  * @param meta        metadata of the packets that come in; ends at `launch`
-  * @param resultType  what the pipeline answers, metadata of the packets that go out
-  * @param windowBytes bytes at a packet's start that `launch` shows, up to two beats
-  * @param interval    cycles between launches, 1 or more
-  * @param results     packets under way, from `in` to the last beat at `out`
-  * @param beats       beats that may wait
-  */
+/**
+ * Joins a packet stream with what a look-up pipeline says of each packet.
+ *
+ * The packet's first bytes and metadata leave at `launch` for a pipeline of the user's, which cannot stall and answers each
+ * launch with one `result`, in order, after any latency. Meanwhile the packet waits in a FIFO; at `out` each beat carries
+ * the packet's result as metadata.
+ *
+ * A packet is let in only if there is room for its result (credits), so results never overflow. At most one launch in
+ * `interval` cycles; one-beat packets pass at that rate as long as the pipeline's latency is below `results × interval`
+ * and, at a beat a cycle, below `beats`. Stalls `in` when a FIFO is full or while `hold` is high at a packet's start. Drops
+ * nothing. `error` must be low: broken packets end at the frame FIFO before this stage.
+ *
+ * Latency: the pipeline's plus 3 cycles (window, result FIFO, output register).
+ *
+ * @param meta        metadata of the packets that come in; ends at `launch`
+ * @param resultType  what the pipeline answers, metadata of the packets that go out
+ * @param windowBytes bytes at a packet's start that `launch` shows, up to two beats
+ * @param interval    cycles between launches, 1 or more
+ * @param results     packets under way, from `in` to the last beat at `out`
+ * @param beats       beats that may wait
+ */
 class LookupStage[M <: Data, R <: Data](
     meta: M,
     resultType: R,
@@ -40,7 +41,10 @@ class LookupStage[M <: Data, R <: Data](
     results: Int = 32,
     beats: Int = 64
 ) extends Module {
-  require(windowBytes >= 1 && windowBytes <= 2 * PacketStream.dataBytes, s"a window of $windowBytes B is not 1 to 2 beats long")
+  require(
+    windowBytes >= 1 && windowBytes <= 2 * PacketStream.dataBytes,
+    s"a window of $windowBytes B is not 1 to 2 beats long"
+  )
   require(interval >= 1, "launches are at least one cycle apart")
   require(results >= 2 && beats >= 4, "a look-up stage needs room for 2 results and 4 beats")
 

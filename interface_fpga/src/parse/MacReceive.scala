@@ -24,17 +24,18 @@ class MacReceiveEvents extends Bundle {
   val dropOverflow = Bool()
 }
 
-/** From the MAC to a packet stream: good frames of legal length pass, the others are dropped whole.
-  *
-  * A frame that raised the MAC's error counts as bad FCS whatever its length; then below 60 B (64 with FCS, IEEE 802.3
-  * 4A.2.9.2) undersize, above 9596 B oversize, and a frame that is good but finds no room overflow. A frame that starts while
-  * `enable` is low is dropped as not ready. Never stalls the MAC: a beat every cycle, a one-beat frame every cycle.
-  *
-  * Store and forward. Latency: 5 cycles from the last beat in to the first beat out. The length is known with the first beat
-  * of `out`.
-  *
-  * @param beats receive buffer in 64-byte beats, a power of two
-  */
+/**
+ * From the MAC to a packet stream: good frames of legal length pass, the others are dropped whole.
+ *
+ * A frame that raised the MAC's error counts as bad FCS whatever its length; then below 60 B (64 with FCS, IEEE 802.3
+ * 4A.2.9.2) undersize, above 9596 B oversize, and a frame that is good but finds no room overflow. A frame that starts while
+ * `enable` is low is dropped as not ready. Never stalls the MAC: a beat every cycle, a one-beat frame every cycle.
+ *
+ * Store and forward. Latency: 5 cycles from the last beat in to the first beat out. The length is known with the first beat
+ * of `out`.
+ *
+ * @param beats receive buffer in 64-byte beats, a power of two
+ */
 class MacReceive(beats: Int) extends Module {
   require(
     beats * PacketStream.dataBytes >= PacketStream.maxFrameBytes,
@@ -89,7 +90,10 @@ class MacReceive(beats: Int) extends Module {
   io.events.rxFrames := pulse(end1)
   private val frameBytes1 = length1 + MacReceive.fcsBytes.U
   private val most = ((1 << CounterBank.incrementBits) - 1).U
-  io.events.rxBytes := RegNext(Mux(end1, Mux(frameBytes1 > most, most, frameBytes1(CounterBank.incrementBits - 1, 0)), 0.U), 0.U)
+  io.events.rxBytes := RegNext(
+    Mux(end1, Mux(frameBytes1 > most, most, frameBytes1(CounterBank.incrementBits - 1, 0)), 0.U),
+    0.U
+  )
   io.events.dropNotReady := pulse(end1 && !enabled1)
   io.events.dropBadFcs := pulse(judged && beat1.error)
   io.events.dropUndersize := pulse(judged && !beat1.error && undersize1)

@@ -12,16 +12,17 @@ class MacTransmitEvents extends Bundle {
   val txBytes = UInt(CounterBank.incrementBits.W)
 }
 
-/** From a packet stream of whole frames (Ethernet header first) to the MAC.
-  *
-  * Pads frames below 60 B with zeros (IEEE 802.3 4.2.3.3). A frame starts on `mac` only when all of it is here, so that
-  * `valid` stays high from its first to its last beat: the CMAC must not underrun. Counts a frame when it is complete in the
-  * buffer. Stalls `in` when the buffer is full. Drops nothing; `error` on `in` must be low.
-  *
-  * Store and forward, a beat a cycle. Latency: 3 cycles from the last beat in to the first beat out.
-  *
-  * @param beats transmit buffer in 64-byte beats, a power of two
-  */
+/**
+ * From a packet stream of whole frames (Ethernet header first) to the MAC.
+ *
+ * Pads frames below 60 B with zeros (IEEE 802.3 4.2.3.3). A frame starts on `mac` only when all of it is here, so that
+ * `valid` stays high from its first to its last beat: the CMAC must not underrun. Counts a frame when it is complete in the
+ * buffer. Stalls `in` when the buffer is full. Drops nothing; `error` on `in` must be low.
+ *
+ * Store and forward, a beat a cycle. Latency: 3 cycles from the last beat in to the first beat out.
+ *
+ * @param beats transmit buffer in 64-byte beats, a power of two
+ */
 class MacTransmit[M <: Data](meta: M, beats: Int) extends Module {
   require(
     beats * PacketStream.dataBytes >= PacketStream.maxFrameBytes,
@@ -60,7 +61,10 @@ class MacTransmit[M <: Data](meta: M, beats: Int) extends Module {
   io.events.txFrames := RegNext(end, false.B)
   private val frameBytes = (length + MacReceive.fcsBytes.U)(CounterBank.incrementBits - 1, 0)
   io.events.txBytes := RegNext(Mux(end, frameBytes, 0.U), 0.U)
-  assert(!fifo.io.droppedError && !fifo.io.droppedOverflow, "a frame for the MAC was broken or longer than the transmit buffer")
+  assert(
+    !fifo.io.droppedError && !fifo.io.droppedOverflow,
+    "a frame for the MAC was broken or longer than the transmit buffer"
+  )
 
   // The underrun rule, as the MAC sees it.
   private val inFrame = RegInit(false.B)

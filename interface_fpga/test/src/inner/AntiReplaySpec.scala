@@ -102,7 +102,10 @@ class AntiReplaySpec extends AnyFunSuite with ChiselSim {
       sequence(64)(BigInt(0) -> "replayed", BigInt(1) -> "good", BigInt(1) -> "replayed", BigInt(0) -> "replayed")
       sequence(64)(BigInt(64) -> "good", BigInt(0) -> "too old", BigInt(1) -> "good", BigInt(1) -> "replayed")
       // The left edge: with T the highest, T - W + 1 is the last in the window (RFC 4303 A2.1: Bl = Tl - W + 1).
-      for (window <- Seq(64, 65, 100, 127, 1000, 1023, 1024); top <- Seq(BigInt(5000), BigInt(5119), BigInt(5120), high32 + window - 1, high32 + window)) {
+      for (
+        window <- Seq(64, 65, 100, 127, 1000, 1023, 1024);
+        top <- Seq(BigInt(5000), BigInt(5119), BigInt(5120), high32 + window - 1, high32 + window)
+      ) {
         sequence(window)(
           top -> "good",
           (top - window + 1) -> "good",
@@ -120,7 +123,14 @@ class AntiReplaySpec extends AnyFunSuite with ChiselSim {
         val base = BigInt(3000)
         val top = base + slide
         val expected = if (slide >= 1024) "too old" else "replayed"
-        sequence(1024)(base -> "good", top -> "good", base -> expected, (top - 1023) -> (if (slide == 1023) "replayed" else "good"), (top - 1) -> (if (slide == 1) "replayed" else "good"), top -> "replayed")
+        sequence(1024)(
+          base -> "good",
+          top -> "good",
+          base -> expected,
+          (top - 1023) -> (if (slide == 1023) "replayed" else "good"),
+          (top - 1) -> (if (slide == 1) "replayed" else "good"),
+          top -> "replayed"
+        )
       }
       // RFC 4303 A2: across the turn of the low 32 bits, in both directions.
       sequence(1024)(
@@ -135,9 +145,23 @@ class AntiReplaySpec extends AnyFunSuite with ChiselSim {
       )
       // The last numbers there are.
       val end = (BigInt(1) << 64) - 1
-      sequence(64)((end - 1) -> "good", end -> "good", end -> "replayed", (end - 63) -> "good", (end - 64) -> "too old", BigInt(1) -> "too old", BigInt(0) -> "too old")
+      sequence(64)(
+        (end - 1) -> "good",
+        end -> "good",
+        end -> "replayed",
+        (end - 63) -> "good",
+        (end - 64) -> "too old",
+        BigInt(1) -> "too old",
+        BigInt(0) -> "too old"
+      )
       // A far jump forgets everything: nothing in the new window was received.
-      sequence(1024)(BigInt(77) -> "good", (high32 * 5 + 77) -> "good", (high32 * 5 + 76) -> "good", (high32 * 5 + 77 - 1023) -> "good", BigInt(78) -> "too old")
+      sequence(1024)(
+        BigInt(77) -> "good",
+        (high32 * 5 + 77) -> "good",
+        (high32 * 5 + 76) -> "good",
+        (high32 * 5 + 77 - 1023) -> "good",
+        BigInt(78) -> "too old"
+      )
     }
   }
 
@@ -148,15 +172,16 @@ class AntiReplaySpec extends AnyFunSuite with ChiselSim {
         val random = new Random(seed)
         val sas = Seq(1, 1, 2, 3, 16)(seed % 5)
         val window = Seq(64, 1024, 512, 100)(seed % 4)
-        val tops = Array.fill(16)(if (seed % 3 == 0) high32 * random.nextInt(9) - random.nextInt(2000) max 1 else BigInt(1 + random.nextInt(2000)))
+        val tops = Array.fill(16)(if (seed % 3 == 0) high32 * random.nextInt(9) - random.nextInt(2000) max 1
+        else BigInt(1 + random.nextInt(2000)))
         val queries = Seq.fill(600) {
           val sa = random.nextInt(sas)
           val number = random.nextInt(20) match {
-            case 0          => tops(sa) + random.nextInt(4000)
-            case 1          => tops(sa) - random.nextInt(2200) max 0
-            case 2          => tops(sa)
+            case 0 => tops(sa) + random.nextInt(4000)
+            case 1 => tops(sa) - random.nextInt(2200) max 0
+            case 2 => tops(sa)
             case n if n < 9 => tops(sa) + 1
-            case _          => tops(sa) - random.nextInt(window + 2) max 0
+            case _ => tops(sa) - random.nextInt(window + 2) max 0
           }
           tops(sa) = tops(sa).max(number)
           Query(sa, number, window, gap = if (seed % 2 == 0) 2 else 2 + random.nextInt(6))
@@ -166,7 +191,11 @@ class AntiReplaySpec extends AnyFunSuite with ChiselSim {
       // A packet and its copy at each distance: never good twice.
       for (gap <- 2 to 12; between <- 0 to 2; other <- Seq(1, 2)) {
         val filler = Seq.tabulate(between)(i => Query(other, 500 + i, gap = 2))
-        check(dut, Seq(Query(1, 10)) ++ filler ++ Seq(Query(1, 10, gap = gap)), s"gap $gap, $between packets of SA $other between")
+        check(
+          dut,
+          Seq(Query(1, 10)) ++ filler ++ Seq(Query(1, 10, gap = gap)),
+          s"gap $gap, $between packets of SA $other between"
+        )
       }
     }
   }
@@ -176,7 +205,10 @@ class AntiReplaySpec extends AnyFunSuite with ChiselSim {
       start(dut)
       assert(run(dut, Seq(Query(5, 9000), Query(6, 9000), Query(5, 9000))) == Seq("good", "good", "replayed"))
       clear(dut, 5)
-      assert(run(dut, Seq(Query(5, 1), Query(6, 9000), Query(5, 1), Query(6, 1))) == Seq("good", "replayed", "replayed", "too old"))
+      assert(run(
+        dut,
+        Seq(Query(5, 1), Query(6, 9000), Query(5, 1), Query(6, 1))
+      ) == Seq("good", "replayed", "replayed", "too old"))
     }
   }
 }

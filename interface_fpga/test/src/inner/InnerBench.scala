@@ -7,7 +7,15 @@ import sallyport.common.regs._
 import scala.collection.mutable
 
 /** A packet on the link, as the tests see it. */
-case class LinkPacket(bytes: Seq[Byte], sa: Int, bypass: Boolean = false, tos: Int = 0, df: Boolean = false, nextHeader: Int = 4, sequence: BigInt = 0)
+case class LinkPacket(
+    bytes: Seq[Byte],
+    sa: Int,
+    bypass: Boolean = false,
+    tos: Int = 0,
+    df: Boolean = false,
+    nextHeader: Int = 4,
+    sequence: BigInt = 0
+)
 
 /** Drives [[InnerPaths]] and collects what comes out of it. */
 class InnerBench(dut: InnerPaths, config: InnerConfig) extends PeekPokeAPI {
@@ -23,7 +31,13 @@ class InnerBench(dut: InnerPaths, config: InnerConfig) extends PeekPokeAPI {
 
   private val partial = Array.fill(3)(Vector.empty[Byte])
 
-  private def collect(port: Int, fires: Boolean, data: UInt, bytes: UInt, last: Bool)(start: => Unit)(end: Seq[Byte] => Unit): Unit =
+  private def collect(
+      port: Int,
+      fires: Boolean,
+      data: UInt,
+      bytes: UInt,
+      last: Bool
+  )(start: => Unit)(end: Seq[Byte] => Unit): Unit =
     if (fires) {
       if (partial(port).isEmpty) start
       partial(port) ++= Packet.bytesOf(data.peek().litValue, bytes.peek().litValue.toInt)
@@ -36,18 +50,43 @@ class InnerBench(dut: InnerPaths, config: InnerConfig) extends PeekPokeAPI {
   def step(): Unit = {
     val link = dut.io.toLink
     val meta = link.bits.meta
-    collect(0, link.valid.peek().litToBoolean && link.ready.peek().litToBoolean, link.bits.data, link.bits.bytes, link.bits.last) {
+    collect(
+      0,
+      link.valid.peek().litToBoolean && link.ready.peek().litToBoolean,
+      link.bits.data,
+      link.bits.bytes,
+      link.bits.last
+    ) {
       linkStarts += cycle
     } { bytes =>
       assert(meta.length.peek().litValue == bytes.length)
-      toLink += LinkPacket(bytes, meta.sa.peek().litValue.toInt, meta.bypass.peek().litToBoolean, meta.tos.peek().litValue.toInt, meta.df.peek().litToBoolean, meta.nextHeader.peek().litValue.toInt)
+      toLink += LinkPacket(
+        bytes,
+        meta.sa.peek().litValue.toInt,
+        meta.bypass.peek().litToBoolean,
+        meta.tos.peek().litValue.toInt,
+        meta.df.peek().litToBoolean,
+        meta.nextHeader.peek().litValue.toInt
+      )
     }
     val mac = dut.io.macTx
-    collect(1, mac.valid.peek().litToBoolean && mac.ready.peek().litToBoolean, mac.bits.data, mac.bits.bytes, mac.bits.last) {
+    collect(
+      1,
+      mac.valid.peek().litToBoolean && mac.ready.peek().litToBoolean,
+      mac.bits.data,
+      mac.bits.bytes,
+      mac.bits.last
+    ) {
       frameStarts += cycle
     }(frames += _)
     val punt = dut.io.punt
-    collect(2, punt.valid.peek().litToBoolean && punt.ready.peek().litToBoolean, punt.bits.data, punt.bits.bytes, punt.bits.last)(()) { bytes =>
+    collect(
+      2,
+      punt.valid.peek().litToBoolean && punt.ready.peek().litToBoolean,
+      punt.bits.data,
+      punt.bits.bytes,
+      punt.bits.last
+    )(()) { bytes =>
       punts += punt.bits.meta.reason.peek().litValue.toInt -> bytes
     }
     dut.clock.step()
@@ -110,7 +149,8 @@ class InnerBench(dut: InnerPaths, config: InnerConfig) extends PeekPokeAPI {
   def balanced(before: Map[String, BigInt]): Map[String, BigInt] = {
     val now = counters()
     for (path <- Seq("encrypt", "decrypt")) {
-      def sum(kinds: String*): BigInt = InnerCounters.all.filter(c => c.path == path && kinds.contains(c.kind)).map(c => now(c.name)).sum
+      def sum(kinds: String*): BigInt =
+        InnerCounters.all.filter(c => c.path == path && kinds.contains(c.kind)).map(c => now(c.name)).sum
       assert(sum("received") == sum("sent", "punted", "drop"), s"$path path: $now")
     }
     now.map { case (name, value) => name -> (value - before(name)) }.filter(_._2 != 0)

@@ -44,7 +44,9 @@ class InnerPathsSpec extends AnyFunSuite with ChiselSim {
   private def show(packet: LinkPacket): String = packet.copy(bytes = Nil).toString + hex(packet.bytes)
 
   /** Sums of counters by name, bytes and receive counts aside. */
-  private def count(names: Seq[String]): Map[String, BigInt] = names.groupBy(identity).map { case (name, all) => name -> BigInt(all.size) }
+  private def count(names: Seq[String]): Map[String, BigInt] = names.groupBy(identity).map { case (name, all) =>
+    name -> BigInt(all.size)
+  }
 
   test("encrypt path: every frame becomes what scapy says, under its own counter") {
     simulate(new InnerPaths(config)) { dut =>
@@ -63,7 +65,8 @@ class InnerPathsSpec extends AnyFunSuite with ChiselSim {
       expect(bench.toLink.toSeq, encrypts.flatMap(_.expected), "packet")(show)
       val punted = encrypts.filter(row => reasons.contains(row.counter)).map(row => reasons(row.counter) -> row.frame)
       expect(bench.punts.toSeq, punted, "punted frame") { case (reason, frame) => s"$reason ${hex(frame)}" }
-      val received = Map("rx_frames" -> BigInt(encrypts.size), "rx_bytes" -> BigInt(encrypts.map(_.frame.length + 4).sum))
+      val received =
+        Map("rx_frames" -> BigInt(encrypts.size), "rx_bytes" -> BigInt(encrypts.map(_.frame.length + 4).sum))
       assert(bench.balanced(before) == count(encrypts.map(_.counter)) ++ received)
 
       // Frames that the MAC side refuses, among good ones.
@@ -76,7 +79,13 @@ class InnerPathsSpec extends AnyFunSuite with ChiselSim {
         bench.receive(good.frame, fcsError = true)
       }
       bench.idle(100)
-      val refused = Map[String, BigInt]("rx_frames" -> 6, "drop_rx_undersize" -> 1, "drop_rx_oversize" -> 1, "drop_rx_bad_fcs" -> 2, "tx_protect" -> 2)
+      val refused = Map[String, BigInt](
+        "rx_frames" -> 6,
+        "drop_rx_undersize" -> 1,
+        "drop_rx_oversize" -> 1,
+        "drop_rx_bad_fcs" -> 2,
+        "tx_protect" -> 2
+      )
       assert(bench.balanced(before) - "rx_bytes" == refused)
       assert(bench.toLink.toSeq == Seq.fill(2)(good.expected.get))
 
@@ -84,7 +93,8 @@ class InnerPathsSpec extends AnyFunSuite with ChiselSim {
       before = bench.counters()
       bench.toLink.clear()
       bench.bus.write(InnerRegs.control, InnerRegs.Control.rxEnable.put(1) | InnerRegs.Control.macFilter.put(1))
-      for (address <- Seq("020000000001", "020000000009", "030000000009", "ffffffffffff")) bench.receive(bytes(address) ++ good.frame.drop(6))
+      for (address <- Seq("020000000001", "020000000009", "030000000009", "ffffffffffff"))
+        bench.receive(bytes(address) ++ good.frame.drop(6))
       bench.idle(60)
       assert(bench.balanced(before) - "rx_bytes" == Map("rx_frames" -> 4, "drop_mac_filter" -> 1, "tx_protect" -> 3))
       bench.bus.write(InnerRegs.control, InnerRegs.Control.rxEnable.put(1))
@@ -109,7 +119,9 @@ class InnerPathsSpec extends AnyFunSuite with ChiselSim {
       dut.io.punt.ready.poke(true)
       bench.idle(400)
       val dead = bench.balanced(before)
-      assert(dead("drop_punt_overflow") > 0 && dead("punt_arp") + dead("drop_punt_overflow") == 300 && bench.punts.size == dead("punt_arp"))
+      assert(dead(
+        "drop_punt_overflow"
+      ) > 0 && dead("punt_arp") + dead("drop_punt_overflow") == 300 && bench.punts.size == dead("punt_arp"))
       before = bench.counters()
       bench.toLink.clear()
       dut.io.toLink.ready.poke(false)
@@ -124,12 +136,20 @@ class InnerPathsSpec extends AnyFunSuite with ChiselSim {
 
   private case class Decrypt(counter: String, packet: LinkPacket, frame: Option[Seq[Byte]])
 
-  private val decrypts: Seq[Decrypt] = rows("inner_decrypt.txt").map { case Seq(counter, sa, sequence, nextHeader, tos, bypass, packet, frame) =>
-    Decrypt(
-      counter,
-      LinkPacket(bytes(packet), sa.toInt, bypass == "1", tos.toInt, nextHeader = nextHeader.toInt, sequence = BigInt(sequence)),
-      Option.when(frame != "-")(bytes(frame))
-    )
+  private val decrypts: Seq[Decrypt] = rows("inner_decrypt.txt").map {
+    case Seq(counter, sa, sequence, nextHeader, tos, bypass, packet, frame) =>
+      Decrypt(
+        counter,
+        LinkPacket(
+          bytes(packet),
+          sa.toInt,
+          bypass == "1",
+          tos.toInt,
+          nextHeader = nextHeader.toInt,
+          sequence = BigInt(sequence)
+        ),
+        Option.when(frame != "-")(bytes(frame))
+      )
   }
 
   test("decrypt path: every packet becomes what scapy says, under its own counter") {
@@ -140,7 +160,10 @@ class InnerPathsSpec extends AnyFunSuite with ChiselSim {
       for (row <- decrypts) bench.fromLink(row.packet)
       bench.idle(300)
       expect(bench.frames.toSeq, decrypts.flatMap(_.frame), "frame")(hex)
-      val traffic = Map("link_rx_packets" -> BigInt(decrypts.size), "tx_bytes" -> BigInt(decrypts.flatMap(_.frame).map(_.length + 4).sum))
+      val traffic = Map(
+        "link_rx_packets" -> BigInt(decrypts.size),
+        "tx_bytes" -> BigInt(decrypts.flatMap(_.frame).map(_.length + 4).sum)
+      )
       assert(bench.balanced(before) == count(decrypts.map(_.counter)) ++ traffic)
 
       // A row that is written starts its SA anew, under traffic of another SA.
@@ -181,7 +204,8 @@ class InnerPathsSpec extends AnyFunSuite with ChiselSim {
       bench.start()
       def frame(destination: String, length: Int): Seq[Byte] = {
         // Any row of the table with the right policy and the shortest frame, made longer behind its IP packet.
-        val row = encrypts.find(r => r.expected.exists(_.bytes.slice(16, 20) == bytes(destination)) && r.frame.length == 60).get
+        val row =
+          encrypts.find(r => r.expected.exists(_.bytes.slice(16, 20) == bytes(destination)) && r.frame.length == 60).get
         row.frame.padTo(length, 0.toByte)
       }
       val count = 1500
@@ -194,7 +218,9 @@ class InnerPathsSpec extends AnyFunSuite with ChiselSim {
         bench.idle(200)
         val grown = bench.balanced(before)
         val cycles = pace(bench.linkStarts.toSeq, count)
-        info(f"encrypt, $name, ${length + 4} B frames: $cycles%.3f cycles a packet, latency ${bench.linkStarts.head - begin} cycles")
+        info(
+          f"encrypt, $name, ${length + 4} B frames: $cycles%.3f cycles a packet, latency ${bench.linkStarts.head - begin} cycles"
+        )
         assert(!grown.contains("drop_rx_overflow") && cycles <= 2.001)
       }
       val discarded = encrypts.find(r => r.counter == "drop_policy" && r.frame.length == 60).get
@@ -205,7 +231,8 @@ class InnerPathsSpec extends AnyFunSuite with ChiselSim {
 
       // Decrypt: one SA alone, then all in turn; IP packets of 46 B.
       for (sas <- Seq(Seq(7), Seq(5, 6, 7)); length <- Seq(46, 50, 51)) {
-        val template = decrypts.find(r => r.frame.isDefined && r.packet.bytes.length == 46 && !r.packet.bypass).get.packet
+        val template =
+          decrypts.find(r => r.frame.isDefined && r.packet.bytes.length == 46 && !r.packet.bypass).get.packet
         val packet = template.bytes.padTo(length, 0.toByte)
         for (sa <- sas) assert(bench.bus.writeRow(InnerTables.selector, sa, InnerSetup.selectors(sa)))
         val before = bench.counters()
@@ -215,7 +242,9 @@ class InnerPathsSpec extends AnyFunSuite with ChiselSim {
         bench.idle(200)
         assert(bench.balanced(before) - "tx_bytes" == Map("link_rx_packets" -> count, "tx_frames" -> count))
         val cycles = pace(bench.frameStarts.toSeq, count)
-        info(f"decrypt, ${sas.size} SAs, IP packets of $length B: $cycles%.3f cycles a packet, latency ${bench.frameStarts.head - begin} cycles")
+        info(
+          f"decrypt, ${sas.size} SAs, IP packets of $length B: $cycles%.3f cycles a packet, latency ${bench.frameStarts.head - begin} cycles"
+        )
         assert(cycles <= 2.001)
       }
     }

@@ -14,11 +14,20 @@ object InnerSetup {
   /** An address as registers and rows hold it: first wire byte in bits 7:0. */
   def mac(hex: String): BigInt = Packet.littleEndian(hex.grouped(2).map(Integer.parseInt(_, 16).toByte).toSeq)
 
-  case class Rule(destination: String, bits: Int, action: Int, sa: Int, priority: Int, protocol: Int = 0, port: Int = 0) {
-    def row: BigInt = RuleRow.valid.put(1) | RuleRow.action.put(action) | RuleRow.sa.put(sa) | RuleRow.priority.put(priority) |
-      RuleRow.dstAddr.put(address(destination)) | RuleRow.dstMask.put(mask(bits)) | RuleRow.protocol.put(protocol) |
-      RuleRow.protocolMask.put(if (protocol == 0) 0 else 255) | RuleRow.dstPort.put(port) |
-      RuleRow.dstPortMask.put(if (port == 0) 0 else 65535)
+  case class Rule(
+      destination: String,
+      bits: Int,
+      action: Int,
+      sa: Int,
+      priority: Int,
+      protocol: Int = 0,
+      port: Int = 0
+  ) {
+    def row: BigInt =
+      RuleRow.valid.put(1) | RuleRow.action.put(action) | RuleRow.sa.put(sa) | RuleRow.priority.put(priority) |
+        RuleRow.dstAddr.put(address(destination)) | RuleRow.dstMask.put(mask(bits)) | RuleRow.protocol.put(protocol) |
+        RuleRow.protocolMask.put(if (protocol == 0) 0 else 255) | RuleRow.dstPort.put(port) |
+        RuleRow.dstPortMask.put(if (port == 0) 0 else 65535)
   }
 
   val rules: Seq[Rule] = Seq(
@@ -31,11 +40,21 @@ object InnerSetup {
     Rule("10.1.9.0", 24, Action.discard, 0, 10)
   )
 
-  case class Flow(source: String, destination: String, protocol: Int, sourcePort: Int, port: Int, sa: Int, priority: Int) {
+  case class Flow(
+      source: String,
+      destination: String,
+      protocol: Int,
+      sourcePort: Int,
+      port: Int,
+      sa: Int,
+      priority: Int
+  ) {
     val key: BigInt = FlowRow.srcAddr.put(address(source)) | FlowRow.dstAddr.put(address(destination)) |
       FlowRow.srcPort.put(sourcePort) | FlowRow.dstPort.put(port) | FlowRow.protocol.put(protocol)
     def row: BigInt =
-      key | FlowRow.valid.put(1) | FlowRow.action.put(Action.protect) | FlowRow.sa.put(sa) | FlowRow.priority.put(priority)
+      key | FlowRow.valid.put(1) | FlowRow.action.put(Action.protect) | FlowRow.sa.put(sa) | FlowRow.priority.put(
+        priority
+      )
 
     /** The row of way 0, worked out by the JDK's CRC. */
     def index(rowsPerWay: Int): Int = {
@@ -71,7 +90,9 @@ object InnerSetup {
     10 -> selector(1024, 1)
   )
   val nextHops: Map[Int, BigInt] =
-    Seq(0 -> "02aa00000000", 7 -> "02aa00000007").map { case (n, a) => n -> (NextHopRow.valid.put(1) | NextHopRow.mac.put(mac(a))) }.toMap
+    Seq(0 -> "02aa00000000", 7 -> "02aa00000007").map { case (n, a) =>
+      n -> (NextHopRow.valid.put(1) | NextHopRow.mac.put(mac(a)))
+    }.toMap
 
   def write(bus: AxiLiteDriver, config: InnerConfig): Unit = {
     bus.write(InnerRegs.portMacLo, mac(portMac) & 0xffffffffL)

@@ -17,17 +17,33 @@ class Ipv4ParserSpec extends AnyFunSuite with ChiselSim {
     .filterNot(_.startsWith("#"))
     .map { line =>
       val words = line.split(" ").toSeq
-      Row(words.head, words.slice(1, 17).map(BigInt(_)), words.last.grouped(2).map(Integer.parseInt(_, 16).toByte).toSeq)
+      Row(
+        words.head,
+        words.slice(1, 17).map(BigInt(_)),
+        words.last.grouped(2).map(Integer.parseInt(_, 16).toByte).toSeq
+      )
     }
     .toSeq
 
   private def check(out: HeaderFields, row: Row, length: Int, clue: String): Unit = {
     assert(out.length.peek().litValue == length, clue)
-    assert(out.etherClass.peek().litValue == EtherClass.all.find(_.toString.contains(row.etherClass)).get.litValue, clue)
+    assert(
+      out.etherClass.peek().litValue == EtherClass.all.find(_.toString.contains(row.etherClass)).get.litValue,
+      clue
+    )
     if (row.etherClass == "ipv4") {
       assert(out.malformed.peek().litValue == row.values.head, s"$clue malformed")
       if (row.values.head == 0) {
-        val fields = Seq(out.checksumBad, out.headerBytes, out.totalLength, out.tos, out.ttl, out.checksum, out.dontFragment, out.fragment) ++
+        val fields = Seq(
+          out.checksumBad,
+          out.headerBytes,
+          out.totalLength,
+          out.tos,
+          out.ttl,
+          out.checksum,
+          out.dontFragment,
+          out.fragment
+        ) ++
           Seq(out.protocol, out.source, out.destination, out.hasPorts, out.sourcePort, out.destinationPort)
         for ((field, expected) <- fields.zip(row.values.tail))
           assert(field.asInstanceOf[Bits].peek().litValue == expected, s"$clue ${field.instanceName}")
@@ -57,7 +73,12 @@ class Ipv4ParserSpec extends AnyFunSuite with ChiselSim {
           dut.io.out.valid.expect(answer >= 0)
           if (answer >= 0) {
             val (row, bytes) = packets(answer)
-            check(dut.io.out.bits, row, bytes.length, s"row $answer: ${row.frame.take(60).map(b => f"$b%02x").mkString}")
+            check(
+              dut.io.out.bits,
+              row,
+              bytes.length,
+              s"row $answer: ${row.frame.take(60).map(b => f"$b%02x").mkString}"
+            )
             if (ethernet) dut.io.out.bits.macDestination.expect(Packet.littleEndian(bytes.take(6)))
           }
           dut.clock.step()

@@ -44,7 +44,11 @@ class LookupStageSpec extends StreamMatrix {
   }
 
   test("with launches two cycles apart nothing is lost, and packets of two beats and more pass a beat a cycle") {
-    checkMatrix(harness(2), packets = width => matrixPackets(width, matrixLengths.filter(_ > 64)), slack = 40)(reference)
+    checkMatrix(
+      harness(2),
+      packets = width => matrixPackets(width, matrixLengths.filter(_ > 64)),
+      slack = 40
+    )(reference)
   }
 
   test("one- and two-beat packets pass every second cycle") {

@@ -94,11 +94,14 @@ class MacReceiveSpec extends AnyFunSuite with ChiselSim {
       val random = new Random(1)
       val lengths = (1 to 70) ++ Seq(127, 128, 129, 1514, 9535, 9536, 9537, 9595, 9596, 9597, 9600, 9601, 16383)
       val frames = random.shuffle(lengths).flatMap(n => Seq(frame(n, random), frame(60 + n % 20, random))) ++
-        Seq(30, 60, 64, 65, 1000, 9700).map(frame(_, random, fcsError = true)) ++ Seq.fill(20)(frame(60, random).copy(gap = 0))
+        Seq(
+          30, 60, 64, 65, 1000, 9700
+        ).map(frame(_, random, fcsError = true)) ++ Seq.fill(20)(frame(60, random).copy(gap = 0))
       frames.foreach(bench.send)
       bench.idle(200)
       assert(bench.received == frames.filter(verdict(_) == "").map(_.bytes))
-      for (name <- Seq("badFcs", "undersize", "oversize")) assert(bench.counts(name) == frames.count(verdict(_) == name), name)
+      for (name <- Seq("badFcs", "undersize", "oversize"))
+        assert(bench.counts(name) == frames.count(verdict(_) == name), name)
       assert(bench.counts("rxFrames") == frames.size)
       assert(bench.counts("rxBytes") == frames.map(f => (f.bytes.length + 4) min 16383).sum)
       assert(bench.counts("overflow") + bench.counts("notReady") == 0)

@@ -27,6 +27,8 @@ class MacTransmitSpec extends StreamMatrix {
   })
 
   test("short frames are padded with zeros to 60 B; a frame never runs dry") {
-    checkMatrix(harness, slack = 240)(packet => Seq(packet.copy(bytes = packet.bytes.padTo(60, 0.toByte), error = false)))
+    checkMatrix(harness, slack = 240)(packet =>
+      Seq(packet.copy(bytes = packet.bytes.padTo(60, 0.toByte), error = false))
+    )
   }
 }
