@@ -87,8 +87,10 @@ class LaneOutlet(config: LaneConfig) extends Module {
   next.ok := ok
   next.result.verdict := waiting.verdict
   next.result.meta := waiting.meta
-  next.result.meta.length := length
-  if (!config.encrypt) next.result.meta.nextHeader := waiting.nextHeader
+  when(ok) {
+    next.result.meta.length := length
+    if (!config.encrypt) next.result.meta.nextHeader := waiting.nextHeader
+  }
   next.bytes := Mux(ok, length, 1.U)
   next.words := (waiting.frame.text >> 2) + 4.U
   next.head := waiting.head

@@ -86,7 +86,7 @@ object Verdict extends ChiselEnum {
 class LaneResult extends Bundle {
   val verdict = Verdict()
 
-  /** The job's `meta` with `length` (both directions) and `nextHeader` (decrypt: from the trailer) replaced. */
+  /** The job's `meta`; if the verdict is `ok`, with `length` (both directions) and `nextHeader` (decrypt: from the trailer) replaced. */
   val meta = new LinkMeta
 }
 
