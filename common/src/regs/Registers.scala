@@ -107,15 +107,23 @@ object InnerRegs {
 }
 
 object CryptoRegs {
-  val control = RegisterDesc("control", 0x080, RegisterRole.Control, writable = 0x80000007L, pulse = 0x80000000L)
+  val control = RegisterDesc("control", 0x080, RegisterRole.Control, writable = 0xc0000007L, pulse = 0xc0000000L)
   object Control {
     val enable = RowField(0, 1)
     val bypassEncrypt = RowField(1, 1)
     val bypassDecrypt = RowField(2, 1)
+    val clearSequenceEvents = RowField(30, 1)
     val zeroize = RowField(31, 1)
   }
+  val sequenceEvents = RegisterDesc("sequence_events", 0x200, RegisterRole.Status)
+  object SequenceEvents {
+    val softLimit = RowField(0, 1)
+    val exhausted = RowField(1, 1)
+    val sa = RowField(16, 16)
+  }
   val all: Seq[RegisterDesc] = CommonRegs.all ++ Seq(
-    control
+    control,
+    sequenceEvents
   )
 }
 

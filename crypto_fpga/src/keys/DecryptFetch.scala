@@ -60,7 +60,7 @@ class DecryptFetch(saBits: Int, jobs: Int = 8) extends Module {
   io.received := head.valid
   private val saOutOfRange = (head.bits.meta.sa >> saBits) =/= 0.U
   keys.io.lookup.valid := head.valid && !closed
-  keys.io.lookup.bits := head.bits.meta.sa
+  keys.io.lookup.bits := head.bits.meta.sa(saBits - 1, 0)
 
   private val epoch = RegInit(false.B)
   when(keys.io.restart.valid) { epoch := !epoch }
@@ -92,7 +92,7 @@ class DecryptFetch(saBits: Int, jobs: Int = 8) extends Module {
   private val epochDecided = RegNext(epochAtRow)
 
   inference.io.request.valid := decided
-  inference.io.request.bits.sa := headDecided.meta.sa
+  inference.io.request.bits.sa := headDecided.meta.sa(saBits - 1, 0)
   inference.io.request.bits.esn := route === Route.lane && InboundKeyRow.esn(rowDecided).asBool
   inference.io.request.bits.window := InboundKeyRow.window(rowDecided)
   inference.io.request.bits.low := DecryptFetch.bigEndian(headDecided.bytes(63, 32))

@@ -33,6 +33,9 @@ class EncryptFetch(saBits: Int, jobs: Int = 8) extends Module {
     /** A packet has begun. */
     val received = Output(Bool())
     val softLimit = Valid(UInt(saBits.W))
+
+    /** A packet was refused its number. */
+    val exhausted = Valid(UInt(saBits.W))
   })
 
   private val heads = Module(new PacketHeads(jobs))
@@ -55,7 +58,7 @@ class EncryptFetch(saBits: Int, jobs: Int = 8) extends Module {
   io.received := head.valid
   private val saOutOfRange = (head.bits.meta.sa >> saBits) =/= 0.U
   keys.io.lookup.valid := head.valid && !closed
-  keys.io.lookup.bits := head.bits.meta.sa
+  keys.io.lookup.bits := head.bits.meta.sa(saBits - 1, 0)
 
   // The row arrives; the decision is a register behind it.
   private val rowAt = DirectTable.latency
@@ -74,7 +77,7 @@ class EncryptFetch(saBits: Int, jobs: Int = 8) extends Module {
   private val rowDecided = RegNext(row, 0.U)
 
   authority.io.request.valid := decided
-  authority.io.request.bits.sa := headDecided.meta.sa
+  authority.io.request.bits.sa := headDecided.meta.sa(saBits - 1, 0)
   authority.io.request.bits.take := route === Route.lane
   authority.io.request.bits.skip := headDecided.meta.skip
   authority.io.request.bits.esn := OutboundKeyRow.esn(rowDecided)
@@ -105,6 +108,8 @@ class EncryptFetch(saBits: Int, jobs: Int = 8) extends Module {
   job.lane.meta.sequence := 0.U
   io.job.valid := grant.valid
   io.job.bits := job
+  io.exhausted.valid := io.job.valid && job.route === Route.exhausted
+  io.exhausted.bits := headGranted.sa(saBits - 1, 0)
   assert(!io.job.valid || io.job.ready, "more jobs than credit")
 
   private val onTheWay = RegInit(0.U(log2Ceil(EncryptFetch.latency + 1).W))

@@ -42,7 +42,7 @@ class Zeroizer(lanesCycles: Int = 96) extends Module {
   private val trigger = io.request || tamper =/= RegNext(tamper, false.B)
 
   when(age =/= settled.U) { age := age + 1.U }
-  scrubbing := scrubbing << 1
+  scrubbing := scrubbing(Zeroizer.scrubCycles - 2, 0) ## false.B
   when(blocked && age === settled.U && io.tablesReady && !tamper && scrubbing === 0.U) { scrubbing := 1.U }
   when(scrubbing(Zeroizer.scrubCycles - 1)) { blocked := false.B }
   when(trigger) {

@@ -95,16 +95,22 @@ var InnerRegisters = append(append([]Register{}, CommonRegisters...), []Register
 
 // Registers of the crypto chip alone.
 var (
-	CryptoControl              = Register{Name: "control", Offset: 0x080, Count: 1, Role: Control, Writable: 0x80000007}
-	CryptoControlEnable        = Field{LSB: 0, Width: 1}
-	CryptoControlBypassEncrypt = Field{LSB: 1, Width: 1}
-	CryptoControlBypassDecrypt = Field{LSB: 2, Width: 1}
-	CryptoControlZeroize       = Field{LSB: 31, Width: 1}
+	CryptoControl                    = Register{Name: "control", Offset: 0x080, Count: 1, Role: Control, Writable: 0xc0000007}
+	CryptoControlEnable              = Field{LSB: 0, Width: 1}
+	CryptoControlBypassEncrypt       = Field{LSB: 1, Width: 1}
+	CryptoControlBypassDecrypt       = Field{LSB: 2, Width: 1}
+	CryptoControlClearSequenceEvents = Field{LSB: 30, Width: 1}
+	CryptoControlZeroize             = Field{LSB: 31, Width: 1}
+	CryptoSequenceEvents             = Register{Name: "sequence_events", Offset: 0x200, Count: 1, Role: Status}
+	CryptoSequenceEventsSoftLimit    = Field{LSB: 0, Width: 1}
+	CryptoSequenceEventsExhausted    = Field{LSB: 1, Width: 1}
+	CryptoSequenceEventsSa           = Field{LSB: 16, Width: 16}
 )
 
 // CryptoRegisters lists the registers of the chip, shared ones first.
 var CryptoRegisters = append(append([]Register{}, CommonRegisters...), []Register{
 	CryptoControl,
+	CryptoSequenceEvents,
 }...)
 
 // Registers of the outer chip alone.

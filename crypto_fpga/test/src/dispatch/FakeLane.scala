@@ -8,7 +8,7 @@ import sallyport.common._
  * A lane as far as its ports go ([[LanePorts]]), with a toy for a cipher: bytes are XORed with byte 0 of the key.
  *
  * The packet itself says how it fares: a first byte of 0xE0 + n gives verdict n, and the second byte (mod 64) is a delay in cycles, so
- * that lanes finish out of order.
+ * that lanes finish out of order. An encrypting one reports the sequence number in the result's metadata.
  */
 class FakeLane(config: LaneConfig) extends Module {
   val io = IO(new LanePorts)
@@ -32,6 +32,7 @@ class FakeLane(config: LaneConfig) extends Module {
   private val firstKept = Wire(new Kept)
   private val code = io.in.bits.data(7, 0)
   firstKept.result.meta := io.in.bits.meta.meta
+  if (config.encrypt) firstKept.result.meta.sequence := io.in.bits.meta.sequence
   firstKept.result.verdict := Mux(code >= 0xe0.U, Verdict.safe(code(2, 0))._1, Verdict.ok)
   firstKept.delay := io.in.bits.data(13, 8)
   firstKept.index := entered

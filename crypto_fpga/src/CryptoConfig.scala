@@ -1,0 +1,51 @@
+package sallyport.crypto
+
+import sallyport.common.regs.{CommonRegs, RegisterDesc}
+
+/** Parameters of [[CryptoCore]].
+  *
+  * @param saBits
+  *   log2 of the SAs a direction: rows of each key table; 16 is the full configuration
+  * @param lanes
+  *   lanes a direction, 38.4 Gb/s each at 300 MHz
+  * @param slots
+  *   packets in flight in a lane, a power of two
+  * @param laneBeats
+  *   packet buffers of a lane in 64-byte beats, a power of two
+  * @param linkBeats
+  *   receive buffer of each link in 64-byte beats, a power of two
+  * @param version
+  *   of the hardware, `major.minor.patch`
+  * @param simulation
+  *   built for simulation; software can read it
+  */
+case class CryptoConfig(
+    saBits: Int = 10,
+    lanes: Int = 4,
+    slots: Int = 16,
+    laneBeats: Int = 512,
+    linkBeats: Int = 512,
+    version: String = "0.0.0",
+    simulation: Boolean = true
+) {
+  require(saBits >= 1 && saBits <= 16, s"saBits is $saBits, but the link carries SA numbers of 1 to 16 bits")
+  require(lanes >= 1 && lanes <= 16, s"$lanes lanes a direction: choose 1 to 16")
+
+  def lane(encrypt: Boolean): LaneConfig = LaneConfig(encrypt, slots, laneBeats)
+
+  /** What software reads of this configuration. */
+  def build: Map[RegisterDesc, BigInt] = Map(
+    CommonRegs.build -> (if (simulation) CommonRegs.Build.simulation.put(1) else BigInt(0)),
+    CommonRegs.capabilitySaBits -> BigInt(saBits),
+    CommonRegs.capabilityLanes -> BigInt(lanes),
+    CommonRegs.capabilityLinkBufferBeats -> BigInt(linkBeats),
+    CommonRegs.capabilitySuites ->
+      (CommonRegs.CapabilitySuites.aes128gcm16.put(1) | CommonRegs.CapabilitySuites.aes256gcm16.put(1))
+  )
+}
+
+object CryptoConfig {
+
+  /** Packets between key fetch and dispatch: what hides the latency of [[EncryptFetch]] at a packet every 2 cycles. */
+  private[crypto] val jobs: Int = 8
+}

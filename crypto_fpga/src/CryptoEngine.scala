@@ -1,0 +1,112 @@
+package sallyport.crypto
+
+import chisel3._
+import chisel3.util._
+import sallyport.common._
+import sallyport.common.regs._
+
+/** What a link tells the chip beside its packets. */
+class LinkState extends Bundle {
+  val up = Bool()
+
+  /** Packets found lost in this cycle. */
+  val lost = UInt(CounterBank.incrementBits.W)
+
+  /** The receiver lost its framing. */
+  val resync = Bool()
+}
+
+/** The crypto chip between its two links: both paths, keys, registers, counters.
+  *
+  * Contracts: [[EncryptPath]], [[DecryptPath]], [[Zeroizer]]; registers and counters as regs/crypto.rdl has them. The paths share
+  * nothing but the registers and the zeroizer, so neither can hold up the other.
+  *
+  * @param lane
+  *   makes a lane and gives its ports
+  */
+class CryptoEngine(config: CryptoConfig, lane: LaneConfig => LanePorts) extends Module {
+  val io = IO(new Bundle {
+    val redRx = Flipped(PacketStream(new LinkMeta))
+    val redTx = PacketStream(new LinkMeta)
+    val red = Input(new LinkState)
+    val blackRx = Flipped(PacketStream(new LinkMeta))
+    val blackTx = PacketStream(new LinkMeta)
+    val black = Input(new LinkState)
+    val axil = Flipped(new AxiLite)
+    val tamper = Input(Bool())
+    val ready = Output(Bool())
+  })
+
+  private val bank = Module(
+    new RegisterBank(
+      RegisterBankParams(Chip.crypto, config.version, CryptoRegs.all, CryptoCounters.all, config.build)
+    )
+  )
+  private val tables = Module(new TableMux(CryptoTables.all.length))
+  private val zeroizer = Module(new Zeroizer)
+  private val events = Module(new SequenceEvents(config.saBits))
+  private val encrypt = Module(new EncryptPath(config, lane))
+  private val decrypt = Module(new DecryptPath(config, lane))
+
+  encrypt.io.in <> io.redRx
+  io.blackTx <> encrypt.io.out
+  decrypt.io.in <> io.blackRx
+  io.redTx <> decrypt.io.out
+
+  bank.io.axil <> io.axil
+  tables.io.in <> bank.io.table
+  encrypt.io.table <> tables.io.out(CryptoTables.outboundKey)
+  decrypt.io.table <> tables.io.out(CryptoTables.inboundKey)
+
+  private val word = bank.io.control(CryptoRegs.control)
+  private val fields = CryptoRegs.Control
+  zeroizer.io.request := fields.zeroize(word)
+  zeroizer.io.tamper := io.tamper
+  zeroizer.io.tablesReady := encrypt.io.tableReady && decrypt.io.tableReady
+  io.ready := !zeroizer.io.blocked
+  bank.io.clear := zeroizer.io.clearTables
+
+  for ((control, bypass) <- Seq(encrypt.io.control -> fields.bypassEncrypt, decrypt.io.control -> fields.bypassDecrypt)) {
+    control.enable := fields.enable(word)
+    control.allowBypass := bypass(word)
+    control.blocked := zeroizer.io.blocked
+    control.clearTables := zeroizer.io.clearTables
+    control.zeroizeLanes := zeroizer.io.zeroizeLanes
+    control.scrub := zeroizer.io.scrub
+  }
+
+  events.io.softLimit := encrypt.io.softLimit
+  events.io.exhausted := encrypt.io.exhausted
+  events.io.clear := fields.clearSequenceEvents(word)
+  bank.io.status(CryptoRegs.sequenceEvents) := events.io.value
+  private val status = CommonRegs.Status
+  bank.io.status(CommonRegs.status) := (io.ready << status.ready.lsb) | (io.red.up << status.linkUp.lsb) |
+    (io.black.up << status.blackLinkUp.lsb) | (zeroizer.io.tampered << status.tamper.lsb)
+
+  private val increments = Map[Int, UInt](
+    CryptoCounters.redRxPackets -> encrypt.io.counts.received,
+    CryptoCounters.redRxLost -> io.red.lost,
+    CryptoCounters.redResyncs -> io.red.resync,
+    CryptoCounters.dropEncNotReady -> encrypt.io.counts.notReady,
+    CryptoCounters.dropEncNoKey -> encrypt.io.counts.noKey,
+    CryptoCounters.dropEncBypassDenied -> encrypt.io.counts.bypassDenied,
+    CryptoCounters.dropEncSequenceExhausted -> encrypt.io.counts.exhausted,
+    CryptoCounters.dropEncOversize -> encrypt.io.counts.oversize,
+    CryptoCounters.blackTxPackets -> encrypt.io.counts.sent,
+    CryptoCounters.blackRxPackets -> decrypt.io.counts.received,
+    CryptoCounters.blackRxLost -> io.black.lost,
+    CryptoCounters.blackResyncs -> io.black.resync,
+    CryptoCounters.dropDecNotReady -> decrypt.io.counts.notReady,
+    CryptoCounters.dropDecNoKey -> decrypt.io.counts.noKey,
+    CryptoCounters.dropDecBypassDenied -> decrypt.io.counts.bypassDenied,
+    CryptoCounters.dropDecTruncated -> decrypt.io.counts.truncated,
+    CryptoCounters.dropDecIcv -> decrypt.io.counts.icv,
+    CryptoCounters.dropDecPadding -> decrypt.io.counts.padding,
+    CryptoCounters.dropDecDummy -> decrypt.io.counts.dummy,
+    CryptoCounters.redTxPackets -> decrypt.io.counts.sent
+  )
+  for (counter <- CryptoCounters.all) {
+    require(increments.contains(counter.index), s"nothing counts ${counter.name}")
+    bank.io.increments(counter.index) := RegNext(increments(counter.index), 0.U)
+  }
+}

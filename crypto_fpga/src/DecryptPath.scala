@@ -1,0 +1,90 @@
+package sallyport.crypto
+
+import chisel3._
+import chisel3.util._
+import sallyport.common._
+
+/** Packets of the decrypt path by fate, in this cycle. `received` = `sent` + the others once the path is empty. */
+class DecryptCounts extends Bundle {
+  val received = Bool()
+  val sent = Bool()
+  val noKey = Bool()
+  val bypassDenied = Bool()
+  val icv = Bool()
+  val padding = Bool()
+  val dummy = Bool()
+
+  /** By length alone, and by a lane. */
+  val truncated = UInt(2.W)
+
+  /** Dropped before the lanes, and zeroized in one. */
+  val notReady = UInt(2.W)
+}
+
+/** Black to red: key and number, ICV, padding, order.
+  *
+  * Drops, one count each: packets that come while the chip is not enabled or keys are being erased, and those whose keys are
+  * erased while they are inside (`notReady`); bypass packets without `allowBypass`; packets too short for ESP or not a multiple of 4 bytes
+  * (`truncated`), without a usable key row of their SPI (`noKey`); and by what the lane finds: `icv`, `padding`, a pad longer
+  * than the payload (`truncated`), next header 59 (`dummy`).
+  *
+  * What leaves is the payload of an ESP packet whose ICV a lane found good, with its 64-bit sequence number and next header in the metadata
+  * (whoever takes it judges both), or a packet that came with `bypass` while `allowBypass` was set, and says so. A beat a cycle,
+  * a packet every 2 cycles, bounded by the lanes. Latency: [[DecryptFetch]], dispatch 2, lane, merge 1. Stalls with `out` and
+  * while a key row is written.
+  */
+class DecryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends Module {
+  val io = IO(new Bundle {
+    val in = Flipped(PacketStream(new LinkMeta))
+    val out = PacketStream(new LinkMeta)
+    val table = Flipped(new TablePort)
+    val tableReady = Output(Bool())
+    val control = Input(new PathControl)
+    val counts = Output(new DecryptCounts)
+  })
+
+  private val fetch = Module(new DecryptFetch(config.saBits, CryptoConfig.jobs))
+  private val farm = Module(new LaneFarm(config.lane(encrypt = false), config.lanes, CryptoConfig.jobs, lane))
+
+  fetch.io.in <> io.in
+  farm.io.in <> fetch.io.beats
+  farm.io.job <> fetch.io.job
+  fetch.io.jobTaken := farm.io.jobTaken
+  io.out <> farm.io.out
+
+  fetch.io.table <> io.table
+  io.tableReady := fetch.io.tableReady
+  fetch.io.allowBypass := io.control.allowBypass
+  fetch.io.closed := !io.control.enable
+  fetch.io.blocked := io.control.blocked
+  fetch.io.clear := io.control.clearTables
+  fetch.io.scrub := io.control.scrub
+  farm.io.blocked := io.control.blocked
+  farm.io.zeroize := io.control.zeroizeLanes
+
+  // What a lane found authentic raises the SA's highest number, padding and next header whatever they are.
+  private val event = farm.io.merged
+  private def merged(verdict: Verdict.Type): Bool = event.valid && event.bits.verdict === verdict
+  fetch.io.merged.valid := event.valid
+  fetch.io.merged.bits := event.bits.epoch
+  fetch.io.dropped.valid := farm.io.drop.valid
+  fetch.io.dropped.bits := farm.io.drop.bits.epoch
+  private val authentic = Seq(Verdict.ok, Verdict.badPadding, Verdict.dummy).map(merged).reduce(_ || _)
+  fetch.io.verified.valid := authentic && !event.bits.bypass
+  fetch.io.verified.bits.sa := event.bits.meta.sa(config.saBits - 1, 0)
+  fetch.io.verified.bits.sequence := event.bits.meta.sequence
+  fetch.io.verified.bits.epoch := event.bits.epoch
+  farm.io.hold := !fetch.io.verified.ready
+  assert(!fetch.io.verified.valid || fetch.io.verified.ready, "a verified number found no room")
+
+  private def dropped(route: Route.Type): Bool = farm.io.drop.valid && farm.io.drop.bits.route === route
+  io.counts.received := fetch.io.received
+  io.counts.sent := merged(Verdict.ok)
+  io.counts.noKey := dropped(Route.noKey)
+  io.counts.bypassDenied := dropped(Route.bypassDenied)
+  io.counts.icv := merged(Verdict.badIcv)
+  io.counts.padding := merged(Verdict.badPadding)
+  io.counts.dummy := merged(Verdict.dummy)
+  io.counts.truncated := dropped(Route.truncated) +& merged(Verdict.truncated)
+  io.counts.notReady := dropped(Route.notReady) +& merged(Verdict.zeroized)
+}

@@ -1,0 +1,91 @@
+package sallyport.crypto
+
+import chisel3._
+import chisel3.util._
+import sallyport.common._
+
+/** What either path of the chip takes from the chip around it. */
+class PathControl extends Bundle {
+
+  /** CONTROL.enable. */
+  val enable = Bool()
+
+  /** CONTROL.bypass_encrypt or bypass_decrypt. */
+  val allowBypass = Bool()
+
+  /** From the [[Zeroizer]]. */
+  val blocked = Bool()
+  val clearTables = Bool()
+  val zeroizeLanes = Bool()
+  val scrub = Bool()
+}
+
+/** Packets of the encrypt path by fate, in this cycle. `received` = `sent` + the others once the path is empty. */
+class EncryptCounts extends Bundle {
+  val received = Bool()
+  val sent = Bool()
+  val noKey = Bool()
+  val bypassDenied = Bool()
+  val exhausted = Bool()
+  val oversize = Bool()
+
+  /** Dropped before the lanes, and zeroized in one. */
+  val notReady = UInt(2.W)
+}
+
+/** Red to black: key and number, ESP, order.
+  *
+  * Drops, one count each: packets that come while the chip is not enabled or keys are being erased, and those whose keys are
+  * erased while they are inside (`notReady`); bypass packets without `allowBypass`; packets without a usable key row (`noKey`), whose ESP
+  * packet would exceed 9582 bytes (`oversize`), or whose SA has no number left (`exhausted`).
+  *
+  * What leaves is an ESP packet made by a lane, or a packet that came with `bypass` while `allowBypass` was set, and says so in
+  * its metadata. A beat a cycle, a packet every 2 cycles, bounded by the lanes. Latency: [[EncryptFetch]], dispatch 2, lane,
+  * merge 1. Stalls with `out` and while a key row is written.
+  */
+class EncryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends Module {
+  val io = IO(new Bundle {
+    val in = Flipped(PacketStream(new LinkMeta))
+    val out = PacketStream(new LinkMeta)
+    val table = Flipped(new TablePort)
+    val tableReady = Output(Bool())
+    val control = Input(new PathControl)
+    val counts = Output(new EncryptCounts)
+    val softLimit = Valid(UInt(config.saBits.W))
+    val exhausted = Valid(UInt(config.saBits.W))
+  })
+
+  private val fetch = Module(new EncryptFetch(config.saBits, CryptoConfig.jobs))
+  private val farm = Module(new LaneFarm(config.lane(encrypt = true), config.lanes, CryptoConfig.jobs, lane))
+
+  fetch.io.in <> io.in
+  farm.io.in <> fetch.io.beats
+  farm.io.job <> fetch.io.job
+  fetch.io.jobTaken := farm.io.jobTaken
+  io.out <> farm.io.out
+
+  fetch.io.table <> io.table
+  io.tableReady := fetch.io.tableReady
+  fetch.io.allowBypass := io.control.allowBypass
+  fetch.io.closed := !io.control.enable
+  fetch.io.blocked := io.control.blocked
+  fetch.io.clear := io.control.clearTables
+  fetch.io.scrub := io.control.scrub
+  farm.io.blocked := io.control.blocked
+  farm.io.zeroize := io.control.zeroizeLanes
+  farm.io.hold := false.B
+  io.softLimit := fetch.io.softLimit
+  io.exhausted := fetch.io.exhausted
+
+  private def dropped(route: Route.Type): Bool = farm.io.drop.valid && farm.io.drop.bits.route === route
+  private def merged(verdict: Verdict.Type): Bool = farm.io.merged.valid && farm.io.merged.bits.verdict === verdict
+  io.counts.received := fetch.io.received
+  io.counts.sent := merged(Verdict.ok)
+  io.counts.noKey := dropped(Route.noKey)
+  io.counts.bypassDenied := dropped(Route.bypassDenied)
+  io.counts.exhausted := dropped(Route.exhausted)
+  io.counts.oversize := dropped(Route.oversize)
+  io.counts.notReady := dropped(Route.notReady) +& merged(Verdict.zeroized)
+
+  assert(!farm.io.merged.valid || merged(Verdict.ok) || merged(Verdict.zeroized), "an encrypting lane judges nothing")
+}

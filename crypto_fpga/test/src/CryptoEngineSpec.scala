@@ -1,0 +1,319 @@
+package sallyport.crypto
+
+import chisel3._
+import chisel3.simulator.scalatest.ChiselSim
+import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common._
+import sallyport.common.regs._
+
+import scala.util.Random
+
+/** The chip's own decisions (keys, numbers, guards, zeroize, counters) around stand-in lanes, driven through AXI4-Lite. */
+class CryptoEngineSpec extends AnyFunSuite with ChiselSim {
+
+  private val config = CryptoConfig(saBits = 4, laneBeats = 256)
+
+  private def harness = new DuplexHarness(chip => {
+    val engine = Module(new CryptoEngine(config, c => Module(new FakeLane(c)).io))
+    engine.io.redRx <> chip.redRx
+    engine.io.blackRx <> chip.blackRx
+    chip.redTx <> engine.io.redTx
+    chip.blackTx <> engine.io.blackTx
+    engine.io.red := 0.U.asTypeOf(new LinkState)
+    engine.io.black := 0.U.asTypeOf(new LinkState)
+    engine.io.axil <> chip.axil
+    engine.io.tamper := chip.tamper
+    chip.ready := engine.io.ready
+  })
+
+  private class Bench(val dut: DuplexHarness) {
+    val software = new AxiLiteDriver(dut.io.axil, dut.clock, limit = 4000)
+    val encrypt = new Player(dut.io.encrypt, dut.clock)
+    val decrypt = new Player(dut.io.decrypt, dut.clock)
+    val random = new Random(11)
+
+    software.idle()
+    encrypt.idle()
+    decrypt.idle()
+    dut.io.tamper.poke(false)
+    dut.reset.poke(true)
+    dut.clock.step(2)
+    dut.reset.poke(false)
+
+    def ready: Boolean = dut.io.ready.peek().litToBoolean
+    def untilReady(): Unit = { while (!ready) dut.clock.step(); assert(status(CommonRegs.Status.ready) == 1) }
+    def status(field: RowField): BigInt = field(software.read(CommonRegs.status))
+    def control(enable: Int = 1, bypassEncrypt: Int = 0, bypassDecrypt: Int = 0): Unit = software.write(
+      CryptoRegs.control,
+      CryptoRegs.Control.enable.put(enable) | CryptoRegs.Control.bypassEncrypt.put(bypassEncrypt) |
+        CryptoRegs.Control.bypassDecrypt.put(bypassDecrypt)
+    )
+
+    private var before = Map.empty[String, BigInt].withDefaultValue(BigInt(0))
+
+    /** Counters that have changed since the last call; checks conservation of each path. */
+    def counts(): Map[String, Int] = {
+      val now = CryptoCounters.all.map(c => c.name -> software.counter(c.index)).toMap
+      for (path <- Seq("encrypt", "decrypt")) {
+        def sum(kind: String) =
+          CryptoCounters.all.filter(c => c.path == path && c.kind == kind).map(c => now(c.name)).sum
+        assert(sum("received") == sum("sent") + sum("punted") + sum("drop"), s"$path: $now")
+      }
+      val changed = now.collect { case (name, value) if value != before(name) => name -> (value - before(name)).toInt }
+      before = now.withDefaultValue(BigInt(0))
+      changed
+    }
+
+    def keys(spi: Long, keyByte: Int): SaKeys = {
+      val key = new Array[Byte](32)
+      random.nextBytes(key)
+      key(0) = keyByte.toByte
+      SaKeys(key.toSeq, Seq[Byte](1, 2, 3, 4), spi, esn = true, window = 64)
+    }
+    def outbound(sa: Int, row: BigInt): Unit = assert(software.writeRow(CryptoTables.outboundKey, sa, row))
+    def inbound(sa: Int, row: BigInt): Unit = assert(software.writeRow(CryptoTables.inboundKey, sa, row))
+
+    /** A red packet that a stand-in lane takes as good. */
+    def red(sa: Int, length: Int = 46, skip: Int = 0, bypass: Boolean = false, delay: Int = 0): LinkPacket = {
+      val bytes = new Array[Byte](length)
+      random.nextBytes(bytes)
+      bytes(0) = 0x45
+      if (length > 1) bytes(1) = delay.toByte
+      LinkPacket(bytes.toSeq, LinkMetaValue(length, sa, bypass = bypass, skip = skip, df = true, tos = 0xb8))
+    }
+
+    /** A black packet: SPI, low sequence number, rest. The highest byte of the SPI is the stand-in lane's verdict. */
+    def black(sa: Int, spi: Long, low: Long, length: Int = 80, bypass: Boolean = false): LinkPacket = {
+      val bytes = new Array[Byte](length)
+      random.nextBytes(bytes)
+      val head = (BigInt(spi) << 32) | low
+      for (i <- 0 until 8 if i < length) bytes(i) = (head >> (56 - 8 * i)).toByte
+      LinkPacket(bytes.toSeq, LinkMetaValue(length, sa, bypass = bypass, tos = 1))
+    }
+
+    def exchange(player: Player, packets: Seq[LinkPacket], gap: Int = 0): Seq[LinkPacket] = {
+      player.send(packets, gap)
+      player.settle()
+      player.receive()
+    }
+  }
+
+  /** Every scenario starts from reset; all run on one compiled model. */
+  private var scenarios = Vector.empty[(String, Bench => Unit)]
+  private def scenario(name: String)(body: Bench => Unit): Unit = scenarios :+= name -> body
+
+  private def xored(bytes: Seq[Byte], key: Int): Seq[Byte] = bytes.map(b => (b ^ key).toByte)
+
+  scenario("identity, readiness and what is denied before anything is configured") { bench =>
+    import bench._
+    assert(!ready)
+    untilReady()
+    assert(software.read(CommonRegs.magic) == 0x534c5950L)
+    assert(software.read(CommonRegs.chip) == Chip.crypto)
+    assert(software.read(CommonRegs.capabilityLanes) == config.lanes)
+    assert(software.read(CommonRegs.capabilitySaBits) == config.saBits)
+
+    // Not enabled.
+    assert(exchange(encrypt, Seq(red(1), red(1, bypass = true))).isEmpty)
+    assert(exchange(decrypt, Seq(black(1, 7, 1))).isEmpty)
+    assert(counts() == Map(
+      "red_rx_packets" -> 2,
+      "drop_enc_not_ready" -> 2,
+      "black_rx_packets" -> 1,
+      "drop_dec_not_ready" -> 1
+    ))
+
+    // Enabled: no key, bypass denied; each bypass bit opens its own direction alone.
+    control()
+    assert(exchange(encrypt, Seq(red(1), red(0x4001), red(1, bypass = true))).isEmpty)
+    assert(exchange(decrypt, Seq(black(1, 7, 1), black(0xfff1, 7, 1), black(1, 7, 1, bypass = true))).isEmpty)
+    assert(counts() == Map(
+      "red_rx_packets" -> 3,
+      "drop_enc_no_key" -> 2,
+      "drop_enc_bypass_denied" -> 1,
+      "black_rx_packets" -> 3,
+      "drop_dec_no_key" -> 2,
+      "drop_dec_bypass_denied" -> 1
+    ))
+    control(bypassEncrypt = 1)
+    val clear = red(300, 1500, bypass = true)
+    assert(exchange(encrypt, Seq(clear)) == Seq(clear))
+    assert(exchange(decrypt, Seq(black(1, 7, 1, bypass = true))).isEmpty)
+    control(bypassDecrypt = 1)
+    assert(exchange(encrypt, Seq(clear)).isEmpty)
+    val back = black(5, 7, 1, length = 33, bypass = true)
+    assert(exchange(decrypt, Seq(back)) == Seq(back))
+    counts()
+
+    // Keys go in and never come out.
+    outbound(3, keys(0x1003, 0x33).outbound())
+    assert(software.readRow(CryptoTables.outboundKey, 3).isEmpty)
+    assert(software.readRow(CryptoTables.inboundKey, 3).isEmpty)
+    assert((0 until 32).forall(n => software.read(CommonRegs.tableData.offset + 4 * n) == 0))
+    assert(!software.writeRow(CryptoTables.outboundKey, 16, 1), "a row beyond the table")
+    assert(!software.writeRow(2, 0, 1), "a table that is not there")
+  }
+
+  scenario("encrypt: numbers, limits, sizes, bypass in its place, a key change between packets") { bench =>
+    import bench._
+    untilReady()
+    control(bypassEncrypt = 1)
+    outbound(1, keys(0x1001, 0x11).outbound())
+    outbound(2, keys(0x1002, 0x22).outbound(softLimit = 3, hardLimit = 5))
+
+    // Order across lanes, one SA alone, with a bypassed packet between.
+    val packets =
+      Seq.tabulate(60)(i => red(1, 1 + random.nextInt(300), bypass = i % 9 == 4, delay = random.nextInt(64)))
+    var number = 0
+    val expected = packets.map { p =>
+      if (p.meta.bypass) p
+      else { number += 1; LinkPacket(xored(p.bytes, 0x11), p.meta.copy(sequence = number)) }
+    }
+    assert(exchange(encrypt, packets) == expected)
+    assert(counts() == Map("red_rx_packets" -> 60, "black_tx_packets" -> 60))
+
+    // Skip, then the soft limit, then the hard limit; a neighbour is not touched.
+    val limited = Seq(red(2), red(2, skip = 1), red(1), red(2), red(2), red(2), red(1))
+    assert(exchange(encrypt, limited).map(p => (p.meta.sa, p.meta.sequence.toInt)) ==
+      Seq((2, 1), (2, 3), (1, number + 1), (2, 4), (2, 5), (1, number + 2)))
+    assert(counts() == Map("red_rx_packets" -> 7, "black_tx_packets" -> 6, "drop_enc_sequence_exhausted" -> 1))
+    val events = software.read(CryptoRegs.sequenceEvents)
+    assert(CryptoRegs.SequenceEvents.softLimit(events) == 1 && CryptoRegs.SequenceEvents.exhausted(events) == 1)
+    assert(CryptoRegs.SequenceEvents.sa(events) == 2)
+    software.write(CryptoRegs.control, CryptoRegs.Control.enable.put(1) | CryptoRegs.Control.clearSequenceEvents.put(1))
+    assert(software.read(CryptoRegs.sequenceEvents) == 0)
+    assert(exchange(encrypt, Seq(red(2))).isEmpty)
+    outbound(2, keys(0x1002, 0x23).outbound())
+    assert(exchange(encrypt, Seq(red(2))).map(_.meta.sequence.toInt) == Seq(1))
+    counts()
+
+    // 9546 bytes make an ESP packet of 16 + 9548 + 16 = 9580; one more byte makes it 9584.
+    val sizes = Seq(9546, 9547, 9550, 9551, 9600)
+    assert(exchange(encrypt, sizes.map(red(1, _))).map(_.bytes.length) == Seq(9546))
+    assert(counts() == Map("red_rx_packets" -> 5, "black_tx_packets" -> 1, "drop_enc_oversize" -> 4))
+
+    // A key change under traffic: old key up to a packet, new key from number 1 after it.
+    val stream = Seq.fill(300)(red(1, 1 + random.nextInt(400)))
+    encrypt.send(stream, hold = true)
+    encrypt.release()
+    outbound(1, keys(0x1001, 0x77).outbound())
+    encrypt.settle()
+    val got = encrypt.receive()
+    val change = got.indexWhere(_.meta.sequence == 1)
+    assert(change > 0 && got.length == stream.length, s"the key changed at packet $change")
+    for (((in, out), i) <- stream.zip(got).zipWithIndex)
+      assert(out.bytes == xored(in.bytes, if (i < change) 0x11 else 0x77), s"packet $i")
+    assert(got.drop(change).map(_.meta.sequence.toInt) == (1 to stream.length - change))
+  }
+
+  scenario("decrypt: SPI, lengths, verdicts and the high half of the sequence number") { bench =>
+    import bench._
+    untilReady()
+    control()
+    inbound(1, keys(0x1001, 0x11).inbound)
+    // SPIs whose first byte makes the stand-in lane judge.
+    for (verdict <- 1 to 4) inbound(4 + verdict, keys(0xe0000000L + (verdict.toLong << 24), 0x50 + verdict).inbound)
+
+    val packets = Seq(
+      black(1, 0x1001, 1),
+      black(1, 0x1002, 2),
+      black(5, 0xe1000000L, 1),
+      black(6, 0xe2000000L, 1),
+      black(7, 0xe3000000L, 1),
+      black(8, 0xe4000000L, 1),
+      black(1, 0x1001, 3, length = 35),
+      black(1, 0x1001, 3, length = 38),
+      black(1, 0x1001, 3, length = 3),
+      black(1, 0x1001, 4, length = 36),
+      black(1, 0x1001, 5)
+    )
+    assert(exchange(decrypt, packets) == Seq(packets(0), packets(9), packets(10)).zip(Seq(1, 4, 5)).map { case (p, n) =>
+      LinkPacket(xored(p.bytes, 0x11), p.meta.copy(sequence = n))
+    })
+    assert(counts() == Map(
+      "black_rx_packets" -> 11,
+      "red_tx_packets" -> 3,
+      "drop_dec_no_key" -> 1,
+      "drop_dec_icv" -> 1,
+      "drop_dec_padding" -> 1,
+      "drop_dec_truncated" -> 4,
+      "drop_dec_dummy" -> 1
+    ))
+
+    // The low half wraps; late packets of the old subspace still find their high half; bad packets do not move it.
+    def lows(numbers: Long*) =
+      exchange(decrypt, numbers.map(black(1, 0x1001, _)), gap = 60).map(p =>
+        (p.meta.sequence >> 32, p.meta.sequence & 0xffffffffL)
+      )
+    assert(lows(0x7fffff00L, 0xfffffff0L, 0xffffffffL) ==
+      Seq((BigInt(0), BigInt(0x7fffff00L)), (BigInt(0), BigInt(0xfffffff0L)), (BigInt(0), BigInt(0xffffffffL))))
+    assert(lows(2, 0xfffffff1L, 3).map(_._1) == Seq(1, 0, 1).map(BigInt(_)))
+    inbound(1, keys(0x1001, 0x12).inbound)
+    assert(lows(2, 3).map(_._1) == Seq(0, 0).map(BigInt(_)), "a new key row starts at 0")
+
+    // Packets of the old key that are verified after the new row was written must not count for the new key.
+    val slow = Seq.fill(8)(black(1, 0x1001, 6, length = 2000))
+    inbound(1, keys(0x1001, 0x13).inbound)
+    dut.io.decrypt.stall.poke(true.B)
+    decrypt.send(slow :+ black(1, 0x1001, 0x7fffff00L))
+    dut.clock.step(400)
+    inbound(1, keys(0x1001, 0x14).inbound)
+    dut.io.decrypt.stall.poke(false.B)
+    decrypt.settle()
+    assert(decrypt.receive().last.meta.sequence == 0x7fffff00L)
+    assert(lows(7) == Seq((BigInt(0), BigInt(7))))
+    counts()
+  }
+
+  scenario("zeroize, by register and by tamper, empties the tables under traffic and accounts for every packet") {
+    bench =>
+      import bench._
+      untilReady()
+      control()
+      var sent = 0
+      for (round <- 0 until 4) {
+        for (sa <- 0 until 4) {
+          outbound(sa, keys(0x1000 + sa, 0x60 + sa).outbound())
+          inbound(sa, keys(0x1000 + sa, 0x70 + sa).inbound)
+        }
+        val reds = Seq.tabulate(160)(i => red(i % 4, 1 + random.nextInt(800), delay = random.nextInt(64)))
+        val blacks = Seq.tabulate(160)(i => black(i % 4, 0x1000 + i % 4, i, 36 + 4 * random.nextInt(200)))
+        encrypt.send(reds, hold = true)
+        decrypt.send(blacks, hold = true)
+        encrypt.release()
+        decrypt.release()
+        dut.clock.step(150 + 40 * round)
+        if (round % 2 == 0)
+          software.write(CryptoRegs.control, CryptoRegs.Control.zeroize.put(1) | CryptoRegs.Control.enable.put(1))
+        else { dut.io.tamper.poke(true); dut.clock.step(250) }
+        assert(!ready)
+        if (round % 2 == 1) { dut.io.tamper.poke(false); dut.clock.step(10); assert(!ready) }
+        untilReady()
+        assert(status(CommonRegs.Status.tamper) == (if (round == 0) 0 else 1))
+        encrypt.settle()
+        decrypt.settle()
+        for ((player, in, key) <- Seq((encrypt, reds, 0x60), (decrypt, blacks, 0x70))) {
+          val candidates = in.map(p => xored(p.bytes, key + p.meta.sa)).iterator
+          val got = player.receive()
+          assert(got.nonEmpty && got.length < in.length)
+          for ((p, i) <- got.zipWithIndex) if (!candidates.contains(p.bytes)) fail(s"packet $i was sent by nobody")
+        }
+        val changed = counts()
+        assert(changed("drop_enc_not_ready") > 0 && changed("drop_dec_not_ready") > 0)
+        sent += changed("black_tx_packets")
+
+        // Every key is gone.
+        assert(exchange(encrypt, (0 until 4).map(red(_))).isEmpty)
+        assert(exchange(decrypt, (0 until 4).map(sa => black(sa, 0x1000 + sa, 1))).isEmpty)
+        val after = counts()
+        assert(after("drop_enc_no_key") == 4 && after("drop_dec_no_key") == 4)
+      }
+      assert(sent > 0)
+  }
+
+  test("the chip's own decisions") {
+    simulate(harness) { dut =>
+      for ((name, body) <- scenarios) withClue(s"$name: ") { info(name); body(new Bench(dut)) }
+    }
+  }
+}
