@@ -37,14 +37,16 @@ object FrameFifoParams {
 /**
  * Store-and-forward FIFO of packets: a packet leaves only when its last beat is in.
  *
- * Drops, whole: a packet whose last beat has `error` (`droppedError`); a packet that does not fit (`droppedOverflow`): under
- * `Drop` one that meets a full memory, under either one that is longer than the memory. One pulse a packet, in the cycle after its last beat; a
- * packet that is both counts as an error. Under `Stall` the input waits while the memory is full; under `Drop` `in.ready` is constant.
+ * Drops, whole: a packet whose last beat has `error` (`droppedError`); a packet that does not fit (`droppedOverflow`):
+ * under `Drop` one that meets a full memory, under either one that is longer than the memory. One pulse a packet, in
+ * the cycle after its last beat; a packet that is both counts as an error. Under `Stall` the input waits while the
+ * memory is full; under `Drop` `in.ready` is constant.
  *
- * Metadata is stored once a packet, as it is on the last beat; every output beat carries it. Output `error` is never set.
+ * Metadata is stored once a packet, as it is on the last beat; every output beat carries it. Output `error` is never
+ * set.
  *
- * One beat a cycle, and a one-beat packet every cycle. From last input beat to first output beat: 3 cycles when empty. `in.ready` and every
- * output come from registers.
+ * One beat a cycle, and a one-beat packet every cycle. From last input beat to first output beat: 3 cycles when empty.
+ * `in.ready` and every output come from registers.
  */
 class FrameFifo[M <: Data](meta: M, params: FrameFifoParams) extends Module {
   val io = IO(new Bundle {
@@ -55,22 +57,16 @@ class FrameFifo[M <: Data](meta: M, params: FrameFifoParams) extends Module {
   })
 
   private val pointerBits = log2Ceil(params.beats)
-  private class Descriptor extends Bundle {
-    val beats = UInt((pointerBits + 1).W)
-    val lastBytes = chiselTypeOf(io.in.bits.bytes)
-    val meta = chiselTypeOf(io.in.bits.meta)
-  }
-
   private val memory = SyncReadMem(params.beats, UInt(PacketStream.dataBits.W))
-  private val descriptors = Module(new MemoryQueue(new Descriptor, params.frames))
+  private val descriptors = Module(new MemoryQueue(new FrameDescriptor(meta, pointerBits), params.frames))
 
   // Write side: beats from `start` up to `write` belong to a packet that is not committed yet.
   private val write = RegInit(0.U((pointerBits + 1).W))
   private val start = RegInit(0.U((pointerBits + 1).W))
-  private val read = RegInit(0.U((pointerBits + 1).W))
+  private val reader = Module(new FrameReader(meta, params.beats))
   private val doomed = RegInit(false.B)
 
-  private val full = (write ^ read) === params.beats.U
+  private val full = (write ^ reader.io.pointer) === params.beats.U
   private val longerThanMemory = (write ^ start) === params.beats.U
   private val room = !full && descriptors.io.in.ready
   io.in.ready := (params.whenFull match {
@@ -102,25 +98,7 @@ class FrameFifo[M <: Data](meta: M, params: FrameFifoParams) extends Module {
   descriptors.io.in.bits.lastBytes := io.in.bits.bytes
   descriptors.io.in.bits.meta := io.in.bits.meta
 
-  // Read side: the head descriptor says how many beats to read.
-  private val head = descriptors.io.out
-  private val done = RegInit(1.U((pointerBits + 1).W))
-  private val slice = Module(new ReadSlice(new PacketBeat(meta)))
-  private val issue = head.valid && slice.io.canRead
-  private val issueLast = done === head.bits.beats
-  head.ready := slice.io.canRead && issueLast
-  when(issue) {
-    read := read + 1.U
-    done := Mux(issueLast, 1.U, done + 1.U)
-  }
-
-  slice.io.read := issue
-  slice.io.data.data := memory.read(read(pointerBits - 1, 0), issue)
-  slice.io.data.last := RegNext(issueLast)
-  slice.io.data.bytes := RegNext(Mux(issueLast, head.bits.lastBytes, PacketStream.dataBytes.U))
-  slice.io.data.error := false.B
-  slice.io.data.meta := RegNext(head.bits.meta)
-  slice.io.pass.valid := false.B
-  slice.io.pass.bits := DontCare
-  io.out <> slice.io.out
+  reader.io.descriptors <> descriptors.io.out
+  reader.io.data := memory.read(reader.io.address, reader.io.read)
+  io.out <> reader.io.out
 }

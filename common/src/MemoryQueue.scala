@@ -6,9 +6,9 @@ import chisel3.util._
 /**
  * A first-in first-out queue in a block memory, with a register slice behind it.
  *
- * Sustains one transfer a cycle. Latency 1 cycle when it is empty (the memory is passed by), 3 when it is not. `io.in.ready` and
- * every output come from registers. The memory never reads a row in the cycle that writes it, so it may be any kind of block
- * RAM. Holds `entries` transfers, and two more in the slice. Never drops.
+ * Sustains one transfer a cycle. Latency 1 cycle when it is empty (the memory is passed by), 3 when it is not.
+ * `io.in.ready` and every output come from registers. The memory never reads a row in the cycle that writes it, so it
+ * may be any kind of block RAM. Holds `entries` transfers, and two more in the slice. Never drops.
  *
  * @param entries rows of the memory, a power of two
  */
@@ -51,11 +51,11 @@ class MemoryQueue[T <: Data](gen: T, entries: Int) extends Module {
 }
 
 /**
- * The output side of a queue in block memory: takes what a read issued in the cycle before delivers, and gives it out through a
- * register slice. One transfer a cycle.
+ * The output side of a queue in block memory: takes what a read issued in the cycle before delivers, and gives it out
+ * through a register slice. One transfer a cycle.
  *
- * `canRead` says that a read issued now will find room; `canPass` that a transfer may pass the memory by through `pass` now: no
- * read is on its way.
+ * `canRead` says that a read issued now will find room; `canPass` that a transfer may pass the memory by through `pass`
+ * now: no read is on its way.
  */
 class ReadSlice[T <: Data](gen: T) extends Module {
   val io = IO(new Bundle {

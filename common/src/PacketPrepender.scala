@@ -6,8 +6,8 @@ import chisel3.util._
 /**
  * Puts a header of a fixed number of bytes in front of every packet.
  *
- * The header comes from the metadata, byte 0 in bits 7:0. One output beat a cycle: a packet that needs one beat more than before stalls
- * the input for one cycle. Latency 2 cycles, registered both ways. `error` passes. Never drops.
+ * The header comes from the metadata, byte 0 in bits 7:0. One output beat a cycle: a packet that needs one beat more
+ * than before stalls the input for one cycle. Latency 2 cycles, registered both ways. `error` passes. Never drops.
  *
  * @param headerBytes bytes of the header, 1 to 63
  * @param header the header of a packet

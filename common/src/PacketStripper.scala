@@ -6,11 +6,13 @@ import chisel3.util._
 /**
  * Takes the first bytes of every packet away and cuts it to a length: link-layer header off, padding off.
  *
- * `offset` and `length` read both numbers from the metadata. Bytes above the new length are zero. A packet that has fewer than `offset + length`
- * bytes comes out with `error` on its last beat; an input `error` comes out if the beat that carries it holds a byte that is kept
- * or stands directly behind one that does, so put a [[FrameFifo]] in front where broken packets may come. Never drops.
+ * `offset` and `length` read both numbers from the metadata. Bytes above the new length are zero. A packet that has
+ * fewer than `offset + length` bytes comes out with `error` on its last beat; an input `error` comes out if the beat
+ * that carries it holds a byte that is kept or stands directly behind one that does, so put a [[FrameFifo]] in front
+ * where broken packets may come. Never drops.
  *
- * One beat a cycle. Latency `3 + ByteShift.stages` cycles (at least 4) from the beat that completes an output beat. Registered both ways.
+ * One beat a cycle. Latency `3 + ByteShift.stages` cycles (at least 4) from the beat that completes an output beat.
+ * Registered both ways.
  *
  * @param offsets the values that `offset` can have, below 128; those of one static header or the few that IPv4 header lengths give
  * @param offset bytes to take away

@@ -6,9 +6,9 @@ import chisel3.util._
 /**
  * Gives a feed-forward pipeline a `Decoupled` output, and its entry a `ready` that comes from registers.
  *
- * The pipeline itself never stalls: its entry takes a transfer only while `ready`, which reserves a place here. A transfer that yields
- * nothing gives its place back with `cancel`. Latency 1 cycle when empty; one transfer a cycle if `entries` is at least the
- * pipeline's latency plus 3. Never drops.
+ * The pipeline itself never stalls: its entry takes a transfer only while `ready`, which reserves a place here. A
+ * transfer that yields nothing gives its place back with `cancel`. Latency 1 cycle when empty; one transfer a cycle if
+ * `entries` is at least the pipeline's latency plus 3. Never drops.
  */
 class PipelineOutlet[T <: Data](gen: T, entries: Int) extends Module {
   val io = IO(new Bundle {

@@ -120,7 +120,8 @@ class StreamBench[I <: Data, O <: Data](dut: StreamHarness[I, O]) extends PeekPo
 }
 
 /**
- * The fixed matrix of every stream module: lengths 1 to 4 beats, then long ones; idle patterns × backpressure patterns × seeds.
+ * The fixed matrix of every stream module: lengths 1 to 4 beats, then long ones; idle patterns × backpressure patterns
+ * × seeds.
  *
  * A spec needs three lines:
  * {{{

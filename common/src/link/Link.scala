@@ -1,0 +1,65 @@
+package sallyport.common.link
+
+import chisel3._
+import sallyport.common._
+
+/** What a chip shows and counts of one link. */
+class LinkStatus extends Bundle {
+
+  /** Both directions carry packets. */
+  val up = Bool()
+
+  /** A packet came over the link, whole and right. */
+  val received = Bool()
+
+  /**
+   * Packets that were lost on the link before this end, as they become known: exact as soon as the receiver has locked
+   * again.
+   */
+  val lost = UInt(14.W)
+
+  /** The receiver has locked again after a fault. */
+  val resynced = Bool()
+
+  /** A packet to send had `error` or more than 9600 bytes. */
+  val dropped = Bool()
+}
+
+/**
+ * One end of a link between two chips: sender, receiver, credits and resynchronisation (docs/interfaces.md section 2).
+ *
+ * Delivers the packets that the far end's `in` took, in order, unchanged, each once; or not at all, and then counted.
+ * See [[LinkTx]] and [[LinkRx]] for stalls and latency.
+ *
+ * Deadlock: none is possible. The encrypt and the decrypt direction share no buffer, and within a link nothing that
+ * frees a buffer waits for one: a sender waits only for credits of the far receive buffer; that buffer drains into the
+ * far chip's path of the same direction, which ends at a port that drops rather than waits. What returns credits
+ * (headers of any packet, credit-only headers) and what repairs the framing (request, resync) needs no credit, is made
+ * between two packets, and is read by the far receiver as it comes, before any buffer. A packet starts only when all
+ * its beats are here and have a place there, so it never stops half-way for either. A lost credit is made good by the
+ * next header, since counts are cumulative; a lost resync or request by the next request, 32 cycles later.
+ */
+class Link(params: LinkParams) extends Module {
+  val io = IO(new Bundle {
+    val port = new LinkPort
+    val in = Flipped(PacketStream(new LinkMeta))
+    val out = PacketStream(new LinkMeta)
+    val status = Output(new LinkStatus)
+  })
+
+  private val tx = Module(new LinkTx(params))
+  private val rx = Module(new LinkRx(params))
+  tx.io.in <> io.in
+  tx.io.up := io.port.up
+  tx.io.feedback := rx.io.feedback
+  io.port.tx <> tx.io.out
+  rx.io.in := io.port.rx
+  rx.io.up := io.port.up
+  io.out <> rx.io.out
+
+  io.status.up := RegNext(io.port.up && tx.io.established && rx.io.feedback.locked, false.B)
+  io.status.received := rx.io.received
+  io.status.lost := rx.io.lost
+  io.status.resynced := rx.io.resynced
+  io.status.dropped := tx.io.dropped
+}

@@ -1,0 +1,204 @@
+package sallyport.common.link
+
+import chisel3._
+import chisel3.util._
+import sallyport.common._
+
+/**
+ * Sender of one end of a link (docs/interfaces.md section 2).
+ *
+ * Takes packets of 1 to 9600 bytes, stores each until it is whole, and sends it when the far buffer has room for it.
+ * The length in the header is counted here. A packet with `error` or longer than 9600 bytes is dropped and pulses
+ * `dropped`; nothing else is.
+ *
+ * Stalls: the input waits when the store (256 beats) is full, which is when the credits are used up, when Aurora takes
+ * no words, while `up` is low, and from reset until the far receiver has locked on a resync of this sender.
+ *
+ * Order of frames, decided between packets: resync (answer to a request), resync request (every 32 cycles while the
+ * receiver hunts), credit-only that is 64 cycles overdue, packet, credit-only if `freed` moved (at most every 16
+ * cycles).
+ *
+ * One word a cycle; a one-beat packet every cycle. Latency from the last beat in to the first word out: 10 cycles on an
+ * idle link.
+ */
+class LinkTx(params: LinkParams) extends Module {
+  val io = IO(new Bundle {
+    val in = Flipped(PacketStream(new LinkMeta))
+    val up = Input(Bool())
+    val feedback = Input(new LinkFeedback)
+    val out = Decoupled(UInt(PacketStream.dataBits.W))
+    val dropped = Output(Bool())
+
+    /** The far receiver has locked on this sender since reset. */
+    val established = Output(Bool())
+  })
+
+  private val storeBeats = 256
+  private class StoredMeta extends Bundle {
+    val link = new LinkMeta
+    val beats = UInt(8.W)
+  }
+
+  // Store: whole packets, and their CRCs in a queue beside it, in the same order.
+  private val store = Module(new FrameFifo(new StoredMeta, FrameFifoParams(storeBeats, WhenFull.Stall)))
+  private val crcs = Module(new MemoryQueue(UInt(32.W), storeBeats))
+  private val payloadCrc = Module(new PayloadCrc)
+  private val beat = RegInit(0.U(8.W))
+  when(io.in.fire) { beat := Mux(io.in.bits.last, 0.U, Mux(beat.andR, beat, beat + 1.U)) }
+  store.io.in.valid := io.in.valid
+  io.in.ready := store.io.in.ready
+  store.io.in.bits.data := io.in.bits.data
+  store.io.in.bits.last := io.in.bits.last
+  store.io.in.bits.bytes := io.in.bits.bytes
+  store.io.in.bits.error := io.in.bits.error || beat >= LinkFrame.maxBeats.U
+  store.io.in.bits.meta.link := io.in.bits.meta
+  store.io.in.bits.meta.link.length := (beat ## 0.U(6.W)) + io.in.bits.bytes
+  store.io.in.bits.meta.beats := beat + 1.U
+  payloadCrc.io.valid := io.in.fire
+  payloadCrc.io.first := beat === 0.U
+  payloadCrc.io.data := io.in.bits.data
+  io.dropped := store.io.droppedError || store.io.droppedOverflow
+  crcs.io.in.valid := RegNext(RegNext(io.in.fire && io.in.bits.last, false.B) && !io.dropped, false.B)
+  crcs.io.in.bits := payloadCrc.io.crc
+  assert(!crcs.io.in.valid || crcs.io.in.ready)
+
+  // Credits.
+  private val head = store.io.out
+  private val sent = RegInit(0.U(12.W))
+  private val packets = RegInit(0.U(32.W))
+  private val limit = RegInit(params.bufferBeats.U(12.W))
+  private val room = RegInit(0.U(12.W))
+  // A receiver that hunts may have been reset: its count means nothing yet.
+  when(io.feedback.far.valid && io.feedback.far.bits.locked) {
+    limit := io.feedback.far.bits.freed + params.bufferBeats.U
+  }
+  private val answered = RegInit(false.B)
+  private val established = RegInit(false.B)
+  private val epoch = Reg(UInt(12.W))
+  when(io.feedback.far.valid && io.feedback.far.bits.locked && answered) { established := true.B }
+  io.established := established
+
+  // What goes next.
+  private val outlet = Module(new PipelineOutlet(new LinkPiece, 8))
+  private val inPacket = RegInit(false.B)
+  private val answer = RegInit(0.U.asTypeOf(Valid(UInt(32.W))))
+  private val requestTimer = RegInit(0.U(5.W))
+  private val headerTimer = RegInit(0.U(7.W))
+  private val freedSent = RegInit(0.U(12.W))
+  private val go = outlet.io.ready && io.up
+  private val between = go && !inPacket
+  private val overdue = headerTimer(6)
+  private val affordable = established && crcs.io.out.valid && head.bits.meta.beats <= room
+  private val sendResync = between && answer.valid
+  private val sendRequest = between && !answer.valid && io.feedback.hunting && requestTimer === 0.U
+  private val noResync = !answer.valid && !(io.feedback.hunting && requestTimer === 0.U)
+  private val takePacket = between && noResync && !overdue && affordable
+  private val sendPacket = takePacket && head.valid
+  private val sendCredit = between && noResync &&
+    (overdue || (!(affordable && head.valid) && io.feedback.freed =/= freedSent && headerTimer(5, 4).orR))
+  private val takeBeat = go && inPacket
+  private val sendBeat = takeBeat && head.valid
+
+  head.ready := takePacket || takeBeat
+  crcs.io.out.ready := sendPacket
+  when(sendPacket || sendBeat) { inPacket := !head.bits.last }
+  when(sendPacket) {
+    sent := sent + head.bits.meta.beats
+    packets := packets + 1.U
+    room := room - head.bits.meta.beats
+  }.otherwise {
+    val available = limit - sent
+    room := Mux(available > params.bufferBeats.U, 0.U, available)
+  }
+  when(io.feedback.request.valid) {
+    answer.valid := true.B
+    answer.bits := io.feedback.request.bits
+  }.elsewhen(sendResync) { answer.valid := false.B }
+  when(sendResync) {
+    answered := true.B
+    when(!answered) { epoch := answer.bits(11, 0) }
+  }
+  requestTimer := Mux(sendRequest, 31.U, Mux(requestTimer === 0.U || !io.feedback.hunting, 0.U, requestTimer - 1.U))
+  when(sendPacket || sendCredit) {
+    headerTimer := 0.U
+    freedSent := io.feedback.freed
+  }.elsewhen(!overdue) { headerTimer := headerTimer + 1.U }
+
+  // The header, its CRC over two stages.
+  private val normal = Wire(new LinkHeader)
+  private val meta = head.bits.meta.link
+  normal := 0.U.asTypeOf(normal)
+  normal.kind := Mux(sendPacket, LinkFrame.packet.U, LinkFrame.credit.U)
+  normal.locked := io.feedback.locked
+  normal.fresh := !answered
+  normal.sent := sent
+  normal.freed := io.feedback.freed
+  when(sendPacket) {
+    normal.bypass := meta.bypass
+    normal.transport := meta.transport
+    normal.natT := meta.natT
+    normal.df := meta.df
+    normal.length := meta.length
+    normal.sa := meta.sa
+    normal.tos := meta.tos
+    normal.nextHeader := meta.nextHeader
+    normal.skip := meta.skip
+  }
+  private val resync = Wire(new ResyncHeader)
+  resync := 0.U.asTypeOf(resync)
+  resync.kind := Mux(sendResync, LinkFrame.resync.U, LinkFrame.request.U)
+  resync.nonce := Mux(sendResync, answer.bits, io.feedback.nonce)
+  when(sendResync) {
+    resync.sent := sent
+    resync.epoch := Mux(answered, epoch, answer.bits(11, 0))
+    resync.packets := packets
+  }
+
+  private class Stage extends Bundle {
+    val first = Bool()
+    val last = Bool()
+    val packet = Bool()
+    val covered = UInt(LinkFrame.coveredBits.W)
+    val sequence = UInt(64.W)
+    val units = UInt(4.W)
+    val data = UInt(PacketStream.dataBits.W)
+  }
+  private val control = sendResync || sendRequest || sendCredit
+  private val issue = Wire(new Stage)
+  issue.first := control || sendPacket
+  issue.last := control || head.bits.last
+  issue.packet := !control
+  issue.covered := Mux(sendResync || sendRequest, resync.asUInt, normal.asUInt)(LinkFrame.coveredBits - 1, 0)
+  issue.sequence := (if (params.withSequenceTx) meta.sequence else 0.U)
+  issue.units := Mux(control, 0.U, head.bits.bytes(6, 3) + head.bits.bytes(2, 0).orR)
+  issue.data := Mux(control, 0.U, head.bits.data)
+  outlet.io.take := control || sendPacket || sendBeat
+  outlet.io.cancel := false.B
+
+  private val stage0 = RegNext(issue)
+  private val stage0Crc = RegNext(crcs.io.out.bits)
+  private val stage1 = RegNext(stage0)
+  private val stage1Check = RegNext(LinkFrame.check(stage0.covered(63, 0)))
+  private val stage1Header = RegNext(Crc.ieee.contribution(stage0.covered, LinkFrame.coveredBits))
+  private val afterSequence =
+    if (params.withSequenceTx) Crc.ieee.advance(stage0Crc, 64) ^ Crc.ieee.contribution(stage0.sequence, 64)
+    else stage0Crc
+  private val stage1Crc = RegNext(Mux(stage0.packet, afterSequence, "hffffffff".U))
+  private val checkRows = Crc.ieee.dataRows(LinkFrame.coveredBits).map(_ >> 4 & 15)
+  private val crc =
+    Crc.ieee.advance(stage1Crc, LinkFrame.coveredBits) ^ stage1Header ^ Crc.multiply(checkRows, stage1Check)
+  private val piece = Wire(new LinkPiece)
+  piece.first := stage1.first
+  piece.last := stage1.last
+  piece.packet := stage1.packet
+  piece.header := Cat(~crc, stage1.covered(95, 8), stage1Check, stage1.covered(3, 0))
+  piece.sequence := stage1.sequence
+  piece.units := stage1.units
+  piece.data := stage1.data
+  outlet.io.in.bits := RegNext(piece)
+  outlet.io.in.valid := ShiftRegister(outlet.io.take, 3, false.B, true.B)
+
+  private val packer = Module(new LinkPacker(params.withSequenceTx))
+  packer.io.in <> outlet.io.out
+  io.out <> packer.io.out
+}
