@@ -17,15 +17,11 @@ class OuterFindings extends Bundle {
   val ruleSa = UInt(16.W)
 }
 
-/** Where one frame from the black network goes: the link, the management CPU, or nowhere. */
-class OuterVerdict extends Bundle {
-  val toLink = Bool()
-  val toPunt = Bool()
-  val reason = UInt(8.W)
+/** What becomes of one frame from the black network. */
+class OuterVerdict extends FrameVerdict {
 
   /** With `toLink`: bytes at the frame's start that stay here; the link's packet is the `link.length` bytes behind them. */
   val strip = UInt(7.W)
-  val link = new LinkMeta
 }
 
 /** The reasons for which [[OuterClassifier]] drops; at most one a frame. */

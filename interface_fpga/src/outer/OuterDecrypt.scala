@@ -3,13 +3,12 @@ package sallyport.iface
 import chisel3._
 import chisel3.util._
 import sallyport.common._
-import sallyport.common.regs.{PuntReason, RuleRow, SadRow}
+import sallyport.common.regs.{RuleRow, SadRow}
 
 /** What happened on the decrypt path in one cycle. */
 class OuterDecryptEvents extends Bundle {
-  val receive = new MacReceiveEvents
+  val path = new ReceivePathEvents
   val drops = new OuterDrops
-  val punt = new PuntEvents(OuterDecrypt.puntReasons)
 
   /** The last beat of a packet has gone to the link. */
   val txEsp = Bool()
@@ -19,11 +18,10 @@ class OuterDecryptEvents extends Bundle {
 /**
  * From the black port to the link: MAC, headers read, SAD and rules looked up, verdict, headers off.
  *
- * What [[MacReceive]] lets pass is judged by [[OuterClassifier]]: ESP packets (from SPI to ICV) and bypassed IP packets go
- * to `out`, punted frames as they came to `punt`, the rest nowhere; each drop has an event. A dead CPU costs punted frames
- * alone ([[PuntQueue]]); a stalled link fills the receive buffer, whose overflow is an event.
+ * [[OuterClassifier]] judges what a [[ReceivePath]] holds: ESP packets (from SPI to ICV) and bypassed IP packets go to
+ * `out`, punted frames as they came to `punt`, the rest nowhere; each drop has an event. Stalls as [[ReceivePath]] does.
  *
- * A packet every 2 cycles, a beat a cycle. Latency: see [[OuterDecrypt.latency]].
+ * A packet every 2 cycles, a beat a cycle. From the last beat of a frame to the first of its packet at `out`: 32 cycles.
  */
 class OuterDecrypt(config: OuterConfig) extends Module {
   val io = IO(new Bundle {
@@ -41,33 +39,24 @@ class OuterDecrypt(config: OuterConfig) extends Module {
     val events = Output(new OuterDecryptEvents)
   })
 
-  private val receive = Module(new MacReceive(config.receiveBeats))
-  receive.io.mac := io.mac
-  receive.io.enable := io.enable
-
-  private val windowBytes = Ipv4Parser.windowBytes(ethernet = true)
-  private val stage = Module(new LookupStage(new RxMeta, new OuterVerdict, windowBytes))
-  stage.io.in <> receive.io.out
-  stage.io.hold := false.B
-
-  private val parser = Module(new Ipv4Parser(ethernet = true))
-  parser.io.in.valid := stage.io.launch.valid
-  parser.io.in.bits.bytes := stage.io.launch.bits.bytes
-  parser.io.in.bits.length := stage.io.launch.bits.meta.length
-  private val fields = parser.io.out.bits
+  private val path = Module(new ReceivePath(new OuterVerdict, config.receiveBeats, config.puntBeats))
+  path.io.enable := io.enable
+  path.io.mac := io.mac
+  io.punt <> path.io.punt
+  private val fields = path.io.fields.bits
 
   // Both look-ups side by side; the faster one waits.
   private val sad =
     CuckooTable(1 << config.sadBits, SadRow, Seq(SadRow.spi, SadRow.dstAddr, SadRow.protocol), SadRow.valid)
   sad.io.table <> io.sadTable
   sad.io.clear := false.B
-  sad.io.lookup.valid := parser.io.out.valid
+  sad.io.lookup.valid := path.io.fields.valid
   sad.io.lookup.bits := Cat(fields.protocol, fields.destination, fields.spi)
 
   private val rules = TernaryTable(config.rules)
   rules.io.table <> io.ruleTable
   rules.io.clear := false.B
-  rules.io.lookup.valid := parser.io.out.valid
+  rules.io.lookup.valid := path.io.fields.valid
   rules.io.lookup.bits := Cat(
     fields.protocol,
     fields.destinationPort,
@@ -89,25 +78,17 @@ class OuterDecrypt(config: OuterConfig) extends Module {
   classifier.io.findings.bits.ruleHit := rule.hit
   classifier.io.findings.bits.ruleAction := RuleRow.action(rule.row)
   classifier.io.findings.bits.ruleSa := RuleRow.sa(rule.row)
-  stage.io.result := classifier.io.verdict
-
-  private val steer = Module(new PacketSteer(new OuterVerdict, 2))
-  steer.io.in <> stage.io.out
-  steer.io.select := Cat(stage.io.out.bits.meta.toPunt, stage.io.out.bits.meta.toLink)
+  path.io.verdict := classifier.io.verdict
 
   private val strip = Module(new PacketStripper(new OuterVerdict, OuterDecrypt.headerLengths)(_.strip, _.link.length))
-  strip.io.in <> steer.io.out(0)
+  strip.io.in <> path.io.out
   ConnectStream(io.out, strip.io.out)(_ := _.link)
-
-  private val punt = Module(new PuntQueue(OuterDecrypt.puntReasons, config.puntBeats))
-  ConnectStream(punt.io.in, steer.io.out(1))(_.reason := _.reason)
-  io.punt <> punt.io.out
 
   private val sent = io.out.fire && io.out.bits.last
   io.ready := sad.io.ready && rules.io.ready
-  io.events.receive := receive.io.events
+  io.events.path := path.io.events
   io.events.drops := classifier.io.drops
-  io.events.punt := punt.io.events
+  assert(!sent || !io.out.bits.error, "a packet for the link is shorter than its total length")
   io.events.txEsp := RegNext(sent && !io.out.bits.meta.bypass, false.B)
   io.events.txBypass := RegNext(sent && io.out.bits.meta.bypass, false.B)
 }
@@ -116,8 +97,7 @@ object OuterDecrypt {
 
   /** Ethernet alone, or with an IPv4 header of 5 to 15 words. */
   val headerLengths: Seq[Int] = EthernetHeader.bytes +: (5 to 15).map(EthernetHeader.bytes + 4 * _)
-  val puntReasons: Int = PuntReason.policy + 1
 
-  /** Cycles from the first beat at the parser to the verdict. */
-  val lookupLatency: Int = Ipv4Parser.latency + CuckooTable.latency + OuterClassifier.latency
+  /** Cycles from the fields to the verdict. */
+  val lookupLatency: Int = CuckooTable.latency + OuterClassifier.latency
 }

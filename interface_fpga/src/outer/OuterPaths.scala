@@ -1,0 +1,120 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.util._
+import sallyport.common._
+import sallyport.common.regs._
+
+/**
+ * The outer chip without its link: both paths, registers, counters and tables.
+ *
+ * `ready` rises when every table is clear; until then, and while CONTROL.rx_enable is 0, frames are dropped as not ready.
+ * Packets from the link are dropped as disabled while CONTROL.tx_enable is 0. Each packet is counted once as received, and
+ * once as sent, punted or dropped by a name (regs/outer.rdl): in any quiescent state the two are equal on each path.
+ */
+class OuterPaths(config: OuterConfig) extends Module {
+  val io = IO(new Bundle {
+    val macRx = Flipped(Valid(new MacBeat))
+    val macTx = Decoupled(new MacBeat)
+    val punt = PacketStream(new PuntMeta)
+    val axil = Flipped(new AxiLite)
+    val toLink = PacketStream(new LinkMeta)
+    val fromLink = Flipped(PacketStream(new LinkMeta))
+    val linkUp = Input(Bool())
+
+    /** Packets found to be lost on the link in this cycle, and times its receiver lost the framing. */
+    val linkLost = Input(UInt(CounterBank.incrementBits.W))
+    val linkResync = Input(Bool())
+    val ready = Output(Bool())
+  })
+
+  private val build = Map(
+    CommonRegs.capabilitySaBits -> BigInt(config.saBits),
+    CommonRegs.capabilitySadBits -> BigInt(config.sadBits),
+    CommonRegs.capabilityWays -> BigInt(CuckooHash.ways),
+    CommonRegs.capabilityRules -> BigInt(config.rules),
+    CommonRegs.capabilityNextHops -> BigInt(config.nextHops),
+    CommonRegs.capabilityLinkBufferBeats -> BigInt(config.linkBeats)
+  )
+  private val registers = Module(
+    new InterfaceRegisters(
+      RegisterBankParams(Chip.outer, config.version, OuterRegs.all, OuterCounters.all, build),
+      OuterTables.all.length
+    )
+  )
+  registers.io.axil <> io.axil
+
+  private val encrypt = Module(new OuterEncrypt(config))
+  private val decrypt = Module(new OuterDecrypt(config))
+  private val ready = RegNext(encrypt.io.ready && decrypt.io.ready, false.B)
+  private val linkUp = RegNext(io.linkUp, false.B)
+  io.ready := ready
+  registers.io.ready := ready
+  registers.io.linkUp := linkUp
+
+  encrypt.io.enable := registers.io.txEnable
+  encrypt.io.portMac := registers.io.portMac
+  encrypt.io.portMtu := registers.io.control(OuterRegs.portMtu)(13, 0)
+  encrypt.io.in <> io.fromLink
+  io.macTx <> encrypt.io.mac
+  encrypt.io.tunnelTable <> registers.io.table(OuterTables.tunnel)
+  encrypt.io.nextHopTable <> registers.io.table(OuterTables.nextHop)
+
+  decrypt.io.enable := ready && registers.io.rxEnable
+  decrypt.io.macFilter := registers.io.macFilter
+  decrypt.io.portMac := registers.io.portMac
+  decrypt.io.localIpv4 := registers.io.control(OuterRegs.localIpv4)
+  decrypt.io.linkUp := linkUp
+  decrypt.io.mac := io.macRx
+  io.toLink <> decrypt.io.out
+  io.punt <> decrypt.io.punt
+  decrypt.io.sadTable <> registers.io.table(OuterTables.sad)
+  decrypt.io.ruleTable <> registers.io.table(OuterTables.rule)
+
+  private val fault = encrypt.io.events.fault
+  private val tx = encrypt.io.events.transmit
+  private val rx = decrypt.io.events.path.receive
+  private val punt = decrypt.io.events.path.punt
+  private val drops = decrypt.io.events.drops
+  InterfaceRegisters.count(
+    registers.io.increments,
+    OuterCounters.all,
+    Map(
+      OuterCounters.linkRxPackets -> RegNext(io.fromLink.fire && io.fromLink.bits.last, false.B),
+      OuterCounters.linkRxLost -> io.linkLost,
+      OuterCounters.linkResyncs -> io.linkResync,
+      OuterCounters.dropTxDisabled -> fault.txDisabled,
+      OuterCounters.dropNoTunnel -> fault.noTunnel,
+      OuterCounters.dropNoNextHop -> fault.noNextHop,
+      OuterCounters.dropMtu -> fault.mtu,
+      OuterCounters.txFrames -> tx.txFrames,
+      OuterCounters.txBytes -> tx.txBytes,
+      OuterCounters.rxFrames -> rx.rxFrames,
+      OuterCounters.rxBytes -> rx.rxBytes,
+      OuterCounters.dropRxBadFcs -> rx.dropBadFcs,
+      OuterCounters.dropRxUndersize -> rx.dropUndersize,
+      OuterCounters.dropRxOversize -> rx.dropOversize,
+      OuterCounters.dropRxOverflow -> rx.dropOverflow,
+      OuterCounters.dropNotReady -> rx.dropNotReady,
+      OuterCounters.dropMacFilter -> drops.macFilter,
+      OuterCounters.dropIpMalformed -> drops.ipMalformed,
+      OuterCounters.dropIpChecksum -> drops.ipChecksum,
+      OuterCounters.dropTtlExpired -> drops.ttlExpired,
+      OuterCounters.dropEspTruncated -> drops.espTruncated,
+      OuterCounters.dropUnknownSpi -> drops.unknownSpi,
+      OuterCounters.dropPolicy -> drops.policy,
+      OuterCounters.dropLinkDown -> drops.linkDown,
+      OuterCounters.dropPuntOverflow -> punt.dropOverflow,
+      OuterCounters.puntArp -> punt.punted(PuntReason.arp),
+      OuterCounters.puntIpv6 -> punt.punted(PuntReason.ipv6),
+      OuterCounters.puntVlan -> punt.punted(PuntReason.vlan),
+      OuterCounters.puntFragment -> punt.punted(PuntReason.fragment),
+      OuterCounters.puntIke -> punt.punted(PuntReason.ike),
+      OuterCounters.puntIcmp -> punt.punted(PuntReason.icmp),
+      OuterCounters.puntOther -> punt.punted(PuntReason.other),
+      OuterCounters.puntPolicy -> punt.punted(PuntReason.policy),
+      OuterCounters.txEsp -> decrypt.io.events.txEsp,
+      OuterCounters.txBypass -> decrypt.io.events.txBypass
+    )
+  )
+}

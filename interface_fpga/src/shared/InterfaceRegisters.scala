@@ -1,0 +1,70 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.util._
+import sallyport.common._
+import sallyport.common.regs._
+
+/**
+ * The register bank of an interface chip with what is the same on both: CONTROL, PORT_MAC, STATUS and the way to the tables.
+ *
+ * @param bank   the chip's registers and counters
+ * @param tables number of the chip's tables
+ */
+class InterfaceRegisters(bank: RegisterBankParams, tables: Int) extends Module {
+  val io = IO(new Bundle {
+    val axil = Flipped(new AxiLite)
+    val ready = Input(Bool())
+    val linkUp = Input(Bool())
+    val increments = Input(Vec(bank.counters.length, UInt(CounterBank.incrementBits.W)))
+
+    val rxEnable = Output(Bool())
+    val txEnable = Output(Bool())
+    val macFilter = Output(Bool())
+
+    /** First wire byte in bits 7:0. */
+    val portMac = Output(UInt(48.W))
+
+    /** Every register that software writes. */
+    val control = Output(new RegisterValues(bank.control))
+    val table = Vec(tables, new TablePort)
+  })
+
+  private def register(name: String): RegisterDesc = bank.registers.find(_.name == name).get
+
+  private val registers = Module(new RegisterBank(bank))
+  registers.io.axil <> io.axil
+  registers.io.clear := false.B
+  registers.io.increments := io.increments
+  registers.io.status(CommonRegs.status) :=
+    (io.ready << CommonRegs.Status.ready.lsb).asUInt | (io.linkUp << CommonRegs.Status.linkUp.lsb).asUInt
+
+  private val control = RegNext(registers.io.control)
+  io.control := control
+  private val enables = control(register("control"))
+  require(
+    OuterRegs.Control.rxEnable == InnerRegs.Control.rxEnable && OuterRegs.Control.txEnable == InnerRegs.Control.txEnable &&
+      OuterRegs.Control.macFilter == InnerRegs.Control.macFilter,
+    "CONTROL of both interface chips must have one layout"
+  )
+  io.rxEnable := OuterRegs.Control.rxEnable(enables)
+  io.txEnable := OuterRegs.Control.txEnable(enables)
+  io.macFilter := OuterRegs.Control.macFilter(enables)
+  io.portMac := Cat(control(register("port_mac_hi"))(15, 0), control(register("port_mac_lo")))
+
+  private val mux = Module(new TableMux(tables))
+  mux.io.in <> registers.io.table
+  io.table <> mux.io.out
+}
+
+object InterfaceRegisters {
+
+  /** Connects every counter of a chip to what it counts, by index; a counter that is missing, or one too many, is an error. */
+  def count(increments: Vec[UInt], counters: Seq[CounterDesc], sources: Map[Int, UInt]): Unit = {
+    for (counter <- counters) {
+      require(sources.contains(counter.index), s"nothing counts ${counter.name}")
+      increments(counter.index) := sources(counter.index)
+    }
+    require(sources.size == counters.size, "a count for a counter that the chip does not have")
+  }
+}

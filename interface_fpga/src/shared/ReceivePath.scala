@@ -1,0 +1,82 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.util._
+import sallyport.common._
+import sallyport.common.regs.PuntReason
+
+/** Where one frame goes: the link, the management CPU, or, with neither, nowhere. */
+class FrameVerdict extends Bundle {
+  val toLink = Bool()
+  val toPunt = Bool()
+
+  /** With `toPunt`: a value of [[sallyport.common.regs.PuntReason]]. */
+  val reason = UInt(8.W)
+
+  /** With `toLink`: what goes with the packet. */
+  val link = new LinkMeta
+}
+
+/** What happened in one cycle at both ends of a [[ReceivePath]]. */
+class ReceivePathEvents extends Bundle {
+  val receive = new MacReceiveEvents
+  val punt = new PuntEvents(ReceivePath.puntReasons)
+}
+
+/**
+ * The part of the way from a port to the link that is the same on both interface chips: MAC, headers read, the frame held
+ * until it is judged, and sent where the verdict says.
+ *
+ * What [[MacReceive]] lets pass is parsed; `fields` starts the chip's own look-ups, which cannot stall and answer each with one
+ * `verdict`, in order, after any latency ([[LookupStage]]). Frames for the link leave at `out` with their Ethernet header,
+ * punted ones at `punt`, the others nowhere: whoever made the verdict counts them. A dead management CPU costs punted
+ * frames alone ([[PuntQueue]]); a stalled `out` fills the receive buffer, whose overflow is an event.
+ *
+ * A frame every 2 cycles, a beat a cycle. From the last beat of a frame to its first at `out`: 17 cycles and the latency of
+ * the look-ups.
+ *
+ * @param receiveBeats receive buffer in 64-byte beats
+ * @param puntBeats    queue to the management CPU in 64-byte beats
+ */
+class ReceivePath[V <: FrameVerdict](verdictType: V, receiveBeats: Int, puntBeats: Int) extends Module {
+  val io = IO(new Bundle {
+    val enable = Input(Bool())
+    val mac = Flipped(Valid(new MacBeat))
+    val fields = Valid(new HeaderFields)
+    val verdict = Flipped(Valid(verdictType))
+    val out = PacketStream(verdictType)
+    val punt = PacketStream(new PuntMeta)
+    val events = Output(new ReceivePathEvents)
+  })
+
+  private val receive = Module(new MacReceive(receiveBeats))
+  receive.io.mac := io.mac
+  receive.io.enable := io.enable
+
+  private val stage = Module(new LookupStage(new RxMeta, verdictType, Ipv4Parser.windowBytes(ethernet = true)))
+  stage.io.in <> receive.io.out
+  stage.io.hold := false.B
+
+  private val parser = Module(new Ipv4Parser(ethernet = true))
+  parser.io.in.valid := stage.io.launch.valid
+  parser.io.in.bits.bytes := stage.io.launch.bits.bytes
+  parser.io.in.bits.length := stage.io.launch.bits.meta.length
+  io.fields := parser.io.out
+  stage.io.result := io.verdict
+
+  private val steer = Module(new PacketSteer(verdictType, 2))
+  steer.io.in <> stage.io.out
+  steer.io.select := Cat(stage.io.out.bits.meta.toPunt, stage.io.out.bits.meta.toLink)
+  io.out <> steer.io.out(0)
+
+  private val punt = Module(new PuntQueue(ReceivePath.puntReasons, puntBeats))
+  ConnectStream(punt.io.in, steer.io.out(1))(_.reason := _.reason)
+  io.punt <> punt.io.out
+
+  io.events.receive := receive.io.events
+  io.events.punt := punt.io.events
+}
+
+object ReceivePath {
+  val puntReasons: Int = PuntReason.policy + 1
+}

@@ -1,0 +1,223 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.simulator.scalatest.ChiselSim
+import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common._
+import scala.collection.mutable
+
+/** The decrypt path with a counter behind each event. */
+private class OuterDecryptHarness(config: OuterConfig) extends Module {
+  private val dut = Module(new OuterDecrypt(config))
+  val io = IO(chiselTypeOf(dut.io))
+  io <> dut.io
+
+  private val events = io.events
+  private val named: Seq[(String, Bool)] = Seq(
+    "rx_frames" -> events.path.receive.rxFrames,
+    "rx_overflow" -> events.path.receive.dropOverflow,
+    "mac_filter" -> events.drops.macFilter,
+    "ip_malformed" -> events.drops.ipMalformed,
+    "ip_checksum" -> events.drops.ipChecksum,
+    "ttl_expired" -> events.drops.ttlExpired,
+    "esp_truncated" -> events.drops.espTruncated,
+    "unknown_spi" -> events.drops.unknownSpi,
+    "policy" -> events.drops.policy,
+    "link_down" -> events.drops.linkDown,
+    "punt_overflow" -> events.path.punt.dropOverflow,
+    "punted" -> events.path.punt.punted.orR,
+    "tx_esp" -> events.txEsp,
+    "tx_bypass" -> events.txBypass
+  )
+  val names: Seq[String] = named.map(_._1)
+  val counts = IO(Output(Vec(named.size, UInt(32.W))))
+  for (((_, event), count) <- named.zip(counts)) {
+    val total = RegInit(0.U(32.W))
+    total := total + event
+    count := total
+  }
+}
+
+class OuterDecryptSpec extends AnyFunSuite with ChiselSim {
+  private val config = OuterConfig(puntBeats = 256)
+
+  private class Bench(dut: OuterDecryptHarness) {
+    var linked: Vector[Outcome.Link] = Vector.empty
+    var punted: Vector[Outcome.Punt] = Vector.empty
+    var linkCycles: Vector[Int] = Vector.empty
+    var cycle = 0
+    private val linkBytes = mutable.Buffer.empty[Byte]
+    private val puntBytes = mutable.Buffer.empty[Byte]
+
+    private def flag(signal: Bool): Boolean = signal.peek().litToBoolean
+
+    def step(): Unit = {
+      val out = dut.io.out
+      if (flag(out.valid) && flag(out.ready)) {
+        if (linkBytes.isEmpty) linkCycles :+= cycle
+        linkBytes ++= Packet.bytesOf(out.bits.data.peek().litValue, out.bits.bytes.peek().litValue.toInt)
+        if (flag(out.bits.last)) {
+          val meta = out.bits.meta
+          assert(!flag(out.bits.error))
+          assert(meta.length.peek().litValue == linkBytes.length)
+          val tos = meta.tos.peek().litValue.toInt
+          linked :+= Outcome.Link(meta.sa.peek().litValue.toInt, flag(meta.bypass), tos, linkBytes.toVector)
+          linkBytes.clear()
+        }
+      }
+      val punt = dut.io.punt
+      if (flag(punt.valid) && flag(punt.ready)) {
+        puntBytes ++= Packet.bytesOf(punt.bits.data.peek().litValue, punt.bits.bytes.peek().litValue.toInt)
+        if (flag(punt.bits.last)) {
+          punted :+= Outcome.Punt(punt.bits.meta.reason.peek().litValue.toInt, puntBytes.toVector)
+          puntBytes.clear()
+        }
+      }
+      dut.clock.step()
+      cycle += 1
+    }
+
+    def send(frame: Seq[Byte], interval: Int = 0): Unit = {
+      val beats = frame.grouped(64).toSeq
+      dut.io.mac.valid.poke(true)
+      for ((beat, i) <- beats.zipWithIndex) {
+        dut.io.mac.bits.data.poke(Packet.littleEndian(beat))
+        dut.io.mac.bits.bytes.poke(beat.length)
+        dut.io.mac.bits.last.poke(i == beats.length - 1)
+        step()
+      }
+      dut.io.mac.valid.poke(false)
+      for (_ <- beats.length until interval) step()
+    }
+
+    def settle(): Unit = for (_ <- 0 until 400) step()
+
+    def counts: Map[String, Int] =
+      dut.names.zip(dut.counts).map { case (name, count) => name -> count.peek().litValue.toInt }.toMap
+
+    /** What the counters say has happened since `before`, without those that did not move. */
+    def since(before: Map[String, Int]): Map[String, Int] =
+      counts.map { case (name, count) => name -> (count - before(name)) }.filter(_._2 != 0)
+
+    def start(): Unit = {
+      dut.io.enable.poke(true)
+      dut.io.portMac.poke(OuterFrames.portMac)
+      dut.io.localIpv4.poke(OuterFrames.localIpv4)
+      dut.io.linkUp.poke(true)
+      dut.io.out.ready.poke(true)
+      dut.io.punt.ready.poke(true)
+      while (!flag(dut.io.ready)) dut.clock.step()
+      for ((index, row) <- OuterFrames.sadRows((1 << config.sadBits) / CuckooHash.ways))
+        write(dut.io.sadTable, index, row)
+      for ((index, row) <- OuterFrames.ruleRows) write(dut.io.ruleTable, index, row)
+    }
+
+    private def write(table: TablePort, index: Int, row: BigInt): Unit = {
+      table.request.valid.poke(true)
+      table.request.bits.write.poke(true)
+      table.request.bits.index.poke(index)
+      table.request.bits.row.poke(row)
+      while (!flag(table.request.ready)) dut.clock.step()
+      dut.clock.step()
+      table.request.valid.poke(false)
+      while (!flag(table.response.valid)) dut.clock.step()
+      assert(!flag(table.response.bits.error))
+      dut.clock.step()
+    }
+  }
+
+  private def frame(name: String): OuterFrame = OuterFrames.all.find(_.name == name).get
+
+  test("each frame of scapy's goes where it must, alone, packed, under its own counter, at the rate of the port") {
+    simulate(new OuterDecryptHarness(config)) { dut =>
+      val bench = new Bench(dut)
+      bench.start()
+
+      // Every frame alone: the counter that it moves.
+      for (frame <- OuterFrames.all) {
+        val before = bench.counts
+        val (links, punts) = (bench.linked.length, bench.punted.length)
+        bench.send(frame.bytes)
+        for (_ <- 0 until 60 + frame.bytes.length / 32) bench.step()
+        val moved = bench.since(before)
+        val expected = frame.outcome match {
+          case Outcome.Drop(reason) => Map(reason -> 1)
+          case _: Outcome.Punt => Map("punted" -> 1)
+          case link: Outcome.Link => Map((if (link.bypass) "tx_bypass" else "tx_esp") -> 1)
+        }
+        assert(moved == expected + ("rx_frames" -> 1), frame.name)
+        assert(bench.linked.drop(links) == Seq(frame.outcome).collect { case l: Outcome.Link => l }, frame.name)
+        assert(bench.punted.drop(punts) == Seq(frame.outcome).collect { case p: Outcome.Punt => p }, frame.name)
+      }
+
+      // All of them without a gap, with the link stalling now and then.
+      bench.linked = Vector.empty
+      bench.punted = Vector.empty
+      val before = bench.counts
+      val shuffled = new scala.util.Random(7).shuffle(OuterFrames.all)
+      for ((frame, i) <- shuffled.zipWithIndex) {
+        dut.io.out.ready.poke(i % 5 != 0)
+        bench.send(frame.bytes)
+      }
+      dut.io.out.ready.poke(true)
+      bench.settle()
+      bench.settle()
+      assert(bench.linked == shuffled.map(_.outcome).collect { case l: Outcome.Link => l })
+      assert(bench.punted == shuffled.map(_.outcome).collect { case p: Outcome.Punt => p })
+      val moved = bench.since(before)
+      assert((moved - "rx_frames").values.sum == moved("rx_frames"), moved)
+
+      // Latency of one frame: last beat in to first beat out.
+      for (name <- Seq("rule_bypass_padded", "esp_36", "esp_1464")) {
+        bench.linkCycles = Vector.empty
+        bench.send(frame(name).bytes)
+        val lastIn = bench.cycle - 1
+        bench.settle()
+        info(
+          s"$name: ${bench.linkCycles.head - lastIn} cycles from the last beat of the frame to the first on the way to the link"
+        )
+      }
+
+      // A packet every 2 cycles, of one beat and of two.
+      for ((name, key) <- Seq("rule_bypass_padded" -> "tx_bypass", "esp_36" -> "tx_esp")) {
+        bench.linkCycles = Vector.empty
+        val before = bench.counts
+        for (_ <- 0 until 200) bench.send(frame(name).bytes, interval = 2)
+        bench.settle()
+        assert(bench.since(before) == Map("rx_frames" -> 200, key -> 200))
+        val span = bench.linkCycles.last - bench.linkCycles.head
+        assert(span <= 2 * 199 + 4, s"$name: 199 packets took $span cycles")
+      }
+
+      // A dead management CPU costs punted frames alone; what is missing from its queue is counted.
+      dut.io.punt.ready.poke(false)
+      val stalled = bench.counts
+      for (_ <- 0 until 300) {
+        bench.send(frame("icmp").bytes)
+        bench.send(frame("esp_80").bytes)
+      }
+      bench.settle()
+      assert(bench.since(stalled)("tx_esp") == 300)
+      dut.io.punt.ready.poke(true)
+      bench.settle()
+      bench.settle()
+      val queue = bench.since(stalled)
+      assert(queue("punted") + queue("punt_overflow") == 300 && queue("punt_overflow") >= 100, queue)
+
+      // The link is down; the MAC filter is on; the port is off.
+      dut.io.linkUp.poke(false)
+      val down = bench.counts
+      Seq("esp_80", "rule_bypass", "icmp", "esp_unknown_spi").foreach(name => bench.send(frame(name).bytes))
+      bench.settle()
+      assert(bench.since(down) == Map("rx_frames" -> 4, "link_down" -> 2, "punted" -> 1, "unknown_spi" -> 1))
+      dut.io.linkUp.poke(true)
+
+      dut.io.macFilter.poke(true)
+      val filtered = bench.counts
+      val elsewhere = OuterFrames.bytes("025a00000002") ++ frame("esp_80").bytes.drop(6)
+      Seq(elsewhere, frame("esp_80").bytes, frame("arp_broadcast").bytes).foreach(bench.send(_))
+      bench.settle()
+      assert(bench.since(filtered) == Map("rx_frames" -> 3, "mac_filter" -> 1, "tx_esp" -> 1, "punted" -> 1))
+    }
+  }
+}

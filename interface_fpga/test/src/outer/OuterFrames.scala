@@ -1,0 +1,90 @@
+package sallyport.iface
+
+import sallyport.common.Packet
+import sallyport.common.regs._
+import scala.io.Source
+
+/** What becomes of a frame on the black port. */
+sealed trait Outcome
+
+object Outcome {
+
+  /** To the link as `bytes`. */
+  case class Link(sa: Int, bypass: Boolean, tos: Int, bytes: Seq[Byte]) extends Outcome
+
+  /** To the management CPU, whole. */
+  case class Punt(reason: Int, bytes: Seq[Byte]) extends Outcome
+
+  /** Nowhere, counted under `drop_` + `reason`. */
+  case class Drop(reason: String) extends Outcome
+}
+
+/** One line of outer_frames.txt. */
+case class OuterFrame(name: String, bytes: Seq[Byte], outcome: Outcome)
+
+/** Frames made by scapy, what becomes of each, and the table rows under which it does. */
+object OuterFrames {
+
+  /** The address that ESP, IKE and ICMP of these frames are for: 203.0.113.1. */
+  val localIpv4: BigInt = BigInt("cb007101", 16)
+
+  /** 02:5a:00:00:00:01, first wire byte in bits 7:0. */
+  val portMac: BigInt = Packet.littleEndian(bytes("025a00000001"))
+
+  def bytes(hex: String): Seq[Byte] = hex.grouped(2).map(Integer.parseInt(_, 16).toByte).toSeq
+
+  private val reasons = Map(
+    "arp" -> PuntReason.arp,
+    "ipv6" -> PuntReason.ipv6,
+    "vlan" -> PuntReason.vlan,
+    "fragment" -> PuntReason.fragment,
+    "ike" -> PuntReason.ike,
+    "icmp" -> PuntReason.icmp,
+    "other" -> PuntReason.other,
+    "policy" -> PuntReason.policy
+  )
+
+  val all: Seq[OuterFrame] =
+    Source.fromResource("outer_frames.txt").getLines().filterNot(_.startsWith("#")).map(parse).toSeq
+
+  private def parse(line: String): OuterFrame = {
+    val name +: hex +: outcome = line.split(" ").toSeq
+    val frame = bytes(hex)
+    OuterFrame(
+      name,
+      frame,
+      outcome match {
+        case Seq("link", sa, bypass, strip, length, tos) =>
+          val kept = frame.slice(strip.toInt, strip.toInt + length.toInt)
+          Outcome.Link(sa.toInt, bypass == "1", Integer.parseInt(tos, 16), kept)
+        case Seq("punt", reason) => Outcome.Punt(reasons(reason), frame)
+        case Seq("drop", reason) => Outcome.Drop(reason)
+      }
+    )
+  }
+
+  /** (SPI, SA): inbound SAs at `localIpv4`. */
+  private val sas = Seq(0x1001L -> 5, 0xdeadbeefL -> 1023)
+
+  /** Table rows (index, row) of a SAD with `rowsPerWay` rows in each way. */
+  def sadRows(rowsPerWay: Int): Seq[(Int, BigInt)] = sas.zipWithIndex.map { case ((spi, sa), way) =>
+    val row = SadRow.spi.put(spi) | SadRow.dstAddr.put(localIpv4) | SadRow.protocol.put(50) |
+      SadRow.valid.put(1) | SadRow.sa.put(sa)
+    val key = row & ((BigInt(1) << 72) - 1)
+    (way * rowsPerWay + sallyport.common.CuckooHash.row(way, key, 72, rowsPerWay), row)
+  }
+
+  private def rule(action: Int, sa: Int, priority: Int, protocol: Int, port: Option[Int]): BigInt =
+    RuleRow.valid.put(1) | RuleRow.action.put(action) | RuleRow.sa.put(sa) | RuleRow.priority.put(priority) |
+      RuleRow.protocol.put(protocol) | RuleRow.protocolMask.put(255) |
+      port.map(p => RuleRow.dstPort.put(p) | RuleRow.dstPortMask.put(0xffff)).getOrElse(BigInt(0))
+
+  /** UDP from 198.51.100.0/24 to port 7000: BYPASS to next hop 3; to 7001: DISCARD; TCP to 179: PUNT; OSPF: PROTECT. */
+  val ruleRows: Seq[(Int, BigInt)] = Seq(
+    rule(Action.bypass, 3, 10, 17, Some(7000)) |
+      RuleRow.srcAddr.put(BigInt("c6336400", 16)) | RuleRow.srcMask.put(BigInt("ffffff00", 16)),
+    rule(Action.discard, 0, 5, 17, Some(7001)),
+    rule(Action.punt, 0, 20, 6, Some(179)),
+    rule(Action.protect, 0, 30, 89, None)
+  ).zipWithIndex.map(_.swap)
+}

@@ -1,0 +1,61 @@
+package sallyport.iface
+
+import sallyport.common.Packet
+import sallyport.common.regs.{NextHopRow, TunnelRow}
+import scala.io.Source
+
+/**
+ * One line of outer_headers.txt: a packet on the link, the rows it meets, and the header that scapy makes for it.
+ *
+ * @param nextHopMac first wire byte in bits 7:0
+ */
+case class OuterHeaderRow(
+    bypass: Boolean,
+    length: Int,
+    tos: Int,
+    df: Boolean,
+    source: BigInt,
+    destination: BigInt,
+    ttl: Int,
+    dscpCopy: Boolean,
+    dscp: Int,
+    dfMode: Int,
+    ecnCopy: Boolean,
+    nextHopMac: BigInt,
+    header: Seq[Byte]
+) {
+  private def bit(flag: Boolean): BigInt = if (flag) 1 else 0
+
+  def tunnelRow(nextHop: Int, mtu: Int = 0): BigInt =
+    TunnelRow.valid.put(1) | TunnelRow.srcAddr.put(source) | TunnelRow.dstAddr.put(destination) |
+      TunnelRow.ttl.put(ttl) | TunnelRow.dscpCopy.put(bit(dscpCopy)) | TunnelRow.dscp.put(dscp) |
+      TunnelRow.dfMode.put(dfMode) | TunnelRow.ecnCopy.put(bit(ecnCopy)) | TunnelRow.nextHop.put(nextHop) |
+      TunnelRow.mtu.put(mtu)
+
+  def nextHopRow: BigInt = NextHopRow.valid.put(1) | NextHopRow.mac.put(nextHopMac)
+}
+
+object OuterHeaderRow {
+  val all: Seq[OuterHeaderRow] =
+    Source.fromResource("outer_headers.txt").getLines().filterNot(_.startsWith("#")).map(parse).toSeq
+
+  private def parse(line: String): OuterHeaderRow = {
+    val Seq(bypass, length, tos, df, source, destination, ttl, dscpCopy, dscp, dfMode, ecnCopy, mac, header) =
+      line.split(" ").toSeq
+    OuterHeaderRow(
+      bypass == "1",
+      length.toInt,
+      tos.toInt,
+      df == "1",
+      BigInt(source, 16),
+      BigInt(destination, 16),
+      ttl.toInt,
+      dscpCopy == "1",
+      dscp.toInt,
+      dfMode.toInt,
+      ecnCopy == "1",
+      Packet.littleEndian(OuterFrames.bytes(mac)),
+      OuterFrames.bytes(header)
+    )
+  }
+}
