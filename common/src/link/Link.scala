@@ -1,7 +1,6 @@
-package sallyport.common.link
+package sallyport.common
 
 import chisel3._
-import sallyport.common._
 
 /** What a chip shows and counts of one link. */
 class LinkStatus extends Bundle {

@@ -1,7 +1,6 @@
-package sallyport.common.link
+package sallyport.common
 
 import chisel3._
-import sallyport.common._
 
 /**
  * Parameters of one end of a link.

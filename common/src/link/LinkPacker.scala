@@ -1,8 +1,7 @@
-package sallyport.common.link
+package sallyport.common
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
 
 /** A beat of a link frame on its way to the wire: payload, and on the first beat the header in front of it. */
 class LinkPiece extends Bundle {

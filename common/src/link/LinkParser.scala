@@ -1,8 +1,7 @@
-package sallyport.common.link
+package sallyport.common
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
 
 /** A word of the link and what starts in it. */
 class ParsedWord extends Bundle {

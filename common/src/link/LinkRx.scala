@@ -1,8 +1,7 @@
-package sallyport.common.link
+package sallyport.common
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
 
 /**
  * Receiver of one end of a link (docs/interfaces.md section 2).

@@ -1,8 +1,7 @@
-package sallyport.common.link
+package sallyport.common
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
 
 /**
  * Receive buffer of a link: beats are written as they come, packets leave once they are committed.

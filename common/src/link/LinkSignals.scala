@@ -1,4 +1,4 @@
-package sallyport.common.link
+package sallyport.common
 
 import chisel3._
 import chisel3.util._

@@ -1,8 +1,7 @@
-package sallyport.common.link
+package sallyport.common
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
 
 /** What a received word holds, one piece a cycle: a payload beat at byte 0, or a header that stands alone. */
 class LinkItem extends Bundle {

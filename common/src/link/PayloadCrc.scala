@@ -1,8 +1,7 @@
-package sallyport.common.link
+package sallyport.common
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
 
 /**
  * CRC-32 (IEEE 802.3) over packets of whole 64-byte beats: raw state, initial value all ones, no final XOR.

@@ -1,8 +1,7 @@
-package sallyport.common.link
+package sallyport.common
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
 import scala.util.Random
 
 /** Two ends joined by channels without faults, on the matrix. */
