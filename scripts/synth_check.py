@@ -46,6 +46,10 @@ def run_yosys(sources: list[Path], top: str, netlist: Path, log: Path) -> None:
         [
             "read_verilog -sv -D SYNTHESIS " + " ".join(map(str, sources)),
             f"hierarchy -check -top {top}",
+            # firtool gives each memory a module of its own, with a clock a port: inside its parent yosys sees that the
+            # clocks are one and maps it to block RAM.
+            "proc",
+            "flatten t:*_*x*",
             f"synth_xilinx -family xcup -top {top}",
             "flatten",
             "opt_clean",
