@@ -49,7 +49,8 @@ format: setup ## let the formatters rewrite the tree
 synth-check: setup ## area and logic depth of each core's small configuration, by yosys, into build/synth
 	@$(MILL) interface_fpga.runMain sallyport.iface.Elaborate --out build/synth/rtl --version $(VERSION) --small
 	@$(MILL) crypto_fpga.runMain sallyport.crypto.Elaborate --out build/synth/rtl --version $(VERSION) --small
-	@$(ENV) for top in InnerCore CryptoCore OuterCore; do python scripts/synth_check.py $$top build/synth/rtl/$$top || exit 1; done
+	@$(ENV) for chip in Inner Crypto Outer; do \
+	  python scripts/synth_check.py $${chip}Core build/synth/rtl/$${chip,,} || exit 1; done
 
 bitstreams: ## needs Vivado; not there yet
 	@echo "make bitstreams: the board flow is not there yet (see the status table in README.md)" >&2; exit 2
