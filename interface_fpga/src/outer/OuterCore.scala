@@ -1,0 +1,45 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.util._
+import sallyport.common._
+import sallyport.common.link.{Link, LinkParams}
+
+/**
+ * The outer chip, between the crypto chip and the black network: [[OuterPaths]] behind a [[Link]].
+ *
+ * Encrypt: ESP packets from the link get an outer IPv4 header and leave at `macTx`. Decrypt: frames from `macRx` are
+ * judged; ESP of a known SA and what a rule lets pass go to the link, frames for the management CPU to `punt`, the rest
+ * nowhere and under a named counter. `ready`: every table is clear.
+ *
+ * Never stalls `macRx`. Header work takes a packet every 2 cycles. Latency at 300 MHz on an idle chip, from the last
+ * beat or word of a packet to the first: see docs/theory.md.
+ */
+class OuterCore(config: OuterConfig) extends Module {
+  override def desiredName = "OuterCore"
+
+  val io = IO(new Bundle {
+    val macRx = Flipped(Valid(new MacBeat))
+    val macTx = Decoupled(new MacBeat)
+    val link = new LinkPort
+    val punt = PacketStream(new PuntMeta)
+    val axil = Flipped(new AxiLite)
+    val ready = Output(Bool())
+  })
+
+  private val link = Module(new Link(LinkParams(bufferBeats = config.linkBeats)))
+  private val paths = Module(new OuterPaths(config))
+  io.link <> link.io.port
+  link.io.in <> paths.io.toLink
+  paths.io.fromLink <> link.io.out
+  paths.io.linkUp := link.io.status.up
+  paths.io.linkLost := link.io.status.lost
+  paths.io.linkResync := link.io.status.resynced
+  assert(!link.io.status.dropped, "a packet for the link was broken or too long")
+
+  paths.io.macRx := io.macRx
+  io.macTx <> paths.io.macTx
+  io.punt <> paths.io.punt
+  paths.io.axil <> io.axil
+  io.ready := paths.io.ready
+}
