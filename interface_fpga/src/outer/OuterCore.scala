@@ -3,7 +3,6 @@ package sallyport.iface
 import chisel3._
 import chisel3.util._
 import sallyport.common._
-import sallyport.common.link.{Link, LinkParams}
 
 /**
  * The outer chip, between the crypto chip and the black network: [[OuterPaths]] behind a [[Link]].

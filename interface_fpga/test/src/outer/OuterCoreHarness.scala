@@ -4,7 +4,6 @@ import chisel3._
 import chisel3.simulator.PeekPokeAPI
 import chisel3.util._
 import sallyport.common._
-import sallyport.common.link._
 import sallyport.common.regs._
 import scala.collection.mutable
 
