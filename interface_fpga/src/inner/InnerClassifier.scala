@@ -40,15 +40,11 @@ class InnerFindings extends Bundle {
   val rule = new SpdAnswer
 }
 
-/** Where one frame from the red network goes: the link, the management CPU, or nowhere. */
-class InnerVerdict extends Bundle {
-  val toLink = Bool()
-  val toPunt = Bool()
-  val reason = UInt(8.W)
+/** Where one frame from the red network goes. */
+class InnerVerdict extends FrameVerdict {
 
-  /** With `toLink`: the header's new values, and what goes with the packet. */
+  /** With `toLink`: the IP header's new values. */
   val rewrite = new Ipv4Rewrite
-  val link = new LinkMeta
 }
 
 /** The reasons for which [[InnerClassifier]] drops; at most one a frame. */

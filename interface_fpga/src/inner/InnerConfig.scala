@@ -13,6 +13,7 @@ import sallyport.common._
  * @param receiveBeats  receive buffer of the port in 64-byte beats; holds what arrives while the link is short of credits
  * @param transmitBeats transmit buffer of the port in 64-byte beats
  * @param puntBeats     queue to the management CPU in 64-byte beats
+ * @param linkBeats     receive buffer of the link in 64-byte beats: the far sender's credits
  * @param version       text of the VERSION file, for the identity block
  */
 case class InnerConfig(
@@ -23,6 +24,7 @@ case class InnerConfig(
     receiveBeats: Int = 512,
     transmitBeats: Int = 256,
     puntBeats: Int = 256,
+    linkBeats: Int = 512,
     version: String = "0.1.0"
 ) {
   require(saBits >= 1 && saBits <= 16, s"saBits is $saBits, but the link carries SA numbers of 1 to 16 bits")

@@ -5,14 +5,6 @@ import chisel3.util._
 import sallyport.common._
 import sallyport.common.regs._
 
-/** What the inner chip's link says of itself. */
-class LinkEvents extends Bundle {
-
-  /** Packets found to be lost on the link in this cycle, and times its receiver lost the framing. */
-  val rxLost = UInt(CounterBank.incrementBits.W)
-  val resync = Bool()
-}
-
 /**
  * The inner chip without its link: both paths, registers, counters and tables.
  *
@@ -29,112 +21,102 @@ class InnerPaths(config: InnerConfig) extends Module {
     val toLink = PacketStream(new LinkMeta)
     val fromLink = Flipped(PacketStream(new LinkMeta))
     val linkUp = Input(Bool())
-    val linkEvents = Input(new LinkEvents)
+
+    /** Packets found to be lost on the link in this cycle, and times its receiver lost the framing. */
+    val linkLost = Input(UInt(CounterBank.incrementBits.W))
+    val linkResync = Input(Bool())
     val ready = Output(Bool())
   })
 
-  private val bank = Module(
-    new RegisterBank(
-      RegisterBankParams(
-        Chip.inner,
-        config.version,
-        InnerRegs.all,
-        InnerCounters.all,
-        Map(
-          CommonRegs.capabilitySaBits -> BigInt(config.saBits),
-          CommonRegs.capabilityFlowBits -> BigInt(config.flowBits),
-          CommonRegs.capabilityWays -> BigInt(CuckooHash.ways),
-          CommonRegs.capabilityRules -> BigInt(config.rules),
-          CommonRegs.capabilityNextHops -> BigInt(config.nextHops),
-          CommonRegs.capabilityReplayWindow -> BigInt(ReplayWindow.size)
-        )
-      )
+  private val build = Map(
+    CommonRegs.capabilitySaBits -> BigInt(config.saBits),
+    CommonRegs.capabilityFlowBits -> BigInt(config.flowBits),
+    CommonRegs.capabilityWays -> BigInt(CuckooHash.ways),
+    CommonRegs.capabilityRules -> BigInt(config.rules),
+    CommonRegs.capabilityNextHops -> BigInt(config.nextHops),
+    CommonRegs.capabilityLinkBufferBeats -> BigInt(config.linkBeats),
+    CommonRegs.capabilityReplayWindow -> BigInt(ReplayWindow.size)
+  )
+  private val registers = Module(
+    new InterfaceRegisters(
+      RegisterBankParams(Chip.inner, config.version, InnerRegs.all, InnerCounters.all, build),
+      InnerTables.all.length
     )
   )
-  bank.io.axil <> io.axil
-  bank.io.clear := false.B
-  private val control = RegNext(bank.io.control(InnerRegs.control))
-  private val portMac = RegNext(
-    Cat(bank.io.control(InnerRegs.portMacHi)(15, 0), bank.io.control(InnerRegs.portMacLo))
-  )
-  private val linkUp = RegNext(io.linkUp, false.B)
+  registers.io.axil <> io.axil
 
   private val encrypt = Module(new InnerEncrypt(config))
   private val decrypt = Module(new InnerDecrypt(config))
   private val ready = RegNext(encrypt.io.ready && decrypt.io.ready, false.B)
+  private val linkUp = RegNext(io.linkUp, false.B)
   io.ready := ready
+  registers.io.ready := ready
+  registers.io.linkUp := linkUp
 
-  encrypt.io.enable := ready && InnerRegs.Control.rxEnable(control).asBool
-  encrypt.io.macFilter := InnerRegs.Control.macFilter(control).asBool
-  encrypt.io.portMac := portMac
+  encrypt.io.enable := ready && registers.io.rxEnable
+  encrypt.io.macFilter := registers.io.macFilter
+  encrypt.io.portMac := registers.io.portMac
   encrypt.io.linkUp := linkUp
   encrypt.io.mac := io.macRx
   io.toLink <> encrypt.io.out
   io.punt <> encrypt.io.punt
+  encrypt.io.flowTable <> registers.io.table(InnerTables.flow)
+  encrypt.io.ruleTable <> registers.io.table(InnerTables.rule)
 
-  decrypt.io.enable := InnerRegs.Control.txEnable(control).asBool
-  decrypt.io.portMac := portMac
+  decrypt.io.enable := registers.io.txEnable
+  decrypt.io.portMac := registers.io.portMac
   decrypt.io.in <> io.fromLink
   io.macTx <> decrypt.io.mac
+  decrypt.io.selectorTable <> registers.io.table(InnerTables.selector)
+  decrypt.io.nextHopTable <> registers.io.table(InnerTables.nextHop)
 
-  private val tables = Module(new TableMux(InnerTables.all.length))
-  tables.io.in <> bank.io.table
-  encrypt.io.flowTable <> tables.io.out(InnerTables.flow)
-  encrypt.io.ruleTable <> tables.io.out(InnerTables.rule)
-  decrypt.io.selectorTable <> tables.io.out(InnerTables.selector)
-  decrypt.io.nextHopTable <> tables.io.out(InnerTables.nextHop)
-
-  bank.io.status(CommonRegs.status) :=
-    (ready << CommonRegs.Status.ready.lsb).asUInt | (linkUp << CommonRegs.Status.linkUp.lsb).asUInt
-
-  private val received = RegNext(io.fromLink.fire && io.fromLink.bits.last, false.B)
-  private val rx = encrypt.io.events.receive
+  private val rx = encrypt.io.events.path.receive
+  private val punt = encrypt.io.events.path.punt
   private val judged = encrypt.io.events.drops
-  private val punt = encrypt.io.events.punt
   private val inspected = decrypt.io.events.drops
   private val tx = decrypt.io.events.transmit
-  private val increments: Map[Int, UInt] = Map(
-    InnerCounters.rxFrames -> rx.rxFrames,
-    InnerCounters.rxBytes -> rx.rxBytes,
-    InnerCounters.dropRxBadFcs -> rx.dropBadFcs,
-    InnerCounters.dropRxUndersize -> rx.dropUndersize,
-    InnerCounters.dropRxOversize -> rx.dropOversize,
-    InnerCounters.dropRxOverflow -> rx.dropOverflow,
-    InnerCounters.dropNotReady -> rx.dropNotReady,
-    InnerCounters.dropMacFilter -> judged.macFilter,
-    InnerCounters.dropIpMalformed -> judged.ipMalformed,
-    InnerCounters.dropIpChecksum -> judged.ipChecksum,
-    InnerCounters.dropTtlExpired -> judged.ttlExpired,
-    InnerCounters.dropPolicy -> judged.policy,
-    InnerCounters.dropLinkDown -> judged.linkDown,
-    InnerCounters.dropPuntOverflow -> punt.dropOverflow,
-    InnerCounters.puntArp -> punt.punted(PuntReason.arp),
-    InnerCounters.puntIpv6 -> punt.punted(PuntReason.ipv6),
-    InnerCounters.puntVlan -> punt.punted(PuntReason.vlan),
-    InnerCounters.puntFragment -> punt.punted(PuntReason.fragment),
-    InnerCounters.puntOther -> punt.punted(PuntReason.other),
-    InnerCounters.puntPolicy -> punt.punted(PuntReason.policy),
-    InnerCounters.txProtect -> encrypt.io.events.txProtect,
-    InnerCounters.txBypass -> encrypt.io.events.txBypass,
-    InnerCounters.linkRxPackets -> received,
-    InnerCounters.linkRxLost -> io.linkEvents.rxLost,
-    InnerCounters.linkResyncs -> io.linkEvents.resync,
-    InnerCounters.dropTxDisabled -> inspected.txDisabled,
-    InnerCounters.dropNoSelector -> inspected.noSelector,
-    InnerCounters.dropReplayed -> inspected.replayed,
-    InnerCounters.dropTooOld -> inspected.tooOld,
-    InnerCounters.dropSelectorMismatch -> inspected.selectorMismatch,
-    InnerCounters.dropInnerMalformed -> inspected.malformed,
-    InnerCounters.dropInnerChecksum -> inspected.checksum,
-    InnerCounters.dropInnerNotIpv4 -> inspected.notIpv4,
-    InnerCounters.dropInnerTtlExpired -> inspected.ttlExpired,
-    InnerCounters.dropEcn -> inspected.ecn,
-    InnerCounters.dropNoNextHop -> inspected.noNextHop,
-    InnerCounters.txFrames -> tx.txFrames,
-    InnerCounters.txBytes -> tx.txBytes
+  InterfaceRegisters.count(
+    registers.io.increments,
+    InnerCounters.all,
+    Map(
+      InnerCounters.rxFrames -> rx.rxFrames,
+      InnerCounters.rxBytes -> rx.rxBytes,
+      InnerCounters.dropRxBadFcs -> rx.dropBadFcs,
+      InnerCounters.dropRxUndersize -> rx.dropUndersize,
+      InnerCounters.dropRxOversize -> rx.dropOversize,
+      InnerCounters.dropRxOverflow -> rx.dropOverflow,
+      InnerCounters.dropNotReady -> rx.dropNotReady,
+      InnerCounters.dropMacFilter -> judged.macFilter,
+      InnerCounters.dropIpMalformed -> judged.ipMalformed,
+      InnerCounters.dropIpChecksum -> judged.ipChecksum,
+      InnerCounters.dropTtlExpired -> judged.ttlExpired,
+      InnerCounters.dropPolicy -> judged.policy,
+      InnerCounters.dropLinkDown -> judged.linkDown,
+      InnerCounters.dropPuntOverflow -> punt.dropOverflow,
+      InnerCounters.puntArp -> punt.punted(PuntReason.arp),
+      InnerCounters.puntIpv6 -> punt.punted(PuntReason.ipv6),
+      InnerCounters.puntVlan -> punt.punted(PuntReason.vlan),
+      InnerCounters.puntFragment -> punt.punted(PuntReason.fragment),
+      InnerCounters.puntOther -> punt.punted(PuntReason.other),
+      InnerCounters.puntPolicy -> punt.punted(PuntReason.policy),
+      InnerCounters.txProtect -> encrypt.io.events.txProtect,
+      InnerCounters.txBypass -> encrypt.io.events.txBypass,
+      InnerCounters.linkRxPackets -> RegNext(io.fromLink.fire && io.fromLink.bits.last, false.B),
+      InnerCounters.linkRxLost -> io.linkLost,
+      InnerCounters.linkResyncs -> io.linkResync,
+      InnerCounters.dropTxDisabled -> inspected.txDisabled,
+      InnerCounters.dropNoSelector -> inspected.noSelector,
+      InnerCounters.dropReplayed -> inspected.replayed,
+      InnerCounters.dropTooOld -> inspected.tooOld,
+      InnerCounters.dropSelectorMismatch -> inspected.selectorMismatch,
+      InnerCounters.dropInnerMalformed -> inspected.malformed,
+      InnerCounters.dropInnerChecksum -> inspected.checksum,
+      InnerCounters.dropInnerNotIpv4 -> inspected.notIpv4,
+      InnerCounters.dropInnerTtlExpired -> inspected.ttlExpired,
+      InnerCounters.dropEcn -> inspected.ecn,
+      InnerCounters.dropNoNextHop -> inspected.noNextHop,
+      InnerCounters.txFrames -> tx.txFrames,
+      InnerCounters.txBytes -> tx.txBytes
+    )
   )
-  for (counter <- InnerCounters.all) {
-    require(increments.contains(counter.index), s"nothing counts ${counter.name}")
-    bank.io.increments(counter.index) := increments(counter.index)
-  }
 }

@@ -19,7 +19,7 @@ class MacTransmitEvents extends Bundle {
  * `valid` stays high from its first to its last beat: the CMAC must not underrun. Counts a frame when it is complete in the
  * buffer. Stalls `in` when the buffer is full. Drops nothing; `error` on `in` must be low.
  *
- * Store and forward, a beat a cycle. Latency: 3 cycles from the last beat in to the first beat out.
+ * Store and forward, a beat a cycle. Latency: 4 cycles from the last beat in to the first beat out.
  *
  * @param beats transmit buffer in 64-byte beats, a power of two
  */
@@ -35,19 +35,20 @@ class MacTransmit[M <: Data](meta: M, beats: Int) extends Module {
     val events = Output(new MacTransmitEvents)
   })
 
+  private val in = RegisterSlice(io.in)
   private val before = RegInit(0.U(8.W))
-  private val short = before === 0.U && io.in.bits.last && io.in.bits.bytes < MacReceive.minBytes.U
-  private val bytes = Mux(short, MacReceive.minBytes.U, io.in.bits.bytes)
-  when(io.in.fire)(before := Mux(io.in.bits.last, 0.U, before + 1.U))
+  private val short = before === 0.U && in.bits.last && in.bits.bytes < MacReceive.minBytes.U
+  private val bytes = Mux(short, MacReceive.minBytes.U, in.bits.bytes)
+  when(in.fire)(before := Mux(in.bits.last, 0.U, before + 1.U))
 
   private val fifo = Module(new FrameFifo(new NoMeta, FrameFifoParams(beats, WhenFull.Stall)))
-  fifo.io.in.valid := io.in.valid
-  fifo.io.in.bits.data := io.in.bits.data
-  fifo.io.in.bits.last := io.in.bits.last
+  fifo.io.in.valid := in.valid
+  fifo.io.in.bits.data := in.bits.data
+  fifo.io.in.bits.last := in.bits.last
   fifo.io.in.bits.bytes := bytes
-  fifo.io.in.bits.error := io.in.bits.error
+  fifo.io.in.bits.error := in.bits.error
   fifo.io.in.bits.meta := DontCare
-  io.in.ready := fifo.io.in.ready
+  in.ready := fifo.io.in.ready
 
   io.mac.valid := fifo.io.out.valid
   io.mac.bits.data := fifo.io.out.bits.data
@@ -56,7 +57,7 @@ class MacTransmit[M <: Data](meta: M, beats: Int) extends Module {
   io.mac.bits.error := false.B
   fifo.io.out.ready := io.mac.ready
 
-  private val end = io.in.fire && io.in.bits.last
+  private val end = in.fire && in.bits.last
   private val length = Cat(before, 0.U(6.W)) +& bytes
   io.events.txFrames := RegNext(end, false.B)
   private val frameBytes = (length + MacReceive.fcsBytes.U)(CounterBank.incrementBits - 1, 0)

@@ -2,6 +2,7 @@ package sallyport.iface
 
 import chisel3._
 import chisel3.simulator.PeekPokeAPI
+import chisel3.util._
 import sallyport.common._
 import sallyport.common.regs._
 import scala.collection.mutable
@@ -17,8 +18,67 @@ case class LinkPacket(
     sequence: BigInt = 0
 )
 
-/** Drives [[InnerPaths]] and collects what comes out of it. */
-class InnerBench(dut: InnerPaths, config: InnerConfig) extends PeekPokeAPI {
+/** The inner chip's ports, with or without its link. */
+class InnerPorts extends Bundle {
+  val macRx = Flipped(Valid(new MacBeat))
+  val macTx = Decoupled(new MacBeat)
+  val punt = PacketStream(new PuntMeta)
+  val axil = Flipped(new AxiLite)
+  val toLink = PacketStream(new LinkMeta)
+  val fromLink = Flipped(PacketStream(new LinkMeta))
+  val linkUp = Input(Bool())
+  val ready = Output(Bool())
+}
+
+/** A module to drive with [[InnerBench]]. */
+abstract class InnerHarness extends Module {
+  val io = IO(new InnerPorts)
+}
+
+/** [[InnerPaths]] alone, on a link that loses nothing. */
+class InnerPathsHarness(config: InnerConfig) extends InnerHarness {
+  private val paths = Module(new InnerPaths(config))
+  paths.io.macRx := io.macRx
+  io.macTx <> paths.io.macTx
+  io.punt <> paths.io.punt
+  paths.io.axil <> io.axil
+  io.toLink <> paths.io.toLink
+  paths.io.fromLink <> io.fromLink
+  paths.io.linkUp := io.linkUp
+  paths.io.linkLost := 0.U
+  paths.io.linkResync := false.B
+  io.ready := paths.io.ready
+}
+
+/**
+ * [[InnerCore]] and a far link end behind two modelled channels of four lanes: 24.96 Gb/s a lane at 300 MHz is 166 words
+ * of 512 bits in 256 cycles, and 41 cycles of latency.
+ */
+class InnerCoreHarness(config: InnerConfig) extends InnerHarness {
+  private val core = Module(new InnerCore(config))
+  private val far = Module(new Link(LinkParams(withSequenceTx = true, bufferBeats = config.linkBeats)))
+  core.io.macRx := io.macRx
+  io.macTx <> core.io.macTx
+  io.punt <> core.io.punt
+  core.io.axil <> io.axil
+  io.ready := core.io.ready
+  far.io.in <> io.fromLink
+  io.toLink <> far.io.out
+  for (((from, to), salt) <- Seq(core.io.link -> far.io.port, far.io.port -> core.io.link).zip(Seq(1, 2))) {
+    val channel = Module(new LinkChannel(41, salt))
+    channel.io.control.rate := 166.U
+    channel.io.control.faults := 0.U
+    channel.io.control.mixed := false.B
+    channel.io.control.up := io.linkUp
+    channel.io.control.seed := salt.U
+    channel.io.in <> from.tx
+    to.rx := channel.io.out
+    to.up := io.linkUp
+  }
+}
+
+/** Drives the inner chip and collects what comes out of it. */
+class InnerBench(dut: InnerHarness, config: InnerConfig) extends PeekPokeAPI {
   val bus = new AxiLiteDriver(dut.io.axil, dut.clock)
   val toLink: mutable.Buffer[LinkPacket] = mutable.Buffer.empty
   val frames: mutable.Buffer[Seq[Byte]] = mutable.Buffer.empty
@@ -105,6 +165,7 @@ class InnerBench(dut: InnerPaths, config: InnerConfig) extends PeekPokeAPI {
     dut.io.punt.ready.poke(true)
     dut.io.linkUp.poke(true)
     while (!dut.io.ready.peek().litToBoolean) dut.clock.step()
+    while (CommonRegs.Status.linkUp(bus.read(CommonRegs.status)) == 0) dut.clock.step()
     if (setup) InnerSetup.write(bus, config)
   }
 

@@ -5,51 +5,13 @@ import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common._
 import sallyport.common.regs._
-import scala.io.Source
 
 /** Judged by scapy: tests/test_inner_frames.py makes the frames, what must become of them, and of which counter. */
-class InnerPathsSpec extends AnyFunSuite with ChiselSim {
+class InnerPathsSpec extends AnyFunSuite with ChiselSim with InnerFrames {
   private val config = InnerConfig(saBits = 4, flowBits = 8, receiveBeats = 256)
 
-  private def bytes(hex: String): Seq[Byte] = hex.grouped(2).map(Integer.parseInt(_, 16).toByte).toSeq
-  private def hex(bytes: Seq[Byte]): String = bytes.take(100).map(b => f"$b%02x").mkString
-
-  private def rows(name: String): Seq[Seq[String]] =
-    Source.fromResource(name).getLines().filterNot(_.startsWith("#")).map(_.split(" ").toSeq).toSeq
-
-  private case class Encrypt(counter: String, expected: Option[LinkPacket], frame: Seq[Byte])
-
-  private val encrypts: Seq[Encrypt] = rows("inner_encrypt.txt").map { case Seq(counter, sa, bypass, frame, out) =>
-    val packet = Option.when(out != "-") {
-      val ip = bytes(out)
-      LinkPacket(ip, sa.toInt, bypass == "1", ip(1) & 0xff, (ip(6) & 0x40) != 0)
-    }
-    Encrypt(counter, packet, bytes(frame))
-  }
-
-  private val reasons = Map(
-    "punt_arp" -> PuntReason.arp,
-    "punt_ipv6" -> PuntReason.ipv6,
-    "punt_vlan" -> PuntReason.vlan,
-    "punt_fragment" -> PuntReason.fragment,
-    "punt_other" -> PuntReason.other,
-    "punt_policy" -> PuntReason.policy
-  )
-
-  private def expect[A](got: Seq[A], want: Seq[A], clue: String)(show: A => String): Unit = {
-    for (((g, w), i) <- got.zip(want).zipWithIndex) assert(g == w, s"$clue $i\n  got  ${show(g)}\n  want ${show(w)}")
-    assert(got.size == want.size, clue)
-  }
-
-  private def show(packet: LinkPacket): String = packet.copy(bytes = Nil).toString + hex(packet.bytes)
-
-  /** Sums of counters by name, bytes and receive counts aside. */
-  private def count(names: Seq[String]): Map[String, BigInt] = names.groupBy(identity).map { case (name, all) =>
-    name -> BigInt(all.size)
-  }
-
   test("encrypt path: every frame becomes what scapy says, under its own counter") {
-    simulate(new InnerPaths(config)) { dut =>
+    simulate(new InnerPathsHarness(config)) { dut =>
       val bench = new InnerBench(dut, config)
       bench.start(setup = false)
       val none = bench.counters()
@@ -134,26 +96,8 @@ class InnerPathsSpec extends AnyFunSuite with ChiselSim {
     }
   }
 
-  private case class Decrypt(counter: String, packet: LinkPacket, frame: Option[Seq[Byte]])
-
-  private val decrypts: Seq[Decrypt] = rows("inner_decrypt.txt").map {
-    case Seq(counter, sa, sequence, nextHeader, tos, bypass, packet, frame) =>
-      Decrypt(
-        counter,
-        LinkPacket(
-          bytes(packet),
-          sa.toInt,
-          bypass == "1",
-          tos.toInt,
-          nextHeader = nextHeader.toInt,
-          sequence = BigInt(sequence)
-        ),
-        Option.when(frame != "-")(bytes(frame))
-      )
-  }
-
   test("decrypt path: every packet becomes what scapy says, under its own counter") {
-    simulate(new InnerPaths(config)) { dut =>
+    simulate(new InnerPathsHarness(config)) { dut =>
       val bench = new InnerBench(dut, config)
       bench.start()
       var before = bench.counters()
@@ -192,14 +136,8 @@ class InnerPathsSpec extends AnyFunSuite with ChiselSim {
     }
   }
 
-  /** Cycles a packet of `count` packets, first to last. */
-  private def pace(starts: Seq[Int], count: Int): Double = {
-    assert(starts.size == count)
-    (starts.last - starts.head).toDouble / (count - 1)
-  }
-
   test("rates: 64 B frames every second cycle, 65 to 69 B frames and one SA alone as well") {
-    simulate(new InnerPaths(config)) { dut =>
+    simulate(new InnerPathsHarness(config)) { dut =>
       val bench = new InnerBench(dut, config)
       bench.start()
       def frame(destination: String, length: Int): Seq[Byte] = {

@@ -1,0 +1,69 @@
+package sallyport.iface
+
+import org.scalatest.Assertions
+import sallyport.common.regs._
+import scala.io.Source
+
+/** What tests/test_inner_frames.py made: frames to both sides of the inner chip, and what must become of each. */
+trait InnerFrames extends Assertions {
+  def bytes(hex: String): Seq[Byte] = hex.grouped(2).map(Integer.parseInt(_, 16).toByte).toSeq
+  def hex(bytes: Seq[Byte]): String = bytes.take(100).map(b => f"$b%02x").mkString
+
+  def rows(name: String): Seq[Seq[String]] =
+    Source.fromResource(name).getLines().filterNot(_.startsWith("#")).map(_.split(" ").toSeq).toSeq
+
+  case class Encrypt(counter: String, expected: Option[LinkPacket], frame: Seq[Byte])
+
+  val encrypts: Seq[Encrypt] = rows("inner_encrypt.txt").map { case Seq(counter, sa, bypass, frame, out) =>
+    val packet = Option.when(out != "-") {
+      val ip = bytes(out)
+      LinkPacket(ip, sa.toInt, bypass == "1", ip(1) & 0xff, (ip(6) & 0x40) != 0)
+    }
+    Encrypt(counter, packet, bytes(frame))
+  }
+
+  val reasons = Map(
+    "punt_arp" -> PuntReason.arp,
+    "punt_ipv6" -> PuntReason.ipv6,
+    "punt_vlan" -> PuntReason.vlan,
+    "punt_fragment" -> PuntReason.fragment,
+    "punt_other" -> PuntReason.other,
+    "punt_policy" -> PuntReason.policy
+  )
+
+  def expect[A](got: Seq[A], want: Seq[A], clue: String)(show: A => String): Unit = {
+    for (((g, w), i) <- got.zip(want).zipWithIndex) assert(g == w, s"$clue $i\n  got  ${show(g)}\n  want ${show(w)}")
+    assert(got.size == want.size, clue)
+  }
+
+  def show(packet: LinkPacket): String = packet.copy(bytes = Nil).toString + hex(packet.bytes)
+
+  /** Sums of counters by name, bytes and receive counts aside. */
+  def count(names: Seq[String]): Map[String, BigInt] = names.groupBy(identity).map { case (name, all) =>
+    name -> BigInt(all.size)
+  }
+
+  case class Decrypt(counter: String, packet: LinkPacket, frame: Option[Seq[Byte]])
+
+  val decrypts: Seq[Decrypt] = rows("inner_decrypt.txt").map {
+    case Seq(counter, sa, sequence, nextHeader, tos, bypass, packet, frame) =>
+      Decrypt(
+        counter,
+        LinkPacket(
+          bytes(packet),
+          sa.toInt,
+          bypass == "1",
+          tos.toInt,
+          nextHeader = nextHeader.toInt,
+          sequence = BigInt(sequence)
+        ),
+        Option.when(frame != "-")(bytes(frame))
+      )
+  }
+
+  /** Cycles a packet of `count` packets, first to last. */
+  def pace(starts: Seq[Int], count: Int): Double = {
+    assert(starts.size == count)
+    (starts.last - starts.head).toDouble / (count - 1)
+  }
+}
