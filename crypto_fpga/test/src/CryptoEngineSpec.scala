@@ -26,43 +26,8 @@ class CryptoEngineSpec extends AnyFunSuite with ChiselSim {
     chip.ready := engine.io.ready
   })
 
-  private class Bench(val dut: DuplexHarness) {
-    val software = new AxiLiteDriver(dut.io.axil, dut.clock, limit = 4000)
-    val encrypt = new Player(dut.io.encrypt, dut.clock)
-    val decrypt = new Player(dut.io.decrypt, dut.clock)
+  private class Bench(dut: DuplexHarness) extends CryptoBench(dut) {
     val random = new Random(11)
-
-    software.idle()
-    encrypt.idle()
-    decrypt.idle()
-    dut.io.tamper.poke(false)
-    dut.reset.poke(true)
-    dut.clock.step(2)
-    dut.reset.poke(false)
-
-    def ready: Boolean = dut.io.ready.peek().litToBoolean
-    def untilReady(): Unit = { while (!ready) dut.clock.step(); assert(status(CommonRegs.Status.ready) == 1) }
-    def status(field: RowField): BigInt = field(software.read(CommonRegs.status))
-    def control(enable: Int = 1, bypassEncrypt: Int = 0, bypassDecrypt: Int = 0): Unit = software.write(
-      CryptoRegs.control,
-      CryptoRegs.Control.enable.put(enable) | CryptoRegs.Control.bypassEncrypt.put(bypassEncrypt) |
-        CryptoRegs.Control.bypassDecrypt.put(bypassDecrypt)
-    )
-
-    private var before = Map.empty[String, BigInt].withDefaultValue(BigInt(0))
-
-    /** Counters that have changed since the last call; checks conservation of each path. */
-    def counts(): Map[String, Int] = {
-      val now = CryptoCounters.all.map(c => c.name -> software.counter(c.index)).toMap
-      for (path <- Seq("encrypt", "decrypt")) {
-        def sum(kind: String) =
-          CryptoCounters.all.filter(c => c.path == path && c.kind == kind).map(c => now(c.name)).sum
-        assert(sum("received") == sum("sent") + sum("punted") + sum("drop"), s"$path: $now")
-      }
-      val changed = now.collect { case (name, value) if value != before(name) => name -> (value - before(name)).toInt }
-      before = now.withDefaultValue(BigInt(0))
-      changed
-    }
 
     def keys(spi: Long, keyByte: Int): SaKeys = {
       val key = new Array[Byte](32)
@@ -70,9 +35,6 @@ class CryptoEngineSpec extends AnyFunSuite with ChiselSim {
       key(0) = keyByte.toByte
       SaKeys(key.toSeq, Seq[Byte](1, 2, 3, 4), spi, esn = true, window = 64)
     }
-    def outbound(sa: Int, row: BigInt): Unit = assert(software.writeRow(CryptoTables.outboundKey, sa, row))
-    def inbound(sa: Int, row: BigInt): Unit = assert(software.writeRow(CryptoTables.inboundKey, sa, row))
-
     /** A red packet that a stand-in lane takes as good. */
     def red(sa: Int, length: Int = 46, skip: Int = 0, bypass: Boolean = false, delay: Int = 0): LinkPacket = {
       val bytes = new Array[Byte](length)
@@ -89,12 +51,6 @@ class CryptoEngineSpec extends AnyFunSuite with ChiselSim {
       val head = (BigInt(spi) << 32) | low
       for (i <- 0 until 8 if i < length) bytes(i) = (head >> (56 - 8 * i)).toByte
       LinkPacket(bytes.toSeq, LinkMetaValue(length, sa, bypass = bypass, tos = 1))
-    }
-
-    def exchange(player: Player, packets: Seq[LinkPacket], gap: Int = 0): Seq[LinkPacket] = {
-      player.send(packets, gap)
-      player.settle()
-      player.receive()
     }
   }
 

@@ -2,9 +2,6 @@ package sallyport.crypto
 
 import sallyport.common.regs.{InboundKeyRow, OutboundKeyRow}
 
-import javax.crypto.Cipher
-import javax.crypto.spec.SecretKeySpec
-
 /**
  * Keys of one SA, and its rows in both key tables.
  *
@@ -17,27 +14,9 @@ case class SaKeys(key: Seq[Byte], salt: Seq[Byte], spi: Long, esn: Boolean = fal
   require((key.length == 16 || key.length == 32) && salt.length == 4, "AES-128 or AES-256, and a salt of 4 bytes")
   val suite: Int = if (key.length == 16) 1 else 2
 
-  private def number(bytes: Seq[Byte]): BigInt = BigInt(1, bytes.reverse.toArray)
-
-  /** H, by the JDK's AES; H squared, by arithmetic on GCM's bit order (SP 800-38D 6.3). */
-  private lazy val h: Seq[Byte] = {
-    val aes = Cipher.getInstance("AES/ECB/NoPadding")
-    aes.init(Cipher.ENCRYPT_MODE, new SecretKeySpec(key.toArray, "AES"))
-    aes.doFinal(new Array[Byte](16)).toSeq
-  }
-  private lazy val hSquared: Seq[Byte] = {
-    // Big-endian: the first bit of a block is the coefficient of x^0 and the number's highest bit.
-    val x = BigInt(1, h.toArray)
-    val reduction = BigInt(0xe1) << 120
-    var z = BigInt(0)
-    var v = x
-    for (bit <- 127 to 0 by -1) {
-      if (x.testBit(bit)) z ^= v
-      v = if (v.testBit(0)) (v >> 1) ^ reduction else v >> 1
-    }
-    val bytes = z.toByteArray.dropWhile(_ == 0)
-    Seq.fill(16 - bytes.length)(0.toByte) ++ bytes
-  }
+  private def number(bytes: Seq[Byte]): BigInt = Bytes.toBigInt(bytes.toArray)
+  private lazy val h = Gcm.hashKey(key.toArray).toSeq
+  private lazy val hSquared = Gcm.hashKey2(key.toArray).toSeq
 
   def outbound(ivMask: BigInt = 0, softLimit: BigInt = 0, hardLimit: BigInt = 0): BigInt =
     OutboundKeyRow.valid.put(1) | OutboundKeyRow.suite.put(suite) | OutboundKeyRow.spi.put(spi) |
