@@ -2,23 +2,24 @@ package sallyport.crypto
 
 import sallyport.common.regs.{CommonRegs, RegisterDesc}
 
-/** Parameters of [[CryptoCore]].
-  *
-  * @param saBits
-  *   log2 of the SAs a direction: rows of each key table; 16 is the full configuration
-  * @param lanes
-  *   lanes a direction, 38.4 Gb/s each at 300 MHz
-  * @param slots
-  *   packets in flight in a lane, a power of two
-  * @param laneBeats
-  *   packet buffers of a lane in 64-byte beats, a power of two
-  * @param linkBeats
-  *   receive buffer of each link in 64-byte beats, a power of two
-  * @param version
-  *   of the hardware, `major.minor.patch`
-  * @param simulation
-  *   built for simulation; software can read it
-  */
+/**
+ * Parameters of [[CryptoCore]].
+ *
+ * @param saBits
+ *   log2 of the SAs a direction: rows of each key table; 16 is the full configuration
+ * @param lanes
+ *   lanes a direction, 38.4 Gb/s each at 300 MHz
+ * @param slots
+ *   packets in flight in a lane, a power of two
+ * @param laneBeats
+ *   packet buffers of a lane in 64-byte beats, a power of two
+ * @param linkBeats
+ *   receive buffer of each link in 64-byte beats, a power of two
+ * @param version
+ *   of the hardware, `major.minor.patch`
+ * @param simulation
+ *   built for simulation; software can read it
+ */
 case class CryptoConfig(
     saBits: Int = 10,
     lanes: Int = 4,

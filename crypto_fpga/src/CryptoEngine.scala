@@ -16,14 +16,15 @@ class LinkState extends Bundle {
   val resync = Bool()
 }
 
-/** The crypto chip between its two links: both paths, keys, registers, counters.
-  *
-  * Contracts: [[EncryptPath]], [[DecryptPath]], [[Zeroizer]]; registers and counters as regs/crypto.rdl has them. The paths share
-  * nothing but the registers and the zeroizer, so neither can hold up the other.
-  *
-  * @param lane
-  *   makes a lane and gives its ports
-  */
+/**
+ * The crypto chip between its two links: both paths, keys, registers, counters.
+ *
+ * Contracts: [[EncryptPath]], [[DecryptPath]], [[Zeroizer]]; registers and counters as regs/crypto.rdl has them. The paths share
+ * nothing but the registers and the zeroizer, so neither can hold up the other.
+ *
+ * @param lane
+ *   makes a lane and gives its ports
+ */
 class CryptoEngine(config: CryptoConfig, lane: LaneConfig => LanePorts) extends Module {
   val io = IO(new Bundle {
     val redRx = Flipped(PacketStream(new LinkMeta))
@@ -66,7 +67,9 @@ class CryptoEngine(config: CryptoConfig, lane: LaneConfig => LanePorts) extends 
   io.ready := !zeroizer.io.blocked
   bank.io.clear := zeroizer.io.clearTables
 
-  for ((control, bypass) <- Seq(encrypt.io.control -> fields.bypassEncrypt, decrypt.io.control -> fields.bypassDecrypt)) {
+  for (
+    (control, bypass) <- Seq(encrypt.io.control -> fields.bypassEncrypt, decrypt.io.control -> fields.bypassDecrypt)
+  ) {
     control.enable := fields.enable(word)
     control.allowBypass := bypass(word)
     control.blocked := zeroizer.io.blocked

@@ -33,16 +33,17 @@ class EncryptCounts extends Bundle {
   val notReady = UInt(2.W)
 }
 
-/** Red to black: key and number, ESP, order.
-  *
-  * Drops, one count each: packets that come while the chip is not enabled or keys are being erased, and those whose keys are
-  * erased while they are inside (`notReady`); bypass packets without `allowBypass`; packets without a usable key row (`noKey`), whose ESP
-  * packet would exceed 9582 bytes (`oversize`), or whose SA has no number left (`exhausted`).
-  *
-  * What leaves is an ESP packet made by a lane, or a packet that came with `bypass` while `allowBypass` was set, and says so in
-  * its metadata. A beat a cycle, a packet every 2 cycles, bounded by the lanes. Latency: [[EncryptFetch]], dispatch 2, lane,
-  * merge 1. Stalls with `out` and while a key row is written.
-  */
+/**
+ * Red to black: key and number, ESP, order.
+ *
+ * Drops, one count each: packets that come while the chip is not enabled or keys are being erased, and those whose keys are
+ * erased while they are inside (`notReady`); bypass packets without `allowBypass`; packets without a usable key row (`noKey`), whose ESP
+ * packet would exceed 9582 bytes (`oversize`), or whose SA has no number left (`exhausted`).
+ *
+ * What leaves is an ESP packet made by a lane, or a packet that came with `bypass` while `allowBypass` was set, and says so in
+ * its metadata. A beat a cycle, a packet every 2 cycles, bounded by the lanes. Latency: [[EncryptFetch]], dispatch 2, lane,
+ * merge 1. Stalls with `out` and while a key row is written.
+ */
 class EncryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends Module {
   val io = IO(new Bundle {
     val in = Flipped(PacketStream(new LinkMeta))

@@ -13,17 +13,29 @@ class CryptoCoreSpec extends AnyFunSuite with ChiselSim {
 
   private val config = CryptoConfig(saBits = 4)
 
+  /** The chip between two ends of links as its neighbours have them, over channels of four lanes and 41 cycles. */
   private def harness = new DuplexHarness(chip => {
-    val engine = Module(new CryptoEngine(config, c => Module(new Lane(c)).io))
-    engine.io.redRx <> chip.redRx
-    engine.io.blackRx <> chip.blackRx
-    chip.redTx <> engine.io.redTx
-    chip.blackTx <> engine.io.blackTx
-    engine.io.red := 0.U.asTypeOf(new LinkState)
-    engine.io.black := 0.U.asTypeOf(new LinkState)
-    engine.io.axil <> chip.axil
-    engine.io.tamper := chip.tamper
-    chip.ready := engine.io.ready
+    val core = Module(new CryptoCore(config))
+    val inner = Module(new Link(LinkParams(withSequenceRx = true, bufferBeats = config.linkBeats)))
+    val outer = Module(new Link(LinkParams(bufferBeats = config.linkBeats)))
+    for ((near, far) <- Seq(core.io.linkRed -> inner.io.port, core.io.linkBlack -> outer.io.port)) {
+      for ((from, to) <- Seq(near -> far, far -> near)) {
+        val channel = Module(new LinkChannel(41, 0))
+        channel.io.control := 0.U.asTypeOf(new ChannelControl)
+        channel.io.control.rate := 166.U
+        channel.io.control.up := true.B
+        channel.io.in <> from.tx
+        to.rx := channel.io.out
+        to.up := true.B
+      }
+    }
+    inner.io.in <> chip.redRx
+    outer.io.in <> chip.blackRx
+    chip.redTx <> inner.io.out
+    chip.blackTx <> outer.io.out
+    core.io.axil <> chip.axil
+    core.io.tamper := chip.tamper
+    chip.ready := core.io.ready
   })
 
   private val random = new Random(21)
@@ -31,19 +43,31 @@ class CryptoCoreSpec extends AnyFunSuite with ChiselSim {
   /** Both ends of the SAs of this spec: suite, ESN and IV mask differ. */
   private case class Sa(index: Int, keys: SaKeys, ivMask: BigInt) {
     def job(sequence: BigInt, nextHeader: Int = 4): EspJob = EspJob(
-      keys.key.toArray, keys.salt.toArray, keys.spi, keys.esn, sequence.toLong, (sequence ^ ivMask).toLong, nextHeader, index, 0
+      keys.key.toArray,
+      keys.salt.toArray,
+      keys.spi,
+      keys.esn,
+      sequence.toLong,
+      (sequence ^ ivMask).toLong,
+      nextHeader,
+      index,
+      0
     )
 
     /** The ESP packet that this SA makes of a payload: RFC 4303, RFC 4106, AES-GCM by the JVM. */
     def seal(payload: Seq[Byte], sequence: BigInt): Seq[Byte] = job(sequence).seal(job(sequence).text(payload))
   }
-  private val sas = Seq((16, false, BigInt(0)), (32, true, BigInt(0)), (32, false, BigInt(64, random)), (16, true, BigInt(64, random)))
-    .zipWithIndex.map { case ((size, esn, mask), i) =>
-      Sa(i + 1, SaKeys(Bytes.random(random, size).toSeq, Bytes.random(random, 4).toSeq, 0x9000 + i, esn), mask)
-    }
+  private val sas =
+    Seq((16, false, BigInt(0)), (32, true, BigInt(0)), (32, false, BigInt(64, random)), (16, true, BigInt(64, random)))
+      .zipWithIndex.map { case ((size, esn, mask), i) =>
+        Sa(i + 1, SaKeys(Bytes.random(random, size).toSeq, Bytes.random(random, 4).toSeq, 0x9000 + i, esn), mask)
+      }
 
   private def red(sa: Int, length: Int, bypass: Boolean = false): LinkPacket =
-    LinkPacket(Bytes.random(random, length).toSeq, LinkMetaValue(length, sa, bypass, df = random.nextBoolean(), tos = random.nextInt(256)))
+    LinkPacket(
+      Bytes.random(random, length).toSeq,
+      LinkMetaValue(length, sa, bypass, df = random.nextBoolean(), tos = random.nextInt(256))
+    )
   private def black(sa: Int, bytes: Seq[Byte]): LinkPacket =
     LinkPacket(bytes, LinkMetaValue(bytes.length, sa, tos = 2, nextHeader = 0))
 
@@ -69,7 +93,9 @@ class CryptoCoreSpec extends AnyFunSuite with ChiselSim {
 
       // Encrypt.
       val lengths = random.shuffle((1 to 140) ++ Seq(576, 1400, 1482, 1500, 9546))
-      val plain = lengths.zipWithIndex.map { case (length, i) => red(sas(random.nextInt(4)).index, length, bypass = i % 17 == 5) }
+      val plain = lengths.zipWithIndex.map { case (length, i) =>
+        red(sas(random.nextInt(4)).index, length, bypass = i % 17 == 5)
+      }
       val numbers = Array.fill(16)(BigInt(0))
       val sealedPackets = plain.map { p =>
         if (p.meta.bypass) p
@@ -125,7 +151,15 @@ class CryptoCoreSpec extends AnyFunSuite with ChiselSim {
 
       // The high half of the number, which only the ICV sees.
       val subspace = BigInt(1) << 32
-      val late = Seq[BigInt](subspace / 2, subspace - 2, subspace + 1, subspace - 1, subspace + 2, subspace * 3 / 2, subspace * 2 + 5)
+      val late = Seq[BigInt](
+        subspace / 2,
+        subspace - 2,
+        subspace + 1,
+        subspace - 1,
+        subspace + 2,
+        subspace * 3 / 2,
+        subspace * 2 + 5
+      )
       val around = late.flatMap(n => exchange(decrypt, Seq(black(one.index, one.seal(payload, n)))))
       assert(around.map(_.meta.sequence) == late)
 
@@ -151,8 +185,13 @@ class CryptoCoreSpec extends AnyFunSuite with ChiselSim {
         player.send(Seq(packet(1000)))
         player.settle()
         val alone = player.receiveTimed().head._2 - player.offeredAt(player.sentPackets - 1)
-        info(f"$name, $length B inside: $cycles%.2f cycles a packet, $alone cycles through an idle chip")
-        assert(cycles <= (if (length < 100) 3.31 else 35.4), s"$name of $length bytes: too slow for 100 Gb/s at 300 MHz")
+        info(
+          f"$name, $length B inside: $cycles%.2f cycles a packet, $alone cycles through an idle chip and two links (41 cycles each)"
+        )
+        assert(
+          cycles <= (if (length < 100) 3.31 else 35.4),
+          s"$name of $length bytes: too slow for 100 Gb/s at 300 MHz"
+        )
       }
     }
   }

@@ -35,6 +35,7 @@ class CryptoEngineSpec extends AnyFunSuite with ChiselSim {
       key(0) = keyByte.toByte
       SaKeys(key.toSeq, Seq[Byte](1, 2, 3, 4), spi, esn = true, window = 64)
     }
+
     /** A red packet that a stand-in lane takes as good. */
     def red(sa: Int, length: Int = 46, skip: Int = 0, bypass: Boolean = false, delay: Int = 0): LinkPacket = {
       val bytes = new Array[Byte](length)

@@ -1,0 +1,51 @@
+package sallyport.crypto
+
+import chisel3._
+import sallyport.common._
+
+/**
+ * The crypto chip's core, between the inner (red) and the outer (black) chip: ARCHITECTURE sections 3 and 5, docs/interfaces.md
+ * section 1.
+ *
+ * Guarantees, each held by structure and watched by assertions:
+ *   - what leaves on the black link was made by a lane under a key row of this chip, or came marked as bypass while
+ *     CONTROL.bypass_encrypt was set, and is marked so;
+ *   - what leaves on the red link has a good ICV and comes with its verified 64-bit number, or came marked as bypass while
+ *     CONTROL.bypass_decrypt was set, and is marked so;
+ *   - no nonce is used twice under one key ([[SequenceAuthority]]);
+ *   - each direction keeps the order of its packets, and every packet is counted once: sent, or under the name of its drop.
+ *
+ * Stalls and latency: [[EncryptPath]], [[DecryptPath]] and [[Link]]. The directions share no buffer.
+ */
+class CryptoCore(config: CryptoConfig) extends Module {
+  override def desiredName = "CryptoCore"
+
+  val io = IO(new Bundle {
+    val linkRed = new LinkPort
+    val linkBlack = new LinkPort
+    val axil = Flipped(new AxiLite)
+    val tamper = Input(Bool())
+    val ready = Output(Bool())
+  })
+
+  private val red = Module(new Link(LinkParams(withSequenceTx = true, bufferBeats = config.linkBeats)))
+  private val black = Module(new Link(LinkParams(bufferBeats = config.linkBeats)))
+  private val engine = Module(new CryptoEngine(config, lane => Module(new Lane(lane)).io))
+
+  red.io.port <> io.linkRed
+  black.io.port <> io.linkBlack
+  engine.io.redRx <> red.io.out
+  red.io.in <> engine.io.redTx
+  engine.io.blackRx <> black.io.out
+  black.io.in <> engine.io.blackTx
+  for ((link, state) <- Seq(red -> engine.io.red, black -> engine.io.black)) {
+    state.up := link.io.status.up
+    state.lost := link.io.status.lost
+    state.resync := link.io.status.resynced
+    assert(!link.io.status.dropped, "a path sent what no link carries")
+  }
+
+  engine.io.axil <> io.axil
+  engine.io.tamper := io.tamper
+  io.ready := engine.io.ready
+}
