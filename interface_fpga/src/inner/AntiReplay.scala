@@ -42,39 +42,36 @@ class AntiReplay(saBits: Int) extends Module {
     val state = new ReplayState
   }
 
-  // Stages 0 to 2: read, with an output register behind the memory.
-  private val read2 = RegNext(memory.read(io.query.bits.sa, io.query.valid))
-  private val valid1 = RegNext(io.query.valid, false.B)
-  private val valid2 = RegNext(valid1, false.B)
-  private val valid3 = RegNext(valid2, false.B)
-  private val valid4 = RegNext(valid3, false.B)
-  private val sa2 = ShiftRegister(io.query.bits.sa, 2)
-  private val sa3 = RegNext(sa2)
+  // Stages 0 to 3: read, with two output registers behind the memory.
+  private val read3 = RegNext(RegNext(memory.read(io.query.bits.sa, io.query.valid)))
+  private val valid = Seq.iterate(io.query.valid, 6)(RegNext(_, false.B))
+  private val sa3 = ShiftRegister(io.query.bits.sa, 3)
   private val sa4 = RegNext(sa3)
-  private val request3 = ShiftRegister(ReplayWindow.Request(io.query.bits.sequence, io.query.bits.window), 3)
+  private val sa5 = RegNext(sa4)
+  private val request4 = ShiftRegister(ReplayWindow.Request(io.query.bits.sequence, io.query.bits.window), 4)
 
   // The last two results. A read misses what is written in its own cycle or later; queries two cycles apart or more
-  // finish at most two results after that write before they get to stage 2.
+  // finish at most one other result between that write and stage 3.
   private val last = RegInit(0.U.asTypeOf(new Result))
   private val older = RegInit(0.U.asTypeOf(new Result))
 
-  // Stage 2: the memory's state or a newer one. The query two cycles ahead is not done yet: stage 3 takes its result.
-  private def matches(result: Result): Bool = result.valid && result.sa === sa2
-  private val state3 = RegNext(
-    Mux(matches(last), last.state, Mux(matches(older), older.state, read2.asTypeOf(new ReplayState)))
+  // Stage 3: the memory's state or a newer one. The query two cycles ahead is not done yet: stage 4 takes its result.
+  private def matches(result: Result): Bool = result.valid && result.sa === sa3
+  private val state4 = RegNext(
+    Mux(matches(last), last.state, Mux(matches(older), older.state, read3.asTypeOf(new ReplayState)))
   )
-  private val forward3 = RegNext(valid4 && sa4 === sa2, false.B)
+  private val forward4 = RegNext(valid(5) && sa5 === sa3, false.B)
 
-  // Stage 3: compare. Stage 4: verdict and new state.
-  private val comparison4 = RegNext(ReplayWindow.compare(Mux(forward3, last.state, state3), request3))
-  private val (verdict, state) = ReplayWindow.update(comparison4)
-  when(valid4) {
+  // Stage 4: compare. Stage 5: verdict and new state.
+  private val comparison5 = RegNext(ReplayWindow.compare(Mux(forward4, last.state, state4), request4))
+  private val (verdict, state) = ReplayWindow.update(comparison5)
+  when(valid(5)) {
     older := last
     last.valid := true.B
-    last.sa := sa4
+    last.sa := sa5
     last.state := state
   }
-  io.verdict.valid := RegNext(valid4, false.B)
+  io.verdict.valid := RegNext(valid(5), false.B)
   io.verdict.bits := RegNext(verdict)
 
   // Writes: results, and zeros for new SAs.
@@ -82,7 +79,7 @@ class AntiReplay(saBits: Int) extends Module {
   private val sweeping = !sweep(saBits)
   when(sweeping)(sweep := sweep + 1.U)
   private val clears = sweeping || io.clear.valid
-  private val written = RegNext(valid4, false.B)
+  private val written = RegNext(valid(5), false.B)
   private val row = Mux(sweeping, sweep(saBits - 1, 0), Mux(io.clear.valid, io.clear.bits, last.sa))
   when(clears || written)(memory.write(row, Mux(clears, 0.U, last.state.asUInt)))
   when(clears) {
@@ -91,11 +88,11 @@ class AntiReplay(saBits: Int) extends Module {
   }
   io.ready := !sweeping
 
-  private val busy = io.query.valid || valid1 || valid2 || valid3 || valid4 || written
-  assert(!(io.query.valid && valid1), "anti-replay queries are at least two cycles apart")
+  private val busy = valid.reduce(_ || _) || written
+  assert(!(io.query.valid && valid(1)), "anti-replay queries are at least two cycles apart")
   assert(!(busy && clears), "an SA is cleared while queries are under way")
 }
 
 object AntiReplay {
-  val latency: Int = 5
+  val latency: Int = 6
 }

@@ -119,6 +119,23 @@ class InnerPathsSpec extends AnyFunSuite with ChiselSim with InnerFrames {
       bench.idle(60)
       assert(bench.balanced(before) - "tx_bytes" == Map("link_rx_packets" -> 2, "tx_frames" -> 1, "drop_replayed" -> 1))
 
+      // Writes under traffic at full rate: one packet again and again is good once after each write of its SA's row, and
+      // writes of other rows change nothing.
+      before = bench.counters()
+      val again = one.packet.copy(sa = 7, sequence = 1L << 40)
+      val link = dut.io.fromLink
+      link.bits.data.poke(Packet.littleEndian(again.bytes))
+      link.bits.bytes.poke(again.bytes.length)
+      link.bits.meta.sa.poke(again.sa)
+      link.bits.meta.sequence.poke(again.sequence)
+      link.valid.poke(true)
+      for (_ <- 0 until 5; sa <- Seq(7, 5, 8))
+        assert(bench.bus.writeRow(InnerTables.selector, sa, InnerSetup.selectors(sa)))
+      link.valid.poke(false)
+      bench.idle(60)
+      val rewritten = bench.balanced(before)
+      assert(rewritten("tx_frames") == 6 && rewritten("drop_replayed") == rewritten("link_rx_packets") - 6)
+
       // The port switched off; a MAC that pauses loses nothing.
       before = bench.counters()
       bench.bus.write(InnerRegs.control, 0)
