@@ -2,7 +2,7 @@ package sallyport.crypto
 
 import sallyport.common._
 
-/** Writes the crypto chip's SystemVerilog: `--out FOLDER --version M.m.p [--small]`, into FOLDER/CryptoCore. */
+/** Writes the crypto chip's SystemVerilog: `--out FOLDER --version M.m.p [--small]`, into FOLDER/crypto. */
 object Elaborate {
 
   /** The smallest useful configuration: one lane, few SAs. */
@@ -12,6 +12,6 @@ object Elaborate {
   def main(args: Array[String]): Unit = {
     val options = Elaboration.parse(args)
     val config = if (options.small.value) small(options.version) else CryptoConfig(version = options.version)
-    Emit(new CryptoCore(config), options.folder("CryptoCore"))
+    Emit(new CryptoCore(config), options.folder("crypto"))
   }
 }
