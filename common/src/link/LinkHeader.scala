@@ -25,6 +25,9 @@ object LinkFrame {
   val maxBytes = 9600
   val maxBeats: Int = maxBytes / PacketStream.dataBytes
 
+  /** Cycles without a word inside a frame after which a receiver gives it up: longer than any pause of Aurora. */
+  val silence = 24
+
   val idle = 0
   val packet = 1
   val credit = 2

@@ -157,7 +157,11 @@ class LinkParser(withSequence: Boolean) extends Module {
       hunting := broken
     }
   }
-  when(!io.up || io.overrun || (io.hunt.valid && io.hunt.bits === lock)) { hunting := true.B }
+  // A sender does not pause inside a frame: silence there means that words are missing, or that a length was wrong.
+  private val silence = RegInit(0.U(5.W))
+  private val silent = silence === LinkFrame.silence.U
+  silence := Mux(valid1 || left === 0.U, 0.U, Mux(silent, silence, silence + 1.U))
+  when(!io.up || io.overrun || silent || (io.hunt.valid && io.hunt.bits === lock)) { hunting := true.B }
   private val huntingBefore = RegNext(hunting, false.B)
   when(hunting && !huntingBefore) { nonce := generator }
   // One cycle late, when the nonce of this hunt stands.
