@@ -46,19 +46,18 @@ class PadCheck(slots: Int) extends Module {
   private def at[T <: Data](values: Seq[T]): T = VecInit(values ++ Seq.fill(8 - values.size)(values.head))(which)
 
   private val start = RegEnable(at(ends.map(starts)), valid)
-  private val goesOn = RegEnable(at(ends.map(through)), valid)
+  private val goesOn = RegEnable(at(ends.map(through)) && op.index =/= 0.U && block(0) > 1.U, valid)
   private val value = RegEnable(at(ends.map(block(_))), valid)
   private val padLength = RegEnable(at(ends.map(end => block((end + 1) % 16))), valid)
   private val nextHeader = RegEnable(at(ends.map(end => block((end + 2) % 16))), valid)
-  private val initial = RegEnable(block(0), valid)
+  private val initialLess = RegEnable(block(0) - 1.U, valid)
   private val opNow = RegEnable(op, valid)
   private val validNow = RegNext(valid, false.B)
 
   // Cycle 3: together with the run before this block.
   private val runs = Mem(slots, UInt(8.W))
-  private val before = Mux(opNow.index === 0.U, 0.U, runs(opNow.slot))
-  private val continued = goesOn && before =/= 0.U && initial === before + 1.U && initial =/= 0.U
-  private val run = Mux(start || continued, value, 0.U)
+  private val inRun = start || (goesOn && runs(opNow.slot) === initialLess)
+  private val run = Mux(inRun, value, 0.U)
   when(validNow) { runs(opNow.slot) := run }
 
   io.out.valid := RegNext(validNow && opNow.last, false.B)
@@ -66,7 +65,7 @@ class PadCheck(slots: Int) extends Module {
   private val trailer = Reg(new EspTrailer)
   trailer.padLength := padLength
   trailer.nextHeader := nextHeader
-  trailer.padded := run === padLength || padLength === 0.U
+  trailer.padded := (inRun && value === padLength) || padLength === 0.U
   io.out.bits.trailer := trailer
 }
 
