@@ -98,7 +98,7 @@ class LaneResult extends Bundle {
   * `in.bits.meta.meta.length` is not relied on: the lane counts the bytes that come in.
   *
   * `zeroize`, a pulse or a level: every packet that has begun to enter the lane and not begun to leave it comes out as
-  * `zeroized`; key material is wiped from memories and pipes within 80 cycles, and `in` is not ready until that is done
+  * `zeroized`; key material is wiped from memories and pipes within 80 cycles (with up to 32 slots), and `in` is not ready until that is done
   * and `zeroize` is low. A packet whose output has begun is finished.
   */
 class LanePorts extends Bundle {
