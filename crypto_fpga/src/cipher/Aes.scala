@@ -4,10 +4,11 @@ import chisel3._
 import chisel3.experimental.hierarchy.{Definition, Instance}
 import chisel3.util._
 
-/** FIPS-197 as functions on hardware values. Byte 0 of a block or key is in bits 7:0; a column is a 32-bit word.
-  *
-  * Arithmetic is on whole words: 2.9 times as fast in Verilator as byte by byte, and the same LUTs.
-  */
+/**
+ * FIPS-197 as functions on hardware values. Byte 0 of a block or key is in bits 7:0; a column is a 32-bit word.
+ *
+ * Arithmetic is on whole words: 2.9 times as fast in Verilator as byte by byte, and the same LUTs.
+ */
 object Aes {
 
   /** The S-box (FIPS-197 5.1.1): inverse in GF(2^8), then the affine map. */
@@ -57,7 +58,8 @@ object Aes {
   })
 
   /** One round but the last. */
-  def round(state: UInt, key: UInt)(implicit sbox: Definition[AesSbox]): UInt = mixColumns(shiftRows(subBytes(state))) ^ key
+  def round(state: UInt, key: UInt)(implicit sbox: Definition[AesSbox]): UInt =
+    mixColumns(shiftRows(subBytes(state))) ^ key
 
   /** The last round, which does not mix columns. */
   def lastRound(state: UInt, key: UInt)(implicit sbox: Definition[AesSbox]): UInt = shiftRows(subBytes(state)) ^ key
@@ -70,9 +72,10 @@ object Aes {
     pack(words(base).scanLeft(transformed)(_ ^ _).tail)
 }
 
-/** One AES S-box, 32 LUTs and F7/F8. It stays a module of its own: flattened before mapping, synthesis spends 1.7 times the
-  * area on it.
-  */
+/**
+ * One AES S-box, 32 LUTs and F7/F8. It stays a module of its own: flattened before mapping, synthesis spends 1.7
+ * times the area on it.
+ */
 class AesSbox extends FixedIORawModule(new AesSboxPorts) {
   io.out := VecInit(Aes.sbox.map(_.U(8.W)))(io.in)
 }

@@ -15,21 +15,23 @@ class CipherBlock[T <: Data](tagType: T) extends Bundle {
   val tag = tagType.cloneType
 }
 
-/** Feed-forward AES encryption (FIPS-197): one block a cycle, AES-128 or AES-256 by block, no stall.
-  *
-  * The key schedule runs on the fly beside the data, so each block brings its own key and a change of key costs nothing.
-  * Latency is [[AesPipe.latency]] cycles for both key lengths: AES-128 passes through the last four stages unchanged. What is in `tag`
-  * comes out beside the block; `ahead` shows the same `aheadBy` cycles earlier, for whoever has to fetch something for it.
-  *
-  * The pipe's clock stops while it is empty. While `wipe` is high zeros enter; after [[AesPipe.latency]] such cycles no
-  * register holds a key.
-  *
-  * A stage: round state, and two round keys. `older`/`newer` are the last eight words of the AES-256 schedule; AES-128
-  * needs the last four alone, and starts one expansion earlier, in stage 0.
-  *
-  * @param aheadBy
-  *   0 to [[AesPipe.latency]] - 1
-  */
+/**
+ * Feed-forward AES encryption (FIPS-197): one block a cycle, AES-128 or AES-256 by block, no stall.
+ *
+ * The key schedule runs on the fly beside the data, so each block brings its own key and a change of key costs
+ * nothing. Latency is [[AesPipe.latency]] cycles for both key lengths: AES-128 passes through the last four stages
+ * unchanged. What is in `tag` comes out beside the block; `ahead` shows the same `aheadBy` cycles earlier, for
+ * whoever has to fetch something for it.
+ *
+ * The pipe's clock stops while it is empty. While `wipe` is high zeros enter; after [[AesPipe.latency]] such
+ * cycles no register holds a key.
+ *
+ * A stage: round state, and two round keys. `older`/`newer` are the last eight words of the AES-256 schedule;
+ * AES-128 needs the last four alone, and starts one expansion earlier, in stage 0.
+ *
+ * @param aheadBy
+ *   0 to [[AesPipe.latency]] - 1
+ */
 class AesPipe[T <: Data](tagType: T, aheadBy: Int) extends Module {
   require(
     aheadBy >= 0 && aheadBy < AesPipe.latency,
@@ -79,8 +81,8 @@ class AesPipe[T <: Data](tagType: T, aheadBy: Int) extends Module {
       val mixed = Aes.shiftRows(Aes.subBytes(before.state))
       val body = r match {
         case AesPipe.rounds => mixed
-        case 10             => Mux(before.aes256, Aes.mixColumns(mixed), mixed)
-        case _              => Aes.mixColumns(mixed)
+        case 10 => Mux(before.aes256, Aes.mixColumns(mixed), mixed)
+        case _ => Aes.mixColumns(mixed)
       }
       after.state := (if (r <= 10) body ^ before.newer else Mux(before.aes256, body ^ before.newer, before.state))
       after.older := before.newer

@@ -3,12 +3,13 @@ package sallyport.crypto
 import chisel3._
 import chisel3.util._
 
-/** GF(2^128) of GCM (NIST SP 800-38D 6.3) as functions on hardware values.
-  *
-  * GCM numbers coefficients from the first bit on the wire, which is bit 7 of byte 0. With the bits of each byte reversed
-  * (wires only) coefficient i is bit i, and multiplication is the ordinary one modulo x^128 + x^7 + x^2 + x + 1. Values
-  * in this order are called polynomials here, and blocks as they are on the wire blocks.
-  */
+/**
+ * GF(2^128) of GCM (NIST SP 800-38D 6.3) as functions on hardware values.
+ *
+ * GCM numbers coefficients from the first bit on the wire, which is bit 7 of byte 0. With the bits of each byte
+ * reversed (wires only) coefficient i is bit i, and multiplication is the ordinary one modulo x^128 + x^7 + x^2 +
+ * x + 1. Values in this order are called polynomials here, and blocks as they are on the wire blocks.
+ */
 object Gf128 {
 
   /** Block to polynomial, and back: reverses the bits within each byte. */
@@ -20,14 +21,18 @@ object Gf128 {
     swap(swap(swap(x, 1, 0x55), 2, 0x33), 4, 0x0f)
   }
 
-  /** Carry-less product of two words of n bits, 2n - 1 bits, by Karatsuba's rule down to leaves of `leaf` bits.
-    *
-    * @param cut
-    *   what stands between the leaves' products and their sum: a register, in a pipeline
-    */
+  /**
+   * Carry-less product of two words of n bits, 2n - 1 bits, by Karatsuba's rule down to leaves of `leaf` bits.
+   *
+   * @param cut
+   *   what stands between the leaves' products and their sum: a register, in a pipeline
+   */
   def product(a: UInt, b: UInt, leaf: Int = 32)(cut: UInt => UInt = identity): UInt = {
     val n = a.getWidth
-    require(b.getWidth == n && n % leaf == 0, s"a product of ${n} by ${b.getWidth} bits does not divide into leaves of $leaf")
+    require(
+      b.getWidth == n && n % leaf == 0,
+      s"a product of ${n} by ${b.getWidth} bits does not divide into leaves of $leaf"
+    )
     if (n == leaf) {
       cut(rows(a, b))
     } else {

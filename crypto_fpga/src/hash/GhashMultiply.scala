@@ -4,12 +4,15 @@ import chisel3._
 import chisel3.util._
 import sallyport.common.ClockGate
 
-/** Feed-forward multiplier of GF(2^128): `out` = `a` · `b`, polynomials in the order of [[Gf128]]; one a cycle, no stall.
-  *
-  * Latency [[GhashMultiply.latency]] cycles: operands, then the 32 × 32 products of two Karatsuba levels, their sum, and the
-  * reduction. A chain y' = (y ^ x) · h therefore takes a block every 4 cycles, with the XOR in front of the operand register.
-  * The clock stops while the multiplier is empty; while `wipe` is high zeros enter and replace what it holds.
-  */
+/**
+ * Feed-forward multiplier of GF(2^128): `out` = `a` · `b`, polynomials in the order of [[Gf128]]; one a cycle, no
+ * stall.
+ *
+ * Latency [[GhashMultiply.latency]] cycles: operands, then the 32 × 32 products of two Karatsuba levels, their
+ * sum, and the reduction. A chain y' = (y ^ x) · h therefore takes a block every 4 cycles, with the XOR in front
+ * of the operand register. The clock stops while the multiplier is empty; while `wipe` is high zeros enter and
+ * replace what it holds.
+ */
 class GhashMultiply[T <: Data](tagType: T) extends Module {
   val io = IO(new Bundle {
     val in = Flipped(Valid(new Bundle { val a = UInt(128.W); val b = UInt(128.W); val tag = tagType.cloneType }))

@@ -18,12 +18,15 @@ class EspHead extends Bundle {
   def wire: UInt = Cat(iv, sequenceLow, spi)
 }
 
-/** Brings the engine the block it asks for: from the packet buffer, with the ESP trailer put behind the payload (encrypt) or the ICV
-  * gathered from the two blocks it may lie across (decrypt); associated data from the packet's head.
-  *
-  * Feed-forward, a block a cycle, [[EspFetch.cycles]] cycles. `slot` selects `frame`, `nextHeader` and, two cycles later (`headSlot`), `head`: they
-  * come from memories with asynchronous read. `place` is where the block of text belongs in the output buffer, with the timing of the engine's `text`.
-  */
+/**
+ * Brings the engine the block it asks for: from the packet buffer, with the ESP trailer put behind the payload
+ * (encrypt) or the ICV gathered from the two blocks it may lie across (decrypt); associated data from the packet's
+ * head.
+ *
+ * Feed-forward, a block a cycle, [[EspFetch.cycles]] cycles. `slot` selects `frame`, `nextHeader` and, two cycles
+ * later (`headSlot`), `head`: they come from memories with asynchronous read. `place` is where the block of text
+ * belongs in the output buffer, with the timing of the engine's `text`.
+ */
 class EspFetch(config: LaneConfig) extends Module {
   private val slotBits = log2Ceil(config.slots)
   private val blockBits = log2Ceil(config.bufferBeats) + 2
@@ -67,7 +70,8 @@ class EspFetch(config: LaneConfig) extends Module {
     // The trailer ends in the last word of the text and begins in it, or with one byte in the word before.
     val odd = ShiftRegister(io.frame.payload(1, 0), 3)
     val nextHeader = ShiftRegister(io.nextHeader, 3)
-    val splits = ShiftRegister(RegNext(io.frame.payload(3, 0) === 15.U) && RegNext(io.frame.payload >> 4) === ops(1).index, 2)
+    val splits =
+      ShiftRegister(RegNext(io.frame.payload(3, 0) === 15.U) && RegNext(io.frame.payload >> 4) === ops(1).index, 2)
     val lastWord = here.bytes(3, 2) - 1.U
     val text = here.step === GcmStep.text
     data := Cat(words(raw).zipWithIndex.map { case (word, i) =>
@@ -84,12 +88,14 @@ class EspFetch(config: LaneConfig) extends Module {
       Mux(ends, end, Mux(before, Cat(1.U(8.W), word(23, 0)), word))
     }.reverse)
   } else {
-    // What follows the text in its last block is the first part of the ICV; the rest is at the start of the block after.
+    // What follows the text in its last block is the start of the ICV; the rest begins the block after.
     val tails = Mem(config.slots, UInt(128.W))
     when(ShiftRegister(io.fetch.valid, 3, false.B, true.B) && here.last) { tails(here.slot) := raw }
     val offset = here.bytes(3, 2)
     val firsts = words(tails(here.slot))
-    val mixed = VecInit(words(raw).zipWithIndex.map { case (word, i) => Mux(offset =/= 0.U && offset <= i.U, firsts(i), word) })
+    val mixed = VecInit(words(raw).zipWithIndex.map { case (word, i) =>
+      Mux(offset =/= 0.U && offset <= i.U, firsts(i), word)
+    })
     val turned = Cat(Seq.tabulate(4)(i => mixed(offset + i.U(2.W))).reverse)
     when(here.step === GcmStep.length) { data := turned }
   }

@@ -18,11 +18,12 @@ class LaneDecided(slots: Int) extends Bundle {
   val decision = new LaneDecision
 }
 
-/** Judges a decrypted packet: ICV first, then the pad length against the payload, then the padding, then whether there is anything
-  * to deliver ([[Verdict]]). Latency 2 cycles from `done`.
-  *
-  * `textBytes` is the length of the text of the slot in `done`, in the same cycle.
-  */
+/**
+ * Judges a decrypted packet: ICV first, then the pad length against the payload, then the padding, then whether
+ * there is anything to deliver ([[Verdict]]). Latency 2 cycles from `done`.
+ *
+ * `textBytes` is the length of the text of the slot in `done`, in the same cycle.
+ */
 class EspJudge(slots: Int) extends Module {
   val io = IO(new Bundle {
     val text = Flipped(Valid(new GcmText(slots)))

@@ -3,23 +3,26 @@ package sallyport.crypto
 import chisel3._
 import chisel3.util._
 
-/** AES-GCM (NIST SP 800-38D) with 96-bit IVs and 128-bit tags on many packets at once, one block a cycle.
-  *
-  * A packet owns a slot: `load` brings its keys, `start` its lengths once its bytes are there. From then on the engine asks for one
-  * block a cycle with `fetch`, of any packet, and takes it at `data` exactly `fetchCycles` later: associated data (zero-padded; one block of zeros if there is none), text,
-  * and, when it decrypts, the received tag with the step `length`. It gives back each block of text with `text`, the cycle after `data`,
-  * and ends with `done`. It knows nothing of ESP.
-  *
-  * Everything is feed-forward; only the schedule ([[GcmSequence]]) knows that GHASH is chained. A packet of n blocks in all
-  * (associated data, text, lengths) takes n cycles of the engine, alone 2n.
-  *
-  * `wipe`, held for [[GcmEngine.wipeCycles]], forgets all packets and overwrites every memory and register that holds key material.
-  *
-  * @param encrypt
-  *   the direction
-  * @param fetchCycles
-  *   from `fetch` to `data`
-  */
+/**
+ * AES-GCM (NIST SP 800-38D) with 96-bit IVs and 128-bit tags on many packets at once, one block a cycle.
+ *
+ * A packet owns a slot: `load` brings its keys, `start` its lengths once its bytes are there. From then on the
+ * engine asks for one block a cycle with `fetch`, of any packet, and takes it at `data` exactly `fetchCycles`
+ * later: associated data (zero-padded; one block of zeros if there is none), text, and, when it decrypts, the
+ * received tag with the step `length`. It gives back each block of text with `text`, the cycle after `data`, and
+ * ends with `done`. It knows nothing of ESP.
+ *
+ * Everything is feed-forward; only the schedule ([[GcmSequence]]) knows that GHASH is chained. A packet of n
+ * blocks in all (associated data, text, lengths) takes n cycles of the engine, alone 2n.
+ *
+ * `wipe`, held for [[GcmEngine.wipeCycles]], forgets all packets and overwrites every memory and register that
+ * holds key material.
+ *
+ * @param encrypt
+ *   the direction
+ * @param fetchCycles
+ *   from `fetch` to `data`
+ */
 class GcmEngine(encrypt: Boolean, slots: Int, fetchCycles: Int) extends Module {
   private val slotBits = log2Ceil(slots)
   val io = IO(new Bundle {

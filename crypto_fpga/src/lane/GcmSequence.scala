@@ -3,14 +3,16 @@ package sallyport.crypto
 import chisel3._
 import chisel3.util._
 
-/** The steps of every packet in flight, one a cycle, chosen by the barrel schedule.
-  *
-  * A packet's steps are its blocks of associated data (one at least: without any, a block of zeros, which leaves GHASH as it is), its
-  * blocks of text, and the block of lengths. Steps of one packet are at least two cycles apart and alternate between two GHASH
-  * chains, so those of one chain are at least four apart: what [[GhashChains]] asks for.
-  *
-  * `picked` is the slot of `op`, one cycle earlier. `clear` forgets every packet.
-  */
+/**
+ * The steps of every packet in flight, one a cycle, chosen by the barrel schedule.
+ *
+ * A packet's steps are its blocks of associated data (one at least: without any, a block of zeros, which leaves
+ * GHASH as it is), its blocks of text, and the block of lengths. Steps of one packet are at least two cycles apart
+ * and alternate between two GHASH chains, so those of one chain are at least four apart: what [[GhashChains]] asks
+ * for.
+ *
+ * `picked` is the slot of `op`, one cycle earlier. `clear` forgets every packet.
+ */
 class GcmSequence(slots: Int) extends Module {
   private val slotBits = log2Ceil(slots)
   val io = IO(new Bundle {

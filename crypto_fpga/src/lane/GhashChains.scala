@@ -28,16 +28,19 @@ class GhashSecret(slots: Int) extends Bundle {
   val block = UInt(128.W)
 }
 
-/** GHASH of every packet in flight, two interleaved chains a packet, and its end: the tag (NIST SP 800-38D 6.4, 7.1).
-  *
-  * Blocks of a packet go to chains 0 and 1 in turn. A chain steps y' = (y ^ x) · H², and the packet's last block by H instead;
-  * the sum of both chains is then GHASH, because each chain's blocks are two powers of H apart. One block a cycle; blocks of one
-  * chain of one packet are at least 4 cycles apart, those of its two chains at least 2.
-  *
-  * `seal` brings E(K, J0) of a packet, `icv` the tag received (decrypt only), each at any time before 5 cycles after the packet's
-  * last block. `done` follows the last block by [[GhashChains.latency]] cycles. While `wipe` is high memories are overwritten one
-  * row a cycle, 2 × slots rows.
-  */
+/**
+ * GHASH of every packet in flight, two interleaved chains a packet, and its end: the tag (NIST SP 800-38D 6.4,
+ * 7.1).
+ *
+ * Blocks of a packet go to chains 0 and 1 in turn. A chain steps y' = (y ^ x) · H², and the packet's last block by
+ * H instead; the sum of both chains is then GHASH, because each chain's blocks are two powers of H apart. One
+ * block a cycle; blocks of one chain of one packet are at least 4 cycles apart, those of its two chains at least
+ * 2.
+ *
+ * `seal` brings E(K, J0) of a packet, `icv` the tag received (decrypt only), each at any time before 5 cycles
+ * after the packet's last block. `done` follows the last block by [[GhashChains.latency]] cycles. While `wipe` is
+ * high memories are overwritten one row a cycle, 2 × slots rows.
+ */
 class GhashChains(slots: Int, verify: Boolean) extends Module {
   private val slotBits = log2Ceil(slots)
   private class Tag extends Bundle { val slot = UInt(slotBits.W); val chain = UInt(1.W); val ends = Bool() }

@@ -4,22 +4,25 @@ import chisel3._
 import chisel3.util._
 import sallyport.common._
 
-/** One lane of a direction: ESP with AES-GCM (RFC 4303, RFC 4106), many packets in flight, 128 bits a cycle.
-  *
-  * Encrypt: an inner packet goes in and SPI, sequence number, IV, ciphertext of packet, padding and trailer, and ICV come out. Decrypt: the reverse;
-  * of a packet nothing leaves before its ICV is found right, and of a packet that is refused nothing leaves at all. The
-  * contract of the ports, of verdicts and of `zeroize` is at [[LanePorts]] and [[Verdict]].
-  *
-  * Never drops. `in` stalls while all slots or the buffers are full. Rate: 2 cycles more than a packet has blocks of text, so
-  * a 64-byte frame (46 bytes inside) in 5 cycles and 1400 bytes in 89. Alone in the lane a packet takes a block every
-  * 2 cycles, because GHASH runs as two chains.
-  *
-  * Order of things: the intake writes the packet into the first buffer and keeps what came beside it in the memories of
-  * its slot; once all of it is there the engine starts. Text comes back into the second buffer, and when the packet's end is known its
-  * slot is done. The outlet sends slots in order. Both buffers have one layout, so a packet's place is one number.
-  *
-  * The clock of the whole lane stops while it is empty.
-  */
+/**
+ * One lane of a direction: ESP with AES-GCM (RFC 4303, RFC 4106), many packets in flight, 128 bits a cycle.
+ *
+ * Encrypt: an inner packet goes in and SPI, sequence number, IV, ciphertext of packet, padding and trailer, and
+ * ICV come out. Decrypt: the reverse; of a packet nothing leaves before its ICV is found right, and of a packet
+ * that is refused nothing leaves at all. The contract of the ports, of verdicts and of `zeroize` is at
+ * [[LanePorts]] and [[Verdict]].
+ *
+ * Never drops. `in` stalls while all slots or the buffers are full. Rate: 2 cycles more than a packet has blocks
+ * of text, so a 64-byte frame (46 bytes inside) in 5 cycles and 1400 bytes in 89. Alone in the lane a packet takes
+ * a block every 2 cycles, because GHASH runs as two chains.
+ *
+ * Order of things: the intake writes the packet into the first buffer and keeps what came beside it in the
+ * memories of its slot; once all of it is there the engine starts. Text comes back into the second buffer, and
+ * when the packet's end is known its slot is done. The outlet sends slots in order. Both buffers have one layout,
+ * so a packet's place is one number.
+ *
+ * The clock of the whole lane stops while it is empty.
+ */
 class Lane(config: LaneConfig) extends Module {
   val io = IO(new LanePorts)
 
@@ -150,7 +153,8 @@ class Lane(config: LaneConfig) extends Module {
     val begins = bit(begin.valid, begin.bits)
     val leaves = bit(outlet.io.taken, outSlot)
     val arrives = bit(arrived.valid, arrivedSlot)
-    val ends = bit(decided.valid && !wipe, decided.bits.slot) | Mux(dead, arrives, 0.U) | Mux(wipe, occupied & complete, 0.U)
+    val ends =
+      bit(decided.valid && !wipe, decided.bits.slot) | Mux(dead, arrives, 0.U) | Mux(wipe, occupied & complete, 0.U)
     occupied := (occupied | begins) & ~leaves
     complete := (complete | arrives) & ~begins
     malformed := (malformed & ~begins) | Mux(arrived.bits.malformed, arrives, 0.U)

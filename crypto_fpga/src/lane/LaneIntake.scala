@@ -24,14 +24,16 @@ object LaneFrame {
   val beatBits = 8
 }
 
-/** The entrance of a lane: gives each packet a slot and room in the buffers, writes it, and measures it.
-  *
-  * A beat a cycle. Not ready while `hold`, while all slots or all beats are taken, and for one cycle longer than that, because `ready`
-  * is a register. Slots and beats are rings: taken in order of arrival, given back in that order by `release`. An encrypted packet is up
-  * to 37 bytes longer than the packet that comes in, so one more beat is set aside for it.
-  *
-  * `begin` is in the cycle of a packet's first beat, `arrived` four cycles after its last.
-  */
+/**
+ * The entrance of a lane: gives each packet a slot and room in the buffers, writes it, and measures it.
+ *
+ * A beat a cycle. Not ready while `hold`, while all slots or all beats are taken, and for one cycle longer than
+ * that, because `ready` is a register. Slots and beats are rings: taken in order of arrival, given back in that
+ * order by `release`. An encrypted packet is up to 37 bytes longer than the packet that comes in, so one more beat
+ * is set aside for it.
+ *
+ * `begin` is in the cycle of a packet's first beat, `arrived` four cycles after its last.
+ */
 class LaneIntake(config: LaneConfig) extends Module {
   private val slotBits = log2Ceil(config.slots)
   private val rowBits = log2Ceil(config.bufferBeats)

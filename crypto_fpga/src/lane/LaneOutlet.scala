@@ -21,13 +21,14 @@ class LaneFinished(config: LaneConfig) extends Bundle {
   val tag = UInt(128.W)
 }
 
-/** The exit of a lane: sends finished packets in the order of their slots, and gives back their room.
-  *
-  * A beat a cycle, without a pause between packets. It looks at slot `slot` of memories with
-  * asynchronous read (`finished`, when `done`), and takes it with `taken`. `release` is in the cycle of the last read: the room is free from then on.
-  * An encrypting lane puts the header in front of the ciphertext and the ICV, whose place is any word, behind it. A packet whose
-  * verdict is not ok leaves as one empty beat; the buffer is not read for it.
-  */
+/**
+ * The exit of a lane: sends finished packets in the order of their slots, and gives back their room.
+ *
+ * A beat a cycle, without a pause between packets. It looks at slot `slot` of memories with asynchronous read
+ * (`finished`, when `done`), and takes it with `taken`. `release` is in the cycle of the last read: the room is
+ * free from then on. An encrypting lane puts the header in front of the ciphertext and the ICV, whose place is any
+ * word, behind it. A packet whose verdict is not ok leaves as one empty beat; the buffer is not read for it.
+ */
 class LaneOutlet(config: LaneConfig) extends Module {
   private val rowBits = log2Ceil(config.bufferBeats)
   val io = IO(new Bundle {
@@ -55,7 +56,7 @@ class LaneOutlet(config: LaneConfig) extends Module {
     /** Bytes to send. */
     val bytes = UInt(PacketStream.lengthBits.W)
 
-    /** Encrypt: words in front of the tag; the head; the tag turned so that its word n is word n of four words anywhere. */
+    /** Encrypt: words in front of the tag; the head; the tag, turned so that each word is in its place modulo four. */
     val words = UInt((PacketStream.lengthBits - 2).W)
     val head = UInt(128.W)
     val tag = UInt(128.W)
@@ -128,6 +129,7 @@ class LaneOutlet(config: LaneConfig) extends Module {
   private val beatOk = RegNext(now.ok)
   private val beatResult = RegNext(now.result)
   private val masked = if (config.encrypt) {
+
     /** Bit i: word i of the beat lies before word `limit`. */
     def before(limit: UInt, negative: Bool): UInt = VecInit.tabulate(16)(i => limit > i.U && !negative).asUInt
     // `words` runs below zero when the tag began in the beat before: by 3 at most.

@@ -2,7 +2,8 @@ package sallyport.crypto
 
 /** Byte strings of the tests: byte 0 of a string is in bits 7:0 of a hardware value. */
 object Bytes {
-  def fromHex(hex: String): Array[Byte] = hex.filterNot(_.isWhitespace).grouped(2).map(Integer.parseInt(_, 16).toByte).toArray
+  def fromHex(hex: String): Array[Byte] =
+    hex.filterNot(_.isWhitespace).grouped(2).map(Integer.parseInt(_, 16).toByte).toArray
   def toHex(bytes: Array[Byte]): String = bytes.map(b => f"${b & 0xff}%02x").mkString
 
   def toBigInt(bytes: Array[Byte]): BigInt = BigInt(1, bytes.reverse)

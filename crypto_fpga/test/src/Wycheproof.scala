@@ -2,26 +2,29 @@ package sallyport.crypto
 
 import java.nio.file.{Files, Path, Paths}
 
-/** The Wycheproof test vectors of AEAD ciphers, read from `shared/vectors` beside the repository: from the folder that the environment's
-  * SALLYPORT_VECTORS names, or else from the first `../shared/vectors` going up from the working folder.
-  */
+/**
+ * The Wycheproof test vectors of AEAD ciphers, read from `shared/vectors` beside the repository: from the folder
+ * that the environment's SALLYPORT_VECTORS names, or else from the first `../shared/vectors` going up from the
+ * working folder.
+ */
 object Wycheproof {
   case class Case(
-    id: Int,
-    valid: Boolean,
-    key: Array[Byte],
-    iv: Array[Byte],
-    aad: Array[Byte],
-    msg: Array[Byte],
-    ct: Array[Byte],
-    tag: Array[Byte]
+      id: Int,
+      valid: Boolean,
+      key: Array[Byte],
+      iv: Array[Byte],
+      aad: Array[Byte],
+      msg: Array[Byte],
+      ct: Array[Byte],
+      tag: Array[Byte]
   )
 
   val absent = "no test vectors: set SALLYPORT_VECTORS to the folder that holds Wycheproof's aes_gcm.json"
 
   private def folder: Option[Path] = {
     val named = sys.env.get("SALLYPORT_VECTORS").map(Paths.get(_))
-    val up = Iterator.iterate(Paths.get("").toAbsolutePath)(_.getParent).takeWhile(_ != null).map(_.resolve("shared/vectors"))
+    val up =
+      Iterator.iterate(Paths.get("").toAbsolutePath)(_.getParent).takeWhile(_ != null).map(_.resolve("shared/vectors"))
     (named.iterator ++ up).find(Files.isDirectory(_))
   }
 
@@ -31,7 +34,8 @@ object Wycheproof {
     val cases = Files.readString(path.resolve(name)).split("\"tcId\"").toSeq.tail
     cases.map { text =>
       val number = raw"^\s*:\s*(\d+)".r.findFirstMatchIn(text).get.group(1).toInt
-      val fields = """\"(\w+)\"\s*:\s*\"([^\"]*)\"""".r.findAllMatchIn(text).map(m => m.group(1) -> m.group(2)).toSeq.reverse.toMap
+      val fields =
+        """\"(\w+)\"\s*:\s*\"([^\"]*)\"""".r.findAllMatchIn(text).map(m => m.group(1) -> m.group(2)).toSeq.reverse.toMap
       def bytes(field: String) = Bytes.fromHex(fields(field))
       Case(
         number,

@@ -29,7 +29,10 @@ class AesPipeSpec extends AnyFunSuite with ChiselSim {
       }
       dut.clock.step()
       val now = cycle + 1
-      assert(dut.io.ahead.valid.peekValue().asBigInt == BigInt(if (expected.exists(_._1 == now + 4)) 1 else 0), s"ahead at $now")
+      assert(
+        dut.io.ahead.valid.peekValue().asBigInt == BigInt(if (expected.exists(_._1 == now + 4)) 1 else 0),
+        s"ahead at $now"
+      )
       if (dut.io.out.valid.peekValue().asBigInt == 1) {
         val (when, tag, result) = expected.dequeue()
         assert(when == now)

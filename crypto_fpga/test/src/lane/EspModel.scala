@@ -5,15 +5,15 @@ import scala.util.Random
 
 /** An SA's part in one packet, and ESP around the JVM's AES-GCM. */
 case class EspJob(
-  key: Array[Byte],
-  salt: Array[Byte],
-  spi: Long,
-  esn: Boolean,
-  sequence: Long,
-  iv: Long,
-  nextHeader: Int,
-  sa: Int,
-  tos: Int
+    key: Array[Byte],
+    salt: Array[Byte],
+    spi: Long,
+    esn: Boolean,
+    sequence: Long,
+    iv: Long,
+    nextHeader: Int,
+    sa: Int,
+    tos: Int
 ) {
   private def number(x: Long, size: Int): Array[Byte] = Array.tabulate(size)(i => (x >> (8 * (size - 1 - i))).toByte)
   private def header: Array[Byte] = number(spi, 4) ++ number(sequence & 0xffffffffL, 4)
