@@ -7,7 +7,8 @@ import chisel3._
  *
  * The estimate of a lane rises by a packet's blocks of 16 bytes when it is sent there and falls by one a cycle, which is
  * what a lane does. Fair shares for packets of any mix of sizes follow; counting packets in turn would give one lane all the long
- * ones of a periodic mix. `pick` is one-hot and a register; after `taken` it is not valid for one cycle.
+ * ones of a periodic mix. `pick` is one-hot and a register; after `taken` it is not valid for one cycle, and then not the
+ * same lane again at once.
  */
 class LanePicker(lanes: Int) extends Module {
   require(lanes >= 1 && lanes <= 16, s"$lanes lanes a direction: choose 1 to 16")
@@ -19,6 +20,8 @@ class LanePicker(lanes: Int) extends Module {
 
     /** A packet of `blocks` goes to the lane picked. */
     val taken = Input(Bool())
+
+    /** At least 1. */
     val blocks = Input(UInt(LanePicker.workBits.W))
   })
 
@@ -26,24 +29,30 @@ class LanePicker(lanes: Int) extends Module {
   private val valid = RegInit(false.B)
   private val work = RegInit(VecInit.fill(lanes)(0.U(LanePicker.workBits.W)))
 
+  // What was taken counts a cycle later; until then its lane is not asked.
+  private val recent = RegNext(Mux(io.taken, pick, 0.U), 0.U)
+  private val recentBlocks = RegNext(io.blocks -% 1.U)
+  private val ready = io.laneReady & ~recent
+
   for (lane <- 0 until lanes) {
-    val mine = io.taken && pick(lane)
-    val raised = work(lane) +& Mux(mine, io.blocks, 0.U)
-    when(raised(LanePicker.workBits)) {
-      work(lane) := LanePicker.mostWork.U
-    }.elsewhen(raised =/= 0.U) {
-      work(lane) := raised(LanePicker.workBits - 1, 0) - 1.U
-    }
+    val change = Mux(recent(lane), recentBlocks, ~0.U(LanePicker.workBits.W))
+    val sum = work(lane) +& change
+    val overflow = recent(lane) && sum(LanePicker.workBits)
+    val underflow = !recent(lane) && !sum(LanePicker.workBits)
+    work(lane) := Mux(overflow, LanePicker.mostWork.U, Mux(underflow, 0.U, sum(LanePicker.workBits - 1, 0)))
   }
 
   private val least = VecInit.tabulate(lanes) { i =>
-    (0 until lanes).filter(_ != i).map { j =>
-      val before = if (i < j) work(i) <= work(j) else work(i) < work(j)
-      !io.laneReady(j) || before
-    }.foldLeft(io.laneReady(i))(_ && _)
+    (0 until lanes)
+      .filter(_ != i)
+      .map { j =>
+        val before = if (i < j) work(i) <= work(j) else work(i) < work(j)
+        !ready(j) || before
+      }
+      .foldLeft(ready(i))(_ && _)
   }
   pick := least.asUInt
-  valid := io.laneReady.orR && !io.taken
+  valid := ready.orR && !io.taken
   io.pick := pick
   io.valid := valid
 }

@@ -53,9 +53,10 @@ class DecryptFetch(saBits: Int, jobs: Int = 8) extends Module {
   keys.io.clear := io.clear
   keys.io.scrub := io.scrub
   io.tableReady := keys.io.ready
-  heads.io.hold := keys.io.hold && !io.blocked
+  heads.io.hold := RegNext(keys.io.hold && !io.blocked, false.B)
 
-  private val closed = io.closed || io.blocked
+  // One cycle longer than `blocked`, until `hold` is valid again.
+  private val closed = RegNext(io.closed || io.blocked, true.B) || io.blocked
   private val head = heads.io.head
   io.received := head.valid
   private val saOutOfRange = (head.bits.meta.sa >> saBits) =/= 0.U
@@ -123,9 +124,10 @@ class DecryptFetch(saBits: Int, jobs: Int = 8) extends Module {
   io.job.bits := job
   assert(!io.job.valid || io.job.ready, "more jobs than credit")
 
-  private val onTheWay = RegInit(0.U(log2Ceil(DecryptFetch.latency + 1).W))
-  onTheWay := onTheWay + head.valid - io.job.valid
-  keys.io.drained := io.blocked || onTheWay === 0.U
+  // A bit for each cycle in which a packet may be between its lookup and its number.
+  private val keyed = RegInit(0.U(DecryptFetch.latency.W))
+  keyed := keyed(DecryptFetch.latency - 2, 0) ## (head.valid && !closed)
+  keys.io.drained := keyed === 0.U
 }
 
 /** A packet that a lane found authentic, with the epoch of its job. */

@@ -51,9 +51,10 @@ class EncryptFetch(saBits: Int, jobs: Int = 8) extends Module {
   keys.io.scrub := io.scrub
   io.tableReady := keys.io.ready
   // While traffic is dropped nothing is paired with a row, so nothing need wait.
-  heads.io.hold := keys.io.hold && !io.blocked
+  heads.io.hold := RegNext(keys.io.hold && !io.blocked, false.B)
 
-  private val closed = io.closed || io.blocked
+  // One cycle longer than `blocked`, until `hold` is valid again.
+  private val closed = RegNext(io.closed || io.blocked, true.B) || io.blocked
   private val head = heads.io.head
   io.received := head.valid
   private val saOutOfRange = (head.bits.meta.sa >> saBits) =/= 0.U
@@ -112,9 +113,10 @@ class EncryptFetch(saBits: Int, jobs: Int = 8) extends Module {
   io.exhausted.bits := headGranted.sa(saBits - 1, 0)
   assert(!io.job.valid || io.job.ready, "more jobs than credit")
 
-  private val onTheWay = RegInit(0.U(log2Ceil(EncryptFetch.latency + 1).W))
-  onTheWay := onTheWay + head.valid - io.job.valid
-  keys.io.drained := io.blocked || onTheWay === 0.U
+  // A bit for each cycle in which a packet may be between its lookup and its number.
+  private val keyed = RegInit(0.U(EncryptFetch.latency.W))
+  keyed := keyed(EncryptFetch.latency - 2, 0) ## (head.valid && !closed)
+  keys.io.drained := keyed === 0.U
 }
 
 object EncryptFetch {

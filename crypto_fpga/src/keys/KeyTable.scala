@@ -36,12 +36,14 @@ class KeyTable(saBits: Int, row: Row, valid: RowField) extends Module {
   table.io.lookup.bits := io.lookup.bits
   io.result := table.io.result.bits
 
-  object State extends ChiselEnum { val idle, draining, offer, writing = Value }
+  object State extends ChiselEnum { val idle, holding, settling, draining, offer, writing = Value }
   private val state = RegInit(State.idle)
   switch(state) {
-    is(State.idle) { when(io.table.request.valid && io.mayWrite) { state := State.draining } }
-    // The packet that began in the cycle in which `hold` rose counts as not drained one cycle later.
-    is(State.draining) { when(io.drained && RegNext(state === State.draining, false.B)) { state := State.offer } }
+    is(State.idle) { when(io.table.request.valid && io.mayWrite) { state := State.holding } }
+    // `hold` reaches the packets; the last one that begins counts in `drained` by the end of `settling`.
+    is(State.holding) { state := State.settling }
+    is(State.settling) { state := State.draining }
+    is(State.draining) { when(io.drained) { state := State.offer } }
     is(State.offer) { when(io.table.request.fire) { state := State.writing } }
     is(State.writing) { when(table.io.table.response.valid) { state := State.idle } }
   }
