@@ -50,9 +50,9 @@ class CryptoBench(val dut: DuplexHarness) {
   def outbound(sa: Int, row: BigInt): Unit = assert(software.writeRow(CryptoTables.outboundKey, sa, row))
   def inbound(sa: Int, row: BigInt): Unit = assert(software.writeRow(CryptoTables.inboundKey, sa, row))
 
-  def exchange(player: Player, packets: Seq[LinkPacket], gap: Int = 0): Seq[LinkPacket] = {
+  def exchange(player: Player, packets: Seq[LinkPacket], gap: Int = 0, quiet: Int = 600): Seq[LinkPacket] = {
     player.send(packets, gap)
-    player.settle()
+    player.settle(quiet)
     player.receive()
   }
 }

@@ -1,20 +1,19 @@
 package sallyport.crypto
 
 import chisel3._
-import chisel3.simulator.scalatest.ChiselSim
-import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common._
-import sallyport.common.regs._
 
 import scala.util.Random
 
 /** The whole chip, real lanes: what it makes is checked and unmade by the JVM's AES-GCM, and the other way round. */
-class CryptoCoreSpec extends AnyFunSuite with ChiselSim {
+class CryptoCoreSpec extends SharedModel[DuplexHarness, CryptoBench] {
 
   private val config = CryptoConfig(saBits = 4)
 
+  def bench(dut: DuplexHarness) = new CryptoBench(dut)
+
   /** The chip between two ends of links as its neighbours have them, over channels of four lanes and 41 cycles. */
-  private def harness = new DuplexHarness(chip => {
+  def model = new DuplexHarness(chip => {
     val core = Module(new CryptoCore(config))
     val inner = Module(new Link(LinkParams(withSequenceRx = true, bufferBeats = config.linkBeats)))
     val outer = Module(new Link(LinkParams(bufferBeats = config.linkBeats)))
@@ -80,119 +79,118 @@ class CryptoCoreSpec extends AnyFunSuite with ChiselSim {
     assert(count == want.length, what)
   }
 
-  test("ESP as the JVM makes it, both ways; damage is counted by name beside traffic that passes; rates") {
-    simulate(harness) { dut =>
-      val bench = new CryptoBench(dut)
-      import bench._
-      untilReady()
-      control(bypassEncrypt = 1)
-      for (sa <- sas) {
-        outbound(sa.index, sa.keys.outbound(sa.ivMask))
-        inbound(sa.index, sa.keys.inbound)
-      }
+  /** A chip with the keys of every SA in both tables. */
+  private def configure(bench: CryptoBench): Unit = {
+    bench.untilReady()
+    bench.control(bypassEncrypt = 1)
+    for (sa <- sas) {
+      bench.outbound(sa.index, sa.keys.outbound(sa.ivMask))
+      bench.inbound(sa.index, sa.keys.inbound)
+    }
+  }
 
-      // Encrypt.
-      val lengths = random.shuffle((1 to 140) ++ Seq(576, 1400, 1482, 1500, 9546))
-      val plain = lengths.zipWithIndex.map { case (length, i) =>
-        red(sas(random.nextInt(4)).index, length, bypass = i % 17 == 5)
+  subtest("encrypt: ESP packets are those that the JVM's AES-GCM makes, and bypass keeps its place") { bench =>
+    import bench._
+    configure(bench)
+    val lengths = random.shuffle((1 to 140) ++ Seq(576, 1400, 1482, 1500, 9546))
+    val numbers = Array.fill(16)(BigInt(0))
+    val (plain, expected) = lengths.zipWithIndex.map { case (length, i) =>
+      val in = red(sas(random.nextInt(4)).index, length, bypass = i % 17 == 5)
+      if (in.meta.bypass) (in, in)
+      else {
+        numbers(in.meta.sa) += 1
+        val bytes = sas(in.meta.sa - 1).seal(in.bytes, numbers(in.meta.sa))
+        (in, LinkPacket(bytes, in.meta.copy(length = bytes.length)))
       }
-      val numbers = Array.fill(16)(BigInt(0))
-      val sealedPackets = plain.map { p =>
-        if (p.meta.bypass) p
-        else {
-          numbers(p.meta.sa) += 1
-          val bytes = sas(p.meta.sa - 1).seal(p.bytes, numbers(p.meta.sa))
-          LinkPacket(bytes, p.meta.copy(length = bytes.length))
-        }
-      }
-      check(exchange(encrypt, plain), sealedPackets, "encrypt")
+    }.unzip
+    check(exchange(encrypt, plain, quiet = 2500), expected, "encrypt")
+    assert(counts() == Map("red_rx_packets" -> plain.length, "black_tx_packets" -> plain.length))
+  }
 
-      // Decrypt what the other end would get, with damage in between.
-      val numbersIn = Array.fill(16)(BigInt(0))
-      val good = plain.zip(sealedPackets).filterNot(_._1.meta.bypass).map { case (p, s) =>
-        numbersIn(p.meta.sa) += 1
-        val opened = LinkMetaValue(p.bytes.length, p.meta.sa, tos = 2, nextHeader = 4, sequence = numbersIn(p.meta.sa))
-        (black(p.meta.sa, s.bytes), LinkPacket(p.bytes, opened))
-      }
-      val one = sas(1)
-      def esp(text: EspJob => Seq[Byte], nextHeader: Int = 4): Seq[Byte] = {
-        val job = one.job(500, nextHeader)
-        job.seal(text(job))
-      }
-      val payload = Bytes.random(random, 50).toSeq
-      val whole = esp(_.text(payload))
-      def flip(bytes: Seq[Byte], at: Int): Seq[Byte] = bytes.updated(at, (bytes(at) ^ 1).toByte)
-      val damaged = Seq(
-        "drop_dec_icv" -> flip(whole, whole.length - 1),
-        "drop_dec_icv" -> flip(whole, whole.length - 16),
-        "drop_dec_icv" -> flip(whole, 20),
-        "drop_dec_icv" -> flip(whole, 12),
-        "drop_dec_icv" -> flip(whole, 7),
-        "drop_dec_no_key" -> flip(whole, 3),
-        "drop_dec_truncated" -> whole.take(whole.length - 1),
-        "drop_dec_truncated" -> whole.take(32),
-        "drop_dec_truncated" -> whole.take(5),
-        "drop_dec_icv" -> whole.take(whole.length - 4),
-        "drop_dec_padding" -> esp(_.text(payload.take(47), padding = Some(Seq[Byte](1, 2, 4)))),
-        "drop_dec_truncated" -> esp(_.text(payload.take(6), padLength = Some(200))),
-        "drop_dec_dummy" -> esp(_.text(payload), nextHeader = 59)
-      )
-      val mixed = good.flatMap { case (in, out) => Seq((in, Some(out), "")) } ++
-        damaged.map { case (name, bytes) => (black(one.index, bytes), None, name) }
-      val shuffled = interleave(mixed.filter(_._2.isDefined), mixed.filter(_._2.isEmpty))
-      counts()
-      check(exchange(decrypt, shuffled.map(_._1)), shuffled.flatMap(_._2), "decrypt")
-      val expected = damaged.groupBy(_._1).map { case (name, all) => name -> all.length }
-      assert(counts() == expected ++ Map("black_rx_packets" -> shuffled.length, "red_tx_packets" -> good.length))
+  subtest("decrypt: what the JVM's AES-GCM sealed comes out, and damage is counted by name beside it") { bench =>
+    import bench._
+    configure(bench)
+    val numbers = Array.fill(16)(BigInt(0))
+    val good = random.shuffle((1 to 130) ++ Seq(576, 1400, 9546)).map { length =>
+      val sa = sas(random.nextInt(4))
+      numbers(sa.index) += 1
+      val payload = Bytes.random(random, length).toSeq
+      val meta = LinkMetaValue(length, sa.index, tos = 2, nextHeader = 4, sequence = numbers(sa.index))
+      (black(sa.index, sa.seal(payload, numbers(sa.index))), Option(LinkPacket(payload, meta)))
+    }
 
-      // A next header that is not tunnel IPv4 goes on with its number: the inner chip judges it.
-      val other = exchange(decrypt, Seq(black(one.index, esp(_.text(payload), nextHeader = 41))))
-      assert(other.map(p => (p.bytes, p.meta.nextHeader)) == Seq((payload, 41)))
+    val one = sas(1)
+    def esp(text: EspJob => Seq[Byte], nextHeader: Int = 4): Seq[Byte] = {
+      val job = one.job(500, nextHeader)
+      job.seal(text(job))
+    }
+    val payload = Bytes.random(random, 50).toSeq
+    val whole = esp(_.text(payload))
+    def flip(bytes: Seq[Byte], at: Int): Seq[Byte] = bytes.updated(at, (bytes(at) ^ 1).toByte)
+    val damaged = Seq(
+      "drop_dec_icv" -> flip(whole, whole.length - 1),
+      "drop_dec_icv" -> flip(whole, whole.length - 16),
+      "drop_dec_icv" -> flip(whole, 20),
+      "drop_dec_icv" -> flip(whole, 12),
+      "drop_dec_icv" -> flip(whole, 7),
+      "drop_dec_icv" -> whole.take(whole.length - 4),
+      "drop_dec_no_key" -> flip(whole, 3),
+      "drop_dec_truncated" -> whole.take(whole.length - 1),
+      "drop_dec_truncated" -> whole.take(32),
+      "drop_dec_truncated" -> whole.take(5),
+      "drop_dec_truncated" -> esp(_.text(payload.take(6), padLength = Some(200))),
+      "drop_dec_padding" -> esp(_.text(payload.take(47), padding = Some(Seq[Byte](1, 2, 4)))),
+      "drop_dec_dummy" -> esp(_.text(payload), nextHeader = 59)
+    )
+    val mixed = interleave(good, damaged.map { case (_, bytes) => (black(one.index, bytes), None) })
+    check(exchange(decrypt, mixed.map(_._1), quiet = 2500), mixed.flatMap(_._2), "decrypt")
+    val names = damaged.groupBy(_._1).map { case (name, all) => name -> all.length }
+    assert(counts() == names ++ Map("black_rx_packets" -> mixed.length, "red_tx_packets" -> good.length))
 
-      // The high half of the number, which only the ICV sees.
-      val subspace = BigInt(1) << 32
-      val late = Seq[BigInt](
-        subspace / 2,
-        subspace - 2,
-        subspace + 1,
-        subspace - 1,
-        subspace + 2,
-        subspace * 3 / 2,
-        subspace * 2 + 5
-      )
-      val around = late.flatMap(n => exchange(decrypt, Seq(black(one.index, one.seal(payload, n)))))
-      assert(around.map(_.meta.sequence) == late)
+    // A next header that is not tunnel IPv4 goes on: the inner chip judges it.
+    val other = exchange(decrypt, Seq(black(one.index, esp(_.text(payload), nextHeader = 41))))
+    assert(other.map(p => (p.bytes, p.meta.nextHeader)) == Seq((payload, 41)))
+  }
 
-      // A packet from a higher subspace than the inference allows is not authentic, and does not move the inference.
-      assert(exchange(decrypt, Seq(black(one.index, one.seal(payload, subspace * 9)))).isEmpty)
-      assert(exchange(decrypt, Seq(black(one.index, one.seal(payload, subspace * 2 + 6)))).length == 1)
-      counts()
+  subtest("decrypt: the high half of the sequence number, which only the ICV sees") { bench =>
+    import bench._
+    configure(bench)
+    val sa = sas(1)
+    val subspace = BigInt(1) << 32
+    val payload = Bytes.random(random, 40).toSeq
+    def opened(numbers: BigInt*): Seq[BigInt] =
+      numbers.flatMap(n => exchange(decrypt, Seq(black(sa.index, sa.seal(payload, n)))).map(_.meta.sequence))
 
-      for (length <- Seq(46, 1382)) for ((name, player) <- Seq("encrypt" -> encrypt, "decrypt" -> decrypt)) {
-        val sa = sas(1)
-        def packet(i: Int) =
-          if (name == "encrypt") red(sa.index, length)
-          else black(sa.index, sa.seal(Bytes.random(random, length).toSeq, subspace * 2 + 100 + i))
-        val many = Seq.tabulate(if (length < 100) 400 else 80)(packet)
-        player.receive()
-        player.send(many, hold = true)
-        player.release()
-        player.settle()
-        val times = player.receiveTimed().map(_._2)
-        assert(times.length == many.length)
-        val window = times.drop(times.length / 4)
-        val cycles = (window.last - window.head).toDouble / (window.length - 1)
-        player.send(Seq(packet(1000)))
-        player.settle()
-        val alone = player.receiveTimed().head._2 - player.offeredAt(player.sentPackets - 1)
-        info(
-          f"$name, $length B inside: $cycles%.2f cycles a packet, $alone cycles through an idle chip and two links (41 cycles each)"
-        )
-        assert(
-          cycles <= (if (length < 100) 3.31 else 35.4),
-          s"$name of $length bytes: too slow for 100 Gb/s at 300 MHz"
-        )
-      }
+    val walk = Seq[BigInt](subspace / 2, subspace - 2, subspace + 1, subspace - 1, subspace * 3 / 2, subspace * 2 + 5)
+    assert(opened(walk: _*) == walk)
+    // A number too far ahead is not authentic, and what is not authentic does not move the inference.
+    assert(opened(subspace * 9, subspace * 2 + 6) == Seq(subspace * 2 + 6))
+    assert(counts().filter(_._1.startsWith("drop")) == Map("drop_dec_icv" -> 1))
+  }
+
+  subtest("rate and latency at 64 and 1400 B are those of 100 Gb/s") { bench =>
+    import bench._
+    configure(bench)
+    val sa = sas(1)
+    var number = 0
+    for (length <- Seq(46, 1382); (name, player) <- Seq("encrypt" -> encrypt, "decrypt" -> decrypt)) {
+      def packet(): LinkPacket =
+        if (name == "encrypt") red(sa.index, length)
+        else { number += 1; black(sa.index, sa.seal(Bytes.random(random, length).toSeq, number)) }
+      val many = Seq.fill(if (length < 100) 400 else 80)(packet())
+      player.send(many, hold = true)
+      player.release()
+      player.settle(600)
+      val times = player.receiveTimed().map(_._2)
+      val count = times.length
+      assert(count == many.length)
+      val window = times.drop(count / 4)
+      val cycles = (window.last - window.head).toDouble / (window.length - 1)
+      player.send(Seq(packet()))
+      player.settle(600)
+      val alone = player.receiveTimed().head._2 - player.offeredAt(player.sentPackets - 1)
+      info(f"$name, $length B: $cycles%.2f cycles a packet; $alone cycles through chip and two links of 41 cycles")
+      assert(cycles <= (if (length < 100) 3.31 else 35.4), s"$name of $length bytes: too slow for 100 Gb/s at 300 MHz")
     }
   }
 

@@ -1,19 +1,47 @@
 package sallyport.crypto
 
 import chisel3._
-import chisel3.simulator.scalatest.ChiselSim
-import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common._
 import sallyport.common.regs._
 
 import scala.util.Random
 
+/** A [[CryptoBench]] with packets that stand-in lanes understand. */
+class EngineBench(dut: DuplexHarness) extends CryptoBench(dut) {
+  val random = new Random(11)
+
+  def keys(spi: Long, keyByte: Int): SaKeys = {
+    val key = new Array[Byte](32)
+    random.nextBytes(key)
+    key(0) = keyByte.toByte
+    SaKeys(key.toSeq, Seq[Byte](1, 2, 3, 4), spi, esn = true, window = 64)
+  }
+
+  /** A red packet that a stand-in lane takes as good. */
+  def red(sa: Int, length: Int = 46, skip: Int = 0, bypass: Boolean = false, delay: Int = 0): LinkPacket = {
+    val bytes = new Array[Byte](length)
+    random.nextBytes(bytes)
+    bytes(0) = 0x45
+    if (length > 1) bytes(1) = delay.toByte
+    LinkPacket(bytes.toSeq, LinkMetaValue(length, sa, bypass = bypass, skip = skip, df = true, tos = 0xb8))
+  }
+
+  /** A black packet: SPI, low sequence number, rest. The highest byte of the SPI is the stand-in lane's verdict. */
+  def black(sa: Int, spi: Long, low: Long, length: Int = 80, bypass: Boolean = false): LinkPacket = {
+    val bytes = new Array[Byte](length)
+    random.nextBytes(bytes)
+    val head = (BigInt(spi) << 32) | low
+    for (i <- 0 until 8 if i < length) bytes(i) = (head >> (56 - 8 * i)).toByte
+    LinkPacket(bytes.toSeq, LinkMetaValue(length, sa, bypass = bypass, tos = 1))
+  }
+}
+
 /** The chip's own decisions (keys, numbers, guards, zeroize, counters) around stand-in lanes, driven through AXI4-Lite. */
-class CryptoEngineSpec extends AnyFunSuite with ChiselSim {
+class CryptoEngineSpec extends SharedModel[DuplexHarness, EngineBench] {
 
   private val config = CryptoConfig(saBits = 4, laneBeats = 256)
 
-  private def harness = new DuplexHarness(chip => {
+  def model = new DuplexHarness(chip => {
     val engine = Module(new CryptoEngine(config, c => Module(new FakeLane(c)).io))
     engine.io.redRx <> chip.redRx
     engine.io.blackRx <> chip.blackRx
@@ -26,42 +54,11 @@ class CryptoEngineSpec extends AnyFunSuite with ChiselSim {
     chip.ready := engine.io.ready
   })
 
-  private class Bench(dut: DuplexHarness) extends CryptoBench(dut) {
-    val random = new Random(11)
-
-    def keys(spi: Long, keyByte: Int): SaKeys = {
-      val key = new Array[Byte](32)
-      random.nextBytes(key)
-      key(0) = keyByte.toByte
-      SaKeys(key.toSeq, Seq[Byte](1, 2, 3, 4), spi, esn = true, window = 64)
-    }
-
-    /** A red packet that a stand-in lane takes as good. */
-    def red(sa: Int, length: Int = 46, skip: Int = 0, bypass: Boolean = false, delay: Int = 0): LinkPacket = {
-      val bytes = new Array[Byte](length)
-      random.nextBytes(bytes)
-      bytes(0) = 0x45
-      if (length > 1) bytes(1) = delay.toByte
-      LinkPacket(bytes.toSeq, LinkMetaValue(length, sa, bypass = bypass, skip = skip, df = true, tos = 0xb8))
-    }
-
-    /** A black packet: SPI, low sequence number, rest. The highest byte of the SPI is the stand-in lane's verdict. */
-    def black(sa: Int, spi: Long, low: Long, length: Int = 80, bypass: Boolean = false): LinkPacket = {
-      val bytes = new Array[Byte](length)
-      random.nextBytes(bytes)
-      val head = (BigInt(spi) << 32) | low
-      for (i <- 0 until 8 if i < length) bytes(i) = (head >> (56 - 8 * i)).toByte
-      LinkPacket(bytes.toSeq, LinkMetaValue(length, sa, bypass = bypass, tos = 1))
-    }
-  }
-
-  /** Every scenario starts from reset; all run on one compiled model. */
-  private var scenarios = Vector.empty[(String, Bench => Unit)]
-  private def scenario(name: String)(body: Bench => Unit): Unit = scenarios :+= name -> body
+  def bench(dut: DuplexHarness) = new EngineBench(dut)
 
   private def xored(bytes: Seq[Byte], key: Int): Seq[Byte] = bytes.map(b => (b ^ key).toByte)
 
-  scenario("identity, readiness and what is denied before anything is configured") { bench =>
+  subtest("identity, readiness and what is denied before anything is configured") { bench =>
     import bench._
     assert(!ready)
     untilReady()
@@ -111,7 +108,7 @@ class CryptoEngineSpec extends AnyFunSuite with ChiselSim {
     assert(!software.writeRow(2, 0, 1), "a table that is not there")
   }
 
-  scenario("encrypt: numbers, limits, sizes, bypass in its place, a key change between packets") { bench =>
+  subtest("encrypt: numbers, limits, sizes, bypass in its place, a key change between packets") { bench =>
     import bench._
     untilReady()
     control(bypassEncrypt = 1)
@@ -163,7 +160,7 @@ class CryptoEngineSpec extends AnyFunSuite with ChiselSim {
     assert(got.drop(change).map(_.meta.sequence.toInt) == (1 to stream.length - change))
   }
 
-  scenario("decrypt: SPI, lengths, verdicts and the high half of the sequence number") { bench =>
+  subtest("decrypt: SPI, lengths, verdicts and the high half of the sequence number") { bench =>
     import bench._
     untilReady()
     control()
@@ -222,7 +219,7 @@ class CryptoEngineSpec extends AnyFunSuite with ChiselSim {
     counts()
   }
 
-  scenario("zeroize, by register and by tamper, empties the tables under traffic and accounts for every packet") {
+  subtest("zeroize, by register and by tamper, empties the tables under traffic and accounts for every packet") {
     bench =>
       import bench._
       untilReady()
@@ -266,11 +263,5 @@ class CryptoEngineSpec extends AnyFunSuite with ChiselSim {
         assert(after("drop_enc_no_key") == 4 && after("drop_dec_no_key") == 4)
       }
       assert(sent > 0)
-  }
-
-  test("the chip's own decisions") {
-    simulate(harness) { dut =>
-      for ((name, body) <- scenarios) withClue(s"$name: ") { info(name); body(new Bench(dut)) }
-    }
   }
 }

@@ -172,7 +172,7 @@ class Player(port: PlayPort, clock: Clock, depth: Int = 8192) extends PeekPokeAP
   def sentPackets: Int = firstBeats.length
 
   /** Runs until all is played and nothing has come for `quiet` cycles. */
-  def settle(quiet: Int = 2000, limit: Int = 100000): Unit = {
+  def settle(quiet: Int = 400, limit: Int = 100000): Unit = {
     var cycles = 0
     var last = -1
     def now = port.recorded.peek().litValue.toInt

@@ -1,0 +1,35 @@
+package sallyport.crypto
+
+import chisel3.Module
+import chisel3.simulator.scalatest.ChiselSim
+import org.scalatest.funsuite.AnyFunSuite
+
+import scala.collection.mutable
+import scala.util.Try
+
+/**
+ * A spec whose tests run one after the other on one compiled model: compiling is what takes the time.
+ *
+ * @tparam D
+ *   the model
+ * @tparam B
+ *   what drives it; made anew for each test, and resets the model
+ */
+trait SharedModel[D <: Module, B] extends AnyFunSuite with ChiselSim {
+  def model: D
+  def bench(dut: D): B
+
+  private val bodies = mutable.Map.empty[String, B => Unit]
+  private val names = mutable.Buffer.empty[String]
+  private lazy val results: Map[String, Try[Unit]] = {
+    var results = Map.empty[String, Try[Unit]]
+    simulate(model) { dut => for (name <- names) results += name -> Try(bodies(name)(bench(dut))) }
+    results
+  }
+
+  def subtest(name: String)(body: B => Unit): Unit = {
+    names += name
+    bodies(name) = body
+    test(name) { results(name).get }
+  }
+}
