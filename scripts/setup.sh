@@ -34,7 +34,9 @@ install_mill() {
   [ -x "$stamp" ] && return
   say "fetching mill $mill_version"
   mkdir -p .tools/bin
-  mvn -q -B -Dstyle.color=never dependency:copy "-Dartifact=com.lihaoyi:mill-dist:$mill_version:exe" -DoutputDirectory=.tools -Dmdep.stripVersion=true >/dev/null
+  local said
+  said=$(mvn -q -B dependency:copy "-Dartifact=com.lihaoyi:mill-dist:$mill_version:exe" -DoutputDirectory=.tools \
+    -Dmdep.stripVersion=true 2>&1) || die "mvn could not fetch mill: $said"
   mv .tools/mill-dist.exe "$stamp"
   chmod +x "$stamp"
   ln -sf "../mill-$mill_version" .tools/bin/mill
