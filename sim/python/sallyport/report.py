@@ -23,7 +23,7 @@ COLUMNS = (
     ("tx", lambda r: str(r["tx_frames"])),
     ("lost", lambda r: str(r["lost"])),
     ("reordered", lambda r: str(r["reordered"])),
-    ("min", lambda r: f"{r['latency_ns']['min'] / 1000:.2f}"),
+    ("latency min", lambda r: f"{r['latency_ns']['min'] / 1000:.2f}"),
     ("avg", lambda r: f"{r['latency_ns']['avg'] / 1000:.2f}"),
     ("p99", lambda r: f"{r['latency_ns']['p99'] / 1000:.2f}"),
     ("max µs", lambda r: f"{r['latency_ns']['max'] / 1000:.2f}"),
