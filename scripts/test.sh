@@ -15,7 +15,8 @@ part() {
 
 part "management (Go)" bash -c 'cd mgmt && CGO_ENABLED=0 go test ./...'
 part "simulator (C++)" make --no-print-directory -C sim/engine test
-part "Python: registers, front end, boxes" python -m pytest -q regs tests
+part "registers (Python)" python -m pytest -q regs
+part "front end and whole boxes (Python)" python -m pytest -q tests
 part "common" mill --no-daemon --ticker false common.test
 part "interface FPGAs" mill --no-daemon --ticker false interface_fpga.test
 part "crypto FPGA" mill --no-daemon --ticker false crypto_fpga.test
