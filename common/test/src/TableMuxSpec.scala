@@ -26,6 +26,7 @@ class TableMuxHarness extends Module {
   private val mux = Module(new TableMux(3))
 
   bank.io.axil <> axil
+  bank.io.status.elements.values.foreach(_ := 0.U)
   bank.io.status(CommonRegs.status) := keys.io.ready ## flow.io.ready ## rule.io.ready
   bank.io.increments.foreach(_ := 0.U)
   private val zeroize = CryptoRegs.Control.zeroize(bank.io.control(CryptoRegs.control)).asBool
