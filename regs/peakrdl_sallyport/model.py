@@ -187,8 +187,8 @@ def _tables(model: Model, chip: Chip, space: AddrmapNode) -> None:
         for f in node.fields():
             if f.width <= 32 and f.lsb // 32 != f.msb // 32:
                 raise ModelError(f"{f.get_path()}: the field straddles a 32-bit data word")
-            if f.width > 32 and f.lsb % 32:
-                raise ModelError(f"{f.get_path()}: a field wider than 32 bits must start at a data word")
+            if f.width > 32 and f.lsb % 8:
+                raise ModelError(f"{f.get_path()}: a field wider than 32 bits must start at a byte")
         fields = _fields(node)
         row = Row(node.type_name or node.inst_name, max(f.lsb + f.width for f in fields), fields)
         if row not in model.rows:

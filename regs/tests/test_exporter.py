@@ -69,7 +69,7 @@ def test_scala_prints_every_register_counter_and_field(top: AddrmapNode) -> None
         in (text["Registers.scala"])
     )
     assert "zeroize = RowField(31, 1)" in text["Registers.scala"]
-    assert "val hashKey2 = RowField(384, 128)" in text["Rows.scala"]
+    assert "val auth = RowField(256, 512)" in text["Rows.scala"]
     assert 'CounterDesc("drop_dec_icv", 16, "decrypt", "drop")' in text["Counters.scala"]
     counters = [c.name for chip in model.chips for c in chip.counters]
     assert re.findall(r'CounterDesc\("(\w+)"', text["Counters.scala"]) == counters

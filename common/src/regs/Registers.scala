@@ -27,6 +27,18 @@ object CommonRegs {
   object CapabilitySuites {
     val aes128gcm16 = RowField(1, 1)
     val aes256gcm16 = RowField(2, 1)
+    val aes128ctrSha256 = RowField(3, 1)
+    val aes256ctrSha256 = RowField(4, 1)
+    val aes128Sha256 = RowField(5, 1)
+    val aes256Sha256 = RowField(6, 1)
+    val aes256Sha1 = RowField(7, 1)
+    val nullSha256 = RowField(8, 1)
+    val aes256gmac = RowField(9, 1)
+    val chacha20poly1305 = RowField(10, 1)
+    val sm4gcm16 = RowField(11, 1)
+    val sm4Sm3 = RowField(12, 1)
+    val sm4ctrSm3 = RowField(13, 1)
+    val aes192gcm16 = RowField(14, 1)
   }
   val capabilityReplayWindow = RegisterDesc("capability_replay_window", 0x044, RegisterRole.Build)
   val capabilityCounters = RegisterDesc("capability_counters", 0x048, RegisterRole.Build)

@@ -104,22 +104,21 @@ object NextHopRow extends Row {
 }
 
 object OutboundKeyRow extends Row {
-  val bits: Int = 784
+  val bits: Int = 1024
   val key = RowField(0, 256)
-  val hashKey = RowField(256, 128)
-  val hashKey2 = RowField(384, 128)
-  val salt = RowField(512, 32)
-  val spi = RowField(544, 32)
-  val ivMask = RowField(576, 64)
-  val softLimit = RowField(640, 64)
-  val hardLimit = RowField(704, 64)
-  val valid = RowField(768, 1)
-  val esn = RowField(769, 1)
-  val suite = RowField(776, 8)
+  val auth = RowField(256, 512)
+  val salt = RowField(768, 32)
+  val spi = RowField(800, 32)
+  val ivMask = RowField(832, 64)
+  val softLimit = RowField(896, 56)
+  val hardLimit = RowField(952, 56)
+  val valid = RowField(1008, 1)
+  val esn = RowField(1009, 1)
+  val icv = RowField(1010, 2)
+  val suite = RowField(1016, 8)
   val fields: Seq[(String, RowField)] = Seq(
     "key" -> key,
-    "hash_key" -> hashKey,
-    "hash_key2" -> hashKey2,
+    "auth" -> auth,
     "salt" -> salt,
     "spi" -> spi,
     "iv_mask" -> ivMask,
@@ -127,31 +126,32 @@ object OutboundKeyRow extends Row {
     "hard_limit" -> hardLimit,
     "valid" -> valid,
     "esn" -> esn,
+    "icv" -> icv,
     "suite" -> suite
   )
 }
 
 object InboundKeyRow extends Row {
-  val bits: Int = 608
+  val bits: Int = 1024
   val key = RowField(0, 256)
-  val hashKey = RowField(256, 128)
-  val hashKey2 = RowField(384, 128)
-  val salt = RowField(512, 32)
-  val spi = RowField(544, 32)
-  val valid = RowField(576, 1)
-  val esn = RowField(577, 1)
-  val suite = RowField(584, 8)
-  val window = RowField(592, 16)
+  val auth = RowField(256, 512)
+  val salt = RowField(768, 32)
+  val spi = RowField(800, 32)
+  val window = RowField(832, 16)
+  val valid = RowField(1008, 1)
+  val esn = RowField(1009, 1)
+  val icv = RowField(1010, 2)
+  val suite = RowField(1016, 8)
   val fields: Seq[(String, RowField)] = Seq(
     "key" -> key,
-    "hash_key" -> hashKey,
-    "hash_key2" -> hashKey2,
+    "auth" -> auth,
     "salt" -> salt,
     "spi" -> spi,
+    "window" -> window,
     "valid" -> valid,
     "esn" -> esn,
-    "suite" -> suite,
-    "window" -> window
+    "icv" -> icv,
+    "suite" -> suite
   )
 }
 

@@ -19,10 +19,28 @@ object Action {
   val punt = 3
 }
 
+object Icv {
+  val bits96 = 0
+  val bits128 = 1
+  val bits256 = 2
+}
+
 object Suite {
   val none = 0
   val aes128gcm16 = 1
   val aes256gcm16 = 2
+  val aes128ctrSha256 = 3
+  val aes256ctrSha256 = 4
+  val aes128Sha256 = 5
+  val aes256Sha256 = 6
+  val aes256Sha1 = 7
+  val nullSha256 = 8
+  val aes256gmac = 9
+  val chacha20poly1305 = 10
+  val sm4gcm16 = 11
+  val sm4Sm3 = 12
+  val sm4ctrSm3 = 13
+  val aes192gcm16 = 14
 }
 
 object DfMode {

@@ -15,19 +15,18 @@ case class SaKeys(key: Seq[Byte], salt: Seq[Byte], spi: Long, esn: Boolean = fal
   val suite: Int = if (key.length == 16) 1 else 2
 
   private def number(bytes: Seq[Byte]): BigInt = Bytes.toBigInt(bytes.toArray)
-  private lazy val h = Gcm.hashKey(key.toArray).toSeq
-  private lazy val hSquared = Gcm.hashKey2(key.toArray).toSeq
+  private lazy val auth = Gcm.hashPowers(key.toArray).toSeq
 
   def outbound(ivMask: BigInt = 0, softLimit: BigInt = 0, hardLimit: BigInt = 0): BigInt =
     OutboundKeyRow.valid.put(1) | OutboundKeyRow.suite.put(suite) | OutboundKeyRow.spi.put(spi) |
       OutboundKeyRow.esn.put(if (esn) 1 else 0) | OutboundKeyRow.key.put(number(key)) |
-      OutboundKeyRow.salt.put(number(salt)) | OutboundKeyRow.hashKey.put(number(h)) |
-      OutboundKeyRow.hashKey2.put(number(hSquared)) | OutboundKeyRow.ivMask.put(ivMask) |
+      OutboundKeyRow.salt.put(number(salt)) | OutboundKeyRow.auth.put(number(auth)) |
+      OutboundKeyRow.ivMask.put(ivMask) |
       OutboundKeyRow.softLimit.put(softLimit) | OutboundKeyRow.hardLimit.put(hardLimit)
 
   def inbound: BigInt =
     InboundKeyRow.valid.put(1) | InboundKeyRow.suite.put(suite) | InboundKeyRow.spi.put(spi) |
       InboundKeyRow.esn.put(if (esn) 1 else 0) | InboundKeyRow.key.put(number(key)) |
-      InboundKeyRow.salt.put(number(salt)) | InboundKeyRow.hashKey.put(number(h)) |
-      InboundKeyRow.hashKey2.put(number(hSquared)) | InboundKeyRow.window.put(window)
+      InboundKeyRow.salt.put(number(salt)) | InboundKeyRow.auth.put(number(auth)) |
+      InboundKeyRow.window.put(window)
 }

@@ -1,6 +1,7 @@
 package box
 
 import (
+	"crypto/aes"
 	"encoding/binary"
 	"fmt"
 
@@ -144,15 +145,15 @@ var suites = map[int]uint64{128: regs.SuiteAes128gcm16, 256: regs.SuiteAes256gcm
 
 // keyRow makes the row of either key table. The caller wipes it.
 func keyRow(sa *SA) (Row, error) {
-	h, h2, err := gcm.HashKeys(sa.Aead.Key)
+	block, err := aes.NewCipher(sa.Aead.Key)
 	if err != nil {
 		return nil, fmt.Errorf("the key of SA spi 0x%x: %w", sa.SPI, err)
 	}
-	defer func() { clear(h[:]); clear(h2[:]) }()
-	common := func(row Row, key, hash, hash2, salt, spi, valid, esn, suite regs.Field) Row {
+	powers := gcm.HashPowers(block)
+	defer clear(powers[:])
+	common := func(row Row, key, auth, salt, spi, valid, esn, suite regs.Field) Row {
 		key.PutBytes(row, sa.Aead.Key)
-		hash.PutBytes(row, h[:])
-		hash2.PutBytes(row, h2[:])
+		auth.PutBytes(row, powers[:])
 		salt.PutBytes(row, sa.Aead.Salt)
 		spi.Put(row, uint64(sa.SPI))
 		valid.Put(row, 1)
@@ -164,25 +165,13 @@ func keyRow(sa *SA) (Row, error) {
 	}
 	if sa.Way == xfrm.DirIn {
 		f := regs.InboundKeyRow
-		row := common(newRow(f.Bits), f.Key, f.HashKey, f.HashKey2, f.Salt, f.Spi, f.Valid, f.Esn, f.Suite)
+		row := common(newRow(f.Bits), f.Key, f.Auth, f.Salt, f.Spi, f.Valid, f.Esn, f.Suite)
 		f.Window.Put(row, window(sa))
 		return row, nil
 	}
 	f := regs.OutboundKeyRow
-	row := common(newRow(f.Bits), f.Key, f.HashKey, f.HashKey2, f.Salt, f.Spi, f.Valid, f.Esn, f.Suite)
+	row := common(newRow(f.Bits), f.Key, f.Auth, f.Salt, f.Spi, f.Valid, f.Esn, f.Suite)
 	f.SoftLimit.Put(row, sa.PacketSoft)
-	f.HardLimit.Put(row, hardLimit(sa))
+	f.HardLimit.Put(row, sa.PacketHard) // 0: the last that the number on the wire holds (RFC 4303, 3.3.3)
 	return row, nil
-}
-
-// hardLimit is the last sequence number: the administrator's, but never more than the number field holds (RFC 4303, 3.3.3).
-func hardLimit(sa *SA) uint64 {
-	last := uint64(1)<<32 - 1
-	if sa.Flags.ESN {
-		last = 1<<64 - 1
-	}
-	if sa.PacketHard != 0 {
-		last = min(last, sa.PacketHard)
-	}
-	return last
 }

@@ -1,19 +1,24 @@
-// Package gcm computes what the crypto chip's key store holds beside an AES key: the GHASH key and its square.
+// Package gcm computes what the crypto chip's key store holds for GCM and GMAC beside the key: powers of the GHASH key.
 package gcm
 
 import (
-	"crypto/aes"
+	"crypto/cipher"
 	"encoding/binary"
 )
 
-// HashKeys returns H, the encryption of the zero block under key, and H squared (SP 800-38D, 6.4). The key is 16 or 32 bytes.
-func HashKeys(key []byte) (h, h2 [16]byte, err error) {
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		return h, h2, err
-	}
+// HashPowers returns H, the encryption of the zero block by block (SP 800-38D, 6.4), H², H³ and H⁴, 16 bytes each.
+func HashPowers(block cipher.Block) [64]byte {
+	var h [16]byte
 	block.Encrypt(h[:], h[:])
-	return h, Multiply(h, h), nil
+	var powers [64]byte
+	power := h
+	for i := 0; i < len(powers); i += len(h) {
+		copy(powers[i:], power[:])
+		power = Multiply(power, h)
+	}
+	clear(h[:])
+	clear(power[:])
+	return powers
 }
 
 // Multiply is the product in GF(2^128) as GCM orders its bits. Neither the time it takes nor the memory it touches

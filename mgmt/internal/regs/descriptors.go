@@ -45,34 +45,35 @@ type Table struct {
 func (t Table) Words() int { return (t.RowBits + 31) / 32 }
 
 // Field is a bit field of a register or of a row. A field of 32 bits or less lies within one data word; a wider one
-// starts at a word.
+// starts at a byte.
 type Field struct {
 	LSB, Width int
 }
 
 // Get returns the low 64 bits of the field of a row.
 func (f Field) Get(row []uint32) uint64 {
-	word, shift := f.LSB/32, f.LSB%32
-	value := uint64(row[word]) >> shift
-	if f.Width > 32 {
-		value |= uint64(row[word+1]) << 32
+	var value uint64
+	width := min(f.Width, 64)
+	for done := 0; done < width; {
+		word, shift := (f.LSB+done)/32, (f.LSB+done)%32
+		value |= uint64(row[word]>>shift) << done
+		done += 32 - shift
 	}
-	if f.Width < 64 {
-		value &= 1<<f.Width - 1
-	}
-	return value
+	return value << (64 - width) >> (64 - width)
 }
 
-// Put sets the field of a row to a number. The number must fit: anything else is a mistake of the caller, and panics.
+// Put sets the low 64 bits of the field of a row to a number. The number must fit: anything else is a mistake of the caller, and panics.
 func (f Field) Put(row []uint32, value uint64) {
 	if f.Width < 64 && value>>f.Width != 0 {
 		panic(fmt.Sprintf("regs: %d does not fit a field of %d bits", value, f.Width))
 	}
-	word, shift := f.LSB/32, f.LSB%32
-	mask := uint64(1)<<min(f.Width, 32) - 1
-	row[word] = row[word]&^uint32(mask<<shift) | uint32((value&mask)<<shift)
-	if f.Width > 32 {
-		row[word+1] = uint32(value >> 32)
+	width := min(f.Width, 64)
+	for done := 0; done < width; {
+		word, shift := (f.LSB+done)/32, (f.LSB+done)%32
+		count := min(32-shift, width-done)
+		mask := uint32(1<<count-1) << shift
+		row[word] = row[word]&^mask | uint32(value>>done)<<shift&mask
+		done += count
 	}
 }
 

@@ -75,38 +75,38 @@ var NextHopRow = struct {
 
 // OutboundKeyRow is the layout of one row.
 var OutboundKeyRow = struct {
-	Bits                                                                               int
-	Key, HashKey, HashKey2, Salt, Spi, IvMask, SoftLimit, HardLimit, Valid, Esn, Suite Field
+	Bits                                                                       int
+	Key, Auth, Salt, Spi, IvMask, SoftLimit, HardLimit, Valid, Esn, Icv, Suite Field
 }{
-	Bits:      784,
+	Bits:      1024,
 	Key:       Field{LSB: 0, Width: 256},
-	HashKey:   Field{LSB: 256, Width: 128},
-	HashKey2:  Field{LSB: 384, Width: 128},
-	Salt:      Field{LSB: 512, Width: 32},
-	Spi:       Field{LSB: 544, Width: 32},
-	IvMask:    Field{LSB: 576, Width: 64},
-	SoftLimit: Field{LSB: 640, Width: 64},
-	HardLimit: Field{LSB: 704, Width: 64},
-	Valid:     Field{LSB: 768, Width: 1},
-	Esn:       Field{LSB: 769, Width: 1},
-	Suite:     Field{LSB: 776, Width: 8},
+	Auth:      Field{LSB: 256, Width: 512},
+	Salt:      Field{LSB: 768, Width: 32},
+	Spi:       Field{LSB: 800, Width: 32},
+	IvMask:    Field{LSB: 832, Width: 64},
+	SoftLimit: Field{LSB: 896, Width: 56},
+	HardLimit: Field{LSB: 952, Width: 56},
+	Valid:     Field{LSB: 1008, Width: 1},
+	Esn:       Field{LSB: 1009, Width: 1},
+	Icv:       Field{LSB: 1010, Width: 2},
+	Suite:     Field{LSB: 1016, Width: 8},
 }
 
 // InboundKeyRow is the layout of one row.
 var InboundKeyRow = struct {
-	Bits                                                         int
-	Key, HashKey, HashKey2, Salt, Spi, Valid, Esn, Suite, Window Field
+	Bits                                                 int
+	Key, Auth, Salt, Spi, Window, Valid, Esn, Icv, Suite Field
 }{
-	Bits:     608,
-	Key:      Field{LSB: 0, Width: 256},
-	HashKey:  Field{LSB: 256, Width: 128},
-	HashKey2: Field{LSB: 384, Width: 128},
-	Salt:     Field{LSB: 512, Width: 32},
-	Spi:      Field{LSB: 544, Width: 32},
-	Valid:    Field{LSB: 576, Width: 1},
-	Esn:      Field{LSB: 577, Width: 1},
-	Suite:    Field{LSB: 584, Width: 8},
-	Window:   Field{LSB: 592, Width: 16},
+	Bits:   1024,
+	Key:    Field{LSB: 0, Width: 256},
+	Auth:   Field{LSB: 256, Width: 512},
+	Salt:   Field{LSB: 768, Width: 32},
+	Spi:    Field{LSB: 800, Width: 32},
+	Window: Field{LSB: 832, Width: 16},
+	Valid:  Field{LSB: 1008, Width: 1},
+	Esn:    Field{LSB: 1009, Width: 1},
+	Icv:    Field{LSB: 1010, Width: 2},
+	Suite:  Field{LSB: 1016, Width: 8},
 }
 
 // SadRow is the layout of one row.

@@ -20,8 +20,8 @@ var InnerTables = []Table{
 
 // Tables of the crypto chip.
 var (
-	CryptoTableOutboundKey = Table{Name: "outbound_key", Number: 0, Kind: "direct", RowBits: 784, WriteOnly: true}
-	CryptoTableInboundKey  = Table{Name: "inbound_key", Number: 1, Kind: "direct", RowBits: 608, WriteOnly: true}
+	CryptoTableOutboundKey = Table{Name: "outbound_key", Number: 0, Kind: "direct", RowBits: 1024, WriteOnly: true}
+	CryptoTableInboundKey  = Table{Name: "inbound_key", Number: 1, Kind: "direct", RowBits: 1024, WriteOnly: true}
 )
 
 // CryptoTables is ordered by number.

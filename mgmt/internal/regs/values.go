@@ -44,18 +44,56 @@ var ActionNames = map[uint32]string{
 	ActionPunt:    "punt",
 }
 
+// Values of icv.
+const (
+	IcvBits96  = 0
+	IcvBits128 = 1
+	IcvBits256 = 2
+)
+
+// IcvNames gives the name of each value.
+var IcvNames = map[uint32]string{
+	IcvBits96:  "bits96",
+	IcvBits128: "bits128",
+	IcvBits256: "bits256",
+}
+
 // Values of suite.
 const (
-	SuiteNone        = 0
-	SuiteAes128gcm16 = 1
-	SuiteAes256gcm16 = 2
+	SuiteNone             = 0
+	SuiteAes128gcm16      = 1
+	SuiteAes256gcm16      = 2
+	SuiteAes128ctrSha256  = 3
+	SuiteAes256ctrSha256  = 4
+	SuiteAes128Sha256     = 5
+	SuiteAes256Sha256     = 6
+	SuiteAes256Sha1       = 7
+	SuiteNullSha256       = 8
+	SuiteAes256gmac       = 9
+	SuiteChacha20poly1305 = 10
+	SuiteSm4gcm16         = 11
+	SuiteSm4Sm3           = 12
+	SuiteSm4ctrSm3        = 13
+	SuiteAes192gcm16      = 14
 )
 
 // SuiteNames gives the name of each value.
 var SuiteNames = map[uint32]string{
-	SuiteNone:        "none",
-	SuiteAes128gcm16: "aes128gcm16",
-	SuiteAes256gcm16: "aes256gcm16",
+	SuiteNone:             "none",
+	SuiteAes128gcm16:      "aes128gcm16",
+	SuiteAes256gcm16:      "aes256gcm16",
+	SuiteAes128ctrSha256:  "aes128ctr_sha256",
+	SuiteAes256ctrSha256:  "aes256ctr_sha256",
+	SuiteAes128Sha256:     "aes128_sha256",
+	SuiteAes256Sha256:     "aes256_sha256",
+	SuiteAes256Sha1:       "aes256_sha1",
+	SuiteNullSha256:       "null_sha256",
+	SuiteAes256gmac:       "aes256gmac",
+	SuiteChacha20poly1305: "chacha20poly1305",
+	SuiteSm4gcm16:         "sm4gcm16",
+	SuiteSm4Sm3:           "sm4_sm3",
+	SuiteSm4ctrSm3:        "sm4ctr_sm3",
+	SuiteAes192gcm16:      "aes192gcm16",
 }
 
 // Values of df_mode.

@@ -1,6 +1,9 @@
 package xfrm
 
-import "math"
+import (
+	"math"
+	"strings"
+)
 
 // flags reads flag words, or their number in hexadecimal as the kernel has them.
 func (p *parser) flags(f *Flags) error {
@@ -81,6 +84,9 @@ func (p *parser) extraFlags(f *Flags) error {
 	return nil
 }
 
+// MaxPackets is the greatest packet limit that the chips hold.
+const MaxPackets = 1<<56 - 1
+
 // limit reads one lifetime. Infinite ones ask for nothing; packets are the only ones the chips count.
 func (p *parser) limit(s *State) error {
 	word, err := p.take("a limit")
@@ -102,6 +108,8 @@ func (p *parser) limit(s *State) error {
 	}
 	switch {
 	case n == infinite:
+	case strings.HasPrefix(name, "packet-") && n > MaxPackets:
+		return word.errorf("limit %s %d is too large: at most %d packets, or no limit at all", name, n, uint64(MaxPackets))
 	case name == "packet-soft" && n > 0:
 		s.PacketSoft = n
 	case name == "packet-hard" && n > 0:

@@ -198,6 +198,7 @@ func TestRefusals(t *testing.T) {
 		{add + "mode tunnel encap espinudp 4500 4500 0.0.0.0 " + gcm, "NAT-T"},
 		{add + "mode tunnel offload dev eth0 dir in " + gcm, "hardware"},
 		{add + "mode tunnel limit byte-hard 1000 " + gcm, "packet-hard"},
+		{add + "mode tunnel limit packet-hard 72057594037927936 " + gcm, "at most 72057594037927935 packets"},
 		{add + "mode tunnel dir fwd " + gcm, "dir must be one of in, out"},
 		{add + "mode tunnel src 192.0.2.9 " + gcm, "unexpected word"},
 		{add + "mode tunnel frob " + gcm, "unexpected word"},
