@@ -27,7 +27,7 @@ object Aes {
   /** Round constants of the key schedule; `rcon(1)` = 1. */
   val rcon: Seq[Int] = Seq(0, 0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1b, 0x36)
 
-  def words(block: UInt): Seq[UInt] = Seq.tabulate(4)(i => block(32 * i + 31, 32 * i))
+  def words(x: UInt): Seq[UInt] = Seq.tabulate(x.getWidth / 32)(i => x(32 * i + 31, 32 * i))
   private def bytes(x: UInt): Seq[UInt] = Seq.tabulate(x.getWidth / 8)(i => x(8 * i + 7, 8 * i))
   private def pack(parts: Seq[UInt]): UInt = Cat(parts.reverse)
   private def rotateRight(word: UInt, by: Int): UInt = Cat(word(by - 1, 0), word(31, by))
@@ -57,19 +57,8 @@ object Aes {
     xtime(column ^ next) ^ next ^ rotateRight(column, 16) ^ rotateRight(column, 24)
   })
 
-  /** One round but the last. */
-  def round(state: UInt, key: UInt)(implicit sbox: Definition[AesSbox]): UInt =
-    mixColumns(shiftRows(subBytes(state))) ^ key
-
-  /** The last round, which does not mix columns. */
-  def lastRound(state: UInt, key: UInt)(implicit sbox: Definition[AesSbox]): UInt = shiftRows(subBytes(state)) ^ key
-
   /** RotWord, after SubWord or before: they commute. */
   def rotWord(word: UInt): UInt = rotateRight(word, 8)
-
-  /** The next four words of the key schedule from those `nk` before them and the transformed last word. */
-  def expand(base: UInt, transformed: UInt): UInt =
-    pack(words(base).scanLeft(transformed)(_ ^ _).tail)
 }
 
 /**

@@ -9,25 +9,24 @@ import sallyport.common.ClockGate
 class CipherBlock[T <: Data](tagType: T) extends Bundle {
   val block = UInt(128.W)
 
-  /** AES-128 uses the low half. */
+  /** The low `size` bits count. */
   val key = UInt(256.W)
-  val aes256 = Bool()
+  val size = AesKeySize()
   val tag = tagType.cloneType
 }
 
 /**
- * Feed-forward AES encryption (FIPS-197): one block a cycle, AES-128 or AES-256 by block, no stall.
+ * Feed-forward AES encryption (FIPS-197): one block a cycle, each with a key of 128, 192 or 256 bits, no stall.
  *
  * The key schedule runs on the fly beside the data, so each block brings its own key and a change of key costs
- * nothing. Latency is [[AesPipe.latency]] cycles for both key lengths: AES-128 passes through the last four stages
- * unchanged. What is in `tag` comes out beside the block; `ahead` shows the same `aheadBy` cycles earlier, for
+ * nothing. Latency is [[AesPipe.latency]] cycles for all key lengths: AES-128 passes through the last four stages
+ * unchanged, AES-192 through the last two. What is in `tag` comes out beside the block; `ahead` shows the same `aheadBy` cycles earlier, for
  * whoever has to fetch something for it.
  *
  * The pipe's clock stops while it is empty. While `wipe` is high zeros enter; after [[AesPipe.latency]] such
  * cycles no register holds a key.
  *
- * A stage: round state, and two round keys. `older`/`newer` are the last eight words of the AES-256 schedule;
- * AES-128 needs the last four alone, and starts one expansion earlier, in stage 0.
+ * A stage: round state, and the last two round keys, `newer` for the round to come; see [[AesKeySchedule]].
  *
  * @param aheadBy
  *   0 to [[AesPipe.latency]] - 1
@@ -49,18 +48,26 @@ class AesPipe[T <: Data](tagType: T, aheadBy: Int) extends Module {
     val state = UInt(128.W)
     val older = UInt(128.W)
     val newer = UInt(128.W)
-    val aes256 = Bool()
+    val size = AesKeySize()
     val tag = tagType.cloneType
   }
 
   private implicit val sbox: Definition[AesSbox] = Definition(new AesSbox)
 
-  /** The four key words after those in (`older`, `newer`), made in stage `r` for round `r + 1`. */
-  private def nextKey(r: Int, older: UInt, newer: UInt, aes256: Bool): UInt = {
-    val sub = Aes.subBytes(newer(127, 96))
-    val for128 = if (r < 10) Aes.rotWord(sub) ^ Aes.rcon(r + 1).U else sub
-    val for256 = if (r % 2 == 1) Aes.rotWord(sub) ^ Aes.rcon((r + 1) / 2).U else sub
-    Aes.expand(Mux(aes256, older, newer), Mux(aes256, for256, for128))
+  /** Round `r`: the lengths before the last round go on, those at it do not mix columns, those past it keep their state. */
+  private def round(r: Int, state: UInt, key: UInt, size: AesKeySize.Type): UInt = {
+    val is128 = size === AesKeySize.bits128
+    val is256 = size === AesKeySize.bits256
+    val shifted = Aes.shiftRows(Aes.subBytes(state))
+    val mixed = Aes.mixColumns(shifted)
+    r match {
+      case 10 => Mux(is128, shifted, mixed) ^ key
+      case 11 => Mux(is128, state, mixed ^ key)
+      case 12 => Mux(is128, state, Mux(is256, mixed, shifted) ^ key)
+      case 13 => Mux(is256, mixed ^ key, state)
+      case 14 => Mux(is256, shifted ^ key, state)
+      case _ => mixed ^ key
+    }
   }
 
   private val valids = Wire(Vec(AesPipe.latency, Bool()))
@@ -72,22 +79,17 @@ class AesPipe[T <: Data](tagType: T, aheadBy: Int) extends Module {
     val key = Mux(io.wipe, 0.U, in.key)
     entry.state := in.block ^ key(127, 0)
     entry.older := key(127, 0)
-    entry.newer := Mux(in.aes256, key(255, 128), nextKey(0, key(127, 0), key(127, 0), false.B))
-    entry.aes256 := in.aes256
+    entry.newer := AesKeySchedule.first(key, in.size)
+    entry.size := in.size
     entry.tag := in.tag
 
     val stages = (1 to AesPipe.rounds).scanLeft(RegNext(entry)) { (before, r) =>
       val after = Wire(new Stage)
-      val mixed = Aes.shiftRows(Aes.subBytes(before.state))
-      val body = r match {
-        case AesPipe.rounds => mixed
-        case 10 => Mux(before.aes256, Aes.mixColumns(mixed), mixed)
-        case _ => Aes.mixColumns(mixed)
-      }
-      after.state := (if (r <= 10) body ^ before.newer else Mux(before.aes256, body ^ before.newer, before.state))
+      after.state := round(r, before.state, before.newer, before.size)
       after.older := before.newer
-      after.newer := (if (r < AesPipe.rounds) nextKey(r, before.older, before.newer, before.aes256) else before.newer)
-      after.aes256 := before.aes256
+      after.newer := (if (r < AesPipe.rounds) AesKeySchedule.next(r + 1, before.older, before.newer, before.size)
+                      else before.newer)
+      after.size := before.size
       after.tag := before.tag
       RegNext(after)
     }

@@ -6,7 +6,8 @@ import chisel3._
 object KeyDecision {
 
   /** Suites that this build has. */
-  private def known(suite: UInt): Bool = suite === Suite.aes128gcm16.U || suite === Suite.aes256gcm16.U
+  private def known(suite: UInt): Bool =
+    Seq(Suite.aes128gcm16, Suite.aes192gcm16, Suite.aes256gcm16).map(suite === _.U).reduce(_ || _)
 
   /** Longest ESP packet that fits an outer IPv4 header into a 9600-byte frame, with room for nothing else: 9600 - 18. */
   val longestEsp: Int = 9582

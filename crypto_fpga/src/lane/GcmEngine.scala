@@ -38,7 +38,7 @@ class GcmEngine(encrypt: Boolean, slots: Int, fetchCycles: Int) extends Module {
     val wipe = Input(Bool())
   })
 
-  private class Key extends Bundle { val key = UInt(256.W); val aes256 = Bool(); val nonce = UInt(96.W) }
+  private class Key extends Bundle { val key = UInt(256.W); val size = AesKeySize(); val nonce = UInt(96.W) }
   private class Lengths extends Bundle {
     val aad = UInt(GcmEngine.lengthBits.W)
     val text = UInt(GcmEngine.lengthBits.W)
@@ -50,7 +50,7 @@ class GcmEngine(encrypt: Boolean, slots: Int, fetchCycles: Int) extends Module {
   private val keys = SyncReadMem(slots, new Key)
   private val loaded = Wire(new Key)
   loaded.key := io.load.bits.key
-  loaded.aes256 := io.load.bits.aes256
+  loaded.size := io.load.bits.size
   loaded.nonce := io.load.bits.nonce
   when(io.load.valid || io.wipe) {
     keys.write(Mux(io.wipe, wipeRow, io.load.bits.slot), Mux(io.wipe, 0.U.asTypeOf(new Key), loaded))
@@ -77,7 +77,7 @@ class GcmEngine(encrypt: Boolean, slots: Int, fetchCycles: Int) extends Module {
   aes.io.in.valid := op.valid
   aes.io.in.bits.block := Cat(counter(7, 0), counter(15, 8), 0.U(16.W), key.nonce)
   aes.io.in.bits.key := key.key
-  aes.io.in.bits.aes256 := key.aes256
+  aes.io.in.bits.size := key.size
   aes.io.in.bits.tag := op.bits
   aes.io.wipe := io.wipe
   io.fetch := aes.io.ahead

@@ -42,7 +42,7 @@ class GcmOp(slots: Int) extends Bundle {
 class GcmLoad(slots: Int) extends Bundle {
   val slot = UInt(log2Ceil(slots).W)
   val key = UInt(256.W)
-  val aes256 = Bool()
+  val size = AesKeySize()
 
   /** 96-bit IV, byte 0 in bits 7:0. */
   val nonce = UInt(96.W)

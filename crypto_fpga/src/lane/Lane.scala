@@ -81,7 +81,7 @@ class Lane(config: LaneConfig) extends Module {
     engine.io.load.valid := begin.valid
     engine.io.load.bits.slot := begin.bits
     engine.io.load.bits.key := job.key
-    engine.io.load.bits.aes256 := job.suite === Suite.aes256gcm16.U
+    engine.io.load.bits.size := Suite.keySize(job.suite)
     engine.io.load.bits.nonce := Cat(head.iv, job.salt)
     engine.io.load.bits.hashKey := job.hashKey
     engine.io.load.bits.hashKey2 := job.hashKey2

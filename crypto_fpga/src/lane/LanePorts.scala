@@ -1,6 +1,7 @@
 package sallyport.crypto
 
 import chisel3._
+import chisel3.util._
 import sallyport.common._
 
 /**
@@ -30,6 +31,11 @@ object Suite {
   val bits = 8
   val aes128gcm16 = 1
   val aes256gcm16 = 2
+  val aes192gcm16 = 14
+
+  def keySize(suite: UInt): AesKeySize.Type = MuxLookup(suite, AesKeySize.bits128)(
+    Seq(aes192gcm16.U -> AesKeySize.bits192, aes256gcm16.U -> AesKeySize.bits256)
+  )
 }
 
 /**

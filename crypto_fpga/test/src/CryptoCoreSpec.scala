@@ -57,7 +57,7 @@ class CryptoCoreSpec extends SharedModel[DuplexHarness, CryptoBench] {
     def seal(payload: Seq[Byte], sequence: BigInt): Seq[Byte] = job(sequence).seal(job(sequence).text(payload))
   }
   private val sas =
-    Seq((16, false, BigInt(0)), (32, true, BigInt(0)), (32, false, BigInt(64, random)), (16, true, BigInt(64, random)))
+    Seq((16, false, BigInt(0)), (32, true, BigInt(0)), (32, false, BigInt(64, random)), (24, true, BigInt(64, random)))
       .zipWithIndex.map { case ((size, esn, mask), i) =>
         Sa(i + 1, SaKeys(Bytes.random(random, size).toSeq, Bytes.random(random, 4).toSeq, 0x9000 + i, esn), mask)
       }

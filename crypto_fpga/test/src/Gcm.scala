@@ -6,6 +6,10 @@ import javax.crypto.spec.{GCMParameterSpec, SecretKeySpec}
 /** What software computes for a key row, and the JVM's AES-GCM as the reference. */
 object Gcm {
 
+  /** The suite of a key of so many bytes. */
+  def suite(keyBytes: Int): Int =
+    Map(16 -> Suite.aes128gcm16, 24 -> Suite.aes192gcm16, 32 -> Suite.aes256gcm16)(keyBytes)
+
   /** H = E(K, 0). */
   def hashKey(key: Array[Byte]): Array[Byte] = {
     val cipher = Cipher.getInstance("AES/ECB/NoPadding")

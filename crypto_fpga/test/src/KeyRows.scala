@@ -6,13 +6,13 @@ import sallyport.common.regs.{InboundKeyRow, OutboundKeyRow}
  * Keys of one SA, and its rows in both key tables.
  *
  * @param key
- *   16 or 32 bytes
+ *   16, 24 or 32 bytes
  * @param salt
  *   4 bytes
  */
 case class SaKeys(key: Seq[Byte], salt: Seq[Byte], spi: Long, esn: Boolean = false, window: Int = 1024) {
-  require((key.length == 16 || key.length == 32) && salt.length == 4, "AES-128 or AES-256, and a salt of 4 bytes")
-  val suite: Int = if (key.length == 16) 1 else 2
+  require(salt.length == 4, "a salt has 4 bytes")
+  val suite: Int = Gcm.suite(key.length)
 
   private def number(bytes: Seq[Byte]): BigInt = Bytes.toBigInt(bytes.toArray)
   private lazy val auth = Gcm.hashPowers(key.toArray).toSeq

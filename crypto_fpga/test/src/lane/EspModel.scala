@@ -31,7 +31,7 @@ case class EspJob(
 
   /** As the bits of [[LaneJob]], in the order of its fields, and of [[LaneResult]]. */
   def jobBits(length: Int): BigInt = EspModel.pack(
-    (BigInt(if (key.length == 32) Suite.aes256gcm16 else Suite.aes128gcm16), 8),
+    (BigInt(Gcm.suite(key.length)), 8),
     (Bytes.toBigInt(key), 256),
     (Bytes.toBigInt(salt), 32),
     (Bytes.toBigInt(Gcm.hashKey(key)), 128),
@@ -69,7 +69,7 @@ object EspModel {
   }
 
   def randomJob(random: Random): EspJob = EspJob(
-    key = Bytes.random(random, if (random.nextBoolean()) 16 else 32),
+    key = Bytes.random(random, 16 + 8 * random.nextInt(3)),
     salt = Bytes.random(random, 4),
     spi = random.nextInt() & 0xffffffffL,
     esn = random.nextBoolean(),
