@@ -11,6 +11,7 @@ import chisel3.util._
  * x + 1. Values in this order are called polynomials here, and blocks as they are on the wire blocks.
  */
 object Gf128 {
+  private val leaf = 32
 
   /** Block to polynomial, and back: reverses the bits within each byte. */
   def reflect(x: UInt): UInt = {
@@ -21,35 +22,28 @@ object Gf128 {
     swap(swap(swap(x, 1, 0x55), 2, 0x33), 4, 0x0f)
   }
 
-  /**
-   * Carry-less product of two words of n bits, 2n - 1 bits, by Karatsuba's rule down to leaves of `leaf` bits.
-   *
-   * @param cut
-   *   what stands between the leaves' products and their sum: a register, in a pipeline
-   */
-  def product(a: UInt, b: UInt, leaf: Int = 32)(cut: UInt => UInt = identity): UInt = {
-    val n = a.getWidth
-    require(
-      b.getWidth == n && n % leaf == 0,
-      s"a product of ${n} by ${b.getWidth} bits does not divide into leaves of $leaf"
-    )
-    if (n == leaf) {
-      cut(rows(a, b))
-    } else {
-      val half = n / 2
-      def split(x: UInt) = (x(half - 1, 0), x(n - 1, half))
-      val ((a0, a1), (b0, b1)) = (split(a), split(b))
-      val low = product(a0, b0, leaf)(cut)
-      val high = product(a1, b1, leaf)(cut)
-      val middle = product(a0 ^ a1, b0 ^ b1, leaf)(cut)
-      Cat(high, 0.U(1.W), low) ^ ((low ^ high ^ middle) << half)
+  /** Karatsuba's operands of x, leaves of 32 bits: of 64 bits the low half, the high half and their sum, and so on. */
+  def leaves(x: UInt): Seq[UInt] = {
+    val half = x.getWidth / 2
+    if (half < leaf) Seq(x)
+    else {
+      val (low, high) = (x(half - 1, 0), x(2 * half - 1, half))
+      Seq(low, high, low ^ high).flatMap(leaves)
     }
   }
 
-  /** Schoolbook product: a row a bit of `b`. Leaves of 32 bits keep the rows in 64-bit words for Verilator. */
-  private def rows(a: UInt, b: UInt): UInt = {
-    val width = a.getWidth + b.getWidth - 1
-    Seq.tabulate(b.getWidth)(i => Fill(width, b(i)) & (a << i).pad(width)).reduce(_ ^ _)
+  /** Carry-less product of two leaves: a row a bit of `b`. Rows are 64-bit words for Verilator. */
+  def multiply(a: UInt, b: UInt): UInt = {
+    val width = 2 * leaf - 1
+    Seq.tabulate(leaf)(i => Fill(width, b(i)) & (a << i).pad(width)).reduce(_ ^ _)
+  }
+
+  /** The product of two numbers of `bits` bits from the products of their leaves. */
+  def combine(products: Seq[UInt], bits: Int = 128): UInt = if (bits == leaf) products.head
+  else {
+    val half = bits / 2
+    val Seq(low, high, middle) = products.grouped(products.size / 3).map(combine(_, half)).toSeq
+    Cat(high, 0.U(1.W), low) ^ ((low ^ high ^ middle) << half)
   }
 
   /** The remainder of a product of 255 bits. */
