@@ -16,7 +16,7 @@ from pathlib import Path
 
 import click
 
-XCVU9P = {"lut": 1_182_240, "ff": 2_364_480, "bram36": 2_160, "uram": 960}
+XCVU9P = {"lut": 1_182_240, "ff": 2_364_480, "bram36": 2_160, "uram": 960, "dsp": 6_840}
 
 # Cells that end a path: outputs come from a clock edge. Everything else is walked through.
 SEQUENTIAL = re.compile(r"^(FD[RSCP]E|LDCE|LDPE|SRL|SRLC|RAMB|URAM|FIFO|DSP)")
@@ -63,7 +63,7 @@ def run_yosys(sources: list[Path], top: str, netlist: Path, log: Path) -> None:
 
 
 def area(cells: dict) -> dict[str, int]:
-    """LUT, FF, BRAM36 and URAM of a flat netlist; distributed RAM and shift registers count as the LUTs they occupy."""
+    """LUT, FF, BRAM36, URAM and DSP of a flat netlist; distributed RAM and shift registers count as the LUTs they occupy."""
     kinds = Counter(cell["type"] for cell in cells.values())
     luts = sum(n for kind, n in kinds.items() if re.match(r"LUT[1-6]$", kind))
     memory = sum(kinds[kind] * size for kind, size in LUTS_OF_MEMORY.items())
@@ -74,6 +74,7 @@ def area(cells: dict) -> dict[str, int]:
         "ff": sum(n for kind, n in kinds.items() if re.match(r"FD[RSCP]E", kind)),
         "bram36": sum(n for kind, n in kinds.items() if kind.startswith("RAMB36")) + (half + 1) // 2,
         "uram": sum(n for kind, n in kinds.items() if kind.startswith("URAM")),
+        "dsp": sum(n for kind, n in kinds.items() if kind.startswith("DSP")),
         "carry8": kinds["CARRY8"] + kinds["CARRY4"] // 2,
     }
 
@@ -150,7 +151,7 @@ def main(top: str, rtl: Path, out: Path, max_depth: int) -> None:
     netlist.unlink()
     click.echo(
         f"{top}: {report['lut']} LUT ({report['percent']['lut']} %), {report['ff']} FF, {report['bram36']} BRAM36, "
-        f"{report['uram']} URAM, {levels} LUT levels"
+        f"{report['uram']} URAM, {report['dsp']} DSP, {levels} LUT levels"
     )
     if levels > max_depth:
         click.echo(f"{top}: {levels} LUT levels exceed {max_depth}; the path is in {out / f'{top}.json'}", err=True)
