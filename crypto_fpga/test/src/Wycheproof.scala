@@ -3,11 +3,13 @@ package sallyport.crypto
 import java.nio.file.{Files, Path, Paths}
 
 /**
- * The Wycheproof test vectors of AEAD ciphers, read from `shared/vectors` beside the repository: from the folder
+ * The Wycheproof test vectors of AEAD ciphers and MACs, read from `shared/vectors` beside the repository: from the folder
  * that the environment's SALLYPORT_VECTORS names, or else from the first `../shared/vectors` going up from the
  * working folder.
  */
 object Wycheproof {
+
+  /** A MAC has no `iv`, `aad` and `ct`; a truncated one has a short `tag`. */
   case class Case(
       id: Int,
       valid: Boolean,
@@ -36,7 +38,7 @@ object Wycheproof {
       val number = raw"^\s*:\s*(\d+)".r.findFirstMatchIn(text).get.group(1).toInt
       val fields =
         """\"(\w+)\"\s*:\s*\"([^\"]*)\"""".r.findAllMatchIn(text).map(m => m.group(1) -> m.group(2)).toSeq.reverse.toMap
-      def bytes(field: String) = Bytes.fromHex(fields(field))
+      def bytes(field: String) = Bytes.fromHex(fields.getOrElse(field, ""))
       Case(
         number,
         fields("result") == "valid",
