@@ -10,8 +10,9 @@ from reference import FAR, NEAR, Tunnel
 from scapy.layers.inet import IP
 from scapy.layers.l2 import Ether
 
-STATE = f'xfrm state add src {NEAR} dst {FAR} proto esp spi 0x1 reqid 1 mode tunnel aead "rfc4106(gcm(aes))" 0x'
-KEY = "00" * 36
+SA = f"xfrm state add src {NEAR} dst {FAR} proto esp spi 0x1 reqid 1 mode tunnel "
+STATE = SA + 'aead "rfc4106(gcm(aes))" 0x'
+KEY = "5a" * 36
 
 
 @pytest.fixture
@@ -29,11 +30,41 @@ def refused(*args: object) -> str:
     return lines[-1]
 
 
+def key(length: int) -> str:
+    return "0x" + "5a" * length
+
+
+SHA256 = f'auth-trunc "hmac(sha256)" {key(32)} 128'
+
 BATCHES = {
     "does not parse": ("xfrm state add banana", 1, "banana"),
-    "key of the wrong length": (STATE + "00" * 35 + " 128", 1, "key"),
+    "key of the wrong length": (STATE + "5a" * 35 + " 128", 1, "it must have 20, 28 or 36"),
     "second SA with the same SPI": (f"{STATE}{KEY} 128\n{STATE}{KEY} 128", 2, "0x1"),
-    "DES": (f"xfrm state add src {NEAR} dst {FAR} proto esp spi 1 mode tunnel enc des 0x0011223344556677", 1, "des"),
+    "DES": (SA + f"enc des {key(8)}", 1, "des is refused: RFC 8221"),
+    "3DES": (SA + f'enc "cbc(des3_ede)" {key(24)} {SHA256}', 1, "cbc(des3_ede) is refused: RFC 8221"),
+    "MD5": (SA + f'enc "cbc(aes)" {key(16)} auth-trunc "hmac(md5)" {key(16)} 96', 1, "hmac(md5) is refused: RFC 8221"),
+    "CCM": (SA + f'aead "rfc4309(ccm(aes))" {key(19)} 128', 1, "use rfc4106(gcm(aes)), "),
+    "short ICV": (f"{STATE}{KEY} 64", 1, "an ICV of 64 bits is not supported with rfc4106(gcm(aes)): use 128"),
+    "GMAC with AES-128": (SA + f'aead "rfc4543(gcm(aes))" {key(20)} 128', 1, "it must have 36"),
+    "SM4 key of 32 bytes": (SA + f'enc "cbc(sm4)" {key(32)} auth "hmac(sm3)" {key(32)}', 1, "it must have 16"),
+    "HMAC key of 20 bytes": (
+        SA + f'enc "cbc(aes)" {key(16)} auth-trunc "hmac(sha256)" {key(20)} 128',
+        1,
+        "it must have 32",
+    ),
+    "SHA-256 to 96 bits": (SA + f'enc "cbc(aes)" {key(16)} auth "hmac(sha256)" {key(32)}', 1, "KEY 128"),
+    "SM3 to 64 bits": (SA + f'enc "cbc(sm4)" {key(16)} auth-trunc "hmac(sm3)" {key(32)} 64', 1, "use 96, 128 or 256"),
+    "SM4 with SHA-256": (
+        SA + f'enc "cbc(sm4)" {key(16)} {SHA256}',
+        1,
+        'cbc(sm4) goes with a key of 16 bytes and auth-trunc "hmac(sm3)"',
+    ),
+    "AES-128 with SHA-1": (SA + f'enc "cbc(aes)" {key(16)} auth "hmac(sha1)" {key(20)}', 1, "no suite of this box"),
+    "encryption alone": (SA + f'enc "cbc(aes)" {key(16)}', 1, "enc without auth is refused"),
+    "authentication alone": (SA + SHA256, 1, "ecb(cipher_null)"),
+    "zero key": (SA + f'enc "cbc(aes)" 0x{"00" * 16} {SHA256}', 1, "all zeros"),
+    "zero HMAC key": (SA + f'enc "ecb(cipher_null)" "" auth-trunc "hmac(sha256)" 0x{"00" * 32} 128', 1, "all zeros"),
+    "zero GCM key": (f"{STATE}{'00' * 32}5a5a5a5a 128", 1, "all zeros"),
 }
 
 
@@ -45,6 +76,7 @@ def test_batch_is_refused(tmp_path: Path, capture: Path, name: str) -> None:
     message = refused("replay", "--xfrm", batch, "--red", capture, "--out", tmp_path / "out")
     assert f"{batch}:{line}:" in message
     assert word in message
+    assert "5a5a5a5a" not in message
     assert not (tmp_path / "out").exists() or not list((tmp_path / "out").glob("*.pcapng"))
 
 

@@ -31,7 +31,12 @@ func (m *Model) describeSA(sa *SA) string {
 	if sa.Flags.DontEncapDSCP {
 		b.WriteString("extra_flag dont-encap-dscp ")
 	}
-	fmt.Fprintf(&b, "\n\taead %s %s %d\n", sa.Aead.Name, xfrm.Redacted, sa.Aead.ICVBits)
+	b.WriteByte('\n')
+	if sa.Aead.Given() {
+		fmt.Fprintf(&b, "\taead %s %s %d\n", sa.Aead.Name, xfrm.Redacted, sa.Aead.ICVBits)
+	} else {
+		fmt.Fprintf(&b, "\tauth-trunc %s %s %d\n\tenc %s %s\n", sa.Auth.Name, xfrm.Redacted, sa.Auth.ICVBits, sa.Enc.Name, xfrm.Redacted)
+	}
 	if sa.Sel != nil {
 		fmt.Fprintf(&b, "\tsel %s \n", sa.Sel)
 	}

@@ -90,11 +90,11 @@ func NewModel() *Model {
 	return m
 }
 
-// keyMark stands for the key and salt of a new SA.
+// keyMark stands for the key of a new SA, its salt included: the same under every suite, for a counter must not come again under
+// another one either.
 func (m *Model) keyMark(sa *SA) string {
 	mac := hmac.New(sha256.New, m.MarkKey)
-	mac.Write(sa.Aead.Key)
-	mac.Write(sa.Aead.Salt)
+	mac.Write(sa.Crypt().Key)
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
@@ -106,7 +106,7 @@ func (m *Model) age() uint64 {
 // markKeys notes the outbound keys that were just installed.
 func (m *Model) markKeys() {
 	for _, sa := range m.SAs {
-		if sa.fresh && sa.Way == xfrm.DirOut {
+		if sa.fresh && sa.Way == xfrm.DirOut && sa.Suite().Repetition() != "" {
 			m.UsedKeys[m.keyMark(sa)] = true
 		}
 	}

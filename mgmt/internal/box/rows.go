@@ -1,11 +1,10 @@
 package box
 
 import (
-	"crypto/aes"
 	"encoding/binary"
 	"fmt"
 
-	"sallyport/mgmt/internal/gcm"
+	"sallyport/mgmt/internal/keys"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -140,37 +139,40 @@ func tunnelRow(sa *SA, hop int, mtu uint32) Row {
 	return row
 }
 
-// suites by the length of the AES key in bits.
-var suites = map[int]uint64{128: regs.SuiteAes128gcm16, 256: regs.SuiteAes256gcm16}
+// icvValues are the row's codes of the length of an ICV, which the SM3 suites alone have: the others have one length.
+var icvValues = map[int]uint64{96: regs.IcvBits96, 128: regs.IcvBits128, 256: regs.IcvBits256}
 
 // keyRow makes the row of either key table. The caller wipes it.
 func keyRow(sa *SA) (Row, error) {
-	block, err := aes.NewCipher(sa.Aead.Key)
+	s := sa.Suite()
+	material, err := keys.Compute(s, sa.Crypt().Key, sa.Auth.Key, sa.Way == xfrm.DirIn)
 	if err != nil {
 		return nil, fmt.Errorf("the key of SA spi 0x%x: %w", sa.SPI, err)
 	}
-	powers := gcm.HashPowers(block)
-	defer clear(powers[:])
-	common := func(row Row, key, auth, salt, spi, valid, esn, suite regs.Field) Row {
-		key.PutBytes(row, sa.Aead.Key)
-		auth.PutBytes(row, powers[:])
-		salt.PutBytes(row, sa.Aead.Salt)
+	defer material.Wipe()
+	common := func(row Row, key, auth, salt, spi, valid, esn, icv, number regs.Field) Row {
+		key.PutBytes(row, material.Key[:])
+		auth.PutBytes(row, material.Auth[:])
+		salt.PutBytes(row, material.Salt[:])
 		spi.Put(row, uint64(sa.SPI))
 		valid.Put(row, 1)
 		if sa.Flags.ESN {
 			esn.Put(row, 1)
 		}
-		suite.Put(row, suites[sa.Aead.KeyBits])
+		if len(s.ICVBits) > 1 {
+			icv.Put(row, icvValues[sa.ICVBits()])
+		}
+		number.Put(row, s.Number)
 		return row
 	}
 	if sa.Way == xfrm.DirIn {
 		f := regs.InboundKeyRow
-		row := common(newRow(f.Bits), f.Key, f.Auth, f.Salt, f.Spi, f.Valid, f.Esn, f.Suite)
+		row := common(newRow(f.Bits), f.Key, f.Auth, f.Salt, f.Spi, f.Valid, f.Esn, f.Icv, f.Suite)
 		f.Window.Put(row, window(sa))
 		return row, nil
 	}
 	f := regs.OutboundKeyRow
-	row := common(newRow(f.Bits), f.Key, f.Auth, f.Salt, f.Spi, f.Valid, f.Esn, f.Suite)
+	row := common(newRow(f.Bits), f.Key, f.Auth, f.Salt, f.Spi, f.Valid, f.Esn, f.Icv, f.Suite)
 	f.SoftLimit.Put(row, sa.PacketSoft)
 	f.HardLimit.Put(row, sa.PacketHard) // 0: the last that the number on the wire holds (RFC 4303, 3.3.3)
 	return row, nil

@@ -3,7 +3,9 @@ package box
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 
+	"sallyport/mgmt/internal/suite"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -13,17 +15,21 @@ func (c *compiler) checkSAs() error {
 		if !sa.fresh {
 			continue
 		}
-		if c.sizes.Suites>>suites[sa.Aead.KeyBits]&1 == 0 {
-			return xfrm.Errorf(sa.pos, "%s with a %d-bit key is not built into this crypto chip", sa.Aead.Name, sa.Aead.KeyBits)
+		s := sa.Suite()
+		if !s.Built(c.sizes.Suites) {
+			return xfrm.Errorf(sa.pos, "%s is not built into this crypto chip, which has %s", s.Name, strings.Join(suite.Names(c.sizes.Suites), ", "))
 		}
 		if int(sa.ReplayWindow) > c.sizes.Window {
 			return xfrm.Errorf(sa.pos, "replay-window %d is too large: this inner chip was built for at most %d packets", sa.ReplayWindow, c.sizes.Window)
 		}
+		if s.Repetition() == "" {
+			continue
+		}
 		mark := c.m.keyMark(sa)
 		if other := seen[mark]; other != nil && (sa.Way == xfrm.DirOut || other.Way == xfrm.DirOut) {
-			c.report.warn(sa.pos, "the SAs spi 0x%x and 0x%x have one key and salt: their GCM nonces repeat, which breaks secrecy and authenticity alike (RFC 4106, section 2)", other.SPI, sa.SPI)
+			c.report.warn(sa.pos, "the SAs spi 0x%x and 0x%x have one key: their %s", other.SPI, sa.SPI, s.Repetition())
 		} else if sa.Way == xfrm.DirOut && c.m.UsedKeys[mark] {
-			c.report.warn(sa.pos, "the key of the SA spi 0x%x was used outbound before, and its sequence numbers start again at 1: GCM nonces repeat, which breaks secrecy and authenticity alike", sa.SPI)
+			c.report.warn(sa.pos, "the key of the SA spi 0x%x was used outbound before, and its sequence numbers start again at 1: %s", sa.SPI, s.Repetition())
 		}
 		seen[mark] = sa
 	}

@@ -50,10 +50,10 @@ var (
 )
 
 // Sizes of a fake box, as log2 where the register is.
-type Sizes struct{ SABits, FlowBits, SADBits, Rules, NextHops, Window uint32 }
+type Sizes struct{ SABits, FlowBits, SADBits, Rules, NextHops, Window, Suites uint32 }
 
-// Small is enough for most tests.
-var Small = Sizes{SABits: 4, FlowBits: 6, SADBits: 6, Rules: 32, NextHops: 256, Window: 1024}
+// Small is enough for most tests. It has every suite.
+var Small = Sizes{SABits: 4, FlowBits: 6, SADBits: 6, Rules: 32, NextHops: 256, Window: 1024, Suites: 0x7ffe}
 
 // New makes a box after reset.
 func New(s Sizes) *Box {
@@ -70,7 +70,7 @@ func New(s Sizes) *Box {
 			regs.CommonChip: uint32(c) + 1, regs.CommonVersion: 0x000100, regs.CommonBuild: 1, regs.CommonStatus: 7,
 			regs.CommonCapabilitySaBits: s.SABits, regs.CommonCapabilityFlowBits: s.FlowBits, regs.CommonCapabilitySadBits: s.SADBits,
 			regs.CommonCapabilityWays: 4, regs.CommonCapabilityRules: s.Rules, regs.CommonCapabilityNextHops: s.NextHops,
-			regs.CommonCapabilityLanes: 4, regs.CommonCapabilitySuites: 6, regs.CommonCapabilityReplayWindow: s.Window,
+			regs.CommonCapabilityLanes: 4, regs.CommonCapabilitySuites: s.Suites, regs.CommonCapabilityReplayWindow: s.Window,
 			regs.CommonCapabilityCounters: uint32(len(counters[c])),
 		} {
 			chip.registers[r.Offset] = v

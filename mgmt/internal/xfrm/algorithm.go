@@ -1,65 +1,188 @@
 package xfrm
 
-import "strings"
+import (
+	"fmt"
+	"slices"
+	"strings"
 
-const (
-	// GCMName is the one algorithm of this version, under Linux's name.
-	GCMName   = "rfc4106(gcm(aes))"
-	aeadForm  = "aead \"" + GCMName + "\" 0xKEY 128"
-	saltBytes = 4
-	icvBits   = 128
+	"sallyport/mgmt/internal/suite"
 )
 
-// forbidden are algorithms that no version will have.
-var forbidden = []string{"des", "des3_ede", "md5", "hmac(md5)", "cbc(des)", "cbc(des3_ede)", "3des", "blowfish", "cbc(blowfish)", "cast5", "cbc(cast5)"}
+// forbidden are algorithms that no version will have, under their Linux and their common names.
+var forbidden = []string{
+	"des", "cbc(des)", "des3_ede", "cbc(des3_ede)", "3des", "md5", "hmac(md5)", "blowfish", "cbc(blowfish)", "cast5", "cbc(cast5)",
+}
 
-// algorithm reads `aead NAME KEY ICVBITS` and refuses every other kind by name.
-func (p *parser) algorithm(a *Aead) error {
-	kind := p.skip()
+// aliases are the kernel's short names of algorithms.
+var aliases = map[string]string{
+	"aes": "cbc(aes)", "sm4": "cbc(sm4)", "cipher_null": "ecb(cipher_null)", "sha1": "hmac(sha1)", "sha256": "hmac(sha256)", "sm3": "hmac(sm3)",
+}
+
+// defaultICV is what `auth` without a length means in Linux (net/xfrm/xfrm_algo.c), in bits.
+var defaultICV = map[string]int{"hmac(sha1)": 96, "hmac(sha256)": 96, "hmac(sm3)": 256}
+
+// algorithm reads one of `aead NAME KEY ICVBITS`, `enc NAME KEY`, `auth NAME KEY` and `auth-trunc NAME KEY ICVBITS`. What is read so far
+// is in the state even where it fails, so that the caller can wipe it.
+func (p *parser) algorithm(s *State) error {
+	word := p.skip()
+	kind := string(word.Text)
+	a := map[string]*Algorithm{"aead": &s.Aead, "enc": &s.Enc, "auth": &s.Auth, "auth-trunc": &s.Auth}[kind]
+	if a == nil {
+		return word.errorf("%s is not supported: use aead, or enc with auth-trunc", kind)
+	}
+	if a.Given() || s.Aead.Given() || kind == "aead" && (s.Enc.Given() || s.Auth.Given()) {
+		return word.errorf("an SA has one aead, or one enc and one auth: this is a second")
+	}
+	c := candidates(kind)
 	name, err := p.take("the algorithm's name")
 	if err != nil {
 		return err
 	}
-	lower := strings.ToLower(string(name.Text))
-	for _, bad := range forbidden {
-		if lower == bad {
-			return name.errorf("%s is refused: RFC 8221 forbids it or advises against it; use %s", name.Text, aeadForm)
-		}
-	}
-	if string(kind.Text) != "aead" || string(name.Text) != GCMName {
-		return name.errorf("%s %s is not supported: use %s", kind.Text, name.quoted(), aeadForm)
-	}
-	if a.Name != "" {
-		return kind.errorf("an SA has one algorithm, this is a second")
-	}
-	key, err := p.take("the key")
-	if err != nil {
+	if a.Name, err = algorithmName(kind, name, c); err != nil {
 		return err
 	}
-	material, ok := keyBytes(key.Text)
-	if !ok {
-		material.Zero()
-		return key.errorf("the key is not hexadecimal after its 0x")
-	}
-	cipher := len(material) - saltBytes
-	if cipher != 16 && cipher != 32 {
-		got := len(material)
-		material.Zero()
-		if cipher == 24 {
-			return key.errorf("the key of %s has 28 bytes, which is AES-192: use 20 bytes (AES-128) or 36 bytes (AES-256), salt included", name.Text)
-		}
-		return key.errorf("the key of %s has %d bytes: it must have 20 (AES-128) or 36 (AES-256), the last 4 being the salt", name.Text, got)
-	}
-	bits, err := p.number32("the ICV length in bits")
-	if err == nil && bits != icvBits {
-		err = p.words[p.next-1].errorf("an ICV of %d bits is not supported: use %d", bits, icvBits)
-	}
-	if err != nil {
-		material.Zero()
+	c = slices.DeleteFunc(c, func(o option) bool { return o.name != a.Name })
+	if err := p.key(a, c); err != nil {
 		return err
 	}
-	*a = Aead{Name: GCMName, KeyBits: cipher * 8, ICVBits: int(bits), Key: material[:cipher:cipher], Salt: material[cipher:]}
+	switch kind {
+	case "aead", "auth-trunc":
+		return p.icv(a, c)
+	case "auth":
+		a.ICVBits = defaultICV[a.Name]
+		if !slices.Contains(c[0].icvBits, a.ICVBits) {
+			return word.errorf("auth %s means an ICV of %d bits, as in Linux, which is not supported: use auth-trunc \"%s\" KEY %s", a.Name, a.ICVBits, a.Name, list(c[0].icvBits))
+		}
+	}
 	return nil
+}
+
+// option is what a suite allows for one kind of algorithm.
+type option struct {
+	name      string
+	keyBytes  int
+	saltBytes int
+	icvBits   []int
+}
+
+// candidates are the options of all suites for a kind.
+func candidates(kind string) []option {
+	var out []option
+	for _, s := range suite.All {
+		o := option{s.Crypt, s.Key + s.Salt, s.Salt, s.ICVBits}
+		if strings.HasPrefix(kind, "auth") {
+			o = option{s.Auth, s.AuthKey, 0, s.ICVBits}
+		}
+		if (kind == "aead") == (s.Auth == "") && o.name != "" {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+func algorithmName(kind string, word Token, c []option) (string, error) {
+	var names []string
+	for _, o := range c {
+		if !slices.Contains(names, o.name) {
+			names = append(names, o.name)
+		}
+	}
+	name := string(word.Text)
+	if full, ok := aliases[name]; ok {
+		name = full
+	}
+	switch {
+	case slices.Contains(names, name):
+		return name, nil
+	case slices.Contains(forbidden, strings.ToLower(name)):
+		return "", word.errorf("%s is refused: RFC 8221 forbids it or advises against it; use %s", name, list(names))
+	}
+	return "", word.errorf("%s %s is not supported: use %s", kind, word.quoted(), list(names))
+}
+
+// key reads the key of an algorithm that has one of these options.
+func (p *parser) key(a *Algorithm, c []option) error {
+	word, err := p.take("the key")
+	if err != nil {
+		return err
+	}
+	key, ok := keyBytes(word.Text)
+	a.Key, a.KeyBits = key, 8*len(key)
+	if !ok {
+		return word.errorf("the key is not hexadecimal after its 0x")
+	}
+	var lengths []int
+	for _, o := range c {
+		if !slices.Contains(lengths, o.keyBytes) {
+			lengths = append(lengths, o.keyBytes)
+		}
+	}
+	slices.Sort(lengths)
+	if !slices.Contains(lengths, len(key)) {
+		salt := ""
+		if c[0].saltBytes > 0 {
+			salt = fmt.Sprintf(", the last %d being the salt", c[0].saltBytes)
+		}
+		return word.errorf("the key of %s has %d bytes: it must have %s%s", a.Name, len(key), list(lengths), salt)
+	}
+	if secret := key[:len(key)-c[0].saltBytes]; len(secret) > 0 && !slices.ContainsFunc(secret, func(b byte) bool { return b != 0 }) {
+		return word.errorf("the key of %s is all zeros, which everyone can guess: use a random one", a.Name)
+	}
+	return nil
+}
+
+func (p *parser) icv(a *Algorithm, c []option) error {
+	bits, err := p.number32("the ICV length in bits")
+	if err != nil {
+		return err
+	}
+	a.ICVBits = int(bits)
+	if !slices.Contains(c[0].icvBits, a.ICVBits) {
+		return p.words[p.next-1].errorf("an ICV of %d bits is not supported with %s: use %s", bits, a.Name, list(c[0].icvBits))
+	}
+	return nil
+}
+
+// checkAlgorithms finds the suite, or says what goes with what.
+func checkAlgorithms(pos Pos, s *State) error {
+	switch {
+	case !s.Aead.Given() && !s.Enc.Given() && !s.Auth.Given():
+		return Errorf(pos, "an SA needs its algorithm: aead \"rfc4106(gcm(aes))\" 0xKEY 128 for example")
+	case !s.Enc.Given() && s.Auth.Given():
+		return Errorf(pos, "auth without enc is not supported: write enc \"ecb(cipher_null)\" \"\" beside it to encrypt nothing")
+	case s.Enc.Given() && !s.Auth.Given():
+		return Errorf(pos, "enc without auth is refused, for what is not authenticated can be altered: %s", partners(s.Enc.Name))
+	case s.Suite() == nil:
+		return Errorf(pos, "%s with a key of %d bytes and %s with an ICV of %d bits are no suite of this box: %s",
+			s.Enc.Name, s.Enc.KeyBits/8, s.Auth.Name, s.Auth.ICVBits, partners(s.Enc.Name))
+	}
+	return nil
+}
+
+// partners says what stands beside an enc.
+func partners(crypt string) string {
+	var out []string
+	for _, s := range suite.All {
+		if s.Crypt == crypt {
+			out = append(out, fmt.Sprintf("a key of %d bytes and auth-trunc \"%s\" KEY %s", s.Key+s.Salt, s.Auth, list(s.ICVBits)))
+		}
+	}
+	return crypt + " goes with " + strings.Join(out, ", or with ")
+}
+
+// list writes "a, b or c".
+func list[T any](items []T) string {
+	text := ""
+	for i, item := range items {
+		switch {
+		case i > 0 && i == len(items)-1:
+			text += " or "
+		case i > 0:
+			text += ", "
+		}
+		text += fmt.Sprint(item)
+	}
+	return text
 }
 
 // keyBytes decodes 0x… as iproute2 does (an odd number of digits gets a 0 in front); anything else is the key itself.

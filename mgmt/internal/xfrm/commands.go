@@ -32,8 +32,7 @@ type (
 func Wipe(commands []Command) {
 	for _, command := range commands {
 		if add, ok := command.(StateAdd); ok {
-			add.State.Aead.Key.Zero()
-			add.State.Aead.Salt.Zero()
+			add.State.Wipe()
 		}
 	}
 }

@@ -63,10 +63,10 @@ func (p *parser) extraFlags(f *Flags) error {
 		case "dont-encap-dscp":
 			f.DontEncapDSCP = true
 		case "oseq-may-wrap":
-			return p.words[p.next].errorf("extra-flag oseq-may-wrap is not supported: a repeated sequence number would repeat a GCM nonce")
+			return p.words[p.next].errorf("extra-flag oseq-may-wrap is not supported: a repeated sequence number would repeat a nonce")
 		case "0x2":
 			f.DontEncapDSCP = false
-			return p.words[p.next].errorf("extra-flag oseq-may-wrap is not supported: a repeated sequence number would repeat a GCM nonce")
+			return p.words[p.next].errorf("extra-flag oseq-may-wrap is not supported: a repeated sequence number would repeat a nonce")
 		case "0x1":
 			f.DontEncapDSCP = true
 		default:

@@ -130,7 +130,7 @@ func (p *parser) stateAdd(update bool) (Command, error) {
 			p.skip()
 			s.Dir, err = p.direction(DirIn, DirOut)
 		case "aead", "enc", "auth", "auth-trunc", "comp":
-			err = p.algorithm(&s.Aead)
+			err = p.algorithm(&s)
 		default:
 			if !isIDWord(text) || idSeen {
 				err = p.unknown()
@@ -140,14 +140,12 @@ func (p *parser) stateAdd(update bool) (Command, error) {
 			s.ID, err = p.id()
 		}
 		if err != nil {
-			s.Aead.Key.Zero()
-			s.Aead.Salt.Zero()
+			s.Wipe()
 			return nil, err
 		}
 	}
 	if err := checkState(p.start, &s); err != nil {
-		s.Aead.Key.Zero()
-		s.Aead.Salt.Zero()
+		s.Wipe()
 		return nil, err
 	}
 	return StateAdd{p.at(), update, s}, nil
@@ -173,8 +171,6 @@ func checkState(pos Pos, s *State) error {
 		return Errorf(pos, "an SA needs an SPI other than 0: spi 0x…")
 	case s.Mode == "":
 		return Errorf(pos, "no mode is given, which means transport to iproute2; %s", transportRefusal)
-	case s.Aead.Name == "":
-		return Errorf(pos, "an SA needs its algorithm: %s", aeadForm)
 	case s.ReplayWindow > MaxWindow:
 		return Errorf(pos, "replay-window %d is too large: at most %d packets", s.ReplayWindow, MaxWindow)
 	case s.Flags.ESN && s.ReplayWindow == 0 && s.Dir != DirOut:
@@ -182,7 +178,7 @@ func checkState(pos Pos, s *State) error {
 	case s.Dir == DirIn && (s.PacketSoft != 0 || s.PacketHard != 0):
 		return Errorf(pos, "packet limits are kept for outbound SAs alone")
 	}
-	return nil
+	return checkAlgorithms(pos, s)
 }
 
 func (p *parser) direction(allowed ...Dir) (Dir, error) {

@@ -3,6 +3,8 @@ package xfrm
 import (
 	"fmt"
 	"net/netip"
+
+	"sallyport/mgmt/internal/suite"
 )
 
 // Secret is key material: it never prints and never marshals.
@@ -81,14 +83,16 @@ func (s Selector) String() string {
 	return out
 }
 
-// Aead is an algorithm with its key: Key for the cipher, Salt for the front of the nonce.
-type Aead struct {
+// Algorithm is one algorithm of an SA, under Linux's name, with its key; the salt, where there is one, is the end of the key.
+type Algorithm struct {
 	Name    string `json:"name"`
 	KeyBits int    `json:"key_bits"`
-	ICVBits int    `json:"icv_bits"`
+	ICVBits int    `json:"icv_bits,omitempty"` // of an aead or an auth
 	Key     Secret `json:"-"`
-	Salt    Secret `json:"-"`
 }
+
+// Given says whether the algorithm was written.
+func (a *Algorithm) Given() bool { return a.Name != "" }
 
 // Flags of a state that this box honours.
 type Flags struct {
@@ -105,15 +109,44 @@ type Flags struct {
 // State is an SA as written.
 type State struct {
 	ID
-	Mode         string    `json:"mode"`
-	ReqID        uint32    `json:"reqid,omitempty"`
-	ReplayWindow uint32    `json:"replay_window"`
-	Flags        Flags     `json:"flags"`
-	Dir          Dir       `json:"dir,omitempty"`
-	Aead         Aead      `json:"aead"`
-	PacketSoft   uint64    `json:"packet_soft,omitempty"` // 0 is none
-	PacketHard   uint64    `json:"packet_hard,omitempty"` // 0 is none
-	Sel          *Selector `json:"sel,omitempty"`
+	Mode         string `json:"mode"`
+	ReqID        uint32 `json:"reqid,omitempty"`
+	ReplayWindow uint32 `json:"replay_window"`
+	Flags        Flags  `json:"flags"`
+	Dir          Dir    `json:"dir,omitempty"`
+	// An SA has Aead, or Enc and Auth.
+	Aead       Algorithm `json:"aead,omitzero"`
+	Enc        Algorithm `json:"enc,omitzero"`
+	Auth       Algorithm `json:"auth,omitzero"`
+	PacketSoft uint64    `json:"packet_soft,omitempty"` // 0 is none
+	PacketHard uint64    `json:"packet_hard,omitempty"` // 0 is none
+	Sel        *Selector `json:"sel,omitempty"`
+}
+
+// Crypt is the algorithm that encrypts.
+func (s *State) Crypt() *Algorithm {
+	if s.Aead.Given() {
+		return &s.Aead
+	}
+	return &s.Enc
+}
+
+// Suite is what the algorithms make together; nil if the box has no such suite.
+func (s *State) Suite() *suite.Suite {
+	crypt := s.Crypt()
+	return suite.Find(crypt.Name, crypt.KeyBits/8, s.Auth.Name, s.ICVBits())
+}
+
+// ICVBits is the length of the ICV.
+func (s *State) ICVBits() int {
+	return max(s.Aead.ICVBits, s.Auth.ICVBits) // one of them is 0
+}
+
+// Wipe clears the keys.
+func (s *State) Wipe() {
+	for _, a := range []Algorithm{s.Aead, s.Enc, s.Auth} {
+		a.Key.Zero()
+	}
 }
 
 // Action of a policy.

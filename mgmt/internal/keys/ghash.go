@@ -1,29 +1,28 @@
-// Package gcm computes what the crypto chip's key store holds for GCM and GMAC beside the key: powers of the GHASH key.
-package gcm
+package keys
 
 import (
 	"crypto/cipher"
 	"encoding/binary"
 )
 
-// HashPowers returns H, the encryption of the zero block by block (SP 800-38D, 6.4), H², H³ and H⁴, 16 bytes each.
-func HashPowers(block cipher.Block) [64]byte {
+// hashPowers returns H, the encryption of the zero block by block (SP 800-38D, 6.4), H², H³ and H⁴, 16 bytes each.
+func hashPowers(block cipher.Block) [64]byte {
 	var h [16]byte
 	block.Encrypt(h[:], h[:])
 	var powers [64]byte
 	power := h
 	for i := 0; i < len(powers); i += len(h) {
 		copy(powers[i:], power[:])
-		power = Multiply(power, h)
+		power = multiply(power, h)
 	}
 	clear(h[:])
 	clear(power[:])
 	return powers
 }
 
-// Multiply is the product in GF(2^128) as GCM orders its bits. Neither the time it takes nor the memory it touches
+// multiply is the product in GF(2^128) as GCM orders its bits. Neither the time it takes nor the memory it touches
 // depends on the operands.
-func Multiply(x, y [16]byte) [16]byte {
+func multiply(x, y [16]byte) [16]byte {
 	xHi, xLo := binary.BigEndian.Uint64(x[:8]), binary.BigEndian.Uint64(x[8:])
 	vHi, vLo := binary.BigEndian.Uint64(y[:8]), binary.BigEndian.Uint64(y[8:])
 	var zHi, zLo uint64

@@ -1,4 +1,4 @@
-package gcm
+package keys
 
 import (
 	"bytes"
@@ -15,14 +15,14 @@ import (
 // that its GHASH passes through.
 func TestHashKey(t *testing.T) {
 	block, _ := aes.NewCipher(make([]byte, 16))
-	powers := HashPowers(block)
+	powers := hashPowers(block)
 	h := [16]byte(powers[:16])
 	if got := hex.EncodeToString(h[:]); got != "66e94bd4ef8a2c3b884cfa59ca342b2e" {
 		t.Errorf("H = %s", got)
 	}
 	var c, product [16]byte
 	hex.Decode(c[:], []byte("0388dace60b6a392f328c2b971b2fe78"))
-	product = Multiply(c, h)
+	product = multiply(c, h)
 	if got := hex.EncodeToString(product[:]); got != "5e2ec746917062882c85b0685353deb7" {
 		t.Errorf("X1 = %s", got)
 	}
@@ -39,12 +39,12 @@ func TestPowersAgainstLibrary(t *testing.T) {
 			random.Read(aad)
 			random.Read(nonce)
 			block, _ := aes.NewCipher(key)
-			powers := HashPowers(block)
+			powers := hashPowers(block)
 			// GHASH(A1 A2 A3 L) = A1·H⁴ + A2·H³ + A3·H² + L·H
 			var sum, length [16]byte
 			binary.BigEndian.PutUint64(length[:8], uint64(8*len(aad)))
 			for i, text := range [][16]byte{length, [16]byte(aad[32:]), [16]byte(aad[16:]), [16]byte(aad)} {
-				product := Multiply(text, [16]byte(powers[16*i:]))
+				product := multiply(text, [16]byte(powers[16*i:]))
 				subtle.XORBytes(sum[:], sum[:], product[:])
 			}
 			mask := append(bytes.Clone(nonce), 0, 0, 0, 1)
