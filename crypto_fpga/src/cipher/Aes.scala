@@ -1,7 +1,7 @@
 package sallyport.crypto
 
 import chisel3._
-import chisel3.experimental.hierarchy.{Definition, Instance}
+import chisel3.experimental.hierarchy.Definition
 import chisel3.util._
 
 /**
@@ -32,12 +32,7 @@ object Aes {
   private def pack(parts: Seq[UInt]): UInt = Cat(parts.reverse)
   private def rotateRight(word: UInt, by: Int): UInt = Cat(word(by - 1, 0), word(31, by))
 
-  /** Each byte through an S-box module of its own. */
-  def subBytes(x: UInt)(implicit sbox: Definition[AesSbox]): UInt = pack(bytes(x).map { byte =>
-    val box = Instance(sbox)
-    box.io.in := byte
-    box.io.out
-  })
+  def subBytes(x: UInt)(implicit sbox: Definition[AesSbox]): UInt = Sbox.substitute(x)
 
   /** Row r of the state moves r columns to the left. */
   def shiftRows(state: UInt): UInt = {
@@ -59,17 +54,4 @@ object Aes {
 
   /** RotWord, after SubWord or before: they commute. */
   def rotWord(word: UInt): UInt = rotateRight(word, 8)
-}
-
-/**
- * One AES S-box, 32 LUTs and F7/F8. It stays a module of its own: flattened before mapping, synthesis spends 1.7
- * times the area on it.
- */
-class AesSbox extends FixedIORawModule(new AesSboxPorts) {
-  io.out := VecInit(Aes.sbox.map(_.U(8.W)))(io.in)
-}
-
-class AesSboxPorts extends Bundle {
-  val in = Input(UInt(8.W))
-  val out = Output(UInt(8.W))
 }

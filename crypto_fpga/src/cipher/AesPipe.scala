@@ -3,7 +3,6 @@ package sallyport.crypto
 import chisel3._
 import chisel3.experimental.hierarchy.Definition
 import chisel3.util._
-import sallyport.common.ClockGate
 
 /** What goes into a cipher pipe. */
 class CipherBlock[T <: Data](tagType: T) extends Bundle {
@@ -70,10 +69,7 @@ class AesPipe[T <: Data](tagType: T, aheadBy: Int) extends Module {
     }
   }
 
-  private val valids = Wire(Vec(AesPipe.latency, Bool()))
-  private val running = ClockGate(clock, io.in.valid || io.wipe || reset.asBool || valids.asUInt.orR)
-
-  withClock(running) {
+  PipeClock(io.in.valid, io.wipe, AesPipe.latency) { valids =>
     val entry = Wire(new Stage)
     val in = io.in.bits
     val key = Mux(io.wipe, 0.U, in.key)
@@ -94,7 +90,6 @@ class AesPipe[T <: Data](tagType: T, aheadBy: Int) extends Module {
       RegNext(after)
     }
 
-    valids.zip(io.in.valid +: valids.init).foreach { case (now, before) => now := RegNext(before, false.B) }
     io.out.valid := valids.last
     io.out.bits.block := stages.last.state
     io.out.bits.tag := stages.last.tag

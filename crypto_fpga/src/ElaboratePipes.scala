@@ -1,0 +1,19 @@
+package sallyport.crypto
+
+import chisel3._
+import sallyport.common.Emit
+
+import java.nio.file.Paths
+
+/** Writes each pipe alone into `FOLDER/<pipe>`, for its figures in docs/crypto.md; the one argument is FOLDER. */
+object ElaboratePipes {
+  def main(args: Array[String]): Unit = {
+    def emit(name: String, pipe: => RawModule): Unit = Emit(pipe, Paths.get(args.head).resolve(name))
+    emit("AesPipe", new AesPipe(UInt(0.W), 0))
+    emit("Sm4Pipe", new Sm4Pipe)
+    emit("GhashSum", new GhashSum(32))
+    emit("Sha256Pipe", new Sha256Pipe)
+    emit("Sha1Pipe", new Sha1Pipe)
+    emit("Sm3Pipe", new Sm3Pipe)
+  }
+}
