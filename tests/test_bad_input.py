@@ -108,6 +108,8 @@ def test_captures_are_refused(tmp_path: Path) -> None:
         ["rfc2544", "--frame-size", "63"],
         ["rfc2544", "--frame-size", "9601"],
         ["rfc2544", "--suite", "des"],
+        ["rfc2544", "--suite", "aes256"],
+        ["rfc2544", "--suite", "sm4-sm3,aes256gcm16", "--sas", "3"],
         ["rfc2544", "--load", "0"],
         ["rfc2544", "--load", "101"],
         ["replay", "--xfrm", "x", "--out", "y"],
@@ -127,3 +129,10 @@ def test_captures_are_refused(tmp_path: Path) -> None:
 )
 def test_arguments_are_refused(args: list[str]) -> None:
     assert refused(*args).startswith("sallyport: ")
+
+
+@pytest.mark.parametrize("suite", ["des", "3des-sha1", "des-md5", "aes256-md5", "null-md5", "blowfish128-sha1"])
+def test_weak_suites_are_refused_with_the_reason(suite: str) -> None:
+    message = refused("rfc2544", "--suite", suite)
+    assert f"suite '{suite}' is refused: RFC 8221" in message
+    assert "sm4-sm3-256" in message

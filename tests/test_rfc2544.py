@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -13,21 +14,36 @@ from conftest import ROOT, SHARED, sallyport
 sys.path.insert(0, str(ROOT / "sim" / "python"))
 from sallyport import limits, suites
 
-SUITE = suites.find("aes256gcm16")
+# The published tables, and the suites that each is about.
+TABLES = {
+    "AES-GCM-16": ["aes128gcm16", "aes192gcm16", "aes256gcm16", "aes256gmac", "chacha20poly1305"],
+    "SM4-GCM-16": ["sm4gcm16"],
+    "SM4-CBC+HMAC-SM3-128": ["sm4-sm3", "aes128-sha256", "aes256-sha256"],
+    "SM4-CBC+HMAC-SM3-256": ["sm4-sm3-256"],
+}
 
 
-def test_theoretical_maximum_matches_the_published_table() -> None:
+@pytest.mark.parametrize(("table", "name"), [(table, name) for table, names in TABLES.items() for name in names])
+def test_theoretical_maximum_matches_the_published_table(table: str, name: str) -> None:
     path = SHARED / "LIMITS.md"
     if not path.exists():
         pytest.skip("LIMITS.md is not beside this clone (../shared)")
-    table = path.read_text().split("#### AES-GCM-16, outer IPv4\n")[1].split("####")[0]
-    rows = re.findall(r"^\| (\d+) \| (\d+) \| \d+ \| ([\d.]+) \| [\d.]+ \| [\d.]+ \| ([\d.]+) \|$", table, re.M)
+    text = path.read_text().split(f"#### {table}, outer IPv4\n")[1].split("####")[0]
+    rows = re.findall(r"^\| (\d+) \| (\d+) \| \d+ \| ([\d.]+) \| [\d.]+ \| [\d.]+ \| ([\d.]+) \|$", text, re.M)
     assert len(rows) == 12
+    suite = suites.find(name)
     for size, esp, mpps, percent in rows:
-        fraction = limits.theoretical_fraction({int(size): 1}, SUITE)
-        assert limits.esp_frame_bytes(int(size), SUITE) == int(esp)
+        fraction = limits.theoretical_fraction({int(size): 1}, [suite])
+        assert limits.esp_frame_bytes(int(size), suite) == int(esp)
         assert f"{float(100 * fraction):.2f}" == percent
         assert f"{float(fraction * limits.line_rate_fps(int(size))) / 1e6:.3f}" == mpps
+
+
+def test_several_suites_share_the_wire() -> None:
+    """Two suites in turn: as many bytes as both together."""
+    both = suites.parse("sm4-sm3,aes256gcm16")
+    frames = [limits.esp_frame_bytes(64, suite) + limits.SLOT_BYTES for suite in both]
+    assert limits.theoretical_fraction({64: 1}, both) == Fraction(2 * 84, sum(frames))
 
 
 def test_two_boxes_carry_what_the_wire_allows(tmp_path: Path) -> None:

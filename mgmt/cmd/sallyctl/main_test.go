@@ -157,12 +157,15 @@ func TestID(t *testing.T) {
 	code, out, _, _ := run("--socket", w.socket, "id", "--json")
 	var document map[string]struct {
 		Version      string
-		Capabilities map[string]uint32
+		Capabilities struct {
+			FlowRows int `json:"flow_rows"`
+			Suites   []string
+		}
 	}
 	if err := json.Unmarshal([]byte(out), &document); err != nil || code != 0 {
 		t.Fatal(err, out)
 	}
-	if document["outer"].Version != "0.1.0" || document["inner"].Capabilities["flow_rows"] != 64 {
+	if document["outer"].Version != "0.1.0" || document["inner"].Capabilities.FlowRows != 64 || len(document["crypto"].Capabilities.Suites) != 14 {
 		t.Errorf("%+v", document)
 	}
 	if code, out, _, _ = run("--socket", w.socket, "id"); code != 0 || !strings.Contains(out, "crypto  version 0.1.0") || !strings.Contains(out, "suites aes128gcm16 ") {

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"sallyport/mgmt/internal/chip"
-	"sallyport/mgmt/internal/suite"
 	"sallyport/mgmt/internal/transport"
 )
 
@@ -119,7 +118,7 @@ func sizes(c transport.Chip, cap chip.Capabilities) string {
 	case transport.Inner:
 		return fmt.Sprintf("        SAs %d, flows %d, rules %d, next hops %d, replay window %d\n", cap.SAs, cap.FlowRows, cap.Rules, cap.NextHops, cap.ReplayWindow)
 	case transport.Crypto:
-		return fmt.Sprintf("        SAs %d, lanes %d, suites %s\n", cap.SAs, cap.Lanes, strings.Join(suite.Names(cap.Suites), " "))
+		return fmt.Sprintf("        SAs %d, lanes %d, suites %s\n", cap.SAs, cap.Lanes, strings.Join(cap.SuiteNames, " "))
 	}
 	return fmt.Sprintf("        SAs %d, SAD rows %d, rules %d, next hops %d\n", cap.SAs, cap.SADRows, cap.Rules, cap.NextHops)
 }

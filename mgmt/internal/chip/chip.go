@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/suite"
 	"sallyport/mgmt/internal/transport"
 )
 
@@ -22,17 +23,19 @@ type Identity struct {
 
 // Capabilities are the sizes a chip was built with. Software takes them from here and never guesses.
 type Capabilities struct {
-	SAs             int    `json:"sas"`
-	FlowRows        int    `json:"flow_rows"`
-	SADRows         int    `json:"sad_rows"`
-	Ways            int    `json:"ways"`
-	Rules           int    `json:"rules"`
-	NextHops        int    `json:"next_hops"`
-	Lanes           int    `json:"lanes"`
-	LinkBufferBeats int    `json:"link_buffer_beats"`
-	ReplayWindow    int    `json:"replay_window"`
-	Counters        int    `json:"counters"`
-	Suites          uint32 `json:"suites"`
+	SAs             int `json:"sas"`
+	FlowRows        int `json:"flow_rows"`
+	SADRows         int `json:"sad_rows"`
+	Ways            int `json:"ways"`
+	Rules           int `json:"rules"`
+	NextHops        int `json:"next_hops"`
+	Lanes           int `json:"lanes"`
+	LinkBufferBeats int `json:"link_buffer_beats"`
+	ReplayWindow    int `json:"replay_window"`
+	Counters        int `json:"counters"`
+	// Suites has bit n for suite n; SuiteNames are strongSwan's.
+	Suites     uint32   `json:"-"`
+	SuiteNames []string `json:"suites,omitempty"`
 }
 
 // Box is three chips whose identity has been checked.
@@ -96,7 +99,7 @@ func (b *Box) identify(c transport.Chip) error {
 	b.Capabilities[c] = Capabilities{
 		SAs: 1 << ops[5].Data, FlowRows: 1 << ops[6].Data, SADRows: 1 << ops[7].Data, Ways: int(ops[8].Data), Rules: int(ops[9].Data),
 		NextHops: int(ops[10].Data), Lanes: int(ops[11].Data), LinkBufferBeats: int(ops[12].Data), ReplayWindow: int(ops[13].Data),
-		Counters: int(ops[14].Data), Suites: ops[15].Data,
+		Counters: int(ops[14].Data), Suites: ops[15].Data, SuiteNames: suite.Names(ops[15].Data),
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ class Setup:
     """A device under test and the traffic that crosses it; what stays the same for all trials of a row."""
 
     mix: dict[int, int]
-    suite: Suite
+    suites: tuple[Suite, ...]  # which the SAs take in turn
     boxes: int = 2
     direction: str = "both"
     sas: int = 1

@@ -45,7 +45,7 @@ def _idle(boxes: int, threads: int) -> dict:
 
 
 def _loaded(boxes: int, threads: int, frame: int) -> dict:
-    suite = suites.find("aes256gcm16")
+    suite = suites.parse("aes256gcm16")
     direction = "both" if boxes == 2 else "encrypt"
     setup = Setup({frame: 1}, suite, boxes, direction, threads=threads, warmup_ns=10_000, measure_ns=40_000)
     with SimBackend() as tester:

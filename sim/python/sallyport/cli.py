@@ -17,6 +17,7 @@ from sallyport.progress import Progress
 from sallyport.sim_backend import SimBackend
 
 BACKENDS = {"sim": SimBackend}
+SUITE_HELP = f"One of {', '.join(suites.SUITES)}; or several with commas, which the SAs take in turn."
 MIN_LOAD = Fraction(1, 10)
 threads_option = click.option("--threads", type=click.IntRange(1, 6), help="Worker threads; default min(chips, cores).")
 seed_option = click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True)
@@ -50,10 +51,10 @@ def main() -> None:
 @click.option("--test", type=click.Choice(rfc2544.TESTS), default="throughput", show_default=True)
 @click.option("--boxes", type=click.IntRange(1, 2), default=2, show_default=True)
 @click.option("--direction", type=click.Choice(["both", "encrypt", "decrypt"]), default="both", show_default=True)
-@click.option("--suite", default="aes256gcm16", show_default=True, help="; ".join(suites.SUITES))
+@click.option("--suite", default="aes256gcm16", show_default=True, help=SUITE_HELP)
 @click.option("--frame-size", default="64,512,1400,1518", show_default=True, help="Sizes with FCS, and imix.")
 @click.option("--load", default="100", show_default=True, help="Highest intended load, % of line rate.")
-@click.option("--sas", type=click.IntRange(1), default=1, show_default=True, help="Tunnels a direction.")
+@click.option("--sas", type=click.IntRange(1), help="Tunnels a direction; default 1 for each suite.")
 @click.option("--warmup-us", type=click.IntRange(1), default=50, show_default=True)
 @click.option("--measure-us", type=click.IntRange(1), default=200, show_default=True)
 @threads_option
@@ -68,7 +69,7 @@ def rfc2544_command(
     suite: str,
     frame_size: str,
     load: str,
-    sas: int,
+    sas: int | None,
     warmup_us: int,
     measure_us: int,
     threads: int | None,
@@ -78,12 +79,13 @@ def rfc2544_command(
 ) -> None:
     """RFC 2544 throughput, latency or loss of one or two simulated boxes."""
     sizes = rfc2544.parse_sizes(frame_size)
+    chosen = suites.parse(suite)
     setup = Setup(
         mix={},
-        suite=suites.find(suite),
+        suites=chosen,
         boxes=boxes,
         direction=direction,
-        sas=sas,
+        sas=_sas(sas, len(chosen)),
         seed=seed,
         threads=threads,
         warmup_ns=warmup_us * 1000,
@@ -104,6 +106,13 @@ def rfc2544_command(
     if test != "loss" and not all(row["passed"] for row in rows):
         bad = ", ".join(str(row["frame_size"]) for row in rows if not row["passed"])
         raise CheckFailed(f"no trial passed at frame size {bad}; the table shows the loss at the lowest load tried")
+
+
+def _sas(asked: int | None, each: int) -> int:
+    """The number of tunnels, of which every suite has the same share."""
+    if asked and asked % each:
+        raise InputError(f"--sas {asked}: the {each} suites take the tunnels in turn; choose a multiple of {each}")
+    return asked or each
 
 
 def _load(text: str) -> Fraction:

@@ -6,6 +6,7 @@ carries at most 100e9 / (8 (E + 20)) of them a second (8 B preamble and 12 B gap
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from sallyport.suites import Suite
@@ -31,10 +32,15 @@ def line_rate_fps(frame: float | Fraction) -> Fraction:
     return Fraction(WIRE_BITS_PER_SECOND) / (8 * (Fraction(frame) + SLOT_BYTES))
 
 
-def theoretical_fraction(mix: dict[int, int], suite: Suite) -> Fraction:
-    """Largest intended load, as a fraction of line rate, that the black wire can carry for a mix {frame size: weight}."""
-    red = sum(weight * (size + SLOT_BYTES) for size, weight in mix.items())
-    black = sum(weight * (esp_frame_bytes(size, suite) + SLOT_BYTES) for size, weight in mix.items())
+def theoretical_fraction(mix: dict[int, int], suites: Sequence[Suite]) -> Fraction:
+    """Largest intended load, as a fraction of line rate, that the black wire can carry for a mix {frame size: weight}.
+
+    Each of `suites` has the same share of the frames.
+    """
+    red = len(suites) * sum(weight * (size + SLOT_BYTES) for size, weight in mix.items())
+    black = sum(
+        weight * (esp_frame_bytes(size, suite) + SLOT_BYTES) for suite in suites for size, weight in mix.items()
+    )
     return Fraction(red, black)
 
 

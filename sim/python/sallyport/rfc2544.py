@@ -36,12 +36,12 @@ def row(label: str, test: str, setup: Setup, trial: TrialResult, intended: float
     """One row of `--json`: the contract's columns, and how they were obtained."""
     mean = limits.mean_frame(setup.mix)
     line = limits.line_rate_fps(mean)
-    theoretical = limits.theoretical_fraction(setup.mix, setup.suite)
+    theoretical = limits.theoretical_fraction(setup.mix, setup.suites)
     achieved = trial.intended_fps / line if trial.passed else 0
     ports = 2 if setup.direction == "both" else 1
     return {
         "frame_size": int(label) if label.isdigit() else label,
-        "suite": setup.suite.name,
+        "suite": ",".join(suite.name for suite in setup.suites),
         "mode": "tunnel",
         "ip": 4,
         "direction": setup.direction,
@@ -88,7 +88,7 @@ def run(
         setup = replace(base, mix=mix)
         backend.configure(setup)
         line = limits.line_rate_fps(limits.mean_frame(mix))
-        bound = min(limits.theoretical_fraction(mix, setup.suite), load_pct / 100)
+        bound = min(limits.theoretical_fraction(mix, setup.suites), load_pct / 100)
 
         def trial(fps, label=label, line=line) -> TrialResult:
             on_trial(label, float(100 * fps / line))

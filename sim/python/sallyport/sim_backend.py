@@ -39,7 +39,7 @@ class SimBackend:
 
     def configure(self, setup: Setup) -> None:
         largest = max(setup.mix)
-        outer = limits.esp_frame_bytes(largest, setup.suite)
+        outer = max(limits.esp_frame_bytes(largest, suite) for suite in setup.suites)
         if outer > limits.MAX_FRAME:
             raise InputError(
                 f"--frame-size {largest}: its ESP frame of {outer} B exceeds {limits.MAX_FRAME} B; "
@@ -49,7 +49,7 @@ class SimBackend:
             raise InputError("--boxes 1 measures --direction encrypt only; use --boxes 2 for both or decrypt")
         self._setup = setup
         for box in range(setup.boxes):
-            text = tunnels.batch(box, setup.sas, setup.suite, BLACK_MTU, setup.seed)
+            text = tunnels.batch(box, setup.sas, setup.suites, BLACK_MTU, setup.seed)
             self._batch(box).write_text(text)
 
     def _batch(self, box: int) -> Path:
@@ -60,6 +60,12 @@ class SimBackend:
         assert setup is not None, "configure() comes first"
         with ExitStack() as stack:
             sim = stack.enter_context(Simulator(setup.boxes, setup.threads, setup.seed, self._on_progress))
+            built = sim.suites(0)
+            for suite in setup.suites:
+                if suite.built not in built:
+                    raise InputError(
+                        f"suite {suite.name!r} is not built into the simulated chip: it has {', '.join(built)}"
+                    )
             for box in range(setup.boxes):
                 sim.sallyctl(box, "-batch", self._batch(box))
                 for device, mac in TESTER_MAC.items():

@@ -91,6 +91,10 @@ class Simulator:
             raise CheckFailed(f"box {box}: {done.stderr.strip()}")
         return done.stdout
 
+    def suites(self, box: int) -> list[str]:
+        """What the crypto chip of a box says it was built with, by strongSwan's names ([sallyport.suites.Suite.built])."""
+        return json.loads(self.sallyctl(box, "id", "--json"))["crypto"]["capabilities"].get("suites", [])
+
     def counters(self, box: int) -> dict:
         """Every counter of every chip of a box by name, and the account that received = sent + punted + dropped."""
         return json.loads(self.sallyctl(box, "counters", "--json"))

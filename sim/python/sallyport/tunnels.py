@@ -7,6 +7,7 @@ aside. Each flow has an SA of its own in each direction, so N tunnels are N flow
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 
@@ -38,22 +39,24 @@ def flows(box: int, count: int) -> list[Flow]:
     return [Flow(near + host, far + host, *UDP_PORTS) for host in range(1, count + 1)]
 
 
-def batch(box: int, count: int, suite: Suite, mtu: int, seed: int) -> str:
+def batch(box: int, count: int, suites: Sequence[Suite], mtu: int, seed: int) -> str:
     """The `sallyctl -batch` text of `box`: addresses, SAs of both directions, policies of both directions.
+
+    The SAs take `suites` in turn.
 
     Keys come from `seed` alone, so both boxes agree and a run can be repeated; they are test keys and nothing else.
     """
     lines = [f"addr add {BLACK[box]}/24 dev black", f"link set dev black mtu {mtu}"]
     for way in (box, 1 - box):
         src, dst = BLACK[way], BLACK[1 - way]
-        keys = random.Random(f"{seed} {way} {suite.name}")
+        keys = random.Random(f"{seed} {way} {' '.join(suite.name for suite in suites)}")
         direction = "out" if way == box else "in"
         for number, flow in enumerate(flows(way, count)):
             spi, reqid = FIRST_SPI + number, number + 1
             end = f"src {src} dst {dst} proto esp"
             lines += [
                 f"xfrm state add {end} spi {spi:#x} reqid {reqid} mode tunnel replay-window 1024 flag esn "
-                f"{suite.xfrm} 0x{keys.randbytes(suite.key).hex()} {suite.icv * 8}",
+                f"{suites[number % len(suites)].xfrm(keys)}",
                 f"xfrm policy add src {flow.src}/32 dst {flow.dst}/32 proto udp sport {flow.src_port} dport {flow.dst_port} "
                 f"dir {direction} tmpl {end} reqid {reqid} mode tunnel",
             ]
