@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,16 @@ from scapy.utils import PcapWriter, RawPcapReader
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
+sys.path.insert(0, str(ROOT / "sim" / "python"))
+
+
+@pytest.fixture(scope="session")
+def built_suites() -> list[str]:
+    """The suites that the simulated crypto chip says it has."""
+    from sallyport.simulator import Simulator
+
+    with Simulator(boxes=1, threads=None, seed=1) as sim:
+        return sim.suites(0)
 
 
 @pytest.fixture(scope="session")

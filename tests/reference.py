@@ -1,15 +1,19 @@
 """What a box should do with a frame, by scapy and `cryptography`: an implementation that shares nothing with the RTL.
 
-One tunnel, AES-GCM, IPv4. Used to judge what comes out of a port, never to make it.
+Tunnels of any suite over IPv4. Used to judge what comes out of a port, never to make it.
 """
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
 
+from sallyport import suites
 from scapy.layers.inet import IP
 from scapy.layers.ipsec import ESP, SecurityAssociation
+from scapy.packet import Packet
 from scapy.utils import checksum
+from scapy_suites import SCAPY
 
 NEAR, FAR = "192.0.2.1", "192.0.2.2"
 ETHERNET_HEADER = 14
@@ -18,42 +22,55 @@ FRAGMENT_BITS = 0x3FFF  # more-fragments and the offset
 
 @dataclass(frozen=True)
 class Tunnel:
-    """One SA pair's parameters, as `ip xfrm` and as scapy take them. Key with its 4-byte salt."""
+    """One SA pair, as `ip xfrm` and as scapy take it. Keys follow from the SPIs, so that no two SAs share one."""
 
+    suite: str = "aes256gcm16"
     spi_out: int = 0x1001
     spi_in: int = 0x2002
-    key_out: bytes = bytes(range(36))
-    key_in: bytes = bytes(range(100, 136))
     esn: bool = False
 
     def batch(self, src: str = "0.0.0.0/0", dst: str = "0.0.0.0/0", back: str = "0.0.0.0/0", window: int = 1024) -> str:
         """The box's batch file: protects src → dst outbound and accepts `back` → anything inbound."""
+        return f"addr add {NEAR}/24 dev black\n" + self.lines(src, dst, back, window)
+
+    def lines(self, src: str, dst: str, back: str, window: int = 1024) -> str:
+        """The states and policies of `batch`."""
         esn = "flag esn " if self.esn else ""
-        out, into = f"src {NEAR} dst {FAR} proto esp", f"src {FAR} dst {NEAR} proto esp"
-        return "\n".join(
-            [
-                f"addr add {NEAR}/24 dev black",
-                f"xfrm state add {out} spi {self.spi_out:#x} reqid 1 mode tunnel replay-window {window} {esn}"
-                f'aead "rfc4106(gcm(aes))" 0x{self.key_out.hex()} 128',
-                f"xfrm state add {into} spi {self.spi_in:#x} reqid 2 mode tunnel replay-window {window} {esn}"
-                f'aead "rfc4106(gcm(aes))" 0x{self.key_in.hex()} 128',
-                f"xfrm policy add src {src} dst {dst} dir out tmpl {out} reqid 1 mode tunnel",
-                f"xfrm policy add src {back} dst 0.0.0.0/0 dir in tmpl {into} reqid 2 mode tunnel",
-                "",
-            ]
-        )
+        text = ""
+        for spi, ends, policy in (
+            (self.spi_out, f"src {NEAR} dst {FAR} proto esp", f"src {src} dst {dst} dir out"),
+            (self.spi_in, f"src {FAR} dst {NEAR} proto esp", f"src {back} dst 0.0.0.0/0 dir in"),
+        ):
+            algorithms = suites.find(self.suite).with_keys(*self._keys(spi))
+            state = f"{ends} spi {spi:#x} reqid {spi} mode tunnel replay-window {window} {esn}{algorithms}"
+            text += f"xfrm state add {state}\nxfrm policy add {policy} tmpl {ends} reqid {spi} mode tunnel\n"
+        return text
 
     def peer_sender(self) -> SecurityAssociation:
         """The far peer's outbound SA: makes ESP that this box must accept."""
-        return self._association(self.spi_in, self.key_in, FAR, NEAR)
+        return self._association(self.spi_in, FAR, NEAR)
 
     def peer_receiver(self) -> SecurityAssociation:
         """The far peer's inbound SA: must decrypt what this box sends."""
-        return self._association(self.spi_out, self.key_out, NEAR, FAR)
+        return self._association(self.spi_out, NEAR, FAR)
 
-    def _association(self, spi: int, key: bytes, src: str, dst: str) -> SecurityAssociation:
+    def _keys(self, spi: int) -> tuple[bytes, bytes]:
+        _, _, crypt, auth = SCAPY[self.suite]
+        keys = random.Random(spi)
+        return keys.randbytes(crypt), keys.randbytes(auth)
+
+    def _association(self, spi: int, src: str, dst: str) -> SecurityAssociation:
+        crypt, auth, _, _ = SCAPY[self.suite]
+        crypt_key, auth_key = self._keys(spi)
         return SecurityAssociation(
-            ESP, spi=spi, crypt_algo="AES-GCM", crypt_key=key, tunnel_header=IP(src=src, dst=dst), esn_en=self.esn
+            ESP,
+            spi=spi,
+            crypt_algo=crypt,
+            crypt_key=crypt_key,
+            auth_algo=auth,
+            auth_key=auth_key,
+            tunnel_header=IP(src=src, dst=dst),
+            esn_en=self.esn,
         )
 
 
@@ -100,3 +117,12 @@ def _classify_ipv4(packet: bytes) -> str:
 def esp_payload(frame: bytes) -> IP:
     """The IP packet of a black frame (outer header and ESP)."""
     return IP(frame[ETHERNET_HEADER:])
+
+
+def open_esp(association: SecurityAssociation, outer: IP) -> Packet:
+    """The plain ESP of a packet (`iv`, `data`, `padding`, `padlen`, `nh`); scapy's IPSecIntegrityError if it is not authentic."""
+    esp, high = outer[ESP], {"esn_en": association.esn_en, "esn": association.esn}
+    association.check_spi(outer)
+    association.auth_algo.verify(esp, association.auth_key, **high)
+    icv = association.crypt_algo.icv_size or association.auth_algo.icv_size
+    return association.crypt_algo.decrypt(association, esp, association.crypt_key, icv, **high)

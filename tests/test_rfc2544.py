@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, SHARED, sallyport
-
-sys.path.insert(0, str(ROOT / "sim" / "python"))
+from conftest import SHARED, sallyport
 from sallyport import limits, suites
 
 # The published tables, and the suites that each is about.
