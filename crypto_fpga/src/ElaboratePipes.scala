@@ -10,6 +10,7 @@ object ElaboratePipes {
   def main(args: Array[String]): Unit = {
     def emit(name: String, pipe: => RawModule): Unit = Emit(pipe, Paths.get(args.head).resolve(name))
     emit("AesPipe", new AesPipe(UInt(0.W), 0))
+    emit("AesDecryptPipe", new AesDecryptPipe)
     emit("Sm4Pipe", new Sm4Pipe)
     emit("GhashSum", new GhashSum(32))
     emit("Sha256Pipe", new Sha256Pipe)

@@ -24,6 +24,8 @@ object Aes {
     }
   }
 
+  val inverseSbox: Seq[Int] = (0 until 256).map(sbox.indexOf(_))
+
   /** Round constants of the key schedule; `rcon(1)` = 1. */
   val rcon: Seq[Int] = Seq(0, 0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1b, 0x36)
 
@@ -33,11 +35,16 @@ object Aes {
   private def rotateRight(word: UInt, by: Int): UInt = Cat(word(by - 1, 0), word(31, by))
 
   def subBytes(x: UInt)(implicit sbox: Definition[AesSbox]): UInt = Sbox.substitute(x)
+  def inverseSubBytes(x: UInt)(implicit sbox: Definition[AesInverseSbox]): UInt = Sbox.substitute(x)
 
   /** Row r of the state moves r columns to the left. */
   def shiftRows(state: UInt): UInt = {
     val in = bytes(state)
     pack(Seq.tabulate(16)(i => in((i + 4 * (i % 4)) % 16)))
+  }
+  def inverseShiftRows(state: UInt): UInt = {
+    val in = bytes(state)
+    pack(Seq.tabulate(16)(i => in((i + 12 * (i % 4)) % 16)))
   }
 
   /** Multiplies each byte of a word by x in GF(2^8). */
@@ -51,6 +58,11 @@ object Aes {
     val next = rotateRight(column, 8)
     xtime(column ^ next) ^ next ^ rotateRight(column, 16) ^ rotateRight(column, 24)
   })
+
+  /** The inverse matrix is that of mixColumns times one that adds 4(a + c) and 4(b + d) to a column's (a, b, c, d). */
+  def inverseMixColumns(state: UInt): UInt = mixColumns(pack(words(state).map { column =>
+    column ^ xtime(xtime(column ^ rotateRight(column, 16)))
+  }))
 
   /** RotWord, after SubWord or before: they commute. */
   def rotWord(word: UInt): UInt = rotateRight(word, 8)

@@ -26,8 +26,13 @@ private[crypto] object AesKeySchedule {
   /** Each word is the sum of the word before it and the one Nk words before it. */
   private def chain(base: Seq[UInt], before: UInt): Seq[UInt] = base.scanLeft(before)(_ ^ _).tail
 
-  private def bySize(size: AesKeySize.Type, for128: UInt, for192: UInt, for256: UInt): UInt =
-    MuxLookup(size, for128)(Seq(AesKeySize.bits192 -> for192, AesKeySize.bits256 -> for256))
+  /** What round key `k` needs by key length; those whose last round key is before it need nothing. */
+  private def bySize(k: Int, size: AesKeySize.Type)(for128: => UInt, for192: => UInt, for256: => UInt): UInt =
+    if (k > 12) for256
+    else {
+      val long = Mux(size === AesKeySize.bits192, for192, for256)
+      if (k > 10) long else Mux(size === AesKeySize.bits128, for128, long)
+    }
 
   private def rotated(sub: UInt, rcon: Int): UInt = Aes.rotWord(sub) ^ Aes.rcon(rcon).U
 
@@ -37,7 +42,7 @@ private[crypto] object AesKeySchedule {
     val transformed = rotated(Aes.subBytes(Mux(size === AesKeySize.bits192, w(5), w(3))), 1)
     val for128 = chain(w.take(4), transformed)
     val for192 = w.slice(4, 6) ++ chain(w.take(2), transformed)
-    Cat(Seq.tabulate(4)(i => bySize(size, for128(i), for192(i), w(4 + i))).reverse)
+    Cat(Seq.tabulate(4)(i => bySize(1, size)(for128(i), for192(i), w(4 + i))).reverse)
   }
 
   /** Round key `k`, from 2 to 14, after round keys k - 2 (`older`) and k - 1 (`newer`). */
@@ -46,16 +51,25 @@ private[crypto] object AesKeySchedule {
     val w = Aes.words(older) ++ Aes.words(newer)
     val last = w(7)
     // Which of the four words, if any, is the sum of a transformed one with AES-192.
-    val offset192 = Seq(Some(0), Some(2), None)(k % 3)
+    val offset192 = if (k > 12) None else Seq(Some(0), Some(2), None)(k % 3)
     val sub = Aes.subBytes(if (offset192.contains(2)) Mux(is192, last ^ w(2) ^ w(3), last) else last)
-    val for128 = if (k <= 10) rotated(sub, k) else sub
-    val for192 = if (offset192.isDefined && k <= 12) rotated(sub, (4 * k + 2) / 6) else sub
-    val for256 = if (k % 2 == 0) rotated(sub, k / 2) else sub
+    def for192 = rotated(sub, (4 * k + 2) / 6)
+    def for256 = if (k % 2 == 0) rotated(sub, k / 2) else sub
 
-    val base = Seq.tabulate(4)(i => bySize(size, w(4 + i), w(2 + i), w(i)))
-    val begin = bySize(size, for128, if (offset192.contains(0)) for192 else last, for256)
+    val base = Seq.tabulate(4)(i => bySize(k, size)(w(4 + i), w(2 + i), w(i)))
+    val begin = bySize(k, size)(rotated(sub, k), if (offset192.contains(0)) for192 else last, for256)
     val half = chain(base.take(2), begin)
     val middle = if (offset192.contains(2)) Mux(is192, for192, half.last) else half.last
     Cat((half ++ chain(base.drop(2), middle)).reverse)
+  }
+
+  /** Backwards, AES-128 and AES-256: round key `k` - 1 before round keys k (`older`) and, with AES-256, k + 1 (`newer`). */
+  def previous(k: Int, older: UInt, newer: UInt, is128: Bool)(implicit sbox: Definition[AesSbox]): UInt = {
+    def bySize(for128: => UInt, for256: UInt): UInt = if (k > 10) for256 else Mux(is128, for128, for256)
+    val end = Aes.words(older)
+    val base = Aes.words(bySize(older, newer))
+    val sub = Aes.subBytes(bySize(end(3) ^ end(2), end(3)))
+    val transformed = bySize(rotated(sub, k), if (k % 2 == 1) rotated(sub, (k + 1) / 2) else sub)
+    Cat(base(3) ^ base(2), base(2) ^ base(1), base(1) ^ base(0), base(0) ^ transformed)
   }
 }

@@ -75,6 +75,15 @@ class AesPipeSpec extends AnyFunSuite with ChiselSim {
     }
   }
 
+  test("every block of Wycheproof's valid AES-CBC cases, encrypted") {
+    val blocks = CbcVectors.blocks(Set(16, 24, 32)).getOrElse(cancel(Wycheproof.absent))
+    assert(blocks.map(_.id).distinct.size == 36, "the file holds other cases than this test was written for")
+    simulate(new AesPipe(UInt(8.W), 4)) { dut =>
+      dut.io.wipe.poke(false)
+      run(dut, blocks.map(b => Some((b.key, b.plain, b.secret))))
+    }
+  }
+
   test("the tag cannot be known before the block is in") {
     intercept[IllegalArgumentException](simulate(new AesPipe(UInt(8.W), AesPipe.latency))(_ => ()))
   }

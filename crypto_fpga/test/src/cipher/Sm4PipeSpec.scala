@@ -17,26 +17,14 @@ class Sm4PipeSpec extends AnyFunSuite with ChiselSim {
     Job(key, block, decrypt, result)
   }
 
-  /** Puts one block (or none) a cycle in, and checks what comes out and when. */
-  private def run(dut: Sm4Pipe, jobs: Seq[Option[Job]]): Unit = {
-    val all = jobs ++ Seq.fill(Sm4Pipe.latency)(None)
-    for ((entry, cycle) <- all.zipWithIndex) {
-      dut.io.in.valid.poke(entry.isDefined)
-      for (job <- entry) {
-        dut.io.in.bits.block.poke(Bytes.toBigInt(job.block))
-        dut.io.in.bits.key.poke(Bytes.toBigInt(if (job.decrypt) Sm4Keys.reversed(job.key) else job.key))
-        dut.io.in.bits.decrypt.poke(job.decrypt)
-      }
-      dut.clock.step()
-      val due = all.lift(cycle + 1 - Sm4Pipe.latency).flatten
-      dut.io.out.valid.expect(due.isDefined)
-      for (job <- due)
-        assert(
-          Bytes.toHex(Bytes.fromBigInt(dut.io.out.bits.peekValue().asBigInt, 16)) == Bytes.toHex(job.result),
-          s"cycle $cycle"
-        )
+  private def run(dut: Sm4Pipe, jobs: Seq[Option[Job]]): Unit =
+    PipeRun(dut, dut.io.in.valid, dut.io.out.valid, Sm4Pipe.latency, jobs) { job =>
+      dut.io.in.bits.block.poke(Bytes.toBigInt(job.block))
+      dut.io.in.bits.key.poke(Bytes.toBigInt(if (job.decrypt) Sm4Keys.reversed(job.key) else job.key))
+      dut.io.in.bits.decrypt.poke(job.decrypt)
+    } { job =>
+      assert(Bytes.toHex(Bytes.fromBigInt(dut.io.out.bits.peekValue().asBigInt, 16)) == Bytes.toHex(job.result))
     }
-  }
 
   test("GB/T 32907-2016 appendix A.1 both ways, then both directions mixed with gaps, against Bouncy Castle") {
     simulate(new Sm4Pipe) { dut =>
