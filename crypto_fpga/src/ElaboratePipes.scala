@@ -12,6 +12,7 @@ object ElaboratePipes {
     emit("AesPipe", new AesPipe(UInt(0.W), 0))
     emit("AesDecryptPipe", new AesDecryptPipe)
     emit("Sm4Pipe", new Sm4Pipe)
+    emit("ChaChaPipe", new ChaChaPipe)
     emit("GhashSum", new GhashSum(32))
     emit("Sha256Pipe", new Sha256Pipe)
     emit("Sha1Pipe", new Sha1Pipe)
