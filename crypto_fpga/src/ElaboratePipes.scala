@@ -17,5 +17,6 @@ object ElaboratePipes {
     emit("Sha256Pipe", new Sha256Pipe)
     emit("Sha1Pipe", new Sha1Pipe)
     emit("Sm3Pipe", new Sm3Pipe)
+    emit("Poly1305Pipe", new Poly1305Pipe)
   }
 }
