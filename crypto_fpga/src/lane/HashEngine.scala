@@ -1,5 +1,149 @@
 package sallyport.crypto
 
+import chisel3._
+import chisel3.util._
+import sallyport.common.ClockGate
+
+/**
+ * Runs the chained hashes of many packets at once: HMAC (RFC 2104) with SHA-256, SHA-1 or SM3, and Poly1305 (RFC 8439).
+ *
+ * A packet is a chain of units of 64 bytes, and one unit of any packet that is ready enters its pipe every 4 cycles. A
+ * unit comes back after the latency of its pipe, and goes on no sooner than [[HashEngine.turnaround]] cycles after its
+ * turn; with that many packets times a quarter in flight the rate is 128 bits a cycle. A packet of n bytes takes
+ * ⌈(n + 9) / 64⌉ + 1 units under HMAC (n + 4 in the place of n with ESN), ⌈(⌈n / 16⌉ + 1) / 4⌉ under Poly1305.
+ *
+ * Turns have a fixed phase of 4 cycles. The pipes' latencies differ modulo 4, so results come one a cycle, each pipe's in
+ * its phase, and one port writes them all. As every pipe keeps order and time, what belongs to a result is found in a ring
+ * of tickets by the time at which the unit entered.
+ *
+ * The clock stops while no packet is in the engine, each pipe's while the pipe is empty. Ports: [[HashEnginePorts]].
+ *
+ * @param kinds
+ *   the hashes that are built; `start` names no other
+ * @param next
+ *   the row of beat j of a packet, from the row of its first beat and j
+ */
+class HashEngine(slots: Int, rowBits: Int, kinds: Set[HashKind.Type], next: (UInt, UInt) => UInt) extends Module {
+  require(slots >= 2 && slots <= 64, s"the engine keeps 2 to 64 packets in flight, not $slots")
+  require(kinds.nonEmpty, "an engine without a hash has nothing to do: leave it out")
+  require(!kinds(HashKind.poly1305), "Poly1305 has no pipe yet: leave it out")
+
+  private val slotBits = log2Ceil(slots)
+  val io = IO(new HashEnginePorts(slots, rowBits))
+
+  /** What belongs to a result. */
+  private class Ticket extends Bundle {
+
+    /** The packet's next unit; if `done`, of its slot alone. */
+    val unit = new HashUnit(slots)
+    val done = Bool()
+  }
+
+  /** A pipe's result, `latency` cycles after the unit went in. */
+  private case class Result(latency: Int, valid: Bool, chain: UInt, tag: UInt)
+
+  private val hasPoly = kinds(HashKind.poly1305)
+  private val called = io.load.valid || io.polyKey.valid || io.start.valid || io.grown.valid
+  private val busy = Wire(Bool())
+  private val running = ClockGate(clock, called || busy || io.wipe || reset.asBool)
+
+  withClock(running) {
+    val packets = RegInit(0.U(log2Ceil(slots + 1).W))
+    packets := Mux(io.wipe, 0.U, packets + io.start.valid - io.done.valid)
+    busy := packets =/= 0.U
+
+    // Keys and chains. What is read of them in a wipe comes to be zero too, because every cycle reads.
+    val wipeRow = RegInit(0.U(slotBits.W))
+    wipeRow := Mux(io.wipe, wipeRow + 1.U, 0.U)
+    def memory(valid: Bool, slot: UInt, data: UInt): SyncReadMem[UInt] = {
+      val memory = SyncReadMem(slots, UInt(256.W))
+      when(valid || io.wipe) { memory.write(Mux(io.wipe, wipeRow, slot), Mux(io.wipe, 0.U, data)) }
+      memory
+    }
+    val resultValid = Wire(Bool())
+    val result = Reg(UInt(256.W))
+    val ticket = Reg(new Ticket)
+    val inners = memory(io.load.valid, io.load.bits.slot, io.load.bits.auth(255, 0))
+    val outers = memory(io.load.valid, io.load.bits.slot, io.load.bits.auth(511, 256))
+    val polyKeys = memory(io.polyKey.valid, io.polyKey.bits.slot, Cat(io.polyKey.bits.s, io.polyKey.bits.r))
+    val chains = memory(resultValid, ticket.unit.slot, result)
+    val jobs = SyncReadMem(slots, new HashStart(slots, rowBits))
+    when(io.start.valid) { jobs.write(io.start.bits.slot, io.start.bits) }
+
+    // The time: turns and, in the high bits, rows of the ring of tickets, which outlast the longest pipe.
+    val rows = 1 << log2Ceil(HashEngine.latencies.filter(l => kinds(l._1)).map(_._2).max / 4 + 1)
+    val time = RegInit(0.U((log2Ceil(rows) + 2).W))
+    time := time + 1.U
+    val phase = time(1, 0)
+    val turn = time >> 2
+
+    val schedule = Module(new HashSchedule(slots))
+    schedule.io.start.valid := io.start.valid
+    schedule.io.start.bits.slot := io.start.bits.slot
+    schedule.io.start.bits.complete := io.start.bits.complete
+    schedule.io.grown := io.grown
+    schedule.io.turn := phase === (-HashEngine.entry & 3).U
+    schedule.io.clear := io.wipe
+
+    val blocks = Module(new HashBlocks(slots, rowBits, hasPoly, next))
+    val unit = RegNext(schedule.io.pick.bits)
+    blocks.io.in.valid := RegNext(schedule.io.pick.valid, false.B)
+    blocks.io.in.bits := unit
+    blocks.io.job := jobs.read(schedule.io.pick.bits.slot)
+    io.read := blocks.io.read
+    blocks.io.beat := io.beat
+
+    // The unit meets key and chain in the cycle of its beat, and enters a pipe in the next.
+    val plan = blocks.io.plan.bits
+    val keySlot = ShiftRegister(unit.slot, HashEngine.readLatency)
+    val chain = chains.read(keySlot)
+    def isPoly(plan: HashPlan): Bool = if (hasPoly) plan.kind === HashKind.poly1305 else false.B
+    val first = Mux(isPoly(plan), 0.U, inners.read(keySlot))
+    val state = RegNext(Mux(plan.unit.outer, outers.read(keySlot), Mux(plan.opens, first, chain)))
+    val key = RegNext(polyKeys.read(keySlot))
+    val block = RegNext(blocks.io.block)
+    val entering = RegNext(plan)
+    blocks.io.chain := chain
+    def enters(kind: HashKind.Type): Bool = RegNext(blocks.io.plan.valid && plan.kind === kind, false.B)
+
+    def hmac(kind: HashKind.Type, loop: HashLoop, make: => HashPipe): Option[Result] = Option.when(kinds(kind)) {
+      val pipe = Module(make)
+      pipe.io.in.valid := enters(kind)
+      pipe.io.in.bits.state := state
+      pipe.io.in.bits.block := block
+      pipe.io.wipe := io.wipe
+      Result(loop.latency, pipe.io.out.valid, pipe.io.out.bits, pipe.io.out.bits)
+    }
+    val results = hmac(HashKind.sha256, Sha256Pipe, new Sha256Pipe) ++
+      hmac(HashKind.sha1, Sha1Pipe, new Sha1Pipe) ++
+      hmac(HashKind.sm3, Sm3Pipe, new Sm3Pipe)
+    require(results.map(_.latency % 4).toSet.size == results.size, "results of two pipes would meet")
+
+    val tickets = Mem(rows, new Ticket)
+    val written = Wire(new Ticket)
+    written.unit.slot := entering.unit.slot
+    written.unit.index := entering.unit.index + 1.U
+    written.unit.outer := entering.ends
+    written.done := entering.ends && (entering.unit.outer || isPoly(entering))
+    when(phase === 0.U) { tickets(turn) := written }
+
+    // A result in its phase.
+    def ofPhase[T <: Data](value: Result => T): T =
+      MuxLookup(phase, value(results.head))(results.toSeq.map(r => (r.latency % 4).U -> value(r)))
+    val found = tickets((turn - ofPhase(r => (r.latency / 4).U))(log2Ceil(rows) - 1, 0))
+    ticket := found
+    result := ofPhase(r => if (r.chain eq r.tag) r.chain else Mux(found.done, r.tag, r.chain))
+    resultValid := RegNext(results.map(_.valid).reduce(_ || _) && !io.wipe, false.B)
+    assert(PopCount(results.map(_.valid)) <= 1.U)
+
+    schedule.io.returned.valid := resultValid && !ticket.done
+    schedule.io.returned.bits := ticket.unit
+    io.done.valid := resultValid && ticket.done
+    io.done.bits.slot := ticket.unit.slot
+    io.done.bits.tag := result
+  }
+}
+
 object HashEngine {
 
   /** Cycles from `read` to `beat`. */
@@ -8,6 +152,22 @@ object HashEngine {
   /** Bits of a length in bytes. */
   val lengthBits = 14
 
+  /** Bits of a number of units. */
+  private[crypto] val unitBits = lengthBits - 5
+
+  /** Cycles from a turn to the entry into the pipe. */
+  private val entry = 4 + readLatency
+
+  /** Cycles of each pipe. */
+  private val latencies: Seq[(HashKind.Type, Int)] =
+    Seq(HashKind.sha256 -> Sha256Pipe.latency, HashKind.sha1 -> Sha1Pipe.latency, HashKind.sm3 -> Sm3Pipe.latency)
+
+  /** Cycles of a kind's pipe. */
+  def latency(kind: HashKind.Type): Int = latencies.find(_._1 == kind).get._2
+
+  /** Cycles from a packet's turn to its next one at the earliest. */
+  def turnaround(kind: HashKind.Type): Int = (entry + latency(kind) + 2 + 3) / 4 * 4
+
   /** Cycles for which `wipe` is held: every row of every memory, and longer than a unit is on its way. */
-  def wipeCycles(slots: Int): Int = math.max(slots, 160)
+  def wipeCycles(slots: Int): Int = math.max(slots, latencies.map(_._2).max) + 16
 }
