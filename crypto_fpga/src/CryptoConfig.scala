@@ -40,12 +40,17 @@ case class CryptoConfig(
     CommonRegs.capabilitySaBits -> BigInt(saBits),
     CommonRegs.capabilityLanes -> BigInt(lanes),
     CommonRegs.capabilityLinkBufferBeats -> BigInt(linkBeats),
-    CommonRegs.capabilitySuites ->
-      (CommonRegs.CapabilitySuites.aes128gcm16.put(1) | CommonRegs.CapabilitySuites.aes256gcm16.put(1))
+    CommonRegs.capabilitySuites -> CryptoConfig.suites.map(_.put(1)).reduce(_ | _)
   )
 }
 
 object CryptoConfig {
+
+  /** What the lanes can do. */
+  private val suites = {
+    import CommonRegs.CapabilitySuites._
+    Seq(aes128gcm16, aes192gcm16, aes256gcm16)
+  }
 
   /** Packets between key fetch and dispatch: what hides the latency of [[EncryptFetch]] at a packet every 2 cycles. */
   private[crypto] val jobs: Int = 8
