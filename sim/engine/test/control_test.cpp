@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-// Feeds lines to a fresh world and returns what it said.
+// Feeds lines to a fresh world and returns what it said, but for progress, which depends on the machine's speed.
 std::vector<json> talk(int boxes, const std::vector<std::string>& lines) {
   World world({boxes, 1, 30});
   world.reset();
@@ -33,7 +33,10 @@ std::vector<json> talk(int boxes, const std::vector<std::string>& lines) {
   std::istringstream stream(std::string(text, size));
   free(text);
   std::vector<json> said;
-  for (std::string line; std::getline(stream, line);) said.push_back(json::parse(line));
+  for (std::string line; std::getline(stream, line);) {
+    json object = json::parse(line);
+    if (object["event"] != "progress") said.push_back(std::move(object));
+  }
   return said;
 }
 
