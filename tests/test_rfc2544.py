@@ -59,3 +59,41 @@ def test_two_boxes_carry_what_the_wire_allows(tmp_path: Path) -> None:
         assert row["tx_frames"] == row["rx_frames"] > 0
     assert rows[1]["latency_ns"]["max"] < 6000  # simulated time, so exact
     assert "<table>" in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.parametrize("direction", ["encrypt", "decrypt", "both"])
+def test_one_box_carries_what_the_wire_allows(tmp_path: Path, direction: str) -> None:
+    """A box alone, its tester on red and on black; what it decrypts was encrypted by another one in an earlier run."""
+    rows_file = tmp_path / "rows.json"
+    sallyport(
+        "rfc2544", "--boxes", "1", "--direction", direction, "--frame-size", "64,1400,imix", "--sas", "4",
+        "--warmup-us", "20", "--measure-us", "40", "--json", rows_file,
+    )  # fmt: skip
+    rows = json.loads(rows_file.read_text())
+    for row in rows:
+        assert (row["passed"], row["lost"], row["reordered"]) == (True, 0, 0)
+        assert row["ratio"] >= 0.98
+        assert row["tx_frames"] == row["rx_frames"] > 0
+    assert rows[1]["latency_ns"]["max"] < 3000
+
+
+def test_latency_at_a_tenth_of_line_rate(tmp_path: Path) -> None:
+    """One trial a size at just that load; two boxes take what one takes twice, and the wire between them."""
+    latency = {}
+    for boxes, direction in ((1, "encrypt"), (1, "decrypt"), (2, "encrypt")):
+        rows_file = tmp_path / "rows.json"
+        sallyport(
+            "rfc2544", "--test", "latency", "--load", "10", "--boxes", boxes, "--direction", direction, "--frame-size", "64,1400",
+            "--warmup-us", "10", "--measure-us", "50", "--json", rows_file,
+        )  # fmt: skip
+        rows = json.loads(rows_file.read_text())
+        assert [(row["load_pct"], row["trials"], row["passed"]) for row in rows] == [(10.0, 1, True)] * 2
+        latency[boxes, direction] = [row["latency_ns"] for row in rows]
+    cable_ns = 100
+    for size, both, encrypt, decrypt in zip(
+        (64, 1400), latency[2, "encrypt"], latency[1, "encrypt"], latency[1, "decrypt"], strict=True
+    ):
+        on_the_wire = (
+            cable_ns + limits.esp_frame_bytes(size, suites.find("aes256gcm16")) * 8e9 / limits.WIRE_BITS_PER_SECOND
+        )
+        assert both["avg"] == pytest.approx(encrypt["avg"] + on_the_wire + decrypt["avg"], abs=10)

@@ -46,7 +46,8 @@ struct StreamSpec {
   uint8_t tos = 0, ttl = 64;
   bool dontFragment = false;
   uint64_t seed = 1;
-  // Sent in this order and over again instead of made frames; expect is then not kSignature.
+  // Sent in this order and over again instead of made frames. With kSignature, frame n of the file carries frame n of
+  // this stream inside, as a box encrypted it in an earlier run.
   std::vector<CapturedFrame> capture;
   // Every n-th frame has a bad FCS (and is not counted as sent); 0: none.
   int64_t badFcsEvery = 0;
@@ -55,6 +56,11 @@ struct StreamSpec {
   int64_t frames = -1;
 
   uint16_t sizeOf(uint32_t sequence) const { return sizes[sequence % sizes.size()]; }
+  // Bytes with FCS of frame n as it is sent.
+  int64_t sentLength(size_t n) const {
+    if (capture.empty()) return sizeOf(static_cast<uint32_t>(n));
+    return static_cast<int64_t>(capture[n % capture.size()].bytes.size()) + kFcsBytes;
+  }
   uint32_t flowOf(uint32_t sequence) const;
 };
 

@@ -18,7 +18,7 @@ void StreamArrivals::arrive(const Signature& signature, const Frame& frame) {
     reordered++;
   else
     nextExpected = sequence + 1;
-  samples.push_back({sequence, static_cast<int32_t>(spec->sizeOf(sequence)), frame.firstBit() - signature.firstBit});
+  samples.push_back({sequence, frame.firstBit()});
 }
 
 void EspArrivals::arrive(const EspPacket& esp, const Frame& frame) {

@@ -15,9 +15,7 @@ namespace sallyport::sim {
 struct StreamArrivals {
   struct Sample {
     uint32_t sequence;
-    int32_t length;
-    // First bit in to first bit out (RFC 1242 bit-forwarding, "FIFO").
-    Tick latency;
+    Tick firstBit;
   };
 
   const StreamSpec* spec = nullptr;

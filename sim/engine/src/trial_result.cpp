@@ -33,15 +33,16 @@ struct Tally {
     for (size_t n = 0; n < sender.starts().size(); n++) {
       txTotal++;
       if (!window.holds(sender.starts()[n])) continue;
-      const int64_t length = spec.capture.empty() ? spec.sizeOf(static_cast<uint32_t>(n))
-                                                  : spec.capture[n % spec.capture.size()].bytes.size() + kFcsBytes;
+      const int64_t length = spec.sentLength(n);
       txFrames++;
       txBytes += length;
       txLineBytes += length + kSlotOverhead;
     }
   }
 
-  void arrived(Tick start, int64_t length, Tick latency, const MeasuredWindow& window) {
+  // A frame of `length` bytes that was sent at `start`, and whose first bit came out at `firstBit`.
+  void arrived(Tick start, int64_t length, Tick firstBit, const MeasuredWindow& window) {
+    const Tick latency = firstBit - start - kPreambleBytes * kTicksPerByte;
     rxTotal++;
     if (window.holds(start + latency)) rxWindowFrames++;
     if (!window.holds(start)) return;
@@ -98,8 +99,13 @@ const StreamReceiver& receiverOf(std::vector<TesterEnd>& ends, const PortName& p
 Tally tallySignatures(const StreamSender& sender, const StreamArrivals& arrivals, const MeasuredWindow& window) {
   Tally tally(window);
   tally.sent(sender, window);
+  tally.corrupted = arrivals.corrupted;
   for (const auto& sample : arrivals.samples)
-    tally.arrived(sender.starts()[sample.sequence], sample.length, sample.latency, window);
+    if (sample.sequence < sender.starts().size())
+      tally.arrived(sender.starts()[sample.sequence], sender.spec().sentLength(sample.sequence), sample.firstBit,
+                    window);
+    else
+      tally.corrupted++;  // a file whose frames are not the stream's, in its order
   for (size_t n = sender.starts().size(); n-- > 0;)
     if (n >= arrivals.seen.size() || !arrivals.seen[n]) {
       tally.lastLoss = sender.starts()[n];
@@ -107,7 +113,6 @@ Tally tallySignatures(const StreamSender& sender, const StreamArrivals& arrivals
     }
   tally.reordered = arrivals.reordered;
   tally.duplicated = arrivals.duplicated;
-  tally.corrupted = arrivals.corrupted;
   return tally;
 }
 
@@ -125,19 +130,14 @@ Tally tallyEsp(std::vector<TesterEnd>& ends, const TesterEnd& at, const Measured
       const StreamSpec& spec = sender.spec();
       if (spec.expect != StreamSpec::Expect::kEsp || !(spec.to == at.port)) continue;
       tally.sent(sender, window);
-      for (size_t n = 0; n < sender.starts().size(); n++)
-        sent.push_back(
-            {sender.starts()[n], spec.capture.empty()
-                                     ? spec.sizeOf(static_cast<uint32_t>(n))
-                                     : static_cast<int64_t>(spec.capture[n % spec.capture.size()].bytes.size()) + 4});
+      for (size_t n = 0; n < sender.starts().size(); n++) sent.push_back({sender.starts()[n], spec.sentLength(n)});
     }
   std::sort(sent.begin(), sent.end(), [](const Sent& a, const Sent& b) { return a.start < b.start; });
   const EspArrivals& esp = at.receiver->esp();
   tally.reordered = esp.outOfOrder;
   if (sent.size() == esp.samples.size()) {
     for (size_t n = 0; n < sent.size(); n++)
-      tally.arrived(sent[n].start, sent[n].length,
-                    esp.samples[n].firstBit - sent[n].start - kPreambleBytes * kTicksPerByte, window);
+      tally.arrived(sent[n].start, sent[n].length, esp.samples[n].firstBit, window);
   } else {
     tally.rxTotal = static_cast<int64_t>(esp.samples.size());
     for (const auto& sample : esp.samples) tally.rxWindowFrames += window.holds(sample.firstBit);

@@ -94,7 +94,7 @@ TEST_F(Receiving, CountsReorderingAsRfc4737Does) {
   for (uint32_t n : {0, 1, 4, 2, 3, 5}) give(n);
   EXPECT_EQ(arrivals().reordered, 2);
   EXPECT_EQ(arrivals().samples.size(), 6u);
-  EXPECT_EQ(arrivals().samples[0].latency, 5000 + 24 - 1000);
+  EXPECT_EQ(arrivals().samples[0].firstBit, 5000 + 24);
 }
 
 TEST_F(Receiving, CountsADuplicateOnce) {

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "capture.h"
+#include "packet.h"
 #include "register_server.h"
 #include "replay.h"
 #include "trial.h"
@@ -129,6 +130,40 @@ TEST(World, EspIsPairedByItsOrder) {
   EXPECT_EQ(second["total"]["tx_frames"], 75);
   EXPECT_EQ(second["total"]["lost"], 0);
   EXPECT_EQ(second["streams"][0]["reordered"], 1);
+}
+
+// Frames of an earlier run: their time is that run's, and what is measured is this one's.
+TEST(World, RecordedFramesAreRecognised) {
+  World world({1, 1, 30});
+  world.reset();
+  StreamSpec live = stream(1, {0, "black"}, {0, "red"}, 512, 40), recorded = live;
+  live.frames = 100;
+  for (uint32_t n = 0; n < 100; n++) {
+    recorded.capture.emplace_back();
+    buildPacket(recorded, n, 1'000'000'000, recorded.capture.back().bytes);
+  }
+  recorded.frames = 100;
+  TrialSpec trial;
+  trial.warmup = 0;
+  trial.streams = {live};
+  const json first = run(world, trial);
+  trial.streams = {recorded};
+  const json second = run(world, trial);
+  EXPECT_TRUE(second["passed"]) << second.dump();
+  EXPECT_EQ(second["total"]["rx_frames"], 100);
+  // The second run begins at another place in a cycle.
+  const auto average = [](const json& result) { return result["total"]["latency_ns"]["fifo"]["avg"].get<double>(); };
+  EXPECT_NEAR(average(second), average(first), 2);
+
+  std::swap(recorded.capture[10], recorded.capture[11]);
+  recorded.capture[20] = recorded.capture[99];
+  recorded.capture.pop_back();
+  recorded.frames = 99;
+  trial.streams = {recorded};
+  const json third = run(world, trial);
+  EXPECT_EQ(third["streams"][0]["reordered"], 79);
+  EXPECT_EQ(third["streams"][0]["corrupted"], 1);
+  EXPECT_FALSE(third["passed"]);
 }
 
 std::string contents(const std::string& path) {

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
-from contextlib import ExitStack
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
 
 from sallyport import limits, suites, tunnels
 from sallyport.backend import Latency, Setup, TrialResult
-from sallyport.errors import InputError
+from sallyport.errors import CheckFailed, InputError
 from sallyport.simulator import TESTER_MAC, Simulator
 
 # Largest outer IP packet of a 9600 B black frame.
 BLACK_MTU = limits.MAX_FRAME - limits.ETHERNET_BYTES
+
+# The boxes behind which a direction's streams begin.
+WAYS = {"both": (0, 1), "encrypt": (0,), "decrypt": (1,)}
+# What a black tester port knows of frames: that they are ESP, and their order.
+ENCRYPTED = {"expect": "esp"}
+# More time than a trial's, so that mixes of sizes and suites that come out a little smaller still fill the trial.
+RECORDING_MARGIN = 1.02
 
 
 class SimBackend:
@@ -24,6 +31,7 @@ class SimBackend:
     def __init__(self, on_progress: Callable[[float, float], None] | None = None) -> None:
         self._on_progress = on_progress
         self._setup: Setup | None = None
+        self._recorded = Fraction(0)  # the load that the recording of ESP is enough for, frames a second
         self._folder = tempfile.TemporaryDirectory(prefix="sallyport-batch-")
 
     def __enter__(self) -> SimBackend:
@@ -45,37 +53,27 @@ class SimBackend:
                 f"--frame-size {largest}: its ESP frame of {outer} B exceeds {limits.MAX_FRAME} B; "
                 f"choose at most {largest - (outer - limits.MAX_FRAME)}"
             )
-        if setup.boxes == 1 and setup.direction != "encrypt":
-            raise InputError("--boxes 1 measures --direction encrypt only; use --boxes 2 for both or decrypt")
         self._setup = setup
-        for box in range(setup.boxes):
+        self._recorded = Fraction(0)
+        for box in (0, 1):
             text = tunnels.batch(box, setup.sas, setup.suites, BLACK_MTU, setup.seed)
-            self._batch(box).write_text(text)
+            self._file(f"box{box}.xfrm").write_text(text)
 
-    def _batch(self, box: int) -> Path:
-        return Path(self._folder.name) / f"box{box}.xfrm"
+    def _file(self, name: str) -> Path:
+        return Path(self._folder.name) / name
 
     def run_trial(self, fps: Fraction) -> TrialResult:
         setup = self._setup
         assert setup is not None, "configure() comes first"
-        with ExitStack() as stack:
-            sim = stack.enter_context(Simulator(setup.boxes, setup.threads, setup.seed, self._on_progress))
-            built = sim.suites(0)
-            for suite in setup.suites:
-                if suite.built not in built:
-                    raise InputError(
-                        f"suite {suite.name!r} is not built into the simulated chip: it has {', '.join(built)}"
-                    )
-            for box in range(setup.boxes):
-                sim.sallyctl(box, "-batch", self._batch(box))
-                for device, mac in TESTER_MAC.items():
-                    sim.sallyctl(box, "next-hop", "default", "dev", device, "lladdr", mac)
+        if setup.boxes == 1 and setup.direction != "encrypt" and fps > self._recorded:
+            self._record(setup, fps)
+        with self._simulator(setup, setup.boxes) as sim:
             answer = sim.command(
                 "trial",
                 warmup_us=setup.warmup_ns / 1000,
                 measure_us=setup.measure_ns / 1000,
                 seed=setup.seed,
-                streams=self._streams(setup, fps),
+                streams=[self._stream(setup, way, fps) for way in WAYS[setup.direction]],
             )
             checks = [
                 f"box {box}, {path['chip']}, {path['path']}: received {path['received']} is not accounted for"
@@ -85,35 +83,78 @@ class SimBackend:
             ]
         return _result(fps, answer, checks)
 
-    def _streams(self, setup: Setup, fps: Fraction) -> list[dict]:
-        """One stream for each direction in use, over all its tunnels in turn."""
-        load = 100 * fps / limits.line_rate_fps(limits.mean_frame(setup.mix))
-        senders = {"both": (0, 1), "encrypt": (0,), "decrypt": (1,)}[setup.direction]
-        streams = []
-        for box in senders:
-            first = tunnels.flows(box, 1)[0]
-            streams.append(
-                {
-                    "id": box,
-                    "from": f"box{box}.red",
-                    "to": f"box{1 - box}.red" if setup.boxes == 2 else f"box{box}.black",
-                    "expect": "signature" if setup.boxes == 2 else "esp",
-                    "load_pct": float(load),
-                    "sizes": [{"size": size, "weight": weight} for size, weight in setup.mix.items()],
-                    "flows": {
-                        "count": setup.sas,
-                        "order": "random" if setup.sas > 1 else "round-robin",
-                        "src_ip": str(first.src),
-                        "dst_ip": str(first.dst),
-                        "src_ip_step": 1,
-                        "dst_ip_step": 1,
-                        "src_port": first.src_port,
-                        "dst_port": first.dst_port,
-                        "src_port_step": 0,
-                    },
-                }
+    def _record(self, setup: Setup, fps: Fraction) -> None:
+        """Let the far box encrypt as many frames as a trial at `fps` sends: what the tester gives a box that decrypts alone."""
+        with self._simulator(setup, 1, first=1) as sim:
+            sim.command("capture", port="box0.black", direction="out", file=str(self._file("recorded.pcapng")))
+            answer = sim.command(
+                "trial",
+                warmup_us=0,
+                measure_us=(setup.warmup_ns + setup.measure_ns) / 1000 * RECORDING_MARGIN,
+                seed=setup.seed,
+                streams=[
+                    self._stream(replace(setup, boxes=2), 1, fps) | {"from": "box0.red", "to": "box0.black"} | ENCRYPTED
+                ],
             )
-        return streams
+            sim.command("quit")
+        if answer["total"]["lost_total"]:
+            raise CheckFailed(
+                "the box that encrypts for a box that decrypts alone lost frames; see --direction encrypt"
+            )
+        self._recorded = fps
+
+    def _simulator(self, setup: Setup, boxes: int, first: int = 0) -> Simulator:
+        """A simulation of boxes `first`, `first` + 1 … with their tunnels."""
+        sim = Simulator(boxes, setup.threads, setup.seed, self._on_progress)
+        try:
+            built = sim.suites(0)
+            for suite in setup.suites:
+                if suite.built not in built:
+                    raise InputError(
+                        f"suite {suite.name!r} is not built into the simulated chip: it has {', '.join(built)}"
+                    )
+            for box in range(boxes):
+                sim.sallyctl(box, "-batch", self._file(f"box{first + box}.xfrm"))
+                for device, mac in TESTER_MAC.items():
+                    sim.sallyctl(box, "next-hop", "default", "dev", device, "lladdr", mac)
+        except BaseException:
+            sim.close()
+            raise
+        return sim
+
+    def _stream(self, setup: Setup, way: int, fps: Fraction) -> dict:
+        """The stream over all tunnels from behind box `way`, as the boxes at hand let it be sent."""
+        first = tunnels.flows(way, 1)[0]
+        load = fps / limits.line_rate_fps(limits.mean_frame(setup.mix))
+        stream = {
+            "id": way,
+            "from": f"box{way}.red",
+            "to": f"box{1 - way}.red",
+            "load_pct": float(100 * load),
+            "sizes": [{"size": size, "weight": weight} for size, weight in setup.mix.items()],
+            "flows": {
+                "count": setup.sas,
+                "order": "random" if setup.sas > 1 else "round-robin",
+                "src_ip": str(first.src),
+                "dst_ip": str(first.dst),
+                "src_ip_step": 1,
+                "dst_ip_step": 1,
+                "src_port": first.src_port,
+                "dst_port": first.dst_port,
+                "src_port_step": 0,
+            },
+        }
+        if setup.boxes == 2:
+            return stream
+        if way == 0:
+            return stream | {"to": "box0.black"} | ENCRYPTED
+        black_load = 100 * load / limits.theoretical_fraction(setup.mix, setup.suites)
+        recorded = {
+            "file": str(self._file("recorded.pcapng")),
+            "expect": "signature",
+            "load_pct": min(float(black_load), 100.0),
+        }
+        return stream | {"from": "box0.black", "to": "box0.red"} | recorded
 
 
 def _result(fps: Fraction, answer: dict, checks: list[str]) -> TrialResult:

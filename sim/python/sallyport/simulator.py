@@ -49,6 +49,10 @@ class Simulator:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the simulation."""
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.close()  # the end of its input ends the simulation
         self._process.stdout.close()
