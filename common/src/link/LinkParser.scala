@@ -161,7 +161,9 @@ class LinkParser(withSequence: Boolean) extends Module {
   private val silence = RegInit(0.U(5.W))
   private val silent = silence === LinkFrame.silence.U
   silence := Mux(valid1 || left === 0.U, 0.U, Mux(silent, silence, silence + 1.U))
-  when(!io.up || io.overrun || silent || (io.hunt.valid && io.hunt.bits === lock)) { hunting := true.B }
+  // In a hunt both speak of the framing before it, and must not undo the resync that ends it.
+  private val fault = silent || (io.hunt.valid && io.hunt.bits === lock)
+  when(!io.up || io.overrun || (fault && !hunting)) { hunting := true.B }
   private val huntingBefore = RegNext(hunting, false.B)
   when(hunting && !huntingBefore) { nonce := generator }
   // One cycle late, when the nonce of this hunt stands.
