@@ -26,7 +26,6 @@ import sallyport.common.ClockGate
 class HashEngine(slots: Int, rowBits: Int, kinds: Set[HashKind.Type], next: (UInt, UInt) => UInt) extends Module {
   require(slots >= 2 && slots <= 64, s"the engine keeps 2 to 64 packets in flight, not $slots")
   require(kinds.nonEmpty, "an engine without a hash has nothing to do: leave it out")
-  require(!kinds(HashKind.poly1305), "Poly1305 has no pipe yet: leave it out")
 
   private val slotBits = log2Ceil(slots)
   val io = IO(new HashEnginePorts(slots, rowBits))
@@ -114,7 +113,19 @@ class HashEngine(slots: Int, rowBits: Int, kinds: Set[HashKind.Type], next: (UIn
       pipe.io.wipe := io.wipe
       Result(loop.latency, pipe.io.out.valid, pipe.io.out.bits, pipe.io.out.bits)
     }
-    val results = hmac(HashKind.sha256, Sha256Pipe, new Sha256Pipe) ++
+    val poly = Option.when(hasPoly) {
+      val pipe = Module(new Poly1305Pipe)
+      pipe.io.in.valid := enters(HashKind.poly1305)
+      pipe.io.in.bits.acc := state(129, 0)
+      pipe.io.in.bits.r := key(127, 0)
+      pipe.io.in.bits.s := key(255, 128)
+      pipe.io.in.bits.data := block
+      pipe.io.in.bits.blocks := entering.blocks
+      pipe.io.wipe := io.wipe
+      Result(Poly1305Pipe.latency, pipe.io.out.valid, pipe.io.out.bits.acc, pipe.io.out.bits.tag)
+    }
+    val results = poly ++
+      hmac(HashKind.sha256, Sha256Pipe, new Sha256Pipe) ++
       hmac(HashKind.sha1, Sha1Pipe, new Sha1Pipe) ++
       hmac(HashKind.sm3, Sm3Pipe, new Sm3Pipe)
     require(results.map(_.latency % 4).toSet.size == results.size, "results of two pipes would meet")
@@ -132,7 +143,7 @@ class HashEngine(slots: Int, rowBits: Int, kinds: Set[HashKind.Type], next: (UIn
       MuxLookup(phase, value(results.head))(results.toSeq.map(r => (r.latency % 4).U -> value(r)))
     val found = tickets((turn - ofPhase(r => (r.latency / 4).U))(log2Ceil(rows) - 1, 0))
     ticket := found
-    result := ofPhase(r => if (r.chain eq r.tag) r.chain else Mux(found.done, r.tag, r.chain))
+    result := ofPhase(r => Mux(found.done, r.tag, r.chain))
     resultValid := RegNext(results.map(_.valid).reduce(_ || _) && !io.wipe, false.B)
     assert(PopCount(results.map(_.valid)) <= 1.U)
 
@@ -159,8 +170,12 @@ object HashEngine {
   private val entry = 4 + readLatency
 
   /** Cycles of each pipe. */
-  private val latencies: Seq[(HashKind.Type, Int)] =
-    Seq(HashKind.sha256 -> Sha256Pipe.latency, HashKind.sha1 -> Sha1Pipe.latency, HashKind.sm3 -> Sm3Pipe.latency)
+  private val latencies: Seq[(HashKind.Type, Int)] = Seq(
+    HashKind.sha256 -> Sha256Pipe.latency,
+    HashKind.sha1 -> Sha1Pipe.latency,
+    HashKind.sm3 -> Sm3Pipe.latency,
+    HashKind.poly1305 -> Poly1305Pipe.latency
+  )
 
   /** Cycles of a kind's pipe. */
   def latency(kind: HashKind.Type): Int = latencies.find(_._1 == kind).get._2

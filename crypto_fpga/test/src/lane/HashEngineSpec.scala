@@ -5,7 +5,7 @@ import scala.util.Random
 class HashEngineSpec extends SharedModel[HashEngineHarness, HashEngineBench] {
   import HashEngineHarness.{ringBits, slots}
 
-  private val kinds = Seq(HashKind.sha256, HashKind.sha1, HashKind.sm3)
+  private val kinds = HashKind.all
   def model = new HashEngineHarness(kinds.toSet)
   def bench(dut: HashEngineHarness) = new HashEngineBench(dut)
 
@@ -123,6 +123,18 @@ class HashEngineSpec extends SharedModel[HashEngineHarness, HashEngineBench] {
       check(bench, Seq.fill(8)(HashPacket.random(random, kind, 100, esn = false)), random)
     }
   }
+
+  for (alone <- Seq(HashKind.sha1, HashKind.poly1305))
+    test(s"an engine built for $alone alone") {
+      simulate(new HashEngineHarness(Set(alone))) { dut =>
+        val random = new Random(5)
+        check(
+          new HashEngineBench(dut),
+          Seq.tabulate(70)(i => HashPacket.random(random, alone, 20 + 4 * i, i % 2 == 0)),
+          random
+        )
+      }
+    }
 
   test("an engine without a hash is refused") {
     intercept[IllegalArgumentException](simulate(new HashEngineHarness(Set()))(_ => ()))
