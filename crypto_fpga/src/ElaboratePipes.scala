@@ -5,7 +5,10 @@ import sallyport.common.Emit
 
 import java.nio.file.Paths
 
-/** Writes each pipe alone into `FOLDER/<pipe>`, for its figures in docs/crypto.md; the one argument is FOLDER. */
+/**
+ * Writes each pipe alone, and the engine of the chained hashes with its four, into `FOLDER/<name>`, for the figures in
+ * docs/crypto.md; the one argument is FOLDER.
+ */
 object ElaboratePipes {
   def main(args: Array[String]): Unit = {
     def emit(name: String, pipe: => RawModule): Unit = Emit(pipe, Paths.get(args.head).resolve(name))
@@ -18,5 +21,6 @@ object ElaboratePipes {
     emit("Sha1Pipe", new Sha1Pipe)
     emit("Sm3Pipe", new Sm3Pipe)
     emit("Poly1305Pipe", new Poly1305Pipe)
+    emit("HashEngine", new HashEngine(64, 11, HashKind.all.toSet, (base, beat) => (base + beat)(10, 0)))
   }
 }
