@@ -6,11 +6,14 @@ import circt.stage.ChiselStage
 /** Writes a design as SystemVerilog, one file a module, in the dialect that Verilator, yosys and Vivado all read. */
 object Emit {
 
-  /** Why each option: yosys rejects local variables and packed arrays; random initial values would make runs differ. */
+  /**
+   * Why each option: yosys rejects local variables and packed arrays; random initial values would make runs differ; assertions stay in the
+   * modules, under `ifndef SYNTHESIS`.
+   */
   private val firtool = Array(
     "--strip-debug-info",
     "--disable-all-randomization",
-    "--default-layer-specialization=disable",
+    "--default-layer-specialization=enable",
     "--lowering-options=disallowLocalVariables,disallowPackedArrays",
     "--split-verilog"
   )
