@@ -23,13 +23,18 @@ case class Elaboration(
 }
 
 object Elaboration {
-  private val parser = ParserForClass[Elaboration]
+  val parser: ParserForClass[Elaboration] = ParserForClass[Elaboration]
 
   /** The parsed command line; exits with 2 and a message on a bad one. */
-  def parse(args: Array[String]): Elaboration = parser.constructEither(args.toIndexedSeq) match {
-    case Right(elaboration) => elaboration
-    case Left(message) =>
-      Console.err.println(message)
-      sys.exit(2)
+  def parse(args: Array[String]): Elaboration = parse(parser, args)
+
+  /** The same for a chip that has more options. */
+  def parse[T](parser: ParserForClass[T], args: Array[String]): T =
+    parser.constructEither(args.toIndexedSeq).fold(refuse, identity)
+
+  /** Says what is wrong with the command line and exits with 2. */
+  def refuse(message: String): Nothing = {
+    Console.err.println(message.stripPrefix("requirement failed: "))
+    sys.exit(2)
   }
 }

@@ -9,8 +9,10 @@ import sallyport.common.regs.{CommonRegs, RegisterDesc}
  *   log2 of the SAs a direction: rows of each key table; 16 is the full configuration
  * @param lanes
  *   lanes a direction, 38.4 Gb/s each at 300 MHz
+ * @param suites
+ *   what the lanes can do; pipes that none of them needs are not built
  * @param slots
- *   packets in flight in a lane, a power of two
+ *   packets in flight in a lane, a power of two ([[LaneConfig]])
  * @param laneBeats
  *   packet buffers of a lane in 64-byte beats, a power of two
  * @param linkBeats
@@ -23,8 +25,9 @@ import sallyport.common.regs.{CommonRegs, RegisterDesc}
 case class CryptoConfig(
     saBits: Int = 10,
     lanes: Int = 4,
-    slots: Int = 16,
-    laneBeats: Int = 512,
+    suites: Seq[Suite] = Suite.all,
+    slots: Int = 128,
+    laneBeats: Int = 4096,
     linkBeats: Int = 512,
     version: String = "0.0.0",
     simulation: Boolean = true
@@ -32,7 +35,7 @@ case class CryptoConfig(
   require(saBits >= 1 && saBits <= 16, s"saBits is $saBits, but the link carries SA numbers of 1 to 16 bits")
   require(lanes >= 1 && lanes <= 16, s"$lanes lanes a direction: choose 1 to 16")
 
-  def lane(encrypt: Boolean): LaneConfig = LaneConfig(encrypt, slots, laneBeats)
+  def lane(encrypt: Boolean): LaneConfig = LaneConfig(encrypt, suites, slots, laneBeats)
 
   /** What software reads of this configuration. */
   def build: Map[RegisterDesc, BigInt] = Map(
@@ -40,17 +43,11 @@ case class CryptoConfig(
     CommonRegs.capabilitySaBits -> BigInt(saBits),
     CommonRegs.capabilityLanes -> BigInt(lanes),
     CommonRegs.capabilityLinkBufferBeats -> BigInt(linkBeats),
-    CommonRegs.capabilitySuites -> CryptoConfig.suites.map(_.put(1)).reduce(_ | _)
+    CommonRegs.capabilitySuites -> suites.map(suite => BigInt(1) << suite.number).sum
   )
 }
 
 object CryptoConfig {
-
-  /** What the lanes can do. */
-  private val suites = {
-    import CommonRegs.CapabilitySuites._
-    Seq(aes128gcm16, aes192gcm16, aes256gcm16)
-  }
 
   /** Packets between key fetch and dispatch: what hides the latency of [[EncryptFetch]] at a packet every 2 cycles. */
   private[crypto] val jobs: Int = 8

@@ -44,7 +44,7 @@ class DecryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
     val counts = Output(new DecryptCounts)
   })
 
-  private val fetch = Module(new DecryptFetch(config.saBits, CryptoConfig.jobs))
+  private val fetch = Module(new DecryptFetch(config.saBits, config.suites, CryptoConfig.jobs))
   private val farm = Module(new LaneFarm(config.lane(encrypt = false), config.lanes, CryptoConfig.jobs, lane))
 
   fetch.io.in <> io.in

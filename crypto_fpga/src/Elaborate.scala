@@ -1,17 +1,48 @@
 package sallyport.crypto
 
+import mainargs.{ParserForClass, arg, main}
 import sallyport.common._
 
-/** Writes the crypto chip's SystemVerilog: `--out FOLDER --version M.m.p [--small]`, into FOLDER/crypto. */
-object Elaborate {
+/**
+ * The command line of the crypto chip's elaboration.
+ *
+ * @param chip
+ *   what every chip has
+ * @param suites
+ *   strongSwan's names, separated by commas
+ * @param lanes
+ *   a direction
+ */
+@main
+case class CryptoElaboration(
+    chip: Elaboration,
+    @arg(doc = "suites to build in, by strongSwan's names, separated by commas; default all") suites: Option[String],
+    @arg(doc = "lanes a direction, 1 to 16; default 4, with --small 1") lanes: Option[Int]
+) {
 
-  /** The smallest useful configuration: one lane, few SAs. */
-  private def small(version: String) =
-    CryptoConfig(saBits = 6, lanes = 1, laneBeats = 256, linkBeats = 256, version = version)
+  /** Raises an `IllegalArgumentException` that says what is wrong. */
+  def config: CryptoConfig = {
+    val default =
+      if (chip.small.value) CryptoConfig(saBits = 6, lanes = 1, slots = 32, laneBeats = 512, linkBeats = 256)
+      else CryptoConfig()
+    default.copy(
+      lanes = lanes.getOrElse(default.lanes),
+      suites = suites.map(_.split(',').toSeq.map(Suite.named)).getOrElse(default.suites),
+      version = chip.version
+    )
+  }
+}
+
+/** Writes the crypto chip's SystemVerilog into a folder's subfolder `crypto`: `--out FOLDER --version M.m.p` and [[CryptoElaboration]]. */
+object Elaborate {
+  private implicit val chip: ParserForClass[Elaboration] = Elaboration.parser
+  private val parser = ParserForClass[CryptoElaboration]
 
   def main(args: Array[String]): Unit = {
-    val options = Elaboration.parse(args)
-    val config = if (options.small.value) small(options.version) else CryptoConfig(version = options.version)
-    Emit(new CryptoCore(config), options.folder("crypto"))
+    val options = Elaboration.parse(parser, args)
+    val config =
+      try options.config
+      catch { case error: IllegalArgumentException => Elaboration.refuse(error.getMessage) }
+    Emit(new CryptoCore(config), options.chip.folder("crypto"))
   }
 }

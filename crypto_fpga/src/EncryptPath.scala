@@ -56,7 +56,7 @@ class EncryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
     val exhausted = Valid(UInt(config.saBits.W))
   })
 
-  private val fetch = Module(new EncryptFetch(config.saBits, CryptoConfig.jobs))
+  private val fetch = Module(new EncryptFetch(config.saBits, config.suites, CryptoConfig.jobs))
   private val farm = Module(new LaneFarm(config.lane(encrypt = true), config.lanes, CryptoConfig.jobs, lane))
 
   fetch.io.in <> io.in

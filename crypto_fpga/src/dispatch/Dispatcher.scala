@@ -4,12 +4,6 @@ import chisel3._
 import chisel3.util._
 import sallyport.common._
 
-/** Which way a packet took, so that [[Merge]] can take them back in order. One-hot: bit n is lane n, the highest bit the bypass. */
-class OrderEntry(lanes: Int) extends Bundle {
-  val target = UInt((lanes + 1).W)
-  val epoch = Bool()
-}
-
 /** A packet that dispatch dropped. */
 class DropEvent extends Bundle {
   val route = Route()
@@ -22,8 +16,8 @@ class DropEvent extends Bundle {
  * Jobs come on `job` in the order of the packets on `in`; a job may come after its packet has begun, never later than the packet can wait.
  * Sustains a beat a cycle and a packet every 2 cycles. Latency 2 cycles. For each packet that enters a lane or the bypass one
  * `order` entry leaves, in the order of arrival. Everything else is dropped here, one pulse of `drop` a packet with its reason.
- * Stalls while every lane is full, and while the lane (or bypass queue) that a packet has begun to enter is full: the lanes'
- * own packets go on meanwhile, so this ends as long as the merge goes on.
+ * Stalls while no lane has room for the packet's class ([[Suite.fast]]), and while the bypass queue that a packet has begun to enter is
+ * full: the lanes' own packets go on meanwhile, so this ends as long as the merge goes on.
  *
  * `blocked`: the keys are being zeroized, or the chip is not ready. From the next cycle on no packet begins to enter a lane or the bypass
  * (`drop` says `notReady`); one that has begun is finished. A packet whose first beat waits for a lane is withdrawn, which is
@@ -38,6 +32,9 @@ class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
     val jobTaken = Output(Bool())
     val blocked = Input(Bool())
     val lane = Vec(lanes, PacketStream(new LaneJob))
+
+    /** Of each lane: [[LanePorts.room]]. */
+    val room = Input(Vec(lanes, Vec(2, Bool())))
     val bypass = PacketStream(new LinkMeta)
     val order = Decoupled(new OrderEntry(lanes))
     val drop = Valid(new DropEvent)
@@ -50,7 +47,7 @@ class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
   private val beats = Module(new Queue(new PacketBeat(new NoMeta), 16))
   beats.io.enq <> io.in
   private val picker = Module(new LanePicker(lanes))
-  picker.io.laneReady := VecInit(io.lane.map(_.ready)).asUInt
+  for (kind <- 0 to 1) picker.io.laneReady(kind) := VecInit(io.room.map(_(kind))).asUInt
 
   private val bypassTarget = (BigInt(1) << lanes).U((lanes + 1).W)
   private val beat = beats.io.deq.bits
@@ -62,6 +59,7 @@ class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
   private val stageBeat = Reg(new PacketBeat(new NoMeta))
   private val stageJob = RegInit(PathJob.none)
   private val target = Reg(UInt((lanes + 1).W))
+  private val stageFast = Reg(Bool())
 
   private val readies = io.bypass.ready ## VecInit(io.lane.map(_.ready)).asUInt
   private val targetReady = (readies & target).orR
@@ -74,7 +72,10 @@ class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
   private val first = RegInit(true.B)
   private val dropping = Reg(Bool())
   private val dropsFirst = io.blocked || (job.route =/= Route.lane && job.route =/= Route.bypass)
-  private val startable = jobQueue.io.out.valid && (dropsFirst || job.route === Route.bypass || picker.io.valid)
+  private val fast = Suite.is(job.lane.suite)(_.fast)
+  private val pick = Mux(fast, picker.io.pick(1), picker.io.pick(0))
+  private val startable = jobQueue.io.out.valid &&
+    (dropsFirst || job.route === Route.bypass || Mux(fast, picker.io.valid(1), picker.io.valid(0)))
   private val drops = Mux(first, dropsFirst, dropping)
   private val take = !withdraw && (drops || !stageValid || stageFire) && (!first || startable)
   beats.io.deq.ready := take
@@ -84,7 +85,9 @@ class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
   io.jobTaken := RegNext(starts, false.B)
 
   picker.io.taken := starts && !drops && job.route === Route.lane
-  picker.io.blocks := job.lane.meta.length(PacketStream.lengthBits - 1, 4) +& Dispatcher.overheadBlocks.U
+  picker.io.lane := pick
+  picker.io.blocks := job.lane.meta.length(PacketStream.lengthBits - 1, 4) +&
+    Mux(fast, Dispatcher.overheadBlocks.U, Dispatcher.hashedOverheadBlocks.U)
 
   when(taken) {
     first := beat.last
@@ -100,7 +103,8 @@ class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
     stageBeat := beat
     when(first) {
       stageJob := job
-      target := Mux(job.route === Route.bypass, bypassTarget, picker.io.pick)
+      target := Mux(job.route === Route.bypass, bypassTarget, pick)
+      stageFast := fast || job.route === Route.bypass
     }
   }
   when(withdrawn) {
@@ -129,6 +133,7 @@ class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
 
   io.order.valid := stageValid && stageFirst && targetReady
   io.order.bits.target := target
+  io.order.bits.fast := stageFast
   io.order.bits.epoch := stageJob.epoch
 
   io.drop.valid := RegNext((starts && drops) || withdrawn, false.B)
@@ -137,11 +142,14 @@ class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
   io.idle := !stageValid && first && !beats.io.deq.valid && !jobQueue.io.out.valid
 
   assert(!(starts && withdrawn), "one drop a cycle")
-  assert(!(starts && !drops && job.route === Route.lane && !picker.io.pick.orR), "a packet to no lane")
+  assert(!(starts && !drops && job.route === Route.lane && !pick.orR), "a packet to no lane")
 }
 
 object Dispatcher {
 
   /** What a packet costs a lane beside its bytes, in blocks: tag mask, length block, ESP header. */
   val overheadBlocks: Int = 3
+
+  /** The same with a hash, which takes 4 cycles for every 64 bytes or part of them, and once more for the outer hash. */
+  val hashedOverheadBlocks: Int = 9
 }

@@ -7,12 +7,11 @@ import sallyport.common._
 /**
  * The lanes of one direction between their dispatch and their merge.
  *
- * Packets leave on `out` in the order in which they came, less those that are dropped: by dispatch (`drop`) or with a bad verdict
- * (`merged`). For every packet that comes in exactly one of the two pulses. A bypassed packet keeps its place among the others.
+ * Packets of a class leave on `out` in the order in which they came ([[OrderArbiter]]), less those that are dropped: by dispatch (`drop`) or with a bad
+ * verdict (`merged`). For every packet that comes in exactly one of the two pulses. A bypassed packet keeps its place among the fast ones.
  *
  * A beat a cycle and a packet every 2 cycles each way; lanes add their own 16 bytes a cycle each. No deadlock: the merge waits only for the packet that
- * entered first, which has its lane (or the bypass) to itself as far as the order goes, and dispatch waits only for room in
- * front of it.
+ * was granted first, which is finished (or in the bypass), and dispatch waits only for room in front of it.
  *
  * @param lane
  *   makes a lane and gives its ports
@@ -38,9 +37,13 @@ class LaneFarm(config: LaneConfig, lanes: Int, jobs: Int, lane: LaneConfig => La
   io.drop := dispatcher.io.drop
 
   private val merge = Module(new Merge(lanes))
+  private val order = Module(new OrderArbiter(lanes, lanes * config.slots))
   for (index <- 0 until lanes) {
     val ports = lane(config)
     ports.in <> dispatcher.io.lane(index)
+    dispatcher.io.room(index) := ports.room
+    order.io.offer(index) := ports.offer
+    ports.grant := order.io.grant(index)
     ports.zeroize := io.zeroize
     merge.io.lane(index) <> ports.out
   }
@@ -50,9 +53,8 @@ class LaneFarm(config: LaneConfig, lanes: Int, jobs: Int, lane: LaneConfig => La
   bypass.io.in <> dispatcher.io.bypass
   merge.io.bypass <> bypass.io.out
 
-  private val order = Module(new Queue(new OrderEntry(lanes), 2 * lanes * config.slots))
-  order.io.enq <> dispatcher.io.order
-  merge.io.order <> order.io.deq
+  order.io.in <> dispatcher.io.order
+  merge.io.order <> order.io.out
   merge.io.hold := io.hold
   io.out <> merge.io.out
   io.merged := merge.io.event

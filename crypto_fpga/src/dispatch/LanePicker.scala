@@ -7,32 +7,30 @@ import chisel3._
  *
  * The estimate of a lane rises by a packet's blocks of 16 bytes when it is sent there and falls by one a cycle, which is
  * what a lane does. Fair shares for packets of any mix of sizes follow; counting packets in turn would give one lane all the long
- * ones of a periodic mix. `pick` is one-hot and a register; after `taken` it is not valid for one cycle, and then not the
- * same lane again at once.
+ * ones of a periodic mix. For each class of packets (index 0 slow, 1 fast) `pick` is one-hot and a register; after `taken` it is not
+ * valid for one cycle, and then not the same lane again at once.
  */
 class LanePicker(lanes: Int) extends Module {
   require(lanes >= 1 && lanes <= 16, s"$lanes lanes a direction: choose 1 to 16")
 
   val io = IO(new Bundle {
-    val laneReady = Input(UInt(lanes.W))
-    val valid = Output(Bool())
-    val pick = Output(UInt(lanes.W))
+    val laneReady = Input(Vec(2, UInt(lanes.W)))
+    val valid = Output(Vec(2, Bool()))
+    val pick = Output(Vec(2, UInt(lanes.W)))
 
-    /** A packet of `blocks` goes to the lane picked. */
+    /** A packet of `blocks` goes to this lane, one of those picked. */
     val taken = Input(Bool())
+    val lane = Input(UInt(lanes.W))
 
     /** At least 1. */
     val blocks = Input(UInt(LanePicker.workBits.W))
   })
 
-  private val pick = RegInit(0.U(lanes.W))
-  private val valid = RegInit(false.B)
   private val work = RegInit(VecInit.fill(lanes)(0.U(LanePicker.workBits.W)))
 
   // What was taken counts a cycle later; until then its lane is not asked.
-  private val recent = RegNext(Mux(io.taken, pick, 0.U), 0.U)
+  private val recent = RegNext(Mux(io.taken, io.lane, 0.U), 0.U)
   private val recentBlocks = RegNext(io.blocks -% 1.U)
-  private val ready = io.laneReady & ~recent
 
   for (lane <- 0 until lanes) {
     val change = Mux(recent(lane), recentBlocks, ~0.U(LanePicker.workBits.W))
@@ -42,19 +40,20 @@ class LanePicker(lanes: Int) extends Module {
     work(lane) := Mux(overflow, LanePicker.mostWork.U, Mux(underflow, 0.U, sum(LanePicker.workBits - 1, 0)))
   }
 
-  private val least = VecInit.tabulate(lanes) { i =>
-    (0 until lanes)
-      .filter(_ != i)
-      .map { j =>
-        val before = if (i < j) work(i) <= work(j) else work(i) < work(j)
-        !ready(j) || before
-      }
-      .foldLeft(ready(i))(_ && _)
+  for (kind <- 0 to 1) {
+    val ready = io.laneReady(kind) & ~recent
+    val least = VecInit.tabulate(lanes) { i =>
+      (0 until lanes)
+        .filter(_ != i)
+        .map { j =>
+          val before = if (i < j) work(i) <= work(j) else work(i) < work(j)
+          !ready(j) || before
+        }
+        .foldLeft(ready(i))(_ && _)
+    }
+    io.pick(kind) := RegNext(least.asUInt, 0.U)
+    io.valid(kind) := RegNext(ready.orR && !io.taken, false.B)
   }
-  pick := least.asUInt
-  valid := ready.orR && !io.taken
-  io.pick := pick
-  io.valid := valid
 }
 
 object LanePicker {

@@ -45,7 +45,7 @@ class GhashTag(slots: Int) extends Bundle {
  * zeros replace what the multiplier holds. The clock stops while nothing comes and nothing is on its way.
  */
 class GhashSum(slots: Int) extends Module {
-  require(slots >= 2 && slots <= 64, s"GHASH keeps 2 to 64 packets in flight, not $slots")
+  require(slots >= 2 && slots <= 256, s"GHASH keeps 2 to 256 packets in flight, not $slots")
   private val slotBits = log2Ceil(slots)
 
   val io = IO(new Bundle {

@@ -17,7 +17,7 @@ import sallyport.common.regs.InboundKeyRow
  * with the old epoch are ignored (for other SAs that only means that the highest number waits for the next packet), and a
  * row is written only when no packet of the epoch before is in the chip. `done` reports every packet that has ended, good or bad.
  */
-class DecryptFetch(saBits: Int, jobs: Int = 8) extends Module {
+class DecryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Module {
   val io = IO(new Bundle {
     val in = Flipped(PacketStream(new LinkMeta))
     val beats = PacketStream(new NoMeta)
@@ -86,7 +86,12 @@ class DecryptFetch(saBits: Int, jobs: Int = 8) extends Module {
 
   private val decided = RegNext(validAtRow, false.B)
   private val route = RegNext(
-    KeyDecision.decrypt(closedAtRow, headAtRow, io.allowBypass, KeyDecision.usable(hit, InboundKeyRow.suite(row)))
+    KeyDecision.decrypt(
+      closedAtRow,
+      headAtRow,
+      io.allowBypass,
+      KeyDecision.usable(hit, InboundKeyRow.suite(row), suites)
+    )
   )
   private val headDecided = RegNext(headAtRow)
   private val rowDecided = RegNext(row, 0.U)
@@ -109,12 +114,11 @@ class DecryptFetch(saBits: Int, jobs: Int = 8) extends Module {
   private val job = Wire(new PathJob)
   job.route := ShiftRegister(route, answerAt)
   job.epoch := ShiftRegister(epochDecided, answerAt)
-  job.lane.suite := InboundKeyRow.suite(rowAnswered)
+  job.lane.suite := InboundKeyRow.suite(rowAnswered)(Suite.laneBits - 1, 0)
+  job.lane.icv := InboundKeyRow.icv(rowAnswered)
   job.lane.key := InboundKeyRow.key(rowAnswered)
   job.lane.salt := InboundKeyRow.salt(rowAnswered)
-  private val auth = InboundKeyRow.auth(rowAnswered)
-  job.lane.hashKey := auth(127, 0)
-  job.lane.hashKey2 := auth(255, 128)
+  job.lane.auth := InboundKeyRow.auth(rowAnswered)
   job.lane.esn := InboundKeyRow.esn(rowAnswered)
   job.lane.sequence := inference.io.sequence.bits
   job.lane.iv := 0.U

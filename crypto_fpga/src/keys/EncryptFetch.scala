@@ -14,7 +14,7 @@ import sallyport.common.regs.OutboundKeyRow
  * The IV is the sequence number XOR the row's `iv_mask` (RFC 4106 section 3.1: unique for each key, which any one-to-one image of a counter
  * is). The key travels with the job, so a row written meanwhile changes nothing for a packet that has begun.
  */
-class EncryptFetch(saBits: Int, jobs: Int = 8) extends Module {
+class EncryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Module {
   val io = IO(new Bundle {
     val in = Flipped(PacketStream(new LinkMeta))
     val beats = PacketStream(new NoMeta)
@@ -72,7 +72,14 @@ class EncryptFetch(saBits: Int, jobs: Int = 8) extends Module {
 
   private val decided = RegNext(validAtRow, false.B)
   private val route = RegNext(
-    KeyDecision.encrypt(closedAtRow, headAtRow, io.allowBypass, KeyDecision.usable(hit, OutboundKeyRow.suite(row)))
+    KeyDecision.encrypt(
+      closedAtRow,
+      headAtRow,
+      io.allowBypass,
+      KeyDecision.usable(hit, OutboundKeyRow.suite(row), suites),
+      OutboundKeyRow.suite(row),
+      OutboundKeyRow.icv(row)
+    )
   )
   private val headDecided = RegNext(headAtRow)
   private val rowDecided = RegNext(row, 0.U)
@@ -96,12 +103,11 @@ class EncryptFetch(saBits: Int, jobs: Int = 8) extends Module {
   private val job = Wire(new PathJob)
   job.route := Mux(routeGranted === Route.lane && !grant.bits.granted, Route.exhausted, routeGranted)
   job.epoch := false.B
-  job.lane.suite := OutboundKeyRow.suite(rowGranted)
+  job.lane.suite := OutboundKeyRow.suite(rowGranted)(Suite.laneBits - 1, 0)
+  job.lane.icv := OutboundKeyRow.icv(rowGranted)
   job.lane.key := OutboundKeyRow.key(rowGranted)
   job.lane.salt := OutboundKeyRow.salt(rowGranted)
-  private val auth = OutboundKeyRow.auth(rowGranted)
-  job.lane.hashKey := auth(127, 0)
-  job.lane.hashKey2 := auth(255, 128)
+  job.lane.auth := OutboundKeyRow.auth(rowGranted)
   job.lane.esn := OutboundKeyRow.esn(rowGranted)
   job.lane.sequence := grant.bits.sequence
   job.lane.iv := grant.bits.sequence ^ OutboundKeyRow.ivMask(rowGranted)

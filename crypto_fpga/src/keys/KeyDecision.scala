@@ -5,24 +5,22 @@ import chisel3._
 /** What becomes of a packet as far as its key row and its length say. */
 object KeyDecision {
 
-  /** Suites that this build has. */
-  private def known(suite: UInt): Bool =
-    Seq(Suite.aes128gcm16, Suite.aes192gcm16, Suite.aes256gcm16).map(suite === _.U).reduce(_ || _)
-
   /** Longest ESP packet that fits an outer IPv4 header into a 9600-byte frame, with room for nothing else: 9600 - 18. */
   val longestEsp: Int = 9582
 
-  /** ESP header, IV, one block of 4 bytes with the trailer, ICV (RFC 4303 section 2, RFC 4106). */
-  val shortestEsp: Int = 8 + 8 + 4 + 16
+  /** The shortest packet of any suite: without a cipher, header, one word of 4 bytes with the trailer, ICV. Lanes know their suite's. */
+  val shortestEsp: Int = 8 + 4 + 16
 
-  /** The longest payload whose ESP packet is not above [[longestEsp]]: 16 B of header and IV, 2 of trailer, padding to 4, ICV 16. */
-  val longestPayload: Int = (longestEsp - 32) / 4 * 4 - 2
+  /** The longest payload whose ESP packet is not above [[longestEsp]]: text is a multiple of the padding, and 2 bytes are trailer. */
+  def longestPayload(suite: Suite, icvBytes: Int): Int =
+    (longestEsp - suite.headBytes - icvBytes) / suite.padTo * suite.padTo - 2
 
-  /** A row that can be used. */
-  def usable(hit: Bool, suite: UInt): Bool = hit && known(suite)
+  /** A row that can be used: its suite is in this build. */
+  def usable(hit: Bool, suite: UInt, suites: Seq[Suite]): Bool =
+    hit && suites.map(_.number.U === suite).reduce(_ || _)
 
-  def encrypt(blocked: Bool, head: PacketHead, allowBypass: Bool, usable: Bool): Route.Type = {
-    val oversize = head.meta.length > longestPayload.U
+  def encrypt(blocked: Bool, head: PacketHead, allowBypass: Bool, usable: Bool, suite: UInt, icv: UInt): Route.Type = {
+    val oversize = head.meta.length > Suite.chooseByIcv(suite, icv)(longestPayload)
     priority(
       Route.lane,
       blocked -> Route.notReady,

@@ -9,12 +9,12 @@ import chisel3.util._
  *
  * In order: `blocked` rises and with it the key tables are told to clear; one cycle later, when dispatch has withdrawn what waits
  * for a lane, the lanes' `zeroize` is high for four cycles; when the tables are clear and `lanesCycles` have
- * passed (a lane promises 80), `scrub` has each table read a cleared row once, so that its output register holds no key; then
+ * passed (more than a lane promises, [[LanePorts.wipeCycles]]), `scrub` has each table read a cleared row once, so that its output register holds no key; then
  * `blocked` falls. A trigger that comes meanwhile starts it over. Time: rows of a table + 16 cycles, or `lanesCycles` + 16.
  *
  * Nothing here waits for traffic, for a link or for software.
  */
-class Zeroizer(lanesCycles: Int = 96) extends Module {
+class Zeroizer(lanesCycles: Int = LanePorts.wipeCycles + 16) extends Module {
   val io = IO(new Bundle {
     val request = Input(Bool())
     val tamper = Input(Bool())

@@ -13,28 +13,28 @@ class LaneDecision extends Bundle {
   val nextHeader = UInt(8.W)
 }
 
-class LaneDecided(slots: Int) extends Bundle {
-  val slot = UInt(log2Ceil(slots).W)
+class LaneDecided(config: LaneConfig) extends Bundle {
+  val slot = UInt(config.slotBits.W)
   val decision = new LaneDecision
 }
 
 /**
  * Judges a decrypted packet: ICV first, then the pad length against the payload, then the padding, then whether
- * there is anything to deliver ([[Verdict]]). Latency 2 cycles from `done`.
+ * there is anything to deliver ([[Verdict]]). Latency 2 cycles from `done`, which comes after the packet's text and
+ * [[PadCheck.latency]].
  *
  * `textBytes` is the length of the text of the slot in `done`, in the same cycle.
  */
-class EspJudge(slots: Int) extends Module {
+class EspJudge(config: LaneConfig) extends Module {
   val io = IO(new Bundle {
-    val text = Flipped(Valid(new GcmText(slots)))
-    val done = Flipped(Valid(new GcmDone(slots)))
+    val text = Flipped(Valid(new LaneText(config)))
+    val done = Flipped(Valid(new LaneDone(config)))
     val textBytes = Input(UInt(PacketStream.lengthBits.W))
-    val decided = Valid(new LaneDecided(slots))
+    val decided = Valid(new LaneDecided(config))
   })
-  require(PadCheck.latency <= GhashChains.latency, "the trailer must be known before the ICV is")
 
-  private val trailers = Mem(slots, new EspTrailer)
-  private val check = Module(new PadCheck(slots))
+  private val trailers = Mem(config.slots, new EspTrailer)
+  private val check = Module(new PadCheck(config))
   check.io.in := io.text
   when(check.io.out.valid) { trailers(check.io.out.bits.slot) := check.io.out.bits.trailer }
 
@@ -43,7 +43,7 @@ class EspJudge(slots: Int) extends Module {
   private val payload = RegNext(io.textBytes - 2.U)
   private val noNextHeader = 59.U
 
-  private val decided = Reg(new LaneDecided(slots))
+  private val decided = Reg(new LaneDecided(config))
   decided.slot := done.slot
   decided.decision.length := payload - trailer.padLength
   decided.decision.nextHeader := trailer.nextHeader

@@ -24,7 +24,7 @@ import sallyport.common.ClockGate
  *   the row of beat j of a packet, from the row of its first beat and j
  */
 class HashEngine(slots: Int, rowBits: Int, kinds: Set[HashKind.Type], next: (UInt, UInt) => UInt) extends Module {
-  require(slots >= 2 && slots <= 64, s"the engine keeps 2 to 64 packets in flight, not $slots")
+  require(slots >= 2 && slots <= 256, s"the engine keeps 2 to 256 packets in flight, not $slots")
   require(kinds.nonEmpty, "an engine without a hash has nothing to do: leave it out")
 
   private val slotBits = log2Ceil(slots)

@@ -5,21 +5,22 @@ import chisel3.util._
 import sallyport.common._
 
 /**
- * One lane of a direction: ESP with AES-GCM (RFC 4303, RFC 4106), many packets in flight, 128 bits a cycle.
+ * One lane of a direction: ESP (RFC 4303) with any of the suites of its configuration, many packets in flight, 128 bits a cycle.
  *
  * Encrypt: an inner packet goes in and SPI, sequence number, IV, ciphertext of packet, padding and trailer, and
  * ICV come out. Decrypt: the reverse; of a packet nothing leaves before its ICV is found right, and of a packet
  * that is refused nothing leaves at all. The contract of the ports, of verdicts and of `zeroize` is at
  * [[LanePorts]] and [[Verdict]].
  *
- * Never drops. `in` stalls while all slots or the buffers are full. Rate: 2 cycles more than a packet has blocks
- * of text, so a 64-byte frame (46 bytes inside) in 5 cycles and 1400 bytes in 89. Alone in the lane a packet takes
- * a block every 2 cycles, because GHASH runs as two chains.
+ * Never drops. Rate: a block of 16 bytes a cycle, and 2 cycles more a packet with GCM: a 64-byte frame (46 bytes inside)
+ * takes 5 cycles, 1400 bytes 89. Suites with a hash take 4 cycles for each 64 bytes hashed if that is more, and want
+ * many packets in flight ([[ChainSequence]], [[HashEngine]]).
  *
  * Order of things: the intake writes the packet into the first buffer and keeps what came beside it in the
  * memories of its slot; once all of it is there the engine starts. Text comes back into the second buffer, and
- * when the packet's end is known its slot is done. The outlet sends slots in order. Both buffers have one layout,
- * so a packet's place is one number.
+ * when the packet's end is known its slot is done. The outlet sends slots as they are granted. The hashes read a copy of what
+ * is on the black side: of the second buffer (encrypt) or of the first. All buffers have one layout, so a
+ * packet's place is one number.
  *
  * The clock of the whole lane stops while it is empty.
  */
@@ -32,18 +33,22 @@ class Lane(config: LaneConfig) extends Module {
   withClock(running) {
     val slots = config.slots
     val intake = Module(new LaneIntake(config))
-    val fetch = Module(new EspFetch(config))
-    val engine = Module(new GcmEngine(config.encrypt, slots, EspFetch.cycles))
+    val fetch = Module(new BlockFetch(config))
+    val engine = Module(new LaneEngine(config))
+    val writer = Module(new TextWriter(config))
     val outlet = Module(new LaneOutlet(config))
-    val plain = Module(new BeatToBlockBuffer(config.bufferBeats))
-    val ready = Module(new BlockToBeatBuffer(config.bufferBeats))
+    val before = Module(new BeatToBlockBuffer(config))
+    val after = Module(new BlockToBeatBuffer(config))
 
     // What is known of each slot.
     val metas = Mem(slots, new LinkMeta)
     val heads = Mem(slots, new EspHead)
+    val suites = Mem(slots, UInt((Suite.laneBits + Suite.icvBits).W))
     val frames = Mem(slots, new LaneFrame(config))
-    val tags = Mem(slots, UInt(128.W))
+    val tags = Mem(slots, UInt(256.W))
     val results = Mem(slots, new LaneDecision)
+    def suite(slot: UInt): UInt = suites(slot)(Suite.laneBits - 1, 0)
+    def icv(slot: UInt): UInt = suites(slot) >> Suite.laneBits
     val occupied = RegInit(0.U(slots.W))
     val complete = RegInit(0.U(slots.W))
     val malformed = Reg(UInt(slots.W))
@@ -51,16 +56,17 @@ class Lane(config: LaneConfig) extends Module {
     val done = RegInit(0.U(slots.W))
 
     // Zeroizing: no packet enters, the engine forgets, and what is in the lane is done, as it is.
-    val wiping = RegInit(0.U(log2Ceil(GcmEngine.wipeCycles(slots) + 1).W))
+    val wiping = RegInit(0.U(log2Ceil(LanePorts.wipeCycles + 1).W))
     val wipe = wiping =/= 0.U
-    when(io.zeroize) { wiping := GcmEngine.wipeCycles(slots).U }.elsewhen(wipe) { wiping := wiping - 1.U }
+    when(io.zeroize) { wiping := LanePorts.wipeCycles.U }.elsewhen(wipe) { wiping := wiping - 1.U }
 
     // A packet comes in.
     val job = io.in.bits.meta
     val begin = intake.io.begin
     intake.io.in <> io.in
     intake.io.hold := wipe || io.zeroize
-    plain.io.write := intake.io.write
+    io.room := intake.io.room
+    before.io.write := intake.io.write
 
     val head = Wire(new EspHead)
     head.esn := job.esn
@@ -77,50 +83,74 @@ class Lane(config: LaneConfig) extends Module {
     when(begin.valid) {
       metas(begin.bits) := job.meta
       heads(begin.bits) := head
+      suites(begin.bits) := job.icv ## job.suite
     }
     engine.io.load.valid := begin.valid
     engine.io.load.bits.slot := begin.bits
     engine.io.load.bits.key := job.key
-    engine.io.load.bits.size := Suite.keySize(job.suite)
-    engine.io.load.bits.nonce := Cat(head.iv, job.salt)
-    engine.io.load.bits.hashKey := job.hashKey
-    engine.io.load.bits.hashKey2 := job.hashKey2
+    engine.io.load.bits.nonce := head.iv ## job.salt
+    engine.io.load.bits.auth := job.auth
 
     // All of it is there.
     val arrived = intake.io.arrived
     val arrivedSlot = arrived.bits.slot
+    val arrivedHead = heads(arrivedSlot)
     val dead = killed(arrivedSlot) || arrived.bits.malformed || wipe
     when(arrived.valid) { frames(arrivedSlot) := arrived.bits.frame }
-    engine.io.start.valid := arrived.valid && !dead
-    engine.io.start.bits.slot := arrivedSlot
-    engine.io.start.bits.aadBytes := Mux(heads(arrivedSlot).esn, 12.U, 8.U)
-    engine.io.start.bits.textBytes := arrived.bits.frame.text
-    engine.io.oldest := outlet.io.slot
+    val start = Wire(new LaneStart(config))
+    start.slot := arrivedSlot
+    start.suite := suite(arrivedSlot)
+    start.icv := icv(arrivedSlot)
+    start.esn := arrivedHead.esn
+    start.sequenceHigh := arrivedHead.sequenceHigh
+    start.base := arrived.bits.frame.base
+    start.aadBytes := Mux(arrivedHead.esn, 12.U, 8.U)
+    start.textBytes := arrived.bits.frame.text
+    engine.io.start.valid := RegNext(arrived.valid && !dead, false.B) && !wipe
+    engine.io.start.bits := RegNext(start)
     engine.io.wipe := wipe
 
     // Blocks to the engine and back.
-    fetch.io.fetch := engine.io.fetch
-    fetch.io.frame := frames(engine.io.fetch.bits.slot)
-    fetch.io.nextHeader := metas(engine.io.fetch.bits.slot).nextHeader
+    val fetched = engine.io.fetch.bits.slot
+    fetch.io.op := engine.io.fetch
+    fetch.io.frame := frames(fetched)
+    fetch.io.nextHeader := metas(fetched).nextHeader
     fetch.io.head := heads(fetch.io.headSlot)
-    plain.io.read := fetch.io.read
-    fetch.io.readData := plain.io.block
+    before.io.read := fetch.io.read
+    fetch.io.readData := before.io.banks
     engine.io.data := fetch.io.data
-    ready.io.write.valid := engine.io.text.valid
-    ready.io.write.bits.place := fetch.io.place
-    ready.io.write.bits.block := engine.io.text.bits.block
+    val exitHead = heads(engine.io.exitSlot)
+    engine.io.headRest := exitHead.iv(63, 32)
+    writer.io.headed := engine.io.headed
+    writer.io.head := RegNext(exitHead.wire)
+    writer.io.text := engine.io.text
+    writer.io.base := frames(writer.io.slot).base
+    after.io.write := writer.io.write
+    engine.io.grown := writer.io.grown
+    engine.io.beat := (if (config.hashes.isEmpty) 0.U
+                       else if (config.encrypt) {
+                         val copy = Module(new BlockToBeatBuffer(config))
+                         copy.io.write := writer.io.write
+                         copy.io.read := engine.io.read
+                         RegNext(copy.io.beat)
+                       } else {
+                         val copy = Module(new BeatBuffer(config))
+                         copy.io.write := intake.io.write
+                         copy.io.read := engine.io.read
+                         RegNext(copy.io.beat)
+                       })
 
     // The end of a packet.
     val decided = if (config.encrypt) {
       when(engine.io.done.valid) { tags(engine.io.done.bits.slot) := engine.io.done.bits.tag }
-      val decided = Wire(Valid(new LaneDecided(slots)))
+      val decided = Wire(Valid(new LaneDecided(config)))
       decided.valid := engine.io.done.valid
       decided.bits.slot := engine.io.done.bits.slot
       decided.bits.decision := DontCare
       decided.bits.decision.verdict := Verdict.ok
       decided
     } else {
-      val judge = Module(new EspJudge(slots))
+      val judge = Module(new EspJudge(config))
       judge.io.text := engine.io.text
       judge.io.done := engine.io.done
       judge.io.textBytes := frames(engine.io.done.bits.slot).text
@@ -131,8 +161,11 @@ class Lane(config: LaneConfig) extends Module {
     // Out.
     val outSlot = outlet.io.slot
     val result = results(outSlot)
-    outlet.io.done := done(outSlot)
-    outlet.io.finished.frame := frames(outSlot)
+    val outFrame = frames(outSlot)
+    outlet.io.done := done
+    outlet.io.grant := io.grant
+    io.offer := outlet.io.offer
+    outlet.io.finished.frame := outFrame
     outlet.io.finished.verdict := Mux(
       killed(outSlot),
       Verdict.zeroized,
@@ -141,10 +174,11 @@ class Lane(config: LaneConfig) extends Module {
     outlet.io.finished.meta := metas(outSlot)
     outlet.io.finished.length := result.length
     outlet.io.finished.nextHeader := result.nextHeader
-    outlet.io.finished.head := heads(outSlot).wire
     outlet.io.finished.tag := tags(outSlot)
-    ready.io.read := outlet.io.read
-    outlet.io.readData := ready.io.beat
+    outlet.io.finished.words := (outFrame.text >> 2) + Suite.choose(suite(outSlot))(_.headBytes / 4)
+    outlet.io.finished.icvBytes := Suite.icvLength(suite(outSlot), icv(outSlot))
+    after.io.read := outlet.io.read
+    outlet.io.readData := after.io.beat
     intake.io.release := outlet.io.release
     io.out <> outlet.io.out
 
@@ -163,8 +197,8 @@ class Lane(config: LaneConfig) extends Module {
 
     val busy = intake.io.occupied || outlet.io.pending || wipe
     io.busy := busy
-    // Two cycles longer than busy, and than reset, for registers that follow it.
-    awake := busy || ShiftRegister(busy, 1, true.B, true.B) || ShiftRegister(busy, 2, true.B, true.B)
+    // Three cycles longer than busy, and than reset, for registers that follow it.
+    awake := busy || (1 to 3).map(ShiftRegister(busy, _, true.B, true.B)).reduce(_ || _)
   }
 }
 

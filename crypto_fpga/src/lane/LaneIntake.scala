@@ -7,8 +7,8 @@ import sallyport.common._
 /** Where a packet lies in a lane, and its lengths. */
 class LaneFrame(config: LaneConfig) extends Bundle {
 
-  /** First beat, the same in both buffers, and the number of beats set aside in each. */
-  val base = UInt(log2Ceil(config.bufferBeats).W)
+  /** First beat, the same in all buffers, and the number of beats set aside in each. */
+  val base = UInt(config.rowBits.W)
   val beats = UInt(LaneFrame.beatBits.W)
 
   /** Encrypt: bytes of the inner packet. */
@@ -22,69 +22,90 @@ object LaneFrame {
 
   /** Bits that count the beats of one packet. */
   val beatBits = 8
+
+  /** Beats of the longest packet, and what it may grow by. */
+  val most: Int = PacketStream.maxFrameBytes / PacketStream.dataBytes + 2
+}
+
+/** The room of a packet that has left. */
+class LaneRelease extends Bundle {
+  val fast = Bool()
+  val beats = UInt(LaneFrame.beatBits.W)
 }
 
 /**
  * The entrance of a lane: gives each packet a slot and room in the buffers, writes it, and measures it.
  *
- * A beat a cycle. Not ready while `hold`, while all slots or all beats are taken, and for one cycle longer than
- * that, because `ready` is a register. Slots and beats are rings: taken in order of arrival, given back in that
- * order by `release`. An encrypted packet is up to 37 bytes longer than the packet that comes in, so one more beat
- * is set aside for it.
+ * A beat a cycle; stalls with `hold` alone. `room` is low for a class while the slots of its ring are taken or its beats would not
+ * hold the longest packet; it is a register, late by two cycles, which is allowed for. Slots and beats are rings: taken in
+ * order of arrival, given back in that order by `release`. From red to black a packet grows by 41 bytes at most before its
+ * ICV, so one more beat is set aside for it.
  *
- * `begin` is in the cycle of a packet's first beat, `arrived` four cycles after its last.
+ * `begin` is in the cycle of a packet's first beat, `arrived` three cycles after its last.
  */
 class LaneIntake(config: LaneConfig) extends Module {
-  private val slotBits = log2Ceil(config.slots)
-  private val rowBits = log2Ceil(config.bufferBeats)
   val io = IO(new Bundle {
     val in = Flipped(PacketStream(new LaneJob))
     val hold = Input(Bool())
-    val write = Valid(new Bundle { val row = UInt(rowBits.W); val data = UInt(PacketStream.dataBits.W) })
-    val begin = Valid(UInt(slotBits.W))
+
+    /** Index 0: slow packets, 1: fast ones. */
+    val room = Output(Vec(2, Bool()))
+    val write = Valid(new BeatWrite(config))
+    val begin = Valid(UInt(config.slotBits.W))
     val arrived = Valid(new Bundle {
-      val slot = UInt(slotBits.W)
+      val slot = UInt(config.slotBits.W)
       val frame = new LaneFrame(config)
 
       /** No ESP packet of this suite has this length, or the input said `error`. */
       val malformed = Bool()
     })
-    val release = Flipped(Valid(UInt(LaneFrame.beatBits.W)))
+    val release = Flipped(Valid(new LaneRelease))
 
     /** A packet is in the lane or has begun to enter it. */
     val occupied = Output(Bool())
   })
 
   private val spare = if (config.encrypt) 1 else 0
-  private val slot = RegInit(0.U(slotBits.W))
-  private val row = RegInit(0.U(rowBits.W))
   private val inside = RegInit(false.B)
-  private val base = Reg(UInt(rowBits.W))
   private val fullBeats = RegInit(0.U(LaneFrame.beatBits.W))
   private val take = io.in.fire
   private val last = take && io.in.bits.last
+  private val begins = take && !inside
+  private val job = io.in.bits.meta
+  private val isFast = Suite.is(job.suite)(_.fast)
+  io.in.ready := RegNext(!io.hold, false.B)
 
   when(take) {
     inside := !io.in.bits.last
-    row := row + Mux(io.in.bits.last, (1 + spare).U, 1.U)
     fullBeats := Mux(io.in.bits.last, 0.U, fullBeats + 1.U)
-    when(!inside) { base := row }
-    when(io.in.bits.last) { slot := slot + 1.U }
   }
 
-  // Room is counted as of the cycle before: two beats may come in until `ready` follows, each of them a packet.
-  private val usedSlots = RegInit(0.U(log2Ceil(config.slots + 1).W))
-  private val usedBeats = RegInit(0.U(log2Ceil(config.bufferBeats + 1).W))
-  private val begins = take && !inside
-  usedSlots := usedSlots + begins - io.release.valid
-  usedBeats := usedBeats + Mux(last, (1 + spare).U, take) - Mux(io.release.valid, io.release.bits, 0.U)
-  io.in.ready := RegNext(
-    !io.hold && usedSlots <= (config.slots - 2).U && usedBeats <= (config.bufferBeats - 2 * (1 + spare)).U,
-    false.B
-  )
-  io.occupied := usedSlots =/= 0.U
-  assert(usedSlots <= config.slots.U)
-  assert(usedBeats <= config.bufferBeats.U)
+  private val rings = Seq(false, true).map { fast =>
+    val mine = isFast === fast.B
+    val slot = RegInit(config.slotRings.start(fast).U(config.slotBits.W))
+    val row = RegInit(config.beatRings.start(fast).U(config.rowBits.W))
+    when(last && mine) { slot := config.slotRings.after(slot, 1.U) }
+    when(take && mine) { row := config.beatRings.after(row, Mux(io.in.bits.last, (1 + spare).U, 1.U)) }
+
+    val (slots, beats) = (config.slotRings.places(fast), config.beatRings.places(fast))
+    val usedSlots = RegInit(0.U(log2Ceil(config.slots + 1).W))
+    val usedBeats = RegInit(0.U(log2Ceil(config.bufferBeats + 1).W))
+    val released = io.release.valid && io.release.bits.fast === fast.B
+    usedSlots := usedSlots + (begins && mine) - released
+    usedBeats := usedBeats + Mux(mine, Mux(last, (1 + spare).U, take), 0.U) - Mux(released, io.release.bits.beats, 0.U)
+    assert(usedSlots <= slots.U)
+    assert(usedBeats <= beats.U)
+    val room =
+      if (slots == 0) false.B
+      else usedSlots <= (slots - 3).U && usedBeats <= (beats - LaneFrame.most - 8).U
+    io.room(if (fast) 1 else 0) := RegNext(room && !io.hold, false.B)
+    (slot, row, usedSlots =/= 0.U)
+  }
+  private val slot = Mux(isFast, rings(1)._1, rings(0)._1)
+  private val row = Mux(isFast, rings(1)._2, rings(0)._2)
+  private val base = Reg(UInt(config.rowBits.W))
+  when(begins) { base := row }
+  io.occupied := rings.map(_._3).reduce(_ || _)
 
   io.begin.valid := begins
   io.begin.bits := slot
@@ -92,45 +113,33 @@ class LaneIntake(config: LaneConfig) extends Module {
   io.write.bits.row := RegEnable(row, take)
   io.write.bits.data := RegEnable(io.in.bits.data, take)
 
-  // Measure: bytes, then bytes of text, each a cycle.
-  private val measured = RegNext(last, false.B)
+  // Measure: bytes, what is not text, text; each a cycle. By then the last beat is in the buffer.
   private val bytes = RegEnable((fullBeats << 6) + io.in.bits.bytes, last)
-  private val taken = RegEnable(fullBeats + (1 + spare).U, last)
-  private val lastSlot = RegEnable(slot, last)
-  private val lastBase = RegEnable(Mux(inside, base, row), last)
-  private val error = RegEnable(io.in.bits.error, last)
+  private val suite = RegEnable(job.suite, last)
+  private val icv = RegEnable(job.icv, last)
+  private val overhead = RegNext(Suite.choose(suite)(_.headBytes) +& Suite.icvLength(suite, icv))
+  private val padTo16 = RegNext(Suite.is(suite)(_.padTo == 16))
+  private val bytes2 = RegNext(bytes)
 
   private val frame = Reg(new LaneFrame(config))
-  frame.base := lastBase
-  frame.beats := taken
-  frame.payload := bytes
+  frame.base := ShiftRegister(RegEnable(Mux(inside, base, row), last), 1)
+  frame.beats := ShiftRegister(RegEnable(fullBeats + (1 + spare).U, last), 1)
+  frame.payload := bytes2
+  private val error = ShiftRegister(RegEnable(io.in.bits.error, last), 1)
   private val malformed = Reg(Bool())
   if (config.encrypt) {
-    frame.text := Cat((bytes + Esp.longestTrailer.U) >> 2, 0.U(2.W))
+    val padded4 = Cat((bytes2 + 5.U) >> 2, 0.U(2.W))
+    val padded16 = Cat((bytes2 + 17.U) >> 4, 0.U(4.W))
+    frame.text := Mux(padTo16, padded16, padded4)
     malformed := error
   } else {
-    frame.text := bytes - Esp.overhead.U
-    malformed := error || bytes < (Esp.overhead + 4).U || bytes(1, 0) =/= 0.U
+    val text = bytes2 -% overhead
+    frame.text := text
+    malformed := error || bytes2 < overhead +& Mux(padTo16, 16.U, 4.U) || text(1, 0) =/= 0.U ||
+      (padTo16 && text(3, 2) =/= 0.U)
   }
-
-  // Two cycles more, until the last beat is surely in the buffer.
-  io.arrived.valid := ShiftRegister(measured, 2, false.B, true.B)
-  io.arrived.bits.slot := ShiftRegister(lastSlot, 2)
-  io.arrived.bits.frame := RegNext(frame)
-  io.arrived.bits.malformed := RegNext(malformed)
-}
-
-/** Lengths of ESP with GCM (RFC 4303 section 2, RFC 4106 section 3), in bytes. */
-object Esp {
-
-  /** SPI and sequence number. */
-  val header = 8
-  val iv = 8
-  val icv = 16
-
-  /** Everything but the ciphertext. */
-  val overhead: Int = header + iv + icv
-
-  /** Padding to 4 bytes, pad length and next header. */
-  val longestTrailer = 5
+  io.arrived.valid := ShiftRegister(last, 3, false.B, true.B)
+  io.arrived.bits.slot := ShiftRegister(RegEnable(slot, last), 2)
+  io.arrived.bits.frame := frame
+  io.arrived.bits.malformed := malformed
 }

@@ -16,27 +16,35 @@ class LaneFinished(config: LaneConfig) extends Bundle {
   val length = UInt(PacketStream.lengthBits.W)
   val nextHeader = UInt(8.W)
 
-  /** Encrypt: what stands before and behind the ciphertext. */
-  val head = UInt(128.W)
-  val tag = UInt(128.W)
+  /** Encrypt: what stands behind the ciphertext, and the words of 4 bytes in front of it: header, IV and ciphertext. */
+  val tag = UInt(256.W)
+  val words = UInt((PacketStream.lengthBits - 2).W)
+
+  /** Encrypt: bytes of the ICV. */
+  val icvBytes = UInt(6.W)
 }
 
 /**
- * The exit of a lane: sends finished packets in the order of their slots, and gives back their room.
+ * The exit of a lane: sends finished packets as they are granted, those of a class in the order of their slots, and gives back
+ * their room.
  *
- * A beat a cycle, without a pause between packets. It looks at slot `slot` of memories with asynchronous read
- * (`finished`, when `done`), and takes it with `taken`. `release` is in the cycle of the last read: the room is
- * free from then on. An encrypting lane puts the header in front of the ciphertext and the ICV, whose place is any
- * word, behind it. A packet whose verdict is not ok leaves as one empty beat; the buffer is not read for it.
+ * A beat a cycle, without a pause between packets. `offer` says, a cycle late, that the oldest packet of a class that has not been granted
+ * is done. The outlet looks at slot `slot` of memories with asynchronous read (`finished`), and takes it with `taken`.
+ * `release` is in the cycle of the last read: the room is free from then on. An encrypting lane puts the ICV, whose place is
+ * any word, behind the ciphertext. A packet whose verdict is not ok leaves as one empty beat; the buffer is not read for it.
  */
 class LaneOutlet(config: LaneConfig) extends Module {
-  private val rowBits = log2Ceil(config.bufferBeats)
+  private val rowBits = config.rowBits
   val io = IO(new Bundle {
-    val slot = Output(UInt(log2Ceil(config.slots).W))
-    val done = Input(Bool())
+
+    /** Of each slot: its packet is finished. */
+    val done = Input(UInt(config.slots.W))
+    val offer = Output(Vec(2, Bool()))
+    val grant = Input(Vec(2, Bool()))
+    val slot = Output(UInt(config.slotBits.W))
     val finished = Input(new LaneFinished(config))
     val taken = Output(Bool())
-    val release = Valid(UInt(LaneFrame.beatBits.W))
+    val release = Valid(new LaneRelease)
     val read = Valid(UInt(rowBits.W))
 
     /** The beat that `read` named a cycle before. */
@@ -53,39 +61,60 @@ class LaneOutlet(config: LaneConfig) extends Module {
     val ok = Bool()
     val result = new LaneResult
 
+    val fast = Bool()
+
     /** Bytes to send. */
     val bytes = UInt(PacketStream.lengthBits.W)
 
-    /** Encrypt: words in front of the tag; the head; the tag, turned so that each word is in its place modulo four. */
+    /** Encrypt: words in front of the ICV; words of the ICV; the ICV, turned so that each word is in its place modulo eight. */
     val words = UInt((PacketStream.lengthBits - 2).W)
-    val head = UInt(128.W)
-    val tag = UInt(128.W)
+    val icvWords = UInt(4.W)
+    val tag = UInt(256.W)
   }
 
-  private val slot = RegInit(0.U(log2Ceil(config.slots).W))
-  io.slot := slot
+  // Packets granted, in order; each class has its own next slot to grant and to take.
+  private val grants = Module(new Queue(Bool(), LanePorts.grants))
+  grants.io.enq.valid := io.grant.reduce(_ || _)
+  grants.io.enq.bits := io.grant(1)
+  assert(!grants.io.enq.valid || grants.io.enq.ready, "more packets granted than a lane keeps")
+  assert(!io.grant.reduce(_ && _), "one grant a cycle")
+  private val taking = Seq(false, true).map { fast =>
+    val index = if (fast) 1 else 0
+    def pointer(moves: Bool) = {
+      val slot = RegInit(config.slotRings.start(fast).U(config.slotBits.W))
+      when(moves) { slot := config.slotRings.after(slot, 1.U) }
+      slot
+    }
+    val granting = pointer(io.grant(index))
+    io.offer(index) := RegNext(io.done(granting) && !io.grant(index), false.B)
+    pointer(io.taken && grants.io.deq.bits === fast.B)
+  }
+  io.slot := Mux(grants.io.deq.bits, taking(1), taking(0))
 
   // A packet waits here, fetched from the memories, ...
   private val waits = RegInit(false.B)
   private val waiting = Reg(new LaneFinished(config))
+  private val waitingFast = Reg(Bool())
   // ... while the one before it is sent from here.
   private val active = RegInit(false.B)
   private val now = Reg(new Packet)
   private val begin = Wire(Bool())
 
-  io.taken := io.done && (!waits || begin)
+  io.taken := grants.io.deq.valid && (!waits || begin)
+  grants.io.deq.ready := !waits || begin
   when(io.taken) {
     waiting := io.finished
-    slot := slot + 1.U
+    waitingFast := grants.io.deq.bits
   }
   waits := io.taken || (waits && !begin)
 
   private val next = Wire(new Packet)
   private val ok = waiting.verdict === Verdict.ok
-  private val length = if (config.encrypt) waiting.frame.text + Esp.overhead.U else waiting.length
+  private val length = if (config.encrypt) (waiting.words << 2) + waiting.icvBytes else waiting.length
   next.row := waiting.frame.base
   next.beats := waiting.frame.beats
   next.ok := ok
+  next.fast := waitingFast
   next.result.verdict := waiting.verdict
   next.result.meta := waiting.meta
   when(ok) {
@@ -93,22 +122,20 @@ class LaneOutlet(config: LaneConfig) extends Module {
     if (!config.encrypt) next.result.meta.nextHeader := waiting.nextHeader
   }
   next.bytes := Mux(ok, length, 1.U)
-  next.words := (waiting.frame.text >> 2) + 4.U
-  next.head := waiting.head
-  private val tagWords = waiting.tag.asTypeOf(Vec(4, UInt(32.W)))
-  next.tag := Cat(Seq.tabulate(4)(i => tagWords(i.U(2.W) - waiting.frame.text(3, 2))).reverse)
+  next.words := waiting.words
+  next.icvWords := waiting.icvBytes >> 2
+  private val tagWords = waiting.tag.asTypeOf(Vec(8, UInt(32.W)))
+  next.tag := Cat(Seq.tabulate(8)(i => tagWords(i.U(3.W) - waiting.words(2, 0))).reverse)
 
   // Read a beat a cycle, as long as the outlet's queue has room for what is on its way.
   private val outlet = Module(new PipelineOutlet(chiselTypeOf(io.out.bits), entries = 6))
   private val issue = active && outlet.io.ready
   private val last = now.bytes <= PacketStream.dataBytes.U
-  private val first = RegInit(true.B)
   begin := waits && (!active || (issue && last))
   when(issue) {
-    now.row := now.row + 1.U
+    now.row := config.beatRings.after(now.row, 1.U)
     now.bytes := now.bytes - PacketStream.dataBytes.U
     now.words := now.words - 16.U
-    first := last
     active := !last
   }
   when(begin) {
@@ -116,7 +143,8 @@ class LaneOutlet(config: LaneConfig) extends Module {
     active := true.B
   }
   io.release.valid := issue && last
-  io.release.bits := now.beats
+  io.release.bits.beats := now.beats
+  io.release.bits.fast := now.fast
   io.read.valid := issue && now.ok
   io.read.bits := now.row
   outlet.io.take := issue
@@ -132,18 +160,14 @@ class LaneOutlet(config: LaneConfig) extends Module {
 
     /** Bit i: word i of the beat lies before word `limit`. */
     def before(limit: UInt, negative: Bool): UInt = VecInit.tabulate(16)(i => limit > i.U && !negative).asUInt
-    // `words` runs below zero when the tag began in the beat before: by 3 at most.
+    // `words` runs below zero when the ICV began in the beat before: by 7 at most.
     val below = now.words(now.words.getWidth - 1) && now.words(now.words.getWidth - 2)
     val cipher = RegNext(before(now.words, below))
-    val packet = RegNext(before(now.words + 4.U, false.B))
-    val head = RegNext(first)
-    val headBlock = RegNext(now.head)
+    val packet = RegNext(before(now.words + now.icvWords, false.B))
     val tag = RegNext(now.tag)
     Cat(Seq.tabulate(16) { i =>
-      val at = 32 * (i % 4)
-      val data = io.readData(32 * i + 31, 32 * i)
-      val body = if (i < 4) Mux(head, headBlock(at + 31, at), data) else data
-      Mux(cipher(i), body, Mux(packet(i), tag(at + 31, at), 0.U))
+      val at = 32 * (i % 8)
+      Mux(cipher(i), io.readData(32 * i + 31, 32 * i), Mux(packet(i), tag(at + 31, at), 0.U))
     }.reverse)
   } else {
     val keep = Reg(UInt(PacketStream.dataBytes.W))

@@ -1,65 +1,36 @@
 package sallyport.crypto
 
 import chisel3._
-import chisel3.util._
 import sallyport.common._
-
-/**
- * What is fixed in a lane when it is built.
- *
- * @param encrypt
- *   direction of the lane: it builds ESP packets, or it verifies and opens them
- * @param slots
- *   packets in flight; a power of two. A chained cipher needs as many as its pipe has stages
- * @param bufferBeats
- *   beats of 64 bytes in each packet buffer; a power of two. 512 fill the block RAMs that 256 would half use, and hold
- *   three packets of 9600 bytes, which keep the pipes busy where one packet alone cannot
- */
-case class LaneConfig(encrypt: Boolean, slots: Int = 16, bufferBeats: Int = 512) {
-  require(
-    slots >= 4 && slots <= 64 && Integer.bitCount(slots) == 1,
-    s"a lane has 4 to 64 slots, a power of two, not $slots"
-  )
-  require(
-    bufferBeats >= 256 && Integer.bitCount(bufferBeats) == 1,
-    s"a lane's buffer is a power of two of at least 256 beats, so that a 9600-byte packet fits, not $bufferBeats"
-  )
-}
-
-/** Suite numbers of the key rows. Dispatch passes a lane none but these. */
-object Suite {
-  val bits = 8
-  val aes128gcm16 = 1
-  val aes256gcm16 = 2
-  val aes192gcm16 = 14
-
-  def keySize(suite: UInt): AesKeySize.Type = MuxLookup(suite, AesKeySize.bits128)(
-    Seq(aes192gcm16.U -> AesKeySize.bits192, aes256gcm16.U -> AesKeySize.bits256)
-  )
-}
 
 /**
  * Everything a lane needs to know of a packet beside its bytes.
  *
- * Fields that are byte strings (`key`, `salt`, `hashKey`, `hashKey2`) have byte 0 in bits 7:0, as the key rows have.
+ * Fields that are byte strings (`key`, `auth`, `salt`) have byte 0 in bits 7:0, as the key rows have.
  * Fields that are numbers (`spi`, `sequence`, `iv`) are big-endian on the wire; the lane turns them.
  */
 class LaneJob extends Bundle {
-  val suite = UInt(Suite.bits.W)
+  val suite = UInt(Suite.laneBits.W)
+
+  /** Length of the ICV, where the suite leaves it to the row: index into [[Suite.icvBytes]]. */
+  val icv = UInt(Suite.icvBits.W)
+
+  /** Cipher key. CBC from black to red: what [[AesDecryptPipe]] and [[Sm4Pipe]] start from. */
   val key = UInt(256.W)
+
+  /** GHASH: H, H², H³, H⁴ in 128 bits each. HMAC: the states behind the inner and the outer key block, 256 bits each. */
+  val auth = UInt(512.W)
+
+  /** The nonce's first four bytes (RFC 4106, RFC 3686, RFC 7634). */
   val salt = UInt(32.W)
 
-  /** GHASH key H = E(K, 0) and its square in GF(2^128), both as GCM writes them. */
-  val hashKey = UInt(128.W)
-  val hashKey2 = UInt(128.W)
-
-  /** The associated data holds all 64 bits of the sequence number (RFC 4106 section 5). */
+  /** The ICV covers all 64 bits of the sequence number (RFC 4303 section 2.2.1, RFC 4106 section 5). */
   val esn = Bool()
 
   /** Encrypt: the packet's number. Decrypt: the inferred number; the lane uses its high half alone, under `esn`. */
   val sequence = UInt(64.W)
 
-  /** Encrypt only: the explicit IV. Decrypt: the lane takes it from the packet. */
+  /** Encrypt only: the explicit IV, or what CBC's IV is made of by encrypting it. Decrypt: the lane takes it from the packet. */
   val iv = UInt(64.W)
 
   /** Encrypt only. Decrypt: the lane takes it from the packet. */
@@ -108,21 +79,37 @@ class LaneResult extends Bundle {
 /**
  * Ports of a [[Lane]]; both streams obey the rule at [[sallyport.common.PacketBeat]].
  *
- * Each packet that goes in comes out exactly once, in the order of arrival, with its verdict. A packet whose
- * verdict is not `ok` comes out as exactly one beat with `data` 0, `bytes` 1, `last` and `error`: nothing of its
- * bytes leaves.
+ * A packet may begin to enter while `room` is high for its class (index 0 slow, 1 fast; [[Suite.fast]]); then there is room for
+ * all of it, and `in` is ready but while keys are being wiped. A packet that has entered is finished on its own; when `offer` of its
+ * class is high, `grant` of that class lets the oldest packet of the class out. Packets leave in the order of grants, each
+ * exactly once, with its verdict. A packet whose verdict is not `ok` comes out as exactly one beat with `data` 0, `bytes`
+ * 1, `last` and `error`: nothing of its bytes leaves.
+ *
+ * `offer` is low in the cycle after its grant. No more than [[LanePorts.grants]] packets may be granted and not yet out.
  *
  * `in.bits.meta.meta.length` is not relied on: the lane counts the bytes that come in.
  *
  * `zeroize`, a pulse or a level: every packet that has begun to enter the lane and not begun to leave it comes out
- * as `zeroized`; key material is wiped from memories and pipes within 80 cycles (with up to 32 slots), and `in` is
+ * as `zeroized`; key material is wiped from memories and pipes within [[LanePorts.wipeCycles]], and `in` is
  * not ready until that is done and `zeroize` is low. A packet whose output has begun is finished.
  */
 class LanePorts extends Bundle {
   val in = Flipped(PacketStream(new LaneJob))
+  val room = Output(Vec(2, Bool()))
+  val offer = Output(Vec(2, Bool()))
+  val grant = Input(Vec(2, Bool()))
   val out = PacketStream(new LaneResult)
   val zeroize = Input(Bool())
 
   /** A packet is in the lane, or keys are being wiped. */
   val busy = Output(Bool())
+}
+
+object LanePorts {
+
+  /** Packets that may be granted and not yet out. */
+  val grants: Int = 8
+
+  /** From the end of `zeroize` until nothing of a key is left in a lane: as many cycles as a lane may have slots, and more. */
+  val wipeCycles: Int = 272
 }

@@ -15,16 +15,16 @@ class EspTrailer extends Bundle {
 /**
  * Reads the trailer of each decrypted packet and checks the padding, which may reach over up to 17 blocks.
  *
- * A block of text a cycle, of any slot, blocks of one slot in order and at least two cycles apart. `out` follows a
+ * A block of text a cycle, of any slot, blocks of one slot in order. `out` follows a
  * packet's last block by [[PadCheck.latency]] cycles.
  *
  * The pad length comes last, when the pad has gone by. So for each packet the check keeps the *run*: n if the
  * bytes so far end with 1, 2 … n, else 0. Padding of length n is right if the run before the pad length is n.
  */
-class PadCheck(slots: Int) extends Module {
-  private val slotBits = log2Ceil(slots)
+class PadCheck(config: LaneConfig) extends Module {
+  private val slotBits = config.slotBits
   val io = IO(new Bundle {
-    val in = Flipped(Valid(new GcmText(slots)))
+    val in = Flipped(Valid(new LaneText(config)))
     val out = Valid(new Bundle { val slot = UInt(slotBits.W); val trailer = new EspTrailer })
   })
 
@@ -57,7 +57,7 @@ class PadCheck(slots: Int) extends Module {
   private val validNow = RegNext(valid, false.B)
 
   // Cycle 3: together with the run before this block.
-  private val runs = Mem(slots, UInt(8.W))
+  private val runs = Mem(config.slots, UInt(8.W))
   private val inRun = start || (goesOn && runs(opNow.slot) === initialLess)
   private val run = Mux(inRun, value, 0.U)
   when(validNow) { runs(opNow.slot) := run }

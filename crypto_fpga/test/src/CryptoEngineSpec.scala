@@ -2,7 +2,7 @@ package sallyport.crypto
 
 import chisel3._
 import sallyport.common._
-import sallyport.common.regs._
+import sallyport.common.regs.{Suite => _, _}
 
 import scala.util.Random
 
@@ -14,7 +14,7 @@ class EngineBench(dut: DuplexHarness) extends CryptoBench(dut) {
     val key = new Array[Byte](32)
     random.nextBytes(key)
     key(0) = keyByte.toByte
-    SaKeys(key.toSeq, Seq[Byte](1, 2, 3, 4), spi, esn = true, window = 64)
+    SaKeys(EspKeys(Suite.named("aes256gcm16"), key.toSeq, Seq[Byte](1, 2, 3, 4), Seq()), spi, esn = true, window = 64)
   }
 
   /** A red packet that a stand-in lane takes as good. */
@@ -39,7 +39,7 @@ class EngineBench(dut: DuplexHarness) extends CryptoBench(dut) {
 /** The chip's own decisions (keys, numbers, guards, zeroize, counters) around stand-in lanes, driven through AXI4-Lite. */
 class CryptoEngineSpec extends SharedModel[DuplexHarness, EngineBench] {
 
-  private val config = CryptoConfig(saBits = 4, laneBeats = 256)
+  private val config = CryptoConfig(saBits = 4, laneBeats = 512)
 
   def model = new DuplexHarness(chip => {
     val engine = Module(new CryptoEngine(config, c => Module(new FakeLane(c)).io))

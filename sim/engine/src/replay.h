@@ -27,8 +27,8 @@ struct ReplayInput {
 
 struct ReplaySpec {
   std::vector<ReplayInput> inputs;
-  // Quiet means that no beat crossed any port for this long.
-  Cycle quiet = 4096;
+  // Quiet means that no beat crossed any port for this long: longer than the slowest suite keeps the longest packet.
+  Cycle quiet = 32768;
   Cycle limit = 300'000'000;
 };
 

@@ -13,7 +13,7 @@ namespace sallyport::sim {
 namespace {
 
 // Nothing crossed a port for this long: everything has arrived / whatever has not will not.
-constexpr Cycle kSettled = 512, kLostForGood = 4096;
+constexpr Cycle kSettled = 512, kLostForGood = 32768;
 
 void check(World& world, const TrialSpec& spec) {
   std::set<uint16_t> ids;

@@ -15,6 +15,7 @@ class FakeLane(config: LaneConfig) extends Module {
 
   private class Kept extends Bundle {
     val result = new LaneResult
+    val fast = Bool()
     val delay = UInt(6.W)
     val index = UInt(16.W)
   }
@@ -34,11 +35,13 @@ class FakeLane(config: LaneConfig) extends Module {
   firstKept.result.meta := io.in.bits.meta.meta
   if (config.encrypt) firstKept.result.meta.sequence := io.in.bits.meta.sequence
   firstKept.result.verdict := Mux(code >= 0xe0.U, Verdict.safe(code(2, 0))._1, Verdict.ok)
+  firstKept.fast := Suite.is(io.in.bits.meta.suite)(_.fast)
   firstKept.delay := io.in.bits.data(13, 8)
   firstKept.index := entered
   private val keyNow = Mux(first, io.in.bits.meta.key(7, 0), key)
   private val mask = (Fill(64, 1.U(1.W)) << io.in.bits.bytes)(63, 0)
 
+  for (room <- io.room) room := RegNext(fifo.io.in.ready && wiping === 0.U, false.B)
   fifo.io.in.valid := io.in.valid && wiping === 0.U
   io.in.ready := fifo.io.in.ready && wiping === 0.U
   fifo.io.in.bits.data := io.in.bits.data ^ (Fill(64, keyNow) & ~FillInterleaved(8, mask))
@@ -60,11 +63,16 @@ class FakeLane(config: LaneConfig) extends Module {
   when(io.zeroize) { lostBefore := entered + (io.in.fire && first) }
 
   private val out = fifo.io.out
-  private val state = RegInit(0.U(2.W)) // 0 waits, 1 offers a first beat, 2 passes the rest, 3 discards the rest
+  private val state =
+    RegInit(0.U(3.W)) // 0 waits, 1 sends a first beat, 2 passes the rest, 3 discards the rest, 4 offers
   private val timer = RegInit(0.U(6.W))
   private val verdict = Reg(Verdict())
   when(timer =/= 0.U) { timer := timer - 1.U }
-  when(state === 0.U && out.valid && timer === 0.U) {
+  private val granted = io.grant.reduce(_ || _)
+  for ((offer, kind) <- io.offer.zipWithIndex)
+    offer := RegNext(state === 4.U && out.bits.meta.fast === (kind == 1).B && !granted, false.B)
+  when(state === 0.U && out.valid && timer === 0.U) { state := 4.U }
+  when(granted) {
     state := 1.U
     verdict := Mux((out.bits.meta.index - lostBefore)(15), Verdict.zeroized, out.bits.meta.result.verdict)
     timer := out.bits.meta.delay

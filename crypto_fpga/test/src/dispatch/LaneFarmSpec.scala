@@ -27,7 +27,7 @@ class LaneFarmSpec extends StreamMatrix {
   /** Events: 0 dropped before the lanes, 1 merged and good, 2 bad verdict, 3 zeroized. */
   private def harness(zeroizeEvery: Option[Int]) = new StreamHarness(new FarmMeta, new LinkMeta, depth = 8192)(h => {
     val farm =
-      Module(new LaneFarm(LaneConfig(encrypt = true, bufferBeats = 256), lanes, 8, c => Module(new FakeLane(c)).io))
+      Module(new LaneFarm(LaneConfig(encrypt = true, bufferBeats = 512), lanes, 8, c => Module(new FakeLane(c)).io))
     val first = RegInit(true.B)
     val jobRoom = !first || farm.io.job.ready
     farm.io.in.valid := h.in.valid && jobRoom
@@ -40,6 +40,7 @@ class LaneFarmSpec extends StreamMatrix {
 
     val job = WireInit(PathJob.none)
     job.route := h.in.bits.meta.route
+    job.lane.suite := Suite.named("aes128gcm16").number.U
     job.lane.key := h.in.bits.meta.key
     job.lane.meta := h.in.bits.meta.link
     farm.io.job.valid := h.in.fire && first

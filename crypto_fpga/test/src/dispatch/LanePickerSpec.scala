@@ -15,15 +15,18 @@ class LanePickerSpec extends AnyFunSuite with ChiselSim {
       /** Sends `packets` of the mix and gives the blocks each lane got. */
       def share(ready: Int, packets: Int, sizes: Seq[Int], gap: Int): Seq[Int] = {
         val got = Array.fill(4)(0)
-        dut.io.laneReady.poke(ready)
+        dut.io.laneReady(0).poke(0)
+        dut.io.laneReady(1).poke(ready)
         dut.io.taken.poke(false)
         dut.clock.step(2)
         for (i <- 0 until packets) {
-          while (!dut.io.valid.peek().litToBoolean) dut.clock.step()
-          val pick = dut.io.pick.peek().litValue
+          while (!dut.io.valid(1).peek().litToBoolean) dut.clock.step()
+          val pick = dut.io.pick(1).peek().litValue
           assert(pick.bitCount == 1 && (pick & ready) == pick, s"pick $pick of $ready")
           val size = sizes(i % sizes.length)
           got(pick.lowestSetBit) += size
+          assert(!dut.io.valid(0).peek().litToBoolean, "no lane has room for a slow packet")
+          dut.io.lane.poke(pick)
           dut.io.blocks.poke(size)
           dut.io.taken.poke(true)
           dut.clock.step()

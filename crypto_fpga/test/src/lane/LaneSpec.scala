@@ -7,24 +7,41 @@ import scala.util.Random
 
 class LaneSpec extends StreamMatrix {
 
-  private def harness(encrypt: Boolean) = new StreamHarness(new LaneJob, new LaneResult)(ends => {
+  private def harness(encrypt: Boolean) = new StreamHarness(new LaneJob, new LaneResult, depth = 4096)(ends => {
     val lane = Module(new Lane(LaneConfig(encrypt)))
+    val inside = RegInit(false.B)
+    val fast = Suite.is(ends.in.bits.meta.suite)(_.fast)
+    val may = inside || Mux(fast, lane.io.room(1), lane.io.room(0))
     lane.io.in <> ends.in
+    lane.io.in.valid := ends.in.valid && may
+    ends.in.ready := lane.io.in.ready && may
+    when(ends.in.fire) { inside := !ends.in.bits.last }
     ends.out <> lane.io.out
+
+    val order = Module(new OrderArbiter(1, LaneConfig(encrypt).slots))
+    order.io.in.valid := ends.in.fire && !inside
+    order.io.in.bits.target := 1.U
+    order.io.in.bits.fast := fast
+    order.io.in.bits.epoch := false.B
+    order.io.offer(0) := lane.io.offer
+    lane.io.grant := order.io.grant(0)
+    order.io.out.ready := lane.io.out.fire && lane.io.out.bits.last
+
     // A packet of this SA zeroizes the lane it enters.
-    lane.io.zeroize := ends.in.fire && ends.in.bits.meta.meta.sa === zeroizer.U
+    lane.io.zeroize := ends.in.fire && ends.in.bits.meta.meta.sa(15, 1) === zeroizer.U
     ends.events(0) := lane.io.busy
   })
 
-  private val zeroizer = 0xdead
+  private val zeroizer = 0x5ead
 
   /** A packet as it goes into the lane and what must come out. */
-  private case class Trial(in: Packet, out: Packet)
+  private case class Trial(job: EspJob, in: Packet, out: Packet)
 
   private def encryption(job: EspJob, payload: Seq[Byte]): Trial = {
-    val sealedPacket = job.seal(job.text(payload))
+    val sealedPacket = job.counterIv.seal(job.text(payload))
     Trial(
-      Packet(payload, job.jobBits(payload.length)),
+      job,
+      Packet(payload, job.jobBits(payload.length, inbound = false)),
       Packet(sealedPacket, job.resultBits(Verdict.ok, sealedPacket.length))
     )
   }
@@ -32,8 +49,15 @@ class LaneSpec extends StreamMatrix {
   /** An ESP packet whose payload is to be delivered. */
   private def decryption(job: EspJob, payload: Seq[Byte], padding: Option[Seq[Byte]] = None): Trial = {
     val esp = job.seal(job.text(payload, padding))
-    Trial(Packet(esp, job.jobBits(esp.length)), Packet(payload, job.resultBits(Verdict.ok, payload.length)))
+    Trial(
+      job,
+      Packet(esp, job.jobBits(esp.length, inbound = true)),
+      Packet(payload, job.resultBits(Verdict.ok, payload.length))
+    )
   }
+
+  /** Packets of each class, fast ones last; within a class the order is kept. The class is the lowest bit of the SA. */
+  private def byClass(packets: Seq[Packet]): Seq[Packet] = packets.sortBy(p => ((p.meta >> EspModel.saBit) & 1).toInt)
 
   private def play(
       bench: StreamBench[LaneJob, LaneResult],
@@ -43,8 +67,9 @@ class LaneSpec extends StreamMatrix {
       clue: String
   ): Unit = {
     bench.load(trials.map(_.in))
-    bench.run(idle, pressure, seed = trials.length, settle = 2500)
-    comparePackets(bench.received, trials.map(_.out), clue)
+    val longest = trials.map(_.in.bytes.length).max
+    bench.run(idle, pressure, seed = trials.length, settle = 2000 + 3 * longest, limit = 1000000)
+    comparePackets(byClass(bench.received), byClass(trials.map(_.out)), clue)
   }
 
   /** Cycles a packet when the lane has plenty of them, and from the first beat in to the last beat out of one alone. */
@@ -56,27 +81,26 @@ class LaneSpec extends StreamMatrix {
       bench.cycles
     }
     play(bench, trials.take(1), Pace.Always, Pace.Always, "busy")
-    assert(bench.events(0) - cycles(0) <= 2, "a lane is busy after its last packet has left")
-    assert((cycles(2) - cycles(1)) % many == 0, "the pace is not even")
+    assert(bench.events(0) - bench.cycles <= 2, "a lane is busy after its last packet has left")
     ((cycles(2) - cycles(1)) / many, cycles(0))
   }
 
-  /** Inner packets of frames of 64, 128, 512, 1400, 1518 and 9000 bytes. */
-  private val paceLengths = Seq(46, 110, 494, 1382, 1500, 8982)
+  /** Inner packets of frames of 64, 128, 512, 1400 and 9000 bytes. */
+  private val paceLengths = Seq(46, 110, 494, 1382, 8982)
 
-  private def checkPace(
-      bench: StreamBench[LaneJob, LaneResult],
-      expected: Seq[(Int, Int)]
-  )(make: (EspJob, Seq[Byte]) => Trial): Unit = {
+  /** The pace of one suite at each length. */
+  private def paces(bench: StreamBench[LaneJob, LaneResult], suite: String)(
+      make: (EspJob, Seq[Byte]) => Trial
+  ): Seq[(Int, Int)] = {
     val measured = paceLengths.map { length =>
       pace(
         bench,
-        random => make(EspModel.randomJob(random), Bytes.random(random, length).toSeq),
-        if (length > 2000) 6 else 40
+        random => make(EspModel.randomJob(random, Seq(Suite.named(suite))), Bytes.random(random, length).toSeq),
+        if (length > 2000) 12 else if (length > 1000) 80 else 160
       )
     }
-    info(s"cycles loaded and alone at ${paceLengths.mkString(", ")} B: ${measured.mkString(" ")}")
-    assert(measured == expected)
+    info(s"$suite: cycles loaded and alone at ${paceLengths.mkString(", ")} B: ${measured.mkString(" ")}")
+    measured
   }
 
   private def flip(bytes: Seq[Byte], bit: Int): Seq[Byte] =
@@ -85,126 +109,148 @@ class LaneSpec extends StreamMatrix {
   /** Packets that zeroize the lane among others: they and some before them are lost; no other is, and none is missing. */
   private def checkZeroize(bench: StreamBench[LaneJob, LaneResult])(make: (EspJob, Seq[Byte]) => Trial): Unit = {
     val random = new Random(5)
-    val jobs = Seq.tabulate(300)(i => EspModel.randomJob(random).copy(sa = if (i % 40 == 39) zeroizer else i))
-    val trials = jobs.map(job => make(job, Bytes.random(random, 1 + random.nextInt(300)).toSeq))
+    val every = 150
+    val trials = Seq.tabulate(3 * every) { i =>
+      val job = EspModel.randomJob(random, Suite.all)
+      val sa = 2 * (if (i % every == every - 1) zeroizer else i) + job.sa % 2
+      make(job.copy(sa = sa), Bytes.random(random, 1 + random.nextInt(300)).toSeq)
+    }
     bench.load(trials.map(_.in))
     for (idle <- Pace.all) {
-      bench.run(idle, Pace.Bursts, seed = 6)
-      val lost = bench.received.zip(trials).zip(jobs).zipWithIndex.filter { case (((got, trial), _), _) =>
-        got != trial.out
-      }
-      for ((((got, trial), job), i) <- lost)
+      bench.run(idle, Pace.Bursts, seed = 6, settle = 3000)
+      val sent = trials.zipWithIndex.sortBy(_._1.job.sa % 2)
+      val received = byClass(bench.received)
+      assert(received.size == trials.size)
+      val lost = received.zip(sent).filter { case (got, (trial, _)) => got != trial.out }
+      for ((got, (trial, i)) <- lost)
         assert(
-          got == EspModel.refused(job.resultBits(Verdict.zeroized, trial.in.bytes.length)),
+          got == EspModel.refused(trial.job.resultBits(Verdict.zeroized, trial.in.bytes.length)),
           s"packet $i, idle pace $idle"
         )
-      val places = lost.map(_._2)
-      assert(bench.received.size == trials.size)
-      assert((39 until 300 by 40).forall(places.contains), s"idle pace $idle: lost $places")
+      val places = lost.map(_._2._2)
+      assert((every - 1 until trials.size by every).forall(places.contains), s"idle pace $idle: lost $places")
       assert(
-        places.forall(i => 39 - i % 40 <= LaneConfig(encrypt = true).slots),
+        places.forall(i => every - 1 - i % every <= LaneConfig(encrypt = true).slots),
         s"idle pace $idle: a packet that cannot have been in the lane is lost: $places"
       )
     }
   }
 
+  /** Every length around every place where a word, a block or a beat ends, of every suite, in every rhythm; random lengths. */
+  private def checkMatrix(bench: StreamBench[LaneJob, LaneResult], random: Random)(make: Int => Trial): Unit = {
+    val lengths = (1 to 200) ++ (440 to 520) ++ Seq(1382, 1400, 1500, 4096, 9000, 9500)
+    for (idle <- Pace.all; pressure <- Pace.all)
+      play(bench, random.shuffle(lengths).map(make), idle, pressure, s"idle pace $idle, pressure pace $pressure")
+    for (round <- 1 to 4)
+      play(
+        bench,
+        Seq.fill(24)(make(1 + random.nextInt(9500))),
+        Pace.Always,
+        round % 5,
+        s"random lengths, round $round"
+      )
+  }
+
+  private def length(random: Random)(at: Int): Seq[Byte] = Bytes.random(random, at).toSeq
+
   test("an encrypting lane") {
     withBench(harness(encrypt = true)) { bench =>
       val random = new Random(3)
-      def trial(length: Int) = encryption(EspModel.randomJob(random), Bytes.random(random, length).toSeq)
-
-      // Every length around every place where a word, a block or a beat ends, in every rhythm.
-      val matrix =
-        random.shuffle((1 to 200) ++ (440 to 520) ++ Seq(1382, 1400, 1500, 4096, 9000, 9559, 9560)).map(trial)
-      for (idle <- Pace.all; pressure <- Pace.all)
-        play(bench, matrix, idle, pressure, s"idle pace $idle, pressure pace $pressure")
-      // Random lengths.
-      for (round <- 1 to 4)
+      def job() = EspModel.randomJob(random, Suite.all)
+      for (suite <- Suite.all)
         play(
           bench,
-          Seq.fill(16)(trial(1 + random.nextInt(9560))),
+          random.shuffle(1 to 130).map(n => encryption(EspModel.randomJob(random, Seq(suite)), length(random)(n))),
           Pace.Always,
-          round % 5,
-          s"random lengths, round $round"
+          Pace.Always,
+          suite.name
         )
-
+      checkMatrix(bench, random)(n => encryption(job(), length(random)(n)))
       play(
         bench,
-        for (
-          length <- 1 to 100; own = EspModel.randomJob(random);
-          good = encryption(own, Bytes.random(random, length).toSeq)
-        )
+        for (n <- 1 to 100; own = job(); good = encryption(own, length(random)(n)))
           yield
-            if (length % 3 != 0) good
-            else Trial(good.in.copy(error = true), EspModel.refused(own.resultBits(Verdict.truncated, length))),
+            if (n % 3 != 0) good
+            else good.copy(
+              in = good.in.copy(error = true),
+              out = EspModel.refused(own.resultBits(Verdict.truncated, n))
+            ),
         Pace.Always,
         Pace.Half,
         "broken packets"
       )
       checkZeroize(bench)(encryption)
-      checkPace(bench, Seq((5, 44), (9, 54), (33, 114), (89, 254), (96, 271), (564, 1441)))(encryption)
+      for (suite <- Suite.all) paces(bench, suite.name)(encryption)
     }
   }
 
   test("a decrypting lane") {
     withBench(harness(encrypt = false)) { bench =>
       val random = new Random(4)
-      def payload(length: Int) = Bytes.random(random, length).toSeq
-      def job() = EspModel.randomJob(random)
-      def trial(length: Int) = decryption(job(), payload(length))
+      def payload(n: Int) = length(random)(n)
+      def job() = EspModel.randomJob(random, Suite.all)
       def ascending(n: Int) = (1 to n).map(_.toByte)
 
-      /** A pad of n + 4k bytes that ends the text on a word. */
-      def longPad(length: Int, atLeast: Int) = {
-        val n = atLeast + (4 - (length + atLeast + 2) % 4) % 4
-        ascending(if (n > 255) n - 4 else n)
+      /** A pad of at least so many bytes that ends the text where the suite wants it. */
+      def longPad(job: EspJob, length: Int, atLeast: Int) = {
+        val to = job.suite.padTo
+        val n = atLeast + (to - (length + atLeast + 2) % to) % to
+        ascending(if (n > 255) n - to else n)
       }
       def refuse(esp: Seq[Byte], job: EspJob, verdict: Verdict.Type, error: Boolean = false) =
-        Trial(Packet(esp, job.jobBits(esp.length), error), EspModel.refused(job.resultBits(verdict, esp.length)))
+        Trial(
+          job,
+          Packet(esp, job.jobBits(esp.length, inbound = true), error),
+          EspModel.refused(job.resultBits(verdict, esp.length))
+        )
 
       /** Good packets between, which must not notice. */
       def check(trials: Seq[Trial], clue: String) = {
-        val mixed = random.shuffle(trials ++ Seq.fill(trials.size / 4)(trial(1 + random.nextInt(150))))
+        val mixed =
+          random.shuffle(trials ++ Seq.fill(trials.size / 4)(decryption(job(), payload(1 + random.nextInt(150)))))
         for ((idle, pressure) <- Seq((Pace.Always, Pace.Always), (Pace.Half, Pace.Bursts)))
           play(bench, mixed, idle, pressure, s"$clue, idle pace $idle, pressure pace $pressure")
       }
 
-      val matrix =
-        random.shuffle((1 to 200) ++ (440 to 520) ++ Seq(1382, 1400, 1500, 4096, 9000, 9559, 9560)).map(trial)
-      for (idle <- Pace.all; pressure <- Pace.all)
-        play(bench, matrix, idle, pressure, s"idle pace $idle, pressure pace $pressure")
-      for (round <- 1 to 4)
+      for (suite <- Suite.all)
         play(
           bench,
-          Seq.fill(16)(trial(1 + random.nextInt(9560))),
+          random.shuffle(1 to 130).map(n => decryption(EspModel.randomJob(random, Seq(suite)), payload(n))),
           Pace.Always,
-          round % 5,
-          s"random lengths, round $round"
+          Pace.Always,
+          suite.name
         )
+      checkMatrix(bench, random)(n => decryption(job(), payload(n)))
 
       // Every pad length that is legal, on payloads that end anywhere in a block.
       check(
-        for (atLeast <- 0 to 252; length = 1 + random.nextInt(70); pad = longPad(length, atLeast))
-          yield decryption(job(), payload(length), Some(pad)),
+        for (atLeast <- 0 to 240; length = 1 + random.nextInt(70); own = job())
+          yield decryption(own, payload(length), Some(longPad(own, length, atLeast))),
         "pad lengths"
       )
 
-      // One wrong bit of the ICV, each of the 128, behind texts that end on each word of a block; then any bit at all.
+      // One wrong bit of the ICV, each of every suite's; then any bit at all.
+      for (suite <- Suite.all)
+        check(
+          for (
+            own <- Seq(EspModel.randomJob(random, Seq(suite))); bit <- 0 until 8 * own.icvBytes;
+            esp = own.seal(own.text(payload(20 + bit / 4)))
+          )
+            yield refuse(flip(esp, 8 * (esp.length - own.icvBytes) + bit), own, Verdict.badIcv),
+          s"ICV bits of ${suite.name}"
+        )
       check(
-        for (bit <- 0 until 128; own = job(); esp = own.seal(own.text(payload(20 + bit / 4))))
-          yield refuse(flip(esp, 8 * (esp.length - 16) + bit), own, Verdict.badIcv),
-        "ICV bits"
-      )
-      check(
-        for (_ <- 1 to 300; own = job(); esp = own.seal(own.text(payload(1 + random.nextInt(150)))))
+        for (_ <- 1 to 500; own = job(); esp = own.seal(own.text(payload(1 + random.nextInt(150)))))
           yield refuse(flip(esp, random.nextInt(8 * esp.length)), own, Verdict.badIcv),
         "packet bits"
       )
 
       // One wrong byte of the pad, each of every length; and the ICV is judged before it.
+      def streamJob() = EspModel.randomJob(random, Suite.all.filter(_.padTo == 4))
       check(
         for (
-          n <- 1 to 255; length = (2 * 256 - n - 2) % 4 + 4 * random.nextInt(20); wrong = random.nextInt(n); own = job()
+          n <- 1 to 255; length = (2 * 256 - n - 2) % 4 + 4 * random.nextInt(20); wrong = random.nextInt(n);
+          own = streamJob()
         )
           yield refuse(
             own.seal(own.text(payload(length), Some(flip(ascending(n), 8 * wrong + random.nextInt(8))))),
@@ -214,7 +260,7 @@ class LaneSpec extends StreamMatrix {
         "pad bytes"
       )
       val zeros = Seq.fill(2)(0.toByte)
-      val (short, other) = (job(), job())
+      val (short, other) = (streamJob(), streamJob())
       check(
         Seq(
           refuse(short.seal(short.text(payload(4), Some(zeros))), short, Verdict.badPadding),
@@ -226,12 +272,9 @@ class LaneSpec extends StreamMatrix {
       // Pad lengths beyond the payload; nothing inside; next header 59.
       check(
         for (
-          size <- 4 to 64 by 4; pad = ascending(size - 2); own = job();
-          (length, verdict) <- Seq(
-            (size - 2, Verdict.dummy),
-            (size - 1, Verdict.truncated),
-            (255, Verdict.truncated)
-          )
+          n <- 1 to 16; own = job(); size = n * own.suite.padTo; pad = ascending(size - 2);
+          (length, verdict) <- Seq((size - 2, Verdict.dummy), (size - 1, Verdict.truncated), (255, Verdict.truncated))
+          if size <= 256
         ) yield refuse(own.seal(own.text(Seq(), Some(pad), Some(length))), own, verdict),
         "pad lengths beyond the payload"
       )
@@ -241,10 +284,13 @@ class LaneSpec extends StreamMatrix {
         "dummies"
       )
 
-      // Lengths that no packet has, and packets the input calls broken.
+      // Lengths that no packet of the suite has, and packets the input calls broken.
       check(
-        for (length <- (1 to 35) ++ (37 to 200).filter(_ % 4 != 0))
-          yield refuse(payload(length), job(), Verdict.truncated),
+        for (
+          length <- 1 to 200; own = job(); overhead = own.suite.headBytes + own.icvBytes
+          if length < overhead + own.suite.padTo || (length - overhead) % own.suite.padTo != 0
+        )
+          yield refuse(payload(length), own, Verdict.truncated),
         "wrong lengths"
       )
       check(
@@ -254,15 +300,14 @@ class LaneSpec extends StreamMatrix {
       )
 
       checkZeroize(bench)((job, payload) => decryption(job, payload))
-      checkPace(bench, Seq((5, 46), (9, 56), (33, 116), (89, 256), (96, 273), (564, 1443)))((job, payload) =>
-        decryption(job, payload)
-      )
+      for (suite <- Suite.all) paces(bench, suite.name)((job, payload) => decryption(job, payload))
     }
   }
 
   test("a lane that cannot be built says why") {
     def refusal(config: => LaneConfig) = intercept[IllegalArgumentException](config).getMessage
-    assert(refusal(LaneConfig(encrypt = true, slots = 12)).contains("a power of two, not 12"))
-    assert(refusal(LaneConfig(encrypt = true, bufferBeats = 128)).contains("so that a 9600-byte packet fits, not 128"))
+    assert(refusal(LaneConfig(encrypt = true, slots = 48)).contains("a power of two, not 48"))
+    assert(refusal(LaneConfig(encrypt = true, bufferBeats = 256)).contains("fits each ring, not 256"))
+    assert(refusal(LaneConfig(encrypt = true, suites = Seq())).contains("without a suite"))
   }
 }

@@ -1,0 +1,63 @@
+package sallyport.crypto
+
+import chisel3._
+import chisel3.util._
+
+/** Which way a packet took, so that [[Merge]] can take them back in order. One-hot: bit n is lane n, the highest bit the bypass. */
+class OrderEntry(lanes: Int) extends Bundle {
+  val target = UInt((lanes + 1).W)
+
+  /** Its class ([[Suite.fast]]); what is bypassed is fast. */
+  val fast = Bool()
+  val epoch = Bool()
+}
+
+/**
+ * Decides which packet leaves next: of each class the one that came first, as soon as its lane has finished it.
+ *
+ * So the order of arrival is kept within a class, and with it that of every SA, whose suite is of one class; and a slow packet of
+ * thousands of cycles holds up none but slow ones. A packet is granted when it is finished, never before, so what has been granted
+ * leaves without waiting for anything but the merge.
+ *
+ * `out` is the order for the merge. Two classes take turns; a packet a cycle.
+ *
+ * @param packets
+ *   of each class that may be on their way: slots of all lanes, and for the fast ones those in the bypass queue
+ */
+class OrderArbiter(lanes: Int, packets: Int) extends Module {
+  val io = IO(new Bundle {
+    val in = Flipped(Decoupled(new OrderEntry(lanes)))
+    val offer = Input(Vec(lanes, Vec(2, Bool())))
+    val grant = Output(Vec(lanes, Vec(2, Bool())))
+    val out = Decoupled(new OrderEntry(lanes))
+  })
+
+  private val merging = Module(new Queue(new OrderEntry(lanes), LanePorts.grants))
+  io.out <> merging.io.deq
+
+  private val heads = Seq(false, true).map { fast =>
+    val queue = Module(new Queue(new OrderEntry(lanes), packets))
+    queue.io.enq.valid := io.in.valid && io.in.bits.fast === fast.B
+    queue.io.enq.bits := io.in.bits
+    (Queue(queue.io.deq, 1, pipe = true), queue.io.enq.ready)
+  }
+  io.in.ready := Mux(io.in.bits.fast, heads(1)._2, heads(0)._2)
+
+  private val finished = heads.map(_._1).zipWithIndex.map { case (head, kind) =>
+    val offers = true.B ## VecInit(io.offer.map(_(kind))).asUInt
+    head.valid && (head.bits.target & offers).orR
+  }
+  private val fastNext = RegInit(false.B)
+  private val takes = {
+    val slow = finished(0) && (!finished(1) || !fastNext)
+    Seq(slow, finished(1) && !slow).map(_ && merging.io.enq.ready)
+  }
+  for (((head, _), kind) <- heads.zipWithIndex) {
+    head.ready := takes(kind)
+    for (lane <- 0 until lanes) io.grant(lane)(kind) := takes(kind) && head.bits.target(lane)
+  }
+  when(takes(0)) { fastNext := true.B }
+  when(takes(1)) { fastNext := false.B }
+  merging.io.enq.valid := finished.reduce(_ || _)
+  merging.io.enq.bits := Mux(takes(0), heads(0)._1.bits, heads(1)._1.bits)
+}

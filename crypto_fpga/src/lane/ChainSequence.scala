@@ -1,0 +1,95 @@
+package sallyport.crypto
+
+import chisel3._
+import chisel3.util._
+
+/**
+ * The steps of CBC from red to black, where a block waits for the block before it to leave the cipher: each step from
+ * another packet, a barrel schedule.
+ *
+ * A packet's steps are `head`, `iv`, and its blocks of text. After a step that goes through a cipher a packet is woken so that its next step
+ * enters the cipher in the very cycle in which the block before comes out; n packets alone in the lane with a
+ * cipher of n cycles fill it. Woken packets wait in queues of slot numbers, those of the ciphers in front of those that start.
+ *
+ * A step a cycle. `clear` forgets every packet.
+ */
+class ChainSequence(config: LaneConfig) extends Module {
+  val io = IO(new Bundle {
+    val start = Flipped(Valid(new LaneStart(config)))
+    val clear = Input(Bool())
+    val op = Decoupled(new LaneOp(config))
+  })
+
+  private class Plan extends Bundle {
+    val suite = UInt(Suite.laneBits.W)
+    val blocks = UInt(LaneOp.blockBits.W)
+  }
+
+  /** What a packet's next step is; a packet that starts has none yet. */
+  private class Progress extends Bundle {
+    val text = Bool()
+    val index = UInt(LaneOp.blockBits.W)
+    val left = UInt(LaneOp.blockBits.W)
+  }
+
+  private val slot = UInt(config.slotBits.W)
+  private val plans = Mem(config.slots, new Plan)
+  private val progress = Mem(config.slots, new Progress)
+  when(io.start.valid) {
+    val plan = Wire(new Plan)
+    plan.suite := io.start.bits.suite
+    plan.blocks := io.start.bits.textBytes >> 4
+    plans(io.start.bits.slot) := plan
+  }
+
+  // Who may go on, the most urgent first.
+  private val fire = io.op.fire
+  private val issued = io.op.bits
+  private def queue(valid: Bool, bits: UInt): DecoupledIO[UInt] = {
+    val queue = Module(new Queue(slot, config.slots, hasFlush = true))
+    queue.io.enq.valid := valid
+    queue.io.enq.bits := bits
+    queue.flush := io.clear
+    queue.io.deq
+  }
+  private def woken(after: Int, which: Bool): DecoupledIO[UInt] =
+    queue(ShiftRegister(fire && which && !io.clear, after, false.B, true.B), ShiftRegister(issued.slot, after))
+  private val throughCipher = !issued.step.head && !issued.last
+  private val aes = Suite.isAes(issued.suite)
+  private val sources =
+    Option.when(config.hasAes)(woken(AesPipe.latency - 2, throughCipher && aes)).toSeq ++
+      Option.when(config.hasSm4)(woken(Sm4Pipe.latency - 2, throughCipher && !aes)) :+
+      woken(1, issued.step.head) :+
+      queue(io.start.valid, io.start.bits.slot)
+
+  private val valid = RegInit(false.B)
+  private val op = Reg(new LaneOp(config))
+  private val free = !valid || fire
+  for ((source, i) <- sources.zipWithIndex)
+    source.ready := free && !sources.take(i).map(_.valid).foldLeft(false.B)(_ || _)
+  private val found = sources.map(_.valid).reduce(_ || _)
+  private val starts = !sources.init.map(_.valid).reduce(_ || _)
+  private val chosen = PriorityMux(sources.map(_.valid), sources.map(_.bits))
+
+  private val plan = plans(chosen)
+  private val now = progress(chosen)
+  private val next = Wire(new Progress)
+  next.text := !starts
+  next.index := Mux(starts || !now.text, 0.U, now.index + 1.U)
+  next.left := Mux(starts || !now.text, plan.blocks, now.left - 1.U)
+  when(free) { valid := found }
+  when(io.clear) { valid := false.B }
+  when(free && found) {
+    progress(chosen) := next
+    op := 0.U.asTypeOf(op)
+    op.slot := chosen
+    op.suite := plan.suite
+    op.step.head := starts
+    op.step.iv := !starts && !now.text
+    op.step.text := !starts && now.text
+    op.index := Mux(starts || !now.text, 0.U, now.index)
+    op.last := !starts && now.text && now.left === 1.U
+  }
+  io.op.valid := valid
+  io.op.bits := op
+}

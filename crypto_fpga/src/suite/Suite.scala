@@ -1,0 +1,121 @@
+package sallyport.crypto
+
+import chisel3._
+import sallyport.common.regs.{Suite => Number}
+
+/** What encrypts the payload. */
+sealed trait CipherKind
+object CipherKind {
+  case object None extends CipherKind
+  case class Aes(keyBits: Int) extends CipherKind
+  case object Sm4 extends CipherKind
+  case object ChaCha20 extends CipherKind
+}
+
+/** What makes the ICV. */
+sealed trait AuthKind
+object AuthKind {
+
+  /** GCM: the ciphertext is hashed as text. */
+  case object Ghash extends AuthKind
+
+  /** GMAC: everything is associated data (RFC 4543). */
+  case object Gmac extends AuthKind
+  case object Poly1305 extends AuthKind
+  case class Hmac(hash: HashKind.Type) extends AuthKind
+}
+
+/**
+ * An ESP suite: what a lane must know of it.
+ *
+ * @param number
+ *   in the key rows and in the capability register
+ * @param name
+ *   strongSwan's
+ * @param cbc
+ *   CBC mode; else the cipher makes a key stream
+ */
+case class Suite(number: Int, name: String, cipher: CipherKind, cbc: Boolean, auth: AuthKind) {
+  import AuthKind._
+
+  /** No step of a packet waits for the step before: such packets overtake the others (see [[OrderArbiter]]). */
+  def fast: Boolean = auth == Ghash || auth == Gmac
+  def hmac: Boolean = auth.isInstanceOf[Hmac]
+
+  /** Bytes in front of the ciphertext: SPI, sequence number, IV. */
+  def headBytes: Int = if (cbc) 24 else if (cipher == CipherKind.None) 8 else 16
+
+  /** Payload and trailer are padded to a multiple of this many bytes. */
+  def padTo: Int = if (cbc) 16 else 4
+
+  /** The key row says how long the ICV is; else it is fixed. */
+  def icvByRow: Boolean = auth == Hmac(HashKind.sm3)
+  def fixedIcvBytes: Int = if (auth == Hmac(HashKind.sha1)) 12 else 16
+}
+
+object Suite {
+  import AuthKind._
+  import CipherKind._
+
+  /** Width in the key rows, and in a lane. */
+  val bits = 8
+  val laneBits = 4
+
+  /** Lengths of an ICV that a key row can ask for, in bytes, by `icv`. */
+  val icvBytes: Seq[Int] = Seq(12, 16, 32)
+  val icvBits = 2
+
+  private def stream(number: Int, name: String, cipher: CipherKind, auth: AuthKind) =
+    Suite(number, name, cipher, cbc = false, auth)
+  private def cbc(number: Int, name: String, cipher: CipherKind, hash: HashKind.Type) =
+    Suite(number, name, cipher, cbc = true, Hmac(hash))
+
+  val all: Seq[Suite] = Seq(
+    stream(Number.aes128gcm16, "aes128gcm16", Aes(128), Ghash),
+    stream(Number.aes256gcm16, "aes256gcm16", Aes(256), Ghash),
+    stream(Number.aes128ctrSha256, "aes128ctr-sha256", Aes(128), Hmac(HashKind.sha256)),
+    stream(Number.aes256ctrSha256, "aes256ctr-sha256", Aes(256), Hmac(HashKind.sha256)),
+    cbc(Number.aes128Sha256, "aes128-sha256", Aes(128), HashKind.sha256),
+    cbc(Number.aes256Sha256, "aes256-sha256", Aes(256), HashKind.sha256),
+    cbc(Number.aes256Sha1, "aes256-sha1", Aes(256), HashKind.sha1),
+    stream(Number.nullSha256, "null-sha256", None, Hmac(HashKind.sha256)),
+    stream(Number.aes256gmac, "aes256gmac", Aes(256), Gmac),
+    stream(Number.chacha20poly1305, "chacha20poly1305", ChaCha20, Poly1305),
+    stream(Number.sm4gcm16, "sm4gcm16", Sm4, Ghash),
+    cbc(Number.sm4Sm3, "sm4-sm3", Sm4, HashKind.sm3),
+    stream(Number.sm4ctrSm3, "sm4ctr-sm3", Sm4, Hmac(HashKind.sm3)),
+    stream(Number.aes192gcm16, "aes192gcm16", Aes(192), Ghash)
+  )
+
+  def named(name: String): Suite =
+    all.find(_.name == name).getOrElse(
+      throw new IllegalArgumentException(s"no suite is called $name: choose from ${all.map(_.name).mkString(", ")}")
+    )
+
+  /** High if `number` is a suite of which `property` holds. */
+  def is(number: UInt)(property: Suite => Boolean): Bool =
+    all.filter(property).map(_.number.U === number).foldLeft(false.B)(_ || _)
+
+  def isAes(number: UInt): Bool = is(number)(_.cipher.isInstanceOf[Aes])
+  def isAuth(number: UInt, auth: AuthKind): Bool = is(number)(_.auth == auth)
+
+  /** One of a few constants, by suite. */
+  def choose(number: UInt)(value: Suite => Int): UInt = {
+    val values = all.map(value).distinct
+    val width = chisel3.util.log2Ceil(values.max + 1).max(1)
+    values.map(v => Mux(is(number)(value(_) == v), v.U(width.W), 0.U)).reduce(_ | _)
+  }
+
+  /** One of a few constants, by suite and length of ICV in bytes; `icv` is the row's. */
+  def chooseByIcv(number: UInt, icv: UInt)(value: (Suite, Int) => Int): UInt = {
+    val byRow = (icvBytes :+ icvBytes.last).map(bytes => choose(number)(s => value(s, bytes)))
+    Mux(
+      is(number)(_.icvByRow),
+      VecInit(byRow.map(_.pad(byRow.map(_.getWidth).max)))(icv),
+      choose(number)(s => value(s, s.fixedIcvBytes))
+    )
+  }
+
+  /** Bytes of the ICV. */
+  def icvLength(number: UInt, icv: UInt): UInt = chooseByIcv(number, icv)((_, bytes) => bytes)
+}
