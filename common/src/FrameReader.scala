@@ -35,9 +35,9 @@ class FrameReader[M <: Data](meta: M, beats: Int) extends Module {
   private val pointer = RegInit(0.U((pointerBits + 1).W))
   private val done = RegInit(1.U((pointerBits + 1).W))
   private val slice = Module(new ReadSlice(new PacketBeat(meta)))
-  private val issue = head.valid && slice.io.canRead
+  private val issue = slice.io.read
   private val issueLast = done === head.bits.beats
-  head.ready := slice.io.canRead && issueLast
+  head.ready := issue && issueLast
   when(issue) {
     pointer := pointer + 1.U
     done := Mux(issueLast, 1.U, done + 1.U)
@@ -46,7 +46,7 @@ class FrameReader[M <: Data](meta: M, beats: Int) extends Module {
   io.address := pointer(pointerBits - 1, 0)
   io.pointer := pointer
 
-  slice.io.read := issue
+  slice.io.want := head.valid
   slice.io.data.data := io.data
   slice.io.data.last := RegNext(issueLast)
   slice.io.data.bytes := RegNext(Mux(issueLast, head.bits.lastBytes, PacketStream.dataBytes.U))

@@ -36,17 +36,15 @@ class MemoryQueue[T <: Data](gen: T, entries: Int) extends Module {
   io.in.ready := !full
   io.count := write - read
 
-  private val bypass = empty && slice.io.canPass
-  when(io.in.fire && !bypass) {
+  when(io.in.fire && !slice.io.passes) {
     memory.write(write(pointerBits - 1, 0), io.in.bits)
     write := write + 1.U
   }
-  private val issue = !empty && slice.io.canRead
-  when(issue) { read := read + 1.U }
+  when(slice.io.read) { read := read + 1.U }
 
-  slice.io.read := issue
-  slice.io.data := memory.read(read(pointerBits - 1, 0), issue)
-  slice.io.pass.valid := io.in.valid && bypass
+  slice.io.want := !empty
+  slice.io.data := memory.read(read(pointerBits - 1, 0), slice.io.read)
+  slice.io.pass.valid := io.in.valid
   slice.io.pass.bits := io.in.bits
 }
 
@@ -54,30 +52,42 @@ class MemoryQueue[T <: Data](gen: T, entries: Int) extends Module {
  * The output side of a queue in block memory: takes what a read issued in the cycle before delivers, and gives it out
  * through a register slice. One transfer a cycle.
  *
- * `canRead` says that a read issued now will find room; `canPass` that a transfer may pass the memory by through `pass`
- * now: no read is on its way.
+ * `read` issues one, if there is something to read (`want`) and it will find room. What comes at `pass` goes past the
+ * memory if `passes`: nothing is to be read, no read is on its way, and there is room.
+ *
+ * Queues in a row make long paths of `out.ready` and `read`, and of `pass.valid`: each costs a LUT here.
  */
 class ReadSlice[T <: Data](gen: T) extends Module {
   val io = IO(new Bundle {
-    val canRead = Output(Bool())
+    val want = Input(Bool())
 
     /** A read is issued in this cycle; `data` holds it in the next. */
-    val read = Input(Bool())
+    val read = Output(Bool())
     val data = Input(gen)
-    val canPass = Output(Bool())
     val pass = Flipped(Valid(gen))
+    val passes = Output(Bool())
     val out = Decoupled(gen)
   })
 
   private val inFlight = RegNext(io.read, false.B)
   private val slice = Module(new RegisterSlice(gen))
-  // What the slice holds plus what is on its way: 0, 1 or 2.
-  private val pending = RegInit(0.U(2.W))
-  pending := pending + (io.read || io.pass.valid) - io.out.fire
+  // What the slice holds and what is on its way: one at least, and two. No adder, whose carries would end the chain.
+  private val one = RegInit(false.B)
+  private val two = RegInit(false.B)
+  private val passing = io.passes && io.pass.valid
+  private val comes = io.read || passing
+  private val goes = slice.io.out.fire
+  when(comes && !goes) {
+    one := true.B
+    two := one
+  }.elsewhen(goes && !comes) {
+    one := two
+    two := false.B
+  }
 
-  io.canRead := pending =/= 2.U || io.out.ready
-  io.canPass := !inFlight && pending =/= 2.U
-  slice.io.in.valid := inFlight || io.pass.valid
+  io.read := io.want && (!two || io.out.ready)
+  io.passes := !io.want && !inFlight && !two
+  slice.io.in.valid := inFlight || passing
   slice.io.in.bits := Mux(inFlight, io.data, io.pass.bits)
   io.out <> slice.io.out
   assert(!slice.io.in.valid || slice.io.in.ready)
