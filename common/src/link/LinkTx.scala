@@ -87,7 +87,9 @@ class LinkTx(params: LinkParams) extends Module {
   private val go = outlet.io.ready && io.up
   private val between = go && !inPacket
   private val overdue = headerTimer(6)
-  private val affordable = established && crcs.io.out.valid && head.bits.meta.beats <= room
+  // One subtraction for both questions, whether it fits and what is left: a comparison would be a LUT level deeper.
+  private val roomAfter = room -& head.bits.meta.beats
+  private val affordable = established && crcs.io.out.valid && !roomAfter(12)
   private val sendResync = between && answer.valid
   private val sendRequest = between && !answer.valid && io.feedback.hunting && requestTimer === 0.U
   private val noResync = !answer.valid && !(io.feedback.hunting && requestTimer === 0.U)
@@ -104,7 +106,7 @@ class LinkTx(params: LinkParams) extends Module {
   when(sendPacket) {
     sent := sent + head.bits.meta.beats
     packets := packets + 1.U
-    room := room - head.bits.meta.beats
+    room := roomAfter
   }.otherwise {
     val available = limit - sent
     room := Mux(available > params.bufferBeats.U, 0.U, available)
