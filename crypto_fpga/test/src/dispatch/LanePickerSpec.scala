@@ -44,6 +44,10 @@ class LanePickerSpec extends AnyFunSuite with ChiselSim {
       val three = share(11, 60, imix, gap = 6)
       assert(three(2) == 0 && three.filter(_ > 0).min > three.sum / 5, s"blocks a lane: $three")
       assert(share(4, 10, imix, gap = 1).count(_ > 0) == 1)
+
+      // Packets so far apart that all work seems done: lanes take turns all the same.
+      dut.clock.step(LanePicker.mostWork)
+      assert(share(15, 40, Seq(10), gap = 60) == Seq.fill(4)(100))
     }
   }
 }
