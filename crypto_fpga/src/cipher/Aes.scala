@@ -11,11 +11,14 @@ import chisel3.util._
  */
 object Aes {
 
+  /** A number times x in GF(2^8). */
+  private def double(a: Int): Int = if ((a & 0x80) != 0) a << 1 ^ 0x11b else a << 1
+
   /** The S-box (FIPS-197 5.1.1): inverse in GF(2^8), then the affine map. */
   val sbox: Seq[Int] = {
     def times(a: Int, b: Int): Int =
       (0 until 8).foldLeft((0, a)) { case ((sum, power), i) =>
-        (if ((b >> i & 1) != 0) sum ^ power else sum, if ((power & 0x80) != 0) (power << 1 ^ 0x11b) else power << 1)
+        (if ((b >> i & 1) != 0) sum ^ power else sum, double(power))
       }._1
     def rotate(x: Int, by: Int): Int = (x << by | x >> (8 - by)) & 0xff
     (0 until 256).map { x =>
@@ -30,22 +33,22 @@ object Aes {
   val rcon: Seq[Int] = Seq(0, 0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1b, 0x36)
 
   def words(x: UInt): Seq[UInt] = Seq.tabulate(x.getWidth / 32)(i => x(32 * i + 31, 32 * i))
-  private def bytes(x: UInt): Seq[UInt] = Seq.tabulate(x.getWidth / 8)(i => x(8 * i + 7, 8 * i))
   private def pack(parts: Seq[UInt]): UInt = Cat(parts.reverse)
   private def rotateRight(word: UInt, by: Int): UInt = Cat(word(by - 1, 0), word(31, by))
 
   def subBytes(x: UInt)(implicit sbox: Definition[AesSbox]): UInt = Sbox.substitute(x)
-  def inverseSubBytes(x: UInt)(implicit sbox: Definition[AesInverseSbox]): UInt = Sbox.substitute(x)
 
-  /** Row r of the state moves r columns to the left. */
-  def shiftRows(state: UInt): UInt = {
-    val in = bytes(state)
-    pack(Seq.tabulate(16)(i => in((i + 4 * (i % 4)) % 16)))
-  }
-  def inverseShiftRows(state: UInt): UInt = {
-    val in = bytes(state)
-    pack(Seq.tabulate(16)(i => in((i + 12 * (i % 4)) % 16)))
-  }
+  /** SubBytes in block RAM: of each byte, after a cycle, its image and in the high half that times x. A round is then one LUT a bit. */
+  def subBytesDoubled(state: UInt): Seq[UInt] =
+    SboxRom.lookUp(new SboxRom("AesSboxRom", sbox.map(s => s | double(s) << 8), 16), state, 16)
+
+  /** InvSubBytes in block RAM: of each byte, after a cycle, its image and in the high half that times x^2. */
+  def inverseSubBytesQuadrupled(state: UInt): Seq[UInt] =
+    SboxRom.lookUp(new SboxRom("AesInverseSboxRom", inverseSbox.map(s => s | double(double(s)) << 8), 16), state, 16)
+
+  /** Row r of the state, whose bytes these are, moves r columns to the left. */
+  def shiftRows[T](state: Seq[T]): Seq[T] = Seq.tabulate(16)(i => state((i + 4 * (i % 4)) % 16))
+  def inverseShiftRows[T](state: Seq[T]): Seq[T] = Seq.tabulate(16)(i => state((i + 12 * (i % 4)) % 16))
 
   /** Multiplies each byte of a word by x in GF(2^8). */
   def xtime(word: UInt): UInt = {
@@ -59,10 +62,25 @@ object Aes {
     xtime(column ^ next) ^ next ^ rotateRight(column, 16) ^ rotateRight(column, 24)
   })
 
+  /** The low halves of rows as one state, and the high halves. */
+  def low(rows: Seq[UInt]): UInt = pack(rows.map(_(7, 0)))
+  private def high(rows: Seq[UInt]): UInt = pack(rows.map(_(15, 8)))
+
+  /** mixColumns of what [[subBytesDoubled]] gives. */
+  def mixDoubled(rows: Seq[UInt]): UInt = pack(words(low(rows)).zip(words(high(rows))).map { case (once, twice) =>
+    twice ^ rotateRight(twice ^ once, 8) ^ rotateRight(once, 16) ^ rotateRight(once, 24)
+  })
+
   /** The inverse matrix is that of mixColumns times one that adds 4(a + c) and 4(b + d) to a column's (a, b, c, d). */
-  def inverseMixColumns(state: UInt): UInt = mixColumns(pack(words(state).map { column =>
-    column ^ xtime(xtime(column ^ rotateRight(column, 16)))
-  }))
+  def inverseMixColumns(state: UInt): UInt = inverseMix(state, pack(words(state).map(column => xtime(xtime(column)))))
+
+  /** inverseMixColumns of what [[inverseSubBytesQuadrupled]] gives. */
+  def inverseMixQuadrupled(rows: Seq[UInt]): UInt = inverseMix(low(rows), high(rows))
+
+  private def inverseMix(once: UInt, fourfold: UInt): UInt =
+    mixColumns(pack(words(once).zip(words(fourfold)).map { case (column, four) =>
+      column ^ four ^ rotateRight(four, 16)
+    }))
 
   /** RotWord, after SubWord or before: they commute. */
   def rotWord(word: UInt): UInt = rotateRight(word, 8)

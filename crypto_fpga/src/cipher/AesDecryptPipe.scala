@@ -38,7 +38,6 @@ class AesDecryptPipe extends Module {
   assert(!io.in.valid || io.in.bits.size =/= AesKeySize.bits192)
 
   private class Stage extends Bundle {
-    val state = UInt(128.W)
 
     /** The key of the round that comes, and the one before; AES-128 needs the first alone. */
     val older = UInt(128.W)
@@ -47,7 +46,6 @@ class AesDecryptPipe extends Module {
   }
 
   private implicit val sbox: Definition[AesSbox] = Definition(new AesSbox)
-  private implicit val inverseSbox: Definition[AesInverseSbox] = Definition(new AesInverseSbox)
 
   PipeClock(io.in.valid, io.wipe, AesDecryptPipe.latency) { valids =>
     val in = io.in.bits
@@ -56,26 +54,31 @@ class AesDecryptPipe extends Module {
     entry.is128 := in.size === AesKeySize.bits128
     entry.older := key(127, 0)
     entry.newer := key(255, 128)
-    entry.state := in.block ^ Mux(entry.is128, entry.older, entry.newer)
 
-    val last = (AesPipe.rounds - 1 to 0 by -1).foldLeft(RegNext(entry)) { (before, k) =>
+    // Keys, those of round `rounds` first.
+    val stages = (AesPipe.rounds - 1 until 0 by -1).scanLeft(RegNext(entry)) { (before, k) =>
       // AES-128 has round key 10 from the start, and its first round is that of round key 9.
-      val waits = before.is128 && (k > 9).B
       val after = Wire(new Stage)
-      val sum = Aes.inverseShiftRows(Aes.inverseSubBytes(before.state)) ^ before.older
-      after.state := Mux(waits, before.state, if (k > 0) Aes.inverseMixColumns(sum) else sum)
-      after.older := before.older
-      if (k > 0) {
-        val previous = AesKeySchedule.previous(k, before.older, before.newer, before.is128)
-        after.older := Mux(before.is128 && (k > 10).B, before.older, previous)
-      }
+      after := before
+      val previous = AesKeySchedule.previous(k, before.older, before.newer, before.is128)
+      after.older := Mux(before.is128 && (k > 10).B, before.older, previous)
       after.newer := before.older
-      after.is128 := before.is128
       RegNext(after)
     }
 
+    // States; each stage begins with its bytes coming out of the S-boxes.
+    val first = in.block ^ Mux(entry.is128, entry.older, entry.newer)
+    val last = stages.zip(AesPipe.rounds - 1 to 0 by -1).foldLeft(first) { case (state, (stage, k)) =>
+      val rows = Aes.inverseShiftRows(Aes.inverseSubBytesQuadrupled(state))
+      // The key's columns are mixed beside those of the state, not behind them.
+      val next =
+        if (k > 0) Aes.inverseMixQuadrupled(rows) ^ Aes.inverseMixColumns(stage.older)
+        else Aes.low(rows) ^ stage.older
+      if (k > 9) Mux(stage.is128, RegNext(state), next) else next
+    }
+
     io.out.valid := valids.last
-    io.out.bits := last.state
+    io.out.bits := RegNext(last)
   }
 }
 

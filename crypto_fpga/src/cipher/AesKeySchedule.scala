@@ -14,6 +14,9 @@ object AesKeySize extends ChiselEnum {
     case 24 => bits192
     case 32 => bits256
   }
+
+  /** Rounds of the cipher: 10, 12 or 14. */
+  def rounds(size: Type): Int = 10 + 2 * all.indexOf(size)
 }
 
 /**

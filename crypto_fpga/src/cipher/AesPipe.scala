@@ -25,7 +25,8 @@ class CipherBlock[T <: Data](tagType: T) extends Bundle {
  * The pipe's clock stops while it is empty. While `wipe` is high zeros enter; after [[AesPipe.latency]] such
  * cycles no register holds a key.
  *
- * A stage: round state, and the last two round keys, `newer` for the round to come; see [[AesKeySchedule]].
+ * A stage begins with its bytes coming out of the S-boxes ([[SboxRom]]). Beside them are the last two round keys,
+ * `newer` for this round ([[AesKeySchedule]]), and from stage 11 on what blocks of shorter keys have come to.
  *
  * @param aheadBy
  *   0 to [[AesPipe.latency]] - 1
@@ -44,7 +45,6 @@ class AesPipe[T <: Data](tagType: T, aheadBy: Int) extends Module {
   })
 
   private class Stage extends Bundle {
-    val state = UInt(128.W)
     val older = UInt(128.W)
     val newer = UInt(128.W)
     val size = AesKeySize()
@@ -53,48 +53,37 @@ class AesPipe[T <: Data](tagType: T, aheadBy: Int) extends Module {
 
   private implicit val sbox: Definition[AesSbox] = Definition(new AesSbox)
 
-  /** Round `r`: the lengths before the last round go on, those at it do not mix columns, those past it keep their state. */
-  private def round(r: Int, state: UInt, key: UInt, size: AesKeySize.Type): UInt = {
-    val is128 = size === AesKeySize.bits128
-    val is256 = size === AesKeySize.bits256
-    val shifted = Aes.shiftRows(Aes.subBytes(state))
-    val mixed = Aes.mixColumns(shifted)
-    r match {
-      case 10 => Mux(is128, shifted, mixed) ^ key
-      case 11 => Mux(is128, state, mixed ^ key)
-      case 12 => Mux(is128, state, Mux(is256, mixed, shifted) ^ key)
-      case 13 => Mux(is256, mixed ^ key, state)
-      case 14 => Mux(is256, shifted ^ key, state)
-      case _ => mixed ^ key
-    }
-  }
-
   PipeClock(io.in.valid, io.wipe, AesPipe.latency) { valids =>
-    val entry = Wire(new Stage)
     val in = io.in.bits
     val key = Mux(io.wipe, 0.U, in.key)
-    entry.state := in.block ^ key(127, 0)
+    val entry = Wire(new Stage)
     entry.older := key(127, 0)
     entry.newer := AesKeySchedule.first(key, in.size)
     entry.size := in.size
     entry.tag := in.tag
 
-    val stages = (1 to AesPipe.rounds).scanLeft(RegNext(entry)) { (before, r) =>
+    // Keys and tags, a register a stage.
+    val stages = (2 to AesPipe.rounds).scanLeft(RegNext(entry)) { (before, r) =>
       val after = Wire(new Stage)
-      after.state := round(r, before.state, before.newer, before.size)
+      after := before
       after.older := before.newer
-      after.newer := (if (r < AesPipe.rounds) AesKeySchedule.next(r + 1, before.older, before.newer, before.size)
-                      else before.newer)
-      after.size := before.size
-      after.tag := before.tag
+      after.newer := AesKeySchedule.next(r, before.older, before.newer, before.size)
       RegNext(after)
     }
 
+    // States, and what those have come to that have had their last round.
+    val (_, result) = stages.zip(1 to AesPipe.rounds).foldLeft((in.block ^ key(127, 0), 0.U(128.W))) {
+      case ((state, ended), (stage, r)) =>
+        val rows = Aes.shiftRows(Aes.subBytesDoubled(state))
+        val ends = AesKeySize.all.find(AesKeySize.rounds(_) == r).fold(false.B)(stage.size === _)
+        (Aes.mixDoubled(rows) ^ stage.newer, RegNext(Mux(ends, Aes.low(rows) ^ stage.newer, ended)))
+    }
+
     io.out.valid := valids.last
-    io.out.bits.block := stages.last.state
-    io.out.bits.tag := stages.last.tag
+    io.out.bits.block := result
+    io.out.bits.tag := RegNext(stages.last.tag)
     io.ahead.valid := valids(AesPipe.latency - 1 - aheadBy)
-    io.ahead.bits := stages(AesPipe.latency - 1 - aheadBy).tag
+    io.ahead.bits := (stages.map(_.tag) :+ io.out.bits.tag)(AesPipe.latency - 1 - aheadBy)
   }
 }
 

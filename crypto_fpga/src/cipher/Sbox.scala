@@ -29,5 +29,4 @@ object Sbox {
 }
 
 class AesSbox extends Sbox(Aes.sbox)
-class AesInverseSbox extends Sbox(Aes.inverseSbox)
 class Sm4Sbox extends Sbox(Sm4.sbox)

@@ -30,15 +30,15 @@ object Sm4 {
   def block(words: Seq[UInt]): UInt = Cat(words.map(swap).reverse)
   private def swap(word: UInt): UInt = Cat((0 until 4).map(i => word(8 * i + 7, 8 * i)))
 
-  /** The round function F (6.1): the word after the four of `x`. */
-  def round(x: Seq[UInt], key: UInt)(implicit sbox: Definition[Sm4Sbox]): UInt = {
-    val b = Sbox.substitute(x(1) ^ x(2) ^ x(3) ^ key)
-    x(0) ^ b ^ b.rotateLeft(2) ^ b.rotateLeft(10) ^ b.rotateLeft(18) ^ b.rotateLeft(24)
-  }
+  /** The linear map L of the round function (6.2 b). */
+  def mix(b: UInt): UInt = b ^ b.rotateLeft(2) ^ b.rotateLeft(10) ^ b.rotateLeft(18) ^ b.rotateLeft(24)
 
-  /** The word of the key schedule after the four of `k` (7.3), and with them in reverse order the one before them. */
-  def expand(k: Seq[UInt], constant: UInt)(implicit sbox: Definition[Sm4Sbox]): UInt = {
-    val b = Sbox.substitute(k(1) ^ k(2) ^ k(3) ^ constant)
-    k(0) ^ b ^ b.rotateLeft(13) ^ b.rotateLeft(23)
-  }
+  /** L' of the key schedule (7.3). */
+  def mixKey(b: UInt): UInt = b ^ b.rotateLeft(13) ^ b.rotateLeft(23)
+
+  /** The substitution of a word in LUTs. */
+  def substitute(word: UInt)(implicit sbox: Definition[Sm4Sbox]): UInt = Sbox.substitute(word)
+
+  /** The same in block RAM, a cycle later. */
+  def substituteInRam(word: UInt): UInt = Cat(SboxRom.lookUp(new SboxRom("Sm4SboxRom", sbox, 8), word, 4).reverse)
 }

@@ -22,9 +22,9 @@ class Sm4Block extends Bundle {
  * steps to K39, the step with the constants in reverse order makes K35, K34 … of K39 to K36. Software computes these
  * four once a key.
  *
- * Latency [[Sm4Pipe.latency]] cycles, one a round: the first round is computed from the inputs, and the register
- * behind the last is the output. A stage makes the round key of the next; the first one its own as well, which makes
- * it the deepest: two S-boxes, 6 LUT levels.
+ * Latency [[Sm4Pipe.latency]] cycles, one a round: the S-boxes of the first round have the inputs at their address, and the output is
+ * one LUT behind those of the last. A stage makes the round key of the next; the first one its own as well, with
+ * S-boxes in LUTs.
  *
  * The clock stops while the pipe is empty. While `wipe` is high zeros enter; after
  * [[Sm4Pipe.latency]] such cycles no register holds a key.
@@ -36,66 +36,32 @@ class Sm4Pipe extends Module {
     val out = Valid(UInt(128.W))
   })
 
-  private class Stage extends Bundle {
-    val x = Vec(4, UInt(32.W))
-
-    /** The last is the key of the round that comes. */
-    val k = Vec(4, UInt(32.W))
-    val decrypt = Bool()
-  }
-
   private implicit val sbox: Definition[Sm4Sbox] = Definition(new Sm4Sbox)
 
   PipeClock(io.in.valid, io.wipe, Sm4Pipe.latency) { valids =>
     val in = io.in.bits
-    val firstKey = Module(new Sm4FirstKey)
-    firstKey.io.key := in.key
-    firstKey.io.decrypt := in.decrypt
+    def unlessWiped(word: UInt): UInt = Mux(io.wipe, 0.U, word)
+    def constant(r: Int, decrypt: Bool): UInt = Mux(decrypt, Sm4.ck(35 - r).U(32.W), Sm4.ck(r).U(32.W))
 
-    val entry = Wire(new Stage)
-    entry.x := Sm4.words(in.block)
-    entry.k := Sm4Pipe.keyWords(in.key, in.decrypt).tail :+ firstKey.io.out
-    entry.decrypt := in.decrypt
+    // The four words in front of the first round key, and that key, in LUTs.
+    val given = Sm4.words(in.key).zip(Sm4.fk).map { case (word, fk) => word ^ Mux(in.decrypt, 0.U, fk.U(32.W)) }
+    val firstKey = given(0) ^ Sm4.mixKey(Sm4.substitute(given(1) ^ given(2) ^ given(3) ^ constant(0, in.decrypt)))
 
-    val last = (0 until Sm4Pipe.rounds).foldLeft(entry) { (before, r) =>
-      val after = Wire(new Stage)
-      after.x := before.x.tail :+ Sm4.round(before.x, before.k.last)
-      after.k := (if (r + 1 < Sm4Pipe.rounds) before.k.tail :+ Sm4Pipe.roundKey(r + 1, before.k, before.decrypt)
-                  else before.k)
-      after.decrypt := before.decrypt
-      // The wipe is at the register and not at the input, where it would cost a level.
-      RegNext(if (r == 0) Mux(io.wipe, 0.U.asTypeOf(after), after) else after)
+    val start = (Sm4.words(in.block).map(unlessWiped), (given.tail :+ firstKey).map(unlessWiped), in.decrypt)
+    val (last, _, _) = (0 until Sm4Pipe.rounds).foldLeft(start) { case ((x, k, decrypt), r) =>
+      val text = Sm4.mix(Sm4.substituteInRam(x(1) ^ x(2) ^ x(3) ^ k(3)))
+      def next(words: Seq[UInt], sum: UInt): Seq[UInt] = words.tail.map(RegNext(_)) :+ (RegNext(words.head) ^ sum)
+      def nextKey = Sm4.mixKey(Sm4.substituteInRam(k(1) ^ k(2) ^ k(3) ^ constant(r + 1, decrypt)))
+      (next(x, text), if (r + 1 < Sm4Pipe.rounds) next(k, nextKey) else k, RegNext(decrypt))
     }
 
     io.out.valid := valids.last
-    io.out.bits := Sm4.block(last.x.reverse)
+    io.out.bits := Sm4.block(last.reverse)
   }
-}
-
-/**
- * Key of the first round. A module of its own, because synthesis would share XORs between it and what follows, at the
- * cost of a level.
- */
-class Sm4FirstKey(implicit sbox: Definition[Sm4Sbox]) extends FixedIORawModule(new Sm4FirstKeyPorts) {
-  io.out := Sm4Pipe.roundKey(0, Sm4Pipe.keyWords(io.key, io.decrypt), io.decrypt)
-}
-
-class Sm4FirstKeyPorts extends Bundle {
-  val key = Input(UInt(128.W))
-  val decrypt = Input(Bool())
-  val out = Output(UInt(32.W))
 }
 
 object Sm4Pipe {
   private val rounds = 32
-
-  /** The four words of the key schedule in front of the first round key. */
-  private[crypto] def keyWords(key: UInt, decrypt: Bool): Seq[UInt] =
-    Sm4.words(key).zip(Sm4.fk).map { case (word, fk) => word ^ Mux(decrypt, 0.U, fk.U(32.W)) }
-
-  /** Key of round `r`, from 0 on, after the four words `k` of the key schedule. */
-  private[crypto] def roundKey(r: Int, k: Seq[UInt], decrypt: Bool)(implicit sbox: Definition[Sm4Sbox]): UInt =
-    Sm4.expand(k, Mux(decrypt, Sm4.ck(35 - r).U(32.W), Sm4.ck(r).U(32.W)))
 
   /** Cycles from `in` to `out`. */
   val latency: Int = rounds
