@@ -25,13 +25,17 @@ class EspHead extends Bundle {
  * Brings the block that a step works on: associated data from the packet's head, anything else from the packet buffer,
  * with the ESP trailer put behind the payload (encrypt). From black to red blocks lie at any word of the buffer.
  *
- * Feed-forward, a block a cycle, [[BlockFetch.cycles]] cycles. `frame` and `nextHeader` are those of the slot of `op`, `head`
- * that of `headSlot`: memories with asynchronous read.
+ * Feed-forward, a block a cycle, [[BlockFetch.cycles]] cycles. `base`, `frame`, `arrived` and `nextHeader` are those of the slot of `op`,
+ * `head` that of `headSlot`: memories with asynchronous read.
  */
 class BlockFetch(config: LaneConfig) extends Module {
   val io = IO(new Bundle {
     val op = Flipped(Valid(new LaneOp(config)))
-    val frame = Input(new LaneFrame(config))
+    val base = Input(UInt(config.rowBits.W))
+    val frame = Input(new LaneFrame)
+
+    /** All of the packet is there. Before, `frame` is not known, and every block of text is one of payload alone. */
+    val arrived = Input(Bool())
     val nextHeader = Input(UInt(8.W))
     val headSlot = Output(UInt(config.slotBits.W))
     val head = Input(new EspHead)
@@ -60,7 +64,7 @@ class BlockFetch(config: LaneConfig) extends Module {
         )
       )
   )
-  private val base = RegNext(io.frame.base)
+  private val base = RegNext(io.base)
 
   // Cycle 1: the beat. Cycle 2: and the one behind it. Cycle 3: read.
   private val row = RegNext(config.beatRings.after(base, word >> 4))
@@ -85,6 +89,7 @@ class BlockFetch(config: LaneConfig) extends Module {
   if (config.encrypt) {
     val raw = RegNext(io.readData(bank))
     val trailer = Module(new TrailerInsert)
+    trailer.io.arrived := io.arrived
     trailer.io.payload := io.frame.payload
     trailer.io.text := io.frame.text
     trailer.io.index := op.index
@@ -117,10 +122,12 @@ class BlockAddress(config: LaneConfig) extends Bundle {
  * Puts the ESP trailer (RFC 4303 section 2.4) behind the payload: pad bytes 1, 2, 3 …, their number, the next header.
  *
  * Everything but `block` belongs to cycle 0, `block` to cycle 5, `out` is in the same cycle as `block`. `text` counts payload and trailer and may be
- * up to 17 bytes more than `payload`. Bytes behind the text do not matter.
+ * up to 17 bytes more than `payload`. Bytes behind the text do not matter. Unless `arrived` the lengths are not known, and the block is
+ * payload.
  */
 class TrailerInsert extends Module {
   val io = IO(new Bundle {
+    val arrived = Input(Bool())
     val payload = Input(UInt(LaneOp.lengthBits.W))
     val text = Input(UInt(LaneOp.lengthBits.W))
     val index = Input(UInt(LaneOp.blockBits.W))
@@ -132,11 +139,12 @@ class TrailerInsert extends Module {
 
   // Cycle 1: bytes of the payload from this block's first one on; may be below zero. The pad.
   private val rest = RegNext((io.payload -& (io.index << 4)).asSInt)
+  private val arrived = RegNext(io.arrived)
   private val padLength = RegNext((io.text - io.payload - 2.U)(7, 0))
   private val lastWord1 = RegNext(io.text(3, 2) - 1.U)
 
   // Cycle 2: how many of the 16 are payload; the number that byte 0 would have in the pad.
-  private val allData = RegNext(rest >= 16.S)
+  private val allData = RegNext(!arrived || rest >= 16.S)
   private val noData = RegNext(rest <= 0.S)
   private val some = RegNext(rest(3, 0).asUInt)
   private val first = RegNext((1.S(6.W) - rest(5, 0).asSInt)(4, 0).asUInt)

@@ -16,6 +16,9 @@ import chisel3.util._
 class ChainSequence(config: LaneConfig) extends Module {
   val io = IO(new Bundle {
     val start = Flipped(Valid(new LaneStart(config)))
+
+    /** Of the packet in `start`. */
+    val textBytes = Input(UInt(LaneOp.lengthBits.W))
     val clear = Input(Bool())
     val op = Decoupled(new LaneOp(config))
   })
@@ -38,7 +41,7 @@ class ChainSequence(config: LaneConfig) extends Module {
   when(io.start.valid) {
     val plan = Wire(new Plan)
     plan.suite := io.start.bits.suite
-    plan.blocks := io.start.bits.textBytes >> 4
+    plan.blocks := io.textBytes >> 4
     plans(io.start.bits.slot) := plan
   }
 

@@ -17,7 +17,8 @@ import sallyport.common._
  * many packets in flight ([[ChainSequence]], [[HashEngine]]).
  *
  * Order of things: the intake writes the packet into the first buffer and keeps what came beside it in the
- * memories of its slot; once all of it is there the engine starts. Text comes back into the second buffer, and
+ * memories of its slot. The engine starts with a fast packet ([[Suite.fast]]) as it comes in, with a slow one once all of it is
+ * there. Text comes back into the second buffer, and
  * when the packet's end is known its slot is done. The outlet sends slots as they are granted. The hashes read a copy of what
  * is on the black side: of the second buffer (encrypt) or of the first. All buffers have one layout, so a
  * packet's place is one number.
@@ -44,7 +45,8 @@ class Lane(config: LaneConfig) extends Module {
     val metas = Mem(slots, new LinkMeta)
     val heads = Mem(slots, new EspHead)
     val suites = Mem(slots, UInt((Suite.laneBits + Suite.icvBits).W))
-    val frames = Mem(slots, new LaneFrame(config))
+    val bases = Mem(slots, UInt(config.rowBits.W))
+    val frames = Mem(slots, new LaneFrame)
     val tags = Mem(slots, UInt(256.W))
     val results = Mem(slots, new LaneDecision)
     def suite(slot: UInt): UInt = suites(slot)(Suite.laneBits - 1, 0)
@@ -81,39 +83,47 @@ class Lane(config: LaneConfig) extends Module {
       head.iv := io.in.bits.data(127, 64)
     }
     when(begin.valid) {
-      metas(begin.bits) := job.meta
-      heads(begin.bits) := head
-      suites(begin.bits) := job.icv ## job.suite
+      metas(begin.bits.slot) := job.meta
+      heads(begin.bits.slot) := head
+      suites(begin.bits.slot) := job.icv ## job.suite
+      bases(begin.bits.slot) := begin.bits.base
     }
     engine.io.load.valid := begin.valid
-    engine.io.load.bits.slot := begin.bits
+    engine.io.load.bits.slot := begin.bits.slot
     engine.io.load.bits.key := job.key
     engine.io.load.bits.nonce := head.iv ## job.salt
     engine.io.load.bits.auth := job.auth
 
-    // All of it is there.
+    // It has begun, or all of it is there. A malformed packet that the engine has begun with is finished by it, as any length will do.
     val arrived = intake.io.arrived
-    val arrivedSlot = arrived.bits.slot
-    val arrivedHead = heads(arrivedSlot)
-    val dead = killed(arrivedSlot) || arrived.bits.malformed || wipe
-    when(arrived.valid) { frames(arrivedSlot) := arrived.bits.frame }
+    val inSlot = intake.io.slot
+    val inHead = heads(inSlot)
+    val lost = killed(inSlot) || wipe
+    val dead = lost || (arrived.bits.malformed && !arrived.bits.opened)
+    when(arrived.valid) { frames(inSlot) := arrived.bits.frame }
     val start = Wire(new LaneStart(config))
-    start.slot := arrivedSlot
-    start.suite := suite(arrivedSlot)
-    start.icv := icv(arrivedSlot)
-    start.esn := arrivedHead.esn
-    start.sequenceHigh := arrivedHead.sequenceHigh
-    start.base := arrived.bits.frame.base
-    start.aadBytes := Mux(arrivedHead.esn, 12.U, 8.U)
-    start.textBytes := arrived.bits.frame.text
-    engine.io.start.valid := RegNext(arrived.valid && !dead, false.B) && !wipe
+    start.slot := inSlot
+    start.suite := suite(inSlot)
+    start.icv := icv(inSlot)
+    start.esn := inHead.esn
+    start.sequenceHigh := inHead.sequenceHigh
+    start.base := bases(inSlot)
+    start.aadBytes := Mux(inHead.esn, 12.U, 8.U)
+    val starts = (intake.io.opens && !lost) || (arrived.valid && !arrived.bits.opened && !dead)
+    engine.io.start.valid := RegNext(starts, false.B) && !wipe
     engine.io.start.bits := RegNext(start)
+    engine.io.length.valid := RegNext(arrived.valid && !dead, false.B) && !wipe
+    engine.io.length.bits.slot := engine.io.start.bits.slot
+    engine.io.length.bits.textBytes := RegNext(arrived.bits.frame.text)
+    engine.io.entered := RegNext(intake.io.entered)
     engine.io.wipe := wipe
 
     // Blocks to the engine and back.
     val fetched = engine.io.fetch.bits.slot
     fetch.io.op := engine.io.fetch
+    fetch.io.base := bases(fetched)
     fetch.io.frame := frames(fetched)
+    fetch.io.arrived := complete(fetched)
     fetch.io.nextHeader := metas(fetched).nextHeader
     fetch.io.head := heads(fetch.io.headSlot)
     before.io.read := fetch.io.read
@@ -124,7 +134,7 @@ class Lane(config: LaneConfig) extends Module {
     writer.io.headed := engine.io.headed
     writer.io.head := RegNext(exitHead.wire)
     writer.io.text := engine.io.text
-    writer.io.base := frames(writer.io.slot).base
+    writer.io.base := bases(writer.io.slot)
     after.io.write := writer.io.write
     engine.io.grown := writer.io.grown
     engine.io.beat := (if (config.hashes.isEmpty) 0.U
@@ -165,7 +175,8 @@ class Lane(config: LaneConfig) extends Module {
     outlet.io.done := done
     outlet.io.grant := io.grant
     io.offer := outlet.io.offer
-    outlet.io.finished.frame := outFrame
+    outlet.io.finished.base := bases(outSlot)
+    outlet.io.finished.beats := outFrame.beats
     outlet.io.finished.verdict := Mux(
       killed(outSlot),
       Verdict.zeroized,
@@ -184,9 +195,9 @@ class Lane(config: LaneConfig) extends Module {
 
     // The bits of each slot.
     def bit(valid: Bool, slot: UInt): UInt = Mux(valid, UIntToOH(slot, slots), 0.U(slots.W))
-    val begins = bit(begin.valid, begin.bits)
+    val begins = bit(begin.valid, begin.bits.slot)
     val leaves = bit(outlet.io.taken, outSlot)
-    val arrives = bit(arrived.valid, arrivedSlot)
+    val arrives = bit(arrived.valid, inSlot)
     val ends =
       bit(decided.valid && !wipe, decided.bits.slot) | Mux(dead, arrives, 0.U) | Mux(wipe, occupied & complete, 0.U)
     occupied := (occupied | begins) & ~leaves

@@ -18,7 +18,9 @@ class LaneLoad(config: LaneConfig) extends Bundle {
  * Ciphers and authentication of a lane, on many packets at once, a block a cycle. It knows nothing of ESP beyond the lengths of its
  * headers.
  *
- * A packet owns a slot: `load` brings its keys, `start` its lengths once its bytes are there. From then on the
+ * A packet owns a slot: `load` brings its keys, `start` begins it, `length` comes once its bytes are there: in the cycle of `start`,
+ * or, of a fast packet with one block of associated data, later. Lengths come in the order of starts, no start before the length of
+ * the packet before it. Meanwhile `entered` counts the beats of the packet that are there (see [[StreamSequence]]). From `start` on the
  * engine asks for one block a cycle with `fetch`, of any packet, and takes it at `data` exactly [[BlockFetch.cycles]]
  * later. It gives back each block of text with `text`, in order for each packet, and ends with `done`. `headed` says
  * that a packet's first step has come by; its text follows.
@@ -33,6 +35,8 @@ class LaneEngine(config: LaneConfig) extends Module {
   val io = IO(new Bundle {
     val load = Flipped(Valid(new LaneLoad(config)))
     val start = Flipped(Valid(new LaneStart(config)))
+    val length = Flipped(Valid(new LaneLength(config)))
+    val entered = Input(UInt(LaneFrame.beatBits.W))
     val fetch = Valid(new LaneOp(config))
     val data = Input(UInt(128.W))
 
@@ -50,6 +54,8 @@ class LaneEngine(config: LaneConfig) extends Module {
 
   private val sequence = Module(new LaneSequence(config))
   sequence.io.start := io.start
+  sequence.io.length := io.length
+  sequence.io.entered := io.entered
   sequence.io.clear := io.wipe
   io.fetch := sequence.io.op
 
@@ -65,18 +71,21 @@ class LaneEngine(config: LaneConfig) extends Module {
   // What is known of each packet.
   private val starts = Mem(config.slots, new LaneStart(config))
   when(io.start.valid) { starts(io.start.bits.slot) := io.start.bits }
+  private val texts = Mem(config.slots, UInt(LaneOp.lengthBits.W))
+  when(io.length.valid) { texts(io.length.bits.slot) := io.length.bits.textBytes }
 
   // The exit of the cipher.
   private val out = cipher.io.out
   private val op = out.bits.op
   private val start = starts(op.slot)
+  private val textBytes = texts(op.slot)
   private val gmac = Suite.isAuth(op.suite, AuthKind.Gmac)
   private val exit = Module(new LaneExit(config))
   exit.io.in := out
   exit.io.esn := start.esn
   // GMAC hashes IV and text as associated data (RFC 4543 section 3.3).
-  exit.io.aadBytes := Mux(gmac, start.aadBytes + start.textBytes + 8.U, start.aadBytes)
-  exit.io.textBytes := Mux(gmac, 0.U, start.textBytes)
+  exit.io.aadBytes := Mux(gmac, start.aadBytes + textBytes + 8.U, start.aadBytes)
+  exit.io.textBytes := Mux(gmac, 0.U, textBytes)
   exit.io.headRest := io.headRest
   io.exitSlot := op.slot
   io.text := exit.io.text
@@ -100,8 +109,8 @@ class LaneEngine(config: LaneConfig) extends Module {
   hash.slot := op.slot
   hash.kind := LaneEngine.hashKind(op.suite)
   hash.base := start.base
-  hash.messageBytes := start.textBytes + Suite.choose(op.suite)(_.headBytes)
-  hash.textBytes := start.textBytes
+  hash.messageBytes := textBytes + Suite.choose(op.suite)(_.headBytes)
+  hash.textBytes := textBytes
   hash.esn := start.esn
   hash.sequenceHigh := start.sequenceHigh
   hash.head := out.bits.data

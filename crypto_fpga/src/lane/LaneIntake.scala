@@ -4,11 +4,10 @@ import chisel3._
 import chisel3.util._
 import sallyport.common._
 
-/** Where a packet lies in a lane, and its lengths. */
-class LaneFrame(config: LaneConfig) extends Bundle {
+/** The lengths of a packet in a lane. */
+class LaneFrame extends Bundle {
 
-  /** First beat, the same in all buffers, and the number of beats set aside in each. */
-  val base = UInt(config.rowBits.W)
+  /** Beats set aside in each buffer. */
   val beats = UInt(LaneFrame.beatBits.W)
 
   /** Encrypt: bytes of the inner packet. */
@@ -41,7 +40,8 @@ class LaneRelease extends Bundle {
  * order of arrival, given back in that order by `release`. From red to black a packet grows by 41 bytes at most before its
  * ICV, so one more beat is set aside for it.
  *
- * `begin` is in the cycle of a packet's first beat, `arrived` three cycles after its last.
+ * `begin` is in the cycle of a packet's first beat; three cycles after a beat it is told on: by `opens` the first one, by
+ * `arrived` the last.
  */
 class LaneIntake(config: LaneConfig) extends Module {
   val io = IO(new Bundle {
@@ -51,13 +51,29 @@ class LaneIntake(config: LaneConfig) extends Module {
     /** Index 0: slow packets, 1: fast ones. */
     val room = Output(Vec(2, Bool()))
     val write = Valid(new BeatWrite(config))
-    val begin = Valid(UInt(config.slotBits.W))
-    val arrived = Valid(new Bundle {
+    val begin = Valid(new Bundle {
       val slot = UInt(config.slotBits.W)
-      val frame = new LaneFrame(config)
+
+      /** The packet's first beat, the same in all buffers. */
+      val base = UInt(config.rowBits.W)
+    })
+
+    /** The slot of `opens` and `arrived`, which are never in one cycle, and of `entered`. */
+    val slot = Output(UInt(config.slotBits.W))
+
+    /** A fast packet begins that has more beats than one. */
+    val opens = Output(Bool())
+
+    /** Beats of the packet that are in the buffer; of one that has arrived, without the last. */
+    val entered = Output(UInt(LaneFrame.beatBits.W))
+    val arrived = Valid(new Bundle {
+      val frame = new LaneFrame
 
       /** No ESP packet of this suite has this length, or the input said `error`. */
       val malformed = Bool()
+
+      /** `opens` was there before. */
+      val opened = Bool()
     })
     val release = Flipped(Valid(new LaneRelease))
 
@@ -103,12 +119,11 @@ class LaneIntake(config: LaneConfig) extends Module {
   }
   private val slot = Mux(isFast, rings(1)._1, rings(0)._1)
   private val row = Mux(isFast, rings(1)._2, rings(0)._2)
-  private val base = Reg(UInt(config.rowBits.W))
-  when(begins) { base := row }
   io.occupied := rings.map(_._3).reduce(_ || _)
 
   io.begin.valid := begins
-  io.begin.bits := slot
+  io.begin.bits.slot := slot
+  io.begin.bits.base := row
   io.write.valid := RegNext(take, false.B)
   io.write.bits.row := RegEnable(row, take)
   io.write.bits.data := RegEnable(io.in.bits.data, take)
@@ -121,8 +136,7 @@ class LaneIntake(config: LaneConfig) extends Module {
   private val padTo16 = RegNext(Suite.is(suite)(_.padTo == 16))
   private val bytes2 = RegNext(bytes)
 
-  private val frame = Reg(new LaneFrame(config))
-  frame.base := ShiftRegister(RegEnable(Mux(inside, base, row), last), 1)
+  private val frame = Reg(new LaneFrame)
   frame.beats := ShiftRegister(RegEnable(fullBeats + (1 + spare).U, last), 1)
   frame.payload := bytes2
   private val error = ShiftRegister(RegEnable(io.in.bits.error, last), 1)
@@ -139,7 +153,10 @@ class LaneIntake(config: LaneConfig) extends Module {
       (padTo16 && text(3, 2) =/= 0.U)
   }
   io.arrived.valid := ShiftRegister(last, 3, false.B, true.B)
-  io.arrived.bits.slot := ShiftRegister(RegEnable(slot, last), 2)
   io.arrived.bits.frame := frame
   io.arrived.bits.malformed := malformed
+  io.arrived.bits.opened := ShiftRegister(isFast && inside, 3)
+  io.opens := ShiftRegister(begins && isFast && !last, 3, false.B, true.B)
+  io.entered := ShiftRegister(fullBeats + (take && !last), 3)
+  io.slot := ShiftRegister(RegEnable(slot, take), 2)
 }

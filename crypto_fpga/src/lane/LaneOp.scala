@@ -58,7 +58,7 @@ object LaneOp {
   val blockBits = 11
 }
 
-/** The lengths of a packet, all of whose bytes can be fetched from now on. */
+/** A packet that begins: its keys and first bytes are there. Its [[LaneLength]] is in the same cycle or follows. */
 class LaneStart(config: LaneConfig) extends Bundle {
   val slot = UInt(config.slotBits.W)
   val suite = UInt(Suite.laneBits.W)
@@ -73,6 +73,11 @@ class LaneStart(config: LaneConfig) extends Bundle {
   /** The packet's first beat, for the hashes. */
   val base = UInt(config.rowBits.W)
   val aadBytes = UInt(LaneOp.lengthBits.W)
+}
+
+/** The length of a packet, all of whose bytes can be fetched from now on. */
+class LaneLength(config: LaneConfig) extends Bundle {
+  val slot = UInt(config.slotBits.W)
   val textBytes = UInt(LaneOp.lengthBits.W)
 }
 

@@ -6,7 +6,10 @@ import sallyport.common._
 
 /** All that the outlet needs to know of a finished packet. */
 class LaneFinished(config: LaneConfig) extends Bundle {
-  val frame = new LaneFrame(config)
+
+  /** Its first beat, and the beats set aside for it. */
+  val base = UInt(config.rowBits.W)
+  val beats = UInt(LaneFrame.beatBits.W)
   val verdict = Verdict()
 
   /** As the packet came in. */
@@ -111,8 +114,8 @@ class LaneOutlet(config: LaneConfig) extends Module {
   private val next = Wire(new Packet)
   private val ok = waiting.verdict === Verdict.ok
   private val length = if (config.encrypt) (waiting.words << 2) + waiting.icvBytes else waiting.length
-  next.row := waiting.frame.base
-  next.beats := waiting.frame.beats
+  next.row := waiting.base
+  next.beats := waiting.beats
   next.ok := ok
   next.fast := waitingFast
   next.result.verdict := waiting.verdict

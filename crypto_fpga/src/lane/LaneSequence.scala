@@ -14,6 +14,8 @@ import chisel3.util._
 class LaneSequence(config: LaneConfig) extends Module {
   val io = IO(new Bundle {
     val start = Flipped(Valid(new LaneStart(config)))
+    val length = Flipped(Valid(new LaneLength(config)))
+    val entered = Input(UInt(LaneFrame.beatBits.W))
     val clear = Input(Bool())
     val op = Valid(new LaneOp(config))
   })
@@ -21,6 +23,8 @@ class LaneSequence(config: LaneConfig) extends Module {
   private val stream = Module(new StreamSequence(config))
   stream.io.clear := io.clear
   stream.io.start := io.start
+  stream.io.length := io.length
+  stream.io.entered := io.entered
 
   // When did a step of each latency begin? The lowest bit is the cycle before.
   private val latencies = LaneCipher.latencies(config)
@@ -42,8 +46,11 @@ class LaneSequence(config: LaneConfig) extends Module {
     val chain = Module(new ChainSequence(config))
     val chained = Suite.is(io.start.bits.suite)(_.cbc)
     stream.io.start.valid := io.start.valid && !chained
+    // The length of a chained packet comes with its start.
+    stream.io.length.valid := io.length.valid && !(io.start.valid && chained)
     chain.io.start := io.start
     chain.io.start.valid := io.start.valid && chained
+    chain.io.textBytes := io.length.bits.textBytes
     chain.io.clear := io.clear
     val chainValid = chain.io.op.valid && free(chain.io.op.bits.suite)
     val chainFirst = RegInit(false.B)

@@ -8,14 +8,20 @@ import chisel3.util._
  * to black.
  *
  * Packets go in the order of `start`, without a pause between them. ChaCha20 makes four blocks of key stream at a time, every 4 cycles, so steps
- * that ask it for more wait for its turn; else nothing waits. Finishing one packet before the next is begun keeps
+ * that ask it for more wait for its turn. Finishing one packet before the next is begun keeps
  * latency low, and whatever must be kept from one step to the next of a packet is a register and not a memory.
+ *
+ * A packet whose `length` is not there yet is still coming in, and no start follows it before. Its steps go on as far as its bytes
+ * are there and what GHASH must know of the end is certain: the blocks of a beat when the next beat, which is not the last one, is there as well
+ * (`entered` counts beats but the last); then at least 33 bytes of text follow, whatever the length. A cycle passes when the length comes.
  *
  * `clear` forgets every packet.
  */
 class StreamSequence(config: LaneConfig) extends Module {
   val io = IO(new Bundle {
     val start = Flipped(Valid(new LaneStart(config)))
+    val length = Flipped(Valid(new LaneLength(config)))
+    val entered = Input(UInt(LaneFrame.beatBits.W))
     val clear = Input(Bool())
     val op = Decoupled(new LaneOp(config))
   })
@@ -24,48 +30,46 @@ class StreamSequence(config: LaneConfig) extends Module {
     val slot = UInt(config.slotBits.W)
     val suite = UInt(Suite.laneBits.W)
     val aadBlocks = UInt(LaneOp.blockBits.W)
-    val textBlocks = UInt(LaneOp.blockBits.W)
-    val bytes = UInt(4.W)
 
-    /** The kinds of steps behind `head`. */
+    /** GMAC with 64 bits of number: `spill` if the text fills its last block. */
+    val lags = Bool()
+
+    /** The kinds of steps behind `head`, as far as the length does not decide. */
     val rest = UInt(Step.kinds.W)
   }
+  private class Extent extends Bundle { val blocks = UInt(LaneOp.blockBits.W); val bytes = UInt(4.W) }
 
-  private val starts = Module(new Queue(new LaneStart(config), config.slots, hasFlush = true))
-  starts.io.enq.valid := io.start.valid
-  starts.io.enq.bits := io.start.bits
-  starts.flush := io.clear
-
-  // The next packet, its steps worked out.
-  private val nextValid = RegInit(false.B)
-  private val next = Reg(new Plan)
-  private val load = Wire(Bool())
-  starts.io.deq.ready := !nextValid || load
-  nextValid := (starts.io.deq.valid || (nextValid && !load)) && !io.clear
-  when(starts.io.deq.fire) { next := plan(starts.io.deq.bits) }
-
-  private def plan(start: LaneStart): Plan = {
-    def blocks(bytes: UInt): UInt = (bytes +& 15.U) >> 4
-    val plan = Wire(new Plan)
-    plan.slot := start.slot
-    plan.suite := start.suite
-    plan.aadBlocks := Mux(start.aadBytes === 0.U, 1.U, blocks(start.aadBytes))
-    plan.textBlocks := blocks(start.textBytes)
-    plan.bytes := start.textBytes(3, 0)
-    val rest = Wire(new Step)
-    rest.head := false.B
-    rest.iv := (!config.encrypt).B && Suite.is(start.suite)(_.cbc)
-    rest.text := start.textBytes =/= 0.U
-    rest.spill := Suite.isAuth(start.suite, AuthKind.Gmac) && start.esn && plan.bytes === 0.U
-    rest.end := (!config.encrypt).B || Suite.is(start.suite)(_.fast)
-    rest.icv := (!config.encrypt).B && Suite.is(start.suite)(_.icvByRow) && start.icv === Suite.icvBytes.indexOf(32).U
-    plan.rest := rest.asUInt
-    plan
+  private def queue[T <: Data](valid: Bool, bits: T): DecoupledIO[T] = {
+    val queue = Module(new Queue(chiselTypeOf(bits), config.slots, hasFlush = true))
+    queue.io.enq.valid := valid
+    queue.io.enq.bits := bits
+    queue.flush := io.clear
+    queue.io.deq
   }
+  private def blocks(bytes: UInt): UInt = (bytes +& 15.U) >> 4
+  private val start = io.start.bits
+  private val plan = Wire(new Plan)
+  plan.slot := start.slot
+  plan.suite := start.suite
+  plan.aadBlocks := Mux(start.aadBytes === 0.U, 1.U, blocks(start.aadBytes))
+  plan.lags := Suite.isAuth(start.suite, AuthKind.Gmac) && start.esn
+  private val rest = WireInit(0.U.asTypeOf(new Step))
+  rest.iv := (!config.encrypt).B && Suite.is(start.suite)(_.cbc)
+  rest.end := (!config.encrypt).B || Suite.is(start.suite)(_.fast)
+  rest.icv := (!config.encrypt).B && Suite.is(start.suite)(_.icvByRow) && start.icv === Suite.icvBytes.indexOf(32).U
+  plan.rest := rest.asUInt
+  private val extent = Wire(new Extent)
+  extent.blocks := blocks(io.length.bits.textBytes)
+  extent.bytes := io.length.bits.textBytes(3, 0)
+  private val plans = queue(io.start.valid, plan)
+  private val extents = queue(io.length.valid, extent)
 
-  // The packet whose steps go out.
+  // The packet whose steps go out. Until its length is known, what counts down to its end starts from 0 and runs below.
   private val active = RegInit(false.B)
+  private val known = Reg(Bool())
   private val now = Reg(new Plan)
+  private val bytes = Reg(UInt(4.W))
+  private val textBlocks = Reg(UInt(LaneOp.blockBits.W))
   private val step = Reg(new Step)
   private val index = Reg(UInt(LaneOp.blockBits.W))
   private val left = Reg(UInt(LaneOp.blockBits.W))
@@ -75,9 +79,12 @@ class StreamSequence(config: LaneConfig) extends Module {
   private val chain = Reg(UInt(2.W))
   private val hashLeft = Reg(UInt((LaneOp.blockBits + 1).W))
 
-  private val lastOfKind = left === 1.U
+  private val lastOfKind = left === 1.U && (known || step.head)
   private val lastOfAll = lastOfKind && now.rest === 0.U
-  load := nextValid && (!active || (io.op.fire && lastOfAll))
+  private val load = plans.valid && (!active || (io.op.fire && lastOfAll))
+  private val learns = active && !known && extents.valid
+  plans.ready := load
+  extents.ready := load || learns
   active := (load || (active && !(io.op.fire && lastOfAll))) && !io.clear
 
   private val following = Step.first(now.rest)
@@ -91,18 +98,45 @@ class StreamSequence(config: LaneConfig) extends Module {
       step := following
       now.rest := now.rest & ~following.asUInt
       index := 0.U
-      left := Mux(following.text, now.textBlocks, 1.U)
+      left := Mux(following.text, textBlocks, 1.U)
     }
   }
+
+  /** What the length adds to the steps behind `head`, and to the blocks of GHASH. */
+  private val more = extents.bits
+  private def spills(plan: Plan): Bool = plan.lags && more.bytes === 0.U
+  private def kinds(text: Bool, spill: Bool): UInt = {
+    val kinds = WireInit(0.U.asTypeOf(new Step))
+    kinds.text := text
+    kinds.spill := spill
+    kinds.asUInt
+  }
   when(load) {
-    now := next
+    now := plans.bits
+    now.rest := plans.bits.rest |
+      kinds(!extents.valid || more.blocks =/= 0.U, extents.valid && spills(plans.bits))
+    known := extents.valid
     step := Step.first(1.U)
     index := 0.U
-    left := next.aadBlocks
+    left := plans.bits.aadBlocks
+    textBlocks := Mux(extents.valid, more.blocks, 0.U)
+    bytes := more.bytes
     few := 0.U
     chain := 0.U
-    hashLeft := next.aadBlocks +& next.textBlocks + next.rest.asTypeOf(new Step).spill + 1.U
+    hashLeft := plans.bits.aadBlocks +& 1.U + Mux(extents.valid, more.blocks +& spills(plans.bits), 0.U)
   }
+  when(learns) {
+    now.rest := now.rest | kinds(false.B, spills(now))
+    known := true.B
+    when(step.text) { left := left + more.blocks }
+    textBlocks := more.blocks
+    bytes := more.bytes
+    hashLeft := hashLeft + more.blocks + spills(now)
+  }
+
+  // The index may move on in the cycle of the register: the next one is asked for. In the cycle of `learns` nothing does.
+  private val enough = RegNext(((index +& 5.U) >> 2) < io.entered && !io.length.valid)
+  assert(!learns || !io.op.fire)
 
   private val mayLaunch = if (config.hasChaCha) {
     val launches = Suite.is(now.suite)(_.cipher == CipherKind.ChaCha20) && index(1, 0) === 0.U &&
@@ -112,14 +146,14 @@ class StreamSequence(config: LaneConfig) extends Module {
     !launches || phase === 0.U
   } else true.B
 
-  io.op.valid := active && mayLaunch
+  io.op.valid := active && (known || enough) && mayLaunch
   io.op.bits.slot := now.slot
   io.op.bits.suite := now.suite
   io.op.bits.step := step
   io.op.bits.index := index
   io.op.bits.last := step.text && lastOfKind
-  io.op.bits.bytes := now.bytes
+  io.op.bits.bytes := bytes
   io.op.bits.chain := chain
   io.op.bits.opens := !few(2)
-  io.op.bits.left := Mux(hashLeft >= 5.U, 5.U, hashLeft(2, 0))
+  io.op.bits.left := Mux(!known || hashLeft >= 5.U, 5.U, hashLeft(2, 0))
 }

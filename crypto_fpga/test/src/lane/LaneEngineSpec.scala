@@ -12,6 +12,7 @@ private class EngineHarness(config: LaneConfig) extends Module {
     val icv = Input(UInt(128.W))
     val load = Flipped(Valid(new LaneLoad(config)))
     val start = Flipped(Valid(new LaneStart(config)))
+    val textBytes = Input(UInt(LaneOp.lengthBits.W))
     val wipe = Input(Bool())
     val done = Valid(new LaneDone(config))
     val row = Input(UInt(6.W))
@@ -29,6 +30,10 @@ private class EngineHarness(config: LaneConfig) extends Module {
   engine.io.data := ShiftRegister(Mux(step.end, io.icv, memory(row)), BlockFetch.cycles)
   engine.io.load := io.load
   engine.io.start := io.start
+  engine.io.length.valid := io.start.valid
+  engine.io.length.bits.slot := io.start.bits.slot
+  engine.io.length.bits.textBytes := io.textBytes
+  engine.io.entered := 0.U
   engine.io.wipe := io.wipe
   engine.io.headRest := 0.U
   engine.io.grown.valid := false.B
@@ -89,7 +94,7 @@ class LaneEngineSpec extends AnyFunSuite with ChiselSim {
       dut.io.start.bits.slot.poke(slot)
       dut.io.start.bits.suite.poke(suite.number)
       dut.io.start.bits.aadBytes.poke(aad)
-      dut.io.start.bits.textBytes.poke(text)
+      dut.io.textBytes.poke(text)
       dut.clock.step()
       dut.io.start.valid.poke(false)
       dut.clock.stepUntil(dut.io.done.valid, 1, 600)
