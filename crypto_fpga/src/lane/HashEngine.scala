@@ -14,7 +14,8 @@ import sallyport.common.ClockGate
  *
  * Turns have a fixed phase of 4 cycles. The pipes' latencies differ modulo 4, so results come one a cycle, each pipe's in
  * its phase, and one port writes them all. As every pipe keeps order and time, what belongs to a result is found in a ring
- * of tickets by the time at which the unit entered.
+ * of tickets by the time at which the unit entered. So a packet is scheduled anew a turn before its result comes out: the next unit is
+ * fetched meanwhile and meets the chain as it is written.
  *
  * The clock stops while no packet is in the engine, each pipe's while the pipe is empty. Ports: [[HashEnginePorts]].
  *
@@ -39,7 +40,9 @@ class HashEngine(slots: Int, rowBits: Int, kinds: Set[HashKind.Type], next: (UIn
   }
 
   /** A pipe's result, `latency` cycles after the unit went in. */
-  private case class Result(latency: Int, valid: Bool, chain: UInt, tag: UInt)
+  private case class Result(kind: HashKind.Type, valid: Bool, chain: UInt, tag: UInt) {
+    val latency: Int = HashEngine.latency(kind)
+  }
 
   private val hasPoly = kinds(HashKind.poly1305)
   private val called = io.load.valid || io.polyKey.valid || io.start.valid || io.grown.valid
@@ -61,7 +64,7 @@ class HashEngine(slots: Int, rowBits: Int, kinds: Set[HashKind.Type], next: (UIn
     }
     val resultValid = Wire(Bool())
     val result = Reg(UInt(256.W))
-    val ticket = Reg(new Ticket)
+    val ticket = Wire(new Ticket)
     val inners = memory(io.load.valid, io.load.bits.slot, io.load.bits.auth(255, 0))
     val outers = memory(io.load.valid, io.load.bits.slot, io.load.bits.auth(511, 256))
     val polyKeys = memory(io.polyKey.valid, io.polyKey.bits.slot, Cat(io.polyKey.bits.s, io.polyKey.bits.r))
@@ -103,15 +106,15 @@ class HashEngine(slots: Int, rowBits: Int, kinds: Set[HashKind.Type], next: (UIn
     val block = RegNext(blocks.io.block)
     val entering = RegNext(plan)
     blocks.io.chain := chain
-    def enters(kind: HashKind.Type): Bool = RegNext(blocks.io.plan.valid && plan.kind === kind, false.B)
+    val enters = kinds.map(kind => kind -> RegNext(blocks.io.plan.valid && plan.kind === kind, false.B)).toMap
 
-    def hmac(kind: HashKind.Type, loop: HashLoop, make: => HashPipe): Option[Result] = Option.when(kinds(kind)) {
+    def hmac(kind: HashKind.Type, make: => HashPipe): Option[Result] = Option.when(kinds(kind)) {
       val pipe = Module(make)
       pipe.io.in.valid := enters(kind)
       pipe.io.in.bits.state := state
       pipe.io.in.bits.block := block
       pipe.io.wipe := io.wipe
-      Result(loop.latency, pipe.io.out.valid, pipe.io.out.bits, pipe.io.out.bits)
+      Result(kind, pipe.io.out.valid, pipe.io.out.bits, pipe.io.out.bits)
     }
     val poly = Option.when(hasPoly) {
       val pipe = Module(new Poly1305Pipe)
@@ -122,12 +125,12 @@ class HashEngine(slots: Int, rowBits: Int, kinds: Set[HashKind.Type], next: (UIn
       pipe.io.in.bits.data := block
       pipe.io.in.bits.blocks := entering.blocks
       pipe.io.wipe := io.wipe
-      Result(Poly1305Pipe.latency, pipe.io.out.valid, pipe.io.out.bits.acc, pipe.io.out.bits.tag)
+      Result(HashKind.poly1305, pipe.io.out.valid, pipe.io.out.bits.acc, pipe.io.out.bits.tag)
     }
     val results = poly ++
-      hmac(HashKind.sha256, Sha256Pipe, new Sha256Pipe) ++
-      hmac(HashKind.sha1, Sha1Pipe, new Sha1Pipe) ++
-      hmac(HashKind.sm3, Sm3Pipe, new Sm3Pipe)
+      hmac(HashKind.sha256, new Sha256Pipe) ++
+      hmac(HashKind.sha1, new Sha1Pipe) ++
+      hmac(HashKind.sm3, new Sm3Pipe)
     require(results.map(_.latency % 4).toSet.size == results.size, "results of two pipes would meet")
 
     val tickets = Mem(rows, new Ticket)
@@ -138,17 +141,29 @@ class HashEngine(slots: Int, rowBits: Int, kinds: Set[HashKind.Type], next: (UIn
     written.done := entering.ends && (entering.unit.outer || isPoly(entering))
     when(phase === 0.U) { tickets(turn) := written }
 
-    // A result in its phase.
+    // A result in its phase; its ticket a turn before, in the same phase.
     def ofPhase[T <: Data](value: Result => T): T =
       MuxLookup(phase, value(results.head))(results.toSeq.map(r => (r.latency % 4).U -> value(r)))
-    val found = tickets((turn - ofPhase(r => (r.latency / 4).U))(log2Ceil(rows) - 1, 0))
-    ticket := found
-    result := ofPhase(r => Mux(found.done, r.tag, r.chain))
+    def comesInATurn(result: Result): Bool = {
+      val past = RegInit(0.U(((result.latency - 1) / 4).W))
+      when(phase === 0.U) { past := Cat(past, enters(result.kind)).tail(1) }
+      when(io.wipe) { past := 0.U }
+      past.head(1).asBool && phase === (result.latency % 4).U
+    }
+    val soonValid = RegNext(results.map(comesInATurn).reduce(_ || _) && !io.wipe, false.B)
+    val soon = RegNext(tickets((turn - ofPhase(r => (r.latency / 4 - 1).U))(log2Ceil(rows) - 1, 0)))
+    val now = ShiftRegister(soon, 3)
+    ticket := RegNext(now)
+    result := ofPhase(r => Mux(now.done, r.tag, r.chain))
     resultValid := RegNext(results.map(_.valid).reduce(_ || _) && !io.wipe, false.B)
     assert(PopCount(results.map(_.valid)) <= 1.U)
+    assert(
+      io.wipe || resultValid === ShiftRegister(soonValid && !io.wipe, 4, false.B, true.B),
+      "a result that was not foreseen"
+    )
 
-    schedule.io.returned.valid := resultValid && !ticket.done
-    schedule.io.returned.bits := ticket.unit
+    schedule.io.returned.valid := soonValid && !soon.done
+    schedule.io.returned.bits := soon.unit
     io.done.valid := resultValid && ticket.done
     io.done.bits.slot := ticket.unit.slot
     io.done.bits.tag := result
@@ -180,8 +195,8 @@ object HashEngine {
   /** Cycles of a kind's pipe. */
   def latency(kind: HashKind.Type): Int = latencies.find(_._1 == kind).get._2
 
-  /** Cycles from a packet's turn to its next one at the earliest. */
-  def turnaround(kind: HashKind.Type): Int = (entry + latency(kind) + 2 + 3) / 4 * 4
+  /** Cycles from a packet's turn to its next one at the earliest: what a unit takes less the turn by which it is foreseen. */
+  def turnaround(kind: HashKind.Type): Int = (entry + latency(kind) + 2 - 4 + 3) / 4 * 4
 
   /** Cycles for which `wipe` is held: every row of every memory, and longer than a unit is on its way. */
   def wipeCycles(slots: Int): Int = math.max(slots, latencies.map(_._2).max) + 16

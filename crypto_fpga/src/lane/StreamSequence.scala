@@ -31,6 +31,9 @@ class StreamSequence(config: LaneConfig) extends Module {
     val suite = UInt(Suite.laneBits.W)
     val aadBlocks = UInt(LaneOp.blockBits.W)
 
+    /** Blocks of GHASH without those of the text: of the associated data, and the lengths. */
+    val hashBlocks = UInt(LaneOp.blockBits.W)
+
     /** GMAC with 64 bits of number: `spill` if the text fills its last block. */
     val lags = Bool()
 
@@ -52,6 +55,7 @@ class StreamSequence(config: LaneConfig) extends Module {
   plan.slot := start.slot
   plan.suite := start.suite
   plan.aadBlocks := Mux(start.aadBytes === 0.U, 1.U, blocks(start.aadBytes))
+  plan.hashBlocks := plan.aadBlocks + 1.U
   plan.lags := Suite.isAuth(start.suite, AuthKind.Gmac) && start.esn
   private val rest = WireInit(0.U.asTypeOf(new Step))
   rest.iv := (!config.encrypt).B && Suite.is(start.suite)(_.cbc)
@@ -105,6 +109,9 @@ class StreamSequence(config: LaneConfig) extends Module {
   /** What the length adds to the steps behind `head`, and to the blocks of GHASH. */
   private val more = extents.bits
   private def spills(plan: Plan): Bool = plan.lags && more.bytes === 0.U
+
+  /** One carry chain. */
+  private def plusText(count: UInt, blocks: UInt, spill: Bool): UInt = ((count ## true.B) +& (blocks ## spill)) >> 1
   private def kinds(text: Bool, spill: Bool): UInt = {
     val kinds = WireInit(0.U.asTypeOf(new Step))
     kinds.text := text
@@ -123,7 +130,11 @@ class StreamSequence(config: LaneConfig) extends Module {
     bytes := more.bytes
     few := 0.U
     chain := 0.U
-    hashLeft := plans.bits.aadBlocks +& 1.U + Mux(extents.valid, more.blocks +& spills(plans.bits), 0.U)
+    hashLeft := plusText(
+      plans.bits.hashBlocks,
+      Mux(extents.valid, more.blocks, 0.U),
+      extents.valid && spills(plans.bits)
+    )
   }
   when(learns) {
     now.rest := now.rest | kinds(false.B, spills(now))
@@ -131,7 +142,7 @@ class StreamSequence(config: LaneConfig) extends Module {
     when(step.text) { left := left + more.blocks }
     textBlocks := more.blocks
     bytes := more.bytes
-    hashLeft := hashLeft + more.blocks + spills(now)
+    hashLeft := plusText(hashLeft, more.blocks, spills(now))
   }
 
   // The index may move on in the cycle of the register: the next one is asked for. In the cycle of `learns` nothing does.
