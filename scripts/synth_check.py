@@ -164,25 +164,25 @@ def main(top: str, rtl: Path, out: Path, max_depth: int, max_lut: float, area_on
         raise click.UsageError(f"{rtl} holds no .sv files; run 'make verilog' first")
     out.mkdir(parents=True, exist_ok=True)
     modules = run_yosys(sources, top, out / f"{top}.netlist.json", out / f"{top}.log", flat=not area_only)
-    report = area(primitives(modules, top)) | {"top": top, "device": "xcvu9p"}
-    report["percent"] = {key: round(100 * report[key] / limit, 2) for key, limit in XCVU9P.items()}
+    used = area(primitives(modules, top))
+    percent = {key: round(100 * used[key] / limit, 2) for key, limit in XCVU9P.items()}
     text = (
-        f"{top}: {report['lut']} LUT ({report['percent']['lut']} %), {report['ff']} FF, {report['bram36']} BRAM36, "
-        f"{report['uram']} URAM, {report['dsp']} DSP"
+        f"{top}: {used['lut']} LUT ({percent['lut']} %), {used['ff']} FF, {used['bram36']} BRAM36, "
+        f"{used['uram']} URAM, {used['dsp']} DSP"
     )
+    report: dict = used | {"top": top, "device": "xcvu9p", "percent": percent}
+    levels = 0
     if not area_only:
-        report["depth_lut_levels"], report["deepest_path"] = deepest(modules[top]["cells"])
-        text += f", {report['depth_lut_levels']} LUT levels"
+        levels, path = deepest(modules[top]["cells"])
+        report |= {"depth_lut_levels": levels, "deepest_path": path}
+        text += f", {levels} LUT levels"
     (out / f"{top}.json").write_text(json.dumps(report, indent=2) + "\n")
     click.echo(text)
-    if report["percent"]["lut"] > max_lut:
-        click.echo(f"{top}: {report['percent']['lut']} % of the device's LUTs exceed {max_lut} %", err=True)
+    if percent["lut"] > max_lut:
+        click.echo(f"{top}: {percent['lut']} % of the device's LUTs exceed {max_lut} %", err=True)
         sys.exit(1)
-    if report.get("depth_lut_levels", 0) > max_depth:
-        click.echo(
-            f"{top}: {report['depth_lut_levels']} LUT levels exceed {max_depth}; the path is in {out / f'{top}.json'}",
-            err=True,
-        )
+    if levels > max_depth:
+        click.echo(f"{top}: {levels} LUT levels exceed {max_depth}; the path is in {out / f'{top}.json'}", err=True)
         sys.exit(1)
 
 
