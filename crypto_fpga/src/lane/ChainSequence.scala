@@ -60,19 +60,26 @@ class ChainSequence(config: LaneConfig) extends Module {
   private val throughCipher = !issued.step.head && !issued.last
   private val aes = Suite.isAes(issued.suite)
   private val sources =
-    Option.when(config.hasAes)(woken(AesPipe.latency - 2, throughCipher && aes)).toSeq ++
-      Option.when(config.hasSm4)(woken(Sm4Pipe.latency - 2, throughCipher && !aes)) :+
-      woken(1, issued.step.head) :+
+    Option.when(config.hasAes)(woken(AesPipe.latency - ChainSequence.turn, throughCipher && aes)).toSeq ++
+      Option.when(config.hasSm4)(woken(Sm4Pipe.latency - ChainSequence.turn, throughCipher && !aes)) :+
+      woken(0, issued.step.head) :+
       queue(io.start.valid, io.start.bits.slot)
 
+  // Whose turn it is; a cycle later, what its step is.
   private val valid = RegInit(false.B)
   private val op = Reg(new LaneOp(config))
   private val free = !valid || fire
+  private val picked = RegInit(false.B)
+  private val chosen = Reg(slot)
+  private val starts = Reg(Bool())
+  private val picks = !picked || free
   for ((source, i) <- sources.zipWithIndex)
-    source.ready := free && !sources.take(i).map(_.valid).foldLeft(false.B)(_ || _)
-  private val found = sources.map(_.valid).reduce(_ || _)
-  private val starts = !sources.init.map(_.valid).reduce(_ || _)
-  private val chosen = PriorityMux(sources.map(_.valid), sources.map(_.bits))
+    source.ready := picks && !sources.take(i).map(_.valid).foldLeft(false.B)(_ || _)
+  when(picks) {
+    picked := sources.map(_.valid).reduce(_ || _)
+    chosen := PriorityMux(sources.map(_.valid), sources.map(_.bits))
+    starts := !sources.init.map(_.valid).reduce(_ || _)
+  }
 
   private val plan = plans(chosen)
   private val now = progress(chosen)
@@ -80,9 +87,12 @@ class ChainSequence(config: LaneConfig) extends Module {
   next.text := !starts
   next.index := Mux(starts || !now.text, 0.U, now.index + 1.U)
   next.left := Mux(starts || !now.text, plan.blocks, now.left - 1.U)
-  when(free) { valid := found }
-  when(io.clear) { valid := false.B }
-  when(free && found) {
+  when(free) { valid := picked }
+  when(io.clear) {
+    picked := false.B
+    valid := false.B
+  }
+  when(free && picked) {
     progress(chosen) := next
     op := 0.U.asTypeOf(op)
     op.slot := chosen
@@ -95,4 +105,10 @@ class ChainSequence(config: LaneConfig) extends Module {
   }
   io.op.valid := valid
   io.op.bits := op
+}
+
+private object ChainSequence {
+
+  /** Cycles from a packet's entry into a queue to its step, the step's own included. */
+  val turn = 3
 }
