@@ -58,6 +58,11 @@ class FakeLane(config: LaneConfig) extends Module {
     }
   }
 
+  // A lane files each beat by the packet's suite, and measures the packet with its ICV.
+  private val job = io.in.bits.meta
+  private val filed = RegEnable(job.suite ## job.icv, io.in.fire && first)
+  assert(!io.in.fire || first || (job.suite ## job.icv) === filed, "a packet's suite changed on its way into a lane")
+
   // Packets up to this one, if their output has not begun, are lost to a zeroize.
   private val lostBefore = RegInit(0.U(16.W))
   when(io.zeroize) { lostBefore := entered + (io.in.fire && first) }
