@@ -1,8 +1,5 @@
 package sallyport.crypto
 
-import chisel3._
-import sallyport.common._
-
 import scala.util.Random
 
 /** The whole chip, real lanes: what it makes is checked by Bouncy Castle, and the other way round. */
@@ -12,30 +9,7 @@ class CryptoCoreSpec extends SharedModel[DuplexHarness, CryptoBench] {
 
   def bench(dut: DuplexHarness) = new CryptoBench(dut)
 
-  /** The chip between two ends of links as its neighbours have them, over channels of four lanes and 41 cycles. */
-  def model = new DuplexHarness(chip => {
-    val core = Module(new CryptoCore(config))
-    val inner = Module(new Link(LinkParams(withSequenceRx = true, bufferBeats = config.linkBeats)))
-    val outer = Module(new Link(LinkParams(bufferBeats = config.linkBeats)))
-    for ((near, far) <- Seq(core.io.linkRed -> inner.io.port, core.io.linkBlack -> outer.io.port)) {
-      for ((from, to) <- Seq(near -> far, far -> near)) {
-        val channel = Module(new LinkChannel(41, 0))
-        channel.io.control := 0.U.asTypeOf(new ChannelControl)
-        channel.io.control.rate := 166.U
-        channel.io.control.up := true.B
-        channel.io.in <> from.tx
-        to.rx := channel.io.out
-        to.up := true.B
-      }
-    }
-    inner.io.in <> chip.redRx
-    outer.io.in <> chip.blackRx
-    chip.redTx <> inner.io.out
-    chip.blackTx <> outer.io.out
-    core.io.axil <> chip.axil
-    core.io.tamper := chip.tamper
-    chip.ready := core.io.ready
-  })
+  def model = new DuplexHarness(LinkedChip(config)(_))
 
   private val random = new Random(21)
 

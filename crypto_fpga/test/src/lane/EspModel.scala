@@ -1,5 +1,6 @@
 package sallyport.crypto
 
+import org.bouncycastle.crypto.InvalidCipherTextException
 import org.bouncycastle.crypto.macs.HMac
 import org.bouncycastle.crypto.modes.{AEADCipher, ChaCha20Poly1305, GCMBlockCipher, SICBlockCipher}
 import org.bouncycastle.crypto.params.{AEADParameters, KeyParameter, ParametersWithIV}
@@ -66,6 +67,25 @@ case class EspJob(
       val tag = new Array[Byte](mac.getMacSize)
       mac.doFinal(tag, 0)
       (body ++ tag.take(icvBytes)).toSeq
+  }
+
+  /** Whether the ICV of an ESP packet of an AEAD suite is right for this key, SPI, number and IV. */
+  def isAuthentic(packet: Seq[Byte]): Boolean = {
+    val (cipher, covered, text): (AEADCipher, Seq[Byte], Seq[Byte]) = suite.auth match {
+      case AuthKind.Ghash => (GCMBlockCipher.newInstance(keys.blockCipher), aad.toSeq, packet.drop(suite.headBytes))
+      case AuthKind.Poly1305 => (new ChaCha20Poly1305, aad.toSeq, packet.drop(suite.headBytes))
+      case AuthKind.Gmac =>
+        (
+          GCMBlockCipher.newInstance(keys.blockCipher),
+          aad.toSeq ++ packet.dropRight(icvBytes).drop(8),
+          packet.takeRight(icvBytes)
+        )
+      case AuthKind.Hmac(_) => throw new IllegalArgumentException(s"${suite.name} is no AEAD suite")
+    }
+    cipher.init(false, new AEADParameters(key, 128, nonce, covered.toArray))
+    val out = new Array[Byte](cipher.getOutputSize(text.length))
+    try { cipher.doFinal(out, cipher.processBytes(text.toArray, 0, text.length, out, 0)); true }
+    catch { case _: InvalidCipherTextException => false }
   }
 
   private def aead(cipher: AEADCipher, aad: Array[Byte], text: Seq[Byte]): Array[Byte] = {

@@ -1,0 +1,36 @@
+package sallyport.crypto
+
+import chisel3._
+import sallyport.common._
+import sallyport.common.regs._
+
+/** The crypto chip as software sees it, in a test. */
+class CryptoSoftware(axil: AxiLite, clock: Clock) {
+  val software = new AxiLiteDriver(axil, clock, limit = 4000)
+
+  def status(field: RowField): BigInt = field(software.read(CommonRegs.status))
+  def control(enable: Int = 1, bypassEncrypt: Int = 0, bypassDecrypt: Int = 0, zeroize: Int = 0): Unit =
+    software.write(
+      CryptoRegs.control,
+      CryptoRegs.Control.enable.put(enable) | CryptoRegs.Control.bypassEncrypt.put(bypassEncrypt) |
+        CryptoRegs.Control.bypassDecrypt.put(bypassDecrypt) | CryptoRegs.Control.zeroize.put(zeroize)
+    )
+
+  private var before = Map.empty[String, BigInt].withDefaultValue(BigInt(0))
+
+  /** Counters that have changed since the last call; checks conservation of each path. */
+  def counts(): Map[String, Int] = {
+    val now = CryptoCounters.all.map(c => c.name -> software.counter(c.index)).toMap
+    for (path <- Seq("encrypt", "decrypt")) {
+      def sum(kind: String) =
+        CryptoCounters.all.filter(c => c.path == path && c.kind == kind).map(c => now(c.name)).sum
+      assert(sum("received") == sum("sent") + sum("punted") + sum("drop"), s"$path: $now")
+    }
+    val changed = now.collect { case (name, value) if value != before(name) => name -> (value - before(name)).toInt }
+    before = now.withDefaultValue(BigInt(0))
+    changed
+  }
+
+  def outbound(sa: Int, row: BigInt): Unit = assert(software.writeRow(CryptoTables.outboundKey, sa, row))
+  def inbound(sa: Int, row: BigInt): Unit = assert(software.writeRow(CryptoTables.inboundKey, sa, row))
+}
