@@ -3,7 +3,7 @@
 yosys maps each module by itself and flattens afterwards: flattening first costs 1.7 times the LUTs and ten times the
 time. LUTs of more than six inputs (F7 to F9) are left out: for the sake of depth yosys would work the controls of a
 multiplexer into every bit of it, 5190 LUTs where 661 do in a queue of 645 bits. What a device gains by F7 and F8
-is therefore not in the figures.
+elsewhere than in S-boxes is therefore not in the figures.
 
 yosys's own `ltp` walks through registers, so the depth is measured here: the longest path of LUTs in the mapped
 netlist between two registers, memories or ports.
@@ -45,12 +45,38 @@ LUTS_OF_MEMORY = {
 }
 
 
-def run_yosys(sources: list[Path], top: str, netlist: Path, log: Path, flat: bool) -> dict:
-    """Map `top` to UltraScale+ primitives; the netlist's modules, only `top` if `flat`. Raises with yosys's error line."""
-    script = "; ".join(
+def yosys(script: list[str], log: Path) -> None:
+    """Run a script; raises with yosys's error line."""
+    command = ["yosys", "-q", "-l", str(log), "-p", "; ".join(script)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        errors = [line for line in (done.stdout + done.stderr).splitlines() if "ERROR" in line]
+        raise click.ClickException(f"yosys failed: {errors[0] if errors else f'see {log}'}")
+
+
+def map_box(source: Path, out: Path) -> Path:
+    """An S-box in LUTs as Verilog of primitives, with F7 and F8, which its one table fills."""
+    mapped = out / f"{source.stem}.v"
+    top = source.stem
+    yosys(
+        [
+            f"read_verilog -sv {source}",
+            f"synth_xilinx -family xcup -top {top} -noiopad",
+            f"write_verilog -noattr {mapped}",
+        ],
+        out / f"{top}.log",
+    )
+    return mapped
+
+
+def run_yosys(sources: list[Path], top: str, out: Path, flat: bool) -> dict:
+    """Map `top` to UltraScale+ primitives; the netlist's modules, only `top` if `flat`."""
+    sources = [map_box(source, out) if source.stem.endswith("Sbox") else source for source in sources]
+    netlist = out / f"{top}.netlist.json"
+    yosys(
         [
             "read_verilog -sv -D SYNTHESIS " + " ".join(map(str, sources)),
-            f"hierarchy -check -top {top}",
+            f"hierarchy -top {top}",
             # firtool gives each memory a module of its own, with a clock a port: inside its parent yosys sees that the
             # clocks are one and maps it to block RAM.
             "proc",
@@ -58,12 +84,9 @@ def run_yosys(sources: list[Path], top: str, netlist: Path, log: Path, flat: boo
             f"synth_xilinx -family xcup -nowidelut -top {top}",
             *(["flatten", "opt_clean"] if flat else []),
             f"write_json {netlist}",
-        ]
+        ],
+        out / f"{top}.log",
     )
-    done = subprocess.run(["yosys", "-q", "-l", str(log), "-p", script], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        errors = [line for line in (done.stdout + done.stderr).splitlines() if "ERROR" in line]
-        raise click.ClickException(f"yosys failed on {top}: {errors[0] if errors else f'see {log}'}")
     modules = json.loads(netlist.read_text())["modules"]
     netlist.unlink()
     return modules
@@ -76,7 +99,8 @@ def primitives(modules: dict, top: str) -> Counter:
     def inside(name: str) -> Counter:
         total: Counter = Counter()
         for kind, n in Counter(cell["type"] for cell in modules[name]["cells"].values()).items():
-            below = inside(kind) if modules.get(kind, {}).get("cells") else Counter([kind])
+            primitive = kind not in modules or "blackbox" in modules[kind]["attributes"]
+            below = Counter([kind]) if primitive else inside(kind)
             total.update({cell: n * count for cell, count in below.items()})
         return total
 
@@ -163,7 +187,7 @@ def main(top: str, rtl: Path, out: Path, max_depth: int, max_lut: float, area_on
     if not sources:
         raise click.UsageError(f"{rtl} holds no .sv files; run 'make verilog' first")
     out.mkdir(parents=True, exist_ok=True)
-    modules = run_yosys(sources, top, out / f"{top}.netlist.json", out / f"{top}.log", flat=not area_only)
+    modules = run_yosys(sources, top, out, flat=not area_only)
     used = area(primitives(modules, top))
     percent = {key: round(100 * used[key] / limit, 2) for key, limit in XCVU9P.items()}
     text = (
