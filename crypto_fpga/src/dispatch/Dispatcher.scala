@@ -36,7 +36,7 @@ class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
     /** Of each lane: [[LanePorts.room]]. */
     val room = Input(Vec(lanes, Vec(2, Bool())))
     val bypass = PacketStream(new LinkMeta)
-    val order = Decoupled(new OrderEntry(lanes))
+    val order = Valid(new OrderEntry(lanes))
     val drop = Valid(new DropEvent)
     val idle = Output(Bool())
   })
@@ -63,9 +63,8 @@ class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
 
   private val readies = io.bypass.ready ## VecInit(io.lane.map(_.ready)).asUInt
   private val targetReady = (readies & target).orR
-  private val orderReady = !stageFirst || io.order.ready
   private val withdraw = io.blocked && stageValid && stageFirst
-  private val stageFire = stageValid && targetReady && orderReady
+  private val stageFire = stageValid && targetReady
   private val withdrawn = withdraw && !stageFire
 
   // The input side: `first` beats take a job, others follow the first.
@@ -120,11 +119,11 @@ class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
   when(io.blocked && !stageFirst && !target(lanes)) { stageJob.lane := keyless }
 
   for ((lane, index) <- io.lane.zipWithIndex) {
-    lane.valid := stageValid && target(index) && orderReady
+    lane.valid := stageValid && target(index)
     copyBody(lane.bits)
     lane.bits.meta := stageJob.lane
   }
-  io.bypass.valid := stageValid && target(lanes) && orderReady
+  io.bypass.valid := stageValid && target(lanes)
   copyBody(io.bypass.bits)
   io.bypass.bits.meta := stageJob.lane.meta
 

@@ -37,7 +37,7 @@ class LaneFarm(config: LaneConfig, lanes: Int, jobs: Int, lane: LaneConfig => La
   io.drop := dispatcher.io.drop
 
   private val merge = Module(new Merge(lanes))
-  private val order = Module(new OrderArbiter(lanes, lanes * config.slots))
+  private val order = Module(new OrderArbiter(lanes, lanes * config.slots + LaneFarm.bypassPackets))
   for (index <- 0 until lanes) {
     val ports = lane(config)
     ports.in <> dispatcher.io.lane(index)
@@ -53,7 +53,7 @@ class LaneFarm(config: LaneConfig, lanes: Int, jobs: Int, lane: LaneConfig => La
   bypass.io.in <> dispatcher.io.bypass
   merge.io.bypass <> bypass.io.out
 
-  order.io.in <> dispatcher.io.order
+  order.io.in := dispatcher.io.order
   merge.io.order <> order.io.out
   merge.io.hold := io.hold
   io.out <> merge.io.out
@@ -62,4 +62,7 @@ class LaneFarm(config: LaneConfig, lanes: Int, jobs: Int, lane: LaneConfig => La
 
 object LaneFarm {
   val bypassBeats: Int = 256
+
+  /** Packets in the bypass queue at most, a beat each, and in the registers about it. */
+  private val bypassPackets: Int = bypassBeats + 8
 }

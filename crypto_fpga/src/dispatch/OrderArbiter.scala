@@ -22,11 +22,12 @@ class OrderEntry(lanes: Int) extends Bundle {
  * `out` is the order for the merge. Two classes take turns; a packet a cycle.
  *
  * @param packets
- *   of each class that may be on their way: slots of all lanes, and for the fast ones those in the bypass queue
+ *   of each class that may be on their way at most: slots of all lanes, and for the fast ones those in the bypass queue. There
+ *   is room for so many, and `in` need not wait
  */
 class OrderArbiter(lanes: Int, packets: Int) extends Module {
   val io = IO(new Bundle {
-    val in = Flipped(Decoupled(new OrderEntry(lanes)))
+    val in = Flipped(Valid(new OrderEntry(lanes)))
     val offer = Input(Vec(lanes, Vec(2, Bool())))
     val grant = Output(Vec(lanes, Vec(2, Bool())))
     val out = Decoupled(new OrderEntry(lanes))
@@ -36,14 +37,14 @@ class OrderArbiter(lanes: Int, packets: Int) extends Module {
   io.out <> merging.io.deq
 
   private val heads = Seq(false, true).map { fast =>
-    val queue = Module(new Queue(new OrderEntry(lanes), packets))
+    val queue = Module(new Queue(new OrderEntry(lanes), 1 << log2Ceil(packets)))
     queue.io.enq.valid := io.in.valid && io.in.bits.fast === fast.B
     queue.io.enq.bits := io.in.bits
-    (Queue(queue.io.deq, 1, pipe = true), queue.io.enq.ready)
+    assert(!queue.io.enq.valid || queue.io.enq.ready, "more packets on their way than there are places for")
+    Queue(queue.io.deq, 1, pipe = true)
   }
-  io.in.ready := Mux(io.in.bits.fast, heads(1)._2, heads(0)._2)
 
-  private val finished = heads.map(_._1).zipWithIndex.map { case (head, kind) =>
+  private val finished = heads.zipWithIndex.map { case (head, kind) =>
     val offers = true.B ## VecInit(io.offer.map(_(kind))).asUInt
     head.valid && (head.bits.target & offers).orR
   }
@@ -52,12 +53,12 @@ class OrderArbiter(lanes: Int, packets: Int) extends Module {
     val slow = finished(0) && (!finished(1) || !fastNext)
     Seq(slow, finished(1) && !slow).map(_ && merging.io.enq.ready)
   }
-  for (((head, _), kind) <- heads.zipWithIndex) {
+  for ((head, kind) <- heads.zipWithIndex) {
     head.ready := takes(kind)
     for (lane <- 0 until lanes) io.grant(lane)(kind) := takes(kind) && head.bits.target(lane)
   }
   when(takes(0)) { fastNext := true.B }
   when(takes(1)) { fastNext := false.B }
   merging.io.enq.valid := finished.reduce(_ || _)
-  merging.io.enq.bits := Mux(takes(0), heads(0)._1.bits, heads(1)._1.bits)
+  merging.io.enq.bits := Mux(takes(0), heads(0).bits, heads(1).bits)
 }
