@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from ipaddress import IPv4Address
 from pathlib import Path
 from types import TracebackType
 
@@ -73,7 +74,9 @@ class SimBackend:
                 warmup_us=setup.warmup_ns / 1000,
                 measure_us=setup.measure_ns / 1000,
                 seed=setup.seed,
-                streams=[self._stream(setup, way, fps) for way in WAYS[setup.direction]],
+                streams=[
+                    part for way in WAYS[setup.direction] for part in _by_suite(self._stream(setup, way, fps), setup)
+                ],
             )
             checks = [
                 f"box {box}, {path['chip']}, {path['path']}: received {path['received']} is not accounted for"
@@ -155,6 +158,31 @@ class SimBackend:
             "load_pct": min(float(black_load), 100.0),
         }
         return stream | {"from": "box0.black", "to": "box0.red"} | recorded
+
+
+def _by_suite(stream: dict, setup: Setup) -> list[dict]:
+    """A stream's parts, one of each suite: boxes keep the order of each SA, not that between suites of different classes."""
+    each = len(setup.suites)
+    if setup.boxes == 1 or each == 1:
+        return [stream]
+    flows = stream["flows"]
+    return [
+        stream
+        | {
+            "id": stream["id"] * each + number,
+            "load_pct": stream["load_pct"] / each,
+            "flows": flows
+            | {
+                "count": setup.sas // each,
+                "order": "random" if setup.sas > each else "round-robin",
+                "src_ip": str(IPv4Address(flows["src_ip"]) + number),
+                "dst_ip": str(IPv4Address(flows["dst_ip"]) + number),
+                "src_ip_step": each,
+                "dst_ip_step": each,
+            },
+        }
+        for number in range(each)
+    ]
 
 
 def _result(fps: Fraction, answer: dict, checks: list[str]) -> TrialResult:
