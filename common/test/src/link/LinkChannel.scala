@@ -33,6 +33,16 @@ class Noise(salt: Long) extends Module {
   io.out := state
 }
 
+object Noise {
+
+  /** 64 new bits a cycle, others for each `salt`; a new `seed` begins them anew. */
+  def apply(salt: Long, seed: UInt): UInt = {
+    val noise = Module(new Noise(salt))
+    noise.io.seed := seed
+    noise.io.out
+  }
+}
+
 /** One direction of an Aurora channel: latency, gearbox pauses, faults. */
 class LinkChannel(latency: Int, salt: Long) extends Module {
   val io = IO(new Bundle {
@@ -44,13 +54,8 @@ class LinkChannel(latency: Int, salt: Long) extends Module {
     val faults = Output(UInt(32.W))
   })
 
-  private def noise(n: Int): UInt = {
-    val m = Module(new Noise(salt + n))
-    m.io.seed := io.control.seed
-    m.io.out
-  }
-  private val r0 = noise(1)
-  private val r1 = noise(2)
+  private val r0 = Noise(salt + 1, io.control.seed)
+  private val r1 = Noise(salt + 2, io.control.seed)
 
   private val gearbox = RegInit(0.U(9.W))
   private val sum = gearbox +& io.control.rate

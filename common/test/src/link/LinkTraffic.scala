@@ -56,8 +56,7 @@ class LinkSource(sequence: Boolean) extends Module {
     val out = PacketStream(new LinkMeta)
     val sent = Output(UInt(32.W))
   })
-  private val noise = Module(new Noise(77))
-  noise.io.seed := io.seed
+  private val noise = Noise(77, io.seed)
   private val index = RegInit(0.U(32.W))
   private val beat = RegInit(0.U(8.W))
   private val valid = RegInit(false.B)
@@ -72,7 +71,7 @@ class LinkSource(sequence: Boolean) extends Module {
   io.out.bits.meta := LinkTraffic.meta(index, sequence)
   io.sent := index
   private val inPacket = Mux(io.out.fire, !last, beat =/= 0.U)
-  private val pause = io.idle && noise.io.out(20, 18) === 0.U
+  private val pause = io.idle && noise(20, 18) === 0.U
   when(io.out.fire) {
     beat := Mux(last, 0.U, beat + 1.U)
     index := index + last
@@ -97,8 +96,7 @@ class LinkSink(sequence: Boolean) extends Module {
     val delivered = Output(UInt(32.W))
     val wrong = Output(UInt(32.W))
   })
-  private val noise = Module(new Noise(78))
-  noise.io.seed := io.seed
+  private val noise = Noise(78, io.seed)
   private val index = LinkTraffic.index(io.in.bits.meta)
   private val next = RegInit(0.U(32.W))
   private val beat = RegInit(0.U(8.W))
@@ -111,7 +109,7 @@ class LinkSink(sequence: Boolean) extends Module {
   private val good = index >= next && bits.last === last && bits.bytes === bytes && !bits.error &&
     bits.data === LinkTraffic.data(index, beat, bytes) &&
     bits.meta.asUInt === LinkTraffic.meta(index, sequence).asUInt
-  io.in.ready := RegNext(!io.stall || noise.io.out(30), false.B)
+  io.in.ready := RegNext(!io.stall || noise(30), false.B)
   when(io.in.fire) {
     wrong := wrong + !good
     beat := Mux(bits.last, 0.U, beat + 1.U)

@@ -19,13 +19,8 @@ class HeaderForger(salt: Long) extends Module {
     val forged = Output(UInt(32.W))
   })
 
-  private def noise(n: Int): UInt = {
-    val m = Module(new Noise(salt + n))
-    m.io.seed := io.seed
-    m.io.out
-  }
-  private val chance = noise(1)
-  private val values = noise(2)
+  private val chance = Noise(salt + 1, io.seed)
+  private val values = Noise(salt + 2, io.seed)
 
   // Units of the open frame that are still to come.
   private val left = RegInit(0.U(14.W))

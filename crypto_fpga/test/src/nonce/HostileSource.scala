@@ -23,14 +23,9 @@ class HostileSource(saBits: Int, spi: Option[Long], pause: Int, salt: Long) exte
     val sent = Output(UInt(32.W))
   })
 
-  private def noise(n: Int): UInt = {
-    val m = Module(new Noise(salt + n))
-    m.io.seed := io.seed
-    m.io.out
-  }
-  private val shape = noise(1)
-  private val fields = noise(2)
-  private val bytes = noise(3)
+  private val shape = Noise(salt + 1, io.seed)
+  private val fields = Noise(salt + 2, io.seed)
+  private val bytes = Noise(salt + 3, io.seed)
 
   private val length = WireDefault(UInt(PacketStream.lengthBits.W), shape(15, 9) +& 1.U)
   when(shape(8, 0) === 511.U) { length := (LinkFrame.maxBytes - 63).U + shape(14, 9) }
