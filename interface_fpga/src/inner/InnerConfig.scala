@@ -7,7 +7,7 @@ import sallyport.common._
  * Parameters of [[InnerCore]].
  *
  * @param saBits        log2 of the inbound SAs: rows of the selector table, anti-replay windows
- * @param flowBits      log2 of the rows of the flow table, four ways together
+ * @param flowBits      log2 of the rows of the flow table, four ways together; twice the SAs, because hashing does not fill it
  * @param rules         rows of the rule table
  * @param nextHops      rows of the next-hop table
  * @param receiveBeats  receive buffer of the port in 64-byte beats; holds what arrives while the link is short of credits
@@ -18,7 +18,7 @@ import sallyport.common._
  */
 case class InnerConfig(
     saBits: Int = 10,
-    flowBits: Int = 10,
+    flowBits: Int = 11,
     rules: Int = 32,
     nextHops: Int = 256,
     receiveBeats: Int = 512,

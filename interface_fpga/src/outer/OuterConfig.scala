@@ -7,7 +7,7 @@ import sallyport.common._
  * Parameters of [[OuterCore]].
  *
  * @param saBits       log2 of the outbound SAs: rows of the tunnel table
- * @param sadBits      log2 of the rows of the SAD, four ways together
+ * @param sadBits      log2 of the rows of the SAD, four ways together; twice the SAs, because hashing does not fill it
  * @param rules        rows of the rule table
  * @param nextHops     rows of the next-hop table
  * @param receiveBeats receive buffer of the port in 64-byte beats; holds what arrives while the link is short of credits
@@ -18,7 +18,7 @@ import sallyport.common._
  */
 case class OuterConfig(
     saBits: Int = 10,
-    sadBits: Int = 10,
+    sadBits: Int = 11,
     rules: Int = 32,
     nextHops: Int = 256,
     receiveBeats: Int = 512,
