@@ -110,6 +110,7 @@ def test_captures_are_refused(tmp_path: Path) -> None:
         ["rfc2544", "--suite", "des"],
         ["rfc2544", "--suite", "aes256"],
         ["rfc2544", "--suite", "sm4-sm3,aes256gcm16", "--sas", "3"],
+        ["rfc2544", "--suite", "sm4-sm3,aes256gcm16", "--boxes", "1"],
         ["rfc2544", "--load", "0"],
         ["rfc2544", "--load", "101"],
         ["replay", "--xfrm", "x", "--out", "y"],

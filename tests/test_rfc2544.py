@@ -43,6 +43,20 @@ def test_several_suites_share_the_wire() -> None:
     assert limits.theoretical_fraction({64: 1}, both) == Fraction(2 * 84, sum(frames))
 
 
+def test_suites_of_both_classes_share_two_boxes(tmp_path: Path) -> None:
+    """GCM overtakes CBC and HMAC, at the theoretical maximum of both together; nothing is lost, and each suite keeps its order."""
+    rows_file = tmp_path / "rows.json"
+    sallyport(
+        "rfc2544", "--suite", "aes256gcm16,sm4-sm3", "--sas", "8", "--frame-size", "64", "--warmup-us", "20", "--measure-us", "40",
+        "--json", rows_file,
+    )  # fmt: skip
+    (row,) = json.loads(rows_file.read_text())
+    assert row["passed"]
+    assert (row["lost"], row["reordered"]) == (0, 0)
+    assert row["ratio"] >= 0.95
+    assert row["latency_ns"]["min"] < row["latency_ns"]["max"] / 2
+
+
 def test_two_boxes_carry_what_the_wire_allows(tmp_path: Path) -> None:
     """A short slice of `make demo`: latency test at the theoretical maximum, so one trial a size, zero loss."""
     rows_file = tmp_path / "rows.json"

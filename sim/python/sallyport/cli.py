@@ -80,6 +80,11 @@ def rfc2544_command(
     """RFC 2544 throughput, latency or loss of one or two simulated boxes."""
     sizes = rfc2544.parse_sizes(frame_size)
     chosen = suites.parse(suite)
+    if boxes == 1 and len({each.fast for each in chosen}) > 1:
+        raise InputError(
+            f"--suite {suite} with --boxes 1: one box alone is judged by the order of its packets, and suites with GHASH overtake the "
+            "others: choose suites of one kind, or two boxes"
+        )
     setup = Setup(
         mix={},
         suites=chosen,

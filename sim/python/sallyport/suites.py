@@ -35,6 +35,11 @@ class Suite:
         """How `ip xfrm` introduces `crypt`."""
         return "enc" if self.auth else "aead"
 
+    @property
+    def fast(self) -> bool:
+        """Authenticated by GHASH: such packets overtake those that wait for a chained hash (docs/crypto.md, Order)."""
+        return "gcm" in self.crypt
+
     def xfrm(self, keys: random.Random) -> str:
         """The algorithms of an SA with keys from `keys`, as `ip xfrm state add` takes them."""
         return self.with_keys(keys.randbytes(self.key), keys.randbytes(self.auth_key))
