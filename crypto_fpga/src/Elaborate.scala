@@ -27,7 +27,7 @@ case class CryptoElaboration(
       else CryptoConfig()
     default.copy(
       lanes = lanes.getOrElse(default.lanes),
-      suites = suites.map(_.split(',').toSeq.map(Suite.named)).getOrElse(default.suites),
+      suites = suites.map(_.split(",", -1).toSeq.map(Suite.named)).getOrElse(default.suites),
       version = chip.version
     )
   }

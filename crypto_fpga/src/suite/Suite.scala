@@ -87,10 +87,16 @@ object Suite {
     stream(Number.aes192gcm16, "aes192gcm16", Aes(192), Ghash)
   )
 
-  def named(name: String): Suite =
-    all.find(_.name == name).getOrElse(
-      throw new IllegalArgumentException(s"no suite is called $name: choose from ${all.map(_.name).mkString(", ")}")
-    )
+  /** Parts of strongSwan's names of what RFC 8221 forbids or advises against. */
+  private val forbidden = "(^|-)(3?des\\d*|md5\\w*|blowfish\\w*|cast\\w*)(-|$)".r
+
+  /** The suite of strongSwan's name; raises an `IllegalArgumentException` that names those there are. */
+  def named(name: String): Suite = all.find(_.name == name).getOrElse {
+    val why =
+      if (forbidden.findFirstIn(name.toLowerCase).isEmpty) s"no suite is called $name"
+      else s"suite $name is refused: RFC 8221 forbids it or advises against it"
+    throw new IllegalArgumentException(s"$why; choose from ${all.map(_.name).mkString(", ")}")
+  }
 
   /** High if `number` is a suite of which `property` holds. */
   def is(number: UInt)(property: Suite => Boolean): Bool =
