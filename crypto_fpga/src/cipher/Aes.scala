@@ -33,7 +33,7 @@ object Aes {
   val rcon: Seq[Int] = Seq(0, 0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1b, 0x36)
 
   def words(x: UInt): Seq[UInt] = Seq.tabulate(x.getWidth / 32)(i => x(32 * i + 31, 32 * i))
-  private def pack(parts: Seq[UInt]): UInt = Cat(parts.reverse)
+  def pack(parts: Seq[UInt]): UInt = Cat(parts.reverse)
   private def rotateRight(word: UInt, by: Int): UInt = Cat(word(by - 1, 0), word(31, by))
 
   def subBytes(x: UInt)(implicit sbox: Definition[AesSbox]): UInt = Sbox.substitute(x)
@@ -42,9 +42,9 @@ object Aes {
   def subBytesDoubled(state: UInt): Seq[UInt] =
     SboxRom.lookUp(new SboxRom("AesSboxRom", sbox.map(s => s | double(s) << 8), 16), state, 16)
 
-  /** InvSubBytes in block RAM: of each byte, after a cycle, its image and in the high half that times x^2. */
-  def inverseSubBytesQuadrupled(state: UInt): Seq[UInt] =
-    SboxRom.lookUp(new SboxRom("AesInverseSboxRom", inverseSbox.map(s => s | double(double(s)) << 8), 16), state, 16)
+  /** InvSubBytes in block RAM: the image of each byte, after a cycle. */
+  def inverseSubBytes(state: UInt): Seq[UInt] =
+    SboxRom.lookUp(new SboxRom("AesInverseSboxRom", inverseSbox, 8), state, 16)
 
   /** Row r of the state, whose bytes these are, moves r columns to the left. */
   def shiftRows[T](state: Seq[T]): Seq[T] = Seq.tabulate(16)(i => state((i + 4 * (i % 4)) % 16))
@@ -72,15 +72,10 @@ object Aes {
   })
 
   /** The inverse matrix is that of mixColumns times one that adds 4(a + c) and 4(b + d) to a column's (a, b, c, d). */
-  def inverseMixColumns(state: UInt): UInt = inverseMix(state, pack(words(state).map(column => xtime(xtime(column)))))
-
-  /** inverseMixColumns of what [[inverseSubBytesQuadrupled]] gives. */
-  def inverseMixQuadrupled(rows: Seq[UInt]): UInt = inverseMix(low(rows), high(rows))
-
-  private def inverseMix(once: UInt, fourfold: UInt): UInt =
-    mixColumns(pack(words(once).zip(words(fourfold)).map { case (column, four) =>
-      column ^ four ^ rotateRight(four, 16)
-    }))
+  def inverseMixColumns(state: UInt): UInt = mixColumns(pack(words(state).map { column =>
+    val fourfold = xtime(xtime(column ^ rotateRight(column, 16)))
+    column ^ fourfold
+  }))
 
   /** RotWord, after SubWord or before: they commute. */
   def rotWord(word: UInt): UInt = rotateRight(word, 8)

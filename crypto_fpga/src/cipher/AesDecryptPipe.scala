@@ -69,11 +69,9 @@ class AesDecryptPipe extends Module {
     // States; each stage begins with its bytes coming out of the S-boxes.
     val first = in.block ^ Mux(entry.is128, entry.older, entry.newer)
     val last = stages.zip(AesPipe.rounds - 1 to 0 by -1).foldLeft(first) { case (state, (stage, k)) =>
-      val rows = Aes.inverseShiftRows(Aes.inverseSubBytesQuadrupled(state))
-      // The key's columns are mixed beside those of the state, not behind them.
-      val next =
-        if (k > 0) Aes.inverseMixQuadrupled(rows) ^ Aes.inverseMixColumns(stage.older)
-        else Aes.low(rows) ^ stage.older
+      // The key goes in before the columns are mixed: behind it, the key would need a mixing of its own.
+      val keyed = Aes.pack(Aes.inverseShiftRows(Aes.inverseSubBytes(state))) ^ stage.older
+      val next = if (k > 0) Aes.inverseMixColumns(keyed) else keyed
       if (k > 9) Mux(stage.is128, RegNext(state), next) else next
     }
 
