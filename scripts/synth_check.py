@@ -5,6 +5,9 @@ time. LUTs of more than six inputs (F7 to F9) are left out: for the sake of dept
 multiplexer into every bit of it, 5190 LUTs where 661 do in a queue of 645 bits. What a device gains by F7 and F8
 elsewhere than in S-boxes is therefore not in the figures.
 
+Delays are flip-flops, not shift registers in LUTs: a pipe of the hashes hands words on for five stages, and the device
+has two flip-flops for each LUT, most of which would stay free. In Vivado that is `synth_design -shreg_min_size`.
+
 yosys's own `ltp` walks through registers, so the depth is measured here: the longest path of LUTs in the mapped
 netlist between two registers, memories or ports.
 """
@@ -29,6 +32,8 @@ SEQUENTIAL = re.compile(r"^(FD[RSCP]E|LDCE|LDPE|SRL|SRLC|RAMB|URAM|FIFO|DSP)")
 LUT_LIKE = re.compile(r"^(LUT[1-6]|RAM(32|64|128|256|512))")
 # Pins of a distributed RAM that belong to its (clocked) write port.
 WRITE_PIN = re.compile(r"^(D|DI|WE|WCLK|DI[A-H]|ADDRH|ADDRD)$")
+
+ADDERS = Path(__file__).with_name("adders.v")
 
 # LUTs that one distributed RAM or shift register occupies.
 LUTS_OF_MEMORY = {
@@ -81,7 +86,8 @@ def run_yosys(sources: list[Path], top: str, out: Path, flat: bool) -> dict:
             # clocks are one and maps it to block RAM.
             "proc",
             "flatten t:*_*x*",
-            f"synth_xilinx -family xcup -nowidelut -top {top}",
+            f"techmap -map {ADDERS}",
+            f"synth_xilinx -family xcup -nowidelut -nosrl -top {top}",
             *(["flatten", "opt_clean"] if flat else []),
             f"write_json {netlist}",
         ],
@@ -92,19 +98,19 @@ def run_yosys(sources: list[Path], top: str, out: Path, flat: bool) -> dict:
     return modules
 
 
-def primitives(modules: dict, top: str) -> Counter:
-    """How many cells of each kind the hierarchy below `top` has."""
+def primitives(modules: dict) -> dict[str, Counter]:
+    """Of each module, how many cells of each kind the hierarchy below it has."""
 
     @cache
     def inside(name: str) -> Counter:
         total: Counter = Counter()
         for kind, n in Counter(cell["type"] for cell in modules[name]["cells"].values()).items():
-            primitive = kind not in modules or "blackbox" in modules[kind]["attributes"]
-            below = Counter([kind]) if primitive else inside(kind)
+            below = inside(kind) if kind in designed else Counter([kind])
             total.update({cell: n * count for cell, count in below.items()})
         return total
 
-    return inside(top)
+    designed = {name for name, module in modules.items() if "blackbox" not in module["attributes"]}
+    return {name: inside(name) for name in sorted(designed)}
 
 
 def area(kinds: Counter) -> dict[str, int]:
@@ -182,13 +188,17 @@ def deepest(cells: dict) -> tuple[int, list[str]]:
 @click.option("--max-lut", type=float, default=60, show_default=True, help="Fail above this percentage of the LUTs.")
 @click.option("--area-only", is_flag=True, help="Leave out the depth: a full chip is too large to be flattened.")
 def main(top: str, rtl: Path, out: Path, max_depth: int, max_lut: float, area_only: bool) -> None:
-    """Synthesise module TOP from the .sv files in folder RTL and report into OUT/TOP.json."""
+    """Synthesise module TOP from the .sv files in folder RTL and report into OUT/TOP.json.
+
+    With --area-only the report has every module's area, with what is below it.
+    """
     sources = sorted(rtl.glob("*.sv")) + sorted(rtl.glob("*.v"))
     if not sources:
         raise click.UsageError(f"{rtl} holds no .sv files; run 'make verilog' first")
     out.mkdir(parents=True, exist_ok=True)
     modules = run_yosys(sources, top, out, flat=not area_only)
-    used = area(primitives(modules, top))
+    areas = {name: area(cells) for name, cells in primitives(modules).items()}
+    used = areas[top]
     percent = {key: round(100 * used[key] / limit, 2) for key, limit in XCVU9P.items()}
     text = (
         f"{top}: {used['lut']} LUT ({percent['lut']} %), {used['ff']} FF, {used['bram36']} BRAM36, "
@@ -196,7 +206,9 @@ def main(top: str, rtl: Path, out: Path, max_depth: int, max_lut: float, area_on
     )
     report: dict = used | {"top": top, "device": "xcvu9p", "percent": percent}
     levels = 0
-    if not area_only:
+    if area_only:
+        report["modules"] = areas
+    else:
         levels, path = deepest(modules[top]["cells"])
         report |= {"depth_lut_levels": levels, "deepest_path": path}
         text += f", {levels} LUT levels"
