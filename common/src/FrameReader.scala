@@ -31,7 +31,7 @@ class FrameReader[M <: Data](meta: M, beats: Int) extends Module {
     val out = PacketStream(meta)
   })
 
-  private val head = io.descriptors
+  private val head = SkidBuffer(io.descriptors)
   private val pointer = RegInit(0.U((pointerBits + 1).W))
   private val done = RegInit(1.U((pointerBits + 1).W))
   private val slice = Module(new ReadSlice(new PacketBeat(meta)))

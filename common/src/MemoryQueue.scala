@@ -25,25 +25,27 @@ class MemoryQueue[T <: Data](gen: T, entries: Int) extends Module {
 
   private val memory = SyncReadMem(entries, gen)
   private val pointerBits = log2Ceil(entries)
-  private val write = RegInit(0.U((pointerBits + 1).W))
-  private val read = RegInit(0.U((pointerBits + 1).W))
-  private val empty = write === read
-  private val full = write(pointerBits) =/= read(pointerBits) && write(pointerBits - 1, 0) === read(pointerBits - 1, 0)
+  private val write = RegInit(0.U(pointerBits.W))
+  private val read = RegInit(0.U(pointerBits.W))
+  // Entries, every bit inverted: the highest one is 1 while there is room, so that `in.ready` is a register's bit.
+  private val notCount = RegInit(((BigInt(2) << pointerBits) - 1).U)
 
   private val slice = Module(new ReadSlice(gen))
   slice.io.out <> io.out
 
-  io.in.ready := !full
-  io.count := write - read
+  io.in.ready := notCount(pointerBits)
+  io.count := ~notCount
 
-  when(io.in.fire && !slice.io.passes) {
-    memory.write(write(pointerBits - 1, 0), io.in.bits)
+  private val writes = io.in.fire && !slice.io.passes
+  when(writes) {
+    memory.write(write, io.in.bits)
     write := write + 1.U
   }
   when(slice.io.read) { read := read + 1.U }
+  when(writes =/= slice.io.read) { notCount := notCount + Mux(writes, Fill(pointerBits + 1, 1.U), 1.U) }
 
-  slice.io.want := !empty
-  slice.io.data := memory.read(read(pointerBits - 1, 0), slice.io.read)
+  slice.io.want := !notCount.andR
+  slice.io.data := memory.read(read, slice.io.read)
   slice.io.pass.valid := io.in.valid
   slice.io.pass.bits := io.in.bits
 }

@@ -30,10 +30,12 @@ class PipelineOutlet[T <: Data](gen: T, entries: Int) extends Module {
   private val queue = Module(new Queue(gen, entries, flow = true))
   private val valid = RegInit(false.B)
   private val bits = Reg(gen)
-  private val free = RegInit(entries.U(log2Ceil(entries + 1).W))
+  // Free places, and one less than a power of two: the highest bit is 1 while there is one, and needs no comparison.
+  private val freeBits = log2Ceil(entries + 1)
+  private val free = RegInit((entries + (1 << freeBits) - 1).U((freeBits + 1).W))
 
   free := free - io.take + io.cancel + queue.io.deq.fire
-  io.ready := free =/= 0.U
+  io.ready := free(freeBits)
   queue.io.enq.valid := io.in.valid
   queue.io.enq.bits := io.in.bits
   queue.io.deq.ready := !valid || io.out.ready

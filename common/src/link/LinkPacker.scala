@@ -17,7 +17,7 @@ class LinkPiece extends Bundle {
   val header = UInt(LinkFrame.headerBits.W)
   val sequence = UInt(64.W)
 
-  /** Payload units in this beat, 0 to 8; `data` is zero above them. */
+  /** Units in this beat, header, sequence number and payload; `data` is zero above its own. */
   val units = UInt(4.W)
   val data = UInt(PacketStream.dataBits.W)
 }
@@ -50,7 +50,7 @@ class LinkPacker(withSequence: Boolean) extends Module {
     else Cat(piece.data, piece.header),
     piece.data
   )
-  private val count = piece.units + Mux(piece.first, if (withSequence) Mux(piece.packet, 3.U, 2.U) else 2.U, 0.U)
+  private val count = piece.units
 
   // `filled` units wait in `buffer`, at most a piece; 8 or more of them are a word that can go.
   private val buffer = RegInit(0.U(pieceBits.W))

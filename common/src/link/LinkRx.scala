@@ -116,9 +116,16 @@ class LinkRx(params: LinkParams) extends Module {
   private val isCredit = verdict && final_.control && !final_.hunting && header.kind === LinkFrame.credit.U
   private val isRequest = verdict && final_.control && header.kind === LinkFrame.request.U
   private val isRestart = verdict && final_.resync
-  private val inOrder = header.sent === expected && !header.fresh
-  private val good = crcGood && Mux(final_.control, !isCredit || inOrder, inOrder && !final_.spilled)
-  bad := verdict && !good && !(isRequest && final_.hunting)
+  // All but the CRC is judged a cycle before the verdict, as if the verdict of this cycle were good: a bad one throws away what
+  // follows it, and nothing follows a resync for some cycles.
+  private val soon = items(depth - 1)
+  private val soonHeader = soon.header.asTypeOf(new LinkHeader)
+  private val soonInOrder = soonHeader.sent === expected + Mux(isPacket, beats, 0.U) && !soonHeader.fresh
+  private val soonCredit = !soon.hunting && soonHeader.kind === LinkFrame.credit.U
+  private val passes = RegNext(Mux(soon.control, !soonCredit || soonInOrder, soonInOrder && !soon.spilled))
+  private val foundRequest = RegNext(soon.control && soon.hunting && soonHeader.kind === LinkFrame.request.U)
+  private val good = crcGood && passes
+  bad := verdict && !good && !foundRequest
   private val commit = isPacket && good
 
   when(commit) {

@@ -82,6 +82,7 @@ class LinkTx(params: LinkParams) extends Module {
   private val inPacket = RegInit(false.B)
   private val answer = RegInit(0.U.asTypeOf(Valid(UInt(32.W))))
   private val requestTimer = RegInit(0.U(5.W))
+  private val requestDue = RegInit(false.B)
   private val headerTimer = RegInit(0.U(7.W))
   private val freedSent = RegInit(0.U(12.W))
   private val go = outlet.io.ready && io.up
@@ -91,8 +92,8 @@ class LinkTx(params: LinkParams) extends Module {
   private val roomAfter = room -& head.bits.meta.beats
   private val affordable = established && crcs.io.out.valid && !roomAfter(12)
   private val sendResync = between && answer.valid
-  private val sendRequest = between && !answer.valid && io.feedback.hunting && requestTimer === 0.U
-  private val noResync = !answer.valid && !(io.feedback.hunting && requestTimer === 0.U)
+  private val sendRequest = between && !answer.valid && requestDue
+  private val noResync = !answer.valid && !requestDue
   private val takePacket = between && noResync && !overdue && affordable
   private val sendPacket = takePacket && head.valid
   private val sendCredit = between && noResync &&
@@ -120,6 +121,7 @@ class LinkTx(params: LinkParams) extends Module {
     when(!answered) { epoch := answer.bits(11, 0) }
   }
   requestTimer := Mux(sendRequest, 31.U, Mux(requestTimer === 0.U || !io.feedback.hunting, 0.U, requestTimer - 1.U))
+  requestDue := io.feedback.hunting && requestTimer === 0.U && !sendRequest
   when(sendPacket || sendCredit) {
     headerTimer := 0.U
     freedSent := io.feedback.freed
@@ -194,7 +196,8 @@ class LinkTx(params: LinkParams) extends Module {
   piece.packet := stage1.packet
   piece.header := Cat(~crc, stage1.covered(95, 8), stage1Check, stage1.covered(3, 0))
   piece.sequence := stage1.sequence
-  piece.units := stage1.units
+  private val headUnits = if (params.withSequenceTx) Mux(stage1.packet, 3.U, 2.U) else 2.U
+  piece.units := stage1.units + Mux(stage1.first, headUnits, 0.U)
   piece.data := stage1.data
   outlet.io.in.bits := RegNext(piece)
   outlet.io.in.valid := ShiftRegister(outlet.io.take, 3, false.B, true.B)
