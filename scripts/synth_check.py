@@ -8,8 +8,7 @@ elsewhere than in S-boxes is therefore not in the figures.
 Delays are flip-flops, not shift registers in LUTs: a pipe of the hashes hands words on for five stages, and the device
 has two flip-flops for each LUT, most of which would stay free. In Vivado that is `synth_design -shreg_min_size`.
 
-yosys's own `ltp` walks through registers, so the depth is measured here: the longest path of LUTs in the mapped
-netlist between two registers, memories or ports.
+The depth is the longest path of LUTs in the mapped netlist between two registers, memories or ports.
 """
 
 from __future__ import annotations
@@ -23,15 +22,9 @@ from functools import cache
 from pathlib import Path
 
 import click
+from netlist_paths import Paths
 
 XCVU9P = {"lut": 1_182_240, "ff": 2_364_480, "bram36": 2_160, "uram": 960, "dsp": 6_840}
-
-# Cells that end a path: outputs come from a clock edge. Everything else is walked through.
-SEQUENTIAL = re.compile(r"^(FD[RSCP]E|LDCE|LDPE|SRL|SRLC|RAMB|URAM|FIFO|DSP)")
-# Cells that cost one LUT level; distributed RAM reads like a LUT.
-LUT_LIKE = re.compile(r"^(LUT[1-6]|RAM(32|64|128|256|512))")
-# Pins of a distributed RAM that belong to its (clocked) write port.
-WRITE_PIN = re.compile(r"^(D|DI|WE|WCLK|DI[A-H]|ADDRH|ADDRD)$")
 
 ADDERS = Path(__file__).with_name("adders.v")
 
@@ -129,57 +122,6 @@ def area(kinds: Counter) -> dict[str, int]:
     }
 
 
-def deepest(cells: dict) -> tuple[int, list[str]]:
-    """LUT levels of the longest register-to-register path, and its cells from start to end."""
-    driver: dict[int, str] = {}
-    inputs: dict[str, list[int]] = {}
-    for name, cell in cells.items():
-        if SEQUENTIAL.match(cell["type"]):
-            continue
-        clocked_write = cell["type"].startswith("RAM")
-        inputs[name] = []
-        for pin, bits in cell["connections"].items():
-            if cell["port_directions"].get(pin) == "output":
-                driver.update((bit, name) for bit in bits if isinstance(bit, int))
-            elif not (clocked_write and WRITE_PIN.match(pin)):
-                inputs[name].extend(bit for bit in bits if isinstance(bit, int))
-    depth: dict[str, int] = {}
-    previous: dict[str, str | None] = {}
-    state: dict[str, int] = {}
-    for root in inputs:
-        stack = [root]
-        while stack:
-            name = stack[-1]
-            if state.get(name) == 2:
-                stack.pop()
-                continue
-            before = {driver[bit] for bit in inputs[name] if bit in driver}
-            if state.get(name) != 1:
-                state[name] = 1
-                waiting = [cell for cell in before if cell not in state]
-                if waiting:
-                    stack.extend(waiting)
-                    continue
-            ready = [cell for cell in before if state.get(cell) == 2]
-            if len(ready) < len(before) and any(cell not in state for cell in before):
-                stack.extend(cell for cell in before if cell not in state)
-                continue
-            best = max(ready, key=lambda cell: depth[cell], default=None)
-            depth[name] = (depth[best] if best else 0) + bool(LUT_LIKE.match(cells[name]["type"]))
-            previous[name] = best
-            state[name] = 2
-            stack.pop()
-    if not depth:
-        return 0, []
-    end: str | None = max(depth, key=lambda cell: depth[cell])
-    levels = depth[end] if end else 0
-    path = []
-    while end:
-        path.append(f"{cells[end]['type']} {end}")
-        end = previous[end]
-    return levels, path[::-1]
-
-
 @click.command()
 @click.argument("top")
 @click.argument("rtl", type=click.Path(exists=True, file_okay=False, path_type=Path))
@@ -209,8 +151,9 @@ def main(top: str, rtl: Path, out: Path, max_depth: int, max_lut: float, area_on
     if area_only:
         report["modules"] = areas
     else:
-        levels, path = deepest(modules[top]["cells"])
-        report |= {"depth_lut_levels": levels, "deepest_path": path}
+        paths = Paths(modules[top])
+        levels, path = paths.deepest()
+        report |= {"depth_lut_levels": levels, "deepest_path": path, "deep_ends": paths.deep_ends(max_depth)}
         text += f", {levels} LUT levels"
     (out / f"{top}.json").write_text(json.dumps(report, indent=2) + "\n")
     click.echo(text)
@@ -218,7 +161,7 @@ def main(top: str, rtl: Path, out: Path, max_depth: int, max_lut: float, area_on
         click.echo(f"{top}: {percent['lut']} % of the device's LUTs exceed {max_lut} %", err=True)
         sys.exit(1)
     if levels > max_depth:
-        click.echo(f"{top}: {levels} LUT levels exceed {max_depth}; the path is in {out / f'{top}.json'}", err=True)
+        click.echo(f"{top}: {levels} LUT levels exceed {max_depth}; where is in {out / f'{top}.json'}", err=True)
         sys.exit(1)
 
 
