@@ -9,25 +9,30 @@ import random
 from dataclasses import dataclass
 
 from sallyport import suites
-from scapy.layers.inet import IP
+from scapy.layers.inet import IP, UDP
 from scapy.layers.ipsec import ESP, SecurityAssociation
 from scapy.packet import Packet
 from scapy.utils import checksum
 from scapy_suites import SCAPY
 
 NEAR, FAR = "192.0.2.1", "192.0.2.2"
+NATT_PORT = 4500
 ETHERNET_HEADER = 14
 FRAGMENT_BITS = 0x3FFF  # more-fragments and the offset
 
 
 @dataclass(frozen=True)
 class Tunnel:
-    """One SA pair, as `ip xfrm` and as scapy take it. Keys follow from the SPIs, so that no two SAs share one."""
+    """One SA pair, as `ip xfrm` and as scapy take it. Keys follow from the SPIs, so that no two SAs share one.
+
+    `far_port`: ESP goes in UDP, between port 4500 here and that port of the peer, which a NAT may have changed.
+    """
 
     suite: str = "aes256gcm16"
     spi_out: int = 0x1001
     spi_in: int = 0x2002
     esn: bool = False
+    far_port: int | None = None
 
     def batch(self, src: str = "0.0.0.0/0", dst: str = "0.0.0.0/0", back: str = "0.0.0.0/0", window: int = 1024) -> str:
         """The box's batch file: protects src → dst outbound and accepts `back` → anything inbound."""
@@ -42,7 +47,7 @@ class Tunnel:
             (self.spi_in, f"src {FAR} dst {NEAR} proto esp", f"src {back} dst 0.0.0.0/0 dir in"),
         ):
             algorithms = suites.find(self.suite).with_keys(*self._keys(spi))
-            state = f"{ends} spi {spi:#x} reqid {spi} mode tunnel replay-window {window} {esn}{algorithms}"
+            state = f"{ends} spi {spi:#x} reqid {spi} mode tunnel replay-window {window} {esn}{self._encap(spi)}{algorithms}"
             text += f"xfrm state add {state}\nxfrm policy add {policy} tmpl {ends} reqid {spi} mode tunnel\n"
         return text
 
@@ -54,6 +59,16 @@ class Tunnel:
         """The far peer's inbound SA: must decrypt what this box sends."""
         return self._association(self.spi_out, NEAR, FAR)
 
+    def _ports(self, spi: int) -> tuple[int, int] | None:
+        """Source and destination port of the SA's UDP headers."""
+        if self.far_port is None:
+            return None
+        return (NATT_PORT, self.far_port) if spi == self.spi_out else (self.far_port, NATT_PORT)
+
+    def _encap(self, spi: int) -> str:
+        ports = self._ports(spi)
+        return f"encap espinudp {ports[0]} {ports[1]} 0.0.0.0 " if ports else ""
+
     def _keys(self, spi: int) -> tuple[bytes, bytes]:
         _, _, crypt, auth = SCAPY[self.suite]
         keys = random.Random(spi)
@@ -62,6 +77,7 @@ class Tunnel:
     def _association(self, spi: int, src: str, dst: str) -> SecurityAssociation:
         crypt, auth, _, _ = SCAPY[self.suite]
         crypt_key, auth_key = self._keys(spi)
+        ports = self._ports(spi)
         return SecurityAssociation(
             ESP,
             spi=spi,
@@ -70,6 +86,7 @@ class Tunnel:
             auth_algo=auth,
             auth_key=auth_key,
             tunnel_header=IP(src=src, dst=dst),
+            nat_t_header=UDP(sport=ports[0], dport=ports[1]) if ports else None,
             esn_en=self.esn,
         )
 

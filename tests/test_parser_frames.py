@@ -21,7 +21,7 @@ HEAD = """\
 # Frames that scapy makes and what its dissector reads in them; tests/test_parser_frames.py writes this table and checks it.
 # A line with the scapy expression, then:
 # class malformed checksumBad headerBytes totalLength tos ttl checksum df fragment protocol source destination
-#   hasPorts sport dport payload4 frame
+#   hasPorts sport dport payload4 udpEncap spi frame
 """
 NAMES = {
     "ARP": ARP, "ESP": ESP, "GRE": GRE, "ICMP": ICMP, "IP": IP, "LLC": LLC, "SCTP": SCTP, "STP": STP, "TCP": TCP, "UDP": UDP,
@@ -71,6 +71,24 @@ def expressions() -> Iterator[str]:
             yield f'{ETHER} / IP(src="10.1.2.3", dst="10.3.2.1", proto={protocol}) / Raw(bytes(range(200, 200 + {payload})))'
     for total in (34, 40, 50):
         yield f'Ether(raw({ETHER} / IP(src="10.1.2.3", dst="10.3.2.1", proto=6) / Raw(bytes(60)))[:{total}])'
+    yield from natt_expressions()
+
+
+def natt_expressions() -> Iterator[str]:
+    """UDP to port 4500: each kind of payload behind each header length, and lengths that are wrong."""
+    payloads = ["ESP(spi=0xc0ffee00, seq=7)", "ESP(spi=1, seq=7)", "Raw(bytes(4))", "Raw(bytes(3))", "Raw(bytes(64))",
+                'Raw(b"\\xff")', 'Raw(b"\\xff\\xff")', 'Raw(b"\\x00")', 'Raw(b"\\xff\\x00\\x00\\x00")', 'Raw(b"")']  # fmt: skip
+    for options in range(0, 44, 4):
+        option = f", options=IPOption(bytes([0x94, {options}]) + bytes(range(1, {options - 1})))" if options else ""
+        for payload in payloads:
+            yield f'{ETHER} / IP(src="10.1.2.3", dst="10.3.2.1", proto=17{option}) / UDP(sport=61234, dport=4500) / {payload}'
+    for length in (0, 7, 8, 9, 11, 12, 13, 20, 8193 + 12, 65535):
+        yield f'{ETHER} / IP(src="10.1.2.3", dst="10.3.2.1") / UDP(sport=4500, dport=4500, len={length}) / Raw(b"\\xff\\x00\\x00\\x01")'
+    for length in range(9):
+        yield f'{ETHER} / IP(src="10.1.2.3", dst="10.3.2.1", proto=17) / Raw(bytes([0, 5, 0x11, 0x94, 0, {length}, 0, 0])[:{length}])'
+    for layer in ("UDP(sport=4500, dport=4501)", "TCP(sport=4500, dport=4500)", "SCTP(sport=4500, dport=4500)"):
+        yield f'{ETHER} / IP(src="10.1.2.3", dst="10.3.2.1") / {layer} / Raw(b"\\xff")'
+    yield f'{ETHER} / IP(src="10.1.2.3", dst="10.3.2.1", frag=5) / UDP(sport=4500, dport=4500) / Raw(b"\\xff")'
 
 
 def row(expression: str) -> str:
@@ -81,24 +99,41 @@ def row(expression: str) -> str:
     ether_type = int.from_bytes(frame[12:14], "big")
     kind = CLASSES.get(ether_type, "other")
     if kind != "ipv4":
-        return f"{kind} {'0 ' * 16}{frame.hex()}"
+        return f"{kind} {'0 ' * 16}none 0 {frame.hex()}"
     ip = IP(frame[14:])
     header = 4 * ip.ihl
     malformed = ip.version != 4 or ip.ihl < 5 or ip.len < header or ip.len > len(frame) - 14
     if malformed:
-        return f"ipv4 1 {'0 ' * 15}{frame.hex()}"
+        return f"ipv4 1 {'0 ' * 15}none 0 {frame.hex()}"
     again = IP(frame[14 : 14 + header])
     del again.chksum
     bad = IP(raw(again)).chksum != ip.chksum
     payload = frame[14 + header : 14 + ip.len]
     ports = ip.proto in (6, 17, 132) and ip.frag == 0 and len(payload) >= 4
     first = int.from_bytes(payload[:4], "big") if len(payload) >= 4 else 0
+    encap, spi = udp_encap(payload) if ports and ip.proto == 17 else ("none", first)
     source, destination = (int.from_bytes(raw(ip)[at : at + 4], "big") for at in (12, 16))
     fields = [
         0, int(bad), header, ip.len, ip.tos, ip.ttl, ip.chksum, int(ip.flags.DF), int(ip.flags.MF or ip.frag != 0), ip.proto, source,
-        destination, int(ports), first >> 16 if ports else 0, first & 0xFFFF if ports else 0, first,
+        destination, int(ports), first >> 16 if ports else 0, first & 0xFFFF if ports else 0, first, encap, spi,
     ]  # fmt: skip
     return " ".join(["ipv4", *map(str, fields), frame.hex()])
+
+
+def udp_encap(payload: bytes) -> tuple[str, int]:
+    """What RFC 3948 section 2 says of a UDP packet, and the first 4 bytes of ESP in it, else of the packet."""
+    first = int.from_bytes(payload[:4], "big")
+    if first & 0xFFFF != 4500:
+        return "none", first
+    if len(payload) < 8 or UDP(payload).len != len(payload):
+        return "malformed", first
+    match payload[8:]:
+        case b"\xff":
+            return "keepalive", first
+        case data if data[:4] == bytes(4):
+            return "ike", first
+        case data:
+            return "esp", int.from_bytes(data[:4].ljust(4, b"\0"), "big")
 
 
 def table() -> str:

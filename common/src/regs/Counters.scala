@@ -150,19 +150,22 @@ object OuterCounters {
   val dropTtlExpired = 19
   val dropEspTruncated = 20
   val dropUnknownSpi = 21
-  val dropPolicy = 22
-  val dropLinkDown = 23
-  val dropPuntOverflow = 24
-  val puntArp = 25
-  val puntIpv6 = 26
-  val puntVlan = 27
-  val puntFragment = 28
-  val puntIke = 29
-  val puntIcmp = 30
-  val puntOther = 31
-  val puntPolicy = 32
-  val txEsp = 33
-  val txBypass = 34
+  val dropEncapMismatch = 22
+  val dropUdpMalformed = 23
+  val dropNattKeepalive = 24
+  val dropPolicy = 25
+  val dropLinkDown = 26
+  val dropPuntOverflow = 27
+  val puntArp = 28
+  val puntIpv6 = 29
+  val puntVlan = 30
+  val puntFragment = 31
+  val puntIke = 32
+  val puntIcmp = 33
+  val puntOther = 34
+  val puntPolicy = 35
+  val txEsp = 36
+  val txBypass = 37
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("link_rx_packets", 0, "encrypt", "received"),
     CounterDesc("link_rx_lost", 1, "encrypt", "lost"),
@@ -186,18 +189,21 @@ object OuterCounters {
     CounterDesc("drop_ttl_expired", 19, "decrypt", "drop"),
     CounterDesc("drop_esp_truncated", 20, "decrypt", "drop"),
     CounterDesc("drop_unknown_spi", 21, "decrypt", "drop"),
-    CounterDesc("drop_policy", 22, "decrypt", "drop"),
-    CounterDesc("drop_link_down", 23, "decrypt", "drop"),
-    CounterDesc("drop_punt_overflow", 24, "decrypt", "drop"),
-    CounterDesc("punt_arp", 25, "decrypt", "punted"),
-    CounterDesc("punt_ipv6", 26, "decrypt", "punted"),
-    CounterDesc("punt_vlan", 27, "decrypt", "punted"),
-    CounterDesc("punt_fragment", 28, "decrypt", "punted"),
-    CounterDesc("punt_ike", 29, "decrypt", "punted"),
-    CounterDesc("punt_icmp", 30, "decrypt", "punted"),
-    CounterDesc("punt_other", 31, "decrypt", "punted"),
-    CounterDesc("punt_policy", 32, "decrypt", "punted"),
-    CounterDesc("tx_esp", 33, "decrypt", "sent"),
-    CounterDesc("tx_bypass", 34, "decrypt", "sent")
+    CounterDesc("drop_encap_mismatch", 22, "decrypt", "drop"),
+    CounterDesc("drop_udp_malformed", 23, "decrypt", "drop"),
+    CounterDesc("drop_natt_keepalive", 24, "decrypt", "drop"),
+    CounterDesc("drop_policy", 25, "decrypt", "drop"),
+    CounterDesc("drop_link_down", 26, "decrypt", "drop"),
+    CounterDesc("drop_punt_overflow", 27, "decrypt", "drop"),
+    CounterDesc("punt_arp", 28, "decrypt", "punted"),
+    CounterDesc("punt_ipv6", 29, "decrypt", "punted"),
+    CounterDesc("punt_vlan", 30, "decrypt", "punted"),
+    CounterDesc("punt_fragment", 31, "decrypt", "punted"),
+    CounterDesc("punt_ike", 32, "decrypt", "punted"),
+    CounterDesc("punt_icmp", 33, "decrypt", "punted"),
+    CounterDesc("punt_other", 34, "decrypt", "punted"),
+    CounterDesc("punt_policy", 35, "decrypt", "punted"),
+    CounterDesc("tx_esp", 36, "decrypt", "sent"),
+    CounterDesc("tx_bypass", 37, "decrypt", "sent")
   )
 }

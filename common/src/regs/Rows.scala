@@ -161,18 +161,20 @@ object SadRow extends Row {
   val dstAddr = RowField(32, 32)
   val protocol = RowField(64, 8)
   val valid = RowField(72, 1)
+  val encap = RowField(73, 1)
   val sa = RowField(80, 16)
   val fields: Seq[(String, RowField)] = Seq(
     "spi" -> spi,
     "dst_addr" -> dstAddr,
     "protocol" -> protocol,
     "valid" -> valid,
+    "encap" -> encap,
     "sa" -> sa
   )
 }
 
 object TunnelRow extends Row {
-  val bits: Int = 110
+  val bits: Int = 144
   val srcAddr = RowField(0, 32)
   val dstAddr = RowField(32, 32)
   val valid = RowField(64, 1)
@@ -183,6 +185,9 @@ object TunnelRow extends Row {
   val ttl = RowField(80, 8)
   val nextHop = RowField(88, 8)
   val mtu = RowField(96, 14)
+  val encap = RowField(110, 1)
+  val srcPort = RowField(112, 16)
+  val dstPort = RowField(128, 16)
   val fields: Seq[(String, RowField)] = Seq(
     "src_addr" -> srcAddr,
     "dst_addr" -> dstAddr,
@@ -193,6 +198,9 @@ object TunnelRow extends Row {
     "dscp" -> dscp,
     "ttl" -> ttl,
     "next_hop" -> nextHop,
-    "mtu" -> mtu
+    "mtu" -> mtu,
+    "encap" -> encap,
+    "src_port" -> srcPort,
+    "dst_port" -> dstPort
   )
 }

@@ -28,9 +28,11 @@ class HeaderFault extends Bundle {
 /** A finished header for [[HeaderPrepend]]. */
 class BuiltHeader extends Bundle {
 
-  /** Ethernet and outer IPv4 header, byte 0 lowest; of a bypassed packet the first 14 bytes alone count. */
-  val bytes = UInt((8 * HeaderBuilder.tunnelBytes).W)
-  val bypass = Bool()
+  /** Ethernet, outer IPv4 and UDP header, byte 0 lowest; as many bytes count as `select` says. */
+  val bytes = UInt((8 * HeaderBuilder.lengths.max).W)
+
+  /** Index into [[HeaderBuilder.lengths]]. */
+  val select = UInt(2.W)
   val fault = new HeaderFault
 }
 
@@ -40,7 +42,8 @@ class BuiltHeader extends Bundle {
  * ESP packets get Ethernet and outer IPv4 headers as RFC 4301 5.1.2.1 says: DSCP copied or set, ECN by RFC 6040 section
  * 4.1, DF copied, set or cleared, TTL from the template, protocol 50, total length, checksum. The identification is one
  * 16-bit counter of the chip that starts at 0 and moves with each ESP packet (RFC 6864 4.3: unique per source within the
- * counter's period). Bypassed packets are IP packets already and get the Ethernet header alone.
+ * counter's period). With `encap` in the template the protocol is 17 and a UDP header follows: the template's ports, length,
+ * checksum 0 (RFC 3948 2.1). Bypassed packets are IP packets already and get the Ethernet header alone.
  *
  * `fault` names the first reason for which the packet cannot go, in this order: `enable` is low; no valid template; no valid next hop; an IP packet longer than the template's `mtu`, than `portMtu` or than fits a frame.
  *
@@ -68,18 +71,24 @@ class HeaderBuilder extends Module {
     Mux(tunnel.dscpCopy, meta.tos(7, 2), tunnel.dscp),
     Mux(tunnel.ecnCopy, meta.tos(1, 0), 0.U(2.W))
   )
-  ip.totalLength := meta.length + Ipv4Header.bytes.U(16.W)
+  ip.totalLength := meta.length + Mux(tunnel.encap, (Ipv4Header.bytes + UdpHeader.bytes).U(16.W), Ipv4Header.bytes.U)
   ip.identification := identification
   ip.dontFragment := Mux(tunnel.dfMode === DfMode.copy.U, meta.df, tunnel.dfMode(0))
   ip.ttl := tunnel.ttl
-  ip.protocol := Ipv4Header.protocolEsp.U
+  ip.protocol := Mux(tunnel.encap, UdpHeader.protocol.U, Ipv4Header.protocolEsp.U)
   ip.checksum := 0.U
   ip.source := tunnel.source
   ip.destination := tunnel.destination
 
+  private val udp = Wire(new UdpHeader)
+  udp.sourcePort := tunnel.sourcePort
+  udp.destinationPort := tunnel.destinationPort
+  udp.length := meta.length + UdpHeader.bytes.U(16.W)
+
   private val valid = ShiftRegister(io.request.valid, HeaderBuilder.latency, false.B, true.B)
   private val ip1 = RegNext(ip)
-  private val bypass1 = RegNext(meta.bypass)
+  private val udp1 = RegNext(udp)
+  private val select1 = RegNext(Cat(!meta.bypass && tunnel.encap, !meta.bypass && !tunnel.encap))
   private val ethernet1 = RegNext(EthernetHeader(io.request.bits.nextHopMac, io.portMac, EthernetHeader.ipv4.U(16.W)))
   private val disabled1 = RegNext(!io.enable)
   private val templateMissing1 = RegNext(!meta.bypass && !tunnel.valid)
@@ -104,15 +113,16 @@ class HeaderBuilder extends Module {
   ipOut.checksum := checksum.io.checksum
 
   io.built.valid := valid
-  io.built.bits.bytes := Cat(ipOut.wire, ShiftRegister(ethernet1, rest).wire)
-  io.built.bits.bypass := ShiftRegister(bypass1, rest)
+  io.built.bits.bytes := Cat(ShiftRegister(udp1, rest).wire, ipOut.wire, ShiftRegister(ethernet1, rest).wire)
+  io.built.bits.select := ShiftRegister(select1, rest)
   io.built.bits.fault := ShiftRegister(RegNext(fault), rest - 1)
 }
 
 object HeaderBuilder {
   val latency: Int = 1 + HeaderChecksum.latency
-  val tunnelBytes: Int = EthernetHeader.bytes + Ipv4Header.bytes
-  val bypassBytes: Int = EthernetHeader.bytes
+
+  /** Bytes of the headers of a bypassed packet, of ESP, of ESP in UDP. */
+  val lengths: Seq[Int] = Seq(0, Ipv4Header.bytes, Ipv4Header.bytes + UdpHeader.bytes).map(EthernetHeader.bytes + _)
 
   /** Longest IP packet that a frame holds. */
   val maxPacketBytes: Int = PacketStream.maxFrameBytes - EthernetHeader.bytes - EthernetHeader.fcsBytes

@@ -10,6 +10,9 @@ class OuterFindings extends Bundle {
   val fields = new HeaderFields
   val saHit = Bool()
   val sa = UInt(16.W)
+
+  /** The SA's packets are in UDP. */
+  val saEncap = Bool()
   val ruleHit = Bool()
   val ruleAction = UInt(2.W)
 
@@ -32,6 +35,9 @@ class OuterDrops extends Bundle {
   val ttlExpired = Bool()
   val espTruncated = Bool()
   val unknownSpi = Bool()
+  val encapMismatch = Bool()
+  val udpMalformed = Bool()
+  val nattKeepalive = Bool()
   val policy = Bool()
   val linkDown = Bool()
 }
@@ -43,10 +49,14 @@ class OuterDrops extends Bundle {
  *  1. ARP, IPv6, VLAN tag, any other type but IPv4: punt
  *  1. IPv4 malformed: drop ipMalformed; header checksum wrong: drop ipChecksum
  *  1. a fragment: punt
- *  1. ESP that cannot hold SPI, sequence number, IV, 4 bytes and ICV, or whose length is no multiple of 4 (RFC 4303 2.4):
- *     drop espTruncated; no SA for (SPI, destination, protocol) (RFC 4301 5.2): drop unknownSpi; else to the link, without
- *     Ethernet and IP headers and without padding behind the total length
- *  1. IKE (UDP to port 500 or 4500) or ICMP to `localIpv4`, or to anyone while `localIpv4` is 0: punt
+ *  1. UDP to port 4500 of `localIpv4`, or of anyone while `localIpv4` is 0: with a wrong UDP length drop udpMalformed; a NAT
+ *     keepalive: drop nattKeepalive; IKE behind the non-ESP marker: punt; all else is ESP (RFC 3948 2). UDP to port 4500 of
+ *     another address is ESP if there is an SA for it
+ *  1. ESP, in UDP or not, that cannot hold SPI, sequence number, IV, 4 bytes and ICV, or whose length is no multiple of 4
+ *     (RFC 4303 2.4): drop espTruncated; no SA for (SPI, destination, protocol) (RFC 4301 5.2): drop unknownSpi; in UDP for an
+ *     SA without encapsulation, or not in UDP for one with it: drop encapMismatch; else to the link, without Ethernet, IP and
+ *     UDP headers and without padding behind the total length
+ *  1. IKE (UDP to port 500) or ICMP to `localIpv4`, or to anyone while `localIpv4` is 0: punt
  *  1. the rule that matches: PUNT: punt; BYPASS: to the link as an IP packet, or drop ttlExpired if its TTL is 0; any other,
  *     and no rule at all: drop policy (RFC 4301 5.2: what has to be protected is not let in unprotected)
  *
@@ -81,58 +91,67 @@ class OuterClassifier extends Module {
   private val malformed = ask(fields.malformed)
   private val checksumBad = ask(fields.checksumBad)
   private val fragment = ask(fields.fragment)
-  private val esp = ask(fields.protocol === Ipv4Header.protocolEsp.U)
-  private val truncated = ask(
-    fields.payloadLength < OuterClassifier.minEspBytes.U || fields.payloadLength(1, 0) =/= 0.U
-  )
+  private val toUs = io.localIpv4 === 0.U || fields.destination === io.localIpv4
+  private val inUdp = fields.udpEncap === UdpEncap.esp
+  private val udpMalformed = ask(toUs && fields.udpEncap === UdpEncap.malformed)
+  private val keepalive = ask(toUs && fields.udpEncap === UdpEncap.keepalive)
+  private val esp = ask(fields.protocol === Ipv4Header.protocolEsp.U || inUdp && (toUs || in.saHit))
+  private val least = Mux(inUdp, (UdpHeader.bytes + OuterClassifier.minEspBytes).U, OuterClassifier.minEspBytes.U)
+  private val truncated = ask(fields.payloadLength < least || fields.payloadLength(1, 0) =/= 0.U)
   private val unknownSpi = ask(!in.saHit)
-  private val forUs = ask(io.localIpv4 === 0.U || fields.destination === io.localIpv4)
-  private val icmp = ask(fields.protocol === OuterClassifier.protocolIcmp.U)
-  private val ike = ask(
-    fields.protocol === OuterClassifier.protocolUdp.U && fields.hasPorts &&
-      OuterClassifier.ikePorts.map(fields.destinationPort === _.U).reduce(_ || _)
-  )
+  private val encapMismatch = ask(in.saEncap =/= inUdp)
+  private val toPort500 = fields.protocol === UdpHeader.protocol.U && fields.hasPorts &&
+    fields.destinationPort === OuterClassifier.portIke.U
+  private val ike = ask(toUs && (toPort500 || fields.udpEncap === UdpEncap.ike))
+  private val icmp = ask(toUs && fields.protocol === OuterClassifier.protocolIcmp.U)
   private val rulePunts = ask(in.ruleHit && in.ruleAction === Action.punt.U)
   private val ruleBypasses = ask(in.ruleHit && in.ruleAction === Action.bypass.U)
   private val ttlZero = ask(fields.ttl === 0.U)
   private val linkDown = ask(!io.linkUp)
 
-  private val espLength1 = RegNext(fields.payloadLength)
+  private val espLength1 = RegNext(fields.payloadLength - Mux(inUdp, UdpHeader.bytes.U, 0.U))
   private val totalLength1 = RegNext(fields.totalLength)
-  private val espStrip1 = RegNext(fields.headerBytes +& EthernetHeader.bytes.U)
+  private val espStrip1 = RegNext(
+    fields.headerBytes +& Mux(inUdp, (EthernetHeader.bytes + UdpHeader.bytes).U, EthernetHeader.bytes.U)
+  )
   private val tos1 = RegNext(fields.tos)
   private val sa1 = RegNext(in.sa)
   private val ruleSa1 = RegNext(in.ruleSa)
 
   // Stage 2: the first that fits.
   private object Outcome extends ChiselEnum {
-    val dropMacFilter, dropMalformed, dropChecksum, dropTtl, dropTruncated, dropUnknownSpi, dropPolicy = Value
+    val dropMacFilter, dropMalformed, dropChecksum, dropTtl, dropPolicy = Value
+    val dropUdpMalformed, dropKeepalive, dropTruncated, dropUnknownSpi, dropEncapMismatch = Value
     val puntArp, puntIpv6, puntVlan, puntOther, puntFragment, puntIke, puntIcmp, puntPolicy = Value
     val sendEsp, sendBypass = Value
   }
   import Outcome._
-  private val found = MuxCase(
-    dropPolicy,
-    Seq(
-      filtered -> dropMacFilter,
-      isArp -> puntArp,
-      isIpv6 -> puntIpv6,
-      isVlan -> puntVlan,
-      isOther -> puntOther,
-      malformed -> dropMalformed,
-      checksumBad -> dropChecksum,
-      fragment -> puntFragment,
-      (esp && truncated) -> dropTruncated,
-      (esp && unknownSpi) -> dropUnknownSpi,
-      esp -> sendEsp,
-      (ike && forUs) -> puntIke,
-      (icmp && forUs) -> puntIcmp,
-      rulePunts -> puntPolicy,
-      (ruleBypasses && ttlZero) -> dropTtl,
-      ruleBypasses -> sendBypass
-    )
+  private val ofFrame = Seq(
+    filtered -> dropMacFilter,
+    isArp -> puntArp,
+    isIpv6 -> puntIpv6,
+    isVlan -> puntVlan,
+    isOther -> puntOther,
+    malformed -> dropMalformed,
+    checksumBad -> dropChecksum,
+    fragment -> puntFragment
   )
-  private val outcome = RegNext(found)
+  private val ofPacket = Seq(
+    udpMalformed -> dropUdpMalformed,
+    keepalive -> dropKeepalive,
+    (esp && truncated) -> dropTruncated,
+    (esp && unknownSpi) -> dropUnknownSpi,
+    (esp && encapMismatch) -> dropEncapMismatch,
+    esp -> sendEsp,
+    ike -> puntIke,
+    icmp -> puntIcmp,
+    rulePunts -> puntPolicy,
+    (ruleBypasses && ttlZero) -> dropTtl,
+    ruleBypasses -> sendBypass
+  )
+  // Two short chains side by side instead of a long one: fewer LUT levels.
+  private val decided = VecInit(ofFrame.map(_._1)).asUInt.orR
+  private val outcome = RegNext(Mux(decided, MuxCase(puntFragment, ofFrame.init), MuxCase(dropPolicy, ofPacket)))
   private val valid2 = RegNext(valid1, false.B)
   private val linkDown2 = RegNext(linkDown)
 
@@ -172,6 +191,9 @@ class OuterClassifier extends Module {
   io.drops.ttlExpired := drop(is(dropTtl))
   io.drops.espTruncated := drop(is(dropTruncated))
   io.drops.unknownSpi := drop(is(dropUnknownSpi))
+  io.drops.encapMismatch := drop(is(dropEncapMismatch))
+  io.drops.udpMalformed := drop(is(dropUdpMalformed))
+  io.drops.nattKeepalive := drop(is(dropKeepalive))
   io.drops.policy := drop(is(dropPolicy))
   io.drops.linkDown := drop(forLink && linkDown2)
 }
@@ -179,8 +201,7 @@ class OuterClassifier extends Module {
 object OuterClassifier {
   val latency: Int = 3
   val protocolIcmp: Int = 1
-  val protocolUdp: Int = 17
-  val ikePorts: Seq[Int] = Seq(500, 4500)
+  val portIke: Int = 500
 
   /** SPI, sequence number, IV of 8 bytes, one padded word, ICV of 16 bytes (RFC 4106). */
   val minEspBytes: Int = 4 + 4 + 8 + 4 + 16

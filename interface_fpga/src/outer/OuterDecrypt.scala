@@ -51,7 +51,8 @@ class OuterDecrypt(config: OuterConfig) extends Module {
   sad.io.table <> io.sadTable
   sad.io.clear := false.B
   sad.io.lookup.valid := path.io.fields.valid
-  sad.io.lookup.bits := Cat(fields.protocol, fields.destination, fields.spi)
+  // Only the SPI of ESP, in UDP or not, is taken for one by the classifier, so the protocol is always ESP's.
+  sad.io.lookup.bits := Cat(Ipv4Header.protocolEsp.U(8.W), fields.destination, fields.spi)
 
   private val rules = TernaryTable(config.rules)
   rules.io.table <> io.ruleTable
@@ -75,6 +76,7 @@ class OuterDecrypt(config: OuterConfig) extends Module {
   classifier.io.findings.bits.fields := ShiftRegister(fields, CuckooTable.latency)
   classifier.io.findings.bits.saHit := sad.io.result.bits.hit
   classifier.io.findings.bits.sa := SadRow.sa(sad.io.result.bits.row)
+  classifier.io.findings.bits.saEncap := SadRow.encap(sad.io.result.bits.row)
   classifier.io.findings.bits.ruleHit := rule.hit
   classifier.io.findings.bits.ruleAction := RuleRow.action(rule.row)
   classifier.io.findings.bits.ruleSa := RuleRow.sa(rule.row)
@@ -95,8 +97,9 @@ class OuterDecrypt(config: OuterConfig) extends Module {
 
 object OuterDecrypt {
 
-  /** Ethernet alone, or with an IPv4 header of 5 to 15 words. */
-  val headerLengths: Seq[Int] = EthernetHeader.bytes +: (5 to 15).map(EthernetHeader.bytes + 4 * _)
+  /** Ethernet alone, or with an IPv4 header of 5 to 15 words and, maybe, one of UDP. */
+  val headerLengths: Seq[Int] =
+    EthernetHeader.bytes +: (5 to 15 + UdpHeader.bytes / 4).map(EthernetHeader.bytes + 4 * _)
 
   /** Cycles from the fields to the verdict. */
   val lookupLatency: Int = CuckooTable.latency + OuterClassifier.latency

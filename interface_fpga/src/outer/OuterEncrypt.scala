@@ -34,8 +34,8 @@ class OuterEncrypt(config: OuterConfig) extends Module {
     val events = Output(new OuterEncryptEvents)
   })
 
-  private val headerLengths = Seq(HeaderBuilder.bypassBytes, HeaderBuilder.tunnelBytes)
-  private val stage = Module(new LookupStage(new LinkMeta, new PrependedHeader(headerLengths), windowBytes = 1))
+  private val stage =
+    Module(new LookupStage(new LinkMeta, new PrependedHeader(HeaderBuilder.lengths), windowBytes = 1))
   stage.io.in <> io.in
   stage.io.hold := false.B
 
@@ -74,10 +74,10 @@ class OuterEncrypt(config: OuterConfig) extends Module {
   private val built = builder.io.built
   stage.io.result.valid := built.valid
   stage.io.result.bits.bytes := built.bits.bytes
-  stage.io.result.bits.select := !built.bits.bypass
+  stage.io.result.bits.select := built.bits.select
   stage.io.result.bits.drop := built.bits.fault.any
 
-  private val prepend = Module(new HeaderPrepend(headerLengths))
+  private val prepend = Module(new HeaderPrepend(HeaderBuilder.lengths))
   prepend.io.in <> stage.io.out
   private val transmit = Module(new MacTransmit(new NoMeta, config.transmitBeats))
   transmit.io.in <> prepend.io.out

@@ -4,7 +4,7 @@ import chisel3._
 import sallyport.common.TableResult
 import sallyport.common.regs.TunnelRow
 
-/** Outer header template of one outbound SA: a row of the tunnel table. */
+/** Template of the outer headers of one outbound SA: a row of the tunnel table. */
 class TunnelTemplate extends Bundle {
   val valid = Bool()
   val source = UInt(32.W)
@@ -24,6 +24,11 @@ class TunnelTemplate extends Bundle {
 
   /** Largest outer packet in bytes; 0 leaves it to the port. */
   val mtu = UInt(14.W)
+
+  /** A UDP header with these ports stands in front of ESP (RFC 3948). */
+  val encap = Bool()
+  val sourcePort = UInt(16.W)
+  val destinationPort = UInt(16.W)
 }
 
 object TunnelTemplate {
@@ -41,6 +46,9 @@ object TunnelTemplate {
     template.ecnCopy := TunnelRow.ecnCopy(answer.row)
     template.nextHop := TunnelRow.nextHop(answer.row)
     template.mtu := TunnelRow.mtu(answer.row)
+    template.encap := TunnelRow.encap(answer.row)
+    template.sourcePort := TunnelRow.srcPort(answer.row)
+    template.destinationPort := TunnelRow.dstPort(answer.row)
     template
   }
 }

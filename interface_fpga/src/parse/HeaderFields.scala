@@ -14,7 +14,7 @@ object EtherClass extends ChiselEnum {
 /**
  * The first bytes of a packet and its length: what [[Ipv4Parser]] looks at.
  *
- * @param windowBytes 78 of an Ethernet frame (14 + the longest IPv4 header + 4), 64 of an IP packet
+ * @param windowBytes 86 of an Ethernet frame (14 + the longest IPv4 header + 12), 64 of an IP packet
  */
 class HeaderWindow(val windowBytes: Int) extends Bundle {
 
@@ -74,6 +74,12 @@ class HeaderFields extends Bundle {
   val sourcePort = UInt(16.W)
   val destinationPort = UInt(16.W)
 
-  /** First 4 bytes behind the header: of ESP the SPI. Meaningful if `payloadLength` says that they are there. */
+  /** What a UDP datagram to port 4500 carries; always `none` of a bare IP packet. */
+  val udpEncap = UdpEncap()
+
+  /**
+   * First 4 bytes behind the header, with `udpEncap` `esp` those behind the UDP header: of ESP the SPI. Meaningful if
+   * `payloadLength` says that they are there.
+   */
   val spi = UInt(32.W)
 }

@@ -5,7 +5,8 @@ import chisel3.util._
 import sallyport.common._
 
 /**
- * Reads the headers of one packet: Ethernet type, IPv4 with options, ports or SPI wherever the options put them.
+ * Reads the headers of one packet: Ethernet type, IPv4 with options, ports or SPI wherever the options put them, and of a
+ * frame what UDP to port 4500 carries.
  *
  * A pipeline without stalls: one packet a cycle, answered in order [[Ipv4Parser.latency]] cycles later. It judges and drops
  * nothing. Header checksum as RFC 1071; lengths as RFC 791 3.1.
@@ -37,7 +38,7 @@ class Ipv4Parser(ethernet: Boolean) extends Module {
   private val fits1 = RegNext(io.in.bits.length >= (ip + Ipv4Header.bytes).U)
   private val etherClass1 = RegNext(if (ethernet) Ipv4Parser.classify(field(window, 12, 2)) else EtherClass.ipv4)
 
-  // Stage 2: fields; payload's first word behind `ihl` words of header.
+  // Stage 2: fields; payload's first words behind `ihl` words of header.
   private def at(offset: Int, bytes: Int): UInt = field(window1, ip + offset, bytes)
   private val ihl1 = window1(8 * ip + 3, 8 * ip)
   private val version1 = window1(8 * ip + 7, 8 * ip + 4)
@@ -66,7 +67,11 @@ class Ipv4Parser(ethernet: Boolean) extends Module {
   fields2.hasPorts := DontCare
   fields2.sourcePort := DontCare
   fields2.destinationPort := DontCare
-  fields2.spi := Mux1H((5 to 15).map(n => (ihl1 === n.U) -> at(4 * n, 4)))
+  private val payload1 = Seq.tabulate(Ipv4Parser.payloadWords(ethernet)) { word =>
+    Mux1H((5 to 15).map(n => (ihl1 === n.U) -> at(4 * (n + word), 4)))
+  }
+  fields2.udpEncap := UdpEncap.none
+  fields2.spi := payload1.head
   private val first2 = RegNext(offset1 === 0.U)
 
   // Stage 3: what needs two of them.
@@ -78,6 +83,22 @@ class Ipv4Parser(ethernet: Boolean) extends Module {
   fields3.destinationPort := Mux(hasPorts, fields2.spi(15, 0), 0.U)
   fields3.ttlExpired := fields2.ttl <= 1.U
 
+  // Stage 5: UDP to port 4500, and the SPI behind its header.
+  private val fields5 = RegNext(RegNext(fields3))
+  if (ethernet) {
+    val payload2 = RegNext(VecInit(payload1))
+    val natt = Module(new UdpEncapParser)
+    natt.io.udp := hasPorts && fields2.protocol === UdpHeader.protocol.U
+    natt.io.length := fields2.payloadLength
+    natt.io.words := payload2
+    fields5.udpEncap := natt.io.encap
+    fields5.spi := Mux(
+      natt.io.encap === UdpEncap.esp,
+      ShiftRegister(payload2(2), UdpEncapParser.latency),
+      ShiftRegister(fields2.spi, UdpEncapParser.latency)
+    )
+  }
+
   // Beside them: 30 words → 10 → 4 → 2 → 1 sum, folded, compared. All ones is right (RFC 1071 section 1).
   private def sums(values: Seq[UInt]): Seq[UInt] = values.grouped(3).map(group => RegNext(group.reduce(_ +& _))).toSeq
   private val total = Iterator.iterate(words)(sums).drop(Ipv4Parser.sumStages).next().head
@@ -85,7 +106,7 @@ class Ipv4Parser(ethernet: Boolean) extends Module {
   private val checksumBad = RegNext(folded =/= 0xffff.U)
 
   io.out.valid := ShiftRegister(io.in.valid, Ipv4Parser.latency, false.B, true.B)
-  io.out.bits := ShiftRegister(fields3, Ipv4Parser.latency - 3)
+  io.out.bits := ShiftRegister(fields5, Ipv4Parser.latency - 5)
   io.out.bits.checksumBad := checksumBad
 }
 
@@ -97,12 +118,15 @@ object Ipv4Parser {
   val maxHeaderBytes: Int = 60
 
   /** TCP, UDP, SCTP: source and destination port are the first 4 bytes of each. */
-  val portProtocols: Seq[Int] = Seq(6, 17, 132)
+  val portProtocols: Seq[Int] = Seq(6, UdpHeader.protocol, 132)
 
   def ipOffset(ethernet: Boolean): Int = if (ethernet) EthernetHeader.bytes else 0
 
   /** Bytes at a packet's start that the parser needs. */
-  def windowBytes(ethernet: Boolean): Int = ipOffset(ethernet) + maxHeaderBytes + 4
+  def windowBytes(ethernet: Boolean): Int = ipOffset(ethernet) + maxHeaderBytes + 4 * payloadWords(ethernet)
+
+  /** Words behind the IP header that are read: SPI or ports alone, or as far as RFC 3948 needs. */
+  private def payloadWords(ethernet: Boolean): Int = if (ethernet) UdpEncapParser.words else 1
 
   private[iface] def classify(etherType: UInt): EtherClass.Type = {
     def is(values: Int*): Bool = values.map(etherType === _.U).reduce(_ || _)

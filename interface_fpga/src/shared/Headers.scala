@@ -74,3 +74,28 @@ object Ipv4Header {
   val bytes: Int = 20
   val protocolEsp: Int = 50
 }
+
+/** A UDP header in front of ESP (RFC 3948 2.1), fields in wire order and as host-order numbers. Its checksum is 0: none. */
+class UdpHeader extends Bundle {
+  val sourcePort = UInt(16.W)
+  val destinationPort = UInt(16.W)
+
+  /** Bytes of this header and what follows it. */
+  val length = UInt(16.W)
+
+  /** The 8 bytes of the header, byte 0 lowest. */
+  def wire: UInt = WireOrder.pack(
+    WireOrder.bigEndian(sourcePort),
+    WireOrder.bigEndian(destinationPort),
+    WireOrder.bigEndian(length),
+    0.U(16.W)
+  )
+}
+
+object UdpHeader {
+  val bytes: Int = 8
+  val protocol: Int = 17
+
+  /** IKE and ESP in UDP (RFC 7296 2.23). */
+  val portNatt: Int = 4500
+}

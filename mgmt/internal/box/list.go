@@ -37,6 +37,9 @@ func (m *Model) describeSA(sa *SA) string {
 	} else {
 		fmt.Fprintf(&b, "\tauth-trunc %s %s %d\n\tenc %s %s\n", sa.Auth.Name, xfrm.Redacted, sa.Auth.ICVBits, sa.Enc.Name, xfrm.Redacted)
 	}
+	if sa.Encap != nil {
+		fmt.Fprintf(&b, "\t%s\n", sa.Encap)
+	}
 	if sa.Sel != nil {
 		fmt.Fprintf(&b, "\tsel %s \n", sa.Sel)
 	}

@@ -34,6 +34,11 @@ func (m *Model) direct(report *report) error {
 		if sa.Way == xfrm.DirIn && sa.Flags.ESN && sa.ReplayWindow == 0 {
 			return xfrm.Errorf(sa.pos, "flag esn needs a replay-window: the high half of the sequence number is inferred from it")
 		}
+		if sa.Way == xfrm.DirIn {
+			if err := sa.CheckInboundEncap(sa.pos); err != nil {
+				return err
+			}
+		}
 	}
 	for _, p := range m.Policies {
 		if p.Dir != xfrm.DirOut || p.Template == nil || find.newest(p.Template) != nil {

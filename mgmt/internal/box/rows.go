@@ -114,11 +114,14 @@ func sadRow(sa *SA) Row {
 	f.DstAddr.Put(row, number(sa.Dst))
 	f.Protocol.Put(row, protoESP)
 	f.Valid.Put(row, 1)
+	if sa.Encap != nil {
+		f.Encap.Put(row, 1)
+	}
 	f.Sa.Put(row, uint64(sa.Row))
 	return row
 }
 
-// tunnelRow makes the outer header as Linux makes it: DSCP and ECN copied, DF copied unless path MTU discovery is off.
+// tunnelRow makes the outer headers as Linux makes them: DSCP and ECN copied, DF copied unless path MTU discovery is off.
 func tunnelRow(sa *SA, hop int, mtu uint32) Row {
 	f, row := regs.TunnelRow, newRow(regs.TunnelRow.Bits)
 	f.Valid.Put(row, 1)
@@ -136,6 +139,11 @@ func tunnelRow(sa *SA, hop int, mtu uint32) Row {
 	}
 	f.NextHop.Put(row, uint64(hop))
 	f.Mtu.Put(row, uint64(mtu))
+	if e := sa.Encap; e != nil {
+		f.Encap.Put(row, 1)
+		f.SrcPort.Put(row, uint64(e.SPort))
+		f.DstPort.Put(row, uint64(e.DPort))
+	}
 	return row
 }
 

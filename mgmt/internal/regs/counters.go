@@ -136,41 +136,44 @@ var CryptoCounters = []Counter{
 
 // Counter indices of the outer chip.
 const (
-	OuterCounterLinkRxPackets    = 0
-	OuterCounterLinkRxLost       = 1
-	OuterCounterLinkResyncs      = 2
-	OuterCounterDropTxDisabled   = 3
-	OuterCounterDropNoTunnel     = 4
-	OuterCounterDropNoNextHop    = 5
-	OuterCounterDropMtu          = 6
-	OuterCounterTxFrames         = 7
-	OuterCounterTxBytes          = 8
-	OuterCounterRxFrames         = 9
-	OuterCounterRxBytes          = 10
-	OuterCounterDropRxBadFcs     = 11
-	OuterCounterDropRxUndersize  = 12
-	OuterCounterDropRxOversize   = 13
-	OuterCounterDropRxOverflow   = 14
-	OuterCounterDropNotReady     = 15
-	OuterCounterDropMacFilter    = 16
-	OuterCounterDropIpMalformed  = 17
-	OuterCounterDropIpChecksum   = 18
-	OuterCounterDropTtlExpired   = 19
-	OuterCounterDropEspTruncated = 20
-	OuterCounterDropUnknownSpi   = 21
-	OuterCounterDropPolicy       = 22
-	OuterCounterDropLinkDown     = 23
-	OuterCounterDropPuntOverflow = 24
-	OuterCounterPuntArp          = 25
-	OuterCounterPuntIpv6         = 26
-	OuterCounterPuntVlan         = 27
-	OuterCounterPuntFragment     = 28
-	OuterCounterPuntIke          = 29
-	OuterCounterPuntIcmp         = 30
-	OuterCounterPuntOther        = 31
-	OuterCounterPuntPolicy       = 32
-	OuterCounterTxEsp            = 33
-	OuterCounterTxBypass         = 34
+	OuterCounterLinkRxPackets     = 0
+	OuterCounterLinkRxLost        = 1
+	OuterCounterLinkResyncs       = 2
+	OuterCounterDropTxDisabled    = 3
+	OuterCounterDropNoTunnel      = 4
+	OuterCounterDropNoNextHop     = 5
+	OuterCounterDropMtu           = 6
+	OuterCounterTxFrames          = 7
+	OuterCounterTxBytes           = 8
+	OuterCounterRxFrames          = 9
+	OuterCounterRxBytes           = 10
+	OuterCounterDropRxBadFcs      = 11
+	OuterCounterDropRxUndersize   = 12
+	OuterCounterDropRxOversize    = 13
+	OuterCounterDropRxOverflow    = 14
+	OuterCounterDropNotReady      = 15
+	OuterCounterDropMacFilter     = 16
+	OuterCounterDropIpMalformed   = 17
+	OuterCounterDropIpChecksum    = 18
+	OuterCounterDropTtlExpired    = 19
+	OuterCounterDropEspTruncated  = 20
+	OuterCounterDropUnknownSpi    = 21
+	OuterCounterDropEncapMismatch = 22
+	OuterCounterDropUdpMalformed  = 23
+	OuterCounterDropNattKeepalive = 24
+	OuterCounterDropPolicy        = 25
+	OuterCounterDropLinkDown      = 26
+	OuterCounterDropPuntOverflow  = 27
+	OuterCounterPuntArp           = 28
+	OuterCounterPuntIpv6          = 29
+	OuterCounterPuntVlan          = 30
+	OuterCounterPuntFragment      = 31
+	OuterCounterPuntIke           = 32
+	OuterCounterPuntIcmp          = 33
+	OuterCounterPuntOther         = 34
+	OuterCounterPuntPolicy        = 35
+	OuterCounterTxEsp             = 36
+	OuterCounterTxBypass          = 37
 )
 
 // OuterCounters is ordered by index.
@@ -197,17 +200,20 @@ var OuterCounters = []Counter{
 	{Name: "drop_ttl_expired", Index: 19, Path: "decrypt", Kind: "drop"},
 	{Name: "drop_esp_truncated", Index: 20, Path: "decrypt", Kind: "drop"},
 	{Name: "drop_unknown_spi", Index: 21, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_policy", Index: 22, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_link_down", Index: 23, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_overflow", Index: 24, Path: "decrypt", Kind: "drop"},
-	{Name: "punt_arp", Index: 25, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_ipv6", Index: 26, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_vlan", Index: 27, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_fragment", Index: 28, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_ike", Index: 29, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_icmp", Index: 30, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_other", Index: 31, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_policy", Index: 32, Path: "decrypt", Kind: "punted"},
-	{Name: "tx_esp", Index: 33, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bypass", Index: 34, Path: "decrypt", Kind: "sent"},
+	{Name: "drop_encap_mismatch", Index: 22, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_udp_malformed", Index: 23, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_natt_keepalive", Index: 24, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_policy", Index: 25, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_link_down", Index: 26, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_overflow", Index: 27, Path: "decrypt", Kind: "drop"},
+	{Name: "punt_arp", Index: 28, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_ipv6", Index: 29, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_vlan", Index: 30, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_fragment", Index: 31, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_ike", Index: 32, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_icmp", Index: 33, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_other", Index: 34, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_policy", Index: 35, Path: "decrypt", Kind: "punted"},
+	{Name: "tx_esp", Index: 36, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bypass", Index: 37, Path: "decrypt", Kind: "sent"},
 }

@@ -111,23 +111,24 @@ var InboundKeyRow = struct {
 
 // SadRow is the layout of one row.
 var SadRow = struct {
-	Bits                              int
-	Spi, DstAddr, Protocol, Valid, Sa Field
+	Bits                                     int
+	Spi, DstAddr, Protocol, Valid, Encap, Sa Field
 }{
 	Bits:     96,
 	Spi:      Field{LSB: 0, Width: 32},
 	DstAddr:  Field{LSB: 32, Width: 32},
 	Protocol: Field{LSB: 64, Width: 8},
 	Valid:    Field{LSB: 72, Width: 1},
+	Encap:    Field{LSB: 73, Width: 1},
 	Sa:       Field{LSB: 80, Width: 16},
 }
 
 // TunnelRow is the layout of one row.
 var TunnelRow = struct {
-	Bits                                                                        int
-	SrcAddr, DstAddr, Valid, DscpCopy, EcnCopy, DfMode, Dscp, Ttl, NextHop, Mtu Field
+	Bits                                                                                                 int
+	SrcAddr, DstAddr, Valid, DscpCopy, EcnCopy, DfMode, Dscp, Ttl, NextHop, Mtu, Encap, SrcPort, DstPort Field
 }{
-	Bits:     110,
+	Bits:     144,
 	SrcAddr:  Field{LSB: 0, Width: 32},
 	DstAddr:  Field{LSB: 32, Width: 32},
 	Valid:    Field{LSB: 64, Width: 1},
@@ -138,4 +139,7 @@ var TunnelRow = struct {
 	Ttl:      Field{LSB: 80, Width: 8},
 	NextHop:  Field{LSB: 88, Width: 8},
 	Mtu:      Field{LSB: 96, Width: 14},
+	Encap:    Field{LSB: 110, Width: 1},
+	SrcPort:  Field{LSB: 112, Width: 16},
+	DstPort:  Field{LSB: 128, Width: 16},
 }

@@ -34,7 +34,7 @@ var CryptoTables = []Table{
 var (
 	OuterTableSad     = Table{Name: "sad", Number: 0, Kind: "cuckoo", RowBits: 96}
 	OuterTableRule    = Table{Name: "rule", Number: 1, Kind: "ternary", RowBits: 264}
-	OuterTableTunnel  = Table{Name: "tunnel", Number: 2, Kind: "direct", RowBits: 110}
+	OuterTableTunnel  = Table{Name: "tunnel", Number: 2, Kind: "direct", RowBits: 144}
 	OuterTableNextHop = Table{Name: "next_hop", Number: 3, Kind: "direct", RowBits: 49}
 )
 

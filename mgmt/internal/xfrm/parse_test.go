@@ -50,6 +50,12 @@ func TestState(t *testing.T) {
 		{"xfrm state add " + sa + "mode tunnel flag noecn nopmtudisc af-unspec extra-flag dont-encap-dscp " + gcm, func(s *State) {
 			s.Flags = Flags{NoECN: true, NoPMTUDisc: true, AFUnspec: true, DontEncapDSCP: true}
 		}},
+		{"xfrm state add " + sa + "mode tunnel encap espinudp 4500 0xf001 0.0.0.0 " + gcm, func(s *State) {
+			s.Encap = &Encap{4500, 61441, netip.IPv4Unspecified()}
+		}},
+		{"xfrm state add " + sa + gcm + " dir in encap espinudp 1 4500 198.51.100.7 mode tunnel", func(s *State) {
+			s.Dir, s.Encap = DirIn, &Encap{1, PortNATT, netip.MustParseAddr("198.51.100.7")}
+		}},
 		{"xfrm state add " + sa + "mode tunnel flag 0x25 " + gcm, func(s *State) {
 			s.Flags = Flags{NoECN: true, NoPMTUDisc: true, AFUnspec: true}
 		}},
@@ -182,7 +188,15 @@ func TestRefusals(t *testing.T) {
 		{add + "mode tunnel flag purple " + gcm, "unknown flag"},
 		{add + "mode tunnel extra-flag oseq-may-wrap " + gcm, "nonce"},
 		{add + "mode tunnel mark 5 " + gcm, "mark is not supported"},
-		{add + "mode tunnel encap espinudp 4500 4500 0.0.0.0 " + gcm, "NAT-T"},
+		{add + "mode tunnel encap espintcp 4500 4500 0.0.0.0 " + gcm, "only espinudp"},
+		{add + "mode tunnel encap espinudp-nonike 500 500 0.0.0.0 " + gcm, "only espinudp"},
+		{add + "mode tunnel encap espinudp6 4500 4500 0.0.0.0 " + gcm, "encap must be espinudp"},
+		{add + "mode tunnel encap espinudp 0 4500 0.0.0.0 " + gcm, "the source port of encap must be 1 to 65535"},
+		{add + "mode tunnel encap espinudp 4500 0 0.0.0.0 " + gcm, "the destination port of encap must be 1 to 65535"},
+		{add + "mode tunnel encap espinudp 4500 65536 0.0.0.0 " + gcm, "must be a number of 0 to 65535"},
+		{add + "mode tunnel encap espinudp 4500 4500 " + gcm, "the original address of encap"},
+		{add + "mode tunnel encap espinudp 4500 4500", "the line ends where the original address"},
+		{add + "mode tunnel dir in encap espinudp 4500 4501 0.0.0.0 " + gcm, "received at port 4500 alone"},
 		{add + "mode tunnel offload dev eth0 dir in " + gcm, "hardware"},
 		{add + "mode tunnel limit byte-hard 1000 " + gcm, "packet-hard"},
 		{add + "mode tunnel limit packet-hard 72057594037927936 " + gcm, "at most 72057594037927935 packets"},

@@ -111,7 +111,8 @@ func (p *parser) stateAdd(update bool) (Command, error) {
 			p.skip()
 			err = p.limit(&s)
 		case "encap":
-			return nil, word.refuse("UDP encapsulation (NAT-T) comes later")
+			p.skip()
+			s.Encap, err = p.encap()
 		case "coa":
 			return nil, word.refuse("it belongs to Mobile IPv6")
 		case "ctx":
@@ -177,6 +178,11 @@ func checkState(pos Pos, s *State) error {
 		return Errorf(pos, "flag esn needs a replay-window: the high half of the sequence number is inferred from it")
 	case s.Dir == DirIn && (s.PacketSoft != 0 || s.PacketHard != 0):
 		return Errorf(pos, "packet limits are kept for outbound SAs alone")
+	}
+	if s.Dir == DirIn {
+		if err := s.CheckInboundEncap(pos); err != nil {
+			return err
+		}
 	}
 	return checkAlgorithms(pos, s)
 }

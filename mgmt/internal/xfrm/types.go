@@ -121,6 +121,7 @@ type State struct {
 	PacketSoft uint64    `json:"packet_soft,omitempty"` // 0 is none
 	PacketHard uint64    `json:"packet_hard,omitempty"` // 0 is none
 	Sel        *Selector `json:"sel,omitempty"`
+	Encap      *Encap    `json:"encap,omitempty"`
 }
 
 // Crypt is the algorithm that encrypts.

@@ -24,6 +24,9 @@ class HeaderBuilderSpec extends AnyFunSuite with ChiselSim {
     request.tunnel.dfMode.poke(row.dfMode)
     request.tunnel.ecnCopy.poke(row.ecnCopy)
     request.tunnel.mtu.poke(0)
+    request.tunnel.encap.poke(row.encap)
+    request.tunnel.sourcePort.poke(row.sourcePort)
+    request.tunnel.destinationPort.poke(row.destinationPort)
     request.nextHopValid.poke(true)
     request.nextHopMac.poke(row.nextHopMac)
   }
@@ -53,21 +56,21 @@ class HeaderBuilderSpec extends AnyFunSuite with ChiselSim {
         assert(answered == cycle >= HeaderBuilder.latency, s"cycle $cycle")
         val answer = Option.when(answered)((
           dut.io.built.bits.bytes.peek().litValue,
-          dut.io.built.bits.bypass.peek().litToBoolean,
+          dut.io.built.bits.select.peek().litValue.toInt,
           faultOf(dut)
         ))
         dut.clock.step()
         answer
       }.toSeq
       assert(answers.size == rows.size)
-      for (((bytes, bypass, fault), row) <- answers.zip(rows)) {
-        val length = if (bypass) HeaderBuilder.bypassBytes else HeaderBuilder.tunnelBytes
-        assert(bypass == row.bypass)
+      for (((bytes, select, fault), row) <- answers.zip(rows)) {
+        assert(select == (if (row.bypass) 0 else if (row.encap) 2 else 1))
         assert(fault == "", row)
-        assert(Packet.bytesOf(bytes, length) == row.header, row)
+        assert(Packet.bytesOf(bytes, HeaderBuilder.lengths(select)) == row.header, row)
       }
+      assert(rows.count(_.encap) >= 15)
 
-      // (bypass, length, template valid, next hop valid, template MTU, port MTU) → fault
+      // (bypass, length, template valid, next hop valid, template MTU, port MTU) → fault; plain ESP, then ESP in UDP
       val faults = Seq(
         (false, 80, true, true, 0, 1500) -> "",
         (false, 80, false, false, 0, 1500) -> "template",
@@ -84,8 +87,21 @@ class HeaderBuilderSpec extends AnyFunSuite with ChiselSim {
         (true, 1501, false, true, 576, 1500) -> "mtu",
         (true, 1500, false, false, 0, 1500) -> "nexthop"
       )
-      for (((bypass, length, template, nextHop, mtu, portMtu), expected) <- faults) {
-        pokeRow(dut, rows.head)
+      val encapFaults = Seq(
+        (false, 1472, true, true, 0, 1500) -> "",
+        (false, 1473, true, true, 0, 1500) -> "mtu",
+        (false, 1252, true, true, 1280, 1500) -> "",
+        (false, 1253, true, true, 1280, 1500) -> "mtu",
+        (false, 9554, true, true, 0, 16383) -> "",
+        (false, 9555, true, true, 0, 16383) -> "mtu",
+        (false, 80, false, true, 0, 1500) -> "template",
+        (true, 1500, true, true, 576, 1500) -> ""
+      )
+      for (
+        (row, cases) <- Seq(rows.head -> faults, rows.find(_.encap).get -> encapFaults);
+        ((bypass, length, template, nextHop, mtu, portMtu), expected) <- cases
+      ) {
+        pokeRow(dut, row)
         dut.io.portMtu.poke(portMtu)
         dut.clock.step()
         dut.io.request.valid.poke(true)

@@ -22,6 +22,9 @@ private class OuterDecryptHarness(config: OuterConfig) extends Module {
     "ttl_expired" -> events.drops.ttlExpired,
     "esp_truncated" -> events.drops.espTruncated,
     "unknown_spi" -> events.drops.unknownSpi,
+    "encap_mismatch" -> events.drops.encapMismatch,
+    "udp_malformed" -> events.drops.udpMalformed,
+    "natt_keepalive" -> events.drops.nattKeepalive,
     "policy" -> events.drops.policy,
     "link_down" -> events.drops.linkDown,
     "punt_overflow" -> events.path.punt.dropOverflow,
@@ -178,8 +181,8 @@ class OuterDecryptSpec extends AnyFunSuite with ChiselSim {
         )
       }
 
-      // A packet every 2 cycles, of one beat and of two.
-      for ((name, key) <- Seq("rule_bypass_padded" -> "tx_bypass", "esp_36" -> "tx_esp")) {
+      // A packet every 2 cycles, of one beat and of two, in UDP and not.
+      for ((name, key) <- Seq("rule_bypass_padded" -> "tx_bypass", "esp_36" -> "tx_esp", "natt_esp_36" -> "tx_esp")) {
         bench.linkCycles = Vector.empty
         val before = bench.counts
         for (_ <- 0 until 200) bench.send(frame(name).bytes, interval = 2)
@@ -218,6 +221,16 @@ class OuterDecryptSpec extends AnyFunSuite with ChiselSim {
       Seq(elsewhere, frame("esp_80").bytes, frame("arp_broadcast").bytes).foreach(bench.send(_))
       bench.settle()
       assert(bench.since(filtered) == Map("rx_frames" -> 3, "mac_filter" -> 1, "tx_esp" -> 1, "punted" -> 1))
+      dut.io.macFilter.poke(false)
+
+      // Without an address of its own the box takes what is for anyone on port 4500, as IKE and ICMP.
+      dut.io.localIpv4.poke(0)
+      val anyone = bench.counts
+      Seq("natt_elsewhere", "natt_keepalive_elsewhere", "natt_marker_elsewhere", "natt_esp_80")
+        .foreach(name => bench.send(frame(name).bytes))
+      bench.settle()
+      val taken = Map("unknown_spi" -> 1, "natt_keepalive" -> 1, "punted" -> 1, "tx_esp" -> 1)
+      assert(bench.since(anyone) == taken + ("rx_frames" -> 4))
     }
   }
 }

@@ -141,6 +141,7 @@ class OuterEncryptSpec extends AnyFunSuite with ChiselSim {
 
       // Each fault alone.
       val tunnel = rows.indexWhere(!_.bypass)
+      val natt = rows.indexWhere(_.encap)
       bench.write(dut.io.tunnelTable, 1000, rows(tunnel).tunnelRow(nextHop = 255))
       bench.write(dut.io.tunnelTable, 1001, rows(tunnel).tunnelRow(nextHop = tunnel, mtu = 576))
       val faults = Seq(
@@ -152,6 +153,8 @@ class OuterEncryptSpec extends AnyFunSuite with ChiselSim {
         Sent(payload(556), 1001, bypass = false) -> Map("tx_frames" -> 1, "tx_bytes" -> (576 + 18)),
         Sent(payload(557), 1001, bypass = false) -> Map("mtu" -> 1),
         Sent(payload(9563), tunnel, bypass = false) -> Map("mtu" -> 1),
+        Sent(payload(9554), natt, bypass = false) -> Map("tx_frames" -> 1, "tx_bytes" -> 9600),
+        Sent(payload(9555), natt, bypass = false) -> Map("mtu" -> 1),
         Sent(payload(9582), tunnel, bypass = true) -> Map("tx_frames" -> 1, "tx_bytes" -> 9600),
         Sent(payload(9583), tunnel, bypass = true) -> Map("mtu" -> 1)
       )
@@ -174,10 +177,11 @@ class OuterEncryptSpec extends AnyFunSuite with ChiselSim {
         )
       }
 
-      // The port takes 114 B frames every 3.3 cycles; 65 B ones, the worst of a 512-bit bus, every 2.1.
+      // The port takes 114 B frames every 3.3 cycles, with UDP 122 B every 3.5; 65 B ones, the worst of a 512-bit bus, every 2.1.
       for (
         (name, packet, wire) <- Seq(
           ("ESP, 114 B", Sent(payload(80), tunnel, bypass = false), (118 + 20) * 8 * 0.003),
+          ("ESP in UDP, 122 B", Sent(payload(80), natt, bypass = false), (126 + 20) * 8 * 0.003),
           ("bypass, 61 B", Sent(payload(47), tunnel, bypass = true), (65 + 20) * 8 * 0.003),
           ("bypass, 65 B", Sent(payload(51), tunnel, bypass = true), (69 + 20) * 8 * 0.003)
         )

@@ -63,13 +63,18 @@ object OuterFrames {
     )
   }
 
-  /** (SPI, SA): inbound SAs at `localIpv4`. */
-  private val sas = Seq(0x1001L -> 5, 0xdeadbeefL -> 1023)
+  /** (SPI, destination, SA, in UDP): inbound SAs at `localIpv4` and, the last, at 203.0.113.9. */
+  private val sas = Seq(
+    (0x1001L, localIpv4, 5, 0),
+    (0xdeadbeefL, localIpv4, 1023, 0),
+    (0x4001L, localIpv4, 9, 1),
+    (0x4001L, BigInt("cb007109", 16), 9, 1)
+  )
 
   /** Table rows (index, row) of a SAD with `rowsPerWay` rows in each way. */
-  def sadRows(rowsPerWay: Int): Seq[(Int, BigInt)] = sas.zipWithIndex.map { case ((spi, sa), way) =>
-    val row = SadRow.spi.put(spi) | SadRow.dstAddr.put(localIpv4) | SadRow.protocol.put(50) |
-      SadRow.valid.put(1) | SadRow.sa.put(sa)
+  def sadRows(rowsPerWay: Int): Seq[(Int, BigInt)] = sas.zipWithIndex.map { case ((spi, destination, sa, encap), way) =>
+    val row = SadRow.spi.put(spi) | SadRow.dstAddr.put(destination) | SadRow.protocol.put(50) |
+      SadRow.valid.put(1) | SadRow.sa.put(sa) | SadRow.encap.put(encap)
     val key = row & ((BigInt(1) << 72) - 1)
     (way * rowsPerWay + sallyport.common.CuckooHash.row(way, key, 72, rowsPerWay), row)
   }

@@ -7,6 +7,7 @@ import scala.io.Source
 /**
  * One line of outer_headers.txt: a packet on the link, the rows it meets, and the header that scapy makes for it.
  *
+ * @param sourcePort with `destinationPort`, the ports of ESP in UDP; both 0 of ESP without
  * @param nextHopMac first wire byte in bits 7:0
  */
 case class OuterHeaderRow(
@@ -21,16 +22,21 @@ case class OuterHeaderRow(
     dscp: Int,
     dfMode: Int,
     ecnCopy: Boolean,
+    sourcePort: Int,
+    destinationPort: Int,
     nextHopMac: BigInt,
     header: Seq[Byte]
 ) {
+  def encap: Boolean = destinationPort != 0
+
   private def bit(flag: Boolean): BigInt = if (flag) 1 else 0
 
   def tunnelRow(nextHop: Int, mtu: Int = 0): BigInt =
     TunnelRow.valid.put(1) | TunnelRow.srcAddr.put(source) | TunnelRow.dstAddr.put(destination) |
       TunnelRow.ttl.put(ttl) | TunnelRow.dscpCopy.put(bit(dscpCopy)) | TunnelRow.dscp.put(dscp) |
       TunnelRow.dfMode.put(dfMode) | TunnelRow.ecnCopy.put(bit(ecnCopy)) | TunnelRow.nextHop.put(nextHop) |
-      TunnelRow.mtu.put(mtu)
+      TunnelRow.mtu.put(mtu) | TunnelRow.encap.put(bit(encap)) | TunnelRow.srcPort.put(sourcePort) |
+      TunnelRow.dstPort.put(destinationPort)
 
   def nextHopRow: BigInt = NextHopRow.valid.put(1) | NextHopRow.mac.put(nextHopMac)
 }
@@ -40,20 +46,22 @@ object OuterHeaderRow {
     Source.fromResource("outer_headers.txt").getLines().filterNot(_.startsWith("#")).map(parse).toSeq
 
   private def parse(line: String): OuterHeaderRow = {
-    val Seq(bypass, length, tos, df, source, destination, ttl, dscpCopy, dscp, dfMode, ecnCopy, mac, header) =
+    val Seq(bypass, length, tos, df, src, dst, ttl, dscpCopy, dscp, dfMode, ecnCopy, sport, dport, mac, header) =
       line.split(" ").toSeq
     OuterHeaderRow(
       bypass == "1",
       length.toInt,
       tos.toInt,
       df == "1",
-      BigInt(source, 16),
-      BigInt(destination, 16),
+      BigInt(src, 16),
+      BigInt(dst, 16),
       ttl.toInt,
       dscpCopy == "1",
       dscp.toInt,
       dfMode.toInt,
       ecnCopy == "1",
+      sport.toInt,
+      dport.toInt,
       Packet.littleEndian(OuterFrames.bytes(mac)),
       OuterFrames.bytes(header)
     )

@@ -9,7 +9,13 @@ import scala.io.Source
 /** Judged by scapy's dissector: tests/test_parser_frames.py writes the table of frames and what is in them. */
 class Ipv4ParserSpec extends AnyFunSuite with ChiselSim {
 
-  private case class Row(etherClass: String, values: Seq[BigInt], frame: Seq[Byte])
+  private case class Row(
+      etherClass: String,
+      values: Seq[BigInt],
+      udpEncap: UdpEncap.Type,
+      spi: BigInt,
+      frame: Seq[Byte]
+  )
 
   private val rows: Seq[Row] = Source
     .fromResource("parser_frames.txt")
@@ -20,12 +26,15 @@ class Ipv4ParserSpec extends AnyFunSuite with ChiselSim {
       Row(
         words.head,
         words.slice(1, 17).map(BigInt(_)),
+        UdpEncap.all.find(_.toString.contains(s"=${words(17)})")).get,
+        BigInt(words(18)),
         words.last.grouped(2).map(Integer.parseInt(_, 16).toByte).toSeq
       )
     }
     .toSeq
 
-  private def check(out: HeaderFields, row: Row, length: Int, clue: String): Unit = {
+  /** A bare IP packet is never looked at for UDP to port 4500. */
+  private def check(out: HeaderFields, row: Row, length: Int, ethernet: Boolean, clue: String): Unit = {
     assert(out.length.peek().litValue == length, clue)
     assert(
       out.etherClass.peek().litValue == EtherClass.all.find(_.toString.contains(row.etherClass)).get.litValue,
@@ -50,7 +59,11 @@ class Ipv4ParserSpec extends AnyFunSuite with ChiselSim {
         val payload = row.values(3) - row.values(2)
         assert(out.payloadLength.peek().litValue == payload, clue)
         assert(out.ttlExpired.peek().litToBoolean == (row.values(5) <= 1), clue)
-        if (payload >= 4) assert(out.spi.peek().litValue == row.values.last, clue)
+        val encap = if (ethernet) row.udpEncap else UdpEncap.none
+        assert(out.udpEncap.peek().litValue == encap.litValue, clue)
+        val least = if (encap == UdpEncap.esp) 12 else 4
+        if (payload >= least)
+          assert(out.spi.peek().litValue == (if (ethernet) row.spi else row.values.last), clue)
       }
     }
   }
@@ -77,6 +90,7 @@ class Ipv4ParserSpec extends AnyFunSuite with ChiselSim {
               dut.io.out.bits,
               row,
               bytes.length,
+              ethernet,
               s"row $answer: ${row.frame.take(60).map(b => f"$b%02x").mkString}"
             )
             if (ethernet) dut.io.out.bits.macDestination.expect(Packet.littleEndian(bytes.take(6)))

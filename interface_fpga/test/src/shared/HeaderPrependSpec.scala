@@ -5,19 +5,19 @@ import sallyport.common._
 import scala.util.Random
 
 class HeaderPrependSpec extends StreamMatrix {
-  private val lengths = Seq(14, 34)
+  private val lengths = Seq(14, 34, 42)
 
-  /** The matrix of lengths with a random header of either kind in front of each; an eighth is swallowed. */
+  /** The matrix of lengths with a random header of each kind in front of each; an eighth is swallowed. */
   private def packets(metaWidth: Int): Seq[Packet] = {
     val random = new Random(metaWidth)
     matrixPackets(0).map { packet =>
       val header = BigInt(8 * lengths.max, random)
       val drop = if (random.nextInt(8) == 0) 1 else 0
-      packet.copy(meta = (header << 2) | (random.nextInt(2) << 1) | drop)
+      packet.copy(meta = (header << 3) | (random.nextInt(3) << 1) | drop)
     }
   }
 
-  test("headers of two lengths come in front, swallowed packets leave no trace, ends that do not fit cost one beat") {
+  test("headers of three lengths come in front, swallowed packets leave no trace, ends that do not fit cost one beat") {
     checkMatrix(
       new StreamHarness(new PrependedHeader(lengths), new NoMeta)(h => {
         val prepend = Module(new HeaderPrepend(lengths))
@@ -27,8 +27,8 @@ class HeaderPrependSpec extends StreamMatrix {
       packets,
       slack = 16 + matrixLengths.size
     ) { packet =>
-      val length = if (packet.meta.testBit(1)) 34 else 14
-      val header = Packet.bytesOf(packet.meta >> 2, length)
+      val length = lengths((packet.meta >> 1 & 3).toInt)
+      val header = Packet.bytesOf(packet.meta >> 3, length)
       if (packet.meta.testBit(0)) Seq() else Seq(Packet(header ++ packet.bytes))
     }
   }

@@ -1,0 +1,67 @@
+package box
+
+import (
+	"strings"
+	"testing"
+
+	"sallyport/mgmt/internal/fakebox"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+)
+
+// encapsulated is the tunnel of session_test.go with both its SAs in UDP, through a NAT that moves the peer to port 61000.
+var encapsulated = strings.NewReplacer(
+	"spi 0x1001 reqid 1", "spi 0x1001 encap espinudp 4500 61000 0.0.0.0 reqid 1",
+	"spi 0x2001 reqid 1", "spi 0x2001 encap espinudp 61000 4500 10.9.8.7 reqid 1",
+).Replace(tunnel)
+
+// sadEncap is the flag of the SAD's row of an SPI at 192.0.2.1.
+func (r *rig) sadEncap(spi uint64) uint64 {
+	for _, row := range r.fake.Table(transport.Outer, regs.OuterTableSad) {
+		if regs.SadRow.Spi.Get(row) == spi {
+			return regs.SadRow.Encap.Get(row)
+		}
+	}
+	r.t.Fatalf("no SAD row of spi 0x%x", spi)
+	return 0
+}
+
+func TestEncap(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	f := regs.TunnelRow
+	ports := func() [3]uint64 {
+		row := r.fake.Table(transport.Outer, regs.OuterTableTunnel)[0]
+		return [3]uint64{f.Encap.Get(row), f.SrcPort.Get(row), f.DstPort.Get(row)}
+	}
+	r.quiet(tunnel)
+	if got := ports(); got != [3]uint64{} || r.sadEncap(0x2001) != 0 {
+		t.Errorf("without encap the tunnel row has %v, the SAD's row %d", got, r.sadEncap(0x2001))
+	}
+	r.must("xfrm state flush\nxfrm policy flush\naddr del 10.1.0.1/24 dev red\naddr del 192.0.2.1/24 dev black\nroute del 10.2.0.0/16\nneigh del 192.0.2.2 dev black\nneigh del 10.1.0.9 dev red")
+	r.must(encapsulated)
+	if got := ports(); got != [3]uint64{1, 4500, 61000} || r.sadEncap(0x2001) != 1 {
+		t.Errorf("with encap the tunnel row has %v, the SAD's row %d", got, r.sadEncap(0x2001))
+	}
+	// What a later invocation knows of it, from the state file.
+	r.quiet("xfrm state list")
+	for _, want := range []string{
+		"aead rfc4106(gcm(aes)) <redacted> 128\n\tencap type espinudp sport 4500 dport 61000 addr 0.0.0.0\n",
+		"\tencap type espinudp sport 61000 dport 4500 addr 10.9.8.7\n",
+	} {
+		if !strings.Contains(r.out, want) {
+			t.Errorf("the list lacks %q:\n%s", want, r.out)
+		}
+	}
+}
+
+// TestInboundEncapPort: an SA that turns out to be inbound needs port 4500, and nothing is written otherwise.
+func TestInboundEncapPort(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	err := r.run(strings.Replace(encapsulated, "espinudp 61000 4500", "espinudp 61000 4501", 1))
+	if err == nil || !strings.HasPrefix(err.Error(), "f:8: ESP in UDP is received at port 4500 alone") || !IsInput(err) {
+		t.Errorf("%v", err)
+	}
+	if r.fake.Writes != 0 {
+		t.Error("something was written")
+	}
+}

@@ -1,0 +1,107 @@
+"""ESP in UDP (RFC 3948) through one box, judged by scapy both ways; what is no such ESP is dropped or punted by name."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import Box
+from reference import FAR, NATT_PORT, NEAR, Tunnel, esp_payload, forwarded
+from scapy.layers.inet import IP, UDP
+from scapy.layers.ipsec import ESP
+from scapy.layers.l2 import Ether
+from scapy.packet import Packet, Raw
+
+FAR_PORT = 61_000  # where a NAT has moved the peer's port 4500
+TUNNEL = Tunnel(far_port=FAR_PORT)
+PLAIN = Tunnel(spi_out=0x3003, spi_in=0x4004)
+ETHERNET = Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:02")
+SIZES = [0, 1, 21, 22, 23, 100, 1000, 1400, 1472, 9000]
+
+
+def packets(src: str, dst: str) -> list[Packet]:
+    """UDP packets of every kind of length, one of them itself between ports 4500."""
+    ports = [(7, 9)] * (len(SIZES) - 1) + [(NATT_PORT, NATT_PORT)]
+    return [
+        IP(src=src, dst=dst, id=size) / UDP(sport=sport, dport=dport) / Raw(bytes(size))
+        for size, (sport, dport) in zip(SIZES, ports, strict=True)
+    ]
+
+
+def wire(packet: Packet, tunnel: Tunnel = TUNNEL, sequence: int = 100) -> Packet:
+    return ETHERNET / tunnel.peer_sender().encrypt(packet, seq_num=sequence)
+
+
+def datagram(payload: bytes, **header: int) -> Packet:
+    """What a peer behind a NAT sends to the box's port 4500."""
+    return ETHERNET / IP(src=FAR, dst=NEAR) / UDP(sport=FAR_PORT, dport=NATT_PORT, **header) / Raw(payload)
+
+
+def test_scapy_decrypts_esp_in_udp(make_box) -> None:
+    inner = packets("198.18.0.1", "198.19.0.1")
+    outcome = make_box(TUNNEL.batch()).red([ETHERNET / packet for packet in inner])
+    peer = TUNNEL.peer_receiver()
+    received = []
+    for number, frame in enumerate(outcome.out, start=1):
+        outer = esp_payload(frame)
+        assert (outer.src, outer.dst, outer.proto) == (NEAR, FAR, 17)
+        udp = outer[UDP]
+        assert (udp.sport, udp.dport, udp.chksum, udp.len) == (NATT_PORT, FAR_PORT, 0, outer.len - 20)
+        assert outer[ESP].seq == number
+        received.append(bytes(peer.decrypt(outer)))
+    assert received == [forwarded(bytes(packet)) for packet in inner]
+    assert outcome.named() == {}
+
+
+def test_scapy_esp_in_udp_is_decrypted(make_box) -> None:
+    inner = packets("198.19.0.1", "198.18.0.1")
+    peer = TUNNEL.peer_sender()
+    frames: list[Packet] = [ETHERNET / peer.encrypt(packet) for packet in inner]
+    frames[1][UDP].chksum = 0x1234  # not the receiver's business (RFC 3948 2.1)
+    frames[2][UDP].sport = 1024  # a NAT that has changed its mind
+    outcome = make_box(TUNNEL.batch()).black(frames)
+    expected = [forwarded(bytes(packet)) for packet in inner]
+    assert [frame[14:][: len(packet)] for frame, packet in zip(outcome.out, expected, strict=True)] == expected
+    assert outcome.named() == {}
+
+
+CASES = {
+    "keepalive": (datagram(b"\xff"), "outer.drop_natt_keepalive"),
+    "two bytes of it": (datagram(b"\xff\xff"), "outer.drop_esp_truncated"),
+    "IKE": (datagram(bytes(4) + b"\x01" * 28), "outer.punt_ike"),
+    "marker cut": (datagram(bytes(3)), "outer.drop_esp_truncated"),
+    "7 bytes": (datagram(b"\x00\x00\x20\x02\x00\x00\x00"), "outer.drop_esp_truncated"),
+    "UDP length above": (datagram(bytes(40), len=49), "outer.drop_udp_malformed"),
+    "UDP length below": (datagram(bytes(40), len=47), "outer.drop_udp_malformed"),
+    "unknown SPI": (datagram(b"\x00\x00\x00\x07" + bytes(60)), "outer.drop_unknown_spi"),
+}
+
+
+def refused(box: Box, frame: bytes | Packet) -> dict[str, int]:
+    """What is counted of a frame among good ones, which must not suffer."""
+    inner = packets("198.19.0.1", "198.18.0.1")[:2]
+    frames = [wire(inner[0], sequence=1), frame, wire(inner[1], sequence=2)]
+    outcome = box.black(frames)
+    assert [out[14:][: len(packet)] for out, packet in zip(outcome.out, inner, strict=True)] == [
+        forwarded(bytes(packet)) for packet in inner
+    ]
+    return outcome.named()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_no_esp_is_told_from_it(make_box, name: str) -> None:
+    frame, counter = CASES[name]
+    assert refused(make_box(TUNNEL.batch()), frame) == {counter: 1}
+
+
+@pytest.mark.parametrize("into_udp", [True, False], ids=["plain SA", "SA in UDP"])
+def test_encapsulation_must_be_that_of_the_sa(make_box, into_udp: bool) -> None:
+    """ESP of a plain SA does not pass in UDP, nor that of an SA in UDP without it."""
+    batch = TUNNEL.batch(src="198.18.0.0/17", back="198.19.0.0/16") + PLAIN.lines(
+        "198.18.128.0/17", "0.0.0.0/0", "198.20.0.0/16"
+    )
+    tunnel = PLAIN if into_udp else TUNNEL
+    source = "198.20.0.1" if into_udp else "198.19.0.1"
+    esp = wire(IP(src=source, dst="198.18.0.1") / UDP() / Raw(bytes(50)), tunnel)[ESP]
+    wrong = (
+        IP(src=FAR, dst=NEAR) / UDP(sport=FAR_PORT, dport=NATT_PORT, chksum=0) if into_udp else IP(src=FAR, dst=NEAR)
+    )
+    assert refused(make_box(batch), ETHERNET / wrong / esp) == {"outer.drop_encap_mismatch": 1}
