@@ -75,7 +75,8 @@ class DecryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
   fetch.io.verified.bits.sa := event.bits.meta.sa(config.saBits - 1, 0)
   fetch.io.verified.bits.sequence := event.bits.meta.sequence
   fetch.io.verified.bits.epoch := event.bits.epoch
-  farm.io.hold := !fetch.io.verified.ready
+  // A cycle late, which is in time: packets are merged two cycles apart.
+  farm.io.hold := RegNext(!fetch.io.verified.ready, false.B)
   assert(!fetch.io.verified.valid || fetch.io.verified.ready, "a verified number found no room")
 
   private def dropped(route: Route.Type): Bool = farm.io.drop.valid && farm.io.drop.bits.route === route

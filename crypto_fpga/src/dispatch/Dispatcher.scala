@@ -70,11 +70,12 @@ class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
   // The input side: `first` beats take a job, others follow the first.
   private val first = RegInit(true.B)
   private val dropping = Reg(Bool())
-  private val dropsFirst = io.blocked || (job.route =/= Route.lane && job.route =/= Route.bypass)
-  private val fast = Suite.is(job.lane.suite)(_.fast)
+  private val route = jobQueue.io.route
+  private val fast = jobQueue.io.fast
+  private val dropsFirst = io.blocked || (route =/= Route.lane && route =/= Route.bypass)
   private val pick = Mux(fast, picker.io.pick(1), picker.io.pick(0))
   private val startable = jobQueue.io.out.valid &&
-    (dropsFirst || job.route === Route.bypass || Mux(fast, picker.io.valid(1), picker.io.valid(0)))
+    (dropsFirst || route === Route.bypass || Mux(fast, picker.io.valid(1), picker.io.valid(0)))
   private val drops = Mux(first, dropsFirst, dropping)
   private val take = !withdraw && (drops || !stageValid || stageFire) && (!first || startable)
   beats.io.deq.ready := take
@@ -83,7 +84,7 @@ class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
   jobQueue.io.out.ready := beats.io.deq.valid && take && first
   io.jobTaken := RegNext(starts, false.B)
 
-  picker.io.taken := starts && !drops && job.route === Route.lane
+  picker.io.taken := starts && !drops && route === Route.lane
   picker.io.lane := pick
   picker.io.blocks := job.lane.meta.length(PacketStream.lengthBits - 1, 4) +&
     Mux(fast, Dispatcher.overheadBlocks.U, Dispatcher.hashedOverheadBlocks.U)
@@ -102,8 +103,8 @@ class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
     stageBeat := beat
     when(first) {
       stageJob := job
-      target := Mux(job.route === Route.bypass, bypassTarget, pick)
-      stageFast := fast || job.route === Route.bypass
+      target := Mux(route === Route.bypass, bypassTarget, pick)
+      stageFast := fast || route === Route.bypass
     }
   }
   when(withdrawn) {
@@ -140,12 +141,12 @@ class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
   io.order.bits.epoch := stageJob.epoch
 
   io.drop.valid := RegNext((starts && drops) || withdrawn, false.B)
-  io.drop.bits.route := RegNext(Mux(io.blocked || withdrawn, Route.notReady, job.route))
+  io.drop.bits.route := RegNext(Mux(io.blocked || withdrawn, Route.notReady, route))
   io.drop.bits.epoch := RegNext(Mux(withdrawn, stageJob.epoch, job.epoch))
   io.idle := !stageValid && first && !beats.io.deq.valid && !jobQueue.io.out.valid
 
   assert(!(starts && withdrawn), "one drop a cycle")
-  assert(!(starts && !drops && job.route === Route.lane && !pick.orR), "a packet to no lane")
+  assert(!(starts && !drops && route === Route.lane && !pick.orR), "a packet to no lane")
 }
 
 object Dispatcher {

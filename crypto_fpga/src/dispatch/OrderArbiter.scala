@@ -2,6 +2,7 @@ package sallyport.crypto
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.ShiftQueue
 
 /** Which way a packet took, so that [[Merge]] can take them back in order. One-hot: bit n is lane n, the highest bit the bypass. */
 class OrderEntry(lanes: Int) extends Bundle {
@@ -19,7 +20,7 @@ class OrderEntry(lanes: Int) extends Bundle {
  * thousands of cycles holds up none but slow ones. A packet is granted when it is finished, never before, so what has been granted
  * leaves without waiting for anything but the merge.
  *
- * `out` is the order for the merge. Two classes take turns; a packet a cycle.
+ * `out` is the order for the merge, a register. Two classes take turns; a packet a cycle.
  *
  * @param packets
  *   of each class that may be on their way at most: slots of all lanes, and for the fast ones those in the bypass queue. There
@@ -33,8 +34,8 @@ class OrderArbiter(lanes: Int, packets: Int) extends Module {
     val out = Decoupled(new OrderEntry(lanes))
   })
 
-  private val merging = Module(new Queue(new OrderEntry(lanes), LanePorts.grants))
-  io.out <> merging.io.deq
+  private val merging = Module(new ShiftQueue(new OrderEntry(lanes), LanePorts.grants))
+  io.out <> merging.io.out
 
   private val heads = Seq(false, true).map { fast =>
     val queue = Module(new Queue(new OrderEntry(lanes), 1 << log2Ceil(packets)))
@@ -51,7 +52,7 @@ class OrderArbiter(lanes: Int, packets: Int) extends Module {
   private val fastNext = RegInit(false.B)
   private val takes = {
     val slow = finished(0) && (!finished(1) || !fastNext)
-    Seq(slow, finished(1) && !slow).map(_ && merging.io.enq.ready)
+    Seq(slow, finished(1) && !slow).map(_ && merging.io.in.ready)
   }
   for ((head, kind) <- heads.zipWithIndex) {
     head.ready := takes(kind)
@@ -59,6 +60,6 @@ class OrderArbiter(lanes: Int, packets: Int) extends Module {
   }
   when(takes(0)) { fastNext := true.B }
   when(takes(1)) { fastNext := false.B }
-  merging.io.enq.valid := finished.reduce(_ || _)
-  merging.io.enq.bits := Mux(takes(0), heads(0).bits, heads(1).bits)
+  merging.io.in.valid := finished.reduce(_ || _)
+  merging.io.in.bits := Mux(takes(0), heads(0).bits, heads(1).bits)
 }

@@ -6,7 +6,8 @@ import chisel3.util._
 /**
  * A queue of jobs in registers that forgets: an entry is overwritten with [[PathJob.none]] in the cycle in which it leaves, so
  * no key stays behind in a queue that has run empty. While `wipe` is high every job it holds or takes loses its key and becomes
- * `notReady`; it still leaves in its turn. One transfer a cycle, latency 1; `in.ready` and `out` come from registers.
+ * `notReady`; it still leaves in its turn. One transfer a cycle, latency 1; `in.ready` and `out` come from registers, `route` and
+ * `fast`, by which dispatch decides, are registers.
  */
 class SecretQueue(entries: Int) extends Module {
   require(isPow2(entries) && entries >= 2, s"SecretQueue of $entries entries: make it a power of two, 2 or more")
@@ -15,6 +16,10 @@ class SecretQueue(entries: Int) extends Module {
     val in = Flipped(Decoupled(new PathJob))
     val out = Decoupled(new PathJob)
     val wipe = Input(Bool())
+
+    /** Of the job at `out`: where it goes, and the class of its suite ([[Suite.fast]]) unless it is wiped. */
+    val route = Output(Route())
+    val fast = Output(Bool())
   })
 
   private val slots = Reg(Vec(entries, new PathJob))
@@ -40,4 +45,19 @@ class SecretQueue(entries: Int) extends Module {
     slots(slot(read)) := PathJob.none
     read := read + 1.U
   }
+
+  // The job at `out` of the next cycle: the one behind, if this one leaves; one that comes now, if there is none.
+  private val behind = read + 1.U
+  private val route = Reg(Route())
+  private val fast = Reg(Bool())
+  private def follow(now: PathJob, waits: Bool): Unit = {
+    route := Mux(waits, now.route, io.in.bits.route)
+    fast := Suite.is(Mux(waits, now.lane.suite, io.in.bits.lane.suite))(_.fast)
+  }
+  when(io.out.fire) { follow(slots(slot(behind)), behind =/= write) }
+    .elsewhen(!io.out.valid) { follow(slots(slot(read)), false.B) }
+  when(io.wipe) { route := Route.notReady }
+  io.route := route
+  io.fast := fast
+  assert(!io.out.valid || route === io.out.bits.route, "the route of another job")
 }

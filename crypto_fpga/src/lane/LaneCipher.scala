@@ -169,23 +169,31 @@ class LaneCipher(config: LaneConfig) extends Module {
   private val exit = Mux1H(leaves, exits.map(_._1))
   assert(PopCount(leaves) <= 1.U, "steps meet behind the ciphers")
 
+  /** The step that leaves a cipher of this latency; here, and not at the exit, it is known which result it takes. */
+  private def leaving(latency: Int): (Waiting, Bool) = exits(latencies.indexOf(latency))
   private val streamResult = chacha.map { stream =>
     // Four blocks of key stream at a time: the steps behind the one that asked for it take what it left.
     val rest = Reg(UInt(384.W))
-    val fresh = exit.op.index(1, 0) === 0.U
-    when(leaves.last && (exit.op.first || exit.op.step.text)) { rest := Mux(fresh, stream >> 128, rest >> 128) }
+    val (here, leaves) = leaving(ChaChaPipe.latency)
+    val fresh = here.op.index(1, 0) === 0.U
+    when(leaves && (here.op.first || here.op.step.text)) { rest := Mux(fresh, stream >> 128, rest >> 128) }
     io.polyKey := stream(255, 0)
     Mux(fresh, stream(127, 0), rest(127, 0))
   }
   if (chacha.isEmpty) io.polyKey := 0.U
-  private val plain = Suite.isAuth(exit.op.suite, AuthKind.Gmac) && !exit.op.step.head
-  private val results = Seq(aes.map(isAes _ -> _), sm4.map(isSm4 _ -> _), streamResult.map(isChaCha _ -> _)).flatten
+  private def result(latency: Int, property: Suite => Boolean)(result: UInt): UInt = {
+    val (here, leaves) = leaving(latency)
+    val plain = Suite.isAuth(here.op.suite, AuthKind.Gmac) && !here.op.step.head
+    Mux(leaves && Suite.is(here.op.suite)(property) && !plain, result, 0.U)
+  }
   io.out.valid := leaves.reduce(_ || _)
   io.out.bits.op := exit.op
   io.out.bits.data := exit.data
-  io.out.bits.result := results
-    .map { case (property, result) => Mux(Suite.is(exit.op.suite)(property) && !plain, result, 0.U) }
-    .foldLeft(0.U(128.W))(_ | _)
+  io.out.bits.result := Seq(
+    aes.map(result(AesPipe.latency, isAes)),
+    sm4.map(result(Sm4Pipe.latency, isSm4)),
+    streamResult.map(result(ChaChaPipe.latency, isChaCha))
+  ).flatten.foldLeft(0.U(128.W))(_ | _)
 }
 
 object LaneCipher {

@@ -48,15 +48,17 @@ class LaneExit(config: LaneConfig) extends Module {
   io.text.bits.op := RegNext(op)
   io.text.bits.block := RegNext(text)
 
-  private val cipherText = if (config.encrypt) text else data & mask
+  private val fetched = data & mask
+  private val cipherText = if (config.encrypt) text else fetched
+  // GMAC does not encrypt: what it hashes has not been through the cipher.
   private val lags = Suite.isAuth(op.suite, AuthKind.Gmac) && io.esn
   private val carry = Reg(UInt(32.W))
-  when(io.in.valid && lags) { carry := Mux(step.head, io.headRest, cipherText(127, 96)) }
+  when(io.in.valid && lags) { carry := Mux(step.head, io.headRest, fetched(127, 96)) }
 
   private val block = Mux1H(
     Seq(
       step.head -> data,
-      step.text -> Mux(lags, cipherText(95, 0) ## carry, cipherText),
+      step.text -> Mux(lags, fetched(95, 0) ## carry, cipherText),
       step.spill -> carry.pad(128),
       step.end -> (LaneExit.bits64(io.textBytes) ## LaneExit.bits64(io.aadBytes))
     )

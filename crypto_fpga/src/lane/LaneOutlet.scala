@@ -76,10 +76,10 @@ class LaneOutlet(config: LaneConfig) extends Module {
   }
 
   // Packets granted, in order; each class has its own next slot to grant and to take.
-  private val grants = Module(new Queue(Bool(), LanePorts.grants))
-  grants.io.enq.valid := io.grant.reduce(_ || _)
-  grants.io.enq.bits := io.grant(1)
-  assert(!grants.io.enq.valid || grants.io.enq.ready, "more packets granted than a lane keeps")
+  private val grants = Module(new ShiftQueue(Bool(), LanePorts.grants))
+  grants.io.in.valid := io.grant.reduce(_ || _)
+  grants.io.in.bits := io.grant(1)
+  assert(!grants.io.in.valid || grants.io.in.ready, "more packets granted than a lane keeps")
   assert(!io.grant.reduce(_ && _), "one grant a cycle")
   private val taking = Seq(false, true).map { fast =>
     val index = if (fast) 1 else 0
@@ -90,9 +90,9 @@ class LaneOutlet(config: LaneConfig) extends Module {
     }
     val granting = pointer(io.grant(index))
     io.offer(index) := RegNext(io.done(granting) && !io.grant(index), false.B)
-    pointer(io.taken && grants.io.deq.bits === fast.B)
+    pointer(io.taken && grants.io.out.bits === fast.B)
   }
-  io.slot := Mux(grants.io.deq.bits, taking(1), taking(0))
+  io.slot := Mux(grants.io.out.bits, taking(1), taking(0))
 
   // A packet waits here, fetched from the memories, ...
   private val waits = RegInit(false.B)
@@ -103,11 +103,11 @@ class LaneOutlet(config: LaneConfig) extends Module {
   private val now = Reg(new Packet)
   private val begin = Wire(Bool())
 
-  io.taken := grants.io.deq.valid && (!waits || begin)
-  grants.io.deq.ready := !waits || begin
+  io.taken := grants.io.out.valid && (!waits || begin)
+  grants.io.out.ready := !waits || begin
   when(io.taken) {
     waiting := io.finished
-    waitingFast := grants.io.deq.bits
+    waitingFast := grants.io.out.bits
   }
   waits := io.taken || (waits && !begin)
 
