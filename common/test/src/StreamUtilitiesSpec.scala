@@ -17,4 +17,24 @@ class StreamUtilitiesSpec extends StreamMatrix {
       h.out <> queue.io.out
     }))(Seq(_))
   }
+
+  test("MemoryQueue passes beats, beyond its entries and around them") {
+    checkMatrix(new StreamHarness(meta, meta)(h => {
+      val queue = Module(new MemoryQueue(chiselTypeOf(h.in.bits), 8))
+      queue.io.in <> h.in
+      h.out <> queue.io.out
+    }))(Seq(_))
+  }
+
+  test("ShiftQueue passes beats, beyond its entries") {
+    checkMatrix(new StreamHarness(meta, meta)(h => {
+      val queue = Module(new ShiftQueue(chiselTypeOf(h.in.bits), 3))
+      queue.io.in <> h.in
+      h.out <> queue.io.out
+    }))(Seq(_))
+  }
+
+  test("SkidBuffer passes beats") {
+    checkMatrix(new StreamHarness(meta, meta)(h => h.out <> SkidBuffer(h.in)))(Seq(_))
+  }
 }
