@@ -113,10 +113,11 @@ class LaneCipher(config: LaneConfig) extends Module {
     out.valid := pipe.io.out.valid
     out.bits := pipe.io.out.bits.block
     val opens = (!config.encrypt).B && at(_.cbc)
+    val size = RegNext(LaneCipher.aesSize(soon.suite))
     pipe.io.in.valid := enters(isAes) && !opens
     pipe.io.in.bits.block := block(AesPipe.latency, out)
     pipe.io.in.bits.key := key.key
-    pipe.io.in.bits.size := LaneCipher.aesSize(op.suite)
+    pipe.io.in.bits.size := size
     pipe.io.in.bits.tag := false.B
     pipe.io.wipe := io.wipe
     if (!config.encrypt && config.has(s => isAes(s) && s.cbc)) {
@@ -124,7 +125,7 @@ class LaneCipher(config: LaneConfig) extends Module {
       inverse.io.in.valid := enters(isAes) && opens
       inverse.io.in.bits.block := data
       inverse.io.in.bits.key := key.key
-      inverse.io.in.bits.size := LaneCipher.aesSize(op.suite)
+      inverse.io.in.bits.size := size
       inverse.io.wipe := io.wipe
       Mux(inverse.io.out.valid, inverse.io.out.bits, out.bits)
     } else out.bits
