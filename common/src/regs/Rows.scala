@@ -60,7 +60,7 @@ object RuleRow extends Row {
 }
 
 object SelectorRow extends Row {
-  val bits: Int = 240
+  val bits: Int = 304
   val srcAddr = RowField(0, 32)
   val dstAddr = RowField(32, 32)
   val srcPort = RowField(64, 16)
@@ -68,6 +68,7 @@ object SelectorRow extends Row {
   val protocol = RowField(96, 8)
   val valid = RowField(104, 1)
   val replay = RowField(105, 1)
+  val windowKeep = RowField(106, 1)
   val windowSize = RowField(112, 16)
   val srcMask = RowField(128, 32)
   val dstMask = RowField(160, 32)
@@ -75,6 +76,10 @@ object SelectorRow extends Row {
   val dstPortMask = RowField(208, 16)
   val protocolMask = RowField(224, 8)
   val nextHop = RowField(232, 8)
+  val windowRow0 = RowField(240, 16)
+  val windowRow1 = RowField(256, 16)
+  val windowRow2 = RowField(272, 16)
+  val windowRow3 = RowField(288, 16)
   val fields: Seq[(String, RowField)] = Seq(
     "src_addr" -> srcAddr,
     "dst_addr" -> dstAddr,
@@ -83,13 +88,18 @@ object SelectorRow extends Row {
     "protocol" -> protocol,
     "valid" -> valid,
     "replay" -> replay,
+    "window_keep" -> windowKeep,
     "window_size" -> windowSize,
     "src_mask" -> srcMask,
     "dst_mask" -> dstMask,
     "src_port_mask" -> srcPortMask,
     "dst_port_mask" -> dstPortMask,
     "protocol_mask" -> protocolMask,
-    "next_hop" -> nextHop
+    "next_hop" -> nextHop,
+    "window_row0" -> windowRow0,
+    "window_row1" -> windowRow1,
+    "window_row2" -> windowRow2,
+    "window_row3" -> windowRow3
   )
 }
 
@@ -100,6 +110,18 @@ object NextHopRow extends Row {
   val fields: Seq[(String, RowField)] = Seq(
     "mac" -> mac,
     "valid" -> valid
+  )
+}
+
+object ReplayRow extends Row {
+  val bits: Int = 640
+  val received = RowField(0, 512)
+  val last = RowField(512, 64)
+  val top = RowField(576, 64)
+  val fields: Seq[(String, RowField)] = Seq(
+    "received" -> received,
+    "last" -> last,
+    "top" -> top
   )
 }
 

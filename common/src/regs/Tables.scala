@@ -6,11 +6,13 @@ object InnerTables {
   val rule = 1
   val selector = 2
   val nextHop = 3
+  val replay = 4
   val all: Seq[TableDesc] = Seq(
     TableDesc("flow", 0, "cuckoo", FlowRow, writeOnly = false),
     TableDesc("rule", 1, "ternary", RuleRow, writeOnly = false),
     TableDesc("selector", 2, "direct", SelectorRow, writeOnly = false),
-    TableDesc("next_hop", 3, "direct", NextHopRow, writeOnly = false)
+    TableDesc("next_hop", 3, "direct", NextHopRow, writeOnly = false),
+    TableDesc("replay", 4, "direct", ReplayRow, writeOnly = false)
   )
 }
 

@@ -2,13 +2,23 @@ package sallyport.iface
 
 import chisel3._
 import chisel3.util._
+import sallyport.common._
+import sallyport.common.regs.ReplayRow
 
 /** A packet whose ICV is good, on its way past the window of its SA. */
-class ReplayQuery(saBits: Int) extends Bundle {
-  val sa = UInt(saBits.W)
+class ReplayQuery(rowBits: Int) extends Bundle {
+
+  /** Window rows of the SA, of which a window of up to 1024 has the first, one of up to 2048 the first two. */
+  val rows = Vec(ReplayWindow.mostRows, UInt(rowBits.W))
   val sequence = UInt(64.W)
 
-  /** The SA's window in packets, 64 to 1024 (RFC 4303 3.4.3: 32 at least, 64 by default). */
+  /** The SA's window in packets, 64 to 4096 (RFC 4303 3.4.3: 32 at least, 64 by default). */
+  val window = UInt(16.W)
+}
+
+/** The window rows of an SA that starts anew. */
+class ReplayClear(rowBits: Int) extends Bundle {
+  val rows = Vec(ReplayWindow.mostRows, UInt(rowBits.W))
   val window = UInt(16.W)
 }
 
@@ -17,82 +27,110 @@ class ReplayQuery(saBits: Int) extends Bundle {
  *
  * A packet left of the window is too old; one whose number was received before, or is 0, is replayed; any other is marked
  * received. A pipeline without stalls: a query every second cycle, all of one SA if need be, answered in order
- * [[AntiReplay.latency]] cycles later. Results that are not in the memory yet are forwarded to queries of the same SA.
+ * [[AntiReplay.latency]] cycles later. A query touches the SA's highest number ([[ReplayTops]]) and, two stages later, one
+ * row of its ring ([[ReplayWindow]]); results that are not in a memory yet are forwarded ([[ReplayMemory]]).
  *
- * `clear` starts an SA anew; it comes while no query is under way. After reset every SA is cleared, one a cycle; `ready`
- * is high when that is done. Queries before are an error of the user's.
+ * `clear` starts an SA anew in [[AntiReplay.clearCycles]] cycles. `table` is software's access to the rows, in halves
+ * (replay_row of regs/rows.rdl), which takes some 10 cycles. Both come while no query is under way. After reset every row is
+ * cleared, one a cycle; `ready` is high when that is done. Queries before are an error of the user's.
  */
-class AntiReplay(saBits: Int) extends Module {
-  require(saBits >= 1 && saBits <= 16, s"an SA index has 1 to 16 bits, not $saBits")
+class AntiReplay(rowBits: Int) extends Module {
+  require(rowBits >= 1 && rowBits <= 16, s"a window row's number has 1 to 16 bits, not $rowBits")
 
   val io = IO(new Bundle {
-    val query = Flipped(Valid(new ReplayQuery(saBits)))
+    val query = Flipped(Valid(new ReplayQuery(rowBits)))
     val verdict = Valid(new ReplayWindow.Verdict)
-    val clear = Flipped(Valid(UInt(saBits.W)))
+    val clear = Flipped(Valid(new ReplayClear(rowBits)))
+    val table = Flipped(new TablePort)
     val ready = Output(Bool())
   })
+  import ReplayWindow.{lowBits, mostRows}
 
-  private val stateBits = (new ReplayState).getWidth
-  private val memory = SyncReadMem(1 << saBits, UInt(stateBits.W))
+  private val rows = 1 << rowBits
+  private val tops = Module(new ReplayTops(rowBits))
+  private val ring = Module(new ReplayMemory(rowBits, (new ReplayState).getWidth))
+  private val access = Module(new TableAccess(2 * rows, ReplayRow.bits, rows, writeOnly = false, readLatency = 5))
+  access.io.table <> io.table
+  access.io.clear := false.B
+  io.ready := RegNext(access.io.ready, false.B) // the last write comes a cycle behind
 
-  /** A state that is complete, and the SA it belongs to. */
-  private class Result extends Bundle {
-    val valid = Bool()
-    val sa = UInt(saBits.W)
-    val state = new ReplayState
-  }
-
-  // Stages 0 to 3: read, with two output registers behind the memory.
-  private val read3 = RegNext(RegNext(memory.read(io.query.bits.sa, io.query.valid)))
-  private val valid = Seq.iterate(io.query.valid, 6)(RegNext(_, false.B))
-  private val sa3 = ShiftRegister(io.query.bits.sa, 3)
-  private val sa4 = RegNext(sa3)
-  private val sa5 = RegNext(sa4)
-  private val request4 = ShiftRegister(ReplayWindow.Request(io.query.bits.sequence, io.query.bits.window), 4)
-
-  // The last two results. A read misses what is written in its own cycle or later; queries two cycles apart or more
-  // finish at most one other result between that write and stage 3.
-  private val last = RegInit(0.U.asTypeOf(new Result))
-  private val older = RegInit(0.U.asTypeOf(new Result))
-
-  // Stage 3: the memory's state or a newer one. The query two cycles ahead is not done yet: stage 4 takes its result.
-  private def matches(result: Result): Bool = result.valid && result.sa === sa3
-  private val state4 = RegNext(
-    Mux(matches(last), last.state, Mux(matches(older), older.state, read3.asTypeOf(new ReplayState)))
+  // Stages 0 and 1: the one row that the number is in. Stage 2: it is read.
+  tops.io.query := io.query
+  private val valid = Seq.iterate(io.query.valid, AntiReplay.latency)(RegNext(_, false.B))
+  private val rows1 = RegNext(io.query.bits.rows)
+  private val number1 = RegNext(
+    io.query.bits.sequence(lowBits + 1, lowBits) &
+      Cat(ReplayWindow.beyondTwo(io.query.bits.window), ReplayWindow.beyondOne(io.query.bits.window))
   )
-  private val forward4 = RegNext(valid(5) && sa5 === sa3, false.B)
+  private val row2 = RegNext(rows1(number1))
 
-  // Stage 4: compare. Stage 5: verdict and new state.
-  private val comparison5 = RegNext(ReplayWindow.compare(Mux(forward4, last.state, state4), request4))
-  private val (verdict, state) = ReplayWindow.update(comparison5)
-  when(valid(5)) {
-    older := last
-    last.valid := true.B
-    last.sa := sa5
-    last.state := state
-  }
-  io.verdict.valid := RegNext(valid(5), false.B)
+  // Stage 6: the row as it is meets the place of the number. Stage 7: verdict and new row.
+  private val comparison7 = RegNext(ReplayWindow.compare(ring.io.state.asTypeOf(new ReplayState), tops.io.place))
+  private val (verdict, state) = ReplayWindow.update(comparison7)
+  ring.io.update.valid := valid(7) && !comparison7.place.tooOld
+  ring.io.update.bits := state.asUInt
+  io.verdict.valid := RegNext(valid(7), false.B)
   io.verdict.bits := RegNext(verdict)
 
-  // Writes: results, and zeros for new SAs.
-  private val sweep = RegInit(0.U((saBits + 1).W))
-  private val sweeping = !sweep(saBits)
-  when(sweeping)(sweep := sweep + 1.U)
-  private val clears = sweeping || io.clear.valid
-  private val written = RegNext(valid(5), false.B)
-  private val row = Mux(sweeping, sweep(saBits - 1, 0), Mux(io.clear.valid, io.clear.bits, last.sa))
-  when(clears || written)(memory.write(row, Mux(clears, 0.U, last.state.asUInt)))
-  when(clears) {
-    last.valid := false.B
-    older.valid := false.B
-  }
-  io.ready := !sweeping
+  // Software: a row is read; of a write the half that stays is put back with the other.
+  private val software = access.io.memory
+  private val half = software.bits.index(0)
+  private val step = RegInit(0.U((ReplayMemory.latency + 2).W))
+  private val starts = software.valid && !access.io.clearing && step === 0.U
+  step := Cat(step(ReplayMemory.latency, 0), starts && software.bits.write)
+  private val commits = step(ReplayMemory.latency)
+  software.ready := access.io.clearing || !software.bits.write || commits
+  private val names = (software.bits.index >> 1)(rowBits - 1, 0)
+  tops.io.access.valid := starts
+  tops.io.access.bits := names
+  ring.io.read.valid := valid(2) || starts
+  ring.io.read.bits := Mux(valid(2), row2, names)
 
-  private val busy = valid.reduce(_ || _) || written
+  private val read = RegNext(ring.io.state).asTypeOf(new ReplayState)
+  private val top = RegNext(tops.io.top)
+  private val halves = read.received.asUInt
+  private val halfBits = ReplayRow.received.width
+  require(ReplayRow.received.lsb == 0 && ReplayRow.last.lsb == halfBits && ReplayRow.top.lsb == halfBits + 64)
+  access.io.data := Cat(top, read.last, Mux(half, halves(2 * halfBits - 1, halfBits), halves(halfBits - 1, 0)))
+  private val newHalf = ReplayRow.received(software.bits.row)
+  private val merged = Wire(new ReplayState)
+  merged.last := ReplayRow.last(software.bits.row)
+  merged.received := Mux(half, Cat(newHalf, halves(halfBits - 1, 0)), Cat(halves(2 * halfBits - 1, halfBits), newHalf))
+    .asTypeOf(merged.received)
+
+  // Writes from outside the pipeline: zeros after reset and for an SA that starts anew, and software's rows.
+  private val clearing = RegInit(0.U(mostRows.W))
+  private val cleared = RegEnable(io.clear.bits.rows, io.clear.valid)
+  when(io.clear.valid) {
+    val two = ReplayWindow.beyondOne(io.clear.bits.window)
+    val four = ReplayWindow.beyondTwo(io.clear.bits.window)
+    clearing := Cat(four, four, two, true.B)
+  }.otherwise(clearing := clearing & (clearing - 1.U))
+  private val zero = access.io.clearing || clearing.orR
+  private val set = Wire(chiselTypeOf(ring.io.set))
+  set.valid := zero || commits
+  set.bits.row := Mux(
+    access.io.clearing,
+    software.bits.index(rowBits - 1, 0),
+    Mux(clearing.orR, Mux1H(PriorityEncoderOH(clearing), cleared), names)
+  )
+  set.bits.state := Mux(zero, 0.U, merged.asUInt)
+  ring.io.set := RegNext(set, 0.U.asTypeOf(set))
+  tops.io.set.valid := ring.io.set.valid
+  tops.io.set.bits.row := ring.io.set.bits.row
+  tops.io.set.bits.state := RegNext(Mux(zero, 0.U, ReplayRow.top(software.bits.row)))
+
+  private val busy = valid.reduce(_ || _)
   assert(!(io.query.valid && valid(1)), "anti-replay queries are at least two cycles apart")
-  assert(!(busy && clears), "an SA is cleared while queries are under way")
+  assert(!(software.fire && !software.bits.write && !starts), "a read of a window row while a write is under way")
+  assert(!(busy && (set.valid || ring.io.set.valid || starts)), "a window is written while queries are under way")
 }
 
 object AntiReplay {
-  val latency: Int = 6
+
+  /** Cycles from a query to its verdict. */
+  val latency: Int = ReplayTops.latency + 2
+
+  /** Cycles from `clear` until all rows of the SA are clear. */
+  val clearCycles: Int = ReplayWindow.mostRows + 2
 }

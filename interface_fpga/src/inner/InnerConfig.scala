@@ -6,7 +6,7 @@ import sallyport.common._
 /**
  * Parameters of [[InnerCore]].
  *
- * @param saBits        log2 of the inbound SAs: rows of the selector table, anti-replay windows
+ * @param saBits        log2 of the inbound SAs: rows of the selector table, and window rows of 1024 packets each
  * @param flowBits      log2 of the rows of the flow table, four ways together; twice the SAs, because hashing does not fill it
  * @param rules         rows of the rule table
  * @param nextHops      rows of the next-hop table

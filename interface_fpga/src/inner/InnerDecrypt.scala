@@ -17,8 +17,9 @@ class InnerDecryptEvents extends Bundle {
  * `in` carries decrypted IP packets, whose `meta.sa` names the inbound SA, and bypassed ones, whose `meta.sa` names the next
  * hop. [[InnerInspector]] judges them. What is behind the IP total length is cut off.
  *
- * A row that is written to the selector table clears the anti-replay window of its SA; packets before the write meet the
- * old row and window, packets after it the new ones, and traffic waits about 20 cycles.
+ * A row that is written to the selector table clears the window rows that it names, unless it says that they stay; packets
+ * before the write meet the old row and window, packets after it the new ones, and traffic waits about 20 cycles. It waits
+ * as long for each access to a window row.
  *
  * A packet every 2 cycles and a beat a cycle, except that an Ethernet header that pushes a packet's end into a further beat
  * costs one cycle. Stalls when the MAC does. Takes no packet until `ready`.
@@ -31,6 +32,7 @@ class InnerDecrypt(config: InnerConfig) extends Module {
     val mac = Decoupled(new MacBeat)
     val selectorTable = Flipped(new TablePort)
     val nextHopTable = Flipped(new TablePort)
+    val replayTable = Flipped(new TablePort)
     val ready = Output(Bool())
     val events = Output(new InnerDecryptEvents)
   })
@@ -62,11 +64,29 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   private val checks1 = selectors.io.result.valid && hit1 && !meta1.bypass && SelectorRow.replay(row1).asBool
 
   private val replay = Module(new AntiReplay(config.saBits))
+  private def windowRows(row: UInt): Vec[UInt] = VecInit(
+    Seq(SelectorRow.windowRow0, SelectorRow.windowRow1, SelectorRow.windowRow2, SelectorRow.windowRow3)
+      .map(field => field(row)(config.saBits - 1, 0))
+  )
   replay.io.query.valid := checks1
-  replay.io.query.bits.sa := meta1.sa(config.saBits - 1, 0)
+  replay.io.query.bits.rows := windowRows(row1)
   replay.io.query.bits.sequence := meta1.sequence
   replay.io.query.bits.window := SelectorRow.windowSize(row1)
-  replay.io.clear := selectors.written
+
+  // The window rows of a selector row are clear before the next packet that the row lets in.
+  private val software = gate.io.out.request.bits.row
+  private val starts = Wire(Valid(new ReplayClear(config.saBits)))
+  starts.valid := SelectorRow.valid(software).asBool && SelectorRow.replay(software).asBool &&
+    !SelectorRow.windowKeep(software).asBool
+  starts.bits.rows := windowRows(software)
+  starts.bits.window := SelectorRow.windowSize(software)
+  private val started = RegEnable(starts, gate.io.out.request.fire)
+  replay.io.clear.valid := selectors.written.valid && started.valid
+  replay.io.clear.bits := started.bits
+  private val windowGate = Module(new QuiescentWrite(reads = true))
+  windowGate.io.in <> io.replayTable
+  replay.io.table <> windowGate.io.out
+  windowGate.io.idle := stage.io.idle
 
   private val nextHops = DirectTable(config.nextHops, NextHopRow, NextHopRow.valid)
   nextHops.io.table <> io.nextHopTable
@@ -117,7 +137,7 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   io.mac <> transmit.io.mac
 
   private val ready = RegNext(selectors.io.ready && nextHops.io.ready && replay.io.ready, false.B)
-  stage.io.hold := gate.io.hold || !ready
+  stage.io.hold := gate.io.hold || windowGate.io.hold || !ready
   io.ready := ready
   io.events.drops := inspector.io.drops
   io.events.transmit := transmit.io.events

@@ -69,6 +69,7 @@ class InnerPaths(config: InnerConfig) extends Module {
   io.macTx <> decrypt.io.mac
   decrypt.io.selectorTable <> registers.io.table(InnerTables.selector)
   decrypt.io.nextHopTable <> registers.io.table(InnerTables.nextHop)
+  decrypt.io.replayTable <> registers.io.table(InnerTables.replay)
 
   private val rx = encrypt.io.events.path.receive
   private val punt = encrypt.io.events.path.punt

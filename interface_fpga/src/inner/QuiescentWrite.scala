@@ -7,11 +7,11 @@ import sallyport.common._
 /**
  * Lets software's writes to a table pass only while no look-up is under way.
  *
- * For a table with state beside its rows that look-ups change later in their pipeline (anti-replay): a write raises `hold`,
- * waits until `idle` says that every look-up has ended, and `hold` falls when the table has answered. Reads pass at once.
- * Costs traffic the length of the pipeline a write.
+ * For a table whose state look-ups change later in their pipeline (anti-replay): a write raises `hold`, waits until `idle`
+ * says that every look-up has ended, and `hold` falls when the table has answered. Reads pass at once, or, with `reads`,
+ * wait as well. Costs traffic the length of the pipeline an access.
  */
-class QuiescentWrite extends Module {
+class QuiescentWrite(reads: Boolean = false) extends Module {
   val io = IO(new Bundle {
     val in = Flipped(new TablePort)
     val out = new TablePort
@@ -22,9 +22,9 @@ class QuiescentWrite extends Module {
   private val held = RegInit(false.B)
   // A packet may start in the cycle in which `hold` rises; `idle` shows it one cycle later.
   private val settled = RegNext(held, false.B)
-  private val write = io.in.request.bits.write
-  private val pass = !write || (settled && io.idle)
-  when(io.in.request.valid && write)(held := true.B)
+  private val waits = io.in.request.bits.write || reads.B
+  private val pass = !waits || (settled && io.idle)
+  when(io.in.request.valid && waits)(held := true.B)
   when(io.out.response.valid)(held := false.B)
 
   io.hold := held

@@ -3,123 +3,131 @@ package sallyport.iface
 import chisel3._
 import chisel3.util._
 
-/** Anti-replay state of one SA: the highest sequence number received and which of the last 1024 were. */
+/**
+ * A row of 1024 numbers of an SA's ring: of block b (the numbers from 1024 b on), of b plus the rows of the ring, and so on.
+ *
+ * Which block a bit speaks of follows from `last`: the bits up to its place are of its block, those above of the block one
+ * ring before. A row that no packet has touched for a while is thus not wrong but behind, and is brought up when one does.
+ */
 class ReplayState extends Bundle {
 
-  /** Highest sequence number received; 0 of a new SA. */
-  val top = UInt(64.W)
+  /** The last number of this row up to the SA's highest when the row was written; 0 of a new SA. */
+  val last = UInt(64.W)
 
-  /** Bit n: the number in (top - 1024, top] that is n modulo 1024 was received. Word w holds bits 32w+31:32w. */
+  /** Bit n: the number that is n modulo 1024 was received. Word w holds bits 32w+31:32w. */
   val received = Vec(ReplayWindow.words, UInt(ReplayWindow.wordBits.W))
 }
 
 /**
- * The two halves of what happens to one sequence number, so that a register can stand between them.
+ * The two halves of what happens to a row, so that a register can stand between them, and its dimensions.
  *
- * A ring, as in RFC 6479, of single numbers: the window slides by clearing the bits that come in, all of them in one go.
- * Numbers are compared by their high 54 bits, which say which lap of the ring they are in, and their low 10.
+ * A ring, as in RFC 6479, of single numbers: the window slides by clearing the bits that come in, all those of one row in
+ * one go.
  */
 object ReplayWindow {
-  val size: Int = 1024
-  val wordBits: Int = 32
-  val words: Int = size / wordBits
-  val minimum: Int = 64
-  private val indexBits = log2Ceil(size)
+  val rowSize: Int = 1024
+  val mostRows: Int = 4
 
-  /** A number of 0 to 1023 as what is below and at it, in two levels. */
+  /** Largest and smallest window in packets. */
+  val size: Int = rowSize * mostRows
+  val minimum: Int = 64
+
+  val wordBits: Int = 32
+  val words: Int = rowSize / wordBits
+
+  /** Bits of a number that say its place in a row, and the rest: its block. */
+  val lowBits: Int = log2Ceil(rowSize)
+  val blockBits: Int = 64 - lowBits
+
+  /** Whether a window needs more than one row, and more than two. */
+  def beyondOne(window: UInt): Bool = window > rowSize.U
+  def beyondTwo(window: UInt): Bool = window > (2 * rowSize).U
+
+  /** Bit i: i <= index. A function of the index's bits alone, where a comparison would be an adder. */
+  private def upTo(index: UInt): UInt = {
+    val width = index.getWidth
+    if (width == 1) Cat(index(0), true.B)
+    else {
+      val rest = upTo(index(width - 2, 0))
+      val top = index(width - 1)
+      Cat(Mux(top, rest, 0.U), Mux(top, Fill(1 << (width - 1), true.B), rest))
+    }
+  }
+
+  /** A place in a row as what is at or below it, in two levels. */
   class Position extends Bundle {
     val wordsBelow = UInt(words.W)
     val word = UInt(words.W)
-    val bitsBelow = UInt(wordBits.W)
-    val bit = UInt(wordBits.W)
+    val bits = UInt(wordBits.W)
 
-    /** Bits of word `w` that are at or below the position. */
-    def upTo(w: Int): UInt = Fill(wordBits, wordsBelow(w)) | (Fill(wordBits, word(w)) & (bitsBelow | bit))
-
-    /** Bit of word `w` that is the position. */
-    def at(w: Int): UInt = Fill(wordBits, word(w)) & bit
+    /** Bits of word `w` that are at or below the place. */
+    def within(w: Int): UInt = Fill(wordBits, wordsBelow(w)) | (Fill(wordBits, word(w)) & bits)
   }
 
   object Position {
-    def apply(index: UInt): Position = {
+    def apply(low: UInt): Position = {
       val position = Wire(new Position)
-      val word = UIntToOH(index(indexBits - 1, log2Ceil(wordBits)), words)
-      val bit = UIntToOH(index(log2Ceil(wordBits) - 1, 0), wordBits)
-      position.word := word
-      position.wordsBelow := word - 1.U
-      position.bit := bit
-      position.bitsBelow := bit - 1.U
+      val word = low(lowBits - 1, log2Ceil(wordBits))
+      position.wordsBelow := upTo(word) >> 1
+      position.word := UIntToOH(word, words)
+      position.bits := upTo(low(log2Ceil(wordBits) - 1, 0))
       position
     }
   }
 
-  /** What is known of a sequence number before the state is. */
-  class Request extends Bundle {
-    val sequence = UInt(64.W)
+  /** What is known of a number before its row is. */
+  class Place extends Bundle {
 
-    /** The lap after and before the sequence number's. */
-    val lapAfter = UInt((64 - indexBits).W)
-    val lapBefore = UInt((64 - indexBits).W)
+    /** Place of the number in its row; `zero`: it is number 0, which is never sent and counts as received (RFC 4303 2.2). */
+    val low = UInt(lowBits.W)
+    val zero = Bool()
 
-    /** Window, 1 to 1024. */
-    val window = UInt((indexBits + 1).W)
-    def low: UInt = sequence(indexBits - 1, 0)
-    def lap: UInt = sequence(63, indexBits)
+    /** Beyond the highest; left of the window. Neither: in the window. */
+    val ahead = Bool()
+    val tooOld = Bool()
+
+    /** `last` of the row as it must become; meaningless if too old. */
+    val lastBlock = UInt(blockBits.W)
+    val lastLow = UInt(lowBits.W)
+
+    /** The block one ring before `lastBlock`. */
+    val blockBefore = UInt(blockBits.W)
+
+    /** The number is in `lastBlock`; else in `blockBefore`. */
+    val current = Bool()
   }
 
-  object Request {
-    def apply(sequence: UInt, window: UInt): Request = {
-      val request = Wire(new Request)
-      request.sequence := sequence
-      request.lapAfter := sequence(63, indexBits) + 1.U
-      request.lapBefore := sequence(63, indexBits) - 1.U
-      request.window := Mux(window > size.U, size.U, window(indexBits, 0))
-      request
-    }
-  }
-
-  /** The comparison of a sequence number with a state. */
+  /** The comparison of a number with its row. */
   class Comparison extends Bundle {
     val state = new ReplayState
-    val sequence = UInt(64.W)
-    val window = UInt((indexBits + 1).W)
-
-    /** Beyond `top`. */
-    val ahead = Bool()
+    val place = new Place
     val sameLap = Bool()
     val nextLap = Bool()
-    val previousLap = Bool()
-    val lowBelow = Bool()
-    val lowAbove = Bool()
 
-    /** `top` - sequence number, modulo 1024. */
-    val age = UInt(indexBits.W)
-    val seen = Bool()
-    val topAt = new Position
-    val sequenceAt = new Position
+    /** The row's `last` moves around its end. */
+    val wraps = Bool()
+
+    /** The number's place is not above that of the row's `last`. */
+    val covered = Bool()
+    val from = new Position
+    val to = new Position
+    val word = UInt(wordBits.W)
   }
 
-  /** First half. Number 0 counts as received: it is never sent (RFC 4303 2.2). */
-  def compare(state: ReplayState, request: Request): Comparison = {
+  /** First half. */
+  def compare(state: ReplayState, place: Place): Comparison = {
     val c = Wire(new Comparison)
-    val topLow = state.top(indexBits - 1, 0)
-    val topLap = state.top(63, indexBits)
+    val block = state.last(63, lowBits)
+    val low = state.last(lowBits - 1, 0)
     c.state := state
-    c.sequence := request.sequence
-    c.window := request.window
-    c.ahead := request.sequence > state.top
-    c.sameLap := topLap === request.lap
-    c.nextLap := topLap === request.lapBefore
-    c.previousLap := topLap === request.lapAfter
-    c.lowBelow := request.low < topLow
-    c.lowAbove := request.low > topLow
-    c.age := topLow - request.low
-    c.seen := state.received(request.low >> log2Ceil(wordBits))(request.low(
-      log2Ceil(wordBits) - 1,
-      0
-    )) || request.sequence === 0.U
-    c.topAt := Position(topLow)
-    c.sequenceAt := Position(request.low)
+    c.place := place
+    c.sameLap := block === place.lastBlock
+    c.nextLap := block === place.blockBefore
+    c.wraps := place.lastLow < low
+    c.covered := place.low <= low
+    c.from := Position(low)
+    c.to := Position(place.lastLow)
+    c.word := state.received(place.low(lowBits - 1, log2Ceil(wordBits)))
     c
   }
 
@@ -128,26 +136,28 @@ object ReplayWindow {
     val tooOld = Bool()
   }
 
-  /** Second half: the verdict and the new state. A number that is refused changes nothing that a later one could see. */
+  /** Second half: the verdict and, unless the number is too old, the new row. */
   def update(c: Comparison): (Verdict, ReplayState) = {
-    val slides = c.ahead && (c.sameLap || (c.nextLap && c.lowBelow))
-    val jumps = c.ahead && !slides
-    val inRing = !c.ahead && (c.sameLap || (c.previousLap && c.lowAbove))
-
+    val place = c.place
+    // A bit counts if it is of the number's block: a row that was behind may still hold one of a ring before.
+    val known = Mux(place.current, c.sameLap && c.covered, c.sameLap || (c.nextLap && c.covered))
     val verdict = Wire(new Verdict)
-    verdict.tooOld := !c.ahead && (!inRing || c.age >= c.window)
-    verdict.replayed := !c.ahead && !verdict.tooOld && c.seen
+    verdict.tooOld := place.tooOld
+    verdict.replayed := !place.ahead && !place.tooOld &&
+      (place.zero || (known && c.word(place.low(log2Ceil(wordBits) - 1, 0))))
 
+    val slides = c.sameLap || (c.nextLap && c.wraps)
+    val atWord = UIntToOH(place.low(lowBits - 1, log2Ceil(wordBits)), words)
+    val atBit = UIntToOH(place.low(log2Ceil(wordBits) - 1, 0), wordBits)
     val state = Wire(new ReplayState)
-    state.top := Mux(c.ahead, c.sequence, c.state.top)
+    state.last := Cat(place.lastBlock, place.lastLow)
     for (w <- 0 until words) {
-      // The numbers in (top, sequence], around the ring's end if the low part of the sequence number is the smaller.
-      val aboveTop = ~c.topAt.upTo(w)
-      val upToSequence = c.sequenceAt.upTo(w)
-      val between = Mux(c.lowBelow, aboveTop | upToSequence, aboveTop & upToSequence)
-      val cleared = Fill(wordBits, jumps) | (Fill(wordBits, slides) & between)
-      val set = Fill(wordBits, c.ahead || inRing) & c.sequenceAt.at(w)
-      state.received(w) := (c.state.received(w) & ~cleared) | set
+      // The places behind the old `last` up to the new one, around the row's end if the new one is the smaller.
+      val behind = ~c.from.within(w)
+      val reached = c.to.within(w)
+      val between = Mux(c.wraps, behind | reached, behind & reached)
+      val cleared = Fill(wordBits, !slides) | between
+      state.received(w) := (c.state.received(w) & ~cleared) | (Fill(wordBits, atWord(w)) & atBit)
     }
     (verdict, state)
   }

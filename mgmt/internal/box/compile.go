@@ -40,8 +40,8 @@ func (r *report) print(out io.Writer) {
 
 // Sizes are the capacities of the chips' tables.
 type Sizes struct {
-	SAs, FlowRows, SADRows, InnerRules, OuterRules, RedHops, BlackHops, Window int
-	Suites                                                                     uint32
+	SAs, FlowRows, SADRows, InnerRules, OuterRules, RedHops, BlackHops, Window, WindowRows int
+	Suites                                                                                 uint32
 }
 
 // placed is a row that still needs its place in a table.
@@ -82,7 +82,7 @@ func compile(m *Model, old *Image, sizes Sizes, reuse bool, r *report) (*target,
 	for _, dev := range devices {
 		c.hopRows[dev] = map[netip.Addr]int{}
 	}
-	for _, step := range []func() error{c.checkSAs, c.placeSAs, c.outPolicies, c.inPolicies, c.outboundSAs, c.inboundSAs} {
+	for _, step := range []func() error{c.checkSAs, c.placeSAs, c.placeWindows, c.outPolicies, c.inPolicies, c.outboundSAs, c.inboundSAs} {
 		if err := step(); err != nil {
 			return nil, err
 		}

@@ -19,6 +19,10 @@ type SA struct {
 	Way xfrm.Dir `json:"way"`
 	// Row is its index in the tables of its direction.
 	Row int `json:"row"`
+	// WindowRows are its rows of the inner chip's replay table; an inbound SA keeps them as long as it lives.
+	WindowRows []int `json:"window_rows,omitempty"`
+	// Started says that its window is on the chip: a selector row that is written again must leave it alone.
+	Started bool `json:"started,omitempty"`
 	// Age orders SAs by when they were added.
 	Age uint64 `json:"age"`
 

@@ -117,8 +117,9 @@ func planOnce(m *Model, old *Image, sizes Sizes, removeFirst bool, r *report) (*
 	p.keys(xfrm.DirOut, regs.CryptoTableOutboundKey)
 	p.keys(xfrm.DirIn, regs.CryptoTableInboundKey)
 	p.direct(transport.Outer, regs.OuterTableTunnel, old.Tunnel, t.tunnels, nil)
-	p.warnReplay()
+	p.presetWindows()
 	p.direct(transport.Inner, regs.InnerTableSelector, old.Selector, t.selectors, p.freshInbound())
+	p.keepWindows()
 	p.image.Tunnel, p.image.Selector = t.tunnels, t.selectors
 	if p.image.SAD, err = p.hash(transport.Outer, regs.OuterTableSad, sizes.SADRows, sadKeyBytes, old.SAD, t.sad); err != nil {
 		return nil, err
@@ -211,7 +212,7 @@ func (p *planner) direct(c transport.Chip, table regs.Table, have, want map[int]
 }
 
 // freshInbound gives the rows of the new inbound SAs: their selector rows are written even if they look the same, because
-// that clears the anti-replay state.
+// that starts their windows.
 func (p *planner) freshInbound() map[int]bool {
 	out := map[int]bool{}
 	for _, sa := range p.m.SAs {
@@ -220,16 +221,4 @@ func (p *planner) freshInbound() map[int]bool {
 		}
 	}
 	return out
-}
-
-func (p *planner) warnReplay() {
-	for _, sa := range p.m.SAs {
-		if sa.Way != xfrm.DirIn || sa.fresh || sa.ReplayWindow == 0 {
-			continue
-		}
-		have, was := p.old.Selector[sa.Row]
-		if want := p.target.selectors[sa.Row]; was && want != nil && !slices.Equal(have, want) {
-			p.report.warn(sa.pos, "the selector or next hop of the inbound SA spi 0x%x changes: its anti-replay window starts anew", sa.SPI)
-		}
-	}
 }

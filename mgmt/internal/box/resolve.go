@@ -31,6 +31,9 @@ func (m *Model) direct(report *report) error {
 		if sa.Way == xfrm.DirIn && (sa.PacketHard != 0 || sa.PacketSoft != 0) {
 			return xfrm.Errorf(sa.pos, "packet limits are kept for outbound SAs alone, and this one is inbound")
 		}
+		if sa.Way == xfrm.DirOut && sa.ReplaySeq != 0 {
+			return xfrm.Errorf(sa.pos, "replay-seq is of inbound SAs alone, and this one is outbound: its sequence numbers start at 1")
+		}
 		if sa.Way == xfrm.DirIn && sa.Flags.ESN && sa.ReplayWindow == 0 {
 			return xfrm.Errorf(sa.pos, "flag esn needs a replay-window: the high half of the sequence number is inferred from it")
 		}

@@ -75,18 +75,18 @@ func ruleRow(s xfrm.Selector, action, sa uint64, priority uint32) Row {
 	return row
 }
 
-// window is the anti-replay window the chips get: small ones are rounded up to the least they have.
-func window(sa *SA) uint64 {
-	return uint64(max(sa.ReplayWindow, xfrm.MinWindow))
-}
-
 func selectorRow(sa *SA, s xfrm.Selector, hop int) Row {
 	f, row := regs.SelectorRow, newRow(regs.SelectorRow.Bits)
 	f.Valid.Put(row, 1)
 	if sa.ReplayWindow > 0 {
 		f.Replay.Put(row, 1)
+		f.WindowSize.Put(row, uint64(sa.ReplayWindow))
+		for i, field := range windowFields {
+			if i < len(sa.WindowRows) {
+				field.Put(row, uint64(sa.WindowRows[i]))
+			}
+		}
 	}
-	f.WindowSize.Put(row, window(sa))
 	f.NextHop.Put(row, uint64(hop))
 	f.SrcAddr.Put(row, number(s.Src.Addr()))
 	f.SrcMask.Put(row, mask(s.Src))
@@ -176,7 +176,7 @@ func keyRow(sa *SA) (Row, error) {
 	if sa.Way == xfrm.DirIn {
 		f := regs.InboundKeyRow
 		row := common(newRow(f.Bits), f.Key, f.Auth, f.Salt, f.Spi, f.Valid, f.Esn, f.Icv, f.Suite)
-		f.Window.Put(row, window(sa))
+		f.Window.Put(row, uint64(sa.ReplayWindow))
 		return row, nil
 	}
 	f := regs.OutboundKeyRow

@@ -11,7 +11,7 @@ import (
 // TestManySAs loads half the SAs of a full-size box each way, three quarters of the flow rows taken.
 func TestManySAs(t *testing.T) {
 	const count = 12 << 10
-	r := newRig(t, fakebox.Sizes{SABits: 14, FlowBits: 14, SADBits: 14, Rules: 32, NextHops: 256, Window: 1024, Suites: fakebox.Small.Suites})
+	r := newRig(t, fakebox.Sizes{SABits: 14, FlowBits: 14, SADBits: 14, Rules: 32, NextHops: 256, Window: 4096, Suites: fakebox.Small.Suites})
 	var text strings.Builder
 	for i := range count {
 		text.WriteString(state(i, "out") + state(i, "in") + flowPolicy(i))

@@ -111,7 +111,7 @@ func (s *Session) sizes() (Sizes, error) {
 	}
 	return Sizes{
 		SAs: min(inner.SAs, crypto.SAs, outer.SAs), FlowRows: inner.FlowRows, SADRows: outer.SADRows, InnerRules: inner.Rules,
-		OuterRules: outer.Rules, RedHops: inner.NextHops, BlackHops: outer.NextHops, Window: inner.ReplayWindow, Suites: crypto.Suites,
+		OuterRules: outer.Rules, RedHops: inner.NextHops, BlackHops: outer.NextHops, Window: inner.ReplayWindow, WindowRows: inner.SAs, Suites: crypto.Suites,
 	}, nil
 }
 
@@ -142,6 +142,7 @@ func (s *Session) change(state *stored, known bool) error {
 		return fmt.Errorf("%w (the change did not finish; the next one starts from empty tables)", err)
 	}
 	state.Model.markKeys()
+	state.Model.markWindows(plan.target)
 	state.Image = plan.image
 	state.Generation = generation()
 	if err := saveStore(s.StatePath, state); err != nil {

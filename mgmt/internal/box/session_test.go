@@ -24,7 +24,7 @@ addr add 192.0.2.1/24 dev black
 route add 10.2.0.0/16 via 192.0.2.2 dev black
 neigh add 192.0.2.2 lladdr 02:00:00:00:00:22 dev black
 neigh add 10.1.0.9 lladdr 02:00:00:00:00:09 dev red
-xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x1001 reqid 1 mode tunnel replay-window 32 flag esn aead "rfc4106(gcm(aes))" ` + key128 + ` 128
+xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x1001 reqid 1 mode tunnel replay-window 64 flag esn aead "rfc4106(gcm(aes))" ` + key128 + ` 128
 xfrm state add src 192.0.2.2 dst 192.0.2.1 proto esp spi 0x2001 reqid 1 mode tunnel replay-window 1024 flag esn aead "rfc4106(gcm(aes))" ` + key256 + ` 128
 xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir out priority 100 tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid 1 mode tunnel
 xfrm policy add src 10.2.0.0/16 dst 10.1.0.0/16 dir fwd priority 100 tmpl src 192.0.2.2 dst 192.0.2.1 proto esp reqid 1 mode tunnel

@@ -18,7 +18,7 @@ func TestOpen(t *testing.T) {
 	if id := b.Identity[transport.Crypto]; id.Version != "0.1.0" || !id.Simulation || !id.Ready || !id.LinkUp || id.Tamper {
 		t.Errorf("identity %+v", id)
 	}
-	if c := b.Capabilities[transport.Inner]; c.SAs != 16 || c.FlowRows != 64 || c.Rules != 32 || c.NextHops != 256 || c.ReplayWindow != 1024 {
+	if c := b.Capabilities[transport.Inner]; c.SAs != 16 || c.FlowRows != 64 || c.Rules != 32 || c.NextHops != 256 || c.ReplayWindow != 4096 {
 		t.Errorf("capabilities %+v", c)
 	}
 }

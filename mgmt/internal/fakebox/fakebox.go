@@ -53,7 +53,7 @@ var (
 type Sizes struct{ SABits, FlowBits, SADBits, Rules, NextHops, Window, Suites uint32 }
 
 // Small is enough for most tests. It has every suite.
-var Small = Sizes{SABits: 4, FlowBits: 6, SADBits: 6, Rules: 32, NextHops: 256, Window: 1024, Suites: 0x7ffe}
+var Small = Sizes{SABits: 4, FlowBits: 6, SADBits: 6, Rules: 32, NextHops: 256, Window: 4096, Suites: 0x7ffe}
 
 // New makes a box after reset.
 func New(s Sizes) *Box {
@@ -254,6 +254,8 @@ func (b *Box) rows(c transport.Chip, number uint32) int {
 		return get(regs.CommonCapabilityRules)
 	case "next_hop":
 		return get(regs.CommonCapabilityNextHops)
+	case "replay":
+		return 2 << get(regs.CommonCapabilitySaBits)
 	}
 	return 1 << get(regs.CommonCapabilitySaBits)
 }

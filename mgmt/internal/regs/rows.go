@@ -43,10 +43,10 @@ var RuleRow = struct {
 
 // SelectorRow is the layout of one row.
 var SelectorRow = struct {
-	Bits                                                                                                                                       int
-	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Valid, Replay, WindowSize, SrcMask, DstMask, SrcPortMask, DstPortMask, ProtocolMask, NextHop Field
+	Bits                                                                                                                                                                                                   int
+	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Valid, Replay, WindowKeep, WindowSize, SrcMask, DstMask, SrcPortMask, DstPortMask, ProtocolMask, NextHop, WindowRow0, WindowRow1, WindowRow2, WindowRow3 Field
 }{
-	Bits:         240,
+	Bits:         304,
 	SrcAddr:      Field{LSB: 0, Width: 32},
 	DstAddr:      Field{LSB: 32, Width: 32},
 	SrcPort:      Field{LSB: 64, Width: 16},
@@ -54,6 +54,7 @@ var SelectorRow = struct {
 	Protocol:     Field{LSB: 96, Width: 8},
 	Valid:        Field{LSB: 104, Width: 1},
 	Replay:       Field{LSB: 105, Width: 1},
+	WindowKeep:   Field{LSB: 106, Width: 1},
 	WindowSize:   Field{LSB: 112, Width: 16},
 	SrcMask:      Field{LSB: 128, Width: 32},
 	DstMask:      Field{LSB: 160, Width: 32},
@@ -61,6 +62,10 @@ var SelectorRow = struct {
 	DstPortMask:  Field{LSB: 208, Width: 16},
 	ProtocolMask: Field{LSB: 224, Width: 8},
 	NextHop:      Field{LSB: 232, Width: 8},
+	WindowRow0:   Field{LSB: 240, Width: 16},
+	WindowRow1:   Field{LSB: 256, Width: 16},
+	WindowRow2:   Field{LSB: 272, Width: 16},
+	WindowRow3:   Field{LSB: 288, Width: 16},
 }
 
 // NextHopRow is the layout of one row.
@@ -71,6 +76,17 @@ var NextHopRow = struct {
 	Bits:  49,
 	Mac:   Field{LSB: 0, Width: 48},
 	Valid: Field{LSB: 48, Width: 1},
+}
+
+// ReplayRow is the layout of one row.
+var ReplayRow = struct {
+	Bits                int
+	Received, Last, Top Field
+}{
+	Bits:     640,
+	Received: Field{LSB: 0, Width: 512},
+	Last:     Field{LSB: 512, Width: 64},
+	Top:      Field{LSB: 576, Width: 64},
 }
 
 // OutboundKeyRow is the layout of one row.

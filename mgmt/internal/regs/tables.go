@@ -6,8 +6,9 @@ package regs
 var (
 	InnerTableFlow     = Table{Name: "flow", Number: 0, Kind: "cuckoo", RowBits: 160}
 	InnerTableRule     = Table{Name: "rule", Number: 1, Kind: "ternary", RowBits: 264}
-	InnerTableSelector = Table{Name: "selector", Number: 2, Kind: "direct", RowBits: 240}
+	InnerTableSelector = Table{Name: "selector", Number: 2, Kind: "direct", RowBits: 304}
 	InnerTableNextHop  = Table{Name: "next_hop", Number: 3, Kind: "direct", RowBits: 49}
+	InnerTableReplay   = Table{Name: "replay", Number: 4, Kind: "direct", RowBits: 640}
 )
 
 // InnerTables is ordered by number.
@@ -16,6 +17,7 @@ var InnerTables = []Table{
 	InnerTableRule,
 	InnerTableSelector,
 	InnerTableNextHop,
+	InnerTableReplay,
 }
 
 // Tables of the crypto chip.

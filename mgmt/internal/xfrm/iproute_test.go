@@ -55,6 +55,7 @@ func TestSameSyntaxAsIproute(t *testing.T) {
 		"xfrm sa add spi 4097 proto esp dst 192.0.2.2 src 192.0.2.1/32 mode tunnel " + gcm,
 		state + "reqid 0x10 mode tunnel replay-window 0100 flag esn " + gcm,
 		state + "mode tunnel mark 0 mask 0 replay-seq 0 seq 1 if_id 0 output-mark 0 tfcpad 0 " + gcm,
+		state + "mode tunnel replay-window 4096 replay-seq 5 replay-seq-hi 0 flag esn " + gcm, state + "mode tunnel replay-window 64 replay-seq 5 " + gcm,
 		state + "mode tunnel encap espinudp 4500 0x1194 0.0.0.0 " + gcm, state + "encap espinudp 61000 4500 198.51.100.7 mode tunnel " + gcm,
 		state + "mode tunnel flag noecn nopmtudisc af-unspec align4 extra-flag dont-encap-dscp limit packet-hard 5 " + gcm,
 		state + "mode tunnel aead 'rfc4543(gcm(aes))' " + key256 + " 128", state + "mode tunnel aead 'rfc4106(gcm(sm4))' " + key128 + " 128",

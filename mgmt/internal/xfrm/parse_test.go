@@ -46,6 +46,10 @@ func TestState(t *testing.T) {
 		{"xfrm state add " + sa + "mode tunnel reqid 0x10 replay-window 1024 flag esn " + gcm, func(s *State) {
 			s.ReqID, s.ReplayWindow, s.Flags.ESN = 16, 1024, true
 		}},
+		{"xfrm state add " + sa + "mode tunnel replay-window 64 " + gcm, func(s *State) { s.ReplayWindow = 64 }},
+		{"xfrm state add " + sa + "mode tunnel replay-window 4096 replay-seq 0xffffffff replay-seq-hi 0 " + gcm, func(s *State) {
+			s.ReplayWindow, s.ReplaySeq = 4096, 0xFFFFFFFF
+		}},
 		{"xfrm state add " + sa + "mode tunnel dir out flag esn " + gcm, func(s *State) { s.Dir, s.Flags.ESN = DirOut, true }},
 		{"xfrm state add " + sa + "mode tunnel flag noecn nopmtudisc af-unspec extra-flag dont-encap-dscp " + gcm, func(s *State) {
 			s.Flags = Flags{NoECN: true, NoPMTUDisc: true, AFUnspec: true, DontEncapDSCP: true}
@@ -181,8 +185,17 @@ func TestRefusals(t *testing.T) {
 		{add + "mode beet " + gcm, "only tunnel"},
 		{add + "mode tunnel", "needs its algorithm"},
 		{add + "mode tunnel " + gcm + " " + gcm, "a second"},
-		{add + "mode tunnel replay-window 2048 " + gcm, "too large"},
-		{add + "mode tunnel replay-seq 5 " + gcm, "replay-seq is not supported"},
+		{add + "mode tunnel replay-window 1 " + gcm, "write 64 to 4096 packets, or 0"},
+		{add + "mode tunnel replay-window 32 " + gcm, "write 64 to 4096 packets, or 0"},
+		{add + "mode tunnel replay-window 63 " + gcm, "write 64 to 4096 packets, or 0"},
+		{add + "mode tunnel replay-window 4097 " + gcm, "write 64 to 4096 packets, or 0"},
+		{add + "mode tunnel replay-window 4294967295 " + gcm, "write 64 to 4096 packets, or 0"},
+		{add + "mode tunnel replay-window 64 replay-seq 4294967296 " + gcm, "the value of replay-seq"},
+		{add + "mode tunnel replay-seq 5 " + gcm, "needs a replay-window"},
+		{add + "mode tunnel replay-window 64 flag esn replay-seq 0x80000000 " + gcm, "at most 2147483647"},
+		{add + "mode tunnel replay-window 64 replay-seq-hi 1 " + gcm, "replay-seq-hi is not supported"},
+		{add + "mode tunnel replay-oseq 5 " + gcm, "replay-oseq is not supported"},
+		{add + "mode tunnel replay-oseq-hi 5 " + gcm, "replay-oseq-hi is not supported"},
 		{add + "mode tunnel flag esn " + gcm, "replay-window"},
 		{add + "mode tunnel flag decap-dscp " + gcm, "decap-dscp"},
 		{add + "mode tunnel flag purple " + gcm, "unknown flag"},

@@ -93,8 +93,13 @@ func (p *parser) stateAdd(update bool) (Command, error) {
 		case "replay-window":
 			p.skip()
 			s.ReplayWindow, err = p.number32("the replay window")
-		case "replay-seq", "replay-oseq", "replay-seq-hi", "replay-oseq-hi":
-			err = p.zeroOption("the box alone owns its sequence numbers, and they start anew with each SA")
+		case "replay-seq":
+			p.skip()
+			s.ReplaySeq, err = p.number32("the value of replay-seq")
+		case "replay-seq-hi":
+			err = p.zeroOption("the crypto chip infers high halves from 0 for each new SA")
+		case "replay-oseq", "replay-oseq-hi":
+			err = p.zeroOption("the box alone owns the sequence numbers it sends, and they start anew with each SA")
 		case "flag":
 			p.skip()
 			err = p.flags(&s.Flags)
@@ -152,11 +157,14 @@ func (p *parser) stateAdd(update bool) (Command, error) {
 	return StateAdd{p.at(), update, s}, nil
 }
 
-// Limits of an anti-replay window, in packets. The chips round a smaller window up.
+// Limits of an anti-replay window, in packets.
 const (
 	MinWindow = 64
-	MaxWindow = 1024
+	MaxWindow = 4096
 )
+
+// maxReplaySeqESN leaves the numbers that follow half the space of low halves until the first turn.
+const maxReplaySeqESN = 1<<31 - 1
 
 func checkState(pos Pos, s *State) error {
 	switch {
@@ -172,8 +180,12 @@ func checkState(pos Pos, s *State) error {
 		return Errorf(pos, "an SA needs an SPI other than 0: spi 0x…")
 	case s.Mode == "":
 		return Errorf(pos, "no mode is given, which means transport to iproute2; %s", transportRefusal)
-	case s.ReplayWindow > MaxWindow:
-		return Errorf(pos, "replay-window %d is too large: at most %d packets", s.ReplayWindow, MaxWindow)
+	case s.ReplayWindow != 0 && (s.ReplayWindow < MinWindow || s.ReplayWindow > MaxWindow):
+		return Errorf(pos, "replay-window %d is out of range: write %d to %d packets, or 0 for no anti-replay", s.ReplayWindow, MinWindow, MaxWindow)
+	case s.ReplaySeq != 0 && s.ReplayWindow == 0:
+		return Errorf(pos, "replay-seq needs a replay-window")
+	case s.ReplaySeq > maxReplaySeqESN && s.Flags.ESN:
+		return Errorf(pos, "replay-seq %d is too large for flag esn: at most %d, for the crypto chip infers high halves from 0 for each new SA", s.ReplaySeq, maxReplaySeqESN)
 	case s.Flags.ESN && s.ReplayWindow == 0 && s.Dir != DirOut:
 		return Errorf(pos, "flag esn needs a replay-window: the high half of the sequence number is inferred from it")
 	case s.Dir == DirIn && (s.PacketSoft != 0 || s.PacketHard != 0):

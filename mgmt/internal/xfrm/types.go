@@ -112,8 +112,10 @@ type State struct {
 	Mode         string `json:"mode"`
 	ReqID        uint32 `json:"reqid,omitempty"`
 	ReplayWindow uint32 `json:"replay_window"`
-	Flags        Flags  `json:"flags"`
-	Dir          Dir    `json:"dir,omitempty"`
+	// ReplaySeq is the highest number that counts as received from the start.
+	ReplaySeq uint32 `json:"replay_seq,omitempty"`
+	Flags     Flags  `json:"flags"`
+	Dir       Dir    `json:"dir,omitempty"`
 	// An SA has Aead, or Enc and Auth.
 	Aead       Algorithm `json:"aead,omitzero"`
 	Enc        Algorithm `json:"enc,omitzero"`

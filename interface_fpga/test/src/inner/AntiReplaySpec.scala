@@ -1,109 +1,35 @@
 package sallyport.iface
 
-import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
 import scala.collection.mutable
 import scala.util.Random
 
-/** The straightforward model: every number that was ever accepted, kept for ever. */
-class ReplayModel {
-  private val received = mutable.Set(BigInt(0))
-  private var top = BigInt(0)
-
-  def apply(sequence: BigInt, window: Int): String =
-    if (sequence + window <= top) "too old"
-    else if (received(sequence)) "replayed"
-    else {
-      received += sequence
-      top = top.max(sequence)
-      "good"
-    }
-}
-
 class AntiReplaySpec extends AnyFunSuite with ChiselSim {
 
-  private case class Query(sa: Int, sequence: BigInt, window: Int = 1024, gap: Int = 2)
-
-  private val saBits = 4
-
-  /** Verdicts of `queries`, each `gap` cycles after the one before. */
-  private def run(dut: AntiReplay, queries: Seq[Query]): Seq[String] = {
-    val verdicts = mutable.Buffer.empty[String]
-    def step(): Unit = {
-      if (dut.io.verdict.valid.peek().litToBoolean) {
-        val replayed = dut.io.verdict.bits.replayed.peek().litToBoolean
-        val tooOld = dut.io.verdict.bits.tooOld.peek().litToBoolean
-        assert(!(replayed && tooOld))
-        verdicts += (if (replayed) "replayed" else if (tooOld) "too old" else "good")
-      }
-      dut.clock.step()
-    }
-    dut.io.query.valid.poke(false)
-    for (query <- queries) {
-      for (_ <- 1 until query.gap) step()
-      dut.io.query.valid.poke(true)
-      dut.io.query.bits.sa.poke(query.sa)
-      dut.io.query.bits.sequence.poke(query.sequence)
-      dut.io.query.bits.window.poke(query.window)
-      step()
-      dut.io.query.valid.poke(false)
-    }
-    for (_ <- 0 to AntiReplay.latency) step()
-    verdicts.toSeq
-  }
-
-  private def start(dut: AntiReplay): Unit = {
-    dut.io.query.valid.poke(false)
-    dut.io.clear.valid.poke(false)
-    var cycles = 0
-    while (!dut.io.ready.peek().litToBoolean) {
-      dut.clock.step()
-      cycles += 1
-      assert(cycles < 100)
-    }
-  }
-
-  private def clear(dut: AntiReplay, sa: Int): Unit = {
-    dut.io.clear.valid.poke(true)
-    dut.io.clear.bits.poke(sa)
-    dut.clock.step()
-    dut.io.clear.valid.poke(false)
-  }
-
-  /** `queries` on SAs that start anew. */
-  private def fresh(dut: AntiReplay, queries: Seq[Query]): Seq[String] = {
-    queries.map(_.sa).distinct.foreach(clear(dut, _))
-    run(dut, queries)
-  }
-
-  private def model(queries: Seq[Query]): Seq[String] = {
-    val models = mutable.Map.empty[Int, ReplayModel]
-    queries.map(q => models.getOrElseUpdate(q.sa, new ReplayModel)(q.sequence, q.window))
-  }
-
-  private def check(dut: AntiReplay, queries: Seq[Query], clue: String): Unit = {
-    val answers = fresh(dut, queries)
-    assert(answers.size == queries.size, clue)
-    for (((answer, expected), i) <- answers.zip(model(queries)).zipWithIndex)
-      assert(answer == expected, s"$clue: query $i of ${queries.size}, ${queries(i)}, after ${queries.slice(i - 5, i)}")
-  }
-
+  private val rowBits = 6
   private val high32 = BigInt(1) << 32
+  private val windows = Seq(64, 65, 1023, 1024, 1025, 2048, 2049, 4095, 4096)
+
+  private def bench(body: AntiReplayBench => Unit): Unit = simulate(new AntiReplay(rowBits)) { dut =>
+    val bench = new AntiReplayBench(dut)
+    bench.start()
+    body(bench)
+  }
 
   test("RFC 4303 3.4.3 and appendix A2, RFC 6479: the boundaries, by hand") {
-    simulate(new AntiReplay(saBits)) { dut =>
-      start(dut)
+    bench { bench =>
       def sequence(window: Int)(steps: (BigInt, String)*): Unit = {
-        val answers = fresh(dut, steps.map { case (number, _) => Query(3, number, window) })
+        val answers = bench.fresh(steps.map { case (number, _) => Query(3, number, window) })
         assert(answers == steps.map(_._2), s"window $window: ${steps.map(_._1)}")
       }
       // Number 0 is never sent; the first packet of an SA is 1, or any other.
       sequence(64)(BigInt(0) -> "replayed", BigInt(1) -> "good", BigInt(1) -> "replayed", BigInt(0) -> "replayed")
       sequence(64)(BigInt(64) -> "good", BigInt(0) -> "too old", BigInt(1) -> "good", BigInt(1) -> "replayed")
+      sequence(4096)(BigInt(4095) -> "good", BigInt(0) -> "replayed", BigInt(4096) -> "good", BigInt(0) -> "too old")
       // The left edge: with T the highest, T - W + 1 is the last in the window (RFC 4303 A2.1: Bl = Tl - W + 1).
       for (
-        window <- Seq(64, 65, 100, 127, 1000, 1023, 1024);
+        window <- windows;
         top <- Seq(BigInt(5000), BigInt(5119), BigInt(5120), high32 + window - 1, high32 + window)
       ) {
         sequence(window)(
@@ -119,96 +45,146 @@ class AntiReplaySpec extends AnyFunSuite with ChiselSim {
         )
       }
       // Slides by one ring, one less and one more; what was received stays received, what was not does not become so.
-      for (slide <- Seq(1, 31, 32, 33, 63, 64, 65, 1022, 1023, 1024, 1025, 2047, 2048, 2049)) {
+      for (
+        window <- Seq(1024, 2048, 4096);
+        slide <- Seq(1, 31, 32, 63, 64, 1023, 1024, 1025, 2047, 2048, 2049, 4095, 4096, 4097, 8191, 8192, 12288)
+      ) {
         val base = BigInt(3000)
         val top = base + slide
-        val expected = if (slide >= 1024) "too old" else "replayed"
-        sequence(1024)(
+        sequence(window)(
           base -> "good",
           top -> "good",
-          base -> expected,
-          (top - 1023) -> (if (slide == 1023) "replayed" else "good"),
+          base -> (if (slide >= window) "too old" else "replayed"),
+          (top - window + 1).max(1) -> (if (slide == window - 1) "replayed" else "good"),
           (top - 1) -> (if (slide == 1) "replayed" else "good"),
           top -> "replayed"
         )
       }
       // RFC 4303 A2: across the turn of the low 32 bits, in both directions.
-      sequence(1024)(
+      for (window <- windows) sequence(window)(
         (high32 - 1) -> "good",
         high32 -> "good",
         (high32 + 1) -> "good",
         (high32 - 2) -> "good",
         (high32 - 1) -> "replayed",
-        (high32 + 1022) -> "good",
+        (high32 + window - 2) -> "good",
         (high32 - 1) -> "replayed",
         (high32 - 2) -> "too old"
       )
       // The last numbers there are.
       val end = (BigInt(1) << 64) - 1
-      sequence(64)(
+      for (window <- Seq(64, 2048, 4096)) sequence(window)(
         (end - 1) -> "good",
         end -> "good",
         end -> "replayed",
-        (end - 63) -> "good",
-        (end - 64) -> "too old",
+        (end - window + 1) -> "good",
+        (end - window) -> "too old",
         BigInt(1) -> "too old",
         BigInt(0) -> "too old"
       )
-      // A far jump forgets everything: nothing in the new window was received.
-      sequence(1024)(
-        BigInt(77) -> "good",
-        (high32 * 5 + 77) -> "good",
-        (high32 * 5 + 76) -> "good",
-        (high32 * 5 + 77 - 1023) -> "good",
-        BigInt(78) -> "too old"
-      )
+      // A far jump forgets everything: nothing in the new window was received, in whatever row it is.
+      for (window <- Seq(1024, 2048, 4096); far <- Seq(high32 * 5, BigInt(1) << 44, BigInt(4096) * 3)) {
+        val old = Seq(BigInt(77), BigInt(1100), BigInt(2200), BigInt(3300)).filter(_ < window)
+        sequence(window)(
+          old.map(_ -> "good") ++ Seq(far + old.last -> "good") ++
+            old.init.map(n => (far + n) -> "good") ++ old.map(n => (far + n) -> "replayed") ++
+            Seq(old.last -> "too old"): _*
+        )
+      }
+    }
+  }
+
+  /** Packets as a network brings them: in order, late, twice, at the edges, and after gaps of up to three rings. */
+  private def walk(random: Random, count: Int, windowOf: Map[Int, Int], start: BigInt, gap: => Int): Seq[Query] = {
+    val tops = mutable.Map.empty[Int, BigInt].withDefaultValue(start)
+    val history = mutable.Map.empty[Int, mutable.ArrayBuffer[BigInt]]
+    Seq.fill(count) {
+      val sa = windowOf.keys.toSeq(random.nextInt(windowOf.size))
+      val window = windowOf(sa)
+      val top = tops(sa)
+      val past = history.getOrElseUpdate(sa, mutable.ArrayBuffer.empty)
+      val number = (random.nextInt(32) match {
+        case 0 => top + random.nextInt(3 * 4096)
+        case 1 => top + 900 + random.nextInt(300)
+        case 2 => top - window + random.nextInt(4) - 1
+        case 3 => top - random.nextInt(10000)
+        case 4 => top - (top % 1024) + random.nextInt(3) - 1
+        case 5 => BigInt(random.nextInt(2))
+        case n if n < 12 => top + 1 + random.nextInt(40)
+        case n if n < 16 => top + 1
+        case n if n < 24 && past.nonEmpty => past(past.size - 1 - random.nextInt(past.size min 120))
+        case _ => top - random.nextInt(window + 2)
+      }).max(0)
+      past += number
+      tops(sa) = top.max(number)
+      Query(sa, number, window, gap)
     }
   }
 
   test("random walks of one SA and of several, two cycles apart and more, agree with the model") {
-    simulate(new AntiReplay(saBits)) { dut =>
-      start(dut)
-      for (seed <- 1 to 24) {
+    bench { bench =>
+      val starts = Seq(BigInt(1), high32 - 3000, (BigInt(1) << 44) - 500)
+      // One SA, a packet every second cycle.
+      for ((window, i) <- windows.zipWithIndex; start <- starts)
+        bench.check(walk(new Random(i), 400, Map(1 -> window), start, 2), s"window $window from $start")
+      // Many SAs of all windows, mixed; every second cycle and with pauses.
+      for (seed <- 1 to 8) {
         val random = new Random(seed)
-        val sas = Seq(1, 1, 2, 3, 16)(seed % 5)
-        val window = Seq(64, 1024, 512, 100)(seed % 4)
-        val tops = Array.fill(16)(if (seed % 3 == 0) high32 * random.nextInt(9) - random.nextInt(2000) max 1
-        else BigInt(1 + random.nextInt(2000)))
-        val queries = Seq.fill(600) {
-          val sa = random.nextInt(sas)
-          val number = random.nextInt(20) match {
-            case 0 => tops(sa) + random.nextInt(4000)
-            case 1 => tops(sa) - random.nextInt(2200) max 0
-            case 2 => tops(sa)
-            case n if n < 9 => tops(sa) + 1
-            case _ => tops(sa) - random.nextInt(window + 2) max 0
-          }
-          tops(sa) = tops(sa).max(number)
-          Query(sa, number, window, gap = if (seed % 2 == 0) 2 else 2 + random.nextInt(6))
-        }
-        check(dut, queries, s"seed $seed")
+        val windowOf = Seq.tabulate(Seq(2, 3, 9, 16)(seed % 4))(sa => sa -> windows((sa + seed) % windows.size)).toMap
+        val gap = () => if (seed % 2 == 0) 2 else 2 + random.nextInt(6)
+        bench.check(walk(random, 600, windowOf, starts(seed % 3), gap()), s"seed $seed")
       }
       // A packet and its copy at each distance: never good twice.
-      for (gap <- 2 to 12; between <- 0 to 2; other <- Seq(1, 2)) {
-        val filler = Seq.tabulate(between)(i => Query(other, 500 + i, gap = 2))
-        check(
-          dut,
-          Seq(Query(1, 10)) ++ filler ++ Seq(Query(1, 10, gap = gap)),
-          s"gap $gap, $between packets of SA $other between"
+      for (gap <- 2 to 12; between <- 0 to 2; other <- Seq(1, 2); window <- Seq(64, 4096)) {
+        val filler = Seq.tabulate(between)(i => Query(other, 500 + i, window, gap = 2))
+        bench.check(
+          Seq(Query(1, 510, window)) ++ filler ++ Seq(Query(1, 510, window, gap = gap)),
+          s"gap $gap, $between packets of SA $other between, window $window"
         )
       }
     }
   }
 
   test("clearing an SA forgets its numbers and those of no other") {
-    simulate(new AntiReplay(saBits)) { dut =>
-      start(dut)
-      assert(run(dut, Seq(Query(5, 9000), Query(6, 9000), Query(5, 9000))) == Seq("good", "good", "replayed"))
-      clear(dut, 5)
-      assert(run(
-        dut,
-        Seq(Query(5, 1), Query(6, 9000), Query(5, 1), Query(6, 1))
-      ) == Seq("good", "replayed", "replayed", "too old"))
+    bench { bench =>
+      for (window <- Seq(1024, 2048, 4096)) {
+        def packet(sa: Int, number: BigInt) = Query(sa, number, window)
+        val numbers = (9000 - window + 1 to 9000 by 1000).map(BigInt(_))
+        val first = bench.fresh(numbers.flatMap(n => Seq(packet(5, n), packet(6, n))))
+        assert(first.forall(_ == "good"))
+        bench.clear(5, window)
+        assert(bench.run(numbers.map(packet(6, _))).forall(_ == "replayed"))
+        assert(bench.run(numbers.map(packet(5, _))).forall(_ == "good"))
+        bench.clear(5, window)
+        assert(bench.run(Seq(packet(5, 1), packet(5, 1), packet(6, 1))) == Seq("good", "replayed", "too old"))
+      }
+    }
+  }
+
+  test("software reads what a window holds and presets it, number for number") {
+    bench { bench =>
+      for ((window, i) <- windows.zipWithIndex; start <- Seq(BigInt(1), high32 - 2000)) {
+        val random = new Random(i)
+        // Another SA's rows beside it, which must not change.
+        val neighbour = bench.check(walk(random, 40, Map(4 -> 4096), start, 2), "neighbour")
+        val models = bench.check(walk(random, 150, Map(3 -> window), start, 2), s"window $window before")
+        assert(bench.read(3, window) == (models(3).top, models(3).inside(window)), s"window $window from $start")
+
+        // A standby box gets another state: dense, sparse or of one number.
+        val top = start + random.nextInt(20000)
+        val density = Seq(0.9, 0.1, 0.0)(i % 3)
+        val received =
+          (0 until window).map(top - _).filter(n => n > 0 && (n == top || random.nextDouble() < density)).toSet
+        bench.preset(3, window, received)
+        assert(bench.read(3, window) == (top, received), s"window $window preset to $top")
+        val model = new ReplayModel
+        received.foreach(model.accept)
+        bench.check(walk(random, 150, Map(3 -> window), top, 2), s"window $window after", Some(mutable.Map(3 -> model)))
+        assert(bench.read(3, window) == (model.top, model.inside(window)))
+        assert(bench.read(4, 4096) == (neighbour(4).top, neighbour(4).inside(4096)))
+      }
+      assert(bench.access(2 << rowBits).isEmpty, "a row that does not exist")
+      assert(bench.access((2 << rowBits) - 1).isDefined)
     }
   }
 }

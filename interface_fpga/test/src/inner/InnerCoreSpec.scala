@@ -13,7 +13,7 @@ class InnerCoreSpec extends AnyFunSuite with ChiselSim with InnerFrames {
     simulate(new InnerCoreHarness(config)) { dut =>
       val bench = new InnerBench(dut, config)
       bench.start()
-      assert(bench.bus.read(CommonRegs.chip) == Chip.inner && bench.bus.read(CommonRegs.capabilityReplayWindow) == 1024)
+      assert(bench.bus.read(CommonRegs.chip) == Chip.inner && bench.bus.read(CommonRegs.capabilityReplayWindow) == 4096)
       var before = bench.counters()
       for (row <- encrypts) bench.receive(row.frame, gap = row.frame.length / 64)
       for (row <- decrypts) bench.fromLink(row.packet)

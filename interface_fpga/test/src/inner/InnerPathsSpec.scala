@@ -136,6 +136,30 @@ class InnerPathsSpec extends AnyFunSuite with ChiselSim with InnerFrames {
       val rewritten = bench.balanced(before)
       assert(rewritten("tx_frames") == 6 && rewritten("drop_replayed") == rewritten("link_rx_packets") - 6)
 
+      // A row that says so leaves the window; the window itself is read and preset under the same traffic.
+      before = bench.counters()
+      val window = InnerTables.replay
+      link.valid.poke(true)
+      for (_ <- 0 until 3)
+        assert(bench.bus.writeRow(
+          InnerTables.selector,
+          7,
+          InnerSetup.selectors(7) | SelectorRow.windowKeep.put(1)
+        ))
+      val half = bench.bus.readRow(window, 14).get
+      assert(ReplayRow.top(half) == again.sequence && ReplayRow.last(half) == again.sequence)
+      assert(ReplayRow.received(half) == 1)
+      val highest = again.sequence + 1024
+      for (index <- Seq(14, 15))
+        assert(bench.bus.writeRow(window, index, ReplayRow.top.put(highest) | ReplayRow.last.put(highest)))
+      link.valid.poke(false)
+      bench.idle(60)
+      val preset = bench.balanced(before)
+      assert(preset("drop_too_old") > 0 && preset("drop_replayed") > 0)
+      assert(preset("drop_too_old") + preset("drop_replayed") == preset("link_rx_packets"))
+      assert(!bench.bus.writeRow(window, 2 << config.saBits, 0), "a window row that does not exist")
+      assert(bench.bus.writeRow(InnerTables.selector, 7, InnerSetup.selectors(7)))
+
       // The port switched off; a MAC that pauses loses nothing.
       before = bench.counters()
       bench.bus.write(InnerRegs.control, 0)

@@ -88,7 +88,7 @@ object InnerSetup {
     7 -> selector(1024, 0),
     8 -> (selector(1024, 0) | narrow),
     10 -> selector(1024, 1)
-  )
+  ).map { case (sa, row) => sa -> (row | SelectorRow.windowRow0.put(sa)) }
   val nextHops: Map[Int, BigInt] =
     Seq(0 -> "02aa00000000", 7 -> "02aa00000007").map { case (n, a) =>
       n -> (NextHopRow.valid.put(1) | NextHopRow.mac.put(mac(a)))

@@ -1,0 +1,144 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.simulator.PeekPokeAPI
+import sallyport.common.regs.ReplayRow
+import scala.collection.mutable
+
+/** A packet of SA `sa`, `gap` cycles after the one before. */
+case class Query(sa: Int, sequence: BigInt, window: Int = 1024, gap: Int = 2)
+
+/** Drives [[AntiReplay]] with 64 window rows: 16 SAs of four rows each, which lie apart and in no order. */
+class AntiReplayBench(dut: AntiReplay) extends PeekPokeAPI {
+  private val ringRows = 4
+
+  /** Row r of SA n. What a small window must leave alone is the first row of the next SA. */
+  def row(sa: Int, r: Int): Int = ((ringRows * sa + r) * 37 + 7) % 64
+  private def rows(sa: Int, window: Int): Seq[Int] =
+    Seq.tabulate(ringRows)(r => if (r < ring(window)) row(sa, r) else row((sa + 1) % 16, 0))
+  private def ring(window: Int): Int = if (window > 2048) 4 else if (window > 1024) 2 else 1
+
+  def start(): Unit = {
+    dut.io.query.valid.poke(false)
+    dut.io.clear.valid.poke(false)
+    dut.io.table.request.valid.poke(false)
+    var cycles = 0
+    while (!dut.io.ready.peek().litToBoolean) {
+      dut.clock.step()
+      cycles += 1
+      assert(cycles < 100)
+    }
+  }
+
+  def clear(sa: Int, window: Int): Unit = {
+    dut.io.clear.valid.poke(true)
+    for ((port, number) <- dut.io.clear.bits.rows.zip(rows(sa, window))) port.poke(number)
+    dut.io.clear.bits.window.poke(window)
+    dut.clock.step()
+    dut.io.clear.valid.poke(false)
+    dut.clock.step(AntiReplay.clearCycles)
+  }
+
+  /** Verdicts of `queries`, each exactly after the latency. */
+  def run(queries: Seq[Query]): Seq[String] = {
+    val verdicts = mutable.Buffer.empty[String]
+    val due = mutable.Queue.empty[Int]
+    var cycle = 0
+    def step(): Unit = {
+      val valid = dut.io.verdict.valid.peek().litToBoolean
+      assert(valid == due.headOption.contains(cycle), s"cycle $cycle: a verdict is due in ${due.headOption}")
+      if (valid) {
+        due.dequeue()
+        val replayed = dut.io.verdict.bits.replayed.peek().litToBoolean
+        val tooOld = dut.io.verdict.bits.tooOld.peek().litToBoolean
+        assert(!(replayed && tooOld))
+        verdicts += (if (replayed) "replayed" else if (tooOld) "too old" else "good")
+      }
+      dut.clock.step()
+      cycle += 1
+    }
+    for (query <- queries) {
+      for (_ <- 1 until query.gap) step()
+      dut.io.query.valid.poke(true)
+      for ((port, number) <- dut.io.query.bits.rows.zip(rows(query.sa, query.window))) port.poke(number)
+      dut.io.query.bits.sequence.poke(query.sequence)
+      dut.io.query.bits.window.poke(query.window)
+      due.enqueue(cycle + AntiReplay.latency)
+      step()
+      dut.io.query.valid.poke(false)
+    }
+    for (_ <- 0 to AntiReplay.latency) step()
+    assert(due.isEmpty)
+    verdicts.toSeq
+  }
+
+  /** `queries` on SAs that start anew. */
+  def fresh(queries: Seq[Query]): Seq[String] = {
+    queries.map(q => q.sa -> q.window).distinct.foreach { case (sa, window) => clear(sa, window) }
+    run(queries)
+  }
+
+  /** Compares with the model, from SAs that start anew unless models are given. */
+  def check(
+      queries: Seq[Query],
+      clue: String,
+      known: Option[mutable.Map[Int, ReplayModel]] = None
+  ): mutable.Map[Int, ReplayModel] = {
+    val models = known.getOrElse(mutable.Map.empty[Int, ReplayModel])
+    val answers = if (known.isEmpty) fresh(queries) else run(queries)
+    for (((answer, query), i) <- answers.zip(queries).zipWithIndex) {
+      val expected = models.getOrElseUpdate(query.sa, new ReplayModel)(query.sequence, query.window)
+      assert(
+        answer == expected,
+        s"$clue: $answer, not $expected: query $i of ${queries.size}, $query, after ${queries.slice(i - 5, i)}"
+      )
+    }
+    models
+  }
+
+  /** Software's access to half a row; the row it answers, or nothing for an error. */
+  def access(index: Int, write: Option[BigInt] = None): Option[BigInt] = {
+    val port = dut.io.table
+    port.request.valid.poke(true)
+    port.request.bits.index.poke(index)
+    port.request.bits.write.poke(write.isDefined)
+    port.request.bits.row.poke(write.getOrElse(BigInt(0)))
+    while (!port.request.ready.peek().litToBoolean) dut.clock.step()
+    dut.clock.step()
+    port.request.valid.poke(false)
+    while (!port.response.valid.peek().litToBoolean) dut.clock.step()
+    val answer = Option.when(!port.response.bits.error.peek().litToBoolean)(port.response.bits.row.peek().litValue)
+    dut.clock.step()
+    answer
+  }
+
+  /** Presets an SA to `received` and the highest of them, as docs/interfaces.md tells software to. */
+  def preset(sa: Int, window: Int, received: Set[BigInt]): Unit = {
+    val top = received.max
+    for (r <- 0 until ring(window)) {
+      // The last number up to the top that is in this row.
+      val last = Iterator.iterate(top)(_ - 1).takeWhile(_ >= 0).take(4096).find(n => (n / 1024) % ring(window) == r)
+      val mine = received.filter(n => n > top - ring(window) * 1024 && (n / 1024) % ring(window) == r).map(_ % 1024)
+      for (half <- 0 to 1) {
+        val bits = mine.filter(_ / 512 == half).foldLeft(BigInt(0))((sum, n) => sum.setBit((n % 512).toInt))
+        val value =
+          ReplayRow.received.put(bits) | ReplayRow.last.put(last.getOrElse(BigInt(0))) | ReplayRow.top.put(top)
+        assert(access(2 * row(sa, r) + half, Some(value)).isDefined)
+      }
+    }
+  }
+
+  /** Reads an SA's highest number and what its window holds. */
+  def read(sa: Int, window: Int): (BigInt, Set[BigInt]) = {
+    val halves = Seq.tabulate(ring(window), 2)((r, half) => access(2 * row(sa, r) + half).get)
+    val top = ReplayRow.top(halves.head.head)
+    val numbers = Iterator.iterate(top)(_ - 1).take(window).takeWhile(_ > 0).filter { n =>
+      val row = halves(((n / 1024) % ring(window)).toInt)
+      val last = ReplayRow.last(row.head)
+      // Above `last` nothing was received; a ring or more below it the bits are of other numbers.
+      n <= last && n > last - ring(window) * 1024 &&
+      ReplayRow.received(row((n % 1024 / 512).toInt)).testBit((n % 512).toInt)
+    }
+    (top, numbers.toSet)
+  }
+}

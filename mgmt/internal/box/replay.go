@@ -1,0 +1,144 @@
+package box
+
+import (
+	"slices"
+
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// windowRowSize is how many numbers a row of the inner chip's replay table speaks of.
+const windowRowSize = 1024
+
+var windowFields = []regs.Field{regs.SelectorRow.WindowRow0, regs.SelectorRow.WindowRow1, regs.SelectorRow.WindowRow2, regs.SelectorRow.WindowRow3}
+
+// windowRows is how many window rows a window takes.
+func windowRows(window uint32) int {
+	switch {
+	case window == 0:
+		return 0
+	case window <= windowRowSize:
+		return 1
+	case window <= 2*windowRowSize:
+		return 2
+	}
+	return 4
+}
+
+// rowsNamed gives the window rows that a selector row names.
+func rowsNamed(row Row) (rows []int) {
+	f := regs.SelectorRow
+	if len(row) == 0 || f.Replay.Get(row) == 0 {
+		return nil
+	}
+	for _, field := range windowFields[:windowRows(uint32(f.WindowSize.Get(row)))] {
+		rows = append(rows, int(field.Get(row)))
+	}
+	return rows
+}
+
+// placeWindows gives each new inbound SA the lowest free window rows. They need not be neighbours, so an SA of any window
+// finds room as long as there are rows.
+func (c *compiler) placeWindows() error {
+	taken := map[int]bool{}
+	if !c.reuse {
+		for _, row := range c.old.Selector {
+			for _, window := range rowsNamed(row) {
+				taken[window] = true
+			}
+		}
+	}
+	for _, sa := range c.m.SAs {
+		if !sa.fresh {
+			for _, window := range sa.WindowRows {
+				taken[window] = true
+			}
+		}
+	}
+	next := 0
+	for _, sa := range c.m.SAs {
+		if sa.Way != xfrm.DirIn || !sa.fresh {
+			continue
+		}
+		sa.WindowRows = nil
+		need, free := windowRows(sa.ReplayWindow), c.sizes.WindowRows-len(taken)
+		if need > free {
+			return &fullError{xfrm.Errorf(sa.pos, "no room for the replay-window of the inbound SA spi 0x%x: it takes %d rows of %d packets, and of %d rows %d are free", sa.SPI, need, windowRowSize, c.sizes.WindowRows, free)}
+		}
+		for ; need > 0; need-- {
+			for taken[next] {
+				next++
+			}
+			taken[next] = true
+			sa.WindowRows = append(sa.WindowRows, next)
+		}
+	}
+	return nil
+}
+
+// presetWindows writes the windows of new SAs that start behind other numbers than 0. No packet meets them until the
+// selector row names them.
+func (p *planner) presetWindows() {
+	for _, sa := range p.m.SAs {
+		if sa.Way != xfrm.DirIn || !sa.fresh || sa.ReplaySeq == 0 || p.target.selectors[sa.Row] == nil {
+			continue
+		}
+		for number, window := range sa.WindowRows {
+			for half := range 2 {
+				p.add(write{phase: phaseDirect, chip: transport.Inner, table: regs.InnerTableReplay, index: 2*window + half, row: presetRow(sa, number)})
+			}
+		}
+	}
+}
+
+// presetRow is either half of an SA's window row when every number up to ReplaySeq counts as received: which of them were
+// is not known, and to take one for new that is not would be a replay.
+func presetRow(sa *SA, number int) Row {
+	f, row := regs.ReplayRow, newRow(regs.ReplayRow.Bits)
+	for i := range f.Received.Width / 32 {
+		row[f.Received.LSB/32+i] = ^uint32(0)
+	}
+	f.Last.Put(row, lastOfRow(uint64(sa.ReplaySeq), uint64(number), uint64(len(sa.WindowRows))))
+	f.Top.Put(row, uint64(sa.ReplaySeq))
+	return row
+}
+
+// lastOfRow is the last number up to top that is in row `number` of a ring of so many rows; 0 if there is none.
+func lastOfRow(top, number, rows uint64) uint64 {
+	block := top / windowRowSize
+	back := (block%rows + rows - number) % rows
+	switch {
+	case back == 0:
+		return top
+	case back > block:
+		return 0
+	}
+	return (block-back)*windowRowSize + windowRowSize - 1
+}
+
+// keepWindows lets selector rows that are written again, or after a preset, leave the SA's window as it is. The image
+// has rows without the mark: it is of the write, not of the row.
+func (p *planner) keepWindows() {
+	keep := map[int]bool{}
+	for _, sa := range p.m.SAs {
+		if sa.Way == xfrm.DirIn {
+			keep[sa.Row] = sa.Started && !sa.fresh || sa.ReplaySeq != 0 && sa.fresh
+		}
+	}
+	for i := range p.writes {
+		if w := &p.writes[i]; w.chip == transport.Inner && w.table == regs.InnerTableSelector && len(w.row) > 0 && keep[w.index] {
+			w.row = slices.Clone(w.row)
+			regs.SelectorRow.WindowKeep.Put(w.row, 1)
+		}
+	}
+}
+
+// markWindows notes the windows that are on the chip now.
+func (m *Model) markWindows(t *target) {
+	for _, sa := range m.SAs {
+		if sa.Way == xfrm.DirIn && t.selectors[sa.Row] != nil {
+			sa.Started = true
+		}
+	}
+}
