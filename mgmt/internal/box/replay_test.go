@@ -125,3 +125,37 @@ func TestReplaySeq(t *testing.T) {
 		t.Errorf("gave %v", err)
 	}
 }
+
+// TestWindowIsRead: `get` prints the window on the chip in Linux's order of bits, whatever its rows are behind.
+func TestWindowIsRead(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	get := "xfrm state get dst 192.0.2.1 proto esp spi 0x501"
+	r.quiet("addr add 192.0.2.1/24 dev black\n" + windowed(1, 64, "replay-seq 5"))
+	r.quiet(get)
+	// Bits 0 to 4 are the numbers 1 to 5; there are no others.
+	want := "anti-replay esn context:\n\t seq-hi 0x0, seq 0x5, oseq-hi 0x0, oseq 0x0\n\t replay_window 64, bitmap-length 2\n\t 00000000 0000001f \n"
+	if !strings.Contains(r.out, want) {
+		t.Errorf("got\n%s\nwant\n%s", r.out, want)
+	}
+	// A window of 100 in which 2^32 + 1030, 1025 and 1010 were received; the row of a window up to 1024 is one ring.
+	r.must(windowedState("update", 1, 100, ""))
+	_, rows, _ := r.named(1)
+	f, top := regs.ReplayRow, uint64(1<<32+1030)
+	for half := range 2 {
+		row := newRow(f.Bits)
+		f.Top.Put(row, top)
+		f.Last.Put(row, top)
+		if half == 0 {
+			row[0] = 1<<(1030-1024) | 1<<(1025-1024) | 1<<20 // bit 20 is 1044 - 1024: of the ring before
+		} else {
+			row[(1010-512)/32] = 1 << (1010 % 32)
+		}
+		r.fake.Table(transport.Inner, regs.InnerTableReplay)[2*int(rows[0])+half] = row
+	}
+	r.quiet(get)
+	// Bit (1030 - 1) mod 100 = 29 is the highest, 24 is 1025, 9 is 1010.
+	want = "seq-hi 0x1, seq 0x406, oseq-hi 0x0, oseq 0x0\n\t replay_window 100, bitmap-length 4\n\t 00000000 00000000 00000000 21000200 \n"
+	if !strings.Contains(r.out, want) {
+		t.Errorf("got\n%s\nwant\n%s", r.out, want)
+	}
+}

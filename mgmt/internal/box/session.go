@@ -44,6 +44,13 @@ func (s *Session) Run(commands []xfrm.Command) error {
 		if err != nil {
 			return err
 		}
+		if query, ok := command.(xfrm.StateSelect); ok {
+			received, err := s.windowOf(state.Model, query)
+			if err != nil {
+				return err
+			}
+			text += received
+		}
 		printed = append(printed, text)
 		changes = changes || !reads(command)
 	}
