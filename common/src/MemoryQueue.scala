@@ -29,6 +29,8 @@ class MemoryQueue[T <: Data](gen: T, entries: Int) extends Module {
   private val read = RegInit(0.U(pointerBits.W))
   // Entries, every bit inverted: the highest one is 1 while there is room, so that `in.ready` is a register's bit.
   private val notCount = RegInit(((BigInt(2) << pointerBits) - 1).U)
+  // Whether there is any, as a register too: long paths begin with it.
+  private val some = RegInit(false.B)
 
   private val slice = Module(new ReadSlice(gen))
   slice.io.out <> io.out
@@ -42,9 +44,12 @@ class MemoryQueue[T <: Data](gen: T, entries: Int) extends Module {
     write := write + 1.U
   }
   when(slice.io.read) { read := read + 1.U }
-  when(writes =/= slice.io.read) { notCount := notCount + Mux(writes, Fill(pointerBits + 1, 1.U), 1.U) }
+  when(writes =/= slice.io.read) {
+    notCount := notCount + Mux(writes, Fill(pointerBits + 1, 1.U), 1.U)
+    some := writes || !(notCount.head(pointerBits).andR && !notCount(0))
+  }
 
-  slice.io.want := !notCount.andR
+  slice.io.want := some
   slice.io.data := memory.read(read, slice.io.read)
   slice.io.pass.valid := io.in.valid
   slice.io.pass.bits := io.in.bits

@@ -91,6 +91,11 @@ class LinkParser(withSequence: Boolean) extends Module {
 
     /** Units of the frame in the words after this one. */
     val after = UInt(11.W)
+
+    /** Payload beats of a packet, whether it has one only, and bytes of the last. */
+    val beats = UInt(8.W)
+    val single = Bool()
+    val lastBytes = UInt(7.W)
   }
   private val valid1 = RegNext(io.in.valid && io.up, false.B)
   private val word1 = RegEnable(io.in.bits, io.in.valid)
@@ -109,6 +114,9 @@ class LinkParser(withSequence: Boolean) extends Module {
     val here = 8 - position - headUnits
     val packetAfter = if (here <= 0) units + (-here).U else Mux(units > here.U, units - here.U, 0.U)
     c.after := Mux(kind === LinkFrame.packet.U, packetAfter, (if (position == 7) 1 else 0).U)
+    c.beats := LinkFrame.beats(length)(7, 0)
+    c.single := length <= PacketStream.dataBytes.U
+    c.lastBytes := Mux(length(5, 0) === 0.U, PacketStream.dataBytes.U, length(5, 0))
     RegEnable(c, io.in.valid)
   }
 
@@ -134,6 +142,9 @@ class LinkParser(withSequence: Boolean) extends Module {
     val control = Bool()
     val resync = Bool()
     val continued = Bool()
+    val beats = UInt(8.W)
+    val single = Bool()
+    val lastBytes = UInt(7.W)
   }
   private val slot2 = Wire(new Slot)
   slot2.hunting := hunting
@@ -144,6 +155,9 @@ class LinkParser(withSequence: Boolean) extends Module {
   slot2.control := Mux(hunting, resyncs.orR || requests.orR, headerHere && candidate.control)
   slot2.resync := hunting && resyncs.orR
   slot2.continued := Mux(hunting, slot2.control && found === 7.U, !broken && leftAfter =/= 0.U)
+  slot2.beats := candidate.beats
+  slot2.single := candidate.single
+  slot2.lastBytes := candidate.lastBytes
   when(valid1) {
     when(hunting) {
       when(resyncs.orR) {
@@ -162,7 +176,8 @@ class LinkParser(withSequence: Boolean) extends Module {
   private val silent = silence === LinkFrame.silence.U
   silence := Mux(valid1 || left === 0.U, 0.U, Mux(silent, silence, silence + 1.U))
   // In a hunt both speak of the framing before it, and must not undo the resync that ends it.
-  private val fault = silent || (io.hunt.valid && io.hunt.bits === lock)
+  private val hunt = RegNext(io.hunt, 0.U.asTypeOf(io.hunt))
+  private val fault = silent || (hunt.valid && hunt.bits === lock)
   when(!io.up || io.overrun || (fault && !hunting)) { hunting := true.B }
   private val huntingBefore = RegNext(hunting, false.B)
   when(hunting && !huntingBefore) { nonce := generator }
@@ -174,7 +189,6 @@ class LinkParser(withSequence: Boolean) extends Module {
   private val valid2 = RegNext(valid1, false.B)
   private val word2 = RegEnable(word1, valid1)
   private val s = RegEnable(slot2, valid1)
-  private val length = VecInit((0 until 8).map(u => word2(64 * u + 27, 64 * u + 14)))(s.position)
   private val beatsLeft = RegInit(0.U(8.W))
   private val begun = Reg(Bool())
   private val start = Reg(UInt(3.W))
@@ -182,9 +196,7 @@ class LinkParser(withSequence: Boolean) extends Module {
   private val goesOn = RegInit(false.B)
 
   private val out = Wire(new ParsedWord)
-  private val beats = LinkFrame.beats(length)(7, 0)
   private val payload = s.position +& headUnits.U
-  private val remainder = Mux(length(5, 0) === 0.U, 64.U, length(5, 0))
   out.data := word2
   out.continued := s.continued
   out.hunting := s.hunting
@@ -200,16 +212,16 @@ class LinkParser(withSequence: Boolean) extends Module {
   out.tail.start := start
   out.head.valid := s.packet && !payload(3)
   out.head.first := true.B
-  out.head.last := beats === 1.U
-  out.head.bytes := Mux(beats === 1.U, remainder, 64.U)
+  out.head.last := s.single
+  out.head.bytes := Mux(s.single, s.lastBytes, 64.U)
   out.head.start := payload(2, 0)
   when(valid2) {
     goesOn := s.continued
     when(s.packet) {
       start := payload(2, 0)
       begun := out.head.valid
-      beatsLeft := beats - out.head.valid
-      lastBytes := remainder
+      beatsLeft := s.beats - out.head.valid
+      lastBytes := s.lastBytes
     }.elsewhen(s.hunting || s.control) {
       beatsLeft := 0.U
     }.elsewhen(out.tail.valid) {

@@ -43,13 +43,17 @@ class LinkTx(params: LinkParams) extends Module {
   private val crcs = Module(new MemoryQueue(UInt(32.W), storeBeats))
   private val payloadCrc = Module(new PayloadCrc)
   private val beat = RegInit(0.U(8.W))
-  when(io.in.fire) { beat := Mux(io.in.bits.last, 0.U, Mux(beat.andR, beat, beat + 1.U)) }
+  private val tooLong = RegInit(false.B)
+  when(io.in.fire) {
+    beat := Mux(io.in.bits.last, 0.U, Mux(beat.andR, beat, beat + 1.U))
+    tooLong := !io.in.bits.last && beat >= (LinkFrame.maxBeats - 1).U
+  }
   store.io.in.valid := io.in.valid
   io.in.ready := store.io.in.ready
   store.io.in.bits.data := io.in.bits.data
   store.io.in.bits.last := io.in.bits.last
   store.io.in.bits.bytes := io.in.bits.bytes
-  store.io.in.bits.error := io.in.bits.error || beat >= LinkFrame.maxBeats.U
+  store.io.in.bits.error := io.in.bits.error || tooLong
   store.io.in.bits.meta.link := io.in.bits.meta
   store.io.in.bits.meta.link.length := (beat ## 0.U(6.W)) + io.in.bits.bytes
   store.io.in.bits.meta.beats := beat + 1.U
@@ -107,7 +111,7 @@ class LinkTx(params: LinkParams) extends Module {
   when(sendPacket) {
     sent := sent + head.bits.meta.beats
     packets := packets + 1.U
-    room := roomAfter
+    room := roomAfter(11, 0)
   }.otherwise {
     val available = limit - sent
     room := Mux(available > params.bufferBeats.U, 0.U, available)

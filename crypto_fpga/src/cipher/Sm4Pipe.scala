@@ -44,10 +44,10 @@ class Sm4Pipe extends Module {
     def constant(r: Int, decrypt: Bool): UInt = Mux(decrypt, Sm4.ck(35 - r).U(32.W), Sm4.ck(r).U(32.W))
 
     // The four words in front of the first round key, and that key, in LUTs.
-    val given = Sm4.words(in.key).zip(Sm4.fk).map { case (word, fk) => word ^ Mux(in.decrypt, 0.U, fk.U(32.W)) }
-    val firstKey = given(0) ^ Sm4.mixKey(Sm4.substitute(given(1) ^ given(2) ^ given(3) ^ constant(0, in.decrypt)))
+    val words = Sm4.words(in.key).zip(Sm4.fk).map { case (word, fk) => word ^ Mux(in.decrypt, 0.U, fk.U(32.W)) }
+    val firstKey = words(0) ^ Sm4.mixKey(Sm4.substitute(words(1) ^ words(2) ^ words(3) ^ constant(0, in.decrypt)))
 
-    val start = (Sm4.words(in.block).map(unlessWiped), (given.tail :+ firstKey).map(unlessWiped), in.decrypt)
+    val start = (Sm4.words(in.block).map(unlessWiped), (words.tail :+ firstKey).map(unlessWiped), in.decrypt)
     val (last, _, _) = (0 until Sm4Pipe.rounds).foldLeft(start) { case ((x, k, decrypt), r) =>
       val text = Sm4.mix(Sm4.substituteInRam(x(1) ^ x(2) ^ x(3) ^ k(3)))
       def next(words: Seq[UInt], sum: UInt): Seq[UInt] = words.tail.map(RegNext(_)) :+ (RegNext(words.head) ^ sum)

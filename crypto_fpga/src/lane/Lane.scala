@@ -58,9 +58,12 @@ class Lane(config: LaneConfig) extends Module {
     val done = RegInit(0.U(slots.W))
 
     // Zeroizing: no packet enters, the engine forgets, and what is in the lane is done, as it is.
-    val wiping = RegInit(0.U(log2Ceil(LanePorts.wipeCycles + 1).W))
-    val wipe = wiping =/= 0.U
-    when(io.zeroize) { wiping := LanePorts.wipeCycles.U }.elsewhen(wipe) { wiping := wiping - 1.U }
+    // The highest bit of what counts down is 1 meanwhile, and needs no comparison in front of the pipes.
+    val wipeBits = log2Ceil(LanePorts.wipeCycles)
+    val wiping = RegInit(0.U((wipeBits + 1).W))
+    val wipe = wiping(wipeBits)
+    when(io.zeroize) { wiping := ((1 << wipeBits) + LanePorts.wipeCycles - 1).U }
+      .elsewhen(wipe) { wiping := wiping - 1.U }
 
     // A packet comes in.
     val job = io.in.bits.meta

@@ -66,8 +66,9 @@ class LaneOutlet(config: LaneConfig) extends Module {
 
     val fast = Bool()
 
-    /** Bytes to send. */
+    /** Bytes to send, and whether one beat holds them: known a cycle early, as whole slots turn on it. */
     val bytes = UInt(PacketStream.lengthBits.W)
+    val last = Bool()
 
     /** Encrypt: words in front of the ICV; words of the ICV; the ICV, turned so that each word is in its place modulo eight. */
     val words = UInt((PacketStream.lengthBits - 2).W)
@@ -125,6 +126,7 @@ class LaneOutlet(config: LaneConfig) extends Module {
     if (!config.encrypt) next.result.meta.nextHeader := waiting.nextHeader
   }
   next.bytes := Mux(ok, length, 1.U)
+  next.last := !ok || length <= PacketStream.dataBytes.U
   next.words := waiting.words
   next.icvWords := waiting.icvBytes >> 2
   private val tagWords = waiting.tag.asTypeOf(Vec(8, UInt(32.W)))
@@ -133,11 +135,12 @@ class LaneOutlet(config: LaneConfig) extends Module {
   // Read a beat a cycle, as long as the outlet's queue has room for what is on its way.
   private val outlet = Module(new PipelineOutlet(chiselTypeOf(io.out.bits), entries = 6))
   private val issue = active && outlet.io.ready
-  private val last = now.bytes <= PacketStream.dataBytes.U
+  private val last = now.last
   begin := waits && (!active || (issue && last))
   when(issue) {
     now.row := config.beatRings.after(now.row, 1.U)
     now.bytes := now.bytes - PacketStream.dataBytes.U
+    now.last := now.bytes <= (2 * PacketStream.dataBytes).U
     now.words := now.words - 16.U
     active := !last
   }

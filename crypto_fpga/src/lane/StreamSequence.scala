@@ -111,7 +111,7 @@ class StreamSequence(config: LaneConfig) extends Module {
   private def spills(plan: Plan): Bool = plan.lags && more.bytes === 0.U
 
   /** One carry chain. */
-  private def plusText(count: UInt, blocks: UInt, spill: Bool): UInt = ((count ## true.B) +& (blocks ## spill)) >> 1
+  private def plusText(count: UInt, blocks: UInt, spill: Bool): UInt = ((count ## true.B) + (blocks ## spill)) >> 1
   private def kinds(text: Bool, spill: Bool): UInt = {
     val kinds = WireInit(0.U.asTypeOf(new Step))
     kinds.text := text
