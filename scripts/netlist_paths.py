@@ -1,12 +1,14 @@
-"""LUT levels of the paths in a flat netlist that yosys has mapped to UltraScale+ primitives.
+"""LUT levels of the paths in a netlist that yosys has mapped to UltraScale+ primitives.
 
-yosys's own `ltp` walks through registers; here a path goes from a clock edge or port to the next.
+yosys's own `ltp` walks through registers; here a path goes from a clock edge or port to the next. The hierarchy of modules
+is unfolded here and not by yosys, which would need some 50 GB for the whole crypto core.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 # Cells whose outputs come from a clock edge. Everything else is walked through.
 SEQUENTIAL = re.compile(r"^(FD[RSCP]E|LDCE|LDPE|SRL|SRLC|RAMB|URAM|FIFO|DSP)")
@@ -16,82 +18,179 @@ LUT_LIKE = re.compile(r"^(LUT[1-6]|RAM(32|64|128|256|512))")
 WRITE_PIN = re.compile(r"^(D|DI|WE|WCLK|DI[A-H]|ADDRH|ADDRD)$")
 
 
+@dataclass
+class Cell:
+    """A primitive of one module: the bits that paths go through it from, those where they end, those it drives."""
+
+    kind: str
+    name: str
+    passed: list[int]
+    ends: list[int]
+    driven: list[int]
+    is_through: bool
+
+    @property
+    def cost(self) -> int:
+        return bool(LUT_LIKE.match(self.kind))
+
+
+@dataclass
+class Module:
+    """One module of the netlist, read once however many instances it has."""
+
+    cells: list[Cell] = field(default_factory=list)
+    # Of each instance: its name, its module's, and of each of its port bits the bit it is joined with here.
+    instances: list[tuple[str, str, list[tuple[int, int]]]] = field(default_factory=list)
+    ports: list[tuple[str, bool, list[int]]] = field(default_factory=list)
+    names: dict[int, str] = field(default_factory=dict)
+
+
+def wires(bits: list) -> list[int]:
+    """Without constants."""
+    return [bit for bit in bits if isinstance(bit, int)]
+
+
+def read_module(modules: dict, name: str) -> Module:
+    source = modules[name]
+    module = Module()
+    for port, what in source["ports"].items():
+        module.ports.append((port, what["direction"] == "input", wires(what["bits"])))
+    for net, what in source["netnames"].items():
+        if not what["hide_name"]:
+            module.names.update((bit, net) for bit in wires(what["bits"]))
+    for cell, what in source["cells"].items():
+        kind = what["type"]
+        if "blackbox" not in modules[kind]["attributes"]:
+            inner = modules[kind]["ports"]
+            joined = [
+                (i, o)
+                for pin, bits in what["connections"].items()
+                for i, o in zip(inner[pin]["bits"], bits, strict=False)  # upper bits may be left open
+                if isinstance(i, int) and isinstance(o, int)
+            ]
+            module.instances.append((cell, kind, joined))
+            continue
+        through = not SEQUENTIAL.match(kind)
+        passed, ends, driven = [], [], []
+        for pin, bits in what["connections"].items():
+            if what["port_directions"][pin] == "output":
+                driven += wires(bits)
+            elif through and not (kind.startswith("RAM") and WRITE_PIN.match(pin)):
+                passed += wires(bits)
+            else:
+                ends += wires(bits)
+        module.cells.append(Cell(kind, cell, passed, ends, driven, through))
+    return module
+
+
 class Paths:
-    """The longest path to each cell that paths go through, of a module as yosys writes it to JSON."""
+    """The longest path to each net of a design: `modules` is a netlist as yosys writes it to JSON."""
 
-    def __init__(self, module: dict) -> None:
-        self.cells: dict[str, dict] = module["cells"]
-        self.nets: dict[str, dict] = module["netnames"]
-        self.ports: dict[str, dict] = module["ports"]
-        self.through = {name for name, cell in self.cells.items() if not SEQUENTIAL.match(cell["type"])}
-        self.driver = {bit: name for name in self.through for bit in self.bits(name, self.is_output)}
-        self.levels: dict[str, int] = {}
-        self.previous: dict[str, str | None] = {}
-        for name in self.through:
-            self.measure(name)
+    def __init__(self, modules: dict, top: str) -> None:
+        self.modules = modules
+        self.read: dict[str, Module] = {}
+        self.joined: list[int] = []
+        # Of each primitive: what it is, the instance it is in, and its nets.
+        self.cells: list[tuple[Cell, int, list[int], list[int]]] = []
+        self.places: list[tuple[str, Module, dict[int, int]]] = []
+        self.drivers: dict[int, int] = {}
+        self.levels: dict[int, int] = {}
+        self.previous: dict[int, int | None] = {}
+        self.unfold(top, "", {})
+        self.drivers = {self.root(net): cell for net, cell in self.drivers.items()}
+        for cell, (primitive, *_) in enumerate(self.cells):
+            if primitive.is_through:
+                self.measure(cell)
 
-    def bits(self, name: str, wanted: Callable[[str, str], bool]) -> list[int]:
-        """The nets at those pins of a cell that are `wanted`."""
-        pins = self.cells[name]["connections"].items()
-        return [bit for pin, bits in pins if wanted(name, pin) for bit in bits]
+    def module(self, name: str) -> Module:
+        if name not in self.read:
+            self.read[name] = read_module(self.modules, name)
+        return self.read[name]
 
-    def is_output(self, name: str, pin: str) -> bool:
-        return self.cells[name]["port_directions"].get(pin) == "output"
+    def new_net(self) -> int:
+        self.joined.append(len(self.joined))
+        return len(self.joined) - 1
 
-    def is_end(self, name: str, pin: str) -> bool:
-        """Whether a path ends at this pin."""
-        written = self.cells[name]["type"].startswith("RAM") and WRITE_PIN.match(pin)
-        return not self.is_output(name, pin) and bool(name not in self.through or written)
+    def root(self, net: int) -> int:
+        """The net that stands for all that it is joined with through ports."""
+        while self.joined[net] != net:
+            self.joined[net] = net = self.joined[self.joined[net]]
+        return net
 
-    def is_passed(self, name: str, pin: str) -> bool:
-        """Whether a path goes on from this pin to the cell's outputs."""
-        return not self.is_output(name, pin) and not self.is_end(name, pin)
+    def unfold(self, name: str, prefix: str, nets: dict[int, int]) -> None:
+        """Number the nets of one instance and list its primitives; `nets` holds those that its ports bring in."""
+        module = self.module(name)
+        place = len(self.places)
+        self.places.append((prefix, module, nets))
 
-    def drivers(self, bits: list[int]) -> set[str]:
-        return {self.driver[bit] for bit in bits if bit in self.driver}
+        def net(bit: int) -> int:
+            if bit not in nets:
+                nets[bit] = self.new_net()
+            return nets[bit]
 
-    def measure(self, root: str) -> None:
+        for primitive in module.cells:
+            for bit in primitive.driven if primitive.is_through else ():
+                self.drivers[net(bit)] = len(self.cells)
+            passed, ends = ([net(bit) for bit in bits] for bits in (primitive.passed, primitive.ends))
+            self.cells.append((primitive, place, passed, ends))
+        for instance, kind, pairs in module.instances:
+            inside: dict[int, int] = {}
+            for inner, outer in pairs:
+                # A bit that two ports share joins the nets at both.
+                if self.root(inside.setdefault(inner, net(outer))) != self.root(net(outer)):
+                    self.joined[self.root(net(outer))] = self.root(inside[inner])
+            self.unfold(kind, f"{prefix}{instance}.", inside)
+
+    def before(self, nets: list[int]) -> set[int]:
+        roots = map(self.root, nets)
+        return {self.drivers[net] for net in roots if net in self.drivers}
+
+    def measure(self, start: int) -> None:
         """Fill in `levels` and `previous` of a cell and of all before it."""
-        stack = [] if root in self.previous else [root]
+        stack = [] if start in self.previous else [start]
         while stack:
-            name = stack[-1]
-            self.previous[name] = None
-            before = self.drivers(self.bits(name, self.is_passed))
-            waiting = next((cell for cell in before if cell not in self.previous), None)
-            if waiting:
+            cell = stack[-1]
+            self.previous[cell] = None
+            before = self.before(self.cells[cell][2])
+            waiting = next((b for b in before if b not in self.previous), None)
+            if waiting is not None:
                 stack.append(waiting)
                 continue
             # A cell that is still on the stack closes what only seems a loop: a carry chain is one cell of many bits.
             best = max(before & self.levels.keys(), key=self.levels.__getitem__, default=None)
-            self.previous[name] = best
-            self.levels[name] = self.most({best} if best else set()) + bool(LUT_LIKE.match(self.cells[name]["type"]))
+            self.previous[cell] = best
+            self.levels[cell] = (0 if best is None else self.levels[best]) + self.cells[cell][0].cost
             stack.pop()
 
-    def most(self, cells: set[str]) -> int:
-        return max((self.levels[cell] for cell in cells), default=0)
+    def most(self, nets: list[int]) -> int:
+        return max((self.levels[cell] for cell in self.before(nets)), default=0)
 
     def deepest(self) -> tuple[int, list[str]]:
         """LUT levels of the longest path, and its cells from start to end."""
         cell = max(self.levels, key=self.levels.__getitem__, default=None)
-        levels = self.most({cell} if cell else set())
+        levels = 0 if cell is None else self.levels[cell]
         path = []
-        while cell:
-            path.append(f"{self.cells[cell]['type']} {cell}")
+        while cell is not None:
+            primitive, place, *_ = self.cells[cell]
+            path.append(f"{primitive.kind} {self.places[place][0]}{primitive.name}")
             cell = self.previous[cell]
         return levels, path[::-1]
 
+    def ends(self) -> Iterator[tuple[str, int]]:
+        """Every register, memory and output port with the levels of the longest path that ends there."""
+        _, top, nets = self.places[0]
+        for port, is_input, bits in top.ports:
+            if not is_input:
+                yield port, self.most([nets[bit] for bit in bits if bit in nets])
+        for primitive, place, _, ends in self.cells:
+            prefix, module, _ = self.places[place]
+            held = next((module.names[bit] for bit in primitive.driven if bit in module.names), primitive.name)
+            yield prefix + held, self.most(ends)
+
     def deep_ends(self, levels: int) -> dict[str, int]:
-        """Registers, memories and ports where paths of more than so many levels end, by name, and the most of each."""
-        # Of the names of a net the one deepest in the hierarchy: that of the register itself.
-        visible = [name for name, net in self.nets.items() if not net["hide_name"]]
-        names = {bit: name for name in sorted(visible, key=lambda n: n.count(".")) for bit in self.nets[name]["bits"]}
-        found = [
-            (name, self.most(self.drivers(port["bits"])))
-            for name, port in self.ports.items()
-            if port["direction"] != "input"
-        ]
-        for cell in self.cells:
-            held = next((names[bit] for bit in self.bits(cell, self.is_output) if bit in names), cell)
-            found.append((held, self.most(self.drivers(self.bits(cell, self.is_end)))))
-        ends = dict(sorted(found, key=lambda end: end[1]))
-        return {name: ends[name] for name in reversed(ends) if ends[name] > levels}
+        """Of the ends those of paths of more than so many levels, the deepest first, and the most of each."""
+        found: dict[str, int] = {}
+        for name, depth in self.ends():
+            if depth > levels:
+                found[name] = max(depth, found.get(name, 0))
+        return dict(sorted(found.items(), key=lambda end: -end[1]))

@@ -1,9 +1,9 @@
 """Synthesise one core with yosys for an XCVU9P and measure area and logic depth.
 
-yosys maps each module by itself and flattens afterwards: flattening first costs 1.7 times the LUTs and ten times the
-time. LUTs of more than six inputs (F7 to F9) are left out: for the sake of depth yosys would work the controls of a
-multiplexer into every bit of it, 5190 LUTs where 661 do in a queue of 645 bits. What a device gains by F7 and F8
-elsewhere than in S-boxes is therefore not in the figures.
+yosys maps each module by itself: flattening first costs 1.7 times the LUTs and ten times the time. LUTs of more than
+six inputs (F7 to F9) are left out: for the sake of depth yosys would work the controls of a multiplexer into every bit of
+it, 5190 LUTs where 661 do in a queue of 645 bits. What a device gains by F7 and F8 elsewhere than in S-boxes is therefore
+not in the figures.
 
 Delays are flip-flops, not shift registers in LUTs: a pipe of the hashes hands words on for five stages, and the device
 has two flip-flops for each LUT, most of which would stay free. In Vivado that is `synth_design -shreg_min_size`.
@@ -25,9 +25,6 @@ import click
 from netlist_paths import Paths
 
 XCVU9P = {"lut": 1_182_240, "ff": 2_364_480, "bram36": 2_160, "uram": 960, "dsp": 6_840}
-
-# The aim for 300 MHz; the report names where every longer path ends.
-AIM_LEVELS = 6
 
 ADDERS = Path(__file__).with_name("adders.v")
 
@@ -68,8 +65,8 @@ def map_box(source: Path, out: Path) -> Path:
     return mapped
 
 
-def run_yosys(sources: list[Path], top: str, out: Path, flat: bool) -> dict:
-    """Map `top` to UltraScale+ primitives; the netlist's modules, only `top` if `flat`."""
+def run_yosys(sources: list[Path], top: str, out: Path) -> dict:
+    """Map `top` to UltraScale+ primitives; the netlist's modules."""
     sources = [map_box(source, out) if source.stem.endswith("Sbox") else source for source in sources]
     netlist = out / f"{top}.netlist.json"
     yosys(
@@ -82,7 +79,6 @@ def run_yosys(sources: list[Path], top: str, out: Path, flat: bool) -> dict:
             "flatten t:*_*x*",
             f"techmap -map {ADDERS}",
             f"synth_xilinx -family xcup -nowidelut -nosrl -top {top}",
-            *(["flatten", "opt_clean"] if flat else []),
             f"write_json {netlist}",
         ],
         out / f"{top}.log",
@@ -127,37 +123,37 @@ def area(kinds: Counter) -> dict[str, int]:
 @click.argument("top")
 @click.argument("rtl", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), default=Path("build/synth"), show_default=True)
-@click.option("--max-depth", type=int, default=8, show_default=True, help="Fail above this many LUT levels.")
+@click.option("--max-depth", type=int, default=6, show_default=True, help="Fail above this many LUT levels.")
 @click.option("--max-lut", type=float, default=60, show_default=True, help="Fail above this percentage of the LUTs.")
-@click.option("--area-only", is_flag=True, help="Leave out the depth: a full chip is too large to be flattened.")
-def main(top: str, rtl: Path, out: Path, max_depth: int, max_lut: float, area_only: bool) -> None:
+def main(top: str, rtl: Path, out: Path, max_depth: int, max_lut: float) -> None:
     """Synthesise module TOP from the .sv files in folder RTL and report into OUT/TOP.json.
 
-    With --area-only the report has every module's area, with what is below it.
+    The report has every module's area, with what is below it, the deepest path and where those beyond --max-depth end.
     """
     sources = sorted(rtl.glob("*.sv")) + sorted(rtl.glob("*.v"))
     if not sources:
         raise click.UsageError(f"{rtl} holds no .sv files; run 'make verilog' first")
     out.mkdir(parents=True, exist_ok=True)
-    modules = run_yosys(sources, top, out, flat=not area_only)
+    modules = run_yosys(sources, top, out)
     areas = {name: area(cells) for name, cells in primitives(modules).items()}
     used = areas[top]
     percent = {key: round(100 * used[key] / limit, 2) for key, limit in XCVU9P.items()}
-    text = (
-        f"{top}: {used['lut']} LUT ({percent['lut']} %), {used['ff']} FF, {used['bram36']} BRAM36, "
-        f"{used['uram']} URAM, {used['dsp']} DSP"
-    )
-    report: dict = used | {"top": top, "device": "xcvu9p", "percent": percent}
-    levels = 0
-    if area_only:
-        report["modules"] = areas
-    else:
-        paths = Paths(modules[top])
-        levels, path = paths.deepest()
-        report |= {"depth_lut_levels": levels, "deepest_path": path, "deep_ends": paths.deep_ends(AIM_LEVELS)}
-        text += f", {levels} LUT levels"
+    paths = Paths(modules, top)
+    levels, path = paths.deepest()
+    report = used | {
+        "top": top,
+        "device": "xcvu9p",
+        "percent": percent,
+        "modules": areas,
+        "depth_lut_levels": levels,
+        "deepest_path": path,
+        "deep_ends": paths.deep_ends(max_depth),
+    }
     (out / f"{top}.json").write_text(json.dumps(report, indent=2) + "\n")
-    click.echo(text)
+    click.echo(
+        f"{top}: {used['lut']} LUT ({percent['lut']} %), {used['ff']} FF, {used['bram36']} BRAM36, "
+        f"{used['uram']} URAM, {used['dsp']} DSP, {levels} LUT levels"
+    )
     if percent["lut"] > max_lut:
         click.echo(f"{top}: {percent['lut']} % of the device's LUTs exceed {max_lut} %", err=True)
         sys.exit(1)

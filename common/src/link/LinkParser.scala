@@ -110,9 +110,10 @@ class LinkParser(withSequence: Boolean) extends Module {
     c.control := checked && kind >= LinkFrame.credit.U && kind <= LinkFrame.resync.U
     c.request := checked && kind === LinkFrame.request.U
     c.resync := checked && kind === LinkFrame.resync.U && unit(63, 32) === nonce
-    val units = length(13, 3) + length(2, 0).orR
+    // Started units less those that this word has room for: one sum, negative if there is room for all.
     val here = 8 - position - headUnits
-    val packetAfter = if (here <= 0) units + (-here).U else Mux(units > here.U, units - here.U, 0.U)
+    val beyond = length.zext +& (7 - 8 * here).S
+    val packetAfter = Mux(beyond < 0.S, 0.U, beyond(13, 3))
     c.after := Mux(kind === LinkFrame.packet.U, packetAfter, (if (position == 7) 1 else 0).U)
     c.beats := LinkFrame.beats(length)(7, 0)
     c.single := length <= PacketStream.dataBytes.U

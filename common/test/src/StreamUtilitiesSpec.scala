@@ -34,6 +34,16 @@ class StreamUtilitiesSpec extends StreamMatrix {
     }))(Seq(_))
   }
 
+  test("RingQueue passes beats, as many as it has places and around them") {
+    checkMatrix(new StreamHarness(meta, meta)(h => {
+      val places = 4
+      val room = RegInit(places.U(3.W))
+      h.in.ready := room =/= 0.U
+      h.out <> RingQueue(h.in.fire, h.in.bits, places, clear = false.B)
+      room := room - h.in.fire + h.out.fire
+    }))(Seq(_))
+  }
+
   test("SkidBuffer passes beats") {
     checkMatrix(new StreamHarness(meta, meta)(h => h.out <> SkidBuffer(h.in)))(Seq(_))
   }

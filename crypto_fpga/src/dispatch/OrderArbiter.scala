@@ -2,7 +2,7 @@ package sallyport.crypto
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.ShiftQueue
+import sallyport.common.{RegisterSlice, RingQueue, ShiftQueue}
 
 /** Which way a packet took, so that [[Merge]] can take them back in order. One-hot: bit n is lane n, the highest bit the bypass. */
 class OrderEntry(lanes: Int) extends Bundle {
@@ -38,11 +38,8 @@ class OrderArbiter(lanes: Int, packets: Int) extends Module {
   io.out <> merging.io.out
 
   private val heads = Seq(false, true).map { fast =>
-    val queue = Module(new Queue(new OrderEntry(lanes), 1 << log2Ceil(packets)))
-    queue.io.enq.valid := io.in.valid && io.in.bits.fast === fast.B
-    queue.io.enq.bits := io.in.bits
-    assert(!queue.io.enq.valid || queue.io.enq.ready, "more packets on their way than there are places for")
-    Queue(queue.io.deq, 1, pipe = true)
+    val comes = io.in.valid && io.in.bits.fast === fast.B
+    RegisterSlice(RingQueue(comes, io.in.bits, 1 << log2Ceil(packets), clear = false.B))
   }
 
   private val finished = heads.zipWithIndex.map { case (head, kind) =>

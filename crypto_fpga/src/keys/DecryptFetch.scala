@@ -102,7 +102,8 @@ class DecryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Modul
   inference.io.request.bits.esn := route === Route.lane && InboundKeyRow.esn(rowDecided).asBool
   inference.io.request.bits.window := InboundKeyRow.window(rowDecided)
   inference.io.request.bits.low := DecryptFetch.bigEndian(headDecided.bytes(63, 32))
-  inference.io.restart := keys.io.restart
+  // A cycle late: a row that is written ends a long path, and no packet that meets it is here so soon.
+  inference.io.restart := RegNext(keys.io.restart, 0.U.asTypeOf(keys.io.restart))
   inference.io.update.valid := io.verified.valid && io.verified.bits.epoch === epoch
   inference.io.update.bits.sa := io.verified.bits.sa
   inference.io.update.bits.sequence := io.verified.bits.sequence

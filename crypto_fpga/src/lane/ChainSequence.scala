@@ -2,6 +2,7 @@ package sallyport.crypto
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.RingQueue
 
 /**
  * The steps of CBC from red to black, where a block waits for the block before it to leave the cipher: each step from
@@ -21,6 +22,9 @@ class ChainSequence(config: LaneConfig) extends Module {
     val textBytes = Input(UInt(LaneOp.lengthBits.W))
     val clear = Input(Bool())
     val op = Decoupled(new LaneOp(config))
+
+    /** The step that goes on its way now: one that was in `op`, in this cycle or before. */
+    val issued = Flipped(Valid(new LaneOp(config)))
   })
 
   private class Plan extends Bundle {
@@ -46,29 +50,27 @@ class ChainSequence(config: LaneConfig) extends Module {
   }
 
   // Who may go on, the most urgent first.
-  private val fire = io.op.fire
-  private val issued = io.op.bits
-  private def queue(valid: Bool, bits: UInt): DecoupledIO[UInt] = {
-    val queue = Module(new Queue(slot, config.slots, hasFlush = true))
-    queue.io.enq.valid := valid
-    queue.io.enq.bits := bits
-    queue.flush := io.clear
-    queue.io.deq
+  private def queue(valid: Bool, bits: UInt): DecoupledIO[UInt] = RingQueue(valid, bits, config.slots, io.clear)
+
+  /** Packets whose block comes out of a cipher of so many cycles. A register first: who is issued is known late. */
+  private val issued = RegNext(io.issued.bits)
+  private val issuedValid = RegNext(io.issued.valid && !io.clear, false.B)
+  private val throughCipher = issuedValid && !issued.step.head && !issued.last
+  private def woken(latency: Int, which: Bool): DecoupledIO[UInt] = {
+    val after = latency - ChainSequence.turn - 1
+    queue(ShiftRegister(throughCipher && which, after, false.B, true.B), ShiftRegister(issued.slot, after))
   }
-  private def woken(after: Int, which: Bool): DecoupledIO[UInt] =
-    queue(ShiftRegister(fire && which && !io.clear, after, false.B, true.B), ShiftRegister(issued.slot, after))
-  private val throughCipher = !issued.step.head && !issued.last
   private val aes = Suite.isAes(issued.suite)
   private val sources =
-    Option.when(config.hasAes)(woken(AesPipe.latency - ChainSequence.turn, throughCipher && aes)).toSeq ++
-      Option.when(config.hasSm4)(woken(Sm4Pipe.latency - ChainSequence.turn, throughCipher && !aes)) :+
-      woken(0, issued.step.head) :+
+    Option.when(config.hasAes)(woken(AesPipe.latency, aes)).toSeq ++
+      Option.when(config.hasSm4)(woken(Sm4Pipe.latency, !aes)) :+
+      queue(io.issued.valid && io.issued.bits.step.head, io.issued.bits.slot) :+
       queue(io.start.valid, io.start.bits.slot)
 
   // Whose turn it is; a cycle later, what its step is.
   private val valid = RegInit(false.B)
   private val op = Reg(new LaneOp(config))
-  private val free = !valid || fire
+  private val free = !valid || io.op.ready
   private val picked = RegInit(false.B)
   private val chosen = Reg(slot)
   private val starts = Reg(Bool())

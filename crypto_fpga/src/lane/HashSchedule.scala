@@ -2,6 +2,7 @@ package sallyport.crypto
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.RingQueue
 
 /** What goes through a hash pipe at once: 64 bytes of a packet's message, or the outer hash of its HMAC. */
 class HashUnit(slots: Int) extends Bundle {
@@ -42,13 +43,10 @@ class HashSchedule(slots: Int) extends Module {
   private class Ready extends Bundle { val slot = UInt(slotBits.W); val first = Bool() }
 
   private def queue(valid: Bool, slot: UInt, first: Bool): DecoupledIO[Ready] = {
-    val queue = Module(new Queue(new Ready, slots, hasFlush = true))
-    queue.io.flush.get := io.clear
-    queue.io.enq.valid := valid
-    queue.io.enq.bits.slot := slot
-    queue.io.enq.bits.first := first
-    assert(!valid || queue.io.enq.ready || io.clear)
-    queue.io.deq
+    val ready = Wire(new Ready)
+    ready.slot := slot
+    ready.first := first
+    RingQueue(valid, ready, slots, io.clear)
   }
 
   private val start = io.start.bits

@@ -82,12 +82,12 @@ class LaneEngine(config: LaneConfig) extends Module {
   private val gmac = Suite.isAuth(op.suite, AuthKind.Gmac)
   private val exit = Module(new LaneExit(config))
   exit.io.in := out
-  exit.io.esn := start.esn
   // GMAC hashes IV and text as associated data (RFC 4543 section 3.3). The sum is of the step before: a step of this packet, since
   // packets of one cipher do not mix, and one of text, since blocks that may be the last wait for the length.
   private val gmacBytes = RegEnable(start.aadBytes + textBytes + 8.U, out.valid && gmac)
-  exit.io.aadBytes := Mux(gmac, gmacBytes, start.aadBytes)
-  exit.io.textBytes := Mux(gmac, 0.U, textBytes)
+  exit.io.aadBytes := start.aadBytes
+  exit.io.textBytes := textBytes
+  exit.io.gmacBytes := gmacBytes
   exit.io.headRest := io.headRest
   io.exitSlot := op.slot
   io.text := exit.io.text

@@ -19,10 +19,10 @@ class LaneExit(config: LaneConfig) extends Module {
   val io = IO(new Bundle {
     val in = Flipped(Valid(new LaneBlock(config)))
 
-    /** Of the packet in `in`: the ICV covers 64 bits of the number; bytes of associated data and of text for GHASH. */
-    val esn = Input(Bool())
+    /** Of the packet in `in`: bytes of associated data and of text, and of all that GMAC hashes, for GHASH. */
     val aadBytes = Input(UInt(LaneOp.lengthBits.W))
     val textBytes = Input(UInt(LaneOp.lengthBits.W))
+    val gmacBytes = Input(UInt(LaneOp.lengthBits.W))
 
     /** GMAC with 64 bits of number: the last 4 bytes of the IV, which the block of `head` has no room for. */
     val headRest = Input(UInt(32.W))
@@ -51,16 +51,18 @@ class LaneExit(config: LaneConfig) extends Module {
   private val fetched = data & mask
   private val cipherText = if (config.encrypt) text else fetched
   // GMAC does not encrypt: what it hashes has not been through the cipher.
-  private val lags = Suite.isAuth(op.suite, AuthKind.Gmac) && io.esn
   private val carry = Reg(UInt(32.W))
-  when(io.in.valid && lags) { carry := Mux(step.head, io.headRest, fetched(127, 96)) }
+  when(io.in.valid && op.lags) { carry := Mux(step.head, io.headRest, fetched(127, 96)) }
 
+  private val gmac = Suite.isAuth(op.suite, AuthKind.Gmac)
   private val block = Mux1H(
     Seq(
       step.head -> data,
-      step.text -> Mux(lags, fetched(95, 0) ## carry, cipherText),
+      step.text -> Mux(op.lags, fetched(95, 0) ## carry, cipherText),
       step.spill -> carry.pad(128),
-      step.end -> (LaneExit.bits64(io.textBytes) ## LaneExit.bits64(io.aadBytes))
+      // Two choices and not one of a choice: lengths come late, from memories.
+      (step.end && !gmac) -> (LaneExit.bits64(io.textBytes) ## LaneExit.bits64(io.aadBytes)),
+      (step.end && gmac) -> LaneExit.bits64(io.gmacBytes).pad(128)
     )
   )
   private val forGhash = Suite.is(op.suite)(_.fast) && !step.iv && !step.icv

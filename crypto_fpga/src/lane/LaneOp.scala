@@ -42,6 +42,9 @@ class LaneOp(config: LaneConfig) extends Bundle {
   val last = Bool()
   val bytes = UInt(4.W)
 
+  /** GMAC with 64 bits of number: GHASH gets the text 4 bytes late. */
+  val lags = Bool()
+
   /** The number of the block in GHASH modulo 4, whether it is below 4, and blocks from this one on, 5 for more. */
   val chain = UInt(2.W)
   val opens = Bool()

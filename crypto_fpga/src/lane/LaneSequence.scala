@@ -2,6 +2,7 @@ package sallyport.crypto
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.SkidBuffer
 
 /**
  * The steps of all packets of a lane, one a cycle: those of [[StreamSequence]] and of [[ChainSequence]] in turn while both
@@ -9,7 +10,7 @@ import chisel3.util._
  *
  * Ciphers differ in latency. A step waits a cycle if it would meet an earlier one behind the ciphers.
  *
- * `op` is a register; nothing stalls it.
+ * `op` is a register; nothing stalls it. During `clear` the steps that wait are thrown away.
  */
 class LaneSequence(config: LaneConfig) extends Module {
   val io = IO(new Bundle {
@@ -26,22 +27,47 @@ class LaneSequence(config: LaneConfig) extends Module {
   stream.io.length := io.length
   stream.io.entered := io.entered
 
-  // When did a step of each latency begin? The lowest bit is the cycle before.
   private val latencies = LaneCipher.latencies(config)
+  private def ofCipher(suite: UInt): UInt =
+    VecInit(latencies.map(latency => Suite.is(suite)(LaneCipher.latency(_) == latency))).asUInt
+
+  /** A step that may go, what its suite says of it decoded before it waits here. */
+  private class Offer extends Bundle {
+    val op = new LaneOp(config)
+    val cipher = UInt(latencies.size.W)
+    val launches = Bool()
+  }
   private val valid = Wire(Bool())
-  private val bits = Wire(new LaneOp(config))
-  private def has(latency: Int)(suite: Suite): Boolean = LaneCipher.latency(suite) == latency
-  private val begun = latencies.tail.map { latency =>
+  private val taken = Wire(new Offer)
+
+  // When did a step of each latency begin? The lowest bit is the cycle before.
+  private val begun = latencies.zipWithIndex.tail.map { case (latency, cipher) =>
     val past = RegInit(0.U((latency - latencies.head).W))
-    past := (past ## (valid && Suite.is(bits.suite)(has(latency))))(past.getWidth - 1, 0)
+    past := (past ## (valid && taken.cipher(cipher)))(past.getWidth - 1, 0)
     latency -> past
   }
-  private def free(suite: UInt): Bool = !latencies.map { latency =>
-    val meets = begun.collect { case (longer, past) if longer > latency => past(longer - latency - 1) }
-    Suite.is(suite)(has(latency)) && meets.foldLeft(false.B)(_ || _)
-  }.reduce(_ || _)
+  private def free(cipher: UInt): Bool = {
+    val meets = latencies.map { latency =>
+      begun.collect { case (longer, past) if longer > latency => past(longer - latency - 1) }.foldLeft(false.B)(_ || _)
+    }
+    (cipher & VecInit(meets).asUInt) === 0.U
+  }
 
-  private val streamValid = stream.io.op.valid && free(stream.io.op.bits.suite)
+  private def offer(op: DecoupledIO[LaneOp], launches: Bool): DecoupledIO[Offer] = {
+    val offer = Wire(Decoupled(new Offer))
+    offer.valid := op.valid
+    op.ready := offer.ready
+    offer.bits.op := op.bits
+    offer.bits.cipher := ofCipher(op.bits.suite)
+    offer.bits.launches := launches
+    SkidBuffer(offer)
+  }
+
+  // ChaCha20 makes four blocks of key stream at a time, every 4 cycles, so steps that ask it for more wait for its turn.
+  private val phase = RegInit(0.U(2.W))
+  phase := phase + 1.U
+  private val streamed = offer(stream.io.op, stream.io.launches)
+  private val streamValid = streamed.valid && free(streamed.bits.cipher) && (!streamed.bits.launches || phase === 0.U)
   if (config.encrypt && config.hasCbc) {
     val chain = Module(new ChainSequence(config))
     val chained = Suite.is(io.start.bits.suite)(_.cbc)
@@ -52,19 +78,22 @@ class LaneSequence(config: LaneConfig) extends Module {
     chain.io.start.valid := io.start.valid && chained
     chain.io.textBytes := io.length.bits.textBytes
     chain.io.clear := io.clear
-    val chainValid = chain.io.op.valid && free(chain.io.op.bits.suite)
+    val links = offer(chain.io.op, false.B)
+    val chainValid = links.valid && free(links.bits.cipher)
     val chainFirst = RegInit(false.B)
     val takesChain = chainValid && (chainFirst || !streamValid)
-    chain.io.op.ready := takesChain
-    stream.io.op.ready := streamValid && !takesChain
+    links.ready := takesChain
+    streamed.ready := streamValid && !takesChain
+    chain.io.issued.valid := takesChain
+    chain.io.issued.bits := links.bits.op
     when(chainValid && streamValid) { chainFirst := !chainFirst }
     valid := chainValid || streamValid
-    bits := Mux(takesChain, chain.io.op.bits, stream.io.op.bits)
+    taken := Mux(takesChain, links.bits, streamed.bits)
   } else {
-    stream.io.op.ready := streamValid
+    streamed.ready := streamValid
     valid := streamValid
-    bits := stream.io.op.bits
+    taken := streamed.bits
   }
   io.op.valid := RegNext(valid && !io.clear, false.B)
-  io.op.bits := RegNext(bits)
+  io.op.bits := RegNext(taken.op)
 }

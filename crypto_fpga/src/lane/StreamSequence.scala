@@ -2,13 +2,13 @@ package sallyport.crypto
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.RingQueue
 
 /**
  * The steps of the packets that are not chained, one packet after the other, a step a cycle: everything but CBC from red
  * to black.
  *
- * Packets go in the order of `start`, without a pause between them. ChaCha20 makes four blocks of key stream at a time, every 4 cycles, so steps
- * that ask it for more wait for its turn. Finishing one packet before the next is begun keeps
+ * Packets go in the order of `start`, without a pause between them. Finishing one packet before the next is begun keeps
  * latency low, and whatever must be kept from one step to the next of a packet is a register and not a memory.
  *
  * A packet whose `length` is not there yet is still coming in, and no start follows it before. Its steps go on as far as its bytes
@@ -24,6 +24,9 @@ class StreamSequence(config: LaneConfig) extends Module {
     val entered = Input(UInt(LaneFrame.beatBits.W))
     val clear = Input(Bool())
     val op = Decoupled(new LaneOp(config))
+
+    /** The step in `op` asks ChaCha20 for four blocks of key stream. */
+    val launches = Output(Bool())
   })
 
   private class Plan extends Bundle {
@@ -42,13 +45,6 @@ class StreamSequence(config: LaneConfig) extends Module {
   }
   private class Extent extends Bundle { val blocks = UInt(LaneOp.blockBits.W); val bytes = UInt(4.W) }
 
-  private def queue[T <: Data](valid: Bool, bits: T): DecoupledIO[T] = {
-    val queue = Module(new Queue(chiselTypeOf(bits), config.slots, hasFlush = true))
-    queue.io.enq.valid := valid
-    queue.io.enq.bits := bits
-    queue.flush := io.clear
-    queue.io.deq
-  }
   private def blocks(bytes: UInt): UInt = (bytes +& 15.U) >> 4
   private val start = io.start.bits
   private val plan = Wire(new Plan)
@@ -65,8 +61,8 @@ class StreamSequence(config: LaneConfig) extends Module {
   private val extent = Wire(new Extent)
   extent.blocks := blocks(io.length.bits.textBytes)
   extent.bytes := io.length.bits.textBytes(3, 0)
-  private val plans = queue(io.start.valid, plan)
-  private val extents = queue(io.length.valid, extent)
+  private val plans = RingQueue(io.start.valid, plan, config.slots, io.clear)
+  private val extents = RingQueue(io.length.valid, extent, config.slots, io.clear)
 
   // The packet whose steps go out. Until its length is known, what counts down to its end starts from 0 and runs below.
   private val active = RegInit(false.B)
@@ -149,21 +145,17 @@ class StreamSequence(config: LaneConfig) extends Module {
   private val enough = RegNext(((index +& 5.U) >> 2) < io.entered && !io.length.valid)
   assert(!learns || !io.op.fire)
 
-  private val mayLaunch = if (config.hasChaCha) {
-    val launches = Suite.is(now.suite)(_.cipher == CipherKind.ChaCha20) && index(1, 0) === 0.U &&
-      (step.text || (step.head && index === 0.U))
-    val phase = RegInit(0.U(2.W))
-    phase := phase + 1.U
-    !launches || phase === 0.U
-  } else true.B
+  // The associated data of ChaCha20-Poly1305 is one block: 8 or 12 bytes.
+  io.launches := Suite.is(now.suite)(_.cipher == CipherKind.ChaCha20) && index(1, 0) === 0.U && (step.text || step.head)
 
-  io.op.valid := active && (known || enough) && mayLaunch
+  io.op.valid := active && (known || enough)
   io.op.bits.slot := now.slot
   io.op.bits.suite := now.suite
   io.op.bits.step := step
   io.op.bits.index := index
   io.op.bits.last := step.text && lastOfKind
   io.op.bits.bytes := bytes
+  io.op.bits.lags := now.lags
   io.op.bits.chain := chain
   io.op.bits.opens := !few(2)
   io.op.bits.left := Mux(!known || hashLeft >= 5.U, 5.U, hashLeft(2, 0))
