@@ -25,7 +25,8 @@ class RingQueue[T <: Data](gen: T, entries: Int) extends Module {
   private val read = RegInit(0.U(log2Ceil(entries).W))
   private val count = RegInit(0.U(log2Ceil(entries + 1).W))
   private val some = RegInit(false.B)
-  private val fresh = RegNext(io.in.valid && !io.clear, false.B)
+  private val came = RegNext(io.in.valid, false.B)
+  private val fresh = came && !RegNext(io.clear, false.B)
   private val freshBits = RegEnable(io.in.bits, io.in.valid)
   private val enters = fresh && (some || !io.out.ready)
   private val leaves = some && io.out.ready
