@@ -7,7 +7,7 @@ import chisel3.util._
  * A first-in first-out queue of narrow entries that has a place for all there can be: its user never has to ask for room.
  *
  * One transfer a cycle. Latency 1 cycle: what comes is registered first, so that `in` may end a long path, and goes past an
- * empty ring. The ring is LUT RAM. `clear` empties the queue, whatever comes in that cycle.
+ * empty ring. The ring is LUT RAM. `clear` empties the queue; it is held until nothing comes any more.
  *
  * @param entries places, a power of two
  */
@@ -25,8 +25,7 @@ class RingQueue[T <: Data](gen: T, entries: Int) extends Module {
   private val read = RegInit(0.U(log2Ceil(entries).W))
   private val count = RegInit(0.U(log2Ceil(entries + 1).W))
   private val some = RegInit(false.B)
-  private val came = RegNext(io.in.valid, false.B)
-  private val fresh = came && !RegNext(io.clear, false.B)
+  private val fresh = RegNext(io.in.valid, false.B)
   private val freshBits = RegEnable(io.in.bits, io.in.valid)
   private val enters = fresh && (some || !io.out.ready)
   private val leaves = some && io.out.ready
@@ -48,6 +47,7 @@ class RingQueue[T <: Data](gen: T, entries: Int) extends Module {
     count := 0.U
     some := false.B
   }
+  assert(io.clear || !RegNext(io.clear, false.B) || !fresh, "an entry comes as the queue is cleared")
   assert(!enters || leaves || io.clear || count =/= entries.U, "more entries than places")
 }
 
