@@ -18,6 +18,7 @@ from scapy_suites import SCAPY
 NEAR, FAR = "192.0.2.1", "192.0.2.2"
 NATT_PORT = 4500
 ETHERNET_HEADER = 14
+VLAN_TAGS = (b"\x81\x00", b"\x88\xa8", b"\x91\x00")
 FRAGMENT_BITS = 0x3FFF  # more-fragments and the offset
 
 
@@ -104,15 +105,18 @@ def forwarded(packet: bytes) -> bytes:
 
 def classify_red(frame: bytes) -> str:
     """What a box whose policy protects everything does with a red frame: "protect" or the counter's name."""
-    match int.from_bytes(frame[12:14], "big"):
+    start = ETHERNET_HEADER
+    while start < ETHERNET_HEADER + 8 and frame[start - 2 : start] in VLAN_TAGS:
+        start += 4
+    match int.from_bytes(frame[start - 2 : start], "big"):
         case 0x0806:
             return "punt_arp"
         case 0x86DD:
             return "punt_ipv6"
-        case 0x8100 | 0x88A8:
+        case 0x8100 | 0x88A8 | 0x9100:
             return "punt_vlan"
         case 0x0800:
-            return _classify_ipv4(frame[ETHERNET_HEADER:])
+            return _classify_ipv4(frame[start:])
         case _:
             return "punt_other"
 

@@ -10,17 +10,19 @@ from pathlib import Path
 from scapy.compat import raw
 from scapy.contrib.mpls import MPLS
 from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption
-from scapy.layers.inet6 import IPv6
-from scapy.layers.l2 import ARP, Dot1Q, Ether
+from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment, IPv6ExtHdrHopByHop, PadN
+from scapy.layers.l2 import ARP, Dot1AD, Dot1Q, Ether
 from scapy.layers.sctp import SCTP
 from scapy.packet import Raw
 
 RESOURCES = Path(__file__).resolve().parents[1] / "interface_fpga/test/resources"
 NAMES = {
     "ARP": ARP, "ICMP": ICMP, "IP": IP, "SCTP": SCTP, "TCP": TCP, "UDP": UDP, "Dot1Q": Dot1Q, "Ether": Ether, "IPOption": IPOption,
-    "IPv6": IPv6, "Raw": Raw, "MPLS": MPLS, "bytes": bytes, "range": range,
+    "IPv6": IPv6, "HopByHop": IPv6ExtHdrHopByHop, "DestOpt": IPv6ExtHdrDestOpt, "Fragment": IPv6ExtHdrFragment, "PadN": PadN,
+    "Dot1AD": Dot1AD, "Raw": Raw, "MPLS": MPLS, "bytes": bytes, "range": range,
 }  # fmt: skip
 PORT, HOST = "02:00:00:00:00:01", "02:00:00:00:00:02"
+TAGS = (b"\x81\x00", b"\x88\xa8", b"\x91\x00")
 NEXT_HOPS = {0: "02:aa:00:00:00:00", 7: "02:aa:00:00:00:07"}
 
 ENCRYPT_HEAD = """\
@@ -98,10 +100,36 @@ def encrypt_cases() -> Iterator[tuple[str, int, str]]:
         yield "drop_ttl_expired", 0, f"{ip('10.2.0.9', f', ttl={ttl}')} / {udp}"
         yield "punt_policy", 0, f"{ip('10.3.0.9', f', ttl={ttl}')} / {udp}"
         yield "drop_policy", 0, f"{ip('10.4.0.9', f', ttl={ttl}')} / {udp}"
+    # Tags are not looked at and stay here, whatever follows them: options, both families, padding, ends of beats.
+    for tags in (
+        "Dot1Q(vlan=5)",
+        "Dot1AD(vlan=5) / Dot1Q(vlan=6)",
+        "Dot1AD(vlan=5, type=0x9100) / Dot1Q(vlan=0, prio=7)",
+    ):
+        for length in (0, 18, 40, 44, 100, 1472):
+            tagged = ip("10.1.0.9").replace(ether, f"{ether} / {tags}", 1)
+            yield "tx_protect", 5, f"{tagged} / {udp} / Raw(bytes({length}))"
+        option = ip("10.1.0.77", ", options=IPOption(bytes([0x94, 40]) + bytes(38))").replace(
+            ether, f"{ether} / {tags}", 1
+        )
+        yield "tx_protect", 700, f"{option} / {udp} / Raw(bytes(30))"
+        yield "tx_bypass", 3, f"{ip('10.2.0.9').replace(ether, f'{ether} / {tags}', 1)} / {udp}"
+        yield "drop_policy", 0, f"{ip('10.4.0.9').replace(ether, f'{ether} / {tags}', 1)} / {udp}"
+        yield "punt_arp", 0, f"{ether} / {tags} / ARP()"
+        yield "punt_ipv6", 0, f'{ether} / {tags} / IPv6(dst="2001:db8::1") / {udp}'
+        yield "drop_ip_malformed", 0, f"{ip('10.1.0.9', ', len=1501').replace(ether, f'{ether} / {tags}', 1)} / {udp}"
     # Not IPv4, not whole, not right.
     yield "punt_arp", 0, f"{ether} / ARP()"
     yield "punt_ipv6", 0, f'{ether} / IPv6(dst="2001:db8::1") / {udp}'
-    yield "punt_vlan", 0, f'{ether} / Dot1Q(vlan=5) / IP(dst="10.1.0.9") / {udp}'
+    yield "punt_ipv6", 0, f'{ether} / IPv6(dst="2001:db8::1") / HopByHop() / Fragment(m=1) / {udp}'
+    yield (
+        "punt_extension_headers",
+        0,
+        f'{ether} / IPv6(dst="2001:db8::1") / HopByHop(options=PadN(optdata=bytes(68))) / {udp}',
+    )
+    yield "drop_ip_malformed", 0, f'{ether} / IPv6(dst="2001:db8::1", plen=9) / {udp}'
+    yield "drop_ip_malformed", 0, f'{ether} / IPv6(dst="2001:db8::1") / DestOpt() / HopByHop() / {udp}'
+    yield "punt_vlan", 0, f'{ether} / Dot1Q(vlan=5) / Dot1Q(vlan=5) / Dot1Q(vlan=5) / IP(dst="10.1.0.9") / {udp}'
     yield "punt_other", 0, f'{ether} / MPLS(label=3) / IP(dst="10.1.0.9") / {udp}'
     yield "punt_other", 0, f'Ether(dst="{PORT}", src="{HOST}", type=46) / Raw(bytes(46))'
     yield "punt_other", 0, f'Ether(dst="{PORT}", src="{HOST}", type=0x88cc) / Raw(bytes(300))'
@@ -116,7 +144,8 @@ def encrypt_cases() -> Iterator[tuple[str, int, str]]:
 def encrypt_row(counter: str, sa: int, expression: str) -> str:
     frame = made(expression).ljust(60, b"\0")
     sends = counter in ("tx_protect", "tx_bypass")
-    out = routed(frame[14:]).hex() if sends else "-"
+    tags = 2 if frame[16:18] in TAGS else 1 if frame[12:14] in TAGS else 0
+    out = routed(frame[14 + 4 * tags :]).hex() if sends else "-"
     return f"# {expression}\n{counter} {sa} {int(counter == 'tx_bypass')} {frame.hex()} {out}\n"
 
 

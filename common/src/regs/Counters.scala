@@ -21,25 +21,26 @@ object InnerCounters {
   val puntVlan = 16
   val puntFragment = 17
   val puntOther = 18
-  val puntPolicy = 19
-  val txProtect = 20
-  val txBypass = 21
-  val linkRxPackets = 22
-  val linkRxLost = 23
-  val linkResyncs = 24
-  val dropTxDisabled = 25
-  val dropNoSelector = 26
-  val dropReplayed = 27
-  val dropTooOld = 28
-  val dropSelectorMismatch = 29
-  val dropInnerMalformed = 30
-  val dropInnerChecksum = 31
-  val dropInnerNotIpv4 = 32
-  val dropInnerTtlExpired = 33
-  val dropEcn = 34
-  val dropNoNextHop = 35
-  val txFrames = 36
-  val txBytes = 37
+  val puntExtensionHeaders = 19
+  val puntPolicy = 20
+  val txProtect = 21
+  val txBypass = 22
+  val linkRxPackets = 23
+  val linkRxLost = 24
+  val linkResyncs = 25
+  val dropTxDisabled = 26
+  val dropNoSelector = 27
+  val dropReplayed = 28
+  val dropTooOld = 29
+  val dropSelectorMismatch = 30
+  val dropInnerMalformed = 31
+  val dropInnerChecksum = 32
+  val dropInnerNotIpv4 = 33
+  val dropInnerTtlExpired = 34
+  val dropEcn = 35
+  val dropNoNextHop = 36
+  val txFrames = 37
+  val txBytes = 38
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("rx_frames", 0, "encrypt", "received"),
     CounterDesc("rx_bytes", 1, "encrypt", "info"),
@@ -60,25 +61,26 @@ object InnerCounters {
     CounterDesc("punt_vlan", 16, "encrypt", "punted"),
     CounterDesc("punt_fragment", 17, "encrypt", "punted"),
     CounterDesc("punt_other", 18, "encrypt", "punted"),
-    CounterDesc("punt_policy", 19, "encrypt", "punted"),
-    CounterDesc("tx_protect", 20, "encrypt", "sent"),
-    CounterDesc("tx_bypass", 21, "encrypt", "sent"),
-    CounterDesc("link_rx_packets", 22, "decrypt", "received"),
-    CounterDesc("link_rx_lost", 23, "decrypt", "lost"),
-    CounterDesc("link_resyncs", 24, "decrypt", "info"),
-    CounterDesc("drop_tx_disabled", 25, "decrypt", "drop"),
-    CounterDesc("drop_no_selector", 26, "decrypt", "drop"),
-    CounterDesc("drop_replayed", 27, "decrypt", "drop"),
-    CounterDesc("drop_too_old", 28, "decrypt", "drop"),
-    CounterDesc("drop_selector_mismatch", 29, "decrypt", "drop"),
-    CounterDesc("drop_inner_malformed", 30, "decrypt", "drop"),
-    CounterDesc("drop_inner_checksum", 31, "decrypt", "drop"),
-    CounterDesc("drop_inner_not_ipv4", 32, "decrypt", "drop"),
-    CounterDesc("drop_inner_ttl_expired", 33, "decrypt", "drop"),
-    CounterDesc("drop_ecn", 34, "decrypt", "drop"),
-    CounterDesc("drop_no_next_hop", 35, "decrypt", "drop"),
-    CounterDesc("tx_frames", 36, "decrypt", "sent"),
-    CounterDesc("tx_bytes", 37, "decrypt", "info")
+    CounterDesc("punt_extension_headers", 19, "encrypt", "punted"),
+    CounterDesc("punt_policy", 20, "encrypt", "punted"),
+    CounterDesc("tx_protect", 21, "encrypt", "sent"),
+    CounterDesc("tx_bypass", 22, "encrypt", "sent"),
+    CounterDesc("link_rx_packets", 23, "decrypt", "received"),
+    CounterDesc("link_rx_lost", 24, "decrypt", "lost"),
+    CounterDesc("link_resyncs", 25, "decrypt", "info"),
+    CounterDesc("drop_tx_disabled", 26, "decrypt", "drop"),
+    CounterDesc("drop_no_selector", 27, "decrypt", "drop"),
+    CounterDesc("drop_replayed", 28, "decrypt", "drop"),
+    CounterDesc("drop_too_old", 29, "decrypt", "drop"),
+    CounterDesc("drop_selector_mismatch", 30, "decrypt", "drop"),
+    CounterDesc("drop_inner_malformed", 31, "decrypt", "drop"),
+    CounterDesc("drop_inner_checksum", 32, "decrypt", "drop"),
+    CounterDesc("drop_inner_not_ipv4", 33, "decrypt", "drop"),
+    CounterDesc("drop_inner_ttl_expired", 34, "decrypt", "drop"),
+    CounterDesc("drop_ecn", 35, "decrypt", "drop"),
+    CounterDesc("drop_no_next_hop", 36, "decrypt", "drop"),
+    CounterDesc("tx_frames", 37, "decrypt", "sent"),
+    CounterDesc("tx_bytes", 38, "decrypt", "info")
   )
 }
 
@@ -163,9 +165,10 @@ object OuterCounters {
   val puntIke = 32
   val puntIcmp = 33
   val puntOther = 34
-  val puntPolicy = 35
-  val txEsp = 36
-  val txBypass = 37
+  val puntExtensionHeaders = 35
+  val puntPolicy = 36
+  val txEsp = 37
+  val txBypass = 38
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("link_rx_packets", 0, "encrypt", "received"),
     CounterDesc("link_rx_lost", 1, "encrypt", "lost"),
@@ -202,8 +205,9 @@ object OuterCounters {
     CounterDesc("punt_ike", 32, "decrypt", "punted"),
     CounterDesc("punt_icmp", 33, "decrypt", "punted"),
     CounterDesc("punt_other", 34, "decrypt", "punted"),
-    CounterDesc("punt_policy", 35, "decrypt", "punted"),
-    CounterDesc("tx_esp", 36, "decrypt", "sent"),
-    CounterDesc("tx_bypass", 37, "decrypt", "sent")
+    CounterDesc("punt_extension_headers", 35, "decrypt", "punted"),
+    CounterDesc("punt_policy", 36, "decrypt", "punted"),
+    CounterDesc("tx_esp", 37, "decrypt", "sent"),
+    CounterDesc("tx_bypass", 38, "decrypt", "sent")
   )
 }

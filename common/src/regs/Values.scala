@@ -59,4 +59,5 @@ object PuntReason {
   val icmp = 6
   val other = 7
   val policy = 8
+  val extensionHeaders = 9
 }

@@ -43,15 +43,15 @@ class InnerFindings extends Bundle {
 /** Where one frame from the red network goes. */
 class InnerVerdict extends FrameVerdict {
 
+  /** With `toLink`: bytes of the Ethernet header and its tags, which stay here. */
+  val strip = UInt(5.W)
+
   /** With `toLink`: the IP header's new values. */
   val rewrite = new Ipv4Rewrite
 }
 
 /** The reasons for which [[InnerClassifier]] drops; at most one a frame. */
-class InnerDrops extends Bundle {
-  val macFilter = Bool()
-  val ipMalformed = Bool()
-  val ipChecksum = Bool()
+class InnerDrops extends FrameDrops {
   val ttlExpired = Bool()
   val policy = Bool()
   val linkDown = Bool()
@@ -60,10 +60,7 @@ class InnerDrops extends Bundle {
 /**
  * Decides on each frame from the red network (RFC 4301 5.1). The first line that fits counts:
  *
- *  1. `macFilter` is on and the destination is neither `portMac` nor a group address: drop macFilter
- *  1. ARP, IPv6, VLAN tag, any other type but IPv4: punt
- *  1. IPv4 malformed: drop ipMalformed; header checksum wrong: drop ipChecksum
- *  1. a fragment: punt
+ *  1. what [[FrameJudge]] drops or punts
  *  1. the SPD decision, of flow and rule that with the lower priority number, the flow at equality: PUNT: punt; DISCARD or
  *     none at all: drop policy; BYPASS or PROTECT with a TTL of 0 or 1: drop ttlExpired; else to the link with a TTL of one
  *     less (RFC 4301 5.1.2.1 note 3, RFC 1812 5.3.1)
@@ -86,17 +83,15 @@ class InnerClassifier extends Module {
   private val in = io.findings.bits
   private val fields = in.fields
 
+  private val judge = Module(new FrameJudge)
+  judge.io.macFilter := io.macFilter
+  judge.io.portMac := io.portMac
+  judge.io.fields := fields
+  private val frame = judge.io.out
+
   // Stage 1: one bit a question.
   private def ask(question: Bool): Bool = RegNext(question)
   private val valid1 = RegNext(io.findings.valid, false.B)
-  private val filtered = ask(io.macFilter && !fields.macDestination(0) && fields.macDestination =/= io.portMac)
-  private val isArp = ask(fields.etherClass === EtherClass.arp)
-  private val isIpv6 = ask(fields.etherClass === EtherClass.ipv6)
-  private val isVlan = ask(fields.etherClass === EtherClass.vlan)
-  private val isOther = ask(fields.etherClass === EtherClass.other)
-  private val malformed = ask(fields.malformed)
-  private val checksumBad = ask(fields.checksumBad)
-  private val fragment = ask(fields.fragment)
   private val ttlExpired = ask(fields.ttlExpired)
   private val linkDown = ask(!io.linkUp)
   private val flowWins = ask(in.flow.hit && (!in.rule.hit || in.flow.priority <= in.rule.priority))
@@ -106,11 +101,9 @@ class InnerClassifier extends Module {
   private val fields1 = RegNext(fields)
   private val checksum1 = RegNext(ChecksumUpdate.sum(fields.checksum))
 
-  // Stage 2: the first that fits.
+  // Stage 2: the first that fits, if the frame passes.
   private object Outcome extends ChiselEnum {
-    val dropMacFilter, dropMalformed, dropChecksum, dropTtl, dropPolicy = Value
-    val puntArp, puntIpv6, puntVlan, puntOther, puntFragment, puntPolicy = Value
-    val protect, bypass = Value
+    val dropTtl, dropPolicy, puntPolicy, protect, bypass = Value
   }
   import Outcome._
   private val action1 = Mux(flowWins, flow1.action, rule1.action)
@@ -119,14 +112,6 @@ class InnerClassifier extends Module {
     MuxCase(
       dropPolicy,
       Seq(
-        filtered -> dropMacFilter,
-        isArp -> puntArp,
-        isIpv6 -> puntIpv6,
-        isVlan -> puntVlan,
-        isOther -> puntOther,
-        malformed -> dropMalformed,
-        checksumBad -> dropChecksum,
-        fragment -> puntFragment,
         decides(Action.punt) -> puntPolicy,
         ((decides(Action.bypass) || decides(Action.protect)) && ttlExpired) -> dropTtl,
         decides(Action.bypass) -> bypass,
@@ -152,29 +137,22 @@ class InnerClassifier extends Module {
   rewrite.checksum := ChecksumUpdate.fold(checksum1)
 
   // Stage 3: verdict and events.
-  private def is(wanted: Outcome.Type): Bool = outcome === wanted
+  private def is(wanted: Outcome.Type): Bool = frame.passes && outcome === wanted
   private val forLink = is(protect) || is(bypass)
-  private val reasons = Seq(
-    puntArp -> PuntReason.arp,
-    puntIpv6 -> PuntReason.ipv6,
-    puntVlan -> PuntReason.vlan,
-    puntOther -> PuntReason.other,
-    puntFragment -> PuntReason.fragment,
-    puntPolicy -> PuntReason.policy
-  )
   private val verdict = Wire(new InnerVerdict)
   verdict.toLink := forLink && !linkDown2
-  verdict.toPunt := reasons.map { case (punt, _) => is(punt) }.reduce(_ || _)
-  verdict.reason := Mux1H(reasons.map { case (punt, reason) => is(punt) -> reason.U })
+  verdict.toPunt := frame.punts || is(puntPolicy)
+  verdict.reason := Mux(frame.punts, frame.reason, PuntReason.policy.U)
+  verdict.strip := RegNext(fields1.l2Bytes)
   verdict.rewrite := RegNext(rewrite)
   verdict.link := RegNext(link)
   io.verdict.valid := RegNext(valid2, false.B)
   io.verdict.bits := RegNext(verdict)
 
   private def drop(condition: Bool): Bool = RegNext(valid2 && condition, false.B)
-  io.drops.macFilter := drop(is(dropMacFilter))
-  io.drops.ipMalformed := drop(is(dropMalformed))
-  io.drops.ipChecksum := drop(is(dropChecksum))
+  io.drops.macFilter := drop(frame.drops.macFilter)
+  io.drops.ipMalformed := drop(frame.drops.ipMalformed)
+  io.drops.ipChecksum := drop(frame.drops.ipChecksum)
   io.drops.ttlExpired := drop(is(dropTtl))
   io.drops.policy := drop(is(dropPolicy))
   io.drops.linkDown := drop(forLink && linkDown2)

@@ -38,11 +38,11 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   })
 
   private val stage =
-    Module(new LookupStage(new LinkMeta, new InspectorVerdict, Ipv4Parser.windowBytes(ethernet = false)))
+    Module(new LookupStage(new LinkMeta, new InspectorVerdict, HeaderParser.windowBytes(ethernet = false)))
   stage.io.in <> io.in
   private val launch = stage.io.launch
 
-  private val parser = Module(new Ipv4Parser(ethernet = false))
+  private val parser = Module(new HeaderParser(ethernet = false))
   parser.io.in.valid := launch.valid
   parser.io.in.bits.bytes := launch.bits.bytes
   parser.io.in.bits.length := launch.bits.meta.length
@@ -96,29 +96,33 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   nextHops.io.lookup.bits := nextHop1(log2Ceil(config.nextHops) - 1, 0)
   private val nextHopInRange1 = (nextHop1 >> log2Ceil(config.nextHops)) === 0.U
 
-  // The packet's fields meet the selector row when the parser is done.
+  // The packet's fields meet the selector row when the parser is done, which is the last but the match.
   private val matcher = Module(new SelectorMatch)
   matcher.io.fields := parser.io.out.bits
-  matcher.io.row := ShiftRegister(row1, Ipv4Parser.latency - selectorLatency)
+  matcher.io.row := ShiftRegister(row1, InnerDecrypt.parserLatency - selectorLatency)
 
   // All answers, as late as the last of them.
-  private val end = selectorLatency + AntiReplay.latency
+  private val rest = InnerDecrypt.findingsLatency - selectorLatency
   private val inspector = Module(new InnerInspector)
   private val findings = inspector.io.findings
   inspector.io.enable := io.enable
-  findings.valid := ShiftRegister(selectors.io.result.valid, AntiReplay.latency, false.B, true.B)
-  findings.bits.fields := ShiftRegister(parser.io.out.bits, end - Ipv4Parser.latency)
-  private val meta = ShiftRegister(meta1, AntiReplay.latency)
+  findings.valid := ShiftRegister(selectors.io.result.valid, rest, false.B, true.B)
+  findings.bits.fields := ShiftRegister(parser.io.out.bits, InnerDecrypt.findingsLatency - InnerDecrypt.parserLatency)
+  private val meta = ShiftRegister(meta1, rest)
   findings.bits.bypass := meta.bypass
   findings.bits.nextHeader := meta.nextHeader
   findings.bits.outerTos := meta.tos
-  findings.bits.selectorHit := ShiftRegister(hit1, AntiReplay.latency)
-  findings.bits.selected := ShiftRegister(matcher.io.matches, end - Ipv4Parser.latency - SelectorMatch.latency)
-  findings.bits.replay.tooOld := replay.io.verdict.valid && replay.io.verdict.bits.tooOld
-  findings.bits.replay.replayed := replay.io.verdict.valid && replay.io.verdict.bits.replayed
-  private val nextHopRest = AntiReplay.latency - DirectTable.latency
+  findings.bits.selectorHit := ShiftRegister(hit1, rest)
+  findings.bits.selected := ShiftRegister(
+    matcher.io.matches,
+    InnerDecrypt.findingsLatency - InnerDecrypt.parserLatency - SelectorMatch.latency
+  )
+  private def afterReplay(value: Bool): Bool = ShiftRegister(value, rest - AntiReplay.latency)
+  findings.bits.replay.tooOld := afterReplay(replay.io.verdict.valid && replay.io.verdict.bits.tooOld)
+  findings.bits.replay.replayed := afterReplay(replay.io.verdict.valid && replay.io.verdict.bits.replayed)
+  private val nextHopRest = rest - DirectTable.latency
   findings.bits.nextHopHit := ShiftRegister(nextHops.io.result.bits.hit, nextHopRest) &&
-    ShiftRegister(nextHopInRange1, AntiReplay.latency)
+    ShiftRegister(nextHopInRange1, rest)
   findings.bits.nextHopMac := ShiftRegister(NextHopRow.mac(nextHops.io.result.bits.row), nextHopRest)
   stage.io.result := inspector.io.verdict
 
@@ -145,6 +149,12 @@ class InnerDecrypt(config: InnerConfig) extends Module {
 
 object InnerDecrypt {
 
-  /** Cycles from the first beat at `launch` to the verdict. */
-  val lookupLatency: Int = DirectTable.latency + AntiReplay.latency + InnerInspector.latency
+  private val parserLatency: Int = HeaderParser.latency(ethernet = false)
+
+  /** Cycles from `launch` to the last of all answers. */
+  private val findingsLatency: Int =
+    (parserLatency + SelectorMatch.latency) max (DirectTable.latency + AntiReplay.latency)
+
+  /** Cycles from `launch` to the verdict. */
+  val lookupLatency: Int = findingsLatency + InnerInspector.latency
 }

@@ -16,10 +16,10 @@ class InnerEncryptEvents extends Bundle {
 }
 
 /**
- * From the red port to the link: MAC, headers read, flow and rule looked up, verdict, TTL, Ethernet off.
+ * From the red port to the link: MAC, headers read, flow and rule looked up, verdict, Ethernet and tags off, TTL.
  *
  * What [[ReceivePath]] lets pass is judged by [[InnerClassifier]]: protected and bypassed IP packets go to `out`, without
- * Ethernet header and without padding behind their total length; punted frames as they came to `punt`; the rest nowhere.
+ * Ethernet header, VLAN tags and padding behind their total length; punted frames as they came to `punt`; the rest nowhere.
  * Each drop has an event. A dead CPU costs punted frames alone ([[PuntQueue]]); a stalled link fills the receive buffer,
  * whose overflow is an event.
  *
@@ -48,7 +48,7 @@ class InnerEncrypt(config: InnerConfig) extends Module {
 
   // Both look-ups side by side; the faster one waits.
   private val key =
-    Cat(fields.protocol, fields.destinationPort, fields.sourcePort, fields.destination, fields.source)
+    Cat(fields.protocol, fields.destinationPort, fields.sourcePort, fields.destination(31, 0), fields.source(31, 0))
   private val keyFields = Seq(FlowRow.srcAddr, FlowRow.dstAddr, FlowRow.srcPort, FlowRow.dstPort, FlowRow.protocol)
   private val flows = CuckooTable(1 << config.flowBits, FlowRow, keyFields, FlowRow.valid)
   flows.io.table <> io.flowTable
@@ -76,10 +76,12 @@ class InnerEncrypt(config: InnerConfig) extends Module {
   path.io.verdict := classifier.io.verdict
 
   private val strip = Module(
-    new PacketStripper(new InnerVerdict, Seq(EthernetHeader.bytes))(_ => EthernetHeader.bytes.U, _.link.length)
+    new PacketStripper(new InnerVerdict, EthernetParser.headerLengths)(_.strip, _.link.length)
   )
-  RewriteHeader(strip.io.in, path.io.out, EthernetHeader.bytes)(_.rewrite)
-  ConnectStream(io.out, strip.io.out)(_ := _.link)
+  strip.io.in <> path.io.out
+  private val rewritten = Wire(chiselTypeOf(strip.io.out))
+  RewriteHeader(rewritten, strip.io.out, 0)(_.rewrite)
+  ConnectStream(io.out, rewritten)(_ := _.link)
 
   private val sent = io.out.fire && io.out.bits.last
   io.ready := flows.io.ready && rules.io.ready

@@ -88,7 +88,7 @@ class InnerInspector extends Module {
   private val tooOld = ask(!in.bypass && in.replay.tooOld)
   private val replayed = ask(!in.bypass && in.replay.replayed)
   private val notIpv4 = ask(!in.bypass && in.nextHeader =/= InnerClassifier.nextHeaderIpv4.U)
-  private val malformed = ask(fields.malformed)
+  private val malformed = ask(fields.malformed || fields.etherClass =/= EtherClass.ipv4)
   private val checksumBad = ask(fields.checksumBad)
   private val mismatch = ask(!in.bypass && !in.selected)
   private val ecnDrops = ask(!in.bypass && Ecn.drops(innerEcn, outerEcn))

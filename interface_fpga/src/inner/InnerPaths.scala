@@ -99,6 +99,7 @@ class InnerPaths(config: InnerConfig) extends Module {
       InnerCounters.puntVlan -> punt.punted(PuntReason.vlan),
       InnerCounters.puntFragment -> punt.punted(PuntReason.fragment),
       InnerCounters.puntOther -> punt.punted(PuntReason.other),
+      InnerCounters.puntExtensionHeaders -> punt.punted(PuntReason.extensionHeaders),
       InnerCounters.puntPolicy -> punt.punted(PuntReason.policy),
       InnerCounters.txProtect -> encrypt.io.events.txProtect,
       InnerCounters.txBypass -> encrypt.io.events.txBypass,

@@ -26,8 +26,8 @@ class SelectorMatch extends Module {
 
   io.matches := RegNext(
     portsThere &&
-      same(fields.source, SelectorRow.srcAddr(row), SelectorRow.srcMask(row)) &&
-      same(fields.destination, SelectorRow.dstAddr(row), SelectorRow.dstMask(row)) &&
+      same(fields.source(31, 0), SelectorRow.srcAddr(row), SelectorRow.srcMask(row)) &&
+      same(fields.destination(31, 0), SelectorRow.dstAddr(row), SelectorRow.dstMask(row)) &&
       same(fields.protocol, SelectorRow.protocol(row), SelectorRow.protocolMask(row)) &&
       same(fields.sourcePort, SelectorRow.srcPort(row), sourcePortMask) &&
       same(fields.destinationPort, SelectorRow.dstPort(row), destinationPortMask)

@@ -28,10 +28,7 @@ class OuterVerdict extends FrameVerdict {
 }
 
 /** The reasons for which [[OuterClassifier]] drops; at most one a frame. */
-class OuterDrops extends Bundle {
-  val macFilter = Bool()
-  val ipMalformed = Bool()
-  val ipChecksum = Bool()
+class OuterDrops extends FrameDrops {
   val ttlExpired = Bool()
   val espTruncated = Bool()
   val unknownSpi = Bool()
@@ -45,17 +42,14 @@ class OuterDrops extends Bundle {
 /**
  * Decides on each frame from the black network. The first line that fits counts:
  *
- *  1. `macFilter` is on and the destination is neither `portMac` nor a group address: drop macFilter
- *  1. ARP, IPv6, VLAN tag, any other type but IPv4: punt
- *  1. IPv4 malformed: drop ipMalformed; header checksum wrong: drop ipChecksum
- *  1. a fragment: punt
+ *  1. what [[FrameJudge]] drops or punts
  *  1. UDP to port 4500 of `localIpv4`, or of anyone while `localIpv4` is 0: with a wrong UDP length drop udpMalformed; a NAT
  *     keepalive: drop nattKeepalive; IKE behind the non-ESP marker: punt; all else is ESP (RFC 3948 2). UDP to port 4500 of
  *     another address is ESP if there is an SA for it
  *  1. ESP, in UDP or not, that cannot hold SPI, sequence number, IV, 4 bytes and ICV, or whose length is no multiple of 4
  *     (RFC 4303 2.4): drop espTruncated; no SA for (SPI, destination, protocol) (RFC 4301 5.2): drop unknownSpi; in UDP for an
- *     SA without encapsulation, or not in UDP for one with it: drop encapMismatch; else to the link, without Ethernet, IP and
- *     UDP headers and without padding behind the total length
+ *     SA without encapsulation, or not in UDP for one with it: drop encapMismatch; else to the link, without Ethernet, tags, IP
+ *     and UDP headers and without padding behind the total length
  *  1. IKE (UDP to port 500) or ICMP to `localIpv4`, or to anyone while `localIpv4` is 0: punt
  *  1. the rule that matches: PUNT: punt; BYPASS: to the link as an IP packet, or drop ttlExpired if its TTL is 0; any other,
  *     and no rule at all: drop policy (RFC 4301 5.2: what has to be protected is not let in unprotected)
@@ -80,18 +74,16 @@ class OuterClassifier extends Module {
   private val in = io.findings.bits
   private val fields = in.fields
 
+  private val judge = Module(new FrameJudge)
+  judge.io.macFilter := io.macFilter
+  judge.io.portMac := io.portMac
+  judge.io.fields := fields
+  private val frame = judge.io.out
+
   // Stage 1: one bit a question.
   private def ask(question: Bool): Bool = RegNext(question)
   private val valid1 = RegNext(io.findings.valid, false.B)
-  private val filtered = ask(io.macFilter && !fields.macDestination(0) && fields.macDestination =/= io.portMac)
-  private val isArp = ask(fields.etherClass === EtherClass.arp)
-  private val isIpv6 = ask(fields.etherClass === EtherClass.ipv6)
-  private val isVlan = ask(fields.etherClass === EtherClass.vlan)
-  private val isOther = ask(fields.etherClass === EtherClass.other)
-  private val malformed = ask(fields.malformed)
-  private val checksumBad = ask(fields.checksumBad)
-  private val fragment = ask(fields.fragment)
-  private val toUs = io.localIpv4 === 0.U || fields.destination === io.localIpv4
+  private val toUs = io.localIpv4 === 0.U || fields.destination(31, 0) === io.localIpv4
   private val inUdp = fields.udpEncap === UdpEncap.esp
   private val udpMalformed = ask(toUs && fields.udpEncap === UdpEncap.malformed)
   private val keepalive = ask(toUs && fields.udpEncap === UdpEncap.keepalive)
@@ -103,55 +95,45 @@ class OuterClassifier extends Module {
   private val toPort500 = fields.protocol === UdpHeader.protocol.U && fields.hasPorts &&
     fields.destinationPort === OuterClassifier.portIke.U
   private val ike = ask(toUs && (toPort500 || fields.udpEncap === UdpEncap.ike))
-  private val icmp = ask(toUs && fields.protocol === OuterClassifier.protocolIcmp.U)
+  private val icmp = ask(toUs && fields.protocol === Ipv4Header.protocolIcmp.U)
   private val rulePunts = ask(in.ruleHit && in.ruleAction === Action.punt.U)
   private val ruleBypasses = ask(in.ruleHit && in.ruleAction === Action.bypass.U)
   private val ttlZero = ask(fields.ttl === 0.U)
   private val linkDown = ask(!io.linkUp)
 
-  private val espLength1 = RegNext(fields.payloadLength - Mux(inUdp, UdpHeader.bytes.U, 0.U))
+  private val udpBytes = Mux(inUdp, UdpHeader.bytes.U, 0.U)
+  private val espLength1 = RegNext(fields.payloadLength - udpBytes)
   private val totalLength1 = RegNext(fields.totalLength)
-  private val espStrip1 = RegNext(
-    fields.headerBytes +& Mux(inUdp, (EthernetHeader.bytes + UdpHeader.bytes).U, EthernetHeader.bytes.U)
-  )
+  private val espStrip1 = RegNext(fields.headerBytes +& fields.l2Bytes +& udpBytes)
+  private val l2Bytes1 = RegNext(fields.l2Bytes)
   private val tos1 = RegNext(fields.tos)
   private val sa1 = RegNext(in.sa)
   private val ruleSa1 = RegNext(in.ruleSa)
 
-  // Stage 2: the first that fits.
+  // Stage 2: the first that fits, if the frame passes.
   private object Outcome extends ChiselEnum {
-    val dropMacFilter, dropMalformed, dropChecksum, dropTtl, dropPolicy = Value
-    val dropUdpMalformed, dropKeepalive, dropTruncated, dropUnknownSpi, dropEncapMismatch = Value
-    val puntArp, puntIpv6, puntVlan, puntOther, puntFragment, puntIke, puntIcmp, puntPolicy = Value
-    val sendEsp, sendBypass = Value
+    val dropUdpMalformed, dropKeepalive, dropTruncated, dropUnknownSpi, dropEncapMismatch, dropTtl, dropPolicy = Value
+    val puntIke, puntIcmp, puntPolicy, sendEsp, sendBypass = Value
   }
   import Outcome._
-  private val ofFrame = Seq(
-    filtered -> dropMacFilter,
-    isArp -> puntArp,
-    isIpv6 -> puntIpv6,
-    isVlan -> puntVlan,
-    isOther -> puntOther,
-    malformed -> dropMalformed,
-    checksumBad -> dropChecksum,
-    fragment -> puntFragment
+  private val outcome = RegNext(
+    MuxCase(
+      dropPolicy,
+      Seq(
+        udpMalformed -> dropUdpMalformed,
+        keepalive -> dropKeepalive,
+        (esp && truncated) -> dropTruncated,
+        (esp && unknownSpi) -> dropUnknownSpi,
+        (esp && encapMismatch) -> dropEncapMismatch,
+        esp -> sendEsp,
+        ike -> puntIke,
+        icmp -> puntIcmp,
+        rulePunts -> puntPolicy,
+        (ruleBypasses && ttlZero) -> dropTtl,
+        ruleBypasses -> sendBypass
+      )
+    )
   )
-  private val ofPacket = Seq(
-    udpMalformed -> dropUdpMalformed,
-    keepalive -> dropKeepalive,
-    (esp && truncated) -> dropTruncated,
-    (esp && unknownSpi) -> dropUnknownSpi,
-    (esp && encapMismatch) -> dropEncapMismatch,
-    esp -> sendEsp,
-    ike -> puntIke,
-    icmp -> puntIcmp,
-    rulePunts -> puntPolicy,
-    (ruleBypasses && ttlZero) -> dropTtl,
-    ruleBypasses -> sendBypass
-  )
-  // Two short chains side by side instead of a long one: fewer LUT levels.
-  private val decided = VecInit(ofFrame.map(_._1)).asUInt.orR
-  private val outcome = RegNext(Mux(decided, MuxCase(puntFragment, ofFrame.init), MuxCase(dropPolicy, ofPacket)))
   private val valid2 = RegNext(valid1, false.B)
   private val linkDown2 = RegNext(linkDown)
 
@@ -163,31 +145,26 @@ class OuterClassifier extends Module {
   link.tos := tos1
 
   // Stage 3: verdict and events.
-  private def is(wanted: Outcome.Type): Bool = outcome === wanted
+  private def is(wanted: Outcome.Type): Bool = frame.passes && outcome === wanted
   private val forLink = is(sendEsp) || is(sendBypass)
   private val reasons = Seq(
-    puntArp -> PuntReason.arp,
-    puntIpv6 -> PuntReason.ipv6,
-    puntVlan -> PuntReason.vlan,
-    puntOther -> PuntReason.other,
-    puntFragment -> PuntReason.fragment,
     puntIke -> PuntReason.ike,
     puntIcmp -> PuntReason.icmp,
     puntPolicy -> PuntReason.policy
   )
   private val verdict = Wire(new OuterVerdict)
   verdict.toLink := forLink && !linkDown2
-  verdict.toPunt := reasons.map { case (punt, _) => is(punt) }.reduce(_ || _)
-  verdict.reason := Mux1H(reasons.map { case (punt, reason) => is(punt) -> reason.U })
-  verdict.strip := RegNext(Mux(esp, espStrip1, EthernetHeader.bytes.U))
+  verdict.toPunt := frame.punts || reasons.map { case (punt, _) => is(punt) }.reduce(_ || _)
+  verdict.reason := Mux(frame.punts, frame.reason, Mux1H(reasons.map { case (punt, reason) => is(punt) -> reason.U }))
+  verdict.strip := RegNext(Mux(esp, espStrip1, l2Bytes1))
   verdict.link := RegNext(link)
   io.verdict.valid := RegNext(valid2, false.B)
   io.verdict.bits := RegNext(verdict)
 
   private def drop(condition: Bool): Bool = RegNext(valid2 && condition, false.B)
-  io.drops.macFilter := drop(is(dropMacFilter))
-  io.drops.ipMalformed := drop(is(dropMalformed))
-  io.drops.ipChecksum := drop(is(dropChecksum))
+  io.drops.macFilter := drop(frame.drops.macFilter)
+  io.drops.ipMalformed := drop(frame.drops.ipMalformed)
+  io.drops.ipChecksum := drop(frame.drops.ipChecksum)
   io.drops.ttlExpired := drop(is(dropTtl))
   io.drops.espTruncated := drop(is(dropTruncated))
   io.drops.unknownSpi := drop(is(dropUnknownSpi))
@@ -200,7 +177,6 @@ class OuterClassifier extends Module {
 
 object OuterClassifier {
   val latency: Int = 3
-  val protocolIcmp: Int = 1
   val portIke: Int = 500
 
   /** SPI, sequence number, IV of 8 bytes, one padded word, ICV of 16 bytes (RFC 4106). */

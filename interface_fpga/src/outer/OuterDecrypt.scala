@@ -21,7 +21,7 @@ class OuterDecryptEvents extends Bundle {
  * [[OuterClassifier]] judges what a [[ReceivePath]] holds: ESP packets (from SPI to ICV) and bypassed IP packets go to
  * `out`, punted frames as they came to `punt`, the rest nowhere; each drop has an event. Stalls as [[ReceivePath]] does.
  *
- * A packet every 2 cycles, a beat a cycle. From the last beat of a frame to the first of its packet at `out`: 32 cycles.
+ * A packet every 2 cycles, a beat a cycle. From the last beat of a frame to the first of its packet at `out`: 41 cycles.
  */
 class OuterDecrypt(config: OuterConfig) extends Module {
   val io = IO(new Bundle {
@@ -52,7 +52,7 @@ class OuterDecrypt(config: OuterConfig) extends Module {
   sad.io.clear := false.B
   sad.io.lookup.valid := path.io.fields.valid
   // Only the SPI of ESP, in UDP or not, is taken for one by the classifier, so the protocol is always ESP's.
-  sad.io.lookup.bits := Cat(Ipv4Header.protocolEsp.U(8.W), fields.destination, fields.spi)
+  sad.io.lookup.bits := Cat(Ipv4Header.protocolEsp.U(8.W), fields.destination(31, 0), fields.spi)
 
   private val rules = TernaryTable(config.rules)
   rules.io.table <> io.ruleTable
@@ -62,8 +62,8 @@ class OuterDecrypt(config: OuterConfig) extends Module {
     fields.protocol,
     fields.destinationPort,
     fields.sourcePort,
-    fields.destination,
-    fields.source
+    fields.destination(31, 0),
+    fields.source(31, 0)
   )
   private val rule = ShiftRegister(rules.io.result.bits, CuckooTable.latency - TernaryTable.latency)
 
@@ -97,9 +97,9 @@ class OuterDecrypt(config: OuterConfig) extends Module {
 
 object OuterDecrypt {
 
-  /** Ethernet alone, or with an IPv4 header of 5 to 15 words and, maybe, one of UDP. */
+  /** Ethernet with its tags, alone, or with an IPv4 header of 5 to 15 words and, maybe, one of UDP: all steps of 4 bytes. */
   val headerLengths: Seq[Int] =
-    EthernetHeader.bytes +: (5 to 15 + UdpHeader.bytes / 4).map(EthernetHeader.bytes + 4 * _)
+    EthernetHeader.bytes to EthernetParser.maxHeaderBytes + Ipv4Header.maxBytes + UdpHeader.bytes by 4
 
   /** Cycles from the fields to the verdict. */
   val lookupLatency: Int = CuckooTable.latency + OuterClassifier.latency

@@ -115,6 +115,7 @@ class OuterPaths(config: OuterConfig) extends Module {
       OuterCounters.puntIke -> punt.punted(PuntReason.ike),
       OuterCounters.puntIcmp -> punt.punted(PuntReason.icmp),
       OuterCounters.puntOther -> punt.punted(PuntReason.other),
+      OuterCounters.puntExtensionHeaders -> punt.punted(PuntReason.extensionHeaders),
       OuterCounters.puntPolicy -> punt.punted(PuntReason.policy),
       OuterCounters.txEsp -> decrypt.io.events.txEsp,
       OuterCounters.txBypass -> decrypt.io.events.txBypass

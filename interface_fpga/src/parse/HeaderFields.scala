@@ -4,17 +4,17 @@ import chisel3._
 import chisel3.util._
 import sallyport.common._
 
-/** What the Ethernet type field says a frame carries. */
+/** What the Ethernet type field says a frame carries, behind its VLAN tags. */
 object EtherClass extends ChiselEnum {
 
-  /** `vlan`: 0x8100, 0x88A8 or 0x9100. `other`: every other type (MPLS among them) and IEEE 802.3 length fields. */
+  /** `vlan`: more than two tags. `other`: every other type (MPLS among them) and IEEE 802.3 length fields. */
   val ipv4, arp, ipv6, vlan, other = Value
 }
 
 /**
- * The first bytes of a packet and its length: what [[Ipv4Parser]] looks at.
+ * The first bytes of a packet and its length: what [[HeaderParser]] looks at.
  *
- * @param windowBytes 86 of an Ethernet frame (14 + the longest IPv4 header + 12), 64 of an IP packet
+ * @param windowBytes see [[HeaderParser.windowBytes]]
  */
 class HeaderWindow(val windowBytes: Int) extends Bundle {
 
@@ -26,9 +26,10 @@ class HeaderWindow(val windowBytes: Int) extends Bundle {
 }
 
 /**
- * What [[Ipv4Parser]] found in one packet. Numbers are in host order.
+ * What [[HeaderParser]] found in one packet. Numbers are in host order.
  *
- * All fields past `etherClass` are meaningful only if it is `ipv4`, those past `checksumBad` only if `malformed` is low.
+ * All fields past `l2Bytes` are meaningful only if `etherClass` is `ipv4` or `ipv6`, those past `malformed` only if that is
+ * low, those past `unfinished` only if that is low too.
  */
 class HeaderFields extends Bundle {
 
@@ -37,48 +38,73 @@ class HeaderFields extends Bundle {
 
   /** Destination address, first wire byte in bits 7:0 (bit 0: group address); 0 of a bare IP packet. */
   val macDestination = UInt(48.W)
+
+  /** Of a bare IP packet its version: `ipv6` if that is 6, else `ipv4`. */
   val etherClass = EtherClass()
 
+  /** Bytes of the Ethernet header and its tags, 14, 18 or 22; 0 of a bare IP packet. */
+  val l2Bytes = UInt(5.W)
+
   /**
-   * Not a possible IPv4 header (RFC 791 3.1): version not 4, IHL below 5, total length below the header's or beyond the
-   * packet's end.
+   * Not a possible packet. IPv4 (RFC 791 3.1): version not 4, IHL below 5, total length below the header's or beyond the
+   * packet's end. IPv6 (RFC 8200): version not 6, payload length beyond the packet's end, an extension header beyond the
+   * payload's, hop-by-hop options elsewhere than directly behind the fixed header (4.1).
    */
   val malformed = Bool()
 
-  /** The header checksum, options included, is wrong (RFC 1122 3.2.1.2). */
+  /** IPv6: more extension headers, or bytes of them, than the parser reads ([[ExtensionStep]]). */
+  val unfinished = Bool()
+
+  /** The header checksum, options included, is wrong (RFC 1122 3.2.1.2); IPv6 has none. */
   val checksumBad = Bool()
 
-  val headerBytes = UInt(6.W)
+  /** IP header with options or extension headers. */
+  val headerBytes = UInt(7.W)
   val totalLength = UInt(PacketStream.lengthBits.W)
 
-  /** Bytes behind the IPv4 header and its options. */
+  /** Bytes behind those `headerBytes`. */
   val payloadLength = UInt(PacketStream.lengthBits.W)
+
+  /** TOS or traffic class. */
   val tos = UInt(8.W)
+
+  /** TTL or hop limit. */
   val ttl = UInt(8.W)
 
-  /** TTL is 0 or 1: not to be forwarded (RFC 1812 5.3.1). */
+  /** `ttl` is 0 or 1: not to be forwarded (RFC 1812 5.3.1, RFC 8200 3). */
   val ttlExpired = Bool()
 
-  /** The header's checksum field, for incremental update (RFC 1624). */
+  /** The IPv4 header's checksum field, for incremental update (RFC 1624). */
   val checksum = UInt(16.W)
+
+  /** High of IPv6, which no router fragments. */
   val dontFragment = Bool()
 
-  /** More fragments, or an offset that is not 0. */
+  /** More fragments, or an offset that is not 0. An IPv6 fragment header without either is a whole packet (RFC 6946). */
   val fragment = Bool()
+
+  /** IPv4 protocol, or the next header behind the last extension header; of a later fragment that behind its fragment header. */
   val protocol = UInt(8.W)
-  val source = UInt(32.W)
-  val destination = UInt(32.W)
+
+  /** An IPv4 address stands in bits 31:0 with zeros above it. */
+  val source = UInt(128.W)
+  val destination = UInt(128.W)
 
   /** `sourcePort` and `destinationPort` were there to read: TCP, UDP or SCTP, offset 0, 4 bytes of payload. Else both are 0. */
   val hasPorts = Bool()
   val sourcePort = UInt(16.W)
   val destinationPort = UInt(16.W)
 
+  /** `icmpType` and `icmpCode` were there to read: ICMP in IPv4 or ICMPv6 in IPv6, offset 0, 4 bytes of payload. Else both are 0. */
+  val hasIcmp = Bool()
+  val icmpType = UInt(8.W)
+  val icmpCode = UInt(8.W)
+
   /** What a UDP datagram to port 4500 carries; always `none` of a bare IP packet. */
   val udpEncap = UdpEncap()
 
   /**
-   * First 4 bytes behind the header, with `udpEncap` `esp` those behind the UDP header: of ESP the SPI. Meaningful if
+   * First 4 bytes of the payload, with `udpEncap` `esp` those behind the UDP header: of ESP the SPI. Meaningful if
    * `payloadLength` says that they are there.
    */
   val spi = UInt(32.W)

@@ -28,7 +28,7 @@ class LookupLaunch[M <: Data](metaType: M, windowBytes: Int) extends Bundle {
  *
  * @param meta        metadata of the packets that come in; ends at `launch`
  * @param resultType  what the pipeline answers, metadata of the packets that go out
- * @param windowBytes bytes at a packet's start that `launch` shows, up to two beats
+ * @param windowBytes bytes at a packet's start that `launch` shows, up to four beats
  * @param interval    cycles between launches, 1 or more
  * @param results     packets under way, from `in` to the last beat at `out`
  * @param beats       beats that may wait
@@ -42,8 +42,8 @@ class LookupStage[M <: Data, R <: Data](
     beats: Int = 64
 ) extends Module {
   require(
-    windowBytes >= 1 && windowBytes <= 2 * PacketStream.dataBytes,
-    s"a window of $windowBytes B is not 1 to 2 beats long"
+    windowBytes >= 1 && windowBytes <= 4 * PacketStream.dataBytes,
+    s"a window of $windowBytes B is not 1 to 4 beats long"
   )
   require(interval >= 1, "launches are at least one cycle apart")
   require(results >= 2 && beats >= 4, "a look-up stage needs room for 2 results and 4 beats")
@@ -71,14 +71,14 @@ class LookupStage[M <: Data, R <: Data](
   private val verdicts = Module(new Queue(resultType.cloneType, results))
   private val output = Module(new RegisterSlice(chiselTypeOf(io.out.bits)))
 
-  // Where the next beat of `in` stands in its packet: 0, 1, or 2 for all further ones.
-  private val position = RegInit(0.U(2.W))
+  // Where the next beat of `in` stands in its packet: 0, 1 …, or `windowBeats` for all that are not in the window.
   private val windowBeats = (windowBytes + PacketStream.dataBytes - 1) / PacketStream.dataBytes
+  private val position = RegInit(0.U(log2Ceil(windowBeats + 1).W))
   private val credits = RegInit(results.U(log2Ceil(results + 1).W))
   private val room = RegInit(true.B)
 
   // The window: complete after its last beat or the packet's, and then held until the interval has passed.
-  private val window = Reg(UInt((8 * PacketStream.dataBytes * windowBeats).W))
+  private val window = Reg(Vec(windowBeats, UInt(PacketStream.dataBits.W)))
   private val windowMeta = Reg(meta.cloneType)
   private val complete = RegInit(false.B)
   private val cooldown = RegInit(0.U(log2Ceil(interval + 1).W))
@@ -90,18 +90,18 @@ class LookupStage[M <: Data, R <: Data](
   io.in.ready := waiting.io.in.ready && (!inWindow || windowFree) && (!start || (room && !io.hold))
 
   private val fire = io.in.fire
-  when(fire)(position := Mux(io.in.bits.last, 0.U, Mux(position === 2.U, 2.U, position + 1.U)))
+  when(fire)(position := Mux(io.in.bits.last, 0.U, Mux(inWindow, position + 1.U, position)))
   when(launching)(complete := false.B)
   when(fire && inWindow) {
-    if (windowBeats == 1) window := io.in.bits.data
-    else window := Mux(start, io.in.bits.data, Cat(io.in.bits.data, window(PacketStream.dataBits - 1, 0)))
+    for ((beat, i) <- window.zipWithIndex)
+      when(position === i.U)(beat := io.in.bits.data).elsewhen(start)(beat := 0.U)
     windowMeta := io.in.bits.meta
     complete := io.in.bits.last || position === (windowBeats - 1).U
   }
   cooldown := Mux(launching, (interval - 1).U, Mux(cooldown === 0.U, 0.U, cooldown - 1.U))
 
   io.launch.valid := launching
-  io.launch.bits.bytes := window(8 * windowBytes - 1, 0)
+  io.launch.bits.bytes := window.asUInt(8 * windowBytes - 1, 0)
   io.launch.bits.meta := windowMeta
 
   waiting.io.in.valid := fire

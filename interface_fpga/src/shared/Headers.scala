@@ -32,6 +32,8 @@ object EthernetHeader {
   /** Frame check sequence behind the frame, which the MAC adds and takes. */
   val fcsBytes: Int = 4
   val ipv4: Int = 0x0800
+  val arp: Int = 0x0806
+  val ipv6: Int = 0x86dd
 
   def apply(destination: UInt, source: UInt, etherType: UInt): EthernetHeader = {
     val header = Wire(new EthernetHeader)
@@ -72,7 +74,18 @@ class Ipv4Header extends Bundle {
 
 object Ipv4Header {
   val bytes: Int = 20
+
+  /** With options. */
+  val maxBytes: Int = 60
+  val protocolIcmp: Int = 1
   val protocolEsp: Int = 50
+}
+
+object Ipv6Header {
+
+  /** The fixed header (RFC 8200 section 3). */
+  val bytes: Int = 40
+  val protocolIcmp: Int = 58
 }
 
 /** A UDP header in front of ESP (RFC 3948 2.1), fields in wire order and as host-order numbers. Its checksum is 0: none. */

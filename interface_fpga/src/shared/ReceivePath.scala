@@ -32,7 +32,7 @@ class ReceivePathEvents extends Bundle {
  * punted ones at `punt`, the others nowhere: whoever made the verdict counts them. A dead management CPU costs punted
  * frames alone ([[PuntQueue]]); a stalled `out` fills the receive buffer, whose overflow is an event.
  *
- * A frame every 2 cycles, a beat a cycle. From the last beat of a frame to its first at `out`: 17 cycles and the latency of
+ * A frame every 2 cycles, a beat a cycle. From the last beat of a frame to its first at `out`: 26 cycles and the latency of
  * the look-ups.
  *
  * @param receiveBeats receive buffer in 64-byte beats
@@ -53,11 +53,11 @@ class ReceivePath[V <: FrameVerdict](verdictType: V, receiveBeats: Int, puntBeat
   receive.io.mac := io.mac
   receive.io.enable := io.enable
 
-  private val stage = Module(new LookupStage(new RxMeta, verdictType, Ipv4Parser.windowBytes(ethernet = true)))
+  private val stage = Module(new LookupStage(new RxMeta, verdictType, HeaderParser.windowBytes(ethernet = true)))
   stage.io.in <> receive.io.out
   stage.io.hold := false.B
 
-  private val parser = Module(new Ipv4Parser(ethernet = true))
+  private val parser = Module(new HeaderParser(ethernet = true))
   parser.io.in.valid := stage.io.launch.valid
   parser.io.in.bits.bytes := stage.io.launch.bits.bytes
   parser.io.in.bits.length := stage.io.launch.bits.meta.length
@@ -78,5 +78,5 @@ class ReceivePath[V <: FrameVerdict](verdictType: V, receiveBeats: Int, puntBeat
 }
 
 object ReceivePath {
-  val puntReasons: Int = PuntReason.policy + 1
+  val puntReasons: Int = PuntReason.extensionHeaders + 1
 }

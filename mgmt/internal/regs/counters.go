@@ -23,25 +23,26 @@ const (
 	InnerCounterPuntVlan             = 16
 	InnerCounterPuntFragment         = 17
 	InnerCounterPuntOther            = 18
-	InnerCounterPuntPolicy           = 19
-	InnerCounterTxProtect            = 20
-	InnerCounterTxBypass             = 21
-	InnerCounterLinkRxPackets        = 22
-	InnerCounterLinkRxLost           = 23
-	InnerCounterLinkResyncs          = 24
-	InnerCounterDropTxDisabled       = 25
-	InnerCounterDropNoSelector       = 26
-	InnerCounterDropReplayed         = 27
-	InnerCounterDropTooOld           = 28
-	InnerCounterDropSelectorMismatch = 29
-	InnerCounterDropInnerMalformed   = 30
-	InnerCounterDropInnerChecksum    = 31
-	InnerCounterDropInnerNotIpv4     = 32
-	InnerCounterDropInnerTtlExpired  = 33
-	InnerCounterDropEcn              = 34
-	InnerCounterDropNoNextHop        = 35
-	InnerCounterTxFrames             = 36
-	InnerCounterTxBytes              = 37
+	InnerCounterPuntExtensionHeaders = 19
+	InnerCounterPuntPolicy           = 20
+	InnerCounterTxProtect            = 21
+	InnerCounterTxBypass             = 22
+	InnerCounterLinkRxPackets        = 23
+	InnerCounterLinkRxLost           = 24
+	InnerCounterLinkResyncs          = 25
+	InnerCounterDropTxDisabled       = 26
+	InnerCounterDropNoSelector       = 27
+	InnerCounterDropReplayed         = 28
+	InnerCounterDropTooOld           = 29
+	InnerCounterDropSelectorMismatch = 30
+	InnerCounterDropInnerMalformed   = 31
+	InnerCounterDropInnerChecksum    = 32
+	InnerCounterDropInnerNotIpv4     = 33
+	InnerCounterDropInnerTtlExpired  = 34
+	InnerCounterDropEcn              = 35
+	InnerCounterDropNoNextHop        = 36
+	InnerCounterTxFrames             = 37
+	InnerCounterTxBytes              = 38
 )
 
 // InnerCounters is ordered by index.
@@ -65,25 +66,26 @@ var InnerCounters = []Counter{
 	{Name: "punt_vlan", Index: 16, Path: "encrypt", Kind: "punted"},
 	{Name: "punt_fragment", Index: 17, Path: "encrypt", Kind: "punted"},
 	{Name: "punt_other", Index: 18, Path: "encrypt", Kind: "punted"},
-	{Name: "punt_policy", Index: 19, Path: "encrypt", Kind: "punted"},
-	{Name: "tx_protect", Index: 20, Path: "encrypt", Kind: "sent"},
-	{Name: "tx_bypass", Index: 21, Path: "encrypt", Kind: "sent"},
-	{Name: "link_rx_packets", Index: 22, Path: "decrypt", Kind: "received"},
-	{Name: "link_rx_lost", Index: 23, Path: "decrypt", Kind: "lost"},
-	{Name: "link_resyncs", Index: 24, Path: "decrypt", Kind: "info"},
-	{Name: "drop_tx_disabled", Index: 25, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_selector", Index: 26, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_replayed", Index: 27, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_too_old", Index: 28, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_selector_mismatch", Index: 29, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_malformed", Index: 30, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_checksum", Index: 31, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_not_ipv4", Index: 32, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_ttl_expired", Index: 33, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ecn", Index: 34, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_next_hop", Index: 35, Path: "decrypt", Kind: "drop"},
-	{Name: "tx_frames", Index: 36, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bytes", Index: 37, Path: "decrypt", Kind: "info"},
+	{Name: "punt_extension_headers", Index: 19, Path: "encrypt", Kind: "punted"},
+	{Name: "punt_policy", Index: 20, Path: "encrypt", Kind: "punted"},
+	{Name: "tx_protect", Index: 21, Path: "encrypt", Kind: "sent"},
+	{Name: "tx_bypass", Index: 22, Path: "encrypt", Kind: "sent"},
+	{Name: "link_rx_packets", Index: 23, Path: "decrypt", Kind: "received"},
+	{Name: "link_rx_lost", Index: 24, Path: "decrypt", Kind: "lost"},
+	{Name: "link_resyncs", Index: 25, Path: "decrypt", Kind: "info"},
+	{Name: "drop_tx_disabled", Index: 26, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_selector", Index: 27, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_replayed", Index: 28, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_too_old", Index: 29, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_selector_mismatch", Index: 30, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_malformed", Index: 31, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_checksum", Index: 32, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_not_ipv4", Index: 33, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_ttl_expired", Index: 34, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ecn", Index: 35, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_next_hop", Index: 36, Path: "decrypt", Kind: "drop"},
+	{Name: "tx_frames", Index: 37, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bytes", Index: 38, Path: "decrypt", Kind: "info"},
 }
 
 // Counter indices of the crypto chip.
@@ -136,44 +138,45 @@ var CryptoCounters = []Counter{
 
 // Counter indices of the outer chip.
 const (
-	OuterCounterLinkRxPackets     = 0
-	OuterCounterLinkRxLost        = 1
-	OuterCounterLinkResyncs       = 2
-	OuterCounterDropTxDisabled    = 3
-	OuterCounterDropNoTunnel      = 4
-	OuterCounterDropNoNextHop     = 5
-	OuterCounterDropMtu           = 6
-	OuterCounterTxFrames          = 7
-	OuterCounterTxBytes           = 8
-	OuterCounterRxFrames          = 9
-	OuterCounterRxBytes           = 10
-	OuterCounterDropRxBadFcs      = 11
-	OuterCounterDropRxUndersize   = 12
-	OuterCounterDropRxOversize    = 13
-	OuterCounterDropRxOverflow    = 14
-	OuterCounterDropNotReady      = 15
-	OuterCounterDropMacFilter     = 16
-	OuterCounterDropIpMalformed   = 17
-	OuterCounterDropIpChecksum    = 18
-	OuterCounterDropTtlExpired    = 19
-	OuterCounterDropEspTruncated  = 20
-	OuterCounterDropUnknownSpi    = 21
-	OuterCounterDropEncapMismatch = 22
-	OuterCounterDropUdpMalformed  = 23
-	OuterCounterDropNattKeepalive = 24
-	OuterCounterDropPolicy        = 25
-	OuterCounterDropLinkDown      = 26
-	OuterCounterDropPuntOverflow  = 27
-	OuterCounterPuntArp           = 28
-	OuterCounterPuntIpv6          = 29
-	OuterCounterPuntVlan          = 30
-	OuterCounterPuntFragment      = 31
-	OuterCounterPuntIke           = 32
-	OuterCounterPuntIcmp          = 33
-	OuterCounterPuntOther         = 34
-	OuterCounterPuntPolicy        = 35
-	OuterCounterTxEsp             = 36
-	OuterCounterTxBypass          = 37
+	OuterCounterLinkRxPackets        = 0
+	OuterCounterLinkRxLost           = 1
+	OuterCounterLinkResyncs          = 2
+	OuterCounterDropTxDisabled       = 3
+	OuterCounterDropNoTunnel         = 4
+	OuterCounterDropNoNextHop        = 5
+	OuterCounterDropMtu              = 6
+	OuterCounterTxFrames             = 7
+	OuterCounterTxBytes              = 8
+	OuterCounterRxFrames             = 9
+	OuterCounterRxBytes              = 10
+	OuterCounterDropRxBadFcs         = 11
+	OuterCounterDropRxUndersize      = 12
+	OuterCounterDropRxOversize       = 13
+	OuterCounterDropRxOverflow       = 14
+	OuterCounterDropNotReady         = 15
+	OuterCounterDropMacFilter        = 16
+	OuterCounterDropIpMalformed      = 17
+	OuterCounterDropIpChecksum       = 18
+	OuterCounterDropTtlExpired       = 19
+	OuterCounterDropEspTruncated     = 20
+	OuterCounterDropUnknownSpi       = 21
+	OuterCounterDropEncapMismatch    = 22
+	OuterCounterDropUdpMalformed     = 23
+	OuterCounterDropNattKeepalive    = 24
+	OuterCounterDropPolicy           = 25
+	OuterCounterDropLinkDown         = 26
+	OuterCounterDropPuntOverflow     = 27
+	OuterCounterPuntArp              = 28
+	OuterCounterPuntIpv6             = 29
+	OuterCounterPuntVlan             = 30
+	OuterCounterPuntFragment         = 31
+	OuterCounterPuntIke              = 32
+	OuterCounterPuntIcmp             = 33
+	OuterCounterPuntOther            = 34
+	OuterCounterPuntExtensionHeaders = 35
+	OuterCounterPuntPolicy           = 36
+	OuterCounterTxEsp                = 37
+	OuterCounterTxBypass             = 38
 )
 
 // OuterCounters is ordered by index.
@@ -213,7 +216,8 @@ var OuterCounters = []Counter{
 	{Name: "punt_ike", Index: 32, Path: "decrypt", Kind: "punted"},
 	{Name: "punt_icmp", Index: 33, Path: "decrypt", Kind: "punted"},
 	{Name: "punt_other", Index: 34, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_policy", Index: 35, Path: "decrypt", Kind: "punted"},
-	{Name: "tx_esp", Index: 36, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bypass", Index: 37, Path: "decrypt", Kind: "sent"},
+	{Name: "punt_extension_headers", Index: 35, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_policy", Index: 36, Path: "decrypt", Kind: "punted"},
+	{Name: "tx_esp", Index: 37, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bypass", Index: 38, Path: "decrypt", Kind: "sent"},
 }

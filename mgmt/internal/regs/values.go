@@ -112,26 +112,28 @@ var DfModeNames = map[uint32]string{
 
 // Values of punt_reason.
 const (
-	PuntReasonNone     = 0
-	PuntReasonArp      = 1
-	PuntReasonIpv6     = 2
-	PuntReasonVlan     = 3
-	PuntReasonFragment = 4
-	PuntReasonIke      = 5
-	PuntReasonIcmp     = 6
-	PuntReasonOther    = 7
-	PuntReasonPolicy   = 8
+	PuntReasonNone             = 0
+	PuntReasonArp              = 1
+	PuntReasonIpv6             = 2
+	PuntReasonVlan             = 3
+	PuntReasonFragment         = 4
+	PuntReasonIke              = 5
+	PuntReasonIcmp             = 6
+	PuntReasonOther            = 7
+	PuntReasonPolicy           = 8
+	PuntReasonExtensionHeaders = 9
 )
 
 // PuntReasonNames gives the name of each value.
 var PuntReasonNames = map[uint32]string{
-	PuntReasonNone:     "none",
-	PuntReasonArp:      "arp",
-	PuntReasonIpv6:     "ipv6",
-	PuntReasonVlan:     "vlan",
-	PuntReasonFragment: "fragment",
-	PuntReasonIke:      "ike",
-	PuntReasonIcmp:     "icmp",
-	PuntReasonOther:    "other",
-	PuntReasonPolicy:   "policy",
+	PuntReasonNone:             "none",
+	PuntReasonArp:              "arp",
+	PuntReasonIpv6:             "ipv6",
+	PuntReasonVlan:             "vlan",
+	PuntReasonFragment:         "fragment",
+	PuntReasonIke:              "ike",
+	PuntReasonIcmp:             "icmp",
+	PuntReasonOther:            "other",
+	PuntReasonPolicy:           "policy",
+	PuntReasonExtensionHeaders: "extension_headers",
 }

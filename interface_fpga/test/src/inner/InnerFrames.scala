@@ -28,6 +28,7 @@ trait InnerFrames extends Assertions {
     "punt_vlan" -> PuntReason.vlan,
     "punt_fragment" -> PuntReason.fragment,
     "punt_other" -> PuntReason.other,
+    "punt_extension_headers" -> PuntReason.extensionHeaders,
     "punt_policy" -> PuntReason.policy
   )
 

@@ -41,6 +41,7 @@ object OuterFrames {
     "ike" -> PuntReason.ike,
     "icmp" -> PuntReason.icmp,
     "other" -> PuntReason.other,
+    "extension_headers" -> PuntReason.extensionHeaders,
     "policy" -> PuntReason.policy
   )
 

@@ -10,14 +10,15 @@ class LookupStageSpec extends StreamMatrix {
   private val pipelineLatency = 20
 
   /** The result is the window's fold, so that a result beside the wrong packet shows. */
-  private def harness(interval: Int) = new StreamHarness(new RxMeta, UInt(32.W))({ case StreamEnds(in, out, _) =>
-    val stage = Module(new LookupStage(new RxMeta, UInt(32.W), windowBytes, interval))
+  private def harness(interval: Int, bytes: Int = windowBytes) = new StreamHarness(new RxMeta, UInt(32.W))({
+    case StreamEnds(in, out, _) =>
+    val stage = Module(new LookupStage(new RxMeta, UInt(32.W), bytes, interval))
     stage.io.hold := false.B
     stage.io.in <> in
     stage.io.in.bits.error := false.B
     out <> stage.io.out
-    val window = stage.io.launch.bits.bytes.pad(32 * 20)
-    val fold = (0 until 20).map(i => window(32 * i + 31, 32 * i)).reduce(_ ^ _) ^ stage.io.launch.bits.meta.length
+    val window = stage.io.launch.bits.bytes.pad(32 * 64)
+    val fold = (0 until 64).map(i => window(32 * i + 31, 32 * i)).reduce(_ ^ _) ^ stage.io.launch.bits.meta.length
     stage.io.result := ShiftRegister(
       {
         val v = Wire(Valid(UInt(32.W)))
@@ -33,14 +34,21 @@ class LookupStageSpec extends StreamMatrix {
     if (interval > 1) chisel3.assert(!tooOften, "two launches in consecutive cycles")
   })
 
-  private def reference(packet: Packet): Seq[Packet] = {
-    val window = packet.bytes.take(windowBytes).padTo(80, 0.toByte)
+  private def reference(packet: Packet): Seq[Packet] = reference(windowBytes)(packet)
+
+  private def reference(windowBytes: Int)(packet: Packet): Seq[Packet] = {
+    val window = packet.bytes.take(windowBytes).padTo(256, 0.toByte)
     val words = window.grouped(4).map(Packet.littleEndian)
     Seq(Packet(packet.bytes, words.foldLeft(packet.meta)(_ ^ _)))
   }
 
   test("every packet leaves with its own result, a beat a cycle") {
     checkMatrix(harness(1), slack = 40)(reference)
+  }
+
+  test("windows of one, three and four beats hold what the packet has, and zeros") {
+    for (windowBytes <- Seq(60, 138, 256))
+      checkMatrix(harness(1, windowBytes), slack = 40)(reference(windowBytes))
   }
 
   test("with launches two cycles apart nothing is lost, and packets of two beats and more pass a beat a cycle") {

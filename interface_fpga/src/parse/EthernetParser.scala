@@ -1,0 +1,89 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.util._
+import sallyport.common._
+
+/** A packet from the first byte of its IP header on, and what stands in front of that. */
+class IpWindow(count: Int) extends Bundle {
+  val length = UInt(PacketStream.lengthBits.W)
+  val macDestination = UInt(48.W)
+  val etherClass = EtherClass()
+  val l2Bytes = UInt(5.W)
+
+  /** Bytes from the IP header to the packet's end. */
+  val room = UInt(PacketStream.lengthBits.W)
+
+  /** The IP packet's first 32-bit words, in host order. */
+  val words = Vec(count, UInt(32.W))
+}
+
+/**
+ * Finds the Ethernet type behind no, one or two VLAN tags (IEEE 802.1Q: TPID 0x8100, 0x88A8 or the older 0x9100, in any
+ * order) and puts what follows it in place. With more tags the class is `vlan`, and the rest means nothing.
+ *
+ * A pipeline without stalls: `out` belongs to the `in` of [[EthernetParser.latency]] cycles before. Frames are 60 bytes or
+ * longer, so a tag is always there to read.
+ *
+ * @param words 32-bit words from the IP header on that `out` shows
+ */
+class EthernetParser(words: Int) extends Module {
+  val io = IO(new Bundle {
+    val in = Input(new HeaderWindow(EthernetParser.maxHeaderBytes + 4 * words))
+    val out = Output(new IpWindow(words))
+  })
+  import EthernetParser._
+
+  private def at(offset: Int, bytes: Int): UInt =
+    WireOrder.bigEndian(io.in.bytes(8 * (offset + bytes) - 1, 8 * offset))
+
+  // Stage 1: what each of the three places of a type holds, and what each number of tags leaves for IP.
+  private val types = (0 to maxTags).map(tags => at(2 * 6 + tagBytes * tags, 2))
+  private val tagged = types.map(kind => RegNext(VecInit(tagTypes.map(kind === _.U)).asUInt.orR))
+  private val classes = types.map(kind => RegNext(classify(kind)))
+  private val rooms = (0 to maxTags).map(tags => RegNext(io.in.length - headerBytes(tags).U))
+  private val in1 = RegNext(io.in)
+
+  // Stage 2: the one that counts.
+  private val chosen =
+    Seq(!tagged(0), tagged(0) && !tagged(1), tagged(0) && tagged(1) && !tagged(2))
+  private def choose(values: Seq[UInt]): UInt = Mux1H(chosen, values)
+  private val kind = MuxCase(EtherClass.vlan, chosen.zip(classes))
+  io.out.length := RegNext(in1.length)
+  io.out.macDestination := RegNext(in1.bytes(47, 0))
+  io.out.etherClass := RegNext(kind)
+  io.out.l2Bytes := RegNext(choose((0 to maxTags).map(headerBytes(_).U)))
+  io.out.room := RegNext(choose(rooms))
+  for ((word, i) <- io.out.words.zipWithIndex) {
+    val places = (0 to maxTags).map { tags =>
+      val byte = headerBytes(tags) + 4 * i
+      in1.bytes(8 * byte + 31, 8 * byte)
+    }
+    word := RegNext(WireOrder.bigEndian(choose(places)))
+  }
+}
+
+object EthernetParser {
+  val latency: Int = 2
+  val maxTags: Int = 2
+  val tagBytes: Int = 4
+
+  /** Tag protocol identifiers: customer tag, service tag, and what stood for the latter before IEEE 802.1ad. */
+  val tagTypes: Seq[Int] = Seq(0x8100, 0x88a8, 0x9100)
+
+  def headerBytes(tags: Int): Int = EthernetHeader.bytes + tagBytes * tags
+  val maxHeaderBytes: Int = headerBytes(maxTags)
+
+  /** Lengths that `l2Bytes` can have. */
+  val headerLengths: Seq[Int] = (0 to maxTags).map(headerBytes)
+
+  /** The class of a type that is no tag. */
+  private def classify(etherType: UInt): EtherClass.Type = MuxCase(
+    EtherClass.other,
+    Seq(
+      (etherType === EthernetHeader.ipv4.U) -> EtherClass.ipv4,
+      (etherType === EthernetHeader.arp.U) -> EtherClass.arp,
+      (etherType === EthernetHeader.ipv6.U) -> EtherClass.ipv6
+    )
+  )
+}

@@ -1,0 +1,85 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.util._
+import sallyport.common.regs.PuntReason
+
+/** The reasons for which [[FrameJudge]] drops. */
+class FrameDrops extends Bundle {
+  val macFilter = Bool()
+  val ipMalformed = Bool()
+  val ipChecksum = Bool()
+}
+
+/** What [[FrameJudge]] says of one frame: `passes`, `punts` or one of `drops`. */
+class FrameJudgement extends Bundle {
+  val passes = Bool()
+  val punts = Bool()
+
+  /** With `punts`. */
+  val reason = UInt(8.W)
+  val drops = new FrameDrops
+}
+
+/**
+ * The questions that both interface chips ask of a frame before their own. The first line that fits counts:
+ *
+ *  1. `macFilter` is on and the destination is neither `portMac` nor a group address: drop macFilter
+ *  1. ARP, more than two VLAN tags, any other type but IP: punt
+ *  1. a malformed IP packet: drop ipMalformed; a wrong IPv4 header checksum: drop ipChecksum
+ *  1. more IPv6 extension headers than the parser reads: punt
+ *  1. IPv6: punt
+ *  1. a fragment: punt
+ *
+ * A pipeline without stalls: `out` belongs to the inputs of [[FrameJudge.latency]] cycles before.
+ */
+class FrameJudge extends Module {
+  val io = IO(new Bundle {
+    val macFilter = Input(Bool())
+    val portMac = Input(UInt(48.W))
+    val fields = Input(new HeaderFields)
+    val out = Output(new FrameJudgement)
+  })
+
+  // Stage 1: one bit a question, in order.
+  private val fields = io.fields
+  private def is(kind: EtherClass.Type): Bool = fields.etherClass === kind
+  private val filtered = io.macFilter && !fields.macDestination(0) && fields.macDestination =/= io.portMac
+  private val questions = VecInit(
+    Seq(
+      filtered,
+      is(EtherClass.arp),
+      is(EtherClass.vlan),
+      is(EtherClass.other),
+      fields.malformed,
+      fields.checksumBad,
+      fields.unfinished,
+      is(EtherClass.ipv6),
+      fields.fragment
+    ).map(RegNext(_))
+  )
+
+  // Stage 2: the first that fits.
+  private val first = PriorityEncoderOH(questions)
+  private val Seq(dropFilter, arp, vlan, other, dropMalformed, dropChecksum, headers, ipv6, fragment) = first
+  private val punts = Seq(
+    arp -> PuntReason.arp,
+    vlan -> PuntReason.vlan,
+    other -> PuntReason.other,
+    headers -> PuntReason.extensionHeaders,
+    ipv6 -> PuntReason.ipv6,
+    fragment -> PuntReason.fragment
+  )
+  private val out = Wire(new FrameJudgement)
+  out.passes := !questions.asUInt.orR
+  out.punts := VecInit(punts.map(_._1)).asUInt.orR
+  out.reason := Mux1H(punts.map { case (punt, reason) => punt -> reason.U })
+  out.drops.macFilter := dropFilter
+  out.drops.ipMalformed := dropMalformed
+  out.drops.ipChecksum := dropChecksum
+  io.out := RegNext(out)
+}
+
+object FrameJudge {
+  val latency: Int = 2
+}
