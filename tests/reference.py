@@ -1,6 +1,6 @@
 """What a box should do with a frame, by scapy and `cryptography`: an implementation that shares nothing with the RTL.
 
-Tunnels of any suite over IPv4. Used to judge what comes out of a port, never to make it.
+Tunnels of any suite over IPv4 or IPv6. Used to judge what comes out of a port, never to make it.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from dataclasses import dataclass
 
 from sallyport import suites
 from scapy.layers.inet import IP, UDP
+from scapy.layers.inet6 import IPv6
 from scapy.layers.ipsec import ESP, SecurityAssociation
 from scapy.packet import Packet
 from scapy.utils import checksum
 from scapy_suites import SCAPY
 
 NEAR, FAR = "192.0.2.1", "192.0.2.2"
+NEAR_V6, FAR_V6 = "2001:db8:c0::1", "2001:db8:c0::2"
 NATT_PORT = 4500
 ETHERNET_HEADER = 14
 VLAN_TAGS = (b"\x81\x00", b"\x88\xa8", b"\x91\x00")
@@ -34,18 +36,22 @@ class Tunnel:
     spi_in: int = 0x2002
     esn: bool = False
     far_port: int | None = None
+    near: str = NEAR
+    far: str = FAR
 
     def batch(self, src: str = "0.0.0.0/0", dst: str = "0.0.0.0/0", back: str = "0.0.0.0/0", window: int = 1024) -> str:
         """The box's batch file: protects src → dst outbound and accepts `back` → anything inbound."""
-        return f"addr add {NEAR}/24 dev black\n" + self.lines(src, dst, back, window)
+        length = 64 if ":" in self.near else 24
+        return f"addr add {self.near}/{length} dev black\n" + self.lines(src, dst, back, window)
 
     def lines(self, src: str, dst: str, back: str, window: int = 1024) -> str:
         """The states and policies of `batch`."""
         esn = "flag esn " if self.esn else ""
         text = ""
+        anywhere = "::/0" if ":" in back else "0.0.0.0/0"
         for spi, ends, policy in (
-            (self.spi_out, f"src {NEAR} dst {FAR} proto esp", f"src {src} dst {dst} dir out"),
-            (self.spi_in, f"src {FAR} dst {NEAR} proto esp", f"src {back} dst 0.0.0.0/0 dir in"),
+            (self.spi_out, f"src {self.near} dst {self.far} proto esp", f"src {src} dst {dst} dir out"),
+            (self.spi_in, f"src {self.far} dst {self.near} proto esp", f"src {back} dst {anywhere} dir in"),
         ):
             algorithms = suites.find(self.suite).with_keys(*self._keys(spi))
             state = f"{ends} spi {spi:#x} reqid {spi} mode tunnel replay-window {window} {esn}{self._encap(spi)}{algorithms}"
@@ -54,11 +60,11 @@ class Tunnel:
 
     def peer_sender(self) -> SecurityAssociation:
         """The far peer's outbound SA: makes ESP that this box must accept."""
-        return self._association(self.spi_in, FAR, NEAR)
+        return self._association(self.spi_in, self.far, self.near)
 
     def peer_receiver(self) -> SecurityAssociation:
         """The far peer's inbound SA: must decrypt what this box sends."""
-        return self._association(self.spi_out, NEAR, FAR)
+        return self._association(self.spi_out, self.near, self.far)
 
     def _ports(self, spi: int) -> tuple[int, int] | None:
         """Source and destination port of the SA's UDP headers."""
@@ -86,14 +92,16 @@ class Tunnel:
             crypt_key=crypt_key,
             auth_algo=auth,
             auth_key=auth_key,
-            tunnel_header=IP(src=src, dst=dst),
+            tunnel_header=(IPv6 if ":" in src else IP)(src=src, dst=dst),
             nat_t_header=UDP(sport=ports[0], dport=ports[1]) if ports else None,
             esn_en=self.esn,
         )
 
 
 def forwarded(packet: bytes) -> bytes:
-    """The IPv4 packet after one router: TTL one less, header checksum right (RFC 1812 5.3.1), padding gone."""
+    """The packet after one router: TTL or hop limit one less, IPv4 header checksum right (RFC 1812 5.3.1), padding gone."""
+    if packet[0] >> 4 == 6:
+        return packet[:7] + bytes([packet[7] - 1]) + packet[8 : 40 + int.from_bytes(packet[4:6], "big")]
     header = 4 * (packet[0] & 15)
     length = int.from_bytes(packet[2:4], "big")
     fresh = bytearray(packet[:header])
@@ -135,12 +143,12 @@ def _classify_ipv4(packet: bytes) -> str:
     return "protect"
 
 
-def esp_payload(frame: bytes) -> IP:
+def esp_payload(frame: bytes) -> IP | IPv6:
     """The IP packet of a black frame (outer header and ESP)."""
-    return IP(frame[ETHERNET_HEADER:])
+    return (IPv6 if frame[ETHERNET_HEADER] >> 4 == 6 else IP)(frame[ETHERNET_HEADER:])
 
 
-def open_esp(association: SecurityAssociation, outer: IP) -> Packet:
+def open_esp(association: SecurityAssociation, outer: Packet) -> Packet:
     """The plain ESP of a packet (`iv`, `data`, `padding`, `padlen`, `nh`); scapy's IPSecIntegrityError if it is not authentic."""
     esp, high = outer[ESP], {"esn_en": association.esn_en, "esn": association.esn}
     association.check_spi(outer)

@@ -10,7 +10,22 @@ from pathlib import Path
 from scapy.compat import raw
 from scapy.contrib.mpls import MPLS
 from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption
-from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment, IPv6ExtHdrHopByHop, PadN
+from scapy.layers.inet6 import (
+    ICMPv6DestUnreach,
+    ICMPv6EchoReply,
+    ICMPv6EchoRequest,
+    ICMPv6ND_NA,
+    ICMPv6ND_NS,
+    ICMPv6ND_RA,
+    ICMPv6ND_Redirect,
+    ICMPv6ND_RS,
+    IPv6,
+    IPv6ExtHdrDestOpt,
+    IPv6ExtHdrFragment,
+    IPv6ExtHdrHopByHop,
+    IPv6ExtHdrRouting,
+    PadN,
+)
 from scapy.layers.l2 import ARP, Dot1AD, Dot1Q, Ether
 from scapy.layers.sctp import SCTP
 from scapy.packet import Raw
@@ -19,7 +34,9 @@ RESOURCES = Path(__file__).resolve().parents[1] / "interface_fpga/test/resources
 NAMES = {
     "ARP": ARP, "ICMP": ICMP, "IP": IP, "SCTP": SCTP, "TCP": TCP, "UDP": UDP, "Dot1Q": Dot1Q, "Ether": Ether, "IPOption": IPOption,
     "IPv6": IPv6, "HopByHop": IPv6ExtHdrHopByHop, "DestOpt": IPv6ExtHdrDestOpt, "Fragment": IPv6ExtHdrFragment, "PadN": PadN,
-    "Dot1AD": Dot1AD, "Raw": Raw, "MPLS": MPLS, "bytes": bytes, "range": range,
+    "Dot1AD": Dot1AD, "Routing": IPv6ExtHdrRouting, "EchoRequest": ICMPv6EchoRequest, "EchoReply": ICMPv6EchoReply,
+    "Unreachable": ICMPv6DestUnreach, "NS": ICMPv6ND_NS, "NA": ICMPv6ND_NA, "RS": ICMPv6ND_RS, "RA": ICMPv6ND_RA,
+    "Redirect": ICMPv6ND_Redirect, "Raw": Raw, "MPLS": MPLS, "bytes": bytes, "range": range,
 }  # fmt: skip
 PORT, HOST = "02:00:00:00:00:01", "02:00:00:00:00:02"
 TAGS = (b"\x81\x00", b"\x88\xa8", b"\x91\x00")
@@ -41,6 +58,12 @@ def made(expression: str) -> bytes:
 
 def routed(packet: bytes, ecn: int | None = None) -> bytes:
     """The IP packet with TTL one less, another ECN field if need be, and scapy's checksum; nothing behind its total length."""
+    if packet[0] >> 4 == 6:
+        header = IPv6(packet[:40])
+        header.hlim -= 1
+        if ecn is not None:
+            header.tc = header.tc & 0xFC | ecn
+        return raw(header) + packet[40 : 40 + header.plen]
     ip = IP(packet)
     header = IP(packet[: 4 * ip.ihl])
     header.ttl -= 1
@@ -116,19 +139,11 @@ def encrypt_cases() -> Iterator[tuple[str, int, str]]:
         yield "tx_bypass", 3, f"{ip('10.2.0.9').replace(ether, f'{ether} / {tags}', 1)} / {udp}"
         yield "drop_policy", 0, f"{ip('10.4.0.9').replace(ether, f'{ether} / {tags}', 1)} / {udp}"
         yield "punt_arp", 0, f"{ether} / {tags} / ARP()"
-        yield "punt_ipv6", 0, f'{ether} / {tags} / IPv6(dst="2001:db8::1") / {udp}'
+        yield "tx_protect", 5, f'{ether} / {tags} / IPv6(src="2001:db8::1", dst="2001:db8:1::1") / {udp}'
+        yield "punt_ipv6", 0, f'{ether} / {tags} / IPv6(src="fe80::1", dst="2001:db8:1::1") / {udp}'
         yield "drop_ip_malformed", 0, f"{ip('10.1.0.9', ', len=1501').replace(ether, f'{ether} / {tags}', 1)} / {udp}"
     # Not IPv4, not whole, not right.
     yield "punt_arp", 0, f"{ether} / ARP()"
-    yield "punt_ipv6", 0, f'{ether} / IPv6(dst="2001:db8::1") / {udp}'
-    yield "punt_ipv6", 0, f'{ether} / IPv6(dst="2001:db8::1") / HopByHop() / Fragment(m=1) / {udp}'
-    yield (
-        "punt_extension_headers",
-        0,
-        f'{ether} / IPv6(dst="2001:db8::1") / HopByHop(options=PadN(optdata=bytes(68))) / {udp}',
-    )
-    yield "drop_ip_malformed", 0, f'{ether} / IPv6(dst="2001:db8::1", plen=9) / {udp}'
-    yield "drop_ip_malformed", 0, f'{ether} / IPv6(dst="2001:db8::1") / DestOpt() / HopByHop() / {udp}'
     yield "punt_vlan", 0, f'{ether} / Dot1Q(vlan=5) / Dot1Q(vlan=5) / Dot1Q(vlan=5) / IP(dst="10.1.0.9") / {udp}'
     yield "punt_other", 0, f'{ether} / MPLS(label=3) / IP(dst="10.1.0.9") / {udp}'
     yield "punt_other", 0, f'Ether(dst="{PORT}", src="{HOST}", type=46) / Raw(bytes(46))'
@@ -139,6 +154,100 @@ def encrypt_cases() -> Iterator[tuple[str, int, str]]:
         yield "drop_ip_malformed", 0, f"{ip('10.1.0.9', ', ' + field)} / {udp}"
     for field in ("chksum=0", "chksum=0xffff", "chksum=1"):
         yield "drop_ip_checksum", 0, f"{ip('10.1.0.9', ', ' + field)} / {udp}"
+
+
+def encrypt_cases_v6() -> Iterator[tuple[str, int, str]]:
+    """The same of IPv6."""
+
+    def ip(dst: str, rest: str = "", src: str = "2001:db8::1") -> str:
+        return f'Ether(dst="{PORT}", src="{HOST}") / IPv6(src="{src}", dst="{dst}"{rest})'
+
+    udp = "UDP(sport=7, dport=8)"
+    there = "2001:db8:1::1"
+    yield "tx_protect", 5, f"{ip(there)} / {udp}"
+    yield "tx_bypass", 3, f"{ip('2001:db8:2::1')} / {udp}"
+    yield "punt_policy", 0, f"{ip('2001:db8:3::1')} / {udp}"
+    yield "drop_policy", 0, f"{ip('2001:db8:4::1')} / {udp}"
+    yield "drop_policy", 0, f"{ip('2001:db8:9::1')} / {udp}"
+    # Prefixes: each side of an end; one address; the other family.
+    yield "tx_protect", 5, f"{ip('2001:db8:1:ffff:ffff:ffff:ffff:ffff')} / {udp}"
+    yield "tx_bypass", 3, f"{ip('2001:db8:2::')} / {udp}"
+    yield "tx_protect", 7, f"{ip('2001:db8:1::9')} / {udp}"
+    yield "tx_protect", 5, f"{ip('2001:db8:1::8')} / {udp}"
+    yield "drop_policy", 0, f"{ip('::10.1.0.9')} / {udp}"
+    # Priorities, flows, ports, and what has none.
+    yield "tx_protect", 6, f"{ip('2001:db8:5::1')} / UDP(sport=1, dport=5000)"
+    yield "tx_bypass", 1, f"{ip('2001:db8:5::1')} / UDP(sport=5000, dport=1)"
+    yield "tx_bypass", 1, f"{ip('2001:db8:5::1')} / TCP(sport=1, dport=5000)"
+    yield "tx_bypass", 1, f"{ip('2001:db8:5::1')} / Raw(bytes([1, 0x13, 0x88]))"
+    yield "tx_protect", 705, f"{ip('2001:db8:1::77')} / {udp}"
+    yield "tx_protect", 5, f"{ip('2001:db8:1::77')} / TCP(sport=7, dport=8)"
+    yield "tx_protect", 5, f"{ip('2001:db8:1::77', src='2001:db8::2')} / {udp}"
+    yield "tx_protect", 706, f"{ip('2001:db8:2::5')} / EchoReply()"
+    yield "tx_bypass", 3, f"{ip('2001:db8:2::5')} / EchoRequest()"
+    yield "tx_protect", 707, f"{ip('2001:db8:2::6', ', nh=47')} / Raw(bytes(40))"
+    yield "tx_protect", 708, f"{ip('::10.6.0.1', src='::10.6.0.2')} / SCTP(sport=100, dport=200)"
+    yield "tx_protect", 8, f"{ip('2001:db8:7::1')} / EchoRequest(seq=5) / Raw(bytes(100))"
+    yield "drop_policy", 0, f"{ip('2001:db8:7::1')} / EchoReply()"
+    yield "drop_policy", 0, f"{ip('2001:db8:7::1', ', nh=58')} / Raw(bytes([128, 0, 0]))"
+    # Extension headers in front of what is looked at.
+    for headers in (
+        "HopByHop()",
+        "Routing(addresses=['2001:db8::7'])",
+        "DestOpt()",
+        "HopByHop() / Routing() / DestOpt()",
+        "DestOpt() / DestOpt() / DestOpt() / DestOpt(options=PadN(optdata=bytes(36)))",
+        "Fragment()",
+        "HopByHop(options=PadN(optdata=bytes(60)))",
+    ):
+        yield "tx_protect", 705, f"{ip('2001:db8:1::77')} / {headers} / {udp}"
+        yield "tx_protect", 706, f"{ip('2001:db8:2::5')} / {headers} / EchoReply()"
+        yield "tx_protect", 6, f"{ip('2001:db8:5::1')} / {headers} / UDP(sport=1, dport=5000) / Raw(bytes(77))"
+    yield "tx_protect", 5, f"{ip(there, ', nh=59')}"
+    # Lengths, traffic class (bytes 0 and 1 have halves of it), flow label and hop limit.
+    for length in (0, 1, 2, 3, 23, 24, 25, 50, 86, 87, 1000, 1452, 8952, 9533, 9534):
+        yield "tx_protect", 5, f"{ip(there)} / {udp} / Raw(bytes(range(200)) * 50)[Raw].load[:{length}]"
+    for traffic_class in (0, 1, 2, 3, 0x0F, 0xB8, 0xFF):
+        dst = f"2001:db8:{1 + traffic_class % 2}::1"
+        counter = "tx_bypass" if traffic_class % 2 else "tx_protect"
+        yield counter, 3 if traffic_class % 2 else 5, f"{ip(dst, f', tc={traffic_class}, fl=0xabcde')} / {udp}"
+    for hops in (2, 3, 255):
+        yield "tx_protect", 5, f"{ip(there, f', hlim={hops}')} / {udp}"
+    for hops in (0, 1):
+        yield "drop_ttl_expired", 0, f"{ip(there, f', hlim={hops}')} / {udp}"
+        yield "drop_ttl_expired", 0, f"{ip('2001:db8:2::1', f', hlim={hops}')} / {udp}"
+        yield "punt_policy", 0, f"{ip('2001:db8:3::1', f', hlim={hops}')} / {udp}"
+    # Of this link: neighbour discovery, whoever it is for, and addresses that no router passes on; and their neighbours.
+    for message in ("RS()", "RA()", "NS()", "NA()", "Redirect()"):
+        yield "punt_ipv6", 0, f"{ip(there, ', hlim=255')} / {message}"
+        yield "punt_ipv6", 0, f"{ip(there, ', hlim=255')} / DestOpt() / {message}"
+    yield "tx_protect", 5, f"{ip(there)} / Unreachable()"
+    yield "tx_protect", 5, f"{ip(there, ', nh=58')} / Raw(bytes([132, 0, 0, 0]))"
+    yield "tx_protect", 5, f"{ip(there, ', nh=58')} / Raw(bytes([138, 0, 0, 0]))"
+    yield "tx_protect", 5, f"{ip(there)} / UDP(sport=0x8700, dport=0)"
+    for address in ("fe80::1", "fe80::", "febf:ffff::1"):
+        yield "punt_ipv6", 0, f"{ip(address)} / {udp}"
+        yield "punt_ipv6", 0, f"{ip(there, src=address)} / {udp}"
+    for address in ("ff02::1", "ff00::", "ff0e::101"):
+        yield "punt_ipv6", 0, f"{ip(address)} / {udp}"
+    for address in ("fec0::1", "fe7f:ffff::1", "feff::1"):
+        yield "drop_policy", 0, f"{ip(address)} / {udp}"
+        yield "tx_protect", 5, f"{ip(there, src=address)} / {udp}"
+    # Fragments, too many headers, broken ones.
+    yield "punt_fragment", 0, f"{ip(there)} / Fragment(m=1) / {udp}"
+    yield "punt_fragment", 0, f"{ip(there)} / HopByHop() / Fragment(offset=9) / {udp}"
+    yield "punt_extension_headers", 0, f"{ip(there)} / HopByHop(options=PadN(optdata=bytes(68))) / {udp}"
+    yield "punt_extension_headers", 0, f"{ip(there)} / {' / '.join(['DestOpt()'] * 5)} / {udp}"
+    yield "drop_ip_malformed", 0, f"{ip(there, ', plen=9')} / {udp}"
+    yield "drop_ip_malformed", 0, f"{ip(there, ', version=4')} / {udp}"
+    yield "drop_ip_malformed", 0, f"{ip(there)} / DestOpt() / HopByHop() / {udp}"
+    # Types of ICMP in IPv4: 0 is one, not "any".
+    v4 = f'Ether(dst="{PORT}", src="{HOST}") / IP(src="10.0.0.1", dst="10.7.0.1", id=1)'
+    yield "tx_protect", 8, f"{v4} / ICMP(type=0)"
+    yield "tx_bypass", 2, f"{v4} / ICMP(type=8)"
+    yield "drop_policy", 0, f"{v4} / ICMP(type=3)"
+    yield "drop_policy", 0, f"{v4} / UDP(sport=0, dport=0)"
+    yield "drop_policy", 0, f"{v4.replace('id=1', 'id=1, proto=1')} / Raw(bytes(3))"
 
 
 def encrypt_row(counter: str, sa: int, expression: str) -> str:
@@ -230,8 +339,10 @@ def decrypt_cases() -> Iterator[tuple[str, int, int, int, int, bool, str, int | 
     base = (1 << 32) + 100
     yield "tx_frames", 5, base, 4, 0, False, f"{ip(', frag=9')} / Raw(bytes(64))", None
     yield "tx_frames", 5, base + 1, 4, 0, False, f"{ip()} / ICMP()", None
-    yield "drop_inner_not_ipv4", 5, base + 2, 41, 0, False, 'IPv6(src="2001:db8::1", dst="2001:db8::2")', None
-    yield "drop_inner_not_ipv4", 5, base + 3, 17, 0, False, f"{ip()} / {udp}", None
+    yield "drop_inner_malformed", 5, base + 2, 4, 0, False, 'IPv6(src="2001:db8::1", dst="2001:db8::2")', None
+    yield "drop_inner_malformed", 5, base + 20, 41, 0, False, f"{ip()} / {udp}", None
+    yield "drop_inner_not_ip", 5, base + 3, 17, 0, False, f"{ip()} / {udp}", None
+    yield "drop_inner_not_ip", 5, base + 21, 43, 0, False, 'IPv6(src="2001:db8::1", dst="2001:db8::2")', None
     for i, field in enumerate(("version=6", "ihl=3", "len=19", "len=29")):
         yield "drop_inner_malformed", 5, base + 4 + i, 4, 0, False, f"{ip(', ' + field)} / {udp}", None
         yield "drop_inner_malformed", 7, 0, 0, 0, True, f"{ip(', ' + field)} / {udp}", None
@@ -248,6 +359,69 @@ def decrypt_cases() -> Iterator[tuple[str, int, int, int, int, bool, str, int | 
         yield "tx_frames", 0, 0, 0, 0, True, f"{ip(src='192.0.2.1')} / {udp} / Raw(bytes({length}))", None
 
 
+def decrypt_cases_v6() -> Iterator[tuple[str, int, int, int, int, bool, str, int | None]]:
+    """The same of IPv6."""
+
+    def ip(rest: str = "", src: str = "2001:db8:9::1", dst: str = "2001:db8::1") -> str:
+        return f'IPv6(src="{src}", dst="{dst}"{rest})'
+
+    udp = "UDP(sport=7, dport=8)"
+    count = 1 << 33
+    for length in (0, 1, 15, 16, 17, 23, 24, 80, 1000, 1452, 8952, 9534):
+        count += 1
+        payload = f"{udp} / Raw(bytes(range(200)) * 50)[Raw].load[:{length}]"
+        yield "tx_frames", 5, count, 41, 0, False, f"{ip()} / {payload}", None
+        yield "tx_frames", 7, 0, 0, 0, True, f"{ip()} / {payload}", None
+    for padding in (1, 30, 200):
+        count += 1
+        yield "tx_frames", 5, count, 41, 0, False, f"raw({ip()} / {udp}) + bytes({padding})", None
+    yield "drop_replayed", 5, count, 41, 0, False, f"{ip()} / {udp}", None
+    # ECN, beside every kind of DSCP and flow label.
+    for inner, row in FIGURE_4.items():
+        for outer, result in row.items():
+            count += 1
+            counter = "drop_ecn" if result is DROP else "tx_frames"
+            marked = f"{ip(f', tc={0xA4 | inner}, fl=0xfedcb')} / {udp}"
+            yield counter, 7, count, 41, 0x28 | outer, False, marked, result
+            yield "tx_frames", 7, 0, 0, 0x28 | outer, True, marked, inner
+    # SA 11 allows UDP from 2001:db8:9::/61 port 4096 to 4111 to 2001:db8::1 port 80; SA 8 the same of IPv4.
+    right = "UDP(sport=4100, dport=80)"
+    narrow = [
+        ("tx_frames", f"{ip()} / {right}"),
+        ("tx_frames", f"{ip(src='2001:db8:9:7:ffff:ffff:ffff:ffff')} / {right}"),
+        ("drop_selector_mismatch", f"{ip(src='2001:db8:9:8::')} / {right}"),
+        ("drop_selector_mismatch", f"{ip(src='2001:db8:8:ffff:ffff:ffff:ffff:ffff')} / {right}"),
+        ("drop_selector_mismatch", f"{ip(dst='2001:db8::')} / {right}"),
+        ("drop_selector_mismatch", f"{ip(dst='2001:db8:8000::1')} / {right}"),
+        ("drop_selector_mismatch", f"{ip()} / TCP(sport=4100, dport=80)"),
+        ("drop_selector_mismatch", f"{ip()} / UDP(sport=4112, dport=80)"),
+        ("tx_frames", f"{ip()} / HopByHop() / DestOpt() / {right}"),
+        ("drop_selector_mismatch", f"{ip()} / Fragment(offset=9) / Raw(raw({right}))"),
+        ("tx_frames", f"{ip()} / Fragment(m=1) / {right}"),
+        ("drop_inner_extension_headers", f"{ip()} / {' / '.join(['DestOpt()'] * 5)} / {right}"),
+        ("drop_inner_malformed", f"{ip(', plen=9')} / {right}"),
+        ("tx_frames", f"{ip(', plen=7')} / {right}"),
+        ("drop_inner_ttl_expired", f"{ip(', hlim=1')} / {right}"),
+    ]
+    for counter, expression in narrow:
+        count += 1
+        yield counter, 11, count, 41, 0, False, expression, None
+    count += 1
+    yield "drop_selector_mismatch", 11, count, 4, 0, False, f'IP(src="10.9.0.1", dst="10.0.0.1") / {right}', None
+    count += 1
+    yield "drop_selector_mismatch", 8, count, 41, 0, False, f"{ip(src='::10.9.0.1', dst='::10.0.0.1')} / {right}", None
+    # SA 12 allows echo requests of IPv6.
+    for counter, expression in (
+        ("tx_frames", f"{ip()} / EchoRequest()"),
+        ("tx_frames", f"{ip()} / DestOpt() / EchoRequest(seq=3) / Raw(bytes(50))"),
+        ("drop_selector_mismatch", f"{ip()} / EchoReply()"),
+        ("drop_selector_mismatch", f"{ip()} / UDP(sport=128, dport=0)"),
+        ("drop_selector_mismatch", f"{ip(', nh=58')} / Raw(bytes([128, 0, 0]))"),
+    ):
+        count += 1
+        yield counter, 12, count, 41, 0, False, expression, None
+
+
 def decrypt_row(
     counter: str, sa: int, sequence: int, next_header: int, tos: int, bypass: bool, expression: str, ecn: int | None
 ) -> str:
@@ -256,17 +430,18 @@ def decrypt_row(
     out = "-"
     if counter == "tx_frames":
         hop = NEXT_HOPS[sa if bypass else 7 if sa == 5 else 0]
-        frame = raw(Ether(dst=hop, src=PORT, type=0x800) / Raw(routed(packet, ecn)))
+        ether_type = 0x86DD if packet[0] >> 4 == 6 else 0x800
+        frame = raw(Ether(dst=hop, src=PORT, type=ether_type) / Raw(routed(packet, ecn)))
         out = frame.ljust(60, b"\0").hex()
     return f"# {expression}\n{counter} {sa} {sequence} {next_header} {tos} {int(bypass)} {packet.hex()} {out}\n"
 
 
 def encrypt_table() -> str:
-    return ENCRYPT_HEAD + "".join(encrypt_row(*case) for case in encrypt_cases())
+    return ENCRYPT_HEAD + "".join(encrypt_row(*case) for case in (*encrypt_cases(), *encrypt_cases_v6()))
 
 
 def decrypt_table() -> str:
-    return DECRYPT_HEAD + "".join(decrypt_row(*case) for case in decrypt_cases())
+    return DECRYPT_HEAD + "".join(decrypt_row(*case) for case in (*decrypt_cases(), *decrypt_cases_v6()))
 
 
 TABLES = {"inner_encrypt.txt": encrypt_table, "inner_decrypt.txt": decrypt_table}

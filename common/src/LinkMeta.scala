@@ -27,7 +27,7 @@ class LinkMeta extends Bundle {
   /** Encrypt: TOS byte of the inner header. Decrypt: TOS byte of the outer header. */
   val tos = UInt(8.W)
 
-  /** Encrypt: next header for the ESP trailer (4 for IPv4 in tunnel mode). Decrypt, crypto → inner: from the trailer. */
+  /** Encrypt: next header for the ESP trailer (4 for IPv4, 41 for IPv6 in tunnel mode; of a bypassed packet too). Decrypt, crypto → inner: from the trailer. */
   val nextHeader = UInt(8.W)
 
   /** Sequence numbers the crypto chip is asked to skip first (cluster mode). */

@@ -25,8 +25,9 @@ object TernaryTable {
 
   /** The SPD rule table. */
   def apply(rows: Int = 32): TernaryTable = {
-    require(RuleRow.srcMask.lsb + RuleRow.protocol.msb + 1 == RuleRow.bits, "a rule's masks are laid out as its values")
-    val p = TernaryTableParams(rows, RuleRow.protocol.msb + 1, RuleRow.srcMask.lsb, RuleRow.valid, RuleRow.priority)
+    val keyBits = RuleRow.upper.msb + 1
+    require(RuleRow.srcMask.lsb + keyBits == RuleRow.bits, "a rule's masks are laid out as its values")
+    val p = TernaryTableParams(rows, keyBits, RuleRow.srcMask.lsb, RuleRow.valid, RuleRow.priority)
     Module(new TernaryTable(p))
   }
 }

@@ -35,12 +35,13 @@ object InnerCounters {
   val dropSelectorMismatch = 30
   val dropInnerMalformed = 31
   val dropInnerChecksum = 32
-  val dropInnerNotIpv4 = 33
-  val dropInnerTtlExpired = 34
-  val dropEcn = 35
-  val dropNoNextHop = 36
-  val txFrames = 37
-  val txBytes = 38
+  val dropInnerNotIp = 33
+  val dropInnerExtensionHeaders = 34
+  val dropInnerTtlExpired = 35
+  val dropEcn = 36
+  val dropNoNextHop = 37
+  val txFrames = 38
+  val txBytes = 39
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("rx_frames", 0, "encrypt", "received"),
     CounterDesc("rx_bytes", 1, "encrypt", "info"),
@@ -75,12 +76,13 @@ object InnerCounters {
     CounterDesc("drop_selector_mismatch", 30, "decrypt", "drop"),
     CounterDesc("drop_inner_malformed", 31, "decrypt", "drop"),
     CounterDesc("drop_inner_checksum", 32, "decrypt", "drop"),
-    CounterDesc("drop_inner_not_ipv4", 33, "decrypt", "drop"),
-    CounterDesc("drop_inner_ttl_expired", 34, "decrypt", "drop"),
-    CounterDesc("drop_ecn", 35, "decrypt", "drop"),
-    CounterDesc("drop_no_next_hop", 36, "decrypt", "drop"),
-    CounterDesc("tx_frames", 37, "decrypt", "sent"),
-    CounterDesc("tx_bytes", 38, "decrypt", "info")
+    CounterDesc("drop_inner_not_ip", 33, "decrypt", "drop"),
+    CounterDesc("drop_inner_extension_headers", 34, "decrypt", "drop"),
+    CounterDesc("drop_inner_ttl_expired", 35, "decrypt", "drop"),
+    CounterDesc("drop_ecn", 36, "decrypt", "drop"),
+    CounterDesc("drop_no_next_hop", 37, "decrypt", "drop"),
+    CounterDesc("tx_frames", 38, "decrypt", "sent"),
+    CounterDesc("tx_bytes", 39, "decrypt", "info")
   )
 }
 

@@ -150,11 +150,19 @@ object OuterRegs {
   val portMacHi = RegisterDesc("port_mac_hi", 0x204, RegisterRole.Control, writable = 0xffffL)
   val portMtu = RegisterDesc("port_mtu", 0x208, RegisterRole.Control, writable = 0x3fffL, reset = 0x256eL)
   val localIpv4 = RegisterDesc("local_ipv4", 0x20c, RegisterRole.Control, writable = 0xffffffffL)
+  val localIpv60 = RegisterDesc("local_ipv6_0", 0x210, RegisterRole.Control, writable = 0xffffffffL)
+  val localIpv61 = RegisterDesc("local_ipv6_1", 0x214, RegisterRole.Control, writable = 0xffffffffL)
+  val localIpv62 = RegisterDesc("local_ipv6_2", 0x218, RegisterRole.Control, writable = 0xffffffffL)
+  val localIpv63 = RegisterDesc("local_ipv6_3", 0x21c, RegisterRole.Control, writable = 0xffffffffL)
   val all: Seq[RegisterDesc] = CommonRegs.all ++ Seq(
     control,
     portMacLo,
     portMacHi,
     portMtu,
-    localIpv4
+    localIpv4,
+    localIpv60,
+    localIpv61,
+    localIpv62,
+    localIpv63
   )
 }

@@ -2,104 +2,124 @@
 package sallyport.common.regs
 
 object FlowRow extends Row {
-  val bits: Int = 160
-  val srcAddr = RowField(0, 32)
-  val dstAddr = RowField(32, 32)
-  val srcPort = RowField(64, 16)
-  val dstPort = RowField(80, 16)
-  val protocol = RowField(96, 8)
-  val valid = RowField(104, 1)
-  val action = RowField(105, 2)
-  val sa = RowField(112, 16)
-  val priority = RowField(128, 32)
+  val bits: Int = 355
+  val srcAddr = RowField(0, 128)
+  val dstAddr = RowField(128, 128)
+  val srcPort = RowField(256, 16)
+  val dstPort = RowField(272, 16)
+  val protocol = RowField(288, 8)
+  val version = RowField(296, 4)
+  val upper = RowField(300, 4)
+  val sa = RowField(304, 16)
+  val priority = RowField(320, 32)
+  val valid = RowField(352, 1)
+  val action = RowField(353, 2)
   val fields: Seq[(String, RowField)] = Seq(
     "src_addr" -> srcAddr,
     "dst_addr" -> dstAddr,
     "src_port" -> srcPort,
     "dst_port" -> dstPort,
     "protocol" -> protocol,
-    "valid" -> valid,
-    "action" -> action,
+    "version" -> version,
+    "upper" -> upper,
     "sa" -> sa,
-    "priority" -> priority
+    "priority" -> priority,
+    "valid" -> valid,
+    "action" -> action
   )
 }
 
 object RuleRow extends Row {
-  val bits: Int = 264
-  val srcAddr = RowField(0, 32)
-  val dstAddr = RowField(32, 32)
-  val srcPort = RowField(64, 16)
-  val dstPort = RowField(80, 16)
-  val protocol = RowField(96, 8)
-  val valid = RowField(104, 1)
-  val action = RowField(105, 2)
-  val sa = RowField(112, 16)
-  val priority = RowField(128, 32)
-  val srcMask = RowField(160, 32)
-  val dstMask = RowField(192, 32)
-  val srcPortMask = RowField(224, 16)
-  val dstPortMask = RowField(240, 16)
-  val protocolMask = RowField(256, 8)
+  val bits: Int = 688
+  val srcAddr = RowField(0, 128)
+  val dstAddr = RowField(128, 128)
+  val srcPort = RowField(256, 16)
+  val dstPort = RowField(272, 16)
+  val protocol = RowField(288, 8)
+  val version = RowField(296, 4)
+  val upper = RowField(300, 4)
+  val sa = RowField(304, 16)
+  val priority = RowField(320, 32)
+  val valid = RowField(352, 1)
+  val action = RowField(353, 2)
+  val srcMask = RowField(384, 128)
+  val dstMask = RowField(512, 128)
+  val srcPortMask = RowField(640, 16)
+  val dstPortMask = RowField(656, 16)
+  val protocolMask = RowField(672, 8)
+  val versionMask = RowField(680, 4)
+  val upperMask = RowField(684, 4)
   val fields: Seq[(String, RowField)] = Seq(
     "src_addr" -> srcAddr,
     "dst_addr" -> dstAddr,
     "src_port" -> srcPort,
     "dst_port" -> dstPort,
     "protocol" -> protocol,
-    "valid" -> valid,
-    "action" -> action,
+    "version" -> version,
+    "upper" -> upper,
     "sa" -> sa,
     "priority" -> priority,
-    "src_mask" -> srcMask,
-    "dst_mask" -> dstMask,
-    "src_port_mask" -> srcPortMask,
-    "dst_port_mask" -> dstPortMask,
-    "protocol_mask" -> protocolMask
-  )
-}
-
-object SelectorRow extends Row {
-  val bits: Int = 304
-  val srcAddr = RowField(0, 32)
-  val dstAddr = RowField(32, 32)
-  val srcPort = RowField(64, 16)
-  val dstPort = RowField(80, 16)
-  val protocol = RowField(96, 8)
-  val valid = RowField(104, 1)
-  val replay = RowField(105, 1)
-  val windowKeep = RowField(106, 1)
-  val windowSize = RowField(112, 16)
-  val srcMask = RowField(128, 32)
-  val dstMask = RowField(160, 32)
-  val srcPortMask = RowField(192, 16)
-  val dstPortMask = RowField(208, 16)
-  val protocolMask = RowField(224, 8)
-  val nextHop = RowField(232, 8)
-  val windowRow0 = RowField(240, 16)
-  val windowRow1 = RowField(256, 16)
-  val windowRow2 = RowField(272, 16)
-  val windowRow3 = RowField(288, 16)
-  val fields: Seq[(String, RowField)] = Seq(
-    "src_addr" -> srcAddr,
-    "dst_addr" -> dstAddr,
-    "src_port" -> srcPort,
-    "dst_port" -> dstPort,
-    "protocol" -> protocol,
     "valid" -> valid,
-    "replay" -> replay,
-    "window_keep" -> windowKeep,
-    "window_size" -> windowSize,
+    "action" -> action,
     "src_mask" -> srcMask,
     "dst_mask" -> dstMask,
     "src_port_mask" -> srcPortMask,
     "dst_port_mask" -> dstPortMask,
     "protocol_mask" -> protocolMask,
+    "version_mask" -> versionMask,
+    "upper_mask" -> upperMask
+  )
+}
+
+object SelectorRow extends Row {
+  val bits: Int = 464
+  val srcAddr = RowField(0, 128)
+  val dstAddr = RowField(128, 128)
+  val srcPort = RowField(256, 16)
+  val dstPort = RowField(272, 16)
+  val protocol = RowField(288, 8)
+  val version = RowField(296, 4)
+  val upper = RowField(300, 4)
+  val valid = RowField(304, 1)
+  val replay = RowField(305, 1)
+  val windowKeep = RowField(306, 1)
+  val nextHop = RowField(312, 8)
+  val windowSize = RowField(320, 16)
+  val windowRow0 = RowField(336, 16)
+  val windowRow1 = RowField(352, 16)
+  val windowRow2 = RowField(368, 16)
+  val windowRow3 = RowField(384, 16)
+  val srcPrefix = RowField(400, 8)
+  val dstPrefix = RowField(408, 8)
+  val srcPortMask = RowField(416, 16)
+  val dstPortMask = RowField(432, 16)
+  val protocolMask = RowField(448, 8)
+  val versionMask = RowField(456, 4)
+  val upperMask = RowField(460, 4)
+  val fields: Seq[(String, RowField)] = Seq(
+    "src_addr" -> srcAddr,
+    "dst_addr" -> dstAddr,
+    "src_port" -> srcPort,
+    "dst_port" -> dstPort,
+    "protocol" -> protocol,
+    "version" -> version,
+    "upper" -> upper,
+    "valid" -> valid,
+    "replay" -> replay,
+    "window_keep" -> windowKeep,
     "next_hop" -> nextHop,
+    "window_size" -> windowSize,
     "window_row0" -> windowRow0,
     "window_row1" -> windowRow1,
     "window_row2" -> windowRow2,
-    "window_row3" -> windowRow3
+    "window_row3" -> windowRow3,
+    "src_prefix" -> srcPrefix,
+    "dst_prefix" -> dstPrefix,
+    "src_port_mask" -> srcPortMask,
+    "dst_port_mask" -> dstPortMask,
+    "protocol_mask" -> protocolMask,
+    "version_mask" -> versionMask,
+    "upper_mask" -> upperMask
   )
 }
 
@@ -178,17 +198,17 @@ object InboundKeyRow extends Row {
 }
 
 object SadRow extends Row {
-  val bits: Int = 96
+  val bits: Int = 192
   val spi = RowField(0, 32)
-  val dstAddr = RowField(32, 32)
-  val protocol = RowField(64, 8)
-  val valid = RowField(72, 1)
-  val encap = RowField(73, 1)
-  val sa = RowField(80, 16)
+  val dstAddr = RowField(32, 128)
+  val version = RowField(160, 8)
+  val valid = RowField(168, 1)
+  val encap = RowField(169, 1)
+  val sa = RowField(176, 16)
   val fields: Seq[(String, RowField)] = Seq(
     "spi" -> spi,
     "dst_addr" -> dstAddr,
-    "protocol" -> protocol,
+    "version" -> version,
     "valid" -> valid,
     "encap" -> encap,
     "sa" -> sa
@@ -196,33 +216,37 @@ object SadRow extends Row {
 }
 
 object TunnelRow extends Row {
-  val bits: Int = 144
-  val srcAddr = RowField(0, 32)
-  val dstAddr = RowField(32, 32)
-  val valid = RowField(64, 1)
-  val dscpCopy = RowField(65, 1)
-  val ecnCopy = RowField(66, 1)
-  val dfMode = RowField(67, 2)
-  val dscp = RowField(72, 6)
-  val ttl = RowField(80, 8)
-  val nextHop = RowField(88, 8)
-  val mtu = RowField(96, 14)
-  val encap = RowField(110, 1)
-  val srcPort = RowField(112, 16)
-  val dstPort = RowField(128, 16)
+  val bits: Int = 372
+  val srcAddr = RowField(0, 128)
+  val dstAddr = RowField(128, 128)
+  val valid = RowField(256, 1)
+  val v6 = RowField(257, 1)
+  val dscpCopy = RowField(258, 1)
+  val ecnCopy = RowField(259, 1)
+  val dfMode = RowField(260, 2)
+  val encap = RowField(262, 1)
+  val dscp = RowField(264, 6)
+  val ttl = RowField(272, 8)
+  val nextHop = RowField(280, 8)
+  val mtu = RowField(288, 14)
+  val srcPort = RowField(320, 16)
+  val dstPort = RowField(336, 16)
+  val flowLabel = RowField(352, 20)
   val fields: Seq[(String, RowField)] = Seq(
     "src_addr" -> srcAddr,
     "dst_addr" -> dstAddr,
     "valid" -> valid,
+    "v6" -> v6,
     "dscp_copy" -> dscpCopy,
     "ecn_copy" -> ecnCopy,
     "df_mode" -> dfMode,
+    "encap" -> encap,
     "dscp" -> dscp,
     "ttl" -> ttl,
     "next_hop" -> nextHop,
     "mtu" -> mtu,
-    "encap" -> encap,
     "src_port" -> srcPort,
-    "dst_port" -> dstPort
+    "dst_port" -> dstPort,
+    "flow_label" -> flowLabel
   )
 }

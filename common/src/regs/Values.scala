@@ -12,6 +12,12 @@ object TableCommand {
   val write = 2
 }
 
+object Upper {
+  val opaque = 0
+  val ports = 1
+  val icmp = 2
+}
+
 object Action {
   val discard = 0
   val bypass = 1

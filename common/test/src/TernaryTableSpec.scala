@@ -10,18 +10,21 @@ import scala.util.Random
 
 class TernaryTableSpec extends AnyFunSuite with ChiselSim {
   private val rows = 32
-  private val keyBits = 104
+  private val keyBits = RuleRow.upper.msb + 1
   private val params = TernaryTableParams(rows, keyBits, RuleRow.srcMask.lsb, RuleRow.valid, RuleRow.priority)
 
   private val keyMask = (BigInt(1) << keyBits) - 1
-  private val resultMask = ((BigInt(1) << 160) - 1) ^ keyMask
+  private val resultMask = ((BigInt(1) << params.maskLsb) - 1) ^ keyMask
 
   /** The answer as RFC 4301's ordered SPD gives it: sort, take the first that matches. */
   private def model(rules: Seq[BigInt], key: BigInt): Option[BigInt] =
     rules.zipWithIndex
       .filter { case (rule, _) => RuleRow.valid(rule) == 1 }
       .sortBy { case (rule, index) => (RuleRow.priority(rule), index) }
-      .collectFirst { case (rule, _) if (key & (rule >> 160)) == (rule & (rule >> 160) & keyMask) => rule & resultMask }
+      .collectFirst {
+        case (rule, _) if (key & (rule >> params.maskLsb)) == (rule & (rule >> params.maskLsb) & keyMask) =>
+          rule & resultMask
+      }
 
   /** Values from few bits, so that many rules match one key; priorities from few numbers, so that many are equal. */
   private def rule(random: Random): BigInt = {
@@ -33,7 +36,7 @@ class TernaryTableSpec extends AnyFunSuite with ChiselSim {
     val value = sparse(random)
     val priority = if (random.nextBoolean()) BigInt(random.nextInt(4)) else BigInt(32, random)
     value | RuleRow.valid.put(if (random.nextInt(8) == 0) 0 else 1) | RuleRow.action.put(random.nextInt(4)) |
-      RuleRow.sa.put(random.nextInt(1 << 16)) | RuleRow.priority.put(priority) | (mask << 160)
+      RuleRow.sa.put(random.nextInt(1 << 16)) | RuleRow.priority.put(priority) | (mask << params.maskLsb)
   }
   private def sparse(random: Random): BigInt =
     Iterator.fill(4)(BigInt(keyBits, random)).reduce(_ & _)

@@ -47,7 +47,7 @@ class InnerVerdict extends FrameVerdict {
   val strip = UInt(5.W)
 
   /** With `toLink`: the IP header's new values. */
-  val rewrite = new Ipv4Rewrite
+  val rewrite = new IpRewrite
 }
 
 /** The reasons for which [[InnerClassifier]] drops; at most one a frame. */
@@ -62,8 +62,8 @@ class InnerDrops extends FrameDrops {
  *
  *  1. what [[FrameJudge]] drops or punts
  *  1. the SPD decision, of flow and rule that with the lower priority number, the flow at equality: PUNT: punt; DISCARD or
- *     none at all: drop policy; BYPASS or PROTECT with a TTL of 0 or 1: drop ttlExpired; else to the link with a TTL of one
- *     less (RFC 4301 5.1.2.1 note 3, RFC 1812 5.3.1)
+ *     none at all: drop policy; BYPASS or PROTECT with a TTL or hop limit of 0 or 1: drop ttlExpired; else to the link with
+ *     one less (RFC 4301 5.1.2.1 note 3, RFC 1812 5.3.1)
  *
  * What would go to the link is dropped as linkDown while `linkUp` is low.
  *
@@ -129,9 +129,10 @@ class InnerClassifier extends Module {
   link.bypass := decides(Action.bypass)
   link.df := fields1.dontFragment
   link.tos := fields1.tos
-  link.nextHeader := InnerClassifier.nextHeaderIpv4.U
+  link.nextHeader := Mux(fields1.isV6, IpHeader.v6InIp.U, IpHeader.v4InIp.U)
 
-  private val rewrite = Wire(new Ipv4Rewrite)
+  private val rewrite = Wire(new IpRewrite)
+  rewrite.v6 := fields1.isV6
   rewrite.tos := fields1.tos
   rewrite.ttl := fields1.ttl - 1.U
   rewrite.checksum := ChecksumUpdate.fold(checksum1)
@@ -160,7 +161,4 @@ class InnerClassifier extends Module {
 
 object InnerClassifier {
   val latency: Int = 3
-
-  /** IPv4 in the ESP trailer: a tunnel (RFC 4303 2.6). */
-  val nextHeaderIpv4: Int = 4
 }

@@ -131,10 +131,10 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   steer.io.in <> stage.io.out
   steer.io.select := stage.io.out.bits.meta.forward
   private val strip = Module(new PacketStripper(new InspectorVerdict, Seq(0))(_ => 0.U, _.length))
-  RewriteHeader(strip.io.in, steer.io.out(0), 0)(_.rewrite)
+  RewriteHeader(strip.io.in, steer.io.out(0))(_.rewrite)
   private val prepend = Module(new PacketPrepender(UInt((8 * EthernetHeader.bytes).W), EthernetHeader.bytes)(identity))
   ConnectStream(prepend.io.in, strip.io.out)((header, verdict) =>
-    header := EthernetHeader(verdict.nextHopMac, io.portMac, EthernetHeader.ipv4.U(16.W)).wire
+    header := EthernetHeader(verdict.nextHopMac, io.portMac, EthernetHeader.ofIp(verdict.rewrite.v6)).wire
   )
   private val transmit = Module(new MacTransmit(UInt((8 * EthernetHeader.bytes).W), config.transmitBeats))
   transmit.io.in <> prepend.io.out

@@ -47,10 +47,8 @@ class InnerEncrypt(config: InnerConfig) extends Module {
   private val fields = path.io.fields.bits
 
   // Both look-ups side by side; the faster one waits.
-  private val key =
-    Cat(fields.protocol, fields.destinationPort, fields.sourcePort, fields.destination(31, 0), fields.source(31, 0))
-  private val keyFields = Seq(FlowRow.srcAddr, FlowRow.dstAddr, FlowRow.srcPort, FlowRow.dstPort, FlowRow.protocol)
-  private val flows = CuckooTable(1 << config.flowBits, FlowRow, keyFields, FlowRow.valid)
+  private val key = PacketKey(fields)
+  private val flows = CuckooTable(1 << config.flowBits, FlowRow, PacketKey.fields, FlowRow.valid)
   flows.io.table <> io.flowTable
   flows.io.clear := false.B
   flows.io.lookup.valid := path.io.fields.valid
@@ -80,7 +78,7 @@ class InnerEncrypt(config: InnerConfig) extends Module {
   )
   strip.io.in <> path.io.out
   private val rewritten = Wire(chiselTypeOf(strip.io.out))
-  RewriteHeader(rewritten, strip.io.out, 0)(_.rewrite)
+  RewriteHeader(rewritten, strip.io.out)(_.rewrite)
   ConnectStream(io.out, rewritten)(_ := _.link)
 
   private val sent = io.out.fire && io.out.bits.last

@@ -31,7 +31,7 @@ class InspectorVerdict extends Bundle {
 
   /** With `forward`: bytes of the IP packet; what is behind them is TFC padding (RFC 4303 2.7). */
   val length = UInt(PacketStream.lengthBits.W)
-  val rewrite = new Ipv4Rewrite
+  val rewrite = new IpRewrite
   val nextHopMac = UInt(48.W)
 }
 
@@ -40,8 +40,9 @@ class InspectorDrops extends Bundle {
   val noSelector = Bool()
   val tooOld = Bool()
   val replayed = Bool()
-  val notIpv4 = Bool()
+  val notIp = Bool()
   val malformed = Bool()
+  val extensionHeaders = Bool()
   val checksum = Bool()
   val selectorMismatch = Bool()
   val ecn = Bool()
@@ -57,11 +58,12 @@ class InspectorDrops extends Bundle {
  *  1. the SA has no selector row: drop noSelector
  *  1. its number is left of the window, or was received before: drop tooOld, replayed (RFC 4303 3.4.3; the ICV is good, so
  *     the window has moved already, whatever comes of the packet)
- *  1. next header is not IPv4: drop notIpv4
- *  1. IPv4 malformed; header checksum wrong: drop malformed, checksum
+ *  1. next header is neither IPv4 nor IPv6: drop notIp
+ *  1. another version than the next header's, or malformed: drop malformed; IPv4 header checksum wrong: drop checksum
+ *  1. more IPv6 extension headers than the parser reads, so that its selectors are not known: drop extensionHeaders
  *  1. not what the SA's selectors allow (RFC 4301 5.2 step 4): drop selectorMismatch
  *  1. congestion met by a packet without ECN (RFC 6040 4.2): drop ecn
- *  1. TTL 0 or 1: drop ttlExpired (RFC 1812 5.3.1; RFC 4301 5.1.2.1 note 3)
+ *  1. TTL or hop limit 0 or 1: drop ttlExpired (RFC 1812 5.3.1; RFC 4301 5.1.2.1 note 3)
  *  1. no valid next hop: drop noNextHop; `enable` low: drop txDisabled
  *  1. else forward, with TTL one less and the ECN field of RFC 6040 figure 4
  *
@@ -87,8 +89,11 @@ class InnerInspector extends Module {
   private val noSelector = ask(!in.bypass && !in.selectorHit)
   private val tooOld = ask(!in.bypass && in.replay.tooOld)
   private val replayed = ask(!in.bypass && in.replay.replayed)
-  private val notIpv4 = ask(!in.bypass && in.nextHeader =/= InnerClassifier.nextHeaderIpv4.U)
-  private val malformed = ask(fields.malformed || fields.etherClass =/= EtherClass.ipv4)
+  private val v4InIp = in.nextHeader === IpHeader.v4InIp.U
+  private val v6InIp = in.nextHeader === IpHeader.v6InIp.U
+  private val notIp = ask(!in.bypass && !v4InIp && !v6InIp)
+  private val malformed = ask(fields.malformed || !in.bypass && v6InIp =/= fields.isV6)
+  private val extensionHeaders = ask(fields.unfinished)
   private val checksumBad = ask(fields.checksumBad)
   private val mismatch = ask(!in.bypass && !in.selected)
   private val ecnDrops = ask(!in.bypass && Ecn.drops(innerEcn, outerEcn))
@@ -100,14 +105,15 @@ class InnerInspector extends Module {
   private val checksumOf1 = RegNext(fields.checksum)
   private val ecnDelta1 = RegNext(ecn.zext - innerEcn.zext)
   private val dscp1 = RegNext(fields.tos(7, 2))
+  private val v61 = RegNext(fields.isV6)
   private val ttl1 = RegNext(fields.ttl)
   private val length1 = RegNext(fields.totalLength)
   private val mac1 = RegNext(in.nextHopMac)
 
   // Stage 2: the first that fits.
   private object Outcome extends ChiselEnum {
-    val dropNoSelector, dropTooOld, dropReplayed, dropNotIpv4, dropMalformed, dropChecksum = Value
-    val dropMismatch, dropEcn, dropTtl, dropNoNextHop, dropDisabled, forward = Value
+    val dropNoSelector, dropTooOld, dropReplayed, dropNotIp, dropMalformed, dropChecksum = Value
+    val dropExtensionHeaders, dropMismatch, dropEcn, dropTtl, dropNoNextHop, dropDisabled, forward = Value
   }
   import Outcome._
   private val outcome = RegNext(
@@ -117,9 +123,10 @@ class InnerInspector extends Module {
         noSelector -> dropNoSelector,
         tooOld -> dropTooOld,
         replayed -> dropReplayed,
-        notIpv4 -> dropNotIpv4,
+        notIp -> dropNotIp,
         malformed -> dropMalformed,
         checksumBad -> dropChecksum,
+        extensionHeaders -> dropExtensionHeaders,
         mismatch -> dropMismatch,
         ecnDrops -> dropEcn,
         ttlExpired -> dropTtl,
@@ -136,6 +143,7 @@ class InnerInspector extends Module {
   private val verdict = Wire(new InspectorVerdict)
   verdict.forward := is(forward)
   verdict.length := RegNext(length1)
+  verdict.rewrite.v6 := RegNext(v61)
   verdict.rewrite.tos := RegNext(Cat(dscp1, ecn1))
   verdict.rewrite.ttl := RegNext(ttl1 - 1.U)
   verdict.rewrite.checksum := ChecksumUpdate.fold(sum2)
@@ -147,9 +155,10 @@ class InnerInspector extends Module {
   io.drops.noSelector := drop(dropNoSelector)
   io.drops.tooOld := drop(dropTooOld)
   io.drops.replayed := drop(dropReplayed)
-  io.drops.notIpv4 := drop(dropNotIpv4)
+  io.drops.notIp := drop(dropNotIp)
   io.drops.malformed := drop(dropMalformed)
   io.drops.checksum := drop(dropChecksum)
+  io.drops.extensionHeaders := drop(dropExtensionHeaders)
   io.drops.selectorMismatch := drop(dropMismatch)
   io.drops.ecn := drop(dropEcn)
   io.drops.ttlExpired := drop(dropTtl)

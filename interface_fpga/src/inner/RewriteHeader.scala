@@ -4,44 +4,57 @@ import chisel3._
 import chisel3.util._
 import sallyport.common._
 
-/** Fields of an IPv4 header that a router changes, with their new values. */
-class Ipv4Rewrite extends Bundle {
+/** Fields of an IP header that a router changes, with their new values. */
+class IpRewrite extends Bundle {
+
+  /** The packet is IPv6. */
+  val v6 = Bool()
+
+  /** TOS or traffic class. */
   val tos = UInt(8.W)
+
+  /** TTL or hop limit. */
   val ttl = UInt(8.W)
+
+  /** Of IPv4. */
   val checksum = UInt(16.W)
 }
 
-/** Connects two packet streams of the same metadata and puts new values into the IPv4 header on the way. No latency. */
+/**
+ * Connects two streams of IP packets with the same metadata and puts new values into the IP headers on the way. No latency.
+ */
 object RewriteHeader {
 
-  /**
-   * @param offset  byte of a packet at which its IPv4 header starts
-   * @param rewrite the values of a packet, from its metadata
-   */
-  def apply[M <: Data](to: DecoupledIO[PacketBeat[M]], from: DecoupledIO[PacketBeat[M]], offset: Int)(
-      rewrite: M => Ipv4Rewrite
-  ): Unit = {
-    require(
-      offset + Ipv4Header.bytes <= PacketStream.dataBytes,
-      s"an IPv4 header at byte $offset leaves the first beat"
-    )
+  /** @param rewrite the values of a packet, from its metadata */
+  def apply[M <: Data](
+      to: DecoupledIO[PacketBeat[M]],
+      from: DecoupledIO[PacketBeat[M]]
+  )(rewrite: M => IpRewrite): Unit = {
     val first = RegInit(true.B)
     when(from.fire)(first := from.bits.last)
     val fields = rewrite(from.bits.meta)
     to <> from
-    when(first)(to.bits.data := patch(from.bits.data, offset, fields))
+    when(first)(to.bits.data := Mux(fields.v6, patchV6(from.bits.data, fields), patchV4(from.bits.data, fields)))
   }
 
-  private def patch(data: UInt, offset: Int, fields: Ipv4Rewrite): UInt = {
-    def keep(from: Int, until: Int): UInt = data(8 * until - 1, 8 * from)
-    WireOrder.pack(
-      keep(0, offset + 1),
-      fields.tos,
-      keep(offset + 2, offset + 8),
-      fields.ttl,
-      keep(offset + 9, offset + 10),
-      WireOrder.bigEndian(fields.checksum),
-      keep(offset + 12, PacketStream.dataBytes)
-    )
-  }
+  private def keep(data: UInt, from: Int, until: Int): UInt = data(8 * until - 1, 8 * from)
+
+  private def patchV4(data: UInt, fields: IpRewrite): UInt = WireOrder.pack(
+    keep(data, 0, 1),
+    fields.tos,
+    keep(data, 2, 8),
+    fields.ttl,
+    keep(data, 9, 10),
+    WireOrder.bigEndian(fields.checksum),
+    keep(data, 12, PacketStream.dataBytes)
+  )
+
+  /** The traffic class lies across the first two bytes (RFC 8200 section 3). */
+  private def patchV6(data: UInt, fields: IpRewrite): UInt = WireOrder.pack(
+    Cat(data(7, 4), fields.tos(7, 4)),
+    Cat(fields.tos(3, 0), data(11, 8)),
+    keep(data, 2, 7),
+    fields.ttl,
+    keep(data, 8, PacketStream.dataBytes)
+  )
 }

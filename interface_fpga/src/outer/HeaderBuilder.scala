@@ -28,7 +28,7 @@ class HeaderFault extends Bundle {
 /** A finished header for [[HeaderPrepend]]. */
 class BuiltHeader extends Bundle {
 
-  /** Ethernet, outer IPv4 and UDP header, byte 0 lowest; as many bytes count as `select` says. */
+  /** Ethernet and outer IPv4 and UDP header, or IPv6 header, byte 0 lowest; as many bytes count as `select` says. */
   val bytes = UInt((8 * HeaderBuilder.lengths.max).W)
 
   /** Index into [[HeaderBuilder.lengths]]. */
@@ -43,7 +43,8 @@ class BuiltHeader extends Bundle {
  * 4.1, DF copied, set or cleared, TTL from the template, protocol 50, total length, checksum. The identification is one
  * 16-bit counter of the chip that starts at 0 and moves with each ESP packet (RFC 6864 4.3: unique per source within the
  * counter's period). With `encap` in the template the protocol is 17 and a UDP header follows: the template's ports, length,
- * checksum 0 (RFC 3948 2.1). Bypassed packets are IP packets already and get the Ethernet header alone.
+ * checksum 0 (RFC 3948 2.1). With `v6` the outer header is IPv6 with the template's flow label and hop limit (5.1.2.2).
+ * Bypassed packets are IP packets already and get the Ethernet header alone.
  *
  * `fault` names the first reason for which the packet cannot go, in this order: `enable` is low; no valid template; no valid next hop; an IP packet longer than the template's `mtu`, than `portMtu` or than fits a frame.
  *
@@ -66,19 +67,30 @@ class HeaderBuilder extends Module {
   when(io.request.valid && !meta.bypass)(identification := identification + 1.U)
 
   // Stage 1: every field but the checksum.
-  private val ip = Wire(new Ipv4Header)
-  ip.tos := Cat(
+  private val inUdp = tunnel.encap && !tunnel.v6
+  private val tos = Cat(
     Mux(tunnel.dscpCopy, meta.tos(7, 2), tunnel.dscp),
     Mux(tunnel.ecnCopy, meta.tos(1, 0), 0.U(2.W))
   )
-  ip.totalLength := meta.length + Mux(tunnel.encap, (Ipv4Header.bytes + UdpHeader.bytes).U(16.W), Ipv4Header.bytes.U)
+  private val ip = Wire(new Ipv4Header)
+  ip.tos := tos
+  ip.totalLength := meta.length + Mux(inUdp, (Ipv4Header.bytes + UdpHeader.bytes).U(16.W), Ipv4Header.bytes.U)
   ip.identification := identification
   ip.dontFragment := Mux(tunnel.dfMode === DfMode.copy.U, meta.df, tunnel.dfMode(0))
   ip.ttl := tunnel.ttl
-  ip.protocol := Mux(tunnel.encap, UdpHeader.protocol.U, Ipv4Header.protocolEsp.U)
+  ip.protocol := Mux(inUdp, UdpHeader.protocol.U, IpHeader.esp.U)
   ip.checksum := 0.U
-  ip.source := tunnel.source
-  ip.destination := tunnel.destination
+  ip.source := tunnel.source(31, 0)
+  ip.destination := tunnel.destination(31, 0)
+
+  private val ipv6 = Wire(new Ipv6Header)
+  ipv6.trafficClass := tos
+  ipv6.flowLabel := tunnel.flowLabel
+  ipv6.payloadLength := meta.length
+  ipv6.nextHeader := IpHeader.esp.U
+  ipv6.hopLimit := tunnel.ttl
+  ipv6.source := tunnel.source
+  ipv6.destination := tunnel.destination
 
   private val udp = Wire(new UdpHeader)
   udp.sourcePort := tunnel.sourcePort
@@ -88,15 +100,22 @@ class HeaderBuilder extends Module {
   private val valid = ShiftRegister(io.request.valid, HeaderBuilder.latency, false.B, true.B)
   private val ip1 = RegNext(ip)
   private val udp1 = RegNext(udp)
-  private val select1 = RegNext(Cat(!meta.bypass && tunnel.encap, !meta.bypass && !tunnel.encap))
-  private val ethernet1 = RegNext(EthernetHeader(io.request.bits.nextHopMac, io.portMac, EthernetHeader.ipv4.U(16.W)))
+  private val ipv61 = RegNext(ipv6)
+  private val isV61 = RegNext(tunnel.v6)
+  private val select1 = RegNext(Mux(meta.bypass, 0.U(2.W), Mux(tunnel.v6, 3.U, Mux(tunnel.encap, 2.U, 1.U))))
+  private val ethernet1 = RegNext(EthernetHeader(
+    io.request.bits.nextHopMac,
+    io.portMac,
+    EthernetHeader.ofIp(Mux(meta.bypass, meta.nextHeader === IpHeader.v6InIp.U, tunnel.v6))
+  ))
   private val disabled1 = RegNext(!io.enable)
   private val templateMissing1 = RegNext(!meta.bypass && !tunnel.valid)
   private val nextHopMissing1 = RegNext(!io.request.bits.nextHopValid)
   private val portMtu =
     RegNext(Mux(io.portMtu > HeaderBuilder.maxPacketBytes.U, HeaderBuilder.maxPacketBytes.U, io.portMtu))
   private val mtu1 = RegNext(Mux(meta.bypass || tunnel.mtu === 0.U || tunnel.mtu > portMtu, portMtu, tunnel.mtu))
-  private val length1 = RegNext(Mux(meta.bypass, meta.length, ip.totalLength))
+  private val length1 =
+    RegNext(Mux(meta.bypass, meta.length, Mux(tunnel.v6, meta.length + Ipv6Header.bytes.U(16.W), ip.totalLength)))
 
   // Stage 2: the fault is known.
   private val fault = Wire(new HeaderFault)
@@ -113,7 +132,9 @@ class HeaderBuilder extends Module {
   ipOut.checksum := checksum.io.checksum
 
   io.built.valid := valid
-  io.built.bits.bytes := Cat(ShiftRegister(udp1, rest).wire, ipOut.wire, ShiftRegister(ethernet1, rest).wire)
+  private val network =
+    Mux(ShiftRegister(isV61, rest), ShiftRegister(ipv61, rest).wire, Cat(ShiftRegister(udp1, rest).wire, ipOut.wire))
+  io.built.bits.bytes := Cat(network, ShiftRegister(ethernet1, rest).wire)
   io.built.bits.select := ShiftRegister(select1, rest)
   io.built.bits.fault := ShiftRegister(RegNext(fault), rest - 1)
 }
@@ -121,8 +142,9 @@ class HeaderBuilder extends Module {
 object HeaderBuilder {
   val latency: Int = 1 + HeaderChecksum.latency
 
-  /** Bytes of the headers of a bypassed packet, of ESP, of ESP in UDP. */
-  val lengths: Seq[Int] = Seq(0, Ipv4Header.bytes, Ipv4Header.bytes + UdpHeader.bytes).map(EthernetHeader.bytes + _)
+  /** Bytes of the headers of a bypassed packet, of ESP, of ESP in UDP, of ESP over IPv6. */
+  val lengths: Seq[Int] =
+    Seq(0, Ipv4Header.bytes, Ipv4Header.bytes + UdpHeader.bytes, Ipv6Header.bytes).map(EthernetHeader.bytes + _)
 
   /** Longest IP packet that a frame holds. */
   val maxPacketBytes: Int = PacketStream.maxFrameBytes - EthernetHeader.bytes - EthernetHeader.fcsBytes

@@ -8,6 +8,9 @@ import sallyport.common.regs.{Action, PuntReason}
 /** What is known of one frame from the black network when both look-ups have answered. */
 class OuterFindings extends Bundle {
   val fields = new HeaderFields
+
+  /** For one of the box's own addresses ([[LocalMatch]]). */
+  val toUs = Bool()
   val saHit = Bool()
   val sa = UInt(16.W)
 
@@ -43,14 +46,14 @@ class OuterDrops extends FrameDrops {
  * Decides on each frame from the black network. The first line that fits counts:
  *
  *  1. what [[FrameJudge]] drops or punts
- *  1. UDP to port 4500 of `localIpv4`, or of anyone while `localIpv4` is 0: with a wrong UDP length drop udpMalformed; a NAT
+ *  1. UDP to port 4500 of this box (`toUs`): with a wrong UDP length drop udpMalformed; a NAT
  *     keepalive: drop nattKeepalive; IKE behind the non-ESP marker: punt; all else is ESP (RFC 3948 2). UDP to port 4500 of
  *     another address is ESP if there is an SA for it
  *  1. ESP, in UDP or not, that cannot hold SPI, sequence number, IV, 4 bytes and ICV, or whose length is no multiple of 4
- *     (RFC 4303 2.4): drop espTruncated; no SA for (SPI, destination, protocol) (RFC 4301 5.2): drop unknownSpi; in UDP for an
- *     SA without encapsulation, or not in UDP for one with it: drop encapMismatch; else to the link, without Ethernet, tags, IP
+ *     (RFC 4303 2.4): drop espTruncated; no SA for (SPI, destination) (RFC 4301 5.2): drop unknownSpi; in UDP for an SA without
+ *     encapsulation or over IPv6, or not in UDP for an SA with it: drop encapMismatch; else to the link, without Ethernet, tags, IP
  *     and UDP headers and without padding behind the total length
- *  1. IKE (UDP to port 500) or ICMP to `localIpv4`, or to anyone while `localIpv4` is 0: punt
+ *  1. IKE (UDP to port 500) or ICMP to this box: punt
  *  1. the rule that matches: PUNT: punt; BYPASS: to the link as an IP packet, or drop ttlExpired if its TTL is 0; any other,
  *     and no rule at all: drop policy (RFC 4301 5.2: what has to be protected is not let in unprotected)
  *
@@ -64,7 +67,6 @@ class OuterClassifier extends Module {
   val io = IO(new Bundle {
     val macFilter = Input(Bool())
     val portMac = Input(UInt(48.W))
-    val localIpv4 = Input(UInt(32.W))
     val linkUp = Input(Bool())
     val findings = Flipped(Valid(new OuterFindings))
     val verdict = Valid(new OuterVerdict)
@@ -83,19 +85,19 @@ class OuterClassifier extends Module {
   // Stage 1: one bit a question.
   private def ask(question: Bool): Bool = RegNext(question)
   private val valid1 = RegNext(io.findings.valid, false.B)
-  private val toUs = io.localIpv4 === 0.U || fields.destination(31, 0) === io.localIpv4
   private val inUdp = fields.udpEncap === UdpEncap.esp
-  private val udpMalformed = ask(toUs && fields.udpEncap === UdpEncap.malformed)
-  private val keepalive = ask(toUs && fields.udpEncap === UdpEncap.keepalive)
-  private val esp = ask(fields.protocol === Ipv4Header.protocolEsp.U || inUdp && (toUs || in.saHit))
+  private val udpMalformed = ask(in.toUs && fields.udpEncap === UdpEncap.malformed)
+  private val keepalive = ask(in.toUs && fields.udpEncap === UdpEncap.keepalive)
+  private val esp = ask(fields.protocol === IpHeader.esp.U || inUdp && (in.toUs || in.saHit))
   private val least = Mux(inUdp, (UdpHeader.bytes + OuterClassifier.minEspBytes).U, OuterClassifier.minEspBytes.U)
   private val truncated = ask(fields.payloadLength < least || fields.payloadLength(1, 0) =/= 0.U)
   private val unknownSpi = ask(!in.saHit)
-  private val encapMismatch = ask(in.saEncap =/= inUdp)
+  private val encapMismatch = ask(in.saEncap =/= inUdp || inUdp && fields.isV6)
   private val toPort500 = fields.protocol === UdpHeader.protocol.U && fields.hasPorts &&
     fields.destinationPort === OuterClassifier.portIke.U
-  private val ike = ask(toUs && (toPort500 || fields.udpEncap === UdpEncap.ike))
-  private val icmp = ask(toUs && fields.protocol === Ipv4Header.protocolIcmp.U)
+  private val ike = ask(in.toUs && (toPort500 || fields.udpEncap === UdpEncap.ike))
+  private val icmp =
+    ask(in.toUs && fields.protocol === Mux(fields.isV6, Ipv6Header.protocolIcmp.U, Ipv4Header.protocolIcmp.U))
   private val rulePunts = ask(in.ruleHit && in.ruleAction === Action.punt.U)
   private val ruleBypasses = ask(in.ruleHit && in.ruleAction === Action.bypass.U)
   private val ttlZero = ask(fields.ttl === 0.U)
@@ -104,7 +106,7 @@ class OuterClassifier extends Module {
   private val udpBytes = Mux(inUdp, UdpHeader.bytes.U, 0.U)
   private val espLength1 = RegNext(fields.payloadLength - udpBytes)
   private val totalLength1 = RegNext(fields.totalLength)
-  private val espStrip1 = RegNext(fields.headerBytes +& fields.l2Bytes +& udpBytes)
+  private val espStrip1 = RegNext(fields.headerBytes + fields.l2Bytes + udpBytes)
   private val l2Bytes1 = RegNext(fields.l2Bytes)
   private val tos1 = RegNext(fields.tos)
   private val sa1 = RegNext(in.sa)

@@ -28,7 +28,7 @@ class OuterDecrypt(config: OuterConfig) extends Module {
     val enable = Input(Bool())
     val macFilter = Input(Bool())
     val portMac = Input(UInt(48.W))
-    val localIpv4 = Input(UInt(32.W))
+    val local = Input(new LocalAddresses)
     val linkUp = Input(Bool())
     val mac = Flipped(Valid(new MacBeat))
     val out = PacketStream(new LinkMeta)
@@ -47,33 +47,31 @@ class OuterDecrypt(config: OuterConfig) extends Module {
 
   // Both look-ups side by side; the faster one waits.
   private val sad =
-    CuckooTable(1 << config.sadBits, SadRow, Seq(SadRow.spi, SadRow.dstAddr, SadRow.protocol), SadRow.valid)
+    CuckooTable(1 << config.sadBits, SadRow, Seq(SadRow.spi, SadRow.dstAddr, SadRow.version), SadRow.valid)
   sad.io.table <> io.sadTable
   sad.io.clear := false.B
   sad.io.lookup.valid := path.io.fields.valid
-  // Only the SPI of ESP, in UDP or not, is taken for one by the classifier, so the protocol is always ESP's.
-  sad.io.lookup.bits := Cat(Ipv4Header.protocolEsp.U(8.W), fields.destination(31, 0), fields.spi)
+  // Only the SPI of ESP, in UDP or not, is taken for one by the classifier: there is no protocol to tell apart.
+  sad.io.lookup.bits := Cat(Mux(fields.isV6, 6.U(8.W), 4.U(8.W)), fields.destination, fields.spi)
 
   private val rules = TernaryTable(config.rules)
   rules.io.table <> io.ruleTable
   rules.io.clear := false.B
   rules.io.lookup.valid := path.io.fields.valid
-  rules.io.lookup.bits := Cat(
-    fields.protocol,
-    fields.destinationPort,
-    fields.sourcePort,
-    fields.destination(31, 0),
-    fields.source(31, 0)
-  )
+  rules.io.lookup.bits := PacketKey(fields)
   private val rule = ShiftRegister(rules.io.result.bits, CuckooTable.latency - TernaryTable.latency)
+
+  private val local = Module(new LocalMatch)
+  local.io.local := io.local
+  local.io.fields := fields
 
   private val classifier = Module(new OuterClassifier)
   classifier.io.macFilter := io.macFilter
   classifier.io.portMac := io.portMac
-  classifier.io.localIpv4 := io.localIpv4
   classifier.io.linkUp := io.linkUp
   classifier.io.findings.valid := sad.io.result.valid
   classifier.io.findings.bits.fields := ShiftRegister(fields, CuckooTable.latency)
+  classifier.io.findings.bits.toUs := ShiftRegister(local.io.toUs, CuckooTable.latency - LocalMatch.latency)
   classifier.io.findings.bits.saHit := sad.io.result.bits.hit
   classifier.io.findings.bits.sa := SadRow.sa(sad.io.result.bits.row)
   classifier.io.findings.bits.saEncap := SadRow.encap(sad.io.result.bits.row)
@@ -97,9 +95,15 @@ class OuterDecrypt(config: OuterConfig) extends Module {
 
 object OuterDecrypt {
 
-  /** Ethernet with its tags, alone, or with an IPv4 header of 5 to 15 words and, maybe, one of UDP: all steps of 4 bytes. */
-  val headerLengths: Seq[Int] =
-    EthernetHeader.bytes to EthernetParser.maxHeaderBytes + Ipv4Header.maxBytes + UdpHeader.bytes by 4
+  /**
+   * Ethernet with its tags, alone, or with an IPv4 header of 5 to 15 words and, maybe, one of UDP, or with an IPv6 header and
+   * its extension headers: all steps of 4 bytes.
+   */
+  val headerLengths: Seq[Int] = {
+    val v4 = Ipv4Header.maxBytes + UdpHeader.bytes
+    val v6 = Ipv6Header.bytes + ExtensionStep.unitBytes * ExtensionStep.maxUnits
+    EthernetHeader.bytes to EthernetParser.maxHeaderBytes + (v4 max v6) by 4
+  }
 
   /** Cycles from the fields to the verdict. */
   val lookupLatency: Int = CuckooTable.latency + OuterClassifier.latency

@@ -63,7 +63,15 @@ class OuterPaths(config: OuterConfig) extends Module {
   decrypt.io.enable := ready && registers.io.rxEnable
   decrypt.io.macFilter := registers.io.macFilter
   decrypt.io.portMac := registers.io.portMac
-  decrypt.io.localIpv4 := registers.io.control(OuterRegs.localIpv4)
+  decrypt.io.local.v4 := registers.io.control(OuterRegs.localIpv4)
+  decrypt.io.local.v6 := Cat(
+    Seq(
+      OuterRegs.localIpv63,
+      OuterRegs.localIpv62,
+      OuterRegs.localIpv61,
+      OuterRegs.localIpv60
+    ).map(registers.io.control(_))
+  )
   decrypt.io.linkUp := linkUp
   decrypt.io.mac := io.macRx
   io.toLink <> decrypt.io.out

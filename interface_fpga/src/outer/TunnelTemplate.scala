@@ -7,15 +7,25 @@ import sallyport.common.regs.TunnelRow
 /** Template of the outer headers of one outbound SA: a row of the tunnel table. */
 class TunnelTemplate extends Bundle {
   val valid = Bool()
-  val source = UInt(32.W)
-  val destination = UInt(32.W)
+
+  /** IPv6, not IPv4. */
+  val v6 = Bool()
+
+  /** An IPv4 address stands in the low 32 bits. */
+  val source = UInt(128.W)
+  val destination = UInt(128.W)
+
+  /** TTL or hop limit. */
   val ttl = UInt(8.W)
+
+  /** Of IPv6 (RFC 6437). */
+  val flowLabel = UInt(20.W)
 
   /** Copy DSCP from the inner header, else use `dscp` (RFC 4301 5.1.2.1 note 5). */
   val dscpCopy = Bool()
   val dscp = UInt(6.W)
 
-  /** 0 copy from the inner header, 1 set, 2 clear (RFC 4301 8.1); 3 is as 1. */
+  /** Of IPv4: 0 copy from the inner header, 1 set, 2 clear (RFC 4301 8.1); 3 is as 1. */
   val dfMode = UInt(2.W)
 
   /** RFC 6040 normal mode (copy), else compatibility mode (Not-ECT). */
@@ -25,7 +35,7 @@ class TunnelTemplate extends Bundle {
   /** Largest outer packet in bytes; 0 leaves it to the port. */
   val mtu = UInt(14.W)
 
-  /** A UDP header with these ports stands in front of ESP (RFC 3948). */
+  /** Of IPv4: a UDP header with these ports stands in front of ESP (RFC 3948). */
   val encap = Bool()
   val sourcePort = UInt(16.W)
   val destinationPort = UInt(16.W)
@@ -37,6 +47,8 @@ object TunnelTemplate {
   def apply(answer: TableResult): TunnelTemplate = {
     val template = Wire(new TunnelTemplate)
     template.valid := answer.hit
+    template.v6 := TunnelRow.v6(answer.row)
+    template.flowLabel := TunnelRow.flowLabel(answer.row)
     template.source := TunnelRow.srcAddr(answer.row)
     template.destination := TunnelRow.dstAddr(answer.row)
     template.ttl := TunnelRow.ttl(answer.row)

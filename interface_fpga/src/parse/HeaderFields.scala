@@ -33,6 +33,9 @@ class HeaderWindow(val windowBytes: Int) extends Bundle {
  */
 class HeaderFields extends Bundle {
 
+  /** Of IP packets alone: IPv6, not IPv4. */
+  def isV6: Bool = etherClass === EtherClass.ipv6
+
   /** Bytes of the packet as it was given to the parser (with its Ethernet header and padding if it has them). */
   val length = UInt(PacketStream.lengthBits.W)
 

@@ -28,7 +28,7 @@ class FrameJudgement extends Bundle {
  *  1. ARP, more than two VLAN tags, any other type but IP: punt
  *  1. a malformed IP packet: drop ipMalformed; a wrong IPv4 header checksum: drop ipChecksum
  *  1. more IPv6 extension headers than the parser reads: punt
- *  1. IPv6: punt
+ *  1. IPv6 of this link alone, neighbour discovery or a link-local or multicast address: punt (RFC 4291 2.5.6, RFC 4861)
  *  1. a fragment: punt
  *
  * A pipeline without stalls: `out` belongs to the inputs of [[FrameJudge.latency]] cycles before.
@@ -54,7 +54,7 @@ class FrameJudge extends Module {
       fields.malformed,
       fields.checksumBad,
       fields.unfinished,
-      is(EtherClass.ipv6),
+      fields.isV6 && (FrameJudge.neighbourDiscovery(fields) || FrameJudge.linkScope(fields)),
       fields.fragment
     ).map(RegNext(_))
   )
@@ -82,4 +82,14 @@ class FrameJudge extends Module {
 
 object FrameJudge {
   val latency: Int = 2
+
+  /** ICMPv6 types 133 to 137. */
+  private def neighbourDiscovery(fields: HeaderFields): Bool =
+    fields.hasIcmp && (133 to 137).map(fields.icmpType === _.U).reduce(_ || _)
+
+  /** From or to fe80::/10, or to ff00::/8, of whatever scope. */
+  private def linkScope(fields: HeaderFields): Bool = {
+    def linkLocal(address: UInt): Bool = address(127, 118) === 0x3fa.U
+    linkLocal(fields.source) || linkLocal(fields.destination) || fields.destination(127, 120).andR
+  }
 }

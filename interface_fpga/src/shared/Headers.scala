@@ -35,6 +35,9 @@ object EthernetHeader {
   val arp: Int = 0x0806
   val ipv6: Int = 0x86dd
 
+  /** The type of an IP packet. */
+  def ofIp(v6: Bool): UInt = Mux(v6, ipv6.U(16.W), ipv4.U(16.W))
+
   def apply(destination: UInt, source: UInt, etherType: UInt): EthernetHeader = {
     val header = Wire(new EthernetHeader)
     header.destination := destination
@@ -78,12 +81,40 @@ object Ipv4Header {
   /** With options. */
   val maxBytes: Int = 60
   val protocolIcmp: Int = 1
-  val protocolEsp: Int = 50
+}
+
+object IpHeader {
+  val esp: Int = 50
+
+  /** Protocol numbers of IP packets in others: next headers of the ESP trailer that mean a tunnel (RFC 4303 2.6). */
+  val v4InIp: Int = 4
+  val v6InIp: Int = 41
+}
+
+/** An IPv6 header (RFC 8200 section 3), fields in wire order and as host-order numbers. */
+class Ipv6Header extends Bundle {
+  val trafficClass = UInt(8.W)
+  val flowLabel = UInt(20.W)
+  val payloadLength = UInt(16.W)
+  val nextHeader = UInt(8.W)
+  val hopLimit = UInt(8.W)
+  val source = UInt(128.W)
+  val destination = UInt(128.W)
+
+  /** The 40 bytes of the header, byte 0 lowest. */
+  def wire: UInt = WireOrder.pack(
+    WireOrder.bigEndian(Cat(6.U(4.W), trafficClass, flowLabel)),
+    WireOrder.bigEndian(payloadLength),
+    nextHeader,
+    hopLimit,
+    WireOrder.bigEndian(source),
+    WireOrder.bigEndian(destination)
+  )
 }
 
 object Ipv6Header {
 
-  /** The fixed header (RFC 8200 section 3). */
+  /** The fixed header. */
   val bytes: Int = 40
   val protocolIcmp: Int = 58
 }

@@ -83,6 +83,12 @@ func TestBatch(t *testing.T) {
 	if code, out, _, _ = run("--socket", w.socket, "x", "p", "count"); code != 0 || out != "\t SPD IN  0 OUT 1 FWD 0\n" {
 		t.Errorf("count: %d %q", code, out)
 	}
+	for _, line := range []string{"xfrm policy add dst 2001:db8::/32 proto ipv6-icmp type 0 dir out", "xfrm policy list dst ::/0"} {
+		code, out, _, _ = run(append([]string{"--socket", w.socket}, strings.Fields(line)...)...)
+	}
+	if code != 0 || out != "src ::/0 dst 2001:db8::/32 proto ipv6-icmp type 0 \n\tdir out index 17 priority 0 \n" {
+		t.Errorf("list: %d %q", code, out)
+	}
 	if _, err := os.Stat(w.socket + ".state.json"); err != nil {
 		t.Error(err)
 	}

@@ -10,7 +10,7 @@ import (
 func (c *compiler) hop(dev string, to netip.Prefix, pos xfrm.Pos) (row int, p path, err error) {
 	p = c.m.lookup(dev, to)
 	if p.many {
-		c.report.warn(pos, "parts of %s have different next hops on %s, but one entry has one: all of it goes to %s", to, dev, hopText(p.hop))
+		c.report.warn(pos, "for dst %s there are different next hops on %s, but one entry has one: all of it goes to %s", xfrm.PrefixText(to), dev, hopText(p.hop))
 	}
 	if !p.hop.IsValid() {
 		return 0, p, nil
@@ -58,20 +58,13 @@ func hopText(hop netip.Addr) string {
 func (c *compiler) hops() {
 	for _, dev := range devices {
 		rows := map[int]Hop{}
-		fallback := c.m.Links[dev].Default
-		if fallback != nil {
-			rows[0] = Hop{Row: hopRow(*fallback)}
+		if c.m.Links[dev].Default != nil {
+			rows[0] = Hop{Row: hopRow(*c.m.Links[dev].Default)}
 		}
 		for ip, index := range c.hopRows[dev] {
-			mac := fallback
-			for _, n := range c.m.Neighs {
-				if n.Dev == dev && n.IP == ip {
-					mac = &n.MAC
-				}
-			}
 			h := Hop{IP: ip}
-			if mac != nil {
-				h.Row = hopRow(*mac)
+			if mac := c.m.station(dev, ip); mac != (xfrm.MAC{}) {
+				h.Row = hopRow(mac)
 			}
 			rows[index] = h
 		}

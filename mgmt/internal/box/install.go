@@ -74,6 +74,7 @@ func (s *Session) writeRow(w write) error {
 // ports writes the registers of the two Ethernet ports.
 func (s *Session) ports(m *Model) error {
 	red, black := m.portMAC(xfrm.Red), m.portMAC(xfrm.Black)
+	v4, v6 := m.local(xfrm.Black, false), m.local(xfrm.Black, true)
 	low := func(mac xfrm.MAC) uint32 { return binary.LittleEndian.Uint32(mac[:4]) }
 	high := func(mac xfrm.MAC) uint32 { return uint32(binary.LittleEndian.Uint16(mac[4:])) }
 	for _, w := range []struct {
@@ -86,7 +87,11 @@ func (s *Session) ports(m *Model) error {
 		{transport.Outer, regs.OuterPortMacLo, low(black)},
 		{transport.Outer, regs.OuterPortMacHi, high(black)},
 		{transport.Outer, regs.OuterPortMtu, m.mtu(xfrm.Black)},
-		{transport.Outer, regs.OuterLocalIpv4, uint32(number(m.local(xfrm.Black)))},
+		{transport.Outer, regs.OuterLocalIpv4, word(v4, 0)},
+		{transport.Outer, regs.OuterLocalIpv60, word(v6, 0)},
+		{transport.Outer, regs.OuterLocalIpv61, word(v6, 1)},
+		{transport.Outer, regs.OuterLocalIpv62, word(v6, 2)},
+		{transport.Outer, regs.OuterLocalIpv63, word(v6, 3)},
 	} {
 		if err := s.Box.Write32(w.c, w.r, w.value); err != nil {
 			return err

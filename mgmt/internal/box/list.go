@@ -100,7 +100,7 @@ func (m *Model) show(what string) string {
 		for _, r := range m.Routes {
 			b.WriteString(r.Prefix.String())
 			if r.Via.IsValid() {
-				fmt.Fprintf(&b, " via %s", r.Via)
+				b.WriteString(viaText(r))
 			}
 			fmt.Fprintf(&b, " dev %s", r.Dev)
 			if r.MTU != 0 {
@@ -114,4 +114,15 @@ func (m *Model) show(what string) string {
 		}
 	}
 	return b.String()
+}
+
+// viaText prints a gateway, with its family where that is not the destination's.
+func viaText(r Route) string {
+	switch {
+	case r.Prefix.Addr().Is6() == r.Via.Is6():
+		return fmt.Sprintf(" via %s", r.Via)
+	case r.Via.Is6():
+		return fmt.Sprintf(" via inet6 %s", r.Via)
+	}
+	return fmt.Sprintf(" via inet %s", r.Via)
 }

@@ -81,7 +81,7 @@ func (p *planner) rules(c transport.Chip, table regs.Table, size int, have map[i
 	for i, rule := range want {
 		least := 0
 		for _, other := range want[:i] {
-			if other.priority == rule.priority && overlap(other.sel, rule.sel) {
+			if other.priority == rule.priority && other.sel.Overlaps(rule.sel) {
 				least = max(least, place[other.owner]+1)
 			}
 		}

@@ -7,13 +7,17 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// exact says whether a selector is one 5-tuple, which the flow table holds.
+// exact says whether a selector is one row of the flow table: it names both addresses, the protocol, and the numbers that the
+// chips read of that protocol, if any. "Any port" is more than one row, the packets in which none can be read among them.
 func exact(s xfrm.Selector) bool {
-	ports := s.SPort != 0 && s.DPort != 0
-	if !xfrm.HasPorts(s.Proto) {
-		ports = true // such packets have ports 0
+	numbers := true
+	switch {
+	case xfrm.HasPorts(s.Proto):
+		numbers = s.SPort != 0 && s.DPort != 0
+	case xfrm.HasType(s.Proto, s.Version()):
+		numbers = s.Type.Given && s.Code.Given
 	}
-	return s.Src.IsSingleIP() && s.Dst.IsSingleIP() && s.Proto != 0 && ports
+	return s.Src.IsSingleIP() && s.Dst.IsSingleIP() && s.Proto != 0 && numbers
 }
 
 // outPolicies become flows and rules of the inner chip.
@@ -30,7 +34,7 @@ func (c *compiler) outPolicies() error {
 				c.report.warn(p.pos, "no outbound SA fits the tmpl src %s dst %s: what the policy matches is discarded until there is one", p.Template.Src, p.Template.Dst)
 				break
 			}
-			if sa.Sel != nil && !covers(*sa.Sel, p.Selector) {
+			if sa.Sel != nil && !sa.Sel.Covers(p.Selector) {
 				return xfrm.Errorf(p.pos, "the policy is wider than the sel of its SA spi 0x%x", sa.SPI)
 			}
 			action, argument = regs.ActionProtect, sa.Row
@@ -54,18 +58,6 @@ func (c *compiler) outPolicies() error {
 		}
 	}
 	return nil
-}
-
-// covers says whether every packet of inner is one of outer.
-func covers(outer, inner xfrm.Selector) bool {
-	return within(outer.Src, inner.Src) && within(outer.Dst, inner.Dst) && (outer.Proto == 0 || outer.Proto == inner.Proto) &&
-		(outer.SPort == 0 || outer.SPort == inner.SPort) && (outer.DPort == 0 || outer.DPort == inner.DPort)
-}
-
-// overlap says whether some packet is of both.
-func overlap(a, b xfrm.Selector) bool {
-	return a.Src.Overlaps(b.Src) && a.Dst.Overlaps(b.Dst) && (a.Proto == 0 || b.Proto == 0 || a.Proto == b.Proto) &&
-		(a.SPort == 0 || b.SPort == 0 || a.SPort == b.SPort) && (a.DPort == 0 || b.DPort == 0 || a.DPort == b.DPort)
 }
 
 // inPolicies become selectors of inbound SAs, or rules of the outer chip. What is written for `in` and again for `fwd` is one.
@@ -112,7 +104,7 @@ func (c *compiler) inRule(p *Policy, all, open []*Policy) error {
 		// Clear packets that should have come through the tunnel are discarded. That is the default, unless a rule that
 		// comes later would let them in.
 		if !slices.ContainsFunc(open, func(q *Policy) bool {
-			return overlap(p.Selector, q.Selector) && (q.Priority > p.Priority || q.Priority == p.Priority && q.Age > p.Age)
+			return p.Overlaps(q.Selector) && (q.Priority > p.Priority || q.Priority == p.Priority && q.Age > p.Age)
 		}) {
 			return nil
 		}
@@ -127,7 +119,7 @@ func (c *compiler) inRule(p *Policy, all, open []*Policy) error {
 		action = regs.ActionPunt
 	default:
 		for _, q := range all {
-			if q.Template != nil && overlap(p.Selector, q.Selector) && (p.Priority < q.Priority || p.Priority == q.Priority && p.Age < q.Age) {
+			if q.Template != nil && p.Overlaps(q.Selector) && (p.Priority < q.Priority || p.Priority == q.Priority && p.Age < q.Age) {
 				return xfrm.Errorf(p.pos, "this block comes before the protected policy %s, but decrypted packets are held to their SA's one selector alone: narrow that instead", q.Selector)
 			}
 		}
@@ -139,17 +131,22 @@ func (c *compiler) inRule(p *Policy, all, open []*Policy) error {
 	return nil
 }
 
-// nameInbound notes a policy's selector at every inbound SA that its template asks for.
+// nameInbound notes a policy's selector at every inbound SA that its template asks for. An SA may have two policies that let in
+// every address, one of each IP version.
 func (c *compiler) nameInbound(p *Policy) error {
 	found := false
 	sel := p.Selector
 	sel.Dev = ""
 	for _, sa := range c.find.named(p.Template, xfrm.DirIn) {
 		found = true
-		if other, twice := c.selector[sa]; twice && other != sel {
-			return xfrm.Errorf(p.pos, "the inbound SA spi 0x%x has a policy with another selector already (%s): an SA has one", sa.SPI, other)
+		whole := sel
+		if other, twice := c.selector[sa]; twice {
+			var one bool
+			if whole, one = other.Join(sel); !one {
+				return xfrm.Errorf(p.pos, "the inbound SA spi 0x%x has a policy with another selector already (%s): an SA has one", sa.SPI, other)
+			}
 		}
-		c.selector[sa] = sel
+		c.selector[sa] = whole
 	}
 	if !found {
 		c.report.warn(p.pos, "no inbound SA fits the tmpl src %s dst %s yet", p.Template.Src, p.Template.Dst)

@@ -75,8 +75,8 @@ func TestEqualPriority(t *testing.T) {
 	r.quiet("xfrm policy add dst 10.2.0.0/16 dir out action block\nxfrm policy add dst 11.0.0.0/8 dir out action block")
 	r.want("reused", r.rules(transport.Inner, regs.InnerTableRule), "0:discard/0/0 1:punt/0/0 2:discard/0/0")
 	row := r.fake.Table(transport.Inner, regs.InnerTableRule)
-	if dst := regs.RuleRow.DstAddr.Get(row[0]); dst != 11<<24 {
-		t.Errorf("row 0 is for %#x: the younger overlapping rule must come after row 1", dst)
+	if dst := fieldHex(regs.RuleRow.DstAddr, row[0]); dst != low("0000000b") {
+		t.Errorf("row 0 is for %s: the younger overlapping rule must come after row 1", dst)
 	}
 	r.quiet("xfrm policy update dst 10.2.0.0/16 dir out action allow priority 3")
 	r.want("updated", r.rules(transport.Inner, regs.InnerTableRule), "0:discard/0/0 1:punt/0/0 2:bypass/0/3")
@@ -189,9 +189,9 @@ func TestSel(t *testing.T) {
 	r.quiet(in)
 	row := r.fake.Table(transport.Inner, regs.InnerTableSelector)[0]
 	f := regs.SelectorRow
-	got := []uint64{f.DstAddr.Get(row), f.DstMask.Get(row), f.Protocol.Get(row), f.ProtocolMask.Get(row)}
-	if !slices.Equal(got, []uint64{0x0A010500, 0xFFFFFF00, 6, 0xFF}) {
-		t.Errorf("selector %x", got)
+	got := []uint64{f.DstPrefix.Get(row), f.Protocol.Get(row), f.ProtocolMask.Get(row)}
+	if dst := fieldHex(f.DstAddr, row); dst != low("0005010a") || !slices.Equal(got, []uint64{120, 6, 0xFF}) {
+		t.Errorf("selector %s %d", dst, got)
 	}
 	err := r.run("xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x79 mode tunnel dir out sel dst 10.2.0.0/24 aead 'rfc4106(gcm(aes))' " + key128 +
 		" 128\nxfrm policy add dst 10.2.0.0/16 dir out tmpl src 192.0.2.1 dst 192.0.2.2 proto esp mode tunnel")

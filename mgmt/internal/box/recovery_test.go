@@ -83,11 +83,16 @@ func TestOneChipReset(t *testing.T) {
 
 func TestDamagedState(t *testing.T) {
 	r := newRig(t, fakebox.Small)
-	for _, text := range []string{"{", `{"format": 99}`} {
+	for text, reason := range map[string]string{
+		"{":              "is damaged",
+		`{"format": 99}`: "has format 99, this program reads 4",
+		// Rows of format 3 were laid out for IPv4 alone.
+		`{"format": 3, "model": {}, "image": {"flow": {"0": [1, 2, 3, 4, 5]}}}`: "has format 3, this program reads 4: remove it and load the configuration again",
+	} {
 		if err := os.WriteFile(r.state, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.run("xfrm state count"); err == nil || !strings.Contains(err.Error(), r.state) {
+		if err := r.run("xfrm state count"); err == nil || !strings.Contains(err.Error(), r.state+" "+reason) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

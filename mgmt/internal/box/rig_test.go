@@ -120,12 +120,32 @@ func rowBytes(row []uint32) []byte {
 func le32(n uint32) []byte { return []byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24)} }
 func le16(n uint16) []byte { return []byte{byte(n), byte(n >> 8)} }
 
-func ipNumber(text string) uint32 { return uint32(number(netip.MustParseAddr(text))) }
+// ipBytes is an address as the chips have it in a field of so many bytes: a number, lowest byte first.
+func ipBytes(text string, width int) []byte {
+	octets := netip.MustParseAddr(text).AsSlice()
+	slices.Reverse(octets)
+	return append(octets, make([]byte, width-len(octets))...)
+}
+
+// flowRow is the row of an exact 5-tuple in the flow table, found as a packet finds it; of ICMP the ports are type and code.
+func (r *rig) flowRow(src, dst string, proto byte, sport, dport uint16) []uint32 {
+	version, upper := byte(4), byte(0)
+	if netip.MustParseAddr(src).Is6() {
+		version = 6
+	}
+	switch {
+	case proto == 6 || proto == 17 || proto == 132:
+		upper = 1
+	case proto == 1 && version == 4 || proto == 58 && version == 6:
+		upper = 2
+	}
+	key := slices.Concat(ipBytes(src, 16), ipBytes(dst, 16), le16(sport), le16(dport), []byte{proto, version | upper<<4})
+	return find(r.fake.Table(transport.Inner, regs.InnerTableFlow), 1<<r.fake.Get(transport.Inner, regs.CommonCapabilityFlowBits), key)
+}
 
 // flow is the decision for an exact 5-tuple in the flow table.
 func (r *rig) flow(src, dst string, proto byte, sport, dport uint16) (action, sa, priority uint64, ok bool) {
-	key := slices.Concat(le32(ipNumber(src)), le32(ipNumber(dst)), le16(sport), le16(dport), []byte{proto})
-	row := find(r.fake.Table(transport.Inner, regs.InnerTableFlow), 1<<r.fake.Get(transport.Inner, regs.CommonCapabilityFlowBits), key)
+	row := r.flowRow(src, dst, proto, sport, dport)
 	if row == nil {
 		return
 	}
@@ -133,9 +153,22 @@ func (r *rig) flow(src, dst string, proto byte, sport, dport uint16) (action, sa
 	return f.Action.Get(row), f.Sa.Get(row), f.Priority.Get(row), f.Valid.Get(row) == 1
 }
 
+// sadKey is what a packet of ESP is looked up by.
+func sadKey(spi uint32, dst string) []byte {
+	version := byte(4)
+	if netip.MustParseAddr(dst).Is6() {
+		version = 6
+	}
+	return slices.Concat(le32(spi), ipBytes(dst, 16), []byte{version})
+}
+
+// sadRow is the row of an inbound SA in the SAD, found as a packet finds it.
+func (r *rig) sadRow(spi uint32, dst string) []uint32 {
+	return find(r.fake.Table(transport.Outer, regs.OuterTableSad), 1<<r.fake.Get(transport.Outer, regs.CommonCapabilitySadBits), sadKey(spi, dst))
+}
+
 func (r *rig) sad(spi uint32, dst string) (sa uint64, ok bool) {
-	key := slices.Concat(le32(spi), le32(ipNumber(dst)), []byte{50})
-	row := find(r.fake.Table(transport.Outer, regs.OuterTableSad), 1<<r.fake.Get(transport.Outer, regs.CommonCapabilitySadBits), key)
+	row := r.sadRow(spi, dst)
 	if row == nil {
 		return
 	}

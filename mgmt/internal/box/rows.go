@@ -16,8 +16,8 @@ func newRow(bits int) Row { return make(Row, (bits+31)/32) }
 
 // Bytes of the keys of the cuckoo tables: the low bits of their rows.
 const (
-	flowKeyBytes = 13
-	sadKeyBytes  = 9
+	flowKeyBytes = 38
+	sadKeyBytes  = 21
 )
 
 // key is the low bytes of a row, which a cuckoo table is looked up by.
@@ -29,18 +29,11 @@ func (r Row) key(bytes int) string {
 	return string(out[:bytes])
 }
 
-const (
-	protoESP   = 50
-	defaultTTL = 64
-)
+const defaultTTL = 64 // and hop limit
 
 func flowRow(s xfrm.Selector, action, sa uint64, priority uint32) Row {
 	f, row := regs.FlowRow, newRow(regs.FlowRow.Bits)
-	f.SrcAddr.Put(row, number(s.Src.Addr()))
-	f.DstAddr.Put(row, number(s.Dst.Addr()))
-	f.SrcPort.Put(row, uint64(s.SPort))
-	f.DstPort.Put(row, uint64(s.DPort))
-	f.Protocol.Put(row, uint64(s.Proto))
+	packetOf(s).put(row)
 	f.Valid.Put(row, 1)
 	f.Action.Put(row, action)
 	f.Sa.Put(row, sa)
@@ -48,30 +41,13 @@ func flowRow(s xfrm.Selector, action, sa uint64, priority uint32) Row {
 	return row
 }
 
-// anyMask is the mask of a field whose value 0 means any.
-func anyMask[T uint8 | uint16](value T) uint64 {
-	if value == 0 {
-		return 0
-	}
-	return uint64(^T(0))
-}
-
+// ruleRow begins as a flow row does (regs/rows.rdl).
 func ruleRow(s xfrm.Selector, action, sa uint64, priority uint32) Row {
 	f, row := regs.RuleRow, newRow(regs.RuleRow.Bits)
-	f.SrcAddr.Put(row, number(s.Src.Addr()))
-	f.SrcMask.Put(row, mask(s.Src))
-	f.DstAddr.Put(row, number(s.Dst.Addr()))
-	f.DstMask.Put(row, mask(s.Dst))
-	f.SrcPort.Put(row, uint64(s.SPort))
-	f.SrcPortMask.Put(row, anyMask(s.SPort))
-	f.DstPort.Put(row, uint64(s.DPort))
-	f.DstPortMask.Put(row, anyMask(s.DPort))
-	f.Protocol.Put(row, uint64(s.Proto))
-	f.ProtocolMask.Put(row, anyMask(s.Proto))
-	f.Valid.Put(row, 1)
-	f.Action.Put(row, action)
-	f.Sa.Put(row, sa)
-	f.Priority.Put(row, uint64(priority))
+	copy(row, flowRow(s, action, sa, priority))
+	f.SrcMask.PutBytes(row, prefixMask(s.Src))
+	f.DstMask.PutBytes(row, prefixMask(s.Dst))
+	packetOf(s).putMasks(row, f.SrcPortMask, f.DstPortMask, f.ProtocolMask, f.VersionMask, f.UpperMask)
 	return row
 }
 
@@ -88,16 +64,10 @@ func selectorRow(sa *SA, s xfrm.Selector, hop int) Row {
 		}
 	}
 	f.NextHop.Put(row, uint64(hop))
-	f.SrcAddr.Put(row, number(s.Src.Addr()))
-	f.SrcMask.Put(row, mask(s.Src))
-	f.DstAddr.Put(row, number(s.Dst.Addr()))
-	f.DstMask.Put(row, mask(s.Dst))
-	f.SrcPort.Put(row, uint64(s.SPort))
-	f.SrcPortMask.Put(row, anyMask(s.SPort))
-	f.DstPort.Put(row, uint64(s.DPort))
-	f.DstPortMask.Put(row, anyMask(s.DPort))
-	f.Protocol.Put(row, uint64(s.Proto))
-	f.ProtocolMask.Put(row, anyMask(s.Proto))
+	packetOf(s).put(row)
+	f.SrcPrefix.Put(row, depth(s.Src))
+	f.DstPrefix.Put(row, depth(s.Dst))
+	packetOf(s).putMasks(row, f.SrcPortMask, f.DstPortMask, f.ProtocolMask, f.VersionMask, f.UpperMask)
 	return row
 }
 
@@ -111,8 +81,11 @@ func hopRow(mac xfrm.MAC) Row {
 func sadRow(sa *SA) Row {
 	f, row := regs.SadRow, newRow(regs.SadRow.Bits)
 	f.Spi.Put(row, uint64(sa.SPI))
-	f.DstAddr.Put(row, number(sa.Dst))
-	f.Protocol.Put(row, protoESP)
+	f.DstAddr.PutBytes(row, addrBytes(sa.Dst))
+	f.Version.Put(row, 4)
+	if sa.Dst.Is6() {
+		f.Version.Put(row, 6)
+	}
 	f.Valid.Put(row, 1)
 	if sa.Encap != nil {
 		f.Encap.Put(row, 1)
@@ -121,12 +94,16 @@ func sadRow(sa *SA) Row {
 	return row
 }
 
-// tunnelRow makes the outer headers as Linux makes them: DSCP and ECN copied, DF copied unless path MTU discovery is off.
+// tunnelRow makes the outer headers as Linux makes them: DSCP and ECN copied, DF of IPv4 copied unless path MTU discovery is
+// off. The flow label of IPv6 stays 0, which is none (RFC 6437, 2).
 func tunnelRow(sa *SA, hop int, mtu uint32) Row {
 	f, row := regs.TunnelRow, newRow(regs.TunnelRow.Bits)
 	f.Valid.Put(row, 1)
-	f.SrcAddr.Put(row, number(sa.Src))
-	f.DstAddr.Put(row, number(sa.Dst))
+	f.SrcAddr.PutBytes(row, addrBytes(sa.Src))
+	f.DstAddr.PutBytes(row, addrBytes(sa.Dst))
+	if sa.Dst.Is6() {
+		f.V6.Put(row, 1)
+	}
 	f.Ttl.Put(row, defaultTTL)
 	if !sa.Flags.DontEncapDSCP {
 		f.DscpCopy.Put(row, 1)

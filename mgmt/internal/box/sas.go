@@ -1,6 +1,7 @@
 package box
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -73,9 +74,12 @@ func (c *compiler) outboundSAs() error {
 		if sa.Way != xfrm.DirOut {
 			continue
 		}
-		row, p, err := c.hop(xfrm.Black, netip.PrefixFrom(sa.Dst, 32), sa.pos)
+		row, p, err := c.hop(xfrm.Black, netip.PrefixFrom(sa.Dst, sa.Dst.BitLen()), sa.pos)
 		if err != nil {
 			return err
+		}
+		if mtu := cmp.Or(p.mtu, c.m.mtu(xfrm.Black)); sa.Dst.Is6() && mtu < xfrm.MinMTU6 {
+			return xfrm.Errorf(sa.pos, "the outbound SA spi 0x%x has IPv6 endpoints, which need an mtu of at least %d (RFC 8200, 5), but that of black is %d", sa.SPI, xfrm.MinMTU6, mtu)
 		}
 		c.out.tunnels[sa.Row] = tunnelRow(sa, row, p.mtu)
 	}
@@ -96,10 +100,10 @@ func (c *compiler) inboundSAs() error {
 			continue
 		}
 		if sa.Sel != nil {
-			if !covers(*sa.Sel, sel) && !covers(sel, *sa.Sel) {
+			if !sa.Sel.Covers(sel) && !sel.Covers(*sa.Sel) {
 				return xfrm.Errorf(sa.pos, "the sel of the SA spi 0x%x and the selector of its policy (%s) do not contain one another", sa.SPI, sel)
 			}
-			if covers(sel, *sa.Sel) {
+			if sel.Covers(*sa.Sel) {
 				sel = *sa.Sel
 			}
 		}

@@ -1,20 +1,38 @@
 package box
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"sallyport/mgmt/internal/fakebox"
 	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
 )
 
-// TestManySAs loads half the SAs of a full-size box each way, three quarters of the flow rows taken.
+// flowPolicy6 is flowPolicy for IPv6 in the same tunnels.
+func flowPolicy6(i int) string {
+	return fmt.Sprintf("xfrm policy add src 2001:db8:1::%x dst 2001:db8:2::%x proto tcp sport 7 dport %d dir out tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid %d mode tunnel\n", i%256, i/256, 1000+i, i+1)
+}
+
+// over6 gives a line of one of the tunnels IPv6 ends.
+var over6 = strings.NewReplacer("192.0.2.", "2001:db8:b::")
+
+// TestManySAs loads three quarters of the SAs of a full-size box each way, and as many flow rows: every other flow is of IPv6,
+// and of each four tunnels two have IPv6 ends.
 func TestManySAs(t *testing.T) {
 	const count = 12 << 10
 	r := newRig(t, fakebox.Sizes{SABits: 14, FlowBits: 14, SADBits: 14, Rules: 32, NextHops: 256, Window: 4096, Suites: fakebox.Small.Suites})
 	var text strings.Builder
 	for i := range count {
-		text.WriteString(state(i, "out") + state(i, "in") + flowPolicy(i))
+		lines := state(i, "out") + state(i, "in") + flowPolicy(i)
+		if i%2 == 1 {
+			lines = state(i, "out") + state(i, "in") + flowPolicy6(i)
+		}
+		if i%4 >= 2 {
+			lines = over6.Replace(lines)
+		}
+		text.WriteString(lines)
 	}
 	r.must(text.String())
 	for _, table := range allTables {
@@ -23,6 +41,26 @@ func TestManySAs(t *testing.T) {
 			if rows := len(r.fake.Table(table.c, table.t)); rows != count {
 				t.Errorf("%s holds %d rows, want %d", table.t.Name, rows, count)
 			}
+		}
+	}
+	for _, i := range []int{0, count - 2} {
+		if _, sa, _, ok := r.flow(fmt.Sprintf("10.1.0.%d", i%256), fmt.Sprintf("10.2.0.%d", i/256), 17, 7, uint16(1000+i)); !ok || sa != uint64(i) {
+			t.Errorf("IPv4 flow %d leads to %d, %t", i, sa, ok)
+		}
+		i++
+		if _, sa, _, ok := r.flow(fmt.Sprintf("2001:db8:1::%x", i%256), fmt.Sprintf("2001:db8:2::%x", i/256), 6, 7, uint16(1000+i)); !ok || sa != uint64(i) {
+			t.Errorf("IPv6 flow %d leads to %d, %t", i, sa, ok)
+		}
+	}
+	sad := r.fake.Table(transport.Outer, regs.OuterTableSad)
+	for i := range count {
+		dst, other := "192.0.2.1", "2001:db8:b::1"
+		if i%4 >= 2 {
+			dst, other = other, dst
+		}
+		row := find(sad, 1<<14, sadKey(uint32(0x1000+i), dst))
+		if row == nil || regs.SadRow.Sa.Get(row) != uint64(i) || find(sad, 1<<14, sadKey(uint32(0x1000+i), other)) != nil {
+			t.Fatalf("spi 0x%x at %s leads to %x", 0x1000+i, dst, row)
 		}
 	}
 	if lines := strings.Count(r.notes, "\n"); lines != mostWarnings+1 {

@@ -32,9 +32,13 @@ xfrm policy add src 10.2.0.0/16 dst 10.1.0.0/16 dir in priority 100 tmpl src 192
 xfrm policy add src 10.1.0.5/32 dst 10.2.0.7/32 proto udp sport 1000 dport 2000 dir out priority 50 tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid 1 mode tunnel
 `
 
+// fieldHex is a field as a string of bytes, the lowest first.
 func fieldHex(f regs.Field, row []uint32) string {
 	return hex.EncodeToString(rowBytes(row)[f.LSB/8 : (f.LSB+f.Width)/8])
 }
+
+// low is the low four bytes of a field of 128 bits, with zeros above.
+func low(hex string) string { return hex + strings.Repeat("0", 24) }
 
 // TestTunnel checks every row of a two-way tunnel, field by field.
 func TestTunnel(t *testing.T) {
@@ -75,15 +79,17 @@ func TestTunnel(t *testing.T) {
 
 	sel := r.fake.Table(transport.Inner, regs.InnerTableSelector)[0]
 	s := regs.SelectorRow
-	check("selector", []uint64{s.Valid.Get(sel), s.Replay.Get(sel), s.WindowSize.Get(sel), s.NextHop.Get(sel), s.SrcAddr.Get(sel), s.SrcMask.Get(sel), s.DstAddr.Get(sel), s.DstMask.Get(sel), s.Protocol.Get(sel), s.ProtocolMask.Get(sel), s.SrcPortMask.Get(sel)},
-		[]uint64{1, 1, 1024, 1, 0x0A020000, 0xFFFF0000, 0x0A010000, 0xFFFF0000, 0, 0, 0})
+	check("selector", []uint64{s.Valid.Get(sel), s.Replay.Get(sel), s.WindowSize.Get(sel), s.NextHop.Get(sel), s.SrcPrefix.Get(sel), s.DstPrefix.Get(sel), s.Protocol.Get(sel), s.ProtocolMask.Get(sel), s.SrcPortMask.Get(sel)},
+		[]uint64{1, 1, 1024, 1, 112, 112, 0, 0, 0})
+	check("selector's addresses", []string{fieldHex(s.SrcAddr, sel), fieldHex(s.DstAddr, sel)}, []string{low("0000020a"), low("0000010a")})
 	sa, ok := r.sad(0x2001, "192.0.2.1")
 	check("SAD", []any{sa, ok}, []any{0, true})
 
 	rule := r.fake.Table(transport.Inner, regs.InnerTableRule)[0]
 	u := regs.RuleRow
-	check("rule", []uint64{u.Valid.Get(rule), u.Action.Get(rule), u.Sa.Get(rule), u.Priority.Get(rule), u.SrcAddr.Get(rule), u.SrcMask.Get(rule), u.DstAddr.Get(rule), u.DstMask.Get(rule)},
-		[]uint64{1, regs.ActionProtect, 0, 100, 0x0A010000, 0xFFFF0000, 0x0A020000, 0xFFFF0000})
+	check("rule", []uint64{u.Valid.Get(rule), u.Action.Get(rule), u.Sa.Get(rule), u.Priority.Get(rule)},
+		[]uint64{1, regs.ActionProtect, 0, 100})
+	check("rule's addresses", []string{fieldHex(u.SrcAddr, rule), fieldHex(u.DstAddr, rule)}, []string{low("0000010a"), low("0000020a")})
 	action, sa, priority, ok := r.flow("10.1.0.5", "10.2.0.7", 17, 1000, 2000)
 	check("flow", []any{action, sa, priority, ok}, []any{regs.ActionProtect, 0, 50, true})
 	check("outer rules", len(r.fake.Table(transport.Outer, regs.OuterTableRule)), 0)

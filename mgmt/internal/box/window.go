@@ -70,7 +70,7 @@ func (w *window) describe(size uint64) string {
 
 // windowOf prints what the SA that `xfrm state get` names has received; nothing of one that has no window on the chip.
 func (s *Session) windowOf(m *Model, c xfrm.StateSelect) (string, error) {
-	sa := m.findSA(c.Filter.ID)
+	sa := m.findSA(c.Filter.ID())
 	if c.Verb != xfrm.Get || sa == nil || sa.Way != xfrm.DirIn || !sa.Started || sa.fresh || len(sa.WindowRows) == 0 {
 		return "", nil
 	}

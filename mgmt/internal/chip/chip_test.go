@@ -51,7 +51,8 @@ func TestRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		table := regs.InnerTableRule
-		row := []uint32{1, 0, 3, 4, 0xFFFFFFFF, 0, 0, 8, 9}
+		row := make([]uint32, table.Words())
+		copy(row, []uint32{1, 0, 3, 4, 0xFFFFFFFF, 0, 0, 8, 9})
 		for _, index := range []int{0, 31, 7} {
 			if err := b.WriteRow(transport.Inner, table, index, row); err != nil {
 				t.Fatal(err)
@@ -89,7 +90,9 @@ func TestShadow(t *testing.T) {
 		}
 	}
 	for index, want := range map[int]uint32{1: 5, 2: 6} {
-		if got := fake.Table(transport.Inner, regs.InnerTableFlow)[index]; !slices.Equal(got, []uint32{want, 0, 0, 0, 0}) {
+		row := make([]uint32, regs.InnerTableFlow.Words())
+		row[0] = want
+		if got := fake.Table(transport.Inner, regs.InnerTableFlow)[index]; !slices.Equal(got, row) {
 			t.Errorf("row %d is %x", index, got)
 		}
 	}

@@ -4,45 +4,46 @@ package regs
 
 // Counter indices of the inner chip.
 const (
-	InnerCounterRxFrames             = 0
-	InnerCounterRxBytes              = 1
-	InnerCounterDropRxBadFcs         = 2
-	InnerCounterDropRxUndersize      = 3
-	InnerCounterDropRxOversize       = 4
-	InnerCounterDropRxOverflow       = 5
-	InnerCounterDropNotReady         = 6
-	InnerCounterDropMacFilter        = 7
-	InnerCounterDropIpMalformed      = 8
-	InnerCounterDropIpChecksum       = 9
-	InnerCounterDropTtlExpired       = 10
-	InnerCounterDropPolicy           = 11
-	InnerCounterDropLinkDown         = 12
-	InnerCounterDropPuntOverflow     = 13
-	InnerCounterPuntArp              = 14
-	InnerCounterPuntIpv6             = 15
-	InnerCounterPuntVlan             = 16
-	InnerCounterPuntFragment         = 17
-	InnerCounterPuntOther            = 18
-	InnerCounterPuntExtensionHeaders = 19
-	InnerCounterPuntPolicy           = 20
-	InnerCounterTxProtect            = 21
-	InnerCounterTxBypass             = 22
-	InnerCounterLinkRxPackets        = 23
-	InnerCounterLinkRxLost           = 24
-	InnerCounterLinkResyncs          = 25
-	InnerCounterDropTxDisabled       = 26
-	InnerCounterDropNoSelector       = 27
-	InnerCounterDropReplayed         = 28
-	InnerCounterDropTooOld           = 29
-	InnerCounterDropSelectorMismatch = 30
-	InnerCounterDropInnerMalformed   = 31
-	InnerCounterDropInnerChecksum    = 32
-	InnerCounterDropInnerNotIpv4     = 33
-	InnerCounterDropInnerTtlExpired  = 34
-	InnerCounterDropEcn              = 35
-	InnerCounterDropNoNextHop        = 36
-	InnerCounterTxFrames             = 37
-	InnerCounterTxBytes              = 38
+	InnerCounterRxFrames                  = 0
+	InnerCounterRxBytes                   = 1
+	InnerCounterDropRxBadFcs              = 2
+	InnerCounterDropRxUndersize           = 3
+	InnerCounterDropRxOversize            = 4
+	InnerCounterDropRxOverflow            = 5
+	InnerCounterDropNotReady              = 6
+	InnerCounterDropMacFilter             = 7
+	InnerCounterDropIpMalformed           = 8
+	InnerCounterDropIpChecksum            = 9
+	InnerCounterDropTtlExpired            = 10
+	InnerCounterDropPolicy                = 11
+	InnerCounterDropLinkDown              = 12
+	InnerCounterDropPuntOverflow          = 13
+	InnerCounterPuntArp                   = 14
+	InnerCounterPuntIpv6                  = 15
+	InnerCounterPuntVlan                  = 16
+	InnerCounterPuntFragment              = 17
+	InnerCounterPuntOther                 = 18
+	InnerCounterPuntExtensionHeaders      = 19
+	InnerCounterPuntPolicy                = 20
+	InnerCounterTxProtect                 = 21
+	InnerCounterTxBypass                  = 22
+	InnerCounterLinkRxPackets             = 23
+	InnerCounterLinkRxLost                = 24
+	InnerCounterLinkResyncs               = 25
+	InnerCounterDropTxDisabled            = 26
+	InnerCounterDropNoSelector            = 27
+	InnerCounterDropReplayed              = 28
+	InnerCounterDropTooOld                = 29
+	InnerCounterDropSelectorMismatch      = 30
+	InnerCounterDropInnerMalformed        = 31
+	InnerCounterDropInnerChecksum         = 32
+	InnerCounterDropInnerNotIp            = 33
+	InnerCounterDropInnerExtensionHeaders = 34
+	InnerCounterDropInnerTtlExpired       = 35
+	InnerCounterDropEcn                   = 36
+	InnerCounterDropNoNextHop             = 37
+	InnerCounterTxFrames                  = 38
+	InnerCounterTxBytes                   = 39
 )
 
 // InnerCounters is ordered by index.
@@ -80,12 +81,13 @@ var InnerCounters = []Counter{
 	{Name: "drop_selector_mismatch", Index: 30, Path: "decrypt", Kind: "drop"},
 	{Name: "drop_inner_malformed", Index: 31, Path: "decrypt", Kind: "drop"},
 	{Name: "drop_inner_checksum", Index: 32, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_not_ipv4", Index: 33, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_ttl_expired", Index: 34, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ecn", Index: 35, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_next_hop", Index: 36, Path: "decrypt", Kind: "drop"},
-	{Name: "tx_frames", Index: 37, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bytes", Index: 38, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_not_ip", Index: 33, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_extension_headers", Index: 34, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_ttl_expired", Index: 35, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ecn", Index: 36, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_next_hop", Index: 37, Path: "decrypt", Kind: "drop"},
+	{Name: "tx_frames", Index: 38, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bytes", Index: 39, Path: "decrypt", Kind: "info"},
 }
 
 // Counter indices of the crypto chip.

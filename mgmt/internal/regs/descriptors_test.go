@@ -21,7 +21,7 @@ func TestFieldsStandWhereTheHardwareReadsThem(t *testing.T) {
 		all[i] = 0xffffffff
 	}
 	fields := map[string]Field{
-		"src_addr": RuleRow.SrcAddr, "dst_port": RuleRow.DstPort, "valid": RuleRow.Valid, "action": RuleRow.Action,
+		"version": RuleRow.Version, "dst_port": RuleRow.DstPort, "valid": RuleRow.Valid, "action": RuleRow.Action,
 		"sa": RuleRow.Sa, "priority": RuleRow.Priority, "protocol_mask": RuleRow.ProtocolMask,
 	}
 	for name, f := range fields {
@@ -73,6 +73,13 @@ func TestWideFields(t *testing.T) {
 		if got != want {
 			t.Errorf("byte %d of the key: %#x, not %#x", i, got, want)
 		}
+	}
+	flow := make([]uint32, InnerTableFlow.Words())
+	FlowRow.SrcAddr.PutBytes(flow, bytes.Repeat([]byte{0xff}, 16))
+	FlowRow.DstAddr.PutBytes(flow, bytes.Repeat([]byte{0xff}, 16))
+	FlowRow.DstAddr.PutBytes(flow, []byte{0x01, 0x02, 0x00, 0x0a})
+	if flow[3] != 0xffffffff || flow[4] != 0x0a000201 || flow[5]|flow[6]|flow[7]|flow[8] != 0 {
+		t.Errorf("addresses: %#x", flow)
 	}
 	mac := []byte{1, 2, 3, 4, 5, 6}
 	hop := make([]uint32, OuterTableNextHop.Words())

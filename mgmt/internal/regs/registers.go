@@ -135,6 +135,10 @@ var (
 	OuterPortMacHi        = Register{Name: "port_mac_hi", Offset: 0x204, Count: 1, Role: Control, Writable: 0x0000ffff}
 	OuterPortMtu          = Register{Name: "port_mtu", Offset: 0x208, Count: 1, Role: Control, Writable: 0x00003fff, Reset: 0x0000256e}
 	OuterLocalIpv4        = Register{Name: "local_ipv4", Offset: 0x20c, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterLocalIpv60       = Register{Name: "local_ipv6_0", Offset: 0x210, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterLocalIpv61       = Register{Name: "local_ipv6_1", Offset: 0x214, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterLocalIpv62       = Register{Name: "local_ipv6_2", Offset: 0x218, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterLocalIpv63       = Register{Name: "local_ipv6_3", Offset: 0x21c, Count: 1, Role: Control, Writable: 0xffffffff}
 )
 
 // OuterRegisters lists the registers of the chip, shared ones first.
@@ -144,4 +148,8 @@ var OuterRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	OuterPortMacHi,
 	OuterPortMtu,
 	OuterLocalIpv4,
+	OuterLocalIpv60,
+	OuterLocalIpv61,
+	OuterLocalIpv62,
+	OuterLocalIpv63,
 }...)

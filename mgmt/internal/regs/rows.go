@@ -4,68 +4,78 @@ package regs
 
 // FlowRow is the layout of one row.
 var FlowRow = struct {
-	Bits                                                                      int
-	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Valid, Action, Sa, Priority Field
+	Bits                                                                                      int
+	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Sa, Priority, Valid, Action Field
 }{
-	Bits:     160,
-	SrcAddr:  Field{LSB: 0, Width: 32},
-	DstAddr:  Field{LSB: 32, Width: 32},
-	SrcPort:  Field{LSB: 64, Width: 16},
-	DstPort:  Field{LSB: 80, Width: 16},
-	Protocol: Field{LSB: 96, Width: 8},
-	Valid:    Field{LSB: 104, Width: 1},
-	Action:   Field{LSB: 105, Width: 2},
-	Sa:       Field{LSB: 112, Width: 16},
-	Priority: Field{LSB: 128, Width: 32},
+	Bits:     355,
+	SrcAddr:  Field{LSB: 0, Width: 128},
+	DstAddr:  Field{LSB: 128, Width: 128},
+	SrcPort:  Field{LSB: 256, Width: 16},
+	DstPort:  Field{LSB: 272, Width: 16},
+	Protocol: Field{LSB: 288, Width: 8},
+	Version:  Field{LSB: 296, Width: 4},
+	Upper:    Field{LSB: 300, Width: 4},
+	Sa:       Field{LSB: 304, Width: 16},
+	Priority: Field{LSB: 320, Width: 32},
+	Valid:    Field{LSB: 352, Width: 1},
+	Action:   Field{LSB: 353, Width: 2},
 }
 
 // RuleRow is the layout of one row.
 var RuleRow = struct {
-	Bits                                                                                                                                int
-	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Valid, Action, Sa, Priority, SrcMask, DstMask, SrcPortMask, DstPortMask, ProtocolMask Field
+	Bits                                                                                                                                                                        int
+	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Sa, Priority, Valid, Action, SrcMask, DstMask, SrcPortMask, DstPortMask, ProtocolMask, VersionMask, UpperMask Field
 }{
-	Bits:         264,
-	SrcAddr:      Field{LSB: 0, Width: 32},
-	DstAddr:      Field{LSB: 32, Width: 32},
-	SrcPort:      Field{LSB: 64, Width: 16},
-	DstPort:      Field{LSB: 80, Width: 16},
-	Protocol:     Field{LSB: 96, Width: 8},
-	Valid:        Field{LSB: 104, Width: 1},
-	Action:       Field{LSB: 105, Width: 2},
-	Sa:           Field{LSB: 112, Width: 16},
-	Priority:     Field{LSB: 128, Width: 32},
-	SrcMask:      Field{LSB: 160, Width: 32},
-	DstMask:      Field{LSB: 192, Width: 32},
-	SrcPortMask:  Field{LSB: 224, Width: 16},
-	DstPortMask:  Field{LSB: 240, Width: 16},
-	ProtocolMask: Field{LSB: 256, Width: 8},
+	Bits:         688,
+	SrcAddr:      Field{LSB: 0, Width: 128},
+	DstAddr:      Field{LSB: 128, Width: 128},
+	SrcPort:      Field{LSB: 256, Width: 16},
+	DstPort:      Field{LSB: 272, Width: 16},
+	Protocol:     Field{LSB: 288, Width: 8},
+	Version:      Field{LSB: 296, Width: 4},
+	Upper:        Field{LSB: 300, Width: 4},
+	Sa:           Field{LSB: 304, Width: 16},
+	Priority:     Field{LSB: 320, Width: 32},
+	Valid:        Field{LSB: 352, Width: 1},
+	Action:       Field{LSB: 353, Width: 2},
+	SrcMask:      Field{LSB: 384, Width: 128},
+	DstMask:      Field{LSB: 512, Width: 128},
+	SrcPortMask:  Field{LSB: 640, Width: 16},
+	DstPortMask:  Field{LSB: 656, Width: 16},
+	ProtocolMask: Field{LSB: 672, Width: 8},
+	VersionMask:  Field{LSB: 680, Width: 4},
+	UpperMask:    Field{LSB: 684, Width: 4},
 }
 
 // SelectorRow is the layout of one row.
 var SelectorRow = struct {
-	Bits                                                                                                                                                                                                   int
-	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Valid, Replay, WindowKeep, WindowSize, SrcMask, DstMask, SrcPortMask, DstPortMask, ProtocolMask, NextHop, WindowRow0, WindowRow1, WindowRow2, WindowRow3 Field
+	Bits                                                                                                                                                                                                                                               int
+	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Valid, Replay, WindowKeep, NextHop, WindowSize, WindowRow0, WindowRow1, WindowRow2, WindowRow3, SrcPrefix, DstPrefix, SrcPortMask, DstPortMask, ProtocolMask, VersionMask, UpperMask Field
 }{
-	Bits:         304,
-	SrcAddr:      Field{LSB: 0, Width: 32},
-	DstAddr:      Field{LSB: 32, Width: 32},
-	SrcPort:      Field{LSB: 64, Width: 16},
-	DstPort:      Field{LSB: 80, Width: 16},
-	Protocol:     Field{LSB: 96, Width: 8},
-	Valid:        Field{LSB: 104, Width: 1},
-	Replay:       Field{LSB: 105, Width: 1},
-	WindowKeep:   Field{LSB: 106, Width: 1},
-	WindowSize:   Field{LSB: 112, Width: 16},
-	SrcMask:      Field{LSB: 128, Width: 32},
-	DstMask:      Field{LSB: 160, Width: 32},
-	SrcPortMask:  Field{LSB: 192, Width: 16},
-	DstPortMask:  Field{LSB: 208, Width: 16},
-	ProtocolMask: Field{LSB: 224, Width: 8},
-	NextHop:      Field{LSB: 232, Width: 8},
-	WindowRow0:   Field{LSB: 240, Width: 16},
-	WindowRow1:   Field{LSB: 256, Width: 16},
-	WindowRow2:   Field{LSB: 272, Width: 16},
-	WindowRow3:   Field{LSB: 288, Width: 16},
+	Bits:         464,
+	SrcAddr:      Field{LSB: 0, Width: 128},
+	DstAddr:      Field{LSB: 128, Width: 128},
+	SrcPort:      Field{LSB: 256, Width: 16},
+	DstPort:      Field{LSB: 272, Width: 16},
+	Protocol:     Field{LSB: 288, Width: 8},
+	Version:      Field{LSB: 296, Width: 4},
+	Upper:        Field{LSB: 300, Width: 4},
+	Valid:        Field{LSB: 304, Width: 1},
+	Replay:       Field{LSB: 305, Width: 1},
+	WindowKeep:   Field{LSB: 306, Width: 1},
+	NextHop:      Field{LSB: 312, Width: 8},
+	WindowSize:   Field{LSB: 320, Width: 16},
+	WindowRow0:   Field{LSB: 336, Width: 16},
+	WindowRow1:   Field{LSB: 352, Width: 16},
+	WindowRow2:   Field{LSB: 368, Width: 16},
+	WindowRow3:   Field{LSB: 384, Width: 16},
+	SrcPrefix:    Field{LSB: 400, Width: 8},
+	DstPrefix:    Field{LSB: 408, Width: 8},
+	SrcPortMask:  Field{LSB: 416, Width: 16},
+	DstPortMask:  Field{LSB: 432, Width: 16},
+	ProtocolMask: Field{LSB: 448, Width: 8},
+	VersionMask:  Field{LSB: 456, Width: 4},
+	UpperMask:    Field{LSB: 460, Width: 4},
 }
 
 // NextHopRow is the layout of one row.
@@ -127,35 +137,37 @@ var InboundKeyRow = struct {
 
 // SadRow is the layout of one row.
 var SadRow = struct {
-	Bits                                     int
-	Spi, DstAddr, Protocol, Valid, Encap, Sa Field
+	Bits                                    int
+	Spi, DstAddr, Version, Valid, Encap, Sa Field
 }{
-	Bits:     96,
-	Spi:      Field{LSB: 0, Width: 32},
-	DstAddr:  Field{LSB: 32, Width: 32},
-	Protocol: Field{LSB: 64, Width: 8},
-	Valid:    Field{LSB: 72, Width: 1},
-	Encap:    Field{LSB: 73, Width: 1},
-	Sa:       Field{LSB: 80, Width: 16},
+	Bits:    192,
+	Spi:     Field{LSB: 0, Width: 32},
+	DstAddr: Field{LSB: 32, Width: 128},
+	Version: Field{LSB: 160, Width: 8},
+	Valid:   Field{LSB: 168, Width: 1},
+	Encap:   Field{LSB: 169, Width: 1},
+	Sa:      Field{LSB: 176, Width: 16},
 }
 
 // TunnelRow is the layout of one row.
 var TunnelRow = struct {
-	Bits                                                                                                 int
-	SrcAddr, DstAddr, Valid, DscpCopy, EcnCopy, DfMode, Dscp, Ttl, NextHop, Mtu, Encap, SrcPort, DstPort Field
+	Bits                                                                                                                int
+	SrcAddr, DstAddr, Valid, V6, DscpCopy, EcnCopy, DfMode, Encap, Dscp, Ttl, NextHop, Mtu, SrcPort, DstPort, FlowLabel Field
 }{
-	Bits:     144,
-	SrcAddr:  Field{LSB: 0, Width: 32},
-	DstAddr:  Field{LSB: 32, Width: 32},
-	Valid:    Field{LSB: 64, Width: 1},
-	DscpCopy: Field{LSB: 65, Width: 1},
-	EcnCopy:  Field{LSB: 66, Width: 1},
-	DfMode:   Field{LSB: 67, Width: 2},
-	Dscp:     Field{LSB: 72, Width: 6},
-	Ttl:      Field{LSB: 80, Width: 8},
-	NextHop:  Field{LSB: 88, Width: 8},
-	Mtu:      Field{LSB: 96, Width: 14},
-	Encap:    Field{LSB: 110, Width: 1},
-	SrcPort:  Field{LSB: 112, Width: 16},
-	DstPort:  Field{LSB: 128, Width: 16},
+	Bits:      372,
+	SrcAddr:   Field{LSB: 0, Width: 128},
+	DstAddr:   Field{LSB: 128, Width: 128},
+	Valid:     Field{LSB: 256, Width: 1},
+	V6:        Field{LSB: 257, Width: 1},
+	DscpCopy:  Field{LSB: 258, Width: 1},
+	EcnCopy:   Field{LSB: 259, Width: 1},
+	DfMode:    Field{LSB: 260, Width: 2},
+	Encap:     Field{LSB: 262, Width: 1},
+	Dscp:      Field{LSB: 264, Width: 6},
+	Ttl:       Field{LSB: 272, Width: 8},
+	NextHop:   Field{LSB: 280, Width: 8},
+	Mtu:       Field{LSB: 288, Width: 14},
+	SrcPort:   Field{LSB: 320, Width: 16},
+	DstPort:   Field{LSB: 336, Width: 16},
+	FlowLabel: Field{LSB: 352, Width: 20},
 }

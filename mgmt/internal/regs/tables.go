@@ -4,9 +4,9 @@ package regs
 
 // Tables of the inner chip.
 var (
-	InnerTableFlow     = Table{Name: "flow", Number: 0, Kind: "cuckoo", RowBits: 160}
-	InnerTableRule     = Table{Name: "rule", Number: 1, Kind: "ternary", RowBits: 264}
-	InnerTableSelector = Table{Name: "selector", Number: 2, Kind: "direct", RowBits: 304}
+	InnerTableFlow     = Table{Name: "flow", Number: 0, Kind: "cuckoo", RowBits: 355}
+	InnerTableRule     = Table{Name: "rule", Number: 1, Kind: "ternary", RowBits: 688}
+	InnerTableSelector = Table{Name: "selector", Number: 2, Kind: "direct", RowBits: 464}
 	InnerTableNextHop  = Table{Name: "next_hop", Number: 3, Kind: "direct", RowBits: 49}
 	InnerTableReplay   = Table{Name: "replay", Number: 4, Kind: "direct", RowBits: 640}
 )
@@ -34,9 +34,9 @@ var CryptoTables = []Table{
 
 // Tables of the outer chip.
 var (
-	OuterTableSad     = Table{Name: "sad", Number: 0, Kind: "cuckoo", RowBits: 96}
-	OuterTableRule    = Table{Name: "rule", Number: 1, Kind: "ternary", RowBits: 264}
-	OuterTableTunnel  = Table{Name: "tunnel", Number: 2, Kind: "direct", RowBits: 144}
+	OuterTableSad     = Table{Name: "sad", Number: 0, Kind: "cuckoo", RowBits: 192}
+	OuterTableRule    = Table{Name: "rule", Number: 1, Kind: "ternary", RowBits: 688}
+	OuterTableTunnel  = Table{Name: "tunnel", Number: 2, Kind: "direct", RowBits: 372}
 	OuterTableNextHop = Table{Name: "next_hop", Number: 3, Kind: "direct", RowBits: 49}
 )
 

@@ -28,6 +28,20 @@ var TableCommandNames = map[uint32]string{
 	TableCommandWrite: "write",
 }
 
+// Values of upper.
+const (
+	UpperOpaque = 0
+	UpperPorts  = 1
+	UpperIcmp   = 2
+)
+
+// UpperNames gives the name of each value.
+var UpperNames = map[uint32]string{
+	UpperOpaque: "opaque",
+	UpperPorts:  "ports",
+	UpperIcmp:   "icmp",
+}
+
 // Values of action.
 const (
 	ActionDiscard = 0

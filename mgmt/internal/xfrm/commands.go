@@ -49,14 +49,19 @@ const (
 
 // StateFilter matches states; fields not given match all.
 type StateFilter struct {
-	ID
-	Mode  string
-	ReqID uint32
+	Src, Dst netip.Prefix // of all bits in a Delete or Get
+	Proto    string
+	SPI      uint32
+	Mode     string
+	ReqID    uint32
 }
+
+// ID is the name of the one SA that a Delete or Get is for.
+func (f StateFilter) ID() ID { return ID{f.Src.Addr(), f.Dst.Addr(), f.Proto, f.SPI} }
 
 // Match says whether a state passes.
 func (f StateFilter) Match(s *State) bool {
-	return (!f.Src.IsValid() || f.Src == s.Src) && (!f.Dst.IsValid() || f.Dst == s.Dst) && (f.Proto == "" || f.Proto == s.Proto) &&
+	return (!f.Src.IsValid() || f.Src.Contains(s.Src)) && (!f.Dst.IsValid() || f.Dst.Contains(s.Dst)) && (f.Proto == "" || f.Proto == s.Proto) &&
 		(f.SPI == 0 || f.SPI == s.SPI) && (f.Mode == "" || f.Mode == s.Mode) && (f.ReqID == 0 || f.ReqID == s.ReqID)
 }
 
@@ -88,15 +93,8 @@ type PolicyFilter struct {
 
 // Match says whether a policy passes a list or deleteall.
 func (f PolicyFilter) Match(p *Policy) bool {
-	within := func(outer, inner netip.Prefix) bool {
-		return outer.Bits() <= inner.Bits() && outer.Contains(inner.Addr())
-	}
-	if f.HasSel {
-		s := f.Selector
-		if !within(s.Src, p.Src) || !within(s.Dst, p.Dst) || s.Proto != 0 && s.Proto != p.Proto ||
-			s.SPort != 0 && s.SPort != p.SPort || s.DPort != 0 && s.DPort != p.DPort {
-			return false
-		}
+	if f.HasSel && !f.Selector.Covers(p.Selector) {
+		return false
 	}
 	return (f.Dir == "" || f.Dir == p.Dir) && (f.Index == 0 || f.Index == p.Index) && (f.Action == "" || f.Action == p.Action) &&
 		(f.Priority == nil || *f.Priority == p.Priority)

@@ -53,6 +53,21 @@ func (p *parser) encapPort(what string) (uint16, error) {
 	return uint16(port), err
 }
 
+// checkEncap refuses what the box could not send, or would not know for ESP.
+func (s *State) checkEncap(pos Pos) error {
+	switch {
+	case s.Encap == nil:
+		return nil
+	case s.Dst.Is6():
+		return Errorf(pos, "encap is not supported with IPv6 endpoints, for the hardware writes the UDP checksum as 0, which IPv6 does not allow (RFC 8200, 8.1): leave it out or use IPv4")
+	case s.Encap.OAddr.Is6():
+		return Errorf(pos, "the original address of encap must be IPv4 as the SA's endpoints are, 0.0.0.0 if there is none, not %s", s.Encap.OAddr)
+	case s.Dir == DirIn:
+		return s.CheckInboundEncap(pos)
+	}
+	return nil
+}
+
 // CheckInboundEncap refuses an inbound SA whose packets the box would not know for ESP.
 func (s *State) CheckInboundEncap(pos Pos) error {
 	if s.Encap == nil || s.Encap.DPort == PortNATT {

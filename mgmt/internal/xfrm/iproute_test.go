@@ -49,6 +49,7 @@ done`
 // and this box refuses are in TestRefusals, each with its reason.
 func TestSameSyntaxAsIproute(t *testing.T) {
 	state, policy := "xfrm state add "+sa, "xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 "
+	state6 := "xfrm state add src 2001:db8::1 dst 2001:db8::2 proto esp spi 1 mode tunnel "
 	both := []string{
 		state + "mode tunnel " + gcm,
 		"x s a " + sa + "mode tu " + gcm,
@@ -79,6 +80,19 @@ func TestSameSyntaxAsIproute(t *testing.T) {
 		"link set dev red mtu 1500 up", "link set black address 02:00:00:00:00:01 mtu 9000", "addr add 192.0.2.1/24 dev black",
 		"route add 10.2.0.0/16 via 192.0.2.2 dev black mtu 1400", "route replace default via 192.0.2.2", "ro del 10.2/16",
 		"neigh add 192.0.2.2 lladdr 02:00:00:00:00:01 nud permanent dev black", "n replace 192.0.2.2 lladdr 02:00:00:00:00:02 dev black",
+		state + "mode tunnel sel src 2001:db8::/32 proto ipv6-icmp type 0 code 255 " + gcm, state + "mode tunnel flag af-unspec sel dst ::/0 " + gcm,
+		"xfrm policy add src 2001:db8::/32 dir out", "xfrm policy add src 2001::/255.255.0.0 dir out", "xfrm policy add dst 2001:db8::7 src ::/0 proto tcp dport 80 dir in",
+		"xfrm policy add src ::ffff:10.0.0.0/104 dir out", "xfrm policy add dst 2001:db8:1::/48 dir out " + tmpl, "xfrm policy add dst ::/0 proto icmp dir out",
+		policy + "proto icmp type 0 dir out", policy + "proto icmp code 0x3 dir out", "xfrm policy add type 8 proto icmp dst 10.0.0.0/8 dir out", policy + "proto ipv6-icmp dir out",
+		"xfrm policy add proto 58 type 128 code 0 dst 2001:db8::/32 dir fwd", "xfrm policy list proto ipv6-icmp type 128", "xfrm policy list src ::/0", "xfrm policy delall proto icmp code 0",
+		"xfrm policy delete dst 2001:db8:1::/48 dir out", "xfrm policy get proto icmp type 8 dir out",
+		state6 + gcm, state6 + "sel proto tcp " + gcm, state6 + "sel dst 10.0.0.0/8 " + gcm, "xfrm policy add dst 2001:db8:2::/48 dir out " + tmpl6, "xfrm policy add dst 10.7.0.0/16 dir out " + tmpl6,
+		"xfrm state delete dst 2001:db8::2 proto esp spi 1", "xfrm state get src 2001:db8::1 dst 2001:db8::2/128 proto esp spi 1", "xfrm state list src 2001:db8::9/32 dst ::/0",
+		"xfrm state list src 192.0.2.1/24 proto esp", "xfrm state deleteall dst 2001:db8::2",
+		"addr add 2001:db8::1/64 dev red", "addr add 2001:db8::3/64 nodad dev black", "addr add fe80::5 dev red", "addr del 2001:db8::3/64 dev black",
+		"route add 2001:db8:9::/48 via 2001:db8::9 dev red", "route add default via 2001:db8::9 dev red", "route add via fe80::8 default dev black", "route replace default via inet6 2001:db8::7 dev red",
+		"route del default via 2001:db8::9", "route add ::/0 dev black", "route add 10.77.0.0/16 via inet6 2001:db8::9 dev red",
+		"neigh add 2001:db8::9 lladdr 02:00:00:00:00:09 dev red nud permanent", "neigh add fe80::9 lladdr 02:00:00:00:00:09 router dev red", "neigh del fe80::9 dev red",
 		"neighbour del 192.0.2.2 dev black", "neigh show", "addr show dev red", "", "   # nothing",
 	}
 	neither := []string{
@@ -101,6 +115,12 @@ func TestSameSyntaxAsIproute(t *testing.T) {
 		policy + "dev eth7 dir out", policy + "dir out priority x", policy + "dir out tmpl", policy + "dir out tmpl mode tunnel level maybe",
 		"xfrm policy add src any dir out", "xfrm policy add src 10.0.0.0/33 dir out", "xfrm policy delete dst 10.0.0.0/8",
 		"xfrm policy delete index 9 dst 10.0.0.0/8 dir out", "xfrm policy delete dir out",
+		"xfrm policy add src 10.0.0.0/8 dst ::/0 dir out", "xfrm policy add src 2001:db8::/129 dir out", "xfrm policy add src fe80::1%red dir out", "xfrm policy add src 2001:db8:::1 dir out",
+		state + "mode tunnel sel src ::/0 dst 0.0.0.0/0 " + gcm, "xfrm state add src 192.0.2.1 dst 2001:db8::2 proto esp spi 1 mode tunnel " + gcm,
+		"xfrm state add src 2001:db8::1 dst 192.0.2.2 proto esp spi 1 mode tunnel " + gcm, "xfrm state list src ::/0 dst 0.0.0.0/0", "xfrm state delete src 10.0.0.1 dst 2001:db8::2 proto esp spi 1",
+		"xfrm policy add dst ::/0 dir out tmpl src 2001:db8::1 dst 192.0.2.2 proto esp mode tunnel", "xfrm state list src 2001:db8::/129",
+		policy + "proto icmp type 256 dir out", policy + "proto icmp type 8 dport 5 dir out", policy + "type 8 dir out", policy + "proto tcp code 8 dir out",
+		"route add 2001:db8:a::/48 via 192.0.2.2 dev red", "route add 10.6.0.0/16 via 2001:db8::9 dev red", "route add 10.7.0.0/16 via inet 2001:db8::9 dev red", "neigh add fe80::9%red lladdr 02:00:00:00:00:09 dev red",
 		"addr add 10.0.0.300/24 dev red", "addr add 10.0.0.1/24 dev eth7", "link set dev red mtu x", "link set dev red address 02:00",
 		"route add 10.2.0.0/99 dev black", "neigh add 192.0.2.9 lladdr zz dev black", "neigh add 192.0.2.9 lladdr 02:00:00:00:00:01",
 	}

@@ -43,7 +43,7 @@ func (p *parser) addr() (Command, error) {
 		case "broadcast", "brd", "scope", "label":
 			p.skip()
 			_, err = p.take("a value")
-		case "noprefixroute":
+		case "noprefixroute", "nodad":
 			p.skip()
 		default:
 			if a.Prefix.IsValid() {
@@ -75,10 +75,11 @@ func (p *parser) showOr(err error, what string) (Command, error) {
 	return p.show(what)
 }
 
-// The range of an MTU: IPv4's least (RFC 791), and the largest frame less its Ethernet header and FCS.
+// The range of an MTU: IPv4's least (RFC 791), IPv6's (RFC 8200, 5), and the largest frame less its Ethernet header and FCS.
 const (
-	MinMTU = 68
-	MaxMTU = 9582
+	MinMTU  = 68
+	MinMTU6 = 1280
+	MaxMTU  = 9582
 )
 
 func (p *parser) mtu() (uint32, error) {
@@ -127,60 +128,6 @@ func (p *parser) link() (Command, error) {
 		return nil, Errorf(p.start, "a link line is `link set dev red|black [up|down] [mtu N] [address MAC]`")
 	}
 	return l, nil
-}
-
-// route reads `route add|replace|append|change|del PREFIX|default [via ADDR] dev D [mtu N]`.
-func (p *parser) route() (Command, error) {
-	verb, err := p.verb("route", "add", "change", "replace", "append", "delete")
-	if err != nil || verb == "show" {
-		return p.showOr(err, "route")
-	}
-	r := Route{At: p.at(), Del: verb == "delete", Replace: verb == "replace" || verb == "change"}
-	for p.more() {
-		switch p.peek() {
-		case "via":
-			p.skip()
-			if p.peek() == "inet" {
-				p.skip()
-			}
-			r.Via, err = p.address("the gateway after via")
-		case "dev":
-			p.skip()
-			r.Dev, err = p.device()
-		case "mtu":
-			p.skip()
-			if p.peek() == "lock" {
-				p.skip()
-			}
-			r.MTU, err = p.mtu()
-		case "src", "metric", "proto", "protocol", "scope":
-			p.skip()
-			_, err = p.take("a value")
-		case "onlink", "unicast":
-			p.skip()
-		case "default", "any", "all":
-			if r.Prefix.IsValid() {
-				return nil, p.unknown()
-			}
-			p.skip()
-			r.Prefix = Everything
-		default:
-			if r.Prefix.IsValid() {
-				return nil, p.unknown()
-			}
-			if p.peek() == "to" {
-				p.skip()
-			}
-			r.Prefix, err = p.prefix("the destination")
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	if !r.Prefix.IsValid() || r.Dev == "" && !r.Via.IsValid() && !r.Del {
-		return nil, Errorf(p.start, "a route line is `route add PREFIX via ADDR dev red|black`")
-	}
-	return r, nil
 }
 
 // neigh reads `neigh add|replace|change|del ADDR lladdr MAC [nud permanent] dev D`.

@@ -16,6 +16,7 @@ const (
 	sa     = "src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x1001 "
 	gcm    = `aead "rfc4106(gcm(aes))" ` + key128 + " 128"
 	tmpl   = "tmpl src 192.0.2.1 dst 192.0.2.2 proto esp mode tunnel"
+	tmpl6  = "tmpl src 2001:db8::1 dst 2001:db8::2 proto esp mode tunnel"
 )
 
 func parseOne(t *testing.T, line string) Command {
@@ -66,6 +67,18 @@ func TestState(t *testing.T) {
 		{"xfrm state add " + sa + "mode tunnel mark 0 mask 0 replay-seq 0 replay-oseq 0 seq 7 if_id 0 " + gcm, func(*State) {}},
 		{"xfrm state add " + sa + "mode tunnel limit packet-soft 100 limit packet-hard 200 limit byte-hard 18446744073709551615 limit time-hard 0 " + gcm,
 			func(s *State) { s.PacketSoft, s.PacketHard = 100, 200 }},
+		{"xfrm state add src 2001:DB8::1 dst 2001:db8:0:0::2/128 proto esp spi 0x1001 mode tunnel " + gcm, func(s *State) {
+			s.Src, s.Dst = netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2")
+		}},
+		// A sel that names no address is of the SA's IP version, wherever it stands.
+		{"xfrm state add sel proto ipv6-icmp type 1 mode tunnel src 2001:db8::1 dst 2001:db8::2 proto esp spi 0x1001 " + gcm, func(s *State) {
+			s.Src, s.Dst = netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2")
+			s.Sel = &Selector{Src: Everything6, Dst: Everything6, Proto: 58, Type: ICMPNumber{true, 1}}
+		}},
+		{"xfrm state add src 2001:db8::1 dst 2001:db8::2 proto esp spi 0x1001 mode tunnel sel dst 10.2.0.0/16 " + gcm, func(s *State) {
+			s.Src, s.Dst = netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2")
+			s.Sel = &Selector{Src: Everything, Dst: netip.MustParsePrefix("10.2.0.0/16")}
+		}},
 		{"xfrm state add " + sa + "mode tunnel sel src 10.1.0.0/16 dst 10.2.0.0/16 proto tcp dport 80 " + gcm, func(s *State) {
 			s.Sel = &Selector{Src: netip.MustParsePrefix("10.1.0.0/16"), Dst: netip.MustParsePrefix("10.2.0.0/16"), Proto: 6, DPort: 80}
 		}},
@@ -119,6 +132,7 @@ func TestPolicy(t *testing.T) {
 	}
 	both := Selector{Src: prefix("10.1.0.0/16"), Dst: prefix("10.2.0.0/16")}
 	template := Template{ID: ID{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2"), "esp", 0}, Mode: ModeTunnel}
+	template6 := Template{ID: ID{netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2"), "esp", 0}, Mode: ModeTunnel}
 	for line, want := range map[string]Policy{
 		"xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir out":                out(both, nil),
 		"x p a dir out src 10.1/16 dst 10.2.0.0/255.255.0.0":                     out(both, nil),
@@ -129,6 +143,7 @@ func TestPolicy(t *testing.T) {
 		"xfrm policy add dst 10.2.0.0/16 dir out index 9 ptype main action punt": out(Selector{Dst: both.Dst}, func(p *Policy) { p.Index, p.Action = 9, ActionPunt }),
 		"xfrm policy add src 10.1.0.1 dst 10.2.0.1 proto udp sport 53 dport 1024 dev black dir out": out(
 			Selector{Src: prefix("10.1.0.1/32"), Dst: prefix("10.2.0.1/32"), Proto: 17, SPort: 53, DPort: 1024}, nil).on("black"),
+		"xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir out " + tmpl6:                      out(both, func(p *Policy) { p.Template = &template6 }),
 		"xfrm policy add dst 10.2.0.0/16 dport 80 dir out":                                      out(Selector{Dst: both.Dst, DPort: 80}, nil),
 		"xfrm policy add dst 10.2.0.0/16 proto 47 dir out":                                      out(Selector{Dst: both.Dst, Proto: 47}, nil),
 		"xfrm policy add dst 10.2.0.0/16 proto ICMP dir out limit byte-soft 0xffffffffffffffff": out(Selector{Dst: both.Dst, Proto: 1}, nil),
@@ -164,7 +179,20 @@ func TestNetworkLines(t *testing.T) {
 		"neigh add 192.0.2.2 lladdr 02:00:00:00:00:01 dev black nud permanent": Neigh{at, false, false, addr("192.0.2.2"), mac, "black"},
 		"n replace 192.0.2.2 lladdr 02:00:00:00:00:01 dev black":               Neigh{at, false, true, addr("192.0.2.2"), mac, "black"},
 		"neighbour del 192.0.2.2 dev black":                                    Neigh{at, true, false, addr("192.0.2.2"), MAC{}, "black"},
-		"neigh show":                                                           Show{at, "neigh"},
+		"addr add 2001:db8::1/64 nodad dev red":                                Addr{at, false, prefix("2001:db8::1/64"), "red"},
+		"addr del fe80::1 dev black":                                           Addr{at, true, prefix("fe80::1/128"), "black"},
+		"route add default via 2001:db8::1 dev red":                            Route{at, false, false, Everything6, addr("2001:db8::1"), "red", 0},
+		"route add via fe80::1 default dev red":                                Route{at, false, false, Everything6, addr("fe80::1"), "red", 0},
+		"route add default via inet6 2001:db8::1 dev red":                      Route{at, false, false, Everything6, addr("2001:db8::1"), "red", 0},
+		"route add default dev red":                                            Route{at, false, false, Everything, netip.Addr{}, "red", 0},
+		"route del default via 2001:db8::1":                                    Route{at, true, false, Everything6, addr("2001:db8::1"), "", 0},
+		"route add ::/0 dev red":                                               Route{at, false, false, Everything6, netip.Addr{}, "red", 0},
+		"route add 2001:db8:2::/48 via 2001:db8::1 mtu 1400":                   Route{at, false, false, prefix("2001:db8:2::/48"), addr("2001:db8::1"), "", 1400},
+		"route add 10.2.0.0/16 via inet6 2001:db8::1 mtu lock 68 dev black":    Route{at, false, false, prefix("10.2.0.0/16"), addr("2001:db8::1"), "black", 68},
+		"route add 2001:db8:2::/48 via inet 192.0.2.2 dev black":               Route{at, false, false, prefix("2001:db8:2::/48"), addr("192.0.2.2"), "black", 0},
+		"route add 10.2.0.0/16 via inet6 fe80::1 dev black":                    Route{at, false, false, prefix("10.2.0.0/16"), addr("fe80::1"), "black", 0},
+		"neigh add fe80::1/128 lladdr 02:00:00:00:00:01 router dev black":      Neigh{at, false, false, addr("fe80::1"), mac, "black"},
+		"neigh show": Show{at, "neigh"},
 	} {
 		if got := parseOne(t, line); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s\n got %+v\nwant %+v", line, got, want)
@@ -175,6 +203,7 @@ func TestNetworkLines(t *testing.T) {
 // TestRefusals: every mistake is one sentence with its file and line, and no key is ever in it.
 func TestRefusals(t *testing.T) {
 	add := "xfrm state add " + sa
+	add6 := "xfrm state add src 2001:db8::1 dst 2001:db8::2 proto esp spi 1 mode tunnel "
 	for _, test := range []struct{ line, reason string }{
 		{"frobnicate", "unknown command"},
 		{"xfrm", "state or policy"},
@@ -221,7 +250,23 @@ func TestRefusals(t *testing.T) {
 		{"xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp mode tunnel " + gcm, "SPI"},
 		{"xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x100000000 mode tunnel " + gcm, "SPI"},
 		{"xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 1_0 mode tunnel " + gcm, "SPI"},
-		{"xfrm state add src 2001:db8::1 dst 2001:db8::2 proto esp spi 1 mode tunnel " + gcm, "IPv6 is not supported yet"},
+		{"xfrm state add src 192.0.2.1 dst 2001:db8::2 proto esp spi 1 mode tunnel " + gcm, "one IP version, that of its outer header, not 192.0.2.1 and 2001:db8::2"},
+		{"xfrm state add dst 192.0.2.1 src 2001:db8::2 proto esp spi 1 mode tunnel " + gcm, "one IP version, that of its outer header, not 192.0.2.1 and 2001:db8::2"},
+		{"xfrm state delete src 192.0.2.1 dst 2001:db8::2 proto esp spi 1", "one IP version"},
+		{"xfrm state list src 2001:db8::/32 dst 0.0.0.0/0", "one IP version"},
+		{"xfrm state add src :: dst 2001:db8::2 proto esp spi 1 mode tunnel " + gcm, "both tunnel endpoints"},
+		{"xfrm state add src 2001:db8::2 dst 2001:db8:0::2 proto esp spi 1 mode tunnel " + gcm, "the same address, 2001:db8::2"},
+		{"xfrm state add src 2001:db8::1 dst ff0e::2 proto esp spi 1 mode tunnel " + gcm, "multicast"},
+		{"xfrm state add src fe80::1 dst 2001:db8::2 proto esp spi 1 mode tunnel " + gcm, "cannot be a link-local address"},
+		{"xfrm state add src 2001:db8::1 dst febf::2 proto esp spi 1 mode tunnel " + gcm, "cannot be a link-local address"},
+		{"xfrm state add src 2001:db8::1/64 dst 2001:db8::2 proto esp spi 1 mode tunnel " + gcm, "one address"},
+		{"xfrm state get dst 2001:db8::/64 proto esp spi 1", "one address"},
+		{add6 + "encap espinudp 4500 4500 0.0.0.0 " + gcm, "encap is not supported with IPv6 endpoints, for the hardware writes the UDP checksum as 0, which IPv6 does not allow (RFC 8200, 8.1)"},
+		{"xfrm state add encap espinudp 4500 4501 :: dir in mode tunnel src 2001:db8::1 dst 2001:db8::2 proto esp spi 1 " + gcm, "encap is not supported with IPv6 endpoints"},
+		{add + "mode tunnel encap espinudp 4500 4500 :: " + gcm, "the original address of encap must be IPv4"},
+		{add6 + "sel proto icmp type 8 " + gcm, "type of icmp is of no packet in an IPv6 selector"},
+		{add + "mode tunnel sel src 10.0.0.0/8 dst 2001:db8::/32 " + gcm, "one IP version, not 10.0.0.0/8 and 2001:db8::/32"},
+		{add + "mode tunnel sel proto ipv6-icmp code 0 " + gcm, "write src or dst as an IPv6 prefix"},
 		{"xfrm state add src 192.0.2.1/24 dst 192.0.2.2 proto esp spi 1 mode tunnel " + gcm, "one address"},
 		{"xfrm state add dst 192.0.2.2 proto esp spi 1 mode tunnel " + gcm, "both tunnel endpoints"},
 		{"xfrm state delete dst 192.0.2.2 proto esp", "named by dst, proto and spi"},
@@ -230,12 +275,29 @@ func TestRefusals(t *testing.T) {
 		{"xfrm policy add src 10.1.0.1/16 dir out", "write 10.1.0.0/16"},
 		{"xfrm policy add src 10.1.0.0/33 dir out", "0 to 32"},
 		{"xfrm policy add src 10.1.0.0/255.0.255.0 dir out", "0 to 32"},
-		{"xfrm policy add src 10.1.0.256 dir out", "IPv4 address"},
-		{"xfrm policy add src any dir out", "IPv4 address"},
-		{"xfrm policy add src ::/0 dir out", "IPv6"},
+		{"xfrm policy add src 10.1.0.256 dir out", "IPv4 or IPv6 address"},
+		{"xfrm policy add src any dir out", "IPv4 or IPv6 address"},
+		{"xfrm policy add src 2001:db8::1/32 dir out", "write 2001:db8::/32"},
+		{"xfrm policy add src 2001:db8::/129 dir out", "0 to 128"},
+		{"xfrm policy add src 2001:db8:::1 dir out", "IPv4 or IPv6 address"},
+		{"xfrm policy add src fe80::1%red dir out", "IPv4 or IPv6 address"},
+		{"xfrm policy add src 10.0.0.0/8 dst ::/0 dir out", "one IP version, not 10.0.0.0/8 and ::/0"},
+		{"xfrm policy add dst ::/0 src 10.0.0.0/8 dir out", "one IP version, not ::/0 and 10.0.0.0/8"},
+		{"xfrm policy delete src ::/0 dst 0.0.0.0/0 dir out", "one IP version"},
+		{"xfrm policy list src ::/0 dst 0.0.0.0/0", "one IP version"},
 		{"xfrm policy add dst 10.0.0.0/8 proto frob dir out", "unknown protocol"},
 		{"xfrm policy add dst 10.0.0.0/8 proto icmp sport 5 dir out", "needs proto tcp, udp or sctp"},
-		{"xfrm policy add dst 10.0.0.0/8 proto icmp type 8 dir out", "type is not supported"},
+		{"xfrm policy add dst 10.0.0.0/8 proto tcp type 8 dir out", "type needs proto icmp or ipv6-icmp"},
+		{"xfrm policy add dst 10.0.0.0/8 code 0 dir out", "code needs proto icmp or ipv6-icmp"},
+		{"xfrm policy add src ::/0 proto mobility-header type 1 dir out", "type needs proto icmp or ipv6-icmp"},
+		{"xfrm policy add dst 10.0.0.0/8 proto icmp type 256 dir out", "the number after type must be a number of 0 to 255"},
+		{"xfrm policy add dst 10.0.0.0/8 proto icmp code 256 dir out", "the number after code must be a number of 0 to 255"},
+		{"xfrm policy add dst 10.0.0.0/8 proto icmp type 8 dport 5 dir out", "dport needs proto tcp, udp or sctp"},
+		{"xfrm policy add dst 10.0.0.0/8 proto udp type 8 dport 5 dir out", "type needs proto icmp"},
+		{"xfrm policy add dst ::/0 proto icmp type 8 dir out", "type of icmp is of no packet in an IPv6 selector: write proto ipv6-icmp"},
+		{"xfrm policy add proto icmp code 1 dst ::/0 dir out", "code of icmp is of no packet in an IPv6 selector"},
+		{"xfrm policy add dst 10.0.0.0/8 proto ipv6-icmp type 128 dir out", "type of ipv6-icmp is of no packet in an IPv4 selector"},
+		{"xfrm policy add proto ipv6-icmp type 128 dir out", "::/0 is any"},
 		{"xfrm policy add dst 10.0.0.0/8 proto gre key 8 dir out", "key is not supported"},
 		{"xfrm policy add dst 10.0.0.0/8 proto tcp dport 65536 dir out", "0 to 65535"},
 		{"xfrm policy add dst 10.0.0.0/8 dir sideways", "dir must be one of"},
@@ -246,6 +308,8 @@ func TestRefusals(t *testing.T) {
 		{"xfrm policy add dst 10.0.0.0/8 dir out " + tmpl + " level use", "required"},
 		{"xfrm policy add dst 10.0.0.0/8 dir out tmpl src 192.0.2.1 dst 192.0.2.2 proto esp", "transport"},
 		{"xfrm policy add dst 10.0.0.0/8 dir out tmpl proto esp mode tunnel", "both endpoints"},
+		{"xfrm policy add dst ::/0 dir out tmpl src 2001:db8::1 dst 192.0.2.2 proto esp mode tunnel", "one IP version"},
+		{"xfrm policy add dst 10.0.0.0/8 dir out tmpl src 2001:db8::1 dst :: proto esp mode tunnel", "both endpoints"},
 		{"xfrm policy add dst 10.0.0.0/8 dir out tmpl", "a template should follow"},
 		{"xfrm policy add dst 10.0.0.0/8 dev eth0 dir out", "unknown device \"eth0\""},
 		{"xfrm policy add dst 10.0.0.0/8 dev red dir out", "leave by black"},
@@ -258,7 +322,19 @@ func TestRefusals(t *testing.T) {
 		{"addr add 0.0.0.0/0 dev red", "cannot be the address"},
 		{"link set dev red mtu 9583", "68 to 9582"},
 		{"link set dev red address ff:ff:ff:ff:ff:ff", "one station"},
+		{"addr add ::/0 dev red", "cannot be the address"},
+		{"addr add ff02::1/64 dev red", "cannot be the address"},
 		{"route add 10.0.0.1/8 via 192.0.2.1 dev black", "write 10.0.0.0/8"},
+		{"route add 2001:db8::1/48 via 2001:db8::2 dev black", "write 2001:db8::/48"},
+		{"route add 2001:db8::/48 via 192.0.2.1 dev black", "the gateway 192.0.2.1 is of another IP version than the destination 2001:db8::/48"},
+		{"route add via 2001:db8::2 10.0.0.0/8 dev black", "is of another IP version"},
+		{"route add 0.0.0.0/0 via 2001:db8::2 dev black", "is of another IP version"},
+		{"route add 2001:db8:2::/48 via 2001:db8::1 dev black mtu 1279", "the mtu of a route to IPv6 must be 1280 to 9582, not 1279"},
+		{"route add default mtu 68 via 2001:db8::1 dev black", "the mtu of a route to IPv6"},
+		{"route add 10.0.0.0/8 via inet6 2001:db8::1 dev black mtu 67", "mtu must be 68 to 9582"},
+		{"route add default via inet 2001:db8::2 dev black", "cannot be \"2001:db8::2\", which is of the other IP version"},
+		{"route add default via inet6 192.0.2.1 dev black", "of the other IP version"},
+		{"neigh add fe80::1%red lladdr 02:00:00:00:00:01 dev red", "IPv4 or IPv6 address"},
 		{"neigh add 192.0.2.1 dev black", "neigh add ADDR lladdr"},
 		{"neigh add 192.0.2.1 lladdr 02:00 dev black", "Ethernet address"},
 		{"next-hop default dev red lladdr 02:00:00:00:00:01", "sallyctl alone"},

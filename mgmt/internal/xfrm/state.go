@@ -1,5 +1,7 @@
 package xfrm
 
+import "net/netip"
+
 func (p *parser) state() (Command, error) {
 	if !p.more() {
 		return StateSelect{p.at(), List, StateFilter{}}, nil
@@ -52,7 +54,7 @@ func (p *parser) stateSelect(verb Verb) (Command, error) {
 			p.skip()
 		case isIDWord(word) && !seen:
 			seen = true
-			filter.ID, err = p.id()
+			err = p.idWords(&filter, verb >= DeleteAll)
 		default:
 			return nil, p.unknown()
 		}
@@ -109,7 +111,7 @@ func (p *parser) stateAdd(update bool) (Command, error) {
 		case "sel":
 			p.skip()
 			var sel Selector
-			if sel, err = p.selector(); err == nil {
+			if sel, err = p.selector(netip.Prefix{}); err == nil {
 				s.Sel = &sel
 			}
 		case "limit":
@@ -150,11 +152,25 @@ func (p *parser) stateAdd(update bool) (Command, error) {
 			return nil, err
 		}
 	}
-	if err := checkState(p.start, &s); err != nil {
+	err := s.completeSel(p.start)
+	if err == nil {
+		err = checkState(p.start, &s)
+	}
+	if err != nil {
 		s.Wipe()
 		return nil, err
 	}
 	return StateAdd{p.at(), update, s}, nil
+}
+
+// completeSel makes a sel that names no address one of the SA's own IP version, as Linux does.
+func (s *State) completeSel(pos Pos) error {
+	if s.Sel == nil {
+		return nil
+	}
+	sel, err := s.Sel.complete(everything(s.Dst), pos)
+	s.Sel = &sel
+	return err
 }
 
 // Limits of an anti-replay window, in packets.
@@ -174,6 +190,8 @@ func checkState(pos Pos, s *State) error {
 		return Errorf(pos, "an SA's src and dst are the same address, %s", s.Src)
 	case s.Dst.IsMulticast() || s.Src.IsMulticast():
 		return Errorf(pos, "an SA's endpoint cannot be a multicast address")
+	case s.Dst.Is6() && (s.Dst.IsLinkLocalUnicast() || s.Src.IsLinkLocalUnicast()):
+		return Errorf(pos, "an SA's endpoint cannot be a link-local address: the box punts what is of one link alone, so write global ones")
 	case s.Proto == "":
 		return Errorf(pos, "an SA needs its protocol: proto esp")
 	case s.SPI == 0:
@@ -191,10 +209,8 @@ func checkState(pos Pos, s *State) error {
 	case s.Dir == DirIn && (s.PacketSoft != 0 || s.PacketHard != 0):
 		return Errorf(pos, "packet limits are kept for outbound SAs alone")
 	}
-	if s.Dir == DirIn {
-		if err := s.CheckInboundEncap(pos); err != nil {
-			return err
-		}
+	if err := s.checkEncap(pos); err != nil {
+		return err
 	}
 	return checkAlgorithms(pos, s)
 }

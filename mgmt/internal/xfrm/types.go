@@ -53,36 +53,6 @@ func AddrText(a netip.Addr) string {
 	return a.String()
 }
 
-// Selector says which packets; the zero prefix is 0.0.0.0/0, the zero protocol and ports are any.
-type Selector struct {
-	Src   netip.Prefix `json:"src"`
-	Dst   netip.Prefix `json:"dst"`
-	Proto uint8        `json:"proto,omitempty"`
-	SPort uint16       `json:"sport,omitempty"`
-	DPort uint16       `json:"dport,omitempty"`
-	Dev   string       `json:"dev,omitempty"`
-}
-
-// Everything is the prefix that holds every IPv4 address.
-var Everything = netip.PrefixFrom(netip.IPv4Unspecified(), 0)
-
-func (s Selector) String() string {
-	out := fmt.Sprintf("src %s dst %s", s.Src, s.Dst)
-	if s.Proto != 0 {
-		out += " proto " + protocolName(s.Proto)
-	}
-	if s.SPort != 0 {
-		out += fmt.Sprintf(" sport %d", s.SPort)
-	}
-	if s.DPort != 0 {
-		out += fmt.Sprintf(" dport %d", s.DPort)
-	}
-	if s.Dev != "" {
-		out += " dev " + s.Dev
-	}
-	return out
-}
-
 // Algorithm is one algorithm of an SA, under Linux's name, with its key; the salt, where there is one, is the end of the key.
 type Algorithm struct {
 	Name    string `json:"name"`

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"math"
 	"net"
-	"net/netip"
 	"strconv"
 	"strings"
 )
@@ -100,93 +99,6 @@ func (p *parser) number32(what string) (uint32, error) {
 	return uint32(n), err
 }
 
-// parseAddr reads an IPv4 address as iproute2 does: missing bytes at the end are 0.
-func parseAddr(text string) (netip.Addr, bool) {
-	var bytes [4]byte
-	parts := strings.Split(text, ".")
-	if len(parts) > 4 {
-		return netip.Addr{}, false
-	}
-	for i, part := range parts {
-		n, err := strconv.ParseUint(part, 10, 8)
-		if err != nil {
-			return netip.Addr{}, false
-		}
-		bytes[i] = byte(n)
-	}
-	return netip.AddrFrom4(bytes), true
-}
-
-func (t Token) addressError(what string) error {
-	if bytes.IndexByte(t.Text, ':') >= 0 {
-		return t.errorf("%s %s: IPv6 is not supported yet, only IPv4 addresses", what, t.quoted())
-	}
-	return t.errorf("%s must be an IPv4 address, not %s", what, t.quoted())
-}
-
-// address reads one IPv4 address; a /32 behind it is allowed.
-func (p *parser) address(what string) (netip.Addr, error) {
-	word, err := p.take(what)
-	if err != nil {
-		return netip.Addr{}, err
-	}
-	text, length, given := strings.Cut(string(word.Text), "/")
-	addr, ok := parseAddr(text)
-	if !ok {
-		return addr, word.addressError(what)
-	}
-	if given && length != "32" {
-		return addr, word.errorf("%s must be one address, not the prefix %s", what, word.quoted())
-	}
-	return addr, nil
-}
-
-// interfacePrefix reads ADDRESS/LENGTH and keeps the host bits; a bare address is a /32.
-func (p *parser) interfacePrefix(what string) (netip.Prefix, Token, error) {
-	word, err := p.take(what)
-	if err != nil {
-		return netip.Prefix{}, word, err
-	}
-	text, length, given := strings.Cut(string(word.Text), "/")
-	addr, ok := parseAddr(text)
-	if !ok {
-		return netip.Prefix{}, word, word.addressError(what)
-	}
-	bits := 32
-	if given {
-		if bits, ok = maskLength(length); !ok {
-			return netip.Prefix{}, word, word.errorf("%s: the prefix length of %s must be 0 to 32", what, word.quoted())
-		}
-	}
-	return netip.PrefixFrom(addr, bits), word, nil
-}
-
-// maskLength reads 0 to 32, or a netmask.
-func maskLength(text string) (int, bool) {
-	if n, ok := parseNumber(text, 8); ok {
-		return int(n), n <= 32
-	}
-	mask, ok := parseAddr(text)
-	if !ok {
-		return 0, false
-	}
-	octets := mask.As4()
-	ones, bits := net.IPMask(octets[:]).Size()
-	return ones, bits == 32
-}
-
-// prefix reads a prefix whose host bits must be zero.
-func (p *parser) prefix(what string) (netip.Prefix, error) {
-	prefix, word, err := p.interfacePrefix(what)
-	if err != nil {
-		return prefix, err
-	}
-	if prefix.Masked() != prefix {
-		return prefix, word.errorf("%s %s has bits set beyond its length of %d: write %s", what, word.quoted(), prefix.Bits(), prefix.Masked())
-	}
-	return prefix, nil
-}
-
 // Devices are the box's two ports.
 const (
 	Red   = "red"
@@ -248,7 +160,7 @@ func protocolByName(name string) (uint8, bool) {
 }
 
 func protocolName(number uint8) string {
-	for _, name := range []string{"icmp", "igmp", "tcp", "udp", "dccp", "gre", "esp", "ah", "ospf", "sctp"} {
+	for _, name := range []string{"icmp", "igmp", "tcp", "udp", "dccp", "gre", "esp", "ah", "ipv6-icmp", "ospf", "sctp"} {
 		if protocolNumbers[name] == number {
 			return name
 		}
@@ -256,12 +168,19 @@ func protocolName(number uint8) string {
 	return strconv.Itoa(int(number))
 }
 
-// Protocol numbers whose packets carry ports that the chips read.
+// Protocol numbers of packets in which the chips read more than their IP header.
 const (
-	protoTCP  = 6
-	protoUDP  = 17
-	protoSCTP = 132
+	protoICMP   = 1
+	protoTCP    = 6
+	protoUDP    = 17
+	protoICMPv6 = 58
+	protoSCTP   = 132
 )
 
 // HasPorts says whether the chips find ports in packets of a protocol.
 func HasPorts(proto uint8) bool { return proto == protoTCP || proto == protoUDP || proto == protoSCTP }
+
+// HasType says whether the chips find an ICMP type and code in packets of a protocol under an IP version.
+func HasType(proto, version uint8) bool {
+	return proto == protoICMP && version == 4 || proto == protoICMPv6 && version == 6
+}

@@ -5,7 +5,7 @@
 namespace sallyport::sim {
 
 const char* puntReasonName(uint8_t reason) {
-  static constexpr const char* names[kPuntReasons] = {"none", "arp",  "ipv6",  "vlan",  "fragment",
+  static constexpr const char* names[kPuntReasons] = {"none", "arp",  "ipv6",  "vlan",   "fragment",
                                                       "ike",  "icmp", "other", "policy", "extension_headers"};
   return reason < kPuntReasons ? names[reason] : "unknown";
 }

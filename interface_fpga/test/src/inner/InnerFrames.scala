@@ -17,7 +17,9 @@ trait InnerFrames extends Assertions {
   val encrypts: Seq[Encrypt] = rows("inner_encrypt.txt").map { case Seq(counter, sa, bypass, frame, out) =>
     val packet = Option.when(out != "-") {
       val ip = bytes(out)
-      LinkPacket(ip, sa.toInt, bypass == "1", ip(1) & 0xff, (ip(6) & 0x40) != 0)
+      val v6 = ip.head >> 4 == 6
+      val tos = if (v6) ip.head << 4 & 0xf0 | ip(1) >> 4 & 0xf else ip(1) & 0xff
+      LinkPacket(ip, sa.toInt, bypass == "1", tos, v6 || (ip(6) & 0x40) != 0, if (v6) 41 else 4)
     }
     Encrypt(counter, packet, bytes(frame))
   }

@@ -1,5 +1,6 @@
 package sallyport.iface
 
+import java.net.InetAddress
 import java.util.zip.CRC32C
 import sallyport.common._
 import sallyport.common.regs._
@@ -8,8 +9,22 @@ import sallyport.common.regs._
 object InnerSetup {
   val portMac = "020000000001"
 
-  def address(text: String): BigInt = text.split('.').foldLeft(BigInt(0))((sum, part) => sum * 256 + part.toInt)
-  def mask(bits: Int): BigInt = ((BigInt(1) << bits) - 1) << (32 - bits)
+  def address(text: String): BigInt = BigInt(1, InetAddress.getByName(text).getAddress)
+  def version(address: String): Int = if (address.contains(":")) 6 else 4
+
+  /** What a row has for the first `bits` of an address, of which it holds 128. */
+  def prefix(address: String, bits: Int): Int = if (version(address) == 4) 96 + bits else bits
+  def mask(address: String, bits: Int): BigInt = {
+    val rest = 128 - prefix(address, bits)
+    ((BigInt(1) << 128) - 1) >> rest << rest
+  }
+
+  /** What the ports of a protocol are. */
+  def upper(protocol: Int): Int = protocol match {
+    case 6 | 17 | 132 => Upper.ports
+    case 1 | 58 => Upper.icmp
+    case _ => Upper.opaque
+  }
 
   /** An address as registers and rows hold it: first wire byte in bits 7:0. */
   def mac(hex: String): BigInt = Packet.littleEndian(hex.grouped(2).map(Integer.parseInt(_, 16).toByte).toSeq)
@@ -21,13 +36,22 @@ object InnerSetup {
       sa: Int,
       priority: Int,
       protocol: Int = 0,
-      port: Int = 0
+      port: Int = 0,
+      icmpType: Option[Int] = None
   ) {
     def row: BigInt =
       RuleRow.valid.put(1) | RuleRow.action.put(action) | RuleRow.sa.put(sa) | RuleRow.priority.put(priority) |
-        RuleRow.dstAddr.put(address(destination)) | RuleRow.dstMask.put(mask(bits)) | RuleRow.protocol.put(protocol) |
-        RuleRow.protocolMask.put(if (protocol == 0) 0 else 255) | RuleRow.dstPort.put(port) |
-        RuleRow.dstPortMask.put(if (port == 0) 0 else 65535)
+        RuleRow.version.put(version(destination)) | RuleRow.versionMask.put(15) |
+        RuleRow.dstAddr.put(address(destination)) | RuleRow.dstMask.put(mask(destination, bits)) |
+        RuleRow.protocol.put(protocol) | RuleRow.protocolMask.put(if (protocol == 0) 0 else 255) |
+        (if (port == 0) BigInt(0)
+         else
+           RuleRow.dstPort.put(port) | RuleRow.dstPortMask.put(65535) | RuleRow.upper.put(Upper.ports) |
+             RuleRow.upperMask.put(15)) |
+        icmpType.fold(BigInt(0))(number =>
+          RuleRow.srcPort.put(number) | RuleRow.srcPortMask.put(65535) | RuleRow.upper.put(Upper.icmp) |
+            RuleRow.upperMask.put(15)
+        )
   }
 
   val rules: Seq[Rule] = Seq(
@@ -37,7 +61,17 @@ object InnerSetup {
     Rule("10.4.0.0", 16, Action.discard, 0, 100),
     Rule("10.5.0.0", 16, Action.protect, 6, 50, protocol = 17, port = 5000),
     Rule("10.5.0.0", 16, Action.bypass, 1, 60),
-    Rule("10.1.9.0", 24, Action.discard, 0, 10)
+    Rule("10.1.9.0", 24, Action.discard, 0, 10),
+    Rule("10.7.0.0", 16, Action.protect, 8, 90, protocol = 1, icmpType = Some(0)),
+    Rule("10.7.0.0", 16, Action.bypass, 2, 91, protocol = 1, icmpType = Some(8)),
+    Rule("2001:db8:1::", 48, Action.protect, 5, 100),
+    Rule("2001:db8:2::", 48, Action.bypass, 3, 100),
+    Rule("2001:db8:3::", 48, Action.punt, 0, 100),
+    Rule("2001:db8:4::", 47, Action.discard, 0, 100),
+    Rule("2001:db8:5::", 48, Action.protect, 6, 50, protocol = 17, port = 5000),
+    Rule("2001:db8:5::", 48, Action.bypass, 1, 60),
+    Rule("2001:db8:7::", 48, Action.protect, 8, 90, protocol = 58, icmpType = Some(128)),
+    Rule("2001:db8:1::9", 128, Action.protect, 7, 20)
   )
 
   case class Flow(
@@ -50,7 +84,8 @@ object InnerSetup {
       priority: Int
   ) {
     val key: BigInt = FlowRow.srcAddr.put(address(source)) | FlowRow.dstAddr.put(address(destination)) |
-      FlowRow.srcPort.put(sourcePort) | FlowRow.dstPort.put(port) | FlowRow.protocol.put(protocol)
+      FlowRow.srcPort.put(sourcePort) | FlowRow.dstPort.put(port) | FlowRow.protocol.put(protocol) |
+      FlowRow.version.put(version(source)) | FlowRow.upper.put(upper(protocol))
     def row: BigInt =
       key | FlowRow.valid.put(1) | FlowRow.action.put(Action.protect) | FlowRow.sa.put(sa) | FlowRow.priority.put(
         priority
@@ -59,7 +94,7 @@ object InnerSetup {
     /** The row of way 0, worked out by the JDK's CRC. */
     def index(rowsPerWay: Int): Int = {
       val crc = new CRC32C
-      crc.update(Packet.bytesOf(key, 13).toArray)
+      crc.update(Packet.bytesOf(key, 38).toArray)
       (crc.getValue % rowsPerWay).toInt
     }
   }
@@ -68,8 +103,13 @@ object InnerSetup {
     Flow("10.0.0.1", "10.1.0.77", 17, 7, 8, 700, 100),
     Flow("10.0.0.1", "10.1.9.9", 17, 7, 8, 701, 10),
     Flow("10.0.0.1", "10.1.9.10", 17, 7, 8, 702, 11),
-    Flow("10.0.0.1", "10.2.0.5", 1, 0, 0, 703, 1),
-    Flow("10.6.0.2", "10.6.0.1", 132, 100, 200, 704, 0xffffff)
+    Flow("10.0.0.1", "10.2.0.5", 1, 8, 0, 703, 1),
+    Flow("10.6.0.2", "10.6.0.1", 132, 100, 200, 704, 0xffffff),
+    Flow("2001:db8::1", "2001:db8:1::77", 17, 7, 8, 705, 100),
+    Flow("2001:db8::1", "2001:db8:2::5", 58, 129, 0, 706, 1),
+    Flow("2001:db8::1", "2001:db8:2::6", 47, 0, 0, 707, 1),
+    // The same 128 bits as 10.6.0.2 and 10.6.0.1, of the other family.
+    Flow("::10.6.0.2", "::10.6.0.1", 132, 100, 200, 708, 1)
   )
 
   private def selector(window: Int, nextHop: Int, replay: Boolean = true): BigInt =
@@ -77,17 +117,33 @@ object InnerSetup {
       SelectorRow.nextHop.put(nextHop)
 
   /** Allows UDP from 10.9.0.0/24, ports 4096 to 4111, to 10.0.0.1 port 80. */
-  private val narrow: BigInt = SelectorRow.srcAddr.put(address("10.9.0.0")) | SelectorRow.srcMask.put(mask(24)) |
-    SelectorRow.dstAddr.put(address("10.0.0.1")) | SelectorRow.dstMask.put(mask(32)) | SelectorRow.protocol.put(17) |
-    SelectorRow.protocolMask.put(255) | SelectorRow.srcPort.put(4096) | SelectorRow.srcPortMask.put(0xfff0) |
-    SelectorRow.dstPort.put(80) | SelectorRow.dstPortMask.put(0xffff)
+  private val narrow: BigInt = prefixes("10.9.0.0", 24, "10.0.0.1", 32) | udpPorts
+
+  /** The same of 2001:db8:9::/61 and 2001:db8::1. */
+  private val narrowV6: BigInt = prefixes("2001:db8:9::", 61, "2001:db8::1", 128) | udpPorts
+
+  private def prefixes(source: String, sourceBits: Int, destination: String, destinationBits: Int): BigInt =
+    SelectorRow.srcAddr.put(address(source)) | SelectorRow.srcPrefix.put(prefix(source, sourceBits)) |
+      SelectorRow.dstAddr.put(address(destination)) | SelectorRow.dstPrefix.put(prefix(destination, destinationBits)) |
+      SelectorRow.version.put(version(source)) | SelectorRow.versionMask.put(15)
+
+  private def udpPorts: BigInt = SelectorRow.protocol.put(17) | SelectorRow.protocolMask.put(255) |
+    SelectorRow.upper.put(Upper.ports) | SelectorRow.upperMask.put(15) | SelectorRow.srcPort.put(4096) |
+    SelectorRow.srcPortMask.put(0xfff0) | SelectorRow.dstPort.put(80) | SelectorRow.dstPortMask.put(0xffff)
+
+  /** Echo requests of IPv6 alone, from and to anyone. */
+  private val echo: BigInt = SelectorRow.version.put(6) | SelectorRow.versionMask.put(15) |
+    SelectorRow.protocol.put(58) | SelectorRow.protocolMask.put(255) | SelectorRow.upper.put(Upper.icmp) |
+    SelectorRow.upperMask.put(15) | SelectorRow.srcPort.put(128) | SelectorRow.srcPortMask.put(0xffff)
 
   val selectors: Map[Int, BigInt] = Map(
     5 -> selector(64, 7),
     6 -> selector(64, 0, replay = false),
     7 -> selector(1024, 0),
     8 -> (selector(1024, 0) | narrow),
-    10 -> selector(1024, 1)
+    10 -> selector(1024, 1),
+    11 -> (selector(1024, 0) | narrowV6),
+    12 -> (selector(1024, 0) | echo)
   ).map { case (sa, row) => sa -> (row | SelectorRow.windowRow0.put(sa)) }
   val nextHops: Map[Int, BigInt] =
     Seq(0 -> "02aa00000000", 7 -> "02aa00000007").map { case (n, a) =>

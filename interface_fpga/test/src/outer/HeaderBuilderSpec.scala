@@ -15,7 +15,10 @@ class HeaderBuilderSpec extends AnyFunSuite with ChiselSim {
     request.meta.length.poke(row.length)
     request.meta.tos.poke(row.tos)
     request.meta.df.poke(row.df)
+    request.meta.nextHeader.poke(row.nextHeader)
     request.tunnel.valid.poke(!row.bypass)
+    request.tunnel.v6.poke(row.v6)
+    request.tunnel.flowLabel.poke(row.flowLabel)
     request.tunnel.source.poke(row.source)
     request.tunnel.destination.poke(row.destination)
     request.tunnel.ttl.poke(row.ttl)
@@ -64,13 +67,13 @@ class HeaderBuilderSpec extends AnyFunSuite with ChiselSim {
       }.toSeq
       assert(answers.size == rows.size)
       for (((bytes, select, fault), row) <- answers.zip(rows)) {
-        assert(select == (if (row.bypass) 0 else if (row.encap) 2 else 1))
+        assert(select == (if (row.bypass) 0 else if (row.v6) 3 else if (row.encap) 2 else 1))
         assert(fault == "", row)
         assert(Packet.bytesOf(bytes, HeaderBuilder.lengths(select)) == row.header, row)
       }
-      assert(rows.count(_.encap) >= 15)
+      assert(rows.count(_.encap) >= 15 && rows.count(_.v6) >= 20)
 
-      // (bypass, length, template valid, next hop valid, template MTU, port MTU) → fault; plain ESP, then ESP in UDP
+      // (bypass, length, template valid, next hop valid, template MTU, port MTU) → fault; plain ESP, ESP in UDP, ESP over IPv6
       val faults = Seq(
         (false, 80, true, true, 0, 1500) -> "",
         (false, 80, false, false, 0, 1500) -> "template",
@@ -97,8 +100,22 @@ class HeaderBuilderSpec extends AnyFunSuite with ChiselSim {
         (false, 80, false, true, 0, 1500) -> "template",
         (true, 1500, true, true, 576, 1500) -> ""
       )
+      val v6Faults = Seq(
+        (false, 1460, true, true, 0, 1500) -> "",
+        (false, 1461, true, true, 0, 1500) -> "mtu",
+        (false, 1240, true, true, 1280, 1500) -> "",
+        (false, 1241, true, true, 1280, 1500) -> "mtu",
+        (false, 9542, true, true, 0, 16383) -> "",
+        (false, 9543, true, true, 0, 16383) -> "mtu",
+        (true, 1500, true, true, 576, 1500) -> "",
+        (true, 1501, true, true, 576, 1500) -> "mtu"
+      )
       for (
-        (row, cases) <- Seq(rows.head -> faults, rows.find(_.encap).get -> encapFaults);
+        (row, cases) <- Seq(
+          rows.head -> faults,
+          rows.find(_.encap).get -> encapFaults,
+          rows.find(_.v6).get -> v6Faults
+        );
         ((bypass, length, template, nextHop, mtu, portMtu), expected) <- cases
       ) {
         pokeRow(dut, row)

@@ -112,6 +112,7 @@ class OuterCoreBench(dut: OuterCoreHarness) extends PeekPokeAPI {
       in.bits.meta.bypass.poke(packet.bypass)
       in.bits.meta.tos.poke(packet.tos)
       in.bits.meta.df.poke(packet.df)
+      in.bits.meta.nextHeader.poke(packet.nextHeader)
       if (flag(in.ready)) toLink.dequeue()
     }
 
@@ -186,5 +187,12 @@ class OuterCoreBench(dut: OuterCoreHarness) extends PeekPokeAPI {
 object OuterCoreBench {
 
   /** A packet from the crypto chip. */
-  case class Sent(payload: Seq[Byte], sa: Int, bypass: Boolean = false, tos: Int = 0, df: Boolean = false)
+  case class Sent(
+      payload: Seq[Byte],
+      sa: Int,
+      bypass: Boolean = false,
+      tos: Int = 0,
+      df: Boolean = false,
+      nextHeader: Int = 4
+  )
 }

@@ -15,8 +15,8 @@ class OuterCoreSpec extends AnyFunSuite with ChiselSim {
 
   /** Header rows that fit a few hundred cycles each. */
   private val rows = {
-    val (inUdp, others) = OuterHeaderRow.all.filter(_.length <= 1500).partition(_.encap)
-    others.take(200) ++ inUdp
+    val short = OuterHeaderRow.all.filter(_.length <= 1500)
+    short.filterNot(row => row.encap || row.v6).take(200) ++ short.filter(_.v6) ++ short.filter(_.encap)
   }
   private val tunnel = rows.indexWhere(!_.bypass)
 
@@ -49,11 +49,13 @@ class OuterCoreSpec extends AnyFunSuite with ChiselSim {
       if (!row.bypass) assert(bus.writeRow(OuterTables.tunnel, i, row.tunnelRow(nextHop = i)))
     }
     for (i <- Seq(tunnel, rows.size - 1))
-      assert(bus.readRow(OuterTables.tunnel, i, 5).contains(rows(i).tunnelRow(nextHop = i)))
+      assert(bus.readRow(OuterTables.tunnel, i, (TunnelRow.bits + 31) / 32).contains(rows(i).tunnelRow(nextHop = i)))
     assert(!bus.writeRow(OuterTables.tunnel, 1 << config.saBits, 1), "a row beyond the table")
     bus.write(OuterRegs.portMacLo, OuterFrames.portMac & 0xffffffffL)
     bus.write(OuterRegs.portMacHi, OuterFrames.portMac >> 32)
     bus.write(OuterRegs.localIpv4, OuterFrames.localIpv4)
+    val localIpv6 = Seq(OuterRegs.localIpv60, OuterRegs.localIpv61, OuterRegs.localIpv62, OuterRegs.localIpv63)
+    for ((register, n) <- localIpv6.zipWithIndex) bus.write(register, OuterFrames.localIpv6 >> 32 * n & 0xffffffffL)
   }
 
   /** What the counters say of `frames`. */
@@ -66,6 +68,7 @@ class OuterCoreSpec extends AnyFunSuite with ChiselSim {
       PuntReason.ike -> "ike",
       PuntReason.icmp -> "icmp",
       PuntReason.other -> "other",
+      PuntReason.extensionHeaders -> "extension_headers",
       PuntReason.policy -> "policy"
     )
     val outcomes = frames.map(_.outcome).map {
@@ -99,7 +102,9 @@ class OuterCoreSpec extends AnyFunSuite with ChiselSim {
       var before = bench.counters()
       val frames = random.shuffle(OuterFrames.all)
       frames.foreach(f => bench.receive(f.bytes, interval = random.nextInt(8)))
-      val sent = rows.zipWithIndex.map { case (row, i) => Sent(payload(row.length), i, row.bypass, row.tos, row.df) }
+      val sent = rows.zipWithIndex.map { case (row, i) =>
+        Sent(payload(row.length), i, row.bypass, row.tos, row.df, row.nextHeader)
+      }
       sent.foreach(bench.send)
       bench.drain(1000)
       assert(bench.linked.toSeq == frames.map(_.outcome).collect { case l: Outcome.Link => l })

@@ -105,7 +105,8 @@ class OuterDecryptSpec extends AnyFunSuite with ChiselSim {
     def start(): Unit = {
       dut.io.enable.poke(true)
       dut.io.portMac.poke(OuterFrames.portMac)
-      dut.io.localIpv4.poke(OuterFrames.localIpv4)
+      dut.io.local.v4.poke(OuterFrames.localIpv4)
+      dut.io.local.v6.poke(OuterFrames.localIpv6)
       dut.io.linkUp.poke(true)
       dut.io.out.ready.poke(true)
       dut.io.punt.ready.poke(true)
@@ -224,13 +225,15 @@ class OuterDecryptSpec extends AnyFunSuite with ChiselSim {
       dut.io.macFilter.poke(false)
 
       // Without an address of its own the box takes what is for anyone on port 4500, as IKE and ICMP.
-      dut.io.localIpv4.poke(0)
+      dut.io.local.v4.poke(0)
+      dut.io.local.v6.poke(0)
+      dut.clock.step()
       val anyone = bench.counts
-      Seq("natt_elsewhere", "natt_keepalive_elsewhere", "natt_marker_elsewhere", "natt_esp_80")
+      Seq("natt_elsewhere", "natt_keepalive_elsewhere", "natt_marker_elsewhere", "natt_esp_80", "ipv6_echo_elsewhere")
         .foreach(name => bench.send(frame(name).bytes))
       bench.settle()
-      val taken = Map("unknown_spi" -> 1, "natt_keepalive" -> 1, "punted" -> 1, "tx_esp" -> 1)
-      assert(bench.since(anyone) == taken + ("rx_frames" -> 4))
+      val taken = Map("unknown_spi" -> 1, "natt_keepalive" -> 1, "punted" -> 2, "tx_esp" -> 1)
+      assert(bench.since(anyone) == taken + ("rx_frames" -> 5))
     }
   }
 }

@@ -1,6 +1,6 @@
 package sallyport.iface
 
-import sallyport.common.Packet
+import sallyport.common.{CuckooHash, Packet}
 import sallyport.common.regs._
 import scala.io.Source
 
@@ -27,6 +27,9 @@ object OuterFrames {
 
   /** The address that ESP, IKE and ICMP of these frames are for: 203.0.113.1. */
   val localIpv4: BigInt = BigInt("cb007101", 16)
+
+  /** And 2001:db8:71::1. */
+  val localIpv6: BigInt = InnerSetup.address("2001:db8:71::1")
 
   /** 02:5a:00:00:00:01, first wire byte in bits 7:0. */
   val portMac: BigInt = Packet.littleEndian(bytes("025a00000001"))
@@ -64,20 +67,24 @@ object OuterFrames {
     )
   }
 
-  /** (SPI, destination, SA, in UDP): inbound SAs at `localIpv4` and, the last, at 203.0.113.9. */
+  /** (SPI, destination, SA, in UDP): inbound SAs at the box's addresses and at 203.0.113.9, one of IPv6 with the bits of IPv4. */
   private val sas = Seq(
-    (0x1001L, localIpv4, 5, 0),
-    (0xdeadbeefL, localIpv4, 1023, 0),
-    (0x4001L, localIpv4, 9, 1),
-    (0x4001L, BigInt("cb007109", 16), 9, 1)
+    (0x1001L, "203.0.113.1", 5, 0),
+    (0xdeadbeefL, "203.0.113.1", 1023, 0),
+    (0x4001L, "203.0.113.1", 9, 1),
+    (0x4001L, "203.0.113.9", 9, 1),
+    (0x1001L, "2001:db8:71::1", 6, 0),
+    (0x6001L, "2001:db8:71::1", 7, 1),
+    (0x6002L, "::203.0.113.1", 8, 0)
   )
 
   /** Table rows (index, row) of a SAD with `rowsPerWay` rows in each way. */
-  def sadRows(rowsPerWay: Int): Seq[(Int, BigInt)] = sas.zipWithIndex.map { case ((spi, destination, sa, encap), way) =>
-    val row = SadRow.spi.put(spi) | SadRow.dstAddr.put(destination) | SadRow.protocol.put(50) |
-      SadRow.valid.put(1) | SadRow.sa.put(sa) | SadRow.encap.put(encap)
-    val key = row & ((BigInt(1) << 72) - 1)
-    (way * rowsPerWay + sallyport.common.CuckooHash.row(way, key, 72, rowsPerWay), row)
+  def sadRows(rowsPerWay: Int): Seq[(Int, BigInt)] = sas.zipWithIndex.map { case ((spi, destination, sa, encap), i) =>
+    val key = SadRow.spi.put(spi) | SadRow.dstAddr.put(InnerSetup.address(destination)) |
+      SadRow.version.put(InnerSetup.version(destination))
+    val row = key | SadRow.valid.put(1) | SadRow.sa.put(sa) | SadRow.encap.put(encap)
+    val way = i % CuckooHash.ways
+    (way * rowsPerWay + CuckooHash.row(way, key, SadRow.version.msb + 1, rowsPerWay), row)
   }
 
   private def rule(action: Int, sa: Int, priority: Int, protocol: Int, port: Option[Int]): BigInt =
@@ -85,12 +92,21 @@ object OuterFrames {
       RuleRow.protocol.put(protocol) | RuleRow.protocolMask.put(255) |
       port.map(p => RuleRow.dstPort.put(p) | RuleRow.dstPortMask.put(0xffff)).getOrElse(BigInt(0))
 
-  /** UDP from 198.51.100.0/24 to port 7000: BYPASS to next hop 3; to 7001: DISCARD; TCP to 179: PUNT; OSPF: PROTECT. */
+  /**
+   * UDP from 198.51.100.0/24 to port 7000: BYPASS to next hop 3, from 2001:db8:64::/48 to 4; to 7001: DISCARD; TCP to 179:
+   * PUNT; OSPF: PROTECT.
+   */
   val ruleRows: Seq[(Int, BigInt)] = Seq(
     rule(Action.bypass, 3, 10, 17, Some(7000)) |
-      RuleRow.srcAddr.put(BigInt("c6336400", 16)) | RuleRow.srcMask.put(BigInt("ffffff00", 16)),
+      RuleRow.srcAddr.put(InnerSetup.address("198.51.100.0")) |
+      RuleRow.srcMask.put(InnerSetup.mask("198.51.100.0", 24)) | RuleRow.version.put(4) | RuleRow.versionMask.put(15),
     rule(Action.discard, 0, 5, 17, Some(7001)),
     rule(Action.punt, 0, 20, 6, Some(179)),
-    rule(Action.protect, 0, 30, 89, None)
+    rule(Action.protect, 0, 30, 89, None),
+    rule(Action.bypass, 4, 10, 17, Some(7000)) | RuleRow.version.put(6) | RuleRow.versionMask.put(15) |
+      RuleRow.srcAddr.put(InnerSetup.address("2001:db8:64::")) | RuleRow.srcMask.put(InnerSetup.mask(
+        "2001:db8:64::",
+        48
+      ))
   ).zipWithIndex.map(_.swap)
 }

@@ -7,14 +7,17 @@ import scala.io.Source
 /**
  * One line of outer_headers.txt: a packet on the link, the rows it meets, and the header that scapy makes for it.
  *
+ * @param bypassVersion IP version of a bypassed packet; 0 of others
+ * @param v6 the outer header is IPv6
  * @param sourcePort with `destinationPort`, the ports of ESP in UDP; both 0 of ESP without
  * @param nextHopMac first wire byte in bits 7:0
  */
 case class OuterHeaderRow(
-    bypass: Boolean,
+    bypassVersion: Int,
     length: Int,
     tos: Int,
     df: Boolean,
+    v6: Boolean,
     source: BigInt,
     destination: BigInt,
     ttl: Int,
@@ -22,17 +25,24 @@ case class OuterHeaderRow(
     dscp: Int,
     dfMode: Int,
     ecnCopy: Boolean,
+    flowLabel: Int,
     sourcePort: Int,
     destinationPort: Int,
     nextHopMac: BigInt,
     header: Seq[Byte]
 ) {
+  def bypass: Boolean = bypassVersion != 0
   def encap: Boolean = destinationPort != 0
+
+  /** Of the ESP trailer, or of a bypassed packet: what LinkMeta says of it. */
+  def nextHeader: Int = if (bypassVersion == 6) 41 else 4
 
   private def bit(flag: Boolean): BigInt = if (flag) 1 else 0
 
   def tunnelRow(nextHop: Int, mtu: Int = 0): BigInt =
-    TunnelRow.valid.put(1) | TunnelRow.srcAddr.put(source) | TunnelRow.dstAddr.put(destination) |
+    TunnelRow.valid.put(1) | TunnelRow.v6.put(bit(v6)) | TunnelRow.flowLabel.put(flowLabel) | TunnelRow.srcAddr.put(
+      source
+    ) | TunnelRow.dstAddr.put(destination) |
       TunnelRow.ttl.put(ttl) | TunnelRow.dscpCopy.put(bit(dscpCopy)) | TunnelRow.dscp.put(dscp) |
       TunnelRow.dfMode.put(dfMode) | TunnelRow.ecnCopy.put(bit(ecnCopy)) | TunnelRow.nextHop.put(nextHop) |
       TunnelRow.mtu.put(mtu) | TunnelRow.encap.put(bit(encap)) | TunnelRow.srcPort.put(sourcePort) |
@@ -46,13 +56,14 @@ object OuterHeaderRow {
     Source.fromResource("outer_headers.txt").getLines().filterNot(_.startsWith("#")).map(parse).toSeq
 
   private def parse(line: String): OuterHeaderRow = {
-    val Seq(bypass, length, tos, df, src, dst, ttl, dscpCopy, dscp, dfMode, ecnCopy, sport, dport, mac, header) =
+    val Seq(bypass, length, tos, df, src, dst, ttl, dscpCopy, dscp, dfMode, ecnCopy, flow, sport, dport, mac, header) =
       line.split(" ").toSeq
     OuterHeaderRow(
-      bypass == "1",
+      bypass.toInt,
       length.toInt,
       tos.toInt,
       df == "1",
+      src.length == 32,
       BigInt(src, 16),
       BigInt(dst, 16),
       ttl.toInt,
@@ -60,6 +71,7 @@ object OuterHeaderRow {
       dscp.toInt,
       dfMode.toInt,
       ecnCopy == "1",
+      flow.toInt,
       sport.toInt,
       dport.toInt,
       Packet.littleEndian(OuterFrames.bytes(mac)),

@@ -12,26 +12,26 @@ class LookupStageSpec extends StreamMatrix {
   /** The result is the window's fold, so that a result beside the wrong packet shows. */
   private def harness(interval: Int, bytes: Int = windowBytes) = new StreamHarness(new RxMeta, UInt(32.W))({
     case StreamEnds(in, out, _) =>
-    val stage = Module(new LookupStage(new RxMeta, UInt(32.W), bytes, interval))
-    stage.io.hold := false.B
-    stage.io.in <> in
-    stage.io.in.bits.error := false.B
-    out <> stage.io.out
-    val window = stage.io.launch.bits.bytes.pad(32 * 64)
-    val fold = (0 until 64).map(i => window(32 * i + 31, 32 * i)).reduce(_ ^ _) ^ stage.io.launch.bits.meta.length
-    stage.io.result := ShiftRegister(
-      {
-        val v = Wire(Valid(UInt(32.W)))
-        v.valid := stage.io.launch.valid
-        v.bits := fold
-        v
-      },
-      pipelineLatency,
-      0.U.asTypeOf(Valid(UInt(32.W))),
-      true.B
-    )
-    val tooOften = RegNext(stage.io.launch.valid, false.B) && stage.io.launch.valid
-    if (interval > 1) chisel3.assert(!tooOften, "two launches in consecutive cycles")
+      val stage = Module(new LookupStage(new RxMeta, UInt(32.W), bytes, interval))
+      stage.io.hold := false.B
+      stage.io.in <> in
+      stage.io.in.bits.error := false.B
+      out <> stage.io.out
+      val window = stage.io.launch.bits.bytes.pad(32 * 64)
+      val fold = (0 until 64).map(i => window(32 * i + 31, 32 * i)).reduce(_ ^ _) ^ stage.io.launch.bits.meta.length
+      stage.io.result := ShiftRegister(
+        {
+          val v = Wire(Valid(UInt(32.W)))
+          v.valid := stage.io.launch.valid
+          v.bits := fold
+          v
+        },
+        pipelineLatency,
+        0.U.asTypeOf(Valid(UInt(32.W))),
+        true.B
+      )
+      val tooOften = RegNext(stage.io.launch.valid, false.B) && stage.io.launch.valid
+      if (interval > 1) chisel3.assert(!tooOften, "two launches in consecutive cycles")
   })
 
   private def reference(packet: Packet): Seq[Packet] = reference(windowBytes)(packet)

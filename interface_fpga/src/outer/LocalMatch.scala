@@ -1,0 +1,36 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.util._
+
+/** The box's own addresses on the black side, as numbers. */
+class LocalAddresses extends Bundle {
+  val v4 = UInt(32.W)
+  val v6 = UInt(128.W)
+}
+
+/**
+ * Whether a packet is for this box: for one of its addresses, or for anyone while both are 0.
+ *
+ * A pipeline without stalls: `toUs` belongs to the `fields` of [[LocalMatch.latency]] cycles before. Software sets the addresses
+ * while no traffic flows.
+ */
+class LocalMatch extends Module {
+  val io = IO(new Bundle {
+    val local = Input(new LocalAddresses)
+    val fields = Input(new HeaderFields)
+    val toUs = Output(Bool())
+  })
+
+  private val anyone = RegNext(io.local.v4 === 0.U && io.local.v6 === 0.U)
+  private val same = RegNext(VecInit.tabulate(8) { n =>
+    io.fields.destination(16 * n + 15, 16 * n) === io.local.v6(16 * n + 15, 16 * n)
+  })
+  private val sameV4 = RegNext(io.fields.destination(31, 0) === io.local.v4)
+  private val v6 = RegNext(io.fields.isV6)
+  io.toUs := RegNext(anyone || Mux(v6, same.asUInt.andR, sameV4))
+}
+
+object LocalMatch {
+  val latency: Int = 2
+}

@@ -1,0 +1,31 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.util._
+import sallyport.common.regs.{FlowRow, RowField, Upper}
+
+/** What the SPD, flows and selectors of an SA look at (RFC 4301 4.4.1.1), as it stands in the low bits of each of their rows. */
+object PacketKey {
+
+  /** In order from bit 0; the same in rules and selector rows. */
+  val fields: Seq[RowField] = Seq(
+    FlowRow.srcAddr,
+    FlowRow.dstAddr,
+    FlowRow.srcPort,
+    FlowRow.dstPort,
+    FlowRow.protocol,
+    FlowRow.version,
+    FlowRow.upper
+  )
+
+  /** The key of a packet. Without ports their fields are 0, or hold an ICMP packet's type and code; `upper` says which. */
+  def apply(packet: HeaderFields): UInt = Cat(
+    Mux(packet.hasPorts, Upper.ports.U(4.W), Mux(packet.hasIcmp, Upper.icmp.U(4.W), Upper.opaque.U(4.W))),
+    Mux(packet.isV6, 6.U(4.W), 4.U(4.W)),
+    packet.protocol,
+    packet.destinationPort | packet.icmpCode,
+    packet.sourcePort | packet.icmpType,
+    packet.destination,
+    packet.source
+  )
+}

@@ -1,0 +1,91 @@
+package box
+
+import (
+	"net"
+	"net/netip"
+	"slices"
+
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// wanted is what a field of a packet must be, in the bits of the mask.
+type wanted struct{ value, mask uint64 }
+
+// want is one value in all bits of a field, or none in particular.
+func want(f regs.Field, given bool, value uint64) wanted {
+	if !given {
+		return wanted{}
+	}
+	return wanted{value, 1<<f.Width - 1}
+}
+
+// packet is what a selector says of a packet: the fields that flow, rule and selector rows begin with alike (PACKET_FIELDS in
+// regs/rows.rdl). What it does not name is 0.
+type packet struct {
+	src, dst                                   netip.Addr
+	srcPort, dstPort, protocol, version, upper wanted
+}
+
+func packetOf(s xfrm.Selector) packet {
+	f := regs.FlowRow
+	p := packet{
+		src: s.Src.Addr(), dst: s.Dst.Addr(),
+		protocol: want(f.Protocol, s.Proto != 0, uint64(s.Proto)),
+		version:  want(f.Version, s.Version() != 0, uint64(s.Version())),
+	}
+	switch {
+	case s.SPort != 0 || s.DPort != 0:
+		p.upper = want(f.Upper, true, regs.UpperPorts)
+		p.srcPort = want(f.SrcPort, s.SPort != 0, uint64(s.SPort))
+		p.dstPort = want(f.DstPort, s.DPort != 0, uint64(s.DPort))
+	case s.Type.Given || s.Code.Given:
+		p.upper = want(f.Upper, true, regs.UpperIcmp)
+		p.srcPort = want(f.SrcPort, s.Type.Given, uint64(s.Type.Value))
+		p.dstPort = want(f.DstPort, s.Code.Given, uint64(s.Code.Value))
+	}
+	return p
+}
+
+// put writes the values into a row of any of the three kinds.
+func (p packet) put(row Row) {
+	f := regs.FlowRow
+	f.SrcAddr.PutBytes(row, addrBytes(p.src))
+	f.DstAddr.PutBytes(row, addrBytes(p.dst))
+	f.SrcPort.Put(row, p.srcPort.value)
+	f.DstPort.Put(row, p.dstPort.value)
+	f.Protocol.Put(row, p.protocol.value)
+	f.Version.Put(row, p.version.value)
+	f.Upper.Put(row, p.upper.value)
+}
+
+// putMasks writes the masks of all but the addresses into the fields that a kind of row has for them.
+func (p packet) putMasks(row Row, srcPort, dstPort, protocol, version, upper regs.Field) {
+	srcPort.Put(row, p.srcPort.mask)
+	dstPort.Put(row, p.dstPort.mask)
+	protocol.Put(row, p.protocol.mask)
+	version.Put(row, p.version.mask)
+	upper.Put(row, p.upper.mask)
+}
+
+// addrBytes is an address as a number, lowest byte first; none is 0.
+func addrBytes(addr netip.Addr) []byte {
+	octets := addr.AsSlice()
+	slices.Reverse(octets)
+	return octets
+}
+
+// depth is how many of a row's 128 bits of an address a prefix fixes, from the highest: an IPv4 address has zeros above.
+func depth(p netip.Prefix) uint64 {
+	if !p.IsValid() {
+		return 0
+	}
+	return uint64(128 - p.Addr().BitLen() + p.Bits())
+}
+
+// prefixMask has those bits set, lowest byte first.
+func prefixMask(p netip.Prefix) []byte {
+	mask := net.CIDRMask(int(depth(p)), 128)
+	slices.Reverse(mask)
+	return mask
+}

@@ -1,0 +1,92 @@
+package box
+
+import (
+	"net/netip"
+	"slices"
+
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// path is how packets to a prefix leave by a device.
+type path struct {
+	hop  netip.Addr // whose Ethernet address; invalid: row 0
+	mtu  uint32     // of the route; 0: none
+	many bool       // parts of the prefix have hops of their own
+}
+
+// lookup finds the next hop of everything in a prefix: by the longest route that holds it all, else by the routes and
+// neighbours inside it if they agree. The zero prefix is every address of both IP versions.
+func (m *Model) lookup(dev string, to netip.Prefix) path {
+	if !to.IsValid() {
+		return m.bothVersions(dev)
+	}
+	known := func(addr netip.Addr) bool {
+		return slices.ContainsFunc(m.Neighs, func(n Neigh) bool { return n.Dev == dev && n.IP == addr })
+	}
+	best := Route{}
+	for _, r := range m.Routes {
+		if r.Dev == dev && xfrm.Within(r.Prefix, to) && (!best.Prefix.IsValid() || r.Prefix.Bits() > best.Prefix.Bits()) {
+			best = r
+		}
+	}
+	for _, a := range m.Addrs {
+		if net := a.Prefix.Masked(); a.Dev == dev && xfrm.Within(net, to) && (!best.Prefix.IsValid() || net.Bits() >= best.Prefix.Bits()) {
+			best = Route{Prefix: net, Dev: dev}
+		}
+	}
+	if to.IsSingleIP() && known(to.Addr()) && !best.Via.IsValid() {
+		return path{hop: to.Addr(), mtu: best.MTU}
+	}
+	hops := map[netip.Addr]bool{}
+	for _, r := range m.Routes {
+		if r.Dev == dev && r.Via.IsValid() && r.Prefix != best.Prefix && xfrm.Within(to, r.Prefix) {
+			hops[r.Via] = true
+		}
+	}
+	if best.Via.IsValid() {
+		delete(hops, best.Via)
+		return path{hop: best.Via, mtu: best.MTU, many: len(hops) > 0}
+	}
+	for _, n := range m.Neighs {
+		if n.Dev == dev && to.Contains(n.IP) && !m.routed(dev, n.IP) {
+			hops[n.IP] = true
+		}
+	}
+	out := path{mtu: best.MTU, many: len(hops) > 1}
+	for hop := range hops {
+		if !out.many {
+			out.hop = hop
+		}
+	}
+	return out
+}
+
+// routed says whether an address is the gateway of a route, and so stands for what lies behind it.
+func (m *Model) routed(dev string, addr netip.Addr) bool {
+	return slices.ContainsFunc(m.Routes, func(r Route) bool { return r.Dev == dev && r.Via == addr })
+}
+
+// bothVersions is the path of every address. IPv4's and IPv6's next hop may be one station by two names.
+func (m *Model) bothVersions(dev string) path {
+	v4, v6 := m.lookup(dev, xfrm.Everything), m.lookup(dev, xfrm.Everything6)
+	out := v4
+	if !v4.hop.IsValid() {
+		out = v6
+	}
+	a, b := m.station(dev, v4.hop), m.station(dev, v6.hop)
+	out.many = v4.many || v6.many || v4.hop.IsValid() && v6.hop.IsValid() && a != b
+	return out
+}
+
+// station is the Ethernet address of a next hop: where no neighbour line has it, that of row 0, which may be none.
+func (m *Model) station(dev string, hop netip.Addr) xfrm.MAC {
+	for _, n := range m.Neighs {
+		if n.Dev == dev && n.IP == hop {
+			return n.MAC
+		}
+	}
+	if mac := m.Links[dev].Default; mac != nil {
+		return *mac
+	}
+	return xfrm.MAC{}
+}

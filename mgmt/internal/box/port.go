@@ -1,0 +1,60 @@
+package box
+
+import (
+	"encoding/binary"
+	"net/netip"
+
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// mtu is the largest IP packet of a port.
+func (m *Model) mtu(dev string) uint32 {
+	if mtu := m.Links[dev].MTU; mtu != 0 {
+		return mtu
+	}
+	return xfrm.MaxMTU
+}
+
+// portMAC is the configured address of a port, or a locally administered one made of its first IPv4 address, else of the
+// last four bytes of an IPv6 one, so that two boxes on one wire differ and the same configuration always gives the same frames.
+func (m *Model) portMAC(dev string) xfrm.MAC {
+	if mac := m.Links[dev].Address; mac != nil {
+		return *mac
+	}
+	mac := xfrm.MAC{0x02, 'r'}
+	if dev == xfrm.Black {
+		mac[1] = 'b'
+	}
+	number := uint32(1)
+	for _, v6 := range []bool{true, false} {
+		if addr := m.local(dev, v6); addr.IsValid() {
+			number = word(addr, 0)
+		}
+	}
+	binary.BigEndian.PutUint32(mac[2:], number)
+	return mac
+}
+
+// local is the first address of a port of an IP version, one of IPv6 that is of this link alone apart: the box punts what goes
+// there anyway. Black's may be known from an outbound SA alone.
+func (m *Model) local(dev string, v6 bool) netip.Addr {
+	fits := func(a netip.Addr) bool { return a.Is6() == v6 && !(v6 && a.IsLinkLocalUnicast()) }
+	for _, a := range m.Addrs {
+		if a.Dev == dev && fits(a.Prefix.Addr()) {
+			return a.Prefix.Addr()
+		}
+	}
+	for _, sa := range m.SAs {
+		if dev == xfrm.Black && sa.Way == xfrm.DirOut && fits(sa.Src) {
+			return sa.Src
+		}
+	}
+	return netip.Addr{}
+}
+
+// word is bits 32n and up of an address as a number, as registers hold it; 0 if there is none.
+func word(addr netip.Addr, n int) uint32 {
+	octets := make([]byte, 16)
+	copy(octets, addrBytes(addr))
+	return binary.LittleEndian.Uint32(octets[4*n:])
+}

@@ -1,0 +1,64 @@
+package xfrm
+
+import "net/netip"
+
+// id reads a run of src, dst, proto and spi.
+func (p *parser) id() (ID, error) {
+	f := StateFilter{}
+	err := p.idWords(&f, false)
+	return f.ID(), err
+}
+
+// idWords reads the same into a filter, whose addresses may be prefixes.
+func (p *parser) idWords(f *StateFilter, prefixes bool) (err error) {
+	for err == nil && isIDWord(p.peek()) {
+		switch p.peek() {
+		case "src":
+			f.Src, err = p.end(f.Dst, prefixes)
+		case "dst":
+			f.Dst, err = p.end(f.Src, prefixes)
+		case "proto":
+			p.skip()
+			f.Proto, err = p.ipsecProtocol()
+		default:
+			p.skip()
+			f.SPI, err = p.number32("the SPI")
+		}
+	}
+	return err
+}
+
+func isIDWord(word string) bool {
+	return word == "src" || word == "dst" || word == "proto" || word == "spi"
+}
+
+// end reads an end of a tunnel, which must be of the other end's IP version if that has been given: both are of one outer header.
+func (p *parser) end(other netip.Prefix, prefixes bool) (end netip.Prefix, err error) {
+	word := p.skip()
+	what := "the address after " + string(word.Text)
+	if prefixes {
+		end, _, err = p.interfacePrefix(what)
+	} else {
+		var addr netip.Addr
+		addr, err = p.address(what)
+		end = netip.PrefixFrom(addr, addr.BitLen())
+	}
+	if err == nil && other.IsValid() && other.Addr().Is6() != end.Addr().Is6() {
+		err = word.errorf("src and dst of an SA must be of one IP version, that of its outer header, not %s and %s", other.Addr(), end.Addr())
+	}
+	return end, err
+}
+
+func (p *parser) ipsecProtocol() (string, error) {
+	word, err := p.take("the protocol")
+	if err != nil {
+		return "", err
+	}
+	switch string(word.Text) {
+	case "esp":
+		return "esp", nil
+	case "ah", "comp", "route2", "hao", "ipsec-any":
+		return "", word.errorf("proto %s is not supported: only esp is", word.Text)
+	}
+	return "", word.errorf("proto must be esp, not %s", word.quoted())
+}

@@ -1,0 +1,123 @@
+package xfrm
+
+import (
+	"fmt"
+	"net/netip"
+)
+
+// Selector says which packets, of one IP version; the zero protocol and ports are any. Where both prefixes are zero, it is of
+// both versions and any address: as filters of lists are, and what some selectors make when they are joined.
+type Selector struct {
+	Src   netip.Prefix `json:"src"`
+	Dst   netip.Prefix `json:"dst"`
+	Proto uint8        `json:"proto,omitempty"`
+	SPort uint16       `json:"sport,omitempty"`
+	DPort uint16       `json:"dport,omitempty"`
+	Type  ICMPNumber   `json:"type,omitzero"`
+	Code  ICMPNumber   `json:"code,omitzero"`
+	Dev   string       `json:"dev,omitempty"`
+}
+
+// ICMPNumber is a type or a code of ICMP or ICMPv6. Its zero value is any, which type 0 (echo reply) is not.
+type ICMPNumber struct {
+	Given bool  `json:"given"`
+	Value uint8 `json:"value"`
+}
+
+// The prefixes that hold every address of an IP version.
+var (
+	Everything  = netip.PrefixFrom(netip.IPv4Unspecified(), 0)
+	Everything6 = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
+)
+
+// everything gives that prefix of an address's version.
+func everything(addr netip.Addr) netip.Prefix {
+	if addr.Is6() {
+		return Everything6
+	}
+	return Everything
+}
+
+// Version is 4 or 6, or 0 for both.
+func (s Selector) Version() uint8 {
+	switch {
+	case s.Src.Addr().Is4():
+		return 4
+	case s.Src.Addr().Is6():
+		return 6
+	}
+	return 0
+}
+
+// PrefixText prints a prefix, the zero one as any.
+func PrefixText(p netip.Prefix) string {
+	if !p.IsValid() {
+		return "any"
+	}
+	return p.String()
+}
+
+// String prints as iproute2.
+func (s Selector) String() string {
+	out := fmt.Sprintf("src %s dst %s", PrefixText(s.Src), PrefixText(s.Dst))
+	if s.Proto != 0 {
+		out += " proto " + protocolName(s.Proto)
+	}
+	for _, part := range []struct {
+		name  string
+		given bool
+		value uint16
+	}{
+		{"sport", s.SPort != 0, s.SPort}, {"dport", s.DPort != 0, s.DPort},
+		{"type", s.Type.Given, uint16(s.Type.Value)}, {"code", s.Code.Given, uint16(s.Code.Value)},
+	} {
+		if part.given {
+			out += fmt.Sprintf(" %s %d", part.name, part.value)
+		}
+	}
+	if s.Dev != "" {
+		out += " dev " + s.Dev
+	}
+	return out
+}
+
+// Within says whether every address of inner is one of outer.
+func Within(outer, inner netip.Prefix) bool {
+	return !outer.IsValid() || outer.Bits() <= inner.Bits() && outer.Contains(inner.Addr())
+}
+
+// holds says whether all that inner allows, outer allows, the zero value being any.
+func holds[T comparable](outer, inner T) bool {
+	var anything T
+	return outer == anything || outer == inner
+}
+
+// Covers says whether every packet of inner is one of s.
+func (s Selector) Covers(inner Selector) bool {
+	return Within(s.Src, inner.Src) && Within(s.Dst, inner.Dst) && holds(s.Proto, inner.Proto) &&
+		holds(s.SPort, inner.SPort) && holds(s.DPort, inner.DPort) && holds(s.Type, inner.Type) && holds(s.Code, inner.Code)
+}
+
+// meet says whether something is allowed by both, the zero value being any.
+func meet[T comparable](a, b T) bool { return holds(a, b) || holds(b, a) }
+
+// Overlaps says whether some packet may be of both selectors, which have prefixes; those of two IP versions have none in common.
+func (s Selector) Overlaps(o Selector) bool {
+	return s.Src.Overlaps(o.Src) && s.Dst.Overlaps(o.Dst) && meet(s.Proto, o.Proto) &&
+		meet(s.SPort, o.SPort) && meet(s.DPort, o.DPort) && meet(s.Type, o.Type) && meet(s.Code, o.Code)
+}
+
+// Join gives the selector of just the packets of both, if there is one: where they are the same, or differ in nothing but the
+// IP version whose every address they take.
+func (s Selector) Join(o Selector) (Selector, bool) {
+	anyVersion := func(s Selector) Selector {
+		if s.Src.Bits() == 0 && s.Dst.Bits() == 0 {
+			s.Src, s.Dst = netip.Prefix{}, netip.Prefix{}
+		}
+		return s
+	}
+	if s == o {
+		return s, true
+	}
+	return anyVersion(s), anyVersion(s) == anyVersion(o)
+}

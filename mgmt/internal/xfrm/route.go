@@ -1,0 +1,81 @@
+package xfrm
+
+import "net/netip"
+
+// route reads `route add|replace|append|change|del PREFIX|default [via [inet|inet6] ADDR] dev D [mtu N]`.
+func (p *parser) route() (Command, error) {
+	verb, err := p.verb("route", "add", "change", "replace", "append", "delete")
+	if err != nil || verb == "show" {
+		return p.showOr(err, "route")
+	}
+	r := Route{At: p.at(), Del: verb == "delete", Replace: verb == "replace" || verb == "change"}
+	var all, named bool // `default`; `via inet` or `via inet6`
+	for p.more() {
+		switch p.peek() {
+		case "via":
+			p.skip()
+			r.Via, named, err = p.gateway()
+		case "dev":
+			p.skip()
+			r.Dev, err = p.device()
+		case "mtu":
+			p.skip()
+			if p.peek() == "lock" {
+				p.skip()
+			}
+			r.MTU, err = p.mtu()
+		case "src", "metric", "proto", "protocol", "scope":
+			p.skip()
+			_, err = p.take("a value")
+		case "onlink", "unicast":
+			p.skip()
+		case "default", "any", "all":
+			if r.Prefix.IsValid() {
+				return nil, p.unknown()
+			}
+			p.skip()
+			r.Prefix, all = Everything, true
+		default:
+			if r.Prefix.IsValid() {
+				return nil, p.unknown()
+			}
+			if p.peek() == "to" {
+				p.skip()
+			}
+			r.Prefix, err = p.prefix("the destination")
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if !r.Prefix.IsValid() || r.Dev == "" && !r.Via.IsValid() && !r.Del {
+		return nil, Errorf(p.start, "a route line is `route add PREFIX via ADDR dev red|black`")
+	}
+	if all {
+		r.Prefix = everything(r.Via)
+	}
+	if r.Via.IsValid() && !named && !r.SameVersion() {
+		return nil, Errorf(p.start, "the gateway %s is of another IP version than the destination %s: write `via inet ADDR` or `via inet6 ADDR` if that is meant", r.Via, r.Prefix)
+	}
+	if r.Prefix.Addr().Is6() && r.MTU != 0 && r.MTU < MinMTU6 {
+		return nil, Errorf(p.start, "the mtu of a route to IPv6 must be %d to %d, not %d (RFC 8200, 5)", MinMTU6, MaxMTU, r.MTU)
+	}
+	return r, nil
+}
+
+// SameVersion says whether destination and gateway are of one IP version.
+func (r Route) SameVersion() bool { return r.Prefix.Addr().Is6() == r.Via.Is6() }
+
+// gateway reads an address, and the name of its family before it, if there is one.
+func (p *parser) gateway() (via netip.Addr, named bool, err error) {
+	family := p.peek()
+	if named = family == "inet" || family == "inet6"; named {
+		p.skip()
+	}
+	via, err = p.address("the gateway after via")
+	if err == nil && named && via.Is6() != (family == "inet6") {
+		word := p.words[p.next-1]
+		err = word.errorf("the gateway after via %s cannot be %s, which is of the other IP version", family, word.quoted())
+	}
+	return via, named, err
+}

@@ -1,0 +1,86 @@
+package xfrm
+
+import (
+	"encoding/json"
+	"net/netip"
+	"reflect"
+	"testing"
+)
+
+// sel makes a selector of two prefixes, or of none if they are empty.
+func sel(src, dst string, change func(s *Selector)) Selector {
+	s := Selector{}
+	if src != "" {
+		s.Src, s.Dst = netip.MustParsePrefix(src), netip.MustParsePrefix(dst)
+	}
+	if change != nil {
+		change(&s)
+	}
+	return s
+}
+
+func icmp(proto uint8, typ, code int) func(s *Selector) {
+	number := func(n int) ICMPNumber {
+		if n < 0 {
+			return ICMPNumber{}
+		}
+		return ICMPNumber{true, uint8(n)}
+	}
+	return func(s *Selector) { s.Proto, s.Type, s.Code = proto, number(typ), number(code) }
+}
+
+// TestSelectors: what the words of a selector mean, in a policy and in the sel of a state, and that it prints as ip prints it.
+func TestSelectors(t *testing.T) {
+	for _, test := range []struct {
+		words string
+		want  Selector
+		text  string
+	}{
+		{"src 2001:db8::/32", sel("2001:db8::/32", "::/0", nil), "src 2001:db8::/32 dst ::/0"},
+		{"dst 2001:db8::/32", sel("::/0", "2001:db8::/32", nil), "src ::/0 dst 2001:db8::/32"},
+		{"dst 10.0.0.0/8", sel("0.0.0.0/0", "10.0.0.0/8", nil), "src 0.0.0.0/0 dst 10.0.0.0/8"},
+		{"src 2001:DB8::7 dst 2001:db8:0:0:0::8/128", sel("2001:db8::7/128", "2001:db8::8/128", nil), "src 2001:db8::7/128 dst 2001:db8::8/128"},
+		{"src ::/0 dst 8000::/1", sel("::/0", "8000::/1", nil), "src ::/0 dst 8000::/1"},
+		{"src ::ffff:10.0.0.0/104", sel("::ffff:10.0.0.0/104", "::/0", nil), "src ::ffff:10.0.0.0/104 dst ::/0"},
+		{"proto tcp", sel("0.0.0.0/0", "0.0.0.0/0", func(s *Selector) { s.Proto = 6 }), "src 0.0.0.0/0 dst 0.0.0.0/0 proto tcp"},
+		{"src ::/0 dport 443 proto udp", sel("::/0", "::/0", func(s *Selector) { s.Proto, s.DPort = 17, 443 }), "src ::/0 dst ::/0 proto udp dport 443"},
+		{"proto icmp", sel("0.0.0.0/0", "0.0.0.0/0", icmp(1, -1, -1)), "src 0.0.0.0/0 dst 0.0.0.0/0 proto icmp"},
+		{"proto icmp type 0", sel("0.0.0.0/0", "0.0.0.0/0", icmp(1, 0, -1)), "src 0.0.0.0/0 dst 0.0.0.0/0 proto icmp type 0"},
+		{"code 0x10 proto icmp", sel("0.0.0.0/0", "0.0.0.0/0", icmp(1, -1, 16)), "src 0.0.0.0/0 dst 0.0.0.0/0 proto icmp code 16"},
+		{"proto ipv6-icmp type 128 code 0 src ::/0", sel("::/0", "::/0", icmp(58, 128, 0)), "src ::/0 dst ::/0 proto ipv6-icmp type 128 code 0"},
+		{"dst ::/0 proto 58 type 255", sel("::/0", "::/0", icmp(58, 255, -1)), "src ::/0 dst ::/0 proto ipv6-icmp type 255"},
+		{"src ::/0 proto icmp", sel("::/0", "::/0", icmp(1, -1, -1)), "src ::/0 dst ::/0 proto icmp"},
+		{"src 10.0.0.0/8 proto ipv6-icmp", sel("10.0.0.0/8", "0.0.0.0/0", icmp(58, -1, -1)), "src 10.0.0.0/8 dst 0.0.0.0/0 proto ipv6-icmp"},
+	} {
+		policy := parseOne(t, "xfrm policy add "+test.words+" dir out").(PolicyAdd).Policy
+		state := parseOne(t, "xfrm state add "+sa+"mode tunnel sel "+test.words+" "+gcm).(StateAdd).State
+		if policy.Selector != test.want || *state.Sel != test.want {
+			t.Errorf("%s\n policy %+v\n state %+v\n want %+v", test.words, policy.Selector, *state.Sel, test.want)
+		}
+		if got := test.want.String(); got != test.text {
+			t.Errorf("%s prints as %q, want %q", test.words, got, test.text)
+		}
+		text, err := json.Marshal(test.want)
+		var again Selector
+		if err != nil || json.Unmarshal(text, &again) != nil || again != test.want {
+			t.Errorf("%s comes back from %s as %+v", test.words, text, again)
+		}
+	}
+}
+
+// TestFilters: a list without addresses is of both IP versions, but delete and get name one policy, of IPv4.
+func TestFilters(t *testing.T) {
+	for line, want := range map[string]Selector{
+		"xfrm policy list proto tcp":                        sel("", "", func(s *Selector) { s.Proto = 6 }),
+		"xfrm policy deleteall proto ipv6-icmp type 0":      sel("", "", icmp(58, 0, -1)),
+		"xfrm policy list src ::/0":                         sel("::/0", "::/0", nil),
+		"xfrm policy list src 0.0.0.0/0":                    sel("0.0.0.0/0", "0.0.0.0/0", nil),
+		"xfrm policy delete proto tcp dir out":              sel("0.0.0.0/0", "0.0.0.0/0", func(s *Selector) { s.Proto = 6 }),
+		"xfrm policy get dst ::/0 proto 58 type 1 dir out":  sel("::/0", "::/0", icmp(58, 1, -1)),
+		"xfrm policy get proto icmp type 3 code 4 dir fwd ": sel("0.0.0.0/0", "0.0.0.0/0", icmp(1, 3, 4)),
+	} {
+		if got := parseOne(t, line).(PolicySelect).Filter.Selector; !reflect.DeepEqual(got, want) {
+			t.Errorf("%s\n got %+v\nwant %+v", line, got, want)
+		}
+	}
+}
