@@ -21,7 +21,7 @@ class OuterDecryptEvents extends Bundle {
  * [[OuterClassifier]] judges what a [[ReceivePath]] holds: ESP packets (from SPI to ICV) and bypassed IP packets go to
  * `out`, punted frames as they came to `punt`, the rest nowhere; each drop has an event. Stalls as [[ReceivePath]] does.
  *
- * A packet every 2 cycles, a beat a cycle. From the last beat of a frame to the first of its packet at `out`: 41 cycles.
+ * A packet every 2 cycles, a beat a cycle. From the last beat of a frame to the first of its packet at `out`: 36 cycles.
  */
 class OuterDecrypt(config: OuterConfig) extends Module {
   val io = IO(new Bundle {

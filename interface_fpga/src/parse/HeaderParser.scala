@@ -43,7 +43,7 @@ class HeaderParser(ethernet: Boolean) extends Module {
     )
     start.etherClass := Mux(start.words(0)(31, 28) === 6.U, EtherClass.ipv6, EtherClass.ipv4)
   }
-  private val packet = Seq.iterate(start, walkEnd + 3)(RegNext(_))
+  private val packet = Seq.iterate(start, readTime + 1)(RegNext(_))
   private def isV6(time: Int): Bool = packet(time).etherClass === EtherClass.ipv6
 
   private val lengths = Module(new IpLengthCheck)
@@ -54,69 +54,66 @@ class HeaderParser(ethernet: Boolean) extends Module {
   private val checksum = Module(new Ipv4ChecksumCheck)
   checksum.io.words := start.words.take(Ipv4Header.maxBytes / 4)
 
-  // Extension headers, one a step; an IPv4 packet passes with its own numbers.
+  // What each place of an extension header holds; then the walk, a header a cycle. An IPv4 packet passes with its own numbers.
   private val words0 = start.words
-  private val walk = Wire(new ExtensionWalk)
+  private val payload6 = words0(1)(31, 16)
+  private val units1 = RegNext(VecInit.tabulate(ExtensionStep.maxUnits + 1) { unit =>
+    ExtensionUnit(unit, words0(Ipv6Header.bytes / 4 + 2 * unit), payload6)
+  })
+  private val walk = WireDefault(ExtensionStep.start(isV6(0), Mux(isV6(0), words0(1)(15, 8), words0(2)(23, 16))))
   private val v4Offset = words0(1)(12, 0)
-  walk.protocol := Mux(isV6(0), words0(1)(15, 8), words0(2)(23, 16))
-  walk.at := 0.U
-  walk.left := Mux(isV6(0), words0(1)(31, 16), words0(0)(15, 0) - Cat(words0(0)(27, 24), 0.U(2.W)))(lengthBits - 1, 0)
   walk.laterFragment := !isV6(0) && v4Offset =/= 0.U
   walk.fragment := !isV6(0) && (words0(1)(13) || v4Offset =/= 0.U)
-  walk.ended := !isV6(0)
-  walk.malformed := false.B
-  walk.unfinished := false.B
-  private val walked = (0 until ExtensionStep.maxHeaders).foldLeft(RegNext(walk)) { (walk, i) =>
-    val step = Module(new ExtensionStep(i == 0))
-    val words = packet(1 + i * ExtensionStep.latency).words
-    step.io.in := walk
-    step.io.words := VecInit.tabulate(ExtensionStep.maxUnits)(unit => words(Ipv6Header.bytes / 4 + 2 * unit))
-    step.io.out
+  private val units = Seq.iterate(units1, 1 + ExtensionStep.maxHeaders)(RegNext(_))
+  private val walked = units.init.zipWithIndex.foldLeft(RegNext(walk)) { case (walk, (units, i)) =>
+    RegNext(ExtensionStep(walk, units, first = i == 0))
   }
 
-  // Where the payload is.
-  private val last = packet(walkEnd)
-  private val ihl = last.words(0)(27, 24)
-  private val places = (Ipv4Header.bytes / 4 to Ipv4Header.maxBytes / 4) ++
-    (0 to ExtensionStep.maxUnits).map(Ipv6Header.bytes / 4 + 2 * _)
-  private val places1 = places.distinct.map { place =>
-    val unit = place - Ipv6Header.bytes / 4
-    val v4 = if (place <= Ipv4Header.maxBytes / 4) !isV6(walkEnd) && ihl === place.U else false.B
-    val v6 = if (unit >= 0 && unit % 2 == 0) isV6(walkEnd) && walked.at === (unit / 2).U else false.B
-    place -> RegNext(v4 || v6)
+  // Where the payload is, and how long: one place of those that an IPv4 header's length or the walk can give.
+  private val ihl = words0(0)(27, 24)
+  private val afterFirst = walkEnd - 1
+  private val ends4 = (Ipv4Header.bytes / 4 to Ipv4Header.maxBytes / 4).map { place =>
+    place -> ShiftRegister(!isV6(0) && ihl === place.U, walkEnd)
   }
-  private val walk1 = RegNext(ExtensionStep.close(walked))
+  private val ends6 = walked.at.asBools.zipWithIndex.map { case (here, unit) =>
+    (Ipv6Header.bytes / 4 + 2 * unit) -> here
+  }
+  private val payload4 = RegNext(words0(0)(15, 0) - Cat(ihl, 0.U(2.W)))
+  private val payload = ShiftRegister(Mux(isV6(1), RegNext(payload6), payload4), afterFirst)
+  private val four4 = ShiftRegister(!isV6(1) && payload4 >= 4.U, afterFirst)
 
-  // Its first words.
-  private val next = packet(walkEnd + 1)
+  // Its first words, and what they are.
+  private val four = four4 || Mux1H(walked.at, units.last.map(_.four))
+  private val readable = !walked.laterFragment && four
+  private def protocolIs(numbers: Int*): Bool = numbers.map(walked.protocol === _.U).reduce(_ || _)
   private val payload2 = VecInit.tabulate(payloadWords(ethernet))(i =>
-    RegNext(Mux1H(places1.map { case (place, here) => here -> next.words(place + i) }))
+    RegNext(Mux1H((ends4 ++ ends6).map { case (place, here) => here -> packet(walkEnd).words(place + i) }))
   )
-  private def protocolIs(numbers: Int*): Bool = numbers.map(walk1.protocol === _.U).reduce(_ || _)
-  private val readable1 = !walk1.laterFragment && walk1.left >= 4.U
-  private val hasPorts2 = RegNext(readable1 && protocolIs(portProtocols: _*))
-  private val udp2 = RegNext(readable1 && protocolIs(UdpHeader.protocol))
+  private val hasPorts2 = RegNext(readable && protocolIs(portProtocols: _*))
+  private val udp2 = RegNext(readable && protocolIs(UdpHeader.protocol))
   private val hasIcmp2 = RegNext(
-    readable1 && Mux(isV6(walkEnd + 1), protocolIs(Ipv6Header.protocolIcmp), protocolIs(Ipv4Header.protocolIcmp))
+    readable && Mux(isV6(walkEnd), protocolIs(Ipv6Header.protocolIcmp), protocolIs(Ipv4Header.protocolIcmp))
   )
-  private val v6Bytes2 = RegNext(Ipv6Header.bytes.U(7.W) + Cat(walk1.at, 0.U(3.W)))
-  private val walk2 = RegNext(walk1)
+  private val extensionBytes = Cat(OHToUInt(walked.at), 0.U(log2Ceil(ExtensionStep.unitBytes).W))
+  private val left2 = RegNext((payload - extensionBytes)(lengthBits - 1, 0))
+  private val v6Bytes2 = RegNext(Ipv6Header.bytes.U(7.W) + extensionBytes)
+  private val walk2 = RegNext(ExtensionStep.close(walked, units.last))
 
   // All together.
-  private val tail = packet(walkEnd + 2)
-  private val v6 = isV6(walkEnd + 2)
+  private val tail = packet(readTime)
+  private val v6 = isV6(readTime)
   private val head = tail.words
   private val fields = Wire(new HeaderFields)
   fields.length := tail.length
   fields.macDestination := tail.macDestination
   fields.etherClass := tail.etherClass
   fields.l2Bytes := tail.l2Bytes
-  fields.malformed := walk2.malformed || ShiftRegister(lengths.io.bad, walkEnd + 2 - IpLengthCheck.latency)
+  fields.malformed := walk2.malformed || ShiftRegister(lengths.io.bad, readTime - IpLengthCheck.latency)
   fields.unfinished := walk2.unfinished
-  fields.checksumBad := ShiftRegister(checksum.io.bad, walkEnd + 2 - Ipv4ChecksumCheck.latency) && !v6
+  fields.checksumBad := DontCare // known later
   fields.headerBytes := Mux(v6, v6Bytes2, Cat(head(0)(27, 24), 0.U(2.W)))
   fields.totalLength := Mux(v6, head(1)(31, 16) + Ipv6Header.bytes.U, head(0)(15, 0))(lengthBits - 1, 0)
-  fields.payloadLength := walk2.left
+  fields.payloadLength := left2
   fields.tos := Mux(v6, head(0)(27, 20), head(0)(23, 16))
   fields.ttl := Mux(v6, head(1)(7, 0), head(2)(31, 24))
   fields.ttlExpired := Mux(v6, head(1)(7, 1) === 0.U, head(2)(31, 25) === 0.U)
@@ -135,29 +132,37 @@ class HeaderParser(ethernet: Boolean) extends Module {
   fields.udpEncap := UdpEncap.none
   fields.spi := payload2(0)
 
-  // UDP to port 4500, and the SPI behind its header.
-  private val complete = Wire(new HeaderFields)
+  // Meanwhile the checksum, and of a frame UDP to port 4500 and the SPI behind its header.
+  private val rest = fieldsTime(ethernet) - readTime
+  private val complete = WireDefault(ShiftRegister(fields, rest))
+  complete.checksumBad := ShiftRegister(
+    checksum.io.bad,
+    fieldsTime(ethernet) - Ipv4ChecksumCheck.latency
+  ) && complete.etherClass === EtherClass.ipv4
   if (ethernet) {
     val natt = Module(new UdpEncapParser)
     natt.io.udp := udp2
-    natt.io.length := walk2.left
+    natt.io.length := left2
     natt.io.words := payload2
-    complete := ShiftRegister(fields, UdpEncapParser.latency)
-    complete.udpEncap := natt.io.encap
-    when(natt.io.encap === UdpEncap.esp)(complete.spi := ShiftRegister(payload2(2), UdpEncapParser.latency))
-  } else complete := fields
+    complete.udpEncap := ShiftRegister(natt.io.encap, rest - UdpEncapParser.latency)
+    when(complete.udpEncap === UdpEncap.esp)(complete.spi := ShiftRegister(payload2(2), rest))
+  }
   io.out.bits := RegNext(complete)
   io.out.valid := ShiftRegister(io.in.valid, latency(ethernet), false.B, true.B)
 }
 
 object HeaderParser {
 
-  /** Cycles from time 0 to the end of the walk over extension headers. */
-  private val walkEnd: Int = 1 + ExtensionStep.maxHeaders * ExtensionStep.latency
+  /** Cycles from time 0 to the end of the walk over extension headers, and to the payload's first words. */
+  private val walkEnd: Int = 1 + ExtensionStep.maxHeaders
+  private val readTime: Int = walkEnd + 1
 
-  /** Cycles from a packet to its fields: Ethernet header, walk, payload's place and words, port 4500. */
-  def latency(ethernet: Boolean): Int =
-    walkEnd + 3 + (if (ethernet) EthernetParser.latency + UdpEncapParser.latency else 0)
+  /** Cycles from time 0 to the last of all fields. */
+  private def fieldsTime(ethernet: Boolean): Int =
+    Ipv4ChecksumCheck.latency max (readTime + (if (ethernet) UdpEncapParser.latency else 0))
+
+  /** Cycles from a packet to its fields. */
+  def latency(ethernet: Boolean): Int = (if (ethernet) EthernetParser.latency else 0) + fieldsTime(ethernet) + 1
 
   /** TCP, UDP, SCTP: source and destination port are the first 4 bytes of each. */
   val portProtocols: Seq[Int] = Seq(6, UdpHeader.protocol, 132)

@@ -32,7 +32,7 @@ class ReceivePathEvents extends Bundle {
  * punted ones at `punt`, the others nowhere: whoever made the verdict counts them. A dead management CPU costs punted
  * frames alone ([[PuntQueue]]); a stalled `out` fills the receive buffer, whose overflow is an event.
  *
- * A frame every 2 cycles, a beat a cycle. From the last beat of a frame to its first at `out`: 26 cycles and the latency of
+ * A frame every 2 cycles, a beat a cycle. From the last beat of a frame to its first at `out`: 21 cycles and the latency of
  * the look-ups.
  *
  * @param receiveBeats receive buffer in 64-byte beats

@@ -1,0 +1,82 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.util._
+import sallyport.common._
+
+/** What an IPv6 next-header number is to the walk over extension headers; no bit set: not one of them, the walk ends. */
+class HeaderKind extends Bundle {
+  val hopByHop = Bool()
+  val fragment = Bool()
+
+  /** Routing or destination options. */
+  val other = Bool()
+  def any: Bool = hopByHop || fragment || other
+}
+
+object HeaderKind {
+  private val hopByHop: Int = 0
+  private val routing: Int = 43
+  private val fragment: Int = 44
+  private val destinationOptions: Int = 60
+
+  def apply(number: UInt): HeaderKind = {
+    val kind = Wire(new HeaderKind)
+    kind.hopByHop := number === hopByHop.U
+    kind.fragment := number === fragment.U
+    kind.other := number === routing.U || number === destinationOptions.U
+    kind
+  }
+}
+
+/**
+ * What stands at one of the 8-byte units behind the fixed IPv6 header, should an extension header begin there (RFC 8200
+ * section 4). All units are read at once, before the walk knows which ones matter.
+ */
+class ExtensionUnit extends Bundle {
+  import ExtensionStep.maxUnits
+
+  /** Next-header number of the header here, and its kind. */
+  val protocol = UInt(8.W)
+  val next = new HeaderKind
+
+  /** The unit behind the header, one-hot, unless it is `beyond` what the parser reads; of a fragment header it is the next one. */
+  val end = UInt((maxUnits + 1).W)
+  val beyond = Bool()
+
+  /** The header ends beyond the packet; so does one of 8 bytes, as a fragment header is. */
+  val short = Bool()
+  val cut = Bool()
+
+  /** As a fragment header: more fragments, or an offset that is not 0, and the latter alone. */
+  val fragment = Bool()
+  val later = Bool()
+
+  /** The packet has 4 bytes here. */
+  val four = Bool()
+}
+
+object ExtensionUnit {
+  import ExtensionStep.{maxUnits, unitBytes}
+
+  /**
+   * @param unit number of the unit, 0 directly behind the fixed header
+   * @param word its first 4 bytes, in host order; of the unit behind the last that is read it does not matter
+   * @param payload bytes of the packet behind the fixed header
+   */
+  def apply(unit: Int, word: UInt, payload: UInt): ExtensionUnit = {
+    val here = Wire(new ExtensionUnit)
+    val more = word(23, 16)
+    val left = payload >> log2Ceil(unitBytes)
+    here.protocol := word(31, 24)
+    here.next := HeaderKind(word(31, 24))
+    here.end := VecInit.tabulate(maxUnits + 1)(n => if (n > unit) more === (n - unit - 1).U else false.B).asUInt
+    here.beyond := more >= (maxUnits - unit).U
+    here.short := left < more +& (unit + 1).U
+    here.cut := payload < (unitBytes * (unit + 1)).U
+    here.later := word(15, 3) =/= 0.U
+    here.fragment := word(15, 3) =/= 0.U || word(0)
+    here.four := payload >= (unitBytes * unit + 4).U
+    here
+  }
+}
