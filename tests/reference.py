@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from ipaddress import ip_address
 
 from sallyport import suites
 from scapy.layers.inet import IP, UDP
@@ -18,6 +19,7 @@ from scapy_suites import SCAPY
 
 NEAR, FAR = "192.0.2.1", "192.0.2.2"
 NEAR_V6, FAR_V6 = "2001:db8:c0::1", "2001:db8:c0::2"
+ANY = "any"  # in either IP version
 NATT_PORT = 4500
 ETHERNET_HEADER = 14
 VLAN_TAGS = (b"\x81\x00", b"\x88\xa8", b"\x91\x00")
@@ -39,7 +41,7 @@ class Tunnel:
     near: str = NEAR
     far: str = FAR
 
-    def batch(self, src: str = "0.0.0.0/0", dst: str = "0.0.0.0/0", back: str = "0.0.0.0/0", window: int = 1024) -> str:
+    def batch(self, src: str = ANY, dst: str = ANY, back: str = ANY, window: int = 1024) -> str:
         """The box's batch file: protects src → dst outbound and accepts `back` → anything inbound."""
         length = 64 if ":" in self.near else 24
         return f"addr add {self.near}/{length} dev black\n" + self.lines(src, dst, back, window)
@@ -48,14 +50,15 @@ class Tunnel:
         """The states and policies of `batch`."""
         esn = "flag esn " if self.esn else ""
         text = ""
-        anywhere = "::/0" if ":" in back else "0.0.0.0/0"
-        for spi, ends, policy in (
-            (self.spi_out, f"src {self.near} dst {self.far} proto esp", f"src {src} dst {dst} dir out"),
-            (self.spi_in, f"src {self.far} dst {self.near} proto esp", f"src {back} dst {anywhere} dir in"),
+        for spi, ends, policies in (
+            (self.spi_out, f"src {self.near} dst {self.far} proto esp", _policies(src, dst, "out")),
+            (self.spi_in, f"src {self.far} dst {self.near} proto esp", _policies(back, ANY, "in")),
         ):
             algorithms = suites.find(self.suite).with_keys(*self._keys(spi))
             state = f"{ends} spi {spi:#x} reqid {spi} mode tunnel replay-window {window} {esn}{self._encap(spi)}{algorithms}"
-            text += f"xfrm state add {state}\nxfrm policy add {policy} tmpl {ends} reqid {spi} mode tunnel\n"
+            text += f"xfrm state add {state}\n"
+            for policy in policies:
+                text += f"xfrm policy add {policy} tmpl {ends} reqid {spi} mode tunnel\n"
         return text
 
     def peer_sender(self) -> SecurityAssociation:
@@ -98,6 +101,14 @@ class Tunnel:
         )
 
 
+def _policies(src: str, dst: str, direction: str) -> list[str]:
+    """The selectors of policies: of both IP versions if neither end is given, else of that end's."""
+    if src == dst == ANY:
+        return [f"src {anything} dst {anything} dir {direction}" for anything in ("0.0.0.0/0", "::/0")]
+    anything = "::/0" if ":" in src + dst else "0.0.0.0/0"
+    return [f"src {anything if src == ANY else src} dst {anything if dst == ANY else dst} dir {direction}"]
+
+
 def forwarded(packet: bytes) -> bytes:
     """The packet after one router: TTL or hop limit one less, IPv4 header checksum right (RFC 1812 5.3.1), padding gone."""
     if packet[0] >> 4 == 6:
@@ -120,7 +131,7 @@ def classify_red(frame: bytes) -> str:
         case 0x0806:
             return "punt_arp"
         case 0x86DD:
-            return "punt_ipv6"
+            return _classify_ipv6(frame[start:])
         case 0x8100 | 0x88A8 | 0x9100:
             return "punt_vlan"
         case 0x0800:
@@ -139,6 +150,21 @@ def _classify_ipv4(packet: bytes) -> str:
     if int.from_bytes(packet[6:8], "big") & FRAGMENT_BITS:
         return "punt_fragment"
     if parsed.ttl <= 1:
+        return "drop_ttl_expired"
+    return "protect"
+
+
+def _classify_ipv6(packet: bytes) -> str:
+    parsed = IPv6(packet)
+    if parsed.version != 6 or len(packet) < 40 + parsed.plen:
+        return "drop_ip_malformed"
+    source, destination = ip_address(parsed.src), ip_address(parsed.dst)
+    discovery = parsed.nh == 58 and packet[40] in range(133, 138)
+    if discovery or source.is_link_local or destination.is_link_local or destination.is_multicast:
+        return "punt_ipv6"
+    if parsed.nh == 44 and (parsed.payload.m or parsed.payload.offset):
+        return "punt_fragment"
+    if parsed.hlim <= 1:
         return "drop_ttl_expired"
     return "protect"
 
