@@ -108,8 +108,9 @@ class TableMuxSpec extends AnyFunSuite with ChiselSim {
       16,
       RowField(4, 1)
     )).getMessage.contains("above the key"))
-    val p = TernaryTableParams(32, 8, 20, RowField(8, 1), RowField(9, 8))
+    val p = TernaryTableParams(32, 8, 20, RowField(8, 1))
     assert(p.rowBits == 28)
-    assert(intercept[IllegalArgumentException](p.copy(rows = 100)).getMessage.contains("not 100"))
+    for (rows <- Seq(4, 100, 2048))
+      assert(intercept[IllegalArgumentException](p.copy(rows = rows)).getMessage.contains(s"not $rows"))
   }
 }

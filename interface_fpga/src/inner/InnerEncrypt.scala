@@ -23,7 +23,7 @@ class InnerEncryptEvents extends Bundle {
  * Each drop has an event. A dead CPU costs punted frames alone ([[PuntQueue]]); a stalled link fills the receive buffer,
  * whose overflow is an event.
  *
- * A packet every 2 cycles, a beat a cycle. Latency: see [[InnerEncrypt.lookupLatency]], and what the modules named here add.
+ * A packet every 2 cycles, a beat a cycle. Latency: that of [[ReceivePath]], of the slower look-up, and what the modules named here add.
  */
 class InnerEncrypt(config: InnerConfig) extends Module {
   val io = IO(new Bundle {
@@ -60,17 +60,15 @@ class InnerEncrypt(config: InnerConfig) extends Module {
   rules.io.lookup.valid := path.io.fields.valid
   rules.io.lookup.bits := key
 
+  private val lookups = CuckooTable.latency max rules.latency
   private val classifier = Module(new InnerClassifier)
   classifier.io.macFilter := io.macFilter
   classifier.io.portMac := io.portMac
   classifier.io.linkUp := io.linkUp
-  classifier.io.findings.valid := flows.io.result.valid
-  classifier.io.findings.bits.fields := ShiftRegister(fields, CuckooTable.latency)
-  classifier.io.findings.bits.flow := SpdAnswer.flow(flows.io.result.bits)
-  classifier.io.findings.bits.rule := ShiftRegister(
-    SpdAnswer.rule(rules.io.result.bits),
-    CuckooTable.latency - TernaryTable.latency
-  )
+  classifier.io.findings.valid := ShiftRegister(path.io.fields.valid, lookups, false.B, true.B)
+  classifier.io.findings.bits.fields := ShiftRegister(fields, lookups)
+  classifier.io.findings.bits.flow := ShiftRegister(SpdAnswer.flow(flows.io.result.bits), lookups - CuckooTable.latency)
+  classifier.io.findings.bits.rule := ShiftRegister(SpdAnswer.rule(rules.io.result.bits), lookups - rules.latency)
   path.io.verdict := classifier.io.verdict
 
   private val strip = Module(
@@ -88,10 +86,4 @@ class InnerEncrypt(config: InnerConfig) extends Module {
   io.events.txProtect := RegNext(sent && !io.out.bits.meta.bypass, false.B)
   io.events.txBypass := RegNext(sent && io.out.bits.meta.bypass, false.B)
   assert(!sent || !io.out.bits.error, "a packet for the link is shorter than its total length")
-}
-
-object InnerEncrypt {
-
-  /** Cycles from a frame's fields to its verdict. */
-  val lookupLatency: Int = CuckooTable.latency + InnerClassifier.latency
 }

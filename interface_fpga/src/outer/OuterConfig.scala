@@ -8,7 +8,7 @@ import sallyport.common._
  *
  * @param saBits       log2 of the outbound SAs: rows of the tunnel table
  * @param sadBits      log2 of the rows of the SAD, four ways together; twice the SAs, because hashing does not fill it
- * @param rules        rows of the rule table
+ * @param rules        rows of the rule table, a power of two, 8 to 1024
  * @param nextHops     rows of the next-hop table
  * @param receiveBeats receive buffer of the port in 64-byte beats; holds what arrives while the link is short of credits
  * @param transmitBeats transmit buffer of the port in 64-byte beats
@@ -19,7 +19,7 @@ import sallyport.common._
 case class OuterConfig(
     saBits: Int = 10,
     sadBits: Int = 11,
-    rules: Int = 32,
+    rules: Int = 64,
     nextHops: Int = 256,
     receiveBeats: Int = 512,
     transmitBeats: Int = 256,

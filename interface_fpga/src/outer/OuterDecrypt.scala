@@ -59,7 +59,9 @@ class OuterDecrypt(config: OuterConfig) extends Module {
   rules.io.clear := false.B
   rules.io.lookup.valid := path.io.fields.valid
   rules.io.lookup.bits := PacketKey(fields)
-  private val rule = ShiftRegister(rules.io.result.bits, CuckooTable.latency - TernaryTable.latency)
+  private val lookups = CuckooTable.latency max rules.latency
+  private val rule = ShiftRegister(rules.io.result.bits, lookups - rules.latency)
+  private val sa = ShiftRegister(sad.io.result.bits, lookups - CuckooTable.latency)
 
   private val local = Module(new LocalMatch)
   local.io.local := io.local
@@ -69,12 +71,12 @@ class OuterDecrypt(config: OuterConfig) extends Module {
   classifier.io.macFilter := io.macFilter
   classifier.io.portMac := io.portMac
   classifier.io.linkUp := io.linkUp
-  classifier.io.findings.valid := sad.io.result.valid
-  classifier.io.findings.bits.fields := ShiftRegister(fields, CuckooTable.latency)
-  classifier.io.findings.bits.toUs := ShiftRegister(local.io.toUs, CuckooTable.latency - LocalMatch.latency)
-  classifier.io.findings.bits.saHit := sad.io.result.bits.hit
-  classifier.io.findings.bits.sa := SadRow.sa(sad.io.result.bits.row)
-  classifier.io.findings.bits.saEncap := SadRow.encap(sad.io.result.bits.row)
+  classifier.io.findings.valid := ShiftRegister(path.io.fields.valid, lookups, false.B, true.B)
+  classifier.io.findings.bits.fields := ShiftRegister(fields, lookups)
+  classifier.io.findings.bits.toUs := ShiftRegister(local.io.toUs, lookups - LocalMatch.latency)
+  classifier.io.findings.bits.saHit := sa.hit
+  classifier.io.findings.bits.sa := SadRow.sa(sa.row)
+  classifier.io.findings.bits.saEncap := SadRow.encap(sa.row)
   classifier.io.findings.bits.ruleHit := rule.hit
   classifier.io.findings.bits.ruleAction := RuleRow.action(rule.row)
   classifier.io.findings.bits.ruleSa := RuleRow.sa(rule.row)
@@ -104,7 +106,4 @@ object OuterDecrypt {
     val v6 = Ipv6Header.bytes + ExtensionStep.unitBytes * ExtensionStep.maxUnits
     EthernetHeader.bytes to EthernetParser.maxHeaderBytes + (v4 max v6) by 4
   }
-
-  /** Cycles from the fields to the verdict. */
-  val lookupLatency: Int = CuckooTable.latency + OuterClassifier.latency
 }

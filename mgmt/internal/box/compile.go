@@ -48,7 +48,6 @@ type Sizes struct {
 type placed struct {
 	owner    string
 	row      Row
-	sel      xfrm.Selector
 	priority uint32
 	age      uint64
 	pos      xfrm.Pos

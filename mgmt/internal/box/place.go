@@ -1,7 +1,6 @@
 package box
 
 import (
-	"cmp"
 	"slices"
 
 	"sallyport/mgmt/internal/cuckoo"
@@ -50,61 +49,6 @@ func (p *planner) hash(c transport.Chip, table regs.Table, size, keyBytes int, h
 	image := map[int]Row{}
 	for index, entry := range shadow.Rows() {
 		image[index] = entry.Value
-	}
-	return image, nil
-}
-
-// rules brings a ternary table to hold what is wanted. A rule keeps its row; of two with one priority the older has the
-// lower row, as the chip and Linux both give way to it.
-func (p *planner) rules(c transport.Chip, table regs.Table, size int, have map[int]Rule, want []placed) (map[int]Rule, error) {
-	want = slices.Clone(want)
-	slices.SortFunc(want, func(a, b placed) int {
-		return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.age, b.age))
-	})
-	owned := map[string]int{}
-	for index, rule := range have {
-		owned[rule.Owner] = index
-	}
-	image := map[int]Rule{}
-	place := map[string]int{}
-	taken := func(index int) bool {
-		if _, now := image[index]; now {
-			return true
-		}
-		rule, before := have[index]
-		if !before {
-			return false
-		}
-		stays := slices.ContainsFunc(want, func(w placed) bool { return w.owner == rule.Owner })
-		return stays || !p.removeFirst
-	}
-	for i, rule := range want {
-		least := 0
-		for _, other := range want[:i] {
-			if other.priority == rule.priority && other.sel.Overlaps(rule.sel) {
-				least = max(least, place[other.owner]+1)
-			}
-		}
-		index, ok := owned[rule.owner]
-		if !ok || index < least {
-			for index = least; index < size && taken(index); index++ {
-			}
-		}
-		if index >= size {
-			return nil, &fullError{xfrm.Errorf(rule.pos, "no room for the policy %s: the table of %d rules of the %s chip is full (policies for one exact 5-tuple do not need a rule)", rule.owner, size, c)}
-		}
-		place[rule.owner] = index
-		image[index] = Rule{rule.owner, rule.row}
-	}
-	for _, index := range sorted(image) {
-		if !slices.Equal(image[index].Row, have[index].Row) {
-			p.add(write{phase: phaseInsert, chip: c, table: table, index: index, row: image[index].Row})
-		}
-	}
-	for _, index := range sorted(have) {
-		if _, stays := image[index]; !stays {
-			p.add(write{phase: p.removePhase(), chip: c, table: table, index: index})
-		}
 	}
 	return image, nil
 }

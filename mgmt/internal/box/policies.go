@@ -48,7 +48,7 @@ func (c *compiler) outPolicies() error {
 		case p.Action == xfrm.ActionPunt:
 			action = regs.ActionPunt
 		}
-		entry := placed{owner: p.Selector.String(), sel: p.Selector, priority: p.Priority, age: p.Age, pos: p.pos}
+		entry := placed{owner: p.Selector.String(), priority: p.Priority, age: p.Age, pos: p.pos}
 		if exact(p.Selector) {
 			entry.row = flowRow(p.Selector, action, uint64(argument), p.Priority)
 			c.out.flows = append(c.out.flows, entry)
@@ -126,7 +126,7 @@ func (c *compiler) inRule(p *Policy, all, open []*Policy) error {
 	}
 	c.out.outerRules = append(c.out.outerRules, placed{
 		owner: p.Selector.String(), row: ruleRow(p.Selector, action, uint64(argument), p.Priority),
-		sel: p.Selector, priority: p.Priority, age: p.Age, pos: p.pos,
+		priority: p.Priority, age: p.Age, pos: p.pos,
 	})
 	return nil
 }

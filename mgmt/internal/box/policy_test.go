@@ -66,22 +66,6 @@ func TestProtectedClear(t *testing.T) {
 	r.want("outer", r.rules(transport.Outer, regs.OuterTableRule), "0:discard/0/100 1:bypass/1/1000")
 }
 
-// TestEqualPriority: of two overlapping rules with one priority the older has the lower row, also when rows are reused.
-func TestEqualPriority(t *testing.T) {
-	r := newRig(t, fakebox.Small)
-	r.quiet("xfrm policy add dst 10.1.0.0/16 dir out action block\nxfrm policy add dst 10.0.0.0/8 dir out action punt")
-	r.want("first", r.rules(transport.Inner, regs.InnerTableRule), "0:discard/0/0 1:punt/0/0")
-	r.quiet("xfrm policy delete dst 10.1.0.0/16 dir out")
-	r.quiet("xfrm policy add dst 10.2.0.0/16 dir out action block\nxfrm policy add dst 11.0.0.0/8 dir out action block")
-	r.want("reused", r.rules(transport.Inner, regs.InnerTableRule), "0:discard/0/0 1:punt/0/0 2:discard/0/0")
-	row := r.fake.Table(transport.Inner, regs.InnerTableRule)
-	if dst := fieldHex(regs.RuleRow.DstAddr, row[0]); dst != low("0000000b") {
-		t.Errorf("row 0 is for %s: the younger overlapping rule must come after row 1", dst)
-	}
-	r.quiet("xfrm policy update dst 10.2.0.0/16 dir out action allow priority 3")
-	r.want("updated", r.rules(transport.Inner, regs.InnerTableRule), "0:discard/0/0 1:punt/0/0 2:bypass/0/3")
-}
-
 func TestDirections(t *testing.T) {
 	state := func(src, dst, rest string) string {
 		return fmt.Sprintf("xfrm state add src %s dst %s proto esp spi 0x77 mode tunnel replay-window 64 %s aead 'rfc4106(gcm(aes))' %s 128\n", src, dst, rest, key128)

@@ -153,7 +153,7 @@ object InnerSetup {
   def write(bus: AxiLiteDriver, config: InnerConfig): Unit = {
     bus.write(InnerRegs.portMacLo, mac(portMac) & 0xffffffffL)
     bus.write(InnerRegs.portMacHi, mac(portMac) >> 32)
-    for ((rule, i) <- rules.zipWithIndex) assert(bus.writeRow(InnerTables.rule, i, rule.row))
+    for ((rule, i) <- rules.sortBy(_.priority).zipWithIndex) assert(bus.writeRow(InnerTables.rule, i, rule.row))
     for (flow <- flows) assert(bus.writeRow(InnerTables.flow, flow.index((1 << config.flowBits) / 4), flow.row))
     for ((index, row) <- selectors) assert(bus.writeRow(InnerTables.selector, index, row))
     for ((index, row) <- nextHops) assert(bus.writeRow(InnerTables.nextHop, index, row))

@@ -1,0 +1,42 @@
+package sallyport.common
+
+import chisel3._
+import chisel3.util._
+
+/**
+ * The lowest bit that is set, in groups: the first in each group, then the first group that has one.
+ *
+ * A pipeline without stalls; `index` belongs to the `matches` of [[FirstMatch.latency]] cycles before and is valid if any bit
+ * of it was set.
+ */
+class FirstMatch(p: TernaryTableParams) extends Module {
+  import FirstMatch._
+
+  val io = IO(new Bundle {
+    val matches = Input(UInt(p.rows.W))
+    val index = Valid(UInt(p.indexBits.W))
+  })
+
+  private val groups = io.matches.asBools.grouped(groupRows(p)).toSeq
+  private val any = RegNext(VecInit(groups.map(VecInit(_).asUInt.orR)))
+  private val firstIn = groups.map(group => RegNext(lowest(group)))
+
+  private def hold[T <: Data](value: T): T = if (p.large) RegNext(value) else value
+  private val group = hold(lowest(any))
+  private val within = Mux1H(group, firstIn.map(first => OHToUInt(hold(first))))
+  io.index.valid := RegNext(group.asUInt.orR, false.B)
+  io.index.bits := RegNext(Cat(OHToUInt(group), within))
+}
+
+object FirstMatch {
+
+  private def groupRows(p: TernaryTableParams): Int = if (p.large) 16 else 4
+
+  /** First in each group, (first group,) number. */
+  def latency(p: TernaryTableParams): Int = if (p.large) 3 else 2
+
+  /** One-hot of the lowest bit set. Each looks at those below by itself: a chain would be slower. */
+  private def lowest(bits: Seq[Bool]): Vec[Bool] = VecInit(bits.zipWithIndex.map { case (bit, i) =>
+    if (i == 0) bit else bit && !VecInit(bits.take(i)).asUInt.orR
+  })
+}

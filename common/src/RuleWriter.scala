@@ -1,0 +1,121 @@
+package sallyport.common
+
+import chisel3._
+import chisel3.util._
+
+/** A rule's result, to be written to its row. */
+class RuleResult(p: TernaryTableParams) extends Bundle {
+  val index = UInt(p.indexBits.W)
+  val row = UInt((p.maskLsb - p.keyBits).W)
+}
+
+/**
+ * Turns software's rows into columns of [[RuleMatch]] and keeps them for reading back.
+ *
+ * A row that is not valid any more, or of which the result alone has changed, is done in some 5 cycles. Any other matches
+ * nothing while the columns of its group of rows are written anew, from software's copies of those rows: one for each address,
+ * in cycles in which `column` is ready.
+ */
+class RuleWriter(p: TernaryTableParams) extends Module {
+  import RuleMatch.{chunkBits, chunks, groupRows}
+
+  val io = IO(new Bundle {
+
+    /** Of [[TableAccess]]: held until ready; reads are answered on `data` 2 cycles after. */
+    val software = Flipped(Decoupled(new RowAccess(p.indexBits, p.rowBits)))
+    val data = Output(UInt(p.rowBits.W))
+    val clearing = Input(Bool())
+    val column = Decoupled(new RuleColumn(p))
+    val valid = Output(UInt(p.rows.W))
+
+    /** Written in a cycle in which none is read. */
+    val result = Decoupled(new RuleResult(p))
+  })
+
+  private object State extends ChiselEnum { val idle, look, compare, load, fill, finish = Value }
+  import State._
+  private val state = RegInit(idle)
+  private val software = io.software.bits
+  private val valid = RegInit(0.U(p.rows.W))
+  private val starts = io.software.valid && software.write && !io.clearing
+  private val finishes = state === finish && io.result.ready && !io.clearing
+
+  // Software's rows. One port: software and this machine take turns.
+  private val copies = SyncReadMem(p.rows, UInt(p.rowBits.W))
+  private val count = Reg(UInt(log2Ceil(groupRows + 2).W))
+  private val groupLow = log2Ceil(groupRows)
+  private val loading = state === load
+  private val copy = copies.readWrite(
+    Mux(loading, Cat(software.index >> groupLow, count(groupLow - 1, 0)), software.index),
+    software.row,
+    io.clearing || finishes || state === idle && io.software.valid || loading,
+    io.clearing || finishes
+  )
+  private val copied = RegNext(copy)
+  io.data := copied
+  io.software.ready := io.clearing || finishes || state === idle && !software.write
+
+  // The group's rows, the new one among them.
+  private val values = Reg(Vec(groupRows, UInt(p.keyBits.W)))
+  private val masks = Reg(Vec(groupRows, UInt(p.keyBits.W)))
+  private def value(row: UInt): UInt = row(p.keyBits - 1, 0)
+  private def mask(row: UInt): UInt = row(p.rowBits - 1, p.maskLsb)
+  private def isValid(row: UInt): Bool = row(p.valid.lsb)
+
+  private val address = Reg(UInt(chunkBits(p).W))
+  private val select = UIntToOH(software.index, p.rows)
+  when(io.clearing) {
+    state := idle
+    valid := 0.U
+  }.otherwise {
+    switch(state) {
+      is(idle)(when(starts)(state := look))
+      is(look)(state := compare)
+      is(compare) {
+        val same = value(copied) === value(software.row) && mask(copied) === mask(software.row)
+        val stays = isValid(software.row) && isValid(copied) && same
+        when(!stays)(valid := valid & ~select)
+        state := Mux(stays || !isValid(software.row), finish, load)
+        count := 0.U
+      }
+      is(load) {
+        count := count + 1.U
+        when(count === (groupRows + 1).U)(state := fill)
+        address := 0.U
+      }
+      is(fill) {
+        when(io.column.ready) {
+          address := address + 1.U
+          when(address.andR)(state := finish)
+        }
+      }
+      is(finish) {
+        when(finishes) {
+          state := idle
+          when(isValid(software.row))(valid := valid | select)
+        }
+      }
+    }
+  }
+
+  // A copy comes 2 cycles after its number.
+  when(loading) {
+    for (i <- 0 until groupRows) when(count === (i + 2).U) {
+      val here = software.index(groupLow - 1, 0) === i.U
+      values(i) := Mux(here, value(software.row), value(copied))
+      masks(i) := Mux(here, mask(software.row), mask(copied))
+    }
+  }
+
+  io.column.valid := state === fill
+  io.column.bits.address := address
+  io.column.bits.group := software.index >> groupLow
+  for ((bits, i) <- io.column.bits.bits.zipWithIndex) {
+    def chunk(of: UInt): UInt = of.pad(chunks(p) * chunkBits(p))((i + 1) * chunkBits(p) - 1, i * chunkBits(p))
+    bits := VecInit(values.zip(masks).map { case (v, m) => ((address ^ chunk(v)) & chunk(m)) === 0.U }).asUInt
+  }
+  io.valid := valid
+  io.result.valid := finishes && isValid(software.row)
+  io.result.bits.index := software.index
+  io.result.bits.row := software.row(p.maskLsb - 1, p.keyBits)
+}

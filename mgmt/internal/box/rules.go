@@ -1,0 +1,56 @@
+package box
+
+import (
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// rules brings a rule table to hold what is wanted, by priority and then age from row 0 on. Rules that are in that order keep
+// their rows.
+//
+// Each lookup sees the old decision or the new one. At first rules only come in, move up or get another result, the one that
+// decides first going first: whatever matches above a packet's old rule and is in order already was there before, or is the
+// packet's new rule, for all that come before that are in order too. Then rules only go or move down, the last going first:
+// that is the same way, walked backwards from the end.
+func (p *planner) rules(c transport.Chip, table regs.Table, size int, have map[int]Rule, want []placed) (map[int]Rule, error) {
+	t := newRuleTable(size, have, want)
+	phase := phaseEarlyRemove
+	t.write = func(index int, row Row) {
+		p.add(write{phase: phase, chip: c, table: table, index: index, row: row})
+	}
+	full := func(rank int, old *cell) error {
+		rule := t.want[rank]
+		if old != nil {
+			return &fullError{xfrm.Errorf(rule.pos, "no room to move the policy %s to its new place: the table of %d rules of the %s chip is full, and another order needs a free row", rule.owner, size, c)}
+		}
+		return &fullError{xfrm.Errorf(rule.pos, "no room for the policy %s: the table of %d rules of the %s chip is full (policies for one exact 5-tuple do not need a rule)", rule.owner, size, c)}
+	}
+
+	if p.removeFirst {
+		for old := range t.upwards(func(old *cell) bool { return old.rank == unwanted }) {
+			t.clear(old)
+		}
+	}
+	phase = phaseInsert
+	for rank := range t.want {
+		old := t.find(rank)
+		switch {
+		case old != nil && old.settled:
+			t.update(old)
+		case old == nil || t.movesUp(old):
+			if !t.put(rank) {
+				return nil, full(rank, old)
+			}
+			t.clear(old)
+		}
+	}
+	phase = phaseRemove
+	for old := range t.upwards(func(old *cell) bool { return !old.settled }) {
+		if old.rank != unwanted && !t.put(old.rank) {
+			return nil, full(old.rank, old)
+		}
+		t.clear(old)
+	}
+	return t.image(), nil
+}

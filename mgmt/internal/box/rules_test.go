@@ -1,0 +1,245 @@
+package box
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"sallyport/mgmt/internal/fakebox"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+)
+
+// withRules gives a box of so many rules.
+func withRules(rules uint32) fakebox.Sizes {
+	sizes := fakebox.Small
+	sizes.Rules = rules
+	return sizes
+}
+
+// spd is an SPD by the book: the first entry by priority and age that a packet fits decides.
+type spd []spdEntry
+
+type spdEntry struct {
+	dst      netip.Prefix
+	proto    byte
+	action   string
+	priority int
+	age      int
+}
+
+func (e spdEntry) selector() string {
+	if e.proto == 0 {
+		return fmt.Sprintf("dst %s", e.dst)
+	}
+	return fmt.Sprintf("dst %s proto %d", e.dst, e.proto)
+}
+
+func (e spdEntry) decision() string { return fmt.Sprintf("%s/%d", e.action, e.priority) }
+
+func (s spd) sort() {
+	slices.SortFunc(s, func(a, b spdEntry) int { return cmp.Or(a.priority-b.priority, a.age-b.age) })
+}
+
+func (s spd) index(other spdEntry) int {
+	return slices.IndexFunc(s, func(e spdEntry) bool { return e.selector() == other.selector() })
+}
+
+func (s spd) decide(dst netip.Addr, proto byte) string {
+	for _, e := range s {
+		if e.dst.Contains(dst) && (e.proto == 0 || e.proto == proto) {
+			return e.decision()
+		}
+	}
+	return "none"
+}
+
+// change makes a batch of random changes, and gives it as commands.
+func (s *spd) change(random *rand.Rand, dir string, age int) (commands string) {
+	for n := range 1 + random.IntN(5) {
+		e := spdEntry{
+			dst:      netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(random.IntN(8)) << 5}), 8+random.IntN(4)).Masked(),
+			proto:    []byte{0, 6, 17}[random.IntN(3)],
+			action:   []string{"allow", "block", "punt"}[random.IntN(3)],
+			priority: random.IntN(4), age: age + n,
+		}
+		at := s.index(e)
+		verb := "add"
+		switch {
+		case at >= 0 && random.IntN(2) == 0:
+			*s = slices.Delete(*s, at, at+1)
+			commands += fmt.Sprintf("xfrm policy delete %s dir %s\n", e.selector(), dir)
+			continue
+		case at >= 0:
+			e.age = (*s)[at].age
+			(*s)[at], verb = e, "update"
+		default:
+			*s = append(*s, e)
+		}
+		commands += fmt.Sprintf("xfrm policy %s %s dir %s priority %d action %s\n", verb, e.selector(), dir, e.priority, e.action)
+	}
+	s.sort()
+	return commands
+}
+
+// TestRulesUnderTraffic changes policies at random, each batch an invocation. At each moment every packet gets the decision
+// that it got before or the one that it gets in the end.
+func TestRulesUnderTraffic(t *testing.T) {
+	f := regs.RuleRow
+	actions := map[uint64]string{regs.ActionBypass: "allow", regs.ActionDiscard: "block", regs.ActionPunt: "punt"}
+	for seed, test := range []struct {
+		dir   string
+		c     transport.Chip
+		table regs.Table
+		rules int
+	}{
+		{"out", transport.Inner, regs.InnerTableRule, 8}, {"out", transport.Inner, regs.InnerTableRule, 64},
+		{"fwd", transport.Outer, regs.OuterTableRule, 16}, {"fwd", transport.Outer, regs.OuterTableRule, 1024},
+	} {
+		r := newRig(t, withRules(uint32(test.rules)))
+		random := rand.New(rand.NewPCG(5, uint64(seed)))
+		var old spd
+		full := 0
+		for round := range 100 {
+			fresh := slices.Clone(old)
+			batch := fresh.change(random, test.dir, 10*round)
+			now := ternary(maps.Clone(r.fake.Table(test.c, test.table)))
+			before := r.fake.Writes
+			if err := r.run(batch); err != nil {
+				if full++; len(fresh) < test.rules || !strings.Contains(err.Error(), "is full") || r.fake.Writes != before {
+					t.Fatalf("%d policies for %d rules, %d writes: %v", len(fresh), test.rules, r.fake.Writes-before, err)
+				}
+				continue
+			}
+			// Old rules leave first if not all fit.
+			stay := slices.DeleteFunc(slices.Clone(old), func(e spdEntry) bool { return fresh.index(e) < 0 })
+			tight := len(old)+len(fresh)-len(stay) >= test.rules
+			for n, w := range r.fake.Log {
+				now.write(w.Index, w.Words, func() {
+					for packet := range 16 {
+						dst, proto := netip.AddrFrom4([4]byte{10, byte(packet) << 4 & 0xE0, 3, 4}), byte(6+packet%2*11)
+						key := slices.Concat(make([]byte, 16), ipBytes(dst.String(), 16), le16(1), le16(2), []byte{proto, 4 | 1<<4})
+						got := "none"
+						if row := now.first(func(row []uint32) bool { return matches(row, key) }); row != nil {
+							got = fmt.Sprintf("%s/%d", actions[f.Action.Get(row)], f.Priority.Get(row))
+						}
+						want := []string{old.decide(dst, proto), fresh.decide(dst, proto), stay.decide(dst, proto)}
+						if !tight {
+							want = want[:2]
+						}
+						if !slices.Contains(want, got) {
+							t.Fatalf("round %d, write %d of %d: %s proto %d sees %s, not one of %s\n%s", round, n, len(r.fake.Log), dst, proto, got, want, batch)
+						}
+					}
+				})
+			}
+			if !maps.EqualFunc(now, r.fake.Table(test.c, test.table), slices.Equal) {
+				t.Fatal("not all rows written are in the log")
+			}
+			for i, index := range sorted(now) {
+				if got := actions[f.Action.Get(now[index])]; len(now) != len(fresh) || got != fresh[i].action || f.Priority.Get(now[index]) != uint64(fresh[i].priority) {
+					t.Fatalf("round %d: rule %d of %d is %s, want %s of %d", round, i, len(now), got, fresh[i].decision(), len(fresh))
+				}
+			}
+			old = fresh
+		}
+		if (full > 0) != (test.rules < 40) {
+			t.Errorf("%d rules were full %d times", test.rules, full)
+		}
+	}
+}
+
+// numbered adds or updates one of many policies that do not meet, and gone deletes it.
+func numbered(verb string, i, priority int) string {
+	return fmt.Sprintf("xfrm policy %s src 10.%d.%d.0/24 dir out priority %d action block\n", verb, i/256, i%256, priority)
+}
+
+func gone(i int) string {
+	return fmt.Sprintf("xfrm policy delete src 10.%d.%d.0/24 dir out\n", i/256, i%256)
+}
+
+// TestManyRules fills the largest table, to just below its end, to its end and beyond.
+func TestManyRules(t *testing.T) {
+	const size = 1024
+	r := newRig(t, withRules(size))
+	load := func(from, to int) (text string) {
+		for i := from; i < to; i++ {
+			text += numbered("add", i, 10*(i/2))
+		}
+		return text
+	}
+	count := func(rules, writes int) {
+		t.Helper()
+		rows := r.fake.Table(transport.Inner, regs.InnerTableRule)
+		if len(rows) != rules || writes >= 0 && len(r.fake.Log) != writes {
+			t.Errorf("%d rules after %d writes, want %d after %d", len(rows), len(r.fake.Log), rules, writes)
+		}
+		last := 0
+		for _, index := range sorted(rows) {
+			priority := int(regs.RuleRow.Priority.Get(rows[index]))
+			if priority < last {
+				t.Fatalf("row %d has priority %d, below %d", index, priority, last)
+			}
+			last = priority
+		}
+	}
+	refused := func(text, reason string) {
+		t.Helper()
+		before, writes := r.snapshot(), r.fake.Writes
+		if err := r.run(text); err == nil || !strings.Contains(err.Error(), reason) || !IsInput(err) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%v, want %q", err, reason)
+		}
+		if r.fake.Writes != writes || r.snapshot() != before {
+			t.Error("something was written")
+		}
+	}
+	r.quiet(load(0, 100))
+	count(100, 100)
+	r.quiet(numbered("add", 2000, 255))
+	r.quiet(numbered("add", 2001, 20000))
+	r.quiet(numbered("add", 2002, 0))
+	count(103, 1) // there is room between rules and at both ends
+	r.quiet(gone(2000) + gone(2001) + gone(2002))
+	count(100, 3)
+	r.quiet(load(100, size-1))
+	count(size-1, -1)
+	r.quiet(numbered("update", 7, 9000))
+	count(size-1, -1) // one free row is enough to move through
+	r.quiet(numbered("update", 7, 30))
+	r.quiet(load(size-1, size))
+	count(size, -1)
+
+	refused(numbered("add", 2000, 77), "f:1: no room for the policy src 10.7.208.0/24 dst 0.0.0.0/0: the table of 1024 rules of the inner chip is full")
+	refused(load(size, size+1), "f:1: no room for the policy")
+	refused(numbered("update", 7, 9000), "f:1: no room to move the policy src 10.0.7.0/24 dst 0.0.0.0/0 to its new place: the table of 1024 rules of the inner chip is full")
+	r.quiet(strings.Replace(numbered("update", 7, 31), "block", "punt", 1))
+	count(size, 1)
+	r.quiet(gone(512) + numbered("update", 7, 9000))
+	count(size-1, -1)
+	r.quiet("xfrm policy flush")
+	count(0, size-1)
+	refused(load(0, size+1), "f:1025: no room for the policy")
+	r.quiet(load(0, size))
+	count(size, size)
+}
+
+// TestUnfinishedShift: a change that broke off while rules stood in two rows leaves none of them.
+func TestUnfinishedShift(t *testing.T) {
+	r := newRig(t, withRules(64))
+	r.quiet(numbered("add", 1, 1) + numbered("add", 2, 2) + numbered("add", 3, 3))
+	r.fake.FailAfter = 130
+	if err := r.run(numbered("add", 0, 0)); err == nil || !strings.Contains(err.Error(), "did not finish") {
+		t.Fatal(err)
+	}
+	if writes := len(r.fake.Log); writes < 1 || writes > 3 {
+		t.Fatalf("the bus failed after %d rows", writes)
+	}
+	r.fake.FailAfter = 0
+	r.must(numbered("add", 4, 4))
+	r.want("rules", r.rules(transport.Inner, regs.InnerTableRule), "0:discard/0/4")
+}

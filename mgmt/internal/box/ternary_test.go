@@ -1,0 +1,55 @@
+package box
+
+import (
+	"slices"
+
+	"sallyport/mgmt/internal/regs"
+)
+
+// ternary is a rule table as the chips have it, by row (docs/interfaces.md, section 4).
+type ternary map[int][]uint32
+
+// first is the row that answers where some rows match: the lowest, whatever its priority.
+func (t ternary) first(matches func([]uint32) bool) []uint32 {
+	for _, index := range sorted(t) {
+		if matches(t[index]) {
+			return t[index]
+		}
+	}
+	return nil
+}
+
+// write writes a row, and looks at every state that a lookup can meet from now on: of a row that becomes valid, or whose
+// value or mask changes, one without it as well.
+func (t ternary) write(index int, row []uint32, look func()) {
+	if isZero(row) {
+		delete(t, index)
+	} else {
+		if old, valid := t[index]; !valid || !slices.Equal(condition(old), condition(row)) {
+			delete(t, index)
+			look()
+		}
+		t[index] = row
+	}
+	look()
+}
+
+// condition is the value and mask of a row.
+func condition(row []uint32) []byte {
+	f, row := regs.RuleRow, slices.Clone(row)
+	for _, result := range []regs.Field{f.Sa, f.Priority, f.Valid, f.Action} {
+		result.Put(row, 0)
+	}
+	return rowBytes(row)
+}
+
+// matches says whether a packet with such a key is one of a row's.
+func matches(row []uint32, key []byte) bool {
+	value, mask := rowBytes(row), rowBytes(row)[regs.RuleRow.SrcMask.LSB/8:]
+	for i, octet := range key {
+		if (octet^value[i])&mask[i] != 0 {
+			return false
+		}
+	}
+	return true
+}
