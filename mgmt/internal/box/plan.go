@@ -66,7 +66,7 @@ const (
 	phaseKeys
 	phaseDirect
 	phaseInsert
-	phaseRemove
+	phaseRemove // and rules that move down their table
 	phaseClear
 )
 

@@ -6,13 +6,13 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// rules brings a rule table to hold what is wanted, by priority and then age from row 0 on. Rules that are in that order keep
+// rules brings a rule table to hold what is wanted, from row 0 on by priority and then age. Rules that are in that order keep
 // their rows.
 //
-// Each lookup sees the old decision or the new one. At first rules only come in, move up or get another result, the one that
-// decides first going first: whatever matches above a packet's old rule and is in order already was there before, or is the
-// packet's new rule, for all that come before that are in order too. Then rules only go or move down, the last going first:
-// that is the same way, walked backwards from the end.
+// A lookup at any moment sees the old decision or the new one, unless old rules have to leave first to make room. First, rules
+// only come in, move up or get another result, from the first to the last: whatever stands above a packet's old rule and was not
+// there before is its new rule, since all that come before that one in the end are above it already. Then rules only move down or
+// go, from the last to the first: the same seen backwards, from the new table to the old.
 func (p *planner) rules(c transport.Chip, table regs.Table, size int, have map[int]Rule, want []placed) (map[int]Rule, error) {
 	t := newRuleTable(size, have, want)
 	phase := phaseEarlyRemove
