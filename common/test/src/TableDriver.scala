@@ -83,7 +83,7 @@ class TableDriver(io: TableIO, clock: Clock, reset: Reset, latency: Int) extends
     while (answer.isEmpty) {
       step(lookups()).foreach(check)
       cycles += 1
-      assert(cycles < 1000, "the row access is never answered")
+      assert(cycles < 3000, "the row access is never answered")
     }
     answer.get
   }

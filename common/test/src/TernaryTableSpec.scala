@@ -52,7 +52,8 @@ class TernaryTableSpec extends AnyFunSuite with ChiselSim {
           val index = if (round < rows && round % 3 != 2) round * 37 % rows else random.nextInt(rows)
           val before = rules.toSeq
           val changesResult = round % 3 == 2 && RuleRow.valid(rules(index)) == 1
-          rules(index) = if (changesResult) rules(index) & ~resultMask | RuleRow.valid.put(1) | result(random) else rule(random)
+          rules(index) =
+            if (changesResult) rules(index) & ~resultMask | RuleRow.valid.put(1) | result(random) else rule(random)
           val after = rules.toSeq
           // While the rule changes, each lookup sees the old rule, then none in its place, then the new one; of a result alone
           // the old, then the new one.
@@ -80,7 +81,7 @@ class TernaryTableSpec extends AnyFunSuite with ChiselSim {
           for (r <- driver.lookup(candidates)) check(r)
         }
         info(s"$hits hits in $lookups lookups, $gaps while a row was being written")
-        assert(hits > lookups / 4 && hits < lookups * 9 / 10 && gaps > 100, "the test needs both hits and misses")
+        assert(hits > lookups / 20 && hits < lookups * 9 / 10 && gaps > 100, "the test needs both hits and misses")
         for (n <- 0 until rows) assert(driver.readRow(n) == driver.Response(error = false, rules(n)))
         assert(driver.readRow(rows).error)
 
