@@ -81,15 +81,15 @@ def test_batch_is_refused(tmp_path: Path, capture: Path, name: str) -> None:
 
 
 def test_table_that_is_full_is_refused(tmp_path: Path, capture: Path) -> None:
-    """The ternary rule table holds 32 rules: 32 are taken, the 33rd is refused by its line."""
-    rules = [f"xfrm policy add src 10.{n}.0.0/16 dst 10.99.0.0/16 dir out action block" for n in range(33)]
+    """The ternary rule table holds 64 rules: 64 are taken, the 65th is refused by its line."""
+    rules = [f"xfrm policy add src 10.{n}.0.0/16 dst 10.99.0.0/16 dir out action block" for n in range(65)]
     batch = tmp_path / "full.xfrm"
-    batch.write_text("\n".join(rules[:32]) + "\n")
+    batch.write_text("\n".join(rules[:64]) + "\n")
     sallyport("replay", "--xfrm", batch, "--red", capture, "--out", tmp_path / "fits")
     batch.write_text("\n".join(rules) + "\n")
     message = refused("replay", "--xfrm", batch, "--red", capture, "--out", tmp_path / "out")
-    assert f"{batch}:33:" in message
-    assert "32" in message
+    assert f"{batch}:65:" in message
+    assert "64" in message
 
 
 def test_captures_are_refused(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ class RuleResult(p: TernaryTableParams) extends Bundle {
 /**
  * Turns software's rows into columns of [[RuleMatch]] and keeps them for reading back.
  *
- * A row that is not valid any more, or of which the result alone has changed, is done in some 5 cycles. Any other matches
+ * A row that is not valid any more, or of which the result alone has changed, is done in some 6 cycles. Any other matches
  * nothing while the columns of its group of rows are written anew, from software's copies of those rows: one for each address,
  * in cycles in which `column` is ready.
  */
@@ -32,7 +32,7 @@ class RuleWriter(p: TernaryTableParams) extends Module {
     val result = Decoupled(new RuleResult(p))
   })
 
-  private object State extends ChiselEnum { val idle, look, compare, load, fill, finish = Value }
+  private object State extends ChiselEnum { val idle, look, compare, decide, load, fill, finish = Value }
   import State._
   private val state = RegInit(idle)
   private val software = io.software.bits
@@ -62,6 +62,11 @@ class RuleWriter(p: TernaryTableParams) extends Module {
   private def mask(row: UInt): UInt = row(p.rowBits - 1, p.maskLsb)
   private def isValid(row: UInt): Bool = row(p.valid.lsb)
 
+  // Only the result changes.
+  private val stays = RegNext(
+    isValid(software.row) && isValid(copied) &&
+      value(copied) === value(software.row) && mask(copied) === mask(software.row)
+  )
   private val address = Reg(UInt(chunkBits(p).W))
   private val select = UIntToOH(software.index, p.rows)
   when(io.clearing) {
@@ -71,9 +76,8 @@ class RuleWriter(p: TernaryTableParams) extends Module {
     switch(state) {
       is(idle)(when(starts)(state := look))
       is(look)(state := compare)
-      is(compare) {
-        val same = value(copied) === value(software.row) && mask(copied) === mask(software.row)
-        val stays = isValid(software.row) && isValid(copied) && same
+      is(compare)(state := decide)
+      is(decide) {
         when(!stays)(valid := valid & ~select)
         state := Mux(stays || !isValid(software.row), finish, load)
         count := 0.U
@@ -99,12 +103,11 @@ class RuleWriter(p: TernaryTableParams) extends Module {
   }
 
   // A copy comes 2 cycles after its number.
-  when(loading) {
-    for (i <- 0 until groupRows) when(count === (i + 2).U) {
-      val here = software.index(groupLow - 1, 0) === i.U
-      values(i) := Mux(here, value(software.row), value(copied))
-      masks(i) := Mux(here, mask(software.row), mask(copied))
-    }
+  private val come = count - 2.U
+  private val row = Mux(come(groupLow - 1, 0) === software.index(groupLow - 1, 0), software.row, copied)
+  for (i <- 0 until groupRows) when(loading && come === i.U) {
+    values(i) := value(row)
+    masks(i) := mask(row)
   }
 
   io.column.valid := state === fill
