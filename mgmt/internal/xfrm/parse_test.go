@@ -249,6 +249,7 @@ func TestRefusals(t *testing.T) {
 		{"xfrm state add src 192.0.2.1 dst 192.0.2.2 spi 1 mode tunnel " + gcm, "needs its protocol"},
 		{"xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp mode tunnel " + gcm, "SPI"},
 		{"xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x100000000 mode tunnel " + gcm, "SPI"},
+		{"xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 0 mode tunnel " + gcm, "needs an SPI other than 0"},
 		{"xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 1_0 mode tunnel " + gcm, "SPI"},
 		{"xfrm state add src 192.0.2.1 dst 2001:db8::2 proto esp spi 1 mode tunnel " + gcm, "one IP version, that of its outer header, not 192.0.2.1 and 2001:db8::2"},
 		{"xfrm state add dst 192.0.2.1 src 2001:db8::2 proto esp spi 1 mode tunnel " + gcm, "one IP version, that of its outer header, not 192.0.2.1 and 2001:db8::2"},

@@ -1,0 +1,117 @@
+"""What the outer header has of the inner one and the inner one of the outer (RFC 4301 5.1.2, RFC 6040), through a whole box."""
+
+from __future__ import annotations
+
+import pytest
+from reference import FAR, FAR_V6, NEAR, NEAR_V6, Tunnel, esp_payload, forwarded
+from scapy.layers.inet import IP, UDP, IPOption
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import Ether
+from scapy.packet import Packet, Raw
+from test_inner_frames import CE, DROP, FIGURE_4
+
+ETHERNET = Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:02")
+ENDS = {"over IPv4": (NEAR, FAR), "over IPv6": (NEAR_V6, FAR_V6)}
+over_both = pytest.mark.parametrize("ends", ENDS.values(), ids=ENDS)
+DSCP = (0, 0x2E, 0x3F)  # none, EF, all ones
+MARKS = [dscp << 2 | ecn for dscp in DSCP for ecn in FIGURE_4]
+TTL = 64
+
+
+def v4(src: str, dst: str, tos: int, flags: str = "") -> Packet:
+    return IP(src=src, dst=dst, id=tos, tos=tos, flags=flags, ttl=9) / UDP(sport=7, dport=9) / Raw(bytes(100))
+
+
+def v6(src: str, dst: str, traffic_class: int) -> Packet:
+    return IPv6(src=src, dst=dst, tc=traffic_class, fl=0xABCDE, hlim=9) / UDP(sport=7, dport=9) / Raw(bytes(100))
+
+
+def inner_packets(src: str, dst: str, v6_src: str, v6_dst: str) -> list[Packet]:
+    plain = [v4(src, dst, mark, flags) for mark in MARKS for flags in ("", "DF")]
+    options = IP(src=src, dst=dst, ttl=9, options=IPOption(b"\x94\x04\x00\x00")) / UDP() / Raw(bytes(100))
+    return [*plain, options, *(v6(v6_src, v6_dst, mark) for mark in MARKS)]
+
+
+def traffic_class(packet: Packet) -> int:
+    return packet.tc if IPv6 in packet else packet.tos
+
+
+# Words of an outbound SA, and what the outer header then has of the inner one: bits of the traffic class, and DF.
+FLAGS = [
+    ("", 0xFF, True),
+    ("flag noecn", 0xFC, True),
+    ("extra-flag dont-encap-dscp", 0x03, True),
+    ("flag nopmtudisc", 0xFF, False),
+    ("flag noecn nopmtudisc extra-flag dont-encap-dscp", 0, False),
+]
+
+
+def flagged(number: int, words: str, near: str, far: str) -> tuple[Tunnel, str]:
+    """A tunnel with these words in its outbound SA, for 198.19.number.0/24 and 2001:db8:2:number::/64."""
+    tunnel = Tunnel(spi_out=0x1001 + number, spi_in=0x2001 + number, near=near, far=far)
+    lines = tunnel.lines("0.0.0.0/0", f"198.19.{number}.0/24", f"198.19.{number}.0/24")
+    ends = f"tmpl src {near} dst {far} proto esp reqid {tunnel.spi_out} mode tunnel"
+    lines = lines.replace(
+        f"reqid {tunnel.spi_out} mode tunnel replay", f"reqid {tunnel.spi_out} mode tunnel {words} replay"
+    )
+    return tunnel, lines + f"xfrm policy add src ::/0 dst 2001:db8:2:{number}::/64 dir out {ends}\n"
+
+
+@over_both
+def test_outer_header_is_made_as_the_sa_says(make_box, ends: tuple[str, str]) -> None:
+    batch, cases = f"addr add {ends[0]}/{64 if ':' in ends[0] else 24} dev black\n", []
+    for number, (words, mask, copies_df) in enumerate(FLAGS):
+        tunnel, lines = flagged(number, words, *ends)
+        batch += lines
+        peer = tunnel.peer_receiver()
+        inner = inner_packets("198.18.0.1", f"198.19.{number}.1", "2001:db8:1::1", f"2001:db8:2:{number}::1")
+        cases += [(packet, peer, mask, copies_df) for packet in inner]
+    outcome = make_box(batch).red([ETHERNET / packet for packet, *_ in cases])
+    outers = [esp_payload(frame) for frame in outcome.out]
+    for outer, (packet, peer, mask, copies_df) in zip(outers, cases, strict=True):
+        assert (outer.src, outer.dst) == ends
+        assert traffic_class(outer) == traffic_class(packet) & mask
+        if IPv6 in outer:
+            assert (outer.hlim, outer.fl, outer.nh) == (TTL, 0, 50)
+        else:
+            has_df = IPv6 in packet or "DF" in packet.flags
+            assert (outer.ihl, outer.ttl, outer.frag, outer.proto) == (5, TTL, 0, 50)
+            assert outer.flags == ("DF" if has_df and copies_df else "")
+        assert bytes(peer.decrypt(outer)) == forwarded(bytes(packet))
+    if IP in outers[0]:
+        assert len({outer.id for outer in outers}) == len(outers)
+    assert outcome.named() == {}
+
+
+def remarked(packet: Packet, ecn: int) -> bytes:
+    """The packet after one router, with another ECN field."""
+    changed = packet.copy()
+    if IPv6 in packet:
+        changed.tc = packet.tc & 0xFC | ecn
+    else:
+        changed.tos = packet.tos & 0xFC | ecn
+    return forwarded(bytes(changed))
+
+
+@over_both
+def test_inner_header_takes_congestion_and_nothing_else(make_box, ends: tuple[str, str]) -> None:
+    """Figure 4 of RFC 6040 with every DSCP; the outer DSCP, TTL and flow label leave no trace."""
+    tunnel = Tunnel(near=ends[0], far=ends[1])
+    peer = tunnel.peer_sender()
+    frames, expected, dropped = [], [], 0
+    for packet in inner_packets("198.19.0.1", "198.18.0.1", "2001:db8:2::1", "2001:db8:1::1"):
+        for ecn, result in FIGURE_4[traffic_class(packet) & CE].items():
+            outer = peer.encrypt(packet)
+            if IPv6 in outer:
+                outer.tc, outer.hlim, outer.fl = 0x15 << 2 | ecn, 1, 0x12345
+            else:
+                outer.tos, outer.ttl = 0x15 << 2 | ecn, 1
+                del outer.chksum
+            frames.append(ETHERNET / outer)
+            if result is DROP:
+                dropped += 1
+            else:
+                expected.append(remarked(packet, result))
+    outcome = make_box(tunnel.batch()).black(frames)
+    assert [frame[14:] for frame in outcome.out] == expected
+    assert outcome.named() == {"inner.drop_ecn": dropped}
