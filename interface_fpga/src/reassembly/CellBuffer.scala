@@ -1,0 +1,37 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.util._
+import sallyport.common._
+
+import ReassemblyConfig._
+
+/**
+ * The memory of all cells, in eight lanes of 8 bytes, each with an address of its own to write to.
+ *
+ * A write and a read a cycle; `data` comes [[CellBuffer.latency]] cycles after `read`.
+ */
+class CellBuffer(p: ReassemblyConfig) extends Module {
+  private val rows = p.cells * cellRows
+
+  val io = IO(new Bundle {
+    val write = Flipped(Valid(new CellWrite(p)))
+    val read = Flipped(Valid(UInt(log2Ceil(rows).W)))
+    val data = Output(UInt(PacketStream.dataBits.W))
+  })
+
+  private val lanes = Seq.tabulate(beatUnits) { lane =>
+    val memory = SyncReadMem(rows, UInt((8 * unitBytes).W))
+    when(io.write.valid && io.write.bits.enable(lane)) {
+      memory.write(Mux(io.write.bits.wraps(lane), io.write.bits.next, io.write.bits.row), io.write.bits.lanes(lane))
+    }
+    RegNext(memory.read(io.read.bits, io.read.valid))
+  }
+  io.data := Cat(lanes.reverse)
+}
+
+object CellBuffer {
+
+  /** The memory and a register behind it, for a column of URAM. */
+  val latency: Int = 2
+}

@@ -1,0 +1,67 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.util._
+import sallyport.common._
+
+/** What a datagram's record becomes with a fragment. */
+class DatagramGrowth(p: ReassemblyConfig) extends Bundle {
+  val fragments = UInt(ReassemblyEvents.frameBits.W)
+  val units = UInt(p.unitBits.W)
+  val reach = UInt(p.unitBits.W)
+  val ended = Bool()
+  val endBytes = UInt(PacketStream.lengthBits.W)
+  val notes = new HeaderNotes(p)
+
+  /** The fragment and those before it do not agree where the datagram ends. */
+  val badEnd = Bool()
+
+  /** Every byte is there, if no unit came twice. */
+  val complete = Bool()
+
+  /** With `complete`: the packet would be longer than `maxBytes`. */
+  val tooLong = Bool()
+}
+
+/**
+ * Adds a fragment to its datagram's record: a pipeline of [[DatagramUpdate.latency]] stages, whose inputs stay as they
+ * are until its result is used.
+ */
+class DatagramUpdate(p: ReassemblyConfig) extends Module {
+  val io = IO(new Bundle {
+    val record = Input(new DatagramRecord(p))
+    val plan = Input(new FragmentPlan(p))
+    val growth = Output(new DatagramGrowth(p))
+  })
+  import io.{plan, record}
+
+  private def unitsOf(bytes: UInt): UInt = ((bytes +& 7.U) >> 3).asUInt
+
+  private val endUnit1 = RegNext(unitsOf(record.endBytes))
+  private val growth1 = Reg(new DatagramGrowth(p))
+  growth1 := DontCare
+  growth1.fragments := record.fragments + 1.U
+  growth1.units := record.units + plan.units
+  growth1.reach := Mux(plan.endUnit > record.reach, plan.endUnit, record.reach)
+  growth1.ended := record.ended || !plan.more
+  growth1.endBytes := Mux(plan.more, record.endBytes, plan.endBytes)
+  growth1.notes := Mux(plan.first, plan.notes, record.notes)
+
+  private val growth2 = RegNext(growth1)
+  private val end2 = RegNext(Mux(plan.more, endUnit1, plan.endUnit))
+  private val bytes2 = RegNext(growth1.endBytes +& growth1.notes.headerBytes)
+  growth2.badEnd := Mux(
+    record.ended,
+    Mux(plan.more, plan.endBytes > record.endBytes, plan.endBytes =/= record.endBytes),
+    !plan.more && Cat(record.reach, 0.U(3.W)) > plan.endBytes
+  )
+
+  private val growth3 = RegNext(growth2)
+  growth3.complete := growth2.ended && growth2.units === end2
+  growth3.tooLong := bytes2 > p.maxBytes.U
+  io.growth := growth3
+}
+
+object DatagramUpdate {
+  val latency: Int = 3
+}

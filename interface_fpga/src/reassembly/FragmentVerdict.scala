@@ -1,0 +1,28 @@
+package sallyport.iface
+
+import chisel3._
+import sallyport.common._
+
+/** What a whole datagram is read from its cells with. */
+class DatagramReplay(p: ReassemblyConfig) extends Bundle {
+  val pages = new CellList(p)
+  val ipv6 = Bool()
+
+  /** Bytes of payload. */
+  val endBytes = UInt(PacketStream.lengthBits.W)
+  val notes = new HeaderNotes(p)
+}
+
+/** What becomes of a fragment. */
+class FragmentVerdict(p: ReassemblyConfig) extends Bundle {
+
+  /** It goes into the cells; else it is dropped. */
+  val accept = Bool()
+  val layout = new FragmentLayout(p)
+
+  /** Its datagram is whole with it. */
+  val complete = Bool()
+
+  /** The datagram's cells, with this fragment's; with `complete` all else as well. */
+  val replay = new DatagramReplay(p)
+}

@@ -1,0 +1,249 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.util._
+
+import ReassemblyConfig._
+
+/** What software sets. */
+class ReassemblyLimits(p: ReassemblyConfig) extends Bundle {
+
+  /** Ticks after its first fragment in which a datagram is given up; 1 or more. */
+  val timeout = UInt((p.tickBits - 1).W)
+
+  /** Datagrams of one source at once. */
+  val perSource = UInt(p.datagramBits.W)
+}
+
+/** Frames that were dropped in one cycle, all for one reason. */
+class DroppedFragments extends Bundle {
+  val reason = FragmentDrop()
+  val frames = UInt(ReassemblyEvents.frameBits.W)
+}
+
+/** States of [[ReassemblyControl]]. */
+private[iface] object ControlState extends ChiselEnum {
+  val idle, look1, look2, look3, decide, walk, drain1, drain2, drain3, commit, expire1, expire2, expire = Value
+}
+
+/**
+ * Judges fragments one after the other: finds or makes the datagram's record, gives it cells, sees whether it is whole.
+ *
+ * 9 cycles and one for each cell that the fragment touches. Rules, in this order:
+ *  - a datagram whose time is over is dropped before anything is added to it (`timeout`);
+ *  - a fragment of a dead datagram is dropped for the reason for which the datagram died;
+ *  - what has no place for a new datagram drops the fragment alone (`full`, `source`);
+ *  - what is wrong with a datagram kills it: all its fragments are dropped, and its record stays, dead, until its time is
+ *    over (`oversize`, `memory`, `end`, `overlap`), so the order of its fragments makes no difference.
+ *
+ * An exact duplicate is an overlap like any other (RFC 8200 4.5 allows both): to tell it from one that carries other
+ * bytes, all of them would have to be compared. A datagram in one fragment (RFC 6946) has no record.
+ *
+ * `verdict` is a pulse, one for each `plan`, in order. Waits for `release` alone, which takes a datagram's cells back
+ * when it dies.
+ */
+class ReassemblyControl(p: ReassemblyConfig) extends Module {
+  val io = IO(new Bundle {
+    val enable = Input(Bool())
+    val ready = Output(Bool())
+    val limits = Input(new ReassemblyLimits(p))
+    val tick = Input(Bool())
+
+    /** From registers; stays as it is until it is taken. */
+    val plan = Flipped(Decoupled(new FragmentPlan(p)))
+    val verdict = Valid(new FragmentVerdict(p))
+    val cell = Flipped(Decoupled(UInt(p.cellBits.W)))
+    val release = Decoupled(new CellList(p))
+    val dropped = Valid(new DroppedFragments)
+
+    /** A datagram is whole: its fragments but one. */
+    val merged = Valid(UInt(ReassemblyEvents.frameBits.W))
+  })
+  import ControlState._
+
+  private val plan = io.plan.bits
+  private val table = Module(new DatagramTable(p))
+  private val sweep = Module(new ExpirySweep(p))
+  private val sources = Module(new SourceLimit(p))
+  private val map = Module(new CellMap(p))
+  private val update = Module(new DatagramUpdate(p))
+  private val ready = RegNext(table.io.ready && sources.io.ready, false.B)
+  io.ready := ready
+
+  private val state = RegInit(idle)
+  private val now = RegInit(0.U(p.tickBits.W))
+  when(io.tick) { now := now + 1.U }
+  private val live = RegInit(0.U(p.datagramBits.W))
+  private val full = RegNext(live >= p.datagrams.U)
+  private val any = RegNext(live =/= 0.U, false.B)
+
+  // What is looked up: for a fragment, or for the sweep.
+  private val free = state === idle && ready && io.enable
+  private val sweeps = free && sweep.io.request.valid
+  private val offered = free && !sweep.io.request.valid && io.plan.valid
+  private val looksUp = offered && !plan.badLength
+  private val sweeping = RegInit(false.B)
+  when(state === idle) { sweeping := sweeps }
+  when(sweeps || looksUp) { state := look1 }
+  when(state === look1) { state := look2 }
+  when(state === look2) { state := look3 }
+  when(state === look3) { state := decide }
+
+  table.io.read.valid := sweeps || looksUp || sweep.io.read
+  table.io.read.bits := Mux(looksUp, plan.rows, VecInit.fill(ways)(sweep.io.row))
+  table.io.key := plan.key
+  table.io.pick.valid := sweeping
+  table.io.pick.bits := sweep.io.request.bits.way
+  table.io.now := now
+  table.io.timeout := io.limits.timeout
+  sweep.io.tick := io.tick
+  sweep.io.any := any
+  sweep.io.grant := state =/= idle && state =/= commit && state =/= expire || state === idle && !io.plan.valid
+  sweep.io.expired := table.io.expired
+  sources.io.limit := io.limits.perSource
+
+  // What was found.
+  private val answer = table.io.answer
+  private val record = Reg(new DatagramRecord(p))
+  private val fresh = Reg(Bool())
+  private val way = Reg(UInt(ways.W))
+  private val page = Reg(UInt(p.pageBits.W))
+
+  /** Why the datagram dies, whatever the map of its cells says. */
+  private val cut = RegInit(false.B)
+  private val cutReason = Reg(FragmentDrop())
+  private val hit = answer.hit && !plan.atomic
+  private val expired = answer.expired && (sweeping || hit)
+  private val known = !sweeping && hit && !expired
+  private val placeless = !sweeping && !hit && !plan.atomic && (full || !answer.way.orR)
+  private val limited = !sweeping && !hit && !plan.atomic && sources.io.full
+  private val late = known && answer.record.dead
+  private val dropsAlone = late || placeless || limited
+  map.io.clear := state === decide
+  when(state === decide) {
+    record := answer.record
+    when(!hit && !sweeping) {
+      record.fragments := 0.U
+      record.units := 0.U
+      record.reach := 0.U
+      record.ended := false.B
+      record.pages.held := 0.U
+      record.born := now
+    }
+    fresh := !hit
+    way := answer.way
+    page := plan.firstPage
+    cut := plan.tooLong
+    cutReason := FragmentDrop.oversize
+    state := Mux(expired, expire1, Mux(sweeping || dropsAlone, idle, Mux(plan.tooLong, drain1, walk)))
+  }
+  private val dropsNow = state === decide && dropsAlone
+
+  // Its cells: one a cycle, a free one where it has none yet.
+  private val present = record.pages.held(page)
+  private val walks = state === walk
+  private val stuck = !present && !io.cell.valid
+  io.cell.ready := walks && !present
+  map.io.step.valid := walks && !stuck
+  map.io.step.bits.cell := Mux(present, record.pages.cells(page), io.cell.bits)
+  map.io.step.bits.fresh := !present
+  map.io.step.bits.from := Mux(page === plan.firstPage, plan.from(log2Ceil(cellUnits) - 1, 0), 0.U)
+  map.io.step.bits.to := Mux(page === plan.lastPage, plan.to(log2Ceil(cellUnits) - 1, 0), (cellUnits - 1).U)
+  when(walks) {
+    when(!present && io.cell.valid) {
+      record.pages.held := record.pages.held | UIntToOH(page, p.pages)
+      record.pages.cells(page) := io.cell.bits
+    }
+    page := page + 1.U
+    when(stuck) {
+      cut := true.B
+      cutReason := FragmentDrop.memory
+    }
+    when(stuck || page === plan.lastPage) { state := drain1 }
+  }
+  update.io.record := record
+  update.io.plan := plan
+  private val growth = update.io.growth
+  when(state === drain1) { state := drain2 }
+  when(state === drain2) { state := drain3 }
+  when(state === drain3) {
+    state := commit
+    when(!cut && growth.badEnd) {
+      cut := true.B
+      cutReason := FragmentDrop.end
+    }
+  }
+
+  // What becomes of it.
+  private val kills = cut || map.io.overlap || (growth.complete && growth.tooLong)
+  private val completes = growth.complete && !kills
+  private val gives = record.pages.held.orR && (state === expire || state === commit && kills)
+  private val done = !gives || io.release.ready
+  private val commits = state === commit && done
+  private val expires = state === expire && done
+  io.release.valid := gives
+  io.release.bits := record.pages
+  when(state === expire1) { state := expire2 }
+  when(state === expire2) { state := expire }
+  when(commits || expires) { state := idle }
+  sweep.io.done := sweeping && (expires || state === decide && !expired)
+  io.plan.ready := dropsNow || commits || offered && plan.badLength
+
+  table.io.write.valid := commits && !plan.atomic || expires
+  table.io.write.bits.ways := way
+  table.io.write.bits.row := Mux(sweeping, sweep.io.row, Mux1H(way, plan.rows))
+  private val written = table.io.write.bits.record
+  written := record
+  written.valid := state === commit && !completes
+  written.key := plan.key
+  written.sourceIndex := plan.sourceIndex
+  written.dead := kills
+  written.reason := Mux(cut, cutReason, Mux(map.io.overlap, FragmentDrop.overlap, FragmentDrop.oversize))
+  written.fragments := growth.fragments
+  written.units := growth.units
+  written.reach := growth.reach
+  written.ended := growth.ended
+  written.endBytes := growth.endBytes
+  written.notes := growth.notes
+  when(kills) { written.pages.held := 0.U }
+
+  private val appears = commits && !plan.atomic && fresh
+  private val leaves = expires || commits && !plan.atomic && completes
+  when(appears =/= leaves) { live := Mux(appears, live + 1.U, live - 1.U) }
+  sources.io.read.valid := looksUp || state === expire1
+  sources.io.read.bits := Mux(state === expire1, record.sourceIndex, plan.sourceIndex)
+  sources.io.write.valid := appears =/= leaves
+  sources.io.write.bits.index := Mux(state === expire, record.sourceIndex, plan.sourceIndex)
+  sources.io.write.bits.count := Mux(leaves, sources.io.count - 1.U, sources.io.count + 1.U)
+
+  private val verdict = Reg(new FragmentVerdict(p))
+  verdict.accept := commits && !kills
+  verdict.layout := plan.layout
+  verdict.complete := completes
+  verdict.replay.pages := record.pages
+  verdict.replay.ipv6 := plan.ipv6
+  verdict.replay.endBytes := growth.endBytes
+  verdict.replay.notes := growth.notes
+  io.verdict.bits := verdict
+  io.verdict.valid := RegNext(io.plan.fire, false.B)
+
+  private val dropped = Reg(new DroppedFragments)
+  dropped.frames := Mux(state === commit, growth.fragments, Mux(state === expire, record.fragments, 1.U))
+  dropped.reason := MuxCase(
+    FragmentDrop.length,
+    Seq(
+      (state === commit) -> written.reason,
+      (state === expire) -> FragmentDrop.timeout,
+      (state === decide && late) -> answer.record.reason,
+      (state === decide && placeless) -> FragmentDrop.full,
+      (state === decide && limited) -> FragmentDrop.source
+    )
+  )
+  io.dropped.bits := dropped
+  io.dropped.valid := RegNext(
+    commits && kills || expires && !record.dead || dropsNow || offered && plan.badLength,
+    false.B
+  )
+  io.merged.valid := RegNext(commits && completes, false.B)
+  io.merged.bits := RegNext(growth.fragments - 1.U)
+}

@@ -1,0 +1,55 @@
+package sallyport.iface
+
+import chisel3._
+
+/** Why fragments are dropped once they have left the queue; the order in which the reasons are tried. */
+object FragmentDrop extends ChiselEnum {
+  val length, full, source, oversize, memory, end, overlap, timeout = Value
+}
+
+/**
+ * What happened to fragments in one cycle, counted in frames: those taken in are those `merged`, those dropped, a frame
+ * of each datagram `reassembled`, and those that are still held.
+ */
+class ReassemblyEvents extends Bundle {
+  private def frames = UInt(ReassemblyEvents.frameBits.W)
+
+  /** A datagram is whole and leaves as one packet. */
+  val reassembled = Bool()
+
+  /** With `reassembled`: its fragments but one. */
+  val merged = frames
+
+  /** No room in the queue of fragments: they come faster than they can be put together. */
+  val dropOverflow = Bool()
+
+  /** Empty, or not the last of its datagram and no multiple of 8 bytes long (RFC 8200 4.5). */
+  val dropLength = frames
+
+  /** Of a new datagram, and the table is full. */
+  val dropFull = frames
+
+  /** Of a new datagram of a source that has as many as it may. */
+  val dropSource = frames
+
+  /** The datagram is longer than a packet may be. */
+  val dropOversize = frames
+
+  /** There was no memory for the datagram. */
+  val dropMemory = frames
+
+  /** Two fragments of the datagram end it in different places, or one lies behind its end. */
+  val dropEnd = frames
+
+  /** Two fragments of the datagram hold the same byte (RFC 5722). */
+  val dropOverlap = frames
+
+  /** The datagram was not whole in time. */
+  val dropTimeout = frames
+}
+
+object ReassemblyEvents {
+
+  /** A datagram's fragments: at most 1200 of 8 bytes. */
+  val frameBits: Int = 11
+}
