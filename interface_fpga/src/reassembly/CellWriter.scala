@@ -20,12 +20,11 @@ class CellWrite(p: ReassemblyConfig) extends Bundle {
 }
 
 /**
- * Writes accepted fragments to their cells: each lane to the place that the fragment's offset gives it, the header of a
- * first fragment so that it ends where the payload begins.
+ * Writes accepted fragments to their cells: each lane to the place that the fragment's offset gives it. The header of a first
+ * fragment ends where its payload begins: the lanes of an IPv6 header move up by one, over the fragment header.
  *
- * A beat a cycle; a beat with header of an IPv6 first fragment takes two, since its fragment header is left out. A
- * write leaves 2 cycles after its beat. The last beat of a fragment that makes its datagram whole goes with its
- * `replay`, which waits until that is taken.
+ * A beat a cycle; its write leaves 2 cycles later. The last beat of a fragment that makes its datagram whole goes with the
+ * `replay`, and waits until that is taken.
  */
 class CellWriter(p: ReassemblyConfig) extends Module {
   val io = IO(new Bundle {
@@ -36,36 +35,40 @@ class CellWriter(p: ReassemblyConfig) extends Module {
 
   private val in = RegisterSlice(io.in)
   private val layout = in.bits.meta.layout
-
-  // Lanes in front of this beat, in its packet.
-  private val before = RegInit(0.U(p.unitBits.W))
-  private val second = RegInit(false.B)
-  private val headerAlone = layout.first && layout.gap && before < layout.headerEnd && !second
-  private val ends = in.bits.last && !headerAlone
-  private val completes = ends && in.bits.meta.complete
+  private val completes = in.bits.last && in.bits.meta.complete
   io.replay.valid := in.valid && completes
   io.replay.bits := in.bits.meta.replay
-  in.ready := !headerAlone && (!completes || io.replay.ready)
-  when(in.valid) { second := headerAlone }
-  when(in.fire) { before := Mux(in.bits.last, 0.U, before + beatUnits.U) }
+  in.ready := !completes || io.replay.ready
 
-  // Which lanes, and how far they are turned.
+  // Lanes in front of this beat, in its packet, and the last of them.
+  private val laneBits = 8 * unitBytes
+  private val before = RegInit(0.U(p.unitBits.W))
+  private val carry = Reg(UInt(laneBits.W))
+  when(in.fire) {
+    before := Mux(in.bits.last, 0.U, before + beatUnits.U)
+    carry := in.bits.data(PacketStream.dataBits - 1, PacketStream.dataBits - laneBits)
+  }
+
+  // What each lane gets and which are kept; the unit of lane 0.
   private class Turn extends Bundle {
-    val data = UInt(PacketStream.dataBits.W)
+    val lanes = Vec(beatUnits, UInt(laneBits.W))
     val enable = UInt(beatUnits.W)
     val unit = UInt(p.unitBits.W)
     val cells = Vec(p.pages, UInt(p.cellBits.W))
   }
-  private val low = Mux(layout.first && !layout.gap || headerAlone, 0.U, layout.payload)
-  private val high = Mux(headerAlone, layout.headerEnd, layout.payloadEnd)
+  private val low = Mux(layout.first, layout.gap, layout.payload)
   private val turn1 = Reg(new Turn)
-  private val valid1 = RegNext(in.fire || in.valid && headerAlone, false.B)
-  turn1.data := in.bits.data
-  turn1.enable := VecInit.tabulate(beatUnits) { lane =>
-    val at = before + lane.U
-    at >= low && at < high
+  private val valid1 = RegNext(in.fire, false.B)
+  turn1.lanes := VecInit.tabulate(beatUnits) { n =>
+    val end = laneBits * n
+    val below = if (n == 0) carry else in.bits.data(end - 1, end - laneBits)
+    Mux(layout.gap && before + n.U <= layout.headerEnd, below, in.bits.data(end + laneBits - 1, end))
+  }
+  turn1.enable := VecInit.tabulate(beatUnits) { n =>
+    val at = before + n.U
+    at >= low && at < layout.payloadEnd
   }.asUInt
-  turn1.unit := Mux(headerAlone, layout.headerBase, layout.payloadBase) + before
+  turn1.unit := layout.payloadBase + before
   turn1.cells := in.bits.meta.replay.pages.cells
 
   // Turned; the cells of its two rows.
@@ -74,11 +77,9 @@ class CellWriter(p: ReassemblyConfig) extends Module {
   private val row = (turn1.unit >> log2Ceil(beatUnits)).asUInt
   private def address(row: UInt): UInt =
     Cat(turn1.cells(row(row.getWidth - 1, log2Ceil(cellRows))), row(log2Ceil(cellRows) - 1, 0))
-  private def lane(n: Int): UInt = turn1.data(64 * n + 63, 64 * n)
   for (to <- 0 until beatUnits)
-    turned.lanes(to) := VecInit.tabulate(beatUnits)(by => lane((to - by + beatUnits) % beatUnits))(turn)
-  turned.enable := VecInit
-    .tabulate(beatUnits)(by => turn1.enable.rotateLeft(by))(turn)
+    turned.lanes(to) := VecInit.tabulate(beatUnits)(by => turn1.lanes((to - by + beatUnits) % beatUnits))(turn)
+  turned.enable := VecInit.tabulate(beatUnits)(by => turn1.enable.rotateLeft(by))(turn)
   turned.wraps := VecInit.tabulate(beatUnits)(to => to.U < turn).asUInt
   turned.row := address(row)
   turned.next := address(row + 1.U)

@@ -72,17 +72,16 @@ class FragmentLayout(p: ReassemblyConfig) extends Bundle {
   /** Zero bytes in front. */
   val pad = UInt(3.W)
 
-  /** Its header is kept: lanes 0 to `headerEnd`. */
+  /** Its header is kept: the lanes below `headerEnd`. */
   val first = Bool()
 
-  /** Between header and payload is a lane that is not kept. */
+  /** Between header and payload is a lane that is not kept: the IPv6 fragment header. */
   val gap = Bool()
   val headerEnd = UInt(5.W)
   val payload = UInt(5.W)
   val payloadEnd = UInt(p.unitBits.W)
 
-  /** Units of the cells that lane 0 would go to, for header lanes and for payload lanes. */
-  val headerBase = UInt(5.W)
+  /** Unit of the cells that lane 0 would go to. */
   val payloadBase = UInt(p.unitBits.W)
 }
 
@@ -138,7 +137,6 @@ class FragmentPlanner(p: ReassemblyConfig) extends Module {
   plan2.layout.headerEnd := headerEnd1
   plan2.layout.payload := payload1
   plan2.layout.payloadEnd := (payload1 + units1)(p.unitBits - 1, 0)
-  plan2.layout.headerBase := headerUnits.U - headerEnd1
   plan2.layout.payloadBase := DontCare
   plan2.notes.headerBytes := info1.headerBytes
   plan2.notes.countedBytes := info1.headerBytes -

@@ -14,12 +14,13 @@ class AlignedBeat[M <: Data](metaType: M) extends Bundle {
 /**
  * Puts 0 to 7 zero bytes in front of every packet, so that its payload begins in a lane (8 bytes) of its own.
  *
- * One beat a cycle; a packet that needs one beat more than before stalls the input for one cycle. Latency 2 cycles,
- * registered both ways. Never drops.
+ * One beat a cycle; a packet that needs one beat more than before stalls the input for one cycle. What stands in such a beat
+ * behind the last lane that counts is left out. Latency 2 cycles, registered both ways. Never drops.
  *
  * @param pad zero bytes in front of a packet
+ * @param end lanes of a packet that count, with `pad`
  */
-class LaneAligner[M <: Data](meta: M)(pad: M => UInt) extends Module {
+class LaneAligner[M <: Data](meta: M)(pad: M => UInt, end: M => UInt) extends Module {
   val io = IO(new Bundle {
     val in = Flipped(PacketStream(meta))
     val out = Decoupled(new AlignedBeat(meta))
@@ -38,7 +39,10 @@ class LaneAligner[M <: Data](meta: M)(pad: M => UInt) extends Module {
   private val amount = Mux(tail, pad(out.meta), pad(in.bits.meta))
   private val window = Cat(Mux(tail, 0.U, in.bits.data), carry)
   private val advance = !valid || io.out.ready
-  private val spills = in.bits.bytes +& pad(in.bits.meta) > PacketStream.dataBytes.U
+  private val lanes = PacketStream.dataBytes / ReassemblyConfig.unitBytes
+  private val behind = RegInit(lanes.U(end(meta).getWidth.W))
+  private val spills =
+    in.bits.bytes +& pad(in.bits.meta) > PacketStream.dataBytes.U && end(in.bits.meta) > behind
   in.ready := advance && !tail
   when(advance) {
     valid := in.valid || tail
@@ -47,6 +51,7 @@ class LaneAligner[M <: Data](meta: M)(pad: M => UInt) extends Module {
     out.last := tail || (in.bits.last && !spills)
     when(!tail) { out.meta := in.bits.meta }
   }
+  when(in.fire) { behind := Mux(in.bits.last, lanes.U, behind + lanes.U) }
   when(in.fire) { carry := Mux(in.bits.last && !spills, 0.U, in.bits.data >> (PacketStream.dataBits - carryBits)) }
     .elsewhen(advance && tail) { carry := 0.U }
 }

@@ -67,7 +67,7 @@ class Reassembler(p: ReassemblyConfig) extends Module {
   private val accepted = Module(new PacketSteer(new FragmentVerdict(p), 1))
   accepted.io.in <> stage.io.out
   accepted.io.select := stage.io.out.bits.meta.accept
-  private val aligner = Module(new LaneAligner(new FragmentVerdict(p))(_.layout.pad))
+  private val aligner = Module(new LaneAligner(new FragmentVerdict(p))(_.layout.pad, _.layout.payloadEnd))
   aligner.io.in <> accepted.io.out(0)
   private val writer = Module(new CellWriter(p))
   writer.io.in <> aligner.io.out

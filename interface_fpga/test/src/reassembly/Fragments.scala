@@ -28,7 +28,8 @@ case class Arrival(bytes: Seq[Byte], fragment: Option[Fragment]) {
   }
 
   /** For a [[StreamBench]], with the metadata in the layout of `FragmentInfo.asUInt`. */
-  def packet: Packet = Packet(bytes, fields.foldLeft(BigInt(0)) { case (sum, (value, width)) => (sum << width) | value })
+  def packet: Packet =
+    Packet(bytes, fields.foldLeft(BigInt(0)) { case (sum, (value, width)) => (sum << width) | value })
 }
 
 /**
@@ -46,9 +47,11 @@ case class Fragment(
     nextHeaderAt: Int = 0
 ) {
   def arrival: Arrival = {
-    val middle = if (of.ipv6) Bytes.big(of.protocol, 2).reverse ++ Bytes.big(offset << 3 | (if (more) 1 else 0), 2) ++ Bytes.big(of.identification, 4) else Nil
+    val fields = Seq(of.protocol.toByte, 0.toByte) ++ Bytes.big(offset << 3 | (if (more) 1 else 0), 2) ++
+      Bytes.big(of.identification, 4)
     // Ethernet pads short frames.
-    Arrival((header ++ middle ++ payload).padTo(if (of.link.isEmpty) 1 else 60, 0x5a.toByte), Some(this))
+    val packet = header ++ (if (of.ipv6) fields else Nil) ++ payload
+    Arrival(packet.padTo(if (of.link.isEmpty) 1 else 60, 0x5a.toByte), Some(this))
   }
   def end: Int = 8 * offset + payload.length
 }
@@ -57,7 +60,8 @@ case class Fragment(
  * An IP datagram, to be cut.
  *
  * @param link     what stands in front of its IP header
- * @param options  IPv4 options, or IPv6 extension headers in front of the fragment header, each 8 bytes long and without its next header
+ * @param options  IPv4 options, or IPv6 extension headers in front of the fragment header: each 8 bytes without the first,
+ *                 its next header
  */
 case class Datagram(
     ipv6: Boolean,
@@ -72,8 +76,9 @@ case class Datagram(
   private def address(value: BigInt): Seq[Byte] = Bytes.big(value, if (ipv6) 16 else 4)
 
   private def ipv4Header(length: Int, flags: Int, ttl: Int, options: Seq[Byte]): Seq[Byte] = {
-    val blank = Seq((0x45 + options.length / 4).toByte, 0x2e.toByte) ++ Bytes.big(length, 2) ++ Bytes.big(identification, 2) ++
-      Bytes.big(flags, 2) ++ Seq(ttl.toByte, protocol.toByte, 0.toByte, 0.toByte) ++ address(source) ++ address(destination) ++ options
+    val start = Seq((0x45 + options.length / 4).toByte, 0x2e.toByte) ++ Bytes.big(length, 2) ++
+      Bytes.big(identification, 2) ++ Bytes.big(flags, 2) ++ Seq(ttl.toByte, protocol.toByte)
+    val blank = start ++ Bytes.big(0, 2) ++ address(source) ++ address(destination) ++ options
     blank.patch(10, Bytes.big(Bytes.checksum(blank), 2), 2)
   }
 
@@ -81,7 +86,7 @@ case class Datagram(
   private def ipv6Header(length: Int, hops: Int, next: Int): Seq[Byte] = {
     val kinds = options.grouped(7).toSeq.indices.map(i => if (i == 0) 0 else 60)
     val chain = (kinds :+ next).map(_.toByte)
-    Seq(0x62, 0xe1, 0x23, 0x45).map(_.toByte) ++ Bytes.big(length, 2) ++ Seq(chain.head, hops.toByte) ++ address(source) ++
+    Bytes.big(0x62e12345, 4) ++ Bytes.big(length, 2) ++ Seq(chain.head, hops.toByte) ++ address(source) ++
       address(destination) ++ options.grouped(7).zip(chain.tail).flatMap { case (body, next) => next +: body }
   }
   private def extensions: Int = options.length / 7 * 8
@@ -137,8 +142,16 @@ class FragmentDice(val random: Random) {
     val options = if (plain) Nil else Bytes.random(if (ipv6) 7 * random.nextInt(4) else 4 * random.nextInt(11), random)
     val from = BigInt(if (source < 0) random.nextInt(1 << 24) else source)
     val base = if (ipv6) BigInt("20010db8000000000000000000000000", 16) else BigInt(10 << 24)
-    Datagram(ipv6, link, base + from, base + random.nextInt(1 << 24), if (ipv6) random.nextInt() & 0xffffffffL else next & 0xffff,
-      Seq(6, 17, 50)(random.nextInt(3)), options, Bytes.random(bytes, random))
+    Datagram(
+      ipv6,
+      link,
+      source = base + from,
+      destination = base + random.nextInt(1 << 24),
+      identification = if (ipv6) random.nextInt() & 0xffffffffL else next & 0xffffL,
+      protocol = Seq(6, 17, 50)(random.nextInt(3)),
+      options,
+      payload = Bytes.random(bytes, random)
+    )
   }
 
   def whole(bytes: Int): Arrival = Arrival(Bytes.random(bytes, random), None)

@@ -33,7 +33,7 @@ class ReassemblerSpec extends ReassemblyTests {
       case (whole, rebuilt) =>
         assert(whole.isEmpty)
         val made = rebuilt.map(_.bytes).toSet
-        for (c <- cases) assert(made(c.packet), s"what scapy cut is not there: ${c.packet.map(b => f"$b%02x").mkString}")
+        for (c <- cases) assert(made(c.packet), s"what scapy cut is not there: ${c.packet.size} B")
         assert(rebuilt.size == cases.size)
     }
     assert(bench.held == 0)
@@ -86,11 +86,13 @@ class ReassemblerSpec extends ReassemblyTests {
       // A byte behind the end, and two ends.
       for (more <- Seq((800, 808), (1200, 1600))) {
         val two = datagram
-        sets = sets :+ (parts(two, (0, 392)) ++ Seq(two.fragment(400, two.payload.slice(400, 800), more = false)) ++ parts(two, more))
+        val last = two.fragment(400, two.payload.slice(400, 800), more = false)
+        sets = sets :+ (parts(two, (0, 392)) ++ Seq(last) ++ parts(two, more))
       }
       // What is no multiple of 8 is dropped alone: the datagram can still become whole.
       val odd = datagram
-      val broken = Seq(odd.fragment(800, odd.payload.slice(800, 1599), more = true), odd.fragment(800, Nil, more = false))
+      val part = odd.payload.slice(800, 1599)
+      val broken = Seq(odd.fragment(800, part, more = true), odd.fragment(800, Nil, more = false))
       sets = sets :+ (parts(odd, (0, 800)) ++ broken ++ parts(odd, (800, 1600)))
     }
     val half = config.datagrams / 2
@@ -100,8 +102,9 @@ class ReassemblerSpec extends ReassemblyTests {
       bench.play(arrivals(group.flatMap(_.reverse)))
       bench.tick(10)
     }
-    assert(Seq("overlap", "end", "length").forall(bench.counts(_) > 0) && bench.counts("timeout") == 0, bench.counts)
-    assert(bench.counts("reassembled") == 12)
+    assert(Seq("overlap", "end", "length").forall(bench.counts(_) > 0), bench.counts)
+    // Of (0, 800) twice the second, when it comes last, is behind a whole datagram and begins one that nothing completes.
+    assert(bench.counts("timeout") == 6 && bench.counts("reassembled") == 12 + 6)
   }
 
   subtest("sizes at 9600 bytes, and one above, in any order") { dut =>
@@ -117,7 +120,8 @@ class ReassemblerSpec extends ReassemblyTests {
     }
     // The ends of the offset's range.
     val far = d.datagram(16, ipv6 = true)
-    bench.play(arrivals(Seq(9600, 9568, 32768, 65528).map(from => far.copy(identification = from).fragment(from, far.payload, more = true))))
+    val ends = Seq(9600, 9568, 32768, 65528)
+    bench.play(arrivals(ends.map(at => far.copy(identification = at).fragment(at, far.payload, more = true))))
     assert(bench.counts("oversize") >= 4 * 8 + 3)
   }
 
@@ -178,13 +182,15 @@ class ReassemblerSpec extends ReassemblyTests {
   subtest("a flood of first fragments stops no whole packet, and reassembly only for a time") { dut =>
     val bench = new ReassemblyBench(dut)
     val d = dice(9)
-    val flood = Seq.fill(1500)(d.datagram(24, plain = true).cut(8).head.arrival)
+    val flood = Seq.fill(1000)(d.datagram(24, plain = true).cut(8).head.arrival)
     val packets = flood.flatMap(f => Seq(f, d.whole(60 + d.random.nextInt(60))))
     val (whole, rebuilt) = bench.run(packets, Pace.Always, Pace.Always, 1)
     assert(whole.map(_.bytes) == packets.filter(_.fragment.isEmpty).map(_.bytes) && rebuilt.isEmpty)
     val beats = packets.map(_.packet.beats).sum
     info(s"$beats beats in ${bench.cycles} cycles, ${bench.stalls} stalls; ${bench.counts}")
     assert(bench.stalls == 0 && bench.cycles <= beats + 8)
+    // What still waits in the queue is judged.
+    bench.tick(0, 2000)
     assert(bench.counts("overflow") > 0 && bench.counts("full") > 0 && bench.held == config.datagrams)
     bench.tick(10)
     assert(bench.held == 0)
@@ -201,16 +207,15 @@ class ReassemblerSpec extends ReassemblyTests {
       val packets = arrivals(datagrams.flatMap(_.cut(at)))
       val made = bench.play(packets, idle = Pace.Always)
       val beats = packets.map(_.packet.beats).sum
-      info(s"${if (ipv6) "IPv6" else "IPv4"} cut at $at: $beats beats in ${bench.cycles} cycles, ${bench.stalls} stalls")
+      val family = if (ipv6) "IPv6" else "IPv4"
+      info(s"$family cut at $at: $beats beats in ${bench.cycles} cycles, ${bench.stalls} stalls")
       assert(made.size == datagrams.size)
-      // An IPv6 header takes a cycle of its own on its way to the cells.
-      val extra = if (ipv6) datagrams.size else 0
-      assert(bench.stalls == 0 && bench.cycles <= beats + extra + 100)
+      assert(bench.stalls == 0 && bench.cycles <= beats + 100)
     }
   }
 
   subtest("a campaign of random datagrams, faults, orders and ticks, at every pace") { dut =>
-    val bench = new ReassemblyBench(dut, timeout = 3, perSource = 6)
+    val bench = new ReassemblyBench(dut, timeout = 3, perSource = 3)
     val random = new Random(0x5722)
     val run = new ReassemblyCampaign(random)
     var left = campaign

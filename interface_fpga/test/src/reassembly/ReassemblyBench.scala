@@ -31,10 +31,12 @@ class ReassemblyHarness private (val p: ReassemblyConfig, slot: ReassemblerSlot)
   val control = IO(new Bundle {
     val limits = Input(new ReassemblyLimits(p))
     val tick = Input(Bool())
+    val ready = Output(Bool())
     val counts = Output(Vec(names.size, UInt(32.W)))
   })
   reassembler.io.limits := control.limits
   reassembler.io.tick := control.tick
+  control.ready := reassembler.io.ready
   for (((_, event), count) <- events.zip(control.counts)) {
     val total = RegInit(0.U(32.W))
     total := total + event.asUInt
@@ -43,7 +45,7 @@ class ReassemblyHarness private (val p: ReassemblyConfig, slot: ReassemblerSlot)
 }
 
 /** Plays arrivals to a [[Reassembler]] and compares with [[ByteMapReassembly]]. */
-class ReassemblyBench(dut: ReassemblyHarness, timeout: Int = 10, perSource: Int = 100) extends PeekPokeAPI {
+class ReassemblyBench(dut: ReassemblyHarness, timeout: Int = 10, perSource: Int = 32) extends PeekPokeAPI {
   private val stream = new StreamBench(dut)
   val reference = new ByteMapReassembly(dut.p, timeout, perSource)
   private var fragments = 0
@@ -58,6 +60,7 @@ class ReassemblyBench(dut: ReassemblyHarness, timeout: Int = 10, perSource: Int 
   dut.reset.poke(true.B)
   dut.clock.step(2)
   dut.reset.poke(false.B)
+  while (!dut.control.ready.peek().litToBoolean) dut.clock.step(10)
 
   def counts: Map[String, Int] = dut.names.zip(dut.control.counts).map { case (name, count) =>
     name -> count.peek().litValue.toInt
@@ -98,7 +101,8 @@ class ReassemblyBench(dut: ReassemblyHarness, timeout: Int = 10, perSource: Int 
   }
 
   /** Fragments in = datagrams out + merged + drops + held. */
-  def balance(held: Int): Unit = assert(fragments == counts.values.sum + held, s"$fragments fragments, $held held: $counts")
+  def balance(held: Int): Unit =
+    assert(fragments == counts.values.sum + held, s"$fragments fragments, $held held: $counts")
 
   /** Frames that are still held, by the account. */
   def held: Int = fragments - counts.values.sum
@@ -109,7 +113,8 @@ class ReassemblyBench(dut: ReassemblyHarness, timeout: Int = 10, perSource: Int 
     for (((g, w), i) <- got.zip(want).zipWithIndex if g != w) {
       val at = g.bytes.zipAll(w.bytes, 0, 0).indexWhere { case (a, b) => a != b }
       def part(packet: Packet) = packet.bytes.slice(at - 4, at + 40).map(b => f"$b%02x").mkString
-      assert(false, s"$clue: number $i of ${want.size}, ${g.bytes.size} B for ${w.bytes.size} B, byte $at: ${part(g)} for ${part(w)}")
+      val sizes = s"number $i of ${want.size}, ${g.bytes.size} B for ${w.bytes.size} B"
+      assert(false, s"$clue: $sizes, byte $at: ${part(g)} for ${part(w)}")
     }
     assert(got.size == want.size, s"$clue: ${got.size} came, not ${want.size}")
   }

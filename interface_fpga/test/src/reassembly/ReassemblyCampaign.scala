@@ -27,9 +27,10 @@ class ReassemblyCampaign(random: Random) {
     val one = fragments(random.nextInt(fragments.size))
     val of = one.of
     random.nextInt(12) match {
-      case 0 => fragments.filterNot(_ == one)
+      case 0 if fragments.size > 1 => fragments.filterNot(_ == one)
       case 1 => one :: fragments
-      case 2 => of.fragment(8 * one.offset, one.payload ++ Seq.fill(8)(1.toByte), one.more) :: fragments.filterNot(_ == one)
+      case 2 =>
+        of.fragment(8 * one.offset, one.payload ++ Seq.fill(8)(1.toByte), one.more) :: fragments.filterNot(_ == one)
       case 3 if one.offset > 0 =>
         of.fragment(8 * one.offset - 8, Seq.fill(8)(1.toByte) ++ one.payload, one.more) :: fragments.filterNot(_ == one)
       case 4 => of.fragment(8 * one.offset, one.payload ++ Seq(1.toByte), more = true) :: fragments

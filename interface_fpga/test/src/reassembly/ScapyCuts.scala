@@ -30,7 +30,8 @@ object ScapyCuts {
         val packet = bytes(f(5))
         val (header, payload) = (f(2).toInt, f(3).toInt)
         val start = header + (if (of.ipv6) 8 else 0)
-        val fragment = Fragment(of, f.head.toInt, f(1) == "1", packet.take(header), packet.slice(start, start + payload), f(4).toInt)
+        val body = packet.slice(start, start + payload)
+        val fragment = Fragment(of, f.head.toInt, f(1) == "1", packet.take(header), body, f(4).toInt)
         fragment -> Arrival(packet, Some(fragment))
       }
       ScapyCut(bytes(words(6)), cut.map(_._1), cut.map(_._2))
