@@ -85,7 +85,7 @@ RED = {
     "TTL 0": Case("inner.drop_ttl_expired", lambda: ETHERNET / red_packet(99, ttl=0)),
     "TTL 1": Case("inner.drop_ttl_expired", lambda: ETHERNET / red_packet(99, ttl=1)),
     "IP length beyond the frame": Case("inner.drop_ip_malformed", lambda: ETHERNET / red_packet(99, len=2000)),
-    "fragment": Case("inner.punt_fragment", lambda: ETHERNET / red_packet(99, flags="MF")),
+    "fragment of odd length": Case("inner.drop_reasm_length", lambda: ETHERNET / red_packet(99, flags="MF")),
     "oversize": Case("inner.drop_rx_oversize", lambda: bytes(ETHERNET) + bytes(9583)),
     "undersize": Case("inner.drop_rx_undersize", lambda: ETHERNET / red_packet(99), ("--fault", "undersize:4")),
     "bad FCS": Case("inner.drop_rx_bad_fcs", lambda: ETHERNET / red_packet(99), ("--fault", "bad-fcs:4")),

@@ -148,8 +148,10 @@ def encrypt_cases() -> Iterator[tuple[str, int, str]]:
     yield "punt_other", 0, f'{ether} / MPLS(label=3) / IP(dst="10.1.0.9") / {udp}'
     yield "punt_other", 0, f'Ether(dst="{PORT}", src="{HOST}", type=46) / Raw(bytes(46))'
     yield "punt_other", 0, f'Ether(dst="{PORT}", src="{HOST}", type=0x88cc) / Raw(bytes(300))'
-    for field in ('flags="MF"', "frag=1", 'flags="MF", frag=7'):
-        yield "punt_fragment", 0, f"{ip('10.1.0.9', ', ' + field)} / {udp}"
+    # Fragments that are wrong by themselves; test_chip_fragments.py has those that are put together.
+    for field in ('flags="MF"', 'flags="MF", frag=7'):
+        yield "drop_reasm_length", 0, f"{ip('10.1.0.9', ', ' + field)} / {udp} / Raw(bytes(7))"
+    yield "drop_reasm_oversize", 0, f"{ip('10.1.0.9', ', frag=1199')} / {udp} / Raw(bytes(40))"
     for field in ("version=5", "ihl=4", "len=19", "len=47", "len=1501"):
         yield "drop_ip_malformed", 0, f"{ip('10.1.0.9', ', ' + field)} / {udp}"
     for field in ("chksum=0", "chksum=0xffff", "chksum=1"):
@@ -234,8 +236,11 @@ def encrypt_cases_v6() -> Iterator[tuple[str, int, str]]:
         yield "drop_policy", 0, f"{ip(address)} / {udp}"
         yield "tx_protect", 5, f"{ip(there, src=address)} / {udp}"
     # Fragments, too many headers, broken ones.
-    yield "punt_fragment", 0, f"{ip(there)} / Fragment(m=1) / {udp}"
-    yield "punt_fragment", 0, f"{ip(there)} / HopByHop() / Fragment(offset=9) / {udp}"
+    yield "drop_reasm_length", 0, f"{ip(there)} / Fragment(m=1) / {udp} / Raw(bytes(1))"
+    yield "drop_reasm_oversize", 0, f"{ip(there)} / HopByHop() / Fragment(offset=1199) / {udp}"
+    yield "punt_ipv6", 0, f"{ip('fe80::1')} / Fragment(m=1) / {udp}"
+    yield "punt_extension_headers", 0, f"{ip(there)} / Fragment(m=1) / {' / '.join(['DestOpt()'] * 4)} / {udp}"
+    yield "drop_ip_malformed", 0, f"{ip(there, ', plen=17')} / Fragment(m=1) / {udp}"
     yield "punt_extension_headers", 0, f"{ip(there)} / HopByHop(options=PadN(optdata=bytes(68))) / {udp}"
     yield "punt_extension_headers", 0, f"{ip(there)} / {' / '.join(['DestOpt()'] * 5)} / {udp}"
     yield "drop_ip_malformed", 0, f"{ip(there, ', plen=9')} / {udp}"

@@ -26,12 +26,13 @@ RED, BLACK = "2001:db8:1::", "2001:db8:2::"
 
 def v6_packets(src: str, dst: str) -> list[Packet]:
     plain = [IPv6(src=src, dst=dst, fl=size, tc=0x40) / UDP(sport=7, dport=9) / Raw(bytes(size)) for size in SIZES]
+    # Those that others overtake, since they may be fragments, come last.
     return [
         *plain,
-        IPv6(src=src, dst=dst) / IPv6ExtHdrHopByHop() / IPv6ExtHdrDestOpt() / TCP(),
         IPv6(src=src, dst=dst) / IPv6ExtHdrRouting(addresses=["2001:db8:3::1"]) / ICMPv6EchoRequest(data=b"x" * 55),
-        IPv6(src=src, dst=dst) / IPv6ExtHdrFragment() / UDP(),
         IPv6(src=src, dst=dst, nh=59),
+        IPv6(src=src, dst=dst) / IPv6ExtHdrHopByHop() / IPv6ExtHdrDestOpt() / TCP(),
+        IPv6(src=src, dst=dst) / IPv6ExtHdrFragment() / UDP(),
     ]
 
 
@@ -74,9 +75,9 @@ def test_scapy_s_esp_is_decrypted(make_box, name: str) -> None:
     frames = [ETHERNET / peer.encrypt(packet) for packet in inner]
     frames[0] = ETHERNET / Dot1Q(vlan=9) / frames[0].payload
     if tunnel is V6_TUNNEL:  # extension headers in front of ESP (RFC 4303 3.1.1)
-        outer = frames[1][IPv6]
+        outer = frames[-1][IPv6]
         headers = IPv6ExtHdrHopByHop() / IPv6ExtHdrDestOpt()
-        frames[1] = ETHERNET / IPv6(src=outer.src, dst=outer.dst) / headers / outer.payload
+        frames[-1] = ETHERNET / IPv6(src=outer.src, dst=outer.dst) / headers / outer.payload
     outcome = make_box(tunnel.batch(anything, anything, anything)).black(frames)
     expected = [forwarded(bytes(packet)) for packet in inner]
     assert [frame[14:][: len(packet)] for frame, packet in zip(outcome.out, expected, strict=True)] == expected
@@ -106,7 +107,7 @@ def test_selectors_tell_prefixes_ports_and_types(make_box) -> None:
         (IPv6(src=RED + "1", dst=there, hlim=255) / ICMPv6ND_NS(tgt=RED + "2"), "inner.punt_ipv6"),
         (IPv6(src="fe80::1", dst=there) / udp, "inner.punt_ipv6"),
         (IPv6(src=RED + "1", dst="ff02::1") / udp, "inner.punt_ipv6"),
-        (IPv6(src=RED + "1", dst=there) / IPv6ExtHdrFragment(m=1) / udp, "inner.punt_fragment"),
+        (IPv6(src=RED + "1", dst=there) / IPv6ExtHdrFragment(m=1) / udp / Raw(b"x"), "inner.drop_reasm_length"),
     ]
     outcome = make_box(batch).red([ETHERNET / packet for packet, _ in cases])
     sent = [(packet, tunnel) for packet, tunnel in cases if isinstance(tunnel, Tunnel)]

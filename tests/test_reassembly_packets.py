@@ -31,8 +31,10 @@ HEAD = """\
 
 def links(dice: random.Random) -> bytes:
     """What stands in front of an IP header: nothing, Ethernet, one VLAN tag, two."""
-    ether = Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:02", type=0x0800)
-    return dice.choice([b"", raw(ether), raw(ether / Dot1Q(vlan=5)), raw(ether / Dot1AD(vlan=7) / Dot1Q(vlan=5))])
+    ether = Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:02")
+    inner = Dot1Q(vlan=5, type=0x0800)
+    tagged, twice = raw(ether / inner), raw(ether / Dot1AD(vlan=7) / inner)
+    return dice.choice([b"", raw(Ether(dst=ether.dst, src=ether.src, type=0x0800)), tagged, twice])
 
 
 def upper(dice: random.Random) -> Packet:

@@ -25,23 +25,34 @@ object InnerCounters {
   val puntPolicy = 20
   val txProtect = 21
   val txBypass = 22
-  val linkRxPackets = 23
-  val linkRxLost = 24
-  val linkResyncs = 25
-  val dropTxDisabled = 26
-  val dropNoSelector = 27
-  val dropReplayed = 28
-  val dropTooOld = 29
-  val dropSelectorMismatch = 30
-  val dropInnerMalformed = 31
-  val dropInnerChecksum = 32
-  val dropInnerNotIp = 33
-  val dropInnerExtensionHeaders = 34
-  val dropInnerTtlExpired = 35
-  val dropEcn = 36
-  val dropNoNextHop = 37
-  val txFrames = 38
-  val txBytes = 39
+  val dropReasmOverflow = 23
+  val dropReasmLength = 24
+  val dropReasmFull = 25
+  val dropReasmSource = 26
+  val dropReasmOversize = 27
+  val dropReasmMemory = 28
+  val dropReasmEnd = 29
+  val dropReasmOverlap = 30
+  val dropReasmTimeout = 31
+  val reasmMerged = 32
+  val reasmDatagrams = 33
+  val linkRxPackets = 34
+  val linkRxLost = 35
+  val linkResyncs = 36
+  val dropTxDisabled = 37
+  val dropNoSelector = 38
+  val dropReplayed = 39
+  val dropTooOld = 40
+  val dropSelectorMismatch = 41
+  val dropInnerMalformed = 42
+  val dropInnerChecksum = 43
+  val dropInnerNotIp = 44
+  val dropInnerExtensionHeaders = 45
+  val dropInnerTtlExpired = 46
+  val dropEcn = 47
+  val dropNoNextHop = 48
+  val txFrames = 49
+  val txBytes = 50
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("rx_frames", 0, "encrypt", "received"),
     CounterDesc("rx_bytes", 1, "encrypt", "info"),
@@ -66,23 +77,34 @@ object InnerCounters {
     CounterDesc("punt_policy", 20, "encrypt", "punted"),
     CounterDesc("tx_protect", 21, "encrypt", "sent"),
     CounterDesc("tx_bypass", 22, "encrypt", "sent"),
-    CounterDesc("link_rx_packets", 23, "decrypt", "received"),
-    CounterDesc("link_rx_lost", 24, "decrypt", "lost"),
-    CounterDesc("link_resyncs", 25, "decrypt", "info"),
-    CounterDesc("drop_tx_disabled", 26, "decrypt", "drop"),
-    CounterDesc("drop_no_selector", 27, "decrypt", "drop"),
-    CounterDesc("drop_replayed", 28, "decrypt", "drop"),
-    CounterDesc("drop_too_old", 29, "decrypt", "drop"),
-    CounterDesc("drop_selector_mismatch", 30, "decrypt", "drop"),
-    CounterDesc("drop_inner_malformed", 31, "decrypt", "drop"),
-    CounterDesc("drop_inner_checksum", 32, "decrypt", "drop"),
-    CounterDesc("drop_inner_not_ip", 33, "decrypt", "drop"),
-    CounterDesc("drop_inner_extension_headers", 34, "decrypt", "drop"),
-    CounterDesc("drop_inner_ttl_expired", 35, "decrypt", "drop"),
-    CounterDesc("drop_ecn", 36, "decrypt", "drop"),
-    CounterDesc("drop_no_next_hop", 37, "decrypt", "drop"),
-    CounterDesc("tx_frames", 38, "decrypt", "sent"),
-    CounterDesc("tx_bytes", 39, "decrypt", "info")
+    CounterDesc("drop_reasm_overflow", 23, "encrypt", "drop"),
+    CounterDesc("drop_reasm_length", 24, "encrypt", "drop"),
+    CounterDesc("drop_reasm_full", 25, "encrypt", "drop"),
+    CounterDesc("drop_reasm_source", 26, "encrypt", "drop"),
+    CounterDesc("drop_reasm_oversize", 27, "encrypt", "drop"),
+    CounterDesc("drop_reasm_memory", 28, "encrypt", "drop"),
+    CounterDesc("drop_reasm_end", 29, "encrypt", "drop"),
+    CounterDesc("drop_reasm_overlap", 30, "encrypt", "drop"),
+    CounterDesc("drop_reasm_timeout", 31, "encrypt", "drop"),
+    CounterDesc("reasm_merged", 32, "encrypt", "merged"),
+    CounterDesc("reasm_datagrams", 33, "encrypt", "info"),
+    CounterDesc("link_rx_packets", 34, "decrypt", "received"),
+    CounterDesc("link_rx_lost", 35, "decrypt", "lost"),
+    CounterDesc("link_resyncs", 36, "decrypt", "info"),
+    CounterDesc("drop_tx_disabled", 37, "decrypt", "drop"),
+    CounterDesc("drop_no_selector", 38, "decrypt", "drop"),
+    CounterDesc("drop_replayed", 39, "decrypt", "drop"),
+    CounterDesc("drop_too_old", 40, "decrypt", "drop"),
+    CounterDesc("drop_selector_mismatch", 41, "decrypt", "drop"),
+    CounterDesc("drop_inner_malformed", 42, "decrypt", "drop"),
+    CounterDesc("drop_inner_checksum", 43, "decrypt", "drop"),
+    CounterDesc("drop_inner_not_ip", 44, "decrypt", "drop"),
+    CounterDesc("drop_inner_extension_headers", 45, "decrypt", "drop"),
+    CounterDesc("drop_inner_ttl_expired", 46, "decrypt", "drop"),
+    CounterDesc("drop_ecn", 47, "decrypt", "drop"),
+    CounterDesc("drop_no_next_hop", 48, "decrypt", "drop"),
+    CounterDesc("tx_frames", 49, "decrypt", "sent"),
+    CounterDesc("tx_bytes", 50, "decrypt", "info")
   )
 }
 
@@ -171,6 +193,17 @@ object OuterCounters {
   val puntPolicy = 36
   val txEsp = 37
   val txBypass = 38
+  val dropReasmOverflow = 39
+  val dropReasmLength = 40
+  val dropReasmFull = 41
+  val dropReasmSource = 42
+  val dropReasmOversize = 43
+  val dropReasmMemory = 44
+  val dropReasmEnd = 45
+  val dropReasmOverlap = 46
+  val dropReasmTimeout = 47
+  val reasmMerged = 48
+  val reasmDatagrams = 49
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("link_rx_packets", 0, "encrypt", "received"),
     CounterDesc("link_rx_lost", 1, "encrypt", "lost"),
@@ -210,6 +243,17 @@ object OuterCounters {
     CounterDesc("punt_extension_headers", 35, "decrypt", "punted"),
     CounterDesc("punt_policy", 36, "decrypt", "punted"),
     CounterDesc("tx_esp", 37, "decrypt", "sent"),
-    CounterDesc("tx_bypass", 38, "decrypt", "sent")
+    CounterDesc("tx_bypass", 38, "decrypt", "sent"),
+    CounterDesc("drop_reasm_overflow", 39, "decrypt", "drop"),
+    CounterDesc("drop_reasm_length", 40, "decrypt", "drop"),
+    CounterDesc("drop_reasm_full", 41, "decrypt", "drop"),
+    CounterDesc("drop_reasm_source", 42, "decrypt", "drop"),
+    CounterDesc("drop_reasm_oversize", 43, "decrypt", "drop"),
+    CounterDesc("drop_reasm_memory", 44, "decrypt", "drop"),
+    CounterDesc("drop_reasm_end", 45, "decrypt", "drop"),
+    CounterDesc("drop_reasm_overlap", 46, "decrypt", "drop"),
+    CounterDesc("drop_reasm_timeout", 47, "decrypt", "drop"),
+    CounterDesc("reasm_merged", 48, "decrypt", "merged"),
+    CounterDesc("reasm_datagrams", 49, "decrypt", "info")
   )
 }

@@ -66,9 +66,15 @@ case class RegisterDesc(
 
 /**
  * @param path `encrypt`, `decrypt` or `none`
- * @param kind `received`, `sent`, `punted`, `drop`, `lost` or `info`
+ * @param kind `received`, `sent`, `punted`, `drop`, `merged`, `lost` or `info`
  */
 case class CounterDesc(name: String, index: Int, path: String, kind: String)
+
+object CounterDesc {
+
+  /** The kinds that make up what was received on a path, in any quiescent state (regs/common.rdl). */
+  val accounted: Seq[String] = Seq("sent", "punted", "drop", "merged")
+}
 
 /**
  * @param kind `cuckoo`, `ternary` or `direct`

@@ -16,7 +16,7 @@ class InnerEncryptEvents extends Bundle {
 }
 
 /**
- * From the red port to the link: MAC, headers read, flow and rule looked up, verdict, Ethernet and tags off, TTL.
+ * From the red port to the link: MAC, fragments put together, headers read, flow and rule looked up, verdict, Ethernet and tags off, TTL.
  *
  * What [[ReceivePath]] lets pass is judged by [[InnerClassifier]]: protected and bypassed IP packets go to `out`, without
  * Ethernet header, VLAN tags and padding behind their total length; punted frames as they came to `punt`; the rest nowhere.
@@ -30,6 +30,7 @@ class InnerEncrypt(config: InnerConfig) extends Module {
     val enable = Input(Bool())
     val macFilter = Input(Bool())
     val portMac = Input(UInt(48.W))
+    val fragmentLimits = Input(new FragmentLimits)
     val linkUp = Input(Bool())
     val mac = Flipped(Valid(new MacBeat))
     val out = PacketStream(new LinkMeta)
@@ -40,8 +41,11 @@ class InnerEncrypt(config: InnerConfig) extends Module {
     val events = Output(new InnerEncryptEvents)
   })
 
-  private val path = Module(new ReceivePath(new InnerVerdict, config.receiveBeats, config.puntBeats))
+  private val path = Module(new ReceivePath(new InnerVerdict, config.receiveBeats, config.puntBeats, config.reassembly))
   path.io.enable := io.enable
+  path.io.macFilter := io.macFilter
+  path.io.portMac := io.portMac
+  path.io.fragmentLimits := io.fragmentLimits
   path.io.mac := io.mac
   io.punt <> path.io.punt
   private val fields = path.io.fields.bits
@@ -80,7 +84,7 @@ class InnerEncrypt(config: InnerConfig) extends Module {
   ConnectStream(io.out, rewritten)(_ := _.link)
 
   private val sent = io.out.fire && io.out.bits.last
-  io.ready := flows.io.ready && rules.io.ready
+  io.ready := flows.io.ready && rules.io.ready && path.io.ready
   io.events.path := path.io.events
   io.events.drops := classifier.io.drops
   io.events.txProtect := RegNext(sent && !io.out.bits.meta.bypass, false.B)

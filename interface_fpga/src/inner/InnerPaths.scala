@@ -9,8 +9,8 @@ import sallyport.common.regs._
  * The inner chip without its link: both paths, registers, counters and tables.
  *
  * `ready` rises when every table is clear; until then, and while CONTROL.rx_enable is 0, frames are dropped as not ready, and
- * no packet is taken from the link until `ready`. Each packet is counted once as received, and once as sent, punted or
- * dropped by a name (regs/inner.rdl): in any quiescent state the two are equal on each path.
+ * no packet is taken from the link until `ready`. Each packet is counted once as received, and once as sent, punted, merged
+ * or dropped by a name (regs/inner.rdl): in any quiescent state the two are equal on each path.
  */
 class InnerPaths(config: InnerConfig) extends Module {
   val io = IO(new Bundle {
@@ -56,6 +56,8 @@ class InnerPaths(config: InnerConfig) extends Module {
   encrypt.io.enable := ready && registers.io.rxEnable
   encrypt.io.macFilter := registers.io.macFilter
   encrypt.io.portMac := registers.io.portMac
+  encrypt.io.fragmentLimits.timeout := registers.io.control(InnerRegs.reasmTimeout)(14, 0)
+  encrypt.io.fragmentLimits.perSource := registers.io.control(InnerRegs.reasmPerSource)(15, 0)
   encrypt.io.linkUp := linkUp
   encrypt.io.mac := io.macRx
   io.toLink <> encrypt.io.out
@@ -72,6 +74,7 @@ class InnerPaths(config: InnerConfig) extends Module {
   decrypt.io.replayTable <> registers.io.table(InnerTables.replay)
 
   private val rx = encrypt.io.events.path.receive
+  private val reassembly = encrypt.io.events.path.reassembly
   private val punt = encrypt.io.events.path.punt
   private val judged = encrypt.io.events.drops
   private val inspected = decrypt.io.events.drops
@@ -103,6 +106,17 @@ class InnerPaths(config: InnerConfig) extends Module {
       InnerCounters.puntPolicy -> punt.punted(PuntReason.policy),
       InnerCounters.txProtect -> encrypt.io.events.txProtect,
       InnerCounters.txBypass -> encrypt.io.events.txBypass,
+      InnerCounters.dropReasmOverflow -> reassembly.dropOverflow,
+      InnerCounters.dropReasmLength -> reassembly.dropLength,
+      InnerCounters.dropReasmFull -> reassembly.dropFull,
+      InnerCounters.dropReasmSource -> reassembly.dropSource,
+      InnerCounters.dropReasmOversize -> reassembly.dropOversize,
+      InnerCounters.dropReasmMemory -> reassembly.dropMemory,
+      InnerCounters.dropReasmEnd -> reassembly.dropEnd,
+      InnerCounters.dropReasmOverlap -> reassembly.dropOverlap,
+      InnerCounters.dropReasmTimeout -> reassembly.dropTimeout,
+      InnerCounters.reasmMerged -> reassembly.merged,
+      InnerCounters.reasmDatagrams -> reassembly.reassembled,
       InnerCounters.linkRxPackets -> RegNext(io.fromLink.fire && io.fromLink.bits.last, false.B),
       InnerCounters.linkRxLost -> io.linkLost,
       InnerCounters.linkResyncs -> io.linkResync,

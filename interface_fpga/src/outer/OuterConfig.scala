@@ -14,6 +14,7 @@ import sallyport.common._
  * @param transmitBeats transmit buffer of the port in 64-byte beats
  * @param puntBeats    queue to the management CPU in 64-byte beats
  * @param linkBeats    receive buffer of the link in 64-byte beats: the far sender's credits
+ * @param reassembly   room for fragments from the port
  * @param version      text of the VERSION file, for the identity block
  */
 case class OuterConfig(
@@ -25,6 +26,7 @@ case class OuterConfig(
     transmitBeats: Int = 256,
     puntBeats: Int = 256,
     linkBeats: Int = 512,
+    reassembly: ReassemblyConfig = ReassemblyConfig.small,
     version: String = "0.1.0"
 ) {
   require(saBits >= 1 && saBits <= 16, s"saBits is $saBits, but the link carries SA numbers of 1 to 16 bits")

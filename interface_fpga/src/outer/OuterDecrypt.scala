@@ -16,18 +16,19 @@ class OuterDecryptEvents extends Bundle {
 }
 
 /**
- * From the black port to the link: MAC, headers read, SAD and rules looked up, verdict, headers off.
+ * From the black port to the link: MAC, fragments put together, headers read, SAD and rules looked up, verdict, headers off.
  *
  * [[OuterClassifier]] judges what a [[ReceivePath]] holds: ESP packets (from SPI to ICV) and bypassed IP packets go to
  * `out`, punted frames as they came to `punt`, the rest nowhere; each drop has an event. Stalls as [[ReceivePath]] does.
  *
- * A packet every 2 cycles, a beat a cycle. From the last beat of a frame to the first of its packet at `out`: 36 cycles.
+ * A packet every 2 cycles, a beat a cycle. From the last beat of a frame to the first of its packet at `out`: 39 cycles.
  */
 class OuterDecrypt(config: OuterConfig) extends Module {
   val io = IO(new Bundle {
     val enable = Input(Bool())
     val macFilter = Input(Bool())
     val portMac = Input(UInt(48.W))
+    val fragmentLimits = Input(new FragmentLimits)
     val local = Input(new LocalAddresses)
     val linkUp = Input(Bool())
     val mac = Flipped(Valid(new MacBeat))
@@ -39,8 +40,11 @@ class OuterDecrypt(config: OuterConfig) extends Module {
     val events = Output(new OuterDecryptEvents)
   })
 
-  private val path = Module(new ReceivePath(new OuterVerdict, config.receiveBeats, config.puntBeats))
+  private val path = Module(new ReceivePath(new OuterVerdict, config.receiveBeats, config.puntBeats, config.reassembly))
   path.io.enable := io.enable
+  path.io.macFilter := io.macFilter
+  path.io.portMac := io.portMac
+  path.io.fragmentLimits := io.fragmentLimits
   path.io.mac := io.mac
   io.punt <> path.io.punt
   private val fields = path.io.fields.bits
@@ -87,7 +91,7 @@ class OuterDecrypt(config: OuterConfig) extends Module {
   ConnectStream(io.out, strip.io.out)(_ := _.link)
 
   private val sent = io.out.fire && io.out.bits.last
-  io.ready := sad.io.ready && rules.io.ready
+  io.ready := sad.io.ready && rules.io.ready && path.io.ready
   io.events.path := path.io.events
   io.events.drops := classifier.io.drops
   assert(!sent || !io.out.bits.error, "a packet for the link is shorter than its total length")

@@ -10,7 +10,7 @@ import sallyport.common.regs._
  *
  * `ready` rises when every table is clear; until then, and while CONTROL.rx_enable is 0, frames are dropped as not ready.
  * Packets from the link are dropped as disabled while CONTROL.tx_enable is 0. Each packet is counted once as received, and
- * once as sent, punted or dropped by a name (regs/outer.rdl): in any quiescent state the two are equal on each path.
+ * once as sent, punted, merged or dropped by a name (regs/outer.rdl): in any quiescent state the two are equal on each path.
  */
 class OuterPaths(config: OuterConfig) extends Module {
   val io = IO(new Bundle {
@@ -72,6 +72,8 @@ class OuterPaths(config: OuterConfig) extends Module {
       OuterRegs.localIpv60
     ).map(registers.io.control(_))
   )
+  decrypt.io.fragmentLimits.timeout := registers.io.control(OuterRegs.reasmTimeout)(14, 0)
+  decrypt.io.fragmentLimits.perSource := registers.io.control(OuterRegs.reasmPerSource)(15, 0)
   decrypt.io.linkUp := linkUp
   decrypt.io.mac := io.macRx
   io.toLink <> decrypt.io.out
@@ -82,6 +84,7 @@ class OuterPaths(config: OuterConfig) extends Module {
   private val fault = encrypt.io.events.fault
   private val tx = encrypt.io.events.transmit
   private val rx = decrypt.io.events.path.receive
+  private val reassembly = decrypt.io.events.path.reassembly
   private val punt = decrypt.io.events.path.punt
   private val drops = decrypt.io.events.drops
   InterfaceRegisters.count(
@@ -126,7 +129,18 @@ class OuterPaths(config: OuterConfig) extends Module {
       OuterCounters.puntExtensionHeaders -> punt.punted(PuntReason.extensionHeaders),
       OuterCounters.puntPolicy -> punt.punted(PuntReason.policy),
       OuterCounters.txEsp -> decrypt.io.events.txEsp,
-      OuterCounters.txBypass -> decrypt.io.events.txBypass
+      OuterCounters.txBypass -> decrypt.io.events.txBypass,
+      OuterCounters.dropReasmOverflow -> reassembly.dropOverflow,
+      OuterCounters.dropReasmLength -> reassembly.dropLength,
+      OuterCounters.dropReasmFull -> reassembly.dropFull,
+      OuterCounters.dropReasmSource -> reassembly.dropSource,
+      OuterCounters.dropReasmOversize -> reassembly.dropOversize,
+      OuterCounters.dropReasmMemory -> reassembly.dropMemory,
+      OuterCounters.dropReasmEnd -> reassembly.dropEnd,
+      OuterCounters.dropReasmOverlap -> reassembly.dropOverlap,
+      OuterCounters.dropReasmTimeout -> reassembly.dropTimeout,
+      OuterCounters.reasmMerged -> reassembly.merged,
+      OuterCounters.reasmDatagrams -> reassembly.reassembled
     )
   )
 }

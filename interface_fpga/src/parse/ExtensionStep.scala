@@ -13,6 +13,13 @@ class ExtensionWalk extends Bundle {
   /** The unit that has been reached, one-hot; 0 of IPv4. */
   val at = UInt((ExtensionStep.maxUnits + 1).W)
 
+  /** The unit of the extension header before it, one-hot; 0 if there is none. */
+  val previous = UInt((ExtensionStep.maxUnits + 1).W)
+
+  /** With `fragment` of IPv6: the unit of the first header that says so, and that of the header before it. */
+  val fragmentAt = UInt((ExtensionStep.maxUnits + 1).W)
+  val beforeFragment = UInt((ExtensionStep.maxUnits + 1).W)
+
   /** A fragment, and one whose offset is not 0, so that what is at `at` is no header. */
   val fragment = Bool()
   val laterFragment = Bool()
@@ -62,8 +69,14 @@ object ExtensionStep {
       next.protocol := here.protocol
       next.kind := here.next
       next.at := Mux(fragment, walk.at << 1, here.end)
+      next.previous := walk.at
       next.malformed := malformed
       next.unfinished := !malformed && beyond
+    }
+    // Of a header that cannot be read they mean nothing.
+    when(fragment && here.fragment && !walk.fragment) {
+      next.fragmentAt := walk.at
+      next.beforeFragment := walk.previous
     }
     next.fragment := walk.fragment || read && fragment && here.fragment
     next.laterFragment := walk.laterFragment || read && fragment && here.later

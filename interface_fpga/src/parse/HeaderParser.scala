@@ -15,15 +15,19 @@ import sallyport.common._
  * The packet's words go along the pipeline, and the fields of the fixed header are taken from them at its end, which needs
  * fewer registers than the fields would.
  *
- * @param ethernet the packet starts with an Ethernet header; else with its IP header
+ * @param ethernet  the packet starts with an Ethernet header; else with its IP header
+ * @param fragments give the [[FragmentFields]] as well
  */
-class HeaderParser(ethernet: Boolean) extends Module {
+class HeaderParser(ethernet: Boolean, fragments: Boolean = false) extends Module {
   import HeaderParser._
   import PacketStream.lengthBits
 
   val io = IO(new Bundle {
     val in = Flipped(Valid(new HeaderWindow(windowBytes(ethernet))))
     val out = Valid(new HeaderFields)
+
+    /** Belongs to `out`. */
+    val fragment = Option.when(fragments)(Output(new FragmentFields))
   })
 
   // Time 0 is when the IP header is in place.
@@ -68,6 +72,9 @@ class HeaderParser(ethernet: Boolean) extends Module {
   private val walked = units.init.zipWithIndex.foldLeft(RegNext(walk)) { case (walk, (units, i)) =>
     RegNext(ExtensionStep(walk, units, first = i == 0))
   }
+
+  for (fragment <- io.fragment)
+    fragment := ShiftRegister(FragmentFields(packet(walkEnd), walked), fieldsTime(ethernet) + 1 - walkEnd)
 
   // Where the payload is, and how long: one place of those that an IPv4 header's length or the walk can give.
   private val ihl = words0(0)(27, 24)

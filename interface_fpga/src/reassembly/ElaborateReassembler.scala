@@ -5,13 +5,15 @@ import sallyport.common.Emit
 import java.nio.file.Paths
 
 /**
- * Writes the reassembler alone into `FOLDER/Reassembler`, for the figures in docs/theory.md; the one argument is
- * FOLDER.
+ * Writes the reassembler alone, and all that reassembly adds to a chip, into `FOLDER/Reassembler` and
+ * `FOLDER/FragmentDetour`, for the figures in docs/theory.md; the one argument is FOLDER.
  */
 object ElaborateReassembler {
   def main(args: Array[String]): Unit = {
     // Few cells: yosys has no rule that maps these memories to URAM, and the logic is the same.
-    val config = ReassemblyConfig(cells = 64)
-    Emit(new Reassembler(config), Paths.get(args.head).resolve("Reassembler"))
+    val config = ReassemblyConfig.full.copy(cells = 64)
+    val folder = Paths.get(args.head)
+    Emit(new Reassembler(config), folder.resolve("Reassembler"))
+    Emit(new FragmentDetour(config), folder.resolve("FragmentDetour"))
   }
 }

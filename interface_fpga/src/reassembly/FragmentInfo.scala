@@ -1,6 +1,7 @@
 package sallyport.iface
 
 import chisel3._
+import chisel3.experimental.dataview._
 import chisel3.util._
 import sallyport.common._
 
@@ -9,9 +10,9 @@ import sallyport.common._
  * a meaning unless it is set.
  *
  * The parser gives as fragments only what is sound: IPv4 header checksum and version right, all of `headerBytes` and
- * `payloadBytes` inside the packet, `headerBytes` at most 120. What is not it drops or punts under names of its own.
+ * `payloadBytes` inside the packet, `headerBytes` even and at most 120. What is not goes past as whole.
  */
-class FragmentInfo extends Bundle {
+class FragmentInfo extends FragmentFields {
 
   /** Bytes of the packet, with its link-layer header and padding. */
   val length = UInt(PacketStream.lengthBits.W)
@@ -24,30 +25,11 @@ class FragmentInfo extends Bundle {
   val source = UInt(128.W)
   val destination = UInt(128.W)
 
-  /** 16 bits of IPv4, 32 of IPv6. */
-  val identification = UInt(32.W)
-
   /** Part of what tells IPv4 datagrams apart (RFC 791 3.2); of no meaning for IPv6. */
   val protocol = UInt(8.W)
 
-  /** In units of 8 bytes. */
-  val offset = UInt(13.W)
-  val more = Bool()
-
   /** Where the IP header begins. */
   val ipOffset = UInt(5.W)
-
-  /** Bytes in front of the IPv4 payload, or of the IPv6 fragment header; even. */
-  val headerBytes = UInt(7.W)
-
-  /** Bytes behind the IPv4 header, or behind the IPv6 fragment header. */
-  val payloadBytes = UInt(PacketStream.lengthBits.W)
-
-  /**
-   * IPv6: next header of the fragment header, and the byte of the packet that it takes the place of (where 44 stands).
-   */
-  val nextHeader = UInt(8.W)
-  val nextHeaderAt = UInt(7.W)
 
   /** What tells datagrams apart: RFC 791 3.2, RFC 8200 4.5. */
   def key: UInt = Cat(ipv6, Mux(ipv6, 0.U, protocol), identification, destination, source)
@@ -56,9 +38,19 @@ class FragmentInfo extends Bundle {
 object FragmentInfo {
   val keyBits: Int = 1 + 8 + 32 + 2 * 128
 
-  /** Bytes of the IPv6 header and of the fragment header behind it. */
-  val ipv6Bytes: Int = 40
-  val fragmentHeaderBytes: Int = 8
+  /** Of a frame that a parser has read; a fragment unless someone says otherwise, if it is one. */
+  def apply(fields: HeaderFields, fragment: FragmentFields): FragmentInfo = {
+    val info = Wire(new FragmentInfo)
+    info.viewAsSupertype(new FragmentFields) := fragment
+    info.length := fields.length
+    info.fragment := fields.fragment
+    info.ipv6 := fields.isV6
+    info.source := fields.source
+    info.destination := fields.destination
+    info.protocol := fields.protocol
+    info.ipOffset := fields.l2Bytes
+    info
+  }
 }
 
 /** Metadata of what leaves a [[Reassembler]]. */

@@ -144,7 +144,7 @@ class FragmentPlanner(p: ReassemblyConfig) extends Module {
       p.ipOffsets.zipWithIndex.flatMap { case (offset, i) =>
         Seq(
           (select1(i) && !info1.ipv6) -> offset.U(7.W),
-          (select1(i) && info1.ipv6) -> (offset + FragmentInfo.ipv6Bytes).U(7.W)
+          (select1(i) && info1.ipv6) -> (offset + Ipv6Header.bytes).U(7.W)
         )
       }
     )

@@ -15,6 +15,7 @@ import sallyport.common._
  * @param maxBytes   longest packet that is made, with its link-layer header
  * @param queueBeats fragments that wait, in 64-byte beats, a power of two
  * @param ipOffsets  bytes that may stand in front of the IP header
+ * @param tickCycles cycles of a tick, in which time is measured: 3.5 ms at 300 MHz
  * @param tickBits   bits of the time of arrival; a timeout is below half their range
  */
 case class ReassemblyConfig(
@@ -25,12 +26,14 @@ case class ReassemblyConfig(
     maxBytes: Int = PacketStream.maxFrameBytes,
     queueBeats: Int = 512,
     ipOffsets: Seq[Int] = Seq(14, 18, 22),
+    tickCycles: Int = 1 << 20,
     tickBits: Int = 16
 ) {
   import ReassemblyConfig._
   require(datagrams >= 1, "a reassembler has room for one datagram or more")
   require(isPow2(tableRows) && tableRows >= 4, s"a table way of $tableRows rows: make it a power of two, 4 or more")
   require(datagrams <= 2 * tableRows, s"$datagrams datagrams need ${datagrams / 2} rows a way or more, not $tableRows")
+  require(tickCycles >= 2, s"a tick of $tickCycles cycles: give 2 or more")
   require(isPow2(cells) && cells >= 16, s"$cells cells: make it a power of two, 16 or more")
   require(isPow2(sources) && sources >= 2, s"$sources counters of sources: make it a power of two, 2 or more")
   require(
@@ -79,4 +82,18 @@ object ReassemblyConfig {
   val headerBytes: Int = 2 * PacketStream.dataBytes
   val headerUnits: Int = headerBytes / unitBytes
   val ways: Int = CuckooHash.ways
+
+  /** For simulation: models of it are small, and time passes in a thousandth. No packet is longer than one from a port. */
+  val small: ReassemblyConfig = ReassemblyConfig(
+    datagrams = 64,
+    tableRows = 64,
+    cells = 256,
+    sources = 256,
+    maxBytes = MacReceive.maxBytes,
+    queueBeats = 256,
+    tickCycles = 1 << 10
+  )
+
+  /** For a board: 1 Ki datagrams in 4 MiB. */
+  val full: ReassemblyConfig = ReassemblyConfig(maxBytes = MacReceive.maxBytes)
 }

@@ -19,6 +19,9 @@ class FrameJudgement extends Bundle {
   /** With `punts`. */
   val reason = UInt(8.W)
   val drops = new FrameDrops
+
+  /** Nothing but that it is a fragment speaks against it. */
+  def isFragment: Bool = punts && reason === PuntReason.fragment.U
 }
 
 /**

@@ -20,32 +20,42 @@ class FrameVerdict extends Bundle {
 /** What happened in one cycle at both ends of a [[ReceivePath]]. */
 class ReceivePathEvents extends Bundle {
   val receive = new MacReceiveEvents
+  val reassembly = new ReassemblyEvents
   val punt = new PuntEvents(ReceivePath.puntReasons)
 }
 
 /**
- * The part of the way from a port to the link that is the same on both interface chips: MAC, headers read, the frame held
- * until it is judged, and sent where the verdict says.
+ * The part of the way from a port to the link that is the same on both interface chips: MAC, fragments put together, headers
+ * read, the frame held until it is judged, and sent where the verdict says.
  *
- * What [[MacReceive]] lets pass is parsed; `fields` starts the chip's own look-ups, which cannot stall and answer each with one
+ * What [[MacReceive]] lets pass is parsed: at once, or, if it may be a fragment, once [[FragmentDetour]] has
+ * a whole packet, which other frames may overtake; `fields` starts the chip's own look-ups, which cannot stall and answer each with one
  * `verdict`, in order, after any latency ([[LookupStage]]). Frames for the link leave at `out` with their Ethernet header,
  * punted ones at `punt`, the others nowhere: whoever made the verdict counts them. A dead management CPU costs punted
  * frames alone ([[PuntQueue]]); a stalled `out` fills the receive buffer, whose overflow is an event.
  *
- * A frame every 2 cycles, a beat a cycle. From the last beat of a frame to its first at `out`: 21 cycles and the latency of
+ * A frame every 2 cycles, a beat a cycle. From the last beat of a frame to its first at `out`: 24 cycles and the latency of
  * the look-ups.
  *
  * @param receiveBeats receive buffer in 64-byte beats
  * @param puntBeats    queue to the management CPU in 64-byte beats
+ * @param reassembly   room for fragments
  */
-class ReceivePath[V <: FrameVerdict](verdictType: V, receiveBeats: Int, puntBeats: Int) extends Module {
+class ReceivePath[V <: FrameVerdict](verdictType: V, receiveBeats: Int, puntBeats: Int, reassembly: ReassemblyConfig)
+    extends Module {
   val io = IO(new Bundle {
     val enable = Input(Bool())
+    val macFilter = Input(Bool())
+    val portMac = Input(UInt(48.W))
+    val fragmentLimits = Input(new FragmentLimits)
     val mac = Flipped(Valid(new MacBeat))
     val fields = Valid(new HeaderFields)
     val verdict = Flipped(Valid(verdictType))
     val out = PacketStream(verdictType)
     val punt = PacketStream(new PuntMeta)
+
+    /** Memories for fragments are set up; until then fragments wait. */
+    val ready = Output(Bool())
     val events = Output(new ReceivePathEvents)
   })
 
@@ -53,8 +63,14 @@ class ReceivePath[V <: FrameVerdict](verdictType: V, receiveBeats: Int, puntBeat
   receive.io.mac := io.mac
   receive.io.enable := io.enable
 
+  private val whole = Module(new FragmentDetour(reassembly))
+  whole.io.macFilter := io.macFilter
+  whole.io.portMac := io.portMac
+  whole.io.limits := io.fragmentLimits
+  whole.io.in <> receive.io.out
+
   private val stage = Module(new LookupStage(new RxMeta, verdictType, HeaderParser.windowBytes(ethernet = true)))
-  stage.io.in <> receive.io.out
+  stage.io.in <> whole.io.out
   stage.io.hold := false.B
 
   private val parser = Module(new HeaderParser(ethernet = true))
@@ -73,7 +89,9 @@ class ReceivePath[V <: FrameVerdict](verdictType: V, receiveBeats: Int, puntBeat
   ConnectStream(punt.io.in, steer.io.out(1))(_.reason := _.reason)
   io.punt <> punt.io.out
 
+  io.ready := whole.io.ready
   io.events.receive := receive.io.events
+  io.events.reassembly := whole.io.events
   io.events.punt := punt.io.events
 }
 

@@ -11,7 +11,8 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// conservation is the account of the box: every packet received was sent, punted or dropped by name.
+// conservation is the account of the box: every packet received was sent, punted, dropped by name or merged into
+// another one.
 type conservation struct {
 	Balanced bool           `json:"balanced"`
 	Paths    []chip.Balance `json:"paths"`
@@ -57,7 +58,7 @@ func newCounters(o *options) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object, zero counters too")
-	cmd.Flags().BoolVar(&check, "check", false, "exit with status 1 if received = sent + punted + dropped fails on a path of a chip (packets in flight count as missing)")
+	cmd.Flags().BoolVar(&check, "check", false, "exit with status 1 if received = sent + punted + dropped + merged fails on a path of a chip (packets in flight and fragments that wait count as missing)")
 	return cmd
 }
 
@@ -68,8 +69,8 @@ func (a conservation) verdict(cmd *cobra.Command, check bool) error {
 	}
 	for _, p := range a.Paths {
 		if !p.Balanced {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s, %s path: received %d, but sent %d + punted %d + dropped %d = %d\n",
-				p.Chip, p.Path, p.Received, p.Sent, p.Punted, p.Dropped, p.Sent+p.Punted+p.Dropped)
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s, %s path: received %d, but sent %d + punted %d + dropped %d + merged %d = %d\n",
+				p.Chip, p.Path, p.Received, p.Sent, p.Punted, p.Dropped, p.Merged, p.Accounted())
 		}
 	}
 	return errUnbalanced

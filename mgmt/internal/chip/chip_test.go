@@ -116,11 +116,13 @@ func TestRowErrors(t *testing.T) {
 
 func TestCountersAndBalance(t *testing.T) {
 	fake := fakebox.New(fakebox.Small)
-	fake.Count(transport.Inner, "rx_frames", 1<<40+5)
+	fake.Count(transport.Inner, "rx_frames", 1<<40+11)
 	fake.Count(transport.Inner, "rx_bytes", 99)
 	fake.Count(transport.Inner, "tx_protect", 1<<40)
 	fake.Count(transport.Inner, "punt_arp", 3)
 	fake.Count(transport.Inner, "drop_policy", 2)
+	fake.Count(transport.Inner, "reasm_merged", 6)
+	fake.Count(transport.Inner, "reasm_datagrams", 1)
 	fake.Count(transport.Inner, "link_rx_packets", 4)
 	fake.Count(transport.Inner, "link_rx_lost", 7)
 	fake.Count(transport.Inner, "tx_frames", 3)
@@ -132,12 +134,12 @@ func TestCountersAndBalance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if values[regs.InnerCounterRxFrames] != 1<<40+5 || values[regs.InnerCounterPuntArp] != 3 {
+	if values[regs.InnerCounterRxFrames] != 1<<40+11 || values[regs.InnerCounterPuntArp] != 3 {
 		t.Errorf("values %v", values)
 	}
 	want := []Balance{
-		{"inner", "encrypt", 1<<40 + 5, 1 << 40, 3, 2, 0, true},
-		{"inner", "decrypt", 4, 3, 0, 0, 7, false},
+		{"inner", "encrypt", 1<<40 + 11, 1 << 40, 3, 2, 6, 0, true},
+		{"inner", "decrypt", 4, 3, 0, 0, 0, 7, false},
 	}
 	if got := Balances(transport.Inner, values); !slices.Equal(got, want) {
 		t.Errorf("balances %+v", got)

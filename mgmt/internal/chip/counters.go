@@ -39,22 +39,27 @@ type Balance struct {
 	Sent     uint64 `json:"sent"`
 	Punted   uint64 `json:"punted"`
 	Dropped  uint64 `json:"dropped"`
+	Merged   uint64 `json:"merged"`
 	Lost     uint64 `json:"lost_before"`
 	Balanced bool   `json:"balanced"`
 }
+
+// Accounted is the packets of which the chip says what became of them.
+func (b Balance) Accounted() uint64 { return b.Sent + b.Punted + b.Dropped + b.Merged }
 
 // Balances adds up the counters of one chip by path.
 func Balances(c transport.Chip, values []uint64) []Balance {
 	var out []Balance
 	for _, path := range []string{"encrypt", "decrypt"} {
 		b := Balance{Chip: c.String(), Path: path}
-		sums := map[string]*uint64{"received": &b.Received, "sent": &b.Sent, "punted": &b.Punted, "drop": &b.Dropped, "lost": &b.Lost}
+		sums := map[string]*uint64{"received": &b.Received, "sent": &b.Sent, "punted": &b.Punted, "drop": &b.Dropped,
+			"merged": &b.Merged, "lost": &b.Lost}
 		for i, counter := range CounterList[c] {
 			if sum := sums[counter.Kind]; sum != nil && counter.Path == path {
 				*sum += values[i]
 			}
 		}
-		b.Balanced = b.Received == b.Sent+b.Punted+b.Dropped
+		b.Balanced = b.Received == b.Accounted()
 		out = append(out, b)
 	}
 	return out

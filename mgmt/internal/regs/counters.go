@@ -27,23 +27,34 @@ const (
 	InnerCounterPuntPolicy                = 20
 	InnerCounterTxProtect                 = 21
 	InnerCounterTxBypass                  = 22
-	InnerCounterLinkRxPackets             = 23
-	InnerCounterLinkRxLost                = 24
-	InnerCounterLinkResyncs               = 25
-	InnerCounterDropTxDisabled            = 26
-	InnerCounterDropNoSelector            = 27
-	InnerCounterDropReplayed              = 28
-	InnerCounterDropTooOld                = 29
-	InnerCounterDropSelectorMismatch      = 30
-	InnerCounterDropInnerMalformed        = 31
-	InnerCounterDropInnerChecksum         = 32
-	InnerCounterDropInnerNotIp            = 33
-	InnerCounterDropInnerExtensionHeaders = 34
-	InnerCounterDropInnerTtlExpired       = 35
-	InnerCounterDropEcn                   = 36
-	InnerCounterDropNoNextHop             = 37
-	InnerCounterTxFrames                  = 38
-	InnerCounterTxBytes                   = 39
+	InnerCounterDropReasmOverflow         = 23
+	InnerCounterDropReasmLength           = 24
+	InnerCounterDropReasmFull             = 25
+	InnerCounterDropReasmSource           = 26
+	InnerCounterDropReasmOversize         = 27
+	InnerCounterDropReasmMemory           = 28
+	InnerCounterDropReasmEnd              = 29
+	InnerCounterDropReasmOverlap          = 30
+	InnerCounterDropReasmTimeout          = 31
+	InnerCounterReasmMerged               = 32
+	InnerCounterReasmDatagrams            = 33
+	InnerCounterLinkRxPackets             = 34
+	InnerCounterLinkRxLost                = 35
+	InnerCounterLinkResyncs               = 36
+	InnerCounterDropTxDisabled            = 37
+	InnerCounterDropNoSelector            = 38
+	InnerCounterDropReplayed              = 39
+	InnerCounterDropTooOld                = 40
+	InnerCounterDropSelectorMismatch      = 41
+	InnerCounterDropInnerMalformed        = 42
+	InnerCounterDropInnerChecksum         = 43
+	InnerCounterDropInnerNotIp            = 44
+	InnerCounterDropInnerExtensionHeaders = 45
+	InnerCounterDropInnerTtlExpired       = 46
+	InnerCounterDropEcn                   = 47
+	InnerCounterDropNoNextHop             = 48
+	InnerCounterTxFrames                  = 49
+	InnerCounterTxBytes                   = 50
 )
 
 // InnerCounters is ordered by index.
@@ -71,23 +82,34 @@ var InnerCounters = []Counter{
 	{Name: "punt_policy", Index: 20, Path: "encrypt", Kind: "punted"},
 	{Name: "tx_protect", Index: 21, Path: "encrypt", Kind: "sent"},
 	{Name: "tx_bypass", Index: 22, Path: "encrypt", Kind: "sent"},
-	{Name: "link_rx_packets", Index: 23, Path: "decrypt", Kind: "received"},
-	{Name: "link_rx_lost", Index: 24, Path: "decrypt", Kind: "lost"},
-	{Name: "link_resyncs", Index: 25, Path: "decrypt", Kind: "info"},
-	{Name: "drop_tx_disabled", Index: 26, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_selector", Index: 27, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_replayed", Index: 28, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_too_old", Index: 29, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_selector_mismatch", Index: 30, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_malformed", Index: 31, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_checksum", Index: 32, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_not_ip", Index: 33, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_extension_headers", Index: 34, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_ttl_expired", Index: 35, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ecn", Index: 36, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_next_hop", Index: 37, Path: "decrypt", Kind: "drop"},
-	{Name: "tx_frames", Index: 38, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bytes", Index: 39, Path: "decrypt", Kind: "info"},
+	{Name: "drop_reasm_overflow", Index: 23, Path: "encrypt", Kind: "drop"},
+	{Name: "drop_reasm_length", Index: 24, Path: "encrypt", Kind: "drop"},
+	{Name: "drop_reasm_full", Index: 25, Path: "encrypt", Kind: "drop"},
+	{Name: "drop_reasm_source", Index: 26, Path: "encrypt", Kind: "drop"},
+	{Name: "drop_reasm_oversize", Index: 27, Path: "encrypt", Kind: "drop"},
+	{Name: "drop_reasm_memory", Index: 28, Path: "encrypt", Kind: "drop"},
+	{Name: "drop_reasm_end", Index: 29, Path: "encrypt", Kind: "drop"},
+	{Name: "drop_reasm_overlap", Index: 30, Path: "encrypt", Kind: "drop"},
+	{Name: "drop_reasm_timeout", Index: 31, Path: "encrypt", Kind: "drop"},
+	{Name: "reasm_merged", Index: 32, Path: "encrypt", Kind: "merged"},
+	{Name: "reasm_datagrams", Index: 33, Path: "encrypt", Kind: "info"},
+	{Name: "link_rx_packets", Index: 34, Path: "decrypt", Kind: "received"},
+	{Name: "link_rx_lost", Index: 35, Path: "decrypt", Kind: "lost"},
+	{Name: "link_resyncs", Index: 36, Path: "decrypt", Kind: "info"},
+	{Name: "drop_tx_disabled", Index: 37, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_selector", Index: 38, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_replayed", Index: 39, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_too_old", Index: 40, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_selector_mismatch", Index: 41, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_malformed", Index: 42, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_checksum", Index: 43, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_not_ip", Index: 44, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_extension_headers", Index: 45, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_ttl_expired", Index: 46, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ecn", Index: 47, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_next_hop", Index: 48, Path: "decrypt", Kind: "drop"},
+	{Name: "tx_frames", Index: 49, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bytes", Index: 50, Path: "decrypt", Kind: "info"},
 }
 
 // Counter indices of the crypto chip.
@@ -179,6 +201,17 @@ const (
 	OuterCounterPuntPolicy           = 36
 	OuterCounterTxEsp                = 37
 	OuterCounterTxBypass             = 38
+	OuterCounterDropReasmOverflow    = 39
+	OuterCounterDropReasmLength      = 40
+	OuterCounterDropReasmFull        = 41
+	OuterCounterDropReasmSource      = 42
+	OuterCounterDropReasmOversize    = 43
+	OuterCounterDropReasmMemory      = 44
+	OuterCounterDropReasmEnd         = 45
+	OuterCounterDropReasmOverlap     = 46
+	OuterCounterDropReasmTimeout     = 47
+	OuterCounterReasmMerged          = 48
+	OuterCounterReasmDatagrams       = 49
 )
 
 // OuterCounters is ordered by index.
@@ -222,4 +255,15 @@ var OuterCounters = []Counter{
 	{Name: "punt_policy", Index: 36, Path: "decrypt", Kind: "punted"},
 	{Name: "tx_esp", Index: 37, Path: "decrypt", Kind: "sent"},
 	{Name: "tx_bypass", Index: 38, Path: "decrypt", Kind: "sent"},
+	{Name: "drop_reasm_overflow", Index: 39, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_length", Index: 40, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_full", Index: 41, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_source", Index: 42, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_oversize", Index: 43, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_memory", Index: 44, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_end", Index: 45, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_overlap", Index: 46, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_timeout", Index: 47, Path: "decrypt", Kind: "drop"},
+	{Name: "reasm_merged", Index: 48, Path: "decrypt", Kind: "merged"},
+	{Name: "reasm_datagrams", Index: 49, Path: "decrypt", Kind: "info"},
 }

@@ -25,7 +25,8 @@ type Register struct {
 	Writable, Reset uint32
 }
 
-// Counter is one 64-bit counter. Path is encrypt, decrypt or none; Kind is received, sent, punted, drop, lost or info.
+// Counter is one 64-bit counter. Path is encrypt, decrypt or none; Kind is received, sent, punted, drop,
+// merged, lost or info.
 type Counter struct {
 	Name       string
 	Index      uint32

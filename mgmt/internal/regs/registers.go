@@ -96,6 +96,8 @@ var (
 	InnerControlMacFilter = Field{LSB: 2, Width: 1}
 	InnerPortMacLo        = Register{Name: "port_mac_lo", Offset: 0x200, Count: 1, Role: Control, Writable: 0xffffffff}
 	InnerPortMacHi        = Register{Name: "port_mac_hi", Offset: 0x204, Count: 1, Role: Control, Writable: 0x0000ffff}
+	InnerReasmTimeout     = Register{Name: "reasm_timeout", Offset: 0x208, Count: 1, Role: Control, Writable: 0x00007fff, Reset: 0x00002188}
+	InnerReasmPerSource   = Register{Name: "reasm_per_source", Offset: 0x20c, Count: 1, Role: Control, Writable: 0x0000ffff, Reset: 0x00000040}
 )
 
 // InnerRegisters lists the registers of the chip, shared ones first.
@@ -103,6 +105,8 @@ var InnerRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	InnerControl,
 	InnerPortMacLo,
 	InnerPortMacHi,
+	InnerReasmTimeout,
+	InnerReasmPerSource,
 }...)
 
 // Registers of the crypto chip alone.
@@ -139,6 +143,8 @@ var (
 	OuterLocalIpv61       = Register{Name: "local_ipv6_1", Offset: 0x214, Count: 1, Role: Control, Writable: 0xffffffff}
 	OuterLocalIpv62       = Register{Name: "local_ipv6_2", Offset: 0x218, Count: 1, Role: Control, Writable: 0xffffffff}
 	OuterLocalIpv63       = Register{Name: "local_ipv6_3", Offset: 0x21c, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterReasmTimeout     = Register{Name: "reasm_timeout", Offset: 0x220, Count: 1, Role: Control, Writable: 0x00007fff, Reset: 0x00002188}
+	OuterReasmPerSource   = Register{Name: "reasm_per_source", Offset: 0x224, Count: 1, Role: Control, Writable: 0x0000ffff, Reset: 0x00000040}
 )
 
 // OuterRegisters lists the registers of the chip, shared ones first.
@@ -152,4 +158,6 @@ var OuterRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	OuterLocalIpv61,
 	OuterLocalIpv62,
 	OuterLocalIpv63,
+	OuterReasmTimeout,
+	OuterReasmPerSource,
 }...)

@@ -39,6 +39,10 @@ trait InnerFrames extends Assertions {
     assert(got.size == want.size, clue)
   }
 
+  /** For comparison where a frame may overtake one that may be a fragment. */
+  def sorted(packets: Seq[LinkPacket]): Seq[LinkPacket] =
+    packets.sortBy(p => p.bytes.map(b => f"$b%02x").mkString + s" ${p.sa} ${p.bypass}")
+
   def show(packet: LinkPacket): String = packet.copy(bytes = Nil).toString + hex(packet.bytes)
 
   /** Sums of counters by name, bytes and receive counts aside. */

@@ -15,6 +15,9 @@ private class OuterDecryptHarness(config: OuterConfig) extends Module {
   private val events = io.events
   private val named: Seq[(String, Bool)] = Seq(
     "rx_frames" -> events.path.receive.rxFrames,
+    "reasm_length" -> events.path.reassembly.dropLength.orR,
+    "reasm_oversize" -> events.path.reassembly.dropOversize.orR,
+    "reassembled" -> events.path.reassembly.reassembled,
     "rx_overflow" -> events.path.receive.dropOverflow,
     "mac_filter" -> events.drops.macFilter,
     "ip_malformed" -> events.drops.ipMalformed,
@@ -108,6 +111,8 @@ class OuterDecryptSpec extends AnyFunSuite with ChiselSim {
       dut.io.local.v4.poke(OuterFrames.localIpv4)
       dut.io.local.v6.poke(OuterFrames.localIpv6)
       dut.io.linkUp.poke(true)
+      dut.io.fragmentLimits.timeout.poke(1000)
+      dut.io.fragmentLimits.perSource.poke(64)
       dut.io.out.ready.poke(true)
       dut.io.punt.ready.poke(true)
       while (!flag(dut.io.ready)) dut.clock.step()
@@ -142,7 +147,7 @@ class OuterDecryptSpec extends AnyFunSuite with ChiselSim {
         val before = bench.counts
         val (links, punts) = (bench.linked.length, bench.punted.length)
         bench.send(frame.bytes)
-        for (_ <- 0 until 60 + frame.bytes.length / 32) bench.step()
+        for (_ <- 0 until 80 + frame.bytes.length / 32) bench.step()
         val moved = bench.since(before)
         val expected = frame.outcome match {
           case Outcome.Drop(reason) => Map(reason -> 1)
@@ -166,10 +171,28 @@ class OuterDecryptSpec extends AnyFunSuite with ChiselSim {
       dut.io.out.ready.poke(true)
       bench.settle()
       bench.settle()
-      assert(bench.linked == shuffled.map(_.outcome).collect { case l: Outcome.Link => l })
-      assert(bench.punted == shuffled.map(_.outcome).collect { case p: Outcome.Punt => p })
+      // A frame may overtake one that may be a fragment.
+      def sorted(outcomes: Seq[Outcome]) = outcomes.sortBy(_.toString)
+      assert(sorted(bench.linked) == sorted(shuffled.map(_.outcome).collect { case l: Outcome.Link => l }))
+      assert(sorted(bench.punted) == sorted(shuffled.map(_.outcome).collect { case p: Outcome.Punt => p }))
       val moved = bench.since(before)
       assert((moved - "rx_frames").values.sum == moved("rx_frames"), moved)
+
+      // Fragments of scapy's, in any order, become what the frame was whole.
+      for (cut <- ChipFragments.of("outer"); order <- Seq(cut.fragments, cut.fragments.reverse)) {
+        def send(frames: Seq[Seq[Byte]]): Vector[Outcome.Link] = {
+          bench.linked = Vector.empty
+          frames.foreach(bench.send(_))
+          bench.settle()
+          bench.linked
+        }
+        val whole = send(Seq(cut.whole))
+        assert(whole.size == 1, cut.name)
+        val before = bench.counts
+        assert(send(order) == whole, cut.name)
+        val sent = if (whole.head.bypass) "tx_bypass" else "tx_esp"
+        assert(bench.since(before) == Map("rx_frames" -> order.size, "reassembled" -> 1, sent -> 1), cut.name)
+      }
 
       // Latency of one frame: last beat in to first beat out.
       for (name <- Seq("rule_bypass_padded", "esp_36", "esp_1464")) {

@@ -7,23 +7,23 @@ import scala.util.Random
 /** A packet in front of a [[Reassembler]], with what a parser reads in it; `fragment` is empty if it is whole. */
 case class Arrival(bytes: Seq[Byte], fragment: Option[Fragment]) {
   private val fields: Seq[(BigInt, Int)] = fragment match {
-    case None => Seq(BigInt(bytes.length) -> 14, BigInt(0) -> (1 + 1 + 256 + 32 + 8 + 13 + 1 + 5 + 7 + 14 + 8 + 7))
+    case None => Seq(BigInt(bytes.length) -> 14, BigInt(0) -> (1 + 1 + 256 + 8 + 5))
     case Some(f) =>
       Seq[(BigInt, Int)](
+        BigInt(f.of.identification & 0xffffffffL) -> 32,
+        BigInt(f.offset) -> 13,
+        BigInt(if (f.more) 1 else 0) -> 1,
+        BigInt(f.header.length) -> 7,
+        BigInt(f.payload.length) -> 14,
+        BigInt(f.of.protocol) -> 8,
+        BigInt(if (f.of.ipv6) f.nextHeaderAt else 0) -> 7,
         BigInt(bytes.length) -> 14,
         BigInt(1) -> 1,
         BigInt(if (f.of.ipv6) 1 else 0) -> 1,
         f.of.source -> 128,
         f.of.destination -> 128,
-        BigInt(f.of.identification & 0xffffffffL) -> 32,
         BigInt(f.of.protocol) -> 8,
-        BigInt(f.offset) -> 13,
-        BigInt(if (f.more) 1 else 0) -> 1,
-        BigInt(f.of.link.length) -> 5,
-        BigInt(f.header.length) -> 7,
-        BigInt(f.payload.length) -> 14,
-        BigInt(f.of.protocol) -> 8,
-        BigInt(if (f.of.ipv6) f.nextHeaderAt else 0) -> 7
+        BigInt(f.of.link.length) -> 5
       )
   }
 

@@ -1,0 +1,39 @@
+package sallyport.iface
+
+import chisel3._
+import sallyport.common._
+
+/**
+ * Frames in, whole packets out: what may be a fragment ([[FragmentSteer]]) goes by a [[FragmentPath]], all else past it.
+ *
+ * Frames that pass keep their order, and so do those that go round; a frame may overtake one that goes round. No packet waits
+ * for more than one of the others. A beat a cycle; latency of what passes: 3 cycles, and one more if the packet before it
+ * went round. Stalls `in` when `out` does.
+ */
+class FragmentDetour(p: ReassemblyConfig) extends Module {
+  val io = IO(new Bundle {
+    val macFilter = Input(Bool())
+    val portMac = Input(UInt(48.W))
+    val limits = Input(new FragmentLimits)
+    val in = Flipped(PacketStream(new RxMeta))
+    val out = PacketStream(new RxMeta)
+    val ready = Output(Bool())
+    val events = Output(new ReassemblyEvents)
+  })
+
+  private val steer = Module(new FragmentSteer)
+  steer.io.in <> io.in
+
+  private val path = Module(new FragmentPath(p))
+  path.io.macFilter := io.macFilter
+  path.io.portMac := io.portMac
+  path.io.limits := io.limits
+  path.io.in <> steer.io.aside
+  io.ready := path.io.ready
+  io.events := path.io.events
+
+  private val join = Module(new PacketArbiter(new RxMeta, 2))
+  join.io.in(0) <> steer.io.straight
+  join.io.in(1) <> path.io.out
+  io.out <> join.io.out
+}

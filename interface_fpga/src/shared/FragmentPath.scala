@@ -1,0 +1,70 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.util._
+import sallyport.common._
+
+/** What software sets of a [[FragmentPath]], as registers hold it. */
+class FragmentLimits extends Bundle {
+
+  /** Ticks after which a datagram is given up; 0 counts as 1. */
+  val timeout = UInt(15.W)
+
+  /** Datagrams of one source at once; as many as there are if it is more. */
+  val perSource = UInt(16.W)
+}
+
+/**
+ * The way of frames that may be fragments: headers read, fragments put together, whole datagrams and all that is no fragment
+ * out again.
+ *
+ * A fragment is what [[FrameJudge]] would punt as one. All else passes as it came, in order, so that whoever stands behind
+ * judges it under its own name; a frame for another MAC address or a broken one never gets into a datagram. What becomes of
+ * fragments is [[Reassembler]]'s contract; time passes a tick every `tickCycles`.
+ *
+ * A frame every 2 cycles, a beat a cycle. What is no fragment takes some 25 cycles. `in` stalls when `out` does.
+ */
+class FragmentPath(p: ReassemblyConfig) extends Module {
+  val io = IO(new Bundle {
+    val macFilter = Input(Bool())
+    val portMac = Input(UInt(48.W))
+    val limits = Input(new FragmentLimits)
+    val in = Flipped(PacketStream(new RxMeta))
+    val out = PacketStream(new RxMeta)
+    val ready = Output(Bool())
+    val events = Output(new ReassemblyEvents)
+  })
+
+  private val window = HeaderParser.windowBytes(ethernet = true)
+  private val stage = Module(new LookupStage(new RxMeta, new FragmentInfo, window))
+  stage.io.in <> io.in
+  stage.io.hold := false.B
+
+  private val parser = Module(new HeaderParser(ethernet = true, fragments = true))
+  parser.io.in.valid := stage.io.launch.valid
+  parser.io.in.bits.bytes := stage.io.launch.bits.bytes
+  parser.io.in.bits.length := stage.io.launch.bits.meta.length
+  private val fields = parser.io.out.bits
+
+  private val judge = Module(new FrameJudge)
+  judge.io.macFilter := io.macFilter
+  judge.io.portMac := io.portMac
+  judge.io.fields := fields
+  private val info = ShiftRegister(FragmentInfo(fields, parser.io.fragment.get), FrameJudge.latency)
+  stage.io.result.valid := ShiftRegister(parser.io.out.valid, FrameJudge.latency, false.B, true.B)
+  stage.io.result.bits := info
+  stage.io.result.bits.fragment := judge.io.out.isFragment
+
+  private val reassembler = Module(new Reassembler(p))
+  reassembler.io.in <> stage.io.out
+  ConnectStream(io.out, reassembler.io.out)(_.length := _.length)
+  io.ready := reassembler.io.ready
+  io.events := reassembler.io.events
+
+  private val limits = reassembler.io.limits
+  limits.timeout := RegNext(Mux(io.limits.timeout === 0.U, 1.U, io.limits.timeout))
+  private val most = p.datagrams.U(16.W)
+  limits.perSource := RegNext((Mux(io.limits.perSource > most, most, io.limits.perSource))(p.datagramBits - 1, 0))
+  private val (_, tick) = Counter(true.B, p.tickCycles)
+  reassembler.io.tick := RegNext(tick, false.B)
+}

@@ -1,0 +1,123 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.simulator.PeekPokeAPI
+import chisel3.simulator.scalatest.ChiselSim
+import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common._
+import scala.io.Source
+import scala.util.Random
+
+/** A [[FragmentDetour]] between source and sink; events: stalls, datagrams, cycles with drops. */
+private object DetourHarness {
+  def connect(ends: StreamEnds[RxMeta, RxMeta]): Unit = {
+    val dut = Module(new FragmentDetour(ReassemblyConfig.small))
+    dut.io.macFilter := false.B
+    dut.io.portMac := 0.U
+    dut.io.limits.timeout := 1000.U
+    dut.io.limits.perSource := 64.U
+    dut.io.in <> ends.in
+    ends.out <> dut.io.out
+    ends.events(0) := ends.in.valid && !ends.in.ready
+    ends.events(1) := dut.io.events.reassembled
+    ends.events(2) := dut.io.events.elements.collect { case (name, count) if name.startsWith("drop") => count.asUInt.orR }
+      .reduce(_ || _)
+  }
+}
+
+private class DetourHarness extends StreamHarness(new RxMeta, new RxMeta, 4096)(DetourHarness.connect)
+
+/** Judged by scapy: the frames that its dissector was asked about, and the datagrams that it cut. */
+class FragmentDetourSpec extends AnyFunSuite with ChiselSim {
+  private def bytes(hex: String): Seq[Byte] = hex.grouped(2).map(Integer.parseInt(_, 16).toByte).toSeq
+  private def packet(bytes: Seq[Byte]): Packet = Packet(bytes, bytes.length)
+
+  private class Bench(dut: DetourHarness) extends PeekPokeAPI {
+    val stream = new StreamBench(dut)
+
+    /** After reset, with the tables set up. */
+    def reset(): Unit = {
+      dut.io.load.valid.poke(false.B)
+      dut.io.clear.poke(false.B)
+      dut.io.start.poke(false.B)
+      dut.reset.poke(true.B)
+      dut.clock.step(2)
+      dut.reset.poke(false.B)
+      dut.clock.step(1000)
+    }
+
+    def play(frames: Seq[Seq[Byte]], idle: Int, pressure: Int): Seq[Seq[Byte]] = {
+      stream.load(frames.map(packet))
+      stream.run(idle, pressure, 1)
+      val got = stream.received
+      assert(got.forall(p => p.meta == p.bytes.length), "lengths")
+      got.map(_.bytes)
+    }
+  }
+
+  /** Frame, whether it is IPv6, and whether it is a fragment that can be judged. */
+  private lazy val dissected: Seq[(Seq[Byte], Boolean, Boolean)] = {
+    val (comments, lines) = Source.fromResource("parser_frames.txt").getLines().toSeq.partition(_.startsWith("#"))
+    val columns = comments(1).split(": ").last.split(" ")
+    lines.map { line =>
+      val row = columns.zip(line.split(" ")).toMap
+      def flag(name: String): Boolean = row(name) == "1"
+      val ip = row("etherClass").startsWith("ipv")
+      val sound = ip && !Seq("malformed", "unfinished", "checksumBad").exists(flag)
+      (bytes(row("frame")), row("etherClass") == "ipv6", sound && flag("fragment"))
+    }
+  }
+
+  test("whatever is no fragment passes as it came; what passes by keeps its order") {
+    assert(dissected.count(_._3) > 20)
+    simulate(new DetourHarness) { dut =>
+      val bench = new Bench(dut)
+      for ((group, i) <- new Random(1).shuffle(dissected).grouped(400).zipWithIndex) {
+        bench.reset()
+        val got = bench.play(group.map(_._1), Pace.all(i % 5), Pace.all((i + 2) % 5))
+        val whole = group.filterNot(_._3)
+        val missing = whole.map(_._1).diff(got)
+        assert(missing.isEmpty)
+        // Some of the fragments happen to make a datagram.
+        assert(got.size == whole.size + bench.stream.events(1))
+        val v4 = whole.filterNot(_._2).map(_._1)
+        assert(got.filter(v4.toSet) == v4)
+      }
+    }
+  }
+
+  test("what scapy cut is whole again, in any order, behind any number of tags, among other frames") {
+    val cuts = ScapyCuts.read("reassembly_packets.txt").filter(_.packet.length <= MacReceive.maxBytes)
+      .filter(_.fragments.head.of.link.nonEmpty)
+    assert(cuts.map(_.fragments.head.of.link.length).toSet == Set(14, 18, 22))
+    val dice = new Random(2)
+    val others = dissected.filterNot(_._3).map(_._1).filter(_.length < 300)
+    simulate(new DetourHarness) { dut =>
+      val bench = new Bench(dut)
+      for (group <- cuts.grouped(8); pressure <- Seq(Pace.Always, Pace.Half)) {
+        bench.reset()
+        val fragments = dice.shuffle(group.flatMap(_.arrivals.map(_.bytes)))
+        val frames = fragments.flatMap(f => f +: Seq.fill(dice.nextInt(3))(others(dice.nextInt(others.size))))
+        val got = bench.play(frames, Pace.Half, pressure)
+        // A fragment that is all of its datagram passes as it came (RFC 6946).
+        val (cutUp, atomic) = group.partition(_.fragments.size > 1)
+        assert(bench.stream.events(1) == cutUp.size && bench.stream.events(2) == 0)
+        for (whole <- atomic) assert(got.contains(whole.arrivals.head.bytes))
+        for (cut <- cutUp) assert(got.contains(cut.packet), s"a datagram of ${cut.packet.length} B is not there")
+        assert(got.size == frames.size - fragments.size + group.size)
+      }
+    }
+  }
+
+  test("latency and rate of what passes by") {
+    simulate(new DetourHarness) { dut =>
+      val bench = new Bench(dut)
+      bench.reset()
+      val whole = dissected.map(_._1).find(f => f.slice(12, 14) == bytes("0800") && (f(20) & 0x3f) == 0 && f(21) == 0).get
+      assert(bench.play(Seq.fill(500)(whole), Pace.Always, Pace.Always).size == 500)
+      val beats = 500 * packet(whole).beats
+      info(s"$beats beats in ${bench.stream.cycles} cycles, the first after ${bench.stream.latency}")
+      assert(bench.stream.latency == 3 && bench.stream.cycles <= beats + 3 && bench.stream.events(0) == 0)
+    }
+  }
+}
