@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from reference import FAR_V6, NEAR_V6, Tunnel, esp_payload, forwarded
-from scapy.layers.inet import IP, TCP, UDP, fragment
+from conftest import SHARED, read_frames
+from reference import FAR_V6, NEAR_V6, Tunnel, classify_red, esp_payload, forwarded
+from scapy.layers.inet import IP, TCP, UDP, defrag, fragment
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrFragment, fragment6
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Packet, Raw
@@ -83,3 +84,18 @@ def test_an_overlap_is_dropped_by_name(make_box) -> None:
     received = [bytes(peer.decrypt(esp_payload(frame))) for frame in outcome.out]
     assert received == [forwarded(bytes(packet)) for packet in (good, v4_packet(3))]
     assert outcome.named() == {"inner.drop_reasm_overlap": len(pieces) + 1}
+
+
+def test_what_is_legal_in_a_capture_is_put_together(make_box) -> None:
+    """What scapy's reassembly makes of the capture, and nothing else, is protected."""
+    path = SHARED / "pcaps" / "fragroute.pcap"
+    if not path.exists():
+        pytest.skip(f"{path.name} is not beside this clone (../shared/pcaps)")
+    alone, joined, _ = defrag([Ether(frame) for frame in read_frames(path)])
+    whole = [bytes(frame) for frame in [*alone, *joined]]
+    expected = [forwarded(frame[14:]) for frame in whole if classify_red(frame.ljust(60, b"\0")) == "protect"]
+    assert expected
+    outcome = make_box(TUNNEL.batch()).red(path)
+    peer = TUNNEL.peer_receiver()
+    assert sorted(bytes(peer.decrypt(esp_payload(frame))) for frame in outcome.out) == sorted(expected)
+    assert outcome.counters["inner"]["reasm_datagrams"] == len(joined)

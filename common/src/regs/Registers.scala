@@ -111,7 +111,7 @@ object InnerRegs {
   }
   val portMacLo = RegisterDesc("port_mac_lo", 0x200, RegisterRole.Control, writable = 0xffffffffL)
   val portMacHi = RegisterDesc("port_mac_hi", 0x204, RegisterRole.Control, writable = 0xffffL)
-  val reasmTimeout = RegisterDesc("reasm_timeout", 0x208, RegisterRole.Control, writable = 0x7fffL, reset = 0x2188L)
+  val reasmTimeout = RegisterDesc("reasm_timeout", 0x208, RegisterRole.Control, writable = 0x7fffL, reset = 0x430eL)
   val reasmPerSource = RegisterDesc("reasm_per_source", 0x20c, RegisterRole.Control, writable = 0xffffL, reset = 0x40L)
   val all: Seq[RegisterDesc] = CommonRegs.all ++ Seq(
     control,
@@ -158,7 +158,7 @@ object OuterRegs {
   val localIpv61 = RegisterDesc("local_ipv6_1", 0x214, RegisterRole.Control, writable = 0xffffffffL)
   val localIpv62 = RegisterDesc("local_ipv6_2", 0x218, RegisterRole.Control, writable = 0xffffffffL)
   val localIpv63 = RegisterDesc("local_ipv6_3", 0x21c, RegisterRole.Control, writable = 0xffffffffL)
-  val reasmTimeout = RegisterDesc("reasm_timeout", 0x220, RegisterRole.Control, writable = 0x7fffL, reset = 0x2188L)
+  val reasmTimeout = RegisterDesc("reasm_timeout", 0x220, RegisterRole.Control, writable = 0x7fffL, reset = 0x430eL)
   val reasmPerSource = RegisterDesc("reasm_per_source", 0x224, RegisterRole.Control, writable = 0xffffL, reset = 0x40L)
   val all: Seq[RegisterDesc] = CommonRegs.all ++ Seq(
     control,

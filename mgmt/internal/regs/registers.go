@@ -96,7 +96,7 @@ var (
 	InnerControlMacFilter = Field{LSB: 2, Width: 1}
 	InnerPortMacLo        = Register{Name: "port_mac_lo", Offset: 0x200, Count: 1, Role: Control, Writable: 0xffffffff}
 	InnerPortMacHi        = Register{Name: "port_mac_hi", Offset: 0x204, Count: 1, Role: Control, Writable: 0x0000ffff}
-	InnerReasmTimeout     = Register{Name: "reasm_timeout", Offset: 0x208, Count: 1, Role: Control, Writable: 0x00007fff, Reset: 0x00002188}
+	InnerReasmTimeout     = Register{Name: "reasm_timeout", Offset: 0x208, Count: 1, Role: Control, Writable: 0x00007fff, Reset: 0x0000430e}
 	InnerReasmPerSource   = Register{Name: "reasm_per_source", Offset: 0x20c, Count: 1, Role: Control, Writable: 0x0000ffff, Reset: 0x00000040}
 )
 
@@ -143,7 +143,7 @@ var (
 	OuterLocalIpv61       = Register{Name: "local_ipv6_1", Offset: 0x214, Count: 1, Role: Control, Writable: 0xffffffff}
 	OuterLocalIpv62       = Register{Name: "local_ipv6_2", Offset: 0x218, Count: 1, Role: Control, Writable: 0xffffffff}
 	OuterLocalIpv63       = Register{Name: "local_ipv6_3", Offset: 0x21c, Count: 1, Role: Control, Writable: 0xffffffff}
-	OuterReasmTimeout     = Register{Name: "reasm_timeout", Offset: 0x220, Count: 1, Role: Control, Writable: 0x00007fff, Reset: 0x00002188}
+	OuterReasmTimeout     = Register{Name: "reasm_timeout", Offset: 0x220, Count: 1, Role: Control, Writable: 0x00007fff, Reset: 0x0000430e}
 	OuterReasmPerSource   = Register{Name: "reasm_per_source", Offset: 0x224, Count: 1, Role: Control, Writable: 0x0000ffff, Reset: 0x00000040}
 )
 
