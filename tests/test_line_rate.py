@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from reference import Tunnel
 from sallyport.simulator import TESTER_MAC, Simulator
+from scapy.layers.inet import IP, UDP, fragment
+from scapy.layers.l2 import Ether
+from scapy.packet import Raw
+from scapy.utils import wrpcap
 
 # Frames of 64 B in a second on a 100GbE port: 148.81 million; here in the 60 µs of a trial.
 WARMUP_US, MEASURE_US = 10, 50
@@ -71,3 +76,33 @@ def test_discard_of_what_a_full_wire_carries_beside_protected_traffic(tmp_path: 
         inner = sim.counters(0)["inner"]
         assert FULL_RATE - 4 <= inner["rx_frames"] <= FULL_RATE + 4
         assert drops(sim, 0) == {"inner.drop_policy": inner["rx_frames"] - esp["tx_frames_total"]}
+
+
+@pytest.mark.parametrize("side", ["red", "black"])
+def test_datagrams_of_two_fragments_at_95_percent(tmp_path: Path, side: str) -> None:
+    """1500 B in two fragments, so many that the table of 64 datagrams is used again and again: all are put together."""
+    count, tunnel = 400, Tunnel()
+    peer = tunnel.peer_sender()
+    packets = [
+        IP(src="198.18.0.1", dst="198.19.0.1", id=number) / UDP(sport=7, dport=9) / Raw(bytes(1472))
+        for number in range(count)
+    ]
+    if side == "black":
+        packets = [peer.encrypt(packet) for packet in packets]
+        for number, packet in enumerate(packets):
+            packet.id = number
+    pieces = [piece for packet in packets for piece in fragment(packet, 744 if side == "red" else 784)]
+    assert len(pieces) == 2 * count
+    capture = tmp_path / "fragments.pcap"
+    wrpcap(str(capture), [Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:02") / piece for piece in pieces])
+    batch = tmp_path / "box.xfrm"
+    batch.write_text(tunnel.batch())
+    with Simulator(boxes=1, threads=None, seed=1) as sim:
+        started(sim, 0, batch)
+        answer = sim.command("replay", inputs=[{"port": f"box0.{side}", "file": str(capture), "load_pct": 95}])
+        assert answer["quiescent"]
+        assert drops(sim, 0) == {}
+        chip = sim.counters(0)["inner" if side == "red" else "outer"]
+        assert (chip["rx_frames"], chip["reasm_datagrams"], chip["reasm_merged"]) == (2 * count, count, count)
+        far = "black" if side == "red" else "red"
+        assert [port["rx_frames"] for port in answer["ports"] if port["port"] == f"box0.{far}"] == [count]
