@@ -118,7 +118,12 @@ class InnerPathsSpec extends AnyFunSuite with ChiselSim with InnerFrames {
           assert(send(order) == whole, cut.name)
           val counter = if (whole.head.bypass) "tx_bypass" else "tx_protect"
           val expected =
-            Map[String, BigInt]("rx_frames" -> count, "reasm_merged" -> (count - 1), "reasm_datagrams" -> 1, counter -> 1)
+            Map[String, BigInt](
+              "rx_frames" -> count,
+              "reasm_merged" -> (count - 1),
+              "reasm_datagrams" -> 1,
+              counter -> 1
+            )
           assert(bench.balanced(before) - "rx_bytes" == expected, cut.name)
         }
       }

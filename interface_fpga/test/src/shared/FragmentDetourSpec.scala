@@ -20,7 +20,9 @@ private object DetourHarness {
     ends.out <> dut.io.out
     ends.events(0) := ends.in.valid && !ends.in.ready
     ends.events(1) := dut.io.events.reassembled
-    ends.events(2) := dut.io.events.elements.collect { case (name, count) if name.startsWith("drop") => count.asUInt.orR }
+    ends.events(2) := dut.io.events.elements.collect {
+      case (name, count) if name.startsWith("drop") => count.asUInt.orR
+    }
       .reduce(_ || _)
   }
 }
@@ -113,7 +115,8 @@ class FragmentDetourSpec extends AnyFunSuite with ChiselSim {
     simulate(new DetourHarness) { dut =>
       val bench = new Bench(dut)
       bench.reset()
-      val whole = dissected.map(_._1).find(f => f.slice(12, 14) == bytes("0800") && (f(20) & 0x3f) == 0 && f(21) == 0).get
+      val whole =
+        dissected.map(_._1).find(f => f.slice(12, 14) == bytes("0800") && (f(20) & 0x3f) == 0 && f(21) == 0).get
       assert(bench.play(Seq.fill(500)(whole), Pace.Always, Pace.Always).size == 500)
       val beats = 500 * packet(whole).beats
       info(s"$beats beats in ${bench.stream.cycles} cycles, the first after ${bench.stream.latency}")
