@@ -11,6 +11,7 @@ from scapy.layers.inet import IP
 from scapy.layers.l2 import Ether
 
 SA = f"xfrm state add src {NEAR} dst {FAR} proto esp spi 0x1 reqid 1 mode tunnel "
+POLICY = "xfrm policy add dir out action block src 10.1.0.0/16 dst 10.2.0.0/16 "
 STATE = SA + 'aead "rfc4106(gcm(aes))" 0x'
 KEY = "5a" * 36
 
@@ -65,6 +66,21 @@ BATCHES = {
     "zero key": (SA + f'enc "cbc(aes)" 0x{"00" * 16} {SHA256}', 1, "all zeros"),
     "zero HMAC key": (SA + f'enc "ecb(cipher_null)" "" auth-trunc "hmac(sha256)" 0x{"00" * 32} 128', 1, "all zeros"),
     "zero GCM key": (f"{STATE}{'00' * 32}5a5a5a5a 128", 1, "all zeros"),
+    "range the wrong way round": (
+        f"{POLICY}proto tcp dport 443-80",
+        1,
+        "the range 443-80 after dport is the wrong way",
+    ),
+    "range beyond the last port": (f"{POLICY}proto tcp sport 80-65536", 1, "a number of 0 to 65535, or a range N-M"),
+    "ports of a protocol without": (f"{POLICY}proto gre dport 80-443", 1, "dport needs proto tcp, udp or sctp"),
+    "type of a protocol without": (f"{POLICY}proto tcp type 3-4", 1, "type needs proto icmp or ipv6-icmp"),
+    "ICMP type of the other version": ("xfrm policy add dir out dst ::/0 proto icmp type 8", 1, "is of no packet"),
+    "policy of two IP versions": ("xfrm policy add dir out src 10.0.0.0/8 dst ::/0", 1, "of one IP version"),
+    "range that takes too many rules": (
+        f"{POLICY}proto tcp dport 80\n{POLICY}proto udp sport 1-65534 dport 1-65534",
+        2,
+        "it needs 900 of the 64 rules of the inner chip, of which 63 are free",
+    ),
 }
 
 

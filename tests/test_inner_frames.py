@@ -273,6 +273,14 @@ FIGURE_4 = {
 }
 
 
+def around_the_ports() -> Iterator[tuple[str, int, int]]:
+    """Counter and ports below, at and above both ends of the ranges that SAs 8 and 11 allow, and some bytes that agree alone."""
+    for sport in (0, 4098, 4099, 4100, 0x10FF, 0x1100, 0x1300, 4999, 5000, 5001, 0x2003, 65535):
+        yield "tx_frames" if 4099 <= sport <= 5000 else "drop_selector_mismatch", sport, 80
+    for dport in (0, 79, 80, 81, 255, 256, 442, 443, 444, 0x0250, 65535):
+        yield "tx_frames" if 80 <= dport <= 443 else "drop_selector_mismatch", 4100, dport
+
+
 def decrypt_cases() -> Iterator[tuple[str, int, int, int, int, bool, str, int | None]]:
     """Counter, SA, sequence number, next header, outer TOS, bypass, expression, ECN of the result."""
 
@@ -322,15 +330,14 @@ def decrypt_cases() -> Iterator[tuple[str, int, int, int, int, bool, str, int | 
         yield "tx_frames", 7, count, 4, 3, False, f'IP(src="10.9.0.1", dst="10.0.0.1", id={ident}, tos=1) / {udp}', CE
         count += 1
         yield "tx_frames", 7, count, 4, 1, False, f'IP(src="10.9.0.1", dst="10.0.0.1", id={ident}, tos=2) / {udp}', ECT1
-    # Selectors: SA 8 allows UDP from 10.9.0.0/24 port 4096 to 4111 to 10.0.0.1 port 80.
+    # Selectors: SA 8 allows UDP from 10.9.0.0/24 ports 4099 to 5000 to 10.0.0.1 ports 80 to 443.
     right = "UDP(sport=4100, dport=80)"
     narrow = [
         ("tx_frames", f"{ip()} / {right}"),
         ("drop_selector_mismatch", f"{ip(src='10.9.1.1')} / {right}"),
         ("drop_selector_mismatch", f"{ip(dst='10.0.0.2')} / {right}"),
         ("drop_selector_mismatch", f"{ip()} / TCP(sport=4100, dport=80)"),
-        ("drop_selector_mismatch", f"{ip()} / UDP(sport=4112, dport=80)"),
-        ("drop_selector_mismatch", f"{ip()} / UDP(sport=4100, dport=81)"),
+        *((counter, f"{ip()} / UDP(sport={sport}, dport={dport})") for counter, sport, dport in around_the_ports()),
         ("drop_selector_mismatch", f"{ip(', frag=9, proto=17')} / Raw(raw({right}))"),
         ("tx_frames", f"{ip(', flags=1')} / {right}"),
         ("drop_selector_mismatch", f"{ip(', proto=17')} / Raw(bytes(3))"),
@@ -340,6 +347,13 @@ def decrypt_cases() -> Iterator[tuple[str, int, int, int, int, bool, str, int | 
         yield counter, 8, count, 4, 0, False, expression, None
     # A packet that its selectors refuse has moved the window all the same (RFC 4301 5.2, RFC 4303 3.4.3).
     yield "drop_replayed", 8, count, 4, 0, False, f"{ip()} / {right}", None
+    # SA 14 allows ICMP of type 3 with codes 1 to 4.
+    for kind, code in ((3, 0), (3, 1), (3, 4), (3, 5), (3, 255), (2, 1), (4, 4), (0, 3)):
+        count += 1
+        allowed = kind == 3 and 1 <= code <= 4
+        expression = f"{ip()} / ICMP(type={kind}, code={code})"
+        yield "tx_frames" if allowed else "drop_selector_mismatch", 14, count, 4, 0, False, expression, None
+    yield "drop_selector_mismatch", 14, count + 1, 4, 0, False, f"{ip()} / UDP(sport=3, dport=1)", None
     # SA 5 allows any protocol: fragments and what has no ports.
     base = (1 << 32) + 100
     yield "tx_frames", 5, base, 4, 0, False, f"{ip(', frag=9')} / Raw(bytes(64))", None
@@ -389,7 +403,7 @@ def decrypt_cases_v6() -> Iterator[tuple[str, int, int, int, int, bool, str, int
             marked = f"{ip(f', tc={0xA4 | inner}, fl=0xfedcb')} / {udp}"
             yield counter, 7, count, 41, 0x28 | outer, False, marked, result
             yield "tx_frames", 7, 0, 0, 0x28 | outer, True, marked, inner
-    # SA 11 allows UDP from 2001:db8:9::/61 port 4096 to 4111 to 2001:db8::1 port 80; SA 8 the same of IPv4.
+    # SA 11 allows UDP from 2001:db8:9::/61 ports 4099 to 5000 to 2001:db8::1 ports 80 to 443; SA 8 the same of IPv4.
     right = "UDP(sport=4100, dport=80)"
     narrow = [
         ("tx_frames", f"{ip()} / {right}"),
@@ -399,7 +413,7 @@ def decrypt_cases_v6() -> Iterator[tuple[str, int, int, int, int, bool, str, int
         ("drop_selector_mismatch", f"{ip(dst='2001:db8::')} / {right}"),
         ("drop_selector_mismatch", f"{ip(dst='2001:db8:8000::1')} / {right}"),
         ("drop_selector_mismatch", f"{ip()} / TCP(sport=4100, dport=80)"),
-        ("drop_selector_mismatch", f"{ip()} / UDP(sport=4112, dport=80)"),
+        *((counter, f"{ip()} / UDP(sport={sport}, dport={dport})") for counter, sport, dport in around_the_ports()),
         ("tx_frames", f"{ip()} / HopByHop() / DestOpt() / {right}"),
         ("drop_selector_mismatch", f"{ip()} / Fragment(offset=9) / Raw(raw({right}))"),
         ("tx_frames", f"{ip()} / Fragment(m=1) / {right}"),
@@ -425,6 +439,13 @@ def decrypt_cases_v6() -> Iterator[tuple[str, int, int, int, int, bool, str, int
     ):
         count += 1
         yield counter, 12, count, 41, 0, False, expression, None
+    # SA 13 allows types 1 to 4 of IPv6, of any code.
+    for kind, code in ((0, 0), (1, 0), (1, 255), (2, 0), (4, 7), (5, 0), (129, 1)):
+        count += 1
+        expression = f"{ip(', nh=58')} / Raw(bytes([{kind}, {code}, 0, 0]))"
+        yield "tx_frames" if 1 <= kind <= 4 else "drop_selector_mismatch", 13, count, 41, 0, False, expression, None
+    count += 1
+    yield "drop_selector_mismatch", 13, count, 41, 0, False, f"{ip()} / UDP(sport=1, dport=0)", None
 
 
 def decrypt_row(

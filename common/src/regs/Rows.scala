@@ -91,8 +91,8 @@ object SelectorRow extends Row {
   val windowRow3 = RowField(384, 16)
   val srcPrefix = RowField(400, 8)
   val dstPrefix = RowField(408, 8)
-  val srcPortMask = RowField(416, 16)
-  val dstPortMask = RowField(432, 16)
+  val srcPortLast = RowField(416, 16)
+  val dstPortLast = RowField(432, 16)
   val protocolMask = RowField(448, 8)
   val versionMask = RowField(456, 4)
   val upperMask = RowField(460, 4)
@@ -115,8 +115,8 @@ object SelectorRow extends Row {
     "window_row3" -> windowRow3,
     "src_prefix" -> srcPrefix,
     "dst_prefix" -> dstPrefix,
-    "src_port_mask" -> srcPortMask,
-    "dst_port_mask" -> dstPortMask,
+    "src_port_last" -> srcPortLast,
+    "dst_port_last" -> dstPortLast,
     "protocol_mask" -> protocolMask,
     "version_mask" -> versionMask,
     "upper_mask" -> upperMask

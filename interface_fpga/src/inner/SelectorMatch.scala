@@ -5,8 +5,8 @@ import chisel3.util._
 import sallyport.common.regs.SelectorRow
 
 /**
- * Compares a packet with the selectors of its SA (RFC 4301 5.2 step 4): its addresses with two prefixes, all else where
- * (packet & mask) = (value & mask).
+ * Compares a packet with the selectors of its SA (RFC 4301 5.2 step 4): its addresses with two prefixes, its ports, or of
+ * ICMP type and code, with two ranges, all else where (packet & mask) = (value & mask).
  *
  * What has no ports to read, a later fragment among it, is a value of its own in `upper` (RFC 4301 4.4.1.1: OPAQUE). A
  * pipeline without stalls; latency [[SelectorMatch.latency]] cycles.
@@ -21,24 +21,30 @@ class SelectorMatch extends Module {
   private val row = io.row
   private val key = PacketKey(io.fields)
 
-  // Stage 1: which bits count, and which differ.
+  // Stage 1: which bits count, which differ, and which numbers are out of their ranges.
   private val masks = Cat(
     SelectorRow.upperMask(row),
     SelectorRow.versionMask(row),
     SelectorRow.protocolMask(row),
-    SelectorRow.dstPortMask(row),
-    SelectorRow.srcPortMask(row),
+    0.U((SelectorRow.dstPort.width + SelectorRow.srcPort.width).W),
     SelectorMatch.leading(SelectorRow.dstPrefix(row)),
     SelectorMatch.leading(SelectorRow.srcPrefix(row))
   )
   private val counts1 = RegNext(masks)
   private val differs1 = RegNext(key ^ row(key.getWidth - 1, 0))
+  private val outside1 = RegNext(VecInit(
+    SelectorRow.srcPort(key) < SelectorRow.srcPort(row),
+    SelectorRow.srcPort(key) > SelectorRow.srcPortLast(row),
+    SelectorRow.dstPort(key) < SelectorRow.dstPort(row),
+    SelectorRow.dstPort(key) > SelectorRow.dstPortLast(row)
+  ))
 
-  // Stages 2 and 3: whether any of those is one of these.
+  // Stages 2 and 3: whether any bit that counts differs, or any number is outside.
   private val wrong = Wire(UInt(key.getWidth.W))
   wrong := counts1 & differs1
   private val some2 = RegNext(VecInit(wrong.asBools.grouped(SelectorMatch.group).map(VecInit(_).asUInt.orR).toSeq))
-  io.matches := RegNext(!some2.asUInt.orR)
+  private val outside2 = RegNext(outside1.asUInt.orR)
+  io.matches := RegNext(!some2.asUInt.orR && !outside2)
 }
 
 object SelectorMatch {

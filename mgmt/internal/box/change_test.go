@@ -35,8 +35,8 @@ func TestFull(t *testing.T) {
 	}{
 		{"outbound SAs", "the table of 16 is full", func(i int) string { return state(i, "out") }, 16, 16},
 		{"inbound SAs", "the table of 16 is full", func(i int) string { return state(i, "in") }, 16, 16},
-		{"rules", "the table of 32 rules of the inner chip is full", func(i int) string { return rule(i, "out") }, 32, 32},
-		{"outer rules", "the table of 32 rules of the outer chip is full", func(i int) string { return rule(i, "in") }, 32, 32},
+		{"rules", "it needs 1 of the 32 rules of the inner chip, of which 0 are free", func(i int) string { return rule(i, "out") }, 32, 32},
+		{"outer rules", "it needs 1 of the 32 rules of the outer chip, of which 0 are free", func(i int) string { return rule(i, "in") }, 32, 32},
 		{"flows", "the flow table of 64 rows is full", func(i int) string {
 			return fmt.Sprintf("xfrm policy add src 10.1.0.%d dst 10.2.0.1 proto udp sport 1 dport 2 dir out action block\n", i)
 		}, 56, 64},

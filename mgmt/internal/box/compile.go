@@ -44,9 +44,10 @@ type Sizes struct {
 	Suites                                                                                 uint32
 }
 
-// placed is a row that still needs its place in a table.
+// placed is a row that still needs its place in a table: the one of its owner, or one part of several.
 type placed struct {
 	owner    string
+	part     int
 	row      Row
 	priority uint32
 	age      uint64

@@ -1,6 +1,7 @@
 package box
 
 import (
+	"math"
 	"net"
 	"net/netip"
 	"slices"
@@ -23,8 +24,9 @@ func want(f regs.Field, given bool, value uint64) wanted {
 // packet is what a selector says of a packet: the fields that flow, rule and selector rows begin with alike (PACKET_FIELDS in
 // regs/rows.rdl). What it does not name is 0.
 type packet struct {
-	src, dst                                   netip.Addr
-	srcPort, dstPort, protocol, version, upper wanted
+	src, dst                 netip.Addr
+	srcPort, dstPort         xfrm.Range // of ICMP its type and code
+	protocol, version, upper wanted
 }
 
 func packetOf(s xfrm.Selector) packet {
@@ -35,37 +37,61 @@ func packetOf(s xfrm.Selector) packet {
 		version:  want(f.Version, s.Version() != 0, uint64(s.Version())),
 	}
 	switch {
-	case s.SPort != 0 || s.DPort != 0:
+	case s.SPort.Given || s.DPort.Given:
 		p.upper = want(f.Upper, true, regs.UpperPorts)
-		p.srcPort = want(f.SrcPort, s.SPort != 0, uint64(s.SPort))
-		p.dstPort = want(f.DstPort, s.DPort != 0, uint64(s.DPort))
+		p.srcPort, p.dstPort = s.SPort, s.DPort
 	case s.Type.Given || s.Code.Given:
 		p.upper = want(f.Upper, true, regs.UpperIcmp)
-		p.srcPort = want(f.SrcPort, s.Type.Given, uint64(s.Type.Value))
-		p.dstPort = want(f.DstPort, s.Code.Given, uint64(s.Code.Value))
+		p.srcPort, p.dstPort = s.Type, s.Code
 	}
 	return p
 }
 
-// put writes the values into a row of any of the three kinds.
+// blocks are the parts of a packet's ranges that a value and a mask can name.
+func (p packet) blocks() (out []packet) {
+	for _, srcPort := range p.srcPort.Blocks() {
+		for _, dstPort := range p.dstPort.Blocks() {
+			part := p
+			part.srcPort, part.dstPort = srcPort, dstPort
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// put writes the values, and the first numbers of ranges, into a row of any of the three kinds.
 func (p packet) put(row Row) {
 	f := regs.FlowRow
 	f.SrcAddr.PutBytes(row, addrBytes(p.src))
 	f.DstAddr.PutBytes(row, addrBytes(p.dst))
-	f.SrcPort.Put(row, p.srcPort.value)
-	f.DstPort.Put(row, p.dstPort.value)
+	f.SrcPort.Put(row, uint64(p.srcPort.First))
+	f.DstPort.Put(row, uint64(p.dstPort.First))
 	f.Protocol.Put(row, p.protocol.value)
 	f.Version.Put(row, p.version.value)
 	f.Upper.Put(row, p.upper.value)
 }
 
-// putMasks writes the masks of all but the addresses into the fields that a kind of row has for them.
-func (p packet) putMasks(row Row, srcPort, dstPort, protocol, version, upper regs.Field) {
-	srcPort.Put(row, p.srcPort.mask)
-	dstPort.Put(row, p.dstPort.mask)
+// putMasks writes the masks of all but addresses and ports into the fields that a kind of row has for them.
+func (p packet) putMasks(row Row, protocol, version, upper regs.Field) {
 	protocol.Put(row, p.protocol.mask)
 	version.Put(row, p.version.mask)
 	upper.Put(row, p.upper.mask)
+}
+
+// portMask is the mask of the ports of a block.
+func portMask(ports xfrm.Range) uint64 {
+	if !ports.Given {
+		return 0
+	}
+	return uint64(^(ports.First ^ ports.Last))
+}
+
+// lastPort is the last number of a range.
+func lastPort(ports xfrm.Range) uint64 {
+	if !ports.Given {
+		return math.MaxUint16
+	}
+	return uint64(ports.Last)
 }
 
 // addrBytes is an address as a number, lowest byte first; none is 0.

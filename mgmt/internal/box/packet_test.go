@@ -147,20 +147,26 @@ func TestSelectorRows(t *testing.T) {
 		words    string
 		keyed    []place
 		src, dst int
-		masks    [5]string // of ports, protocol, version and upper
+		rest     [5]string // last ports, and masks of protocol, version and upper
 	}{
-		{"src 0.0.0.0/0 dst 128.0.0.0/1", keyed("0", "80000000", "0", "0", "0", "4", "0"), 96, 97, [5]string{"0", "0", "0", "f", "0"}},
-		{"src 10.1.0.9/32 dst 10.2.0.0/31", keyed("a010009", "a020000", "0", "0", "0", "4", "0"), 128, 127, [5]string{"0", "0", "0", "f", "0"}},
-		{"src ::/0 dst 8000::/1", keyed("0", "80000000000000000000000000000000", "0", "0", "0", "6", "0"), 0, 1, [5]string{"0", "0", "0", "f", "0"}},
+		{"src 0.0.0.0/0 dst 128.0.0.0/1", keyed("0", "80000000", "0", "0", "0", "4", "0"), 96, 97, [5]string{"ffff", "ffff", "0", "f", "0"}},
+		{"src 10.1.0.9/32 dst 10.2.0.0/31", keyed("a010009", "a020000", "0", "0", "0", "4", "0"), 128, 127, [5]string{"ffff", "ffff", "0", "f", "0"}},
+		{"src ::/0 dst 8000::/1", keyed("0", "80000000000000000000000000000000", "0", "0", "0", "6", "0"), 0, 1, [5]string{"ffff", "ffff", "0", "f", "0"}},
 		{"src 2001:db8::6/127 dst 2001:db8::7/128 proto tcp dport 22",
-			keyed("20010db8000000000000000000000006", "20010db8000000000000000000000007", "0", "16", "6", "6", "1"), 127, 128, [5]string{"0", "ffff", "ff", "f", "f"}},
-		{"src ::/0 proto ipv6-icmp", keyed("0", "0", "0", "0", "3a", "6", "0"), 0, 0, [5]string{"0", "0", "ff", "f", "0"}},
-		{"src ::/0 proto ipv6-icmp type 0", keyed("0", "0", "0", "0", "3a", "6", "2"), 0, 0, [5]string{"ffff", "0", "ff", "f", "f"}},
-		{"proto icmp type 8 code 0", keyed("0", "0", "8", "0", "1", "4", "2"), 96, 96, [5]string{"ffff", "ffff", "ff", "f", "f"}},
+			keyed("20010db8000000000000000000000006", "20010db8000000000000000000000007", "0", "16", "6", "6", "1"), 127, 128, [5]string{"ffff", "16", "ff", "f", "f"}},
+		{"src ::/0 proto ipv6-icmp", keyed("0", "0", "0", "0", "3a", "6", "0"), 0, 0, [5]string{"ffff", "ffff", "ff", "f", "0"}},
+		{"src ::/0 proto ipv6-icmp type 0", keyed("0", "0", "0", "0", "3a", "6", "2"), 0, 0, [5]string{"0", "ffff", "ff", "f", "f"}},
+		{"proto icmp type 8 code 0", keyed("0", "0", "8", "0", "1", "4", "2"), 96, 96, [5]string{"8", "0", "ff", "f", "f"}},
+		{"proto udp sport 1024-65535 dport 0-1023", keyed("0", "0", "400", "0", "11", "4", "1"), 96, 96, [5]string{"ffff", "3ff", "ff", "f", "f"}},
+		{"proto tcp dport 80-443", keyed("0", "0", "0", "50", "6", "4", "1"), 96, 96, [5]string{"ffff", "1bb", "ff", "f", "f"}},
+		{"proto tcp sport 0-0", keyed("0", "0", "0", "0", "6", "4", "1"), 96, 96, [5]string{"0", "ffff", "ff", "f", "f"}},
+		{"proto tcp sport 0-65535", keyed("0", "0", "0", "0", "6", "4", "0"), 96, 96, [5]string{"ffff", "ffff", "ff", "f", "0"}},
+		{"src ::/0 proto ipv6-icmp type 1-4 code 5", keyed("0", "0", "1", "5", "3a", "6", "2"), 0, 0, [5]string{"4", "5", "ff", "f", "f"}},
+		{"proto icmp type 3 code 0-4", keyed("0", "0", "3", "0", "1", "4", "2"), 96, 96, [5]string{"3", "4", "ff", "f", "f"}},
 	} {
 		r := newRig(t, fakebox.Small)
 		r.quiet("addr add 192.0.2.1/24 dev black\n" + windowedState("add", 1, 64, "") + inPolicy(test.words))
-		r.checkSelector(test.words, test.keyed, test.src, test.dst, test.masks)
+		r.checkSelector(test.words, test.keyed, test.src, test.dst, test.rest)
 	}
 }
 
@@ -169,12 +175,12 @@ func inPolicy(words string) string {
 	return "xfrm policy add " + words + " dir fwd tmpl src 198.51.100.1 dst 192.0.2.1 proto esp mode tunnel\n"
 }
 
-func (r *rig) checkSelector(what string, key []place, src, dst int, m [5]string) {
+func (r *rig) checkSelector(what string, key []place, src, dst int, rest [5]string) {
 	r.t.Helper()
 	r.checkRow(what, r.fake.Table(transport.Inner, regs.InnerTableSelector)[0], slices.Concat(key, []place{
 		{"valid", 304, 304, "1"}, {"replay", 305, 305, "1"}, {"next_hop", 319, 312, "0"}, {"window_size", 335, 320, "40"}, {"window_row0", 351, 336, "0"},
-		{"src_prefix", 407, 400, fmt.Sprintf("%x", src)}, {"dst_prefix", 415, 408, fmt.Sprintf("%x", dst)}, {"src_port_mask", 431, 416, m[0]},
-		{"dst_port_mask", 447, 432, m[1]}, {"protocol_mask", 455, 448, m[2]}, {"version_mask", 459, 456, m[3]}, {"upper_mask", 463, 460, m[4]},
+		{"src_prefix", 407, 400, fmt.Sprintf("%x", src)}, {"dst_prefix", 415, 408, fmt.Sprintf("%x", dst)}, {"src_port_last", 431, 416, rest[0]},
+		{"dst_port_last", 447, 432, rest[1]}, {"protocol_mask", 455, 448, rest[2]}, {"version_mask", 459, 456, rest[3]}, {"upper_mask", 463, 460, rest[4]},
 	}))
 }
 

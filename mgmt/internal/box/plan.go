@@ -18,9 +18,10 @@ type Hop struct {
 	Row Row        `json:"row"`
 }
 
-// Rule is a ternary row and the selector it stands for.
+// Rule is a ternary row and what it stands for: a selector, or a part of one with ranges.
 type Rule struct {
 	Owner string `json:"owner"`
+	Part  int    `json:"part,omitempty"`
 	Row   Row    `json:"row"`
 }
 

@@ -13,9 +13,9 @@ func exact(s xfrm.Selector) bool {
 	numbers := true
 	switch {
 	case xfrm.HasPorts(s.Proto):
-		numbers = s.SPort != 0 && s.DPort != 0
+		numbers = s.SPort.Single() && s.DPort.Single()
 	case xfrm.HasType(s.Proto, s.Version()):
-		numbers = s.Type.Given && s.Code.Given
+		numbers = s.Type.Single() && s.Code.Single()
 	}
 	return s.Src.IsSingleIP() && s.Dst.IsSingleIP() && s.Proto != 0 && numbers
 }
@@ -48,16 +48,29 @@ func (c *compiler) outPolicies() error {
 		case p.Action == xfrm.ActionPunt:
 			action = regs.ActionPunt
 		}
-		entry := placed{owner: p.Selector.String(), priority: p.Priority, age: p.Age, pos: p.pos}
 		if exact(p.Selector) {
-			entry.row = flowRow(p.Selector, action, uint64(argument), p.Priority)
-			c.out.flows = append(c.out.flows, entry)
+			row := flowRow(packetOf(p.Selector), action, uint64(argument), p.Priority)
+			c.out.flows = append(c.out.flows, p.placed(row))
 		} else {
-			entry.row = ruleRow(p.Selector, action, uint64(argument), p.Priority)
-			c.out.innerRules = append(c.out.innerRules, entry)
+			rows := ruleRows(p.Selector, action, uint64(argument), p.Priority)
+			c.out.innerRules = append(c.out.innerRules, p.parts(rows)...)
 		}
 	}
 	return nil
+}
+
+func (p *Policy) placed(row Row) placed {
+	return placed{owner: p.Selector.String(), row: row, priority: p.Priority, age: p.Age, pos: p.pos}
+}
+
+// parts are the rules of a policy, which stand in the table one after the other.
+func (p *Policy) parts(rows []Row) (rules []placed) {
+	for part, row := range rows {
+		rule := p.placed(row)
+		rule.part = part
+		rules = append(rules, rule)
+	}
+	return rules
 }
 
 // inPolicies become selectors of inbound SAs, or rules of the outer chip. What is written for `in` and again for `fwd` is one.
@@ -124,10 +137,7 @@ func (c *compiler) inRule(p *Policy, all, open []*Policy) error {
 			}
 		}
 	}
-	c.out.outerRules = append(c.out.outerRules, placed{
-		owner: p.Selector.String(), row: ruleRow(p.Selector, action, uint64(argument), p.Priority),
-		priority: p.Priority, age: p.Age, pos: p.pos,
-	})
+	c.out.outerRules = append(c.out.outerRules, p.parts(ruleRows(p.Selector, action, uint64(argument), p.Priority))...)
 	return nil
 }
 

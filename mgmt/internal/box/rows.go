@@ -31,9 +31,10 @@ func (r Row) key(bytes int) string {
 
 const defaultTTL = 64 // and hop limit
 
-func flowRow(s xfrm.Selector, action, sa uint64, priority uint32) Row {
+// flowRow is the row of packets that are one flow.
+func flowRow(p packet, action, sa uint64, priority uint32) Row {
 	f, row := regs.FlowRow, newRow(regs.FlowRow.Bits)
-	packetOf(s).put(row)
+	p.put(row)
 	f.Valid.Put(row, 1)
 	f.Action.Put(row, action)
 	f.Sa.Put(row, sa)
@@ -41,14 +42,20 @@ func flowRow(s xfrm.Selector, action, sa uint64, priority uint32) Row {
 	return row
 }
 
-// ruleRow begins as a flow row does (regs/rows.rdl).
-func ruleRow(s xfrm.Selector, action, sa uint64, priority uint32) Row {
-	f, row := regs.RuleRow, newRow(regs.RuleRow.Bits)
-	copy(row, flowRow(s, action, sa, priority))
-	f.SrcMask.PutBytes(row, prefixMask(s.Src))
-	f.DstMask.PutBytes(row, prefixMask(s.Dst))
-	packetOf(s).putMasks(row, f.SrcPortMask, f.DstPortMask, f.ProtocolMask, f.VersionMask, f.UpperMask)
-	return row
+// ruleRows are the rows of a selector, one for each block of its ranges. Each begins as a flow row does (regs/rows.rdl).
+func ruleRows(s xfrm.Selector, action, sa uint64, priority uint32) (rows []Row) {
+	f := regs.RuleRow
+	for _, p := range packetOf(s).blocks() {
+		row := newRow(f.Bits)
+		copy(row, flowRow(p, action, sa, priority))
+		f.SrcMask.PutBytes(row, prefixMask(s.Src))
+		f.DstMask.PutBytes(row, prefixMask(s.Dst))
+		f.SrcPortMask.Put(row, portMask(p.srcPort))
+		f.DstPortMask.Put(row, portMask(p.dstPort))
+		p.putMasks(row, f.ProtocolMask, f.VersionMask, f.UpperMask)
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 func selectorRow(sa *SA, s xfrm.Selector, hop int) Row {
@@ -64,10 +71,13 @@ func selectorRow(sa *SA, s xfrm.Selector, hop int) Row {
 		}
 	}
 	f.NextHop.Put(row, uint64(hop))
-	packetOf(s).put(row)
+	p := packetOf(s)
+	p.put(row)
 	f.SrcPrefix.Put(row, depth(s.Src))
 	f.DstPrefix.Put(row, depth(s.Dst))
-	packetOf(s).putMasks(row, f.SrcPortMask, f.DstPortMask, f.ProtocolMask, f.VersionMask, f.UpperMask)
+	f.SrcPortLast.Put(row, lastPort(p.srcPort))
+	f.DstPortLast.Put(row, lastPort(p.dstPort))
+	p.putMasks(row, f.ProtocolMask, f.VersionMask, f.UpperMask)
 	return row
 }
 

@@ -58,7 +58,7 @@ func (t *ruleTable) put(rank int) bool {
 	} else if index, ok = t.shift(g); !ok {
 		return false
 	}
-	t.set(index, &cell{Rule{rule.owner, rule.row}, rank, true})
+	t.set(index, &cell{Rule{rule.owner, rule.part, rule.row}, rank, true})
 	return true
 }
 

@@ -24,7 +24,8 @@ func (p *planner) rules(c transport.Chip, table regs.Table, size int, have map[i
 		if old != nil {
 			return &fullError{xfrm.Errorf(rule.pos, "no room to move the policy %s to its new place: the table of %d rules of the %s chip is full, and another order needs a free row", rule.owner, size, c)}
 		}
-		return &fullError{xfrm.Errorf(rule.pos, "no room for the policy %s: the table of %d rules of the %s chip is full (policies for one exact 5-tuple do not need a rule)", rule.owner, size, c)}
+		need, free := t.demand(rule.owner)
+		return &fullError{xfrm.Errorf(rule.pos, "no room for the policy %s: it needs %d of the %d rules of the %s chip, of which %d are free (one exact 5-tuple needs none, a port range up to 30)", rule.owner, need, size, c, free)}
 	}
 
 	if p.removeFirst {

@@ -28,16 +28,23 @@ type spd []spdEntry
 type spdEntry struct {
 	dst      netip.Prefix
 	proto    byte
+	ports    portSet
 	action   string
 	priority int
 	age      int
 }
 
+// portSet is a range of destination ports and the number of its blocks.
+type portSet struct{ first, last, blocks int }
+
+var portSets = []portSet{{0, 65535, 1}, {1, 6, 4}, {0, 1023, 1}, {1000, 2000, 8}, {80, 80, 1}}
+
 func (e spdEntry) selector() string {
-	if e.proto == 0 {
-		return fmt.Sprintf("dst %s", e.dst)
+	text := fmt.Sprintf("dst %s", e.dst)
+	if e.proto != 0 {
+		text += fmt.Sprintf(" proto %d dport %d-%d", e.proto, e.ports.first, e.ports.last)
 	}
-	return fmt.Sprintf("dst %s proto %d", e.dst, e.proto)
+	return text
 }
 
 func (e spdEntry) decision() string { return fmt.Sprintf("%s/%d", e.action, e.priority) }
@@ -50,13 +57,21 @@ func (s spd) index(other spdEntry) int {
 	return slices.IndexFunc(s, func(e spdEntry) bool { return e.selector() == other.selector() })
 }
 
-func (s spd) decide(dst netip.Addr, proto byte) string {
+func (s spd) decide(dst netip.Addr, proto byte, port int) string {
 	for _, e := range s {
-		if e.dst.Contains(dst) && (e.proto == 0 || e.proto == proto) {
+		if e.dst.Contains(dst) && (e.proto == 0 || e.proto == proto) && e.ports.first <= port && port <= e.ports.last {
 			return e.decision()
 		}
 	}
 	return "none"
+}
+
+// rows is how many rules it takes.
+func (s spd) rows() (rows int) {
+	for _, e := range s {
+		rows += e.ports.blocks
+	}
+	return rows
 }
 
 // change makes a batch of random changes, and gives it as commands.
@@ -65,8 +80,12 @@ func (s *spd) change(random *rand.Rand, dir string, age int) (commands string) {
 		e := spdEntry{
 			dst:      netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(random.IntN(8)) << 5}), 8+random.IntN(4)).Masked(),
 			proto:    []byte{0, 6, 17}[random.IntN(3)],
+			ports:    portSets[0],
 			action:   []string{"allow", "block", "punt"}[random.IntN(3)],
 			priority: random.IntN(4), age: age + n,
+		}
+		if e.proto == 17 {
+			e.ports = portSets[int(e.dst.Addr().As4()[1]>>5)%len(portSets)]
 		}
 		at := s.index(e)
 		verb := "add"
@@ -111,29 +130,35 @@ func TestRulesUnderTraffic(t *testing.T) {
 			now := ternary(maps.Clone(r.fake.Table(test.c, test.table)))
 			before := r.fake.Writes
 			if err := r.run(batch); err != nil {
-				if full++; len(fresh) < test.rules || !strings.Contains(err.Error(), "is full") || r.fake.Writes != before {
-					t.Fatalf("%d policies for %d rules, %d writes: %v", len(fresh), test.rules, r.fake.Writes-before, err)
+				if full++; fresh.rows() < test.rules || !strings.Contains(err.Error(), "no room") || r.fake.Writes != before {
+					t.Fatalf("policies of %d rows for %d rules, %d writes: %v", fresh.rows(), test.rules, r.fake.Writes-before, err)
 				}
 				continue
 			}
 			// Old rules leave first if not all fit.
 			stay := slices.DeleteFunc(slices.Clone(old), func(e spdEntry) bool { return fresh.index(e) < 0 })
-			tight := len(old)+len(fresh)-len(stay) >= test.rules
+			tight := old.rows()+fresh.rows()-stay.rows() >= test.rules
 			for n, w := range r.fake.Log {
 				now.write(w.Index, w.Words, func() {
-					for packet := range 16 {
+					for packet := range 32 {
 						dst, proto := netip.AddrFrom4([4]byte{10, byte(packet) << 4 & 0xE0, 3, 4}), byte(6+packet%2*11)
-						key := slices.Concat(make([]byte, 16), ipBytes(dst.String(), 16), le16(1), le16(2), []byte{proto, 4 | 1<<4})
+						port := []int{3, 80, 1010, 7}[(packet/16+n)%4]
+						key := newRow(8 * flowKeyBytes)
+						regs.FlowRow.DstAddr.PutBytes(key, ipBytes(dst.String(), 16))
+						regs.FlowRow.DstPort.Put(key, uint64(port))
+						regs.FlowRow.Protocol.Put(key, uint64(proto))
+						regs.FlowRow.Version.Put(key, 4)
+						regs.FlowRow.Upper.Put(key, regs.UpperPorts)
 						got := "none"
 						if row := now.first(func(row []uint32) bool { return matches(row, key) }); row != nil {
 							got = fmt.Sprintf("%s/%d", actions[f.Action.Get(row)], f.Priority.Get(row))
 						}
-						want := []string{old.decide(dst, proto), fresh.decide(dst, proto), stay.decide(dst, proto)}
+						want := []string{old.decide(dst, proto, port), fresh.decide(dst, proto, port), stay.decide(dst, proto, port)}
 						if !tight {
 							want = want[:2]
 						}
 						if !slices.Contains(want, got) {
-							t.Fatalf("round %d, write %d of %d: %s proto %d sees %s, not one of %s\n%s", round, n, len(r.fake.Log), dst, proto, got, want, batch)
+							t.Fatalf("round %d, write %d of %d: %s proto %d port %d sees %s, not one of %s\n%s", round, n, len(r.fake.Log), dst, proto, port, got, want, batch)
 						}
 					}
 				})
@@ -141,10 +166,15 @@ func TestRulesUnderTraffic(t *testing.T) {
 			if !maps.EqualFunc(now, r.fake.Table(test.c, test.table), slices.Equal) {
 				t.Fatal("not all rows written are in the log")
 			}
-			for i, index := range sorted(now) {
-				if got := actions[f.Action.Get(now[index])]; len(now) != len(fresh) || got != fresh[i].action || f.Priority.Get(now[index]) != uint64(fresh[i].priority) {
-					t.Fatalf("round %d: rule %d of %d is %s, want %s of %d", round, i, len(now), got, fresh[i].decision(), len(fresh))
-				}
+			var want, got []string
+			for _, e := range fresh {
+				want = append(want, slices.Repeat([]string{e.decision()}, e.ports.blocks)...)
+			}
+			for _, index := range sorted(now) {
+				got = append(got, fmt.Sprintf("%s/%d", actions[f.Action.Get(now[index])], f.Priority.Get(now[index])))
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("round %d: rules are\n%s, want\n%s", round, got, want)
 			}
 			old = fresh
 		}
@@ -214,7 +244,7 @@ func TestManyRules(t *testing.T) {
 	r.quiet(load(size-1, size))
 	count(size, -1)
 
-	refused(numbered("add", 2000, 77), "f:1: no room for the policy src 10.7.208.0/24 dst 0.0.0.0/0: the table of 1024 rules of the inner chip is full")
+	refused(numbered("add", 2000, 77), "f:1: no room for the policy src 10.7.208.0/24 dst 0.0.0.0/0: it needs 1 of the 1024 rules of the inner chip, of which 0 are free")
 	refused(load(size, size+1), "f:1: no room for the policy")
 	refused(numbered("update", 7, 9000), "f:1: no room to move the policy src 10.0.7.0/24 dst 0.0.0.0/0 to its new place: the table of 1024 rules of the inner chip is full")
 	r.quiet(strings.Replace(numbered("update", 7, 31), "block", "punt", 1))

@@ -28,16 +28,20 @@ const unwanted = -1
 func newRuleTable(size int, have map[int]Rule, want []placed) *ruleTable {
 	t := &ruleTable{cells: make([]*cell, size), want: slices.Clone(want)}
 	slices.SortFunc(t.want, func(a, b placed) int {
-		return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.age, b.age))
+		return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.age, b.age), cmp.Compare(a.part, b.part))
 	})
-	ranks := map[string]int{}
+	type name struct {
+		owner string
+		part  int
+	}
+	ranks := map[name]int{}
 	for rank, rule := range t.want {
-		ranks[rule.owner] = rank
+		ranks[name{rule.owner, rule.part}] = rank
 	}
 	var known []*cell
 	for _, index := range sorted(have) {
 		cell := &cell{Rule: have[index], rank: unwanted}
-		if rank, stays := ranks[cell.Owner]; stays {
+		if rank, stays := ranks[name{cell.Owner, cell.Part}]; stays {
 			cell.rank = rank
 			known = append(known, cell)
 		}
@@ -57,6 +61,21 @@ func (t *ruleTable) image() map[int]Rule {
 		}
 	}
 	return out
+}
+
+// demand is how many rows an owner's rules need, and how many are free or theirs already.
+func (t *ruleTable) demand(owner string) (need, free int) {
+	for _, rule := range t.want {
+		if rule.owner == owner {
+			need++
+		}
+	}
+	for _, cell := range t.cells {
+		if cell == nil || cell.Owner == owner {
+			free++
+		}
+	}
+	return need, free
 }
 
 // find gives the first row that holds a wanted rule, nil if none does.

@@ -17,7 +17,7 @@ import (
 
 // letter is the row of a rule that is known by a letter; another case is another result.
 func letter(c rune) Row {
-	return ruleRow(xfrm.Selector{DPort: uint16(unicode.ToLower(c))}, regs.ActionBypass, uint64(c), 0)
+	return ruleRows(xfrm.Selector{DPort: xfrm.One(uint16(unicode.ToLower(c)))}, regs.ActionBypass, uint64(c), 0)[0]
 }
 
 func letterOf(row []uint32) string {
@@ -34,7 +34,7 @@ func changeLetters(t *testing.T, have, want string, removeFirst bool) (string, [
 	rows, rules := map[int]Rule{}, []placed{}
 	for index, c := range have {
 		if c != '.' {
-			rows[index] = Rule{strings.ToLower(string(c)), letter(c)}
+			rows[index] = Rule{strings.ToLower(string(c)), 0, letter(c)}
 		}
 	}
 	for i, c := range want {

@@ -79,8 +79,8 @@ func TestTunnel(t *testing.T) {
 
 	sel := r.fake.Table(transport.Inner, regs.InnerTableSelector)[0]
 	s := regs.SelectorRow
-	check("selector", []uint64{s.Valid.Get(sel), s.Replay.Get(sel), s.WindowSize.Get(sel), s.NextHop.Get(sel), s.SrcPrefix.Get(sel), s.DstPrefix.Get(sel), s.Protocol.Get(sel), s.ProtocolMask.Get(sel), s.SrcPortMask.Get(sel)},
-		[]uint64{1, 1, 1024, 1, 112, 112, 0, 0, 0})
+	check("selector", []uint64{s.Valid.Get(sel), s.Replay.Get(sel), s.WindowSize.Get(sel), s.NextHop.Get(sel), s.SrcPrefix.Get(sel), s.DstPrefix.Get(sel), s.Protocol.Get(sel), s.ProtocolMask.Get(sel), s.SrcPortLast.Get(sel)},
+		[]uint64{1, 1, 1024, 1, 112, 112, 0, 0, 0xFFFF})
 	check("selector's addresses", []string{fieldHex(s.SrcAddr, sel), fieldHex(s.DstAddr, sel)}, []string{low("0000020a"), low("0000010a")})
 	sa, ok := r.sad(0x2001, "192.0.2.1")
 	check("SAD", []any{sa, ok}, []any{0, true})

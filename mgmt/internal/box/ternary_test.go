@@ -43,11 +43,10 @@ func condition(row []uint32) []byte {
 	return rowBytes(row)
 }
 
-// matches says whether a packet with such a key is one of a row's.
-func matches(row []uint32, key []byte) bool {
-	value, mask := rowBytes(row), rowBytes(row)[regs.RuleRow.SrcMask.LSB/8:]
-	for i, octet := range key {
-		if (octet^value[i])&mask[i] != 0 {
+// matches says whether a packet with such a key, in the words of a row's low bits, is one of a row's.
+func matches(row, key []uint32) bool {
+	for i, word := range key {
+		if (word^row[i])&row[i+regs.RuleRow.SrcMask.LSB/32] != 0 {
 			return false
 		}
 	}

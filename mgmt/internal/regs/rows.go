@@ -50,7 +50,7 @@ var RuleRow = struct {
 // SelectorRow is the layout of one row.
 var SelectorRow = struct {
 	Bits                                                                                                                                                                                                                                               int
-	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Valid, Replay, WindowKeep, NextHop, WindowSize, WindowRow0, WindowRow1, WindowRow2, WindowRow3, SrcPrefix, DstPrefix, SrcPortMask, DstPortMask, ProtocolMask, VersionMask, UpperMask Field
+	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Valid, Replay, WindowKeep, NextHop, WindowSize, WindowRow0, WindowRow1, WindowRow2, WindowRow3, SrcPrefix, DstPrefix, SrcPortLast, DstPortLast, ProtocolMask, VersionMask, UpperMask Field
 }{
 	Bits:         464,
 	SrcAddr:      Field{LSB: 0, Width: 128},
@@ -71,8 +71,8 @@ var SelectorRow = struct {
 	WindowRow3:   Field{LSB: 384, Width: 16},
 	SrcPrefix:    Field{LSB: 400, Width: 8},
 	DstPrefix:    Field{LSB: 408, Width: 8},
-	SrcPortMask:  Field{LSB: 416, Width: 16},
-	DstPortMask:  Field{LSB: 432, Width: 16},
+	SrcPortLast:  Field{LSB: 416, Width: 16},
+	DstPortLast:  Field{LSB: 432, Width: 16},
 	ProtocolMask: Field{LSB: 448, Width: 8},
 	VersionMask:  Field{LSB: 456, Width: 4},
 	UpperMask:    Field{LSB: 460, Width: 4},

@@ -45,8 +45,8 @@ done`
 	return read
 }
 
-// TestSameSyntaxAsIproute: what is read here is read by ip, and what ip cannot read is not read here. Lines that ip reads
-// and this box refuses are in TestRefusals, each with its reason.
+// TestSameSyntaxAsIproute: what is read here is read by ip, and what ip cannot read is not read here but for ranges and `action
+// punt`. Lines that ip reads and this box refuses are in TestRefusals, each with its reason.
 func TestSameSyntaxAsIproute(t *testing.T) {
 	state, policy := "xfrm state add "+sa, "xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 "
 	state6 := "xfrm state add src 2001:db8::1 dst 2001:db8::2 proto esp spi 1 mode tunnel "
@@ -111,7 +111,7 @@ func TestSameSyntaxAsIproute(t *testing.T) {
 		state + "mode tunnel " + sha256 + " auth hmac(sha1) " + sha1Key + " enc cbc(aes) " + aes128, state + "mode tunnel auth-trunc hmac(sha256) " + sha256Key,
 		state + "mode tunnel enc cbc(aes)", state + "mode tunnel enc cbc(aes) 0x00zz " + sha256,
 		"xfrm policy add src 10.1.0.0/16", policy + "dir sideways", policy + "dir out dir in", policy + "dir out action maybe",
-		policy + "dir out src 10.0.0.0/8", policy + "proto frob dir out", policy + "proto icmp sport 5 dir out", policy + "proto tcp dport 65536 dir out",
+		policy + "dir out src 10.0.0.0/8", policy + "proto frob dir out", policy + "proto icmp sport 5 dir out", policy + "proto icmp dport 0 dir out", policy + "proto tcp dport 65536 dir out",
 		policy + "dev eth7 dir out", policy + "dir out priority x", policy + "dir out tmpl", policy + "dir out tmpl mode tunnel level maybe",
 		"xfrm policy add src any dir out", "xfrm policy add src 10.0.0.0/33 dir out", "xfrm policy delete dst 10.0.0.0/8",
 		"xfrm policy delete index 9 dst 10.0.0.0/8 dir out", "xfrm policy delete dir out",

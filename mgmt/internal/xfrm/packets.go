@@ -5,23 +5,17 @@ import (
 	"net/netip"
 )
 
-// Selector says which packets, of one IP version; the zero protocol and ports are any. Where both prefixes are zero, it is of
+// Selector says which packets, of one IP version; the zero protocol is any. Where both prefixes are zero, it is of
 // both versions and any address: as filters of lists are, and what some selectors make when they are joined.
 type Selector struct {
 	Src   netip.Prefix `json:"src"`
 	Dst   netip.Prefix `json:"dst"`
 	Proto uint8        `json:"proto,omitempty"`
-	SPort uint16       `json:"sport,omitempty"`
-	DPort uint16       `json:"dport,omitempty"`
-	Type  ICMPNumber   `json:"type,omitzero"`
-	Code  ICMPNumber   `json:"code,omitzero"`
+	SPort Range        `json:"sport,omitzero"`
+	DPort Range        `json:"dport,omitzero"`
+	Type  Range        `json:"type,omitzero"`
+	Code  Range        `json:"code,omitzero"`
 	Dev   string       `json:"dev,omitempty"`
-}
-
-// ICMPNumber is a type or a code of ICMP or ICMPv6. Its zero value is any, which type 0 (echo reply) is not.
-type ICMPNumber struct {
-	Given bool  `json:"given"`
-	Value uint8 `json:"value"`
 }
 
 // The prefixes that hold every address of an IP version.
@@ -57,7 +51,7 @@ func PrefixText(p netip.Prefix) string {
 	return p.String()
 }
 
-// String prints as iproute2.
+// String prints as iproute2 does, and ranges as they are written.
 func (s Selector) String() string {
 	out := fmt.Sprintf("src %s dst %s", PrefixText(s.Src), PrefixText(s.Dst))
 	if s.Proto != 0 {
@@ -65,14 +59,11 @@ func (s Selector) String() string {
 	}
 	for _, part := range []struct {
 		name  string
-		given bool
-		value uint16
-	}{
-		{"sport", s.SPort != 0, s.SPort}, {"dport", s.DPort != 0, s.DPort},
-		{"type", s.Type.Given, uint16(s.Type.Value)}, {"code", s.Code.Given, uint16(s.Code.Value)},
-	} {
-		if part.given {
-			out += fmt.Sprintf(" %s %d", part.name, part.value)
+		value Range
+		port  bool
+	}{{"sport", s.SPort, true}, {"dport", s.DPort, true}, {"type", s.Type, false}, {"code", s.Code, false}} {
+		if part.value.Given {
+			out += " " + part.name + " " + part.value.text(part.port)
 		}
 	}
 	if s.Dev != "" {
@@ -86,25 +77,19 @@ func Within(outer, inner netip.Prefix) bool {
 	return !outer.IsValid() || outer.Bits() <= inner.Bits() && outer.Contains(inner.Addr())
 }
 
-// holds says whether all that inner allows, outer allows, the zero value being any.
-func holds[T comparable](outer, inner T) bool {
-	var anything T
-	return outer == anything || outer == inner
-}
+// holds says whether a protocol is another, or any.
+func holds(outer, inner uint8) bool { return outer == 0 || outer == inner }
 
 // Covers says whether every packet of inner is one of s.
 func (s Selector) Covers(inner Selector) bool {
 	return Within(s.Src, inner.Src) && Within(s.Dst, inner.Dst) && holds(s.Proto, inner.Proto) &&
-		holds(s.SPort, inner.SPort) && holds(s.DPort, inner.DPort) && holds(s.Type, inner.Type) && holds(s.Code, inner.Code)
+		s.SPort.holds(inner.SPort) && s.DPort.holds(inner.DPort) && s.Type.holds(inner.Type) && s.Code.holds(inner.Code)
 }
-
-// meet says whether something is allowed by both, the zero value being any.
-func meet[T comparable](a, b T) bool { return holds(a, b) || holds(b, a) }
 
 // Overlaps says whether some packet may be of both selectors, which have prefixes; those of two IP versions have none in common.
 func (s Selector) Overlaps(o Selector) bool {
-	return s.Src.Overlaps(o.Src) && s.Dst.Overlaps(o.Dst) && meet(s.Proto, o.Proto) &&
-		meet(s.SPort, o.SPort) && meet(s.DPort, o.DPort) && meet(s.Type, o.Type) && meet(s.Code, o.Code)
+	return s.Src.Overlaps(o.Src) && s.Dst.Overlaps(o.Dst) && (holds(s.Proto, o.Proto) || holds(o.Proto, s.Proto)) &&
+		s.SPort.meets(o.SPort) && s.DPort.meets(o.DPort) && s.Type.meets(o.Type) && s.Code.meets(o.Code)
 }
 
 // Join gives the selector of just the packets of both, if there is one: where they are the same, or differ in nothing but the

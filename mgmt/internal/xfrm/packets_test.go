@@ -13,7 +13,23 @@ func TestVersion(t *testing.T) {
 // TestCoversAndOverlaps: each case says whether a covers b, b covers a, and whether they overlap.
 func TestCoversAndOverlaps(t *testing.T) {
 	ports := func(proto uint8, sport, dport uint16) func(s *Selector) {
-		return func(s *Selector) { s.Proto, s.SPort, s.DPort = proto, sport, dport }
+		one := func(port uint16) Range {
+			if port == 0 {
+				return Range{}
+			}
+			return One(port)
+		}
+		return func(s *Selector) { s.Proto, s.SPort, s.DPort = proto, one(sport), one(dport) }
+	}
+	ranged := func(change func(s *Selector), first, last uint16) func(s *Selector) {
+		return func(s *Selector) {
+			change(s)
+			if s.Proto == 6 {
+				s.DPort = Range{true, first, last}
+			} else {
+				s.Code = Range{true, first, last}
+			}
+		}
 	}
 	for _, test := range []struct {
 		a, b           Selector
@@ -37,6 +53,17 @@ func TestCoversAndOverlaps(t *testing.T) {
 		{sel("::/0", "::/0", icmp(58, 0, -1)), sel("::/0", "::/0", icmp(58, -1, 0)), false, false, true},
 		{sel("::/0", "::/0", icmp(58, 1, 0)), sel("::/0", "::/0", icmp(58, 1, 1)), false, false, false},
 		{sel("::/0", "::/0", nil), sel("::/0", "::/0", icmp(58, 0, 0)), true, false, true},
+		// Ranges: inside, at the ends, beside, across, and that of one number.
+		{sel("::/0", "::/0", ports(6, 0, 0)), sel("::/0", "::/0", ranged(ports(6, 0, 0), 0, 9)), true, false, true},
+		{sel("::/0", "::/0", ranged(ports(6, 0, 0), 80, 443)), sel("::/0", "::/0", ranged(ports(6, 0, 0), 80, 442)), true, false, true},
+		{sel("::/0", "::/0", ranged(ports(6, 0, 0), 80, 443)), sel("::/0", "::/0", ranged(ports(6, 0, 0), 81, 443)), true, false, true},
+		{sel("::/0", "::/0", ranged(ports(6, 0, 0), 80, 443)), sel("::/0", "::/0", ports(6, 5, 443)), true, false, true},
+		{sel("::/0", "::/0", ranged(ports(6, 0, 0), 80, 443)), sel("::/0", "::/0", ports(6, 0, 444)), false, false, false},
+		{sel("::/0", "::/0", ranged(ports(6, 0, 0), 80, 443)), sel("::/0", "::/0", ranged(ports(6, 0, 0), 443, 444)), false, false, true},
+		{sel("::/0", "::/0", ranged(ports(6, 0, 0), 80, 443)), sel("::/0", "::/0", ranged(ports(6, 0, 0), 444, 500)), false, false, false},
+		{sel("::/0", "::/0", ranged(ports(6, 0, 0), 0, 0)), sel("::/0", "::/0", ports(6, 5, 1)), false, false, false},
+		{sel("::/0", "::/0", ranged(icmp(58, 1, -1), 0, 4)), sel("::/0", "::/0", icmp(58, 1, 4)), true, false, true},
+		{sel("::/0", "::/0", ranged(icmp(58, 1, -1), 0, 4)), sel("::/0", "::/0", icmp(58, -1, 5)), false, false, false},
 	} {
 		if ab, ba := test.a.Covers(test.b), test.b.Covers(test.a); ab != test.ab || ba != test.ba {
 			t.Errorf("%s covers %s: %t, the other way %t", test.a, test.b, ab, ba)

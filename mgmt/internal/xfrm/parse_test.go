@@ -73,14 +73,14 @@ func TestState(t *testing.T) {
 		// A sel that names no address is of the SA's IP version, wherever it stands.
 		{"xfrm state add sel proto ipv6-icmp type 1 mode tunnel src 2001:db8::1 dst 2001:db8::2 proto esp spi 0x1001 " + gcm, func(s *State) {
 			s.Src, s.Dst = netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2")
-			s.Sel = &Selector{Src: Everything6, Dst: Everything6, Proto: 58, Type: ICMPNumber{true, 1}}
+			s.Sel = &Selector{Src: Everything6, Dst: Everything6, Proto: 58, Type: One(1)}
 		}},
 		{"xfrm state add src 2001:db8::1 dst 2001:db8::2 proto esp spi 0x1001 mode tunnel sel dst 10.2.0.0/16 " + gcm, func(s *State) {
 			s.Src, s.Dst = netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2")
 			s.Sel = &Selector{Src: Everything, Dst: netip.MustParsePrefix("10.2.0.0/16")}
 		}},
 		{"xfrm state add " + sa + "mode tunnel sel src 10.1.0.0/16 dst 10.2.0.0/16 proto tcp dport 80 " + gcm, func(s *State) {
-			s.Sel = &Selector{Src: netip.MustParsePrefix("10.1.0.0/16"), Dst: netip.MustParsePrefix("10.2.0.0/16"), Proto: 6, DPort: 80}
+			s.Sel = &Selector{Src: netip.MustParsePrefix("10.1.0.0/16"), Dst: netip.MustParsePrefix("10.2.0.0/16"), Proto: 6, DPort: One(80)}
 		}},
 	} {
 		add, ok := parseOne(t, test.line).(StateAdd)
@@ -142,9 +142,9 @@ func TestPolicy(t *testing.T) {
 		"xfrm policy add dst 10.2.0.0/16 dir out priority 7 action block":        out(Selector{Dst: both.Dst}, func(p *Policy) { p.Priority, p.Action = 7, ActionBlock }),
 		"xfrm policy add dst 10.2.0.0/16 dir out index 9 ptype main action punt": out(Selector{Dst: both.Dst}, func(p *Policy) { p.Index, p.Action = 9, ActionPunt }),
 		"xfrm policy add src 10.1.0.1 dst 10.2.0.1 proto udp sport 53 dport 1024 dev black dir out": out(
-			Selector{Src: prefix("10.1.0.1/32"), Dst: prefix("10.2.0.1/32"), Proto: 17, SPort: 53, DPort: 1024}, nil).on("black"),
+			Selector{Src: prefix("10.1.0.1/32"), Dst: prefix("10.2.0.1/32"), Proto: 17, SPort: One(53), DPort: One(1024)}, nil).on("black"),
 		"xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir out " + tmpl6:                      out(both, func(p *Policy) { p.Template = &template6 }),
-		"xfrm policy add dst 10.2.0.0/16 dport 80 dir out":                                      out(Selector{Dst: both.Dst, DPort: 80}, nil),
+		"xfrm policy add dst 10.2.0.0/16 dport 80 dir out":                                      out(Selector{Dst: both.Dst, DPort: One(80)}, nil),
 		"xfrm policy add dst 10.2.0.0/16 proto 47 dir out":                                      out(Selector{Dst: both.Dst, Proto: 47}, nil),
 		"xfrm policy add dst 10.2.0.0/16 proto ICMP dir out limit byte-soft 0xffffffffffffffff": out(Selector{Dst: both.Dst, Proto: 1}, nil),
 	} {
@@ -301,6 +301,22 @@ func TestRefusals(t *testing.T) {
 		{"xfrm policy add proto ipv6-icmp type 128 dir out", "::/0 is any"},
 		{"xfrm policy add dst 10.0.0.0/8 proto gre key 8 dir out", "key is not supported"},
 		{"xfrm policy add dst 10.0.0.0/8 proto tcp dport 65536 dir out", "0 to 65535"},
+		{"xfrm policy add dst 10.0.0.0/8 proto tcp dport 443-80 dir out", "the range 443-80 after dport is the wrong way round: write 80-443"},
+		{"xfrm policy add dst 10.0.0.0/8 proto tcp sport 65535-0 dir out", "wrong way round: write 0-65535"},
+		{"xfrm policy add dst 10.0.0.0/8 proto icmp type 3 code 4-1 dir out", "the range 4-1 after code is the wrong way round"},
+		{"xfrm policy add dst 10.0.0.0/8 proto tcp dport 80-65536 dir out", "the port after dport must be a number of 0 to 65535, or a range N-M of such numbers, not \"80-65536\""},
+		{"xfrm policy add dst 10.0.0.0/8 proto tcp dport 80- dir out", "a range N-M of such numbers, not \"80-\""},
+		{"xfrm policy add dst 10.0.0.0/8 proto tcp dport -80 dir out", "a range N-M"},
+		{"xfrm policy add dst 10.0.0.0/8 proto tcp dport 1-2-3 dir out", "a range N-M"},
+		{"xfrm policy add dst 10.0.0.0/8 proto tcp dport 80:443 dir out", "a range N-M"},
+		{"xfrm policy add dst 10.0.0.0/8 proto tcp dport dir out", "a range N-M"},
+		{"xfrm policy add dst 10.0.0.0/8 proto icmp type 3-256 dir out", "must be a number of 0 to 255, or a range N-M"},
+		{"xfrm policy add dst 10.0.0.0/8 proto gre dport 80-443 dir out", "dport needs proto tcp, udp or sctp"},
+		{"xfrm policy add dst 10.0.0.0/8 proto icmp dport 0 dir out", "dport needs proto tcp, udp or sctp"},
+		{"xfrm policy add dst 10.0.0.0/8 proto icmp sport 0-65535 dir out", "sport needs proto tcp, udp or sctp"},
+		{"xfrm policy add dst 10.0.0.0/8 proto tcp type 0-255 dir out", "type needs proto icmp or ipv6-icmp"},
+		{"xfrm policy add dst ::/0 proto icmp type 1-4 dir out", "type of icmp is of no packet in an IPv6 selector"},
+		{add + "mode tunnel sel proto tcp dport 443-80 " + gcm, "the range 443-80 after dport"},
 		{"xfrm policy add dst 10.0.0.0/8 dir sideways", "dir must be one of"},
 		{"xfrm policy add dst 10.0.0.0/8 dir out dir in", "twice"},
 		{"xfrm policy add dst 10.0.0.0/8 dir out action maybe", "allow, block or punt"},

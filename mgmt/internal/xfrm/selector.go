@@ -1,6 +1,9 @@
 package xfrm
 
-import "net/netip"
+import (
+	"bytes"
+	"net/netip"
+)
 
 func isSelectorWord(word string) bool {
 	return word == "src" || word == "dst" || word == "dev" || isUpperWord(word)
@@ -68,7 +71,7 @@ func (p *parser) selectorDevice() (string, error) {
 	return p.device()
 }
 
-// complete fills in the sides that were not given. Now that the IP version is known, so is whether a type or code can be.
+// complete fills in the sides that were not given. Now that the IP version is known, so is whether a packet can be of the selector.
 func (s Selector) complete(missing netip.Prefix, pos Pos) (Selector, error) {
 	switch {
 	case s.Src.IsValid() && !s.Dst.IsValid():
@@ -78,22 +81,20 @@ func (s Selector) complete(missing netip.Prefix, pos Pos) (Selector, error) {
 	case !s.Src.IsValid():
 		s.Src, s.Dst = missing, missing
 	}
-	return s, s.checkICMP(pos)
+	return s, s.checkPossible(pos)
 }
 
-func (s Selector) checkICMP(pos Pos) error {
+// checkPossible refuses a selector that contradicts itself. One of which other policies leave nothing over is none: strongSwan
+// installs such, and what they match changes when others go. Nor is `proto icmp` of IPv6, since a packet may well have that number.
+func (s Selector) checkPossible(pos Pos) error {
 	word := "type"
 	if !s.Type.Given {
 		word = "code"
 	}
-	switch version := s.Version(); {
-	case !s.Type.Given && !s.Code.Given:
-		return nil
-	case s.Proto != protoICMP && s.Proto != protoICMPv6:
-		return Errorf(pos, "%s needs proto icmp or ipv6-icmp: other packets have none", word)
-	case s.Proto == protoICMP && version == 6:
+	switch version, number := s.Version(), s.Type.Given || s.Code.Given; {
+	case number && s.Proto == protoICMP && version == 6:
 		return Errorf(pos, "%s of icmp is of no packet in an IPv6 selector: write proto ipv6-icmp", word)
-	case s.Proto == protoICMPv6 && version == 4:
+	case number && s.Proto == protoICMPv6 && version == 4:
 		return Errorf(pos, "%s of ipv6-icmp is of no packet in an IPv4 selector: write src or dst as an IPv6 prefix (::/0 is any)", word)
 	}
 	return nil
@@ -101,22 +102,24 @@ func (s Selector) checkICMP(pos Pos) error {
 
 // upper reads proto with sport and dport, or with type and code.
 func (p *parser) upper(s *Selector) (err error) {
-	var ports *Token
+	var ports, types *Token
 	for isUpperWord(p.peek()) {
 		word := p.skip()
-		switch string(word.Text) {
+		switch text := string(word.Text); text {
 		case "proto":
 			s.Proto, err = p.upperProtocol()
 		case "sport":
 			ports = &word
-			s.SPort, err = p.port("the port after sport")
+			s.SPort, err = p.port(text)
 		case "dport":
 			ports = &word
-			s.DPort, err = p.port("the port after dport")
+			s.DPort, err = p.port(text)
 		case "type":
-			s.Type, err = p.icmpNumber("the number after type")
+			types = &word
+			s.Type, err = p.numbers("number", text, 8)
 		case "code":
-			s.Code, err = p.icmpNumber("the number after code")
+			types = &word
+			s.Code, err = p.numbers("number", text, 8)
 		default:
 			err = word.refuse("the chips do not look at GRE keys")
 		}
@@ -124,24 +127,22 @@ func (p *parser) upper(s *Selector) (err error) {
 			return err
 		}
 	}
-	return checkPorts(ports, s)
-}
-
-func (p *parser) port(what string) (uint16, error) {
-	n, err := p.number(what, 16)
-	return uint16(n), err
-}
-
-func (p *parser) icmpNumber(what string) (ICMPNumber, error) {
-	n, err := p.number(what, 8)
-	return ICMPNumber{true, uint8(n)}, err
-}
-
-func checkPorts(ports *Token, s *Selector) error {
-	if ports == nil || s.Proto == 0 || HasPorts(s.Proto) || s.SPort == 0 && s.DPort == 0 {
-		return nil
+	switch {
+	case types != nil && s.Proto != protoICMP && s.Proto != protoICMPv6:
+		return types.errorf("%s needs proto icmp or ipv6-icmp: other packets have none", types.Text)
+	case ports != nil && s.Proto != 0 && !HasPorts(s.Proto):
+		return ports.errorf("%s needs proto tcp, udp or sctp: the chips find no ports in protocol %s", ports.Text, protocolName(s.Proto))
 	}
-	return ports.errorf("%s needs proto tcp, udp or sctp: the chips find no ports in protocol %s", ports.Text, protocolName(s.Proto))
+	return nil
+}
+
+// port reads a port, of which 0 is any as in iproute2, or a range of them.
+func (p *parser) port(word string) (Range, error) {
+	ports, err := p.numbers("port", word, 16)
+	if ports == One(0) && !bytes.ContainsRune(p.words[p.next-1].Text, '-') {
+		ports = Range{}
+	}
+	return ports, err
 }
 
 func (p *parser) upperProtocol() (uint8, error) {

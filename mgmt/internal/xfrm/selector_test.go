@@ -1,7 +1,6 @@
 package xfrm
 
 import (
-	"encoding/json"
 	"net/netip"
 	"reflect"
 	"testing"
@@ -20,11 +19,11 @@ func sel(src, dst string, change func(s *Selector)) Selector {
 }
 
 func icmp(proto uint8, typ, code int) func(s *Selector) {
-	number := func(n int) ICMPNumber {
+	number := func(n int) Range {
 		if n < 0 {
-			return ICMPNumber{}
+			return Range{}
 		}
-		return ICMPNumber{true, uint8(n)}
+		return One(uint16(n))
 	}
 	return func(s *Selector) { s.Proto, s.Type, s.Code = proto, number(typ), number(code) }
 }
@@ -43,7 +42,7 @@ func TestSelectors(t *testing.T) {
 		{"src ::/0 dst 8000::/1", sel("::/0", "8000::/1", nil), "src ::/0 dst 8000::/1"},
 		{"src ::ffff:10.0.0.0/104", sel("::ffff:10.0.0.0/104", "::/0", nil), "src ::ffff:10.0.0.0/104 dst ::/0"},
 		{"proto tcp", sel("0.0.0.0/0", "0.0.0.0/0", func(s *Selector) { s.Proto = 6 }), "src 0.0.0.0/0 dst 0.0.0.0/0 proto tcp"},
-		{"src ::/0 dport 443 proto udp", sel("::/0", "::/0", func(s *Selector) { s.Proto, s.DPort = 17, 443 }), "src ::/0 dst ::/0 proto udp dport 443"},
+		{"src ::/0 dport 443 proto udp", sel("::/0", "::/0", func(s *Selector) { s.Proto, s.DPort = 17, One(443) }), "src ::/0 dst ::/0 proto udp dport 443"},
 		{"proto icmp", sel("0.0.0.0/0", "0.0.0.0/0", icmp(1, -1, -1)), "src 0.0.0.0/0 dst 0.0.0.0/0 proto icmp"},
 		{"proto icmp type 0", sel("0.0.0.0/0", "0.0.0.0/0", icmp(1, 0, -1)), "src 0.0.0.0/0 dst 0.0.0.0/0 proto icmp type 0"},
 		{"code 0x10 proto icmp", sel("0.0.0.0/0", "0.0.0.0/0", icmp(1, -1, 16)), "src 0.0.0.0/0 dst 0.0.0.0/0 proto icmp code 16"},
@@ -52,19 +51,7 @@ func TestSelectors(t *testing.T) {
 		{"src ::/0 proto icmp", sel("::/0", "::/0", icmp(1, -1, -1)), "src ::/0 dst ::/0 proto icmp"},
 		{"src 10.0.0.0/8 proto ipv6-icmp", sel("10.0.0.0/8", "0.0.0.0/0", icmp(58, -1, -1)), "src 10.0.0.0/8 dst 0.0.0.0/0 proto ipv6-icmp"},
 	} {
-		policy := parseOne(t, "xfrm policy add "+test.words+" dir out").(PolicyAdd).Policy
-		state := parseOne(t, "xfrm state add "+sa+"mode tunnel sel "+test.words+" "+gcm).(StateAdd).State
-		if policy.Selector != test.want || *state.Sel != test.want {
-			t.Errorf("%s\n policy %+v\n state %+v\n want %+v", test.words, policy.Selector, *state.Sel, test.want)
-		}
-		if got := test.want.String(); got != test.text {
-			t.Errorf("%s prints as %q, want %q", test.words, got, test.text)
-		}
-		text, err := json.Marshal(test.want)
-		var again Selector
-		if err != nil || json.Unmarshal(text, &again) != nil || again != test.want {
-			t.Errorf("%s comes back from %s as %+v", test.words, text, again)
-		}
+		checkSelector(t, test.words, test.want, test.text)
 	}
 }
 
@@ -75,6 +62,7 @@ func TestFilters(t *testing.T) {
 		"xfrm policy deleteall proto ipv6-icmp type 0":      sel("", "", icmp(58, 0, -1)),
 		"xfrm policy list src ::/0":                         sel("::/0", "::/0", nil),
 		"xfrm policy list src 0.0.0.0/0":                    sel("0.0.0.0/0", "0.0.0.0/0", nil),
+		"xfrm policy list proto tcp dport 80-443":           sel("", "", func(s *Selector) { s.Proto, s.DPort = 6, Range{true, 80, 443} }),
 		"xfrm policy delete proto tcp dir out":              sel("0.0.0.0/0", "0.0.0.0/0", func(s *Selector) { s.Proto = 6 }),
 		"xfrm policy get dst ::/0 proto 58 type 1 dir out":  sel("::/0", "::/0", icmp(58, 1, -1)),
 		"xfrm policy get proto icmp type 3 code 4 dir fwd ": sel("0.0.0.0/0", "0.0.0.0/0", icmp(1, 3, 4)),

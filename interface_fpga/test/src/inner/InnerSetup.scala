@@ -116,7 +116,7 @@ object InnerSetup {
     SelectorRow.valid.put(1) | SelectorRow.replay.put(if (replay) 1 else 0) | SelectorRow.windowSize.put(window) |
       SelectorRow.nextHop.put(nextHop)
 
-  /** Allows UDP from 10.9.0.0/24, ports 4096 to 4111, to 10.0.0.1 port 80. */
+  /** Allows UDP from 10.9.0.0/24, ports 4099 to 5000, to 10.0.0.1, ports 80 to 443. */
   private val narrow: BigInt = prefixes("10.9.0.0", 24, "10.0.0.1", 32) | udpPorts
 
   /** The same of 2001:db8:9::/61 and 2001:db8::1. */
@@ -125,25 +125,38 @@ object InnerSetup {
   private def prefixes(source: String, sourceBits: Int, destination: String, destinationBits: Int): BigInt =
     SelectorRow.srcAddr.put(address(source)) | SelectorRow.srcPrefix.put(prefix(source, sourceBits)) |
       SelectorRow.dstAddr.put(address(destination)) | SelectorRow.dstPrefix.put(prefix(destination, destinationBits)) |
-      SelectorRow.version.put(version(source)) | SelectorRow.versionMask.put(15)
+      ipVersion(version(source))
 
-  private def udpPorts: BigInt = SelectorRow.protocol.put(17) | SelectorRow.protocolMask.put(255) |
-    SelectorRow.upper.put(Upper.ports) | SelectorRow.upperMask.put(15) | SelectorRow.srcPort.put(4096) |
-    SelectorRow.srcPortMask.put(0xfff0) | SelectorRow.dstPort.put(80) | SelectorRow.dstPortMask.put(0xffff)
+  private def ipVersion(version: Int): BigInt = SelectorRow.version.put(version) | SelectorRow.versionMask.put(15)
 
-  /** Echo requests of IPv6 alone, from and to anyone. */
-  private val echo: BigInt = SelectorRow.version.put(6) | SelectorRow.versionMask.put(15) |
-    SelectorRow.protocol.put(58) | SelectorRow.protocolMask.put(255) | SelectorRow.upper.put(Upper.icmp) |
-    SelectorRow.upperMask.put(15) | SelectorRow.srcPort.put(128) | SelectorRow.srcPortMask.put(0xffff)
+  private val any = 0 to 65535
+
+  /** Two ranges of what `upper` says, of a protocol. */
+  private def numbers(protocol: Int, upper: Int, first: Range, second: Range): BigInt =
+    SelectorRow.protocol.put(protocol) | SelectorRow.protocolMask.put(255) | SelectorRow.upper.put(upper) |
+      SelectorRow.upperMask.put(15) | ranges(first, second)
+
+  private def ranges(first: Range, second: Range): BigInt =
+    SelectorRow.srcPort.put(first.head) | SelectorRow.srcPortLast.put(first.last) |
+      SelectorRow.dstPort.put(second.head) | SelectorRow.dstPortLast.put(second.last)
+
+  private def udpPorts: BigInt = numbers(17, Upper.ports, 4099 to 5000, 80 to 443)
+
+  /** Echo requests of IPv6 alone, errors of IPv6, and in IPv4 what is unreachable for codes 1 to 4; from and to anyone. */
+  private val echo: BigInt = ipVersion(6) | numbers(58, Upper.icmp, 128 to 128, any)
+  private val errors: BigInt = ipVersion(6) | numbers(58, Upper.icmp, 1 to 4, any)
+  private val unreachable: BigInt = ipVersion(4) | numbers(1, Upper.icmp, 3 to 3, 1 to 4)
 
   val selectors: Map[Int, BigInt] = Map(
-    5 -> selector(64, 7),
-    6 -> selector(64, 0, replay = false),
-    7 -> selector(1024, 0),
+    5 -> (selector(64, 7) | ranges(any, any)),
+    6 -> (selector(64, 0, replay = false) | ranges(any, any)),
+    7 -> (selector(1024, 0) | ranges(any, any)),
     8 -> (selector(1024, 0) | narrow),
-    10 -> selector(1024, 1),
+    10 -> (selector(1024, 1) | ranges(any, any)),
     11 -> (selector(1024, 0) | narrowV6),
-    12 -> (selector(1024, 0) | echo)
+    12 -> (selector(1024, 0) | echo),
+    13 -> (selector(1024, 0) | errors),
+    14 -> (selector(1024, 0) | unreachable)
   ).map { case (sa, row) => sa -> (row | SelectorRow.windowRow0.put(sa)) }
   val nextHops: Map[Int, BigInt] =
     Seq(0 -> "02aa00000000", 7 -> "02aa00000007").map { case (n, a) =>

@@ -1,0 +1,61 @@
+"""Ranges of ports, ICMP types and codes through one box: below, at and above both ends, judged by scapy both ways."""
+
+from __future__ import annotations
+
+from reference import Tunnel, esp_payload, forwarded
+from scapy.layers.inet import ICMP, IP, TCP, UDP
+from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt
+from scapy.layers.l2 import Ether
+from scapy.layers.sctp import SCTP
+from scapy.packet import Packet, Raw
+
+ETHERNET = Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:02")
+RED, BLACK = {"src": "198.18.0.1", "dst": "198.19.0.1"}, {"src": "198.19.0.1", "dst": "198.18.0.1"}
+# Ports around 80-443 and around 1024-65535, and whether they are in.
+LOW = [(port, 80 <= port <= 443) for port in (0, 1, 79, 80, 81, 127, 128, 255, 256, 442, 443, 444, 592, 65535)]
+HIGH = [(port, port >= 1024) for port in (0, 1, 1023, 1024, 1025, 32767, 32768, 65534, 65535)]
+
+
+def test_policies_of_ranges_encrypt_what_is_in_them(make_box) -> None:
+    """UDP to a range by one tunnel, TCP from one by another, an ICMP range in clear to nobody; the rest is dropped by name."""
+    web, clients = Tunnel(), Tunnel(spi_out=0x3003, spi_in=0x4004)
+    batch = web.batch("198.18.0.0/16", "198.19.0.0/16 proto udp dport 80-443", "198.19.0.0/16")
+    batch += clients.lines("198.18.0.0/16", "198.19.0.0/16 proto tcp sport 1024-65535", "198.20.0.0/16")
+    batch += "xfrm policy add dst 198.19.0.0/16 proto icmp type 3 code 1-4 dir out action punt\n"
+    cases: list[tuple[Packet, Tunnel | str]] = []
+    for port, inside in LOW:
+        cases.append((IP(**RED) / UDP(sport=9, dport=port) / Raw(b"x" * 30), web if inside else "inner.drop_policy"))
+        cases.append((IP(**RED) / UDP(sport=port, dport=9), "inner.drop_policy"))
+    for port, inside in HIGH:
+        cases.append((IP(**RED) / TCP(sport=port, dport=9), clients if inside else "inner.drop_policy"))
+        cases.append((IP(**RED) / SCTP(sport=port, dport=9), "inner.drop_policy"))
+    for kind, code in ((3, 0), (3, 1), (3, 4), (3, 5), (2, 1), (4, 1)):
+        counter = "inner.punt_policy" if kind == 3 and 1 <= code <= 4 else "inner.drop_policy"
+        cases.append((IP(**RED) / ICMP(type=kind, code=code), counter))
+    outcome = make_box(batch).red([ETHERNET / packet for packet, _ in cases])
+    sent = [(packet, tunnel) for packet, tunnel in cases if isinstance(tunnel, Tunnel)]
+    for frame, (packet, tunnel) in zip(outcome.out, sent, strict=True):
+        assert bytes(tunnel.peer_receiver().decrypt(esp_payload(frame))) == forwarded(bytes(packet))
+    counters = [counter for _, counter in cases if isinstance(counter, str)]
+    assert outcome.named() == {counter: counters.count(counter) for counter in counters}
+
+
+def test_selectors_of_ranges_pass_what_is_in_them(make_box) -> None:
+    """What an SA decrypts is held to both ranges of its policy (RFC 4301 5.2), of either IP version."""
+    v4, v6 = Tunnel(), Tunnel(spi_out=0x3003, spi_in=0x4004)
+    batch = v4.batch("198.18.0.0/16", "198.19.0.0/16", "198.19.0.0/16 proto udp sport 1024-65535 dport 80-443")
+    batch += v6.lines("2001:db8:1::/48", "::/0", "2001:db8:2::/48 proto ipv6-icmp type 1-4")
+    cases: list[tuple[Tunnel, Packet, bool]] = []
+    cases += [(v4, IP(**BLACK) / UDP(sport=5000, dport=port) / Raw(b"x" * 20), inside) for port, inside in LOW]
+    cases += [(v4, IP(**BLACK) / UDP(sport=port, dport=443), inside) for port, inside in HIGH]
+    cases += [(v4, IP(**BLACK) / TCP(sport=5000, dport=80), False), (v4, IP(**BLACK, proto=17) / Raw(b"abc"), False)]
+    inner = IPv6(src="2001:db8:2::1", dst="2001:db8:1::1", nh=58)
+    cases += [(v6, inner / Raw(bytes([kind, 7, 0, 0])), 1 <= kind <= 4) for kind in (0, 1, 4, 5, 128)]
+    inner = IPv6(src="2001:db8:2::1", dst="2001:db8:1::1") / IPv6ExtHdrDestOpt(nh=58)
+    cases += [(v6, inner / Raw(bytes([kind, 7, 0, 0])), 1 <= kind <= 4) for kind in (0, 1, 4, 5)]
+    senders = {id(tunnel): tunnel.peer_sender() for tunnel in (v4, v6)}
+    frames = [ETHERNET / senders[id(tunnel)].encrypt(packet) for tunnel, packet, _ in cases]
+    outcome = make_box(batch).black(frames)
+    expected = [forwarded(bytes(packet)) for _, packet, inside in cases if inside]
+    assert [frame[14:][: len(packet)] for frame, packet in zip(outcome.out, expected, strict=True)] == expected
+    assert outcome.named() == {"inner.drop_selector_mismatch": sum(not inside for _, _, inside in cases)}
