@@ -96,6 +96,8 @@ func (s Selector) checkPossible(pos Pos) error {
 		return Errorf(pos, "%s of icmp is of no packet in an IPv6 selector: write proto ipv6-icmp", word)
 	case number && s.Proto == protoICMPv6 && version == 4:
 		return Errorf(pos, "%s of ipv6-icmp is of no packet in an IPv4 selector: write src or dst as an IPv6 prefix (::/0 is any)", word)
+	case version == 6 && isExtensionHeader(s.Proto):
+		return Errorf(pos, "proto %d is of no packet in an IPv6 selector: it is an extension header, and the protocol is what follows those", s.Proto)
 	}
 	return nil
 }

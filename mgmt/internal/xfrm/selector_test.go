@@ -49,6 +49,8 @@ func TestSelectors(t *testing.T) {
 		{"proto ipv6-icmp type 128 code 0 src ::/0", sel("::/0", "::/0", icmp(58, 128, 0)), "src ::/0 dst ::/0 proto ipv6-icmp type 128 code 0"},
 		{"dst ::/0 proto 58 type 255", sel("::/0", "::/0", icmp(58, 255, -1)), "src ::/0 dst ::/0 proto ipv6-icmp type 255"},
 		{"src ::/0 proto icmp", sel("::/0", "::/0", icmp(1, -1, -1)), "src ::/0 dst ::/0 proto icmp"},
+		{"src 10.0.0.0/8 proto ipv6-opts", sel("10.0.0.0/8", "0.0.0.0/0", func(s *Selector) { s.Proto = 60 }), "src 10.0.0.0/8 dst 0.0.0.0/0 proto 60"},
+		{"src ::/0 proto ah", sel("::/0", "::/0", func(s *Selector) { s.Proto = 51 }), "src ::/0 dst ::/0 proto ah"},
 		{"src 10.0.0.0/8 proto ipv6-icmp", sel("10.0.0.0/8", "0.0.0.0/0", icmp(58, -1, -1)), "src 10.0.0.0/8 dst 0.0.0.0/0 proto ipv6-icmp"},
 	} {
 		checkSelector(t, test.words, test.want, test.text)

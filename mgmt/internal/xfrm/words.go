@@ -170,12 +170,20 @@ func protocolName(number uint8) string {
 
 // Protocol numbers of packets in which the chips read more than their IP header.
 const (
-	protoICMP   = 1
-	protoTCP    = 6
-	protoUDP    = 17
-	protoICMPv6 = 58
-	protoSCTP   = 132
+	protoICMP     = 1
+	protoTCP      = 6
+	protoUDP      = 17
+	protoRouting  = 43
+	protoFragment = 44
+	protoICMPv6   = 58
+	protoDestOpts = 60
+	protoSCTP     = 132
 )
+
+// isExtensionHeader says whether the chips read over a protocol of IPv6; 0, hop-by-hop options, is any in a selector.
+func isExtensionHeader(proto uint8) bool {
+	return proto == protoRouting || proto == protoFragment || proto == protoDestOpts
+}
 
 // HasPorts says whether the chips find ports in packets of a protocol.
 func HasPorts(proto uint8) bool { return proto == protoTCP || proto == protoUDP || proto == protoSCTP }
