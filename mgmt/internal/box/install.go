@@ -2,6 +2,7 @@ package box
 
 import (
 	"encoding/binary"
+	"time"
 
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
@@ -28,6 +29,10 @@ func control(m *Model, t *target) [3]uint32 {
 
 var controls = [3]regs.Register{regs.InnerControl, regs.CryptoControl, regs.OuterControl}
 
+// drain is how long packets that have passed a look-up may be under way to the row that it gave: two link buffers of 32 KiB leave at
+// 1 Gb/s in half of it.
+const drain = time.Millisecond
+
 // install performs the writes of a plan, the port registers and the enables.
 func (s *Session) install(m *Model, p *plan) error {
 	want := control(m, p.target)
@@ -38,8 +43,14 @@ func (s *Session) install(m *Model, p *plan) error {
 	if err := s.ports(m); err != nil {
 		return err
 	}
-	opened := false
+	opened, freed := false, false
 	for _, w := range p.writes {
+		if w.phase < phaseHops {
+			freed = true
+		} else if freed {
+			freed = false
+			time.Sleep(drain)
+		}
 		if w.phase >= phaseInsert && !opened {
 			// A rule that lets packets bypass goes in when the crypto chip lets them pass.
 			opened = true

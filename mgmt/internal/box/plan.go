@@ -113,6 +113,9 @@ func planOnce(m *Model, old *Image, sizes Sizes, removeFirst bool, r *report) (*
 		return nil, err
 	}
 	p := &planner{plan: plan{image: &Image{}, target: t}, m: m, old: old, removeFirst: removeFirst, report: r}
+	if removeFirst {
+		old = p.detach()
+	}
 	p.hops(transport.Inner, regs.InnerTableNextHop, xfrm.Red, &p.image.RedHop)
 	p.hops(transport.Outer, regs.OuterTableNextHop, xfrm.Black, &p.image.BlackHop)
 	p.keys(xfrm.DirOut, regs.CryptoTableOutboundKey)

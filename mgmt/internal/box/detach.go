@@ -1,0 +1,100 @@
+package box
+
+import (
+	"maps"
+	"slices"
+
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// detach is for a change in which what comes takes rows of what goes: whatever leads to such a row would lead to the new thing before
+// it is written itself, and packets of one policy would leave under the SA of another. So all of it lets go first. A flow or rule
+// discards, since without it a lower rule might let its packets out in clear; a SAD, tunnel or selector row is cleared, without
+// which packets are dropped. It gives the tables as they are then.
+func (p *planner) detach() *Image {
+	red, black := p.newHops(xfrm.Red), p.newHops(xfrm.Black)
+	outbound, inbound := p.newSAs(xfrm.DirOut), p.newSAs(xfrm.DirIn)
+	image := *p.old
+	image.Flow = p.letGo(transport.Inner, regs.InnerTableFlow, image.Flow, discarding(outbound, black))
+	image.InnerRule = p.letGoOfRules(transport.Inner, regs.InnerTableRule, image.InnerRule, discarding(outbound, black))
+	image.OuterRule = p.letGoOfRules(transport.Outer, regs.OuterTableRule, image.OuterRule, discarding(nil, red))
+	image.SAD = p.letGo(transport.Outer, regs.OuterTableSad, image.SAD, clearing(regs.SadRow.Sa, inbound))
+	image.Tunnel = p.letGo(transport.Outer, regs.OuterTableTunnel, image.Tunnel, clearing(regs.TunnelRow.NextHop, black))
+	image.Selector = p.letGo(transport.Inner, regs.InnerTableSelector, image.Selector, clearing(regs.SelectorRow.NextHop, red))
+	return &image
+}
+
+// newSAs are the rows in use that new SAs take.
+func (p *planner) newSAs(way xfrm.Dir) map[int]bool {
+	rows := map[int]bool{}
+	for _, sa := range p.m.SAs {
+		if sa.fresh && sa.Way == way && slices.Contains(*p.old.keys(way), sa.Row) {
+			rows[sa.Row] = true
+		}
+	}
+	return rows
+}
+
+// newHops are the rows in use that other next hops take.
+func (p *planner) newHops(dev string) map[int]bool {
+	rows := map[int]bool{}
+	old := p.old.hops(dev)
+	for index, hop := range p.target.hops[dev] {
+		if before, used := old[index]; used && before.IP != hop.IP {
+			rows[index] = true
+		}
+	}
+	return rows
+}
+
+// discarding gives the row that a flow or rule becomes if it leads to one of some SAs or next hops; the same one if it does not.
+func discarding(sas, hops map[int]bool) func(Row) Row {
+	f := regs.FlowRow // a rule's decision stands in the same place
+	return func(row Row) Row {
+		action, to := f.Action.Get(row), int(f.Sa.Get(row))
+		if action == regs.ActionProtect && sas[to] || action == regs.ActionBypass && hops[to] {
+			row = slices.Clone(row)
+			f.Action.Put(row, regs.ActionDiscard)
+			f.Sa.Put(row, 0)
+		}
+		return row
+	}
+}
+
+// clearing gives no row for one that leads to one of some rows.
+func clearing(field regs.Field, rows map[int]bool) func(Row) Row {
+	return func(row Row) Row {
+		if rows[int(field.Get(row))] {
+			return nil
+		}
+		return row
+	}
+}
+
+func (p *planner) letGo(c transport.Chip, table regs.Table, have map[int]Row, change func(Row) Row) map[int]Row {
+	out := maps.Clone(have)
+	for _, index := range sorted(have) {
+		row := change(have[index])
+		if slices.Equal(row, have[index]) {
+			continue
+		}
+		p.add(write{phase: phaseEarlyRemove, chip: c, table: table, index: index, row: row})
+		if out[index] = row; row == nil {
+			delete(out, index)
+		}
+	}
+	return out
+}
+
+func (p *planner) letGoOfRules(c transport.Chip, table regs.Table, have map[int]Rule, change func(Row) Row) map[int]Rule {
+	rows, out := map[int]Row{}, maps.Clone(have)
+	for index, rule := range have {
+		rows[index] = rule.Row
+	}
+	for index, row := range p.letGo(c, table, rows, change) {
+		out[index] = Rule{have[index].Owner, have[index].Part, row}
+	}
+	return out
+}
