@@ -92,7 +92,7 @@ func (m *Model) selectStates(c xfrm.StateSelect) (string, error) {
 var kernelDir = map[xfrm.Dir]uint32{xfrm.DirIn: 0, xfrm.DirOut: 1, xfrm.DirFwd: 2}
 
 func (m *Model) addPolicy(c xfrm.PolicyAdd) error {
-	p := &Policy{Policy: c.Policy, Age: m.age(), pos: c.Pos}
+	p := &Policy{Policy: c.Policy, Age: m.age(), pos: c.Pos, fresh: true}
 	old := m.findPolicy(p.Selector, p.Dir)
 	if old != nil && !c.Update {
 		where := "it is installed already"

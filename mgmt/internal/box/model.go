@@ -35,7 +35,8 @@ type Policy struct {
 	xfrm.Policy
 	Age uint64 `json:"age"`
 
-	pos xfrm.Pos
+	pos   xfrm.Pos
+	fresh bool // not in the tables yet
 }
 
 // Address is an address of one of the ports, with the length of its network.

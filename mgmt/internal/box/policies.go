@@ -26,6 +26,7 @@ func (c *compiler) outPolicies() error {
 		if p.Dir != xfrm.DirOut {
 			continue
 		}
+		c.warnUnasked(p)
 		action, argument := uint64(regs.ActionDiscard), 0
 		switch {
 		case p.Template != nil:
@@ -111,6 +112,9 @@ func (c *compiler) inPolicies() error {
 
 // inRule makes the rule of one in or fwd policy; open are those that let clear packets in.
 func (c *compiler) inRule(p *Policy, all, open []*Policy) error {
+	if p.Template == nil {
+		c.warnUnasked(p)
+	}
 	action, argument := uint64(regs.ActionDiscard), 0
 	switch {
 	case p.Template != nil:

@@ -83,7 +83,7 @@ func holds(outer, inner uint8) bool { return outer == 0 || outer == inner }
 // Covers says whether every packet of inner is one of s.
 func (s Selector) Covers(inner Selector) bool {
 	return Within(s.Src, inner.Src) && Within(s.Dst, inner.Dst) && holds(s.Proto, inner.Proto) &&
-		s.SPort.holds(inner.SPort) && s.DPort.holds(inner.DPort) && s.Type.holds(inner.Type) && s.Code.holds(inner.Code)
+		s.SPort.Covers(inner.SPort) && s.DPort.Covers(inner.DPort) && s.Type.Covers(inner.Type) && s.Code.Covers(inner.Code)
 }
 
 // Overlaps says whether some packet may be of both selectors, which have prefixes; those of two IP versions have none in common.

@@ -20,8 +20,8 @@ func One(n uint16) Range { return Range{true, n, n} }
 // Single says whether it is one number.
 func (r Range) Single() bool { return r.Given && r.First == r.Last }
 
-// holds says whether every number of inner is one of r.
-func (r Range) holds(inner Range) bool {
+// Covers says whether every number of inner is one of r.
+func (r Range) Covers(inner Range) bool {
 	return !r.Given || inner.Given && r.First <= inner.First && inner.Last <= r.Last
 }
 
