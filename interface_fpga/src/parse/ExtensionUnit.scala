@@ -17,13 +17,12 @@ class HeaderKind extends Bundle {
 object HeaderKind {
   private val hopByHop: Int = 0
   private val routing: Int = 43
-  private val fragment: Int = 44
   private val destinationOptions: Int = 60
 
   def apply(number: UInt): HeaderKind = {
     val kind = Wire(new HeaderKind)
     kind.hopByHop := number === hopByHop.U
-    kind.fragment := number === fragment.U
+    kind.fragment := number === Ipv6Header.fragment.U
     kind.other := number === routing.U || number === destinationOptions.U
     kind
   }

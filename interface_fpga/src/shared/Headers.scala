@@ -117,6 +117,9 @@ object Ipv6Header {
   /** The fixed header. */
   val bytes: Int = 40
   val protocolIcmp: Int = 58
+
+  /** Next header: a fragment header. */
+  val fragment: Int = 44
 }
 
 /** A UDP header in front of ESP (RFC 3948 2.1), fields in wire order and as host-order numbers. Its checksum is 0: none. */
