@@ -6,7 +6,7 @@ from systemrdl.node import AddrmapNode, FieldNode, RegfileNode, RegNode
 
 COUNTER_BYTES = 8
 TABLE_BYTES = 128
-KINDS = ("received", "sent", "punted", "drop", "merged", "lost", "info")
+KINDS = ("received", "sent", "punted", "drop", "merged", "split", "lost", "info")
 
 
 class ModelError(Exception):

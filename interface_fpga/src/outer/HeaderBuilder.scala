@@ -33,6 +33,9 @@ class BuiltHeader extends Bundle {
 
   /** Index into [[HeaderBuilder.lengths]]. */
   val select = UInt(2.W)
+
+  /** How the packet with its headers is cut, if it is longer than its MTU. */
+  val cut = new FragmentCut
   val fault = new HeaderFault
 }
 
@@ -41,12 +44,17 @@ class BuiltHeader extends Bundle {
  *
  * ESP packets get Ethernet and outer IPv4 headers as RFC 4301 5.1.2.1 says: DSCP copied or set, ECN by RFC 6040 section
  * 4.1, DF copied, set or cleared, TTL from the template, protocol 50, total length, checksum. The identification is one
- * 16-bit counter of the chip that starts at 0 and moves with each ESP packet (RFC 6864 4.3: unique per source within the
- * counter's period). With `encap` in the template the protocol is 17 and a UDP header follows: the template's ports, length,
+ * counter of the chip that starts at 0 and moves with each ESP packet (RFC 6864 4.3: unique per source within the
+ * counter's period of 2^16; of IPv6 fragments 2^32, RFC 8200 4.5). With `encap` in the template the protocol is 17 and a UDP header follows: the template's ports, length,
  * checksum 0 (RFC 3948 2.1). With `v6` the outer header is IPv6 with the template's flow label and hop limit (5.1.2.2).
  * Bypassed packets are IP packets already and get the Ethernet header alone.
  *
- * `fault` names the first reason for which the packet cannot go, in this order: `enable` is low; no valid template; no valid next hop; an IP packet longer than the template's `mtu`, than `portMtu` or than fits a frame.
+ * An IP packet is too long if it is longer than the template's `mtu`, than `portMtu` or than fits a frame. An ESP packet that is
+ * too long is cut behind its headers, if what would be its DF bit is clear, IPv6 or not (RFC 4301 8.1, RFC 4303 3.3.4); `cut` says how.
+ * Under an MTU that no link of that IP version may have none is cut.
+ *
+ * `fault` names the first reason for which the packet cannot go, in this order: `enable` is low; no valid template; no valid
+ * next hop; too long, and not cut.
  *
  * A pipeline without stalls: one request a cycle, answered [[HeaderBuilder.latency]] cycles later. The port's address and
  * MTU are registers that software sets while no traffic flows.
@@ -63,7 +71,7 @@ class HeaderBuilder extends Module {
   private val meta = io.request.bits.meta
   private val tunnel = io.request.bits.tunnel
 
-  private val identification = RegInit(0.U(16.W))
+  private val identification = RegInit(0.U(32.W))
   when(io.request.valid && !meta.bypass)(identification := identification + 1.U)
 
   // Stage 1: every field but the checksum.
@@ -75,7 +83,7 @@ class HeaderBuilder extends Module {
   private val ip = Wire(new Ipv4Header)
   ip.tos := tos
   ip.totalLength := meta.length + Mux(inUdp, (Ipv4Header.bytes + UdpHeader.bytes).U(16.W), Ipv4Header.bytes.U)
-  ip.identification := identification
+  ip.identification := identification(15, 0)
   ip.dontFragment := Mux(tunnel.dfMode === DfMode.copy.U, meta.df, tunnel.dfMode(0))
   ip.ttl := tunnel.ttl
   ip.protocol := Mux(inUdp, UdpHeader.protocol.U, IpHeader.esp.U)
@@ -114,15 +122,24 @@ class HeaderBuilder extends Module {
   private val portMtu =
     RegNext(Mux(io.portMtu > HeaderBuilder.maxPacketBytes.U, HeaderBuilder.maxPacketBytes.U, io.portMtu))
   private val mtu1 = RegNext(Mux(meta.bypass || tunnel.mtu === 0.U || tunnel.mtu > portMtu, portMtu, tunnel.mtu))
+  private val mayCut1 = RegNext(!meta.bypass && !ip.dontFragment)
+  private val identification1 = RegNext(identification)
   private val length1 =
     RegNext(Mux(meta.bypass, meta.length, Mux(tunnel.v6, meta.length + Ipv6Header.bytes.U(16.W), ip.totalLength)))
 
-  // Stage 2: the fault is known.
+  // Stage 2: the fault is known, and whether the packet is cut.
+  private val tooLong = length1 > mtu1
+  private val cuts =
+    mayCut1 && mtu1 >= Mux(isV61, FragmentCut.minMtuV6.U(14.W), FragmentCut.minMtuV4.U)
+  private val cut = Wire(new FragmentCut)
+  cut.units := Mux(tooLong && cuts, FragmentCut.units(mtu1, isV61), 0.U)
+  cut.v6 := isV61
+  cut.identification := identification1
   private val fault = Wire(new HeaderFault)
   fault.txDisabled := disabled1
   fault.noTunnel := !disabled1 && templateMissing1
   fault.noNextHop := !disabled1 && !templateMissing1 && nextHopMissing1
-  fault.mtu := !disabled1 && !templateMissing1 && !nextHopMissing1 && length1 > mtu1
+  fault.mtu := !disabled1 && !templateMissing1 && !nextHopMissing1 && tooLong && !cuts
 
   private val checksum = Module(new HeaderChecksum)
   checksum.io.header := ip1.wire
@@ -136,6 +153,7 @@ class HeaderBuilder extends Module {
     Mux(ShiftRegister(isV61, rest), ShiftRegister(ipv61, rest).wire, Cat(ShiftRegister(udp1, rest).wire, ipOut.wire))
   io.built.bits.bytes := Cat(network, ShiftRegister(ethernet1, rest).wire)
   io.built.bits.select := ShiftRegister(select1, rest)
+  io.built.bits.cut := ShiftRegister(RegNext(cut), rest - 1)
   io.built.bits.fault := ShiftRegister(RegNext(fault), rest - 1)
 }
 

@@ -8,18 +8,22 @@ import sallyport.common.regs.{NextHopRow, TunnelRow}
 /** What happened on the encrypt path in one cycle, besides the link's own events. */
 class OuterEncryptEvents extends Bundle {
   val fault = new HeaderFault
+
+  /** A packet is cut; a fragment but the first of its packet has been made. */
+  val cut = Bool()
+  val further = Bool()
   val transmit = new MacTransmitEvents
 }
 
 /**
- * From the link to the black port: tunnel row, next hop, headers in front, MTU check, MAC.
+ * From the link to the black port: tunnel row, next hop, headers in front, MTU check, fragments, MAC.
  *
  * `in` carries ESP packets (from SPI to ICV) and bypassed IP packets. An ESP packet's SA names its row of the tunnel table,
  * which names the next hop; a bypassed packet's `sa` names the next hop itself. [[HeaderBuilder]] says which headers a packet
- * gets and for which faults it is dropped; `events.fault` counts them.
+ * gets, how it is cut if it is too long, and for which faults it is dropped; `events.fault` counts them.
  *
  * A packet every 2 cycles and a beat a cycle, except that headers which push a packet's end into a further beat cost one
- * cycle. Stalls when the MAC does. From the last beat of a packet to the first beat of its frame: 22 cycles.
+ * cycle. Stalls when the MAC does. From the last beat of a packet to the first beat of its frame: 24 cycles.
  */
 class OuterEncrypt(config: OuterConfig) extends Module {
   val io = IO(new Bundle {
@@ -35,7 +39,7 @@ class OuterEncrypt(config: OuterConfig) extends Module {
   })
 
   private val stage =
-    Module(new LookupStage(new LinkMeta, new PrependedHeader(HeaderBuilder.lengths), windowBytes = 1))
+    Module(new LookupStage(new LinkMeta, new PrependedHeader(HeaderBuilder.lengths, new FragmentCut), windowBytes = 1))
   stage.io.in <> io.in
   stage.io.hold := false.B
 
@@ -76,11 +80,14 @@ class OuterEncrypt(config: OuterConfig) extends Module {
   stage.io.result.bits.bytes := built.bits.bytes
   stage.io.result.bits.select := built.bits.select
   stage.io.result.bits.drop := built.bits.fault.any
+  stage.io.result.bits.meta := built.bits.cut
 
-  private val prepend = Module(new HeaderPrepend(HeaderBuilder.lengths))
+  private val prepend = Module(new HeaderPrepend(HeaderBuilder.lengths, new FragmentCut))
   prepend.io.in <> stage.io.out
-  private val transmit = Module(new MacTransmit(new NoMeta, config.transmitBeats))
-  transmit.io.in <> prepend.io.out
+  private val fragmenter = Module(new Fragmenter(new FragmentCut, EthernetHeader.bytes)(identity)())
+  fragmenter.io.in <> prepend.io.out
+  private val transmit = Module(new MacTransmit(new FragmentCut, config.transmitBeats))
+  transmit.io.in <> fragmenter.io.out
   io.mac <> transmit.io.mac
 
   io.ready := tunnels.io.ready && nextHops.io.ready
@@ -88,5 +95,7 @@ class OuterEncrypt(config: OuterConfig) extends Module {
     Mux(built.valid, built.bits.fault, 0.U.asTypeOf(new HeaderFault)),
     0.U.asTypeOf(new HeaderFault)
   )
+  io.events.cut := RegNext(built.valid && !built.bits.fault.any && built.bits.cut.units =/= 0.U, false.B)
+  io.events.further := fragmenter.io.further
   io.events.transmit := transmit.io.events
 }

@@ -97,6 +97,8 @@ class OuterPaths(config: OuterConfig) extends Module {
       OuterCounters.dropTxDisabled -> fault.txDisabled,
       OuterCounters.dropNoTunnel -> fault.noTunnel,
       OuterCounters.dropNoNextHop -> fault.noNextHop,
+      OuterCounters.fragPackets -> encrypt.io.events.cut,
+      OuterCounters.fragSplit -> encrypt.io.events.further,
       OuterCounters.dropMtu -> fault.mtu,
       OuterCounters.txFrames -> tx.txFrames,
       OuterCounters.txBytes -> tx.txBytes,

@@ -7,9 +7,10 @@ import sallyport.common._
 /**
  * What [[HeaderPrepend]] does with one packet.
  *
- * @param lengths header lengths in bytes that may be chosen
+ * @param lengths  header lengths in bytes that may be chosen
+ * @param metaType what travels on with the packet
  */
-class PrependedHeader(val lengths: Seq[Int]) extends Bundle {
+class PrependedHeader[M <: Data](val lengths: Seq[Int], metaType: M) extends Bundle {
 
   /** The header, byte 0 in bits 7:0; bytes above the chosen length are ignored. */
   val bytes = UInt((8 * lengths.max).W)
@@ -19,6 +20,7 @@ class PrependedHeader(val lengths: Seq[Int]) extends Bundle {
 
   /** Swallow the packet instead. */
   val drop = Bool()
+  val meta = metaType.cloneType
 }
 
 /**
@@ -28,15 +30,15 @@ class PrependedHeader(val lengths: Seq[Int]) extends Bundle {
  * Latency 1 cycle. Stalls only when `out` does. Drops nothing by itself: whoever sets `drop` counts it. `error` is passed
  * on. `in.ready` and every output come from registers.
  */
-class HeaderPrepend(lengths: Seq[Int]) extends Module {
+class HeaderPrepend[M <: Data](lengths: Seq[Int], meta: M) extends Module {
   require(
     lengths.nonEmpty && lengths.forall(n => n > 0 && n < PacketStream.dataBytes),
     s"header lengths $lengths must be 1 to 63 bytes"
   )
 
   val io = IO(new Bundle {
-    val in = Flipped(PacketStream(new PrependedHeader(lengths)))
-    val out = PacketStream(new NoMeta)
+    val in = Flipped(PacketStream(new PrependedHeader(lengths, meta)))
+    val out = PacketStream(meta)
   })
 
   private val beatBytes = PacketStream.dataBytes
@@ -65,6 +67,7 @@ class HeaderPrepend(lengths: Seq[Int]) extends Module {
   private val tail = RegInit(false.B)
   private val tailBytes = Reg(UInt(beat.bytes.getWidth.W))
   private val tailError = Reg(Bool())
+  private val tailMeta = Reg(meta.cloneType)
 
   io.in.ready := slice.io.in.ready && !tail
   slice.io.in.valid := tail || (io.in.valid && !header.drop)
@@ -72,6 +75,7 @@ class HeaderPrepend(lengths: Seq[Int]) extends Module {
   slice.io.in.bits.last := tail || (beat.last && fits)
   slice.io.in.bits.bytes := Mux(tail, tailBytes, Mux(beat.last && fits, end(6, 0), beatBytes.U))
   slice.io.in.bits.error := Mux(tail, tailError, beat.last && fits && beat.error)
+  slice.io.in.bits.meta := Mux(tail, tailMeta, header.meta)
 
   when(io.in.fire) {
     first := beat.last
@@ -79,6 +83,7 @@ class HeaderPrepend(lengths: Seq[Int]) extends Module {
     tail := beat.last && !fits && !header.drop
     tailBytes := end(5, 0)
     tailError := beat.error
+    tailMeta := header.meta
   }.elsewhen(slice.io.in.ready) {
     tail := false.B
   }

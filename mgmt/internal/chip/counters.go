@@ -36,6 +36,7 @@ type Balance struct {
 	Chip     string `json:"chip"`
 	Path     string `json:"path"`
 	Received uint64 `json:"received"`
+	Split    uint64 `json:"split"`
 	Sent     uint64 `json:"sent"`
 	Punted   uint64 `json:"punted"`
 	Dropped  uint64 `json:"dropped"`
@@ -43,6 +44,9 @@ type Balance struct {
 	Lost     uint64 `json:"lost_before"`
 	Balanced bool   `json:"balanced"`
 }
+
+// Arisen is the packets that came in and those that came out of others.
+func (b Balance) Arisen() uint64 { return b.Received + b.Split }
 
 // Accounted is the packets of which the chip says what became of them.
 func (b Balance) Accounted() uint64 { return b.Sent + b.Punted + b.Dropped + b.Merged }
@@ -53,13 +57,13 @@ func Balances(c transport.Chip, values []uint64) []Balance {
 	for _, path := range []string{"encrypt", "decrypt"} {
 		b := Balance{Chip: c.String(), Path: path}
 		sums := map[string]*uint64{"received": &b.Received, "sent": &b.Sent, "punted": &b.Punted, "drop": &b.Dropped,
-			"merged": &b.Merged, "lost": &b.Lost}
+			"merged": &b.Merged, "split": &b.Split, "lost": &b.Lost}
 		for i, counter := range CounterList[c] {
 			if sum := sums[counter.Kind]; sum != nil && counter.Path == path {
 				*sum += values[i]
 			}
 		}
-		b.Balanced = b.Received == b.Accounted()
+		b.Balanced = b.Arisen() == b.Accounted()
 		out = append(out, b)
 	}
 	return out

@@ -171,47 +171,49 @@ const (
 	OuterCounterDropMtu              = 6
 	OuterCounterTxFrames             = 7
 	OuterCounterTxBytes              = 8
-	OuterCounterRxFrames             = 9
-	OuterCounterRxBytes              = 10
-	OuterCounterDropRxBadFcs         = 11
-	OuterCounterDropRxUndersize      = 12
-	OuterCounterDropRxOversize       = 13
-	OuterCounterDropRxOverflow       = 14
-	OuterCounterDropNotReady         = 15
-	OuterCounterDropMacFilter        = 16
-	OuterCounterDropIpMalformed      = 17
-	OuterCounterDropIpChecksum       = 18
-	OuterCounterDropTtlExpired       = 19
-	OuterCounterDropEspTruncated     = 20
-	OuterCounterDropUnknownSpi       = 21
-	OuterCounterDropEncapMismatch    = 22
-	OuterCounterDropUdpMalformed     = 23
-	OuterCounterDropNattKeepalive    = 24
-	OuterCounterDropPolicy           = 25
-	OuterCounterDropLinkDown         = 26
-	OuterCounterDropPuntOverflow     = 27
-	OuterCounterPuntArp              = 28
-	OuterCounterPuntIpv6             = 29
-	OuterCounterPuntVlan             = 30
-	OuterCounterPuntFragment         = 31
-	OuterCounterPuntIke              = 32
-	OuterCounterPuntIcmp             = 33
-	OuterCounterPuntOther            = 34
-	OuterCounterPuntExtensionHeaders = 35
-	OuterCounterPuntPolicy           = 36
-	OuterCounterTxEsp                = 37
-	OuterCounterTxBypass             = 38
-	OuterCounterDropReasmOverflow    = 39
-	OuterCounterDropReasmLength      = 40
-	OuterCounterDropReasmFull        = 41
-	OuterCounterDropReasmSource      = 42
-	OuterCounterDropReasmOversize    = 43
-	OuterCounterDropReasmMemory      = 44
-	OuterCounterDropReasmEnd         = 45
-	OuterCounterDropReasmOverlap     = 46
-	OuterCounterDropReasmTimeout     = 47
-	OuterCounterReasmMerged          = 48
-	OuterCounterReasmDatagrams       = 49
+	OuterCounterFragPackets          = 9
+	OuterCounterFragSplit            = 10
+	OuterCounterRxFrames             = 11
+	OuterCounterRxBytes              = 12
+	OuterCounterDropRxBadFcs         = 13
+	OuterCounterDropRxUndersize      = 14
+	OuterCounterDropRxOversize       = 15
+	OuterCounterDropRxOverflow       = 16
+	OuterCounterDropNotReady         = 17
+	OuterCounterDropMacFilter        = 18
+	OuterCounterDropIpMalformed      = 19
+	OuterCounterDropIpChecksum       = 20
+	OuterCounterDropTtlExpired       = 21
+	OuterCounterDropEspTruncated     = 22
+	OuterCounterDropUnknownSpi       = 23
+	OuterCounterDropEncapMismatch    = 24
+	OuterCounterDropUdpMalformed     = 25
+	OuterCounterDropNattKeepalive    = 26
+	OuterCounterDropPolicy           = 27
+	OuterCounterDropLinkDown         = 28
+	OuterCounterDropPuntOverflow     = 29
+	OuterCounterPuntArp              = 30
+	OuterCounterPuntIpv6             = 31
+	OuterCounterPuntVlan             = 32
+	OuterCounterPuntFragment         = 33
+	OuterCounterPuntIke              = 34
+	OuterCounterPuntIcmp             = 35
+	OuterCounterPuntOther            = 36
+	OuterCounterPuntExtensionHeaders = 37
+	OuterCounterPuntPolicy           = 38
+	OuterCounterTxEsp                = 39
+	OuterCounterTxBypass             = 40
+	OuterCounterDropReasmOverflow    = 41
+	OuterCounterDropReasmLength      = 42
+	OuterCounterDropReasmFull        = 43
+	OuterCounterDropReasmSource      = 44
+	OuterCounterDropReasmOversize    = 45
+	OuterCounterDropReasmMemory      = 46
+	OuterCounterDropReasmEnd         = 47
+	OuterCounterDropReasmOverlap     = 48
+	OuterCounterDropReasmTimeout     = 49
+	OuterCounterReasmMerged          = 50
+	OuterCounterReasmDatagrams       = 51
 )
 
 // OuterCounters is ordered by index.
@@ -225,45 +227,47 @@ var OuterCounters = []Counter{
 	{Name: "drop_mtu", Index: 6, Path: "encrypt", Kind: "drop"},
 	{Name: "tx_frames", Index: 7, Path: "encrypt", Kind: "sent"},
 	{Name: "tx_bytes", Index: 8, Path: "encrypt", Kind: "info"},
-	{Name: "rx_frames", Index: 9, Path: "decrypt", Kind: "received"},
-	{Name: "rx_bytes", Index: 10, Path: "decrypt", Kind: "info"},
-	{Name: "drop_rx_bad_fcs", Index: 11, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_rx_undersize", Index: 12, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_rx_oversize", Index: 13, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_rx_overflow", Index: 14, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_not_ready", Index: 15, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_mac_filter", Index: 16, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ip_malformed", Index: 17, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ip_checksum", Index: 18, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ttl_expired", Index: 19, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_esp_truncated", Index: 20, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_unknown_spi", Index: 21, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_encap_mismatch", Index: 22, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_udp_malformed", Index: 23, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_natt_keepalive", Index: 24, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_policy", Index: 25, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_link_down", Index: 26, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_overflow", Index: 27, Path: "decrypt", Kind: "drop"},
-	{Name: "punt_arp", Index: 28, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_ipv6", Index: 29, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_vlan", Index: 30, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_fragment", Index: 31, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_ike", Index: 32, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_icmp", Index: 33, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_other", Index: 34, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_extension_headers", Index: 35, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_policy", Index: 36, Path: "decrypt", Kind: "punted"},
-	{Name: "tx_esp", Index: 37, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bypass", Index: 38, Path: "decrypt", Kind: "sent"},
-	{Name: "drop_reasm_overflow", Index: 39, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_length", Index: 40, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_full", Index: 41, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_source", Index: 42, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_oversize", Index: 43, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_memory", Index: 44, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_end", Index: 45, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_overlap", Index: 46, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_timeout", Index: 47, Path: "decrypt", Kind: "drop"},
-	{Name: "reasm_merged", Index: 48, Path: "decrypt", Kind: "merged"},
-	{Name: "reasm_datagrams", Index: 49, Path: "decrypt", Kind: "info"},
+	{Name: "frag_packets", Index: 9, Path: "encrypt", Kind: "info"},
+	{Name: "frag_split", Index: 10, Path: "encrypt", Kind: "split"},
+	{Name: "rx_frames", Index: 11, Path: "decrypt", Kind: "received"},
+	{Name: "rx_bytes", Index: 12, Path: "decrypt", Kind: "info"},
+	{Name: "drop_rx_bad_fcs", Index: 13, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_rx_undersize", Index: 14, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_rx_oversize", Index: 15, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_rx_overflow", Index: 16, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_not_ready", Index: 17, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_mac_filter", Index: 18, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ip_malformed", Index: 19, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ip_checksum", Index: 20, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ttl_expired", Index: 21, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_esp_truncated", Index: 22, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_unknown_spi", Index: 23, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_encap_mismatch", Index: 24, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_udp_malformed", Index: 25, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_natt_keepalive", Index: 26, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_policy", Index: 27, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_link_down", Index: 28, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_overflow", Index: 29, Path: "decrypt", Kind: "drop"},
+	{Name: "punt_arp", Index: 30, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_ipv6", Index: 31, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_vlan", Index: 32, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_fragment", Index: 33, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_ike", Index: 34, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_icmp", Index: 35, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_other", Index: 36, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_extension_headers", Index: 37, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_policy", Index: 38, Path: "decrypt", Kind: "punted"},
+	{Name: "tx_esp", Index: 39, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bypass", Index: 40, Path: "decrypt", Kind: "sent"},
+	{Name: "drop_reasm_overflow", Index: 41, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_length", Index: 42, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_full", Index: 43, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_source", Index: 44, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_oversize", Index: 45, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_memory", Index: 46, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_end", Index: 47, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_overlap", Index: 48, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_timeout", Index: 49, Path: "decrypt", Kind: "drop"},
+	{Name: "reasm_merged", Index: 50, Path: "decrypt", Kind: "merged"},
+	{Name: "reasm_datagrams", Index: 51, Path: "decrypt", Kind: "info"},
 }

@@ -4,6 +4,7 @@ import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.Packet
+import sallyport.common.regs.DfMode
 
 class HeaderBuilderSpec extends AnyFunSuite with ChiselSim {
 
@@ -126,6 +127,7 @@ class HeaderBuilderSpec extends AnyFunSuite with ChiselSim {
         dut.io.request.bits.meta.length.poke(length)
         dut.io.request.bits.tunnel.valid.poke(template)
         dut.io.request.bits.tunnel.mtu.poke(mtu)
+        dut.io.request.bits.tunnel.dfMode.poke(DfMode.set)
         dut.io.request.bits.nextHopValid.poke(nextHop)
         dut.clock.step()
         dut.io.request.valid.poke(false)
@@ -133,6 +135,40 @@ class HeaderBuilderSpec extends AnyFunSuite with ChiselSim {
         dut.io.built.valid.expect(true)
         assert(faultOf(dut) == expected, s"length $length, MTU $mtu, port MTU $portMtu")
       }
+      // DF clear: (row, length, template MTU, port MTU) → payload units of a fragment, 0 whole, none too long to be cut.
+      val (v4, inUdp, v6) = (rows.head, rows.find(_.encap).get, rows.find(_.v6).get)
+      val cuts = Seq(
+        (v4, 1480, 0, 1500) -> Some(0),
+        (v4, 1481, 0, 1500) -> Some(185),
+        (v4, 9600, 0, 9582) -> Some(1195),
+        (v4, 9600, 68, 1500) -> Some(6),
+        (v4, 9600, 67, 1500) -> None,
+        (v4, 47, 67, 1500) -> Some(0),
+        (v4, 1400, 1400, 9000) -> Some(172),
+        (inUdp, 1472, 0, 1500) -> Some(0),
+        (inUdp, 1473, 0, 1500) -> Some(185),
+        (v6, 1460, 0, 1500) -> Some(0),
+        (v6, 1461, 0, 1500) -> Some(181),
+        (v6, 1461, 1280, 1500) -> Some(154),
+        (v6, 1461, 1279, 1500) -> None
+      )
+      for (((row, length, mtu, portMtu), units) <- cuts) {
+        pokeRow(dut, row)
+        dut.io.portMtu.poke(portMtu)
+        dut.clock.step()
+        dut.io.request.valid.poke(true)
+        dut.io.request.bits.meta.length.poke(length)
+        dut.io.request.bits.meta.df.poke(false)
+        dut.io.request.bits.tunnel.mtu.poke(mtu)
+        dut.io.request.bits.tunnel.dfMode.poke(DfMode.copy)
+        dut.clock.step()
+        dut.io.request.valid.poke(false)
+        dut.clock.step(HeaderBuilder.latency - 1)
+        assert(faultOf(dut) == (if (units.isEmpty) "mtu" else ""), s"length $length, MTU $mtu, port MTU $portMtu")
+        for (u <- units) dut.io.built.bits.cut.units.expect(u, s"length $length, MTU $mtu, port MTU $portMtu")
+        dut.io.built.bits.cut.v6.expect(row.v6)
+      }
+
       dut.io.enable.poke(false)
       dut.io.request.valid.poke(true)
       dut.clock.step(HeaderBuilder.latency)

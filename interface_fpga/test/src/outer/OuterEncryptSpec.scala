@@ -19,6 +19,8 @@ private class OuterEncryptHarness(config: OuterConfig) extends Module {
     "no_tunnel" -> events.fault.noTunnel,
     "no_next_hop" -> events.fault.noNextHop,
     "mtu" -> events.fault.mtu,
+    "cut" -> events.cut,
+    "further" -> events.further,
     "tx_frames" -> events.transmit.txFrames,
     "tx_bytes" -> events.transmit.txBytes
   )
@@ -159,6 +161,18 @@ class OuterEncryptSpec extends AnyFunSuite with ChiselSim {
       val natt = rows.indexWhere(_.encap)
       bench.write(dut.io.tunnelTable, 1000, rows(tunnel).tunnelRow(nextHop = 255))
       bench.write(dut.io.tunnelTable, 1001, rows(tunnel).tunnelRow(nextHop = tunnel, mtu = 576))
+      bench.write(dut.io.tunnelTable, 1002, rows(tunnel).copy(dfMode = 1).tunnelRow(nextHop = tunnel, mtu = 576))
+      bench.write(dut.io.tunnelTable, 1003, rows(natt).copy(dfMode = 1).tunnelRow(nextHop = natt))
+      val v6 = rows.lastIndexWhere(_.v6)
+      bench.write(dut.io.tunnelTable, 1004, rows(v6).copy(dfMode = 2).tunnelRow(nextHop = v6, mtu = 1280))
+      bench.write(dut.io.tunnelTable, 1005, rows(v6).copy(dfMode = 2).tunnelRow(nextHop = v6, mtu = 1279))
+      // Frames of these bytes, FCS included.
+      def cutInto(frames: Int*): Map[String, Int] = Map(
+        "cut" -> 1,
+        "further" -> (frames.size - 1),
+        "tx_frames" -> frames.size,
+        "tx_bytes" -> frames.sum
+      )
       val faults = Seq(
         Sent(payload(80), 999, bypass = false) -> Map("no_tunnel" -> 1),
         Sent(payload(80), tunnel + 1024, bypass = false) -> Map("no_tunnel" -> 1),
@@ -166,10 +180,14 @@ class OuterEncryptSpec extends AnyFunSuite with ChiselSim {
         Sent(payload(80), 255, bypass = true) -> Map("no_next_hop" -> 1),
         Sent(payload(80), tunnel + 256, bypass = true) -> Map("no_next_hop" -> 1),
         Sent(payload(556), 1001, bypass = false) -> Map("tx_frames" -> 1, "tx_bytes" -> (576 + 18)),
-        Sent(payload(557), 1001, bypass = false) -> Map("mtu" -> 1),
-        Sent(payload(9563), tunnel, bypass = false) -> Map("mtu" -> 1),
+        Sent(payload(557), 1001, bypass = false) -> cutInto(590, 64),
+        Sent(payload(557), 1001, bypass = false, df = true) -> Map("mtu" -> 1),
+        Sent(payload(557), 1002, bypass = false) -> Map("mtu" -> 1),
+        Sent(payload(9563), tunnel, bypass = false) -> cutInto(9598, 64),
+        Sent(payload(1241), 1004, bypass = false) -> cutInto(1298, 75),
+        Sent(payload(1241), 1005, bypass = false) -> Map("mtu" -> 1),
         Sent(payload(9554), natt, bypass = false) -> Map("tx_frames" -> 1, "tx_bytes" -> 9600),
-        Sent(payload(9555), natt, bypass = false) -> Map("mtu" -> 1),
+        Sent(payload(9555), 1003, bypass = false) -> Map("mtu" -> 1),
         Sent(payload(9582), tunnel, bypass = true) -> Map("tx_frames" -> 1, "tx_bytes" -> 9600),
         Sent(payload(9583), tunnel, bypass = true) -> Map("mtu" -> 1)
       )

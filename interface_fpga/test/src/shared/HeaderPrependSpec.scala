@@ -13,23 +13,23 @@ class HeaderPrependSpec extends StreamMatrix {
     matrixPackets(0).map { packet =>
       val header = BigInt(8 * lengths.max, random)
       val drop = if (random.nextInt(8) == 0) 1 else 0
-      packet.copy(meta = (header << 3) | (random.nextInt(3) << 1) | drop)
+      packet.copy(meta = (header << 11) | (random.nextInt(3) << 9) | (drop << 8) | random.nextInt(256))
     }
   }
 
   test("headers of three lengths come in front, swallowed packets leave no trace, ends that do not fit cost one beat") {
     checkMatrix(
-      new StreamHarness(new PrependedHeader(lengths), new NoMeta)(h => {
-        val prepend = Module(new HeaderPrepend(lengths))
+      new StreamHarness(new PrependedHeader(lengths, UInt(8.W)), UInt(8.W))(h => {
+        val prepend = Module(new HeaderPrepend(lengths, UInt(8.W)))
         prepend.io.in <> h.in
         h.out <> prepend.io.out
       }),
       packets,
       slack = 16 + matrixLengths.size
     ) { packet =>
-      val length = lengths((packet.meta >> 1 & 3).toInt)
-      val header = Packet.bytesOf(packet.meta >> 3, length)
-      if (packet.meta.testBit(0)) Seq() else Seq(Packet(header ++ packet.bytes))
+      val length = lengths((packet.meta >> 9 & 3).toInt)
+      val header = Packet.bytesOf(packet.meta >> 11, length)
+      if (packet.meta.testBit(8)) Seq() else Seq(Packet(header ++ packet.bytes, packet.meta & 255))
     }
   }
 }
