@@ -9,7 +9,7 @@ from pathlib import Path
 
 from scapy.compat import raw
 from scapy.contrib.mpls import MPLS
-from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption
+from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption, fragment
 from scapy.layers.inet6 import (
     ICMPv6DestUnreach,
     ICMPv6EchoReply,
@@ -44,7 +44,7 @@ NEXT_HOPS = {0: "02:aa:00:00:00:00", 7: "02:aa:00:00:00:07"}
 
 ENCRYPT_HEAD = """\
 # Frames to the red port; tests/test_inner_frames.py writes this table and checks it. A line with the scapy expression, then:
-# counter sa bypass frame packet-on-the-link (or -)
+# counter sa bypass frame packet-on-the-link (or -, or fragments with commas between)
 """
 DECRYPT_HEAD = """\
 # Packets from the crypto chip; tests/test_inner_frames.py writes this table and checks it. A line with the scapy expression, then:
@@ -96,7 +96,7 @@ def encrypt_cases() -> Iterator[tuple[str, int, str]]:
     yield "tx_protect", 5, f"{ip('10.1.0.77')} / TCP(sport=7, dport=8)"
     yield "tx_protect", 5, f"{ip('10.1.0.77', src='10.0.0.2')} / {udp}"
     yield "tx_protect", 701, f"{ip('10.1.9.9')} / {udp}"
-    yield "drop_policy", 0, f"{ip('10.1.9.10')} / {udp}"
+    yield "drop_policy", 0, f"{ip('10.1.9.12')} / {udp}"
     yield "tx_protect", 703, f"{ip('10.2.0.5')} / ICMP()"
     yield "tx_bypass", 3, f"{ip('10.2.0.6')} / ICMP()"
     yield "tx_protect", 704, f"{ip('10.6.0.1', src='10.6.0.2')} / SCTP(sport=100, dport=200)"
@@ -255,11 +255,47 @@ def encrypt_cases_v6() -> Iterator[tuple[str, int, str]]:
     yield "drop_policy", 0, f"{v4.replace('id=1', 'id=1, proto=1')} / Raw(bytes(3))"
 
 
-def encrypt_row(counter: str, sa: int, expression: str) -> str:
+def encrypt_cases_mtu() -> Iterator[tuple[str, int, str, int]]:
+    """Counter, SA or next hop, expression, and the MTU to which the packet is cut, 0 if it is not. Lengths are of IP packets."""
+    ether = f'Ether(dst="{PORT}", src="{HOST}")'
+
+    def udp(dst: str, length: int, rest: str = "") -> str:
+        payload = f"UDP(sport=7, dport=8) / Raw(bytes(range(251)) * 40)[Raw].load[:{length - 28}]"
+        return f'{ether} / IP(src="10.0.0.1", dst="{dst}", id=0xabcd{rest}) / {payload}'
+
+    def udp6(length: int) -> str:
+        return f'{ether} / IPv6(src="2001:db8::1", dst="2001:db8:a::1") / UDP(sport=7, dport=8) / Raw(bytes({length - 48}))'
+
+    df, option = ', flags="DF"', ", options=IPOption(bytes([0x94, 4, 0, 0]))"
+    # 10.10/16 is not cut here above 600 B, 10.11/16 is; 10.12/16 is bypassed and cut above 576 B.
+    for length in (600, 601, 9000):
+        yield "tx_protect", 9, udp("10.10.0.1", length), 0
+        yield "punt_mtu" if length > 600 else "tx_protect", 9, udp("10.10.0.1", length, df), 0
+        yield "punt_mtu" if length > 600 else "tx_protect", 9, udp("10.11.0.1", length, df), 0
+    for length in (599, 600, 601, 602, 609, 644, 1176, 1177, 9582):
+        yield "tx_protect", 9, udp("10.11.0.1", length, ", tos=0xb9, ttl=5"), 600 if length > 600 else 0
+    for length in (576, 577, 1500):
+        yield "tx_bypass", 4, udp("10.12.0.1", length), 576 if length > 576 else 0
+    # TTL comes first; a header with options is not cut; a flow's MTU counts where the flow does.
+    yield "drop_ttl_expired", 0, udp("10.11.0.1", 601, df + ", ttl=1"), 0
+    yield "tx_protect", 9, udp("10.11.0.1", 700, option), 0
+    yield "punt_mtu", 9, udp("10.11.0.1", 700, option + df), 0
+    for length in (1001, 1002):
+        yield "tx_protect", 709, udp("10.11.0.79", length), 0
+        yield "punt_mtu" if length > 1001 else "tx_protect", 709, udp("10.11.0.79", length, df), 0
+    for length in (1280, 1281):
+        yield "punt_mtu" if length > 1280 else "tx_protect", 9, udp6(length), 0
+
+
+def encrypt_row(counter: str, sa: int, expression: str, mtu: int = 0) -> str:
     frame = made(expression).ljust(60, b"\0")
     sends = counter in ("tx_protect", "tx_bypass")
     tags = 2 if frame[16:18] in TAGS else 1 if frame[12:14] in TAGS else 0
-    out = routed(frame[14 + 4 * tags :]).hex() if sends else "-"
+    out = "-"
+    if sends:
+        packet = routed(frame[14 + 4 * tags :])
+        pieces = [raw(piece) for piece in fragment(IP(packet), (mtu - 20) // 8 * 8)] if mtu else [packet]
+        out = ",".join(piece.hex() for piece in pieces)
     return f"# {expression}\n{counter} {sa} {int(counter == 'tx_bypass')} {frame.hex()} {out}\n"
 
 
@@ -463,7 +499,7 @@ def decrypt_row(
 
 
 def encrypt_table() -> str:
-    return ENCRYPT_HEAD + "".join(encrypt_row(*case) for case in (*encrypt_cases(), *encrypt_cases_v6()))
+    return ENCRYPT_HEAD + "".join(encrypt_row(*case) for case in (*encrypt_cases(), *encrypt_cases_v6(), *encrypt_cases_mtu()))
 
 
 def decrypt_table() -> str:

@@ -36,23 +36,26 @@ object InnerCounters {
   val dropReasmTimeout = 31
   val reasmMerged = 32
   val reasmDatagrams = 33
-  val linkRxPackets = 34
-  val linkRxLost = 35
-  val linkResyncs = 36
-  val dropTxDisabled = 37
-  val dropNoSelector = 38
-  val dropReplayed = 39
-  val dropTooOld = 40
-  val dropSelectorMismatch = 41
-  val dropInnerMalformed = 42
-  val dropInnerChecksum = 43
-  val dropInnerNotIp = 44
-  val dropInnerExtensionHeaders = 45
-  val dropInnerTtlExpired = 46
-  val dropEcn = 47
-  val dropNoNextHop = 48
-  val txFrames = 49
-  val txBytes = 50
+  val puntMtu = 34
+  val fragPackets = 35
+  val fragSplit = 36
+  val linkRxPackets = 37
+  val linkRxLost = 38
+  val linkResyncs = 39
+  val dropTxDisabled = 40
+  val dropNoSelector = 41
+  val dropReplayed = 42
+  val dropTooOld = 43
+  val dropSelectorMismatch = 44
+  val dropInnerMalformed = 45
+  val dropInnerChecksum = 46
+  val dropInnerNotIp = 47
+  val dropInnerExtensionHeaders = 48
+  val dropInnerTtlExpired = 49
+  val dropEcn = 50
+  val dropNoNextHop = 51
+  val txFrames = 52
+  val txBytes = 53
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("rx_frames", 0, "encrypt", "received"),
     CounterDesc("rx_bytes", 1, "encrypt", "info"),
@@ -88,23 +91,26 @@ object InnerCounters {
     CounterDesc("drop_reasm_timeout", 31, "encrypt", "drop"),
     CounterDesc("reasm_merged", 32, "encrypt", "merged"),
     CounterDesc("reasm_datagrams", 33, "encrypt", "info"),
-    CounterDesc("link_rx_packets", 34, "decrypt", "received"),
-    CounterDesc("link_rx_lost", 35, "decrypt", "lost"),
-    CounterDesc("link_resyncs", 36, "decrypt", "info"),
-    CounterDesc("drop_tx_disabled", 37, "decrypt", "drop"),
-    CounterDesc("drop_no_selector", 38, "decrypt", "drop"),
-    CounterDesc("drop_replayed", 39, "decrypt", "drop"),
-    CounterDesc("drop_too_old", 40, "decrypt", "drop"),
-    CounterDesc("drop_selector_mismatch", 41, "decrypt", "drop"),
-    CounterDesc("drop_inner_malformed", 42, "decrypt", "drop"),
-    CounterDesc("drop_inner_checksum", 43, "decrypt", "drop"),
-    CounterDesc("drop_inner_not_ip", 44, "decrypt", "drop"),
-    CounterDesc("drop_inner_extension_headers", 45, "decrypt", "drop"),
-    CounterDesc("drop_inner_ttl_expired", 46, "decrypt", "drop"),
-    CounterDesc("drop_ecn", 47, "decrypt", "drop"),
-    CounterDesc("drop_no_next_hop", 48, "decrypt", "drop"),
-    CounterDesc("tx_frames", 49, "decrypt", "sent"),
-    CounterDesc("tx_bytes", 50, "decrypt", "info")
+    CounterDesc("punt_mtu", 34, "encrypt", "punted"),
+    CounterDesc("frag_packets", 35, "encrypt", "info"),
+    CounterDesc("frag_split", 36, "encrypt", "split"),
+    CounterDesc("link_rx_packets", 37, "decrypt", "received"),
+    CounterDesc("link_rx_lost", 38, "decrypt", "lost"),
+    CounterDesc("link_resyncs", 39, "decrypt", "info"),
+    CounterDesc("drop_tx_disabled", 40, "decrypt", "drop"),
+    CounterDesc("drop_no_selector", 41, "decrypt", "drop"),
+    CounterDesc("drop_replayed", 42, "decrypt", "drop"),
+    CounterDesc("drop_too_old", 43, "decrypt", "drop"),
+    CounterDesc("drop_selector_mismatch", 44, "decrypt", "drop"),
+    CounterDesc("drop_inner_malformed", 45, "decrypt", "drop"),
+    CounterDesc("drop_inner_checksum", 46, "decrypt", "drop"),
+    CounterDesc("drop_inner_not_ip", 47, "decrypt", "drop"),
+    CounterDesc("drop_inner_extension_headers", 48, "decrypt", "drop"),
+    CounterDesc("drop_inner_ttl_expired", 49, "decrypt", "drop"),
+    CounterDesc("drop_ecn", 50, "decrypt", "drop"),
+    CounterDesc("drop_no_next_hop", 51, "decrypt", "drop"),
+    CounterDesc("tx_frames", 52, "decrypt", "sent"),
+    CounterDesc("tx_bytes", 53, "decrypt", "info")
   )
 }
 

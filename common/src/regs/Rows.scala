@@ -2,7 +2,7 @@
 package sallyport.common.regs
 
 object FlowRow extends Row {
-  val bits: Int = 355
+  val bits: Int = 370
   val srcAddr = RowField(0, 128)
   val dstAddr = RowField(128, 128)
   val srcPort = RowField(256, 16)
@@ -14,6 +14,8 @@ object FlowRow extends Row {
   val priority = RowField(320, 32)
   val valid = RowField(352, 1)
   val action = RowField(353, 2)
+  val fragment = RowField(355, 1)
+  val mtu = RowField(356, 14)
   val fields: Seq[(String, RowField)] = Seq(
     "src_addr" -> srcAddr,
     "dst_addr" -> dstAddr,
@@ -25,7 +27,9 @@ object FlowRow extends Row {
     "sa" -> sa,
     "priority" -> priority,
     "valid" -> valid,
-    "action" -> action
+    "action" -> action,
+    "fragment" -> fragment,
+    "mtu" -> mtu
   )
 }
 
@@ -42,6 +46,8 @@ object RuleRow extends Row {
   val priority = RowField(320, 32)
   val valid = RowField(352, 1)
   val action = RowField(353, 2)
+  val fragment = RowField(355, 1)
+  val mtu = RowField(356, 14)
   val srcMask = RowField(384, 128)
   val dstMask = RowField(512, 128)
   val srcPortMask = RowField(640, 16)
@@ -61,6 +67,8 @@ object RuleRow extends Row {
     "priority" -> priority,
     "valid" -> valid,
     "action" -> action,
+    "fragment" -> fragment,
+    "mtu" -> mtu,
     "src_mask" -> srcMask,
     "dst_mask" -> dstMask,
     "src_port_mask" -> srcPortMask,

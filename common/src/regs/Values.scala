@@ -66,4 +66,5 @@ object PuntReason {
   val other = 7
   val policy = 8
   val extensionHeaders = 9
+  val mtu = 10
 }

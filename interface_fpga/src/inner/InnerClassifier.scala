@@ -11,6 +11,10 @@ class SpdAnswer extends Bundle {
   val action = UInt(2.W)
   val sa = UInt(16.W)
   val priority = UInt(32.W)
+
+  /** Longest IP packet in bytes, 0 any; a longer one is cut if it may be. */
+  val mtu = UInt(PacketStream.lengthBits.W)
+  val fragment = Bool()
 }
 
 object SpdAnswer {
@@ -20,6 +24,8 @@ object SpdAnswer {
     answer.action := FlowRow.action(result.row)
     answer.sa := FlowRow.sa(result.row)
     answer.priority := FlowRow.priority(result.row)
+    answer.mtu := FlowRow.mtu(result.row)
+    answer.fragment := FlowRow.fragment(result.row)
     answer
   }
 
@@ -29,6 +35,8 @@ object SpdAnswer {
     answer.action := RuleRow.action(result.row)
     answer.sa := RuleRow.sa(result.row)
     answer.priority := RuleRow.priority(result.row)
+    answer.mtu := RuleRow.mtu(result.row)
+    answer.fragment := RuleRow.fragment(result.row)
     answer
   }
 }
@@ -46,6 +54,9 @@ class InnerVerdict extends FrameVerdict {
   /** With `toLink`: bytes of the Ethernet header and its tags, which stay here. */
   val strip = UInt(5.W)
 
+  /** With `toLink`: payload units of its fragments; 0: it goes whole ([[FragmentCut]]). */
+  val units = UInt(FragmentCut.unitsBits.W)
+
   /** With `toLink`: the IP header's new values. */
   val rewrite = new IpRewrite
 }
@@ -62,8 +73,10 @@ class InnerDrops extends FrameDrops {
  *
  *  1. what [[FrameJudge]] drops or punts
  *  1. the SPD decision, of flow and rule that with the lower priority number, the flow at equality: PUNT: punt; DISCARD or
- *     none at all: drop policy; BYPASS or PROTECT with a TTL or hop limit of 0 or 1: drop ttlExpired; else to the link with
- *     one less (RFC 4301 5.1.2.1 note 3, RFC 1812 5.3.1)
+ *     none at all: drop policy; BYPASS or PROTECT with a TTL or hop limit of 0 or 1: drop ttlExpired; longer than the MTU that
+ *     comes with the decision, and IPv6 or IPv4 with DF: punt, for the sender has to be told (RFC 4301 8.2.1); else to the link
+ *     with TTL or hop limit one less (RFC 4301 5.1.2.1 note 3, RFC 1812 5.3.1), cut if it is longer than that MTU, the decision
+ *     says so and the header has no options
  *
  * What would go to the link is dropped as linkDown while `linkUp` is low.
  *
@@ -96,6 +109,10 @@ class InnerClassifier extends Module {
   private val linkDown = ask(!io.linkUp)
   private val flowWins = ask(in.flow.hit && (!in.rule.hit || in.flow.priority <= in.rule.priority))
   private val decided = ask(in.flow.hit || in.rule.hit)
+  private def tooLong(answer: SpdAnswer): Bool = ask(answer.mtu =/= 0.U && fields.totalLength > answer.mtu)
+  private val flowTooLong = tooLong(in.flow)
+  private val ruleTooLong = tooLong(in.rule)
+  private val noOptions = ask(fields.headerBytes === Ipv4Header.bytes.U)
   private val flow1 = RegNext(in.flow)
   private val rule1 = RegNext(in.rule)
   private val fields1 = RegNext(fields)
@@ -103,17 +120,24 @@ class InnerClassifier extends Module {
 
   // Stage 2: the first that fits, if the frame passes.
   private object Outcome extends ChiselEnum {
-    val dropTtl, dropPolicy, puntPolicy, protect, bypass = Value
+    val dropTtl, dropPolicy, puntPolicy, puntMtu, protect, bypass = Value
   }
   import Outcome._
   private val action1 = Mux(flowWins, flow1.action, rule1.action)
   private def decides(action: Int): Bool = decided && action1 === action.U
+  private val forwards = decides(Action.bypass) || decides(Action.protect)
+  private val isTooLong = Mux(flowWins, flowTooLong, ruleTooLong)
+  private val mtu1 = Mux(flowWins, flow1.mtu, rule1.mtu)
+  private val cuts = isTooLong && Mux(flowWins, flow1.fragment, rule1.fragment) && noOptions &&
+    mtu1 >= FragmentCut.minMtuV4.U
+  private val units = RegNext(Mux(cuts, FragmentCut.units(mtu1, v6 = false.B), 0.U))
   private val outcome = RegNext(
     MuxCase(
       dropPolicy,
       Seq(
         decides(Action.punt) -> puntPolicy,
-        ((decides(Action.bypass) || decides(Action.protect)) && ttlExpired) -> dropTtl,
+        (forwards && ttlExpired) -> dropTtl,
+        (forwards && isTooLong && fields1.dontFragment) -> puntMtu,
         decides(Action.bypass) -> bypass,
         decides(Action.protect) -> protect
       )
@@ -142,8 +166,9 @@ class InnerClassifier extends Module {
   private val forLink = is(protect) || is(bypass)
   private val verdict = Wire(new InnerVerdict)
   verdict.toLink := forLink && !linkDown2
-  verdict.toPunt := frame.punts || is(puntPolicy)
-  verdict.reason := Mux(frame.punts, frame.reason, PuntReason.policy.U)
+  verdict.toPunt := frame.punts || is(puntPolicy) || is(puntMtu)
+  verdict.reason := Mux(frame.punts, frame.reason, Mux(is(puntMtu), PuntReason.mtu.U, PuntReason.policy.U))
+  verdict.units := units
   verdict.strip := RegNext(fields1.l2Bytes)
   verdict.rewrite := RegNext(rewrite)
   verdict.link := RegNext(link)

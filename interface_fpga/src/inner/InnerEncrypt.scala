@@ -10,6 +10,10 @@ class InnerEncryptEvents extends Bundle {
   val path = new ReceivePathEvents
   val drops = new InnerDrops
 
+  /** A packet is cut; a fragment but the first of its packet has been made. */
+  val cut = Bool()
+  val further = Bool()
+
   /** The last beat of a packet has gone to the link. */
   val txProtect = Bool()
   val txBypass = Bool()
@@ -19,7 +23,7 @@ class InnerEncryptEvents extends Bundle {
  * From the red port to the link: MAC, fragments put together, headers read, flow and rule looked up, verdict, Ethernet and tags off, TTL.
  *
  * What [[ReceivePath]] lets pass is judged by [[InnerClassifier]]: protected and bypassed IP packets go to `out`, without
- * Ethernet header, VLAN tags and padding behind their total length; punted frames as they came to `punt`; the rest nowhere.
+ * Ethernet header, VLAN tags and padding behind their total length, cut if they are too long for their SPD entry; punted frames as they came to `punt`; the rest nowhere.
  * Each drop has an event. A dead CPU costs punted frames alone ([[PuntQueue]]); a stalled link fills the receive buffer,
  * whose overflow is an event.
  *
@@ -81,13 +85,33 @@ class InnerEncrypt(config: InnerConfig) extends Module {
   strip.io.in <> path.io.out
   private val rewritten = Wire(chiselTypeOf(strip.io.out))
   RewriteHeader(rewritten, strip.io.out)(_.rewrite)
-  ConnectStream(io.out, rewritten)(_ := _.link)
+  private val fragmenter = Module(new Fragmenter(new InnerVerdict, ipAt = 0)(InnerEncrypt.cut)(InnerEncrypt.resized))
+  fragmenter.io.in <> rewritten
+  ConnectStream(io.out, fragmenter.io.out)(_ := _.link)
 
   private val sent = io.out.fire && io.out.bits.last
   io.ready := flows.io.ready && rules.io.ready && path.io.ready
   io.events.path := path.io.events
   io.events.drops := classifier.io.drops
+  private val verdict = classifier.io.verdict
+  io.events.cut := RegNext(verdict.valid && verdict.bits.toLink && verdict.bits.units =/= 0.U, false.B)
+  io.events.further := fragmenter.io.further
   io.events.txProtect := RegNext(sent && !io.out.bits.meta.bypass, false.B)
   io.events.txBypass := RegNext(sent && io.out.bits.meta.bypass, false.B)
   assert(!sent || !io.out.bits.error, "a packet for the link is shorter than its total length")
+}
+
+object InnerEncrypt {
+
+  private def cut(verdict: InnerVerdict): FragmentCut = {
+    val cut = WireDefault(FragmentCut.none)
+    cut.units := verdict.units
+    cut
+  }
+
+  private def resized(verdict: InnerVerdict, bytes: UInt): InnerVerdict = {
+    val of = WireDefault(verdict)
+    of.link.length := bytes
+    of
+  }
 }

@@ -96,5 +96,5 @@ class ReceivePath[V <: FrameVerdict](verdictType: V, receiveBeats: Int, puntBeat
 }
 
 object ReceivePath {
-  val puntReasons: Int = PuntReason.extensionHeaders + 1
+  val puntReasons: Int = PuntReason.mtu + 1
 }

@@ -38,23 +38,26 @@ const (
 	InnerCounterDropReasmTimeout          = 31
 	InnerCounterReasmMerged               = 32
 	InnerCounterReasmDatagrams            = 33
-	InnerCounterLinkRxPackets             = 34
-	InnerCounterLinkRxLost                = 35
-	InnerCounterLinkResyncs               = 36
-	InnerCounterDropTxDisabled            = 37
-	InnerCounterDropNoSelector            = 38
-	InnerCounterDropReplayed              = 39
-	InnerCounterDropTooOld                = 40
-	InnerCounterDropSelectorMismatch      = 41
-	InnerCounterDropInnerMalformed        = 42
-	InnerCounterDropInnerChecksum         = 43
-	InnerCounterDropInnerNotIp            = 44
-	InnerCounterDropInnerExtensionHeaders = 45
-	InnerCounterDropInnerTtlExpired       = 46
-	InnerCounterDropEcn                   = 47
-	InnerCounterDropNoNextHop             = 48
-	InnerCounterTxFrames                  = 49
-	InnerCounterTxBytes                   = 50
+	InnerCounterPuntMtu                   = 34
+	InnerCounterFragPackets               = 35
+	InnerCounterFragSplit                 = 36
+	InnerCounterLinkRxPackets             = 37
+	InnerCounterLinkRxLost                = 38
+	InnerCounterLinkResyncs               = 39
+	InnerCounterDropTxDisabled            = 40
+	InnerCounterDropNoSelector            = 41
+	InnerCounterDropReplayed              = 42
+	InnerCounterDropTooOld                = 43
+	InnerCounterDropSelectorMismatch      = 44
+	InnerCounterDropInnerMalformed        = 45
+	InnerCounterDropInnerChecksum         = 46
+	InnerCounterDropInnerNotIp            = 47
+	InnerCounterDropInnerExtensionHeaders = 48
+	InnerCounterDropInnerTtlExpired       = 49
+	InnerCounterDropEcn                   = 50
+	InnerCounterDropNoNextHop             = 51
+	InnerCounterTxFrames                  = 52
+	InnerCounterTxBytes                   = 53
 )
 
 // InnerCounters is ordered by index.
@@ -93,23 +96,26 @@ var InnerCounters = []Counter{
 	{Name: "drop_reasm_timeout", Index: 31, Path: "encrypt", Kind: "drop"},
 	{Name: "reasm_merged", Index: 32, Path: "encrypt", Kind: "merged"},
 	{Name: "reasm_datagrams", Index: 33, Path: "encrypt", Kind: "info"},
-	{Name: "link_rx_packets", Index: 34, Path: "decrypt", Kind: "received"},
-	{Name: "link_rx_lost", Index: 35, Path: "decrypt", Kind: "lost"},
-	{Name: "link_resyncs", Index: 36, Path: "decrypt", Kind: "info"},
-	{Name: "drop_tx_disabled", Index: 37, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_selector", Index: 38, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_replayed", Index: 39, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_too_old", Index: 40, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_selector_mismatch", Index: 41, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_malformed", Index: 42, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_checksum", Index: 43, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_not_ip", Index: 44, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_extension_headers", Index: 45, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_ttl_expired", Index: 46, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ecn", Index: 47, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_next_hop", Index: 48, Path: "decrypt", Kind: "drop"},
-	{Name: "tx_frames", Index: 49, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bytes", Index: 50, Path: "decrypt", Kind: "info"},
+	{Name: "punt_mtu", Index: 34, Path: "encrypt", Kind: "punted"},
+	{Name: "frag_packets", Index: 35, Path: "encrypt", Kind: "info"},
+	{Name: "frag_split", Index: 36, Path: "encrypt", Kind: "split"},
+	{Name: "link_rx_packets", Index: 37, Path: "decrypt", Kind: "received"},
+	{Name: "link_rx_lost", Index: 38, Path: "decrypt", Kind: "lost"},
+	{Name: "link_resyncs", Index: 39, Path: "decrypt", Kind: "info"},
+	{Name: "drop_tx_disabled", Index: 40, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_selector", Index: 41, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_replayed", Index: 42, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_too_old", Index: 43, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_selector_mismatch", Index: 44, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_malformed", Index: 45, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_checksum", Index: 46, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_not_ip", Index: 47, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_extension_headers", Index: 48, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_ttl_expired", Index: 49, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ecn", Index: 50, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_next_hop", Index: 51, Path: "decrypt", Kind: "drop"},
+	{Name: "tx_frames", Index: 52, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bytes", Index: 53, Path: "decrypt", Kind: "info"},
 }
 
 // Counter indices of the crypto chip.

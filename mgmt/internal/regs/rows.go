@@ -4,10 +4,10 @@ package regs
 
 // FlowRow is the layout of one row.
 var FlowRow = struct {
-	Bits                                                                                      int
-	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Sa, Priority, Valid, Action Field
+	Bits                                                                                                     int
+	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Sa, Priority, Valid, Action, Fragment, Mtu Field
 }{
-	Bits:     355,
+	Bits:     370,
 	SrcAddr:  Field{LSB: 0, Width: 128},
 	DstAddr:  Field{LSB: 128, Width: 128},
 	SrcPort:  Field{LSB: 256, Width: 16},
@@ -19,12 +19,14 @@ var FlowRow = struct {
 	Priority: Field{LSB: 320, Width: 32},
 	Valid:    Field{LSB: 352, Width: 1},
 	Action:   Field{LSB: 353, Width: 2},
+	Fragment: Field{LSB: 355, Width: 1},
+	Mtu:      Field{LSB: 356, Width: 14},
 }
 
 // RuleRow is the layout of one row.
 var RuleRow = struct {
-	Bits                                                                                                                                                                        int
-	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Sa, Priority, Valid, Action, SrcMask, DstMask, SrcPortMask, DstPortMask, ProtocolMask, VersionMask, UpperMask Field
+	Bits                                                                                                                                                                                       int
+	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Sa, Priority, Valid, Action, Fragment, Mtu, SrcMask, DstMask, SrcPortMask, DstPortMask, ProtocolMask, VersionMask, UpperMask Field
 }{
 	Bits:         688,
 	SrcAddr:      Field{LSB: 0, Width: 128},
@@ -38,6 +40,8 @@ var RuleRow = struct {
 	Priority:     Field{LSB: 320, Width: 32},
 	Valid:        Field{LSB: 352, Width: 1},
 	Action:       Field{LSB: 353, Width: 2},
+	Fragment:     Field{LSB: 355, Width: 1},
+	Mtu:          Field{LSB: 356, Width: 14},
 	SrcMask:      Field{LSB: 384, Width: 128},
 	DstMask:      Field{LSB: 512, Width: 128},
 	SrcPortMask:  Field{LSB: 640, Width: 16},

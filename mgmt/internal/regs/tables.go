@@ -4,7 +4,7 @@ package regs
 
 // Tables of the inner chip.
 var (
-	InnerTableFlow     = Table{Name: "flow", Number: 0, Kind: "cuckoo", RowBits: 355}
+	InnerTableFlow     = Table{Name: "flow", Number: 0, Kind: "cuckoo", RowBits: 370}
 	InnerTableRule     = Table{Name: "rule", Number: 1, Kind: "ternary", RowBits: 688}
 	InnerTableSelector = Table{Name: "selector", Number: 2, Kind: "direct", RowBits: 464}
 	InnerTableNextHop  = Table{Name: "next_hop", Number: 3, Kind: "direct", RowBits: 49}

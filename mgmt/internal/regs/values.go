@@ -136,6 +136,7 @@ const (
 	PuntReasonOther            = 7
 	PuntReasonPolicy           = 8
 	PuntReasonExtensionHeaders = 9
+	PuntReasonMtu              = 10
 )
 
 // PuntReasonNames gives the name of each value.
@@ -150,4 +151,5 @@ var PuntReasonNames = map[uint32]string{
 	PuntReasonOther:            "other",
 	PuntReasonPolicy:           "policy",
 	PuntReasonExtensionHeaders: "extension_headers",
+	PuntReasonMtu:              "mtu",
 }

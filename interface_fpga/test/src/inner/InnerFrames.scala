@@ -12,16 +12,23 @@ trait InnerFrames extends Assertions {
   def rows(name: String): Seq[Seq[String]] =
     Source.fromResource(name).getLines().filterNot(_.startsWith("#")).map(_.split(" ").toSeq).toSeq
 
-  case class Encrypt(counter: String, expected: Option[LinkPacket], frame: Seq[Byte])
+  /** @param expected what goes to the link: nothing, the packet, or its fragments */
+  case class Encrypt(counter: String, expected: Seq[LinkPacket], frame: Seq[Byte]) {
+
+    /** Every counter that it moves. */
+    def counters: Seq[String] =
+      if (expected.size < 2) Seq(counter)
+      else expected.map(_ => counter) ++ expected.tail.map(_ => "frag_split") :+ "frag_packets"
+  }
 
   val encrypts: Seq[Encrypt] = rows("inner_encrypt.txt").map { case Seq(counter, sa, bypass, frame, out) =>
-    val packet = Option.when(out != "-") {
-      val ip = bytes(out)
+    val packets = out.split(",").toSeq.filter(_ != "-").map { digits =>
+      val ip = bytes(digits)
       val v6 = ip.head >> 4 == 6
       val tos = if (v6) ip.head << 4 & 0xf0 | ip(1) >> 4 & 0xf else ip(1) & 0xff
       LinkPacket(ip, sa.toInt, bypass == "1", tos, v6 || (ip(6) & 0x40) != 0, if (v6) 41 else 4)
     }
-    Encrypt(counter, packet, bytes(frame))
+    Encrypt(counter, packets, bytes(frame))
   }
 
   val reasons = Map(
@@ -31,7 +38,8 @@ trait InnerFrames extends Assertions {
     "punt_fragment" -> PuntReason.fragment,
     "punt_other" -> PuntReason.other,
     "punt_extension_headers" -> PuntReason.extensionHeaders,
-    "punt_policy" -> PuntReason.policy
+    "punt_policy" -> PuntReason.policy,
+    "punt_mtu" -> PuntReason.mtu
   )
 
   def expect[A](got: Seq[A], want: Seq[A], clue: String)(show: A => String): Unit = {

@@ -32,7 +32,7 @@ class InnerPathsSpec extends AnyFunSuite with ChiselSim with InnerFrames {
       }
       val received =
         Map("rx_frames" -> BigInt(encrypts.size), "rx_bytes" -> BigInt(encrypts.map(_.frame.length + 4).sum))
-      assert(bench.balanced(before) == count(encrypts.map(_.counter)) ++ received)
+      assert(bench.balanced(before) == count(encrypts.flatMap(_.counters)) ++ received)
 
       // Frames that the MAC side refuses, among good ones.
       before = bench.counters()
@@ -52,7 +52,7 @@ class InnerPathsSpec extends AnyFunSuite with ChiselSim with InnerFrames {
         "tx_protect" -> 2
       )
       assert(bench.balanced(before) - "rx_bytes" == refused)
-      assert(bench.toLink.toSeq == Seq.fill(2)(good.expected.get))
+      assert(bench.toLink.toSeq == Seq.fill(2)(good.expected.head))
 
       // MAC filter: the port's address and group addresses alone.
       before = bench.counters()
@@ -95,7 +95,7 @@ class InnerPathsSpec extends AnyFunSuite with ChiselSim with InnerFrames {
       bench.idle(1200)
       val stalled = bench.balanced(before)
       assert(stalled("drop_rx_overflow") > 0 && stalled("tx_protect") == bench.toLink.size)
-      assert(bench.toLink.forall(_ == good.expected.get))
+      assert(bench.toLink.forall(_ == good.expected.head))
     }
   }
 

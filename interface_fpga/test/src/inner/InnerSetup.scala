@@ -37,10 +37,13 @@ object InnerSetup {
       priority: Int,
       protocol: Int = 0,
       port: Int = 0,
-      icmpType: Option[Int] = None
+      icmpType: Option[Int] = None,
+      mtu: Int = 0,
+      fragment: Boolean = false
   ) {
     def row: BigInt =
       RuleRow.valid.put(1) | RuleRow.action.put(action) | RuleRow.sa.put(sa) | RuleRow.priority.put(priority) |
+        RuleRow.mtu.put(mtu) | RuleRow.fragment.put(if (fragment) 1 else 0) |
         RuleRow.version.put(version(destination)) | RuleRow.versionMask.put(15) |
         RuleRow.dstAddr.put(address(destination)) | RuleRow.dstMask.put(mask(destination, bits)) |
         RuleRow.protocol.put(protocol) | RuleRow.protocolMask.put(if (protocol == 0) 0 else 255) |
@@ -71,7 +74,11 @@ object InnerSetup {
     Rule("2001:db8:5::", 48, Action.protect, 6, 50, protocol = 17, port = 5000),
     Rule("2001:db8:5::", 48, Action.bypass, 1, 60),
     Rule("2001:db8:7::", 48, Action.protect, 8, 90, protocol = 58, icmpType = Some(128)),
-    Rule("2001:db8:1::9", 128, Action.protect, 7, 20)
+    Rule("2001:db8:1::9", 128, Action.protect, 7, 20),
+    Rule("10.10.0.0", 16, Action.protect, 9, 100, mtu = 600),
+    Rule("10.11.0.0", 16, Action.protect, 9, 100, mtu = 600, fragment = true),
+    Rule("10.12.0.0", 16, Action.bypass, 4, 100, mtu = 576, fragment = true),
+    Rule("2001:db8:a::", 48, Action.protect, 9, 100, mtu = 1280, fragment = true)
   )
 
   case class Flow(
@@ -81,7 +88,8 @@ object InnerSetup {
       sourcePort: Int,
       port: Int,
       sa: Int,
-      priority: Int
+      priority: Int,
+      mtu: Int = 0
   ) {
     val key: BigInt = FlowRow.srcAddr.put(address(source)) | FlowRow.dstAddr.put(address(destination)) |
       FlowRow.srcPort.put(sourcePort) | FlowRow.dstPort.put(port) | FlowRow.protocol.put(protocol) |
@@ -89,7 +97,7 @@ object InnerSetup {
     def row: BigInt =
       key | FlowRow.valid.put(1) | FlowRow.action.put(Action.protect) | FlowRow.sa.put(sa) | FlowRow.priority.put(
         priority
-      )
+      ) | FlowRow.mtu.put(mtu)
 
     /** The row of way 0, worked out by the JDK's CRC. */
     def index(rowsPerWay: Int): Int = {
@@ -102,14 +110,15 @@ object InnerSetup {
   val flows: Seq[Flow] = Seq(
     Flow("10.0.0.1", "10.1.0.77", 17, 7, 8, 700, 100),
     Flow("10.0.0.1", "10.1.9.9", 17, 7, 8, 701, 10),
-    Flow("10.0.0.1", "10.1.9.10", 17, 7, 8, 702, 11),
+    Flow("10.0.0.1", "10.1.9.12", 17, 7, 8, 702, 11),
     Flow("10.0.0.1", "10.2.0.5", 1, 8, 0, 703, 1),
     Flow("10.6.0.2", "10.6.0.1", 132, 100, 200, 704, 0xffffff),
     Flow("2001:db8::1", "2001:db8:1::77", 17, 7, 8, 705, 100),
     Flow("2001:db8::1", "2001:db8:2::5", 58, 129, 0, 706, 1),
     Flow("2001:db8::1", "2001:db8:2::6", 47, 0, 0, 707, 1),
     // The same 128 bits as 10.6.0.2 and 10.6.0.1, of the other family.
-    Flow("::10.6.0.2", "::10.6.0.1", 132, 100, 200, 708, 1)
+    Flow("::10.6.0.2", "::10.6.0.1", 132, 100, 200, 708, 1),
+    Flow("10.0.0.1", "10.11.0.79", 17, 7, 8, 709, 1, mtu = 1001)
   )
 
   private def selector(window: Int, nextHop: Int, replay: Boolean = true): BigInt =
@@ -167,6 +176,8 @@ object InnerSetup {
     bus.write(InnerRegs.portMacLo, mac(portMac) & 0xffffffffL)
     bus.write(InnerRegs.portMacHi, mac(portMac) >> 32)
     for ((rule, i) <- rules.sortBy(_.priority).zipWithIndex) assert(bus.writeRow(InnerTables.rule, i, rule.row))
+    val places = flows.map(_.index((1 << config.flowBits) / 4))
+    require(places.distinct == places, "two flows want one row of way 0")
     for (flow <- flows) assert(bus.writeRow(InnerTables.flow, flow.index((1 << config.flowBits) / 4), flow.row))
     for ((index, row) <- selectors) assert(bus.writeRow(InnerTables.selector, index, row))
     for ((index, row) <- nextHops) assert(bus.writeRow(InnerTables.nextHop, index, row))
