@@ -64,7 +64,11 @@ func describePolicy(p *Policy) string {
 	if p.Action != xfrm.ActionAllow {
 		fmt.Fprintf(&b, "action %s ", p.Action)
 	}
-	fmt.Fprintf(&b, "index %d priority %d \n", p.Index, p.Priority)
+	fmt.Fprintf(&b, "index %d priority %d ", p.Index, p.Priority)
+	if p.FragmentFirst {
+		b.WriteString("flag fragment-first ")
+	}
+	b.WriteByte('\n')
 	if t := p.Template; t != nil {
 		fmt.Fprintf(&b, "\ttmpl src %s dst %s\n\t\tproto %s ", xfrm.AddrText(t.Src), xfrm.AddrText(t.Dst), t.Proto)
 		if t.SPI != 0 {

@@ -56,7 +56,7 @@ func keyed(src, dst, sport, dport, proto, version, upper string) []place {
 	}
 }
 
-func decision(sa, priority, valid, action string) []place {
+func decided(sa, priority, valid, action string) []place {
 	return []place{{"sa", 319, 304, sa}, {"priority", 351, 320, priority}, {"valid", 352, 352, valid}, {"action", 354, 353, action}}
 }
 
@@ -83,15 +83,15 @@ xfrm policy add src ::ffff:10.1.0.1 dst ::ffff:10.2.0.2 proto udp sport 53 dport
 	if n := len(r.fake.Table(transport.Inner, regs.InnerTableFlow)); n != 7 {
 		t.Errorf("%d flows", n)
 	}
-	punt := decision("0", "0", "1", "3")
+	punt := decided("0", "0", "1", "3")
 	for _, test := range []struct {
 		what string
 		row  []uint32
 		want []place
 	}{
 		{"IPv6 TCP", r.flowRow("2001:db8::1", "fd00:1:2:3:4:5:6:7", 6, 443, 50000), slices.Concat(
-			keyed("20010db8000000000000000000000001", "fd000001000200030004000500060007", "1bb", "c350", "6", "6", "1"), decision("0", "fedcba98", "1", "3"))},
-		{"IPv4 UDP", r.flowRow("10.1.0.1", "10.2.0.2", 17, 53, 1024), slices.Concat(keyed("a010001", "a020002", "35", "400", "11", "4", "1"), decision("0", "7", "1", "0"))},
+			keyed("20010db8000000000000000000000001", "fd000001000200030004000500060007", "1bb", "c350", "6", "6", "1"), decided("0", "fedcba98", "1", "3"))},
+		{"IPv4 UDP", r.flowRow("10.1.0.1", "10.2.0.2", 17, 53, 1024), slices.Concat(keyed("a010001", "a020002", "35", "400", "11", "4", "1"), decided("0", "7", "1", "0"))},
 		{"ICMPv6 echo", r.flowRow("2001:db8::1", "2001:db8::2", 58, 128, 0), slices.Concat(
 			keyed("20010db8000000000000000000000001", "20010db8000000000000000000000002", "80", "0", "3a", "6", "2"), punt)},
 		{"ICMP echo reply", r.flowRow("10.1.0.1", "10.2.0.2", 1, 0, 0), slices.Concat(keyed("a010001", "a020002", "0", "0", "1", "4", "2"), punt)},
@@ -132,7 +132,7 @@ func TestRuleRows(t *testing.T) {
 	} {
 		r := newRig(t, fakebox.Small)
 		r.quiet("xfrm policy add " + test.words + " dir out priority 9 action punt\nxfrm policy add " + test.words + " dir in priority 9 action punt")
-		want := slices.Concat(test.keyed, decision("0", "9", "1", "3"), test.mask)
+		want := slices.Concat(test.keyed, decided("0", "9", "1", "3"), test.mask)
 		r.checkRow("inner, "+test.words, r.fake.Table(transport.Inner, regs.InnerTableRule)[0], want)
 		r.checkRow("outer, "+test.words, r.fake.Table(transport.Outer, regs.OuterTableRule)[0], want)
 		if n := len(r.fake.Table(transport.Inner, regs.InnerTableFlow)); n != 0 {

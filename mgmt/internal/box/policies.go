@@ -1,6 +1,7 @@
 package box
 
 import (
+	"cmp"
 	"slices"
 
 	"sallyport/mgmt/internal/regs"
@@ -27,7 +28,7 @@ func (c *compiler) outPolicies() error {
 			continue
 		}
 		c.warnUnasked(p)
-		action, argument := uint64(regs.ActionDiscard), 0
+		d := decision{action: regs.ActionDiscard, priority: p.Priority, fragment: p.FragmentFirst}
 		switch {
 		case p.Template != nil:
 			sa := c.find.newest(p.Template)
@@ -38,22 +39,27 @@ func (c *compiler) outPolicies() error {
 			if sa.Sel != nil && !sa.Sel.Covers(p.Selector) {
 				return xfrm.Errorf(p.pos, "the policy is wider than the sel of its SA spi 0x%x", sa.SPI)
 			}
-			action, argument = regs.ActionProtect, sa.Row
-		case p.Action == xfrm.ActionAllow:
-			row, _, err := c.hop(xfrm.Black, p.Dst, p.pos)
+			mtu, err := c.protectMTU(sa, p.pos)
 			if err != nil {
 				return err
 			}
-			action, argument = regs.ActionBypass, row
+			d.action, d.argument, d.mtu = regs.ActionProtect, uint64(sa.Row), mtu
+		case p.Action == xfrm.ActionAllow:
+			row, path, err := c.hop(xfrm.Black, p.Dst, p.pos)
+			if err != nil {
+				return err
+			}
+			// A router cuts what it may cut; behind the crypto chip nobody cuts clear packets.
+			d.action, d.argument, d.mtu, d.fragment = regs.ActionBypass, uint64(row), cmp.Or(path.mtu, c.m.mtu(xfrm.Black)), true
 			c.out.bypassEncrypt = true
 		case p.Action == xfrm.ActionPunt:
-			action = regs.ActionPunt
+			d.action = regs.ActionPunt
 		}
 		if exact(p.Selector) {
-			row := flowRow(packetOf(p.Selector), action, uint64(argument), p.Priority)
+			row := flowRow(packetOf(p.Selector), d)
 			c.out.flows = append(c.out.flows, p.placed(row))
 		} else {
-			rows := ruleRows(p.Selector, action, uint64(argument), p.Priority)
+			rows := ruleRows(p.Selector, d)
 			c.out.innerRules = append(c.out.innerRules, p.parts(rows)...)
 		}
 	}
@@ -141,7 +147,7 @@ func (c *compiler) inRule(p *Policy, all, open []*Policy) error {
 			}
 		}
 	}
-	c.out.outerRules = append(c.out.outerRules, p.parts(ruleRows(p.Selector, action, uint64(argument), p.Priority))...)
+	c.out.outerRules = append(c.out.outerRules, p.parts(ruleRows(p.Selector, decision{action: action, argument: uint64(argument), priority: p.Priority}))...)
 	return nil
 }
 

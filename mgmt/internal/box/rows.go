@@ -31,23 +31,35 @@ func (r Row) key(bytes int) string {
 
 const defaultTTL = 64 // and hop limit
 
+// decision is what an SPD entry says of its packets.
+type decision struct {
+	action, argument uint64 // argument: the SA of PROTECT, the next hop of BYPASS
+	priority         uint32
+	mtu              uint32 // longest packet; 0 is any
+	fragment         bool   // longer ones are cut before they go on, if they may be
+}
+
 // flowRow is the row of packets that are one flow.
-func flowRow(p packet, action, sa uint64, priority uint32) Row {
+func flowRow(p packet, d decision) Row {
 	f, row := regs.FlowRow, newRow(regs.FlowRow.Bits)
 	p.put(row)
 	f.Valid.Put(row, 1)
-	f.Action.Put(row, action)
-	f.Sa.Put(row, sa)
-	f.Priority.Put(row, uint64(priority))
+	f.Action.Put(row, d.action)
+	f.Sa.Put(row, d.argument)
+	f.Priority.Put(row, uint64(d.priority))
+	f.Mtu.Put(row, uint64(d.mtu))
+	if d.fragment {
+		f.Fragment.Put(row, 1)
+	}
 	return row
 }
 
 // ruleRows are the rows of a selector, one for each block of its ranges. Each begins as a flow row does (regs/rows.rdl).
-func ruleRows(s xfrm.Selector, action, sa uint64, priority uint32) (rows []Row) {
+func ruleRows(s xfrm.Selector, d decision) (rows []Row) {
 	f := regs.RuleRow
 	for _, p := range packetOf(s).blocks() {
 		row := newRow(f.Bits)
-		copy(row, flowRow(p, action, sa, priority))
+		copy(row, flowRow(p, d))
 		f.SrcMask.PutBytes(row, prefixMask(s.Src))
 		f.DstMask.PutBytes(row, prefixMask(s.Dst))
 		f.SrcPortMask.Put(row, portMask(p.srcPort))

@@ -17,7 +17,7 @@ import (
 
 // letter is the row of a rule that is known by a letter; another case is another result.
 func letter(c rune) Row {
-	return ruleRows(xfrm.Selector{DPort: xfrm.One(uint16(unicode.ToLower(c)))}, regs.ActionBypass, uint64(c), 0)[0]
+	return ruleRows(xfrm.Selector{DPort: xfrm.One(uint16(unicode.ToLower(c)))}, decision{action: regs.ActionBypass, argument: uint64(c)})[0]
 }
 
 func letterOf(row []uint32) string {

@@ -123,6 +123,8 @@ func TestCountersAndBalance(t *testing.T) {
 	fake.Count(transport.Inner, "drop_policy", 2)
 	fake.Count(transport.Inner, "reasm_merged", 6)
 	fake.Count(transport.Inner, "reasm_datagrams", 1)
+	fake.Count(transport.Inner, "frag_split", 1)
+	fake.Count(transport.Inner, "drop_ttl_expired", 1)
 	fake.Count(transport.Inner, "link_rx_packets", 4)
 	fake.Count(transport.Inner, "link_rx_lost", 7)
 	fake.Count(transport.Inner, "tx_frames", 3)
@@ -138,8 +140,8 @@ func TestCountersAndBalance(t *testing.T) {
 		t.Errorf("values %v", values)
 	}
 	want := []Balance{
-		{"inner", "encrypt", 1<<40 + 11, 1 << 40, 3, 2, 6, 0, true},
-		{"inner", "decrypt", 4, 3, 0, 0, 0, 7, false},
+		{"inner", "encrypt", 1<<40 + 11, 1, 1 << 40, 3, 3, 6, 0, true},
+		{"inner", "decrypt", 4, 0, 3, 0, 0, 0, 7, false},
 	}
 	if got := Balances(transport.Inner, values); !slices.Equal(got, want) {
 		t.Errorf("balances %+v", got)

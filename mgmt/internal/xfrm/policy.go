@@ -61,7 +61,23 @@ func (p *parser) action() (Action, error) {
 	return "", word.errorf("action must be allow, block or punt, not %s", word.quoted())
 }
 
-// policyAdd reads what iproute2's xfrm_policy_modify reads, and `action punt`.
+// policyFlag reads `flag fragment-first`, which is this box's own.
+func (p *parser) policyFlag(pol *Policy) error {
+	word, err := p.take("the flag")
+	if err != nil {
+		return err
+	}
+	switch string(word.Text) {
+	case "fragment-first":
+		pol.FragmentFirst = true
+		return nil
+	case "localok", "icmp":
+		return word.refuse("localok and icmp concern a host's own sockets")
+	}
+	return word.errorf("flag must be fragment-first, not %s", word.quoted())
+}
+
+// policyAdd reads what iproute2's xfrm_policy_modify reads, `action punt` and `flag fragment-first`.
 func (p *parser) policyAdd(update bool) (Command, error) {
 	pol := Policy{Selector: Selector{Src: Everything, Dst: Everything}, Action: ActionAllow}
 	var selector, dir bool
@@ -92,7 +108,8 @@ func (p *parser) policyAdd(update bool) (Command, error) {
 			p.skip()
 			pol.Priority, err = p.number32("the priority")
 		case text == "flag":
-			return nil, word.refuse("localok and icmp concern a host's own sockets")
+			p.skip()
+			err = p.policyFlag(&pol)
 		case text == "limit":
 			p.skip()
 			err = p.policyLimit()
@@ -131,6 +148,8 @@ func checkPolicy(pos Pos, pol *Policy) error {
 		return Errorf(pos, "a policy needs its direction: dir in, dir out or dir fwd")
 	case pol.Action != ActionAllow && pol.Template != nil:
 		return Errorf(pos, "a policy with action %s takes no tmpl", pol.Action)
+	case pol.FragmentFirst && (pol.Dir != DirOut || pol.Template == nil):
+		return Errorf(pos, "flag fragment-first is for an out policy with a tmpl: no other packets are encrypted")
 	case pol.Dir == DirOut && pol.Dev == Red:
 		return Errorf(pos, "dev red in an out policy matches nothing: packets leave by black")
 	}

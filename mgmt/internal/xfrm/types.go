@@ -146,6 +146,8 @@ type Policy struct {
 	Priority uint32    `json:"priority"`
 	Index    uint32    `json:"index"` // 0: to be chosen
 	Template *Template `json:"tmpl,omitempty"`
+	// FragmentFirst: IPv4 packets that are too long for the SA, and may be cut, are cut before they are encrypted, not behind.
+	FragmentFirst bool `json:"fragment_first,omitempty"`
 }
 
 // MAC is an Ethernet address.
