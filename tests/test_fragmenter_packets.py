@@ -24,7 +24,13 @@ HEAD = """\
 def v4(dice: random.Random, mtu: int, size: int) -> tuple[Packet, int, int, list[Packet]]:
     """A packet of `size` bytes, payload units of a fragment, identification, fragments."""
     units = (mtu - 20) // 8
-    head = IP(src="192.0.2.1", dst="198.51.100.7", id=dice.randrange(1 << 16), tos=dice.randrange(256), ttl=dice.randrange(1, 256))
+    head = IP(
+        src="192.0.2.1",
+        dst="198.51.100.7",
+        id=dice.randrange(1 << 16),
+        tos=dice.randrange(256),
+        ttl=dice.randrange(1, 256),
+    )
     upper = dice.choice([ESP(spi=dice.randrange(1 << 32), seq=7), UDP(sport=4500, dport=dice.randrange(1 << 16))])
     packet = IP(raw(head / upper / Raw(dice.randbytes(size - 20 - len(upper)))))
     return packet, units, 0, fragment(packet, fragsize=8 * units)
@@ -32,7 +38,13 @@ def v4(dice: random.Random, mtu: int, size: int) -> tuple[Packet, int, int, list
 
 def v6(dice: random.Random, mtu: int, size: int) -> tuple[Packet, int, int, list[Packet]]:
     identification = dice.randrange(1 << 32)
-    head = IPv6(src="2001:db8::1", dst="2001:db8:7::2", tc=dice.randrange(256), fl=dice.randrange(1 << 20), hlim=dice.randrange(1, 256))
+    head = IPv6(
+        src="2001:db8::1",
+        dst="2001:db8:7::2",
+        tc=dice.randrange(256),
+        fl=dice.randrange(1 << 20),
+        hlim=dice.randrange(1, 256),
+    )
     upper = ESP(spi=dice.randrange(1 << 32), seq=7) / Raw(dice.randbytes(size - 48))
     pieces = fragment6(head / IPv6ExtHdrFragment(id=identification) / upper, mtu)
     return IPv6(raw(head / upper)), (mtu - 48) // 8, identification, pieces
@@ -42,18 +54,27 @@ def lines() -> Iterator[str]:
     dice = random.Random(791)
     for before in (14, 0):
         ethernet = raw(Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:02", type=0x0800)) if before else b""
-        cases = [(v4, mtu, mtu + more) for mtu in (68, 576, 1280, 1499, 1500) for more in (1, 2, 30, 31, 44, 45, mtu - 20, mtu - 19)]
+        cases = [
+            (v4, mtu, mtu + more)
+            for mtu in (68, 576, 1280, 1499, 1500)
+            for more in (1, 2, 30, 31, 44, 45, mtu - 20, mtu - 19)
+        ]
         cases += [(v4, 1500, size) for size in (4420, 4421, 9582)] + [(v4, 9000, 9582), (v4, 68, 576)]
         cases += [(v4, mtu, dice.randrange(mtu + 1, 4 * mtu)) for mtu in (100, 333, 1006, 1400, 1492)]
         if before:
-            cases += [(v6, mtu, mtu + more) for mtu in (1280, 1400, 1499, 1500) for more in (1, 7, 8, 9, 60, mtu - 48, mtu - 40)]
+            cases += [
+                (v6, mtu, mtu + more)
+                for mtu in (1280, 1400, 1499, 1500)
+                for more in (1, 7, 8, 9, 60, mtu - 48, mtu - 40)
+            ]
             cases += [(v6, 1500, 9582), (v6, 1280, 9000)]
         for make, mtu, size in cases:
             packet, units, identification, pieces = make(dice, mtu, size)
             assert len(pieces) > 1 and max(map(len, pieces)) <= mtu
             link = ethernet if make is v4 else ethernet.replace(b"\x08\x00", b"\x86\xdd")
             version = 4 if make is v4 else 6
-            yield " ".join([str(before), str(version), str(identification), str(units), *((link + raw(p)).hex() for p in [packet, *pieces])])
+            whole_and_pieces = [(link + raw(each)).hex() for each in (packet, *pieces)]
+            yield " ".join([str(before), str(version), str(identification), str(units), *whole_and_pieces])
 
 
 def table() -> str:

@@ -499,7 +499,9 @@ def decrypt_row(
 
 
 def encrypt_table() -> str:
-    return ENCRYPT_HEAD + "".join(encrypt_row(*case) for case in (*encrypt_cases(), *encrypt_cases_v6(), *encrypt_cases_mtu()))
+    return ENCRYPT_HEAD + "".join(
+        encrypt_row(*case) for case in (*encrypt_cases(), *encrypt_cases_v6(), *encrypt_cases_mtu())
+    )
 
 
 def decrypt_table() -> str:
