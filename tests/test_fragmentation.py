@@ -37,9 +37,14 @@ def frames(packets: list[bytes]) -> list[Packet]:
     return [ETHERNET.copy() / (IP if packet[0] >> 4 == 4 else IPv6)(packet) for packet in packets]
 
 
+def unpadded(packet: Packet) -> Packet:
+    """The IP packet without the padding of its frame, which scapy would put together too."""
+    return type(packet)(bytes(packet)[: packet.len if packet.version == 4 else 40 + packet.plen])
+
+
 def whole(outcome) -> list[Packet]:
     """Outer packets of the black capture, put together by scapy; no frame is longer than the MTU."""
-    packets = [Ether(frame).payload for frame in outcome.out]
+    packets = [unpadded(Ether(frame).payload) for frame in outcome.out]
     assert max(len(packet) for packet in packets) <= MTU
     alone = [
         p for p in packets if not p.haslayer(IPv6ExtHdrFragment) and not (p.haslayer(IP) and (p.flags.MF or p.frag))
