@@ -39,23 +39,25 @@ object InnerCounters {
   val puntMtu = 34
   val fragPackets = 35
   val fragSplit = 36
-  val linkRxPackets = 37
-  val linkRxLost = 38
-  val linkResyncs = 39
-  val dropTxDisabled = 40
-  val dropNoSelector = 41
-  val dropReplayed = 42
-  val dropTooOld = 43
-  val dropSelectorMismatch = 44
-  val dropInnerMalformed = 45
-  val dropInnerChecksum = 46
-  val dropInnerNotIp = 47
-  val dropInnerExtensionHeaders = 48
-  val dropInnerTtlExpired = 49
-  val dropEcn = 50
-  val dropNoNextHop = 51
-  val txFrames = 52
-  val txBytes = 53
+  val dropLifetime = 37
+  val linkRxPackets = 38
+  val linkRxLost = 39
+  val linkResyncs = 40
+  val dropTxDisabled = 41
+  val dropNoSelector = 42
+  val dropReplayed = 43
+  val dropTooOld = 44
+  val dropSelectorMismatch = 45
+  val dropInnerMalformed = 46
+  val dropInnerChecksum = 47
+  val dropInnerNotIp = 48
+  val dropInnerExtensionHeaders = 49
+  val dropInnerTtlExpired = 50
+  val dropEcn = 51
+  val dropNoNextHop = 52
+  val txFrames = 53
+  val txBytes = 54
+  val dropInnerLifetime = 55
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("rx_frames", 0, "encrypt", "received"),
     CounterDesc("rx_bytes", 1, "encrypt", "info"),
@@ -94,23 +96,25 @@ object InnerCounters {
     CounterDesc("punt_mtu", 34, "encrypt", "punted"),
     CounterDesc("frag_packets", 35, "encrypt", "info"),
     CounterDesc("frag_split", 36, "encrypt", "split"),
-    CounterDesc("link_rx_packets", 37, "decrypt", "received"),
-    CounterDesc("link_rx_lost", 38, "decrypt", "lost"),
-    CounterDesc("link_resyncs", 39, "decrypt", "info"),
-    CounterDesc("drop_tx_disabled", 40, "decrypt", "drop"),
-    CounterDesc("drop_no_selector", 41, "decrypt", "drop"),
-    CounterDesc("drop_replayed", 42, "decrypt", "drop"),
-    CounterDesc("drop_too_old", 43, "decrypt", "drop"),
-    CounterDesc("drop_selector_mismatch", 44, "decrypt", "drop"),
-    CounterDesc("drop_inner_malformed", 45, "decrypt", "drop"),
-    CounterDesc("drop_inner_checksum", 46, "decrypt", "drop"),
-    CounterDesc("drop_inner_not_ip", 47, "decrypt", "drop"),
-    CounterDesc("drop_inner_extension_headers", 48, "decrypt", "drop"),
-    CounterDesc("drop_inner_ttl_expired", 49, "decrypt", "drop"),
-    CounterDesc("drop_ecn", 50, "decrypt", "drop"),
-    CounterDesc("drop_no_next_hop", 51, "decrypt", "drop"),
-    CounterDesc("tx_frames", 52, "decrypt", "sent"),
-    CounterDesc("tx_bytes", 53, "decrypt", "info")
+    CounterDesc("drop_lifetime", 37, "encrypt", "drop"),
+    CounterDesc("link_rx_packets", 38, "decrypt", "received"),
+    CounterDesc("link_rx_lost", 39, "decrypt", "lost"),
+    CounterDesc("link_resyncs", 40, "decrypt", "info"),
+    CounterDesc("drop_tx_disabled", 41, "decrypt", "drop"),
+    CounterDesc("drop_no_selector", 42, "decrypt", "drop"),
+    CounterDesc("drop_replayed", 43, "decrypt", "drop"),
+    CounterDesc("drop_too_old", 44, "decrypt", "drop"),
+    CounterDesc("drop_selector_mismatch", 45, "decrypt", "drop"),
+    CounterDesc("drop_inner_malformed", 46, "decrypt", "drop"),
+    CounterDesc("drop_inner_checksum", 47, "decrypt", "drop"),
+    CounterDesc("drop_inner_not_ip", 48, "decrypt", "drop"),
+    CounterDesc("drop_inner_extension_headers", 49, "decrypt", "drop"),
+    CounterDesc("drop_inner_ttl_expired", 50, "decrypt", "drop"),
+    CounterDesc("drop_ecn", 51, "decrypt", "drop"),
+    CounterDesc("drop_no_next_hop", 52, "decrypt", "drop"),
+    CounterDesc("tx_frames", 53, "decrypt", "sent"),
+    CounterDesc("tx_bytes", 54, "decrypt", "info"),
+    CounterDesc("drop_inner_lifetime", 55, "decrypt", "drop")
   )
 }
 

@@ -113,12 +113,29 @@ object InnerRegs {
   val portMacHi = RegisterDesc("port_mac_hi", 0x204, RegisterRole.Control, writable = 0xffffL)
   val reasmTimeout = RegisterDesc("reasm_timeout", 0x208, RegisterRole.Control, writable = 0x7fffL, reset = 0x430eL)
   val reasmPerSource = RegisterDesc("reasm_per_source", 0x20c, RegisterRole.Control, writable = 0xffffL, reset = 0x40L)
+  val lifetimeEvent = RegisterDesc("lifetime_event", 0x210, RegisterRole.Status)
+  object LifetimeEvent {
+    val sa = RowField(0, 16)
+    val inbound = RowField(16, 1)
+    val hard = RowField(17, 1)
+    val bytes = RowField(18, 1)
+    val packets = RowField(19, 1)
+    val lost = RowField(30, 1)
+    val valid = RowField(31, 1)
+  }
+  val lifetimeControl = RegisterDesc("lifetime_control", 0x214, RegisterRole.Control, writable = 0x3L, pulse = 0x3L)
+  object LifetimeControl {
+    val pop = RowField(0, 1)
+    val clearLost = RowField(1, 1)
+  }
   val all: Seq[RegisterDesc] = CommonRegs.all ++ Seq(
     control,
     portMacLo,
     portMacHi,
     reasmTimeout,
-    reasmPerSource
+    reasmPerSource,
+    lifetimeEvent,
+    lifetimeControl
   )
 }
 

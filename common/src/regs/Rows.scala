@@ -2,7 +2,7 @@
 package sallyport.common.regs
 
 object FlowRow extends Row {
-  val bits: Int = 370
+  val bits: Int = 404
   val srcAddr = RowField(0, 128)
   val dstAddr = RowField(128, 128)
   val srcPort = RowField(256, 16)
@@ -16,45 +16,7 @@ object FlowRow extends Row {
   val action = RowField(353, 2)
   val fragment = RowField(355, 1)
   val mtu = RowField(356, 14)
-  val fields: Seq[(String, RowField)] = Seq(
-    "src_addr" -> srcAddr,
-    "dst_addr" -> dstAddr,
-    "src_port" -> srcPort,
-    "dst_port" -> dstPort,
-    "protocol" -> protocol,
-    "version" -> version,
-    "upper" -> upper,
-    "sa" -> sa,
-    "priority" -> priority,
-    "valid" -> valid,
-    "action" -> action,
-    "fragment" -> fragment,
-    "mtu" -> mtu
-  )
-}
-
-object RuleRow extends Row {
-  val bits: Int = 688
-  val srcAddr = RowField(0, 128)
-  val dstAddr = RowField(128, 128)
-  val srcPort = RowField(256, 16)
-  val dstPort = RowField(272, 16)
-  val protocol = RowField(288, 8)
-  val version = RowField(296, 4)
-  val upper = RowField(300, 4)
-  val sa = RowField(304, 16)
-  val priority = RowField(320, 32)
-  val valid = RowField(352, 1)
-  val action = RowField(353, 2)
-  val fragment = RowField(355, 1)
-  val mtu = RowField(356, 14)
-  val srcMask = RowField(384, 128)
-  val dstMask = RowField(512, 128)
-  val srcPortMask = RowField(640, 16)
-  val dstPortMask = RowField(656, 16)
-  val protocolMask = RowField(672, 8)
-  val versionMask = RowField(680, 4)
-  val upperMask = RowField(684, 4)
+  val usage = RowField(384, 20)
   val fields: Seq[(String, RowField)] = Seq(
     "src_addr" -> srcAddr,
     "dst_addr" -> dstAddr,
@@ -69,6 +31,48 @@ object RuleRow extends Row {
     "action" -> action,
     "fragment" -> fragment,
     "mtu" -> mtu,
+    "usage" -> usage
+  )
+}
+
+object RuleRow extends Row {
+  val bits: Int = 720
+  val srcAddr = RowField(0, 128)
+  val dstAddr = RowField(128, 128)
+  val srcPort = RowField(256, 16)
+  val dstPort = RowField(272, 16)
+  val protocol = RowField(288, 8)
+  val version = RowField(296, 4)
+  val upper = RowField(300, 4)
+  val sa = RowField(304, 16)
+  val priority = RowField(320, 32)
+  val valid = RowField(352, 1)
+  val action = RowField(353, 2)
+  val fragment = RowField(355, 1)
+  val mtu = RowField(356, 14)
+  val usage = RowField(384, 20)
+  val srcMask = RowField(416, 128)
+  val dstMask = RowField(544, 128)
+  val srcPortMask = RowField(672, 16)
+  val dstPortMask = RowField(688, 16)
+  val protocolMask = RowField(704, 8)
+  val versionMask = RowField(712, 4)
+  val upperMask = RowField(716, 4)
+  val fields: Seq[(String, RowField)] = Seq(
+    "src_addr" -> srcAddr,
+    "dst_addr" -> dstAddr,
+    "src_port" -> srcPort,
+    "dst_port" -> dstPort,
+    "protocol" -> protocol,
+    "version" -> version,
+    "upper" -> upper,
+    "sa" -> sa,
+    "priority" -> priority,
+    "valid" -> valid,
+    "action" -> action,
+    "fragment" -> fragment,
+    "mtu" -> mtu,
+    "usage" -> usage,
     "src_mask" -> srcMask,
     "dst_mask" -> dstMask,
     "src_port_mask" -> srcPortMask,
@@ -150,6 +154,34 @@ object ReplayRow extends Row {
     "received" -> received,
     "last" -> last,
     "top" -> top
+  )
+}
+
+object SaUsageRow extends Row {
+  val bits: Int = 258
+  val bytes = RowField(0, 64)
+  val packets = RowField(64, 64)
+  val softBytes = RowField(128, 64)
+  val softPackets = RowField(192, 64)
+  val warned = RowField(256, 1)
+  val expired = RowField(257, 1)
+  val fields: Seq[(String, RowField)] = Seq(
+    "bytes" -> bytes,
+    "packets" -> packets,
+    "soft_bytes" -> softBytes,
+    "soft_packets" -> softPackets,
+    "warned" -> warned,
+    "expired" -> expired
+  )
+}
+
+object PolicyUsageRow extends Row {
+  val bits: Int = 128
+  val bytes = RowField(0, 64)
+  val packets = RowField(64, 64)
+  val fields: Seq[(String, RowField)] = Seq(
+    "bytes" -> bytes,
+    "packets" -> packets
   )
 }
 

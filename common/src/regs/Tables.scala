@@ -7,12 +7,18 @@ object InnerTables {
   val selector = 2
   val nextHop = 3
   val replay = 4
+  val outboundUsage = 5
+  val inboundUsage = 6
+  val policyUsage = 7
   val all: Seq[TableDesc] = Seq(
     TableDesc("flow", 0, "cuckoo", FlowRow, writeOnly = false),
     TableDesc("rule", 1, "ternary", RuleRow, writeOnly = false),
     TableDesc("selector", 2, "direct", SelectorRow, writeOnly = false),
     TableDesc("next_hop", 3, "direct", NextHopRow, writeOnly = false),
-    TableDesc("replay", 4, "direct", ReplayRow, writeOnly = false)
+    TableDesc("replay", 4, "direct", ReplayRow, writeOnly = false),
+    TableDesc("outbound_usage", 5, "direct", SaUsageRow, writeOnly = false),
+    TableDesc("inbound_usage", 6, "direct", SaUsageRow, writeOnly = false),
+    TableDesc("policy_usage", 7, "direct", PolicyUsageRow, writeOnly = false)
   )
 }
 

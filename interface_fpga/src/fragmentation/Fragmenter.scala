@@ -30,6 +30,9 @@ class Fragmenter[M <: Data](meta: M, ipAt: Int)(cut: M => FragmentCut)(resized: 
     val in = Flipped(PacketStream(meta))
     val out = PacketStream(meta)
 
+    /** A packet is being cut. */
+    val cuts = Output(Bool())
+
     /** A fragment has left that is not the first of its packet. */
     val further = Output(Bool())
   })
@@ -106,6 +109,7 @@ class Fragmenter[M <: Data](meta: M, ipAt: Int)(cut: M => FragmentCut)(resized: 
     out.bits.error := false.B
     out.bits.meta := resized(wholeMeta, piece.packetBytes)
   }
+  io.cuts := RegNext(state === pass && !passes && in.valid, false.B)
   io.further := RegNext(out.fire && state === send && lastBeat && piece.offset =/= 0.U, false.B)
 
   // Where the next fragment's window starts, if this beat is a fragment's last and another comes: never its only one.

@@ -15,6 +15,9 @@ class SpdAnswer extends Bundle {
   /** Longest IP packet in bytes, 0 any; a longer one is cut if it may be. */
   val mtu = UInt(PacketStream.lengthBits.W)
   val fragment = Bool()
+
+  /** Row that counts the policy's packets. */
+  val usage = UInt(FlowRow.usage.width.W)
 }
 
 object SpdAnswer {
@@ -26,6 +29,7 @@ object SpdAnswer {
     answer.priority := FlowRow.priority(result.row)
     answer.mtu := FlowRow.mtu(result.row)
     answer.fragment := FlowRow.fragment(result.row)
+    answer.usage := FlowRow.usage(result.row)
     answer
   }
 
@@ -37,6 +41,7 @@ object SpdAnswer {
     answer.priority := RuleRow.priority(result.row)
     answer.mtu := RuleRow.mtu(result.row)
     answer.fragment := RuleRow.fragment(result.row)
+    answer.usage := RuleRow.usage(result.row)
     answer
   }
 }
@@ -81,7 +86,7 @@ class InnerDrops extends FrameDrops {
  * What would go to the link is dropped as linkDown while `linkUp` is low.
  *
  * A pipeline without stalls: one frame a cycle, answered [[InnerClassifier.latency]] cycles later. `drops` pulses with the
- * verdict.
+ * verdict, and so does `policy`, with the row that counts the flow or rule that decided.
  */
 class InnerClassifier extends Module {
   val io = IO(new Bundle {
@@ -90,6 +95,7 @@ class InnerClassifier extends Module {
     val linkUp = Input(Bool())
     val findings = Flipped(Valid(new InnerFindings))
     val verdict = Valid(new InnerVerdict)
+    val policy = Valid(UInt(FlowRow.usage.width.W))
     val drops = Output(new InnerDrops)
   })
 
@@ -174,6 +180,8 @@ class InnerClassifier extends Module {
   verdict.link := RegNext(link)
   io.verdict.valid := RegNext(valid2, false.B)
   io.verdict.bits := RegNext(verdict)
+  io.policy.valid := RegNext(valid2 && frame.passes && RegNext(decided), false.B)
+  io.policy.bits := ShiftRegister(Mux(flowWins, flow1.usage, rule1.usage), 2)
 
   private def drop(condition: Bool): Bool = RegNext(valid2 && condition, false.B)
   io.drops.macFilter := drop(frame.drops.macFilter)

@@ -8,6 +8,7 @@ import sallyport.common.regs.{NextHopRow, SelectorRow}
 /** What happened on the decrypt path in one cycle, besides the link's own events. */
 class InnerDecryptEvents extends Bundle {
   val drops = new InspectorDrops
+  val lifetime = Valid(new UsageEvent)
   val transmit = new MacTransmitEvents
 }
 
@@ -33,6 +34,7 @@ class InnerDecrypt(config: InnerConfig) extends Module {
     val selectorTable = Flipped(new TablePort)
     val nextHopTable = Flipped(new TablePort)
     val replayTable = Flipped(new TablePort)
+    val usageTable = Flipped(new TablePort)
     val ready = Output(Bool())
     val events = Output(new InnerDecryptEvents)
   })
@@ -108,7 +110,8 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   inspector.io.enable := io.enable
   findings.valid := ShiftRegister(selectors.io.result.valid, rest, false.B, true.B)
   findings.bits.fields := ShiftRegister(parser.io.out.bits, InnerDecrypt.findingsLatency - InnerDecrypt.parserLatency)
-  private val meta = ShiftRegister(meta1, rest)
+  private val metaOfUsage = ShiftRegister(meta1, InnerDecrypt.usageTime - selectorLatency)
+  private val meta = ShiftRegister(metaOfUsage, InnerDecrypt.findingsLatency - InnerDecrypt.usageTime)
   findings.bits.bypass := meta.bypass
   findings.bits.nextHeader := meta.nextHeader
   findings.bits.outerTos := meta.tos
@@ -126,6 +129,15 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   findings.bits.nextHopMac := ShiftRegister(NextHopRow.mac(nextHops.io.result.bits.row), nextHopRest)
   stage.io.result := inspector.io.verdict
 
+  // What its SA has carried is read while the rest becomes known, so that it costs no time.
+  private val usage = Module(new UsageTable(config.saBits, limited = true))
+  usage.io.table <> io.usageTable
+  usage.io.read.valid := ShiftRegister(launch.valid, InnerDecrypt.usageTime, false.B, true.B) &&
+    !metaOfUsage.bypass && (metaOfUsage.sa >> config.saBits) === 0.U
+  usage.io.read.bits := metaOfUsage.sa(config.saBits - 1, 0)
+  usage.io.charge := inspector.io.charge
+  inspector.io.expired := usage.io.expired
+
   // Forwarded packets: padding off, new header values, Ethernet on.
   private val steer = Module(new PacketSteer(new InspectorVerdict, 1))
   steer.io.in <> stage.io.out
@@ -140,10 +152,11 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   transmit.io.in <> prepend.io.out
   io.mac <> transmit.io.mac
 
-  private val ready = RegNext(selectors.io.ready && nextHops.io.ready && replay.io.ready, false.B)
+  private val ready = RegNext(selectors.io.ready && nextHops.io.ready && replay.io.ready && usage.io.ready, false.B)
   stage.io.hold := gate.io.hold || windowGate.io.hold || !ready
   io.ready := ready
   io.events.drops := inspector.io.drops
+  io.events.lifetime := usage.io.event
   io.events.transmit := transmit.io.events
 }
 
@@ -154,6 +167,9 @@ object InnerDecrypt {
   /** Cycles from `launch` to the last of all answers. */
   private val findingsLatency: Int =
     (parserLatency + SelectorMatch.latency) max (DirectTable.latency + AntiReplay.latency)
+
+  /** Cycles from `launch` until the SA's usage is read. */
+  private val usageTime: Int = findingsLatency + InnerInspector.chargeLatency - UsageTable.latency
 
   /** Cycles from `launch` to the verdict. */
   val lookupLatency: Int = findingsLatency + InnerInspector.latency

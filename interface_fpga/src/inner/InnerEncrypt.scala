@@ -10,6 +10,10 @@ class InnerEncryptEvents extends Bundle {
   val path = new ReceivePathEvents
   val drops = new InnerDrops
 
+  /** The outbound SA of a packet has expired. */
+  val dropLifetime = Bool()
+  val lifetime = Valid(new UsageEvent)
+
   /** A packet is cut; a fragment but the first of its packet has been made. */
   val cut = Bool()
   val further = Bool()
@@ -20,10 +24,13 @@ class InnerEncryptEvents extends Bundle {
 }
 
 /**
- * From the red port to the link: MAC, fragments put together, headers read, flow and rule looked up, verdict, Ethernet and tags off, TTL.
+ * From the red port to the link: MAC, fragments put together, headers read, flow and rule looked up, verdict, counted, Ethernet and
+ * tags off, TTL.
  *
  * What [[ReceivePath]] lets pass is judged by [[InnerClassifier]]: protected and bypassed IP packets go to `out`, without
- * Ethernet header, VLAN tags and padding behind their total length, cut if they are too long for their SPD entry; punted frames as they came to `punt`; the rest nowhere.
+ * Ethernet header, VLAN tags and padding behind their total length, cut if they are too long for their SPD entry; punted frames as
+ * they came to `punt`; the rest nowhere. [[EncryptUsage]] counts those for the link beside their way, whole, and stops what its
+ * SA may not send any more.
  * Each drop has an event. A dead CPU costs punted frames alone ([[PuntQueue]]); a stalled link fills the receive buffer,
  * whose overflow is an event.
  *
@@ -41,6 +48,8 @@ class InnerEncrypt(config: InnerConfig) extends Module {
     val punt = PacketStream(new PuntMeta)
     val flowTable = Flipped(new TablePort)
     val ruleTable = Flipped(new TablePort)
+    val outboundUsageTable = Flipped(new TablePort)
+    val policyUsageTable = Flipped(new TablePort)
     val ready = Output(Bool())
     val events = Output(new InnerEncryptEvents)
   })
@@ -79,22 +88,32 @@ class InnerEncrypt(config: InnerConfig) extends Module {
   classifier.io.findings.bits.rule := ShiftRegister(SpdAnswer.rule(rules.io.result.bits), lookups - rules.latency)
   path.io.verdict := classifier.io.verdict
 
+  private val usage = Module(new EncryptUsage(config.saBits, config.flowBits))
+  usage.io.verdict := classifier.io.verdict
+  usage.io.policy := classifier.io.policy
+  usage.io.outboundTable <> io.outboundUsageTable
+  usage.io.policyTable <> io.policyUsageTable
+
   private val strip = Module(
     new PacketStripper(new InnerVerdict, EthernetParser.headerLengths)(_.strip, _.link.length)
   )
   strip.io.in <> path.io.out
   private val rewritten = Wire(chiselTypeOf(strip.io.out))
   RewriteHeader(rewritten, strip.io.out)(_.rewrite)
+  private val gate = Module(new PacketGate(new InnerVerdict, EncryptUsage.ahead))
+  gate.io.in <> rewritten
+  gate.io.passes := usage.io.passes
   private val fragmenter = Module(new Fragmenter(new InnerVerdict, ipAt = 0)(InnerEncrypt.cut)(InnerEncrypt.resized))
-  fragmenter.io.in <> rewritten
+  fragmenter.io.in <> gate.io.out
   ConnectStream(io.out, fragmenter.io.out)(_ := _.link)
 
   private val sent = io.out.fire && io.out.bits.last
-  io.ready := flows.io.ready && rules.io.ready && path.io.ready
+  io.ready := flows.io.ready && rules.io.ready && path.io.ready && usage.io.ready
   io.events.path := path.io.events
   io.events.drops := classifier.io.drops
-  private val verdict = classifier.io.verdict
-  io.events.cut := RegNext(verdict.valid && verdict.bits.toLink && verdict.bits.units =/= 0.U, false.B)
+  io.events.dropLifetime := usage.io.dropLifetime
+  io.events.lifetime := usage.io.event
+  io.events.cut := fragmenter.io.cuts
   io.events.further := fragmenter.io.further
   io.events.txProtect := RegNext(sent && !io.out.bits.meta.bypass, false.B)
   io.events.txBypass := RegNext(sent && io.out.bits.meta.bypass, false.B)

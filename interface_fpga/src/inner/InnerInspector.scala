@@ -49,6 +49,7 @@ class InspectorDrops extends Bundle {
   val ttlExpired = Bool()
   val noNextHop = Bool()
   val txDisabled = Bool()
+  val lifetime = Bool()
 }
 
 /**
@@ -65,15 +66,19 @@ class InspectorDrops extends Bundle {
  *  1. congestion met by a packet without ECN (RFC 6040 4.2): drop ecn
  *  1. TTL or hop limit 0 or 1: drop ttlExpired (RFC 1812 5.3.1; RFC 4301 5.1.2.1 note 3)
  *  1. no valid next hop: drop noNextHop; `enable` low: drop txDisabled
+ *  1. the SA has reached a hard limit of its lifetime ([[UsageTable]]): drop lifetime
  *  1. else forward, with TTL one less and the ECN field of RFC 6040 figure 4
  *
  * A pipeline without stalls: one packet a cycle, answered [[InnerInspector.latency]] cycles later. `drops` pulses with the
- * verdict.
+ * verdict. [[InnerInspector.chargeLatency]] cycles after the findings, `charge` says whether the packet counts, and `expired`
+ * whether its SA has expired.
  */
 class InnerInspector extends Module {
   val io = IO(new Bundle {
     val enable = Input(Bool())
     val findings = Flipped(Valid(new InspectorFindings))
+    val charge = Output(new UsageCharge)
+    val expired = Input(Bool())
     val verdict = Valid(new InspectorVerdict)
     val drops = Output(new InspectorDrops)
   })
@@ -141,8 +146,11 @@ class InnerInspector extends Module {
   // Stage 3: verdict and events.
   private def is(wanted: Outcome.Type): Bool = outcome === wanted
   private val verdict = Wire(new InspectorVerdict)
-  verdict.forward := is(forward)
-  verdict.length := RegNext(length1)
+  private val length2 = RegNext(length1)
+  io.charge.counts := valid2 && is(forward)
+  io.charge.bytes := length2
+  verdict.forward := is(forward) && !io.expired
+  verdict.length := length2
   verdict.rewrite.v6 := RegNext(v61)
   verdict.rewrite.tos := RegNext(Cat(dscp1, ecn1))
   verdict.rewrite.ttl := RegNext(ttl1 - 1.U)
@@ -164,8 +172,12 @@ class InnerInspector extends Module {
   io.drops.ttlExpired := drop(dropTtl)
   io.drops.noNextHop := drop(dropNoNextHop)
   io.drops.txDisabled := drop(dropDisabled)
+  io.drops.lifetime := RegNext(valid2 && is(forward) && io.expired, false.B)
 }
 
 object InnerInspector {
   val latency: Int = 3
+
+  /** Cycles from the findings to `charge` and `expired`. */
+  val chargeLatency: Int = 2
 }

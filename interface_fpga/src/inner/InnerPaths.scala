@@ -64,6 +64,8 @@ class InnerPaths(config: InnerConfig) extends Module {
   io.punt <> encrypt.io.punt
   encrypt.io.flowTable <> registers.io.table(InnerTables.flow)
   encrypt.io.ruleTable <> registers.io.table(InnerTables.rule)
+  encrypt.io.outboundUsageTable <> registers.io.table(InnerTables.outboundUsage)
+  encrypt.io.policyUsageTable <> registers.io.table(InnerTables.policyUsage)
 
   decrypt.io.enable := registers.io.txEnable
   decrypt.io.portMac := registers.io.portMac
@@ -72,6 +74,15 @@ class InnerPaths(config: InnerConfig) extends Module {
   decrypt.io.selectorTable <> registers.io.table(InnerTables.selector)
   decrypt.io.nextHopTable <> registers.io.table(InnerTables.nextHop)
   decrypt.io.replayTable <> registers.io.table(InnerTables.replay)
+  decrypt.io.usageTable <> registers.io.table(InnerTables.inboundUsage)
+
+  private val lifetimes = Module(new LifetimeEvents)
+  private val lifetimeControl = registers.io.control(InnerRegs.lifetimeControl)
+  lifetimes.io.outbound := encrypt.io.events.lifetime
+  lifetimes.io.inbound := decrypt.io.events.lifetime
+  lifetimes.io.pop := InnerRegs.LifetimeControl.pop(lifetimeControl)
+  lifetimes.io.clearLost := InnerRegs.LifetimeControl.clearLost(lifetimeControl)
+  registers.io.status(InnerRegs.lifetimeEvent) := lifetimes.io.value
 
   private val rx = encrypt.io.events.path.receive
   private val reassembly = encrypt.io.events.path.reassembly
@@ -96,6 +107,7 @@ class InnerPaths(config: InnerConfig) extends Module {
       InnerCounters.dropTtlExpired -> judged.ttlExpired,
       InnerCounters.dropPolicy -> judged.policy,
       InnerCounters.dropLinkDown -> judged.linkDown,
+      InnerCounters.dropLifetime -> encrypt.io.events.dropLifetime,
       InnerCounters.dropPuntOverflow -> punt.dropOverflow,
       InnerCounters.puntArp -> punt.punted(PuntReason.arp),
       InnerCounters.puntIpv6 -> punt.punted(PuntReason.ipv6),
@@ -135,6 +147,7 @@ class InnerPaths(config: InnerConfig) extends Module {
       InnerCounters.dropInnerTtlExpired -> inspected.ttlExpired,
       InnerCounters.dropEcn -> inspected.ecn,
       InnerCounters.dropNoNextHop -> inspected.noNextHop,
+      InnerCounters.dropInnerLifetime -> inspected.lifetime,
       InnerCounters.txFrames -> tx.txFrames,
       InnerCounters.txBytes -> tx.txBytes
     )

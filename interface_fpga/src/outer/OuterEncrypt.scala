@@ -95,7 +95,7 @@ class OuterEncrypt(config: OuterConfig) extends Module {
     Mux(built.valid, built.bits.fault, 0.U.asTypeOf(new HeaderFault)),
     0.U.asTypeOf(new HeaderFault)
   )
-  io.events.cut := RegNext(built.valid && !built.bits.fault.any && built.bits.cut.units =/= 0.U, false.B)
+  io.events.cut := fragmenter.io.cuts
   io.events.further := fragmenter.io.further
   io.events.transmit := transmit.io.events
 }

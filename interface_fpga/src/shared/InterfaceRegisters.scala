@@ -12,6 +12,8 @@ import sallyport.common.regs._
  * @param tables number of the chip's tables
  */
 class InterfaceRegisters(bank: RegisterBankParams, tables: Int) extends Module {
+  private val own = Seq(CommonRegs.status)
+
   val io = IO(new Bundle {
     val axil = Flipped(new AxiLite)
     val ready = Input(Bool())
@@ -24,6 +26,9 @@ class InterfaceRegisters(bank: RegisterBankParams, tables: Int) extends Module {
 
     /** First wire byte in bits 7:0. */
     val portMac = Output(UInt(48.W))
+
+    /** Registers of the chip's own that software reads. */
+    val status = Input(new RegisterValues(bank.status.diff(own)))
 
     /** Every register that software writes. */
     val control = Output(new RegisterValues(bank.control))
@@ -38,6 +43,8 @@ class InterfaceRegisters(bank: RegisterBankParams, tables: Int) extends Module {
   registers.io.increments := io.increments
   registers.io.status(CommonRegs.status) :=
     (io.ready << CommonRegs.Status.ready.lsb).asUInt | (io.linkUp << CommonRegs.Status.linkUp.lsb).asUInt
+
+  for (register <- bank.status.diff(own)) registers.io.status(register) := io.status(register)
 
   private val control = RegNext(registers.io.control)
   io.control := control

@@ -41,23 +41,25 @@ const (
 	InnerCounterPuntMtu                   = 34
 	InnerCounterFragPackets               = 35
 	InnerCounterFragSplit                 = 36
-	InnerCounterLinkRxPackets             = 37
-	InnerCounterLinkRxLost                = 38
-	InnerCounterLinkResyncs               = 39
-	InnerCounterDropTxDisabled            = 40
-	InnerCounterDropNoSelector            = 41
-	InnerCounterDropReplayed              = 42
-	InnerCounterDropTooOld                = 43
-	InnerCounterDropSelectorMismatch      = 44
-	InnerCounterDropInnerMalformed        = 45
-	InnerCounterDropInnerChecksum         = 46
-	InnerCounterDropInnerNotIp            = 47
-	InnerCounterDropInnerExtensionHeaders = 48
-	InnerCounterDropInnerTtlExpired       = 49
-	InnerCounterDropEcn                   = 50
-	InnerCounterDropNoNextHop             = 51
-	InnerCounterTxFrames                  = 52
-	InnerCounterTxBytes                   = 53
+	InnerCounterDropLifetime              = 37
+	InnerCounterLinkRxPackets             = 38
+	InnerCounterLinkRxLost                = 39
+	InnerCounterLinkResyncs               = 40
+	InnerCounterDropTxDisabled            = 41
+	InnerCounterDropNoSelector            = 42
+	InnerCounterDropReplayed              = 43
+	InnerCounterDropTooOld                = 44
+	InnerCounterDropSelectorMismatch      = 45
+	InnerCounterDropInnerMalformed        = 46
+	InnerCounterDropInnerChecksum         = 47
+	InnerCounterDropInnerNotIp            = 48
+	InnerCounterDropInnerExtensionHeaders = 49
+	InnerCounterDropInnerTtlExpired       = 50
+	InnerCounterDropEcn                   = 51
+	InnerCounterDropNoNextHop             = 52
+	InnerCounterTxFrames                  = 53
+	InnerCounterTxBytes                   = 54
+	InnerCounterDropInnerLifetime         = 55
 )
 
 // InnerCounters is ordered by index.
@@ -99,23 +101,25 @@ var InnerCounters = []Counter{
 	{Name: "punt_mtu", Index: 34, Path: "encrypt", Kind: "punted"},
 	{Name: "frag_packets", Index: 35, Path: "encrypt", Kind: "info"},
 	{Name: "frag_split", Index: 36, Path: "encrypt", Kind: "split"},
-	{Name: "link_rx_packets", Index: 37, Path: "decrypt", Kind: "received"},
-	{Name: "link_rx_lost", Index: 38, Path: "decrypt", Kind: "lost"},
-	{Name: "link_resyncs", Index: 39, Path: "decrypt", Kind: "info"},
-	{Name: "drop_tx_disabled", Index: 40, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_selector", Index: 41, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_replayed", Index: 42, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_too_old", Index: 43, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_selector_mismatch", Index: 44, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_malformed", Index: 45, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_checksum", Index: 46, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_not_ip", Index: 47, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_extension_headers", Index: 48, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_ttl_expired", Index: 49, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ecn", Index: 50, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_next_hop", Index: 51, Path: "decrypt", Kind: "drop"},
-	{Name: "tx_frames", Index: 52, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bytes", Index: 53, Path: "decrypt", Kind: "info"},
+	{Name: "drop_lifetime", Index: 37, Path: "encrypt", Kind: "drop"},
+	{Name: "link_rx_packets", Index: 38, Path: "decrypt", Kind: "received"},
+	{Name: "link_rx_lost", Index: 39, Path: "decrypt", Kind: "lost"},
+	{Name: "link_resyncs", Index: 40, Path: "decrypt", Kind: "info"},
+	{Name: "drop_tx_disabled", Index: 41, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_selector", Index: 42, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_replayed", Index: 43, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_too_old", Index: 44, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_selector_mismatch", Index: 45, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_malformed", Index: 46, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_checksum", Index: 47, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_not_ip", Index: 48, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_extension_headers", Index: 49, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_ttl_expired", Index: 50, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ecn", Index: 51, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_next_hop", Index: 52, Path: "decrypt", Kind: "drop"},
+	{Name: "tx_frames", Index: 53, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bytes", Index: 54, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_lifetime", Index: 55, Path: "decrypt", Kind: "drop"},
 }
 
 // Counter indices of the crypto chip.

@@ -90,14 +90,25 @@ var CommonRegisters = []Register{
 
 // Registers of the inner chip alone.
 var (
-	InnerControl          = Register{Name: "control", Offset: 0x080, Count: 1, Role: Control, Writable: 0x00000007}
-	InnerControlRxEnable  = Field{LSB: 0, Width: 1}
-	InnerControlTxEnable  = Field{LSB: 1, Width: 1}
-	InnerControlMacFilter = Field{LSB: 2, Width: 1}
-	InnerPortMacLo        = Register{Name: "port_mac_lo", Offset: 0x200, Count: 1, Role: Control, Writable: 0xffffffff}
-	InnerPortMacHi        = Register{Name: "port_mac_hi", Offset: 0x204, Count: 1, Role: Control, Writable: 0x0000ffff}
-	InnerReasmTimeout     = Register{Name: "reasm_timeout", Offset: 0x208, Count: 1, Role: Control, Writable: 0x00007fff, Reset: 0x0000430e}
-	InnerReasmPerSource   = Register{Name: "reasm_per_source", Offset: 0x20c, Count: 1, Role: Control, Writable: 0x0000ffff, Reset: 0x00000040}
+	InnerControl                  = Register{Name: "control", Offset: 0x080, Count: 1, Role: Control, Writable: 0x00000007}
+	InnerControlRxEnable          = Field{LSB: 0, Width: 1}
+	InnerControlTxEnable          = Field{LSB: 1, Width: 1}
+	InnerControlMacFilter         = Field{LSB: 2, Width: 1}
+	InnerPortMacLo                = Register{Name: "port_mac_lo", Offset: 0x200, Count: 1, Role: Control, Writable: 0xffffffff}
+	InnerPortMacHi                = Register{Name: "port_mac_hi", Offset: 0x204, Count: 1, Role: Control, Writable: 0x0000ffff}
+	InnerReasmTimeout             = Register{Name: "reasm_timeout", Offset: 0x208, Count: 1, Role: Control, Writable: 0x00007fff, Reset: 0x0000430e}
+	InnerReasmPerSource           = Register{Name: "reasm_per_source", Offset: 0x20c, Count: 1, Role: Control, Writable: 0x0000ffff, Reset: 0x00000040}
+	InnerLifetimeEvent            = Register{Name: "lifetime_event", Offset: 0x210, Count: 1, Role: Status}
+	InnerLifetimeEventSa          = Field{LSB: 0, Width: 16}
+	InnerLifetimeEventInbound     = Field{LSB: 16, Width: 1}
+	InnerLifetimeEventHard        = Field{LSB: 17, Width: 1}
+	InnerLifetimeEventBytes       = Field{LSB: 18, Width: 1}
+	InnerLifetimeEventPackets     = Field{LSB: 19, Width: 1}
+	InnerLifetimeEventLost        = Field{LSB: 30, Width: 1}
+	InnerLifetimeEventValid       = Field{LSB: 31, Width: 1}
+	InnerLifetimeControl          = Register{Name: "lifetime_control", Offset: 0x214, Count: 1, Role: Control, Writable: 0x00000003}
+	InnerLifetimeControlPop       = Field{LSB: 0, Width: 1}
+	InnerLifetimeControlClearLost = Field{LSB: 1, Width: 1}
 )
 
 // InnerRegisters lists the registers of the chip, shared ones first.
@@ -107,6 +118,8 @@ var InnerRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	InnerPortMacHi,
 	InnerReasmTimeout,
 	InnerReasmPerSource,
+	InnerLifetimeEvent,
+	InnerLifetimeControl,
 }...)
 
 // Registers of the crypto chip alone.

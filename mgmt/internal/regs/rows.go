@@ -4,10 +4,10 @@ package regs
 
 // FlowRow is the layout of one row.
 var FlowRow = struct {
-	Bits                                                                                                     int
-	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Sa, Priority, Valid, Action, Fragment, Mtu Field
+	Bits                                                                                                            int
+	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Sa, Priority, Valid, Action, Fragment, Mtu, Usage Field
 }{
-	Bits:     370,
+	Bits:     404,
 	SrcAddr:  Field{LSB: 0, Width: 128},
 	DstAddr:  Field{LSB: 128, Width: 128},
 	SrcPort:  Field{LSB: 256, Width: 16},
@@ -21,14 +21,15 @@ var FlowRow = struct {
 	Action:   Field{LSB: 353, Width: 2},
 	Fragment: Field{LSB: 355, Width: 1},
 	Mtu:      Field{LSB: 356, Width: 14},
+	Usage:    Field{LSB: 384, Width: 20},
 }
 
 // RuleRow is the layout of one row.
 var RuleRow = struct {
-	Bits                                                                                                                                                                                       int
-	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Sa, Priority, Valid, Action, Fragment, Mtu, SrcMask, DstMask, SrcPortMask, DstPortMask, ProtocolMask, VersionMask, UpperMask Field
+	Bits                                                                                                                                                                                              int
+	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Sa, Priority, Valid, Action, Fragment, Mtu, Usage, SrcMask, DstMask, SrcPortMask, DstPortMask, ProtocolMask, VersionMask, UpperMask Field
 }{
-	Bits:         688,
+	Bits:         720,
 	SrcAddr:      Field{LSB: 0, Width: 128},
 	DstAddr:      Field{LSB: 128, Width: 128},
 	SrcPort:      Field{LSB: 256, Width: 16},
@@ -42,13 +43,14 @@ var RuleRow = struct {
 	Action:       Field{LSB: 353, Width: 2},
 	Fragment:     Field{LSB: 355, Width: 1},
 	Mtu:          Field{LSB: 356, Width: 14},
-	SrcMask:      Field{LSB: 384, Width: 128},
-	DstMask:      Field{LSB: 512, Width: 128},
-	SrcPortMask:  Field{LSB: 640, Width: 16},
-	DstPortMask:  Field{LSB: 656, Width: 16},
-	ProtocolMask: Field{LSB: 672, Width: 8},
-	VersionMask:  Field{LSB: 680, Width: 4},
-	UpperMask:    Field{LSB: 684, Width: 4},
+	Usage:        Field{LSB: 384, Width: 20},
+	SrcMask:      Field{LSB: 416, Width: 128},
+	DstMask:      Field{LSB: 544, Width: 128},
+	SrcPortMask:  Field{LSB: 672, Width: 16},
+	DstPortMask:  Field{LSB: 688, Width: 16},
+	ProtocolMask: Field{LSB: 704, Width: 8},
+	VersionMask:  Field{LSB: 712, Width: 4},
+	UpperMask:    Field{LSB: 716, Width: 4},
 }
 
 // SelectorRow is the layout of one row.
@@ -101,6 +103,30 @@ var ReplayRow = struct {
 	Received: Field{LSB: 0, Width: 512},
 	Last:     Field{LSB: 512, Width: 64},
 	Top:      Field{LSB: 576, Width: 64},
+}
+
+// SaUsageRow is the layout of one row.
+var SaUsageRow = struct {
+	Bits                                                    int
+	Bytes, Packets, SoftBytes, SoftPackets, Warned, Expired Field
+}{
+	Bits:        258,
+	Bytes:       Field{LSB: 0, Width: 64},
+	Packets:     Field{LSB: 64, Width: 64},
+	SoftBytes:   Field{LSB: 128, Width: 64},
+	SoftPackets: Field{LSB: 192, Width: 64},
+	Warned:      Field{LSB: 256, Width: 1},
+	Expired:     Field{LSB: 257, Width: 1},
+}
+
+// PolicyUsageRow is the layout of one row.
+var PolicyUsageRow = struct {
+	Bits           int
+	Bytes, Packets Field
+}{
+	Bits:    128,
+	Bytes:   Field{LSB: 0, Width: 64},
+	Packets: Field{LSB: 64, Width: 64},
 }
 
 // OutboundKeyRow is the layout of one row.

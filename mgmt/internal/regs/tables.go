@@ -4,11 +4,14 @@ package regs
 
 // Tables of the inner chip.
 var (
-	InnerTableFlow     = Table{Name: "flow", Number: 0, Kind: "cuckoo", RowBits: 370}
-	InnerTableRule     = Table{Name: "rule", Number: 1, Kind: "ternary", RowBits: 688}
-	InnerTableSelector = Table{Name: "selector", Number: 2, Kind: "direct", RowBits: 464}
-	InnerTableNextHop  = Table{Name: "next_hop", Number: 3, Kind: "direct", RowBits: 49}
-	InnerTableReplay   = Table{Name: "replay", Number: 4, Kind: "direct", RowBits: 640}
+	InnerTableFlow          = Table{Name: "flow", Number: 0, Kind: "cuckoo", RowBits: 404}
+	InnerTableRule          = Table{Name: "rule", Number: 1, Kind: "ternary", RowBits: 720}
+	InnerTableSelector      = Table{Name: "selector", Number: 2, Kind: "direct", RowBits: 464}
+	InnerTableNextHop       = Table{Name: "next_hop", Number: 3, Kind: "direct", RowBits: 49}
+	InnerTableReplay        = Table{Name: "replay", Number: 4, Kind: "direct", RowBits: 640}
+	InnerTableOutboundUsage = Table{Name: "outbound_usage", Number: 5, Kind: "direct", RowBits: 258}
+	InnerTableInboundUsage  = Table{Name: "inbound_usage", Number: 6, Kind: "direct", RowBits: 258}
+	InnerTablePolicyUsage   = Table{Name: "policy_usage", Number: 7, Kind: "direct", RowBits: 128}
 )
 
 // InnerTables is ordered by number.
@@ -18,6 +21,9 @@ var InnerTables = []Table{
 	InnerTableSelector,
 	InnerTableNextHop,
 	InnerTableReplay,
+	InnerTableOutboundUsage,
+	InnerTableInboundUsage,
+	InnerTablePolicyUsage,
 }
 
 // Tables of the crypto chip.
@@ -35,7 +41,7 @@ var CryptoTables = []Table{
 // Tables of the outer chip.
 var (
 	OuterTableSad     = Table{Name: "sad", Number: 0, Kind: "cuckoo", RowBits: 192}
-	OuterTableRule    = Table{Name: "rule", Number: 1, Kind: "ternary", RowBits: 688}
+	OuterTableRule    = Table{Name: "rule", Number: 1, Kind: "ternary", RowBits: 720}
 	OuterTableTunnel  = Table{Name: "tunnel", Number: 2, Kind: "direct", RowBits: 372}
 	OuterTableNextHop = Table{Name: "next_hop", Number: 3, Kind: "direct", RowBits: 49}
 )

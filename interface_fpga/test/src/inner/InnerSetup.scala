@@ -121,6 +121,9 @@ object InnerSetup {
     Flow("10.0.0.1", "10.11.0.79", 17, 7, 8, 709, 1, mtu = 1001)
   )
 
+  /** Row of policy_usage of a rule or flow; 0 is nobody's. */
+  def usage(policy: Product): Int = (rules ++ flows).indexOf(policy) + 1
+
   private def selector(window: Int, nextHop: Int, replay: Boolean = true): BigInt =
     SelectorRow.valid.put(1) | SelectorRow.replay.put(if (replay) 1 else 0) | SelectorRow.windowSize.put(window) |
       SelectorRow.nextHop.put(nextHop)
@@ -175,10 +178,16 @@ object InnerSetup {
   def write(bus: AxiLiteDriver, config: InnerConfig): Unit = {
     bus.write(InnerRegs.portMacLo, mac(portMac) & 0xffffffffL)
     bus.write(InnerRegs.portMacHi, mac(portMac) >> 32)
-    for ((rule, i) <- rules.sortBy(_.priority).zipWithIndex) assert(bus.writeRow(InnerTables.rule, i, rule.row))
+    for ((rule, i) <- rules.sortBy(_.priority).zipWithIndex) {
+      val row = rule.row | RuleRow.usage.put(usage(rule))
+      assert(bus.writeRow(InnerTables.rule, i, row))
+    }
     val places = flows.map(_.index((1 << config.flowBits) / 4))
     require(places.distinct == places, "two flows want one row of way 0")
-    for (flow <- flows) assert(bus.writeRow(InnerTables.flow, flow.index((1 << config.flowBits) / 4), flow.row))
+    for (flow <- flows) {
+      val row = flow.row | FlowRow.usage.put(usage(flow))
+      assert(bus.writeRow(InnerTables.flow, flow.index((1 << config.flowBits) / 4), row))
+    }
     for ((index, row) <- selectors) assert(bus.writeRow(InnerTables.selector, index, row))
     for ((index, row) <- nextHops) assert(bus.writeRow(InnerTables.nextHop, index, row))
     bus.write(InnerRegs.control, InnerRegs.Control.rxEnable.put(1) | InnerRegs.Control.txEnable.put(1))

@@ -1,0 +1,62 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.util._
+import sallyport.common._
+import sallyport.common.regs.FlowRow
+
+/**
+ * What the encrypt path counts of a packet when it is judged, beside its way to the link: its policy and its outbound SA.
+ *
+ * Every packet for the link gets one bit at `passes`, in order: low if its SA has expired, and then it goes no further than
+ * [[PacketGate]]. The answer is there before the packet, so neither waits. An SA counts what passes, by the length of the IP
+ * packet: what the link loses, or the crypto chip drops, is in its count. A policy counts all that it decided on.
+ *
+ * @param saBits     log2 of the outbound SAs; one beyond them has no lifetime and no count
+ * @param policyBits log2 of the rows of policies
+ */
+class EncryptUsage(saBits: Int, policyBits: Int) extends Module {
+  val io = IO(new Bundle {
+    val verdict = Flipped(Valid(new InnerVerdict))
+
+    /** With `verdict`: the row of the policy that decided. */
+    val policy = Flipped(Valid(UInt(FlowRow.usage.width.W)))
+    val passes = Valid(Bool())
+    val dropLifetime = Output(Bool())
+    val event = Valid(new UsageEvent)
+    val outboundTable = Flipped(new TablePort)
+    val policyTable = Flipped(new TablePort)
+    val ready = Output(Bool())
+  })
+
+  private val link = io.verdict.bits.link
+  private val forLink = io.verdict.valid && io.verdict.bits.toLink
+  private def later[T <: Data](value: T): T = ShiftRegister(value, UsageTable.latency)
+  private val length = later(link.length)
+
+  private val outbound = Module(new UsageTable(saBits, limited = true))
+  outbound.io.table <> io.outboundTable
+  outbound.io.read.valid := forLink && !link.bypass && (link.sa >> saBits) === 0.U
+  outbound.io.read.bits := link.sa(saBits - 1, 0)
+  outbound.io.charge.counts := true.B
+  outbound.io.charge.bytes := length
+  io.event := outbound.io.event
+  io.passes.valid := RegNext(ShiftRegister(forLink, UsageTable.latency, false.B, true.B), false.B)
+  io.passes.bits := RegNext(!outbound.io.expired)
+  io.dropLifetime := RegNext(outbound.io.expired, false.B)
+
+  private val policies = Module(new UsageTable(policyBits, limited = false))
+  policies.io.table <> io.policyTable
+  policies.io.read.valid := io.policy.valid && (io.policy.bits >> policyBits) === 0.U
+  policies.io.read.bits := io.policy.bits(policyBits - 1, 0)
+  policies.io.charge.counts := true.B
+  policies.io.charge.bytes := length
+
+  io.ready := outbound.io.ready && policies.io.ready
+}
+
+object EncryptUsage {
+
+  /** Packets that may have been judged and not have reached the gate: those of [[LookupStage]] and of the stripper behind it. */
+  val ahead: Int = 64
+}

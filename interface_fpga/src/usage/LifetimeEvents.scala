@@ -1,0 +1,63 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.util._
+import sallyport.common.regs.InnerRegs
+
+/**
+ * The events of lifetimes, of both directions, for software: LIFETIME_EVENT and LIFETIME_CONTROL of regs/inner.rdl.
+ *
+ * Each input brings an event every second cycle at most. An event that finds the queue full is lost, which `value` says
+ * until `clearLost`: software then looks at the rows themselves.
+ */
+class LifetimeEvents extends Module {
+  val io = IO(new Bundle {
+    val outbound = Flipped(Valid(new UsageEvent))
+    val inbound = Flipped(Valid(new UsageEvent))
+    val pop = Input(Bool())
+    val clearLost = Input(Bool())
+    val value = Output(UInt(32.W))
+  })
+
+  private class Entry extends Bundle {
+    val inbound = Bool()
+    val event = new UsageEvent
+  }
+
+  // Each direction waits a cycle for the other at most, since the queue takes one a cycle.
+  private val queue = Module(new Queue(new Entry, LifetimeEvents.entries))
+  private val waits = RegInit(VecInit.fill(2)(false.B))
+  private val events = Reg(Vec(2, new UsageEvent))
+  private val inbound = !waits(0)
+  for ((in, i) <- Seq(io.outbound, io.inbound).zipWithIndex) {
+    when(waits(i) && inbound === (i == 1).B)(waits(i) := false.B)
+    when(in.valid) {
+      waits(i) := true.B
+      events(i) := in.bits
+    }
+    assert(!(in.valid && waits(i) && inbound =/= (i == 1).B), "lifetime events of one direction in two cycles running")
+  }
+  queue.io.enq.valid := waits.asUInt.orR
+  queue.io.enq.bits.inbound := inbound
+  queue.io.enq.bits.event := Mux(inbound, events(1), events(0))
+  private val lost = RegInit(false.B)
+  when(io.clearLost)(lost := false.B)
+  when(queue.io.enq.valid && !queue.io.enq.ready)(lost := true.B)
+
+  private val out = queue.io.deq
+  out.ready := io.pop
+  private val fields = InnerRegs.LifetimeEvent
+  io.value := Seq(
+    fields.sa -> out.bits.event.sa,
+    fields.inbound -> out.bits.inbound,
+    fields.hard -> out.bits.event.hard,
+    fields.bytes -> out.bits.event.bytes,
+    fields.packets -> out.bits.event.packets,
+    fields.lost -> lost,
+    fields.valid -> out.valid
+  ).map { case (field, value) => (value << field.lsb).asUInt.pad(32) }.reduce(_ | _)
+}
+
+object LifetimeEvents {
+  val entries: Int = 16
+}
