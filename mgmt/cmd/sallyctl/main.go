@@ -36,6 +36,8 @@ func iprouteFlags(args []string) []string {
 		switch arg {
 		case "-b", "-ba", "-bat", "-batc", "-batch":
 			arg = "--batch"
+		case "-s", "-st", "-sta", "-stat", "-stats", "-stati", "-statis", "-statist", "-statisti", "-statistic", "-statistics":
+			arg = "--statistics"
 		}
 		out[i] = arg
 	}

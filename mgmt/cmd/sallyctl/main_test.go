@@ -127,6 +127,28 @@ func TestExitStatus(t *testing.T) {
 	}
 }
 
+// TestUsage: -s as in iproute2, abbreviated too, and events.
+func TestUsage(t *testing.T) {
+	w := newWorld(t)
+	if code, _, errs, sentence := run("--socket", w.socket, "-batch", w.file("b", batch)); code != 0 {
+		t.Fatalf("%d %s %s", code, errs, sentence)
+	}
+	for _, flag := range []string{"-s", "-stats", "-statistics", "--statistics"} {
+		for _, object := range []string{"state", "policy"} {
+			code, out, _, sentence := run("--socket", w.socket, flag, "xfrm", object, "list")
+			if code != 0 || !strings.Contains(out, "\tlifetime current:\n\t  0(bytes), 0(packets)\n") {
+				t.Errorf("%s %s: %d %s\n%s", flag, object, code, sentence, out)
+			}
+		}
+	}
+	w.fake.Expire(1 << regs.InnerLifetimeEventBytes.LSB)
+	for _, want := range []string{"Expired src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x00001001 reqid 0 dir out soft limit bytes\n", ""} {
+		if code, out, _, sentence := run("--socket", w.socket, "events"); code != 0 || out != want {
+			t.Errorf("events: %d %s %q", code, sentence, out)
+		}
+	}
+}
+
 func TestCounters(t *testing.T) {
 	w := newWorld(t)
 	w.fake.Count(transport.Inner, "rx_frames", 5)

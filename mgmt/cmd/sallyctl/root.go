@@ -20,6 +20,7 @@ import (
 // options are the flags of every command.
 type options struct {
 	socket, pci, state, batch string
+	statistics                bool
 }
 
 // usageError is a mistake on the command line.
@@ -58,6 +59,7 @@ func newRoot() *cobra.Command {
 	flags.StringVar(&o.socket, "socket", "", "the simulator's register `socket` of one box")
 	flags.StringVar(&o.pci, "pci", "", "the cards of one box: PCI `addresses` inner,crypto,outer")
 	flags.StringVar(&o.state, "state", "", "the `file` that keeps the configuration between invocations (default: beside the socket)")
+	flags.BoolVar(&o.statistics, "statistics", false, "xfrm state and policy list and get tell what was carried, as ip -s does")
 	root.Flags().StringVar(&o.batch, "batch", "", "carry out the lines of a `file` (- is standard input), all or none, as ip -batch does")
 	for _, object := range []struct{ name, alias, short string }{
 		{"xfrm", "x", "States and policies: state|policy add|update|delete|deleteall|get|list|flush|count"},
@@ -74,7 +76,7 @@ func newRoot() *cobra.Command {
 			},
 		})
 	}
-	root.AddCommand(newCounters(o), newID(o))
+	root.AddCommand(newCounters(o), newEvents(o), newID(o))
 	return root
 }
 
@@ -125,8 +127,11 @@ func (o *options) run(cmd *cobra.Command, commands []xfrm.Command) error {
 	if err != nil {
 		return err
 	}
-	session := &box.Session{Box: b, StatePath: o.statePath(), Out: cmd.OutOrStdout(), Notes: cmd.ErrOrStderr()}
-	return errors.Join(session.Run(commands), b.Close())
+	return errors.Join(o.session(cmd, b).Run(commands), b.Close())
+}
+
+func (o *options) session(cmd *cobra.Command, b *chip.Box) *box.Session {
+	return &box.Session{Box: b, StatePath: o.statePath(), Statistics: o.statistics, Out: cmd.OutOrStdout(), Notes: cmd.ErrOrStderr()}
 }
 
 func (o *options) runLine(cmd *cobra.Command, args []string) error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -74,6 +75,19 @@ func (a conservation) verdict(cmd *cobra.Command, check bool) error {
 		}
 	}
 	return errUnbalanced
+}
+
+func newEvents(o *options) *cobra.Command {
+	return &cobra.Command{
+		Use: "events", Short: "Take and print the events of lifetimes: the SAs that have reached a soft or hard limit", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b, err := o.open()
+			if err != nil {
+				return err
+			}
+			return errors.Join(o.session(cmd, b).Events(), b.Close())
+		},
+	}
 }
 
 func printJSON(cmd *cobra.Command, value any) error {

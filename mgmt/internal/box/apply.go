@@ -75,7 +75,11 @@ func (m *Model) selectStates(c xfrm.StateSelect) (string, error) {
 	for _, sa := range m.SAs {
 		if c.Filter.Match(&sa.State) {
 			found++
-			out.WriteString(m.describeSA(sa))
+			text, err := m.describeSA(sa)
+			if err != nil {
+				return "", err
+			}
+			out.WriteString(text)
 		}
 	}
 	if c.Verb == xfrm.Delete || c.Verb == xfrm.DeleteAll {
@@ -141,7 +145,11 @@ func (m *Model) selectPolicies(c xfrm.PolicySelect) (string, error) {
 	for _, p := range m.Policies {
 		if matches(p) {
 			found++
-			out.WriteString(describePolicy(p))
+			text, err := m.describePolicy(p)
+			if err != nil {
+				return "", err
+			}
+			out.WriteString(text)
 		}
 	}
 	if c.Verb == xfrm.Delete || c.Verb == xfrm.DeleteAll {

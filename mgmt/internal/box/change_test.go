@@ -120,7 +120,7 @@ func TestRekeyUnderTraffic(t *testing.T) {
 	for _, w := range r.fake.Log {
 		seen = append(seen, w.Table)
 	}
-	if got := strings.Join(seen, " "); got != "outbound_key tunnel flow" {
+	if got := strings.Join(seen, " "); got != "outbound_key tunnel outbound_usage flow" {
 		t.Errorf("the rekey wrote %s", got)
 	}
 	r.quiet("xfrm state delete dst 192.0.2.2 proto esp spi 4099")

@@ -7,8 +7,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// describeSA prints as `ip xfrm state list`, with the key redacted.
-func (m *Model) describeSA(sa *SA) string {
+// describeSA prints as `ip xfrm state list`, with the key redacted; with statistics as `ip -s xfrm state list`, without times.
+func (m *Model) describeSA(sa *SA) (string, error) {
 	way := sa.Way
 	if sa.fresh {
 		way, _ = m.direction(sa, m.asked(newFinder(m.SAs)))
@@ -43,11 +43,20 @@ func (m *Model) describeSA(sa *SA) string {
 	if sa.Sel != nil {
 		fmt.Fprintf(&b, "\tsel %s \n", sa.Sel)
 	}
-	if sa.PacketSoft != 0 || sa.PacketHard != 0 {
-		fmt.Fprintf(&b, "\tlimit: soft %s(packets), hard %s(packets)\n", limitText(sa.PacketSoft), limitText(sa.PacketHard))
+	limited := sa.ByteSoft != 0 || sa.ByteHard != 0 || sa.PacketSoft != 0 || sa.PacketHard != 0
+	if limited || m.reader != nil {
+		fmt.Fprintf(&b, "\tlifetime config:\n\t  limit: soft %s(bytes), hard %s(bytes)\n\t  limit: soft %s(packets), hard %s(packets)\n",
+			limitText(sa.ByteSoft), limitText(sa.ByteHard), limitText(sa.PacketSoft), limitText(sa.PacketHard))
+	}
+	if m.reader != nil {
+		used, err := m.usageOfSA(sa)
+		if err != nil {
+			return "", err
+		}
+		b.WriteString(used.String())
 	}
 	fmt.Fprintf(&b, "\tdir %s\n", way)
-	return b.String()
+	return b.String(), nil
 }
 
 func limitText(n uint64) string {
@@ -57,8 +66,8 @@ func limitText(n uint64) string {
 	return fmt.Sprint(n)
 }
 
-// describePolicy prints as `ip xfrm policy list`.
-func describePolicy(p *Policy) string {
+// describePolicy prints as `ip xfrm policy list`; with statistics also what it has carried, if that is counted.
+func (m *Model) describePolicy(p *Policy) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s \n\tdir %s ", p.Selector, p.Dir)
 	if p.Action != xfrm.ActionAllow {
@@ -76,7 +85,16 @@ func describePolicy(p *Policy) string {
 		}
 		fmt.Fprintf(&b, "reqid %d mode %s\n", t.ReqID, t.Mode)
 	}
-	return b.String()
+	if m.reader != nil {
+		used, known, err := m.usageOfPolicy(p)
+		if err != nil {
+			return "", err
+		}
+		if known {
+			b.WriteString(used.String())
+		}
+	}
+	return b.String(), nil
 }
 
 // show prints addresses, links, routes or neighbours as lines that could be added again.

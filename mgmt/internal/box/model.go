@@ -34,9 +34,11 @@ type SA struct {
 type Policy struct {
 	xfrm.Policy
 	Age uint64 `json:"age"`
+	// Usage is the row of the inner chip that counts its packets, if it is a flow or rule there; 0 if it has none of its own.
+	Usage int `json:"usage,omitempty"`
 
 	pos   xfrm.Pos
-	fresh bool // not in the tables yet
+	fresh bool // added or updated by this change, with which its count starts
 }
 
 // Address is an address of one of the ports, with the length of its network.
@@ -86,6 +88,8 @@ type Model struct {
 	MarkKey  []byte          `json:"mark_key"`
 
 	found *lookups
+	// reader reads what SAs and policies have carried, where that is asked for.
+	reader usageReader
 }
 
 // NewModel is a box after reset.

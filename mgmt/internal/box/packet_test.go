@@ -56,14 +56,14 @@ func keyed(src, dst, sport, dport, proto, version, upper string) []place {
 	}
 }
 
-func decided(sa, priority, valid, action string) []place {
-	return []place{{"sa", 319, 304, sa}, {"priority", 351, 320, priority}, {"valid", 352, 352, valid}, {"action", 354, 353, action}}
+func decided(sa, priority, valid, action, usage string) []place {
+	return []place{{"sa", 319, 304, sa}, {"priority", 351, 320, priority}, {"valid", 352, 352, valid}, {"action", 354, 353, action}, {"usage", 403, 384, usage}}
 }
 
 func masks(src, dst, sport, dport, proto, version, upper string) []place {
 	return []place{
-		{"src_mask", 511, 384, src}, {"dst_mask", 639, 512, dst}, {"src_port_mask", 655, 640, sport}, {"dst_port_mask", 671, 656, dport},
-		{"protocol_mask", 679, 672, proto}, {"version_mask", 683, 680, version}, {"upper_mask", 687, 684, upper},
+		{"src_mask", 543, 416, src}, {"dst_mask", 671, 544, dst}, {"src_port_mask", 687, 672, sport}, {"dst_port_mask", 703, 688, dport},
+		{"protocol_mask", 711, 704, proto}, {"version_mask", 715, 712, version}, {"upper_mask", 719, 716, upper},
 	}
 }
 
@@ -83,22 +83,22 @@ xfrm policy add src ::ffff:10.1.0.1 dst ::ffff:10.2.0.2 proto udp sport 53 dport
 	if n := len(r.fake.Table(transport.Inner, regs.InnerTableFlow)); n != 7 {
 		t.Errorf("%d flows", n)
 	}
-	punt := decided("0", "0", "1", "3")
+	punt := func(usage string) []place { return decided("0", "0", "1", "3", usage) }
 	for _, test := range []struct {
 		what string
 		row  []uint32
 		want []place
 	}{
 		{"IPv6 TCP", r.flowRow("2001:db8::1", "fd00:1:2:3:4:5:6:7", 6, 443, 50000), slices.Concat(
-			keyed("20010db8000000000000000000000001", "fd000001000200030004000500060007", "1bb", "c350", "6", "6", "1"), decided("0", "fedcba98", "1", "3"))},
-		{"IPv4 UDP", r.flowRow("10.1.0.1", "10.2.0.2", 17, 53, 1024), slices.Concat(keyed("a010001", "a020002", "35", "400", "11", "4", "1"), decided("0", "7", "1", "0"))},
+			keyed("20010db8000000000000000000000001", "fd000001000200030004000500060007", "1bb", "c350", "6", "6", "1"), decided("0", "fedcba98", "1", "3", "1"))},
+		{"IPv4 UDP", r.flowRow("10.1.0.1", "10.2.0.2", 17, 53, 1024), slices.Concat(keyed("a010001", "a020002", "35", "400", "11", "4", "1"), decided("0", "7", "1", "0", "2"))},
 		{"ICMPv6 echo", r.flowRow("2001:db8::1", "2001:db8::2", 58, 128, 0), slices.Concat(
-			keyed("20010db8000000000000000000000001", "20010db8000000000000000000000002", "80", "0", "3a", "6", "2"), punt)},
-		{"ICMP echo reply", r.flowRow("10.1.0.1", "10.2.0.2", 1, 0, 0), slices.Concat(keyed("a010001", "a020002", "0", "0", "1", "4", "2"), punt)},
-		{"GRE", r.flowRow("10.1.0.1", "10.2.0.2", 47, 0, 0), slices.Concat(keyed("a010001", "a020002", "0", "0", "2f", "4", "0"), punt)},
+			keyed("20010db8000000000000000000000001", "20010db8000000000000000000000002", "80", "0", "3a", "6", "2"), punt("3"))},
+		{"ICMP echo reply", r.flowRow("10.1.0.1", "10.2.0.2", 1, 0, 0), slices.Concat(keyed("a010001", "a020002", "0", "0", "1", "4", "2"), punt("4"))},
+		{"GRE", r.flowRow("10.1.0.1", "10.2.0.2", 47, 0, 0), slices.Concat(keyed("a010001", "a020002", "0", "0", "2f", "4", "0"), punt("5"))},
 		{"ICMP in IPv6", r.flowRow("2001:db8::1", "2001:db8::2", 1, 0, 0), slices.Concat(
-			keyed("20010db8000000000000000000000001", "20010db8000000000000000000000002", "0", "0", "1", "6", "0"), punt)},
-		{"mapped addresses", r.flowRow("::ffff:10.1.0.1", "::ffff:10.2.0.2", 17, 53, 1024), slices.Concat(keyed("ffff0a010001", "ffff0a020002", "35", "400", "11", "6", "1"), punt)},
+			keyed("20010db8000000000000000000000001", "20010db8000000000000000000000002", "0", "0", "1", "6", "0"), punt("6"))},
+		{"mapped addresses", r.flowRow("::ffff:10.1.0.1", "::ffff:10.2.0.2", 17, 53, 1024), slices.Concat(keyed("ffff0a010001", "ffff0a020002", "35", "400", "11", "6", "1"), punt("7"))},
 	} {
 		r.checkRow(test.what, test.row, test.want)
 	}
@@ -132,9 +132,11 @@ func TestRuleRows(t *testing.T) {
 	} {
 		r := newRig(t, fakebox.Small)
 		r.quiet("xfrm policy add " + test.words + " dir out priority 9 action punt\nxfrm policy add " + test.words + " dir in priority 9 action punt")
-		want := slices.Concat(test.keyed, decided("0", "9", "1", "3"), test.mask)
-		r.checkRow("inner, "+test.words, r.fake.Table(transport.Inner, regs.InnerTableRule)[0], want)
-		r.checkRow("outer, "+test.words, r.fake.Table(transport.Outer, regs.OuterTableRule)[0], want)
+		want := func(usage string) []place {
+			return slices.Concat(test.keyed, decided("0", "9", "1", "3", usage), test.mask)
+		}
+		r.checkRow("inner, "+test.words, r.fake.Table(transport.Inner, regs.InnerTableRule)[0], want("1"))
+		r.checkRow("outer, "+test.words, r.fake.Table(transport.Outer, regs.OuterTableRule)[0], want("0"))
 		if n := len(r.fake.Table(transport.Inner, regs.InnerTableFlow)); n != 0 {
 			t.Errorf("%s: %d flows", test.words, n)
 		}
@@ -193,7 +195,7 @@ func TestRowsBeginAlike(t *testing.T) {
 	if !slices.Equal(flow, rule) || !slices.Equal(flow, selector) || f.Upper.LSB+f.Upper.Width != 8*flowKeyBytes {
 		t.Errorf("flow %v, rule %v, selector %v", flow, rule, selector)
 	}
-	if !slices.Equal([]regs.Field{f.Sa, f.Priority, f.Valid, f.Action}, []regs.Field{u.Sa, u.Priority, u.Valid, u.Action}) {
+	if !slices.Equal([]regs.Field{f.Sa, f.Priority, f.Valid, f.Action, f.Usage}, []regs.Field{u.Sa, u.Priority, u.Valid, u.Action, u.Usage}) {
 		t.Error("the decisions of flow and rule rows stand in different places")
 	}
 }

@@ -122,6 +122,7 @@ func planOnce(m *Model, old *Image, sizes Sizes, removeFirst bool, r *report) (*
 	p.keys(xfrm.DirIn, regs.CryptoTableInboundKey)
 	p.direct(transport.Outer, regs.OuterTableTunnel, old.Tunnel, t.tunnels, nil)
 	p.presetWindows()
+	p.presetUsage()
 	p.direct(transport.Inner, regs.InnerTableSelector, old.Selector, t.selectors, p.freshInbound())
 	p.keepWindows()
 	p.image.Tunnel, p.image.Selector = t.tunnels, t.selectors

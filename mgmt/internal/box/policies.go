@@ -28,7 +28,7 @@ func (c *compiler) outPolicies() error {
 			continue
 		}
 		c.warnUnasked(p)
-		d := decision{action: regs.ActionDiscard, priority: p.Priority, fragment: p.FragmentFirst}
+		d := decision{action: regs.ActionDiscard, priority: p.Priority, fragment: p.FragmentFirst, usage: p.Usage}
 		switch {
 		case p.Template != nil:
 			sa := c.find.newest(p.Template)

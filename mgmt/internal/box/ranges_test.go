@@ -92,8 +92,8 @@ func TestRangeIsOnePolicy(t *testing.T) {
 	// A result alone changes in its rows; an order moves all of them.
 	r.quiet("xfrm policy update proto tcp dport 1-6 dir out priority 5 action block")
 	r.want("updated", rows(), "0:discard/0/1 1:discard/0/5 2:discard/0/5 3:discard/0/5 4:discard/0/5 5:discard/0/5")
-	if len(r.fake.Log) != 4 {
-		t.Errorf("the update wrote %d rows", len(r.fake.Log))
+	if writes := r.fake.LogOf(regs.InnerTableRule); len(writes) != 4 {
+		t.Errorf("the update wrote %d rows", len(writes))
 	}
 	r.quiet("xfrm policy update proto tcp dport 1-6 dir out priority 9 action punt")
 	if got := strings.Join(strings.Fields(rows())[2:], ""); strings.Count(got, "punt/0/9") != 4 || strings.Contains(got, "discard") {

@@ -22,9 +22,6 @@ func (m *Model) direct(report *report) error {
 		if sa.Way, known = m.direction(sa, asked); !known {
 			report.warn(sa.pos, "the SA spi 0x%x is taken as inbound: it has no dir, no out policy names it and neither of its endpoints is an address of black", sa.SPI)
 		}
-		if sa.Way == xfrm.DirIn && (sa.PacketHard != 0 || sa.PacketSoft != 0) {
-			return xfrm.Errorf(sa.pos, "packet limits are kept for outbound SAs alone, and this one is inbound")
-		}
 		if sa.Way == xfrm.DirOut && sa.ReplaySeq != 0 {
 			return xfrm.Errorf(sa.pos, "replay-seq is of inbound SAs alone, and this one is outbound: its sequence numbers start at 1")
 		}

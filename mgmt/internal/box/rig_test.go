@@ -23,6 +23,8 @@ type rig struct {
 	state string
 	out   string
 	notes string
+	// statistics as with `sallyctl -s`
+	statistics bool
 }
 
 func newRig(t *testing.T, sizes fakebox.Sizes) *rig {
@@ -36,13 +38,26 @@ func (r *rig) run(text string) error {
 	if err != nil {
 		return err
 	}
+	return r.session(func(s *Session) error { return s.Run(commands) })
+}
+
+// events is one invocation of `sallyctl events`.
+func (r *rig) events() {
+	r.t.Helper()
+	if err := r.session((*Session).Events); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rig) session(run func(*Session) error) error {
+	r.t.Helper()
 	b, err := chip.Open(r.fake)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	var out, notes bytes.Buffer
 	r.fake.Log = nil
-	err = (&Session{Box: b, StatePath: r.state, Out: &out, Notes: &notes}).Run(commands)
+	err = run(&Session{Box: b, StatePath: r.state, Statistics: r.statistics, Out: &out, Notes: &notes})
 	r.out, r.notes = out.String(), notes.String()
 	return err
 }

@@ -37,6 +37,7 @@ type decision struct {
 	priority         uint32
 	mtu              uint32 // longest packet; 0 is any
 	fragment         bool   // longer ones are cut before they go on, if they may be
+	usage            int    // row that counts them
 }
 
 // flowRow is the row of packets that are one flow.
@@ -48,6 +49,7 @@ func flowRow(p packet, d decision) Row {
 	f.Sa.Put(row, d.argument)
 	f.Priority.Put(row, uint64(d.priority))
 	f.Mtu.Put(row, uint64(d.mtu))
+	f.Usage.Put(row, uint64(d.usage))
 	if d.fragment {
 		f.Fragment.Put(row, 1)
 	}

@@ -138,7 +138,8 @@ func TestRulesUnderTraffic(t *testing.T) {
 			// Old rules leave first if not all fit.
 			stay := slices.DeleteFunc(slices.Clone(old), func(e spdEntry) bool { return fresh.index(e) < 0 })
 			tight := old.rows()+fresh.rows()-stay.rows() >= test.rules
-			for n, w := range r.fake.Log {
+			writes := r.fake.LogOf(test.table)
+			for n, w := range writes {
 				now.write(w.Index, w.Words, func() {
 					for packet := range 32 {
 						dst, proto := netip.AddrFrom4([4]byte{10, byte(packet) << 4 & 0xE0, 3, 4}), byte(6+packet%2*11)
@@ -158,7 +159,7 @@ func TestRulesUnderTraffic(t *testing.T) {
 							want = want[:2]
 						}
 						if !slices.Contains(want, got) {
-							t.Fatalf("round %d, write %d of %d: %s proto %d port %d sees %s, not one of %s\n%s", round, n, len(r.fake.Log), dst, proto, port, got, want, batch)
+							t.Fatalf("round %d, write %d of %d: %s proto %d port %d sees %s, not one of %s\n%s", round, n, len(writes), dst, proto, port, got, want, batch)
 						}
 					}
 				})
@@ -206,8 +207,9 @@ func TestManyRules(t *testing.T) {
 	count := func(rules, writes int) {
 		t.Helper()
 		rows := r.fake.Table(transport.Inner, regs.InnerTableRule)
-		if len(rows) != rules || writes >= 0 && len(r.fake.Log) != writes {
-			t.Errorf("%d rules after %d writes, want %d after %d", len(rows), len(r.fake.Log), rules, writes)
+		log := r.fake.LogOf(regs.InnerTableRule)
+		if len(rows) != rules || writes >= 0 && len(log) != writes {
+			t.Errorf("%d rules after %d writes, want %d after %d", len(rows), len(log), rules, writes)
 		}
 		last := 0
 		for _, index := range sorted(rows) {
@@ -262,11 +264,11 @@ func TestManyRules(t *testing.T) {
 func TestUnfinishedShift(t *testing.T) {
 	r := newRig(t, withRules(64))
 	r.quiet(numbered("add", 1, 1) + numbered("add", 2, 2) + numbered("add", 3, 3))
-	r.fake.FailAfter = 130
+	r.fake.FailAfter = 135
 	if err := r.run(numbered("add", 0, 0)); err == nil || !strings.Contains(err.Error(), "did not finish") {
 		t.Fatal(err)
 	}
-	if writes := len(r.fake.Log); writes < 1 || writes > 3 {
+	if writes := len(r.fake.LogOf(regs.InnerTableRule)); writes < 1 || writes > 3 {
 		t.Fatalf("the bus failed after %d rows", writes)
 	}
 	r.fake.FailAfter = 0

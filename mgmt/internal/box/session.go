@@ -21,8 +21,10 @@ const unfinished = 0x0000DEAD
 type Session struct {
 	Box       *chip.Box
 	StatePath string
-	Out       io.Writer // what list and count print
-	Notes     io.Writer // warnings, one sentence a line
+	// Statistics makes lists tell what SAs and policies have carried, as `ip -s` does.
+	Statistics bool
+	Out        io.Writer // what list and count print
+	Notes      io.Writer // warnings, one sentence a line
 }
 
 // Run carries all commands out, or, if one of them is wrong or does not fit, none. It wipes the keys in them.
@@ -36,6 +38,9 @@ func (s *Session) Run(commands []xfrm.Command) error {
 	state, known, err := s.load()
 	if err != nil {
 		return err
+	}
+	if s.Statistics {
+		state.Model.reader = s.readUsage
 	}
 	changes := false
 	var printed []string

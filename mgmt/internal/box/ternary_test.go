@@ -37,7 +37,7 @@ func (t ternary) write(index int, row []uint32, look func()) {
 // condition is the value and mask of a row.
 func condition(row []uint32) []byte {
 	f, row := regs.RuleRow, slices.Clone(row)
-	for _, result := range []regs.Field{f.Sa, f.Priority, f.Valid, f.Action, f.Mtu, f.Fragment} {
+	for _, result := range []regs.Field{f.Sa, f.Priority, f.Valid, f.Action, f.Mtu, f.Fragment, f.Usage} {
 		result.Put(row, 0)
 	}
 	return rowBytes(row)

@@ -41,6 +41,8 @@ type Box struct {
 	BusyReads int
 	// FailAfter, if positive, makes the access after that many fail.
 	FailAfter int
+
+	events []uint32 // of lifetimes
 }
 
 var (
@@ -117,6 +119,16 @@ func (b *Box) Count(c transport.Chip, name string, value uint64) {
 // Table gives the rows of a table that are not all zero.
 func (b *Box) Table(c transport.Chip, t regs.Table) map[int][]uint32 {
 	return b.chips[c].tables[t.Number]
+}
+
+// LogOf gives the rows written to tables of one name.
+func (b *Box) LogOf(t regs.Table) (rows []Row) {
+	for _, row := range b.Log {
+		if row.Table == t.Name {
+			rows = append(rows, row)
+		}
+	}
+	return rows
 }
 
 // Do performs the accesses.
@@ -205,12 +217,39 @@ func (b *Box) write(c transport.Chip, addr, data uint32) error {
 			}
 		}
 		chip.registers[addr] = data & 7
+	case r.Name == regs.InnerLifetimeControl.Name && c == transport.Inner:
+		b.lifetimes(data)
 	case r.Writable == 0:
 		return fmt.Errorf("register %s is read-only", r.Name)
 	default:
 		chip.registers[addr] = data & r.Writable
 	}
 	return nil
+}
+
+// Expire queues an event of a lifetime, a value of LIFETIME_EVENT.
+func (b *Box) Expire(event uint32) {
+	b.events = append(b.events, event)
+	b.lifetimes(0)
+}
+
+// lifetimes writes LIFETIME_CONTROL and shows the event that is the oldest then.
+func (b *Box) lifetimes(control uint32) {
+	register := &b.chips[transport.Inner].registers
+	lost := (*register)[regs.InnerLifetimeEvent.Offset] & (1 << regs.InnerLifetimeEventLost.LSB)
+	if control>>regs.InnerLifetimeControlClearLost.LSB&1 != 0 {
+		lost = 0
+	}
+	if control>>regs.InnerLifetimeControlPop.LSB&1 != 0 && len(b.events) > 0 {
+		b.events = b.events[1:]
+	}
+	if len(b.events) > 16 {
+		b.events, lost = b.events[:16], 1<<regs.InnerLifetimeEventLost.LSB
+	}
+	(*register)[regs.InnerLifetimeEvent.Offset] = lost
+	if len(b.events) > 0 {
+		(*register)[regs.InnerLifetimeEvent.Offset] |= b.events[0] | 1<<regs.InnerLifetimeEventValid.LSB
+	}
 }
 
 func (b *Box) command(c transport.Chip, command uint32) {
@@ -246,7 +285,7 @@ func (b *Box) command(c transport.Chip, command uint32) {
 func (b *Box) rows(c transport.Chip, number uint32) int {
 	get := func(r regs.Register) int { return int(b.chips[c].registers[r.Offset]) }
 	switch tables[c][number].Name {
-	case "flow":
+	case "flow", "policy_usage":
 		return 1 << get(regs.CommonCapabilityFlowBits)
 	case "sad":
 		return 1 << get(regs.CommonCapabilitySadBits)

@@ -84,10 +84,10 @@ func (p *parser) extraFlags(f *Flags) error {
 	return nil
 }
 
-// MaxPackets is the greatest packet limit that the chips hold.
+// MaxPackets is the greatest packet limit that the crypto chip holds.
 const MaxPackets = 1<<56 - 1
 
-// limit reads one lifetime. Infinite ones ask for nothing; packets are the only ones the chips count.
+// limit reads one lifetime. Infinite ones ask for nothing; the chips count bytes and packets, not time.
 func (p *parser) limit(s *State) error {
 	word, err := p.take("a limit")
 	if err != nil {
@@ -106,18 +106,19 @@ func (p *parser) limit(s *State) error {
 	if err != nil {
 		return err
 	}
+	kept := map[string]*uint64{"byte-soft": &s.ByteSoft, "byte-hard": &s.ByteHard, "packet-soft": &s.PacketSoft, "packet-hard": &s.PacketHard}[name]
 	switch {
 	case n == infinite:
+		n = 0
+	case kept == nil:
+		return word.errorf("limit %s is not supported: the chips count bytes and packets (byte-soft, byte-hard, packet-soft, packet-hard)", name)
 	case strings.HasPrefix(name, "packet-") && n > MaxPackets:
 		return word.errorf("limit %s %d is too large: at most %d packets, or no limit at all", name, n, uint64(MaxPackets))
-	case name == "packet-soft" && n > 0:
-		s.PacketSoft = n
-	case name == "packet-hard" && n > 0:
-		s.PacketHard = n
-	case name == "packet-soft" || name == "packet-hard":
+	case n == 0:
 		return word.errorf("limit %s 0 would let no packet pass", name)
-	default:
-		return word.errorf("limit %s is not supported: the chips count packets (packet-soft, packet-hard)", name)
+	}
+	if kept != nil {
+		*kept = n
 	}
 	return nil
 }

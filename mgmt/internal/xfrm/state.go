@@ -206,8 +206,6 @@ func checkState(pos Pos, s *State) error {
 		return Errorf(pos, "replay-seq %d is too large for flag esn: at most %d, for the crypto chip infers high halves from 0 for each new SA", s.ReplaySeq, maxReplaySeqESN)
 	case s.Flags.ESN && s.ReplayWindow == 0 && s.Dir != DirOut:
 		return Errorf(pos, "flag esn needs a replay-window: the high half of the sequence number is inferred from it")
-	case s.Dir == DirIn && (s.PacketSoft != 0 || s.PacketHard != 0):
-		return Errorf(pos, "packet limits are kept for outbound SAs alone")
 	}
 	if err := s.checkEncap(pos); err != nil {
 		return err

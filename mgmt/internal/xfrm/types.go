@@ -87,11 +87,14 @@ type State struct {
 	Flags     Flags  `json:"flags"`
 	Dir       Dir    `json:"dir,omitempty"`
 	// An SA has Aead, or Enc and Auth.
-	Aead       Algorithm `json:"aead,omitzero"`
-	Enc        Algorithm `json:"enc,omitzero"`
-	Auth       Algorithm `json:"auth,omitzero"`
-	PacketSoft uint64    `json:"packet_soft,omitempty"` // 0 is none
-	PacketHard uint64    `json:"packet_hard,omitempty"` // 0 is none
+	Aead Algorithm `json:"aead,omitzero"`
+	Enc  Algorithm `json:"enc,omitzero"`
+	Auth Algorithm `json:"auth,omitzero"`
+	// Lifetimes; 0 is none.
+	ByteSoft   uint64    `json:"byte_soft,omitempty"`
+	ByteHard   uint64    `json:"byte_hard,omitempty"`
+	PacketSoft uint64    `json:"packet_soft,omitempty"`
+	PacketHard uint64    `json:"packet_hard,omitempty"`
 	Sel        *Selector `json:"sel,omitempty"`
 	Encap      *Encap    `json:"encap,omitempty"`
 }
