@@ -135,13 +135,15 @@ class OuterCoreSpec extends AnyFunSuite with ChiselSim {
         Sent(payload(80), 255),
         Sent(payload(80), 256),
         Sent(payload(80), 250, bypass = true),
+        Sent(payload(9563), tunnel, df = true),
         Sent(payload(9563), tunnel),
         Sent(payload(80), tunnel)
       )
       refused.foreach(bench.send)
       bench.drain()
       assert(bench.linked.toSeq == Seq.fill(2)(good.outcome))
-      assert(bench.frames.size == 1)
+      // One packet too long in two fragments.
+      assert(bench.frames.map(_.length) == Seq(9594, 60, 114))
       val named = Map[String, BigInt](
         "rx_frames" -> 6,
         "drop_rx_undersize" -> 1,
@@ -150,12 +152,14 @@ class OuterCoreSpec extends AnyFunSuite with ChiselSim {
         "tx_esp" -> 2
       ) ++
         Map[String, BigInt](
-          "link_rx_packets" -> 5,
+          "link_rx_packets" -> 6,
           "drop_no_tunnel" -> 2,
           "drop_no_next_hop" -> 1,
           "drop_mtu" -> 1,
-          "tx_frames" -> 1,
-          "tx_bytes" -> 118
+          "frag_packets" -> 1,
+          "frag_split" -> 1,
+          "tx_frames" -> 3,
+          "tx_bytes" -> (9598 + 64 + 118)
         )
       assert(bench.balanced(before) - "rx_bytes" == named)
 
