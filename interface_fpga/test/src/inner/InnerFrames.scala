@@ -15,6 +15,9 @@ trait InnerFrames extends Assertions {
   /** @param expected what goes to the link: nothing, the packet, or its fragments */
   case class Encrypt(counter: String, expected: Seq[LinkPacket], frame: Seq[Byte]) {
 
+    /** Bytes of the IP packet that goes to the link, before it is cut. */
+    def packetBytes: Int = Ipv4Header.bytes + expected.map(_.bytes.length - Ipv4Header.bytes).sum
+
     /** Every counter that it moves. */
     def counters: Seq[String] =
       if (expected.size < 2) Seq(counter)

@@ -76,7 +76,7 @@ object InnerSetup {
     Rule("2001:db8:7::", 48, Action.protect, 8, 90, protocol = 58, icmpType = Some(128)),
     Rule("2001:db8:1::9", 128, Action.protect, 7, 20),
     Rule("10.10.0.0", 16, Action.protect, 9, 100, mtu = 600),
-    Rule("10.11.0.0", 16, Action.protect, 9, 100, mtu = 600, fragment = true),
+    Rule("10.11.0.0", 16, Action.protect, 10, 100, mtu = 600, fragment = true),
     Rule("10.12.0.0", 16, Action.bypass, 4, 100, mtu = 576, fragment = true),
     Rule("2001:db8:a::", 48, Action.protect, 9, 100, mtu = 1280, fragment = true)
   )
