@@ -137,7 +137,7 @@ class InnerUsageSpec extends AnyFunSuite with ChiselSim with InnerFrames {
       val longer = encrypts.filter(r => r.frame.length < 2000 && r.expected.exists(p => !p.bypass && p.sa == 5))
       val long = longer.maxBy(_.frame.length)
       assert(long.frame.length > 500)
-      preset(InnerTables.outboundUsage, 5, Limits(hardBytes = 2 * long.expected.get.bytes.length))
+      preset(InnerTables.outboundUsage, 5, Limits(hardBytes = 2 * long.expected.head.bytes.length))
       bench.toLink.clear()
       dut.io.toLink.ready.poke(false)
       for (_ <- 0 until 3) bench.receive(long.frame)
@@ -145,7 +145,7 @@ class InnerUsageSpec extends AnyFunSuite with ChiselSim with InnerFrames {
       bench.receive(other.frame)
       dut.io.toLink.ready.poke(true)
       bench.idle(300)
-      assert(bench.toLink.toSeq == Seq(long, long, other).map(_.expected.get))
+      assert(bench.toLink.toSeq == Seq(long, long, other).map(_.expected.head))
       assert(events(bench) == Seq(event(5, inbound = 0, hard = 1, bytes = 1)))
 
       // Decrypt: SA 7, its bytes; replayed packets do not count.
