@@ -80,7 +80,7 @@ class InnerDrops extends FrameDrops {
  *  1. the SPD decision, of flow and rule that with the lower priority number, the flow at equality: PUNT: punt; DISCARD or
  *     none at all: drop policy; BYPASS or PROTECT with a TTL or hop limit of 0 or 1: drop ttlExpired; longer than the MTU that
  *     comes with the decision, and IPv6 or IPv4 with DF: punt, for the sender has to be told (RFC 4301 8.2.1); else to the link
- *     with TTL or hop limit one less (RFC 4301 5.1.2.1 note 3, RFC 1812 5.3.1), cut if it is longer than that MTU, the decision
+ *     with TTL or hop limit one less (RFC 4301 5.1.2.1 note 2, RFC 1812 5.3.1), cut if it is longer than that MTU, the decision
  *     says so and the header has no options
  *
  * What would go to the link is dropped as linkDown while `linkUp` is low.

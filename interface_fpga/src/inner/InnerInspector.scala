@@ -64,7 +64,7 @@ class InspectorDrops extends Bundle {
  *  1. more IPv6 extension headers than the parser reads, so that its selectors are not known: drop extensionHeaders
  *  1. not what the SA's selectors allow (RFC 4301 5.2 step 4): drop selectorMismatch
  *  1. congestion met by a packet without ECN (RFC 6040 4.2): drop ecn
- *  1. TTL or hop limit 0 or 1: drop ttlExpired (RFC 1812 5.3.1; RFC 4301 5.1.2.1 note 3)
+ *  1. TTL or hop limit 0 or 1: drop ttlExpired (RFC 1812 5.3.1; RFC 4301 5.1.2.1 note 2)
  *  1. no valid next hop: drop noNextHop; `enable` low: drop txDisabled
  *  1. the SA has reached a hard limit of its lifetime ([[UsageTable]]): drop lifetime
  *  1. else forward, with TTL one less and the ECN field of RFC 6040 figure 4

@@ -54,7 +54,7 @@ object ExtensionStep {
   }
 
   /**
-   * Reads one header, if one is there. No registers: some 5 LUT levels.
+   * Reads one header, if one is there. No registers: 4 LUT levels.
    *
    * @param first this step stands directly behind the fixed header
    */
