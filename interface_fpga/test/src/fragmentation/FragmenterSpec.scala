@@ -12,7 +12,14 @@ private class CutMeta extends Bundle {
 }
 
 /** A line of the table that tests/test_fragmenter_packets.py writes. */
-private case class CutCase(before: Int, v6: Boolean, identification: BigInt, units: Int, whole: Seq[Byte], pieces: Seq[Seq[Byte]])
+private case class CutCase(
+    before: Int,
+    v6: Boolean,
+    identification: BigInt,
+    units: Int,
+    whole: Seq[Byte],
+    pieces: Seq[Seq[Byte]]
+)
 
 class FragmenterSpec extends StreamMatrix {
   private def hex(digits: String): Seq[Byte] = digits.grouped(2).map(Integer.parseInt(_, 16).toByte).toSeq

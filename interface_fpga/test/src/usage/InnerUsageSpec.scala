@@ -54,13 +54,15 @@ class InnerUsageSpec extends AnyFunSuite with ChiselSim with InnerFrames {
       }
       val decided = encrypts.filter(row => row.expected.nonEmpty || row.counter == "punt_policy")
       receive(decided)
-      val protects = for (row <- decided; p <- row.expected.headOption if !p.bypass && p.sa < sas) yield p.sa -> row.packetBytes
+      val protects =
+        for (row <- decided; p <- row.expected.headOption if !p.bypass && p.sa < sas) yield p.sa -> row.packetBytes
       assert(counts(bench, InnerTables.outboundUsage, sas) == sums(protects) && sums(protects).size == 6)
 
       // What a policy makes of a packet tells which it was: no two of InnerSetup's do the same to one IP version.
       def made(action: Int, sa: Int, version: Int) = (action, if (action == Action.punt) 0 else sa, version)
       def ofPacket(row: Encrypt) = row.expected.headOption match {
-        case Some(p) => made(if (p.bypass) Action.bypass else Action.protect, p.sa, p.bytes.head >> 4) -> row.packetBytes
+        case Some(p) =>
+          made(if (p.bypass) Action.bypass else Action.protect, p.sa, p.bytes.head >> 4) -> row.packetBytes
         case None => made(Action.punt, 0, if (row.frame(12) == 0x08.toByte) 4 else 6) -> ipLength(row.frame.drop(14))
       }
       def policies: Map[Int, (BigInt, BigInt)] = counts(bench, InnerTables.policyUsage, 1 << config.flowBits)
