@@ -30,6 +30,7 @@ def v4(dice: random.Random, mtu: int, size: int) -> tuple[Packet, int, int, list
         id=dice.randrange(1 << 16),
         tos=dice.randrange(256),
         ttl=dice.randrange(1, 256),
+        flags=dice.choice([0, "evil"]),
     )
     upper = dice.choice([ESP(spi=dice.randrange(1 << 32), seq=7), UDP(sport=4500, dport=dice.randrange(1 << 16))])
     packet = IP(raw(head / upper / Raw(dice.randbytes(size - 20 - len(upper)))))

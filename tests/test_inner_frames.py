@@ -274,6 +274,7 @@ def encrypt_cases_mtu() -> Iterator[tuple[str, int, str, int]]:
         yield "punt_mtu" if length > 600 else "tx_protect", 10, udp("10.11.0.1", length, df), 0
     for length in (599, 600, 601, 602, 609, 644, 1176, 1177, 9582):
         yield "tx_protect", 10, udp("10.11.0.1", length, ", tos=0xb9, ttl=5"), 600 if length > 600 else 0
+    yield "tx_protect", 10, udp("10.11.0.1", 700, ', flags="evil"'), 600
     for length in (576, 577, 1500):
         yield "tx_bypass", 4, udp("10.12.0.1", length), 576 if length > 576 else 0
     # TTL comes first; a header with options is not cut; a flow's MTU counts where the flow does.

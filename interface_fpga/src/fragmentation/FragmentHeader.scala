@@ -84,12 +84,13 @@ object FragmentHeader {
    */
   def apply(whole: UInt, ipAt: Int, v6: Bool, identification: UInt, piece: FragmentPiece): UInt = {
     def keep(from: Int, until: Int): UInt = whole(8 * (ipAt + until) - 1, 8 * (ipAt + from))
+    val reserved = keep(6, 7)(7) // stays, and with it its part of the checksum
     val ethernet = if (ipAt == 0) 0.U(0.W) else whole(8 * ipAt - 1, 0)
     val v4Header = WireOrder.pack(
       keep(0, 2),
       WireOrder.bigEndian(piece.length),
       keep(4, 6),
-      WireOrder.bigEndian(Cat(0.U(2.W), !piece.last, piece.offset)),
+      WireOrder.bigEndian(Cat(reserved, 0.U(1.W), !piece.last, piece.offset)),
       keep(8, 10),
       WireOrder.bigEndian(piece.checksum),
       keep(12, Ipv4Header.bytes)

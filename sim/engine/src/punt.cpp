@@ -5,8 +5,8 @@
 namespace sallyport::sim {
 
 const char* puntReasonName(uint8_t reason) {
-  static constexpr const char* names[kPuntReasons] = {"none", "arp",  "ipv6",  "vlan",   "fragment",
-                                                      "ike",  "icmp", "other", "policy", "extension_headers"};
+  static constexpr const char* names[kPuntReasons] = {
+      "none", "arp", "ipv6", "vlan", "fragment", "ike", "icmp", "other", "policy", "extension_headers", "mtu"};
   return reason < kPuntReasons ? names[reason] : "unknown";
 }
 

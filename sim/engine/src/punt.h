@@ -14,7 +14,7 @@ namespace sallyport::sim {
 
 // PuntReason of regs/*.rdl, in order.
 const char* puntReasonName(uint8_t reason);
-inline constexpr int kPuntReasons = 10;
+inline constexpr int kPuntReasons = 11;
 
 class PuntCollector {
  public:
