@@ -1,0 +1,108 @@
+"""An ESP packet that left the black port, field by field (RFC 4301 5.1.2, RFC 6040 4.1, RFC 3948 2.1), opened by scapy."""
+
+from __future__ import annotations
+
+from scapy.layers.inet import IP, UDP
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import Ether
+from scapy.packet import Packet
+from scapy.utils import checksum
+
+from .esp import Peer, right_padding
+from .ethernet import IPV4, IPV6
+from .network import MAC_OF_PORT
+from .outcome import Protected
+from .sa import NATT_PORT, Sa
+
+ESP, UDP_NUMBER = 50, 17
+TTL = 64
+
+
+def esp_of(frame: bytes) -> bytes | None:
+    """The ESP packet of a frame without VLAN tags; None if it has none, as far as its headers say."""
+    packet = frame[14:]
+    if frame[12:14] == IPV6.to_bytes(2, "big"):
+        header, protocol, total = 40, packet[6], 40 + int.from_bytes(packet[4:6], "big")
+    elif frame[12:14] == IPV4.to_bytes(2, "big"):
+        header, protocol, total = 4 * (packet[0] & 15), packet[9], int.from_bytes(packet[2:4], "big")
+    else:
+        return None
+    if protocol == UDP_NUMBER and int.from_bytes(packet[header : header + 2], "big") == NATT_PORT:
+        header, protocol = header + 8, ESP
+    esp = packet[header:total]
+    return esp if protocol == ESP and len(esp) >= 8 else None
+
+
+def fault(frame: bytes, wanted: Protected, peer: Peer, identification: int | None) -> tuple[str, int | None]:
+    """What is wrong with the frame, "" if nothing; and the identification of its IPv4 header, which no packet before had."""
+    sa = wanted.sa
+    ethernet = Ether(frame[:14])
+    if (ethernet.dst, ethernet.src) != (wanted.mac, MAC_OF_PORT["black"]):
+        return f"from {MAC_OF_PORT['black']} to {wanted.mac}", identification
+    tos = (wanted.tos & 0xFC if sa.copy_dscp else 0) | (wanted.tos & 3 if sa.copy_ecn else 0)
+    length = sa.esp_bytes(len(wanted.payload))
+    if sa.v6:
+        outer = IPv6(frame[14:54])
+        fields = {
+            "version": 6,
+            "tc": tos,
+            "fl": 0,
+            "plen": length,
+            "nh": ESP,
+            "hlim": TTL,
+            "src": sa.src,
+            "dst": sa.dst,
+        }
+        esp = frame[54:]
+    else:
+        outer, esp, fields = _ipv4(frame, wanted, tos, length)
+        if checksum(frame[14:34]):
+            return "a right header checksum", identification
+        last, identification = identification, outer.id
+        if last is not None and not 0 < (outer.id - last) % 65536 < 32768:
+            return f"identification behind {last}", identification
+    wrong = _different(outer, fields)
+    if not wrong and sa.far_port is not None:
+        sport, dport = sa.ports
+        wrong = _different(UDP(esp[:8]), {"sport": sport, "dport": dport, "len": 8 + length, "chksum": 0})
+        esp = esp[8:]
+    return wrong or _esp_fault(esp, wanted, peer), identification
+
+
+def _ipv4(frame: bytes, wanted: Protected, tos: int, length: int) -> tuple[Packet, bytes, dict[str, object]]:
+    sa = wanted.sa
+    total = 20 + (8 if sa.far_port is not None else 0) + length
+    flags = "DF" if sa.copy_df and wanted.dont_fragment else ""
+    protocol = UDP_NUMBER if sa.far_port is not None else ESP
+    fields = {
+        "version": 4,
+        "ihl": 5,
+        "tos": tos,
+        "len": total,
+        "flags": flags,
+        "frag": 0,
+        "ttl": TTL,
+        "proto": protocol,
+    }
+    return IP(frame[14:34]), frame[34:], {**fields, "src": sa.src, "dst": sa.dst}
+
+
+def _different(header, fields: dict[str, object]) -> str:
+    wrong = [f"{name} {value}, not {got}" for name, value in fields.items() if (got := getattr(header, name)) != value]
+    return "; ".join(wrong)
+
+
+def _esp_fault(esp: bytes, wanted: Protected, peer: Peer) -> str:
+    """The packet must be authentic, with the least padding and the right trailer, around the right payload."""
+    sa: Sa = wanted.sa
+    if len(esp) != sa.esp_bytes(len(wanted.payload)):
+        return "a frame that ends with its packet"
+    opened = peer.open(esp, wanted.number >> 32)
+    if opened is None:
+        return "an authentic packet"
+    if opened.payload != wanted.payload:
+        return f"not around {opened.payload.hex()}"
+    next_header = 41 if wanted.payload[0] >> 4 == 6 else 4
+    if opened.next_header != next_header or opened.padding != right_padding(opened.pad_length):
+        return f"next header {next_header} and padding 1, 2, 3 …, not {opened.next_header} and {opened.padding.hex()}"
+    return ""

@@ -1,0 +1,84 @@
+"""Frames to the black port: ESP of every SA with and without UDP around it, what looks like it, IKE, and packets in clear."""
+
+from __future__ import annotations
+
+import random
+
+from . import damage, ethernet, headers, ip_packets
+from .configuration import Configuration
+from .esp_packets import Sender
+from .ethernet import Frame
+from .network import LOCAL, OTHER_LOCAL, PEERS
+from .reading import ICMP_OF
+from .sa import NATT_PORT
+
+DAMAGED = 0.06
+
+
+def make(dice: random.Random, configuration: Configuration, count: int) -> list[Frame]:
+    senders = [Sender(sa, configuration, dice) for sa in configuration.inbound]
+    # The last has no selector: few of its packets say all there is to say.
+    senders = [*senders[:-1] * 4, senders[-1]]
+    clear = [policy.selector for policy in configuration.incoming()]
+    frames = []
+    for now in range(count):
+        chance = dice.random()
+        if chance < 0.64:
+            packet = _esp(dice, dice.choice(senders), now)
+        elif chance < 0.74:
+            packet = _to_the_box(dice)
+        elif chance < 0.96:
+            packet = ip_packets.make(dice, "black", clear)
+        else:
+            frames.append(ethernet.other(dice))
+            continue
+        if dice.random() < DAMAGED:
+            packet = damage.packet(dice, packet)
+        frames.append(ethernet.around(dice, packet))
+    return frames
+
+
+def _esp(dice: random.Random, sender: Sender, now: int) -> bytes:
+    """A packet of an SA; 4 in 100 to another address or with another encapsulation."""
+    sa, esp = sender.sa, sender.packet(now)
+    dst, version, encapsulated = sa.dst, 6 if sa.v6 else 4, sa.far_port is not None
+    wrong = dice.random()
+    if wrong < 0.02:
+        encapsulated = not encapsulated
+    elif wrong < 0.04:
+        version = dice.choice([4, 6])
+        dst = dice.choice([LOCAL[version], OTHER_LOCAL if version == 4 else PEERS[6][0]])
+    src = sa.src if (":" in sa.src) == (version == 6) and dice.random() < 0.8 else PEERS[version][0]
+    if not encapsulated:
+        return ip_packets.build(dice, src, dst, 50, esp)
+    source = dice.choice([sa.far_port or NATT_PORT, dice.randrange(65536)])
+    length = 8 + len(esp) + dice.choice([-4, -1, 1, 4]) if dice.random() < 0.03 else None
+    check = dice.choice([0, dice.randrange(65536)])  # not the receiver's business (RFC 3948 2.1)
+    return ip_packets.build(dice, src, dst, 17, headers.udp(source, NATT_PORT, esp, length, check))
+
+
+def _to_the_box(dice: random.Random) -> bytes:
+    """IKE, keepalives, pings, ESP that is no SA's, and other packets, to the box's addresses and beside them."""
+    version = dice.choice([4, 4, 6])
+    dst = dice.choice([LOCAL[version], LOCAL[version], OTHER_LOCAL if version == 4 else PEERS[6][1]])
+    protocol = 17
+    match dice.randrange(6):
+        case 0:
+            marker = bytes(4)
+            contents = [b"\xff", b"\xff\xff", b"", marker, marker[1:], marker + dice.randbytes(40), dice.randbytes(36)]
+            upper = headers.udp(dice.randrange(65536), NATT_PORT, dice.choice(contents))
+        case 1:
+            upper = headers.udp(dice.choice([500, 4500]), dice.choice([500, 500, 501]), dice.randbytes(28))
+        case 2:
+            protocol = dice.choice(list(ICMP_OF.values()))
+            upper = headers.icmp(dice.randrange(256), 0, dice.randbytes(4 + dice.randrange(40)))
+        case 3:
+            protocol = 50
+            spi = dice.choice([0, 1, 255, dice.randrange(1 << 32)])
+            upper = spi.to_bytes(4, "big") + dice.randbytes(4 * dice.randrange(30))
+        case 4:
+            protocol = dice.choice([1, 58, 6, 50, 51])
+            upper = dice.randbytes(dice.randrange(9))
+        case _:
+            upper = headers.udp(NATT_PORT, dice.choice([4499, 4501, 4500]), dice.randbytes(dice.randrange(64)))
+    return ip_packets.build(dice, PEERS[version][0], dst, protocol, upper)

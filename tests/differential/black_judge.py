@@ -1,0 +1,87 @@
+"""What must become of a frame at the black port (RFC 4301 5.2; docs/theory.md, "Outer, decrypt" and "Inner, decrypt")."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+
+from scapy.layers.inet import UDP
+
+from . import frame_judge
+from .configuration import Configuration
+from .decryption import Inbound
+from .ethernet import Frame
+from .forwarding import forwarded, framed
+from .network import LOCAL
+from .outcome import Clear, Outcome, ends
+from .policy import decide
+from .reading import ICMP_OF, Reading
+from .sa import NATT_PORT, Sa
+
+SHORTEST_ESP = 36  # docs/theory.md
+IKE_PORT = 500
+
+
+class BlackJudge:
+    """Judges frames in order: windows depend on those before."""
+
+    def __init__(self, configuration: Configuration) -> None:
+        self.configuration = configuration
+        self.policies = configuration.incoming()
+        self.sas = {(sa.spi, ip_address(sa.dst)): Inbound(sa, configuration) for sa in configuration.inbound}
+
+    def __call__(self, frame: Frame) -> Outcome:
+        counter, packet = frame_judge.judge(frame)
+        if counter:
+            return ends(f"outer.{counter}")
+        ours = str(packet.dst) == LOCAL[packet.version]
+        in_udp = _udp_content(packet)
+        if ours and in_udp == "malformed":
+            return ends("outer.drop_udp_malformed")
+        if ours and in_udp == "keepalive":
+            return ends("outer.drop_natt_keepalive")
+        esp = packet.payload if packet.protocol == 50 else packet.payload[8:] if in_udp == "esp" else b""
+        sa = self.sas.get((int.from_bytes(esp[:4].ljust(4, b"\0"), "big"), packet.dst))
+        if packet.protocol == 50 or (in_udp == "esp" and (ours or sa)):
+            return self._esp(packet, esp, sa, encapsulated=in_udp == "esp")
+        if ours and (in_udp == "ike" or (packet.protocol == 17 and packet.upper and packet.numbers[1] == IKE_PORT)):
+            return ends("outer.punt_ike")
+        if ours and packet.protocol == ICMP_OF[packet.version]:
+            return ends("outer.punt_icmp")
+        return self._clear(frame, packet)
+
+    def _esp(self, outer: Reading, esp: bytes, inbound: Inbound | None, encapsulated: bool) -> Outcome:
+        if len(esp) < SHORTEST_ESP or len(esp) % 4:
+            return ends("outer.drop_esp_truncated")
+        if inbound is None:
+            return ends("outer.drop_unknown_spi")
+        if encapsulated != (inbound.sa.far_port is not None) or (encapsulated and outer.version == 6):
+            return ends("outer.drop_encap_mismatch")
+        return inbound.receive(esp, outer.tos)
+
+    def _clear(self, frame: Frame, packet: Reading) -> Outcome:
+        policy = decide(self.policies, packet)
+        if policy is None or policy.action == "block" or isinstance(policy.action, Sa):
+            return ends("outer.drop_policy")
+        if policy.action == "punt":
+            return ends("outer.punt_policy")
+        if packet.ttl == 0:
+            return ends("outer.drop_ttl_expired")
+        before = ("outer.tx_bypass", "crypto.red_tx_packets")
+        if packet.ttl == 1:
+            return ends("inner.drop_inner_ttl_expired", before)
+        _, start = frame_judge.ether_type(frame)
+        data = forwarded(frame.data[start : start + packet.total])
+        mac, _ = self.configuration.paths.to("red", policy.selector.dst)
+        return Outcome((*before, "inner.tx_frames"), sent=Clear(framed("red", mac, data)))
+
+
+def _udp_content(packet: Reading) -> str:
+    """What UDP to port 4500 carries (RFC 3948 2): "malformed", "keepalive", "ike" or "esp"; "" of all other packets."""
+    if packet.protocol != 17 or packet.upper != "ports" or packet.numbers[1] != NATT_PORT:
+        return ""
+    if len(packet.payload) < 8 or UDP(packet.payload[:8]).len != len(packet.payload):
+        return "malformed"
+    content = packet.payload[8:]
+    if content == b"\xff":
+        return "keepalive"
+    return "ike" if content[:4] == bytes(4) else "esp"

@@ -1,0 +1,180 @@
+"""A random configuration: SAs of both versions and of several suites, and policies around them, from a seed."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from ipaddress import ip_network
+
+from .network import LOCAL, OTHER_LOCAL, PEERS, SPACE, Paths, gateways
+from .policy import PORT_PROTOCOLS, Policy, Selector
+from .reading import ICMP_OF
+from .sa import Sa
+
+WINDOWS = (0, 64, 65, 128, 1024, 1025, 2048, 4096)
+TURN = 1 << 32
+WELL_KNOWN_PORTS = (53, 80, 443, 500, 4500, 5000)
+OTHER_PROTOCOLS = (0, 2, 47, 50, 51, 59, 89, 253)
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What one box is told, and so what decides over its packets."""
+
+    sas: list[Sa]
+    policies: list[Policy]
+    paths: Paths
+
+    def batch(self) -> str:
+        lines = [*self.paths.lines(), *(sa.line() for sa in self.sas), *(policy.line() for policy in self.policies)]
+        return "\n".join(lines) + "\n"
+
+    @property
+    def outbound(self) -> list[Sa]:
+        return [sa for sa in self.sas if sa.outbound]
+
+    @property
+    def inbound(self) -> list[Sa]:
+        return [sa for sa in self.sas if not sa.outbound]
+
+    def out(self) -> list[Policy]:
+        return [policy for policy in self.policies if policy.direction == "out"]
+
+    def incoming(self) -> list[Policy]:
+        return [policy for policy in self.policies if policy.direction != "out"]
+
+    def carried(self, sa: Sa) -> list[Selector]:
+        """What an inbound SA may carry; nothing where no policy names it."""
+        return [policy.selector for policy in self.incoming() if policy.action == sa]
+
+
+def make(dice: random.Random, suite_names: list[str]) -> Configuration:
+    """Suites are taken from those that the chip has been built with."""
+    suite_of = lambda: dice.choice(suite_names)  # noqa: E731
+    sas = [*_outbound(dice, suite_of), *_inbound(dice, suite_of)]
+    route_mtu = {prefix: dice.choice([0, 0, 1400, 1280]) for prefix in ("198.51.100.0/24", "2001:db8:cf::/48")}
+    paths = Paths(gateways(route_mtu), dice.choice([0, 0, 9000, 1500]))
+    return Configuration(sas, [*_out_policies(dice, sas), *_in_policies(dice, sas)], paths)
+
+
+def _outbound(dice: random.Random, suite_of) -> list[Sa]:
+    ends = [(4, 0), (4, 1), (6, 0), (6, 1), (4, 0), (4, 1)]
+    sas = []
+    for number, (version, peer) in enumerate(ends):
+        esn = dice.random() < 0.4
+        sas.append(
+            Sa(
+                True, suite_of(), 0x1000 + dice.randrange(1 << 20) * 16 + number, LOCAL[version], PEERS[version][peer], 64, esn,
+                far_port=dice.choice([4500, dice.randrange(1, 65536)]) if number >= 4 else None,
+                copy_dscp=dice.random() < 0.7, copy_ecn=dice.random() < 0.7, copy_df=dice.random() < 0.7,
+                hard_limit=dice.randrange(1, 300) if number == 3 else 0,
+            )
+        )  # fmt: skip
+    return sas
+
+
+def _inbound(dice: random.Random, suite_of) -> list[Sa]:
+    ends = [(4, LOCAL[4], False), (4, LOCAL[4], False), (6, LOCAL[6], False), (4, LOCAL[4], True), (4, OTHER_LOCAL, True),
+            (6, LOCAL[6], False), (4, OTHER_LOCAL, False)]  # fmt: skip
+    sas = []
+    for number, (version, local, encap) in enumerate(ends):
+        window = dice.choice(WINDOWS)
+        esn = window > 0 and dice.random() < 0.5
+        received = dice.choice([0, 0, 100, 5000, (1 << 31) - 1]) if window else 0
+        at_turn = esn and received == 0 and dice.random() < 0.7
+        first = TURN - 2 * max(WINDOWS) if at_turn else max(1, received - 30)
+        spi = (1 << 31) + dice.randrange(1 << 20) * 16 + number
+        far_port = dice.randrange(1, 65536) if encap else None
+        peer = PEERS[version][number % 2]
+        sas.append(Sa(False, suite_of(), spi, peer, local, window, esn, far_port, received=received, first=first))
+    return sas
+
+
+def _selector(dice: random.Random, version: int, near: str, far: str) -> Selector:
+    """Any two prefixes, some single addresses, with and without protocol and numbers."""
+    src, dst = _prefix(dice, near, version), _prefix(dice, far, version)
+    match dice.randrange(8):
+        case 0 | 1 | 2:
+            return Selector(src, dst)
+        case 3 | 4 | 5:
+            protocol = dice.choice(list(PORT_PROTOCOLS))
+            ports = (dice.choice(WELL_KNOWN_PORTS) if dice.random() < 0.5 else None for _ in range(2))
+            return Selector(src, dst, protocol, *ports)
+        case 6:
+            code = dice.choice([None, 0, 1])
+            return Selector(src, dst, ICMP_OF[version], dice.choice([0, 3, 8, 128, 129]), code)
+        case _:
+            return Selector(src, dst, dice.choice(OTHER_PROTOCOLS[1:]))
+
+
+def _prefix(dice: random.Random, side: str, version: int):
+    space = SPACE[side, version]
+    if dice.random() < 0.1:
+        return ip_network("0.0.0.0/0" if version == 4 else "::/0")
+    length = dice.choice(
+        [space.prefixlen, space.prefixlen, dice.randint(space.prefixlen, space.max_prefixlen), space.max_prefixlen]
+    )
+    host = dice.choice([1, 2, dice.randrange(1 << (space.max_prefixlen - space.prefixlen))])
+    return ip_network((int(space.network_address) + host, length), strict=False)
+
+
+def _exact(dice: random.Random, version: int) -> Selector:
+    src, dst = (ip_network(SPACE[side, version].network_address + dice.choice([1, 2])) for side in ("red", "black"))
+    protocol = dice.choice([6, 17, 132, ICMP_OF[version], 47])
+    if protocol == 47:
+        return Selector(src, dst, protocol)
+    if protocol in PORT_PROTOCOLS:
+        return Selector(src, dst, protocol, dice.choice(WELL_KNOWN_PORTS), dice.choice(WELL_KNOWN_PORTS))
+    return Selector(src, dst, protocol, dice.choice([8, 128]), 0)
+
+
+def _out_policies(dice: random.Random, sas: list[Sa]) -> list[Policy]:
+    """Rules and flows with few priority numbers, so that many are equal; behind them, mostly, tunnels for all the rest."""
+    outbound = [sa for sa in sas if sa.outbound]
+    found: dict[Selector, Policy] = {}
+
+    def add(selector: Selector, priority: int, action: str | Sa) -> None:
+        found.setdefault(selector, Policy(selector, "out", priority, action))
+
+    for _ in range(12):
+        action = dice.choice(["allow", "allow", "block", "punt", *outbound])
+        add(_selector(dice, dice.choice([4, 6]), "red", "black"), dice.randrange(4), action)
+    for _ in range(8):
+        action = dice.choice(["allow", "block", "punt", *outbound])
+        add(_exact(dice, dice.choice([4, 6])), dice.randrange(4), action)
+    for sa in outbound:
+        for version in (4, 6):
+            length = 2 + SPACE["red", version].prefixlen
+            quarter = dice.choice(list(SPACE["red", version].subnets(new_prefix=length)))
+            add(Selector(quarter, SPACE["black", version]), 5 + dice.randrange(2), sa)
+    for version in (4, 6):
+        if dice.random() < 0.8:
+            add(Selector(SPACE["red", version], SPACE["black", version]), 4_000_000_000, dice.choice(outbound))
+    return list(found.values())
+
+
+def _in_policies(dice: random.Random, sas: list[Sa]) -> list[Policy]:
+    """One selector for each inbound SA but one; clear traffic that is let in, refused and punted."""
+    found: dict[Selector, Policy] = {}
+
+    def add(selector: Selector, priority: int, action: str | Sa) -> bool:
+        policy = Policy(selector, dice.choice(["in", "fwd"]), priority, action)
+        return found.setdefault(selector, policy) is policy
+
+    inbound = [sa for sa in sas if not sa.outbound]
+    for number, sa in enumerate(inbound[:-1]):
+        version = dice.choice([4, 6])
+        if number == 0:
+            for anything in ("0.0.0.0/0", "::/0"):
+                add(Selector(ip_network(anything), ip_network(anything)), dice.choice([99, dice.randrange(100)]), sa)
+            continue
+        wide = Selector(SPACE["black", version], SPACE["red", version])
+        selector = wide if dice.random() < 0.5 else _selector(dice, version, "black", "red")
+        while not add(selector, dice.randrange(100), sa):
+            selector = _selector(dice, version, "black", "red")
+    # A block in front of a protected policy is refused (docs/sallyctl.md): these come behind all of them.
+    for _ in range(8):
+        action = dice.choice(["allow", "allow", "punt", "block"])
+        priority = 100 + dice.randrange(4) if action == "block" else dice.randrange(104)
+        add(_selector(dice, dice.choice([4, 6]), "black", "red"), priority, action)
+    return list(found.values())

@@ -1,0 +1,82 @@
+"""What must become of an ESP packet of an inbound SA (RFC 4303 3.4; docs/crypto.md; docs/theory.md, "Inner, decrypt")."""
+
+from __future__ import annotations
+
+from .configuration import Configuration
+from .esp import Peer, fits, right_padding
+from .forwarding import ecn_behind_tunnel, forwarded, framed, with_ecn
+from .network import DEFAULT_HOP
+from .numbers import HighHalf, Window
+from .outcome import Clear, Outcome, ends
+from .reading import Reading, read
+from .sa import Sa
+
+NO_NEXT_HEADER = 59
+VERSION_OF = {4: 4, 41: 6}
+STATES = {
+    "malformed": "drop_inner_malformed",
+    "checksum": "drop_inner_checksum",
+    "unread": "drop_inner_extension_headers",
+}
+
+
+class Inbound:
+    """The state of one SA."""
+
+    def __init__(self, sa: Sa, configuration: Configuration) -> None:
+        self.sa = sa
+        self.peer = Peer(sa)
+        self.high = HighHalf(sa.window)
+        self.window = Window(sa.window, sa.received)
+        self.selectors = configuration.carried(sa)
+        if len(self.selectors) == 1:
+            self.mac, _ = configuration.paths.to("red", self.selectors[0].dst)
+        else:
+            self.mac = DEFAULT_HOP["red"]
+
+    def receive(self, esp: bytes, outer_tos: int) -> Outcome:
+        before = ("outer.tx_esp",)
+        if not fits(self.sa, len(esp)):
+            return ends("crypto.drop_dec_truncated", before)
+        low = int.from_bytes(esp[4:8], "big")
+        high = self.high.infer(low) if self.sa.esn else 0
+        opened = self.peer.open(esp, high) if high >= 0 else None
+        if opened is None:
+            return ends("crypto.drop_dec_icv", before)
+        number = high << 32 | low
+        self.high.authentic(number)
+        if opened.pad_length > len(opened.body):
+            return ends("crypto.drop_dec_truncated", before)
+        if opened.padding != right_padding(opened.pad_length):
+            return ends("crypto.drop_dec_padding", before)
+        if opened.next_header == NO_NEXT_HEADER or not opened.payload:
+            return ends("crypto.drop_dec_dummy", before)
+        before = (*before, "crypto.red_tx_packets")
+        counter, sent = self._inspect(opened.payload, opened.next_header, number, outer_tos)
+        if sent is None:
+            return ends(f"inner.{counter}", before)
+        return Outcome((*before, f"inner.{counter}"), sent=sent, fast=self.sa.suite.fast)
+
+    def _inspect(self, data: bytes, next_header: int, number: int, outer_tos: int) -> tuple[str, Clear | None]:
+        """The counter, and the frame if there is one."""
+        if not self.selectors:
+            return "drop_no_selector", None
+        refused = self.window.check(number)
+        if refused:
+            return refused, None
+        if next_header not in VERSION_OF:
+            return "drop_inner_not_ip", None
+        packet = read(data, VERSION_OF[next_header])
+        if packet.state != "whole":
+            return STATES[packet.state], None
+        return self._deliver(data, packet, outer_tos)
+
+    def _deliver(self, data: bytes, packet: Reading, outer_tos: int) -> tuple[str, Clear | None]:
+        if not any(selector.takes(packet) for selector in self.selectors):
+            return "drop_selector_mismatch", None
+        ecn = ecn_behind_tunnel(packet.tos, outer_tos)
+        if ecn is None:
+            return "drop_ecn", None
+        if packet.ttl <= 1:
+            return "drop_inner_ttl_expired", None
+        return "tx_frames", Clear(framed("red", self.mac, forwarded(with_ecn(data[: packet.total], ecn))))

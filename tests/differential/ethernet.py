@@ -1,0 +1,84 @@
+"""Ethernet frames around packets: tags, types, padding, runts, and what is not IP."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from scapy.contrib.mpls import MPLS
+from scapy.layers.inet import IP
+from scapy.layers.l2 import ARP, LLC, STP, Dot1Q, Dot3, Ether
+from scapy.packet import Packet, Raw
+
+from . import damage
+
+MINIMUM, MAXIMUM = 60, 9596  # bytes without the FCS
+TAGS = (0x8100, 0x88A8, 0x9100)
+IPV4, IPV6 = 0x0800, 0x86DD
+OTHER_TYPES = (0x8864, 0x88CC, 0x0801, 0x86DE, 0x22F0)
+DESTINATIONS = ("02:72:00:00:00:99", "02:62:c0:00:02:01", "ff:ff:ff:ff:ff:ff", "33:33:00:00:00:01", "02:00:00:00:00:77")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame as it comes to a port, without its FCS, which may be wrong."""
+
+    data: bytes
+    bad_fcs: bool = False
+
+
+def around(dice: random.Random, packet: bytes) -> Frame:
+    """A packet as a frame's payload; 4 frames in 100 say that it is something else, or are damaged themselves."""
+    ether_type = IPV6 if packet[:1] and packet[0] >> 4 == 6 else IPV4
+    if dice.random() < 0.015:
+        ether_type = dice.choice([IPV4, IPV6, 0x0806, 0x8847, 0x88CC, dice.randrange(0x10000), dice.randrange(0x600)])
+    data = _head(dice, ether_type) + packet
+    if dice.random() < 0.02:
+        data = damage.flip(dice, data, 22)
+    return finish(dice, data)
+
+
+def other(dice: random.Random) -> Frame:
+    """What is not IP, or hides it."""
+    mac = {"dst": dice.choice(DESTINATIONS), "src": "02:00:00:00:00:01"}
+    stations = {"hwsrc": mac["src"], "psrc": "10.1.0.1", "hwdst": "00:00:00:00:00:00", "pdst": "10.1.0.2"}
+    ip = bytes(IP(src="10.1.0.1", dst="10.2.0.1")) + dice.randbytes(dice.randrange(60))
+    match dice.randrange(6):
+        case 0:
+            frame: Packet = Ether(**mac) / ARP(**stations, op=dice.choice([1, 2]))
+        case 1:
+            frame = Ether(**mac) / Dot1Q(vlan=7) / ARP(**stations)
+        case 2:
+            frame = Ether(**mac) / MPLS(label=dice.randrange(1 << 20), s=1) / Raw(ip)
+        case 3:
+            frame = Ether(**mac) / Dot1Q(vlan=7) / MPLS(label=3, s=1) / Raw(ip)
+        case 4:
+            frame = Dot3(**mac) / LLC() / STP()
+        case _:
+            frame = Ether(**mac, type=dice.choice(OTHER_TYPES)) / Raw(dice.randbytes(dice.randrange(100)))
+    return finish(dice, bytes(frame))
+
+
+def finish(dice: random.Random, data: bytes) -> Frame:
+    """Padding (which may be anything), and frames that no port may take: bad FCS, too short, too long."""
+    chance = dice.random()
+    if chance < 0.06:
+        data += dice.randbytes(dice.choice([1, 2, 4, dice.randrange(60), dice.randrange(600)]))
+    elif chance < 0.07:
+        data = data[: dice.randrange(14, len(data) + 1)]
+    elif chance < 0.075:
+        return Frame(data[: dice.randrange(14, MINIMUM)])
+    elif chance < 0.077:
+        return Frame(data.ljust(dice.choice([MAXIMUM - 1, MAXIMUM, MAXIMUM + 1, 9700]), b"\0")[:16000])
+    if len(data) < MINIMUM:
+        data += dice.choice([bytes(MINIMUM), dice.randbytes(MINIMUM)])[len(data) :]
+    return Frame(data, bad_fcs=dice.random() < 0.005)
+
+
+def _head(dice: random.Random, ether_type: int) -> bytes:
+    """Addresses, up to three VLAN tags and the type."""
+    tags = dice.choice([1, 1, 1, 2, 2, 3]) if dice.random() < 0.15 else 0
+    data = bytes.fromhex((dice.choice(DESTINATIONS) + "02:00:00:00:00:01").replace(":", ""))
+    for _ in range(tags):
+        data += dice.choice(TAGS).to_bytes(2, "big") + dice.randbytes(2)
+    return data + ether_type.to_bytes(2, "big")

@@ -1,0 +1,47 @@
+"""What a router changes in a packet (RFC 1812 5.3.1, RFC 8200 3), and what decapsulation does to ECN (RFC 6040 4.2)."""
+
+from __future__ import annotations
+
+from reference import forwarded
+from scapy.layers.l2 import Ether
+from scapy.utils import checksum
+
+from .ethernet import IPV4, IPV6, MINIMUM
+from .network import MAC_OF_PORT
+
+NOT_ECT, ECT1, ECT0, CE = 0, 1, 2, 3
+
+# Figure 4: by arriving inner, then by arriving outer header; None is "drop".
+FIGURE_4: dict[int, dict[int, int | None]] = {
+    NOT_ECT: {NOT_ECT: NOT_ECT, ECT0: NOT_ECT, ECT1: NOT_ECT, CE: None},
+    ECT0: {NOT_ECT: ECT0, ECT0: ECT0, ECT1: ECT1, CE: CE},
+    ECT1: {NOT_ECT: ECT1, ECT0: ECT1, ECT1: ECT1, CE: CE},
+    CE: {NOT_ECT: CE, ECT0: CE, ECT1: CE, CE: CE},
+}
+
+
+def ecn_behind_tunnel(inner_tos: int, outer_tos: int) -> int | None:
+    """The ECN field of a decapsulated packet; None if it must be dropped."""
+    return FIGURE_4[inner_tos & 3][outer_tos & 3]
+
+
+def with_ecn(packet: bytes, ecn: int) -> bytes:
+    """The IP packet with another ECN field and a right checksum."""
+    fresh = bytearray(packet)
+    if packet[0] >> 4 == 6:
+        fresh[1] = packet[1] & 0xCF | ecn << 4
+        return bytes(fresh)
+    header = 4 * (packet[0] & 15)
+    fresh[1] = packet[1] & 0xFC | ecn
+    fresh[10:12] = bytes(2)
+    fresh[10:12] = checksum(bytes(fresh[:header])).to_bytes(2, "big")
+    return bytes(fresh)
+
+
+def framed(port: str, mac: str, packet: bytes) -> bytes:
+    """The frame that takes an IP packet from a port to its next hop, padded to the shortest there is."""
+    ether_type = IPV6 if packet[0] >> 4 == 6 else IPV4
+    return (bytes(Ether(dst=mac, src=MAC_OF_PORT[port], type=ether_type)) + packet).ljust(MINIMUM, b"\0")
+
+
+__all__ = ["ecn_behind_tunnel", "forwarded", "framed", "with_ecn"]

@@ -1,0 +1,59 @@
+"""What both interface chips ask of a frame first (docs/theory.md, "Inner, encrypt", down to fragments)."""
+
+from __future__ import annotations
+
+from ipaddress import IPv6Address
+
+from scapy.layers.l2 import Dot1Q
+
+from .ethernet import IPV4, IPV6, MAXIMUM, MINIMUM, TAGS, Frame
+from .ip_packets import NEIGHBOUR_DISCOVERY
+from .reading import Reading, read
+
+MOST_TAGS = 2
+VERSIONS = {IPV4: 4, IPV6: 6}
+STATES = {"malformed": "drop_ip_malformed", "checksum": "drop_ip_checksum", "unread": "punt_extension_headers"}
+
+
+def judge(frame: Frame) -> tuple[str, Reading]:
+    """The counter of a frame that goes no further, or "" and what its IP packet says."""
+    nothing = Reading("malformed")
+    if frame.bad_fcs:
+        return "drop_rx_bad_fcs", nothing
+    if len(frame.data) < MINIMUM:
+        return "drop_rx_undersize", nothing
+    if len(frame.data) > MAXIMUM:
+        return "drop_rx_oversize", nothing
+    kind, at = ether_type(frame)
+    packet = frame.data[at:]
+    if kind not in VERSIONS:
+        return "punt_arp" if kind == 0x0806 else "punt_vlan" if kind in TAGS else "punt_other", nothing
+    reading = read(packet, VERSIONS[kind])
+    if reading.state != "whole":
+        return STATES[reading.state], reading
+    if of_this_link(reading):
+        return "punt_ipv6", reading
+    return of_fragment(reading), reading
+
+
+def ether_type(frame: Frame) -> tuple[int, int]:
+    """The type behind up to two tags, and where what it names begins; 802.3 lengths are types that are none."""
+    kind, at = int.from_bytes(frame.data[12:14], "big"), 14
+    for _ in range(MOST_TAGS):
+        if kind in TAGS:
+            kind, at = Dot1Q(frame.data[at : at + 4]).type, at + 4
+    return kind, at
+
+
+def of_this_link(packet: Reading) -> bool:
+    """IPv6 that no router forwards: neighbour discovery (RFC 4861), link-local addresses (RFC 4291 2.5.6), and multicast."""
+    if not isinstance(packet.src, IPv6Address) or not isinstance(packet.dst, IPv6Address):
+        return False
+    if packet.upper == "icmp" and packet.numbers[0] in NEIGHBOUR_DISCOVERY:
+        return True
+    return packet.src.is_link_local or packet.dst.is_link_local or packet.dst.is_multicast
+
+
+def of_fragment(packet: Reading) -> str:
+    """What becomes of a fragment that comes to a port; the one place that says it."""
+    return "punt_fragment" if packet.fragment else ""

@@ -1,0 +1,89 @@
+"""What lies around the box: addresses, and through which neighbour a prefix is reached."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import ip_network
+
+from .policy import Network
+
+MAC_OF_PORT = {"red": "02:72:00:00:00:99", "black": "02:62:c0:00:02:01"}
+DEFAULT_HOP = {"red": "02:00:00:00:00:01", "black": "02:00:00:00:00:02"}
+LOCAL = {4: "192.0.2.1", 6: "2001:db8:c0::1"}
+OTHER_LOCAL = "192.0.2.9"  # a second address of black, which is not the one IKE is taken at
+SPACE: dict[tuple[str, int], Network] = {
+    ("red", 4): ip_network("10.1.0.0/16"),
+    ("red", 6): ip_network("2001:db8:1::/48"),
+    ("black", 4): ip_network("10.2.0.0/16"),
+    ("black", 6): ip_network("2001:db8:2::/48"),
+}
+PEERS = {4: ("192.0.2.2", "198.51.100.7"), 6: ("2001:db8:c0::2", "2001:db8:cf::7")}
+
+
+@dataclass(frozen=True)
+class Gateway:
+    """A route to `prefix` on a device, by a router with an Ethernet address of its own; `mtu` 0: the device's."""
+
+    device: str
+    prefix: Network
+    address: str
+    mac: str
+    mtu: int = 0
+
+    def lines(self) -> list[str]:
+        mtu = f" mtu {self.mtu}" if self.mtu else ""
+        return [
+            f"route add {self.prefix} via {self.address} dev {self.device}{mtu}",
+            f"neigh add {self.address} lladdr {self.mac} dev {self.device}",
+        ]
+
+
+@dataclass(frozen=True)
+class Paths:
+    """The routes of a box; `mtu` is black's."""
+
+    gateways: tuple[Gateway, ...]
+    mtu: int
+
+    def to(self, device: str, prefix: Network) -> tuple[str, int]:
+        """Ethernet address and route's MTU: the longest route that holds the prefix, else the one router inside it, else the default."""
+        routes = [g for g in self.gateways if g.device == device and g.prefix.version == prefix.version]
+        holding = [g for g in routes if prefix.subnet_of(g.prefix)]  # type: ignore[arg-type]
+        if holding:
+            best = max(holding, key=lambda g: g.prefix.prefixlen)
+            return best.mac, best.mtu
+        inside = {g.mac for g in routes if g.prefix.subnet_of(prefix)}  # type: ignore[arg-type]
+        return (inside.pop() if len(inside) == 1 else DEFAULT_HOP[device]), 0
+
+    def to_host(self, device: str, address: str) -> tuple[str, int]:
+        return self.to(device, ip_network(address))
+
+    def lines(self) -> list[str]:
+        lines = [
+            f"addr add {LOCAL[4]}/24 dev black",
+            f"addr add {LOCAL[6]}/64 dev black",
+            f"addr add {OTHER_LOCAL}/24 dev black",
+        ]
+        lines.append(f"link set dev red address {MAC_OF_PORT['red']}")
+        if self.mtu:
+            lines.append(f"link set dev black mtu {self.mtu}")
+        return [*lines, *(line for gateway in self.gateways for line in gateway.lines())]
+
+
+# Two routers on each side and of each version, so that a prefix that holds them all has no single one.
+def gateways(route_mtu: dict[str, int]) -> tuple[Gateway, ...]:
+    """`route_mtu`: of the far peers' networks, by prefix."""
+    table = [
+        ("black", "198.51.100.0/24", "192.0.2.254", "02:bb:00:00:00:01"),
+        ("black", "2001:db8:cf::/48", "2001:db8:c0::fe", "02:bb:00:00:00:02"),
+        ("black", "10.2.128.0/17", "192.0.2.253", "02:bb:00:00:00:03"),
+        ("black", "2001:db8:2:8000::/49", "2001:db8:c0::fd", "02:bb:00:00:00:04"),
+        ("red", "10.1.64.0/18", "10.1.0.254", "02:aa:00:00:00:01"),
+        ("red", "10.1.192.0/18", "10.1.0.253", "02:aa:00:00:00:02"),
+        ("red", "2001:db8:1:4000::/50", "2001:db8:1::fe", "02:aa:00:00:00:03"),
+        ("red", "2001:db8:1:c000::/50", "2001:db8:1::fd", "02:aa:00:00:00:04"),
+    ]
+    return tuple(
+        Gateway(device, ip_network(prefix), address, mac, route_mtu.get(prefix, 0))
+        for device, prefix, address, mac in table
+    )

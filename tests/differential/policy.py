@@ -1,0 +1,89 @@
+"""Selectors and policies (RFC 4301 4.4.1): what packets they name, and which policy of several decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network
+
+from .reading import ICMP_OF, Reading
+from .sa import Sa
+
+Network = IPv4Network | IPv6Network
+PORT_PROTOCOLS = {6: "tcp", 17: "udp", 132: "sctp"}
+
+
+@dataclass(frozen=True)
+class Selector:
+    """What a policy names. None is "any"; `first` and `second` are ports, or type and code of ICMP."""
+
+    src: Network
+    dst: Network
+    protocol: int | None = None
+    first: int | None = None
+    second: int | None = None
+
+    @property
+    def version(self) -> int:
+        return self.src.version
+
+    def takes(self, packet: Reading) -> bool:
+        """A number that cannot be read (RFC 4301 4.4.1.1: OPAQUE) is none that a selector can name."""
+        if packet.version != self.version or packet.src not in self.src or packet.dst not in self.dst:
+            return False
+        if self.protocol not in (None, packet.protocol):
+            return False
+        wanted = (self.first, self.second)
+        if wanted == (None, None):
+            return True
+        kind = "icmp" if self.protocol == ICMP_OF[self.version] else "ports"
+        if packet.upper != kind:
+            return False
+        return all(want in (None, number) for want, number in zip(wanted, packet.numbers, strict=True))
+
+    @property
+    def exact(self) -> bool:
+        """Names one 5-tuple: it then wins against any other selector of the same priority number (docs/sallyctl.md)."""
+        whole = self.src.prefixlen == self.src.max_prefixlen and self.dst.prefixlen == self.dst.max_prefixlen
+        numbered = self.protocol in PORT_PROTOCOLS or self.protocol == ICMP_OF[self.version]
+        return whole and self.protocol is not None and (not numbered or None not in (self.first, self.second))
+
+    def words(self) -> str:
+        text = f"src {self.src} dst {self.dst}"
+        if self.protocol is None:
+            return text
+        icmp = self.protocol == ICMP_OF[self.version]
+        name = (
+            ("icmp" if self.version == 4 else "ipv6-icmp") if icmp else PORT_PROTOCOLS.get(self.protocol, self.protocol)
+        )
+        text += f" proto {name}"
+        for word, number in zip(
+            ("type", "code") if icmp else ("sport", "dport"), (self.first, self.second), strict=True
+        ):
+            if number is not None:
+                text += f" {word} {number}"
+        return text
+
+
+@dataclass(frozen=True)
+class Policy:
+    """One line: `direction` is out, in or fwd; `action` is allow, block or punt, or the SA that protects."""
+
+    selector: Selector
+    direction: str
+    priority: int
+    action: str | Sa
+
+    def line(self) -> str:
+        text = f"xfrm policy add {self.selector.words()} dir {self.direction} priority {self.priority} "
+        return text + (self.action.template if isinstance(self.action, Sa) else f"action {self.action}")
+
+
+def decide(policies: list[Policy], packet: Reading) -> Policy | None:
+    """The policy that decides: the lowest priority number, then an exact one of `out`, then the oldest."""
+    matching = [(number, policy) for number, policy in enumerate(policies) if policy.selector.takes(packet)]
+    if not matching:
+        return None
+    return min(
+        matching,
+        key=lambda item: (item[1].priority, not (item[1].direction == "out" and item[1].selector.exact), item[0]),
+    )[1]

@@ -1,0 +1,101 @@
+"""One configuration, its frames, the box's deeds and the model's, compared; and who is to blame if they differ."""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import black_frames, box, configuration, red_frames
+from .black_judge import BlackJudge
+from .comparison import Mismatch, compare
+from .configuration import Configuration
+from .ethernet import Frame
+from .outcome import Outcome
+from .red_judge import RedJudge
+
+Frames = dict[str, list[Frame]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Frames by port, and what the model says of each."""
+
+    config: Configuration
+    frames: Frames
+    outcomes: dict[str, list[Outcome]]
+
+
+@dataclass(frozen=True)
+class Result:
+    """`report` says what differs; "" if nothing does. `seconds` are processor time but for the simulation's."""
+
+    packets: int
+    report: str
+    cycles: int
+    seconds: dict[str, float]
+    counters: dict[str, int]
+
+
+def make(seed: int, number: int, packets: int, suite_names: list[str]) -> tuple[Case, dict[str, float]]:
+    """The case of that number under a seed, half of its packets to each port; and how long it took."""
+    dice = random.Random(f"{seed}/{number}")
+    start = time.process_time()
+    config = configuration.make(dice, suite_names)
+    half = packets // 2
+    frames = {"red": red_frames.make(dice, config, half), "black": black_frames.make(dice, config, packets - half)}
+    made = time.process_time()
+    case = Case(config, frames, judge(config, frames))
+    return case, {"generator": made - start, "reference": time.process_time() - made}
+
+
+def run(seed: int, number: int, packets: int, suite_names: list[str], folder: Path) -> Result:
+    """Puts a case through a box, whose configuration, captures and input stay in `folder`."""
+    case, seconds = make(seed, number, packets, suite_names)
+    begun = time.monotonic()
+    observed = box.run(case.config.batch(), case.frames, folder)
+    simulated, checking = time.monotonic(), time.process_time()
+    found = compare(case.frames, case.outcomes, observed)
+    seconds |= {"simulation": simulated - begun, "comparison": time.process_time() - checking}
+    report = ""
+    if found:
+        found = narrow(case, folder / "narrowed") if found.index is None and not found.overflow else found
+        report = f"seed {seed}, run {number} of {packets} packets: {describe(found, case)}\nconfiguration: {folder / 'box.xfrm'}"
+    return Result(packets, report, observed.cycles, seconds, observed.counters)
+
+
+def judge(config: Configuration, frames: Frames) -> dict[str, list[Outcome]]:
+    judges = {"red": RedJudge(config), "black": BlackJudge(config)}
+    return {port: [judges[port](frame) for frame in these] for port, these in frames.items()}
+
+
+def narrow(case: Case, folder: Path) -> Mismatch:
+    """Only counters differ: the shortest beginning of one port's frames with which something does; its last frame is to blame."""
+
+    def differs(some: Frames) -> Mismatch | None:
+        return compare(some, judge(case.config, some), box.run(case.config.batch(), some, folder))
+
+    last = Mismatch("", None, "no difference", "one that only both directions together show")
+    for port, these in case.frames.items():
+        alone = differs({port: these})
+        if not alone:
+            continue
+        good, bad = 0, len(these)
+        last = alone
+        while bad - good > 1:
+            middle = (good + bad) // 2
+            found = differs({port: these[:middle]})
+            good, bad, last = (good, middle, found) if found else (middle, bad, last)
+        return Mismatch(port, bad - 1 if last.index is None else last.index, last.expected, last.got)
+    return last
+
+
+def describe(found: Mismatch, case: Case) -> str:
+    text = f"expected {found.expected}\ngot {found.got}"
+    if found.index is None:
+        return text
+    frame, outcome = case.frames[found.port][found.index], case.outcomes[found.port][found.index]
+    fcs = " with a bad FCS" if frame.bad_fcs else ""
+    model = " -> ".join(outcome.counters)
+    return f"{found.port} frame {found.index}, {frame.data.hex()}{fcs}, of which the model says {model}\n{text}"
