@@ -8,7 +8,7 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Packet
 from scapy.utils import checksum
 
-from .esp import Peer, right_padding
+from .esp import Opened, right_padding
 from .ethernet import IPV4, IPV6
 from .network import MAC_OF_PORT
 from .outcome import Protected
@@ -33,7 +33,7 @@ def esp_of(frame: bytes) -> bytes | None:
     return esp if protocol == ESP and len(esp) >= 8 else None
 
 
-def fault(frame: bytes, wanted: Protected, peer: Peer, identification: int | None) -> tuple[str, int | None]:
+def fault(frame: bytes, wanted: Protected, opened: Opened, identification: int | None) -> tuple[str, int | None]:
     """What is wrong with the frame, "" if nothing; and the identification of its IPv4 header, which no packet before had."""
     sa = wanted.sa
     ethernet = Ether(frame[:14])
@@ -66,7 +66,7 @@ def fault(frame: bytes, wanted: Protected, peer: Peer, identification: int | Non
         sport, dport = sa.ports
         wrong = _different(UDP(esp[:8]), {"sport": sport, "dport": dport, "len": 8 + length, "chksum": 0})
         esp = esp[8:]
-    return wrong or _esp_fault(esp, wanted, peer), identification
+    return wrong or _esp_fault(esp, wanted, opened), identification
 
 
 def _ipv4(frame: bytes, wanted: Protected, tos: int, length: int) -> tuple[Packet, bytes, dict[str, object]]:
@@ -92,16 +92,11 @@ def _different(header, fields: dict[str, object]) -> str:
     return "; ".join(wrong)
 
 
-def _esp_fault(esp: bytes, wanted: Protected, peer: Peer) -> str:
-    """The packet must be authentic, with the least padding and the right trailer, around the right payload."""
+def _esp_fault(esp: bytes, wanted: Protected, opened: Opened) -> str:
+    """The authentic packet must have the least padding and the right trailer."""
     sa: Sa = wanted.sa
     if len(esp) != sa.esp_bytes(len(wanted.payload)):
         return "a frame that ends with its packet"
-    opened = peer.open(esp, wanted.number >> 32)
-    if opened is None:
-        return "an authentic packet"
-    if opened.payload != wanted.payload:
-        return f"not around {opened.payload.hex()}"
     next_header = 41 if wanted.payload[0] >> 4 == 6 else 4
     if opened.next_header != next_header or opened.padding != right_padding(opened.pad_length):
         return f"next header {next_header} and padding 1, 2, 3 …, not {opened.next_header} and {opened.padding.hex()}"

@@ -11,6 +11,7 @@ from .ethernet import Frame
 from .network import LOCAL, OTHER_LOCAL, PEERS
 from .reading import ICMP_OF
 from .sa import NATT_PORT
+from .trains import CUT, Trains
 
 DAMAGED = 0.06
 
@@ -21,21 +22,31 @@ def make(dice: random.Random, configuration: Configuration, count: int) -> list[
     senders = [*senders[:-1] * 4, senders[-1]]
     clear = [policy.selector for policy in configuration.incoming()]
     frames = []
-    for now in range(count):
+    trains = Trains(dice)
+    while len(frames) < count:
+        frame = trains.next()
+        if frame:
+            frames.append(frame)
+            continue
+        whole = True  # what becomes of it may depend on who overtakes whom
         chance = dice.random()
         if chance < 0.64:
-            packet = _esp(dice, dice.choice(senders), now)
+            sender = dice.choice(senders)
+            packet = _esp(dice, sender, len(frames))
+            whole = sender.sa.window > 0
         elif chance < 0.74:
-            packet = _to_the_box(dice)
+            packet, whole = _to_the_box(dice), False
         elif chance < 0.96:
-            packet = ip_packets.make(dice, "black", clear)
+            packet, whole = ip_packets.make(dice, "black", clear), False
         else:
             frames.append(ethernet.other(dice))
             continue
         if dice.random() < DAMAGED:
             packet = damage.packet(dice, packet)
+        elif not whole and dice.random() < CUT and trains.begin(packet):
+            continue
         frames.append(ethernet.around(dice, packet))
-    return frames
+    return [*frames, *trains.rest()]
 
 
 def _esp(dice: random.Random, sender: Sender, now: int) -> bytes:
@@ -48,13 +59,14 @@ def _esp(dice: random.Random, sender: Sender, now: int) -> bytes:
     elif wrong < 0.04:
         version = dice.choice([4, 6])
         dst = dice.choice([LOCAL[version], OTHER_LOCAL if version == 4 else PEERS[6][0]])
+    straight = sa.window > 0
     src = sa.src if (":" in sa.src) == (version == 6) and dice.random() < 0.8 else PEERS[version][0]
     if not encapsulated:
-        return ip_packets.build(dice, src, dst, 50, esp)
+        return ip_packets.build(dice, src, dst, 50, esp, straight)
     source = dice.choice([sa.far_port or NATT_PORT, dice.randrange(65536)])
     length = 8 + len(esp) + dice.choice([-4, -1, 1, 4]) if dice.random() < 0.03 else None
     check = dice.choice([0, dice.randrange(65536)])  # not the receiver's business (RFC 3948 2.1)
-    return ip_packets.build(dice, src, dst, 17, headers.udp(source, NATT_PORT, esp, length, check))
+    return ip_packets.build(dice, src, dst, 17, headers.udp(source, NATT_PORT, esp, length, check), straight)
 
 
 def _to_the_box(dice: random.Random) -> bytes:

@@ -12,9 +12,10 @@ from .decryption import Inbound
 from .ethernet import Frame
 from .forwarding import forwarded, framed
 from .network import LOCAL
-from .outcome import Clear, Outcome, ends
+from .outcome import Clear, Outcome, behind, ends
 from .policy import decide
 from .reading import ICMP_OF, Reading
+from .reassembly import Reassembly
 from .sa import NATT_PORT, Sa
 
 SHORTEST_ESP = 36  # docs/theory.md
@@ -27,9 +28,13 @@ class BlackJudge:
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
         self.policies = configuration.incoming()
+        self.reassembly = Reassembly()
         self.sas = {(sa.spi, ip_address(sa.dst)): Inbound(sa, configuration) for sa in configuration.inbound}
 
     def __call__(self, frame: Frame) -> Outcome:
+        return behind(self.reassembly.take(frame), "outer", self._whole)
+
+    def _whole(self, frame: Frame) -> Outcome:
         counter, packet = frame_judge.judge(frame)
         if counter:
             return ends(f"outer.{counter}")
@@ -72,7 +77,7 @@ class BlackJudge:
         _, start = frame_judge.ether_type(frame)
         data = forwarded(frame.data[start : start + packet.total])
         mac, _ = self.configuration.paths.to("red", policy.selector.dst)
-        return Outcome((*before, "inner.tx_frames"), sent=Clear(framed("red", mac, data)))
+        return Outcome((*before, "inner.tx_frames"), sent=(Clear(framed("red", mac, data)),))
 
 
 def _udp_content(packet: Reading) -> str:

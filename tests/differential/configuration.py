@@ -6,14 +6,17 @@ import random
 from dataclasses import dataclass
 from ipaddress import ip_network
 
-from .network import LOCAL, OTHER_LOCAL, PEERS, SPACE, Paths, gateways
-from .policy import PORT_PROTOCOLS, Policy, Selector
+from .network import LOCAL, MTU_PREFIXES, OTHER_LOCAL, PEERS, SPACE, Paths, gateways
+from .policy import PORT_PROTOCOLS, Number, Policy, Selector
 from .reading import ICMP_OF
 from .sa import Sa
 
 WINDOWS = (0, 64, 65, 128, 1024, 1025, 2048, 4096)
 TURN = 1 << 32
 WELL_KNOWN_PORTS = (53, 80, 443, 500, 4500, 5000)
+# Of 6, 8, 1 and 3 rules: a box has few (docs/sallyctl.md).
+PORT_RANGES = ((1024, 65535), (80, 443), (5000, 5003), (52, 57))
+RANGED = 0.15
 OTHER_PROTOCOLS = (0, 2, 47, 50, 51, 59, 89, 253)
 
 
@@ -52,8 +55,8 @@ def make(dice: random.Random, suite_names: list[str]) -> Configuration:
     """Suites are taken from those that the chip has been built with."""
     suite_of = lambda: dice.choice(suite_names)  # noqa: E731
     sas = [*_outbound(dice, suite_of), *_inbound(dice, suite_of)]
-    route_mtu = {prefix: dice.choice([0, 0, 1400, 1280]) for prefix in ("198.51.100.0/24", "2001:db8:cf::/48")}
-    paths = Paths(gateways(route_mtu), dice.choice([0, 0, 9000, 1500]))
+    route_mtu = {prefix: dice.choice([0, 0, 1400, 1280]) for prefix in MTU_PREFIXES}
+    paths = Paths(gateways(route_mtu), dice.choice([0, 9000, 1500, 1400]))
     return Configuration(sas, [*_out_policies(dice, sas), *_in_policies(dice, sas)], paths)
 
 
@@ -78,7 +81,8 @@ def _inbound(dice: random.Random, suite_of) -> list[Sa]:
             (6, LOCAL[6], False), (4, OTHER_LOCAL, False)]  # fmt: skip
     sas = []
     for number, (version, local, encap) in enumerate(ends):
-        window = dice.choice(WINDOWS)
+        # Of two SAs at least what becomes of a packet does not depend on those before: theirs may come cut.
+        window = 0 if number in (1, 5) else dice.choice(WINDOWS)
         esn = window > 0 and dice.random() < 0.5
         received = dice.choice([0, 0, 100, 5000, (1 << 31) - 1]) if window else 0
         at_turn = esn and received == 0 and dice.random() < 0.7
@@ -98,7 +102,11 @@ def _selector(dice: random.Random, version: int, near: str, far: str) -> Selecto
             return Selector(src, dst)
         case 3 | 4 | 5:
             protocol = dice.choice(list(PORT_PROTOCOLS))
-            ports = (dice.choice(WELL_KNOWN_PORTS) if dice.random() < 0.5 else None for _ in range(2))
+            ports: list[Number | None] = [
+                dice.choice(WELL_KNOWN_PORTS) if dice.random() < 0.5 else None for _ in range(2)
+            ]
+            if dice.random() < RANGED:
+                ports[dice.randrange(2)] = dice.choice(PORT_RANGES)
             return Selector(src, dst, protocol, *ports)
         case 6:
             code = dice.choice([None, 0, 1])

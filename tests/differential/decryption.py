@@ -55,7 +55,7 @@ class Inbound:
         counter, sent = self._inspect(opened.payload, opened.next_header, number, outer_tos)
         if sent is None:
             return ends(f"inner.{counter}", before)
-        return Outcome((*before, f"inner.{counter}"), sent=sent, fast=self.sa.suite.fast)
+        return Outcome((*before, f"inner.{counter}"), sent=(sent,), fast=self.sa.suite.fast)
 
     def _inspect(self, data: bytes, next_header: int, number: int, outer_tos: int) -> tuple[str, Clear | None]:
         """The counter, and the frame if there is one."""

@@ -38,6 +38,14 @@ def around(dice: random.Random, packet: bytes) -> Frame:
     return finish(dice, data)
 
 
+def unharmed(dice: random.Random, packet: bytes) -> Frame:
+    """A packet in a frame that nothing is wrong with; tags and padding it may have."""
+    data = _head(dice, IPV6 if packet[0] >> 4 == 6 else IPV4) + packet
+    if dice.random() < 0.06:
+        data += dice.randbytes(dice.randrange(1, 60))
+    return Frame(data + dice.randbytes(max(0, MINIMUM - len(data))))
+
+
 def other(dice: random.Random) -> Frame:
     """What is not IP, or hides it."""
     mac = {"dst": dice.choice(DESTINATIONS), "src": "02:00:00:00:00:01"}

@@ -1,4 +1,6 @@
-"""What both interface chips ask of a frame first (docs/theory.md, "Inner, encrypt", down to fragments)."""
+"""What both interface chips ask of a frame first (docs/theory.md, "Inner, encrypt", down to fragments).
+
+A fragment is what [judge] would punt as one; before its verdict counts, [reassembly] puts fragments together."""
 
 from __future__ import annotations
 
@@ -15,15 +17,18 @@ VERSIONS = {IPV4: 4, IPV6: 6}
 STATES = {"malformed": "drop_ip_malformed", "checksum": "drop_ip_checksum", "unread": "punt_extension_headers"}
 
 
-def judge(frame: Frame) -> tuple[str, Reading]:
-    """The counter of a frame that goes no further, or "" and what its IP packet says."""
-    nothing = Reading("malformed")
+def of_mac(frame: Frame) -> str:
+    """The counter of a frame that the MAC's rules drop, or ""."""
     if frame.bad_fcs:
-        return "drop_rx_bad_fcs", nothing
+        return "drop_rx_bad_fcs"
     if len(frame.data) < MINIMUM:
-        return "drop_rx_undersize", nothing
-    if len(frame.data) > MAXIMUM:
-        return "drop_rx_oversize", nothing
+        return "drop_rx_undersize"
+    return "drop_rx_oversize" if len(frame.data) > MAXIMUM else ""
+
+
+def judge(frame: Frame) -> tuple[str, Reading]:
+    """The counter of a frame that the MAC took and that goes no further, or "" and what its IP packet says."""
+    nothing = Reading("malformed")
     kind, at = ether_type(frame)
     packet = frame.data[at:]
     if kind not in VERSIONS:
@@ -33,7 +38,7 @@ def judge(frame: Frame) -> tuple[str, Reading]:
         return STATES[reading.state], reading
     if of_this_link(reading):
         return "punt_ipv6", reading
-    return of_fragment(reading), reading
+    return "punt_fragment" if reading.fragment else "", reading
 
 
 def ether_type(frame: Frame) -> tuple[int, int]:
@@ -52,8 +57,3 @@ def of_this_link(packet: Reading) -> bool:
     if packet.upper == "icmp" and packet.numbers[0] in NEIGHBOUR_DISCOVERY:
         return True
     return packet.src.is_link_local or packet.dst.is_link_local or packet.dst.is_multicast
-
-
-def of_fragment(packet: Reading) -> str:
-    """What becomes of a fragment that comes to a port; the one place that says it."""
-    return "punt_fragment" if packet.fragment else ""

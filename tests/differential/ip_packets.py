@@ -9,7 +9,7 @@ from . import headers
 from .configuration import OTHER_PROTOCOLS, WELL_KNOWN_PORTS
 from .headers import Address
 from .network import SPACE
-from .policy import Network, Selector
+from .policy import Network, Number, Selector
 from .reading import ICMP_OF
 
 TTLS = (0, 1, 2, 3, 64, 64, 64, 64, 64, 64, 128, 128, 255, 255)
@@ -20,14 +20,14 @@ HOP_BY_HOP, ROUTING, FRAGMENT, DESTINATION = 0, 43, 44, 60
 
 
 def payload_size(dice: random.Random) -> int:
-    """Mostly small, some at full size, few jumbo up to and just above what a frame holds."""
+    """Mostly small, some around what a link takes, few jumbo up to and just above what a frame holds."""
     chance = dice.random()
     if chance < 0.85:
         return dice.randrange(0, 90)
     if chance < 0.96:
         return dice.randrange(90, 500)
     if chance < 0.998:
-        return dice.choice([dice.randrange(500, 1460), dice.randrange(1380, 1500)])
+        return dice.choice([dice.randrange(500, 1460), dice.randrange(1250, 1700)])
     return dice.choice([dice.randrange(1500, 9000), dice.randrange(9000, 9600), dice.randrange(9480, 9560)])
 
 
@@ -55,10 +55,15 @@ def make(dice: random.Random, source: str, selectors: list[Selector]) -> bytes:
     return build(dice, ends[0], ends[1], protocol, upper)
 
 
-def build(dice: random.Random, src: Address | str, dst: Address | str, protocol: int, upper: bytes) -> bytes:
-    """An IP header, with random options or extension headers, in front of an upper layer."""
+def build(
+    dice: random.Random, src: Address | str, dst: Address | str, protocol: int, upper: bytes, straight: bool = False
+) -> bytes:
+    """An IP header, with random options or extension headers, in front of an upper layer.
+
+    `straight`: nothing in them makes it wait where fragments are put together (docs/theory.md).
+    """
     src, dst = ip_address(src), ip_address(dst)
-    return (_ipv4 if dst.version == 4 else _ipv6)(dice, src, dst, protocol, upper)
+    return (_ipv4 if dst.version == 4 else _ipv6)(dice, src, dst, protocol, upper, straight)
 
 
 def _upper_values(dice: random.Random, selector: Selector | None, version: int) -> tuple[int, int, int]:
@@ -67,7 +72,7 @@ def _upper_values(dice: random.Random, selector: Selector | None, version: int) 
     protocol = selector.protocol if selector and selector.protocol is not None else None
     if protocol is None or dice.random() < 0.1:
         protocol = dice.choice([*common, dice.choice(OTHER_PROTOCOLS), ICMP_OF[10 - version]])
-    wanted = (selector.first, selector.second) if selector else (None, None)
+    wanted = [_wanted(dice, number) for number in ((selector.first, selector.second) if selector else (None, None))]
     if protocol == ICMP_OF[version]:
         numbers = (dice.choice([0, 3, 8, 128, 129, dice.randrange(256)]), dice.choice([0, 0, 1, dice.randrange(256)]))
     else:
@@ -77,6 +82,14 @@ def _upper_values(dice: random.Random, selector: Selector | None, version: int) 
         for want, number in zip(wanted, numbers, strict=True)
     )
     return protocol, first, second
+
+
+def _wanted(dice: random.Random, number: Number | None) -> int | None:
+    """The number; of a range any of it, often its ends, and what is beside them."""
+    if not isinstance(number, tuple):
+        return number
+    low, high = number
+    return dice.choice([low - 1, low, high, high + 1, dice.randint(low, high)]) & 0xFFFF
 
 
 def _port(dice: random.Random) -> int:
@@ -97,25 +110,27 @@ def _upper(dice: random.Random, version: int, protocol: int, first: int, second:
     return data
 
 
-def _ipv4(dice: random.Random, src: Address, dst: Address, protocol: int, upper: bytes) -> bytes:
+def _ipv4(dice: random.Random, src: Address, dst: Address, protocol: int, upper: bytes, straight: bool) -> bytes:
     options = b""
     if dice.random() < 0.15:
         size = 4 * dice.randrange(1, 11)
         options = bytes([0x94, size]) + dice.randbytes(size - 2)
     fragment = dice.choice([0, 0x4000])
-    if dice.random() < 0.04:
+    if dice.random() < 0.04 and not straight:
         fragment = dice.choice([0x2000, 0x6000, dice.randrange(1, 8192), 0x2000 | 185, 0x8000])
     values = {"ttl": dice.choice(TTLS), "tos": dice.randrange(256), "ident": dice.randrange(65536)}
     return headers.ipv4(src, dst, protocol, upper, **values, fragment=fragment, options=options)
 
 
-def _ipv6(dice: random.Random, src: Address, dst: Address, protocol: int, upper: bytes) -> bytes:
+def _ipv6(dice: random.Random, src: Address, dst: Address, protocol: int, upper: bytes, straight: bool) -> bytes:
     if dice.random() < 0.03:
         src = dice.choice(ODD_SOURCES)
     if dice.random() < 0.03:
         dst = dice.choice(ODD_DESTINATIONS)
     payload, next_header = upper, protocol
     kinds = [_extension(dice, first=number == 0) for number in range(_how_many(dice))]
+    if straight:
+        kinds = [kind for kind in kinds[:1] if kind != FRAGMENT]
     for kind in reversed(kinds):
         payload, next_header = _extension_header(dice, kind, next_header) + payload, kind
     values = {"hop_limit": dice.choice(TTLS), "traffic_class": dice.randrange(256), "label": dice.randrange(1 << 20)}

@@ -17,6 +17,7 @@ SPACE: dict[tuple[str, int], Network] = {
     ("black", 4): ip_network("10.2.0.0/16"),
     ("black", 6): ip_network("2001:db8:2::/48"),
 }
+MTU_PREFIXES = ("198.51.100.0/24", "2001:db8:cf::/48", "10.2.128.0/17", "2001:db8:2:8000::/49")
 PEERS = {4: ("192.0.2.2", "198.51.100.7"), 6: ("2001:db8:c0::2", "2001:db8:cf::7")}
 
 
@@ -72,7 +73,7 @@ class Paths:
 
 # Two routers on each side and of each version, so that a prefix that holds them all has no single one.
 def gateways(route_mtu: dict[str, int]) -> tuple[Gateway, ...]:
-    """`route_mtu`: of the far peers' networks, by prefix."""
+    """`route_mtu`: by prefix."""
     table = [
         ("black", "198.51.100.0/24", "192.0.2.254", "02:bb:00:00:00:01"),
         ("black", "2001:db8:cf::/48", "2001:db8:c0::fe", "02:bb:00:00:00:02"),

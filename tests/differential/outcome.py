@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
+from .ethernet import Frame
+from .reassembly import STRAIGHT, Step
 from .sa import Sa
 
 
@@ -16,24 +19,61 @@ class Clear:
 
 @dataclass(frozen=True)
 class Protected:
-    """An ESP packet that leaves: of this SA, with this number, around this IP packet, behind an outer header with these fields."""
+    """An ESP packet that leaves: of this SA, around this IP packet, behind an outer header with these fields.
+
+    It leaves in pieces if it is longer than `mtu`.
+    """
 
     sa: Sa
-    number: int
     payload: bytes
     tos: int
     dont_fragment: bool
     mac: str
+    mtu: int
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A packet that counts for an SA and that no wire ever sees."""
+
+    sa: Sa
+
+
+Item = Clear | Protected | Lost
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """`counters` are "chip.name", of sending, punting and dropping. `fast`: which order it keeps (docs/crypto.md, Order)."""
+    """`counters` are "chip.name", of sending, punting and dropping, and of cutting and putting together.
+
+    `fast` and `way` say which order it keeps (docs/crypto.md, Order; [reassembly]). `whole`: the frame that is punted, if not
+    the one that came. `lapsed`: `counters` if its SA has reached its hard limit before.
+    """
 
     counters: tuple[str, ...]
     punt: str = ""
-    sent: Clear | Protected | None = None
+    sent: tuple[Item, ...] = ()
     fast: bool = True
+    way: str = STRAIGHT
+    whole: bytes = b""
+    lapsed: tuple[str, ...] = ()
+
+
+def behind(step: Step, chip: str, judge: Callable[[Frame], Outcome]) -> Outcome:
+    """What becomes of a frame that has been where fragments are put together."""
+    counters = tuple(f"{chip}.{counter}" for counter in step.counters)
+    if step.frame is None:
+        return Outcome(counters)
+    outcome = judge(step.frame)
+    if step.way == STRAIGHT:
+        return outcome
+    return replace(
+        outcome,
+        counters=(*counters, *outcome.counters),
+        lapsed=(*counters, *outcome.lapsed) if outcome.lapsed else (),
+        way=step.way,
+        whole=step.frame.data,
+    )
 
 
 def ends(counter: str, before: tuple[str, ...] = ()) -> Outcome:

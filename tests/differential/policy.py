@@ -10,17 +10,18 @@ from .sa import Sa
 
 Network = IPv4Network | IPv6Network
 PORT_PROTOCOLS = {6: "tcp", 17: "udp", 132: "sctp"}
+Number = int | tuple[int, int]  # one, or the first and the last of a range
 
 
 @dataclass(frozen=True)
 class Selector:
-    """What a policy names. None is "any"; `first` and `second` are ports, or type and code of ICMP."""
+    """What a policy names. None is "any"; `first` and `second` are ports or ranges of them, or type and code of ICMP."""
 
     src: Network
     dst: Network
     protocol: int | None = None
-    first: int | None = None
-    second: int | None = None
+    first: Number | None = None
+    second: Number | None = None
 
     @property
     def version(self) -> int:
@@ -38,14 +39,15 @@ class Selector:
         kind = "icmp" if self.protocol == ICMP_OF[self.version] else "ports"
         if packet.upper != kind:
             return False
-        return all(want in (None, number) for want, number in zip(wanted, packet.numbers, strict=True))
+        return all(want is None or holds(want, number) for want, number in zip(wanted, packet.numbers, strict=True))
 
     @property
     def exact(self) -> bool:
         """Names one 5-tuple: it then wins against any other selector of the same priority number (docs/sallyctl.md)."""
         whole = self.src.prefixlen == self.src.max_prefixlen and self.dst.prefixlen == self.dst.max_prefixlen
         numbered = self.protocol in PORT_PROTOCOLS or self.protocol == ICMP_OF[self.version]
-        return whole and self.protocol is not None and (not numbered or None not in (self.first, self.second))
+        single = all(isinstance(number, int) for number in (self.first, self.second))
+        return whole and self.protocol is not None and (not numbered or single)
 
     def words(self) -> str:
         text = f"src {self.src} dst {self.dst}"
@@ -60,7 +62,7 @@ class Selector:
             ("type", "code") if icmp else ("sport", "dport"), (self.first, self.second), strict=True
         ):
             if number is not None:
-                text += f" {word} {number}"
+                text += f" {word} {number}" if isinstance(number, int) else f" {word} {number[0]}-{number[1]}"
         return text
 
 
@@ -76,6 +78,10 @@ class Policy:
     def line(self) -> str:
         text = f"xfrm policy add {self.selector.words()} dir {self.direction} priority {self.priority} "
         return text + (self.action.template if isinstance(self.action, Sa) else f"action {self.action}")
+
+
+def holds(wanted: Number, number: int) -> bool:
+    return number == wanted if isinstance(wanted, int) else wanted[0] <= number <= wanted[1]
 
 
 def decide(policies: list[Policy], packet: Reading) -> Policy | None:

@@ -7,6 +7,7 @@ import random
 from . import damage, ethernet, ip_packets
 from .configuration import Configuration
 from .ethernet import Frame
+from .trains import CUT, Trains
 
 DAMAGED = 0.10
 
@@ -14,12 +15,19 @@ DAMAGED = 0.10
 def make(dice: random.Random, configuration: Configuration, count: int) -> list[Frame]:
     selectors = [policy.selector for policy in configuration.out()]
     frames = []
-    for _ in range(count):
+    trains = Trains(dice)
+    while len(frames) < count:
+        frame = trains.next()
+        if frame:
+            frames.append(frame)
+            continue
         if dice.random() < 0.04:
             frames.append(ethernet.other(dice))
             continue
         packet = ip_packets.make(dice, "red", selectors)
         if dice.random() < DAMAGED:
             packet = damage.packet(dice, packet)
+        elif dice.random() < CUT and trains.begin(packet):
+            continue
         frames.append(ethernet.around(dice, packet))
-    return frames
+    return [*frames, *trains.rest()]

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from . import frame_judge
 from .configuration import Configuration
 from .ethernet import Frame
 from .forwarding import forwarded, framed
-from .outcome import Clear, Outcome, Protected, ends
+from .mtu import clear_pieces, esp_pieces, inner_mtu
+from .outcome import Clear, Lost, Outcome, Protected, behind, ends
 from .policy import decide
 from .reading import Reading
+from .reassembly import Reassembly
 from .sa import Sa
 
+IPV4_HEADER = 20  # without options
 LONGEST_ESP = 9582  # docs/crypto.md
 LONGEST_PACKET = 9582  # what a frame of 9600 B holds
 
 
 class RedJudge:
-    """Judges frames in order: what the numbers of its outbound SAs are depends on those before."""
+    """Judges frames in order, since fragments come one after the other.
+
+    Of an SA with a hard limit each packet's outcome is what it is before that limit; how many get that far is for the
+    comparison to say, for which of them do depends on who overtook whom.
+    """
 
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
         self.policies = configuration.out()
-        self.used: Counter[int] = Counter()  # numbers, by SPI
+        self.reassembly = Reassembly()
 
     def __call__(self, frame: Frame) -> Outcome:
+        return behind(self.reassembly.take(frame), "inner", self._whole)
+
+    def _whole(self, frame: Frame) -> Outcome:
         counter, packet = frame_judge.judge(frame)
         if counter:
             return ends(f"inner.{counter}")
@@ -39,29 +47,37 @@ class RedJudge:
         data = forwarded(_bytes(frame, packet))
         if isinstance(policy.action, Sa):
             return self._protect(policy.action, packet, data)
-        return self._bypass(data, self.configuration.paths.to("black", policy.selector.dst)[0])
+        return self._bypass(packet, data, *self.configuration.paths.to("black", policy.selector.dst))
 
-    def _bypass(self, data: bytes, mac: str) -> Outcome:
+    def _bypass(self, packet: Reading, data: bytes, mac: str, route_mtu: int) -> Outcome:
+        """Cut or refused as by any router (RFC 1812 4.2.2.7, 4.3.3.1); options make the chip leave it to the next, who drops it."""
         before = ("inner.tx_bypass", "crypto.black_tx_packets")
-        if len(data) > self._mtu(0):
+        mtu = self._mtu(route_mtu)
+        if len(data) <= mtu:
+            return Outcome((*before, "outer.tx_frames"), sent=(Clear(framed("black", mac, data)),))
+        if packet.dont_fragment:
+            return ends("inner.punt_mtu")
+        if packet.header > IPV4_HEADER:
             return ends("outer.drop_mtu", before)
-        return Outcome((*before, "outer.tx_frames"), sent=Clear(framed("black", mac, data)))
+        pieces = clear_pieces(data, mtu)
+        counters = ("inner.frag_packets", *("inner.frag_split",) * (len(pieces) - 1))
+        sent = tuple(Clear(framed("black", mac, piece)) for piece in pieces)
+        return Outcome((*counters, *(*before, "outer.tx_frames") * len(pieces)), sent=sent)
 
     def _protect(self, sa: Sa, packet: Reading, data: bytes) -> Outcome:
-        before = ("inner.tx_protect",)
-        esp = sa.esp_bytes(len(data))
-        if esp > LONGEST_ESP:
-            return ends("crypto.drop_enc_oversize", before)
-        if sa.hard_limit and self.used[sa.spi] >= sa.hard_limit:
-            return ends("crypto.drop_enc_sequence_exhausted", before)
-        self.used[sa.spi] += 1
-        before = (*before, "crypto.black_tx_packets")
         mac, route_mtu = self.configuration.paths.to_host("black", sa.dst)
-        header = 40 if sa.v6 else 20 if sa.far_port is None else 28
-        if header + esp > self._mtu(route_mtu):
-            return ends("outer.drop_mtu", before)
-        sent = Protected(sa, self.used[sa.spi], data, packet.tos, packet.dont_fragment, mac)
-        return Outcome((*before, "outer.tx_frames"), sent=sent, fast=sa.suite.fast)
+        mtu = self._mtu(route_mtu)
+        if sa.copy_df and packet.dont_fragment and len(data) > inner_mtu(sa, mtu):
+            return ends("inner.punt_mtu")
+        before = ("inner.tx_protect",)
+        lapsed = ("inner.drop_lifetime",) if sa.hard_limit else ()
+        if sa.esp_bytes(len(data)) > LONGEST_ESP:
+            return Outcome((*before, "crypto.drop_enc_oversize"), sent=(Lost(sa),), fast=sa.suite.fast, lapsed=lapsed)
+        frames = esp_pieces(sa, len(data), mtu)
+        cut = ("outer.frag_packets", *("outer.frag_split",) * (frames - 1)) if frames > 1 else ()
+        counters = (*before, "crypto.black_tx_packets", *cut, *("outer.tx_frames",) * frames)
+        sent = Protected(sa, data, packet.tos, packet.dont_fragment, mac, mtu)
+        return Outcome(counters, sent=(sent,), fast=sa.suite.fast, lapsed=lapsed)
 
     def _mtu(self, of_route: int) -> int:
         """A route's MTU bounds what it may be, and so does the port's."""

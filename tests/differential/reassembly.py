@@ -1,0 +1,139 @@
+"""What becomes of fragments at a port (docs/theory.md, "Reassembly"; RFC 791 3.2, RFC 8200 4.5, RFC 5722), by scapy's reading of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from scapy.layers.inet import IP
+from scapy.layers.inet6 import IPv6, IPv6ExtHdrFragment
+from scapy.packet import Raw
+
+from . import frame_judge
+from .ethernet import IPV4, IPV6, Frame
+from .ip_packets import FRAGMENT
+from .reading import EXTENSIONS
+
+STRAIGHT, ROUND, JOINED = "straight", "round", "joined"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A fragment: bytes `start` to `end` of its datagram's payload, and the frame's bytes in front of that as a whole packet has them."""
+
+    key: tuple[object, ...]
+    start: int
+    payload: bytes
+    more: bool
+    head: bytes
+    ip_at: int
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.payload)
+
+
+@dataclass
+class Datagram:
+    """`came`: numbers of the frames that were fragments of it."""
+
+    pieces: list[Piece] = field(default_factory=list)
+    came: list[int] = field(default_factory=list)
+    dead: bool = False
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a frame leads to: counters without their chip, and a frame that goes on, in one of three orders (`way`)."""
+
+    counters: tuple[str, ...] = ()
+    frame: Frame | None = None
+    way: str = STRAIGHT
+
+
+class Reassembly:
+    """The datagrams of one port; frames come in order. `open`: those that are neither whole nor dead."""
+
+    def __init__(self) -> None:
+        self.open: dict[tuple[object, ...], Datagram] = {}
+        self.taken = 0
+
+    def take(self, frame: Frame) -> Step:
+        number, self.taken = self.taken, self.taken + 1
+        refused = frame_judge.of_mac(frame)
+        if refused:
+            return Step((refused,))
+        if not goes_round(frame):
+            return Step((), frame)
+        if frame_judge.judge(frame)[0] != "punt_fragment":
+            return Step((), frame, ROUND)
+        piece = read(frame)
+        if not piece.payload or (piece.more and len(piece.payload) % 8):
+            return Step(("drop_reasm_length",))
+        datagram = self.open.setdefault(piece.key, Datagram())
+        datagram.came.append(number)
+        if datagram.dead:
+            return Step(("drop_reasm_overlap",))
+        datagram.dead = any(piece.start < other.end and other.start < piece.end for other in datagram.pieces)
+        datagram.pieces.append(piece)
+        if datagram.dead:
+            return Step(("drop_reasm_overlap",) * len(datagram.pieces))
+        whole = joined(datagram.pieces)
+        if whole is None:
+            return Step()
+        del self.open[piece.key]
+        return Step(("reasm_datagrams", *("reasm_merged",) * (len(datagram.pieces) - 1)), whole, JOINED)
+
+
+def without_incomplete(frames: list[Frame]) -> list[Frame]:
+    """The frames but those of datagrams of which something never comes: a box would wait for it."""
+    ports = Reassembly()
+    for frame in frames:
+        ports.take(frame)
+    waiting = {number for datagram in ports.open.values() if not datagram.dead for number in datagram.came}
+    return [frame for number, frame in enumerate(frames) if number not in waiting]
+
+
+def goes_round(frame: Frame) -> bool:
+    """Goes the way of what may be a fragment, on which others overtake it."""
+    kind, at = frame_judge.ether_type(frame)
+    packet = frame.data[at : at + 41].ljust(41, b"\0")
+    if kind == IPV4:
+        return int.from_bytes(packet[6:8], "big") & 0x3FFF != 0
+    return kind == IPV6 and (packet[6] == FRAGMENT or (packet[6] in EXTENSIONS and packet[40] in EXTENSIONS))
+
+
+def read(frame: Frame) -> Piece:
+    """The fragment in a frame whose headers are right."""
+    _, at = frame_judge.ether_type(frame)
+    packet = frame.data[at:]
+    if packet[0] >> 4 == 4:
+        ip = IP(packet[:20])
+        head = 4 * ip.ihl
+        key = (4, ip.src, ip.dst, ip.id, ip.proto)
+        return Piece(key, 8 * ip.frag, packet[head : ip.len], bool(ip.flags.MF), frame.data[: at + head], at)
+    ip = IPv6(packet[:40])
+    names, there = 6, 40
+    # The first header of several that says so: one before it is of a whole packet, and done with (RFC 6946).
+    while packet[names] != FRAGMENT or not int.from_bytes(packet[there + 2 : there + 4], "big") & 0xFFF9:
+        names, there = there, there + (8 if packet[names] == FRAGMENT else 8 * (packet[there + 1] + 1))
+    said = IPv6ExtHdrFragment(packet[there : there + 8])
+    head = bytearray(frame.data[: at + there])
+    head[at + names] = said.nh
+    payload = packet[there + 8 : 40 + ip.plen]
+    return Piece((6, ip.src, ip.dst, said.id), 8 * said.offset, payload, bool(said.m), bytes(head), at)
+
+
+def joined(pieces: list[Piece]) -> Frame | None:
+    """The frame around the whole datagram, with the first fragment's headers; None while something is missing. None overlap."""
+    ordered = sorted(pieces, key=lambda piece: piece.start)
+    ends = [0, *(piece.end for piece in ordered)]
+    if ordered[-1].more or any(piece.start != end for piece, end in zip(ordered, ends, strict=False)):
+        return None
+    first, payload = ordered[0], b"".join(piece.payload for piece in ordered)
+    header = first.head[first.ip_at :]
+    if first.key[0] == 4:
+        ip = IP(header)
+        ip.flags, ip.frag, ip.len, ip.chksum = 0, 0, None, None
+        return Frame(first.head[: first.ip_at] + bytes(ip / Raw(payload)))
+    size = len(header) - 40 + len(payload)
+    return Frame(first.head[: first.ip_at] + header[:4] + size.to_bytes(2, "big") + header[6:] + payload)

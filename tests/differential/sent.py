@@ -1,0 +1,125 @@
+"""The frames that left a port against those that must, in every order that frames may take."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+
+from . import pieces
+from .black_frame import esp_of, fault
+from .esp import Opened, Peer, fits
+from .mismatch import Mismatch
+from .outcome import Clear, Item, Lost, Outcome, Protected
+
+MOST_PIECES = 16  # of 9,582 bytes and the least MTU here there are eight
+
+
+def sent(port: str, outcomes: list[Outcome], frames: list[bytes]) -> tuple[Mismatch | None, set[int]]:
+    """The first difference; and which frames came after the hard limit of their SA."""
+    return Sent(port, outcomes, frames).compare()
+
+
+class Sent:
+    """Frames keep their order within each class of the crypto chip (docs/decisions/0005) that came on one way ([reassembly]);
+    each frame, or all that one packet was cut into, is the next of one of these.
+    """
+
+    def __init__(self, port: str, outcomes: list[Outcome], frames: list[bytes]) -> None:
+        self.port, self.frames = port, frames
+        self.waiting: dict[tuple[bool, str], deque[tuple[int, Item]]] = {}
+        self.peers: dict[int, Peer] = {}
+        self.numbers: Counter[int] = Counter()  # of packets sent, by SPI
+        self.counted: Counter[int] = Counter()  # of packets that were for the limit to judge, by SPI
+        self.lapsed: set[int] = set()
+        self.identification: int | None = None
+        for index, outcome in enumerate(outcomes):
+            queue = self.waiting.setdefault((outcome.fast, outcome.way), deque())
+            queue.extend((index, item) for item in outcome.sent)
+            for item in outcome.sent:
+                if isinstance(item, Protected) and item.sa.spi not in self.peers:
+                    self.peers[item.sa.spi] = Peer(item.sa)
+
+    def compare(self) -> tuple[Mismatch | None, set[int]]:
+        place = 0
+        self._skip()
+        while place < len(self.frames):
+            taken, found = self._clear(place) or self._protected(place)
+            if found:
+                return found, self.lapsed
+            place += taken
+            self._skip()
+        left = [(index, text(item)) for queue in self.waiting.values() for index, item in queue]
+        if left:
+            index, wanted = min(left)
+            return Mismatch(self.port, index, wanted, f"no frame; {len(left)} are missing"), self.lapsed
+        return None, self.lapsed
+
+    def _skip(self) -> None:
+        """Takes what is never seen from the heads of the queues."""
+        for queue in self.waiting.values():
+            while queue and not isinstance(queue[0][1], Clear):
+                index, item = queue[0]
+                assert not isinstance(item, Clear)
+                spent = item.sa.hard_limit and self.counted[item.sa.spi] >= item.sa.hard_limit
+                if not spent and not isinstance(item, Lost):
+                    break
+                queue.popleft()
+                if spent:
+                    self.lapsed.add(index)
+                else:
+                    self.counted[item.sa.spi] += 1
+
+    def _clear(self, place: int) -> tuple[int, Mismatch | None] | None:
+        for queue in self.waiting.values():
+            if queue and isinstance(item := queue[0][1], Clear) and item.frame == self.frames[place]:
+                queue.popleft()
+                return 1, None
+        return None
+
+    def _protected(self, place: int) -> tuple[int, Mismatch | None]:
+        """The ESP packet that begins at a place, with the next number of its SA, around the next packet in one order."""
+        count = pieces.first_train(self.frames[place : place + MOST_PIECES])
+        cut = self.frames[place : place + count]
+        frame = cut[0] if count == 1 else pieces.whole(cut)
+        spi, opened = self._open(frame) if frame else (0, None)
+        for queue in self.waiting.values():
+            if not opened or not queue:
+                continue
+            index, item = queue[0]
+            if isinstance(item, Protected) and (item.sa.spi, item.payload) == (spi, opened.payload):
+                queue.popleft()
+                self.numbers[spi] += 1
+                self.counted[spi] += 1
+                assert frame
+                wrong, self.identification = fault(frame, item, opened, self.identification)
+                if not wrong and max(len(piece) for piece in cut) > 14 + item.mtu:
+                    wrong = f"no more than {item.mtu} bytes"
+                if not wrong and count > 1:
+                    wrong = pieces.fault(cut, frame[14:], item.mtu)
+                if wrong:
+                    seen = " ".join(piece.hex() for piece in cut)
+                    return count, Mismatch(self.port, index, f"{text(item)}: {wrong}", seen)
+                return count, None
+        heads = [(queue[0][0], text(queue[0][1])) for queue in self.waiting.values() if queue]
+        index = min((index for index, _ in heads), default=None)
+        inside = f" around {opened.payload.hex()}" if opened else ""
+        seen = f"frame {place}: {self.frames[place].hex()}{inside}"
+        return count, Mismatch(self.port, index, f"next of any order: {heads}", seen)
+
+    def _open(self, frame: bytes) -> tuple[int, Opened | None]:
+        """The SPI, and what is inside if it is authentic under the next number."""
+        esp = esp_of(frame)
+        if esp is None:
+            return 0, None
+        spi, low = int.from_bytes(esp[:4], "big"), int.from_bytes(esp[4:8], "big")
+        peer, number = self.peers.get(spi), self.numbers[spi] + 1
+        if peer is None or low != number or not fits(peer.sa, len(esp)):
+            return spi, None
+        return spi, peer.open(esp, 0)
+
+
+def text(item: Item) -> str:
+    if isinstance(item, Clear):
+        return item.frame.hex()
+    if isinstance(item, Lost):
+        return f"a packet of spi {item.sa.spi:#x} that is lost"
+    return f"ESP spi {item.sa.spi:#x} {item.sa.suite_name} around {item.payload.hex()}"

@@ -1,0 +1,97 @@
+"""Datagrams that come in fragments: in order or not, among other frames, and some of which fragments overlap."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from itertools import count
+
+from . import ethernet, headers
+from .damage import with_checksum
+from .ethernet import Frame
+
+CUT = 0.05
+# The simulated box has four places for datagrams of one hash, and what is dead keeps its own to the end of a run
+# (docs/theory.md, "Reassembly").
+MOST_AT_ONCE = 2
+MOST_DEAD = 2
+MOST_FRAGMENTS = 5
+ROUTED = (0, 43)  # headers that every router reads go in front of the fragment header (RFC 8200 4.5)
+
+
+class Trains:
+    """Trains under way to one port. Identifications count, so no two datagrams of a run share one."""
+
+    def __init__(self, dice: random.Random) -> None:
+        self.dice = dice
+        self.under_way: list[deque[Frame]] = []
+        self.dead = 0
+        self.numbers = count(dice.randrange(1 << 16))
+
+    def begin(self, packet: bytes) -> bool:
+        """Cuts a whole packet, if there is room for another train, and the packet can be cut."""
+        if len(self.under_way) == MOST_AT_ONCE:
+            return False
+        pieces = cut(self.dice, packet, next(self.numbers))
+        if len(pieces) < 2:
+            return False
+        if self.dice.random() < 0.5:
+            self.dice.shuffle(pieces)
+        if self.dead < MOST_DEAD and self.dice.random() < 0.2:
+            self.dead += 1
+            twice = self.dice.randrange(len(pieces) - 1)
+            pieces.insert(self.dice.randint(twice + 1, len(pieces) - 1), pieces[twice])
+        self.under_way.append(deque(ethernet.unharmed(self.dice, piece) for piece in pieces))
+        return True
+
+    def next(self) -> Frame | None:
+        """A frame of a train under way, if there is one and its turn has come."""
+        if not self.under_way or self.dice.random() < 0.4:
+            return None
+        return self._one()
+
+    def rest(self) -> list[Frame]:
+        return [self._one() for train in list(self.under_way) for _ in range(len(train))]
+
+    def _one(self) -> Frame:
+        train = self.dice.choice(self.under_way)
+        frame = train.popleft()
+        self.under_way = [train for train in self.under_way if train]
+        return frame
+
+
+def cut(dice: random.Random, packet: bytes, number: int) -> list[bytes]:
+    """Two to five fragments of any sizes, as some router or the sender made them; fewer if the packet has nothing to cut."""
+    v6 = packet[0] >> 4 == 6
+    head = 40 if v6 else 4 * (packet[0] & 15)
+    if v6 and (packet[6] in ROUTED or packet[6] == 44):
+        if packet[6] != 0 or len(packet) < 48 or packet[40] in (*ROUTED, 44):
+            return []
+        head = 40 + 8 * (packet[41] + 1)
+    payload = packet[head:]
+    units = -(-len(payload) // 8)
+    if units < 2:
+        return []
+    places = sorted(dice.sample(range(1, units), min(units - 1, dice.randrange(1, MOST_FRAGMENTS))))
+    ends = [*places, units]
+    make = _ipv6 if v6 else _ipv4
+    return [
+        make(packet[:head], payload[8 * start : 8 * end], start, end != units, number)
+        for start, end in zip([0, *places], ends, strict=True)
+    ]
+
+
+def _ipv4(head: bytes, payload: bytes, offset: int, more: bool, number: int) -> bytes:
+    fresh = bytearray(head)
+    fresh[2:4] = (len(head) + len(payload)).to_bytes(2, "big")
+    fresh[4:6] = (number & 0xFFFF).to_bytes(2, "big")
+    fresh[6:8] = (more << 13 | offset).to_bytes(2, "big")
+    return with_checksum(bytes(fresh) + payload)
+
+
+def _ipv6(head: bytes, payload: bytes, offset: int, more: bool, number: int) -> bytes:
+    fresh, names = bytearray(head), 6 if len(head) == 40 else 40
+    fresh[names] = 44
+    behind = headers.fragment_header(head[names], 0, offset, more, number) + payload
+    fresh[4:6] = (len(head) - 40 + len(behind)).to_bytes(2, "big")
+    return bytes(fresh) + behind
