@@ -23,7 +23,7 @@ class InnerPathsSpec extends AnyFunSuite with ChiselSim with InnerFrames {
 
       var before = bench.counters()
       for ((row, i) <- encrypts.zipWithIndex) bench.receive(row.frame, gap = if (i % 3 == 0) i % 7 else 0)
-      bench.idle(300)
+      bench.idle(1000)
       expect(sorted(bench.toLink.toSeq), sorted(encrypts.flatMap(_.expected)), "packet")(show)
       val punted = encrypts.filter(row => reasons.contains(row.counter)).map(row => reasons(row.counter) -> row.frame)
       def inOrder(punts: Seq[(Int, Seq[Byte])]) = punts.sortBy { case (reason, frame) => s"$reason ${hex(frame)}" }

@@ -140,7 +140,7 @@ class OuterCoreSpec extends AnyFunSuite with ChiselSim {
         Sent(payload(80), tunnel)
       )
       refused.foreach(bench.send)
-      bench.drain()
+      bench.drain(settle = 1500) // the link takes 230 cycles for a long packet, and the port one more time as many
       assert(bench.linked.toSeq == Seq.fill(2)(good.outcome))
       // One packet too long in two fragments.
       assert(bench.frames.map(_.length) == Seq(9594, 60, 114))
