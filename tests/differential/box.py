@@ -14,7 +14,7 @@ from .network import DEFAULT_HOP
 
 # Percent of line rate at which nothing overflows, if every SA has a chained hash: a long packet then holds up all short ones
 # behind it (docs/crypto.md, Order).
-LOAD = 50
+LOAD = 25
 # A packet of 9,000 bytes is inside a lane for 20,500 cycles with SM3 (docs/crypto.md), and may be the last.
 QUIET_CYCLES = 24_000
 # Of one simulation; whoever has more processors runs several seeds side by side.
