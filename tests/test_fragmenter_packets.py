@@ -18,7 +18,26 @@ TABLE = Path(__file__).resolve().parents[1] / "interface_fpga/test/resources/fra
 HEAD = """\
 # Packets that scapy makes and the fragments that it cuts them into; tests/test_fragmenter_packets.py writes this table and checks it.
 # bytesBeforeIp version identification payloadUnitsOfAFragment packet fragment...
+# A packet is its first bytes and how many follow: byte n of them is 37 n + n / 256. A fragment is its headers, and where in the packet's
+# payload its own begins and ends.
 """
+
+
+def filler(count: int) -> bytes:
+    return bytes((37 * n + n // 256) % 256 for n in range(count))
+
+
+def piece_of(packet: bytes, body: int, piece: bytes) -> str:
+    """A fragment as the table has it, if it is headers and a part of the packet's payload, which starts at `body`."""
+    header = body if piece[0] >> 4 == 4 else body + 8
+    offset = (
+        int.from_bytes(piece[6:8], "big") % (1 << 13) * 8
+        if header == body
+        else int.from_bytes(piece[42:44], "big") // 8 * 8
+    )
+    end = offset + len(piece) - header
+    assert piece[header:] == packet[body + offset : body + end]
+    return f"{piece[:header].hex()}/{offset}/{end}"
 
 
 def v4(dice: random.Random, mtu: int, size: int) -> tuple[Packet, int, int, list[Packet]]:
@@ -33,7 +52,7 @@ def v4(dice: random.Random, mtu: int, size: int) -> tuple[Packet, int, int, list
         flags=dice.choice([0, "evil"]),
     )
     upper = dice.choice([ESP(spi=dice.randrange(1 << 32), seq=7), UDP(sport=4500, dport=dice.randrange(1 << 16))])
-    packet = IP(raw(head / upper / Raw(dice.randbytes(size - 20 - len(upper)))))
+    packet = IP(raw(head / upper / Raw(filler(size - 20 - len(upper)))))
     return packet, units, 0, fragment(packet, fragsize=8 * units)
 
 
@@ -46,7 +65,7 @@ def v6(dice: random.Random, mtu: int, size: int) -> tuple[Packet, int, int, list
         fl=dice.randrange(1 << 20),
         hlim=dice.randrange(1, 256),
     )
-    upper = ESP(spi=dice.randrange(1 << 32), seq=7) / Raw(dice.randbytes(size - 48))
+    upper = ESP(spi=dice.randrange(1 << 32), seq=7) / Raw(filler(size - 48))
     pieces = fragment6(head / IPv6ExtHdrFragment(id=identification) / upper, mtu)
     return IPv6(raw(head / upper)), (mtu - 48) // 8, identification, pieces
 
@@ -74,8 +93,12 @@ def lines() -> Iterator[str]:
             assert len(pieces) > 1 and max(map(len, pieces)) <= mtu
             link = ethernet if make is v4 else ethernet.replace(b"\x08\x00", b"\x86\xdd")
             version = 4 if make is v4 else 6
-            whole_and_pieces = [(link + raw(each)).hex() for each in (packet, *pieces)]
-            yield " ".join([str(before), str(version), str(identification), str(units), *whole_and_pieces])
+            whole = raw(packet)
+            body = 20 if version == 4 else 40
+            first = body + 8  # of UDP, or SPI and number of ESP
+            assert whole[first:] == filler(len(whole) - first)
+            words = [before, version, identification, units, f"{(link + whole[:first]).hex()}/{len(whole) - first}"]
+            yield " ".join(map(str, [*words, *(link.hex() + piece_of(whole, body, raw(piece)) for piece in pieces)]))
 
 
 def table() -> str:

@@ -23,12 +23,25 @@ private case class CutCase(
 
 class FragmenterSpec extends StreamMatrix {
   private def hex(digits: String): Seq[Byte] = digits.grouped(2).map(Integer.parseInt(_, 16).toByte).toSeq
+  private def filler(bytes: Int): Seq[Byte] = (0 until bytes).map(n => (37 * n + n / 256).toByte)
+
+  /** `words` of a line. */
+  private def cutCase(words: Seq[String]): CutCase = {
+    val (before, v6) = (words.head.toInt, words(1) == "6")
+    val Array(first, rest) = words(4).split("/")
+    val whole = hex(first) ++ filler(rest.toInt)
+    val payload = whole.drop(before + (if (v6) Ipv6Header.bytes else Ipv4Header.bytes))
+    val pieces = words.drop(5).map { word =>
+      val Array(headers, start, end) = word.split("/")
+      hex(headers) ++ payload.slice(start.toInt, end.toInt)
+    }
+    CutCase(before, v6, BigInt(words(2)), words(3).toInt, whole, pieces)
+  }
   private val cases = Source
     .fromResource("fragmenter_packets.txt")
     .getLines()
     .filterNot(_.startsWith("#"))
-    .map(_.split(" ").toSeq)
-    .map(w => CutCase(w(0).toInt, w(1) == "6", BigInt(w(2)), w(3).toInt, hex(w(4)), w.drop(5).map(hex)))
+    .map(line => cutCase(line.split(" ").toSeq))
     .toSeq
 
   private val lengthBits = PacketStream.lengthBits
@@ -59,7 +72,6 @@ class FragmenterSpec extends StreamMatrix {
           }))
           fragmenter.io.in <> h.in
           h.out <> fragmenter.io.out
-          h.events(0) := fragmenter.io.further
         }),
         _ => sent.map(_._1),
         slack = 16 + cut.map(_._2.size * (FragmentHeader.latency + 3)).sum
