@@ -8,6 +8,9 @@ not in the figures.
 Delays are flip-flops, not shift registers in LUTs: a pipe of the hashes hands words on for five stages, and the device
 has two flip-flops for each LUT, most of which would stay free. In Vivado that is `synth_design -shreg_min_size`.
 
+Memories are mapped to what their `ram_style` names, if anything. A memory deeper than a URAM or block RAM is put together with
+address decoders and multiplexers of LUTs, which count as any LUT; a device's cascades, which save them, are not made use of.
+
 The depth is the longest path of LUTs in the mapped netlist between two registers, memories or ports.
 """
 
@@ -38,7 +41,15 @@ LUTS_OF_MEMORY = {
     "RAM64X1D": 2,
     "RAM128X1D": 4,
     "RAM256X1D": 8,
+    "RAM32X1S": 1,
+    "RAM64X1S": 1,
+    "RAM128X1S": 2,
+    "RAM256X1S": 4,
+    "RAM512X1S": 8,
 }
+
+# Port of a module that firtool makes of a memory.
+MEMORY_CLOCK = re.compile(r"^[^.]*\b(R|W|RW)0_clk\b", re.MULTILINE)
 
 
 def yosys(script: list[str], log: Path) -> None:
@@ -68,17 +79,20 @@ def map_box(source: Path, out: Path) -> Path:
 def run_yosys(sources: list[Path], top: str, out: Path) -> dict:
     """Map `top` to UltraScale+ primitives; the netlist's modules."""
     sources = [map_box(source, out) if source.stem.endswith("Sbox") else source for source in sources]
+    texts = {source.stem: source.read_text() for source in sources}
+    memories = [f"t:{name}" for name, text in texts.items() if MEMORY_CLOCK.search(text)]
+    uram = "-uram" if any('"ultra"' in text for text in texts.values()) else ""
     netlist = out / f"{top}.netlist.json"
     yosys(
         [
             "read_verilog -sv -D SYNTHESIS " + " ".join(map(str, sources)),
             f"hierarchy -top {top}",
             # firtool gives each memory a module of its own, with a clock a port: inside its parent yosys sees that the
-            # clocks are one and maps it to block RAM.
+            # clocks are one and maps it to memory blocks.
             "proc",
-            "flatten t:*_*x*",
+            f"flatten {' '.join(memories)}" if memories else "",
             f"techmap -map {ADDERS}",
-            f"synth_xilinx -family xcup -nowidelut -nosrl -top {top}",
+            f"synth_xilinx -family xcup {uram} -nowidelut -nosrl -top {top}",
             f"write_json {netlist}",
         ],
         out / f"{top}.log",
@@ -124,8 +138,11 @@ def area(kinds: Counter) -> dict[str, int]:
 @click.argument("rtl", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), default=Path("build/synth"), show_default=True)
 @click.option("--max-depth", type=int, default=6, show_default=True, help="Fail above this many LUT levels.")
-@click.option("--max-lut", type=float, default=60, show_default=True, help="Fail above this percentage of the LUTs.")
-def main(top: str, rtl: Path, out: Path, max_depth: int, max_lut: float) -> None:
+@click.option(
+    "--max-share", type=float, default=60, show_default=True, help="Fail above this percentage of a resource."
+)
+@click.option("--share-of", default="lut,bram36,uram", show_default=True, help="The resources that --max-share is for.")
+def main(top: str, rtl: Path, out: Path, max_depth: int, max_share: float, share_of: str) -> None:
     """Synthesise module TOP from the .sv files in folder RTL and report into OUT/TOP.json.
 
     The report has every module's area, with what is below it, the deepest path and where those beyond --max-depth end.
@@ -151,14 +168,20 @@ def main(top: str, rtl: Path, out: Path, max_depth: int, max_lut: float) -> None
     }
     (out / f"{top}.json").write_text(json.dumps(report, indent=2) + "\n")
     click.echo(
-        f"{top}: {used['lut']} LUT ({percent['lut']} %), {used['ff']} FF, {used['bram36']} BRAM36, "
-        f"{used['uram']} URAM, {used['dsp']} DSP, {levels} LUT levels"
+        f"{top}: "
+        + "".join(f"{used[key]} {key.upper()} ({percent[key]} %), " for key in XCVU9P)
+        + f"{levels} LUT levels"
     )
-    if percent["lut"] > max_lut:
-        click.echo(f"{top}: {percent['lut']} % of the device's LUTs exceed {max_lut} %", err=True)
-        sys.exit(1)
+    failures = [
+        f"{percent[key]} % of the device's {key.upper()} exceed {max_share} %"
+        for key in share_of.split(",")
+        if percent[key] > max_share
+    ]
     if levels > max_depth:
-        click.echo(f"{top}: {levels} LUT levels exceed {max_depth}; where is in {out / f'{top}.json'}", err=True)
+        failures.append(f"{levels} LUT levels exceed {max_depth}; where is in {out / f'{top}.json'}")
+    for failure in failures:
+        click.echo(f"{top}: {failure}", err=True)
+    if failures:
         sys.exit(1)
 
 

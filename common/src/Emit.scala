@@ -3,6 +3,8 @@ package sallyport.common
 import chisel3.RawModule
 import circt.stage.ChiselStage
 
+import java.nio.file.{Files, Path}
+
 /** Writes a design as SystemVerilog, one file a module, in the dialect that Verilator, yosys and Vivado all read. */
 object Emit {
 
@@ -18,10 +20,17 @@ object Emit {
     "--split-verilog"
   )
 
-  /** Elaborates `design` and writes its files into `folder`, which is emptied of older .sv files first. */
-  def apply(design: => RawModule, folder: java.nio.file.Path): Unit = {
-    java.nio.file.Files.createDirectories(folder)
+  /**
+   * Elaborates `design` and writes its files into `folder`, which is emptied of older .sv files first.
+   *
+   * @param bindsMemories whether the modules of memories say what the memories are made of ([[MemoryBinding]]), for a device
+   */
+  def apply(design: => RawModule, folder: Path, bindsMemories: Boolean = false): Unit = {
+    Files.createDirectories(folder)
     Option(folder.toFile.listFiles).toSeq.flatten.filter(_.getName.endsWith(".sv")).foreach(_.delete())
-    ChiselStage.emitSystemVerilogFile(design, Array("--target-dir", folder.toString), firtool)
+    val memories = folder.resolve("memories.conf")
+    val lifts = if (bindsMemories) Array("--repl-seq-mem", s"--repl-seq-mem-file=$memories") else Array.empty[String]
+    ChiselStage.emitSystemVerilogFile(design, Array("--target-dir", folder.toString), firtool ++ lifts)
+    if (bindsMemories) MemoryModule.writeAll(memories)
   }
 }

@@ -5,7 +5,7 @@ import chisel3.util._
 
 /** One word's part of a group of rows, for every chunk of the key alike: what [[RuleWriter]] writes in a cycle. */
 class RuleColumn(p: TernaryTableParams) extends Bundle {
-  val address = UInt(RuleMatch.chunkBits(p).W)
+  val address = UInt(RuleMatch.chunkBits.W)
   val group = UInt(log2Ceil(p.rows / RuleMatch.groupRows).W)
 
   /** Whether a row of the group matches a chunk that is `address`. */
@@ -17,7 +17,7 @@ class RuleColumn(p: TernaryTableParams) extends Bundle {
  *
  * The key is cut into chunks. A memory for each chunk is read at the chunk's value and says which rows that value does not
  * rule out; the rows that no chunk rules out match. So a rule may want any set of values of a chunk, and the look-up has no
- * comparison at all. Memories of one read and one write port, whose bytes are written apart.
+ * comparison at all. Memories in LUTs, of one read and one write port, in which a group of rows is written apart.
  *
  * A pipeline without stalls: `matches` belongs to the `key` of [[RuleMatch.latency]] cycles before, and is zero if there was
  * none. A column is written in a cycle in which no chunk is read (`column.ready`).
@@ -34,18 +34,18 @@ class RuleMatch(p: TernaryTableParams) extends Module {
     val matches = Output(UInt(p.rows.W))
   })
 
-  private val key = RegNext(io.key.bits.pad(chunks(p) * chunkBits(p)))
+  private val key = RegNext(io.key.bits.pad(chunks(p) * chunkBits))
   private val live = RegNext(io.key.valid, false.B)
   io.column.ready := !live
 
   private val words = Seq.tabulate(chunks(p)) { i =>
-    val memory = SyncReadMem(1 << chunkBits(p), Vec(p.rows / groupRows, UInt(groupRows.W)))
+    val memory = SyncReadMem(1 << chunkBits, Vec(p.rows / groupRows, UInt(groupRows.W)))
     when(io.column.fire) {
       val column = io.column.bits
       val groups = UIntToOH(column.group, p.rows / groupRows).asBools
       memory.write(column.address, VecInit.fill(p.rows / groupRows)(column.bits(i)), groups)
     }
-    val word = memory.read(key((i + 1) * chunkBits(p) - 1, i * chunkBits(p)), live).asUInt
+    val word = memory.read(key((i + 1) * chunkBits - 1, i * chunkBits), live).asUInt
     if (p.large) RegNext(word) else word
   }
   private val answers = ShiftRegister(live, latency(p) - 2, false.B, true.B)
@@ -54,13 +54,13 @@ class RuleMatch(p: TernaryTableParams) extends Module {
 
 object RuleMatch {
 
-  /** Rows whose bits are written at once: a byte of block RAM. */
+  /** Rows whose bits are written at once: the LUTs of a slice. */
   val groupRows: Int = 8
 
-  /** Address bits of a memory: those of block RAM at its widest, and of a LUT. */
-  def chunkBits(p: TernaryTableParams): Int = if (p.large) 9 else 6
-  def chunks(p: TernaryTableParams): Int = (p.keyBits + chunkBits(p) - 1) / chunkBits(p)
+  /** Address bits of a memory: those of a LUT. Chunks of 9 bits in block RAM would be 510 BRAM36 for 1 Ki rules, not 51 LUTs a rule. */
+  val chunkBits: Int = 6
+  def chunks(p: TernaryTableParams): Int = (p.keyBits + chunkBits - 1) / chunkBits
 
-  /** Key register, memory (with an output register if it is block RAM), match. */
+  /** Key register, memory (with an output register if it is large), match. */
   def latency(p: TernaryTableParams): Int = if (p.large) 4 else 3
 }

@@ -67,7 +67,7 @@ class RuleWriter(p: TernaryTableParams) extends Module {
     isValid(software.row) && isValid(copied) &&
       value(copied) === value(software.row) && mask(copied) === mask(software.row)
   )
-  private val address = Reg(UInt(chunkBits(p).W))
+  private val address = Reg(UInt(chunkBits.W))
   private val select = UIntToOH(software.index, p.rows)
   when(io.clearing) {
     state := idle
@@ -114,7 +114,7 @@ class RuleWriter(p: TernaryTableParams) extends Module {
   io.column.bits.address := address
   io.column.bits.group := software.index >> groupLow
   for ((bits, i) <- io.column.bits.bits.zipWithIndex) {
-    def chunk(of: UInt): UInt = of.pad(chunks(p) * chunkBits(p))((i + 1) * chunkBits(p) - 1, i * chunkBits(p))
+    def chunk(of: UInt): UInt = of.pad(chunks(p) * chunkBits)((i + 1) * chunkBits - 1, i * chunkBits)
     bits := VecInit(values.zip(masks).map { case (v, m) => ((address ^ chunk(v)) & chunk(m)) === 0.U }).asUInt
   }
   io.valid := valid

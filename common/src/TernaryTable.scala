@@ -18,7 +18,7 @@ case class TernaryTableParams(rows: Int, keyBits: Int, maskLsb: Int, valid: RowF
   val rowBits: Int = maskLsb + keyBits
   val indexBits: Int = log2Ceil(rows)
 
-  /** Many rules stand in block RAM, few in LUT RAM. */
+  /** Many rules need a register more behind their memories. */
   val large: Boolean = rows > 64
 
   /** Cycles from `lookup` to `result`. */

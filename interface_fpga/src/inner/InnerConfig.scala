@@ -37,3 +37,13 @@ case class InnerConfig(
     s"nextHops is $nextHops, but a row names one of 2 to 256, a power of two"
   )
 }
+
+object InnerConfig {
+
+  /**
+   * For a board: 64 Ki SAs, flow rows and policies. The cuckoo table of flows fills to some 95 %; twice the rows would be
+   * beyond 60 % of an XCVU9P's URAM, and so would more than 2 MiB for fragments, which the red side sees few of.
+   */
+  val full: InnerConfig =
+    InnerConfig(saBits = 16, flowBits = 16, rules = 1024, reassembly = ReassemblyConfig.full.copy(cells = 2048))
+}

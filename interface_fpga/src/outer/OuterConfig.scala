@@ -36,3 +36,9 @@ case class OuterConfig(
     s"nextHops is $nextHops, but a row names one of 2 to 256, a power of two"
   )
 }
+
+object OuterConfig {
+
+  /** For a board: 64 Ki SAs a direction, in an SAD that is never more than half full. */
+  val full: OuterConfig = OuterConfig(saBits = 16, sadBits = 17, rules = 1024, reassembly = ReassemblyConfig.full)
+}

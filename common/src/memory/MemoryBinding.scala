@@ -1,0 +1,53 @@
+package sallyport.common
+
+/** What a memory of an UltraScale+ device is made of, by the name that synthesis knows it by. */
+sealed abstract class MemoryKind(val style: String)
+object MemoryKind {
+  case object Lutram extends MemoryKind("distributed")
+  case object Bram extends MemoryKind("block")
+  case object Uram extends MemoryKind("ultra")
+}
+
+/** Bits of every row of a memory, from `lsb`, that are in memories of one kind. */
+case class MemorySlice(kind: MemoryKind, lsb: Int, width: Int)
+
+/**
+ * The table that says what each memory of a design is made of, by its rows and their bits.
+ *
+ * A URAM has 4096 rows of 72 bits, so a deep memory has a URAM for each 4096 rows and 72 bits; what is left of a row is in
+ * block RAM unless it would fill most of a column. Rows that are written in parts are in no URAM, whose parts are 8 or 9 bits.
+ */
+object MemoryBinding {
+  import MemoryKind._
+
+  val uramRows: Int = 4096
+  val uramBits: Int = 72
+
+  /** Up to so many rows fill a LUT each bit. */
+  private val lutramRows = 64
+
+  /** A rest of a row that takes a column of URAM although it does not fill it: three quarters. */
+  private val fullRest = 54
+
+  /**
+   * By rows and bits, what would else be URAM: soft limits and policies' counts, which would bring the inner chip's share of
+   * URAM to 68 %, while a quarter of its block RAM would be in use.
+   */
+  private val exceptions: Map[(Int, Int), MemoryKind] = Map((65536, 128) -> Bram)
+
+  /** The slices of a memory, lowest first; they cover its rows. */
+  def apply(shape: MemoryShape): Seq[MemorySlice] = {
+    def whole(kind: MemoryKind) = Seq(MemorySlice(kind, 0, shape.width))
+    val isMasked = shape.grain != shape.width
+    exceptions.get((shape.depth, shape.width)) match {
+      case Some(kind) => whole(kind)
+      case None if shape.depth <= lutramRows => whole(Lutram)
+      case None if shape.depth < uramRows || isMasked => whole(Bram)
+      case None =>
+        val rest = shape.width % uramBits
+        if (rest == 0 || rest >= fullRest) whole(Uram)
+        else if (rest == shape.width) whole(Bram)
+        else Seq(MemorySlice(Uram, 0, shape.width - rest), MemorySlice(Bram, shape.width - rest, rest))
+    }
+  }
+}

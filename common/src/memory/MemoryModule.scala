@@ -1,0 +1,90 @@
+package sallyport.common
+
+import java.nio.file.{Files, Path}
+
+/**
+ * The Verilog of a memory that firtool has lifted out of a design: an array for each of its [[MemorySlice]]s, with the
+ * attribute by which synthesis binds it, and registered reads, as Vivado infers URAM and block RAM from.
+ *
+ * A read of a row in the cycle that writes it gives the old row; no design may rely on that, since Chisel leaves it open. A
+ * port that does not read keeps what it read last.
+ */
+object MemoryModule {
+
+  /** Writes the modules of all memories that `list`, a file of firtool's, names: into its folder. */
+  def writeAll(list: Path): Unit =
+    for (shape <- MemoryShape.list(Files.readString(list)))
+      Files.writeString(list.resolveSibling(s"${shape.name}.sv"), text(shape))
+
+  def text(shape: MemoryShape): String = {
+    val slices = MemoryBinding(shape)
+    val numbers = scala.collection.mutable.Map[String, Int]().withDefaultValue(0)
+    val ports = shape.ports.map { kind =>
+      val prefix = if (kind == "read") "R" else if (kind.endsWith("rw")) "RW" else "W"
+      val number = numbers(prefix)
+      numbers(prefix) += 1
+      port(shape, slices, kind, s"$prefix$number")
+    }
+    val arrays = slices.map(s =>
+      s"""  (* ram_style = "${s.kind.style}" *) reg [${s.width - 1}:0] ${array(s)}[0:${shape.depth - 1}];"""
+    )
+    s"""// ${shape.depth} rows of ${shape.width} bits: ${slices.map(s => s"${s.width} ${s.kind.style}").mkString(", ")}.
+       |module ${shape.name}(
+       |${ports.flatMap(_._1).mkString("  ", ",\n  ", "")}
+       |);
+       |
+       |${(arrays ++ ports.flatMap(_._2)).mkString("\n")}
+       |endmodule
+       |""".stripMargin
+  }
+
+  private def array(slice: MemorySlice) = s"${slice.kind.style}_${slice.lsb}"
+
+  /** Declarations and body of a port. */
+  private def port(
+      shape: MemoryShape,
+      slices: Seq[MemorySlice],
+      kind: String,
+      name: String
+  ): (Seq[String], Seq[String]) = {
+    val row = s"[${shape.width - 1}:0]"
+    val shared = kind.endsWith("rw")
+    val reads = kind == "read" || shared
+    val (data, out) = if (shared) (s"${name}_wdata", s"${name}_rdata") else (s"${name}_data", s"${name}_data")
+    val mask = if (shared) s"${name}_wmask" else s"${name}_mask"
+    val isMasked = kind.startsWith("m")
+    val declarations = Seq(
+      Some(s"input [${shape.addressBits - 1}:0] ${name}_addr"),
+      Some(s"input ${name}_en"),
+      Some(s"input ${name}_clk"),
+      Option.when(shared)(s"input ${name}_wmode"),
+      Option.when(kind != "read")(s"input $row $data"),
+      Option.when(isMasked)(s"input [${shape.width / shape.grain - 1}:0] $mask"),
+      Option.when(reads)(s"output $row $out")
+    ).flatten
+
+    def bits(slice: MemorySlice) = s"[${slice.lsb + slice.width - 1}:${slice.lsb}]"
+    val body = slices.flatMap { slice =>
+      val place = s"${array(slice)}[${name}_addr]"
+      val writing = s"${name}_en" + (if (shared) s" & ${name}_wmode" else "")
+      val first = slice.lsb / shape.grain
+      val write = kind match {
+        case "read" => Nil
+        case "write" | "rw" => Seq(s"    if ($writing) $place <= $data${bits(slice)};")
+        case _ =>
+          Seq(
+            s"    for (i = 0; i < ${slice.width / shape.grain}; i = i + 1)",
+            s"      if ($writing & $mask[$first + i])",
+            s"        $place[i * ${shape.grain} +: ${shape.grain}] <= $data[($first + i) * ${shape.grain} +: ${shape.grain}];"
+          )
+      }
+      val held = s"${name}_${array(slice)}"
+      val enable = s"${name}_en" + (if (shared) s" & ~${name}_wmode" else "")
+      val read = Seq(s"    if ($enable) $held <= $place;")
+      (if (reads) Seq(s"  reg [${slice.width - 1}:0] $held;") else Nil) ++
+        Seq(s"  always @(posedge ${name}_clk) begin") ++ write ++ (if (reads) read else Nil) ++ Seq("  end") ++
+        (if (reads) Seq(s"  assign $out${bits(slice)} = $held;") else Nil)
+    }
+    (declarations, if (isMasked) "  integer i;" +: body else body)
+  }
+}
