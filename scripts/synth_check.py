@@ -49,7 +49,7 @@ LUTS_OF_MEMORY = {
 }
 
 # Port of a module that firtool makes of a memory.
-MEMORY_CLOCK = re.compile(r"^[^.]*\b(R|W|RW)0_clk\b", re.MULTILINE)
+MEMORY_CLOCK = re.compile(r"^[^.\n]*\b(R|W|RW)0_clk\b", re.MULTILINE)
 
 
 def yosys(script: list[str], log: Path) -> None:
