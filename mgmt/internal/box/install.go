@@ -2,7 +2,6 @@ package box
 
 import (
 	"encoding/binary"
-	"time"
 
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
@@ -29,10 +28,6 @@ func control(m *Model, t *target) [3]uint32 {
 
 var controls = [3]regs.Register{regs.InnerControl, regs.CryptoControl, regs.OuterControl}
 
-// drain is how long packets that have passed a look-up may be under way to the row that it gave: two link buffers of 32 KiB leave at
-// 1 Gb/s in half of it.
-const drain = time.Millisecond
-
 // install performs the writes of a plan, the port registers and the enables.
 func (s *Session) install(m *Model, p *plan) error {
 	want := control(m, p.target)
@@ -43,13 +38,12 @@ func (s *Session) install(m *Model, p *plan) error {
 	if err := s.ports(m); err != nil {
 		return err
 	}
-	opened, freed := false, false
+	opened := false
 	for _, w := range p.writes {
-		if w.phase < phaseHops {
-			freed = true
-		} else if freed {
-			freed = false
-			time.Sleep(drain)
+		if w.drained {
+			if err := s.Box.Wait(drainTime); err != nil {
+				return err
+			}
 		}
 		if w.phase >= phaseInsert && !opened {
 			// A rule that lets packets bypass goes in when the crypto chip lets them pass.

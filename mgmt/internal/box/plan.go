@@ -73,12 +73,13 @@ const (
 
 // write is one row to be written. An empty Row clears it.
 type write struct {
-	phase  phase
-	chip   transport.Chip
-	table  regs.Table
-	index  int
-	row    Row
-	secret *SA // the row is made of this SA's key when it is written
+	phase   phase
+	chip    transport.Chip
+	table   regs.Table
+	index   int
+	row     Row
+	secret  *SA  // the row is made of this SA's key when it is written
+	drained bool // it waits until the box has sent what had passed the look-ups
 }
 
 // plan is everything a change does to the tables.
@@ -139,6 +140,7 @@ func planOnce(m *Model, old *Image, sizes Sizes, removeFirst bool, r *report) (*
 		return nil, err
 	}
 	slices.SortStableFunc(p.writes, func(a, b write) int { return cmp.Compare(a.phase, b.phase) })
+	p.drain()
 	return &p.plan, nil
 }
 

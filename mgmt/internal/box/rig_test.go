@@ -56,7 +56,7 @@ func (r *rig) session(run func(*Session) error) error {
 		r.t.Fatal(err)
 	}
 	var out, notes bytes.Buffer
-	r.fake.Log = nil
+	r.fake.Log, r.fake.Waits = nil, nil
 	err = run(&Session{Box: b, StatePath: r.state, Statistics: r.statistics, Out: &out, Notes: &notes})
 	r.out, r.notes = out.String(), notes.String()
 	return err

@@ -114,6 +114,9 @@ func (b *Box) Write32(c transport.Chip, r regs.Register, value uint32) error {
 	return transport.Write32(b.t, c, r.Offset, value)
 }
 
+// Wait returns when d has passed for the chips.
+func (b *Box) Wait(d time.Duration) error { return b.t.Wait(d) }
+
 // Close ends the transport.
 func (b *Box) Close() error { return b.t.Close() }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"time"
 
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
@@ -35,6 +36,8 @@ type Box struct {
 	chips [3]*chip
 	// Log is every row written.
 	Log []Row
+	// Waits has, for each wait, how many rows had been written before it.
+	Waits []int
 	// Writes counts register writes.
 	Writes int
 	// BusyReads is how often TABLE_STATUS says busy after a command.
@@ -150,6 +153,12 @@ func (b *Box) Do(ops []transport.Op) error {
 			return fmt.Errorf("SLVERR: %s 0x%03x: %w", op.Chip, op.Addr, err)
 		}
 	}
+	return nil
+}
+
+// Wait takes no time, and is written down.
+func (b *Box) Wait(time.Duration) error {
+	b.Waits = append(b.Waits, len(b.Log))
 	return nil
 }
 
@@ -323,7 +332,9 @@ func (b *Box) serveOne(conn net.Conn) {
 		}
 		status := uint32(0)
 		ops := []transport.Op{op}
-		if request[0] < 1 || request[0] > 2 || request[1] > 2 {
+		if request[0] == 3 {
+			_ = b.Wait(time.Duration(op.Data)) // never fails
+		} else if request[0] < 1 || request[0] > 2 || request[1] > 2 {
 			status = 0xFFFFFFFF
 		} else if b.Do(ops) != nil {
 			status = 2

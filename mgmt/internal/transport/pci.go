@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"syscall"
+	"time"
 	"unsafe"
 )
 
@@ -75,6 +76,12 @@ func (p *PCI) Do(ops []Op) error {
 			op.Data = atomic.LoadUint32(word)
 		}
 	}
+	return nil
+}
+
+// Wait sleeps: cards live in the same time as this program.
+func (p *PCI) Wait(d time.Duration) error {
+	time.Sleep(d)
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"time"
 )
 
 const (
@@ -12,6 +13,8 @@ const (
 	responseBytes = 8
 	opRead        = 1
 	opWrite       = 2
+	opWait        = 3
+	maxAhead      = 0xFFFF // requests that one can announce behind itself
 	// badRequest is the simulator's status for a request that makes no sense.
 	badRequest = 0xFFFFFFFF
 )
@@ -36,20 +39,17 @@ func DialSocket(path string) (*Socket, error) {
 func (s *Socket) Do(ops []Op) error {
 	request := make([]byte, 0, requestBytes*len(ops))
 	defer func() { clear(request[:cap(request)]) }() // it may have carried a key
-	for _, op := range ops {
+	for i, op := range ops {
 		if err := op.check(); err != nil {
 			return err
 		}
-		kind := byte(opRead)
+		kind, data := byte(opRead), uint32(0)
 		if op.Write {
-			kind = opWrite
+			kind, data = opWrite, op.Data
 		}
-		request = append(request, kind, byte(op.Chip), 0, 0)
+		request = append(request, kind, byte(op.Chip))
+		request = binary.LittleEndian.AppendUint16(request, uint16(min(len(ops)-1-i, maxAhead)))
 		request = binary.LittleEndian.AppendUint32(request, op.Addr)
-		data := uint32(0)
-		if op.Write {
-			data = op.Data
-		}
 		request = binary.LittleEndian.AppendUint32(request, data)
 	}
 	sent := make(chan error, 1)
@@ -96,6 +96,24 @@ func (s *Socket) collect(ops []Op) *failure {
 		}
 	}
 	return first
+}
+
+// Wait lets simulated time pass. Where it cannot, between runs, nothing is under way.
+func (s *Socket) Wait(d time.Duration) error {
+	request := make([]byte, requestBytes)
+	request[0] = opWait
+	binary.LittleEndian.PutUint32(request[8:], uint32(d.Nanoseconds()))
+	if _, err := s.conn.Write(request); err != nil {
+		return fmt.Errorf("%s: asking to wait: %w", s.path, err)
+	}
+	response := make([]byte, responseBytes)
+	if _, err := io.ReadFull(s.conn, response); err != nil {
+		return fmt.Errorf("%s: waiting: the simulator closed the connection: %w", s.path, err)
+	}
+	if status := binary.LittleEndian.Uint32(response); status != 0 {
+		return fmt.Errorf("%s: the simulator refused to wait", s.path)
+	}
+	return nil
 }
 
 // Close ends the connection.

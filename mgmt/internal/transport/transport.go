@@ -2,7 +2,10 @@
 // simulator's Unix socket, or through the memory-mapped BAR of each card.
 package transport
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Chip selects one of the three FPGAs. The values are those of the simulator's protocol.
 type Chip uint8
@@ -43,9 +46,11 @@ func Read(c Chip, addr uint32) Op { return Op{Chip: c, Addr: addr} }
 func Write(c Chip, addr, data uint32) Op { return Op{Write: true, Chip: c, Addr: addr, Data: data} }
 
 // Transport performs accesses strictly in the order given. Do stops at the first access that the chip
-// answers with an error and says which it was; later accesses of the same call may or may not have happened.
+// answers with an error and says which it was; later accesses of the same call may or may not have happened. Wait returns when
+// d has passed for the chips: a simulation's time is its own.
 type Transport interface {
 	Do(ops []Op) error
+	Wait(d time.Duration) error
 	Close() error
 }
 

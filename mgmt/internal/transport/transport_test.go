@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"sallyport/mgmt/internal/fakebox"
 	"sallyport/mgmt/internal/regs"
@@ -50,12 +51,52 @@ func TestWire(t *testing.T) {
 	if err := s.Do(ops); err != nil {
 		t.Fatal(err)
 	}
-	want := []byte{2, 2, 0, 0, 4, 2, 0, 0, 0xD4, 0xC3, 0xB2, 0xA1, 1, 1, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0}
+	want := []byte{2, 2, 1, 0, 4, 2, 0, 0, 0xD4, 0xC3, 0xB2, 0xA1, 1, 1, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0}
 	if got := <-received; !bytes.Equal(got, want) {
 		t.Errorf("sent %x, want %x", got, want)
 	}
 	if ops[1].Data != 0x12345678 {
 		t.Errorf("read %#x", ops[1].Data)
+	}
+}
+
+// TestWait: a simulator lets its own time pass; cards share this program's.
+func TestWait(t *testing.T) {
+	listener, path := listen(t)
+	received := make(chan []byte, 1)
+	go func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		request := make([]byte, 12)
+		for _, status := range []byte{0, 0xFF} {
+			io.ReadFull(conn, request)
+			received <- bytes.Clone(request)
+			conn.Write([]byte{status, status, status, status, 0, 0, 0, 0})
+		}
+	}()
+	s, err := transport.DialSocket(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Wait(time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := <-received, []byte{3, 0, 0, 0, 0, 0, 0, 0, 0x40, 0x42, 0x0F, 0}; !bytes.Equal(got, want) {
+		t.Errorf("sent %x, want %x", got, want)
+	}
+	if err := s.Wait(time.Microsecond); err == nil || !strings.Contains(err.Error(), "refused to wait") {
+		t.Errorf("refused: %v", err)
+	}
+	if err := s.Wait(time.Microsecond); err == nil {
+		t.Error("waited without a simulator")
+	}
+	begin := time.Now()
+	if err := new(transport.PCI).Wait(time.Millisecond); err != nil || time.Since(begin) < time.Millisecond {
+		t.Errorf("cards: %v after %v", err, time.Since(begin))
 	}
 }
 

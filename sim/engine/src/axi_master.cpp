@@ -2,39 +2,39 @@
 
 namespace sallyport::sim {
 
-void AxiMaster::start(const RegisterRequest& request) {
-  request_ = request;
-  state_ = request.write ? State::kWrite : State::kRead;
+void AxiMaster::start(std::vector<RegisterRequest> requests) {
+  requests_ = std::move(requests);
+  responses_.clear();
   addressTaken_ = dataTaken_ = false;
 }
 
 void AxiMaster::drive(AxiInputs& in) const {
-  in.awValid = state_ == State::kWrite && !addressTaken_;
-  in.wValid = state_ == State::kWrite && !dataTaken_;
-  in.bReady = state_ == State::kWrite;
-  in.arValid = state_ == State::kRead && !addressTaken_;
-  in.rReady = state_ == State::kRead;
-  in.address = request_.address;
-  in.data = request_.data;
+  const bool write = busy() && current().write, read = busy() && !current().write;
+  in.awValid = write && !addressTaken_;
+  in.wValid = write && !dataTaken_;
+  in.bReady = write;
+  in.arValid = read && !addressTaken_;
+  in.rReady = read;
+  if (!busy()) return;
+  in.address = current().address;
+  in.data = current().data;
 }
 
 void AxiMaster::sample(const AxiOutputs& out) {
-  if (state_ == State::kWrite) {
-    if (out.bValid && addressTaken_ && dataTaken_) {
-      response_ = {out.bResp, 0};
-      state_ = State::kIdle;
-      return;
-    }
+  if (!busy()) return;
+  if (current().write) {
+    if (out.bValid && addressTaken_ && dataTaken_) return end({out.bResp, 0});
     addressTaken_ |= out.awReady;
     dataTaken_ |= out.wReady;
-  } else if (state_ == State::kRead) {
-    if (out.rValid && addressTaken_) {
-      response_ = {out.rResp, out.data};
-      state_ = State::kIdle;
-      return;
-    }
+  } else {
+    if (out.rValid && addressTaken_) return end({out.rResp, out.data});
     addressTaken_ |= out.arReady;
   }
+}
+
+void AxiMaster::end(const RegisterResponse& response) {
+  responses_.push_back(response);
+  addressTaken_ = dataTaken_ = false;
 }
 
 }  // namespace sallyport::sim

@@ -1,6 +1,8 @@
 // An AXI4-Lite manager (AMBA IHI 0022), one transaction at a time.
 #pragma once
 
+#include <vector>
+
 #include "chip.h"
 
 namespace sallyport::sim {
@@ -18,21 +20,22 @@ struct RegisterResponse {
 
 class AxiMaster {
  public:
-  bool busy() const { return state_ != State::kIdle; }
-  // Only while not busy.
-  void start(const RegisterRequest& request);
+  bool busy() const { return responses_.size() < requests_.size(); }
+  // Only while not busy: transactions that follow each other, each from the cycle behind the end of the one before.
+  void start(std::vector<RegisterRequest> requests);
   // Before settle(): this cycle's inputs of the chip.
   void drive(AxiInputs& in) const;
-  // After settle(): what the chip took and gave. In the cycle that ends the transaction busy() falls and response()
-  // holds its end.
+  // After settle(): what the chip took and gave. In the cycle that ends the last transaction busy() falls.
   void sample(const AxiOutputs& out);
-  const RegisterResponse& response() const { return response_; }
+  // How the transactions of the last start() ended, in their order, as far as they have.
+  const std::vector<RegisterResponse>& responses() const { return responses_; }
 
  private:
-  enum class State { kIdle, kWrite, kRead };
-  State state_ = State::kIdle;
-  RegisterRequest request_;
-  RegisterResponse response_;
+  const RegisterRequest& current() const { return requests_[responses_.size()]; }
+  void end(const RegisterResponse& response);
+
+  std::vector<RegisterRequest> requests_;
+  std::vector<RegisterResponse> responses_;
   bool addressTaken_ = false, dataTaken_ = false;
 };
 

@@ -35,29 +35,39 @@ void Control::run() {
        {"tester_ports", ports},
        {"links", links},
        {"cables", cables}});
-  while (!quit_) {
-    std::vector<pollfd> waits{{input_, POLLIN, 0}};
-    if (registers_)
-      for (const auto& descriptor : registers_->descriptors()) waits.push_back(descriptor);
-    if (poll(waits.data(), waits.size(), -1) < 0 && errno != EINTR) break;
-    // Registers first: what a client asked for before the next command was written is done before it.
+  auto serve = [this] {
     while (registers_ && registers_->serveStill()) {
     }
-    if (!(waits[0].revents & (POLLIN | POLLHUP))) continue;
-    char chunk[65536];
-    const ssize_t got = read(input_, chunk, sizeof chunk);
-    if (got == 0 || (got < 0 && errno != EINTR)) break;
-    if (got > 0) buffer_.append(chunk, got);
-    size_t end;
-    while (!quit_ && (end = buffer_.find('\n')) != std::string::npos) {
-      const std::string line = buffer_.substr(0, end);
-      buffer_.erase(0, end + 1);
-      if (line.find_first_not_of(" \t\r") != std::string::npos) execute(line);
-      while (registers_ && registers_->serveStill()) {
-      }
-    }
+  };
+  while (!quit_) {
+    const bool open = waitForInput();
+    // Registers first: what a client asked for before the next command was written is done before it.
+    serve();
+    if (!open) break;
+    for (std::string line; !quit_ && nextLine(line); serve()) execute(line);
   }
   closeCaptures();
+}
+
+bool Control::waitForInput() {
+  std::vector<pollfd> waits{{input_, POLLIN, 0}};
+  if (registers_)
+    for (const auto& descriptor : registers_->descriptors()) waits.push_back(descriptor);
+  if (poll(waits.data(), waits.size(), -1) < 0) return errno == EINTR;
+  if (!(waits[0].revents & (POLLIN | POLLHUP))) return true;
+  char chunk[65536];
+  const ssize_t got = read(input_, chunk, sizeof chunk);
+  if (got > 0) buffer_.append(chunk, got);
+  return got > 0 || (got < 0 && errno == EINTR);
+}
+
+bool Control::nextLine(std::string& line) {
+  for (size_t end; (end = buffer_.find('\n')) != std::string::npos;) {
+    line = buffer_.substr(0, end);
+    buffer_.erase(0, end + 1);
+    if (line.find_first_not_of(" \t\r") != std::string::npos) return true;
+  }
+  return false;
 }
 
 bool Control::inputEnded() const {
@@ -123,7 +133,35 @@ json Control::trial(Fields& fields) {
   const TrialSpec spec = parseTrial(fields, seed_);
   const auto registers = fields.get<std::string>("registers", "defer");
   fields.end();
-  return metered(registers, [&](RunMeter& meter) { return runTrial(world_, spec, meter); });
+  if (spec.firstTurn != kNoTurn && registers != "defer")
+    throw std::invalid_argument(
+        "\"software_after_us\" is for \"registers\": \"defer\": outside its turns software waits");
+  return metered(registers, [&](RunMeter& meter) {
+    return runTrial(world_, spec, meter, [this](const auto& epoch) { return softwareTurn(epoch); });
+  });
+}
+
+NextTurn Control::softwareTurn(const std::function<void()>& epoch) {
+  say({{"event", "turn"}, {"id", id_}, {"cycle", world_.now()}});
+  for (std::string line;;) {
+    while (registers_ && registers_->serveInStep(epoch)) {
+    }
+    if (!nextLine(line)) {
+      if (!waitForInput()) throw Cancelled();
+      continue;
+    }
+    try {
+      const json request = json::parse(line);
+      Fields fields(request, "the command");
+      const auto name = fields.need<std::string>("cmd");
+      if (name != "continue") throw std::invalid_argument("the trial waits for \"continue\", not \"" + name + "\"");
+      const NextTurn next = parseContinue(fields);
+      fields.end();
+      return next;
+    } catch (const std::exception& error) {
+      say({{"event", "error"}, {"cmd", "continue"}, {"id", id_}, {"message", error.what()}});
+    }
+  }
 }
 
 json Control::replay(Fields& fields) {

@@ -9,6 +9,7 @@
 #include "fields.h"
 #include "register_server.h"
 #include "run_meter.h"
+#include "trial.h"
 #include "world.h"
 
 namespace sallyport::sim {
@@ -27,6 +28,13 @@ class Control {
   void execute(const std::string& line);
   void say(const nlohmann::json& message);
   bool inputEnded() const;
+  // Waits for input, or for a client of the registers. False at the end of the input.
+  bool waitForInput();
+  // Takes the next whole line out of what was read; false if there is none.
+  bool nextLine(std::string& line);
+  // Software's turn inside a trial: simulated time stands still but for what its register requests take, until a line
+  // says when the next turn is.
+  NextTurn softwareTurn(const std::function<void()>& epoch);
   // Runs `body` with the register sockets served as the command's "registers" field says: "defer" or "live".
   template <class Body>
   nlohmann::json metered(const std::string& registers, Body body);

@@ -72,7 +72,7 @@ void Node::cycle(int64_t epoch) {
 }
 
 std::optional<RegisterResponse> Node::accessAlone(const RegisterRequest& request) {
-  registers_.start(request);
+  registers_.start({request});
   return finishAlone();
 }
 
@@ -93,7 +93,7 @@ std::optional<RegisterResponse> Node::finishAlone() {
     registers_ = AxiMaster();
     return std::nullopt;
   }
-  return registers_.response();
+  return registers_.responses().back();
 }
 
 }  // namespace sallyport::sim

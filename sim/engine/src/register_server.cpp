@@ -15,6 +15,7 @@ namespace sallyport::sim {
 namespace {
 
 constexpr size_t kRequestBytes = 12;
+constexpr uint8_t kRead = 1, kWrite = 2, kWait = 3;
 
 int listenAt(const std::string& path) {
   sockaddr_un address{};
@@ -74,16 +75,34 @@ void RegisterServer::acceptAndRead() {
   }
 }
 
+void RegisterServer::dropGone() {
+  for (auto& client : clients_)
+    if (client.gone) close(client.fd);
+  clients_.erase(std::remove_if(clients_.begin(), clients_.end(), [](const Client& c) { return c.gone; }),
+                 clients_.end());
+}
+
 bool RegisterServer::hasRequest(const Client& client) { return client.received.size() - client.taken >= kRequestBytes; }
 
-Node* RegisterServer::decode(Client& client, RegisterRequest& request) {
+size_t RegisterServer::batch(const Client& client) {
+  if (!hasRequest(client)) return 0;
+  const uint8_t* at = client.received.data() + client.taken;
+  const size_t count = 1 + at[2] + 256 * at[3];
+  return client.received.size() - client.taken >= count * kRequestBytes ? count : 0;
+}
+
+RegisterServer::Request RegisterServer::decode(Client& client) {
   const uint8_t* at = client.received.data() + client.taken;
   const uint8_t op = at[0], chip = at[1];
-  const uint32_t address = little32(at + 4);
-  request = {op == 2, static_cast<uint16_t>(address), little32(at + 8)};
+  const uint32_t address = little32(at + 4), data = little32(at + 8);
   client.taken += kRequestBytes;
-  if (op < 1 || op > 2 || chip > 2 || address > 0xFFFF) return nullptr;
-  return &world_.node(client.box, static_cast<ChipKind>(chip));
+  Request request;
+  if (op == kWait)
+    request.wait = nanosecondsToCycles(data);
+  else if ((op == kRead || op == kWrite) && chip <= 2 && address <= 0xFFFF)
+    request = {&world_.node(client.box, static_cast<ChipKind>(chip)),
+               {op == kWrite, static_cast<uint16_t>(address), data}};
+  return request;
 }
 
 void RegisterServer::answer(Client& client, uint32_t status, uint32_t data) {
@@ -105,17 +124,23 @@ bool RegisterServer::serveStill() {
       client.waitsFor = nullptr;
       worked = true;
     }
-    while (hasRequest(client)) {
-      RegisterRequest request;
-      Node* node = decode(client, request);
-      const auto response = node ? node->accessAlone(request) : std::nullopt;
-      answer(client, response ? response->status : kNonsense, response ? response->data : 0);
+    if (client.waitsUntil > 0) {  // a run ended before the wait
+      answer(client, 0, 0);
+      client.waitsUntil = 0;
       worked = true;
     }
-    if (client.gone) close(client.fd);
+    while (hasRequest(client)) {
+      const Request request = decode(client);
+      const auto response = request.node ? request.node->accessAlone(request.access) : std::nullopt;
+      // Nothing is under way that a wait could be for.
+      if (request.wait >= 0)
+        answer(client, 0, 0);
+      else
+        answer(client, response ? response->status : kNonsense, response ? response->data : 0);
+      worked = true;
+    }
   }
-  clients_.erase(std::remove_if(clients_.begin(), clients_.end(), [](const Client& c) { return c.gone; }),
-                 clients_.end());
+  dropGone();
   return worked;
 }
 
@@ -123,18 +148,55 @@ void RegisterServer::serveLive() {
   acceptAndRead();
   for (auto& client : clients_) {
     if (client.waitsFor && !client.waitsFor->registers().busy()) {
-      answer(client, client.waitsFor->registers().response().status, client.waitsFor->registers().response().data);
+      const RegisterResponse& response = client.waitsFor->registers().responses().back();
+      answer(client, response.status, response.data);
       client.waitsFor = nullptr;
     }
-    if (client.waitsFor || !hasRequest(client)) continue;
+    if (client.waitsUntil > 0 && world_.now() >= client.waitsUntil) {
+      answer(client, 0, 0);
+      client.waitsUntil = 0;
+    }
+    if (client.waitsFor || client.waitsUntil > 0 || !hasRequest(client)) continue;
     const auto chip = client.received[client.taken + 1];
     if (chip <= 2 && world_.node(client.box, static_cast<ChipKind>(chip)).registers().busy()) continue;
-    RegisterRequest request;
-    client.waitsFor = decode(client, request);
-    if (client.waitsFor)
-      client.waitsFor->registers().start(request);
-    else
+    const Request request = decode(client);
+    client.waitsFor = request.node;
+    if (request.node) {
+      request.node->registers().start({request.access});
+    } else if (request.wait >= 0) {
+      client.waitsUntil = world_.now() + request.wait;
+    } else {
       answer(client, kNonsense, 0);
+    }
+  }
+}
+
+bool RegisterServer::serveInStep(const std::function<void()>& epoch) {
+  acceptAndRead();
+  bool worked = false;
+  for (auto& client : clients_)
+    for (; batch(client) > 0; worked = true) finishBatch(client, epoch);
+  dropGone();
+  return worked;
+}
+
+void RegisterServer::finishBatch(Client& client, const std::function<void()>& epoch) {
+  std::vector<Request> requests(batch(client));
+  for (auto& request : requests) request = decode(client);
+  for (auto next = requests.begin(); next != requests.end();) {
+    if (next->node) {
+      // What goes to one chip without anything between goes there back to back.
+      Node& node = *next->node;
+      std::vector<RegisterRequest> accesses;
+      for (; next != requests.end() && next->node == &node; ++next) accesses.push_back(next->access);
+      node.registers().start(std::move(accesses));
+      while (node.registers().busy()) epoch();
+      for (const auto& response : node.registers().responses()) answer(client, response.status, response.data);
+      continue;
+    }
+    for (const Cycle end = world_.now() + next->wait; world_.now() < end;) epoch();
+    answer(client, next->wait >= 0 ? 0 : kNonsense, 0);
+    ++next;
   }
 }
 

@@ -5,6 +5,7 @@
 #include <poll.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,10 @@ class RegisterServer {
   bool serveStill();
   // Between two epochs of a run: begins at most one access a client and answers those that have ended.
   void serveLive();
+  // Inside a run that waits for software: answers all batches that are there whole, and lets time pass with `epoch` as
+  // far as their accesses and waits take. So what is simulated depends on what is asked for, never on when it comes.
+  // False if there was nothing to do.
+  bool serveInStep(const std::function<void()>& epoch);
 
  private:
   struct Client {
@@ -37,12 +42,22 @@ class RegisterServer {
     std::vector<uint8_t> received{};
     size_t taken = 0;          // of them
     Node* waitsFor = nullptr;  // an access has begun there
+    Cycle waitsUntil = 0;      // a wait ends then
     bool gone = false;
+  };
+  struct Request {
+    Node* node = nullptr;  // of a register access
+    RegisterRequest access;
+    Cycle wait = -1;  // of a wait; a request that has neither makes no sense
   };
 
   void acceptAndRead();
+  void dropGone();
   static bool hasRequest(const Client& client);
-  Node* decode(Client& client, RegisterRequest& request);
+  // How many requests the client has sent ahead with its next one, that one included; 0 if they are not all here.
+  static size_t batch(const Client& client);
+  Request decode(Client& client);
+  void finishBatch(Client& client, const std::function<void()>& epoch);
   static void answer(Client& client, uint32_t status, uint32_t data);
 
   World& world_;

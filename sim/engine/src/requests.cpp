@@ -131,6 +131,7 @@ TrialSpec parseTrial(Fields& fields, uint64_t seed) {
   trial.warmup = parseCycles(fields, "warmup_us", 50);
   trial.measure = parseCycles(fields, "measure_us", 200);
   trial.drainLimit = parseCycles(fields, "drain_us", 1000);
+  if (fields.has("software_after_us")) trial.firstTurn = parseCycles(fields, "software_after_us", 0);
   trial.growthLimitNs = fields.get<double>("growth_limit_ns", trial.growthLimitNs);
   seed = fields.get<uint64_t>("seed", seed);
   const json& streams = fields.at("streams");
@@ -138,6 +139,13 @@ TrialSpec parseTrial(Fields& fields, uint64_t seed) {
   for (const auto& stream : streams)
     trial.streams.push_back(parseStream(stream, static_cast<uint16_t>(trial.streams.size()), seed));
   return trial;
+}
+
+NextTurn parseContinue(Fields& fields) {
+  NextTurn next;
+  if (fields.has("at_us")) next.at = parseCycles(fields, "at_us", 0);
+  next.after = parseCycles(fields, "after_us", 0);
+  return next;
 }
 
 ReplaySpec parseReplay(Fields& fields) {

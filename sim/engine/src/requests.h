@@ -12,6 +12,7 @@ namespace sallyport::sim {
 PortName parsePort(const std::string& text);
 
 TrialSpec parseTrial(Fields& fields, uint64_t seed);
+NextTurn parseContinue(Fields& fields);
 ReplaySpec parseReplay(Fields& fields);
 
 }  // namespace sallyport::sim

@@ -38,6 +38,7 @@ static_assert(kLookahead <= kMacTxLatency + kMacRxLatency,
 inline constexpr double ticksToNs(Tick ticks) { return static_cast<double>(ticks) * 2.0 / 75.0; }
 inline constexpr int64_t ticksToWholeNs(Tick ticks) { return ticks * 2 / 75; }
 inline constexpr Tick nsToTicks(int64_t ns) { return ns * 75 / 2; }
+inline constexpr Cycle nanosecondsToCycles(int64_t ns) { return (ns * 3 + 9) / 10; }  // rounded up
 inline constexpr Cycle microsecondsToCycles(double us) { return static_cast<Cycle>(us * 300.0 + 0.5); }
 
 // Ticks the line is taken by a frame of this many bytes, FCS included.

@@ -38,7 +38,7 @@ void check(World& world, const TrialSpec& spec) {
 
 }  // namespace
 
-nlohmann::json runTrial(World& world, const TrialSpec& spec, RunMeter& meter) {
+nlohmann::json runTrial(World& world, const TrialSpec& spec, RunMeter& meter, const SoftwareTurn& turn) {
   check(world, spec);
   const Cycle begin = world.now() + kLookahead;
   const Cycle measureAt = begin + spec.warmup, stopAt = measureAt + spec.measure;
@@ -60,10 +60,24 @@ nlohmann::json runTrial(World& world, const TrialSpec& spec, RunMeter& meter) {
   }
 
   const auto total = static_cast<double>(stopAt - world.now());
-  while (world.now() < stopAt) {
+  auto epoch = [&] {
     world.runEpoch();
     meter.report(world.now() < measureAt ? "warm-up" : "measurement",
-                 1 - static_cast<double>(stopAt - world.now()) / total);
+                 std::min(1.0, 1 - static_cast<double>(stopAt - world.now()) / total));
+  };
+  Cycle turnAt = begin + spec.firstTurn, turnEnd = begin, inTurns = 0;
+  int64_t turns = 0;
+  while (world.now() < stopAt) {
+    if (world.now() < turnAt) {
+      epoch();
+      continue;
+    }
+    const Cycle from = world.now();
+    const NextTurn next = turn(epoch);
+    turnEnd = world.now();
+    turns++;
+    inTurns += turnEnd - from;
+    turnAt = std::max(begin + next.at, turnEnd + std::max(next.after, kLookahead));
   }
   const Cycle drainEnd = stopAt + spec.drainLimit;
   while (world.now() < drainEnd && !world.quietFor(kLostForGood) && !(world.quietFor(kSettled) && allArrived(ends))) {
@@ -72,6 +86,10 @@ nlohmann::json runTrial(World& world, const TrialSpec& spec, RunMeter& meter) {
   }
   const MeasuredWindow window{begin * kTicksPerCycle, measureAt * kTicksPerCycle, stopAt * kTicksPerCycle};
   nlohmann::json result = trialResult(ends, window, spec.growthLimitNs);
+  if (turns > 0)
+    result["software"] = {{"turns", turns},
+                          {"sim_us", static_cast<double>(inTurns) / 300},
+                          {"until_us", static_cast<double>(turnEnd - begin) / 300}};
   result["drained"] = world.quietFor(kSettled);
   return result;
 }

@@ -77,6 +77,9 @@ TEST(Control, NonsenseIsAnsweredWithASentence) {
       {R"({"cmd":"trial","streams":[{"from":"box0.red","to":"box0.black","flows":{"src_ip":"10.0.0"}}]})",
        "not an IPv4"},
       {R"({"cmd":"trial","streams":[{"from":"box0.red","to":"box0.black","dst_mac":"1:2"}]})", "not a MAC"},
+      {R"({"cmd":"trial","software_after_us":1,"registers":"live","streams":[{"from":"box0.red","to":"box0.black"}]})",
+       "outside its turns software waits"},
+      {R"({"cmd":"continue"})", "no command \"continue\""},
       {R"({"cmd":"replay","inputs":[{"port":"box0.red","file":"/nonexistent.pcap"}]})", "No such file"},
       {R"({"cmd":"capture","port":"box0.red","file":"/nonexistent/x.pcapng"})", "cannot write capture"},
       {R"({"cmd":"capture","port":"box0.crypto.punt"})", "no punt stream"},
@@ -116,6 +119,37 @@ TEST(Control, FaultsCapturesAndTrialsWorkTogether) {
   EXPECT_EQ(said[5]["total"]["tx_frames_total"], 5);
   EXPECT_EQ(static_cast<int64_t>(readCapture(path).size()), faulty["total"]["rx_frames"].get<int64_t>() + 5);
   std::filesystem::remove(path);
+}
+
+TEST(Control, SoftwareHasItsTurnsInATrial) {
+  const std::string streams = R"("streams":[{"from":"box0.red","to":"box1.red","load_pct":20}])";
+  const auto said =
+      talk(2, {R"({"cmd":"trial","warmup_us":5,"measure_us":20,"software_after_us":6,"id":3,)" + streams + "}",
+               R"({"cmd":"continue","at_us":10})", R"({"cmd":"status"})", R"({"cmd":"continue","after_us":-1})", "{",
+               R"({"cmd":"continue","at_us":1,"after_us":8})", R"({"cmd":"continue"})"});
+  std::vector<int64_t> turns;
+  std::vector<std::string> errors;
+  std::vector<json> results;
+  for (const auto& line : said) {
+    if (line["event"] == "turn") turns.push_back(line["cycle"].get<int64_t>());
+    if (line["event"] == "error") errors.push_back(line["message"].get<std::string>());
+    if (line["event"] == "result") results.push_back(line);
+    if (line["event"] != "ready" && results.empty()) EXPECT_EQ(line["id"], 3);
+  }
+  ASSERT_EQ(turns.size(), 3u);
+  EXPECT_EQ(turns[1] - turns[0], 3008 - 1824);  // at 6 and 10 us: 1800 and 3000 cycles, to the epoch
+  EXPECT_EQ(turns[2] - turns[1], 2400);         // 8 us after the second, which took no time
+  ASSERT_EQ(errors.size(), 3u);
+  EXPECT_NE(errors[0].find("waits for \"continue\", not \"status\""), std::string::npos) << errors[0];
+  EXPECT_NE(errors[1].find("\"after_us\" must be"), std::string::npos) << errors[1];
+  EXPECT_NE(errors[2].find("parse error"), std::string::npos) << errors[2];
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(results[0]["software"]["turns"], 3);
+  EXPECT_EQ(results[0]["software"]["sim_us"], 0);
+  // Turns that take no time change nothing.
+  const auto plain = talk(2, {R"({"cmd":"trial","warmup_us":5,"measure_us":20,)" + streams + "}"});
+  EXPECT_FALSE(plain[1].contains("software"));
+  EXPECT_EQ(results[0]["streams"], plain[1]["streams"]);
 }
 
 }  // namespace

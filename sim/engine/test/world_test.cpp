@@ -264,7 +264,7 @@ class Registers : public ::testing::Test {
     server.reset();
     std::filesystem::remove_all(directory);
   }
-  void ask(uint8_t op, uint8_t chip, uint32_t address, uint32_t data) const {
+  void ask(uint32_t op, uint8_t chip, uint32_t address, uint32_t data) const {
     const uint32_t words[3] = {op | uint32_t{chip} << 8, address, data};
     ASSERT_EQ(write(fd, words, sizeof words), 12);
   }
@@ -297,6 +297,61 @@ TEST_F(Registers, WorksDuringARun) {
   for (int i = 0; i < 8; i++) world.runEpoch();
   EXPECT_EQ(answer(), std::make_pair(0u, 0u));
   EXPECT_EQ(answer(), std::make_pair(0u, 77u));
+}
+
+TEST_F(Registers, TimePassesInStepWithABatch) {
+  int64_t epochs = 0;
+  auto serve = [&] {
+    return server->serveInStep([&] {
+      world.runEpoch();
+      epochs++;
+    });
+  };
+  const uint32_t ahead = 2u << 16;
+  ask(2 | ahead, 1, 8, 77);
+  ask(1, 1, 8, 0);
+  EXPECT_FALSE(serve());  // one of three is missing: what comes late must not change when the others are done
+  EXPECT_EQ(epochs, 0);
+  ask(1, 2, 4, 0);
+  EXPECT_TRUE(serve());
+  EXPECT_EQ(answer(), std::make_pair(0u, 0u));
+  EXPECT_EQ(answer(), std::make_pair(0u, 77u));
+  EXPECT_EQ(answer(), std::make_pair(0u, 0u));
+  EXPECT_EQ(epochs, 2);  // one a chip
+  EXPECT_FALSE(serve());
+  const Cycle before = world.now();
+  ask(3, 0, 0, 1000);
+  ask(4, 0, 0, 0);
+  EXPECT_TRUE(serve());
+  EXPECT_EQ(answer(), std::make_pair(0u, 0u));
+  EXPECT_EQ(answer().first, RegisterServer::kNonsense);
+  EXPECT_EQ(world.now() - before, 320);  // 1000 ns are 300 cycles, in epochs of 32
+}
+
+TEST_F(Registers, WaitsInEveryMode) {
+  ask(3, 0, 0, 1000);
+  const Cycle before = world.now();
+  EXPECT_TRUE(server->serveStill());
+  EXPECT_EQ(answer(), std::make_pair(0u, 0u));
+  EXPECT_EQ(world.now(), before);
+  world.setBetweenEpochs([this] { server->serveLive(); });
+  ask(3, 0, 0, 1000);
+  ask(1, 0, 0, 0);
+  auto answered = [&] {
+    char byte;
+    return recv(fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 1;
+  };
+  for (int i = 0; i < 10; i++) {
+    EXPECT_FALSE(answered()) << i;
+    world.runEpoch();
+  }
+  for (int i = 0; i < 4; i++) world.runEpoch();
+  EXPECT_EQ(answer(), std::make_pair(0u, 0u));
+  EXPECT_EQ(answer(), std::make_pair(0u, 0u));
+  ask(3, 0, 0, 1000);
+  world.runEpoch();
+  EXPECT_TRUE(server->serveStill());  // the run ended
+  EXPECT_EQ(answer(), std::make_pair(0u, 0u));
 }
 
 }  // namespace
