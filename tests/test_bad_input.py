@@ -130,6 +130,8 @@ def test_captures_are_refused(tmp_path: Path) -> None:
         ["rfc2544", "--suite", "sm4-sm3,aes256gcm16", "--boxes", "1"],
         ["rfc2544", "--load", "0"],
         ["rfc2544", "--load", "101"],
+        ["rfc2544", "--share", "101"],
+        ["rfc2544", "--rekeys", "1", "--boxes", "1"],
         ["replay", "--xfrm", "x", "--out", "y"],
         [
             "replay",

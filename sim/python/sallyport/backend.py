@@ -26,6 +26,7 @@ class Setup:
     threads: int | None = None
     warmup_ns: int = 50_000
     measure_ns: int = 200_000
+    rekeys: int = 0  # of tunnels in turn, spread over the measured interval
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class TrialResult:
     queue_grew: bool
     latency_ns: Latency
     simulation: dict
+    rekeys: int = 0
     checks: list[str] = field(default_factory=list)
 
     @property

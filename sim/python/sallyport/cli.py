@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from sallyport import bench as bench_module
+from sallyport import rekey, report, rfc2544, suites
 from sallyport import replay as replay_module
-from sallyport import report, rfc2544, suites
 from sallyport.backend import Setup
 from sallyport.errors import CheckFailed, InputError
 from sallyport.progress import Progress
@@ -19,6 +19,7 @@ from sallyport.sim_backend import SimBackend
 BACKENDS = {"sim": SimBackend}
 SUITE_HELP = f"One of {', '.join(suites.SUITES)}; or several with commas, which the SAs take in turn."
 MIN_LOAD = Fraction(1, 10)
+DEFAULT_MEASURE_US = 200
 threads_option = click.option("--threads", type=click.IntRange(1, 6), help="Worker threads; default min(chips, cores).")
 seed_option = click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True)
 
@@ -54,9 +55,11 @@ def main() -> None:
 @click.option("--suite", default="aes256gcm16", show_default=True, help=SUITE_HELP)
 @click.option("--frame-size", default="64,512,1400,1518", show_default=True, help="Sizes with FCS, and imix.")
 @click.option("--load", default="100", show_default=True, help="Highest intended load, % of line rate.")
+@click.option("--share", default="100", show_default=True, help="Highest intended load, % of the theoretical maximum.")
 @click.option("--sas", type=click.IntRange(1), help="Tunnels a direction; default 1 for each suite.")
 @click.option("--warmup-us", type=click.IntRange(1), default=50, show_default=True)
-@click.option("--measure-us", type=click.IntRange(1), default=200, show_default=True)
+@click.option("--measure-us", type=click.IntRange(1), help="Default 200, or what the rekeys need.")
+@click.option("--rekeys", type=click.IntRange(0), default=0, help="Rekey so many tunnels in turn during each trial.")
 @threads_option
 @seed_option
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the rows here.")
@@ -69,9 +72,11 @@ def rfc2544_command(
     suite: str,
     frame_size: str,
     load: str,
+    share: str,
     sas: int | None,
     warmup_us: int,
-    measure_us: int,
+    measure_us: int | None,
+    rekeys: int,
     threads: int | None,
     seed: int,
     json_file: Path | None,
@@ -85,21 +90,25 @@ def rfc2544_command(
             f"--suite {suite} with --boxes 1: one box alone is judged by the order of its packets, and suites with GHASH overtake the "
             "others: choose suites of one kind, or two boxes"
         )
+    if rekeys and boxes == 1:
+        raise InputError("--rekeys with --boxes 1: a rekey is between two boxes")
+    tunnels = _sas(sas, len(chosen))
     setup = Setup(
         mix={},
         suites=chosen,
         boxes=boxes,
         direction=direction,
-        sas=_sas(sas, len(chosen)),
+        sas=tunnels,
         seed=seed,
         threads=threads,
         warmup_ns=warmup_us * 1000,
-        measure_ns=measure_us * 1000,
+        measure_ns=(measure_us or max(DEFAULT_MEASURE_US, rekey.measure_us(rekeys, tunnels, chosen))) * 1000,
+        rekeys=rekeys,
     )
-    load_pct = _load(load)
+    load_pct, share_pct = _percent("--load", load, "line rate"), _percent("--share", share, "the theoretical maximum")
     rows = []
     with Progress(total=len(sizes)) as progress, BACKENDS[backend](on_progress=progress.trial) as tester:
-        for row in rfc2544.run(tester, setup, sizes, test, load_pct, progress.start_trial):
+        for row in rfc2544.run(tester, setup, sizes, test, load_pct, share_pct, progress.start_trial):
             rows.append(row)
             progress.row(row)
     report.table(rows)
@@ -120,13 +129,13 @@ def _sas(asked: int | None, each: int) -> int:
     return asked or each
 
 
-def _load(text: str) -> Fraction:
+def _percent(option: str, text: str, whole: str) -> Fraction:
     try:
         value = Fraction(text)
     except (ValueError, ZeroDivisionError):
-        raise InputError(f"--load {text!r}: give a number of percent") from None
+        raise InputError(f"{option} {text!r}: give a number of percent") from None
     if not MIN_LOAD <= value <= 100:
-        raise InputError(f"--load {text}: choose {float(MIN_LOAD)} to 100 percent of line rate")
+        raise InputError(f"{option} {text}: choose {float(MIN_LOAD)} to 100 percent of {whole}")
     return value
 
 

@@ -42,6 +42,7 @@ def heading(rows: list[dict]) -> str:
     return (
         f"RFC 2544 {first['test']}, simulated: {boxes}, {ways[first['direction']]}; {first['suite']}, "
         f"{first['mode']} mode, IPv{first['ip']}, {first['sas']} SA a direction"
+        + (f", {first['rekeys']} rekeys a trial" if first["rekeys"] else "")
     )
 
 

@@ -60,6 +60,7 @@ def row(label: str, test: str, setup: Setup, trial: TrialResult, intended: float
         "lost": trial.lost,
         "loss_pct": round(100 * trial.lost / trial.tx_frames, 6) if trial.tx_frames else 0.0,
         "reordered": trial.reordered,
+        "rekeys": trial.rekeys,
         "passed": trial.passed,
         "latency_ns": {key: round(value, 1) for key, value in asdict(trial.latency_ns).items()},
         "latency_type": "LIFO (RFC 1242 store and forward)",
@@ -77,18 +78,19 @@ def run(
     sizes: list[tuple[str, dict[int, int]]],
     test: str,
     load_pct: Fraction,
+    share_pct: Fraction,
     on_trial: Callable[[str, float], None],
 ) -> Iterator[dict]:
     """Rows of `test` over `sizes`; `on_trial(label, load in percent)` is called before each trial.
 
     Throughput never tries a load above the theoretical maximum, where the black wire must lose; `load_pct` (percent of
-    line rate) lowers that bound. Latency and loss run at the loads they are told.
+    line rate) and `share_pct` (percent of the theoretical maximum) lower that bound. Latency runs at it, loss at loads of its own.
     """
     for label, mix in sizes:
         setup = replace(base, mix=mix)
         backend.configure(setup)
         line = limits.line_rate_fps(limits.mean_frame(mix))
-        bound = min(limits.theoretical_fraction(mix, setup.suites), load_pct / 100)
+        bound = min(limits.theoretical_fraction(mix, setup.suites) * share_pct / 100, load_pct / 100)
 
         def trial(fps, label=label, line=line) -> TrialResult:
             on_trial(label, float(100 * fps / line))

@@ -13,6 +13,7 @@ from types import TracebackType
 from sallyport import limits, suites, tunnels
 from sallyport.backend import Latency, Setup, TrialResult
 from sallyport.errors import CheckFailed, InputError
+from sallyport.rekey import Rekeys
 from sallyport.simulator import TESTER_MAC, Simulator
 
 # Largest outer IP packet of a 9600 B black frame.
@@ -69,8 +70,9 @@ class SimBackend:
         if setup.boxes == 1 and setup.direction != "encrypt" and fps > self._recorded:
             self._record(setup, fps)
         with self._simulator(setup, setup.boxes) as sim:
-            answer = sim.command(
-                "trial",
+            rekeys = Rekeys(sim, setup)
+            answer = sim.trial(
+                **rekeys.turns(),
                 warmup_us=setup.warmup_ns / 1000,
                 measure_us=setup.measure_ns / 1000,
                 seed=setup.seed,
@@ -84,7 +86,8 @@ class SimBackend:
                 for path in sim.counters(box)["conservation"]["paths"]
                 if not path["balanced"]
             ]
-        return _result(fps, answer, checks)
+            rekeys.finish(answer)
+        return _result(fps, answer, rekeys.done, checks)
 
     def _record(self, setup: Setup, fps: Fraction) -> None:
         """Let the far box encrypt as many frames as a trial at `fps` sends: what the tester gives a box that decrypts alone."""
@@ -185,7 +188,7 @@ def _by_suite(stream: dict, setup: Setup) -> list[dict]:
     ]
 
 
-def _result(fps: Fraction, answer: dict, checks: list[str]) -> TrialResult:
+def _result(fps: Fraction, answer: dict, rekeys: int, checks: list[str]) -> TrialResult:
     rows = answer["streams"]
     total = {key: sum(row[key] for row in rows) for key in ("tx_frames", "rx_frames", "lost", "reordered")}
     lifo = [row["latency_ns"]["lifo"] for row in rows if row["latency_ns"]["lifo"]["count"]]
@@ -206,5 +209,6 @@ def _result(fps: Fraction, answer: dict, checks: list[str]) -> TrialResult:
         queue_grew=any(row["queue"]["growing"] for row in rows),
         latency_ns=latency,
         simulation=answer["simulation"],
+        rekeys=rekeys,
         checks=checks,
     )

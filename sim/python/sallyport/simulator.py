@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 
@@ -66,13 +66,28 @@ class Simulator:
             raise CheckFailed(f"the simulation ended unexpectedly with status {self._process.wait()}")
         return json.loads(line)
 
-    def command(self, cmd: str, **fields: object) -> dict:
-        """Send one command and return its result; [InputError] with the engine's sentence if it refuses."""
+    def _send(self, cmd: str, **fields: object) -> None:
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps({"cmd": cmd, **fields}) + "\n")
         self._process.stdin.flush()
+
+    def command(self, cmd: str, **fields: object) -> dict:
+        """Send one command and return its result; [InputError] with the engine's sentence if it refuses."""
+        self._send(cmd, **fields)
+        return self._result()
+
+    def trial(self, on_turn: Callable[[], dict[str, float]] | None = None, **fields: object) -> dict:
+        """The command `trial`. `on_turn` is what software does in its turns; it gives the fields of `continue`."""
+        self._send("trial", **fields)
+        return self._result(on_turn)
+
+    def _result(self, on_turn: Callable[[], dict[str, float]] | None = None) -> dict:
         while True:
             answer = self._read()
+            if answer["event"] == "turn":
+                assert on_turn is not None, "software_after_us is for trials with on_turn"
+                self._send("continue", **on_turn())
+                continue
             if answer["event"] == "error":
                 raise InputError(answer["message"])
             if answer["event"] == "result":
@@ -80,11 +95,16 @@ class Simulator:
             if self._on_progress:
                 self._on_progress(answer["done"], answer.get("cycles_per_s", 0.0))
 
-    def sallyctl(self, box: int, *arguments: object) -> str:
+    def batch(self, box: int, lines: Iterable[str]) -> None:
+        """Let `sallyctl` carry out lines of an `ip -batch` file, all or none."""
+        self.sallyctl(box, "-batch", "-", stdin="".join(f"{line}\n" for line in lines))
+
+    def sallyctl(self, box: int, *arguments: object, stdin: str = "") -> str:
         """Run `sallyctl` on a box; its sentence becomes an [InputError] if it exits with 2."""
         socket = Path(self._sockets.name) / f"box{box}.sock"
         done = subprocess.run(
             [program("sallyctl"), "--socket", str(socket), *map(str, arguments)],
+            input=stdin,
             capture_output=True,
             text=True,
             check=False,

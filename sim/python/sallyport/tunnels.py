@@ -39,6 +39,16 @@ def flows(box: int, count: int) -> list[Flow]:
     return [Flow(near + host, far + host, *UDP_PORTS) for host in range(1, count + 1)]
 
 
+def ends(way: int) -> str:
+    """Where the SAs lead by which the boxes protect what enters the red port of box `way`."""
+    return f"src {BLACK[way]} dst {BLACK[1 - way]} proto esp"
+
+
+def state(way: int, number: int, spi: int, suite: Suite, keys: random.Random) -> str:
+    """The line that adds an SA of tunnel `number`, with the next keys of `keys`."""
+    return f"xfrm state add {ends(way)} spi {spi:#x} reqid {number + 1} mode tunnel replay-window 1024 flag esn {suite.xfrm(keys)}"
+
+
 def batch(box: int, count: int, suites: Sequence[Suite], mtu: int, seed: int) -> str:
     """The `sallyctl -batch` text of `box`: addresses, SAs of both directions, policies of both directions.
 
@@ -48,16 +58,12 @@ def batch(box: int, count: int, suites: Sequence[Suite], mtu: int, seed: int) ->
     """
     lines = [f"addr add {BLACK[box]}/24 dev black", f"link set dev black mtu {mtu}"]
     for way in (box, 1 - box):
-        src, dst = BLACK[way], BLACK[1 - way]
         keys = random.Random(f"{seed} {way} {' '.join(suite.name for suite in suites)}")
         direction = "out" if way == box else "in"
         for number, flow in enumerate(flows(way, count)):
-            spi, reqid = FIRST_SPI + number, number + 1
-            end = f"src {src} dst {dst} proto esp"
             lines += [
-                f"xfrm state add {end} spi {spi:#x} reqid {reqid} mode tunnel replay-window 1024 flag esn "
-                f"{suites[number % len(suites)].xfrm(keys)}",
+                state(way, number, FIRST_SPI + number, suites[number % len(suites)], keys),
                 f"xfrm policy add src {flow.src}/32 dst {flow.dst}/32 proto udp sport {flow.src_port} dport {flow.dst_port} "
-                f"dir {direction} tmpl {end} reqid {reqid} mode tunnel",
+                f"dir {direction} tmpl {ends(way)} reqid {number + 1} mode tunnel",
             ]
     return "\n".join(lines) + "\n"
