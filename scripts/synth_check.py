@@ -48,8 +48,8 @@ LUTS_OF_MEMORY = {
     "RAM512X1S": 8,
 }
 
-# Port of a module that firtool makes of a memory.
-MEMORY_CLOCK = re.compile(r"^[^.\n]*\b(R|W|RW)0_clk\b", re.MULTILINE)
+# Clock of a port of a module that firtool makes of a memory.
+MEMORY_CLOCK = re.compile(r"^[^.\n]*\b((?:R|W|RW)\d+)_clk\b", re.MULTILINE)
 
 
 def yosys(script: list[str], log: Path) -> None:
@@ -80,7 +80,7 @@ def run_yosys(sources: list[Path], top: str, out: Path) -> dict:
     """Map `top` to UltraScale+ primitives; the netlist's modules."""
     sources = [map_box(source, out) if source.stem.endswith("Sbox") else source for source in sources]
     texts = {source.stem: source.read_text() for source in sources}
-    memories = [f"t:{name}" for name, text in texts.items() if MEMORY_CLOCK.search(text)]
+    memories = [f"t:{name}" for name, text in texts.items() if len(set(MEMORY_CLOCK.findall(text))) > 1]
     uram = "-uram" if any('"ultra"' in text for text in texts.values()) else ""
     netlist = out / f"{top}.netlist.json"
     yosys(

@@ -15,7 +15,8 @@ case class MemorySlice(kind: MemoryKind, lsb: Int, width: Int)
  * The table that says what each memory of a design is made of, by its rows and their bits.
  *
  * A URAM has 4096 rows of 72 bits, so a deep memory has a URAM for each 4096 rows and 72 bits; what is left of a row is in
- * block RAM unless it would fill most of a column. Rows that are written in parts are in no URAM, whose parts are 8 or 9 bits.
+ * block RAM unless it would fill most of a column. Rows that are written in parts are in no URAM, and a slice is a part:
+ * as one array with enables for parts yosys would make a multiplexer of the whole row for each of them.
  */
 object MemoryBinding {
   import MemoryKind._
@@ -31,13 +32,14 @@ object MemoryBinding {
 
   /**
    * By rows and bits, what would else be URAM: soft limits and policies' counts, which would bring the inner chip's share of
-   * URAM to 68 %, while a quarter of its block RAM would be in use.
+   * URAM to 68 %, while 15 % of its block RAM would be in use.
    */
   private val exceptions: Map[(Int, Int), MemoryKind] = Map((65536, 128) -> Bram)
 
   /** The slices of a memory, lowest first; they cover its rows. */
   def apply(shape: MemoryShape): Seq[MemorySlice] = {
-    def whole(kind: MemoryKind) = Seq(MemorySlice(kind, 0, shape.width))
+    def whole(kind: MemoryKind) =
+      Seq.tabulate(shape.width / shape.grain)(part => MemorySlice(kind, part * shape.grain, shape.grain))
     val isMasked = shape.grain != shape.width
     exceptions.get((shape.depth, shape.width)) match {
       case Some(kind) => whole(kind)

@@ -28,7 +28,7 @@ object MemoryModule {
     val arrays = slices.map(s =>
       s"""  (* ram_style = "${s.kind.style}" *) reg [${s.width - 1}:0] ${array(s)}[0:${shape.depth - 1}];"""
     )
-    s"""// ${shape.depth} rows of ${shape.width} bits: ${slices.map(s => s"${s.width} ${s.kind.style}").mkString(", ")}.
+    s"""// ${shape.depth} rows of ${shape.width} bits: ${kinds(slices).mkString(", ")}.
        |module ${shape.name}(
        |${ports.flatMap(_._1).mkString("  ", ",\n  ", "")}
        |);
@@ -37,6 +37,10 @@ object MemoryModule {
        |endmodule
        |""".stripMargin
   }
+
+  /** Bits of each kind. */
+  private def kinds(slices: Seq[MemorySlice]): Seq[String] =
+    slices.groupMapReduce(_.kind.style)(_.width)(_ + _).toSeq.sorted.map { case (style, bits) => s"$bits $style" }
 
   private def array(slice: MemorySlice) = s"${slice.kind.style}_${slice.lsb}"
 
@@ -67,17 +71,9 @@ object MemoryModule {
     val body = slices.flatMap { slice =>
       val place = s"${array(slice)}[${name}_addr]"
       val writing = s"${name}_en" + (if (shared) s" & ${name}_wmode" else "")
-      val first = slice.lsb / shape.grain
-      val write = kind match {
-        case "read" => Nil
-        case "write" | "rw" => Seq(s"    if ($writing) $place <= $data${bits(slice)};")
-        case _ =>
-          Seq(
-            s"    for (i = 0; i < ${slice.width / shape.grain}; i = i + 1)",
-            s"      if ($writing & $mask[$first + i])",
-            s"        $place[i * ${shape.grain} +: ${shape.grain}] <= $data[($first + i) * ${shape.grain} +: ${shape.grain}];"
-          )
-      }
+      // Of a row that is written in parts each slice is one.
+      val written = writing + (if (isMasked) s" & $mask[${slice.lsb / shape.grain}]" else "")
+      val write = if (kind == "read") Nil else Seq(s"    if ($written) $place <= $data${bits(slice)};")
       val held = s"${name}_${array(slice)}"
       val enable = s"${name}_en" + (if (shared) s" & ~${name}_wmode" else "")
       val read = Seq(s"    if ($enable) $held <= $place;")
@@ -85,6 +81,6 @@ object MemoryModule {
         Seq(s"  always @(posedge ${name}_clk) begin") ++ write ++ (if (reads) read else Nil) ++ Seq("  end") ++
         (if (reads) Seq(s"  assign $out${bits(slice)} = $held;") else Nil)
     }
-    (declarations, if (isMasked) "  integer i;" +: body else body)
+    (declarations, body)
   }
 }
