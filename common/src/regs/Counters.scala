@@ -40,24 +40,25 @@ object InnerCounters {
   val fragPackets = 35
   val fragSplit = 36
   val dropLifetime = 37
-  val linkRxPackets = 38
-  val linkRxLost = 39
-  val linkResyncs = 40
-  val dropTxDisabled = 41
-  val dropNoSelector = 42
-  val dropReplayed = 43
-  val dropTooOld = 44
-  val dropSelectorMismatch = 45
-  val dropInnerMalformed = 46
-  val dropInnerChecksum = 47
-  val dropInnerNotIp = 48
-  val dropInnerExtensionHeaders = 49
-  val dropInnerTtlExpired = 50
-  val dropEcn = 51
-  val dropNoNextHop = 52
-  val txFrames = 53
-  val txBytes = 54
-  val dropInnerLifetime = 55
+  val dropTransportHeader = 38
+  val linkRxPackets = 39
+  val linkRxLost = 40
+  val linkResyncs = 41
+  val dropTxDisabled = 42
+  val dropNoSelector = 43
+  val dropReplayed = 44
+  val dropTooOld = 45
+  val dropSelectorMismatch = 46
+  val dropInnerMalformed = 47
+  val dropInnerChecksum = 48
+  val dropInnerNotIp = 49
+  val dropInnerExtensionHeaders = 50
+  val dropInnerTtlExpired = 51
+  val dropEcn = 52
+  val dropNoNextHop = 53
+  val txFrames = 54
+  val txBytes = 55
+  val dropInnerLifetime = 56
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("rx_frames", 0, "encrypt", "received"),
     CounterDesc("rx_bytes", 1, "encrypt", "info"),
@@ -97,24 +98,25 @@ object InnerCounters {
     CounterDesc("frag_packets", 35, "encrypt", "info"),
     CounterDesc("frag_split", 36, "encrypt", "split"),
     CounterDesc("drop_lifetime", 37, "encrypt", "drop"),
-    CounterDesc("link_rx_packets", 38, "decrypt", "received"),
-    CounterDesc("link_rx_lost", 39, "decrypt", "lost"),
-    CounterDesc("link_resyncs", 40, "decrypt", "info"),
-    CounterDesc("drop_tx_disabled", 41, "decrypt", "drop"),
-    CounterDesc("drop_no_selector", 42, "decrypt", "drop"),
-    CounterDesc("drop_replayed", 43, "decrypt", "drop"),
-    CounterDesc("drop_too_old", 44, "decrypt", "drop"),
-    CounterDesc("drop_selector_mismatch", 45, "decrypt", "drop"),
-    CounterDesc("drop_inner_malformed", 46, "decrypt", "drop"),
-    CounterDesc("drop_inner_checksum", 47, "decrypt", "drop"),
-    CounterDesc("drop_inner_not_ip", 48, "decrypt", "drop"),
-    CounterDesc("drop_inner_extension_headers", 49, "decrypt", "drop"),
-    CounterDesc("drop_inner_ttl_expired", 50, "decrypt", "drop"),
-    CounterDesc("drop_ecn", 51, "decrypt", "drop"),
-    CounterDesc("drop_no_next_hop", 52, "decrypt", "drop"),
-    CounterDesc("tx_frames", 53, "decrypt", "sent"),
-    CounterDesc("tx_bytes", 54, "decrypt", "info"),
-    CounterDesc("drop_inner_lifetime", 55, "decrypt", "drop")
+    CounterDesc("drop_transport_header", 38, "encrypt", "drop"),
+    CounterDesc("link_rx_packets", 39, "decrypt", "received"),
+    CounterDesc("link_rx_lost", 40, "decrypt", "lost"),
+    CounterDesc("link_resyncs", 41, "decrypt", "info"),
+    CounterDesc("drop_tx_disabled", 42, "decrypt", "drop"),
+    CounterDesc("drop_no_selector", 43, "decrypt", "drop"),
+    CounterDesc("drop_replayed", 44, "decrypt", "drop"),
+    CounterDesc("drop_too_old", 45, "decrypt", "drop"),
+    CounterDesc("drop_selector_mismatch", 46, "decrypt", "drop"),
+    CounterDesc("drop_inner_malformed", 47, "decrypt", "drop"),
+    CounterDesc("drop_inner_checksum", 48, "decrypt", "drop"),
+    CounterDesc("drop_inner_not_ip", 49, "decrypt", "drop"),
+    CounterDesc("drop_inner_extension_headers", 50, "decrypt", "drop"),
+    CounterDesc("drop_inner_ttl_expired", 51, "decrypt", "drop"),
+    CounterDesc("drop_ecn", 52, "decrypt", "drop"),
+    CounterDesc("drop_no_next_hop", 53, "decrypt", "drop"),
+    CounterDesc("tx_frames", 54, "decrypt", "sent"),
+    CounterDesc("tx_bytes", 55, "decrypt", "info"),
+    CounterDesc("drop_inner_lifetime", 56, "decrypt", "drop")
   )
 }
 
@@ -127,18 +129,20 @@ object CryptoCounters {
   val dropEncBypassDenied = 5
   val dropEncSequenceExhausted = 6
   val dropEncOversize = 7
-  val blackTxPackets = 8
-  val blackRxPackets = 9
-  val blackRxLost = 10
-  val blackResyncs = 11
-  val dropDecNotReady = 12
-  val dropDecNoKey = 13
-  val dropDecBypassDenied = 14
-  val dropDecTruncated = 15
-  val dropDecIcv = 16
-  val dropDecPadding = 17
-  val dropDecDummy = 18
-  val redTxPackets = 19
+  val dropEncMode = 8
+  val blackTxPackets = 9
+  val blackRxPackets = 10
+  val blackRxLost = 11
+  val blackResyncs = 12
+  val dropDecNotReady = 13
+  val dropDecNoKey = 14
+  val dropDecBypassDenied = 15
+  val dropDecTruncated = 16
+  val dropDecIcv = 17
+  val dropDecPadding = 18
+  val dropDecDummy = 19
+  val dropDecMode = 20
+  val redTxPackets = 21
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("red_rx_packets", 0, "encrypt", "received"),
     CounterDesc("red_rx_lost", 1, "encrypt", "lost"),
@@ -148,18 +152,20 @@ object CryptoCounters {
     CounterDesc("drop_enc_bypass_denied", 5, "encrypt", "drop"),
     CounterDesc("drop_enc_sequence_exhausted", 6, "encrypt", "drop"),
     CounterDesc("drop_enc_oversize", 7, "encrypt", "drop"),
-    CounterDesc("black_tx_packets", 8, "encrypt", "sent"),
-    CounterDesc("black_rx_packets", 9, "decrypt", "received"),
-    CounterDesc("black_rx_lost", 10, "decrypt", "lost"),
-    CounterDesc("black_resyncs", 11, "decrypt", "info"),
-    CounterDesc("drop_dec_not_ready", 12, "decrypt", "drop"),
-    CounterDesc("drop_dec_no_key", 13, "decrypt", "drop"),
-    CounterDesc("drop_dec_bypass_denied", 14, "decrypt", "drop"),
-    CounterDesc("drop_dec_truncated", 15, "decrypt", "drop"),
-    CounterDesc("drop_dec_icv", 16, "decrypt", "drop"),
-    CounterDesc("drop_dec_padding", 17, "decrypt", "drop"),
-    CounterDesc("drop_dec_dummy", 18, "decrypt", "drop"),
-    CounterDesc("red_tx_packets", 19, "decrypt", "sent")
+    CounterDesc("drop_enc_mode", 8, "encrypt", "drop"),
+    CounterDesc("black_tx_packets", 9, "encrypt", "sent"),
+    CounterDesc("black_rx_packets", 10, "decrypt", "received"),
+    CounterDesc("black_rx_lost", 11, "decrypt", "lost"),
+    CounterDesc("black_resyncs", 12, "decrypt", "info"),
+    CounterDesc("drop_dec_not_ready", 13, "decrypt", "drop"),
+    CounterDesc("drop_dec_no_key", 14, "decrypt", "drop"),
+    CounterDesc("drop_dec_bypass_denied", 15, "decrypt", "drop"),
+    CounterDesc("drop_dec_truncated", 16, "decrypt", "drop"),
+    CounterDesc("drop_dec_icv", 17, "decrypt", "drop"),
+    CounterDesc("drop_dec_padding", 18, "decrypt", "drop"),
+    CounterDesc("drop_dec_dummy", 19, "decrypt", "drop"),
+    CounterDesc("drop_dec_mode", 20, "decrypt", "drop"),
+    CounterDesc("red_tx_packets", 21, "decrypt", "sent")
   )
 }
 
@@ -216,6 +222,7 @@ object OuterCounters {
   val dropReasmTimeout = 49
   val reasmMerged = 50
   val reasmDatagrams = 51
+  val dropTransportHeader = 52
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("link_rx_packets", 0, "encrypt", "received"),
     CounterDesc("link_rx_lost", 1, "encrypt", "lost"),
@@ -268,6 +275,7 @@ object OuterCounters {
     CounterDesc("drop_reasm_overlap", 48, "decrypt", "drop"),
     CounterDesc("drop_reasm_timeout", 49, "decrypt", "drop"),
     CounterDesc("reasm_merged", 50, "decrypt", "merged"),
-    CounterDesc("reasm_datagrams", 51, "decrypt", "info")
+    CounterDesc("reasm_datagrams", 51, "decrypt", "info"),
+    CounterDesc("drop_transport_header", 52, "decrypt", "drop")
   )
 }

@@ -103,11 +103,12 @@ object CommonRegs {
 }
 
 object InnerRegs {
-  val control = RegisterDesc("control", 0x080, RegisterRole.Control, writable = 0x7L)
+  val control = RegisterDesc("control", 0x080, RegisterRole.Control, writable = 0xfL)
   object Control {
     val rxEnable = RowField(0, 1)
     val txEnable = RowField(1, 1)
     val macFilter = RowField(2, 1)
+    val bump = RowField(3, 1)
   }
   val portMacLo = RegisterDesc("port_mac_lo", 0x200, RegisterRole.Control, writable = 0xffffffffL)
   val portMacHi = RegisterDesc("port_mac_hi", 0x204, RegisterRole.Control, writable = 0xffffL)
@@ -161,11 +162,12 @@ object CryptoRegs {
 }
 
 object OuterRegs {
-  val control = RegisterDesc("control", 0x080, RegisterRole.Control, writable = 0x7L)
+  val control = RegisterDesc("control", 0x080, RegisterRole.Control, writable = 0xfL)
   object Control {
     val rxEnable = RowField(0, 1)
     val txEnable = RowField(1, 1)
     val macFilter = RowField(2, 1)
+    val bump = RowField(3, 1)
   }
   val portMacLo = RegisterDesc("port_mac_lo", 0x200, RegisterRole.Control, writable = 0xffffffffL)
   val portMacHi = RegisterDesc("port_mac_hi", 0x204, RegisterRole.Control, writable = 0xffffL)

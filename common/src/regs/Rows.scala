@@ -16,6 +16,7 @@ object FlowRow extends Row {
   val action = RowField(353, 2)
   val fragment = RowField(355, 1)
   val mtu = RowField(356, 14)
+  val transport = RowField(370, 1)
   val usage = RowField(384, 20)
   val fields: Seq[(String, RowField)] = Seq(
     "src_addr" -> srcAddr,
@@ -31,6 +32,7 @@ object FlowRow extends Row {
     "action" -> action,
     "fragment" -> fragment,
     "mtu" -> mtu,
+    "transport" -> transport,
     "usage" -> usage
   )
 }
@@ -50,6 +52,7 @@ object RuleRow extends Row {
   val action = RowField(353, 2)
   val fragment = RowField(355, 1)
   val mtu = RowField(356, 14)
+  val transport = RowField(370, 1)
   val usage = RowField(384, 20)
   val srcMask = RowField(416, 128)
   val dstMask = RowField(544, 128)
@@ -72,6 +75,7 @@ object RuleRow extends Row {
     "action" -> action,
     "fragment" -> fragment,
     "mtu" -> mtu,
+    "transport" -> transport,
     "usage" -> usage,
     "src_mask" -> srcMask,
     "dst_mask" -> dstMask,
@@ -197,6 +201,7 @@ object OutboundKeyRow extends Row {
   val valid = RowField(1008, 1)
   val esn = RowField(1009, 1)
   val icv = RowField(1010, 2)
+  val transport = RowField(1012, 1)
   val suite = RowField(1016, 8)
   val fields: Seq[(String, RowField)] = Seq(
     "key" -> key,
@@ -209,6 +214,7 @@ object OutboundKeyRow extends Row {
     "valid" -> valid,
     "esn" -> esn,
     "icv" -> icv,
+    "transport" -> transport,
     "suite" -> suite
   )
 }
@@ -223,6 +229,7 @@ object InboundKeyRow extends Row {
   val valid = RowField(1008, 1)
   val esn = RowField(1009, 1)
   val icv = RowField(1010, 2)
+  val transport = RowField(1012, 1)
   val suite = RowField(1016, 8)
   val fields: Seq[(String, RowField)] = Seq(
     "key" -> key,
@@ -233,6 +240,7 @@ object InboundKeyRow extends Row {
     "valid" -> valid,
     "esn" -> esn,
     "icv" -> icv,
+    "transport" -> transport,
     "suite" -> suite
   )
 }
@@ -244,6 +252,7 @@ object SadRow extends Row {
   val version = RowField(160, 8)
   val valid = RowField(168, 1)
   val encap = RowField(169, 1)
+  val transport = RowField(170, 1)
   val sa = RowField(176, 16)
   val fields: Seq[(String, RowField)] = Seq(
     "spi" -> spi,
@@ -251,6 +260,7 @@ object SadRow extends Row {
     "version" -> version,
     "valid" -> valid,
     "encap" -> encap,
+    "transport" -> transport,
     "sa" -> sa
   )
 }

@@ -42,24 +42,25 @@ const (
 	InnerCounterFragPackets               = 35
 	InnerCounterFragSplit                 = 36
 	InnerCounterDropLifetime              = 37
-	InnerCounterLinkRxPackets             = 38
-	InnerCounterLinkRxLost                = 39
-	InnerCounterLinkResyncs               = 40
-	InnerCounterDropTxDisabled            = 41
-	InnerCounterDropNoSelector            = 42
-	InnerCounterDropReplayed              = 43
-	InnerCounterDropTooOld                = 44
-	InnerCounterDropSelectorMismatch      = 45
-	InnerCounterDropInnerMalformed        = 46
-	InnerCounterDropInnerChecksum         = 47
-	InnerCounterDropInnerNotIp            = 48
-	InnerCounterDropInnerExtensionHeaders = 49
-	InnerCounterDropInnerTtlExpired       = 50
-	InnerCounterDropEcn                   = 51
-	InnerCounterDropNoNextHop             = 52
-	InnerCounterTxFrames                  = 53
-	InnerCounterTxBytes                   = 54
-	InnerCounterDropInnerLifetime         = 55
+	InnerCounterDropTransportHeader       = 38
+	InnerCounterLinkRxPackets             = 39
+	InnerCounterLinkRxLost                = 40
+	InnerCounterLinkResyncs               = 41
+	InnerCounterDropTxDisabled            = 42
+	InnerCounterDropNoSelector            = 43
+	InnerCounterDropReplayed              = 44
+	InnerCounterDropTooOld                = 45
+	InnerCounterDropSelectorMismatch      = 46
+	InnerCounterDropInnerMalformed        = 47
+	InnerCounterDropInnerChecksum         = 48
+	InnerCounterDropInnerNotIp            = 49
+	InnerCounterDropInnerExtensionHeaders = 50
+	InnerCounterDropInnerTtlExpired       = 51
+	InnerCounterDropEcn                   = 52
+	InnerCounterDropNoNextHop             = 53
+	InnerCounterTxFrames                  = 54
+	InnerCounterTxBytes                   = 55
+	InnerCounterDropInnerLifetime         = 56
 )
 
 // InnerCounters is ordered by index.
@@ -102,24 +103,25 @@ var InnerCounters = []Counter{
 	{Name: "frag_packets", Index: 35, Path: "encrypt", Kind: "info"},
 	{Name: "frag_split", Index: 36, Path: "encrypt", Kind: "split"},
 	{Name: "drop_lifetime", Index: 37, Path: "encrypt", Kind: "drop"},
-	{Name: "link_rx_packets", Index: 38, Path: "decrypt", Kind: "received"},
-	{Name: "link_rx_lost", Index: 39, Path: "decrypt", Kind: "lost"},
-	{Name: "link_resyncs", Index: 40, Path: "decrypt", Kind: "info"},
-	{Name: "drop_tx_disabled", Index: 41, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_selector", Index: 42, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_replayed", Index: 43, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_too_old", Index: 44, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_selector_mismatch", Index: 45, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_malformed", Index: 46, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_checksum", Index: 47, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_not_ip", Index: 48, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_extension_headers", Index: 49, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_ttl_expired", Index: 50, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ecn", Index: 51, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_next_hop", Index: 52, Path: "decrypt", Kind: "drop"},
-	{Name: "tx_frames", Index: 53, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bytes", Index: 54, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inner_lifetime", Index: 55, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_transport_header", Index: 38, Path: "encrypt", Kind: "drop"},
+	{Name: "link_rx_packets", Index: 39, Path: "decrypt", Kind: "received"},
+	{Name: "link_rx_lost", Index: 40, Path: "decrypt", Kind: "lost"},
+	{Name: "link_resyncs", Index: 41, Path: "decrypt", Kind: "info"},
+	{Name: "drop_tx_disabled", Index: 42, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_selector", Index: 43, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_replayed", Index: 44, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_too_old", Index: 45, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_selector_mismatch", Index: 46, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_malformed", Index: 47, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_checksum", Index: 48, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_not_ip", Index: 49, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_extension_headers", Index: 50, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_ttl_expired", Index: 51, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ecn", Index: 52, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_next_hop", Index: 53, Path: "decrypt", Kind: "drop"},
+	{Name: "tx_frames", Index: 54, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bytes", Index: 55, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_lifetime", Index: 56, Path: "decrypt", Kind: "drop"},
 }
 
 // Counter indices of the crypto chip.
@@ -132,18 +134,20 @@ const (
 	CryptoCounterDropEncBypassDenied      = 5
 	CryptoCounterDropEncSequenceExhausted = 6
 	CryptoCounterDropEncOversize          = 7
-	CryptoCounterBlackTxPackets           = 8
-	CryptoCounterBlackRxPackets           = 9
-	CryptoCounterBlackRxLost              = 10
-	CryptoCounterBlackResyncs             = 11
-	CryptoCounterDropDecNotReady          = 12
-	CryptoCounterDropDecNoKey             = 13
-	CryptoCounterDropDecBypassDenied      = 14
-	CryptoCounterDropDecTruncated         = 15
-	CryptoCounterDropDecIcv               = 16
-	CryptoCounterDropDecPadding           = 17
-	CryptoCounterDropDecDummy             = 18
-	CryptoCounterRedTxPackets             = 19
+	CryptoCounterDropEncMode              = 8
+	CryptoCounterBlackTxPackets           = 9
+	CryptoCounterBlackRxPackets           = 10
+	CryptoCounterBlackRxLost              = 11
+	CryptoCounterBlackResyncs             = 12
+	CryptoCounterDropDecNotReady          = 13
+	CryptoCounterDropDecNoKey             = 14
+	CryptoCounterDropDecBypassDenied      = 15
+	CryptoCounterDropDecTruncated         = 16
+	CryptoCounterDropDecIcv               = 17
+	CryptoCounterDropDecPadding           = 18
+	CryptoCounterDropDecDummy             = 19
+	CryptoCounterDropDecMode              = 20
+	CryptoCounterRedTxPackets             = 21
 )
 
 // CryptoCounters is ordered by index.
@@ -156,18 +160,20 @@ var CryptoCounters = []Counter{
 	{Name: "drop_enc_bypass_denied", Index: 5, Path: "encrypt", Kind: "drop"},
 	{Name: "drop_enc_sequence_exhausted", Index: 6, Path: "encrypt", Kind: "drop"},
 	{Name: "drop_enc_oversize", Index: 7, Path: "encrypt", Kind: "drop"},
-	{Name: "black_tx_packets", Index: 8, Path: "encrypt", Kind: "sent"},
-	{Name: "black_rx_packets", Index: 9, Path: "decrypt", Kind: "received"},
-	{Name: "black_rx_lost", Index: 10, Path: "decrypt", Kind: "lost"},
-	{Name: "black_resyncs", Index: 11, Path: "decrypt", Kind: "info"},
-	{Name: "drop_dec_not_ready", Index: 12, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_dec_no_key", Index: 13, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_dec_bypass_denied", Index: 14, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_dec_truncated", Index: 15, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_dec_icv", Index: 16, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_dec_padding", Index: 17, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_dec_dummy", Index: 18, Path: "decrypt", Kind: "drop"},
-	{Name: "red_tx_packets", Index: 19, Path: "decrypt", Kind: "sent"},
+	{Name: "drop_enc_mode", Index: 8, Path: "encrypt", Kind: "drop"},
+	{Name: "black_tx_packets", Index: 9, Path: "encrypt", Kind: "sent"},
+	{Name: "black_rx_packets", Index: 10, Path: "decrypt", Kind: "received"},
+	{Name: "black_rx_lost", Index: 11, Path: "decrypt", Kind: "lost"},
+	{Name: "black_resyncs", Index: 12, Path: "decrypt", Kind: "info"},
+	{Name: "drop_dec_not_ready", Index: 13, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_dec_no_key", Index: 14, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_dec_bypass_denied", Index: 15, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_dec_truncated", Index: 16, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_dec_icv", Index: 17, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_dec_padding", Index: 18, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_dec_dummy", Index: 19, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_dec_mode", Index: 20, Path: "decrypt", Kind: "drop"},
+	{Name: "red_tx_packets", Index: 21, Path: "decrypt", Kind: "sent"},
 }
 
 // Counter indices of the outer chip.
@@ -224,6 +230,7 @@ const (
 	OuterCounterDropReasmTimeout     = 49
 	OuterCounterReasmMerged          = 50
 	OuterCounterReasmDatagrams       = 51
+	OuterCounterDropTransportHeader  = 52
 )
 
 // OuterCounters is ordered by index.
@@ -280,4 +287,5 @@ var OuterCounters = []Counter{
 	{Name: "drop_reasm_timeout", Index: 49, Path: "decrypt", Kind: "drop"},
 	{Name: "reasm_merged", Index: 50, Path: "decrypt", Kind: "merged"},
 	{Name: "reasm_datagrams", Index: 51, Path: "decrypt", Kind: "info"},
+	{Name: "drop_transport_header", Index: 52, Path: "decrypt", Kind: "drop"},
 }

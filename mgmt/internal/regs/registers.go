@@ -90,10 +90,11 @@ var CommonRegisters = []Register{
 
 // Registers of the inner chip alone.
 var (
-	InnerControl                  = Register{Name: "control", Offset: 0x080, Count: 1, Role: Control, Writable: 0x00000007}
+	InnerControl                  = Register{Name: "control", Offset: 0x080, Count: 1, Role: Control, Writable: 0x0000000f}
 	InnerControlRxEnable          = Field{LSB: 0, Width: 1}
 	InnerControlTxEnable          = Field{LSB: 1, Width: 1}
 	InnerControlMacFilter         = Field{LSB: 2, Width: 1}
+	InnerControlBump              = Field{LSB: 3, Width: 1}
 	InnerPortMacLo                = Register{Name: "port_mac_lo", Offset: 0x200, Count: 1, Role: Control, Writable: 0xffffffff}
 	InnerPortMacHi                = Register{Name: "port_mac_hi", Offset: 0x204, Count: 1, Role: Control, Writable: 0x0000ffff}
 	InnerReasmTimeout             = Register{Name: "reasm_timeout", Offset: 0x208, Count: 1, Role: Control, Writable: 0x00007fff, Reset: 0x0000430e}
@@ -144,10 +145,11 @@ var CryptoRegisters = append(append([]Register{}, CommonRegisters...), []Registe
 
 // Registers of the outer chip alone.
 var (
-	OuterControl          = Register{Name: "control", Offset: 0x080, Count: 1, Role: Control, Writable: 0x00000007}
+	OuterControl          = Register{Name: "control", Offset: 0x080, Count: 1, Role: Control, Writable: 0x0000000f}
 	OuterControlRxEnable  = Field{LSB: 0, Width: 1}
 	OuterControlTxEnable  = Field{LSB: 1, Width: 1}
 	OuterControlMacFilter = Field{LSB: 2, Width: 1}
+	OuterControlBump      = Field{LSB: 3, Width: 1}
 	OuterPortMacLo        = Register{Name: "port_mac_lo", Offset: 0x200, Count: 1, Role: Control, Writable: 0xffffffff}
 	OuterPortMacHi        = Register{Name: "port_mac_hi", Offset: 0x204, Count: 1, Role: Control, Writable: 0x0000ffff}
 	OuterPortMtu          = Register{Name: "port_mtu", Offset: 0x208, Count: 1, Role: Control, Writable: 0x00003fff, Reset: 0x0000256e}

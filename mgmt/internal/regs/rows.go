@@ -4,30 +4,31 @@ package regs
 
 // FlowRow is the layout of one row.
 var FlowRow = struct {
-	Bits                                                                                                            int
-	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Sa, Priority, Valid, Action, Fragment, Mtu, Usage Field
+	Bits                                                                                                                       int
+	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Sa, Priority, Valid, Action, Fragment, Mtu, Transport, Usage Field
 }{
-	Bits:     404,
-	SrcAddr:  Field{LSB: 0, Width: 128},
-	DstAddr:  Field{LSB: 128, Width: 128},
-	SrcPort:  Field{LSB: 256, Width: 16},
-	DstPort:  Field{LSB: 272, Width: 16},
-	Protocol: Field{LSB: 288, Width: 8},
-	Version:  Field{LSB: 296, Width: 4},
-	Upper:    Field{LSB: 300, Width: 4},
-	Sa:       Field{LSB: 304, Width: 16},
-	Priority: Field{LSB: 320, Width: 32},
-	Valid:    Field{LSB: 352, Width: 1},
-	Action:   Field{LSB: 353, Width: 2},
-	Fragment: Field{LSB: 355, Width: 1},
-	Mtu:      Field{LSB: 356, Width: 14},
-	Usage:    Field{LSB: 384, Width: 20},
+	Bits:      404,
+	SrcAddr:   Field{LSB: 0, Width: 128},
+	DstAddr:   Field{LSB: 128, Width: 128},
+	SrcPort:   Field{LSB: 256, Width: 16},
+	DstPort:   Field{LSB: 272, Width: 16},
+	Protocol:  Field{LSB: 288, Width: 8},
+	Version:   Field{LSB: 296, Width: 4},
+	Upper:     Field{LSB: 300, Width: 4},
+	Sa:        Field{LSB: 304, Width: 16},
+	Priority:  Field{LSB: 320, Width: 32},
+	Valid:     Field{LSB: 352, Width: 1},
+	Action:    Field{LSB: 353, Width: 2},
+	Fragment:  Field{LSB: 355, Width: 1},
+	Mtu:       Field{LSB: 356, Width: 14},
+	Transport: Field{LSB: 370, Width: 1},
+	Usage:     Field{LSB: 384, Width: 20},
 }
 
 // RuleRow is the layout of one row.
 var RuleRow = struct {
-	Bits                                                                                                                                                                                              int
-	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Sa, Priority, Valid, Action, Fragment, Mtu, Usage, SrcMask, DstMask, SrcPortMask, DstPortMask, ProtocolMask, VersionMask, UpperMask Field
+	Bits                                                                                                                                                                                                         int
+	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Sa, Priority, Valid, Action, Fragment, Mtu, Transport, Usage, SrcMask, DstMask, SrcPortMask, DstPortMask, ProtocolMask, VersionMask, UpperMask Field
 }{
 	Bits:         720,
 	SrcAddr:      Field{LSB: 0, Width: 128},
@@ -43,6 +44,7 @@ var RuleRow = struct {
 	Action:       Field{LSB: 353, Width: 2},
 	Fragment:     Field{LSB: 355, Width: 1},
 	Mtu:          Field{LSB: 356, Width: 14},
+	Transport:    Field{LSB: 370, Width: 1},
 	Usage:        Field{LSB: 384, Width: 20},
 	SrcMask:      Field{LSB: 416, Width: 128},
 	DstMask:      Field{LSB: 544, Width: 128},
@@ -131,8 +133,8 @@ var PolicyUsageRow = struct {
 
 // OutboundKeyRow is the layout of one row.
 var OutboundKeyRow = struct {
-	Bits                                                                       int
-	Key, Auth, Salt, Spi, IvMask, SoftLimit, HardLimit, Valid, Esn, Icv, Suite Field
+	Bits                                                                                  int
+	Key, Auth, Salt, Spi, IvMask, SoftLimit, HardLimit, Valid, Esn, Icv, Transport, Suite Field
 }{
 	Bits:      1024,
 	Key:       Field{LSB: 0, Width: 256},
@@ -145,38 +147,41 @@ var OutboundKeyRow = struct {
 	Valid:     Field{LSB: 1008, Width: 1},
 	Esn:       Field{LSB: 1009, Width: 1},
 	Icv:       Field{LSB: 1010, Width: 2},
+	Transport: Field{LSB: 1012, Width: 1},
 	Suite:     Field{LSB: 1016, Width: 8},
 }
 
 // InboundKeyRow is the layout of one row.
 var InboundKeyRow = struct {
-	Bits                                                 int
-	Key, Auth, Salt, Spi, Window, Valid, Esn, Icv, Suite Field
+	Bits                                                            int
+	Key, Auth, Salt, Spi, Window, Valid, Esn, Icv, Transport, Suite Field
 }{
-	Bits:   1024,
-	Key:    Field{LSB: 0, Width: 256},
-	Auth:   Field{LSB: 256, Width: 512},
-	Salt:   Field{LSB: 768, Width: 32},
-	Spi:    Field{LSB: 800, Width: 32},
-	Window: Field{LSB: 832, Width: 16},
-	Valid:  Field{LSB: 1008, Width: 1},
-	Esn:    Field{LSB: 1009, Width: 1},
-	Icv:    Field{LSB: 1010, Width: 2},
-	Suite:  Field{LSB: 1016, Width: 8},
+	Bits:      1024,
+	Key:       Field{LSB: 0, Width: 256},
+	Auth:      Field{LSB: 256, Width: 512},
+	Salt:      Field{LSB: 768, Width: 32},
+	Spi:       Field{LSB: 800, Width: 32},
+	Window:    Field{LSB: 832, Width: 16},
+	Valid:     Field{LSB: 1008, Width: 1},
+	Esn:       Field{LSB: 1009, Width: 1},
+	Icv:       Field{LSB: 1010, Width: 2},
+	Transport: Field{LSB: 1012, Width: 1},
+	Suite:     Field{LSB: 1016, Width: 8},
 }
 
 // SadRow is the layout of one row.
 var SadRow = struct {
-	Bits                                    int
-	Spi, DstAddr, Version, Valid, Encap, Sa Field
+	Bits                                               int
+	Spi, DstAddr, Version, Valid, Encap, Transport, Sa Field
 }{
-	Bits:    192,
-	Spi:     Field{LSB: 0, Width: 32},
-	DstAddr: Field{LSB: 32, Width: 128},
-	Version: Field{LSB: 160, Width: 8},
-	Valid:   Field{LSB: 168, Width: 1},
-	Encap:   Field{LSB: 169, Width: 1},
-	Sa:      Field{LSB: 176, Width: 16},
+	Bits:      192,
+	Spi:       Field{LSB: 0, Width: 32},
+	DstAddr:   Field{LSB: 32, Width: 128},
+	Version:   Field{LSB: 160, Width: 8},
+	Valid:     Field{LSB: 168, Width: 1},
+	Encap:     Field{LSB: 169, Width: 1},
+	Transport: Field{LSB: 170, Width: 1},
+	Sa:        Field{LSB: 176, Width: 16},
 }
 
 // TunnelRow is the layout of one row.
