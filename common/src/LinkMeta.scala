@@ -7,6 +7,9 @@ import chisel3._
  *
  * Encrypt, inner → crypto: an inner IP packet. crypto → outer: the ESP packet from its SPI to its ICV (or a bypassed IP
  * packet). Decrypt, outer → crypto: the ESP packet. crypto → inner: the decrypted IP packet.
+ *
+ * With `transport` the Ethernet and IP header stand in front of each of these: of a bypassed packet they are part of the whole frame,
+ * any other's are its [[ClearPrefix]], and its IP header still has the values with which it came.
  */
 class LinkMeta extends Bundle {
 
@@ -18,16 +21,21 @@ class LinkMeta extends Bundle {
 
   /** The packet crosses in clear under a BYPASS policy. */
   val bypass = Bool()
+
+  /** The packet is a frame of a bump in the wire. */
   val transport = Bool()
   val natT = Bool()
 
   /** Inner header's DF (encrypt). */
   val df = Bool()
 
-  /** Encrypt: TOS byte of the inner header. Decrypt: TOS byte of the outer header. */
+  /**
+   * Encrypt: TOS byte of the inner header. Decrypt: TOS byte of the outer header. With `transport` the headers' lengths as
+   * [[ClearPrefix]] has them; between prefix store and lanes of the crypto chip, the store's row.
+   */
   val tos = UInt(8.W)
 
-  /** Encrypt: next header for the ESP trailer (4 for IPv4, 41 for IPv6 in tunnel mode; of a bypassed packet too). Decrypt, crypto → inner: from the trailer. */
+  /** Encrypt: next header for the ESP trailer (in tunnel mode 4 for IPv4, 41 for IPv6; of a bypassed packet too). Decrypt, crypto → inner: from the trailer. */
   val nextHeader = UInt(8.W)
 
   /** Sequence numbers the crypto chip is asked to skip first (cluster mode). */
@@ -35,4 +43,7 @@ class LinkMeta extends Bundle {
 
   /** crypto → inner alone: the verified 64-bit sequence number; elsewhere 0 and not sent. */
   val sequence = UInt(64.W)
+
+  /** What ESP has to do with begins behind a [[ClearPrefix]]. */
+  def hasPrefix: Bool = transport && !bypass
 }

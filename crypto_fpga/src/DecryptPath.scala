@@ -6,7 +6,6 @@ import sallyport.common._
 
 /** Packets of the decrypt path by fate, in this cycle. `received` = `sent` + the others once the path is empty. */
 class DecryptCounts extends Bundle {
-  val received = Bool()
   val sent = Bool()
   val noKey = Bool()
   val bypassDenied = Bool()
@@ -19,6 +18,12 @@ class DecryptCounts extends Bundle {
 
   /** Dropped before the lanes, and zeroized in one. */
   val notReady = UInt(2.W)
+
+  /** Begun in key fetch, and ended in front of it. */
+  val received = UInt(2.W)
+
+  /** Of the wrong mode, and without a possible prefix. */
+  val wrongMode = UInt(2.W)
 }
 
 /**
@@ -26,12 +31,13 @@ class DecryptCounts extends Bundle {
  *
  * Drops, one count each: packets that come while the chip is not enabled or keys are being erased, and those whose keys are
  * erased while they are inside (`notReady`); bypass packets without `allowBypass`; packets too short for ESP or not a multiple of 4 bytes
- * (`truncated`), without a usable key row of their SPI (`noKey`); and by what the lane finds: `icv`, `padding`, a pad longer
+ * (`truncated`), without a usable key row of their SPI (`noKey`), in another mode than the row's or with a clear prefix that cannot be one
+ * (`wrongMode`); and by what the lane finds: `icv`, `padding`, a pad longer
  * than the payload (`truncated`), next header 59 (`dummy`).
  *
  * What leaves is the payload of an ESP packet whose ICV a lane found good, with its 64-bit sequence number and next header in the metadata
- * (whoever takes it judges both), or a packet that came with `bypass` while `allowBypass` was set, and says so. A beat a cycle,
- * a packet every 2 cycles, bounded by the lanes. Latency: [[DecryptFetch]], dispatch 2, lane, merge 1. Stalls with `out` and
+ * (whoever takes it judges both), in transport mode behind the clear headers with which it came, which nobody has vouched for, or a packet that came with `bypass` while `allowBypass` was set, and says so. A beat a cycle,
+ * a packet every 2 cycles, bounded by the lanes. Latency: [[DecryptFetch]], dispatch 2, lane, merge 1, [[PrefixJoin]]. Stalls with `out` and
  * while a key row is written.
  */
 class DecryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends Module {
@@ -44,14 +50,19 @@ class DecryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
     val counts = Output(new DecryptCounts)
   })
 
+  private val prefixes = Module(new PrefixDetour)
   private val fetch = Module(new DecryptFetch(config.saBits, config.suites, CryptoConfig.jobs))
   private val farm = Module(new LaneFarm(config.lane(encrypt = false), config.lanes, CryptoConfig.jobs, lane))
 
-  fetch.io.in <> io.in
+  prefixes.io.in <> io.in
+  fetch.io.in <> prefixes.io.bare
   farm.io.in <> fetch.io.beats
   farm.io.job <> fetch.io.job
   fetch.io.jobTaken := farm.io.jobTaken
-  io.out <> farm.io.out
+  prefixes.io.dropped := farm.io.drop
+  prefixes.io.merged := farm.io.merged
+  prefixes.io.lanes <> farm.io.out
+  io.out <> prefixes.io.out
 
   fetch.io.table <> io.table
   io.tableReady := fetch.io.tableReady
@@ -80,9 +91,10 @@ class DecryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
   assert(!fetch.io.verified.valid || fetch.io.verified.ready, "a verified number found no room")
 
   private def dropped(route: Route.Type): Bool = farm.io.drop.valid && farm.io.drop.bits.route === route
-  io.counts.received := fetch.io.received
+  io.counts.received := fetch.io.received +& prefixes.io.malformed
   io.counts.sent := merged(Verdict.ok)
   io.counts.noKey := dropped(Route.noKey)
+  io.counts.wrongMode := dropped(Route.wrongMode) +& prefixes.io.malformed
   io.counts.bypassDenied := dropped(Route.bypassDenied)
   io.counts.icv := merged(Verdict.badIcv)
   io.counts.padding := merged(Verdict.badPadding)

@@ -22,7 +22,6 @@ class PathControl extends Bundle {
 
 /** Packets of the encrypt path by fate, in this cycle. `received` = `sent` + the others once the path is empty. */
 class EncryptCounts extends Bundle {
-  val received = Bool()
   val sent = Bool()
   val noKey = Bool()
   val bypassDenied = Bool()
@@ -31,18 +30,24 @@ class EncryptCounts extends Bundle {
 
   /** Dropped before the lanes, and zeroized in one. */
   val notReady = UInt(2.W)
+
+  /** Begun in key fetch, and ended in front of it. */
+  val received = UInt(2.W)
+
+  /** Of the wrong mode, and without a possible prefix. */
+  val wrongMode = UInt(2.W)
 }
 
 /**
  * Red to black: key and number, ESP, order.
  *
  * Drops, one count each: packets that come while the chip is not enabled or keys are being erased, and those whose keys are
- * erased while they are inside (`notReady`); bypass packets without `allowBypass`; packets without a usable key row (`noKey`), whose ESP
- * packet would exceed 9582 bytes (`oversize`), or whose SA has no number left (`exhausted`).
+ * erased while they are inside (`notReady`); bypass packets without `allowBypass`; packets without a usable key row (`noKey`), in another mode
+ * than the row's or with a clear prefix that cannot be one (`wrongMode`), whose ESP packet would exceed 9582 bytes (`oversize`), or whose SA has no number left (`exhausted`).
  *
- * What leaves is an ESP packet made by a lane, or a packet that came with `bypass` while `allowBypass` was set, and says so in
+ * What leaves is an ESP packet made by a lane, in transport mode behind the clear headers with which it came, or a packet that came with `bypass` while `allowBypass` was set, and says so in
  * its metadata. A beat a cycle, a packet every 2 cycles, bounded by the lanes. Latency: [[EncryptFetch]], dispatch 2, lane,
- * merge 1. Stalls with `out` and while a key row is written.
+ * merge 1, [[PrefixJoin]]. Stalls with `out` and while a key row is written.
  */
 class EncryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends Module {
   val io = IO(new Bundle {
@@ -56,14 +61,19 @@ class EncryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
     val exhausted = Valid(UInt(config.saBits.W))
   })
 
+  private val prefixes = Module(new PrefixDetour)
   private val fetch = Module(new EncryptFetch(config.saBits, config.suites, CryptoConfig.jobs))
   private val farm = Module(new LaneFarm(config.lane(encrypt = true), config.lanes, CryptoConfig.jobs, lane))
 
-  fetch.io.in <> io.in
+  prefixes.io.in <> io.in
+  fetch.io.in <> prefixes.io.bare
   farm.io.in <> fetch.io.beats
   farm.io.job <> fetch.io.job
   fetch.io.jobTaken := farm.io.jobTaken
-  io.out <> farm.io.out
+  prefixes.io.dropped := farm.io.drop
+  prefixes.io.merged := farm.io.merged
+  prefixes.io.lanes <> farm.io.out
+  io.out <> prefixes.io.out
 
   fetch.io.table <> io.table
   io.tableReady := fetch.io.tableReady
@@ -80,9 +90,10 @@ class EncryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
 
   private def dropped(route: Route.Type): Bool = farm.io.drop.valid && farm.io.drop.bits.route === route
   private def merged(verdict: Verdict.Type): Bool = farm.io.merged.valid && farm.io.merged.bits.verdict === verdict
-  io.counts.received := fetch.io.received
+  io.counts.received := fetch.io.received +& prefixes.io.malformed
   io.counts.sent := merged(Verdict.ok)
   io.counts.noKey := dropped(Route.noKey)
+  io.counts.wrongMode := dropped(Route.wrongMode) +& prefixes.io.malformed
   io.counts.bypassDenied := dropped(Route.bypassDenied)
   io.counts.exhausted := dropped(Route.exhausted)
   io.counts.oversize := dropped(Route.oversize)

@@ -8,6 +8,9 @@ import sallyport.common._
 class DropEvent extends Bundle {
   val route = Route()
   val epoch = Bool()
+
+  /** Its row of the [[PrefixStore]], if it has one. */
+  val prefix = Valid(UInt(PrefixStore.rowBits.W))
 }
 
 /**
@@ -143,6 +146,9 @@ class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
   io.drop.valid := RegNext((starts && drops) || withdrawn, false.B)
   io.drop.bits.route := RegNext(Mux(io.blocked || withdrawn, Route.notReady, route))
   io.drop.bits.epoch := RegNext(Mux(withdrawn, stageJob.epoch, job.epoch))
+  private val dropped = Mux(withdrawn, stageJob.lane.meta, job.lane.meta)
+  io.drop.bits.prefix.valid := RegNext(dropped.hasPrefix)
+  io.drop.bits.prefix.bits := RegNext(dropped.tos)
   io.idle := !stageValid && first && !beats.io.deq.valid && !jobQueue.io.out.valid
 
   assert(!(starts && withdrawn), "one drop a cycle")

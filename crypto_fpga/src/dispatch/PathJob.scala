@@ -4,7 +4,7 @@ import chisel3._
 
 /** Where dispatch sends a packet: to a lane, past the lanes, or nowhere (and under which counter). */
 object Route extends ChiselEnum {
-  val lane, bypass, notReady, noKey, bypassDenied, exhausted, oversize, truncated = Value
+  val lane, bypass, notReady, noKey, wrongMode, bypassDenied, exhausted, oversize, truncated = Value
 }
 
 /** A packet's fate and everything a lane needs for it. */

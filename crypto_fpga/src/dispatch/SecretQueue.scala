@@ -6,7 +6,7 @@ import chisel3.util._
 /**
  * A queue of jobs in registers that forgets: an entry is overwritten with [[PathJob.none]] in the cycle in which it leaves, so
  * no key stays behind in a queue that has run empty. While `wipe` is high every job it holds or takes loses its key and becomes
- * `notReady`; it still leaves in its turn. One transfer a cycle, latency 1; `in.ready` and `out` come from registers, `route` and
+ * `notReady`; it still leaves in its turn, with its metadata. One transfer a cycle, latency 1; `in.ready` and `out` come from registers, `route` and
  * `fast`, by which dispatch decides, are registers.
  */
 class SecretQueue(entries: Int) extends Module {
@@ -34,11 +34,13 @@ class SecretQueue(entries: Int) extends Module {
     for (slot <- slots) {
       slot := PathJob.none
       slot.epoch := slot.epoch
+      slot.lane.meta := slot.lane.meta
     }
   }
   when(io.in.fire) {
     slots(slot(write)) := Mux(io.wipe, PathJob.none, io.in.bits)
     slots(slot(write)).epoch := io.in.bits.epoch
+    slots(slot(write)).lane.meta := io.in.bits.lane.meta
     write := write + 1.U
   }
   when(io.out.fire) {

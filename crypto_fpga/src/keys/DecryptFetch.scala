@@ -90,7 +90,8 @@ class DecryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Modul
       closedAtRow,
       headAtRow,
       io.allowBypass,
-      KeyDecision.usable(hit, InboundKeyRow.suite(row), suites)
+      KeyDecision.usable(hit, InboundKeyRow.suite(row), suites),
+      InboundKeyRow.transport(row).asBool
     )
   )
   private val headDecided = RegNext(headAtRow)

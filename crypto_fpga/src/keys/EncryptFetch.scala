@@ -77,6 +77,7 @@ class EncryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Modul
       headAtRow,
       io.allowBypass,
       KeyDecision.usable(hit, OutboundKeyRow.suite(row), suites),
+      OutboundKeyRow.transport(row).asBool,
       OutboundKeyRow.suite(row),
       OutboundKeyRow.icv(row)
     )

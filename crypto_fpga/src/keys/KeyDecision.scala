@@ -1,6 +1,7 @@
 package sallyport.crypto
 
 import chisel3._
+import sallyport.common.ClearPrefix
 
 /** What becomes of a packet as far as its key row and its length say. */
 object KeyDecision {
@@ -19,19 +20,30 @@ object KeyDecision {
   def usable(hit: Bool, suite: UInt, suites: Seq[Suite]): Bool =
     hit && suites.map(_.number.U === suite).reduce(_ || _)
 
-  def encrypt(blocked: Bool, head: PacketHead, allowBypass: Bool, usable: Bool, suite: UInt, icv: UInt): Route.Type = {
-    val oversize = head.meta.length > Suite.chooseByIcv(suite, icv)(longestPayload)
+  /** @param transport the row's mode */
+  def encrypt(
+      blocked: Bool,
+      head: PacketHead,
+      allowBypass: Bool,
+      usable: Bool,
+      transport: Bool,
+      suite: UInt,
+      icv: UInt
+  ): Route.Type = {
+    def longerThan(spare: Int): Bool = head.meta.length > Suite.chooseByIcv(suite, icv)(longestPayload(_, _) - spare)
+    val oversize = Mux(head.meta.transport, longerThan(ClearPrefix.lengths.max), longerThan(0))
     priority(
       Route.lane,
       blocked -> Route.notReady,
       (head.meta.bypass && allowBypass) -> Route.bypass,
       head.meta.bypass -> Route.bypassDenied,
       !usable -> Route.noKey,
+      (head.meta.transport =/= transport) -> Route.wrongMode,
       oversize -> Route.oversize
     )
   }
 
-  def decrypt(blocked: Bool, head: PacketHead, allowBypass: Bool, usable: Bool): Route.Type = {
+  def decrypt(blocked: Bool, head: PacketHead, allowBypass: Bool, usable: Bool, transport: Bool): Route.Type = {
     val truncated = head.meta.length < shortestEsp.U || head.meta.length(1, 0) =/= 0.U
     priority(
       Route.lane,
@@ -39,7 +51,8 @@ object KeyDecision {
       (head.meta.bypass && allowBypass) -> Route.bypass,
       head.meta.bypass -> Route.bypassDenied,
       truncated -> Route.truncated,
-      !usable -> Route.noKey
+      !usable -> Route.noKey,
+      (head.meta.transport =/= transport) -> Route.wrongMode
     )
   }
 

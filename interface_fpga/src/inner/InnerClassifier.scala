@@ -16,6 +16,9 @@ class SpdAnswer extends Bundle {
   val mtu = UInt(PacketStream.lengthBits.W)
   val fragment = Bool()
 
+  /** PROTECT means transport mode. */
+  val transport = Bool()
+
   /** Row that counts the policy's packets. */
   val usage = UInt(FlowRow.usage.width.W)
 }
@@ -29,6 +32,7 @@ object SpdAnswer {
     answer.priority := FlowRow.priority(result.row)
     answer.mtu := FlowRow.mtu(result.row)
     answer.fragment := FlowRow.fragment(result.row)
+    answer.transport := FlowRow.transport(result.row)
     answer.usage := FlowRow.usage(result.row)
     answer
   }
@@ -41,6 +45,7 @@ object SpdAnswer {
     answer.priority := RuleRow.priority(result.row)
     answer.mtu := RuleRow.mtu(result.row)
     answer.fragment := RuleRow.fragment(result.row)
+    answer.transport := RuleRow.transport(result.row)
     answer.usage := RuleRow.usage(result.row)
     answer
   }
@@ -56,7 +61,7 @@ class InnerFindings extends Bundle {
 /** Where one frame from the red network goes. */
 class InnerVerdict extends FrameVerdict {
 
-  /** With `toLink`: bytes of the Ethernet header and its tags, which stay here. */
+  /** With `toLink`: bytes of the Ethernet header and its tags, if they stay here. */
   val strip = UInt(5.W)
 
   /** With `toLink`: payload units of its fragments; 0: it goes whole ([[FragmentCut]]). */
@@ -70,6 +75,7 @@ class InnerVerdict extends FrameVerdict {
 class InnerDrops extends FrameDrops {
   val ttlExpired = Bool()
   val policy = Bool()
+  val transportHeader = Bool()
   val linkDown = Bool()
 }
 
@@ -83,6 +89,10 @@ class InnerDrops extends FrameDrops {
  *     with TTL or hop limit one less (RFC 4301 5.1.2.1 note 2, RFC 1812 5.3.1), cut if it is longer than that MTU, the decision
  *     says so and the header has no options
  *
+ * Under PROTECT in transport mode, and under BYPASS of a bump in the wire, the whole frame goes to the link, with the TTL that it
+ * has and uncut. ESP stands behind the IPv4 header with its options, or the IPv6 header alone: without anything behind it, with a longer
+ * [[ClearPrefix]] than there can be or with IPv6 extension headers a packet is dropped as transportHeader.
+ *
  * What would go to the link is dropped as linkDown while `linkUp` is low.
  *
  * A pipeline without stalls: one frame a cycle, answered [[InnerClassifier.latency]] cycles later. `drops` pulses with the
@@ -90,12 +100,18 @@ class InnerDrops extends FrameDrops {
  */
 class InnerClassifier extends Module {
   val io = IO(new Bundle {
+
+    /** The box is a bump in the wire. */
+    val bump = Input(Bool())
     val macFilter = Input(Bool())
     val portMac = Input(UInt(48.W))
     val linkUp = Input(Bool())
     val findings = Flipped(Valid(new InnerFindings))
     val verdict = Valid(new InnerVerdict)
     val policy = Valid(UInt(FlowRow.usage.width.W))
+
+    /** With `verdict` or `policy`: length of the IP packet. */
+    val ipBytes = Output(UInt(PacketStream.lengthBits.W))
     val drops = Output(new InnerDrops)
   })
 
@@ -103,6 +119,7 @@ class InnerClassifier extends Module {
   private val fields = in.fields
 
   private val judge = Module(new FrameJudge)
+  judge.io.bump := io.bump
   judge.io.macFilter := io.macFilter
   judge.io.portMac := io.portMac
   judge.io.fields := fields
@@ -119,6 +136,14 @@ class InnerClassifier extends Module {
   private val flowTooLong = tooLong(in.flow)
   private val ruleTooLong = tooLong(in.rule)
   private val noOptions = ask(fields.headerBytes === Ipv4Header.bytes.U)
+  private val tags = fields.l2Bytes(4, 2) - (EthernetHeader.bytes / 4).U
+  private val prefix = ClearPrefix(tags, fields.headerBytes(5, 2))
+  private val transportable = ask(
+    ClearPrefix.possible(prefix) && fields.headerBytes(6) === 0.U && fields.payloadLength =/= 0.U &&
+      (!fields.isV6 || fields.headerBytes === Ipv6Header.bytes.U)
+  )
+  private val prefix1 = RegNext(prefix)
+  private val frameBytes1 = RegNext(fields.totalLength + fields.l2Bytes)
   private val flow1 = RegNext(in.flow)
   private val rule1 = RegNext(in.rule)
   private val fields1 = RegNext(fields)
@@ -126,15 +151,18 @@ class InnerClassifier extends Module {
 
   // Stage 2: the first that fits, if the frame passes.
   private object Outcome extends ChiselEnum {
-    val dropTtl, dropPolicy, puntPolicy, puntMtu, protect, bypass = Value
+    val dropTtl, dropPolicy, dropTransportHeader, puntPolicy, puntMtu, protect, bypass = Value
   }
   import Outcome._
   private val action1 = Mux(flowWins, flow1.action, rule1.action)
   private def decides(action: Int): Bool = decided && action1 === action.U
   private val forwards = decides(Action.bypass) || decides(Action.protect)
+  private val bump1 = RegNext(io.bump)
+  private val transport = decides(Action.protect) && Mux(flowWins, flow1.transport, rule1.transport)
+  private val whole = transport || bump1 && !decides(Action.protect)
   private val isTooLong = Mux(flowWins, flowTooLong, ruleTooLong)
   private val mtu1 = Mux(flowWins, flow1.mtu, rule1.mtu)
-  private val cuts = isTooLong && Mux(flowWins, flow1.fragment, rule1.fragment) && noOptions &&
+  private val cuts = isTooLong && Mux(flowWins, flow1.fragment, rule1.fragment) && noOptions && !whole &&
     mtu1 >= FragmentCut.minMtuV4.U
   private val units = RegNext(Mux(cuts, FragmentCut.units(mtu1, v6 = false.B), 0.U))
   private val outcome = RegNext(
@@ -142,8 +170,9 @@ class InnerClassifier extends Module {
       dropPolicy,
       Seq(
         decides(Action.punt) -> puntPolicy,
-        (forwards && ttlExpired) -> dropTtl,
+        (forwards && ttlExpired && !whole) -> dropTtl,
         (forwards && isTooLong && fields1.dontFragment) -> puntMtu,
+        (transport && !transportable) -> dropTransportHeader,
         decides(Action.bypass) -> bypass,
         decides(Action.protect) -> protect
       )
@@ -154,14 +183,25 @@ class InnerClassifier extends Module {
 
   private val link = Wire(new LinkMeta)
   link := 0.U.asTypeOf(link)
-  link.length := fields1.totalLength
+  link.length := Mux(whole, frameBytes1, fields1.totalLength)
   link.sa := Mux(flowWins, flow1.sa, rule1.sa)
   link.bypass := decides(Action.bypass)
+  link.transport := whole
   link.df := fields1.dontFragment
-  link.tos := fields1.tos
+  link.tos := Mux(whole, prefix1, fields1.tos)
   link.nextHeader := Mux(fields1.isV6, IpHeader.v6InIp.U, IpHeader.v4InIp.U)
+  when(transport) { link.nextHeader := fields1.protocol }
+
+  // What crosses whatever the policy, if that is what the frame is; its length is all that is known of it.
+  private val crossing = Wire(new LinkMeta)
+  crossing := 0.U.asTypeOf(crossing)
+  crossing.length := fields1.length
+  crossing.bypass := true.B
+  crossing.transport := true.B
+  crossing.tos := prefix1
 
   private val rewrite = Wire(new IpRewrite)
+  rewrite.none := whole
   rewrite.v6 := fields1.isV6
   rewrite.tos := fields1.tos
   rewrite.ttl := fields1.ttl - 1.U
@@ -169,19 +209,21 @@ class InnerClassifier extends Module {
 
   // Stage 3: verdict and events.
   private def is(wanted: Outcome.Type): Bool = frame.passes && outcome === wanted
-  private val forLink = is(protect) || is(bypass)
+  private val forLink = is(protect) || is(bypass) || frame.crosses
   private val verdict = Wire(new InnerVerdict)
   verdict.toLink := forLink && !linkDown2
   verdict.toPunt := frame.punts || is(puntPolicy) || is(puntMtu)
   verdict.reason := Mux(frame.punts, frame.reason, Mux(is(puntMtu), PuntReason.mtu.U, PuntReason.policy.U))
   verdict.units := units
-  verdict.strip := RegNext(fields1.l2Bytes)
+  verdict.strip := Mux(frame.crosses, 0.U, RegNext(Mux(whole, 0.U, fields1.l2Bytes)))
   verdict.rewrite := RegNext(rewrite)
-  verdict.link := RegNext(link)
+  when(frame.crosses) { verdict.rewrite.none := true.B }
+  verdict.link := Mux(frame.crosses, RegNext(crossing), RegNext(link))
   io.verdict.valid := RegNext(valid2, false.B)
   io.verdict.bits := RegNext(verdict)
   io.policy.valid := RegNext(valid2 && frame.passes && RegNext(decided), false.B)
   io.policy.bits := ShiftRegister(Mux(flowWins, flow1.usage, rule1.usage), 2)
+  io.ipBytes := ShiftRegister(fields1.totalLength, 2)
 
   private def drop(condition: Bool): Bool = RegNext(valid2 && condition, false.B)
   io.drops.macFilter := drop(frame.drops.macFilter)
@@ -189,6 +231,7 @@ class InnerClassifier extends Module {
   io.drops.ipChecksum := drop(frame.drops.ipChecksum)
   io.drops.ttlExpired := drop(is(dropTtl))
   io.drops.policy := drop(is(dropPolicy))
+  io.drops.transportHeader := drop(is(dropTransportHeader))
   io.drops.linkDown := drop(forLink && linkDown2)
 }
 

@@ -12,11 +12,17 @@ class InnerDecryptEvents extends Bundle {
   val transmit = new MacTransmitEvents
 }
 
+/** What becomes of a packet to the red network, and of the headers that it came with. */
+class TreatedVerdict extends Bundle {
+  val verdict = new InspectorVerdict
+  val patch = new TransportPatch
+}
+
 /**
  * From the link to the red port: selectors, anti-replay window, headers read, verdict, TTL and ECN, Ethernet on, MAC.
  *
  * `in` carries decrypted IP packets, whose `meta.sa` names the inbound SA, and bypassed ones, whose `meta.sa` names the next
- * hop. [[InnerInspector]] judges them. What is behind the IP total length is cut off.
+ * hop; or whole frames with either (`meta.transport`), which keep their Ethernet header. [[InnerInspector]] judges them. What is behind the IP total length is cut off.
  *
  * A row that is written to the selector table clears the window rows that it names, unless it says that they stay; packets
  * before the write meet the old row and window, packets after it the new ones, and traffic waits about 20 cycles. It waits
@@ -40,14 +46,18 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   })
 
   private val stage =
-    Module(new LookupStage(new LinkMeta, new InspectorVerdict, HeaderParser.windowBytes(ethernet = false)))
+    Module(new LookupStage(new LinkMeta, new TreatedVerdict, DecryptWindow.windowBytes))
   stage.io.in <> io.in
   private val launch = stage.io.launch
 
+  // The IP packet, wherever it starts, as it was before ESP.
   private val parser = Module(new HeaderParser(ethernet = false))
-  parser.io.in.valid := launch.valid
-  parser.io.in.bits.bytes := launch.bits.bytes
-  parser.io.in.bits.length := launch.bits.meta.length
+  parser.io.in.valid := RegNext(launch.valid, false.B)
+  parser.io.in.bits := RegNext(DecryptWindow(launch.bits))
+  private val transport = Module(new TransportHeader)
+  transport.io.bytes := launch.bits.bytes
+  transport.io.meta := launch.bits.meta
+  transport.io.protocol := launch.bits.meta.nextHeader
 
   // Selector row; then the window and the next hop, both of which it names.
   private val selectors = DirectTable(1 << config.saBits, SelectorRow, SelectorRow.valid)
@@ -113,6 +123,8 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   private val metaOfUsage = ShiftRegister(meta1, InnerDecrypt.usageTime - selectorLatency)
   private val meta = ShiftRegister(metaOfUsage, InnerDecrypt.findingsLatency - InnerDecrypt.usageTime)
   findings.bits.bypass := meta.bypass
+  findings.bits.frame := meta.transport
+  findings.bits.frameBytes := meta.length
   findings.bits.nextHeader := meta.nextHeader
   findings.bits.outerTos := meta.tos
   findings.bits.selectorHit := ShiftRegister(hit1, rest)
@@ -127,7 +139,10 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   findings.bits.nextHopHit := ShiftRegister(nextHops.io.result.bits.hit, nextHopRest) &&
     ShiftRegister(nextHopInRange1, rest)
   findings.bits.nextHopMac := ShiftRegister(NextHopRow.mac(nextHops.io.result.bits.row), nextHopRest)
-  stage.io.result := inspector.io.verdict
+  stage.io.result.valid := inspector.io.verdict.valid
+  stage.io.result.bits.verdict := inspector.io.verdict.bits
+  stage.io.result.bits.patch :=
+    ShiftRegister(transport.io.patch, InnerDecrypt.lookupLatency - TransportHeader.latency)
 
   // What its SA has carried is read while the rest becomes known, so that it costs no time.
   private val usage = Module(new UsageTable(config.saBits, limited = true))
@@ -139,16 +154,21 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   inspector.io.expired := usage.io.expired
 
   // Forwarded packets: padding off, new header values, Ethernet on.
-  private val steer = Module(new PacketSteer(new InspectorVerdict, 1))
-  steer.io.in <> stage.io.out
-  steer.io.select := stage.io.out.bits.meta.forward
+  private val steer = Module(new PacketSteer(new TreatedVerdict, 1))
+  TransportHeader.rewrite(steer.io.in, stage.io.out)(_.patch)
+  steer.io.select := stage.io.out.bits.meta.verdict.forward
   private val strip = Module(new PacketStripper(new InspectorVerdict, Seq(0))(_ => 0.U, _.length))
-  RewriteHeader(strip.io.in, steer.io.out(0))(_.rewrite)
-  private val prepend = Module(new PacketPrepender(UInt((8 * EthernetHeader.bytes).W), EthernetHeader.bytes)(identity))
-  ConnectStream(prepend.io.in, strip.io.out)((header, verdict) =>
-    header := EthernetHeader(verdict.nextHopMac, io.portMac, EthernetHeader.ofIp(verdict.rewrite.v6)).wire
-  )
-  private val transmit = Module(new MacTransmit(UInt((8 * EthernetHeader.bytes).W), config.transmitBeats))
+  private val forwarded = Wire(chiselTypeOf(strip.io.in))
+  ConnectStream(forwarded, steer.io.out(0))(_ := _.verdict)
+  RewriteHeader(strip.io.in, forwarded)(_.rewrite)
+  private val prepend = Module(new HeaderPrepend(InnerDecrypt.headerLengths, new NoMeta))
+  ConnectStream(prepend.io.in, strip.io.out) { (header, verdict) =>
+    header.bytes := EthernetHeader(verdict.nextHopMac, io.portMac, EthernetHeader.ofIp(verdict.rewrite.v6)).wire
+    header.select := verdict.frame
+    header.drop := false.B
+    header.meta := 0.U.asTypeOf(new NoMeta)
+  }
+  private val transmit = Module(new MacTransmit(new NoMeta, config.transmitBeats))
   transmit.io.in <> prepend.io.out
   io.mac <> transmit.io.mac
 
@@ -162,7 +182,11 @@ class InnerDecrypt(config: InnerConfig) extends Module {
 
 object InnerDecrypt {
 
-  private val parserLatency: Int = HeaderParser.latency(ethernet = false)
+  /** From `launch`: [[DecryptWindow]]'s register, and the parser. */
+  private val parserLatency: Int = 1 + HeaderParser.latency(ethernet = false)
+
+  /** Ethernet on a packet, or nothing on a frame. */
+  private val headerLengths: Seq[Int] = Seq(EthernetHeader.bytes, 0)
 
   /** Cycles from `launch` to the last of all answers. */
   private val findingsLatency: Int =

@@ -27,8 +27,8 @@ class InnerEncryptEvents extends Bundle {
  * From the red port to the link: MAC, fragments put together, headers read, flow and rule looked up, verdict, counted, Ethernet and
  * tags off, TTL.
  *
- * What [[ReceivePath]] lets pass is judged by [[InnerClassifier]]: protected and bypassed IP packets go to `out`, without
- * Ethernet header, VLAN tags and padding behind their total length, cut if they are too long for their SPD entry; punted frames as
+ * What [[ReceivePath]] lets pass is judged by [[InnerClassifier]]: protected and bypassed IP packets go to `out`, without padding
+ * behind their total length, and, but for whole frames, without Ethernet header and VLAN tags, cut if they are too long for their SPD entry; punted frames as
  * they came to `punt`; the rest nowhere. [[EncryptUsage]] counts those for the link beside their way, whole, and stops what its
  * SA may not send any more.
  * Each drop has an event. A dead CPU costs punted frames alone ([[PuntQueue]]); a stalled link fills the receive buffer,
@@ -39,6 +39,9 @@ class InnerEncryptEvents extends Bundle {
 class InnerEncrypt(config: InnerConfig) extends Module {
   val io = IO(new Bundle {
     val enable = Input(Bool())
+
+    /** The box is a bump in the wire. */
+    val bump = Input(Bool())
     val macFilter = Input(Bool())
     val portMac = Input(UInt(48.W))
     val fragmentLimits = Input(new FragmentLimits)
@@ -79,6 +82,7 @@ class InnerEncrypt(config: InnerConfig) extends Module {
 
   private val lookups = CuckooTable.latency max rules.latency
   private val classifier = Module(new InnerClassifier)
+  classifier.io.bump := io.bump
   classifier.io.macFilter := io.macFilter
   classifier.io.portMac := io.portMac
   classifier.io.linkUp := io.linkUp
@@ -91,11 +95,12 @@ class InnerEncrypt(config: InnerConfig) extends Module {
   private val usage = Module(new EncryptUsage(config.saBits, config.flowBits))
   usage.io.verdict := classifier.io.verdict
   usage.io.policy := classifier.io.policy
+  usage.io.ipBytes := classifier.io.ipBytes
   usage.io.outboundTable <> io.outboundUsageTable
   usage.io.policyTable <> io.policyUsageTable
 
   private val strip = Module(
-    new PacketStripper(new InnerVerdict, EthernetParser.headerLengths)(_.strip, _.link.length)
+    new PacketStripper(new InnerVerdict, 0 +: EthernetParser.headerLengths)(_.strip, _.link.length)
   )
   strip.io.in <> path.io.out
   private val rewritten = Wire(chiselTypeOf(strip.io.out))

@@ -9,6 +9,10 @@ class InspectorFindings extends Bundle {
   val fields = new HeaderFields
   val bypass = Bool()
 
+  /** A whole frame of `frameBytes`: bypassed by a bump in the wire, or with an IP packet of transport mode. */
+  val frame = Bool()
+  val frameBytes = UInt(PacketStream.lengthBits.W)
+
   /** From the ESP trailer. */
   val nextHeader = UInt(8.W)
 
@@ -29,8 +33,11 @@ class InspectorFindings extends Bundle {
 class InspectorVerdict extends Bundle {
   val forward = Bool()
 
-  /** With `forward`: bytes of the IP packet; what is behind them is TFC padding (RFC 4303 2.7). */
+  /** With `forward`: bytes of the IP packet; what is behind them is TFC padding (RFC 4303 2.7). Or bytes of the frame. */
   val length = UInt(PacketStream.lengthBits.W)
+
+  /** It has an Ethernet header. */
+  val frame = Bool()
   val rewrite = new IpRewrite
   val nextHopMac = UInt(48.W)
 }
@@ -69,6 +76,9 @@ class InspectorDrops extends Bundle {
  *  1. the SA has reached a hard limit of its lifetime ([[UsageTable]]): drop lifetime
  *  1. else forward, with TTL one less and the ECN field of RFC 6040 figure 4
  *
+ * Of a whole frame nothing is asked about its next header, checksum, ECN, TTL and next hop: it was no packet of a tunnel, and this
+ * box is no hop on its way. A bypassed frame need not be IP, and is not asked what it is at all.
+ *
  * A pipeline without stalls: one packet a cycle, answered [[InnerInspector.latency]] cycles later. `drops` pulses with the
  * verdict. [[InnerInspector.chargeLatency]] cycles after the findings, `charge` says whether the packet counts, and `expired`
  * whether its SA has expired.
@@ -90,20 +100,23 @@ class InnerInspector extends Module {
 
   // Stage 1: one bit a question.
   private def ask(question: Bool): Bool = RegNext(question)
+  private val bypassedFrame = in.bypass && in.frame
   private val valid1 = RegNext(io.findings.valid, false.B)
   private val noSelector = ask(!in.bypass && !in.selectorHit)
   private val tooOld = ask(!in.bypass && in.replay.tooOld)
   private val replayed = ask(!in.bypass && in.replay.replayed)
   private val v4InIp = in.nextHeader === IpHeader.v4InIp.U
   private val v6InIp = in.nextHeader === IpHeader.v6InIp.U
-  private val notIp = ask(!in.bypass && !v4InIp && !v6InIp)
-  private val malformed = ask(fields.malformed || !in.bypass && v6InIp =/= fields.isV6)
-  private val extensionHeaders = ask(fields.unfinished)
-  private val checksumBad = ask(fields.checksumBad)
+  private val notIp = ask(!in.bypass && !in.frame && !v4InIp && !v6InIp)
+  private val malformed = ask(
+    !bypassedFrame && fields.malformed || !in.bypass && !in.frame && v6InIp =/= fields.isV6
+  )
+  private val extensionHeaders = ask(!bypassedFrame && fields.unfinished)
+  private val checksumBad = ask(!in.frame && fields.checksumBad)
   private val mismatch = ask(!in.bypass && !in.selected)
-  private val ecnDrops = ask(!in.bypass && Ecn.drops(innerEcn, outerEcn))
-  private val ttlExpired = ask(fields.ttlExpired)
-  private val noNextHop = ask(!in.nextHopHit)
+  private val ecnDrops = ask(!in.bypass && !in.frame && Ecn.drops(innerEcn, outerEcn))
+  private val ttlExpired = ask(!in.frame && fields.ttlExpired)
+  private val noNextHop = ask(!in.frame && !in.nextHopHit)
   private val disabled = ask(!io.enable)
   private val ecn = Mux(in.bypass, innerEcn, Ecn.decapsulate(innerEcn, outerEcn))
   private val ecn1 = RegNext(ecn)
@@ -113,6 +126,8 @@ class InnerInspector extends Module {
   private val v61 = RegNext(fields.isV6)
   private val ttl1 = RegNext(fields.ttl)
   private val length1 = RegNext(fields.totalLength)
+  private val frame1 = RegNext(in.frame)
+  private val frameBytes1 = RegNext(in.frameBytes)
   private val mac1 = RegNext(in.nextHopMac)
 
   // Stage 2: the first that fits.
@@ -150,7 +165,9 @@ class InnerInspector extends Module {
   io.charge.counts := valid2 && is(forward)
   io.charge.bytes := length2
   verdict.forward := is(forward) && !io.expired
-  verdict.length := length2
+  verdict.length := RegNext(Mux(frame1, frameBytes1, length1))
+  verdict.frame := RegNext(frame1)
+  verdict.rewrite.none := RegNext(frame1)
   verdict.rewrite.v6 := RegNext(v61)
   verdict.rewrite.tos := RegNext(Cat(dscp1, ecn1))
   verdict.rewrite.ttl := RegNext(ttl1 - 1.U)

@@ -54,6 +54,7 @@ class InnerPaths(config: InnerConfig) extends Module {
   registers.io.linkUp := linkUp
 
   encrypt.io.enable := ready && registers.io.rxEnable
+  encrypt.io.bump := registers.io.bump
   encrypt.io.macFilter := registers.io.macFilter
   encrypt.io.portMac := registers.io.portMac
   encrypt.io.fragmentLimits.timeout := registers.io.control(InnerRegs.reasmTimeout)(14, 0)
@@ -106,6 +107,7 @@ class InnerPaths(config: InnerConfig) extends Module {
       InnerCounters.dropIpChecksum -> judged.ipChecksum,
       InnerCounters.dropTtlExpired -> judged.ttlExpired,
       InnerCounters.dropPolicy -> judged.policy,
+      InnerCounters.dropTransportHeader -> judged.transportHeader,
       InnerCounters.dropLinkDown -> judged.linkDown,
       InnerCounters.dropLifetime -> encrypt.io.events.dropLifetime,
       InnerCounters.dropPuntOverflow -> punt.dropOverflow,

@@ -7,6 +7,9 @@ import sallyport.common._
 /** Fields of an IP header that a router changes, with their new values. */
 class IpRewrite extends Bundle {
 
+  /** The packet does not begin with an IP header, or it stays as it is. */
+  val none = Bool()
+
   /** The packet is IPv6. */
   val v6 = Bool()
 
@@ -34,7 +37,7 @@ object RewriteHeader {
     when(from.fire)(first := from.bits.last)
     val fields = rewrite(from.bits.meta)
     to <> from
-    when(first)(to.bits.data := Mux(fields.v6, patchV6(from.bits.data, fields), patchV4(from.bits.data, fields)))
+    when(first && !fields.none)(to.bits.data := Mux(fields.v6, patchV6(from.bits.data, fields), patchV4(from.bits.data, fields)))
   }
 
   private def keep(data: UInt, from: Int, until: Int): UInt = data(8 * until - 1, 8 * from)

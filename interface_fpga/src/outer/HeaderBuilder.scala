@@ -28,11 +28,11 @@ class HeaderFault extends Bundle {
 /** A finished header for [[HeaderPrepend]]. */
 class BuiltHeader extends Bundle {
 
-  /** Ethernet and outer IPv4 and UDP header, or IPv6 header, byte 0 lowest; as many bytes count as `select` says. */
+  /** Ethernet and outer IPv4 and UDP header, or IPv6 header, byte 0 lowest; as many bytes count as `select` says, of a frame none. */
   val bytes = UInt((8 * HeaderBuilder.lengths.max).W)
 
   /** Index into [[HeaderBuilder.lengths]]. */
-  val select = UInt(2.W)
+  val select = UInt(log2Ceil(HeaderBuilder.lengths.length).W)
 
   /** How the packet with its headers is cut, if it is longer than its MTU. */
   val cut = new FragmentCut
@@ -47,10 +47,12 @@ class BuiltHeader extends Bundle {
  * counter of the chip that starts at 0 and moves with each ESP packet (RFC 6864 4.3: unique per source within the
  * counter's period of 2^16; of IPv6 fragments 2^32, RFC 8200 4.5). With `encap` in the template the protocol is 17 and a UDP header follows: the template's ports, length,
  * checksum 0 (RFC 3948 2.1). With `v6` the outer header is IPv6 with the template's flow label and hop limit (5.1.2.2).
- * Bypassed packets are IP packets already and get the Ethernet header alone.
+ * Bypassed packets are IP packets already and get the Ethernet header alone. Whole frames, with `transport`, get none, and need
+ * neither template nor next hop.
  *
  * An IP packet is too long if it is longer than the template's `mtu`, than `portMtu` or than fits a frame. An ESP packet that is
- * too long is cut behind its headers, if what would be its DF bit is clear, IPv6 or not (RFC 4301 8.1, RFC 4303 3.3.4); `cut` says how.
+ * too long is cut behind its headers, if what would be its DF bit is clear, IPv6 or not (RFC 4301 8.1, RFC 4303 3.3.4); `cut` says how. In
+ * transport mode the IP header is the host's, and ESP is cut behind it if that is IPv4 without DF, options and VLAN tags.
  * Under an MTU that no link of that IP version may have none is cut.
  *
  * `fault` names the first reason for which the packet cannot go, in this order: `enable` is low; no valid template; no valid
@@ -71,8 +73,11 @@ class HeaderBuilder extends Module {
   private val meta = io.request.bits.meta
   private val tunnel = io.request.bits.tunnel
 
+  // A packet that needs no outer IP header: it is an IP packet already, or a frame.
+  private val ownHeaders = meta.bypass || meta.transport
+
   private val identification = RegInit(0.U(32.W))
-  when(io.request.valid && !meta.bypass)(identification := identification + 1.U)
+  when(io.request.valid && !ownHeaders)(identification := identification + 1.U)
 
   // Stage 1: every field but the checksum.
   private val inUdp = tunnel.encap && !tunnel.v6
@@ -109,23 +114,35 @@ class HeaderBuilder extends Module {
   private val ip1 = RegNext(ip)
   private val udp1 = RegNext(udp)
   private val ipv61 = RegNext(ipv6)
-  private val isV61 = RegNext(tunnel.v6)
-  private val select1 = RegNext(Mux(meta.bypass, 0.U(2.W), Mux(tunnel.v6, 3.U, Mux(tunnel.encap, 2.U, 1.U))))
+  private val isV61 = RegNext(tunnel.v6 && !ownHeaders)
+  private val select1 = RegNext(
+    MuxCase(1.U, Seq(meta.transport -> 4.U, meta.bypass -> 0.U, tunnel.v6 -> 3.U, tunnel.encap -> 2.U))
+  )
   private val ethernet1 = RegNext(EthernetHeader(
     io.request.bits.nextHopMac,
     io.portMac,
     EthernetHeader.ofIp(Mux(meta.bypass, meta.nextHeader === IpHeader.v6InIp.U, tunnel.v6))
   ))
   private val disabled1 = RegNext(!io.enable)
-  private val templateMissing1 = RegNext(!meta.bypass && !tunnel.valid)
-  private val nextHopMissing1 = RegNext(!io.request.bits.nextHopValid)
+  private val templateMissing1 = RegNext(!ownHeaders && !tunnel.valid)
+  private val nextHopMissing1 = RegNext(!meta.transport && !io.request.bits.nextHopValid)
   private val portMtu =
     RegNext(Mux(io.portMtu > HeaderBuilder.maxPacketBytes.U, HeaderBuilder.maxPacketBytes.U, io.portMtu))
-  private val mtu1 = RegNext(Mux(meta.bypass || tunnel.mtu === 0.U || tunnel.mtu > portMtu, portMtu, tunnel.mtu))
-  private val mayCut1 = RegNext(!meta.bypass && !ip.dontFragment)
+  private val mtu1 = RegNext(Mux(ownHeaders || tunnel.mtu === 0.U || tunnel.mtu > portMtu, portMtu, tunnel.mtu))
+  private val plain = ClearPrefix.tags(meta.tos) === 0.U && ClearPrefix.ipWords(meta.tos) === (Ipv4Header.bytes / 4).U
+  private val mayCut1 = RegNext(!meta.bypass && Mux(meta.transport, plain && !meta.df, !ip.dontFragment))
   private val identification1 = RegNext(identification)
   private val length1 =
-    RegNext(Mux(meta.bypass, meta.length, Mux(tunnel.v6, meta.length + Ipv6Header.bytes.U(16.W), ip.totalLength)))
+    RegNext(
+      MuxCase(
+        ip.totalLength,
+        Seq(
+          meta.transport -> (meta.length - ClearPrefix.linkBytes(meta.tos)),
+          meta.bypass -> meta.length,
+          tunnel.v6 -> (meta.length + Ipv6Header.bytes.U(16.W))
+        )
+      )
+    )
 
   // Stage 2: the fault is known, and whether the packet is cut.
   private val tooLong = length1 > mtu1
@@ -160,9 +177,9 @@ class HeaderBuilder extends Module {
 object HeaderBuilder {
   val latency: Int = 1 + HeaderChecksum.latency
 
-  /** Bytes of the headers of a bypassed packet, of ESP, of ESP in UDP, of ESP over IPv6. */
+  /** Bytes of the headers of a bypassed packet, of ESP, of ESP in UDP, of ESP over IPv6, and of a whole frame. */
   val lengths: Seq[Int] =
-    Seq(0, Ipv4Header.bytes, Ipv4Header.bytes + UdpHeader.bytes, Ipv6Header.bytes).map(EthernetHeader.bytes + _)
+    Seq(0, Ipv4Header.bytes, Ipv4Header.bytes + UdpHeader.bytes, Ipv6Header.bytes).map(EthernetHeader.bytes + _) :+ 0
 
   /** Longest IP packet that a frame holds. */
   val maxPacketBytes: Int = PacketStream.maxFrameBytes - EthernetHeader.bytes - EthernetHeader.fcsBytes

@@ -16,6 +16,9 @@ class OuterFindings extends Bundle {
 
   /** The SA's packets are in UDP. */
   val saEncap = Bool()
+
+  /** The SA is in transport mode. */
+  val saTransport = Bool()
   val ruleHit = Bool()
   val ruleAction = UInt(2.W)
 
@@ -36,6 +39,7 @@ class OuterDrops extends FrameDrops {
   val espTruncated = Bool()
   val unknownSpi = Bool()
   val encapMismatch = Bool()
+  val transportHeader = Bool()
   val udpMalformed = Bool()
   val nattKeepalive = Bool()
   val policy = Bool()
@@ -51,10 +55,11 @@ class OuterDrops extends FrameDrops {
  *     another address is ESP if there is an SA for it
  *  1. ESP, in UDP or not, that cannot hold SPI, sequence number, IV, 4 bytes and ICV, or whose length is no multiple of 4
  *     (RFC 4303 2.4): drop espTruncated; no SA for (SPI, destination) (RFC 4301 5.2): drop unknownSpi; in UDP for an SA without
- *     encapsulation or over IPv6, or not in UDP for an SA with it: drop encapMismatch; else to the link, without Ethernet, tags, IP
- *     and UDP headers and without padding behind the total length
- *  1. IKE (UDP to port 500) or ICMP to this box: punt
- *  1. the rule that matches: PUNT: punt; BYPASS: to the link as an IP packet, or drop ttlExpired if its TTL is 0; any other,
+ *     encapsulation, in transport mode or over IPv6, or not in UDP for an SA with it: drop encapMismatch; for an SA in transport mode
+ *     and with a longer [[ClearPrefix]] than there can be, or with IPv6 extension headers: drop transportHeader; else to the link,
+ *     without padding behind the total length and, but in transport mode, without Ethernet, tags, IP and UDP headers
+ *  1. IKE (UDP to port 500), or ICMP to this box that is no bump in the wire: punt
+ *  1. the rule that matches: PUNT: punt; BYPASS: to the link as an IP packet, or drop ttlExpired if its TTL is 0, by a bump in the wire as it is; any other,
  *     and no rule at all: drop policy (RFC 4301 5.2: what has to be protected is not let in unprotected)
  *
  * What would go to the link is dropped as linkDown while `linkUp` is low. The TTL of ESP packets is not judged: they are for
@@ -65,6 +70,9 @@ class OuterDrops extends FrameDrops {
  */
 class OuterClassifier extends Module {
   val io = IO(new Bundle {
+
+    /** The box is a bump in the wire. */
+    val bump = Input(Bool())
     val macFilter = Input(Bool())
     val portMac = Input(UInt(48.W))
     val linkUp = Input(Bool())
@@ -77,6 +85,7 @@ class OuterClassifier extends Module {
   private val fields = in.fields
 
   private val judge = Module(new FrameJudge)
+  judge.io.bump := io.bump
   judge.io.macFilter := io.macFilter
   judge.io.portMac := io.portMac
   judge.io.fields := fields
@@ -92,12 +101,19 @@ class OuterClassifier extends Module {
   private val least = Mux(inUdp, (UdpHeader.bytes + OuterClassifier.minEspBytes).U, OuterClassifier.minEspBytes.U)
   private val truncated = ask(fields.payloadLength < least || fields.payloadLength(1, 0) =/= 0.U)
   private val unknownSpi = ask(!in.saHit)
-  private val encapMismatch = ask(in.saEncap =/= inUdp || inUdp && fields.isV6)
+  private val encapMismatch = ask(in.saEncap =/= inUdp || inUdp && (fields.isV6 || in.saTransport))
+  private val transport = ask(in.saTransport)
+  private val tags = fields.l2Bytes(4, 2) - (EthernetHeader.bytes / 4).U
+  private val prefix = ClearPrefix(tags, fields.headerBytes(5, 2))
+  private val transportable = ask(
+    ClearPrefix.possible(prefix) && fields.headerBytes(6) === 0.U &&
+      (!fields.isV6 || fields.headerBytes === Ipv6Header.bytes.U)
+  )
   private val toPort500 = fields.protocol === UdpHeader.protocol.U && fields.hasPorts &&
     fields.destinationPort === OuterClassifier.portIke.U
   private val ike = ask(in.toUs && (toPort500 || fields.udpEncap === UdpEncap.ike))
   private val icmp =
-    ask(in.toUs && fields.protocol === Mux(fields.isV6, Ipv6Header.protocolIcmp.U, Ipv4Header.protocolIcmp.U))
+    ask(in.toUs && !io.bump && fields.protocol === Mux(fields.isV6, Ipv6Header.protocolIcmp.U, Ipv4Header.protocolIcmp.U))
   private val rulePunts = ask(in.ruleHit && in.ruleAction === Action.punt.U)
   private val ruleBypasses = ask(in.ruleHit && in.ruleAction === Action.bypass.U)
   private val ttlZero = ask(fields.ttl === 0.U)
@@ -106,6 +122,10 @@ class OuterClassifier extends Module {
   private val udpBytes = Mux(inUdp, UdpHeader.bytes.U, 0.U)
   private val espLength1 = RegNext(fields.payloadLength - udpBytes)
   private val totalLength1 = RegNext(fields.totalLength)
+  private val prefix1 = RegNext(prefix)
+  private val frameBytes1 = RegNext(fields.totalLength + fields.l2Bytes)
+  private val length1 = RegNext(fields.length)
+  private val bump1 = RegNext(io.bump)
   private val espStrip1 = RegNext(fields.headerBytes + fields.l2Bytes + udpBytes)
   private val l2Bytes1 = RegNext(fields.l2Bytes)
   private val tos1 = RegNext(fields.tos)
@@ -115,6 +135,7 @@ class OuterClassifier extends Module {
   // Stage 2: the first that fits, if the frame passes.
   private object Outcome extends ChiselEnum {
     val dropUdpMalformed, dropKeepalive, dropTruncated, dropUnknownSpi, dropEncapMismatch, dropTtl, dropPolicy = Value
+    val dropTransportHeader = Value
     val puntIke, puntIcmp, puntPolicy, sendEsp, sendBypass = Value
   }
   import Outcome._
@@ -127,11 +148,12 @@ class OuterClassifier extends Module {
         (esp && truncated) -> dropTruncated,
         (esp && unknownSpi) -> dropUnknownSpi,
         (esp && encapMismatch) -> dropEncapMismatch,
+        (esp && transport && !transportable) -> dropTransportHeader,
         esp -> sendEsp,
         ike -> puntIke,
         icmp -> puntIcmp,
         rulePunts -> puntPolicy,
-        (ruleBypasses && ttlZero) -> dropTtl,
+        (ruleBypasses && ttlZero && !bump1) -> dropTtl,
         ruleBypasses -> sendBypass
       )
     )
@@ -141,14 +163,24 @@ class OuterClassifier extends Module {
 
   private val link = Wire(new LinkMeta)
   link := 0.U.asTypeOf(link)
-  link.length := Mux(esp, espLength1, totalLength1)
+  private val whole = Mux(esp, transport, bump1)
+  link.length := Mux(whole, frameBytes1, Mux(esp, espLength1, totalLength1))
   link.sa := Mux(esp, sa1, ruleSa1)
   link.bypass := !esp
-  link.tos := tos1
+  link.transport := whole
+  link.tos := Mux(whole, prefix1, tos1)
+
+  // What crosses whatever the policy, if that is what the frame is; its length is all that is known of it.
+  private val crossing = Wire(new LinkMeta)
+  crossing := 0.U.asTypeOf(crossing)
+  crossing.length := length1
+  crossing.bypass := true.B
+  crossing.transport := true.B
+  crossing.tos := prefix1
 
   // Stage 3: verdict and events.
   private def is(wanted: Outcome.Type): Bool = frame.passes && outcome === wanted
-  private val forLink = is(sendEsp) || is(sendBypass)
+  private val forLink = is(sendEsp) || is(sendBypass) || frame.crosses
   private val reasons = Seq(
     puntIke -> PuntReason.ike,
     puntIcmp -> PuntReason.icmp,
@@ -158,8 +190,8 @@ class OuterClassifier extends Module {
   verdict.toLink := forLink && !linkDown2
   verdict.toPunt := frame.punts || reasons.map { case (punt, _) => is(punt) }.reduce(_ || _)
   verdict.reason := Mux(frame.punts, frame.reason, Mux1H(reasons.map { case (punt, reason) => is(punt) -> reason.U }))
-  verdict.strip := RegNext(Mux(esp, espStrip1, l2Bytes1))
-  verdict.link := RegNext(link)
+  verdict.strip := Mux(frame.crosses, 0.U, RegNext(Mux(whole, 0.U, Mux(esp, espStrip1, l2Bytes1))))
+  verdict.link := Mux(frame.crosses, RegNext(crossing), RegNext(link))
   io.verdict.valid := RegNext(valid2, false.B)
   io.verdict.bits := RegNext(verdict)
 
@@ -171,6 +203,7 @@ class OuterClassifier extends Module {
   io.drops.espTruncated := drop(is(dropTruncated))
   io.drops.unknownSpi := drop(is(dropUnknownSpi))
   io.drops.encapMismatch := drop(is(dropEncapMismatch))
+  io.drops.transportHeader := drop(is(dropTransportHeader))
   io.drops.udpMalformed := drop(is(dropUdpMalformed))
   io.drops.nattKeepalive := drop(is(dropKeepalive))
   io.drops.policy := drop(is(dropPolicy))

@@ -18,7 +18,7 @@ class OuterDecryptEvents extends Bundle {
 /**
  * From the black port to the link: MAC, fragments put together, headers read, SAD and rules looked up, verdict, headers off.
  *
- * [[OuterClassifier]] judges what a [[ReceivePath]] holds: ESP packets (from SPI to ICV) and bypassed IP packets go to
+ * [[OuterClassifier]] judges what a [[ReceivePath]] holds: ESP packets (from SPI to ICV, in transport mode with what is in front of it) and bypassed IP packets go to
  * `out`, punted frames as they came to `punt`, the rest nowhere; each drop has an event. Stalls as [[ReceivePath]] does.
  *
  * A packet every 2 cycles, a beat a cycle. From the last beat of a frame to the first of its packet at `out`: 39 cycles.
@@ -26,6 +26,9 @@ class OuterDecryptEvents extends Bundle {
 class OuterDecrypt(config: OuterConfig) extends Module {
   val io = IO(new Bundle {
     val enable = Input(Bool())
+
+    /** The box is a bump in the wire. */
+    val bump = Input(Bool())
     val macFilter = Input(Bool())
     val portMac = Input(UInt(48.W))
     val fragmentLimits = Input(new FragmentLimits)
@@ -72,6 +75,7 @@ class OuterDecrypt(config: OuterConfig) extends Module {
   local.io.fields := fields
 
   private val classifier = Module(new OuterClassifier)
+  classifier.io.bump := io.bump
   classifier.io.macFilter := io.macFilter
   classifier.io.portMac := io.portMac
   classifier.io.linkUp := io.linkUp
@@ -81,12 +85,13 @@ class OuterDecrypt(config: OuterConfig) extends Module {
   classifier.io.findings.bits.saHit := sa.hit
   classifier.io.findings.bits.sa := SadRow.sa(sa.row)
   classifier.io.findings.bits.saEncap := SadRow.encap(sa.row)
+  classifier.io.findings.bits.saTransport := SadRow.transport(sa.row)
   classifier.io.findings.bits.ruleHit := rule.hit
   classifier.io.findings.bits.ruleAction := RuleRow.action(rule.row)
   classifier.io.findings.bits.ruleSa := RuleRow.sa(rule.row)
   path.io.verdict := classifier.io.verdict
 
-  private val strip = Module(new PacketStripper(new OuterVerdict, OuterDecrypt.headerLengths)(_.strip, _.link.length))
+  private val strip = Module(new PacketStripper(new OuterVerdict, 0 +: OuterDecrypt.headerLengths)(_.strip, _.link.length))
   strip.io.in <> path.io.out
   ConnectStream(io.out, strip.io.out)(_ := _.link)
 

@@ -15,10 +15,16 @@ class OuterEncryptEvents extends Bundle {
   val transmit = new MacTransmitEvents
 }
 
+/** What is done to a packet on its way to the black port, besides its headers in front. */
+class OuterTreatment extends Bundle {
+  val cut = new FragmentCut
+  val patch = new TransportPatch
+}
+
 /**
  * From the link to the black port: tunnel row, next hop, headers in front, MTU check, fragments, MAC.
  *
- * `in` carries ESP packets (from SPI to ICV) and bypassed IP packets. An ESP packet's SA names its row of the tunnel table,
+ * `in` carries ESP packets (from SPI to ICV), bypassed IP packets and whole frames, bypassed or with ESP behind their IP header. An ESP packet's SA names its row of the tunnel table,
  * which names the next hop; a bypassed packet's `sa` names the next hop itself. [[HeaderBuilder]] says which headers a packet
  * gets, how it is cut if it is too long, and for which faults it is dropped; `events.fault` counts them.
  *
@@ -39,7 +45,13 @@ class OuterEncrypt(config: OuterConfig) extends Module {
   })
 
   private val stage =
-    Module(new LookupStage(new LinkMeta, new PrependedHeader(HeaderBuilder.lengths, new FragmentCut), windowBytes = 1))
+    Module(
+      new LookupStage(
+        new LinkMeta,
+        new PrependedHeader(HeaderBuilder.lengths, new OuterTreatment),
+        windowBytes = ClearPrefix.lengths.max
+      )
+    )
   stage.io.in <> io.in
   stage.io.hold := false.B
 
@@ -59,6 +71,12 @@ class OuterEncrypt(config: OuterConfig) extends Module {
   nextHops.io.clear := false.B
   nextHops.io.lookup.valid := tunnels.io.result.valid
   nextHops.io.lookup.bits := nextHop1(log2Ceil(config.nextHops) - 1, 0)
+
+  // ESP of transport mode: its IP header is there, and becomes ESP's.
+  private val transport = Module(new TransportHeader)
+  transport.io.bytes := launch.bits.bytes
+  transport.io.meta := launch.bits.meta
+  transport.io.protocol := IpHeader.esp.U
 
   private val builder = Module(new HeaderBuilder)
   builder.io.enable := io.enable
@@ -80,13 +98,15 @@ class OuterEncrypt(config: OuterConfig) extends Module {
   stage.io.result.bits.bytes := built.bits.bytes
   stage.io.result.bits.select := built.bits.select
   stage.io.result.bits.drop := built.bits.fault.any
-  stage.io.result.bits.meta := built.bits.cut
+  stage.io.result.bits.meta.cut := built.bits.cut
+  stage.io.result.bits.meta.patch :=
+    ShiftRegister(transport.io.patch, 2 * DirectTable.latency + HeaderBuilder.latency - TransportHeader.latency)
 
-  private val prepend = Module(new HeaderPrepend(HeaderBuilder.lengths, new FragmentCut))
-  prepend.io.in <> stage.io.out
-  private val fragmenter = Module(new Fragmenter(new FragmentCut, EthernetHeader.bytes)(identity)())
+  private val prepend = Module(new HeaderPrepend(HeaderBuilder.lengths, new OuterTreatment))
+  TransportHeader.rewrite(prepend.io.in, stage.io.out)(_.meta.patch)
+  private val fragmenter = Module(new Fragmenter(new OuterTreatment, EthernetHeader.bytes)(_.cut)())
   fragmenter.io.in <> prepend.io.out
-  private val transmit = Module(new MacTransmit(new FragmentCut, config.transmitBeats))
+  private val transmit = Module(new MacTransmit(new OuterTreatment, config.transmitBeats))
   transmit.io.in <> fragmenter.io.out
   io.mac <> transmit.io.mac
 

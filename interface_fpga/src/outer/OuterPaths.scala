@@ -61,6 +61,7 @@ class OuterPaths(config: OuterConfig) extends Module {
   encrypt.io.nextHopTable <> registers.io.table(OuterTables.nextHop)
 
   decrypt.io.enable := ready && registers.io.rxEnable
+  decrypt.io.bump := registers.io.bump
   decrypt.io.macFilter := registers.io.macFilter
   decrypt.io.portMac := registers.io.portMac
   decrypt.io.local.v4 := registers.io.control(OuterRegs.localIpv4)
@@ -116,6 +117,7 @@ class OuterPaths(config: OuterConfig) extends Module {
       OuterCounters.dropEspTruncated -> drops.espTruncated,
       OuterCounters.dropUnknownSpi -> drops.unknownSpi,
       OuterCounters.dropEncapMismatch -> drops.encapMismatch,
+      OuterCounters.dropTransportHeader -> drops.transportHeader,
       OuterCounters.dropUdpMalformed -> drops.udpMalformed,
       OuterCounters.dropNattKeepalive -> drops.nattKeepalive,
       OuterCounters.dropPolicy -> drops.policy,

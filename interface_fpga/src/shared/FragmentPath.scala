@@ -47,6 +47,8 @@ class FragmentPath(p: ReassemblyConfig) extends Module {
   private val fields = parser.io.out.bits
 
   private val judge = Module(new FrameJudge)
+  // Fragments of link scope stay apart even there; what judges the frame after this punts them.
+  judge.io.bump := false.B
   judge.io.macFilter := io.macFilter
   judge.io.portMac := io.portMac
   judge.io.fields := fields

@@ -11,9 +11,12 @@ class FrameDrops extends Bundle {
   val ipChecksum = Bool()
 }
 
-/** What [[FrameJudge]] says of one frame: `passes`, `punts` or one of `drops`. */
+/** What [[FrameJudge]] says of one frame: `passes`, `crosses`, `punts` or one of `drops`. */
 class FrameJudgement extends Bundle {
   val passes = Bool()
+
+  /** It goes from port to port whatever the policy, as it is: a bump in the wire is no end of what is of a link alone. */
+  val crosses = Bool()
   val punts = Bool()
 
   /** With `punts`. */
@@ -28,16 +31,21 @@ class FrameJudgement extends Bundle {
  * The questions that both interface chips ask of a frame before their own. The first line that fits counts:
  *
  *  1. `macFilter` is on and the destination is neither `portMac` nor a group address: drop macFilter
- *  1. ARP, more than two VLAN tags, any other type but IP: punt
+ *  1. ARP: punt, of a bump in the wire crosses; more than two VLAN tags, any other type but IP: punt
  *  1. a malformed IP packet: drop ipMalformed; a wrong IPv4 header checksum: drop ipChecksum
  *  1. more IPv6 extension headers than the parser reads: punt
- *  1. IPv6 of this link alone, neighbour discovery or a link-local or multicast address: punt (RFC 4291 2.5.6, RFC 4861)
+ *  1. IPv6 neighbour discovery: punt, of a bump in the wire crosses (RFC 4861)
+ *  1. other IPv6 of this link alone, from or to a link-local address or to a multicast one: punt (RFC 4291 2.5.6); passes of
+ *     a bump in the wire
  *  1. a fragment: punt
  *
  * A pipeline without stalls: `out` belongs to the inputs of [[FrameJudge.latency]] cycles before.
  */
 class FrameJudge extends Module {
   val io = IO(new Bundle {
+
+    /** The box is a bump in the wire. */
+    val bump = Input(Bool())
     val macFilter = Input(Bool())
     val portMac = Input(UInt(48.W))
     val fields = Input(new HeaderFields)
@@ -57,24 +65,29 @@ class FrameJudge extends Module {
       fields.malformed,
       fields.checksumBad,
       fields.unfinished,
-      fields.isV6 && (FrameJudge.neighbourDiscovery(fields) || FrameJudge.linkScope(fields)),
+      fields.isV6 && FrameJudge.neighbourDiscovery(fields),
+      fields.isV6 && FrameJudge.linkScope(fields) && !io.bump,
       fields.fragment
     ).map(RegNext(_))
   )
 
   // Stage 2: the first that fits.
   private val first = PriorityEncoderOH(questions)
-  private val Seq(dropFilter, arp, vlan, other, dropMalformed, dropChecksum, headers, ipv6, fragment) = first
+  private val Seq(dropFilter, arp, vlan, other, dropMalformed, dropChecksum, headers, neighbours, linkScope, fragment) =
+    first
+  private val bump = RegNext(io.bump)
+  private val crosses = bump && (arp || neighbours)
   private val punts = Seq(
-    arp -> PuntReason.arp,
+    (arp && !bump) -> PuntReason.arp,
     vlan -> PuntReason.vlan,
     other -> PuntReason.other,
     headers -> PuntReason.extensionHeaders,
-    ipv6 -> PuntReason.ipv6,
+    (neighbours && !bump || linkScope) -> PuntReason.ipv6,
     fragment -> PuntReason.fragment
   )
   private val out = Wire(new FrameJudgement)
   out.passes := !questions.asUInt.orR
+  out.crosses := crosses
   out.punts := VecInit(punts.map(_._1)).asUInt.orR
   out.reason := Mux1H(punts.map { case (punt, reason) => punt -> reason.U })
   out.drops.macFilter := dropFilter

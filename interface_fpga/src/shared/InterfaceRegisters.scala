@@ -23,6 +23,7 @@ class InterfaceRegisters(bank: RegisterBankParams, tables: Int) extends Module {
     val rxEnable = Output(Bool())
     val txEnable = Output(Bool())
     val macFilter = Output(Bool())
+    val bump = Output(Bool())
 
     /** First wire byte in bits 7:0. */
     val portMac = Output(UInt(48.W))
@@ -51,12 +52,14 @@ class InterfaceRegisters(bank: RegisterBankParams, tables: Int) extends Module {
   private val enables = control(register("control"))
   require(
     OuterRegs.Control.rxEnable == InnerRegs.Control.rxEnable && OuterRegs.Control.txEnable == InnerRegs.Control.txEnable &&
-      OuterRegs.Control.macFilter == InnerRegs.Control.macFilter,
+      OuterRegs.Control.macFilter == InnerRegs.Control.macFilter &&
+      OuterRegs.Control.bump == InnerRegs.Control.bump,
     "CONTROL of both interface chips must have one layout"
   )
   io.rxEnable := OuterRegs.Control.rxEnable(enables)
   io.txEnable := OuterRegs.Control.txEnable(enables)
   io.macFilter := OuterRegs.Control.macFilter(enables)
+  io.bump := OuterRegs.Control.bump(enables)
   io.portMac := Cat(control(register("port_mac_hi"))(15, 0), control(register("port_mac_lo")))
 
   private val mux = Module(new TableMux(tables))

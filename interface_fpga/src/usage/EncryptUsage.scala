@@ -21,6 +21,9 @@ class EncryptUsage(saBits: Int, policyBits: Int) extends Module {
 
     /** With `verdict`: the row of the policy that decided. */
     val policy = Flipped(Valid(UInt(FlowRow.usage.width.W)))
+
+    /** With `verdict` or `policy`: length of the IP packet. */
+    val ipBytes = Input(UInt(PacketStream.lengthBits.W))
     val passes = Valid(Bool())
     val dropLifetime = Output(Bool())
     val event = Valid(new UsageEvent)
@@ -32,7 +35,7 @@ class EncryptUsage(saBits: Int, policyBits: Int) extends Module {
   private val link = io.verdict.bits.link
   private val forLink = io.verdict.valid && io.verdict.bits.toLink
   private def later[T <: Data](value: T): T = ShiftRegister(value, UsageTable.latency)
-  private val length = later(link.length)
+  private val length = later(io.ipBytes)
 
   private val outbound = Module(new UsageTable(saBits, limited = true))
   outbound.io.table <> io.outboundTable

@@ -9,7 +9,7 @@ class CutMeta extends Bundle {
   val headerWords = UInt(4.W)
 }
 
-class PacketAlignSpec extends StreamMatrix {
+class PacketStripperSpec extends StreamMatrix {
   private def stripper(offsets: Seq[Int])(offset: CutMeta => UInt) = new StreamHarness(new CutMeta, new CutMeta)(h => {
     val cut = Module(new PacketStripper(new CutMeta, offsets)(offset, _.length))
     cut.io.in <> h.in
@@ -73,17 +73,5 @@ class PacketAlignSpec extends StreamMatrix {
         }
       }
     }
-  }
-
-  for (bytes <- Seq(14, 34)) test(s"prepends $bytes bytes") {
-    val meta = UInt((8 * bytes).W)
-    checkMatrix(
-      new StreamHarness(meta, meta)(h => {
-        val prepend = Module(new PacketPrepender(meta, bytes)(m => m))
-        prepend.io.in <> h.in
-        h.out <> prepend.io.out
-      }),
-      width => matrixPackets(width).zipWithIndex.map { case (p, i) => p.copy(error = i % 7 == 0) }
-    )(p => Seq(p.copy(bytes = Packet.bytesOf(p.meta, bytes) ++ p.bytes)))
   }
 }

@@ -1,13 +1,12 @@
-package sallyport.iface
+package sallyport.common
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
 
 /**
  * What [[HeaderPrepend]] does with one packet.
  *
- * @param lengths  header lengths in bytes that may be chosen
+ * @param lengths  header lengths in bytes that may be chosen; 0 is none
  * @param metaType what travels on with the packet
  */
 class PrependedHeader[M <: Data](val lengths: Seq[Int], metaType: M) extends Bundle {
@@ -32,8 +31,8 @@ class PrependedHeader[M <: Data](val lengths: Seq[Int], metaType: M) extends Bun
  */
 class HeaderPrepend[M <: Data](lengths: Seq[Int], meta: M) extends Module {
   require(
-    lengths.nonEmpty && lengths.forall(n => n > 0 && n < PacketStream.dataBytes),
-    s"header lengths $lengths must be 1 to 63 bytes"
+    lengths.nonEmpty && lengths.max > 0 && lengths.forall(n => n >= 0 && n < PacketStream.dataBytes),
+    s"header lengths $lengths must be 0 to 63 bytes, and not all 0"
   )
 
   val io = IO(new Bundle {
@@ -58,8 +57,8 @@ class HeaderPrepend[M <: Data](lengths: Seq[Int], meta: M) extends Module {
   private val first = RegInit(true.B)
   private val carry = Reg(UInt((8 * maxBytes).W))
   private val low = Mux(first, header.bytes, carry)
-  private val shifted = chosen(n => Cat(beat.data(8 * (beatBytes - n) - 1, 0), low(8 * n - 1, 0)))
-  private val spill = chosen(n => beat.data(8 * beatBytes - 1, 8 * (beatBytes - n)).pad(8 * maxBytes))
+  private val shifted = chosen(n => Cat(beat.data(8 * (beatBytes - n) - 1, 0), low.take(8 * n)))
+  private val spill = chosen(n => beat.data.head(8 * n).pad(8 * maxBytes))
   private val end = beat.bytes +& chosen(n => n.U(beat.bytes.getWidth.W))
   private val fits = end <= beatBytes.U
 

@@ -1,11 +1,10 @@
-package sallyport.iface
+package sallyport.common
 
 import chisel3._
-import sallyport.common._
 import scala.util.Random
 
 class HeaderPrependSpec extends StreamMatrix {
-  private val lengths = Seq(14, 34, 42)
+  private val lengths = Seq(14, 34, 0, 62)
 
   /** The matrix of lengths with a random header of each kind in front of each; an eighth is swallowed. */
   private def packets(metaWidth: Int): Seq[Packet] = {
@@ -13,11 +12,11 @@ class HeaderPrependSpec extends StreamMatrix {
     matrixPackets(0).map { packet =>
       val header = BigInt(8 * lengths.max, random)
       val drop = if (random.nextInt(8) == 0) 1 else 0
-      packet.copy(meta = (header << 11) | (random.nextInt(3) << 9) | (drop << 8) | random.nextInt(256))
+      packet.copy(meta = (header << 11) | (random.nextInt(4) << 9) | (drop << 8) | random.nextInt(256))
     }
   }
 
-  test("headers of three lengths come in front, swallowed packets leave no trace, ends that do not fit cost one beat") {
+  test("headers of three lengths, or none, come in front, swallowed packets leave no trace, ends that do not fit cost one beat") {
     checkMatrix(
       new StreamHarness(new PrependedHeader(lengths, UInt(8.W)), UInt(8.W))(h => {
         val prepend = Module(new HeaderPrepend(lengths, UInt(8.W)))

@@ -1,8 +1,7 @@
-package sallyport.iface
+package sallyport.common
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
 
 /** Connects two packet streams whose metadata differ. */
 object ConnectStream {

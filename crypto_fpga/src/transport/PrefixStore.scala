@@ -1,0 +1,63 @@
+package sallyport.crypto
+
+import chisel3._
+import chisel3.util._
+import sallyport.common._
+
+/** The clear headers of a packet in transport mode. */
+class StoredPrefix extends Bundle {
+
+  /** Byte 0 lowest; as many count as `tos` says ([[ClearPrefix]]). */
+  val bytes = UInt((8 * ClearPrefix.lengths.max).W)
+  val tos = UInt(8.W)
+}
+
+/**
+ * Keeps the clear headers of packets in transport mode while what is behind them is in the lanes.
+ *
+ * Packets leave the lanes in another order than they came, so each has a row of its own, whose number goes with it. `write` puts
+ * a prefix into the row at `free`, which must be valid. `leaves` reads a row, whose contents are at `prefix` in the next
+ * cycle, and frees it; `dropped` frees it alone. An event of each kind a cycle, those of `leaves` two cycles apart. Never stalls: that no row is
+ * free holds up whoever wants one.
+ */
+class PrefixStore extends Module {
+  val io = IO(new Bundle {
+    val free = Valid(UInt(PrefixStore.rowBits.W))
+    val write = Flipped(Valid(new StoredPrefix))
+    val leaves = Flipped(Valid(UInt(PrefixStore.rowBits.W)))
+    val prefix = Output(new StoredPrefix)
+    val dropped = Flipped(Valid(UInt(PrefixStore.rowBits.W)))
+  })
+
+  private val rows = SyncReadMem(PrefixStore.rows, new StoredPrefix)
+  when(io.write.valid) { rows.write(io.free.bits, io.write.bits) }
+  io.prefix := rows.read(io.leaves.bits, io.leaves.valid)
+
+  // Rows that were never used come first, then those given back.
+  private val used = RegInit(0.U((PrefixStore.rowBits + 1).W))
+  private val allUsed = used(PrefixStore.rowBits)
+  private val dropped = Module(new Queue(UInt(PrefixStore.rowBits.W), CryptoConfig.jobs))
+  dropped.io.enq.valid := io.dropped.valid
+  dropped.io.enq.bits := io.dropped.bits
+  dropped.io.deq.ready := !io.leaves.valid
+  assert(!io.dropped.valid || dropped.io.enq.ready, "more packets dropped than there were jobs")
+
+  private val back = RingQueue(
+    io.leaves.valid || dropped.io.deq.valid,
+    Mux(io.leaves.valid, io.leaves.bits, dropped.io.deq.bits),
+    PrefixStore.rows,
+    clear = false.B
+  )
+  io.free.valid := !allUsed || back.valid
+  io.free.bits := Mux(allUsed, back.bits, used(PrefixStore.rowBits - 1, 0))
+  back.ready := io.write.valid && allUsed
+  when(io.write.valid && !allUsed) { used := used + 1.U }
+  assert(!io.write.valid || io.free.valid, "a prefix without a row")
+}
+
+object PrefixStore {
+
+  /** As many as [[LinkMeta.tos]] can name. */
+  val rowBits: Int = 8
+  val rows: Int = 1 << rowBits
+}

@@ -1,0 +1,93 @@
+package sallyport.crypto
+
+import chisel3._
+import chisel3.util._
+import sallyport.common._
+
+/** A packet's metadata, and the bytes at its start that do not go to a lane. */
+class PrefixedMeta extends Bundle {
+  val link = new LinkMeta
+  val prefixBytes = UInt(7.W)
+}
+
+/**
+ * Takes the clear headers off the packets of transport mode and stores them, so that key fetch and lanes meet ESP packets, or
+ * what is to become one, alone.
+ *
+ * Such a packet goes on with `length` less its prefix, and in `tos` the row of the [[PrefixStore]] that has it. Others pass as they
+ * are, without a cycle of latency while no packet with a prefix is under way here, and behind it else. A packet whose prefix cannot be
+ * one ([[ClearPrefix]]), or that has nothing behind it, ends here: `malformed` pulses.
+ *
+ * A beat a cycle. Stalls with `out`, and between packets while the store is full.
+ */
+class PrefixStrip extends Module {
+  val io = IO(new Bundle {
+    val in = Flipped(PacketStream(new LinkMeta))
+    val out = PacketStream(new LinkMeta)
+    val free = Flipped(Valid(UInt(PrefixStore.rowBits.W)))
+    val write = Valid(new StoredPrefix)
+    val malformed = Output(Bool())
+  })
+
+  private val meta = io.in.bits.meta
+  private val prefixBytes = ClearPrefix.bytes(meta.tos)
+  private val malformed = meta.hasPrefix && (!ClearPrefix.possible(meta.tos) || meta.length <= prefixBytes)
+
+  private val pipe = Module(new PacketStripper(new PrefixedMeta, 0 +: ClearPrefix.lengths)(_.prefixBytes, _.link.length))
+
+  // Packets in the pipe: while there is one, all others go through it too.
+  private val packets = RegInit(0.U(PrefixStrip.countBits.W))
+  private val busy = RegInit(false.B)
+  private val first = RegInit(true.B)
+  private val through = RegInit(false.B)
+  private val throughNow = Mux(first, busy || meta.hasPrefix, through)
+
+  // Of a first beat nothing is known before it is taken: it needs both ways and a row.
+  private val mayStart = io.free.valid && pipe.io.in.ready
+  io.in.ready := Mux(first, mayStart && (busy || io.out.ready), Mux(through, pipe.io.in.ready, io.out.ready))
+  private val starts = io.in.fire && first
+  when(io.in.fire) {
+    first := io.in.bits.last
+    through := throughNow
+  }
+
+  pipe.io.in.valid := io.in.fire && throughNow && !malformed
+  pipe.io.in.bits := io.in.bits
+  pipe.io.in.bits.meta.link := meta
+  pipe.io.in.bits.meta.prefixBytes := 0.U
+  // The same for all beats of a packet, though the row is no longer free behind the first.
+  private val row = RegEnable(io.free.bits, starts)
+  when(meta.hasPrefix) {
+    pipe.io.in.bits.meta.link.length := meta.length - prefixBytes
+    pipe.io.in.bits.meta.link.tos := Mux(first, io.free.bits, row)
+    pipe.io.in.bits.meta.prefixBytes := prefixBytes
+  }
+
+  private val direct = io.in.valid && !meta.hasPrefix && (!first || mayStart)
+  io.out.valid := Mux(busy, pipe.io.out.valid, direct)
+  io.out.bits := io.in.bits
+  when(busy) {
+    io.out.bits := pipe.io.out.bits
+    io.out.bits.meta := pipe.io.out.bits.meta.link
+  }
+  pipe.io.out.ready := busy && io.out.ready
+
+  private val enters = starts && throughNow && !malformed
+  private val leaves = pipe.io.out.fire && pipe.io.out.bits.last
+  private val next = packets + enters - leaves
+  packets := next
+  busy := next =/= 0.U
+  assert(packets =/= 0.U || !leaves, "a packet leaves that never came")
+  assert(!enters || next =/= 0.U, "more packets in the pipe than are counted")
+
+  io.write.valid := enters && meta.hasPrefix
+  io.write.bits.bytes := io.in.bits.data
+  io.write.bits.tos := meta.tos
+  io.malformed := starts && malformed
+}
+
+object PrefixStrip {
+
+  /** Counts more packets than the pipe holds beats. */
+  private val countBits = 5
+}

@@ -1,0 +1,48 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.util._
+import sallyport.common._
+
+/**
+ * What the parser sees of a packet to the red network: from the IP header on, and in transport mode with the length and the protocol that
+ * the packet had before ESP (RFC 4303 3.1.1). The checksum is not that packet's.
+ */
+object DecryptWindow {
+
+  /**
+   * Two beats. A third would keep long packets waiting, and is wanted by frames alone that have two VLAN tags and all the IPv6
+   * extension headers that the parser reads: of those the ports are 0 here, which no SA for ports allows.
+   */
+  val windowBytes: Int = 2 * PacketStream.dataBytes
+
+  private val parsedBytes = HeaderParser.windowBytes(ethernet = false)
+
+  def apply(launch: LookupLaunch[LinkMeta]): HeaderWindow = {
+    val meta = launch.meta
+    val linkBytes = ClearPrefix.linkBytes(meta.tos)
+    val window = Wire(new HeaderWindow(parsedBytes))
+    window.length := Mux(meta.transport, meta.length - linkBytes, meta.length)
+    val starts = (0 to EthernetParser.maxTags).map { tags =>
+      (meta.transport && ClearPrefix.tags(meta.tos) === tags.U) -> EthernetParser.headerBytes(tags)
+    } :+ (!meta.transport -> 0)
+    val bytes = VecInit.tabulate(parsedBytes)(i =>
+      Mux1H(starts.map { case (here, start) =>
+        here -> (if (start + i < windowBytes) launch.bytes(8 * (start + i) + 7, 8 * (start + i)) else 0.U(8.W))
+      })
+    )
+    val patched = WireDefault(bytes)
+    val v6 = bytes(0)(7, 4) === 6.U
+    def put(offset: Int, value: UInt): Unit =
+      for (i <- 0 until value.getWidth / 8) patched(offset + i) := value(8 * i + 7, 8 * i)
+    when(meta.hasPrefix && v6) {
+      put(4, WireOrder.bigEndian((window.length - Ipv6Header.bytes.U).pad(16)))
+      put(6, meta.nextHeader)
+    }.elsewhen(meta.hasPrefix) {
+      put(2, WireOrder.bigEndian(window.length.pad(16)))
+      put(9, meta.nextHeader)
+    }
+    window.bytes := patched.asUInt
+    window
+  }
+}
