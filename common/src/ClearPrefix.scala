@@ -31,10 +31,10 @@ object ClearPrefix {
   def linkBytes(tos: UInt): UInt = (ethernetBytes / 2).U(4.W) + (tags(tos) << 1) << 1
 
   /** Bytes of the prefix. */
-  def bytes(tos: UInt): UInt = ((tags(tos) +& ipWords(tos)) << 2) +& ethernetBytes.U
+  def bytes(tos: UInt): UInt = ((tags(tos) +& ipWords(tos)) << 2) + ethernetBytes.U
 
   /** Which of `lengths` it has. */
-  def index(tos: UInt): UInt = (tags(tos) +& ipWords(tos)) -% minWords.U
+  def index(tos: UInt): UInt = ((tags(tos) +& ipWords(tos)) -% minWords.U)(log2Ceil(lengths.length) - 1, 0)
 
   /** It can be one: `lengths` has its length. */
   def possible(tos: UInt): Bool = ipWords(tos) >= minWords.U && tags(tos) <= maxTags.U && tos(7, 6) === 0.U &&

@@ -42,7 +42,7 @@ class PrefixJoin extends Module {
     to.drop := false.B
     to.meta := from
     when(from.hasPrefix) {
-      to.select := ClearPrefix.index(prefix.tos) + 1.U
+      to.select := ClearPrefix.index(prefix.tos) +& 1.U
       to.meta.length := from.length + ClearPrefix.bytes(prefix.tos)
       to.meta.tos := prefix.tos
     }

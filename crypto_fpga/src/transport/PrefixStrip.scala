@@ -52,7 +52,10 @@ class PrefixStrip extends Module {
   }
 
   pipe.io.in.valid := io.in.fire && throughNow && !malformed
-  pipe.io.in.bits := io.in.bits
+  pipe.io.in.bits.data := io.in.bits.data
+  pipe.io.in.bits.last := io.in.bits.last
+  pipe.io.in.bits.bytes := io.in.bits.bytes
+  pipe.io.in.bits.error := io.in.bits.error
   pipe.io.in.bits.meta.link := meta
   pipe.io.in.bits.meta.prefixBytes := 0.U
   // The same for all beats of a packet, though the row is no longer free behind the first.
@@ -64,16 +67,14 @@ class PrefixStrip extends Module {
   }
 
   private val direct = io.in.valid && !meta.hasPrefix && (!first || mayStart)
-  io.out.valid := Mux(busy, pipe.io.out.valid, direct)
-  io.out.bits := io.in.bits
-  when(busy) {
-    io.out.bits := pipe.io.out.bits
-    io.out.bits.meta := pipe.io.out.bits.meta.link
-  }
-  pipe.io.out.ready := busy && io.out.ready
+  private val passed = Wire(PacketStream(new LinkMeta))
+  ConnectStream(passed, pipe.io.out)(_ := _.link)
+  passed.ready := busy && io.out.ready
+  io.out.valid := Mux(busy, passed.valid, direct)
+  io.out.bits := Mux(busy, passed.bits, io.in.bits)
 
   private val enters = starts && throughNow && !malformed
-  private val leaves = pipe.io.out.fire && pipe.io.out.bits.last
+  private val leaves = passed.fire && passed.bits.last
   private val next = packets + enters - leaves
   packets := next
   busy := next =/= 0.U
@@ -81,7 +82,7 @@ class PrefixStrip extends Module {
   assert(!enters || next =/= 0.U, "more packets in the pipe than are counted")
 
   io.write.valid := enters && meta.hasPrefix
-  io.write.bits.bytes := io.in.bits.data
+  io.write.bits.bytes := io.in.bits.data(io.write.bits.bytes.getWidth - 1, 0)
   io.write.bits.tos := meta.tos
   io.malformed := starts && malformed
 }

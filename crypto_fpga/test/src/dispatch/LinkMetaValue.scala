@@ -9,13 +9,14 @@ case class LinkMetaValue(
     tos: Int = 0,
     nextHeader: Int = 4,
     skip: Int = 0,
-    sequence: BigInt = 0
+    sequence: BigInt = 0,
+    transport: Boolean = false
 ) {
   def bits: BigInt = Seq[(BigInt, Int)](
     (length, 14),
     (sa, 16),
     (if (bypass) 1 else 0, 1),
-    (0, 1),
+    (if (transport) 1 else 0, 1),
     (0, 1),
     (if (df) 1 else 0, 1),
     (tos, 8),
@@ -38,7 +39,8 @@ object LinkMetaValue {
       tos = field(80, 8).toInt,
       nextHeader = field(72, 8).toInt,
       skip = field(64, 8).toInt,
-      sequence = field(0, 64)
+      sequence = field(0, 64),
+      transport = field(90, 1) == 1
     )
   }
 }
