@@ -33,7 +33,9 @@ func (m *Model) apply(command xfrm.Command) (string, error) {
 	case xfrm.Addr:
 		return "", m.addr(c)
 	case xfrm.Link:
-		m.link(c)
+		return "", m.link(c)
+	case xfrm.Bridge:
+		return "", m.bridge(c)
 	case xfrm.Route:
 		return "", m.route(c)
 	case xfrm.Neigh:

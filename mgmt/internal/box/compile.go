@@ -48,6 +48,7 @@ type Sizes struct {
 type placed struct {
 	owner    string
 	part     int
+	whole    bool // of all packets of its policy, behind what that has for two hosts alone
 	row      Row
 	priority uint32
 	age      uint64
@@ -88,6 +89,10 @@ func compile(m *Model, old *Image, sizes Sizes, reuse bool, r *report) (*target,
 		}
 	}
 	c.hops()
+	if m.bump() {
+		// ARP and neighbour discovery pass a bridge whatever the policies say.
+		c.out.bypassEncrypt, c.out.bypassDecrypt = true, true
+	}
 	return &c.out, nil
 }
 

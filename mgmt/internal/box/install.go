@@ -2,6 +2,8 @@ package box
 
 import (
 	"encoding/binary"
+	"net/netip"
+	"time"
 
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
@@ -20,6 +22,8 @@ func control(m *Model, t *target) [3]uint32 {
 	bit(transport.Inner, regs.InnerControlTxEnable, !m.Links[xfrm.Red].Down)
 	bit(transport.Outer, regs.OuterControlRxEnable, !m.Links[xfrm.Black].Down)
 	bit(transport.Outer, regs.OuterControlTxEnable, !m.Links[xfrm.Black].Down)
+	bit(transport.Inner, regs.InnerControlBump, m.bump())
+	bit(transport.Outer, regs.OuterControlBump, m.bump())
 	bit(transport.Crypto, regs.CryptoControlEnable, true)
 	bit(transport.Crypto, regs.CryptoControlBypassEncrypt, t.bypassEncrypt)
 	bit(transport.Crypto, regs.CryptoControlBypassDecrypt, t.bypassDecrypt)
@@ -33,6 +37,9 @@ func (s *Session) install(m *Model, p *plan) error {
 	want := control(m, p.target)
 	before, err := s.Box.Read32(transport.Crypto, regs.CryptoControl)
 	if err != nil {
+		return err
+	}
+	if err := s.rest(want); err != nil {
 		return err
 	}
 	if err := s.ports(m); err != nil {
@@ -64,6 +71,26 @@ func (s *Session) install(m *Model, p *plan) error {
 	return nil
 }
 
+// rest stops the ports of a box that becomes a bridge, or ceases to be one, until its rows are in: the same row means one thing to
+// a router and another to a bridge.
+func (s *Session) rest(want [3]uint32) error {
+	bump := uint32(1) << regs.InnerControlBump.LSB
+	now, err := s.Box.Read32(transport.Inner, regs.InnerControl)
+	if err != nil || now&bump == want[transport.Inner]&bump {
+		return err
+	}
+	for _, c := range []transport.Chip{transport.Inner, transport.Outer} {
+		if now, err = s.Box.Read32(c, controls[c]); err != nil {
+			return err
+		}
+		if err := s.Box.Write32(c, controls[c], now&^(1<<regs.InnerControlRxEnable.LSB)); err != nil {
+			return err
+		}
+	}
+	time.Sleep(drain)
+	return nil
+}
+
 func (s *Session) writeRow(w write) error {
 	if w.secret == nil {
 		return s.Box.WriteRow(w.chip, w.table, w.index, w.row)
@@ -76,10 +103,16 @@ func (s *Session) writeRow(w write) error {
 	return s.Box.WriteRow(w.chip, w.table, w.index, row)
 }
 
+// loopback is the address of a bridge that has none: it is on no wire (RFC 1122, 3.2.1.3).
+var loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+
 // ports writes the registers of the two Ethernet ports.
 func (s *Session) ports(m *Model) error {
 	red, black := m.portMAC(xfrm.Red), m.portMAC(xfrm.Black)
 	v4, v6 := m.local(xfrm.Black, false), m.local(xfrm.Black, true)
+	if m.bump() && !v4.IsValid() && !v6.IsValid() {
+		v4 = loopback // none at all would make every address the box's
+	}
 	low := func(mac xfrm.MAC) uint32 { return binary.LittleEndian.Uint32(mac[:4]) }
 	high := func(mac xfrm.MAC) uint32 { return uint32(binary.LittleEndian.Uint16(mac[4:])) }
 	for _, w := range []struct {

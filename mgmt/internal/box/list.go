@@ -116,7 +116,13 @@ func (m *Model) show(what string) string {
 			if l.Default != nil {
 				fmt.Fprintf(&b, " default-next-hop %s", *l.Default)
 			}
+			if l.Master != "" {
+				fmt.Fprintf(&b, " master %s", l.Master)
+			}
 			b.WriteByte('\n')
+		}
+		if m.Bridge != "" {
+			fmt.Fprintf(&b, "%s type bridge\n", m.Bridge)
 		}
 	case "route":
 		for _, r := range m.Routes {

@@ -75,7 +75,8 @@ func (m *Model) removePolicies(which func(*Policy) bool) {
 	m.found = nil
 }
 
-// ends are the two endpoints and the reqid that templates find SAs by; reqid 0 holds the SAs of every reqid.
+// ends are the two endpoints and the reqid that templates find SAs by; reqid 0 holds the SAs of every reqid, and no endpoints those
+// of every host, in transport mode.
 type ends struct {
 	src, dst netip.Addr
 	reqID    uint32
@@ -87,34 +88,55 @@ type finder map[ends][]*SA
 func newFinder(sas []*SA) finder {
 	f := finder{}
 	for _, sa := range sas {
-		all := ends{sa.Src, sa.Dst, 0}
-		f[all] = append(f[all], sa)
-		if sa.ReqID != 0 {
-			own := ends{sa.Src, sa.Dst, sa.ReqID}
-			f[own] = append(f[own], sa)
+		keys := []ends{{sa.Src, sa.Dst, 0}}
+		if sa.Mode == xfrm.ModeTransport {
+			keys = append(keys, ends{})
+		}
+		for _, key := range keys {
+			f[key] = append(f[key], sa)
+			if sa.ReqID != 0 {
+				key.reqID = sa.ReqID
+				f[key] = append(f[key], sa)
+			}
 		}
 	}
 	return f
 }
 
-// named gives the SAs that a template names in one direction, or in any if way is empty.
-func (f finder) named(t *xfrm.Template, way xfrm.Dir) []*SA {
+// named gives the SAs that a policy's template names in one direction, or in any if way is empty.
+func (f finder) named(p *Policy, way xfrm.Dir) []*SA {
+	t := p.Template
+	end := func(named netip.Addr, hosts netip.Prefix) netip.Addr {
+		if !named.IsValid() && hosts.IsSingleIP() {
+			return hosts.Addr()
+		}
+		return named
+	}
+	key := ends{end(t.Src, p.Src), end(t.Dst, p.Dst), t.ReqID}
+	if !key.src.IsValid() || !key.dst.IsValid() {
+		key.src, key.dst = netip.Addr{}, netip.Addr{}
+	}
 	var out []*SA
-	for _, sa := range f[ends{t.Src, t.Dst, t.ReqID}] {
-		if names(t, sa) && (way == "" || sa.Way == way) {
+	for _, sa := range f[key] {
+		if p.Names(&sa.State) && (way == "" || sa.Way == way) {
 			out = append(out, sa)
 		}
 	}
 	return out
 }
 
-// newest is the outbound SA that a template gets, as Linux prefers it.
-func (f finder) newest(t *xfrm.Template) *SA {
-	var best *SA
-	for _, sa := range f.named(t, xfrm.DirOut) {
-		if best == nil || sa.Age > best.Age {
-			best = sa
+// newest gives the outbound SAs that a policy uses, as Linux prefers them: the newest of all between the same ends. Those are the
+// template's in tunnel mode, and so it is one; in transport mode each two hosts have their own.
+func (f finder) newest(p *Policy) (out []*SA) {
+	best := map[[2]netip.Addr]int{}
+	for _, sa := range f.named(p, xfrm.DirOut) {
+		ends := [2]netip.Addr{sa.Src, sa.Dst}
+		if i, found := best[ends]; !found {
+			best[ends] = len(out)
+			out = append(out, sa)
+		} else if sa.Age > out[i].Age {
+			out[i] = sa
 		}
 	}
-	return best
+	return out
 }

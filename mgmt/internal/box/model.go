@@ -54,6 +54,8 @@ type Link struct {
 	Down    bool      `json:"down,omitempty"`
 	// Default is the next hop of row 0.
 	Default *xfrm.MAC `json:"default,omitempty"`
+	// Master is the bridge that the port is in.
+	Master string `json:"master,omitempty"`
 }
 
 // Route leads to a gateway, or, without one, straight to the link.
@@ -79,7 +81,9 @@ type Model struct {
 	Links    map[string]*Link `json:"links"`
 	Routes   []Route          `json:"routes"`
 	Neighs   []Neigh          `json:"neighs"`
-	NextAge  uint64           `json:"next_age"`
+	// Bridge is the name of the bridge, if there is one.
+	Bridge  string `json:"bridge,omitempty"`
+	NextAge uint64 `json:"next_age"`
 	// LastIndex is the highest index given to a policy.
 	LastIndex uint32 `json:"last_index"`
 	// UsedKeys marks the outbound keys since reset, so that one that comes again is noticed. Marks are made with MarkKey and
@@ -88,6 +92,8 @@ type Model struct {
 	MarkKey  []byte          `json:"mark_key"`
 
 	found *lookups
+	// bridged is where the ports were last put into a bridge or taken out.
+	bridged xfrm.Pos
 	// reader reads what SAs and policies have carried, where that is asked for.
 	reader usageReader
 }

@@ -29,8 +29,11 @@ func (m *Model) addr(c xfrm.Addr) error {
 	return nil
 }
 
-func (m *Model) link(c xfrm.Link) {
+func (m *Model) link(c xfrm.Link) error {
 	l := m.Links[c.Dev]
+	if l == nil {
+		return m.linkBridge(c)
+	}
 	if c.MTU != 0 {
 		l.MTU = c.MTU
 	}
@@ -40,6 +43,10 @@ func (m *Model) link(c xfrm.Link) {
 	if c.Up != nil {
 		l.Down = !*c.Up
 	}
+	if c.Master != nil {
+		return m.master(c, l)
+	}
+	return nil
 }
 
 func (m *Model) route(c xfrm.Route) error {

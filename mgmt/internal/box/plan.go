@@ -92,6 +92,9 @@ type plan struct {
 // makePlan compares the tables with the model. Nothing is written yet; every capacity is checked. New entries go in before old
 // ones leave, unless the tables are too full for that.
 func makePlan(m *Model, old *Image, sizes Sizes, r *report) (*plan, error) {
+	if err := m.checkBridge(); err != nil {
+		return nil, err
+	}
 	if err := m.direct(r); err != nil {
 		return nil, err
 	}

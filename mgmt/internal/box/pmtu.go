@@ -18,24 +18,33 @@ const (
 	espAlign        = 4
 )
 
-// pathMTU is the largest outer packet to an address beyond the black port.
-func (c *compiler) pathMTU(to netip.Addr) uint32 {
+// pathMTU is the largest packet of ESP of an outbound SA. Frames that pass a bridge have no route.
+func (c *compiler) pathMTU(sa *SA) uint32 {
+	if sa.Mode == xfrm.ModeTransport {
+		return c.m.mtu(xfrm.Black)
+	}
+	to := sa.Dst
 	return cmp.Or(c.m.lookup(xfrm.Black, netip.PrefixFrom(to, to.BitLen())).mtu, c.m.mtu(xfrm.Black))
 }
 
-// innerMTU is the longest packet that an outbound SA carries in outer packets of at most mtu bytes (RFC 4301, 8.2.1); 0 if there
-// is no room for any.
+// innerMTU is the longest packet that an outbound SA carries in packets of ESP of at most mtu bytes (RFC 4301, 8.2.1); 0 if there
+// is no room for any. In transport mode ESP is of what is behind the packet's own header, of which it is without options.
 func innerMTU(sa *SA, mtu uint32) uint32 {
-	around := headerBytes4 + espBytes + sa.ICVBits()/8
+	header := headerBytes4
 	if sa.Dst.Is6() {
-		around += headerBytes6 - headerBytes4
+		header = headerBytes6
 	}
+	around := header + espBytes + sa.ICVBits()/8
 	if sa.Encap != nil {
 		around += udpBytes
 	}
 	iv, align := espShape(sa.Suite())
 	room := (int(mtu) - around - iv) / align * align
-	return uint32(max(room-espTrailerBytes, 0))
+	inner := max(room-espTrailerBytes, 0)
+	if sa.Mode == xfrm.ModeTransport && inner > 0 {
+		inner += header
+	}
+	return uint32(inner)
 }
 
 // espShape is the bytes of a suite's IV and of the blocks that it pads to (RFC 3602, 3686, 4106, 4303 2.4, 7634).
@@ -50,14 +59,14 @@ func espShape(s *suite.Suite) (iv, align int) {
 	}
 }
 
-// protectMTU is the MTU of what an SA protects: 0, none, if it clears DF, for what is too long is then cut behind ESP.
+// protectMTU is the MTU of what an SA protects: 0, none, if a tunnel clears DF, for what is too long is then cut behind ESP.
 func (c *compiler) protectMTU(sa *SA, pos xfrm.Pos) (uint32, error) {
-	path := c.pathMTU(sa.Dst)
+	path := c.pathMTU(sa)
 	inner := innerMTU(sa, path)
 	if inner < xfrm.MinMTU {
 		return 0, xfrm.Errorf(pos, "the mtu of black towards %s, %d, leaves packets of SA spi 0x%x %d bytes: it must leave them %d (RFC 791)", sa.Dst, path, sa.SPI, inner, xfrm.MinMTU)
 	}
-	if sa.Flags.NoPMTUDisc {
+	if sa.Flags.NoPMTUDisc && sa.Mode == xfrm.ModeTunnel {
 		return 0, nil
 	}
 	return inner, nil

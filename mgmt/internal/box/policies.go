@@ -1,70 +1,11 @@
 package box
 
 import (
-	"cmp"
 	"slices"
 
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/xfrm"
 )
-
-// exact says whether a selector is one row of the flow table: it names both addresses, the protocol, and the numbers that the
-// chips read of that protocol, if any. "Any port" is more than one row, the packets in which none can be read among them.
-func exact(s xfrm.Selector) bool {
-	numbers := true
-	switch {
-	case xfrm.HasPorts(s.Proto):
-		numbers = s.SPort.Single() && s.DPort.Single()
-	case xfrm.HasType(s.Proto, s.Version()):
-		numbers = s.Type.Single() && s.Code.Single()
-	}
-	return s.Src.IsSingleIP() && s.Dst.IsSingleIP() && s.Proto != 0 && numbers
-}
-
-// outPolicies become flows and rules of the inner chip.
-func (c *compiler) outPolicies() error {
-	for _, p := range c.m.Policies {
-		if p.Dir != xfrm.DirOut {
-			continue
-		}
-		c.warnUnasked(p)
-		d := decision{action: regs.ActionDiscard, priority: p.Priority, fragment: p.FragmentFirst, usage: p.Usage}
-		switch {
-		case p.Template != nil:
-			sa := c.find.newest(p.Template)
-			if sa == nil {
-				c.report.warn(p.pos, "no outbound SA fits the tmpl src %s dst %s: what the policy matches is discarded until there is one", p.Template.Src, p.Template.Dst)
-				break
-			}
-			if sa.Sel != nil && !sa.Sel.Covers(p.Selector) {
-				return xfrm.Errorf(p.pos, "the policy is wider than the sel of its SA spi 0x%x", sa.SPI)
-			}
-			mtu, err := c.protectMTU(sa, p.pos)
-			if err != nil {
-				return err
-			}
-			d.action, d.argument, d.mtu = regs.ActionProtect, uint64(sa.Row), mtu
-		case p.Action == xfrm.ActionAllow:
-			row, path, err := c.hop(xfrm.Black, p.Dst, p.pos)
-			if err != nil {
-				return err
-			}
-			// A router cuts what it may cut; behind the crypto chip nobody cuts clear packets.
-			d.action, d.argument, d.mtu, d.fragment = regs.ActionBypass, uint64(row), cmp.Or(path.mtu, c.m.mtu(xfrm.Black)), true
-			c.out.bypassEncrypt = true
-		case p.Action == xfrm.ActionPunt:
-			d.action = regs.ActionPunt
-		}
-		if exact(p.Selector) {
-			row := flowRow(packetOf(p.Selector), d)
-			c.out.flows = append(c.out.flows, p.placed(row))
-		} else {
-			rows := ruleRows(p.Selector, d)
-			c.out.innerRules = append(c.out.innerRules, p.parts(rows)...)
-		}
-	}
-	return nil
-}
 
 func (p *Policy) placed(row Row) placed {
 	return placed{owner: p.Selector.String(), row: row, priority: p.Priority, age: p.Age, pos: p.pos}
@@ -132,7 +73,7 @@ func (c *compiler) inRule(p *Policy, all, open []*Policy) error {
 			return nil
 		}
 	case p.Action == xfrm.ActionAllow:
-		row, _, err := c.hop(xfrm.Red, p.Dst, p.pos)
+		row, _, err := c.bypassHop(xfrm.Red, p)
 		if err != nil {
 			return err
 		}
@@ -155,10 +96,10 @@ func (c *compiler) inRule(p *Policy, all, open []*Policy) error {
 // every address, one of each IP version.
 func (c *compiler) nameInbound(p *Policy) error {
 	found := false
-	sel := p.Selector
-	sel.Dev = ""
-	for _, sa := range c.find.named(p.Template, xfrm.DirIn) {
+	for _, sa := range c.find.named(p, xfrm.DirIn) {
 		found = true
+		sel := sa.Carried(p.Selector)
+		sel.Dev = ""
 		whole := sel
 		if other, twice := c.selector[sa]; twice {
 			var one bool
@@ -169,7 +110,7 @@ func (c *compiler) nameInbound(p *Policy) error {
 		c.selector[sa] = whole
 	}
 	if !found {
-		c.report.warn(p.pos, "no inbound SA fits the tmpl src %s dst %s yet", p.Template.Src, p.Template.Dst)
+		c.report.warn(p.pos, "no inbound SA fits the tmpl src %s dst %s yet", xfrm.AddrText(p.Template.Src), xfrm.AddrText(p.Template.Dst))
 	}
 	return nil
 }

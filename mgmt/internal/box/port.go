@@ -45,7 +45,7 @@ func (m *Model) local(dev string, v6 bool) netip.Addr {
 		}
 	}
 	for _, sa := range m.SAs {
-		if dev == xfrm.Black && sa.Way == xfrm.DirOut && fits(sa.Src) {
+		if dev == xfrm.Black && sa.Way == xfrm.DirOut && sa.Mode == xfrm.ModeTunnel && fits(sa.Src) {
 			return sa.Src
 		}
 	}

@@ -4,12 +4,6 @@ import "sallyport/mgmt/internal/xfrm"
 
 var devices = []string{xfrm.Red, xfrm.Black}
 
-// names says whether a template asks for this SA, its direction apart.
-func names(t *xfrm.Template, sa *SA) bool {
-	return t != nil && t.Src == sa.Src && t.Dst == sa.Dst && t.Proto == sa.Proto && t.Mode == sa.Mode &&
-		(t.ReqID == 0 || t.ReqID == sa.ReqID) && (t.SPI == 0 || t.SPI == sa.SPI)
-}
-
 // direct decides the direction of SAs that are new (docs/interfaces.md, section 6).
 func (m *Model) direct(report *report) error {
 	find := newFinder(m.SAs)
@@ -17,6 +11,9 @@ func (m *Model) direct(report *report) error {
 	for _, sa := range m.SAs {
 		if !sa.fresh {
 			continue
+		}
+		if asked[sa] == askedBoth && sa.State.Dir == "" {
+			return xfrm.Errorf(sa.pos, "the SA spi 0x%x is named by an out policy and by an in or fwd policy: write its `dir in` or `dir out`, or a tmpl with its src and dst", sa.SPI)
 		}
 		var known bool
 		if sa.Way, known = m.direction(sa, asked); !known {
@@ -35,17 +32,20 @@ func (m *Model) direct(report *report) error {
 		}
 	}
 	for _, p := range m.Policies {
-		if p.Dir != xfrm.DirOut || p.Template == nil || find.newest(p.Template) != nil {
+		if p.Dir != xfrm.DirOut || p.Template == nil || len(find.newest(p)) > 0 {
 			continue
 		}
-		for _, sa := range find.named(p.Template, "") {
-			if !sa.fresh && sa.State.Dir == "" {
+		for _, sa := range find.named(p, "") {
+			if !sa.fresh && sa.State.Dir == "" && asked[sa] != askedBoth {
 				return xfrm.Errorf(p.pos, "the tmpl names the SA spi 0x%x, which was installed as inbound: delete it and add it with `dir out`, or load it together with its policy", sa.SPI)
 			}
 		}
 	}
 	return nil
 }
+
+// askedBoth is the direction of an SA in transport mode that templates without hosts name for both.
+const askedBoth xfrm.Dir = "both"
 
 // asked gives, for each SA that a template of a policy names, whether an out policy or another one does.
 func (m *Model) asked(find finder) map[*SA]xfrm.Dir {
@@ -54,11 +54,18 @@ func (m *Model) asked(find finder) map[*SA]xfrm.Dir {
 		if p.Template == nil {
 			continue
 		}
-		for _, sa := range find.named(p.Template, "") {
-			if p.Dir == xfrm.DirOut {
+		way := xfrm.DirIn
+		if p.Dir == xfrm.DirOut {
+			way = xfrm.DirOut
+		}
+		for _, sa := range find.named(p, "") {
+			switch before := out[sa]; {
+			case before == "" || before == way:
+				out[sa] = way
+			case sa.Mode == xfrm.ModeTransport:
+				out[sa] = askedBoth
+			default:
 				out[sa] = xfrm.DirOut
-			} else if out[sa] == "" {
-				out[sa] = xfrm.DirIn
 			}
 		}
 	}

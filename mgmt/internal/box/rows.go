@@ -37,6 +37,7 @@ type decision struct {
 	priority         uint32
 	mtu              uint32 // longest packet; 0 is any
 	fragment         bool   // longer ones are cut before they go on, if they may be
+	transport        bool   // PROTECT: the SA is in transport mode
 	usage            int    // row that counts them
 }
 
@@ -52,6 +53,9 @@ func flowRow(p packet, d decision) Row {
 	f.Usage.Put(row, uint64(d.usage))
 	if d.fragment {
 		f.Fragment.Put(row, 1)
+	}
+	if d.transport {
+		f.Transport.Put(row, 1)
 	}
 	return row
 }
@@ -114,6 +118,9 @@ func sadRow(sa *SA) Row {
 	if sa.Encap != nil {
 		f.Encap.Put(row, 1)
 	}
+	if sa.Mode == xfrm.ModeTransport {
+		f.Transport.Put(row, 1)
+	}
 	f.Sa.Put(row, uint64(sa.Row))
 	return row
 }
@@ -159,7 +166,7 @@ func keyRow(sa *SA) (Row, error) {
 		return nil, fmt.Errorf("the key of SA spi 0x%x: %w", sa.SPI, err)
 	}
 	defer material.Wipe()
-	common := func(row Row, key, auth, salt, spi, valid, esn, icv, number regs.Field) Row {
+	common := func(row Row, key, auth, salt, spi, valid, esn, icv, transport, number regs.Field) Row {
 		key.PutBytes(row, material.Key[:])
 		auth.PutBytes(row, material.Auth[:])
 		salt.PutBytes(row, material.Salt[:])
@@ -171,17 +178,20 @@ func keyRow(sa *SA) (Row, error) {
 		if len(s.ICVBits) > 1 {
 			icv.Put(row, icvValues[sa.ICVBits()])
 		}
+		if sa.Mode == xfrm.ModeTransport {
+			transport.Put(row, 1)
+		}
 		number.Put(row, s.Number)
 		return row
 	}
 	if sa.Way == xfrm.DirIn {
 		f := regs.InboundKeyRow
-		row := common(newRow(f.Bits), f.Key, f.Auth, f.Salt, f.Spi, f.Valid, f.Esn, f.Icv, f.Suite)
+		row := common(newRow(f.Bits), f.Key, f.Auth, f.Salt, f.Spi, f.Valid, f.Esn, f.Icv, f.Transport, f.Suite)
 		f.Window.Put(row, uint64(sa.ReplayWindow))
 		return row, nil
 	}
 	f := regs.OutboundKeyRow
-	row := common(newRow(f.Bits), f.Key, f.Auth, f.Salt, f.Spi, f.Valid, f.Esn, f.Icv, f.Suite)
+	row := common(newRow(f.Bits), f.Key, f.Auth, f.Salt, f.Spi, f.Valid, f.Esn, f.Icv, f.Transport, f.Suite)
 	f.SoftLimit.Put(row, sa.PacketSoft)
 	f.HardLimit.Put(row, sa.PacketHard) // 0: the last that the number on the wire holds (RFC 4303, 3.3.3)
 	return row, nil

@@ -28,7 +28,7 @@ const unwanted = -1
 func newRuleTable(size int, have map[int]Rule, want []placed) *ruleTable {
 	t := &ruleTable{cells: make([]*cell, size), want: slices.Clone(want)}
 	slices.SortFunc(t.want, func(a, b placed) int {
-		return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.age, b.age), cmp.Compare(a.part, b.part))
+		return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.age, b.age), order(a.whole, b.whole), cmp.Compare(a.owner, b.owner), cmp.Compare(a.part, b.part))
 	})
 	type name struct {
 		owner string
@@ -51,6 +51,17 @@ func newRuleTable(size int, have map[int]Rule, want []placed) *ruleTable {
 		cell.settled = true
 	}
 	return t
+}
+
+// order puts false before true.
+func order(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
 }
 
 func (t *ruleTable) image() map[int]Rule {

@@ -1,7 +1,6 @@
 package box
 
 import (
-	"cmp"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -74,12 +73,15 @@ func (c *compiler) outboundSAs() error {
 		if sa.Way != xfrm.DirOut {
 			continue
 		}
+		if mtu := c.pathMTU(sa); sa.Dst.Is6() && mtu < xfrm.MinMTU6 {
+			return xfrm.Errorf(sa.pos, "the outbound SA spi 0x%x has IPv6 endpoints, which need an mtu of at least %d (RFC 8200, 5), but that of black is %d", sa.SPI, xfrm.MinMTU6, mtu)
+		}
+		if sa.Mode == xfrm.ModeTransport {
+			continue // its packets keep their headers
+		}
 		row, p, err := c.hop(xfrm.Black, netip.PrefixFrom(sa.Dst, sa.Dst.BitLen()), sa.pos)
 		if err != nil {
 			return err
-		}
-		if mtu := cmp.Or(p.mtu, c.m.mtu(xfrm.Black)); sa.Dst.Is6() && mtu < xfrm.MinMTU6 {
-			return xfrm.Errorf(sa.pos, "the outbound SA spi 0x%x has IPv6 endpoints, which need an mtu of at least %d (RFC 8200, 5), but that of black is %d", sa.SPI, xfrm.MinMTU6, mtu)
 		}
 		c.out.tunnels[sa.Row] = tunnelRow(sa, row, p.mtu)
 	}
@@ -100,16 +102,20 @@ func (c *compiler) inboundSAs() error {
 			continue
 		}
 		if sa.Sel != nil {
-			if !sa.Sel.Covers(sel) && !sel.Covers(*sa.Sel) {
+			own := sa.Carried(*sa.Sel)
+			if !own.Covers(sel) && !sel.Covers(own) {
 				return xfrm.Errorf(sa.pos, "the sel of the SA spi 0x%x and the selector of its policy (%s) do not contain one another", sa.SPI, sel)
 			}
-			if sel.Covers(*sa.Sel) {
-				sel = *sa.Sel
+			if sel.Covers(own) {
+				sel = own
 			}
 		}
-		row, _, err := c.hop(xfrm.Red, sel.Dst, sa.pos)
-		if err != nil {
-			return err
+		row := 0 // of a frame that keeps its addresses
+		if sa.Mode == xfrm.ModeTunnel {
+			var err error
+			if row, _, err = c.hop(xfrm.Red, sel.Dst, sa.pos); err != nil {
+				return err
+			}
 		}
 		c.out.selectors[sa.Row] = selectorRow(sa, sel, row)
 	}

@@ -13,13 +13,20 @@ var (
 	discovery = xfrm.Range{Given: true, First: 133, Last: 137}
 )
 
-// warnUnasked says of a new policy for clear packets that both chips punt all of them before they ask a policy (docs/theory.md). It is no
-// mistake: a Linux peer needs policies that let neighbour discovery pass, and one file may be for both.
+// warnUnasked says of a new policy for clear packets that both chips punt all of them before they ask a policy (docs/theory.md), or, of
+// neighbour discovery, let them pass a bridge. It is no mistake: a Linux peer needs policies that let neighbour discovery pass, and
+// one file may be for both.
 func (c *compiler) warnUnasked(p *Policy) {
 	within := func(outer, inner netip.Prefix) bool { return inner.IsValid() && xfrm.Within(outer, inner) }
 	s := p.Selector
-	if p.fresh && (within(linkLocal, s.Src) || within(linkLocal, s.Dst) || within(multicast, s.Dst) ||
-		xfrm.HasType(s.Proto, 6) && s.Type.Given && discovery.Covers(s.Type)) {
+	asksNeighbours := xfrm.HasType(s.Proto, 6) && s.Type.Given && discovery.Covers(s.Type)
+	if c.m.bump() {
+		if p.fresh && asksNeighbours {
+			c.report.warn(p.pos, "the policy %s has no effect: neighbour discovery always passes a bridge", s)
+		}
+		return
+	}
+	if p.fresh && (within(linkLocal, s.Src) || within(linkLocal, s.Dst) || within(multicast, s.Dst) || asksNeighbours) {
 		c.report.warn(p.pos, "the policy %s has no effect: IPv6 of link-local and to multicast addresses, and neighbour discovery, stay on their link and are always punted", s)
 	}
 }

@@ -67,7 +67,7 @@ func (m *Model) usageOfPolicy(p *Policy) (sum usage, known bool, err error) {
 			return usage{}, false, nil
 		}
 		for _, sa := range m.SAs {
-			if sa.Way != xfrm.DirIn || !names(p.Template, sa) {
+			if sa.Way != xfrm.DirIn || !p.Names(&sa.State) {
 				continue
 			}
 			used, err := m.usageOfSA(sa)

@@ -38,6 +38,8 @@ type Box struct {
 	Log []Row
 	// Waits has, for each wait, how many rows had been written before it.
 	Waits []int
+	// OnRow, if there is one, is called with every row written.
+	OnRow func(Row)
 	// Writes counts register writes.
 	Writes int
 	// BusyReads is how often TABLE_STATUS says busy after a command.
@@ -281,6 +283,9 @@ func (b *Box) command(c transport.Chip, command uint32) {
 			delete(chip.tables[number], index)
 		}
 		b.Log = append(b.Log, Row{c, t.Name, index, row})
+		if b.OnRow != nil {
+			b.OnRow(b.Log[len(b.Log)-1])
+		}
 		chip.data = [32]uint32{}
 	case command == regs.TableCommandRead && !t.WriteOnly:
 		chip.data = [32]uint32{}

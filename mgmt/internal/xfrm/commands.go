@@ -114,6 +114,13 @@ type (
 		MTU     uint32
 		Address *MAC
 		Up      *bool
+		Master  *string // the bridge, "" for none
+	}
+	// Bridge is a bridge over both ports (RFC 4301's bump in the wire).
+	Bridge struct {
+		At
+		Del  bool
+		Name string
 	}
 	Route struct {
 		At

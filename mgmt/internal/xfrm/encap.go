@@ -8,8 +8,8 @@ import (
 // PortNATT is the port of IKE and of ESP in UDP (RFC 7296, 2.23), the only one at which the box takes such ESP.
 const PortNATT = 4500
 
-// Encap puts an SA's ESP into UDP (RFC 3948). OAddr is the peer's address before NAT, which transport mode alone needs: it is
-// kept and listed, and nothing here depends on it.
+// Encap puts an SA's ESP into UDP (RFC 3948). OAddr is the peer's address before NAT, which transport mode alone would need:
+// it is kept and listed, and nothing here depends on it.
 type Encap struct {
 	SPort uint16     `json:"sport"`
 	DPort uint16     `json:"dport"`
@@ -58,6 +58,8 @@ func (s *State) checkEncap(pos Pos) error {
 	switch {
 	case s.Encap == nil:
 		return nil
+	case s.Mode == ModeTransport:
+		return Errorf(pos, "encap is not supported in transport mode, for the hardware does not mend the checksums that a NAT breaks (RFC 3948, 3.1.2): leave it out or write mode tunnel")
 	case s.Dst.Is6():
 		return Errorf(pos, "encap is not supported with IPv6 endpoints, for the hardware writes the UDP checksum as 0, which IPv6 does not allow (RFC 8200, 8.1): leave it out or use IPv4")
 	case s.Encap.OAddr.Is6():

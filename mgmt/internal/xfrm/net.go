@@ -90,46 +90,6 @@ func (p *parser) mtu() (uint32, error) {
 	return mtu, err
 }
 
-// link reads `link set [dev] D [up|down] [mtu N] [address MAC]`.
-func (p *parser) link() (Command, error) {
-	verb, err := p.verb("link", "set")
-	if err != nil || verb == "show" {
-		return p.showOr(err, "link")
-	}
-	l := Link{At: p.at()}
-	for p.more() {
-		up := p.peek() == "up"
-		switch p.peek() {
-		case "up", "down":
-			p.skip()
-			l.Up = &up
-		case "mtu":
-			p.skip()
-			l.MTU, err = p.mtu()
-		case "address":
-			p.skip()
-			var mac MAC
-			mac, err = p.mac("the address")
-			l.Address = &mac
-		default:
-			if l.Dev != "" {
-				return nil, p.unknown()
-			}
-			if p.peek() == "dev" {
-				p.skip()
-			}
-			l.Dev, err = p.device()
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	if l.Dev == "" {
-		return nil, Errorf(p.start, "a link line is `link set dev red|black [up|down] [mtu N] [address MAC]`")
-	}
-	return l, nil
-}
-
 // neigh reads `neigh add|replace|change|del ADDR lladdr MAC [nud permanent] dev D`.
 func (p *parser) neigh() (Command, error) {
 	verb, err := p.verb("neigh", "add", "change", "replace", "delete")

@@ -112,7 +112,7 @@ func (p *parser) mark() error {
 	return nil
 }
 
-// mode reads a mode; what is not tunnel is refused.
+// mode reads a mode.
 func (p *parser) mode() (string, error) {
 	word, err := p.take("the mode")
 	if err != nil {
@@ -122,14 +122,15 @@ func (p *parser) mode() (string, error) {
 	case "tunnel":
 		return ModeTunnel, nil
 	case "transport":
-		return "", word.errorf("%s", transportRefusal)
+		return ModeTransport, nil
 	case "":
-		return "", word.errorf("mode must be tunnel, not %s", word.quoted())
+		return "", word.errorf("mode must be tunnel or transport, not %s", word.quoted())
 	}
-	return "", word.errorf("mode %s is not supported: only tunnel is", string(word.Text))
+	return "", word.errorf("mode %s is not supported: only tunnel and transport are", string(word.Text))
 }
 
-// ModeTunnel is the one mode there is so far.
-const ModeTunnel = "tunnel"
-
-const transportRefusal = "transport mode is not supported yet: write `mode tunnel`"
+// The modes of an SA (RFC 4301, 4.1).
+const (
+	ModeTunnel    = "tunnel"
+	ModeTransport = "transport" // what no mode means, as in iproute2
+)

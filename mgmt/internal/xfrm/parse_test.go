@@ -64,6 +64,14 @@ func TestState(t *testing.T) {
 		{"xfrm state add " + sa + "mode tunnel flag 0x25 " + gcm, func(s *State) {
 			s.Flags = Flags{NoECN: true, NoPMTUDisc: true, AFUnspec: true}
 		}},
+		{"xfrm state add " + sa + "mode transport reqid 3 " + gcm, func(s *State) { s.Mode, s.ReqID = ModeTransport, 3 }},
+		{"xfrm state add " + sa + gcm, func(s *State) { s.Mode = ModeTransport }},
+		{"xfrm state add " + sa + "mode tr " + gcm + " sel src 192.0.2.0/24 proto tcp", func(s *State) {
+			s.Mode, s.Sel = ModeTransport, &Selector{Src: netip.MustParsePrefix("192.0.2.0/24"), Dst: Everything, Proto: 6}
+		}},
+		{"xfrm state add src fe80::1 dst fe80::2 proto esp spi 0x1001 mode transport " + gcm, func(s *State) {
+			s.Mode, s.Src, s.Dst = ModeTransport, netip.MustParseAddr("fe80::1"), netip.MustParseAddr("fe80::2")
+		}},
 		{"xfrm state add " + sa + "mode tunnel mark 0 mask 0 replay-seq 0 replay-oseq 0 seq 7 if_id 0 " + gcm, func(*State) {}},
 		{"xfrm state add " + sa + "mode tunnel limit packet-soft 100 limit packet-hard 200 limit byte-hard 18446744073709551615 limit time-hard 0 " + gcm,
 			func(s *State) { s.PacketSoft, s.PacketHard = 100, 200 }},
@@ -131,6 +139,7 @@ func TestPolicy(t *testing.T) {
 		return p
 	}
 	both := Selector{Src: prefix("10.1.0.0/16"), Dst: prefix("10.2.0.0/16")}
+	hosts := Selector{Src: prefix("192.0.2.1/32"), Dst: prefix("192.0.2.2/32")}
 	template := Template{ID: ID{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2"), "esp", 0}, Mode: ModeTunnel}
 	template6 := Template{ID: ID{netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2"), "esp", 0}, Mode: ModeTunnel}
 	for line, want := range map[string]Policy{
@@ -143,6 +152,12 @@ func TestPolicy(t *testing.T) {
 		"xfrm policy add dst 10.2.0.0/16 dir out index 9 ptype main action punt": out(Selector{Dst: both.Dst}, func(p *Policy) { p.Index, p.Action = 9, ActionPunt }),
 		"xfrm policy add src 10.1.0.1 dst 10.2.0.1 proto udp sport 53 dport 1024 dev black dir out": out(
 			Selector{Src: prefix("10.1.0.1/32"), Dst: prefix("10.2.0.1/32"), Proto: 17, SPort: One(53), DPort: One(1024)}, nil).on("black"),
+		"xfrm policy add src 192.0.2.1 dst 192.0.2.2 dir out tmpl src 192.0.2.1 dst 192.0.2.2 proto esp mode transport": out(
+			hosts, func(p *Policy) { p.Template = &Template{ID: template.ID, Mode: ModeTransport} }),
+		"xfrm policy add src 192.0.2.1 dst 192.0.2.2 dir out tmpl src 0.0.0.0 dst 0.0.0.0 proto esp reqid 7": out(
+			hosts, func(p *Policy) { p.Template = &Template{ID: ID{Proto: "esp"}, Mode: ModeTransport, ReqID: 7} }),
+		"xfrm policy add src 2001:db8::/32 dir out tmpl src :: dst :: proto esp mode transport": out(
+			Selector{Src: prefix("2001:db8::/32"), Dst: Everything6}, func(p *Policy) { p.Template = &Template{ID: ID{Proto: "esp"}, Mode: ModeTransport} }),
 		"xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir out " + tmpl6:                      out(both, func(p *Policy) { p.Template = &template6 }),
 		"xfrm policy add dst 10.2.0.0/16 dport 80 dir out":                                      out(Selector{Dst: both.Dst, DPort: One(80)}, nil),
 		"xfrm policy add dst 10.2.0.0/16 proto 47 dir out":                                      out(Selector{Dst: both.Dst, Proto: 47}, nil),
@@ -164,14 +179,23 @@ func (p Policy) on(dev string) Policy {
 func TestNetworkLines(t *testing.T) {
 	addr, prefix := netip.MustParseAddr, netip.MustParsePrefix
 	up, down := true, false
-	mac := MAC{2, 0, 0, 0, 0, 1}
+	mac, br0 := MAC{2, 0, 0, 0, 0, 1}, "br0"
 	at := At{Pos{"f", 1}}
 	for line, want := range map[string]Command{
 		"addr add 10.1.0.1/16 dev red":                                         Addr{at, false, prefix("10.1.0.1/16"), "red"},
 		"a a local 10.1.0.1 brd + scope global dev black":                      Addr{at, false, prefix("10.1.0.1/32"), "black"},
 		"address del 10.1.0.1/16 dev red":                                      Addr{at, true, prefix("10.1.0.1/16"), "red"},
-		"link set dev red mtu 1500 up":                                         Link{at, "red", 1500, nil, &up},
-		"link set black address 02:00:00:00:00:01 down":                        Link{at, "black", 0, &mac, &down},
+		"link set dev red mtu 1500 up":                                         Link{at, "red", 1500, nil, &up, nil},
+		"link set black address 02:00:00:00:00:01 down":                        Link{at, "black", 0, &mac, &down, nil},
+		"link set red master br0":                                              Link{at, "red", 0, nil, nil, &br0},
+		"l s dev black up master br0":                                          Link{at, "black", 0, nil, &up, &br0},
+		"link set nomaster red":                                                Link{at, "red", 0, nil, nil, new(string)},
+		"link set br0 up":                                                      Link{at, "br0", 0, nil, &up, nil},
+		"link add br0 type bridge":                                             Bridge{at, false, "br0"},
+		"link add name br0 type bridge":                                        Bridge{at, false, "br0"},
+		"l a dev lan.7_x-1 type bridge":                                        Bridge{at, false, "lan.7_x-1"},
+		"link del br0":                                                         Bridge{at, true, "br0"},
+		"link delete dev br0 type bridge":                                      Bridge{at, true, "br0"},
 		"route add default via 192.0.2.2 dev black":                            Route{at, false, false, Everything, addr("192.0.2.2"), "black", 0},
 		"route replace 10.2.0.0/16 via 192.0.2.2 dev black mtu 1400":           Route{at, false, true, prefix("10.2.0.0/16"), addr("192.0.2.2"), "black", 1400},
 		"ro add 10.2.0.0/16 dev black":                                         Route{at, false, false, prefix("10.2.0.0/16"), netip.Addr{}, "black", 0},
@@ -209,9 +233,14 @@ func TestRefusals(t *testing.T) {
 		{"xfrm", "state or policy"},
 		{"xfrm stats", "unknown word"},
 		{"xfrm state frob", "unknown word"},
-		{add + "mode transport " + gcm, "transport mode is not supported yet"},
-		{add + gcm, "transport mode is not supported yet"},
-		{add + "mode beet " + gcm, "only tunnel"},
+		{add + "mode beet " + gcm, "only tunnel and transport are"},
+		{add + "mode frob " + gcm, "mode must be tunnel or transport, not \"frob\""},
+		{add + "mode transport encap espinudp 4500 4500 0.0.0.0 " + gcm, "encap is not supported in transport mode, for the hardware does not mend the checksums that a NAT breaks"},
+		{add + "encap espinudp 4500 4500 192.0.2.9 " + gcm, "encap is not supported in transport mode"},
+		{add + "mode transport sel dst 192.0.2.3 " + gcm, "must hold its own src 192.0.2.1 and dst 192.0.2.2"},
+		{add + "mode transport sel src ::/0 " + gcm, "must hold its own src 192.0.2.1 and dst 192.0.2.2"},
+		{"xfrm state add src 192.0.2.1 dst 224.0.0.1 proto esp spi 1 " + gcm, "multicast"},
+		{"xfrm state add dst 192.0.2.1 proto esp spi 1 mode transport " + gcm, "both its ends"},
 		{add + "mode tunnel", "needs its algorithm"},
 		{add + "mode tunnel " + gcm + " " + gcm, "a second"},
 		{add + "mode tunnel replay-window 1 " + gcm, "write 64 to 4096 packets, or 0"},
@@ -256,7 +285,7 @@ func TestRefusals(t *testing.T) {
 		{"xfrm state add dst 192.0.2.1 src 2001:db8::2 proto esp spi 1 mode tunnel " + gcm, "one IP version, that of its outer header, not 192.0.2.1 and 2001:db8::2"},
 		{"xfrm state delete src 192.0.2.1 dst 2001:db8::2 proto esp spi 1", "one IP version"},
 		{"xfrm state list src 2001:db8::/32 dst 0.0.0.0/0", "one IP version"},
-		{"xfrm state add src :: dst 2001:db8::2 proto esp spi 1 mode tunnel " + gcm, "both tunnel endpoints"},
+		{"xfrm state add src :: dst 2001:db8::2 proto esp spi 1 mode tunnel " + gcm, "both its ends"},
 		{"xfrm state add src 2001:db8::2 dst 2001:db8:0::2 proto esp spi 1 mode tunnel " + gcm, "the same address, 2001:db8::2"},
 		{"xfrm state add src 2001:db8::1 dst ff0e::2 proto esp spi 1 mode tunnel " + gcm, "multicast"},
 		{"xfrm state add src fe80::1 dst 2001:db8::2 proto esp spi 1 mode tunnel " + gcm, "cannot be a link-local address"},
@@ -270,7 +299,7 @@ func TestRefusals(t *testing.T) {
 		{add + "mode tunnel sel src 10.0.0.0/8 dst 2001:db8::/32 " + gcm, "one IP version, not 10.0.0.0/8 and 2001:db8::/32"},
 		{add + "mode tunnel sel proto ipv6-icmp code 0 " + gcm, "write src or dst as an IPv6 prefix"},
 		{"xfrm state add src 192.0.2.1/24 dst 192.0.2.2 proto esp spi 1 mode tunnel " + gcm, "one address"},
-		{"xfrm state add dst 192.0.2.2 proto esp spi 1 mode tunnel " + gcm, "both tunnel endpoints"},
+		{"xfrm state add dst 192.0.2.2 proto esp spi 1 mode tunnel " + gcm, "both its ends"},
 		{"xfrm state delete dst 192.0.2.2 proto esp", "named by dst, proto and spi"},
 		{"xfrm state allocspi " + sa, "not supported"},
 		{"xfrm policy add src 10.1.0.0/16", "dir"},
@@ -328,7 +357,11 @@ func TestRefusals(t *testing.T) {
 		{"xfrm policy add dst 10.0.0.0/8 dir out action block " + tmpl, "no tmpl"},
 		{"xfrm policy add dst 10.0.0.0/8 dir out " + tmpl + " " + tmpl, "second tmpl"},
 		{"xfrm policy add dst 10.0.0.0/8 dir out " + tmpl + " level use", "required"},
-		{"xfrm policy add dst 10.0.0.0/8 dir out tmpl src 192.0.2.1 dst 192.0.2.2 proto esp", "transport"},
+		{"xfrm policy add dst 10.0.0.0/8 dir out tmpl src 192.0.2.1 dst 192.0.2.2 proto esp", "the tmpl's dst 192.0.2.2 is not in the policy's dst 10.0.0.0/8: in transport mode"},
+		{"xfrm policy add src 10.0.0.1 dst 10.0.0.2 dir in tmpl src 10.0.0.2 dst 10.0.0.1 proto esp mode transport", "the tmpl's src 10.0.0.2 is not in the policy's src 10.0.0.1/32"},
+		{"xfrm policy add src ::/0 dir out tmpl src 10.0.0.2 proto esp mode transport", "the tmpl's src 10.0.0.2 is not in the policy's src ::/0"},
+		{"xfrm policy add src 10.0.0.1 dst 10.0.0.2 dir out flag fragment-first tmpl proto esp mode transport", "fragment-first is not supported in transport mode"},
+		{"xfrm policy add src 10.0.0.1 dst 10.0.0.2 dir out tmpl mode transport", "a tmpl needs its protocol"},
 		{"xfrm policy add dst 10.0.0.0/8 dir out tmpl proto esp mode tunnel", "both endpoints"},
 		{"xfrm policy add dst ::/0 dir out tmpl src 2001:db8::1 dst 192.0.2.2 proto esp mode tunnel", "one IP version"},
 		{"xfrm policy add dst 10.0.0.0/8 dir out tmpl src 2001:db8::1 dst :: proto esp mode tunnel", "both endpoints"},
@@ -343,6 +376,21 @@ func TestRefusals(t *testing.T) {
 		{"addr add 10.0.0.1/24", "addr add ADDR/LEN"},
 		{"addr add 0.0.0.0/0 dev red", "cannot be the address"},
 		{"link set dev red mtu 9583", "68 to 9582"},
+		{"link add br0", "link add NAME type bridge"},
+		{"link add br0 type vlan id 5", "type \"vlan\" is not supported: a bridge over red and black"},
+		{"link add br0 type", "the line ends where the type, bridge, should follow"},
+		{"link add red type bridge", "red is a port: a bridge needs a name of its own"},
+		{"link add a-name-of-16-bytes type bridge", "cannot be the name of a bridge"},
+		{"link add a/b type bridge", "cannot be the name of a bridge"},
+		{"link add br0 type bridge stp_state 1", "unexpected word \"stp_state\""},
+		{"link del", "link add NAME type bridge"},
+		{"link set red master", "the line ends where the bridge after master should follow"},
+		{"link set red master black", "black is a port"},
+		{"link set master br0", "a link line is"},
+		{"link set eth0 master br0", "unknown device \"eth0\": the devices are red and black"},
+		{"link set br0 mtu 1500", "unknown device \"br0\""},
+		{"link set br0 down", "unknown device \"br0\": the devices are red and black, and a bridge over them can be set up, added and deleted alone"},
+		{"addr add 10.0.0.1/24 dev br0", "the devices are red and black"},
 		{"link set dev red address ff:ff:ff:ff:ff:ff", "one station"},
 		{"addr add ::/0 dev red", "cannot be the address"},
 		{"addr add ff02::1/64 dev red", "cannot be the address"},

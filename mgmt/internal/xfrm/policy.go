@@ -150,8 +150,26 @@ func checkPolicy(pos Pos, pol *Policy) error {
 		return Errorf(pos, "a policy with action %s takes no tmpl", pol.Action)
 	case pol.FragmentFirst && (pol.Dir != DirOut || pol.Template == nil):
 		return Errorf(pos, "flag fragment-first is for an out policy with a tmpl: no other packets are encrypted")
+	case pol.FragmentFirst && pol.Template.Mode == ModeTransport:
+		return Errorf(pos, "flag fragment-first is not supported in transport mode, which carries no fragments (RFC 4303, 3.3.4): leave it out, and what may be cut is cut behind ESP")
 	case pol.Dir == DirOut && pol.Dev == Red:
 		return Errorf(pos, "dev red in an out policy matches nothing: packets leave by black")
+	case pol.Template != nil && pol.Template.Mode == ModeTransport:
+		return checkHosts(pos, pol)
+	}
+	return nil
+}
+
+// checkHosts refuses a template in transport mode whose ends are not among the hosts that its policy is for: no SA could fit it.
+func checkHosts(pos Pos, pol *Policy) error {
+	for _, side := range []struct {
+		word  string
+		end   netip.Addr
+		hosts netip.Prefix
+	}{{"src", pol.Template.Src, pol.Src}, {"dst", pol.Template.Dst, pol.Dst}} {
+		if side.end.IsValid() && !side.hosts.Contains(side.end) {
+			return Errorf(pos, "the tmpl's %s %s is not in the policy's %s %s: in transport mode the ends of an SA are the hosts whose packets it carries", side.word, side.end, side.word, side.hosts)
+		}
 	}
 	return nil
 }

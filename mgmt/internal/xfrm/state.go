@@ -75,7 +75,7 @@ func (p *parser) unknown() error {
 
 // stateAdd reads what iproute2's xfrm_state_modify reads.
 func (p *parser) stateAdd(update bool) (Command, error) {
-	s := State{}
+	s := State{Mode: ModeTransport}
 	var idSeen bool
 	for p.more() {
 		var err error
@@ -185,19 +185,19 @@ const maxReplaySeqESN = 1<<31 - 1
 func checkState(pos Pos, s *State) error {
 	switch {
 	case !s.Src.IsValid() || !s.Dst.IsValid() || s.Src.IsUnspecified() || s.Dst.IsUnspecified():
-		return Errorf(pos, "an SA needs both tunnel endpoints: src ADDR dst ADDR")
+		return Errorf(pos, "an SA needs both its ends: src ADDR dst ADDR")
 	case s.Src == s.Dst:
 		return Errorf(pos, "an SA's src and dst are the same address, %s", s.Src)
 	case s.Dst.IsMulticast() || s.Src.IsMulticast():
 		return Errorf(pos, "an SA's endpoint cannot be a multicast address")
-	case s.Dst.Is6() && (s.Dst.IsLinkLocalUnicast() || s.Src.IsLinkLocalUnicast()):
-		return Errorf(pos, "an SA's endpoint cannot be a link-local address: the box punts what is of one link alone, so write global ones")
+	case s.Mode == ModeTunnel && s.Dst.Is6() && (s.Dst.IsLinkLocalUnicast() || s.Src.IsLinkLocalUnicast()):
+		return Errorf(pos, "a tunnel's endpoint cannot be a link-local address: the box punts what is of one link alone, so write global ones")
 	case s.Proto == "":
 		return Errorf(pos, "an SA needs its protocol: proto esp")
 	case s.SPI == 0:
 		return Errorf(pos, "an SA needs an SPI other than 0: spi 0x…")
-	case s.Mode == "":
-		return Errorf(pos, "no mode is given, which means transport to iproute2; %s", transportRefusal)
+	case s.Mode == ModeTransport && s.Sel != nil && !(s.Sel.Src.Contains(s.Src) && s.Sel.Dst.Contains(s.Dst)):
+		return Errorf(pos, "the sel of an SA in transport mode must hold its own src %s and dst %s: packets of no other hosts are carried", s.Src, s.Dst)
 	case s.ReplayWindow != 0 && (s.ReplayWindow < MinWindow || s.ReplayWindow > MaxWindow):
 		return Errorf(pos, "replay-window %d is out of range: write %d to %d packets, or 0 for no anti-replay", s.ReplayWindow, MinWindow, MaxWindow)
 	case s.ReplaySeq != 0 && s.ReplayWindow == 0:

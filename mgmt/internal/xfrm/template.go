@@ -4,7 +4,7 @@ import "net/netip"
 
 // template reads what follows tmpl.
 func (p *parser) template() (*Template, error) {
-	t := &Template{}
+	t := &Template{Mode: ModeTransport}
 	start := p.lastPos()
 	seen := false
 	first := p.next
@@ -41,14 +41,37 @@ func (p *parser) template() (*Template, error) {
 }
 
 func checkTemplate(pos Pos, t *Template) error {
-	unset := func(a netip.Addr) bool { return !a.IsValid() || a.IsUnspecified() }
+	for _, end := range []*netip.Addr{&t.Src, &t.Dst} {
+		if end.IsUnspecified() {
+			*end = netip.Addr{}
+		}
+	}
 	switch {
 	case t.Proto == "":
 		return Errorf(pos, "a tmpl needs its protocol: proto esp")
-	case t.Mode == "":
-		return Errorf(pos, "the tmpl has no mode, which means transport to iproute2; %s", transportRefusal)
-	case unset(t.Src) || unset(t.Dst):
+	case t.Mode == ModeTunnel && !(t.Src.IsValid() && t.Dst.IsValid()):
 		return Errorf(pos, "a tmpl in tunnel mode needs both endpoints: tmpl src ADDR dst ADDR")
 	}
 	return nil
+}
+
+// Names says whether a policy's template asks for this SA, its direction apart. In transport mode the ends of an SA are hosts that
+// the policy is for, and a template need not name them.
+func (p *Policy) Names(s *State) bool {
+	t := p.Template
+	if t == nil || t.Proto != s.Proto || t.Mode != s.Mode || t.ReqID != 0 && t.ReqID != s.ReqID || t.SPI != 0 && t.SPI != s.SPI {
+		return false
+	}
+	end := func(named, addr netip.Addr, hosts netip.Prefix) bool {
+		return named == addr || !named.IsValid() && hosts.Contains(addr)
+	}
+	return end(t.Src, s.Src, p.Src) && end(t.Dst, s.Dst, p.Dst)
+}
+
+// Carried is the part of a selector that an SA carries: in transport mode the packets of its own ends, else all of it.
+func (s *State) Carried(sel Selector) Selector {
+	if s.Mode == ModeTransport {
+		sel.Src, sel.Dst = netip.PrefixFrom(s.Src, s.Src.BitLen()), netip.PrefixFrom(s.Dst, s.Dst.BitLen())
+	}
+	return sel
 }

@@ -1,0 +1,112 @@
+package box
+
+import (
+	"cmp"
+
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// exact says whether a selector is one row of the flow table: it names both addresses, the protocol, and the numbers that the
+// chips read of that protocol, if any. "Any port" is more than one row, the packets in which none can be read among them.
+func exact(s xfrm.Selector) bool {
+	numbers := true
+	switch {
+	case xfrm.HasPorts(s.Proto):
+		numbers = s.SPort.Single() && s.DPort.Single()
+	case xfrm.HasType(s.Proto, s.Version()):
+		numbers = s.Type.Single() && s.Code.Single()
+	}
+	return s.Src.IsSingleIP() && s.Dst.IsSingleIP() && s.Proto != 0 && numbers
+}
+
+// outPolicies become flows and rules of the inner chip.
+func (c *compiler) outPolicies() error {
+	for _, p := range c.m.Policies {
+		if p.Dir != xfrm.DirOut {
+			continue
+		}
+		c.warnUnasked(p)
+		var err error
+		switch {
+		case p.Template != nil:
+			err = c.protect(p)
+		case p.Action == xfrm.ActionAllow:
+			err = c.bypass(p)
+		case p.Action == xfrm.ActionPunt:
+			c.decide(p, p.Selector, p.decision(regs.ActionPunt))
+		default:
+			c.decide(p, p.Selector, p.decision(regs.ActionDiscard))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Policy) decision(action uint64) decision {
+	return decision{action: action, priority: p.Priority, fragment: p.FragmentFirst, usage: p.Usage}
+}
+
+// protect leads a policy's packets to its SA. In transport mode each two hosts have an SA of their own, and what is of no such two is
+// discarded, as it is without any SA.
+func (c *compiler) protect(p *Policy) error {
+	sas, whole := c.find.newest(p), false
+	for _, sa := range sas {
+		sel := sa.Carried(p.Selector)
+		if sa.Sel != nil && !sa.Sel.Covers(sel) {
+			return xfrm.Errorf(p.pos, "the policy is wider than the sel of its SA spi 0x%x", sa.SPI)
+		}
+		d := p.decision(regs.ActionProtect)
+		d.argument, d.transport = uint64(sa.Row), sa.Mode == xfrm.ModeTransport
+		var err error
+		if d.mtu, err = c.protectMTU(sa, p.pos); err != nil {
+			return err
+		}
+		c.decide(p, sel, d)
+		whole = whole || sel == p.Selector
+	}
+	if len(sas) == 0 {
+		c.report.warn(p.pos, "no outbound SA fits the tmpl src %s dst %s: what the policy matches is discarded until there is one", xfrm.AddrText(p.Template.Src), xfrm.AddrText(p.Template.Dst))
+	}
+	if !whole {
+		c.decide(p, p.Selector, p.decision(regs.ActionDiscard))
+	}
+	return nil
+}
+
+// bypass lets a policy's packets out as they are. A router cuts what it may cut, for behind the crypto chip nobody cuts clear
+// packets; a bridge does not cut.
+func (c *compiler) bypass(p *Policy) error {
+	row, mtu, err := c.bypassHop(xfrm.Black, p)
+	d := p.decision(regs.ActionBypass)
+	d.argument, d.mtu, d.fragment = uint64(row), mtu, !c.m.bump()
+	c.decide(p, p.Selector, d)
+	c.out.bypassEncrypt = true
+	return err
+}
+
+// bypassHop is the next hop of clear packets that leave by a device, and their MTU there. A bridge has neither: frames keep their addresses.
+func (c *compiler) bypassHop(dev string, p *Policy) (row int, mtu uint32, err error) {
+	if c.m.bump() {
+		return 0, 0, nil
+	}
+	row, path, err := c.hop(dev, p.Dst, p.pos)
+	return row, cmp.Or(path.mtu, c.m.mtu(dev)), err
+}
+
+// decide makes the flow or the rules of what a policy says: of all its packets, or of those of two hosts, which come first.
+func (c *compiler) decide(p *Policy, sel xfrm.Selector, d decision) {
+	if exact(p.Selector) {
+		c.out.flows = append(c.out.flows, p.placed(flowRow(packetOf(sel), d)))
+		return
+	}
+	rules := p.parts(ruleRows(sel, d))
+	for i := range rules {
+		if rules[i].whole = sel == p.Selector; !rules[i].whole {
+			rules[i].owner += " between " + sel.Src.Addr().String() + " and " + sel.Dst.Addr().String()
+		}
+	}
+	c.out.innerRules = append(c.out.innerRules, rules...)
+}
