@@ -55,7 +55,7 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   parser.io.in.valid := RegNext(launch.valid, false.B)
   parser.io.in.bits := RegNext(DecryptWindow(launch.bits))
   private val transport = Module(new TransportHeader)
-  transport.io.bytes := launch.bits.bytes
+  transport.io.bytes := launch.bits.bytes(transport.io.bytes.getWidth - 1, 0)
   transport.io.meta := launch.bits.meta
   transport.io.protocol := launch.bits.meta.nextHeader
 

@@ -28,7 +28,8 @@ class InnerEncryptEvents extends Bundle {
  * tags off, TTL.
  *
  * What [[ReceivePath]] lets pass is judged by [[InnerClassifier]]: protected and bypassed IP packets go to `out`, without padding
- * behind their total length, and, but for whole frames, without Ethernet header and VLAN tags, cut if they are too long for their SPD entry; punted frames as
+ * behind their total length, as whole frames or without Ethernet header and VLAN tags, and then cut if they are too long for their
+ * SPD entry; punted frames as
  * they came to `punt`; the rest nowhere. [[EncryptUsage]] counts those for the link beside their way, whole, and stops what its
  * SA may not send any more.
  * Each drop has an event. A dead CPU costs punted frames alone ([[PuntQueue]]); a stalled link fills the receive buffer,

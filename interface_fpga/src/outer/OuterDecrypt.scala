@@ -18,10 +18,11 @@ class OuterDecryptEvents extends Bundle {
 /**
  * From the black port to the link: MAC, fragments put together, headers read, SAD and rules looked up, verdict, headers off.
  *
- * [[OuterClassifier]] judges what a [[ReceivePath]] holds: ESP packets (from SPI to ICV, in transport mode with what is in front of it) and bypassed IP packets go to
- * `out`, punted frames as they came to `punt`, the rest nowhere; each drop has an event. Stalls as [[ReceivePath]] does.
+ * [[OuterClassifier]] judges what a [[ReceivePath]] holds: ESP packets (from SPI to ICV, in transport mode with what is in front of
+ * it) and bypassed IP packets or frames go to `out`, punted frames as they came to `punt`, the rest nowhere; each drop has an
+ * event. Stalls as [[ReceivePath]] does.
  *
- * A packet every 2 cycles, a beat a cycle. From the last beat of a frame to the first of its packet at `out`: 39 cycles.
+ * A packet every 2 cycles, a beat a cycle. From the last beat of a frame to the first of its packet at `out`: 40 cycles.
  */
 class OuterDecrypt(config: OuterConfig) extends Module {
   val io = IO(new Bundle {
