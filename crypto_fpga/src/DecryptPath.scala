@@ -6,8 +6,10 @@ import sallyport.common._
 
 /** Packets of the decrypt path by fate, in this cycle. `received` = `sent` + the others once the path is empty. */
 class DecryptCounts extends Bundle {
+  val received = Bool()
   val sent = Bool()
   val noKey = Bool()
+  val wrongMode = Bool()
   val bypassDenied = Bool()
   val icv = Bool()
   val padding = Bool()
@@ -18,12 +20,6 @@ class DecryptCounts extends Bundle {
 
   /** Dropped before the lanes, and zeroized in one. */
   val notReady = UInt(2.W)
-
-  /** Begun in key fetch, and ended in front of it. */
-  val received = UInt(2.W)
-
-  /** Of the wrong mode, and without a possible prefix. */
-  val wrongMode = UInt(2.W)
 }
 
 /**
@@ -91,10 +87,10 @@ class DecryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
   assert(!fetch.io.verified.valid || fetch.io.verified.ready, "a verified number found no room")
 
   private def dropped(route: Route.Type): Bool = farm.io.drop.valid && farm.io.drop.bits.route === route
-  io.counts.received := fetch.io.received +& prefixes.io.malformed
+  io.counts.received := fetch.io.received
   io.counts.sent := merged(Verdict.ok)
   io.counts.noKey := dropped(Route.noKey)
-  io.counts.wrongMode := dropped(Route.wrongMode) +& prefixes.io.malformed
+  io.counts.wrongMode := dropped(Route.wrongMode)
   io.counts.bypassDenied := dropped(Route.bypassDenied)
   io.counts.icv := merged(Verdict.badIcv)
   io.counts.padding := merged(Verdict.badPadding)

@@ -22,20 +22,16 @@ class PathControl extends Bundle {
 
 /** Packets of the encrypt path by fate, in this cycle. `received` = `sent` + the others once the path is empty. */
 class EncryptCounts extends Bundle {
+  val received = Bool()
   val sent = Bool()
   val noKey = Bool()
+  val wrongMode = Bool()
   val bypassDenied = Bool()
   val exhausted = Bool()
   val oversize = Bool()
 
   /** Dropped before the lanes, and zeroized in one. */
   val notReady = UInt(2.W)
-
-  /** Begun in key fetch, and ended in front of it. */
-  val received = UInt(2.W)
-
-  /** Of the wrong mode, and without a possible prefix. */
-  val wrongMode = UInt(2.W)
 }
 
 /**
@@ -90,10 +86,10 @@ class EncryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
 
   private def dropped(route: Route.Type): Bool = farm.io.drop.valid && farm.io.drop.bits.route === route
   private def merged(verdict: Verdict.Type): Bool = farm.io.merged.valid && farm.io.merged.bits.verdict === verdict
-  io.counts.received := fetch.io.received +& prefixes.io.malformed
+  io.counts.received := fetch.io.received
   io.counts.sent := merged(Verdict.ok)
   io.counts.noKey := dropped(Route.noKey)
-  io.counts.wrongMode := dropped(Route.wrongMode) +& prefixes.io.malformed
+  io.counts.wrongMode := dropped(Route.wrongMode)
   io.counts.bypassDenied := dropped(Route.bypassDenied)
   io.counts.exhausted := dropped(Route.exhausted)
   io.counts.oversize := dropped(Route.oversize)

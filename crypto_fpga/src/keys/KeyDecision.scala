@@ -37,6 +37,7 @@ object KeyDecision {
       blocked -> Route.notReady,
       (head.meta.bypass && allowBypass) -> Route.bypass,
       head.meta.bypass -> Route.bypassDenied,
+      malformed(head) -> Route.wrongMode,
       !usable -> Route.noKey,
       (head.meta.transport =/= transport) -> Route.wrongMode,
       oversize -> Route.oversize
@@ -50,11 +51,15 @@ object KeyDecision {
       blocked -> Route.notReady,
       (head.meta.bypass && allowBypass) -> Route.bypass,
       head.meta.bypass -> Route.bypassDenied,
+      malformed(head) -> Route.wrongMode,
       truncated -> Route.truncated,
       !usable -> Route.noKey,
       (head.meta.transport =/= transport) -> Route.wrongMode
     )
   }
+
+  /** What [[PrefixStrip]] makes of a packet without a possible prefix, or without anything behind it. */
+  private def malformed(head: PacketHead): Bool = head.meta.hasPrefix && head.meta.length === 0.U
 
   private def priority(otherwise: Route.Type, cases: (Bool, Route.Type)*): Route.Type =
     cases.foldRight(otherwise) { case ((condition, route), rest) => Mux(condition, route, rest) }

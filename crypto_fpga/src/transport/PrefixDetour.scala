@@ -15,9 +15,6 @@ class PrefixDetour extends Module {
   val io = IO(new Bundle {
     val in = Flipped(PacketStream(new LinkMeta))
     val bare = PacketStream(new LinkMeta)
-
-    /** A packet has ended here. */
-    val malformed = Output(Bool())
     val dropped = Flipped(Valid(new DropEvent))
     val merged = Flipped(Valid(new MergeEvent))
     val lanes = Flipped(PacketStream(new LinkMeta))
@@ -30,7 +27,6 @@ class PrefixDetour extends Module {
 
   strip.io.in <> io.in
   io.bare <> strip.io.out
-  io.malformed := strip.io.malformed
   strip.io.free := store.io.free
   store.io.write := strip.io.write
 

@@ -4,6 +4,15 @@ import chisel3._
 import chisel3.util._
 import sallyport.common._
 
+/** A clear prefix as it is needed here. */
+class JoinedPrefix extends Bundle {
+  val stored = new StoredPrefix
+
+  /** Its length, and which of [[ClearPrefix.lengths]] that is, from 1 on. */
+  val length = UInt(7.W)
+  val select = UInt(log2Ceil(ClearPrefix.lengths.length + 1).W)
+}
+
 /**
  * Puts the clear headers back in front of the packets of transport mode as they leave the lanes, with `length` and `tos` as a
  * packet of the link has them; others pass.
@@ -26,30 +35,32 @@ class PrefixJoin extends Module {
   io.leaves.bits := event.meta.tos
 
   // Two packets may have begun to leave the merge whose last beats have not been taken here.
-  private val prefixes = Module(new Queue(new StoredPrefix, 2))
-  prefixes.io.enq.valid := RegNext(io.leaves.valid && event.verdict === Verdict.ok, false.B)
-  prefixes.io.enq.bits := io.prefix
-  assert(!prefixes.io.enq.valid || prefixes.io.enq.ready, "a third packet has begun to leave the merge")
+  private val prefixes = Module(new RegisterSlice(new JoinedPrefix))
+  prefixes.io.in.valid := RegNext(io.leaves.valid && event.verdict === Verdict.ok, false.B)
+  prefixes.io.in.bits.stored := io.prefix
+  prefixes.io.in.bits.length := ClearPrefix.bytes(io.prefix.tos)
+  prefixes.io.in.bits.select := ClearPrefix.index(io.prefix.tos) +& 1.U
+  assert(!prefixes.io.in.valid || prefixes.io.in.ready, "a third packet has begun to leave the merge")
 
   private val lengths = 0 +: ClearPrefix.lengths
   private val prepend = Module(new HeaderPrepend(lengths, new LinkMeta))
   private val meta = io.in.bits.meta
-  private val prefix = prefixes.io.deq.bits
-  private val known = !meta.hasPrefix || prefixes.io.deq.valid
+  private val prefix = prefixes.io.out.bits
+  private val known = !meta.hasPrefix || prefixes.io.out.valid
   ConnectStream(prepend.io.in, io.in) { (to, from) =>
-    to.bytes := prefix.bytes
+    to.bytes := prefix.stored.bytes
     to.select := 0.U
     to.drop := false.B
     to.meta := from
     when(from.hasPrefix) {
-      to.select := ClearPrefix.index(prefix.tos) +& 1.U
-      to.meta.length := from.length + ClearPrefix.bytes(prefix.tos)
-      to.meta.tos := prefix.tos
+      to.select := prefix.select
+      to.meta.length := from.length + prefix.length
+      to.meta.tos := prefix.stored.tos
     }
   }
   // `in` is the merge's register slice: its bits may decide on its `ready`.
   prepend.io.in.valid := io.in.valid && known
   io.in.ready := prepend.io.in.ready && known
-  prefixes.io.deq.ready := io.in.fire && meta.hasPrefix && io.in.bits.last
+  prefixes.io.out.ready := io.in.fire && meta.hasPrefix && io.in.bits.last
   io.out <> prepend.io.out
 }

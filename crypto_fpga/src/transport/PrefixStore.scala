@@ -48,10 +48,16 @@ class PrefixStore extends Module {
     PrefixStore.rows,
     clear = false.B
   )
-  io.free.valid := !allUsed || back.valid
-  io.free.bits := Mux(allUsed, back.bits, used(PrefixStore.rowBits - 1, 0))
-  back.ready := io.write.valid && allUsed
-  when(io.write.valid && !allUsed) { used := used + 1.U }
+  // A slice between: `write` is the end of a long path.
+  private val next = Wire(Decoupled(UInt(PrefixStore.rowBits.W)))
+  next.valid := !allUsed || back.valid
+  next.bits := Mux(allUsed, back.bits, used(PrefixStore.rowBits - 1, 0))
+  back.ready := next.ready && allUsed
+  when(next.fire && !allUsed) { used := used + 1.U }
+  private val free = RegisterSlice(next)
+  io.free.valid := free.valid
+  io.free.bits := free.bits
+  free.ready := io.write.valid
   assert(!io.write.valid || io.free.valid, "a prefix without a row")
 }
 

@@ -4,10 +4,11 @@ import chisel3._
 import chisel3.util._
 import sallyport.common._
 
-/** A packet's metadata, and the bytes at its start that do not go to a lane. */
+/** A packet's metadata, the bytes at its start that do not go to a lane, and how many do. */
 class PrefixedMeta extends Bundle {
   val link = new LinkMeta
   val prefixBytes = UInt(7.W)
+  val rest = UInt(PacketStream.lengthBits.W)
 }
 
 /**
@@ -16,7 +17,7 @@ class PrefixedMeta extends Bundle {
  *
  * Such a packet goes on with `length` less its prefix, and in `tos` the row of the [[PrefixStore]] that has it. Others pass as they
  * are, without a cycle of latency while no packet with a prefix is under way here, and behind it else. A packet whose prefix cannot be
- * one ([[ClearPrefix]]), or that has nothing behind it, ends here: `malformed` pulses.
+ * one ([[ClearPrefix]]), or that has nothing behind it, goes on as one byte with a `length` of 0, by which [[KeyDecision]] knows it.
  *
  * A beat a cycle. Stalls with `out`, and between packets while the store is full.
  */
@@ -26,14 +27,13 @@ class PrefixStrip extends Module {
     val out = PacketStream(new LinkMeta)
     val free = Flipped(Valid(UInt(PrefixStore.rowBits.W)))
     val write = Valid(new StoredPrefix)
-    val malformed = Output(Bool())
   })
 
   private val meta = io.in.bits.meta
   private val prefixBytes = ClearPrefix.bytes(meta.tos)
-  private val malformed = meta.hasPrefix && (!ClearPrefix.possible(meta.tos) || meta.length <= prefixBytes)
+  private val wellFormed = ClearPrefix.possible(meta.tos) && meta.length > prefixBytes
 
-  private val pipe = Module(new PacketStripper(new PrefixedMeta, 0 +: ClearPrefix.lengths)(_.prefixBytes, _.link.length))
+  private val pipe = Module(new PacketStripper(new PrefixedMeta, 0 +: ClearPrefix.lengths)(_.prefixBytes, _.rest))
 
   // Packets in the pipe: while there is one, all others go through it too.
   private val packets = RegInit(0.U(PrefixStrip.countBits.W))
@@ -51,19 +51,21 @@ class PrefixStrip extends Module {
     through := throughNow
   }
 
-  pipe.io.in.valid := io.in.fire && throughNow && !malformed
+  pipe.io.in.valid := io.in.fire && throughNow
   pipe.io.in.bits.data := io.in.bits.data
   pipe.io.in.bits.last := io.in.bits.last
   pipe.io.in.bits.bytes := io.in.bits.bytes
   pipe.io.in.bits.error := io.in.bits.error
   pipe.io.in.bits.meta.link := meta
   pipe.io.in.bits.meta.prefixBytes := 0.U
+  pipe.io.in.bits.meta.rest := meta.length
   // The same for all beats of a packet, though the row is no longer free behind the first.
   private val row = RegEnable(io.free.bits, starts)
   when(meta.hasPrefix) {
-    pipe.io.in.bits.meta.link.length := meta.length - prefixBytes
+    pipe.io.in.bits.meta.link.length := Mux(wellFormed, meta.length - prefixBytes, 0.U)
     pipe.io.in.bits.meta.link.tos := Mux(first, io.free.bits, row)
-    pipe.io.in.bits.meta.prefixBytes := prefixBytes
+    pipe.io.in.bits.meta.prefixBytes := Mux(wellFormed, prefixBytes, 0.U)
+    pipe.io.in.bits.meta.rest := Mux(wellFormed, meta.length - prefixBytes, 1.U)
   }
 
   private val direct = io.in.valid && !meta.hasPrefix && (!first || mayStart)
@@ -73,7 +75,7 @@ class PrefixStrip extends Module {
   io.out.valid := Mux(busy, passed.valid, direct)
   io.out.bits := Mux(busy, passed.bits, io.in.bits)
 
-  private val enters = starts && throughNow && !malformed
+  private val enters = starts && throughNow
   private val leaves = passed.fire && passed.bits.last
   private val next = packets + enters - leaves
   packets := next
@@ -84,7 +86,6 @@ class PrefixStrip extends Module {
   io.write.valid := enters && meta.hasPrefix
   io.write.bits.bytes := io.in.bits.data(io.write.bits.bytes.getWidth - 1, 0)
   io.write.bits.tos := meta.tos
-  io.malformed := starts && malformed
 }
 
 object PrefixStrip {

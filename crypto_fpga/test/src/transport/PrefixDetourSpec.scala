@@ -15,7 +15,7 @@ class PrefixDetourSpec extends StreamMatrix {
   /** What the harness reads from `sa`: the packet's route, the key byte and its class. */
   private def sa(route: Int, key: Int, fast: Boolean): Int = route | key << 4 | (if (fast) 1 << 12 else 0)
 
-  /** Events: 0 dropped before the lanes, 1 merged and good, 2 merged and not, 3 malformed. */
+  /** Events: 0 dropped before the lanes, 1 merged and good, 2 merged and not. */
   private def harness(zeroizeEvery: Option[Int]) = new StreamHarness(new LinkMeta, new LinkMeta, depth = 8192)(h => {
     val config = LaneConfig(encrypt = true, bufferBeats = 512)
     val farm = Module(new LaneFarm(config, 4, CryptoConfig.jobs, c => Module(new FakeLane(c)).io))
@@ -38,7 +38,7 @@ class PrefixDetourSpec extends StreamMatrix {
     when(bare.fire) { first := bare.bits.last }
     val word = bare.bits.meta.sa
     val job = WireInit(PathJob.none)
-    job.route := Route.safe(word(3, 0))._1
+    job.route := Mux(bare.bits.meta.hasPrefix && bare.bits.meta.length === 0.U, Route.wrongMode, Route.safe(word(3, 0))._1)
     job.lane.suite :=
       Mux(word(12), Suite.named("aes128gcm16").number.U, Suite.named("sm4-sm3").number.U)
     job.lane.key := word(11, 4)
@@ -55,11 +55,10 @@ class PrefixDetourSpec extends StreamMatrix {
     h.events(0) := farm.io.drop.valid
     h.events(1) := farm.io.merged.valid && farm.io.merged.bits.verdict === Verdict.ok
     h.events(2) := farm.io.merged.valid && farm.io.merged.bits.verdict =/= Verdict.ok
-    h.events(3) := detour.io.malformed
   })
 
-  /** A packet as it comes, the bytes of its prefix, and what leaves, if it does. */
-  private case class Trial(packet: Packet, fast: Boolean, malformed: Boolean, out: Option[Packet])
+  /** A packet as it comes, its class, and what leaves, if it does. */
+  private case class Trial(packet: Packet, fast: Boolean, out: Option[Packet])
 
   private def trial(length: Int, random: Random, mixed: Boolean): Trial = {
     val bypass = mixed && random.nextInt(8) == 0
@@ -84,11 +83,10 @@ class PrefixDetourSpec extends StreamMatrix {
     val emptied = broken && tos == words
     val bytes = if (emptied) head.toSeq.take(14 + 4 * words) else (head ++ payload).toSeq
     val link = LinkMetaValue(bytes.length, sa(route, key, fast), bypass, tos = tos, transport = transport)
-    val malformed = broken
-    val leaves = !malformed && (bypass || route == laneRoute && !bad)
+    val leaves = !broken && (bypass || route == laneRoute && !bad)
     val crypt = if (bypass) 0 else key
     val out = Packet(head.toSeq ++ payload.map(b => (b ^ crypt).toByte), link.bits)
-    Trial(Packet(bytes, link.bits), fast, malformed, Option.when(leaves)(out))
+    Trial(Packet(bytes, link.bits), fast, Option.when(leaves)(out))
   }
 
   private def isFast(p: Packet): Boolean = (LinkMetaValue(p.meta).sa >> 12 & 1) == 1
@@ -106,9 +104,8 @@ class PrefixDetourSpec extends StreamMatrix {
           val expected = trials.filter(_.fast == fast).flatMap(_.out)
           comparePackets(received.filter(isFast(_) == fast), expected, s"idle $idle, pressure $pressure, fast $fast")
         }
-        assert(bench.events(3) == trials.count(_.malformed))
         assert(bench.events(1) == trials.count(_.out.nonEmpty))
-        assert((0 to 3).map(bench.events).sum == trials.length)
+        assert((0 to 2).map(bench.events).sum == trials.length)
       }
     }
   }
@@ -144,7 +141,7 @@ class PrefixDetourSpec extends StreamMatrix {
         val candidates = trials.flatMap(_.out).toSet
         for (got <- bench.received) assert(candidates.contains(got), "a packet was sent by nobody")
         assert(bench.received.length == bench.events(1))
-        assert((0 to 3).map(bench.events).sum == trials.length)
+        assert((0 to 2).map(bench.events).sum == trials.length)
       }
     }
   }
