@@ -14,8 +14,9 @@ class PrependedHeader[M <: Data](val lengths: Seq[Int], metaType: M) extends Bun
   /** The header, byte 0 in bits 7:0; bytes above the chosen length are ignored. */
   val bytes = UInt((8 * lengths.max).W)
 
-  /** Index into `lengths`. */
+  /** Index into `lengths`, and the length that stands there: whoever knows it spares the sums here a decoder. */
   val select = UInt(log2Ceil(lengths.size.max(2)).W)
+  val length = UInt(6.W)
 
   /** Swallow the packet instead. */
   val drop = Bool()
@@ -59,7 +60,7 @@ class HeaderPrepend[M <: Data](lengths: Seq[Int], meta: M) extends Module {
   private val low = Mux(first, header.bytes, carry)
   private val shifted = chosen(n => Cat(beat.data(8 * (beatBytes - n) - 1, 0), low.take(8 * n)))
   private val spill = chosen(n => beat.data.head(8 * n).pad(8 * maxBytes))
-  private val end = beat.bytes +& chosen(n => n.U(beat.bytes.getWidth.W))
+  private val end = beat.bytes + header.length
   private val fits = end <= beatBytes.U
 
   // What the header pushed out of the last beat, sent in the cycle after it.
@@ -72,7 +73,7 @@ class HeaderPrepend[M <: Data](lengths: Seq[Int], meta: M) extends Module {
   slice.io.in.valid := tail || (io.in.valid && !header.drop)
   slice.io.in.bits.data := Mux(tail, carry, shifted)
   slice.io.in.bits.last := tail || (beat.last && fits)
-  slice.io.in.bits.bytes := Mux(tail, tailBytes, Mux(beat.last && fits, end(6, 0), beatBytes.U))
+  slice.io.in.bits.bytes := Mux(tail, tailBytes, Mux(end(6), beatBytes.U, end))
   slice.io.in.bits.error := Mux(tail, tailError, beat.last && fits && beat.error)
   slice.io.in.bits.meta := Mux(tail, tailMeta, header.meta)
 
@@ -83,6 +84,7 @@ class HeaderPrepend[M <: Data](lengths: Seq[Int], meta: M) extends Module {
     tailBytes := end(5, 0)
     tailError := beat.error
     tailMeta := header.meta
+    assert(header.length === chosen(n => n.U(6.W)), "a header's length is not the one chosen")
   }.elsewhen(slice.io.in.ready) {
     tail := false.B
   }

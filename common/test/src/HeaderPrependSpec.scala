@@ -12,7 +12,8 @@ class HeaderPrependSpec extends StreamMatrix {
     matrixPackets(0).map { packet =>
       val header = BigInt(8 * lengths.max, random)
       val drop = if (random.nextInt(8) == 0) 1 else 0
-      packet.copy(meta = (header << 11) | (random.nextInt(4) << 9) | (drop << 8) | random.nextInt(256))
+      val choice = random.nextInt(lengths.size)
+      packet.copy(meta = (header << 17) | (choice << 15) | (lengths(choice) << 9) | (drop << 8) | random.nextInt(256))
     }
   }
 
@@ -26,8 +27,8 @@ class HeaderPrependSpec extends StreamMatrix {
       packets,
       slack = 16 + matrixLengths.size
     ) { packet =>
-      val length = lengths((packet.meta >> 9 & 3).toInt)
-      val header = Packet.bytesOf(packet.meta >> 11, length)
+      val length = (packet.meta >> 9 & 63).toInt
+      val header = Packet.bytesOf(packet.meta >> 17, length)
       if (packet.meta.testBit(8)) Seq() else Seq(Packet(header ++ packet.bytes, packet.meta & 255))
     }
   }

@@ -9,7 +9,7 @@ class JoinedPrefix extends Bundle {
   val stored = new StoredPrefix
 
   /** Its length, and which of [[ClearPrefix.lengths]] that is, from 1 on. */
-  val length = UInt(7.W)
+  val length = UInt(6.W)
   val select = UInt(log2Ceil(ClearPrefix.lengths.length + 1).W)
 }
 
@@ -50,10 +50,12 @@ class PrefixJoin extends Module {
   ConnectStream(prepend.io.in, io.in) { (to, from) =>
     to.bytes := prefix.stored.bytes
     to.select := 0.U
+    to.length := 0.U
     to.drop := false.B
     to.meta := from
     when(from.hasPrefix) {
       to.select := prefix.select
+      to.length := prefix.length
       to.meta.length := from.length + prefix.length
       to.meta.tos := prefix.stored.tos
     }

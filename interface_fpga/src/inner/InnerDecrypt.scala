@@ -165,6 +165,7 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   ConnectStream(prepend.io.in, strip.io.out) { (header, verdict) =>
     header.bytes := EthernetHeader(verdict.nextHopMac, io.portMac, EthernetHeader.ofIp(verdict.rewrite.v6)).wire
     header.select := verdict.frame
+    header.length := Mux(verdict.frame, 0.U, EthernetHeader.bytes.U)
     header.drop := false.B
     header.meta := 0.U.asTypeOf(new NoMeta)
   }

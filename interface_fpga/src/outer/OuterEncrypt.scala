@@ -97,6 +97,7 @@ class OuterEncrypt(config: OuterConfig) extends Module {
   stage.io.result.valid := built.valid
   stage.io.result.bits.bytes := built.bits.bytes
   stage.io.result.bits.select := built.bits.select
+  stage.io.result.bits.length := VecInit(HeaderBuilder.lengths.map(_.U(6.W)))(built.bits.select)
   stage.io.result.bits.drop := built.bits.fault.any
   stage.io.result.bits.meta.cut := built.bits.cut
   stage.io.result.bits.meta.patch :=
