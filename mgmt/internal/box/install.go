@@ -3,7 +3,6 @@ package box
 import (
 	"encoding/binary"
 	"net/netip"
-	"time"
 
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
@@ -87,8 +86,7 @@ func (s *Session) rest(want [3]uint32) error {
 			return err
 		}
 	}
-	time.Sleep(drain)
-	return nil
+	return s.Box.Wait(drainTime)
 }
 
 func (s *Session) writeRow(w write) error {

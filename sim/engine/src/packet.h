@@ -27,7 +27,8 @@ struct Signature {
 bool readSignature(const std::vector<uint8_t>& frame, Signature& signature);
 
 // True if the frame is exactly what buildPacket made, but for what routers may change: MAC addresses, TOS, TTL and IP
-// checksum (which must be right), and except that minimum-size padding may follow.
+// checksum (which must be right), and except that minimum-size padding may follow. A bridged stream's is that frame
+// itself.
 bool isIntact(const StreamSpec& spec, const Signature& signature, const std::vector<uint8_t>& frame);
 
 struct EspPacket {

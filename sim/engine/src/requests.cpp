@@ -106,6 +106,7 @@ StreamSpec parseStream(const json& object, uint16_t number, uint64_t seed) {
   stream.tos = static_cast<uint8_t>(fields.whole("tos", 0, 0, 255));
   stream.ttl = static_cast<uint8_t>(fields.whole("ttl", 64, 0, 255));
   stream.dontFragment = fields.get<bool>("df", false);
+  stream.bridged = fields.get<bool>("bridged", false);
   stream.seed = seed;
   if (fromFile) stream.capture = readCapture(fields.need<std::string>("file"));
   stream.badFcsEvery = fields.whole("bad_fcs_every", 0, 0, INT64_MAX);

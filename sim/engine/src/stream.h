@@ -45,6 +45,8 @@ struct StreamSpec {
   std::array<uint8_t, 6> srcMac{0x02, 0, 0, 0, 0, 1}, dstMac{0x02, 0, 0, 0, 0, 2};
   uint8_t tos = 0, ttl = 64;
   bool dontFragment = false;
+  // Only bridges are on the way: frames must arrive as they were sent, byte for byte.
+  bool bridged = false;
   uint64_t seed = 1;
   // Sent in this order and over again instead of made frames. With kSignature, frame n of the file carries frame n of
   // this stream inside, as a box encrypted it in an earlier run.

@@ -123,5 +123,26 @@ TEST_F(Receiving, ToleratesWhatRoutersChangeAndNothingElse) {
   EXPECT_EQ(arrivals().samples.size(), 1u);
 }
 
+TEST_F(Receiving, ABridgeChangesNothing) {
+  spec.bridged = true;
+  spec.sizes = {100};
+  give(0);
+  EXPECT_EQ(arrivals().corrupted, 0);
+  for (size_t at = 0; at < made(1).bytes.size(); at++) {
+    // Without type, version, protocol or magic it is no test frame, and with another stream or number it is another
+    // one.
+    if ((at >= 12 && at <= 14) || at == 23 || (at >= 42 && at < 52)) continue;
+    Frame changed = made(1);
+    changed.bytes[at] ^= 0x10;
+    const int64_t before = arrivals().corrupted;
+    receiver.receive(changed, 0);
+    EXPECT_EQ(arrivals().corrupted, before + 1) << "byte " << at;
+  }
+  Frame longer = made(1);
+  longer.bytes.push_back(0);
+  receiver.receive(longer, 0);
+  EXPECT_EQ(arrivals().samples.size(), 1u);
+}
+
 }  // namespace
 }  // namespace sallyport::sim

@@ -21,6 +21,7 @@ class Setup:
     suites: tuple[Suite, ...]  # which the SAs take in turn
     boxes: int = 2
     direction: str = "both"
+    mode: str = "tunnel"
     sas: int = 1
     seed: int = 1
     threads: int | None = None

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from sallyport import bench as bench_module
-from sallyport import rekey, report, rfc2544, suites
+from sallyport import limits, rekey, report, rfc2544, suites
 from sallyport import replay as replay_module
 from sallyport.backend import Setup
 from sallyport.errors import CheckFailed, InputError
@@ -53,13 +53,16 @@ def main() -> None:
 @click.option("--boxes", type=click.IntRange(1, 2), default=2, show_default=True)
 @click.option("--direction", type=click.Choice(["both", "encrypt", "decrypt"]), default="both", show_default=True)
 @click.option("--suite", default="aes256gcm16", show_default=True, help=SUITE_HELP)
+@click.option(
+    "--mode", type=click.Choice(limits.MODES), default="tunnel", show_default=True, help="Of the SAs (RFC 4301)."
+)
 @click.option("--frame-size", default="64,512,1400,1518", show_default=True, help="Sizes with FCS, and imix.")
 @click.option("--load", default="100", show_default=True, help="Highest intended load, % of line rate.")
 @click.option("--share", default="100", show_default=True, help="Highest intended load, % of the theoretical maximum.")
-@click.option("--sas", type=click.IntRange(1), help="Tunnels a direction; default 1 for each suite.")
+@click.option("--sas", type=click.IntRange(1), help="SAs a direction; default 1 for each suite.")
 @click.option("--warmup-us", type=click.IntRange(1), default=50, show_default=True)
 @click.option("--measure-us", type=click.IntRange(1), help="Default 200, or what the rekeys need.")
-@click.option("--rekeys", type=click.IntRange(0), default=0, help="Rekey so many tunnels in turn during each trial.")
+@click.option("--rekeys", type=click.IntRange(0), default=0, help="Rekey so many SA pairs in turn during each trial.")
 @threads_option
 @seed_option
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the rows here.")
@@ -70,6 +73,7 @@ def rfc2544_command(
     boxes: int,
     direction: str,
     suite: str,
+    mode: str,
     frame_size: str,
     load: str,
     share: str,
@@ -92,17 +96,18 @@ def rfc2544_command(
         )
     if rekeys and boxes == 1:
         raise InputError("--rekeys with --boxes 1: a rekey is between two boxes")
-    tunnels = _sas(sas, len(chosen))
+    each_way = _sas(sas, len(chosen))
     setup = Setup(
         mix={},
         suites=chosen,
         boxes=boxes,
         direction=direction,
-        sas=tunnels,
+        mode=mode,
+        sas=each_way,
         seed=seed,
         threads=threads,
         warmup_ns=warmup_us * 1000,
-        measure_ns=(measure_us or max(DEFAULT_MEASURE_US, rekey.measure_us(rekeys, tunnels, chosen))) * 1000,
+        measure_ns=(measure_us or max(DEFAULT_MEASURE_US, rekey.measure_us(rekeys, each_way, chosen))) * 1000,
         rekeys=rekeys,
     )
     load_pct, share_pct = _percent("--load", load, "line rate"), _percent("--share", share, "the theoretical maximum")
@@ -123,9 +128,9 @@ def rfc2544_command(
 
 
 def _sas(asked: int | None, each: int) -> int:
-    """The number of tunnels, of which every suite has the same share."""
+    """The number of SAs, of which every suite has the same share."""
     if asked and asked % each:
-        raise InputError(f"--sas {asked}: the {each} suites take the tunnels in turn; choose a multiple of {each}")
+        raise InputError(f"--sas {asked}: the {each} suites take the SAs in turn; choose a multiple of {each}")
     return asked or each
 
 

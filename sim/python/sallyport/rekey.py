@@ -94,10 +94,13 @@ class Rekeys:
             number = rekey % self._setup.sas
             suite = self._setup.suites[number % len(self._setup.suites)]
             keys = random.Random(f"{self._setup.seed} rekey {rekey} {way}")
-            lines.append(tunnels.state(way, number, tunnels.FIRST_SPI + self._setup.sas + rekey, suite, keys))
+            lines.append(tunnels.state(way, number, tunnels.FIRST_SPI + self._setup.sas + rekey, suite, keys, self._setup.mode))
         return lines
 
     def _removal(self) -> list[str]:
         """The lines that delete the SAs of both directions that the last turn replaced."""
-        ways = [tunnels.ends(way) for way in (0, 1)]
-        return [f"xfrm state delete {way} spi {tunnels.FIRST_SPI + rekey:#x}" for rekey in self._old for way in ways]
+        return [
+            f"xfrm state delete {tunnels.ends(way, rekey % self._setup.sas, self._setup.mode)} spi {tunnels.FIRST_SPI + rekey:#x}"
+            for rekey in self._old
+            for way in (0, 1)
+        ]

@@ -95,6 +95,8 @@ def _write_cut(path: Path, frames: list[bytes], undersize: list[int]) -> None:
 def _tester_as_neighbour(sim: Simulator, xfrm: Path) -> None:
     """Where the batch names no neighbour on a device, the frames go to the tester: say so."""
     text = xfrm.read_text(errors="replace")
+    if re.search(r"^\s*link\s.*\bmaster\b", text, re.MULTILINE):
+        return  # a bridge has no next hops
     for device, mac in TESTER_MAC.items():
         if not re.search(rf"^\s*neigh\w*\s.*\bdev\s+{device}\b", text, re.MULTILINE):
             sim.sallyctl(0, "next-hop", "default", "dev", device, "lladdr", mac)

@@ -36,13 +36,13 @@ def row(label: str, test: str, setup: Setup, trial: TrialResult, intended: float
     """One row of `--json`: the contract's columns, and how they were obtained."""
     mean = limits.mean_frame(setup.mix)
     line = limits.line_rate_fps(mean)
-    theoretical = limits.theoretical_fraction(setup.mix, setup.suites)
+    theoretical = limits.theoretical_fraction(setup.mix, setup.suites, setup.mode)
     achieved = trial.intended_fps / line if trial.passed else 0
     ports = 2 if setup.direction == "both" else 1
     return {
         "frame_size": int(label) if label.isdigit() else label,
         "suite": ",".join(suite.name for suite in setup.suites),
-        "mode": "tunnel",
+        "mode": setup.mode,
         "ip": 4,
         "direction": setup.direction,
         "test": test,
@@ -90,7 +90,8 @@ def run(
         setup = replace(base, mix=mix)
         backend.configure(setup)
         line = limits.line_rate_fps(limits.mean_frame(mix))
-        bound = min(limits.theoretical_fraction(mix, setup.suites) * share_pct / 100, load_pct / 100)
+        theoretical = limits.theoretical_fraction(mix, setup.suites, setup.mode)
+        bound = min(theoretical * share_pct / 100, load_pct / 100)
 
         def trial(fps, label=label, line=line) -> TrialResult:
             on_trial(label, float(100 * fps / line))
@@ -106,7 +107,7 @@ def run(
             clean = 0
             recorded = setup.boxes == 1 and setup.direction != "encrypt"
             for step in LOSS_STEPS:
-                if recorded and Fraction(step, 100) > limits.theoretical_fraction(mix, setup.suites):
+                if recorded and Fraction(step, 100) > theoretical:
                     continue  # the tester's black port itself carries no more
                 result = trial(line * step / 100)
                 yield row(label, test, setup, result, step / 100, 1)

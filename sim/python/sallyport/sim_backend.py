@@ -16,7 +16,7 @@ from sallyport.errors import CheckFailed, InputError
 from sallyport.rekey import Rekeys
 from sallyport.simulator import TESTER_MAC, Simulator
 
-# Largest outer IP packet of a 9600 B black frame.
+# Largest IP packet of a 9600 B black frame.
 BLACK_MTU = limits.MAX_FRAME - limits.ETHERNET_BYTES
 
 # The boxes behind which a direction's streams begin.
@@ -49,7 +49,7 @@ class SimBackend:
 
     def configure(self, setup: Setup) -> None:
         largest = max(setup.mix)
-        outer = max(limits.esp_frame_bytes(largest, suite) for suite in setup.suites)
+        outer = max(limits.esp_frame_bytes(largest, suite, setup.mode) for suite in setup.suites)
         if outer > limits.MAX_FRAME:
             raise InputError(
                 f"--frame-size {largest}: its ESP frame of {outer} B exceeds {limits.MAX_FRAME} B; "
@@ -58,7 +58,7 @@ class SimBackend:
         self._setup = setup
         self._recorded = Fraction(0)
         for box in (0, 1):
-            text = tunnels.batch(box, setup.sas, setup.suites, BLACK_MTU, setup.seed)
+            text = tunnels.batch(box, setup.sas, setup.suites, BLACK_MTU, setup.seed, setup.mode)
             self._file(f"box{box}.xfrm").write_text(text)
 
     def _file(self, name: str) -> Path:
@@ -138,6 +138,7 @@ class SimBackend:
             "to": f"box{1 - way}.red",
             "load_pct": float(100 * load),
             "sizes": [{"size": size, "weight": weight} for size, weight in setup.mix.items()],
+            "bridged": setup.mode == "transport",
             "flows": {
                 "count": setup.sas,
                 "order": "random" if setup.sas > 1 else "round-robin",
@@ -154,7 +155,7 @@ class SimBackend:
             return stream
         if way == 0:
             return stream | {"to": "box0.black"} | ENCRYPTED
-        black_load = 100 * load / limits.theoretical_fraction(setup.mix, setup.suites)
+        black_load = 100 * load / limits.theoretical_fraction(setup.mix, setup.suites, setup.mode)
         recorded = {
             "file": str(self._file("recorded.pcapng")),
             "expect": "signature",

@@ -1,7 +1,8 @@
-"""The tunnels of an RFC 2544 run: what both boxes are told, as `ip -batch` files, and the flows that use them.
+"""The SAs of an RFC 2544 run: what both boxes are told, as `ip -batch` files, and the flows that use them.
 
 Flow k of box b goes from host k behind b to host k behind the other box, in the address range that RFC 2544 appendix C sets
-aside. Each flow has an SA of its own in each direction, so N tunnels are N flows.
+aside. Each flow has an SA of its own in each direction, so N SAs are N flows: tunnels between the boxes, or, in transport
+mode, SAs between the hosts, with the boxes as bumps in the wire.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from sallyport.suites import Suite
 
 RED_NET = (IPv4Address("198.18.0.0"), IPv4Address("198.19.0.0"))
 BLACK = (IPv4Address("192.0.2.1"), IPv4Address("192.0.2.2"))
+BRIDGE = ["link add br0 type bridge", "link set red master br0", "link set black master br0"]
 UDP_PORTS = (4096, 4097)
 MAX_TUNNELS = 65_000  # hosts of a /16, less the ends
 FIRST_SPI = 0x1000
@@ -39,31 +41,34 @@ def flows(box: int, count: int) -> list[Flow]:
     return [Flow(near + host, far + host, *UDP_PORTS) for host in range(1, count + 1)]
 
 
-def ends(way: int) -> str:
-    """Where the SAs lead by which the boxes protect what enters the red port of box `way`."""
-    return f"src {BLACK[way]} dst {BLACK[1 - way]} proto esp"
+def ends(way: int, number: int, mode: str) -> str:
+    """Between whom SA `number` is by which the boxes protect what enters the red port of box `way`."""
+    src, dst = (BLACK[way], BLACK[1 - way]) if mode == "tunnel" else (RED_NET[way] + number + 1, RED_NET[1 - way] + number + 1)
+    return f"src {src} dst {dst} proto esp"
 
 
-def state(way: int, number: int, spi: int, suite: Suite, keys: random.Random) -> str:
-    """The line that adds an SA of tunnel `number`, with the next keys of `keys`."""
-    return f"xfrm state add {ends(way)} spi {spi:#x} reqid {number + 1} mode tunnel replay-window 1024 flag esn {suite.xfrm(keys)}"
+def state(way: int, number: int, spi: int, suite: Suite, keys: random.Random, mode: str) -> str:
+    """The line that adds SA `number`, with the next keys of `keys`."""
+    end = ends(way, number, mode)
+    return f"xfrm state add {end} spi {spi:#x} reqid {number + 1} mode {mode} replay-window 1024 flag esn {suite.xfrm(keys)}"
 
 
-def batch(box: int, count: int, suites: Sequence[Suite], mtu: int, seed: int) -> str:
-    """The `sallyctl -batch` text of `box`: addresses, SAs of both directions, policies of both directions.
+def batch(box: int, count: int, suites: Sequence[Suite], mtu: int, seed: int, mode: str = "tunnel") -> str:
+    """The `sallyctl -batch` text of `box`: its addresses or its bridge, SAs of both directions, policies of both directions.
 
     The SAs take `suites` in turn.
 
     Keys come from `seed` alone, so both boxes agree and a run can be repeated; they are test keys and nothing else.
     """
-    lines = [f"addr add {BLACK[box]}/24 dev black", f"link set dev black mtu {mtu}"]
+    lines = [f"link set dev black mtu {mtu}"]
+    lines += BRIDGE if mode == "transport" else [f"addr add {BLACK[box]}/24 dev black"]
     for way in (box, 1 - box):
         keys = random.Random(f"{seed} {way} {' '.join(suite.name for suite in suites)}")
         direction = "out" if way == box else "in"
         for number, flow in enumerate(flows(way, count)):
             lines += [
-                state(way, number, FIRST_SPI + number, suites[number % len(suites)], keys),
+                state(way, number, FIRST_SPI + number, suites[number % len(suites)], keys, mode),
                 f"xfrm policy add src {flow.src}/32 dst {flow.dst}/32 proto udp sport {flow.src_port} dport {flow.dst_port} "
-                f"dir {direction} tmpl {ends(way)} reqid {number + 1} mode tunnel",
+                f"dir {direction} tmpl {ends(way, number, mode)} reqid {number + 1} mode {mode}",
             ]
     return "\n".join(lines) + "\n"
