@@ -37,6 +37,9 @@ def key(length: int) -> str:
 
 SHA256 = f'auth-trunc "hmac(sha256)" {key(32)} 128'
 
+BRIDGE = "link add br0 type bridge\nlink set red master br0\nlink set black master br0\n"
+HOSTS = f'xfrm state add src {NEAR} dst {FAR} proto esp spi 0x1 mode transport aead "rfc4106(gcm(aes))" 0x{KEY} 128'
+
 BATCHES = {
     "does not parse": ("xfrm state add banana", 1, "banana"),
     "key of the wrong length": (STATE + "5a" * 35 + " 128", 1, "it must have 20, 28 or 36"),
@@ -77,6 +80,28 @@ BATCHES = {
     "ICMP type of the other version": ("xfrm policy add dir out dst ::/0 proto icmp type 8", 1, "is of no packet"),
     "extension header as protocol": ("xfrm policy add dir out dst ::/0 proto ipv6-opts", 1, "is of no packet"),
     "policy of two IP versions": ("xfrm policy add dir out src 10.0.0.0/8 dst ::/0", 1, "of one IP version"),
+    "transport mode without a bridge": (HOSTS, 1, "the SA spi 0x1 is in transport mode, as no mode means too"),
+    "no mode without a bridge": (HOSTS.replace("mode transport ", ""), 1, "that needs a bridge: `link add br0 type"),
+    "NAT traversal in transport mode": (
+        BRIDGE + HOSTS.replace("mode transport", "mode transport encap espinudp 4500 4500 0.0.0.0"),
+        4,
+        "encap is not supported in transport mode",
+    ),
+    "fragment-first in transport mode": (
+        f"xfrm policy add src {NEAR} dst {FAR} dir out flag fragment-first tmpl proto esp mode transport",
+        1,
+        "flag fragment-first is not supported in transport mode",
+    ),
+    "tmpl of other hosts": (
+        f"xfrm policy add src {NEAR} dst {FAR} dir out tmpl src {FAR} dst {NEAR} proto esp mode transport",
+        1,
+        f"the tmpl's src {FAR} is not in the policy's src {NEAR}/32",
+    ),
+    "half a bridge": ("link add br0 type bridge\nlink set red master br0", 2, "black is not: put both into it"),
+    "no such bridge": ("link set red master br0", 1, "there is no bridge br0"),
+    "two bridges": ("link add br0 type bridge\nlink add br1 type bridge", 2, "there is a bridge br0 already"),
+    "another kind of link": ("link add br0 type vlan id 9", 1, "a bridge over red and black is the one link"),
+    "tunnel in a bridge": (f"{BRIDGE}{STATE}{KEY} 128", 4, "is in tunnel mode, whose packets are routed"),
     "range that takes too many rules": (
         f"{POLICY}proto tcp dport 80\n{POLICY}proto udp sport 1-65534 dport 1-65534",
         2,
@@ -128,6 +153,8 @@ def test_captures_are_refused(tmp_path: Path) -> None:
         ["rfc2544", "--suite", "aes256"],
         ["rfc2544", "--suite", "sm4-sm3,aes256gcm16", "--sas", "3"],
         ["rfc2544", "--suite", "sm4-sm3,aes256gcm16", "--boxes", "1"],
+        ["rfc2544", "--mode", "beet"],
+        ["rfc2544", "--mode", "transport", "--nat-t"],
         ["rfc2544", "--load", "0"],
         ["rfc2544", "--load", "101"],
         ["rfc2544", "--share", "101"],

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import SHARED, sallyport
+from hosts import TO_BLACK, Pair, sealed
 from sallyport import limits, suites
 
 # The published tables, and the suites that each is about.
@@ -34,6 +35,16 @@ def test_theoretical_maximum_matches_the_published_table(table: str, name: str) 
         assert limits.esp_frame_bytes(int(size), suite) == int(esp)
         assert f"{float(100 * fraction):.2f}" == percent
         assert f"{float(fraction * limits.line_rate_fps(int(size))) / 1e6:.3f}" == mpps
+
+
+@pytest.mark.parametrize("name", ["aes256gcm16", "sm4-sm3-256", "aes256-sha1", "null-sha256"])
+def test_transport_frames_are_as_long_as_scapy_s(name: str) -> None:
+    """The host's own header, and ESP of what is behind it."""
+    host, suite = Pair(suite=name), suites.find(name)
+    for size in [*range(64, 97), 1400, 1518]:
+        red = TO_BLACK / host.packet(size - 46)
+        assert len(red) + 4 == size
+        assert limits.esp_frame_bytes(size, suite, "transport") == len(sealed(host.far_sender(), red)) + 4
 
 
 def test_several_suites_share_the_wire() -> None:
@@ -73,6 +84,22 @@ def test_two_boxes_carry_what_the_wire_allows(tmp_path: Path) -> None:
         assert row["tx_frames"] == row["rx_frames"] > 0
     assert rows[1]["latency_ns"]["max"] < 6000  # simulated time, so exact
     assert "<table>" in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.parametrize(("boxes", "sas"), [(2, 1), (2, 16), (1, 4)])
+def test_transport_mode_carries_what_the_wire_allows(tmp_path: Path, boxes: int, sas: int) -> None:
+    """Bumps in the wire: every frame comes out byte for byte, at the rate that the black frames of the hosts' own headers leave."""
+    rows_file = tmp_path / "rows.json"
+    sallyport(
+        "rfc2544", "--mode", "transport", "--boxes", boxes, "--sas", sas, "--frame-size", "64,1400",
+        "--warmup-us", "20", "--measure-us", "40", "--json", rows_file,
+    )  # fmt: skip
+    rows = json.loads(rows_file.read_text())
+    for row in rows:
+        assert (row["mode"], row["passed"], row["lost"], row["reordered"]) == ("transport", True, 0, 0)
+        assert row["ratio"] >= (0.90 if row["frame_size"] < 512 else 0.98)
+    # 14 + 20 + 8 + 8 + 28 + 16 + 4 = 98 B, and 20 B of preamble and gap.
+    assert rows[0]["theoretical_pct"] == pytest.approx(100 * 84 / 118, abs=0.001)
 
 
 @pytest.mark.parametrize("direction", ["encrypt", "decrypt", "both"])

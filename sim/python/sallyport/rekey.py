@@ -94,7 +94,9 @@ class Rekeys:
             number = rekey % self._setup.sas
             suite = self._setup.suites[number % len(self._setup.suites)]
             keys = random.Random(f"{self._setup.seed} rekey {rekey} {way}")
-            lines.append(tunnels.state(way, number, tunnels.FIRST_SPI + self._setup.sas + rekey, suite, keys, self._setup.mode))
+            lines.append(
+                tunnels.state(way, number, tunnels.FIRST_SPI + self._setup.sas + rekey, suite, keys, self._setup.mode)
+            )
         return lines
 
     def _removal(self) -> list[str]:

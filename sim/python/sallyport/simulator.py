@@ -99,11 +99,14 @@ class Simulator:
         """Let `sallyctl` carry out lines of an `ip -batch` file, all or none."""
         self.sallyctl(box, "-batch", "-", stdin="".join(f"{line}\n" for line in lines))
 
+    def socket(self, box: int) -> Path:
+        """Where the registers of a box answer (docs/interfaces.md, 5); sallyctl keeps its state beside it."""
+        return Path(self._sockets.name) / f"box{box}.sock"
+
     def sallyctl(self, box: int, *arguments: object, stdin: str = "") -> str:
         """Run `sallyctl` on a box; its sentence becomes an [InputError] if it exits with 2."""
-        socket = Path(self._sockets.name) / f"box{box}.sock"
         done = subprocess.run(
-            [program("sallyctl"), "--socket", str(socket), *map(str, arguments)],
+            [program("sallyctl"), "--socket", str(self.socket(box)), *map(str, arguments)],
             input=stdin,
             capture_output=True,
             text=True,

@@ -43,7 +43,9 @@ def flows(box: int, count: int) -> list[Flow]:
 
 def ends(way: int, number: int, mode: str) -> str:
     """Between whom SA `number` is by which the boxes protect what enters the red port of box `way`."""
-    src, dst = (BLACK[way], BLACK[1 - way]) if mode == "tunnel" else (RED_NET[way] + number + 1, RED_NET[1 - way] + number + 1)
+    src, dst = (
+        (BLACK[way], BLACK[1 - way]) if mode == "tunnel" else (RED_NET[way] + number + 1, RED_NET[1 - way] + number + 1)
+    )
     return f"src {src} dst {dst} proto esp"
 
 
