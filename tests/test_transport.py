@@ -65,7 +65,9 @@ def varied(pair: Pair, back: bool = False) -> list[Packet]:
     else:
         head = IPv6(src=src, dst=dst, hlim=1, tc=0xB9, fl=0xABCDE)
         ping = ICMPv6EchoRequest(id=3, seq=4)
-    packets += [head / TCP(sport=1, dport=2, flags="S"), head / ping / Raw(b"ping"), head / Raw(b"\x01")]
+    experiment = head.copy()  # a protocol of which the chips know nothing (RFC 3692)
+    experiment.setfieldval("proto" if pair.near == V4.near else "nh", 253)
+    packets += [head / TCP(sport=1, dport=2, flags="S"), head / ping / Raw(b"ping"), experiment / Raw(b"\x01")]
     return [type(head)(bytes(packet)) for packet in packets]
 
 
