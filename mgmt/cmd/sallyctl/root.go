@@ -64,7 +64,7 @@ func newRoot() *cobra.Command {
 	for _, object := range []struct{ name, alias, short string }{
 		{"xfrm", "x", "States and policies: state|policy add|update|delete|deleteall|get|list|flush|count"},
 		{"addr", "address", "Addresses: add|del ADDR/LEN dev red|black, show"},
-		{"link", "l", "Ports: set dev red|black [up|down] [mtu N] [address MAC], show"},
+		{"link", "l", "Ports: set dev red|black [up|down] [mtu N] [address MAC] [master BRIDGE|nomaster], show; a bridge over both: add BRIDGE type bridge, del"},
 		{"route", "r", "Routes: add|replace|del PREFIX via ADDR dev red|black [mtu N], show"},
 		{"neigh", "neighbour", "Neighbours: add|replace|del ADDR lladdr MAC dev red|black, show"},
 		{"next-hop", "nexthop", "Next hop where no route or neighbour names one: default dev red|black lladdr MAC"},
