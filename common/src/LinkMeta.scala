@@ -26,12 +26,12 @@ class LinkMeta extends Bundle {
   val transport = Bool()
   val natT = Bool()
 
-  /** Inner header's DF (encrypt). */
+  /** Inner header's DF (encrypt). Of the crypto chip's own use like `tos` below. */
   val df = Bool()
 
   /**
    * Encrypt: TOS byte of the inner header. Decrypt: TOS byte of the outer header. With `transport` the headers' lengths as
-   * [[ClearPrefix]] has them; between prefix store and lanes of the crypto chip, the store's row.
+   * [[ClearPrefix]] has them; between the prefix store and the lanes of the crypto chip it names, with `df`, the store's row.
    */
   val tos = UInt(8.W)
 

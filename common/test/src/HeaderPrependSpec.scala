@@ -17,7 +17,9 @@ class HeaderPrependSpec extends StreamMatrix {
     }
   }
 
-  test("headers of three lengths, or none, come in front, swallowed packets leave no trace, ends that do not fit cost one beat") {
+  test(
+    "headers of three lengths, or none, come in front, swallowed packets leave no trace, ends that do not fit cost one beat"
+  ) {
     checkMatrix(
       new StreamHarness(new PrependedHeader(lengths, UInt(8.W)), UInt(8.W))(h => {
         val prepend = Module(new HeaderPrepend(lengths, UInt(8.W)))

@@ -148,7 +148,7 @@ class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
   io.drop.bits.epoch := RegNext(Mux(withdrawn, stageJob.epoch, job.epoch))
   private val dropped = Mux(withdrawn, stageJob.lane.meta, job.lane.meta)
   io.drop.bits.prefix.valid := RegNext(dropped.hasPrefix)
-  io.drop.bits.prefix.bits := RegNext(dropped.tos)
+  io.drop.bits.prefix.bits := RegNext(PrefixStore.row(dropped))
   io.idle := !stageValid && first && !beats.io.deq.valid && !jobQueue.io.out.valid
 
   assert(!(starts && withdrawn), "one drop a cycle")

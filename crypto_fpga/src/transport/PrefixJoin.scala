@@ -14,8 +14,8 @@ class JoinedPrefix extends Bundle {
 }
 
 /**
- * Puts the clear headers back in front of the packets of transport mode as they leave the lanes, with `length` and `tos` as a
- * packet of the link has them; others pass.
+ * Puts the clear headers back in front of the packets of transport mode as they leave the lanes, with `length`, `df` and `tos` as
+ * a packet of the link has them; others pass.
  *
  * `merged` is what [[Merge]] says of each packet with or before its first beat at `in`; `leaves` and `prefix` are the
  * [[PrefixStore]]'s. A packet whose verdict is bad ends there, and gives its row back. A beat a cycle; a prefix that pushes the packet's
@@ -32,7 +32,7 @@ class PrefixJoin extends Module {
 
   private val event = io.merged.bits
   io.leaves.valid := io.merged.valid && event.meta.hasPrefix
-  io.leaves.bits := event.meta.tos
+  io.leaves.bits := PrefixStore.row(event.meta)
 
   // Two packets may have begun to leave the merge whose last beats have not been taken here.
   private val prefixes = Module(new RegisterSlice(new JoinedPrefix))
@@ -58,6 +58,7 @@ class PrefixJoin extends Module {
       to.length := prefix.length
       to.meta.length := from.length + prefix.length
       to.meta.tos := prefix.stored.tos
+      to.meta.df := prefix.stored.df
     }
   }
   // `in` is the merge's register slice: its bits may decide on its `ready`.

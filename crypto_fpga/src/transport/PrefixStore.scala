@@ -10,6 +10,9 @@ class StoredPrefix extends Bundle {
   /** Byte 0 lowest; as many count as `tos` says ([[ClearPrefix]]). */
   val bytes = UInt((8 * ClearPrefix.lengths.max).W)
   val tos = UInt(8.W)
+
+  /** [[LinkMeta.df]], which gives its place to the row's number. */
+  val df = Bool()
 }
 
 /**
@@ -63,7 +66,10 @@ class PrefixStore extends Module {
 
 object PrefixStore {
 
-  /** As many as [[LinkMeta.tos]] can name. */
-  val rowBits: Int = 8
+  /** As many packets as four lanes hold. */
+  val rowBits: Int = 9
   val rows: Int = 1 << rowBits
+
+  /** Where the number of a packet's row stands in its metadata, until [[PrefixJoin]] puts back what was there. */
+  def row(meta: LinkMeta): UInt = Cat(meta.df, meta.tos)
 }

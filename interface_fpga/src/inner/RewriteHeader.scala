@@ -37,7 +37,11 @@ object RewriteHeader {
     when(from.fire)(first := from.bits.last)
     val fields = rewrite(from.bits.meta)
     to <> from
-    when(first && !fields.none)(to.bits.data := Mux(fields.v6, patchV6(from.bits.data, fields), patchV4(from.bits.data, fields)))
+    when(first && !fields.none)(to.bits.data := Mux(
+      fields.v6,
+      patchV6(from.bits.data, fields),
+      patchV4(from.bits.data, fields)
+    ))
   }
 
   private def keep(data: UInt, from: Int, until: Int): UInt = data(8 * until - 1, 8 * from)

@@ -113,7 +113,11 @@ class OuterClassifier extends Module {
     fields.destinationPort === OuterClassifier.portIke.U
   private val ike = ask(in.toUs && (toPort500 || fields.udpEncap === UdpEncap.ike))
   private val icmp =
-    ask(in.toUs && !io.bump && fields.protocol === Mux(fields.isV6, Ipv6Header.protocolIcmp.U, Ipv4Header.protocolIcmp.U))
+    ask(in.toUs && !io.bump && fields.protocol === Mux(
+      fields.isV6,
+      Ipv6Header.protocolIcmp.U,
+      Ipv4Header.protocolIcmp.U
+    ))
   private val rulePunts = ask(in.ruleHit && in.ruleAction === Action.punt.U)
   private val ruleBypasses = ask(in.ruleHit && in.ruleAction === Action.bypass.U)
   private val ttlZero = ask(fields.ttl === 0.U)

@@ -92,7 +92,8 @@ class OuterDecrypt(config: OuterConfig) extends Module {
   classifier.io.findings.bits.ruleSa := RuleRow.sa(rule.row)
   path.io.verdict := classifier.io.verdict
 
-  private val strip = Module(new PacketStripper(new OuterVerdict, 0 +: OuterDecrypt.headerLengths)(_.strip, _.link.length))
+  private val strip =
+    Module(new PacketStripper(new OuterVerdict, 0 +: OuterDecrypt.headerLengths)(_.strip, _.link.length))
   strip.io.in <> path.io.out
   ConnectStream(io.out, strip.io.out)(_ := _.link)
 

@@ -38,7 +38,11 @@ class PrefixDetourSpec extends StreamMatrix {
     when(bare.fire) { first := bare.bits.last }
     val word = bare.bits.meta.sa
     val job = WireInit(PathJob.none)
-    job.route := Mux(bare.bits.meta.hasPrefix && bare.bits.meta.length === 0.U, Route.wrongMode, Route.safe(word(3, 0))._1)
+    job.route := Mux(
+      bare.bits.meta.hasPrefix && bare.bits.meta.length === 0.U,
+      Route.wrongMode,
+      Route.safe(word(3, 0))._1
+    )
     job.lane.suite :=
       Mux(word(12), Suite.named("aes128gcm16").number.U, Suite.named("sm4-sm3").number.U)
     job.lane.key := word(11, 4)
@@ -63,11 +67,13 @@ class PrefixDetourSpec extends StreamMatrix {
   private def trial(length: Int, random: Random, mixed: Boolean): Trial = {
     val bypass = mixed && random.nextInt(8) == 0
     val transport = random.nextInt(3) != 0
-    val (tags, words) = Iterator.continually((random.nextInt(3), 5 + random.nextInt(8))).find(p => p._1 + p._2 <= 12).get
+    val (tags, words) =
+      Iterator.continually((random.nextInt(3), 5 + random.nextInt(8))).find(p => p._1 + p._2 <= 12).get
     val prefix = if (transport && !bypass) 14 + 4 * (tags + words) else 0
     val broken = mixed && prefix > 0 && random.nextInt(10) == 0
     // A tag too many, an IP header too short or too long, unused bits, or nothing behind the prefix.
-    val tos = if (!broken) tags << 4 | words else Seq(3 << 4 | 5, 4, 13, 1 << 4 | 12, 2 << 6 | 5, words)(random.nextInt(6))
+    val tos =
+      if (!broken) tags << 4 | words else Seq(3 << 4 | 5, 4, 13, 1 << 4 | 12, 2 << 6 | 5, words)(random.nextInt(6))
     val route =
       if (bypass) bypassRoute
       else if (!mixed || random.nextInt(5) != 0) laneRoute
@@ -82,7 +88,8 @@ class PrefixDetourSpec extends StreamMatrix {
     random.nextBytes(head)
     val emptied = broken && tos == words
     val bytes = if (emptied) head.toSeq.take(14 + 4 * words) else (head ++ payload).toSeq
-    val link = LinkMetaValue(bytes.length, sa(route, key, fast), bypass, tos = tos, transport = transport)
+    val df = random.nextBoolean()
+    val link = LinkMetaValue(bytes.length, sa(route, key, fast), bypass, df = df, tos = tos, transport = transport)
     val leaves = !broken && (bypass || route == laneRoute && !bad)
     val crypt = if (bypass) 0 else key
     val out = Packet(head.toSeq ++ payload.map(b => (b ^ crypt).toByte), link.bits)
