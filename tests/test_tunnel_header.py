@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from inner_frames.decrypt import CE, DROP, FIGURE_4
 from reference import FAR, FAR_V6, NEAR, NEAR_V6, Tunnel, esp_payload, forwarded
 from scapy.layers.inet import IP, UDP, IPOption
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
-from test_inner_frames import CE, DROP, FIGURE_4
 
 ETHERNET = Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:02")
 ENDS = {"over IPv4": (NEAR, FAR), "over IPv6": (NEAR_V6, FAR_V6)}
