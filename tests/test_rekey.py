@@ -102,8 +102,9 @@ def test_one_batch_lets_packets_out_before_their_sa_goes(tmp_path: Path) -> None
         sim.command("capture", port="box0.black", direction="out", file=str(capture))
 
         def replace() -> dict:
-            new = tunnels.state(0, 0, 0x2000, GCM[0], random.Random(2))
-            sim.batch(0, [f"xfrm state delete {tunnels.ends(0)} spi {tunnels.FIRST_SPI:#x}", new])
+            new = tunnels.state(0, 0, 0x2000, GCM[0], random.Random(2), "tunnel")
+            old = tunnels.ends(0, 0, "tunnel")
+            sim.batch(0, [f"xfrm state delete {old} spi {tunnels.FIRST_SPI:#x}", new])
             return {}
 
         streams = [stream(0, "box0.black", 90, 1400) | {"expect": "esp"}]
