@@ -28,7 +28,8 @@ object Emit {
   def apply(design: => RawModule, folder: Path, bindsMemories: Boolean = false): Unit = {
     Files.createDirectories(folder)
     Option(folder.toFile.listFiles).toSeq.flatten.filter(_.getName.endsWith(".sv")).foreach(_.delete())
-    val memories = folder.resolve("memories.conf")
+    // Absolute: firtool takes a relative path from the folder that it writes to.
+    val memories = folder.toAbsolutePath.resolve("memories.conf")
     val lifts = if (bindsMemories) Array("--repl-seq-mem", s"--repl-seq-mem-file=$memories") else Array.empty[String]
     ChiselStage.emitSystemVerilogFile(design, Array("--target-dir", folder.toString), firtool ++ lifts)
     if (bindsMemories) MemoryModule.writeAll(memories)
