@@ -27,21 +27,30 @@ func listen(t *testing.T) (net.Listener, string) {
 	return listener, path
 }
 
-// TestWire holds the bytes of a request against docs/interfaces.md, section 5.
-func TestWire(t *testing.T) {
+// answers lets a server of its own speak with the one client of a socket, whose path it gives.
+func answers(t *testing.T, speak func(net.Conn)) string {
+	t.Helper()
 	listener, path := listen(t)
-	received := make(chan []byte, 1)
 	go func() {
 		conn, err := listener.Accept()
 		if err != nil {
 			return
 		}
 		defer conn.Close()
+		speak(conn)
+	}()
+	return path
+}
+
+// TestWire holds the bytes of a request against docs/interfaces.md, section 5.
+func TestWire(t *testing.T) {
+	received := make(chan []byte, 1)
+	path := answers(t, func(conn net.Conn) {
 		request := make([]byte, 24)
 		io.ReadFull(conn, request)
 		conn.Write([]byte{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x78, 0x56, 0x34, 0x12})
 		received <- request
-	}()
+	})
 	s, err := transport.DialSocket(path)
 	if err != nil {
 		t.Fatal(err)
@@ -62,21 +71,15 @@ func TestWire(t *testing.T) {
 
 // TestWait: a simulator lets its own time pass; cards share this program's.
 func TestWait(t *testing.T) {
-	listener, path := listen(t)
 	received := make(chan []byte, 1)
-	go func() {
-		conn, err := listener.Accept()
-		if err != nil {
-			return
-		}
-		defer conn.Close()
+	path := answers(t, func(conn net.Conn) {
 		request := make([]byte, 12)
 		for _, status := range []byte{0, 0xFF} {
 			io.ReadFull(conn, request)
 			received <- bytes.Clone(request)
 			conn.Write([]byte{status, status, status, status, 0, 0, 0, 0})
 		}
-	}()
+	})
 	s, err := transport.DialSocket(path)
 	if err != nil {
 		t.Fatal(err)

@@ -17,46 +17,17 @@ func (p *parser) link() (Command, error) {
 // linkSet reads `link set [dev] D [up|down] [mtu N] [address MAC] [master BRIDGE|nomaster]`; a bridge itself can be set up alone.
 func (p *parser) linkSet() (Command, error) {
 	l := Link{At: p.at()}
-	var err error
-	ports := true // D may be a bridge
+	onlyUp := true // which a bridge may be told too
 	for p.more() {
-		up := p.peek() == "up"
-		switch p.peek() {
-		case "up", "down":
-			ports = ports && up
-			p.skip()
-			l.Up = &up
-		case "mtu":
-			ports = false
-			p.skip()
-			l.MTU, err = p.mtu()
-		case "address":
-			ports = false
-			p.skip()
-			var mac MAC
-			mac, err = p.mac("the address")
-			l.Address = &mac
-		case "master":
-			ports = false
-			p.skip()
-			var master string
-			master, err = p.bridgeName("the bridge after master")
-			l.Master = &master
-		case "nomaster":
-			ports = false
-			p.skip()
-			l.Master = new(string)
-		default:
-			if l.Dev != "" {
-				return nil, p.unknown()
-			}
-			if p.peek() == "dev" {
-				p.skip()
-			}
-			var word Token
-			if word, err = p.take("the device"); err == nil {
-				l.Dev = string(word.Text)
-			}
+		word := p.peek()
+		option, err := p.linkOption(&l)
+		switch {
+		case err == nil && option:
+			onlyUp = onlyUp && word == "up"
+		case err == nil && l.Dev == "":
+			err = p.linkDevice(&l)
+		case err == nil:
+			err = p.unknown()
 		}
 		if err != nil {
 			return nil, err
@@ -65,10 +36,48 @@ func (p *parser) linkSet() (Command, error) {
 	switch {
 	case l.Dev == "":
 		return nil, Errorf(p.start, "a link line is `link set dev red|black [up|down] [mtu N] [address MAC] [master BRIDGE|nomaster]`")
-	case l.Dev != Red && l.Dev != Black && !ports:
+	case l.Dev != Red && l.Dev != Black && !onlyUp:
 		return nil, Errorf(p.start, "unknown device %q: the devices are red and black, and a bridge over them can be set up, added and deleted alone", l.Dev)
 	}
 	return l, nil
+}
+
+// linkOption reads what is set of a link, if that is what comes next.
+func (p *parser) linkOption(l *Link) (option bool, err error) {
+	word := p.peek()
+	switch word {
+	case "up", "down", "mtu", "address", "master", "nomaster":
+		p.skip()
+	default:
+		return false, nil
+	}
+	switch word {
+	case "mtu":
+		l.MTU, err = p.mtu()
+	case "address":
+		var mac MAC
+		mac, err = p.mac("the address")
+		l.Address = &mac
+	case "master":
+		var master string
+		master, err = p.bridgeName("the bridge after master")
+		l.Master = &master
+	case "nomaster":
+		l.Master = new(string)
+	default:
+		up := word == "up"
+		l.Up = &up
+	}
+	return true, err
+}
+
+func (p *parser) linkDevice(l *Link) error {
+	if p.peek() == "dev" {
+		p.skip()
+	}
+	word, err := p.take("the device")
+	l.Dev = string(word.Text)
+	return err
 }
 
 // bridge reads `link add [name|dev] NAME type bridge` and `link delete [dev] NAME [type bridge]`.
