@@ -9,10 +9,10 @@ from typing import Any
 from sallyport import suites
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
-from scapy.layers.ipsec import ESP, SecurityAssociation
+from scapy.layers.ipsec import SecurityAssociation
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Packet, Raw
-from scapy_suites import SCAPY
+from scapy_suites import association, keys
 
 NEAR, FAR = "198.18.0.1", "198.19.0.1"
 NEAR_V6, FAR_V6 = "2001:db8:1::1", "2001:db8:2::1"
@@ -55,7 +55,7 @@ class Pair:
         esn = "flag esn " if self.esn else ""
         text = ""
         for spi, ends, way in self._ways():
-            algorithms = suites.find(self.suite).with_keys(*self._keys(spi))
+            algorithms = suites.find(self.suite).with_keys(*keys(self.suite, spi))
             state = f"{ends} proto esp spi {spi:#x} reqid {reqid or spi} mode transport dir {way}"
             text += f"xfrm state add {state} replay-window {window} {esn}{algorithms}\n"
         return text
@@ -78,23 +78,8 @@ class Pair:
         """The same SAs as the box before the other host has them."""
         return replace(self, spi_out=self.spi_in, spi_in=self.spi_out, near=self.far, far=self.near)
 
-    def _keys(self, spi: int) -> tuple[bytes, bytes]:
-        _, _, crypt, auth = SCAPY[self.suite]
-        keys = random.Random(spi)
-        return keys.randbytes(crypt), keys.randbytes(auth)
-
     def _association(self, spi: int) -> SecurityAssociation:
-        crypt, auth, _, _ = SCAPY[self.suite]
-        crypt_key, auth_key = self._keys(spi)
-        return SecurityAssociation(
-            ESP,
-            spi=spi,
-            crypt_algo=crypt,
-            crypt_key=crypt_key,
-            auth_algo=auth,
-            auth_key=auth_key,
-            esn_en=self.esn,
-        )
+        return association(self.suite, spi, self.esn)
 
     def packet(self, size: int, back: bool = False, **fields: Any) -> Packet:
         """A UDP packet from near to far with `size` bytes of payload, or back."""

@@ -5,7 +5,6 @@ Tunnels of any suite over IPv4 or IPv6. Used to judge what comes out of a port, 
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass
 from ipaddress import ip_address
 
@@ -15,7 +14,7 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.ipsec import ESP, SecurityAssociation
 from scapy.packet import Packet
 from scapy.utils import checksum
-from scapy_suites import SCAPY
+from scapy_suites import association, keys
 
 NEAR, FAR = "192.0.2.1", "192.0.2.2"
 NEAR_V6, FAR_V6 = "2001:db8:c0::1", "2001:db8:c0::2"
@@ -54,7 +53,7 @@ class Tunnel:
             (self.spi_out, f"src {self.near} dst {self.far} proto esp", _policies(src, dst, "out")),
             (self.spi_in, f"src {self.far} dst {self.near} proto esp", _policies(back, ANY, "in")),
         ):
-            algorithms = suites.find(self.suite).with_keys(*self._keys(spi))
+            algorithms = suites.find(self.suite).with_keys(*keys(self.suite, spi))
             state = f"{ends} spi {spi:#x} reqid {spi} mode tunnel replay-window {window} {esn}{self._encap(spi)}{algorithms}"
             text += f"xfrm state add {state}\n"
             for policy in policies:
@@ -79,25 +78,14 @@ class Tunnel:
         ports = self._ports(spi)
         return f"encap espinudp {ports[0]} {ports[1]} 0.0.0.0 " if ports else ""
 
-    def _keys(self, spi: int) -> tuple[bytes, bytes]:
-        _, _, crypt, auth = SCAPY[self.suite]
-        keys = random.Random(spi)
-        return keys.randbytes(crypt), keys.randbytes(auth)
-
     def _association(self, spi: int, src: str, dst: str) -> SecurityAssociation:
-        crypt, auth, _, _ = SCAPY[self.suite]
-        crypt_key, auth_key = self._keys(spi)
         ports = self._ports(spi)
-        return SecurityAssociation(
-            ESP,
-            spi=spi,
-            crypt_algo=crypt,
-            crypt_key=crypt_key,
-            auth_algo=auth,
-            auth_key=auth_key,
+        return association(
+            self.suite,
+            spi,
+            self.esn,
             tunnel_header=(IPv6 if ":" in src else IP)(src=src, dst=dst),
             nat_t_header=UDP(sport=ports[0], dport=ports[1]) if ports else None,
-            esn_en=self.esn,
         )
 
 

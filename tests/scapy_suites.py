@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.ciphers import algorithms, modes
 from cryptography.hazmat.primitives.hmac import HMAC
-from scapy.layers.ipsec import AUTH_ALGOS, CRYPT_ALGOS, AuthAlgo, CryptAlgo
+from scapy.layers.ipsec import AUTH_ALGOS, CRYPT_ALGOS, ESP, AuthAlgo, CryptAlgo, SecurityAssociation
 
 
 def _add_cipher(name: str, mode: type, like: str | None = None) -> None:
@@ -46,3 +49,19 @@ SCAPY: dict[str, tuple[str, str | None, int, int]] = {
     "sm4ctr-sm3-96": ("SM4-CTR", "HMAC-SM3-96", 20, 32),
     "sm4ctr-sm3-256": ("SM4-CTR", "HMAC-SM3-256", 20, 32),
 }
+
+
+def keys(suite: str, spi: int) -> tuple[bytes, bytes]:
+    """Keys of encryption and authentication, which follow from the SPI, so that no two SAs share one."""
+    _, _, crypt, auth = SCAPY[suite]
+    source = random.Random(spi)
+    return source.randbytes(crypt), source.randbytes(auth)
+
+
+def association(suite: str, spi: int, esn: bool, **headers: Any) -> SecurityAssociation:
+    """scapy's SA with these keys: in transport mode, or with the outer headers of a tunnel."""
+    crypt, auth, _, _ = SCAPY[suite]
+    crypt_key, auth_key = keys(suite, spi)
+    return SecurityAssociation(
+        ESP, spi=spi, crypt_algo=crypt, crypt_key=crypt_key, auth_algo=auth, auth_key=auth_key, esn_en=esn, **headers
+    )
