@@ -58,7 +58,8 @@ class CuckooTable(p: CuckooTableParams) extends Module {
     val memory = SyncReadMem(p.rowsPerWay, UInt(p.rowBits.W))
     val row = RegNext(CuckooHash.row(w, hashed, p.rowsPerWay))
     val selected = access.io.clearing || way === w.U
-    val collides = reads && software.bits.write && selected && row === wayRow
+    // There are no reads while it clears, so the index that is compared is the register itself.
+    val collides = reads && software.bits.write && access.io.index === Cat(w.U(log2Ceil(CuckooHash.ways).W), row)
     val readBack = memory.readWrite(wayRow, software.bits.row, software.fire && selected, software.bits.write)
     (collides, readBack, RegNext(RegNext(memory.read(row, reads))))
   }

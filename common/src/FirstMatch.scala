@@ -23,7 +23,7 @@ class FirstMatch(p: TernaryTableParams) extends Module {
 
   private def hold[T <: Data](value: T): T = if (p.large) RegNext(value) else value
   private val group = hold(lowest(any))
-  private val within = Mux1H(group, firstIn.map(first => OHToUInt(hold(first))))
+  private val within = Mux1H(group, firstIn.map(first => hold(OHToUInt(first))))
   io.index.valid := RegNext(group.asUInt.orR, false.B)
   io.index.bits := RegNext(Cat(OHToUInt(group), within))
 }
@@ -35,8 +35,17 @@ object FirstMatch {
   /** First in each group, (first group,) number. */
   def latency(p: TernaryTableParams): Int = if (p.large) 3 else 2
 
-  /** One-hot of the lowest bit set. Each looks at those below by itself: a chain would be slower. */
-  private def lowest(bits: Seq[Bool]): Vec[Bool] = VecInit(bits.zipWithIndex.map { case (bit, i) =>
-    if (i == 0) bit else bit && !VecInit(bits.take(i)).asUInt.orR
-  })
+  /**
+   * One-hot of the lowest bit set. By fours, and the first four that have one in the same way: 5 LUT levels for 64 bits, where a
+   * comparison of each bit with all below it became a chain of 7.
+   */
+  private def lowest(bits: Seq[Bool]): Vec[Bool] = {
+    val fours = bits.grouped(4).toSeq
+    val within = fours.flatMap(four => four.indices.map(i => four(i) && !four.take(i).foldLeft(false.B)(_ || _)))
+    if (fours.size == 1) VecInit(within)
+    else {
+      val first = lowest(fours.map(VecInit(_).asUInt.orR))
+      VecInit(within.zipWithIndex.map { case (bit, i) => bit && first(i / 4) })
+    }
+  }
 }

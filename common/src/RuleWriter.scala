@@ -12,7 +12,7 @@ class RuleResult(p: TernaryTableParams) extends Bundle {
 /**
  * Turns software's rows into columns of [[RuleMatch]] and keeps them for reading back.
  *
- * A row that is not valid any more, or of which the result alone has changed, is done in some 6 cycles. Any other matches
+ * A row that is not valid any more, or of which the result alone has changed, is done in some 7 cycles. Any other matches
  * nothing while the columns of its group of rows are written anew, from software's copies of those rows: one for each address,
  * in cycles in which `column` is ready.
  */
@@ -32,7 +32,7 @@ class RuleWriter(p: TernaryTableParams) extends Module {
     val result = Decoupled(new RuleResult(p))
   })
 
-  private object State extends ChiselEnum { val idle, look, compare, decide, load, fill, finish = Value }
+  private object State extends ChiselEnum { val idle, look, compare, reduce, decide, load, fill, finish = Value }
   import State._
   private val state = RegInit(idle)
   private val software = io.software.bits
@@ -62,11 +62,11 @@ class RuleWriter(p: TernaryTableParams) extends Module {
   private def mask(row: UInt): UInt = row(p.rowBits - 1, p.maskLsb)
   private def isValid(row: UInt): Bool = row(p.valid.lsb)
 
-  // Only the result changes.
-  private val stays = RegNext(
-    isValid(software.row) && isValid(copied) &&
-      value(copied) === value(software.row) && mask(copied) === mask(software.row)
-  )
+  // Only the result changes. Two steps, for some 700 bits are compared.
+  private val differences = value(copied) ^ value(software.row) | mask(copied) ^ mask(software.row)
+  private val differs = RegNext(VecInit(differences.asBools.grouped(chunkBits).map(VecInit(_).asUInt.orR).toSeq))
+  private val bothValid = RegNext(isValid(software.row) && isValid(copied))
+  private val stays = RegNext(bothValid && !differs.asUInt.orR)
   private val address = Reg(UInt(chunkBits.W))
   private val select = UIntToOH(software.index, p.rows)
   when(io.clearing) {
@@ -76,7 +76,8 @@ class RuleWriter(p: TernaryTableParams) extends Module {
     switch(state) {
       is(idle)(when(starts)(state := look))
       is(look)(state := compare)
-      is(compare)(state := decide)
+      is(compare)(state := reduce)
+      is(reduce)(state := decide)
       is(decide) {
         when(!stays)(valid := valid & ~select)
         state := Mux(stays || !isValid(software.row), finish, load)

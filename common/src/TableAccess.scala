@@ -37,6 +37,9 @@ class TableAccess(rows: Int, rowBits: Int, clearRows: Int, writeOnly: Boolean, r
     val ready = Output(Bool())
     val clearing = Output(Bool())
     val memory = Decoupled(new RowAccess(indexBits, rowBits))
+
+    /** `memory.bits.index` but while `clearing`: a register. */
+    val index = Output(UInt(indexBits.W))
     val data = Input(UInt(rowBits.W))
   })
 
@@ -94,6 +97,7 @@ class TableAccess(rows: Int, rowBits: Int, clearRows: Int, writeOnly: Boolean, r
   io.memory.bits.write := clearing || request.write
   io.memory.bits.index := Mux(clearing, clearIndex, request.index)
   io.memory.bits.row := Mux(clearing, 0.U, request.row)
+  io.index := request.index
   io.table.response.valid := state === State.respond
   io.table.response.bits.error := error
   io.table.response.bits.row := request.row

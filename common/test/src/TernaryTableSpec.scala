@@ -35,7 +35,7 @@ class TernaryTableSpec extends AnyFunSuite with ChiselSim {
     RuleRow.action.put(random.nextInt(4)) | RuleRow.sa.put(random.nextInt(1 << 16)) |
       RuleRow.priority.put(BigInt(32, random))
 
-  for ((rows, rounds) <- Seq(32 -> 150, 128 -> 60))
+  for ((rows, rounds) <- Seq(32 -> 150, 128 -> 75))
     test(s"$rows random rules, updated under traffic, answer as the model") {
       val params = TernaryTableParams(rows, keyBits, maskLsb, RuleRow.valid)
       simulate(new TernaryTable(params)) { table =>
