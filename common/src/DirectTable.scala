@@ -49,9 +49,10 @@ class DirectTable(p: DirectTableParams) extends Module {
   private val reads = live && !access.io.clearing
 
   private val software = access.io.memory
-  software.ready := !(reads && software.bits.write && index === software.bits.index)
+  // There are no reads while it clears, so the index that is compared is the register itself.
+  software.ready := !(reads && software.bits.write && index === access.io.index)
   written.valid := software.fire && !access.io.clearing && software.bits.write
-  written.bits := software.bits.index
+  written.bits := access.io.index
   if (p.writeOnly) {
     when(software.fire) { memory.write(software.bits.index, software.bits.row) }
     access.io.data := 0.U

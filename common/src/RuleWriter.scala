@@ -32,7 +32,7 @@ class RuleWriter(p: TernaryTableParams) extends Module {
     val result = Decoupled(new RuleResult(p))
   })
 
-  private object State extends ChiselEnum { val idle, look, compare, reduce, decide, load, fill, finish = Value }
+  private object State extends ChiselEnum { val idle, look, compare, reduce, decide, load, fill, drain, finish = Value }
   import State._
   private val state = RegInit(idle)
   private val software = io.software.bits
@@ -69,6 +69,8 @@ class RuleWriter(p: TernaryTableParams) extends Module {
   private val stays = RegNext(bothValid && !differs.asUInt.orR)
   private val address = Reg(UInt(chunkBits.W))
   private val select = UIntToOH(software.index, p.rows)
+  private val columns = Module(new RegisterSlice(new RuleColumn(p)))
+  io.column <> columns.io.out
   when(io.clearing) {
     state := idle
     valid := 0.U
@@ -89,11 +91,12 @@ class RuleWriter(p: TernaryTableParams) extends Module {
         address := 0.U
       }
       is(fill) {
-        when(io.column.ready) {
+        when(columns.io.in.ready) {
           address := address + 1.U
-          when(address.andR)(state := finish)
+          when(address.andR)(state := drain)
         }
       }
+      is(drain)(when(!columns.io.out.valid)(state := finish))
       is(finish) {
         when(finishes) {
           state := idle
@@ -111,10 +114,11 @@ class RuleWriter(p: TernaryTableParams) extends Module {
     masks(i) := mask(row)
   }
 
-  io.column.valid := state === fill
-  io.column.bits.address := address
-  io.column.bits.group := software.index >> groupLow
-  for ((bits, i) <- io.column.bits.bits.zipWithIndex) {
+  // Registered, for each bit goes to every group of a memory. A column left behind by a clear meets rows that are not valid.
+  columns.io.in.valid := state === fill
+  columns.io.in.bits.address := address
+  columns.io.in.bits.group := software.index >> groupLow
+  for ((bits, i) <- columns.io.in.bits.bits.zipWithIndex) {
     def chunk(of: UInt): UInt = of.pad(chunks(p) * chunkBits)((i + 1) * chunkBits - 1, i * chunkBits)
     bits := VecInit(values.zip(masks).map { case (v, m) => ((address ^ chunk(v)) & chunk(m)) === 0.U }).asUInt
   }

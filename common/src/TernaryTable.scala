@@ -42,7 +42,7 @@ object TernaryTable {
  *
  * [[RuleMatch]] says which rows match, [[FirstMatch]] which is the first; the results stand in a memory of their own. A row
  * that becomes valid, or whose value or mask changes, matches nothing until it is written ([[RuleWriter]]: a cycle without a
- * lookup for each of the 512 addresses of a memory, 64 of a table of up to 64 rows). So software that changes a rule under
+ * lookup for each of the 64 addresses of a memory). So software that changes a rule under
  * traffic writes it to another row first. A change of the result alone is seen whole from one lookup to the next.
  */
 class TernaryTable(p: TernaryTableParams) extends Module {
