@@ -140,12 +140,16 @@ object SelectorRow extends Row {
 }
 
 object NextHopRow extends Row {
-  val bits: Int = 49
+  val bits: Int = 128
   val mac = RowField(0, 48)
   val valid = RowField(48, 1)
+  val tags = RowField(49, 2)
+  val tagBytes = RowField(64, 64)
   val fields: Seq[(String, RowField)] = Seq(
     "mac" -> mac,
-    "valid" -> valid
+    "valid" -> valid,
+    "tags" -> tags,
+    "tag_bytes" -> tagBytes
   )
 }
 

@@ -139,6 +139,7 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   findings.bits.nextHopHit := ShiftRegister(nextHops.io.result.bits.hit, nextHopRest) &&
     ShiftRegister(nextHopInRange1, rest)
   findings.bits.nextHopMac := ShiftRegister(NextHopRow.mac(nextHops.io.result.bits.row), nextHopRest)
+  findings.bits.nextHopTags := ShiftRegister(VlanTags.of(nextHops.io.result.bits.row), nextHopRest)
   stage.io.result.valid := inspector.io.verdict.valid
   stage.io.result.bits.verdict := inspector.io.verdict.bits
   stage.io.result.bits.patch :=
@@ -161,15 +162,15 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   private val forwarded = Wire(chiselTypeOf(strip.io.in))
   ConnectStream(forwarded, steer.io.out(0))(_ := _.verdict)
   RewriteHeader(strip.io.in, forwarded)(_.rewrite)
-  private val prepend = Module(new HeaderPrepend(InnerDecrypt.headerLengths, new NoMeta))
+  private val prepend = Module(new HeaderPrepend(InnerDecrypt.headerLengths, new VlanTags))
   ConnectStream(prepend.io.in, strip.io.out) { (header, verdict) =>
     header.bytes := EthernetHeader(verdict.nextHopMac, io.portMac, EthernetHeader.ofIp(verdict.rewrite.v6)).wire
     header.select := verdict.frame
     header.length := Mux(verdict.frame, 0.U, EthernetHeader.bytes.U)
     header.drop := false.B
-    header.meta := 0.U.asTypeOf(new NoMeta)
+    header.meta := verdict.tags
   }
-  private val transmit = Module(new MacTransmit(new NoMeta, config.transmitBeats))
+  private val transmit = Module(new MacTransmit(config.transmitBeats))
   transmit.io.in <> prepend.io.out
   io.mac <> transmit.io.mac
 

@@ -27,6 +27,7 @@ class InspectorFindings extends Bundle {
   val replay = new ReplayWindow.Verdict
   val nextHopHit = Bool()
   val nextHopMac = UInt(48.W)
+  val nextHopTags = new VlanTags
 }
 
 /** What becomes of one packet to the red network. */
@@ -40,6 +41,9 @@ class InspectorVerdict extends Bundle {
   val frame = Bool()
   val rewrite = new IpRewrite
   val nextHopMac = UInt(48.W)
+
+  /** None of a frame, which has its own. */
+  val tags = new VlanTags
 }
 
 /** The reasons for which [[InnerInspector]] drops; at most one a packet. */
@@ -129,6 +133,7 @@ class InnerInspector extends Module {
   private val frame1 = RegNext(in.frame)
   private val frameBytes1 = RegNext(in.frameBytes)
   private val mac1 = RegNext(in.nextHopMac)
+  private val tags1 = RegNext(Mux(in.frame, VlanTags.none, in.nextHopTags))
 
   // Stage 2: the first that fits.
   private object Outcome extends ChiselEnum {
@@ -173,6 +178,7 @@ class InnerInspector extends Module {
   verdict.rewrite.ttl := RegNext(ttl1 - 1.U)
   verdict.rewrite.checksum := ChecksumUpdate.fold(sum2)
   verdict.nextHopMac := RegNext(mac1)
+  verdict.tags := RegNext(tags1)
   io.verdict.valid := RegNext(valid2, false.B)
   io.verdict.bits := RegNext(verdict)
 

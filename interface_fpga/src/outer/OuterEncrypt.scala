@@ -19,10 +19,11 @@ class OuterEncryptEvents extends Bundle {
 class OuterTreatment extends Bundle {
   val cut = new FragmentCut
   val patch = new TransportPatch
+  val tags = new VlanTags
 }
 
 /**
- * From the link to the black port: tunnel row, next hop, headers in front, MTU check, fragments, MAC.
+ * From the link to the black port: tunnel row, next hop, headers in front, MTU check, fragments, VLAN tags, MAC.
  *
  * `in` carries ESP packets (from SPI to ICV), bypassed IP packets and whole frames, bypassed or with ESP behind their IP header. An ESP packet's SA names its row of the tunnel table,
  * which names the next hop; a bypassed packet's `sa` names the next hop itself. [[HeaderBuilder]] says which headers a packet
@@ -103,12 +104,16 @@ class OuterEncrypt(config: OuterConfig) extends Module {
   stage.io.result.bits.meta.patch :=
     ShiftRegister(transport.io.patch, 2 * DirectTable.latency + HeaderBuilder.latency - TransportHeader.latency)
 
+  private val tags =
+    Mux(builder.io.request.bits.meta.transport, VlanTags.none, VlanTags.of(nextHops.io.result.bits.row))
+  stage.io.result.bits.meta.tags := ShiftRegister(tags, HeaderBuilder.latency)
+
   private val prepend = Module(new HeaderPrepend(HeaderBuilder.lengths, new OuterTreatment))
   TransportHeader.rewrite(prepend.io.in, stage.io.out)(_.meta.patch)
   private val fragmenter = Module(new Fragmenter(new OuterTreatment, EthernetHeader.bytes)(_.cut)())
   fragmenter.io.in <> prepend.io.out
-  private val transmit = Module(new MacTransmit(new OuterTreatment, config.transmitBeats))
-  transmit.io.in <> fragmenter.io.out
+  private val transmit = Module(new MacTransmit(config.transmitBeats))
+  ConnectStream(transmit.io.in, fragmenter.io.out)(_ := _.tags)
   io.mac <> transmit.io.mac
 
   io.ready := tunnels.io.ready && nextHops.io.ready

@@ -13,7 +13,7 @@ class MacTransmitEvents extends Bundle {
 }
 
 /**
- * From a packet stream of whole frames (Ethernet header first) to the MAC.
+ * From a packet stream of whole frames (Ethernet header first) to the MAC, with their VLAN tags ([[TagInsert]]).
  *
  * Pads frames below 60 B with zeros (IEEE 802.3 4.2.3.3). A frame starts on `mac` only when all of it is here, so that
  * `valid` stays high from its first to its last beat: the CMAC must not underrun. Counts a frame when it is complete in the
@@ -23,19 +23,21 @@ class MacTransmitEvents extends Bundle {
  *
  * @param beats transmit buffer in 64-byte beats, a power of two
  */
-class MacTransmit[M <: Data](meta: M, beats: Int) extends Module {
+class MacTransmit(beats: Int) extends Module {
   require(
-    beats * PacketStream.dataBytes >= PacketStream.maxFrameBytes,
-    s"a transmit buffer of $beats beats does not hold a frame of ${PacketStream.maxFrameBytes} B"
+    beats * PacketStream.dataBytes >= MacTransmit.maxBytes,
+    s"a transmit buffer of $beats beats does not hold a frame of ${MacTransmit.maxBytes} B"
   )
 
   val io = IO(new Bundle {
-    val in = Flipped(PacketStream(meta))
+    val in = Flipped(PacketStream(new VlanTags))
     val mac = Decoupled(new MacBeat)
     val events = Output(new MacTransmitEvents)
   })
 
-  private val in = RegisterSlice(io.in)
+  private val tagged = Module(new TagInsert)
+  tagged.io.in <> io.in
+  private val in = tagged.io.out
   private val before = RegInit(0.U(8.W))
   private val short = before === 0.U && in.bits.last && in.bits.bytes < MacReceive.minBytes.U
   private val bytes = Mux(short, MacReceive.minBytes.U, in.bits.bytes)
@@ -71,4 +73,10 @@ class MacTransmit[M <: Data](meta: M, beats: Int) extends Module {
   private val inFrame = RegInit(false.B)
   when(io.mac.fire)(inFrame := !io.mac.bits.last)
   assert(!inFrame || io.mac.valid, "the transmit side ran dry inside a frame")
+}
+
+object MacTransmit {
+
+  /** The longest frame, with the tags that it may get here. */
+  val maxBytes: Int = PacketStream.maxFrameBytes + VlanTags.bytes * VlanTags.most
 }

@@ -35,7 +35,11 @@ func (m *Model) apply(command xfrm.Command) (string, error) {
 	case xfrm.Link:
 		return "", m.link(c)
 	case xfrm.Bridge:
-		return "", m.bridge(c)
+		return "", m.addBridge(c)
+	case xfrm.VLAN:
+		return "", m.addVLAN(c)
+	case xfrm.LinkDelete:
+		return "", m.deleteLink(c)
 	case xfrm.Route:
 		return "", m.route(c)
 	case xfrm.Neigh:

@@ -6,26 +6,34 @@ import "sallyport/mgmt/internal/xfrm"
 // the way. checkBridge sees to it that both ports are in it or neither.
 func (m *Model) bump() bool { return m.Links[xfrm.Red].Master != "" }
 
-// bridge adds the bridge or deletes it, which takes its ports out.
-func (m *Model) bridge(c xfrm.Bridge) error {
+func (m *Model) addBridge(c xfrm.Bridge) error {
 	switch {
-	case c.Del && m.Bridge != c.Name:
-		return xfrm.Errorf(c.Pos, "there is no bridge %s", c.Name)
-	case c.Del:
-		m.Bridge = ""
-		m.ungroup(c.Pos)
 	case m.Bridge != "":
 		return xfrm.Errorf(c.Pos, "there is a bridge %s already: the box has two ports, and so one bridge", m.Bridge)
-	default:
-		m.Bridge = c.Name
+	case m.vlan(c.Name) != nil:
+		return xfrm.Errorf(c.Pos, "there is a device %s already", c.Name)
 	}
+	m.Bridge = c.Name
 	return nil
 }
 
-// linkBridge is `link set BRIDGE up`, which asks for nothing.
-func (m *Model) linkBridge(c xfrm.Link) error {
-	if c.Dev != m.Bridge {
-		return xfrm.Errorf(c.Pos, "unknown device %q: the devices are red and black, and there is no such bridge", c.Dev)
+// deleteLink deletes the bridge, which takes its ports out, or a VLAN's device.
+func (m *Model) deleteLink(c xfrm.LinkDelete) error {
+	if m.vlan(c.Name) != nil {
+		return m.deleteVLAN(c.Name, c.Pos)
+	}
+	if m.Bridge != c.Name {
+		return xfrm.Errorf(c.Pos, "there is no bridge or VLAN %s", c.Name)
+	}
+	m.Bridge = ""
+	m.ungroup(c.Pos)
+	return nil
+}
+
+// linkAdded is `link set NAME up` of a bridge or a VLAN's device, which asks for nothing.
+func (m *Model) linkAdded(c xfrm.Link) error {
+	if c.Dev != m.Bridge && m.vlan(c.Dev) == nil {
+		return xfrm.Errorf(c.Pos, "unknown device %q: the devices are red and black, and there is no such bridge or VLAN", c.Dev)
 	}
 	return nil
 }

@@ -59,12 +59,12 @@ func (c *compiler) hops() {
 	for _, dev := range devices {
 		rows := map[int]Hop{}
 		if c.m.Links[dev].Default != nil {
-			rows[0] = Hop{Row: hopRow(*c.m.Links[dev].Default)}
+			rows[0] = Hop{Row: hopRow(*c.m.Links[dev].Default, nil)}
 		}
 		for ip, index := range c.hopRows[dev] {
 			h := Hop{IP: ip}
 			if mac := c.m.station(dev, ip); mac != (xfrm.MAC{}) {
-				h.Row = hopRow(mac)
+				h.Row = hopRow(mac, c.m.tagsOf(c.m.hopVLAN(dev, ip)))
 			}
 			rows[index] = h
 		}

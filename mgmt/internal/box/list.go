@@ -1,6 +1,7 @@
 package box
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -103,7 +104,7 @@ func (m *Model) show(what string) string {
 	switch what {
 	case "addr":
 		for _, a := range m.Addrs {
-			fmt.Fprintf(&b, "%s dev %s\n", a.Prefix, a.Dev)
+			fmt.Fprintf(&b, "%s dev %s\n", a.Prefix, a.Place)
 		}
 	case "link":
 		for _, dev := range devices {
@@ -124,13 +125,16 @@ func (m *Model) show(what string) string {
 		if m.Bridge != "" {
 			fmt.Fprintf(&b, "%s type bridge\n", m.Bridge)
 		}
+		for _, v := range m.VLANs {
+			fmt.Fprintf(&b, "link %s name %s type vlan protocol %s id %d\n", cmp.Or(v.Parent, v.Dev), v, xfrm.VLAN{Protocol: v.Protocol}.ProtocolName(), v.ID)
+		}
 	case "route":
 		for _, r := range m.Routes {
 			b.WriteString(r.Prefix.String())
 			if r.Via.IsValid() {
 				b.WriteString(viaText(r))
 			}
-			fmt.Fprintf(&b, " dev %s", r.Dev)
+			fmt.Fprintf(&b, " dev %s", r.Place)
 			if r.MTU != 0 {
 				fmt.Fprintf(&b, " mtu %d", r.MTU)
 			}
@@ -138,7 +142,7 @@ func (m *Model) show(what string) string {
 		}
 	case "neigh":
 		for _, n := range m.Neighs {
-			fmt.Fprintf(&b, "%s dev %s lladdr %s\n", n.IP, n.Dev, n.MAC)
+			fmt.Fprintf(&b, "%s dev %s lladdr %s\n", n.IP, n.Place, n.MAC)
 		}
 	}
 	return b.String()

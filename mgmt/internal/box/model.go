@@ -3,6 +3,7 @@
 package box
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -41,10 +42,27 @@ type Policy struct {
 	fresh bool // added or updated by this change, with which its count starts
 }
 
+// Place is where an address, a route or a neighbour is: at a port, and there in a VLAN, by its device, if not in none.
+type Place struct {
+	Dev  string `json:"dev"`
+	VLAN string `json:"vlan,omitempty"`
+}
+
+// String is the name of the device.
+func (p Place) String() string { return cmp.Or(p.VLAN, p.Dev) }
+
+// VLAN is a device for one VLAN of a port, or, inside its frames, of another such device.
+type VLAN struct {
+	Place
+	Parent   string `json:"parent,omitempty"` // the device around it, if it is not the port
+	Protocol uint16 `json:"protocol"`
+	ID       uint16 `json:"id"`
+}
+
 // Address is an address of one of the ports, with the length of its network.
 type Address struct {
 	Prefix netip.Prefix `json:"prefix"`
-	Dev    string       `json:"dev"`
+	Place
 }
 
 // Link is the configuration of a port.
@@ -62,15 +80,15 @@ type Link struct {
 type Route struct {
 	Prefix netip.Prefix `json:"prefix"`
 	Via    netip.Addr   `json:"via"`
-	Dev    string       `json:"dev"`
-	MTU    uint32       `json:"mtu,omitempty"`
+	Place
+	MTU uint32 `json:"mtu,omitempty"`
 }
 
 // Neigh is a neighbour's Ethernet address.
 type Neigh struct {
-	IP  netip.Addr `json:"ip"`
-	Dev string     `json:"dev"`
-	MAC xfrm.MAC   `json:"mac"`
+	IP netip.Addr `json:"ip"`
+	Place
+	MAC xfrm.MAC `json:"mac"`
 }
 
 // Model is the configuration as written.
@@ -81,6 +99,7 @@ type Model struct {
 	Links    map[string]*Link `json:"links"`
 	Routes   []Route          `json:"routes"`
 	Neighs   []Neigh          `json:"neighs"`
+	VLANs    []VLAN           `json:"vlans,omitempty"`
 	// Bridge is the name of the bridge, if there is one.
 	Bridge  string `json:"bridge,omitempty"`
 	NextAge uint64 `json:"next_age"`

@@ -9,7 +9,11 @@ import (
 
 // addr adds or removes an address of a port.
 func (m *Model) addr(c xfrm.Addr) error {
-	entry := Address{c.Prefix, c.Dev}
+	place, err := m.place(c.Dev, c.Pos)
+	if err != nil {
+		return err
+	}
+	entry := Address{c.Prefix, place}
 	has := slices.Contains(m.Addrs, entry)
 	switch {
 	case c.Del && !has:
@@ -21,8 +25,8 @@ func (m *Model) addr(c xfrm.Addr) error {
 		return xfrm.Errorf(c.Pos, "%s has the address %s already", c.Dev, c.Prefix)
 	}
 	for _, a := range m.Addrs {
-		if a.Dev != c.Dev && a.Prefix.Overlaps(c.Prefix) && !a.Prefix.IsSingleIP() && !c.Prefix.IsSingleIP() && !c.Prefix.Addr().IsLinkLocalUnicast() {
-			return xfrm.Errorf(c.Pos, "%s on %s overlaps %s on %s: red and black are different networks", c.Prefix, c.Dev, a.Prefix, a.Dev)
+		if a.Dev != entry.Dev && a.Prefix.Overlaps(c.Prefix) && !a.Prefix.IsSingleIP() && !c.Prefix.IsSingleIP() && !c.Prefix.Addr().IsLinkLocalUnicast() {
+			return xfrm.Errorf(c.Pos, "%s on %s overlaps %s on %s: red and black are different networks", c.Prefix, entry.Dev, a.Prefix, a.Dev)
 		}
 	}
 	m.Addrs = append(m.Addrs, entry)
@@ -32,7 +36,7 @@ func (m *Model) addr(c xfrm.Addr) error {
 func (m *Model) link(c xfrm.Link) error {
 	l := m.Links[c.Dev]
 	if l == nil {
-		return m.linkBridge(c)
+		return m.linkAdded(c)
 	}
 	if c.MTU != 0 {
 		l.MTU = c.MTU
@@ -50,19 +54,26 @@ func (m *Model) link(c xfrm.Link) error {
 }
 
 func (m *Model) route(c xfrm.Route) error {
+	var place Place
+	var err error
+	if c.Dev != "" {
+		if place, err = m.place(c.Dev, c.Pos); err != nil {
+			return err
+		}
+	}
 	if c.Del {
 		before := len(m.Routes)
 		m.Routes = slices.DeleteFunc(m.Routes, func(r Route) bool {
-			return r.Prefix == c.Prefix && (c.Dev == "" || c.Dev == r.Dev) && (!c.Via.IsValid() || c.Via == r.Via)
+			return r.Prefix == c.Prefix && (c.Dev == "" || place == r.Place) && (!c.Via.IsValid() || c.Via == r.Via)
 		})
 		if len(m.Routes) == before {
 			return xfrm.Errorf(c.Pos, "there is no route to %s", c.Prefix)
 		}
 		return nil
 	}
-	r := Route{c.Prefix, c.Via, c.Dev, c.MTU}
+	r := Route{c.Prefix, c.Via, place, c.MTU}
 	if r.Dev == "" {
-		if r.Dev = m.deviceOf(r.Via); r.Dev == "" {
+		if r.Place = m.placeOf(r.Via); r.Dev == "" {
 			return xfrm.Errorf(c.Pos, "no device has a network with the gateway %s: name the device (dev red or dev black)", r.Via)
 		}
 	}
@@ -71,38 +82,45 @@ func (m *Model) route(c xfrm.Route) error {
 			continue
 		}
 		if !c.Replace {
-			return xfrm.Errorf(c.Pos, "there is a route to %s on %s already", r.Prefix, r.Dev)
+			return xfrm.Errorf(c.Pos, "there is a route to %s on %s already", r.Prefix, old.Place)
 		}
 		m.Routes[i] = r
-		return nil
+		return m.checkHop(r.Via, r.Dev, c.Pos)
 	}
 	m.Routes = append(m.Routes, r)
-	return nil
+	return m.checkHop(r.Via, r.Dev, c.Pos)
 }
 
-// deviceOf finds the port whose network an address is in. A link-local address may be at either.
-func (m *Model) deviceOf(addr netip.Addr) string {
+// placeOf finds the device whose network an address is in. A link-local address may be at any.
+func (m *Model) placeOf(addr netip.Addr) Place {
 	for _, a := range m.Addrs {
 		if a.Prefix.Contains(addr) && !addr.IsLinkLocalUnicast() {
-			return a.Dev
+			return a.Place
 		}
 	}
-	return ""
+	return Place{}
 }
 
 func (m *Model) neigh(c xfrm.Neigh) error {
-	i := slices.IndexFunc(m.Neighs, func(n Neigh) bool { return n.IP == c.IP && n.Dev == c.Dev })
+	place, err := m.place(c.Dev, c.Pos)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(m.Neighs, func(n Neigh) bool { return n.IP == c.IP && n.Dev == place.Dev })
 	switch {
-	case c.Del && i < 0:
+	case c.Del && (i < 0 || m.Neighs[i].Place != place):
 		return xfrm.Errorf(c.Pos, "%s has no neighbour %s", c.Dev, c.IP)
 	case c.Del:
 		m.Neighs = slices.Delete(m.Neighs, i, i+1)
+		return nil
 	case i < 0:
-		m.Neighs = append(m.Neighs, Neigh{c.IP, c.Dev, c.MAC})
+		m.Neighs = append(m.Neighs, Neigh{c.IP, place, c.MAC})
+	case m.Neighs[i].Place != place:
+		return xfrm.Errorf(c.Pos, "%s is a neighbour on %s already: a next hop is on one device of a port", c.IP, m.Neighs[i].Place)
 	case !c.Replace && m.Neighs[i].MAC != c.MAC:
 		return xfrm.Errorf(c.Pos, "%s has a neighbour %s already, with another address: write `neigh replace`", c.Dev, c.IP)
 	default:
 		m.Neighs[i].MAC = c.MAC
 	}
-	return nil
+	return m.checkHop(c.IP, place.Dev, c.Pos)
 }

@@ -31,7 +31,7 @@ func (m *Model) lookup(dev string, to netip.Prefix) path {
 	}
 	for _, a := range m.Addrs {
 		if net := a.Prefix.Masked(); a.Dev == dev && xfrm.Within(net, to) && (!best.Prefix.IsValid() || net.Bits() >= best.Prefix.Bits()) {
-			best = Route{Prefix: net, Dev: dev}
+			best = Route{Prefix: net, Place: a.Place}
 		}
 	}
 	if to.IsSingleIP() && known(to.Addr()) && !best.Via.IsValid() {

@@ -99,10 +99,13 @@ func selectorRow(sa *SA, s xfrm.Selector, hop int) Row {
 	return row
 }
 
-func hopRow(mac xfrm.MAC) Row {
+// hopRow is a next hop with its tags as they stand on the wire.
+func hopRow(mac xfrm.MAC, tags []byte) Row {
 	f, row := regs.NextHopRow, newRow(regs.NextHopRow.Bits)
 	f.Valid.Put(row, 1)
 	f.Mac.PutBytes(row, mac[:])
+	f.Tags.Put(row, uint64(len(tags)/4))
+	f.TagBytes.PutBytes(row, tags)
 	return row
 }
 

@@ -109,7 +109,7 @@ func TestRowErrors(t *testing.T) {
 	if _, err := b.ReadRow(transport.Crypto, regs.CryptoTableInboundKey, 0); err == nil {
 		t.Error("a key was read")
 	}
-	if err := b.WriteRow(transport.Inner, regs.InnerTableNextHop, 0, make([]uint32, 3)); err == nil {
+	if err := b.WriteRow(transport.Inner, regs.InnerTableNextHop, 0, make([]uint32, 5)); err == nil {
 		t.Error("a row that is too long was written")
 	}
 }

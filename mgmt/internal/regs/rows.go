@@ -88,12 +88,14 @@ var SelectorRow = struct {
 
 // NextHopRow is the layout of one row.
 var NextHopRow = struct {
-	Bits       int
-	Mac, Valid Field
+	Bits                       int
+	Mac, Valid, Tags, TagBytes Field
 }{
-	Bits:  49,
-	Mac:   Field{LSB: 0, Width: 48},
-	Valid: Field{LSB: 48, Width: 1},
+	Bits:     128,
+	Mac:      Field{LSB: 0, Width: 48},
+	Valid:    Field{LSB: 48, Width: 1},
+	Tags:     Field{LSB: 49, Width: 2},
+	TagBytes: Field{LSB: 64, Width: 64},
 }
 
 // ReplayRow is the layout of one row.

@@ -7,7 +7,7 @@ var (
 	InnerTableFlow          = Table{Name: "flow", Number: 0, Kind: "cuckoo", RowBits: 404}
 	InnerTableRule          = Table{Name: "rule", Number: 1, Kind: "ternary", RowBits: 720}
 	InnerTableSelector      = Table{Name: "selector", Number: 2, Kind: "direct", RowBits: 464}
-	InnerTableNextHop       = Table{Name: "next_hop", Number: 3, Kind: "direct", RowBits: 49}
+	InnerTableNextHop       = Table{Name: "next_hop", Number: 3, Kind: "direct", RowBits: 128}
 	InnerTableReplay        = Table{Name: "replay", Number: 4, Kind: "direct", RowBits: 640}
 	InnerTableOutboundUsage = Table{Name: "outbound_usage", Number: 5, Kind: "direct", RowBits: 258}
 	InnerTableInboundUsage  = Table{Name: "inbound_usage", Number: 6, Kind: "direct", RowBits: 258}
@@ -43,7 +43,7 @@ var (
 	OuterTableSad     = Table{Name: "sad", Number: 0, Kind: "cuckoo", RowBits: 192}
 	OuterTableRule    = Table{Name: "rule", Number: 1, Kind: "ternary", RowBits: 720}
 	OuterTableTunnel  = Table{Name: "tunnel", Number: 2, Kind: "direct", RowBits: 372}
-	OuterTableNextHop = Table{Name: "next_hop", Number: 3, Kind: "direct", RowBits: 49}
+	OuterTableNextHop = Table{Name: "next_hop", Number: 3, Kind: "direct", RowBits: 128}
 )
 
 // OuterTables is ordered by number.

@@ -119,7 +119,17 @@ type (
 	// Bridge is a bridge over both ports (RFC 4301's bump in the wire).
 	Bridge struct {
 		At
-		Del  bool
+		Name string
+	}
+	// VLAN is a device for one VLAN of a port, or inside another such device.
+	VLAN struct {
+		At
+		Name, Parent string
+		Protocol, ID uint16 // TPID and VID of its tag
+	}
+	// LinkDelete deletes a bridge or a VLAN's device.
+	LinkDelete struct {
+		At
 		Name string
 	}
 	Route struct {

@@ -125,7 +125,7 @@ func TestSameSyntaxAsIproute(t *testing.T) {
 		"xfrm policy add dst ::/0 dir out tmpl src 2001:db8::1 dst 192.0.2.2 proto esp mode tunnel", "xfrm state list src 2001:db8::/129",
 		policy + "proto icmp type 256 dir out", policy + "proto icmp type 8 dport 5 dir out", policy + "type 8 dir out", policy + "proto tcp code 8 dir out",
 		"route add 2001:db8:a::/48 via 192.0.2.2 dev red", "route add 10.6.0.0/16 via 2001:db8::9 dev red", "route add 10.7.0.0/16 via inet 2001:db8::9 dev red", "neigh add fe80::9%red lladdr 02:00:00:00:00:09 dev red",
-		"addr add 10.0.0.300/24 dev red", "addr add 10.0.0.1/24 dev eth7", "link set dev red mtu x", "link set dev red address 02:00",
+		"addr add 10.0.0.300/24 dev red", "addr add 10.0.0.1/24 dev a/b", "link set dev red mtu x", "link set dev red address 02:00",
 		"route add 10.2.0.0/99 dev black", "neigh add 192.0.2.9 lladdr zz dev black", "neigh add 192.0.2.9 lladdr 02:00:00:00:00:01",
 	}
 	read := iproute(t, append(append([]string{}, both...), neither...))

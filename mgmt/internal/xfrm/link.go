@@ -10,8 +10,10 @@ func (p *parser) link() (Command, error) {
 		return p.showOr(err, "link")
 	case verb == "set":
 		return p.linkSet()
+	case verb == "add":
+		return p.linkAdd()
 	}
-	return p.bridge(verb == "delete")
+	return p.linkDelete()
 }
 
 // linkSet reads `link set [dev] D [up|down] [mtu N] [address MAC] [master BRIDGE|nomaster]`; a bridge itself can be set up alone.
@@ -37,7 +39,7 @@ func (p *parser) linkSet() (Command, error) {
 	case l.Dev == "":
 		return nil, Errorf(p.start, "a link line is `link set dev red|black [up|down] [mtu N] [address MAC] [master BRIDGE|nomaster]`")
 	case l.Dev != Red && l.Dev != Black && !onlyUp:
-		return nil, Errorf(p.start, "unknown device %q: the devices are red and black, and a bridge over them can be set up, added and deleted alone", l.Dev)
+		return nil, Errorf(p.start, "unknown device %q: the devices are red and black, and a bridge over them or a VLAN's device can be set up, added and deleted alone", l.Dev)
 	}
 	return l, nil
 }
@@ -60,7 +62,7 @@ func (p *parser) linkOption(l *Link) (option bool, err error) {
 		l.Address = &mac
 	case "master":
 		var master string
-		master, err = p.bridgeName("the bridge after master")
+		master, err = p.linkName("the bridge after master")
 		l.Master = &master
 	case "nomaster":
 		l.Master = new(string)
@@ -80,25 +82,26 @@ func (p *parser) linkDevice(l *Link) error {
 	return err
 }
 
-// bridge reads `link add [name|dev] NAME type bridge` and `link delete [dev] NAME [type bridge]`.
-func (p *parser) bridge(del bool) (Command, error) {
-	b := Bridge{At: p.at(), Del: del}
-	kind := false
+// linkAdd reads `link add [link PARENT] [name|dev] NAME type bridge|vlan [protocol 802.1Q|802.1ad] [id N]`.
+func (p *parser) linkAdd() (Command, error) {
+	var name, kind string
+	vlan := VLAN{At: p.at(), Protocol: tpid8021Q, ID: noVLAN}
 	for p.more() {
 		var err error
 		switch word := p.peek(); {
-		case word == "type" && !kind:
+		case word == "link" && kind == "":
 			p.skip()
-			kind = true
-			var word Token
-			if word, err = p.take("the type, bridge,"); err == nil && string(word.Text) != "bridge" {
-				err = word.errorf("type %s is not supported: a bridge over red and black is the one link that can be added", word.quoted())
-			}
-		case b.Name == "" && !kind:
+			vlan.Parent, err = p.networkDevice()
+		case word == "type" && kind == "":
+			p.skip()
+			kind, err = p.linkType()
+		case name == "" && kind == "":
 			if word == "name" || word == "dev" {
 				p.skip()
 			}
-			b.Name, err = p.bridgeName("the name of the bridge")
+			name, err = p.linkName("the name of the device")
+		case kind == "vlan":
+			err = p.vlanOption(&vlan)
 		default:
 			err = p.unknown()
 		}
@@ -106,16 +109,46 @@ func (p *parser) bridge(del bool) (Command, error) {
 			return nil, err
 		}
 	}
-	if b.Name == "" || !kind && !del {
-		return nil, Errorf(p.start, "a bridge over both ports is `link add NAME type bridge`, and then `link set red master NAME` and `link set black master NAME`")
+	vlan.Name = name
+	switch {
+	case name != "" && kind == "bridge" && vlan.Parent == "":
+		return Bridge{p.at(), name}, nil
+	case name != "" && kind == "vlan" && vlan.Parent != "" && vlan.ID != noVLAN:
+		return vlan, nil
+	case kind == "vlan":
+		return nil, Errorf(p.start, "a VLAN's device is `link add link red|black name NAME type vlan id N`")
 	}
-	return b, nil
+	return nil, Errorf(p.start, "a bridge over both ports is `link add NAME type bridge`, and then `link set red master NAME` and `link set black master NAME`")
+}
+
+func (p *parser) linkType() (string, error) {
+	word, err := p.take("the type, bridge or vlan,")
+	if err == nil && string(word.Text) != "bridge" && string(word.Text) != "vlan" {
+		err = word.errorf("type %s is not supported: a bridge over red and black, and VLANs of them, are the links that can be added", word.quoted())
+	}
+	return string(word.Text), err
+}
+
+// linkDelete reads `link delete [dev] NAME [type bridge|vlan]`.
+func (p *parser) linkDelete() (Command, error) {
+	if word := p.peek(); word == "dev" || word == "name" {
+		p.skip()
+	}
+	name, err := p.linkName("the name of the device")
+	if err == nil && p.peek() == "type" {
+		p.skip()
+		_, err = p.linkType()
+	}
+	if err == nil && p.more() {
+		err = p.unknown()
+	}
+	return LinkDelete{p.at(), name}, err
 }
 
 // maxName is the longest name of a device, as in Linux.
 const maxName = 15
 
-func (p *parser) bridgeName(what string) (string, error) {
+func (p *parser) linkName(what string) (string, error) {
 	word, err := p.take(what)
 	if err != nil {
 		return "", err
@@ -123,9 +156,13 @@ func (p *parser) bridgeName(what string) (string, error) {
 	name := string(word.Text)
 	switch {
 	case name == Red || name == Black:
-		return "", word.errorf("%s is a port: a bridge needs a name of its own", word.Text)
-	case name == "" || len(name) > maxName || strings.ContainsAny(name, "/: \t") || name == "." || name == "..":
-		return "", word.errorf("%s cannot be the name of a bridge: write 1 to %d letters, digits, dots, dashes or underscores", word.quoted(), maxName)
+		return "", word.errorf("%s is a port: a bridge or a VLAN's device needs a name of its own", word.Text)
+	case !isLinkName(name):
+		return "", word.errorf("%s cannot be the name of a device: write 1 to %d letters, digits, dots, dashes or underscores", word.quoted(), maxName)
 	}
 	return name, nil
+}
+
+func isLinkName(name string) bool {
+	return name != "" && len(name) <= maxName && !strings.ContainsAny(name, "/: \t") && name != "." && name != ".."
 }

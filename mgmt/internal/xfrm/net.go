@@ -21,7 +21,7 @@ func (p *parser) verb(object string, verbs ...string) (string, error) {
 func (p *parser) show(what string) (Command, error) {
 	if p.peek() == "dev" {
 		p.skip()
-		if _, err := p.device(); err != nil {
+		if _, err := p.networkDevice(); err != nil {
 			return nil, err
 		}
 	}
@@ -39,7 +39,7 @@ func (p *parser) addr() (Command, error) {
 		switch p.peek() {
 		case "dev":
 			p.skip()
-			a.Dev, err = p.device()
+			a.Dev, err = p.networkDevice()
 		case "broadcast", "brd", "scope", "label":
 			p.skip()
 			_, err = p.take("a value")
@@ -106,7 +106,7 @@ func (p *parser) neigh() (Command, error) {
 			hasMAC = true
 		case "dev":
 			p.skip()
-			n.Dev, err = p.device()
+			n.Dev, err = p.networkDevice()
 		case "nud":
 			p.skip()
 			_, err = p.take("a state")

@@ -17,7 +17,7 @@ func (p *parser) route() (Command, error) {
 			r.Via, named, err = p.gateway()
 		case "dev":
 			p.skip()
-			r.Dev, err = p.device()
+			r.Dev, err = p.networkDevice()
 		case "mtu":
 			p.skip()
 			if p.peek() == "lock" {

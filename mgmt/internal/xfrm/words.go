@@ -117,6 +117,15 @@ func (p *parser) device() (string, error) {
 	return dev, nil
 }
 
+// networkDevice reads a port, or a name that may be a VLAN's device.
+func (p *parser) networkDevice() (string, error) {
+	word, err := p.take("a device, red or black or a VLAN of them,")
+	if err == nil && !isLinkName(string(word.Text)) {
+		err = word.errorf("%s cannot be a device: the devices are red and black, and VLANs of them", word.quoted())
+	}
+	return string(word.Text), err
+}
+
 // ParseMAC reads a unicast Ethernet address of six hexadecimal bytes.
 func ParseMAC(text string) (MAC, error) {
 	hw, err := net.ParseMAC(text)

@@ -5,8 +5,8 @@ import sallyport.common._
 
 class MacTransmitSpec extends StreamMatrix {
 
-  private def harness = new StreamHarness(new NoMeta, new NoMeta)({ case StreamEnds(in, out, _) =>
-    val transmit = Module(new MacTransmit(new NoMeta, 256))
+  private def harness = new StreamHarness(new VlanTags, new NoMeta)({ case StreamEnds(in, out, _) =>
+    val transmit = Module(new MacTransmit(256))
     transmit.io.in <> in
     transmit.io.in.bits.error := false.B
     out.valid := transmit.io.mac.valid
@@ -27,7 +27,7 @@ class MacTransmitSpec extends StreamMatrix {
   })
 
   test("short frames are padded with zeros to 60 B; a frame never runs dry") {
-    checkMatrix(harness, slack = 240)(packet =>
+    checkMatrix(harness, _ => matrixPackets(0), slack = 240)(packet =>
       Seq(packet.copy(bytes = packet.bytes.padTo(60, 0.toByte), error = false))
     )
   }

@@ -1,0 +1,30 @@
+package sallyport.iface
+
+import chisel3._
+import sallyport.common.regs.NextHopRow
+
+/** VLAN tags that a frame gets behind its addresses (IEEE 802.1Q 9.3, 9.5). */
+class VlanTags extends Bundle {
+
+  /** 0 to 2. */
+  val count = UInt(2.W)
+
+  /** TPID and TCI of the first tag, and then of the second, in the order of the wire; what is above `count` tags is ignored. */
+  val bytes = UInt((8 * VlanTags.bytes * VlanTags.most).W)
+}
+
+object VlanTags {
+
+  /** Of a tag. */
+  val bytes: Int = 4
+  val most: Int = 2
+
+  def none: VlanTags = 0.U.asTypeOf(new VlanTags)
+
+  def of(nextHop: UInt): VlanTags = {
+    val tags = Wire(new VlanTags)
+    tags.count := NextHopRow.tags(nextHop)
+    tags.bytes := NextHopRow.tagBytes(nextHop)
+    tags
+  }
+}
