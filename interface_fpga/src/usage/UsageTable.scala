@@ -100,13 +100,13 @@ class UsageTable(indexBits: Int, limited: Boolean) extends Module {
   if (limited) {
     // The soft limits never change in the pipeline: a memory without forwarding, written in the order of the reads.
     val limitBits = SaUsageRow.softBytes.width
-    val soft = SyncReadMem(rows, UInt((2 * limitBits).W))
-    when(software.fire && software.bits.write)(soft.write(
+    val softLimits = SyncReadMem(rows, UInt((2 * limitBits).W))
+    when(software.fire && software.bits.write)(softLimits.write(
       software.bits.index,
       row(SaUsageRow.softPackets.msb, SaUsageRow.softBytes.lsb)
     ))
     val reads = names || (software.fire && !software.bits.write)
-    val limits4 = ShiftRegister(soft.read(Mux(names, io.read.bits, software.bits.index), reads), latency - 1)
+    val limits4 = ShiftRegister(softLimits.read(Mux(names, io.read.bits, software.bits.index), reads), latency - 1)
     access.io.data := RegNext(
       Cat(state4.flags.get.expired, state4.flags.get.warned, limits4, state4.packets, state4.bytes)
     )

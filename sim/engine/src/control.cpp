@@ -23,6 +23,18 @@ void Control::say(const json& message) {
 }
 
 void Control::run() {
+  try {
+    serve();
+  } catch (const std::exception& error) {
+    if (!branch_.inside()) throw;
+    fprintf(stderr, "sallyport-sim: %s\n", error.what());
+    branch_.fail();
+  }
+  closeCaptures();
+  if (branch_.inside()) branch_.end();
+}
+
+void Control::serve() {
   json ports = json::array(), links = json::array(), cables = json::array();
   for (const auto& port : world_.testerPorts()) ports.push_back(port.text());
   for (const auto& link : world_.links()) links.push_back(link.name);
@@ -35,18 +47,17 @@ void Control::run() {
        {"tester_ports", ports},
        {"links", links},
        {"cables", cables}});
-  auto serve = [this] {
+  auto serveRegisters = [this] {
     while (registers_ && registers_->serveStill()) {
     }
   };
   while (!quit_) {
     const bool open = waitForInput();
     // Registers first: what a client asked for before the next command was written is done before it.
-    serve();
+    serveRegisters();
     if (!open) break;
-    for (std::string line; !quit_ && nextLine(line); serve()) execute(line);
+    for (std::string line; !quit_ && nextLine(line); serveRegisters()) execute(line);
   }
-  closeCaptures();
 }
 
 bool Control::waitForInput() {
@@ -79,7 +90,8 @@ void Control::execute(const std::string& line) {
   static const std::map<std::string, Command> commands = {{"trial", &Control::trial},   {"replay", &Control::replay},
                                                           {"idle", &Control::idle},     {"capture", &Control::capture},
                                                           {"fault", &Control::fault},   {"tamper", &Control::tamper},
-                                                          {"status", &Control::status}, {"quit", &Control::quit}};
+                                                          {"status", &Control::status}, {"quit", &Control::quit},
+                                                          {"branch", &Control::branch}, {"join", &Control::join}};
   std::string name;
   id_ = nullptr;
   try {
@@ -90,10 +102,14 @@ void Control::execute(const std::string& line) {
     const auto command = commands.find(name);
     if (command == commands.end()) throw std::invalid_argument("there is no command \"" + name + "\"");
     json result = (this->*command->second)(fields);
+    if (result.is_null()) return;  // its branch has answered
     result["event"] = "result";
-    result["cmd"] = name;
-    result["id"] = id_;
+    // What a branch makes of itself when it ends is the answer to "join".
+    result.emplace("cmd", name);
+    result.emplace("id", id_);
     say(result);
+  } catch (const BranchFailed&) {
+    throw;  // it has said why
   } catch (const std::exception& error) {
     say({{"event", "error"}, {"cmd", name}, {"id", id_}, {"message", error.what()}});
     // Not a request that makes no sense but a world that nobody should trust any more.
@@ -213,6 +229,12 @@ json Control::capture(Fields& fields) {
   return json::object();
 }
 
+bool Control::capturing() const {
+  for (const auto& node : world_.nodes())
+    if (node->port() && (node->port()->capture || node->punt().capture())) return true;
+  return false;
+}
+
 void Control::closeCaptures() {
   for (const auto& node : world_.nodes()) {
     if (!node->port()) continue;
@@ -306,6 +328,32 @@ json Control::quit(Fields& fields) {
   closeCaptures();
   quit_ = true;
   return json::object();
+}
+
+json Control::branch(Fields& fields) {
+  fields.end();
+  if (branch_.inside()) throw std::invalid_argument("a branch has no branches: \"join\" ends the one there is");
+  if (capturing())
+    throw std::invalid_argument("a capture is on, whose file \"branch\" would make two write: close it first");
+  world_.restThreads();
+  const auto joined = branch_.take();
+  if (branch_.inside()) {
+    if (registers_) registers_->leaveClients();
+    return json::object();
+  }
+  if (!joined) {
+    quit_ = true;
+    return nullptr;
+  }
+  buffer_ = joined->unread;
+  return {{"cmd", "join"}, {"id", joined->id}};
+}
+
+json Control::join(Fields& fields) {
+  fields.end();
+  if (!branch_.inside()) throw std::invalid_argument("there is no branch to join: \"branch\" begins one");
+  closeCaptures();
+  branch_.join({id_, buffer_});
 }
 
 }  // namespace sallyport::sim

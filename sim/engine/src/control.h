@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "branch.h"
 #include "fields.h"
 #include "register_server.h"
 #include "run_meter.h"
@@ -19,12 +20,14 @@ class Control {
   // `registers` may be null (no sockets).
   Control(World& world, RegisterServer* registers, uint64_t seed, int input, FILE* output);
 
-  // Says "ready" and serves commands and registers until quit or the end of input.
+  // Says "ready" and serves commands and registers until quit or the end of input. A process that "branch" made does not
+  // return from it: it ends.
   void run();
 
  private:
   using Command = nlohmann::json (Control::*)(Fields&);
 
+  void serve();
   void execute(const std::string& line);
   void say(const nlohmann::json& message);
   bool inputEnded() const;
@@ -47,7 +50,10 @@ class Control {
   nlohmann::json tamper(Fields& fields);
   nlohmann::json status(Fields& fields);
   nlohmann::json quit(Fields& fields);
+  nlohmann::json branch(Fields& fields);
+  nlohmann::json join(Fields& fields);
 
+  bool capturing() const;
   void closeCaptures();
   Node& puntNode(const std::string& name);
 
@@ -57,6 +63,7 @@ class Control {
   int input_;
   FILE* output_;
   bool quit_ = false;
+  Branch branch_;
   std::string buffer_;
   nlohmann::json id_;
 };

@@ -82,6 +82,11 @@ void RegisterServer::dropGone() {
                  clients_.end());
 }
 
+void RegisterServer::leaveClients() {
+  for (const auto& client : clients_) close(client.fd);
+  clients_.clear();
+}
+
 bool RegisterServer::hasRequest(const Client& client) { return client.received.size() - client.taken >= kRequestBytes; }
 
 size_t RegisterServer::batch(const Client& client) {

@@ -26,6 +26,9 @@ class RegisterServer {
   // What to wait for while nothing else is to be done.
   std::vector<pollfd> descriptors() const;
 
+  // In the child of a fork(): clients that are connected stay with the parent, new ones come here.
+  void leaveClients();
+
   // Between runs: answers all requests that are there, the world standing still. False if there was nothing to do.
   bool serveStill();
   // Between two epochs of a run: begins at most one access a client and answers those that have ended.

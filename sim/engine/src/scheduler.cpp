@@ -23,25 +23,33 @@ uint32_t generationOf(uint64_t ticket) { return static_cast<uint32_t>(ticket >> 
 Scheduler::Scheduler(std::vector<Node*> nodes, int threads) : nodes_(std::move(nodes)) {
   const int cores = std::max(1u, std::thread::hardware_concurrency());
   const int limit = static_cast<int>(nodes_.size());
-  const int count = threads > 0 ? std::min(threads, limit) : std::min(cores, limit);
+  threads_ = threads > 0 ? std::min(threads, limit) : std::min(cores, limit);
   ticket_ = nodes_.size();  // nothing to claim in generation 0
-  for (int i = 1; i < count; i++) workers_.emplace_back([this] { workerLoop(); });
 }
 
-Scheduler::~Scheduler() {
+Scheduler::~Scheduler() { rest(); }
+
+void Scheduler::start() {
+  stop_ = false;
+  while (static_cast<int>(workers_.size()) + 1 < threads_) workers_.emplace_back([this] { workerLoop(); });
+}
+
+void Scheduler::rest() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     stop_ = true;
   }
   wake_.notify_all();
   for (auto& worker : workers_) worker.join();
+  workers_.clear();
 }
 
 void Scheduler::runEpoch() {
-  if (workers_.empty()) {
+  if (threads_ == 1) {
     for (Node* node : nodes_) node->runEpoch();
     return;
   }
+  if (workers_.empty()) start();
   if (++generation_ % kSortPeriod == 0) sortByCost();
   {
     const std::lock_guard<std::mutex> lock(mutex_);

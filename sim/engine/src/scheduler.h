@@ -2,7 +2,8 @@
 //
 // Workers claim nodes one by one, most expensive first; the caller works too, so an epoch never waits for a worker that
 // the operating system has not woken. Workers spin briefly between epochs and then sleep. Which thread runs a node has
-// no influence on the result. An exception of a node is rethrown by runEpoch().
+// no influence on the result. An exception of a node is rethrown by runEpoch(). Workers begin with the first epoch and with
+// the first one after rest().
 #pragma once
 
 #include <atomic>
@@ -25,14 +26,18 @@ class Scheduler {
   Scheduler& operator=(const Scheduler&) = delete;
 
   void runEpoch();
-  int threads() const { return static_cast<int>(workers_.size()) + 1; }
+  // Ends the workers, so that the calling thread is the only one, as fork() needs it.
+  void rest();
+  int threads() const { return threads_; }
 
  private:
+  void start();
   void work(uint32_t generation);
   void workerLoop();
   void sortByCost();
 
   std::vector<Node*> nodes_;
+  int threads_;  // the calling one included
   std::vector<std::thread> workers_;
   // Generation in the upper half, next node to claim in the lower: a late worker cannot claim a node of a later epoch.
   std::atomic<uint64_t> ticket_{0};

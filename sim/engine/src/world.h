@@ -57,6 +57,8 @@ class World {
     scheduler_->runEpoch();
     if (betweenEpochs_) betweenEpochs_();
   }
+  // Ends the worker threads until the next epoch: fork() takes the calling thread alone along.
+  void restThreads() { scheduler_->rest(); }
   // Called after each epoch with every node at rest; may be empty.
   void setBetweenEpochs(std::function<void()> hook) { betweenEpochs_ = std::move(hook); }
 

@@ -16,22 +16,21 @@ namespace {
 using nlohmann::json;
 
 // Feeds lines to a fresh world and returns what it said, but for progress, which depends on the machine's speed.
-std::vector<json> talk(int boxes, const std::vector<std::string>& lines) {
-  World world({boxes, 1, 30});
+std::vector<json> talk(int boxes, const std::vector<std::string>& lines, int threads = 1) {
+  World world({boxes, threads, 30});
   world.reset();
   int pipe[2];
   EXPECT_EQ(::pipe(pipe), 0);
   for (const auto& line : lines)
     EXPECT_EQ(write(pipe[1], (line + "\n").data(), line.size() + 1), ssize_t(line.size() + 1));
   close(pipe[1]);
-  char* text = nullptr;
-  size_t size = 0;
-  FILE* output = open_memstream(&text, &size);
+  FILE* output = tmpfile();  // not in memory: a branch is another process
   Control(world, nullptr, 1, pipe[0], output).run();
-  fclose(output);
   close(pipe[0]);
-  std::istringstream stream(std::string(text, size));
-  free(text);
+  std::string text(static_cast<size_t>(lseek(fileno(output), 0, SEEK_END)), 0);
+  EXPECT_EQ(pread(fileno(output), text.data(), text.size(), 0), ssize_t(text.size()));
+  fclose(output);
+  std::istringstream stream(text);
   std::vector<json> said;
   for (std::string line; std::getline(stream, line);) {
     json object = json::parse(line);
@@ -150,6 +149,65 @@ TEST(Control, SoftwareHasItsTurnsInATrial) {
   const auto plain = talk(2, {R"({"cmd":"trial","warmup_us":5,"measure_us":20,)" + streams + "}"});
   EXPECT_FALSE(plain[1].contains("software"));
   EXPECT_EQ(results[0]["streams"], plain[1]["streams"]);
+}
+
+// What a trial says, but for what it cost.
+json facts(json trial) {
+  trial.erase("simulation");
+  trial.erase("id");
+  return trial;
+}
+
+TEST(Control, ABranchLeavesNoTrace) {
+  const std::string streams = R"("warmup_us":1,"measure_us":10,"streams":[{"from":"box0.red","to":"box1.red","load_pct":20}]})";
+  const std::string trial = R"({"cmd":"trial",)" + streams;
+  for (int threads : {1, 2}) {
+    const auto plain = talk(2, {R"({"cmd":"idle","cycles":100})", trial}, threads);
+    const auto said = talk(2,
+                           {R"({"cmd":"idle","cycles":100})", R"({"cmd":"branch","id":1})", trial,
+                            R"({"cmd":"fault","cable":"box0>box1","loss":0.5})", trial, R"({"cmd":"join","id":2})",
+                            R"({"cmd":"branch","id":3})", trial, R"({"cmd":"join","id":[4]})", trial, R"({"cmd":"status"})"},
+                           threads);
+    ASSERT_EQ(said.size(), 12u) << threads;
+    EXPECT_EQ(said[2], json({{"event", "result"}, {"cmd", "branch"}, {"id", 1}}));
+    EXPECT_EQ(said[6], json({{"event", "result"}, {"cmd", "join"}, {"id", 2}}));
+    EXPECT_EQ(said[9], json({{"event", "result"}, {"cmd", "join"}, {"id", json::array({4})}}));
+    EXPECT_FALSE(said[5]["passed"]);
+    EXPECT_TRUE(plain[2]["passed"]);
+    for (int same : {3, 8, 10}) EXPECT_EQ(facts(said[same]), facts(plain[2])) << same;
+    EXPECT_EQ(said[11]["cables"][0]["lost"], 0);
+  }
+}
+
+TEST(Control, BranchesAreRefusedWithASentence) {
+  const std::string path =
+      std::filesystem::temp_directory_path() / ("sallyport-branch-" + std::to_string(::getpid()) + ".pcapng");
+  const auto said =
+      talk(1, {R"({"cmd":"join","id":1})", R"({"cmd":"branch","of":2})", R"({"cmd":"branch"})", R"({"cmd":"branch","id":5})",
+               R"({"cmd":"join","now":1})", R"({"cmd":"capture","port":"box0.red","file":")" + path + R"("})",
+               R"({"cmd":"join"})", R"({"cmd":"join"})", R"({"cmd":"capture","port":"box0.red","file":")" + path + R"("})",
+               R"({"cmd":"branch"})", R"({"cmd":"capture","port":"box0.red"})", R"({"cmd":"branch"})", R"({"cmd":"join"})"});
+  std::filesystem::remove(path);
+  ASSERT_EQ(said.size(), 14u);
+  const std::map<size_t, std::string> errors = {{1, "there is no branch to join"},
+                                                {2, "unknown field \"of\""},
+                                                {4, "a branch has no branches"},
+                                                {5, "unknown field \"now\""},
+                                                {8, "there is no branch to join"},
+                                                {10, "a capture is on"}};
+  for (size_t i = 1; i < said.size(); i++) {
+    const auto error = errors.find(i);
+    EXPECT_EQ(said[i]["event"], error == errors.end() ? "result" : "error") << i;
+    if (error != errors.end())
+      EXPECT_NE(said[i]["message"].get<std::string>().find(error->second), std::string::npos) << said[i];
+  }
+}
+
+TEST(Control, WhatEndsABranchForGoodEndsAll) {
+  const auto quit = talk(1, {R"({"cmd":"branch"})", R"({"cmd":"quit"})", R"({"cmd":"never read"})"});
+  ASSERT_EQ(quit.size(), 3u);
+  EXPECT_EQ(quit[2]["cmd"], "quit");
+  EXPECT_EQ(talk(1, {R"({"cmd":"branch"})", R"({"cmd":"idle"})"}).size(), 3u);  // the end of the input
 }
 
 }  // namespace
