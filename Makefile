@@ -1,7 +1,7 @@
 # Sallyport. Every target sets up what it needs; `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup regs verilog sim mgmt demo test lint format synth-check bitstreams clean
+.PHONY: FORCE help setup regs verilog sim mgmt demo test lint format synth-check bitstreams clean
 
 VERSION := $(shell cat VERSION)
 ENV := source scripts/env.sh &&
@@ -20,14 +20,32 @@ regs: setup ## regenerate Scala and Go from regs/*.rdl (committed), headers and 
 
 scala_sources := $(shell find common interface_fpga crypto_fpga -path '*/src/*.scala' -not -path '*/test/*' 2>/dev/null)
 
-verilog: build/rtl/stamp ## build/rtl/<chip>/*.sv
-build/rtl/stamp: $(scala_sources) build.mill VERSION | setup
-	@$(MILL) interface_fpga.runMain sallyport.iface.Elaborate --out build/rtl --version $(VERSION)
-	@$(MILL) crypto_fpga.runMain sallyport.crypto.Elaborate --out build/rtl --version $(VERSION)
+# TABLES=full: chips with 64 Ki SAs, as on a board, in a folder of their own; with one suite, since they simulate slowly.
+# SUITES: strongSwan's names with commas, of the suites to build in.
+TABLES ?= standard
+ifeq ($(TABLES),full)
+  sized := build/full
+  suites := $(or $(SUITES),aes256gcm16)
+else ifeq ($(TABLES),standard)
+  sized := build
+  suites := $(SUITES)
+else
+  $(error TABLES=$(TABLES): choose standard or full)
+endif
+size_option := $(if $(filter full,$(TABLES)),--full)
+crypto_options := $(strip $(size_option) $(if $(suites),--suites $(suites)))
+
+verilog: $(sized)/rtl/stamp ## build/rtl/<chip>/*.sv; TABLES=full build/full/rtl with 64 Ki SAs; SUITES=name,name
+$(sized)/rtl/stamp: $(scala_sources) build.mill VERSION $(sized)/rtl/options | setup
+	@$(MILL) interface_fpga.runMain sallyport.iface.Elaborate --out $(sized)/rtl --version $(VERSION) $(size_option)
+	@$(MILL) crypto_fpga.runMain sallyport.crypto.Elaborate --out $(sized)/rtl --version $(VERSION) $(crypto_options)
 	@touch $@
 
-sim: verilog ## build/bin/sallyport-sim, the co-simulation
-	@$(ENV) $(MAKE) --no-print-directory -C sim/engine
+$(sized)/rtl/options: FORCE
+	@mkdir -p $(@D); echo "$(crypto_options)" | cmp -s - $@ || echo "$(crypto_options)" > $@
+
+sim: verilog ## build/bin/sallyport-sim, the co-simulation; TABLES=full build/full/bin/sallyport-sim
+	@$(ENV) $(MAKE) --no-print-directory -C sim/engine BUILD_DIR=$(CURDIR)/$(sized)
 
 mgmt: setup ## build/bin/sallyctl
 	@$(ENV) cd mgmt && CGO_ENABLED=0 go build -trimpath -ldflags "-X main.version=$(VERSION)" -o ../build/bin/ ./cmd/...

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 from conftest import SHARED, sallyport
 from hosts import TO_BLACK, Pair, sealed
-from sallyport import limits, suites
+from sallyport import limits, simulator, suites, tunnels
+from sallyport.backend import Setup
+from sallyport.errors import InputError
+from sallyport.sim_backend import SimBackend
 
 # The published tables, and the suites that each is about.
 TABLES = {
@@ -138,3 +141,23 @@ def test_latency_at_a_tenth_of_line_rate(tmp_path: Path) -> None:
             cable_ns + limits.esp_frame_bytes(size, suites.find("aes256gcm16")) * 8e9 / limits.WIRE_BITS_PER_SECOND
         )
         assert both["avg"] == pytest.approx(encrypt["avg"] + on_the_wire + decrypt["avg"], abs=10)
+
+
+def test_full_tables_say_how_they_are_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One sentence, which is exit status 2."""
+    monkeypatch.setitem(simulator.TABLES, "full", (simulator.ROOT / "build" / "absent", simulator.TABLES["full"][1]))
+    with (
+        pytest.raises(InputError, match=r"build/absent/sallyport-sim is not built; run 'make sim TABLES=full' first"),
+        SimBackend() as tester,
+    ):
+        tester.configure(Setup({64: 1}, suites.parse("aes256gcm16"), tables="full"))
+
+
+def test_each_of_64_ki_tunnels_has_a_flow_of_its_own() -> None:
+    """Five-tuples and SPIs are distinct, and what the tester counts up to is the last of them."""
+    flows = [tunnels.flows(box, tunnels.MAX_TUNNELS) for box in (0, 1)]
+    assert tunnels.MAX_TUNNELS == len(set(flows[0])) == len(set(flows[1])) == 65_536
+    last = flows[0][-1]
+    assert (str(last.src), str(last.dst)) == ("198.18.255.255", "198.19.255.255")
+    with pytest.raises(InputError, match="--sas 65537: choose 1 to 65536"):
+        tunnels.flows(0, 65_537)

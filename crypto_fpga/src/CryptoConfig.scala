@@ -49,6 +49,9 @@ case class CryptoConfig(
 
 object CryptoConfig {
 
+  /** For a board: 64 Ki SAs a direction. */
+  val full: CryptoConfig = CryptoConfig(saBits = 16)
+
   /** Packets between key fetch and dispatch: what hides the latency of [[EncryptFetch]] at a packet every 2 cycles. */
   private[crypto] val jobs: Int = 8
 }

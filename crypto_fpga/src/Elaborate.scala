@@ -1,6 +1,6 @@
 package sallyport.crypto
 
-import mainargs.{ParserForClass, arg, main}
+import mainargs.{Flag, ParserForClass, arg, main}
 import sallyport.common._
 
 /**
@@ -12,18 +12,23 @@ import sallyport.common._
  *   strongSwan's names, separated by commas
  * @param lanes
  *   a direction
+ * @param full
+ *   a board's SAs instead of the simulation's; its memories are not bound yet
  */
 @main
 case class CryptoElaboration(
     chip: Elaboration,
     @arg(doc = "suites to build in, by strongSwan's names, separated by commas; default all") suites: Option[String],
-    @arg(doc = "lanes a direction, 1 to 16; default 4, with --small 1") lanes: Option[Int]
+    @arg(doc = "lanes a direction, 1 to 16; default 4, with --small 1") lanes: Option[Int],
+    @arg(doc = "64 Ki SAs a direction, as a board has") full: Flag
 ) {
 
   /** Raises an `IllegalArgumentException` that says what is wrong. */
   def config: CryptoConfig = {
+    require(!(full.value && chip.small.value), "--small and --full: give one")
     val default =
       if (chip.small.value) CryptoConfig(saBits = 6, lanes = 1, slots = 32, laneBeats = 512, linkBeats = 256)
+      else if (full.value) CryptoConfig.full
       else CryptoConfig()
     default.copy(
       lanes = lanes.getOrElse(default.lanes),

@@ -2,6 +2,7 @@ package box
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -69,5 +70,62 @@ func TestManySAs(t *testing.T) {
 	r.must("xfrm state count")
 	if r.out != "\t SAD count 24576\n" {
 		t.Error(r.out)
+	}
+}
+
+// TestFullTables loads what a full-size box holds, 64 Ki SAs each way with a flow each, as `./sallyport rfc2544 --sas 65536` does:
+// nothing is written twice but what a cuckoo table moves, and every row is found as a packet finds it. Flows between hosts that
+// follow each other fill the table of flows to its last row.
+func TestFullTables(t *testing.T) {
+	const count = 1 << 16
+	r := newRig(t, fakebox.Sizes{SABits: 16, FlowBits: 16, SADBits: 17, Rules: 1024, NextHops: 256, Window: 4096, Suites: fakebox.Small.Suites})
+	host := func(net, i int) string { return fmt.Sprintf("198.%d.%d.%d", net, i/256, i%256) }
+	var text strings.Builder
+	text.WriteString("addr add 192.0.2.1/24 dev black\n")
+	for _, way := range []struct {
+		dir, end            string
+		key, srcNet, dstNet int
+	}{{"out", "src 192.0.2.1 dst 192.0.2.2", 1, 18, 19}, {"in", "src 192.0.2.2 dst 192.0.2.1", 2, 19, 18}} {
+		for i := range count {
+			fmt.Fprintf(&text, "xfrm state add %s proto esp spi %#x reqid %d mode tunnel replay-window 1024 flag esn aead 'rfc4106(gcm(aes))' 0x%064x%08x 128\n", way.end, 0x1000+i, i+1, way.key<<20+i, i)
+			fmt.Fprintf(&text, "xfrm policy add src %s/32 dst %s/32 proto udp sport 4096 dport 4097 dir %s tmpl %s proto esp reqid %d mode tunnel\n", host(way.srcNet, i), host(way.dstNet, i), way.dir, way.end, i+1)
+		}
+	}
+	r.quiet(text.String())
+	writes := map[string]int{}
+	for _, row := range r.fake.Log {
+		writes[row.Table]++
+	}
+	want := map[string]int{
+		regs.CryptoTableOutboundKey.Name: count, regs.CryptoTableInboundKey.Name: count, regs.OuterTableTunnel.Name: count,
+		regs.InnerTableSelector.Name: count, regs.InnerTableOutboundUsage.Name: count, regs.InnerTableInboundUsage.Name: count,
+		regs.InnerTablePolicyUsage.Name: count - 1, // row 0 is of policies that have none
+		regs.InnerTableFlow.Name:        count + 0, regs.OuterTableSad.Name: count + 0,
+	}
+	if !maps.Equal(writes, want) {
+		t.Errorf("%v rows are written, want %v", writes, want)
+	}
+	for table, rows := range map[*regs.Table]int{&regs.InnerTableFlow: len(r.fake.Table(transport.Inner, regs.InnerTableFlow)), &regs.OuterTableSad: len(r.fake.Table(transport.Outer, regs.OuterTableSad))} {
+		if rows != count {
+			t.Errorf("%s holds %d rows, want %d", table.Name, rows, count)
+		}
+	}
+	f, sad := regs.FlowRow, r.fake.Table(transport.Outer, regs.OuterTableSad)
+	for i := range count {
+		row := r.flowRow(host(18, i), host(19, i), 17, 4096, 4097)
+		if row == nil || f.Sa.Get(row) != uint64(i) || f.Action.Get(row) != regs.ActionProtect {
+			t.Fatalf("flow %d leads to %x", i, row)
+		}
+		if row := find(sad, 1<<17, sadKey(uint32(0x1000+i), "192.0.2.1")); row == nil || regs.SadRow.Sa.Get(row) != uint64(i) {
+			t.Fatalf("spi %#x leads to %x", 0x1000+i, row)
+		}
+		for _, table := range allTables {
+			switch table.t.Name {
+			case regs.CryptoTableOutboundKey.Name, regs.CryptoTableInboundKey.Name, regs.OuterTableTunnel.Name, regs.InnerTableSelector.Name:
+				if r.fake.Table(table.c, table.t)[i] == nil {
+					t.Fatalf("%s has no row %d", table.t.Name, i)
+				}
+			}
+		}
 	}
 }

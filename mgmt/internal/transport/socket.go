@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bufio"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -21,8 +22,9 @@ const (
 
 // Socket speaks the simulator's register protocol (docs/interfaces.md, section 5).
 type Socket struct {
-	conn net.Conn
-	path string
+	conn    net.Conn
+	answers *bufio.Reader // of conn: the simulator sends those of a batch together
+	path    string
 }
 
 // DialSocket connects to the simulator's socket of one box.
@@ -31,7 +33,7 @@ func DialSocket(path string) (*Socket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot reach the simulator at %s: %w", path, err)
 	}
-	return &Socket{conn: conn, path: path}, nil
+	return &Socket{conn: conn, answers: bufio.NewReader(conn), path: path}, nil
 }
 
 // Do sends all requests ahead while it collects the responses, so that a batch costs one round trip
@@ -80,7 +82,7 @@ func (s *Socket) collect(ops []Op) *failure {
 	var first *failure
 	response := make([]byte, responseBytes)
 	for i := range ops {
-		if _, err := io.ReadFull(s.conn, response); err != nil {
+		if _, err := io.ReadFull(s.answers, response); err != nil {
 			return &failure{fmt.Errorf("%s: %s: the simulator closed the connection: %w", s.path, ops[i].describe(), err), true}
 		}
 		status := binary.LittleEndian.Uint32(response)
@@ -107,7 +109,7 @@ func (s *Socket) Wait(d time.Duration) error {
 		return fmt.Errorf("%s: asking to wait: %w", s.path, err)
 	}
 	response := make([]byte, responseBytes)
-	if _, err := io.ReadFull(s.conn, response); err != nil {
+	if _, err := io.ReadFull(s.answers, response); err != nil {
 		return fmt.Errorf("%s: waiting: the simulator closed the connection: %w", s.path, err)
 	}
 	if status := binary.LittleEndian.Uint32(response); status != 0 {

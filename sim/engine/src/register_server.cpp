@@ -111,12 +111,15 @@ RegisterServer::Request RegisterServer::decode(Client& client) {
 }
 
 void RegisterServer::answer(Client& client, uint32_t status, uint32_t data) {
-  uint8_t response[8];
-  for (int i = 0; i < 4; i++) {
-    response[i] = static_cast<uint8_t>(status >> 8 * i);
-    response[4 + i] = static_cast<uint8_t>(data >> 8 * i);
-  }
-  if (send(client.fd, response, sizeof response, MSG_NOSIGNAL) != sizeof response) client.gone = true;
+  for (const uint32_t word : {status, data})
+    for (int i = 0; i < 4; i++) client.answers.push_back(static_cast<uint8_t>(word >> 8 * i));
+}
+
+void RegisterServer::send(Client& client) {
+  const auto size = static_cast<ssize_t>(client.answers.size());
+  if (size > 0 && ::send(client.fd, client.answers.data(), client.answers.size(), MSG_NOSIGNAL) != size)
+    client.gone = true;
+  client.answers.clear();
 }
 
 bool RegisterServer::serveStill() {
@@ -144,6 +147,7 @@ bool RegisterServer::serveStill() {
         answer(client, response ? response->status : kNonsense, response ? response->data : 0);
       worked = true;
     }
+    send(client);
   }
   dropGone();
   return worked;
@@ -161,6 +165,7 @@ void RegisterServer::serveLive() {
       answer(client, 0, 0);
       client.waitsUntil = 0;
     }
+    send(client);
     if (client.waitsFor || client.waitsUntil > 0 || !hasRequest(client)) continue;
     const auto chip = client.received[client.taken + 1];
     if (chip <= 2 && world_.node(client.box, static_cast<ChipKind>(chip)).registers().busy()) continue;
@@ -172,6 +177,7 @@ void RegisterServer::serveLive() {
       client.waitsUntil = world_.now() + request.wait;
     } else {
       answer(client, kNonsense, 0);
+      send(client);
     }
   }
 }
@@ -180,7 +186,10 @@ bool RegisterServer::serveInStep(const std::function<void()>& epoch) {
   acceptAndRead();
   bool worked = false;
   for (auto& client : clients_)
-    for (; batch(client) > 0; worked = true) finishBatch(client, epoch);
+    for (; batch(client) > 0; worked = true) {
+      finishBatch(client, epoch);
+      send(client);
+    }
   dropGone();
   return worked;
 }

@@ -43,7 +43,8 @@ class RegisterServer {
     int fd;
     int box;
     std::vector<uint8_t> received{};
-    size_t taken = 0;          // of them
+    size_t taken = 0;  // of them
+    std::vector<uint8_t> answers{};  // that are still to be sent, all at once
     Node* waitsFor = nullptr;  // an access has begun there
     Cycle waitsUntil = 0;      // a wait ends then
     bool gone = false;
@@ -62,6 +63,7 @@ class RegisterServer {
   Request decode(Client& client);
   void finishBatch(Client& client, const std::function<void()>& epoch);
   static void answer(Client& client, uint32_t status, uint32_t data);
+  static void send(Client& client);
 
   World& world_;
   std::vector<std::string> paths_;

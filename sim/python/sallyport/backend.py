@@ -23,6 +23,7 @@ class Setup:
     direction: str = "both"
     mode: str = "tunnel"
     sas: int = 1
+    tables: str = "standard"  # of the simulated chips
     seed: int = 1
     threads: int | None = None
     warmup_ns: int = 50_000

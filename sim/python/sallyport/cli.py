@@ -15,6 +15,7 @@ from sallyport.backend import Setup
 from sallyport.errors import CheckFailed, InputError
 from sallyport.progress import Progress
 from sallyport.sim_backend import SimBackend
+from sallyport.simulator import TABLES
 
 BACKENDS = {"sim": SimBackend}
 SUITE_HELP = f"One of {', '.join(suites.SUITES)}; or several with commas, which the SAs take in turn."
@@ -59,6 +60,9 @@ def main() -> None:
 @click.option("--frame-size", default="64,512,1400,1518", show_default=True, help="Sizes with FCS, and imix.")
 @click.option("--load", default="100", show_default=True, help="Highest intended load, % of line rate.")
 @click.option("--share", default="100", show_default=True, help="Highest intended load, % of the theoretical maximum.")
+@click.option(
+    "--tables", type=click.Choice(list(TABLES)), default="standard", show_default=True, help="Full: 64 Ki SAs, as on a board."
+)
 @click.option("--sas", type=click.IntRange(1), help="SAs a direction; default 1 for each suite.")
 @click.option("--warmup-us", type=click.IntRange(1), default=50, show_default=True)
 @click.option("--measure-us", type=click.IntRange(1), help="Default 200, or what the rekeys need.")
@@ -77,6 +81,7 @@ def rfc2544_command(
     frame_size: str,
     load: str,
     share: str,
+    tables: str,
     sas: int | None,
     warmup_us: int,
     measure_us: int | None,
@@ -104,6 +109,7 @@ def rfc2544_command(
         direction=direction,
         mode=mode,
         sas=each_way,
+        tables=tables,
         seed=seed,
         threads=threads,
         warmup_ns=warmup_us * 1000,

@@ -48,6 +48,8 @@ def row(label: str, test: str, setup: Setup, trial: TrialResult, intended: float
         "test": test,
         "boxes": setup.boxes,
         "sas": setup.sas,
+        "flows_used": setup.sas,  # a direction: each SA has a five-tuple of its own
+        "tables": setup.tables,
         "load_pct": round(100 * intended, 4),
         "theoretical_pct": round(float(100 * theoretical), 4),
         "throughput_pct": round(float(100 * achieved), 4),

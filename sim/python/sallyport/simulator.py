@@ -5,24 +5,30 @@ from __future__ import annotations
 import json
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
 from sallyport.errors import CheckFailed, InputError
 
 ROOT = Path(__file__).resolve().parents[3]
-BIN = ROOT / "build" / "bin"
+# What programs of the simulation are built into, by the size of the chips' tables, and what builds them.
+TABLES = {
+    "standard": (ROOT / "build" / "bin", "make sim mgmt"),
+    "full": (ROOT / "build" / "full" / "bin", "make sim TABLES=full"),
+}
 
 # The tester's own addresses, the far end of every wire that has no other box on it.
 TESTER_MAC = {"red": "02:00:00:00:00:01", "black": "02:00:00:00:00:02"}
 
 
-def program(name: str) -> str:
+def program(name: str, tables: str = "standard") -> str:
     """Path of a program that `make` builds; a sentence if it was not built."""
-    path = BIN / name
+    folder, how = TABLES[tables]
+    path = folder / name
     if not path.exists():
-        raise InputError(f"build/bin/{name} is not built; run 'make sim mgmt' first")
+        raise InputError(f"{path.relative_to(ROOT)} is not built; run '{how}' first")
     return str(path)
 
 
@@ -30,11 +36,17 @@ class Simulator:
     """One running simulation. Use as a context manager; every call is deterministic for the same arguments and seed."""
 
     def __init__(
-        self, boxes: int, threads: int | None, seed: int, on_progress: Callable[[float, float], None] | None = None
+        self,
+        boxes: int,
+        threads: int | None,
+        seed: int,
+        on_progress: Callable[[float, float], None] | None = None,
+        tables: str = "standard",
     ) -> None:
+        simulation = program("sallyport-sim", tables)
         self._on_progress = on_progress
         self._sockets = tempfile.TemporaryDirectory(prefix="sallyport-")
-        arguments = [program("sallyport-sim"), "--boxes", boxes, "--threads", threads or 0, "--seed", seed]
+        arguments = [simulation, "--boxes", boxes, "--threads", threads or 0, "--seed", seed]
         self._process = subprocess.Popen(
             [*map(str, arguments), "--socket-dir", self._sockets.name],
             stdin=subprocess.PIPE,
@@ -75,6 +87,23 @@ class Simulator:
         """Send one command and return its result; [InputError] with the engine's sentence if it refuses."""
         self._send(cmd, **fields)
         return self._result()
+
+    @contextmanager
+    def branch(self) -> Iterator[None]:
+        """Whatever is done inside leaves no trace, neither in the boxes nor in what `sallyctl` remembers of them.
+
+        An exception inside ends the simulation.
+        """
+        memories = {path: path.read_bytes() for path in Path(self._sockets.name).glob("*.state.json")}
+        self.command("branch")
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
+        self.command("join")
+        for path, text in memories.items():
+            path.write_bytes(text)
 
     def trial(self, on_turn: Callable[[], dict[str, float]] | None = None, **fields: object) -> dict:
         """The command `trial`. `on_turn` is what software does in its turns; it gives the fields of `continue`."""
