@@ -45,8 +45,13 @@ func (s *Session) install(m *Model, p *plan) error {
 		return err
 	}
 	opened := false
+	rows := rowWriter{box: s.Box}
+	defer rows.wipe()
 	for _, w := range p.writes {
 		if w.drained {
+			if err := rows.flush(); err != nil {
+				return err
+			}
 			if err := s.Box.Wait(drainTime); err != nil {
 				return err
 			}
@@ -54,13 +59,19 @@ func (s *Session) install(m *Model, p *plan) error {
 		if w.phase >= phaseInsert && !opened {
 			// A rule that lets packets bypass goes in when the crypto chip lets them pass.
 			opened = true
+			if err := rows.flush(); err != nil {
+				return err
+			}
 			if err := s.Box.Write32(transport.Crypto, regs.CryptoControl, before|want[transport.Crypto]); err != nil {
 				return err
 			}
 		}
-		if err := s.writeRow(w); err != nil {
+		if err := rows.add(w); err != nil {
 			return err
 		}
+	}
+	if err := rows.flush(); err != nil {
+		return err
 	}
 	for _, c := range []transport.Chip{transport.Crypto, transport.Outer, transport.Inner} {
 		if err := s.Box.Write32(c, controls[c], want[c]); err != nil {
@@ -87,18 +98,6 @@ func (s *Session) rest(want [3]uint32) error {
 		}
 	}
 	return s.Box.Wait(drainTime)
-}
-
-func (s *Session) writeRow(w write) error {
-	if w.secret == nil {
-		return s.Box.WriteRow(w.chip, w.table, w.index, w.row)
-	}
-	row, err := keyRow(w.secret)
-	if err != nil {
-		return err
-	}
-	defer clear(row)
-	return s.Box.WriteRow(w.chip, w.table, w.index, row)
 }
 
 // loopback is the address of a bridge that has none: it is on no wire (RFC 1122, 3.2.1.3).
@@ -146,6 +145,7 @@ func (s *Session) clearAll() error {
 	if err := s.Box.Write32(transport.Crypto, regs.CryptoControl, 1<<regs.CryptoControlZeroize.LSB); err != nil {
 		return err
 	}
+	rows := rowWriter{box: s.Box}
 	inner, outer := s.Box.Capabilities[transport.Inner], s.Box.Capabilities[transport.Outer]
 	for _, t := range []struct {
 		c     transport.Chip
@@ -162,10 +162,10 @@ func (s *Session) clearAll() error {
 		{transport.Outer, regs.OuterTableNextHop, outer.NextHops},
 	} {
 		for index := range t.rows {
-			if err := s.Box.WriteRow(t.c, t.table, index, nil); err != nil {
+			if err := rows.add(write{chip: t.c, table: t.table, index: index}); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	return rows.flush()
 }

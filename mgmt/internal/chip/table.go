@@ -7,42 +7,85 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// WriteRow writes one row, whole. The words after the end of row are zero.
+// Row is one row to be written, whole. The words after the end of Words are zero.
+type Row struct {
+	Chip  transport.Chip
+	Table regs.Table
+	Index int
+	Words []uint32
+}
+
+// MostRows go to the chips in one piece: enough that the way there costs little beside their accesses.
+const MostRows = 256
+
+// WriteRow writes one row.
 func (b *Box) WriteRow(c transport.Chip, table regs.Table, index int, row []uint32) error {
-	words := table.Words()
-	if len(row) > words {
-		return fmt.Errorf("%s table %s: a row of %d words is longer than %d", c, table.Name, len(row), words)
-	}
-	ops := make([]transport.Op, 0, regs.CommonTableData.Count+4)
-	defer clear(ops[:cap(ops)]) // they may have carried a key
-	ops = append(ops, transport.Write(c, regs.CommonTableSelect.Offset, table.Number), transport.Write(c, regs.CommonTableIndex.Offset, uint32(index)))
-	for i := range regs.CommonTableData.Count {
-		value := uint32(0)
-		if i < len(row) {
-			value = row[i]
+	return b.WriteRows([]Row{{c, table, index, row}})
+}
+
+// WriteRows writes rows one after the other, none of which has anything to wait for but the rows before it. If one is refused,
+// those behind it are written nevertheless.
+func (b *Box) WriteRows(rows []Row) error {
+	var ops []transport.Op
+	defer func() { clear(ops[:cap(ops)]) }() // they may have carried a key
+	size := 0
+	for _, row := range rows {
+		if len(row.Words) > row.Table.Words() {
+			return fmt.Errorf("%s table %s: a row of %d words is longer than %d", row.Chip, row.Table.Name, len(row.Words), row.Table.Words())
 		}
-		if value != 0 || !b.cleared[c] && i < words {
-			ops = append(ops, transport.Write(c, regs.CommonTableData.Offset+uint32(4*i), value))
+		size += row.Table.Words() + 4
+	}
+	ops = make([]transport.Op, 0, size) // never grown, which would leave keys behind
+	cleared, ends := b.cleared, make([]int, len(rows))
+	b.cleared = [len(b.cleared)]bool{}
+	for n, row := range rows {
+		ops = append(ops, transport.Write(row.Chip, regs.CommonTableSelect.Offset, row.Table.Number), transport.Write(row.Chip, regs.CommonTableIndex.Offset, uint32(row.Index)))
+		for i := range row.Table.Words() {
+			value := uint32(0)
+			if i < len(row.Words) {
+				value = row.Words[i]
+			}
+			if value != 0 || !cleared[row.Chip] {
+				ops = append(ops, transport.Write(row.Chip, regs.CommonTableData.Offset+uint32(4*i), value))
+			}
+		}
+		ops = append(ops, transport.Write(row.Chip, regs.CommonTableCommand.Offset, regs.TableCommandWrite), untilDone(row.Chip))
+		cleared[row.Chip] = true // the chip clears the shadow row after a write
+		ends[n] = len(ops) - 1
+	}
+	if err := b.t.Do(ops); err != nil {
+		return fmt.Errorf("write of %s table %s row %d%s: %w", rows[0].Chip, rows[0].Table.Name, rows[0].Index, behind(len(rows)-1), err)
+	}
+	for n, row := range rows {
+		if err := done(row.Chip, row.Table, row.Index, "write", ops[ends[n]].Data); err != nil {
+			return err
 		}
 	}
-	b.cleared[c] = false
-	ops = append(ops, transport.Write(c, regs.CommonTableCommand.Offset, regs.TableCommandWrite))
-	if err := b.command(c, table, index, "write", ops); err != nil {
-		return err
-	}
-	b.cleared[c] = true // the chip clears the shadow row after a write
+	b.cleared = cleared
 	return nil
+}
+
+// behind says that an error may be of rows that followed the one it names.
+func behind(rows int) string {
+	if rows == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" or one of %d behind it", rows)
 }
 
 // ReadRow reads one row of a table that is not write-only.
 func (b *Box) ReadRow(c transport.Chip, table regs.Table, index int) ([]uint32, error) {
 	b.cleared[c] = false
-	err := b.command(c, table, index, "read", []transport.Op{
+	command := []transport.Op{
 		transport.Write(c, regs.CommonTableSelect.Offset, table.Number),
 		transport.Write(c, regs.CommonTableIndex.Offset, uint32(index)),
 		transport.Write(c, regs.CommonTableCommand.Offset, regs.TableCommandRead),
-	})
-	if err != nil {
+		untilDone(c),
+	}
+	if err := b.t.Do(command); err != nil {
+		return nil, fmt.Errorf("read of %s table %s row %d: %w", c, table.Name, index, err)
+	}
+	if err := done(c, table, index, "read", command[len(command)-1].Data); err != nil {
 		return nil, err
 	}
 	ops := make([]transport.Op, table.Words())
@@ -59,20 +102,15 @@ func (b *Box) ReadRow(c transport.Chip, table regs.Table, index int) ([]uint32, 
 	return row, nil
 }
 
-// command sends the accesses that end in a command and waits for its end.
-func (b *Box) command(c transport.Chip, table regs.Table, index int, verb string, ops []transport.Op) error {
-	ops = append(ops, transport.Read(c, regs.CommonTableStatus.Offset))
-	if err := b.t.Do(ops); err != nil {
-		return fmt.Errorf("%s of %s table %s row %d: %w", verb, c, table.Name, index, err)
-	}
-	status := ops[len(ops)-1].Data
-	busy := func(v uint32) bool { return regs.CommonTableStatusBusy.Get([]uint32{v}) != 0 }
-	if busy(status) {
-		var err error
-		status, err = b.poll(c, regs.CommonTableStatus, "table "+table.Name+" stays busy", func(v uint32) bool { return !busy(v) })
-		if err != nil {
-			return err
-		}
+// untilDone waits for the end of a command.
+func untilDone(c transport.Chip) transport.Op {
+	return transport.ReadUntil(c, regs.CommonTableStatus.Offset, 1<<regs.CommonTableStatusBusy.LSB)
+}
+
+// done says what is wrong with the end of a command, by its status.
+func done(c transport.Chip, table regs.Table, index int, verb string, status uint32) error {
+	if regs.CommonTableStatusBusy.Get([]uint32{status}) != 0 {
+		return fmt.Errorf("the %s chip: table %s stays busy with the %s of row %d", c, table.Name, verb, index)
 	}
 	if regs.CommonTableStatusError.Get([]uint32{status}) != 0 {
 		return fmt.Errorf("the %s chip refused the %s of table %s row %d", c, verb, table.Name, index)

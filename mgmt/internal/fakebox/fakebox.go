@@ -136,6 +136,9 @@ func (b *Box) LogOf(t regs.Table) (rows []Row) {
 	return rows
 }
 
+// mostReads is how often a read waits for bits to fall.
+const mostReads = 100
+
 // Do performs the accesses.
 func (b *Box) Do(ops []transport.Op) error {
 	for i := range ops {
@@ -150,6 +153,9 @@ func (b *Box) Do(ops []transport.Op) error {
 			err = b.write(op.Chip, op.Addr, op.Data)
 		} else {
 			op.Data, err = b.read(op.Chip, op.Addr)
+			for tries := 0; err == nil && op.Data&op.Until != 0 && tries < mostReads; tries++ {
+				op.Data, err = b.read(op.Chip, op.Addr)
+			}
 		}
 		if err != nil {
 			return fmt.Errorf("SLVERR: %s 0x%03x: %w", op.Chip, op.Addr, err)
@@ -335,11 +341,14 @@ func (b *Box) serveOne(conn net.Conn) {
 			Write: request[0] == 2, Chip: transport.Chip(request[1]),
 			Addr: binary.LittleEndian.Uint32(request[4:]), Data: binary.LittleEndian.Uint32(request[8:]),
 		}
+		if request[0] == 4 {
+			op.Until = op.Data
+		}
 		status := uint32(0)
 		ops := []transport.Op{op}
 		if request[0] == 3 {
 			_ = b.Wait(time.Duration(op.Data)) // never fails
-		} else if request[0] < 1 || request[0] > 2 || request[1] > 2 {
+		} else if request[0] < 1 || request[0] > 4 || request[1] > 2 {
 			status = 0xFFFFFFFF
 		} else if b.Do(ops) != nil {
 			status = 2

@@ -20,6 +20,9 @@ type PCI struct {
 // sysfsDevices is where Linux lists PCI functions.
 const sysfsDevices = "/sys/bus/pci/devices"
 
+// untilTimeout is how long a read waits for bits that no working chip holds for a millisecond.
+const untilTimeout = time.Second
+
 // OpenPCI maps resource0 of three functions, in the order inner, crypto, outer. A device is an address such
 // as 0000:17:00.0, or the path of a resource file.
 func OpenPCI(devices []string) (*PCI, error) {
@@ -74,6 +77,9 @@ func (p *PCI) Do(ops []Op) error {
 			atomic.StoreUint32(word, op.Data)
 		} else {
 			op.Data = atomic.LoadUint32(word)
+			for deadline := time.Now().Add(untilTimeout); op.Data&op.Until != 0 && time.Now().Before(deadline); {
+				op.Data = atomic.LoadUint32(word)
+			}
 		}
 	}
 	return nil

@@ -15,6 +15,7 @@ const (
 	opRead        = 1
 	opWrite       = 2
 	opWait        = 3
+	opReadUntil   = 4
 	maxAhead      = 0xFFFF // requests that one can announce behind itself
 	// badRequest is the simulator's status for a request that makes no sense.
 	badRequest = 0xFFFFFFFF
@@ -46,8 +47,11 @@ func (s *Socket) Do(ops []Op) error {
 			return err
 		}
 		kind, data := byte(opRead), uint32(0)
-		if op.Write {
+		switch {
+		case op.Write:
 			kind, data = opWrite, op.Data
+		case op.Until != 0:
+			kind, data = opReadUntil, op.Until
 		}
 		request = append(request, kind, byte(op.Chip))
 		request = binary.LittleEndian.AppendUint16(request, uint16(min(len(ops)-1-i, maxAhead)))

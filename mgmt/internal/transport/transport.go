@@ -31,16 +31,21 @@ func (c Chip) String() string {
 	return fmt.Sprintf("chip%d", uint8(c))
 }
 
-// Op is one register access. A read leaves its result in Data.
+// Op is one register access. A read leaves its result in Data; one with Until is repeated while any of these bits is 1, and in the
+// end leaves what it read last.
 type Op struct {
 	Write bool
 	Chip  Chip
 	Addr  uint32
 	Data  uint32
+	Until uint32
 }
 
 // Read makes a read access.
 func Read(c Chip, addr uint32) Op { return Op{Chip: c, Addr: addr} }
+
+// ReadUntil makes a read access that is repeated until all bits are 0.
+func ReadUntil(c Chip, addr, bits uint32) Op { return Op{Chip: c, Addr: addr, Until: bits} }
 
 // Write makes a write access.
 func Write(c Chip, addr, data uint32) Op { return Op{Write: true, Chip: c, Addr: addr, Data: data} }

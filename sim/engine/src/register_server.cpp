@@ -15,7 +15,7 @@ namespace sallyport::sim {
 namespace {
 
 constexpr size_t kRequestBytes = 12;
-constexpr uint8_t kRead = 1, kWrite = 2, kWait = 3;
+constexpr uint8_t kRead = 1, kWrite = 2, kWait = 3, kReadUntil = 4;
 
 int listenAt(const std::string& path) {
   sockaddr_un address{};
@@ -104,10 +104,23 @@ RegisterServer::Request RegisterServer::decode(Client& client) {
   Request request;
   if (op == kWait)
     request.wait = nanosecondsToCycles(data);
-  else if ((op == kRead || op == kWrite) && chip <= 2 && address <= 0xFFFF)
+  else if ((op == kRead || op == kWrite || op == kReadUntil) && chip <= 2 && address <= 0xFFFF)
     request = {&world_.node(client.box, static_cast<ChipKind>(chip)),
-               {op == kWrite, static_cast<uint16_t>(address), data}};
+               {op == kWrite, static_cast<uint16_t>(address), data},
+               op == kReadUntil ? data : 0};
   return request;
+}
+
+bool RegisterServer::again(uint32_t until, const RegisterResponse& response, int reads) {
+  return response.status == 0 && (response.data & until) != 0 && reads < kMostReads;
+}
+
+std::optional<RegisterResponse> RegisterServer::accessAlone(const Request& request) {
+  if (!request.node) return std::nullopt;
+  auto response = request.node->accessAlone(request.access);
+  for (int reads = 1; response && again(request.until, *response, reads); reads++)
+    response = request.node->accessAlone(request.access);
+  return response;
 }
 
 void RegisterServer::answer(Client& client, uint32_t status, uint32_t data) {
@@ -127,7 +140,9 @@ bool RegisterServer::serveStill() {
   bool worked = false;
   for (auto& client : clients_) {
     if (client.waitsFor) {
-      const auto response = client.waitsFor->finishAlone();
+      auto response = client.waitsFor->finishAlone();
+      if (response && again(client.until, *response, client.reads))
+        response = accessAlone({client.waitsFor, client.access, client.until});
       answer(client, response ? response->status : kNonsense, response ? response->data : 0);
       client.waitsFor = nullptr;
       worked = true;
@@ -139,7 +154,7 @@ bool RegisterServer::serveStill() {
     }
     while (hasRequest(client)) {
       const Request request = decode(client);
-      const auto response = request.node ? request.node->accessAlone(request.access) : std::nullopt;
+      const auto response = accessAlone(request);
       // Nothing is under way that a wait could be for.
       if (request.wait >= 0)
         answer(client, 0, 0);
@@ -158,6 +173,10 @@ void RegisterServer::serveLive() {
   for (auto& client : clients_) {
     if (client.waitsFor && !client.waitsFor->registers().busy()) {
       const RegisterResponse& response = client.waitsFor->registers().responses().back();
+      if (again(client.until, response, client.reads++)) {
+        client.waitsFor->registers().start({client.access});
+        continue;
+      }
       answer(client, response.status, response.data);
       client.waitsFor = nullptr;
     }
@@ -171,6 +190,9 @@ void RegisterServer::serveLive() {
     if (chip <= 2 && world_.node(client.box, static_cast<ChipKind>(chip)).registers().busy()) continue;
     const Request request = decode(client);
     client.waitsFor = request.node;
+    client.access = request.access;
+    client.until = request.until;
+    client.reads = 1;
     if (request.node) {
       request.node->registers().start({request.access});
     } else if (request.wait >= 0) {
@@ -202,10 +224,20 @@ void RegisterServer::finishBatch(Client& client, const std::function<void()>& ep
       // What goes to one chip without anything between goes there back to back.
       Node& node = *next->node;
       std::vector<RegisterRequest> accesses;
-      for (; next != requests.end() && next->node == &node; ++next) accesses.push_back(next->access);
-      node.registers().start(std::move(accesses));
-      while (node.registers().busy()) epoch();
-      for (const auto& response : node.registers().responses()) answer(client, response.status, response.data);
+      uint32_t until = 0;
+      for (; next != requests.end() && next->node == &node && until == 0; ++next) {
+        accesses.push_back(next->access);
+        until = next->until;
+      }
+      const RegisterRequest last = accesses.back();
+      auto run = [&](std::vector<RegisterRequest> some) {
+        node.registers().start(std::move(some));
+        while (node.registers().busy()) epoch();
+        return node.registers().responses();
+      };
+      auto responses = run(std::move(accesses));
+      for (int reads = 1; again(until, responses.back(), reads); reads++) responses.back() = run({last}).back();
+      for (const auto& response : responses) answer(client, response.status, response.data);
       continue;
     }
     for (const Cycle end = world_.now() + next->wait; world_.now() < end;) epoch();

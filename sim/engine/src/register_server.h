@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ namespace sallyport::sim {
 class RegisterServer {
  public:
   static constexpr uint32_t kNonsense = 0xFFFFFFFF;
+  // A read that waits for bits to fall is answered after so many reads in any case.
+  static constexpr int kMostReads = 100'000;
 
   // Listens at directory/box<n>.sock for each box. Throws std::runtime_error when it cannot.
   RegisterServer(World& world, const std::string& directory);
@@ -46,12 +49,16 @@ class RegisterServer {
     size_t taken = 0;  // of them
     std::vector<uint8_t> answers{};  // that are still to be sent, all at once
     Node* waitsFor = nullptr;  // an access has begun there
+    RegisterRequest access{};  // that one
+    uint32_t until = 0;        // it is repeated while it reads one of these bits as 1
+    int reads = 0;             // so often already
     Cycle waitsUntil = 0;      // a wait ends then
     bool gone = false;
   };
   struct Request {
     Node* node = nullptr;  // of a register access
     RegisterRequest access;
+    uint32_t until = 0;  // a read is repeated while one of these bits is 1
     Cycle wait = -1;  // of a wait; a request that has neither makes no sense
   };
 
@@ -61,6 +68,9 @@ class RegisterServer {
   // How many requests the client has sent ahead with its next one, that one included; 0 if they are not all here.
   static size_t batch(const Client& client);
   Request decode(Client& client);
+  // Whether a read that waits for bits has to be repeated.
+  static bool again(uint32_t until, const RegisterResponse& response, int reads);
+  static std::optional<RegisterResponse> accessAlone(const Request& request);
   void finishBatch(Client& client, const std::function<void()>& epoch);
   static void answer(Client& client, uint32_t status, uint32_t data);
   static void send(Client& client);

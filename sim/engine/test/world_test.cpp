@@ -321,11 +321,43 @@ TEST_F(Registers, TimePassesInStepWithABatch) {
   EXPECT_FALSE(serve());
   const Cycle before = world.now();
   ask(3, 0, 0, 1000);
-  ask(4, 0, 0, 0);
+  ask(5, 0, 0, 0);
   EXPECT_TRUE(serve());
   EXPECT_EQ(answer(), std::make_pair(0u, 0u));
   EXPECT_EQ(answer().first, RegisterServer::kNonsense);
   EXPECT_EQ(world.now() - before, 320);  // 1000 ns are 300 cycles, in epochs of 32
+}
+
+TEST_F(Registers, AReadWaitsForBitsInEveryMode) {
+  ask(2, 1, 8, 6);
+  ask(4, 1, 8, 1);
+  ask(4, 1, 8, 2);  // which nothing clears: it ends all the same
+  ask(4, 0, 0x8000, 0xFFFFFFFF);
+  while (server->serveStill()) {
+  }
+  EXPECT_EQ(answer(), std::make_pair(0u, 0u));
+  EXPECT_EQ(answer(), std::make_pair(0u, 6u));
+  EXPECT_EQ(answer(), std::make_pair(0u, 6u));
+  EXPECT_EQ(answer().first, 2u);  // an error does not wait
+  world.setBetweenEpochs([this] { server->serveLive(); });
+  ask(4, 1, 8, 1);
+  for (int i = 0; i < 4; i++) world.runEpoch();
+  EXPECT_EQ(answer(), std::make_pair(0u, 6u));
+  ask(4, 1, 8, 2);
+  for (int i = 0; i < 8; i++) world.runEpoch();
+  world.setBetweenEpochs({});
+  EXPECT_TRUE(server->serveStill());  // the run ended before its bits fell
+  EXPECT_EQ(answer(), std::make_pair(0u, 6u));
+  int64_t epochs = 0;
+  ask(4 | 1u << 16, 1, 8, 1);
+  ask(1, 1, 8, 0);
+  EXPECT_TRUE(server->serveInStep([&] {
+    world.runEpoch();
+    epochs++;
+  }));
+  EXPECT_EQ(answer(), std::make_pair(0u, 6u));
+  EXPECT_EQ(answer(), std::make_pair(0u, 6u));
+  EXPECT_EQ(epochs, 2);  // what follows such a read begins with an epoch of its own
 }
 
 TEST_F(Registers, WaitsInEveryMode) {
