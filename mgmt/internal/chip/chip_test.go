@@ -114,6 +114,46 @@ func TestRowErrors(t *testing.T) {
 	}
 }
 
+// TestManyRows: rows of several chips in one piece, each with what it has alone, and a sentence about the one that is refused.
+func TestManyRows(t *testing.T) {
+	fake := fakebox.New(fakebox.Small)
+	fake.BusyReads = 3
+	b, err := Open(fake)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := []Row{
+		{transport.Inner, regs.InnerTableNextHop, 0, []uint32{7, 1}}, {transport.Outer, regs.OuterTableNextHop, 1, []uint32{8}},
+		{transport.Inner, regs.InnerTableFlow, 5, []uint32{1, 0, 3}}, {transport.Inner, regs.InnerTableNextHop, 1, []uint32{0, 2}},
+		{transport.Inner, regs.InnerTableFlow, 5, nil},
+	}
+	if err := b.WriteRows(rows); err != nil {
+		t.Fatal(err)
+	}
+	for i, row := range fake.Log {
+		want := make([]uint32, rows[i].Table.Words())
+		copy(want, rows[i].Words)
+		if row.Chip != rows[i].Chip || row.Table != rows[i].Table.Name || row.Index != rows[i].Index || !slices.Equal(row.Words, want) {
+			t.Errorf("row %d is %+v, want %+v", i, row, rows[i])
+		}
+	}
+	if len(fake.Log) != len(rows) {
+		t.Errorf("%d rows are written, not %d", len(fake.Log), len(rows))
+	}
+	rows[1].Index = 1 << 20
+	if err := b.WriteRows(rows); err == nil || !strings.Contains(err.Error(), "refused the write of table next_hop row 1048576") {
+		t.Errorf("a row that is not there: %v", err)
+	}
+	fake.BusyReads = 1 << 20
+	if err := b.WriteRow(transport.Inner, regs.InnerTableFlow, 0, nil); err == nil || !strings.Contains(err.Error(), "stays busy") {
+		t.Errorf("a command without an end: %v", err)
+	}
+	fake.BusyReads, fake.FailAfter = 0, 1
+	if err := b.WriteRows(rows); err == nil || !strings.Contains(err.Error(), "next_hop row 0 or one of 4 behind it") {
+		t.Errorf("a bus that is gone: %v", err)
+	}
+}
+
 func TestCountersAndBalance(t *testing.T) {
 	fake := fakebox.New(fakebox.Small)
 	fake.Count(transport.Inner, "rx_frames", 1<<40+11)

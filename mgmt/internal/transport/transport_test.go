@@ -46,9 +46,9 @@ func answers(t *testing.T, speak func(net.Conn)) string {
 func TestWire(t *testing.T) {
 	received := make(chan []byte, 1)
 	path := answers(t, func(conn net.Conn) {
-		request := make([]byte, 24)
+		request := make([]byte, 36)
 		io.ReadFull(conn, request)
-		conn.Write([]byte{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x78, 0x56, 0x34, 0x12})
+		conn.Write([]byte{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x78, 0x56, 0x34, 0x12, 0, 0, 0, 0, 0xF0, 0, 0, 0})
 		received <- request
 	})
 	s, err := transport.DialSocket(path)
@@ -56,16 +56,16 @@ func TestWire(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	ops := []transport.Op{transport.Write(transport.Outer, 0x204, 0xA1B2C3D4), transport.Read(transport.Crypto, 0x10)}
+	ops := []transport.Op{transport.Write(transport.Outer, 0x204, 0xA1B2C3D4), transport.Read(transport.Crypto, 0x10), transport.ReadUntil(transport.Inner, 0x94, 0x0102)}
 	if err := s.Do(ops); err != nil {
 		t.Fatal(err)
 	}
-	want := []byte{2, 2, 1, 0, 4, 2, 0, 0, 0xD4, 0xC3, 0xB2, 0xA1, 1, 1, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0}
+	want := []byte{2, 2, 2, 0, 4, 2, 0, 0, 0xD4, 0xC3, 0xB2, 0xA1, 1, 1, 1, 0, 0x10, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0x94, 0, 0, 0, 2, 1, 0, 0}
 	if got := <-received; !bytes.Equal(got, want) {
 		t.Errorf("sent %x, want %x", got, want)
 	}
-	if ops[1].Data != 0x12345678 {
-		t.Errorf("read %#x", ops[1].Data)
+	if ops[1].Data != 0x12345678 || ops[2].Data != 0xF0 {
+		t.Errorf("read %#x and %#x", ops[1].Data, ops[2].Data)
 	}
 }
 

@@ -1,7 +1,8 @@
-// A run of commands that leaves no trace: a second process with the whole state of the first, which waits until it has ended.
+// A run of commands that leaves no trace: a second process with the whole state of the first, which waits until it has
+// ended.
 //
-// The branch reads the same input and writes to the same output. What it has read of the input and not carried out goes back
-// when it joins, so no command is lost.
+// The branch reads the same input and writes to the same output. What it has read of the input and not carried out goes
+// back when it joins, so no command is lost.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -27,9 +28,9 @@ class Branch {
   // True in the process that is the branch.
   bool inside() const { return back_ >= 0; }
 
-  // Begins a branch; the calling thread must be the only one, and the output flushed. In the branch it returns at once, inside().
-  // Before, it returns when the branch has ended: nothing if that was at "quit" or at the end of input. Throws BranchFailed,
-  // or std::runtime_error with nothing changed where there can be no branch.
+  // Begins a branch; the calling thread must be the only one, and the output flushed. In the branch it returns at once,
+  // inside(). Before, it returns when the branch has ended: nothing if that was at "quit" or at the end of input.
+  // Throws BranchFailed, or std::runtime_error with nothing changed where there can be no branch.
   std::optional<Joined> take();
 
   // The ends of a branch, as the waiting process is to take them.

@@ -20,8 +20,8 @@ class Control {
   // `registers` may be null (no sockets).
   Control(World& world, RegisterServer* registers, uint64_t seed, int input, FILE* output);
 
-  // Says "ready" and serves commands and registers until quit or the end of input. A process that "branch" made does not
-  // return from it: it ends.
+  // Says "ready" and serves commands and registers until quit or the end of input. A process that "branch" made does
+  // not return from it: it ends.
   void run();
 
  private:

@@ -46,20 +46,20 @@ class RegisterServer {
     int fd;
     int box;
     std::vector<uint8_t> received{};
-    size_t taken = 0;  // of them
+    size_t taken = 0;                // of them
     std::vector<uint8_t> answers{};  // that are still to be sent, all at once
-    Node* waitsFor = nullptr;  // an access has begun there
-    RegisterRequest access{};  // that one
-    uint32_t until = 0;        // it is repeated while it reads one of these bits as 1
-    int reads = 0;             // so often already
-    Cycle waitsUntil = 0;      // a wait ends then
+    Node* waitsFor = nullptr;        // an access has begun there
+    RegisterRequest access{};        // that one
+    uint32_t until = 0;              // it is repeated while it reads one of these bits as 1
+    int reads = 0;                   // so often already
+    Cycle waitsUntil = 0;            // a wait ends then
     bool gone = false;
   };
   struct Request {
     Node* node = nullptr;  // of a register access
     RegisterRequest access;
     uint32_t until = 0;  // a read is repeated while one of these bits is 1
-    Cycle wait = -1;  // of a wait; a request that has neither makes no sense
+    Cycle wait = -1;     // of a wait; a request that has neither makes no sense
   };
 
   void acceptAndRead();

@@ -2,8 +2,8 @@
 //
 // Workers claim nodes one by one, most expensive first; the caller works too, so an epoch never waits for a worker that
 // the operating system has not woken. Workers spin briefly between epochs and then sleep. Which thread runs a node has
-// no influence on the result. An exception of a node is rethrown by runEpoch(). Workers begin with the first epoch and with
-// the first one after rest().
+// no influence on the result. An exception of a node is rethrown by runEpoch(). Workers begin with the first epoch and
+// with the first one after rest().
 #pragma once
 
 #include <atomic>

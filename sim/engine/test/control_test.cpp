@@ -159,15 +159,17 @@ json facts(json trial) {
 }
 
 TEST(Control, ABranchLeavesNoTrace) {
-  const std::string streams = R"("warmup_us":1,"measure_us":10,"streams":[{"from":"box0.red","to":"box1.red","load_pct":20}]})";
+  const std::string streams =
+      R"("warmup_us":1,"measure_us":10,"streams":[{"from":"box0.red","to":"box1.red","load_pct":20}]})";
   const std::string trial = R"({"cmd":"trial",)" + streams;
   for (int threads : {1, 2}) {
     const auto plain = talk(2, {R"({"cmd":"idle","cycles":100})", trial}, threads);
-    const auto said = talk(2,
-                           {R"({"cmd":"idle","cycles":100})", R"({"cmd":"branch","id":1})", trial,
-                            R"({"cmd":"fault","cable":"box0>box1","loss":0.5})", trial, R"({"cmd":"join","id":2})",
-                            R"({"cmd":"branch","id":3})", trial, R"({"cmd":"join","id":[4]})", trial, R"({"cmd":"status"})"},
-                           threads);
+    const auto said =
+        talk(2,
+             {R"({"cmd":"idle","cycles":100})", R"({"cmd":"branch","id":1})", trial,
+              R"({"cmd":"fault","cable":"box0>box1","loss":0.5})", trial, R"({"cmd":"join","id":2})",
+              R"({"cmd":"branch","id":3})", trial, R"({"cmd":"join","id":[4]})", trial, R"({"cmd":"status"})"},
+             threads);
     ASSERT_EQ(said.size(), 12u) << threads;
     EXPECT_EQ(said[2], json({{"event", "result"}, {"cmd", "branch"}, {"id", 1}}));
     EXPECT_EQ(said[6], json({{"event", "result"}, {"cmd", "join"}, {"id", 2}}));
@@ -182,19 +184,16 @@ TEST(Control, ABranchLeavesNoTrace) {
 TEST(Control, BranchesAreRefusedWithASentence) {
   const std::string path =
       std::filesystem::temp_directory_path() / ("sallyport-branch-" + std::to_string(::getpid()) + ".pcapng");
-  const auto said =
-      talk(1, {R"({"cmd":"join","id":1})", R"({"cmd":"branch","of":2})", R"({"cmd":"branch"})", R"({"cmd":"branch","id":5})",
-               R"({"cmd":"join","now":1})", R"({"cmd":"capture","port":"box0.red","file":")" + path + R"("})",
-               R"({"cmd":"join"})", R"({"cmd":"join"})", R"({"cmd":"capture","port":"box0.red","file":")" + path + R"("})",
-               R"({"cmd":"branch"})", R"({"cmd":"capture","port":"box0.red"})", R"({"cmd":"branch"})", R"({"cmd":"join"})"});
+  const auto said = talk(
+      1, {R"({"cmd":"join","id":1})", R"({"cmd":"branch","of":2})", R"({"cmd":"branch"})", R"({"cmd":"branch","id":5})",
+          R"({"cmd":"join","now":1})", R"({"cmd":"capture","port":"box0.red","file":")" + path + R"("})",
+          R"({"cmd":"join"})", R"({"cmd":"join"})", R"({"cmd":"capture","port":"box0.red","file":")" + path + R"("})",
+          R"({"cmd":"branch"})", R"({"cmd":"capture","port":"box0.red"})", R"({"cmd":"branch"})", R"({"cmd":"join"})"});
   std::filesystem::remove(path);
   ASSERT_EQ(said.size(), 14u);
-  const std::map<size_t, std::string> errors = {{1, "there is no branch to join"},
-                                                {2, "unknown field \"of\""},
-                                                {4, "a branch has no branches"},
-                                                {5, "unknown field \"now\""},
-                                                {8, "there is no branch to join"},
-                                                {10, "a capture is on"}};
+  const std::map<size_t, std::string> errors = {{1, "there is no branch to join"}, {2, "unknown field \"of\""},
+                                                {4, "a branch has no branches"},   {5, "unknown field \"now\""},
+                                                {8, "there is no branch to join"}, {10, "a capture is on"}};
   for (size_t i = 1; i < said.size(); i++) {
     const auto error = errors.find(i);
     EXPECT_EQ(said[i]["event"], error == errors.end() ? "result" : "error") << i;

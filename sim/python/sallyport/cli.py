@@ -61,7 +61,11 @@ def main() -> None:
 @click.option("--load", default="100", show_default=True, help="Highest intended load, % of line rate.")
 @click.option("--share", default="100", show_default=True, help="Highest intended load, % of the theoretical maximum.")
 @click.option(
-    "--tables", type=click.Choice(list(TABLES)), default="standard", show_default=True, help="Full: 64 Ki SAs, as on a board."
+    "--tables",
+    type=click.Choice(list(TABLES)),
+    default="standard",
+    show_default=True,
+    help="Full: 64 Ki SAs, as on a board.",
 )
 @click.option("--sas", type=click.IntRange(1), help="SAs a direction; default 1 for each suite.")
 @click.option("--warmup-us", type=click.IntRange(1), default=50, show_default=True)

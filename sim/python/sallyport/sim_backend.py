@@ -28,7 +28,7 @@ RECORDING_MARGIN = 1.02
 
 
 class SimBackend:
-    """Trials in simulated time. Each is a branch of a simulation that was configured once, so trials depend on nothing but their arguments."""
+    """Trials in simulated time. Each is a branch of a simulation that was configured once, so it depends on nothing but its arguments."""
 
     def __init__(self, on_progress: Callable[[float, float], None] | None = None) -> None:
         self._on_progress = on_progress

@@ -1,8 +1,8 @@
 """The SAs of an RFC 2544 run: what both boxes are told, as `ip -batch` files, and the flows that use them.
 
 Flow k of box b goes from host k behind b to host k behind the other box, in the address range that RFC 2544 appendix C sets
-aside; hosts are counted from 0, so that 65,536 have an address. Each flow has an SA of its own in each direction, so N SAs are N flows: tunnels between the boxes, or, in transport
-mode, SAs between the hosts, with the boxes as bumps in the wire.
+aside; hosts are counted from 0, so that 65,536 have an address. Each flow has an SA of its own in each direction, so N SAs are
+N flows: tunnels between the boxes, or, in transport mode, SAs between the hosts, with the boxes as bumps in the wire.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ RED_NET = (IPv4Address("198.18.0.0"), IPv4Address("198.19.0.0"))
 BLACK = (IPv4Address("192.0.2.1"), IPv4Address("192.0.2.2"))
 BRIDGE = ["link add br0 type bridge", "link set red master br0", "link set black master br0"]
 UDP_PORTS = (4096, 4097)
-MAX_TUNNELS = 65_536  # addresses of a /16; a packet finds its SA by its five-tuple alone, so the ends of the range are as good
+MAX_TUNNELS = (
+    65_536  # addresses of a /16; a packet finds its SA by its five-tuple alone, so the ends of the range are as good
+)
 FIRST_SPI = 0x1000
 
 
@@ -47,9 +49,7 @@ def flows(box: int, count: int) -> list[Flow]:
 
 def ends(way: int, number: int, mode: str) -> str:
     """Between whom SA `number` is by which the boxes protect what enters the red port of box `way`."""
-    src, dst = (
-        (BLACK[way], BLACK[1 - way]) if mode == "tunnel" else (RED_NET[way] + number, RED_NET[1 - way] + number)
-    )
+    src, dst = (BLACK[way], BLACK[1 - way]) if mode == "tunnel" else (RED_NET[way] + number, RED_NET[1 - way] + number)
     return f"src {src} dst {dst} proto esp"
 
 
