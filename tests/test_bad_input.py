@@ -74,7 +74,7 @@ BATCHES = {
         1,
         "the range 443-80 after dport is the wrong way",
     ),
-    "range beyond the last port": (f"{POLICY}proto tcp sport 80-65536", 1, "a number of 0 to 65535, or a range N-M"),
+    "range beyond the last port": (f"{POLICY}proto tcp sport 80-65536", 1, "a number of 0 to 65535, a range N-M"),
     "ports of a protocol without": (f"{POLICY}proto gre dport 80-443", 1, "dport needs proto tcp, udp or sctp"),
     "type of a protocol without": (f"{POLICY}proto tcp type 3-4", 1, "type needs proto icmp or ipv6-icmp"),
     "ICMP type of the other version": ("xfrm policy add dir out dst ::/0 proto icmp type 8", 1, "is of no packet"),

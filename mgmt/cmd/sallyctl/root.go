@@ -68,6 +68,7 @@ func newRoot() *cobra.Command {
 		{"route", "r", "Routes: add|replace|del PREFIX via ADDR dev red|black [mtu N], show"},
 		{"neigh", "neighbour", "Neighbours: add|replace|del ADDR lladdr MAC dev red|black, show"},
 		{"next-hop", "nexthop", "Next hop where no route or neighbour names one: default dev red|black lladdr MAC"},
+		{"reassembly", "reasm", "Limits of what waits for fragments at both ports: set [timeout TIME] [per-source N], show"},
 	} {
 		root.AddCommand(&cobra.Command{
 			Use: object.name + " …", Aliases: []string{object.alias}, Short: object.short,

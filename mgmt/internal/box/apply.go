@@ -1,6 +1,7 @@
 package box
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -46,6 +47,9 @@ func (m *Model) apply(command xfrm.Command) (string, error) {
 		return "", m.neigh(c)
 	case xfrm.NextHop:
 		m.Links[c.Dev].Default = &c.MAC
+	case xfrm.Reassembly:
+		m.Reassembly.Timeout = cmp.Or(c.Timeout, m.Reassembly.Timeout)
+		m.Reassembly.PerSource = cmp.Or(c.PerSource, m.Reassembly.PerSource)
 	case xfrm.Show:
 		return m.show(c.What), nil
 	default:

@@ -32,6 +32,12 @@ func (m *Model) describeSA(sa *SA) (string, error) {
 	if sa.Flags.DontEncapDSCP {
 		b.WriteString("extra_flag dont-encap-dscp ")
 	}
+	if sa.DF != "" {
+		fmt.Fprintf(&b, "df %s ", sa.DF)
+	}
+	if sa.DSCP.Given {
+		fmt.Fprintf(&b, "dscp %s ", sa.DSCP)
+	}
 	b.WriteByte('\n')
 	if sa.Aead.Given() {
 		fmt.Fprintf(&b, "\taead %s %s %d\n", sa.Aead.Name, xfrm.Redacted, sa.Aead.ICVBits)
@@ -98,7 +104,7 @@ func (m *Model) describePolicy(p *Policy) (string, error) {
 	return b.String(), nil
 }
 
-// show prints addresses, links, routes or neighbours as lines that could be added again.
+// show prints addresses, links, routes, neighbours or the limits of reassembly as lines that could be added again.
 func (m *Model) show(what string) string {
 	var b strings.Builder
 	switch what {
@@ -140,6 +146,8 @@ func (m *Model) show(what string) string {
 			}
 			b.WriteByte('\n')
 		}
+	case "reassembly":
+		fmt.Fprintf(&b, "timeout %s per-source %d\n", timeoutText(m.Reassembly.timeout()), m.Reassembly.perSource())
 	case "neigh":
 		for _, n := range m.Neighs {
 			fmt.Fprintf(&b, "%s dev %s lladdr %s\n", n.IP, n.Place, n.MAC)

@@ -100,6 +100,8 @@ type Model struct {
 	Routes   []Route          `json:"routes"`
 	Neighs   []Neigh          `json:"neighs"`
 	VLANs    []VLAN           `json:"vlans,omitempty"`
+	// Reassembly are the limits of what waits for fragments.
+	Reassembly Reassembly `json:"reassembly,omitzero"`
 	// Bridge is the name of the bridge, if there is one.
 	Bridge  string `json:"bridge,omitempty"`
 	NextAge uint64 `json:"next_age"`

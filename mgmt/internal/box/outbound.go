@@ -8,10 +8,12 @@ import (
 )
 
 // exact says whether a selector is one row of the flow table: it names both addresses, the protocol, and the numbers that the
-// chips read of that protocol, if any. "Any port" is more than one row, the packets in which none can be read among them.
+// chips read of that protocol, if any, or says that there are none to read. "Any port" is more than one row, the packets in which none
+// can be read among them.
 func exact(s xfrm.Selector) bool {
 	numbers := true
 	switch {
+	case s.Opaque:
 	case xfrm.HasPorts(s.Proto):
 		numbers = s.SPort.Single() && s.DPort.Single()
 	case xfrm.HasType(s.Proto, s.Version()):
@@ -60,6 +62,8 @@ func (c *compiler) protect(p *Policy) error {
 		}
 		d := p.decision(regs.ActionProtect)
 		d.argument, d.transport = uint64(sa.Row), sa.Mode == xfrm.ModeTransport
+		// Behind ESP nobody may cut a packet whose outer header has DF.
+		d.fragment = d.fragment || sa.SetsDF()
 		var err error
 		if d.mtu, err = c.protectMTU(sa, p.pos); err != nil {
 			return err

@@ -37,6 +37,8 @@ func packetOf(s xfrm.Selector) packet {
 		version:  want(f.Version, s.Version() != 0, uint64(s.Version())),
 	}
 	switch {
+	case s.Opaque:
+		p.upper = want(f.Upper, true, regs.UpperOpaque)
 	case s.SPort.Given || s.DPort.Given:
 		p.upper = want(f.Upper, true, regs.UpperPorts)
 		p.srcPort, p.dstPort = s.SPort, s.DPort

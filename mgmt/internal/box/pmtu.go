@@ -66,7 +66,7 @@ func (c *compiler) protectMTU(sa *SA, pos xfrm.Pos) (uint32, error) {
 	if inner < xfrm.MinMTU {
 		return 0, xfrm.Errorf(pos, "the mtu of black towards %s, %d, leaves packets of SA spi 0x%x %d bytes: it must leave them %d (RFC 791)", sa.Dst, path, sa.SPI, inner, xfrm.MinMTU)
 	}
-	if sa.Flags.NoPMTUDisc && sa.Mode == xfrm.ModeTunnel {
+	if sa.ClearsDF() && sa.Mode == xfrm.ModeTunnel {
 		return 0, nil
 	}
 	return inner, nil

@@ -1,6 +1,10 @@
 package box
 
-import "sallyport/mgmt/internal/xfrm"
+import (
+	"cmp"
+
+	"sallyport/mgmt/internal/xfrm"
+)
 
 var devices = []string{xfrm.Red, xfrm.Black}
 
@@ -26,7 +30,7 @@ func (m *Model) direct(report *report) error {
 			return xfrm.Errorf(sa.pos, "flag esn needs a replay-window: the high half of the sequence number is inferred from it")
 		}
 		if sa.Way == xfrm.DirIn {
-			if err := sa.CheckInboundEncap(sa.pos); err != nil {
+			if err := cmp.Or(sa.CheckInboundEncap(sa.pos), sa.CheckInboundOuter(sa.pos)); err != nil {
 				return err
 			}
 		}

@@ -128,8 +128,7 @@ func sadRow(sa *SA) Row {
 	return row
 }
 
-// tunnelRow makes the outer headers as Linux makes them: DSCP and ECN copied, DF of IPv4 copied unless path MTU discovery is
-// off. The flow label of IPv6 stays 0, which is none (RFC 6437, 2).
+// tunnelRow makes the outer headers as Linux makes them unless the SA says otherwise: DSCP and ECN copied, DF of IPv4 copied. The flow label of IPv6 stays 0, which is none (RFC 6437, 2).
 func tunnelRow(sa *SA, hop int, mtu uint32) Row {
 	f, row := regs.TunnelRow, newRow(regs.TunnelRow.Bits)
 	f.Valid.Put(row, 1)
@@ -139,14 +138,19 @@ func tunnelRow(sa *SA, hop int, mtu uint32) Row {
 		f.V6.Put(row, 1)
 	}
 	f.Ttl.Put(row, defaultTTL)
-	if !sa.Flags.DontEncapDSCP {
+	if dscp, copied := sa.OuterDSCP(); copied {
 		f.DscpCopy.Put(row, 1)
+	} else {
+		f.Dscp.Put(row, uint64(dscp))
 	}
 	if !sa.Flags.NoECN {
 		f.EcnCopy.Put(row, 1)
 	}
-	if sa.Flags.NoPMTUDisc {
+	switch {
+	case sa.ClearsDF():
 		f.DfMode.Put(row, regs.DfModeClear)
+	case sa.SetsDF():
+		f.DfMode.Put(row, regs.DfModeSet)
 	}
 	f.NextHop.Put(row, uint64(hop))
 	f.Mtu.Put(row, uint64(mtu))

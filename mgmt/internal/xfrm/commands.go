@@ -153,7 +153,7 @@ type (
 		Dev string
 		MAC MAC
 	}
-	// Show lists addresses, links, routes or neighbours.
+	// Show lists addresses, links, routes, neighbours, or the limits of reassembly.
 	Show struct {
 		At
 		What string

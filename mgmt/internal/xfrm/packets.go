@@ -15,7 +15,9 @@ type Selector struct {
 	DPort Range        `json:"dport,omitzero"`
 	Type  Range        `json:"type,omitzero"`
 	Code  Range        `json:"code,omitzero"`
-	Dev   string       `json:"dev,omitempty"`
+	// Opaque: packets alone in which there is neither port nor type to read (RFC 4301, 4.4.1.1). Then none of the four ranges is given.
+	Opaque bool   `json:"opaque,omitempty"`
+	Dev    string `json:"dev,omitempty"`
 }
 
 // The prefixes that hold every address of an IP version.
@@ -66,6 +68,12 @@ func (s Selector) String() string {
 			out += " " + part.name + " " + part.value.text(part.port)
 		}
 	}
+	switch {
+	case s.Opaque && (s.Proto == protoICMP || s.Proto == protoICMPv6):
+		out += " type opaque code opaque"
+	case s.Opaque:
+		out += " sport opaque dport opaque"
+	}
 	if s.Dev != "" {
 		out += " dev " + s.Dev
 	}
@@ -82,13 +90,19 @@ func holds(outer, inner uint8) bool { return outer == 0 || outer == inner }
 
 // Covers says whether every packet of inner is one of s.
 func (s Selector) Covers(inner Selector) bool {
-	return Within(s.Src, inner.Src) && Within(s.Dst, inner.Dst) && holds(s.Proto, inner.Proto) &&
+	return Within(s.Src, inner.Src) && Within(s.Dst, inner.Dst) && holds(s.Proto, inner.Proto) && (inner.Opaque || !s.Opaque) &&
 		s.SPort.Covers(inner.SPort) && s.DPort.Covers(inner.DPort) && s.Type.Covers(inner.Type) && s.Code.Covers(inner.Code)
+}
+
+// numbered says whether all packets of a selector have ports, or a type and code.
+func (s Selector) numbered() bool {
+	return s.SPort.Given || s.DPort.Given || s.Type.Given || s.Code.Given
 }
 
 // Overlaps says whether some packet may be of both selectors, which have prefixes; those of two IP versions have none in common.
 func (s Selector) Overlaps(o Selector) bool {
 	return s.Src.Overlaps(o.Src) && s.Dst.Overlaps(o.Dst) && (holds(s.Proto, o.Proto) || holds(o.Proto, s.Proto)) &&
+		!(s.Opaque && o.numbered()) && !(o.Opaque && s.numbered()) &&
 		s.SPort.meets(o.SPort) && s.DPort.meets(o.DPort) && s.Type.meets(o.Type) && s.Code.meets(o.Code)
 }
 

@@ -31,7 +31,7 @@ func Parse(words []Token) (Command, error) {
 		return nil, err
 	}
 	var command Command
-	switch choose(string(object.Text), "address", "route", "neighbor", "neighbour", "link", "xfrm", "next-hop") {
+	switch choose(string(object.Text), "address", "route", "neighbor", "neighbour", "link", "xfrm", "next-hop", "reassembly") {
 	case "address":
 		command, err = p.addr()
 	case "route":
@@ -47,6 +47,11 @@ func Parse(words []Token) (Command, error) {
 			return nil, object.errorf("next-hop is a command of sallyctl alone: a batch file, which Linux may load too, cannot hold it")
 		}
 		command, err = p.nextHop()
+	case "reassembly":
+		if p.start.File != "" {
+			return nil, object.errorf("reassembly is a command of sallyctl alone: a batch file, which Linux may load too, cannot hold it")
+		}
+		command, err = p.reassembly()
 	default:
 		return nil, object.errorf("unknown command %s: a batch holds xfrm, addr, link, route and neigh lines", object.quoted())
 	}

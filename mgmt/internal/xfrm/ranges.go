@@ -72,7 +72,7 @@ func (p *parser) numbers(what, word string, bits int) (Range, error) {
 	last, also := parseNumber(high, bits)
 	switch {
 	case !ok || !also:
-		return Range{}, token.errorf("the %s after %s must be a number of 0 to %d, or a range N-M of such numbers, not %s", what, word, most, token.quoted())
+		return Range{}, token.errorf("the %s after %s must be a number of 0 to %d, a range N-M of such numbers, or opaque, not %s", what, word, most, token.quoted())
 	case first > last:
 		return Range{}, token.errorf("the range %d-%d after %s is the wrong way round: write %d-%d", first, last, word, last, first)
 	case first == 0 && last == most:

@@ -88,10 +88,10 @@ func (s Selector) complete(missing netip.Prefix, pos Pos) (Selector, error) {
 // installs such, and what they match changes when others go. Nor is `proto icmp` of IPv6, since a packet may well have that number.
 func (s Selector) checkPossible(pos Pos) error {
 	word := "type"
-	if !s.Type.Given {
+	if !s.Type.Given && !s.Opaque {
 		word = "code"
 	}
-	switch version, number := s.Version(), s.Type.Given || s.Code.Given; {
+	switch version, number := s.Version(), s.Type.Given || s.Code.Given || s.Opaque; {
 	case number && s.Proto == protoICMP && version == 6:
 		return Errorf(pos, "%s of icmp is of no packet in an IPv6 selector: write proto ipv6-icmp", word)
 	case number && s.Proto == protoICMPv6 && version == 4:
@@ -104,7 +104,7 @@ func (s Selector) checkPossible(pos Pos) error {
 
 // upper reads proto with sport and dport, or with type and code.
 func (p *parser) upper(s *Selector) (err error) {
-	var ports, types *Token
+	var ports, types, opaque *Token
 	for isUpperWord(p.peek()) {
 		word := p.skip()
 		switch text := string(word.Text); text {
@@ -112,16 +112,16 @@ func (p *parser) upper(s *Selector) (err error) {
 			s.Proto, err = p.upperProtocol()
 		case "sport":
 			ports = &word
-			s.SPort, err = p.port(text)
+			s.SPort, err = p.port(text, &opaque)
 		case "dport":
 			ports = &word
-			s.DPort, err = p.port(text)
+			s.DPort, err = p.port(text, &opaque)
 		case "type":
 			types = &word
-			s.Type, err = p.numbers("number", text, 8)
+			s.Type, err = p.orOpaque("number", text, 8, &opaque)
 		case "code":
 			types = &word
-			s.Code, err = p.numbers("number", text, 8)
+			s.Code, err = p.orOpaque("number", text, 8, &opaque)
 		default:
 			err = word.refuse("the chips do not look at GRE keys")
 		}
@@ -134,13 +134,26 @@ func (p *parser) upper(s *Selector) (err error) {
 		return types.errorf("%s needs proto icmp or ipv6-icmp: other packets have none", types.Text)
 	case ports != nil && s.Proto != 0 && !HasPorts(s.Proto):
 		return ports.errorf("%s needs proto tcp, udp or sctp: the chips find no ports in protocol %s", ports.Text, protocolName(s.Proto))
+	case opaque != nil && s.numbered():
+		return opaque.errorf("%s opaque beside a number is of no packet: where one cannot be read, neither can the other", opaque.Text)
 	}
+	s.Opaque = opaque != nil
 	return nil
 }
 
-// port reads a port, of which 0 is any as in iproute2, or a range of them.
-func (p *parser) port(word string) (Range, error) {
-	ports, err := p.numbers("port", word, 16)
+// orOpaque reads numbers, or `opaque`, which iproute2 does not have, and notes the word that it stands behind.
+func (p *parser) orOpaque(what, word string, bits int, opaque **Token) (Range, error) {
+	if p.peek() != "opaque" {
+		return p.numbers(what, word, bits)
+	}
+	*opaque = &p.words[p.next-1]
+	p.skip()
+	return Range{}, nil
+}
+
+// port reads a port, of which 0 is any as in iproute2, a range of them, or `opaque`.
+func (p *parser) port(word string, opaque **Token) (Range, error) {
+	ports, err := p.orOpaque("port", word, 16, opaque)
 	if ports == One(0) && !bytes.ContainsRune(p.words[p.next-1].Text, '-') {
 		ports = Range{}
 	}

@@ -73,7 +73,7 @@ func (p *parser) unknown() error {
 	return word.errorf("unexpected word %s", word.quoted())
 }
 
-// stateAdd reads what iproute2's xfrm_state_modify reads.
+// stateAdd reads what iproute2's xfrm_state_modify reads, `df` and `dscp`.
 func (p *parser) stateAdd(update bool) (Command, error) {
 	s := State{Mode: ModeTransport}
 	var idSeen bool
@@ -117,6 +117,10 @@ func (p *parser) stateAdd(update bool) (Command, error) {
 		case "limit":
 			p.skip()
 			err = p.limit(&s)
+		case "df":
+			err = p.df(&s)
+		case "dscp":
+			err = p.dscp(&s)
 		case "encap":
 			p.skip()
 			s.Encap, err = p.encap()
@@ -208,6 +212,9 @@ func checkState(pos Pos, s *State) error {
 		return Errorf(pos, "flag esn needs a replay-window: the high half of the sequence number is inferred from it")
 	}
 	if err := s.checkEncap(pos); err != nil {
+		return err
+	}
+	if err := s.checkOuter(pos); err != nil {
 		return err
 	}
 	return checkAlgorithms(pos, s)

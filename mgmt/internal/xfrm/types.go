@@ -85,7 +85,10 @@ type State struct {
 	// ReplaySeq is the highest number that counts as received from the start.
 	ReplaySeq uint32 `json:"replay_seq,omitempty"`
 	Flags     Flags  `json:"flags"`
-	Dir       Dir    `json:"dir,omitempty"`
+	// DF and DSCP of the outer headers that an outbound SA makes.
+	DF   DF   `json:"df,omitempty"`
+	DSCP DSCP `json:"dscp,omitzero"`
+	Dir  Dir  `json:"dir,omitempty"`
 	// An SA has Aead, or Enc and Auth.
 	Aead Algorithm `json:"aead,omitzero"`
 	Enc  Algorithm `json:"enc,omitzero"`
