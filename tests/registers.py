@@ -16,11 +16,13 @@ READ, WRITE = 1, 2
 GENERATED = ROOT / "mgmt" / "internal" / "regs"
 
 
-def offset(register: str) -> int:
-    """Where a register stands, by its name in regs/*.rdl."""
+def offset(chip: str, register: str) -> int:
+    """Where a register of a chip stands, by its name in regs/*.rdl."""
     text = (GENERATED / "registers.go").read_text()
-    match = re.search(rf'Name: "{register}", Offset: (0x[0-9a-f]+)', text)
-    assert match, register
+    match = re.search(
+        rf'^\s(?:{chip.title()}|Common)\w+\s*= Register{{Name: "{register}", Offset: (0x[0-9a-f]+)', text, re.M
+    )
+    assert match, (chip, register)
     return int(match[1], 16)
 
 
@@ -64,10 +66,10 @@ class Registers:
         return value
 
     def read(self, chip: str, register: str) -> int:
-        return self._access(READ, chip, offset(register))
+        return self._access(READ, chip, offset(chip, register))
 
     def write(self, chip: str, register: str, value: int) -> None:
-        self._access(WRITE, chip, offset(register), value)
+        self._access(WRITE, chip, offset(chip, register), value)
 
     def _command(self, chip: str, command: int) -> None:
         self.write(chip, "table_command", command)
@@ -79,7 +81,7 @@ class Registers:
         self.write(chip, "table_select", table_number(chip, table))
         self.write(chip, "table_index", index)
         self._command(chip, READ)
-        data = offset("table_data")
+        data = offset(chip, "table_data")
         words = [self._access(READ, chip, data + 4 * n) for n in range(32)]
         words[bit // 32] ^= 1 << bit % 32
         for number, word in enumerate(words):

@@ -102,6 +102,21 @@ BATCHES = {
     "two bridges": ("link add br0 type bridge\nlink add br1 type bridge", 2, "there is a bridge br0 already"),
     "another kind of link": ("link add br0 type vlan id 9", 1, "a bridge over red and black is the one link"),
     "tunnel in a bridge": (f"{BRIDGE}{STATE}{KEY} 128", 4, "is in tunnel mode, whose packets are routed"),
+    "DF in transport mode": (
+        BRIDGE + HOSTS.replace("mode transport", "mode transport df set"),
+        4,
+        "df is of the outer header, and an SA in transport mode makes none",
+    ),
+    "DF twice": (f"{SA}df set flag nopmtudisc {STATE[len(SA) :]}{KEY} 128", 1, "are of one bit: write one of them"),
+    "DSCP beyond six bits": (f"{SA}dscp 64 {STATE[len(SA) :]}{KEY} 128", 1, "a number of 0 to 63, a name such as EF"),
+    "DSCP of an inbound SA": (
+        f"addr add {FAR}/24 dev black\n{SA}dscp EF {STATE[len(SA) :]}{KEY} 128",
+        2,
+        "the SA spi 0x1 is inbound: leave it out",
+    ),
+    "opaque port beside a port": (f"{POLICY}proto udp sport opaque dport 53", 1, "beside a number is of no packet"),
+    "reassembly in a batch": ("reassembly set timeout 5", 1, "reassembly is a command of sallyctl alone"),
+    "SAs neither kept nor deleted": ("xfrm policy flush sas all", 1, "sas must be keep or delete"),
     "range that takes too many rules": (
         f"{POLICY}proto tcp dport 80\n{POLICY}proto udp sport 1-65534 dport 1-65534",
         2,

@@ -117,6 +117,17 @@ def test_red_frame_is_dropped_by_name(make_box, name: str) -> None:
     assert outcome.named() == {case.counter: 1}
 
 
+def test_manual_keys_have_no_window_unless_asked(make_box) -> None:
+    """Without `replay-window` an SA has no anti-replay (RFC 4303 3.3.3): the numbers of a sender that lost its count are taken."""
+    batch = BATCH.replace("replay-window 1024 ", "")
+    assert "replay-window" not in batch
+    numbers = [5000, 1, 1, 2, 5000, 3]
+    packets = [black_packet(number) for number in range(len(numbers))]
+    outcome = make_box(batch).black([wire(packet, number) for packet, number in zip(packets, numbers, strict=True)])
+    assert [frame[14:] for frame in outcome.out] == [forwarded(bytes(packet)) for packet in packets]
+    assert outcome.named() == {}
+
+
 @pytest.mark.parametrize(("size", "counter"), [(9582, None), (9583, "inner.drop_rx_oversize")])
 def test_frame_limit_at_9600_bytes(make_box, size: int, counter: str | None) -> None:
     """9600 B with the FCS is 9582 B of IP: received; one byte more is oversize. What it becomes as ESP exceeds the MTU."""

@@ -113,6 +113,22 @@ def test_fragment_first_cuts_before_esp(make_box) -> None:
     assert outcome.counters["inner"]["frag_split"] == len(pieces) - 1
 
 
+def test_df_set_cuts_before_esp(make_box) -> None:
+    """Behind ESP nobody may cut what has DF: what may be cut is cut before, and what may not is punted or, with options, dropped."""
+    tunnel = Tunnel()
+    batch = tunnel.batch().replace("mode tunnel replay-window", "mode tunnel df set replay-window", 1)
+    assert "df set" in batch
+    options = v4(2000, ident=3, options=[IPOption(b"\x94\x04\0\0")])
+    packets = [v4(INNER_MTU, ident=1), v4(5000, ident=2), options, v4(INNER_MTU + 1, "DF"), v6(3000), v4(60, "DF")]
+    box = make_box(f"link set dev black mtu {MTU}\n" + batch)
+    outcome = box.red(frames(packets))
+    pieces = fragment(IP(forwarded(packets[1])), (INNER_MTU - 20) // 8 * 8)
+    assert opened(tunnel, outcome) == [forwarded(packets[0]), *map(bytes, pieces), forwarded(packets[5])]
+    assert {str(esp_payload(frame).flags) for frame in outcome.out} == {"DF"}
+    assert outcome.named() == {"inner.punt_mtu": 2, "outer.drop_mtu": 1}
+    assert read_frames(outcome.folder / "punt-inner.pcapng") == [bytes(frame) for frame in frames(packets[3:5])]
+
+
 def test_bypassed_packets_are_cut_as_a_router_does(make_box) -> None:
     anything = "src 0.0.0.0/0 dst 0.0.0.0/0"
     batch = f"link set dev black mtu {MTU}\nxfrm policy add {anything} dir out action allow\n"

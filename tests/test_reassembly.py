@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from boxes import run
 from conftest import SHARED, read_frames
 from reference import FAR_V6, NEAR_V6, Tunnel, classify_red, esp_payload, forwarded
+from registers import Registers
+from sallyport.errors import InputError
+from sallyport.simulator import Simulator
 from scapy.layers.inet import IP, TCP, UDP, defrag, fragment
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrFragment, fragment6
 from scapy.layers.l2 import Dot1Q, Ether
@@ -24,6 +30,13 @@ def v6_cut(number: int, size: int) -> tuple[Packet, list[Packet]]:
     head = IPv6(src="2001:db8:1::1", dst="2001:db8:2::1")
     upper = TCP(sport=7, dport=9) / Raw(bytes([number]) * size)
     return IPv6(bytes(head / upper)), fragment6(head / IPv6ExtHdrFragment(id=number) / upper, 1280)
+
+
+# Where both ports of a box send to.
+NEIGHBOURS = "".join(
+    f"neigh add {ip} lladdr 02:00:00:00:00:{n:02x} dev {dev}\n"
+    for n, (ip, dev) in enumerate([("192.0.2.2", "black"), ("198.18.0.1", "red")], start=1)
+)
 
 
 def together(outcome, packets: list[Packet], frames: list[Packet]) -> None:
@@ -84,6 +97,61 @@ def test_an_overlap_is_dropped_by_name(make_box) -> None:
     received = [bytes(peer.decrypt(esp_payload(frame))) for frame in outcome.out]
     assert received == [forwarded(bytes(packet)) for packet in (good, v4_packet(3))]
     assert outcome.named() == {"inner.drop_reasm_overlap": len(pieces) + 1}
+
+
+def test_fragments_are_discarded_by_the_rules_of_their_packet(tmp_path: Path) -> None:
+    """Ports decide although later fragments have none: of each port some datagrams are blocked, others go on (RFC 4301 7.4)."""
+
+    def cut(src: str, dst: str, port: int, number: int) -> tuple[Packet, list[Packet]]:
+        packet = IP(bytes(IP(src=src, dst=dst, id=number) / UDP(sport=7, dport=port) / Raw(bytes([number]) * 1500)))
+        return packet, [ETHERNET / piece for piece in reversed(fragment(packet, 600))]
+
+    batch = NEIGHBOURS + TUNNEL.batch("198.18.0.0/16", "198.19.0.0/16", "198.19.0.0/16")
+    batch += "xfrm policy add dst 198.19.0.0/16 proto udp dport 53 dir out action block\n"
+    for port, action in ((53, "block"), (80, "allow")):
+        batch += f"xfrm policy add src 203.0.113.0/24 proto udp dport {port} dir fwd action {action}\n"
+    batch = batch.replace("dir out tmpl", "dir out priority 9 tmpl")
+    red = [cut("198.18.0.1", "198.19.0.1", port, number) for number, port in enumerate((53, 80, 53, 54), start=1)]
+    black = [cut("203.0.113.1", "198.18.0.1", port, number) for number, port in enumerate((80, 53, 443), start=1)]
+    frames = {"box0.red": red, "box0.black": black}
+    flat = {port: [frame for _, pieces in cuts for frame in pieces] for port, cuts in frames.items()}
+    seen = run([batch], flat, ["box0.red", "box0.black"], tmp_path)
+    peer = TUNNEL.peer_receiver()
+    protected = [bytes(peer.decrypt(esp_payload(frame))) for frame in seen.out["box0.black"]]
+    assert protected == [forwarded(bytes(packet)) for packet, _ in (red[1], red[3])]
+    assert [frame[14:] for frame in seen.out["box0.red"]] == [forwarded(bytes(black[0][0]))]
+    assert seen.named == [{"inner.drop_policy": 2, "outer.drop_policy": 2}]
+
+
+def test_limits_are_what_was_set(tmp_path: Path) -> None:
+    """60 s and 64 datagrams after reset (RFC 8200 4.5), by the register in cycles of 300 MHz; then as sallyctl sets them, on both ports."""
+    waits = 3
+
+    def limit(sim: Simulator) -> None:
+        assert sim.sallyctl(0, "reassembly", "show") == "timeout 60s per-source 64\n"
+        with Registers(sim.socket(0)) as registers:
+            for chip in ("inner", "outer"):
+                ticks = registers.read(chip, "reasm_timeout")
+                assert abs(ticks * 2**20 / 300e6 - 60) < 2**20 / 300e6
+        with pytest.raises(InputError, match="timeout must be 1 to 114 seconds"):
+            sim.sallyctl(0, "reassembly", "set", "timeout", "115")
+        sim.sallyctl(0, "reassembly", "set", "timeout", "50ms", "per-source", waits)
+        assert sim.sallyctl(0, "reassembly", "show") == f"timeout 50ms per-source {waits}\n"
+
+    def first(src: str, number: int) -> Packet:
+        return ETHERNET / fragment(IP(src=src, dst="198.19.0.1", id=number) / UDP() / Raw(bytes(1000)), 600)[0]
+
+    whole = IP(bytes(IP(src="198.18.0.9", dst="198.19.0.1", id=9) / UDP(sport=7, dport=9) / Raw(bytes(1000))))
+    red = [first("198.18.0.1", number) for number in range(waits + 2)] + [ETHERNET / p for p in fragment(whole, 600)]
+    black = [first("192.0.2.77", number) for number in range(waits + 1)]
+    frames = {"box0.red": red, "box0.black": black}
+    seen = run([NEIGHBOURS + TUNNEL.batch()], frames, ["box0.black"], tmp_path, before=limit)
+    received = [bytes(TUNNEL.peer_receiver().decrypt(esp_payload(frame))) for frame in seen.out["box0.black"]]
+    assert received == [forwarded(bytes(whole))]
+    source, timeout = "drop_reasm_source", "drop_reasm_timeout"
+    assert seen.named == [
+        {f"inner.{source}": 2, f"inner.{timeout}": waits, f"outer.{source}": 1, f"outer.{timeout}": waits}
+    ]
 
 
 def test_what_is_legal_in_a_capture_is_put_together(make_box) -> None:

@@ -1,9 +1,9 @@
-"""Ranges of ports, ICMP types and codes through one box: below, at and above both ends, judged by scapy both ways."""
+"""Ranges of ports, ICMP types and codes through one box, below, at and above both ends, and ports that cannot be read; by scapy."""
 
 from __future__ import annotations
 
 from reference import Tunnel, esp_payload, forwarded
-from scapy.layers.inet import ICMP, IP, TCP, UDP
+from scapy.layers.inet import ICMP, IP, TCP, UDP, fragment
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt
 from scapy.layers.l2 import Ether
 from scapy.layers.sctp import SCTP
@@ -59,3 +59,51 @@ def test_selectors_of_ranges_pass_what_is_in_them(make_box) -> None:
     expected = [forwarded(bytes(packet)) for _, packet, inside in cases if inside]
     assert [frame[14:][: len(packet)] for frame, packet in zip(outcome.out, expected, strict=True)] == expected
     assert outcome.named() == {"inner.drop_selector_mismatch": sum(not inside for _, _, inside in cases)}
+
+
+# What has no port or type to read: headers cut short, and a protocol number alone.
+CUT_SHORT = [(6, b"abc"), (17, b""), (17, b"x"), (132, b"abc"), (1, b"")]
+
+
+def test_policies_of_opaque_ports_encrypt_what_has_none(make_box) -> None:
+    """OPAQUE (RFC 4301 4.4.1.1) is of no packet with ports, no port is of OPAQUE, and ANY is of both; fragments are whole before."""
+    opaque, ported = Tunnel(), Tunnel(spi_out=0x3003, spi_in=0x4004)
+    batch = opaque.batch("198.18.0.0/16", "198.19.0.0/16 sport opaque dport opaque", "198.19.0.0/16")
+    batch += ported.lines("198.18.0.0/16", "198.19.0.0/16 proto udp dport 0-65534", "198.20.0.0/16")
+    batch += "xfrm policy add dst 198.19.0.0/16 proto tcp dir out action punt priority 9\n"
+    batch += "xfrm policy add src 198.18.0.1 dst 198.19.0.1 proto icmp type opaque dir out action punt\n"
+    cases: list[tuple[Packet, Tunnel | str]] = []
+    for number, start in CUT_SHORT:
+        cases.append((IP(**RED, proto=number) / Raw(start), "inner.punt_policy" if number == 1 else opaque))
+    cases += [
+        (IP(**RED) / UDP(sport=0, dport=0), ported),
+        (IP(**RED) / UDP(sport=9, dport=65535), "inner.drop_policy"),
+        (IP(**RED) / TCP(sport=0, dport=0), "inner.punt_policy"),
+        (IP(**RED) / ICMP(type=0, code=0), "inner.drop_policy"),
+        (IP(**RED, proto=47) / Raw(bytes(20)), opaque),
+    ]
+    whole = IP(**RED, id=5) / UDP(sport=9, dport=53) / Raw(bytes(1200))
+    frames = [ETHERNET / packet for packet, _ in cases] + [ETHERNET / piece for piece in reversed(fragment(whole, 600))]
+    outcome = make_box(batch).red(frames)
+    sent = [(packet, tunnel) for packet, tunnel in cases if isinstance(tunnel, Tunnel)] + [(whole, ported)]
+    for frame, (packet, tunnel) in zip(outcome.out, sent, strict=True):
+        assert bytes(tunnel.peer_receiver().decrypt(esp_payload(frame))) == forwarded(bytes(packet))
+    counters = [counter for _, counter in cases if isinstance(counter, str)]
+    assert outcome.named() == {counter: counters.count(counter) for counter in counters}
+
+
+def test_selectors_of_opaque_ports_pass_what_has_none(make_box) -> None:
+    """An SA of OPAQUE ports carries later fragments, and headers cut short, and nothing with ports."""
+    tunnel = Tunnel()
+    box = make_box(tunnel.batch("198.18.0.0/16", "198.19.0.0/16", "198.19.0.0/16 proto udp sport opaque"))
+    pieces = fragment(IP(**BLACK, id=7) / UDP(sport=7, dport=9) / Raw(bytes(2000)), 800)
+    cases: list[tuple[Packet, bool]] = [(piece, piece.frag > 0) for piece in pieces]
+    cases += [(IP(**BLACK, proto=17) / Raw(start), True) for start in (b"", b"abc")]
+    cases += [(IP(**BLACK) / UDP(sport=port, dport=port), False) for port in (0, 9, 65535)]
+    cases += [(IP(**BLACK, proto=6) / Raw(b"abc"), False), (IP(**BLACK, proto=47) / Raw(bytes(20)), False)]
+    peer = tunnel.peer_sender()
+    outcome = box.black([ETHERNET / peer.encrypt(packet) for packet, _ in cases])
+    expected = [forwarded(bytes(packet)) for packet, passes in cases if passes]
+    assert len(expected) == len(pieces) + 1
+    assert [frame[14:][: len(packet)] for frame, packet in zip(outcome.out, expected, strict=True)] == expected
+    assert outcome.named() == {"inner.drop_selector_mismatch": sum(not passes for _, passes in cases)}

@@ -84,6 +84,13 @@ def test_clauses_are_in_order_and_none_is_left_out(plan: str) -> None:
         assert numbers == sorted(numbers), f"{plan}: steps, notes or cases of {section}"
 
 
+def test_readme_counts_the_rows() -> None:
+    said = re.search(r"(\d+) rows have a test, (\d+) are open, (\d+) do not apply", (ROOT / "README.md").read_text())
+    counted = [str(sum(state in row for plan in SECTIONS for row in PLANS[plan])) for state in STATES]
+    assert said, "README.md does not say how many rows of docs/testplan/rfc*.yaml have a test, are open, do not apply"
+    assert list(said.groups()) == counted
+
+
 def test_no_row_is_twice() -> None:
     said = [(row["clause"], row["feature"]) for _, row in ROWS if row["clause"].startswith("RFC")]
     assert len(set(said)) == len(said)

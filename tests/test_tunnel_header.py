@@ -36,13 +36,24 @@ def traffic_class(packet: Packet) -> int:
     return packet.tc if IPv6 in packet else packet.tos
 
 
-# Words of an outbound SA, and what the outer header then has of the inner one: bits of the traffic class, and DF.
+# Words of an outbound SA, and what the outer header then has: bits of the inner traffic class and bits of its own, and DF, which
+# None copies.
 FLAGS = [
-    ("", 0xFF, True),
-    ("flag noecn", 0xFC, True),
-    ("extra-flag dont-encap-dscp", 0x03, True),
-    ("flag nopmtudisc", 0xFF, False),
-    ("flag noecn nopmtudisc extra-flag dont-encap-dscp", 0, False),
+    ("", 0xFF, 0, None),
+    ("flag noecn", 0xFC, 0, None),
+    ("extra-flag dont-encap-dscp", 0x03, 0, None),
+    ("flag nopmtudisc", 0xFF, 0, False),
+    ("flag noecn nopmtudisc extra-flag dont-encap-dscp", 0, 0, False),
+    ("dscp EF", 0x03, 0x2E << 2, None),
+    ("dscp 63 flag noecn", 0, 0x3F << 2, None),
+    ("dscp inherit", 0xFF, 0, None),
+    ("dscp 0", 0x03, 0, None),
+]
+DF_WORDS = [
+    ("df set", 0xFF, 0, True),
+    ("df set dscp AF41", 0x03, 0x22 << 2, True),
+    ("df unset", 0xFF, 0, False),
+    ("df inherit", 0xFF, 0, None),
 ]
 
 
@@ -60,23 +71,24 @@ def flagged(number: int, words: str, near: str, far: str) -> tuple[Tunnel, str]:
 @over_both
 def test_outer_header_is_made_as_the_sa_says(make_box, ends: tuple[str, str]) -> None:
     batch, cases = f"addr add {ends[0]}/{64 if ':' in ends[0] else 24} dev black\n", []
-    for number, (words, mask, copies_df) in enumerate(FLAGS):
+    flags = FLAGS if ":" in ends[0] else FLAGS + DF_WORDS
+    for number, (words, mask, own, df) in enumerate(flags):
         tunnel, lines = flagged(number, words, *ends)
         batch += lines
         peer = tunnel.peer_receiver()
         inner = inner_packets("198.18.0.1", f"198.19.{number}.1", "2001:db8:1::1", f"2001:db8:2:{number}::1")
-        cases += [(packet, peer, mask, copies_df) for packet in inner]
+        cases += [(packet, peer, mask, own, df) for packet in inner]
     outcome = make_box(batch).red([ETHERNET / packet for packet, *_ in cases])
     outers = [esp_payload(frame) for frame in outcome.out]
-    for outer, (packet, peer, mask, copies_df) in zip(outers, cases, strict=True):
+    for outer, (packet, peer, mask, own, df) in zip(outers, cases, strict=True):
         assert (outer.src, outer.dst) == ends
-        assert traffic_class(outer) == traffic_class(packet) & mask
+        assert traffic_class(outer) == traffic_class(packet) & mask | own
         if IPv6 in outer:
             assert (outer.hlim, outer.fl, outer.nh) == (TTL, 0, 50)
         else:
-            has_df = IPv6 in packet or "DF" in packet.flags
+            has_df = (IPv6 in packet or "DF" in packet.flags) if df is None else df
             assert (outer.ihl, outer.ttl, outer.frag, outer.proto) == (5, TTL, 0, 50)
-            assert outer.flags == ("DF" if has_df and copies_df else "")
+            assert outer.flags == ("DF" if has_df else "")
         assert bytes(peer.decrypt(outer)) == forwarded(bytes(packet))
     if IP in outers[0]:
         assert len({outer.id for outer in outers}) == len(outers)

@@ -24,7 +24,7 @@ func (m *Model) apply(command xfrm.Command) (string, error) {
 	case xfrm.PolicySelect:
 		return m.selectPolicies(c)
 	case xfrm.PolicyFlush:
-		m.removePolicies(func(*Policy) bool { return true })
+		m.removePoliciesAnd(c.Orphans, func(*Policy) bool { return true })
 	case xfrm.PolicyCount:
 		count := map[xfrm.Dir]int{}
 		for _, p := range m.Policies {
@@ -140,6 +140,9 @@ func (m *Model) addPolicy(c xfrm.PolicyAdd) error {
 		m.removePolicies(func(q *Policy) bool { return q == old })
 	}
 	m.insertPolicy(p)
+	if old != nil && c.Orphans.Delete {
+		m.removeOrphans([]*Policy{old})
+	}
 	return nil
 }
 
@@ -163,7 +166,7 @@ func (m *Model) selectPolicies(c xfrm.PolicySelect) (string, error) {
 		}
 	}
 	if c.Verb == xfrm.Delete || c.Verb == xfrm.DeleteAll {
-		m.removePolicies(matches)
+		m.removePoliciesAnd(c.Orphans, matches)
 		out.Reset()
 	}
 	if found == 0 && c.Verb <= xfrm.Get {

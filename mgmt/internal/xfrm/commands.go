@@ -71,15 +71,23 @@ type (
 		At
 		Update bool
 		Policy Policy
+		Orphans
 	}
 	PolicySelect struct {
 		At
 		Verb   Verb
 		Filter PolicyFilter
+		Orphans
 	}
-	PolicyFlush struct{ At }
+	PolicyFlush struct {
+		At
+		Orphans
+	}
 	PolicyCount struct{ At }
 )
+
+// Orphans says what becomes of SAs that a change of policies leaves without any (RFC 4301, 4.4.1).
+type Orphans struct{ Delete bool }
 
 // PolicyFilter matches policies; fields not given match all, except that Delete and Get compare the whole selector.
 type PolicyFilter struct {

@@ -7,7 +7,7 @@ import (
 
 func (p *parser) policy() (Command, error) {
 	if !p.more() {
-		return PolicySelect{p.at(), List, PolicyFilter{}}, nil
+		return PolicySelect{At: p.at(), Verb: List}, nil
 	}
 	verb := p.skip()
 	switch choose(string(verb.Text), "add", "update", "delete", "deleteall", "delall", "list", "show", "lst", "get", "flush", "count", "setdefault", "getdefault", "set") {
@@ -29,7 +29,13 @@ func (p *parser) policy() (Command, error) {
 				return nil, err
 			}
 		}
-		return PolicyFlush{p.at()}, nil
+		flush := PolicyFlush{At: p.at()}
+		if p.peek() == "sas" {
+			if err := p.orphans(&flush.Orphans); err != nil {
+				return nil, err
+			}
+		}
+		return flush, nil
 	case "count":
 		return PolicyCount{p.at()}, nil
 	case "set", "getdefault":
@@ -38,6 +44,21 @@ func (p *parser) policy() (Command, error) {
 		return nil, verb.refuse("what no policy matches is always discarded")
 	}
 	return nil, verb.errorf("unknown word %s after xfrm policy: add, update, delete, deleteall, get, list, flush or count must follow", verb.quoted())
+}
+
+// orphans reads `sas keep|delete`, which is this box's own.
+func (p *parser) orphans(o *Orphans) error {
+	p.skip()
+	word, err := p.take("keep or delete")
+	if err != nil {
+		return err
+	}
+	switch string(word.Text) {
+	case "keep", "delete":
+		o.Delete = string(word.Text) == "delete"
+		return nil
+	}
+	return word.errorf("sas must be keep or delete, what becomes of SAs that no policy names any more, not %s", word.quoted())
 }
 
 func (p *parser) ptype() error {
@@ -77,10 +98,11 @@ func (p *parser) policyFlag(pol *Policy) error {
 	return word.errorf("flag must be fragment-first, not %s", word.quoted())
 }
 
-// policyAdd reads what iproute2's xfrm_policy_modify reads, `action punt` and `flag fragment-first`.
+// policyAdd reads what iproute2's xfrm_policy_modify reads, `action punt`, `flag fragment-first` and, in an update, `sas`.
 func (p *parser) policyAdd(update bool) (Command, error) {
 	pol := Policy{Selector: Selector{Src: Everything, Dst: Everything}, Action: ActionAllow}
 	var selector, dir bool
+	var orphans Orphans
 	for p.more() {
 		var err error
 		word := p.words[p.next]
@@ -121,6 +143,8 @@ func (p *parser) policyAdd(update bool) (Command, error) {
 			pol.Template, err = p.template()
 		case text == "if_id":
 			err = p.zeroOption("there are no xfrm interfaces here")
+		case text == "sas" && update:
+			err = p.orphans(&orphans)
 		case text == "offload":
 			return nil, word.refuse("every policy is applied in hardware here")
 		case isSelectorWord(text):
@@ -139,7 +163,7 @@ func (p *parser) policyAdd(update bool) (Command, error) {
 	if err := checkPolicy(p.start, &pol); err != nil {
 		return nil, err
 	}
-	return PolicyAdd{p.at(), update, pol}, nil
+	return PolicyAdd{p.at(), update, pol, orphans}, nil
 }
 
 func checkPolicy(pos Pos, pol *Policy) error {
@@ -187,7 +211,7 @@ func (p *parser) policyLimit() error {
 }
 
 func (p *parser) policySelect(verb Verb) (Command, error) {
-	filter := PolicyFilter{}
+	filter, orphans := PolicyFilter{}, Orphans{}
 	missing := Everything
 	if verb >= DeleteAll {
 		missing = netip.Prefix{} // `list proto tcp` is of both IP versions
@@ -210,6 +234,8 @@ func (p *parser) policySelect(verb Verb) (Command, error) {
 			err = p.ptype()
 		case text == "if_id":
 			err = p.zeroOption("there are no xfrm interfaces here")
+		case text == "sas" && (verb == Delete || verb == DeleteAll):
+			err = p.orphans(&orphans)
 		case text == "nosock" && verb >= DeleteAll:
 			p.skip()
 		case text == "action" && verb >= DeleteAll:
@@ -239,5 +265,5 @@ func (p *parser) policySelect(verb Verb) (Command, error) {
 			return nil, Errorf(p.start, "a policy is named by either its selector or its index")
 		}
 	}
-	return PolicySelect{p.at(), verb, filter}, nil
+	return PolicySelect{p.at(), verb, filter, orphans}, nil
 }
