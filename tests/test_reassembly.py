@@ -113,9 +113,11 @@ def test_fragments_are_discarded_by_the_rules_of_their_packet(tmp_path: Path) ->
     batch = batch.replace("dir out tmpl", "dir out priority 9 tmpl")
     red = [cut("198.18.0.1", "198.19.0.1", port, number) for number, port in enumerate((53, 80, 53, 54), start=1)]
     black = [cut("203.0.113.1", "198.18.0.1", port, number) for number, port in enumerate((80, 53, 443), start=1)]
-    frames = {"box0.red": red, "box0.black": black}
-    flat = {port: [frame for _, pieces in cuts for frame in pieces] for port, cuts in frames.items()}
-    seen = run([batch], flat, ["box0.red", "box0.black"], tmp_path)
+    frames: dict[str, list[bytes | Packet]] = {
+        port: [frame for _, pieces in cuts for frame in pieces]
+        for port, cuts in {"box0.red": red, "box0.black": black}.items()
+    }
+    seen = run([batch], frames, ["box0.red", "box0.black"], tmp_path)
     peer = TUNNEL.peer_receiver()
     protected = [bytes(peer.decrypt(esp_payload(frame))) for frame in seen.out["box0.black"]]
     assert protected == [forwarded(bytes(packet)) for packet, _ in (red[1], red[3])]
@@ -144,7 +146,7 @@ def test_limits_are_what_was_set(tmp_path: Path) -> None:
     whole = IP(bytes(IP(src="198.18.0.9", dst="198.19.0.1", id=9) / UDP(sport=7, dport=9) / Raw(bytes(1000))))
     red = [first("198.18.0.1", number) for number in range(waits + 2)] + [ETHERNET / p for p in fragment(whole, 600)]
     black = [first("192.0.2.77", number) for number in range(waits + 1)]
-    frames = {"box0.red": red, "box0.black": black}
+    frames: dict[str, list[bytes | Packet]] = {"box0.red": [*red], "box0.black": [*black]}
     seen = run([NEIGHBOURS + TUNNEL.batch()], frames, ["box0.black"], tmp_path, before=limit)
     received = [bytes(TUNNEL.peer_receiver().decrypt(esp_payload(frame))) for frame in seen.out["box0.black"]]
     assert received == [forwarded(bytes(whole))]
