@@ -15,7 +15,7 @@ CHIPS = ("inner", "crypto", "outer")
 
 @dataclass(frozen=True)
 class Seen:
-    """Frames out of each port that was asked for, and by box the punts and drops that are not 0, as "chip.name"."""
+    """Frames out of each port that was asked for, and by box the punts, drops and injected frames that are not 0, as "chip.name"."""
 
     out: dict[str, list[bytes]]
     named: list[dict[str, int]]
@@ -27,8 +27,12 @@ def run(
     watch: list[str],
     folder: Path,
     before: Callable[[Simulator], None] | None = None,
+    pacing: str = "line-rate",
 ) -> Seen:
-    """A box of each batch, `frames` into ports by name, and what leaves the ports of `watch`. Every counter balances."""
+    """A box of each batch, `frames` into ports and inject streams by name, and what leaves the ports and punt streams of `watch`.
+
+    With the pacing `original` frames start a microsecond apart. Every counter balances.
+    """
     with Simulator(boxes=len(batches), threads=None, seed=1) as sim:
         for box, text in enumerate(batches):
             batch = folder / f"box{box}.xfrm"
@@ -43,7 +47,7 @@ def run(
         for port, these in frames.items():
             path = folder / f"{port}-in.pcap"
             write_frames(path, these)
-            inputs.append({"port": port, "file": str(path)})
+            inputs.append({"port": port, "file": str(path), "pacing": pacing})
         assert sim.command("replay", inputs=inputs)["quiescent"]
         counters = [sim.counters(box) for box in range(len(batches))]
         sim.command("quit")
@@ -54,7 +58,7 @@ def run(
             f"{chip}.{name}": count
             for chip in CHIPS
             for name, count in each[chip].items()
-            if count and name.startswith(("drop_", "punt_"))
+            if count and name.startswith(("drop_", "punt_", "inject_"))
         }
         for each in counters
     ]

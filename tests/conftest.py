@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from scapy.packet import Packet, Raw
-from scapy.utils import PcapWriter, RawPcapReader
+from scapy.utils import EDecimal, PcapWriter, RawPcapReader
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
@@ -98,10 +98,12 @@ def read_frames(path: Path) -> list[bytes]:
 
 
 def write_frames(path: Path, frames: Iterable[bytes | Packet]) -> None:
-    """A pcap of Ethernet frames, none of them touched."""
+    """A pcap of Ethernet frames, none of them touched, a microsecond apart."""
     with PcapWriter(str(path), linktype=1) as writer:
-        for frame in frames:
-            writer.write(Raw(bytes(frame)))
+        for number, frame in enumerate(frames):
+            record = Raw(bytes(frame))
+            record.time = EDecimal(number) / 1_000_000
+            writer.write(record)
 
 
 @pytest.fixture

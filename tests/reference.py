@@ -148,7 +148,9 @@ def _classify_ipv6(packet: bytes) -> str:
         return "drop_ip_malformed"
     source, destination = ip_address(parsed.src), ip_address(parsed.dst)
     discovery = parsed.nh == 58 and packet[40] in range(133, 138)
-    if discovery or source.is_link_local or destination.is_link_local or destination.is_multicast:
+    if discovery:
+        return "punt_nd"
+    if source.is_link_local or destination.is_link_local or destination.is_multicast:
         return "punt_ipv6"
     if parsed.nh == 44 and (parsed.payload.m or parsed.payload.offset):
         return "punt_fragment"

@@ -62,8 +62,9 @@ BLACK = {
     "bad ciphertext": Case("crypto.drop_dec_icv", lambda: flipped(wire(black_packet(99), 2500), 60)),
     "replayed": Case("inner.drop_replayed", lambda: wire(black_packet(0), good_count(0))),
     "too old": Case("inner.drop_too_old", lambda: wire(black_packet(99), good_count(GOOD_BEFORE - 1) - 1024)),
-    "unknown SPI": Case(
-        "outer.drop_unknown_spi", lambda: ETHERNET / IP(src="192.0.2.2", dst=NEAR) / ESP(spi=7, seq=1, data=bytes(64))
+    "unknown SPI for another box": Case(
+        "outer.drop_unknown_spi",
+        lambda: ETHERNET / IP(src="192.0.2.2", dst="192.0.2.77") / ESP(spi=7, seq=1, data=bytes(64)),
     ),
     "truncated": Case("outer.drop_esp_truncated", lambda: cut(wire(black_packet(99), 2500), 20)),
     "wrong selector": Case(

@@ -71,7 +71,7 @@ CASES = {
     "7 bytes": (datagram(b"\x00\x00\x20\x02\x00\x00\x00"), "outer.drop_esp_truncated"),
     "UDP length above": (datagram(bytes(40), len=49), "outer.drop_udp_malformed"),
     "UDP length below": (datagram(bytes(40), len=47), "outer.drop_udp_malformed"),
-    "unknown SPI": (datagram(b"\x00\x00\x00\x07" + bytes(60)), "outer.drop_unknown_spi"),
+    "unknown SPI": (datagram(b"\x00\x00\x00\x07" + bytes(60)), "outer.punt_unknown_spi"),
 }
 
 

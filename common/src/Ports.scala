@@ -16,11 +16,6 @@ class MacBeat extends Bundle {
   val error = Bool()
 }
 
-/** A beat for the management CPU: the frame as it came in, and why (a value of the chip's punt reason enumeration). */
-class PuntMeta extends Bundle {
-  val reason = UInt(8.W)
-}
-
 /**
  * The chip's side of one Aurora 64B/66B streaming channel, already in the core clock domain.
  *

@@ -6,7 +6,7 @@ from systemrdl.node import AddrmapNode, FieldNode, RegfileNode, RegNode
 
 COUNTER_BYTES = 8
 TABLE_BYTES = 128
-KINDS = ("received", "sent", "punted", "drop", "merged", "split", "lost", "info")
+KINDS = ("received", "sent", "punted", "drop", "merged", "split", "injected", "lost", "info")
 
 
 class ModelError(Exception):
@@ -82,6 +82,7 @@ def build(top: AddrmapNode) -> Model:
         if not spaces:
             for register in part.registers():
                 _note_values(model, register)
+                model.rows.append(_row(register))
             continue
         chip = Chip(part.inst_name)
         for space in spaces:
@@ -102,6 +103,11 @@ def _note_values(model: Model, register: RegNode) -> None:
 
 def _fields(register: RegNode) -> tuple[Field, ...]:
     return tuple(Field(f.inst_name, f.lsb, f.width) for f in register.fields())
+
+
+def _row(node: RegNode) -> Row:
+    fields = _fields(node)
+    return Row(node.type_name or node.inst_name, max(f.lsb + f.width for f in fields), fields)
 
 
 def _mask(fields: list[FieldNode]) -> int:
@@ -189,8 +195,7 @@ def _tables(model: Model, chip: Chip, space: AddrmapNode) -> None:
                 raise ModelError(f"{f.get_path()}: the field straddles a 32-bit data word")
             if f.width > 32 and f.lsb % 8:
                 raise ModelError(f"{f.get_path()}: a field wider than 32 bits must start at a byte")
-        fields = _fields(node)
-        row = Row(node.type_name or node.inst_name, max(f.lsb + f.width for f in fields), fields)
+        row = _row(node)
         if row not in model.rows:
             model.rows.append(row)
         number, rest = divmod(node.absolute_address - space.absolute_address, TABLE_BYTES)

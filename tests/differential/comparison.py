@@ -58,7 +58,7 @@ def _punted(port: str, frames: list[Frame], outcomes: list[Outcome], observed: O
             wanted = (outcome.punt, outcome.whole or frames[index].data)
             waiting.setdefault(outcome.way, deque()).append((index, wanted))
     for reason, data in observed.punted[CHIP[port]]:
-        got = (reason.removeprefix("punt: ").replace(" ", "_"), data)
+        got = (reason.removeprefix("punt: ").split(",")[0].replace(" ", "_"), data)
         queue = next((queue for queue in waiting.values() if queue and queue[0][1] == got), None)
         if queue is None:
             heads = [queue[0] for queue in waiting.values() if queue]

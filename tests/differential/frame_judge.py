@@ -37,7 +37,7 @@ def judge(frame: Frame) -> tuple[str, Reading]:
     if reading.state != "whole":
         return STATES[reading.state], reading
     if of_this_link(reading):
-        return "punt_ipv6", reading
+        return "punt_nd" if neighbour_discovery(reading) else "punt_ipv6", reading
     return "punt_fragment" if reading.fragment else "", reading
 
 
@@ -50,10 +50,14 @@ def ether_type(frame: Frame) -> tuple[int, int]:
     return kind, at
 
 
+def neighbour_discovery(packet: Reading) -> bool:
+    return packet.version == 6 and packet.upper == "icmp" and packet.numbers[0] in NEIGHBOUR_DISCOVERY
+
+
 def of_this_link(packet: Reading) -> bool:
     """IPv6 that no router forwards: neighbour discovery (RFC 4861), link-local addresses (RFC 4291 2.5.6), and multicast."""
     if not isinstance(packet.src, IPv6Address) or not isinstance(packet.dst, IPv6Address):
         return False
-    if packet.upper == "icmp" and packet.numbers[0] in NEIGHBOUR_DISCOVERY:
+    if neighbour_discovery(packet):
         return True
     return packet.src.is_link_local or packet.dst.is_link_local or packet.dst.is_multicast

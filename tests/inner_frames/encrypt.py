@@ -153,8 +153,8 @@ def encrypt_cases_v6() -> Iterator[tuple[str, int, str]]:
         yield "punt_policy", 0, f"{ip('2001:db8:3::1', f', hlim={hops}')} / {udp}"
     # Of this link: neighbour discovery, whoever it is for, and addresses that no router passes on; and their neighbours.
     for message in ("RS()", "RA()", "NS()", "NA()", "Redirect()"):
-        yield "punt_ipv6", 0, f"{ip(there, ', hlim=255')} / {message}"
-        yield "punt_ipv6", 0, f"{ip(there, ', hlim=255')} / DestOpt() / {message}"
+        yield "punt_nd", 0, f"{ip(there, ', hlim=255')} / {message}"
+        yield "punt_nd", 0, f"{ip(there, ', hlim=255')} / DestOpt() / {message}"
     yield "tx_protect", 5, f"{ip(there)} / Unreachable()"
     yield "tx_protect", 5, f"{ip(there, ', nh=58')} / Raw(bytes([132, 0, 0, 0]))"
     yield "tx_protect", 5, f"{ip(there, ', nh=58')} / Raw(bytes([138, 0, 0, 0]))"

@@ -66,14 +66,14 @@ case class RegisterDesc(
 
 /**
  * @param path `encrypt`, `decrypt` or `none`
- * @param kind `received`, `sent`, `punted`, `drop`, `merged`, `split`, `lost` or `info`
+ * @param kind `received`, `sent`, `punted`, `drop`, `merged`, `split`, `injected`, `lost` or `info`
  */
 case class CounterDesc(name: String, index: Int, path: String, kind: String)
 
 object CounterDesc {
 
   /** In any quiescent state what came up on a path is what is accounted for (regs/common.rdl). */
-  val arisen: Seq[String] = Seq("received", "split")
+  val arisen: Seq[String] = Seq("received", "injected", "split")
   val accounted: Seq[String] = Seq("sent", "punted", "drop", "merged")
 }
 

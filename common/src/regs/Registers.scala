@@ -129,6 +129,31 @@ object InnerRegs {
     val pop = RowField(0, 1)
     val clearLost = RowField(1, 1)
   }
+  val limitOther = RegisterDesc("limit_other", 0x300, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
+  object LimitOther {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
+  val limitArp = RegisterDesc("limit_arp", 0x308, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
+  object LimitArp {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
+  val limitNd = RegisterDesc("limit_nd", 0x30c, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
+  object LimitNd {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
+  val limitMtu = RegisterDesc("limit_mtu", 0x318, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
+  object LimitMtu {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
+  val limitInject = RegisterDesc("limit_inject", 0x320, RegisterRole.Control, writable = 0xffffffffL, reset = 0x1008bdL)
+  object LimitInject {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
   val all: Seq[RegisterDesc] = CommonRegs.all ++ Seq(
     control,
     portMacLo,
@@ -136,7 +161,12 @@ object InnerRegs {
     reasmTimeout,
     reasmPerSource,
     lifetimeEvent,
-    lifetimeControl
+    lifetimeControl,
+    limitOther,
+    limitArp,
+    limitNd,
+    limitMtu,
+    limitInject
   )
 }
 
@@ -179,6 +209,41 @@ object OuterRegs {
   val localIpv63 = RegisterDesc("local_ipv6_3", 0x21c, RegisterRole.Control, writable = 0xffffffffL)
   val reasmTimeout = RegisterDesc("reasm_timeout", 0x220, RegisterRole.Control, writable = 0x7fffL, reset = 0x430eL)
   val reasmPerSource = RegisterDesc("reasm_per_source", 0x224, RegisterRole.Control, writable = 0xffffL, reset = 0x40L)
+  val limitOther = RegisterDesc("limit_other", 0x300, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
+  object LimitOther {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
+  val limitIke = RegisterDesc("limit_ike", 0x304, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
+  object LimitIke {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
+  val limitArp = RegisterDesc("limit_arp", 0x308, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
+  object LimitArp {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
+  val limitNd = RegisterDesc("limit_nd", 0x30c, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
+  object LimitNd {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
+  val limitIcmp = RegisterDesc("limit_icmp", 0x310, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
+  object LimitIcmp {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
+  val limitSpi = RegisterDesc("limit_spi", 0x314, RegisterRole.Control, writable = 0xffffffffL, reset = 0x1000016L)
+  object LimitSpi {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
+  val limitInject = RegisterDesc("limit_inject", 0x320, RegisterRole.Control, writable = 0xffffffffL, reset = 0x1008bdL)
+  object LimitInject {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
   val all: Seq[RegisterDesc] = CommonRegs.all ++ Seq(
     control,
     portMacLo,
@@ -190,6 +255,13 @@ object OuterRegs {
     localIpv62,
     localIpv63,
     reasmTimeout,
-    reasmPerSource
+    reasmPerSource,
+    limitOther,
+    limitIke,
+    limitArp,
+    limitNd,
+    limitIcmp,
+    limitSpi,
+    limitInject
   )
 }

@@ -304,3 +304,23 @@ object TunnelRow extends Row {
     "flow_label" -> flowLabel
   )
 }
+
+object PuntHeader extends Row {
+  val bits: Int = 128
+  val cycles = RowField(0, 64)
+  val reserved1 = RowField(64, 16)
+  val length = RowField(80, 16)
+  val reserved0 = RowField(96, 8)
+  val group = RowField(104, 8)
+  val reason = RowField(112, 8)
+  val port = RowField(120, 8)
+  val fields: Seq[(String, RowField)] = Seq(
+    "cycles" -> cycles,
+    "reserved1" -> reserved1,
+    "length" -> length,
+    "reserved0" -> reserved0,
+    "group" -> group,
+    "reason" -> reason,
+    "port" -> port
+  )
+}

@@ -55,6 +55,16 @@ object DfMode {
   val clear = 2
 }
 
+object PuntGroup {
+  val other = 0
+  val ike = 1
+  val arp = 2
+  val nd = 3
+  val icmp = 4
+  val unknownSpi = 5
+  val mtu = 6
+}
+
 object PuntReason {
   val none = 0
   val arp = 1
@@ -67,4 +77,6 @@ object PuntReason {
   val policy = 8
   val extensionHeaders = 9
   val mtu = 10
+  val unknownSpi = 11
+  val nd = 12
 }

@@ -2,6 +2,7 @@ package sallyport.iface
 
 import chisel3.util._
 import sallyport.common._
+import sallyport.common.regs.PuntGroup
 
 /**
  * Parameters of [[InnerCore]].
@@ -14,6 +15,7 @@ import sallyport.common._
  * @param receiveBeats  receive buffer of the port in 64-byte beats; holds what arrives while the link is short of credits
  * @param transmitBeats transmit buffer of the port in 64-byte beats
  * @param puntBeats     queue to the management CPU in 64-byte beats
+ * @param injectBeats   buffer of the management CPU's own frames in 64-byte beats
  * @param linkBeats     receive buffer of the link in 64-byte beats: the far sender's credits
  * @param reassembly    room for fragments from the port
  * @param version       text of the VERSION file, for the identity block
@@ -26,6 +28,7 @@ case class InnerConfig(
     receiveBeats: Int = 512,
     transmitBeats: Int = 256,
     puntBeats: Int = 256,
+    injectBeats: Int = 256,
     linkBeats: Int = 512,
     reassembly: ReassemblyConfig = ReassemblyConfig.small,
     version: String = "0.1.0"
@@ -39,6 +42,12 @@ case class InnerConfig(
 }
 
 object InnerConfig {
+
+  /** In the header of punted frames. */
+  val puntPort: Int = 0
+
+  /** Trap groups that there are on the red port, in the order of their policers. */
+  val puntGroups: Seq[Int] = Seq(PuntGroup.other, PuntGroup.arp, PuntGroup.nd, PuntGroup.mtu)
 
   /**
    * For a board: 64 Ki SAs, flow rows and policies. The cuckoo table of flows fills to some 95 %; twice the rows would be

@@ -16,7 +16,8 @@ class InnerCore(config: InnerConfig) extends Module {
     val macRx = Flipped(Valid(new MacBeat))
     val macTx = Decoupled(new MacBeat)
     val link = new LinkPort
-    val punt = PacketStream(new PuntMeta)
+    val punt = PacketStream(new NoMeta)
+    val inject = Flipped(PacketStream(new NoMeta))
     val axil = Flipped(new AxiLite)
     val ready = Output(Bool())
   })
@@ -26,6 +27,7 @@ class InnerCore(config: InnerConfig) extends Module {
   paths.io.macRx := io.macRx
   io.macTx <> paths.io.macTx
   io.punt <> paths.io.punt
+  paths.io.inject <> io.inject
   paths.io.axil <> io.axil
   io.ready := paths.io.ready
 

@@ -9,6 +9,7 @@ import sallyport.common.regs.{NextHopRow, SelectorRow}
 class InnerDecryptEvents extends Bundle {
   val drops = new InspectorDrops
   val lifetime = Valid(new UsageEvent)
+  val inject = new InjectorEvents
   val transmit = new MacTransmitEvents
 }
 
@@ -36,6 +37,10 @@ class InnerDecrypt(config: InnerConfig) extends Module {
     val enable = Input(Bool())
     val portMac = Input(UInt(48.W))
     val in = Flipped(PacketStream(new LinkMeta))
+
+    /** Frames of the management CPU's own for the port. */
+    val inject = Flipped(PacketStream(new NoMeta))
+    val injectLimit = Input(new TokenLimit)
     val mac = Decoupled(new MacBeat)
     val selectorTable = Flipped(new TablePort)
     val nextHopTable = Flipped(new TablePort)
@@ -172,6 +177,11 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   }
   private val transmit = Module(new MacTransmit(config.transmitBeats))
   transmit.io.in <> prepend.io.out
+  private val injector = Module(new Injector(config.injectBeats))
+  injector.io.enable := io.enable
+  injector.io.limit := io.injectLimit
+  injector.io.in <> io.inject
+  transmit.io.inject <> injector.io.out
   io.mac <> transmit.io.mac
 
   private val ready = RegNext(selectors.io.ready && nextHops.io.ready && replay.io.ready && usage.io.ready, false.B)
@@ -179,6 +189,7 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   io.ready := ready
   io.events.drops := inspector.io.drops
   io.events.lifetime := usage.io.event
+  io.events.inject := injector.io.events
   io.events.transmit := transmit.io.events
 }
 

@@ -46,10 +46,11 @@ class InnerEncrypt(config: InnerConfig) extends Module {
     val macFilter = Input(Bool())
     val portMac = Input(UInt(48.W))
     val fragmentLimits = Input(new FragmentLimits)
+    val puntLimits = Input(Vec(InnerConfig.puntGroups.length, new TokenLimit))
     val linkUp = Input(Bool())
     val mac = Flipped(Valid(new MacBeat))
     val out = PacketStream(new LinkMeta)
-    val punt = PacketStream(new PuntMeta)
+    val punt = PacketStream(new NoMeta)
     val flowTable = Flipped(new TablePort)
     val ruleTable = Flipped(new TablePort)
     val outboundUsageTable = Flipped(new TablePort)
@@ -58,11 +59,21 @@ class InnerEncrypt(config: InnerConfig) extends Module {
     val events = Output(new InnerEncryptEvents)
   })
 
-  private val path = Module(new ReceivePath(new InnerVerdict, config.receiveBeats, config.puntBeats, config.reassembly))
+  private val path = Module(
+    new ReceivePath(
+      new InnerVerdict,
+      InnerConfig.puntPort,
+      InnerConfig.puntGroups,
+      config.receiveBeats,
+      config.puntBeats,
+      config.reassembly
+    )
+  )
   path.io.enable := io.enable
   path.io.macFilter := io.macFilter
   path.io.portMac := io.portMac
   path.io.fragmentLimits := io.fragmentLimits
+  path.io.puntLimits := io.puntLimits
   path.io.mac := io.mac
   io.punt <> path.io.punt
   private val fields = path.io.fields.bits

@@ -16,7 +16,12 @@ class InnerPaths(config: InnerConfig) extends Module {
   val io = IO(new Bundle {
     val macRx = Flipped(Valid(new MacBeat))
     val macTx = Decoupled(new MacBeat)
-    val punt = PacketStream(new PuntMeta)
+
+    /** Frames for the management CPU, each behind its punt header. */
+    val punt = PacketStream(new NoMeta)
+
+    /** Frames of the management CPU for the port. */
+    val inject = Flipped(PacketStream(new NoMeta))
     val axil = Flipped(new AxiLite)
     val toLink = PacketStream(new LinkMeta)
     val fromLink = Flipped(PacketStream(new LinkMeta))
@@ -59,6 +64,14 @@ class InnerPaths(config: InnerConfig) extends Module {
   encrypt.io.portMac := registers.io.portMac
   encrypt.io.fragmentLimits.timeout := registers.io.control(InnerRegs.reasmTimeout)(14, 0)
   encrypt.io.fragmentLimits.perSource := registers.io.control(InnerRegs.reasmPerSource)(15, 0)
+  encrypt.io.puntLimits := VecInit(
+    Seq(
+      InnerRegs.limitOther,
+      InnerRegs.limitArp,
+      InnerRegs.limitNd,
+      InnerRegs.limitMtu
+    ).map(register => registers.tokenLimit(register))
+  )
   encrypt.io.linkUp := linkUp
   encrypt.io.mac := io.macRx
   io.toLink <> encrypt.io.out
@@ -70,6 +83,8 @@ class InnerPaths(config: InnerConfig) extends Module {
 
   decrypt.io.enable := registers.io.txEnable
   decrypt.io.portMac := registers.io.portMac
+  decrypt.io.inject <> io.inject
+  decrypt.io.injectLimit := registers.tokenLimit(InnerRegs.limitInject)
   decrypt.io.in <> io.fromLink
   io.macTx <> decrypt.io.mac
   decrypt.io.selectorTable <> registers.io.table(InnerTables.selector)
@@ -91,6 +106,7 @@ class InnerPaths(config: InnerConfig) extends Module {
   private val judged = encrypt.io.events.drops
   private val inspected = decrypt.io.events.drops
   private val tx = decrypt.io.events.transmit
+  private val inject = decrypt.io.events.inject
   InterfaceRegisters.count(
     registers.io.increments,
     InnerCounters.all,
@@ -112,6 +128,11 @@ class InnerPaths(config: InnerConfig) extends Module {
       InnerCounters.dropLifetime -> encrypt.io.events.dropLifetime,
       InnerCounters.dropPuntOverflow -> punt.dropOverflow,
       InnerCounters.puntArp -> punt.punted(PuntReason.arp),
+      InnerCounters.puntNd -> punt.punted(PuntReason.nd),
+      InnerCounters.dropPuntOther -> punt.refused(PuntGroup.other),
+      InnerCounters.dropPuntArp -> punt.refused(PuntGroup.arp),
+      InnerCounters.dropPuntNd -> punt.refused(PuntGroup.nd),
+      InnerCounters.dropPuntMtu -> punt.refused(PuntGroup.mtu),
       InnerCounters.puntIpv6 -> punt.punted(PuntReason.ipv6),
       InnerCounters.puntVlan -> punt.punted(PuntReason.vlan),
       InnerCounters.puntFragment -> punt.punted(PuntReason.fragment),
@@ -150,6 +171,9 @@ class InnerPaths(config: InnerConfig) extends Module {
       InnerCounters.dropEcn -> inspected.ecn,
       InnerCounters.dropNoNextHop -> inspected.noNextHop,
       InnerCounters.dropInnerLifetime -> inspected.lifetime,
+      InnerCounters.injectFrames -> inject.frames,
+      InnerCounters.dropInjectDisabled -> inject.dropDisabled,
+      InnerCounters.dropInjectLength -> inject.dropLength,
       InnerCounters.txFrames -> tx.txFrames,
       InnerCounters.txBytes -> tx.txBytes
     )

@@ -54,7 +54,8 @@ class OuterDrops extends FrameDrops {
  *     keepalive: drop nattKeepalive; IKE behind the non-ESP marker: punt; all else is ESP (RFC 3948 2). UDP to port 4500 of
  *     another address is ESP if there is an SA for it
  *  1. ESP, in UDP or not, that cannot hold SPI, sequence number, IV, 4 bytes and ICV, or whose length is no multiple of 4
- *     (RFC 4303 2.4): drop espTruncated; no SA for (SPI, destination) (RFC 4301 5.2): drop unknownSpi; in UDP for an SA without
+ *     (RFC 4303 2.4): drop espTruncated; no SA for (SPI, destination) (RFC 4301 5.2): punt what is for
+ *     this box, so that IKE can tell the peer (RFC 7296 1.5), else drop unknownSpi; in UDP for an SA without
  *     encapsulation, in transport mode or over IPv6, or not in UDP for an SA with it: drop encapMismatch; for an SA in transport mode
  *     and with a longer [[ClearPrefix]] than there can be, or with IPv6 extension headers: drop transportHeader; else to the link,
  *     without padding behind the total length and, but in transport mode, without Ethernet, tags, IP and UDP headers
@@ -101,6 +102,7 @@ class OuterClassifier extends Module {
   private val least = Mux(inUdp, (UdpHeader.bytes + OuterClassifier.minEspBytes).U, OuterClassifier.minEspBytes.U)
   private val truncated = ask(fields.payloadLength < least || fields.payloadLength(1, 0) =/= 0.U)
   private val unknownSpi = ask(!in.saHit)
+  private val toUs = ask(in.toUs)
   private val encapMismatch = ask(in.saEncap =/= inUdp || inUdp && (fields.isV6 || in.saTransport))
   private val transport = ask(in.saTransport)
   private val tags = fields.l2Bytes(4, 2) - (EthernetHeader.bytes / 4).U
@@ -138,7 +140,7 @@ class OuterClassifier extends Module {
 
   // Stage 2: the first that fits, if the frame passes.
   private object Outcome extends ChiselEnum {
-    val dropUdpMalformed, dropKeepalive, dropTruncated, dropUnknownSpi, dropEncapMismatch, dropTtl, dropPolicy = Value
+    val dropUdpMalformed, dropKeepalive, dropTruncated, unknown, dropEncapMismatch, dropTtl, dropPolicy = Value
     val dropTransportHeader = Value
     val puntIke, puntIcmp, puntPolicy, sendEsp, sendBypass = Value
   }
@@ -150,7 +152,7 @@ class OuterClassifier extends Module {
         udpMalformed -> dropUdpMalformed,
         keepalive -> dropKeepalive,
         (esp && truncated) -> dropTruncated,
-        (esp && unknownSpi) -> dropUnknownSpi,
+        (esp && unknownSpi) -> unknown,
         (esp && encapMismatch) -> dropEncapMismatch,
         (esp && transport && !transportable) -> dropTransportHeader,
         esp -> sendEsp,
@@ -164,6 +166,7 @@ class OuterClassifier extends Module {
   )
   private val valid2 = RegNext(valid1, false.B)
   private val linkDown2 = RegNext(linkDown)
+  private val toUs2 = RegNext(toUs)
 
   private val link = Wire(new LinkMeta)
   link := 0.U.asTypeOf(link)
@@ -186,14 +189,15 @@ class OuterClassifier extends Module {
   private def is(wanted: Outcome.Type): Bool = frame.passes && outcome === wanted
   private val forLink = is(sendEsp) || is(sendBypass) || frame.crosses
   private val reasons = Seq(
-    puntIke -> PuntReason.ike,
-    puntIcmp -> PuntReason.icmp,
-    puntPolicy -> PuntReason.policy
+    (is(unknown) && toUs2) -> PuntReason.unknownSpi,
+    is(puntIke) -> PuntReason.ike,
+    is(puntIcmp) -> PuntReason.icmp,
+    is(puntPolicy) -> PuntReason.policy
   )
   private val verdict = Wire(new OuterVerdict)
   verdict.toLink := forLink && !linkDown2
-  verdict.toPunt := frame.punts || reasons.map { case (punt, _) => is(punt) }.reduce(_ || _)
-  verdict.reason := Mux(frame.punts, frame.reason, Mux1H(reasons.map { case (punt, reason) => is(punt) -> reason.U }))
+  verdict.toPunt := frame.punts || reasons.map(_._1).reduce(_ || _)
+  verdict.reason := Mux(frame.punts, frame.reason, Mux1H(reasons.map { case (punt, reason) => punt -> reason.U }))
   verdict.strip := Mux(frame.crosses, 0.U, RegNext(Mux(whole, 0.U, Mux(esp, espStrip1, l2Bytes1))))
   verdict.link := Mux(frame.crosses, RegNext(crossing), RegNext(link))
   io.verdict.valid := RegNext(valid2, false.B)
@@ -205,7 +209,7 @@ class OuterClassifier extends Module {
   io.drops.ipChecksum := drop(frame.drops.ipChecksum)
   io.drops.ttlExpired := drop(is(dropTtl))
   io.drops.espTruncated := drop(is(dropTruncated))
-  io.drops.unknownSpi := drop(is(dropUnknownSpi))
+  io.drops.unknownSpi := drop(is(unknown) && !toUs2)
   io.drops.encapMismatch := drop(is(dropEncapMismatch))
   io.drops.transportHeader := drop(is(dropTransportHeader))
   io.drops.udpMalformed := drop(is(dropUdpMalformed))

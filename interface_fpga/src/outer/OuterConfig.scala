@@ -2,6 +2,7 @@ package sallyport.iface
 
 import chisel3.util._
 import sallyport.common._
+import sallyport.common.regs.PuntGroup
 
 /**
  * Parameters of [[OuterCore]].
@@ -13,6 +14,7 @@ import sallyport.common._
  * @param receiveBeats receive buffer of the port in 64-byte beats; holds what arrives while the link is short of credits
  * @param transmitBeats transmit buffer of the port in 64-byte beats
  * @param puntBeats    queue to the management CPU in 64-byte beats
+ * @param injectBeats  buffer of the management CPU's own frames in 64-byte beats
  * @param linkBeats    receive buffer of the link in 64-byte beats: the far sender's credits
  * @param reassembly   room for fragments from the port
  * @param version      text of the VERSION file, for the identity block
@@ -25,6 +27,7 @@ case class OuterConfig(
     receiveBeats: Int = 512,
     transmitBeats: Int = 256,
     puntBeats: Int = 256,
+    injectBeats: Int = 256,
     linkBeats: Int = 512,
     reassembly: ReassemblyConfig = ReassemblyConfig.small,
     version: String = "0.1.0"
@@ -38,6 +41,13 @@ case class OuterConfig(
 }
 
 object OuterConfig {
+
+  /** In the header of punted frames. */
+  val puntPort: Int = 1
+
+  /** Trap groups that there are on the black port, in the order of their policers. */
+  val puntGroups: Seq[Int] =
+    Seq(PuntGroup.other, PuntGroup.ike, PuntGroup.arp, PuntGroup.nd, PuntGroup.icmp, PuntGroup.unknownSpi)
 
   /** For a board: 64 Ki SAs a direction, in an SAD that is never more than half full. */
   val full: OuterConfig = OuterConfig(saBits = 16, sadBits = 17, rules = 1024, reassembly = ReassemblyConfig.full)

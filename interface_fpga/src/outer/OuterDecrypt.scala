@@ -33,22 +33,33 @@ class OuterDecrypt(config: OuterConfig) extends Module {
     val macFilter = Input(Bool())
     val portMac = Input(UInt(48.W))
     val fragmentLimits = Input(new FragmentLimits)
+    val puntLimits = Input(Vec(OuterConfig.puntGroups.length, new TokenLimit))
     val local = Input(new LocalAddresses)
     val linkUp = Input(Bool())
     val mac = Flipped(Valid(new MacBeat))
     val out = PacketStream(new LinkMeta)
-    val punt = PacketStream(new PuntMeta)
+    val punt = PacketStream(new NoMeta)
     val sadTable = Flipped(new TablePort)
     val ruleTable = Flipped(new TablePort)
     val ready = Output(Bool())
     val events = Output(new OuterDecryptEvents)
   })
 
-  private val path = Module(new ReceivePath(new OuterVerdict, config.receiveBeats, config.puntBeats, config.reassembly))
+  private val path = Module(
+    new ReceivePath(
+      new OuterVerdict,
+      OuterConfig.puntPort,
+      OuterConfig.puntGroups,
+      config.receiveBeats,
+      config.puntBeats,
+      config.reassembly
+    )
+  )
   path.io.enable := io.enable
   path.io.macFilter := io.macFilter
   path.io.portMac := io.portMac
   path.io.fragmentLimits := io.fragmentLimits
+  path.io.puntLimits := io.puntLimits
   path.io.mac := io.mac
   io.punt <> path.io.punt
   private val fields = path.io.fields.bits

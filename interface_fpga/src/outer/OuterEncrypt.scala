@@ -12,6 +12,7 @@ class OuterEncryptEvents extends Bundle {
   /** A packet is cut; a fragment but the first of its packet has been made. */
   val cut = Bool()
   val further = Bool()
+  val inject = new InjectorEvents
   val transmit = new MacTransmitEvents
 }
 
@@ -38,6 +39,10 @@ class OuterEncrypt(config: OuterConfig) extends Module {
     val portMac = Input(UInt(48.W))
     val portMtu = Input(UInt(14.W))
     val in = Flipped(PacketStream(new LinkMeta))
+
+    /** Frames of the management CPU's own for the port. */
+    val inject = Flipped(PacketStream(new NoMeta))
+    val injectLimit = Input(new TokenLimit)
     val mac = Decoupled(new MacBeat)
     val tunnelTable = Flipped(new TablePort)
     val nextHopTable = Flipped(new TablePort)
@@ -114,6 +119,11 @@ class OuterEncrypt(config: OuterConfig) extends Module {
   fragmenter.io.in <> prepend.io.out
   private val transmit = Module(new MacTransmit(config.transmitBeats))
   ConnectStream(transmit.io.in, fragmenter.io.out)(_ := _.tags)
+  private val injector = Module(new Injector(config.injectBeats))
+  injector.io.enable := io.enable
+  injector.io.limit := io.injectLimit
+  injector.io.in <> io.inject
+  transmit.io.inject <> injector.io.out
   io.mac <> transmit.io.mac
 
   io.ready := tunnels.io.ready && nextHops.io.ready
@@ -123,5 +133,6 @@ class OuterEncrypt(config: OuterConfig) extends Module {
   )
   io.events.cut := fragmenter.io.cuts
   io.events.further := fragmenter.io.further
+  io.events.inject := injector.io.events
   io.events.transmit := transmit.io.events
 }

@@ -16,7 +16,12 @@ class OuterPaths(config: OuterConfig) extends Module {
   val io = IO(new Bundle {
     val macRx = Flipped(Valid(new MacBeat))
     val macTx = Decoupled(new MacBeat)
-    val punt = PacketStream(new PuntMeta)
+
+    /** Frames for the management CPU, each behind its punt header. */
+    val punt = PacketStream(new NoMeta)
+
+    /** Frames of the management CPU for the port. */
+    val inject = Flipped(PacketStream(new NoMeta))
     val axil = Flipped(new AxiLite)
     val toLink = PacketStream(new LinkMeta)
     val fromLink = Flipped(PacketStream(new LinkMeta))
@@ -54,6 +59,8 @@ class OuterPaths(config: OuterConfig) extends Module {
 
   encrypt.io.enable := registers.io.txEnable
   encrypt.io.portMac := registers.io.portMac
+  encrypt.io.inject <> io.inject
+  encrypt.io.injectLimit := registers.tokenLimit(OuterRegs.limitInject)
   encrypt.io.portMtu := registers.io.control(OuterRegs.portMtu)(13, 0)
   encrypt.io.in <> io.fromLink
   io.macTx <> encrypt.io.mac
@@ -75,6 +82,16 @@ class OuterPaths(config: OuterConfig) extends Module {
   )
   decrypt.io.fragmentLimits.timeout := registers.io.control(OuterRegs.reasmTimeout)(14, 0)
   decrypt.io.fragmentLimits.perSource := registers.io.control(OuterRegs.reasmPerSource)(15, 0)
+  decrypt.io.puntLimits := VecInit(
+    Seq(
+      OuterRegs.limitOther,
+      OuterRegs.limitIke,
+      OuterRegs.limitArp,
+      OuterRegs.limitNd,
+      OuterRegs.limitIcmp,
+      OuterRegs.limitSpi
+    ).map(register => registers.tokenLimit(register))
+  )
   decrypt.io.linkUp := linkUp
   decrypt.io.mac := io.macRx
   io.toLink <> decrypt.io.out
@@ -84,6 +101,7 @@ class OuterPaths(config: OuterConfig) extends Module {
 
   private val fault = encrypt.io.events.fault
   private val tx = encrypt.io.events.transmit
+  private val inject = encrypt.io.events.inject
   private val rx = decrypt.io.events.path.receive
   private val reassembly = decrypt.io.events.path.reassembly
   private val punt = decrypt.io.events.path.punt
@@ -101,6 +119,9 @@ class OuterPaths(config: OuterConfig) extends Module {
       OuterCounters.fragPackets -> encrypt.io.events.cut,
       OuterCounters.fragSplit -> encrypt.io.events.further,
       OuterCounters.dropMtu -> fault.mtu,
+      OuterCounters.injectFrames -> inject.frames,
+      OuterCounters.dropInjectDisabled -> inject.dropDisabled,
+      OuterCounters.dropInjectLength -> inject.dropLength,
       OuterCounters.txFrames -> tx.txFrames,
       OuterCounters.txBytes -> tx.txBytes,
       OuterCounters.rxFrames -> rx.rxFrames,
@@ -124,6 +145,14 @@ class OuterPaths(config: OuterConfig) extends Module {
       OuterCounters.dropLinkDown -> drops.linkDown,
       OuterCounters.dropPuntOverflow -> punt.dropOverflow,
       OuterCounters.puntArp -> punt.punted(PuntReason.arp),
+      OuterCounters.puntNd -> punt.punted(PuntReason.nd),
+      OuterCounters.dropPuntOther -> punt.refused(PuntGroup.other),
+      OuterCounters.dropPuntIke -> punt.refused(PuntGroup.ike),
+      OuterCounters.dropPuntArp -> punt.refused(PuntGroup.arp),
+      OuterCounters.dropPuntNd -> punt.refused(PuntGroup.nd),
+      OuterCounters.dropPuntIcmp -> punt.refused(PuntGroup.icmp),
+      OuterCounters.dropPuntUnknownSpi -> punt.refused(PuntGroup.unknownSpi),
+      OuterCounters.puntUnknownSpi -> punt.punted(PuntReason.unknownSpi),
       OuterCounters.puntIpv6 -> punt.punted(PuntReason.ipv6),
       OuterCounters.puntVlan -> punt.punted(PuntReason.vlan),
       OuterCounters.puntFragment -> punt.punted(PuntReason.fragment),

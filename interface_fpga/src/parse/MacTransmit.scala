@@ -13,7 +13,10 @@ class MacTransmitEvents extends Bundle {
 }
 
 /**
- * From a packet stream of whole frames (Ethernet header first) to the MAC, with their VLAN tags ([[TagInsert]]).
+ * From a packet stream of whole frames (Ethernet header first), and the frames that the management CPU injects, to the MAC.
+ *
+ * Frames of `in` get their VLAN tags ([[TagInsert]]). Injected frames go in between two frames of `in`, or when none is there; one at a time, and [[Injector]] limits how many. Each costs
+ * `in` its own beats and a cycle; where there is none, `in` waits for nothing.
  *
  * Pads frames below 60 B with zeros (IEEE 802.3 4.2.3.3). A frame starts on `mac` only when all of it is here, so that
  * `valid` stays high from its first to its last beat: the CMAC must not underrun. Counts a frame when it is complete in the
@@ -31,13 +34,34 @@ class MacTransmit(beats: Int) extends Module {
 
   val io = IO(new Bundle {
     val in = Flipped(PacketStream(new VlanTags))
+    val inject = Flipped(PacketStream(new NoMeta))
     val mac = Decoupled(new MacBeat)
     val events = Output(new MacTransmitEvents)
   })
 
+  // Whose turn it is is a register, and the choice is in front of the registers that are there anyway: `in` takes no cycle more.
+  private val merged = Wire(PacketStream(new VlanTags))
   private val tagged = Module(new TagInsert)
-  tagged.io.in <> io.in
+  tagged.io.in <> merged
   private val in = tagged.io.out
+  private val injecting = RegInit(false.B)
+  private val inFrameOfIn = RegInit(false.B)
+  merged.valid := Mux(injecting, io.inject.valid, io.in.valid)
+  merged.bits.data := Mux(injecting, io.inject.bits.data, io.in.bits.data)
+  merged.bits.last := Mux(injecting, io.inject.bits.last, io.in.bits.last)
+  merged.bits.bytes := Mux(injecting, io.inject.bits.bytes, io.in.bits.bytes)
+  merged.bits.error := Mux(injecting, io.inject.bits.error, io.in.bits.error)
+  merged.bits.meta := Mux(injecting, VlanTags.none, io.in.bits.meta)
+  io.in.ready := merged.ready && !injecting
+  io.inject.ready := merged.ready && injecting
+  when(io.in.fire)(inFrameOfIn := !io.in.bits.last)
+  private val free = Mux(io.in.fire, io.in.bits.last, !inFrameOfIn && !io.in.valid)
+  when(injecting) {
+    when(io.inject.fire && io.inject.bits.last)(injecting := false.B)
+  }.elsewhen(free && io.inject.valid) {
+    injecting := true.B
+  }
+
   private val before = RegInit(0.U(8.W))
   private val short = before === 0.U && in.bits.last && in.bits.bytes < MacReceive.minBytes.U
   private val bytes = Mux(short, MacReceive.minBytes.U, in.bits.bytes)

@@ -34,7 +34,8 @@ class FrameJudgement extends Bundle {
  *  1. ARP: punt, of a bump in the wire crosses; more than two VLAN tags, any other type but IP: punt
  *  1. a malformed IP packet: drop ipMalformed; a wrong IPv4 header checksum: drop ipChecksum
  *  1. more IPv6 extension headers than the parser reads: punt
- *  1. IPv6 neighbour discovery: punt, of a bump in the wire crosses (RFC 4861)
+ *  1. IPv6 neighbour discovery: punt; of a bump in the wire crosses if its hop limit is 255, which says that it comes from this
+ *     link, and is judged as any other packet if not (RFC 4861 6.1, 7.1)
  *  1. other IPv6 of this link alone, from or to a link-local address or to a multicast one: punt (RFC 4291 2.5.6); passes of
  *     a bump in the wire
  *  1. a fragment: punt
@@ -65,7 +66,7 @@ class FrameJudge extends Module {
       fields.malformed,
       fields.checksumBad,
       fields.unfinished,
-      fields.isV6 && FrameJudge.neighbourDiscovery(fields),
+      fields.isV6 && FrameJudge.neighbourDiscovery(fields) && (!io.bump || fields.ttl.andR),
       fields.isV6 && FrameJudge.linkScope(fields) && !io.bump,
       fields.fragment
     ).map(RegNext(_))
@@ -82,7 +83,8 @@ class FrameJudge extends Module {
     vlan -> PuntReason.vlan,
     other -> PuntReason.other,
     headers -> PuntReason.extensionHeaders,
-    (neighbours && !bump || linkScope) -> PuntReason.ipv6,
+    (neighbours && !bump) -> PuntReason.nd,
+    linkScope -> PuntReason.ipv6,
     fragment -> PuntReason.fragment
   )
   private val out = Wire(new FrameJudgement)

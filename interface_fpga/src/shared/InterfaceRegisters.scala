@@ -36,6 +36,14 @@ class InterfaceRegisters(bank: RegisterBankParams, tables: Int) extends Module {
     val table = Vec(tables, new TablePort)
   })
 
+  /** A token bucket's register; the fields are the same in all of them. */
+  def tokenLimit(register: RegisterDesc): TokenLimit = {
+    val limit = Wire(new TokenLimit)
+    limit.rate := InnerRegs.LimitInject.rate(io.control(register))
+    limit.burst := InnerRegs.LimitInject.burst(io.control(register))
+    limit
+  }
+
   private def register(name: String): RegisterDesc = bank.registers.find(_.name == name).get
 
   private val registers = Module(new RegisterBank(bank))

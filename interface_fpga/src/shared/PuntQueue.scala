@@ -3,38 +3,119 @@ package sallyport.iface
 import chisel3._
 import chisel3.util._
 import sallyport.common._
+import sallyport.common.regs.PuntHeader
+
+/** Why a frame goes to the management CPU: a value of [[sallyport.common.regs.PuntReason]]. */
+class PuntMeta extends Bundle {
+  val reason = UInt(8.W)
+}
 
 /** What happened at the punt queue in one cycle. */
-class PuntEvents(reasons: Int) extends Bundle {
+class PuntEvents extends Bundle {
 
   /** A frame has left for the management CPU: the bit of its reason. */
-  val punted = UInt(reasons.W)
+  val punted = UInt(PuntGroups.reasons.W)
+
+  /** The policer has refused a frame: the bit of its trap group. */
+  val refused = UInt((1 << PuntGroups.bits).W)
   val dropOverflow = Bool()
 }
 
+/** What the queue keeps of a frame until its header is written. */
+class PuntRecord extends Bundle {
+  val reason = UInt(8.W)
+  val group = UInt(PuntGroups.bits.W)
+  val length = UInt(PacketStream.lengthBits.W)
+  val cycles = UInt(64.W)
+}
+
 /**
- * The way of frames to the management CPU: a frame FIFO that drops when it is full, so that a slow or dead CPU never holds
- * up traffic.
+ * The way of frames to the management CPU: a policer for each trap group ([[PuntGroups]]), then a frame FIFO that drops when it is
+ * full, so that a flood or a dead CPU never holds up traffic, then the punt header in front (docs/interfaces.md).
  *
- * `in` is always ready. A frame that finds no room is dropped whole (`dropOverflow`); every other one raises the bit of its
- * reason when its last beat is taken. Latency 3 cycles from a frame's last beat to its first.
+ * `in` is always ready. A frame that its group's policer refuses is dropped whole (`refused`), and so is one that finds no room
+ * (`dropOverflow`; it has cost its group a token); every other one raises the bit of its reason when its last beat is
+ * taken. The header's time is the cycle, since reset, in which the frame's last beat came to `in`. Latency 6 cycles from that
+ * to the first beat at `out`; a header that pushes the frame's end into a further beat costs a cycle.
  *
- * @param reasons number of punt reasons
- * @param beats   FIFO depth in 64-byte beats
+ * @param port   of the header: where the frames come in
+ * @param groups trap groups that there are on this port, values of PuntGroup; a frame of another one is an error of the user's
+ * @param beats  FIFO depth in 64-byte beats
  */
-class PuntQueue(reasons: Int, beats: Int) extends Module {
+class PuntQueue(port: Int, groups: Seq[Int], beats: Int) extends Module {
   val io = IO(new Bundle {
+    val limits = Input(Vec(groups.length, new TokenLimit))
     val in = Flipped(PacketStream(new PuntMeta))
-    val out = PacketStream(new PuntMeta)
-    val events = Output(new PuntEvents(reasons))
+    val out = PacketStream(new NoMeta)
+    val events = Output(new PuntEvents)
   })
 
-  private val fifo = Module(new FrameFifo(new PuntMeta, FrameFifoParams(beats, WhenFull.Drop)))
-  fifo.io.in <> io.in
-  io.out <> fifo.io.out
+  // Cycles since reset: the high half counts in the cycle in which the low one wraps.
+  private val low = RegInit(0.U(32.W))
+  private val high = RegInit(0.U(32.W))
+  private val wraps = RegNext(low === ((1L << 32) - 2).U, false.B)
+  low := low + 1.U
+  high := high + wraps
+
+  // Stage 1: the policer is asked with the last beat.
+  io.in.ready := true.B
+  private val valid1 = RegNext(io.in.valid, false.B)
+  private val beat1 = RegNext(io.in.bits)
+  private val group1 = RegNext(PuntGroups(io.in.bits.meta.reason))
+  private val cycles1 = RegNext(high ## low)
+  private val before1 = RegInit(0.U((PacketStream.lengthBits - log2Ceil(PacketStream.dataBytes)).W))
+  when(valid1)(before1 := Mux(beat1.last, 0.U, before1 + 1.U))
+
+  private val end1 = valid1 && beat1.last
+  private val ofGroup1 = VecInit(groups.map(_.U === group1))
+  private val policers = Module(new TokenBuckets(groups.length))
+  policers.io.limits := io.limits
+  policers.io.request.valid := end1
+  policers.io.request.bits := OHToUInt(ofGroup1)
+  assert(!end1 || ofGroup1.asUInt.orR, "a punted frame is of a trap group that this port does not have")
+
+  // Stage 2: its answer is there, and a refused frame is broken for the FIFO.
+  private val fifo = Module(new FrameFifo(new PuntRecord, FrameFifoParams(beats, WhenFull.Drop)))
+  private val last2 = RegNext(end1, false.B)
+  private val group2 = RegNext(group1)
+  private val refused2 = last2 && !policers.io.granted
+  private val beat2 = RegNext(beat1)
+  fifo.io.in.valid := RegNext(valid1, false.B)
+  fifo.io.in.bits.data := beat2.data
+  fifo.io.in.bits.last := beat2.last
+  fifo.io.in.bits.bytes := beat2.bytes
+  fifo.io.in.bits.error := refused2
+  fifo.io.in.bits.meta.reason := beat2.meta.reason
+  fifo.io.in.bits.meta.group := group2
+  fifo.io.in.bits.meta.length := RegNext((before1 ## 0.U(6.W)) + beat1.bytes)
+  fifo.io.in.bits.meta.cycles := RegNext(cycles1)
+
+  // The header, its highest byte first.
+  private val prepend = Module(new HeaderPrepend(Seq(PuntQueue.headerBytes), new PuntMeta))
+  ConnectStream(prepend.io.in, fifo.io.out) { (header, record) =>
+    val fields = Seq(
+      PuntHeader.port -> port.U,
+      PuntHeader.reason -> record.reason,
+      PuntHeader.group -> record.group,
+      PuntHeader.length -> record.length,
+      PuntHeader.cycles -> record.cycles
+    )
+    val number = fields.map { case (field, value) => (value.pad(field.width) << field.lsb).pad(PuntHeader.bits) }
+    header.bytes := Cat(number.reduce(_ | _).asTypeOf(Vec(PuntQueue.headerBytes, UInt(8.W))))
+    header.select := 0.U
+    header.length := PuntQueue.headerBytes.U
+    header.drop := false.B
+    header.meta.reason := record.reason
+  }
+  ConnectStream(io.out, prepend.io.out)((_, _) => ())
 
   private val left = RegNext(io.out.fire && io.out.bits.last, false.B)
-  private val reason = RegNext(io.out.bits.meta.reason)
-  io.events.punted := VecInit.tabulate(reasons)(i => left && reason === i.U).asUInt
+  private val reason = RegNext(prepend.io.out.bits.meta.reason)
+  io.events.punted := VecInit.tabulate(PuntGroups.reasons)(i => left && reason === i.U).asUInt
+  io.events.refused := RegNext(Mux(refused2, UIntToOH(group2, 1 << PuntGroups.bits), 0.U), 0.U)
   io.events.dropOverflow := fifo.io.droppedOverflow
+}
+
+object PuntQueue {
+  val headerBytes: Int = PuntHeader.bits / 8
 }

@@ -3,7 +3,6 @@ package sallyport.iface
 import chisel3._
 import chisel3.util._
 import sallyport.common._
-import sallyport.common.regs.PuntReason
 
 /** Where one frame goes: the link, the management CPU, or, with neither, nowhere. */
 class FrameVerdict extends Bundle {
@@ -21,7 +20,7 @@ class FrameVerdict extends Bundle {
 class ReceivePathEvents extends Bundle {
   val receive = new MacReceiveEvents
   val reassembly = new ReassemblyEvents
-  val punt = new PuntEvents(ReceivePath.puntReasons)
+  val punt = new PuntEvents
 }
 
 /**
@@ -31,28 +30,37 @@ class ReceivePathEvents extends Bundle {
  * What [[MacReceive]] lets pass is parsed: at once, or, if it may be a fragment, once [[FragmentDetour]] has
  * a whole packet, which other frames may overtake; `fields` starts the chip's own look-ups, which cannot stall and answer each with one
  * `verdict`, in order, after any latency ([[LookupStage]]). Frames for the link leave at `out` with their Ethernet header,
- * punted ones at `punt`, the others nowhere: whoever made the verdict counts them. A dead management CPU costs punted
+ * punted ones with a header in front at `punt`, the others nowhere: whoever made the verdict counts them. A dead management CPU costs punted
  * frames alone ([[PuntQueue]]); a stalled `out` fills the receive buffer, whose overflow is an event.
  *
  * A frame every 2 cycles, a beat a cycle. From the last beat of a frame to its first at `out`: 24 cycles and the latency of
  * the look-ups.
  *
+ * @param port         of the header of punted frames: 0 inner, 1 outer
+ * @param puntGroups   trap groups of this port, values of PuntGroup
  * @param receiveBeats receive buffer in 64-byte beats
  * @param puntBeats    queue to the management CPU in 64-byte beats
  * @param reassembly   room for fragments
  */
-class ReceivePath[V <: FrameVerdict](verdictType: V, receiveBeats: Int, puntBeats: Int, reassembly: ReassemblyConfig)
-    extends Module {
+class ReceivePath[V <: FrameVerdict](
+    verdictType: V,
+    port: Int,
+    puntGroups: Seq[Int],
+    receiveBeats: Int,
+    puntBeats: Int,
+    reassembly: ReassemblyConfig
+) extends Module {
   val io = IO(new Bundle {
     val enable = Input(Bool())
     val macFilter = Input(Bool())
     val portMac = Input(UInt(48.W))
     val fragmentLimits = Input(new FragmentLimits)
+    val puntLimits = Input(Vec(puntGroups.length, new TokenLimit))
     val mac = Flipped(Valid(new MacBeat))
     val fields = Valid(new HeaderFields)
     val verdict = Flipped(Valid(verdictType))
     val out = PacketStream(verdictType)
-    val punt = PacketStream(new PuntMeta)
+    val punt = PacketStream(new NoMeta)
 
     /** Memories for fragments are set up; until then fragments wait. */
     val ready = Output(Bool())
@@ -85,7 +93,8 @@ class ReceivePath[V <: FrameVerdict](verdictType: V, receiveBeats: Int, puntBeat
   steer.io.select := Cat(stage.io.out.bits.meta.toPunt, stage.io.out.bits.meta.toLink)
   io.out <> steer.io.out(0)
 
-  private val punt = Module(new PuntQueue(ReceivePath.puntReasons, puntBeats))
+  private val punt = Module(new PuntQueue(port, puntGroups, puntBeats))
+  punt.io.limits := io.puntLimits
   ConnectStream(punt.io.in, steer.io.out(1))(_.reason := _.reason)
   io.punt <> punt.io.out
 
@@ -93,8 +102,4 @@ class ReceivePath[V <: FrameVerdict](verdictType: V, receiveBeats: Int, puntBeat
   io.events.receive := receive.io.events
   io.events.reassembly := whole.io.events
   io.events.punt := punt.io.events
-}
-
-object ReceivePath {
-  val puntReasons: Int = PuntReason.mtu + 1
 }

@@ -172,7 +172,7 @@ func TestCounters(t *testing.T) {
 	}
 	w.fake.Count(transport.Crypto, "red_rx_packets", 4)
 	code, _, errs, _ := run("--socket", w.socket, "counters", "--check")
-	if code != 1 || errs != "crypto, encrypt path: received 4 + split 0 = 4, but sent 0 + punted 0 + dropped 0 + merged 0 = 0\n" {
+	if code != 1 || errs != "crypto, encrypt path: received 4 + injected 0 + split 0 = 4, but sent 0 + punted 0 + dropped 0 + merged 0 = 0\n" {
 		t.Errorf("%d %q", code, errs)
 	}
 	if code, out, _, _ = run("--socket", w.socket, "counters"); code != 0 || !strings.Contains(out, "inner   encrypt  rx_frames") {

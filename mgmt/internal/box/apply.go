@@ -50,6 +50,8 @@ func (m *Model) apply(command xfrm.Command) (string, error) {
 	case xfrm.Reassembly:
 		m.Reassembly.Timeout = cmp.Or(c.Timeout, m.Reassembly.Timeout)
 		m.Reassembly.PerSource = cmp.Or(c.PerSource, m.Reassembly.PerSource)
+	case xfrm.PuntSet:
+		return "", m.setPunt(c)
 	case xfrm.Show:
 		return m.show(c.What), nil
 	default:

@@ -104,7 +104,7 @@ func (m *Model) describePolicy(p *Policy) (string, error) {
 	return b.String(), nil
 }
 
-// show prints addresses, links, routes, neighbours or the limits of reassembly as lines that could be added again.
+// show prints addresses, links, routes, neighbours, or the limits of reassembly or of punted frames, as lines that could be added again.
 func (m *Model) show(what string) string {
 	var b strings.Builder
 	switch what {
@@ -148,6 +148,8 @@ func (m *Model) show(what string) string {
 		}
 	case "reassembly":
 		fmt.Fprintf(&b, "timeout %s per-source %d\n", timeoutText(m.Reassembly.timeout()), m.Reassembly.perSource())
+	case "punt":
+		return m.showPunt()
 	case "neigh":
 		for _, n := range m.Neighs {
 			fmt.Fprintf(&b, "%s dev %s lladdr %s\n", n.IP, n.Place, n.MAC)

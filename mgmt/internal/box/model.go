@@ -102,6 +102,8 @@ type Model struct {
 	VLANs    []VLAN           `json:"vlans,omitempty"`
 	// Reassembly are the limits of what waits for fragments.
 	Reassembly Reassembly `json:"reassembly,omitzero"`
+	// Punt has the limits of punted and injected frames that differ from those after reset, by device and group.
+	Punt map[string]map[string]Limit `json:"punt,omitempty"`
 	// Bridge is the name of the bridge, if there is one.
 	Bridge  string `json:"bridge,omitempty"`
 	NextAge uint64 `json:"next_age"`

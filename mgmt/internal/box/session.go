@@ -150,7 +150,11 @@ func (s *Session) change(state *stored, known bool) error {
 			return err
 		}
 	}
-	if err := s.install(state.Model, plan); err != nil {
+	err = s.limits(state.Model, !known)
+	if err == nil {
+		err = s.install(state.Model, plan)
+	}
+	if err != nil {
 		return fmt.Errorf("%w (the change did not finish; the next one starts from empty tables)", err)
 	}
 	state.Model.markKeys()

@@ -167,6 +167,8 @@ func TestCountersAndBalance(t *testing.T) {
 	fake.Count(transport.Inner, "drop_ttl_expired", 1)
 	fake.Count(transport.Inner, "link_rx_packets", 4)
 	fake.Count(transport.Inner, "link_rx_lost", 7)
+	fake.Count(transport.Inner, "inject_frames", 2)
+	fake.Count(transport.Inner, "drop_inject_length", 1)
 	fake.Count(transport.Inner, "tx_frames", 3)
 	b, err := Open(fake)
 	if err != nil {
@@ -180,8 +182,8 @@ func TestCountersAndBalance(t *testing.T) {
 		t.Errorf("values %v", values)
 	}
 	want := []Balance{
-		{"inner", "encrypt", 1<<40 + 11, 1, 1 << 40, 3, 3, 6, 0, true},
-		{"inner", "decrypt", 4, 0, 3, 0, 0, 0, 7, false},
+		{"inner", "encrypt", 1<<40 + 11, 0, 1, 1 << 40, 3, 3, 6, 0, true},
+		{"inner", "decrypt", 4, 2, 0, 3, 0, 1, 0, 7, false},
 	}
 	if got := Balances(transport.Inner, values); !slices.Equal(got, want) {
 		t.Errorf("balances %+v", got)

@@ -36,6 +36,7 @@ type Balance struct {
 	Chip     string `json:"chip"`
 	Path     string `json:"path"`
 	Received uint64 `json:"received"`
+	Injected uint64 `json:"injected"`
 	Split    uint64 `json:"split"`
 	Sent     uint64 `json:"sent"`
 	Punted   uint64 `json:"punted"`
@@ -45,8 +46,8 @@ type Balance struct {
 	Balanced bool   `json:"balanced"`
 }
 
-// Arisen is the packets that came in and those that came out of others.
-func (b Balance) Arisen() uint64 { return b.Received + b.Split }
+// Arisen is the packets that came in, those that the management CPU put in and those that came out of others.
+func (b Balance) Arisen() uint64 { return b.Received + b.Injected + b.Split }
 
 // Accounted is the packets of which the chip says what became of them.
 func (b Balance) Accounted() uint64 { return b.Sent + b.Punted + b.Dropped + b.Merged }
@@ -56,7 +57,7 @@ func Balances(c transport.Chip, values []uint64) []Balance {
 	var out []Balance
 	for _, path := range []string{"encrypt", "decrypt"} {
 		b := Balance{Chip: c.String(), Path: path}
-		sums := map[string]*uint64{"received": &b.Received, "sent": &b.Sent, "punted": &b.Punted, "drop": &b.Dropped,
+		sums := map[string]*uint64{"received": &b.Received, "injected": &b.Injected, "sent": &b.Sent, "punted": &b.Punted, "drop": &b.Dropped,
 			"merged": &b.Merged, "split": &b.Split, "lost": &b.Lost}
 		for i, counter := range CounterList[c] {
 			if sum := sums[counter.Kind]; sum != nil && counter.Path == path {

@@ -43,24 +43,32 @@ const (
 	InnerCounterFragSplit                 = 36
 	InnerCounterDropLifetime              = 37
 	InnerCounterDropTransportHeader       = 38
-	InnerCounterLinkRxPackets             = 39
-	InnerCounterLinkRxLost                = 40
-	InnerCounterLinkResyncs               = 41
-	InnerCounterDropTxDisabled            = 42
-	InnerCounterDropNoSelector            = 43
-	InnerCounterDropReplayed              = 44
-	InnerCounterDropTooOld                = 45
-	InnerCounterDropSelectorMismatch      = 46
-	InnerCounterDropInnerMalformed        = 47
-	InnerCounterDropInnerChecksum         = 48
-	InnerCounterDropInnerNotIp            = 49
-	InnerCounterDropInnerExtensionHeaders = 50
-	InnerCounterDropInnerTtlExpired       = 51
-	InnerCounterDropEcn                   = 52
-	InnerCounterDropNoNextHop             = 53
-	InnerCounterTxFrames                  = 54
-	InnerCounterTxBytes                   = 55
-	InnerCounterDropInnerLifetime         = 56
+	InnerCounterPuntNd                    = 39
+	InnerCounterDropPuntOther             = 40
+	InnerCounterDropPuntArp               = 41
+	InnerCounterDropPuntNd                = 42
+	InnerCounterDropPuntMtu               = 43
+	InnerCounterLinkRxPackets             = 44
+	InnerCounterLinkRxLost                = 45
+	InnerCounterLinkResyncs               = 46
+	InnerCounterDropTxDisabled            = 47
+	InnerCounterDropNoSelector            = 48
+	InnerCounterDropReplayed              = 49
+	InnerCounterDropTooOld                = 50
+	InnerCounterDropSelectorMismatch      = 51
+	InnerCounterDropInnerMalformed        = 52
+	InnerCounterDropInnerChecksum         = 53
+	InnerCounterDropInnerNotIp            = 54
+	InnerCounterDropInnerExtensionHeaders = 55
+	InnerCounterDropInnerTtlExpired       = 56
+	InnerCounterDropEcn                   = 57
+	InnerCounterDropNoNextHop             = 58
+	InnerCounterTxFrames                  = 59
+	InnerCounterTxBytes                   = 60
+	InnerCounterDropInnerLifetime         = 61
+	InnerCounterInjectFrames              = 62
+	InnerCounterDropInjectDisabled        = 63
+	InnerCounterDropInjectLength          = 64
 )
 
 // InnerCounters is ordered by index.
@@ -104,24 +112,32 @@ var InnerCounters = []Counter{
 	{Name: "frag_split", Index: 36, Path: "encrypt", Kind: "split"},
 	{Name: "drop_lifetime", Index: 37, Path: "encrypt", Kind: "drop"},
 	{Name: "drop_transport_header", Index: 38, Path: "encrypt", Kind: "drop"},
-	{Name: "link_rx_packets", Index: 39, Path: "decrypt", Kind: "received"},
-	{Name: "link_rx_lost", Index: 40, Path: "decrypt", Kind: "lost"},
-	{Name: "link_resyncs", Index: 41, Path: "decrypt", Kind: "info"},
-	{Name: "drop_tx_disabled", Index: 42, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_selector", Index: 43, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_replayed", Index: 44, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_too_old", Index: 45, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_selector_mismatch", Index: 46, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_malformed", Index: 47, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_checksum", Index: 48, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_not_ip", Index: 49, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_extension_headers", Index: 50, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_ttl_expired", Index: 51, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ecn", Index: 52, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_next_hop", Index: 53, Path: "decrypt", Kind: "drop"},
-	{Name: "tx_frames", Index: 54, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bytes", Index: 55, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inner_lifetime", Index: 56, Path: "decrypt", Kind: "drop"},
+	{Name: "punt_nd", Index: 39, Path: "encrypt", Kind: "punted"},
+	{Name: "drop_punt_other", Index: 40, Path: "encrypt", Kind: "drop"},
+	{Name: "drop_punt_arp", Index: 41, Path: "encrypt", Kind: "drop"},
+	{Name: "drop_punt_nd", Index: 42, Path: "encrypt", Kind: "drop"},
+	{Name: "drop_punt_mtu", Index: 43, Path: "encrypt", Kind: "drop"},
+	{Name: "link_rx_packets", Index: 44, Path: "decrypt", Kind: "received"},
+	{Name: "link_rx_lost", Index: 45, Path: "decrypt", Kind: "lost"},
+	{Name: "link_resyncs", Index: 46, Path: "decrypt", Kind: "info"},
+	{Name: "drop_tx_disabled", Index: 47, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_selector", Index: 48, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_replayed", Index: 49, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_too_old", Index: 50, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_selector_mismatch", Index: 51, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_malformed", Index: 52, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_checksum", Index: 53, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_not_ip", Index: 54, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_extension_headers", Index: 55, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_ttl_expired", Index: 56, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ecn", Index: 57, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_next_hop", Index: 58, Path: "decrypt", Kind: "drop"},
+	{Name: "tx_frames", Index: 59, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bytes", Index: 60, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_lifetime", Index: 61, Path: "decrypt", Kind: "drop"},
+	{Name: "inject_frames", Index: 62, Path: "decrypt", Kind: "injected"},
+	{Name: "drop_inject_disabled", Index: 63, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inject_length", Index: 64, Path: "decrypt", Kind: "drop"},
 }
 
 // Counter indices of the crypto chip.
@@ -189,48 +205,59 @@ const (
 	OuterCounterTxBytes              = 8
 	OuterCounterFragPackets          = 9
 	OuterCounterFragSplit            = 10
-	OuterCounterRxFrames             = 11
-	OuterCounterRxBytes              = 12
-	OuterCounterDropRxBadFcs         = 13
-	OuterCounterDropRxUndersize      = 14
-	OuterCounterDropRxOversize       = 15
-	OuterCounterDropRxOverflow       = 16
-	OuterCounterDropNotReady         = 17
-	OuterCounterDropMacFilter        = 18
-	OuterCounterDropIpMalformed      = 19
-	OuterCounterDropIpChecksum       = 20
-	OuterCounterDropTtlExpired       = 21
-	OuterCounterDropEspTruncated     = 22
-	OuterCounterDropUnknownSpi       = 23
-	OuterCounterDropEncapMismatch    = 24
-	OuterCounterDropUdpMalformed     = 25
-	OuterCounterDropNattKeepalive    = 26
-	OuterCounterDropPolicy           = 27
-	OuterCounterDropLinkDown         = 28
-	OuterCounterDropPuntOverflow     = 29
-	OuterCounterPuntArp              = 30
-	OuterCounterPuntIpv6             = 31
-	OuterCounterPuntVlan             = 32
-	OuterCounterPuntFragment         = 33
-	OuterCounterPuntIke              = 34
-	OuterCounterPuntIcmp             = 35
-	OuterCounterPuntOther            = 36
-	OuterCounterPuntExtensionHeaders = 37
-	OuterCounterPuntPolicy           = 38
-	OuterCounterTxEsp                = 39
-	OuterCounterTxBypass             = 40
-	OuterCounterDropReasmOverflow    = 41
-	OuterCounterDropReasmLength      = 42
-	OuterCounterDropReasmFull        = 43
-	OuterCounterDropReasmSource      = 44
-	OuterCounterDropReasmOversize    = 45
-	OuterCounterDropReasmMemory      = 46
-	OuterCounterDropReasmEnd         = 47
-	OuterCounterDropReasmOverlap     = 48
-	OuterCounterDropReasmTimeout     = 49
-	OuterCounterReasmMerged          = 50
-	OuterCounterReasmDatagrams       = 51
-	OuterCounterDropTransportHeader  = 52
+	OuterCounterInjectFrames         = 11
+	OuterCounterDropInjectDisabled   = 12
+	OuterCounterDropInjectLength     = 13
+	OuterCounterRxFrames             = 14
+	OuterCounterRxBytes              = 15
+	OuterCounterDropRxBadFcs         = 16
+	OuterCounterDropRxUndersize      = 17
+	OuterCounterDropRxOversize       = 18
+	OuterCounterDropRxOverflow       = 19
+	OuterCounterDropNotReady         = 20
+	OuterCounterDropMacFilter        = 21
+	OuterCounterDropIpMalformed      = 22
+	OuterCounterDropIpChecksum       = 23
+	OuterCounterDropTtlExpired       = 24
+	OuterCounterDropEspTruncated     = 25
+	OuterCounterDropUnknownSpi       = 26
+	OuterCounterDropEncapMismatch    = 27
+	OuterCounterDropUdpMalformed     = 28
+	OuterCounterDropNattKeepalive    = 29
+	OuterCounterDropPolicy           = 30
+	OuterCounterDropLinkDown         = 31
+	OuterCounterDropPuntOverflow     = 32
+	OuterCounterPuntArp              = 33
+	OuterCounterPuntIpv6             = 34
+	OuterCounterPuntVlan             = 35
+	OuterCounterPuntFragment         = 36
+	OuterCounterPuntIke              = 37
+	OuterCounterPuntIcmp             = 38
+	OuterCounterPuntOther            = 39
+	OuterCounterPuntExtensionHeaders = 40
+	OuterCounterPuntPolicy           = 41
+	OuterCounterTxEsp                = 42
+	OuterCounterTxBypass             = 43
+	OuterCounterDropReasmOverflow    = 44
+	OuterCounterDropReasmLength      = 45
+	OuterCounterDropReasmFull        = 46
+	OuterCounterDropReasmSource      = 47
+	OuterCounterDropReasmOversize    = 48
+	OuterCounterDropReasmMemory      = 49
+	OuterCounterDropReasmEnd         = 50
+	OuterCounterDropReasmOverlap     = 51
+	OuterCounterDropReasmTimeout     = 52
+	OuterCounterReasmMerged          = 53
+	OuterCounterReasmDatagrams       = 54
+	OuterCounterDropTransportHeader  = 55
+	OuterCounterPuntNd               = 56
+	OuterCounterPuntUnknownSpi       = 57
+	OuterCounterDropPuntOther        = 58
+	OuterCounterDropPuntIke          = 59
+	OuterCounterDropPuntArp          = 60
+	OuterCounterDropPuntNd           = 61
+	OuterCounterDropPuntIcmp         = 62
+	OuterCounterDropPuntUnknownSpi   = 63
 )
 
 // OuterCounters is ordered by index.
@@ -246,46 +273,57 @@ var OuterCounters = []Counter{
 	{Name: "tx_bytes", Index: 8, Path: "encrypt", Kind: "info"},
 	{Name: "frag_packets", Index: 9, Path: "encrypt", Kind: "info"},
 	{Name: "frag_split", Index: 10, Path: "encrypt", Kind: "split"},
-	{Name: "rx_frames", Index: 11, Path: "decrypt", Kind: "received"},
-	{Name: "rx_bytes", Index: 12, Path: "decrypt", Kind: "info"},
-	{Name: "drop_rx_bad_fcs", Index: 13, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_rx_undersize", Index: 14, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_rx_oversize", Index: 15, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_rx_overflow", Index: 16, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_not_ready", Index: 17, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_mac_filter", Index: 18, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ip_malformed", Index: 19, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ip_checksum", Index: 20, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ttl_expired", Index: 21, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_esp_truncated", Index: 22, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_unknown_spi", Index: 23, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_encap_mismatch", Index: 24, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_udp_malformed", Index: 25, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_natt_keepalive", Index: 26, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_policy", Index: 27, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_link_down", Index: 28, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_overflow", Index: 29, Path: "decrypt", Kind: "drop"},
-	{Name: "punt_arp", Index: 30, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_ipv6", Index: 31, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_vlan", Index: 32, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_fragment", Index: 33, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_ike", Index: 34, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_icmp", Index: 35, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_other", Index: 36, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_extension_headers", Index: 37, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_policy", Index: 38, Path: "decrypt", Kind: "punted"},
-	{Name: "tx_esp", Index: 39, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bypass", Index: 40, Path: "decrypt", Kind: "sent"},
-	{Name: "drop_reasm_overflow", Index: 41, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_length", Index: 42, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_full", Index: 43, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_source", Index: 44, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_oversize", Index: 45, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_memory", Index: 46, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_end", Index: 47, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_overlap", Index: 48, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_timeout", Index: 49, Path: "decrypt", Kind: "drop"},
-	{Name: "reasm_merged", Index: 50, Path: "decrypt", Kind: "merged"},
-	{Name: "reasm_datagrams", Index: 51, Path: "decrypt", Kind: "info"},
-	{Name: "drop_transport_header", Index: 52, Path: "decrypt", Kind: "drop"},
+	{Name: "inject_frames", Index: 11, Path: "encrypt", Kind: "injected"},
+	{Name: "drop_inject_disabled", Index: 12, Path: "encrypt", Kind: "drop"},
+	{Name: "drop_inject_length", Index: 13, Path: "encrypt", Kind: "drop"},
+	{Name: "rx_frames", Index: 14, Path: "decrypt", Kind: "received"},
+	{Name: "rx_bytes", Index: 15, Path: "decrypt", Kind: "info"},
+	{Name: "drop_rx_bad_fcs", Index: 16, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_rx_undersize", Index: 17, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_rx_oversize", Index: 18, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_rx_overflow", Index: 19, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_not_ready", Index: 20, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_mac_filter", Index: 21, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ip_malformed", Index: 22, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ip_checksum", Index: 23, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ttl_expired", Index: 24, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_esp_truncated", Index: 25, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_unknown_spi", Index: 26, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_encap_mismatch", Index: 27, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_udp_malformed", Index: 28, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_natt_keepalive", Index: 29, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_policy", Index: 30, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_link_down", Index: 31, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_overflow", Index: 32, Path: "decrypt", Kind: "drop"},
+	{Name: "punt_arp", Index: 33, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_ipv6", Index: 34, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_vlan", Index: 35, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_fragment", Index: 36, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_ike", Index: 37, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_icmp", Index: 38, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_other", Index: 39, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_extension_headers", Index: 40, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_policy", Index: 41, Path: "decrypt", Kind: "punted"},
+	{Name: "tx_esp", Index: 42, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bypass", Index: 43, Path: "decrypt", Kind: "sent"},
+	{Name: "drop_reasm_overflow", Index: 44, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_length", Index: 45, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_full", Index: 46, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_source", Index: 47, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_oversize", Index: 48, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_memory", Index: 49, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_end", Index: 50, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_overlap", Index: 51, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_timeout", Index: 52, Path: "decrypt", Kind: "drop"},
+	{Name: "reasm_merged", Index: 53, Path: "decrypt", Kind: "merged"},
+	{Name: "reasm_datagrams", Index: 54, Path: "decrypt", Kind: "info"},
+	{Name: "drop_transport_header", Index: 55, Path: "decrypt", Kind: "drop"},
+	{Name: "punt_nd", Index: 56, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_unknown_spi", Index: 57, Path: "decrypt", Kind: "punted"},
+	{Name: "drop_punt_other", Index: 58, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_ike", Index: 59, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_arp", Index: 60, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_nd", Index: 61, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_icmp", Index: 62, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_unknown_spi", Index: 63, Path: "decrypt", Kind: "drop"},
 }

@@ -26,7 +26,7 @@ type Register struct {
 }
 
 // Counter is one 64-bit counter. Path is encrypt, decrypt or none; Kind is received, sent, punted, drop,
-// merged, lost or info.
+// merged, split, injected, lost or info.
 type Counter struct {
 	Name       string
 	Index      uint32

@@ -110,6 +110,21 @@ var (
 	InnerLifetimeControl          = Register{Name: "lifetime_control", Offset: 0x214, Count: 1, Role: Control, Writable: 0x00000003}
 	InnerLifetimeControlPop       = Field{LSB: 0, Width: 1}
 	InnerLifetimeControlClearLost = Field{LSB: 1, Width: 1}
+	InnerLimitOther               = Register{Name: "limit_other", Offset: 0x300, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	InnerLimitOtherRate           = Field{LSB: 0, Width: 16}
+	InnerLimitOtherBurst          = Field{LSB: 16, Width: 16}
+	InnerLimitArp                 = Register{Name: "limit_arp", Offset: 0x308, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	InnerLimitArpRate             = Field{LSB: 0, Width: 16}
+	InnerLimitArpBurst            = Field{LSB: 16, Width: 16}
+	InnerLimitNd                  = Register{Name: "limit_nd", Offset: 0x30c, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	InnerLimitNdRate              = Field{LSB: 0, Width: 16}
+	InnerLimitNdBurst             = Field{LSB: 16, Width: 16}
+	InnerLimitMtu                 = Register{Name: "limit_mtu", Offset: 0x318, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	InnerLimitMtuRate             = Field{LSB: 0, Width: 16}
+	InnerLimitMtuBurst            = Field{LSB: 16, Width: 16}
+	InnerLimitInject              = Register{Name: "limit_inject", Offset: 0x320, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x001008bd}
+	InnerLimitInjectRate          = Field{LSB: 0, Width: 16}
+	InnerLimitInjectBurst         = Field{LSB: 16, Width: 16}
 )
 
 // InnerRegisters lists the registers of the chip, shared ones first.
@@ -121,6 +136,11 @@ var InnerRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	InnerReasmPerSource,
 	InnerLifetimeEvent,
 	InnerLifetimeControl,
+	InnerLimitOther,
+	InnerLimitArp,
+	InnerLimitNd,
+	InnerLimitMtu,
+	InnerLimitInject,
 }...)
 
 // Registers of the crypto chip alone.
@@ -160,6 +180,27 @@ var (
 	OuterLocalIpv63       = Register{Name: "local_ipv6_3", Offset: 0x21c, Count: 1, Role: Control, Writable: 0xffffffff}
 	OuterReasmTimeout     = Register{Name: "reasm_timeout", Offset: 0x220, Count: 1, Role: Control, Writable: 0x00007fff, Reset: 0x0000430e}
 	OuterReasmPerSource   = Register{Name: "reasm_per_source", Offset: 0x224, Count: 1, Role: Control, Writable: 0x0000ffff, Reset: 0x00000040}
+	OuterLimitOther       = Register{Name: "limit_other", Offset: 0x300, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	OuterLimitOtherRate   = Field{LSB: 0, Width: 16}
+	OuterLimitOtherBurst  = Field{LSB: 16, Width: 16}
+	OuterLimitIke         = Register{Name: "limit_ike", Offset: 0x304, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	OuterLimitIkeRate     = Field{LSB: 0, Width: 16}
+	OuterLimitIkeBurst    = Field{LSB: 16, Width: 16}
+	OuterLimitArp         = Register{Name: "limit_arp", Offset: 0x308, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	OuterLimitArpRate     = Field{LSB: 0, Width: 16}
+	OuterLimitArpBurst    = Field{LSB: 16, Width: 16}
+	OuterLimitNd          = Register{Name: "limit_nd", Offset: 0x30c, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	OuterLimitNdRate      = Field{LSB: 0, Width: 16}
+	OuterLimitNdBurst     = Field{LSB: 16, Width: 16}
+	OuterLimitIcmp        = Register{Name: "limit_icmp", Offset: 0x310, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	OuterLimitIcmpRate    = Field{LSB: 0, Width: 16}
+	OuterLimitIcmpBurst   = Field{LSB: 16, Width: 16}
+	OuterLimitSpi         = Register{Name: "limit_spi", Offset: 0x314, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x01000016}
+	OuterLimitSpiRate     = Field{LSB: 0, Width: 16}
+	OuterLimitSpiBurst    = Field{LSB: 16, Width: 16}
+	OuterLimitInject      = Register{Name: "limit_inject", Offset: 0x320, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x001008bd}
+	OuterLimitInjectRate  = Field{LSB: 0, Width: 16}
+	OuterLimitInjectBurst = Field{LSB: 16, Width: 16}
 )
 
 // OuterRegisters lists the registers of the chip, shared ones first.
@@ -175,4 +216,11 @@ var OuterRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	OuterLocalIpv63,
 	OuterReasmTimeout,
 	OuterReasmPerSource,
+	OuterLimitOther,
+	OuterLimitIke,
+	OuterLimitArp,
+	OuterLimitNd,
+	OuterLimitIcmp,
+	OuterLimitSpi,
+	OuterLimitInject,
 }...)

@@ -208,3 +208,18 @@ var TunnelRow = struct {
 	DstPort:   Field{LSB: 336, Width: 16},
 	FlowLabel: Field{LSB: 352, Width: 20},
 }
+
+// PuntHeader is the layout of one row.
+var PuntHeader = struct {
+	Bits                                                      int
+	Cycles, Reserved1, Length, Reserved0, Group, Reason, Port Field
+}{
+	Bits:      128,
+	Cycles:    Field{LSB: 0, Width: 64},
+	Reserved1: Field{LSB: 64, Width: 16},
+	Length:    Field{LSB: 80, Width: 16},
+	Reserved0: Field{LSB: 96, Width: 8},
+	Group:     Field{LSB: 104, Width: 8},
+	Reason:    Field{LSB: 112, Width: 8},
+	Port:      Field{LSB: 120, Width: 8},
+}

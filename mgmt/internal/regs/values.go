@@ -124,6 +124,28 @@ var DfModeNames = map[uint32]string{
 	DfModeClear: "clear",
 }
 
+// Values of punt_group.
+const (
+	PuntGroupOther      = 0
+	PuntGroupIke        = 1
+	PuntGroupArp        = 2
+	PuntGroupNd         = 3
+	PuntGroupIcmp       = 4
+	PuntGroupUnknownSpi = 5
+	PuntGroupMtu        = 6
+)
+
+// PuntGroupNames gives the name of each value.
+var PuntGroupNames = map[uint32]string{
+	PuntGroupOther:      "other",
+	PuntGroupIke:        "ike",
+	PuntGroupArp:        "arp",
+	PuntGroupNd:         "nd",
+	PuntGroupIcmp:       "icmp",
+	PuntGroupUnknownSpi: "unknown_spi",
+	PuntGroupMtu:        "mtu",
+}
+
 // Values of punt_reason.
 const (
 	PuntReasonNone             = 0
@@ -137,6 +159,8 @@ const (
 	PuntReasonPolicy           = 8
 	PuntReasonExtensionHeaders = 9
 	PuntReasonMtu              = 10
+	PuntReasonUnknownSpi       = 11
+	PuntReasonNd               = 12
 )
 
 // PuntReasonNames gives the name of each value.
@@ -152,4 +176,6 @@ var PuntReasonNames = map[uint32]string{
 	PuntReasonPolicy:           "policy",
 	PuntReasonExtensionHeaders: "extension_headers",
 	PuntReasonMtu:              "mtu",
+	PuntReasonUnknownSpi:       "unknown_spi",
+	PuntReasonNd:               "nd",
 }

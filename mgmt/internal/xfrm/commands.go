@@ -161,7 +161,15 @@ type (
 		Dev string
 		MAC MAC
 	}
-	// Show lists addresses, links, routes, neighbours, or the limits of reassembly.
+	// PuntSet sets the token buckets of a trap group, or of injected frames (`sallyctl punt set`, not in iproute2).
+	PuntSet struct {
+		At
+		Group string  // AllGroups: of every trap group
+		Dev   string  // empty: of both ports, where there is such a bucket
+		Rate  *uint32 // packets/s, 0 no limit
+		Burst *uint32
+	}
+	// Show lists addresses, links, routes, neighbours, or the limits of reassembly or of punted frames.
 	Show struct {
 		At
 		What string

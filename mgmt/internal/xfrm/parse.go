@@ -1,6 +1,12 @@
 package xfrm
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
+
+// ownCommands are not in iproute2.
+var ownCommands = []string{"next-hop", "reassembly", "punt"}
 
 // ParseBatch reads a whole `ip -batch` file. The first mistake ends it.
 func ParseBatch(file string, input []byte) ([]Command, error) {
@@ -30,8 +36,12 @@ func Parse(words []Token) (Command, error) {
 	if err != nil {
 		return nil, err
 	}
+	name := choose(string(object.Text), append([]string{"address", "route", "neighbor", "neighbour", "link", "xfrm"}, ownCommands...)...)
+	if p.start.File != "" && slices.Contains(ownCommands, name) {
+		return nil, object.errorf("%s is a command of sallyctl alone: a batch file, which Linux may load too, cannot hold it", name)
+	}
 	var command Command
-	switch choose(string(object.Text), "address", "route", "neighbor", "neighbour", "link", "xfrm", "next-hop", "reassembly") {
+	switch name {
 	case "address":
 		command, err = p.addr()
 	case "route":
@@ -43,15 +53,11 @@ func Parse(words []Token) (Command, error) {
 	case "xfrm":
 		command, err = p.xfrm()
 	case "next-hop":
-		if p.start.File != "" {
-			return nil, object.errorf("next-hop is a command of sallyctl alone: a batch file, which Linux may load too, cannot hold it")
-		}
 		command, err = p.nextHop()
 	case "reassembly":
-		if p.start.File != "" {
-			return nil, object.errorf("reassembly is a command of sallyctl alone: a batch file, which Linux may load too, cannot hold it")
-		}
 		command, err = p.reassembly()
+	case "punt":
+		command, err = p.punt()
 	default:
 		return nil, object.errorf("unknown command %s: a batch holds xfrm, addr, link, route and neigh lines", object.quoted())
 	}

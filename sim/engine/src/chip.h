@@ -52,17 +52,16 @@ inline const char* chipName(ChipKind kind) {
 // link[0] is an interface chip's only link and the crypto chip's red one; link[1] is the crypto chip's black one.
 struct ChipInputs {
   bool reset = true, tamper = false;
-  bool macRxValid = false, macTxReady = false, puntReady = false;
-  MacBeat macRx;
+  bool macRxValid = false, macTxReady = false, puntReady = false, injectValid = false;
+  MacBeat macRx, inject;
   std::array<LinkInputs, 2> link;
   AxiInputs axi;
 };
 
 struct ChipOutputs {
   bool ready = false;
-  bool macTxValid = false, puntValid = false;
+  bool macTxValid = false, puntValid = false, injectReady = false;
   MacBeat macTx, punt;
-  uint8_t puntReason = 0;
   std::array<LinkOutputs, 2> link;
   AxiOutputs axi;
 };

@@ -47,6 +47,9 @@ void Node::cycle(int64_t epoch) {
     if (beat) in.macRx = *beat;
     in.macTxReady = port_->tx.ready(now_);
     in.puntReady = true;
+    const MacBeat* injected = inject_.offer(now_);
+    in.injectValid = injected != nullptr && !in.reset;
+    if (injected) in.inject = *injected;
   }
   registers_.drive(in.axi);
 
@@ -60,8 +63,9 @@ void Node::cycle(int64_t epoch) {
         const Frame* frame = port_->tx.push(out.macTx, now_, epoch);
         if (frame && port_->capture) port_->capture->out(*frame);
       }
-      if (out.puntValid) punt_.push(out.punt, out.puntReason, now_);
-      if (in.macRxValid || out.macTxValid || out.puntValid) lastActivity_ = now_;
+      if (out.puntValid) punt_.push(out.punt, now_);
+      if (in.injectValid && out.injectReady) inject_.taken();
+      if (in.macRxValid || out.macTxValid || out.puntValid || in.injectValid) lastActivity_ = now_;
     }
     registers_.sample(out.axi);
   }
@@ -80,7 +84,7 @@ std::optional<RegisterResponse> Node::finishAlone() {
   const int64_t begin = cpuNs();
   ChipInputs& in = chip_->in;
   for (auto& link : in.link) link.txReady = link.rxValid = false;
-  in.macRxValid = in.macTxReady = in.puntReady = false;
+  in.macRxValid = in.macTxReady = in.puntReady = in.injectValid = false;
   for (int i = 0; i < kAccessLimit && registers_.busy(); i++) {
     registers_.drive(in.axi);
     chip_->settle();

@@ -1,4 +1,5 @@
-// A chip with everything that stands around it: the ends of its links, its MAC, the CPU's end of punt and registers.
+// A chip with everything that stands around it: the ends of its links, its MAC, the CPU's end of punt, inject and
+// registers.
 // What a node does in an epoch depends on itself and on its channels' tokens of the epoch before; no other state is
 // shared.
 #pragma once
@@ -11,6 +12,7 @@
 #include "axi_master.h"
 #include "capture.h"
 #include "chip.h"
+#include "inject.h"
 #include "link_model.h"
 #include "mac_model.h"
 #include "punt.h"
@@ -58,14 +60,15 @@ class Node {
   const std::string& name() const { return name_; }
   Cycle now() const { return now_; }
   bool ready() const { return chip_->out.ready; }
-  // Last cycle in which a beat crossed the MAC or the punt stream.
+  // Last cycle in which a beat crossed the MAC, the punt stream or the inject stream.
   Cycle lastActivity() const { return lastActivity_; }
-  bool quiet() { return !port_ || (port_->rx.idle() && port_->tx.idle(now_)); }
+  bool quiet() { return !port_ || (port_->rx.idle() && port_->tx.idle(now_) && inject_.idle()); }
 
   LinkEnd& link(int index) { return links_.at(index); }
   int links() const { return static_cast<int>(links_.size()); }
   MacPort* port() { return port_ ? &*port_ : nullptr; }
   PuntCollector& punt() { return punt_; }
+  InjectSource& inject() { return inject_; }
   AxiMaster& registers() { return registers_; }
   void setTamper(bool on) { chip_->in.tamper = on; }
 
@@ -80,6 +83,7 @@ class Node {
   std::vector<LinkEnd> links_;
   std::optional<MacPort> port_;
   PuntCollector punt_;
+  InjectSource inject_;
   AxiMaster registers_;
   Cycle now_ = 0, lastActivity_ = 0;
   int64_t busyNs_ = 0, clocks_ = 0;

@@ -73,6 +73,18 @@ nlohmann::json runReplay(World& world, const ReplaySpec& spec, RunMeter& meter) 
     world.testerPort(port).plug(nullptr, &ends.back()->counter);
   }
   for (const auto& input : spec.inputs) {
+    if (input.port.isInject()) {
+      Node& node = world.injectNode(input.port);
+      for (const auto& end : ends)
+        if (end->port == input.port)
+          throw std::invalid_argument("inject stream " + input.port.text() + " has two inputs");
+      ends.push_back(std::make_unique<End>());
+      ends.back()->port = input.port;
+      ends.back()->source = std::make_unique<ReplaySource>(&input, begin);
+      node.inject().plug(ends.back()->source.get());
+      total += input.frames.size();
+      continue;
+    }
     TesterPort& port = world.testerPort(input.port);
     auto& end = **std::find_if(ends.begin(), ends.end(), [&](const auto& e) { return e->port == input.port; });
     if (end.source) throw std::invalid_argument("port " + input.port.text() + " has two inputs");

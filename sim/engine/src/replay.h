@@ -19,7 +19,7 @@ struct ReplayInput {
   bool original = false;
   Tick maxGap = kNever;
   int64_t loadMicroPercent = 100'000'000;
-  // Pad to 60 bytes as a network card does.
+  // Pad to 60 bytes as a network card does; an injected frame is padded by the chip.
   bool pad = true;
   // Frames to send with a bad FCS, the first is 1.
   std::vector<int64_t> badFcs;

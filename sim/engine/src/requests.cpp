@@ -117,6 +117,14 @@ StreamSpec parseStream(const json& object, uint16_t number, uint64_t seed) {
   return stream;
 }
 
+// A port, or an inject stream.
+PortName parseReplayPort(const std::string& text) {
+  for (int box = 0; box < 2; box++)
+    for (const char* side : {"inner.inject", "outer.inject"})
+      if (PortName{box, side}.text() == text) return {box, side};
+  return parsePort(text);
+}
+
 }  // namespace
 
 PortName parsePort(const std::string& text) {
@@ -156,7 +164,7 @@ ReplaySpec parseReplay(Fields& fields) {
   for (const auto& object : inputs) {
     Fields input(object, "replay input " + std::to_string(replay.inputs.size()));
     ReplayInput parsed;
-    parsed.port = parsePort(input.need<std::string>("port"));
+    parsed.port = parseReplayPort(input.need<std::string>("port"));
     parsed.frames = readCapture(input.need<std::string>("file"));
     const auto pacing = input.get<std::string>("pacing", "line-rate");
     if (pacing != "line-rate" && pacing != "original")
@@ -164,8 +172,10 @@ ReplaySpec parseReplay(Fields& fields) {
     parsed.original = pacing == "original";
     if (input.has("max_gap_us")) parsed.maxGap = parseCycles(input, "max_gap_us", 0) * kTicksPerCycle;
     parsed.loadMicroPercent = parseLoad(input);
-    parsed.pad = input.get<bool>("pad", true);
+    parsed.pad = input.get<bool>("pad", !parsed.port.isInject());
     parsed.badFcs = input.get<std::vector<int64_t>>("bad_fcs", {});
+    if (parsed.port.isInject() && !parsed.badFcs.empty())
+      throw std::invalid_argument(input.where() + ": an injected frame has no FCS that \"bad_fcs\" could damage");
     input.end();
     replay.inputs.push_back(std::move(parsed));
   }

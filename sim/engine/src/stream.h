@@ -16,9 +16,10 @@ namespace sallyport::sim {
 
 struct PortName {
   int box = 0;
-  std::string side;  // "red" or "black"
+  std::string side;  // "red" or "black"; of an inject stream "inner.inject" or "outer.inject"
   bool operator==(const PortName& other) const { return box == other.box && side == other.side; }
   std::string text() const { return "box" + std::to_string(box) + "." + side; }
+  bool isInject() const { return side != "red" && side != "black"; }
 };
 
 // Flow i of n: each field is its base plus i times its step.

@@ -94,6 +94,13 @@ class VerilatedInterfaceChip final : public VerilatedChip<Top> {
     }
     top_.io_macTx_ready = in.macTxReady;
     top_.io_punt_ready = in.puntReady;
+    top_.io_inject_valid = in.injectValid;
+    if (in.injectValid) {
+      toModel(top_.io_inject_bits_data, in.inject.data);
+      top_.io_inject_bits_last = in.inject.last;
+      top_.io_inject_bits_bytes = in.inject.bytes;
+      top_.io_inject_bits_error = in.inject.error;
+    }
     top_.io_link_up = in.link[0].up;
     top_.io_link_tx_ready = in.link[0].txReady;
     top_.io_link_rx_valid = in.link[0].rxValid;
@@ -114,8 +121,8 @@ class VerilatedInterfaceChip final : public VerilatedChip<Top> {
       out.punt.last = top_.io_punt_bits_last;
       out.punt.bytes = top_.io_punt_bits_bytes;
       out.punt.error = top_.io_punt_bits_error;
-      out.puntReason = top_.io_punt_bits_meta_reason;
     }
+    out.injectReady = top_.io_inject_ready;
     out.link[0].txValid = top_.io_link_tx_valid;
     if (out.link[0].txValid) fromModel(out.link[0].tx, top_.io_link_tx_bits);
   }

@@ -102,6 +102,13 @@ TesterPort& World::testerPort(const PortName& port) {
   return *black_[port.box];
 }
 
+Node& World::injectNode(const PortName& stream) {
+  if (stream.box < 0 || stream.box >= options_.boxes)
+    throw std::invalid_argument("there is no inject stream " + stream.text() + " with " +
+                                std::to_string(options_.boxes) + " box(es)");
+  return node(stream.box, stream.side == "inner.inject" ? ChipKind::kInner : ChipKind::kOuter);
+}
+
 std::vector<PortName> World::testerPorts() const {
   if (options_.boxes == 1) return {{0, "red"}, {0, "black"}};
   return {{0, "red"}, {1, "red"}};

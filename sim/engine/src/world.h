@@ -77,12 +77,15 @@ class World {
   // Throws the same when the tester is not on that port.
   TesterPort& testerPort(const PortName& port);
   std::vector<PortName> testerPorts() const;
+  // The node of an inject stream, "box0.inner.inject"; throws the same when there is no such box.
+  Node& injectNode(const PortName& stream);
 
   // Takes the tester off its ports at the end of a scope, whatever happens.
   struct Unplug {
     World& world;
     ~Unplug() {
       for (const auto& port : world.testerPorts()) world.testerPort(port).plug(nullptr, nullptr);
+      for (const auto& node : world.nodes()) node->inject().plug(nullptr);
     }
   };
 

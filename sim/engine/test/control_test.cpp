@@ -80,6 +80,8 @@ TEST(Control, NonsenseIsAnsweredWithASentence) {
        "outside its turns software waits"},
       {R"({"cmd":"continue"})", "no command \"continue\""},
       {R"({"cmd":"replay","inputs":[{"port":"box0.red","file":"/nonexistent.pcap"}]})", "No such file"},
+      {R"({"cmd":"replay","inputs":[{"port":"box0.crypto.inject","file":"x.pcap"}]})",
+       "no port \"box0.crypto.inject\""},
       {R"({"cmd":"capture","port":"box0.red","file":"/nonexistent/x.pcapng"})", "cannot write capture"},
       {R"({"cmd":"capture","port":"box0.crypto.punt"})", "no punt stream"},
       {R"({"cmd":"fault","link":"box0.crypto>nowhere","ber":0.1})", "no link"},

@@ -1,13 +1,18 @@
 // Chips that are not Sallyport's: the ports and nothing behind them but queues. They let the engine be tested, and its
 // protocol be used, without the cores.
 //
-// An interface stand-in sends each beat of a frame as two link words (a header and the data), punts ARP, and drops
-// frames with an error mark. A crypto stand-in passes words on. Each has 64 registers that can be written and read.
+// An interface stand-in sends each beat of a frame as two link words (a header and the data), punts ARP, drops frames
+// with an error mark, and gives injected frames to its MAC. A crypto stand-in passes words on. Each has 64 registers
+// that can be written and read.
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <deque>
+#include <vector>
 
 #include "chip_factory.h"
+#include "punt.h"
 
 namespace sallyport::sim {
 
@@ -100,13 +105,14 @@ class InterfaceStandIn final : public StandIn {
     if (out.macTxValid) out.macTx = toMac_.front();
     out.puntValid = !toPunt_.empty();
     if (out.puntValid) out.punt = toPunt_.front();
-    out.puntReason = 1;
+    out.injectReady = cycle_ % 3 == 0;
   }
 
   void move() override {
     if (out.macTxValid && in.macTxReady) toMac_.pop_front();
     if (out.puntValid && in.puntReady) toPunt_.pop_front();
     if (in.macRxValid) fromMac(in.macRx);
+    if (in.injectValid && out.injectReady) toMac_.push_back(in.inject);
     if (in.link[0].rxValid) fromLink(in.link[0].rx);
   }
 
@@ -116,7 +122,7 @@ class InterfaceStandIn final : public StandIn {
     if (!beat.last) return;
     const auto* bytes = reinterpret_cast<const uint8_t*>(frame_.front().data.unit.data());
     if (bytes[12] == 0x08 && bytes[13] == 0x06) {
-      toPunt_.insert(toPunt_.end(), frame_.begin(), frame_.end());
+      punt();
     } else if (!beat.error && !dropping_) {
       for (const auto& part : frame_) {
         Word header;
@@ -126,6 +132,29 @@ class InterfaceStandIn final : public StandIn {
       }
     }
     frame_.clear();
+  }
+
+  // The frame behind a header that says ARP, in beats of its own.
+  void punt() {
+    std::vector<uint8_t> punted(PuntHeader::kBytes);
+    for (const auto& part : frame_) {
+      const auto* data = reinterpret_cast<const uint8_t*>(part.data.unit.data());
+      punted.insert(punted.end(), data, data + part.bytes);
+    }
+    const size_t length = punted.size() - PuntHeader::kBytes;
+    punted[0] = kind() == ChipKind::kOuter;
+    punted[1] = 1;
+    punted[2] = 2;
+    punted[4] = static_cast<uint8_t>(length >> 8);
+    punted[5] = static_cast<uint8_t>(length);
+    for (int i = 0; i < 8; i++) punted[15 - i] = static_cast<uint8_t>(cycle_ >> 8 * i);
+    for (size_t at = 0; at < punted.size(); at += 64) {
+      MacBeat beat;
+      beat.bytes = static_cast<uint8_t>(std::min<size_t>(64, punted.size() - at));
+      beat.last = at + beat.bytes == punted.size();
+      std::memcpy(beat.data.unit.data(), punted.data() + at, beat.bytes);
+      toPunt_.push_back(beat);
+    }
   }
 
   void fromLink(const Word& word) {

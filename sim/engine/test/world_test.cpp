@@ -230,6 +230,29 @@ TEST(World, ReplayRunsUntilQuietAndPuntsAreCaptured) {
   std::filesystem::remove(path);
 }
 
+TEST(World, InjectedFramesLeaveByTheirOwnChipsPort) {
+  World world({1, 1, 30});
+  world.reset();
+  ReplaySpec spec;
+  ReplayInput input;
+  input.port = {0, "outer.inject"};
+  input.pad = false;
+  for (int i = 0; i < 7; i++) input.frames.push_back({0, std::vector<uint8_t>(20 + 50 * i, 3)});
+  spec.inputs = {input};
+  RunMeter meter(world);
+  const json result = runReplay(world, spec, meter);
+  EXPECT_TRUE(result["quiescent"]);
+  EXPECT_EQ(result["ports"][0]["rx_frames"], 0);
+  EXPECT_EQ(result["ports"][1]["rx_frames"], 7);
+  EXPECT_EQ(result["ports"][2]["tx_frames"], 7);
+  EXPECT_EQ(result["ports"][2]["port"], "box0.outer.inject");
+  spec.inputs = {input, input};
+  EXPECT_THROW(runReplay(world, spec, meter), std::invalid_argument);
+  spec.inputs = {input};
+  spec.inputs[0].port.box = 1;
+  EXPECT_THROW(runReplay(world, spec, meter), std::invalid_argument);
+}
+
 TEST(World, ImpossibleTrialsAreRefused) {
   World world({2, 1, 30});
   TrialSpec trial = bothWays(64, 10);

@@ -158,6 +158,12 @@ def _percent(option: str, text: str, whole: str) -> Fraction:
 @click.option("--xfrm", required=True, type=click.Path(path_type=Path), help="SAs and policies, an ip -batch file.")
 @click.option("--red", type=click.Path(path_type=Path), help="Frames into the inner port (pcap or pcapng).")
 @click.option("--black", type=click.Path(path_type=Path), help="Frames into the outer port (pcap or pcapng).")
+@click.option(
+    "--inject-inner", type=click.Path(path_type=Path), help="Frames from the management CPU to the inner port."
+)
+@click.option(
+    "--inject-outer", type=click.Path(path_type=Path), help="Frames from the management CPU to the outer port."
+)
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder for captures and counters.json.")
 @click.option("--fault", multiple=True, help="NAME[:ARG], repeatable; --fault help lists them.")
 @threads_option
@@ -166,13 +172,18 @@ def replay_command(
     xfrm: Path,
     red: Path | None,
     black: Path | None,
+    inject_inner: Path | None,
+    inject_outer: Path | None,
     out: Path,
     fault: tuple[str, ...],
     threads: int | None,
     seed: int,
 ) -> None:
-    """Put a real capture through one box."""
-    replay_module.run(xfrm=xfrm, red=red, black=black, out=out, faults=fault, threads=threads, seed=seed)
+    """Put a real capture through one box, and captures from its management CPU out of its ports."""
+    injected = {chip: path for chip, path in (("inner", inject_inner), ("outer", inject_outer)) if path}
+    replay_module.run(
+        xfrm=xfrm, red=red, black=black, injected=injected, out=out, faults=fault, threads=threads, seed=seed
+    )
 
 
 @main.command(name="bench")

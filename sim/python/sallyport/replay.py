@@ -1,4 +1,4 @@
-"""Real frames through one box: captures of what comes out, and every counter by name."""
+"""Real frames through one box, and from its management CPU: captures of what comes out, and every counter by name."""
 
 from __future__ import annotations
 
@@ -18,43 +18,60 @@ from sallyport.simulator import TESTER_MAC, Simulator
 
 MINIMUM_BYTES = 60  # of a frame without its FCS
 PUNT_PORTS = ("inner", "outer")
+PORTS = {"inner": "red", "outer": "black"}  # of the interface chips
 
 
 def run(
     xfrm: Path,
     red: Path | None,
     black: Path | None,
+    injected: dict[str, Path],
     out: Path,
     faults: tuple[str, ...],
     threads: int | None,
     seed: int,
 ) -> None:
-    """Send a capture into one port of one box; see docs/commands.md for what DIR holds afterwards."""
-    if (red is None) == (black is None):
-        raise InputError("replay takes one capture: give either --red FILE or --black FILE")
+    """Send a capture into one port of one box, and others from the management CPU (`injected`, by chip); see docs/commands.md for
+    what DIR holds afterwards."""
+    if (red and black) or not (red or black or injected):
+        raise InputError(
+            "replay takes one capture, --red FILE or --black FILE, and what the management CPU injects, --inject-inner FILE and "
+            "--inject-outer FILE: give one of these at least"
+        )
     capture, into, far = (red, "red", "black") if red else (black, "black", "red")
-    assert capture is not None
     todo = faults_module.parse(faults)
-    for path in (xfrm, capture):
-        _readable(path)
-    frames = _frames(capture)
+    for path in (xfrm, capture, *injected.values()):
+        if path:
+            _readable(path)
+    frames = _frames(capture) if capture else []
+    for path in injected.values():
+        _frames(path)
     for number in todo.bad_fcs + todo.undersize:
         if number > len(frames):
-            raise InputError(f"--fault names frame {number}, but {capture} holds {len(frames)}")
+            raise InputError(
+                f"--fault names frame {number}, but {capture or 'no capture into a port'} holds {len(frames)}"
+            )
+    watched = ([far] if capture else []) + [PORTS[chip] for chip in injected if not capture or PORTS[chip] != far]
     with Simulator(boxes=1, threads=threads, seed=seed) as sim:
         sim.sallyctl(0, "-batch", xfrm)
         _tester_as_neighbour(sim, xfrm)
         out.mkdir(parents=True, exist_ok=True)
-        sim.command("capture", port=f"box0.{far}", direction="out", file=str(out / f"{far}.pcapng"))
+        for port in watched:
+            sim.command("capture", port=f"box0.{port}", direction="out", file=str(out / f"{port}.pcapng"))
         for chip in PUNT_PORTS:
             sim.command("capture", port=f"box0.{chip}.punt", direction="out", file=str(out / f"punt-{chip}.pcapng"))
         _inject(sim, todo, seed)
-        source = {"port": f"box0.{into}", "file": str(capture.resolve()), "bad_fcs": todo.bad_fcs}
-        if todo.undersize:
-            cut = out / "cut.pcap"
-            _write_cut(cut, frames, todo.undersize)
-            source |= {"file": str(cut), "pad": False}
-        answer = sim.command("replay", inputs=[source])
+        sources = [
+            {"port": f"box0.{chip}.inject", "file": str(path.resolve())} for chip, path in sorted(injected.items())
+        ]
+        if capture:
+            source = {"port": f"box0.{into}", "file": str(capture.resolve()), "bad_fcs": todo.bad_fcs}
+            if todo.undersize:
+                cut = out / "cut.pcap"
+                _write_cut(cut, frames, todo.undersize)
+                source |= {"file": str(cut), "pad": False}
+            sources.append(source)
+        answer = sim.command("replay", inputs=sources)
         counters = sim.counters(0)
         sim.command("quit")
     if todo.undersize:
@@ -66,7 +83,9 @@ def run(
     wrong = [path for path in counters["conservation"]["paths"] if not path["balanced"]]
     if wrong:
         names = ", ".join(f"{path['chip']} {path['path']}" for path in wrong)
-        raise CheckFailed(f"received is not sent + punted + dropped on: {names} (see {out / 'counters.json'})")
+        raise CheckFailed(
+            f"received and injected is not sent + punted + dropped on: {names} (see {out / 'counters.json'})"
+        )
 
 
 def _readable(path: Path) -> None:

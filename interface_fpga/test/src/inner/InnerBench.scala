@@ -22,7 +22,8 @@ case class LinkPacket(
 class InnerPorts extends Bundle {
   val macRx = Flipped(Valid(new MacBeat))
   val macTx = Decoupled(new MacBeat)
-  val punt = PacketStream(new PuntMeta)
+  val punt = PacketStream(new NoMeta)
+  val inject = Flipped(PacketStream(new NoMeta))
   val axil = Flipped(new AxiLite)
   val toLink = PacketStream(new LinkMeta)
   val fromLink = Flipped(PacketStream(new LinkMeta))
@@ -41,6 +42,7 @@ class InnerPathsHarness(config: InnerConfig) extends InnerHarness {
   paths.io.macRx := io.macRx
   io.macTx <> paths.io.macTx
   io.punt <> paths.io.punt
+  paths.io.inject <> io.inject
   paths.io.axil <> io.axil
   io.toLink <> paths.io.toLink
   paths.io.fromLink <> io.fromLink
@@ -60,6 +62,7 @@ class InnerCoreHarness(config: InnerConfig) extends InnerHarness {
   core.io.macRx := io.macRx
   io.macTx <> core.io.macTx
   io.punt <> core.io.punt
+  core.io.inject <> io.inject
   core.io.axil <> io.axil
   io.ready := core.io.ready
   far.io.in <> io.fromLink
@@ -147,7 +150,9 @@ class InnerBench(dut: InnerHarness, config: InnerConfig) extends PeekPokeAPI {
       punt.bits.bytes,
       punt.bits.last
     )(()) { bytes =>
-      punts += punt.bits.meta.reason.peek().litValue.toInt -> bytes
+      val punted = PuntedFrame(bytes)
+      require(punted.port == 0, s"punted by port ${punted.port}")
+      punts += punted.reason -> punted.frame
     }
     dut.clock.step()
     cycle += 1
@@ -163,6 +168,7 @@ class InnerBench(dut: InnerHarness, config: InnerConfig) extends PeekPokeAPI {
     dut.io.toLink.ready.poke(true)
     dut.io.macTx.ready.poke(true)
     dut.io.punt.ready.poke(true)
+    dut.io.inject.valid.poke(false)
     dut.io.linkUp.poke(true)
     while (!dut.io.ready.peek().litToBoolean) dut.clock.step()
     while (CommonRegs.Status.linkUp(bus.read(CommonRegs.status)) == 0) dut.clock.step()

@@ -42,7 +42,8 @@ trait InnerFrames extends Assertions {
     "punt_other" -> PuntReason.other,
     "punt_extension_headers" -> PuntReason.extensionHeaders,
     "punt_policy" -> PuntReason.policy,
-    "punt_mtu" -> PuntReason.mtu
+    "punt_mtu" -> PuntReason.mtu,
+    "punt_nd" -> PuntReason.nd
   )
 
   def expect[A](got: Seq[A], want: Seq[A], clue: String)(show: A => String): Unit = {

@@ -15,7 +15,8 @@ class OuterCoreHarness(config: OuterConfig) extends Module {
   val io = IO(new Bundle {
     val macRx = Flipped(Valid(new MacBeat))
     val macTx = Decoupled(new MacBeat)
-    val punt = PacketStream(new PuntMeta)
+    val punt = PacketStream(new NoMeta)
+    val inject = Flipped(PacketStream(new NoMeta))
     val axil = Flipped(new AxiLite)
     val ready = Output(Bool())
     val laneUp = Input(Bool())
@@ -32,6 +33,7 @@ class OuterCoreHarness(config: OuterConfig) extends Module {
   core.io.macRx := io.macRx
   io.macTx <> core.io.macTx
   io.punt <> core.io.punt
+  core.io.inject <> io.inject
   core.io.axil <> io.axil
   io.ready := core.io.ready
   far.io.in <> io.fromCrypto
@@ -128,9 +130,9 @@ class OuterCoreBench(dut: OuterCoreHarness) extends PeekPokeAPI {
     if (collect(1, flag(mac.valid) && flag(mac.ready), mac.bits.data, mac.bits.bytes, mac.bits.last)(frames += _))
       frameStarts += cycle
     val punt = dut.io.punt
-    collect(2, flag(punt.valid) && flag(punt.ready), punt.bits.data, punt.bits.bytes, punt.bits.last) { bytes =>
-      punted += Outcome.Punt(punt.bits.meta.reason.peek().litValue.toInt, bytes)
-    }
+    collect(2, flag(punt.valid) && flag(punt.ready), punt.bits.data, punt.bits.bytes, punt.bits.last)(bytes =>
+      punted += Outcome.Punt(bytes)
+    )
     if (flag(dut.io.wordOut)) wordsOut += cycle
     if (flag(dut.io.wordIn)) wordsIn += cycle
     dut.clock.step()
@@ -163,6 +165,7 @@ class OuterCoreBench(dut: OuterCoreHarness) extends PeekPokeAPI {
     dut.io.toCrypto.ready.poke(true)
     dut.io.macTx.ready.poke(true)
     dut.io.punt.ready.poke(true)
+    dut.io.inject.valid.poke(false)
     while (!flag(dut.io.ready)) step()
     run(500) // the link comes up meanwhile
     assert(CommonRegs.Status.linkUp(bus.read(CommonRegs.status)) == 1)

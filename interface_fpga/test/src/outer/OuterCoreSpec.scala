@@ -69,7 +69,9 @@ class OuterCoreSpec extends AnyFunSuite with ChiselSim {
       PuntReason.icmp -> "icmp",
       PuntReason.other -> "other",
       PuntReason.extensionHeaders -> "extension_headers",
-      PuntReason.policy -> "policy"
+      PuntReason.policy -> "policy",
+      PuntReason.unknownSpi -> "unknown_spi",
+      PuntReason.nd -> "nd"
     )
     val outcomes = frames.map(_.outcome).map {
       case Outcome.Drop(reason) => s"drop_$reason"

@@ -15,6 +15,16 @@ object Outcome {
   /** To the management CPU, whole. */
   case class Punt(reason: Int, bytes: Seq[Byte]) extends Outcome
 
+  object Punt {
+
+    /** Of what leaves the punt port. */
+    def apply(bytes: Seq[Byte]): Punt = {
+      val punted = PuntedFrame(bytes)
+      require(punted.port == 1, s"punted by port ${punted.port}")
+      Punt(punted.reason, punted.frame)
+    }
+  }
+
   /** Nowhere, counted under `drop_` + `reason`. */
   case class Drop(reason: String) extends Outcome
 }
@@ -45,7 +55,9 @@ object OuterFrames {
     "icmp" -> PuntReason.icmp,
     "other" -> PuntReason.other,
     "extension_headers" -> PuntReason.extensionHeaders,
-    "policy" -> PuntReason.policy
+    "policy" -> PuntReason.policy,
+    "unknown_spi" -> PuntReason.unknownSpi,
+    "nd" -> PuntReason.nd
   )
 
   val all: Seq[OuterFrame] =

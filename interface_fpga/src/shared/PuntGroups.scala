@@ -1,0 +1,27 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.util._
+import sallyport.common.regs.{PuntGroup, PuntReason}
+
+/** Trap groups: which punted frames share a policer. */
+object PuntGroups {
+  val bits: Int = 3
+
+  private val ofReason: Seq[(Int, Int)] = Seq(
+    PuntReason.ike -> PuntGroup.ike,
+    PuntReason.arp -> PuntGroup.arp,
+    PuntReason.nd -> PuntGroup.nd,
+    PuntReason.icmp -> PuntGroup.icmp,
+    PuntReason.unknownSpi -> PuntGroup.unknownSpi,
+    PuntReason.mtu -> PuntGroup.mtu
+  )
+
+  /** Number of punt reasons. */
+  val reasons: Int = PuntReason.nd + 1
+
+  /** The group of a reason: `other` if it has none of its own. */
+  def apply(reason: UInt): UInt = MuxLookup(reason, PuntGroup.other.U(bits.W))(
+    ofReason.map { case (reason, group) => reason.U -> group.U(bits.W) }
+  )
+}
