@@ -38,7 +38,7 @@ class PrefixJoin extends Module {
   private val prefixes = Module(new RegisterSlice(new JoinedPrefix))
   prefixes.io.in.valid := RegNext(io.leaves.valid && event.verdict === Verdict.ok, false.B)
   prefixes.io.in.bits.stored := io.prefix
-  prefixes.io.in.bits.length := ClearPrefix.bytes(io.prefix.tos)
+  prefixes.io.in.bits.length := ClearPrefix.bytes(io.prefix.tos)(5, 0)
   prefixes.io.in.bits.select := ClearPrefix.index(io.prefix.tos) +& 1.U
   assert(!prefixes.io.in.valid || prefixes.io.in.ready, "a third packet has begun to leave the merge")
 

@@ -129,7 +129,7 @@ class Fragmenter[M <: Data](meta: M, ipAt: Int)(cut: M => FragmentCut)(resized: 
           state := prepare
           first := true.B
           age := 0.U
-          whole := in.bits.data
+          whole := in.bits.data(whole.getWidth - 1, 0)
           how := cut(in.bits.meta)
           wholeMeta := in.bits.meta
           held := in.bits.data
@@ -137,7 +137,8 @@ class Fragmenter[M <: Data](meta: M, ipAt: Int)(cut: M => FragmentCut)(resized: 
           offset := 0.U
           val v6 = cut(in.bits.meta).v6
           at := Mux(v6, (-FragmentCut.v6HeaderBytes / laneBytes).S, 0.S)
-          left := Mux(v6, ipWord(in.bits.data, 4), ipWord(in.bits.data, 2) - Ipv4Header.bytes.U)
+          val ipLength = Mux(v6, ipWord(in.bits.data, 4), ipWord(in.bits.data, 2) - Ipv4Header.bytes.U)
+          left := ipLength(PacketStream.lengthBits - 1, 0)
         }
       }
     }

@@ -68,7 +68,7 @@ object ExtensionStep {
     when(walk.kind.any) {
       next.protocol := here.protocol
       next.kind := here.next
-      next.at := Mux(fragment, walk.at << 1, here.end)
+      next.at := Mux(fragment, (walk.at << 1)(maxUnits, 0), here.end)
       next.previous := walk.at
       next.malformed := malformed
       next.unfinished := !malformed && beyond
