@@ -56,49 +56,16 @@ class FrameFifo[M <: Data](meta: M, params: FrameFifoParams) extends Module {
     val droppedOverflow = Output(Bool())
   })
 
-  private val pointerBits = log2Ceil(params.beats)
-  private val memory = SyncReadMem(params.beats, UInt(PacketStream.dataBits.W))
-  private val descriptors = Module(new MemoryQueue(new FrameDescriptor(meta, pointerBits), params.frames))
+  private val store = Module(new FrameStore(meta, params))
+  store.io.in <> io.in
+  io.droppedError := store.io.droppedError
+  io.droppedOverflow := store.io.droppedOverflow
 
-  // Write side: beats from `start` up to `write` belong to a packet that is not committed yet.
-  private val write = RegInit(0.U((pointerBits + 1).W))
-  private val start = RegInit(0.U((pointerBits + 1).W))
-  private val reader = Module(new FrameReader(meta, params.beats))
-  private val doomed = RegInit(false.B)
-
-  private val full = (write ^ reader.io.pointer) === params.beats.U
-  private val longerThanMemory = (write ^ start) === params.beats.U
-  private val room = !full && descriptors.io.in.ready
-  io.in.ready := (params.whenFull match {
-    case WhenFull.Drop => true.B
-    case WhenFull.Stall => room || longerThanMemory || doomed
-  })
-
-  private val last = io.in.fire && io.in.bits.last
-  private val dropOverflow = doomed || !room
-  private val commit = last && !dropOverflow && !io.in.bits.error
-  when(io.in.fire) {
-    when(!dropOverflow) {
-      memory.write(write(pointerBits - 1, 0), io.in.bits.data)
-    }
-    when(io.in.bits.last) {
-      doomed := false.B
-      write := Mux(commit, write + 1.U, start)
-    }.otherwise {
-      doomed := dropOverflow
-      write := Mux(dropOverflow, start, write + 1.U)
-    }
-  }
-  when(commit) { start := write + 1.U }
-  io.droppedError := RegNext(last && io.in.bits.error, false.B)
-  io.droppedOverflow := RegNext(last && dropOverflow && !io.in.bits.error, false.B)
-
-  descriptors.io.in.valid := commit
-  descriptors.io.in.bits.beats := write + 1.U - start
-  descriptors.io.in.bits.lastBytes := io.in.bits.bytes
-  descriptors.io.in.bits.meta := io.in.bits.meta
-
-  reader.io.descriptors <> descriptors.io.out
-  reader.io.data := memory.read(reader.io.address, reader.io.read)
-  io.out <> reader.io.out
+  private val slice = Module(new ReadSlice(new PacketBeat(meta)))
+  slice.io.want := store.io.waiting
+  store.io.read := slice.io.read
+  slice.io.data := store.io.beat
+  slice.io.pass.valid := false.B
+  slice.io.pass.bits := DontCare
+  io.out <> slice.io.out
 }

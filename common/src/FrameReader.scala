@@ -3,13 +3,6 @@ package sallyport.common
 import chisel3._
 import chisel3.util._
 
-/** What a packet buffer knows of a packet whose beats stand in its memory, one after the other. */
-class FrameDescriptor[M <: Data](metaType: M, pointerBits: Int) extends Bundle {
-  val beats = UInt((pointerBits + 1).W)
-  val lastBytes = UInt(7.W)
-  val meta = metaType.cloneType
-}
-
 /**
  * Read side of a packet buffer: plays the packets that `descriptors` names out of a ring memory, in order.
  *
@@ -31,27 +24,17 @@ class FrameReader[M <: Data](meta: M, beats: Int) extends Module {
     val out = PacketStream(meta)
   })
 
-  private val head = SkidBuffer(io.descriptors)
-  private val pointer = RegInit(0.U((pointerBits + 1).W))
-  private val done = RegInit(1.U((pointerBits + 1).W))
-  private val slice = Module(new ReadSlice(new PacketBeat(meta)))
-  private val issue = slice.io.read
-  private val issueLast = done === head.bits.beats
-  head.ready := issue && issueLast
-  when(issue) {
-    pointer := pointer + 1.U
-    done := Mux(issueLast, 1.U, done + 1.U)
-  }
-  io.read := issue
-  io.address := pointer(pointerBits - 1, 0)
-  io.pointer := pointer
+  private val cursor = Module(new FrameCursor(meta, beats))
+  cursor.io.descriptors <> io.descriptors
+  cursor.io.data := io.data
+  io.address := cursor.io.address
+  io.pointer := cursor.io.pointer
 
-  slice.io.want := head.valid
-  slice.io.data.data := io.data
-  slice.io.data.last := RegNext(issueLast)
-  slice.io.data.bytes := RegNext(Mux(issueLast, head.bits.lastBytes, PacketStream.dataBytes.U))
-  slice.io.data.error := false.B
-  slice.io.data.meta := RegNext(head.bits.meta)
+  private val slice = Module(new ReadSlice(new PacketBeat(meta)))
+  slice.io.want := cursor.io.waiting
+  cursor.io.read := slice.io.read
+  io.read := slice.io.read
+  slice.io.data := cursor.io.beat
   slice.io.pass.valid := false.B
   slice.io.pass.bits := DontCare
   io.out <> slice.io.out

@@ -1,7 +1,10 @@
-"""Scala descriptors, package sallyport.common.regs. One statement a line, so that scalafmt has nothing to do."""
+"""Scala descriptors, package sallyport.common.regs. One statement a line if it fits, so that scalafmt has nothing to do."""
 
 from .model import Chip, Field, Model, Register
 from .names import HEADER, lower_camel, upper_camel
+
+# Columns that scalafmt leaves for a statement in an object.
+WIDTH = 118
 
 
 def files(model: Model) -> dict[str, str]:
@@ -39,6 +42,8 @@ def _register(r: Register) -> list[str]:
     if r.count > 1:
         args += f", count = {r.count}"
     lines = [f"val {lower_camel(r.name)} = RegisterDesc({args})"]
+    if len(lines[0]) > WIDTH:
+        lines = [f"val {lower_camel(r.name)} =", f"  RegisterDesc({args})"]
     if [f.name for f in r.fields] != ["value"]:
         lines += _object(upper_camel(r.name), [_field(f) for f in r.fields])
     return lines

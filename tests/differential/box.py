@@ -53,6 +53,8 @@ def run(batch: str, frames: dict[str, list[Frame]], folder: Path, seed: int = 1)
         sim.sallyctl(0, "punt", "set", "all", "rate", "unlimited")
         for device, mac in DEFAULT_HOP.items():
             sim.sallyctl(0, "next-hop", "default", "dev", device, "lladdr", mac)
+        # Who passes whom is not judged here, and packets of one SA stay in order.
+        sim.sallyctl(0, "qos", "set", "dscp", "none")
         for name, path in captures.items():
             sim.command("capture", port=f"box0.{name}", direction="out", file=str(path))
         inputs = [_input(port, these, folder) for port, these in frames.items() if these]

@@ -6,8 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from .ethernet import Frame
+from .priority import is_control
 from .reassembly import STRAIGHT, Step
 from .sa import Sa
+
+# The order of frames that pass those on the straight way at their port.
+AHEAD = "ahead"
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ Item = Clear | Protected | Lost
 class Outcome:
     """`counters` are "chip.name", of sending, punting and dropping, and of cutting and putting together.
 
-    `fast` and `way` say which order it keeps (docs/crypto.md, Order; [reassembly]). `whole`: the frame that is punted, if not
+    `fast` and `way` say which order it keeps (docs/crypto.md, Order; [reassembly], AHEAD). `whole`: the frame that is punted, if not
     the one that came. `lapsed`: `counters` if its SA has reached its hard limit before.
     """
 
@@ -66,7 +70,7 @@ def behind(step: Step, chip: str, judge: Callable[[Frame], Outcome]) -> Outcome:
         return Outcome(counters)
     outcome = judge(step.frame)
     if step.way == STRAIGHT:
-        return outcome
+        return replace(outcome, way=AHEAD) if is_control(step.frame) else outcome
     return replace(
         outcome,
         counters=(*counters, *outcome.counters),

@@ -46,27 +46,29 @@ object InnerCounters {
   val dropPuntArp = 41
   val dropPuntNd = 42
   val dropPuntMtu = 43
-  val linkRxPackets = 44
-  val linkRxLost = 45
-  val linkResyncs = 46
-  val dropTxDisabled = 47
-  val dropNoSelector = 48
-  val dropReplayed = 49
-  val dropTooOld = 50
-  val dropSelectorMismatch = 51
-  val dropInnerMalformed = 52
-  val dropInnerChecksum = 53
-  val dropInnerNotIp = 54
-  val dropInnerExtensionHeaders = 55
-  val dropInnerTtlExpired = 56
-  val dropEcn = 57
-  val dropNoNextHop = 58
-  val txFrames = 59
-  val txBytes = 60
-  val dropInnerLifetime = 61
-  val injectFrames = 62
-  val dropInjectDisabled = 63
-  val dropInjectLength = 64
+  val dropRxPriorityOverflow = 44
+  val rxPriority = 45
+  val linkRxPackets = 46
+  val linkRxLost = 47
+  val linkResyncs = 48
+  val dropTxDisabled = 49
+  val dropNoSelector = 50
+  val dropReplayed = 51
+  val dropTooOld = 52
+  val dropSelectorMismatch = 53
+  val dropInnerMalformed = 54
+  val dropInnerChecksum = 55
+  val dropInnerNotIp = 56
+  val dropInnerExtensionHeaders = 57
+  val dropInnerTtlExpired = 58
+  val dropEcn = 59
+  val dropNoNextHop = 60
+  val txFrames = 61
+  val txBytes = 62
+  val dropInnerLifetime = 63
+  val injectFrames = 64
+  val dropInjectDisabled = 65
+  val dropInjectLength = 66
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("rx_frames", 0, "encrypt", "received"),
     CounterDesc("rx_bytes", 1, "encrypt", "info"),
@@ -112,27 +114,29 @@ object InnerCounters {
     CounterDesc("drop_punt_arp", 41, "encrypt", "drop"),
     CounterDesc("drop_punt_nd", 42, "encrypt", "drop"),
     CounterDesc("drop_punt_mtu", 43, "encrypt", "drop"),
-    CounterDesc("link_rx_packets", 44, "decrypt", "received"),
-    CounterDesc("link_rx_lost", 45, "decrypt", "lost"),
-    CounterDesc("link_resyncs", 46, "decrypt", "info"),
-    CounterDesc("drop_tx_disabled", 47, "decrypt", "drop"),
-    CounterDesc("drop_no_selector", 48, "decrypt", "drop"),
-    CounterDesc("drop_replayed", 49, "decrypt", "drop"),
-    CounterDesc("drop_too_old", 50, "decrypt", "drop"),
-    CounterDesc("drop_selector_mismatch", 51, "decrypt", "drop"),
-    CounterDesc("drop_inner_malformed", 52, "decrypt", "drop"),
-    CounterDesc("drop_inner_checksum", 53, "decrypt", "drop"),
-    CounterDesc("drop_inner_not_ip", 54, "decrypt", "drop"),
-    CounterDesc("drop_inner_extension_headers", 55, "decrypt", "drop"),
-    CounterDesc("drop_inner_ttl_expired", 56, "decrypt", "drop"),
-    CounterDesc("drop_ecn", 57, "decrypt", "drop"),
-    CounterDesc("drop_no_next_hop", 58, "decrypt", "drop"),
-    CounterDesc("tx_frames", 59, "decrypt", "sent"),
-    CounterDesc("tx_bytes", 60, "decrypt", "info"),
-    CounterDesc("drop_inner_lifetime", 61, "decrypt", "drop"),
-    CounterDesc("inject_frames", 62, "decrypt", "injected"),
-    CounterDesc("drop_inject_disabled", 63, "decrypt", "drop"),
-    CounterDesc("drop_inject_length", 64, "decrypt", "drop")
+    CounterDesc("drop_rx_priority_overflow", 44, "encrypt", "drop"),
+    CounterDesc("rx_priority", 45, "encrypt", "info"),
+    CounterDesc("link_rx_packets", 46, "decrypt", "received"),
+    CounterDesc("link_rx_lost", 47, "decrypt", "lost"),
+    CounterDesc("link_resyncs", 48, "decrypt", "info"),
+    CounterDesc("drop_tx_disabled", 49, "decrypt", "drop"),
+    CounterDesc("drop_no_selector", 50, "decrypt", "drop"),
+    CounterDesc("drop_replayed", 51, "decrypt", "drop"),
+    CounterDesc("drop_too_old", 52, "decrypt", "drop"),
+    CounterDesc("drop_selector_mismatch", 53, "decrypt", "drop"),
+    CounterDesc("drop_inner_malformed", 54, "decrypt", "drop"),
+    CounterDesc("drop_inner_checksum", 55, "decrypt", "drop"),
+    CounterDesc("drop_inner_not_ip", 56, "decrypt", "drop"),
+    CounterDesc("drop_inner_extension_headers", 57, "decrypt", "drop"),
+    CounterDesc("drop_inner_ttl_expired", 58, "decrypt", "drop"),
+    CounterDesc("drop_ecn", 59, "decrypt", "drop"),
+    CounterDesc("drop_no_next_hop", 60, "decrypt", "drop"),
+    CounterDesc("tx_frames", 61, "decrypt", "sent"),
+    CounterDesc("tx_bytes", 62, "decrypt", "info"),
+    CounterDesc("drop_inner_lifetime", 63, "decrypt", "drop"),
+    CounterDesc("inject_frames", 64, "decrypt", "injected"),
+    CounterDesc("drop_inject_disabled", 65, "decrypt", "drop"),
+    CounterDesc("drop_inject_length", 66, "decrypt", "drop")
   )
 }
 
@@ -250,6 +254,8 @@ object OuterCounters {
   val dropPuntNd = 61
   val dropPuntIcmp = 62
   val dropPuntUnknownSpi = 63
+  val dropRxPriorityOverflow = 64
+  val rxPriority = 65
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("link_rx_packets", 0, "encrypt", "received"),
     CounterDesc("link_rx_lost", 1, "encrypt", "lost"),
@@ -314,6 +320,8 @@ object OuterCounters {
     CounterDesc("drop_punt_arp", 60, "decrypt", "drop"),
     CounterDesc("drop_punt_nd", 61, "decrypt", "drop"),
     CounterDesc("drop_punt_icmp", 62, "decrypt", "drop"),
-    CounterDesc("drop_punt_unknown_spi", 63, "decrypt", "drop")
+    CounterDesc("drop_punt_unknown_spi", 63, "decrypt", "drop"),
+    CounterDesc("drop_rx_priority_overflow", 64, "decrypt", "drop"),
+    CounterDesc("rx_priority", 65, "decrypt", "info")
   )
 }

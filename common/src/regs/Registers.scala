@@ -129,6 +129,9 @@ object InnerRegs {
     val pop = RowField(0, 1)
     val clearLost = RowField(1, 1)
   }
+  val qosDscpLow = RegisterDesc("qos_dscp_low", 0x240, RegisterRole.Control, writable = 0xffffffffL)
+  val qosDscpHigh =
+    RegisterDesc("qos_dscp_high", 0x244, RegisterRole.Control, writable = 0xffffffffL, reset = 0x1010000L)
   val limitOther = RegisterDesc("limit_other", 0x300, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
   object LimitOther {
     val rate = RowField(0, 16)
@@ -162,6 +165,8 @@ object InnerRegs {
     reasmPerSource,
     lifetimeEvent,
     lifetimeControl,
+    qosDscpLow,
+    qosDscpHigh,
     limitOther,
     limitArp,
     limitNd,
@@ -209,6 +214,9 @@ object OuterRegs {
   val localIpv63 = RegisterDesc("local_ipv6_3", 0x21c, RegisterRole.Control, writable = 0xffffffffL)
   val reasmTimeout = RegisterDesc("reasm_timeout", 0x220, RegisterRole.Control, writable = 0x7fffL, reset = 0x430eL)
   val reasmPerSource = RegisterDesc("reasm_per_source", 0x224, RegisterRole.Control, writable = 0xffffL, reset = 0x40L)
+  val qosDscpLow = RegisterDesc("qos_dscp_low", 0x240, RegisterRole.Control, writable = 0xffffffffL)
+  val qosDscpHigh =
+    RegisterDesc("qos_dscp_high", 0x244, RegisterRole.Control, writable = 0xffffffffL, reset = 0x1010000L)
   val limitOther = RegisterDesc("limit_other", 0x300, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
   object LimitOther {
     val rate = RowField(0, 16)
@@ -256,6 +264,8 @@ object OuterRegs {
     localIpv63,
     reasmTimeout,
     reasmPerSource,
+    qosDscpLow,
+    qosDscpHigh,
     limitOther,
     limitIke,
     limitArp,

@@ -12,7 +12,8 @@ import sallyport.common.regs.PuntGroup
  *                      Also of the rows that count the packets of policies
  * @param rules         rows of the rule table, a power of two, 8 to 1024
  * @param nextHops      rows of the next-hop table
- * @param receiveBeats  receive buffer of the port in 64-byte beats; holds what arrives while the link is short of credits
+ * @param receiveBeats  receive queue of the port in 64-byte beats; holds what arrives while the link is short of credits
+ * @param priorityBeats the same of frames that pass the others ([[PriorityClass]])
  * @param transmitBeats transmit buffer of the port in 64-byte beats
  * @param puntBeats     queue to the management CPU in 64-byte beats
  * @param injectBeats   buffer of the management CPU's own frames in 64-byte beats
@@ -26,6 +27,7 @@ case class InnerConfig(
     rules: Int = 64,
     nextHops: Int = 256,
     receiveBeats: Int = 512,
+    priorityBeats: Int = 256,
     transmitBeats: Int = 256,
     puntBeats: Int = 256,
     injectBeats: Int = 256,

@@ -30,7 +30,8 @@ class TreatedVerdict extends Bundle {
  * as long for each access to a window row.
  *
  * A packet every 2 cycles and a beat a cycle, except that an Ethernet header that pushes a packet's end into a further beat
- * costs one cycle. Stalls when the MAC does. Takes no packet until `ready`.
+ * costs one cycle. Stalls when the MAC does. Takes no packet until `ready`. `inject` carries frames for the port that have come no such
+ * way ([[Injector]]).
  */
 class InnerDecrypt(config: InnerConfig) extends Module {
   val io = IO(new Bundle {

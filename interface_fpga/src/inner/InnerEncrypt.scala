@@ -30,10 +30,10 @@ class InnerEncryptEvents extends Bundle {
  * What [[ReceivePath]] lets pass is judged by [[InnerClassifier]]: protected and bypassed IP packets go to `out`, without padding
  * behind their total length, as whole frames or without Ethernet header and VLAN tags, and then cut if they are too long for their
  * SPD entry; punted frames as
- * they came to `punt`; the rest nowhere. [[EncryptUsage]] counts those for the link beside their way, whole, and stops what its
+ * they came, behind a header, to `punt`; the rest nowhere. [[EncryptUsage]] counts those for the link beside their way, whole, and stops what its
  * SA may not send any more.
- * Each drop has an event. A dead CPU costs punted frames alone ([[PuntQueue]]); a stalled link fills the receive buffer,
- * whose overflow is an event.
+ * Each drop has an event. A dead CPU costs punted frames alone ([[PuntQueue]]); a stalled link fills the receive queues,
+ * whose overflows are events.
  *
  * A packet every 2 cycles, a beat a cycle. Latency: that of [[ReceivePath]], of the slower look-up, and what the modules named here add.
  */
@@ -45,6 +45,7 @@ class InnerEncrypt(config: InnerConfig) extends Module {
     val bump = Input(Bool())
     val macFilter = Input(Bool())
     val portMac = Input(UInt(48.W))
+    val priorityDscps = Input(UInt(PriorityClass.dscps.W))
     val fragmentLimits = Input(new FragmentLimits)
     val puntLimits = Input(Vec(InnerConfig.puntGroups.length, new TokenLimit))
     val linkUp = Input(Bool())
@@ -65,6 +66,7 @@ class InnerEncrypt(config: InnerConfig) extends Module {
       InnerConfig.puntPort,
       InnerConfig.puntGroups,
       config.receiveBeats,
+      config.priorityBeats,
       config.puntBeats,
       config.reassembly
     )
@@ -72,6 +74,7 @@ class InnerEncrypt(config: InnerConfig) extends Module {
   path.io.enable := io.enable
   path.io.macFilter := io.macFilter
   path.io.portMac := io.portMac
+  path.io.priorityDscps := io.priorityDscps
   path.io.fragmentLimits := io.fragmentLimits
   path.io.puntLimits := io.puntLimits
   path.io.mac := io.mac

@@ -9,7 +9,7 @@ import sallyport.common.regs._
  * The inner chip without its link: both paths, registers, counters and tables.
  *
  * `ready` rises when every table is clear; until then, and while CONTROL.rx_enable is 0, frames are dropped as not ready, and
- * no packet is taken from the link until `ready`. Each packet is counted once as received, and once as sent, punted, merged
+ * no packet is taken from the link until `ready`. Each packet is counted once as received or injected, and once as sent, punted, merged
  * or dropped by a name (regs/inner.rdl): in any quiescent state the two are equal on each path.
  */
 class InnerPaths(config: InnerConfig) extends Module {
@@ -61,6 +61,7 @@ class InnerPaths(config: InnerConfig) extends Module {
   encrypt.io.enable := ready && registers.io.rxEnable
   encrypt.io.bump := registers.io.bump
   encrypt.io.macFilter := registers.io.macFilter
+  encrypt.io.priorityDscps := registers.io.priorityDscps
   encrypt.io.portMac := registers.io.portMac
   encrypt.io.fragmentLimits.timeout := registers.io.control(InnerRegs.reasmTimeout)(14, 0)
   encrypt.io.fragmentLimits.perSource := registers.io.control(InnerRegs.reasmPerSource)(15, 0)
@@ -117,6 +118,8 @@ class InnerPaths(config: InnerConfig) extends Module {
       InnerCounters.dropRxUndersize -> rx.dropUndersize,
       InnerCounters.dropRxOversize -> rx.dropOversize,
       InnerCounters.dropRxOverflow -> rx.dropOverflow,
+      InnerCounters.dropRxPriorityOverflow -> rx.dropPriorityOverflow,
+      InnerCounters.rxPriority -> rx.priority,
       InnerCounters.dropNotReady -> rx.dropNotReady,
       InnerCounters.dropMacFilter -> judged.macFilter,
       InnerCounters.dropIpMalformed -> judged.ipMalformed,

@@ -112,7 +112,7 @@ class OuterClassifier extends Module {
       (!fields.isV6 || fields.headerBytes === Ipv6Header.bytes.U)
   )
   private val toPort500 = fields.protocol === UdpHeader.protocol.U && fields.hasPorts &&
-    fields.destinationPort === OuterClassifier.portIke.U
+    fields.destinationPort === UdpHeader.portIke.U
   private val ike = ask(in.toUs && (toPort500 || fields.udpEncap === UdpEncap.ike))
   private val icmp =
     ask(in.toUs && !io.bump && fields.protocol === Mux(
@@ -220,7 +220,6 @@ class OuterClassifier extends Module {
 
 object OuterClassifier {
   val latency: Int = 3
-  val portIke: Int = 500
 
   /** SPI, sequence number, IV of 8 bytes, one padded word, ICV of 16 bytes (RFC 4106). */
   val minEspBytes: Int = 4 + 4 + 8 + 4 + 16

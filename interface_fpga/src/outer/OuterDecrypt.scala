@@ -19,7 +19,7 @@ class OuterDecryptEvents extends Bundle {
  * From the black port to the link: MAC, fragments put together, headers read, SAD and rules looked up, verdict, headers off.
  *
  * [[OuterClassifier]] judges what a [[ReceivePath]] holds: ESP packets (from SPI to ICV, in transport mode with what is in front of
- * it) and bypassed IP packets or frames go to `out`, punted frames as they came to `punt`, the rest nowhere; each drop has an
+ * it) and bypassed IP packets or frames go to `out`, punted frames as they came, behind a header, to `punt`, the rest nowhere; each drop has an
  * event. Stalls as [[ReceivePath]] does.
  *
  * A packet every 2 cycles, a beat a cycle. From the last beat of a frame to the first of its packet at `out`: 40 cycles.
@@ -32,6 +32,7 @@ class OuterDecrypt(config: OuterConfig) extends Module {
     val bump = Input(Bool())
     val macFilter = Input(Bool())
     val portMac = Input(UInt(48.W))
+    val priorityDscps = Input(UInt(PriorityClass.dscps.W))
     val fragmentLimits = Input(new FragmentLimits)
     val puntLimits = Input(Vec(OuterConfig.puntGroups.length, new TokenLimit))
     val local = Input(new LocalAddresses)
@@ -51,6 +52,7 @@ class OuterDecrypt(config: OuterConfig) extends Module {
       OuterConfig.puntPort,
       OuterConfig.puntGroups,
       config.receiveBeats,
+      config.priorityBeats,
       config.puntBeats,
       config.reassembly
     )
@@ -58,6 +60,7 @@ class OuterDecrypt(config: OuterConfig) extends Module {
   path.io.enable := io.enable
   path.io.macFilter := io.macFilter
   path.io.portMac := io.portMac
+  path.io.priorityDscps := io.priorityDscps
   path.io.fragmentLimits := io.fragmentLimits
   path.io.puntLimits := io.puntLimits
   path.io.mac := io.mac

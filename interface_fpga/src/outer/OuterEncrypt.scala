@@ -31,7 +31,7 @@ class OuterTreatment extends Bundle {
  * gets, how it is cut if it is too long, and for which faults it is dropped; `events.fault` counts them.
  *
  * A packet every 2 cycles and a beat a cycle, except that headers which push a packet's end into a further beat cost one
- * cycle. Stalls when the MAC does. From the last beat of a packet to the first beat of its frame: 24 cycles.
+ * cycle. Stalls when the MAC does. `inject` carries frames for the port that have come no such way ([[Injector]]). From the last beat of a packet to the first beat of its frame: 24 cycles.
  */
 class OuterEncrypt(config: OuterConfig) extends Module {
   val io = IO(new Bundle {

@@ -9,7 +9,7 @@ import sallyport.common.regs._
  * The outer chip without its link: both paths, registers, counters and tables.
  *
  * `ready` rises when every table is clear; until then, and while CONTROL.rx_enable is 0, frames are dropped as not ready.
- * Packets from the link are dropped as disabled while CONTROL.tx_enable is 0. Each packet is counted once as received, and
+ * Packets from the link are dropped as disabled while CONTROL.tx_enable is 0. Each packet is counted once as received or injected, and
  * once as sent, punted, merged or dropped by a name (regs/outer.rdl): in any quiescent state the two are equal on each path.
  */
 class OuterPaths(config: OuterConfig) extends Module {
@@ -70,6 +70,7 @@ class OuterPaths(config: OuterConfig) extends Module {
   decrypt.io.enable := ready && registers.io.rxEnable
   decrypt.io.bump := registers.io.bump
   decrypt.io.macFilter := registers.io.macFilter
+  decrypt.io.priorityDscps := registers.io.priorityDscps
   decrypt.io.portMac := registers.io.portMac
   decrypt.io.local.v4 := registers.io.control(OuterRegs.localIpv4)
   decrypt.io.local.v6 := Cat(
@@ -130,6 +131,8 @@ class OuterPaths(config: OuterConfig) extends Module {
       OuterCounters.dropRxUndersize -> rx.dropUndersize,
       OuterCounters.dropRxOversize -> rx.dropOversize,
       OuterCounters.dropRxOverflow -> rx.dropOverflow,
+      OuterCounters.dropRxPriorityOverflow -> rx.dropPriorityOverflow,
+      OuterCounters.rxPriority -> rx.priority,
       OuterCounters.dropNotReady -> rx.dropNotReady,
       OuterCounters.dropMacFilter -> drops.macFilter,
       OuterCounters.dropIpMalformed -> drops.ipMalformed,

@@ -22,6 +22,10 @@ class MacReceiveEvents extends Bundle {
   val dropUndersize = Bool()
   val dropOversize = Bool()
   val dropOverflow = Bool()
+  val dropPriorityOverflow = Bool()
+
+  /** The queue of high frames has taken one. */
+  val priority = Bool()
 }
 
 /**
@@ -31,20 +35,28 @@ class MacReceiveEvents extends Bundle {
  * 4A.2.9.2) undersize, above 9596 B oversize, and a frame that is good but finds no room overflow. A frame that starts while
  * `enable` is low is dropped as not ready. Never stalls the MAC: a beat every cycle, a one-beat frame every cycle.
  *
- * Store and forward. Latency: 5 cycles from the last beat in to the first beat out. The length is known with the first beat
- * of `out`.
+ * Two queues ([[PriorityFrameFifo]]): what [[PriorityClass]] takes for high passes the other frames that wait, and finds room
+ * whatever they fill; its own overflow is counted apart.
  *
- * @param beats receive buffer in 64-byte beats, a power of two
+ * Store and forward. Latency: 5 cycles from the last beat in to the first beat out, of either class. The length is known with
+ * the first beat of `out`.
+ *
+ * @param beats         receive queue in 64-byte beats, a power of two
+ * @param priorityBeats the same of high frames
  */
-class MacReceive(beats: Int) extends Module {
-  require(
-    beats * PacketStream.dataBytes >= PacketStream.maxFrameBytes,
-    s"a receive buffer of $beats beats does not hold a frame of ${PacketStream.maxFrameBytes} B"
-  )
+class MacReceive(beats: Int, priorityBeats: Int) extends Module {
+  for (queue <- Seq(beats, priorityBeats))
+    require(
+      queue * PacketStream.dataBytes >= PacketStream.maxFrameBytes,
+      s"a receive queue of $queue beats does not hold a frame of ${PacketStream.maxFrameBytes} B: make it longer"
+    )
 
   val io = IO(new Bundle {
     val mac = Flipped(Valid(new MacBeat))
     val enable = Input(Bool())
+
+    /** Bit n: packets of DSCP n are high. */
+    val priorityDscps = Input(UInt(PriorityClass.dscps.W))
     val out = PacketStream(new RxMeta)
     val events = Output(new MacReceiveEvents)
   })
@@ -80,7 +92,14 @@ class MacReceive(beats: Int) extends Module {
   private val oversize1 = before1 > whole.U || (before1 === whole.U && bytes1 > rest.U)
   write.error := beat1.error || undersize1 || oversize1
 
-  private val fifo = Module(new FrameFifo(new RxMeta, FrameFifoParams(beats, WhenFull.Drop)))
+  // Two stages as well, beside these.
+  private val priority = Module(new PriorityClass)
+  require(PriorityClass.latency == 2, "the class of a frame comes with its first beat at the queues")
+  priority.io.beat := io.mac
+  priority.io.marked := io.priorityDscps
+
+  private val fifo = Module(new PriorityFrameFifo(new RxMeta, beats, priorityBeats))
+  fifo.io.high := priority.io.high
   fifo.io.in.valid := writeValid
   fifo.io.in.bits := write
   io.out <> fifo.io.out
@@ -99,6 +118,8 @@ class MacReceive(beats: Int) extends Module {
   io.events.dropUndersize := pulse(judged && !beat1.error && undersize1)
   io.events.dropOversize := pulse(judged && !beat1.error && oversize1)
   io.events.dropOverflow := fifo.io.droppedOverflow
+  io.events.dropPriorityOverflow := fifo.io.droppedHighOverflow
+  io.events.priority := fifo.io.storedHigh
 }
 
 object MacReceive {

@@ -101,9 +101,11 @@ class FrameJudge extends Module {
 object FrameJudge {
   val latency: Int = 2
 
-  /** ICMPv6 types 133 to 137. */
+  /** ICMPv6 types of neighbour discovery (RFC 4861). */
+  val neighbourTypes: Seq[Int] = 133 to 137
+
   private def neighbourDiscovery(fields: HeaderFields): Bool =
-    fields.hasIcmp && (133 to 137).map(fields.icmpType === _.U).reduce(_ || _)
+    fields.hasIcmp && neighbourTypes.map(fields.icmpType === _.U).reduce(_ || _)
 
   /** From or to fe80::/10, or to ff00::/8, of whatever scope. */
   private def linkScope(fields: HeaderFields): Bool = {

@@ -143,6 +143,9 @@ object UdpHeader {
   val bytes: Int = 8
   val protocol: Int = 17
 
+  /** IKE (RFC 7296 2). */
+  val portIke: Int = 500
+
   /** IKE and ESP in UDP (RFC 7296 2.23). */
   val portNatt: Int = 4500
 }

@@ -28,6 +28,9 @@ class InterfaceRegisters(bank: RegisterBankParams, tables: Int) extends Module {
     /** First wire byte in bits 7:0. */
     val portMac = Output(UInt(48.W))
 
+    /** Bit n: packets of DSCP n are high. */
+    val priorityDscps = Output(UInt(PriorityClass.dscps.W))
+
     /** Registers of the chip's own that software reads. */
     val status = Input(new RegisterValues(bank.status.diff(own)))
 
@@ -69,6 +72,7 @@ class InterfaceRegisters(bank: RegisterBankParams, tables: Int) extends Module {
   io.macFilter := OuterRegs.Control.macFilter(enables)
   io.bump := OuterRegs.Control.bump(enables)
   io.portMac := Cat(control(register("port_mac_hi"))(15, 0), control(register("port_mac_lo")))
+  io.priorityDscps := Cat(control(register("qos_dscp_high")), control(register("qos_dscp_low")))
 
   private val mux = Module(new TableMux(tables))
   mux.io.in <> registers.io.table

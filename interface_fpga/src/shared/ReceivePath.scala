@@ -30,15 +30,17 @@ class ReceivePathEvents extends Bundle {
  * What [[MacReceive]] lets pass is parsed: at once, or, if it may be a fragment, once [[FragmentDetour]] has
  * a whole packet, which other frames may overtake; `fields` starts the chip's own look-ups, which cannot stall and answer each with one
  * `verdict`, in order, after any latency ([[LookupStage]]). Frames for the link leave at `out` with their Ethernet header,
- * punted ones with a header in front at `punt`, the others nowhere: whoever made the verdict counts them. A dead management CPU costs punted
- * frames alone ([[PuntQueue]]); a stalled `out` fills the receive buffer, whose overflow is an event.
+ * punted ones at `punt`, the others nowhere: whoever made the verdict counts them. A dead management CPU costs punted
+ * frames alone ([[PuntQueue]]); a stalled `out` fills the receive queues, whose overflows are events. High frames pass the others
+ * there, and nowhere else.
  *
  * A frame every 2 cycles, a beat a cycle. From the last beat of a frame to its first at `out`: 24 cycles and the latency of
  * the look-ups.
  *
  * @param port         of the header of punted frames: 0 inner, 1 outer
  * @param puntGroups   trap groups of this port, values of PuntGroup
- * @param receiveBeats receive buffer in 64-byte beats
+ * @param receiveBeats receive queue in 64-byte beats
+ * @param priorityBeats the same of high frames
  * @param puntBeats    queue to the management CPU in 64-byte beats
  * @param reassembly   room for fragments
  */
@@ -47,6 +49,7 @@ class ReceivePath[V <: FrameVerdict](
     port: Int,
     puntGroups: Seq[Int],
     receiveBeats: Int,
+    priorityBeats: Int,
     puntBeats: Int,
     reassembly: ReassemblyConfig
 ) extends Module {
@@ -54,6 +57,7 @@ class ReceivePath[V <: FrameVerdict](
     val enable = Input(Bool())
     val macFilter = Input(Bool())
     val portMac = Input(UInt(48.W))
+    val priorityDscps = Input(UInt(PriorityClass.dscps.W))
     val fragmentLimits = Input(new FragmentLimits)
     val puntLimits = Input(Vec(puntGroups.length, new TokenLimit))
     val mac = Flipped(Valid(new MacBeat))
@@ -67,7 +71,8 @@ class ReceivePath[V <: FrameVerdict](
     val events = Output(new ReceivePathEvents)
   })
 
-  private val receive = Module(new MacReceive(receiveBeats))
+  private val receive = Module(new MacReceive(receiveBeats, priorityBeats))
+  receive.io.priorityDscps := io.priorityDscps
   receive.io.mac := io.mac
   receive.io.enable := io.enable
 

@@ -70,6 +70,7 @@ func newRoot() *cobra.Command {
 		{"punt", "trap", "Limits of frames punted to the management CPU and injected by it: set GROUP|all|inject [rate N|unlimited] [burst N] [dev red|black], show"},
 		{"next-hop", "nexthop", "Next hop where no route or neighbour names one: default dev red|black lladdr MAC"},
 		{"reassembly", "reasm", "Limits of what waits for fragments at both ports: set [timeout TIME] [per-source N], show"},
+		{"qos", "q", "Priority at both ports: set dscp DSCP … (ef, cs6, af41, numbers) or none, show"},
 	} {
 		root.AddCommand(&cobra.Command{
 			Use: object.name + " …", Aliases: []string{object.alias}, Short: object.short,

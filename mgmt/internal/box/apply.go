@@ -52,6 +52,8 @@ func (m *Model) apply(command xfrm.Command) (string, error) {
 		m.Reassembly.PerSource = cmp.Or(c.PerSource, m.Reassembly.PerSource)
 	case xfrm.PuntSet:
 		return "", m.setPunt(c)
+	case xfrm.QoS:
+		m.Priority = &c.Marked
 	case xfrm.Show:
 		return m.show(c.What), nil
 	default:

@@ -131,6 +131,10 @@ func (s *Session) ports(m *Model) error {
 		{transport.Outer, regs.OuterLocalIpv61, word(v6, 1)},
 		{transport.Outer, regs.OuterLocalIpv62, word(v6, 2)},
 		{transport.Outer, regs.OuterLocalIpv63, word(v6, 3)},
+		{transport.Inner, regs.InnerQosDscpLow, uint32(m.priority())},
+		{transport.Inner, regs.InnerQosDscpHigh, uint32(m.priority() >> 32)},
+		{transport.Outer, regs.OuterQosDscpLow, uint32(m.priority())},
+		{transport.Outer, regs.OuterQosDscpHigh, uint32(m.priority() >> 32)},
 	} {
 		if err := s.Box.Write32(w.c, w.r, w.value); err != nil {
 			return err

@@ -108,6 +108,8 @@ func (m *Model) describePolicy(p *Policy) (string, error) {
 func (m *Model) show(what string) string {
 	var b strings.Builder
 	switch what {
+	case "qos":
+		fmt.Fprintf(&b, "dscp %s\n", m.priority())
 	case "addr":
 		for _, a := range m.Addrs {
 			fmt.Fprintf(&b, "%s dev %s\n", a.Prefix, a.Place)

@@ -105,8 +105,10 @@ type Model struct {
 	// Punt has the limits of punted and injected frames that differ from those after reset, by device and group.
 	Punt map[string]map[string]Limit `json:"punt,omitempty"`
 	// Bridge is the name of the bridge, if there is one.
-	Bridge  string `json:"bridge,omitempty"`
-	NextAge uint64 `json:"next_age"`
+	Bridge string `json:"bridge,omitempty"`
+	// Priority has the DSCPs whose packets pass the others, where they are not those of the reset.
+	Priority *xfrm.DSCPs `json:"priority,omitempty"`
+	NextAge  uint64      `json:"next_age"`
 	// LastIndex is the highest index given to a policy.
 	LastIndex uint32 `json:"last_index"`
 	// UsedKeys marks the outbound keys since reset, so that one that comes again is noticed. Marks are made with MarkKey and
@@ -134,6 +136,14 @@ func (m *Model) keyMark(sa *SA) string {
 	mac := hmac.New(sha256.New, m.MarkKey)
 	mac.Write(sa.Crypt().Key)
 	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// priority is the set of DSCPs whose packets pass the others.
+func (m *Model) priority() xfrm.DSCPs {
+	if m.Priority == nil {
+		return xfrm.ResetDSCPs
+	}
+	return *m.Priority
 }
 
 func (m *Model) age() uint64 {

@@ -48,27 +48,29 @@ const (
 	InnerCounterDropPuntArp               = 41
 	InnerCounterDropPuntNd                = 42
 	InnerCounterDropPuntMtu               = 43
-	InnerCounterLinkRxPackets             = 44
-	InnerCounterLinkRxLost                = 45
-	InnerCounterLinkResyncs               = 46
-	InnerCounterDropTxDisabled            = 47
-	InnerCounterDropNoSelector            = 48
-	InnerCounterDropReplayed              = 49
-	InnerCounterDropTooOld                = 50
-	InnerCounterDropSelectorMismatch      = 51
-	InnerCounterDropInnerMalformed        = 52
-	InnerCounterDropInnerChecksum         = 53
-	InnerCounterDropInnerNotIp            = 54
-	InnerCounterDropInnerExtensionHeaders = 55
-	InnerCounterDropInnerTtlExpired       = 56
-	InnerCounterDropEcn                   = 57
-	InnerCounterDropNoNextHop             = 58
-	InnerCounterTxFrames                  = 59
-	InnerCounterTxBytes                   = 60
-	InnerCounterDropInnerLifetime         = 61
-	InnerCounterInjectFrames              = 62
-	InnerCounterDropInjectDisabled        = 63
-	InnerCounterDropInjectLength          = 64
+	InnerCounterDropRxPriorityOverflow    = 44
+	InnerCounterRxPriority                = 45
+	InnerCounterLinkRxPackets             = 46
+	InnerCounterLinkRxLost                = 47
+	InnerCounterLinkResyncs               = 48
+	InnerCounterDropTxDisabled            = 49
+	InnerCounterDropNoSelector            = 50
+	InnerCounterDropReplayed              = 51
+	InnerCounterDropTooOld                = 52
+	InnerCounterDropSelectorMismatch      = 53
+	InnerCounterDropInnerMalformed        = 54
+	InnerCounterDropInnerChecksum         = 55
+	InnerCounterDropInnerNotIp            = 56
+	InnerCounterDropInnerExtensionHeaders = 57
+	InnerCounterDropInnerTtlExpired       = 58
+	InnerCounterDropEcn                   = 59
+	InnerCounterDropNoNextHop             = 60
+	InnerCounterTxFrames                  = 61
+	InnerCounterTxBytes                   = 62
+	InnerCounterDropInnerLifetime         = 63
+	InnerCounterInjectFrames              = 64
+	InnerCounterDropInjectDisabled        = 65
+	InnerCounterDropInjectLength          = 66
 )
 
 // InnerCounters is ordered by index.
@@ -117,27 +119,29 @@ var InnerCounters = []Counter{
 	{Name: "drop_punt_arp", Index: 41, Path: "encrypt", Kind: "drop"},
 	{Name: "drop_punt_nd", Index: 42, Path: "encrypt", Kind: "drop"},
 	{Name: "drop_punt_mtu", Index: 43, Path: "encrypt", Kind: "drop"},
-	{Name: "link_rx_packets", Index: 44, Path: "decrypt", Kind: "received"},
-	{Name: "link_rx_lost", Index: 45, Path: "decrypt", Kind: "lost"},
-	{Name: "link_resyncs", Index: 46, Path: "decrypt", Kind: "info"},
-	{Name: "drop_tx_disabled", Index: 47, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_selector", Index: 48, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_replayed", Index: 49, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_too_old", Index: 50, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_selector_mismatch", Index: 51, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_malformed", Index: 52, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_checksum", Index: 53, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_not_ip", Index: 54, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_extension_headers", Index: 55, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_ttl_expired", Index: 56, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ecn", Index: 57, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_next_hop", Index: 58, Path: "decrypt", Kind: "drop"},
-	{Name: "tx_frames", Index: 59, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bytes", Index: 60, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inner_lifetime", Index: 61, Path: "decrypt", Kind: "drop"},
-	{Name: "inject_frames", Index: 62, Path: "decrypt", Kind: "injected"},
-	{Name: "drop_inject_disabled", Index: 63, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inject_length", Index: 64, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_rx_priority_overflow", Index: 44, Path: "encrypt", Kind: "drop"},
+	{Name: "rx_priority", Index: 45, Path: "encrypt", Kind: "info"},
+	{Name: "link_rx_packets", Index: 46, Path: "decrypt", Kind: "received"},
+	{Name: "link_rx_lost", Index: 47, Path: "decrypt", Kind: "lost"},
+	{Name: "link_resyncs", Index: 48, Path: "decrypt", Kind: "info"},
+	{Name: "drop_tx_disabled", Index: 49, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_selector", Index: 50, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_replayed", Index: 51, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_too_old", Index: 52, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_selector_mismatch", Index: 53, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_malformed", Index: 54, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_checksum", Index: 55, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_not_ip", Index: 56, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_extension_headers", Index: 57, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_ttl_expired", Index: 58, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ecn", Index: 59, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_next_hop", Index: 60, Path: "decrypt", Kind: "drop"},
+	{Name: "tx_frames", Index: 61, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bytes", Index: 62, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_lifetime", Index: 63, Path: "decrypt", Kind: "drop"},
+	{Name: "inject_frames", Index: 64, Path: "decrypt", Kind: "injected"},
+	{Name: "drop_inject_disabled", Index: 65, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inject_length", Index: 66, Path: "decrypt", Kind: "drop"},
 }
 
 // Counter indices of the crypto chip.
@@ -194,70 +198,72 @@ var CryptoCounters = []Counter{
 
 // Counter indices of the outer chip.
 const (
-	OuterCounterLinkRxPackets        = 0
-	OuterCounterLinkRxLost           = 1
-	OuterCounterLinkResyncs          = 2
-	OuterCounterDropTxDisabled       = 3
-	OuterCounterDropNoTunnel         = 4
-	OuterCounterDropNoNextHop        = 5
-	OuterCounterDropMtu              = 6
-	OuterCounterTxFrames             = 7
-	OuterCounterTxBytes              = 8
-	OuterCounterFragPackets          = 9
-	OuterCounterFragSplit            = 10
-	OuterCounterInjectFrames         = 11
-	OuterCounterDropInjectDisabled   = 12
-	OuterCounterDropInjectLength     = 13
-	OuterCounterRxFrames             = 14
-	OuterCounterRxBytes              = 15
-	OuterCounterDropRxBadFcs         = 16
-	OuterCounterDropRxUndersize      = 17
-	OuterCounterDropRxOversize       = 18
-	OuterCounterDropRxOverflow       = 19
-	OuterCounterDropNotReady         = 20
-	OuterCounterDropMacFilter        = 21
-	OuterCounterDropIpMalformed      = 22
-	OuterCounterDropIpChecksum       = 23
-	OuterCounterDropTtlExpired       = 24
-	OuterCounterDropEspTruncated     = 25
-	OuterCounterDropUnknownSpi       = 26
-	OuterCounterDropEncapMismatch    = 27
-	OuterCounterDropUdpMalformed     = 28
-	OuterCounterDropNattKeepalive    = 29
-	OuterCounterDropPolicy           = 30
-	OuterCounterDropLinkDown         = 31
-	OuterCounterDropPuntOverflow     = 32
-	OuterCounterPuntArp              = 33
-	OuterCounterPuntIpv6             = 34
-	OuterCounterPuntVlan             = 35
-	OuterCounterPuntFragment         = 36
-	OuterCounterPuntIke              = 37
-	OuterCounterPuntIcmp             = 38
-	OuterCounterPuntOther            = 39
-	OuterCounterPuntExtensionHeaders = 40
-	OuterCounterPuntPolicy           = 41
-	OuterCounterTxEsp                = 42
-	OuterCounterTxBypass             = 43
-	OuterCounterDropReasmOverflow    = 44
-	OuterCounterDropReasmLength      = 45
-	OuterCounterDropReasmFull        = 46
-	OuterCounterDropReasmSource      = 47
-	OuterCounterDropReasmOversize    = 48
-	OuterCounterDropReasmMemory      = 49
-	OuterCounterDropReasmEnd         = 50
-	OuterCounterDropReasmOverlap     = 51
-	OuterCounterDropReasmTimeout     = 52
-	OuterCounterReasmMerged          = 53
-	OuterCounterReasmDatagrams       = 54
-	OuterCounterDropTransportHeader  = 55
-	OuterCounterPuntNd               = 56
-	OuterCounterPuntUnknownSpi       = 57
-	OuterCounterDropPuntOther        = 58
-	OuterCounterDropPuntIke          = 59
-	OuterCounterDropPuntArp          = 60
-	OuterCounterDropPuntNd           = 61
-	OuterCounterDropPuntIcmp         = 62
-	OuterCounterDropPuntUnknownSpi   = 63
+	OuterCounterLinkRxPackets          = 0
+	OuterCounterLinkRxLost             = 1
+	OuterCounterLinkResyncs            = 2
+	OuterCounterDropTxDisabled         = 3
+	OuterCounterDropNoTunnel           = 4
+	OuterCounterDropNoNextHop          = 5
+	OuterCounterDropMtu                = 6
+	OuterCounterTxFrames               = 7
+	OuterCounterTxBytes                = 8
+	OuterCounterFragPackets            = 9
+	OuterCounterFragSplit              = 10
+	OuterCounterInjectFrames           = 11
+	OuterCounterDropInjectDisabled     = 12
+	OuterCounterDropInjectLength       = 13
+	OuterCounterRxFrames               = 14
+	OuterCounterRxBytes                = 15
+	OuterCounterDropRxBadFcs           = 16
+	OuterCounterDropRxUndersize        = 17
+	OuterCounterDropRxOversize         = 18
+	OuterCounterDropRxOverflow         = 19
+	OuterCounterDropNotReady           = 20
+	OuterCounterDropMacFilter          = 21
+	OuterCounterDropIpMalformed        = 22
+	OuterCounterDropIpChecksum         = 23
+	OuterCounterDropTtlExpired         = 24
+	OuterCounterDropEspTruncated       = 25
+	OuterCounterDropUnknownSpi         = 26
+	OuterCounterDropEncapMismatch      = 27
+	OuterCounterDropUdpMalformed       = 28
+	OuterCounterDropNattKeepalive      = 29
+	OuterCounterDropPolicy             = 30
+	OuterCounterDropLinkDown           = 31
+	OuterCounterDropPuntOverflow       = 32
+	OuterCounterPuntArp                = 33
+	OuterCounterPuntIpv6               = 34
+	OuterCounterPuntVlan               = 35
+	OuterCounterPuntFragment           = 36
+	OuterCounterPuntIke                = 37
+	OuterCounterPuntIcmp               = 38
+	OuterCounterPuntOther              = 39
+	OuterCounterPuntExtensionHeaders   = 40
+	OuterCounterPuntPolicy             = 41
+	OuterCounterTxEsp                  = 42
+	OuterCounterTxBypass               = 43
+	OuterCounterDropReasmOverflow      = 44
+	OuterCounterDropReasmLength        = 45
+	OuterCounterDropReasmFull          = 46
+	OuterCounterDropReasmSource        = 47
+	OuterCounterDropReasmOversize      = 48
+	OuterCounterDropReasmMemory        = 49
+	OuterCounterDropReasmEnd           = 50
+	OuterCounterDropReasmOverlap       = 51
+	OuterCounterDropReasmTimeout       = 52
+	OuterCounterReasmMerged            = 53
+	OuterCounterReasmDatagrams         = 54
+	OuterCounterDropTransportHeader    = 55
+	OuterCounterPuntNd                 = 56
+	OuterCounterPuntUnknownSpi         = 57
+	OuterCounterDropPuntOther          = 58
+	OuterCounterDropPuntIke            = 59
+	OuterCounterDropPuntArp            = 60
+	OuterCounterDropPuntNd             = 61
+	OuterCounterDropPuntIcmp           = 62
+	OuterCounterDropPuntUnknownSpi     = 63
+	OuterCounterDropRxPriorityOverflow = 64
+	OuterCounterRxPriority             = 65
 )
 
 // OuterCounters is ordered by index.
@@ -326,4 +332,6 @@ var OuterCounters = []Counter{
 	{Name: "drop_punt_nd", Index: 61, Path: "decrypt", Kind: "drop"},
 	{Name: "drop_punt_icmp", Index: 62, Path: "decrypt", Kind: "drop"},
 	{Name: "drop_punt_unknown_spi", Index: 63, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_rx_priority_overflow", Index: 64, Path: "decrypt", Kind: "drop"},
+	{Name: "rx_priority", Index: 65, Path: "decrypt", Kind: "info"},
 }

@@ -110,6 +110,8 @@ var (
 	InnerLifetimeControl          = Register{Name: "lifetime_control", Offset: 0x214, Count: 1, Role: Control, Writable: 0x00000003}
 	InnerLifetimeControlPop       = Field{LSB: 0, Width: 1}
 	InnerLifetimeControlClearLost = Field{LSB: 1, Width: 1}
+	InnerQosDscpLow               = Register{Name: "qos_dscp_low", Offset: 0x240, Count: 1, Role: Control, Writable: 0xffffffff}
+	InnerQosDscpHigh              = Register{Name: "qos_dscp_high", Offset: 0x244, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x01010000}
 	InnerLimitOther               = Register{Name: "limit_other", Offset: 0x300, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
 	InnerLimitOtherRate           = Field{LSB: 0, Width: 16}
 	InnerLimitOtherBurst          = Field{LSB: 16, Width: 16}
@@ -136,6 +138,8 @@ var InnerRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	InnerReasmPerSource,
 	InnerLifetimeEvent,
 	InnerLifetimeControl,
+	InnerQosDscpLow,
+	InnerQosDscpHigh,
 	InnerLimitOther,
 	InnerLimitArp,
 	InnerLimitNd,
@@ -180,6 +184,8 @@ var (
 	OuterLocalIpv63       = Register{Name: "local_ipv6_3", Offset: 0x21c, Count: 1, Role: Control, Writable: 0xffffffff}
 	OuterReasmTimeout     = Register{Name: "reasm_timeout", Offset: 0x220, Count: 1, Role: Control, Writable: 0x00007fff, Reset: 0x0000430e}
 	OuterReasmPerSource   = Register{Name: "reasm_per_source", Offset: 0x224, Count: 1, Role: Control, Writable: 0x0000ffff, Reset: 0x00000040}
+	OuterQosDscpLow       = Register{Name: "qos_dscp_low", Offset: 0x240, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterQosDscpHigh      = Register{Name: "qos_dscp_high", Offset: 0x244, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x01010000}
 	OuterLimitOther       = Register{Name: "limit_other", Offset: 0x300, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
 	OuterLimitOtherRate   = Field{LSB: 0, Width: 16}
 	OuterLimitOtherBurst  = Field{LSB: 16, Width: 16}
@@ -216,6 +222,8 @@ var OuterRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	OuterLocalIpv63,
 	OuterReasmTimeout,
 	OuterReasmPerSource,
+	OuterQosDscpLow,
+	OuterQosDscpHigh,
 	OuterLimitOther,
 	OuterLimitIke,
 	OuterLimitArp,

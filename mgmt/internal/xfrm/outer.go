@@ -1,7 +1,6 @@
 package xfrm
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 )
@@ -28,22 +27,6 @@ func (d DSCP) String() string {
 		return "inherit"
 	}
 	return strconv.Itoa(int(d.Value))
-}
-
-const maxDSCP = 63
-
-// dscpNames are the code points that have names (RFC 2474, 2597, 3246, 5865, 8622).
-var dscpNames = map[string]uint8{"default": 0, "le": 1, "va": 44, "ef": 46}
-
-func init() {
-	for class := range uint8(8) {
-		dscpNames[fmt.Sprintf("cs%d", class)] = class << 3
-	}
-	for class := uint8(1); class <= 4; class++ {
-		for drop := uint8(1); drop <= 3; drop++ {
-			dscpNames[fmt.Sprintf("af%d%d", class, drop)] = class<<3 | drop<<1
-		}
-	}
 }
 
 // df reads `df set|unset|inherit`, which iproute2 has for tunnel devices and not for states.
@@ -74,15 +57,11 @@ func (p *parser) dscp(s *State) error {
 		s.DSCP.Inherit = true
 		return nil
 	}
-	if value, ok := dscpNames[text]; ok {
-		s.DSCP.Value = value
-		return nil
-	}
-	n, ok := parseNumber(text, 8)
-	if !ok || n > maxDSCP {
+	value, ok := parseDSCP(text)
+	if !ok {
 		return word.errorf("dscp must be a number of 0 to %d, a name such as EF, AF41 or CS6, or inherit, not %s", maxDSCP, word.quoted())
 	}
-	s.DSCP.Value = uint8(n)
+	s.DSCP.Value = value
 	return nil
 }
 

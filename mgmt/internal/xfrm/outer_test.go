@@ -28,8 +28,7 @@ func TestOuterWords(t *testing.T) {
 		"dscp cs6":                     {"", false, false, 48, false, true},
 		"dscp CS0":                     {"", false, false, 0, false, true},
 		"dscp LE":                      {"", false, false, 1, false, true},
-		"dscp VA":                      {"", false, false, 44, false, true},
-		"dscp default":                 {"", false, false, 0, false, true},
+		"dscp Voice-Admit":             {"", false, false, 44, false, true},
 		"extra-flag dont-encap-dscp":   {"", false, false, 0, false, false},
 		"flag noecn dscp CS1 df unset": {DFUnset, true, false, 8, false, true},
 	} {
@@ -39,7 +38,7 @@ func TestOuterWords(t *testing.T) {
 			t.Errorf("%q: %+v", words, s)
 		}
 	}
-	if len(dscpNames) != 4+8+12 {
+	if len(dscpNames) != 3+8+12 {
 		t.Errorf("%d names", len(dscpNames))
 	}
 }

@@ -82,7 +82,7 @@ class InnerPathsSpec extends AnyFunSuite with ChiselSim with InnerFrames {
       bench.idle(60)
       assert(bench.toLink.size == 10, "a dead CPU holds up traffic")
       dut.io.punt.ready.poke(true)
-      bench.idle(400)
+      bench.idle(800) // a frame is two beats, with its header
       val dead = bench.balanced(before)
       assert(dead(
         "drop_punt_overflow"

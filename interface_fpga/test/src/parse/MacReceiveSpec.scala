@@ -39,6 +39,8 @@ class MacReceiveSpec extends AnyFunSuite with ChiselSim {
       count("undersize", events.dropUndersize)
       count("oversize", events.dropOversize)
       count("overflow", events.dropOverflow)
+      count("priorityOverflow", events.dropPriorityOverflow)
+      count("priority", events.priority)
       count("notReady", events.dropNotReady)
       val out = dut.io.out
       if (out.valid.peek().litToBoolean && out.ready.peek().litToBoolean) {
@@ -79,7 +81,7 @@ class MacReceiveSpec extends AnyFunSuite with ChiselSim {
   }
 
   test("good frames pass, each other one is counted once under its own name; nothing blocks") {
-    simulate(new MacReceive(256)) { dut =>
+    simulate(new MacReceive(256, 256)) { dut =>
       val bench = new Bench(dut)
       dut.io.enable.poke(true)
       dut.io.out.ready.poke(true)
@@ -105,6 +107,7 @@ class MacReceiveSpec extends AnyFunSuite with ChiselSim {
       assert(bench.counts("rxFrames") == frames.size)
       assert(bench.counts("rxBytes") == frames.map(f => (f.bytes.length + 4) min 16383).sum)
       assert(bench.counts("overflow") + bench.counts("notReady") == 0)
+      assert(bench.counts("priority") + bench.counts("priorityOverflow") == 0)
 
       // A consumer that stalls: what fits is kept, the rest is overflow.
       bench.received.clear()
@@ -132,6 +135,65 @@ class MacReceiveSpec extends AnyFunSuite with ChiselSim {
       assert(bench.counts("undersize") == 0)
       assert(bench.counts("rxFrames") == 3)
       assert(bench.received == Seq(after.bytes))
+    }
+  }
+
+  /** An untagged IPv4 frame with that DSCP; the rest of it is random. */
+  private def ipv4(length: Int, dscp: Int, random: Random): Frame = {
+    val whole = frame(length, random)
+    val header = Seq(0x08, 0x00, 0x45, dscp << 2 | random.nextInt(4)).map(_.toByte)
+    // A fragment's offset: no control, whatever the random bytes are.
+    whole.copy(bytes = whole.bytes.patch(12, header, 4).patch(20, Seq[Byte](0, 1), 2))
+  }
+
+  test("marked frames pass those that wait and find room; the latency is that of the others") {
+    simulate(new MacReceive(256, 256)) { dut =>
+      val bench = new Bench(dut)
+      val random = new Random(2)
+      val (ef, cs6) = (46, 48)
+      dut.io.enable.poke(true)
+      dut.io.priorityDscps.poke((BigInt(1) << ef) | (BigInt(1) << cs6))
+      for ((dscp, length) <- Seq(0 -> 60, ef -> 60, 0 -> 1514, cs6 -> 1514)) {
+        dut.io.out.ready.poke(true)
+        bench.firstOut = -1
+        val end = bench.send(ipv4(length, dscp, random).copy(gap = 0))
+        bench.idle(60)
+        assert(bench.firstOut - end + 1 == 5, s"DSCP $dscp, $length B")
+      }
+
+      // 300 beats of frames of one beat meet a queue of 256; every tenth is marked.
+      for (marked <- Seq(true, false)) {
+        bench.received.clear()
+        bench.counts.clear()
+        dut.io.priorityDscps.poke(if (marked) BigInt(1) << ef else BigInt(0))
+        dut.io.out.ready.poke(false)
+        val frames = Seq.tabulate(330)(n => ipv4(64, if (n % 10 == 9) ef else cs6, random).copy(gap = 0))
+        frames.foreach(bench.send)
+        bench.idle(5)
+        dut.io.out.ready.poke(true)
+        bench.idle(400)
+        val (high, low) = frames.indices.toSeq.partition(n => marked && n % 10 == 9)
+        // Two beats had left the queues before.
+        val expected = low.take(2) ++ high ++ low.slice(2, 2 + 256)
+        val order = bench.received.map(bytes => frames.indexWhere(_.bytes == bytes)).toSeq
+        assert(order == expected, s"marked $marked")
+        assert(bench.counts("priority") == high.size && bench.counts("priorityOverflow") == 0)
+        assert(bench.counts("overflow") == low.size - 2 - 256)
+      }
+
+      // More of them than their queue holds: they are dropped under a name of their own, the others pass.
+      bench.received.clear()
+      bench.counts.clear()
+      dut.io.priorityDscps.poke(BigInt(1) << ef)
+      dut.io.out.ready.poke(false)
+      val frames = Seq.tabulate(400)(n => ipv4(60 + n % 5, if (n % 4 == 0) 0 else ef, random).copy(gap = 0))
+      frames.foreach(bench.send)
+      bench.send(ipv4(1514, ef, random).copy(fcsError = true, gap = 0))
+      dut.io.out.ready.poke(true)
+      bench.idle(500)
+      assert(bench.counts("priority") == 257 && bench.counts("priorityOverflow") == 300 - 257)
+      assert(bench.counts("overflow") == 0 && bench.counts("badFcs") == 1)
+      assert(bench.received.size == 100 + 257)
     }
   }
 }
