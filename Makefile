@@ -20,7 +20,7 @@ regs: setup ## regenerate Scala and Go from regs/*.rdl (committed), headers and 
 
 scala_sources := $(shell find common interface_fpga crypto_fpga -path '*/src/*.scala' -not -path '*/test/*' 2>/dev/null)
 
-# TABLES=full: chips with 64 Ki SAs, as on a board, in a folder of their own; with one suite, since they simulate slowly.
+# TABLES=full: chips with 64 Ki SAs, as on a board, in a folder of their own; with one suite and 64 rules, since 1 Ki rules simulate 20 times slower.
 # SUITES: strongSwan's names with commas, of the suites to build in.
 TABLES ?= standard
 ifeq ($(TABLES),full)
@@ -33,11 +33,12 @@ else
   $(error TABLES=$(TABLES): choose standard or full)
 endif
 size_option := $(if $(filter full,$(TABLES)),--full)
+interface_options := $(if $(filter full,$(TABLES)),--full --rules 64)
 crypto_options := $(strip $(size_option) $(if $(suites),--suites $(suites)))
 
 verilog: $(sized)/rtl/stamp ## build/rtl/<chip>/*.sv; TABLES=full build/full/rtl with 64 Ki SAs; SUITES=name,name
 $(sized)/rtl/stamp: $(scala_sources) build.mill VERSION $(sized)/rtl/options | setup
-	@$(MILL) interface_fpga.runMain sallyport.iface.Elaborate --out $(sized)/rtl --version $(VERSION) $(size_option)
+	@$(MILL) interface_fpga.runMain sallyport.iface.Elaborate --out $(sized)/rtl --version $(VERSION) $(interface_options)
 	@$(MILL) crypto_fpga.runMain sallyport.crypto.Elaborate --out $(sized)/rtl --version $(VERSION) $(crypto_options)
 	@touch $@
 

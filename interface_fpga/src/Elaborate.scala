@@ -1,5 +1,6 @@
 package sallyport.iface
 
+import chisel3.util.isPow2
 import mainargs.{Flag, ParserForClass, arg, main}
 import sallyport.common.{Elaboration, Emit}
 
@@ -8,14 +9,18 @@ import sallyport.common.{Elaboration, Emit}
  *
  * @param chip what every chip has
  * @param full a board's configuration with its memories bound, instead of the simulation's
+ * @param rules rows of both rule tables
  */
 @main
 case class InterfaceElaboration(
     chip: Elaboration,
-    @arg(doc = "a board's configuration, its memories bound to URAM, block RAM and LUTs") full: Flag
+    @arg(doc = "a board's configuration, its memories bound to URAM, block RAM and LUTs") full: Flag,
+    @arg(doc = "rows of the rule tables, a power of two, 8 to 1024; default 64, with --full 1024, with --small 8") rules: Option[
+      Int
+    ]
 )
 
-/** Writes the interface chips' SystemVerilog: `--out FOLDER --version M.m.p [--small | --full]`, into FOLDER/inner and FOLDER/outer. */
+/** Writes the interface chips' SystemVerilog: `--out FOLDER --version M.m.p [--small | --full] [--rules N]`, into FOLDER/inner and FOLDER/outer. */
 object Elaborate {
   private implicit val chip: ParserForClass[Elaboration] = Elaboration.parser
   private val parser = ParserForClass[InterfaceElaboration]
@@ -34,7 +39,12 @@ object Elaborate {
       if (full) OuterConfig.full
       else if (small) OuterConfig(saBits = 6, sadBits = 6, rules = 8)
       else OuterConfig()
-    Emit(new InnerCore(inner.copy(version = options.chip.version)), options.chip.folder("inner"), full)
-    Emit(new OuterCore(outer.copy(version = options.chip.version)), options.chip.folder("outer"), full)
+    for (rules <- options.rules if !isPow2(rules) || rules < 8 || rules > 1024)
+      Elaboration.refuse(s"--rules $rules: choose a power of two, 8 to 1024")
+    val version = options.chip.version
+    val innerRules = options.rules.getOrElse(inner.rules)
+    val outerRules = options.rules.getOrElse(outer.rules)
+    Emit(new InnerCore(inner.copy(rules = innerRules, version = version)), options.chip.folder("inner"), full)
+    Emit(new OuterCore(outer.copy(rules = outerRules, version = version)), options.chip.folder("outer"), full)
   }
 }
