@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"net/netip"
 
+	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
@@ -112,35 +113,26 @@ func (s *Session) ports(m *Model) error {
 	}
 	low := func(mac xfrm.MAC) uint32 { return binary.LittleEndian.Uint32(mac[:4]) }
 	high := func(mac xfrm.MAC) uint32 { return uint32(binary.LittleEndian.Uint16(mac[4:])) }
-	for _, w := range []struct {
-		c     transport.Chip
-		r     regs.Register
-		value uint32
-	}{
-		{transport.Inner, regs.InnerPortMacLo, low(red)},
-		{transport.Inner, regs.InnerPortMacHi, high(red)},
-		{transport.Outer, regs.OuterPortMacLo, low(black)},
-		{transport.Outer, regs.OuterPortMacHi, high(black)},
-		{transport.Outer, regs.OuterPortMtu, m.mtu(xfrm.Black)},
-		{transport.Outer, regs.OuterLocalIpv4, word(v4, 0)},
-		{transport.Inner, regs.InnerReasmTimeout, xfrm.ReassemblyTicks(m.Reassembly.timeout())},
-		{transport.Inner, regs.InnerReasmPerSource, m.Reassembly.perSource()},
-		{transport.Outer, regs.OuterReasmTimeout, xfrm.ReassemblyTicks(m.Reassembly.timeout())},
-		{transport.Outer, regs.OuterReasmPerSource, m.Reassembly.perSource()},
-		{transport.Outer, regs.OuterLocalIpv60, word(v6, 0)},
-		{transport.Outer, regs.OuterLocalIpv61, word(v6, 1)},
-		{transport.Outer, regs.OuterLocalIpv62, word(v6, 2)},
-		{transport.Outer, regs.OuterLocalIpv63, word(v6, 3)},
-		{transport.Inner, regs.InnerQosDscpLow, uint32(m.priority())},
-		{transport.Inner, regs.InnerQosDscpHigh, uint32(m.priority() >> 32)},
-		{transport.Outer, regs.OuterQosDscpLow, uint32(m.priority())},
-		{transport.Outer, regs.OuterQosDscpHigh, uint32(m.priority() >> 32)},
-	} {
-		if err := s.Box.Write32(w.c, w.r, w.value); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.Box.WriteAll(
+		chip.Set(transport.Inner, regs.InnerPortMacLo, low(red)),
+		chip.Set(transport.Inner, regs.InnerPortMacHi, high(red)),
+		chip.Set(transport.Inner, regs.InnerReasmTimeout, xfrm.ReassemblyTicks(m.Reassembly.timeout())),
+		chip.Set(transport.Inner, regs.InnerReasmPerSource, m.Reassembly.perSource()),
+		chip.Set(transport.Inner, regs.InnerQosDscpLow, uint32(m.priority())),
+		chip.Set(transport.Inner, regs.InnerQosDscpHigh, uint32(m.priority()>>32)),
+		chip.Set(transport.Outer, regs.OuterPortMacLo, low(black)),
+		chip.Set(transport.Outer, regs.OuterPortMacHi, high(black)),
+		chip.Set(transport.Outer, regs.OuterPortMtu, m.mtu(xfrm.Black)),
+		chip.Set(transport.Outer, regs.OuterLocalIpv4, word(v4, 0)),
+		chip.Set(transport.Outer, regs.OuterReasmTimeout, xfrm.ReassemblyTicks(m.Reassembly.timeout())),
+		chip.Set(transport.Outer, regs.OuterReasmPerSource, m.Reassembly.perSource()),
+		chip.Set(transport.Outer, regs.OuterLocalIpv60, word(v6, 0)),
+		chip.Set(transport.Outer, regs.OuterLocalIpv61, word(v6, 1)),
+		chip.Set(transport.Outer, regs.OuterLocalIpv62, word(v6, 2)),
+		chip.Set(transport.Outer, regs.OuterLocalIpv63, word(v6, 3)),
+		chip.Set(transport.Outer, regs.OuterQosDscpLow, uint32(m.priority())),
+		chip.Set(transport.Outer, regs.OuterQosDscpHigh, uint32(m.priority()>>32)),
+	)
 }
 
 // clearAll stops the chips, erases the keys and clears every row, for tables whose contents are not known.

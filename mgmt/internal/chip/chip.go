@@ -114,6 +114,27 @@ func (b *Box) Write32(c transport.Chip, r regs.Register, value uint32) error {
 	return transport.Write32(b.t, c, r.Offset, value)
 }
 
+// Setting is a register and what it is to hold.
+type Setting struct {
+	Chip     transport.Chip
+	Register regs.Register
+	Value    uint32
+}
+
+// Set says what a register is to hold.
+func Set(c transport.Chip, r regs.Register, value uint32) Setting {
+	return Setting{Chip: c, Register: r, Value: value}
+}
+
+// WriteAll writes registers in one piece, in their order.
+func (b *Box) WriteAll(settings ...Setting) error {
+	ops := make([]transport.Op, len(settings))
+	for i, s := range settings {
+		ops[i] = transport.Write(s.Chip, s.Register.Offset, s.Value)
+	}
+	return b.t.Do(ops)
+}
+
 // Wait returns when d has passed for the chips.
 func (b *Box) Wait(d time.Duration) error { return b.t.Wait(d) }
 
