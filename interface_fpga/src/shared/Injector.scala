@@ -18,7 +18,7 @@ class InjectorEvents extends Bundle {
  * that ends while `enable` is low as `dropDisabled`. The rest waits for a token of `limit` and leaves; `in` stalls when the
  * buffer is full, which is the CPU's affair alone. At `out` a frame is without gaps once it has begun.
  *
- * Latency 6 cycles from a frame's last beat to its first at `out`.
+ * Latency 7 cycles from a frame's last beat to its first at `out`.
  *
  * @param beats buffer in 64-byte beats, a power of two
  */
@@ -47,8 +47,10 @@ class Injector(beats: Int) extends Module {
   private val disabled = !RegNext(io.enable, false.B)
 
   private val fifo = Module(new FrameFifo(new NoMeta, FrameFifoParams(beats, WhenFull.Stall)))
-  fifo.io.in <> in
-  fifo.io.in.bits.error := length || disabled
+  private val judged = Wire(chiselTypeOf(in))
+  judged <> in
+  judged.bits.error := length || disabled
+  fifo.io.in <> RegisterSlice(judged)
 
   // A frame asks for its token when it is first in the buffer.
   private val bucket = Module(new TokenBuckets(1))
