@@ -49,8 +49,10 @@ class DirectTable(p: DirectTableParams) extends Module {
   private val reads = live && !access.io.clearing
 
   private val software = access.io.memory
-  // There are no reads while it clears, so the index that is compared is the register itself.
-  software.ready := !(reads && software.bits.write && index === access.io.index)
+  // Compared a cycle ahead, so an access waits until its index has been there for one. There are no reads while it clears.
+  private val collides = RegNext(io.lookup.bits === access.io.index)
+  private val settled = RegNext(software.valid, false.B)
+  software.ready := access.io.clearing || settled && !(reads && software.bits.write && collides)
   written.valid := software.fire && !access.io.clearing && software.bits.write
   written.bits := access.io.index
   if (p.writeOnly) {
