@@ -100,7 +100,11 @@ BATCHES = {
     "half a bridge": ("link add br0 type bridge\nlink set red master br0", 2, "black is not: put both into it"),
     "no such bridge": ("link set red master br0", 1, "there is no bridge br0"),
     "two bridges": ("link add br0 type bridge\nlink add br1 type bridge", 2, "there is a bridge br0 already"),
-    "another kind of link": ("link add br0 type dummy", 1, "a bridge over red and black, and VLANs of them, are the links"),
+    "another kind of link": (
+        "link add br0 type dummy",
+        1,
+        "a bridge over red and black, and VLANs of them, are the links",
+    ),
     "tunnel in a bridge": (f"{BRIDGE}{STATE}{KEY} 128", 4, "is in tunnel mode, whose packets are routed"),
     "DF in transport mode": (
         BRIDGE + HOSTS.replace("mode transport", "mode transport df set"),

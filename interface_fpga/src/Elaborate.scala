@@ -15,7 +15,9 @@ import sallyport.common.{Elaboration, Emit}
 case class InterfaceElaboration(
     chip: Elaboration,
     @arg(doc = "a board's configuration, its memories bound to URAM, block RAM and LUTs") full: Flag,
-    @arg(doc = "rows of the rule tables, a power of two, 8 to 1024; default 64, with --full 1024, with --small 8") rules: Option[
+    @arg(doc =
+      "rows of the rule tables, a power of two, 8 to 1024; default 64, with --full 1024, with --small 8"
+    ) rules: Option[
       Int
     ]
 )
