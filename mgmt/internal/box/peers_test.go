@@ -91,7 +91,11 @@ func TestMovedPeersOfAnother(t *testing.T) {
 			state = line
 		}
 	}
-	r.must("xfrm state delete src 192.0.2.2 dst 192.0.2.1 proto esp spi 0x2001\n" + strings.Replace(state, "0x2001", "0x2002", 1))
+	r.must("xfrm state delete src 192.0.2.2 dst 192.0.2.1 proto esp spi 0x2001")
+	r.must(strings.Replace(state, "0x2001", "0x2002", 1))
+	if sa, _ := r.sad(0x2002, "192.0.2.1"); sa != 0 {
+		t.Fatalf("the new SA is in row %d, not in that of the old one", sa)
+	}
 	if r.events(); r.out != "" {
 		t.Errorf("events:\n%s", r.out)
 	}
