@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from conftest import Box
+from conftest import Box, write_frames
 from reference import FAR, NATT_PORT, NEAR, Tunnel, esp_payload, forwarded
+from sallyport.simulator import TESTER_MAC, Simulator
 from scapy.layers.inet import IP, UDP
 from scapy.layers.ipsec import ESP
 from scapy.layers.l2 import Ether
@@ -105,3 +108,63 @@ def test_encapsulation_must_be_that_of_the_sa(make_box, into_udp: bool) -> None:
         IP(src=FAR, dst=NEAR) / UDP(sport=FAR_PORT, dport=NATT_PORT, chksum=0) if into_udp else IP(src=FAR, dst=NEAR)
     )
     assert refused(make_box(batch), ETHERNET / wrong / esp) == {"outer.drop_encap_mismatch": 1}
+
+
+MOVED, FORGER = ("198.51.100.7", 1024), ("203.0.113.9", NATT_PORT)
+
+
+def sent_from(peer: tuple[str, int], sequence: int) -> bytes:
+    """A packet of scapy's that a NAT gave this source address and port."""
+    frame = wire(packets("198.19.0.1", "198.18.0.1")[5], sequence=sequence)
+    frame[IP].src, frame[UDP].sport = peer
+    del frame[IP].chksum
+    return bytes(frame)
+
+
+def forged(peer: tuple[str, int], sequence: int) -> bytes:
+    """The same with an ICV that is wrong in a bit."""
+    good = sent_from(peer, sequence)
+    return good[:-1] + bytes([good[-1] ^ 1])
+
+
+def test_only_an_authentic_peer_has_moved(tmp_path: Path) -> None:
+    """Every step is one replay, and what `sallyctl events` prints then."""
+    home = (FAR, FAR_PORT)
+    other_port = (FAR, FAR_PORT + 1)
+
+    def change(peer: tuple[str, int]) -> str:
+        sa = f"src {FAR} dst {NEAR} proto esp spi 0x{TUNNEL.spi_in:08x} reqid {TUNNEL.spi_in} dir in"
+        return f"Mapping change {FAR}:{FAR_PORT} -> {peer[0]}:{peer[1]} {sa}\n"
+
+    steps = [
+        ("the peer where it is expected", [sent_from(home, 1)], ""),
+        ("forged alone", [forged(FORGER, 2)], ""),
+        # Before and behind the authentic packet its own number; the last has a good ICV, as a copy of it would have.
+        (
+            "forged around the peer's own",
+            [forged(FORGER, 2), sent_from(MOVED, 2), forged(FORGER, 2), sent_from(other_port, 2)],
+            change(MOVED),
+        ),
+        ("a copy alone", [sent_from(FORGER, 2)], ""),
+        ("another port, many times", [sent_from(other_port, number) for number in range(3, 60)], change(other_port)),
+        ("more forged than there are places", [forged((FORGER[0], port), 60) for port in range(1, 81)], ""),
+        ("heard again after that, and left of the window", [sent_from(MOVED, 5000), sent_from(FORGER, 60)], change(MOVED)),
+        ("back home", [sent_from(home, 5001)], ""),
+    ]
+    with Simulator(boxes=1, threads=None, seed=1) as sim:
+        sim.batch(0, TUNNEL.batch().splitlines())
+        for device, mac in TESTER_MAC.items():
+            sim.sallyctl(0, "next-hop", "default", "dev", device, "lladdr", mac)
+        for number, (name, frames, expected) in enumerate(steps):
+            path = tmp_path / f"step{number}.pcap"
+            write_frames(path, frames)
+            inputs = [{"port": "box0.black", "file": str(path), "pacing": "original"}]
+            assert sim.command("replay", inputs=inputs)["quiescent"], name
+            assert sim.sallyctl(0, "events") == expected, name
+            assert sim.sallyctl(0, "events") == "", name
+        counters = sim.counters(0)
+        sim.command("quit")
+    assert all(path["balanced"] for path in counters["conservation"]["paths"])
+    assert counters["crypto"]["drop_dec_icv"] == 1 + 2 + 80
+    assert counters["inner"]["drop_replayed"] == 2 and counters["inner"]["drop_too_old"] == 1
+    assert counters["outer"]["tx_esp"] == sum(len(frames) for _, frames, _ in steps)

@@ -24,7 +24,12 @@ class LinkMeta extends Bundle {
 
   /** The packet is a frame of a bump in the wire. */
   val transport = Bool()
-  val natT = Bool()
+
+  /**
+   * Decrypt: ESP in UDP from elsewhere than its SA's packets are expected from, with `skip` for the place in which the outer chip
+   * keeps where that is. The inner chip reports it, once the packet is known to be authentic.
+   */
+  val moved = Bool()
 
   /** Inner header's DF (encrypt). Of the crypto chip's own use like `tos` below. */
   val df = Bool()
@@ -38,7 +43,7 @@ class LinkMeta extends Bundle {
   /** Encrypt: next header for the ESP trailer (in tunnel mode 4 for IPv4, 41 for IPv6; of a bypassed packet too). Decrypt, crypto → inner: from the trailer. */
   val nextHeader = UInt(8.W)
 
-  /** Sequence numbers the crypto chip is asked to skip first (cluster mode). */
+  /** Encrypt: sequence numbers the crypto chip is asked to skip first (cluster mode). Decrypt: 0, or with `moved` a place and its round. */
   val skip = UInt(8.W)
 
   /** crypto → inner alone: the verified 64-bit sequence number; elsewhere 0 and not sent. */

@@ -55,7 +55,7 @@ class LinkHeader extends Bundle {
   val fresh = Bool()
   val locked = Bool()
   val df = Bool()
-  val natT = Bool()
+  val moved = Bool()
   val transport = Bool()
   val bypass = Bool()
   val check = UInt(4.W)

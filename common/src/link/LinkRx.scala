@@ -159,7 +159,7 @@ class LinkRx(params: LinkParams) extends Module {
   meta.sa := header.sa
   meta.bypass := header.bypass
   meta.transport := header.transport
-  meta.natT := header.natT
+  meta.moved := header.moved
   meta.df := header.df
   meta.tos := header.tos
   meta.nextHeader := header.nextHeader

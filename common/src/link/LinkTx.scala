@@ -143,7 +143,7 @@ class LinkTx(params: LinkParams) extends Module {
   when(sendPacket) {
     normal.bypass := meta.bypass
     normal.transport := meta.transport
-    normal.natT := meta.natT
+    normal.moved := meta.moved
     normal.df := meta.df
     normal.length := meta.length
     normal.sa := meta.sa

@@ -129,6 +129,19 @@ object InnerRegs {
     val pop = RowField(0, 1)
     val clearLost = RowField(1, 1)
   }
+  val peerEvent = RegisterDesc("peer_event", 0x218, RegisterRole.Status)
+  object PeerEvent {
+    val sa = RowField(0, 16)
+    val place = RowField(16, 6)
+    val round = RowField(22, 2)
+    val lost = RowField(30, 1)
+    val valid = RowField(31, 1)
+  }
+  val peerControl = RegisterDesc("peer_control", 0x21c, RegisterRole.Control, writable = 0x3L, pulse = 0x3L)
+  object PeerControl {
+    val pop = RowField(0, 1)
+    val clearLost = RowField(1, 1)
+  }
   val qosDscpLow = RegisterDesc("qos_dscp_low", 0x240, RegisterRole.Control, writable = 0xffffffffL)
   val qosDscpHigh =
     RegisterDesc("qos_dscp_high", 0x244, RegisterRole.Control, writable = 0xffffffffL, reset = 0x1010000L)
@@ -165,6 +178,8 @@ object InnerRegs {
     reasmPerSource,
     lifetimeEvent,
     lifetimeControl,
+    peerEvent,
+    peerControl,
     qosDscpLow,
     qosDscpHigh,
     limitOther,
@@ -214,6 +229,25 @@ object OuterRegs {
   val localIpv63 = RegisterDesc("local_ipv6_3", 0x21c, RegisterRole.Control, writable = 0xffffffffL)
   val reasmTimeout = RegisterDesc("reasm_timeout", 0x220, RegisterRole.Control, writable = 0x7fffL, reset = 0x430eL)
   val reasmPerSource = RegisterDesc("reasm_per_source", 0x224, RegisterRole.Control, writable = 0xffffL, reset = 0x40L)
+  val peerPlace = RegisterDesc("peer_place", 0x228, RegisterRole.Control, writable = 0x3fL)
+  object PeerPlace {
+    val place = RowField(0, 6)
+  }
+  val peerAddress = RegisterDesc("peer_address", 0x22c, RegisterRole.Status)
+  val peerSa = RegisterDesc("peer_sa", 0x230, RegisterRole.Status)
+  object PeerSa {
+    val sa = RowField(0, 16)
+    val port = RowField(16, 16)
+  }
+  val peerPlaces = RegisterDesc("peer_places", 0x234, RegisterRole.Status)
+  object PeerPlaces {
+    val taken = RowField(0, 7)
+    val round = RowField(8, 2)
+  }
+  val peerControl = RegisterDesc("peer_control", 0x238, RegisterRole.Control, writable = 0x1L, pulse = 0x1L)
+  object PeerControl {
+    val clear = RowField(0, 1)
+  }
   val qosDscpLow = RegisterDesc("qos_dscp_low", 0x240, RegisterRole.Control, writable = 0xffffffffL)
   val qosDscpHigh =
     RegisterDesc("qos_dscp_high", 0x244, RegisterRole.Control, writable = 0xffffffffL, reset = 0x1010000L)
@@ -264,6 +298,11 @@ object OuterRegs {
     localIpv63,
     reasmTimeout,
     reasmPerSource,
+    peerPlace,
+    peerAddress,
+    peerSa,
+    peerPlaces,
+    peerControl,
     qosDscpLow,
     qosDscpHigh,
     limitOther,

@@ -250,7 +250,7 @@ object InboundKeyRow extends Row {
 }
 
 object SadRow extends Row {
-  val bits: Int = 192
+  val bits: Int = 240
   val spi = RowField(0, 32)
   val dstAddr = RowField(32, 128)
   val version = RowField(160, 8)
@@ -258,6 +258,8 @@ object SadRow extends Row {
   val encap = RowField(169, 1)
   val transport = RowField(170, 1)
   val sa = RowField(176, 16)
+  val peerAddr = RowField(192, 32)
+  val peerPort = RowField(224, 16)
   val fields: Seq[(String, RowField)] = Seq(
     "spi" -> spi,
     "dst_addr" -> dstAddr,
@@ -265,7 +267,9 @@ object SadRow extends Row {
     "valid" -> valid,
     "encap" -> encap,
     "transport" -> transport,
-    "sa" -> sa
+    "sa" -> sa,
+    "peer_addr" -> peerAddr,
+    "peer_port" -> peerPort
   )
 }
 

@@ -95,8 +95,11 @@ class CryptoCoreSpec extends SharedModel[DuplexHarness, CryptoBench] {
       val sa = sas(random.nextInt(sas.length))
       numbers(sa.index) += 1
       val payload = Bytes.random(random, length).toSeq
-      val meta = LinkMetaValue(length, sa.index, tos = 2, nextHeader = 4, sequence = numbers(sa.index))
-      (black(sa.index, sa.seal(payload, numbers(sa.index))), Option(LinkPacket(payload, meta)))
+      val esp = black(sa.index, sa.seal(payload, numbers(sa.index)))
+      // What the outer chip says of where the packet came from passes by, for the inner chip.
+      val sent = esp.copy(meta = esp.meta.copy(moved = random.nextBoolean(), skip = random.nextInt(256)))
+      val meta = sent.meta.copy(length = length, nextHeader = 4, sequence = numbers(sa.index))
+      (sent, Option(LinkPacket(payload, meta)))
     }
 
     val one = sas(1)

@@ -9,6 +9,7 @@ import sallyport.common.regs.{NextHopRow, SelectorRow}
 class InnerDecryptEvents extends Bundle {
   val drops = new InspectorDrops
   val lifetime = Valid(new UsageEvent)
+  val peer = Valid(new PeerEvent)
   val inject = new InjectorEvents
   val transmit = new MacTransmitEvents
 }
@@ -28,6 +29,9 @@ class TreatedVerdict extends Bundle {
  * A row that is written to the selector table clears the window rows that it names, unless it says that they stay; packets
  * before the write meet the old row and window, packets after it the new ones, and traffic waits about 20 cycles. It waits
  * as long for each access to a window row.
+ *
+ * `events.peer` tells of each packet with `meta.moved` that is neither too old nor replayed, whatever else becomes of it: an
+ * SA that does not check its numbers tells of copies as well.
  *
  * A packet every 2 cycles and a beat a cycle, except that an Ethernet header that pushes a packet's end into a further beat
  * costs one cycle. Stalls when the MAC does. Takes no packet until `ready`. `inject` carries frames for the port that have come no such
@@ -141,6 +145,10 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   private def afterReplay(value: Bool): Bool = ShiftRegister(value, rest - AntiReplay.latency)
   findings.bits.replay.tooOld := afterReplay(replay.io.verdict.valid && replay.io.verdict.bits.tooOld)
   findings.bits.replay.replayed := afterReplay(replay.io.verdict.valid && replay.io.verdict.bits.replayed)
+  private val authentic = findings.bits.selectorHit && !findings.bits.replay.tooOld && !findings.bits.replay.replayed
+  private val peer = Wire(Valid(new PeerEvent))
+  peer.valid := findings.valid && meta.moved && !meta.bypass && authentic
+  peer.bits := PeerEvent.of(meta)
   private val nextHopRest = rest - DirectTable.latency
   findings.bits.nextHopHit := ShiftRegister(nextHops.io.result.bits.hit, nextHopRest) &&
     ShiftRegister(nextHopInRange1, rest)
@@ -190,6 +198,7 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   io.ready := ready
   io.events.drops := inspector.io.drops
   io.events.lifetime := usage.io.event
+  io.events.peer := RegNext(peer, 0.U.asTypeOf(peer))
   io.events.inject := injector.io.events
   io.events.transmit := transmit.io.events
 }

@@ -101,6 +101,13 @@ class InnerPaths(config: InnerConfig) extends Module {
   lifetimes.io.clearLost := InnerRegs.LifetimeControl.clearLost(lifetimeControl)
   registers.io.status(InnerRegs.lifetimeEvent) := lifetimes.io.value
 
+  private val peers = Module(new PeerEvents)
+  private val peerControl = registers.io.control(InnerRegs.peerControl)
+  peers.io.event := decrypt.io.events.peer
+  peers.io.pop := InnerRegs.PeerControl.pop(peerControl)
+  peers.io.clearLost := InnerRegs.PeerControl.clearLost(peerControl)
+  registers.io.status(InnerRegs.peerEvent) := peers.io.value
+
   private val rx = encrypt.io.events.path.receive
   private val reassembly = encrypt.io.events.path.reassembly
   private val punt = encrypt.io.events.path.punt

@@ -17,6 +17,9 @@ class OuterFindings extends Bundle {
   /** The SA's packets are in UDP. */
   val saEncap = Bool()
 
+  /** Where they are expected from; port 0: from anywhere. */
+  val saPeer = new Peer
+
   /** The SA is in transport mode. */
   val saTransport = Bool()
   val ruleHit = Bool()
@@ -58,7 +61,8 @@ class OuterDrops extends FrameDrops {
  *     this box, so that IKE can tell the peer (RFC 7296 1.5), else drop unknownSpi; in UDP for an SA without
  *     encapsulation, in transport mode or over IPv6, or not in UDP for an SA with it: drop encapMismatch; for an SA in transport mode
  *     and with a longer [[ClearPrefix]] than there can be, or with IPv6 extension headers: drop transportHeader; else to the link,
- *     without padding behind the total length and, but in transport mode, without Ethernet, tags, IP and UDP headers
+ *     without padding behind the total length and, but in transport mode, without Ethernet, tags, IP and UDP headers, and
+ *     `moved` if it is in UDP and not from the SA's peer
  *  1. IKE (UDP to port 500), or ICMP to this box that is no bump in the wire: punt
  *  1. the rule that matches: PUNT: punt; BYPASS: to the link as an IP packet, or drop ttlExpired if its TTL is 0, by a bump in the wire as it is; any other,
  *     and no rule at all: drop policy (RFC 4301 5.2: what has to be protected is not let in unprotected)
@@ -104,6 +108,9 @@ class OuterClassifier extends Module {
   private val unknownSpi = ask(!in.saHit)
   private val toUs = ask(in.toUs)
   private val encapMismatch = ask(in.saEncap =/= inUdp || inUdp && (fields.isV6 || in.saTransport))
+  private val expects = ask(in.saEncap && in.saPeer.port =/= 0.U)
+  private val otherAddress = ask(fields.source(31, 0) =/= in.saPeer.address)
+  private val otherPort = ask(fields.sourcePort =/= in.saPeer.port)
   private val transport = ask(in.saTransport)
   private val tags = fields.l2Bytes(4, 2) - (EthernetHeader.bytes / 4).U
   private val prefix = ClearPrefix(tags, fields.headerBytes(5, 2))
@@ -175,6 +182,7 @@ class OuterClassifier extends Module {
   link.sa := Mux(esp, sa1, ruleSa1)
   link.bypass := !esp
   link.transport := whole
+  link.moved := esp && expects && (otherAddress || otherPort)
   link.tos := Mux(whole, prefix1, tos1)
 
   // What crosses whatever the policy, if that is what the frame is; its length is all that is known of it.

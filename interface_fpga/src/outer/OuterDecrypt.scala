@@ -3,7 +3,7 @@ package sallyport.iface
 import chisel3._
 import chisel3.util._
 import sallyport.common._
-import sallyport.common.regs.{RuleRow, SadRow}
+import sallyport.common.regs.{OuterRegs, RuleRow, SadRow}
 
 /** What happened on the decrypt path in one cycle. */
 class OuterDecryptEvents extends Bundle {
@@ -21,6 +21,8 @@ class OuterDecryptEvents extends Bundle {
  * [[OuterClassifier]] judges what a [[ReceivePath]] holds: ESP packets (from SPI to ICV, in transport mode with what is in front of
  * it) and bypassed IP packets or frames go to `out`, punted frames as they came, behind a header, to `punt`, the rest nowhere; each drop has an
  * event. Stalls as [[ReceivePath]] does.
+ *
+ * ESP in UDP that comes from elsewhere than its SA's row expects takes one of the [[PeerPlaces]], if there is one.
  *
  * A packet every 2 cycles, a beat a cycle. From the last beat of a frame to the first of its packet at `out`: 40 cycles.
  */
@@ -42,6 +44,12 @@ class OuterDecrypt(config: OuterConfig) extends Module {
     val punt = PacketStream(new NoMeta)
     val sadTable = Flipped(new TablePort)
     val ruleTable = Flipped(new TablePort)
+    val peerClear = Input(Bool())
+    val peerPlace = Input(UInt(log2Ceil(PeerPlaces.places).W))
+    val peerShown = Output(new PeerCandidate)
+
+    /** Value of PEER_PLACES. */
+    val peerPlaces = Output(UInt(32.W))
     val ready = Output(Bool())
     val events = Output(new OuterDecryptEvents)
   })
@@ -100,11 +108,30 @@ class OuterDecrypt(config: OuterConfig) extends Module {
   classifier.io.findings.bits.saHit := sa.hit
   classifier.io.findings.bits.sa := SadRow.sa(sa.row)
   classifier.io.findings.bits.saEncap := SadRow.encap(sa.row)
+  classifier.io.findings.bits.saPeer.address := SadRow.peerAddr(sa.row)
+  classifier.io.findings.bits.saPeer.port := SadRow.peerPort(sa.row)
   classifier.io.findings.bits.saTransport := SadRow.transport(sa.row)
   classifier.io.findings.bits.ruleHit := rule.hit
   classifier.io.findings.bits.ruleAction := RuleRow.action(rule.row)
   classifier.io.findings.bits.ruleSa := RuleRow.sa(rule.row)
-  path.io.verdict := classifier.io.verdict
+
+  // A packet that is not from its SA's peer names its place, or goes on as any other.
+  private val verdict = classifier.io.verdict
+  private val peers = Module(new PeerPlaces)
+  private def beforeVerdict(value: UInt): UInt = ShiftRegister(value, OuterClassifier.latency - 1)
+  private val findings = classifier.io.findings.bits
+  peers.io.candidate.sa := beforeVerdict(findings.sa)
+  peers.io.candidate.peer.address := beforeVerdict(findings.fields.source(31, 0))
+  peers.io.candidate.peer.port := beforeVerdict(findings.fields.sourcePort)
+  peers.io.moved := verdict.valid && verdict.bits.toLink && verdict.bits.link.moved
+  peers.io.clear := io.peerClear
+  peers.io.place := io.peerPlace
+  io.peerShown := peers.io.shown
+  io.peerPlaces := (peers.io.taken << OuterRegs.PeerPlaces.taken.lsb).asUInt |
+    (peers.io.round << OuterRegs.PeerPlaces.round.lsb).asUInt
+  path.io.verdict := verdict
+  path.io.verdict.bits.link.moved := peers.io.takes
+  path.io.verdict.bits.link.skip := Mux(peers.io.takes, peers.io.tag.asUInt, 0.U)
 
   private val strip =
     Module(new PacketStripper(new OuterVerdict, 0 +: OuterDecrypt.headerLengths)(_.strip, _.link.length))

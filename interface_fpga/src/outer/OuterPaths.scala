@@ -93,6 +93,11 @@ class OuterPaths(config: OuterConfig) extends Module {
       OuterRegs.limitSpi
     ).map(register => registers.tokenLimit(register))
   )
+  decrypt.io.peerClear := OuterRegs.PeerControl.clear(registers.io.control(OuterRegs.peerControl))
+  decrypt.io.peerPlace := OuterRegs.PeerPlace.place(registers.io.control(OuterRegs.peerPlace))
+  registers.io.status(OuterRegs.peerAddress) := decrypt.io.peerShown.peer.address
+  registers.io.status(OuterRegs.peerSa) := Cat(decrypt.io.peerShown.peer.port, decrypt.io.peerShown.sa)
+  registers.io.status(OuterRegs.peerPlaces) := decrypt.io.peerPlaces
   decrypt.io.linkUp := linkUp
   decrypt.io.mac := io.macRx
   io.toLink <> decrypt.io.out

@@ -25,7 +25,7 @@ class LifetimeEvents extends Module {
   }
 
   // Each direction waits a cycle for the other at most, since the queue takes one a cycle.
-  private val queue = Module(new Queue(new Entry, LifetimeEvents.entries))
+  private val queue = Module(new EventQueue(new Entry))
   private val waits = RegInit(VecInit.fill(2)(false.B))
   private val events = Reg(Vec(2, new UsageEvent))
   private val inbound = !waits(0)
@@ -37,15 +37,13 @@ class LifetimeEvents extends Module {
     }
     assert(!(in.valid && waits(i) && inbound =/= (i == 1).B), "lifetime events of one direction in two cycles running")
   }
-  queue.io.enq.valid := waits.asUInt.orR
-  queue.io.enq.bits.inbound := inbound
-  queue.io.enq.bits.event := Mux(inbound, events(1), events(0))
-  private val lost = RegInit(false.B)
-  when(io.clearLost)(lost := false.B)
-  when(queue.io.enq.valid && !queue.io.enq.ready)(lost := true.B)
+  queue.io.in.valid := waits.asUInt.orR
+  queue.io.in.bits.inbound := inbound
+  queue.io.in.bits.event := Mux(inbound, events(1), events(0))
+  queue.io.pop := io.pop
+  queue.io.clearLost := io.clearLost
 
-  private val out = queue.io.deq
-  out.ready := io.pop
+  private val out = queue.io.oldest
   private val fields = InnerRegs.LifetimeEvent
   io.value := Seq(
     fields.sa -> out.bits.event.sa,
@@ -53,11 +51,7 @@ class LifetimeEvents extends Module {
     fields.hard -> out.bits.event.hard,
     fields.bytes -> out.bits.event.bytes,
     fields.packets -> out.bits.event.packets,
-    fields.lost -> lost,
+    fields.lost -> queue.io.lost,
     fields.valid -> out.valid
   ).map { case (field, value) => (value << field.lsb).asUInt.pad(32) }.reduce(_ | _)
-}
-
-object LifetimeEvents {
-  val entries: Int = 16
 }

@@ -79,7 +79,7 @@ func (a conservation) verdict(cmd *cobra.Command, check bool) error {
 
 func newEvents(o *options) *cobra.Command {
 	return &cobra.Command{
-		Use: "events", Short: "Take and print the events of lifetimes: the SAs that have reached a soft or hard limit", Args: noArguments,
+		Use: "events", Short: "Take and print events: the SAs that have reached a soft or hard limit, and the peers that a NAT has moved", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b, err := o.open()
 			if err != nil {

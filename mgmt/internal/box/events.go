@@ -9,7 +9,7 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// Events takes the events of lifetimes from the inner chip and prints each; if some were lost, every SA that has reached a limit.
+// Events takes the events of lifetimes and of peers that have moved and prints each.
 func (s *Session) Events() error {
 	lock, err := lockStore(s.StatePath)
 	if err != nil {
@@ -20,14 +20,18 @@ func (s *Session) Events() error {
 	if err != nil {
 		return err
 	}
-	type place struct {
-		way xfrm.Dir
-		row int
-	}
-	at := map[place]*SA{}
+	at := map[xfrm.Dir]map[int]*SA{xfrm.DirIn: {}, xfrm.DirOut: {}}
 	for _, sa := range state.Model.SAs {
-		at[place{sa.Way, sa.Row}] = sa
+		at[sa.Way][sa.Row] = sa
 	}
+	if err := s.printMoved(at[xfrm.DirIn]); err != nil {
+		return err
+	}
+	return s.lifetimes(state.Model, at)
+}
+
+// lifetimes takes the events of lifetimes from the inner chip and prints each; if some were lost, every SA that has reached a limit.
+func (s *Session) lifetimes(m *Model, at map[xfrm.Dir]map[int]*SA) error {
 	lost := false
 	for {
 		value, err := s.Box.Read32(transport.Inner, regs.InnerLifetimeEvent)
@@ -43,9 +47,9 @@ func (s *Session) Events() error {
 		if err := s.lifetimeControl(regs.InnerLifetimeControlPop); err != nil {
 			return err
 		}
-		where := place{xfrm.DirOut, int(regs.InnerLifetimeEventSa.Get(event))}
+		way := xfrm.DirOut
 		if has(regs.InnerLifetimeEventInbound) {
-			where.way = xfrm.DirIn
+			way = xfrm.DirIn
 		}
 		var of []string
 		if has(regs.InnerLifetimeEventBytes) {
@@ -54,7 +58,7 @@ func (s *Session) Events() error {
 		if has(regs.InnerLifetimeEventPackets) {
 			of = append(of, "packets")
 		}
-		s.printExpired(at[where], has(regs.InnerLifetimeEventHard), strings.Join(of, ","))
+		s.printExpired(at[way][int(regs.InnerLifetimeEventSa.Get(event))], has(regs.InnerLifetimeEventHard), strings.Join(of, ","))
 	}
 	if !lost {
 		return nil
@@ -63,7 +67,7 @@ func (s *Session) Events() error {
 		return err
 	}
 	s.note("events were lost: these are all SAs that have reached a limit")
-	for _, sa := range state.Model.SAs {
+	for _, sa := range m.SAs {
 		row, err := s.readUsage(usageTable(sa.Way), sa.Row)
 		if err != nil {
 			return err

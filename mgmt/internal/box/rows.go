@@ -120,6 +120,8 @@ func sadRow(sa *SA) Row {
 	f.Valid.Put(row, 1)
 	if sa.Encap != nil {
 		f.Encap.Put(row, 1)
+		f.PeerAddr.PutBytes(row, addrBytes(sa.peer().Addr()))
+		f.PeerPort.Put(row, uint64(sa.peer().Port()))
 	}
 	if sa.Mode == xfrm.ModeTransport {
 		f.Transport.Put(row, 1)

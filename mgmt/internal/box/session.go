@@ -154,6 +154,9 @@ func (s *Session) change(state *stored, known bool) error {
 	if err == nil {
 		err = s.install(state.Model, plan)
 	}
+	if err == nil {
+		err = s.forgetPeers(state.Model)
+	}
 	if err != nil {
 		return fmt.Errorf("%w (the change did not finish; the next one starts from empty tables)", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"time"
 
 	"sallyport/mgmt/internal/regs"
@@ -48,6 +49,15 @@ type Box struct {
 	FailAfter int
 
 	events []uint32 // of lifetimes
+	peers  []uint32 // events of peers that have moved
+	places []place  // at the outer chip
+	round  uint32
+}
+
+// place is where a packet of an inbound SA came from, and not from its peer.
+type place struct {
+	sa   uint16
+	from netip.AddrPort
 }
 
 var (
@@ -236,6 +246,14 @@ func (b *Box) write(c transport.Chip, addr, data uint32) error {
 		chip.registers[addr] = data & 7
 	case r.Name == regs.InnerLifetimeControl.Name && c == transport.Inner:
 		b.lifetimes(data)
+	case r.Name == regs.InnerPeerControl.Name && c == transport.Inner:
+		b.peerEvents(data)
+	case r.Name == regs.OuterPeerControl.Name && c == transport.Outer:
+		b.places, b.round = nil, (b.round+1)%4
+		b.showPlaces()
+	case r.Name == regs.OuterPeerPlace.Name && c == transport.Outer:
+		chip.registers[addr] = data & r.Writable
+		b.showPlaces()
 	case r.Writable == 0:
 		return fmt.Errorf("register %s is read-only", r.Name)
 	default:
@@ -266,6 +284,56 @@ func (b *Box) lifetimes(control uint32) {
 	(*register)[regs.InnerLifetimeEvent.Offset] = lost
 	if len(b.events) > 0 {
 		(*register)[regs.InnerLifetimeEvent.Offset] |= b.events[0] | 1<<regs.InnerLifetimeEventValid.LSB
+	}
+}
+
+// Arrive is a packet of an inbound SA from elsewhere than its peer, authentic or not.
+func (b *Box) Arrive(sa uint16, from netip.AddrPort, authentic bool) {
+	number := uint32(len(b.places))
+	if number == 64 {
+		return
+	}
+	b.places = append(b.places, place{sa, from})
+	b.showPlaces()
+	if authentic {
+		b.peers = append(b.peers, uint32(sa)|number<<regs.InnerPeerEventPlace.LSB|b.round<<regs.InnerPeerEventRound.LSB)
+		b.peerEvents(0)
+	}
+}
+
+// Late queues an event of a peer, a value of PEER_EVENT, whose packet was on its way while places were freed.
+func (b *Box) Late(event uint32) {
+	b.peers = append(b.peers, event)
+	b.peerEvents(0)
+}
+
+// peerEvents writes PEER_CONTROL of the inner chip and shows the event that is the oldest then.
+func (b *Box) peerEvents(control uint32) {
+	shown := &b.chips[transport.Inner].registers
+	lost := (*shown)[regs.InnerPeerEvent.Offset] & (1 << regs.InnerPeerEventLost.LSB)
+	if control>>regs.InnerPeerControlClearLost.LSB&1 != 0 {
+		lost = 0
+	}
+	if control>>regs.InnerPeerControlPop.LSB&1 != 0 && len(b.peers) > 0 {
+		b.peers = b.peers[1:]
+	}
+	if len(b.peers) > 16 {
+		b.peers, lost = b.peers[:16], 1<<regs.InnerPeerEventLost.LSB
+	}
+	(*shown)[regs.InnerPeerEvent.Offset] = lost
+	if len(b.peers) > 0 {
+		(*shown)[regs.InnerPeerEvent.Offset] |= b.peers[0] | 1<<regs.InnerPeerEventValid.LSB
+	}
+}
+
+// showPlaces shows what the outer chip's registers say of the places.
+func (b *Box) showPlaces() {
+	registers := b.chips[transport.Outer].registers
+	registers[regs.OuterPeerPlaces.Offset] = uint32(len(b.places)) | b.round<<regs.OuterPeerPlacesRound.LSB
+	if number := int(registers[regs.OuterPeerPlace.Offset]); number < len(b.places) {
+		octets := b.places[number].from.Addr().As4()
+		registers[regs.OuterPeerAddress.Offset] = binary.BigEndian.Uint32(octets[:])
+		registers[regs.OuterPeerSa.Offset] = uint32(b.places[number].sa) | uint32(b.places[number].from.Port())<<regs.OuterPeerSaPort.LSB
 	}
 }
 

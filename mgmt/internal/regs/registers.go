@@ -110,6 +110,15 @@ var (
 	InnerLifetimeControl          = Register{Name: "lifetime_control", Offset: 0x214, Count: 1, Role: Control, Writable: 0x00000003}
 	InnerLifetimeControlPop       = Field{LSB: 0, Width: 1}
 	InnerLifetimeControlClearLost = Field{LSB: 1, Width: 1}
+	InnerPeerEvent                = Register{Name: "peer_event", Offset: 0x218, Count: 1, Role: Status}
+	InnerPeerEventSa              = Field{LSB: 0, Width: 16}
+	InnerPeerEventPlace           = Field{LSB: 16, Width: 6}
+	InnerPeerEventRound           = Field{LSB: 22, Width: 2}
+	InnerPeerEventLost            = Field{LSB: 30, Width: 1}
+	InnerPeerEventValid           = Field{LSB: 31, Width: 1}
+	InnerPeerControl              = Register{Name: "peer_control", Offset: 0x21c, Count: 1, Role: Control, Writable: 0x00000003}
+	InnerPeerControlPop           = Field{LSB: 0, Width: 1}
+	InnerPeerControlClearLost     = Field{LSB: 1, Width: 1}
 	InnerQosDscpLow               = Register{Name: "qos_dscp_low", Offset: 0x240, Count: 1, Role: Control, Writable: 0xffffffff}
 	InnerQosDscpHigh              = Register{Name: "qos_dscp_high", Offset: 0x244, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x01010000}
 	InnerLimitOther               = Register{Name: "limit_other", Offset: 0x300, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
@@ -138,6 +147,8 @@ var InnerRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	InnerReasmPerSource,
 	InnerLifetimeEvent,
 	InnerLifetimeControl,
+	InnerPeerEvent,
+	InnerPeerControl,
 	InnerQosDscpLow,
 	InnerQosDscpHigh,
 	InnerLimitOther,
@@ -184,6 +195,17 @@ var (
 	OuterLocalIpv63       = Register{Name: "local_ipv6_3", Offset: 0x21c, Count: 1, Role: Control, Writable: 0xffffffff}
 	OuterReasmTimeout     = Register{Name: "reasm_timeout", Offset: 0x220, Count: 1, Role: Control, Writable: 0x00007fff, Reset: 0x0000430e}
 	OuterReasmPerSource   = Register{Name: "reasm_per_source", Offset: 0x224, Count: 1, Role: Control, Writable: 0x0000ffff, Reset: 0x00000040}
+	OuterPeerPlace        = Register{Name: "peer_place", Offset: 0x228, Count: 1, Role: Control, Writable: 0x0000003f}
+	OuterPeerPlacePlace   = Field{LSB: 0, Width: 6}
+	OuterPeerAddress      = Register{Name: "peer_address", Offset: 0x22c, Count: 1, Role: Status}
+	OuterPeerSa           = Register{Name: "peer_sa", Offset: 0x230, Count: 1, Role: Status}
+	OuterPeerSaSa         = Field{LSB: 0, Width: 16}
+	OuterPeerSaPort       = Field{LSB: 16, Width: 16}
+	OuterPeerPlaces       = Register{Name: "peer_places", Offset: 0x234, Count: 1, Role: Status}
+	OuterPeerPlacesTaken  = Field{LSB: 0, Width: 7}
+	OuterPeerPlacesRound  = Field{LSB: 8, Width: 2}
+	OuterPeerControl      = Register{Name: "peer_control", Offset: 0x238, Count: 1, Role: Control, Writable: 0x00000001}
+	OuterPeerControlClear = Field{LSB: 0, Width: 1}
 	OuterQosDscpLow       = Register{Name: "qos_dscp_low", Offset: 0x240, Count: 1, Role: Control, Writable: 0xffffffff}
 	OuterQosDscpHigh      = Register{Name: "qos_dscp_high", Offset: 0x244, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x01010000}
 	OuterLimitOther       = Register{Name: "limit_other", Offset: 0x300, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
@@ -222,6 +244,11 @@ var OuterRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	OuterLocalIpv63,
 	OuterReasmTimeout,
 	OuterReasmPerSource,
+	OuterPeerPlace,
+	OuterPeerAddress,
+	OuterPeerSa,
+	OuterPeerPlaces,
+	OuterPeerControl,
 	OuterQosDscpLow,
 	OuterQosDscpHigh,
 	OuterLimitOther,

@@ -173,10 +173,10 @@ var InboundKeyRow = struct {
 
 // SadRow is the layout of one row.
 var SadRow = struct {
-	Bits                                               int
-	Spi, DstAddr, Version, Valid, Encap, Transport, Sa Field
+	Bits                                                                   int
+	Spi, DstAddr, Version, Valid, Encap, Transport, Sa, PeerAddr, PeerPort Field
 }{
-	Bits:      192,
+	Bits:      240,
 	Spi:       Field{LSB: 0, Width: 32},
 	DstAddr:   Field{LSB: 32, Width: 128},
 	Version:   Field{LSB: 160, Width: 8},
@@ -184,6 +184,8 @@ var SadRow = struct {
 	Encap:     Field{LSB: 169, Width: 1},
 	Transport: Field{LSB: 170, Width: 1},
 	Sa:        Field{LSB: 176, Width: 16},
+	PeerAddr:  Field{LSB: 192, Width: 32},
+	PeerPort:  Field{LSB: 224, Width: 16},
 }
 
 // TunnelRow is the layout of one row.

@@ -40,7 +40,7 @@ var CryptoTables = []Table{
 
 // Tables of the outer chip.
 var (
-	OuterTableSad     = Table{Name: "sad", Number: 0, Kind: "cuckoo", RowBits: 192}
+	OuterTableSad     = Table{Name: "sad", Number: 0, Kind: "cuckoo", RowBits: 240}
 	OuterTableRule    = Table{Name: "rule", Number: 1, Kind: "ternary", RowBits: 720}
 	OuterTableTunnel  = Table{Name: "tunnel", Number: 2, Kind: "direct", RowBits: 372}
 	OuterTableNextHop = Table{Name: "next_hop", Number: 3, Kind: "direct", RowBits: 128}

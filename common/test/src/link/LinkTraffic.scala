@@ -29,7 +29,7 @@ object LinkTraffic {
     meta.nextHeader := h(7, 0)
     meta.bypass := h(8)
     meta.transport := h(9)
-    meta.natT := h(10)
+    meta.moved := h(10)
     meta.df := h(11)
     meta.sequence := (if (sequence) Cat(h, index) else 0.U)
     meta

@@ -10,14 +10,15 @@ case class LinkMetaValue(
     nextHeader: Int = 4,
     skip: Int = 0,
     sequence: BigInt = 0,
-    transport: Boolean = false
+    transport: Boolean = false,
+    moved: Boolean = false
 ) {
   def bits: BigInt = Seq[(BigInt, Int)](
     (length, 14),
     (sa, 16),
     (if (bypass) 1 else 0, 1),
     (if (transport) 1 else 0, 1),
-    (0, 1),
+    (if (moved) 1 else 0, 1),
     (if (df) 1 else 0, 1),
     (tos, 8),
     (nextHeader, 8),
@@ -40,7 +41,8 @@ object LinkMetaValue {
       nextHeader = field(72, 8).toInt,
       skip = field(64, 8).toInt,
       sequence = field(0, 64),
-      transport = field(90, 1) == 1
+      transport = field(90, 1) == 1,
+      moved = field(89, 1) == 1
     )
   }
 }

@@ -133,7 +133,7 @@ case class EspJob(
     val fields = Seq[(BigInt, Int)](
       (BigInt(length), 14),
       (BigInt(sa), 16),
-      (BigInt(0), 4), // bypass, transport, natT, df
+      (BigInt(0), 4), // bypass, transport, moved, df
       (BigInt(tos), 8),
       (BigInt(nextHeader), 8),
       (BigInt(3), 8), // skip

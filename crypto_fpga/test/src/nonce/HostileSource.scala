@@ -37,7 +37,7 @@ class HostileSource(saBits: Int, spi: Option[Long], pause: Int, salt: Long) exte
   meta.sa := Mux(shape(23, 20) === 0.U, fields(15, 0), fields(saBits - 1, 0))
   meta.bypass := shape(27, 24) === 0.U
   meta.transport := shape(28)
-  meta.natT := shape(29)
+  meta.moved := shape(29)
   meta.df := shape(30)
   meta.tos := fields(23, 16)
   meta.nextHeader := fields(31, 24)

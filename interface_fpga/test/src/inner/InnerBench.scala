@@ -15,7 +15,9 @@ case class LinkPacket(
     tos: Int = 0,
     df: Boolean = false,
     nextHeader: Int = 4,
-    sequence: BigInt = 0
+    sequence: BigInt = 0,
+    moved: Boolean = false,
+    skip: Int = 0
 )
 
 /** The inner chip's ports, with or without its link. */
@@ -198,6 +200,8 @@ class InnerBench(dut: InnerHarness, config: InnerConfig) extends PeekPokeAPI {
     meta.tos.poke(packet.tos)
     meta.nextHeader.poke(packet.nextHeader)
     meta.sequence.poke(packet.sequence)
+    meta.moved.poke(packet.moved)
+    meta.skip.poke(packet.skip)
     val beats = packet.bytes.grouped(64).toSeq
     for ((beat, i) <- beats.zipWithIndex) {
       link.valid.poke(true)

@@ -59,6 +59,9 @@ class OuterCoreHarness(config: OuterConfig) extends Module {
 class OuterCoreBench(dut: OuterCoreHarness) extends PeekPokeAPI {
   val bus = new AxiLiteDriver(dut.io.axil, dut.clock)
   val linked: mutable.Buffer[Outcome.Link] = mutable.Buffer.empty
+
+  /** Of each of those that is not from its SA's peer the place that it names. */
+  val places: mutable.Buffer[Option[Int]] = mutable.Buffer.empty
   val punted: mutable.Buffer[Outcome.Punt] = mutable.Buffer.empty
   val frames: mutable.Buffer[Seq[Byte]] = mutable.Buffer.empty
 
@@ -123,6 +126,7 @@ class OuterCoreBench(dut: OuterCoreHarness) extends PeekPokeAPI {
     if (
       collect(0, flag(out.valid) && flag(out.ready), out.bits.data, out.bits.bytes, out.bits.last) { bytes =>
         assert(meta.length.peek().litValue == bytes.length)
+        places += Option.when(flag(meta.moved))(meta.skip.peek().litValue.toInt)
         linked += Outcome.Link(meta.sa.peek().litValue.toInt, flag(meta.bypass), meta.tos.peek().litValue.toInt, bytes)
       }
     ) linkStarts += cycle
@@ -171,7 +175,7 @@ class OuterCoreBench(dut: OuterCoreHarness) extends PeekPokeAPI {
     assert(CommonRegs.Status.linkUp(bus.read(CommonRegs.status)) == 1)
   }
 
-  def clear(): Unit = Seq(linked, punted, frames, frameStarts, linkStarts, wordsOut, wordsIn).foreach(_.clear())
+  def clear(): Unit = Seq(linked, places, punted, frames, frameStarts, linkStarts, wordsOut, wordsIn).foreach(_.clear())
 
   def counters(): Map[String, BigInt] = OuterCounters.all.map(c => c.name -> bus.counter(c.index)).toMap
 

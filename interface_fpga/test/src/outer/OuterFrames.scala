@@ -79,6 +79,10 @@ object OuterFrames {
     )
   }
 
+  /** Where SPI 0x4001 of the box is expected from, as the frames say that are not of this. */
+  val peerAddress: BigInt = InnerSetup.address("192.0.2.77")
+  val peerPort: Int = 4500
+
   /** (SPI, destination, SA, in UDP): inbound SAs at the box's addresses and at 203.0.113.9, one of IPv6 with the bits of IPv4. */
   private val sas = Seq(
     (0x1001L, "203.0.113.1", 5, 0),
@@ -94,7 +98,9 @@ object OuterFrames {
   def sadRows(rowsPerWay: Int): Seq[(Int, BigInt)] = sas.zipWithIndex.map { case ((spi, destination, sa, encap), i) =>
     val key = SadRow.spi.put(spi) | SadRow.dstAddr.put(InnerSetup.address(destination)) |
       SadRow.version.put(InnerSetup.version(destination))
-    val row = key | SadRow.valid.put(1) | SadRow.sa.put(sa) | SadRow.encap.put(encap)
+    val peer = if (destination == "203.0.113.1") SadRow.peerAddr.put(peerAddress) | SadRow.peerPort.put(peerPort)
+    else BigInt(0)
+    val row = key | SadRow.valid.put(1) | SadRow.sa.put(sa) | SadRow.encap.put(encap) | peer
     val way = i % CuckooHash.ways
     (way * rowsPerWay + CuckooHash.row(way, key, SadRow.version.msb + 1, rowsPerWay), row)
   }

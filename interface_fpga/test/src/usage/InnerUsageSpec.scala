@@ -172,12 +172,12 @@ class InnerUsageSpec extends AnyFunSuite with ChiselSim with InnerFrames {
 
       // More events than the queue holds: 16 stay, and software is told to look at the rows.
       preset(InnerTables.outboundUsage, 5, Limits())
-      for (n <- 0 to LifetimeEvents.entries) {
+      for (n <- 0 to EventQueue.entries) {
         preset(InnerTables.outboundUsage, 5, Limits(softPackets = 1))
         bench.receive(good.frame, gap = 60)
       }
       val all = events(bench)
-      assert(all == Seq.fill(LifetimeEvents.entries)(event(5, 0, hard = 0, bytes = 0) | LifetimeEvent.lost.put(1)))
+      assert(all == Seq.fill(EventQueue.entries)(event(5, 0, hard = 0, bytes = 0) | LifetimeEvent.lost.put(1)))
       bench.bus.write(InnerRegs.lifetimeControl, LifetimeControl.clearLost.put(1))
       assert(bench.bus.read(InnerRegs.lifetimeEvent) >> LifetimeEvent.lost.lsb == 0)
     }

@@ -1,0 +1,98 @@
+package box
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// takePeers takes all events of peers that have moved and gives each to `moved`, with the row of the inbound SA and where its packet came
+// from. The inner chip says which packets were authentic, the outer one where each came from. Then the places there are freed: an event that
+// is still to come belongs to another round, and is not believed, for its place may hold what somebody forged since.
+func (s *Session) takePeers(moved func(row int, from netip.AddrPort)) error {
+	places, err := s.Box.Read32(transport.Outer, regs.OuterPeerPlaces)
+	if err != nil {
+		return err
+	}
+	round := regs.OuterPeerPlacesRound.Get([]uint32{places})
+	for {
+		value, err := s.Box.Read32(transport.Inner, regs.InnerPeerEvent)
+		if err != nil {
+			return err
+		}
+		event := []uint32{value}
+		control := regs.InnerPeerEventValid.Get(event)<<regs.InnerPeerControlPop.LSB | regs.InnerPeerEventLost.Get(event)<<regs.InnerPeerControlClearLost.LSB
+		if control == 0 {
+			break
+		}
+		if err := s.Box.Write32(transport.Inner, regs.InnerPeerControl, uint32(control)); err != nil {
+			return err
+		}
+		if regs.InnerPeerEventValid.Get(event) == 0 || regs.InnerPeerEventRound.Get(event) != round {
+			continue
+		}
+		row, from, err := s.peerPlace(regs.InnerPeerEventPlace.Get(event))
+		if err != nil {
+			return err
+		}
+		if uint64(row) == regs.InnerPeerEventSa.Get(event) {
+			moved(row, from)
+		}
+	}
+	if places, err = s.Box.Read32(transport.Outer, regs.OuterPeerPlaces); err != nil || regs.OuterPeerPlacesTaken.Get([]uint32{places}) == 0 {
+		return err
+	}
+	return s.Box.Write32(transport.Outer, regs.OuterPeerControl, 1<<regs.OuterPeerControlClear.LSB)
+}
+
+// peerPlace reads a place: the row of the inbound SA, and where its packet came from.
+func (s *Session) peerPlace(place uint64) (row int, from netip.AddrPort, err error) {
+	if err = s.Box.Write32(transport.Outer, regs.OuterPeerPlace, uint32(place)); err != nil {
+		return
+	}
+	address, err := s.Box.Read32(transport.Outer, regs.OuterPeerAddress)
+	if err != nil {
+		return
+	}
+	value, err := s.Box.Read32(transport.Outer, regs.OuterPeerSa)
+	sa := []uint32{value}
+	octets := [4]byte{}
+	binary.BigEndian.PutUint32(octets[:], address)
+	return int(regs.OuterPeerSaSa.Get(sa)), netip.AddrPortFrom(netip.AddrFrom4(octets), uint16(regs.OuterPeerSaPort.Get(sa))), err
+}
+
+// forgetPeers discards what waits, if there is a new inbound SA in UDP: its row may be that of another, whose events are not its own. A peer
+// that has moved says so again with its next packet.
+func (s *Session) forgetPeers(m *Model) error {
+	for _, sa := range m.SAs {
+		if sa.fresh && sa.Way == xfrm.DirIn && sa.Encap != nil {
+			return s.takePeers(func(int, netip.AddrPort) {})
+		}
+	}
+	return nil
+}
+
+// printMoved prints, once each, what has moved, in the words of `ip xfrm monitor`.
+func (s *Session) printMoved(inbound map[int]*SA) error {
+	printed := map[string]bool{}
+	return s.takePeers(func(row int, from netip.AddrPort) {
+		sa := inbound[row]
+		if sa == nil || sa.Encap == nil || sa.peer() == from {
+			return
+		}
+		line := fmt.Sprintf("Mapping change %s -> %s src %s dst %s proto %s spi 0x%08x reqid %d dir %s\n", sa.peer(), from, sa.Src, sa.Dst, sa.Proto, sa.SPI, sa.ReqID, sa.Way)
+		if !printed[line] {
+			printed[line] = true
+			fmt.Fprint(s.Out, line)
+		}
+	})
+}
+
+// peer is where the packets of an inbound SA in UDP are expected from.
+func (sa *SA) peer() netip.AddrPort {
+	return netip.AddrPortFrom(sa.Src, sa.Encap.SPort)
+}
