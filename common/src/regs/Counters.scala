@@ -71,6 +71,7 @@ object InnerCounters {
   val injectFrames = 66
   val dropInjectDisabled = 67
   val dropInjectLength = 68
+  val ecnUnexpected = 69
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("rx_frames", 0, "encrypt", "received"),
     CounterDesc("rx_bytes", 1, "encrypt", "info"),
@@ -140,7 +141,8 @@ object InnerCounters {
     CounterDesc("drop_inner_lifetime", 65, "decrypt", "drop"),
     CounterDesc("inject_frames", 66, "decrypt", "injected"),
     CounterDesc("drop_inject_disabled", 67, "decrypt", "drop"),
-    CounterDesc("drop_inject_length", 68, "decrypt", "drop")
+    CounterDesc("drop_inject_length", 68, "decrypt", "drop"),
+    CounterDesc("ecn_unexpected", 69, "decrypt", "info")
   )
 }
 

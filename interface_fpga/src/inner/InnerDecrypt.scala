@@ -8,6 +8,9 @@ import sallyport.common.regs.{NextHopRow, SelectorRow}
 /** What happened on the decrypt path in one cycle, besides the link's own events. */
 class InnerDecryptEvents extends Bundle {
   val drops = new InspectorDrops
+
+  /** Headers that no tunnel makes, of a packet that goes on. */
+  val ecnUnexpected = Bool()
   val lifetime = Valid(new UsageEvent)
   val inject = new InjectorEvents
   val transmit = new MacTransmitEvents
@@ -189,6 +192,7 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   stage.io.hold := gate.io.hold || windowGate.io.hold || !ready
   io.ready := ready
   io.events.drops := inspector.io.drops
+  io.events.ecnUnexpected := inspector.io.ecnUnexpected
   io.events.lifetime := usage.io.event
   io.events.inject := injector.io.events
   io.events.transmit := transmit.io.events

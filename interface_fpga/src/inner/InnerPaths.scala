@@ -174,6 +174,7 @@ class InnerPaths(config: InnerConfig) extends Module {
       InnerCounters.dropInnerExtensionHeaders -> inspected.extensionHeaders,
       InnerCounters.dropInnerTtlExpired -> inspected.ttlExpired,
       InnerCounters.dropEcn -> inspected.ecn,
+      InnerCounters.ecnUnexpected -> decrypt.io.events.ecnUnexpected,
       InnerCounters.dropNoNextHop -> inspected.noNextHop,
       InnerCounters.dropInnerLifetime -> inspected.lifetime,
       InnerCounters.injectFrames -> inject.frames,

@@ -21,6 +21,11 @@ object Ecn {
       Mux(outer === ce.U, ce.U, Mux(outer === ect1.U, ect1.U, inner))
     )
 
+  /** No tunnel makes such headers: what figure 4 marks as currently unused, but for what is dropped. */
+  def unexpected(inner: UInt, outer: UInt): Bool =
+    inner === notEct.U && (outer === ect0.U || outer === ect1.U) ||
+      inner === ect1.U && outer === ect0.U || inner === ce.U && outer === ect1.U
+
   /** Of fragments, a bit a codepoint that one of them has: the datagram has CE, if it is not dropped. */
   def congested(seen: UInt): Bool = seen(ce)
 

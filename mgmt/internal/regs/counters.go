@@ -73,6 +73,7 @@ const (
 	InnerCounterInjectFrames              = 66
 	InnerCounterDropInjectDisabled        = 67
 	InnerCounterDropInjectLength          = 68
+	InnerCounterEcnUnexpected             = 69
 )
 
 // InnerCounters is ordered by index.
@@ -146,6 +147,7 @@ var InnerCounters = []Counter{
 	{Name: "inject_frames", Index: 66, Path: "decrypt", Kind: "injected"},
 	{Name: "drop_inject_disabled", Index: 67, Path: "decrypt", Kind: "drop"},
 	{Name: "drop_inject_length", Index: 68, Path: "decrypt", Kind: "drop"},
+	{Name: "ecn_unexpected", Index: 69, Path: "decrypt", Kind: "info"},
 }
 
 // Counter indices of the crypto chip.
