@@ -136,6 +136,22 @@ def test_a_bridge_does_not_cut(tmp_path: Path) -> None:
     assert named == {"outer.drop_mtu": 3}
 
 
+@pytest.mark.parametrize("action", ["allow", "block", None])
+def test_esp_of_the_hosts_crosses_as_policies_say(tmp_path: Path, action: str | None) -> None:
+    """ESP that no SA takes is the hosts' own (RFC 4301 5.2 step 3b), short and odd as it may be; that of an SA is not asked."""
+    batch = BRIDGE + V6.lines()
+    if action:
+        batch += f"xfrm policy add src {V4.far} dst {V4.near} proto 50 dir in action {action}\n"
+    head = IP(src=V4.far, dst=V4.near, ttl=1, tos=0x2E)
+    theirs = [TO_RED / head / ESP(spi=V6.spi_in, seq=1, data=bytes(size)) for size in (0, 25, 64, 1400)]
+    ours = TO_RED / V6.packet(100, back=True)
+    out, named = through(batch, "decrypt", [*theirs, sealed(V6.far_sender(), ours)], tmp_path)
+    crossing = theirs if action == "allow" else []
+    assert sorted(out) == sorted([bytes(ours), *(on_the_wire(frame) for frame in crossing)])
+    dropped = {"allow": {}, "block": {"outer.drop_policy": 4}, None: {"outer.drop_unknown_spi": 4}}
+    assert named == dropped[action]
+
+
 def test_nobody_takes_what_is_for_the_box_s_address(tmp_path: Path) -> None:
     """A bridge's own address is not on the path: ICMP to it passes by policy as any other."""
     frame = TO_RED / IP(src=V4.far, dst="198.18.0.9") / ICMP(type=8, id=3, seq=4) / Raw(b"ping")

@@ -9,9 +9,17 @@ from pathlib import Path
 
 from scapy.compat import raw
 from scapy.layers.inet import IP, TCP, UDP, IPOption, fragment
-from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment, IPv6ExtHdrHopByHop, fragment6
+from scapy.layers.inet6 import (
+    ICMPv6EchoRequest,
+    IPv6,
+    IPv6ExtHdrDestOpt,
+    IPv6ExtHdrFragment,
+    IPv6ExtHdrHopByHop,
+    fragment6,
+)
 from scapy.layers.ipsec import ESP
 from scapy.layers.l2 import Dot1AD, Dot1Q, Ether
+from scapy.layers.sctp import SCTP
 from scapy.packet import Packet, Raw
 
 TABLE = Path(__file__).resolve().parents[1] / "interface_fpga/test/resources/chip_fragments.txt"
@@ -58,6 +66,14 @@ def cases() -> Iterator[tuple[str, str, list[bytes]]]:
         "headers6",
         v6(INNER / twice, IPv6(**there) / IPv6ExtHdrHopByHop() / IPv6ExtHdrDestOpt(), udp / Raw(LOAD[:1000]), 500),
     )
+    # First fragments with just all of the upper-layer header (RFC 7112), and of a protocol of which nobody knows it.
+    head6, echo = IPv6(**there), ICMPv6EchoRequest(seq=3, data=LOAD[:60])
+    yield "inner", "tcp6", v6(INNER, head6, TCP() / Raw(LOAD[:60]), 72)
+    yield "inner", "udp6", v6(INNER, head6, udp / Raw(LOAD[:40]), 56)
+    yield "inner", "icmp6", v6(INNER, head6, echo, 56)
+    yield "inner", "sctp6", v6(INNER, head6, SCTP(sport=7, dport=8) / Raw(LOAD[:60]), 64)
+    yield "inner", "other6", v6(INNER, IPv6(**there, nh=253), Raw(LOAD[:33]), 56)
+    yield "inner", "behind6", v6(INNER, head6, IPv6ExtHdrDestOpt() / udp / Raw(LOAD[:40]), 64)
     peer = {"src": "192.0.2.77", "dst": "203.0.113.1"}
     esp, natt = ESP(spi=0x1001, seq=1, data=LOAD[:1456]), ESP(spi=0x4001, seq=1, data=LOAD[:1456])
     yield "outer", "esp", v4(OUTER, IP(**peer, id=21), esp, 1456)
@@ -67,6 +83,7 @@ def cases() -> Iterator[tuple[str, str, list[bytes]]]:
     yield "outer", "bypass", v4(OUTER, elsewhere, UDP(sport=9, dport=7000) / Raw(LOAD[:1200]), 576)
     peer6 = IPv6(src="2001:db8:64::7", dst="2001:db8:71::1")
     yield "outer", "esp6", v6(OUTER, peer6, esp, 1280)
+    yield "outer", "esp6_tiny", v6(OUTER, peer6, ESP(spi=0x1001, seq=1, data=LOAD[:36]), 56)
     yield "outer", "esp6_headers", v6(OUTER / tags, peer6 / IPv6ExtHdrDestOpt(), esp, 600)
 
 

@@ -99,6 +99,86 @@ def test_an_overlap_is_dropped_by_name(make_box) -> None:
     assert outcome.named() == {"inner.drop_reasm_overlap": len(pieces) + 1}
 
 
+# Linux's ip_frag_ecn_table (RFC 3168 5.3): ECN fields of three fragments, and that of the datagram, None if it is dropped.
+NOT_ECT, ECT1, ECT0, CE = range(4)
+MARKS: list[tuple[tuple[int, int, int], int | None]] = [
+    ((ECT0, ECT0, CE), CE),
+    ((CE, ECT1, ECT1), CE),
+    ((ECT0, CE, ECT1), CE),
+    ((CE, CE, CE), CE),
+    ((ECT0, ECT1, ECT0), ECT0),
+    ((ECT1, ECT0, ECT0), ECT1),
+    ((ECT0, ECT0, ECT0), ECT0),
+    ((NOT_ECT, NOT_ECT, NOT_ECT), NOT_ECT),
+    ((NOT_ECT, NOT_ECT, CE), None),
+    ((CE, CE, NOT_ECT), None),
+    ((NOT_ECT, ECT0, ECT0), None),
+    ((ECT1, ECT1, NOT_ECT), None),
+    ((CE, ECT0, NOT_ECT), None),
+]
+
+
+def marked(packet: Packet, ecn: int) -> Packet:
+    """The packet with another ECN field, and scapy's checksum."""
+    fresh = packet.copy()
+    if IPv6 in fresh:
+        fresh.tc = fresh.tc & 0xFC | ecn
+    else:
+        fresh.tos = fresh.tos & 0xFC | ecn
+        del fresh.chksum
+    return type(packet)(bytes(fresh))
+
+
+@pytest.mark.parametrize("v6", [False, True], ids=["IPv4", "IPv6"])
+def test_ecn_of_fragments_is_combined(make_box, v6: bool) -> None:
+    """Congestion that any fragment met reaches the host; what no sender makes is dropped by name (RFC 3168 5.3)."""
+    frames, expected, dropped = [], [], 0
+    for number, (marks, result) in enumerate(MARKS, start=1):
+        packet, pieces = v6_cut(number, 3000) if v6 else (p := v4_packet(number), fragment(p, 744))
+        assert len(pieces) == len(marks)
+        cut = [ETHERNET / marked(piece, ecn) for piece, ecn in zip(pieces, marks, strict=True)]
+        frames += cut if number % 2 else cut[::-1]
+        if result is None:
+            dropped += len(pieces)
+        else:
+            expected.append(forwarded(bytes(marked(packet, result))))
+    outcome = make_box(TUNNEL.batch("::/0", "::/0", "::/0") if v6 else TUNNEL.batch()).red(frames)
+    peer = TUNNEL.peer_receiver()
+    outers = [esp_payload(frame) for frame in outcome.out]
+    assert [bytes(peer.decrypt(outer)) for outer in outers] == expected
+    assert outcome.named() == {"inner.drop_reasm_ecn": dropped}
+
+
+def test_congestion_of_esp_fragments_reaches_the_host(make_box) -> None:
+    """RFC 3168 5.3, then RFC 6040 figure 4: one fragment of ESP has CE, and so has the packet that was in it."""
+    inner = IP(bytes(IP(src="198.19.0.1", dst="198.18.0.1", id=1, tos=ECT0) / UDP(sport=7, dport=9) / Raw(bytes(1400))))
+    outer = TUNNEL.peer_sender().encrypt(inner)
+    pieces = [marked(piece, ecn) for piece, ecn in zip(fragment(outer, 800), (ECT0, CE), strict=True)]
+    outcome = make_box(TUNNEL.batch()).black([ETHERNET / piece for piece in pieces])
+    assert [frame[14:] for frame in outcome.out] == [forwarded(bytes(marked(inner, CE)))]
+    assert outcome.named() == {}
+
+
+@pytest.mark.parametrize("size", [8, 16, 24])
+def test_a_first_fragment_without_its_headers_is_dropped_by_name(make_box, size: int) -> None:
+    """RFC 8200 4.5, RFC 7112: 20 bytes of TCP; what lacks some is dropped alone, with one that has them the datagram is whole."""
+    packet, pieces = v6_cut(1, 2000)
+    head, upper = pieces[0][IPv6].copy(), bytes(packet[TCP])
+    number = pieces[0][IPv6ExtHdrFragment].id
+
+    def part(start: int, end: int) -> Packet:
+        fields = {"nh": 6, "id": number, "m": int(end < len(upper)), "offset": start // 8}
+        return ETHERNET / IPv6(src=head.src, dst=head.dst) / IPv6ExtHdrFragment(**fields) / Raw(upper[start:end])
+
+    frames = [part(0, size), part(24, 1000), part(1000, len(upper))]
+    if size < 24:
+        frames.append(part(0, 24))
+    outcome = make_box(TUNNEL.batch("::/0", "::/0", "::/0")).red(frames)
+    peer = TUNNEL.peer_receiver()
+    assert [bytes(peer.decrypt(esp_payload(frame))) for frame in outcome.out] == [forwarded(bytes(packet))]
+    assert outcome.named() == ({"inner.drop_reasm_headers": 1} if size < 24 else {})
+
+
 def test_fragments_are_discarded_by_the_rules_of_their_packet(tmp_path: Path) -> None:
     """Ports decide although later fragments have none: of each port some datagrams are blocked, others go on (RFC 4301 7.4)."""
 

@@ -1,10 +1,12 @@
-"""Ranges of ports, ICMP types and codes through one box, below, at and above both ends, and ports that cannot be read; by scapy."""
+"""Ranges of ports, ICMP types and codes through one box, below, at and above both ends, ports that cannot be read, and ESP of hosts behind
+the box; by scapy."""
 
 from __future__ import annotations
 
 from reference import Tunnel, esp_payload, forwarded
 from scapy.layers.inet import ICMP, IP, TCP, UDP, fragment
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt
+from scapy.layers.ipsec import ESP
 from scapy.layers.l2 import Ether
 from scapy.layers.sctp import SCTP
 from scapy.packet import Packet, Raw
@@ -107,3 +109,30 @@ def test_selectors_of_opaque_ports_pass_what_has_none(make_box) -> None:
     assert len(expected) == len(pieces) + 1
     assert [frame[14:][: len(packet)] for frame, packet in zip(outcome.out, expected, strict=True)] == expected
     assert outcome.named() == {"inner.drop_selector_mismatch": sum(not passes for _, passes in cases)}
+
+
+def test_esp_for_others_goes_by_the_policies(make_box) -> None:
+    """ESP that is not for the box and of no SA is clear traffic to it (RFC 4301 5.2 step 3b), whatever stands in it."""
+    tunnel = Tunnel()
+    batch = tunnel.batch("198.18.0.0/16", "198.19.0.0/16", "198.19.0.0/16")
+    for source, action in (("203.0.113.0/24", "allow"), ("203.0.114.0/24", "block"), ("203.0.115.0/24", "punt")):
+        batch += f"xfrm policy add src {source} dst 198.18.0.0/16 proto 50 dir fwd action {action}\n"
+
+    def esp(source: str, size: int = 65, **fields: int | str) -> Packet:
+        return IP(src=source, dst="198.18.0.1", id=size, **fields) / ESP(spi=tunnel.spi_in, seq=1, data=bytes(size))
+
+    passing = [esp("203.0.113.1"), esp("203.0.113.2", 2000), esp("203.0.113.3", 66, tos=0xB9)]
+    passing.append(IP(src="203.0.113.4", dst="198.18.0.1", proto=50) / Raw(bytes(33)))
+    other = {
+        "outer.drop_ttl_expired": esp("203.0.113.1", ttl=0),
+        "outer.drop_policy": esp("203.0.114.1"),
+        "outer.punt_policy": esp("203.0.115.1"),
+        "outer.drop_unknown_spi": esp("203.0.116.1"),
+    }
+    inner = IP(src="198.19.0.1", dst="198.18.0.1") / UDP(sport=7, dport=9) / Raw(b"x" * 30)
+    packets = [*passing, *other.values(), tunnel.peer_sender().encrypt(inner)]
+    outcome = make_box(batch).black([ETHERNET / packet for packet in packets])
+    expected = [forwarded(bytes(packet)) for packet in (*passing, inner)]
+    # Bypassed packets overtake those that wait for a cipher.
+    assert sorted(frame[14:] for frame in outcome.out) == sorted(expected)
+    assert outcome.named() == dict.fromkeys(other, 1)

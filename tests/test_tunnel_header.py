@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from inner_frames.decrypt import CE, DROP, FIGURE_4
+from inner_frames.decrypt import CE, DROP, FIGURE_4, UNUSED
 from reference import FAR, FAR_V6, NEAR, NEAR_V6, Tunnel, esp_payload, forwarded
 from scapy.layers.inet import IP, UDP, IPOption
 from scapy.layers.inet6 import IPv6
@@ -110,7 +110,7 @@ def test_inner_header_takes_congestion_and_nothing_else(make_box, ends: tuple[st
     """Figure 4 of RFC 6040 with every DSCP; the outer DSCP, TTL and flow label leave no trace."""
     tunnel = Tunnel(near=ends[0], far=ends[1])
     peer = tunnel.peer_sender()
-    frames, expected, dropped = [], [], 0
+    frames, expected, dropped, odd = [], [], 0, 0
     for packet in inner_packets("198.19.0.1", "198.18.0.1", "2001:db8:2::1", "2001:db8:1::1"):
         for ecn, result in FIGURE_4[traffic_class(packet) & CE].items():
             outer = peer.encrypt(packet)
@@ -120,6 +120,7 @@ def test_inner_header_takes_congestion_and_nothing_else(make_box, ends: tuple[st
                 outer.tos, outer.ttl = 0x15 << 2 | ecn, 1
                 del outer.chksum
             frames.append(ETHERNET / outer)
+            odd += (traffic_class(packet) & CE, ecn) in UNUSED
             if result is DROP:
                 dropped += 1
             else:
@@ -127,3 +128,4 @@ def test_inner_header_takes_congestion_and_nothing_else(make_box, ends: tuple[st
     outcome = make_box(tunnel.batch()).black(frames)
     assert [frame[14:] for frame in outcome.out] == expected
     assert outcome.named() == {"inner.drop_ecn": dropped}
+    assert outcome.counters["inner"]["ecn_unexpected"] == odd > 0

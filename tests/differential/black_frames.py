@@ -1,8 +1,10 @@
-"""Frames to the black port: ESP of every SA with and without UDP around it, what looks like it, IKE, and packets in clear."""
+"""Frames to the black port: ESP of every SA with and without UDP around it, what looks like it, ESP of the hosts, IKE, and packets in
+clear."""
 
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 from . import damage, ethernet, headers, ip_packets
 from .configuration import Configuration
@@ -14,6 +16,7 @@ from .sa import NATT_PORT
 from .trains import CUT, Trains
 
 DAMAGED = 0.06
+ESP = 50
 
 
 def make(dice: random.Random, configuration: Configuration, count: int) -> list[Frame]:
@@ -21,6 +24,8 @@ def make(dice: random.Random, configuration: Configuration, count: int) -> list[
     # The last has no selector: few of its packets say all there is to say.
     senders = [*senders[:-1] * 4, senders[-1]]
     clear = [policy.selector for policy in configuration.incoming()]
+    # Theirs is a packet as any other, if a policy takes it (RFC 4301 5.2 step 3b).
+    of_hosts = [replace(selector, protocol=ESP, first=None, second=None) for selector in clear]
     frames = []
     trains = Trains(dice)
     while len(frames) < count:
@@ -37,7 +42,7 @@ def make(dice: random.Random, configuration: Configuration, count: int) -> list[
         elif chance < 0.74:
             packet, whole = _to_the_box(dice), False
         elif chance < 0.96:
-            packet, whole = ip_packets.make(dice, "black", clear), False
+            packet, whole = ip_packets.make(dice, "black", of_hosts if dice.random() < 0.08 else clear), False
         else:
             frames.append(ethernet.other(dice))
             continue

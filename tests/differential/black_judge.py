@@ -46,25 +46,27 @@ class BlackJudge:
             return ends("outer.drop_natt_keepalive")
         esp = packet.payload if packet.protocol == 50 else packet.payload[8:] if in_udp == "esp" else b""
         sa = self.sas.get((int.from_bytes(esp[:4].ljust(4, b"\0"), "big"), packet.dst))
-        if packet.protocol == 50 or (in_udp == "esp" and (ours or sa)):
-            return self._esp(packet, esp, sa, ours, encapsulated=in_udp == "esp")
+        if (packet.protocol == 50 or in_udp == "esp") and (ours or sa):
+            return self._esp(packet, esp, sa, encapsulated=in_udp == "esp")
         if ours and (in_udp == "ike" or (packet.protocol == 17 and packet.upper and packet.numbers[1] == IKE_PORT)):
             return ends("outer.punt_ike")
         if ours and packet.protocol == ICMP_OF[packet.version]:
             return ends("outer.punt_icmp")
         return self._clear(frame, packet)
 
-    def _esp(self, outer: Reading, esp: bytes, inbound: Inbound | None, ours: bool, encapsulated: bool) -> Outcome:
+    def _esp(self, outer: Reading, esp: bytes, inbound: Inbound | None, encapsulated: bool) -> Outcome:
         if len(esp) < SHORTEST_ESP or len(esp) % 4:
             return ends("outer.drop_esp_truncated")
         if inbound is None:
-            return ends("outer.punt_unknown_spi" if ours else "outer.drop_unknown_spi")
+            return ends("outer.punt_unknown_spi")
         if encapsulated != (inbound.sa.far_port is not None) or (encapsulated and outer.version == 6):
             return ends("outer.drop_encap_mismatch")
         return inbound.receive(esp, outer.tos)
 
     def _clear(self, frame: Frame, packet: Reading) -> Outcome:
         policy = decide(self.policies, packet)
+        if policy is None and packet.protocol == 50:
+            return ends("outer.drop_unknown_spi")
         if policy is None or policy.action == "block" or isinstance(policy.action, Sa):
             return ends("outer.drop_policy")
         if policy.action == "punt":

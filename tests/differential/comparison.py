@@ -35,7 +35,7 @@ def compare(frames: dict[str, list[Frame]], outcomes: dict[str, list[Outcome]], 
 
 
 def _compared(name: str) -> bool:
-    """Counters of frames and packets that came in from outside, were put together or cut, sent, punted, dropped or lost."""
+    """Counters of frames and packets that came in from outside, were put together or cut, sent, punted, dropped, lost or odd."""
     counter = name.split(".")[1]
     if counter.startswith(("reasm_", "frag_")) or counter in (
         "rx_frames",
@@ -43,6 +43,7 @@ def _compared(name: str) -> bool:
         "tx_protect",
         "tx_bypass",
         "tx_esp",
+        "ecn_unexpected",
         "black_tx_packets",
         "red_tx_packets",
     ):

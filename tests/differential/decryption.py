@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .configuration import Configuration
 from .esp import Peer, fits, right_padding
-from .forwarding import ecn_behind_tunnel, forwarded, framed, with_ecn
+from .forwarding import ecn_behind_tunnel, forwarded, framed, unexpected, with_ecn
 from .network import DEFAULT_HOP
 from .numbers import HighHalf, Window
 from .outcome import Clear, Outcome, ends
@@ -52,31 +52,33 @@ class Inbound:
         if opened.next_header == NO_NEXT_HEADER or not opened.payload:
             return ends("crypto.drop_dec_dummy", before)
         before = (*before, "crypto.red_tx_packets")
-        counter, sent = self._inspect(opened.payload, opened.next_header, number, outer_tos)
-        if sent is None:
-            return ends(f"inner.{counter}", before)
-        return Outcome((*before, f"inner.{counter}"), sent=(sent,), fast=self.sa.suite.fast)
+        result = self._inspect(opened.payload, opened.next_header, number, outer_tos)
+        if isinstance(result, str):
+            return ends(f"inner.{result}", before)
+        counters, sent = result
+        return Outcome((*before, *(f"inner.{name}" for name in counters)), sent=(sent,), fast=self.sa.suite.fast)
 
-    def _inspect(self, data: bytes, next_header: int, number: int, outer_tos: int) -> tuple[str, Clear | None]:
-        """The counter, and the frame if there is one."""
+    def _inspect(self, data: bytes, next_header: int, number: int, outer_tos: int) -> str | tuple[list[str], Clear]:
+        """The counter of a drop, or the counters and the frame."""
         if not self.selectors:
-            return "drop_no_selector", None
+            return "drop_no_selector"
         refused = self.window.check(number)
         if refused:
-            return refused, None
+            return refused
         if next_header not in VERSION_OF:
-            return "drop_inner_not_ip", None
+            return "drop_inner_not_ip"
         packet = read(data, VERSION_OF[next_header])
         if packet.state != "whole":
-            return STATES[packet.state], None
+            return STATES[packet.state]
         return self._deliver(data, packet, outer_tos)
 
-    def _deliver(self, data: bytes, packet: Reading, outer_tos: int) -> tuple[str, Clear | None]:
+    def _deliver(self, data: bytes, packet: Reading, outer_tos: int) -> str | tuple[list[str], Clear]:
         if not any(selector.takes(packet) for selector in self.selectors):
-            return "drop_selector_mismatch", None
+            return "drop_selector_mismatch"
         ecn = ecn_behind_tunnel(packet.tos, outer_tos)
         if ecn is None:
-            return "drop_ecn", None
+            return "drop_ecn"
         if packet.ttl <= 1:
-            return "drop_inner_ttl_expired", None
-        return "tx_frames", Clear(framed("red", self.mac, forwarded(with_ecn(data[: packet.total], ecn))))
+            return "drop_inner_ttl_expired"
+        counters = ["tx_frames", *(["ecn_unexpected"] if unexpected(packet.tos, outer_tos) else [])]
+        return counters, Clear(framed("red", self.mac, forwarded(with_ecn(data[: packet.total], ecn))))

@@ -20,6 +20,15 @@ FIGURE_4: dict[int, dict[int, int | None]] = {
 }
 
 
+# The cells of the figure that are marked "(!!!)" and "(!)", currently unused, but for the one that is dropped: inner, outer.
+UNUSED = {(NOT_ECT, ECT0), (NOT_ECT, ECT1), (ECT1, ECT0), (CE, ECT1)}
+
+
+def unexpected(inner_tos: int, outer_tos: int) -> bool:
+    """No tunnel makes such headers."""
+    return (inner_tos & 3, outer_tos & 3) in UNUSED
+
+
 def ecn_behind_tunnel(inner_tos: int, outer_tos: int) -> int | None:
     """The ECN field of a decapsulated packet; None if it must be dropped."""
     return FIGURE_4[inner_tos & 3][outer_tos & 3]
@@ -44,4 +53,4 @@ def framed(port: str, mac: str, packet: bytes) -> bytes:
     return (bytes(Ether(dst=mac, src=MAC_OF_PORT[port], type=ether_type)) + packet).ljust(MINIMUM, b"\0")
 
 
-__all__ = ["ecn_behind_tunnel", "forwarded", "framed", "with_ecn"]
+__all__ = ["ecn_behind_tunnel", "forwarded", "framed", "unexpected", "with_ecn"]

@@ -1,18 +1,25 @@
-"""What becomes of fragments at a port (docs/theory.md, "Reassembly"; RFC 791 3.2, RFC 8200 4.5, RFC 5722), by scapy's reading of them."""
+"""What becomes of fragments at a port (docs/theory.md, "Reassembly"; RFC 791 3.2, RFC 8200 4.5, RFC 5722, RFC 7112, RFC 3168 5.3), by
+scapy's reading of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from scapy.layers.inet import IP
+from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrFragment
-from scapy.packet import Raw
+from scapy.layers.ipsec import AH, ESP
+from scapy.layers.sctp import SCTP
+from scapy.packet import Packet, Raw
 
 from . import frame_judge
 from .ethernet import IPV4, IPV6, Frame
+from .forwarding import CE, NOT_ECT, with_ecn
 from .ip_packets import FRAGMENT
 from .reading import EXTENSIONS
 
+# Bytes of upper-layer headers that the first fragment of an IPv6 datagram must have; ICMPv6: type, code and checksum.
+LAYERS: dict[int, type[Packet]] = {4: IP, 6: TCP, 17: UDP, 41: IPv6, 50: ESP, 51: AH, 132: SCTP}
+UPPER = {protocol: len(layer()) for protocol, layer in LAYERS.items()} | {58: 4}
 STRAIGHT, ROUND, JOINED = "straight", "round", "joined"
 
 
@@ -26,6 +33,7 @@ class Piece:
     more: bool
     head: bytes
     ip_at: int
+    ecn: int
 
     @property
     def end(self) -> int:
@@ -34,11 +42,11 @@ class Piece:
 
 @dataclass
 class Datagram:
-    """`came`: numbers of the frames that were fragments of it."""
+    """`came`: numbers of the frames that were fragments of it. `dead`: the counter of all of them, once they are discarded."""
 
     pieces: list[Piece] = field(default_factory=list)
     came: list[int] = field(default_factory=list)
-    dead: bool = False
+    dead: str = ""
 
 
 @dataclass(frozen=True)
@@ -64,19 +72,26 @@ class Reassembly:
             return Step((refused,))
         if not goes_round(frame):
             return Step((), frame)
-        if frame_judge.judge(frame)[0] != "punt_fragment":
+        counter, packet = frame_judge.judge(frame)
+        if counter != "punt_fragment":
             return Step((), frame, ROUND)
         piece = read(frame)
         if not piece.payload or (piece.more and len(piece.payload) % 8):
             return Step(("drop_reasm_length",))
+        if piece.key[0] == 6 and not piece.start and len(packet.payload) < UPPER.get(packet.protocol, 0):
+            return Step(("drop_reasm_headers",))
         datagram = self.open.setdefault(piece.key, Datagram())
         datagram.came.append(number)
         if datagram.dead:
-            return Step(("drop_reasm_overlap",))
-        datagram.dead = any(piece.start < other.end and other.start < piece.end for other in datagram.pieces)
+            return Step((datagram.dead,))
+        overlaps = any(piece.start < other.end and other.start < piece.end for other in datagram.pieces)
         datagram.pieces.append(piece)
+        if mixed({each.ecn for each in datagram.pieces}):
+            datagram.dead = "drop_reasm_ecn"
+        elif overlaps:
+            datagram.dead = "drop_reasm_overlap"
         if datagram.dead:
-            return Step(("drop_reasm_overlap",) * len(datagram.pieces))
+            return Step((datagram.dead,) * len(datagram.pieces))
         whole = joined(datagram.pieces)
         if whole is None:
             return Step()
@@ -91,6 +106,11 @@ def without_incomplete(frames: list[Frame]) -> list[Frame]:
         ports.take(frame)
     waiting = {number for datagram in ports.open.values() if not datagram.dead for number in datagram.came}
     return [frame for number, frame in enumerate(frames) if number not in waiting]
+
+
+def mixed(marks: set[int]) -> bool:
+    """ECN fields that the fragments of one datagram never have together."""
+    return NOT_ECT in marks and len(marks) > 1
 
 
 def goes_round(frame: Frame) -> bool:
@@ -110,7 +130,8 @@ def read(frame: Frame) -> Piece:
         ip = IP(packet[:20])
         head = 4 * ip.ihl
         key = (4, ip.src, ip.dst, ip.id, ip.proto)
-        return Piece(key, 8 * ip.frag, packet[head : ip.len], bool(ip.flags.MF), frame.data[: at + head], at)
+        payload = packet[head : ip.len]
+        return Piece(key, 8 * ip.frag, payload, bool(ip.flags.MF), frame.data[: at + head], at, ip.tos & 3)
     ip = IPv6(packet[:40])
     names, there = 6, 40
     # The first header of several that says so: one before it is of a whole packet, and done with (RFC 6946).
@@ -120,17 +141,21 @@ def read(frame: Frame) -> Piece:
     head = bytearray(frame.data[: at + there])
     head[at + names] = said.nh
     payload = packet[there + 8 : 40 + ip.plen]
-    return Piece((6, ip.src, ip.dst, said.id), 8 * said.offset, payload, bool(said.m), bytes(head), at)
+    return Piece((6, ip.src, ip.dst, said.id), 8 * said.offset, payload, bool(said.m), bytes(head), at, ip.tc & 3)
 
 
 def joined(pieces: list[Piece]) -> Frame | None:
-    """The frame around the whole datagram, with the first fragment's headers; None while something is missing. None overlap."""
+    """The frame around the whole datagram, with the first fragment's headers, and CE if any had it; None while something is missing.
+
+    None overlap.
+    """
     ordered = sorted(pieces, key=lambda piece: piece.start)
     ends = [0, *(piece.end for piece in ordered)]
     if ordered[-1].more or any(piece.start != end for piece, end in zip(ordered, ends, strict=False)):
         return None
     first, payload = ordered[0], b"".join(piece.payload for piece in ordered)
-    header = first.head[first.ip_at :]
+    met = any(piece.ecn == CE for piece in pieces)
+    header = with_ecn(first.head[first.ip_at :], CE) if met else first.head[first.ip_at :]
     if first.key[0] == 4:
         ip = IP(header)
         ip.flags, ip.frag, ip.len, ip.chksum = 0, 0, None, None

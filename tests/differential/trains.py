@@ -1,4 +1,5 @@
-"""Datagrams that come in fragments: in order or not, among other frames, and some of which fragments overlap."""
+"""Datagrams that come in fragments: in order or not, among other frames. Some met congestion, and of some the fragments overlap or do
+not agree on ECN."""
 
 from __future__ import annotations
 
@@ -9,12 +10,13 @@ from itertools import count
 from . import ethernet, headers
 from .damage import with_checksum
 from .ethernet import Frame
+from .forwarding import CE, NOT_ECT, with_ecn
 
 CUT = 0.05
 # The simulated box has four places for datagrams of one hash, and what is dead keeps its own to the end of a run
 # (docs/theory.md, "Reassembly").
 MOST_AT_ONCE = 2
-MOST_DEAD = 2
+MOST_DEAD = 4
 MOST_FRAGMENTS = 5
 ROUTED = (0, 43)  # headers that every router reads go in front of the fragment header (RFC 8200 4.5)
 
@@ -41,8 +43,23 @@ class Trains:
             self.dead += 1
             twice = self.dice.randrange(len(pieces) - 1)
             pieces.insert(self.dice.randint(twice + 1, len(pieces) - 1), pieces[twice])
+        elif self.dice.random() < 0.4:
+            pieces = self._marked(pieces)
         self.under_way.append(deque(ethernet.unharmed(self.dice, piece) for piece in pieces))
         return True
+
+    def _marked(self, pieces: list[bytes]) -> list[bytes]:
+        """With the ECN fields that a network in congestion makes of them, or with any."""
+        marks = [ecn_of(piece) for piece in pieces]
+        if self.dice.random() < 0.6 and NOT_ECT not in marks:
+            marks = [self.dice.choice([mark, CE]) for mark in marks]
+        else:
+            marks = [self.dice.randrange(4) for _ in pieces]
+        if NOT_ECT in marks and len(set(marks)) > 1:
+            if self.dead == MOST_DEAD:
+                return pieces
+            self.dead += 1
+        return [with_ecn(piece, mark) for piece, mark in zip(pieces, marks, strict=True)]
 
     def next(self) -> Frame | None:
         """A frame of a train under way, if there is one and its turn has come."""
@@ -58,6 +75,10 @@ class Trains:
         frame = train.popleft()
         self.under_way = [train for train in self.under_way if train]
         return frame
+
+
+def ecn_of(packet: bytes) -> int:
+    return (packet[1] >> 4 if packet[0] >> 4 == 6 else packet[1]) & 3
 
 
 def cut(dice: random.Random, packet: bytes, number: int) -> list[bytes]:

@@ -11,6 +11,9 @@ FIGURE_4 = {
     CE: {NOT_ECT: CE, ECT0: CE, ECT1: CE, CE: CE},
 }
 
+# The cells marked "(!!!)" or "(!)", currently unused, of which the packet goes on: inner, outer.
+UNUSED = {(NOT_ECT, ECT0), (NOT_ECT, ECT1), (ECT1, ECT0), (CE, ECT1)}
+
 
 def around_the_ports() -> Iterator[tuple[str, int, int]]:
     """Counter and ports below, at and above both ends of the ranges that SAs 8 and 11 allow, and some bytes that agree alone."""

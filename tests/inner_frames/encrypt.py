@@ -170,6 +170,13 @@ def encrypt_cases_v6() -> Iterator[tuple[str, int, str]]:
     # Fragments, too many headers, broken ones.
     yield "drop_reasm_length", 0, f"{ip(there)} / Fragment(m=1) / {udp} / Raw(bytes(1))"
     yield "drop_reasm_oversize", 0, f"{ip(there)} / HopByHop() / Fragment(offset=1199) / {udp}"
+    # First fragments without all of the upper-layer header (RFC 7112); test_chip_fragments.py has those with just all of it.
+    for protocol, size in ((6, 8), (6, 16), (132, 8), (51, 8), (4, 8), (4, 16), (41, 32)):
+        yield "drop_reasm_headers", 0, f"{ip(there)} / Fragment(m=1, nh={protocol}) / Raw(bytes({size}))"
+    for protocol in (6, 17, 58, 50, 132):
+        yield "drop_reasm_headers", 0, f"{ip(there)} / Fragment(m=1) / DestOpt(nh={protocol})"
+    yield "drop_reasm_headers", 0, f"{ip(there)} / HopByHop() / Fragment(m=1) / DestOpt() / DestOpt(nh=17)"
+    yield "drop_reasm_length", 0, f"{ip(there)} / Fragment(m=1, nh=6) / Raw(bytes(9))"
     yield "punt_ipv6", 0, f"{ip('fe80::1')} / Fragment(m=1) / {udp}"
     yield "punt_extension_headers", 0, f"{ip(there)} / Fragment(m=1) / {' / '.join(['DestOpt()'] * 4)} / {udp}"
     yield "drop_ip_malformed", 0, f"{ip(there, ', plen=17')} / Fragment(m=1) / {udp}"

@@ -48,27 +48,30 @@ object InnerCounters {
   val dropPuntMtu = 43
   val dropRxPriorityOverflow = 44
   val rxPriority = 45
-  val linkRxPackets = 46
-  val linkRxLost = 47
-  val linkResyncs = 48
-  val dropTxDisabled = 49
-  val dropNoSelector = 50
-  val dropReplayed = 51
-  val dropTooOld = 52
-  val dropSelectorMismatch = 53
-  val dropInnerMalformed = 54
-  val dropInnerChecksum = 55
-  val dropInnerNotIp = 56
-  val dropInnerExtensionHeaders = 57
-  val dropInnerTtlExpired = 58
-  val dropEcn = 59
-  val dropNoNextHop = 60
-  val txFrames = 61
-  val txBytes = 62
-  val dropInnerLifetime = 63
-  val injectFrames = 64
-  val dropInjectDisabled = 65
-  val dropInjectLength = 66
+  val dropReasmEcn = 46
+  val dropReasmHeaders = 47
+  val linkRxPackets = 48
+  val linkRxLost = 49
+  val linkResyncs = 50
+  val dropTxDisabled = 51
+  val dropNoSelector = 52
+  val dropReplayed = 53
+  val dropTooOld = 54
+  val dropSelectorMismatch = 55
+  val dropInnerMalformed = 56
+  val dropInnerChecksum = 57
+  val dropInnerNotIp = 58
+  val dropInnerExtensionHeaders = 59
+  val dropInnerTtlExpired = 60
+  val dropEcn = 61
+  val dropNoNextHop = 62
+  val txFrames = 63
+  val txBytes = 64
+  val dropInnerLifetime = 65
+  val injectFrames = 66
+  val dropInjectDisabled = 67
+  val dropInjectLength = 68
+  val ecnUnexpected = 69
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("rx_frames", 0, "encrypt", "received"),
     CounterDesc("rx_bytes", 1, "encrypt", "info"),
@@ -116,27 +119,30 @@ object InnerCounters {
     CounterDesc("drop_punt_mtu", 43, "encrypt", "drop"),
     CounterDesc("drop_rx_priority_overflow", 44, "encrypt", "drop"),
     CounterDesc("rx_priority", 45, "encrypt", "info"),
-    CounterDesc("link_rx_packets", 46, "decrypt", "received"),
-    CounterDesc("link_rx_lost", 47, "decrypt", "lost"),
-    CounterDesc("link_resyncs", 48, "decrypt", "info"),
-    CounterDesc("drop_tx_disabled", 49, "decrypt", "drop"),
-    CounterDesc("drop_no_selector", 50, "decrypt", "drop"),
-    CounterDesc("drop_replayed", 51, "decrypt", "drop"),
-    CounterDesc("drop_too_old", 52, "decrypt", "drop"),
-    CounterDesc("drop_selector_mismatch", 53, "decrypt", "drop"),
-    CounterDesc("drop_inner_malformed", 54, "decrypt", "drop"),
-    CounterDesc("drop_inner_checksum", 55, "decrypt", "drop"),
-    CounterDesc("drop_inner_not_ip", 56, "decrypt", "drop"),
-    CounterDesc("drop_inner_extension_headers", 57, "decrypt", "drop"),
-    CounterDesc("drop_inner_ttl_expired", 58, "decrypt", "drop"),
-    CounterDesc("drop_ecn", 59, "decrypt", "drop"),
-    CounterDesc("drop_no_next_hop", 60, "decrypt", "drop"),
-    CounterDesc("tx_frames", 61, "decrypt", "sent"),
-    CounterDesc("tx_bytes", 62, "decrypt", "info"),
-    CounterDesc("drop_inner_lifetime", 63, "decrypt", "drop"),
-    CounterDesc("inject_frames", 64, "decrypt", "injected"),
-    CounterDesc("drop_inject_disabled", 65, "decrypt", "drop"),
-    CounterDesc("drop_inject_length", 66, "decrypt", "drop")
+    CounterDesc("drop_reasm_ecn", 46, "encrypt", "drop"),
+    CounterDesc("drop_reasm_headers", 47, "encrypt", "drop"),
+    CounterDesc("link_rx_packets", 48, "decrypt", "received"),
+    CounterDesc("link_rx_lost", 49, "decrypt", "lost"),
+    CounterDesc("link_resyncs", 50, "decrypt", "info"),
+    CounterDesc("drop_tx_disabled", 51, "decrypt", "drop"),
+    CounterDesc("drop_no_selector", 52, "decrypt", "drop"),
+    CounterDesc("drop_replayed", 53, "decrypt", "drop"),
+    CounterDesc("drop_too_old", 54, "decrypt", "drop"),
+    CounterDesc("drop_selector_mismatch", 55, "decrypt", "drop"),
+    CounterDesc("drop_inner_malformed", 56, "decrypt", "drop"),
+    CounterDesc("drop_inner_checksum", 57, "decrypt", "drop"),
+    CounterDesc("drop_inner_not_ip", 58, "decrypt", "drop"),
+    CounterDesc("drop_inner_extension_headers", 59, "decrypt", "drop"),
+    CounterDesc("drop_inner_ttl_expired", 60, "decrypt", "drop"),
+    CounterDesc("drop_ecn", 61, "decrypt", "drop"),
+    CounterDesc("drop_no_next_hop", 62, "decrypt", "drop"),
+    CounterDesc("tx_frames", 63, "decrypt", "sent"),
+    CounterDesc("tx_bytes", 64, "decrypt", "info"),
+    CounterDesc("drop_inner_lifetime", 65, "decrypt", "drop"),
+    CounterDesc("inject_frames", 66, "decrypt", "injected"),
+    CounterDesc("drop_inject_disabled", 67, "decrypt", "drop"),
+    CounterDesc("drop_inject_length", 68, "decrypt", "drop"),
+    CounterDesc("ecn_unexpected", 69, "decrypt", "info")
   )
 }
 
@@ -256,6 +262,8 @@ object OuterCounters {
   val dropPuntUnknownSpi = 63
   val dropRxPriorityOverflow = 64
   val rxPriority = 65
+  val dropReasmEcn = 66
+  val dropReasmHeaders = 67
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("link_rx_packets", 0, "encrypt", "received"),
     CounterDesc("link_rx_lost", 1, "encrypt", "lost"),
@@ -322,6 +330,8 @@ object OuterCounters {
     CounterDesc("drop_punt_icmp", 62, "decrypt", "drop"),
     CounterDesc("drop_punt_unknown_spi", 63, "decrypt", "drop"),
     CounterDesc("drop_rx_priority_overflow", 64, "decrypt", "drop"),
-    CounterDesc("rx_priority", 65, "decrypt", "info")
+    CounterDesc("rx_priority", 65, "decrypt", "info"),
+    CounterDesc("drop_reasm_ecn", 66, "decrypt", "drop"),
+    CounterDesc("drop_reasm_headers", 67, "decrypt", "drop")
   )
 }

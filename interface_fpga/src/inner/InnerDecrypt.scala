@@ -8,6 +8,9 @@ import sallyport.common.regs.{NextHopRow, SelectorRow}
 /** What happened on the decrypt path in one cycle, besides the link's own events. */
 class InnerDecryptEvents extends Bundle {
   val drops = new InspectorDrops
+
+  /** Headers that no tunnel makes, of a packet that goes on. */
+  val ecnUnexpected = Bool()
   val lifetime = Valid(new UsageEvent)
   val peer = Valid(new PeerEvent)
   val inject = new InjectorEvents
@@ -197,6 +200,7 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   stage.io.hold := gate.io.hold || windowGate.io.hold || !ready
   io.ready := ready
   io.events.drops := inspector.io.drops
+  io.events.ecnUnexpected := inspector.io.ecnUnexpected
   io.events.lifetime := usage.io.event
   io.events.peer := RegNext(peer, 0.U.asTypeOf(peer))
   io.events.inject := injector.io.events

@@ -78,7 +78,8 @@ class InspectorDrops extends Bundle {
  *  1. TTL or hop limit 0 or 1: drop ttlExpired (RFC 1812 5.3.1; RFC 4301 5.1.2.1 note 2)
  *  1. no valid next hop: drop noNextHop; `enable` low: drop txDisabled
  *  1. the SA has reached a hard limit of its lifetime ([[UsageTable]]): drop lifetime
- *  1. else forward, with TTL one less and the ECN field of RFC 6040 figure 4
+ *  1. else forward, with TTL one less and the ECN field of RFC 6040 figure 4; `ecnUnexpected` pulses with the verdict if the figure
+ *     says of inner and outer field that they are currently unused together
  *
  * Of a whole frame nothing is asked about its next header, checksum, ECN, TTL and next hop: it was no packet of a tunnel, and this
  * box is no hop on its way. A bypassed frame need not be IP, and is not asked what it is at all.
@@ -95,6 +96,7 @@ class InnerInspector extends Module {
     val expired = Input(Bool())
     val verdict = Valid(new InspectorVerdict)
     val drops = Output(new InspectorDrops)
+    val ecnUnexpected = Output(Bool())
   })
 
   private val in = io.findings.bits
@@ -119,6 +121,7 @@ class InnerInspector extends Module {
   private val checksumBad = ask(!in.frame && fields.checksumBad)
   private val mismatch = ask(!in.bypass && !in.selected)
   private val ecnDrops = ask(!in.bypass && !in.frame && Ecn.drops(innerEcn, outerEcn))
+  private val ecnUnexpected = ask(!in.bypass && !in.frame && Ecn.unexpected(innerEcn, outerEcn))
   private val ttlExpired = ask(!in.frame && fields.ttlExpired)
   private val noNextHop = ask(!in.frame && !in.nextHopHit)
   private val disabled = ask(!io.enable)
@@ -195,6 +198,7 @@ class InnerInspector extends Module {
   io.drops.ttlExpired := drop(dropTtl)
   io.drops.noNextHop := drop(dropNoNextHop)
   io.drops.txDisabled := drop(dropDisabled)
+  io.ecnUnexpected := RegNext(valid2 && verdict.forward && RegNext(ecnUnexpected), false.B)
   io.drops.lifetime := RegNext(valid2 && is(forward) && io.expired, false.B)
 }
 

@@ -56,16 +56,18 @@ class OuterDrops extends FrameDrops {
  *  1. UDP to port 4500 of this box (`toUs`): with a wrong UDP length drop udpMalformed; a NAT
  *     keepalive: drop nattKeepalive; IKE behind the non-ESP marker: punt; all else is ESP (RFC 3948 2). UDP to port 4500 of
  *     another address is ESP if there is an SA for it
- *  1. ESP, in UDP or not, that cannot hold SPI, sequence number, IV, 4 bytes and ICV, or whose length is no multiple of 4
- *     (RFC 4303 2.4): drop espTruncated; no SA for (SPI, destination) (RFC 4301 5.2): punt what is for
- *     this box, so that IKE can tell the peer (RFC 7296 1.5), else drop unknownSpi; in UDP for an SA without
+ *  1. ESP, in UDP or not, for this box or of an SA: all else is somebody else's and goes by the rules (RFC 4301 5.2 step 3b). That
+ *     cannot hold SPI, sequence number, IV, 4 bytes and ICV, or whose length is no multiple of 4
+ *     (RFC 4303 2.4): drop espTruncated; no SA for (SPI, destination) (RFC 4301 5.2 step 3a): punt, so that IKE can tell the peer
+ *     (RFC 7296 1.5); in UDP for an SA without
  *     encapsulation, in transport mode or over IPv6, or not in UDP for an SA with it: drop encapMismatch; for an SA in transport mode
  *     and with a longer [[ClearPrefix]] than there can be, or with IPv6 extension headers: drop transportHeader; else to the link,
  *     without padding behind the total length and, but in transport mode, without Ethernet, tags, IP and UDP headers, and
  *     `moved` if it is in UDP and not from the SA's peer
  *  1. IKE (UDP to port 500), or ICMP to this box that is no bump in the wire: punt
  *  1. the rule that matches: PUNT: punt; BYPASS: to the link as an IP packet, or drop ttlExpired if its TTL is 0, by a bump in the wire as it is; any other,
- *     and no rule at all: drop policy (RFC 4301 5.2: what has to be protected is not let in unprotected)
+ *     and no rule at all: drop policy (RFC 4301 5.2: what has to be protected is not let in unprotected), but
+ *     ESP without a rule: drop unknownSpi
  *
  * What would go to the link is dropped as linkDown while `linkUp` is low. The TTL of ESP packets is not judged: they are for
  * this box (RFC 1812 4.2.2.9).
@@ -102,11 +104,12 @@ class OuterClassifier extends Module {
   private val inUdp = fields.udpEncap === UdpEncap.esp
   private val udpMalformed = ask(in.toUs && fields.udpEncap === UdpEncap.malformed)
   private val keepalive = ask(in.toUs && fields.udpEncap === UdpEncap.keepalive)
-  private val esp = ask(fields.protocol === IpHeader.esp.U || inUdp && (in.toUs || in.saHit))
+  private val plainEsp = fields.protocol === IpHeader.esp.U
+  private val esp = ask((plainEsp || inUdp) && (in.toUs || in.saHit))
   private val least = Mux(inUdp, (UdpHeader.bytes + OuterClassifier.minEspBytes).U, OuterClassifier.minEspBytes.U)
   private val truncated = ask(fields.payloadLength < least || fields.payloadLength(1, 0) =/= 0.U)
   private val unknownSpi = ask(!in.saHit)
-  private val toUs = ask(in.toUs)
+  private val stray = ask(plainEsp && !in.toUs && !in.saHit && !in.ruleHit)
   private val encapMismatch = ask(in.saEncap =/= inUdp || inUdp && (fields.isV6 || in.saTransport))
   private val expects = ask(in.saEncap && in.saPeer.port =/= 0.U)
   private val otherAddress = ask(fields.source(31, 0) =/= in.saPeer.address)
@@ -147,9 +150,9 @@ class OuterClassifier extends Module {
 
   // Stage 2: the first that fits, if the frame passes.
   private object Outcome extends ChiselEnum {
-    val dropUdpMalformed, dropKeepalive, dropTruncated, unknown, dropEncapMismatch, dropTtl, dropPolicy = Value
-    val dropTransportHeader = Value
-    val puntIke, puntIcmp, puntPolicy, sendEsp, sendBypass = Value
+    val dropUdpMalformed, dropKeepalive, dropTruncated, dropEncapMismatch, dropTtl, dropPolicy = Value
+    val dropTransportHeader, dropStray = Value
+    val puntUnknown, puntIke, puntIcmp, puntPolicy, sendEsp, sendBypass = Value
   }
   import Outcome._
   private val outcome = RegNext(
@@ -159,7 +162,7 @@ class OuterClassifier extends Module {
         udpMalformed -> dropUdpMalformed,
         keepalive -> dropKeepalive,
         (esp && truncated) -> dropTruncated,
-        (esp && unknownSpi) -> unknown,
+        (esp && unknownSpi) -> puntUnknown,
         (esp && encapMismatch) -> dropEncapMismatch,
         (esp && transport && !transportable) -> dropTransportHeader,
         esp -> sendEsp,
@@ -167,13 +170,13 @@ class OuterClassifier extends Module {
         icmp -> puntIcmp,
         rulePunts -> puntPolicy,
         (ruleBypasses && ttlZero && !bump1) -> dropTtl,
-        ruleBypasses -> sendBypass
+        ruleBypasses -> sendBypass,
+        stray -> dropStray
       )
     )
   )
   private val valid2 = RegNext(valid1, false.B)
   private val linkDown2 = RegNext(linkDown)
-  private val toUs2 = RegNext(toUs)
 
   private val link = Wire(new LinkMeta)
   link := 0.U.asTypeOf(link)
@@ -197,7 +200,7 @@ class OuterClassifier extends Module {
   private def is(wanted: Outcome.Type): Bool = frame.passes && outcome === wanted
   private val forLink = is(sendEsp) || is(sendBypass) || frame.crosses
   private val reasons = Seq(
-    (is(unknown) && toUs2) -> PuntReason.unknownSpi,
+    is(puntUnknown) -> PuntReason.unknownSpi,
     is(puntIke) -> PuntReason.ike,
     is(puntIcmp) -> PuntReason.icmp,
     is(puntPolicy) -> PuntReason.policy
@@ -217,7 +220,7 @@ class OuterClassifier extends Module {
   io.drops.ipChecksum := drop(frame.drops.ipChecksum)
   io.drops.ttlExpired := drop(is(dropTtl))
   io.drops.espTruncated := drop(is(dropTruncated))
-  io.drops.unknownSpi := drop(is(unknown) && !toUs2)
+  io.drops.unknownSpi := drop(is(dropStray))
   io.drops.encapMismatch := drop(is(dropEncapMismatch))
   io.drops.transportHeader := drop(is(dropTransportHeader))
   io.drops.udpMalformed := drop(is(dropUdpMalformed))

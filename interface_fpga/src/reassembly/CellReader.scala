@@ -11,6 +11,9 @@ class HeaderMending(p: ReassemblyConfig) extends Bundle {
   val ipv6 = Bool()
   val ipSelect = UInt(log2Ceil(p.ipOffsets.size max 2).W)
 
+  /** The ECN field becomes CE. */
+  val congested = Bool()
+
   /** IPv4 total length, IPv6 payload length. */
   val lengthField = UInt(16.W)
 
@@ -72,17 +75,19 @@ class CellReader(p: ReassemblyConfig) extends Module {
   io.free.valid := RegNext(issue && (ends || row(log2Ceil(cellRows) - 1, 0).andR), false.B)
   io.free.bits := RegNext(cell)
 
-  // Beside the memory: lengths, the sum with the new length, its carry.
+  // Beside the memory: lengths, the sum with the new length and ECN field, its carry.
   private val meta1 = Reg(new ReplayMeta(p))
   private val sum1 = RegNext(replay.notes.sum)
+  private val change1 = RegNext(replay.endBytes + replay.summedBytes)
   meta1.skip := 0.U - replay.notes.headerBytes(5, 0)
   meta1.length := replay.endBytes + replay.notes.headerBytes
   meta1.mending.ipv6 := replay.ipv6
   meta1.mending.ipSelect := replay.notes.ipSelect
+  meta1.mending.congested := replay.congested
   meta1.mending.lengthField := replay.endBytes + replay.notes.countedBytes
   meta1.mending.checksum := DontCare
   private val meta2 = RegNext(meta1)
-  private val sum2 = RegNext(sum1 +& meta1.mending.lengthField)
+  private val sum2 = RegNext(sum1 +& change1)
   private val meta3 = RegNext(meta2)
   meta3.mending.checksum := ~(sum2(15, 0) + sum2(16))
 

@@ -36,6 +36,9 @@ class DatagramRecord(p: ReassemblyConfig) extends Bundle {
   val ended = Bool()
   val endBytes = UInt(PacketStream.lengthBits.W)
 
+  /** A bit a codepoint: some fragment's ECN field had it. */
+  val ecn = UInt(Ecn.codepoints.W)
+
   /** Meaningful once the first fragment is there. */
   val notes = new HeaderNotes(p)
   val pages = new CellList(p)

@@ -13,6 +13,15 @@ class DatagramGrowth(p: ReassemblyConfig) extends Bundle {
   val endBytes = UInt(PacketStream.lengthBits.W)
   val notes = new HeaderNotes(p)
 
+  /** As in the record, with the fragment's. */
+  val ecn = UInt(Ecn.codepoints.W)
+
+  /** `notes.countedBytes`, and what congestion adds to the sum of the header. */
+  val summedBytes = UInt(7.W)
+
+  /** Fragments with ECN and without it. */
+  val badEcn = Bool()
+
   /** The fragment and those before it do not agree where the datagram ends. */
   val badEnd = Bool()
 
@@ -46,10 +55,12 @@ class DatagramUpdate(p: ReassemblyConfig) extends Module {
   growth1.ended := record.ended || !plan.more
   growth1.endBytes := Mux(plan.more, record.endBytes, plan.endBytes)
   growth1.notes := Mux(plan.first, plan.notes, record.notes)
+  growth1.ecn := record.ecn | UIntToOH(plan.ecn)
 
   private val growth2 = RegNext(growth1)
   private val end2 = RegNext(Mux(plan.more, endUnit1, plan.endUnit))
   private val bytes2 = RegNext(growth1.endBytes +& growth1.notes.headerBytes)
+  growth2.badEcn := Ecn.mixed(growth1.ecn)
   growth2.badEnd := Mux(
     record.ended,
     Mux(plan.more, plan.endBytes > record.endBytes, plan.endBytes =/= record.endBytes),
@@ -58,6 +69,8 @@ class DatagramUpdate(p: ReassemblyConfig) extends Module {
 
   private val growth3 = RegNext(growth2)
   growth3.complete := growth2.ended && growth2.units === end2
+  growth3.summedBytes := growth2.notes.countedBytes +
+    Mux(Ecn.congested(growth2.ecn), Ecn.ce.U(2.W) - growth2.notes.ecn, 0.U)
   growth3.tooLong := bytes2 > p.maxBytes.U
   io.growth := growth3
 }

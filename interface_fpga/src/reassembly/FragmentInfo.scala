@@ -31,6 +31,12 @@ class FragmentInfo extends FragmentFields {
   /** Where the IP header begins. */
   val ipOffset = UInt(5.W)
 
+  /** ECN field (RFC 3168 5). */
+  val ecn = UInt(2.W)
+
+  /** The first fragment of an IPv6 datagram, and not all headers are in it ([[HeaderChain]]). */
+  val headless = Bool()
+
   /** What tells datagrams apart: RFC 791 3.2, RFC 8200 4.5. */
   def key: UInt = Cat(ipv6, Mux(ipv6, 0.U, protocol), identification, destination, source)
 }
@@ -38,7 +44,7 @@ class FragmentInfo extends FragmentFields {
 object FragmentInfo {
   val keyBits: Int = 1 + 8 + 32 + 2 * 128
 
-  /** Of a frame that a parser has read; a fragment unless someone says otherwise, if it is one. */
+  /** Of a frame that a parser has read; a fragment unless someone says otherwise, if it is one. `headless` is left to the caller. */
   def apply(fields: HeaderFields, fragment: FragmentFields): FragmentInfo = {
     val info = Wire(new FragmentInfo)
     info.viewAsSupertype(new FragmentFields) := fragment
@@ -49,6 +55,8 @@ object FragmentInfo {
     info.destination := fields.destination
     info.protocol := fields.protocol
     info.ipOffset := fields.l2Bytes
+    info.ecn := fields.tos(1, 0)
+    info.headless := DontCare
     info
   }
 }

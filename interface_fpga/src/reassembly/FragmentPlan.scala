@@ -18,6 +18,9 @@ class HeaderNotes(p: ReassemblyConfig) extends Bundle {
   /** Index of the IP header's offset in `ipOffsets`. */
   val ipSelect = UInt(log2Ceil(p.ipOffsets.size max 2).W)
 
+  /** ECN field. */
+  val ecn = UInt(2.W)
+
   /** IPv4: sum (RFC 1071) of the header without its checksum, total length, flags and offset. */
   val sum = UInt(16.W)
 }
@@ -38,6 +41,12 @@ class FragmentPlan(p: ReassemblyConfig) extends Bundle {
 
   /** Empty, or not the last and no multiple of 8 bytes. */
   val badLength = Bool()
+
+  /** First of its datagram, and not all headers are in it. */
+  val badHeaders = Bool()
+
+  /** ECN field. */
+  val ecn = UInt(2.W)
 
   /** Ends where no packet of `maxBytes` does. */
   val tooLong = Bool()
@@ -125,6 +134,8 @@ class FragmentPlanner(p: ReassemblyConfig) extends Module {
   plan2.first := first1
   plan2.atomic := first1 && !info1.more
   plan2.badLength := empty1 || (info1.more && partial1)
+  plan2.badHeaders := info1.headless
+  plan2.ecn := info1.ecn
   plan2.tooLong := DontCare
   plan2.units := units1(p.unitBits - 1, 0)
   plan2.endUnit := (info1.offset + units1)(p.unitBits - 1, 0)
@@ -149,6 +160,7 @@ class FragmentPlanner(p: ReassemblyConfig) extends Module {
       }
     )
   plan2.notes.ipSelect := OHToUInt(select1)
+  plan2.notes.ecn := info1.ecn
   plan2.notes.sum := DontCare
 
   // Stage 3: what depends on the end; the carries of the sum.

@@ -11,6 +11,12 @@ class DatagramReplay(p: ReassemblyConfig) extends Bundle {
   /** Bytes of payload. */
   val endBytes = UInt(PacketStream.lengthBits.W)
   val notes = new HeaderNotes(p)
+
+  /** CE takes the place of the ECN field. */
+  val congested = Bool()
+
+  /** `notes.countedBytes`, and what CE adds to the sum of the header. */
+  val summedBytes = UInt(7.W)
 }
 
 /** What becomes of a fragment. */

@@ -10,8 +10,8 @@ import sallyport.common._
  *
  * What is no fragment passes unchanged, in order, after 2 cycles, whatever the fragments do: those wait in a queue of
  * their own, which drops when it is full. A whole datagram leaves as one packet with the header of its first fragment:
- * IPv4 with total length and checksum of the whole and neither flags nor offset, IPv6 without its fragment header. It
- * comes between two packets, so a packet waits for one datagram at most. It has to be parsed anew: ports and selectors
+ * IPv4 with total length and checksum of the whole and neither flags nor offset, IPv6 without its fragment header, both
+ * with CE if any fragment had it (RFC 3168 5.3). It comes between two packets, so a packet waits for one datagram at most. It has to be parsed anew: ports and selectors
  * are those of the whole.
  *
  * Drops fragments and datagrams under the names of [[ReassemblyEvents]]; rules at [[ReassemblyControl]]. Frames in =
@@ -110,11 +110,13 @@ class Reassembler(p: ReassemblyConfig) extends Module {
   io.events.merged := RegNext(Mux(control.io.merged.valid, control.io.merged.bits, 0.U), 0.U)
   io.events.dropOverflow := queue.io.droppedOverflow
   io.events.dropLength := frames(FragmentDrop.length)
+  io.events.dropHeaders := frames(FragmentDrop.headers)
   io.events.dropFull := frames(FragmentDrop.full)
   io.events.dropSource := frames(FragmentDrop.source)
   io.events.dropOversize := frames(FragmentDrop.oversize)
   io.events.dropMemory := frames(FragmentDrop.memory)
   io.events.dropEnd := frames(FragmentDrop.end)
+  io.events.dropEcn := frames(FragmentDrop.ecn)
   io.events.dropOverlap := frames(FragmentDrop.overlap)
   io.events.dropTimeout := frames(FragmentDrop.timeout)
 }

@@ -30,11 +30,16 @@ private[iface] object ControlState extends ChiselEnum {
  * Judges fragments one after the other: finds or makes the datagram's record, gives it cells, sees whether it is whole.
  *
  * 9 cycles and one for each cell that the fragment touches. Rules, in this order:
+ *  - a fragment of a wrong length, and a first one without all headers, is dropped alone (`length`, `headers`);
  *  - a datagram whose time is over is dropped before anything is added to it (`timeout`);
  *  - a fragment of a dead datagram is dropped for the reason for which the datagram died;
  *  - what has no place for a new datagram drops the fragment alone (`full`, `source`);
  *  - what is wrong with a datagram kills it: all its fragments are dropped, and its record stays, dead, until its time is
- *    over (`oversize`, `memory`, `end`, `overlap`), so the order of its fragments makes no difference.
+ *    over (`oversize`, `memory`, `end`, `ecn`, `overlap`), so the order of its fragments makes no difference.
+ *
+ * ECN (RFC 3168 5.3): CE on any fragment is CE on the datagram, but where a fragment is Not-ECT and another one is not, the
+ * datagram is dropped (`ecn`), which the RFC allows and Linux does (ip_frag_ecn_table). Of ECT(0) and ECT(1) alone the first
+ * fragment's stays.
  *
  * An exact duplicate is an overlap like any other (RFC 8200 4.5 allows both): to tell it from one that carries other
  * bytes, all of them would have to be compared. A datagram in one fragment (RFC 6946) has no record.
@@ -81,7 +86,8 @@ class ReassemblyControl(p: ReassemblyConfig) extends Module {
   private val free = state === idle && ready && io.enable
   private val sweeps = free && sweep.io.request.valid
   private val offered = free && !sweep.io.request.valid && io.plan.valid
-  private val looksUp = offered && !plan.badLength
+  private val bad = plan.badLength || plan.badHeaders
+  private val looksUp = offered && !bad
   private val sweeping = RegInit(false.B)
   when(state === idle) { sweeping := sweeps }
   when(sweeps || looksUp) { state := look1 }
@@ -127,6 +133,7 @@ class ReassemblyControl(p: ReassemblyConfig) extends Module {
       record.units := 0.U
       record.reach := 0.U
       record.ended := false.B
+      record.ecn := 0.U
       record.pages.held := 0.U
       record.born := now
     }
@@ -168,9 +175,9 @@ class ReassemblyControl(p: ReassemblyConfig) extends Module {
   when(state === drain2) { state := drain3 }
   when(state === drain3) {
     state := commit
-    when(!cut && growth.badEnd) {
+    when(!cut && (growth.badEnd || growth.badEcn)) {
       cut := true.B
-      cutReason := FragmentDrop.end
+      cutReason := Mux(growth.badEnd, FragmentDrop.end, FragmentDrop.ecn)
     }
   }
 
@@ -187,7 +194,7 @@ class ReassemblyControl(p: ReassemblyConfig) extends Module {
   when(state === expire2) { state := expire }
   when(commits || expires) { state := idle }
   sweep.io.done := sweeping && (expires || state === decide && !expired)
-  io.plan.ready := dropsNow || commits || offered && plan.badLength
+  io.plan.ready := dropsNow || commits || offered && bad
 
   table.io.write.valid := commits && !plan.atomic || expires
   table.io.write.bits.ways := way
@@ -205,6 +212,7 @@ class ReassemblyControl(p: ReassemblyConfig) extends Module {
   written.ended := growth.ended
   written.endBytes := growth.endBytes
   written.notes := growth.notes
+  written.ecn := growth.ecn
   when(kills) { written.pages.held := 0.U }
 
   private val appears = commits && !plan.atomic && fresh
@@ -224,13 +232,15 @@ class ReassemblyControl(p: ReassemblyConfig) extends Module {
   verdict.replay.ipv6 := plan.ipv6
   verdict.replay.endBytes := growth.endBytes
   verdict.replay.notes := growth.notes
+  verdict.replay.congested := Ecn.congested(growth.ecn)
+  verdict.replay.summedBytes := growth.summedBytes
   io.verdict.bits := verdict
   io.verdict.valid := RegNext(io.plan.fire, false.B)
 
   private val dropped = Reg(new DroppedFragments)
   dropped.frames := Mux(state === commit, growth.fragments, Mux(state === expire, record.fragments, 1.U))
   dropped.reason := MuxCase(
-    FragmentDrop.length,
+    Mux(plan.badLength, FragmentDrop.length, FragmentDrop.headers),
     Seq(
       (state === commit) -> written.reason,
       (state === expire) -> FragmentDrop.timeout,
@@ -241,7 +251,7 @@ class ReassemblyControl(p: ReassemblyConfig) extends Module {
   )
   io.dropped.bits := dropped
   io.dropped.valid := RegNext(
-    commits && kills || expires && !record.dead || dropsNow || offered && plan.badLength,
+    commits && kills || expires && !record.dead || dropsNow || offered && bad,
     false.B
   )
   io.merged.valid := RegNext(commits && completes, false.B)

@@ -4,7 +4,7 @@ import chisel3._
 
 /** Why fragments are dropped once they have left the queue; the order in which the reasons are tried. */
 object FragmentDrop extends ChiselEnum {
-  val length, full, source, oversize, memory, end, overlap, timeout = Value
+  val length, headers, full, source, oversize, memory, end, ecn, overlap, timeout = Value
 }
 
 /**
@@ -26,6 +26,9 @@ class ReassemblyEvents extends Bundle {
   /** Empty, or not the last of its datagram and no multiple of 8 bytes long (RFC 8200 4.5). */
   val dropLength = frames
 
+  /** First of an IPv6 datagram, without all headers up to that of the upper layer (RFC 8200 4.5, RFC 7112). */
+  val dropHeaders = frames
+
   /** Of a new datagram, and the table is full. */
   val dropFull = frames
 
@@ -40,6 +43,9 @@ class ReassemblyEvents extends Bundle {
 
   /** Two fragments of the datagram end it in different places, or one lies behind its end. */
   val dropEnd = frames
+
+  /** Some fragments of the datagram are Not-ECT, others are not (RFC 3168 5.3). */
+  val dropEcn = frames
 
   /** Two fragments of the datagram hold the same byte (RFC 5722). */
   val dropOverlap = frames

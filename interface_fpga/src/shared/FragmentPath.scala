@@ -56,6 +56,8 @@ class FragmentPath(p: ReassemblyConfig) extends Module {
   stage.io.result.valid := ShiftRegister(parser.io.out.valid, FrameJudge.latency, false.B, true.B)
   stage.io.result.bits := info
   stage.io.result.bits.fragment := judge.io.out.isFragment
+  private val headless = HeaderChain.incomplete(fields, parser.io.fragment.get)
+  stage.io.result.bits.headless := ShiftRegister(headless, FrameJudge.latency - HeaderChain.latency)
 
   private val reassembler = Module(new Reassembler(p))
   reassembler.io.in <> stage.io.out

@@ -50,27 +50,30 @@ const (
 	InnerCounterDropPuntMtu               = 43
 	InnerCounterDropRxPriorityOverflow    = 44
 	InnerCounterRxPriority                = 45
-	InnerCounterLinkRxPackets             = 46
-	InnerCounterLinkRxLost                = 47
-	InnerCounterLinkResyncs               = 48
-	InnerCounterDropTxDisabled            = 49
-	InnerCounterDropNoSelector            = 50
-	InnerCounterDropReplayed              = 51
-	InnerCounterDropTooOld                = 52
-	InnerCounterDropSelectorMismatch      = 53
-	InnerCounterDropInnerMalformed        = 54
-	InnerCounterDropInnerChecksum         = 55
-	InnerCounterDropInnerNotIp            = 56
-	InnerCounterDropInnerExtensionHeaders = 57
-	InnerCounterDropInnerTtlExpired       = 58
-	InnerCounterDropEcn                   = 59
-	InnerCounterDropNoNextHop             = 60
-	InnerCounterTxFrames                  = 61
-	InnerCounterTxBytes                   = 62
-	InnerCounterDropInnerLifetime         = 63
-	InnerCounterInjectFrames              = 64
-	InnerCounterDropInjectDisabled        = 65
-	InnerCounterDropInjectLength          = 66
+	InnerCounterDropReasmEcn              = 46
+	InnerCounterDropReasmHeaders          = 47
+	InnerCounterLinkRxPackets             = 48
+	InnerCounterLinkRxLost                = 49
+	InnerCounterLinkResyncs               = 50
+	InnerCounterDropTxDisabled            = 51
+	InnerCounterDropNoSelector            = 52
+	InnerCounterDropReplayed              = 53
+	InnerCounterDropTooOld                = 54
+	InnerCounterDropSelectorMismatch      = 55
+	InnerCounterDropInnerMalformed        = 56
+	InnerCounterDropInnerChecksum         = 57
+	InnerCounterDropInnerNotIp            = 58
+	InnerCounterDropInnerExtensionHeaders = 59
+	InnerCounterDropInnerTtlExpired       = 60
+	InnerCounterDropEcn                   = 61
+	InnerCounterDropNoNextHop             = 62
+	InnerCounterTxFrames                  = 63
+	InnerCounterTxBytes                   = 64
+	InnerCounterDropInnerLifetime         = 65
+	InnerCounterInjectFrames              = 66
+	InnerCounterDropInjectDisabled        = 67
+	InnerCounterDropInjectLength          = 68
+	InnerCounterEcnUnexpected             = 69
 )
 
 // InnerCounters is ordered by index.
@@ -121,27 +124,30 @@ var InnerCounters = []Counter{
 	{Name: "drop_punt_mtu", Index: 43, Path: "encrypt", Kind: "drop"},
 	{Name: "drop_rx_priority_overflow", Index: 44, Path: "encrypt", Kind: "drop"},
 	{Name: "rx_priority", Index: 45, Path: "encrypt", Kind: "info"},
-	{Name: "link_rx_packets", Index: 46, Path: "decrypt", Kind: "received"},
-	{Name: "link_rx_lost", Index: 47, Path: "decrypt", Kind: "lost"},
-	{Name: "link_resyncs", Index: 48, Path: "decrypt", Kind: "info"},
-	{Name: "drop_tx_disabled", Index: 49, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_selector", Index: 50, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_replayed", Index: 51, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_too_old", Index: 52, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_selector_mismatch", Index: 53, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_malformed", Index: 54, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_checksum", Index: 55, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_not_ip", Index: 56, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_extension_headers", Index: 57, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_ttl_expired", Index: 58, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ecn", Index: 59, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_next_hop", Index: 60, Path: "decrypt", Kind: "drop"},
-	{Name: "tx_frames", Index: 61, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bytes", Index: 62, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inner_lifetime", Index: 63, Path: "decrypt", Kind: "drop"},
-	{Name: "inject_frames", Index: 64, Path: "decrypt", Kind: "injected"},
-	{Name: "drop_inject_disabled", Index: 65, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inject_length", Index: 66, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_ecn", Index: 46, Path: "encrypt", Kind: "drop"},
+	{Name: "drop_reasm_headers", Index: 47, Path: "encrypt", Kind: "drop"},
+	{Name: "link_rx_packets", Index: 48, Path: "decrypt", Kind: "received"},
+	{Name: "link_rx_lost", Index: 49, Path: "decrypt", Kind: "lost"},
+	{Name: "link_resyncs", Index: 50, Path: "decrypt", Kind: "info"},
+	{Name: "drop_tx_disabled", Index: 51, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_selector", Index: 52, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_replayed", Index: 53, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_too_old", Index: 54, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_selector_mismatch", Index: 55, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_malformed", Index: 56, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_checksum", Index: 57, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_not_ip", Index: 58, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_extension_headers", Index: 59, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_ttl_expired", Index: 60, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ecn", Index: 61, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_next_hop", Index: 62, Path: "decrypt", Kind: "drop"},
+	{Name: "tx_frames", Index: 63, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bytes", Index: 64, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_lifetime", Index: 65, Path: "decrypt", Kind: "drop"},
+	{Name: "inject_frames", Index: 66, Path: "decrypt", Kind: "injected"},
+	{Name: "drop_inject_disabled", Index: 67, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inject_length", Index: 68, Path: "decrypt", Kind: "drop"},
+	{Name: "ecn_unexpected", Index: 69, Path: "decrypt", Kind: "info"},
 }
 
 // Counter indices of the crypto chip.
@@ -264,6 +270,8 @@ const (
 	OuterCounterDropPuntUnknownSpi     = 63
 	OuterCounterDropRxPriorityOverflow = 64
 	OuterCounterRxPriority             = 65
+	OuterCounterDropReasmEcn           = 66
+	OuterCounterDropReasmHeaders       = 67
 )
 
 // OuterCounters is ordered by index.
@@ -334,4 +342,6 @@ var OuterCounters = []Counter{
 	{Name: "drop_punt_unknown_spi", Index: 63, Path: "decrypt", Kind: "drop"},
 	{Name: "drop_rx_priority_overflow", Index: 64, Path: "decrypt", Kind: "drop"},
 	{Name: "rx_priority", Index: 65, Path: "decrypt", Kind: "info"},
+	{Name: "drop_reasm_ecn", Index: 66, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_headers", Index: 67, Path: "decrypt", Kind: "drop"},
 }

@@ -110,9 +110,13 @@ object OuterFrames {
       RuleRow.protocol.put(protocol) | RuleRow.protocolMask.put(255) |
       port.map(p => RuleRow.dstPort.put(p) | RuleRow.dstPortMask.put(0xffff)).getOrElse(BigInt(0))
 
+  private def esp(action: Int, network: String): BigInt = rule(action, 3, 40, 50, None) |
+    RuleRow.srcAddr.put(InnerSetup.address(network)) | RuleRow.srcMask.put(InnerSetup.mask(network, 24)) |
+    RuleRow.version.put(4) | RuleRow.versionMask.put(15)
+
   /**
    * UDP from 198.51.100.0/24 to port 7000: BYPASS to next hop 3, from 2001:db8:64::/48 to 4; to 7001: DISCARD; TCP to 179:
-   * PUNT; OSPF: PROTECT.
+   * PUNT; OSPF: PROTECT. ESP from 198.51.100.0/24: BYPASS to 3; from 198.51.101.0/24: PUNT; from 198.51.102.0/24: DISCARD.
    */
   val ruleRows: Seq[(Int, BigInt)] = Seq(
     rule(Action.bypass, 3, 10, 17, Some(7000)) |
@@ -125,6 +129,9 @@ object OuterFrames {
       RuleRow.srcAddr.put(InnerSetup.address("2001:db8:64::")) | RuleRow.srcMask.put(InnerSetup.mask(
         "2001:db8:64::",
         48
-      ))
+      )),
+    esp(Action.bypass, "198.51.100.0"),
+    esp(Action.punt, "198.51.101.0"),
+    esp(Action.discard, "198.51.102.0")
   ).zipWithIndex.map(_.swap)
 }

@@ -3,7 +3,7 @@ package sallyport.iface
 import scala.collection.mutable
 
 /**
- * Reassembly with a map of bytes, as the RFCs tell it (791 3.2, 8200 4.5, 5722 4, 6946 4), and with the limits of a
+ * Reassembly with a map of bytes, as the RFCs tell it (791 3.2, 8200 4.5, 5722 4, 6946 4, 3168 5.3), and with the limits of a
  * [[ReassemblyConfig]]. The reference of [[ReassemblerSpec]]: no unit, no cell map, no sum that is carried on.
  */
 class ByteMapReassembly(p: ReassemblyConfig, timeout: Int, perSource: Int) {
@@ -13,6 +13,7 @@ class ByteMapReassembly(p: ReassemblyConfig, timeout: Int, perSource: Int) {
     var end: Option[Int] = None
     var first: Option[Fragment] = None
     var dead: Option[String] = None
+    val ecn: mutable.Set[Int] = mutable.Set.empty
     val cells: mutable.Set[Int] = mutable.Set.empty
   }
   private val states = mutable.Map.empty[Any, State]
@@ -41,6 +42,7 @@ class ByteMapReassembly(p: ReassemblyConfig, timeout: Int, perSource: Int) {
     val atomic = f.offset == 0 && !f.more
     val known = if (atomic) None else states.get(key(f))
     if (f.payload.isEmpty || (f.more && f.payload.length % 8 != 0)) drop("length")
+    else if (f.headless) drop("headers")
     else if (known.exists(_.dead.nonEmpty)) drop(known.get.dead.get)
     else if (known.isEmpty && !atomic && states.size == p.datagrams) drop("full")
     else if (known.isEmpty && !atomic && states.values.count(_.source == f.of.source) >= perSource) drop("source")
@@ -54,6 +56,7 @@ class ByteMapReassembly(p: ReassemblyConfig, timeout: Int, perSource: Int) {
   private def add(state: State, f: Fragment, key: Any): Option[Seq[Byte]] = {
     val range = 8 * f.offset until f.end
     state.fragments += 1
+    state.ecn += f.ecn
     val headerBytes = if (f.offset == 0) f.header.length else 0
     val cells = (range.head + 128) / 1024 to (range.last + 128) / 1024
     val used = states.values.map(_.cells.size).sum
@@ -62,6 +65,7 @@ class ByteMapReassembly(p: ReassemblyConfig, timeout: Int, perSource: Int) {
       if (headerBytes + f.end > p.maxBytes) Some("oversize")
       else if (used + cells.count(!state.cells(_)) > p.cells) Some("memory")
       else if (state.end.exists(beyond) || (!f.more && state.bytes.keys.exists(_ >= f.end))) Some("end")
+      else if (state.ecn(Ecn.notEct) && state.ecn.size > 1) Some("ecn")
       else if (range.exists(state.bytes.contains)) Some("overlap")
       else None
     fault match {
@@ -74,7 +78,8 @@ class ByteMapReassembly(p: ReassemblyConfig, timeout: Int, perSource: Int) {
         if (!state.end.exists(end => (0 until end).forall(state.bytes.contains))) None
         else {
           val first = state.first.get
-          val packet = first.of.whole((0 until state.end.get).map(state.bytes))
+          val ecn = if (state.ecn(Ecn.ce)) Ecn.ce else first.ecn
+          val packet = first.of.whole((0 until state.end.get).map(state.bytes), ecn = ecn)
           if (packet.length > p.maxBytes) kill(state, "oversize")
           else {
             counts("reassembled") += 1

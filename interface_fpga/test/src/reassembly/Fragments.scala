@@ -7,7 +7,7 @@ import scala.util.Random
 /** A packet in front of a [[Reassembler]], with what a parser reads in it; `fragment` is empty if it is whole. */
 case class Arrival(bytes: Seq[Byte], fragment: Option[Fragment]) {
   private val fields: Seq[(BigInt, Int)] = fragment match {
-    case None => Seq(BigInt(bytes.length) -> 14, BigInt(0) -> (1 + 1 + 256 + 8 + 5))
+    case None => Seq(BigInt(bytes.length) -> 14, BigInt(0) -> (1 + 1 + 256 + 8 + 5 + 2 + 1))
     case Some(f) =>
       Seq[(BigInt, Int)](
         BigInt(f.of.identification & 0xffffffffL) -> 32,
@@ -23,7 +23,9 @@ case class Arrival(bytes: Seq[Byte], fragment: Option[Fragment]) {
         f.of.source -> 128,
         f.of.destination -> 128,
         BigInt(f.of.protocol) -> 8,
-        BigInt(f.of.link.length) -> 5
+        BigInt(f.of.link.length) -> 5,
+        BigInt(f.ecn) -> 2,
+        BigInt(if (f.headless) 1 else 0) -> 1
       )
   }
 
@@ -37,6 +39,8 @@ case class Arrival(bytes: Seq[Byte], fragment: Option[Fragment]) {
  *
  * @param header       all in front of the IPv4 payload or of the IPv6 fragment header
  * @param nextHeaderAt IPv6: the byte of `header` that says 44
+ * @param ecn          ECN field in `header`
+ * @param headless     the parser misses headers in it
  */
 case class Fragment(
     of: Datagram,
@@ -44,8 +48,14 @@ case class Fragment(
     more: Boolean,
     header: Seq[Byte],
     payload: Seq[Byte],
-    nextHeaderAt: Int = 0
+    nextHeaderAt: Int = 0,
+    ecn: Int = Ecn.ect0,
+    headless: Boolean = false
 ) {
+
+  /** The same with another ECN field. */
+  def marked(ecn: Int): Fragment = of.fragment(8 * offset, payload, more, ecn = ecn)
+
   def arrival: Arrival = {
     val fields = Seq(of.protocol.toByte, 0.toByte) ++ Bytes.big(offset << 3 | (if (more) 1 else 0), 2) ++
       Bytes.big(of.identification, 4)
@@ -75,41 +85,44 @@ case class Datagram(
 ) {
   private def address(value: BigInt): Seq[Byte] = Bytes.big(value, if (ipv6) 16 else 4)
 
-  private def ipv4Header(length: Int, flags: Int, ttl: Int, options: Seq[Byte]): Seq[Byte] = {
-    val start = Seq((0x45 + options.length / 4).toByte, 0x2e.toByte) ++ Bytes.big(length, 2) ++
+  private def ipv4Header(length: Int, flags: Int, ttl: Int, options: Seq[Byte], ecn: Int): Seq[Byte] = {
+    val start = Seq((0x45 + options.length / 4).toByte, (0x2c | ecn).toByte) ++ Bytes.big(length, 2) ++
       Bytes.big(identification, 2) ++ Bytes.big(flags, 2) ++ Seq(ttl.toByte, protocol.toByte)
     val blank = start ++ Bytes.big(0, 2) ++ address(source) ++ address(destination) ++ options
     blank.patch(10, Bytes.big(Bytes.checksum(blank), 2), 2)
   }
 
   /** The IPv6 header and its extension headers up to the one that says `next`. */
-  private def ipv6Header(length: Int, hops: Int, next: Int): Seq[Byte] = {
+  private def ipv6Header(length: Int, hops: Int, next: Int, ecn: Int): Seq[Byte] = {
     val kinds = options.grouped(7).toSeq.indices.map(i => if (i == 0) 0 else 60)
     val chain = (kinds :+ next).map(_.toByte)
-    Bytes.big(0x62e12345, 4) ++ Bytes.big(length, 2) ++ Seq(chain.head, hops.toByte) ++ address(source) ++
+    Bytes.big(0x62c12345 | ecn << 20, 4) ++ Bytes.big(length, 2) ++ Seq(chain.head, hops.toByte) ++ address(source) ++
       address(destination) ++ options.grouped(7).zip(chain.tail).flatMap { case (body, next) => next +: body }
   }
   private def extensions: Int = options.length / 7 * 8
 
   /** The packet that its fragments make; RFC 791 3.2, RFC 8200 4.5. The header is that of the first fragment. */
-  def whole(payload: Seq[Byte], ttl: Int = 64): Seq[Byte] = link ++ (
-    if (ipv6) ipv6Header(extensions + payload.length, ttl, protocol)
-    else ipv4Header(20 + options.length + payload.length, 0, ttl, options)
+  def whole(payload: Seq[Byte], ttl: Int = 64, ecn: Int = Ecn.ect0): Seq[Byte] = link ++ (
+    if (ipv6) ipv6Header(extensions + payload.length, ttl, protocol, ecn)
+    else ipv4Header(20 + options.length + payload.length, 0, ttl, options, ecn)
   ) ++ payload
 
   /**
    * Bytes from `from` on as a fragment; later IPv4 fragments have no options (RFC 791 3.1, "copied") and another TTL.
    */
-  def fragment(from: Int, bytes: Seq[Byte], more: Boolean, flags: Int = 0): Fragment = {
+  def fragment(from: Int, bytes: Seq[Byte], more: Boolean, flags: Int = 0, ecn: Int = Ecn.ect0): Fragment = {
     require(from % 8 == 0)
     val ttl = if (from == 0) 64 else 63
     val kept = if (from == 0) options else Nil
     val header = link ++ (
-      if (ipv6) ipv6Header(extensions + 8 + bytes.length, ttl, 44)
-      else ipv4Header(20 + kept.length + bytes.length, flags << 13 | (if (more) 0x2000 else 0) | from / 8, ttl, kept)
+      if (ipv6) ipv6Header(extensions + 8 + bytes.length, ttl, 44, ecn)
+      else {
+        val field = flags << 13 | (if (more) 0x2000 else 0) | from / 8
+        ipv4Header(20 + kept.length + bytes.length, field, ttl, kept, ecn)
+      }
     )
     val at = link.length + (if (extensions == 0) 6 else 40 + extensions - 8)
-    Fragment(this, from / 8, more, header, bytes, at)
+    Fragment(this, from / 8, more, header, bytes, at, ecn)
   }
 
   /** Cut in front of each of `cuts`, bytes in ascending order. */

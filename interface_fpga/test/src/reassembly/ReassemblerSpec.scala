@@ -107,6 +107,49 @@ class ReassemblerSpec extends ReassemblyTests {
     assert(bench.counts("timeout") == 6 && bench.counts("reassembled") == 12 + 6)
   }
 
+  /** Linux's ip_frag_ecn_table (RFC 3168 5.3): of the codepoints that fragments have, that of the datagram, if it is kept. */
+  private def combined(first: Int, seen: Set[Int]): Option[Int] = {
+    import Ecn._
+    seen match {
+      case one if one.size == 1 => Some(first)
+      case both if both == Set(ect0, ect1) => Some(first)
+      case mixed if mixed(notEct) => None
+      case _ => Some(ce)
+    }
+  }
+
+  subtest("the ECN fields of two and three fragments, every combination and order, make that of the datagram") { dut =>
+    val bench = new ReassemblyBench(dut)
+    val d = dice(11)
+    val fields = for (count <- 2 to 3; n <- 0 until 1 << (2 * count)) yield Seq.tabulate(count)(i => n >> (2 * i) & 3)
+    val kept = for (ipv6 <- Seq(false, true); marks <- d.shuffle(fields)) yield {
+      val datagram = d.datagram(24 + d.random.nextInt(1500), ipv6)
+      val fragments = d.cut(datagram, marks.size).zip(marks).map { case (f, ecn) => f.marked(ecn) }
+      val made = bench.play(arrivals(d.shuffle(fragments)))
+      val want = combined(marks.head, marks.toSet).map(ecn => datagram.whole(datagram.payload, ecn = ecn))
+      assert(made.map(_.bytes) == want.toSeq, s"of $marks")
+      if (want.isEmpty) bench.tick(10)
+      want.size
+    }
+    assert(kept.sum == 2 * (1 + 9 + 1 + 27) && bench.counts("ecn") > 0 && bench.held == 0)
+  }
+
+  subtest("a first fragment without its headers is dropped alone: the datagram takes another one") { dut =>
+    val bench = new ReassemblyBench(dut)
+    val d = dice(12)
+    for (order <- 0 until 3) {
+      val fragments = d.cut(d.datagram(900, ipv6 = true), 3)
+      val cutShort = fragments.head.copy(headless = true)
+      val sent = fragments.patch(order, Seq(cutShort), 0)
+      assert(bench.play(arrivals(sent)).size == 1)
+    }
+    assert(bench.counts("headers") == 3 && bench.held == 0)
+    // A length that is wrong has its own name, and comes first.
+    val odd = d.datagram(100, ipv6 = true)
+    bench.play(arrivals(Seq(odd.fragment(0, odd.payload.take(9), more = true).copy(headless = true))))
+    assert(bench.counts("length") == 1)
+  }
+
   subtest("sizes at 9600 bytes, and one above, in any order") { dut =>
     val bench = new ReassemblyBench(dut)
     val d = dice(5)
@@ -230,7 +273,7 @@ class ReassemblerSpec extends ReassemblyTests {
     bench.tick(3)
     assert(bench.held == 0)
     info(bench.counts.toSeq.sorted.map { case (name, count) => s"$name $count" }.mkString(", "))
-    for (name <- Seq("reassembled", "overlap", "end", "length", "oversize", "timeout", "source"))
+    for (name <- Seq("reassembled", "overlap", "end", "ecn", "length", "headers", "oversize", "timeout", "source"))
       assert(bench.counts(name) > 0, name)
   }
 }

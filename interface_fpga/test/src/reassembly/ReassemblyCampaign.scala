@@ -26,7 +26,7 @@ class ReassemblyCampaign(random: Random) {
   private def spoil(fragments: List[Fragment]): List[Fragment] = {
     val one = fragments(random.nextInt(fragments.size))
     val of = one.of
-    random.nextInt(12) match {
+    random.nextInt(15) match {
       case 0 if fragments.size > 1 => fragments.filterNot(_ == one)
       case 1 => one :: fragments
       case 2 =>
@@ -35,6 +35,10 @@ class ReassemblyCampaign(random: Random) {
         of.fragment(8 * one.offset - 8, Seq.fill(8)(1.toByte) ++ one.payload, one.more) :: fragments.filterNot(_ == one)
       case 4 => of.fragment(8 * one.offset, one.payload ++ Seq(1.toByte), more = true) :: fragments
       case 5 => of.fragment((one.end + 7) / 8 * 8 + 8 * random.nextInt(3), Seq(1.toByte), more = false) :: fragments
+      // Congestion on the way, and what no sender makes.
+      case 6 | 7 => fragments.map(f => if (random.nextBoolean()) f.marked(Ecn.ce) else f)
+      case 8 => fragments.map(_.marked(random.nextInt(Ecn.codepoints)))
+      case 9 if one.offset == 0 => one.copy(headless = true) :: fragments
       case _ => fragments
     }
   }

@@ -31,7 +31,9 @@ object ScapyCuts {
         val (header, payload) = (f(2).toInt, f(3).toInt)
         val start = header + (if (of.ipv6) 8 else 0)
         val body = packet.slice(start, start + payload)
-        val fragment = Fragment(of, f.head.toInt, f(1) == "1", packet.take(header), body, f(4).toInt)
+        val second = packet(link.length + 1)
+        val ecn = (if (of.ipv6) second >> 4 else second) & 3
+        val fragment = Fragment(of, f.head.toInt, f(1) == "1", packet.take(header), body, f(4).toInt, ecn)
         fragment -> Arrival(packet, Some(fragment))
       }
       ScapyCut(bytes(words(6)), cut.map(_._1), cut.map(_._2))
