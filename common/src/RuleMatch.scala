@@ -34,7 +34,8 @@ class RuleMatch(p: TernaryTableParams) extends Module {
     val matches = Output(UInt(p.rows.W))
   })
 
-  private val key = RegNext(io.key.bits.pad(chunks(p) * chunkBits))
+  // Held while nothing is looked up: each bit goes to a LUT of every row.
+  private val key = RegEnable(io.key.bits.pad(chunks(p) * chunkBits), io.key.valid)
   private val live = RegNext(io.key.valid, false.B)
   io.column.ready := !live
 

@@ -27,11 +27,16 @@ case class TernaryTableParams(rows: Int, keyBits: Int, maskLsb: Int, valid: RowF
 
 object TernaryTable {
 
-  /** The SPD rule table. */
-  def apply(rows: Int): TernaryTable = {
+  /** A table of SPD rules. */
+  def apply(rows: Int): TernaryTable = Module(new TernaryTable(params(rows)))
+
+  /** Cycles from `lookup` to `result` of such a table. */
+  def latency(rows: Int): Int = params(rows).latency
+
+  private def params(rows: Int): TernaryTableParams = {
     val keyBits = RuleRow.upper.msb + 1
     require(RuleRow.srcMask.lsb + keyBits == RuleRow.bits, "a rule's masks are laid out as its values")
-    Module(new TernaryTable(TernaryTableParams(rows, keyBits, RuleRow.srcMask.lsb, RuleRow.valid)))
+    TernaryTableParams(rows, keyBits, RuleRow.srcMask.lsb, RuleRow.valid)
   }
 }
 

@@ -96,6 +96,24 @@ def decrypt_cases() -> Iterator[tuple[str, int, int, int, int, bool, str, int | 
         expression = f"{ip()} / ICMP(type={kind}, code={code})"
         yield "tx_frames" if allowed else "drop_selector_mismatch", 14, count, 4, 0, False, expression, None
     yield "drop_selector_mismatch", 14, count + 1, 4, 0, False, f"{ip()} / UDP(sport=3, dport=1)", None
+    # SA 1 is of group 77, SAs 2 and 3 of group 78, of InnerSetup's inboundRules: the first that matches decides.
+    for dst, rest, group in (
+        ("10.0.1.200", "UDP(dport=80)", 77),  # first rule
+        ("10.0.1.5", "UDP(dport=80)", 77),  # first rule, before one of the other group
+        ("10.0.1.200", "UDP(dport=81)", None),  # a discard comes before the fourth
+        ("10.0.1.5", "UDP(dport=82)", 78),  # the other group's comes before the fourth
+        ("10.0.1.5", "TCP(dport=80)", 78),
+        ("10.0.1.127", "ICMP()", 78),
+        ("10.0.1.128", "ICMP()", 77),  # fourth rule
+        ("10.0.0.0", "Raw(bytes(9))", 77),
+        ("10.0.2.0", "UDP(dport=80)", None),  # no rule
+        ("9.255.255.255", "ICMP()", None),
+    ):
+        for sa in (1, 2, 3):
+            count += 1
+            counter = "tx_frames" if group == (77 if sa == 1 else 78) else "drop_selector_mismatch"
+            yield counter, sa, count, 4, 0, False, f"{ip(dst=dst)} / {rest}", None
+    yield "tx_frames", 1, count + 1, 4, 0, False, f"{ip(', frag=9, proto=17', dst='10.0.1.200')} / Raw(bytes(20))", None
     # SA 5 allows any protocol: fragments and what has no ports.
     base = (1 << 32) + 100
     yield "tx_frames", 5, base, 4, 0, False, f"{ip(', frag=9')} / Raw(bytes(64))", None
@@ -137,6 +155,11 @@ def decrypt_cases_v6() -> Iterator[tuple[str, int, int, int, int, bool, str, int
         count += 1
         yield "tx_frames", 5, count, 41, 0, False, f"raw({ip()} / {udp}) + bytes({padding})", None
     yield "drop_replayed", 5, count, 41, 0, False, f"{ip()} / {udp}", None
+    # SA 1 is of group 77, which the last of InnerSetup's inboundRules lets have 2001:db8:1::/48; SA 2 is of another.
+    for sa, dst in ((1, "2001:db8:1::1"), (1, "2001:db8:1:ffff::"), (1, "2001:db8:2::1"), (2, "2001:db8:1::1")):
+        count += 1
+        counter = "tx_frames" if sa == 1 and ":1:" in dst else "drop_selector_mismatch"
+        yield counter, sa, count, 41, 0, False, f"{ip(dst=dst)} / {udp}", None
     # ECN, beside every kind of DSCP and flow label.
     for inner, row in FIGURE_4.items():
         for outer, result in row.items():

@@ -88,7 +88,7 @@ object RuleRow extends Row {
 }
 
 object SelectorRow extends Row {
-  val bits: Int = 464
+  val bits: Int = 480
   val srcAddr = RowField(0, 128)
   val dstAddr = RowField(128, 128)
   val srcPort = RowField(256, 16)
@@ -99,6 +99,7 @@ object SelectorRow extends Row {
   val valid = RowField(304, 1)
   val replay = RowField(305, 1)
   val windowKeep = RowField(306, 1)
+  val byRules = RowField(307, 1)
   val nextHop = RowField(312, 8)
   val windowSize = RowField(320, 16)
   val windowRow0 = RowField(336, 16)
@@ -112,6 +113,7 @@ object SelectorRow extends Row {
   val protocolMask = RowField(448, 8)
   val versionMask = RowField(456, 4)
   val upperMask = RowField(460, 4)
+  val group = RowField(464, 16)
   val fields: Seq[(String, RowField)] = Seq(
     "src_addr" -> srcAddr,
     "dst_addr" -> dstAddr,
@@ -123,6 +125,7 @@ object SelectorRow extends Row {
     "valid" -> valid,
     "replay" -> replay,
     "window_keep" -> windowKeep,
+    "by_rules" -> byRules,
     "next_hop" -> nextHop,
     "window_size" -> windowSize,
     "window_row0" -> windowRow0,
@@ -135,7 +138,8 @@ object SelectorRow extends Row {
     "dst_port_last" -> dstPortLast,
     "protocol_mask" -> protocolMask,
     "version_mask" -> versionMask,
-    "upper_mask" -> upperMask
+    "upper_mask" -> upperMask,
+    "group" -> group
   )
 }
 

@@ -10,6 +10,7 @@ object InnerTables {
   val outboundUsage = 5
   val inboundUsage = 6
   val policyUsage = 7
+  val inboundRule = 8
   val all: Seq[TableDesc] = Seq(
     TableDesc("flow", 0, "cuckoo", FlowRow, writeOnly = false),
     TableDesc("rule", 1, "ternary", RuleRow, writeOnly = false),
@@ -18,7 +19,8 @@ object InnerTables {
     TableDesc("replay", 4, "direct", ReplayRow, writeOnly = false),
     TableDesc("outbound_usage", 5, "direct", SaUsageRow, writeOnly = false),
     TableDesc("inbound_usage", 6, "direct", SaUsageRow, writeOnly = false),
-    TableDesc("policy_usage", 7, "direct", PolicyUsageRow, writeOnly = false)
+    TableDesc("policy_usage", 7, "direct", PolicyUsageRow, writeOnly = false),
+    TableDesc("inbound_rule", 8, "ternary", RuleRow, writeOnly = false)
   )
 }
 

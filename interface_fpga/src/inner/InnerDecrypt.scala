@@ -51,6 +51,7 @@ class InnerDecrypt(config: InnerConfig) extends Module {
     val injectLimit = Input(new TokenLimit)
     val mac = Decoupled(new MacBeat)
     val selectorTable = Flipped(new TablePort)
+    val ruleTable = Flipped(new TablePort)
     val nextHopTable = Flipped(new TablePort)
     val replayTable = Flipped(new TablePort)
     val usageTable = Flipped(new TablePort)
@@ -121,30 +122,39 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   nextHops.io.lookup.bits := nextHop1(log2Ceil(config.nextHops) - 1, 0)
   private val nextHopInRange1 = (nextHop1 >> log2Ceil(config.nextHops)) === 0.U
 
-  // The packet's fields meet the selector row when the parser is done, which is the last but the match.
-  private val matcher = Module(new SelectorMatch)
-  matcher.io.fields := parser.io.out.bits
-  matcher.io.row := ShiftRegister(row1, InnerDecrypt.parserLatency - selectorLatency)
+  // The packet's fields meet the selector row as soon as they are read, a cycle before the parser has its checksum.
+  private val readTime = InnerDecrypt.parserLatency - 1
+  private val allowed = Module(new InboundSelectors(config.rules))
+  allowed.io.table <> io.ruleTable
+  allowed.io.packet.valid := ShiftRegister(
+    selectors.io.result.valid && hit1 && !meta1.bypass,
+    readTime - selectorLatency,
+    false.B,
+    true.B
+  )
+  allowed.io.packet.bits.fields := parser.io.early.get
+  allowed.io.packet.bits.row := ShiftRegister(row1, readTime - selectorLatency)
 
-  // All answers, as late as the last of them.
-  private val rest = InnerDecrypt.findingsLatency - selectorLatency
+  // All answers, as late as the last of them; cycles from `launch`.
+  private val findingsTime = (readTime + allowed.latency) max (selectorLatency + AntiReplay.latency)
+  private val rest = findingsTime - selectorLatency
+
+  // When the SA's usage is read.
+  private val usageTime = findingsTime + InnerInspector.chargeLatency - UsageTable.latency
   private val inspector = Module(new InnerInspector)
   private val findings = inspector.io.findings
   inspector.io.enable := io.enable
   findings.valid := ShiftRegister(selectors.io.result.valid, rest, false.B, true.B)
-  findings.bits.fields := ShiftRegister(parser.io.out.bits, InnerDecrypt.findingsLatency - InnerDecrypt.parserLatency)
-  private val metaOfUsage = ShiftRegister(meta1, InnerDecrypt.usageTime - selectorLatency)
-  private val meta = ShiftRegister(metaOfUsage, InnerDecrypt.findingsLatency - InnerDecrypt.usageTime)
+  findings.bits.fields := ShiftRegister(parser.io.out.bits, findingsTime - InnerDecrypt.parserLatency)
+  private val metaOfUsage = ShiftRegister(meta1, usageTime - selectorLatency)
+  private val meta = ShiftRegister(metaOfUsage, findingsTime - usageTime)
   findings.bits.bypass := meta.bypass
   findings.bits.frame := meta.transport
   findings.bits.frameBytes := meta.length
   findings.bits.nextHeader := meta.nextHeader
   findings.bits.outerTos := meta.tos
   findings.bits.selectorHit := ShiftRegister(hit1, rest)
-  findings.bits.selected := ShiftRegister(
-    matcher.io.matches,
-    InnerDecrypt.findingsLatency - InnerDecrypt.parserLatency - SelectorMatch.latency
-  )
+  findings.bits.selected := ShiftRegister(allowed.io.allowed, findingsTime - readTime - allowed.latency)
   private def afterReplay(value: Bool): Bool = ShiftRegister(value, rest - AntiReplay.latency)
   findings.bits.replay.tooOld := afterReplay(replay.io.verdict.valid && replay.io.verdict.bits.tooOld)
   findings.bits.replay.replayed := afterReplay(replay.io.verdict.valid && replay.io.verdict.bits.replayed)
@@ -160,12 +170,12 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   stage.io.result.valid := inspector.io.verdict.valid
   stage.io.result.bits.verdict := inspector.io.verdict.bits
   stage.io.result.bits.patch :=
-    ShiftRegister(transport.io.patch, InnerDecrypt.lookupLatency - TransportHeader.latency)
+    ShiftRegister(transport.io.patch, findingsTime + InnerInspector.latency - TransportHeader.latency)
 
   // What its SA has carried is read while the rest becomes known, so that it costs no time.
   private val usage = Module(new UsageTable(config.saBits, limited = true))
   usage.io.table <> io.usageTable
-  usage.io.read.valid := ShiftRegister(launch.valid, InnerDecrypt.usageTime, false.B, true.B) &&
+  usage.io.read.valid := ShiftRegister(launch.valid, usageTime, false.B, true.B) &&
     !metaOfUsage.bypass && (metaOfUsage.sa >> config.saBits) === 0.U
   usage.io.read.bits := metaOfUsage.sa(config.saBits - 1, 0)
   usage.io.charge := inspector.io.charge
@@ -196,7 +206,10 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   transmit.io.inject <> injector.io.out
   io.mac <> transmit.io.mac
 
-  private val ready = RegNext(selectors.io.ready && nextHops.io.ready && replay.io.ready && usage.io.ready, false.B)
+  private val ready = RegNext(
+    selectors.io.ready && allowed.io.ready && nextHops.io.ready && replay.io.ready && usage.io.ready,
+    false.B
+  )
   stage.io.hold := gate.io.hold || windowGate.io.hold || !ready
   io.ready := ready
   io.events.drops := inspector.io.drops
@@ -214,14 +227,4 @@ object InnerDecrypt {
 
   /** Ethernet on a packet, or nothing on a frame. */
   private val headerLengths: Seq[Int] = Seq(EthernetHeader.bytes, 0)
-
-  /** Cycles from `launch` to the last of all answers. */
-  private val findingsLatency: Int =
-    (parserLatency + SelectorMatch.latency) max (DirectTable.latency + AntiReplay.latency)
-
-  /** Cycles from `launch` until the SA's usage is read. */
-  private val usageTime: Int = findingsLatency + InnerInspector.chargeLatency - UsageTable.latency
-
-  /** Cycles from `launch` to the verdict. */
-  val lookupLatency: Int = findingsLatency + InnerInspector.latency
 }

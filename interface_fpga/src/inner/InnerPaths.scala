@@ -89,6 +89,7 @@ class InnerPaths(config: InnerConfig) extends Module {
   decrypt.io.in <> io.fromLink
   io.macTx <> decrypt.io.mac
   decrypt.io.selectorTable <> registers.io.table(InnerTables.selector)
+  decrypt.io.ruleTable <> registers.io.table(InnerTables.inboundRule)
   decrypt.io.nextHopTable <> registers.io.table(InnerTables.nextHop)
   decrypt.io.replayTable <> registers.io.table(InnerTables.replay)
   decrypt.io.usageTable <> registers.io.table(InnerTables.inboundUsage)

@@ -5,7 +5,7 @@ import chisel3.util._
 import sallyport.common.regs.SelectorRow
 
 /**
- * Compares a packet with the selectors of its SA (RFC 4301 5.2 step 4): its addresses with two prefixes, its ports, or of
+ * Compares a packet with the one selector set of its SA (RFC 4301 5.2 step 4): its addresses with two prefixes, its ports, or of
  * ICMP type and code, with two ranges, all else where (packet & mask) = (value & mask).
  *
  * What has no ports to read, a later fragment among it, is a value of its own in `upper` (RFC 4301 4.4.1.1: OPAQUE). A

@@ -26,6 +26,9 @@ class HeaderParser(ethernet: Boolean, fragments: Boolean = false) extends Module
     val in = Flipped(Valid(new HeaderWindow(windowBytes(ethernet))))
     val out = Valid(new HeaderFields)
 
+    /** `out` a cycle ahead, without `checksumBad`. */
+    val early = Option.when(!ethernet)(Output(new HeaderFields))
+
     /** Belongs to `out`. */
     val fragment = Option.when(fragments)(Output(new FragmentFields))
   })
@@ -141,7 +144,10 @@ class HeaderParser(ethernet: Boolean, fragments: Boolean = false) extends Module
 
   // Meanwhile the checksum, and of a frame UDP to port 4500 and the SPI behind its header.
   private val rest = fieldsTime(ethernet) - readTime
-  private val complete = WireDefault(ShiftRegister(fields, rest))
+  private val read = ShiftRegister(fields, rest)
+  private val complete = WireDefault(read)
+  require(ethernet || rest == 1, "the fields of a packet without Ethernet wait a cycle for its checksum")
+  io.early.foreach(_ := read)
   complete.checksumBad := ShiftRegister(
     checksum.io.bad,
     fieldsTime(ethernet) - Ipv4ChecksumCheck.latency

@@ -37,6 +37,13 @@ func TestFull(t *testing.T) {
 		{"inbound SAs", "the table of 16 is full", func(i int) string { return state(i, "in") }, 16, 16},
 		{"rules", "it needs 1 of the 32 rules of the inner chip, of which 0 are free", func(i int) string { return rule(i, "out") }, 32, 32},
 		{"outer rules", "it needs 1 of the 32 rules of the outer chip, of which 0 are free", func(i int) string { return rule(i, "in") }, 32, 32},
+		{"rules for inbound SAs", "it needs 1 of the 32 rules for inbound SAs of the inner chip, of which 0 are free", func(i int) string {
+			policy := fmt.Sprintf("xfrm policy add src 10.%d.0.0/16 dir in", i) + inTmpl
+			if i > 0 {
+				return policy
+			}
+			return strings.ReplaceAll(state(0, "in"), "reqid 2", "reqid 1") + policy
+		}, 32, 32},
 		{"flows", "the flow table of 64 rows is full", func(i int) string {
 			return fmt.Sprintf("xfrm policy add src 10.1.0.%d dst 10.2.0.1 proto udp sport 1 dport 2 dir out action block\n", i)
 		}, 56, 64},

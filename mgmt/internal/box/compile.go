@@ -59,6 +59,7 @@ type placed struct {
 type target struct {
 	flows, sad                   []placed // in order of age
 	innerRules, outerRules       []placed
+	inboundRules                 []placed // of the inner chip, for inbound SAs that have several selector sets
 	selectors, tunnels           map[int]Row
 	hops                         map[string]map[int]Hop // by device
 	bypassEncrypt, bypassDecrypt bool
@@ -72,13 +73,15 @@ type compiler struct {
 	report   *report
 	out      target
 	hopRows  map[string]map[netip.Addr]int
-	reuse    bool // rows of what is going may be taken at once
-	selector map[*SA]xfrm.Selector
+	reuse    bool                  // rows of what is going may be taken at once
+	sets     map[*SA][]set         // of inbound SAs, as policies name them
+	selector map[*SA]xfrm.Selector // of those that one selector is enough for
+	group    map[*SA]*group        // of the others
 	find     finder
 }
 
 func compile(m *Model, old *Image, sizes Sizes, reuse bool, r *report) (*target, error) {
-	c := &compiler{m: m, old: old, sizes: sizes, report: r, reuse: reuse, hopRows: map[string]map[netip.Addr]int{}, selector: map[*SA]xfrm.Selector{}, find: newFinder(m.SAs)}
+	c := &compiler{m: m, old: old, sizes: sizes, report: r, reuse: reuse, hopRows: map[string]map[netip.Addr]int{}, sets: map[*SA][]set{}, selector: map[*SA]xfrm.Selector{}, group: map[*SA]*group{}, find: newFinder(m.SAs)}
 	c.out = target{selectors: map[int]Row{}, tunnels: map[int]Row{}, hops: map[string]map[int]Hop{}}
 	for _, dev := range devices {
 		c.hopRows[dev] = map[netip.Addr]int{}

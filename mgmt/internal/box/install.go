@@ -154,6 +154,7 @@ func (s *Session) clearAll() error {
 	}{
 		{transport.Inner, regs.InnerTableFlow, inner.FlowRows},
 		{transport.Inner, regs.InnerTableRule, inner.Rules},
+		{transport.Inner, regs.InnerTableInboundRule, inner.Rules},
 		{transport.Inner, regs.InnerTableSelector, inner.SAs},
 		{transport.Inner, regs.InnerTableNextHop, inner.NextHops},
 		{transport.Outer, regs.OuterTableSad, outer.SADRows},

@@ -31,12 +31,14 @@ type Image struct {
 	SAD       map[int]Row  `json:"sad"`
 	InnerRule map[int]Rule `json:"inner_rule"`
 	OuterRule map[int]Rule `json:"outer_rule"`
-	Selector  map[int]Row  `json:"selector"`
-	Tunnel    map[int]Row  `json:"tunnel"`
-	RedHop    map[int]Hop  `json:"red_hop"`
-	BlackHop  map[int]Hop  `json:"black_hop"`
-	OutKeys   []int        `json:"out_keys"`
-	InKeys    []int        `json:"in_keys"`
+	// InboundRule are the selector sets of inbound SAs that have several.
+	InboundRule map[int]Rule `json:"inbound_rule,omitempty"`
+	Selector    map[int]Row  `json:"selector"`
+	Tunnel      map[int]Row  `json:"tunnel"`
+	RedHop      map[int]Hop  `json:"red_hop"`
+	BlackHop    map[int]Hop  `json:"black_hop"`
+	OutKeys     []int        `json:"out_keys"`
+	InKeys      []int        `json:"in_keys"`
 }
 
 // NewImage is the tables after reset.
@@ -65,6 +67,7 @@ const (
 	phaseEarlyClear
 	phaseHops
 	phaseKeys
+	phaseSets // rules that inbound SAs' rows lead to
 	phaseDirect
 	phaseInsert
 	phaseRemove // and rules that move down their table
@@ -140,6 +143,9 @@ func planOnce(m *Model, old *Image, sizes Sizes, removeFirst bool, r *report) (*
 		return nil, err
 	}
 	if p.image.InnerRule, err = p.rules(transport.Inner, regs.InnerTableRule, sizes.InnerRules, old.InnerRule, t.innerRules); err != nil {
+		return nil, err
+	}
+	if p.image.InboundRule, err = p.rules(transport.Inner, regs.InnerTableInboundRule, sizes.InnerRules, old.InboundRule, t.inboundRules); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(p.writes, func(a, b write) int { return cmp.Compare(a.phase, b.phase) })

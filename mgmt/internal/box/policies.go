@@ -29,36 +29,34 @@ func (c *compiler) inPolicies() error {
 		if p.Dir == xfrm.DirOut {
 			continue
 		}
-		if p.Template != nil {
-			if err := c.nameInbound(p); err != nil {
-				return err
-			}
-		}
 		key := p.Selector
 		key.Dev = ""
 		first, twice := rules[key]
 		if !twice {
+			first = p
 			rules[key] = p
 			order = append(order, p)
 			if p.Template == nil && p.Action != xfrm.ActionBlock {
 				open = append(open, p)
 			}
-			continue
+		}
+		if p.Template != nil {
+			c.nameInbound(p, first)
 		}
 		if first.Action != p.Action || (first.Template == nil) != (p.Template == nil) {
 			return xfrm.Errorf(p.pos, "the in and fwd policies with selector %s differ: the box has one rule for both", p.Selector)
 		}
 	}
 	for _, p := range order {
-		if err := c.inRule(p, order, open); err != nil {
+		if err := c.inRule(p, open); err != nil {
 			return err
 		}
 	}
-	return nil
+	return c.inboundSets(order)
 }
 
 // inRule makes the rule of one in or fwd policy; open are those that let clear packets in.
-func (c *compiler) inRule(p *Policy, all, open []*Policy) error {
+func (c *compiler) inRule(p *Policy, open []*Policy) error {
 	if p.Template == nil {
 		c.warnUnasked(p)
 	}
@@ -68,7 +66,7 @@ func (c *compiler) inRule(p *Policy, all, open []*Policy) error {
 		// Clear packets that should have come through the tunnel are discarded. That is the default, unless a rule that
 		// comes later would let them in.
 		if !slices.ContainsFunc(open, func(q *Policy) bool {
-			return p.Overlaps(q.Selector) && (q.Priority > p.Priority || q.Priority == p.Priority && q.Age > p.Age)
+			return p.Overlaps(q.Selector) && p.before(q)
 		}) {
 			return nil
 		}
@@ -81,36 +79,7 @@ func (c *compiler) inRule(p *Policy, all, open []*Policy) error {
 		c.out.bypassDecrypt = true
 	case p.Action == xfrm.ActionPunt:
 		action = regs.ActionPunt
-	default:
-		for _, q := range all {
-			if q.Template != nil && p.Overlaps(q.Selector) && (p.Priority < q.Priority || p.Priority == q.Priority && p.Age < q.Age) {
-				return xfrm.Errorf(p.pos, "this block comes before the protected policy %s, but decrypted packets are held to their SA's one selector alone: narrow that instead", q.Selector)
-			}
-		}
 	}
 	c.out.outerRules = append(c.out.outerRules, p.parts(ruleRows(p.Selector, decision{action: action, argument: uint64(argument), priority: p.Priority}))...)
-	return nil
-}
-
-// nameInbound notes a policy's selector at every inbound SA that its template asks for. An SA may have two policies that let in
-// every address, one of each IP version.
-func (c *compiler) nameInbound(p *Policy) error {
-	found := false
-	for _, sa := range c.find.named(p, xfrm.DirIn) {
-		found = true
-		sel := sa.Carried(p.Selector)
-		sel.Dev = ""
-		whole := sel
-		if other, twice := c.selector[sa]; twice {
-			var one bool
-			if whole, one = other.Join(sel); !one {
-				return xfrm.Errorf(p.pos, "the inbound SA spi 0x%x has a policy with another selector already (%s): an SA has one", sa.SPI, other)
-			}
-		}
-		c.selector[sa] = whole
-	}
-	if !found {
-		c.report.warn(p.pos, "no inbound SA fits the tmpl src %s dst %s yet", xfrm.AddrText(p.Template.Src), xfrm.AddrText(p.Template.Dst))
-	}
 	return nil
 }

@@ -82,7 +82,7 @@ var allTables = []struct {
 	c transport.Chip
 	t regs.Table
 }{
-	{transport.Inner, regs.InnerTableFlow}, {transport.Inner, regs.InnerTableRule}, {transport.Inner, regs.InnerTableSelector},
+	{transport.Inner, regs.InnerTableFlow}, {transport.Inner, regs.InnerTableRule}, {transport.Inner, regs.InnerTableInboundRule}, {transport.Inner, regs.InnerTableSelector},
 	{transport.Inner, regs.InnerTableNextHop}, {transport.Crypto, regs.CryptoTableOutboundKey}, {transport.Crypto, regs.CryptoTableInboundKey},
 	{transport.Outer, regs.OuterTableSad}, {transport.Outer, regs.OuterTableRule}, {transport.Outer, regs.OuterTableTunnel},
 	{transport.Outer, regs.OuterTableNextHop},

@@ -76,7 +76,8 @@ func ruleRows(s xfrm.Selector, d decision) (rows []Row) {
 	return rows
 }
 
-func selectorRow(sa *SA, s xfrm.Selector, hop int) Row {
+// inboundRow is what a selector row says of an inbound SA besides its packets.
+func inboundRow(sa *SA, hop int) Row {
 	f, row := regs.SelectorRow, newRow(regs.SelectorRow.Bits)
 	f.Valid.Put(row, 1)
 	if sa.ReplayWindow > 0 {
@@ -89,6 +90,12 @@ func selectorRow(sa *SA, s xfrm.Selector, hop int) Row {
 		}
 	}
 	f.NextHop.Put(row, uint64(hop))
+	return row
+}
+
+// selectorRow is the row of an inbound SA of one selector.
+func selectorRow(sa *SA, s xfrm.Selector, hop int) Row {
+	f, row := regs.SelectorRow, inboundRow(sa, hop)
 	p := packetOf(s)
 	p.put(row)
 	f.SrcPrefix.Put(row, depth(s.Src))
@@ -96,6 +103,14 @@ func selectorRow(sa *SA, s xfrm.Selector, hop int) Row {
 	f.SrcPortLast.Put(row, lastPort(p.srcPort))
 	f.DstPortLast.Put(row, lastPort(p.dstPort))
 	p.putMasks(row, f.ProtocolMask, f.VersionMask, f.UpperMask)
+	return row
+}
+
+// groupRow is the row of an inbound SA whose selector sets are rules.
+func groupRow(sa *SA, group, hop int) Row {
+	f, row := regs.SelectorRow, inboundRow(sa, hop)
+	f.ByRules.Put(row, 1)
+	f.Group.Put(row, uint64(group))
 	return row
 }
 

@@ -15,17 +15,20 @@ import (
 // go, from the last to the first: the same seen backwards, from the new table to the old.
 func (p *planner) rules(c transport.Chip, table regs.Table, size int, have map[int]Rule, want []placed) (map[int]Rule, error) {
 	t := newRuleTable(size, have, want)
-	phase := phaseEarlyRemove
+	phase, insert, what, hint := phaseEarlyRemove, phaseInsert, "rules", "one exact 5-tuple needs none, "
+	if table == regs.InnerTableInboundRule {
+		insert, what, hint = phaseSets, "rules for inbound SAs", ""
+	}
 	t.write = func(index int, row Row) {
 		p.add(write{phase: phase, chip: c, table: table, index: index, row: row})
 	}
 	full := func(rank int, old *cell) error {
 		rule := t.want[rank]
 		if old != nil {
-			return &fullError{xfrm.Errorf(rule.pos, "no room to move the policy %s to its new place: the table of %d rules of the %s chip is full, and another order needs a free row", rule.owner, size, c)}
+			return &fullError{xfrm.Errorf(rule.pos, "no room to move the policy %s to its new place: the table of %d %s of the %s chip is full, and another order needs a free row", rule.owner, size, what, c)}
 		}
 		need, free := t.demand(rule.owner)
-		return &fullError{xfrm.Errorf(rule.pos, "no room for the policy %s: it needs %d of the %d rules of the %s chip, of which %d are free (one exact 5-tuple needs none, a port range up to 30)", rule.owner, need, size, c, free)}
+		return &fullError{xfrm.Errorf(rule.pos, "no room for the policy %s: it needs %d of the %d %s of the %s chip, of which %d are free (%sa port range up to 30)", rule.owner, need, size, what, c, free, hint)}
 	}
 
 	if p.removeFirst {
@@ -33,7 +36,7 @@ func (p *planner) rules(c transport.Chip, table regs.Table, size int, have map[i
 			t.clear(old)
 		}
 	}
-	phase = phaseInsert
+	phase = insert
 	for rank := range t.want {
 		old := t.find(rank)
 		switch {

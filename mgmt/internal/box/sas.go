@@ -94,30 +94,49 @@ func (c *compiler) inboundSAs() error {
 			continue
 		}
 		c.out.sad = append(c.out.sad, placed{row: sadRow(sa), age: sa.Age, pos: sa.pos, owner: fmt.Sprintf("spi 0x%x", sa.SPI)})
-		sel, ok := c.selector[sa]
-		if !ok {
+		if len(c.sets[sa]) == 0 {
 			if sa.fresh {
 				c.report.warn(sa.pos, "no in or fwd policy names the inbound SA spi 0x%x: what it decrypts is dropped until one does", sa.SPI)
 			}
 			continue
 		}
-		if sa.Sel != nil {
-			own := sa.Carried(*sa.Sel)
-			if !own.Covers(sel) && !sel.Covers(own) {
-				return xfrm.Errorf(sa.pos, "the sel of the SA spi 0x%x and the selector of its policy (%s) do not contain one another", sa.SPI, sel)
-			}
-			if sel.Covers(own) {
-				sel = own
-			}
-		}
 		row := 0 // of a frame that keeps its addresses
 		if sa.Mode == xfrm.ModeTunnel {
 			var err error
-			if row, _, err = c.hop(xfrm.Red, sel.Dst, sa.pos); err != nil {
+			if row, err = c.inboundHop(sa); err != nil {
 				return err
 			}
 		}
-		c.out.selectors[sa.Row] = selectorRow(sa, sel, row)
+		if g := c.group[sa]; g != nil {
+			c.out.selectors[sa.Row] = groupRow(sa, g.number, row)
+		} else {
+			c.out.selectors[sa.Row] = selectorRow(sa, c.selector[sa], row)
+		}
 	}
 	return nil
+}
+
+// inboundHop is the next hop of what an inbound SA decrypts: the one of all its selector sets, or the default where they differ.
+func (c *compiler) inboundHop(sa *SA) (row int, err error) {
+	g := c.group[sa]
+	if g == nil {
+		row, _, err = c.hop(xfrm.Red, c.selector[sa].Dst, sa.pos)
+		return row, err
+	}
+	var known xfrm.MAC
+	to := g.sets[0].sel.Dst
+	for _, s := range g.sets {
+		// One station may have several names; where there is none at all, no packet goes anyway.
+		station := c.m.station(xfrm.Red, c.m.lookup(xfrm.Red, s.sel.Dst).hop)
+		switch {
+		case station == (xfrm.MAC{}) || station == known:
+		case known == (xfrm.MAC{}):
+			known, to = station, s.sel.Dst
+		default:
+			c.report.warn(sa.pos, "the selector sets of the inbound SA spi 0x%x have different next hops on red, but an SA has one: all of it goes to %s", sa.SPI, hopText(netip.Addr{}))
+			return 0, nil
+		}
+	}
+	row, _, err = c.hop(xfrm.Red, to, sa.pos)
+	return row, err
 }

@@ -377,7 +377,7 @@ func (b *Box) rows(c transport.Chip, number uint32) int {
 		return 1 << get(regs.CommonCapabilityFlowBits)
 	case "sad":
 		return 1 << get(regs.CommonCapabilitySadBits)
-	case "rule":
+	case "rule", "inbound_rule":
 		return get(regs.CommonCapabilityRules)
 	case "next_hop":
 		return get(regs.CommonCapabilityNextHops)

@@ -57,10 +57,10 @@ var RuleRow = struct {
 
 // SelectorRow is the layout of one row.
 var SelectorRow = struct {
-	Bits                                                                                                                                                                                                                                               int
-	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Valid, Replay, WindowKeep, NextHop, WindowSize, WindowRow0, WindowRow1, WindowRow2, WindowRow3, SrcPrefix, DstPrefix, SrcPortLast, DstPortLast, ProtocolMask, VersionMask, UpperMask Field
+	Bits                                                                                                                                                                                                                                                               int
+	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Valid, Replay, WindowKeep, ByRules, NextHop, WindowSize, WindowRow0, WindowRow1, WindowRow2, WindowRow3, SrcPrefix, DstPrefix, SrcPortLast, DstPortLast, ProtocolMask, VersionMask, UpperMask, Group Field
 }{
-	Bits:         464,
+	Bits:         480,
 	SrcAddr:      Field{LSB: 0, Width: 128},
 	DstAddr:      Field{LSB: 128, Width: 128},
 	SrcPort:      Field{LSB: 256, Width: 16},
@@ -71,6 +71,7 @@ var SelectorRow = struct {
 	Valid:        Field{LSB: 304, Width: 1},
 	Replay:       Field{LSB: 305, Width: 1},
 	WindowKeep:   Field{LSB: 306, Width: 1},
+	ByRules:      Field{LSB: 307, Width: 1},
 	NextHop:      Field{LSB: 312, Width: 8},
 	WindowSize:   Field{LSB: 320, Width: 16},
 	WindowRow0:   Field{LSB: 336, Width: 16},
@@ -84,6 +85,7 @@ var SelectorRow = struct {
 	ProtocolMask: Field{LSB: 448, Width: 8},
 	VersionMask:  Field{LSB: 456, Width: 4},
 	UpperMask:    Field{LSB: 460, Width: 4},
+	Group:        Field{LSB: 464, Width: 16},
 }
 
 // NextHopRow is the layout of one row.

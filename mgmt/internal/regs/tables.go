@@ -6,12 +6,13 @@ package regs
 var (
 	InnerTableFlow          = Table{Name: "flow", Number: 0, Kind: "cuckoo", RowBits: 404}
 	InnerTableRule          = Table{Name: "rule", Number: 1, Kind: "ternary", RowBits: 720}
-	InnerTableSelector      = Table{Name: "selector", Number: 2, Kind: "direct", RowBits: 464}
+	InnerTableSelector      = Table{Name: "selector", Number: 2, Kind: "direct", RowBits: 480}
 	InnerTableNextHop       = Table{Name: "next_hop", Number: 3, Kind: "direct", RowBits: 128}
 	InnerTableReplay        = Table{Name: "replay", Number: 4, Kind: "direct", RowBits: 640}
 	InnerTableOutboundUsage = Table{Name: "outbound_usage", Number: 5, Kind: "direct", RowBits: 258}
 	InnerTableInboundUsage  = Table{Name: "inbound_usage", Number: 6, Kind: "direct", RowBits: 258}
 	InnerTablePolicyUsage   = Table{Name: "policy_usage", Number: 7, Kind: "direct", RowBits: 128}
+	InnerTableInboundRule   = Table{Name: "inbound_rule", Number: 8, Kind: "ternary", RowBits: 720}
 )
 
 // InnerTables is ordered by number.
@@ -24,6 +25,7 @@ var InnerTables = []Table{
 	InnerTableOutboundUsage,
 	InnerTableInboundUsage,
 	InnerTablePolicyUsage,
+	InnerTableInboundRule,
 }
 
 // Tables of the crypto chip.

@@ -159,7 +159,23 @@ object InnerSetup {
   private val errors: BigInt = ipVersion(6) | numbers(58, Upper.icmp, 1 to 4, any)
   private val unreachable: BigInt = ipVersion(4) | numbers(1, Upper.icmp, 3 to 3, 1 to 4)
 
+  /** What two groups of inbound SAs may carry, in the order of the rows, as they stand in a rule; a discard belongs to none. */
+  val inboundRules: Seq[Rule] = Seq(
+    Rule("10.0.1.0", 24, Action.protect, 77, 1, protocol = 17, port = 80),
+    Rule("10.0.1.0", 24, Action.discard, 77, 2, protocol = 17, port = 81),
+    Rule("10.0.1.0", 25, Action.protect, 78, 3),
+    Rule("10.0.0.0", 23, Action.protect, 77, 4),
+    Rule("2001:db8:1::", 48, Action.protect, 77, 5)
+  )
+
+  /** An SA of one of the groups. What else its row says of packets, those to port 0 alone, means nothing. */
+  private def grouped(group: Int): BigInt =
+    selector(1024, 0) | SelectorRow.byRules.put(1) | SelectorRow.group.put(group)
+
   val selectors: Map[Int, BigInt] = Map(
+    1 -> grouped(77),
+    2 -> grouped(78),
+    3 -> (grouped(78) | ranges(any, any)),
     5 -> (selector(64, 7) | ranges(any, any)),
     6 -> (selector(64, 0, replay = false) | ranges(any, any)),
     7 -> (selector(1024, 0) | ranges(any, any)),
@@ -188,6 +204,7 @@ object InnerSetup {
       val row = flow.row | FlowRow.usage.put(usage(flow))
       assert(bus.writeRow(InnerTables.flow, flow.index((1 << config.flowBits) / 4), row))
     }
+    for ((rule, i) <- inboundRules.zipWithIndex) assert(bus.writeRow(InnerTables.inboundRule, i, rule.row))
     for ((index, row) <- selectors) assert(bus.writeRow(InnerTables.selector, index, row))
     for ((index, row) <- nextHops) assert(bus.writeRow(InnerTables.nextHop, index, row))
     bus.write(InnerRegs.control, InnerRegs.Control.rxEnable.put(1) | InnerRegs.Control.txEnable.put(1))

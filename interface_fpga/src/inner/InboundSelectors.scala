@@ -1,0 +1,56 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.util._
+import sallyport.common._
+import sallyport.common.regs.{Action, RuleRow, SelectorRow}
+
+/** A decrypted packet and its SA's selector row. */
+class SelectedPacket extends Bundle {
+  val fields = new HeaderFields
+  val row = UInt(SelectorRow.bits.W)
+}
+
+/**
+ * Whether a decrypted packet is one of its SA (RFC 4301 5.2 step 4).
+ *
+ * An SA with one selector set has it in its row ([[SelectorMatch]]), and so costs no rule. One whose row says `by_rules` may have
+ * several (RFC 4301 4.4.1.2): its packet is held to an ordered search of the rules, and is allowed if the first that it
+ * matches is a PROTECT of the row's group (RFC 4301 4.4.1). SAs of the same sets share a group, so that a rekeying writes no rule.
+ *
+ * A pipeline without stalls: `allowed` belongs to the `packet` of `latency` cycles before. Rules are looked up for packets
+ * that need them alone, at most every second cycle, so that software always finds a cycle for its writes. While `ready` is low no rule matches.
+ *
+ * @param rules rows of the rule table
+ */
+class InboundSelectors(rules: Int) extends Module {
+  val latency: Int = TernaryTable.latency(rules) max SelectorMatch.latency
+
+  val io = IO(new Bundle {
+    val packet = Flipped(Valid(new SelectedPacket))
+
+    /** Straight from the rules' memory or a register, behind a comparison of a group. */
+    val allowed = Output(Bool())
+    val table = Flipped(new TablePort)
+    val ready = Output(Bool())
+  })
+
+  private val packet = io.packet.bits
+  private val one = Module(new SelectorMatch)
+  one.io.fields := packet.fields
+  one.io.row := packet.row
+
+  private val table = TernaryTable(rules)
+  private val byRules = SelectorRow.byRules(packet.row).asBool
+  table.io.table <> io.table
+  table.io.clear := false.B
+  table.io.lookup.valid := io.packet.valid && byRules
+  table.io.lookup.bits := PacketKey(packet.fields)
+  io.ready := table.io.ready
+
+  private def later[T <: Data](value: T, since: Int = 0): T = ShiftRegister(value, latency - since)
+  private val first = later(table.io.result.bits, table.latency)
+  private val group = later(SelectorRow.group(packet.row))
+  private val ofGroup = first.hit && RuleRow.action(first.row) === Action.protect.U && RuleRow.sa(first.row) === group
+  io.allowed := Mux(later(byRules), ofGroup, later(one.io.matches, SelectorMatch.latency))
+}

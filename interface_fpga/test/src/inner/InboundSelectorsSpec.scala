@@ -1,0 +1,81 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.simulator.scalatest.ChiselSim
+import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common._
+import sallyport.common.regs._
+import scala.util.Random
+
+class InboundSelectorsSpec extends AnyFunSuite with ChiselSim {
+
+  /** IPv4 to a prefix of 10.0.0.0/24, of a protocol or of any, 0. */
+  private case class Set(destination: Int, bits: Int, protocol: Int) {
+    def has(to: Int, by: Int): Boolean =
+      to >> (8 - bits) == destination >> (8 - bits) && (protocol == 0 || protocol == by)
+    private val address = s"10.0.0.${destination >> (8 - bits) << (8 - bits)}"
+    def rule(action: Int, group: Int): BigInt =
+      InnerSetup.Rule(address, 24 + bits, action, group, 0, protocol).row
+    def row: BigInt = SelectorRow.valid.put(1) | SelectorRow.dstAddr.put(InnerSetup.address(address)) |
+      SelectorRow.dstPrefix.put(InnerSetup.prefix(address, 24 + bits)) | SelectorRow.protocol.put(protocol) |
+      SelectorRow.protocolMask.put(if (protocol == 0) 0 else 255) | SelectorRow.srcPortLast.put(65535) |
+      SelectorRow.dstPortLast.put(65535)
+  }
+  private val protocols = Seq(6, 17, 47)
+  private def set(random: Random): Set =
+    Set(random.nextInt(256), random.nextInt(9), if (random.nextBoolean()) 0 else protocols(random.nextInt(3)))
+
+  for (rules <- Seq(32, 128))
+    test(s"packets of one set and of several by $rules rules, in any order, are allowed as the ordered SPD says") {
+      simulate(new InboundSelectors(rules)) { dut =>
+        val random = new Random(rules)
+        val packet = dut.io.packet
+        packet.valid.poke(false)
+        dut.io.table.request.valid.poke(false)
+        while (!dut.io.ready.peek().litToBoolean) dut.clock.step()
+
+        // Groups 0 to 2 and, of the same numbers, discards; the rows above are full of narrow sets, the last has every packet.
+        val table = Seq.tabulate(rules) { i =>
+          val wanted = set(random)
+          val narrow = if (i == rules - 1) Set(0, 0, 0) else wanted.copy(bits = wanted.bits max 4)
+          (narrow, if (random.nextInt(4) == 0) Action.discard else Action.protect, random.nextInt(3))
+        }
+        for (((set, action, group), index) <- table.zipWithIndex) {
+          val request = dut.io.table.request
+          request.bits.write.poke(true)
+          request.bits.index.poke(index)
+          request.bits.row.poke(set.rule(action, group))
+          request.valid.poke(true)
+          while (!request.ready.peek().litToBoolean) dut.clock.step()
+          dut.clock.step()
+          request.valid.poke(false)
+        }
+        dut.clock.step(200)
+
+        val latency = TernaryTable.latency(rules) max SelectorMatch.latency
+        val expected = scala.collection.mutable.Queue.fill[Option[Boolean]](latency)(None)
+        var seen = Map.empty[(Boolean, Boolean), Int].withDefaultValue(0)
+        for (n <- 0 until 6000) {
+          val arrives = n % 2 == 0 && random.nextInt(4) != 0
+          packet.valid.poke(arrives)
+          val (to, by, byRules, group) =
+            (random.nextInt(256), protocols(random.nextInt(3)), random.nextBoolean(), random.nextInt(3))
+          val own = set(random)
+          packet.bits.fields.etherClass.poke(EtherClass.ipv4)
+          packet.bits.fields.destination.poke(InnerSetup.address(s"10.0.0.$to"))
+          packet.bits.fields.protocol.poke(by)
+          packet.bits.row.poke(
+            own.row | SelectorRow.byRules.put(if (byRules) 1 else 0) | SelectorRow.group.put(group)
+          )
+          val first = table.find(_._1.has(to, by)).get
+          val allowed = if (byRules) first._2 == Action.protect && first._3 == group else own.has(to, by)
+          expected.enqueue(Option.when(arrives)(allowed))
+          expected.dequeue().foreach(want => assert(dut.io.allowed.peek().litToBoolean == want, s"cycle $n"))
+          if (arrives) seen += (byRules, allowed) -> (seen((byRules, allowed)) + 1)
+          dut.clock.step()
+        }
+        info(s"by rules and allowed: $seen")
+        assert(seen.size == 4 && seen.values.forall(_ > 100), "the test needs both answers of both kinds")
+      }
+    }
+}
