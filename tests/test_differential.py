@@ -17,13 +17,13 @@ from differential.comparison import compare
 from differential.ethernet import Frame
 from differential.mismatch import CHIP, FAR, RECEIVED
 from differential.outcome import Clear
-from differential.run import Case, judge, make, narrow, run
+from differential.run import Case, is_bump, judge, make, narrow, run
 
 SEED = 4301
 RUNS, PACKETS = 6, 5_000
 
 # What every slice must have met, so that "no difference" says something: each sort of outcome that traffic alone can bring about.
-MET = {
+TUNNELS = {
     "inner": "drop_rx_bad_fcs drop_rx_undersize drop_rx_oversize drop_ip_malformed drop_ip_checksum drop_ttl_expired drop_policy "
     "punt_arp punt_nd punt_ipv6 punt_vlan punt_mtu punt_other punt_extension_headers punt_policy "
     "drop_reasm_length drop_reasm_headers drop_reasm_ecn drop_reasm_overlap reasm_datagrams "
@@ -38,6 +38,18 @@ MET = {
     "drop_reasm_length drop_reasm_headers drop_reasm_ecn drop_reasm_overlap reasm_datagrams "
     "reasm_merged frag_packets frag_split tx_esp tx_bypass",
 }
+BUMP = {
+    "inner": "drop_rx_bad_fcs drop_rx_undersize drop_rx_oversize drop_ip_malformed drop_ip_checksum drop_policy "
+    "punt_vlan punt_mtu punt_other punt_extension_headers punt_policy punt_fragment drop_transport_header "
+    "drop_reasm_length drop_reasm_overlap reasm_datagrams reasm_merged drop_lifetime tx_protect tx_bypass "
+    "drop_no_selector drop_replayed drop_too_old drop_selector_mismatch drop_inner_malformed "
+    "drop_inner_extension_headers tx_frames",
+    "crypto": "drop_enc_oversize black_tx_packets drop_dec_truncated drop_dec_icv drop_dec_padding drop_dec_dummy red_tx_packets",
+    "outer": "drop_mtu tx_frames frag_packets frag_split drop_rx_bad_fcs drop_rx_undersize drop_rx_oversize drop_ip_malformed "
+    "drop_ip_checksum drop_esp_truncated drop_unknown_spi punt_unknown_spi drop_encap_mismatch drop_udp_malformed "
+    "drop_natt_keepalive drop_policy drop_transport_header punt_vlan punt_ike punt_other punt_extension_headers punt_policy "
+    "punt_fragment drop_reasm_length drop_reasm_overlap reasm_datagrams reasm_merged tx_esp tx_bypass",
+}
 
 
 @pytest.fixture(scope="module")
@@ -46,13 +58,16 @@ def suite_names() -> list[str]:
 
 
 def test_box_does_what_the_model_says(tmp_path: Path, suite_names: list[str]) -> None:
-    met: Counter[str] = Counter()
+    met: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
     for number in range(RUNS):
         result = run(SEED, number, PACKETS, suite_names, tmp_path / f"run{number}")
         assert not result.report, result.report
-        met.update(result.counters)
-    missed = [f"{chip}.{name}" for chip, names in MET.items() for name in names.split() if not met[f"{chip}.{name}"]]
-    assert not missed, f"the generator no longer makes frames for {missed}"
+        met[is_bump(number)].update(result.counters)
+    for bump, wanted in ((False, TUNNELS), (True, BUMP)):
+        names = [f"{chip}.{name}" for chip, these in wanted.items() for name in these.split()]
+        missed = [name for name in names if not met[bump][name]]
+        kind = "a bump in the wire" if bump else "tunnels"
+        assert not missed, f"the generator no longer makes frames for {missed} of {kind}"
 
 
 def bit_wrong(frames: list[bytes], place: int, at: int) -> list[bytes]:
@@ -92,9 +107,11 @@ FAULTS: dict[str, Callable[[Observed], Observed]] = {
 }  # fmt: skip
 
 
-def test_comparison_sees_every_fault(tmp_path: Path, suite_names: list[str]) -> None:
+@pytest.mark.parametrize("number", [1000, 1001], ids=["tunnels", "bump"])
+def test_comparison_sees_every_fault(tmp_path: Path, suite_names: list[str], number: int) -> None:
     """What a box did is right; changed in any one way, it is not."""
-    case, _ = make(SEED, 1000, 400, suite_names)
+    case, _ = make(SEED, number, 400, suite_names)
+    assert case.config.bump == is_bump(number)
     observed = box.run(case.config.batch(), case.frames, tmp_path)
     assert compare(case.frames, case.outcomes, observed) is None
     unseen = [name for name, change in FAULTS.items() if not compare(case.frames, case.outcomes, change(observed))]
@@ -105,7 +122,7 @@ def test_the_frame_that_only_a_counter_tells_of_is_found(
     tmp_path: Path, suite_names: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A box that would do what the model says, but for one frame that it drops for another reason."""
-    case, _ = make(SEED, 1001, 600, suite_names)
+    case, _ = make(SEED, 1002, 600, suite_names)
     pairs = zip(case.frames["red"], case.outcomes["red"], strict=True)
     unprotected = [frame for frame, outcome in pairs if all(isinstance(item, Clear) for item in outcome.sent)]
     case = Case(case.config, case.frames | {"red": unprotected}, {})

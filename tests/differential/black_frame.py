@@ -9,9 +9,10 @@ from scapy.packet import Packet
 from scapy.utils import checksum
 
 from .esp import Opened, right_padding
-from .ethernet import IPV4, IPV6
+from .ethernet import IPV4, IPV6, Frame
+from .frame_judge import ether_type
 from .network import MAC_OF_PORT
-from .outcome import Protected
+from .outcome import Protected, Transported
 from .sa import NATT_PORT, Sa
 
 ESP, UDP_NUMBER = 50, 17
@@ -19,11 +20,12 @@ TTL = 64
 
 
 def esp_of(frame: bytes) -> bytes | None:
-    """The ESP packet of a frame without VLAN tags; None if it has none, as far as its headers say."""
-    packet = frame[14:]
-    if frame[12:14] == IPV6.to_bytes(2, "big"):
+    """The ESP packet of a frame; None if it has none, as far as its headers say."""
+    kind, at = ether_type(Frame(frame))
+    packet = frame[at:]
+    if kind == IPV6 and len(packet) >= 40:
         header, protocol, total = 40, packet[6], 40 + int.from_bytes(packet[4:6], "big")
-    elif frame[12:14] == IPV4.to_bytes(2, "big"):
+    elif kind == IPV4 and len(packet) >= 20:
         header, protocol, total = 4 * (packet[0] & 15), packet[9], int.from_bytes(packet[2:4], "big")
     else:
         return None
@@ -66,7 +68,7 @@ def fault(frame: bytes, wanted: Protected, opened: Opened, identification: int |
         sport, dport = sa.ports
         wrong = _different(UDP(esp[:8]), {"sport": sport, "dport": dport, "len": 8 + length, "chksum": 0})
         esp = esp[8:]
-    return wrong or _esp_fault(esp, wanted, opened), identification
+    return wrong or esp_fault(esp, wanted, opened), identification
 
 
 def _ipv4(frame: bytes, wanted: Protected, tos: int, length: int) -> tuple[Packet, bytes, dict[str, object]]:
@@ -92,12 +94,11 @@ def _different(header, fields: dict[str, object]) -> str:
     return "; ".join(wrong)
 
 
-def _esp_fault(esp: bytes, wanted: Protected, opened: Opened) -> str:
+def esp_fault(esp: bytes, wanted: Protected | Transported, opened: Opened) -> str:
     """The authentic packet must have the least padding and the right trailer."""
     sa: Sa = wanted.sa
     if len(esp) != sa.esp_bytes(len(wanted.payload)):
         return "a frame that ends with its packet"
-    next_header = 41 if wanted.payload[0] >> 4 == 6 else 4
-    if opened.next_header != next_header or opened.padding != right_padding(opened.pad_length):
-        return f"next header {next_header} and padding 1, 2, 3 …, not {opened.next_header} and {opened.padding.hex()}"
+    if opened.next_header != wanted.next_header or opened.padding != right_padding(opened.pad_length):
+        return f"next header {wanted.next_header} and padding 1, 2, 3 …, not {opened.next_header} and {opened.padding.hex()}"
     return ""

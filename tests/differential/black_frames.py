@@ -14,13 +14,15 @@ from .network import LOCAL, OTHER_LOCAL, PEERS
 from .reading import ICMP_OF
 from .sa import NATT_PORT
 from .trains import CUT, Trains
+from .transport_packets import HostSender
 
 DAMAGED = 0.06
 ESP = 50
 
 
 def make(dice: random.Random, configuration: Configuration, count: int) -> list[Frame]:
-    senders = [Sender(sa, configuration, dice) for sa in configuration.inbound]
+    kind = HostSender if configuration.bump else Sender
+    senders = [kind(sa, configuration, dice) for sa in configuration.inbound]
     # The last has no selector: few of its packets say all there is to say.
     senders = [*senders[:-1] * 4, senders[-1]]
     clear = [policy.selector for policy in configuration.incoming()]
@@ -37,14 +39,16 @@ def make(dice: random.Random, configuration: Configuration, count: int) -> list[
         chance = dice.random()
         if chance < 0.64:
             sender = dice.choice(senders)
-            packet = _esp(dice, sender, len(frames))
+            packet = (
+                sender.in_packet(len(frames)) if isinstance(sender, HostSender) else _esp(dice, sender, len(frames))
+            )
             whole = sender.sa.window > 0
         elif chance < 0.74:
             packet, whole = _to_the_box(dice), False
         elif chance < 0.96:
             packet, whole = ip_packets.make(dice, "black", of_hosts if dice.random() < 0.08 else clear), False
         else:
-            frames.append(ethernet.other(dice))
+            frames.append(ethernet.other(dice, configuration.bump))
             continue
         if dice.random() < DAMAGED:
             packet = damage.packet(dice, packet)

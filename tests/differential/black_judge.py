@@ -11,12 +11,13 @@ from .configuration import Configuration
 from .decryption import Inbound
 from .ethernet import Frame
 from .forwarding import forwarded, framed
-from .network import LOCAL
 from .outcome import Clear, Outcome, behind, ends
 from .policy import decide
 from .reading import ICMP_OF, Reading
 from .reassembly import Reassembly
-from .sa import NATT_PORT, Sa
+from .sa import NATT_PORT
+from .transport import crossed, has_room
+from .transport_decryption import HostInbound
 
 SHORTEST_ESP = 36  # docs/theory.md
 IKE_PORT = 500
@@ -29,16 +30,20 @@ class BlackJudge:
         self.configuration = configuration
         self.policies = configuration.incoming()
         self.reassembly = Reassembly()
-        self.sas = {(sa.spi, ip_address(sa.dst)): Inbound(sa, configuration) for sa in configuration.inbound}
+        inbound = HostInbound if configuration.bump else Inbound
+        self.sas = {(sa.spi, ip_address(sa.dst)): inbound(sa, configuration) for sa in configuration.inbound}
 
     def __call__(self, frame: Frame) -> Outcome:
         return behind(self.reassembly.take(frame), "outer", self._whole)
 
     def _whole(self, frame: Frame) -> Outcome:
-        counter, packet = frame_judge.judge(frame)
+        bump = self.configuration.bump
+        counter, packet = frame_judge.judge(frame, bump)
+        if counter == frame_judge.CROSSES:
+            return crosses(frame.data)
         if counter:
             return ends(f"outer.{counter}")
-        ours = str(packet.dst) == LOCAL[packet.version]
+        ours = str(packet.dst) == self.configuration.paths.local.get(packet.version)
         in_udp = _udp_content(packet)
         if ours and in_udp == "malformed":
             return ends("outer.drop_udp_malformed")
@@ -47,30 +52,36 @@ class BlackJudge:
         esp = packet.payload if packet.protocol == 50 else packet.payload[8:] if in_udp == "esp" else b""
         sa = self.sas.get((int.from_bytes(esp[:4].ljust(4, b"\0"), "big"), packet.dst))
         if (packet.protocol == 50 or in_udp == "esp") and (ours or sa):
-            return self._esp(packet, esp, sa, encapsulated=in_udp == "esp")
+            return self._esp(frame, packet, esp, sa, encapsulated=in_udp == "esp")
         if ours and (in_udp == "ike" or (packet.protocol == 17 and packet.upper and packet.numbers[1] == IKE_PORT)):
             return ends("outer.punt_ike")
-        if ours and packet.protocol == ICMP_OF[packet.version]:
+        if ours and not bump and packet.protocol == ICMP_OF[packet.version]:
             return ends("outer.punt_icmp")
         return self._clear(frame, packet)
 
-    def _esp(self, outer: Reading, esp: bytes, inbound: Inbound | None, encapsulated: bool) -> Outcome:
+    def _esp(self, frame: Frame, outer: Reading, esp: bytes, inbound: Inbound | None, encapsulated: bool) -> Outcome:
         if len(esp) < SHORTEST_ESP or len(esp) % 4:
             return ends("outer.drop_esp_truncated")
         if inbound is None:
             return ends("outer.punt_unknown_spi")
         if encapsulated != (inbound.sa.far_port is not None) or (encapsulated and outer.version == 6):
             return ends("outer.drop_encap_mismatch")
-        return inbound.receive(esp, outer.tos)
+        _, at = frame_judge.ether_type(frame)
+        head = frame.data[: at + outer.header]
+        if inbound.sa.transport and not has_room(head, at):
+            return ends("outer.drop_transport_header")
+        return inbound.receive(esp, outer, head)
 
     def _clear(self, frame: Frame, packet: Reading) -> Outcome:
         policy = decide(self.policies, packet)
         if policy is None and packet.protocol == 50:
             return ends("outer.drop_unknown_spi")
-        if policy is None or policy.action == "block" or isinstance(policy.action, Sa):
+        if policy is None or policy.action not in ("allow", "punt"):
             return ends("outer.drop_policy")
         if policy.action == "punt":
             return ends("outer.punt_policy")
+        if self.configuration.bump:
+            return crosses(crossed(frame, packet))
         if packet.ttl == 0:
             return ends("outer.drop_ttl_expired")
         before = ("outer.tx_bypass", "crypto.red_tx_packets")
@@ -80,6 +91,12 @@ class BlackJudge:
         data = forwarded(frame.data[start : start + packet.total])
         mac, _ = self.configuration.paths.to("red", policy.selector.dst)
         return Outcome((*before, "inner.tx_frames"), sent=(Clear(framed("red", mac, data)),))
+
+
+def crosses(data: bytes) -> Outcome:
+    """A bridge passes it on."""
+    counters = ("outer.tx_bypass", "crypto.red_tx_packets", "inner.tx_frames")
+    return Outcome(counters, sent=(Clear(data),))
 
 
 def _udp_content(packet: Reading) -> str:

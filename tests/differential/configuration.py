@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ipaddress import ip_network
 
 from .network import LOCAL, MTU_PREFIXES, OTHER_LOCAL, PEERS, SPACE, Paths, gateways
-from .policy import PORT_PROTOCOLS, Number, Policy, Selector
+from .policy import PORT_PROTOCOLS, Network, Number, Policy, Selector
 from .reading import ICMP_OF
 from .sa import Sa
 
@@ -27,6 +27,7 @@ class Configuration:
     sas: list[Sa]
     policies: list[Policy]
     paths: Paths
+    bump: bool = False
 
     def batch(self) -> str:
         lines = [*self.paths.lines(), *(sa.line() for sa in self.sas), *(policy.line() for policy in self.policies)]
@@ -46,9 +47,16 @@ class Configuration:
     def incoming(self) -> list[Policy]:
         return [policy for policy in self.policies if policy.direction != "out"]
 
+    def aims(self) -> list[Selector]:
+        """What packets to the red port should be of: policies, and twice the SAs of two hosts that they ask for."""
+        found = [policy.selector for policy in self.out()]
+        hosts = [policy.carried_by(sa) for policy in self.out() for sa in self.outbound if sa.transport]
+        return [*found, *(selector for selector in 2 * hosts if selector)]
+
     def carried(self, sa: Sa) -> list[Selector]:
         """What an inbound SA may carry; nothing where no policy names it."""
-        return [policy.selector for policy in self.incoming() if policy.action == sa]
+        found = (policy.carried_by(sa) for policy in self.incoming())
+        return [selector for selector in found if selector]
 
 
 def make(dice: random.Random, suite_names: list[str]) -> Configuration:
@@ -94,9 +102,14 @@ def _inbound(dice: random.Random, suite_of) -> list[Sa]:
     return sas
 
 
-def _selector(dice: random.Random, version: int, near: str, far: str) -> Selector:
+def any_selector(dice: random.Random, version: int, near: str, far: str) -> Selector:
     """Any two prefixes, some single addresses, with and without protocol and numbers."""
-    src, dst = _prefix(dice, near, version), _prefix(dice, far, version)
+    return selector_of(dice, _prefix(dice, near, version), _prefix(dice, far, version))
+
+
+def selector_of(dice: random.Random, src: Network, dst: Network) -> Selector:
+    """Of two prefixes, with and without protocol and numbers."""
+    version = src.version
     match dice.randrange(8):
         case 0 | 1 | 2:
             return Selector(src, dst)
@@ -126,7 +139,7 @@ def _prefix(dice: random.Random, side: str, version: int):
     return ip_network((int(space.network_address) + host, length), strict=False)
 
 
-def _exact(dice: random.Random, version: int) -> Selector:
+def exact_selector(dice: random.Random, version: int) -> Selector:
     src, dst = (ip_network(SPACE[side, version].network_address + dice.choice([1, 2])) for side in ("red", "black"))
     protocol = dice.choice([6, 17, 132, ICMP_OF[version], 47])
     if protocol == 47:
@@ -146,10 +159,10 @@ def _out_policies(dice: random.Random, sas: list[Sa]) -> list[Policy]:
 
     for _ in range(12):
         action = dice.choice(["allow", "allow", "block", "punt", *outbound])
-        add(_selector(dice, dice.choice([4, 6]), "red", "black"), dice.randrange(4), action)
+        add(any_selector(dice, dice.choice([4, 6]), "red", "black"), dice.randrange(4), action)
     for _ in range(8):
         action = dice.choice(["allow", "block", "punt", *outbound])
-        add(_exact(dice, dice.choice([4, 6])), dice.randrange(4), action)
+        add(exact_selector(dice, dice.choice([4, 6])), dice.randrange(4), action)
     for sa in outbound:
         for version in (4, 6):
             length = 2 + SPACE["red", version].prefixlen
@@ -177,12 +190,12 @@ def _in_policies(dice: random.Random, sas: list[Sa]) -> list[Policy]:
                 add(Selector(ip_network(anything), ip_network(anything)), dice.choice([99, dice.randrange(100)]), sa)
             continue
         wide = Selector(SPACE["black", version], SPACE["red", version])
-        selector = wide if dice.random() < 0.5 else _selector(dice, version, "black", "red")
+        selector = wide if dice.random() < 0.5 else any_selector(dice, version, "black", "red")
         while not add(selector, dice.randrange(100), sa):
-            selector = _selector(dice, version, "black", "red")
+            selector = any_selector(dice, version, "black", "red")
     # A block in front of a protected policy is refused (docs/sallyctl.md): these come behind all of them.
     for _ in range(8):
         action = dice.choice(["allow", "allow", "punt", "block"])
         priority = 100 + dice.randrange(4) if action == "block" else dice.randrange(104)
-        add(_selector(dice, dice.choice([4, 6]), "black", "red"), priority, action)
+        add(any_selector(dice, dice.choice([4, 6]), "black", "red"), priority, action)
     return list(found.values())

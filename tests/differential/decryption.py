@@ -1,4 +1,6 @@
-"""What must become of an ESP packet of an inbound SA (RFC 4303 3.4; docs/crypto.md; docs/theory.md, "Inner, decrypt")."""
+"""What must become of an ESP packet of an inbound SA (RFC 4303 3.4; docs/crypto.md; docs/theory.md, "Inner, decrypt").
+
+[Inbound] is in tunnel mode, [transport_decryption] what is other in transport mode."""
 
 from __future__ import annotations
 
@@ -19,6 +21,9 @@ STATES = {
     "unread": "drop_inner_extension_headers",
 }
 
+# The counter of a drop, or the inner chip's counters and the frame.
+Result = str | tuple[list[str], Clear]
+
 
 class Inbound:
     """The state of one SA."""
@@ -29,12 +34,10 @@ class Inbound:
         self.high = HighHalf(sa.window)
         self.window = Window(sa.window, sa.received)
         self.selectors = configuration.carried(sa)
-        if len(self.selectors) == 1:
-            self.mac, _ = configuration.paths.to("red", self.selectors[0].dst)
-        else:
-            self.mac = DEFAULT_HOP["red"]
+        self.paths = configuration.paths
 
-    def receive(self, esp: bytes, outer_tos: int) -> Outcome:
+    def receive(self, esp: bytes, outer: Reading, head: bytes) -> Outcome:
+        """`head`: the frame's bytes in front of ESP, of which `outer` is read."""
         before = ("outer.tx_esp",)
         if not fits(self.sa, len(esp)):
             return ends("crypto.drop_dec_truncated", before)
@@ -52,33 +55,39 @@ class Inbound:
         if opened.next_header == NO_NEXT_HEADER or not opened.payload:
             return ends("crypto.drop_dec_dummy", before)
         before = (*before, "crypto.red_tx_packets")
-        result = self._inspect(opened.payload, opened.next_header, number, outer_tos)
+        result = self._inspect(opened.payload, opened.next_header, number, outer, head)
         if isinstance(result, str):
             return ends(f"inner.{result}", before)
         counters, sent = result
         return Outcome((*before, *(f"inner.{name}" for name in counters)), sent=(sent,), fast=self.sa.suite.fast)
 
-    def _inspect(self, data: bytes, next_header: int, number: int, outer_tos: int) -> str | tuple[list[str], Clear]:
-        """The counter of a drop, or the counters and the frame."""
+    def _inspect(self, data: bytes, next_header: int, number: int, outer: Reading, head: bytes) -> Result:
         if not self.selectors:
             return "drop_no_selector"
         refused = self.window.check(number)
         if refused:
             return refused
+        return self._packet(data, next_header, outer, head)
+
+    def _packet(self, data: bytes, next_header: int, outer: Reading, _head: bytes) -> Result:
+        """What becomes of a payload that the window let in."""
         if next_header not in VERSION_OF:
             return "drop_inner_not_ip"
         packet = read(data, VERSION_OF[next_header])
         if packet.state != "whole":
             return STATES[packet.state]
-        return self._deliver(data, packet, outer_tos)
-
-    def _deliver(self, data: bytes, packet: Reading, outer_tos: int) -> str | tuple[list[str], Clear]:
-        if not any(selector.takes(packet) for selector in self.selectors):
+        if not self.allows(packet):
             return "drop_selector_mismatch"
-        ecn = ecn_behind_tunnel(packet.tos, outer_tos)
+        ecn = ecn_behind_tunnel(packet.tos, outer.tos)
         if ecn is None:
             return "drop_ecn"
         if packet.ttl <= 1:
             return "drop_inner_ttl_expired"
-        counters = ["tx_frames", *(["ecn_unexpected"] if unexpected(packet.tos, outer_tos) else [])]
-        return counters, Clear(framed("red", self.mac, forwarded(with_ecn(data[: packet.total], ecn))))
+        counters = ["tx_frames", *(["ecn_unexpected"] if unexpected(packet.tos, outer.tos) else [])]
+        return counters, Clear(framed("red", self._mac(), forwarded(with_ecn(data[: packet.total], ecn))))
+
+    def allows(self, packet: Reading) -> bool:
+        return any(selector.takes(packet) for selector in self.selectors)
+
+    def _mac(self) -> str:
+        return self.paths.to("red", self.selectors[0].dst)[0] if len(self.selectors) == 1 else DEFAULT_HOP["red"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from scapy.contrib.mpls import MPLS
 from scapy.layers.inet import IP
+from scapy.layers.inet6 import ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6ND_RA, ICMPv6ND_RS, IPv6
 from scapy.layers.l2 import ARP, LLC, STP, Dot1Q, Dot3, Ether
 from scapy.packet import Packet, Raw
 
@@ -46,8 +47,10 @@ def unharmed(dice: random.Random, packet: bytes) -> Frame:
     return Frame(data + dice.randbytes(max(0, MINIMUM - len(data))))
 
 
-def other(dice: random.Random) -> Frame:
-    """What is not IP, or hides it."""
+def other(dice: random.Random, bump: bool = False) -> Frame:
+    """What is not IP, or hides it; to a bump in the wire also what finds neighbours in IPv6."""
+    if bump and dice.random() < 0.3:
+        return finish(dice, _head(dice, IPV6) + neighbours(dice))
     mac = {"dst": dice.choice(DESTINATIONS), "src": "02:00:00:00:00:01"}
     stations = {"hwsrc": mac["src"], "psrc": "10.1.0.1", "hwdst": "00:00:00:00:00:00", "pdst": "10.1.0.2"}
     ip = bytes(IP(src="10.1.0.1", dst="10.2.0.1")) + dice.randbytes(dice.randrange(60))
@@ -65,6 +68,13 @@ def other(dice: random.Random) -> Frame:
         case _:
             frame = Ether(**mac, type=dice.choice(OTHER_TYPES)) / Raw(dice.randbytes(dice.randrange(100)))
     return finish(dice, bytes(frame))
+
+
+def neighbours(dice: random.Random) -> bytes:
+    """Neighbour discovery (RFC 4861), right, and sent on by some router."""
+    kind = dice.choice([ICMPv6ND_NS(tgt="2001:db8:2::1"), ICMPv6ND_NA(tgt="fe80::11"), ICMPv6ND_RS(), ICMPv6ND_RA()])
+    dst = dice.choice(["ff02::1:ff00:1", "fe80::22", "2001:db8:2::1"])
+    return bytes(IPv6(src="fe80::11", dst=dst, hlim=dice.choice([255, 255, 254, 64])) / kind)
 
 
 def finish(dice: random.Random, data: bytes) -> Frame:

@@ -13,6 +13,9 @@ from .ip_packets import NEIGHBOUR_DISCOVERY
 from .reading import Reading, read
 
 MOST_TAGS = 2
+ARP = 0x0806
+UNROUTED = 255  # no router lowered this hop limit (RFC 4861 6.1, 7.1)
+CROSSES = "crosses"
 VERSIONS = {IPV4: 4, IPV6: 6}
 STATES = {"malformed": "drop_ip_malformed", "checksum": "drop_ip_checksum", "unread": "punt_extension_headers"}
 
@@ -26,17 +29,24 @@ def of_mac(frame: Frame) -> str:
     return "drop_rx_oversize" if len(frame.data) > MAXIMUM else ""
 
 
-def judge(frame: Frame) -> tuple[str, Reading]:
-    """The counter of a frame that the MAC took and that goes no further, or "" and what its IP packet says."""
+def judge(frame: Frame, bump: bool = False) -> tuple[str, Reading]:
+    """The counter of a frame that the MAC took and that goes no further, or "" and what its IP packet says.
+
+    `bump`: the box is a bump in the wire (docs/theory.md), so of what finds neighbours the answer is [CROSSES].
+    """
     nothing = Reading("malformed")
     kind, at = ether_type(frame)
     packet = frame.data[at:]
     if kind not in VERSIONS:
-        return "punt_arp" if kind == 0x0806 else "punt_vlan" if kind in TAGS else "punt_other", nothing
+        if kind == ARP:
+            return CROSSES if bump else "punt_arp", nothing
+        return "punt_vlan" if kind in TAGS else "punt_other", nothing
     reading = read(packet, VERSIONS[kind])
     if reading.state != "whole":
         return STATES[reading.state], reading
-    if of_this_link(reading):
+    if bump and neighbour_discovery(reading) and reading.ttl == UNROUTED:
+        return CROSSES, reading
+    if not bump and of_this_link(reading):
         return "punt_nd" if neighbour_discovery(reading) else "punt_ipv6", reading
     return "punt_fragment" if reading.fragment else "", reading
 

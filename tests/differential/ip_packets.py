@@ -35,6 +35,8 @@ def inside(dice: random.Random, prefix: Network) -> Address:
     """An address of a prefix, often its first or last, sometimes one beside them."""
     size = 1 << (prefix.max_prefixlen - prefix.prefixlen)
     low = int(prefix.network_address)
+    if size == 1 and dice.random() < 0.6:
+        return prefix.network_address
     number = low + dice.choice([0, 1, 2, size - 1, dice.randrange(size), dice.randrange(size), -1, size])
     number = min(max(number, 0), (1 << prefix.max_prefixlen) - 1)
     return (IPv4Address if prefix.version == 4 else IPv6Address)(number)

@@ -11,8 +11,15 @@ from .sa import Sa
 
 @cache
 def inner_mtu(sa: Sa, mtu: int) -> int:
-    """The longest packet whose outer packet is no longer than the MTU."""
-    return max((size for size in range(mtu) if sa.outer_header + sa.esp_bytes(size) <= mtu), default=0)
+    """The longest packet that leaves in no more than the MTU; in transport mode of those without options."""
+    kept = ip_header(sa) if sa.transport else 0
+    sizes = range(kept, mtu)
+    return max((size for size in sizes if sa.outer_header + sa.esp_bytes(size - kept) <= mtu), default=0)
+
+
+def ip_header(sa: Sa) -> int:
+    """Bytes of the IP header in front of its ESP, without options."""
+    return 40 if sa.v6 else 20
 
 
 def clear_pieces(packet: bytes, mtu: int) -> list[bytes]:
@@ -26,7 +33,7 @@ def piece_bytes(v6: bool, mtu: int) -> int:
 
 
 def esp_pieces(sa: Sa, size: int, mtu: int) -> int:
-    """The frames in which a packet of `size` bytes leaves behind ESP."""
+    """The frames in which ESP around `size` bytes leaves."""
     total = sa.outer_header + sa.esp_bytes(size)
-    payload = total - (40 if sa.v6 else 20)
+    payload = total - ip_header(sa)
     return 1 if total <= mtu else -(-payload // piece_bytes(sa.v6, mtu))

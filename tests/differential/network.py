@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import ip_network
 
 from .policy import Network
@@ -41,10 +41,11 @@ class Gateway:
 
 @dataclass(frozen=True)
 class Paths:
-    """The routes of a box; `mtu` is black's."""
+    """The routes of a box; `mtu` is black's, and `local` are the addresses there at which it is spoken to, by IP version."""
 
     gateways: tuple[Gateway, ...]
     mtu: int
+    local: dict[int, str] = field(default_factory=lambda: LOCAL)
 
     def to(self, device: str, prefix: Network) -> tuple[str, int]:
         """Ethernet address and route's MTU: the longest route that holds the prefix, else the one router inside it, else the default."""
@@ -69,6 +70,20 @@ class Paths:
         if self.mtu:
             lines.append(f"link set dev black mtu {self.mtu}")
         return [*lines, *(line for gateway in self.gateways for line in gateway.lines())]
+
+
+@dataclass(frozen=True)
+class Bridge(Paths):
+    """A bump in the wire: no routes, and addresses only if it is spoken to by IKE (docs/sallyctl.md)."""
+
+    def lines(self) -> list[str]:
+        lines = ["link add br0 type bridge", "link set red master br0", "link set black master br0"]
+        if self.mtu:
+            lines.append(f"link set dev black mtu {self.mtu}")
+        return [
+            *lines,
+            *(f"addr add {address}/{24 if version == 4 else 64} dev black" for version, address in self.local.items()),
+        ]
 
 
 # Two routers on each side and of each version, so that a prefix that holds them all has no single one.

@@ -35,15 +35,32 @@ class Protected:
     mac: str
     mtu: int
 
+    @property
+    def next_header(self) -> int:
+        return 41 if self.payload[0] >> 4 == 6 else 4
+
+
+@dataclass(frozen=True)
+class Transported:
+    """The same in transport mode: around this payload, behind `head`, Ethernet and IP header as they came; IP begins `ip_at`."""
+
+    sa: Sa
+    payload: bytes
+    next_header: int
+    head: bytes
+    ip_at: int
+    mtu: int
+
 
 @dataclass(frozen=True)
 class Lost:
-    """A packet that counts for an SA and that no wire ever sees."""
+    """A packet that counts for an SA and that no wire ever sees; `numbered`: it has a sequence number, which nobody sees either."""
 
     sa: Sa
+    numbered: bool = False
 
 
-Item = Clear | Protected | Lost
+Item = Clear | Protected | Transported | Lost
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from ipaddress import IPv4Network, IPv6Network
+from dataclasses import dataclass, replace
+from ipaddress import IPv4Network, IPv6Network, ip_network
 
 from .reading import ICMP_OF, Reading
 from .sa import Sa
@@ -41,6 +41,12 @@ class Selector:
             return False
         return all(want is None or holds(want, number) for want, number in zip(wanted, packet.numbers, strict=True))
 
+    def of_hosts(self, src: str, dst: str) -> Selector | None:
+        """The same of two hosts alone; None if they are not in it."""
+        near, far = ip_network(src), ip_network(dst)
+        inside = near.version == self.version and near.subnet_of(self.src) and far.subnet_of(self.dst)  # type: ignore[arg-type]
+        return replace(self, src=near, dst=far) if inside else None
+
     @property
     def exact(self) -> bool:
         """Names one 5-tuple: it then wins against any other selector of the same priority number (docs/sallyctl.md)."""
@@ -67,17 +73,43 @@ class Selector:
 
 
 @dataclass(frozen=True)
+class Hosts:
+    """A template in transport mode: of the SA of two hosts that it names, or of the SAs with a reqid of any two (RFC 4301 4.4.1)."""
+
+    sas: tuple[Sa, ...]
+    named: bool
+    reqid: int
+
+    @property
+    def template(self) -> str:
+        return self.sas[0].template if self.named else f"tmpl proto esp reqid {self.reqid} mode transport"
+
+    def between(self, packet: Reading) -> Sa | None:
+        """The newest SA of the packet's two hosts."""
+        ends = (str(packet.src), str(packet.dst))
+        return next((sa for sa in reversed(self.sas) if (sa.src, sa.dst) == ends), None)
+
+
+@dataclass(frozen=True)
 class Policy:
-    """One line: `direction` is out, in or fwd; `action` is allow, block or punt, or the SA that protects."""
+    """One line: `direction` is out, in or fwd; `action` is allow, block or punt, or what protects."""
 
     selector: Selector
     direction: str
     priority: int
-    action: str | Sa
+    action: str | Sa | Hosts
 
     def line(self) -> str:
         text = f"xfrm policy add {self.selector.words()} dir {self.direction} priority {self.priority} "
-        return text + (self.action.template if isinstance(self.action, Sa) else f"action {self.action}")
+        return text + (f"action {self.action}" if isinstance(self.action, str) else self.action.template)
+
+    def carried_by(self, sa: Sa) -> Selector | None:
+        """What of its packets an SA takes: in transport mode those of its own two hosts."""
+        if self.action == sa:
+            return self.selector
+        if not isinstance(self.action, Hosts) or sa not in self.action.sas:
+            return None
+        return self.selector.of_hosts(sa.src, sa.dst)
 
 
 def holds(wanted: Number, number: int) -> bool:

@@ -13,7 +13,7 @@ DAMAGED = 0.10
 
 
 def make(dice: random.Random, configuration: Configuration, count: int) -> list[Frame]:
-    selectors = [policy.selector for policy in configuration.out()]
+    selectors = configuration.aims()
     frames = []
     trains = Trains(dice)
     while len(frames) < count:
@@ -22,7 +22,7 @@ def make(dice: random.Random, configuration: Configuration, count: int) -> list[
             frames.append(frame)
             continue
         if dice.random() < 0.04:
-            frames.append(ethernet.other(dice))
+            frames.append(ethernet.other(dice, configuration.bump))
             continue
         packet = ip_packets.make(dice, "red", selectors)
         if dice.random() < DAMAGED:

@@ -44,7 +44,7 @@ class RedJudge:
             return ends("inner.punt_policy")
         if packet.ttl <= 1:
             return ends("inner.drop_ttl_expired")
-        data = forwarded(_bytes(frame, packet))
+        data = forwarded(packet_bytes(frame, packet))
         if isinstance(policy.action, Sa):
             return self._protect(policy.action, packet, data)
         return self._bypass(packet, data, *self.configuration.paths.to("black", policy.selector.dst))
@@ -84,7 +84,7 @@ class RedJudge:
         return min(mtu for mtu in (of_route, self.configuration.paths.mtu, LONGEST_PACKET) if mtu)
 
 
-def _bytes(frame: Frame, packet: Reading) -> bytes:
+def packet_bytes(frame: Frame, packet: Reading) -> bytes:
     """The IP packet without what is in front of it and behind it."""
     _, start = frame_judge.ether_type(frame)
     return frame.data[start : start + packet.total]

@@ -7,8 +7,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import black_frames, box, configuration, red_frames
+from . import black_frames, box, bump_configuration, configuration, red_frames
 from .black_judge import BlackJudge
+from .bump_red_judge import BumpRedJudge
 from .comparison import Mismatch, compare
 from .configuration import Configuration
 from .ethernet import Frame
@@ -43,13 +44,18 @@ def make(seed: int, number: int, packets: int, suite_names: list[str]) -> tuple[
     """The case of that number under a seed, half of its packets to each port; and how long it took."""
     dice = random.Random(f"{seed}/{number}")
     start = time.process_time()
-    config = configuration.make(dice, suite_names)
+    config = (bump_configuration if is_bump(number) else configuration).make(dice, suite_names)
     half = packets // 2
     frames = {"red": red_frames.make(dice, config, half), "black": black_frames.make(dice, config, packets - half)}
     frames = {port: without_incomplete(these) for port, these in frames.items()}
     made = time.process_time()
     case = Case(config, frames, judge(config, frames))
     return case, {"generator": made - start, "reference": time.process_time() - made}
+
+
+def is_bump(number: int) -> bool:
+    """Every other run has a bump in the wire between hosts, the rest a router with tunnels."""
+    return number % 2 == 1
 
 
 def run(seed: int, number: int, packets: int, suite_names: list[str], folder: Path) -> Result:
@@ -68,7 +74,7 @@ def run(seed: int, number: int, packets: int, suite_names: list[str], folder: Pa
 
 
 def judge(config: Configuration, frames: Frames) -> dict[str, list[Outcome]]:
-    judges = {"red": RedJudge(config), "black": BlackJudge(config)}
+    judges = {"red": (BumpRedJudge if config.bump else RedJudge)(config), "black": BlackJudge(config)}
     return {port: [judges[port](frame) for frame in these] for port, these in frames.items()}
 
 

@@ -17,6 +17,7 @@ NATT_PORT = 4500
 class Sa:
     """An SA of one direction, from `src` to `dst`; `reqid` ties policies to it. Its keys follow from its SPI, so no two SAs share one.
 
+    `transport`: between two hosts, with the reqid `group` if it is one of several that a policy asks for.
     `far_port`: ESP is in UDP between port 4500 of the box and this port of the peer. `window` 0: no anti-replay.
     `received`: every number up to it counts as received already. `hard_limit`: last number that is sent, 0 for none.
     `first`: the number with which the peer begins.
@@ -36,6 +37,8 @@ class Sa:
     hard_limit: int = 0
     received: int = 0
     first: int = 1
+    transport: bool = False
+    group: int = 0
 
     @property
     def suite(self) -> Suite:
@@ -43,7 +46,11 @@ class Sa:
 
     @property
     def reqid(self) -> int:
-        return self.spi
+        return self.group or self.spi
+
+    @property
+    def mode(self) -> str:
+        return "transport" if self.transport else "tunnel"
 
     @property
     def v6(self) -> bool:
@@ -51,14 +58,15 @@ class Sa:
 
     @property
     def template(self) -> str:
-        return f"tmpl src {self.src} dst {self.dst} proto esp reqid {self.reqid} mode tunnel"
+        return f"tmpl src {self.src} dst {self.dst} proto esp reqid {self.reqid} mode {self.mode}"
 
     def line(self) -> str:
         """The state as a line of a batch file."""
         flags = {"esn": self.esn, "noecn": not self.copy_ecn, "nopmtudisc": not self.copy_df}
-        words = [
-            f"xfrm state add src {self.src} dst {self.dst} proto esp spi {self.spi:#x} reqid {self.reqid} mode tunnel"
-        ]
+        ends = f"src {self.src} dst {self.dst} proto esp spi {self.spi:#x} reqid {self.reqid} mode {self.mode}"
+        words = [f"xfrm state add {ends}"]
+        if self.transport:  # templates without addresses do not say which way it points
+            words.append("dir out" if self.outbound else "dir in")
         words.append(f"replay-window {self.window}")
         if self.received:
             words.append(f"replay-seq {self.received:#x}")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, deque
 
-from . import pieces
-from .black_frame import esp_of, fault
+from . import black_frame, pieces, transport_frame
 from .esp import Opened, Peer, fits
 from .mismatch import Mismatch
-from .outcome import Clear, Item, Lost, Outcome, Protected
+from .outcome import Clear, Item, Lost, Outcome, Protected, Transported
 
 MOST_PIECES = 16  # of 9,582 bytes and the least MTU here there are eight
 
@@ -28,6 +27,7 @@ class Sent:
         self.waiting: dict[tuple[bool, str], deque[tuple[int, Item]]] = {}
         self.peers: dict[int, Peer] = {}
         self.numbers: Counter[int] = Counter()  # of packets sent, by SPI
+        self.gaps: Counter[int] = Counter()  # numbers that no wire will see, by SPI
         self.counted: Counter[int] = Counter()  # of packets that were for the limit to judge, by SPI
         self.lapsed: set[int] = set()
         self.identification: int | None = None
@@ -35,7 +35,9 @@ class Sent:
             queue = self.waiting.setdefault((outcome.fast, outcome.way), deque())
             queue.extend((index, item) for item in outcome.sent)
             for item in outcome.sent:
-                if isinstance(item, Protected) and item.sa.spi not in self.peers:
+                if isinstance(item, Lost):
+                    self.gaps[item.sa.spi] += item.numbered
+                elif not isinstance(item, Clear) and item.sa.spi not in self.peers:
                     self.peers[item.sa.spi] = Peer(item.sa)
 
     def compare(self) -> tuple[Mismatch | None, set[int]]:
@@ -76,7 +78,10 @@ class Sent:
         return None
 
     def _protected(self, place: int) -> tuple[int, Mismatch | None]:
-        """The ESP packet that begins at a place, with the next number of its SA, around the next packet in one order."""
+        """The ESP packet that begins at a place, with the next number of its SA, around the next packet in one order.
+
+        Who overtook a packet that was lost with its number is not known: so the gap may be anywhere.
+        """
         count = pieces.first_train(self.frames[place : place + MOST_PIECES])
         cut = self.frames[place : place + count]
         frame = cut[0] if count == 1 else pieces.whole(cut)
@@ -85,13 +90,16 @@ class Sent:
             if not opened or not queue:
                 continue
             index, item = queue[0]
-            if isinstance(item, Protected) and (item.sa.spi, item.payload) == (spi, opened.payload):
+            if isinstance(item, Protected | Transported) and (item.sa.spi, item.payload) == (spi, opened.payload):
                 queue.popleft()
-                self.numbers[spi] += 1
-                self.counted[spi] += 1
                 assert frame
-                wrong, self.identification = fault(frame, item, opened, self.identification)
-                if not wrong and max(len(piece) for piece in cut) > 14 + item.mtu:
+                self._count(frame, spi)
+                at, wrong = 14, ""
+                if isinstance(item, Transported):
+                    at, wrong = item.ip_at, transport_frame.fault(frame, item, opened)
+                else:
+                    wrong, self.identification = black_frame.fault(frame, item, opened, self.identification)
+                if not wrong and max(len(piece) for piece in cut) > at + item.mtu:
                     wrong = f"no more than {item.mtu} bytes"
                 if not wrong and count > 1:
                     wrong = pieces.fault(cut, frame[14:], item.mtu)
@@ -107,14 +115,23 @@ class Sent:
 
     def _open(self, frame: bytes) -> tuple[int, Opened | None]:
         """The SPI, and what is inside if it is authentic under the next number."""
-        esp = esp_of(frame)
+        esp = black_frame.esp_of(frame)
         if esp is None:
             return 0, None
         spi, low = int.from_bytes(esp[:4], "big"), int.from_bytes(esp[4:8], "big")
         peer, number = self.peers.get(spi), self.numbers[spi] + 1
-        if peer is None or low != number or not fits(peer.sa, len(esp)):
+        if peer is None or not number <= low <= number + self.gaps[spi] or not fits(peer.sa, len(esp)):
             return spi, None
         return spi, peer.open(esp, 0)
+
+    def _count(self, frame: bytes, spi: int) -> None:
+        """An authentic packet has its number, which is the next or one behind a gap."""
+        esp = black_frame.esp_of(frame)
+        assert esp
+        number = int.from_bytes(esp[4:8], "big")
+        self.gaps[spi] -= number - self.numbers[spi] - 1
+        self.numbers[spi] = number
+        self.counted[spi] += 1
 
 
 def text(item: Item) -> str:

@@ -1,0 +1,32 @@
+"""What is other in transport mode (RFC 4303 3.1.1, 3.4; docs/theory.md, "Transport mode and bump in the wire")."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .decryption import STATES, Inbound, Result
+from .ethernet import MINIMUM
+from .outcome import Clear
+from .reading import Reading, read
+from .transport import with_payload
+
+SEEN = 128  # bytes of a frame: a destination port behind them reads as 0
+
+
+class HostInbound(Inbound):
+    """An SA of two hosts: the packet is what the header in front of ESP says, with the payload and the protocol that ESP hid.
+
+    So it cannot be of another version or have a wrong checksum, there is no ECN of another header, and no hop to count.
+    """
+
+    def _packet(self, data: bytes, next_header: int, outer: Reading, head: bytes) -> Result:
+        at = len(head) - outer.header
+        frame = with_payload(head, at, next_header, len(data)) + data
+        packet = read(frame[at:], outer.version)
+        if at + packet.header + 2 >= SEEN and packet.upper == "ports":
+            packet = replace(packet, numbers=(packet.numbers[0], 0))
+        if packet.state != "whole":
+            return STATES[packet.state]
+        if not self.allows(packet):
+            return "drop_selector_mismatch"
+        return ["tx_frames"], Clear(frame.ljust(MINIMUM, b"\0"))
