@@ -122,7 +122,9 @@ def test_an_sa_of_several_sets_is_held_to_the_spd_in_its_order(make_box) -> None
         (2, 30, "src 198.19.1.64/26"),
     ):
         ends = f"src {several.far} dst {several.near}"
-        batch += f"xfrm policy add {selector} dir in priority {priority} tmpl {ends} proto esp reqid {reqid} mode tunnel\n"
+        batch += (
+            f"xfrm policy add {selector} dir in priority {priority} tmpl {ends} proto esp reqid {reqid} mode tunnel\n"
+        )
     batch += "xfrm policy add src 198.19.0.0/24 proto udp dport 53 dir in priority 10 action block\n"
     cases: list[tuple[str, Packet, int]] = [
         ("198.19.0.1", UDP(sport=7, dport=80), 1),  # priority 20
