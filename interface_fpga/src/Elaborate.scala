@@ -9,7 +9,7 @@ import sallyport.common.{Elaboration, Emit}
  *
  * @param chip what every chip has
  * @param full a board's configuration with its memories bound, instead of the simulation's
- * @param rules rows of both rule tables
+ * @param rules rows of every rule table
  */
 @main
 case class InterfaceElaboration(

@@ -10,7 +10,7 @@ import sallyport.common.regs.PuntGroup
  * @param saBits        log2 of the inbound SAs: rows of the selector table, and window rows of 1024 packets each
  * @param flowBits      log2 of the rows of the flow table, four ways together; twice the SAs, because hashing does not fill it.
  *                      Also of the rows that count the packets of policies
- * @param rules         rows of the rule table, a power of two, 8 to 1024
+ * @param rules         rows of each rule table, of the SPD outbound and of inbound SAs, a power of two, 8 to 1024
  * @param nextHops      rows of the next-hop table
  * @param receiveBeats  receive queue of the port in 64-byte beats; holds what arrives while the link is short of credits
  * @param priorityBeats the same of frames that pass the others ([[PriorityClass]])
