@@ -148,7 +148,11 @@ def test_only_an_authentic_peer_has_moved(tmp_path: Path) -> None:
         ("a copy alone", [sent_from(FORGER, 2)], ""),
         ("another port, many times", [sent_from(other_port, number) for number in range(3, 60)], change(other_port)),
         ("more forged than there are places", [forged((FORGER[0], port), 60) for port in range(1, 81)], ""),
-        ("heard again after that, and left of the window", [sent_from(MOVED, 5000), sent_from(FORGER, 60)], change(MOVED)),
+        (
+            "heard again after that, and left of the window",
+            [sent_from(MOVED, 5000), sent_from(FORGER, 60)],
+            change(MOVED),
+        ),
         ("back home", [sent_from(home, 5001)], ""),
     ]
     with Simulator(boxes=1, threads=None, seed=1) as sim:
