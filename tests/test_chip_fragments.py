@@ -18,7 +18,7 @@ from scapy.layers.inet6 import (
     fragment6,
 )
 from scapy.layers.ipsec import ESP
-from scapy.layers.l2 import Dot1AD, Dot1Q, Ether
+from scapy.layers.l2 import GRE, Dot1AD, Dot1Q, Ether
 from scapy.layers.sctp import SCTP
 from scapy.packet import Packet, Raw
 
@@ -72,7 +72,7 @@ def cases() -> Iterator[tuple[str, str, list[bytes]]]:
     yield "inner", "udp6", v6(INNER, head6, udp / Raw(LOAD[:40]), 56)
     yield "inner", "icmp6", v6(INNER, head6, echo, 56)
     yield "inner", "sctp6", v6(INNER, head6, SCTP(sport=7, dport=8) / Raw(LOAD[:60]), 64)
-    yield "inner", "other6", v6(INNER, IPv6(**there, nh=253), Raw(LOAD[:33]), 56)
+    yield "inner", "other6", v6(INNER, head6, GRE() / Raw(LOAD[:29]), 56)
     yield "inner", "behind6", v6(INNER, head6, IPv6ExtHdrDestOpt() / udp / Raw(LOAD[:40]), 64)
     peer = {"src": "192.0.2.77", "dst": "203.0.113.1"}
     esp, natt = ESP(spi=0x1001, seq=1, data=LOAD[:1456]), ESP(spi=0x4001, seq=1, data=LOAD[:1456])

@@ -56,10 +56,10 @@ class OuterDrops extends FrameDrops {
  *  1. UDP to port 4500 of this box (`toUs`): with a wrong UDP length drop udpMalformed; a NAT
  *     keepalive: drop nattKeepalive; IKE behind the non-ESP marker: punt; all else is ESP (RFC 3948 2). UDP to port 4500 of
  *     another address is ESP if there is an SA for it
- *  1. ESP, in UDP or not, for this box or of an SA: all else is somebody else's and goes by the rules (RFC 4301 5.2 step 3b). That
- *     cannot hold SPI, sequence number, IV, 4 bytes and ICV, or whose length is no multiple of 4
- *     (RFC 4303 2.4): drop espTruncated; no SA for (SPI, destination) (RFC 4301 5.2 step 3a): punt, so that IKE can tell the peer
- *     (RFC 7296 1.5); in UDP for an SA without
+ *  1. ESP, in UDP or not, that is for this box or has an SA; all else is somebody else's and goes by the rules (RFC 4301 5.2
+ *     step 3b). One that cannot hold SPI, sequence number, IV, 4 bytes and ICV, or whose length is no multiple of 4 (RFC 4303
+ *     2.4): drop espTruncated; no SA for (SPI, destination) (RFC 4301 5.2 step 3a): punt, so that IKE can tell the peer (RFC 7296
+ *     1.5); in UDP for an SA without
  *     encapsulation, in transport mode or over IPv6, or not in UDP for an SA with it: drop encapMismatch; for an SA in transport mode
  *     and with a longer [[ClearPrefix]] than there can be, or with IPv6 extension headers: drop transportHeader; else to the link,
  *     without padding behind the total length and, but in transport mode, without Ethernet, tags, IP and UDP headers, and

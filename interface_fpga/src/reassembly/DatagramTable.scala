@@ -25,7 +25,9 @@ class DatagramRecord(p: ReassemblyConfig) extends Bundle {
 
   /** It is discarded, and what still comes of it too (RFC 5722 4); it has no cells. */
   val dead = Bool()
-  val reason = FragmentDrop()
+
+  /** With `dead`: a [[FragmentDrop]]. */
+  val reason = UInt(FragmentDrop.getWidth.W)
   val fragments = UInt(ReassemblyEvents.frameBits.W)
 
   /** Units received, and the one behind the last of them. */

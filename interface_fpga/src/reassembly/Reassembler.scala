@@ -105,7 +105,7 @@ class Reassembler(p: ReassemblyConfig) extends Module {
 
   private val dropped = control.io.dropped
   private def frames(reason: FragmentDrop.Type): UInt =
-    RegNext(Mux(dropped.valid && dropped.bits.reason === reason, dropped.bits.frames, 0.U), 0.U)
+    RegNext(Mux(dropped.valid && dropped.bits.reason === reason.asUInt, dropped.bits.frames, 0.U), 0.U)
   io.events.reassembled := RegNext(control.io.merged.valid, false.B)
   io.events.merged := RegNext(Mux(control.io.merged.valid, control.io.merged.bits, 0.U), 0.U)
   io.events.dropOverflow := queue.io.droppedOverflow

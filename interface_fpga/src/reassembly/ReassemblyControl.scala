@@ -17,7 +17,9 @@ class ReassemblyLimits(p: ReassemblyConfig) extends Bundle {
 
 /** Frames that were dropped in one cycle, all for one reason. */
 class DroppedFragments extends Bundle {
-  val reason = FragmentDrop()
+
+  /** A [[FragmentDrop]]. */
+  val reason = UInt(FragmentDrop.getWidth.W)
   val frames = UInt(ReassemblyEvents.frameBits.W)
 }
 
@@ -205,7 +207,8 @@ class ReassemblyControl(p: ReassemblyConfig) extends Module {
   written.key := plan.key
   written.sourceIndex := plan.sourceIndex
   written.dead := kills
-  written.reason := Mux(cut, cutReason, Mux(map.io.overlap, FragmentDrop.overlap, FragmentDrop.oversize))
+  private val reason = Mux(cut, cutReason, Mux(map.io.overlap, FragmentDrop.overlap, FragmentDrop.oversize))
+  written.reason := reason.asUInt
   written.fragments := growth.fragments
   written.units := growth.units
   written.reach := growth.reach
@@ -240,13 +243,13 @@ class ReassemblyControl(p: ReassemblyConfig) extends Module {
   private val dropped = Reg(new DroppedFragments)
   dropped.frames := Mux(state === commit, growth.fragments, Mux(state === expire, record.fragments, 1.U))
   dropped.reason := MuxCase(
-    Mux(plan.badLength, FragmentDrop.length, FragmentDrop.headers),
+    Mux(plan.badLength, FragmentDrop.length, FragmentDrop.headers).asUInt,
     Seq(
       (state === commit) -> written.reason,
-      (state === expire) -> FragmentDrop.timeout,
+      (state === expire) -> FragmentDrop.timeout.asUInt,
       (state === decide && late) -> answer.record.reason,
-      (state === decide && placeless) -> FragmentDrop.full,
-      (state === decide && limited) -> FragmentDrop.source
+      (state === decide && placeless) -> FragmentDrop.full.asUInt,
+      (state === decide && limited) -> FragmentDrop.source.asUInt
     )
   )
   io.dropped.bits := dropped
