@@ -74,10 +74,8 @@ class BlackJudge:
 
     def _clear(self, frame: Frame, packet: Reading) -> Outcome:
         policy = decide(self.policies, packet)
-        if policy is None and packet.protocol == 50:
-            return ends("outer.drop_unknown_spi")
         if policy is None or policy.action not in ("allow", "punt"):
-            return ends("outer.drop_policy")
+            return ends("outer.drop_unknown_spi" if packet.protocol == 50 else "outer.drop_policy")
         if policy.action == "punt":
             return ends("outer.punt_policy")
         if self.configuration.bump:

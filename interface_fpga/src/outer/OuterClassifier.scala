@@ -66,8 +66,8 @@ class OuterDrops extends FrameDrops {
  *     `moved` if it is in UDP and not from the SA's peer
  *  1. IKE (UDP to port 500), or ICMP to this box that is no bump in the wire: punt
  *  1. the rule that matches: PUNT: punt; BYPASS: to the link as an IP packet, or drop ttlExpired if its TTL is 0, by a bump in the wire as it is; any other,
- *     and no rule at all: drop policy (RFC 4301 5.2: what has to be protected is not let in unprotected), but
- *     ESP without a rule: drop unknownSpi
+ *     and no rule at all: drop policy (RFC 4301 5.2: what has to be protected is not let in unprotected), or,
+ *     of ESP, drop unknownSpi
  *
  * What would go to the link is dropped as linkDown while `linkUp` is low. The TTL of ESP packets is not judged: they are for
  * this box (RFC 1812 4.2.2.9).
@@ -109,7 +109,7 @@ class OuterClassifier extends Module {
   private val least = Mux(inUdp, (UdpHeader.bytes + OuterClassifier.minEspBytes).U, OuterClassifier.minEspBytes.U)
   private val truncated = ask(fields.payloadLength < least || fields.payloadLength(1, 0) =/= 0.U)
   private val unknownSpi = ask(!in.saHit)
-  private val stray = ask(plainEsp && !in.toUs && !in.saHit && !in.ruleHit)
+  private val stray = ask(plainEsp && !in.toUs && !in.saHit)
   private val encapMismatch = ask(in.saEncap =/= inUdp || inUdp && (fields.isV6 || in.saTransport))
   private val expects = ask(in.saEncap && in.saPeer.port =/= 0.U)
   private val otherAddress = ask(fields.source(31, 0) =/= in.saPeer.address)

@@ -132,6 +132,25 @@ func TestSetsOfHosts(t *testing.T) {
 	r.want("two SAs", r.selectedBy(0)+", "+r.selectedBy(1)+", "+r.inboundRules(), "group 0, group 1, protect/0 protect/1 protect/0 protect/1")
 }
 
+// TestSelOfSets: the SA's own selector leaves out what it has nothing of, and one that cuts across a policy is refused.
+func TestSelOfSets(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	sel := func(words string) string { return strings.Replace(ends6, "spi 0x2001", "spi 0x2001 sel "+words, 1) }
+	policies := setPolicy("add", "dst 10.1.0.0/16", 1) + setPolicy("add", "dst 10.2.0.0/16", 1) + setPolicy("add", "dst ::/0", 1)
+	r.quiet(sel("dst 10.1.5.0/24") + policies)
+	r.want("one", r.selectedBy(0)+" "+r.inboundRules(), "one ")
+	if row := r.fake.Table(transport.Inner, regs.InnerTableSelector)[0]; regs.SelectorRow.DstPrefix.Get(row) != 120 {
+		t.Errorf("the selector has %d bits", regs.SelectorRow.DstPrefix.Get(row))
+	}
+	r = newRig(t, fakebox.Small)
+	r.quiet(sel("dst 10.0.0.0/8") + policies)
+	r.want("two", r.selectedBy(0)+" "+r.inboundRules(), "group 0 protect/0 protect/0")
+	err := newRig(t, fakebox.Small).run(sel("src 10.3.0.0/16 proto udp") + policies)
+	if err == nil || !IsInput(err) || !strings.Contains(err.Error(), "do not contain one another") {
+		t.Errorf("gave %v", err)
+	}
+}
+
 // TestHopOfSets: an SA has one next hop; sets that want several get the default one, and a warning.
 func TestHopOfSets(t *testing.T) {
 	r := newRig(t, fakebox.Small)
