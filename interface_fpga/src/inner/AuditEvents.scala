@@ -29,7 +29,7 @@ object AuditEvent {
     val event = Wire(Valid(new AuditEvent))
     event.valid := reasons.map(_._1).reduce(_ || _)
     event.bits.sa := meta.sa
-    event.bits.reason := Mux1H(reasons.map { case (dropped, reason) => dropped -> reason.U(event.bits.reason.getWidth.W) })
+    event.bits.reason := Mux1H(reasons.map { case (dropped, reason) => dropped -> reason.U })
     event.bits.sequence := meta.sequence(31, 0)
     event
   }
@@ -39,8 +39,9 @@ object AuditEvent {
  * The events of dropped packets for an audit log (RFC 4303 3.4.3, RFC 4301 5.2 step 4), for software: AUDIT_EVENT, AUDIT_SEQUENCE
  * and AUDIT_CONTROL of regs/inner.rdl.
  *
- * An event a cycle. One with SA and reason of the last that was queued is left out while that waits, so that a copy sent again and again takes one
- * place; the packets' counters tell how many they were. Any other that finds 16 waiting is lost, which `value` says until `clearLost`.
+ * An event a cycle. One with SA and reason of the last that was queued is left out while that waits, so that a copy sent again and
+ * again takes one place; the packets' counters tell how many they were. Any other that finds 16 waiting is lost, which `value`
+ * says until `clearLost`.
  */
 class AuditEvents extends Module {
   val io = IO(new Bundle {

@@ -45,8 +45,8 @@ class AuditEventsSpec extends AnyFunSuite with ChiselSim with InnerFrames {
         val pop = random.nextInt(if (n / 500 % 2 == 0) 2 else 40) == 0
         val clear = random.nextInt(50) == 0
         val sa = Seq(0, 1, 0x8001)(random.nextInt(3))
-        val event =
-          Option.when(random.nextInt(3) == 0)(Event(sa, random.nextInt(if (n % 1000 < 100) 1 else 4), BigInt(32, random)))
+        val reason = random.nextInt(if (n % 1000 < 100) 1 else 4)
+        val event = Option.when(random.nextInt(3) == 0)(Event(sa, reason, BigInt(32, random)))
         dut.io.pop.poke(pop)
         dut.io.clearLost.poke(clear)
         dut.io.event.valid.poke(event.nonEmpty)
