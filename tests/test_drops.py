@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
 
 import pytest
-from reference import NEAR, Tunnel, esp_payload, forwarded
+from conftest import write_frames
+from reference import FAR, NEAR, Tunnel, esp_payload, forwarded
+from sallyport.simulator import TESTER_MAC, Simulator
 from scapy.layers.inet import IP, UDP
 from scapy.layers.ipsec import ESP
 from scapy.layers.l2 import Ether
@@ -127,6 +131,82 @@ def test_manual_keys_have_no_window_unless_asked(make_box) -> None:
     outcome = make_box(batch).black([wire(packet, number) for packet, number in zip(packets, numbers, strict=True)])
     assert [frame[14:] for frame in outcome.out] == [forwarded(bytes(packet)) for packet in packets]
     assert outcome.named() == {}
+
+
+BARE = Tunnel(spi_in=0x3002)  # an inbound SA that no policy names
+
+
+def audit(box: Simulator) -> list[str]:
+    """The lines of `sallyctl audit` without their times."""
+    lines = [line.split(" ", 1) for line in box.sallyctl(0, "audit").splitlines()]
+    for time, _ in lines:
+        datetime.strptime(time, "%Y-%m-%dT%H:%M:%S%z")
+    return [rest for _, rest in lines]
+
+
+def test_audit_tells_of_authentic_drops_alone(tmp_path: Path) -> None:
+    """Every step is one replay, and what `sallyctl audit` prints then (RFC 4303 3.4.3, RFC 4301 5.2 step 4)."""
+
+    def good(*numbers: int) -> list[bytes | Packet]:
+        return [wire(black_packet(number), number) for number in numbers]
+
+    def alien(*numbers: int) -> list[bytes | Packet]:
+        return [wire(red_packet(number, src="203.0.113.5", dst="198.18.0.1"), number) for number in numbers]
+
+    def line(reason: str, number: int, tunnel: Tunnel = TUNNEL) -> str:
+        sa = f"src {FAR} dst {NEAR} proto esp spi 0x{tunnel.spi_in:08x} reqid {tunnel.spi_in} dir in"
+        return f"drop_{reason} {sa} seq {number}"
+
+    bare = ETHERNET / BARE.peer_sender().encrypt(black_packet(5), seq_num=5)
+    steps = [
+        ("good packets", good(*range(2001, 2021)), []),
+        ("one copy many times, a good packet behind", good(*[2001] * 40, 2021), [line("replayed", 2001)]),
+        ("a copy again, once its like was told of", good(2001), [line("replayed", 2001)]),
+        ("left of the window", good(2021 - 1024, 2022), [line("too_old", 2021 - 1024)]),
+        ("what the SA does not allow", alien(2500), [line("selector_mismatch", 2500)]),
+        ("an SA without selectors", [bare], [line("no_selector", 5, BARE)]),
+        (
+            "all of them, in their order",
+            [*good(2002, 2501), *alien(2502, 2503), *good(2003, 2003), *good(1000), bare, *alien(2502)],
+            [
+                line("replayed", 2002),
+                line("selector_mismatch", 2502),
+                line("replayed", 2003),
+                line("too_old", 1000),
+                line("no_selector", 5, BARE),
+                line("replayed", 2502),
+            ],
+        ),
+        (
+            "what is dropped for more: a number that came before under a bad ICV, TTL",
+            [flipped(wire(black_packet(9), 2001), -1), wire(red_packet(9, src="198.19.0.1", ttl=1), 2600)],
+            [],
+        ),
+    ]
+    states = [text for text in BARE.batch().splitlines() if f"spi {BARE.spi_in:#x}" in text and "state add" in text]
+    with Simulator(boxes=1, threads=None, seed=1) as sim:
+        sim.batch(0, [*BATCH.splitlines(), *states])
+        for device, mac in TESTER_MAC.items():
+            sim.sallyctl(0, "next-hop", "default", "dev", device, "lladdr", mac)
+        for number, (name, frames, expected) in enumerate(steps):
+            path = tmp_path / f"step{number}.pcap"
+            write_frames(path, frames)
+            inputs = [{"port": "box0.black", "file": str(path), "pacing": "original"}]
+            assert sim.command("replay", inputs=inputs)["quiescent"], name
+            assert audit(sim) == expected, name
+            assert audit(sim) == [], name
+        counters = sim.counters(0)
+        sim.command("quit")
+    assert all(path["balanced"] for path in counters["conservation"]["paths"])
+    drops = {name: count for name, count in counters["inner"].items() if count and name.startswith("drop_")}
+    assert drops == {
+        "drop_replayed": 40 + 1 + 1 + 2 + 1,
+        "drop_too_old": 2,
+        "drop_selector_mismatch": 3,
+        "drop_no_selector": 2,
+        "drop_inner_ttl_expired": 1,
+    }
+    assert counters["crypto"]["drop_dec_icv"] == 1
 
 
 @pytest.mark.parametrize(("size", "counter"), [(9582, None), (9583, "inner.drop_rx_oversize")])

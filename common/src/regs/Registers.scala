@@ -142,6 +142,22 @@ object InnerRegs {
     val pop = RowField(0, 1)
     val clearLost = RowField(1, 1)
   }
+  val auditEvent = RegisterDesc("audit_event", 0x220, RegisterRole.Status)
+  object AuditEvent {
+    val sa = RowField(0, 16)
+    val reason = RowField(16, 2)
+    val lost = RowField(30, 1)
+    val valid = RowField(31, 1)
+  }
+  val auditSequence = RegisterDesc("audit_sequence", 0x224, RegisterRole.Status)
+  object AuditSequence {
+    val sequence = RowField(0, 32)
+  }
+  val auditControl = RegisterDesc("audit_control", 0x228, RegisterRole.Control, writable = 0x3L, pulse = 0x3L)
+  object AuditControl {
+    val pop = RowField(0, 1)
+    val clearLost = RowField(1, 1)
+  }
   val qosDscpLow = RegisterDesc("qos_dscp_low", 0x240, RegisterRole.Control, writable = 0xffffffffL)
   val qosDscpHigh =
     RegisterDesc("qos_dscp_high", 0x244, RegisterRole.Control, writable = 0xffffffffL, reset = 0x1010000L)
@@ -180,6 +196,9 @@ object InnerRegs {
     lifetimeControl,
     peerEvent,
     peerControl,
+    auditEvent,
+    auditSequence,
+    auditControl,
     qosDscpLow,
     qosDscpHigh,
     limitOther,

@@ -12,6 +12,13 @@ object TableCommand {
   val write = 2
 }
 
+object AuditReason {
+  val replayed = 0
+  val tooOld = 1
+  val selectorMismatch = 2
+  val noSelector = 3
+}
+
 object Upper {
   val opaque = 0
   val ports = 1

@@ -13,6 +13,7 @@ class InnerDecryptEvents extends Bundle {
   val ecnUnexpected = Bool()
   val lifetime = Valid(new UsageEvent)
   val peer = Valid(new PeerEvent)
+  val audit = Valid(new AuditEvent)
   val inject = new InjectorEvents
   val transmit = new MacTransmitEvents
 }
@@ -35,6 +36,8 @@ class TreatedVerdict extends Bundle {
  *
  * `events.peer` tells of each packet with `meta.moved` that is neither too old nor replayed, whatever else becomes of it: an
  * SA that does not check its numbers tells of copies as well.
+ *
+ * `events.audit` tells of each packet that is dropped as `replayed`, `tooOld`, `selectorMismatch` or `noSelector`, once.
  *
  * A packet every 2 cycles and a beat a cycle, except that an Ethernet header that pushes a packet's end into a further beat
  * costs one cycle. Stalls when the MAC does. Takes no packet until `ready`. `inject` carries frames for the port that have come no such
@@ -162,6 +165,7 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   private val peer = Wire(Valid(new PeerEvent))
   peer.valid := findings.valid && meta.moved && !meta.bypass && authentic
   peer.bits := PeerEvent.of(meta)
+  private val audit = AuditEvent.of(inspector.io.drops, ShiftRegister(meta, InnerInspector.latency))
   private val nextHopRest = rest - DirectTable.latency
   findings.bits.nextHopHit := ShiftRegister(nextHops.io.result.bits.hit, nextHopRest) &&
     ShiftRegister(nextHopInRange1, rest)
@@ -216,6 +220,7 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   io.events.ecnUnexpected := inspector.io.ecnUnexpected
   io.events.lifetime := usage.io.event
   io.events.peer := RegNext(peer, 0.U.asTypeOf(peer))
+  io.events.audit := RegNext(audit, 0.U.asTypeOf(audit))
   io.events.inject := injector.io.events
   io.events.transmit := transmit.io.events
 }

@@ -109,6 +109,14 @@ class InnerPaths(config: InnerConfig) extends Module {
   peers.io.clearLost := InnerRegs.PeerControl.clearLost(peerControl)
   registers.io.status(InnerRegs.peerEvent) := peers.io.value
 
+  private val audit = Module(new AuditEvents)
+  private val auditControl = registers.io.control(InnerRegs.auditControl)
+  audit.io.event := decrypt.io.events.audit
+  audit.io.pop := InnerRegs.AuditControl.pop(auditControl)
+  audit.io.clearLost := InnerRegs.AuditControl.clearLost(auditControl)
+  registers.io.status(InnerRegs.auditEvent) := audit.io.value
+  registers.io.status(InnerRegs.auditSequence) := audit.io.sequence
+
   private val rx = encrypt.io.events.path.receive
   private val reassembly = encrypt.io.events.path.reassembly
   private val punt = encrypt.io.events.path.punt

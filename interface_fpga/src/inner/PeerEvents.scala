@@ -41,11 +41,11 @@ class PeerEvents extends Module {
 
   private val oldest = queue.io.oldest
   private val fields = InnerRegs.PeerEvent
-  io.value := Seq(
+  io.value := EventQueue.show(
     fields.sa -> oldest.bits.sa,
     fields.place -> oldest.bits.tag.place,
     fields.round -> oldest.bits.tag.round,
     fields.lost -> queue.io.lost,
     fields.valid -> oldest.valid
-  ).map { case (field, value) => (value << field.lsb).asUInt.pad(32) }.reduce(_ | _)
+  )
 }

@@ -45,7 +45,7 @@ class LifetimeEvents extends Module {
 
   private val out = queue.io.oldest
   private val fields = InnerRegs.LifetimeEvent
-  io.value := Seq(
+  io.value := EventQueue.show(
     fields.sa -> out.bits.event.sa,
     fields.inbound -> out.bits.inbound,
     fields.hard -> out.bits.event.hard,
@@ -53,5 +53,5 @@ class LifetimeEvents extends Module {
     fields.packets -> out.bits.event.packets,
     fields.lost -> queue.io.lost,
     fields.valid -> out.valid
-  ).map { case (field, value) => (value << field.lsb).asUInt.pad(32) }.reduce(_ | _)
+  )
 }

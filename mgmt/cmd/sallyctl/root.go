@@ -79,7 +79,7 @@ func newRoot() *cobra.Command {
 			},
 		})
 	}
-	root.AddCommand(newCounters(o), newEvents(o), newID(o))
+	root.AddCommand(newCounters(o), newEvents(o), newAudit(o), newID(o))
 	return root
 }
 

@@ -90,6 +90,19 @@ func newEvents(o *options) *cobra.Command {
 	}
 }
 
+func newAudit(o *options) *cobra.Command {
+	return &cobra.Command{
+		Use: "audit", Short: "Take and print the audit log: authentic packets that were dropped for their sequence number or their SA's selectors", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b, err := o.open()
+			if err != nil {
+				return err
+			}
+			return errors.Join(o.session(cmd, b).Audit(), b.Close())
+		},
+	}
+}
+
 func printJSON(cmd *cobra.Command, value any) error {
 	encoder := json.NewEncoder(cmd.OutOrStdout())
 	encoder.SetIndent("", "  ")

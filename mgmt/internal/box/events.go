@@ -11,6 +11,16 @@ import (
 
 // Events takes the events of lifetimes and of peers that have moved and prints each.
 func (s *Session) Events() error {
+	return s.taking(func(m *Model, at map[xfrm.Dir]map[int]*SA) error {
+		if err := s.printMoved(at[xfrm.DirIn]); err != nil {
+			return err
+		}
+		return s.lifetimes(m, at)
+	})
+}
+
+// taking locks the configuration, so that no other takes events or moves SAs, and gives it to `take`, with the SA of each row.
+func (s *Session) taking(take func(m *Model, at map[xfrm.Dir]map[int]*SA) error) error {
 	lock, err := lockStore(s.StatePath)
 	if err != nil {
 		return err
@@ -24,10 +34,7 @@ func (s *Session) Events() error {
 	for _, sa := range state.Model.SAs {
 		at[sa.Way][sa.Row] = sa
 	}
-	if err := s.printMoved(at[xfrm.DirIn]); err != nil {
-		return err
-	}
-	return s.lifetimes(state.Model, at)
+	return take(state.Model, at)
 }
 
 // lifetimes takes the events of lifetimes from the inner chip and prints each; if some were lost, every SA that has reached a limit.

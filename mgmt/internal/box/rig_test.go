@@ -25,6 +25,7 @@ type rig struct {
 	notes string
 	// statistics as with `sallyctl -s`
 	statistics bool
+	clock      int // of audit
 }
 
 func newRig(t *testing.T, sizes fakebox.Sizes) *rig {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/cuckoo"
@@ -25,6 +26,8 @@ type Session struct {
 	Statistics bool
 	Out        io.Writer // what list and count print
 	Notes      io.Writer // warnings, one sentence a line
+	// Now is the clock of the audit log; without, the system's.
+	Now func() time.Time
 }
 
 // Run carries all commands out, or, if one of them is wrong or does not fit, none. It wipes the keys in them.
@@ -156,6 +159,9 @@ func (s *Session) change(state *stored, known bool) error {
 	}
 	if err == nil {
 		err = s.forgetPeers(state.Model)
+	}
+	if err == nil {
+		err = s.forgetAudit(state.Model)
 	}
 	if err != nil {
 		return fmt.Errorf("%w (the change did not finish; the next one starts from empty tables)", err)

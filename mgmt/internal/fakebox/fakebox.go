@@ -48,9 +48,10 @@ type Box struct {
 	// FailAfter, if positive, makes the access after that many fail.
 	FailAfter int
 
-	events []uint32 // of lifetimes
-	peers  []uint32 // events of peers that have moved
-	places []place  // at the outer chip
+	events queue   // of lifetimes
+	peers  queue   // events of peers that have moved
+	audit  queue   // events of packets that were dropped
+	places []place // at the outer chip
 	round  uint32
 }
 
@@ -74,7 +75,11 @@ var Small = Sizes{SABits: 4, FlowBits: 6, SADBits: 6, Rules: 32, NextHops: 256, 
 
 // New makes a box after reset.
 func New(s Sizes) *Box {
-	b := &Box{}
+	b := &Box{
+		events: queue{registers: []regs.Register{regs.InnerLifetimeEvent}},
+		peers:  queue{registers: []regs.Register{regs.InnerPeerEvent}},
+		audit:  queue{registers: []regs.Register{regs.InnerAuditEvent, regs.InnerAuditSequence}},
+	}
 	for c := range b.chips {
 		chip := &chip{registers: map[uint32]uint32{}, tables: map[uint32]map[int][]uint32{}, counters: make([]uint64, len(counters[c]))}
 		for _, r := range registers[c] {
@@ -245,9 +250,11 @@ func (b *Box) write(c transport.Chip, addr, data uint32) error {
 		}
 		chip.registers[addr] = data & 7
 	case r.Name == regs.InnerLifetimeControl.Name && c == transport.Inner:
-		b.lifetimes(data)
+		b.show(&b.events, data)
 	case r.Name == regs.InnerPeerControl.Name && c == transport.Inner:
-		b.peerEvents(data)
+		b.show(&b.peers, data)
+	case r.Name == regs.InnerAuditControl.Name && c == transport.Inner:
+		b.show(&b.audit, data)
 	case r.Name == regs.OuterPeerControl.Name && c == transport.Outer:
 		b.places, b.round = nil, (b.round+1)%4
 		b.showPlaces()
@@ -263,29 +270,7 @@ func (b *Box) write(c transport.Chip, addr, data uint32) error {
 }
 
 // Expire queues an event of a lifetime, a value of LIFETIME_EVENT.
-func (b *Box) Expire(event uint32) {
-	b.events = append(b.events, event)
-	b.lifetimes(0)
-}
-
-// lifetimes writes LIFETIME_CONTROL and shows the event that is the oldest then.
-func (b *Box) lifetimes(control uint32) {
-	register := &b.chips[transport.Inner].registers
-	lost := (*register)[regs.InnerLifetimeEvent.Offset] & (1 << regs.InnerLifetimeEventLost.LSB)
-	if control>>regs.InnerLifetimeControlClearLost.LSB&1 != 0 {
-		lost = 0
-	}
-	if control>>regs.InnerLifetimeControlPop.LSB&1 != 0 && len(b.events) > 0 {
-		b.events = b.events[1:]
-	}
-	if len(b.events) > 16 {
-		b.events, lost = b.events[:16], 1<<regs.InnerLifetimeEventLost.LSB
-	}
-	(*register)[regs.InnerLifetimeEvent.Offset] = lost
-	if len(b.events) > 0 {
-		(*register)[regs.InnerLifetimeEvent.Offset] |= b.events[0] | 1<<regs.InnerLifetimeEventValid.LSB
-	}
-}
+func (b *Box) Expire(event uint32) { b.raise(&b.events, event) }
 
 // Arrive is a packet of an inbound SA from elsewhere than its peer, authentic or not.
 func (b *Box) Arrive(sa uint16, from netip.AddrPort, authentic bool) {
@@ -296,33 +281,18 @@ func (b *Box) Arrive(sa uint16, from netip.AddrPort, authentic bool) {
 	b.places = append(b.places, place{sa, from})
 	b.showPlaces()
 	if authentic {
-		b.peers = append(b.peers, uint32(sa)|number<<regs.InnerPeerEventPlace.LSB|b.round<<regs.InnerPeerEventRound.LSB)
-		b.peerEvents(0)
+		b.raise(&b.peers, uint32(sa)|number<<regs.InnerPeerEventPlace.LSB|b.round<<regs.InnerPeerEventRound.LSB)
 	}
 }
 
 // Late queues an event of a peer, a value of PEER_EVENT, whose packet was on its way while places were freed.
-func (b *Box) Late(event uint32) {
-	b.peers = append(b.peers, event)
-	b.peerEvents(0)
-}
+func (b *Box) Late(event uint32) { b.raise(&b.peers, event) }
 
-// peerEvents writes PEER_CONTROL of the inner chip and shows the event that is the oldest then.
-func (b *Box) peerEvents(control uint32) {
-	shown := &b.chips[transport.Inner].registers
-	lost := (*shown)[regs.InnerPeerEvent.Offset] & (1 << regs.InnerPeerEventLost.LSB)
-	if control>>regs.InnerPeerControlClearLost.LSB&1 != 0 {
-		lost = 0
-	}
-	if control>>regs.InnerPeerControlPop.LSB&1 != 0 && len(b.peers) > 0 {
-		b.peers = b.peers[1:]
-	}
-	if len(b.peers) > 16 {
-		b.peers, lost = b.peers[:16], 1<<regs.InnerPeerEventLost.LSB
-	}
-	(*shown)[regs.InnerPeerEvent.Offset] = lost
-	if len(b.peers) > 0 {
-		(*shown)[regs.InnerPeerEvent.Offset] |= b.peers[0] | 1<<regs.InnerPeerEventValid.LSB
+// Drop is an authentic packet of an inbound SA that the inner chip drops for a reason that the audit log tells of.
+func (b *Box) Drop(sa uint16, reason, sequence uint32) {
+	event := uint32(sa) | reason<<regs.InnerAuditEventReason.LSB
+	if n := len(b.audit.waiting); n == 0 || b.audit.waiting[n-1][0] != event {
+		b.raise(&b.audit, event, sequence)
 	}
 }
 

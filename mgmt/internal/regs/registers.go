@@ -119,6 +119,16 @@ var (
 	InnerPeerControl              = Register{Name: "peer_control", Offset: 0x21c, Count: 1, Role: Control, Writable: 0x00000003}
 	InnerPeerControlPop           = Field{LSB: 0, Width: 1}
 	InnerPeerControlClearLost     = Field{LSB: 1, Width: 1}
+	InnerAuditEvent               = Register{Name: "audit_event", Offset: 0x220, Count: 1, Role: Status}
+	InnerAuditEventSa             = Field{LSB: 0, Width: 16}
+	InnerAuditEventReason         = Field{LSB: 16, Width: 2}
+	InnerAuditEventLost           = Field{LSB: 30, Width: 1}
+	InnerAuditEventValid          = Field{LSB: 31, Width: 1}
+	InnerAuditSequence            = Register{Name: "audit_sequence", Offset: 0x224, Count: 1, Role: Status}
+	InnerAuditSequenceSequence    = Field{LSB: 0, Width: 32}
+	InnerAuditControl             = Register{Name: "audit_control", Offset: 0x228, Count: 1, Role: Control, Writable: 0x00000003}
+	InnerAuditControlPop          = Field{LSB: 0, Width: 1}
+	InnerAuditControlClearLost    = Field{LSB: 1, Width: 1}
 	InnerQosDscpLow               = Register{Name: "qos_dscp_low", Offset: 0x240, Count: 1, Role: Control, Writable: 0xffffffff}
 	InnerQosDscpHigh              = Register{Name: "qos_dscp_high", Offset: 0x244, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x01010000}
 	InnerLimitOther               = Register{Name: "limit_other", Offset: 0x300, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
@@ -149,6 +159,9 @@ var InnerRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	InnerLifetimeControl,
 	InnerPeerEvent,
 	InnerPeerControl,
+	InnerAuditEvent,
+	InnerAuditSequence,
+	InnerAuditControl,
 	InnerQosDscpLow,
 	InnerQosDscpHigh,
 	InnerLimitOther,

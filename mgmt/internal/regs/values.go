@@ -28,6 +28,22 @@ var TableCommandNames = map[uint32]string{
 	TableCommandWrite: "write",
 }
 
+// Values of audit_reason.
+const (
+	AuditReasonReplayed         = 0
+	AuditReasonTooOld           = 1
+	AuditReasonSelectorMismatch = 2
+	AuditReasonNoSelector       = 3
+)
+
+// AuditReasonNames gives the name of each value.
+var AuditReasonNames = map[uint32]string{
+	AuditReasonReplayed:         "replayed",
+	AuditReasonTooOld:           "too_old",
+	AuditReasonSelectorMismatch: "selector_mismatch",
+	AuditReasonNoSelector:       "no_selector",
+}
+
 // Values of upper.
 const (
 	UpperOpaque = 0
