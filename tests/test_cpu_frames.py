@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from sallyport.simulator import TESTER_MAC, Simulator
 from scapy.layers.inet import ICMP, IP, UDP
 from scapy.layers.inet6 import ICMPv6EchoRequest, ICMPv6ND_NA, ICMPv6ND_NS, IPv6
 from scapy.layers.ipsec import ESP
+from scapy.layers.isakmp import ISAKMP
 from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.packet import Packet, Raw
 from scapy.utils import RawPcapReader
@@ -256,6 +258,26 @@ def test_injected_frames_leave_by_both_ports_beside_traffic(tmp_path: Path) -> N
     secret = [frame for frame in seen.out["box0.black"] if not is_ours(frame)]
     assert [bytes(receiver.decrypt(esp_payload(frame))) for frame in secret] == [forwarded(bytes(p)) for p in red]
     assert seen.named == [{"inner.inject_frames": 40, "outer.inject_frames": 50}]
+
+
+def test_injected_ike_keeps_its_marker(tmp_path: Path) -> None:
+    """RFC 3948 2.2: where ESP has its SPI, IKE has four zero bytes. It leaves as IKE wrote it, with ESP of the same two ports beside it."""
+    tunnel = Tunnel(far_port=33000)
+    batch = tunnel.batch(src="198.18.0.0/16", dst="198.19.0.0/16", back="198.19.0.0/16")
+    header = Ether(src="02:62:c0:00:02:01", dst="02:00:00:00:00:77") / IP(src=NEAR, dst=FAR, id=7, flags="DF")
+    messages = [ISAKMP(init_cookie=bytes(8), exch_type=34) / Raw(bytes([n]) * n) for n in (0, 1, 3, 200, 1300)]
+    ike = [header / UDP(sport=4500, dport=33000) / Raw(bytes(4) + bytes(message)) for message in messages]
+    ike.append(header / UDP(sport=500, dport=500) / messages[0])  # to port 500 it has none
+    red = [IP(src="198.18.0.1", dst="198.19.0.1", id=n) / UDP() / Raw(bytes(n)) for n in range(30)]
+    frames = {"box0.red": [ETHERNET / packet for packet in red], "box0.outer.inject": ike}
+    seen = boxes.run([batch], frames, ["box0.black"], tmp_path, ready("inject rate unlimited"))
+    out = seen.out["box0.black"]
+    assert [frame for frame in out if is_ours(frame)] == [padded(frame) for frame in ike]
+    secret = [frame for frame in out if not is_ours(frame)]
+    assert {frame[34:38] + frame[42:46] for frame in secret} == {struct.pack("!HHI", 4500, 33000, tunnel.spi_out)}
+    receiver = tunnel.peer_receiver()
+    assert [bytes(receiver.decrypt(esp_payload(frame))) for frame in secret] == [forwarded(bytes(p)) for p in red]
+    assert seen.named == [{"outer.inject_frames": len(ike)}]
 
 
 def test_injected_frames_wait_for_their_tokens(tmp_path: Path) -> None:

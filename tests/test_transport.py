@@ -128,7 +128,7 @@ def test_hosts_of_one_link(make_box) -> None:
 
 
 def test_hosts_have_sas_of_their_own(make_box) -> None:
-    """One policy of networks and one of each direction's SAs for each two hosts; who has none is not let through."""
+    """One policy of networks and one of each direction's SAs for each two hosts; who has none asks for them, and is not let through."""
     pairs = [Pair(spi_out=0x1000 + n, spi_in=0x2000 + n, near=f"198.18.0.{n}", far=f"198.19.0.{n}") for n in (1, 2, 3)]
     text = BRIDGE + "".join(pair.states(reqid=7) for pair in pairs)
     networks = {"out": "src 198.18.0.0/16 dst 198.19.0.0/16", "in": "src 198.19.0.0/16 dst 198.18.0.0/16"}
@@ -139,7 +139,7 @@ def test_hosts_have_sas_of_their_own(make_box) -> None:
     stranger = TO_BLACK / Pair(near=pairs[0].near, far=pairs[1].far).packet(10)
     outcome = box.red([*frames, stranger])
     assert [opened(pairs[n % 3].far_receiver(), frame) for n, frame in enumerate(outcome.out)] == [*map(bytes, frames)]
-    assert outcome.named() == {"inner.drop_policy": 1}
+    assert outcome.named() == {"inner.punt_policy": 1}
     back = [TO_RED / pair.packet(size, back=True) for size in (10, 200) for pair in pairs]
     senders = [pair.far_sender() for pair in pairs]
     outcome = box.black([sealed(senders[n % 3], frame) for n, frame in enumerate(back)])

@@ -30,8 +30,11 @@ class BumpRedJudge(RedJudge):
             return ends("inner.punt_policy")
         if policy and policy.action == "allow":
             return self._crosses(crossed(frame, packet))
-        sa = policy.action.between(packet) if policy and isinstance(policy.action, Hosts) else None
-        return self._between_hosts(sa, frame, packet) if sa else ends("inner.drop_policy")
+        if policy is None or not isinstance(policy.action, Hosts):
+            return ends("inner.drop_policy")
+        sa = policy.action.between(packet)
+        # Without one IKE has to be asked (RFC 4301 5.1 step 3b).
+        return self._between_hosts(sa, frame, packet) if sa else ends("inner.punt_policy")
 
     def _crosses(self, data: bytes) -> Outcome:
         before = ("inner.tx_bypass", "crypto.black_tx_packets")

@@ -138,9 +138,9 @@ func TestRekeyUnderTraffic(t *testing.T) {
 	if got := strings.Join(seen, " "); got != "outbound_key3 true tunnel3 true" {
 		t.Errorf("the delete wrote %s", got)
 	}
-	// Deleting the SA that is in use leaves its flow discarding.
+	// Deleting the SA that is in use leaves its flow punting, so that IKE can be asked for another.
 	r.must("xfrm state delete dst 192.0.2.2 proto esp spi 9999")
-	if action, _, _, ok := r.flow("10.1.0.3", "10.2.0.0", 17, 7, 1003); !ok || action != regs.ActionDiscard {
+	if action, _, _, ok := r.flow("10.1.0.3", "10.2.0.0", 17, 7, 1003); !ok || action != regs.ActionPunt {
 		t.Errorf("without an SA the flow has action %d", action)
 	}
 	if r.fake.Log[0].Table != "flow" {

@@ -51,8 +51,8 @@ func (p *Policy) decision(action uint64) decision {
 	return decision{action: action, priority: p.Priority, fragment: p.FragmentFirst, usage: p.Usage}
 }
 
-// protect leads a policy's packets to its SA. In transport mode each two hosts have an SA of their own, and what is of no such two is
-// discarded, as it is without any SA.
+// protect leads a policy's packets to its SA. In transport mode each two hosts have an SA of their own. What there is no SA for is
+// punted, so that IKE can be asked for one (RFC 4301 5.1 step 3b).
 func (c *compiler) protect(p *Policy) error {
 	sas, whole := c.find.newest(p), false
 	for _, sa := range sas {
@@ -72,10 +72,10 @@ func (c *compiler) protect(p *Policy) error {
 		whole = whole || sel == p.Selector
 	}
 	if len(sas) == 0 {
-		c.report.warn(p.pos, "no outbound SA fits the tmpl src %s dst %s: what the policy matches is discarded until there is one", xfrm.AddrText(p.Template.Src), xfrm.AddrText(p.Template.Dst))
+		c.report.warn(p.pos, "no outbound SA fits the tmpl src %s dst %s: what the policy matches is punted until there is one", xfrm.AddrText(p.Template.Src), xfrm.AddrText(p.Template.Dst))
 	}
 	if !whole {
-		c.decide(p, p.Selector, p.decision(regs.ActionDiscard))
+		c.decide(p, p.Selector, p.decision(regs.ActionPunt))
 	}
 	return nil
 }

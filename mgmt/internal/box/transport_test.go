@@ -97,14 +97,14 @@ func (r *rig) decisions() (out []string) {
 	return out
 }
 
-// TestHostsOfOnePolicy: a policy of networks leads each two hosts to their SA and discards what is of no two; SAs come, are replaced
+// TestHostsOfOnePolicy: a policy of networks leads each two hosts to their SA and punts what is of no two; SAs come, are replaced
 // by newer ones, and go.
 func TestHostsOfOnePolicy(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	wide := "xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir out priority 7" + anyTmpl
-	rest := "0a010000 0a020000 0 0 0"
+	rest := "0a010000 0a020000 3 0 0"
 	r.must(bridged + wide)
-	if !strings.Contains(r.notes, "no outbound SA fits the tmpl src 0.0.0.0 dst 0.0.0.0: what the policy matches is discarded") {
+	if !strings.Contains(r.notes, "no outbound SA fits the tmpl src 0.0.0.0 dst 0.0.0.0: what the policy matches is punted") {
 		t.Errorf("notes %q", r.notes)
 	}
 	check := func(text string, want ...string) {
