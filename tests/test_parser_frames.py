@@ -12,12 +12,16 @@ from scapy.compat import raw
 from scapy.contrib.mpls import MPLS
 from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption
 from scapy.layers.inet6 import (
+    MIP6MH_BE,
+    MIP6MH_BRR,
+    MIP6MH_BU,
     ICMPv6EchoRequest,
     IPv6,
     IPv6ExtHdrDestOpt,
     IPv6ExtHdrFragment,
     IPv6ExtHdrHopByHop,
     IPv6ExtHdrRouting,
+    MIP6MH_Generic,
     PadN,
 )
 from scapy.layers.ipsec import AH, ESP
@@ -29,7 +33,7 @@ TABLE = Path(__file__).resolve().parents[1] / "interface_fpga/test/resources/par
 COLUMNS = [
     "etherClass", "l2Bytes", "malformed", "unfinished", "checksumBad", "headerBytes", "totalLength", "payloadLength", "tos", "ttl",
     "checksum", "dontFragment", "fragment", "protocol", "source", "destination", "hasPorts", "sourcePort", "destinationPort", "hasIcmp",
-    "icmpType", "icmpCode", "payload4", "udpEncap", "spi", "frame",
+    "hasMobility", "messageType", "messageCode", "payload4", "udpEncap", "spi", "frame",
 ]  # fmt: skip
 HEAD = f"""\
 # Frames that scapy makes and what its dissector reads in them; tests/test_parser_frames.py writes this table and checks it.
@@ -53,7 +57,8 @@ NAMES = {
     "AH": AH, "ARP": ARP, "ESP": ESP, "GRE": GRE, "ICMP": ICMP, "IP": IP, "LLC": LLC, "SCTP": SCTP, "STP": STP, "TCP": TCP, "UDP": UDP,
     "Dot1AD": Dot1AD, "Dot1Q": Dot1Q, "Dot3": Dot3, "Ether": Ether, "IPOption": IPOption, "IPv6": IPv6, "Raw": Raw, "MPLS": MPLS,
     "ICMPv6EchoRequest": ICMPv6EchoRequest, "HopByHop": IPv6ExtHdrHopByHop, "DestOpt": IPv6ExtHdrDestOpt, "Routing": IPv6ExtHdrRouting,
-    "Fragment": IPv6ExtHdrFragment, "options": options, "ends_at": ends_at, "raw": raw, "bytes": bytes, "range": range,
+    "Fragment": IPv6ExtHdrFragment, "Mobility": MIP6MH_Generic, "BRR": MIP6MH_BRR, "BU": MIP6MH_BU,
+    "BE": MIP6MH_BE, "options": options, "ends_at": ends_at, "raw": raw, "bytes": bytes, "range": range,
 }  # fmt: skip
 ETHER = 'Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:02")'
 CLASSES = {0x0800: "ipv4", 0x0806: "arp", 0x86DD: "ipv6"}
@@ -105,6 +110,7 @@ def expressions() -> Iterator[str]:
     yield from tagged_expressions()
     yield from combinations()
     yield from broken_ipv6()
+    yield from mobility_expressions()
 
 
 def natt_expressions() -> Iterator[str]:
@@ -224,6 +230,22 @@ def broken_ipv6() -> Iterator[str]:
         yield f'{ETHER} / IPv6(src="2001:db8::1", dst="2001:db8::2", {field}) / UDP(sport=7, dport=8)'
 
 
+def mobility_expressions() -> Iterator[str]:
+    """Mobility headers (RFC 6275 6.1) of each kind that scapy knows and of any type, behind every chain, cut short, and in IPv4."""
+    dice = random.Random(6275)
+    for chain in CHAINS:
+        kind, rest = dice.randrange(256), dice.randrange(3)
+        yield f"{ETHER} / {ip6(chain, f'Mobility(len={rest}, mhtype={kind}, res=255) / Raw(bytes({8 * rest}))')}"
+    for message in ("BRR()", "BU(seq=3)", "BE(status=2)"):
+        yield f"{ethernet((0x8100,))} / {ip6([], message)}"
+    for size in (0, 2, 3, 4, 8):
+        for chain in ([], [HOP_BY_HOP], [FIRST], [LATER]):
+            yield f"ends_at({ETHER} / {ip6(chain, 'Mobility(mhtype=5)')}, {8 * len(chain) + size})"
+    for kind in (0, 1, 5, 58, 133, 137, 255):
+        yield f"{ETHER} / {ip6([], f'Mobility(mhtype={kind})')}"
+        yield f'{ETHER} / IP(src="10.1.2.3", dst="10.3.2.1", proto=135) / Mobility(mhtype={kind})'
+
+
 def padded(expression: str) -> bytes:
     """The frame, as a MAC would pad it unless it is cut."""
     frame = raw(eval(expression, dict(NAMES)))
@@ -306,10 +328,12 @@ def ipv6(packet: bytes) -> dict[str, object]:
 
 
 def upper_layer(protocol: int, payload: bytes, later: bool, icmp: int) -> dict[str, object]:
-    """Ports, type and code, or what stands in their place."""
+    """Ports, type and code, a mobility header's type, or what stands in their place."""
     readable = not later and len(payload) >= 4
     ports, typed = readable and protocol in (6, 17, 132), readable and protocol == icmp
+    mobile = readable and icmp == 58 and protocol == 135
     first = int.from_bytes(payload[:4], "big") if len(payload) >= 4 else 0
+    kind = first >> 24 if typed else MIP6MH_Generic(payload[:4] + bytes(4)).mhtype if mobile else 0
     encap, spi = udp_encap(payload) if ports and protocol == 17 else ("none", first)
     return {
         "payloadLength": len(payload),
@@ -318,8 +342,9 @@ def upper_layer(protocol: int, payload: bytes, later: bool, icmp: int) -> dict[s
         "sourcePort": first >> 16 if ports else 0,
         "destinationPort": first & 0xFFFF if ports else 0,
         "hasIcmp": int(typed),
-        "icmpType": first >> 24 if typed else 0,
-        "icmpCode": first >> 16 & 0xFF if typed else 0,
+        "hasMobility": int(mobile),
+        "messageType": kind,
+        "messageCode": first >> 16 & 0xFF if typed else 0,
         "payload4": first,
         "udpEncap": encap,
         "spi": spi,

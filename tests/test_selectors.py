@@ -1,11 +1,19 @@
-"""Ranges of ports, ICMP types and codes through one box, below, at and above both ends, ports that cannot be read, and ESP of hosts behind
-the box; by scapy."""
+"""Ranges of ports, ICMP types and codes through one box, below, at and above both ends, types of mobility headers, ports that cannot be
+read, and ESP of hosts behind the box; by scapy."""
 
 from __future__ import annotations
 
 from reference import Tunnel, esp_payload, forwarded
 from scapy.layers.inet import ICMP, IP, TCP, UDP, fragment
-from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt
+from scapy.layers.inet6 import (
+    MIP6MH_BA,
+    MIP6MH_BRR,
+    MIP6MH_BU,
+    IPv6,
+    IPv6ExtHdrDestOpt,
+    MIP6MH_Generic,
+    MIP6MH_HoTI,
+)
 from scapy.layers.ipsec import ESP
 from scapy.layers.l2 import Ether
 from scapy.layers.sctp import SCTP
@@ -176,3 +184,53 @@ def test_esp_for_others_goes_by_the_policies(make_box) -> None:
     # Bypassed packets overtake those that wait for a cipher.
     assert sorted(frame[14:] for frame in outcome.out) == sorted(expected)
     assert outcome.named() == dict.fromkeys(other, 1) | {"outer.drop_unknown_spi": len(stray)}
+
+
+def test_types_of_mobility_headers_are_selected_both_ways(make_box) -> None:
+    """RFC 4301 4.4.1.1, RFC 6275 6.1: one type by a flow, a range by rules and an SA's selector, behind extension headers, cut short."""
+    tunnel = Tunnel()
+    batch = tunnel.batch(
+        "2001:db8:1::/48", "2001:db8:2::/48 proto 135 type 1-4", "2001:db8:2::/48 proto mobility-header type 1-4"
+    )
+    batch += "xfrm policy add src 2001:db8:1::1 dst 2001:db8:2::1 proto 135 type 5 dir out action punt\n"
+    batch += "xfrm policy add dst 198.19.0.0/16 proto 135 dir out action punt\n"
+    red = {"src": "2001:db8:1::1", "dst": "2001:db8:2::1"}
+    black = {"src": red["dst"], "dst": red["src"]}
+    messages = [
+        MIP6MH_BRR(),
+        MIP6MH_HoTI(),
+        MIP6MH_BA(),
+        *(MIP6MH_Generic(mhtype=kind) for kind in (0, 1, 4, 133, 255)),
+    ]
+
+    def kinds(ends: dict[str, str]) -> list[tuple[Packet, bool]]:
+        cases: list[tuple[Packet, bool]] = []
+        for message in messages:
+            inside = 1 <= message.mhtype <= 4
+            cases.append((IPv6(**ends) / message, inside))
+            cases.append((IPv6(**ends) / IPv6ExtHdrDestOpt() / message, inside))
+        # Too short for the type to count; the code that ICMP would have in its second byte; a port that is the type.
+        cases += [(IPv6(**ends, nh=135) / Raw(bytes([59, 0, 1, 0])[:size]), size == 4) for size in (0, 3, 4)]
+        return [
+            *cases,
+            (IPv6(**ends, nh=58) / Raw(bytes([1, 1, 1, 1])), False),
+            (IPv6(**ends) / UDP(sport=1, dport=1), False),
+        ]
+
+    sent = [packet for packet, inside in kinds(red) if inside]
+    punted = [
+        IPv6(**red) / MIP6MH_BU(seq=3),
+        IPv6(**red) / IPv6ExtHdrDestOpt() / MIP6MH_BU(),
+        IP(**RED, proto=135) / Raw(bytes(8)),
+    ]
+    elsewhere = IPv6(**red | {"src": "2001:db8:1::2"}) / MIP6MH_BU()
+    dropped = [*(packet for packet, inside in kinds(red) if not inside), elsewhere]
+    outcome = make_box(batch).red([ETHERNET / packet for packet in (*sent, *punted, *dropped)])
+    receiver = tunnel.peer_receiver()
+    assert [bytes(receiver.decrypt(esp_payload(frame))) for frame in outcome.out] == [forwarded(bytes(p)) for p in sent]
+    assert outcome.named() == {"inner.punt_policy": len(punted), "inner.drop_policy": len(dropped)}
+    cases, sender = kinds(black), tunnel.peer_sender()
+    outcome = make_box(batch).black([ETHERNET / sender.encrypt(packet) for packet, _ in cases])
+    expected = [forwarded(bytes(packet)) for packet, inside in cases if inside]
+    assert [frame[14:][: len(packet)] for frame, packet in zip(outcome.out, expected, strict=True)] == expected
+    assert outcome.named() == {"inner.drop_selector_mismatch": sum(not inside for _, inside in cases)}

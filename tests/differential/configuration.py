@@ -8,7 +8,7 @@ from ipaddress import ip_network
 
 from .network import LOCAL, MTU_PREFIXES, OTHER_LOCAL, PEERS, SPACE, Paths, gateways
 from .policy import PORT_PROTOCOLS, Network, Number, Policy, Selector
-from .reading import ICMP_OF
+from .reading import ICMP_OF, MOBILITY
 from .sa import Sa
 
 WINDOWS = (0, 64, 65, 128, 1024, 1025, 2048, 4096)
@@ -17,7 +17,8 @@ WELL_KNOWN_PORTS = (53, 80, 443, 500, 4500, 5000)
 # Of 6, 8, 1 and 3 rules: a box has few (docs/sallyctl.md).
 PORT_RANGES = ((1024, 65535), (80, 443), (5000, 5003), (52, 57))
 RANGED = 0.15
-OTHER_PROTOCOLS = (0, 2, 47, 50, 51, 59, 89, 253)
+OTHER_PROTOCOLS = (0, 2, 47, 50, 51, 59, 89, MOBILITY, 253)
+MOBILITY_TYPES = (0, 1, 5, (4, 7))  # one rule each
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,8 @@ def selector_of(dice: random.Random, src: Network, dst: Network) -> Selector:
             if dice.random() < RANGED:
                 ports[dice.randrange(2)] = dice.choice(PORT_RANGES)
             return Selector(src, dst, protocol, *ports)
+        case 6 if version == 6 and dice.random() < 0.4:
+            return Selector(src, dst, MOBILITY, dice.choice(MOBILITY_TYPES))
         case 6:
             code = dice.choice([None, 0, 1])
             return Selector(src, dst, ICMP_OF[version], dice.choice([0, 3, 8, 128, 129]), code)
@@ -141,9 +144,11 @@ def _prefix(dice: random.Random, side: str, version: int):
 
 def exact_selector(dice: random.Random, version: int) -> Selector:
     src, dst = (ip_network(SPACE[side, version].network_address + dice.choice([1, 2])) for side in ("red", "black"))
-    protocol = dice.choice([6, 17, 132, ICMP_OF[version], 47])
+    protocol = dice.choice([6, 17, 132, ICMP_OF[version], 47 if version == 4 else dice.choice([47, MOBILITY])])
     if protocol == 47:
         return Selector(src, dst, protocol)
+    if protocol == MOBILITY:
+        return Selector(src, dst, protocol, dice.choice([1, 5]))
     if protocol in PORT_PROTOCOLS:
         return Selector(src, dst, protocol, dice.choice(WELL_KNOWN_PORTS), dice.choice(WELL_KNOWN_PORTS))
     return Selector(src, dst, protocol, dice.choice([8, 128]), 0)

@@ -73,3 +73,8 @@ def sctp(source: int, destination: int, tag: int) -> bytes:
 def icmp(kind: int, code: int, rest: bytes) -> bytes:
     """ICMP and ICMPv6."""
     return bytes([kind, code, 0, 0]) + rest
+
+
+def mobility(kind: int, reserved: int, rest: bytes) -> bytes:
+    """A mobility header (RFC 6275 6.1.1) of 8 bytes, with nothing behind it; `rest` are its checksum and 2 bytes of message."""
+    return bytes([59, 0, kind, reserved]) + rest

@@ -10,7 +10,7 @@ from .configuration import OTHER_PROTOCOLS, WELL_KNOWN_PORTS
 from .headers import Address
 from .network import SPACE
 from .policy import Network, Number, Selector
-from .reading import ICMP_OF
+from .reading import ICMP_OF, MOBILITY
 
 TTLS = (0, 1, 2, 3, 64, 64, 64, 64, 64, 64, 128, 128, 255, 255)
 NEIGHBOUR_DISCOVERY = (133, 134, 135, 136, 137)
@@ -70,13 +70,15 @@ def build(
 
 def _upper_values(dice: random.Random, selector: Selector | None, version: int) -> tuple[int, int, int]:
     """Protocol and the two numbers, mostly those of the selector."""
-    common = [6, 17, 17, 132, ICMP_OF[version], ICMP_OF[version]]
+    common = [6, 17, 17, 132, ICMP_OF[version], ICMP_OF[version], *([MOBILITY] if version == 6 else [])]
     protocol = selector.protocol if selector and selector.protocol is not None else None
     if protocol is None or dice.random() < 0.1:
         protocol = dice.choice([*common, dice.choice(OTHER_PROTOCOLS), ICMP_OF[10 - version]])
     wanted = [_wanted(dice, number) for number in ((selector.first, selector.second) if selector else (None, None))]
     if protocol == ICMP_OF[version]:
         numbers = (dice.choice([0, 3, 8, 128, 129, dice.randrange(256)]), dice.choice([0, 0, 1, dice.randrange(256)]))
+    elif protocol == MOBILITY:
+        numbers = (dice.choice([0, 1, 2, 5, dice.choice(NEIGHBOUR_DISCOVERY), dice.randrange(256)]), 0)
     else:
         numbers = (_port(dice), _port(dice))
     first, second = (
@@ -109,6 +111,8 @@ def _upper(dice: random.Random, version: int, protocol: int, first: int, second:
         if version == 6 and dice.random() < 0.04:
             first = dice.choice(NEIGHBOUR_DISCOVERY)
         return headers.icmp(first & 255, second & 255, dice.randbytes(4)) + data
+    if protocol == MOBILITY:
+        return headers.mobility(first & 255, dice.randrange(256), dice.randbytes(4)) + data
     return data
 
 

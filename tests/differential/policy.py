@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
-from .reading import ICMP_OF, Reading
+from .reading import ICMP_OF, MOBILITY, Reading
 from .sa import Sa
 
 Network = IPv4Network | IPv6Network
@@ -15,7 +15,8 @@ Number = int | tuple[int, int]  # one, or the first and the last of a range
 
 @dataclass(frozen=True)
 class Selector:
-    """What a policy names. None is "any"; `first` and `second` are ports or ranges of them, or type and code of ICMP."""
+    """What a policy names. None is "any"; `first` and `second` are ports or ranges of them, type and code of ICMP, or the type of a
+    mobility header and None."""
 
     src: Network
     dst: Network
@@ -27,6 +28,13 @@ class Selector:
     def version(self) -> int:
         return self.src.version
 
+    @property
+    def kind(self) -> str:
+        """What its numbers are, if it names any."""
+        if (self.protocol, self.version) == (MOBILITY, 6):
+            return "mobility"
+        return "icmp" if self.protocol == ICMP_OF[self.version] else "ports"
+
     def takes(self, packet: Reading) -> bool:
         """A number that cannot be read (RFC 4301 4.4.1.1: OPAQUE) is none that a selector can name."""
         if packet.version != self.version or packet.src not in self.src or packet.dst not in self.dst:
@@ -36,8 +44,7 @@ class Selector:
         wanted = (self.first, self.second)
         if wanted == (None, None):
             return True
-        kind = "icmp" if self.protocol == ICMP_OF[self.version] else "ports"
-        if packet.upper != kind:
+        if packet.upper != self.kind:
             return False
         return all(want is None or holds(want, number) for want, number in zip(wanted, packet.numbers, strict=True))
 
@@ -51,21 +58,20 @@ class Selector:
     def exact(self) -> bool:
         """Names one 5-tuple: it then wins against any other selector of the same priority number (docs/sallyctl.md)."""
         whole = self.src.prefixlen == self.src.max_prefixlen and self.dst.prefixlen == self.dst.max_prefixlen
-        numbered = self.protocol in PORT_PROTOCOLS or self.protocol == ICMP_OF[self.version]
-        single = all(isinstance(number, int) for number in (self.first, self.second))
+        numbered = self.protocol in PORT_PROTOCOLS or self.kind != "ports"
+        named = (self.first,) if self.kind == "mobility" else (self.first, self.second)
+        single = all(isinstance(number, int) for number in named)
         return whole and self.protocol is not None and (not numbered or single)
 
     def words(self) -> str:
         text = f"src {self.src} dst {self.dst}"
         if self.protocol is None:
             return text
-        icmp = self.protocol == ICMP_OF[self.version]
-        name = (
-            ("icmp" if self.version == 4 else "ipv6-icmp") if icmp else PORT_PROTOCOLS.get(self.protocol, self.protocol)
-        )
+        names = PORT_PROTOCOLS | ({ICMP_OF[4]: "icmp"} if self.version == 4 else {ICMP_OF[6]: "ipv6-icmp"})
+        name = names.get(self.protocol, self.protocol)
         text += f" proto {name}"
         for word, number in zip(
-            ("type", "code") if icmp else ("sport", "dport"), (self.first, self.second), strict=True
+            ("sport", "dport") if self.kind == "ports" else ("type", "code"), (self.first, self.second), strict=True
         ):
             if number is not None:
                 text += f" {word} {number}" if isinstance(number, int) else f" {word} {number[0]}-{number[1]}"

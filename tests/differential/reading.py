@@ -13,6 +13,7 @@ from scapy.layers.inet6 import (
     IPv6ExtHdrFragment,
     IPv6ExtHdrHopByHop,
     IPv6ExtHdrRouting,
+    MIP6MH_Generic,
 )
 from scapy.layers.sctp import SCTP
 from scapy.packet import Packet
@@ -27,6 +28,7 @@ EXTENSIONS: dict[int, type[Packet]] = {
 MOST_EXTENSIONS, MOST_EXTENSION_BYTES = 4, 64
 PORTS: dict[int, type[Packet]] = {6: TCP, 17: UDP, 132: SCTP}
 ICMP_OF = {4: 1, 6: 58}
+MOBILITY = 135  # the mobility header, of IPv6 alone (RFC 6275 6.1.1)
 NOWHERE = IPv4Address(0)
 
 
@@ -34,8 +36,9 @@ NOWHERE = IPv4Address(0)
 class Reading:
     """`state`: "whole", or why nothing more is known: "malformed", "checksum", "unread" (more extension headers than are read).
 
-    `upper` says what `numbers` are: "ports", "icmp" (type and code), or "" where none can be read. `total` counts the bytes of
-    the IP packet, `header` those in front of the upper layer. `fragment`: of several; `later`: not the first of them.
+    `upper` says what `numbers` are: "ports", "icmp" (type and code), "mobility" (type and 0), or "" where none can be read. `total`
+    counts the bytes of the IP packet, `header` those in front of the upper layer. `fragment`: of several; `later`: not the first of
+    them.
     """
 
     state: str
@@ -113,7 +116,7 @@ def _ipv6(packet: bytes) -> Reading:
 
 
 def _numbers(version: int, protocol: int, payload: bytes, later: bool) -> tuple[str, tuple[int, int]]:
-    """Ports, or type and code, if the packet has them in its first 4 bytes behind the headers."""
+    """Ports, or type and code, or a mobility header's type, if the packet has them in its first 4 bytes behind the headers."""
     if later or len(payload) < 4:
         return "", (0, 0)
     if protocol in PORTS:
@@ -122,4 +125,6 @@ def _numbers(version: int, protocol: int, payload: bytes, later: bool) -> tuple[
     if protocol == ICMP_OF[version]:
         header = (ICMP if version == 4 else ICMPv6Unknown)(payload[:4] + bytes(60))
         return "icmp", (header.type, header.code)
+    if protocol == MOBILITY and version == 6:
+        return "mobility", (MIP6MH_Generic(payload[:4] + bytes(4)).mhtype, 0)
     return "", (0, 0)

@@ -98,10 +98,14 @@ class HeaderFields extends Bundle {
   val sourcePort = UInt(16.W)
   val destinationPort = UInt(16.W)
 
-  /** `icmpType` and `icmpCode` were there to read: ICMP in IPv4 or ICMPv6 in IPv6, offset 0, 4 bytes of payload. Else both are 0. */
+  /**
+   * `messageType` was there to read: ICMP in IPv4 or ICMPv6 in IPv6, with `messageCode`, or a mobility header in IPv6 (RFC 6275
+   * 6.1.1), which has no code; offset 0, 4 bytes of payload. Else both are 0.
+   */
   val hasIcmp = Bool()
-  val icmpType = UInt(8.W)
-  val icmpCode = UInt(8.W)
+  val hasMobility = Bool()
+  val messageType = UInt(8.W)
+  val messageCode = UInt(8.W)
 
   /** What a UDP datagram to port 4500 carries; always `none` of a bare IP packet. */
   val udpEncap = UdpEncap()

@@ -6,7 +6,7 @@ import sallyport.common._
 
 /**
  * Reads the headers of one packet: Ethernet type behind up to two VLAN tags, IPv4 with options or IPv6 with extension headers,
- * ports, ICMP type and code or SPI wherever they stand, and of a frame what UDP to port 4500 carries.
+ * ports, ICMP type and code, mobility header type or SPI wherever they stand, and of a frame what UDP to port 4500 carries.
  *
  * A pipeline without stalls: one packet a cycle, answered in order [[HeaderParser.latency]] cycles later. It judges and drops
  * nothing. Of IPv6 it reads [[ExtensionStep.maxHeaders]] extension headers and [[ExtensionStep.maxUnits]] times 8 bytes of
@@ -104,6 +104,7 @@ class HeaderParser(ethernet: Boolean, fragments: Boolean = false) extends Module
   private val hasIcmp2 = RegNext(
     readable && Mux(isV6(walkEnd), protocolIs(Ipv6Header.protocolIcmp), protocolIs(Ipv4Header.protocolIcmp))
   )
+  private val hasMobility2 = RegNext(readable && isV6(walkEnd) && protocolIs(Ipv6Header.protocolMobility))
   private val extensionBytes = Cat(OHToUInt(walked.at), 0.U(log2Ceil(ExtensionStep.unitBytes).W))
   private val left2 = RegNext((payload - extensionBytes)(lengthBits - 1, 0))
   private val v6Bytes2 = RegNext(Ipv6Header.bytes.U(7.W) + extensionBytes)
@@ -137,8 +138,9 @@ class HeaderParser(ethernet: Boolean, fragments: Boolean = false) extends Module
   fields.sourcePort := Mux(hasPorts2, payload2(0)(31, 16), 0.U)
   fields.destinationPort := Mux(hasPorts2, payload2(0)(15, 0), 0.U)
   fields.hasIcmp := hasIcmp2
-  fields.icmpType := Mux(hasIcmp2, payload2(0)(31, 24), 0.U)
-  fields.icmpCode := Mux(hasIcmp2, payload2(0)(23, 16), 0.U)
+  fields.hasMobility := hasMobility2
+  fields.messageType := Mux(hasIcmp2, payload2(0)(31, 24), Mux(hasMobility2, payload2(0)(15, 8), 0.U))
+  fields.messageCode := Mux(hasIcmp2, payload2(0)(23, 16), 0.U)
   fields.udpEncap := UdpEncap.none
   fields.spi := payload2(0)
 

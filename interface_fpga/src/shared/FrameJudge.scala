@@ -105,7 +105,7 @@ object FrameJudge {
   val neighbourTypes: Seq[Int] = 133 to 137
 
   private def neighbourDiscovery(fields: HeaderFields): Bool =
-    fields.hasIcmp && neighbourTypes.map(fields.icmpType === _.U).reduce(_ || _)
+    fields.hasIcmp && neighbourTypes.map(fields.messageType === _.U).reduce(_ || _)
 
   /** From or to fe80::/10, or to ff00::/8, of whatever scope. */
   private def linkScope(fields: HeaderFields): Bool = {

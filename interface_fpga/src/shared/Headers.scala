@@ -118,6 +118,9 @@ object Ipv6Header {
   val bytes: Int = 40
   val protocolIcmp: Int = 58
 
+  /** The mobility header (RFC 6275 6.1.1), to IPsec a next layer protocol (RFC 4301 4.4.1.1) and no extension header. */
+  val protocolMobility: Int = 135
+
   /** Next header: a fragment header. */
   val fragment: Int = 44
 }

@@ -18,13 +18,17 @@ object PacketKey {
     FlowRow.upper
   )
 
-  /** The key of a packet. Without ports their fields are 0, or hold an ICMP packet's type and code; `upper` says which. */
+  /** The key of a packet. Without ports their fields are 0, or hold a message's type and code; `upper` says which. */
   def apply(packet: HeaderFields): UInt = Cat(
-    Mux(packet.hasPorts, Upper.ports.U(4.W), Mux(packet.hasIcmp, Upper.icmp.U(4.W), Upper.opaque.U(4.W))),
+    Mux(
+      packet.hasPorts,
+      Upper.ports.U(4.W),
+      Mux(packet.hasIcmp || packet.hasMobility, Upper.icmp.U(4.W), Upper.opaque.U(4.W))
+    ),
     Mux(packet.isV6, 6.U(4.W), 4.U(4.W)),
     packet.protocol,
-    packet.destinationPort | packet.icmpCode,
-    packet.sourcePort | packet.icmpType,
+    packet.destinationPort | packet.messageCode,
+    packet.sourcePort | packet.messageType,
     packet.destination,
     packet.source
   )

@@ -17,7 +17,7 @@ func exact(s xfrm.Selector) bool {
 	case xfrm.HasPorts(s.Proto):
 		numbers = s.SPort.Single() && s.DPort.Single()
 	case xfrm.HasType(s.Proto, s.Version()):
-		numbers = s.Type.Single() && s.Code.Single()
+		numbers = s.Type.Single() && (s.Code.Single() || !xfrm.HasCode(s.Proto, s.Version()))
 	}
 	return s.Src.IsSingleIP() && s.Dst.IsSingleIP() && s.Proto != 0 && numbers
 }

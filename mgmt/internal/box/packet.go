@@ -25,7 +25,7 @@ func want(f regs.Field, given bool, value uint64) wanted {
 // regs/rows.rdl). What it does not name is 0.
 type packet struct {
 	src, dst                 netip.Addr
-	srcPort, dstPort         xfrm.Range // of ICMP its type and code
+	srcPort, dstPort         xfrm.Range // of ICMP its type and code, of a mobility header its type
 	protocol, version, upper wanted
 }
 

@@ -79,8 +79,9 @@ xfrm policy add src 2001:db8::1 dst 2001:db8::2 proto ipv6-icmp type 128 code 0 
 xfrm policy add src 10.1.0.1 dst 10.2.0.2 proto icmp type 0 code 0 dir out action punt
 xfrm policy add src 10.1.0.1 dst 10.2.0.2 proto gre dir out action punt
 xfrm policy add src 2001:db8::1 dst 2001:db8::2 proto icmp dir out action punt
-xfrm policy add src ::ffff:10.1.0.1 dst ::ffff:10.2.0.2 proto udp sport 53 dport 1024 dir out action punt`)
-	if n := len(r.fake.Table(transport.Inner, regs.InnerTableFlow)); n != 7 {
+xfrm policy add src ::ffff:10.1.0.1 dst ::ffff:10.2.0.2 proto udp sport 53 dport 1024 dir out action punt
+xfrm policy add src 2001:db8::1 dst 2001:db8::2 proto mobility-header type 5 dir out action punt`)
+	if n := len(r.fake.Table(transport.Inner, regs.InnerTableFlow)); n != 8 {
 		t.Errorf("%d flows", n)
 	}
 	punt := func(usage string) []place { return decided("0", "0", "1", "3", usage) }
@@ -99,6 +100,8 @@ xfrm policy add src ::ffff:10.1.0.1 dst ::ffff:10.2.0.2 proto udp sport 53 dport
 		{"ICMP in IPv6", r.flowRow("2001:db8::1", "2001:db8::2", 1, 0, 0), slices.Concat(
 			keyed("20010db8000000000000000000000001", "20010db8000000000000000000000002", "0", "0", "1", "6", "0"), punt("6"))},
 		{"mapped addresses", r.flowRow("::ffff:10.1.0.1", "::ffff:10.2.0.2", 17, 53, 1024), slices.Concat(keyed("ffff0a010001", "ffff0a020002", "35", "400", "11", "6", "1"), punt("7"))},
+		{"a binding update", r.flowRow("2001:db8::1", "2001:db8::2", 135, 5, 0), slices.Concat(
+			keyed("20010db8000000000000000000000001", "20010db8000000000000000000000002", "5", "0", "87", "6", "2"), punt("8"))},
 	} {
 		r.checkRow(test.what, test.row, test.want)
 	}
@@ -128,6 +131,11 @@ func TestRuleRows(t *testing.T) {
 		{"src ::/0 proto ipv6-icmp type 128", keyed("0", "0", "80", "0", "3a", "6", "2"), masks("0", "0", "ffff", "0", "ff", "f", "f")},
 		{"src ::/0 proto ipv6-icmp code 0", keyed("0", "0", "0", "0", "3a", "6", "2"), masks("0", "0", "0", "ffff", "ff", "f", "f")},
 		{"src ::/0 proto ipv6-icmp type 3 code 255", keyed("0", "0", "3", "ff", "3a", "6", "2"), masks("0", "0", "ffff", "ffff", "ff", "f", "f")},
+		{"src ::/0 proto 135 type 1", keyed("0", "0", "1", "0", "87", "6", "2"), masks("0", "0", "ffff", "0", "ff", "f", "f")},
+		{"src 2001:db8::1 dst 2001:db8::2 proto 135",
+			keyed("20010db8000000000000000000000001", "20010db8000000000000000000000002", "0", "0", "87", "6", "0"), masks(ones, ones, "0", "0", "ff", "f", "0")},
+		{"src 2001:db8::1 dst 2001:db8::2 proto 135 type 2-3",
+			keyed("20010db8000000000000000000000001", "20010db8000000000000000000000002", "2", "0", "87", "6", "2"), masks(ones, ones, "fffe", "0", "ff", "f", "f")},
 		{"src ::/0 proto icmp", keyed("0", "0", "0", "0", "1", "6", "0"), masks("0", "0", "0", "0", "ff", "f", "0")},
 	} {
 		r := newRig(t, fakebox.Small)
@@ -164,6 +172,7 @@ func TestSelectorRows(t *testing.T) {
 		{"proto tcp sport 0-0", keyed("0", "0", "0", "0", "6", "4", "1"), 96, 96, [5]string{"0", "ffff", "ff", "f", "f"}},
 		{"proto tcp sport 0-65535", keyed("0", "0", "0", "0", "6", "4", "0"), 96, 96, [5]string{"ffff", "ffff", "ff", "f", "0"}},
 		{"src ::/0 proto ipv6-icmp type 1-4 code 5", keyed("0", "0", "1", "5", "3a", "6", "2"), 0, 0, [5]string{"4", "5", "ff", "f", "f"}},
+		{"src ::/0 proto 135 type 1-4", keyed("0", "0", "1", "0", "87", "6", "2"), 0, 0, [5]string{"4", "ffff", "ff", "f", "f"}},
 		{"proto icmp type 3 code 0-4", keyed("0", "0", "3", "0", "1", "4", "2"), 96, 96, [5]string{"3", "4", "ff", "f", "f"}},
 	} {
 		r := newRig(t, fakebox.Small)

@@ -152,7 +152,7 @@ func (r *rig) flowRow(src, dst string, proto byte, sport, dport uint16) []uint32
 	switch {
 	case proto == 6 || proto == 17 || proto == 132:
 		upper = 1
-	case proto == 1 && version == 4 || proto == 58 && version == 6:
+	case proto == 1 && version == 4 || (proto == 58 || proto == 135) && version == 6:
 		upper = 2
 	}
 	key := slices.Concat(ipBytes(src, 16), ipBytes(dst, 16), le16(sport), le16(dport), []byte{proto, version | upper<<4})

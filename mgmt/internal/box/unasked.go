@@ -19,7 +19,7 @@ var (
 func (c *compiler) warnUnasked(p *Policy) {
 	within := func(outer, inner netip.Prefix) bool { return inner.IsValid() && xfrm.Within(outer, inner) }
 	s := p.Selector
-	asksNeighbours := xfrm.HasType(s.Proto, 6) && s.Type.Given && discovery.Covers(s.Type)
+	asksNeighbours := xfrm.HasCode(s.Proto, 6) && s.Type.Given && discovery.Covers(s.Type)
 	if c.m.bump() {
 		if p.fresh && asksNeighbours {
 			c.report.warn(p.pos, "the policy %s has no effect: neighbour discovery always passes a bridge", s)

@@ -17,7 +17,7 @@ func TestUnasked(t *testing.T) {
 		{"src ::/0 proto ipv6-icmp type 133-137 dir out", true}, {"src ::/0 proto ipv6-icmp type 135 code 0 dir in", true},
 		{"src fe80::/9 dst ::/0 dir out", false}, {"dst fec0::/16 dir out", false}, {"src ff02::/16 dir out", false}, {"dst fe00::/7 dir fwd", false},
 		{"src ::/0 proto ipv6-icmp type 132-137 dir out", false}, {"src ::/0 proto ipv6-icmp type 134-138 dir out", false}, {"src ::/0 proto ipv6-icmp dir out", false},
-		{"proto icmp type 135 dir out", false}, {"src 10.0.0.0/8 dir out", false},
+		{"proto icmp type 135 dir out", false}, {"src ::/0 proto 135 type 135 dir out", false}, {"src 10.0.0.0/8 dir out", false},
 	} {
 		r := newRig(t, fakebox.Small)
 		r.must("xfrm policy add " + test.words)

@@ -19,6 +19,7 @@ func TestOpaque(t *testing.T) {
 		{"sport opaque", sel(v4, v4, opaque(0)), "src 0.0.0.0/0 dst 0.0.0.0/0 sport opaque dport opaque"},
 		{"proto icmp type opaque", sel(v4, v4, opaque(1)), "src 0.0.0.0/0 dst 0.0.0.0/0 proto icmp type opaque code opaque"},
 		{"src ::/0 proto ipv6-icmp code opaque", sel(v6, v6, opaque(58)), "src ::/0 dst ::/0 proto ipv6-icmp type opaque code opaque"},
+		{"src ::/0 proto mobility-header type opaque", sel(v6, v6, opaque(135)), "src ::/0 dst ::/0 proto 135 type opaque"},
 	} {
 		checkSelector(t, test.words, test.want, test.text)
 	}

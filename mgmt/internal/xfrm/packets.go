@@ -71,6 +71,8 @@ func (s Selector) String() string {
 	switch {
 	case s.Opaque && (s.Proto == protoICMP || s.Proto == protoICMPv6):
 		out += " type opaque code opaque"
+	case s.Opaque && s.Proto == protoMobility:
+		out += " type opaque"
 	case s.Opaque:
 		out += " sport opaque dport opaque"
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Range is the ports, or the types or codes of ICMP, that a selector takes: First to Last. Its zero value is any, packets in which
+// Range is the ports, or the types or codes of messages, that a selector takes: First to Last. Its zero value is any, packets in which
 // there is none to read among them; 0 to 0 is not.
 type Range struct {
 	Given bool   `json:"given"`

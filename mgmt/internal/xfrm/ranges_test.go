@@ -88,6 +88,13 @@ func TestRanges(t *testing.T) {
 		"src 0.0.0.0/0 dst 0.0.0.0/0 proto icmp type 3 code 0-4")
 	checkSelector(t, "src ::/0 proto ipv6-icmp type 1-4 code 0-255", sel("::/0", "::/0", func(s *Selector) { s.Proto, s.Type = 58, Range{true, 1, 4} }),
 		"src ::/0 dst ::/0 proto ipv6-icmp type 1-4")
+	for words, types := range map[string]Range{"proto 135 type 1-4": {true, 1, 4}, "proto mobility-header type 5": One(5), "proto 135 type 0": One(0), "proto 135 type 0-255": {}} {
+		text := "src ::/0 dst ::/0 proto 135"
+		if types.Given {
+			text += " type " + types.text(false)
+		}
+		checkSelector(t, "src ::/0 "+words, sel("::/0", "::/0", func(s *Selector) { s.Proto, s.Type = 135, types }), text)
+	}
 }
 
 func checkSelector(t *testing.T, words string, want Selector, text string) {

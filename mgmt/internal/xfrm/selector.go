@@ -96,6 +96,8 @@ func (s Selector) checkPossible(pos Pos) error {
 		return Errorf(pos, "%s of icmp is of no packet in an IPv6 selector: write proto ipv6-icmp", word)
 	case number && s.Proto == protoICMPv6 && version == 4:
 		return Errorf(pos, "%s of ipv6-icmp is of no packet in an IPv4 selector: write src or dst as an IPv6 prefix (::/0 is any)", word)
+	case number && s.Proto == protoMobility && version == 4:
+		return Errorf(pos, "type of protocol 135 is of no packet in an IPv4 selector: write src or dst as an IPv6 prefix (::/0 is any)")
 	case version == 6 && isExtensionHeader(s.Proto):
 		return Errorf(pos, "proto %d is of no packet in an IPv6 selector: it is an extension header, and the protocol is what follows those", s.Proto)
 	}
@@ -104,7 +106,7 @@ func (s Selector) checkPossible(pos Pos) error {
 
 // upper reads proto with sport and dport, or with type and code.
 func (p *parser) upper(s *Selector) (err error) {
-	var ports, types, opaque *Token
+	var ports, types, codes, opaque *Token
 	for isUpperWord(p.peek()) {
 		word := p.skip()
 		switch text := string(word.Text); text {
@@ -120,7 +122,7 @@ func (p *parser) upper(s *Selector) (err error) {
 			types = &word
 			s.Type, err = p.orOpaque("number", text, 8, &opaque)
 		case "code":
-			types = &word
+			types, codes = &word, &word
 			s.Code, err = p.orOpaque("number", text, 8, &opaque)
 		default:
 			err = word.refuse("the chips do not look at GRE keys")
@@ -130,8 +132,10 @@ func (p *parser) upper(s *Selector) (err error) {
 		}
 	}
 	switch {
-	case types != nil && s.Proto != protoICMP && s.Proto != protoICMPv6:
-		return types.errorf("%s needs proto icmp or ipv6-icmp: other packets have none", types.Text)
+	case codes != nil && s.Proto != protoICMP && s.Proto != protoICMPv6:
+		return codes.errorf("code needs proto icmp or ipv6-icmp: other packets have none")
+	case types != nil && s.Proto != protoICMP && s.Proto != protoICMPv6 && s.Proto != protoMobility:
+		return types.errorf("type needs proto icmp, ipv6-icmp or mobility-header: other packets have none")
 	case ports != nil && s.Proto != 0 && !HasPorts(s.Proto):
 		return ports.errorf("%s needs proto tcp, udp or sctp: the chips find no ports in protocol %s", ports.Text, protocolName(s.Proto))
 	case opaque != nil && s.numbered():

@@ -187,6 +187,7 @@ const (
 	protoICMPv6   = 58
 	protoDestOpts = 60
 	protoSCTP     = 132
+	protoMobility = 135
 )
 
 // isExtensionHeader says whether the chips read over a protocol of IPv6; 0, hop-by-hop options, is any in a selector.
@@ -197,7 +198,12 @@ func isExtensionHeader(proto uint8) bool {
 // HasPorts says whether the chips find ports in packets of a protocol.
 func HasPorts(proto uint8) bool { return proto == protoTCP || proto == protoUDP || proto == protoSCTP }
 
-// HasType says whether the chips find an ICMP type and code in packets of a protocol under an IP version.
-func HasType(proto, version uint8) bool {
+// HasCode says whether the chips find an ICMP type and code in packets of a protocol under an IP version.
+func HasCode(proto, version uint8) bool {
 	return proto == protoICMP && version == 4 || proto == protoICMPv6 && version == 6
+}
+
+// HasType says whether they find a type: of ICMP, or of a mobility header, which has no code (RFC 6275, 6.1.1).
+func HasType(proto, version uint8) bool {
+	return HasCode(proto, version) || proto == protoMobility && version == 6
 }

@@ -56,8 +56,9 @@ class HeaderParserSpec extends AnyFunSuite with ChiselSim {
         _.sourcePort -> "sourcePort",
         _.destinationPort -> "destinationPort",
         _.hasIcmp -> "hasIcmp",
-        _.icmpType -> "icmpType",
-        _.icmpCode -> "icmpCode"
+        _.hasMobility -> "hasMobility",
+        _.messageType -> "messageType",
+        _.messageCode -> "messageCode"
       )
       for ((field, name) <- plain.map(_(out))) same(field, row(name))
       same(out.ttlExpired, if (row("ttl") <= 1) 1 else 0)
