@@ -87,7 +87,9 @@ def _to_the_box(dice: random.Random) -> bytes:
         case 0:
             marker = bytes(4)
             contents = [b"\xff", b"\xff\xff", b"", marker, marker[1:], marker + dice.randbytes(40), dice.randbytes(36)]
-            upper = headers.udp(dice.randrange(65536), NATT_PORT, dice.choice(contents))
+            content = dice.choice(contents)
+            length = None if dice.random() < 0.8 else 8 + len(content) + dice.choice([-4, -1, 1, 4])
+            upper = headers.udp(dice.randrange(65536), NATT_PORT, content, length)
         case 1:
             upper = headers.udp(dice.choice([500, 4500]), dice.choice([500, 500, 501]), dice.randbytes(28))
         case 2:

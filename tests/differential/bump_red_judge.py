@@ -10,7 +10,7 @@ from .policy import Hosts, decide
 from .reading import Reading
 from .red_judge import IPV4_HEADER, LONGEST_ESP, RedJudge, packet_bytes
 from .sa import Sa
-from .transport import crossed, has_room
+from .transport import MOST_BYTES, crossed, has_room
 
 UNTAGGED = 14
 LONGEST_FRAME = 9596  # without its FCS
@@ -53,7 +53,7 @@ class BumpRedJudge(RedJudge):
             return ends("inner.drop_transport_header")
         before = ("inner.tx_protect",)
         lapsed = ("inner.drop_lifetime",) if sa.hard_limit else ()
-        if sa.esp_bytes(len(payload)) > LONGEST_ESP:
+        if sa.esp_bytes(len(payload) + MOST_BYTES) > LONGEST_ESP:
             return Outcome((*before, "crypto.drop_enc_oversize"), sent=(Lost(sa),), fast=sa.suite.fast, lapsed=lapsed)
         before = (*before, "crypto.black_tx_packets")
         length = packet.header + sa.esp_bytes(len(payload))

@@ -42,7 +42,12 @@ def inside(dice: random.Random, prefix: Network) -> Address:
     return (IPv4Address if prefix.version == 4 else IPv6Address)(number)
 
 
-def make(dice: random.Random, source: str, selectors: list[Selector]) -> bytes:
+def long_size(dice: random.Random) -> int:
+    """Longer than most MTUs here, or than ESP may be."""
+    return dice.choice([dice.randrange(1300, 1500), dice.randrange(9520, 9550)])
+
+
+def make(dice: random.Random, source: str, selectors: list[Selector], size: int | None = None) -> bytes:
     """A packet from a host on the side `source`, mostly one that some of the selectors may take."""
     chosen = dice.choice(selectors) if selectors and dice.random() < 0.85 else None
     version = chosen.version if chosen else dice.choice([4, 6])
@@ -53,7 +58,7 @@ def make(dice: random.Random, source: str, selectors: list[Selector]) -> bytes:
         for end, side in ((src, source), (dst, far))
     ]
     protocol, first, second = _upper_values(dice, chosen, version)
-    upper = _upper(dice, version, protocol, first, second, dice.randbytes(payload_size(dice)))
+    upper = _upper(dice, version, protocol, first, second, dice.randbytes(payload_size(dice) if size is None else size))
     return build(dice, ends[0], ends[1], protocol, upper)
 
 

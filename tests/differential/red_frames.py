@@ -10,10 +10,12 @@ from .ethernet import Frame
 from .trains import CUT, Trains
 
 DAMAGED = 0.10
+LONG = 0.02
 
 
 def make(dice: random.Random, configuration: Configuration, count: int) -> list[Frame]:
     selectors = configuration.aims()
+    clear = [policy.selector for policy in configuration.out() if policy.action == "allow"]
     frames = []
     trains = Trains(dice)
     while len(frames) < count:
@@ -23,6 +25,11 @@ def make(dice: random.Random, configuration: Configuration, count: int) -> list[
             continue
         if dice.random() < 0.04:
             frames.append(ethernet.other(dice, configuration.bump))
+            continue
+        if dice.random() < LONG:
+            aims = clear if dice.random() < 0.3 else selectors
+            packet = ip_packets.make(dice, "red", aims, ip_packets.long_size(dice))
+            frames.append(ethernet.around(dice, packet))
             continue
         packet = ip_packets.make(dice, "red", selectors)
         if dice.random() < DAMAGED:

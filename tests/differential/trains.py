@@ -18,6 +18,7 @@ CUT = 0.05
 MOST_AT_ONCE = 2
 MOST_DEAD = 4
 MOST_FRAGMENTS = 5
+LONGEST = 9500  # the whole has to fit a frame, tags and all (drop_reasm_oversize)
 ROUTED = (0, 43)  # headers that every router reads go in front of the fragment header (RFC 8200 4.5)
 
 
@@ -32,7 +33,7 @@ class Trains:
 
     def begin(self, packet: bytes) -> bool:
         """Cuts a whole packet, if there is room for another train, and the packet can be cut."""
-        if len(self.under_way) == MOST_AT_ONCE:
+        if len(self.under_way) == MOST_AT_ONCE or len(packet) > LONGEST:
             return False
         pieces = cut(self.dice, packet, next(self.numbers))
         if len(pieces) < 2:

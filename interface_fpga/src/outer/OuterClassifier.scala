@@ -105,11 +105,13 @@ class OuterClassifier extends Module {
   private val udpMalformed = ask(in.toUs && fields.udpEncap === UdpEncap.malformed)
   private val keepalive = ask(in.toUs && fields.udpEncap === UdpEncap.keepalive)
   private val plainEsp = fields.protocol === IpHeader.esp.U
-  private val esp = ask((plainEsp || inUdp) && (in.toUs || in.saHit))
+  // An SPI that is cut short is none, whatever stands behind the packet.
+  private val known = in.saHit && fields.payloadLength >= Mux(inUdp, (UdpHeader.bytes + OuterClassifier.spiBytes).U, OuterClassifier.spiBytes.U)
+  private val esp = ask((plainEsp || inUdp) && (in.toUs || known))
   private val least = Mux(inUdp, (UdpHeader.bytes + OuterClassifier.minEspBytes).U, OuterClassifier.minEspBytes.U)
   private val truncated = ask(fields.payloadLength < least || fields.payloadLength(1, 0) =/= 0.U)
   private val unknownSpi = ask(!in.saHit)
-  private val stray = ask(plainEsp && !in.toUs && !in.saHit)
+  private val stray = ask(plainEsp && !in.toUs && !known)
   private val encapMismatch = ask(in.saEncap =/= inUdp || inUdp && (fields.isV6 || in.saTransport))
   private val expects = ask(in.saEncap && in.saPeer.port =/= 0.U)
   private val otherAddress = ask(fields.source(31, 0) =/= in.saPeer.address)
@@ -231,6 +233,7 @@ class OuterClassifier extends Module {
 
 object OuterClassifier {
   val latency: Int = 3
+  private val spiBytes: Int = 4
 
   /** SPI, sequence number, IV of 8 bytes, one padded word, ICV of 16 bytes (RFC 4106). */
   val minEspBytes: Int = 4 + 4 + 8 + 4 + 16
