@@ -72,7 +72,9 @@ class AuditEventsSpec extends AnyFunSuite with ChiselSim with InnerFrames {
     }
   }
 
-  test("an event for each packet dropped for its number or its selectors, none for what goes on, is bypassed or dropped for more") {
+  test(
+    "an event for each packet dropped for its number or its selectors, none for what goes on, is bypassed or dropped for more"
+  ) {
     simulate(new InnerPathsHarness(config)) { dut =>
       val bench = new InnerBench(dut, config)
       bench.start()
