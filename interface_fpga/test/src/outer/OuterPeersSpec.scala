@@ -45,7 +45,8 @@ class OuterPeersSpec extends AnyFunSuite with ChiselSim {
       // From the peer; an SA without encapsulation; one whose row expects nobody; BYPASS; what is dropped or punted.
       val home = frame("natt_esp_80")
       val away = frame("natt_source_port")
-      val others = Seq("esp_80", "natt_elsewhere_known", "rule_bypass", "natt_keepalive", "natt_marker_ike", "natt_unknown_spi")
+      val others =
+        Seq("esp_80", "natt_elsewhere_known", "rule_bypass", "natt_keepalive", "natt_marker_ike", "natt_unknown_spi")
       assert(send(home +: others.map(frame): _*) == Seq.fill(4)(None))
       assert(taken == (0, 0))
 
