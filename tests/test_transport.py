@@ -29,6 +29,7 @@ from scapy.layers.inet6 import (
     IPv6ExtHdrDestOpt,
     IPv6ExtHdrFragment,
     IPv6ExtHdrHopByHop,
+    PadN,
     fragment6,
 )
 from scapy.layers.ipsec import ESP
@@ -212,6 +213,25 @@ def flipped(frame: bytes, position: int) -> bytes:
 
 
 UDP_PAIR = Pair()
+
+
+@pytest.mark.parametrize(("more", "passing"), [("proto udp", (0, 9, 10)), ("proto udp dport 0-9", ())])
+def test_ports_too_far_behind_are_opaque(make_box, more: str, passing: tuple[int, ...]) -> None:
+    """Behind two tags and 64 bytes of extension headers inside ESP they are not among the bytes that are read; behind one tag they are."""
+    ends, options = {"src": V6.far, "dst": V6.near}, IPv6ExtHdrDestOpt(options=[PadN(optdata=bytes(60))])
+    one, two = TAGS["VLAN"], TAGS["QinQ"]
+    frames = [
+        (tags(TO_RED) / IPv6(**ends) / options / UDP(sport=7, dport=port) / Raw(b"far"), port in ports)
+        for tags, ports in ((one, (0, 9) if "dport" in more else passing), (two, passing))
+        for port in (0, 9, 10)
+    ]
+    sender = V6.far_sender()
+    outcome = make_box(V6.batch(more)).black([sealed(sender, frame) for frame, _ in frames])
+    assert outcome.out == [bytes(frame) for frame, passes in frames if passes]
+    refused = sum(not passes for _, passes in frames)
+    assert outcome.named() == ({"inner.drop_selector_mismatch": refused} if refused else {})
+
+
 UDP_ONLY = "proto udp dport 9"
 
 

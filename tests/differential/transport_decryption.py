@@ -10,7 +10,7 @@ from .outcome import Clear
 from .reading import Reading, read
 from .transport import with_payload
 
-SEEN = 128  # bytes of a frame: a destination port behind them reads as 0
+SEEN = 128  # bytes of a frame: ports that are not all in them are not read
 
 
 class HostInbound(Inbound):
@@ -23,8 +23,8 @@ class HostInbound(Inbound):
         at = len(head) - outer.header
         frame = with_payload(head, at, next_header, len(data)) + data
         packet = read(frame[at:], outer.version)
-        if at + packet.header + 2 >= SEEN and packet.upper == "ports":
-            packet = replace(packet, numbers=(packet.numbers[0], 0))
+        if at + packet.header + 4 > SEEN and packet.upper == "ports":
+            packet = replace(packet, upper="", numbers=(0, 0))
         if packet.state != "whole":
             return STATES[packet.state]
         if not self.allows(packet):

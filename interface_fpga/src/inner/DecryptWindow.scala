@@ -12,7 +12,7 @@ object DecryptWindow {
 
   /**
    * Two beats. A third would keep long packets waiting, and is wanted by frames alone that have two VLAN tags and all the IPv6
-   * extension headers that the parser reads: of those the ports are 0 here, which no SA for ports allows.
+   * extension headers that the parser reads ([[seen]]).
    */
   val windowBytes: Int = 2 * PacketStream.dataBytes
 
@@ -45,4 +45,22 @@ object DecryptWindow {
     window.bytes := patched.asUInt
     window
   }
+
+  /** Fields of which nothing is behind the window: ports that are have not been read, and are OPAQUE (RFC 4301 4.4.1.1). */
+  def seen(fields: HeaderFields, meta: LinkMeta): HeaderFields = {
+    val behind = VecInit((0 to EthernetParser.maxTags).map { tags =>
+      ClearPrefix.tags(meta.tos) === tags.U &&
+      fields.headerBytes > (windowBytes - portBytes - EthernetParser.headerBytes(tags)).U
+    }).asUInt.orR
+    val result = WireDefault(fields)
+    when(meta.transport && behind) {
+      result.hasPorts := false.B
+      result.sourcePort := 0.U
+      result.destinationPort := 0.U
+    }
+    result
+  }
+
+  /** Of both ports. */
+  private val portBytes = 4
 }

@@ -135,7 +135,10 @@ class InnerDecrypt(config: InnerConfig) extends Module {
     false.B,
     true.B
   )
-  allowed.io.packet.bits.fields := parser.io.early.get
+  allowed.io.packet.bits.fields := DecryptWindow.seen(
+    parser.io.early.get,
+    ShiftRegister(meta1, readTime - selectorLatency)
+  )
   allowed.io.packet.bits.row := ShiftRegister(row1, readTime - selectorLatency)
 
   // All answers, as late as the last of them; cycles from `launch`.

@@ -106,7 +106,11 @@ class OuterClassifier extends Module {
   private val keepalive = ask(in.toUs && fields.udpEncap === UdpEncap.keepalive)
   private val plainEsp = fields.protocol === IpHeader.esp.U
   // An SPI that is cut short is none, whatever stands behind the packet.
-  private val known = in.saHit && fields.payloadLength >= Mux(inUdp, (UdpHeader.bytes + OuterClassifier.spiBytes).U, OuterClassifier.spiBytes.U)
+  private val known = in.saHit && fields.payloadLength >= Mux(
+    inUdp,
+    (UdpHeader.bytes + OuterClassifier.spiBytes).U,
+    OuterClassifier.spiBytes.U
+  )
   private val esp = ask((plainEsp || inUdp) && (in.toUs || known))
   private val least = Mux(inUdp, (UdpHeader.bytes + OuterClassifier.minEspBytes).U, OuterClassifier.minEspBytes.U)
   private val truncated = ask(fields.payloadLength < least || fields.payloadLength(1, 0) =/= 0.U)
