@@ -20,7 +20,7 @@ from differential.outcome import Clear
 from differential.run import Case, is_bump, judge, make, narrow, run
 
 SEED = 4301
-RUNS, PACKETS = 6, 5_000
+RUNS, PACKETS = 10, 5_000
 
 # What every slice must have met, so that "no difference" says something: each sort of outcome that traffic alone can bring about.
 TUNNELS = {
