@@ -76,7 +76,11 @@ BATCHES = {
     ),
     "range beyond the last port": (f"{POLICY}proto tcp sport 80-65536", 1, "a number of 0 to 65535, a range N-M"),
     "ports of a protocol without": (f"{POLICY}proto gre dport 80-443", 1, "dport needs proto tcp, udp or sctp"),
-    "type of a protocol without": (f"{POLICY}proto tcp type 3-4", 1, "type needs proto icmp, ipv6-icmp or mobility-header"),
+    "type of a protocol without": (
+        f"{POLICY}proto tcp type 3-4",
+        1,
+        "type needs proto icmp, ipv6-icmp or mobility-header",
+    ),
     "ICMP type of the other version": ("xfrm policy add dir out dst ::/0 proto icmp type 8", 1, "is of no packet"),
     "extension header as protocol": ("xfrm policy add dir out dst ::/0 proto ipv6-opts", 1, "is of no packet"),
     "policy of two IP versions": ("xfrm policy add dir out src 10.0.0.0/8 dst ::/0", 1, "of one IP version"),

@@ -20,7 +20,7 @@ class InnerCoreSpec extends AnyFunSuite with ChiselSim with InnerFrames {
       bench.idle(1000)
       expect(sorted(bench.toLink.toSeq), sorted(encrypts.flatMap(_.expected)), "packet")(show)
       expect(bench.frames.toSeq, decrypts.flatMap(_.frame), "frame")(hex)
-      val expected = count(encrypts.flatMap(_.counters) ++ decrypts.map(_.counter)) ++
+      val expected = count(encrypts.flatMap(_.counters) ++ decrypts.flatMap(_.counters)) ++
         Map("rx_frames" -> BigInt(encrypts.size), "link_rx_packets" -> BigInt(decrypts.size))
       assert(bench.balanced(before) - "rx_bytes" - "tx_bytes" == expected)
 

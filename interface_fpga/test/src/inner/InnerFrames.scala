@@ -62,7 +62,22 @@ trait InnerFrames extends Assertions {
     name -> BigInt(all.size)
   }
 
-  case class Decrypt(counter: String, packet: LinkPacket, frame: Option[Seq[Byte]])
+  case class Decrypt(counter: String, packet: LinkPacket, frame: Option[Seq[Byte]]) {
+
+    /** Every counter that it moves. */
+    def counters: Seq[String] = counter +: Seq("ecn_unexpected").filter(_ => frame.nonEmpty && hasUnusedEcn)
+
+    private def hasUnusedEcn: Boolean = {
+      val second = packet.bytes(1).toInt
+      !packet.bypass && unusedEcn((if (packet.nextHeader == 41) second >> 4 & 3 else second & 3, packet.tos & 3))
+    }
+  }
+
+  /** RFC 6040 figure 4: the inner and outer fields that it marks as unused together, "(!!!)" or "(!)", and does not drop. */
+  val unusedEcn: Set[(Int, Int)] = {
+    import Ecn._
+    Set((notEct, ect0), (notEct, ect1), (ect1, ect0), (ce, ect1))
+  }
 
   val decrypts: Seq[Decrypt] = rows("inner_decrypt.txt").map {
     case Seq(counter, sa, sequence, nextHeader, tos, bypass, packet, frame) =>
