@@ -132,8 +132,21 @@ def test_df_set_cuts_before_esp(make_box) -> None:
 def test_bypassed_packets_are_cut_as_a_router_does(make_box) -> None:
     anything = "src 0.0.0.0/0 dst 0.0.0.0/0"
     batch = f"link set dev black mtu {MTU}\nxfrm policy add {anything} dir out action allow\n"
-    packets = [v4(MTU, "DF"), v4(MTU + 1, "DF"), v4(4000, ident=5)]
-    outcome = make_box(batch).red(frames(packets))
+    options = [IPOption(b"\x94\x04\0\0")]
+    packets = [v4(MTU, "DF"), v4(MTU, options=options), v4(4000, ident=5)]
+    punted = [v4(MTU + 1, "DF"), v4(MTU + 1, options=options)]  # the second is the CPU's to cut
+    outcome = make_box(batch).red(frames([*packets, *punted]))
     pieces = fragment(IP(forwarded(packets[2])), (MTU - 20) // 8 * 8)
-    assert [frame[14:] for frame in outcome.out] == [forwarded(packets[0]), *map(bytes, pieces)]
+    assert [frame[14:] for frame in outcome.out] == [*map(forwarded, packets[:2]), *map(bytes, pieces)]
+    assert outcome.named() == {"inner.punt_mtu": len(punted)}
+    assert read_frames(outcome.folder / "punt-inner.pcapng") == [bytes(frame) for frame in frames(punted)]
+
+
+def test_route_s_mtu_holds_for_options_too(make_box) -> None:
+    """Not only the port's, which is all that the outer chip knows."""
+    batch = f"route add 198.19.0.0/16 via 192.0.2.254 dev black mtu {MTU}\nneigh add 192.0.2.254 lladdr 02:bb:00:00:00:01 dev black\n"
+    batch += "xfrm policy add src 198.18.0.0/16 dst 198.19.0.0/16 dir out action allow\n"
+    packets = [v4(size, options=[IPOption(b"\x94\x04\0\0")]) for size in (MTU, MTU + 1)]
+    outcome = make_box(batch).red(frames(packets))
+    assert [frame[14:] for frame in outcome.out] == [forwarded(packets[0])]
     assert outcome.named() == {"inner.punt_mtu": 1}

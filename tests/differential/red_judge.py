@@ -50,16 +50,13 @@ class RedJudge:
         return self._bypass(packet, data, *self.configuration.paths.to("black", policy.selector.dst))
 
     def _bypass(self, packet: Reading, data: bytes, mac: str, route_mtu: int) -> Outcome:
-        """Cut or refused as by any router (RFC 1812 4.2.2.7, 4.3.3.1); with options it is left to a chip that knows the port's MTU."""
+        """Cut or refused as by any router (RFC 1812 4.2.2.7, 4.3.3.1), or left to the CPU if there are options to cut."""
         before = ("inner.tx_bypass", "crypto.black_tx_packets")
-        whole = Outcome((*before, "outer.tx_frames"), sent=(Clear(framed("black", mac, data)),))
         mtu = self._mtu(route_mtu)
         if len(data) <= mtu:
-            return whole
-        if packet.dont_fragment:
+            return Outcome((*before, "outer.tx_frames"), sent=(Clear(framed("black", mac, data)),))
+        if packet.dont_fragment or packet.header > IPV4_HEADER:
             return ends("inner.punt_mtu")
-        if packet.header > IPV4_HEADER:
-            return ends("outer.drop_mtu", before) if len(data) > self._mtu(0) else whole
         pieces = clear_pieces(data, mtu)
         counters = ("inner.frag_packets", *("inner.frag_split",) * (len(pieces) - 1))
         sent = tuple(Clear(framed("black", mac, piece)) for piece in pieces)

@@ -216,10 +216,12 @@ def encrypt_cases_mtu() -> Iterator[tuple[str, int, str, int]]:
     yield "tx_protect", 10, udp("10.11.0.1", 700, ', flags="evil"'), 600
     for length in (576, 577, 1500):
         yield "tx_bypass", 4, udp("10.12.0.1", length), 576 if length > 576 else 0
-    # TTL comes first; a header with options is not cut; a flow's MTU counts where the flow does.
+    # TTL comes first; a header with options is not cut, so who is bypassed with one is punted; a flow's MTU counts where the flow does.
     yield "drop_ttl_expired", 0, udp("10.11.0.1", 601, df + ", ttl=1"), 0
     yield "tx_protect", 10, udp("10.11.0.1", 700, option), 0
     yield "punt_mtu", 10, udp("10.11.0.1", 700, option + df), 0
+    for length in (576, 577, 1500):
+        yield "punt_mtu" if length > 576 else "tx_bypass", 4, udp("10.12.0.1", length - 4, option), 0
     for length in (1001, 1002):
         yield "tx_protect", 709, udp("10.11.0.79", length), 0
         yield "punt_mtu" if length > 1001 else "tx_protect", 709, udp("10.11.0.79", length, df), 0

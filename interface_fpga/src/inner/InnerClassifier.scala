@@ -85,7 +85,8 @@ class InnerDrops extends FrameDrops {
  *  1. what [[FrameJudge]] drops or punts
  *  1. the SPD decision, of flow and rule that with the lower priority number, the flow at equality: PUNT: punt; DISCARD or
  *     none at all: drop policy; BYPASS or PROTECT with a TTL or hop limit of 0 or 1: drop ttlExpired; longer than the MTU that
- *     comes with the decision, and IPv6 or IPv4 with DF: punt, for the sender has to be told (RFC 4301 8.2.1); else to the link
+ *     comes with the decision, and IPv6 or IPv4 with DF: punt, for the sender has to be told (RFC 4301 8.2.1), and so is IPv4 with
+ *     options under BYPASS, for this chip cannot cut it (RFC 1812 4.2.2.7); else to the link
  *     with TTL or hop limit one less (RFC 4301 5.1.2.1 note 2, RFC 1812 5.3.1), cut if it is longer than that MTU, the decision
  *     says so and the header has no options
  *
@@ -135,7 +136,10 @@ class InnerClassifier extends Module {
   private def tooLong(answer: SpdAnswer): Bool = ask(answer.mtu =/= 0.U && fields.totalLength > answer.mtu)
   private val flowTooLong = tooLong(in.flow)
   private val ruleTooLong = tooLong(in.rule)
-  private val noOptions = ask(fields.headerBytes === Ipv4Header.bytes.U)
+  private val hasOptions = fields.headerBytes =/= Ipv4Header.bytes.U
+  private val noOptions = ask(!hasOptions)
+  // A bump in the wire leaves what is too long to the outer chip.
+  private val cutsElsewhere = ask(hasOptions && !io.bump)
   private val tags = fields.l2Bytes(4, 2) - (EthernetHeader.bytes / 4).U
   private val prefix = ClearPrefix(tags, fields.headerBytes(5, 2))
   private val transportable = ask(
@@ -171,7 +175,7 @@ class InnerClassifier extends Module {
       Seq(
         decides(Action.punt) -> puntPolicy,
         (forwards && ttlExpired && !whole) -> dropTtl,
-        (forwards && isTooLong && fields1.dontFragment) -> puntMtu,
+        (isTooLong && (forwards && fields1.dontFragment || decides(Action.bypass) && cutsElsewhere)) -> puntMtu,
         (transport && !transportable) -> dropTransportHeader,
         decides(Action.bypass) -> bypass,
         decides(Action.protect) -> protect

@@ -111,7 +111,7 @@ type Model struct {
 	NextAge  uint64      `json:"next_age"`
 	// LastIndex is the highest index given to a policy.
 	LastIndex uint32 `json:"last_index"`
-	// UsedKeys marks the outbound keys since reset, so that one that comes again is noticed. Marks are made with MarkKey and
+	// UsedKeys marks the outbound keys that ever were, resets or not, so that one that comes again is noticed (RFC 4303 3.3.3). Marks are made with MarkKey and
 	// say nothing of the keys.
 	UsedKeys map[string]bool `json:"used_keys"`
 	MarkKey  []byte          `json:"mark_key"`

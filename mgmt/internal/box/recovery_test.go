@@ -40,6 +40,22 @@ func TestReset(t *testing.T) {
 	}
 }
 
+// TestKeyAfterReset: a key whose counter starts again with the box is one that was used before (RFC 4303 3.3.3).
+func TestKeyAfterReset(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	r.must(tunnel)
+	if strings.Contains(r.notes, "was used outbound before") {
+		t.Errorf("notes of a new key: %q", r.notes)
+	}
+	for range 2 {
+		r.fake.Reset()
+		r.must(tunnel)
+		if strings.Count(r.notes, "was used outbound before") != 1 {
+			t.Errorf("notes after a reset: %q", r.notes)
+		}
+	}
+}
+
 // TestUnfinished: when the bus fails in the middle of a change, the next change starts from tables it has cleared.
 func TestUnfinished(t *testing.T) {
 	for _, after := range []int{60, 100, 200} {

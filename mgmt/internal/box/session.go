@@ -110,7 +110,7 @@ func (s *Session) load() (state *stored, known bool, err error) {
 	case !reset:
 		s.note("the tables do not agree with %s (a chip was reset, or a change did not finish): starting from an empty configuration", s.StatePath)
 	}
-	return newStored(), reset, nil
+	return state.emptied(), reset, nil
 }
 
 func (s *Session) note(format string, args ...any) {

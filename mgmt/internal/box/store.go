@@ -27,6 +27,13 @@ func newStored() *stored {
 	return &stored{Format: storeFormat, Model: NewModel(), Image: NewImage()}
 }
 
+// emptied is what is left of s when the chips have forgotten it: which keys were used, for the counters start again.
+func (s *stored) emptied() *stored {
+	empty := newStored()
+	empty.Model.UsedKeys, empty.Model.MarkKey = s.Model.UsedKeys, s.Model.MarkKey
+	return empty
+}
+
 // lockStore keeps other invocations out until the file it returns is closed.
 func lockStore(path string) (*os.File, error) {
 	file, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
