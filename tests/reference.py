@@ -76,7 +76,8 @@ class Tunnel:
 
     def _encap(self, spi: int) -> str:
         ports = self._ports(spi)
-        return f"encap espinudp {ports[0]} {ports[1]} 0.0.0.0 " if ports else ""
+        nobody = "::" if ":" in self.near else "0.0.0.0"
+        return f"encap espinudp {ports[0]} {ports[1]} {nobody} " if ports else ""
 
     def _association(self, spi: int, src: str, dst: str) -> SecurityAssociation:
         ports = self._ports(spi)
@@ -162,6 +163,13 @@ def _classify_ipv6(packet: bytes) -> str:
 def esp_payload(frame: bytes) -> IP | IPv6:
     """The IP packet of a black frame (outer header and ESP)."""
     return (IPv6 if frame[ETHERNET_HEADER] >> 4 == 6 else IP)(frame[ETHERNET_HEADER:])
+
+
+def with_udp_checksum(packet: Packet) -> Packet:
+    """The packet with the UDP checksum that scapy makes of it."""
+    fresh = packet.copy()
+    del fresh[UDP].chksum
+    return type(fresh)(bytes(fresh))
 
 
 def open_esp(association: SecurityAssociation, outer: Packet) -> Packet:

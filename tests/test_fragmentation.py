@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from conftest import read_frames
-from reference import FAR_V6, NEAR_V6, Tunnel, esp_payload, forwarded
+from reference import FAR_V6, NEAR_V6, Tunnel, esp_payload, forwarded, with_udp_checksum
 from scapy.layers.inet import IP, UDP, IPOption, defragment, fragment
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrFragment, defragment6
 from scapy.layers.l2 import Ether
@@ -19,6 +19,7 @@ TUNNELS = [
     pytest.param(Tunnel(), INNER_MTU, id="IPv4"),
     pytest.param(Tunnel(near=NEAR_V6, far=FAR_V6), V6_INNER_MTU, id="IPv6"),
     pytest.param(Tunnel(far_port=4501), INNER_MTU - 8, id="UDP"),
+    pytest.param(Tunnel(far_port=4501, near=NEAR_V6, far=FAR_V6), V6_INNER_MTU - 8, id="UDP over IPv6"),
 ]
 
 
@@ -65,7 +66,10 @@ def whole(outcome) -> list[Packet]:
 
 def opened(tunnel: Tunnel, outcome) -> list[bytes]:
     peer = tunnel.peer_receiver()
-    return [bytes(peer.decrypt(esp_payload(bytes(ETHERNET / packet)))) for packet in whole(outcome)]
+    packets = [esp_payload(bytes(ETHERNET / packet)) for packet in whole(outcome)]
+    if tunnel.far_port and ":" in tunnel.far:
+        assert packets == [with_udp_checksum(packet) for packet in packets]
+    return [bytes(peer.decrypt(packet)) for packet in packets]
 
 
 @pytest.mark.parametrize(("tunnel", "limit"), TUNNELS)

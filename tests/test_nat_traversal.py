@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Box, write_frames
-from reference import FAR, NATT_PORT, NEAR, Tunnel, esp_payload, forwarded
+from reference import FAR, FAR_V6, NATT_PORT, NEAR, NEAR_V6, Tunnel, esp_payload, forwarded, with_udp_checksum
 from sallyport.simulator import TESTER_MAC, Simulator
 from scapy.layers.inet import IP, UDP
 from scapy.layers.ipsec import ESP
@@ -15,6 +15,7 @@ from scapy.packet import Packet, Raw
 
 FAR_PORT = 61_000  # where a NAT has moved the peer's port 4500
 TUNNEL = Tunnel(far_port=FAR_PORT)
+V6_TUNNEL = Tunnel(far_port=FAR_PORT, near=NEAR_V6, far=FAR_V6)
 PLAIN = Tunnel(spi_out=0x3003, spi_in=0x4004)
 ETHERNET = Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:02")
 SIZES = [0, 1, 21, 22, 23, 100, 1000, 1400, 1472, 9000]
@@ -51,6 +52,34 @@ def test_scapy_decrypts_esp_in_udp(make_box) -> None:
         assert outer[ESP].seq == number
         received.append(bytes(peer.decrypt(outer)))
     assert received == [forwarded(bytes(packet)) for packet in inner]
+    assert outcome.named() == {}
+
+
+def test_scapy_decrypts_esp_in_udp_over_ipv6(make_box) -> None:
+    """There the checksum is that of the datagram (RFC 8200 8.1), as Linux's is."""
+    inner = packets("198.18.0.1", "198.19.0.1")
+    outcome = make_box(V6_TUNNEL.batch()).red([ETHERNET / packet for packet in inner])
+    peer = V6_TUNNEL.peer_receiver()
+    outers = [esp_payload(frame) for frame in outcome.out]
+    assert {(outer.src, outer.dst, outer.nh) for outer in outers} == {(NEAR_V6, FAR_V6, 17)}
+    assert {(outer[UDP].sport, outer[UDP].dport) for outer in outers} == {(NATT_PORT, FAR_PORT)}
+    assert outers == [with_udp_checksum(outer) for outer in outers]
+    assert all(outer[UDP].chksum for outer in outers)
+    assert [bytes(peer.decrypt(outer)) for outer in outers] == [forwarded(bytes(packet)) for packet in inner]
+    assert outcome.named() == {}
+
+
+def test_scapy_esp_in_udp_over_ipv6_is_decrypted(make_box) -> None:
+    """Whatever the checksum: ESP has an ICV, and a tunnel may do without (RFC 6935)."""
+    inner = packets("198.19.0.1", "198.18.0.1")
+    peer = V6_TUNNEL.peer_sender()
+    frames = [ETHERNET / with_udp_checksum(peer.encrypt(packet)) for packet in inner]
+    frames[1][UDP].chksum = 0
+    frames[2][UDP].chksum ^= 1
+    frames[3][UDP].sport = 1024
+    outcome = make_box(V6_TUNNEL.batch()).black(frames)
+    expected = [forwarded(bytes(packet)) for packet in inner]
+    assert [frame[14:][: len(packet)] for frame, packet in zip(outcome.out, expected, strict=True)] == expected
     assert outcome.named() == {}
 
 

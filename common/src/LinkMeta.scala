@@ -46,8 +46,13 @@ class LinkMeta extends Bundle {
   /** Encrypt: sequence numbers the crypto chip is asked to skip first (cluster mode). Decrypt: 0, or with `moved` a place and its round. */
   val skip = UInt(8.W)
 
-  /** crypto → inner alone: the verified 64-bit sequence number; elsewhere 0 and not sent. */
+  /**
+   * crypto → inner: the verified 64-bit sequence number. At the outer chip's receiver of encrypt: the packet's [[PayloadSum]], which
+   * is not sent. Elsewhere 0 and not sent.
+   */
   val sequence = UInt(64.W)
+
+  def payloadSum: UInt = sequence(PayloadSum.bits - 1, 0)
 
   /** What ESP has to do with begins behind a [[ClearPrefix]]. */
   def hasPrefix: Bool = transport && !bypass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scapy.layers.inet import IP, UDP
-from scapy.layers.inet6 import IPv6
+from scapy.layers.inet6 import IPv6, in6_chksum
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet
 from scapy.utils import checksum
@@ -43,21 +43,22 @@ def fault(frame: bytes, wanted: Protected, opened: Opened, identification: int |
         return f"from {MAC_OF_PORT['black']} to {wanted.mac}", identification
     tos = (wanted.tos & 0xFC if sa.copy_dscp else 0) | (wanted.tos & 3 if sa.copy_ecn else 0)
     length = sa.esp_bytes(len(wanted.payload))
+    protocol, udp = (ESP, 0) if sa.far_port is None else (UDP_NUMBER, 8)
     if sa.v6:
         outer = IPv6(frame[14:54])
         fields = {
             "version": 6,
             "tc": tos,
             "fl": 0,
-            "plen": length,
-            "nh": ESP,
+            "plen": udp + length,
+            "nh": protocol,
             "hlim": TTL,
             "src": sa.src,
             "dst": sa.dst,
         }
         esp = frame[54:]
     else:
-        outer, esp, fields = _ipv4(frame, wanted, tos, length)
+        outer, esp, fields = _ipv4(frame, wanted, tos, udp + length, protocol)
         if checksum(frame[14:34]):
             return "a right header checksum", identification
         last, identification = identification, outer.id
@@ -66,21 +67,27 @@ def fault(frame: bytes, wanted: Protected, opened: Opened, identification: int |
     wrong = _different(outer, fields)
     if not wrong and sa.far_port is not None:
         sport, dport = sa.ports
-        wrong = _different(UDP(esp[:8]), {"sport": sport, "dport": dport, "len": 8 + length, "chksum": 0})
+        check = _udp_checksum(outer, esp) if sa.v6 else 0
+        wrong = _different(UDP(esp[:8]), {"sport": sport, "dport": dport, "len": 8 + length, "chksum": check})
         esp = esp[8:]
     return wrong or esp_fault(esp, wanted, opened), identification
 
 
-def _ipv4(frame: bytes, wanted: Protected, tos: int, length: int) -> tuple[Packet, bytes, dict[str, object]]:
+def _udp_checksum(outer: Packet, udp: bytes) -> int:
+    """What it must be over IPv6 (RFC 8200 8.1), whatever it is."""
+    return in6_chksum(UDP_NUMBER, outer, udp[:6] + bytes(2) + udp[8:]) or 0xFFFF
+
+
+def _ipv4(
+    frame: bytes, wanted: Protected, tos: int, length: int, protocol: int
+) -> tuple[Packet, bytes, dict[str, object]]:
     sa = wanted.sa
-    total = 20 + (8 if sa.far_port is not None else 0) + length
     flags = "DF" if sa.copy_df and wanted.dont_fragment else ""
-    protocol = UDP_NUMBER if sa.far_port is not None else ESP
     fields = {
         "version": 4,
         "ihl": 5,
         "tos": tos,
-        "len": total,
+        "len": 20 + length,
         "flags": flags,
         "frag": 0,
         "ttl": TTL,

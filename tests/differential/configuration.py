@@ -70,7 +70,7 @@ def make(dice: random.Random, suite_names: list[str]) -> Configuration:
 
 
 def _outbound(dice: random.Random, suite_of) -> list[Sa]:
-    ends = [(4, 0), (4, 1), (6, 0), (6, 1), (4, 0), (4, 1)]
+    ends = [(4, 0), (4, 1), (6, 0), (6, 1), (4, 0), (4, 1), (6, 0)]
     sas = []
     for number, (version, peer) in enumerate(ends):
         esn = dice.random() < 0.4
@@ -87,7 +87,7 @@ def _outbound(dice: random.Random, suite_of) -> list[Sa]:
 
 def _inbound(dice: random.Random, suite_of) -> list[Sa]:
     ends = [(4, LOCAL[4], False), (4, LOCAL[4], False), (6, LOCAL[6], False), (4, LOCAL[4], True), (4, OTHER_LOCAL, True),
-            (6, LOCAL[6], False), (4, OTHER_LOCAL, False)]  # fmt: skip
+            (6, LOCAL[6], False), (4, OTHER_LOCAL, False), (6, LOCAL[6], True)]  # fmt: skip
     sas = []
     for number, (version, local, encap) in enumerate(ends):
         # Of two SAs at least what becomes of a packet does not depend on those before: theirs may come cut.

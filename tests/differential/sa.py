@@ -78,7 +78,7 @@ class Sa:
             words.append(f"limit packet-hard {self.hard_limit}")
         if self.far_port is not None:
             sport, dport = self.ports
-            words.append(f"encap espinudp {sport} {dport} 0.0.0.0")
+            words.append(f"encap espinudp {sport} {dport} {'::' if self.v6 else '0.0.0.0'}")
         return " ".join([*words, self.suite.with_keys(*self._keys())])
 
     @property

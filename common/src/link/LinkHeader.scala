@@ -7,9 +7,16 @@ import chisel3._
  *
  * @param withSequenceTx packets sent carry the 64-bit sequence number (crypto to inner)
  * @param withSequenceRx packets received carry it
+ * @param withSumRx packets received come with their [[PayloadSum]] (crypto to outer), which is not sent
  * @param bufferBeats 64-byte beats of the receive buffer, here and at the far end: the credits; a power of two
  */
-case class LinkParams(withSequenceTx: Boolean = false, withSequenceRx: Boolean = false, bufferBeats: Int = 512) {
+case class LinkParams(
+    withSequenceTx: Boolean = false,
+    withSequenceRx: Boolean = false,
+    withSumRx: Boolean = false,
+    bufferBeats: Int = 512
+) {
+  require(!(withSequenceRx && withSumRx), "a packet's metadata has its sequence number or its sum")
   require(
     bufferBeats >= 256 && bufferBeats <= 2048 && (bufferBeats & (bufferBeats - 1)) == 0,
     s"a link buffer of $bufferBeats beats: make it 256 (a packet of 9600 B fits), 512, 1024 or 2048 (credits count modulo 4096)"

@@ -61,6 +61,13 @@ class LinkRx(params: LinkParams) extends Module {
   payloadCrc.io.valid := itemValid && item.beat
   payloadCrc.io.first := item.first
   payloadCrc.io.data := item.data
+  private val payloadSum = Option.when(params.withSumRx)(Module(new PayloadSum))
+  for (sum <- payloadSum) {
+    require(PayloadSum.latency == depth, "the sum of a packet stands when its verdict does")
+    sum.io.valid := itemValid && item.beat
+    sum.io.first := item.first
+    sum.io.data := item.data
+  }
   private val spilled = RegInit(false.B)
   when(itemValid && item.beat) { spilled := (spilled && !item.first) || buffer.io.full }
 
@@ -164,7 +171,7 @@ class LinkRx(params: LinkParams) extends Module {
   meta.tos := header.tos
   meta.nextHeader := header.nextHeader
   meta.skip := header.skip
-  meta.sequence := final_.sequence
+  meta.sequence := payloadSum.fold(final_.sequence)(_.io.sum)
 
   // To the sender of this end.
   io.feedback.hunting := parser.io.hunting

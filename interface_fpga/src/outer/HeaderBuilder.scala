@@ -28,7 +28,7 @@ class HeaderFault extends Bundle {
 /** A finished header for [[HeaderPrepend]]. */
 class BuiltHeader extends Bundle {
 
-  /** Ethernet and outer IPv4 and UDP header, or IPv6 header, byte 0 lowest; as many bytes count as `select` says, of a frame none. */
+  /** Ethernet, outer IP and UDP header, byte 0 lowest; as many bytes count as `select` says, of a frame none. */
   val bytes = UInt((8 * HeaderBuilder.lengths.max).W)
 
   /** Index into [[HeaderBuilder.lengths]]. */
@@ -46,7 +46,8 @@ class BuiltHeader extends Bundle {
  * 4.1, DF copied, set or cleared, TTL from the template, protocol 50, total length, checksum. The identification is one
  * counter of the chip that starts at 0 and moves with each ESP packet (RFC 6864 4.3: unique per source within the
  * counter's period of 2^16; of IPv6 fragments 2^32, RFC 8200 4.5). With `encap` in the template the protocol is 17 and a UDP header follows: the template's ports, length,
- * checksum 0 (RFC 3948 2.1). With `v6` the outer header is IPv6 with the template's flow label and hop limit (5.1.2.2).
+ * checksum 0 (RFC 3948 2.1). With `v6` the outer header is IPv6 with the template's flow label and hop limit (5.1.2.2), and a UDP
+ * header's checksum is that of the datagram (RFC 8200 8.1), of which the link's receiver has summed ESP up.
  * Bypassed packets are IP packets already and get the Ethernet header alone. Whole frames, with `transport`, get none, and need
  * neither template nor next hop.
  *
@@ -80,7 +81,8 @@ class HeaderBuilder extends Module {
   when(io.request.valid && !ownHeaders)(identification := identification + 1.U)
 
   // Stage 1: every field but the checksum.
-  private val inUdp = tunnel.encap && !tunnel.v6
+  private val inUdp = tunnel.encap
+  private val udpBytes = Mux(inUdp, UdpHeader.bytes.U(16.W), 0.U)
   private val tos = Cat(
     Mux(tunnel.dscpCopy, meta.tos(7, 2), tunnel.dscp),
     Mux(tunnel.ecnCopy, meta.tos(1, 0), 0.U(2.W))
@@ -99,8 +101,8 @@ class HeaderBuilder extends Module {
   private val ipv6 = Wire(new Ipv6Header)
   ipv6.trafficClass := tos
   ipv6.flowLabel := tunnel.flowLabel
-  ipv6.payloadLength := meta.length
-  ipv6.nextHeader := IpHeader.esp.U
+  ipv6.payloadLength := meta.length + udpBytes
+  ipv6.nextHeader := Mux(inUdp, UdpHeader.protocol.U, IpHeader.esp.U)
   ipv6.hopLimit := tunnel.ttl
   ipv6.source := tunnel.source
   ipv6.destination := tunnel.destination
@@ -109,6 +111,7 @@ class HeaderBuilder extends Module {
   udp.sourcePort := tunnel.sourcePort
   udp.destinationPort := tunnel.destinationPort
   udp.length := meta.length + UdpHeader.bytes.U(16.W)
+  udp.checksum := 0.U
 
   private val valid = ShiftRegister(io.request.valid, HeaderBuilder.latency, false.B, true.B)
   private val ip1 = RegNext(ip)
@@ -116,7 +119,16 @@ class HeaderBuilder extends Module {
   private val ipv61 = RegNext(ipv6)
   private val isV61 = RegNext(tunnel.v6 && !ownHeaders)
   private val select1 = RegNext(
-    MuxCase(1.U, Seq(meta.transport -> 4.U, meta.bypass -> 0.U, tunnel.v6 -> 3.U, tunnel.encap -> 2.U))
+    MuxCase(
+      1.U,
+      Seq(
+        meta.transport -> 5.U,
+        meta.bypass -> 0.U,
+        (tunnel.v6 && tunnel.encap) -> 4.U,
+        tunnel.v6 -> 3.U,
+        tunnel.encap -> 2.U
+      )
+    )
   )
   private val ethernet1 = RegNext(EthernetHeader(
     io.request.bits.nextHopMac,
@@ -139,7 +151,7 @@ class HeaderBuilder extends Module {
         Seq(
           meta.transport -> (meta.length - ClearPrefix.linkBytes(meta.tos)),
           meta.bypass -> meta.length,
-          tunnel.v6 -> (meta.length + Ipv6Header.bytes.U(16.W))
+          tunnel.v6 -> (meta.length + Mux(inUdp, (Ipv6Header.bytes + UdpHeader.bytes).U(16.W), Ipv6Header.bytes.U))
         )
       )
     )
@@ -158,16 +170,26 @@ class HeaderBuilder extends Module {
   fault.noNextHop := !disabled1 && !templateMissing1 && nextHopMissing1
   fault.mtu := !disabled1 && !templateMissing1 && !nextHopMissing1 && tooLong && !cuts
 
-  private val checksum = Module(new HeaderChecksum)
-  checksum.io.header := ip1.wire
+  private val checksum = Module(new InternetChecksum(HeaderBuilder.ipWords))
+  checksum.io.words := InternetChecksum.words(ip1.wire)
 
-  private val rest = HeaderChecksum.latency
+  // UDP over IPv6: pseudo header, header, and what stands behind.
+  private val ofEsp: Seq[UInt] = RegNext(meta.payloadSum).pad(48).asTypeOf(Vec(3, UInt(16.W)))
+  private val addresses = Cat(ipv61.source, ipv61.destination).asTypeOf(Vec(16, UInt(16.W)))
+  private val datagram = Seq(UdpHeader.protocol.U, udp1.length, udp1.length, udp1.sourcePort, udp1.destinationPort) ++
+    ofEsp.map(WireOrder.bigEndian(_))
+  private val udpChecksum = Module(new InternetChecksum(addresses.length + datagram.length))
+  udpChecksum.io.words := addresses ++ datagram
+
+  private val rest = HeaderBuilder.latency - 1
+  private val isV6 = ShiftRegister(isV61, rest)
   private val ipOut = WireDefault(ShiftRegister(ip1, rest))
   ipOut.checksum := checksum.io.checksum
+  private val udpOut = WireDefault(ShiftRegister(udp1, rest))
+  udpOut.checksum := Mux(isV6, udpChecksum.io.checksum | Fill(16, udpChecksum.io.isZero), 0.U)
 
   io.built.valid := valid
-  private val network =
-    Mux(ShiftRegister(isV61, rest), ShiftRegister(ipv61, rest).wire, Cat(ShiftRegister(udp1, rest).wire, ipOut.wire))
+  private val network = Mux(isV6, Cat(udpOut.wire, ShiftRegister(ipv61, rest).wire), Cat(udpOut.wire, ipOut.wire))
   io.built.bits.bytes := Cat(network, ShiftRegister(ethernet1, rest).wire)
   io.built.bits.select := ShiftRegister(select1, rest)
   io.built.bits.cut := ShiftRegister(RegNext(cut), rest - 1)
@@ -175,11 +197,14 @@ class HeaderBuilder extends Module {
 }
 
 object HeaderBuilder {
-  val latency: Int = 1 + HeaderChecksum.latency
+  private val ipWords: Int = Ipv4Header.bytes / 2
+  val latency: Int = 1 + InternetChecksum.latency(ipWords)
 
-  /** Bytes of the headers of a bypassed packet, of ESP, of ESP in UDP, of ESP over IPv6, and of a whole frame. */
-  val lengths: Seq[Int] =
-    Seq(0, Ipv4Header.bytes, Ipv4Header.bytes + UdpHeader.bytes, Ipv6Header.bytes).map(EthernetHeader.bytes + _) :+ 0
+  /** Bytes of the headers of a bypassed packet, of ESP and ESP in UDP over IPv4, of both over IPv6, and of a whole frame. */
+  val lengths: Seq[Int] = {
+    val ips = Seq(Ipv4Header.bytes, Ipv6Header.bytes)
+    (0 +: ips.flatMap(ip => Seq(ip, ip + UdpHeader.bytes))).map(EthernetHeader.bytes + _) :+ 0
+  }
 
   /** Longest IP packet that a frame holds. */
   val maxPacketBytes: Int = PacketStream.maxFrameBytes - EthernetHeader.bytes - EthernetHeader.fcsBytes

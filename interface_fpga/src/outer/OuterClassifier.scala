@@ -60,7 +60,8 @@ class OuterDrops extends FrameDrops {
  *     step 3b). One that cannot hold SPI, sequence number, IV, 4 bytes and ICV, or whose length is no multiple of 4 (RFC 4303
  *     2.4): drop espTruncated; no SA for (SPI, destination) (RFC 4301 5.2 step 3a): punt, so that IKE can tell the peer (RFC 7296
  *     1.5); in UDP for an SA without
- *     encapsulation, in transport mode or over IPv6, or not in UDP for an SA with it: drop encapMismatch; for an SA in transport mode
+ *     encapsulation or in transport mode, or behind both tags and 64 bytes of extension headers, or not in UDP for an SA with it: drop
+ *     encapMismatch; for an SA in transport mode
  *     and with a longer [[ClearPrefix]] than there can be, or with IPv6 extension headers: drop transportHeader; else to the link,
  *     without padding behind the total length and, but in transport mode, without Ethernet, tags, IP and UDP headers, and
  *     `moved` if it is in UDP and not from the SA's peer
@@ -116,7 +117,9 @@ class OuterClassifier extends Module {
   private val truncated = ask(fields.payloadLength < least || fields.payloadLength(1, 0) =/= 0.U)
   private val unknownSpi = ask(!in.saHit)
   private val stray = ask(plainEsp && !in.toUs && !known)
-  private val encapMismatch = ask(in.saEncap =/= inUdp || inUdp && (fields.isV6 || in.saTransport))
+  // Tags, all the extension headers that are read and UDP are more than is taken off.
+  private val beyond = fields.l2Bytes =/= EthernetHeader.bytes.U && fields.headerBytes === OuterClassifier.maxIpv6Bytes.U
+  private val encapMismatch = ask(in.saEncap =/= inUdp || inUdp && (in.saTransport || beyond))
   private val expects = ask(in.saEncap && in.saPeer.port =/= 0.U)
   private val otherAddress = ask(fields.source(31, 0) =/= in.saPeer.address)
   private val otherPort = ask(fields.sourcePort =/= in.saPeer.port)
@@ -238,6 +241,7 @@ class OuterClassifier extends Module {
 object OuterClassifier {
   val latency: Int = 3
   private val spiBytes: Int = 4
+  private val maxIpv6Bytes: Int = Ipv6Header.bytes + ExtensionStep.unitBytes * ExtensionStep.maxUnits
 
   /** SPI, sequence number, IV of 8 bytes, one padded word, ICV of 16 bytes (RFC 4106). */
   val minEspBytes: Int = 4 + 4 + 8 + 4 + 16

@@ -27,7 +27,7 @@ class OuterCore(config: OuterConfig) extends Module {
     val ready = Output(Bool())
   })
 
-  private val link = Module(new Link(LinkParams(bufferBeats = config.linkBeats)))
+  private val link = Module(new Link(LinkParams(withSumRx = true, bufferBeats = config.linkBeats)))
   private val paths = Module(new OuterPaths(config))
   io.link <> link.io.port
   link.io.in <> paths.io.toLink

@@ -150,8 +150,8 @@ class OuterDecrypt(config: OuterConfig) extends Module {
 object OuterDecrypt {
 
   /**
-   * Ethernet with its tags, alone, or with an IPv4 header of 5 to 15 words and, maybe, one of UDP, or with an IPv6 header and
-   * its extension headers: all steps of 4 bytes.
+   * Ethernet with its tags, alone, or with an IPv4 header of 5 to 15 words or an IPv6 header and its extension headers, and, maybe, one
+   * of UDP: all steps of 4 bytes, but for the longest with UDP, which [[OuterClassifier]] drops.
    */
   val headerLengths: Seq[Int] = {
     val v4 = Ipv4Header.maxBytes + UdpHeader.bytes

@@ -35,7 +35,7 @@ class TunnelTemplate extends Bundle {
   /** Largest outer packet in bytes; 0 leaves it to the port. */
   val mtu = UInt(14.W)
 
-  /** Of IPv4: a UDP header with these ports stands in front of ESP (RFC 3948). */
+  /** A UDP header with these ports stands in front of ESP (RFC 3948). */
   val encap = Bool()
   val sourcePort = UInt(16.W)
   val destinationPort = UInt(16.W)

@@ -125,7 +125,7 @@ object Ipv6Header {
   val fragment: Int = 44
 }
 
-/** A UDP header in front of ESP (RFC 3948 2.1), fields in wire order and as host-order numbers. Its checksum is 0: none. */
+/** A UDP header in front of ESP (RFC 3948 2.1), fields in wire order and as host-order numbers. */
 class UdpHeader extends Bundle {
   val sourcePort = UInt(16.W)
   val destinationPort = UInt(16.W)
@@ -133,12 +133,15 @@ class UdpHeader extends Bundle {
   /** Bytes of this header and what follows it. */
   val length = UInt(16.W)
 
+  /** 0: none, which IPv4 alone allows. */
+  val checksum = UInt(16.W)
+
   /** The 8 bytes of the header, byte 0 lowest. */
   def wire: UInt = WireOrder.pack(
     WireOrder.bigEndian(sourcePort),
     WireOrder.bigEndian(destinationPort),
     WireOrder.bigEndian(length),
-    0.U(16.W)
+    WireOrder.bigEndian(checksum)
   )
 }
 

@@ -1,6 +1,7 @@
 package box
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,6 +52,26 @@ func TestEncap(t *testing.T) {
 		if !strings.Contains(r.out, want) {
 			t.Errorf("the list lacks %q:\n%s", want, r.out)
 		}
+	}
+}
+
+// TestEncapOverIPv6: the rows have UDP and ports, and expect the peer nowhere, for the chip has no place for its address.
+func TestEncapOverIPv6(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	r.must("addr add " + near6 + "/64 dev black\n" + sa6(near6, far6, 0x1001, 1, "encap espinudp 4500 61000 ::") + sa6(far6, near6, 0x2001, 1, "encap espinudp 61000 4500 ::"))
+	out, in := regs.TunnelRow, regs.SadRow
+	tunnel, sad := Row(nil), Row(nil)
+	for _, row := range r.fake.Table(transport.Outer, regs.OuterTableTunnel) {
+		tunnel = row
+	}
+	for _, row := range r.fake.Table(transport.Outer, regs.OuterTableSad) {
+		sad = row
+	}
+	if got := []uint64{out.V6.Get(tunnel), out.Encap.Get(tunnel), out.SrcPort.Get(tunnel), out.DstPort.Get(tunnel)}; !slices.Equal(got, []uint64{1, 1, 4500, 61000}) {
+		t.Errorf("the tunnel row has %v", got)
+	}
+	if in.Encap.Get(sad) != 1 || in.PeerPort.Get(sad) != 0 || in.PeerAddr.Get(sad) != 0 {
+		t.Errorf("the SAD's row has encap %d, peer %x port %d", in.Encap.Get(sad), in.PeerAddr.Get(sad), in.PeerPort.Get(sad))
 	}
 }
 

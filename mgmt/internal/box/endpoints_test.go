@@ -129,7 +129,7 @@ func TestEndpointRefusals(t *testing.T) {
 	out := sa6(near6, far6, 0x1001, 1, "")
 	for _, test := range []struct{ text, reason string }{
 		{sa6(near6, "192.0.2.2", 1, 1, ""), "f:1: src and dst of an SA must be of one IP version"},
-		{sa6(near6, far6, 1, 1, "encap espinudp 4500 4500 0.0.0.0"), "f:1: encap is not supported with IPv6 endpoints"},
+		{sa6(near6, far6, 1, 1, "encap espinudp 4500 4500 0.0.0.0"), "f:1: the original address of encap must be of one IP version with the SA's endpoints"},
 		{out + sa6("2001:db8:d::1", far6, 0x1001, 1, ""), "f:2: a second SA with dst " + far6 + " proto esp spi 0x1001: the first is in line 1"},
 		{out + "xfrm state delete dst " + near6 + " proto esp spi 0x1001", "f:2: there is no SA with dst " + near6 + " proto esp spi 0x1001"},
 		{"addr add " + near6 + "/64 dev black\nlink set dev black mtu 1279\n" + out, "f:3: the outbound SA spi 0x1001 has IPv6 endpoints, which need an mtu of at least 1280 (RFC 8200, 5), but that of black is 1279"},

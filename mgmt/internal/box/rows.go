@@ -135,8 +135,10 @@ func sadRow(sa *SA) Row {
 	f.Valid.Put(row, 1)
 	if sa.Encap != nil {
 		f.Encap.Put(row, 1)
-		f.PeerAddr.PutBytes(row, addrBytes(sa.peer().Addr()))
-		f.PeerPort.Put(row, uint64(sa.peer().Port()))
+		if peer := sa.peer(); peer.Addr().Is4() { // the chip has no place for where packets over IPv6 come from
+			f.PeerAddr.PutBytes(row, addrBytes(peer.Addr()))
+			f.PeerPort.Put(row, uint64(peer.Port()))
+		}
 	}
 	if sa.Mode == xfrm.ModeTransport {
 		f.Transport.Put(row, 1)

@@ -41,7 +41,7 @@ func (p *parser) encap() (*Encap, error) {
 	if e.DPort, err = p.encapPort("the destination port of encap"); err != nil {
 		return nil, err
 	}
-	e.OAddr, err = p.address("the original address of encap, 0.0.0.0 if there is none,")
+	e.OAddr, err = p.address("the original address of encap, 0.0.0.0 or :: if there is none,")
 	return e, err
 }
 
@@ -60,10 +60,8 @@ func (s *State) checkEncap(pos Pos) error {
 		return nil
 	case s.Mode == ModeTransport:
 		return Errorf(pos, "encap is not supported in transport mode, for the hardware does not mend the checksums that a NAT breaks (RFC 3948, 3.1.2): leave it out or write mode tunnel")
-	case s.Dst.Is6():
-		return Errorf(pos, "encap is not supported with IPv6 endpoints, for the hardware writes the UDP checksum as 0, which IPv6 does not allow (RFC 8200, 8.1): leave it out or use IPv4")
-	case s.Encap.OAddr.Is6():
-		return Errorf(pos, "the original address of encap must be IPv4 as the SA's endpoints are, 0.0.0.0 if there is none, not %s", s.Encap.OAddr)
+	case s.Encap.OAddr.Is6() != s.Dst.Is6():
+		return Errorf(pos, "the original address of encap must be of one IP version with the SA's endpoints, 0.0.0.0 or :: if there is none, not %s", s.Encap.OAddr)
 	case s.Dir == DirIn:
 		return s.CheckInboundEncap(pos)
 	}

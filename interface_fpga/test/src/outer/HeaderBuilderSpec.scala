@@ -17,6 +17,7 @@ class HeaderBuilderSpec extends AnyFunSuite with ChiselSim {
     request.meta.tos.poke(row.tos)
     request.meta.df.poke(row.df)
     request.meta.nextHeader.poke(row.nextHeader)
+    request.meta.sequence.poke(if (row.summed) OuterHeaderRow.sum(OuterHeaderRow.pattern(row.length)) else BigInt(0))
     request.tunnel.valid.poke(!row.bypass)
     request.tunnel.v6.poke(row.v6)
     request.tunnel.flowLabel.poke(row.flowLabel)
@@ -68,11 +69,11 @@ class HeaderBuilderSpec extends AnyFunSuite with ChiselSim {
       }.toSeq
       assert(answers.size == rows.size)
       for (((bytes, select, fault), row) <- answers.zip(rows)) {
-        assert(select == (if (row.bypass) 0 else if (row.v6) 3 else if (row.encap) 2 else 1))
+        assert(select == (if (row.bypass) 0 else 1 + (if (row.v6) 2 else 0) + (if (row.encap) 1 else 0)))
         assert(fault == "", row)
         assert(Packet.bytesOf(bytes, HeaderBuilder.lengths(select)) == row.header, row)
       }
-      assert(rows.count(_.encap) >= 15 && rows.count(_.v6) >= 20)
+      assert(rows.count(_.encap) >= 15 && rows.count(_.v6) >= 20 && rows.count(_.summed) >= 10)
 
       // (bypass, length, template valid, next hop valid, template MTU, port MTU) → fault; plain ESP, ESP in UDP, ESP over IPv6
       val faults = Seq(
@@ -111,11 +112,18 @@ class HeaderBuilderSpec extends AnyFunSuite with ChiselSim {
         (true, 1500, true, true, 576, 1500) -> "",
         (true, 1501, true, true, 576, 1500) -> "mtu"
       )
+      val encapV6Faults = Seq(
+        (false, 1452, true, true, 0, 1500) -> "",
+        (false, 1453, true, true, 0, 1500) -> "mtu",
+        (false, 9534, true, true, 0, 16383) -> "",
+        (false, 9535, true, true, 0, 16383) -> "mtu"
+      )
       for (
         (row, cases) <- Seq(
           rows.head -> faults,
           rows.find(_.encap).get -> encapFaults,
-          rows.find(_.v6).get -> v6Faults
+          rows.find(_.v6).get -> v6Faults,
+          rows.find(_.summed).get -> encapV6Faults
         );
         ((bypass, length, template, nextHop, mtu, portMtu), expected) <- cases
       ) {
@@ -136,7 +144,8 @@ class HeaderBuilderSpec extends AnyFunSuite with ChiselSim {
         assert(faultOf(dut) == expected, s"length $length, MTU $mtu, port MTU $portMtu")
       }
       // DF clear: (row, length, template MTU, port MTU) → payload units of a fragment, 0 whole, none too long to be cut.
-      val (v4, inUdp, v6) = (rows.head, rows.find(_.encap).get, rows.find(_.v6).get)
+      val (v4, inUdp, v6, inUdpV6) =
+        (rows.head, rows.find(_.encap).get, rows.find(_.v6).get, rows.find(_.summed).get)
       val cuts = Seq(
         (v4, 1480, 0, 1500) -> Some(0),
         (v4, 1481, 0, 1500) -> Some(185),
@@ -150,7 +159,9 @@ class HeaderBuilderSpec extends AnyFunSuite with ChiselSim {
         (v6, 1460, 0, 1500) -> Some(0),
         (v6, 1461, 0, 1500) -> Some(181),
         (v6, 1461, 1280, 1500) -> Some(154),
-        (v6, 1461, 1279, 1500) -> None
+        (v6, 1461, 1279, 1500) -> None,
+        (inUdpV6, 1452, 0, 1500) -> Some(0),
+        (inUdpV6, 1453, 0, 1500) -> Some(181)
       )
       for (((row, length, mtu, portMtu), units) <- cuts) {
         pokeRow(dut, row)

@@ -38,8 +38,9 @@ class OuterEncryptSpec extends AnyFunSuite with ChiselSim {
   /** As many as there are next hops, and the last that is not there; the identification counts those of IPv4. */
   private val rows = {
     val (v6, v4) = OuterHeaderRow.all.partition(_.v6)
-    (v4 ++ v6.takeRight(4)).take(255)
-  }
+    val (summed, plain) = v6.partition(_.summed)
+    v4.filterNot(_.bypass) ++ v4.filter(_.bypass).take(6) ++ plain.takeRight(4) ++ summed
+  }.take(255)
   private val random = new Random(6040)
 
   private case class Sent(
@@ -86,6 +87,7 @@ class OuterEncryptSpec extends AnyFunSuite with ChiselSim {
       in.bits.meta.tos.poke(packet.tos)
       in.bits.meta.df.poke(packet.df)
       in.bits.meta.nextHeader.poke(packet.nextHeader)
+      in.bits.meta.sequence.poke(OuterHeaderRow.sum(packet.payload))
       for ((beat, i) <- beats.zipWithIndex) {
         in.bits.data.poke(Packet.littleEndian(beat))
         in.bits.bytes.poke(beat.length)
@@ -142,7 +144,8 @@ class OuterEncryptSpec extends AnyFunSuite with ChiselSim {
 
       // One packet a row, in the order that the identification counts them, with a port that stalls now and then.
       val sent = rows.zipWithIndex.map { case (row, i) =>
-        Sent(payload(row.length), i, row.bypass, row.tos, row.df, row.nextHeader)
+        val bytes = if (row.summed) OuterHeaderRow.pattern(row.length) else payload(row.length)
+        Sent(bytes, i, row.bypass, row.tos, row.df, row.nextHeader)
       }
       for ((packet, i) <- sent.zipWithIndex) {
         bench.willing = if (i % 3 == 0) 4 else 8
@@ -163,7 +166,7 @@ class OuterEncryptSpec extends AnyFunSuite with ChiselSim {
       bench.write(dut.io.tunnelTable, 1001, rows(tunnel).tunnelRow(nextHop = tunnel, mtu = 576))
       bench.write(dut.io.tunnelTable, 1002, rows(tunnel).copy(dfMode = 1).tunnelRow(nextHop = tunnel, mtu = 576))
       bench.write(dut.io.tunnelTable, 1003, rows(natt).copy(dfMode = 1).tunnelRow(nextHop = natt))
-      val v6 = rows.lastIndexWhere(_.v6)
+      val v6 = rows.lastIndexWhere(row => row.v6 && !row.encap)
       bench.write(dut.io.tunnelTable, 1004, rows(v6).copy(dfMode = 2).tunnelRow(nextHop = v6, mtu = 1280))
       bench.write(dut.io.tunnelTable, 1005, rows(v6).copy(dfMode = 2).tunnelRow(nextHop = v6, mtu = 1279))
       // Frames of these bytes, FCS included.

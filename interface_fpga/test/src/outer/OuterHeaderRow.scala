@@ -34,6 +34,9 @@ case class OuterHeaderRow(
   def bypass: Boolean = bypassVersion != 0
   def encap: Boolean = destinationPort != 0
 
+  /** The header has a checksum of what is behind it, [[OuterHeaderRow.pattern]]. */
+  def summed: Boolean = v6 && encap
+
   /** Of the ESP trailer, or of a bypassed packet: what LinkMeta says of it. */
   def nextHeader: Int = if (bypassVersion == 6) 41 else 4
 
@@ -52,6 +55,12 @@ case class OuterHeaderRow(
 }
 
 object OuterHeaderRow {
+
+  def pattern(length: Int): Seq[Byte] = Seq.tabulate(length)(i => (i % 251).toByte)
+
+  /** What the link's receiver says of a packet: the sum of its 32-bit words, lowest byte first. */
+  def sum(packet: Seq[Byte]): BigInt = packet.grouped(4).map(Packet.littleEndian).sum
+
   val all: Seq[OuterHeaderRow] =
     Source.fromResource("outer_headers.txt").getLines().filterNot(_.startsWith("#")).map(parse).toSeq
 

@@ -1,0 +1,39 @@
+package sallyport.common
+
+import chisel3._
+import chisel3.util._
+
+/**
+ * Sum of a packet's 32-bit words, byte 0 of each lowest: folded to 16 bits with end-around carry it is what an Internet checksum
+ * needs of the packet (RFC 1071 2: in this byte order as well as in the other).
+ *
+ * One beat a cycle. The sum up to a beat stands at `sum` [[PayloadSum.latency]] cycles after it and for that cycle alone. A `first` beat starts
+ * anew whatever came before.
+ */
+class PayloadSum extends Module {
+  val io = IO(new Bundle {
+    val valid = Input(Bool())
+    val first = Input(Bool())
+    val data = Input(UInt(PacketStream.dataBits.W))
+    val sum = Output(UInt(PayloadSum.bits.W))
+  })
+
+  /** Sums of up to three, registered: one carry chain behind one LUT. */
+  private def sums(values: Seq[UInt]): Seq[UInt] = values.grouped(3).map(group => RegNext(group.reduce(_ +& _))).toSeq
+
+  private val words: Seq[UInt] = io.data.asTypeOf(Vec(PacketStream.dataBits / PayloadSum.wordBits, UInt(PayloadSum.wordBits.W)))
+  private val beat = sums(sums(sums(words))).head
+  private val valid = ShiftRegister(io.valid, PayloadSum.latency - 1, false.B, true.B)
+  private val first = ShiftRegister(io.first, PayloadSum.latency - 1)
+  private val sum = Reg(UInt(PayloadSum.bits.W))
+  when(valid) { sum := Mux(first, 0.U, sum) + beat }
+  io.sum := sum
+}
+
+object PayloadSum {
+  val latency: Int = 4
+  private[common] val wordBits: Int = 32
+
+  /** Wide enough for every word of the longest packet. */
+  val bits: Int = wordBits + log2Ceil(LinkFrame.maxBytes / (wordBits / 8))
+}
