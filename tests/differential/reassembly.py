@@ -4,7 +4,6 @@ scapy's reading of them."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-
 from ipaddress import IPv6Address
 from typing import TYPE_CHECKING
 

@@ -119,10 +119,16 @@ def decrypt_cases() -> Iterator[tuple[str, int, int, int, int, bool, str, int | 
     yield "tx_frames", 5, base, 4, 0, False, f"{ip(', frag=9')} / Raw(bytes(64))", None
     yield "tx_frames", 5, base + 1, 4, 0, False, f"{ip()} / ICMP()", None
     # TCP that begins in the header of the first fragment's (RFC 1858 4); what no tunnel has carried is none of this box's.
-    for i, (counter, fragment) in enumerate((
-        ("drop_fragment_offset", "frag=1, proto=6"), ("drop_fragment_offset", "frag=1, proto=6, flags=1"), ("tx_frames", "frag=0, proto=6, flags=1"),
-        ("tx_frames", "frag=2, proto=6"), ("tx_frames", "frag=4097, proto=6"), ("tx_frames", "frag=1, proto=17"), ("tx_frames", "frag=1, proto=132"),
-    )):  # fmt: skip
+    over_header = (
+        ("drop_fragment_offset", "frag=1, proto=6"),
+        ("drop_fragment_offset", "frag=1, proto=6, flags=1"),
+        ("tx_frames", "frag=0, proto=6, flags=1"),
+        ("tx_frames", "frag=2, proto=6"),
+        ("tx_frames", "frag=4097, proto=6"),
+        ("tx_frames", "frag=1, proto=17"),
+        ("tx_frames", "frag=1, proto=132"),
+    )
+    for i, (counter, fragment) in enumerate(over_header):
         yield counter, 5, base + 30 + i, 4, 0, False, f"{ip(', ' + fragment)} / Raw(bytes(64))", None
         yield "tx_frames", 7, 0, 0, 0, True, f"{ip(', ' + fragment)} / Raw(bytes(64))", None
     yield "drop_fragment_offset", 5, base + 37, 4, 3, False, f"{ip(', frag=1, proto=6, ttl=1')} / Raw(bytes(64))", None

@@ -14,7 +14,8 @@ const char* puntReasonName(uint8_t reason) {
 }
 
 const char* puntGroupName(uint8_t group) {
-  static constexpr const char* names[kPuntGroups] = {"other", "ike", "arp", "nd", "icmp", "unknown_spi", "mtu", "reasm"};
+  static constexpr const char* names[kPuntGroups] = {"other", "ike",         "arp", "nd",
+                                                     "icmp",  "unknown_spi", "mtu", "reasm"};
   return group < kPuntGroups ? names[group] : "unknown";
 }
 
