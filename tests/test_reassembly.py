@@ -196,7 +196,7 @@ def test_who_sends_bad_fragments_to_the_box_can_be_told(make_box) -> None:
     other = "2001:db8:77::1"
     frames = [*bad(outer.dst, 7), ETHERNET / pieces[0], *bad(other, 8), *bad(outer.dst, 7), ETHERNET / pieces[1]]
     frames.append(ETHERNET / IP(src=TUNNEL.far, dst=TUNNEL.near, flags="MF", proto=17) / Raw(bytes(63)))
-    outcome = make_box(TUNNEL.batch() + V6_TUNNEL.batch()).black(frames)
+    outcome = make_box(f"addr add {TUNNEL.near}/24 dev black\n" + V6_TUNNEL.batch()).black(frames)
     assert [frame[14:] for frame in outcome.out] == [forwarded(bytes(inner))]
     assert outcome.named() == {
         "outer.punt_reasm": 6,
