@@ -15,7 +15,7 @@ from reference import FAR, NEAR, NEAR_V6, Tunnel, esp_payload, forwarded
 from sallyport.errors import InputError
 from sallyport.simulator import TESTER_MAC, Simulator
 from scapy.layers.inet import ICMP, IP, UDP
-from scapy.layers.inet6 import ICMPv6EchoRequest, ICMPv6ND_NA, ICMPv6ND_NS, IPv6
+from scapy.layers.inet6 import ICMPv6EchoRequest, ICMPv6ND_NA, ICMPv6ND_NS, IPv6, IPv6ExtHdrFragment
 from scapy.layers.ipsec import ESP
 from scapy.layers.isakmp import ISAKMP
 from scapy.layers.l2 import ARP, Dot1Q, Ether
@@ -76,6 +76,11 @@ def padded(frame: bytes | Packet) -> bytes:
     return bytes(frame).ljust(60, b"\0")
 
 
+def piece(size: int, **fields: int) -> Packet:
+    """A frame with a fragment for the box."""
+    return ETHERNET / IPv6(src="2001:db8:c0::2", dst=NEAR_V6) / IPv6ExtHdrFragment(id=7, **fields) / Raw(bytes(size))
+
+
 # Reason, group and frame of each sort, into the black port and into the red one.
 BLACK = [
     ("ike", "ike", ETHERNET / IP(src=FAR, dst=NEAR) / UDP(sport=500, dport=500) / Raw(b"\x01" * 300)),
@@ -92,6 +97,10 @@ BLACK = [
         "unknown_spi",
         ETHERNET / IP(src=FAR, dst=NEAR) / UDP(sport=4500, dport=4500) / Raw(b"\0\0\0\x07" + bytes(60)),
     ),
+    # Of these the source is told (RFC 8200 4.5): a length that is no multiple of 8, an end beyond 65,535, TCP of 16 bytes.
+    ("reasm", "reasm", piece(63, nh=17, m=1, offset=1)),
+    ("reasm", "reasm", piece(1400, nh=17, m=1, offset=8180)),
+    ("reasm", "reasm", piece(16, nh=6, m=1)),
     ("vlan", "other", ETHERNET / Dot1Q() / Dot1Q() / Dot1Q() / IP(dst=NEAR)),
     ("other", "other", Ether(dst="01:80:c2:00:00:0e", src="02:00:00:00:00:99", type=0x88CC) / Raw(bytes(46))),
 ]
@@ -139,7 +148,7 @@ def of_group(group: str, number: int) -> Packet:
     return frame
 
 
-@pytest.mark.parametrize("group", ["other", "ike", "arp", "nd", "icmp", "unknown_spi", "mtu"])
+@pytest.mark.parametrize("group", ["other", "ike", "arp", "nd", "icmp", "unknown_spi", "mtu", "reasm"])
 def test_policer_lets_its_burst_pass(tmp_path: Path, group: str) -> None:
     """Below, at and above the burst, to the frame; the other groups' frames pass beside it."""
     port, chip = ("red", "inner") if group == "mtu" else ("black", "outer")

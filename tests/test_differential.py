@@ -35,12 +35,12 @@ TUNNELS = {
     "outer": "tx_frames drop_rx_bad_fcs drop_rx_undersize drop_rx_oversize drop_ip_malformed drop_ip_checksum "
     "drop_ttl_expired drop_esp_truncated punt_unknown_spi drop_encap_mismatch drop_udp_malformed drop_natt_keepalive drop_policy "
     "punt_arp punt_nd punt_ipv6 punt_vlan punt_ike punt_icmp punt_other punt_extension_headers punt_policy "
-    "drop_reasm_length drop_reasm_headers drop_reasm_ecn drop_reasm_overlap reasm_datagrams "
+    "punt_reasm drop_reasm_length drop_reasm_headers drop_reasm_ecn drop_reasm_overlap reasm_datagrams "
     "reasm_merged frag_packets frag_split tx_esp tx_bypass",
 }
 BUMP = {
     "inner": "drop_rx_bad_fcs drop_rx_undersize drop_rx_oversize drop_ip_malformed drop_ip_checksum drop_policy "
-    "punt_vlan punt_mtu punt_other punt_extension_headers punt_policy punt_fragment drop_transport_header "
+    "punt_vlan punt_mtu punt_other punt_extension_headers punt_policy drop_transport_header "
     "drop_reasm_length drop_reasm_overlap reasm_datagrams reasm_merged drop_lifetime tx_protect tx_bypass "
     "drop_no_selector drop_replayed drop_too_old drop_selector_mismatch drop_inner_malformed "
     "drop_inner_extension_headers tx_frames",
@@ -48,7 +48,7 @@ BUMP = {
     "outer": "drop_mtu tx_frames frag_packets frag_split drop_rx_bad_fcs drop_rx_undersize drop_rx_oversize drop_ip_malformed "
     "drop_ip_checksum drop_esp_truncated drop_unknown_spi punt_unknown_spi drop_encap_mismatch drop_udp_malformed "
     "drop_natt_keepalive drop_policy drop_transport_header punt_vlan punt_ike punt_other punt_extension_headers punt_policy "
-    "punt_fragment drop_reasm_length drop_reasm_overlap reasm_datagrams reasm_merged tx_esp tx_bypass",
+    "drop_reasm_length drop_reasm_overlap reasm_datagrams reasm_merged tx_esp tx_bypass",
 }
 
 

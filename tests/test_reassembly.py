@@ -179,6 +179,33 @@ def test_a_first_fragment_without_its_headers_is_dropped_by_name(make_box, size:
     assert outcome.named() == ({"inner.drop_reasm_headers": 1} if size < 24 else {})
 
 
+def test_who_sends_bad_fragments_to_the_box_can_be_told(make_box) -> None:
+    """RFC 8200 4.5: they reach the management CPU, which makes ICMPv6 of them, and their datagram takes others in their place.
+
+    Of a datagram for somebody else, whose end this box is not, they are dropped, and so are IPv4's, of whose length nobody is told.
+    """
+    inner = IP(bytes(IP(src="198.19.0.1", dst="198.18.0.1", id=1) / UDP(sport=7, dport=9) / Raw(bytes(1400))))
+    outer = V6_TUNNEL.peer_sender().encrypt(inner)
+    pieces = fragment6(IPv6(src=outer.src, dst=outer.dst) / IPv6ExtHdrFragment(id=7) / outer.payload, 1280)
+
+    def bad(dst: str, number: int) -> list[Packet]:
+        head = ETHERNET / IPv6(src=outer.src, dst=dst)
+        shapes = [(63, {"nh": 50, "m": 1}), (8, {"nh": 50, "offset": 8191}), (16, {"nh": 6, "m": 1})]
+        return [head / IPv6ExtHdrFragment(id=number, **fields) / Raw(bytes(size)) for size, fields in shapes]
+
+    other = "2001:db8:77::1"
+    frames = [*bad(outer.dst, 7), ETHERNET / pieces[0], *bad(other, 8), *bad(outer.dst, 7), ETHERNET / pieces[1]]
+    frames.append(ETHERNET / IP(src=TUNNEL.far, dst=TUNNEL.near, flags="MF", proto=17) / Raw(bytes(63)))
+    outcome = make_box(f"addr add {TUNNEL.near}/24 dev black\n" + V6_TUNNEL.batch()).black(frames)
+    assert [frame[14:] for frame in outcome.out] == [forwarded(bytes(inner))]
+    assert outcome.named() == {
+        "outer.punt_reasm": 6,
+        "outer.drop_reasm_length": 2,
+        "outer.drop_reasm_oversize": 1,
+        "outer.drop_reasm_headers": 1,
+    }
+
+
 def test_fragments_are_discarded_by_the_rules_of_their_packet(tmp_path: Path) -> None:
     """Ports decide although later fragments have none: of each port some datagrams are blocked, others go on (RFC 4301 7.4)."""
 

@@ -160,6 +160,23 @@ def test_selectors_of_opaque_ports_pass_what_has_none(make_box) -> None:
     assert outcome.named() == {"inner.drop_selector_mismatch": sum(not passes for _, passes in cases)}
 
 
+def test_fragments_over_the_flags_of_tcp_are_dropped(make_box) -> None:
+    """RFC 4301 7.2, RFC 1858 4: TCP in a tunnel that begins 8 bytes behind the first fragment's, whose flags a filter has seen."""
+    tunnel = Tunnel()
+    box = make_box(tunnel.batch("198.18.0.0/16", "198.19.0.0/16", "198.19.0.0/16"))
+    pieces = fragment(IP(**BLACK, id=7) / TCP(sport=7, dport=9) / Raw(bytes(200)), 96)
+    tiny = fragment(IP(**BLACK, id=8) / TCP(sport=7, dport=9) / Raw(bytes(20)), 8)
+    others = fragment(IP(**BLACK, id=9) / UDP(sport=7, dport=9) / Raw(bytes(20)), 8)
+    packets = [*pieces, *tiny, *others]
+    dropped = [packet for packet in packets if packet.frag == 1 and packet.proto == 6]
+    assert dropped == [tiny[1]]
+    peer = tunnel.peer_sender()
+    outcome = box.black([ETHERNET / peer.encrypt(IP(bytes(packet))) for packet in packets])
+    expected = [forwarded(bytes(packet)) for packet in packets if packet not in dropped]
+    assert [frame[14:][: len(packet)] for frame, packet in zip(outcome.out, expected, strict=True)] == expected
+    assert outcome.named() == {"inner.drop_fragment_offset": 1}
+
+
 def test_esp_for_others_goes_by_the_policies(make_box) -> None:
     """ESP that is not for the box and of no SA is clear traffic to it (RFC 4301 5.2 step 3b), whatever stands in it."""
     tunnel = Tunnel()

@@ -307,11 +307,12 @@ def test_fragments_are_put_together_before_esp(make_box) -> None:
     assert outcome.counters["inner"]["reasm_datagrams"] == 2
 
 
-def test_ipv6_fragments_are_put_together_before_esp(make_box) -> None:
-    packet = V6.packet(3000)
-    whole = IPv6(src=V6.near, dst=V6.far) / IPv6ExtHdrFragment(id=7) / packet.payload
-    outcome = make_box(V6.batch()).red([TO_BLACK / piece for piece in fragment6(whole, 1280)])
-    assert [opened(V6.far_receiver(), frame) for frame in outcome.out] == [bytes(TO_BLACK / packet)]
+@pytest.mark.parametrize("pair", [V6, LINK_LOCAL], ids=["far", "of one link"])
+def test_ipv6_fragments_are_put_together_before_esp(make_box, pair: Pair) -> None:
+    packet = pair.packet(3000)
+    whole = IPv6(src=pair.near, dst=pair.far) / IPv6ExtHdrFragment(id=7) / packet.payload
+    outcome = make_box(pair.batch()).red([TO_BLACK / piece for piece in fragment6(whole, 1280)])
+    assert [opened(pair.far_receiver(), frame) for frame in outcome.out] == [bytes(TO_BLACK / packet)]
     assert outcome.named() == {}
 
 

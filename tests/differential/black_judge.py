@@ -29,7 +29,7 @@ class BlackJudge:
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
         self.policies = configuration.incoming()
-        self.reassembly = Reassembly()
+        self.reassembly = Reassembly.at("black", configuration)
         inbound = HostInbound if configuration.bump else Inbound
         self.sas = {(sa.spi, ip_address(sa.dst)): inbound(sa, configuration) for sa in configuration.inbound}
 

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from scapy.layers.inet import IP
+
 from .configuration import Configuration
 from .esp import Peer, fits, right_padding
 from .forwarding import ecn_behind_tunnel, forwarded, framed, unexpected, with_ecn
@@ -23,6 +25,11 @@ STATES = {
 
 # The counter of a drop, or the inner chip's counters and the frame.
 Result = str | tuple[list[str], Clear]
+
+
+def over_tcp_flags(data: bytes) -> bool:
+    """An IPv4 fragment of TCP at byte 8 of it (RFC 1858 4)."""
+    return data[0] >> 4 == 4 and IP(data[:20]).frag == 1 and IP(data[:20]).proto == 6
 
 
 class Inbound:
@@ -78,6 +85,8 @@ class Inbound:
             return STATES[packet.state]
         if not self.allows(packet):
             return "drop_selector_mismatch"
+        if over_tcp_flags(data):
+            return "drop_fragment_offset"
         ecn = ecn_behind_tunnel(packet.tos, outer.tos)
         if ecn is None:
             return "drop_ecn"

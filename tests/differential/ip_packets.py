@@ -128,7 +128,7 @@ def _ipv4(dice: random.Random, src: Address, dst: Address, protocol: int, upper:
         options = bytes([0x94, size]) + dice.randbytes(size - 2)
     fragment = dice.choice([0, 0x4000])
     if dice.random() < 0.04 and not straight:
-        fragment = dice.choice([0x2000, 0x6000, dice.randrange(1, 8192), 0x2000 | 185, 0x8000])
+        fragment = dice.choice([0x2000, 0x6000, dice.randrange(1, 8192), 0x2000 | 185, 0x8000, 1])
     values = {"ttl": dice.choice(TTLS), "tos": dice.randrange(256), "ident": dice.randrange(65536)}
     return headers.ipv4(src, dst, protocol, upper, **values, fragment=fragment, options=options)
 

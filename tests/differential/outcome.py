@@ -85,7 +85,7 @@ def behind(step: Step, chip: str, judge: Callable[[Frame], Outcome]) -> Outcome:
     counters = tuple(f"{chip}.{counter}" for counter in step.counters)
     if step.frame is None:
         return Outcome(counters)
-    outcome = judge(step.frame)
+    outcome = ends(f"{chip}.{step.punt}") if step.punt else judge(step.frame)
     if step.way == STRAIGHT:
         return replace(outcome, way=AHEAD) if is_control(step.frame) else outcome
     return replace(

@@ -4,6 +4,8 @@ scapy's reading of them."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from ipaddress import IPv6Address
+from typing import TYPE_CHECKING
 
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrFragment
@@ -17,9 +19,13 @@ from .forwarding import CE, NOT_ECT, with_ecn
 from .ip_packets import FRAGMENT
 from .reading import EXTENSIONS
 
+if TYPE_CHECKING:
+    from .configuration import Configuration
+
 # Bytes of upper-layer headers that the first fragment of an IPv6 datagram must have; ICMPv6: type, code and checksum.
 LAYERS: dict[int, type[Packet]] = {4: IP, 6: TCP, 17: UDP, 41: IPv6, 50: ESP, 51: AH, 132: SCTP}
 UPPER = {protocol: len(layer()) for protocol, layer in LAYERS.items()} | {58: 4}
+LONGEST_PAYLOAD = 65535  # what the IPv6 header can say
 STRAIGHT, ROUND, JOINED = "straight", "round", "joined"
 
 
@@ -39,6 +45,11 @@ class Piece:
     def end(self) -> int:
         return self.start + len(self.payload)
 
+    @property
+    def counted(self) -> int:
+        """The payload length of an IPv6 packet that ends with this."""
+        return len(self.head) - self.ip_at - 40 + self.end
+
 
 @dataclass
 class Datagram:
@@ -51,19 +62,34 @@ class Datagram:
 
 @dataclass(frozen=True)
 class Step:
-    """What a frame leads to: counters without their chip, and a frame that goes on, in one of three orders (`way`)."""
+    """What a frame leads to: counters without their chip, and a frame that goes on, in one of three orders (`way`).
+
+    `punt`: the counter under which that frame is punted, whatever else it is.
+    """
 
     counters: tuple[str, ...] = ()
     frame: Frame | None = None
     way: str = STRAIGHT
+    punt: str = ""
 
 
 class Reassembly:
-    """The datagrams of one port; frames come in order. `open`: those that are neither whole nor dead."""
+    """The datagrams of one port; frames come in order. `open`: those that are neither whole nor dead.
 
-    def __init__(self) -> None:
+    `bump`: of a bump in the wire. `own`: the box's IPv6 address there, at which fragments end.
+    """
+
+    def __init__(self, bump: bool = False, own: str | None = None) -> None:
+        self.bump = bump
+        self.own = own and IPv6Address(own)
         self.open: dict[tuple[object, ...], Datagram] = {}
         self.taken = 0
+
+    @classmethod
+    def at(cls, port: str, configuration: Configuration) -> Reassembly:
+        """Of "red" or "black": fragments to the box end at its address there, but a bridge is nobody's destination."""
+        ends = port == "black" and not configuration.bump
+        return cls(configuration.bump, configuration.paths.local.get(6) if ends else None)
 
     def take(self, frame: Frame) -> Step:
         number, self.taken = self.taken, self.taken + 1
@@ -72,13 +98,16 @@ class Reassembly:
             return Step((refused,))
         if not goes_round(frame):
             return Step((), frame)
-        counter, packet = frame_judge.judge(frame)
+        counter, packet = frame_judge.judge(frame, self.bump)
         if counter != "punt_fragment":
             return Step((), frame, ROUND)
         piece = read(frame)
-        if not piece.payload or (piece.more and len(piece.payload) % 8):
+        headless = piece.key[0] == 6 and not piece.start and len(packet.payload) < UPPER.get(packet.protocol, 0)
+        if packet.dst == self.own and (headless or partial(piece) or piece.counted > LONGEST_PAYLOAD):
+            return Step((), frame, ROUND, punt="punt_reasm")
+        if not piece.payload or partial(piece):
             return Step(("drop_reasm_length",))
-        if piece.key[0] == 6 and not piece.start and len(packet.payload) < UPPER.get(packet.protocol, 0):
+        if headless:
             return Step(("drop_reasm_headers",))
         datagram = self.open.setdefault(piece.key, Datagram())
         datagram.came.append(number)
@@ -99,13 +128,17 @@ class Reassembly:
         return Step(("reasm_datagrams", *("reasm_merged",) * (len(datagram.pieces) - 1)), whole, JOINED)
 
 
-def without_incomplete(frames: list[Frame]) -> list[Frame]:
-    """The frames but those of datagrams of which something never comes: a box would wait for it."""
-    ports = Reassembly()
+def without_incomplete(frames: list[Frame], port: Reassembly) -> list[Frame]:
+    """The frames but those of datagrams of which something never comes: a box would wait for it. `port`: at which none has come yet."""
     for frame in frames:
-        ports.take(frame)
-    waiting = {number for datagram in ports.open.values() if not datagram.dead for number in datagram.came}
+        port.take(frame)
+    waiting = {number for datagram in port.open.values() if not datagram.dead for number in datagram.came}
     return [frame for number, frame in enumerate(frames) if number not in waiting]
+
+
+def partial(piece: Piece) -> bool:
+    """Others cannot follow it."""
+    return piece.more and len(piece.payload) % 8 != 0
 
 
 def mixed(marks: set[int]) -> bool:

@@ -28,7 +28,7 @@ class RedJudge:
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
         self.policies = configuration.out()
-        self.reassembly = Reassembly()
+        self.reassembly = Reassembly.at("red", configuration)
 
     def __call__(self, frame: Frame) -> Outcome:
         return behind(self.reassembly.take(frame), "inner", self._whole)

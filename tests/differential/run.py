@@ -14,7 +14,7 @@ from .comparison import Mismatch, compare
 from .configuration import Configuration
 from .ethernet import Frame
 from .outcome import Outcome
-from .reassembly import without_incomplete
+from .reassembly import Reassembly, without_incomplete
 from .red_judge import RedJudge
 
 Frames = dict[str, list[Frame]]
@@ -47,7 +47,7 @@ def make(seed: int, number: int, packets: int, suite_names: list[str]) -> tuple[
     config = (bump_configuration if is_bump(number) else configuration).make(dice, suite_names)
     half = packets // 2
     frames = {"red": red_frames.make(dice, config, half), "black": black_frames.make(dice, config, packets - half)}
-    frames = {port: without_incomplete(these) for port, these in frames.items()}
+    frames = {port: without_incomplete(these, Reassembly.at(port, config)) for port, these in frames.items()}
     made = time.process_time()
     case = Case(config, frames, judge(config, frames))
     return case, {"generator": made - start, "reference": time.process_time() - made}
@@ -93,7 +93,7 @@ def narrow(case: Case, folder: Path) -> Mismatch:
         last = alone
         while bad - good > 1:
             middle = (good + bad) // 2
-            found = differs({port: without_incomplete(these[:middle])})
+            found = differs({port: without_incomplete(these[:middle], Reassembly.at(port, case.config))})
             good, bad, last = (good, middle, found) if found else (middle, bad, last)
         return Mismatch(port, bad - 1 if last.index is None else last.index, last.expected, last.got)
     return last

@@ -118,6 +118,21 @@ def decrypt_cases() -> Iterator[tuple[str, int, int, int, int, bool, str, int | 
     base = (1 << 32) + 100
     yield "tx_frames", 5, base, 4, 0, False, f"{ip(', frag=9')} / Raw(bytes(64))", None
     yield "tx_frames", 5, base + 1, 4, 0, False, f"{ip()} / ICMP()", None
+    # TCP that begins in the header of the first fragment's (RFC 1858 4); what no tunnel has carried is none of this box's.
+    over_header = (
+        ("drop_fragment_offset", "frag=1, proto=6"),
+        ("drop_fragment_offset", "frag=1, proto=6, flags=1"),
+        ("tx_frames", "frag=0, proto=6, flags=1"),
+        ("tx_frames", "frag=2, proto=6"),
+        ("tx_frames", "frag=4097, proto=6"),
+        ("tx_frames", "frag=1, proto=17"),
+        ("tx_frames", "frag=1, proto=132"),
+    )
+    for i, (counter, fragment) in enumerate(over_header):
+        yield counter, 5, base + 30 + i, 4, 0, False, f"{ip(', ' + fragment)} / Raw(bytes(64))", None
+        yield "tx_frames", 7, 0, 0, 0, True, f"{ip(', ' + fragment)} / Raw(bytes(64))", None
+    yield "drop_fragment_offset", 5, base + 37, 4, 3, False, f"{ip(', frag=1, proto=6, ttl=1')} / Raw(bytes(64))", None
+    yield "drop_selector_mismatch", 8, 4000, 4, 0, False, f"{ip(', frag=1, proto=6')} / Raw(bytes(64))", None
     yield "drop_inner_malformed", 5, base + 2, 4, 0, False, 'IPv6(src="2001:db8::1", dst="2001:db8::2")', None
     yield "drop_inner_malformed", 5, base + 20, 41, 0, False, f"{ip()} / {udp}", None
     yield "drop_inner_not_ip", 5, base + 3, 17, 0, False, f"{ip()} / {udp}", None
@@ -155,6 +170,9 @@ def decrypt_cases_v6() -> Iterator[tuple[str, int, int, int, int, bool, str, int
         count += 1
         yield "tx_frames", 5, count, 41, 0, False, f"raw({ip()} / {udp}) + bytes({padding})", None
     yield "drop_replayed", 5, count, 41, 0, False, f"{ip()} / {udp}", None
+    # Where a first fragment of IPv6 ends nothing says how much of TCP was in it (RFC 4301 7.2).
+    count += 1
+    yield "tx_frames", 5, count, 41, 0, False, f"{ip()} / Fragment(offset=1, nh=6) / Raw(bytes(64))", None
     # SA 1 is of group 77, which the last of InnerSetup's inboundRules lets have 2001:db8:1::/48; SA 2 is of another.
     for sa, dst in ((1, "2001:db8:1::1"), (1, "2001:db8:1:ffff::"), (1, "2001:db8:2::1"), (2, "2001:db8:1::1")):
         count += 1

@@ -72,6 +72,7 @@ object InnerCounters {
   val dropInjectDisabled = 67
   val dropInjectLength = 68
   val ecnUnexpected = 69
+  val dropFragmentOffset = 70
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("rx_frames", 0, "encrypt", "received"),
     CounterDesc("rx_bytes", 1, "encrypt", "info"),
@@ -142,7 +143,8 @@ object InnerCounters {
     CounterDesc("inject_frames", 66, "decrypt", "injected"),
     CounterDesc("drop_inject_disabled", 67, "decrypt", "drop"),
     CounterDesc("drop_inject_length", 68, "decrypt", "drop"),
-    CounterDesc("ecn_unexpected", 69, "decrypt", "info")
+    CounterDesc("ecn_unexpected", 69, "decrypt", "info"),
+    CounterDesc("drop_fragment_offset", 70, "decrypt", "drop")
   )
 }
 
@@ -264,6 +266,8 @@ object OuterCounters {
   val rxPriority = 65
   val dropReasmEcn = 66
   val dropReasmHeaders = 67
+  val puntReasm = 68
+  val dropPuntReasm = 69
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("link_rx_packets", 0, "encrypt", "received"),
     CounterDesc("link_rx_lost", 1, "encrypt", "lost"),
@@ -332,6 +336,8 @@ object OuterCounters {
     CounterDesc("drop_rx_priority_overflow", 64, "decrypt", "drop"),
     CounterDesc("rx_priority", 65, "decrypt", "info"),
     CounterDesc("drop_reasm_ecn", 66, "decrypt", "drop"),
-    CounterDesc("drop_reasm_headers", 67, "decrypt", "drop")
+    CounterDesc("drop_reasm_headers", 67, "decrypt", "drop"),
+    CounterDesc("punt_reasm", 68, "decrypt", "punted"),
+    CounterDesc("drop_punt_reasm", 69, "decrypt", "drop")
   )
 }

@@ -300,6 +300,11 @@ object OuterRegs {
     val rate = RowField(0, 16)
     val burst = RowField(16, 16)
   }
+  val limitReasm = RegisterDesc("limit_reasm", 0x31c, RegisterRole.Control, writable = 0xffffffffL, reset = 0x1000016L)
+  object LimitReasm {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
   val limitInject = RegisterDesc("limit_inject", 0x320, RegisterRole.Control, writable = 0xffffffffL, reset = 0x1008bdL)
   object LimitInject {
     val rate = RowField(0, 16)
@@ -330,6 +335,7 @@ object OuterRegs {
     limitNd,
     limitIcmp,
     limitSpi,
+    limitReasm,
     limitInject
   )
 }

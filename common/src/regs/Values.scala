@@ -70,6 +70,7 @@ object PuntGroup {
   val icmp = 4
   val unknownSpi = 5
   val mtu = 6
+  val reasm = 7
 }
 
 object PuntReason {
@@ -86,4 +87,5 @@ object PuntReason {
   val mtu = 10
   val unknownSpi = 11
   val nd = 12
+  val reasm = 13
 }

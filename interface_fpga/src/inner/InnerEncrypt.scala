@@ -72,6 +72,10 @@ class InnerEncrypt(config: InnerConfig) extends Module {
     )
   )
   path.io.enable := io.enable
+  path.io.bump := io.bump
+  // On its way to somewhere else: a gateway tells nobody of fragments in transit.
+  path.io.own.valid := false.B
+  path.io.own.bits := DontCare
   path.io.macFilter := io.macFilter
   path.io.portMac := io.portMac
   path.io.priorityDscps := io.priorityDscps

@@ -56,6 +56,7 @@ class InspectorDrops extends Bundle {
   val extensionHeaders = Bool()
   val checksum = Bool()
   val selectorMismatch = Bool()
+  val fragmentOffset = Bool()
   val ecn = Bool()
   val ttlExpired = Bool()
   val noNextHop = Bool()
@@ -64,7 +65,7 @@ class InspectorDrops extends Bundle {
 }
 
 /**
- * Decides on each packet to the red network. The first line that fits counts; the first four and the ECN rule are for
+ * Decides on each packet to the red network. The first line that fits counts; the first four and those of fragments and ECN are for
  * decrypted packets alone, a bypassed one never was in a tunnel:
  *
  *  1. the SA has no selector row: drop noSelector
@@ -74,6 +75,8 @@ class InspectorDrops extends Bundle {
  *  1. another version than the next header's, or malformed: drop malformed; IPv4 header checksum wrong: drop checksum
  *  1. more IPv6 extension headers than the parser reads, so that its selectors are not known: drop extensionHeaders
  *  1. not what the SA's selectors allow (RFC 4301 5.2 step 4): drop selectorMismatch
+ *  1. an IPv4 fragment of TCP that begins in the TCP header, behind what is there of the first one (RFC 4301 7.2, RFC 1858 4): drop
+ *     fragmentOffset
  *  1. congestion met by a packet without ECN (RFC 6040 4.2): drop ecn
  *  1. TTL or hop limit 0 or 1: drop ttlExpired (RFC 1812 5.3.1; RFC 4301 5.1.2.1 note 2)
  *  1. no valid next hop: drop noNextHop; `enable` low: drop txDisabled
@@ -120,6 +123,7 @@ class InnerInspector extends Module {
   private val extensionHeaders = ask(!bypassedFrame && fields.unfinished)
   private val checksumBad = ask(!in.frame && fields.checksumBad)
   private val mismatch = ask(!in.bypass && !in.selected)
+  private val overTcpFlags = ask(!in.bypass && !in.frame && fields.overTcpFlags)
   private val ecnDrops = ask(!in.bypass && !in.frame && Ecn.drops(innerEcn, outerEcn))
   private val ecnUnexpected = ask(!in.bypass && !in.frame && Ecn.unexpected(innerEcn, outerEcn))
   private val ttlExpired = ask(!in.frame && fields.ttlExpired)
@@ -141,7 +145,7 @@ class InnerInspector extends Module {
   // Stage 2: the first that fits.
   private object Outcome extends ChiselEnum {
     val dropNoSelector, dropTooOld, dropReplayed, dropNotIp, dropMalformed, dropChecksum = Value
-    val dropExtensionHeaders, dropMismatch, dropEcn, dropTtl, dropNoNextHop, dropDisabled, forward = Value
+    val dropExtensionHeaders, dropMismatch, dropFragmentOffset, dropEcn, dropTtl, dropNoNextHop, dropDisabled, forward = Value
   }
   import Outcome._
   private val outcome = RegNext(
@@ -156,6 +160,7 @@ class InnerInspector extends Module {
         checksumBad -> dropChecksum,
         extensionHeaders -> dropExtensionHeaders,
         mismatch -> dropMismatch,
+        overTcpFlags -> dropFragmentOffset,
         ecnDrops -> dropEcn,
         ttlExpired -> dropTtl,
         noNextHop -> dropNoNextHop,
@@ -194,6 +199,7 @@ class InnerInspector extends Module {
   io.drops.checksum := drop(dropChecksum)
   io.drops.extensionHeaders := drop(dropExtensionHeaders)
   io.drops.selectorMismatch := drop(dropMismatch)
+  io.drops.fragmentOffset := drop(dropFragmentOffset)
   io.drops.ecn := drop(dropEcn)
   io.drops.ttlExpired := drop(dropTtl)
   io.drops.noNextHop := drop(dropNoNextHop)

@@ -189,6 +189,7 @@ class InnerPaths(config: InnerConfig) extends Module {
       InnerCounters.dropInnerNotIp -> inspected.notIp,
       InnerCounters.dropInnerExtensionHeaders -> inspected.extensionHeaders,
       InnerCounters.dropInnerTtlExpired -> inspected.ttlExpired,
+      InnerCounters.dropFragmentOffset -> inspected.fragmentOffset,
       InnerCounters.dropEcn -> inspected.ecn,
       InnerCounters.ecnUnexpected -> decrypt.io.events.ecnUnexpected,
       InnerCounters.dropNoNextHop -> inspected.noNextHop,

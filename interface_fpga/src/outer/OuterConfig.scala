@@ -49,7 +49,15 @@ object OuterConfig {
 
   /** Trap groups that there are on the black port, in the order of their policers. */
   val puntGroups: Seq[Int] =
-    Seq(PuntGroup.other, PuntGroup.ike, PuntGroup.arp, PuntGroup.nd, PuntGroup.icmp, PuntGroup.unknownSpi)
+    Seq(
+      PuntGroup.other,
+      PuntGroup.ike,
+      PuntGroup.arp,
+      PuntGroup.nd,
+      PuntGroup.icmp,
+      PuntGroup.unknownSpi,
+      PuntGroup.reasm
+    )
 
   /** For a board: 64 Ki SAs a direction, in an SAD that is never more than half full. */
   val full: OuterConfig = OuterConfig(saBits = 16, sadBits = 17, rules = 1024, reassembly = ReassemblyConfig.full)

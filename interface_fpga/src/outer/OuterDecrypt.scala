@@ -66,6 +66,9 @@ class OuterDecrypt(config: OuterConfig) extends Module {
     )
   )
   path.io.enable := io.enable
+  path.io.bump := io.bump
+  path.io.own.valid := !io.bump
+  path.io.own.bits := io.local
   path.io.macFilter := io.macFilter
   path.io.portMac := io.portMac
   path.io.priorityDscps := io.priorityDscps

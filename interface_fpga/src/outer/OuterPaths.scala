@@ -90,7 +90,8 @@ class OuterPaths(config: OuterConfig) extends Module {
       OuterRegs.limitArp,
       OuterRegs.limitNd,
       OuterRegs.limitIcmp,
-      OuterRegs.limitSpi
+      OuterRegs.limitSpi,
+      OuterRegs.limitReasm
     ).map(register => registers.tokenLimit(register))
   )
   decrypt.io.peerClear := OuterRegs.PeerControl.clear(registers.io.control(OuterRegs.peerControl))
@@ -160,6 +161,8 @@ class OuterPaths(config: OuterConfig) extends Module {
       OuterCounters.dropPuntNd -> punt.refused(PuntGroup.nd),
       OuterCounters.dropPuntIcmp -> punt.refused(PuntGroup.icmp),
       OuterCounters.dropPuntUnknownSpi -> punt.refused(PuntGroup.unknownSpi),
+      OuterCounters.dropPuntReasm -> punt.refused(PuntGroup.reasm),
+      OuterCounters.puntReasm -> punt.punted(PuntReason.reasm),
       OuterCounters.puntUnknownSpi -> punt.punted(PuntReason.unknownSpi),
       OuterCounters.puntIpv6 -> punt.punted(PuntReason.ipv6),
       OuterCounters.puntVlan -> punt.punted(PuntReason.vlan),

@@ -37,6 +37,9 @@ class FragmentInfo extends FragmentFields {
   /** The first fragment of an IPv6 datagram, and not all headers are in it ([[HeaderChain]]). */
   val headless = Bool()
 
+  /** No `fragment`, but one of which a notice is made: it goes past as it is. */
+  val notice = Bool()
+
   /** What tells datagrams apart: RFC 791 3.2, RFC 8200 4.5. */
   def key: UInt = Cat(ipv6, Mux(ipv6, 0.U, protocol), identification, destination, source)
 }
@@ -44,7 +47,7 @@ class FragmentInfo extends FragmentFields {
 object FragmentInfo {
   val keyBits: Int = 1 + 8 + 32 + 2 * 128
 
-  /** Of a frame that a parser has read; a fragment unless someone says otherwise, if it is one. `headless` is left to the caller. */
+  /** Of a frame that a parser has read; a fragment unless someone says otherwise, if it is one. `headless` is left to the caller, and so is `notice`. */
   def apply(fields: HeaderFields, fragment: FragmentFields): FragmentInfo = {
     val info = Wire(new FragmentInfo)
     info.viewAsSupertype(new FragmentFields) := fragment
@@ -57,12 +60,16 @@ object FragmentInfo {
     info.ipOffset := fields.l2Bytes
     info.ecn := fields.tos(1, 0)
     info.headless := DontCare
+    info.notice := DontCare
     info
   }
 }
 
 /** Metadata of what leaves a [[Reassembler]]. */
 class ReassembledMeta extends Bundle {
+
+  /** As it came in. */
+  val notice = Bool()
 
   /** Bytes of the packet. */
   val length = UInt(PacketStream.lengthBits.W)

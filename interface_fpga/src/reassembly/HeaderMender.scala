@@ -56,6 +56,7 @@ class HeaderMender(p: ReassemblyConfig) extends Module {
   }
 
   ConnectStream(io.out, io.in) { (to, from) =>
+    to.notice := false.B
     to.length := from.length
     to.reassembled := true.B
   }

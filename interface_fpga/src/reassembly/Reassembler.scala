@@ -97,6 +97,7 @@ class Reassembler(p: ReassemblyConfig) extends Module {
 
   private val join = Module(new PacketArbiter(new ReassembledMeta, 2))
   ConnectStream(join.io.in(0), steer.io.out(0)) { (to, from) =>
+    to.notice := from.notice
     to.length := from.length
     to.reassembled := false.B
   }

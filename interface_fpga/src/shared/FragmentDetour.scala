@@ -1,7 +1,15 @@
 package sallyport.iface
 
 import chisel3._
+import chisel3.util._
 import sallyport.common._
+
+/** Metadata of a frame that has gone by, or round, a [[FragmentPath]]. */
+class WholeMeta extends RxMeta {
+
+  /** A fragment whose sender has to be told ([[FragmentNotice]]). */
+  val notice = Bool()
+}
 
 /**
  * Frames in, whole packets out: what may be a fragment ([[FragmentSteer]]) goes by a [[FragmentPath]], all else past it.
@@ -12,11 +20,15 @@ import sallyport.common._
  */
 class FragmentDetour(p: ReassemblyConfig) extends Module {
   val io = IO(new Bundle {
+
+    /** As of [[FragmentPath]]. */
+    val bump = Input(Bool())
+    val own = Flipped(Valid(new LocalAddresses))
     val macFilter = Input(Bool())
     val portMac = Input(UInt(48.W))
     val limits = Input(new FragmentLimits)
     val in = Flipped(PacketStream(new RxMeta))
-    val out = PacketStream(new RxMeta)
+    val out = PacketStream(new WholeMeta)
     val ready = Output(Bool())
     val events = Output(new ReassemblyEvents)
   })
@@ -25,6 +37,8 @@ class FragmentDetour(p: ReassemblyConfig) extends Module {
   steer.io.in <> io.in
 
   private val path = Module(new FragmentPath(p))
+  path.io.bump := io.bump
+  path.io.own := io.own
   path.io.macFilter := io.macFilter
   path.io.portMac := io.portMac
   path.io.limits := io.limits
@@ -32,8 +46,11 @@ class FragmentDetour(p: ReassemblyConfig) extends Module {
   io.ready := path.io.ready
   io.events := path.io.events
 
-  private val join = Module(new PacketArbiter(new RxMeta, 2))
-  join.io.in(0) <> steer.io.straight
+  private val join = Module(new PacketArbiter(new WholeMeta, 2))
+  ConnectStream(join.io.in(0), steer.io.straight) { (to, from) =>
+    to.length := from.length
+    to.notice := false.B
+  }
   join.io.in(1) <> path.io.out
   io.out <> join.io.out
 }

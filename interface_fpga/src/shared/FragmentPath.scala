@@ -19,18 +19,25 @@ class FragmentLimits extends Bundle {
  * out again.
  *
  * A fragment is what [[FrameJudge]] would punt as one. All else passes as it came, in order, so that whoever stands behind
- * judges it under its own name; a frame for another MAC address or a broken one never gets into a datagram. What becomes of
- * fragments is [[Reassembler]]'s contract; time passes a tick every `tickCycles`.
+ * judges it under its own name; a frame for another MAC address or a broken one never gets into a datagram. So does a fragment
+ * whose sender has to be told ([[FragmentNotice]]), with `notice`. What becomes of the others is [[Reassembler]]'s contract; time
+ * passes a tick every `tickCycles`.
  *
  * A frame every 2 cycles, a beat a cycle. What is no fragment takes some 25 cycles. `in` stalls when `out` does.
  */
 class FragmentPath(p: ReassemblyConfig) extends Module {
   val io = IO(new Bundle {
+
+    /** The box is a bump in the wire. */
+    val bump = Input(Bool())
+
+    /** This box's own addresses at this port, if fragments to them end here. */
+    val own = Flipped(Valid(new LocalAddresses))
     val macFilter = Input(Bool())
     val portMac = Input(UInt(48.W))
     val limits = Input(new FragmentLimits)
     val in = Flipped(PacketStream(new RxMeta))
-    val out = PacketStream(new RxMeta)
+    val out = PacketStream(new WholeMeta)
     val ready = Output(Bool())
     val events = Output(new ReassemblyEvents)
   })
@@ -47,21 +54,30 @@ class FragmentPath(p: ReassemblyConfig) extends Module {
   private val fields = parser.io.out.bits
 
   private val judge = Module(new FrameJudge)
-  // Fragments of link scope stay apart even there; what judges the frame after this punts them.
-  judge.io.bump := false.B
+  judge.io.bump := io.bump
   judge.io.macFilter := io.macFilter
   judge.io.portMac := io.portMac
   judge.io.fields := fields
   private val info = ShiftRegister(FragmentInfo(fields, parser.io.fragment.get), FrameJudge.latency)
   stage.io.result.valid := ShiftRegister(parser.io.out.valid, FrameJudge.latency, false.B, true.B)
   stage.io.result.bits := info
-  stage.io.result.bits.fragment := judge.io.out.isFragment
   private val headless = HeaderChain.incomplete(fields, parser.io.fragment.get)
-  stage.io.result.bits.headless := ShiftRegister(headless, FrameJudge.latency - HeaderChain.latency)
+  private val notice = Module(new FragmentNotice)
+  notice.io.own := io.own
+  notice.io.fields := fields
+  notice.io.fragment := parser.io.fragment.get
+  notice.io.headless := headless
+  require(FragmentNotice.latency == FrameJudge.latency, "what is said of a fragment is said in one cycle")
+  stage.io.result.bits.fragment := judge.io.out.isFragment && !notice.io.out
+  stage.io.result.bits.notice := judge.io.out.isFragment && notice.io.out
+  stage.io.result.bits.headless := headless
 
   private val reassembler = Module(new Reassembler(p))
   reassembler.io.in <> stage.io.out
-  ConnectStream(io.out, reassembler.io.out)(_.length := _.length)
+  ConnectStream(io.out, reassembler.io.out) { (to, from) =>
+    to.length := from.length
+    to.notice := from.notice
+  }
   io.ready := reassembler.io.ready
   io.events := reassembler.io.events
 

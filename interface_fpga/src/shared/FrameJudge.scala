@@ -38,7 +38,7 @@ class FrameJudgement extends Bundle {
  *     link, and is judged as any other packet if not (RFC 4861 6.1, 7.1)
  *  1. other IPv6 of this link alone, from or to a link-local address or to a multicast one: punt (RFC 4291 2.5.6); passes of
  *     a bump in the wire
- *  1. a fragment: punt
+ *  1. a fragment: punt, with a reason of its own if its sender has to be told ([[FragmentNotice]])
  *
  * A pipeline without stalls: `out` belongs to the inputs of [[FrameJudge.latency]] cycles before.
  */
@@ -77,6 +77,7 @@ class FrameJudge extends Module {
   private val Seq(dropFilter, arp, vlan, other, dropMalformed, dropChecksum, headers, neighbours, linkScope, fragment) =
     first
   private val bump = RegNext(io.bump)
+  private val notice = RegNext(fields.notice)
   private val crosses = bump && (arp || neighbours)
   private val punts = Seq(
     (arp && !bump) -> PuntReason.arp,
@@ -85,7 +86,8 @@ class FrameJudge extends Module {
     headers -> PuntReason.extensionHeaders,
     (neighbours && !bump) -> PuntReason.nd,
     linkScope -> PuntReason.ipv6,
-    fragment -> PuntReason.fragment
+    (fragment && !notice) -> PuntReason.fragment,
+    (fragment && notice) -> PuntReason.reasm
   )
   private val out = Wire(new FrameJudgement)
   out.passes := !questions.asUInt.orR

@@ -84,6 +84,7 @@ object Ipv4Header {
 }
 
 object IpHeader {
+  val tcp: Int = 6
   val esp: Int = 50
 
   /** Protocol numbers of IP packets in others: next headers of the ESP trailer that mean a tunnel (RFC 4303 2.6). */

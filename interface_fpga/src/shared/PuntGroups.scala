@@ -14,11 +14,12 @@ object PuntGroups {
     PuntReason.nd -> PuntGroup.nd,
     PuntReason.icmp -> PuntGroup.icmp,
     PuntReason.unknownSpi -> PuntGroup.unknownSpi,
-    PuntReason.mtu -> PuntGroup.mtu
+    PuntReason.mtu -> PuntGroup.mtu,
+    PuntReason.reasm -> PuntGroup.reasm
   )
 
   /** Number of punt reasons. */
-  val reasons: Int = PuntReason.nd + 1
+  val reasons: Int = PuntReason.reasm + 1
 
   /** The group of a reason: `other` if it has none of its own. */
   def apply(reason: UInt): UInt = MuxLookup(reason, PuntGroup.other.U(bits.W))(

@@ -55,6 +55,12 @@ class ReceivePath[V <: FrameVerdict](
 ) extends Module {
   val io = IO(new Bundle {
     val enable = Input(Bool())
+
+    /** The box is a bump in the wire. */
+    val bump = Input(Bool())
+
+    /** This box's own addresses at this port, if fragments to them end here. */
+    val own = Flipped(Valid(new LocalAddresses))
     val macFilter = Input(Bool())
     val portMac = Input(UInt(48.W))
     val priorityDscps = Input(UInt(PriorityClass.dscps.W))
@@ -77,12 +83,14 @@ class ReceivePath[V <: FrameVerdict](
   receive.io.enable := io.enable
 
   private val whole = Module(new FragmentDetour(reassembly))
+  whole.io.bump := io.bump
+  whole.io.own := io.own
   whole.io.macFilter := io.macFilter
   whole.io.portMac := io.portMac
   whole.io.limits := io.fragmentLimits
   whole.io.in <> receive.io.out
 
-  private val stage = Module(new LookupStage(new RxMeta, verdictType, HeaderParser.windowBytes(ethernet = true)))
+  private val stage = Module(new LookupStage(new WholeMeta, verdictType, HeaderParser.windowBytes(ethernet = true)))
   stage.io.in <> whole.io.out
   stage.io.hold := false.B
 
@@ -91,6 +99,7 @@ class ReceivePath[V <: FrameVerdict](
   parser.io.in.bits.bytes := stage.io.launch.bits.bytes
   parser.io.in.bits.length := stage.io.launch.bits.meta.length
   io.fields := parser.io.out
+  io.fields.bits.notice := ShiftRegister(stage.io.launch.bits.meta.notice, HeaderParser.latency(ethernet = true))
   stage.io.result := io.verdict
 
   private val steer = Module(new PacketSteer(verdictType, 2))

@@ -62,6 +62,7 @@ var buckets = []bucket{
 	{xfrm.Black, "nd", transport.Outer, regs.OuterLimitNd, punted},
 	{xfrm.Black, "icmp", transport.Outer, regs.OuterLimitIcmp, punted},
 	{xfrm.Black, "unknown_spi", transport.Outer, regs.OuterLimitSpi, unknown},
+	{xfrm.Black, "reasm", transport.Outer, regs.OuterLimitReasm, unknown},
 	{xfrm.Black, xfrm.InjectGroup, transport.Outer, regs.OuterLimitInject, inject},
 }
 

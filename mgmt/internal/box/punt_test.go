@@ -143,7 +143,7 @@ func TestPuntMistakes(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	for line, sentence := range map[string]string{
 		"set":                        "a trap group",
-		"set icmp6 rate 5":           "unknown trap group \"icmp6\": there are other, ike, arp, nd, icmp, unknown_spi, mtu, inject, all",
+		"set icmp6 rate 5":           "unknown trap group \"icmp6\": there are other, ike, arp, nd, icmp, unknown_spi, mtu, reasm, inject, all",
 		"set ike":                    "write what is to change",
 		"set ike dev black":          "write what is to change",
 		"set ike rate 4":             "the rate must be 5 to 292965 packets/s, or unlimited, not \"4\"",

@@ -74,6 +74,7 @@ const (
 	InnerCounterDropInjectDisabled        = 67
 	InnerCounterDropInjectLength          = 68
 	InnerCounterEcnUnexpected             = 69
+	InnerCounterDropFragmentOffset        = 70
 )
 
 // InnerCounters is ordered by index.
@@ -148,6 +149,7 @@ var InnerCounters = []Counter{
 	{Name: "drop_inject_disabled", Index: 67, Path: "decrypt", Kind: "drop"},
 	{Name: "drop_inject_length", Index: 68, Path: "decrypt", Kind: "drop"},
 	{Name: "ecn_unexpected", Index: 69, Path: "decrypt", Kind: "info"},
+	{Name: "drop_fragment_offset", Index: 70, Path: "decrypt", Kind: "drop"},
 }
 
 // Counter indices of the crypto chip.
@@ -272,6 +274,8 @@ const (
 	OuterCounterRxPriority             = 65
 	OuterCounterDropReasmEcn           = 66
 	OuterCounterDropReasmHeaders       = 67
+	OuterCounterPuntReasm              = 68
+	OuterCounterDropPuntReasm          = 69
 )
 
 // OuterCounters is ordered by index.
@@ -344,4 +348,6 @@ var OuterCounters = []Counter{
 	{Name: "rx_priority", Index: 65, Path: "decrypt", Kind: "info"},
 	{Name: "drop_reasm_ecn", Index: 66, Path: "decrypt", Kind: "drop"},
 	{Name: "drop_reasm_headers", Index: 67, Path: "decrypt", Kind: "drop"},
+	{Name: "punt_reasm", Index: 68, Path: "decrypt", Kind: "punted"},
+	{Name: "drop_punt_reasm", Index: 69, Path: "decrypt", Kind: "drop"},
 }

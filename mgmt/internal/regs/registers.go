@@ -239,6 +239,9 @@ var (
 	OuterLimitSpi         = Register{Name: "limit_spi", Offset: 0x314, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x01000016}
 	OuterLimitSpiRate     = Field{LSB: 0, Width: 16}
 	OuterLimitSpiBurst    = Field{LSB: 16, Width: 16}
+	OuterLimitReasm       = Register{Name: "limit_reasm", Offset: 0x31c, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x01000016}
+	OuterLimitReasmRate   = Field{LSB: 0, Width: 16}
+	OuterLimitReasmBurst  = Field{LSB: 16, Width: 16}
 	OuterLimitInject      = Register{Name: "limit_inject", Offset: 0x320, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x001008bd}
 	OuterLimitInjectRate  = Field{LSB: 0, Width: 16}
 	OuterLimitInjectBurst = Field{LSB: 16, Width: 16}
@@ -270,5 +273,6 @@ var OuterRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	OuterLimitNd,
 	OuterLimitIcmp,
 	OuterLimitSpi,
+	OuterLimitReasm,
 	OuterLimitInject,
 }...)

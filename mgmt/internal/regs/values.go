@@ -149,6 +149,7 @@ const (
 	PuntGroupIcmp       = 4
 	PuntGroupUnknownSpi = 5
 	PuntGroupMtu        = 6
+	PuntGroupReasm      = 7
 )
 
 // PuntGroupNames gives the name of each value.
@@ -160,6 +161,7 @@ var PuntGroupNames = map[uint32]string{
 	PuntGroupIcmp:       "icmp",
 	PuntGroupUnknownSpi: "unknown_spi",
 	PuntGroupMtu:        "mtu",
+	PuntGroupReasm:      "reasm",
 }
 
 // Values of punt_reason.
@@ -177,6 +179,7 @@ const (
 	PuntReasonMtu              = 10
 	PuntReasonUnknownSpi       = 11
 	PuntReasonNd               = 12
+	PuntReasonReasm            = 13
 )
 
 // PuntReasonNames gives the name of each value.
@@ -194,4 +197,5 @@ var PuntReasonNames = map[uint32]string{
 	PuntReasonMtu:              "mtu",
 	PuntReasonUnknownSpi:       "unknown_spi",
 	PuntReasonNd:               "nd",
+	PuntReasonReasm:            "reasm",
 }

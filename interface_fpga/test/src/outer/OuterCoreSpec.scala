@@ -71,7 +71,8 @@ class OuterCoreSpec extends AnyFunSuite with ChiselSim {
       PuntReason.extensionHeaders -> "extension_headers",
       PuntReason.policy -> "policy",
       PuntReason.unknownSpi -> "unknown_spi",
-      PuntReason.nd -> "nd"
+      PuntReason.nd -> "nd",
+      PuntReason.reasm -> "reasm"
     )
     val outcomes = frames.map(_.outcome).map {
       case Outcome.Drop(reason) => s"drop_$reason"

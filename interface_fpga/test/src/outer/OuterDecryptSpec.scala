@@ -16,6 +16,7 @@ private class OuterDecryptHarness(config: OuterConfig) extends Module {
   private val named: Seq[(String, Bool)] = Seq(
     "rx_frames" -> events.path.receive.rxFrames,
     "reasm_length" -> events.path.reassembly.dropLength.orR,
+    "reasm_headers" -> events.path.reassembly.dropHeaders.orR,
     "reasm_oversize" -> events.path.reassembly.dropOversize.orR,
     "reassembled" -> events.path.reassembly.reassembled,
     "rx_overflow" -> events.path.receive.dropOverflow,

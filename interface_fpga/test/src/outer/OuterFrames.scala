@@ -57,7 +57,8 @@ object OuterFrames {
     "extension_headers" -> PuntReason.extensionHeaders,
     "policy" -> PuntReason.policy,
     "unknown_spi" -> PuntReason.unknownSpi,
-    "nd" -> PuntReason.nd
+    "nd" -> PuntReason.nd,
+    "reasm" -> PuntReason.reasm
   )
 
   val all: Seq[OuterFrame] =

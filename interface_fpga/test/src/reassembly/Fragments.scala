@@ -7,7 +7,7 @@ import scala.util.Random
 /** A packet in front of a [[Reassembler]], with what a parser reads in it; `fragment` is empty if it is whole. */
 case class Arrival(bytes: Seq[Byte], fragment: Option[Fragment]) {
   private val fields: Seq[(BigInt, Int)] = fragment match {
-    case None => Seq(BigInt(bytes.length) -> 14, BigInt(0) -> (1 + 1 + 256 + 8 + 5 + 2 + 1))
+    case None => Seq(BigInt(bytes.length) -> 14, BigInt(0) -> (1 + 1 + 256 + 8 + 5 + 2 + 1 + 1))
     case Some(f) =>
       Seq[(BigInt, Int)](
         BigInt(f.of.identification & 0xffffffffL) -> 32,
@@ -25,7 +25,8 @@ case class Arrival(bytes: Seq[Byte], fragment: Option[Fragment]) {
         BigInt(f.of.protocol) -> 8,
         BigInt(f.of.link.length) -> 5,
         BigInt(f.ecn) -> 2,
-        BigInt(if (f.headless) 1 else 0) -> 1
+        BigInt(if (f.headless) 1 else 0) -> 1,
+        BigInt(0) -> 1
       )
   }
 

@@ -5,13 +5,18 @@ import chisel3.simulator.PeekPokeAPI
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common._
+import sallyport.common.regs.PuntReason
 import scala.io.Source
 import scala.util.Random
 
 /** A [[FragmentDetour]] between source and sink; events: stalls, datagrams, cycles with drops. */
 private object DetourHarness {
-  def connect(ends: StreamEnds[RxMeta, RxMeta]): Unit = {
+  def connect(bump: Boolean, own: Option[BigInt])(ends: StreamEnds[RxMeta, WholeMeta]): Unit = {
     val dut = Module(new FragmentDetour(ReassemblyConfig.small))
+    dut.io.bump := bump.B
+    dut.io.own.valid := own.nonEmpty.B
+    dut.io.own.bits.v4 := 1.U
+    dut.io.own.bits.v6 := own.getOrElse(BigInt(0)).U
     dut.io.macFilter := false.B
     dut.io.portMac := 0.U
     dut.io.limits.timeout := 1000.U
@@ -27,7 +32,8 @@ private object DetourHarness {
   }
 }
 
-private class DetourHarness extends StreamHarness(new RxMeta, new RxMeta, 4096)(DetourHarness.connect)
+private class DetourHarness(bump: Boolean = false, own: Option[BigInt] = None)
+    extends StreamHarness(new RxMeta, new WholeMeta, 4096)(DetourHarness.connect(bump, own))
 
 /** Judged by scapy: the frames that its dissector was asked about, and the datagrams that it cut. */
 class FragmentDetourSpec extends AnyFunSuite with ChiselSim {
@@ -49,11 +55,19 @@ class FragmentDetourSpec extends AnyFunSuite with ChiselSim {
     }
 
     def play(frames: Seq[Seq[Byte]], idle: Int, pressure: Int): Seq[Seq[Byte]] = {
+      val (plain, noticed) = judged(frames, idle, pressure)
+      assert(noticed.isEmpty, "notices")
+      plain
+    }
+
+    /** Frames without a notice, and those with one. */
+    def judged(frames: Seq[Seq[Byte]], idle: Int, pressure: Int): (Seq[Seq[Byte]], Seq[Seq[Byte]]) = {
       stream.load(frames.map(packet))
       stream.run(idle, pressure, 1)
       val got = stream.received
-      assert(got.forall(p => p.meta == p.bytes.length), "lengths")
-      got.map(_.bytes)
+      assert(got.forall(p => p.meta >> 1 == p.bytes.length), "lengths")
+      val (noticed, plain) = got.partition(_.meta.testBit(0))
+      (plain.map(_.bytes), noticed.map(_.bytes))
     }
   }
 
@@ -109,6 +123,38 @@ class FragmentDetourSpec extends AnyFunSuite with ChiselSim {
         assert(got.size == frames.size - fragments.size + group.size)
       }
     }
+  }
+
+  test("fragments of one link and of multicast are put together in a bump in the wire, and pass apart elsewhere") {
+    val cuts = ChipFragments.of("link")
+    assert(cuts.size >= 2 && cuts.forall(_.fragments.size > 1))
+    for (bump <- Seq(true, false)) simulate(new DetourHarness(bump)) { dut =>
+      val bench = new Bench(dut)
+      bench.reset()
+      for (cut <- cuts; order <- Seq(cut.fragments, cut.fragments.reverse))
+        assert(bench.play(order, Pace.Half, Pace.Always) == (if (bump) Seq(cut.whole) else order), s"${cut.name} $bump")
+      assert(bench.stream.events(2) == 0)
+    }
+  }
+
+  test("a fragment whose sender has to be told passes as it came, with a notice; its datagram takes another one") {
+    val cut = ChipFragments.of("outer").find(_.name == "esp6").get
+    val bad = OuterFrames.all.collect {
+      case OuterFrame(name, bytes, Outcome.Punt(PuntReason.reasm, _)) if name.startsWith("told_same") => bytes
+    }
+    assert(bad.size >= 3)
+    val frames = Seq(bad.head, cut.fragments.head) ++ bad.tail ++ cut.fragments.tail
+    for (own <- Seq(Some(OuterFrames.localIpv6), Some(OuterFrames.localIpv6 + 1), None))
+      simulate(new DetourHarness(own = own)) { dut =>
+        val bench = new Bench(dut)
+        bench.reset()
+        val (plain, noticed) = bench.judged(frames, Pace.Half, Pace.Half)
+        val ours = own.contains(OuterFrames.localIpv6)
+        assert(noticed == (if (ours) bad else Nil), own)
+        // Of others, what would be too long kills its datagram.
+        assert(plain == (if (ours) Seq(cut.whole) else Nil), own)
+        assert((bench.stream.events(2) == 0) == ours, own)
+      }
   }
 
   test("latency and rate of what passes by") {

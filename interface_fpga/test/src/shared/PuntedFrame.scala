@@ -12,7 +12,8 @@ object PuntedFrame {
     PuntReason.nd -> PuntGroup.nd,
     PuntReason.icmp -> PuntGroup.icmp,
     PuntReason.unknownSpi -> PuntGroup.unknownSpi,
-    PuntReason.mtu -> PuntGroup.mtu
+    PuntReason.mtu -> PuntGroup.mtu,
+    PuntReason.reasm -> PuntGroup.reasm
   )
 
   /** Fails where the header does not fit itself or the frame. */
