@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"sallyport/mgmt/internal/regs"
-	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -18,6 +17,10 @@ const auditTime = "2006-01-02T15:04:05.000000Z07:00"
 // for each, in the order of their times.
 func (s *Session) Audit() error {
 	return s.taking(func(m *Model, at map[xfrm.Dir]map[int]*SA) error {
+		clocks, now, err := s.readClocks()
+		if err != nil {
+			return err
+		}
 		var events []audited
 		for _, q := range auditQueues {
 			taken, lost, err := s.takeAudit(q)
@@ -28,6 +31,9 @@ func (s *Session) Audit() error {
 			if lost {
 				s.note("audit events were lost: %s tell of all", q.counters)
 			}
+		}
+		for i, e := range events {
+			events[i].at = now.Add(duration(e.cycles, clocks[e.chip]))
 		}
 		slices.SortStableFunc(events, func(a, b audited) int { return a.at.Compare(b.at) })
 		for _, e := range events {
@@ -100,23 +106,6 @@ func (s *Session) forgetAudit(m *Model) error {
 		s.note("%d audit events that waited may be of SAs that are gone, and were discarded: take them before a change of inbound SAs", count)
 	}
 	return nil
-}
-
-// clock reads a chip's cycles since reset, and says what time it is.
-func (s *Session) clock(c transport.Chip) (cycles uint64, now time.Time, err error) {
-	high, err := s.Box.Read32(c, regs.CommonCyclesHi)
-	for err == nil {
-		var low, again uint32
-		if low, err = s.Box.Read32(c, regs.CommonCyclesLo); err != nil {
-			break
-		}
-		now = s.now()
-		if again, err = s.Box.Read32(c, regs.CommonCyclesHi); err == nil && again == high {
-			return uint64(high)<<32 | uint64(low), now, nil
-		}
-		high = again
-	}
-	return 0, now, err
 }
 
 func (s *Session) now() time.Time {

@@ -136,7 +136,9 @@ func TestAuditPacket(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.must(tunnel + "xfrm policy add src 10.2.0.0/16 dst 10.9.0.0/16 proto udp dport 53 dir in priority 90 tmpl src 192.0.2.2 dst 192.0.2.1 proto esp reqid 1 mode tunnel\n")
 	allowed := " allowed src 10.2.0.0/16 dst 10.9.0.0/16 proto udp dport 53, src 10.2.0.0/16 dst 10.1.0.0/16"
-	v4 := func(ports, upper uint32) []uint32 { return []uint32{0xcb007105, 0, 0, 0, 0xc6120001, 0, 0, 0, ports, upper} }
+	v4 := func(ports, upper uint32) []uint32 {
+		return []uint32{0xcb007105, 0, 0, 0, 0xc6120001, 0, 0, 0, ports, upper}
+	}
 	v6 := func(ports, upper uint32) []uint32 {
 		return []uint32{1, 0, 0x00020003, 0x20010db8, 0xffffffff, 0, 0, 0xff020000, ports, upper}
 	}

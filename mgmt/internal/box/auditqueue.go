@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"time"
 
+	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
@@ -12,6 +13,7 @@ import (
 
 // audited is an event of a packet of an inbound SA that was dropped.
 type audited struct {
+	chip     transport.Chip
 	row      int
 	reason   uint32
 	sequence uint32
@@ -57,7 +59,7 @@ func (s *Session) takeAudit(q auditQueue) (events []audited, lost bool, err erro
 		}
 		lost = lost || loss != 0
 		if valid != 0 {
-			e := audited{row: int(regs.InnerAuditEventSa.Get(words)), reason: uint32(regs.InnerAuditEventReason.Get(words))}
+			e := audited{chip: q.chip, row: int(regs.InnerAuditEventSa.Get(words)), reason: uint32(regs.InnerAuditEventReason.Get(words))}
 			if words, err = s.readAll(q.chip, q.sequence, q.timeLow, q.timeHigh); err != nil {
 				return nil, lost, err
 			}
@@ -75,30 +77,46 @@ func (s *Session) takeAudit(q auditQueue) (events []audited, lost bool, err erro
 			return nil, lost, err
 		}
 	}
-	if len(events) == 0 {
-		return nil, lost, nil
-	}
-	cycles, now, err := s.clock(q.chip)
-	for i := range events {
-		events[i].at = now.Add(-duration(cycles - events[i].cycles))
-	}
-	return events, lost, err
+	return events, lost, nil
 }
 
-// duration is what so many cycles take.
-func duration(cycles uint64) time.Duration {
+// duration is how much later than another cycle of a chip one is, or how much earlier.
+func duration(cycle, other uint64) time.Duration {
+	cycles := int64(cycle - other)
 	return time.Duration(cycles/cyclesPerSec)*time.Second + time.Duration(cycles%cyclesPerSec)*time.Second/cyclesPerSec
 }
 
-func (s *Session) readAll(c transport.Chip, registers ...regs.Register) (words []uint32, err error) {
-	for _, r := range registers {
-		word, err := s.Box.Read32(c, r)
-		if err != nil {
-			return nil, err
+// readClocks reads the cycles since reset of the chips that have such queues, together, and says what time that is.
+func (s *Session) readClocks() (cycles map[transport.Chip]uint64, now time.Time, err error) {
+	var sources []chip.Source
+	for _, q := range auditQueues {
+		for _, r := range []regs.Register{regs.CommonCyclesHi, regs.CommonCyclesLo, regs.CommonCyclesHi} {
+			sources = append(sources, chip.Source{Chip: q.chip, Register: r})
 		}
-		words = append(words, word)
 	}
-	return words, nil
+	for {
+		words, err := s.Box.ReadAll(sources...)
+		if err != nil {
+			return nil, now, err
+		}
+		now, cycles = s.now(), map[transport.Chip]uint64{}
+		for i, q := range auditQueues {
+			if high := words[3*i]; high == words[3*i+2] {
+				cycles[q.chip] = uint64(high)<<32 | uint64(words[3*i+1])
+			}
+		}
+		if len(cycles) == len(auditQueues) {
+			return cycles, now, nil
+		}
+	}
+}
+
+func (s *Session) readAll(c transport.Chip, registers ...regs.Register) ([]uint32, error) {
+	var sources []chip.Source
+	for _, r := range registers {
+		sources = append(sources, chip.Source{Chip: c, Register: r})
+	}
+	return s.Box.ReadAll(sources...)
 }
 
 // auditedPacket gives the selectors of a packet from the words that show them.
