@@ -131,6 +131,32 @@ def test_headers_say_what_a_frame_is(tmp_path: Path) -> None:
     assert not [name for name in seen.named[0] if "drop" in name]
 
 
+def test_esp_without_an_sa_has_all_that_a_log_needs(tmp_path: Path) -> None:
+    """Time, SPI, addresses, protocol, sequence number and flow label of ESP to the box that no SA is for, as scapy reads them in what
+    the management CPU gets (RFC 4301 5.2 step 3a, RFC 4303 3.4.2)."""
+    esp = [ESP(spi=0xC0FFEE00 + n, seq=0xFFFFFFF0 + n, data=bytes(64 + n)) for n in range(6)]
+    outer = [
+        IPv6(src="2001:db8:77::5", dst=NEAR_V6, fl=0xABCDE, tc=3) / esp[0],
+        IP(src="203.0.113.7", dst=NEAR) / esp[1],
+        IP(src="203.0.113.8", dst=NEAR) / UDP(sport=61000, dport=4500) / esp[2],
+        IPv6(src="2001:db8:77::6", dst=NEAR_V6, fl=1) / esp[3],
+        IPv6(src="2001:db8:77::6", dst=NEAR_V6) / esp[4],
+        IP(src="203.0.113.9", dst=NEAR) / esp[5],
+    ]
+    frames = [Ether(bytes(ETHERNET / packet)) for packet in outer]
+    boxes.run([ROUTER], {"box0.black": frames}, ["box0.outer.punt"], tmp_path, ready(), pacing="original")
+    found = punted(tmp_path, "outer")
+    assert [(p.reason, p.group) for p in found] == [("unknown_spi", "unknown_spi")] * len(outer)
+    for number, (packet, p) in enumerate(zip(outer, found, strict=True)):
+        frame = Ether(p.frame)
+        header = IPv6 if IPv6 in packet else IP
+        assert (frame[header].src, frame[header].dst) == (packet[header].src, packet[header].dst)
+        assert (frame.fl if header is IPv6 else 0) == (packet.fl if header is IPv6 else 0)
+        assert (frame[ESP].spi, frame[ESP].seq) == (0xC0FFEE00 + number, 0xFFFFFFF0 + number)
+        # They came a microsecond apart.
+        assert abs(p.cycle - found[0].cycle - number * CYCLES_PER_S // 1_000_000) < 60
+
+
 def test_esp_for_another_box_is_not_punted(tmp_path: Path) -> None:
     frames = [ETHERNET / IP(src=FAR, dst="192.0.2.77") / UNKNOWN, ETHERNET / IPv6(dst="2001:db8:c0::77") / UNKNOWN]
     seen = boxes.run([ROUTER], {"box0.black": frames}, ["box0.red"], tmp_path, ready())

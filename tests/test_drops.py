@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from conftest import write_frames
 from reference import FAR, NEAR, Tunnel, esp_payload, forwarded
 from sallyport.simulator import TESTER_MAC, Simulator
-from scapy.layers.inet import IP, UDP
+from scapy.layers.inet import ICMP, IP, TCP, UDP
+from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6, IPv6ExtHdrDestOpt
 from scapy.layers.ipsec import ESP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
@@ -134,14 +137,43 @@ def test_manual_keys_have_no_window_unless_asked(make_box) -> None:
 
 
 BARE = Tunnel(spi_in=0x3002)  # an inbound SA that no policy names
+ALIEN = "src 203.0.113.5/32 dst 198.18.0.1/32 proto udp sport 7 dport 9"  # what no SA allows
+
+
+ALLOWED = " allowed src 198.19.0.0/16 dst 0.0.0.0/0"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of `sallyctl audit` without its times, which are apart, in µs of the day's and of the chip's clock. In the simulator the
+    chips' clocks are not alike: register accesses between runs take time of the chip that they go to alone."""
+
+    text: str
+    day: float
+    uptime: float
+
+    @property
+    def of_crypto(self) -> bool:
+        return self.text.startswith("drop_dec_icv ")
+
+
+def audit_lines(box: Simulator) -> list[Line]:
+    found = []
+    for line in box.sallyctl(0, "audit").splitlines():
+        match = re.fullmatch(r"(\S+) (.*) uptime (\d+\.\d{9})(.*)", line)
+        assert match, line
+        day = datetime.strptime(match[1], "%Y-%m-%dT%H:%M:%S.%f%z").timestamp()
+        found.append(Line(match[2] + match[4], day * 1e6, float(match[3]) * 1e6))
+    assert [line.day for line in found] == sorted(line.day for line in found)
+    # A chip's clock and that of the day run alike; the latter is printed to the microsecond, and comes as a float.
+    for crypto in (True, False):
+        for before, after in pairwise(line for line in found if line.of_crypto == crypto):
+            assert abs((after.day - before.day) - (after.uptime - before.uptime)) < 3, (before, after)
+    return found
 
 
 def audit(box: Simulator) -> list[str]:
-    """The lines of `sallyctl audit` without their times."""
-    lines = [line.split(" ", 1) for line in box.sallyctl(0, "audit").splitlines()]
-    for time, _ in lines:
-        datetime.strptime(time, "%Y-%m-%dT%H:%M:%S%z")
-    return [rest for _, rest in lines]
+    return [line.text for line in audit_lines(box)]
 
 
 def test_audit_tells_of_authentic_drops_alone(tmp_path: Path) -> None:
@@ -155,7 +187,8 @@ def test_audit_tells_of_authentic_drops_alone(tmp_path: Path) -> None:
 
     def line(reason: str, number: int, tunnel: Tunnel = TUNNEL) -> str:
         sa = f"src {FAR} dst {NEAR} proto esp spi 0x{tunnel.spi_in:08x} reqid {tunnel.spi_in} dir in"
-        return f"drop_{reason} {sa} seq {number}"
+        inside = f" packet {ALIEN}{ALLOWED}" if reason == "selector_mismatch" else ""
+        return f"drop_{reason} {sa} seq {number}{inside}"
 
     bare = ETHERNET / BARE.peer_sender().encrypt(black_packet(5), seq_num=5)
     steps = [
@@ -178,9 +211,9 @@ def test_audit_tells_of_authentic_drops_alone(tmp_path: Path) -> None:
             ],
         ),
         (
-            "what is dropped for more: a number that came before under a bad ICV, TTL",
+            "a number that came before under a bad ICV, which is told of as that alone; what is dropped for more: TTL",
             [flipped(wire(black_packet(9), 2001), -1), wire(red_packet(9, src="198.19.0.1", ttl=1), 2600)],
-            [],
+            [line("dec_icv", 2001)],
         ),
     ]
     states = [text for text in BARE.batch().splitlines() if f"spi {BARE.spi_in:#x}" in text and "state add" in text]
@@ -207,6 +240,103 @@ def test_audit_tells_of_authentic_drops_alone(tmp_path: Path) -> None:
         "drop_inner_ttl_expired": 1,
     }
     assert counters["crypto"]["drop_dec_icv"] == 1
+
+
+def replay(sim: Simulator, folder: Path, frames: list[bytes | Packet]) -> None:
+    """Frames into the black port, a microsecond apart."""
+    path = folder / "black.pcap"
+    write_frames(path, frames)
+    assert sim.command("replay", inputs=[{"port": "box0.black", "file": str(path), "pacing": "original"}])["quiescent"]
+
+
+def started(sim: Simulator, *more: str) -> None:
+    sim.batch(0, [*BATCH.splitlines(), *more])
+    for device, mac in TESTER_MAC.items():
+        sim.sallyctl(0, "next-hop", "default", "dev", device, "lladdr", mac)
+
+
+def test_audit_has_the_time_of_reception(tmp_path: Path) -> None:
+    """Packets a microsecond apart, of which some are forged, copied or of other selectors: one log of both chips, in their order
+    (RFC 4303 3.4.3 and 3.4.4.1)."""
+
+    def good(number: int) -> Packet:
+        return wire(black_packet(1), number)
+
+    alien = wire(red_packet(1, src="203.0.113.5", dst="198.18.0.1"), 2400)
+    bad_icv, bad_text = flipped(wire(black_packet(1), 2500), -1), flipped(wire(black_packet(1), 2501), 60)
+    others = [flipped(ETHERNET / BARE.peer_sender().encrypt(black_packet(1), seq_num=n), -1) for n in (3, 0xFFFFFFFF)]
+    sent: list[tuple[bytes | Packet, str]] = [(good(2001 + number), "") for number in range(40)]
+    for place, frame, reason in (
+        (3, bad_icv, "dec_icv"),
+        (8, good(2001), "replayed"),
+        (13, others[0], "dec_icv"),
+        (18, alien, "selector_mismatch"),
+        (23, bad_text, "dec_icv"),
+        (28, good(900), "too_old"),
+        (33, others[1], "dec_icv"),
+    ):
+        sent[place] = (frame, reason)
+    states = [text for text in BARE.batch().splitlines() if f"spi {BARE.spi_in:#x}" in text and "state add" in text]
+    with Simulator(boxes=1, threads=None, seed=1) as sim:
+        started(sim, *states)
+        replay(sim, tmp_path, [frame for frame, _ in sent])
+        found = audit_lines(sim)
+        # A flood of forgeries of two SAs fills the crypto chip's places, and is told of as far as that; good packets pass.
+        replay(sim, tmp_path, [bad_icv, others[0]] * 20 + [good(2600)])
+        flood = audit_lines(sim)
+        counters = sim.counters(0)
+        sim.command("quit")
+    wanted = [(place, reason) for place, (_, reason) in enumerate(sent) if reason]
+    assert [line.text.split()[0] for line in found] == [f"drop_{reason}" for _, reason in wanted]
+    numbers = [re.search(r"spi (\S+) .* seq (\d+)", line.text) for line in found]
+    assert [(match[1], int(match[2])) for match in numbers if match] == [
+        ("0x00002002", 2500),
+        ("0x00002002", 2001),
+        ("0x00003002", 3),
+        ("0x00002002", 2400),
+        ("0x00002002", 2501),
+        ("0x00002002", 900),
+        ("0x00003002", 0xFFFFFFFF),
+    ]
+    # To the time at which a frame came, but for what it takes to get to the chip that drops it: of one chip, the same for all.
+    for crypto in (True, False):
+        delays = [
+            line.uptime - place for line, (place, _) in zip(found, wanted, strict=True) if line.of_crypto == crypto
+        ]
+        assert max(delays) - min(delays) < 0.5, delays
+    assert [line.text.split()[0] for line in flood] == ["drop_dec_icv"] * 16
+    assert counters["crypto"]["drop_dec_icv"] == 4 + 40
+    assert counters["inner"]["tx_frames"] == 40 - 7 + 1
+
+
+def test_audit_has_what_was_in_a_packet(tmp_path: Path) -> None:
+    """Selectors of packets that their SA does not allow, as scapy made them: for the log, and for IKE's INVALID_SELECTORS."""
+    v4, v6 = {"src": "203.0.113.5", "dst": "198.18.0.1"}, {"src": "2001:db8:7::5", "dst": "2001:db8:8:9:a:b:c:d"}
+    ends = "src 203.0.113.5/32 dst 198.18.0.1/32", "src 2001:db8:7::5/128 dst 2001:db8:8:9:a:b:c:d/128"
+    aliens = [
+        (IP(**v4) / UDP(sport=1, dport=65535) / Raw(b"x"), f"{ends[0]} proto udp sport 1 dport 65535"),
+        (IP(**v4) / TCP(sport=4711, dport=22), f"{ends[0]} proto tcp sport 4711 dport 22"),
+        (IP(**v4) / ICMP(type=3, code=4) / Raw(bytes(28)), f"{ends[0]} proto icmp type 3 code 4"),
+        (IP(**v4, frag=9, proto=6) / Raw(bytes(40)), f"{ends[0]} proto tcp sport opaque dport opaque"),
+        (IP(**v4, proto=47) / Raw(bytes(40)), f"{ends[0]} proto gre"),
+        (IPv6(**v6) / UDP(sport=5, dport=6) / Raw(b"x"), f"{ends[1]} proto udp sport 5 dport 6"),
+        (IPv6(**v6) / IPv6ExtHdrDestOpt() / TCP(sport=7, dport=8), f"{ends[1]} proto tcp sport 7 dport 8"),
+        (IPv6(**v6) / ICMPv6EchoRequest(), f"{ends[1]} proto ipv6-icmp type 128 code 0"),
+    ]
+    # A copy between two of them, so that each is an event of its own.
+    copy = wire(black_packet(1), 2001)
+    frames: list[bytes | Packet] = [copy]
+    for number, (packet, _) in enumerate(aliens):
+        frames += [wire(packet, 2100 + number), copy]
+    with Simulator(boxes=1, threads=None, seed=1) as sim:
+        started(sim)
+        replay(sim, tmp_path, frames)
+        told = [line.text for line in audit_lines(sim)]
+        sim.command("quit")
+    assert [text.split(" packet ")[1] for text in told if text.startswith("drop_selector_mismatch ")] == [
+        text + ALLOWED for _, text in aliens
+    ]
+    assert [text.split()[0] for text in told] == ["drop_selector_mismatch", "drop_replayed"] * len(aliens)
 
 
 @pytest.mark.parametrize(("size", "counter"), [(9582, None), (9583, "inner.drop_rx_oversize")])

@@ -19,7 +19,7 @@ class LinkState extends Bundle {
 /**
  * The crypto chip between its two links: both paths, keys, registers, counters.
  *
- * Contracts: [[EncryptPath]], [[DecryptPath]], [[Zeroizer]]; registers and counters as regs/crypto.rdl has them. The paths share
+ * Contracts: [[EncryptPath]], [[DecryptPath]], [[Zeroizer]], [[AuditEvents]]; registers and counters as regs/crypto.rdl has them. The paths share
  * nothing but the registers and the zeroizer, so neither can hold up the other.
  *
  * @param lane
@@ -82,6 +82,21 @@ class CryptoEngine(config: CryptoConfig, lane: LaneConfig => LanePorts) extends 
   events.io.exhausted := encrypt.io.exhausted
   events.io.clear := fields.clearSequenceEvents(word)
   bank.io.status(CryptoRegs.sequenceEvents) := events.io.value
+
+  private val cycles = Module(new CycleCounter)
+  private val audit = Module(new AuditEvents)
+  private val auditControl = bank.io.control(CryptoRegs.auditControl)
+  audit.io.event := decrypt.io.audit
+  audit.io.cycles := cycles.io.value
+  audit.io.pop := CryptoRegs.AuditControl.pop(auditControl)
+  audit.io.clearLost := CryptoRegs.AuditControl.clearLost(auditControl)
+  bank.io.status(CryptoRegs.auditEvent) := audit.io.value
+  bank.io.status(CryptoRegs.auditSequence) := audit.io.sequence
+  bank.io.status(CryptoRegs.auditTimeLo) := audit.io.time(31, 0)
+  bank.io.status(CryptoRegs.auditTimeHi) := audit.io.time(63, 32)
+  bank.io.status(CommonRegs.cyclesLo) := cycles.io.value(31, 0)
+  bank.io.status(CommonRegs.cyclesHi) := cycles.io.value(63, 32)
+
   private val status = CommonRegs.Status
   bank.io.status(CommonRegs.status) := (io.ready << status.ready.lsb) | (io.red.up << status.linkUp.lsb) |
     (io.black.up << status.blackLinkUp.lsb) | (zeroizer.io.tampered << status.tamper.lsb)

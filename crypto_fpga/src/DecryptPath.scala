@@ -3,6 +3,7 @@ package sallyport.crypto
 import chisel3._
 import chisel3.util._
 import sallyport.common._
+import sallyport.common.regs.AuditReason
 
 /** Packets of the decrypt path by fate, in this cycle. `received` = `sent` + the others once the path is empty. */
 class DecryptCounts extends Bundle {
@@ -31,6 +32,8 @@ class DecryptCounts extends Bundle {
  * be one (`wrongMode`); and by what the lane finds: `icv`, `padding`, a pad longer than the payload (`truncated`), next header
  * 59 (`dummy`).
  *
+ * `audit` tells of each packet that is dropped as `icv`, a cycle later, and stalls nothing.
+ *
  * What leaves is the payload of an ESP packet whose ICV a lane found good, with its 64-bit sequence number and next header in the metadata
  * (whoever takes it judges both), in transport mode behind the clear headers with which it came, which no ICV covers; or a packet
  * that came with `bypass` while `allowBypass` was set, and says so. A beat a cycle, a packet every 2 cycles, bounded by the
@@ -44,6 +47,7 @@ class DecryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
     val tableReady = Output(Bool())
     val control = Input(new PathControl)
     val counts = Output(new DecryptCounts)
+    val audit = Valid(new AuditEvent)
   })
 
   private val prefixes = Module(new PrefixDetour)
@@ -85,6 +89,13 @@ class DecryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
   // A cycle late, which is in time: packets are merged two cycles apart.
   farm.io.hold := RegNext(!fetch.io.verified.ready, false.B)
   assert(!fetch.io.verified.valid || fetch.io.verified.ready, "a verified number found no room")
+
+  // Low halves alone: the high one of a forged packet is no more than a guess.
+  io.audit.valid := RegNext(merged(Verdict.badIcv), false.B)
+  io.audit.bits.sa := RegNext(event.bits.meta.sa)
+  io.audit.bits.reason := AuditReason.decIcv.U
+  io.audit.bits.sequence := RegNext(event.bits.meta.sequence(31, 0))
+  io.audit.bits.packet := 0.U
 
   private def dropped(route: Route.Type): Bool = farm.io.drop.valid && farm.io.drop.bits.route === route
   io.counts.received := fetch.io.received

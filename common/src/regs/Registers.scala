@@ -49,6 +49,8 @@ object CommonRegs {
     val blackLinkUp = RowField(2, 1)
     val tamper = RowField(8, 1)
   }
+  val cyclesLo = RegisterDesc("cycles_lo", 0x088, RegisterRole.Status)
+  val cyclesHi = RegisterDesc("cycles_hi", 0x08c, RegisterRole.Status)
   val counterIndex = RegisterDesc("counter_index", 0x0c0, RegisterRole.Window, writable = 0xffffL)
   object CounterIndex {
     val index = RowField(0, 16)
@@ -91,6 +93,8 @@ object CommonRegs {
     capabilityReplayWindow,
     capabilityCounters,
     status,
+    cyclesLo,
+    cyclesHi,
     counterIndex,
     counterLo,
     counterHi,
@@ -145,7 +149,7 @@ object InnerRegs {
   val auditEvent = RegisterDesc("audit_event", 0x220, RegisterRole.Status)
   object AuditEvent {
     val sa = RowField(0, 16)
-    val reason = RowField(16, 2)
+    val reason = RowField(16, 3)
     val lost = RowField(30, 1)
     val valid = RowField(31, 1)
   }
@@ -158,9 +162,30 @@ object InnerRegs {
     val pop = RowField(0, 1)
     val clearLost = RowField(1, 1)
   }
+  val auditTimeLo = RegisterDesc("audit_time_lo", 0x22c, RegisterRole.Status)
+  val auditTimeHi = RegisterDesc("audit_time_hi", 0x230, RegisterRole.Status)
   val qosDscpLow = RegisterDesc("qos_dscp_low", 0x240, RegisterRole.Control, writable = 0xffffffffL)
   val qosDscpHigh =
     RegisterDesc("qos_dscp_high", 0x244, RegisterRole.Control, writable = 0xffffffffL, reset = 0x1010000L)
+  val auditSrc0 = RegisterDesc("audit_src_0", 0x250, RegisterRole.Status)
+  val auditSrc1 = RegisterDesc("audit_src_1", 0x254, RegisterRole.Status)
+  val auditSrc2 = RegisterDesc("audit_src_2", 0x258, RegisterRole.Status)
+  val auditSrc3 = RegisterDesc("audit_src_3", 0x25c, RegisterRole.Status)
+  val auditDst0 = RegisterDesc("audit_dst_0", 0x260, RegisterRole.Status)
+  val auditDst1 = RegisterDesc("audit_dst_1", 0x264, RegisterRole.Status)
+  val auditDst2 = RegisterDesc("audit_dst_2", 0x268, RegisterRole.Status)
+  val auditDst3 = RegisterDesc("audit_dst_3", 0x26c, RegisterRole.Status)
+  val auditPorts = RegisterDesc("audit_ports", 0x270, RegisterRole.Status)
+  object AuditPorts {
+    val srcPort = RowField(0, 16)
+    val dstPort = RowField(16, 16)
+  }
+  val auditUpper = RegisterDesc("audit_upper", 0x274, RegisterRole.Status)
+  object AuditUpper {
+    val protocol = RowField(0, 8)
+    val version = RowField(8, 4)
+    val upper = RowField(12, 4)
+  }
   val limitOther = RegisterDesc("limit_other", 0x300, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
   object LimitOther {
     val rate = RowField(0, 16)
@@ -199,8 +224,20 @@ object InnerRegs {
     auditEvent,
     auditSequence,
     auditControl,
+    auditTimeLo,
+    auditTimeHi,
     qosDscpLow,
     qosDscpHigh,
+    auditSrc0,
+    auditSrc1,
+    auditSrc2,
+    auditSrc3,
+    auditDst0,
+    auditDst1,
+    auditDst2,
+    auditDst3,
+    auditPorts,
+    auditUpper,
     limitOther,
     limitArp,
     limitNd,
@@ -224,9 +261,32 @@ object CryptoRegs {
     val exhausted = RowField(1, 1)
     val sa = RowField(16, 16)
   }
+  val auditEvent = RegisterDesc("audit_event", 0x220, RegisterRole.Status)
+  object AuditEvent {
+    val sa = RowField(0, 16)
+    val reason = RowField(16, 3)
+    val lost = RowField(30, 1)
+    val valid = RowField(31, 1)
+  }
+  val auditSequence = RegisterDesc("audit_sequence", 0x224, RegisterRole.Status)
+  object AuditSequence {
+    val sequence = RowField(0, 32)
+  }
+  val auditControl = RegisterDesc("audit_control", 0x228, RegisterRole.Control, writable = 0x3L, pulse = 0x3L)
+  object AuditControl {
+    val pop = RowField(0, 1)
+    val clearLost = RowField(1, 1)
+  }
+  val auditTimeLo = RegisterDesc("audit_time_lo", 0x22c, RegisterRole.Status)
+  val auditTimeHi = RegisterDesc("audit_time_hi", 0x230, RegisterRole.Status)
   val all: Seq[RegisterDesc] = CommonRegs.all ++ Seq(
     control,
-    sequenceEvents
+    sequenceEvents,
+    auditEvent,
+    auditSequence,
+    auditControl,
+    auditTimeLo,
+    auditTimeHi
   )
 }
 

@@ -17,6 +17,7 @@ object AuditReason {
   val tooOld = 1
   val selectorMismatch = 2
   val noSelector = 3
+  val decIcv = 4
 }
 
 object Upper {

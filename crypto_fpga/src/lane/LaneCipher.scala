@@ -2,6 +2,7 @@ package sallyport.crypto
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.RingDelay
 
 /** The cipher key of a packet and its nonce: salt and IV, byte 0 in bits 7:0. */
 class LaneKey(config: LaneConfig) extends Bundle {

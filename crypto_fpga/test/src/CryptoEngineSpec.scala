@@ -219,6 +219,70 @@ class CryptoEngineSpec extends SharedModel[DuplexHarness, EngineBench] {
     counts()
   }
 
+  subtest("decrypt: an audit event for each packet with a bad ICV, with its cycle, and for no other") { bench =>
+    import bench._
+    untilReady()
+    control(bypassDecrypt = 1)
+    for (verdict <- 1 to 4) inbound(verdict, keys(0xe0000000L + (verdict.toLong << 24), 0x50 + verdict).inbound)
+    inbound(9, keys(0x1009, 0x19).inbound)
+    inbound(10, keys(0xe1000010L, 0x1a).inbound)
+    val badIcv = 0xe1000000L
+    val fields = CryptoRegs.AuditEvent
+    def oldest: BigInt = software.read(CryptoRegs.auditEvent)
+    def now: BigInt = software.read(CommonRegs.cyclesHi) << 32 | software.read(CommonRegs.cyclesLo)
+    def take(): Seq[(Int, BigInt)] = {
+      val end = now
+      val events = Iterator.continually(oldest).takeWhile(fields.valid(_) == 1).map { value =>
+        assert(fields.reason(value) == AuditReason.decIcv)
+        val time = software.read(CryptoRegs.auditTimeHi) << 32 | software.read(CryptoRegs.auditTimeLo)
+        assert(time < end)
+        val event = (fields.sa(value).toInt, software.read(CryptoRegs.auditSequence), time)
+        software.write(CryptoRegs.auditControl, CryptoRegs.AuditControl.pop.put(1))
+        event
+      }.toSeq
+      val times = events.map(_._3)
+      assert(times == times.sorted.distinct)
+      events.map(event => event._1 -> event._2)
+    }
+    assert(take().isEmpty)
+
+    // Every verdict of a lane, what is dropped without one, what is bypassed.
+    val forged = 0xfffffff1L
+    val all = Seq(
+      black(9, 0x1009, 7),
+      black(1, badIcv, forged),
+      black(2, 0xe2000000L, 8),
+      black(3, 0xe3000000L, 9),
+      black(4, 0xe4000000L, 10),
+      black(9, badIcv, 11),
+      black(1, badIcv, 12, length = 35),
+      black(1, badIcv, 13, bypass = true)
+    )
+    val before = now
+    exchange(decrypt, all)
+    assert(fields.valid(oldest) == 1 && software.read(CryptoRegs.auditTimeLo) > before)
+    assert(take() == Seq(1 -> forged))
+
+    // A flood of one SA is one event, until that is taken.
+    exchange(decrypt, Seq.tabulate(40)(n => black(1, badIcv, 100 + n)))
+    assert(fields.lost(oldest) == 0)
+    assert(take() == Seq(1 -> 100))
+    exchange(decrypt, Seq(black(1, badIcv, 200)))
+    assert(take() == Seq(1 -> 200))
+
+    // One of two SAs by turns takes all places. The others are lost, which is said; good packets pass beside them.
+    val flood = Seq.tabulate(20)(n => if (n % 2 == 0) black(1, badIcv, 300 + n) else black(10, 0xe1000010L, 300 + n))
+    val good = Seq.tabulate(20)(n => black(9, 0x1009, 50 + n))
+    val out = exchange(decrypt, flood.zip(good).flatMap { case (bad, fine) => Seq(bad, fine) })
+    assert(out.map(_.meta.sequence.toInt) == (50 until 70))
+    assert(fields.lost(oldest) == 1)
+    assert(take() == Seq.tabulate(EventQueue.entries)(n => (if (n % 2 == 0) 1 else 10) -> BigInt(300 + n)))
+    assert(fields.lost(oldest) == 1)
+    software.write(CryptoRegs.auditControl, CryptoRegs.AuditControl.clearLost.put(1))
+    assert(oldest == 0 || fields.lost(oldest) == 0)
+    assert(counts()("drop_dec_icv") == 1 + 40 + 1 + 20)
+  }
+
   subtest("zeroize, by register and by tamper, empties the tables under traffic and accounts for every packet") {
     bench =>
       import bench._

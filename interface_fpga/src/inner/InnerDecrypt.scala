@@ -13,7 +13,7 @@ class InnerDecryptEvents extends Bundle {
   val ecnUnexpected = Bool()
   val lifetime = Valid(new UsageEvent)
   val peer = Valid(new PeerEvent)
-  val audit = Valid(new AuditEvent)
+  val audit = Valid(new AuditEvent(DecryptAudit.keyBits))
   val inject = new InjectorEvents
   val transmit = new MacTransmitEvents
 }
@@ -37,7 +37,8 @@ class TreatedVerdict extends Bundle {
  * `events.peer` tells of each packet with `meta.moved` that is neither too old nor replayed, whatever else becomes of it: an
  * SA that does not check its numbers tells of copies as well.
  *
- * `events.audit` tells of each packet that is dropped as `replayed`, `tooOld`, `selectorMismatch` or `noSelector`, once.
+ * `events.audit` tells of each packet that is dropped as `replayed`, `tooOld`, `selectorMismatch` or `noSelector`, once, and what selectors see of it.
+ * That is what is in the packet only if it was looked at, `selectorMismatch`: those that are dropped before may be no IP packet at all.
  *
  * A packet every 2 cycles and a beat a cycle, except that an Ethernet header that pushes a packet's end into a further beat
  * costs one cycle. Stalls when the MAC does. Takes no packet until `ready`. `inject` carries frames for the port that have come no such
@@ -168,7 +169,12 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   private val peer = Wire(Valid(new PeerEvent))
   peer.valid := findings.valid && meta.moved && !meta.bypass && authentic
   peer.bits := PeerEvent.of(meta)
-  private val audit = AuditEvent.of(inspector.io.drops, ShiftRegister(meta, InnerInspector.latency))
+  private val keyTime = findingsTime + InnerInspector.latency - readTime
+  private val audit = DecryptAudit.of(
+    inspector.io.drops,
+    ShiftRegister(meta, InnerInspector.latency),
+    RingDelay(PacketKey(allowed.io.packet.bits.fields), keyTime)
+  )
   private val nextHopRest = rest - DirectTable.latency
   findings.bits.nextHopHit := ShiftRegister(nextHops.io.result.bits.hit, nextHopRest) &&
     ShiftRegister(nextHopInRange1, rest)
@@ -223,7 +229,8 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   io.events.ecnUnexpected := inspector.io.ecnUnexpected
   io.events.lifetime := usage.io.event
   io.events.peer := RegNext(peer, 0.U.asTypeOf(peer))
-  io.events.audit := RegNext(audit, 0.U.asTypeOf(audit))
+  io.events.audit.valid := RegNext(audit.valid, false.B)
+  io.events.audit.bits := RegNext(audit.bits)
   io.events.inject := injector.io.events
   io.events.transmit := transmit.io.events
 }

@@ -57,6 +57,9 @@ class InnerEncrypt(config: InnerConfig) extends Module {
     val outboundUsageTable = Flipped(new TablePort)
     val policyUsageTable = Flipped(new TablePort)
     val ready = Output(Bool())
+
+    /** The chip's cycles since reset. */
+    val cycles = Output(UInt(64.W))
     val events = Output(new InnerEncryptEvents)
   })
 
@@ -83,6 +86,7 @@ class InnerEncrypt(config: InnerConfig) extends Module {
   path.io.puntLimits := io.puntLimits
   path.io.mac := io.mac
   io.punt <> path.io.punt
+  io.cycles := path.io.cycles
   private val fields = path.io.fields.bits
 
   // Both look-ups side by side; the faster one waits.

@@ -57,6 +57,7 @@ class InnerPaths(config: InnerConfig) extends Module {
   io.ready := ready
   registers.io.ready := ready
   registers.io.linkUp := linkUp
+  registers.io.cycles := encrypt.io.cycles
 
   encrypt.io.enable := ready && registers.io.rxEnable
   encrypt.io.bump := registers.io.bump
@@ -109,13 +110,18 @@ class InnerPaths(config: InnerConfig) extends Module {
   peers.io.clearLost := InnerRegs.PeerControl.clearLost(peerControl)
   registers.io.status(InnerRegs.peerEvent) := peers.io.value
 
-  private val audit = Module(new AuditEvents)
+  private val audit = Module(new AuditEvents(DecryptAudit.keyBits))
   private val auditControl = registers.io.control(InnerRegs.auditControl)
   audit.io.event := decrypt.io.events.audit
+  audit.io.cycles := encrypt.io.cycles
   audit.io.pop := InnerRegs.AuditControl.pop(auditControl)
   audit.io.clearLost := InnerRegs.AuditControl.clearLost(auditControl)
   registers.io.status(InnerRegs.auditEvent) := audit.io.value
   registers.io.status(InnerRegs.auditSequence) := audit.io.sequence
+  registers.io.status(InnerRegs.auditTimeLo) := audit.io.time(31, 0)
+  registers.io.status(InnerRegs.auditTimeHi) := audit.io.time(63, 32)
+  for ((register, n) <- DecryptAudit.words.zipWithIndex)
+    registers.io.status(register) := (audit.io.packet >> (32 * n)).asUInt.pad(32)(31, 0)
 
   private val rx = encrypt.io.events.path.receive
   private val reassembly = encrypt.io.events.path.reassembly

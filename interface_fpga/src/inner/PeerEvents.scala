@@ -2,7 +2,7 @@ package sallyport.iface
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.LinkMeta
+import sallyport.common.{EventQueue, LinkMeta}
 import sallyport.common.regs.InnerRegs
 
 /** An authentic packet of an SA has come from elsewhere; the outer chip keeps from where. */

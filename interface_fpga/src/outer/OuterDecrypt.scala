@@ -51,6 +51,9 @@ class OuterDecrypt(config: OuterConfig) extends Module {
     /** Value of PEER_PLACES. */
     val peerPlaces = Output(UInt(32.W))
     val ready = Output(Bool())
+
+    /** The chip's cycles since reset. */
+    val cycles = Output(UInt(64.W))
     val events = Output(new OuterDecryptEvents)
   })
 
@@ -76,6 +79,7 @@ class OuterDecrypt(config: OuterConfig) extends Module {
   path.io.puntLimits := io.puntLimits
   path.io.mac := io.mac
   io.punt <> path.io.punt
+  io.cycles := path.io.cycles
   private val fields = path.io.fields.bits
 
   // Both look-ups side by side; the faster one waits.

@@ -56,6 +56,7 @@ class OuterPaths(config: OuterConfig) extends Module {
   io.ready := ready
   registers.io.ready := ready
   registers.io.linkUp := linkUp
+  registers.io.cycles := decrypt.io.cycles
 
   encrypt.io.enable := registers.io.txEnable
   encrypt.io.portMac := registers.io.portMac

@@ -12,12 +12,15 @@ import sallyport.common.regs._
  * @param tables number of the chip's tables
  */
 class InterfaceRegisters(bank: RegisterBankParams, tables: Int) extends Module {
-  private val own = Seq(CommonRegs.status)
+  private val own = Seq(CommonRegs.status, CommonRegs.cyclesLo, CommonRegs.cyclesHi)
 
   val io = IO(new Bundle {
     val axil = Flipped(new AxiLite)
     val ready = Input(Bool())
     val linkUp = Input(Bool())
+
+    /** The chip's cycles since reset. */
+    val cycles = Input(UInt(64.W))
     val increments = Input(Vec(bank.counters.length, UInt(CounterBank.incrementBits.W)))
 
     val rxEnable = Output(Bool())
@@ -55,6 +58,8 @@ class InterfaceRegisters(bank: RegisterBankParams, tables: Int) extends Module {
   registers.io.increments := io.increments
   registers.io.status(CommonRegs.status) :=
     (io.ready << CommonRegs.Status.ready.lsb).asUInt | (io.linkUp << CommonRegs.Status.linkUp.lsb).asUInt
+  registers.io.status(CommonRegs.cyclesLo) := io.cycles(31, 0)
+  registers.io.status(CommonRegs.cyclesHi) := io.cycles(63, 32)
 
   for (register <- bank.status.diff(own)) registers.io.status(register) := io.status(register)
 

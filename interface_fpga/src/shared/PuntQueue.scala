@@ -48,21 +48,20 @@ class PuntQueue(port: Int, groups: Seq[Int], beats: Int) extends Module {
     val in = Flipped(PacketStream(new PuntMeta))
     val out = PacketStream(new NoMeta)
     val events = Output(new PuntEvents)
+
+    /** The chip's cycles since reset, for whatever else tells the time. */
+    val cycles = Output(UInt(64.W))
   })
 
-  // Cycles since reset: the high half counts in the cycle in which the low one wraps.
-  private val low = RegInit(0.U(32.W))
-  private val high = RegInit(0.U(32.W))
-  private val wraps = RegNext(low === ((1L << 32) - 2).U, false.B)
-  low := low + 1.U
-  high := high + wraps
+  private val counter = Module(new CycleCounter)
+  io.cycles := counter.io.value
 
   // Stage 1: the policer is asked with the last beat.
   io.in.ready := true.B
   private val valid1 = RegNext(io.in.valid, false.B)
   private val beat1 = RegNext(io.in.bits)
   private val group1 = RegNext(PuntGroups(io.in.bits.meta.reason))
-  private val cycles1 = RegNext(high ## low)
+  private val cycles1 = RegNext(counter.io.value)
   private val before1 = RegInit(0.U((PacketStream.lengthBits - log2Ceil(PacketStream.dataBytes)).W))
   when(valid1)(before1 := Mux(beat1.last, 0.U, before1 + 1.U))
 

@@ -74,6 +74,9 @@ class ReceivePath[V <: FrameVerdict](
 
     /** Memories for fragments are set up; until then fragments wait. */
     val ready = Output(Bool())
+
+    /** The chip's cycles since reset. */
+    val cycles = Output(UInt(64.W))
     val events = Output(new ReceivePathEvents)
   })
 
@@ -111,6 +114,7 @@ class ReceivePath[V <: FrameVerdict](
   punt.io.limits := io.puntLimits
   ConnectStream(punt.io.in, steer.io.out(1))(_.reason := _.reason)
   io.punt <> punt.io.out
+  io.cycles := punt.io.cycles
 
   io.ready := whole.io.ready
   io.events.receive := receive.io.events

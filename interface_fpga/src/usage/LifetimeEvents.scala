@@ -2,6 +2,7 @@ package sallyport.iface
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.EventQueue
 import sallyport.common.regs.InnerRegs
 
 /**

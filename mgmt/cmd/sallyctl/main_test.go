@@ -150,7 +150,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestAudit: the log has what the inner chip tells of, and asks for no words.
+// TestAudit: the log has what the chips tell of, and asks for no words.
 func TestAudit(t *testing.T) {
 	w := newWorld(t)
 	inbound := "xfrm state add src 192.0.2.2 dst 192.0.2.1 proto esp spi 0x2001 mode tunnel replay-window 64 aead \"rfc4106(gcm(aes))\" 0x000102030405060708090a0b0c0d0e0fa0a1a2a3 128\n"
@@ -158,7 +158,7 @@ func TestAudit(t *testing.T) {
 		t.Fatalf("%d %s %s", code, errs, sentence)
 	}
 	w.fake.Drop(0, regs.AuditReasonTooOld, 12)
-	line := regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ drop_too_old src 192\.0\.2\.2 dst 192\.0\.2\.1 proto esp spi 0x00002001 reqid 0 dir in seq 12\n$`)
+	line := regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z drop_too_old src 192\.0\.2\.2 dst 192\.0\.2\.1 proto esp spi 0x00002001 reqid 0 dir in seq 12 uptime 0\.000000000\n$`)
 	if code, out, _, sentence := run("--socket", w.socket, "audit"); code != 0 || !line.MatchString(out) {
 		t.Errorf("%d %s %q", code, sentence, out)
 	}

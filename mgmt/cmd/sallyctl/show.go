@@ -92,7 +92,7 @@ func newEvents(o *options) *cobra.Command {
 
 func newAudit(o *options) *cobra.Command {
 	return &cobra.Command{
-		Use: "audit", Short: "Take and print the audit log: authentic packets that were dropped for their sequence number or their SA's selectors", Args: noArguments,
+		Use: "audit", Short: "Take and print the audit log: packets of inbound SAs that were dropped for their ICV, their sequence number or their SA's selectors", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b, err := o.open()
 			if err != nil {

@@ -2,69 +2,108 @@ package box
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"sallyport/mgmt/internal/regs"
-	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// Audit takes the events of authentic packets that were dropped for their number or their selectors, and prints a line of the log for each.
+// auditTime is RFC 3339 with microseconds: a chip's time is read over a bus.
+const auditTime = "2006-01-02T15:04:05.000000Z07:00"
+
+// Audit takes the events of packets of inbound SAs that were dropped for their ICV, their number or their selectors, and prints a line of the log
+// for each, in the order of their times.
 func (s *Session) Audit() error {
-	return s.taking(func(_ *Model, at map[xfrm.Dir]map[int]*SA) error {
-		lost, err := s.takeAudit(func(row int, reason, sequence uint32) {
-			if sa := at[xfrm.DirIn][row]; sa != nil {
-				fmt.Fprintf(s.Out, "%s drop_%s src %s dst %s proto %s spi 0x%08x reqid %d dir %s seq %d\n", s.now().UTC().Format(time.RFC3339),
-					regs.AuditReasonNames[reason], sa.Src, sa.Dst, sa.Proto, sa.SPI, sa.ReqID, sa.Way, sequence)
-			}
-		})
-		if lost {
-			s.note("audit events were lost: the counters drop_replayed, drop_too_old, drop_selector_mismatch and drop_no_selector of the inner chip tell of all")
+	return s.taking(func(m *Model, at map[xfrm.Dir]map[int]*SA) error {
+		clocks, now, err := s.readClocks()
+		if err != nil {
+			return err
 		}
-		return err
+		var events []audited
+		for _, q := range auditQueues {
+			taken, lost, err := s.takeAudit(q)
+			if err != nil {
+				return err
+			}
+			events = append(events, taken...)
+			if lost {
+				s.note("audit events were lost: %s tell of all", q.counters)
+			}
+		}
+		for i, e := range events {
+			events[i].at = now.Add(duration(e.cycles, clocks[e.chip]))
+		}
+		slices.SortStableFunc(events, func(a, b audited) int { return a.at.Compare(b.at) })
+		for _, e := range events {
+			if sa := at[xfrm.DirIn][e.row]; sa != nil {
+				fmt.Fprintln(s.Out, e.line(m, sa))
+			}
+		}
+		return nil
 	})
 }
 
-// takeAudit takes all events that wait, and says whether some were lost.
-func (s *Session) takeAudit(take func(row int, reason, sequence uint32)) (lost bool, err error) {
-	for {
-		value, err := s.Box.Read32(transport.Inner, regs.InnerAuditEvent)
-		if err != nil {
-			return lost, err
-		}
-		event := []uint32{value}
-		valid, loss := regs.InnerAuditEventValid.Get(event), regs.InnerAuditEventLost.Get(event)
-		if valid|loss == 0 {
-			return lost, nil
-		}
-		lost = lost || loss != 0
-		sequence, err := s.Box.Read32(transport.Inner, regs.InnerAuditSequence)
-		if err != nil {
-			return lost, err
-		}
-		control := valid<<regs.InnerAuditControlPop.LSB | loss<<regs.InnerAuditControlClearLost.LSB
-		if err := s.Box.Write32(transport.Inner, regs.InnerAuditControl, uint32(control)); err != nil {
-			return lost, err
-		}
-		if valid != 0 {
-			take(int(regs.InnerAuditEventSa.Get(event)), uint32(regs.InnerAuditEventReason.Get(event)), sequence)
-		}
+// line is that of the log for an event of an SA.
+func (e *audited) line(m *Model, sa *SA) string {
+	out := fmt.Sprintf("%s drop_%s src %s dst %s proto %s spi 0x%08x reqid %d dir %s seq %d uptime %s", e.at.UTC().Format(auditTime),
+		regs.AuditReasonNames[e.reason], sa.Src, sa.Dst, sa.Proto, sa.SPI, sa.ReqID, sa.Way, e.sequence, uptime(e.cycles))
+	if e.reason == regs.AuditReasonSelectorMismatch {
+		out += fmt.Sprintf(" packet %s allowed %s", e.packet, m.allowed(sa))
 	}
+	return out
+}
+
+// uptime prints a time since reset in seconds.
+func uptime(cycles uint64) string {
+	return fmt.Sprintf("%d.%09d", cycles/cyclesPerSec, cycles%cyclesPerSec*uint64(time.Second)/cyclesPerSec)
+}
+
+// allowed prints the selectors of an inbound SA: what policies say that it carries, the first of them first.
+func (m *Model) allowed(sa *SA) string {
+	var sets []set
+	find := newFinder(m.SAs)
+	for _, p := range m.Policies {
+		if p.Dir == xfrm.DirOut || p.Template == nil || !slices.Contains(find.named(p, xfrm.DirIn), sa) {
+			continue
+		}
+		sel := sa.Carried(p.Selector)
+		sel.Dev = ""
+		sets = withSet(sets, set{sel, p})
+	}
+	// What could not be narrowed was refused when it was written.
+	sets, _ = narrowed(sa, sets)
+	slices.SortFunc(sets, func(a, b set) int {
+		if a.policy.before(b.policy) {
+			return -1
+		}
+		return 1
+	})
+	var texts []string
+	for _, s := range sets {
+		texts = append(texts, s.sel.String())
+	}
+	return strings.Join(texts, ", ")
 }
 
 // forgetAudit discards what waits, if there is a new inbound SA, for its row may be that of another. It says so: a log must not have gaps that nobody
 // hears of.
 func (s *Session) forgetAudit(m *Model) error {
-	for _, sa := range m.SAs {
-		if !sa.fresh || sa.Way != xfrm.DirIn {
-			continue
+	if !slices.ContainsFunc(m.SAs, func(sa *SA) bool { return sa.fresh && sa.Way == xfrm.DirIn }) {
+		return nil
+	}
+	count, gap := 0, false
+	for _, q := range auditQueues {
+		taken, lost, err := s.takeAudit(q)
+		if err != nil {
+			return err
 		}
-		count := 0
-		lost, err := s.takeAudit(func(int, uint32, uint32) { count++ })
-		if count > 0 || lost {
-			s.note("%d audit events that waited may be of SAs that are gone, and were discarded: take them before a change of inbound SAs", count)
-		}
-		return err
+		count += len(taken)
+		gap = gap || lost
+	}
+	if count > 0 || gap {
+		s.note("%d audit events that waited may be of SAs that are gone, and were discarded: take them before a change of inbound SAs", count)
 	}
 	return nil
 }

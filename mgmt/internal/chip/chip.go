@@ -135,6 +135,26 @@ func (b *Box) WriteAll(settings ...Setting) error {
 	return b.t.Do(ops)
 }
 
+// Source is a register to read.
+type Source struct {
+	Chip     transport.Chip
+	Register regs.Register
+}
+
+// ReadAll reads registers in one piece, in their order.
+func (b *Box) ReadAll(sources ...Source) ([]uint32, error) {
+	ops := make([]transport.Op, len(sources))
+	for i, s := range sources {
+		ops[i] = transport.Read(s.Chip, s.Register.Offset)
+	}
+	err := b.t.Do(ops)
+	words := make([]uint32, len(ops))
+	for i, op := range ops {
+		words[i] = op.Data
+	}
+	return words, err
+}
+
 // Wait returns when d has passed for the chips.
 func (b *Box) Wait(d time.Duration) error { return b.t.Wait(d) }
 

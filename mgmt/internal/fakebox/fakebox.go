@@ -50,7 +50,8 @@ type Box struct {
 
 	events queue   // of lifetimes
 	peers  queue   // events of peers that have moved
-	audit  queue   // events of packets that were dropped
+	audit  queue   // events of packets that the inner chip dropped
+	forged queue   // events of packets that the crypto chip did
 	places []place // at the outer chip
 	round  uint32
 }
@@ -78,7 +79,14 @@ func New(s Sizes) *Box {
 	b := &Box{
 		events: queue{registers: []regs.Register{regs.InnerLifetimeEvent}},
 		peers:  queue{registers: []regs.Register{regs.InnerPeerEvent}},
-		audit:  queue{registers: []regs.Register{regs.InnerAuditEvent, regs.InnerAuditSequence}},
+		audit: queue{registers: []regs.Register{
+			regs.InnerAuditEvent, regs.InnerAuditSequence, regs.InnerAuditTimeLo, regs.InnerAuditTimeHi,
+			regs.InnerAuditSrc0, regs.InnerAuditSrc1, regs.InnerAuditSrc2, regs.InnerAuditSrc3,
+			regs.InnerAuditDst0, regs.InnerAuditDst1, regs.InnerAuditDst2, regs.InnerAuditDst3, regs.InnerAuditPorts, regs.InnerAuditUpper,
+		}},
+		forged: queue{chip: transport.Crypto, registers: []regs.Register{
+			regs.CryptoAuditEvent, regs.CryptoAuditSequence, regs.CryptoAuditTimeLo, regs.CryptoAuditTimeHi,
+		}},
 	}
 	for c := range b.chips {
 		chip := &chip{registers: map[uint32]uint32{}, tables: map[uint32]map[int][]uint32{}, counters: make([]uint64, len(counters[c]))}
@@ -255,6 +263,8 @@ func (b *Box) write(c transport.Chip, addr, data uint32) error {
 		b.show(&b.peers, data)
 	case r.Name == regs.InnerAuditControl.Name && c == transport.Inner:
 		b.show(&b.audit, data)
+	case r.Name == regs.CryptoAuditControl.Name && c == transport.Crypto:
+		b.show(&b.forged, data)
 	case r.Name == regs.OuterPeerControl.Name && c == transport.Outer:
 		b.places, b.round = nil, (b.round+1)%4
 		b.showPlaces()
@@ -289,11 +299,29 @@ func (b *Box) Arrive(sa uint16, from netip.AddrPort, authentic bool) {
 func (b *Box) Late(event uint32) { b.raise(&b.peers, event) }
 
 // Drop is an authentic packet of an inbound SA that the inner chip drops for a reason that the audit log tells of.
-func (b *Box) Drop(sa uint16, reason, sequence uint32) {
+// `packet` is what was in it, as bits 303:0 of a flow row.
+func (b *Box) Drop(sa uint16, reason, sequence uint32, packet ...uint32) {
+	b.log(&b.audit, sa, reason, sequence, packet)
+}
+
+// Forge is a packet of an inbound SA whose ICV is wrong.
+func (b *Box) Forge(sa uint16, sequence uint32) {
+	b.log(&b.forged, sa, regs.AuditReasonDecIcv, sequence, nil)
+}
+
+// log queues an event of a chip's audit log, unless it is like the last that waits.
+func (b *Box) log(q *queue, sa uint16, reason, sequence uint32, packet []uint32) {
 	event := uint32(sa) | reason<<regs.InnerAuditEventReason.LSB
-	if n := len(b.audit.waiting); n == 0 || b.audit.waiting[n-1][0] != event {
-		b.raise(&b.audit, event, sequence)
+	if n := len(q.waiting); n == 0 || q.waiting[n-1][0] != event {
+		low, high := b.Get(q.chip, regs.CommonCyclesLo), b.Get(q.chip, regs.CommonCyclesHi)
+		b.raise(q, append([]uint32{event, sequence, low, high}, packet...)...)
 	}
+}
+
+// Tick sets a chip's cycles since reset.
+func (b *Box) Tick(c transport.Chip, cycles uint64) {
+	b.Set(c, regs.CommonCyclesLo, uint32(cycles))
+	b.Set(c, regs.CommonCyclesHi, uint32(cycles>>32))
 }
 
 // showPlaces shows what the outer chip's registers say of the places.

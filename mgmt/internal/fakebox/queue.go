@@ -5,8 +5,9 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// queue is up to 16 events of the inner chip, of which `registers` show the oldest, a word each.
+// queue is up to 16 events of a chip, of which `registers` show the oldest, a word each.
 type queue struct {
+	chip      transport.Chip
 	registers []regs.Register
 	waiting   [][]uint32
 	lost      bool
@@ -42,7 +43,7 @@ func (b *Box) show(q *queue, control uint32) {
 	}
 	for i, register := range q.registers {
 		value := uint32(0)
-		if len(q.waiting) > 0 {
+		if len(q.waiting) > 0 && i < len(q.waiting[0]) {
 			value = q.waiting[0][i]
 		}
 		if i == 0 && len(q.waiting) > 0 {
@@ -51,6 +52,6 @@ func (b *Box) show(q *queue, control uint32) {
 		if i == 0 && q.lost {
 			value |= lostBit
 		}
-		b.Set(transport.Inner, register, value)
+		b.Set(q.chip, register, value)
 	}
 }

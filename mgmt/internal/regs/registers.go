@@ -43,6 +43,8 @@ var (
 	CommonStatusLinkUp                     = Field{LSB: 1, Width: 1}
 	CommonStatusBlackLinkUp                = Field{LSB: 2, Width: 1}
 	CommonStatusTamper                     = Field{LSB: 8, Width: 1}
+	CommonCyclesLo                         = Register{Name: "cycles_lo", Offset: 0x088, Count: 1, Role: Status}
+	CommonCyclesHi                         = Register{Name: "cycles_hi", Offset: 0x08c, Count: 1, Role: Status}
 	CommonCounterIndex                     = Register{Name: "counter_index", Offset: 0x0c0, Count: 1, Role: Window, Writable: 0x0000ffff}
 	CommonCounterIndexIndex                = Field{LSB: 0, Width: 16}
 	CommonCounterLo                        = Register{Name: "counter_lo", Offset: 0x0c4, Count: 1, Role: Window}
@@ -78,6 +80,8 @@ var CommonRegisters = []Register{
 	CommonCapabilityReplayWindow,
 	CommonCapabilityCounters,
 	CommonStatus,
+	CommonCyclesLo,
+	CommonCyclesHi,
 	CommonCounterIndex,
 	CommonCounterLo,
 	CommonCounterHi,
@@ -121,7 +125,7 @@ var (
 	InnerPeerControlClearLost     = Field{LSB: 1, Width: 1}
 	InnerAuditEvent               = Register{Name: "audit_event", Offset: 0x220, Count: 1, Role: Status}
 	InnerAuditEventSa             = Field{LSB: 0, Width: 16}
-	InnerAuditEventReason         = Field{LSB: 16, Width: 2}
+	InnerAuditEventReason         = Field{LSB: 16, Width: 3}
 	InnerAuditEventLost           = Field{LSB: 30, Width: 1}
 	InnerAuditEventValid          = Field{LSB: 31, Width: 1}
 	InnerAuditSequence            = Register{Name: "audit_sequence", Offset: 0x224, Count: 1, Role: Status}
@@ -129,8 +133,25 @@ var (
 	InnerAuditControl             = Register{Name: "audit_control", Offset: 0x228, Count: 1, Role: Control, Writable: 0x00000003}
 	InnerAuditControlPop          = Field{LSB: 0, Width: 1}
 	InnerAuditControlClearLost    = Field{LSB: 1, Width: 1}
+	InnerAuditTimeLo              = Register{Name: "audit_time_lo", Offset: 0x22c, Count: 1, Role: Status}
+	InnerAuditTimeHi              = Register{Name: "audit_time_hi", Offset: 0x230, Count: 1, Role: Status}
 	InnerQosDscpLow               = Register{Name: "qos_dscp_low", Offset: 0x240, Count: 1, Role: Control, Writable: 0xffffffff}
 	InnerQosDscpHigh              = Register{Name: "qos_dscp_high", Offset: 0x244, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x01010000}
+	InnerAuditSrc0                = Register{Name: "audit_src_0", Offset: 0x250, Count: 1, Role: Status}
+	InnerAuditSrc1                = Register{Name: "audit_src_1", Offset: 0x254, Count: 1, Role: Status}
+	InnerAuditSrc2                = Register{Name: "audit_src_2", Offset: 0x258, Count: 1, Role: Status}
+	InnerAuditSrc3                = Register{Name: "audit_src_3", Offset: 0x25c, Count: 1, Role: Status}
+	InnerAuditDst0                = Register{Name: "audit_dst_0", Offset: 0x260, Count: 1, Role: Status}
+	InnerAuditDst1                = Register{Name: "audit_dst_1", Offset: 0x264, Count: 1, Role: Status}
+	InnerAuditDst2                = Register{Name: "audit_dst_2", Offset: 0x268, Count: 1, Role: Status}
+	InnerAuditDst3                = Register{Name: "audit_dst_3", Offset: 0x26c, Count: 1, Role: Status}
+	InnerAuditPorts               = Register{Name: "audit_ports", Offset: 0x270, Count: 1, Role: Status}
+	InnerAuditPortsSrcPort        = Field{LSB: 0, Width: 16}
+	InnerAuditPortsDstPort        = Field{LSB: 16, Width: 16}
+	InnerAuditUpper               = Register{Name: "audit_upper", Offset: 0x274, Count: 1, Role: Status}
+	InnerAuditUpperProtocol       = Field{LSB: 0, Width: 8}
+	InnerAuditUpperVersion        = Field{LSB: 8, Width: 4}
+	InnerAuditUpperUpper          = Field{LSB: 12, Width: 4}
 	InnerLimitOther               = Register{Name: "limit_other", Offset: 0x300, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
 	InnerLimitOtherRate           = Field{LSB: 0, Width: 16}
 	InnerLimitOtherBurst          = Field{LSB: 16, Width: 16}
@@ -162,8 +183,20 @@ var InnerRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	InnerAuditEvent,
 	InnerAuditSequence,
 	InnerAuditControl,
+	InnerAuditTimeLo,
+	InnerAuditTimeHi,
 	InnerQosDscpLow,
 	InnerQosDscpHigh,
+	InnerAuditSrc0,
+	InnerAuditSrc1,
+	InnerAuditSrc2,
+	InnerAuditSrc3,
+	InnerAuditDst0,
+	InnerAuditDst1,
+	InnerAuditDst2,
+	InnerAuditDst3,
+	InnerAuditPorts,
+	InnerAuditUpper,
 	InnerLimitOther,
 	InnerLimitArp,
 	InnerLimitNd,
@@ -183,12 +216,29 @@ var (
 	CryptoSequenceEventsSoftLimit    = Field{LSB: 0, Width: 1}
 	CryptoSequenceEventsExhausted    = Field{LSB: 1, Width: 1}
 	CryptoSequenceEventsSa           = Field{LSB: 16, Width: 16}
+	CryptoAuditEvent                 = Register{Name: "audit_event", Offset: 0x220, Count: 1, Role: Status}
+	CryptoAuditEventSa               = Field{LSB: 0, Width: 16}
+	CryptoAuditEventReason           = Field{LSB: 16, Width: 3}
+	CryptoAuditEventLost             = Field{LSB: 30, Width: 1}
+	CryptoAuditEventValid            = Field{LSB: 31, Width: 1}
+	CryptoAuditSequence              = Register{Name: "audit_sequence", Offset: 0x224, Count: 1, Role: Status}
+	CryptoAuditSequenceSequence      = Field{LSB: 0, Width: 32}
+	CryptoAuditControl               = Register{Name: "audit_control", Offset: 0x228, Count: 1, Role: Control, Writable: 0x00000003}
+	CryptoAuditControlPop            = Field{LSB: 0, Width: 1}
+	CryptoAuditControlClearLost      = Field{LSB: 1, Width: 1}
+	CryptoAuditTimeLo                = Register{Name: "audit_time_lo", Offset: 0x22c, Count: 1, Role: Status}
+	CryptoAuditTimeHi                = Register{Name: "audit_time_hi", Offset: 0x230, Count: 1, Role: Status}
 )
 
 // CryptoRegisters lists the registers of the chip, shared ones first.
 var CryptoRegisters = append(append([]Register{}, CommonRegisters...), []Register{
 	CryptoControl,
 	CryptoSequenceEvents,
+	CryptoAuditEvent,
+	CryptoAuditSequence,
+	CryptoAuditControl,
+	CryptoAuditTimeLo,
+	CryptoAuditTimeHi,
 }...)
 
 // Registers of the outer chip alone.

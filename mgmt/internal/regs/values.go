@@ -34,6 +34,7 @@ const (
 	AuditReasonTooOld           = 1
 	AuditReasonSelectorMismatch = 2
 	AuditReasonNoSelector       = 3
+	AuditReasonDecIcv           = 4
 )
 
 // AuditReasonNames gives the name of each value.
@@ -42,6 +43,7 @@ var AuditReasonNames = map[uint32]string{
 	AuditReasonTooOld:           "too_old",
 	AuditReasonSelectorMismatch: "selector_mismatch",
 	AuditReasonNoSelector:       "no_selector",
+	AuditReasonDecIcv:           "dec_icv",
 }
 
 // Values of upper.

@@ -3,6 +3,7 @@ package sallyport.iface
 import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.EventQueue
 import sallyport.common.regs._
 import sallyport.common.regs.InnerRegs.{LifetimeControl, LifetimeEvent}
 

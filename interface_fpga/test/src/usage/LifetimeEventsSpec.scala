@@ -4,6 +4,7 @@ import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import chisel3.util.Valid
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.EventQueue
 import sallyport.common.regs.InnerRegs.LifetimeEvent
 import scala.collection.mutable
 import scala.util.Random

@@ -3,13 +3,12 @@ package sallyport.iface
 import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common.regs.{AuditReason, InnerRegs}
+import sallyport.common.EventQueue
+import sallyport.common.regs.{AuditReason, CommonRegs, FlowRow, InnerRegs, RegisterDesc, Upper}
 import sallyport.common.regs.InnerRegs.{AuditControl, AuditEvent => Fields}
-import scala.collection.mutable
-import scala.util.Random
 
 /** What a log of dropped packets is made of (RFC 4303 3.4.3, RFC 4301 5.2 step 4). */
-class AuditEventsSpec extends AnyFunSuite with ChiselSim with InnerFrames {
+class DecryptAuditSpec extends AnyFunSuite with ChiselSim with InnerFrames {
   private val config = InnerConfig(saBits = 4, flowBits = 8, receiveBeats = 256)
 
   private case class Event(sa: Int, reason: Int, sequence: BigInt)
@@ -27,49 +26,6 @@ class AuditEventsSpec extends AnyFunSuite with ChiselSim with InnerFrames {
   private def queued(events: Seq[Event]): Seq[Event] = events.foldLeft(Seq.empty[Event]) { (waiting, event) =>
     if (waiting.lastOption.exists(last => last.sa == event.sa && last.reason == event.reason)) waiting
     else waiting :+ event
-  }
-
-  test("events come out in order; one like the last that waits is left out; what finds 16 is lost, and said to be") {
-    simulate(new AuditEvents) { dut =>
-      val random = new Random(5)
-      val waiting = mutable.Queue.empty[Event]
-      var lost = false
-      var left = 0
-      var losses = 0
-      for (n <- 0 until 20000) {
-        val value = dut.io.value.peek().litValue
-        assert(Fields.valid(value) == (if (waiting.isEmpty) 0 else 1) && Fields.lost(value) == (if (lost) 1 else 0))
-        waiting.headOption.foreach(oldest => assert(of(value, dut.io.sequence.peek().litValue) == oldest))
-
-        // Software is slow in every other stretch.
-        val pop = random.nextInt(if (n / 500 % 2 == 0) 2 else 40) == 0
-        val clear = random.nextInt(50) == 0
-        val sa = Seq(0, 1, 0x8001)(random.nextInt(3))
-        val reason = random.nextInt(if (n % 1000 < 100) 1 else 4)
-        val event = Option.when(random.nextInt(3) == 0)(Event(sa, reason, BigInt(32, random)))
-        dut.io.pop.poke(pop)
-        dut.io.clearLost.poke(clear)
-        dut.io.event.valid.poke(event.nonEmpty)
-        for (e <- event) {
-          dut.io.event.bits.sa.poke(e.sa)
-          dut.io.event.bits.reason.poke(e.reason)
-          dut.io.event.bits.sequence.poke(e.sequence)
-        }
-        dut.clock.step()
-
-        val fresh = event.filter(e => queued(waiting.lastOption.toSeq :+ e).size > waiting.lastOption.size)
-        left += event.size - fresh.size
-        val full = waiting.size == EventQueue.entries
-        if (clear) lost = false
-        if (fresh.nonEmpty && full) {
-          lost = true
-          losses += 1
-        }
-        if (pop && waiting.nonEmpty) waiting.dequeue()
-        if (!full) waiting ++= fresh
-      }
-      assert(left > 100 && losses > 100)
-    }
   }
 
   test(
@@ -138,6 +94,78 @@ class AuditEventsSpec extends AnyFunSuite with ChiselSim with InnerFrames {
       bench.bus.write(InnerRegs.auditControl, AuditControl.clearLost.put(1))
       assert(Fields.lost(oldest) == 0)
       assert(bench.balanced(bench.counters()).isEmpty)
+    }
+  }
+
+  private def number(bytes: Seq[Byte]): BigInt = BigInt(1, bytes.toArray)
+
+  /** RFC 791 and RFC 8200: what is in a packet, or `None` if headers stand between IP and the upper layer. */
+  private def selectorsOf(packet: Seq[Byte]): Option[BigInt] = {
+    val v6 = packet.head >> 4 == 6
+    val protocol = packet(if (v6) 6 else 9).toInt & 0xff
+    val rest = packet.drop(if (v6) 40 else (packet.head & 15) * 4)
+    val later = !v6 && (number(packet.slice(6, 8)) & 0x1fff) != 0
+    val (upper, first, second) =
+      if (later || rest.length < 4) (Upper.opaque, BigInt(0), BigInt(0))
+      else if (Seq(6, 17, 132).contains(protocol)) (Upper.ports, number(rest.take(2)), number(rest.slice(2, 4)))
+      else if (protocol == (if (v6) 58 else 1)) (Upper.icmp, number(rest.take(1)), number(rest.slice(1, 2)))
+      else (Upper.opaque, BigInt(0), BigInt(0))
+    val (source, destination) =
+      if (v6) (packet.slice(8, 24), packet.slice(24, 40)) else (packet.slice(12, 16), packet.slice(16, 20))
+    Option.unless(v6 && Seq(0, 43, 44, 60, 135).contains(protocol))(
+      FlowRow.srcAddr.put(number(source)) | FlowRow.dstAddr.put(number(destination)) | FlowRow.srcPort.put(first) |
+        FlowRow.dstPort.put(second) | FlowRow.protocol.put(protocol) | FlowRow.version.put(if (v6) 6 else 4) |
+        FlowRow.upper.put(upper)
+    )
+  }
+
+  test("an event has the cycle of its packet, and one of wrong selectors what was in the packet") {
+    simulate(new InnerPathsHarness(config)) { dut =>
+      val bench = new InnerBench(dut, config)
+      bench.start()
+      def read(low: RegisterDesc, high: RegisterDesc): BigInt = bench.bus.read(high) << 32 | bench.bus.read(low)
+      def now: BigInt = read(CommonRegs.cyclesLo, CommonRegs.cyclesHi)
+
+      /** When the oldest event came, and what was in its packet. */
+      def take(): (BigInt, BigInt) = {
+        assert(Fields.valid(bench.bus.read(InnerRegs.auditEvent)) == 1)
+        val time = read(InnerRegs.auditTimeLo, InnerRegs.auditTimeHi)
+        val words = DecryptAudit.words.map(bench.bus.read(_))
+        bench.bus.write(InnerRegs.auditControl, AuditControl.pop.put(1))
+        (time, words.reverse.reduce((high, low) => high << 32 | low))
+      }
+
+      val wrong = decrypts.filter(_.counter == "drop_selector_mismatch").map(_.packet)
+      val known = wrong.flatMap(packet => selectorsOf(packet.bytes).map(packet -> _))
+      for ((packet, selectors) <- known) {
+        val before = now
+        bench.fromLink(packet)
+        bench.idle(60)
+        val (time, seen) = take()
+        assert(time > before && time < now)
+        assert(seen == selectors, show(packet))
+      }
+      info(s"${known.size} of ${wrong.size} packets")
+      assert(known.map(_._2).map(FlowRow.upper(_).toInt).toSet == Set(Upper.opaque, Upper.ports, Upper.icmp))
+      assert(known.map(_._2).map(FlowRow.version(_).toInt).toSet == Set(4, 6))
+
+      // Packets behind one another, as fast as they come, and of two SAs: each has its own, whatever is between.
+      val pairs = known.groupBy(_._1.sa).values.map(_.last).take(2).toSeq
+      val good = decrypts.find(d => d.counter == "tx_frames" && d.packet.sa == 6).get.packet
+      val burst = (0 until 12).map { n =>
+        val (packet, selectors) = pairs(n % 2)
+        packet.copy(sequence = packet.sequence + 1 + n) -> selectors
+      }
+      for ((packet, _) <- burst) {
+        bench.fromLink(packet)
+        bench.fromLink(good)
+      }
+      bench.idle(100)
+      val seen = burst.map(_ => take())
+      assert(seen.map(_._2) == burst.map(_._2))
+      // A packet each two cycles at the most, and two of them from one event to the next.
+      val times = seen.map(_._1)
+      for ((before, after) <- times.zip(times.tail)) assert(after - before >= 4 && after - before < 60)
     }
   }
 }
