@@ -71,7 +71,9 @@ func removeSA(spi int) string {
 
 // TestDummyRows: a row for each SA that sends dummies, released with it, refused when all are taken, and behind an MTU that changes.
 func TestDummyRows(t *testing.T) {
-	r := newRig(t, fakebox.Small)
+	sizes := fakebox.Small
+	sizes.SABits = 5
+	r := newRig(t, sizes)
 	batch := "addr add 192.0.2.1/24 dev black\n" + sa6("192.0.2.1", "192.0.2.2", 0x900, 9, "dir out")
 	for spi := range dummyRows {
 		batch += dummySA(0x100+spi, "")

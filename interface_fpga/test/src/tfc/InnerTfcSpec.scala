@@ -44,7 +44,7 @@ class InnerTfcSpec extends AnyFunSuite with ChiselSim with InnerFrames {
           flow.row | FlowRow.tfc.put(2 * units)
         ))
       val sent = encrypts.filter(_.expected.nonEmpty)
-      for (row <- sent) bench.receive(row.frame, gap = 3)
+      for (row <- sent) bench.receive(row.frame, gap = 40) // time for what is added
       bench.idle(1000)
       val flows = InnerSetup.flows.map(_.sa).toSet
       val padded = sent.flatMap(_.expected).map { p =>
