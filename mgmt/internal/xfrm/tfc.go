@@ -95,8 +95,12 @@ func (s *State) checkTFC(pos Pos) error {
 			return err
 		}
 	}
-	if word := s.tfcWord(); word != "" && s.Mode == ModeTransport {
-		return Errorf(pos, "%s is not supported in transport mode: there a receiver knows the end of what stands behind the IP header by the ESP trailer alone (RFC 4303, 2.7): leave it out", word)
+	switch {
+	case s.Mode != ModeTransport:
+	case s.TFCPad != 0:
+		return Errorf(pos, "tfcpad is not supported in transport mode, where not every protocol says where its data end (RFC 4303, 2.7): leave it out")
+	case s.Dummy != nil:
+		return Errorf(pos, "dummy is not supported in transport mode, where ESP stands behind a host's own IP header and a dummy packet has none: leave it out")
 	}
 	return nil
 }
