@@ -96,6 +96,17 @@ BATCHES = {
         1,
         "flag fragment-first is not supported in transport mode",
     ),
+    "TFC padding in transport mode": (
+        BRIDGE + HOSTS.replace("mode transport", "mode transport tfcpad 1000"),
+        4,
+        "tfcpad is not supported in transport mode",
+    ),
+    "TFC padding beyond any frame": (f"{SA}tfcpad 9583 aead", 1, "tfcpad must be 20 to 9582 bytes, or 0 for none"),
+    "dummy packets of an inbound SA": (
+        f"{STATE}{KEY} 128 dir in dummy 1000 every 1ms",
+        1,
+        "the SA spi 0x1 is inbound: leave it out",
+    ),
     "tmpl of other hosts": (
         f"xfrm policy add src {NEAR} dst {FAR} dir out tmpl src {FAR} dst {NEAR} proto esp mode transport",
         1,

@@ -50,29 +50,31 @@ object InnerCounters {
   val rxPriority = 45
   val dropReasmEcn = 46
   val dropReasmHeaders = 47
-  val linkRxPackets = 48
-  val linkRxLost = 49
-  val linkResyncs = 50
-  val dropTxDisabled = 51
-  val dropNoSelector = 52
-  val dropReplayed = 53
-  val dropTooOld = 54
-  val dropSelectorMismatch = 55
-  val dropInnerMalformed = 56
-  val dropInnerChecksum = 57
-  val dropInnerNotIp = 58
-  val dropInnerExtensionHeaders = 59
-  val dropInnerTtlExpired = 60
-  val dropEcn = 61
-  val dropNoNextHop = 62
-  val txFrames = 63
-  val txBytes = 64
-  val dropInnerLifetime = 65
-  val injectFrames = 66
-  val dropInjectDisabled = 67
-  val dropInjectLength = 68
-  val ecnUnexpected = 69
-  val dropFragmentOffset = 70
+  val dummyPackets = 48
+  val txDummy = 49
+  val linkRxPackets = 50
+  val linkRxLost = 51
+  val linkResyncs = 52
+  val dropTxDisabled = 53
+  val dropNoSelector = 54
+  val dropReplayed = 55
+  val dropTooOld = 56
+  val dropSelectorMismatch = 57
+  val dropInnerMalformed = 58
+  val dropInnerChecksum = 59
+  val dropInnerNotIp = 60
+  val dropInnerExtensionHeaders = 61
+  val dropInnerTtlExpired = 62
+  val dropEcn = 63
+  val dropNoNextHop = 64
+  val txFrames = 65
+  val txBytes = 66
+  val dropInnerLifetime = 67
+  val injectFrames = 68
+  val dropInjectDisabled = 69
+  val dropInjectLength = 70
+  val ecnUnexpected = 71
+  val dropFragmentOffset = 72
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("rx_frames", 0, "encrypt", "received"),
     CounterDesc("rx_bytes", 1, "encrypt", "info"),
@@ -122,29 +124,31 @@ object InnerCounters {
     CounterDesc("rx_priority", 45, "encrypt", "info"),
     CounterDesc("drop_reasm_ecn", 46, "encrypt", "drop"),
     CounterDesc("drop_reasm_headers", 47, "encrypt", "drop"),
-    CounterDesc("link_rx_packets", 48, "decrypt", "received"),
-    CounterDesc("link_rx_lost", 49, "decrypt", "lost"),
-    CounterDesc("link_resyncs", 50, "decrypt", "info"),
-    CounterDesc("drop_tx_disabled", 51, "decrypt", "drop"),
-    CounterDesc("drop_no_selector", 52, "decrypt", "drop"),
-    CounterDesc("drop_replayed", 53, "decrypt", "drop"),
-    CounterDesc("drop_too_old", 54, "decrypt", "drop"),
-    CounterDesc("drop_selector_mismatch", 55, "decrypt", "drop"),
-    CounterDesc("drop_inner_malformed", 56, "decrypt", "drop"),
-    CounterDesc("drop_inner_checksum", 57, "decrypt", "drop"),
-    CounterDesc("drop_inner_not_ip", 58, "decrypt", "drop"),
-    CounterDesc("drop_inner_extension_headers", 59, "decrypt", "drop"),
-    CounterDesc("drop_inner_ttl_expired", 60, "decrypt", "drop"),
-    CounterDesc("drop_ecn", 61, "decrypt", "drop"),
-    CounterDesc("drop_no_next_hop", 62, "decrypt", "drop"),
-    CounterDesc("tx_frames", 63, "decrypt", "sent"),
-    CounterDesc("tx_bytes", 64, "decrypt", "info"),
-    CounterDesc("drop_inner_lifetime", 65, "decrypt", "drop"),
-    CounterDesc("inject_frames", 66, "decrypt", "injected"),
-    CounterDesc("drop_inject_disabled", 67, "decrypt", "drop"),
-    CounterDesc("drop_inject_length", 68, "decrypt", "drop"),
-    CounterDesc("ecn_unexpected", 69, "decrypt", "info"),
-    CounterDesc("drop_fragment_offset", 70, "decrypt", "drop")
+    CounterDesc("dummy_packets", 48, "encrypt", "injected"),
+    CounterDesc("tx_dummy", 49, "encrypt", "sent"),
+    CounterDesc("link_rx_packets", 50, "decrypt", "received"),
+    CounterDesc("link_rx_lost", 51, "decrypt", "lost"),
+    CounterDesc("link_resyncs", 52, "decrypt", "info"),
+    CounterDesc("drop_tx_disabled", 53, "decrypt", "drop"),
+    CounterDesc("drop_no_selector", 54, "decrypt", "drop"),
+    CounterDesc("drop_replayed", 55, "decrypt", "drop"),
+    CounterDesc("drop_too_old", 56, "decrypt", "drop"),
+    CounterDesc("drop_selector_mismatch", 57, "decrypt", "drop"),
+    CounterDesc("drop_inner_malformed", 58, "decrypt", "drop"),
+    CounterDesc("drop_inner_checksum", 59, "decrypt", "drop"),
+    CounterDesc("drop_inner_not_ip", 60, "decrypt", "drop"),
+    CounterDesc("drop_inner_extension_headers", 61, "decrypt", "drop"),
+    CounterDesc("drop_inner_ttl_expired", 62, "decrypt", "drop"),
+    CounterDesc("drop_ecn", 63, "decrypt", "drop"),
+    CounterDesc("drop_no_next_hop", 64, "decrypt", "drop"),
+    CounterDesc("tx_frames", 65, "decrypt", "sent"),
+    CounterDesc("tx_bytes", 66, "decrypt", "info"),
+    CounterDesc("drop_inner_lifetime", 67, "decrypt", "drop"),
+    CounterDesc("inject_frames", 68, "decrypt", "injected"),
+    CounterDesc("drop_inject_disabled", 69, "decrypt", "drop"),
+    CounterDesc("drop_inject_length", 70, "decrypt", "drop"),
+    CounterDesc("ecn_unexpected", 71, "decrypt", "info"),
+    CounterDesc("drop_fragment_offset", 72, "decrypt", "drop")
   )
 }
 

@@ -17,6 +17,7 @@ object FlowRow extends Row {
   val fragment = RowField(355, 1)
   val mtu = RowField(356, 14)
   val transport = RowField(370, 1)
+  val tfc = RowField(371, 12)
   val usage = RowField(384, 20)
   val fields: Seq[(String, RowField)] = Seq(
     "src_addr" -> srcAddr,
@@ -33,6 +34,7 @@ object FlowRow extends Row {
     "fragment" -> fragment,
     "mtu" -> mtu,
     "transport" -> transport,
+    "tfc" -> tfc,
     "usage" -> usage
   )
 }
@@ -53,6 +55,7 @@ object RuleRow extends Row {
   val fragment = RowField(355, 1)
   val mtu = RowField(356, 14)
   val transport = RowField(370, 1)
+  val tfc = RowField(371, 12)
   val usage = RowField(384, 20)
   val srcMask = RowField(416, 128)
   val dstMask = RowField(544, 128)
@@ -76,6 +79,7 @@ object RuleRow extends Row {
     "fragment" -> fragment,
     "mtu" -> mtu,
     "transport" -> transport,
+    "tfc" -> tfc,
     "usage" -> usage,
     "src_mask" -> srcMask,
     "dst_mask" -> dstMask,
@@ -194,6 +198,20 @@ object PolicyUsageRow extends Row {
   val fields: Seq[(String, RowField)] = Seq(
     "bytes" -> bytes,
     "packets" -> packets
+  )
+}
+
+object DummyRow extends Row {
+  val bits: Int = 64
+  val sa = RowField(0, 16)
+  val length = RowField(16, 12)
+  val valid = RowField(28, 1)
+  val interval = RowField(32, 32)
+  val fields: Seq[(String, RowField)] = Seq(
+    "sa" -> sa,
+    "length" -> length,
+    "valid" -> valid,
+    "interval" -> interval
   )
 }
 

@@ -11,6 +11,7 @@ object InnerTables {
   val inboundUsage = 6
   val policyUsage = 7
   val inboundRule = 8
+  val dummy = 9
   val all: Seq[TableDesc] = Seq(
     TableDesc("flow", 0, "cuckoo", FlowRow, writeOnly = false),
     TableDesc("rule", 1, "ternary", RuleRow, writeOnly = false),
@@ -20,7 +21,8 @@ object InnerTables {
     TableDesc("outbound_usage", 5, "direct", SaUsageRow, writeOnly = false),
     TableDesc("inbound_usage", 6, "direct", SaUsageRow, writeOnly = false),
     TableDesc("policy_usage", 7, "direct", PolicyUsageRow, writeOnly = false),
-    TableDesc("inbound_rule", 8, "ternary", RuleRow, writeOnly = false)
+    TableDesc("inbound_rule", 8, "ternary", RuleRow, writeOnly = false),
+    TableDesc("dummy", 9, "direct", DummyRow, writeOnly = false)
   )
 }
 

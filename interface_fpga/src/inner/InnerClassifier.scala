@@ -19,6 +19,9 @@ class SpdAnswer extends Bundle {
   /** PROTECT means transport mode. */
   val transport = Bool()
 
+  /** PROTECT: least length of a packet in units of 4 bytes ([[TfcPadder]]). */
+  val tfc = UInt(TfcPadder.unitsBits.W)
+
   /** Row that counts the policy's packets. */
   val usage = UInt(FlowRow.usage.width.W)
 }
@@ -33,6 +36,7 @@ object SpdAnswer {
     answer.mtu := FlowRow.mtu(result.row)
     answer.fragment := FlowRow.fragment(result.row)
     answer.transport := FlowRow.transport(result.row)
+    answer.tfc := FlowRow.tfc(result.row)
     answer.usage := FlowRow.usage(result.row)
     answer
   }
@@ -46,6 +50,7 @@ object SpdAnswer {
     answer.mtu := RuleRow.mtu(result.row)
     answer.fragment := RuleRow.fragment(result.row)
     answer.transport := RuleRow.transport(result.row)
+    answer.tfc := RuleRow.tfc(result.row)
     answer.usage := RuleRow.usage(result.row)
     answer
   }
@@ -66,6 +71,9 @@ class InnerVerdict extends FrameVerdict {
 
   /** With `toLink`: payload units of its fragments; 0: it goes whole ([[FragmentCut]]). */
   val units = UInt(FragmentCut.unitsBits.W)
+
+  /** With `toLink`: least length of it, or of each of its fragments, in units of 4 bytes ([[TfcPadder]]). */
+  val tfc = UInt(TfcPadder.unitsBits.W)
 
   /** With `toLink`: the IP header's new values. */
   val rewrite = new IpRewrite
@@ -93,6 +101,8 @@ class InnerDrops extends FrameDrops {
  * Under PROTECT in transport mode, and under BYPASS of a bump in the wire, the whole frame goes to the link, with the TTL that it
  * has and uncut. ESP stands behind the IPv4 header with its options, or the IPv6 header alone: without anything behind it, with a longer
  * [[ClearPrefix]] than there can be or with IPv6 extension headers a packet is dropped as transportHeader.
+ *
+ * Under PROTECT in tunnel mode the decision's least length goes with the packet (RFC 4303 2.7).
  *
  * What would go to the link is dropped as linkDown while `linkUp` is low.
  *
@@ -169,6 +179,8 @@ class InnerClassifier extends Module {
   private val cuts = isTooLong && Mux(flowWins, flow1.fragment, rule1.fragment) && noOptions && !whole &&
     mtu1 >= FragmentCut.minMtuV4.U
   private val units = RegNext(Mux(cuts, FragmentCut.units(mtu1, v6 = false.B), 0.U))
+  private val tfc =
+    RegNext(Mux(decides(Action.protect) && !transport, Mux(flowWins, flow1.tfc, rule1.tfc), 0.U))
   private val outcome = RegNext(
     MuxCase(
       dropPolicy,
@@ -219,6 +231,7 @@ class InnerClassifier extends Module {
   verdict.toPunt := frame.punts || is(puntPolicy) || is(puntMtu)
   verdict.reason := Mux(frame.punts, frame.reason, Mux(is(puntMtu), PuntReason.mtu.U, PuntReason.policy.U))
   verdict.units := units
+  verdict.tfc := Mux(frame.crosses, 0.U, tfc)
   verdict.strip := Mux(frame.crosses, 0.U, RegNext(Mux(whole, 0.U, fields1.l2Bytes)))
   verdict.rewrite := RegNext(rewrite)
   when(frame.crosses) { verdict.rewrite.none := true.B }

@@ -21,6 +21,10 @@ class InnerEncryptEvents extends Bundle {
   /** The last beat of a packet has gone to the link. */
   val txProtect = Bool()
   val txBypass = Bool()
+  val txDummy = Bool()
+
+  /** A dummy packet has been made. */
+  val dummy = Bool()
 }
 
 /**
@@ -29,8 +33,8 @@ class InnerEncryptEvents extends Bundle {
  *
  * What [[ReceivePath]] lets pass is judged by [[InnerClassifier]]: protected and bypassed IP packets go to `out`, without padding
  * behind their total length, as whole frames or without Ethernet header and VLAN tags, and then cut if they are too long for their
- * SPD entry; punted frames as
- * they came, behind a header, to `punt`; the rest nowhere. [[EncryptUsage]] counts those for the link beside their way, whole, and stops what its
+ * SPD entry, and padded if they are too short for it ([[TfcPadder]]); punted frames as
+ * they came, behind a header, to `punt`; the rest nowhere. [[DummySource]] puts packets of its own between them. [[EncryptUsage]] counts those for the link beside their way, whole, and stops what its
  * SA may not send any more.
  * Each drop has an event. A dead CPU costs punted frames alone ([[PuntQueue]]); a stalled link fills the receive queues,
  * whose overflows are events.
@@ -49,6 +53,9 @@ class InnerEncrypt(config: InnerConfig) extends Module {
     val fragmentLimits = Input(new FragmentLimits)
     val puntLimits = Input(Vec(InnerConfig.puntGroups.length, new TokenLimit))
     val linkUp = Input(Bool())
+
+    /** Dummy packets may be made. */
+    val dummies = Input(Bool())
     val mac = Flipped(Valid(new MacBeat))
     val out = PacketStream(new LinkMeta)
     val punt = PacketStream(new NoMeta)
@@ -56,6 +63,7 @@ class InnerEncrypt(config: InnerConfig) extends Module {
     val ruleTable = Flipped(new TablePort)
     val outboundUsageTable = Flipped(new TablePort)
     val policyUsageTable = Flipped(new TablePort)
+    val dummyTable = Flipped(new TablePort)
     val ready = Output(Bool())
 
     /** The chip's cycles since reset. */
@@ -117,6 +125,7 @@ class InnerEncrypt(config: InnerConfig) extends Module {
 
   private val usage = Module(new EncryptUsage(config.saBits, config.flowBits))
   usage.io.verdict := classifier.io.verdict
+  usage.io.next := ShiftRegister(classifier.io.findings.valid, InnerClassifier.latency - 1, false.B, true.B)
   usage.io.policy := classifier.io.policy
   usage.io.ipBytes := classifier.io.ipBytes
   usage.io.outboundTable <> io.outboundUsageTable
@@ -133,17 +142,29 @@ class InnerEncrypt(config: InnerConfig) extends Module {
   gate.io.passes := usage.io.passes
   private val fragmenter = Module(new Fragmenter(new InnerVerdict, ipAt = 0)(InnerEncrypt.cut)(InnerEncrypt.resized))
   fragmenter.io.in <> gate.io.out
-  ConnectStream(io.out, fragmenter.io.out)(_ := _.link)
+  private val dummies = Module(new DummySource)
+  dummies.io.enable := io.dummies
+  dummies.io.in <> fragmenter.io.out
+  dummies.io.table <> io.dummyTable
+  usage.io.dummy := dummies.io.asks
+  dummies.io.asked := usage.io.dummyAsked
+  dummies.io.passes := usage.io.dummyPasses
+  private val padder = Module(new TfcPadder(new InnerVerdict)(_.link.length, _.tfc)(InnerEncrypt.resized))
+  padder.io.in <> dummies.io.out
+  ConnectStream(io.out, padder.io.out)(_ := _.link)
 
   private val sent = io.out.fire && io.out.bits.last
-  io.ready := flows.io.ready && rules.io.ready && path.io.ready && usage.io.ready
+  io.ready := flows.io.ready && rules.io.ready && path.io.ready && usage.io.ready && dummies.io.ready
   io.events.path := path.io.events
   io.events.drops := classifier.io.drops
   io.events.dropLifetime := usage.io.dropLifetime
   io.events.lifetime := usage.io.event
   io.events.cut := fragmenter.io.cuts
   io.events.further := fragmenter.io.further
-  io.events.txProtect := RegNext(sent && !io.out.bits.meta.bypass, false.B)
+  private val isDummy = !io.out.bits.meta.transport && io.out.bits.meta.nextHeader === IpHeader.noNextHeader.U
+  io.events.txProtect := RegNext(sent && !io.out.bits.meta.bypass && !isDummy, false.B)
+  io.events.txDummy := RegNext(sent && isDummy, false.B)
+  io.events.dummy := dummies.io.made
   io.events.txBypass := RegNext(sent && io.out.bits.meta.bypass, false.B)
   assert(!sent || !io.out.bits.error, "a packet for the link is shorter than its total length")
 }

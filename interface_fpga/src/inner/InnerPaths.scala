@@ -9,7 +9,7 @@ import sallyport.common.regs._
  * The inner chip without its link: both paths, registers, counters and tables.
  *
  * `ready` rises when every table is clear; until then, and while CONTROL.rx_enable is 0, frames are dropped as not ready, and
- * no packet is taken from the link until `ready`. Each packet is counted once as received or injected, and once as sent, punted, merged
+ * no packet is taken from the link until `ready`. Each packet is counted once as received, injected or made here, and once as sent, punted, merged
  * or dropped by a name (regs/inner.rdl): in any quiescent state the two are equal on each path.
  */
 class InnerPaths(config: InnerConfig) extends Module {
@@ -75,6 +75,7 @@ class InnerPaths(config: InnerConfig) extends Module {
     ).map(register => registers.tokenLimit(register))
   )
   encrypt.io.linkUp := linkUp
+  encrypt.io.dummies := RegNext(ready && registers.io.rxEnable && linkUp, false.B)
   encrypt.io.mac := io.macRx
   io.toLink <> encrypt.io.out
   io.punt <> encrypt.io.punt
@@ -82,6 +83,7 @@ class InnerPaths(config: InnerConfig) extends Module {
   encrypt.io.ruleTable <> registers.io.table(InnerTables.rule)
   encrypt.io.outboundUsageTable <> registers.io.table(InnerTables.outboundUsage)
   encrypt.io.policyUsageTable <> registers.io.table(InnerTables.policyUsage)
+  encrypt.io.dummyTable <> registers.io.table(InnerTables.dummy)
 
   decrypt.io.enable := registers.io.txEnable
   decrypt.io.portMac := registers.io.portMac
@@ -169,6 +171,8 @@ class InnerPaths(config: InnerConfig) extends Module {
       InnerCounters.fragSplit -> encrypt.io.events.further,
       InnerCounters.txProtect -> encrypt.io.events.txProtect,
       InnerCounters.txBypass -> encrypt.io.events.txBypass,
+      InnerCounters.dummyPackets -> encrypt.io.events.dummy,
+      InnerCounters.txDummy -> encrypt.io.events.txDummy,
       InnerCounters.dropReasmOverflow -> reassembly.dropOverflow,
       InnerCounters.dropReasmLength -> reassembly.dropLength,
       InnerCounters.dropReasmHeaders -> reassembly.dropHeaders,

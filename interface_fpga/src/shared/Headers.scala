@@ -90,6 +90,9 @@ object IpHeader {
   /** Protocol numbers of IP packets in others: next headers of the ESP trailer that mean a tunnel (RFC 4303 2.6). */
   val v4InIp: Int = 4
   val v6InIp: Int = 41
+
+  /** A dummy packet's, behind ESP (RFC 4303 2.6). */
+  val noNextHeader: Int = 59
 }
 
 /** An IPv6 header (RFC 8200 section 3), fields in wire order and as host-order numbers. */

@@ -12,6 +12,9 @@ import sallyport.common.regs.FlowRow
  * [[PacketGate]]. The answer is there before the packet, so neither waits. An SA counts what passes, by the length of the IP
  * packet: what the link loses, or the crypto chip drops, is in its count. A policy counts all that it decided on.
  *
+ * A dummy packet is counted, whole, when no packet is judged in that cycle or those around it: `dummyAsked`. Whether it may be made, because its SA
+ * has not expired, is said at `dummyPasses`.
+ *
  * @param saBits     log2 of the outbound SAs; one beyond them has no lifetime and no count
  * @param policyBits log2 of the rows of policies
  */
@@ -19,12 +22,18 @@ class EncryptUsage(saBits: Int, policyBits: Int) extends Module {
   val io = IO(new Bundle {
     val verdict = Flipped(Valid(new InnerVerdict))
 
+    /** In the next cycle `verdict` is valid. */
+    val next = Input(Bool())
+
     /** With `verdict`: the row of the policy that decided. */
     val policy = Flipped(Valid(UInt(FlowRow.usage.width.W)))
 
     /** With `verdict` or `policy`: length of the IP packet. */
     val ipBytes = Input(UInt(PacketStream.lengthBits.W))
     val passes = Valid(Bool())
+    val dummy = Flipped(Valid(new Dummy))
+    val dummyAsked = Output(Bool())
+    val dummyPasses = Valid(Bool())
     val dropLifetime = Output(Bool())
     val event = Valid(new UsageEvent)
     val outboundTable = Flipped(new TablePort)
@@ -35,25 +44,31 @@ class EncryptUsage(saBits: Int, policyBits: Int) extends Module {
   private val link = io.verdict.bits.link
   private val forLink = io.verdict.valid && io.verdict.bits.toLink
   private def later[T <: Data](value: T): T = ShiftRegister(value, UsageTable.latency)
-  private val length = later(io.ipBytes)
+  private val dummyBytes = io.dummy.bits.units << log2Ceil(TfcPadder.unitBytes)
+  private val length = later(Mux(forLink, io.ipBytes, dummyBytes))
+  io.dummyAsked := io.dummy.valid && !io.verdict.valid && !io.next && !RegNext(io.verdict.valid, false.B)
+  private val sa = Mux(forLink, link.sa, io.dummy.bits.sa)
 
   private val outbound = Module(new UsageTable(saBits, limited = true))
   outbound.io.table <> io.outboundTable
-  outbound.io.read.valid := forLink && !link.bypass && (link.sa >> saBits) === 0.U
-  outbound.io.read.bits := link.sa(saBits - 1, 0)
+  outbound.io.read.valid := (forLink && !link.bypass || io.dummyAsked) && (sa >> saBits) === 0.U
+  outbound.io.read.bits := sa(saBits - 1, 0)
   outbound.io.charge.counts := true.B
   outbound.io.charge.bytes := length
   io.event := outbound.io.event
-  io.passes.valid := RegNext(ShiftRegister(forLink, UsageTable.latency, false.B, true.B), false.B)
+  private val judged = ShiftRegister(forLink, UsageTable.latency, false.B, true.B)
+  io.passes.valid := RegNext(judged, false.B)
   io.passes.bits := RegNext(!outbound.io.expired)
-  io.dropLifetime := RegNext(outbound.io.expired, false.B)
+  io.dropLifetime := RegNext(outbound.io.expired && judged, false.B)
+  io.dummyPasses.valid := RegNext(ShiftRegister(io.dummyAsked, UsageTable.latency, false.B, true.B), false.B)
+  io.dummyPasses.bits := io.passes.bits
 
   private val policies = Module(new UsageTable(policyBits, limited = false))
   policies.io.table <> io.policyTable
   policies.io.read.valid := io.policy.valid && (io.policy.bits >> policyBits) === 0.U
   policies.io.read.bits := io.policy.bits(policyBits - 1, 0)
   policies.io.charge.counts := true.B
-  policies.io.charge.bytes := length
+  policies.io.charge.bytes := later(io.ipBytes)
 
   io.ready := outbound.io.ready && policies.io.ready
 }

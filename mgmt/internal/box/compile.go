@@ -60,7 +60,7 @@ type target struct {
 	flows, sad                   []placed // in order of age
 	innerRules, outerRules       []placed
 	inboundRules                 []placed // of the inner chip, for inbound SAs that have several selector sets
-	selectors, tunnels           map[int]Row
+	selectors, tunnels, dummies  map[int]Row
 	hops                         map[string]map[int]Hop // by device
 	bypassEncrypt, bypassDecrypt bool
 }
@@ -82,11 +82,11 @@ type compiler struct {
 
 func compile(m *Model, old *Image, sizes Sizes, reuse bool, r *report) (*target, error) {
 	c := &compiler{m: m, old: old, sizes: sizes, report: r, reuse: reuse, hopRows: map[string]map[netip.Addr]int{}, sets: map[*SA][]set{}, selector: map[*SA]xfrm.Selector{}, group: map[*SA]*group{}, find: newFinder(m.SAs)}
-	c.out = target{selectors: map[int]Row{}, tunnels: map[int]Row{}, hops: map[string]map[int]Hop{}}
+	c.out = target{selectors: map[int]Row{}, tunnels: map[int]Row{}, dummies: map[int]Row{}, hops: map[string]map[int]Hop{}}
 	for _, dev := range devices {
 		c.hopRows[dev] = map[netip.Addr]int{}
 	}
-	for _, step := range []func() error{c.checkSAs, c.placeSAs, c.placeWindows, c.placeUsage, c.outPolicies, c.inPolicies, c.outboundSAs, c.inboundSAs} {
+	for _, step := range []func() error{c.checkSAs, c.placeSAs, c.placeWindows, c.placeUsage, c.placeDummies, c.outPolicies, c.inPolicies, c.outboundSAs, c.inboundSAs} {
 		if err := step(); err != nil {
 			return nil, err
 		}

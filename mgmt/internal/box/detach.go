@@ -22,6 +22,7 @@ func (p *planner) detach() *Image {
 	image.OuterRule = p.letGoOfRules(transport.Outer, regs.OuterTableRule, image.OuterRule, discarding(nil, red))
 	image.SAD = p.letGo(transport.Outer, regs.OuterTableSad, image.SAD, clearing(regs.SadRow.Sa, inbound))
 	image.Tunnel = p.letGo(transport.Outer, regs.OuterTableTunnel, image.Tunnel, clearing(regs.TunnelRow.NextHop, black))
+	image.Dummy = p.letGo(transport.Inner, regs.InnerTableDummy, image.Dummy, clearing(regs.DummyRow.Sa, outbound))
 	image.Selector = p.letGo(transport.Inner, regs.InnerTableSelector, image.Selector, clearing(regs.SelectorRow.NextHop, red))
 	return &image
 }

@@ -57,6 +57,11 @@ func (p *planner) clearsUsed() bool {
 			return true
 		}
 	}
+	for _, row := range p.old.Dummy {
+		if sas[int(regs.DummyRow.Sa.Get(row))] {
+			return true
+		}
+	}
 	for _, rule := range p.old.OuterRule {
 		if leads(rule.Row, discarding(nil, red)) {
 			return true

@@ -157,6 +157,7 @@ func (s *Session) clearAll() error {
 		{transport.Inner, regs.InnerTableInboundRule, inner.Rules},
 		{transport.Inner, regs.InnerTableSelector, inner.SAs},
 		{transport.Inner, regs.InnerTableNextHop, inner.NextHops},
+		{transport.Inner, regs.InnerTableDummy, dummyRows},
 		{transport.Outer, regs.OuterTableSad, outer.SADRows},
 		{transport.Outer, regs.OuterTableRule, outer.Rules},
 		{transport.Outer, regs.OuterTableTunnel, outer.SAs},

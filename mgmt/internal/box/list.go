@@ -38,6 +38,12 @@ func (m *Model) describeSA(sa *SA) (string, error) {
 	if sa.DSCP.Given {
 		fmt.Fprintf(&b, "dscp %s ", sa.DSCP)
 	}
+	if sa.TFCPad != 0 {
+		fmt.Fprintf(&b, "tfcpad %d ", sa.TFCPad)
+	}
+	if sa.Dummy != nil {
+		fmt.Fprintf(&b, "%s ", sa.Dummy)
+	}
 	b.WriteByte('\n')
 	if sa.Aead.Given() {
 		fmt.Fprintf(&b, "\taead %s %s %d\n", sa.Aead.Name, xfrm.Redacted, sa.Aead.ICVBits)

@@ -22,6 +22,8 @@ type SA struct {
 	Row int `json:"row"`
 	// WindowRows are its rows of the inner chip's replay table; an inbound SA keeps them as long as it lives.
 	WindowRows []int `json:"window_rows,omitempty"`
+	// DummyRow is its row of the inner chip's table of dummy packets, if it sends any.
+	DummyRow int `json:"dummy_row,omitempty"`
 	// Started says that its window is on the chip: a selector row that is written again must leave it alone.
 	Started bool `json:"started,omitempty"`
 	// Age orders SAs by when they were added.

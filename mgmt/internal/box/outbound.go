@@ -68,6 +68,7 @@ func (c *compiler) protect(p *Policy) error {
 		if d.mtu, err = c.protectMTU(sa, p.pos); err != nil {
 			return err
 		}
+		d.tfc = c.tfcUnits(sa, sa.TFCPad)
 		c.decide(p, sel, d)
 		whole = whole || sel == p.Selector
 	}

@@ -35,6 +35,7 @@ type Image struct {
 	InboundRule map[int]Rule `json:"inbound_rule,omitempty"`
 	Selector    map[int]Row  `json:"selector"`
 	Tunnel      map[int]Row  `json:"tunnel"`
+	Dummy       map[int]Row  `json:"dummy,omitempty"`
 	RedHop      map[int]Hop  `json:"red_hop"`
 	BlackHop    map[int]Hop  `json:"black_hop"`
 	OutKeys     []int        `json:"out_keys"`
@@ -133,6 +134,7 @@ func planOnce(m *Model, old *Image, sizes Sizes, removeFirst bool, r *report) (*
 	p.direct(transport.Inner, regs.InnerTableSelector, old.Selector, t.selectors, p.freshInbound())
 	p.keepWindows()
 	p.image.Tunnel, p.image.Selector = t.tunnels, t.selectors
+	p.dummies(old.Dummy)
 	if p.image.SAD, err = p.hash(transport.Outer, regs.OuterTableSad, sizes.SADRows, sadKeyBytes, old.SAD, t.sad); err != nil {
 		return nil, err
 	}

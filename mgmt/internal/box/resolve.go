@@ -30,7 +30,7 @@ func (m *Model) direct(report *report) error {
 			return xfrm.Errorf(sa.pos, "flag esn needs a replay-window: the high half of the sequence number is inferred from it")
 		}
 		if sa.Way == xfrm.DirIn {
-			if err := cmp.Or(sa.CheckInboundEncap(sa.pos), sa.CheckInboundOuter(sa.pos)); err != nil {
+			if err := cmp.Or(sa.CheckInboundEncap(sa.pos), sa.CheckInboundOuter(sa.pos), sa.CheckInboundTFC(sa.pos)); err != nil {
 				return err
 			}
 		}

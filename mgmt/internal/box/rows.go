@@ -38,6 +38,7 @@ type decision struct {
 	mtu              uint32 // longest packet; 0 is any
 	fragment         bool   // longer ones are cut before they go on, if they may be
 	transport        bool   // PROTECT: the SA is in transport mode
+	tfc              uint32 // PROTECT: least length in units of 4 bytes
 	usage            int    // row that counts them
 }
 
@@ -50,6 +51,7 @@ func flowRow(p packet, d decision) Row {
 	f.Sa.Put(row, d.argument)
 	f.Priority.Put(row, uint64(d.priority))
 	f.Mtu.Put(row, uint64(d.mtu))
+	f.Tfc.Put(row, uint64(d.tfc))
 	f.Usage.Put(row, uint64(d.usage))
 	if d.fragment {
 		f.Fragment.Put(row, 1)

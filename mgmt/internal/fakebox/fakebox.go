@@ -379,6 +379,8 @@ func (b *Box) rows(c transport.Chip, number uint32) int {
 		return get(regs.CommonCapabilityRules)
 	case "next_hop":
 		return get(regs.CommonCapabilityNextHops)
+	case "dummy":
+		return 16
 	case "replay":
 		return 2 << get(regs.CommonCapabilitySaBits)
 	}

@@ -52,29 +52,31 @@ const (
 	InnerCounterRxPriority                = 45
 	InnerCounterDropReasmEcn              = 46
 	InnerCounterDropReasmHeaders          = 47
-	InnerCounterLinkRxPackets             = 48
-	InnerCounterLinkRxLost                = 49
-	InnerCounterLinkResyncs               = 50
-	InnerCounterDropTxDisabled            = 51
-	InnerCounterDropNoSelector            = 52
-	InnerCounterDropReplayed              = 53
-	InnerCounterDropTooOld                = 54
-	InnerCounterDropSelectorMismatch      = 55
-	InnerCounterDropInnerMalformed        = 56
-	InnerCounterDropInnerChecksum         = 57
-	InnerCounterDropInnerNotIp            = 58
-	InnerCounterDropInnerExtensionHeaders = 59
-	InnerCounterDropInnerTtlExpired       = 60
-	InnerCounterDropEcn                   = 61
-	InnerCounterDropNoNextHop             = 62
-	InnerCounterTxFrames                  = 63
-	InnerCounterTxBytes                   = 64
-	InnerCounterDropInnerLifetime         = 65
-	InnerCounterInjectFrames              = 66
-	InnerCounterDropInjectDisabled        = 67
-	InnerCounterDropInjectLength          = 68
-	InnerCounterEcnUnexpected             = 69
-	InnerCounterDropFragmentOffset        = 70
+	InnerCounterDummyPackets              = 48
+	InnerCounterTxDummy                   = 49
+	InnerCounterLinkRxPackets             = 50
+	InnerCounterLinkRxLost                = 51
+	InnerCounterLinkResyncs               = 52
+	InnerCounterDropTxDisabled            = 53
+	InnerCounterDropNoSelector            = 54
+	InnerCounterDropReplayed              = 55
+	InnerCounterDropTooOld                = 56
+	InnerCounterDropSelectorMismatch      = 57
+	InnerCounterDropInnerMalformed        = 58
+	InnerCounterDropInnerChecksum         = 59
+	InnerCounterDropInnerNotIp            = 60
+	InnerCounterDropInnerExtensionHeaders = 61
+	InnerCounterDropInnerTtlExpired       = 62
+	InnerCounterDropEcn                   = 63
+	InnerCounterDropNoNextHop             = 64
+	InnerCounterTxFrames                  = 65
+	InnerCounterTxBytes                   = 66
+	InnerCounterDropInnerLifetime         = 67
+	InnerCounterInjectFrames              = 68
+	InnerCounterDropInjectDisabled        = 69
+	InnerCounterDropInjectLength          = 70
+	InnerCounterEcnUnexpected             = 71
+	InnerCounterDropFragmentOffset        = 72
 )
 
 // InnerCounters is ordered by index.
@@ -127,29 +129,31 @@ var InnerCounters = []Counter{
 	{Name: "rx_priority", Index: 45, Path: "encrypt", Kind: "info"},
 	{Name: "drop_reasm_ecn", Index: 46, Path: "encrypt", Kind: "drop"},
 	{Name: "drop_reasm_headers", Index: 47, Path: "encrypt", Kind: "drop"},
-	{Name: "link_rx_packets", Index: 48, Path: "decrypt", Kind: "received"},
-	{Name: "link_rx_lost", Index: 49, Path: "decrypt", Kind: "lost"},
-	{Name: "link_resyncs", Index: 50, Path: "decrypt", Kind: "info"},
-	{Name: "drop_tx_disabled", Index: 51, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_selector", Index: 52, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_replayed", Index: 53, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_too_old", Index: 54, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_selector_mismatch", Index: 55, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_malformed", Index: 56, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_checksum", Index: 57, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_not_ip", Index: 58, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_extension_headers", Index: 59, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_ttl_expired", Index: 60, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ecn", Index: 61, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_next_hop", Index: 62, Path: "decrypt", Kind: "drop"},
-	{Name: "tx_frames", Index: 63, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bytes", Index: 64, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inner_lifetime", Index: 65, Path: "decrypt", Kind: "drop"},
-	{Name: "inject_frames", Index: 66, Path: "decrypt", Kind: "injected"},
-	{Name: "drop_inject_disabled", Index: 67, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inject_length", Index: 68, Path: "decrypt", Kind: "drop"},
-	{Name: "ecn_unexpected", Index: 69, Path: "decrypt", Kind: "info"},
-	{Name: "drop_fragment_offset", Index: 70, Path: "decrypt", Kind: "drop"},
+	{Name: "dummy_packets", Index: 48, Path: "encrypt", Kind: "injected"},
+	{Name: "tx_dummy", Index: 49, Path: "encrypt", Kind: "sent"},
+	{Name: "link_rx_packets", Index: 50, Path: "decrypt", Kind: "received"},
+	{Name: "link_rx_lost", Index: 51, Path: "decrypt", Kind: "lost"},
+	{Name: "link_resyncs", Index: 52, Path: "decrypt", Kind: "info"},
+	{Name: "drop_tx_disabled", Index: 53, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_selector", Index: 54, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_replayed", Index: 55, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_too_old", Index: 56, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_selector_mismatch", Index: 57, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_malformed", Index: 58, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_checksum", Index: 59, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_not_ip", Index: 60, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_extension_headers", Index: 61, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_ttl_expired", Index: 62, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ecn", Index: 63, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_next_hop", Index: 64, Path: "decrypt", Kind: "drop"},
+	{Name: "tx_frames", Index: 65, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bytes", Index: 66, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_lifetime", Index: 67, Path: "decrypt", Kind: "drop"},
+	{Name: "inject_frames", Index: 68, Path: "decrypt", Kind: "injected"},
+	{Name: "drop_inject_disabled", Index: 69, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inject_length", Index: 70, Path: "decrypt", Kind: "drop"},
+	{Name: "ecn_unexpected", Index: 71, Path: "decrypt", Kind: "info"},
+	{Name: "drop_fragment_offset", Index: 72, Path: "decrypt", Kind: "drop"},
 }
 
 // Counter indices of the crypto chip.

@@ -4,8 +4,8 @@ package regs
 
 // FlowRow is the layout of one row.
 var FlowRow = struct {
-	Bits                                                                                                                       int
-	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Sa, Priority, Valid, Action, Fragment, Mtu, Transport, Usage Field
+	Bits                                                                                                                            int
+	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Sa, Priority, Valid, Action, Fragment, Mtu, Transport, Tfc, Usage Field
 }{
 	Bits:      404,
 	SrcAddr:   Field{LSB: 0, Width: 128},
@@ -22,13 +22,14 @@ var FlowRow = struct {
 	Fragment:  Field{LSB: 355, Width: 1},
 	Mtu:       Field{LSB: 356, Width: 14},
 	Transport: Field{LSB: 370, Width: 1},
+	Tfc:       Field{LSB: 371, Width: 12},
 	Usage:     Field{LSB: 384, Width: 20},
 }
 
 // RuleRow is the layout of one row.
 var RuleRow = struct {
-	Bits                                                                                                                                                                                                         int
-	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Sa, Priority, Valid, Action, Fragment, Mtu, Transport, Usage, SrcMask, DstMask, SrcPortMask, DstPortMask, ProtocolMask, VersionMask, UpperMask Field
+	Bits                                                                                                                                                                                                              int
+	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Sa, Priority, Valid, Action, Fragment, Mtu, Transport, Tfc, Usage, SrcMask, DstMask, SrcPortMask, DstPortMask, ProtocolMask, VersionMask, UpperMask Field
 }{
 	Bits:         720,
 	SrcAddr:      Field{LSB: 0, Width: 128},
@@ -45,6 +46,7 @@ var RuleRow = struct {
 	Fragment:     Field{LSB: 355, Width: 1},
 	Mtu:          Field{LSB: 356, Width: 14},
 	Transport:    Field{LSB: 370, Width: 1},
+	Tfc:          Field{LSB: 371, Width: 12},
 	Usage:        Field{LSB: 384, Width: 20},
 	SrcMask:      Field{LSB: 416, Width: 128},
 	DstMask:      Field{LSB: 544, Width: 128},
@@ -133,6 +135,18 @@ var PolicyUsageRow = struct {
 	Bits:    128,
 	Bytes:   Field{LSB: 0, Width: 64},
 	Packets: Field{LSB: 64, Width: 64},
+}
+
+// DummyRow is the layout of one row.
+var DummyRow = struct {
+	Bits                        int
+	Sa, Length, Valid, Interval Field
+}{
+	Bits:     64,
+	Sa:       Field{LSB: 0, Width: 16},
+	Length:   Field{LSB: 16, Width: 12},
+	Valid:    Field{LSB: 28, Width: 1},
+	Interval: Field{LSB: 32, Width: 32},
 }
 
 // OutboundKeyRow is the layout of one row.

@@ -13,6 +13,7 @@ var (
 	InnerTableInboundUsage  = Table{Name: "inbound_usage", Number: 6, Kind: "direct", RowBits: 258}
 	InnerTablePolicyUsage   = Table{Name: "policy_usage", Number: 7, Kind: "direct", RowBits: 128}
 	InnerTableInboundRule   = Table{Name: "inbound_rule", Number: 8, Kind: "ternary", RowBits: 720}
+	InnerTableDummy         = Table{Name: "dummy", Number: 9, Kind: "direct", RowBits: 64}
 )
 
 // InnerTables is ordered by number.
@@ -26,6 +27,7 @@ var InnerTables = []Table{
 	InnerTableInboundUsage,
 	InnerTablePolicyUsage,
 	InnerTableInboundRule,
+	InnerTableDummy,
 }
 
 // Tables of the crypto chip.

@@ -46,7 +46,7 @@ done`
 }
 
 // TestSameSyntaxAsIproute: what is read here is read by ip, and what ip cannot read is not read here but for ranges, opaque, df,
-// dscp, sas and `action punt`. Lines that ip reads and this box refuses are in TestRefusals, each with its reason.
+// dscp, dummy, sas and `action punt`. Lines that ip reads and this box refuses are in TestRefusals, each with its reason.
 func TestSameSyntaxAsIproute(t *testing.T) {
 	state, policy := "xfrm state add "+sa, "xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 "
 	state6 := "xfrm state add src 2001:db8::1 dst 2001:db8::2 proto esp spi 1 mode tunnel "
@@ -58,7 +58,7 @@ func TestSameSyntaxAsIproute(t *testing.T) {
 		state + "mode tunnel mark 0 mask 0 replay-seq 0 seq 1 if_id 0 output-mark 0 tfcpad 0 " + gcm,
 		state + "mode tunnel replay-window 4096 replay-seq 5 replay-seq-hi 0 flag esn " + gcm, state + "mode tunnel replay-window 64 replay-seq 5 " + gcm,
 		state + "mode tunnel encap espinudp 4500 0x1194 0.0.0.0 " + gcm, state + "encap espinudp 61000 4500 198.51.100.7 mode tunnel " + gcm,
-		state + "mode transport " + gcm, state + gcm, state + "mode tr reqid 5 " + gcm + " sel src 192.0.2.0/24 dst 192.0.2.2",
+		state + "mode tunnel tfcpad 1400 " + gcm, state + "mode transport " + gcm, state + gcm, state + "mode tr reqid 5 " + gcm + " sel src 192.0.2.0/24 dst 192.0.2.2",
 		"xfrm policy add src 192.0.2.1 dst 192.0.2.2 dir out tmpl src 192.0.2.1 dst 192.0.2.2 proto esp mode transport",
 		"xfrm policy add src 192.0.2.0/24 dst 192.0.2.0/24 dir in tmpl src 0.0.0.0 dst 0.0.0.0 proto esp reqid 5 mode transport", "xfrm policy add src 2001:db8::/32 dir fwd tmpl proto esp",
 		"link add br0 type bridge", "link set red nomaster", "link set dev black nomaster up",

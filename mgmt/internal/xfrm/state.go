@@ -73,7 +73,7 @@ func (p *parser) unknown() error {
 	return word.errorf("unexpected word %s", word.quoted())
 }
 
-// stateAdd reads what iproute2's xfrm_state_modify reads, `df` and `dscp`.
+// stateAdd reads what iproute2's xfrm_state_modify reads, `df`, `dscp` and `dummy`.
 func (p *parser) stateAdd(update bool) (Command, error) {
 	s := State{Mode: ModeTransport}
 	var idSeen bool
@@ -135,7 +135,9 @@ func (p *parser) stateAdd(update bool) (Command, error) {
 		case "if_id":
 			err = p.zeroOption("there are no xfrm interfaces here")
 		case "tfcpad":
-			err = p.zeroOption("traffic flow confidentiality padding comes later")
+			err = p.tfcPad(&s)
+		case "dummy":
+			err = p.dummy(&s)
 		case "pcpu-num":
 			return nil, word.refuse("an SA belongs to no CPU here")
 		case "dir":
@@ -215,6 +217,9 @@ func checkState(pos Pos, s *State) error {
 		return err
 	}
 	if err := s.checkOuter(pos); err != nil {
+		return err
+	}
+	if err := s.checkTFC(pos); err != nil {
 		return err
 	}
 	return checkAlgorithms(pos, s)

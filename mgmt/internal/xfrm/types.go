@@ -88,7 +88,10 @@ type State struct {
 	// DF and DSCP of the outer headers that an outbound SA makes.
 	DF   DF   `json:"df,omitempty"`
 	DSCP DSCP `json:"dscp,omitzero"`
-	Dir  Dir  `json:"dir,omitempty"`
+	// TFCPad is the least length of what an outbound SA has inside ESP; Dummy what it sends besides.
+	TFCPad uint32 `json:"tfcpad,omitempty"`
+	Dummy  *Dummy `json:"dummy,omitempty"`
+	Dir    Dir    `json:"dir,omitempty"`
 	// An SA has Aead, or Enc and Auth.
 	Aead Algorithm `json:"aead,omitzero"`
 	Enc  Algorithm `json:"enc,omitzero"`

@@ -1,0 +1,74 @@
+package box
+
+import (
+	"slices"
+
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// dummyRows are the rows of the inner chip's table `dummy`: SAs that send dummy packets.
+const dummyRows = 16
+
+// tfcUnits is a length inside ESP in units of 4 bytes: those which make packets of ESP as long as the length itself would, for ESP adds 2 bytes
+// and then pads to 4 or more (RFC 4303, 2.4). It is at most what the SA carries uncut; 0, none, stays 0.
+func (c *compiler) tfcUnits(sa *SA, length uint32) uint32 {
+	return min((length+1)/4, innerMTU(sa, c.pathMTU(sa))/4)
+}
+
+// placeDummies gives each new SA that sends dummy packets the lowest free row, and makes the rows of all.
+func (c *compiler) placeDummies() error {
+	taken := map[int]bool{}
+	if !c.reuse {
+		for row := range c.old.Dummy {
+			taken[row] = true
+		}
+	}
+	sends := func(sa *SA) bool { return sa.Way == xfrm.DirOut && sa.Dummy != nil }
+	for _, sa := range c.m.SAs {
+		if sends(sa) && !sa.fresh {
+			taken[sa.DummyRow] = true
+		}
+	}
+	for _, sa := range c.m.SAs {
+		if !sends(sa) {
+			continue
+		}
+		if sa.fresh {
+			for sa.DummyRow = 0; taken[sa.DummyRow]; sa.DummyRow++ {
+			}
+			if sa.DummyRow >= dummyRows {
+				return &fullError{xfrm.Errorf(sa.pos, "no room for the dummy packets of the SA spi 0x%x: %d SAs send some, and no more can: leave dummy out, or delete one of them", sa.SPI, dummyRows)}
+			}
+			taken[sa.DummyRow] = true
+		}
+		c.out.dummies[sa.DummyRow] = dummyRow(sa, c.tfcUnits(sa, sa.Dummy.Length))
+	}
+	return nil
+}
+
+func dummyRow(sa *SA, units uint32) Row {
+	f, row := regs.DummyRow, newRow(regs.DummyRow.Bits)
+	f.Valid.Put(row, 1)
+	f.Sa.Put(row, uint64(sa.Row))
+	f.Length.Put(row, uint64(units))
+	f.Interval.Put(row, sa.Dummy.Turns())
+	return row
+}
+
+// dummies brings their table to hold what is wanted: like a flow, a row leads to an SA whose other rows are there before it and go after it.
+func (p *planner) dummies(have map[int]Row) {
+	want := p.target.dummies
+	for _, index := range sorted(want) {
+		if !slices.Equal(want[index], have[index]) {
+			p.add(write{phase: phaseInsert, chip: transport.Inner, table: regs.InnerTableDummy, index: index, row: want[index]})
+		}
+	}
+	for _, index := range sorted(have) {
+		if _, stays := want[index]; !stays {
+			p.add(write{phase: p.removePhase(), chip: transport.Inner, table: regs.InnerTableDummy, index: index})
+		}
+	}
+	p.image.Dummy = want
+}
