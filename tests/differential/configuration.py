@@ -79,7 +79,7 @@ def _outbound(dice: random.Random, suite_of) -> list[Sa]:
                 True, suite_of(), 0x1000 + dice.randrange(1 << 20) * 16 + number, LOCAL[version], PEERS[version][peer], 64, esn,
                 far_port=dice.choice([4500, dice.randrange(1, 65536)]) if number >= 4 else None,
                 copy_dscp=dice.random() < 0.7, copy_ecn=dice.random() < 0.7, copy_df=dice.random() < 0.7,
-                hard_limit=dice.randrange(1, 300) if number == 3 else 0,
+                hard_limit=dice.randrange(1, 120) if number == 3 else 0,
             )
         )  # fmt: skip
     return sas
