@@ -144,7 +144,8 @@ class InnerInspector extends Module {
   // Stage 2: the first that fits.
   private object Outcome extends ChiselEnum {
     val dropNoSelector, dropTooOld, dropReplayed, dropNotIp, dropMalformed, dropChecksum = Value
-    val dropExtensionHeaders, dropMismatch, dropFragmentOffset, dropEcn, dropTtl, dropNoNextHop, dropDisabled, forward = Value
+    val dropExtensionHeaders, dropMismatch, dropFragmentOffset, dropEcn = Value
+    val dropTtl, dropNoNextHop, dropDisabled, forward = Value
   }
   import Outcome._
   private val outcome = RegNext(
