@@ -84,7 +84,7 @@ class InnerEncrypt(config: InnerConfig) extends Module {
   )
   path.io.enable := io.enable
   path.io.bump := io.bump
-  // On its way to somewhere else: a gateway tells nobody of fragments in transit.
+  // Red fragments are on their way to somewhere else: a gateway tells nobody of those.
   path.io.own.valid := false.B
   path.io.own.bits := DontCare
   path.io.macFilter := io.macFilter

@@ -75,8 +75,7 @@ class InspectorDrops extends Bundle {
  *  1. another version than the next header's, or malformed: drop malformed; IPv4 header checksum wrong: drop checksum
  *  1. more IPv6 extension headers than the parser reads, so that its selectors are not known: drop extensionHeaders
  *  1. not what the SA's selectors allow (RFC 4301 5.2 step 4): drop selectorMismatch
- *  1. an IPv4 fragment of TCP that begins in the TCP header, behind what is there of the first one (RFC 4301 7.2, RFC 1858 4): drop
- *     fragmentOffset
+ *  1. an IPv4 fragment of TCP that begins at byte 8 of the TCP header (RFC 4301 7.2, RFC 1858 4): drop fragmentOffset
  *  1. congestion met by a packet without ECN (RFC 6040 4.2): drop ecn
  *  1. TTL or hop limit 0 or 1: drop ttlExpired (RFC 1812 5.3.1; RFC 4301 5.1.2.1 note 2)
  *  1. no valid next hop: drop noNextHop; `enable` low: drop txDisabled
@@ -145,7 +144,8 @@ class InnerInspector extends Module {
   // Stage 2: the first that fits.
   private object Outcome extends ChiselEnum {
     val dropNoSelector, dropTooOld, dropReplayed, dropNotIp, dropMalformed, dropChecksum = Value
-    val dropExtensionHeaders, dropMismatch, dropFragmentOffset, dropEcn, dropTtl, dropNoNextHop, dropDisabled, forward = Value
+    val dropExtensionHeaders, dropMismatch, dropFragmentOffset, dropEcn = Value
+    val dropTtl, dropNoNextHop, dropDisabled, forward = Value
   }
   import Outcome._
   private val outcome = RegNext(

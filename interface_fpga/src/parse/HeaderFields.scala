@@ -86,10 +86,10 @@ class HeaderFields extends Bundle {
   /** More fragments, or an offset that is not 0. An IPv6 fragment header without either is a whole packet (RFC 6946). */
   val fragment = Bool()
 
-  /** With `fragment`: its sender has to be told ([[FragmentNotice]]). Low as the parser gives it, to which a packet does not say so. */
+  /** With `fragment`: its sender has to be told ([[FragmentNotice]]). Low from the parser, which does not know the box's addresses. */
   val notice = Bool()
 
-  /** IPv4 fragment of TCP at offset 1, byte 8 of the header: over the flags that the first fragment has (RFC 1858 3). */
+  /** IPv4 fragment of TCP at offset 1: from byte 8 of the TCP header on, its flags among them (RFC 1858 4). */
   val overTcpFlags = Bool()
 
   /** IPv4 protocol, or the next header behind the last extension header; of a later fragment that behind its fragment header. */

@@ -34,7 +34,7 @@ class FragmentNotice extends Module {
   private val local = Module(new LocalMatch)
   local.io.local := io.own.bits
   local.io.fields := io.fields
-  require(LocalMatch.latency == FragmentNotice.latency && HeaderChain.latency == FragmentNotice.latency, "answers meet")
+  require(Seq(LocalMatch.latency, HeaderChain.latency).forall(_ == FragmentNotice.latency), "all answers meet")
 
   private val unit = log2Ceil(ExtensionStep.unitBytes)
   private val partial = io.fragment.more && io.fragment.payloadBytes(unit - 1, 0) =/= 0.U

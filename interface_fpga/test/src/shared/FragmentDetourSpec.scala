@@ -144,14 +144,14 @@ class FragmentDetourSpec extends AnyFunSuite with ChiselSim {
     }
     assert(bad.size >= 3)
     val frames = Seq(bad.head, cut.fragments.head) ++ bad.tail ++ cut.fragments.tail
-    for (own <- Seq(Some(OuterFrames.localIpv6), Some(OuterFrames.localIpv6 + 1), None))
+    for (own <- Seq(Some(OuterFrames.localIpv6), None))
       simulate(new DetourHarness(own = own)) { dut =>
         val bench = new Bench(dut)
         bench.reset()
         val (plain, noticed) = bench.judged(frames, Pace.Half, Pace.Half)
-        val ours = own.contains(OuterFrames.localIpv6)
+        val ours = own.nonEmpty
         assert(noticed == (if (ours) bad else Nil), own)
-        // Of others, what would be too long kills its datagram.
+        // In transit, what would be too long kills its datagram.
         assert(plain == (if (ours) Seq(cut.whole) else Nil), own)
         assert((bench.stream.events(2) == 0) == ours, own)
       }
