@@ -43,7 +43,13 @@ class AuditEventsSpec extends AnyFunSuite with ChiselSim {
         val reason = random.nextInt(if (n % 1000 < 100) 1 else 5)
         cycles += 1 + BigInt(random.nextInt(60), random)
         val event =
-          Option.when(random.nextInt(3) == 0)(Event(sa, reason, BigInt(32, random), cycles & mask, BigInt(keyBits, random)))
+          Option.when(random.nextInt(3) == 0)(Event(
+            sa,
+            reason,
+            BigInt(32, random),
+            cycles & mask,
+            BigInt(keyBits, random)
+          ))
         dut.io.cycles.poke(cycles & mask)
         dut.io.pop.poke(pop)
         dut.io.clearLost.poke(clear)
