@@ -112,6 +112,29 @@ def test_an_sa_of_several_sets_is_held_to_the_spd_in_its_order(make_box) -> None
     assert outcome.named() == {"inner.drop_selector_mismatch": len(frames) - len(expected)}
 
 
+def test_an_sa_of_one_set_is_held_to_the_spd_in_its_order(make_box) -> None:
+    """An earlier policy of another SA, and one that lets packets pass in clear, cut out of a wider set (RFC 4301 4.4.1)."""
+    wide, narrow = Tunnel(), Tunnel(spi_out=0x3003, spi_in=0x4004)
+    inbound = "dst 198.18.0.0/16 dir in"
+    batch = f"addr add {wide.near}/24 dev black\n"
+    for tunnel in (wide, narrow):
+        batch += next(line for line in tunnel.lines(*3 * ["any"]).splitlines() if f"spi {tunnel.spi_in:#x} " in line) + "\n"
+    for tunnel, priority, source in ((wide, 40, "198.19.0.0/16"), (narrow, 30, "198.19.7.0/24")):
+        ends = f"src {tunnel.far} dst {tunnel.near} proto esp reqid {tunnel.spi_in}"
+        batch += f"xfrm policy add src {source} {inbound} priority {priority} tmpl {ends} mode tunnel\n"
+    batch += f"xfrm policy add src 198.19.8.0/24 {inbound} priority 20 action allow\n"
+    frames, expected = [], []
+    for tunnel, passing in ((wide, ("198.19.0.1", "198.19.6.255", "198.19.9.0")), (narrow, ("198.19.7.0", "198.19.7.255"))):
+        sender = tunnel.peer_sender()
+        for source in ("198.19.0.1", "198.19.6.255", "198.19.7.0", "198.19.7.255", "198.19.8.1", "198.19.9.0"):
+            packet = IP(src=source, dst="198.18.0.1") / UDP(sport=7, dport=9) / Raw(b"x" * 30)
+            frames.append(ETHERNET / sender.encrypt(packet))
+            expected += [forwarded(bytes(packet))] if source in passing else []
+    outcome = make_box(batch).black(frames)
+    assert [frame[14:][: len(packet)] for frame, packet in zip(outcome.out, expected, strict=True)] == expected
+    assert outcome.named() == {"inner.drop_selector_mismatch": len(frames) - len(expected)}
+
+
 # What has no port or type to read: headers cut short, and a protocol number alone.
 CUT_SHORT = [(6, b"abc"), (17, b""), (17, b"x"), (132, b"abc"), (1, b"")]
 
