@@ -118,13 +118,18 @@ def test_an_sa_of_one_set_is_held_to_the_spd_in_its_order(make_box) -> None:
     inbound = "dst 198.18.0.0/16 dir in"
     batch = f"addr add {wide.near}/24 dev black\n"
     for tunnel in (wide, narrow):
-        batch += next(line for line in tunnel.lines(*3 * ["any"]).splitlines() if f"spi {tunnel.spi_in:#x} " in line) + "\n"
+        batch += (
+            next(line for line in tunnel.lines(*3 * ["any"]).splitlines() if f"spi {tunnel.spi_in:#x} " in line) + "\n"
+        )
     for tunnel, priority, source in ((wide, 40, "198.19.0.0/16"), (narrow, 30, "198.19.7.0/24")):
         ends = f"src {tunnel.far} dst {tunnel.near} proto esp reqid {tunnel.spi_in}"
         batch += f"xfrm policy add src {source} {inbound} priority {priority} tmpl {ends} mode tunnel\n"
     batch += f"xfrm policy add src 198.19.8.0/24 {inbound} priority 20 action allow\n"
     frames, expected = [], []
-    for tunnel, passing in ((wide, ("198.19.0.1", "198.19.6.255", "198.19.9.0")), (narrow, ("198.19.7.0", "198.19.7.255"))):
+    for tunnel, passing in (
+        (wide, ("198.19.0.1", "198.19.6.255", "198.19.9.0")),
+        (narrow, ("198.19.7.0", "198.19.7.255")),
+    ):
         sender = tunnel.peer_sender()
         for source in ("198.19.0.1", "198.19.6.255", "198.19.7.0", "198.19.7.255", "198.19.8.1", "198.19.9.0"):
             packet = IP(src=source, dst="198.18.0.1") / UDP(sport=7, dport=9) / Raw(b"x" * 30)
