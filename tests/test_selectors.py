@@ -112,6 +112,34 @@ def test_an_sa_of_several_sets_is_held_to_the_spd_in_its_order(make_box) -> None
     assert outcome.named() == {"inner.drop_selector_mismatch": len(frames) - len(expected)}
 
 
+def test_an_sa_of_one_set_is_held_to_the_spd_in_its_order(make_box) -> None:
+    """An earlier policy of another SA, and one that lets packets pass in clear, cut out of a wider set (RFC 4301 4.4.1)."""
+    wide, narrow = Tunnel(), Tunnel(spi_out=0x3003, spi_in=0x4004)
+    inbound = "dst 198.18.0.0/16 dir in"
+    batch = f"addr add {wide.near}/24 dev black\n"
+    for tunnel in (wide, narrow):
+        batch += (
+            next(line for line in tunnel.lines(*3 * ["any"]).splitlines() if f"spi {tunnel.spi_in:#x} " in line) + "\n"
+        )
+    for tunnel, priority, source in ((wide, 40, "198.19.0.0/16"), (narrow, 30, "198.19.7.0/24")):
+        ends = f"src {tunnel.far} dst {tunnel.near} proto esp reqid {tunnel.spi_in}"
+        batch += f"xfrm policy add src {source} {inbound} priority {priority} tmpl {ends} mode tunnel\n"
+    batch += f"xfrm policy add src 198.19.8.0/24 {inbound} priority 20 action allow\n"
+    frames, expected = [], []
+    for tunnel, passing in (
+        (wide, ("198.19.0.1", "198.19.6.255", "198.19.9.0")),
+        (narrow, ("198.19.7.0", "198.19.7.255")),
+    ):
+        sender = tunnel.peer_sender()
+        for source in ("198.19.0.1", "198.19.6.255", "198.19.7.0", "198.19.7.255", "198.19.8.1", "198.19.9.0"):
+            packet = IP(src=source, dst="198.18.0.1") / UDP(sport=7, dport=9) / Raw(b"x" * 30)
+            frames.append(ETHERNET / sender.encrypt(packet))
+            expected += [forwarded(bytes(packet))] if source in passing else []
+    outcome = make_box(batch).black(frames)
+    assert [frame[14:][: len(packet)] for frame, packet in zip(outcome.out, expected, strict=True)] == expected
+    assert outcome.named() == {"inner.drop_selector_mismatch": len(frames) - len(expected)}
+
+
 # What has no port or type to read: headers cut short, and a protocol number alone.
 CUT_SHORT = [(6, b"abc"), (17, b""), (17, b"x"), (132, b"abc"), (1, b"")]
 
@@ -201,6 +229,37 @@ def test_esp_for_others_goes_by_the_policies(make_box) -> None:
     # Bypassed packets overtake those that wait for a cipher.
     assert sorted(frame[14:] for frame in outcome.out) == sorted(expected)
     assert outcome.named() == dict.fromkeys(other, 1) | {"outer.drop_unknown_spi": len(stray)}
+
+
+def test_an_sa_is_found_by_its_spi_alone(make_box) -> None:
+    """RFC 4301 4.4.2: at each of the box's addresses, of either IP version, and in its own second one; ESP for others stays theirs."""
+    v4, v6, second = (
+        Tunnel(),
+        Tunnel(spi_out=0x3003, spi_in=0x4004, near="2001:db8:b::1", far="2001:db8:b::2"),
+        Tunnel(spi_out=0x5005, spi_in=0x6006, near="192.0.2.77"),
+    )
+    batch = v4.batch("198.18.0.0/16", "198.19.0.0/16", "198.19.0.0/16") + f"addr add {v6.near}/64 dev black\n"
+    for number, tunnel in enumerate((v6, second), 20):
+        batch += tunnel.lines("198.18.0.0/16", f"198.{number}.0.0/16", f"198.{number}.0.0/16")
+    batch += "xfrm policy add src 203.0.113.0/24 dst 198.18.0.0/16 proto 50 dir fwd action allow\n"
+    frames, expected = [], []
+    for number, tunnel in enumerate((v4, v6, second), 19):
+        sender = tunnel.peer_sender()
+        for address in [v4.near, v6.near, tunnel.near]:
+            packet = IP(src=f"198.{number}.0.1", dst="198.18.0.1") / UDP(sport=7, dport=len(frames)) / Raw(b"x" * 30)
+            sealed = bytes(sender.encrypt(packet)[ESP])
+            outer = IPv6(src=v6.far, dst=address, nh=50) if ":" in address else IP(src=v4.far, dst=address, proto=50)
+            frames.append(ETHERNET / outer / Raw(sealed))
+            expected.append(forwarded(bytes(packet)))
+    theirs = IP(src="203.0.113.1", dst="198.18.0.1") / ESP(spi=v4.spi_in, seq=1, data=bytes(64))
+    frames.append(ETHERNET / theirs)
+    expected.append(forwarded(bytes(theirs)))
+    strange = IP(src=v4.far, dst="192.0.2.78") / ESP(spi=second.spi_in, seq=99, data=bytes(64))
+    frames.append(ETHERNET / strange)
+    outcome = make_box(batch).black(frames)
+    # Bypassed packets overtake those that wait for a cipher; short frames are padded.
+    assert sorted(frame[14:][: int.from_bytes(frame[16:18], "big")] for frame in outcome.out) == sorted(expected)
+    assert outcome.named() == {"outer.drop_unknown_spi": 1}
 
 
 def test_types_of_mobility_headers_are_selected_both_ways(make_box) -> None:

@@ -10,12 +10,17 @@ import sallyport.common.regs.{Row, RowField}
  * @param keyBits the row's low bits that are the key
  * @param rowBits bits of a row
  * @param valid the field of a row that says it is in use
+ * @param shortBits the key's low bits that are enough with `short`; 0 if there is no such key
  */
-case class CuckooTableParams(rows: Int, keyBits: Int, rowBits: Int, valid: RowField) {
+case class CuckooTableParams(rows: Int, keyBits: Int, rowBits: Int, valid: RowField, shortBits: Int = 0) {
   val rowsPerWay: Int = rows / CuckooHash.ways
   require(isPow2(rows) && rows >= 8, s"a cuckoo table has a power of two of rows, 8 or more, not $rows")
   require(rowsPerWay <= (1 << 16), s"a hash has 16 bits a way, so a table has at most 2^18 rows, not $rows")
   require(valid.width == 1 && valid.lsb >= keyBits && valid.lsb < rowBits, "the valid bit stands above the key")
+  require(shortBits >= 0 && shortBits < keyBits, s"a short key is less than the key's $keyBits bits, not $shortBits")
+
+  /** The bits of a key that must always agree. */
+  val leastBits: Int = if (shortBits == 0) keyBits else shortBits
 }
 
 object CuckooTable {
@@ -23,10 +28,18 @@ object CuckooTable {
   /** Cycles from `lookup` to `result`: key register, hash, memory, two output registers, comparison, selection. */
   val latency: Int = 7
 
-  def apply(rows: Int, row: Row, key: Seq[RowField], valid: RowField): CuckooTable = {
+  /** The first `short` fields of the key are enough, if there are any ([[CuckooTable.short]]). */
+  def apply(rows: Int, row: Row, key: Seq[RowField], valid: RowField, short: Int = 0): CuckooTable = {
     require(key.scanLeft(0)(_ + _.width) == key.map(_.lsb) :+ key.map(_.width).sum, "the key is the row's low bits")
-    Module(new CuckooTable(CuckooTableParams(rows, key.map(_.width).sum, row.bits, valid)))
+    val keyBits = key.map(_.width).sum
+    val shortBits = key.take(short).map(_.width).sum
+    val table = Module(new CuckooTable(CuckooTableParams(rows, keyBits, row.bits, valid, shortBits)))
+    if (short == 0) table.short := false.B
+    table
   }
+
+  private def shortened(key: UInt, bits: Int, short: Bool): UInt =
+    if (bits == key.getWidth) key else Cat(Mux(short, 0.U, key(key.getWidth - 1, bits)), key(bits - 1, 0))
 }
 
 /**
@@ -35,9 +48,16 @@ object CuckooTable {
  * Row number for software: way × rowsPerWay + row, with the row of [[CuckooHash]]. Software places and moves rows; it
  * writes the new place before it clears the old one, and while both hold the key the lower way answers. One memory a
  * way, of one read port (lookups) and one read/write port (software).
+ *
+ * With `short` a row is found by the key's low `shortBits` alone, in the place of the key with zeros above them, and `whole` says
+ * whether it holds the rest of the key too. No lookup is under way when `short` changes.
  */
 class CuckooTable(p: CuckooTableParams) extends Module {
   val io = IO(new TableIO(p.keyBits, p.rowBits))
+  val short = IO(Input(Bool()))
+
+  /** With a hit. */
+  val whole = IO(Output(Bool()))
 
   private val readLatency = 2
   private val access = Module(new TableAccess(p.rows, p.rowBits, p.rowsPerWay, false, readLatency))
@@ -48,11 +68,12 @@ class CuckooTable(p: CuckooTableParams) extends Module {
   private val wayRow = software.bits.index(log2Ceil(p.rowsPerWay) - 1, 0)
   private val way = software.bits.index >> log2Ceil(p.rowsPerWay)
 
+  private val asked = RegNext(io.lookup.bits)
   private val hashed = Reg(UInt(p.keyBits.W))
-  hashed := io.lookup.bits
+  hashed := CuckooTable.shortened(io.lookup.bits, p.leastBits, short)
   private val live = RegNext(RegNext(io.lookup.valid && access.io.ready, false.B), false.B)
   private val reads = live && !access.io.clearing
-  private val key = ShiftRegister(hashed, 4)
+  private val key = ShiftRegister(asked, 4)
 
   private val ways = Seq.tabulate(CuckooHash.ways) { w =>
     val memory = SyncReadMem(p.rowsPerWay, UInt(p.rowBits.W))
@@ -67,11 +88,17 @@ class CuckooTable(p: CuckooTableParams) extends Module {
   access.io.data := RegNext(Mux1H(ways.zipWithIndex.map { case ((_, data, _), w) => (way === w.U) -> data }))
 
   private val compared = ShiftRegister(reads, 3, false.B, true.B)
-  private val hits = ways.map { case (_, _, row) =>
-    RegNext(compared && row(p.valid.lsb) && row(p.keyBits - 1, 0) === key, false.B)
+  private val rest = ways.map { case (_, _, row) =>
+    if (p.leastBits == p.keyBits) true.B else row(p.keyBits - 1, p.leastBits) === key(p.keyBits - 1, p.leastBits)
   }
+  private val hits = ways.zip(rest).map { case ((_, _, row), same) =>
+    val found = row(p.leastBits - 1, 0) === key(p.leastBits - 1, 0) && (same || short)
+    RegNext(compared && row(p.valid.lsb) && found, false.B)
+  }
+  private val wholes = rest.map(RegNext(_))
   private val rows = ways.map { case (_, _, row) => RegNext(row) }
   io.result.valid := ShiftRegister(io.lookup.valid, CuckooTable.latency, false.B, true.B)
   io.result.bits.hit := RegNext(VecInit(hits).asUInt.orR, false.B)
   io.result.bits.row := RegNext(PriorityMux(hits, rows))
+  whole := RegNext(PriorityMux(hits, wholes))
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from scapy.layers.inet import UDP
 
@@ -31,7 +31,11 @@ class BlackJudge:
         self.policies = configuration.incoming()
         self.reassembly = Reassembly.at("black", configuration)
         inbound = HostInbound if configuration.bump else Inbound
-        self.sas = {(sa.spi, ip_address(sa.dst)): inbound(sa, configuration) for sa in configuration.inbound}
+        self.sas = {self._key(sa.spi, ip_address(sa.dst)): inbound(sa, configuration) for sa in configuration.inbound}
+
+    def _key(self, spi: int, dst: IPv4Address | IPv6Address) -> tuple[int, IPv4Address | IPv6Address | None]:
+        """A router gives out its SPIs; a bump in the wire stands in for hosts that may each give out the same."""
+        return spi, dst if self.configuration.bump else None
 
     def __call__(self, frame: Frame) -> Outcome:
         return behind(self.reassembly.take(frame), "outer", self._whole)
@@ -50,8 +54,8 @@ class BlackJudge:
         if ours and in_udp == "keepalive":
             return ends("outer.drop_natt_keepalive")
         esp = packet.payload if packet.protocol == 50 else packet.payload[8:] if in_udp == "esp" else b""
-        sa = self.sas.get((int.from_bytes(esp[:4].ljust(4, b"\0"), "big"), packet.dst))
-        if (packet.protocol == 50 or in_udp == "esp") and (ours or sa):
+        sa = self.sas.get(self._key(int.from_bytes(esp[:4].ljust(4, b"\0"), "big"), packet.dst))
+        if (packet.protocol == 50 or in_udp == "esp") and (ours or (sa and str(packet.dst) == sa.sa.dst)):
             return self._esp(frame, packet, esp, sa, encapsulated=in_udp == "esp")
         if ours and (in_udp == "ike" or (packet.protocol == 17 and packet.upper and packet.numbers[1] == IKE_PORT)):
             return ends("outer.punt_ike")

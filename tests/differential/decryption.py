@@ -12,6 +12,7 @@ from .forwarding import ecn_behind_tunnel, forwarded, framed, unexpected, with_e
 from .network import DEFAULT_HOP
 from .numbers import HighHalf, Window
 from .outcome import Clear, Outcome, ends
+from .policy import decide
 from .reading import Reading, read
 from .sa import Sa
 
@@ -41,6 +42,7 @@ class Inbound:
         self.high = HighHalf(sa.window)
         self.window = Window(sa.window, sa.received)
         self.selectors = configuration.carried(sa)
+        self.policies = configuration.incoming()
         self.paths = configuration.paths
 
     def receive(self, esp: bytes, outer: Reading, head: bytes) -> Outcome:
@@ -96,7 +98,10 @@ class Inbound:
         return counters, Clear(framed("red", self._mac(), forwarded(with_ecn(data[: packet.total], ecn))))
 
     def allows(self, packet: Reading) -> bool:
-        return any(selector.takes(packet) for selector in self.selectors)
+        """Whether the first policy that it meets is one of the SA's (RFC 4301 4.4.1: the SPD is ordered)."""
+        policy = decide(self.policies, packet)
+        carried = policy.carried_by(self.sa) if policy else None
+        return carried is not None and carried.takes(packet)
 
     def _mac(self) -> str:
         return self.paths.to("red", self.selectors[0].dst)[0] if len(self.selectors) == 1 else DEFAULT_HOP["red"]

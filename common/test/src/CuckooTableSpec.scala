@@ -13,7 +13,7 @@ class CuckooTableSpec extends AnyFunSuite with ChiselSim {
   private val rows = 64
   private val rowsPerWay = rows / CuckooHash.ways
   private val keyBits = 72
-  private val params = CuckooTableParams(rows, keyBits, SadRow.bits, SadRow.valid)
+  private val params = CuckooTableParams(rows, keyBits, SadRow.bits, SadRow.valid, SadRow.spi.width)
 
   private def rowOf(key: BigInt, sa: Int): BigInt = key | SadRow.valid.put(1) | SadRow.sa.put(sa)
   private def place(key: BigInt, way: Int): Int = way * rowsPerWay + CuckooHash.row(way, key, keyBits, rowsPerWay)
@@ -114,6 +114,35 @@ class CuckooTableSpec extends AnyFunSuite with ChiselSim {
       driver.writeRow(place(key, 1), rowOf(key ^ 1, 1))
       driver.writeRow(place(key, 3), rowOf(key, 3) & ~SadRow.valid.put(1))
       assert(!driver.lookup(Seq(key)).head.hit)
+    }
+  }
+
+  test("with a short key a row is found by it alone, and whole says of the rest of the key") {
+    simulate(new CuckooTable(params)) { table =>
+      val driver = new TableDriver(table.io, table.clock, table.reset, CuckooTable.latency)
+      driver.start()
+      val random = new Random(6)
+      val low = BigInt(SadRow.spi.width, random)
+      val key = low | BigInt(keyBits - SadRow.spi.width, random) << SadRow.spi.width
+      val other = key ^ (BigInt(1) << keyBits - 1)
+      assert(place(low, 2) != place(key, 2))
+      driver.writeRow(place(low, 2), rowOf(key, 7))
+      driver.writeRow(place(key, 1), rowOf(key, 9))
+
+      /** SA of each key, and whether all of the key is the row's, as far as there is an SA. */
+      def found(short: Boolean, keys: BigInt*): Seq[(Option[BigInt], Boolean)] = {
+        table.short.poke(short)
+        keys.map { key =>
+          driver.step(Some(key))
+          for (_ <- 1 until CuckooTable.latency) driver.step()
+          val whole = table.whole.peek().litToBoolean
+          val result = driver.step().get
+          Option.when(result.hit)(SadRow.sa(result.row)) -> (result.hit && whole)
+        }
+      }
+      val none = Option.empty[BigInt] -> false
+      assert(found(short = true, key, other, low, key ^ 1) == Seq(Some(7) -> true, Some(7) -> false, Some(7) -> false, none))
+      assert(found(short = false, key, other, key ^ 1) == Seq(Some(9) -> true, none, none))
     }
   }
 }

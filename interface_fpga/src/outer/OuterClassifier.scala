@@ -12,6 +12,9 @@ class OuterFindings extends Bundle {
   /** For one of the box's own addresses ([[LocalMatch]]). */
   val toUs = Bool()
   val saHit = Bool()
+
+  /** With `saHit`: the packet's destination is the SA's. */
+  val saHere = Bool()
   val sa = UInt(16.W)
 
   /** The SA's packets are in UDP. */
@@ -56,9 +59,9 @@ class OuterDrops extends FrameDrops {
  *  1. UDP to port 4500 of this box (`toUs`): with a wrong UDP length drop udpMalformed; a NAT
  *     keepalive: drop nattKeepalive; IKE behind the non-ESP marker: punt; all else is ESP (RFC 3948 2). UDP to port 4500 of
  *     another address is ESP if there is an SA for it
- *  1. ESP, in UDP or not, that is for this box or has an SA; all else is somebody else's and goes by the rules (RFC 4301 5.2
+ *  1. ESP, in UDP or not, that is for this box or has an SA of its destination; all else is somebody else's and goes by the rules (RFC 4301 5.2
  *     step 3b). One that cannot hold SPI, sequence number, IV, 4 bytes and ICV, or whose length is no multiple of 4 (RFC 4303
- *     2.4): drop espTruncated; no SA for (SPI, destination) (RFC 4301 5.2 step 3a): punt, so that IKE can tell the peer (RFC 7296
+ *     2.4): drop espTruncated; no SA of its SPI, and of a bump in the wire of its destination (RFC 4301 5.2 step 3a): punt, so that IKE can tell the peer (RFC 7296
  *     1.5); in UDP for an SA without
  *     encapsulation or in transport mode, or behind both tags and 64 bytes of extension headers, or not in UDP for an SA with it: drop
  *     encapMismatch; for an SA in transport mode
@@ -107,7 +110,7 @@ class OuterClassifier extends Module {
   private val keepalive = ask(in.toUs && fields.udpEncap === UdpEncap.keepalive)
   private val plainEsp = fields.protocol === IpHeader.esp.U
   // An SPI that is cut short is none, whatever stands behind the packet.
-  private val known = in.saHit && fields.payloadLength >= Mux(
+  private val known = in.saHit && in.saHere && fields.payloadLength >= Mux(
     inUdp,
     (UdpHeader.bytes + OuterClassifier.spiBytes).U,
     OuterClassifier.spiBytes.U

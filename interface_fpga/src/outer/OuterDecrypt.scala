@@ -84,7 +84,9 @@ class OuterDecrypt(config: OuterConfig) extends Module {
 
   // Both look-ups side by side; the faster one waits.
   private val sad =
-    CuckooTable(1 << config.sadBits, SadRow, Seq(SadRow.spi, SadRow.dstAddr, SadRow.version), SadRow.valid)
+    CuckooTable(1 << config.sadBits, SadRow, Seq(SadRow.spi, SadRow.dstAddr, SadRow.version), SadRow.valid, short = 1)
+  // A router gave out its SPIs itself (RFC 4301 4.4.2); the hosts behind a bump in the wire may give out the same ones.
+  sad.short := RegNext(!io.bump)
   sad.io.table <> io.sadTable
   sad.io.clear := false.B
   sad.io.lookup.valid := path.io.fields.valid
@@ -99,6 +101,7 @@ class OuterDecrypt(config: OuterConfig) extends Module {
   private val lookups = CuckooTable.latency max rules.latency
   private val rule = ShiftRegister(rules.io.result.bits, lookups - rules.latency)
   private val sa = ShiftRegister(sad.io.result.bits, lookups - CuckooTable.latency)
+  private val saWhole = ShiftRegister(sad.whole, lookups - CuckooTable.latency)
 
   private val local = Module(new LocalMatch)
   local.io.local := io.local
@@ -113,6 +116,7 @@ class OuterDecrypt(config: OuterConfig) extends Module {
   classifier.io.findings.bits.fields := ShiftRegister(fields, lookups)
   classifier.io.findings.bits.toUs := ShiftRegister(local.io.toUs, lookups - LocalMatch.latency)
   classifier.io.findings.bits.saHit := sa.hit
+  classifier.io.findings.bits.saHere := saWhole
   classifier.io.findings.bits.sa := SadRow.sa(sa.row)
   classifier.io.findings.bits.saEncap := SadRow.encap(sa.row)
   classifier.io.findings.bits.saPeer.address := SadRow.peerAddr(sa.row)

@@ -86,7 +86,7 @@ func compile(m *Model, old *Image, sizes Sizes, reuse bool, r *report) (*target,
 	for _, dev := range devices {
 		c.hopRows[dev] = map[netip.Addr]int{}
 	}
-	for _, step := range []func() error{c.checkSAs, c.placeSAs, c.placeWindows, c.placeUsage, c.placeDummies, c.outPolicies, c.inPolicies, c.outboundSAs, c.inboundSAs} {
+	for _, step := range []func() error{c.checkSAs, c.checkSPIs, c.placeSAs, c.placeWindows, c.placeUsage, c.placeDummies, c.outPolicies, c.inPolicies, c.outboundSAs, c.inboundSAs} {
 		if err := step(); err != nil {
 			return nil, err
 		}

@@ -23,14 +23,14 @@ const (
 )
 
 // mixed has tunnels of both IP versions that carry both: 6 in 6 and 4 in 6 between near6 and far6, 6 in 4 as ends6 has it. One SPI
-// is of an SA of each version.
+// is of an outbound SA of each version.
 var mixed = ends6 + `
 addr add 10.1.0.1/24 dev red
 addr add ` + near6 + `/64 dev black
 route add 2001:db8:c::/48 via fe80::fe dev black mtu 1280
 neigh add fe80::fe lladdr 02:00:00:00:00:fe dev black
 neigh add 10.1.0.9 lladdr 02:00:00:00:00:09 dev red
-` + sa6(near6, far6, 0x1001, 66, "") + sa6(far6, near6, 0x2001, 66, "") +
+` + sa6(near6, far6, 0x1001, 66, "") + sa6(far6, near6, 0x2066, 66, "") +
 	sa6(near6, far6, 0x1046, 46, "flag noecn nopmtudisc extra-flag dont-encap-dscp") + sa6(far6, near6, 0x2046, 46, "") +
 	"xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir out priority 46" + out6 + "46\n" +
 	"xfrm policy add src 10.2.0.0/16 dst 10.1.0.0/16 dir fwd" + in6 + "46\n" +
@@ -80,7 +80,7 @@ func (r *rig) checkMixed() {
 		}
 	}
 	r.checkRow("SAD, IPv4", r.sadRow(0x2001, "192.0.2.1"), sadPlaces("2001", "c0000201", "4", "0"))
-	r.checkRow("SAD, IPv6", r.sadRow(0x2001, near6), sadPlaces("2001", near, "6", "1"))
+	r.checkRow("SAD, IPv6", r.sadRow(0x2066, near6), sadPlaces("2066", near, "6", "1"))
 	r.checkRow("SAD, IPv6, second", r.sadRow(0x2046, near6), sadPlaces("2046", near, "6", "2"))
 	for _, dst := range []string{"192.0.2.2", far6, "::c000:201"} {
 		if r.sadRow(0x2001, dst) != nil {
@@ -97,17 +97,17 @@ func (r *rig) checkMixed() {
 func TestMixedLists(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.quiet(mixed)
-	r.quiet("xfrm state list\nxfrm state list src ::/0\nxfrm state list src 192.0.2.0/24\nxfrm state get dst " + near6 + " proto esp spi 0x2001\nxfrm policy list src 10.1.0.0/16")
+	r.quiet("xfrm state list\nxfrm state list src ::/0\nxfrm state list src 192.0.2.0/24\nxfrm state get dst " + near6 + " proto esp spi 0x2066\nxfrm policy list src 10.1.0.0/16")
 	for text, times := range map[string]int{
-		"src " + near6 + " dst " + far6 + "\n\tproto esp spi 0x00001001 reqid 66 mode tunnel\n": 2, "src " + far6 + " dst " + near6 + "\n\tproto esp spi 0x00002001 ": 3,
+		"src " + near6 + " dst " + far6 + "\n\tproto esp spi 0x00001001 reqid 66 mode tunnel\n": 2, "src " + far6 + " dst " + near6 + "\n\tproto esp spi 0x00002066 ": 3,
 		"src 192.0.2.1 dst 192.0.2.2\n\tproto esp spi 0x00001001 ": 2, "anti-replay esn context": 1, "\ttmpl src " + near6 + " dst " + far6 + "\n\t\tproto esp reqid 46 mode tunnel\n": 1,
 	} {
 		if n := strings.Count(r.out, text); n != times {
 			t.Errorf("%q is listed %d times, not %d:\n%s", text, n, times, r.out)
 		}
 	}
-	r.must("xfrm state delete dst " + near6 + " proto esp spi 0x2001")
-	if r.sadRow(0x2001, near6) != nil || r.sadRow(0x2001, "192.0.2.1") == nil {
+	r.must("xfrm state delete dst " + near6 + " proto esp spi 0x2066")
+	if r.sadRow(0x2066, near6) != nil || r.sadRow(0x2001, "192.0.2.1") == nil {
 		t.Error("not the IPv6 SA alone is gone")
 	}
 	r.must(strings.Replace(sa6(far6, near6, 0x2046, 46, "dir in"), "add", "update", 1))
@@ -131,6 +131,7 @@ func TestEndpointRefusals(t *testing.T) {
 		{sa6(near6, "192.0.2.2", 1, 1, ""), "f:1: src and dst of an SA must be of one IP version"},
 		{sa6(near6, far6, 1, 1, "encap espinudp 4500 4500 0.0.0.0"), "f:1: the original address of encap must be of one IP version with the SA's endpoints"},
 		{out + sa6("2001:db8:d::1", far6, 0x1001, 1, ""), "f:2: a second SA with dst " + far6 + " proto esp spi 0x1001: the first is in line 1"},
+		{ends6 + out + sa6(far6, near6, 0x2001, 1, "dir in"), "f:11: the SPI 0x2001 is in use by the inbound SA src 192.0.2.2 dst 192.0.2.1: a router finds inbound SAs by their SPI alone, so give this one another"},
 		{out + "xfrm state delete dst " + near6 + " proto esp spi 0x1001", "f:2: there is no SA with dst " + near6 + " proto esp spi 0x1001"},
 		{"addr add " + near6 + "/64 dev black\nlink set dev black mtu 1279\n" + out, "f:3: the outbound SA spi 0x1001 has IPv6 endpoints, which need an mtu of at least 1280 (RFC 8200, 5), but that of black is 1279"},
 	} {
@@ -205,5 +206,38 @@ func TestMACOfIPv6(t *testing.T) {
 	}
 	if !strings.Contains(r.out, "address 02:62:02:03:04:05") || !strings.Contains(r.out, "address 02:72:00:00:00:01") {
 		t.Error(r.out)
+	}
+}
+
+// TestOneSPIOnce: in a router a second inbound SA of one SPI is refused and leaves what there was; as an update or in place of the
+// first it comes, and outbound SAs may well share one. Hosts at both ends of a bump in the wire may give out the same SPI.
+func TestOneSPIOnce(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	r.must(sa6(far6, near6, 0x2001, 1, "dir in"))
+	before := r.snapshot()
+	second := sa6("192.0.2.2", "192.0.2.1", 0x2001, 2, "dir in")
+	err := r.run(second)
+	if want := "f:1: the SPI 0x2001 is in use by the inbound SA src " + far6 + " dst " + near6 + ": "; err == nil || !IsInput(err) || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("gave %v, want %q", err, want)
+	}
+	if r.snapshot() != before || r.fake.Writes == 0 {
+		t.Error("the refusal changed something")
+	}
+	r.must(sa6(near6, far6, 0x2001, 3, "dir out") + sa6("192.0.2.1", "192.0.2.2", 0x2001, 3, "dir out"))
+	r.must(strings.Replace(sa6(far6, near6, 0x2001, 1, "dir in"), "add", "update", 1))
+	r.must("xfrm state delete dst " + near6 + " proto esp spi 0x2001\n" + second)
+	if sa, ok := r.sad(0x2001, "192.0.2.1"); !ok || sa != 0 || r.sadRow(0x2001, near6) != nil || len(r.fake.Table(transport.Outer, regs.OuterTableSad)) != 1 {
+		t.Errorf("the SAD leads to %d, %t", sa, ok)
+	}
+	hosts := hostSA("10.2.0.1", "10.1.0.1", 0x2001, 1, "dir in") + hostSA("10.2.0.1", "10.1.0.2", 0x2001, 1, "dir in")
+	r.must("xfrm state flush\n" + bridged + hosts)
+	for sa, host := range []string{"10.1.0.1", "10.1.0.2"} {
+		if got, ok := r.sad(0x2001, host); !ok || got != uint64(sa+1) {
+			t.Errorf("SPI 0x2001 at %s leads to %d, %t", host, got, ok)
+		}
+	}
+	r.must("xfrm state flush\nlink del br0\n" + second)
+	if sa, ok := r.sad(0x2001, "192.0.2.1"); !ok || sa != 0 || len(r.fake.Table(transport.Outer, regs.OuterTableSad)) != 1 {
+		t.Errorf("a router again: %d, %t", sa, ok)
 	}
 }

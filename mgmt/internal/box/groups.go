@@ -37,6 +37,13 @@ func (c *compiler) number(groups []*group) (until map[*Policy]int) {
 			taken[ruled[rule.Owner]] = true
 		}
 	}
+	// What the rows of SAs lead to that are in no group now, or in another, is for nobody else before they are written.
+	lead := map[int]bool{}
+	for _, sa := range c.m.SAs {
+		if number, grouped := c.had(sa); sa.Way == xfrm.DirIn && grouped {
+			lead[number] = true
+		}
+	}
 	var fresh []*group
 	for _, g := range groups {
 		var own []int
@@ -46,7 +53,7 @@ func (c *compiler) number(groups []*group) (until map[*Policy]int) {
 			}
 		}
 		for _, s := range g.sets {
-			if number, has := ruled[s.sel.String()]; has {
+			if number, has := ruled[s.sel.String()]; has && !lead[number] {
 				own = append(own, number)
 			}
 		}

@@ -201,7 +201,7 @@ func TestRowsBeginAlike(t *testing.T) {
 	flow := []regs.Field{f.SrcAddr, f.DstAddr, f.SrcPort, f.DstPort, f.Protocol, f.Version, f.Upper}
 	rule := []regs.Field{u.SrcAddr, u.DstAddr, u.SrcPort, u.DstPort, u.Protocol, u.Version, u.Upper}
 	selector := []regs.Field{s.SrcAddr, s.DstAddr, s.SrcPort, s.DstPort, s.Protocol, s.Version, s.Upper}
-	if !slices.Equal(flow, rule) || !slices.Equal(flow, selector) || f.Upper.LSB+f.Upper.Width != 8*flowKeyBytes {
+	if !slices.Equal(flow, rule) || !slices.Equal(flow, selector) || f.Upper.LSB+f.Upper.Width != 8*38 {
 		t.Errorf("flow %v, rule %v, selector %v", flow, rule, selector)
 	}
 	if !slices.Equal([]regs.Field{f.Sa, f.Priority, f.Valid, f.Action, f.Usage}, []regs.Field{u.Sa, u.Priority, u.Valid, u.Action, u.Usage}) {

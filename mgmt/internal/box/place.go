@@ -10,18 +10,18 @@ import (
 )
 
 // hash brings a cuckoo table to hold what is wanted.
-func (p *planner) hash(c transport.Chip, table regs.Table, size, keyBytes int, have map[int]Row, want []placed) (map[int]Row, error) {
+func (p *planner) hash(c transport.Chip, table regs.Table, size int, keyOf func(Row) string, have map[int]Row, want []placed) (map[int]Row, error) {
 	shadow := cuckoo.New[Row](size)
 	for index, row := range have {
-		shadow.Load(index, row.key(keyBytes), row)
+		shadow.Load(index, keyOf(row), row)
 	}
 	keep := map[string]bool{}
 	for _, entry := range want {
-		keep[entry.row.key(keyBytes)] = true
+		keep[keyOf(entry.row)] = true
 	}
 	remove := func() {
 		for _, index := range sorted(have) {
-			if key := have[index].key(keyBytes); !keep[key] {
+			if key := keyOf(have[index]); !keep[key] {
 				w, _ := shadow.Remove(key)
 				p.add(write{phase: p.removePhase(), chip: c, table: table, index: w.Index})
 			}
@@ -31,7 +31,7 @@ func (p *planner) hash(c transport.Chip, table regs.Table, size, keyBytes int, h
 		remove()
 	}
 	for _, entry := range want {
-		key := entry.row.key(keyBytes)
+		key := keyOf(entry.row)
 		if _, row, there := shadow.Get(key); there && slices.Equal(row, entry.row) {
 			continue
 		}

@@ -135,10 +135,10 @@ func planOnce(m *Model, old *Image, sizes Sizes, removeFirst bool, r *report) (*
 	p.keepWindows()
 	p.image.Tunnel, p.image.Selector = t.tunnels, t.selectors
 	p.dummies(old.Dummy)
-	if p.image.SAD, err = p.hash(transport.Outer, regs.OuterTableSad, sizes.SADRows, sadKeyBytes, old.SAD, t.sad); err != nil {
+	if p.image.SAD, err = p.hash(transport.Outer, regs.OuterTableSad, sizes.SADRows, sadKey, old.SAD, t.sad); err != nil {
 		return nil, err
 	}
-	if p.image.Flow, err = p.hash(transport.Inner, regs.InnerTableFlow, sizes.FlowRows, flowKeyBytes, old.Flow, t.flows); err != nil {
+	if p.image.Flow, err = p.hash(transport.Inner, regs.InnerTableFlow, sizes.FlowRows, flowKey, old.Flow, t.flows); err != nil {
 		return nil, err
 	}
 	if p.image.OuterRule, err = p.rules(transport.Outer, regs.OuterTableRule, sizes.OuterRules, old.OuterRule, t.outerRules); err != nil {

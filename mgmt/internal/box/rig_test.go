@@ -114,15 +114,23 @@ func crc(data []byte, reflected uint32) uint32 {
 
 // find looks a key up as the hardware does.
 func find(rows map[int][]uint32, size int, key []byte) []uint32 {
-	per := uint32(size / 4)
-	c, k := crc(key, 0x82F63B78), crc(key, 0xEB31D82E)
-	for way, hash := range []uint32{c, c >> 16, k, k >> 16} {
-		row := rows[way*int(per)+int(hash%per)]
+	for _, place := range places(size, key) {
+		row := rows[place]
 		if row != nil && bytes.HasPrefix(rowBytes(row), key) {
 			return row
 		}
 	}
 	return nil
+}
+
+// places are the rows where a key may stand.
+func places(size int, key []byte) (out []int) {
+	per := uint32(size / 4)
+	c, k := crc(key, 0x82F63B78), crc(key, 0xEB31D82E)
+	for way, hash := range []uint32{c, c >> 16, k, k >> 16} {
+		out = append(out, way*int(per)+int(hash%per))
+	}
+	return out
 }
 
 func rowBytes(row []uint32) []byte {
@@ -169,18 +177,27 @@ func (r *rig) flow(src, dst string, proto byte, sport, dport uint16) (action, sa
 	return f.Action.Get(row), f.Sa.Get(row), f.Priority.Get(row), f.Valid.Get(row) == 1
 }
 
-// sadKey is what a packet of ESP is looked up by.
-func sadKey(spi uint32, dst string) []byte {
+// sadRow is the row of an inbound SA in the SAD, found as a packet finds it: by SPI and destination in a bump in the wire, and by the
+// SPI alone in a router, where another destination is no SA's.
+func (r *rig) sadRow(spi uint32, dst string) []uint32 {
 	version := byte(4)
 	if netip.MustParseAddr(dst).Is6() {
 		version = 6
 	}
-	return slices.Concat(le32(spi), ipBytes(dst, 16), []byte{version})
-}
-
-// sadRow is the row of an inbound SA in the SAD, found as a packet finds it.
-func (r *rig) sadRow(spi uint32, dst string) []uint32 {
-	return find(r.fake.Table(transport.Outer, regs.OuterTableSad), 1<<r.fake.Get(transport.Outer, regs.CommonCapabilitySadBits), sadKey(spi, dst))
+	rest := slices.Concat(ipBytes(dst, 16), []byte{version})
+	rows, size := r.fake.Table(transport.Outer, regs.OuterTableSad), 1<<r.fake.Get(transport.Outer, regs.CommonCapabilitySadBits)
+	if regs.OuterControlBump.Get([]uint32{r.fake.Get(transport.Outer, regs.OuterControl)}) == 1 {
+		return find(rows, size, slices.Concat(le32(spi), rest))
+	}
+	for _, place := range places(size, slices.Concat(le32(spi), make([]byte, len(rest)))) {
+		if row := rows[place]; row != nil && uint32(regs.SadRow.Spi.Get(row)) == spi {
+			if !bytes.Equal(rowBytes(row)[4:21], rest) {
+				return nil
+			}
+			return row
+		}
+	}
+	return nil
 }
 
 func (r *rig) sad(spi uint32, dst string) (sa uint64, ok bool) {

@@ -14,19 +14,25 @@ type Row []uint32
 
 func newRow(bits int) Row { return make(Row, (bits+31)/32) }
 
-// Bytes of the keys of the cuckoo tables: the low bits of their rows.
-const (
-	flowKeyBytes = 38
-	sadKeyBytes  = 21
-)
-
-// key is the low bytes of a row, which a cuckoo table is looked up by.
-func (r Row) key(bytes int) string {
+// low gives the low bytes of a row.
+func (r Row) low(bytes int) string {
 	var out []byte
 	for _, word := range r {
 		out = binary.LittleEndian.AppendUint32(out, word)
 	}
 	return string(out[:bytes])
+}
+
+// flowKey and sadKey are what a row of a cuckoo table is looked up by. A router finds an SA by its SPI alone; a bump in the wire, whose
+// SAs are those in transport mode, by SPI and destination.
+func flowKey(r Row) string { return r.low(38) }
+
+func sadKey(r Row) string {
+	const spi, whole = 4, 21
+	if regs.SadRow.Transport.Get(r) == 1 {
+		return r.low(whole)
+	}
+	return r.low(spi) + string(make([]byte, whole-spi))
 }
 
 const defaultTTL = 64 // and hop limit

@@ -47,6 +47,9 @@ func (p *planner) rules(c transport.Chip, table regs.Table, size int, have map[i
 				return nil, full(rank, old)
 			}
 			t.clear(old)
+		case table == regs.InnerTableInboundRule && regs.RuleRow.Action.Get(old.Row) == regs.ActionDiscard:
+			// It moves down, but an SA whose row is about to lead to it had its selector in the row up to now.
+			t.update(old)
 		}
 	}
 	phase = phaseRemove

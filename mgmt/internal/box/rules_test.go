@@ -144,7 +144,7 @@ func TestRulesUnderTraffic(t *testing.T) {
 					for packet := range 32 {
 						dst, proto := netip.AddrFrom4([4]byte{10, byte(packet) << 4 & 0xE0, 3, 4}), byte(6+packet%2*11)
 						port := []int{3, 80, 1010, 7}[(packet/16+n)%4]
-						key := newRow(8 * flowKeyBytes)
+						key := newRow(8 * 38)
 						regs.FlowRow.DstAddr.PutBytes(key, ipBytes(dst.String(), 16))
 						regs.FlowRow.DstPort.Put(key, uint64(port))
 						regs.FlowRow.Protocol.Put(key, uint64(proto))

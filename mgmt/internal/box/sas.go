@@ -36,6 +36,21 @@ func (c *compiler) checkSAs() error {
 	return nil
 }
 
+// checkSPIs refuses a second inbound SA of one SPI: a router finds them by that alone (RFC 4301 4.4.2).
+func (c *compiler) checkSPIs() error {
+	owners := map[uint32]*SA{}
+	for _, sa := range c.m.SAs {
+		if sa.Way != xfrm.DirIn || c.m.bump() {
+			continue
+		}
+		if other := owners[sa.SPI]; other != nil {
+			return xfrm.Errorf(sa.pos, "the SPI 0x%x is in use by the inbound SA src %s dst %s: a router finds inbound SAs by their SPI alone, so give this one another", sa.SPI, other.Src, other.Dst)
+		}
+		owners[sa.SPI] = sa
+	}
+	return nil
+}
+
 // placeSAs gives each new SA the lowest free row of its direction.
 func (c *compiler) placeSAs() error {
 	for _, way := range []xfrm.Dir{xfrm.DirOut, xfrm.DirIn} {

@@ -53,14 +53,13 @@ func TestManySAs(t *testing.T) {
 			t.Errorf("IPv6 flow %d leads to %d, %t", i, sa, ok)
 		}
 	}
-	sad := r.fake.Table(transport.Outer, regs.OuterTableSad)
 	for i := range count {
 		dst, other := "192.0.2.1", "2001:db8:b::1"
 		if i%4 >= 2 {
 			dst, other = other, dst
 		}
-		row := find(sad, 1<<14, sadKey(uint32(0x1000+i), dst))
-		if row == nil || regs.SadRow.Sa.Get(row) != uint64(i) || find(sad, 1<<14, sadKey(uint32(0x1000+i), other)) != nil {
+		row := r.sadRow(uint32(0x1000+i), dst)
+		if row == nil || regs.SadRow.Sa.Get(row) != uint64(i) || r.sadRow(uint32(0x1000+i), other) != nil {
 			t.Fatalf("spi 0x%x at %s leads to %x", 0x1000+i, dst, row)
 		}
 	}
@@ -110,13 +109,13 @@ func TestFullTables(t *testing.T) {
 			t.Errorf("%s holds %d rows, want %d", table.Name, rows, count)
 		}
 	}
-	f, sad := regs.FlowRow, r.fake.Table(transport.Outer, regs.OuterTableSad)
+	f := regs.FlowRow
 	for i := range count {
 		row := r.flowRow(host(18, i), host(19, i), 17, 4096, 4097)
 		if row == nil || f.Sa.Get(row) != uint64(i) || f.Action.Get(row) != regs.ActionProtect {
 			t.Fatalf("flow %d leads to %x", i, row)
 		}
-		if row := find(sad, 1<<17, sadKey(uint32(0x1000+i), "192.0.2.1")); row == nil || regs.SadRow.Sa.Get(row) != uint64(i) {
+		if row := r.sadRow(uint32(0x1000+i), "192.0.2.1"); row == nil || regs.SadRow.Sa.Get(row) != uint64(i) {
 			t.Fatalf("spi %#x leads to %x", 0x1000+i, row)
 		}
 		for _, table := range allTables {

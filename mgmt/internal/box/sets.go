@@ -47,9 +47,10 @@ func withSet(sets []set, s set) []set {
 	return sets
 }
 
-// inboundSets gives each inbound SA one selector for its row, or a group. all are the in and fwd policies.
+// inboundSets gives each inbound SA one selector for its row, or a group where one cannot say it: if it has several sets, or if an
+// earlier policy takes packets of its one set. all are the in and fwd policies.
 func (c *compiler) inboundSets(all []*Policy) error {
-	blocks := slices.DeleteFunc(slices.Clone(all), func(p *Policy) bool { return p.Action != xfrm.ActionBlock || p.Template != nil })
+	before := newEarlier(all)
 	groups := map[string]*group{}
 	var order []*group
 	for _, sa := range c.m.SAs {
@@ -60,7 +61,7 @@ func (c *compiler) inboundSets(all []*Policy) error {
 		if len(sets) == 0 {
 			continue
 		}
-		if sel, one := oneSelector(sets); one && !slices.ContainsFunc(blocks, func(p *Policy) bool { return p.cuts(sets) }) {
+		if sel, one := oneSelector(sets); one && !before.cuts(sets) {
 			c.selector[sa] = sel
 			continue
 		}

@@ -117,10 +117,11 @@ class OuterDecryptSpec extends AnyFunSuite with ChiselSim {
       dut.io.out.ready.poke(true)
       dut.io.punt.ready.poke(true)
       while (!flag(dut.io.ready)) dut.clock.step()
-      for ((index, row) <- OuterFrames.sadRows((1 << config.sadBits) / CuckooHash.ways))
-        write(dut.io.sadTable, index, row)
+      OuterFrames.sadRows((1 << config.sadBits) / CuckooHash.ways).foreach((writeSad _).tupled)
       for ((index, row) <- OuterFrames.ruleRows) write(dut.io.ruleTable, index, row)
     }
+
+    def writeSad(index: Int, row: BigInt): Unit = write(dut.io.sadTable, index, row)
 
     private def write(table: TablePort, index: Int, row: BigInt): Unit = {
       table.request.valid.poke(true)
@@ -258,6 +259,26 @@ class OuterDecryptSpec extends AnyFunSuite with ChiselSim {
       bench.settle()
       val taken = Map("natt_keepalive" -> 1, "punted" -> 3, "tx_esp" -> 1)
       assert(bench.since(anyone) == taken + ("rx_frames" -> 5))
+    }
+  }
+
+  test("a bump in the wire finds an SA by SPI and destination, a router by the SPI alone") {
+    simulate(new OuterDecryptHarness(config)) { dut =>
+      val bench = new Bench(dut)
+      bench.start()
+      def sas(frames: String*): Seq[(Int, Boolean)] = {
+        bench.linked = Vector.empty
+        frames.foreach(name => bench.send(frame(name).bytes))
+        bench.settle()
+        bench.linked.map(link => link.sa -> link.bypass)
+      }
+      // To both addresses, in IPv6 and from a host that a rule lets pass.
+      val frames = Seq("esp_80", "esp_other_destination", "ipv6_esp_hop_limit_0", "esp_of_hosts_known_spi")
+      assert(sas(frames: _*) == Seq(5 -> false, 5 -> false, 3 -> true))
+
+      dut.io.bump.poke(true)
+      OuterFrames.bumpRows((1 << config.sadBits) / CuckooHash.ways).foreach((bench.writeSad _).tupled)
+      assert(sas(frames: _*) == Seq(11 -> false, 12 -> false, 12 -> false))
     }
   }
 }

@@ -84,26 +84,44 @@ object OuterFrames {
   val peerAddress: BigInt = InnerSetup.address("192.0.2.77")
   val peerPort: Int = 4500
 
-  /** (SPI, destination, SA, in UDP): inbound SAs at the box's addresses and at 203.0.113.9, one of IPv6 with the bits of IPv4. */
+  /** (SPI, destination, SA, in UDP): inbound SAs at the box's addresses and at 203.0.113.9, one of IPv6 with the bits of IPv4. A
+   * router has no SPI twice.
+   */
   private val sas = Seq(
     (0x1001L, "203.0.113.1", 5, 0),
     (0xdeadbeefL, "203.0.113.1", 1023, 0),
     (0x4001L, "203.0.113.1", 9, 1),
-    (0x4001L, "203.0.113.9", 9, 1),
-    (0x1001L, "2001:db8:71::1", 6, 0),
+    (0x4002L, "203.0.113.9", 9, 1),
     (0x6001L, "2001:db8:71::1", 7, 1),
     (0x6002L, "::203.0.113.1", 8, 0)
   )
 
-  /** Table rows (index, row) of a SAD with `rowsPerWay` rows in each way. */
+  /** Table rows (index, row) of a router's SAD with `rowsPerWay` rows in each way: found by SPI alone. */
   def sadRows(rowsPerWay: Int): Seq[(Int, BigInt)] = sas.zipWithIndex.map { case ((spi, destination, sa, encap), i) =>
+    sadRow(rowsPerWay, i, spi, destination, sa, encap, key => SadRow.spi(key))
+  }
+
+  /** Two SAs of one SPI, at 203.0.113.1 and 203.0.113.2: a bump in the wire finds them by their destinations too. */
+  def bumpRows(rowsPerWay: Int): Seq[(Int, BigInt)] = Seq("203.0.113.1" -> 11, "203.0.113.2" -> 12).zipWithIndex.map {
+    case ((destination, sa), i) => sadRow(rowsPerWay, i, 0x1001, destination, sa, 0, identity)
+  }
+
+  private def sadRow(
+      rowsPerWay: Int,
+      number: Int,
+      spi: Long,
+      destination: String,
+      sa: Int,
+      encap: Int,
+      asked: BigInt => BigInt
+  ): (Int, BigInt) = {
     val key = SadRow.spi.put(spi) | SadRow.dstAddr.put(InnerSetup.address(destination)) |
       SadRow.version.put(InnerSetup.version(destination))
     val peer = if (destination == "203.0.113.1") SadRow.peerAddr.put(peerAddress) | SadRow.peerPort.put(peerPort)
     else BigInt(0)
     val row = key | SadRow.valid.put(1) | SadRow.sa.put(sa) | SadRow.encap.put(encap) | peer
-    val way = i % CuckooHash.ways
-    (way * rowsPerWay + CuckooHash.row(way, key, SadRow.version.msb + 1, rowsPerWay), row)
+    val way = number % CuckooHash.ways
+    (way * rowsPerWay + CuckooHash.row(way, asked(key), SadRow.version.msb + 1, rowsPerWay), row)
   }
 
   private def rule(action: Int, sa: Int, priority: Int, protocol: Int, port: Option[Int]): BigInt =
