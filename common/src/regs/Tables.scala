@@ -11,6 +11,7 @@ object InnerTables {
   val inboundUsage = 6
   val policyUsage = 7
   val inboundRule = 8
+  val dscpSa = 9
   val all: Seq[TableDesc] = Seq(
     TableDesc("flow", 0, "cuckoo", FlowRow, writeOnly = false),
     TableDesc("rule", 1, "ternary", RuleRow, writeOnly = false),
@@ -20,7 +21,8 @@ object InnerTables {
     TableDesc("outbound_usage", 5, "direct", SaUsageRow, writeOnly = false),
     TableDesc("inbound_usage", 6, "direct", SaUsageRow, writeOnly = false),
     TableDesc("policy_usage", 7, "direct", PolicyUsageRow, writeOnly = false),
-    TableDesc("inbound_rule", 8, "ternary", RuleRow, writeOnly = false)
+    TableDesc("inbound_rule", 8, "ternary", RuleRow, writeOnly = false),
+    TableDesc("dscp_sa", 9, "direct", DscpSaRow, writeOnly = false)
   )
 }
 
@@ -38,10 +40,12 @@ object OuterTables {
   val rule = 1
   val tunnel = 2
   val nextHop = 3
+  val dscpMap = 4
   val all: Seq[TableDesc] = Seq(
     TableDesc("sad", 0, "cuckoo", SadRow, writeOnly = false),
     TableDesc("rule", 1, "ternary", RuleRow, writeOnly = false),
     TableDesc("tunnel", 2, "direct", TunnelRow, writeOnly = false),
-    TableDesc("next_hop", 3, "direct", NextHopRow, writeOnly = false)
+    TableDesc("next_hop", 3, "direct", NextHopRow, writeOnly = false),
+    TableDesc("dscp_map", 4, "direct", DscpMapRow, writeOnly = false)
   )
 }

@@ -38,6 +38,7 @@ type decision struct {
 	mtu              uint32 // longest packet; 0 is any
 	fragment         bool   // longer ones are cut before they go on, if they may be
 	transport        bool   // PROTECT: the SA is in transport mode
+	byDSCP           bool   // PROTECT: argument is a block of SAs
 	usage            int    // row that counts them
 }
 
@@ -56,6 +57,9 @@ func flowRow(p packet, d decision) Row {
 	}
 	if d.transport {
 		f.Transport.Put(row, 1)
+	}
+	if d.byDSCP {
+		f.ByDscp.Put(row, 1)
 	}
 	return row
 }
@@ -145,8 +149,8 @@ func sadRow(sa *SA) Row {
 	return row
 }
 
-// tunnelRow makes the outer headers as Linux makes them unless the SA says otherwise: DSCP and ECN copied, DF of IPv4 copied. The flow label of IPv6 stays 0, which is none (RFC 6437, 2).
-func tunnelRow(sa *SA, hop int, mtu uint32) Row {
+// tunnelRow makes the outer headers as Linux makes them unless the SA says otherwise: DSCP and ECN copied, DF of IPv4 copied; array is that of its map of DSCPs, if it has one. The flow label of IPv6 stays 0, which is none (RFC 6437, 2).
+func tunnelRow(sa *SA, hop int, mtu uint32, array int) Row {
 	f, row := regs.TunnelRow, newRow(regs.TunnelRow.Bits)
 	f.Valid.Put(row, 1)
 	f.SrcAddr.PutBytes(row, addrBytes(sa.Src))
@@ -155,9 +159,13 @@ func tunnelRow(sa *SA, hop int, mtu uint32) Row {
 		f.V6.Put(row, 1)
 	}
 	f.Ttl.Put(row, defaultTTL)
-	if dscp, copied := sa.OuterDSCP(); copied {
+	switch dscp, copied := sa.OuterDSCP(); {
+	case sa.DSCP.Map != nil:
+		f.DscpMap.Put(row, 1)
+		f.Dscp.Put(row, uint64(array))
+	case copied:
 		f.DscpCopy.Put(row, 1)
-	} else {
+	default:
 		f.Dscp.Put(row, uint64(dscp))
 	}
 	if !sa.Flags.NoECN {

@@ -131,6 +131,10 @@ var (
 	InnerAuditControlClearLost    = Field{LSB: 1, Width: 1}
 	InnerQosDscpLow               = Register{Name: "qos_dscp_low", Offset: 0x240, Count: 1, Role: Control, Writable: 0xffffffff}
 	InnerQosDscpHigh              = Register{Name: "qos_dscp_high", Offset: 0x244, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x01010000}
+	InnerSkipHeaders              = Register{Name: "skip_headers", Offset: 0x248, Count: 1, Role: Control, Writable: 0x00000007, Reset: 0x00000007}
+	InnerSkipHeadersHop           = Field{LSB: 0, Width: 1}
+	InnerSkipHeadersRoute         = Field{LSB: 1, Width: 1}
+	InnerSkipHeadersDst           = Field{LSB: 2, Width: 1}
 	InnerLimitOther               = Register{Name: "limit_other", Offset: 0x300, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
 	InnerLimitOtherRate           = Field{LSB: 0, Width: 16}
 	InnerLimitOtherBurst          = Field{LSB: 16, Width: 16}
@@ -164,6 +168,7 @@ var InnerRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	InnerAuditControl,
 	InnerQosDscpLow,
 	InnerQosDscpHigh,
+	InnerSkipHeaders,
 	InnerLimitOther,
 	InnerLimitArp,
 	InnerLimitNd,
@@ -221,6 +226,10 @@ var (
 	OuterPeerControlClear = Field{LSB: 0, Width: 1}
 	OuterQosDscpLow       = Register{Name: "qos_dscp_low", Offset: 0x240, Count: 1, Role: Control, Writable: 0xffffffff}
 	OuterQosDscpHigh      = Register{Name: "qos_dscp_high", Offset: 0x244, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x01010000}
+	OuterSkipHeaders      = Register{Name: "skip_headers", Offset: 0x248, Count: 1, Role: Control, Writable: 0x00000007, Reset: 0x00000007}
+	OuterSkipHeadersHop   = Field{LSB: 0, Width: 1}
+	OuterSkipHeadersRoute = Field{LSB: 1, Width: 1}
+	OuterSkipHeadersDst   = Field{LSB: 2, Width: 1}
 	OuterLimitOther       = Register{Name: "limit_other", Offset: 0x300, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
 	OuterLimitOtherRate   = Field{LSB: 0, Width: 16}
 	OuterLimitOtherBurst  = Field{LSB: 16, Width: 16}
@@ -264,6 +273,7 @@ var OuterRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	OuterPeerControl,
 	OuterQosDscpLow,
 	OuterQosDscpHigh,
+	OuterSkipHeaders,
 	OuterLimitOther,
 	OuterLimitIke,
 	OuterLimitArp,

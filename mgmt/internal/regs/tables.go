@@ -13,6 +13,7 @@ var (
 	InnerTableInboundUsage  = Table{Name: "inbound_usage", Number: 6, Kind: "direct", RowBits: 258}
 	InnerTablePolicyUsage   = Table{Name: "policy_usage", Number: 7, Kind: "direct", RowBits: 128}
 	InnerTableInboundRule   = Table{Name: "inbound_rule", Number: 8, Kind: "ternary", RowBits: 720}
+	InnerTableDscpSa        = Table{Name: "dscp_sa", Number: 9, Kind: "direct", RowBits: 17}
 )
 
 // InnerTables is ordered by number.
@@ -26,6 +27,7 @@ var InnerTables = []Table{
 	InnerTableInboundUsage,
 	InnerTablePolicyUsage,
 	InnerTableInboundRule,
+	InnerTableDscpSa,
 }
 
 // Tables of the crypto chip.
@@ -46,6 +48,7 @@ var (
 	OuterTableRule    = Table{Name: "rule", Number: 1, Kind: "ternary", RowBits: 720}
 	OuterTableTunnel  = Table{Name: "tunnel", Number: 2, Kind: "direct", RowBits: 372}
 	OuterTableNextHop = Table{Name: "next_hop", Number: 3, Kind: "direct", RowBits: 128}
+	OuterTableDscpMap = Table{Name: "dscp_map", Number: 4, Kind: "direct", RowBits: 7}
 )
 
 // OuterTables is ordered by number.
@@ -54,4 +57,5 @@ var OuterTables = []Table{
 	OuterTableRule,
 	OuterTableTunnel,
 	OuterTableNextHop,
+	OuterTableDscpMap,
 }

@@ -88,7 +88,9 @@ type State struct {
 	// DF and DSCP of the outer headers that an outbound SA makes.
 	DF   DF   `json:"df,omitempty"`
 	DSCP DSCP `json:"dscp,omitzero"`
-	Dir  Dir  `json:"dir,omitempty"`
+	// ForDSCP are the DSCPs whose packets an outbound SA carries before others of its template; 0: those that are no other's.
+	ForDSCP DSCPs `json:"for_dscp,omitempty"`
+	Dir     Dir   `json:"dir,omitempty"`
 	// An SA has Aead, or Enc and Auth.
 	Aead Algorithm `json:"aead,omitzero"`
 	Enc  Algorithm `json:"enc,omitzero"`
