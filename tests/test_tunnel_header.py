@@ -36,8 +36,8 @@ def traffic_class(packet: Packet) -> int:
     return packet.tc if IPv6 in packet else packet.tos
 
 
-# Words of an outbound SA, and what the outer header then has: bits of the inner traffic class and bits of its own, and DF, which
-# None copies.
+# Words of an outbound SA, and what the outer header then has: bits of the inner traffic class and bits of its own, by DSCP where a map
+# has them, and DF, which None copies.
 FLAGS = [
     ("", 0xFF, 0, None),
     ("flag noecn", 0xFC, 0, None),
@@ -48,6 +48,8 @@ FLAGS = [
     ("dscp 63 flag noecn", 0, 0x3F << 2, None),
     ("dscp inherit", 0xFF, 0, None),
     ("dscp 0", 0x03, 0, None),
+    ("dscp map EF:AF41,63:0", 0x03, {0x2E: 0x22 << 2, 0x3F: 0}, None),
+    ("dscp map 0:1 flag noecn", 0, {0x2E: 0x2E << 2, 0x3F: 0x3F << 2, 0: 1 << 2}, None),
 ]
 DF_WORDS = [
     ("df set", 0xFF, 0, True),
@@ -82,7 +84,9 @@ def test_outer_header_is_made_as_the_sa_says(make_box, ends: tuple[str, str]) ->
     outers = [esp_payload(frame) for frame in outcome.out]
     for outer, (packet, peer, mask, own, df) in zip(outers, cases, strict=True):
         assert (outer.src, outer.dst) == ends
-        assert traffic_class(outer) == traffic_class(packet) & mask | own
+        inner = traffic_class(packet)
+        added = own.get(inner >> 2, inner & 0xFC) if isinstance(own, dict) else own
+        assert traffic_class(outer) == inner & mask | added
         if IPv6 in outer:
             assert (outer.hlim, outer.fl, outer.nh) == (TTL, 0, 50)
         else:

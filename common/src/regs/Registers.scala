@@ -167,6 +167,12 @@ object InnerRegs {
   val qosDscpLow = RegisterDesc("qos_dscp_low", 0x240, RegisterRole.Control, writable = 0xffffffffL)
   val qosDscpHigh =
     RegisterDesc("qos_dscp_high", 0x244, RegisterRole.Control, writable = 0xffffffffL, reset = 0x1010000L)
+  val skipHeaders = RegisterDesc("skip_headers", 0x248, RegisterRole.Control, writable = 0x7L, reset = 0x7L)
+  object SkipHeaders {
+    val hop = RowField(0, 1)
+    val route = RowField(1, 1)
+    val dst = RowField(2, 1)
+  }
   val auditSrc0 = RegisterDesc("audit_src_0", 0x250, RegisterRole.Status)
   val auditSrc1 = RegisterDesc("audit_src_1", 0x254, RegisterRole.Status)
   val auditSrc2 = RegisterDesc("audit_src_2", 0x258, RegisterRole.Status)
@@ -228,6 +234,7 @@ object InnerRegs {
     auditTimeHi,
     qosDscpLow,
     qosDscpHigh,
+    skipHeaders,
     auditSrc0,
     auditSrc1,
     auditSrc2,
@@ -330,6 +337,12 @@ object OuterRegs {
   val qosDscpLow = RegisterDesc("qos_dscp_low", 0x240, RegisterRole.Control, writable = 0xffffffffL)
   val qosDscpHigh =
     RegisterDesc("qos_dscp_high", 0x244, RegisterRole.Control, writable = 0xffffffffL, reset = 0x1010000L)
+  val skipHeaders = RegisterDesc("skip_headers", 0x248, RegisterRole.Control, writable = 0x7L, reset = 0x7L)
+  object SkipHeaders {
+    val hop = RowField(0, 1)
+    val route = RowField(1, 1)
+    val dst = RowField(2, 1)
+  }
   val limitOther = RegisterDesc("limit_other", 0x300, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
   object LimitOther {
     val rate = RowField(0, 16)
@@ -389,6 +402,7 @@ object OuterRegs {
     peerControl,
     qosDscpLow,
     qosDscpHigh,
+    skipHeaders,
     limitOther,
     limitIke,
     limitArp,

@@ -18,6 +18,7 @@ object FlowRow extends Row {
   val mtu = RowField(356, 14)
   val transport = RowField(370, 1)
   val tfc = RowField(371, 12)
+  val byDscp = RowField(383, 1)
   val usage = RowField(384, 20)
   val fields: Seq[(String, RowField)] = Seq(
     "src_addr" -> srcAddr,
@@ -35,6 +36,7 @@ object FlowRow extends Row {
     "mtu" -> mtu,
     "transport" -> transport,
     "tfc" -> tfc,
+    "by_dscp" -> byDscp,
     "usage" -> usage
   )
 }
@@ -56,6 +58,7 @@ object RuleRow extends Row {
   val mtu = RowField(356, 14)
   val transport = RowField(370, 1)
   val tfc = RowField(371, 12)
+  val byDscp = RowField(383, 1)
   val usage = RowField(384, 20)
   val srcMask = RowField(416, 128)
   val dstMask = RowField(544, 128)
@@ -80,6 +83,7 @@ object RuleRow extends Row {
     "mtu" -> mtu,
     "transport" -> transport,
     "tfc" -> tfc,
+    "by_dscp" -> byDscp,
     "usage" -> usage,
     "src_mask" -> srcMask,
     "dst_mask" -> dstMask,
@@ -215,6 +219,16 @@ object DummyRow extends Row {
   )
 }
 
+object DscpSaRow extends Row {
+  val bits: Int = 17
+  val sa = RowField(0, 16)
+  val valid = RowField(16, 1)
+  val fields: Seq[(String, RowField)] = Seq(
+    "sa" -> sa,
+    "valid" -> valid
+  )
+}
+
 object OutboundKeyRow extends Row {
   val bits: Int = 1024
   val key = RowField(0, 256)
@@ -305,6 +319,7 @@ object TunnelRow extends Row {
   val ecnCopy = RowField(259, 1)
   val dfMode = RowField(260, 2)
   val encap = RowField(262, 1)
+  val dscpMap = RowField(263, 1)
   val dscp = RowField(264, 6)
   val ttl = RowField(272, 8)
   val nextHop = RowField(280, 8)
@@ -321,6 +336,7 @@ object TunnelRow extends Row {
     "ecn_copy" -> ecnCopy,
     "df_mode" -> dfMode,
     "encap" -> encap,
+    "dscp_map" -> dscpMap,
     "dscp" -> dscp,
     "ttl" -> ttl,
     "next_hop" -> nextHop,
@@ -328,6 +344,16 @@ object TunnelRow extends Row {
     "src_port" -> srcPort,
     "dst_port" -> dstPort,
     "flow_label" -> flowLabel
+  )
+}
+
+object DscpMapRow extends Row {
+  val bits: Int = 7
+  val dscp = RowField(0, 6)
+  val valid = RowField(6, 1)
+  val fields: Seq[(String, RowField)] = Seq(
+    "dscp" -> dscp,
+    "valid" -> valid
   )
 }
 

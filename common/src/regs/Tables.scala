@@ -12,6 +12,7 @@ object InnerTables {
   val policyUsage = 7
   val inboundRule = 8
   val dummy = 9
+  val dscpSa = 10
   val all: Seq[TableDesc] = Seq(
     TableDesc("flow", 0, "cuckoo", FlowRow, writeOnly = false),
     TableDesc("rule", 1, "ternary", RuleRow, writeOnly = false),
@@ -22,7 +23,8 @@ object InnerTables {
     TableDesc("inbound_usage", 6, "direct", SaUsageRow, writeOnly = false),
     TableDesc("policy_usage", 7, "direct", PolicyUsageRow, writeOnly = false),
     TableDesc("inbound_rule", 8, "ternary", RuleRow, writeOnly = false),
-    TableDesc("dummy", 9, "direct", DummyRow, writeOnly = false)
+    TableDesc("dummy", 9, "direct", DummyRow, writeOnly = false),
+    TableDesc("dscp_sa", 10, "direct", DscpSaRow, writeOnly = false)
   )
 }
 
@@ -40,10 +42,12 @@ object OuterTables {
   val rule = 1
   val tunnel = 2
   val nextHop = 3
+  val dscpMap = 4
   val all: Seq[TableDesc] = Seq(
     TableDesc("sad", 0, "cuckoo", SadRow, writeOnly = false),
     TableDesc("rule", 1, "ternary", RuleRow, writeOnly = false),
     TableDesc("tunnel", 2, "direct", TunnelRow, writeOnly = false),
-    TableDesc("next_hop", 3, "direct", NextHopRow, writeOnly = false)
+    TableDesc("next_hop", 3, "direct", NextHopRow, writeOnly = false),
+    TableDesc("dscp_map", 4, "direct", DscpMapRow, writeOnly = false)
   )
 }

@@ -21,6 +21,8 @@ class SpdAnswer extends Bundle {
 
   /** PROTECT: least length of a packet in units of 4 bytes ([[TfcPadder]]). */
   val tfc = UInt(TfcPadder.unitsBits.W)
+  /** PROTECT: `sa` is a block of the SAs by DSCP. */
+  val byDscp = Bool()
 
   /** Row that counts the policy's packets. */
   val usage = UInt(FlowRow.usage.width.W)
@@ -37,6 +39,7 @@ object SpdAnswer {
     answer.fragment := FlowRow.fragment(result.row)
     answer.transport := FlowRow.transport(result.row)
     answer.tfc := FlowRow.tfc(result.row)
+    answer.byDscp := FlowRow.byDscp(result.row)
     answer.usage := FlowRow.usage(result.row)
     answer
   }
@@ -51,6 +54,7 @@ object SpdAnswer {
     answer.fragment := RuleRow.fragment(result.row)
     answer.transport := RuleRow.transport(result.row)
     answer.tfc := RuleRow.tfc(result.row)
+    answer.byDscp := RuleRow.byDscp(result.row)
     answer.usage := RuleRow.usage(result.row)
     answer
   }
@@ -65,6 +69,10 @@ class InnerFindings extends Bundle {
 
 /** Where one frame from the red network goes. */
 class InnerVerdict extends FrameVerdict {
+
+  /** With `toLink`: `link.sa` is a block of the SAs by DSCP, and this the packet's DSCP. */
+  val byDscp = Bool()
+  val dscp = UInt(6.W)
 
   /** With `toLink`: bytes of the Ethernet header and its tags, if they stay here. */
   val strip = UInt(5.W)
@@ -100,7 +108,9 @@ class InnerDrops extends FrameDrops {
  *
  * Under PROTECT in transport mode, and under BYPASS of a bump in the wire, the whole frame goes to the link, with the TTL that it
  * has and uncut. ESP stands behind the IPv4 header with its options, or the IPv6 header alone: without anything behind it, with a longer
- * [[ClearPrefix]] than there can be or with IPv6 extension headers a packet is dropped as transportHeader.
+ * [[ClearPrefix]] than there can be or with IPv6 extension headers, skipped or not, a packet is dropped as transportHeader.
+ *
+ * With `byDscp` in its SPD entry the packet's SA is still to be found ([[SaByDscp]]).
  *
  * Under PROTECT in tunnel mode the decision's least length goes with the packet (RFC 4303 2.7).
  *
@@ -154,7 +164,7 @@ class InnerClassifier extends Module {
   private val prefix = ClearPrefix(tags, fields.headerBytes(5, 2))
   private val transportable = ask(
     ClearPrefix.possible(prefix) && fields.headerBytes(6) === 0.U && fields.payloadLength =/= 0.U &&
-      (!fields.isV6 || fields.headerBytes === Ipv6Header.bytes.U)
+      (!fields.isV6 || fields.headerBytes === Ipv6Header.bytes.U && !HeaderKind(fields.protocol).any)
   )
   private val prefix1 = RegNext(prefix)
   private val frameBytes1 = RegNext(fields.totalLength + fields.l2Bytes)
@@ -232,6 +242,8 @@ class InnerClassifier extends Module {
   verdict.reason := Mux(frame.punts, frame.reason, Mux(is(puntMtu), PuntReason.mtu.U, PuntReason.policy.U))
   verdict.units := units
   verdict.tfc := Mux(frame.crosses, 0.U, tfc)
+  verdict.byDscp := RegNext(decides(Action.protect) && Mux(flowWins, flow1.byDscp, rule1.byDscp)) && !frame.crosses
+  verdict.dscp := RegNext(fields1.tos(7, 2))
   verdict.strip := Mux(frame.crosses, 0.U, RegNext(Mux(whole, 0.U, fields1.l2Bytes)))
   verdict.rewrite := RegNext(rewrite)
   when(frame.crosses) { verdict.rewrite.none := true.B }

@@ -48,6 +48,7 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   val io = IO(new Bundle {
     val enable = Input(Bool())
     val portMac = Input(UInt(48.W))
+    val skip = Input(new ExtensionSkip)
     val in = Flipped(PacketStream(new LinkMeta))
 
     /** Frames of the management CPU's own for the port. */
@@ -70,6 +71,7 @@ class InnerDecrypt(config: InnerConfig) extends Module {
 
   // The IP packet, wherever it starts, as it was before ESP.
   private val parser = Module(new HeaderParser(ethernet = false))
+  parser.io.skip := io.skip
   parser.io.in.valid := RegNext(launch.valid, false.B)
   parser.io.in.bits := RegNext(DecryptWindow(launch.bits))
   private val transport = Module(new TransportHeader)

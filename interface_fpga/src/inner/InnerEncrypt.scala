@@ -31,7 +31,7 @@ class InnerEncryptEvents extends Bundle {
  * From the red port to the link: MAC, fragments put together, headers read, flow and rule looked up, verdict, counted, Ethernet and
  * tags off, TTL.
  *
- * What [[ReceivePath]] lets pass is judged by [[InnerClassifier]]: protected and bypassed IP packets go to `out`, without padding
+ * What [[ReceivePath]] lets pass is judged by [[InnerClassifier]], whose SA [[SaByDscp]] may choose: protected and bypassed IP packets go to `out`, without padding
  * behind their total length, as whole frames or without Ethernet header and VLAN tags, and then cut if they are too long for their
  * SPD entry, and padded if they are too short for it ([[TfcPadder]]); punted frames as
  * they came, behind a header, to `punt`; the rest nowhere. [[DummySource]] puts packets of its own between them. [[EncryptUsage]] counts those for the link beside their way, whole, and stops what its
@@ -51,6 +51,7 @@ class InnerEncrypt(config: InnerConfig) extends Module {
     val portMac = Input(UInt(48.W))
     val priorityDscps = Input(UInt(PriorityClass.dscps.W))
     val fragmentLimits = Input(new FragmentLimits)
+    val skip = Input(new ExtensionSkip)
     val puntLimits = Input(Vec(InnerConfig.puntGroups.length, new TokenLimit))
     val linkUp = Input(Bool())
 
@@ -61,6 +62,7 @@ class InnerEncrypt(config: InnerConfig) extends Module {
     val punt = PacketStream(new NoMeta)
     val flowTable = Flipped(new TablePort)
     val ruleTable = Flipped(new TablePort)
+    val dscpSaTable = Flipped(new TablePort)
     val outboundUsageTable = Flipped(new TablePort)
     val policyUsageTable = Flipped(new TablePort)
     val dummyTable = Flipped(new TablePort)
@@ -91,6 +93,7 @@ class InnerEncrypt(config: InnerConfig) extends Module {
   path.io.portMac := io.portMac
   path.io.priorityDscps := io.priorityDscps
   path.io.fragmentLimits := io.fragmentLimits
+  path.io.skip := io.skip
   path.io.puntLimits := io.puntLimits
   path.io.mac := io.mac
   io.punt <> path.io.punt
@@ -121,13 +124,22 @@ class InnerEncrypt(config: InnerConfig) extends Module {
   classifier.io.findings.bits.fields := ShiftRegister(fields, lookups)
   classifier.io.findings.bits.flow := ShiftRegister(SpdAnswer.flow(flows.io.result.bits), lookups - CuckooTable.latency)
   classifier.io.findings.bits.rule := ShiftRegister(SpdAnswer.rule(rules.io.result.bits), lookups - rules.latency)
-  path.io.verdict := classifier.io.verdict
+  private val chosen = Module(new SaByDscp)
+  chosen.io.in := classifier.io.verdict
+  chosen.io.table <> io.dscpSaTable
+  path.io.verdict := chosen.io.out
 
   private val usage = Module(new EncryptUsage(config.saBits, config.flowBits))
-  usage.io.verdict := classifier.io.verdict
-  usage.io.next := ShiftRegister(classifier.io.findings.valid, InnerClassifier.latency - 1, false.B, true.B)
-  usage.io.policy := classifier.io.policy
-  usage.io.ipBytes := classifier.io.ipBytes
+  usage.io.verdict := chosen.io.out
+  usage.io.next := ShiftRegister(
+    classifier.io.findings.valid,
+    InnerClassifier.latency + SaByDscp.latency - 1,
+    false.B,
+    true.B
+  )
+  usage.io.policy.valid := ShiftRegister(classifier.io.policy.valid, SaByDscp.latency, false.B, true.B)
+  usage.io.policy.bits := ShiftRegister(classifier.io.policy.bits, SaByDscp.latency)
+  usage.io.ipBytes := ShiftRegister(classifier.io.ipBytes, SaByDscp.latency)
   usage.io.outboundTable <> io.outboundUsageTable
   usage.io.policyTable <> io.policyUsageTable
 
@@ -154,7 +166,7 @@ class InnerEncrypt(config: InnerConfig) extends Module {
   ConnectStream(io.out, padder.io.out)(_ := _.link)
 
   private val sent = io.out.fire && io.out.bits.last
-  io.ready := flows.io.ready && rules.io.ready && path.io.ready && usage.io.ready && dummies.io.ready
+  io.ready := flows.io.ready && rules.io.ready && chosen.io.ready && path.io.ready && usage.io.ready && dummies.io.ready
   io.events.path := path.io.events
   io.events.drops := classifier.io.drops
   io.events.dropLifetime := usage.io.dropLifetime

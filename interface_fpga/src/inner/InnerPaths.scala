@@ -66,6 +66,7 @@ class InnerPaths(config: InnerConfig) extends Module {
   encrypt.io.portMac := registers.io.portMac
   encrypt.io.fragmentLimits.timeout := registers.io.control(InnerRegs.reasmTimeout)(14, 0)
   encrypt.io.fragmentLimits.perSource := registers.io.control(InnerRegs.reasmPerSource)(15, 0)
+  encrypt.io.skip := registers.io.extensionSkip
   encrypt.io.puntLimits := VecInit(
     Seq(
       InnerRegs.limitOther,
@@ -81,12 +82,14 @@ class InnerPaths(config: InnerConfig) extends Module {
   io.punt <> encrypt.io.punt
   encrypt.io.flowTable <> registers.io.table(InnerTables.flow)
   encrypt.io.ruleTable <> registers.io.table(InnerTables.rule)
+  encrypt.io.dscpSaTable <> registers.io.table(InnerTables.dscpSa)
   encrypt.io.outboundUsageTable <> registers.io.table(InnerTables.outboundUsage)
   encrypt.io.policyUsageTable <> registers.io.table(InnerTables.policyUsage)
   encrypt.io.dummyTable <> registers.io.table(InnerTables.dummy)
 
   decrypt.io.enable := registers.io.txEnable
   decrypt.io.portMac := registers.io.portMac
+  decrypt.io.skip := registers.io.extensionSkip
   decrypt.io.inject <> io.inject
   decrypt.io.injectLimit := registers.tokenLimit(InnerRegs.limitInject)
   decrypt.io.in <> io.fromLink

@@ -36,6 +36,7 @@ class OuterDecrypt(config: OuterConfig) extends Module {
     val portMac = Input(UInt(48.W))
     val priorityDscps = Input(UInt(PriorityClass.dscps.W))
     val fragmentLimits = Input(new FragmentLimits)
+    val skip = Input(new ExtensionSkip)
     val puntLimits = Input(Vec(OuterConfig.puntGroups.length, new TokenLimit))
     val local = Input(new LocalAddresses)
     val linkUp = Input(Bool())
@@ -76,6 +77,7 @@ class OuterDecrypt(config: OuterConfig) extends Module {
   path.io.portMac := io.portMac
   path.io.priorityDscps := io.priorityDscps
   path.io.fragmentLimits := io.fragmentLimits
+  path.io.skip := io.skip
   path.io.puntLimits := io.puntLimits
   path.io.mac := io.mac
   io.punt <> path.io.punt

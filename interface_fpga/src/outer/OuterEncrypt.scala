@@ -3,7 +3,7 @@ package sallyport.iface
 import chisel3._
 import chisel3.util._
 import sallyport.common._
-import sallyport.common.regs.{NextHopRow, TunnelRow}
+import sallyport.common.regs.{DscpMapRow, NextHopRow, TunnelRow}
 
 /** What happened on the encrypt path in one cycle, besides the link's own events. */
 class OuterEncryptEvents extends Bundle {
@@ -27,7 +27,7 @@ class OuterTreatment extends Bundle {
  * From the link to the black port: tunnel row, next hop, headers in front, MTU check, fragments, VLAN tags, MAC.
  *
  * `in` carries ESP packets (from SPI to ICV), bypassed IP packets and whole frames, bypassed or with ESP behind their IP header. An ESP packet's SA names its row of the tunnel table,
- * which names the next hop; a bypassed packet's `sa` names the next hop itself. [[HeaderBuilder]] says which headers a packet
+ * which names the next hop and may name an array of the DSCP map; a bypassed packet's `sa` names the next hop itself. [[HeaderBuilder]] says which headers a packet
  * gets, how it is cut if it is too long, and for which faults it is dropped; `events.fault` counts them.
  *
  * A packet every 2 cycles and a beat a cycle, except that headers which push a packet's end into a further beat cost one
@@ -46,6 +46,7 @@ class OuterEncrypt(config: OuterConfig) extends Module {
     val mac = Decoupled(new MacBeat)
     val tunnelTable = Flipped(new TablePort)
     val nextHopTable = Flipped(new TablePort)
+    val dscpMapTable = Flipped(new TablePort)
     val ready = Output(Bool())
     val events = Output(new OuterEncryptEvents)
   })
@@ -78,6 +79,14 @@ class OuterEncrypt(config: OuterConfig) extends Module {
   nextHops.io.lookup.valid := tunnels.io.result.valid
   nextHops.io.lookup.bits := nextHop1(log2Ceil(config.nextHops) - 1, 0)
 
+  // What the tunnel's array makes of the inner DSCP, beside the next hop.
+  private val dscps = DirectTable(TunnelTemplate.mapRows, DscpMapRow, DscpMapRow.valid)
+  dscps.io.table <> io.dscpMapTable
+  dscps.io.clear := false.B
+  dscps.io.lookup.valid := tunnels.io.result.valid && template1.dscpMap
+  dscps.io.lookup.bits := template1.mapRow(meta1.tos(7, 2))
+  private val template2 = ShiftRegister(template1, DirectTable.latency).mapped(dscps.io.result.bits)
+
   // ESP of transport mode: its IP header is there, and becomes ESP's.
   private val transport = Module(new TransportHeader)
   transport.io.bytes := launch.bits.bytes
@@ -90,7 +99,7 @@ class OuterEncrypt(config: OuterConfig) extends Module {
   builder.io.portMtu := io.portMtu
   builder.io.request.valid := nextHops.io.result.valid
   builder.io.request.bits.meta := ShiftRegister(meta1, DirectTable.latency)
-  builder.io.request.bits.tunnel := ShiftRegister(template1, DirectTable.latency)
+  builder.io.request.bits.tunnel := template2
   builder.io.request.bits.tunnel.valid := ShiftRegister(
     template1.valid && (meta1.sa >> config.saBits) === 0.U,
     DirectTable.latency
@@ -126,7 +135,7 @@ class OuterEncrypt(config: OuterConfig) extends Module {
   transmit.io.inject <> injector.io.out
   io.mac <> transmit.io.mac
 
-  io.ready := tunnels.io.ready && nextHops.io.ready
+  io.ready := tunnels.io.ready && nextHops.io.ready && dscps.io.ready
   io.events.fault := RegNext(
     Mux(built.valid, built.bits.fault, 0.U.asTypeOf(new HeaderFault)),
     0.U.asTypeOf(new HeaderFault)

@@ -67,6 +67,7 @@ class OuterPaths(config: OuterConfig) extends Module {
   io.macTx <> encrypt.io.mac
   encrypt.io.tunnelTable <> registers.io.table(OuterTables.tunnel)
   encrypt.io.nextHopTable <> registers.io.table(OuterTables.nextHop)
+  encrypt.io.dscpMapTable <> registers.io.table(OuterTables.dscpMap)
 
   decrypt.io.enable := ready && registers.io.rxEnable
   decrypt.io.bump := registers.io.bump
@@ -84,6 +85,7 @@ class OuterPaths(config: OuterConfig) extends Module {
   )
   decrypt.io.fragmentLimits.timeout := registers.io.control(OuterRegs.reasmTimeout)(14, 0)
   decrypt.io.fragmentLimits.perSource := registers.io.control(OuterRegs.reasmPerSource)(15, 0)
+  decrypt.io.skip := registers.io.extensionSkip
   decrypt.io.puntLimits := VecInit(
     Seq(
       OuterRegs.limitOther,

@@ -1,8 +1,9 @@
 package sallyport.iface
 
 import chisel3._
+import chisel3.util._
 import sallyport.common.TableResult
-import sallyport.common.regs.TunnelRow
+import sallyport.common.regs.{DscpMapRow, TunnelRow}
 
 /** Template of the outer headers of one outbound SA: a row of the tunnel table. */
 class TunnelTemplate extends Bundle {
@@ -25,6 +26,22 @@ class TunnelTemplate extends Bundle {
   val dscpCopy = Bool()
   val dscp = UInt(6.W)
 
+  /** Instead of both, the DSCP is what array `dscp` of the map makes of the inner one. */
+  val dscpMap = Bool()
+
+  /** The row of the map for a packet of some DSCP. */
+  def mapRow(inner: UInt): UInt = Cat(dscp(log2Ceil(TunnelTemplate.dscpArrays) - 1, 0), inner)
+
+  /** The same with the DSCP that this row gives, if it asked for one. One LUT level. */
+  def mapped(answer: TableResult): TunnelTemplate = {
+    val template = WireDefault(this)
+    when(dscpMap) {
+      template.dscpCopy := !answer.hit
+      template.dscp := DscpMapRow.dscp(answer.row)
+    }
+    template
+  }
+
   /** Of IPv4: 0 copy from the inner header, 1 set, 2 clear (RFC 4301 8.1); 3 is as 1. */
   val dfMode = UInt(2.W)
 
@@ -43,6 +60,10 @@ class TunnelTemplate extends Bundle {
 
 object TunnelTemplate {
 
+  /** Arrays of the DSCP map, each with an entry for every DSCP. */
+  val dscpArrays: Int = 16
+  val mapRows: Int = dscpArrays * PriorityClass.dscps
+
   /** A look-up's answer in the table as a template; no answer is not `valid`. */
   def apply(answer: TableResult): TunnelTemplate = {
     val template = Wire(new TunnelTemplate)
@@ -54,6 +75,7 @@ object TunnelTemplate {
     template.ttl := TunnelRow.ttl(answer.row)
     template.dscpCopy := TunnelRow.dscpCopy(answer.row)
     template.dscp := TunnelRow.dscp(answer.row)
+    template.dscpMap := TunnelRow.dscpMap(answer.row)
     template.dfMode := TunnelRow.dfMode(answer.row)
     template.ecnCopy := TunnelRow.ecnCopy(answer.row)
     template.nextHop := TunnelRow.nextHop(answer.row)

@@ -29,7 +29,7 @@ class ExtensionWalk extends Bundle {
 
 /**
  * The walk over the extension headers of an IPv6 packet (RFC 8200 section 4): hop-by-hop options, routing, destination options
- * and fragment. Any other number, ESP, AH and no-next-header among them, is left where it is.
+ * and fragment, as far as [[ExtensionSkip]] says so. Any other number, ESP, AH and no-next-header among them, is left where it is.
  *
  * In any order and number (4.1), but hop-by-hop options only as the first: elsewhere `malformed`. So is a header that goes
  * beyond the packet. One that goes beyond [[ExtensionStep.maxUnits]] is `unfinished`, whatever its end. Of a fragment header
@@ -43,11 +43,11 @@ object ExtensionStep {
   val maxUnits: Int = 8
 
   /** Before the first step. */
-  def start(v6: Bool, protocol: UInt): ExtensionWalk = {
+  def start(v6: Bool, protocol: UInt, skip: ExtensionSkip): ExtensionWalk = {
     val walk = WireDefault(0.U.asTypeOf(new ExtensionWalk))
     walk.protocol := protocol
     when(v6) {
-      walk.kind := HeaderKind(protocol)
+      walk.kind := HeaderKind(protocol, skip)
       walk.at := 1.U
     }
     walk

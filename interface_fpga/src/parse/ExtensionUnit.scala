@@ -4,6 +4,19 @@ import chisel3._
 import chisel3.util._
 import sallyport.common._
 
+/** Which extension headers are skipped (RFC 4301 4.4.1.1); fragment headers always are. */
+class ExtensionSkip extends Bundle {
+  val hopByHop = Bool()
+  val routing = Bool()
+  val destinationOptions = Bool()
+}
+
+object ExtensionSkip {
+
+  /** All of them, as after reset. */
+  def all: ExtensionSkip = ((BigInt(1) << new ExtensionSkip().getWidth) - 1).U.asTypeOf(new ExtensionSkip)
+}
+
 /** What an IPv6 next-header number is to the walk over extension headers; no bit set: not one of them, the walk ends. */
 class HeaderKind extends Bundle {
   val hopByHop = Bool()
@@ -19,11 +32,13 @@ object HeaderKind {
   private val routing: Int = 43
   private val destinationOptions: Int = 60
 
-  def apply(number: UInt): HeaderKind = {
+  /** A header that is not skipped is none: the walk ends there. */
+  def apply(number: UInt, skip: ExtensionSkip = ExtensionSkip.all): HeaderKind = {
     val kind = Wire(new HeaderKind)
-    kind.hopByHop := number === hopByHop.U
+    kind.hopByHop := number === hopByHop.U && skip.hopByHop
     kind.fragment := number === Ipv6Header.fragment.U
-    kind.other := number === routing.U || number === destinationOptions.U
+    kind.other := number === routing.U && skip.routing ||
+      number === destinationOptions.U && skip.destinationOptions
     kind
   }
 }
@@ -62,13 +77,14 @@ object ExtensionUnit {
    * @param unit number of the unit, 0 directly behind the fixed header
    * @param word its first 4 bytes, in host order; of the unit behind the last that is read it does not matter
    * @param payload bytes of the packet behind the fixed header
+   * @param skip    headers that are walked over
    */
-  def apply(unit: Int, word: UInt, payload: UInt): ExtensionUnit = {
+  def apply(unit: Int, word: UInt, payload: UInt, skip: ExtensionSkip): ExtensionUnit = {
     val here = Wire(new ExtensionUnit)
     val more = word(23, 16)
     val left = payload >> log2Ceil(unitBytes)
     here.protocol := word(31, 24)
-    here.next := HeaderKind(word(31, 24))
+    here.next := HeaderKind(word(31, 24), skip)
     here.end := VecInit.tabulate(maxUnits + 1)(n => if (n > unit) more === (n - unit - 1).U else false.B).asUInt
     here.beyond := more >= (maxUnits - unit).U
     here.short := left < more +& (unit + 1).U

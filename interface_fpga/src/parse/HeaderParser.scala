@@ -10,7 +10,8 @@ import sallyport.common._
  *
  * A pipeline without stalls: one packet a cycle, answered in order [[HeaderParser.latency]] cycles later. It judges and drops
  * nothing. Of IPv6 it reads [[ExtensionStep.maxHeaders]] extension headers and [[ExtensionStep.maxUnits]] times 8 bytes of
- * them; a packet with more is `unfinished`.
+ * them; a packet with more is `unfinished`. A header that `skip` does not name ends them, and is the packet's protocol, without ports:
+ * what it says of its length is not asked.
  *
  * The packet's words go along the pipeline, and the fields of the fixed header are taken from them at its end, which needs
  * fewer registers than the fields would.
@@ -23,6 +24,9 @@ class HeaderParser(ethernet: Boolean, fragments: Boolean = false) extends Module
   import PacketStream.lengthBits
 
   val io = IO(new Bundle {
+
+    /** Set while no traffic flows. */
+    val skip = Input(new ExtensionSkip)
     val in = Flipped(Valid(new HeaderWindow(windowBytes(ethernet))))
     val out = Valid(new HeaderFields)
 
@@ -65,9 +69,10 @@ class HeaderParser(ethernet: Boolean, fragments: Boolean = false) extends Module
   private val words0 = start.words
   private val payload6 = words0(1)(31, 16)
   private val units1 = RegNext(VecInit.tabulate(ExtensionStep.maxUnits + 1) { unit =>
-    ExtensionUnit(unit, words0(Ipv6Header.bytes / 4 + 2 * unit), payload6)
+    ExtensionUnit(unit, words0(Ipv6Header.bytes / 4 + 2 * unit), payload6, io.skip)
   })
-  private val walk = WireDefault(ExtensionStep.start(isV6(0), Mux(isV6(0), words0(1)(15, 8), words0(2)(23, 16))))
+  private val walk =
+    WireDefault(ExtensionStep.start(isV6(0), Mux(isV6(0), words0(1)(15, 8), words0(2)(23, 16)), io.skip))
   private val v4Offset = words0(1)(12, 0)
   walk.laterFragment := !isV6(0) && v4Offset =/= 0.U
   walk.fragment := !isV6(0) && (words0(1)(13) || v4Offset =/= 0.U)

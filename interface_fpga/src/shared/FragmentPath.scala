@@ -48,6 +48,7 @@ class FragmentPath(p: ReassemblyConfig) extends Module {
   stage.io.hold := false.B
 
   private val parser = Module(new HeaderParser(ethernet = true, fragments = true))
+  parser.io.skip := ExtensionSkip.all // a fragment header may be behind any
   parser.io.in.valid := stage.io.launch.valid
   parser.io.in.bits.bytes := stage.io.launch.bits.bytes
   parser.io.in.bits.length := stage.io.launch.bits.meta.length

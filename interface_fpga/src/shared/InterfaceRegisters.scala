@@ -34,6 +34,8 @@ class InterfaceRegisters(bank: RegisterBankParams, tables: Int) extends Module {
     /** Bit n: packets of DSCP n are high. */
     val priorityDscps = Output(UInt(PriorityClass.dscps.W))
 
+    val extensionSkip = Output(new ExtensionSkip)
+
     /** Registers of the chip's own that software reads. */
     val status = Input(new RegisterValues(bank.status.diff(own)))
 
@@ -78,6 +80,11 @@ class InterfaceRegisters(bank: RegisterBankParams, tables: Int) extends Module {
   io.bump := OuterRegs.Control.bump(enables)
   io.portMac := Cat(control(register("port_mac_hi"))(15, 0), control(register("port_mac_lo")))
   io.priorityDscps := Cat(control(register("qos_dscp_high")), control(register("qos_dscp_low")))
+
+  private val skipped = control(register("skip_headers"))
+  io.extensionSkip.hopByHop := OuterRegs.SkipHeaders.hop(skipped)
+  io.extensionSkip.routing := OuterRegs.SkipHeaders.route(skipped)
+  io.extensionSkip.destinationOptions := OuterRegs.SkipHeaders.dst(skipped)
 
   private val mux = Module(new TableMux(tables))
   mux.io.in <> registers.io.table

@@ -65,6 +65,7 @@ class ReceivePath[V <: FrameVerdict](
     val portMac = Input(UInt(48.W))
     val priorityDscps = Input(UInt(PriorityClass.dscps.W))
     val fragmentLimits = Input(new FragmentLimits)
+    val skip = Input(new ExtensionSkip)
     val puntLimits = Input(Vec(puntGroups.length, new TokenLimit))
     val mac = Flipped(Valid(new MacBeat))
     val fields = Valid(new HeaderFields)
@@ -98,6 +99,7 @@ class ReceivePath[V <: FrameVerdict](
   stage.io.hold := false.B
 
   private val parser = Module(new HeaderParser(ethernet = true))
+  parser.io.skip := io.skip
   parser.io.in.valid := stage.io.launch.valid
   parser.io.in.bits.bytes := stage.io.launch.bits.bytes
   parser.io.in.bits.length := stage.io.launch.bits.meta.length

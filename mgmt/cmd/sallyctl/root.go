@@ -71,6 +71,7 @@ func newRoot() *cobra.Command {
 		{"next-hop", "nexthop", "Next hop where no route or neighbour names one: default dev red|black lladdr MAC"},
 		{"reassembly", "reasm", "Limits of what waits for fragments at both ports: set [timeout TIME] [per-source N], show"},
 		{"qos", "q", "Priority at both ports: set dscp DSCP … (ef, cs6, af41, numbers) or none, show"},
+		{"skip-headers", "skip-header", "IPv6 extension headers skipped to find protocol and ports: set hop,route,dst or none, show"},
 	} {
 		root.AddCommand(&cobra.Command{
 			Use: object.name + " …", Aliases: []string{object.alias}, Short: object.short,

@@ -54,6 +54,8 @@ func (m *Model) apply(command xfrm.Command) (string, error) {
 		return "", m.setPunt(c)
 	case xfrm.QoS:
 		m.Priority = &c.Marked
+	case xfrm.SkipHeaders:
+		return "", m.setSkipped(c)
 	case xfrm.Show:
 		return m.show(c.What), nil
 	default:

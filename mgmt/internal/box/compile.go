@@ -61,6 +61,7 @@ type target struct {
 	innerRules, outerRules       []placed
 	inboundRules                 []placed // of the inner chip, for inbound SAs that have several selector sets
 	selectors, tunnels, dummies  map[int]Row
+	dscpMap, dscpSA              map[int]Row            // of the outer and of the inner chip
 	hops                         map[string]map[int]Hop // by device
 	bypassEncrypt, bypassDecrypt bool
 }
@@ -78,6 +79,8 @@ type compiler struct {
 	selector map[*SA]xfrm.Selector // of those that one selector is enough for
 	group    map[*SA]*group        // of the others
 	find     finder
+	arrays   map[block]int // of the maps of DSCPs that SAs have
+	blocks   map[block]int // of the SAs that policies choose from by DSCP
 }
 
 func compile(m *Model, old *Image, sizes Sizes, reuse bool, r *report) (*target, error) {
@@ -86,7 +89,7 @@ func compile(m *Model, old *Image, sizes Sizes, reuse bool, r *report) (*target,
 	for _, dev := range devices {
 		c.hopRows[dev] = map[netip.Addr]int{}
 	}
-	for _, step := range []func() error{c.checkSAs, c.checkSPIs, c.placeSAs, c.placeWindows, c.placeUsage, c.placeDummies, c.outPolicies, c.inPolicies, c.outboundSAs, c.inboundSAs} {
+	for _, step := range []func() error{c.checkSAs, c.checkSPIs, c.checkExtensions, c.placeSAs, c.placeWindows, c.placeUsage, c.placeDummies, c.placeDSCPs, c.outPolicies, c.inPolicies, c.outboundSAs, c.inboundSAs} {
 		if err := step(); err != nil {
 			return nil, err
 		}

@@ -16,10 +16,12 @@ import (
 func (p *planner) detach() *Image {
 	red, black := p.newHops(xfrm.Red), p.newHops(xfrm.Black)
 	outbound, inbound := p.newSAs(xfrm.DirOut), p.newSAs(xfrm.DirIn)
+	blocks := p.old.blocksOf(outbound)
+	maps.Copy(blocks, p.newBlocks())
 	image := *p.old
-	image.Flow = p.letGo(transport.Inner, regs.InnerTableFlow, image.Flow, discarding(outbound, black))
-	image.InnerRule = p.letGoOfRules(transport.Inner, regs.InnerTableRule, image.InnerRule, discarding(outbound, black))
-	image.OuterRule = p.letGoOfRules(transport.Outer, regs.OuterTableRule, image.OuterRule, discarding(nil, red))
+	image.Flow = p.letGo(transport.Inner, regs.InnerTableFlow, image.Flow, discarding(outbound, blocks, black))
+	image.InnerRule = p.letGoOfRules(transport.Inner, regs.InnerTableRule, image.InnerRule, discarding(outbound, blocks, black))
+	image.OuterRule = p.letGoOfRules(transport.Outer, regs.OuterTableRule, image.OuterRule, discarding(nil, nil, red))
 	image.SAD = p.letGo(transport.Outer, regs.OuterTableSad, image.SAD, clearing(regs.SadRow.Sa, inbound))
 	image.Tunnel = p.letGo(transport.Outer, regs.OuterTableTunnel, image.Tunnel, clearing(regs.TunnelRow.NextHop, black))
 	image.Dummy = p.letGo(transport.Inner, regs.InnerTableDummy, image.Dummy, clearing(regs.DummyRow.Sa, outbound))
@@ -50,13 +52,17 @@ func (p *planner) newHops(dev string) map[int]bool {
 	return rows
 }
 
-// discarding gives the row that a flow or rule becomes if it leads to one of some SAs or next hops; the same one if it does not.
-func discarding(sas, hops map[int]bool) func(Row) Row {
+// discarding gives the row that a flow or rule becomes if it leads to one of some SAs, blocks of SAs or next hops; the same one if it does not.
+func discarding(sas, blocks, hops map[int]bool) func(Row) Row {
 	f := regs.FlowRow // a rule's decision stands in the same place
 	return func(row Row) Row {
-		action, to := f.Action.Get(row), int(f.Sa.Get(row))
-		if action == regs.ActionProtect && sas[to] || action == regs.ActionBypass && hops[to] {
+		action, to, outbound := f.Action.Get(row), int(f.Sa.Get(row)), sas
+		if f.ByDscp.Get(row) != 0 {
+			outbound = blocks
+		}
+		if action == regs.ActionProtect && outbound[to] || action == regs.ActionBypass && hops[to] {
 			row = slices.Clone(row)
+			f.ByDscp.Put(row, 0)
 			f.Action.Put(row, regs.ActionDiscard)
 			f.Sa.Put(row, 0)
 		}

@@ -46,14 +46,15 @@ func (p *planner) clearsUsed() bool {
 			black[w.index] = true
 		}
 	}
+	blocks := p.old.blocksOf(sas)
 	leads := func(row Row, change func(Row) Row) bool { return !slices.Equal(change(row), row) }
 	for _, row := range p.old.Flow {
-		if leads(row, discarding(sas, black)) {
+		if leads(row, discarding(sas, blocks, black)) {
 			return true
 		}
 	}
 	for _, rule := range p.old.InnerRule {
-		if leads(rule.Row, discarding(sas, black)) {
+		if leads(rule.Row, discarding(sas, blocks, black)) {
 			return true
 		}
 	}
@@ -63,7 +64,7 @@ func (p *planner) clearsUsed() bool {
 		}
 	}
 	for _, rule := range p.old.OuterRule {
-		if leads(rule.Row, discarding(nil, red)) {
+		if leads(rule.Row, discarding(nil, nil, red)) {
 			return true
 		}
 	}

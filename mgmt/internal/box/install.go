@@ -120,6 +120,8 @@ func (s *Session) ports(m *Model) error {
 		chip.Set(transport.Inner, regs.InnerReasmPerSource, m.Reassembly.perSource()),
 		chip.Set(transport.Inner, regs.InnerQosDscpLow, uint32(m.priority())),
 		chip.Set(transport.Inner, regs.InnerQosDscpHigh, uint32(m.priority()>>32)),
+		chip.Set(transport.Inner, regs.InnerSkipHeaders, uint32(m.skipped())),
+		chip.Set(transport.Outer, regs.OuterSkipHeaders, uint32(m.skipped())),
 		chip.Set(transport.Outer, regs.OuterPortMacLo, low(black)),
 		chip.Set(transport.Outer, regs.OuterPortMacHi, high(black)),
 		chip.Set(transport.Outer, regs.OuterPortMtu, m.mtu(xfrm.Black)),
@@ -158,10 +160,12 @@ func (s *Session) clearAll() error {
 		{transport.Inner, regs.InnerTableSelector, inner.SAs},
 		{transport.Inner, regs.InnerTableNextHop, inner.NextHops},
 		{transport.Inner, regs.InnerTableDummy, dummyRows},
+		{transport.Inner, regs.InnerTableDscpSa, dscpBlocks * dscps},
 		{transport.Outer, regs.OuterTableSad, outer.SADRows},
 		{transport.Outer, regs.OuterTableRule, outer.Rules},
 		{transport.Outer, regs.OuterTableTunnel, outer.SAs},
 		{transport.Outer, regs.OuterTableNextHop, outer.NextHops},
+		{transport.Outer, regs.OuterTableDscpMap, dscpArrays * dscps},
 	} {
 		for index := range t.rows {
 			if err := rows.add(write{chip: t.c, table: t.table, index: index}); err != nil {

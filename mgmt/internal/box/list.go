@@ -44,6 +44,9 @@ func (m *Model) describeSA(sa *SA) (string, error) {
 	if sa.Dummy != nil {
 		fmt.Fprintf(&b, "%s ", sa.Dummy)
 	}
+	if sa.ForDSCP != 0 {
+		fmt.Fprintf(&b, "for-dscp %s ", sa.ForDSCP.Words())
+	}
 	b.WriteByte('\n')
 	if sa.Aead.Given() {
 		fmt.Fprintf(&b, "\taead %s %s %d\n", sa.Aead.Name, xfrm.Redacted, sa.Aead.ICVBits)
@@ -116,6 +119,8 @@ func (m *Model) show(what string) string {
 	switch what {
 	case "qos":
 		fmt.Fprintf(&b, "dscp %s\n", m.priority())
+	case "skip-headers":
+		fmt.Fprintf(&b, "%s\n", m.skipped())
 	case "addr":
 		for _, a := range m.Addrs {
 			fmt.Fprintf(&b, "%s dev %s\n", a.Prefix, a.Place)

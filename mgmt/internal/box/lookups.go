@@ -124,19 +124,3 @@ func (f finder) named(p *Policy, way xfrm.Dir) []*SA {
 	}
 	return out
 }
-
-// newest gives the outbound SAs that a policy uses, as Linux prefers them: the newest of all between the same ends. Those are the
-// template's in tunnel mode, and so it is one; in transport mode each two hosts have their own.
-func (f finder) newest(p *Policy) (out []*SA) {
-	best := map[[2]netip.Addr]int{}
-	for _, sa := range f.named(p, xfrm.DirOut) {
-		ends := [2]netip.Addr{sa.Src, sa.Dst}
-		if i, found := best[ends]; !found {
-			best[ends] = len(out)
-			out = append(out, sa)
-		} else if sa.Age > out[i].Age {
-			out[i] = sa
-		}
-	}
-	return out
-}

@@ -110,7 +110,9 @@ type Model struct {
 	Bridge string `json:"bridge,omitempty"`
 	// Priority has the DSCPs whose packets pass the others, where they are not those of the reset.
 	Priority *xfrm.DSCPs `json:"priority,omitempty"`
-	NextAge  uint64      `json:"next_age"`
+	// Skipped are the extension headers that are skipped, where they are not those of the reset.
+	Skipped *xfrm.ExtensionHeaders `json:"skip_headers,omitempty"`
+	NextAge uint64                 `json:"next_age"`
 	// LastIndex is the highest index given to a policy.
 	LastIndex uint32 `json:"last_index"`
 	// UsedKeys marks the outbound keys that ever were, resets or not, so that one that comes again is noticed (RFC 4303 3.3.3). Marks are made with MarkKey and
@@ -146,6 +148,48 @@ func (m *Model) priority() xfrm.DSCPs {
 		return xfrm.ResetDSCPs
 	}
 	return *m.Priority
+}
+
+// skipped is the set of extension headers that are skipped to find a packet's protocol.
+func (m *Model) skipped() xfrm.ExtensionHeaders {
+	if m.Skipped == nil {
+		return xfrm.AllExtensionHeaders
+	}
+	return *m.Skipped
+}
+
+// setSkipped refuses to skip what a policy or an SA's sel names.
+func (m *Model) setSkipped(c xfrm.SkipHeaders) error {
+	for _, p := range m.Policies {
+		if p.CheckExtensions(c.Skipped, c.Pos) != nil {
+			return xfrm.Errorf(c.Pos, "the policy %s dir %s would match no packet if protocol %d were skipped: delete it first", p.Selector, p.Dir, p.Proto)
+		}
+	}
+	for _, sa := range m.SAs {
+		if sa.Sel != nil && sa.Sel.CheckExtensions(c.Skipped, c.Pos) != nil {
+			return xfrm.Errorf(c.Pos, "the sel of the SA spi 0x%x would match no packet if protocol %d were skipped: delete it first", sa.SPI, sa.Sel.Proto)
+		}
+	}
+	m.Skipped = &c.Skipped
+	return nil
+}
+
+// checkExtensions refuses selectors of headers that are skipped.
+func (c *compiler) checkExtensions() error {
+	skipped := c.m.skipped()
+	for _, p := range c.m.Policies {
+		if err := p.CheckExtensions(skipped, p.pos); err != nil {
+			return err
+		}
+	}
+	for _, sa := range c.m.SAs {
+		if sa.Sel != nil {
+			if err := sa.Sel.CheckExtensions(skipped, sa.pos); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (m *Model) age() uint64 {

@@ -54,31 +54,58 @@ func (p *Policy) decision(action uint64) decision {
 // protect leads a policy's packets to its SA. In transport mode each two hosts have an SA of their own. What there is no SA for is
 // punted, so that IKE can be asked for one (RFC 4301 5.1 step 3b).
 func (c *compiler) protect(p *Policy) error {
-	sas, whole := c.find.newest(p), false
-	for _, sa := range sas {
-		sel := sa.Carried(p.Selector)
-		if sa.Sel != nil && !sa.Sel.Covers(sel) {
-			return xfrm.Errorf(p.pos, "the policy is wider than the sel of its SA spi 0x%x", sa.SPI)
-		}
-		d := p.decision(regs.ActionProtect)
-		d.argument, d.transport = uint64(sa.Row), sa.Mode == xfrm.ModeTransport
-		// Behind ESP nobody may cut a packet whose outer header has DF.
-		d.fragment = d.fragment || sa.SetsDF()
-		var err error
-		if d.mtu, err = c.protectMTU(sa, p.pos); err != nil {
+	choices, whole := c.find.choices(p), false
+	for i := range choices {
+		choice := &choices[i]
+		sel := choice.sas()[0].Carried(p.Selector)
+		d, err := c.protection(p, choice, sel)
+		if err != nil {
 			return err
 		}
-		d.tfc = c.tfcUnits(sa, sa.TFCPad)
 		c.decide(p, sel, d)
 		whole = whole || sel == p.Selector
 	}
-	if len(sas) == 0 {
+	if len(choices) == 0 {
 		c.report.warn(p.pos, "no outbound SA fits the tmpl src %s dst %s: what the policy matches is punted until there is one", xfrm.AddrText(p.Template.Src), xfrm.AddrText(p.Template.Dst))
 	}
 	if !whole {
 		c.decide(p, p.Selector, p.decision(regs.ActionPunt))
 	}
 	return nil
+}
+
+// protection is the decision that leads what a policy matches between two ends to their SAs.
+func (c *compiler) protection(p *Policy, choice *choice, sel xfrm.Selector) (decision, error) {
+	d := p.decision(regs.ActionProtect)
+	sas := choice.sas()
+	for i, sa := range sas {
+		if sa.Sel != nil && !sa.Sel.Covers(sel) {
+			return d, xfrm.Errorf(p.pos, "the policy is wider than the sel of its SA spi 0x%x", sa.SPI)
+		}
+		d.argument, d.transport = uint64(sa.Row), sa.Mode == xfrm.ModeTransport
+		// Behind ESP nobody may cut a packet whose outer header has DF.
+		d.fragment = d.fragment || sa.SetsDF()
+		mtu, err := c.protectMTU(sa, p.pos)
+		if err != nil {
+			return d, err
+		}
+		if d.mtu == 0 || mtu != 0 && mtu < d.mtu {
+			d.mtu = mtu // of all SAs, since the rule is one
+		}
+		if sa.TFCPad != sas[0].TFCPad {
+			return d, xfrm.Errorf(p.pos, "the SAs spi 0x%x and 0x%x, of which the policy chooses by DSCP, have tfcpad %d and %d: give them one", sas[0].SPI, sa.SPI, sas[0].TFCPad, sa.TFCPad)
+		}
+		if tfc := c.tfcUnits(sa, sa.TFCPad); i == 0 || tfc < d.tfc {
+			d.tfc = tfc
+		}
+	}
+	if choice.byDSCP() {
+		d.argument, d.byDSCP = uint64(c.blocks[choice.block()]), true
+		if choice.all == nil && p.fresh {
+			c.report.warn(p.pos, "each outbound SA that fits the tmpl src %s dst %s has for-dscp: what the policy matches of other DSCPs is punted", xfrm.AddrText(p.Template.Src), xfrm.AddrText(p.Template.Dst))
+		}
+	}
+	return d, nil
 }
 
 // bypass lets a policy's packets out as they are. A router cuts what it may cut, for behind the crypto chip nobody cuts clear

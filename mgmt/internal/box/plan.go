@@ -36,6 +36,8 @@ type Image struct {
 	Selector    map[int]Row  `json:"selector"`
 	Tunnel      map[int]Row  `json:"tunnel"`
 	Dummy       map[int]Row  `json:"dummy,omitempty"`
+	DSCPMap     map[int]Row  `json:"dscp_map,omitempty"`
+	DSCPSA      map[int]Row  `json:"dscp_sa,omitempty"`
 	RedHop      map[int]Hop  `json:"red_hop"`
 	BlackHop    map[int]Hop  `json:"black_hop"`
 	OutKeys     []int        `json:"out_keys"`
@@ -128,6 +130,9 @@ func planOnce(m *Model, old *Image, sizes Sizes, removeFirst bool, r *report) (*
 	p.hops(transport.Outer, regs.OuterTableNextHop, xfrm.Black, &p.image.BlackHop)
 	p.keys(xfrm.DirOut, regs.CryptoTableOutboundKey)
 	p.keys(xfrm.DirIn, regs.CryptoTableInboundKey)
+	p.direct(transport.Outer, regs.OuterTableDscpMap, old.DSCPMap, t.dscpMap, nil)
+	p.direct(transport.Inner, regs.InnerTableDscpSa, old.DSCPSA, t.dscpSA, nil)
+	p.image.DSCPMap, p.image.DSCPSA = t.dscpMap, t.dscpSA
 	p.direct(transport.Outer, regs.OuterTableTunnel, old.Tunnel, t.tunnels, nil)
 	p.presetWindows()
 	p.presetUsage()

@@ -36,7 +36,7 @@ func (m *Model) direct(report *report) error {
 		}
 	}
 	for _, p := range m.Policies {
-		if p.Dir != xfrm.DirOut || p.Template == nil || len(find.newest(p)) > 0 {
+		if p.Dir != xfrm.DirOut || p.Template == nil || len(find.choices(p)) > 0 {
 			continue
 		}
 		for _, sa := range find.named(p, "") {

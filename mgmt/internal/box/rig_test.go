@@ -86,7 +86,7 @@ var allTables = []struct {
 	{transport.Inner, regs.InnerTableFlow}, {transport.Inner, regs.InnerTableRule}, {transport.Inner, regs.InnerTableInboundRule}, {transport.Inner, regs.InnerTableSelector},
 	{transport.Inner, regs.InnerTableNextHop}, {transport.Inner, regs.InnerTableDummy}, {transport.Crypto, regs.CryptoTableOutboundKey}, {transport.Crypto, regs.CryptoTableInboundKey},
 	{transport.Outer, regs.OuterTableSad}, {transport.Outer, regs.OuterTableRule}, {transport.Outer, regs.OuterTableTunnel},
-	{transport.Outer, regs.OuterTableNextHop},
+	{transport.Outer, regs.OuterTableNextHop}, {transport.Outer, regs.OuterTableDscpMap}, {transport.Inner, regs.InnerTableDscpSa},
 }
 
 func (r *rig) snapshot() string {

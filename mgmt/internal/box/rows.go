@@ -45,6 +45,7 @@ type decision struct {
 	fragment         bool   // longer ones are cut before they go on, if they may be
 	transport        bool   // PROTECT: the SA is in transport mode
 	tfc              uint32 // PROTECT: least length in units of 4 bytes
+	byDSCP           bool   // PROTECT: argument is a block of SAs
 	usage            int    // row that counts them
 }
 
@@ -64,6 +65,9 @@ func flowRow(p packet, d decision) Row {
 	}
 	if d.transport {
 		f.Transport.Put(row, 1)
+	}
+	if d.byDSCP {
+		f.ByDscp.Put(row, 1)
 	}
 	return row
 }
@@ -155,8 +159,8 @@ func sadRow(sa *SA) Row {
 	return row
 }
 
-// tunnelRow makes the outer headers as Linux makes them unless the SA says otherwise: DSCP and ECN copied, DF of IPv4 copied. The flow label of IPv6 stays 0, which is none (RFC 6437, 2).
-func tunnelRow(sa *SA, hop int, mtu uint32) Row {
+// tunnelRow makes the outer headers as Linux makes them unless the SA says otherwise: DSCP and ECN copied, DF of IPv4 copied; array is that of its map of DSCPs, if it has one. The flow label of IPv6 stays 0, which is none (RFC 6437, 2).
+func tunnelRow(sa *SA, hop int, mtu uint32, array int) Row {
 	f, row := regs.TunnelRow, newRow(regs.TunnelRow.Bits)
 	f.Valid.Put(row, 1)
 	f.SrcAddr.PutBytes(row, addrBytes(sa.Src))
@@ -165,9 +169,13 @@ func tunnelRow(sa *SA, hop int, mtu uint32) Row {
 		f.V6.Put(row, 1)
 	}
 	f.Ttl.Put(row, defaultTTL)
-	if dscp, copied := sa.OuterDSCP(); copied {
+	switch dscp, copied := sa.OuterDSCP(); {
+	case sa.DSCP.Map != nil:
+		f.DscpMap.Put(row, 1)
+		f.Dscp.Put(row, uint64(array))
+	case copied:
 		f.DscpCopy.Put(row, 1)
-	} else {
+	default:
 		f.Dscp.Put(row, uint64(dscp))
 	}
 	if !sa.Flags.NoECN {

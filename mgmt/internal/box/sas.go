@@ -98,7 +98,7 @@ func (c *compiler) outboundSAs() error {
 		if err != nil {
 			return err
 		}
-		c.out.tunnels[sa.Row] = tunnelRow(sa, row, p.mtu)
+		c.out.tunnels[sa.Row] = tunnelRow(sa, row, p.mtu, c.arrays[mapBlock(sa.DSCP.Map)])
 	}
 	return nil
 }

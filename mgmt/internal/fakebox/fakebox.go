@@ -381,6 +381,10 @@ func (b *Box) rows(c transport.Chip, number uint32) int {
 		return get(regs.CommonCapabilityNextHops)
 	case "dummy":
 		return 16
+	case "dscp_map":
+		return 16 * 64
+	case "dscp_sa":
+		return 64 * 64
 	case "replay":
 		return 2 << get(regs.CommonCapabilitySaBits)
 	}

@@ -137,6 +137,10 @@ var (
 	InnerAuditTimeHi              = Register{Name: "audit_time_hi", Offset: 0x230, Count: 1, Role: Status}
 	InnerQosDscpLow               = Register{Name: "qos_dscp_low", Offset: 0x240, Count: 1, Role: Control, Writable: 0xffffffff}
 	InnerQosDscpHigh              = Register{Name: "qos_dscp_high", Offset: 0x244, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x01010000}
+	InnerSkipHeaders              = Register{Name: "skip_headers", Offset: 0x248, Count: 1, Role: Control, Writable: 0x00000007, Reset: 0x00000007}
+	InnerSkipHeadersHop           = Field{LSB: 0, Width: 1}
+	InnerSkipHeadersRoute         = Field{LSB: 1, Width: 1}
+	InnerSkipHeadersDst           = Field{LSB: 2, Width: 1}
 	InnerAuditSrc0                = Register{Name: "audit_src_0", Offset: 0x250, Count: 1, Role: Status}
 	InnerAuditSrc1                = Register{Name: "audit_src_1", Offset: 0x254, Count: 1, Role: Status}
 	InnerAuditSrc2                = Register{Name: "audit_src_2", Offset: 0x258, Count: 1, Role: Status}
@@ -187,6 +191,7 @@ var InnerRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	InnerAuditTimeHi,
 	InnerQosDscpLow,
 	InnerQosDscpHigh,
+	InnerSkipHeaders,
 	InnerAuditSrc0,
 	InnerAuditSrc1,
 	InnerAuditSrc2,
@@ -271,6 +276,10 @@ var (
 	OuterPeerControlClear = Field{LSB: 0, Width: 1}
 	OuterQosDscpLow       = Register{Name: "qos_dscp_low", Offset: 0x240, Count: 1, Role: Control, Writable: 0xffffffff}
 	OuterQosDscpHigh      = Register{Name: "qos_dscp_high", Offset: 0x244, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x01010000}
+	OuterSkipHeaders      = Register{Name: "skip_headers", Offset: 0x248, Count: 1, Role: Control, Writable: 0x00000007, Reset: 0x00000007}
+	OuterSkipHeadersHop   = Field{LSB: 0, Width: 1}
+	OuterSkipHeadersRoute = Field{LSB: 1, Width: 1}
+	OuterSkipHeadersDst   = Field{LSB: 2, Width: 1}
 	OuterLimitOther       = Register{Name: "limit_other", Offset: 0x300, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
 	OuterLimitOtherRate   = Field{LSB: 0, Width: 16}
 	OuterLimitOtherBurst  = Field{LSB: 16, Width: 16}
@@ -317,6 +326,7 @@ var OuterRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	OuterPeerControl,
 	OuterQosDscpLow,
 	OuterQosDscpHigh,
+	OuterSkipHeaders,
 	OuterLimitOther,
 	OuterLimitIke,
 	OuterLimitArp,

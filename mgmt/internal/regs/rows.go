@@ -4,8 +4,8 @@ package regs
 
 // FlowRow is the layout of one row.
 var FlowRow = struct {
-	Bits                                                                                                                            int
-	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Sa, Priority, Valid, Action, Fragment, Mtu, Transport, Tfc, Usage Field
+	Bits                                                                                                                                    int
+	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Sa, Priority, Valid, Action, Fragment, Mtu, Transport, Tfc, ByDscp, Usage Field
 }{
 	Bits:      404,
 	SrcAddr:   Field{LSB: 0, Width: 128},
@@ -23,13 +23,14 @@ var FlowRow = struct {
 	Mtu:       Field{LSB: 356, Width: 14},
 	Transport: Field{LSB: 370, Width: 1},
 	Tfc:       Field{LSB: 371, Width: 12},
+	ByDscp:    Field{LSB: 383, Width: 1},
 	Usage:     Field{LSB: 384, Width: 20},
 }
 
 // RuleRow is the layout of one row.
 var RuleRow = struct {
-	Bits                                                                                                                                                                                                              int
-	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Sa, Priority, Valid, Action, Fragment, Mtu, Transport, Tfc, Usage, SrcMask, DstMask, SrcPortMask, DstPortMask, ProtocolMask, VersionMask, UpperMask Field
+	Bits                                                                                                                                                                                                                      int
+	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Sa, Priority, Valid, Action, Fragment, Mtu, Transport, Tfc, ByDscp, Usage, SrcMask, DstMask, SrcPortMask, DstPortMask, ProtocolMask, VersionMask, UpperMask Field
 }{
 	Bits:         720,
 	SrcAddr:      Field{LSB: 0, Width: 128},
@@ -47,6 +48,7 @@ var RuleRow = struct {
 	Mtu:          Field{LSB: 356, Width: 14},
 	Transport:    Field{LSB: 370, Width: 1},
 	Tfc:          Field{LSB: 371, Width: 12},
+	ByDscp:       Field{LSB: 383, Width: 1},
 	Usage:        Field{LSB: 384, Width: 20},
 	SrcMask:      Field{LSB: 416, Width: 128},
 	DstMask:      Field{LSB: 544, Width: 128},
@@ -149,6 +151,16 @@ var DummyRow = struct {
 	Interval: Field{LSB: 32, Width: 32},
 }
 
+// DscpSaRow is the layout of one row.
+var DscpSaRow = struct {
+	Bits      int
+	Sa, Valid Field
+}{
+	Bits:  17,
+	Sa:    Field{LSB: 0, Width: 16},
+	Valid: Field{LSB: 16, Width: 1},
+}
+
 // OutboundKeyRow is the layout of one row.
 var OutboundKeyRow = struct {
 	Bits                                                                                  int
@@ -206,8 +218,8 @@ var SadRow = struct {
 
 // TunnelRow is the layout of one row.
 var TunnelRow = struct {
-	Bits                                                                                                                int
-	SrcAddr, DstAddr, Valid, V6, DscpCopy, EcnCopy, DfMode, Encap, Dscp, Ttl, NextHop, Mtu, SrcPort, DstPort, FlowLabel Field
+	Bits                                                                                                                         int
+	SrcAddr, DstAddr, Valid, V6, DscpCopy, EcnCopy, DfMode, Encap, DscpMap, Dscp, Ttl, NextHop, Mtu, SrcPort, DstPort, FlowLabel Field
 }{
 	Bits:      372,
 	SrcAddr:   Field{LSB: 0, Width: 128},
@@ -218,6 +230,7 @@ var TunnelRow = struct {
 	EcnCopy:   Field{LSB: 259, Width: 1},
 	DfMode:    Field{LSB: 260, Width: 2},
 	Encap:     Field{LSB: 262, Width: 1},
+	DscpMap:   Field{LSB: 263, Width: 1},
 	Dscp:      Field{LSB: 264, Width: 6},
 	Ttl:       Field{LSB: 272, Width: 8},
 	NextHop:   Field{LSB: 280, Width: 8},
@@ -225,6 +238,16 @@ var TunnelRow = struct {
 	SrcPort:   Field{LSB: 320, Width: 16},
 	DstPort:   Field{LSB: 336, Width: 16},
 	FlowLabel: Field{LSB: 352, Width: 20},
+}
+
+// DscpMapRow is the layout of one row.
+var DscpMapRow = struct {
+	Bits        int
+	Dscp, Valid Field
+}{
+	Bits:  7,
+	Dscp:  Field{LSB: 0, Width: 6},
+	Valid: Field{LSB: 6, Width: 1},
 }
 
 // PuntHeader is the layout of one row.

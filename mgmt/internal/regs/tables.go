@@ -14,6 +14,7 @@ var (
 	InnerTablePolicyUsage   = Table{Name: "policy_usage", Number: 7, Kind: "direct", RowBits: 128}
 	InnerTableInboundRule   = Table{Name: "inbound_rule", Number: 8, Kind: "ternary", RowBits: 720}
 	InnerTableDummy         = Table{Name: "dummy", Number: 9, Kind: "direct", RowBits: 64}
+	InnerTableDscpSa        = Table{Name: "dscp_sa", Number: 10, Kind: "direct", RowBits: 17}
 )
 
 // InnerTables is ordered by number.
@@ -28,6 +29,7 @@ var InnerTables = []Table{
 	InnerTablePolicyUsage,
 	InnerTableInboundRule,
 	InnerTableDummy,
+	InnerTableDscpSa,
 }
 
 // Tables of the crypto chip.
@@ -48,6 +50,7 @@ var (
 	OuterTableRule    = Table{Name: "rule", Number: 1, Kind: "ternary", RowBits: 720}
 	OuterTableTunnel  = Table{Name: "tunnel", Number: 2, Kind: "direct", RowBits: 372}
 	OuterTableNextHop = Table{Name: "next_hop", Number: 3, Kind: "direct", RowBits: 128}
+	OuterTableDscpMap = Table{Name: "dscp_map", Number: 4, Kind: "direct", RowBits: 7}
 )
 
 // OuterTables is ordered by number.
@@ -56,4 +59,5 @@ var OuterTables = []Table{
 	OuterTableRule,
 	OuterTableTunnel,
 	OuterTableNextHop,
+	OuterTableDscpMap,
 }

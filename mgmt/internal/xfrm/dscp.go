@@ -1,6 +1,11 @@
 package xfrm
 
-import "strings"
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
 
 // maxDSCP is the highest of the six-bit field (RFC 2474, 3).
 const maxDSCP = 63
@@ -19,3 +24,69 @@ func parseDSCP(text string) (dscp uint8, ok bool) {
 	n, ok := parseNumber(text, 8)
 	return uint8(n), ok && n <= maxDSCP
 }
+
+func (t Token) errDSCP(text string) error {
+	return t.errorf("%s is no DSCP: write a name such as ef, cs6 or af41, or a number of 0 to %d", Token{Text: []byte(text)}.quoted(), maxDSCP)
+}
+
+// DSCPMap is an array from the DSCP of the inner header to that of the outer one; what is not in it is copied (RFC 4301, 4.4.1.2).
+type DSCPMap map[uint8]uint8
+
+// String is the list that `dscp map` takes.
+func (d DSCPMap) String() string {
+	var pairs []string
+	for _, from := range slices.Sorted(maps.Keys(d)) {
+		pairs = append(pairs, fmt.Sprintf("%d:%d", from, d[from]))
+	}
+	return strings.Join(pairs, ",")
+}
+
+// dscpMap reads `FROM:TO,FROM:TO…`.
+func (p *parser) dscpMap() (DSCPMap, error) {
+	word, err := p.take("a list such as 46:34,af11:0")
+	if err != nil {
+		return nil, err
+	}
+	d := DSCPMap{}
+	for _, pair := range strings.Split(string(word.Text), ",") {
+		inner, outer, ok := strings.Cut(pair, ":")
+		if !ok {
+			return nil, word.errorf("dscp map needs pairs of the inner and the outer DSCP, such as 46:34,af11:0, not %s", Token{Text: []byte(pair)}.quoted())
+		}
+		from, ok := parseDSCP(inner)
+		if !ok {
+			return nil, word.errDSCP(inner)
+		}
+		to, ok := parseDSCP(outer)
+		if !ok {
+			return nil, word.errDSCP(outer)
+		}
+		if _, twice := d[from]; twice {
+			return nil, word.errorf("dscp map has DSCP %d twice: each has one value", from)
+		}
+		d[from] = to
+	}
+	return d, nil
+}
+
+// forDSCP reads `for-dscp DSCP,DSCP…`, which iproute2 does not have: what an outbound SA carries, beside others of the same template
+// (RFC 4301, 4.4.2.1).
+func (p *parser) forDSCP(s *State) error {
+	p.skip()
+	word, err := p.take("the DSCPs")
+	if err != nil {
+		return err
+	}
+	s.ForDSCP = 0
+	for _, text := range strings.Split(string(word.Text), ",") {
+		dscp, ok := parseDSCP(text)
+		if !ok {
+			return word.errDSCP(text)
+		}
+		s.ForDSCP |= 1 << dscp
+	}
+	return nil
+}
+
+// Words are the set with commas between, as `for-dscp` takes it.
+func (d DSCPs) Words() string { return strings.ReplaceAll(d.String(), " ", ",") }

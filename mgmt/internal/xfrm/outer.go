@@ -14,17 +14,22 @@ const (
 	DFUnset   DF = "unset"
 )
 
-// DSCP says what the outer header's DSCP is (RFC 4301, 5.1.2): a value, or with Inherit that of the inner header, which no word means too.
+// DSCP says what the outer header's DSCP is (RFC 4301, 5.1.2): a value, what a map makes of the inner header's, or with Inherit that of the
+// inner header, which no word means too.
 type DSCP struct {
-	Given   bool  `json:"given"`
-	Inherit bool  `json:"inherit,omitempty"`
-	Value   uint8 `json:"value"`
+	Given   bool    `json:"given"`
+	Inherit bool    `json:"inherit,omitempty"`
+	Value   uint8   `json:"value"`
+	Map     DSCPMap `json:"map,omitempty"`
 }
 
 // String prints it as it is read.
 func (d DSCP) String() string {
-	if d.Inherit {
+	switch {
+	case d.Inherit:
 		return "inherit"
+	case d.Map != nil:
+		return "map " + d.Map.String()
 	}
 	return strconv.Itoa(int(d.Value))
 }
@@ -44,7 +49,7 @@ func (p *parser) df(s *State) error {
 	return word.errorf("df must be set, unset or inherit, not %s", word.quoted())
 }
 
-// dscp reads `dscp N|NAME|inherit`, which iproute2 does not have.
+// dscp reads `dscp N|NAME|inherit|map LIST`, which iproute2 does not have.
 func (p *parser) dscp(s *State) error {
 	p.skip()
 	word, err := p.take("a DSCP")
@@ -57,9 +62,13 @@ func (p *parser) dscp(s *State) error {
 		s.DSCP.Inherit = true
 		return nil
 	}
+	if text == "map" {
+		s.DSCP.Map, err = p.dscpMap()
+		return err
+	}
 	value, ok := parseDSCP(text)
 	if !ok {
-		return word.errorf("dscp must be a number of 0 to %d, a name such as EF, AF41 or CS6, or inherit, not %s", maxDSCP, word.quoted())
+		return word.errorf("dscp must be a number of 0 to %d, a name such as EF, AF41 or CS6, inherit, or map and a list, not %s", maxDSCP, word.quoted())
 	}
 	s.DSCP.Value = value
 	return nil
@@ -71,7 +80,7 @@ func (s *State) ClearsDF() bool { return s.Flags.NoPMTUDisc || s.DF == DFUnset }
 // SetsDF says whether outer headers have DF set whatever the inner ones have.
 func (s *State) SetsDF() bool { return s.DF == DFSet }
 
-// OuterDSCP is the DSCP of outer headers; copied, that of the inner header.
+// OuterDSCP is the DSCP of outer headers; copied, that of the inner header. Under a map it is neither.
 func (s *State) OuterDSCP() (value uint8, copied bool) {
 	return s.DSCP.Value, !s.Flags.DontEncapDSCP && (!s.DSCP.Given || s.DSCP.Inherit)
 }
@@ -97,8 +106,11 @@ func (s *State) checkOuter(pos Pos) error {
 	return nil
 }
 
-// CheckInboundOuter refuses those words in an SA that is known to be inbound.
+// CheckInboundOuter refuses those words, and the choice by DSCP, in an SA that is known to be inbound.
 func (s *State) CheckInboundOuter(pos Pos) error {
+	if s.ForDSCP != 0 {
+		return Errorf(pos, "for-dscp is of outbound SAs alone, and the SA spi 0x%x is inbound: leave it out, for DSCPs are not checked there", s.SPI)
+	}
 	if word := s.outerWord(); word != "" {
 		return Errorf(pos, "%s is of the outer header that an outbound SA makes, and the SA spi 0x%x is inbound: leave it out", word, s.SPI)
 	}

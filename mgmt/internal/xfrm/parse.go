@@ -6,7 +6,7 @@ import (
 )
 
 // ownCommands are not in iproute2.
-var ownCommands = []string{"next-hop", "reassembly", "punt", "qos"}
+var ownCommands = []string{"next-hop", "reassembly", "punt", "qos", "skip-headers"}
 
 // ParseBatch reads a whole `ip -batch` file. The first mistake ends it.
 func ParseBatch(file string, input []byte) ([]Command, error) {
@@ -60,6 +60,8 @@ func Parse(words []Token) (Command, error) {
 		command, err = p.punt()
 	case "qos":
 		command, err = p.qos()
+	case "skip-headers":
+		command, err = p.skipHeaders()
 	default:
 		return nil, object.errorf("unknown command %s: a batch holds xfrm, addr, link, route and neigh lines", object.quoted())
 	}

@@ -61,7 +61,7 @@ func (p *parser) qos() (Command, error) {
 			if text != "none" {
 				dscp, ok := parseDSCP(text)
 				if !ok {
-					return nil, word.errorf("%s is no DSCP: write a name such as ef, cs6 or af41, or a number of 0 to %d", Token{Text: []byte(text)}.quoted(), maxDSCP)
+					return nil, word.errDSCP(text)
 				}
 				q.Marked |= 1 << dscp
 			}

@@ -98,8 +98,20 @@ func (s Selector) checkPossible(pos Pos) error {
 		return Errorf(pos, "%s of ipv6-icmp is of no packet in an IPv4 selector: write src or dst as an IPv6 prefix (::/0 is any)", word)
 	case number && s.Proto == protoMobility && version == 4:
 		return Errorf(pos, "type of protocol 135 is of no packet in an IPv4 selector: write src or dst as an IPv6 prefix (::/0 is any)")
-	case version == 6 && isExtensionHeader(s.Proto):
-		return Errorf(pos, "proto %d is of no packet in an IPv6 selector: it is an extension header, and the protocol is what follows those", s.Proto)
+	case version == 6 && s.Proto == protoFragment:
+		return s.errExtension(pos)
+	}
+	return nil
+}
+
+func (s Selector) errExtension(pos Pos) error {
+	return Errorf(pos, "proto %d is of no packet in an IPv6 selector: it is an extension header, and the protocol is what follows those", s.Proto)
+}
+
+// CheckExtensions refuses a selector of packets whose protocol is an extension header that the chips skip.
+func (s Selector) CheckExtensions(skipped ExtensionHeaders, pos Pos) error {
+	if s.Version() == 6 && skipped.Has(s.Proto) {
+		return s.errExtension(pos)
 	}
 	return nil
 }

@@ -73,7 +73,7 @@ func (p *parser) unknown() error {
 	return word.errorf("unexpected word %s", word.quoted())
 }
 
-// stateAdd reads what iproute2's xfrm_state_modify reads, `df`, `dscp` and `dummy`.
+// stateAdd reads what iproute2's xfrm_state_modify reads, `df`, `dscp`, `for-dscp` and `dummy`.
 func (p *parser) stateAdd(update bool) (Command, error) {
 	s := State{Mode: ModeTransport}
 	var idSeen bool
@@ -121,6 +121,8 @@ func (p *parser) stateAdd(update bool) (Command, error) {
 			err = p.df(&s)
 		case "dscp":
 			err = p.dscp(&s)
+		case "for-dscp":
+			err = p.forDSCP(&s)
 		case "encap":
 			p.skip()
 			s.Encap, err = p.encap()

@@ -91,7 +91,9 @@ type State struct {
 	// TFCPad is the least length of what an outbound SA has inside ESP; Dummy what it sends besides.
 	TFCPad uint32 `json:"tfcpad,omitempty"`
 	Dummy  *Dummy `json:"dummy,omitempty"`
-	Dir    Dir    `json:"dir,omitempty"`
+	// ForDSCP are the DSCPs whose packets an outbound SA carries before others of its template; 0: those that are no other's.
+	ForDSCP DSCPs `json:"for_dscp,omitempty"`
+	Dir     Dir   `json:"dir,omitempty"`
 	// An SA has Aead, or Enc and Auth.
 	Aead Algorithm `json:"aead,omitzero"`
 	Enc  Algorithm `json:"enc,omitzero"`

@@ -190,11 +190,6 @@ const (
 	protoMobility = 135
 )
 
-// isExtensionHeader says whether the chips read over a protocol of IPv6; 0, hop-by-hop options, is any in a selector.
-func isExtensionHeader(proto uint8) bool {
-	return proto == protoRouting || proto == protoFragment || proto == protoDestOpts
-}
-
 // HasPorts says whether the chips find ports in packets of a protocol.
 func HasPorts(proto uint8) bool { return proto == protoTCP || proto == protoUDP || proto == protoSCTP }
 

@@ -99,6 +99,62 @@ class InnerPathsSpec extends AnyFunSuite with ChiselSim with InnerFrames {
     }
   }
 
+  test("encrypt path: a policy's packets go to the SA of their DSCP, and to the CPU where there is none") {
+    simulate(new InnerPathsHarness(config)) { dut =>
+      val bench = new InnerBench(dut, config)
+      bench.start()
+      // Packets of three rules and of a flow, whose SAs become blocks: the first there is, the last, and in the end those beyond.
+      val blocks = Map(5 -> 0, 10 -> 2, 700 -> 63)
+      def write(blocks: Map[Int, Int]): Unit = {
+        def byDscp(sa: Int): BigInt = RuleRow.sa.put(blocks(sa)) | RuleRow.byDscp.put(1)
+        for ((rule, i) <- InnerSetup.rules.sortBy(_.priority).zipWithIndex if blocks.contains(rule.sa)) {
+          assert(rule.action == Action.protect)
+          assert(bench.bus.writeRow(InnerTables.rule, i, rule.copy(sa = 0).row | byDscp(rule.sa)))
+        }
+        for (flow <- InnerSetup.flows if flow.sa == 700) {
+          val row = flow.copy(sa = 0).row | byDscp(700)
+          assert(bench.bus.writeRow(InnerTables.flow, flow.index((1 << config.flowBits) / 4), row))
+        }
+      }
+      write(blocks)
+      val chosen = encrypts.filter(row =>
+        row.expected.nonEmpty && row.expected.forall(p => blocks.contains(p.sa) && !p.bypass)
+      )
+      def ask(packet: LinkPacket): (Int, Int) = (packet.sa, packet.tos >> 2)
+      def answer(asked: (Int, Int)): Int = 1000 + 64 * blocks(asked._1) + asked._2
+      val missing = (5, 46)
+      val asked = chosen.map(row => ask(row.expected.head)).distinct
+      assert(asked.contains(missing) && asked.toSet.size >= 5)
+      for ((sa, dscp) <- asked if (sa, dscp) != missing) {
+        val row = DscpSaRow.valid.put(1) | DscpSaRow.sa.put(answer((sa, dscp)))
+        assert(bench.bus.writeRow(InnerTables.dscpSa, 64 * blocks(sa) + dscp, row))
+      }
+      def send(rows: Seq[Encrypt]): Map[String, BigInt] = {
+        val before = bench.counters()
+        bench.toLink.clear()
+        bench.punts.clear()
+        for (row <- rows) bench.receive(row.frame, gap = 1)
+        bench.idle(400)
+        bench.balanced(before) - "rx_bytes" - "frag_packets" - "frag_split"
+      }
+      val (without, found) = chosen.partition(row => ask(row.expected.head) == missing)
+      val others = encrypts.filter(row =>
+        row.expected.nonEmpty && row.counter.startsWith("tx_") && !chosen.contains(row)
+      )
+      def expected(rows: Seq[Encrypt]) = rows.flatMap(_.expected).map { packet =>
+        if (blocks.contains(packet.sa) && !packet.bypass) packet.copy(sa = answer(ask(packet))) else packet
+      }
+      send(found ++ others)
+      expect(sorted(bench.toLink.toSeq), sorted(expected(found ++ others)), "packet")(show)
+      assert(bench.punts.isEmpty)
+      val punted = send(without)
+      assert(punted == Map[String, BigInt]("rx_frames" -> without.size, "punt_policy" -> without.size))
+      assert(bench.punts.toSeq == without.map(row => PuntReason.policy -> row.frame) && bench.toLink.isEmpty)
+      write(blocks.map { case (sa, block) => sa -> (block + 64) })
+      assert(send(found) == Map[String, BigInt]("rx_frames" -> found.size, "punt_policy" -> found.size))
+    }
+  }
+
   test("encrypt path: what scapy cut becomes what it was whole, in any order; what is wrong with it has its counter") {
     simulate(new InnerPathsHarness(config)) { dut =>
       val bench = new InnerBench(dut, config)

@@ -4,6 +4,7 @@ import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common._
+import sallyport.common.regs.{DscpMapRow, TunnelRow}
 import scala.collection.mutable
 import scala.util.Random
 
@@ -135,6 +136,36 @@ class OuterEncryptSpec extends AnyFunSuite with ChiselSim {
     val bytes = new Array[Byte](length)
     random.nextBytes(bytes)
     bytes.toSeq
+  }
+
+  test("the DSCP that an array makes of the inner one is what scapy puts where the tunnel has it; others are copied") {
+    simulate(new OuterEncryptHarness(OuterConfig())) { dut =>
+      val bench = new Bench(dut)
+      bench.start()
+      // Every packet's DSCP is an array's: of those that are copied the array has no entry.
+      val arrays = Array.fill(TunnelTemplate.dscpArrays)(mutable.Map.empty[Int, Option[Int]])
+      var mapped, copied = 0
+      for ((row, i) <- rows.zipWithIndex if !row.bypass) {
+        val (inner, outer) = (row.tos >> 2, Option.when(!row.dscpCopy)(row.dscp))
+        val array = arrays.indexWhere(_.getOrElse(inner, outer) == outer)
+        if (array >= 0) {
+          arrays(array)(inner) = outer
+          if (outer.isDefined) mapped += 1 else copied += 1
+          val tunnel = row.copy(dscpCopy = i % 2 == 0, dscp = array | (i % 4) << 4).tunnelRow(nextHop = i)
+          bench.write(dut.io.tunnelTable, i, tunnel | TunnelRow.dscpMap.put(1))
+        }
+      }
+      assert(mapped >= 30 && copied >= 20)
+      for ((array, i) <- arrays.zipWithIndex; (inner, outer) <- array; dscp <- outer)
+        bench.write(dut.io.dscpMapTable, 64 * i + inner, DscpMapRow.valid.put(1) | DscpMapRow.dscp.put(dscp))
+      for ((row, i) <- rows.zipWithIndex) {
+        val payloads = payload(row.length)
+        bench.send(Sent(payloads, i, row.bypass, row.tos, row.df, row.nextHeader))
+        bench.settle()
+        assert(bench.frames.last == (row.header ++ payloads).padTo(60, 0.toByte), s"row $i")
+      }
+      assert(bench.frames.size == rows.size)
+    }
   }
 
   test("packets get the headers that scapy makes, faults go under their counters, at the rate of the port") {

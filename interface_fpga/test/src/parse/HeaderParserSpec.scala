@@ -70,6 +70,76 @@ class HeaderParserSpec extends AnyFunSuite with ChiselSim {
     }
   }
 
+  /** The extension headers that a register can have skipped, in the order of its bits. */
+  private val skipped = Seq(0, 43, 60)
+
+  private def skip(dut: HeaderParser, headers: Seq[Int]): Unit = {
+    dut.io.skip.hopByHop.poke(headers.contains(0))
+    dut.io.skip.routing.poke(headers.contains(43))
+    dut.io.skip.destinationOptions.poke(headers.contains(60))
+  }
+
+  /** Numbers and places, behind the IPv6 header, of what a walk over all extension headers meets. */
+  private def chain(packet: Seq[Byte]): Seq[(Int, Int)] = {
+    def number(at: Int): Int = packet(at) & 0xff
+    def from(protocol: Int, at: Int): Seq[(Int, Int)] = (protocol, at) +: (protocol match {
+      case 44 if ((number(at + 2) << 8) | number(at + 3)) >> 3 != 0 => Nil
+      case 44 => from(number(at), at + 8)
+      case 0 | 43 | 60 => from(number(at), at + 8 * (number(at + 1) + 1))
+      case _ => Nil
+    })
+    from(number(6), 40)
+  }
+
+  test("a header that is not skipped is the protocol, without ports, and others are as before") {
+    val whole = rows.filter(row =>
+      row.values("etherClass") == "ipv6" && row.sameBare && !row.flag("malformed") && !row.flag("unfinished")
+    )
+    val latency = HeaderParser.latency(ethernet = true)
+    simulate(new HeaderParser(ethernet = true)) { dut =>
+      for (cleared <- Seq(Set(0), Set(43), Set(60), Set(0, 43, 60))) {
+        skip(dut, skipped.filterNot(cleared))
+        val stopped = whole.map(row => chain(row.frame.drop(row.l2Bytes)).find(header => cleared(header._1)))
+        assert(stopped.count(_.isDefined) >= 20 && stopped.flatten.map(_._1).toSet == cleared)
+        for (cycle <- 0 until whole.size + latency) {
+          dut.io.in.valid.poke(cycle < whole.size)
+          if (cycle < whole.size) {
+            val frame = whole(cycle).frame
+            dut.io.in.bits.bytes.poke(Packet.littleEndian(frame.take(HeaderParser.windowBytes(ethernet = true))))
+            dut.io.in.bits.length.poke(frame.length)
+          }
+          val answer = cycle - latency
+          if (answer >= 0) {
+            val row = whole(answer)
+            val clue = s"without ${cleared.mkString(",")}, row $answer"
+            val out = dut.io.out.bits
+            stopped(answer) match {
+              case None => check(out, row, row.frame.length, ethernet = true, clue)
+              case Some((protocol, at)) =>
+                val expected = Seq[(Bits, BigInt)](
+                  out.malformed -> 0,
+                  out.unfinished -> 0,
+                  out.protocol -> protocol,
+                  out.headerBytes -> at,
+                  out.payloadLength -> (row("totalLength") - at),
+                  out.hasPorts -> 0,
+                  out.sourcePort -> 0,
+                  out.destinationPort -> 0,
+                  out.hasIcmp -> 0,
+                  out.messageType -> 0,
+                  out.source -> row("source"),
+                  out.totalLength -> row("totalLength")
+                )
+                for ((field, value) <- expected)
+                  assert(field.peek().litValue == value, s"$clue ${field.instanceName}")
+            }
+          }
+          dut.clock.step()
+        }
+      }
+    }
+  }
+
   for (ethernet <- Seq(true, false)) {
     test(s"every field is scapy's, a packet a cycle, ${if (ethernet) "frames" else "IP packets"}") {
       val packets = rows
@@ -78,6 +148,7 @@ class HeaderParserSpec extends AnyFunSuite with ChiselSim {
       assert(packets.size > 1000)
       val latency = HeaderParser.latency(ethernet)
       simulate(new HeaderParser(ethernet)) { dut =>
+        skip(dut, skipped)
         for (cycle <- 0 until packets.size + latency) {
           dut.io.in.valid.poke(cycle < packets.size)
           if (cycle < packets.size) {

@@ -1,0 +1,217 @@
+package box
+
+import (
+	"net/netip"
+
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// dscps are the values of the field; dscpArrays and dscpBlocks are how many arrays of them the outer chip has, and blocks of SAs the
+// inner one (regs/rows.rdl).
+const (
+	dscps      = 64
+	dscpArrays = 16
+	dscpBlocks = 64
+)
+
+// block is an array of dscp_map or a block of dscp_sa: for each DSCP a row's only word, 0 of one that is not valid.
+type block [dscps]uint32
+
+// choice is the outbound SAs that a policy uses between two ends, as Linux prefers them: the newest of all, or, of the packets of a DSCP, the
+// newest of those for it, if there is one (RFC 4301, 4.4.2.1).
+type choice struct {
+	all *SA
+	by  [dscps]*SA
+}
+
+// choices gives what a policy uses. The ends are the template's in tunnel mode, and so there is one; in transport mode each two hosts have
+// their own.
+func (f finder) choices(p *Policy) (out []choice) {
+	places := map[[2]netip.Addr]int{}
+	for _, sa := range f.named(p, xfrm.DirOut) {
+		ends := [2]netip.Addr{sa.Src, sa.Dst}
+		i, found := places[ends]
+		if !found {
+			i = len(out)
+			places[ends] = i
+			out = append(out, choice{})
+		}
+		newer := func(than **SA) {
+			if *than == nil || sa.Age > (*than).Age {
+				*than = sa
+			}
+		}
+		if sa.ForDSCP == 0 {
+			newer(&out[i].all)
+		}
+		for dscp := range out[i].by {
+			if sa.ForDSCP>>dscp&1 != 0 {
+				newer(&out[i].by[dscp])
+			}
+		}
+	}
+	return out
+}
+
+// sas are the SAs of a choice, each once.
+func (c *choice) sas() (out []*SA) {
+	seen := map[*SA]bool{nil: true}
+	for _, sa := range append([]*SA{c.all}, c.by[:]...) {
+		if !seen[sa] {
+			seen[sa] = true
+			out = append(out, sa)
+		}
+	}
+	return out
+}
+
+func (c *choice) byDSCP() bool { return c.by != [dscps]*SA{} }
+
+// block is what the inner chip is told of a choice.
+func (c *choice) block() (b block) {
+	f := regs.DscpSaRow
+	for dscp, sa := range c.by {
+		if sa == nil {
+			sa = c.all
+		}
+		if sa != nil {
+			row := newRow(f.Bits)
+			f.Valid.Put(row, 1)
+			f.Sa.Put(row, uint64(sa.Row))
+			b[dscp] = row[0]
+		}
+	}
+	return b
+}
+
+// mapBlock is what the outer chip is told of a map.
+func mapBlock(m xfrm.DSCPMap) (b block) {
+	f := regs.DscpMapRow
+	for from, to := range m {
+		row := newRow(f.Bits)
+		f.Valid.Put(row, 1)
+		f.Dscp.Put(row, uint64(to))
+		b[from] = row[0]
+	}
+	return b
+}
+
+// blockAt is a block as it is on a chip.
+func blockAt(rows map[int]Row, number int) (b block) {
+	for dscp := range b {
+		if row := rows[number*dscps+dscp]; row != nil {
+			b[dscp] = row[0]
+		}
+	}
+	return b
+}
+
+// placeDSCPs gives each different map of DSCPs an array of the outer chip, and each different choice of SAs by DSCP a block of the inner one.
+// Policies lead to blocks, so what is in use is not taken for another before rows let go of it (detach); an array may be, for all that
+// changes is a packet's mark.
+func (c *compiler) placeDSCPs() error {
+	arrays, blocks := newPlacer(c.old.DSCPMap, dscpArrays, true), newPlacer(c.old.DSCPSA, dscpBlocks, c.reuse)
+	byDSCP := false
+	for _, sa := range c.m.SAs {
+		if sa.DSCP.Map != nil && sa.Way == xfrm.DirOut {
+			arrays.want(mapBlock(sa.DSCP.Map), xfrm.Errorf(sa.pos, "no room for the dscp map of the SA spi 0x%x: the chip holds %d different ones", sa.SPI, dscpArrays))
+		}
+		byDSCP = byDSCP || sa.ForDSCP != 0
+	}
+	for _, p := range c.m.Policies {
+		if !byDSCP || p.Dir != xfrm.DirOut || p.Template == nil {
+			continue
+		}
+		for _, choice := range c.find.choices(p) {
+			if choice.byDSCP() {
+				blocks.want(choice.block(), xfrm.Errorf(p.pos, "no room for the SAs with for-dscp that the policy %s chooses from: the chip holds %d different sets of such SAs", p.Selector, dscpBlocks))
+			}
+		}
+	}
+	var err error
+	if c.arrays, c.out.dscpMap, err = arrays.place(); err != nil {
+		return err
+	}
+	c.blocks, c.out.dscpSA, err = blocks.place()
+	return err
+}
+
+// placer finds places for blocks: for one that is there already its own.
+type placer struct {
+	had    []block // by place
+	reuse  bool    // places whose block is not wanted any more may be taken
+	order  []block
+	wanted map[block]error // what to say if there is no place
+}
+
+func newPlacer(old map[int]Row, places int, reuse bool) *placer {
+	p := &placer{had: make([]block, places), reuse: reuse, wanted: map[block]error{}}
+	if len(old) > 0 {
+		for i := range p.had {
+			p.had[i] = blockAt(old, i)
+		}
+	}
+	return p
+}
+
+func (p *placer) want(b block, full error) {
+	if p.wanted[b] == nil {
+		p.wanted[b] = full
+		p.order = append(p.order, b)
+	}
+}
+
+func (p *placer) place() (numbers map[block]int, rows map[int]Row, err error) {
+	numbers, rows = map[block]int{}, map[int]Row{}
+	var free, last []int // last: what is there is not wanted any more
+	for i, b := range p.had {
+		_, twice := numbers[b]
+		switch {
+		case p.wanted[b] != nil && !twice:
+			numbers[b] = i
+		case b == block{}:
+			free = append(free, i)
+		case p.reuse:
+			last = append(last, i)
+		}
+	}
+	free = append(free, last...)
+	for _, b := range p.order {
+		if _, placed := numbers[b]; !placed {
+			if len(free) == 0 {
+				return nil, nil, &fullError{p.wanted[b]}
+			}
+			numbers[b], free = free[0], free[1:]
+		}
+		for dscp, word := range b {
+			if word != 0 {
+				rows[numbers[b]*dscps+dscp] = Row{word}
+			}
+		}
+	}
+	return numbers, rows, nil
+}
+
+// blocksOf are the blocks that lead to one of some SAs.
+func (i *Image) blocksOf(sas map[int]bool) map[int]bool {
+	out := map[int]bool{}
+	for index, row := range i.DSCPSA {
+		if sas[int(regs.DscpSaRow.Sa.Get(row))] {
+			out[index/dscps] = true
+		}
+	}
+	return out
+}
+
+// newBlocks are the blocks in use whose place another takes.
+func (p *planner) newBlocks() map[int]bool {
+	out := map[int]bool{}
+	for index := range p.target.dscpSA {
+		number := index / dscps
+		if before := blockAt(p.old.DSCPSA, number); before != (block{}) && before != blockAt(p.target.dscpSA, number) {
+			out[number] = true
+		}
+	}
+	return out
+}
