@@ -95,7 +95,7 @@ class DecryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
   io.audit.bits.sa := RegNext(event.bits.meta.sa)
   io.audit.bits.reason := AuditReason.decIcv.U
   io.audit.bits.sequence := RegNext(event.bits.meta.sequence(31, 0))
-  io.audit.bits.packet := 0.U
+  io.audit.bits.packet := 0.U(0.W)
 
   private def dropped(route: Route.Type): Bool = farm.io.drop.valid && farm.io.drop.bits.route === route
   io.counts.received := fetch.io.received
