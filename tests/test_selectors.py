@@ -119,7 +119,8 @@ def test_an_sa_of_one_set_is_held_to_the_spd_in_its_order(make_box) -> None:
     batch = f"addr add {wide.near}/24 dev black\n"
     for tunnel in (wide, narrow):
         batch += (
-            next(line for line in tunnel.lines(*3 * ["any"]).splitlines() if f"spi {tunnel.spi_in:#x} " in line) + "\n"
+            next(line for line in tunnel.lines("any", "any", "any").splitlines() if f"spi {tunnel.spi_in:#x} " in line)
+            + "\n"
         )
     for tunnel, priority, source in ((wide, 40, "198.19.0.0/16"), (narrow, 30, "198.19.7.0/24")):
         ends = f"src {tunnel.far} dst {tunnel.near} proto esp reqid {tunnel.spi_in}"
