@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conftest import read_frames, write_frames
-from sallyport.simulator import Simulator
+from sallyport.simulator import TESTER_MAC, Simulator
 from scapy.packet import Packet
 
 CHIPS = ("inner", "crypto", "outer")
@@ -19,6 +19,12 @@ class Seen:
 
     out: dict[str, list[bytes]]
     named: list[dict[str, int]]
+
+
+def next_hops(sim: Simulator, box: int = 0) -> None:
+    """What no policy's or tunnel's next hop names goes to the tester."""
+    for device, mac in TESTER_MAC.items():
+        sim.sallyctl(box, "next-hop", "default", "dev", device, "lladdr", mac)
 
 
 def run(

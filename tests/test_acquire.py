@@ -9,7 +9,7 @@ import boxes
 import pytest
 from hosts import BRIDGE, TO_BLACK, Pair, opened
 from reference import ANY, Tunnel, esp_payload, forwarded
-from sallyport.simulator import TESTER_MAC, Simulator
+from sallyport.simulator import Simulator
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
@@ -39,11 +39,6 @@ def without_states(batch: str, words: str = "") -> str:
     return "".join(line for line in batch.splitlines(True) if "xfrm state" not in line or words not in line)
 
 
-def next_hops(sim: Simulator) -> None:
-    for device, mac in TESTER_MAC.items():
-        sim.sallyctl(0, "next-hop", "default", "dev", device, "lladdr", mac)
-
-
 def punts(folder: Path) -> list[tuple[str, bytes]]:
     """Reason with group, and frame."""
     with RawPcapReader(str(folder / f"{PUNTS}.pcapng")) as reader:
@@ -67,7 +62,7 @@ def test_what_has_no_sa_asks_for_one(tmp_path: Path, sas: str) -> None:
     }[sas]
 
     def before(sim: Simulator) -> None:
-        next_hops(sim)
+        boxes.next_hops(sim)
         if sas == "deleted":
             sim.sallyctl(0, "xfrm", "state", "delete", "dst", TUNNEL.far, "proto", "esp", "spi", TUNNEL.spi_out)
 
@@ -84,7 +79,7 @@ def test_an_sa_that_is_used_up_asks_for_nothing(tmp_path: Path) -> None:
     batch = ROUTER.replace(f"reqid {spi} mode tunnel replay", f"reqid {spi} limit packet-hard 1 mode tunnel replay")
     assert batch.count("limit") == 1
     frames = framed(packets(40))
-    seen = boxes.run([batch], {"box0.red": frames}, [BLACK], tmp_path, next_hops)
+    seen = boxes.run([batch], {"box0.red": frames}, [BLACK], tmp_path, boxes.next_hops)
     assert len(seen.out[BLACK]) == 1
     assert seen.named == [{"inner.drop_lifetime": len(frames) - 1}]
 
@@ -93,7 +88,7 @@ def test_questions_are_policed(tmp_path: Path) -> None:
     """More than the group's burst are dropped by the group's name, and go nowhere either."""
 
     def before(sim: Simulator) -> None:
-        next_hops(sim)
+        boxes.next_hops(sim)
         sim.sallyctl(0, "punt", "set", "other", "rate", 5, "burst", 3, "dev", "red")
 
     frames = framed(packets(50))
@@ -109,7 +104,7 @@ def test_the_sa_that_was_asked_for_takes_what_follows(tmp_path: Path) -> None:
     states.write_text("".join(line for line in ROUTER.splitlines(True) if "xfrm state" in line))
 
     def before(sim: Simulator) -> None:
-        next_hops(sim)
+        boxes.next_hops(sim)
         sim.sallyctl(0, "-batch", states)
 
     these = packets(30)

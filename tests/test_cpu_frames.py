@@ -13,7 +13,7 @@ from conftest import sallyport, write_frames
 from hosts import BRIDGE, TO_BLACK
 from reference import FAR, NEAR, NEAR_V6, Tunnel, esp_payload, forwarded
 from sallyport.errors import InputError
-from sallyport.simulator import TESTER_MAC, Simulator
+from sallyport.simulator import Simulator
 from scapy.layers.inet import ICMP, IP, UDP
 from scapy.layers.inet6 import ICMPv6EchoRequest, ICMPv6ND_NA, ICMPv6ND_NS, IPv6, IPv6ExtHdrFragment
 from scapy.layers.ipsec import ESP
@@ -64,8 +64,7 @@ def ready(*limits: str):
     """Next hops and limits before frames come."""
 
     def before(sim: Simulator) -> None:
-        for device, mac in TESTER_MAC.items():
-            sim.sallyctl(0, "next-hop", "default", "dev", device, "lladdr", mac)
+        boxes.next_hops(sim)
         for limit in limits:
             sim.sallyctl(0, "punt", "set", *limit.split())
 
@@ -134,7 +133,7 @@ def test_headers_say_what_a_frame_is(tmp_path: Path) -> None:
 def test_esp_without_an_sa_has_all_that_a_log_needs(tmp_path: Path) -> None:
     """Time, SPI, addresses, protocol, sequence number and flow label of ESP to the box that no SA is for, as scapy reads them in what
     the management CPU gets (RFC 4301 5.2 step 3a, RFC 4303 3.4.2)."""
-    esp = [ESP(spi=0xC0FFEE00 + n, seq=0xFFFFFFF0 + n, data=bytes(64 + n)) for n in range(6)]
+    esp = [ESP(spi=0xC0FFEE00 + n, seq=0xFFFFFFF0 + n, data=bytes(64 + 4 * n)) for n in range(6)]
     outer = [
         IPv6(src="2001:db8:77::5", dst=NEAR_V6, fl=0xABCDE, tc=3) / esp[0],
         IP(src="203.0.113.7", dst=NEAR) / esp[1],

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import boxes
 from reference import NEAR, Tunnel, esp_payload, forwarded
+from sallyport.simulator import Simulator
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment, IPv6ExtHdrHopByHop, IPv6ExtHdrRouting
 from scapy.layers.ipsec import ESP
@@ -88,7 +89,8 @@ def test_headers_that_are_not_skipped_are_protocols(tmp_path: Path) -> None:
             tmpl = f"tmpl src {src} dst {dst} proto esp reqid {reqid} mode tunnel"
             protocols += f"xfrm policy add {network} proto {proto} dir {way} {tmpl}\n"
 
-    def configure(sim) -> None:
+    def configure(sim: Simulator) -> None:
+        boxes.next_hops(sim)
         sim.sallyctl(0, "skip-headers", "set", "hop,dst")
         policies = tmp_path / "policies.xfrm"
         policies.write_text(protocols)

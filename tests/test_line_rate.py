@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import boxes
 import pytest
 from reference import Tunnel
-from sallyport.simulator import TESTER_MAC, Simulator
+from sallyport.simulator import Simulator
 from scapy.layers.inet import IP, UDP, fragment
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
@@ -19,8 +20,7 @@ FULL_RATE = 8928
 
 def started(sim: Simulator, box: int, batch: Path) -> None:
     sim.sallyctl(box, "-batch", batch)
-    for device, mac in TESTER_MAC.items():
-        sim.sallyctl(box, "next-hop", "default", "dev", device, "lladdr", mac)
+    boxes.next_hops(sim, box)
 
 
 def stream(number: int, source: str, target: str, load: float, dst_ip: str = "198.19.0.1") -> dict:

@@ -8,11 +8,12 @@ from itertools import groupby
 from pathlib import Path
 
 import pytest
+from boxes import next_hops
 from conftest import read_frames, sallyport
 from sallyport import suites, tunnels
 from sallyport.backend import Setup
 from sallyport.rekey import Rekeys, measure_us
-from sallyport.simulator import TESTER_MAC, Simulator
+from sallyport.simulator import Simulator
 from scapy.layers.ipsec import ESP
 from scapy.layers.l2 import Ether
 
@@ -22,8 +23,7 @@ GCM = suites.parse("aes256gcm16")
 def configured(sim: Simulator, boxes: int, sas: int) -> None:
     for box in range(boxes):
         sim.batch(box, tunnels.batch(box, sas, GCM, mtu=9582, seed=1).splitlines())
-        for device, mac in TESTER_MAC.items():
-            sim.sallyctl(box, "next-hop", "default", "dev", device, "lladdr", mac)
+        next_hops(sim, box)
 
 
 def stream(way: int, to: str, load: float, size: int) -> dict:

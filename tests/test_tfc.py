@@ -9,7 +9,7 @@ import boxes
 import pytest
 from reference import ANY, Tunnel, esp_payload, forwarded, open_esp
 from sallyport.errors import InputError
-from sallyport.simulator import TESTER_MAC, Simulator
+from sallyport.simulator import Simulator
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.ipsec import ESP
@@ -133,7 +133,7 @@ def test_a_second_box_gives_the_packets_back(tmp_path: Path) -> None:
         {"box1.red": framed(packets)},
         ["box0.red"],
         tmp_path,
-        next_hops,
+        boxes.next_hops,
     )
     received = [frame[14:] for frame in seen.out["box0.red"]]
     wanted = [forwarded(forwarded(packet)) for packet in packets]
@@ -141,11 +141,6 @@ def test_a_second_box_gives_the_packets_back(tmp_path: Path) -> None:
     # Frames of 60 bytes and more have the packet alone.
     assert all(len(packet) == max(46, len(want)) for packet, want in zip(received, wanted, strict=True))
     assert seen.named == [{"crypto.drop_dec_dummy": dummies}, {}]
-
-
-def next_hops(sim: Simulator) -> None:
-    for device, mac in TESTER_MAC.items():
-        sim.sallyctl(0, "next-hop", "default", "dev", device, "lladdr", mac)
 
 
 def test_dummies_have_their_length_and_interval(tmp_path: Path) -> None:
@@ -215,4 +210,8 @@ def test_dummies_end_with_their_sa_and_with_the_port(tmp_path: Path) -> None:
         counters = sim.counters(0)
         sim.command("quit")
     assert all(path["balanced"] for path in counters["conservation"]["paths"])
-    assert not any(count for chip in boxes.CHIPS for name, count in counters[chip].items() if name.startswith("drop_"))
+    # Between runs a chip has time for register accesses alone, so the last dummies come to the crypto chip after the key has gone.
+    drops = {
+        name for chip in boxes.CHIPS for name, count in counters[chip].items() if count and name.startswith("drop_")
+    }
+    assert drops <= {"drop_enc_no_key"}
