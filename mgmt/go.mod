@@ -5,6 +5,7 @@ go 1.24.0
 require (
 	github.com/emmansun/gmsm v0.15.5
 	github.com/spf13/cobra v1.10.2
+	go4.org/netipx v0.0.0-20260823151212-3075585bcbeb
 )
 
 require (

@@ -1,7 +1,9 @@
-"""Ranges of ports, ICMP types and codes through one box, below, at and above both ends, types of mobility headers, ports that cannot be
-read, and ESP of hosts behind the box; by scapy."""
+"""Ranges of ports, ICMP types and codes, and of addresses, through one box, below, at and above both ends, types of mobility headers, ports
+that cannot be read, and ESP of hosts behind the box; by scapy."""
 
 from __future__ import annotations
+
+from ipaddress import ip_address, ip_network
 
 from reference import Tunnel, esp_payload, forwarded
 from scapy.layers.inet import ICMP, IP, TCP, UDP, fragment
@@ -311,3 +313,106 @@ def test_types_of_mobility_headers_are_selected_both_ways(make_box) -> None:
     expected = [forwarded(bytes(packet)) for packet, inside in cases if inside]
     assert [frame[14:][: len(packet)] for frame, packet in zip(outcome.out, expected, strict=True)] == expected
     assert outcome.named() == {"inner.drop_selector_mismatch": sum(not inside for _, inside in cases)}
+
+
+# Lists of addresses of either IP version, and addresses at, below and above their ends.
+NEAR_LISTS = {
+    "198.18.0.1-198.18.0.20,198.18.2.0/24": [
+        *(f"198.18.0.{last}" for last in (0, 1, 2, 15, 16, 19, 20, 21)),
+        *("198.18.1.255", "198.18.2.0", "198.18.2.255", "198.18.3.0"),
+    ],
+    "2001:db8:1::7-2001:db8:1::9": [f"2001:db8:1::{last}" for last in ("6", "7", "8", "9", "a", "1:8")],
+}
+FAR_LISTS = {
+    "198.19.0.9-198.19.0.10": [f"198.19.0.{last}" for last in (8, 9, 10, 11)],
+    "2001:db8:4::/48,2001:db8:2::/48": [
+        *("2001:db8:1:ffff::1", "2001:db8:2::", f"2001:db8:2{':ffff' * 5}", "2001:db8:3::1"),
+        *("2001:db8:4::", f"2001:db8:4{':ffff' * 5}", "2001:db8:5::"),
+    ],
+}
+
+
+def holds(words: str, address: str) -> bool:
+    """Whether a list has an address, by the standard library's numbers."""
+    for part in words.split(","):
+        first, _, last = part.partition("-")
+        if last:
+            inside = int(ip_address(first)) <= int(ip_address(address)) <= int(ip_address(last))
+        else:
+            inside = ip_address(address) in ip_network(part)
+        if inside:
+            return True
+    return False
+
+
+def tunnels_of_lists() -> tuple[list[Tunnel], str]:
+    """A tunnel of lists on both sides for each IP version, one policy each way."""
+    tunnels = [Tunnel(), Tunnel(spi_out=0x3003, spi_in=0x4004)]
+    batch = f"addr add {tunnels[0].near}/24 dev black\n"
+    for tunnel, near, far in zip(tunnels, NEAR_LISTS, FAR_LISTS, strict=True):
+        back = "::/0" if ":" in far else "0.0.0.0/0"
+        batch += tunnel.lines(near, far, far).replace(f"src {far} dst {back} dir in", f"src {far} dst {near} dir in")
+    assert batch.count("policy add") == 4
+    return tunnels, batch
+
+
+def between(sources: dict[str, list[str]], destinations: dict[str, list[str]]) -> list[tuple[int, Packet, bool]]:
+    """Packets between all addresses of two lists; which tunnel's they are, and whether both lists hold them."""
+    cases: list[tuple[int, Packet, bool]] = []
+    for number, (source, destination) in enumerate(zip(sources, destinations, strict=True)):
+        for src in sources[source]:
+            for dst in destinations[destination]:
+                header = (IPv6 if ":" in src else IP)(src=src, dst=dst)
+                inside = holds(source, src) and holds(destination, dst)
+                cases.append((number, header / UDP(sport=7, dport=9) / Raw(b"x" * 30), inside))
+    return cases
+
+
+def test_one_policy_of_lists_encrypts_what_is_in_them(make_box) -> None:
+    """RFC 4301 4.4.1.1: src and dst are lists of ranges in one SPD entry, of either IP version; what is beside them is dropped by name."""
+    tunnels, batch = tunnels_of_lists()
+    cases = between(NEAR_LISTS, FAR_LISTS)
+    outcome = make_box(batch).red([ETHERNET / packet for _, packet, _ in cases])
+    sent = [(tunnels[number], packet) for number, packet, inside in cases if inside]
+    assert len(sent) == 8 * 2 + 3 * 4
+    for frame, (tunnel, packet) in zip(outcome.out, sent, strict=True):
+        assert bytes(tunnel.peer_receiver().decrypt(esp_payload(frame))) == forwarded(bytes(packet))
+    assert outcome.named() == {"inner.drop_policy": len(cases) - len(sent)}
+
+
+def test_an_sa_of_lists_passes_what_is_in_them(make_box) -> None:
+    """What an SA under one policy of lists decrypts is held to all of both (RFC 4301 5.2)."""
+    tunnels, batch = tunnels_of_lists()
+    cases = between(FAR_LISTS, NEAR_LISTS)
+    senders = [tunnel.peer_sender() for tunnel in tunnels]
+    outcome = make_box(batch).black([ETHERNET / senders[number].encrypt(packet) for number, packet, _ in cases])
+    expected = [forwarded(bytes(packet)) for _, packet, inside in cases if inside]
+    assert len(expected) == 8 * 2 + 3 * 4
+    assert [frame[14:][: len(packet)] for frame, packet in zip(outcome.out, expected, strict=True)] == expected
+    assert outcome.named() == {"inner.drop_selector_mismatch": len(cases) - len(expected)}
+
+
+def test_lists_of_clear_traffic_pass_both_ways(make_box) -> None:
+    """One policy each way lets the packets between two lists by in clear, and punts those of a list that comes before."""
+    near, far = "198.18.0.1-198.18.0.20,198.18.2.0/24", "198.19.0.9-198.19.0.10"
+    batch = f"xfrm policy add src {near} dst {far} dir out action allow priority 9\n"
+    batch += f"xfrm policy add src {far} dst {near} dir in action allow priority 9\n"
+    batch += "xfrm policy add src 198.18.0.15-198.18.0.19 dir out action punt priority 8\n"
+    batch += "xfrm policy add dst 198.18.0.15-198.18.0.19 dir in action punt priority 8\n"
+    for way, cases in (("red", between(NEAR_LISTS, FAR_LISTS)), ("black", between(FAR_LISTS, NEAR_LISTS))):
+        cases = [(packet, inside) for number, packet, inside in cases if number == 0]
+        here = [str(packet.src if way == "red" else packet.dst) for packet, _ in cases]
+        punted = [holds("198.18.0.15-198.18.0.19", host) for host in here]
+        frames = [ETHERNET / packet for packet, _ in cases]
+        box = make_box(batch)
+        outcome = box.red(frames) if way == "red" else box.black(frames)
+        expected = [
+            forwarded(bytes(packet))
+            for (packet, inside), punt in zip(cases, punted, strict=True)
+            if inside and not punt
+        ]
+        assert len(expected) == 5 * 2
+        assert [frame[14:][: len(packet)] for frame, packet in zip(outcome.out, expected, strict=True)] == expected
+        chip = "inner" if way == "red" else "outer"
+        dropped = len(cases) - len(expected) - sum(punted)
+        assert outcome.named() == {f"{chip}.punt_policy": sum(punted), f"{chip}.drop_policy": dropped}

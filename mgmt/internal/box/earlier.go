@@ -6,7 +6,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// shape is what selectors fix of a packet by a value and a mask, for a look-up of those that may share a packet with another one.
+// shape is what selectors fix of a packet by a value and a mask, for a look-up of those that may share a packet with another one. Of a
+// list of addresses that is the prefix around it.
 type shape struct {
 	version             uint8
 	src, dst            int

@@ -2,6 +2,7 @@ package box
 
 import (
 	"cmp"
+	"net/netip"
 
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/xfrm"
@@ -108,23 +109,34 @@ func (c *compiler) protection(p *Policy, choice *choice, sel xfrm.Selector) (dec
 	return d, nil
 }
 
-// bypass lets a policy's packets out as they are. A router cuts what it may cut, for behind the crypto chip nobody cuts clear
+// bypass lets a policy's packets out as they are, to the next hop of each prefix of its dst. A router cuts what it may cut, for behind the crypto chip nobody cuts clear
 // packets; a bridge does not cut.
 func (c *compiler) bypass(p *Policy) error {
-	row, mtu, err := c.bypassHop(xfrm.Black, p)
-	d := p.decision(regs.ActionBypass)
-	d.argument, d.mtu, d.fragment = uint64(row), mtu, !c.m.bump()
-	c.decide(p, p.Selector, d)
 	c.out.bypassEncrypt = true
-	return err
+	var rows []Row
+	for _, sel := range p.ByDst() {
+		row, mtu, err := c.bypassHop(xfrm.Black, sel.Dst, p.pos)
+		if err != nil {
+			return err
+		}
+		d := p.decision(regs.ActionBypass)
+		d.argument, d.mtu, d.fragment = uint64(row), mtu, !c.m.bump()
+		if exact(p.Selector) {
+			c.decide(p, sel, d)
+			return nil
+		}
+		rows = append(rows, ruleRows(sel, d)...)
+	}
+	c.decideBy(p, p.Selector, rows)
+	return nil
 }
 
 // bypassHop is the next hop of clear packets that leave by a device, and their MTU there. A bridge has neither: frames keep their addresses.
-func (c *compiler) bypassHop(dev string, p *Policy) (row int, mtu uint32, err error) {
+func (c *compiler) bypassHop(dev string, to netip.Prefix, pos xfrm.Pos) (row int, mtu uint32, err error) {
 	if c.m.bump() {
 		return 0, 0, nil
 	}
-	row, path, err := c.hop(dev, p.Dst, p.pos)
+	row, path, err := c.hop(dev, to, pos)
 	return row, cmp.Or(path.mtu, c.m.mtu(dev)), err
 }
 
@@ -134,7 +146,12 @@ func (c *compiler) decide(p *Policy, sel xfrm.Selector, d decision) {
 		c.out.flows = append(c.out.flows, p.placed(flowRow(packetOf(sel), d)))
 		return
 	}
-	rules := p.parts(ruleRows(sel, d))
+	c.decideBy(p, sel, ruleRows(sel, d))
+}
+
+// decideBy makes the rules of such packets.
+func (c *compiler) decideBy(p *Policy, sel xfrm.Selector, rows []Row) {
+	rules := p.parts(rows)
 	for i := range rules {
 		if rules[i].whole = sel == p.Selector; !rules[i].whole {
 			rules[i].owner += " between " + sel.Src.Addr().String() + " and " + sel.Dst.Addr().String()

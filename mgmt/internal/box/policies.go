@@ -60,7 +60,7 @@ func (c *compiler) inRule(p *Policy, open []*Policy) error {
 	if p.Template == nil {
 		c.warnUnasked(p)
 	}
-	action, argument := uint64(regs.ActionDiscard), 0
+	d := decision{action: regs.ActionDiscard, priority: p.Priority}
 	switch {
 	case p.Template != nil:
 		// Clear packets that should have come through the tunnel are discarded. That is the default, unless a rule that
@@ -71,15 +71,25 @@ func (c *compiler) inRule(p *Policy, open []*Policy) error {
 			return nil
 		}
 	case p.Action == xfrm.ActionAllow:
-		row, _, err := c.bypassHop(xfrm.Red, p)
+		return c.bypassIn(p)
+	case p.Action == xfrm.ActionPunt:
+		d.action = regs.ActionPunt
+	}
+	c.out.outerRules = append(c.out.outerRules, p.parts(ruleRows(p.Selector, d))...)
+	return nil
+}
+
+// bypassIn lets clear packets of a policy in, to the next hop of each prefix of its dst.
+func (c *compiler) bypassIn(p *Policy) error {
+	c.out.bypassDecrypt = true
+	var rows []Row
+	for _, sel := range p.ByDst() {
+		row, _, err := c.bypassHop(xfrm.Red, sel.Dst, p.pos)
 		if err != nil {
 			return err
 		}
-		action, argument = regs.ActionBypass, row
-		c.out.bypassDecrypt = true
-	case p.Action == xfrm.ActionPunt:
-		action = regs.ActionPunt
+		rows = append(rows, ruleRows(sel, decision{action: regs.ActionBypass, argument: uint64(row), priority: p.Priority})...)
 	}
-	c.out.outerRules = append(c.out.outerRules, p.parts(ruleRows(p.Selector, decision{action: action, argument: uint64(argument), priority: p.Priority}))...)
+	c.out.outerRules = append(c.out.outerRules, p.parts(rows)...)
 	return nil
 }

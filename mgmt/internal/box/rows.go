@@ -72,8 +72,16 @@ func flowRow(p packet, d decision) Row {
 	return row
 }
 
-// ruleRows are the rows of a selector, one for each block of its ranges. Each begins as a flow row does (regs/rows.rdl).
+// ruleRows are the rows of a selector, one for each two prefixes of its sides and each block of its ranges. Each begins as a flow row does (regs/rows.rdl).
 func ruleRows(s xfrm.Selector, d decision) (rows []Row) {
+	for _, part := range s.Parts() {
+		rows = append(rows, partRows(part, d)...)
+	}
+	return rows
+}
+
+// partRows are those of a selector of one prefix a side.
+func partRows(s xfrm.Selector, d decision) (rows []Row) {
 	f := regs.RuleRow
 	for _, p := range packetOf(s).blocks() {
 		row := newRow(f.Bits)

@@ -139,14 +139,18 @@ func (c *compiler) inboundHop(sa *SA) (row int, err error) {
 		return row, err
 	}
 	var known xfrm.MAC
-	to := g.sets[0].sel.Dst
+	var all []xfrm.Selector
 	for _, s := range g.sets {
+		all = append(all, s.sel.ByDst()...)
+	}
+	to := all[0].Dst
+	for _, sel := range all {
 		// One station may have several names; where there is none at all, no packet goes anyway.
-		station := c.m.station(xfrm.Red, c.m.lookup(xfrm.Red, s.sel.Dst).hop)
+		station := c.m.station(xfrm.Red, c.m.lookup(xfrm.Red, sel.Dst).hop)
 		switch {
 		case station == (xfrm.MAC{}) || station == known:
 		case known == (xfrm.MAC{}):
-			known, to = station, s.sel.Dst
+			known, to = station, sel.Dst
 		default:
 			c.report.warn(sa.pos, "the selector sets of the inbound SA spi 0x%x have different next hops on red, but an SA has one: all of it goes to %s", sa.SPI, hopText(netip.Addr{}))
 			return 0, nil

@@ -48,7 +48,7 @@ func withSet(sets []set, s set) []set {
 }
 
 // inboundSets gives each inbound SA one selector for its row, or a group where one cannot say it: if it has several sets, or if an
-// earlier policy takes packets of its one set. all are the in and fwd policies.
+// earlier policy takes packets of its one set, or if that is a list of addresses. all are the in and fwd policies.
 func (c *compiler) inboundSets(all []*Policy) error {
 	before := newEarlier(all)
 	groups := map[string]*group{}
@@ -116,7 +116,7 @@ func apart(sa *SA, s set) error {
 }
 
 // oneSelector gives the selector of just the packets of some sets, if there is one: of all, one may contain the others, or two take
-// every address, one of each IP version.
+// every address, one of each IP version. A list of addresses is none that a row could say.
 func oneSelector(sets []set) (xfrm.Selector, bool) {
 	var wide []xfrm.Selector
 	for _, s := range sets {
@@ -128,5 +128,5 @@ func oneSelector(sets []set) (xfrm.Selector, bool) {
 	if len(wide) == 2 {
 		return wide[0].Join(wide[1])
 	}
-	return wide[0], len(wide) == 1
+	return wide[0], len(wide) == 1 && !wide[0].Listed()
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // storeFormat changes when an older file can no longer be read.
-const storeFormat = 5
+const storeFormat = 6
 
 // stored is what is kept between invocations: the configuration and the tables, without keys.
 type stored struct {

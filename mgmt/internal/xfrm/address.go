@@ -34,18 +34,23 @@ func (p *parser) interfacePrefix(what string) (netip.Prefix, Token, error) {
 	if err != nil {
 		return netip.Prefix{}, word, err
 	}
-	text, length, given := strings.Cut(string(word.Text), "/")
+	prefix, err := word.interfacePrefix(what)
+	return prefix, word, err
+}
+
+func (t Token) interfacePrefix(what string) (netip.Prefix, error) {
+	text, length, given := strings.Cut(string(t.Text), "/")
 	addr, ok := parseAddr(text)
 	if !ok {
-		return netip.Prefix{}, word, word.errorf("%s must be an IPv4 or IPv6 address, not %s", what, word.quoted())
+		return netip.Prefix{}, t.errorf("%s must be an IPv4 or IPv6 address, not %s", what, t.quoted())
 	}
 	bits := addr.BitLen()
 	if given {
 		if bits, ok = maskLength(length); !ok || bits > addr.BitLen() {
-			return netip.Prefix{}, word, word.errorf("%s: the prefix length of %s must be 0 to %d", what, word.quoted(), addr.BitLen())
+			return netip.Prefix{}, t.errorf("%s: the prefix length of %s must be 0 to %d", what, t.quoted(), addr.BitLen())
 		}
 	}
-	return netip.PrefixFrom(addr, bits), word, nil
+	return netip.PrefixFrom(addr, bits), nil
 }
 
 // maskLength reads a number, or an IPv4 netmask.
@@ -63,9 +68,17 @@ func maskLength(text string) (int, bool) {
 
 // prefix reads a prefix whose host bits must be zero.
 func (p *parser) prefix(what string) (netip.Prefix, error) {
-	prefix, word, err := p.interfacePrefix(what)
+	word, err := p.take(what)
+	if err != nil {
+		return netip.Prefix{}, err
+	}
+	return word.prefix(what)
+}
+
+func (t Token) prefix(what string) (netip.Prefix, error) {
+	prefix, err := t.interfacePrefix(what)
 	if err == nil && prefix.Masked() != prefix {
-		err = word.errorf("%s %s has bits set beyond its length of %d: write %s", what, word.quoted(), prefix.Bits(), prefix.Masked())
+		err = t.errorf("%s %s has bits set beyond its length of %d: write %s", what, t.quoted(), prefix.Bits(), prefix.Masked())
 	}
 	return prefix, err
 }

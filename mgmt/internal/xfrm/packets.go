@@ -8,13 +8,16 @@ import (
 // Selector says which packets, of one IP version; the zero protocol is any. Where both prefixes are zero, it is of
 // both versions and any address: as filters of lists are, and what some selectors make when they are joined.
 type Selector struct {
-	Src   netip.Prefix `json:"src"`
-	Dst   netip.Prefix `json:"dst"`
-	Proto uint8        `json:"proto,omitempty"`
-	SPort Range        `json:"sport,omitzero"`
-	DPort Range        `json:"dport,omitzero"`
-	Type  Range        `json:"type,omitzero"`
-	Code  Range        `json:"code,omitzero"`
+	Src netip.Prefix `json:"src"`
+	Dst netip.Prefix `json:"dst"`
+	// SrcList and DstList say which addresses of Src and Dst alone; empty: all of them. Only those of policies are not.
+	SrcList AddressList `json:"src_list,omitempty"`
+	DstList AddressList `json:"dst_list,omitempty"`
+	Proto   uint8       `json:"proto,omitempty"`
+	SPort   Range       `json:"sport,omitzero"`
+	DPort   Range       `json:"dport,omitzero"`
+	Type    Range       `json:"type,omitzero"`
+	Code    Range       `json:"code,omitzero"`
 	// Opaque: packets alone in which there is neither port nor type to read (RFC 4301, 4.4.1.1). Then none of the four ranges is given.
 	Opaque bool   `json:"opaque,omitempty"`
 	Dev    string `json:"dev,omitempty"`
@@ -55,7 +58,7 @@ func PrefixText(p netip.Prefix) string {
 
 // String prints as iproute2 does, and ranges as they are written.
 func (s Selector) String() string {
-	out := fmt.Sprintf("src %s dst %s", PrefixText(s.Src), PrefixText(s.Dst))
+	out := fmt.Sprintf("src %s dst %s", s.src(), s.dst())
 	if s.Proto != 0 {
 		out += " proto " + protocolName(s.Proto)
 	}
@@ -92,7 +95,7 @@ func holds(outer, inner uint8) bool { return outer == 0 || outer == inner }
 
 // Covers says whether every packet of inner is one of s.
 func (s Selector) Covers(inner Selector) bool {
-	return Within(s.Src, inner.Src) && Within(s.Dst, inner.Dst) && holds(s.Proto, inner.Proto) && (inner.Opaque || !s.Opaque) &&
+	return s.src().covers(inner.src()) && s.dst().covers(inner.dst()) && holds(s.Proto, inner.Proto) && (inner.Opaque || !s.Opaque) &&
 		s.SPort.Covers(inner.SPort) && s.DPort.Covers(inner.DPort) && s.Type.Covers(inner.Type) && s.Code.Covers(inner.Code)
 }
 
@@ -103,7 +106,7 @@ func (s Selector) numbered() bool {
 
 // Overlaps says whether some packet may be of both selectors, which have prefixes; those of two IP versions have none in common.
 func (s Selector) Overlaps(o Selector) bool {
-	return s.Src.Overlaps(o.Src) && s.Dst.Overlaps(o.Dst) && (holds(s.Proto, o.Proto) || holds(o.Proto, s.Proto)) &&
+	return s.src().overlaps(o.src()) && s.dst().overlaps(o.dst()) && (holds(s.Proto, o.Proto) || holds(o.Proto, s.Proto)) &&
 		!(s.Opaque && o.numbered()) && !(o.Opaque && s.numbered()) &&
 		s.SPort.meets(o.SPort) && s.DPort.meets(o.DPort) && s.Type.meets(o.Type) && s.Code.meets(o.Code)
 }

@@ -152,7 +152,7 @@ func (p *parser) policyAdd(update bool) (Command, error) {
 				return nil, word.errorf("%s comes too late: the words of a selector stand together", word.quoted())
 			}
 			selector = true
-			pol.Selector, err = p.selector(Everything)
+			pol.Selector, err = p.selector(Everything, true)
 		default:
 			err = p.unknown()
 		}
@@ -189,9 +189,9 @@ func checkHosts(pos Pos, pol *Policy) error {
 	for _, side := range []struct {
 		word  string
 		end   netip.Addr
-		hosts netip.Prefix
-	}{{"src", pol.Template.Src, pol.Src}, {"dst", pol.Template.Dst, pol.Dst}} {
-		if side.end.IsValid() && !side.hosts.Contains(side.end) {
+		hosts side
+	}{{"src", pol.Template.Src, pol.src()}, {"dst", pol.Template.Dst, pol.dst()}} {
+		if side.end.IsValid() && !side.hosts.contains(side.end) {
 			return Errorf(pos, "the tmpl's %s %s is not in the policy's %s %s: in transport mode the ends of an SA are the hosts whose packets it carries", side.word, side.end, side.word, side.hosts)
 		}
 	}
@@ -249,7 +249,7 @@ func (p *parser) policySelect(verb Verb) (Command, error) {
 			filter.Priority = &priority
 		case isSelectorWord(text) && !filter.HasSel:
 			filter.HasSel = true
-			filter.Selector, err = p.selector(missing)
+			filter.Selector, err = p.selector(missing, true)
 		default:
 			err = p.unknown()
 		}

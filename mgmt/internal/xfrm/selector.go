@@ -2,6 +2,7 @@ package xfrm
 
 import (
 	"bytes"
+	"cmp"
 	"net/netip"
 )
 
@@ -18,8 +19,8 @@ func isUpperWord(word string) bool {
 }
 
 // selector reads a run of src, dst, dev and one upper-layer part. A side that is not given is every address of the other's
-// IP version; if neither is, both are `missing`.
-func (p *parser) selector(missing netip.Prefix) (Selector, error) {
+// IP version; if neither is, both are `missing`. Those of policies may have lists of addresses.
+func (p *parser) selector(missing netip.Prefix, lists bool) (Selector, error) {
 	s := Selector{}
 	upper := false
 	first := p.next
@@ -28,9 +29,13 @@ func (p *parser) selector(missing netip.Prefix) (Selector, error) {
 		word := p.peek()
 		switch {
 		case word == "src":
-			s.Src, err = p.side(s.Dst)
+			var src side
+			src, err = p.side(s.dst(), lists)
+			s.Src, s.SrcList = src.prefix, src.list
 		case word == "dst":
-			s.Dst, err = p.side(s.Src)
+			var dst side
+			dst, err = p.side(s.src(), lists)
+			s.Dst, s.DstList = dst.prefix, dst.list
 		case word == "dev":
 			p.skip()
 			s.Dev, err = p.selectorDevice()
@@ -53,14 +58,21 @@ func (p *parser) selector(missing netip.Prefix) (Selector, error) {
 	return s.complete(missing, p.lastPos())
 }
 
-// side reads `src PREFIX` or `dst PREFIX`, which must be of the other side's IP version if that has been given.
-func (p *parser) side(other netip.Prefix) (netip.Prefix, error) {
+// side reads `src` or `dst` and what it takes, which must be of the other side's IP version if that has been given.
+func (p *parser) side(other side, lists bool) (side, error) {
 	word := p.skip()
-	prefix, err := p.prefix("the prefix after " + string(word.Text))
-	if err == nil && other.IsValid() && other.Addr().Is6() != prefix.Addr().Is6() {
-		err = word.errorf("src and dst of a selector must be of one IP version, not %s and %s: write a policy or SA for each version", other, prefix)
+	token, err := p.take("the prefix after " + string(word.Text))
+	if err != nil {
+		return side{}, err
 	}
-	return prefix, err
+	if !lists && bytes.ContainsAny(token.Text, ",-") {
+		return side{}, token.errorf("the sel of a state takes one prefix as %s, not %s: ranges and lists are for policies", word.Text, token.quoted())
+	}
+	this, err := token.addresses(string(word.Text))
+	if err == nil && other.prefix.IsValid() && other.prefix.Addr().Is6() != this.prefix.Addr().Is6() {
+		err = word.errorf("src and dst of a selector must be of one IP version, not %s and %s: write a policy or SA for each version", other, this)
+	}
+	return this, err
 }
 
 func (p *parser) selectorDevice() (string, error) {
@@ -81,7 +93,7 @@ func (s Selector) complete(missing netip.Prefix, pos Pos) (Selector, error) {
 	case !s.Src.IsValid():
 		s.Src, s.Dst = missing, missing
 	}
-	return s, s.checkPossible(pos)
+	return s, cmp.Or(s.checkPossible(pos), s.checkRules(pos))
 }
 
 // checkPossible refuses a selector that contradicts itself. One of which other policies leave nothing over is none: strongSwan

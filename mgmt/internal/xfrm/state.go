@@ -111,7 +111,7 @@ func (p *parser) stateAdd(update bool) (Command, error) {
 		case "sel":
 			p.skip()
 			var sel Selector
-			if sel, err = p.selector(netip.Prefix{}); err == nil {
+			if sel, err = p.selector(netip.Prefix{}, false); err == nil {
 				s.Sel = &sel
 			}
 		case "limit":

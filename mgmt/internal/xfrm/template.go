@@ -62,16 +62,17 @@ func (p *Policy) Names(s *State) bool {
 	if t == nil || t.Proto != s.Proto || t.Mode != s.Mode || t.ReqID != 0 && t.ReqID != s.ReqID || t.SPI != 0 && t.SPI != s.SPI {
 		return false
 	}
-	end := func(named, addr netip.Addr, hosts netip.Prefix) bool {
-		return named == addr || !named.IsValid() && hosts.Contains(addr)
+	end := func(named, addr netip.Addr, hosts side) bool {
+		return named == addr || !named.IsValid() && hosts.contains(addr)
 	}
-	return end(t.Src, s.Src, p.Src) && end(t.Dst, s.Dst, p.Dst)
+	return end(t.Src, s.Src, p.src()) && end(t.Dst, s.Dst, p.dst())
 }
 
 // Carried is the part of a selector that an SA carries: in transport mode the packets of its own ends, else all of it.
 func (s *State) Carried(sel Selector) Selector {
 	if s.Mode == ModeTransport {
 		sel.Src, sel.Dst = netip.PrefixFrom(s.Src, s.Src.BitLen()), netip.PrefixFrom(s.Dst, s.Dst.BitLen())
+		sel.SrcList, sel.DstList = "", ""
 	}
 	return sel
 }
