@@ -21,7 +21,8 @@ class PayloadSum extends Module {
   /** Sums of up to three, registered: one carry chain behind one LUT. */
   private def sums(values: Seq[UInt]): Seq[UInt] = values.grouped(3).map(group => RegNext(group.reduce(_ +& _))).toSeq
 
-  private val words: Seq[UInt] = io.data.asTypeOf(Vec(PacketStream.dataBits / PayloadSum.wordBits, UInt(PayloadSum.wordBits.W)))
+  private val words: Seq[UInt] =
+    io.data.asTypeOf(Vec(PacketStream.dataBits / PayloadSum.wordBits, UInt(PayloadSum.wordBits.W)))
   private val beat = sums(sums(sums(words))).head
   private val valid = ShiftRegister(io.valid, PayloadSum.latency - 1, false.B, true.B)
   private val first = ShiftRegister(io.first, PayloadSum.latency - 1)

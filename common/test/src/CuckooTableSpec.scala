@@ -141,7 +141,12 @@ class CuckooTableSpec extends AnyFunSuite with ChiselSim {
         }
       }
       val none = Option.empty[BigInt] -> false
-      assert(found(short = true, key, other, low, key ^ 1) == Seq(Some(7) -> true, Some(7) -> false, Some(7) -> false, none))
+      assert(found(short = true, key, other, low, key ^ 1) == Seq(
+        Some(7) -> true,
+        Some(7) -> false,
+        Some(7) -> false,
+        none
+      ))
       assert(found(short = false, key, other, key ^ 1) == Seq(Some(9) -> true, none, none))
     }
   }

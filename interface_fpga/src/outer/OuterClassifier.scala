@@ -121,7 +121,8 @@ class OuterClassifier extends Module {
   private val unknownSpi = ask(!in.saHit)
   private val stray = ask(plainEsp && !in.toUs && !known)
   // Tags, all the extension headers that are read and UDP are more than is taken off.
-  private val beyond = fields.l2Bytes =/= EthernetHeader.bytes.U && fields.headerBytes === OuterClassifier.maxIpv6Bytes.U
+  private val beyond =
+    fields.l2Bytes =/= EthernetHeader.bytes.U && fields.headerBytes === OuterClassifier.maxIpv6Bytes.U
   private val encapMismatch = ask(in.saEncap =/= inUdp || inUdp && (in.saTransport || beyond))
   private val expects = ask(in.saEncap && in.saPeer.port =/= 0.U)
   private val otherAddress = ask(fields.source(31, 0) =/= in.saPeer.address)

@@ -84,7 +84,8 @@ object OuterFrames {
   val peerAddress: BigInt = InnerSetup.address("192.0.2.77")
   val peerPort: Int = 4500
 
-  /** (SPI, destination, SA, in UDP): inbound SAs at the box's addresses and at 203.0.113.9, one of IPv6 with the bits of IPv4. A
+  /**
+   * (SPI, destination, SA, in UDP): inbound SAs at the box's addresses and at 203.0.113.9, one of IPv6 with the bits of IPv4. A
    * router has no SPI twice.
    */
   private val sas = Seq(
