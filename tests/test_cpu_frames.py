@@ -162,6 +162,16 @@ def test_esp_for_another_box_is_not_punted(tmp_path: Path) -> None:
     assert seen.named == [{"outer.drop_unknown_spi": 2}]
 
 
+@pytest.mark.parametrize(
+    ("address", "outer"), [(f"{NEAR}/24", IPv6(dst="::")), (f"{NEAR_V6}/64", IP(dst="0.0.0.0"))], ids=["IPv4", "IPv6"]
+)
+def test_the_unspecified_address_is_nobodys(tmp_path: Path, address: str, outer: Packet) -> None:
+    """Not that of a box which has no address of the other version."""
+    frames = [ETHERNET / outer / UNKNOWN, ETHERNET / outer / UDP(sport=4500, dport=4500) / UNKNOWN]
+    seen = boxes.run([f"addr add {address} dev black\n"], {"box0.black": frames}, ["box0.red"], tmp_path, ready())
+    assert seen.named == [{"outer.drop_unknown_spi": 1, "outer.drop_policy": 1}]
+
+
 # --- policers ---
 
 

@@ -41,6 +41,8 @@ class Numbering:
         else:
             leap = self.dice.choice([2, 3, 50, window - 1, window, window + 1, self.dice.randrange(1, 3 * window)])
         number = min(self.highest + leap, self.limit - 1)
+        if at_turn and (not self.history or now < self.history[0][0] + SETTLED):
+            number = min(number, TURN - window)  # to the right of it a box that has verified nothing yet takes the half below
         self.highest = number
         self.history.append((now, number))
         self.recent = [*self.recent[-40:], number]

@@ -103,7 +103,7 @@ class Sa:
     @property
     def outer_header(self) -> int:
         """Bytes of IP and UDP in front of its ESP packets."""
-        return 40 if self.v6 else 20 if self.far_port is None else 28
+        return (40 if self.v6 else 20) + (0 if self.far_port is None else 8)
 
     def esp_bytes(self, payload: int) -> int:
         """Length of the ESP packet around a payload (RFC 4303 2, 2.4: no more padding than the cipher needs)."""

@@ -3,7 +3,7 @@ package sallyport.iface
 import chisel3._
 import chisel3.util._
 
-/** The box's own addresses on the black side, as numbers. */
+/** The box's own addresses on the black side, as numbers; 0 if it has none of that version. */
 class LocalAddresses extends Bundle {
   val v4 = UInt(32.W)
   val v6 = UInt(128.W)
@@ -22,13 +22,14 @@ class LocalMatch extends Module {
     val toUs = Output(Bool())
   })
 
-  private val anyone = RegNext(io.local.v4 === 0.U && io.local.v6 === 0.U)
+  private val isSetV4 = RegNext(io.local.v4 =/= 0.U)
+  private val isSetV6 = RegNext(io.local.v6 =/= 0.U)
   private val same = RegNext(VecInit.tabulate(8) { n =>
     io.fields.destination(16 * n + 15, 16 * n) === io.local.v6(16 * n + 15, 16 * n)
   })
   private val sameV4 = RegNext(io.fields.destination(31, 0) === io.local.v4)
   private val v6 = RegNext(io.fields.isV6)
-  io.toUs := RegNext(anyone || Mux(v6, same.asUInt.andR, sameV4))
+  io.toUs := RegNext(!isSetV4 && !isSetV6 || Mux(v6, isSetV6 && same.asUInt.andR, isSetV4 && sameV4))
 }
 
 object LocalMatch {
