@@ -41,8 +41,9 @@ class Numbering:
         else:
             leap = self.dice.choice([2, 3, 50, window - 1, window, window + 1, self.dice.randrange(1, 3 * window)])
         number = min(self.highest + leap, self.limit - 1)
+        # To the right of this a box that has verified nothing yet takes the half below.
         if at_turn and (not self.history or now < self.history[0][0] + SETTLED):
-            number = min(number, TURN - window)  # to the right of it a box that has verified nothing yet takes the half below
+            number = min(number, TURN - window)
         self.highest = number
         self.history.append((now, number))
         self.recent = [*self.recent[-40:], number]
