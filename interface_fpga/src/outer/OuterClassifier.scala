@@ -63,7 +63,7 @@ class OuterDrops extends FrameDrops {
  *     step 3b). One that cannot hold SPI, sequence number, IV, 4 bytes and ICV, or whose length is no multiple of 4 (RFC 4303
  *     2.4): drop espTruncated; no SA of its SPI, and of a bump in the wire of its destination (RFC 4301 5.2 step 3a): punt, so that IKE can tell the peer (RFC 7296
  *     1.5); in UDP for an SA without
- *     encapsulation or in transport mode, or behind both tags and 64 bytes of extension headers, or not in UDP for an SA with it: drop
+ *     encapsulation or in transport mode, or behind VLAN tags and 64 bytes of extension headers, or not in UDP for an SA with it: drop
  *     encapMismatch; for an SA in transport mode
  *     and with a longer [[ClearPrefix]] than there can be, or with IPv6 extension headers: drop transportHeader; else to the link,
  *     without padding behind the total length and, but in transport mode, without Ethernet, tags, IP and UDP headers, and
