@@ -131,9 +131,9 @@ class InnerEncrypt(config: InnerConfig) extends Module {
 
   private val usage = Module(new EncryptUsage(config.saBits, config.flowBits))
   usage.io.verdict := chosen.io.out
-  usage.io.next := ShiftRegister(
+  usage.io.soon := ShiftRegister(
     classifier.io.findings.valid,
-    InnerClassifier.latency + SaByDscp.latency - 1,
+    InnerClassifier.latency + SaByDscp.latency - 2,
     false.B,
     true.B
   )

@@ -12,8 +12,8 @@ import sallyport.common._
  * one holds the next, so packets never wait but for the dummy that is leaving, and where there is no room no dummy is made. One
  * that waits for a gap is made later, and its SA's next one an interval behind its turn.
  *
- * Its SA is asked once whether it has reached a hard limit, and counts the dummy then: `asks` holds until `asked`, and `passes` comes
- * later. A dummy is given up without a trace, but for that count, when its SA has expired, software has written its row or `enable` falls.
+ * Its SA is asked once whether it has reached a hard limit, and counts the dummy then: `asks` holds until `asked`, which comes a cycle after
+ * it at the earliest and counts even if `asks` has just fallen; `passes` comes later. A dummy is given up without a trace, but for that count, when its SA has expired, software has written its row or `enable` falls.
  *
  * Packets pass at a beat a cycle. Latency 1 cycle, outputs registered. `in.ready` depends on registers alone. Drops nothing.
  */
@@ -73,8 +73,8 @@ class DummySource extends Module {
   due.ready := false.B
   switch(state) {
     is(ask) {
-      due.ready := ends
-      when(io.asks.valid && io.asked) { state := answer }
+      due.ready := ends && !io.asked
+      when(io.asked) { state := answer }
     }
     is(answer) {
       when(io.passes.valid) {

@@ -12,7 +12,8 @@ import sallyport.common.regs.FlowRow
  * [[PacketGate]]. The answer is there before the packet, so neither waits. An SA counts what passes, by the length of the IP
  * packet: what the link loses, or the crypto chip drops, is in its count. A policy counts all that it decided on.
  *
- * A dummy packet is counted, whole, when no packet is judged in that cycle or those around it: `dummyAsked`. Whether it may be made, because its SA
+ * A dummy packet is counted, whole, when no packet is judged in that cycle or those around it: `dummyAsked`, a cycle or more after
+ * `dummy` is valid. Whether it may be made, because its SA
  * has not expired, is said at `dummyPasses`.
  *
  * @param saBits     log2 of the outbound SAs; one beyond them has no lifetime and no count
@@ -22,8 +23,8 @@ class EncryptUsage(saBits: Int, policyBits: Int) extends Module {
   val io = IO(new Bundle {
     val verdict = Flipped(Valid(new InnerVerdict))
 
-    /** In the next cycle `verdict` is valid. */
-    val next = Input(Bool())
+    /** In two cycles `verdict` is valid. */
+    val soon = Input(Bool())
 
     /** With `verdict`: the row of the policy that decided. */
     val policy = Flipped(Valid(UInt(FlowRow.usage.width.W)))
@@ -46,12 +47,16 @@ class EncryptUsage(saBits: Int, policyBits: Int) extends Module {
   private def later[T <: Data](value: T): T = ShiftRegister(value, UsageTable.latency)
   private val dummyBytes = io.dummy.bits.units << log2Ceil(TfcPadder.unitBytes)
   private val length = later(Mux(forLink, io.ipBytes, dummyBytes))
-  io.dummyAsked := io.dummy.valid && !io.verdict.valid && !io.next && !RegNext(io.verdict.valid, false.B)
+  // A cycle ahead: no packet is judged now, in the next cycle and in the one behind it.
+  private val gap = !io.verdict.valid && !RegNext(io.soon, false.B) && !io.soon
+  private val asked = RegInit(false.B)
+  asked := io.dummy.valid && gap && !asked
+  io.dummyAsked := asked
   private val sa = Mux(forLink, link.sa, io.dummy.bits.sa)
 
   private val outbound = Module(new UsageTable(saBits, limited = true))
   outbound.io.table <> io.outboundTable
-  outbound.io.read.valid := (forLink && !link.bypass || io.dummyAsked) && (sa >> saBits) === 0.U
+  outbound.io.read.valid := (forLink && !link.bypass || asked) && (sa >> saBits) === 0.U
   outbound.io.read.bits := sa(saBits - 1, 0)
   outbound.io.charge.counts := true.B
   outbound.io.charge.bytes := length
@@ -60,7 +65,7 @@ class EncryptUsage(saBits: Int, policyBits: Int) extends Module {
   io.passes.valid := RegNext(judged, false.B)
   io.passes.bits := RegNext(!outbound.io.expired)
   io.dropLifetime := RegNext(outbound.io.expired && judged, false.B)
-  io.dummyPasses.valid := RegNext(ShiftRegister(io.dummyAsked, UsageTable.latency, false.B, true.B), false.B)
+  io.dummyPasses.valid := RegNext(ShiftRegister(asked, UsageTable.latency, false.B, true.B), false.B)
   io.dummyPasses.bits := io.passes.bits
 
   private val policies = Module(new UsageTable(policyBits, limited = false))
