@@ -138,6 +138,10 @@ class OuterEncryptSpec extends AnyFunSuite with ChiselSim {
     bytes.toSeq
   }
 
+  /** What a row's header was made for. */
+  private def payload(row: OuterHeaderRow): Seq[Byte] =
+    if (row.summed) OuterHeaderRow.pattern(row.length) else payload(row.length)
+
   test("the DSCP that an array makes of the inner one is what scapy puts where the tunnel has it; others are copied") {
     simulate(new OuterEncryptHarness(OuterConfig())) { dut =>
       val bench = new Bench(dut)
@@ -159,7 +163,7 @@ class OuterEncryptSpec extends AnyFunSuite with ChiselSim {
       for ((array, i) <- arrays.zipWithIndex; (inner, outer) <- array; dscp <- outer)
         bench.write(dut.io.dscpMapTable, 64 * i + inner, DscpMapRow.valid.put(1) | DscpMapRow.dscp.put(dscp))
       for ((row, i) <- rows.zipWithIndex) {
-        val payloads = payload(row.length)
+        val payloads = payload(row)
         bench.send(Sent(payloads, i, row.bypass, row.tos, row.df, row.nextHeader))
         bench.settle()
         assert(bench.frames.last == (row.header ++ payloads).padTo(60, 0.toByte), s"row $i")
@@ -175,8 +179,7 @@ class OuterEncryptSpec extends AnyFunSuite with ChiselSim {
 
       // One packet a row, in the order that the identification counts them, with a port that stalls now and then.
       val sent = rows.zipWithIndex.map { case (row, i) =>
-        val bytes = if (row.summed) OuterHeaderRow.pattern(row.length) else payload(row.length)
-        Sent(bytes, i, row.bypass, row.tos, row.df, row.nextHeader)
+        Sent(payload(row), i, row.bypass, row.tos, row.df, row.nextHeader)
       }
       for ((packet, i) <- sent.zipWithIndex) {
         bench.willing = if (i % 3 == 0) 4 else 8
