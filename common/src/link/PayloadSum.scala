@@ -18,12 +18,7 @@ class PayloadSum extends Module {
     val sum = Output(UInt(PayloadSum.bits.W))
   })
 
-  /** Sums of up to three, registered: one carry chain behind one LUT. */
-  private def sums(values: Seq[UInt]): Seq[UInt] = values.grouped(3).map(group => RegNext(group.reduce(_ +& _))).toSeq
-
-  private val words: Seq[UInt] =
-    io.data.asTypeOf(Vec(PacketStream.dataBits / PayloadSum.wordBits, UInt(PayloadSum.wordBits.W)))
-  private val beat = sums(sums(sums(words))).head
+  private val beat = AdderTree(io.data.asTypeOf(Vec(PayloadSum.words, UInt(PayloadSum.wordBits.W))))
   private val valid = ShiftRegister(io.valid, PayloadSum.latency - 1, false.B, true.B)
   private val first = ShiftRegister(io.first, PayloadSum.latency - 1)
   private val sum = Reg(UInt(PayloadSum.bits.W))
@@ -32,8 +27,9 @@ class PayloadSum extends Module {
 }
 
 object PayloadSum {
-  val latency: Int = 4
-  private[common] val wordBits: Int = 32
+  private val wordBits: Int = 32
+  private val words: Int = PacketStream.dataBits / wordBits
+  val latency: Int = AdderTree.latency(words) + 1
 
   /** Wide enough for every word of the longest packet. */
   val bits: Int = wordBits + log2Ceil(LinkFrame.maxBytes / (wordBits / 8))

@@ -2,6 +2,7 @@ package sallyport.iface
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.AdderTree
 
 /**
  * Internet checksum (RFC 1071) of `count` 16-bit words, the checksum's own left out or zero.
@@ -16,20 +17,14 @@ class InternetChecksum(count: Int) extends Module {
     val isZero = Output(Bool())
   })
 
-  /** Sums of up to three, registered: one carry chain behind one LUT. */
-  private def sums(values: Seq[UInt]): Seq[UInt] = values.grouped(3).map(group => RegNext(group.reduce(_ +& _))).toSeq
-
-  private val total = Iterator.iterate[Seq[UInt]](io.words)(sums).drop(InternetChecksum.sumStages(count)).next().head
+  private val total = AdderTree(io.words)
   private val folded = RegNext(total(15, 0) +& (total >> 16))
   io.checksum := RegNext(~(folded(15, 0) + folded(16)))
   io.isZero := RegNext(folded === 0xffff.U || folded === 0x1fffe.U)
 }
 
 object InternetChecksum {
-
-  /** Steps from `count` words to one sum. */
-  private[iface] def sumStages(count: Int): Int = if (count == 1) 0 else 1 + sumStages((count + 2) / 3)
-  def latency(count: Int): Int = sumStages(count) + 2
+  def latency(count: Int): Int = AdderTree.latency(count) + 2
 
   /** The 16-bit words that stand on the wire in `bytes`, byte 0 lowest. */
   def words(bytes: UInt): Seq[UInt] = (0 until bytes.getWidth by 16).map(n => WireOrder.bigEndian(bytes(n + 15, n)))
