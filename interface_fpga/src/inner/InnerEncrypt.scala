@@ -122,8 +122,8 @@ class InnerEncrypt(config: InnerConfig) extends Module {
   classifier.io.linkUp := io.linkUp
   classifier.io.findings.valid := ShiftRegister(path.io.fields.valid, lookups, false.B, true.B)
   classifier.io.findings.bits.fields := ShiftRegister(fields, lookups)
-  classifier.io.findings.bits.flow := ShiftRegister(SpdAnswer.flow(flows.io.result.bits), lookups - CuckooTable.latency)
-  classifier.io.findings.bits.rule := ShiftRegister(SpdAnswer.rule(rules.io.result.bits), lookups - rules.latency)
+  classifier.io.findings.bits.flow := ShiftRegister(SpdAnswer(flows.io.result.bits), lookups - CuckooTable.latency)
+  classifier.io.findings.bits.rule := ShiftRegister(SpdAnswer(rules.io.result.bits), lookups - rules.latency)
   private val chosen = Module(new SaByDscp)
   chosen.io.in := classifier.io.verdict
   chosen.io.table <> io.dscpSaTable

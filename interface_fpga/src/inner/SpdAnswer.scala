@@ -29,7 +29,10 @@ class SpdAnswer extends Bundle {
 }
 
 object SpdAnswer {
-  def flow(result: TableResult): SpdAnswer = {
+  require(FlowRow.fields.forall(RuleRow.fields.contains), "a rule row begins as a flow row")
+
+  /** A look-up's answer in either table. */
+  def apply(result: TableResult): SpdAnswer = {
     val answer = Wire(new SpdAnswer)
     answer.hit := result.hit
     answer.action := FlowRow.action(result.row)
@@ -41,21 +44,6 @@ object SpdAnswer {
     answer.tfc := FlowRow.tfc(result.row)
     answer.byDscp := FlowRow.byDscp(result.row)
     answer.usage := FlowRow.usage(result.row)
-    answer
-  }
-
-  def rule(result: TableResult): SpdAnswer = {
-    val answer = Wire(new SpdAnswer)
-    answer.hit := result.hit
-    answer.action := RuleRow.action(result.row)
-    answer.sa := RuleRow.sa(result.row)
-    answer.priority := RuleRow.priority(result.row)
-    answer.mtu := RuleRow.mtu(result.row)
-    answer.fragment := RuleRow.fragment(result.row)
-    answer.transport := RuleRow.transport(result.row)
-    answer.tfc := RuleRow.tfc(result.row)
-    answer.byDscp := RuleRow.byDscp(result.row)
-    answer.usage := RuleRow.usage(result.row)
     answer
   }
 }
