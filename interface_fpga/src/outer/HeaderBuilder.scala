@@ -180,6 +180,10 @@ class HeaderBuilder extends Module {
     ofEsp.map(WireOrder.bigEndian(_))
   private val udpChecksum = Module(new InternetChecksum(addresses.length + datagram.length))
   udpChecksum.io.words := addresses ++ datagram
+  require(
+    InternetChecksum.latency(addresses.length + datagram.length) == InternetChecksum.latency(HeaderBuilder.ipWords),
+    "both checksums are ready in one cycle"
+  )
 
   private val rest = HeaderBuilder.latency - 1
   private val isV6 = ShiftRegister(isV61, rest)
