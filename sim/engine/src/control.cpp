@@ -170,7 +170,15 @@ NextTurn Control::softwareTurn(const std::function<void()>& epoch) {
       const json request = json::parse(line);
       Fields fields(request, "the command");
       const auto name = fields.need<std::string>("cmd");
-      if (name != "continue") throw std::invalid_argument("the trial waits for \"continue\", not \"" + name + "\"");
+      if (name == "reset") {
+        const auto box = static_cast<int>(fields.whole("box", 0, 0, world_.boxes() - 1));
+        fields.end();
+        world_.resetBox(box, epoch);
+        say({{"event", "result"}, {"cmd", name}, {"id", id_}, {"cycle", world_.now()}});
+        continue;
+      }
+      if (name != "continue")
+        throw std::invalid_argument("the trial waits for \"continue\" or \"reset\", not \"" + name + "\"");
       const NextTurn next = parseContinue(fields);
       fields.end();
       return next;

@@ -17,6 +17,8 @@ class InjectSource {
   // The beat that is offered in this cycle, or null; the same until taken() says that the chip took it.
   const MacBeat* offer(Cycle now);
   void taken() { beats_.pop_front(); }
+  // Drops the frame that is under way.
+  void reset() { beats_.clear(); }
 
   bool idle() { return beats_.empty() && (!source_ || source_->nextStart() == kNever); }
 

@@ -25,6 +25,35 @@ nlohmann::json latencyJson(std::vector<Tick> samples) {
           {"max", nanoseconds(samples.back())}};
 }
 
+nlohmann::json histogramJson(const std::vector<Tick>& samples, int buckets) {
+  nlohmann::json rows = nlohmann::json::array();
+  if (samples.empty()) return rows;
+  const auto [least, greatest] = std::minmax_element(samples.begin(), samples.end());
+  const Tick width = std::max<Tick>(1, (*greatest - *least + buckets) / buckets);
+  std::vector<int64_t> counts((*greatest - *least) / width + 1);
+  for (Tick sample : samples) counts[(sample - *least) / width]++;
+  for (size_t i = 0; i < counts.size(); i++)
+    rows.push_back({nanoseconds(*least + static_cast<Tick>(i + 1) * width), counts[i]});
+  return rows;
+}
+
+void Jitter::add(Tick latency) {
+  if (last_ != kNever) {
+    sum_ += std::abs(latency - last_);
+    count_++;
+  }
+  last_ = latency;
+}
+
+void Jitter::add(const Jitter& other) {
+  sum_ += other.sum_;
+  count_ += other.count_;
+}
+
+nlohmann::json Jitter::json() const {
+  return count_ ? nlohmann::json(nanoseconds(static_cast<Tick>(sum_ / count_))) : nlohmann::json();
+}
+
 void QueueGrowth::add(Tick sentAt, Tick latency) {
   if (sentAt < from_ || sentAt >= to_) return;
   const auto quarter = static_cast<int>(static_cast<__int128>(sentAt - from_) * 4 / (to_ - from_));

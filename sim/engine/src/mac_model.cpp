@@ -33,6 +33,11 @@ bool MacTransmitter::ready(Cycle now) {
   return held_ - gone + 64 <= kFifoBytes;
 }
 
+void MacTransmitter::reset() {
+  held_ -= static_cast<int64_t>(partial_.size());
+  partial_.clear();
+}
+
 const Frame* MacTransmitter::push(const MacBeat& beat, Cycle now, int64_t epoch) {
   if (beat.bytes < 1 || beat.bytes > 64 || (!beat.last && beat.bytes != 64))
     throw ChipFault(name_ + ": macTx beat of " + std::to_string(beat.bytes) +

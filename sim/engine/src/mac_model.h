@@ -40,6 +40,9 @@ class MacReceiver {
     return &current_;
   }
 
+  // Drops what is on the line and behind it, whole frames.
+  void reset() { beats_.clear(); }
+
   bool idle() { return beats_.empty() && source_->nextStart() == kNever; }
   int64_t frames() const { return frames_; }
 
@@ -70,6 +73,9 @@ class MacTransmitter {
   // A beat the core hands over in this cycle. Throws ChipFault when a frame cannot fit the FIFO or a beat is malformed.
   // Returns the finished frame, or null.
   const Frame* push(const MacBeat& beat, Cycle now, int64_t epoch);
+
+  // Drops the frame that is not whole yet.
+  void reset();
 
   bool idle(Cycle now) const { return partial_.empty() && lineFree_ <= now * kTicksPerCycle; }
   int64_t frames() const { return frames_; }

@@ -16,6 +16,14 @@ int64_t cpuNs() {
 }
 }  // namespace
 
+void Node::reset() {
+  resetUntil_ = now_ + kResetCycles;
+  for (auto& link : links_) link.tx.fault.addDown({now_, now_ + kLinkUpCycle});
+  if (port_) port_->tx.reset();
+  inject_.reset();
+  registers_ = AxiMaster();
+}
+
 void Node::runEpoch() {
   const int64_t begin = cpuNs();
   const int64_t epoch = now_ / kLookahead;
@@ -30,7 +38,7 @@ void Node::runEpoch() {
 void Node::cycle(int64_t epoch) {
   ChipInputs& in = chip_->in;
   const ChipOutputs& out = chip_->out;
-  in.reset = now_ < kResetCycles;
+  in.reset = now_ < resetUntil_;
   for (size_t i = 0; i < links_.size(); i++) {
     LinkEnd& link = links_[i];
     in.link[i].up = now_ >= kLinkUpCycle && !link.tx.fault.down(now_) && !link.far->down(now_);
@@ -43,8 +51,9 @@ void Node::cycle(int64_t epoch) {
     const MacBeat* beat = port_->rx.cycle(now_, [this](const Frame& frame) {
       if (port_->capture) port_->capture->in(frame);
     });
-    in.macRxValid = beat != nullptr;
+    in.macRxValid = beat != nullptr && !in.reset;
     if (beat) in.macRx = *beat;
+    if (in.reset) port_->rx.reset();
     in.macTxReady = port_->tx.ready(now_);
     in.puntReady = true;
     const MacBeat* injected = inject_.offer(now_);

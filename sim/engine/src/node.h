@@ -48,6 +48,10 @@ class Node {
   }
   void setPort(FrameSource* source, FrameSink* sink) { port_.emplace(source, sink, name_); }
 
+  // From the next cycle on the chip is in reset for kResetCycles, and its channels are down for kLinkUpCycle; what its
+  // MAC holds is lost.
+  void reset();
+
   // kLookahead cycles. Registers started with registers().start() proceed.
   void runEpoch();
 
@@ -85,7 +89,7 @@ class Node {
   PuntCollector punt_;
   InjectSource inject_;
   AxiMaster registers_;
-  Cycle now_ = 0, lastActivity_ = 0;
+  Cycle now_ = 0, lastActivity_ = 0, resetUntil_ = kResetCycles;
   int64_t busyNs_ = 0, clocks_ = 0;
 };
 

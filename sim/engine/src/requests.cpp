@@ -28,13 +28,14 @@ Cycle parseCycles(Fields& fields, const char* key, double otherwiseUs) {
   return microsecondsToCycles(us);
 }
 
-uint32_t parseIp(Fields& fields, const char* key, uint32_t otherwise) {
+IpAddress parseIp(Fields& fields, const char* key, const IpAddress& otherwise) {
   if (!fields.has(key)) return otherwise;
   const auto text = fields.need<std::string>(key);
-  in_addr address{};
-  if (inet_pton(AF_INET, text.c_str(), &address) != 1)
-    throw std::invalid_argument(fields.where() + ": \"" + key + "\" is not an IPv4 address: " + text);
-  return ntohl(address.s_addr);
+  IpAddress address;
+  if (inet_pton(AF_INET, text.c_str(), address.bytes.data()) == 1) return address;
+  address.v6 = true;
+  if (inet_pton(AF_INET6, text.c_str(), address.bytes.data()) == 1) return address;
+  throw std::invalid_argument(fields.where() + ": \"" + key + "\" is not an IP address: " + text);
 }
 
 void parseMac(Fields& fields, const char* key, std::array<uint8_t, 6>& mac) {
@@ -58,6 +59,8 @@ FlowSpec parseFlows(const json& object, const std::string& where) {
   flow.random = order == "random";
   flow.srcIp = parseIp(fields, "src_ip", flow.srcIp);
   flow.dstIp = parseIp(fields, "dst_ip", flow.dstIp);
+  if (flow.srcIp.v6 != flow.dstIp.v6)
+    throw std::invalid_argument(fields.where() + ": \"src_ip\" and \"dst_ip\" must be of one IP version");
   flow.srcIpStep = static_cast<uint32_t>(fields.whole("src_ip_step", 0, 0, UINT32_MAX));
   flow.dstIpStep = static_cast<uint32_t>(fields.whole("dst_ip_step", 0, 0, UINT32_MAX));
   flow.srcPort = static_cast<uint16_t>(fields.whole("src_port", flow.srcPort, 0, 65535));

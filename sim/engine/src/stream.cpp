@@ -8,6 +8,22 @@
 
 namespace sallyport::sim {
 
+IpAddress IpAddress::v4(uint32_t value) {
+  IpAddress address;
+  for (int i = 0; i < 4; i++) address.bytes[i] = static_cast<uint8_t>(value >> (24 - 8 * i));
+  return address;
+}
+
+IpAddress IpAddress::plus(uint32_t step) const {
+  IpAddress sum = *this;
+  uint64_t carried = step;
+  for (int i = size() - 1; i >= size() - 4; i--, carried >>= 8) {
+    carried += sum.bytes[i];
+    sum.bytes[i] = static_cast<uint8_t>(carried);
+  }
+  return sum;
+}
+
 uint32_t StreamSpec::flowOf(uint32_t sequence) const {
   if (flow.count <= 1) return 0;
   return flow.random ? mix64(seed ^ (uint64_t{id} << 48) ^ sequence) % flow.count : sequence % flow.count;

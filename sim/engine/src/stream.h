@@ -22,11 +22,23 @@ struct PortName {
   bool isInject() const { return side != "red" && side != "black"; }
 };
 
+// An address of either IP version, as it stands in a header.
+struct IpAddress {
+  bool v6 = false;
+  std::array<uint8_t, 16> bytes{};  // the first 4 of an IPv4 address
+
+  static IpAddress v4(uint32_t value);
+  int size() const { return v6 ? 16 : 4; }
+  // Its last 32 bits plus `step`, modulo 2^32.
+  IpAddress plus(uint32_t step) const;
+};
+
 // Flow i of n: each field is its base plus i times its step.
 struct FlowSpec {
   uint32_t count = 1;
   bool random = false;
-  uint32_t srcIp = 0x0A000001, dstIp = 0x0A010001, srcIpStep = 0, dstIpStep = 0;
+  IpAddress srcIp = IpAddress::v4(0x0A000001), dstIp = IpAddress::v4(0x0A010001);  // of one version
+  uint32_t srcIpStep = 0, dstIpStep = 0;
   uint16_t srcPort = 1024, dstPort = 5000, srcPortStep = 1, dstPortStep = 0;
 };
 
@@ -58,6 +70,7 @@ struct StreamSpec {
   Tick from_tick = 0, to_tick = kNever;
   int64_t frames = -1;
 
+  bool isV6() const { return flow.srcIp.v6; }
   uint16_t sizeOf(uint32_t sequence) const { return sizes[sequence % sizes.size()]; }
   // Bytes with FCS of frame n as it is sent.
   int64_t sentLength(size_t n) const {

@@ -28,10 +28,11 @@ void check(World& world, const TrialSpec& spec) {
     if (stream.loadMicroPercent <= 0 || stream.loadMicroPercent > 100'000'000)
       throw std::invalid_argument(who + ": load_pct must be above 0 and at most 100");
     if (stream.capture.empty()) {
+      const int smallest = stream.isV6() ? kMinStreamFrameV6 : kMinStreamFrame;
       for (uint16_t size : stream.sizes)
-        if (size < kMinStreamFrame || size > kMaxStreamFrame)
+        if (size < smallest || size > kMaxStreamFrame)
           throw std::invalid_argument(who + ": frame size " + std::to_string(size) + " is not in " +
-                                      std::to_string(kMinStreamFrame) + " to " + std::to_string(kMaxStreamFrame));
+                                      std::to_string(smallest) + " to " + std::to_string(kMaxStreamFrame));
     }
   }
 }

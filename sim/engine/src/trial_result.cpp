@@ -20,8 +20,11 @@ struct Tally {
   int64_t reordered = 0, duplicated = 0, corrupted = 0;
   int64_t txBytes = 0, txLineBytes = 0, rxBytes = 0, rxWindowFrames = 0;
   Tick lastLoss = kNever;
+  int64_t firstLost = -1;  // number of a stream's frame
+  Tick lastArrival = kNever, longestGap = 0;
   std::vector<Tick> fifo, lifo;
   QueueGrowth growth;
+  Jitter jitter;
 
   explicit Tally(const MeasuredWindow& window) : growth(window.from, window.to) {}
 
@@ -44,6 +47,8 @@ struct Tally {
   void arrived(Tick start, int64_t length, Tick firstBit, const MeasuredWindow& window) {
     const Tick latency = firstBit - start - kPreambleBytes * kTicksPerByte;
     rxTotal++;
+    if (lastArrival != kNever) longestGap = std::max(longestGap, firstBit - lastArrival);
+    lastArrival = firstBit;
     if (window.holds(start + latency)) rxWindowFrames++;
     if (!window.holds(start)) return;
     rxFrames++;
@@ -51,6 +56,7 @@ struct Tally {
     fifo.push_back(latency);
     lifo.push_back(latency - length * kTicksPerByte);
     growth.add(start, latency);
+    jitter.add(lifo.back());
   }
 
   void add(const Tally& other) {
@@ -66,6 +72,9 @@ struct Tally {
     rxBytes += other.rxBytes;
     rxWindowFrames += other.rxWindowFrames;
     if (other.lastLoss != kNever && (lastLoss == kNever || other.lastLoss > lastLoss)) lastLoss = other.lastLoss;
+    if (other.firstLost >= 0 && (firstLost < 0 || other.firstLost < firstLost)) firstLost = other.firstLost;
+    jitter.add(other.jitter);
+    longestGap = std::max(longestGap, other.longestGap);
     fifo.insert(fifo.end(), other.fifo.begin(), other.fifo.end());
     lifo.insert(lifo.end(), other.lifo.begin(), other.lifo.end());
   }
@@ -83,12 +92,16 @@ struct Tally {
             {"duplicated", duplicated},
             {"corrupted", corrupted},
             {"last_loss_ns", lastLoss == kNever ? json() : json(nanoseconds(lastLoss - window.begin))},
+            {"longest_gap_ns", nanoseconds(longestGap)},
+            {"first_lost", firstLost < 0 ? json() : json(firstLost)},
             {"offered_load_pct", rounded(static_cast<double>(txLineBytes) / lineBytes * 100)},
             {"tx_mpps", rounded(static_cast<double>(txFrames) / seconds * 1e-6)},
             {"mpps", rounded(static_cast<double>(rxFrames) / seconds * 1e-6)},
             {"gbps_l2", rounded(static_cast<double>(rxBytes) * 8 / seconds * 1e-9)},
             {"rx_window_frames", rxWindowFrames},
-            {"latency_ns", {{"fifo", latencyJson(fifo)}, {"lifo", latencyJson(lifo)}}}};
+            {"latency_ns", {{"fifo", latencyJson(fifo)}, {"lifo", latencyJson(lifo)}}},
+            {"jitter_ns", jitter.json()},
+            {"histogram", histogramJson(lifo)}};
   }
 };
 
@@ -106,11 +119,14 @@ Tally tallySignatures(const StreamSender& sender, const StreamArrivals& arrivals
                     window);
     else
       tally.corrupted++;  // a file whose frames are not the stream's, in its order
+  auto isLost = [&](size_t n) { return n >= arrivals.seen.size() || !arrivals.seen[n]; };
   for (size_t n = sender.starts().size(); n-- > 0;)
-    if (n >= arrivals.seen.size() || !arrivals.seen[n]) {
+    if (isLost(n)) {
       tally.lastLoss = sender.starts()[n];
       break;
     }
+  for (size_t n = 0; n < sender.starts().size() && tally.firstLost < 0; n++)
+    if (isLost(n)) tally.firstLost = static_cast<int64_t>(n);
   tally.reordered = arrivals.reordered;
   tally.duplicated = arrivals.duplicated;
   return tally;

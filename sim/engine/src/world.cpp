@@ -62,21 +62,25 @@ void World::addBox(int box) {
   }
 }
 
-void World::reset() {
-  auto allReady = [this] {
+void World::untilReady(const std::function<void()>& epoch) {
+  const Cycle limit = now() + kReadyLimit;
+  for (std::string late = "?"; !late.empty();) {
+    if (now() > limit) throw std::runtime_error("not ready after " + std::to_string(kReadyLimit) + " cycles:" + late);
+    epoch();
+    late.clear();
     for (const auto& node : nodes_)
-      if (!node->ready()) return false;
-    return true;
-  };
-  while (now() <= Node::kLinkUpCycle || !allReady()) {
-    if (now() > kReadyLimit) {
-      std::string late;
-      for (const auto& node : nodes_)
-        if (!node->ready()) late += " " + node->name();
-      throw std::runtime_error("not ready after " + std::to_string(kReadyLimit) + " cycles:" + late);
-    }
-    runEpoch();
+      if (!node->ready()) late += " " + node->name();
   }
+}
+
+void World::reset() {
+  while (now() <= Node::kLinkUpCycle) runEpoch();
+  untilReady([this] { runEpoch(); });
+}
+
+void World::resetBox(int box, const std::function<void()>& epoch) {
+  for (ChipKind kind : kKinds) node(box, kind).reset();
+  untilReady(epoch);
 }
 
 bool World::quietFor(Cycle cycles) const {

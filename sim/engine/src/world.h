@@ -52,6 +52,8 @@ class World {
 
   // Runs until every chip says ready and the links are up. Throws when a chip does not within kReadyLimit.
   void reset();
+  // Resets the chips of a box, as its reset button does, and lets time pass by calling `epoch` until they are ready.
+  void resetBox(int box, const std::function<void()>& epoch);
 
   void runEpoch() {
     scheduler_->runEpoch();
@@ -102,6 +104,8 @@ class World {
 
  private:
   void addBox(int box);
+  // Calls `epoch` at least once, and until every chip says ready. Throws when a chip does not within kReadyLimit.
+  void untilReady(const std::function<void()>& epoch);
 
   WorldOptions options_;
   std::vector<std::unique_ptr<LinkChannel>> linkChannels_;

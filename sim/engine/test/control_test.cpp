@@ -74,7 +74,9 @@ TEST(Control, NonsenseIsAnsweredWithASentence) {
       {R"({"cmd":"trial","streams":[{"from":"box0.red","to":"box0.black","load_pct":"x"}]})", "must be a number"},
       {R"({"cmd":"trial","streams":[{"from":"box0.red","to":"box0.black","load_pct":101}]})", "at most 100"},
       {R"({"cmd":"trial","streams":[{"from":"box0.red","to":"box0.black","flows":{"src_ip":"10.0.0"}}]})",
-       "not an IPv4"},
+       "not an IP address"},
+      {R"({"cmd":"trial","streams":[{"from":"box0.red","to":"box0.black","flows":{"src_ip":"2001:db8::1"}}]})",
+       "of one IP version"},
       {R"({"cmd":"trial","streams":[{"from":"box0.red","to":"box0.black","dst_mac":"1:2"}]})", "not a MAC"},
       {R"({"cmd":"trial","software_after_us":1,"registers":"live","streams":[{"from":"box0.red","to":"box0.black"}]})",
        "outside its turns software waits"},
@@ -141,7 +143,7 @@ TEST(Control, SoftwareHasItsTurnsInATrial) {
   EXPECT_EQ(turns[1] - turns[0], 3008 - 1824);  // at 6 and 10 us: 1800 and 3000 cycles, to the epoch
   EXPECT_EQ(turns[2] - turns[1], 2400);         // 8 us after the second, which took no time
   ASSERT_EQ(errors.size(), 3u);
-  EXPECT_NE(errors[0].find("waits for \"continue\", not \"status\""), std::string::npos) << errors[0];
+  EXPECT_NE(errors[0].find("waits for \"continue\" or \"reset\", not \"status\""), std::string::npos) << errors[0];
   EXPECT_NE(errors[1].find("\"after_us\" must be"), std::string::npos) << errors[1];
   EXPECT_NE(errors[2].find("parse error"), std::string::npos) << errors[2];
   ASSERT_EQ(results.size(), 1u);
@@ -151,6 +153,28 @@ TEST(Control, SoftwareHasItsTurnsInATrial) {
   const auto plain = talk(2, {R"({"cmd":"trial","warmup_us":5,"measure_us":20,)" + streams + "}"});
   EXPECT_FALSE(plain[1].contains("software"));
   EXPECT_EQ(results[0]["streams"], plain[1]["streams"]);
+}
+
+TEST(Control, ABoxIsResetInATurn) {
+  const std::string streams = R"("streams":[{"from":"box0.red","to":"box1.red","load_pct":20}])";
+  const std::string trial = R"({"cmd":"trial","warmup_us":5,"measure_us":40,)" + streams;
+  const auto said = talk(2, {trial + R"(,"software_after_us":10})", R"({"cmd":"reset","box":2})", R"({"cmd":"reset"})",
+                             R"({"cmd":"continue"})", trial + "}"});
+  std::map<std::string, json> events;
+  for (const auto& line : said)
+    if (line["event"] != "progress") events[line["event"].get<std::string>() + line.value("cmd", "")] = line;
+  EXPECT_NE(events["errorcontinue"]["message"].get<std::string>().find("\"box\" must be"), std::string::npos);
+  EXPECT_GT(events["resultreset"]["cycle"], events["turn"]["cycle"]);
+  // Frames are lost while the chips are in reset and their links down, and only then; the next trial loses none.
+  const json after = said.back();
+  EXPECT_TRUE(after["passed"]);
+  json hit;
+  for (const auto& line : said)
+    if (line["event"] == "result" && line["cmd"] == "trial" && line != after) hit = line;
+  EXPECT_GT(hit["total"]["lost"], 0);
+  EXPECT_GT(hit["total"]["rx_frames"], 0);
+  EXPECT_LT(hit["total"]["last_loss_ns"], 12'000);
+  EXPECT_EQ(hit["total"]["corrupted"], 0);
 }
 
 // What a trial says, but for what it cost.

@@ -1,13 +1,15 @@
 // Streams: pacing, contents, and what the receiver makes of them.
 #include "stream.h"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
+#include <netinet/ip6.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 
+#include "latency.h"
 #include "packet.h"
 #include "stream_receiver.h"
 
@@ -105,6 +107,80 @@ TEST(Stream, FlowsStepTheirFields) {
   const std::vector<uint8_t> dst(frame.begin() + 30, frame.begin() + 34);
   EXPECT_EQ(dst, (std::vector<uint8_t>{10, 1, 2, 1}));
   EXPECT_EQ(frame[34] << 8 | frame[35], 1024 + 2);
+}
+
+StreamSpec overV6() {
+  StreamSpec spec = base();
+  spec.flow.srcIp.v6 = spec.flow.dstIp.v6 = true;
+  inet_pton(AF_INET6, "2001:2::ffff:fffe", spec.flow.srcIp.bytes.data());
+  inet_pton(AF_INET6, "2001:2:0:1::1", spec.flow.dstIp.bytes.data());
+  spec.flow.count = 4;
+  spec.flow.srcIpStep = spec.flow.dstIpStep = 1;
+  spec.sizes = {kMinStreamFrameV6};
+  return spec;
+}
+
+TEST(Stream, PacketsOverIpv6HaveItsHeaderAndChecksum) {
+  const StreamSpec spec = overV6();
+  std::vector<uint8_t> frame;
+  buildPacket(spec, 3, 0, frame);
+  ASSERT_EQ(frame.size(), 78u);
+  const auto* header = reinterpret_cast<const ip6_hdr*>(frame.data() + 14);
+  EXPECT_EQ(header->ip6_vfc, 0x60);
+  EXPECT_EQ(ntohs(header->ip6_plen), 78 - 14 - 40);
+  EXPECT_EQ(header->ip6_nxt, IPPROTO_UDP);
+  char text[INET6_ADDRSTRLEN];
+  EXPECT_STREQ(inet_ntop(AF_INET6, &header->ip6_src, text, sizeof text), "2001:2::1");  // the low 32 bits turn over
+  EXPECT_STREQ(inet_ntop(AF_INET6, &header->ip6_dst, text, sizeof text), "2001:2:0:1::4");
+  // RFC 8200, 8.1: pseudo header of both addresses, length and next header.
+  EXPECT_EQ(fold16(sum16(frame.data() + 22, 32, 24 + IPPROTO_UDP) + sum16(frame.data() + 54, 24)), 0xFFFF);
+}
+
+TEST(Stream, OverIpv6RoutersChangeHopLimitAndTrafficClass) {
+  StreamSpec spec = overV6();
+  StreamReceiver receiver{{&spec}, {1, "red"}};
+  Frame frame;
+  buildPacket(spec, 0, 0, frame.bytes);
+  frame.bytes[21]--;
+  frame.bytes[14] ^= 0x0F;
+  frame.bytes[15] ^= 0xF0;
+  receiver.receive(frame, 0);
+  const StreamArrivals& arrivals = *receiver.stream(3);
+  EXPECT_EQ(arrivals.samples.size(), 1u);
+  for (const size_t at : {15, 18, 19, 22, 40, 54, 77}) {
+    Frame damaged;
+    buildPacket(spec, 1, 0, damaged.bytes);
+    damaged.bytes[at] ^= 0x01;
+    const int64_t before = arrivals.corrupted;
+    receiver.receive(damaged, 0);
+    EXPECT_EQ(arrivals.corrupted, before + 1) << "byte " << at;
+  }
+}
+
+TEST(Latency, HistogramHoldsEverySample) {
+  std::vector<Tick> samples;
+  for (Tick i = 0; i < 1000; i++) samples.push_back(3000 + i * i % 977);
+  const auto rows = histogramJson(samples);
+  EXPECT_LE(rows.size(), 50u);
+  int64_t count = 0;
+  for (size_t i = 0; i < rows.size(); i++) {
+    const auto below =
+        std::count_if(samples.begin(), samples.end(), [&](Tick s) { return nanoseconds(s) < rows[i][0]; });
+    count += rows[i][1].get<int64_t>();
+    EXPECT_EQ(below, count);
+  }
+  EXPECT_EQ(count, 1000);
+  EXPECT_EQ(histogramJson({42}).size(), 1u);
+}
+
+TEST(Latency, JitterIsTheMeanOfDifferences) {
+  Jitter jitter, other;
+  EXPECT_TRUE(jitter.json().is_null());
+  for (const Tick latency : {1000, 1400, 1100}) jitter.add(latency);
+  EXPECT_EQ(jitter.json(), nanoseconds(350));
+  for (const Tick latency : {9000, 9000, 9000}) other.add(latency);
+  jitter.add(other);
+  EXPECT_EQ(jitter.json(), nanoseconds(175));
 }
 
 class Receiving : public ::testing::Test {
