@@ -37,7 +37,7 @@ def test_trials_of_one_call_know_nothing_of_each_other(tmp_path: Path) -> None:
     """They share boxes that were configured once, yet each row is that of a call of its own: with rekeys, one box, other threads."""
     for number, arguments in enumerate(
         [
-            ("--test", "latency", "--share", 90, "--sas", 4, "--rekeys", 4, "--measure-us", 100),
+            ("--test", "latency", "--latency-at", 100, "--share", 90, "--sas", 4, "--rekeys", 4, "--measure-us", 100),
             ("--boxes", 1, "--sas", 16, "--load", 30),
         ]
     ):

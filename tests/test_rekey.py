@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from boxes import next_hops
 from conftest import read_frames, sallyport
-from sallyport import suites, tunnels
+from sallyport import suites
 from sallyport.backend import Setup
 from sallyport.rekey import Rekeys, measure_us
 from sallyport.simulator import Simulator
+from sallyport.tunnels import FIRST_SPI, Tunnels
 from scapy.layers.ipsec import ESP
 from scapy.layers.l2 import Ether
 
@@ -22,13 +23,13 @@ GCM = suites.parse("aes256gcm16")
 
 def configured(sim: Simulator, boxes: int, sas: int) -> None:
     for box in range(boxes):
-        sim.batch(box, tunnels.batch(box, sas, GCM, mtu=9582, seed=1).splitlines())
+        sim.batch(box, Tunnels(Setup({}, GCM, sas=sas)).batch(box, mtu=9582).splitlines())
         next_hops(sim, box)
 
 
 def stream(way: int, to: str, load: float, size: int) -> dict:
     """All packets of tunnel 0 from behind box `way`."""
-    flow = tunnels.flows(way, 1)[0]
+    flow = Tunnels(Setup({}, GCM)).flow(way, 0)
     addresses = {"src_ip": str(flow.src), "dst_ip": str(flow.dst), "src_port": flow.src_port, "dst_port": flow.dst_port}
     return {"id": way, "from": f"box{way}.red", "to": to, "load_pct": load, "frame_size": size, "flows": addresses}
 
@@ -44,7 +45,8 @@ def test_rekeys_at_90_percent_lose_nothing(tmp_path: Path, size: str, sas: int, 
     """A slice of what docs/performance.md does a thousand times."""
     rows_file = tmp_path / "rows.json"
     sallyport(
-        "rfc2544", "--test", "latency", "--share", "90", "--frame-size", size, "--sas", sas, "--rekeys", rekeys, "--warmup-us", "10",
+        "rfc2544", "--test", "latency", "--latency-at", "100", "--share", "90", "--frame-size", size, "--sas", sas, "--rekeys", rekeys,
+        "--warmup-us", "10",
         "--json", rows_file,
     )  # fmt: skip
     (row,) = json.loads(rows_file.read_text())
@@ -73,7 +75,7 @@ def test_packets_move_from_sa_to_sa(tmp_path: Path) -> None:
         packets = esp_packets(capture)
         assert len(packets) == row["tx_frames_total"]
         runs = [(spi, [number for _, number in run]) for spi, run in groupby(packets, key=lambda packet: packet[0])]
-        assert [spi for spi, _ in runs] == [tunnels.FIRST_SPI + n for n in range(rekeys + 1)]
+        assert [spi for spi, _ in runs] == [FIRST_SPI + n for n in range(rekeys + 1)]
         for _, numbers in runs:
             assert numbers == list(range(1, len(numbers) + 1))
 
@@ -102,9 +104,9 @@ def test_one_batch_lets_packets_out_before_their_sa_goes(tmp_path: Path) -> None
         sim.command("capture", port="box0.black", direction="out", file=str(capture))
 
         def replace() -> dict:
-            new = tunnels.state(0, 0, 0x2000, GCM[0], random.Random(2), "tunnel")
-            old = tunnels.ends(0, 0, "tunnel")
-            sim.batch(0, [f"xfrm state delete {old} spi {tunnels.FIRST_SPI:#x}", new])
+            sas = Tunnels(Setup({}, GCM))
+            new, old = sas.state(0, 0, 0x2000, random.Random(2)), sas.ends(0, 0)
+            sim.batch(0, [f"xfrm state delete {old} spi {FIRST_SPI:#x}", new])
             return {}
 
         streams = [stream(0, "box0.black", 90, 1400) | {"expect": "esp"}]
@@ -115,6 +117,6 @@ def test_one_batch_lets_packets_out_before_their_sa_goes(tmp_path: Path) -> None
     assert (row["lost_total"], drops) == (0, {})
     assert answer["software"]["sim_us"] > 1000  # sallyctl waits for a millisecond, in simulated time
     assert [spi for spi, _ in groupby(esp_packets(capture), key=lambda packet: packet[0])] == [
-        tunnels.FIRST_SPI,
+        FIRST_SPI,
         0x2000,
     ]

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import closing
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
 import pytest
 from conftest import SHARED, sallyport
 from hosts import TO_BLACK, Pair, sealed
-from sallyport import limits, simulator, suites, tunnels
+from sallyport import limits, simulator, suites
 from sallyport.backend import Setup
 from sallyport.errors import InputError
 from sallyport.sim_backend import SimBackend
+from sallyport.tunnels import Tunnels
 
 # The published tables, and the suites that each is about.
 TABLES = {
@@ -29,15 +32,32 @@ def test_theoretical_maximum_matches_the_published_table(table: str, name: str) 
     path = SHARED / "LIMITS.md"
     if not path.exists():
         pytest.skip("LIMITS.md is not beside this clone (../shared)")
-    text = path.read_text().split(f"#### {table}, outer IPv4\n")[1].split("####")[0]
-    rows = re.findall(r"^\| (\d+) \| (\d+) \| \d+ \| ([\d.]+) \| [\d.]+ \| [\d.]+ \| ([\d.]+) \|$", text, re.M)
-    assert len(rows) == 12
     suite = suites.find(name)
-    for size, esp, mpps, percent in rows:
-        fraction = limits.theoretical_fraction({int(size): 1}, [suite])
-        assert limits.esp_frame_bytes(int(size), suite) == int(esp)
-        assert f"{float(100 * fraction):.2f}" == percent
-        assert f"{float(fraction * limits.line_rate_fps(int(size))) / 1e6:.3f}" == mpps
+    for ip, nat_t in product((4, 6), (False, True)):
+        heading = f"#### {table}, outer IPv{ip}{' + NAT-T' if nat_t else ''}\n"
+        text = path.read_text().split(heading)[1].split("####")[0]
+        rows = re.findall(r"^\| (\d+) \| (\d+) \| \d+ \| ([\d.]+) \| [\d.]+ \| [\d.]+ \| ([\d.]+) \|$", text, re.M)
+        assert len(rows) == 12
+        for size, esp, mpps, percent in rows:
+            fraction = limits.theoretical_fraction({int(size): 1}, [suite], "tunnel", ip, nat_t)
+            assert limits.esp_frame_bytes(int(size), suite, "tunnel", ip, nat_t) == int(esp)
+            assert f"{float(100 * fraction):.2f}" == percent
+            assert f"{float(fraction * limits.line_rate_fps(int(size))) / 1e6:.3f}" == mpps
+
+
+@pytest.mark.parametrize(("table", "name"), [(table, names[0]) for table, names in TABLES.items()])
+def test_largest_frames_match_the_published_table(table: str, name: str) -> None:
+    path = SHARED / "LIMITS.md"
+    if not path.exists():
+        pytest.skip("LIMITS.md is not beside this clone (../shared)")
+    rows = re.findall(r"^\| ([\w+-]+) \| v(\d) \| (yes|no) \| (\d+) \| (\d+) \|$", path.read_text(), re.M)
+    mine = [row[1:] for row in rows if row[0] == table]
+    assert len(mine) == (0 if table == "SM4-GCM-16" else 4)
+    for ip, nat_t, *largest in mine:
+        found = [
+            limits.largest_frame([suites.find(name)], "tunnel", int(ip), nat_t == "yes", port) for port in (1518, 9216)
+        ]
+        assert found == [int(size) for size in largest]
 
 
 @pytest.mark.parametrize("name", ["aes256gcm16", "sm4-sm3-256", "aes256-sha1", "null-sha256"])
@@ -127,8 +147,8 @@ def test_latency_at_a_tenth_of_line_rate(tmp_path: Path) -> None:
     for boxes, direction in ((1, "encrypt"), (1, "decrypt"), (2, "encrypt")):
         rows_file = tmp_path / "rows.json"
         sallyport(
-            "rfc2544", "--test", "latency", "--load", "10", "--boxes", boxes, "--direction", direction, "--frame-size", "64,1400",
-            "--warmup-us", "10", "--measure-us", "50", "--json", rows_file,
+            "rfc2544", "--test", "latency", "--latency-at", "100", "--load", "10", "--boxes", boxes, "--direction", direction,
+            "--frame-size", "64,1400",            "--warmup-us", "10", "--measure-us", "50", "--json", rows_file,
         )  # fmt: skip
         rows = json.loads(rows_file.read_text())
         assert [(row["load_pct"], row["trials"], row["passed"]) for row in rows] == [(10.0, 1, True)] * 2
@@ -148,16 +168,19 @@ def test_full_tables_say_how_they_are_built(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(simulator.TABLES, "full", (simulator.ROOT / "build" / "absent", simulator.TABLES["full"][1]))
     with (
         pytest.raises(InputError, match=r"build/absent/sallyport-sim is not built; run 'make sim TABLES=full' first"),
-        SimBackend() as tester,
+        closing(SimBackend()) as tester,
     ):
-        tester.configure(Setup({64: 1}, suites.parse("aes256gcm16"), tables="full"))
+        tester.check(Setup({64: 1}, suites.parse("aes256gcm16"), tables="full"))
 
 
 def test_each_of_64_ki_tunnels_has_a_flow_of_its_own() -> None:
     """Five-tuples and SPIs are distinct, and what the tester counts up to is the last of them."""
-    flows = [tunnels.flows(box, tunnels.MAX_TUNNELS) for box in (0, 1)]
-    assert tunnels.MAX_TUNNELS == len(set(flows[0])) == len(set(flows[1])) == 65_536
-    last = flows[0][-1]
-    assert (str(last.src), str(last.dst)) == ("198.18.255.255", "198.19.255.255")
+    gcm, last = suites.parse("aes256gcm16"), {}
+    for ip in (4, 6):
+        tunnels = Tunnels(Setup({}, gcm, ip=ip, sas=65_536))
+        flows = [[tunnels.flow(way, number) for number in range(65_536)] for way in (0, 1)]
+        assert len(set(flows[0])) == len(set(flows[1])) == 65_536
+        last[ip] = (str(flows[0][-1].src), str(flows[0][-1].dst))
+    assert last == {4: ("198.18.255.255", "198.19.255.255"), 6: ("2001:2:0:100::ffff", "2001:2:0:101::ffff")}
     with pytest.raises(InputError, match="--sas 65537: choose 1 to 65536"):
-        tunnels.flows(0, 65_537)
+        Tunnels(Setup({}, gcm, sas=65_537))

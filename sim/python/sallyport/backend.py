@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol
 
+from sallyport import limits
 from sallyport.suites import Suite
 
 
@@ -17,11 +18,13 @@ from sallyport.suites import Suite
 class Setup:
     """A device under test and the traffic that crosses it; what stays the same for all trials of a row."""
 
-    mix: dict[int, int]
+    mix: dict[int, int]  # frame size: weight
     suites: tuple[Suite, ...]  # which the SAs take in turn
     boxes: int = 2
     direction: str = "both"
     mode: str = "tunnel"
+    ip: int = 4  # version of what is protected and of what protects it
+    nat_t: bool = False  # ESP in UDP (RFC 3948)
     sas: int = 1
     tables: str = "standard"  # of the simulated chips
     seed: int = 1
@@ -30,15 +33,41 @@ class Setup:
     measure_ns: int = 200_000
     rekeys: int = 0  # of tunnels in turn, spread over the measured interval
 
+    @property
+    def line_fps(self) -> Fraction:
+        """Frames a second that fill a red port."""
+        return limits.line_rate_fps(limits.mean_frame(self.mix))
+
+    @property
+    def ceiling(self) -> Fraction:
+        """The theoretical maximum: the part of line rate, 1 at most, whose ESP fills the black wire."""
+        return limits.theoretical_fraction(self.mix, self.suites, self.mode, self.ip, self.nat_t)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What every red port in use sends, once: `setup.warmup_ns` and `setup.measure_ns` at one rate, unless a field says otherwise."""
+
+    setup: Setup
+    fps: Fraction
+    burst: int | None = None  # so many frames at `fps` and nothing else, not even a warm-up (RFC 2544 26.4)
+    then_fps: Fraction | None = None  # for half as long again as the measured interval, behind it (RFC 2544 26.5)
+    reset: str | None = (
+        None  # how box 0 is reset at the beginning of the measured interval (RFC 6201); see Capabilities
+    )
+    attack: str | None = None  # what a hostile sender fills the rest of the black wire with; see Capabilities
+
 
 @dataclass(frozen=True)
 class Latency:
-    """Latency of one trial in nanoseconds, last bit in to first bit out (RFC 1242 3.8, store and forward)."""
+    """Latency of one trial in nanoseconds; how it is measured, the field of the result says."""
 
     min: float
     avg: float
     p50: float
+    p90: float
     p99: float
+    p99_99: float
     max: float
 
 
@@ -47,6 +76,7 @@ class TrialResult:
     """One trial: counts of both directions together, over the measured interval and the drain after it."""
 
     intended_fps: Fraction
+    offered_fps: Fraction  # as sent
     tx_frames: int
     rx_frames: int
     lost: int
@@ -54,10 +84,17 @@ class TrialResult:
     duplicated: int
     corrupted: int
     queue_grew: bool
-    latency_ns: Latency
-    simulation: dict
+    lifo_ns: Latency  # last bit in to first bit out (RFC 1242 3.8, store and forward)
+    fifo_ns: Latency | None  # first bit in to first bit out (RFC 1242 3.8, bit forwarding); None: not measured
+    jitter_ns: float | None  # mean of the differences between successive frames' latencies (RFC 4689 3.2.6)
+    histogram: list[tuple[float, int]]  # of `lifo_ns`: upper end of each bucket and packets in it
+    first_lost: int | None = None  # number of the first lost frame of a port; None: none was, or not known
+    last_loss_ns: float | None = None  # when the last lost frame was sent, since the measured interval began
+    outage_ns: float | None = None  # of a reset: between the last packet before and the first one after
+    dropped: dict[str, int] = field(default_factory=dict)  # by box, chip and counter: "box0.outer.drop_replay"
     rekeys: int = 0
-    checks: list[str] = field(default_factory=list)
+    checks: list[str] = field(default_factory=list)  # what else went wrong, a sentence each
+    simulation: dict | None = None  # sim_cycles, wall_s, cycles_per_s; None: measured on hardware
 
     @property
     def passed(self) -> bool:
@@ -65,17 +102,32 @@ class TrialResult:
         return not (self.lost or self.reordered or self.duplicated or self.corrupted or self.queue_grew or self.checks)
 
 
+@dataclass(frozen=True)
+class Capabilities:
+    """What a backend offers."""
+
+    name: str
+    simulated: bool
+    suites: tuple[str, ...]
+    boxes: tuple[int, ...]
+    resets: tuple[str, ...]  # of "software", "hardware", "power"
+    attacks: tuple[str, ...]  # of "replay", "bad-icv", "unknown-spi"
+    repeatable: bool  # the same trial gives the same result, so it may be cached, and made by any of several processes
+
+
 class TrafficBackend(Protocol):
-    """A tester with boxes attached. `configure` once, then any number of trials, each independent of the ones before."""
+    """A tester with boxes attached. Trials are independent of each other."""
 
-    def capabilities(self) -> dict[str, object]:
-        """What this backend offers: name, simulated or measured, suites, most boxes."""
+    def capabilities(self) -> Capabilities: ...
+
+    def check(self, setup: Setup) -> None:
+        """Raise [sallyport.errors.InputError] for what the backend cannot do, before anything is sent."""
         ...
 
-    def configure(self, setup: Setup) -> None:
-        """Prepare for trials of `setup`; raises [sallyport.errors.InputError] for what the backend cannot do."""
+    def run_trial(self, trial: Trial) -> TrialResult:
+        """Send, measure, drain, and return what was seen."""
         ...
 
-    def run_trial(self, fps: Fraction) -> TrialResult:
-        """Send `fps` frames a second into each red port in use, measure, drain, and return what was seen."""
+    def close(self) -> None:
+        """End what was started; a second call does nothing."""
         ...

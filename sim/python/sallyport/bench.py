@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import platform
+from contextlib import closing
 
 from rich.console import Console
 from rich.table import Table
 
-from sallyport import limits, suites
-from sallyport.backend import Setup
+from sallyport import suites
+from sallyport.backend import Setup, Trial
 from sallyport.sim_backend import SimBackend
 from sallyport.simulator import Simulator
 
@@ -48,10 +49,10 @@ def _loaded(boxes: int, threads: int, frame: int) -> dict:
     suite = suites.parse("aes256gcm16")
     direction = "both" if boxes == 2 else "encrypt"
     setup = Setup({frame: 1}, suite, boxes, direction, threads=threads, warmup_ns=10_000, measure_ns=40_000)
-    with SimBackend() as tester:
-        tester.configure(setup)
-        fps = limits.theoretical_fraction(setup.mix, suite) * limits.line_rate_fps(frame)
-        return _row(boxes, threads, f"{frame} B, {direction}, full load", tester.run_trial(fps).simulation)
+    with closing(SimBackend()) as tester:
+        simulation = tester.run_trial(Trial(setup, setup.ceiling * setup.line_fps)).simulation
+        assert simulation is not None
+        return _row(boxes, threads, f"{frame} B, {direction}, full load", simulation)
 
 
 def _cpu() -> str:

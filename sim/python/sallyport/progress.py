@@ -2,32 +2,52 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from enum import IntEnum
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
+
+from sallyport.backend import Trial, TrialResult
+
+
+class Verbosity(IntEnum):
+    """How much is said: nothing, the bar or a line a case, or a line for every trial too."""
+
+    QUIET = 0
+    NORMAL = 1
+    VERBOSE = 2
 
 
 class Progress:
-    """Shows where a run is: `start_trial` and `trial` while one is under way, `row` when a frame size is done."""
+    """Shows where a run is. Cases are done in `case`; trials begin and end in any thread."""
 
-    def __init__(self, total: int) -> None:
+    def __init__(self, verbosity: Verbosity = Verbosity.NORMAL) -> None:
         self._console = Console(stderr=True)
-        self._live = self._console.is_terminal
-        columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-        self._bars = Bars(*columns, console=self._console, transient=True, disable=not self._live)
-        self._total = total
+        self._verbosity = verbosity
+        self._live = self._console.is_terminal and verbosity > Verbosity.QUIET
+        self._bars = Bars(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=self._console,
+            transient=True,
+            disable=not self._live,
+        )
+        self._total = self._done = 0
         self._started = time.monotonic()
-        self._label = ""
-        self._rows_task: TaskID | None = None
-        self._trial_task: TaskID | None = None
+        self._lock = threading.Lock()
+        self._running: dict[int, str] = {}  # what is under way, by thread
+        self._task: TaskID = self._bars.add_task("starting", total=None)
 
     def __enter__(self) -> Progress:
         self._bars.start()
-        self._rows_task = self._bars.add_task("rows", total=self._total)
-        self._trial_task = self._bars.add_task("trial", total=1.0)
         return self
 
     def __exit__(
@@ -35,32 +55,70 @@ class Progress:
     ) -> None:
         self._bars.stop()
 
-    def start_trial(self, label: str, load_pct: float) -> None:
-        """A trial of `load_pct` percent of line rate begins."""
-        self._label = f"{label} B at {load_pct:.2f} %" if label.isdigit() else f"{label} at {load_pct:.2f} %"
-        if self._live:
-            assert self._trial_task is not None
-            self._bars.update(self._trial_task, completed=0.0, description=self._label)
-        else:
-            self._say(f"trial {self._label}")
+    def expect(self, cases: int) -> None:
+        """So many cases are to be done."""
+        self._total = cases
+        self._bars.update(self._task, total=cases)
 
-    def trial(self, done: float, cycles_per_s: float) -> None:
-        """The trial is `done` (0 to 1) through its simulated time."""
-        if self._live:
-            assert self._trial_task is not None
-            text = f"{self._label}, {cycles_per_s / 1000:.1f} k cycles/s"
-            self._bars.update(self._trial_task, completed=done, description=text)
+    def begin(self, label: str, trial: Trial) -> None:
+        """A trial begins in this thread."""
+        self._show(name(label, trial))
 
-    def row(self, row: dict) -> None:
-        """A frame size is done."""
+    def within(self, done: float, cycles_per_s: float) -> None:
+        """This thread's trial is `done` (0 to 1) through its simulated time."""
+        with self._lock:
+            text = self._running.get(threading.get_ident(), "").split(" · ")[0]
+        self._show(f"{text} · {100 * done:.0f} % of it · {cycles_per_s / 1000:.1f} k cycles/s")
+
+    def end(self, label: str, trial: Trial, result: TrialResult) -> None:
+        """A trial has ended in this thread."""
+        simulation = result.simulation
+        cost = ""
+        if simulation:
+            cost = f"; {simulation['sim_us']:.0f} us simulated at {simulation['cycles_per_s'] / 1000:.1f} k cycles/s"
+        self._said(f"{name(label, trial)}: {outcome(result)}{cost}")
+
+    def known(self, label: str, trial: Trial, result: TrialResult) -> None:
+        """A trial was made before, and its result is at hand."""
+        self._said(f"{name(label, trial)}: {outcome(result)}; known from before")
+
+    def case(self, title: str, found: list[dict]) -> None:
+        """A case is done, with these rows."""
+        self._done += 1
+        self._bars.advance(self._task)
+        if self._live or self._verbosity == Verbosity.QUIET:
+            return
+        passed = all(row["passed"] for row in found)
+        left = (time.monotonic() - self._started) / self._done * (self._total - self._done)
+        self._say(f"{self._done} of {self._total}: {title} {'passed' if passed else 'lost frames'}, {left:.0f} s left")
+
+    def _show(self, text: str) -> None:
+        with self._lock:
+            self._running[threading.get_ident()] = text
+            others = len(self._running) - 1
         if self._live:
-            assert self._rows_task is not None
-            self._bars.advance(self._rows_task)
-        else:
-            state = "passed" if row["passed"] else "failed"
-            self._say(
-                f"{row['frame_size']}: {state}, {row['throughput_pct']:.2f} % of line rate, {row['trials']} trials"
-            )
+            self._bars.update(self._task, description=text + (f" (and {others} more)" if others else ""))
+
+    def _said(self, text: str) -> None:
+        with self._lock:
+            self._running.pop(threading.get_ident(), None)
+        if self._verbosity == Verbosity.VERBOSE:
+            self._say(text)
 
     def _say(self, text: str) -> None:
-        self._console.print(f"[{time.monotonic() - self._started:6.1f} s] {text}", markup=False, highlight=False)
+        self._console.print(
+            f"[{time.monotonic() - self._started:6.1f} s] {text}", markup=False, highlight=False, soft_wrap=True
+        )
+
+
+def name(label: str, trial: Trial) -> str:
+    """What a trial is called: its frames, its load, and what is special about it."""
+    load = f"{float(100 * trial.fps / trial.setup.line_fps):.2f} %"
+    what = f"{label} B at {load}" if label.isdigit() else f"{label} at {load}"
+    more = {"a burst of": trial.burst, "reset by": trial.reset, "under attack by": trial.attack}
+    return ", ".join([what, *(f"{key} {value}" for key, value in more.items() if value)])
+
+
+def outcome(result: TrialResult) -> str:
+    """What became of a trial's frames."""
+    return f"lost {result.lost} of {result.tx_frames}" if result.lost else ("passed" if result.passed else "failed")

@@ -6,11 +6,11 @@ import random
 from collections.abc import Iterable
 from typing import Any
 
-from sallyport import tunnels
 from sallyport.backend import Setup
 from sallyport.errors import CheckFailed
 from sallyport.simulator import Simulator
 from sallyport.suites import Suite
+from sallyport.tunnels import FIRST_SPI, Tunnels
 
 # Tunnels that are rekeyed at once, if there are so many.
 AT_ONCE = 8
@@ -45,6 +45,7 @@ class Rekeys:
     def __init__(self, sim: Simulator, setup: Setup) -> None:
         self._sim = sim
         self._setup = setup
+        self._tunnels = Tunnels(setup)
         self._old = range(0)
         self.done = 0
 
@@ -89,20 +90,18 @@ class Rekeys:
 
     def _additions(self, way: int, rekeys: range) -> list[str]:
         """The lines that add the new SAs of a direction. Rekey n is of tunnel n modulo their number; SPIs go on from the tunnels' own."""
-        lines = []
-        for rekey in rekeys:
-            number = rekey % self._setup.sas
-            suite = self._setup.suites[number % len(self._setup.suites)]
-            keys = random.Random(f"{self._setup.seed} rekey {rekey} {way}")
-            lines.append(
-                tunnels.state(way, number, tunnels.FIRST_SPI + self._setup.sas + rekey, suite, keys, self._setup.mode)
+        first = FIRST_SPI + self._setup.sas
+        return [
+            self._tunnels.state(
+                way, rekey % self._setup.sas, first + rekey, random.Random(f"{self._setup.seed} rekey {rekey} {way}")
             )
-        return lines
+            for rekey in rekeys
+        ]
 
     def _removal(self) -> list[str]:
         """The lines that delete the SAs of both directions that the last turn replaced."""
         return [
-            f"xfrm state delete {tunnels.ends(way, rekey % self._setup.sas, self._setup.mode)} spi {tunnels.FIRST_SPI + rekey:#x}"
+            f"xfrm state delete {self._tunnels.ends(way, rekey % self._setup.sas)} spi {FIRST_SPI + rekey:#x}"
             for rekey in self._old
             for way in (0, 1)
         ]

@@ -1,80 +1,120 @@
 """The SAs of an RFC 2544 run: what both boxes are told, as `ip -batch` files, and the flows that use them.
 
-Flow k of box b goes from host k behind b to host k behind the other box, in the address range that RFC 2544 appendix C sets
-aside; hosts are counted from 0, so that 65,536 have an address. Each flow has an SA of its own in each direction, so N SAs are
-N flows: tunnels between the boxes, or, in transport mode, SAs between the hosts, with the boxes as bumps in the wire.
+Flow k of box b goes from host k behind b to host k behind the other box, in the address ranges that RFC 2544 appendix C and
+RFC 5180 8 set aside; hosts are counted from 0, so that 65,536 have an address. Each flow has an SA of its own in each
+direction, so N SAs are N flows: tunnels between the boxes, or, in transport mode, SAs between the hosts, with the boxes as
+bumps in the wire.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 
+from sallyport.backend import Setup
 from sallyport.errors import InputError
-from sallyport.suites import Suite
 
-RED_NET = (IPv4Address("198.18.0.0"), IPv4Address("198.19.0.0"))
-BLACK = (IPv4Address("192.0.2.1"), IPv4Address("192.0.2.2"))
+Address = IPv4Address | IPv6Address
+# By IP version, of box 0 and 1.
+RED_NET = {
+    4: (ip_address("198.18.0.0"), ip_address("198.19.0.0")),
+    6: (ip_address("2001:2:0:100::"), ip_address("2001:2:0:101::")),
+}
+BLACK = {
+    4: (ip_address("192.0.2.1"), ip_address("192.0.2.2")),
+    6: (ip_address("2001:db8::1"), ip_address("2001:db8::2")),
+}
+BLACK_PREFIX = {4: 24, 6: 64}
 BRIDGE = ["link add br0 type bridge", "link set red master br0", "link set black master br0"]
 UDP_PORTS = (4096, 4097)
+NAT_T_PORT = 4500
 MAX_TUNNELS = (
     65_536  # addresses of a /16; a packet finds its SA by its five-tuple alone, so the ends of the range are as good
 )
 FIRST_SPI = 0x1000
+GENERATION_SPIS = 1 << 20  # apart of SAs that replace others after a reset
+ANY = {4: "0.0.0.0", 6: "::"}
 
 
 @dataclass(frozen=True)
 class Flow:
     """One UDP five-tuple that a red tester port sends."""
 
-    src: IPv4Address
-    dst: IPv4Address
+    src: Address
+    dst: Address
     src_port: int
     dst_port: int
 
 
-def flow(box: int, number: int) -> Flow:
-    """Flow `number` of those that enter the red port of `box` (0 or 1)."""
-    return Flow(RED_NET[box] + number, RED_NET[1 - box] + number, *UDP_PORTS)
+class Tunnels:
+    """The SAs of a setup and the lines that configure them. Flows and SAs are counted from 0 in each direction.
 
-
-def flows(box: int, count: int) -> list[Flow]:
-    """The flows that enter the red port of `box` (0 or 1), each another five-tuple."""
-    if not 1 <= count <= MAX_TUNNELS:
-        raise InputError(f"--sas {count}: choose 1 to {MAX_TUNNELS}")
-    return [flow(box, number) for number in range(count)]
-
-
-def ends(way: int, number: int, mode: str) -> str:
-    """Between whom SA `number` is by which the boxes protect what enters the red port of box `way`."""
-    src, dst = (BLACK[way], BLACK[1 - way]) if mode == "tunnel" else (RED_NET[way] + number, RED_NET[1 - way] + number)
-    return f"src {src} dst {dst} proto esp"
-
-
-def state(way: int, number: int, spi: int, suite: Suite, keys: random.Random, mode: str) -> str:
-    """The line that adds SA `number`, with the next keys of `keys`."""
-    end = ends(way, number, mode)
-    return f"xfrm state add {end} spi {spi:#x} reqid {number + 1} mode {mode} replay-window 1024 flag esn {suite.xfrm(keys)}"
-
-
-def batch(box: int, count: int, suites: Sequence[Suite], mtu: int, seed: int, mode: str = "tunnel") -> str:
-    """The `sallyctl -batch` text of `box`: its addresses or its bridge, SAs of both directions, policies of both directions.
-
-    The SAs take `suites` in turn.
-
-    Keys come from `seed` alone, so both boxes agree and a run can be repeated; they are test keys and nothing else.
+    A direction, `way`, is the number of the box whose red port its flows enter. SAs take the setup's suites in turn.
     """
-    lines = [f"link set dev black mtu {mtu}"]
-    lines += BRIDGE if mode == "transport" else [f"addr add {BLACK[box]}/24 dev black"]
-    for way in (box, 1 - box):
-        keys = random.Random(f"{seed} {way} {' '.join(suite.name for suite in suites)}")
-        direction = "out" if way == box else "in"
-        for number, flow in enumerate(flows(way, count)):
-            lines += [
-                state(way, number, FIRST_SPI + number, suites[number % len(suites)], keys, mode),
-                f"xfrm policy add src {flow.src}/32 dst {flow.dst}/32 proto udp sport {flow.src_port} dport {flow.dst_port} "
-                f"dir {direction} tmpl {ends(way, number, mode)} reqid {number + 1} mode {mode}",
-            ]
-    return "\n".join(lines) + "\n"
+
+    def __init__(self, setup: Setup) -> None:
+        """[InputError] if there are no flows for so many SAs."""
+        if not 1 <= setup.sas <= MAX_TUNNELS:
+            raise InputError(f"--sas {setup.sas}: choose 1 to {MAX_TUNNELS}")
+        self._setup = setup
+
+    def flow(self, way: int, number: int) -> Flow:
+        """The five-tuple that uses SA `number` of a direction."""
+        red = RED_NET[self._setup.ip]
+        return Flow(red[way] + number, red[1 - way] + number, *UDP_PORTS)
+
+    def ends(self, way: int, number: int) -> str:
+        """Between whom SA `number` of a direction is."""
+        if self._setup.mode == "transport":
+            flow = self.flow(way, number)
+            return f"src {flow.src} dst {flow.dst} proto esp"
+        black = BLACK[self._setup.ip]
+        return f"src {black[way]} dst {black[1 - way]} proto esp"
+
+    def state(self, way: int, number: int, spi: int, keys: random.Random) -> str:
+        """The line that adds SA `number` of a direction, with the next keys of `keys`."""
+        suite = self._setup.suites[number % len(self._setup.suites)]
+        encap = f" encap espinudp {NAT_T_PORT} {NAT_T_PORT} {ANY[self._setup.ip]}" if self._setup.nat_t else ""
+        return (
+            f"xfrm state add {self.ends(way, number)} spi {spi:#x} reqid {number + 1} mode {self._setup.mode} "
+            f"replay-window 1024 flag esn {suite.xfrm(keys)}{encap}"
+        )
+
+    def policy(self, box: int, way: int, number: int) -> str:
+        """The line that adds the policy of SA `number` of a direction at a box."""
+        flow, host = self.flow(way, number), 8 * len(self.flow(way, number).src.packed)
+        return (
+            f"xfrm policy add src {flow.src}/{host} dst {flow.dst}/{host} proto udp sport {flow.src_port} dport {flow.dst_port} "
+            f"dir {'out' if way == box else 'in'} tmpl {self.ends(way, number)} reqid {number + 1} mode {self._setup.mode}"
+        )
+
+    def batch(self, box: int, mtu: int) -> str:
+        """The `sallyctl -batch` text of a box that knows nothing yet."""
+        return "".join(f"{line}\n" for line in [*self.network(box, mtu), *self.associations(box)])
+
+    def network(self, box: int, mtu: int) -> list[str]:
+        """The lines that give `box` its MTU, and its address or its bridge."""
+        ip = self._setup.ip
+        place = [f"addr add {BLACK[ip][box]}/{BLACK_PREFIX[ip]} dev black"]
+        return [f"link set dev black mtu {mtu}", *(BRIDGE if self._setup.mode == "transport" else place)]
+
+    def associations(self, box: int, generation: int = 0) -> Iterator[str]:
+        """The lines that add the SAs and policies of both directions to `box`.
+
+        Keys come from the setup's seed and `generation` alone, so both boxes agree and a run can be repeated; they are test keys
+        and nothing else. SPIs of another generation are others.
+        """
+        for way in (box, 1 - box):
+            for number, state in enumerate(self.states(way, generation)):
+                yield state
+                yield self.policy(box, way, number)
+
+    def states(self, way: int, generation: int = 0) -> Iterator[str]:
+        """The lines that add the SAs of a direction."""
+        names = " ".join(suite.name for suite in self._setup.suites)
+        keys = random.Random(f"{self._setup.seed} {way} {names}" + (f" {generation}" if generation else ""))
+        first = FIRST_SPI + generation * GENERATION_SPIS
+        for number in range(self._setup.sas):
+            yield self.state(way, number, first + number, keys)

@@ -1,0 +1,51 @@
+"""A box is reset while traffic crosses it (RFC 6201), and software makes it a gateway again.
+
+hardware: the chips' reset. software: the management program starts from nothing; it removes all SAs and policies and adds them anew.
+Both end with new SAs of new keys at both boxes, as IKE would agree on them: after a reset no key may be used again, because its
+numbers begin anew. Meanwhile simulated time passes with the register accesses alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sallyport.backend import Trial
+from sallyport.errors import InputError
+from sallyport.simulator import TESTER_MAC, Simulator
+from sallyport.tunnels import Tunnels
+
+RESETS = ("software", "hardware")
+# The box that is reset; the other one sees its peer's SAs replaced.
+BOX = 0
+
+
+class Reset:
+    """What software does in one turn of a trial, at the beginning of the measured interval."""
+
+    def __init__(self, sim: Simulator, trial: Trial, mtu: int) -> None:
+        if trial.setup.boxes == 1:
+            raise InputError("--test reset with --boxes 1: its peer has to agree on new SAs; choose two boxes")
+        self._sim = sim
+        self._trial = trial
+        self._mtu = mtu
+        self._tunnels = Tunnels(trial.setup)
+        self.done = 0  # rekeys, of which there are none
+
+    def turns(self) -> dict[str, Any]:
+        return {"on_turn": self._turn, "software_after_us": self._trial.setup.warmup_ns / 1000}
+
+    def finish(self, answer: dict) -> None:
+        """There is nothing left to do."""
+
+    def _turn(self) -> dict[str, float]:
+        if self._trial.reset == "hardware":
+            self._sim.command("reset", box=BOX)
+            for device, mac in TESTER_MAC.items():
+                self._sim.sallyctl(BOX, "next-hop", "default", "dev", device, "lladdr", mac)
+            lines = self._tunnels.network(BOX, self._mtu)
+        else:
+            lines = ["xfrm policy flush", "xfrm state flush"]
+        # The peer first: what it receives with must be there before it is sent.
+        self._sim.batch(1 - BOX, [state for way in (0, 1) for state in self._tunnels.states(way, generation=1)])
+        self._sim.batch(BOX, [*lines, *self._tunnels.associations(BOX, generation=1)])
+        return {}

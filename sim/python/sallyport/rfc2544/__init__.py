@@ -1,0 +1,25 @@
+"""The tests of RFC 2544 and of those that extend it, each a module: what it sends and what it says of the outcome.
+
+`TESTS` has them by name. Each takes a [Case] and yields rows of `--json`; `plan` makes the cases of a command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from sallyport.rfc2544 import attack, back_to_back, latency, loss, recovery, reset, throughput
+from sallyport.rfc2544.case import Case
+
+Test = Callable[[Case], Iterator[dict]]
+
+TESTS: dict[str, Test] = {
+    "throughput": throughput.rows,
+    "latency": latency.rows,
+    "loss": loss.rows,
+    "back-to-back": back_to_back.rows,
+    "recovery": recovery.rows,
+    "reset": reset.rows,
+    "tunnels": throughput.rows,
+    "attack": attack.rows,
+}
+"""By name. `tunnels` is throughput against the number of SAs, a case for each."""

@@ -1,0 +1,220 @@
+"""`./sallyport rfc2544` (docs/commands.md is its contract)."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+
+import click
+
+from sallyport import limits, rekey, report, suites
+from sallyport.backend import Setup
+from sallyport.errors import CheckFailed, InputError
+from sallyport.progress import Progress, Verbosity
+from sallyport.rfc2544 import plan
+from sallyport.rfc2544.case import Options
+from sallyport.rfc2544.sizes import parse as parse_sizes
+from sallyport.sim_backend import SimBackend
+from sallyport.simulator import ROOT, TABLES
+from sallyport.sweep import Cache, ClusterPool, LocalPool, Trials, Where
+
+SUITE_HELP = f"One of {', '.join(suites.SUITES)}; or several with commas, which the SAs take in turn."
+TEST_HELP = f"One of {', '.join(plan.TESTS)}; several with commas; or {plan.ALL}."
+SIZE_HELP = (
+    "Sizes with FCS, imix, imix:LETTERS (RFC 6985), largest, all.  [default: 64,512,1400,1518; of --test all: all]"
+)
+MIN_LOAD = Fraction(1, 10)
+DEFAULT_MEASURE_US = 200
+DEFAULT_SIZES, ALL_SIZES = "64,512,1400,1518", "all"
+# Tests in which a row that did not pass is a failure of the box.
+JUDGED = ("throughput", "tunnels", "latency", "attack")
+CACHE = ROOT / "build" / "cache" / "trials"
+
+
+@click.command(name="rfc2544")
+@click.option("--test", default="throughput", show_default=True, help=TEST_HELP)
+@click.option("--boxes", type=click.IntRange(1, 2), default=2, show_default=True)
+@click.option("--direction", type=click.Choice(["both", "encrypt", "decrypt"]), default="both", show_default=True)
+@click.option("--suite", default="aes256gcm16", show_default=True, help=SUITE_HELP)
+@click.option(
+    "--mode", type=click.Choice(limits.MODES), default="tunnel", show_default=True, help="Of the SAs (RFC 4301)."
+)
+@click.option(
+    "--ip", type=click.Choice(["4", "6"]), default="4", show_default=True, help="IP version inside and outside."
+)
+@click.option("--nat-t", is_flag=True, help="ESP in UDP port 4500 (RFC 3948).")
+@click.option("--frame-size", help=SIZE_HELP)
+@click.option("--load", default="100", show_default=True, help="Highest intended load, % of line rate.")
+@click.option("--share", default="100", show_default=True, help="Highest intended load, % of the theoretical maximum.")
+@click.option(
+    "--latency-at", default="10,50,90,100", show_default=True, help="Loads of the latency test, % of the throughput."
+)
+@click.option(
+    "--burst-runs", type=click.IntRange(1), default=1, show_default=True, help="Searches of the back-to-back test."
+)
+@click.option(
+    "--tables",
+    type=click.Choice(list(TABLES)),
+    default="standard",
+    show_default=True,
+    help="Full: 64 Ki SAs, as on a board.",
+)
+@click.option("--sas", type=click.IntRange(1), help="SAs a direction; default 1 for each suite.")
+@click.option("--warmup-us", type=click.IntRange(1), default=50, show_default=True)
+@click.option("--measure-us", type=click.IntRange(1), help="Default 200, or what the rekeys need.")
+@click.option("--rekeys", type=click.IntRange(0), default=0, help="Rekey so many SA pairs in turn during each trial.")
+@click.option(
+    "--jobs", type=click.IntRange(1), help="Trials at once, in processes of their own; default 1, in this one."
+)
+@click.option("--scheduler", help="Address of a Dask scheduler whose workers make the trials.")
+@click.option(
+    "--slurm", "batch", flag_value="slurm", help="Workers are jobs of Slurm (also --lsf, --pbs); --jobs says how many."
+)
+@click.option("--lsf", "batch", flag_value="lsf", hidden=True)
+@click.option("--pbs", "batch", flag_value="pbs", hidden=True)
+@click.option("--no-cache", is_flag=True, help="Make trials again that were made before.")
+@click.option("--threads", type=click.IntRange(1, 6), help="Worker threads; default min(chips, cores), with --jobs 1.")
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True)
+@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@click.option("-v", "--verbose", is_flag=True, help="A line for every trial.")
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the rows here.")
+@click.option("--html", "html_file", type=click.Path(path_type=Path), help="Write a self-contained report here.")
+def rfc2544_command(**given: object) -> None:
+    """RFC 2544 and its extensions: throughput, latency, loss, bursts, recovery of one or two boxes."""
+    asked = Asked(**given)  # type: ignore[arg-type]
+    names, setup, options = plan.parse_tests(asked.test), asked.setup(), asked.options()
+    sizes = parse_sizes(asked.sizes(), setup)
+    where = Where(asked.jobs, asked.scheduler, asked.batch)
+    rows: list[dict] = []
+    with Progress(asked.verbosity()) as progress, closing(SimBackend(progress.within)) as backend:
+        for _, mix in sizes:
+            backend.check(replace(setup, mix=mix))
+        with closing(LocalPool(backend) if where.here else ClusterPool(where)) as pool:
+            capabilities = backend.capabilities()
+            trials = Trials(pool, progress, capabilities.repeatable, None if asked.no_cache else Cache(CACHE))
+            cases = plan.cases(names, setup, sizes, options, capabilities, trials.run)
+            progress.expect(len(cases))
+            try:
+                for case, made in plan.outcomes(cases, pool.jobs):
+                    rows += made
+                    progress.case(f"{case.test} {case.label}", made)
+            finally:
+                asked.write(rows)  # what there is, whatever stopped it
+    report.table(rows)
+    if asked.html_file:
+        click.echo(f"report: {asked.html_file}")
+    _judge(rows)
+
+
+def _judge(rows: list[dict]) -> None:
+    """[CheckFailed] if a row says that what must not be lost was lost; loss, bursts, overload and resets are measured, not judged."""
+    bad = [f"{row['test']} {row['frame_size']}" for row in rows if row["test"] in JUDGED and not row["passed"]]
+    if bad:
+        raise CheckFailed(f"no trial passed: {', '.join(dict.fromkeys(bad))}; the table shows the loss")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The command's options."""
+
+    test: str
+    boxes: int
+    direction: str
+    suite: str
+    mode: str
+    ip: str
+    nat_t: bool
+    frame_size: str | None
+    load: str
+    share: str
+    latency_at: str
+    burst_runs: int
+    tables: str
+    sas: int | None
+    warmup_us: int
+    measure_us: int | None
+    rekeys: int
+    jobs: int | None
+    scheduler: str | None
+    batch: str | None
+    no_cache: bool
+    threads: int | None
+    seed: int
+    quiet: bool
+    verbose: bool
+    json_file: Path | None
+    html_file: Path | None
+
+    def setup(self) -> Setup:
+        """The setup of all trials, but for their frames; [InputError] for what does not go together."""
+        chosen = suites.parse(self.suite)
+        if self.boxes == 1 and len({each.fast for each in chosen}) > 1:
+            raise InputError(
+                f"--suite {self.suite} with --boxes 1: one box alone is judged by the order of its packets, and suites with GHASH overtake "
+                "the others: choose suites of one kind, or two boxes"
+            )
+        if self.rekeys and self.boxes == 1:
+            raise InputError("--rekeys with --boxes 1: a rekey is between two boxes")
+        if self.nat_t and self.mode == "transport":
+            raise InputError(
+                "--nat-t with --mode transport: the boxes encapsulate tunnels alone (docs/theory.md); choose --mode tunnel"
+            )
+        sas = self.sas or len(chosen)
+        if sas % len(chosen):
+            raise InputError(
+                f"--sas {sas}: the {len(chosen)} suites take the SAs in turn; choose a multiple of {len(chosen)}"
+            )
+        measure_us = self.measure_us or max(DEFAULT_MEASURE_US, rekey.measure_us(self.rekeys, sas, chosen))
+        return Setup(
+            mix={},
+            suites=chosen,
+            boxes=self.boxes,
+            direction=self.direction,
+            mode=self.mode,
+            ip=int(self.ip),
+            nat_t=self.nat_t,
+            sas=sas,
+            tables=self.tables,
+            seed=self.seed,
+            threads=self.threads,
+            warmup_ns=self.warmup_us * 1000,
+            measure_ns=measure_us * 1000,
+            rekeys=self.rekeys,
+        )
+
+    def options(self) -> Options:
+        return Options(
+            load=_percent("--load", self.load, "line rate"),
+            share=_percent("--share", self.share, "the theoretical maximum"),
+            latency_at=tuple(_percent("--latency-at", part, "the throughput") for part in self.latency_at.split(",")),
+            burst_runs=self.burst_runs,
+        )
+
+    def sizes(self) -> str:
+        return self.frame_size or (ALL_SIZES if self.test == plan.ALL else DEFAULT_SIZES)
+
+    def verbosity(self) -> Verbosity:
+        if self.quiet:
+            return Verbosity.QUIET
+        return Verbosity.VERBOSE if self.verbose else Verbosity.NORMAL
+
+    def write(self, rows: list[dict]) -> None:
+        """Leave the rows where they were asked for."""
+        if self.json_file:
+            report.write(self.json_file, json.dumps(rows, indent=2) + "\n")
+        if self.html_file and rows:
+            report.write(self.html_file, report.html(rows))
+
+
+def _percent(option: str, text: str, whole: str) -> Fraction:
+    """A percentage as a part of the whole."""
+    try:
+        value = Fraction(text.strip())
+    except (ValueError, ZeroDivisionError):
+        raise InputError(f"{option} {text!r}: give a number of percent") from None
+    if not MIN_LOAD <= value <= 100:
+        raise InputError(f"{option} {text}: choose {float(MIN_LOAD)} to 100 percent of {whole}")
+    return value / 100

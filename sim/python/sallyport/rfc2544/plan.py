@@ -1,0 +1,74 @@
+"""The cases of a command: which tests, of which frame sizes and setups, and their rows in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+from sallyport.backend import Capabilities, Setup, Trial, TrialResult
+from sallyport.errors import InputError
+from sallyport.rfc2544 import TESTS
+from sallyport.rfc2544.case import Case, Options
+from sallyport.rfc2544.sizes import Sizes
+
+ALL = "all"
+# Tests whose outcome hardly depends on the frame size: `all` has them with these alone.
+FEW_SIZES = ("64", "1400", "imix")
+FEW = ("reset", "tunnels", "attack")
+# SAs a direction of the test `tunnels`, of those that the tables hold.
+TUNNELS = (1, 2, 16, 128, 1024, 16384, 65536)
+TABLE_SAS = {"standard": 1024, "full": 65536}
+
+Run = Callable[[str, Trial], TrialResult]
+
+
+def parse_tests(text: str) -> list[str]:
+    """`"throughput,loss"` or `all` as names of TESTS."""
+    names = list(TESTS) if text == ALL else [part.strip() for part in text.split(",")]
+    for name in names:
+        if name not in TESTS:
+            raise InputError(f"there is no test {name!r}; choose of {', '.join(TESTS)}, or {ALL}")
+    return list(dict.fromkeys(names))
+
+
+def cases(
+    names: list[str], setup: Setup, sizes: Sizes, options: Options, capabilities: Capabilities, run: Run
+) -> list[Case]:
+    """Cases in the order of their rows. More than one test means one suite's whole report: see [FEW]."""
+
+    def case(name: str, label: str, each: Setup) -> Case:
+        return Case(name, label, each, options, capabilities, lambda trial: run(label, trial))
+
+    found = []
+    for name in names:
+        few = [entry for entry in sizes if entry[0] in FEW_SIZES] if name in FEW and len(names) > 1 else []
+        for label, mix in few or sizes:
+            each = replace(setup, mix=mix)
+            if name == "tunnels":
+                found += [case(name, label, replace(each, sas=count)) for count in _counts(each)]
+            else:
+                found.append(case(name, label, each))
+    # Cases of the same boxes behind each other: a simulation is configured once for them.
+    return sorted(found, key=lambda each: (names.index(each.test), each.setup.sas if each.test == "tunnels" else 0))
+
+
+def _counts(setup: Setup) -> list[int]:
+    most, step = TABLE_SAS[setup.tables], len(setup.suites)
+    return [count for count in TUNNELS if count <= most and count % step == 0]
+
+
+def outcomes(found: list[Case], jobs: int) -> Iterator[tuple[Case, list[dict]]]:
+    """Each case in its order with its rows; up to `jobs` trials are under way at once."""
+    if jobs == 1:
+        for case in found:
+            yield case, list(TESTS[case.test](case))
+        return
+    # A thread a case: it waits for its trials, which are made elsewhere.
+    threads = ThreadPoolExecutor(max_workers=max(1, len(found)))
+    futures = [threads.submit(lambda case=case: list(TESTS[case.test](case))) for case in found]
+    try:
+        for case, future in zip(found, futures, strict=True):
+            yield case, future.result()
+    finally:
+        threads.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,83 @@
+"""A row of `--json`: the figures of one trial, or of one search, as the contract in docs/commands.md has them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from fractions import Fraction
+
+from sallyport import limits
+from sallyport.backend import Latency, Setup, TrialResult
+
+# Of the rows. A number more whenever a column goes or its meaning changes; not when one is added.
+SCHEMA = 2
+
+
+def _figures(latency: Latency | None) -> dict[str, float] | None:
+    return latency and {key: round(value, 1) for key, value in asdict(latency).items()}
+
+
+def make(
+    label: str,
+    test: str,
+    setup: Setup,
+    trial: TrialResult,
+    trials: int,
+    throughput: Fraction | None = None,
+    **more: object,
+) -> dict:
+    """The columns that rows of all tests have, and `more` of this test's own. `label` is the frame size as it was asked for.
+
+    `throughput`, frames a second, is what the trial itself shows unless it is given: its load if it passed.
+    """
+    mean = limits.mean_frame(setup.mix)
+    line, theoretical = setup.line_fps, setup.ceiling
+    if throughput is None:
+        throughput = trial.intended_fps if trial.passed else Fraction(0)
+    achieved = throughput / line
+    simulation = trial.simulation or {}
+    return {
+        "schema": SCHEMA,
+        "test": test,
+        "frame_size": int(label) if label.isdigit() else label,
+        "mean_frame_size": round(float(mean), 3),
+        "suite": ",".join(suite.name for suite in setup.suites),
+        "mode": setup.mode,
+        "ip": setup.ip,
+        "nat_t": setup.nat_t,
+        "direction": setup.direction,
+        "boxes": setup.boxes,
+        "sas": setup.sas,
+        "flows_used": setup.sas,  # a direction: each SA has a five-tuple of its own
+        "tables": setup.tables,
+        "seed": setup.seed,
+        "duration_s": setup.measure_ns / 1e9,
+        "intended_fps": round(float(trial.intended_fps), 3),
+        "load_pct": round(float(100 * trial.intended_fps / line), 4),
+        "offered_pct": round(float(100 * trial.offered_fps / line), 4),
+        "theoretical_pct": round(float(100 * theoretical), 4),
+        "theoretical_fps": round(float(theoretical * line), 3),
+        "throughput_pct": round(float(100 * achieved), 4),
+        "ratio": round(float(achieved / theoretical), 6),
+        "mpps": round(float(achieved * line) / 1e6, 6),
+        "gbps_l2": round(float(achieved * line * mean * 8) / 1e9, 4),
+        "gbps_l1": round(float(achieved * limits.WIRE_BITS_PER_SECOND) / 1e9, 4),
+        "ports": 2 if setup.direction == "both" else 1,
+        "tx_frames": trial.tx_frames,
+        "rx_frames": trial.rx_frames,
+        "lost": trial.lost,
+        "loss_pct": round(100 * trial.lost / trial.tx_frames, 6) if trial.tx_frames else 0.0,
+        "reordered": trial.reordered,
+        "rekeys": trial.rekeys,
+        "passed": trial.passed,
+        "latency_ns": _figures(trial.lifo_ns),
+        "latency_type": "LIFO (RFC 1242 store and forward)",
+        "latency_fifo_ns": _figures(trial.fifo_ns),
+        "jitter_ns": None if trial.jitter_ns is None else round(trial.jitter_ns, 1),
+        "histogram": [[round(end, 1), count] for end, count in trial.histogram],
+        "simulated": trial.simulation is not None,
+        "trials": trials,
+        **more,
+        "sim_cycles": simulation.get("sim_cycles", 0),
+        "wall_s": round(simulation.get("wall_s", 0.0), 3),
+        "cycles_per_s": round(simulation.get("cycles_per_s", 0)),
+    }

@@ -1,0 +1,21 @@
+"""What a simulated trial's outcome depends on besides its arguments: the built design and this code, as one digest."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+from sallyport.simulator import program
+
+CODE = Path(__file__).resolve().parents[1]
+
+
+@cache
+def digest(tables: str) -> str:
+    """SHA-256 over the simulator with chips of these tables, `sallyctl` and the front end's source; [InputError] if one is not built."""
+    total = hashlib.sha256()
+    files = [Path(program("sallyport-sim", tables)), Path(program("sallyctl")), *sorted(CODE.rglob("*.py"))]
+    for path in files:
+        total.update(f"{path.name}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
+    return total.hexdigest()
