@@ -51,7 +51,7 @@ class KnownBox:
         )  # fmt: skip
 
     def rows(self, test: str, **more: object) -> list[dict]:
-        capabilities = Capabilities("known", True, (), (2,), ("power",), (), True)
+        capabilities = Capabilities("known", True, (), (2,), ("power",), (), 0, 200_000, 200_000, True)
         return list(TESTS[test](Case(test, "64", SETUP, Options(**more), capabilities, self.run)))  # type: ignore[arg-type]
 
 

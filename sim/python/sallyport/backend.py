@@ -84,10 +84,10 @@ class TrialResult:
     duplicated: int
     corrupted: int
     queue_grew: bool
-    lifo_ns: Latency  # last bit in to first bit out (RFC 1242 3.8, store and forward)
+    lifo_ns: Latency | None  # last bit in to first bit out (RFC 1242 3.8, store and forward); None: not measured
     fifo_ns: Latency | None  # first bit in to first bit out (RFC 1242 3.8, bit forwarding); None: not measured
     jitter_ns: float | None  # mean of the differences between successive frames' latencies (RFC 4689 3.2.6)
-    histogram: list[tuple[float, int]]  # of `lifo_ns`: upper end of each bucket and packets in it
+    histogram: list[tuple[float, int]]  # of `lifo_ns`, else `fifo_ns`: upper end of each bucket and packets in it
     first_lost: int | None = None  # number of the first lost frame of a port; None: none was, or not known
     last_loss_ns: float | None = None  # when the last lost frame was sent, since the measured interval began
     outage_ns: float | None = None  # of a reset: between the last packet before and the first one after
@@ -112,6 +112,9 @@ class Capabilities:
     boxes: tuple[int, ...]
     resets: tuple[str, ...]  # of "software", "hardware", "power"
     attacks: tuple[str, ...]  # of "replay", "bad-icv", "unknown-spi"
+    warmup_ns: int  # of a trial, unless the command says otherwise
+    measure_ns: int
+    latency_measure_ns: int  # the same of the latency test
     repeatable: bool  # the same trial gives the same result, so it may be cached, and made by any of several processes
 
 

@@ -19,7 +19,7 @@ IP_BYTES = {4: 20, 6: 40}  # by version
 UDP_BYTES = 8
 ESP_HEADER_BYTES = 8
 ESP_TRAILER_BYTES = 2  # pad length and next header
-SIGNATURE_BYTES = 16  # of a tester's frame
+SIGNATURE_BYTES = 16  # of a tester's frame, the simulated one's as TRex's
 MIN_FRAME, MAX_FRAME = 64, 9600
 # Largest frame of a tester's red port for the black frame to be no larger than the usual ports of this size.
 PORT_SIZES = (1518, 9216)

@@ -10,6 +10,7 @@ from sallyport.backend import Latency, Setup, TrialResult
 
 # Of the rows. A number more whenever a column goes or its meaning changes; not when one is added.
 SCHEMA = 2
+LATENCY_TYPES = {"lifo": "LIFO (RFC 1242 store and forward)", "fifo": "FIFO (RFC 1242 bit forwarding)"}
 
 
 def _figures(latency: Latency | None) -> dict[str, float] | None:
@@ -35,6 +36,7 @@ def make(
         throughput = trial.intended_fps if trial.passed else Fraction(0)
     achieved = throughput / line
     simulation = trial.simulation or {}
+    kind, latency = ("lifo", trial.lifo_ns) if trial.lifo_ns else ("fifo", trial.fifo_ns)
     return {
         "schema": SCHEMA,
         "test": test,
@@ -69,8 +71,8 @@ def make(
         "reordered": trial.reordered,
         "rekeys": trial.rekeys,
         "passed": trial.passed,
-        "latency_ns": _figures(trial.lifo_ns),
-        "latency_type": "LIFO (RFC 1242 store and forward)",
+        "latency_ns": _figures(latency),
+        "latency_type": LATENCY_TYPES[kind],
         "latency_fifo_ns": _figures(trial.fifo_ns),
         "jitter_ns": None if trial.jitter_ns is None else round(trial.jitter_ns, 1),
         "histogram": [[round(end, 1), count] for end, count in trial.histogram],

@@ -50,6 +50,9 @@ class SimBackend:
             boxes=(1, 2),
             resets=RESETS,
             attacks=attack.KINDS,
+            warmup_ns=50_000,
+            measure_ns=200_000,
+            latency_measure_ns=200_000,
             repeatable=True,
         )
 

@@ -48,6 +48,12 @@ class Flow:
     dst_port: int
 
 
+def flow(way: int, number: int, ip: int) -> Flow:
+    """Flow `number` of those that enter the red port of box `way` (0 or 1) over that IP version."""
+    red = RED_NET[ip]
+    return Flow(red[way] + number, red[1 - way] + number, *UDP_PORTS)
+
+
 class Tunnels:
     """The SAs of a setup and the lines that configure them. Flows and SAs are counted from 0 in each direction.
 
@@ -62,8 +68,7 @@ class Tunnels:
 
     def flow(self, way: int, number: int) -> Flow:
         """The five-tuple that uses SA `number` of a direction."""
-        red = RED_NET[self._setup.ip]
-        return Flow(red[way] + number, red[1 - way] + number, *UDP_PORTS)
+        return flow(way, number, self._setup.ip)
 
     def ends(self, way: int, number: int) -> str:
         """Between whom SA `number` of a direction is."""

@@ -18,6 +18,7 @@ class Options:
     share: Fraction = Fraction(1)  # the same, as a part of the theoretical maximum
     latency_at: tuple[Fraction, ...] = tuple(Fraction(n, 100) for n in (10, 50, 90, 100))  # parts of the throughput
     burst_runs: int = 1
+    latency_measure_ns: int | None = None  # of the latency test, if not the setup's
 
 
 @dataclass(frozen=True)

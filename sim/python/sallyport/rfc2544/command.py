@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -11,7 +12,7 @@ from pathlib import Path
 import click
 
 from sallyport import limits, rekey, report, suites
-from sallyport.backend import Setup
+from sallyport.backend import Capabilities, Setup, TrafficBackend
 from sallyport.errors import CheckFailed, InputError
 from sallyport.progress import Progress, Verbosity
 from sallyport.rfc2544 import plan
@@ -20,6 +21,8 @@ from sallyport.rfc2544.sizes import parse as parse_sizes
 from sallyport.sim_backend import SimBackend
 from sallyport.simulator import ROOT, TABLES
 from sallyport.sweep import Cache, ClusterPool, LocalPool, Trials, Where
+from sallyport.trex.option import backend as trex_backend
+from sallyport.trex.option import lab_option
 
 SUITE_HELP = f"One of {', '.join(suites.SUITES)}; or several with commas, which the SAs take in turn."
 TEST_HELP = f"One of {', '.join(plan.TESTS)}; several with commas; or {plan.ALL}."
@@ -27,7 +30,7 @@ SIZE_HELP = (
     "Sizes with FCS, imix, imix:LETTERS (RFC 6985), largest, all.  [default: 64,512,1400,1518; of --test all: all]"
 )
 MIN_LOAD = Fraction(1, 10)
-DEFAULT_MEASURE_US = 200
+BACKENDS = ("sim", "trex")
 DEFAULT_SIZES, ALL_SIZES = "64,512,1400,1518", "all"
 # Tests in which a row that did not pass is a failure of the box.
 JUDGED = ("throughput", "tunnels", "latency", "attack")
@@ -35,6 +38,8 @@ CACHE = ROOT / "build" / "cache" / "trials"
 
 
 @click.command(name="rfc2544")
+@click.option("--backend", "tester", type=click.Choice(BACKENDS), default="sim", show_default=True)
+@lab_option
 @click.option("--test", default="throughput", show_default=True, help=TEST_HELP)
 @click.option("--boxes", type=click.IntRange(1, 2), default=2, show_default=True)
 @click.option("--direction", type=click.Choice(["both", "encrypt", "decrypt"]), default="both", show_default=True)
@@ -63,8 +68,10 @@ CACHE = ROOT / "build" / "cache" / "trials"
     help="Full: 64 Ki SAs, as on a board.",
 )
 @click.option("--sas", type=click.IntRange(1), help="SAs a direction; default 1 for each suite.")
-@click.option("--warmup-us", type=click.IntRange(1), default=50, show_default=True)
-@click.option("--measure-us", type=click.IntRange(1), help="Default 200, or what the rekeys need.")
+@click.option("--warmup-us", type=click.IntRange(1), help="Default 50; of TRex 5 s.")
+@click.option(
+    "--measure-us", type=click.IntRange(1), help="Default 200, or what the rekeys need; of TRex 60 s, of latency 120 s."
+)
 @click.option("--rekeys", type=click.IntRange(0), default=0, help="Rekey so many SA pairs in turn during each trial.")
 @click.option(
     "--jobs", type=click.IntRange(1), help="Trials at once, in processes of their own; default 1, in this one."
@@ -85,15 +92,15 @@ CACHE = ROOT / "build" / "cache" / "trials"
 def rfc2544_command(**given: object) -> None:
     """RFC 2544 and its extensions: throughput, latency, loss, bursts, recovery of one or two boxes."""
     asked = Asked(**given)  # type: ignore[arg-type]
-    names, setup, options = plan.parse_tests(asked.test), asked.setup(), asked.options()
-    sizes = parse_sizes(asked.sizes(), setup)
-    where = Where(asked.jobs, asked.scheduler, asked.batch)
+    names = plan.parse_tests(asked.test)
     rows: list[dict] = []
-    with Progress(asked.verbosity()) as progress, closing(SimBackend(progress.within)) as backend:
+    with Progress(asked.verbosity()) as progress, closing(asked.backend(progress.within)) as backend:
+        capabilities = backend.capabilities()
+        setup, options, where = asked.setup(capabilities), asked.options(capabilities), asked.where(capabilities)
+        sizes = parse_sizes(asked.sizes(), setup)
         for _, mix in sizes:
             backend.check(replace(setup, mix=mix))
         with closing(LocalPool(backend) if where.here else ClusterPool(where)) as pool:
-            capabilities = backend.capabilities()
             trials = Trials(pool, progress, capabilities.repeatable, None if asked.no_cache else Cache(CACHE))
             cases = plan.cases(names, setup, sizes, options, capabilities, trials.run)
             progress.expect(len(cases))
@@ -120,6 +127,8 @@ def _judge(rows: list[dict]) -> None:
 class Asked:
     """The command's options."""
 
+    tester: str
+    lab: Path | None
     test: str
     boxes: int
     direction: str
@@ -134,7 +143,7 @@ class Asked:
     burst_runs: int
     tables: str
     sas: int | None
-    warmup_us: int
+    warmup_us: int | None
     measure_us: int | None
     rekeys: int
     jobs: int | None
@@ -148,7 +157,23 @@ class Asked:
     json_file: Path | None
     html_file: Path | None
 
-    def setup(self) -> Setup:
+    def backend(self, on_progress: Callable[[float, float], None]) -> TrafficBackend:
+        if self.tester == "trex":
+            return trex_backend(self.lab, on_progress)
+        if self.lab:
+            raise InputError("--lab is of --backend trex: give that too, or leave it out")
+        return SimBackend(on_progress)
+
+    def where(self, capabilities: Capabilities) -> Where:
+        """Where trials are made; [InputError] if they need this process and this moment."""
+        where = Where(self.jobs, self.scheduler, self.batch)
+        if not capabilities.repeatable and not where.here:
+            raise InputError(
+                f"--backend {capabilities.name} has one set of boxes: leave out --jobs, --scheduler, --slurm, --lsf and --pbs"
+            )
+        return where
+
+    def setup(self, capabilities: Capabilities) -> Setup:
         """The setup of all trials, but for their frames; [InputError] for what does not go together."""
         chosen = suites.parse(self.suite)
         if self.boxes == 1 and len({each.fast for each in chosen}) > 1:
@@ -167,7 +192,7 @@ class Asked:
             raise InputError(
                 f"--sas {sas}: the {len(chosen)} suites take the SAs in turn; choose a multiple of {len(chosen)}"
             )
-        measure_us = self.measure_us or max(DEFAULT_MEASURE_US, rekey.measure_us(self.rekeys, sas, chosen))
+        measure_ns = max(capabilities.measure_ns, 1000 * rekey.measure_us(self.rekeys, sas, chosen))
         return Setup(
             mix={},
             suites=chosen,
@@ -180,17 +205,18 @@ class Asked:
             tables=self.tables,
             seed=self.seed,
             threads=self.threads,
-            warmup_ns=self.warmup_us * 1000,
-            measure_ns=measure_us * 1000,
+            warmup_ns=self.warmup_us * 1000 if self.warmup_us else capabilities.warmup_ns,
+            measure_ns=self.measure_us * 1000 if self.measure_us else measure_ns,
             rekeys=self.rekeys,
         )
 
-    def options(self) -> Options:
+    def options(self, capabilities: Capabilities) -> Options:
         return Options(
             load=_percent("--load", self.load, "line rate"),
             share=_percent("--share", self.share, "the theoretical maximum"),
             latency_at=tuple(_percent("--latency-at", part, "the throughput") for part in self.latency_at.split(",")),
             burst_runs=self.burst_runs,
+            latency_measure_ns=None if self.measure_us or self.rekeys else capabilities.latency_measure_ns,
         )
 
     def sizes(self) -> str:

@@ -45,6 +45,8 @@ def cases(
         few = [entry for entry in sizes if entry[0] in FEW_SIZES] if name in FEW and len(names) > 1 else []
         for label, mix in few or sizes:
             each = replace(setup, mix=mix)
+            if name == "latency" and options.latency_measure_ns:
+                each = replace(each, measure_ns=options.latency_measure_ns)
             if name == "tunnels":
                 found += [case(name, label, replace(each, sas=count)) for count in _counts(each)]
             else:

@@ -1,0 +1,5 @@
+"""Cisco TRex as a tester of real boxes (docs/lab.md): a [sallyport.backend.TrafficBackend] that a lab file describes."""
+
+from sallyport.trex.trex_backend import TrexBackend
+
+__all__ = ["TrexBackend"]

@@ -1,0 +1,173 @@
+"""What can be known before the first packet: each of these ends with [InputError] and says what, where and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from sallyport import limits
+from sallyport.backend import Setup, Trial
+from sallyport.errors import InputError
+from sallyport.trex import frames
+from sallyport.trex.lab import Lab, RedPort
+from sallyport.trex.process import Client, Refused, folder
+from sallyport.trex.streams import MOST_LATENCY_STREAMS
+from sallyport.tunnels import MAX_TUNNELS
+
+MOST_SUITES = MOST_LATENCY_STREAMS // 2
+SHORTEST_NS = 100_000_000  # of a trial that TRex begins and ends
+
+
+def setup(lab: Lab, asked: Setup) -> None:
+    """Whether a setup is one that this tester offers at all, and whether its frames fit TRex's ports."""
+    if asked.boxes != 2:
+        raise InputError(
+            f"--boxes {asked.boxes}: TRex recognises frames that come out as they went in; choose --boxes 2"
+        )
+    if asked.rekeys:
+        raise InputError(
+            "--rekeys: nothing of the lab's boxes is changed during a trial; leave it out, or use --backend sim"
+        )
+    if asked.tables != "standard":
+        raise InputError(f"--tables {asked.tables}: these are tables of simulated chips; leave it out")
+    if not 1 <= asked.sas <= MAX_TUNNELS:
+        raise InputError(f"--sas {asked.sas}: choose 1 to {MAX_TUNNELS}")
+    if len(asked.suites) > MOST_SUITES:
+        raise InputError(f"--suite: TRex has latency streams for {MOST_SUITES} suites a direction; choose fewer")
+    for size in sorted(asked.mix):
+        if size - limits.ETHERNET_BYTES > lab.mtu:
+            raise InputError(
+                f"--frame-size {size}: its packet of {size - limits.ETHERNET_BYTES} B exceeds the MTU of TRex's ports, {lab.mtu} B; "
+                f"choose at most {lab.mtu + limits.ETHERNET_BYTES}, or raise port_mtu in TRex's trex_cfg.yaml and mtu in {lab.file}"
+            )
+        frames.check(size, asked.ip)
+    if asked.measure_ns < SHORTEST_NS:
+        raise InputError(
+            f"a measured interval of {asked.measure_ns / 1e9:g} s is too short for a real tester; choose {SHORTEST_NS / 1e9:g} s or more "
+            "(RFC 2544 24: 60 s)"
+        )
+
+
+def trial(lab: Lab, asked: Trial, speeds: dict[int, float], interactive: Callable[[], bool]) -> None:
+    """Whether this trial can be made; `speeds` of TRex's ports in Gb/s, 0 where TRex does not know."""
+    if asked.attack:
+        raise InputError(
+            f"--attack {asked.attack}: TRex is on the red side, where nobody hostile is; use --backend sim"
+        )
+    if asked.reset:
+        if asked.reset not in lab.resets:
+            raise InputError(
+                f"--reset {asked.reset}: {lab.file} does not say that somebody can do it (resets: [{', '.join(lab.resets)}]); add it there"
+            )
+        if not interactive():
+            raise InputError(f"--reset {asked.reset}: an operator is asked to do it; run this in a terminal")
+    if asked.burst is not None and asked.burst < 1:
+        raise InputError(f"a burst of {asked.burst} frames: choose 1 or more")
+    mean = limits.mean_frame(asked.setup.mix)
+    for fps in (asked.fps, asked.then_fps or asked.fps):
+        for port, speed in speeds.items():
+            most = Fraction(speed) * 10**9 / (8 * (mean + limits.SLOT_BYTES))
+            if speed and fps > most:
+                raise InputError(
+                    f"{float(fps):,.0f} frames of {float(mean):g} B a second: {lab.where}, port {port}, carries {float(most):,.0f} at its "
+                    f"{speed:g} Gb/s; choose --load {float(100 * most / limits.line_rate_fps(mean)):.6g} or less"
+                )
+
+
+def connect(lab: Lab, client: Client) -> None:
+    """Reach the server, and see that it is of the version the lab file wants."""
+    tester = lab.tester
+    client.call(
+        "STLClient", server=tester.host, sync_port=tester.sync_port, async_port=tester.async_port, username="sallyport"
+    )
+    try:
+        client.call("connect")
+    except Refused as error:
+        if "mismatch" in str(error).lower():
+            raise InputError(
+                f"{lab.where} and the client in {folder(lab)} do not fit together ({error}); run the server as './t-rex-64 -i', "
+                "without --astf, and take the client of the same release"
+            ) from None
+        raise InputError(
+            f"{lab.where} cannot be reached ({error}); start it there with './t-rex-64 -i', and see that TCP ports {tester.sync_port} and "
+            f"{tester.async_port} are open"
+        ) from None
+    version = str(client.call("get_server_version").get("version", "unknown"))
+    if version != tester.version and not version.startswith(tester.version + "."):
+        raise InputError(
+            f"{lab.where} is of version {version}, and {lab.file} wants {tester.version}; run that one, or change trex.version there"
+        )
+
+
+def ports(lab: Lab, client: Client, warn: Callable[[str], None]) -> dict[int, float]:
+    """See that the ports are there, up, idle and where the lab file says; then take them. Their speeds, in Gb/s."""
+    there = client.call("get_all_ports")
+    for red in (box.red for box in lab.boxes):
+        if red.port not in there:
+            raise InputError(
+                f"{lab.where} has no port {red.port}, only {', '.join(map(str, there))}; correct boxes in {lab.file}, "
+                "or TRex's trex_cfg.yaml"
+            )
+    speeds: dict[int, float] = {}
+    for box, info in zip(lab.boxes, client.call("get_port_info", ports=lab.ports), strict=True):
+        where = f"{lab.where}, port {box.red.port} (red of {box.name})"
+        if info["link"] != "UP":
+            raise InputError(f"{where}: its link is down; see whether {box.name} runs and the cable is in")
+        if info["src_mac"].lower() != box.red.mac:
+            raise InputError(
+                f"{where}: it has MAC {info['src_mac']}, and {lab.file} says {box.red.mac}; correct the file, or the cabling"
+            )
+        speeds[box.red.port] = _speed(lab, info, where, warn)
+        if lab.promiscuous and info["prom_supported"] != "yes":
+            raise InputError(f"{where}: it cannot be promiscuous; write promiscuous: false in {lab.file}")
+    try:
+        client.call("acquire", ports=lab.ports, force=lab.tester.force)
+    except Refused as error:
+        raise InputError(
+            f"{lab.where}: ports {lab.ports[0]} and {lab.ports[1]} cannot be taken ({error}); wait for who has them, "
+            f"or write force: true under trex in {lab.file}"
+        ) from None
+    try:
+        if lab.tester.force:
+            client.call("stop", ports=lab.ports)
+        client.call("remove_all_streams", ports=lab.ports)
+        if lab.promiscuous:
+            client.call("set_port_attr", ports=lab.ports, promiscuous=True)
+    except Refused as error:
+        raise InputError(f"{lab.where}: its ports cannot be prepared ({error}); see TRex's console there") from None
+    return speeds
+
+
+def _speed(lab: Lab, info: dict, where: str, warn: Callable[[str], None]) -> float:
+    speed = float(info["speed"])
+    if info.get("is_virtual") == "yes" or not speed:
+        warn(f"{where}: it is virtual and has no line rate; loads are in percent of 100 Gb/s, far more than it carries")
+        return 0.0
+    if speed != lab.line_rate_gbps:
+        raise InputError(
+            f"{where}: it runs at {speed:g} Gb/s, and {lab.file} says line_rate_gbps: {lab.line_rate_gbps}; "
+            "correct the file, the cable or the port"
+        )
+    if speed != 100:
+        warn(
+            f"{where}: it runs at {speed:g} Gb/s; loads stay in percent of 100 Gb/s, so {speed:g} % is the most it carries"
+        )
+    return speed
+
+
+def next_hop(lab: Lab, client: Client, red: RedPort) -> str:
+    """The MAC of the box's red port, as the lab file has it or as ARP says."""
+    if red.next_hop:
+        return red.next_hop
+    try:
+        client.call("set_service_mode", ports=[red.port], enabled=True)
+        try:
+            client.call("set_l3_mode", port=red.port, src_ipv4=red.address, dst_ipv4=red.gateway)
+            return str(client.call("get_port_attr", port=red.port)["arp"])
+        finally:
+            client.call("set_service_mode", ports=[red.port], enabled=False)
+    except Refused as error:
+        raise InputError(
+            f"{lab.where}, port {red.port}: nobody answers ARP for {red.gateway} ({error}); see the box's red address, or write its MAC as "
+            f"next_hop in {lab.file}"
+        ) from None

@@ -1,0 +1,102 @@
+"""The only code that touches TRex's client, and a program of its own: `python client.py FOLDER`, with the package `trex` in FOLDER.
+
+The client is under the GPL, so it is neither part of this tree nor loaded into the process of `sallyport`; what is here calls its
+public API by name and knows nothing of tests. One JSON object a line: in, {"id", "call", "args"}, where an argument {"class", "args"}
+is an object of that class of the API and {"bytes"} is base64; out, {"id", "result"} or {"id", "error", "kind"}. `kind` is "refused"
+(TRex said no), "lost" (its server went away) or "import". The end of the input stops traffic and gives the ports back.
+"""
+
+import base64
+import importlib
+import json
+import os
+import re
+import sys
+import traceback
+
+NAMES = re.compile(r"STL\w+|[a-z]\w*")  # nothing that begins with an underscore
+
+
+def plain(value):
+    """What JSON has no word for."""
+    return sorted(value) if isinstance(value, (set, frozenset)) else str(value)
+
+
+def build(api, value):
+    """An argument, with the objects of the API that it asks for."""
+    if isinstance(value, list):
+        return [build(api, each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if set(value) == {"bytes"}:
+        return base64.b64decode(value["bytes"])
+    arguments = {name: build(api, each) for name, each in value.get("args", {}).items()}
+    return named(api, value["class"])(**arguments)
+
+
+def named(owner, name):
+    if not NAMES.fullmatch(name):
+        raise ValueError(f"{name!r} is no name of the API")
+    return getattr(owner, name)
+
+
+def answer(api, clients, request):
+    """Do one request; `clients` keeps the client, once there is one."""
+    call = request["call"]
+    arguments = {name: build(api, each) for name, each in request.get("args", {}).items()}
+    if call == "STLClient":
+        clients.append(named(api, call)(**arguments))
+        return None
+    return named(clients[-1], call)(**arguments)
+
+
+def serve(api, say):
+    clients = []
+    connected = False
+    try:
+        while True:
+            line = sys.stdin.readline()
+            if not line:
+                return
+            request = json.loads(line)
+            try:
+                result = answer(api, clients, request)
+                connected = bool(clients) and clients[-1].is_connected()
+                say({"id": request["id"], "result": result})
+            except (Exception, KeyboardInterrupt) as error:  # TRex's own thread interrupts calls when its server goes
+                lost = connected and not clients[-1].is_connected()
+                text = str(error) or type(error).__name__
+                say({"id": request["id"], "error": text, "kind": "lost" if lost else "refused"})
+    finally:
+        for client in clients:
+            if client.is_connected():
+                client.disconnect(stop_traffic=True, release_ports=True)
+
+
+def main(folder):
+    # TRex's client prints; what it prints must not get between the lines.
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+
+    def say(message):
+        out.write(json.dumps(message, default=plain, skipkeys=True) + "\n")
+        out.flush()
+
+    sys.path[0] = folder
+    try:
+        api = importlib.import_module("trex.stl.api")
+    except (Exception, KeyboardInterrupt) as error:
+        say({"id": 0, "error": f"{type(error).__name__}: {error}", "kind": "import"})
+        return
+    say({"id": 0, "result": list(sys.version_info[:2])})
+    serve(api, say)
+
+
+if __name__ == "__main__":
+    status = 0
+    try:
+        main(sys.argv[1])
+    except BaseException:
+        traceback.print_exc()
+        status = 1
+    os._exit(status)  # not by way of the interpreter's end, where TRex's sockets wait for a server that is not there

@@ -1,0 +1,59 @@
+"""The frames that TRex sends: as the simulated tester's, a UDP datagram of a flow of [sallyport.tunnels] in a frame of exact size.
+
+UDP checksums are 0 (none): TRex writes a time and a number into the last 16 bytes of latency frames when they leave, so a right one
+cannot be in the template, and boxes look at none of what they protect. Payloads are zeros.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from sallyport import limits, tunnels
+from sallyport.errors import InputError
+
+ETHERNET, UDP, FCS, TTL = 14, 8, 4, 64
+# Where the low 16 bits of source and destination address are in a frame: all that flows differ in.
+LOW_BITS_AT = {4: (ETHERNET + 14, ETHERNET + 18), 6: (ETHERNET + 22, ETHERNET + 38)}
+
+
+def check(size: int, ip: int) -> None:
+    """[InputError] for a size that is too small."""
+    if size < limits.smallest_frame(ip):
+        raise InputError(
+            f"--frame-size {size}: TRex measures latency by {limits.SIGNATURE_BYTES} B behind the UDP header; "
+            f"choose {limits.smallest_frame(ip)} or more over IPv{ip}"
+        )
+
+
+def addresses(way: int, number: int, ip: int) -> tuple[bytes, bytes]:
+    """Source and destination of flow `number` of those that enter the red port of box `way`."""
+    flow = tunnels.flow(way, number, ip)
+    return flow.src.packed, flow.dst.packed
+
+
+def frame(way: int, number: int, ip: int, size: int, src_mac: str, dst_mac: str) -> bytes:
+    """A frame of flow `number`, of `size` bytes with the FCS that the port adds."""
+    check(size, ip)
+    packet = size - FCS - ETHERNET
+    datagram = packet - limits.IP_BYTES[ip]
+    src, dst = addresses(way, number, ip)
+    if ip == 4:
+        header = struct.pack(">BBHHHBBH4s4s", 0x45, 0, packet, 0, 0, TTL, 17, 0, src, dst)
+        header = header[:10] + struct.pack(">H", _checksum(header)) + header[12:]
+    else:
+        header = struct.pack(">IHBB16s16s", 6 << 28, datagram, 17, TTL, src, dst)
+    ethernet = _mac(dst_mac) + _mac(src_mac) + struct.pack(">H", 0x0800 if ip == 4 else 0x86DD)
+    udp = struct.pack(">HHHH", *tunnels.UDP_PORTS, datagram, 0)
+    return ethernet + header + udp + bytes(datagram - UDP)
+
+
+def _mac(text: str) -> bytes:
+    return bytes.fromhex(text.replace(":", ""))
+
+
+def _checksum(header: bytes) -> int:
+    """RFC 1071."""
+    total = sum(struct.unpack(f">{len(header) // 2}H", header))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF

@@ -1,0 +1,140 @@
+"""What a lab file says (docs/lab.md has the schema): where TRex is, how its ports reach the two boxes, what an operator can do."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from sallyport.errors import InputError
+from sallyport.trex import fields
+
+EXAMPLE = "docs/example.lab.yaml"
+RESETS = ("power", "hardware")  # those that a person does
+
+
+@dataclass(frozen=True)
+class Tester:
+    """A TRex server in stateless mode, and the client that came with it."""
+
+    host: str
+    sync_port: int
+    async_port: int
+    version: str  # that the server must be of: "v3", or "v3.08" and nothing else
+    client: Path | None  # folder that holds the package `trex`; None: TREX_CLIENT says it
+    python: str  # the interpreter that runs the client
+    force: bool  # take ports from whoever holds them
+
+
+@dataclass(frozen=True)
+class RedPort:
+    """The TRex port on the red port of a box."""
+
+    port: int  # TRex's number
+    mac: str
+    next_hop: str | None  # MAC of the box's red port; None: asked for by ARP
+    address: str = ""  # of the TRex port, for ARP
+    gateway: str = ""  # of the box's red port, for ARP
+
+
+@dataclass(frozen=True)
+class Box:
+    """A box under test; nothing is sent to `management` yet."""
+
+    name: str
+    management: str | None
+    red: RedPort
+
+
+@dataclass(frozen=True)
+class Lab:
+    """All of a lab file."""
+
+    file: Path
+    tester: Tester
+    boxes: tuple[Box, Box]
+    line_rate_gbps: int
+    mtu: int  # largest IP packet of TRex's ports, which its server does not tell
+    promiscuous: bool
+    latency_fps: int  # of a direction's latency streams together
+    order: str  # of flows: random, or round-robin
+    drain_ms: int
+    settle_ms: int
+    resets: tuple[str, ...]
+
+    @property
+    def ports(self) -> list[int]:
+        """TRex's numbers of the ports in use, box 0's first."""
+        return [box.red.port for box in self.boxes]
+
+    @property
+    def where(self) -> str:
+        return f"TRex at {self.tester.host}:{self.tester.sync_port}"
+
+
+def load(file: Path) -> Lab:
+    """The lab that `file` describes, every field of it checked; [InputError] for the first one that is wrong."""
+    root = fields.read(file, EXAMPLE)
+    tester = _tester(root.section("trex"))
+    boxes = [_box(section) for section in root.sections("boxes", 2)]
+    lab = Lab(
+        file=file,
+        tester=tester,
+        boxes=(boxes[0], boxes[1]),
+        line_rate_gbps=root.integer("line_rate_gbps", 1, 400, 100),
+        mtu=root.integer("mtu", 68, 9216, 9198),
+        promiscuous=root.flag("promiscuous", True),
+        latency_fps=root.integer("latency_fps", 1, 1_000_000, 1000),
+        order=root.choice("flow_order", ("random", "round-robin"), "random"),
+        drain_ms=root.integer("drain_ms", 0, 60_000, 2000),
+        settle_ms=root.integer("settle_ms", 0, 60_000, 5000),
+        resets=root.choices("resets", RESETS),
+    )
+    root.finish()
+    for what in ("name", "port", "mac"):
+        first, second = (getattr(box if what == "name" else box.red, what) for box in boxes)
+        if first == second:
+            raise InputError(f"{file}: boxes: both have {what} {first!r}; give each box its own")
+    return lab
+
+
+def _tester(section: fields.Section) -> Tester:
+    client = section.text("client", None)
+    tester = Tester(
+        host=section.host("host"),
+        sync_port=section.integer("sync_port", 1, 65535, 4501),
+        async_port=section.integer("async_port", 1, 65535, 4500),
+        version=section.text("version", "v3"),
+        client=Path(client).expanduser() if client else None,
+        python=section.text("python", sys.executable),
+        force=section.flag("force", False),
+    )
+    section.finish()
+    if not re.fullmatch(r"v3(\.\d+)?", tester.version):
+        raise section.refuse("version", f"{tester.version!r} is no version of TRex 3; write v3, or one such as v3.08")
+    return tester
+
+
+def _box(section: fields.Section) -> Box:
+    box = Box(
+        name=section.text("name"),
+        management=section.host("management") if section.has("management") else None,
+        red=_red_port(section.section("red")),
+    )
+    section.finish()
+    return box
+
+
+def _red_port(section: fields.Section) -> RedPort:
+    port, mac = section.integer("port", 0, 63), section.mac("mac")
+    if section.has("next_hop") == section.has("arp"):
+        raise section.refuse("next_hop", "give either the MAC of the box's red port here, or arp: {address, gateway}")
+    if section.has("next_hop"):
+        red = RedPort(port, mac, section.mac("next_hop"))
+    else:
+        arp = section.section("arp")
+        red = RedPort(port, mac, None, arp.ipv4("address"), arp.ipv4("gateway"))
+        arp.finish()
+    section.finish()
+    return red

@@ -1,0 +1,125 @@
+"""One trial's traffic on TRex's ports: streams in, start, look at the counters until it is over, let what is under way arrive."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from sallyport.trex import measure
+from sallyport.trex.lab import Lab
+from sallyport.trex.measure import Sample
+from sallyport.trex.process import Client, Refused
+from sallyport.trex.streams import Load, Way
+
+# TRex forgets the highest latency of a window of 0.5 s that nobody looked at.
+LOOK_SECONDS = 0.2
+LATE_SECONDS = 30.0  # that traffic may go on after its end
+LATE_LOOK_SECONDS = 0.05
+
+
+class Run:
+    """Traffic of one trial. `samples` are of its measured part, `stats` the counters after the drain."""
+
+    def __init__(
+        self, lab: Lab, client: Client, ways: list[Way], on_progress: Callable[[float, float], None] | None
+    ) -> None:
+        self._lab, self._client, self._ways, self._on_progress = lab, client, ways, on_progress
+        self._tx_ports = [way.tx_port for way in ways]
+        self._groups: list[list[int]] = []
+        self.samples: list[Sample] = []
+        self.at_change: Sample | None = None  # the counters when the load changed
+        self.stats: dict = {}
+        self.highest_us: dict[int, float] = {}
+
+    def warm_up(self, loads: list[Load], seconds: float) -> None:
+        """The same load, of which nothing is counted."""
+        self._load(loads)
+        self._client.call("start", ports=self._tx_ports, mult="1", duration=seconds)
+        self._until_idle(seconds)
+        self._drain()
+
+    def burst(self, loads: list[Load], seconds: float) -> None:
+        """Streams that end by themselves, after about `seconds`."""
+        self._load(loads)
+        self._client.call("start", ports=self._tx_ports, mult="1")
+        self._watch(seconds)
+
+    def measured(
+        self, loads: list[Load], seconds: float, multipliers: list[str], then: Callable[[], None] | None
+    ) -> None:
+        """`seconds` of load, and half as long again with `multipliers` of it if there are any; `then` is called at the beginning."""
+        self._load(loads)  # anew, so that no counter or extreme of a warm-up is left
+        duration = 1.5 * seconds if multipliers else seconds
+        self._client.call("start", ports=self._tx_ports, mult="1", duration=duration)
+        if then:
+            then()
+        self._watch(duration, seconds if multipliers else None, multipliers)
+
+    def stop(self) -> None:
+        """End traffic at once and leave no stream."""
+        self._client.call("stop", ports=self._lab.ports)
+        self._client.call("remove_all_streams", ports=self._lab.ports)
+
+    def silent(self) -> bool:
+        """Whether some direction received nothing while the last of it was sent."""
+        sent = [each for each in self.samples[:-1] if each.tx != self.samples[-1].tx]
+        if len(sent) < 2:
+            return True
+        return any(later == earlier for later, earlier in zip(sent[-1].rx, sent[-2].rx, strict=True))
+
+    def _load(self, loads: list[Load]) -> None:
+        time.sleep(self._lab.settle_ms / 1000)  # RFC 2544 23: the box comes to rest
+        self._client.call("remove_all_streams", ports=self._lab.ports)
+        for way, load in zip(self._ways, loads, strict=True):
+            self._client.call("add_streams", streams=load.streams, ports=[way.tx_port])
+        self._client.call("clear_stats", ports=self._lab.ports)
+        self._groups = [load.latency_groups for load in loads]
+
+    def _watch(self, seconds: float, change_at: float | None = None, multipliers: list[str] | None = None) -> None:
+        began = time.monotonic()
+        while True:
+            now = time.monotonic() - began
+            if change_at is not None and now >= change_at:
+                self.at_change = self._look(began)
+                for way, multiplier in zip(self._ways, multipliers or [], strict=True):
+                    self._client.call("update", ports=[way.tx_port], mult=multiplier)
+                change_at = None
+            if not self._client.call("is_traffic_active", ports=self._tx_ports):
+                break
+            self._in_time(now, seconds)
+            self._look(began)
+            if self._on_progress:
+                self._on_progress(min(1.0, now / seconds) if seconds else 1.0, 0.0)
+            time.sleep(_pause((seconds if change_at is None else change_at) - now))
+        self._drain()
+        self._look(began)
+
+    def _look(self, began: float) -> Sample:
+        self.stats = self._client.call("get_stats", ports=self._lab.ports)
+        each = measure.sample(self.stats, self._ways, self._groups, (time.monotonic() - began) * 1e9)
+        self.samples.append(each)
+        for group in (group for groups in self._groups for group in groups):
+            latency = self.stats.get("latency", {}).get(str(group), {}).get("latency", {})
+            highest = max(measure.number(latency.get("total_max")), measure.number(latency.get("last_max")))
+            self.highest_us[group] = max(self.highest_us.get(group, 0.0), highest)
+        return each
+
+    def _until_idle(self, seconds: float) -> None:
+        began = time.monotonic()
+        while self._client.call("is_traffic_active", ports=self._tx_ports):
+            now = time.monotonic() - began
+            self._in_time(now, seconds)
+            time.sleep(_pause(seconds - now))
+
+    def _in_time(self, now: float, seconds: float) -> None:
+        if now > seconds + LATE_SECONDS:
+            raise Refused(f"traffic of {seconds:g} s still goes on after {now:.0f} s")
+
+    def _drain(self) -> None:
+        """What is under way arrives (RFC 2544 23: two seconds), then TRex's filters for it may go."""
+        self._client.call("wait_on_traffic", ports=self._tx_ports, rx_delay_ms=self._lab.drain_ms)
+
+
+def _pause(left: float) -> float:
+    """Seconds until the next look, when `left` remain."""
+    return min(LOOK_SECONDS, left) if left > 1e-6 else LATE_LOOK_SECONDS

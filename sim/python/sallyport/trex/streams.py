@@ -1,0 +1,123 @@
+"""A trial's traffic in one direction, as TRex's streams: the bulk, and a few frames more that measure latency.
+
+Bulk streams, one of each size of the mix and in the order of their weights, go through all flows and are counted under one group;
+latency streams, one of each suite and on its first flow, for a group must keep its order and boxes keep that of each SA, are of the
+mix's most frequent size and take their rate from its bulk. So all of them together are the intended load, exactly.
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sallyport.backend import Setup
+from sallyport.trex import frames
+from sallyport.trex.lab import Lab
+
+MOST_LATENCY_STREAMS = 128  # of a server, both directions together
+# Groups that TRex counts by ("pg_id"): the bulk of each direction, and from here on 64 for latency.
+BULK = (1, 2)
+LATENCY = (16, 80)
+
+
+@dataclass(frozen=True)
+class Way:
+    """What enters the red port of box `number`: TRex's ports at both ends, and the addresses of its frames."""
+
+    number: int
+    tx_port: int
+    rx_port: int
+    src_mac: str
+    dst_mac: str
+
+
+@dataclass(frozen=True)
+class Load:
+    """Streams for TRex, and what they add up to."""
+
+    streams: list[dict]
+    latency_groups: list[int]
+    latency_fps: Fraction
+    fps: Fraction
+
+    def multiplier(self, then_fps: Fraction) -> str:
+        """What TRex is to multiply these streams' rates by for `then_fps`; it leaves latency streams alone."""
+        return f"{float((then_fps - self.latency_fps) / (self.fps - self.latency_fps)):.9f}"
+
+
+def make(lab: Lab, setup: Setup, way: Way, fps: Fraction, lowest: Fraction) -> Load:
+    """Streams that send `fps` frames a second, of which any rate from `lowest` on can be made later; see [Load.multiplier]."""
+    weight = sum(setup.mix.values())
+    often = max(setup.mix, key=lambda size: (setup.mix[size], -size))
+    latency = min(Fraction(lab.latency_fps), lowest * setup.mix[often] / weight / 2)
+    streams = [
+        _stream(lab, setup, way, size, _continuous(fps * setup.mix[size] / weight - (latency if size == often else 0)))
+        for size in _by_weight(setup)
+    ]
+    groups = [LATENCY[way.number] + number for number in range(len(setup.suites))]
+    rate = _continuous(latency / len(groups))
+    streams += [_latency_stream(setup, way, often, rate, number, group) for number, group in enumerate(groups)]
+    return Load(streams, groups, latency, fps)
+
+
+def burst(lab: Lab, setup: Setup, way: Way, count: int, fps: Fraction) -> Load:
+    """Streams that send `count` frames at `fps` and end; no latency, for its frames would be more."""
+    weight = sum(setup.mix.values())
+    shares = {size: count * part // weight for size, part in setup.mix.items()}
+    for size in _by_weight(setup)[: count - sum(shares.values())]:
+        shares[size] += 1
+    streams = [
+        _stream(
+            lab,
+            setup,
+            way,
+            size,
+            _object("STLTXSingleBurst", total_pkts=shares[size], pps=float(fps * shares[size] / count)),
+        )
+        for size in _by_weight(setup)
+        if shares[size]
+    ]
+    return Load(streams, [], Fraction(0), fps)
+
+
+def _by_weight(setup: Setup) -> list[int]:
+    return sorted(setup.mix, key=lambda size: (-setup.mix[size], size))
+
+
+def _object(name: str, /, **arguments: object) -> dict:
+    """An object of TRex's API (client.py)."""
+    return {"class": name, "args": arguments}
+
+
+def _continuous(fps: Fraction) -> dict:
+    return _object("STLTXCont", pps=float(fps))
+
+
+def _stream(lab: Lab, setup: Setup, way: Way, size: int, mode: dict) -> dict:
+    program = _flows(setup, lab.order) if setup.sas > 1 else None
+    frame = frames.frame(way.number, 0, setup.ip, size, way.src_mac, way.dst_mac)
+    return _of(frame, program, mode, _object("STLFlowStats", pg_id=BULK[way.number]))
+
+
+def _latency_stream(setup: Setup, way: Way, size: int, mode: dict, number: int, group: int) -> dict:
+    frame = frames.frame(way.number, number, setup.ip, size, way.src_mac, way.dst_mac)
+    return _of(frame, None, mode, _object("STLFlowLatencyStats", pg_id=group))
+
+
+def _of(frame: bytes, program: list[dict] | None, mode: dict, stats: dict) -> dict:
+    packet = _object("STLPktBuilder", pkt_buffer={"bytes": base64.b64encode(frame).decode()}, vm=program)
+    # Of a frame given as bytes TRex takes neither address unless it is told to: bit 0 and mode 1 are "as in the packet".
+    return _object(
+        "STLStream", packet=packet, mode=mode, flow_stats=stats, mac_src_override_by_pkt=True, mac_dst_override_mode=1
+    )
+
+
+def _flows(setup: Setup, order: str) -> list[dict]:
+    """The program that makes flow k of flow 0: k in the low 16 bits of both addresses, which are 0 in flow 0."""
+    op = "random" if order == "random" else "inc"
+    program = [
+        _object("STLVmFlowVar", name="flow", min_value=0, max_value=setup.sas - 1, size=2, op=op),
+        *(_object("STLVmWrFlowVar", fv_name="flow", pkt_offset=at) for at in frames.LOW_BITS_AT[setup.ip]),
+    ]
+    return program + ([_object("STLVmFixIpv4", offset=frames.ETHERNET)] if setup.ip == 4 else [])

@@ -1,0 +1,217 @@
+"""TRex as a [sallyport.backend.TrafficBackend]: real frames through two real boxes, from red port to red port."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+
+import click
+
+from sallyport import suites
+from sallyport.backend import Capabilities, Setup, Trial, TrialResult
+from sallyport.errors import CheckFailed, InputError
+from sallyport.trex import checks, measure, streams
+from sallyport.trex import lab as lab_file
+from sallyport.trex.process import Client, Lost, Refused, lost
+from sallyport.trex.run import Run
+
+WAYS = {"both": (0, 1), "encrypt": (0,), "decrypt": (1,)}
+# Of a trial, unless the command line says otherwise (RFC 2544 24 and 26.2).
+WARMUP_NS, MEASURE_NS, LATENCY_NS = 5_000_000_000, 60_000_000_000, 120_000_000_000
+# Of what was intended, below which the tester and not the box was the limit.
+OFFERED_ENOUGH = Fraction(999, 1000)
+# When traffic began and a load changed is known to so much; TRex ends trials itself, exactly.
+CHANGE_SECONDS = Fraction(1, 10)
+
+
+def _warn(sentence: str) -> None:
+    click.echo(f"sallyport: warning: {sentence}", err=True)
+
+
+def _ask(sentence: str) -> None:
+    click.echo(sentence, err=True)
+    sys.stdin.readline()
+
+
+class TrexBackend:
+    """Trials in real time. TRex is reached, and its ports taken, by the first `check` or trial; `close` gives them back.
+
+    Not repeatable: boxes and tester are real. A trial that is interrupted stops its traffic first.
+    """
+
+    def __init__(
+        self,
+        lab: Path,
+        on_progress: Callable[[float, float], None] | None = None,
+        warn: Callable[[str], None] = _warn,
+        ask: Callable[[str], None] = _ask,
+        interactive: Callable[[], bool] = sys.stdin.isatty,
+    ) -> None:
+        self.lab = lab_file.load(lab)
+        self._on_progress, self._warn, self._ask, self._interactive = on_progress, warn, ask, interactive
+        self._client: Client | None = None
+        self._speeds: dict[int, float] = {}
+        self._next_hops: list[str] = []
+
+    def __enter__(self) -> TrexBackend:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        client, self._client = self._client, None
+        if client:
+            client.close()
+
+    def capabilities(self) -> Capabilities:
+        return Capabilities(
+            name="trex",
+            simulated=False,
+            suites=tuple(suites.SUITES),
+            boxes=(2,),
+            resets=self.lab.resets,
+            attacks=(),
+            warmup_ns=WARMUP_NS,
+            measure_ns=MEASURE_NS,
+            latency_measure_ns=LATENCY_NS,
+            repeatable=False,
+        )
+
+    def check(self, setup: Setup) -> None:
+        checks.setup(self.lab, setup)
+        self._connected()
+
+    def _connected(self) -> Client:
+        """The client with the ports taken and the boxes' addresses known."""
+        if self._client:
+            return self._client
+        client = Client(self.lab)
+        try:
+            checks.connect(self.lab, client)
+            self._speeds = checks.ports(self.lab, client, self._warn)
+            self._next_hops = [checks.next_hop(self.lab, client, box.red) for box in self.lab.boxes]
+        except (Lost, Refused) as error:
+            client.close()
+            raise InputError(f"{self.lab.where} does not go on ({error}); see its console and start it again") from None
+        except BaseException:
+            client.close()
+            raise
+        self._client = client
+        return client
+
+    def run_trial(self, trial: Trial) -> TrialResult:
+        """Raises [CheckFailed] if TRex is lost on the way or refuses; what came before stays good."""
+        checks.setup(self.lab, trial.setup)
+        client = self._connected()
+        checks.trial(self.lab, trial, self._speeds, self._interactive)
+        ways = [self._way(trial.setup, way) for way in WAYS[trial.setup.direction]]
+        run = Run(self.lab, client, ways, self._on_progress)
+        try:
+            return self._trial(trial, ways, run)
+        except Lost as error:
+            self.close()
+            raise lost(self.lab, error) from None
+        except Refused as error:
+            self._stop(run)
+            raise CheckFailed(f"{self.lab.where} refused a trial ({error}); see its console") from None
+        except BaseException:  # Ctrl-C most of all
+            self._stop(run)
+            raise
+
+    def _stop(self, run: Run) -> None:
+        with contextlib.suppress(Lost, Refused):
+            run.stop()
+
+    def _way(self, setup: Setup, way: int) -> streams.Way:
+        here, there = self.lab.boxes[way].red, self.lab.boxes[1 - way].red
+        # Of boxes that are a bump in the wire the next hop is the far host, which is TRex's other port.
+        dst = there.mac if setup.mode == "transport" else self._next_hops[way]
+        return streams.Way(way, here.port, there.port, here.mac, dst)
+
+    def _trial(self, trial: Trial, ways: list[streams.Way], run: Run) -> TrialResult:
+        setup, lab = trial.setup, self.lab
+        if trial.burst is not None:
+            loads = [streams.burst(lab, setup, way, trial.burst, trial.fps) for way in ways]
+            seconds = trial.burst / trial.fps
+            run.burst(loads, float(seconds))
+        else:
+            lowest = min(trial.fps, trial.then_fps or trial.fps)
+            loads = [streams.make(lab, setup, way, trial.fps, lowest) for way in ways]
+            seconds = Fraction(setup.measure_ns, 10**9)
+            if setup.warmup_ns:
+                run.warm_up(loads, setup.warmup_ns / 1e9)
+            if trial.reset:
+                name = lab.boxes[0].name
+                self._ask(f"Be ready for a {trial.reset} reset of {name}; press Enter, and reset it as soon as told.")
+            multipliers = [load.multiplier(trial.then_fps) for load in loads] if trial.then_fps else []
+            told = f"Now: {trial.reset} reset of {lab.boxes[0].name}." if trial.reset else ""
+            run.measured(loads, float(seconds), multipliers, (lambda: click.echo(told, err=True)) if told else None)
+        return self._result(trial, ways, loads, run, seconds)
+
+    def _result(
+        self, trial: Trial, ways: list[streams.Way], loads: list[streams.Load], run: Run, seconds: Fraction
+    ) -> TrialResult:
+        last = run.samples[-1]
+        groups = [group for load in loads for group in load.latency_groups]
+        delays = measure.delays(run.stats, groups, run.highest_us)
+        missing = [tx - rx for tx, rx in zip(last.tx, last.rx, strict=True)]
+        change = run.at_change
+        sent, counted = (change.tx, Fraction(round(change.at_ns), 10**9)) if change else (last.tx, seconds)
+        each = Fraction(sum(sent), len(ways))
+        offered = each / counted
+        surely = each / max(counted - CHANGE_SECONDS, counted / 2) if change else offered
+        result_checks = [
+            f"{self.lab.where}, port {way.rx_port}, received {-lost} frames more than port {way.tx_port} sent: "
+            "somebody else sends, or frames were doubled"
+            for way, lost in zip(ways, missing, strict=True)
+            if lost < 0
+        ]
+        if trial.burst is None and surely < OFFERED_ENOUGH * trial.fps:
+            result_checks.append(
+                f"{self.lab.where} sent {float(100 * offered / trial.fps):.2f} % of the intended load: give it more cores (-c), "
+                "or choose a lower --load"
+            )
+        if trial.burst is not None and any(tx != trial.burst for tx in last.tx):
+            result_checks.append(
+                f"{self.lab.where} sent {' and '.join(map(str, last.tx))} frames of a burst of {trial.burst}"
+            )
+        if groups and delays.latency is None and not trial.reset:
+            result_checks.append(f"{self.lab.where} received none of its latency frames")
+        result_checks += [
+            f"{self.lab.where}, port {way.rx_port}, counted {errors} receive errors of its own"
+            for way in ways
+            if (errors := int(measure.number(run.stats.get(str(way.rx_port), {}).get("ierrors"))))
+        ]
+        outage = None
+        if trial.reset:
+            # RFC 6201 4's loss method: counters are read too seldom to tell when the first packet after the reset came.
+            outage = max(0, *missing) / float(trial.fps) * 1e9
+            if run.silent():
+                result_checks.append(
+                    f"{self.lab.boxes[0].name} forwarded nothing at the end of the trial; choose a longer one"
+                )
+        return TrialResult(
+            intended_fps=trial.fps,
+            offered_fps=offered,
+            tx_frames=sum(last.tx),
+            rx_frames=sum(last.rx),
+            lost=sum(max(0, lost) for lost in missing),
+            reordered=delays.reordered,
+            duplicated=delays.duplicated,
+            corrupted=int(measure.number(run.stats.get("latency", {}).get("global", {}).get("bad_hdr"))),
+            queue_grew=False,  # not to be seen from outside a box
+            lifo_ns=None,
+            fifo_ns=delays.latency,
+            jitter_ns=delays.jitter_ns,
+            histogram=delays.histogram,
+            last_loss_ns=measure.last_loss_ns(run.samples),
+            outage_ns=outage,
+            checks=result_checks,
+        )

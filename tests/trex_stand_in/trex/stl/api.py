@@ -1,0 +1,30 @@
+"""What `from trex.stl.api import *` gives."""
+
+from .client import STLClient
+from .errors import STLError, STLTypeError
+from .streams import (
+    STLFlowLatencyStats,
+    STLFlowStats,
+    STLPktBuilder,
+    STLStream,
+    STLTXCont,
+    STLTXSingleBurst,
+    STLVmFixIpv4,
+    STLVmFlowVar,
+    STLVmWrFlowVar,
+)
+
+__all__ = [
+    "STLClient",
+    "STLError",
+    "STLFlowLatencyStats",
+    "STLFlowStats",
+    "STLPktBuilder",
+    "STLStream",
+    "STLTXCont",
+    "STLTXSingleBurst",
+    "STLTypeError",
+    "STLVmFixIpv4",
+    "STLVmFlowVar",
+    "STLVmWrFlowVar",
+]
