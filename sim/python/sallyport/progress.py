@@ -43,7 +43,8 @@ class Progress:
         self._total = self._done = 0
         self._started = time.monotonic()
         self._lock = threading.Lock()
-        self._running: dict[int, str] = {}  # what is under way, by thread
+        self._running: dict[int, tuple[str, float]] = {}  # what is under way, and for how many µs, by thread
+        self._last = ""  # what became of the trial before
         self._task: TaskID = self._bars.add_task("starting", total=None)
 
     def __enter__(self) -> Progress:
@@ -62,13 +63,17 @@ class Progress:
 
     def begin(self, label: str, trial: Trial) -> None:
         """A trial begins in this thread."""
+        setup = trial.setup
+        with self._lock:
+            self._running[threading.get_ident()] = (name(label, trial), (setup.warmup_ns + setup.measure_ns) / 1000)
         self._show(name(label, trial))
 
     def within(self, done: float, cycles_per_s: float) -> None:
-        """This thread's trial is `done` (0 to 1) through its simulated time."""
+        """This thread's trial is `done` (0 to 1) through its time."""
         with self._lock:
-            text = self._running.get(threading.get_ident(), "").split(" · ")[0]
-        self._show(f"{text} · {100 * done:.0f} % of it · {cycles_per_s / 1000:.1f} k cycles/s")
+            text, total_us = self._running.get(threading.get_ident(), ("", 0.0))
+        speed = f" · {cycles_per_s / 1000:.1f} k cycles/s" if cycles_per_s else ""
+        self._show(f"{text} · {done * total_us:,.0f} of {total_us:,.0f} us{speed}")
 
     def end(self, label: str, trial: Trial, result: TrialResult) -> None:
         """A trial has ended in this thread."""
@@ -76,11 +81,11 @@ class Progress:
         cost = ""
         if simulation:
             cost = f"; {simulation['sim_us']:.0f} us simulated at {simulation['cycles_per_s'] / 1000:.1f} k cycles/s"
-        self._said(f"{name(label, trial)}: {outcome(result)}{cost}")
+        self._said(f"{name(label, trial)}: {outcome(result)}{cost}", outcome(result))
 
     def known(self, label: str, trial: Trial, result: TrialResult) -> None:
         """A trial was made before, and its result is at hand."""
-        self._said(f"{name(label, trial)}: {outcome(result)}; known from before")
+        self._said(f"{name(label, trial)}: {outcome(result)}; known from before", outcome(result))
 
     def case(self, title: str, found: list[dict]) -> None:
         """A case is done, with these rows."""
@@ -93,15 +98,15 @@ class Progress:
         self._say(f"{self._done} of {self._total}: {title} {'passed' if passed else 'lost frames'}, {left:.0f} s left")
 
     def _show(self, text: str) -> None:
-        with self._lock:
-            self._running[threading.get_ident()] = text
-            others = len(self._running) - 1
+        others = len(self._running) - 1
+        more = f" (and {others} more)" if others else ""
         if self._live:
-            self._bars.update(self._task, description=text + (f" (and {others} more)" if others else ""))
+            self._bars.update(self._task, description=text + more + self._last)
 
-    def _said(self, text: str) -> None:
+    def _said(self, text: str, result: str) -> None:
         with self._lock:
             self._running.pop(threading.get_ident(), None)
+            self._last = f" · last {result}"
         if self._verbosity == Verbosity.VERBOSE:
             self._say(text)
 
