@@ -12,9 +12,10 @@ from conftest import sallyport
 from sallyport import suites
 from sallyport.backend import Capabilities, Latency, Setup, Trial, TrialResult
 from sallyport.errors import InputError
+from sallyport.mixes import genome
 from sallyport.rfc2544 import TESTS
 from sallyport.rfc2544.case import Case, Options
-from sallyport.rfc2544.sizes import STANDARD, genome, parse
+from sallyport.rfc2544.sizes import STANDARD, parse
 
 GCM = suites.parse("aes256gcm16")
 SETUP = Setup({64: 1}, GCM, measure_ns=200_000)
@@ -112,7 +113,7 @@ def test_sizes_by_every_name() -> None:
     assert sizes("largest", ip=6, nat_t=True) == [("1436", {1436: 1})]
     assert sizes("64,65,128", ip=6) == [("82", {82: 1}), ("128", {128: 1})]
     assert len(sizes("all")) == len(STANDARD) == 16
-    assert genome({64: 7, 594: 4, 1518: 1}) == "aaaaaaaz(594)z(594)z(594)z(594)g"
+    assert genome({64: 7, 594: 4, 1518: 1}) == "aaaaaaaAAAAg (A=594)"
 
 
 @pytest.mark.parametrize("text", ["63", "9601", "", "64,,65", "imix:", "imix:xyz", "big"])

@@ -10,6 +10,7 @@ import click
 from sallyport import bench as bench_module
 from sallyport import replay as replay_module
 from sallyport import report
+from sallyport.compare_command import compare_command
 from sallyport.errors import InputError
 from sallyport.rfc2544.command import rfc2544_command
 
@@ -83,3 +84,4 @@ def bench_command(json_file: Path | None) -> None:
 
 
 main.add_command(rfc2544_command)
+main.add_command(compare_command)

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from sallyport import limits
 from sallyport.backend import Latency, Setup, TrialResult
+from sallyport.mixes import genome
 
 # Of the rows. A number more whenever a column goes or its meaning changes; not when one is added.
 SCHEMA = 2
@@ -42,6 +43,7 @@ def make(
         "test": test,
         "frame_size": int(label) if label.isdigit() else label,
         "mean_frame_size": round(float(mean), 3),
+        "mix": genome(setup.mix) if len(setup.mix) > 1 else "",
         "suite": ",".join(suite.name for suite in setup.suites),
         "mode": setup.mode,
         "ip": setup.ip,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -93,6 +92,7 @@ def rfc2544_command(**given: object) -> None:
     """RFC 2544 and its extensions: throughput, latency, loss, bursts, recovery of one or two boxes."""
     asked = Asked(**given)  # type: ignore[arg-type]
     names = plan.parse_tests(asked.test)
+    report.check_places(asked.html_file, asked.json_file)
     rows: list[dict] = []
     with Progress(asked.verbosity()) as progress, closing(asked.backend(progress.within)) as backend:
         capabilities = backend.capabilities()
@@ -229,10 +229,8 @@ class Asked:
 
     def write(self, rows: list[dict]) -> None:
         """Leave the rows where they were asked for."""
-        if self.json_file:
-            report.write(self.json_file, json.dumps(rows, indent=2) + "\n")
-        if self.html_file and rows:
-            report.write(self.html_file, report.html(rows))
+        if rows:
+            report.write_all(rows, self.html_file, self.json_file)
 
 
 def _percent(option: str, text: str, whole: str) -> Fraction:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-
 from sallyport import limits
 from sallyport.backend import Setup
 from sallyport.errors import InputError
+from sallyport.mixes import GENOME, MIXES
 
-# TRex's IMIX (stl/imix.py) and Spirent's, as {frame size: weight}.
-MIXES = {"imix": {64: 7, 594: 4, 1518: 1}, "imix-spirent": {64: 7, 570: 4, 1518: 1}}
-# RFC 6985 4: sizes by letter.
-GENOME = {"a": 64, "b": 128, "c": 256, "d": 512, "e": 1024, "f": 1280, "g": 1518, "h": 2112, "i": 9000}
 GENOME_PREFIX = "imix:"
 # RFC 2544 9.1 and what shows a gateway's edges: a beat more than 64 B, a published appliance's size, jumbo frames.
 STANDARD = (
@@ -82,10 +77,3 @@ def _raised(mix: dict[int, int], least: int) -> dict[int, int]:
     for size, weight in mix.items():
         raised[max(size, least)] = raised.get(max(size, least), 0) + weight
     return raised
-
-
-def genome(mix: dict[int, int]) -> str:
-    """A mix as RFC 6985 writes it: a letter for each of its sizes, a custom size in brackets, so often as its weight."""
-    letters = {size: letter for letter, size in GENOME.items()}
-    names = [letters.get(size, f"z({size})") for size, weight in mix.items() for _ in range(weight)]
-    return "".join(name * len(list(run)) for name, run in groupby(names))

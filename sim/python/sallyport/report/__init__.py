@@ -1,0 +1,7 @@
+"""What a run leaves behind: tables on the terminal, an HTML page that needs no network, CSV and JSON (docs/report.md)."""
+
+from sallyport.report.files import check_places, write, write_all
+from sallyport.report.page import html
+from sallyport.report.terminal import table
+
+__all__ = ["check_places", "html", "table", "write", "write_all"]

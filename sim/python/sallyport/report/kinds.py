@@ -1,0 +1,92 @@
+"""What the rows of each test are called, where the test comes from, and when it has passed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One test of the matrix."""
+
+    title: str
+    source: str
+    note: str = ""  # how its figures are to be read
+
+
+_RATES = (
+    "Rates are of one direction, counts of frames of all directions together, over the measured interval and the drain after it. "
+    "Trial is the number of the row, Iteration how many trials the search took. Theoretical maximum is what the black wire carries "
+    "of such frames once ESP is around them. Latency is last bit in to first bit out."
+)
+
+KINDS = {
+    "throughput": Kind("Throughput", "RFC 2544 26.1", _RATES),
+    "tunnels": Kind("Throughput against tunnels", "draft-ietf-bmwg-ipsec-meth; RFC 2544 26.1", _RATES),
+    "latency": Kind(
+        "Latency",
+        "RFC 2544 26.2",
+        "LIFO is last bit in to first bit out (RFC 1242 3.8, store and forward); FIFO is first bit in to first bit out (RFC 1242 3.8, bit "
+        "forwarding). Every packet of the measured interval counts. Jitter is the mean difference between successive packets' latencies.",
+    ),
+    "loss": Kind(
+        "Frame loss rate",
+        "RFC 2544 26.3",
+        "Frames lost in percent of those sent, by intended load in percent of line rate. Loads go down by tens until two in a row lose "
+        "nothing; — was not tried.",
+    ),
+    "back-to-back": Kind(
+        "Back-to-back frames",
+        "RFC 2544 26.4, RFC 9004",
+        "The longest burst at line rate of which nothing is lost, the mean of the trials. The corrected buffer leaves out what goes on "
+        "being forwarded while the burst arrives. ≥: the longest burst tried lost nothing, so there is no limit to correct.",
+    ),
+    "recovery": Kind(
+        "System recovery",
+        "RFC 2544 26.5",
+        "From the change of load to the last frame lost. Loss under overload is what the test makes; it passes if losing ends.",
+    ),
+    "reset": Kind(
+        "Reset recovery",
+        "RFC 2544 26.6, RFC 6201",
+        "From the last packet before the reset to the first one after it. Loss meanwhile is what the test makes; it passes if packets "
+        "pass again.",
+    ),
+    "attack": Kind(
+        "Hostile packets beside traffic",
+        "draft-ietf-bmwg-ipsec-meth; RFC 4303 3.4",
+        "Loss is of legitimate frames, at the intended load, beside as many hostile ones as that column says. Dropped is what the boxes' "
+        "counters say of the hostile ones.",
+    ),
+}
+
+
+def kind(test: str) -> Kind:
+    """Of a test; one that is not in the list is shown as throughput is, so that no run ends without its report."""
+    return KINDS.get(test) or Kind(test.capitalize(), "", _RATES)
+
+
+def by_test(rows: list[dict]) -> dict[str, list[dict]]:
+    """The rows of each test, in the order of the matrix."""
+    names = dict.fromkeys([*KINDS, *(row["test"] for row in rows)])
+    return {name: mine for name in names if (mine := [row for row in rows if row["test"] == name])}
+
+
+def verdict(row: dict) -> bool | None:
+    """Whether a row passed; None where the test measures and there is nothing to pass.
+
+    A trial passes if it lost nothing. Overload and resets must lose something: they pass if traffic came back.
+    """
+    if row["test"] in ("loss", "back-to-back"):
+        return None
+    if row["test"] == "recovery":
+        return row["recovery_ns"] is not None
+    if row["test"] == "reset":
+        return row["outage_ns"] is not None
+    return row["passed"]
+
+
+def verdict_of_all(rows: list[dict]) -> bool | None:
+    """Failed if one failed; None if none can."""
+    verdicts = {verdict(row) for row in rows}
+    return False if False in verdicts else True if True in verdicts else None
