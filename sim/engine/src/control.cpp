@@ -12,8 +12,13 @@ namespace sallyport::sim {
 
 using nlohmann::json;
 
-Control::Control(World& world, RegisterServer* registers, uint64_t seed, int input, FILE* output)
-    : world_(world), registers_(registers), seed_(seed), input_(input), output_(output) {}
+Control::Control(World& world, RegisterServer* registers, uint64_t seed, int input, FILE* output, OpenDevice openDevice)
+    : world_(world),
+      registers_(registers),
+      seed_(seed),
+      input_(input),
+      output_(output),
+      openDevice_(std::move(openDevice)) {}
 
 void Control::say(const json& message) {
   const std::string text = message.dump();
@@ -65,7 +70,10 @@ bool Control::waitForInput() {
   if (registers_)
     for (const auto& descriptor : registers_->descriptors()) waits.push_back(descriptor);
   if (poll(waits.data(), waits.size(), -1) < 0) return errno == EINTR;
-  if (!(waits[0].revents & (POLLIN | POLLHUP))) return true;
+  return !(waits[0].revents & (POLLIN | POLLHUP)) || readInput();
+}
+
+bool Control::readInput() {
   char chunk[65536];
   const ssize_t got = read(input_, chunk, sizeof chunk);
   if (got > 0) buffer_.append(chunk, got);
@@ -87,11 +95,11 @@ bool Control::inputEnded() const {
 }
 
 void Control::execute(const std::string& line) {
-  static const std::map<std::string, Command> commands = {{"trial", &Control::trial},   {"replay", &Control::replay},
-                                                          {"idle", &Control::idle},     {"capture", &Control::capture},
-                                                          {"fault", &Control::fault},   {"tamper", &Control::tamper},
-                                                          {"status", &Control::status}, {"quit", &Control::quit},
-                                                          {"branch", &Control::branch}, {"join", &Control::join}};
+  static const std::map<std::string, Command> commands = {
+      {"trial", &Control::trial},   {"replay", &Control::replay},   {"live", &Control::live},
+      {"idle", &Control::idle},     {"capture", &Control::capture}, {"fault", &Control::fault},
+      {"tamper", &Control::tamper}, {"status", &Control::status},   {"quit", &Control::quit},
+      {"branch", &Control::branch}, {"join", &Control::join}};
   std::string name;
   id_ = nullptr;
   try {
@@ -193,6 +201,41 @@ json Control::replay(Fields& fields) {
   const auto registers = fields.get<std::string>("registers", "defer");
   fields.end();
   return metered(registers, [&](RunMeter& meter) { return runReplay(world_, spec, meter); });
+}
+
+json Control::live(Fields& fields) {
+  LiveSpec spec = parseLive(fields, openDevice_);
+  fields.end();
+  stops_ = 0;
+  const LiveHooks hooks{[this](const json& taps) {
+                          say({{"event", "live"}, {"id", id_}, {"cycle", world_.now()}, {"taps", taps}});
+                        },
+                        [this](const std::vector<int>& descriptors, bool sleep) { return stops(descriptors, sleep); }};
+  return metered("defer", [&](RunMeter& meter) { return runLive(world_, std::move(spec), hooks, meter); });
+}
+
+int Control::stops(const std::vector<int>& descriptors, bool sleep) {
+  std::vector<pollfd> waits{{input_, POLLIN, 0}};
+  for (const int descriptor : descriptors) waits.push_back({descriptor, POLLIN, 0});
+  const bool woken = poll(waits.data(), waits.size(), sleep ? -1 : 0) > 0;
+  const bool ended = woken && (waits[0].revents & (POLLIN | POLLHUP)) && !readInput();
+  for (std::string line; nextLine(line);) try {
+      const json request = json::parse(line);
+      Fields fields(request, "the command");
+      const auto name = fields.need<std::string>("cmd");
+      if (name != "stop" && stops_) {
+        buffer_.insert(0, line + "\n");  // for when the run has ended
+        break;
+      }
+      if (name != "stop") throw std::invalid_argument("a live run takes \"stop\" alone, not \"" + name + "\"");
+      fields.end();
+      stops_++;
+    } catch (const std::exception& error) {
+      say({{"event", "error"}, {"cmd", "stop"}, {"id", id_}, {"message", error.what()}});
+    }
+  // The end of the input ends the run at once.
+  if (ended) stops_ += 2;
+  return stops_;
 }
 
 json Control::idle(Fields& fields) {

@@ -2,14 +2,18 @@
 #pragma once
 
 #include <cstdio>
+#include <functional>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "branch.h"
 #include "fields.h"
 #include "register_server.h"
 #include "run_meter.h"
+#include "tap.h"
 #include "trial.h"
 #include "world.h"
 
@@ -17,8 +21,12 @@ namespace sallyport::sim {
 
 class Control {
  public:
+  // Opens the device of this name for a live run, or throws with a sentence.
+  using OpenDevice = std::function<std::unique_ptr<FrameDevice>(const std::string& name)>;
+
   // `registers` may be null (no sockets).
-  Control(World& world, RegisterServer* registers, uint64_t seed, int input, FILE* output);
+  Control(World& world, RegisterServer* registers, uint64_t seed, int input, FILE* output,
+          OpenDevice openDevice = openTap);
 
   // Says "ready" and serves commands and registers until quit or the end of input. A process that "branch" made does
   // not return from it: it ends.
@@ -33,6 +41,8 @@ class Control {
   bool inputEnded() const;
   // Waits for input, or for a client of the registers. False at the end of the input.
   bool waitForInput();
+  // Reads input that is there. False at its end.
+  bool readInput();
   // Takes the next whole line out of what was read; false if there is none.
   bool nextLine(std::string& line);
   // Software's turn inside a trial: simulated time stands still but for what its register requests take, until a line
@@ -44,6 +54,9 @@ class Control {
 
   nlohmann::json trial(Fields& fields);
   nlohmann::json replay(Fields& fields);
+  nlohmann::json live(Fields& fields);
+  // How often the sender has said "stop" in this live run; with `sleep` after waiting for input or a descriptor.
+  int stops(const std::vector<int>& descriptors, bool sleep);
   nlohmann::json idle(Fields& fields);
   nlohmann::json capture(Fields& fields);
   nlohmann::json fault(Fields& fields);
@@ -62,7 +75,9 @@ class Control {
   uint64_t seed_;
   int input_;
   FILE* output_;
+  OpenDevice openDevice_;
   bool quit_ = false;
+  int stops_ = 0;
   Branch branch_;
   std::string buffer_;
   nlohmann::json id_;

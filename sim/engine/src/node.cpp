@@ -50,6 +50,7 @@ void Node::cycle(int64_t epoch) {
   if (port_) {
     const MacBeat* beat = port_->rx.cycle(now_, [this](const Frame& frame) {
       if (port_->capture) port_->capture->in(frame);
+      if (port_->log) port_->log->in(frame);
     });
     in.macRxValid = beat != nullptr && !in.reset;
     if (beat) in.macRx = *beat;
@@ -71,6 +72,7 @@ void Node::cycle(int64_t epoch) {
       if (out.macTxValid && in.macTxReady) {
         const Frame* frame = port_->tx.push(out.macTx, now_, epoch);
         if (frame && port_->capture) port_->capture->out(*frame);
+        if (frame && port_->log) port_->log->out(*frame);
       }
       if (out.puntValid) punt_.push(out.punt, now_);
       if (in.injectValid && out.injectReady) inject_.taken();

@@ -15,6 +15,7 @@
 #include "inject.h"
 #include "link_model.h"
 #include "mac_model.h"
+#include "port_log.h"
 #include "punt.h"
 
 namespace sallyport::sim {
@@ -32,6 +33,8 @@ struct MacPort {
   MacReceiver rx;
   MacTransmitter tx;
   std::unique_ptr<Capture> capture;
+  // Of a live run that is recorded; may be null.
+  PortLog* log = nullptr;
 };
 
 class Node {

@@ -7,13 +7,14 @@
 namespace sallyport::sim {
 
 namespace {
-constexpr uint32_t kSectionHeader = 0x0A0D0D0A, kInterfaceDescription = 1, kEnhancedPacket = 6;
+constexpr uint32_t kSectionHeader = 0x0A0D0D0A, kInterfaceDescription = 1, kInterfaceStatistics = 5,
+                   kEnhancedPacket = 6;
 constexpr uint16_t kOptEnd = 0, kOptComment = 1, kShbUserApplication = 4;
 constexpr uint16_t kIfName = 2, kIfTimestampResolution = 9, kEpbFlags = 2;
 constexpr uint16_t kLinkTypeEthernet = 1;
 }  // namespace
 
-PcapngWriter::PcapngWriter(const std::string& path, const std::string& interfaceName)
+PcapngWriter::PcapngWriter(const std::string& path, const std::vector<std::string>& interfaceNames)
     : path_(path), file_(fopen(path.c_str(), "wb")) {
   if (!file_) throw std::runtime_error("cannot write capture " + path + ": " + std::strerror(errno));
   put32(0x1A2B3C4D);  // byte order
@@ -24,20 +25,22 @@ PcapngWriter::PcapngWriter(const std::string& path, const std::string& interface
   option(kShbUserApplication, "sallyport-sim", 13);
   endOptions();
   flushBlock(kSectionHeader);
-  put16(kLinkTypeEthernet);
-  put16(0);
-  put32(0);  // no snap length
-  option(kIfName, interfaceName.data(), interfaceName.size());
-  const uint8_t nanoseconds = 9;
-  option(kIfTimestampResolution, &nanoseconds, 1);
-  endOptions();
-  flushBlock(kInterfaceDescription);
+  for (const std::string& name : interfaceNames) {
+    put16(kLinkTypeEthernet);
+    put16(0);
+    put32(0);  // no snap length
+    option(kIfName, name.data(), name.size());
+    const uint8_t nanoseconds = 9;
+    option(kIfTimestampResolution, &nanoseconds, 1);
+    endOptions();
+    flushBlock(kInterfaceDescription);
+  }
 }
 
-void PcapngWriter::write(int64_t ns, const uint8_t* data, size_t bytes, Direction direction, std::string_view comment) {
-  put32(0);  // interface
-  put32(static_cast<uint32_t>(static_cast<uint64_t>(ns) >> 32));
-  put32(static_cast<uint32_t>(ns));
+void PcapngWriter::write(int64_t ns, const uint8_t* data, size_t bytes, Direction direction, std::string_view comment,
+                         uint32_t interfaceNumber) {
+  put32(interfaceNumber);
+  putTime(ns);
   put32(static_cast<uint32_t>(bytes));
   put32(static_cast<uint32_t>(bytes));
   body_.insert(body_.end(), data, data + bytes);
@@ -49,9 +52,19 @@ void PcapngWriter::write(int64_t ns, const uint8_t* data, size_t bytes, Directio
   flushBlock(kEnhancedPacket);
 }
 
-void PcapngWriter::close() {
+void PcapngWriter::writeEnd(int64_t ns, uint32_t interfaceNumber) {
+  put32(interfaceNumber);
+  putTime(ns);
+  flushBlock(kInterfaceStatistics);
+}
+
+void PcapngWriter::flush() {
   if (file_ && fflush(file_.get()) != 0)
     throw std::runtime_error("cannot write capture " + path_ + ": " + std::strerror(errno));
+}
+
+void PcapngWriter::close() {
+  flush();
   file_.reset();
 }
 
@@ -63,6 +76,11 @@ void PcapngWriter::put16(uint16_t value) {
 void PcapngWriter::put32(uint32_t value) {
   const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
   body_.insert(body_.end(), bytes, bytes + sizeof value);
+}
+
+void PcapngWriter::putTime(int64_t ns) {
+  put32(static_cast<uint32_t>(static_cast<uint64_t>(ns) >> 32));
+  put32(static_cast<uint32_t>(ns));
 }
 
 void PcapngWriter::option(uint16_t code, const void* data, size_t bytes) {

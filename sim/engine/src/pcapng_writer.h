@@ -1,5 +1,5 @@
-// Writes a pcapng file (draft-ietf-opsawg-pcapng): one Ethernet interface, nanosecond timestamps of simulated time (0
-// is reset).
+// Writes a pcapng file (draft-ietf-opsawg-pcapng): one Ethernet interface or several, nanosecond timestamps of
+// simulated time (0 is reset).
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,22 @@ class PcapngWriter {
   enum class Direction : uint32_t { kUnknown = 0, kInbound = 1, kOutbound = 2 };
 
   // Throws std::runtime_error when the file cannot be written.
-  PcapngWriter(const std::string& path, const std::string& interfaceName);
+  PcapngWriter(const std::string& path, const std::string& interfaceName)
+      : PcapngWriter(path, std::vector<std::string>{interfaceName}) {}
+  PcapngWriter(const std::string& path, const std::vector<std::string>& interfaceNames);
 
-  void write(int64_t ns, const uint8_t* data, size_t bytes, Direction direction, std::string_view comment = {});
+  void write(int64_t ns, const uint8_t* data, size_t bytes, Direction direction, std::string_view comment = {},
+             uint32_t interfaceNumber = 0);
+  // When the capture of an interface ended (interface statistics block).
+  void writeEnd(int64_t ns, uint32_t interfaceNumber);
+  // What was written can be read in the file. Throws as the constructor does.
+  void flush();
   void close();
 
  private:
   void put16(uint16_t value);
   void put32(uint32_t value);
+  void putTime(int64_t ns);
   void option(uint16_t code, const void* data, size_t bytes);
   void endOptions();
   void flushBlock(uint32_t type);

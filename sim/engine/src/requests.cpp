@@ -187,4 +187,27 @@ ReplaySpec parseReplay(Fields& fields) {
   return replay;
 }
 
+LiveSpec parseLive(Fields& fields, const std::function<std::unique_ptr<FrameDevice>(const std::string&)>& open) {
+  LiveSpec live;
+  live.quiet = fields.whole("quiet_cycles", live.quiet, 1, 1'000'000'000);
+  live.record = fields.get<std::string>("record", "");
+  live.replayPath = fields.get<std::string>("replay", "");
+  if (fields.has("taps") == !live.replayPath.empty())
+    throw std::invalid_argument("live: give either \"taps\" or \"replay\"");
+  if (!live.replayPath.empty()) {
+    live.replay = readPcapng(live.replayPath);
+    return live;
+  }
+  const json& taps = fields.at("taps");
+  if (!taps.is_array() || taps.empty()) throw std::invalid_argument("live: \"taps\" must be a list of at least one");
+  std::vector<std::pair<PortName, std::string>> wanted;
+  for (const auto& object : taps) {
+    Fields tap(object, "tap " + std::to_string(wanted.size()));
+    wanted.emplace_back(parsePort(tap.need<std::string>("port")), tap.need<std::string>("device"));
+    tap.end();
+  }
+  for (const auto& [port, device] : wanted) live.taps.push_back({port, open(device)});
+  return live;
+}
+
 }  // namespace sallyport::sim

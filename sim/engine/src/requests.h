@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fields.h"
+#include "live.h"
 #include "replay.h"
 #include "trial.h"
 
@@ -14,5 +15,7 @@ PortName parsePort(const std::string& text);
 TrialSpec parseTrial(Fields& fields, uint64_t seed);
 NextTurn parseContinue(Fields& fields);
 ReplaySpec parseReplay(Fields& fields);
+// Opens the devices, too, when all else is read.
+LiveSpec parseLive(Fields& fields, const std::function<std::unique_ptr<FrameDevice>(const std::string&)>& open);
 
 }  // namespace sallyport::sim

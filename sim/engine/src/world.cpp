@@ -118,6 +118,13 @@ std::vector<PortName> World::testerPorts() const {
   return {{0, "red"}, {1, "red"}};
 }
 
+std::vector<PortName> World::ports() const {
+  std::vector<PortName> all;
+  for (int box = 0; box < options_.boxes; box++)
+    for (const char* side : {"red", "black"}) all.push_back({box, side});
+  return all;
+}
+
 std::vector<World::NamedLink> World::links() {
   std::vector<NamedLink> all;
   for (int box = 0; box < options_.boxes; box++) {

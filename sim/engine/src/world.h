@@ -79,6 +79,8 @@ class World {
   // Throws the same when the tester is not on that port.
   TesterPort& testerPort(const PortName& port);
   std::vector<PortName> testerPorts() const;
+  // All ports, those of the cable too.
+  std::vector<PortName> ports() const;
   // The node of an inject stream, "box0.inner.inject"; throws the same when there is no such box.
   Node& injectNode(const PortName& stream);
 

@@ -2,6 +2,7 @@
 #include "control.h"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -15,18 +16,23 @@ namespace {
 
 using nlohmann::json;
 
-// Feeds lines to a fresh world and returns what it said, but for progress, which depends on the machine's speed.
-std::vector<json> talk(int boxes, const std::vector<std::string>& lines, int threads = 1) {
+// Feeds lines to a fresh world, and then "quit": a run ends early at the end of its input. Returns what was said, but
+// for progress, which depends on the machine's speed.
+std::vector<json> talk(int boxes, const std::vector<std::string>& lines, int threads = 1,
+                       const Control::OpenDevice& openDevice = openTap) {
   World world({boxes, threads, 30});
   world.reset();
   int pipe[2];
   EXPECT_EQ(::pipe(pipe), 0);
   for (const auto& line : lines)
     EXPECT_EQ(write(pipe[1], (line + "\n").data(), line.size() + 1), ssize_t(line.size() + 1));
-  close(pipe[1]);
+  const std::string quit = R"({"cmd":"quit","id":"after"})"
+                           "\n";
+  EXPECT_EQ(write(pipe[1], quit.data(), quit.size()), ssize_t(quit.size()));
   FILE* output = tmpfile();  // not in memory: a branch is another process
-  Control(world, nullptr, 1, pipe[0], output).run();
+  Control(world, nullptr, 1, pipe[0], output, openDevice).run();
   close(pipe[0]);
+  close(pipe[1]);
   std::string text(static_cast<size_t>(lseek(fileno(output), 0, SEEK_END)), 0);
   EXPECT_EQ(pread(fileno(output), text.data(), text.size(), 0), ssize_t(text.size()));
   fclose(output);
@@ -34,7 +40,7 @@ std::vector<json> talk(int boxes, const std::vector<std::string>& lines, int thr
   std::vector<json> said;
   for (std::string line; std::getline(stream, line);) {
     json object = json::parse(line);
-    if (object["event"] != "progress") said.push_back(std::move(object));
+    if (object["event"] != "progress" && object["id"] != "after") said.push_back(std::move(object));
   }
   return said;
 }
@@ -81,6 +87,13 @@ TEST(Control, NonsenseIsAnsweredWithASentence) {
       {R"({"cmd":"trial","software_after_us":1,"registers":"live","streams":[{"from":"box0.red","to":"box0.black"}]})",
        "outside its turns software waits"},
       {R"({"cmd":"continue"})", "no command \"continue\""},
+      {R"({"cmd":"stop"})", "no command \"stop\""},
+      {R"({"cmd":"live"})", "give either \"taps\" or \"replay\""},
+      {R"({"cmd":"live","taps":[{"port":"box0.red","device":"x"}],"replay":"x"})", "give either"},
+      {R"({"cmd":"live","taps":[]})", "must be a list of at least one"},
+      {R"({"cmd":"live","taps":[{"port":"box0.red"}]})", "tap 0 needs \"device\""},
+      {R"({"cmd":"live","taps":[{"port":"box0.red","device":"a/b"}]})", "is none that Linux takes"},
+      {R"({"cmd":"live","replay":"/nonexistent.pcapng"})", "/nonexistent.pcapng: No such file"},
       {R"({"cmd":"replay","inputs":[{"port":"box0.red","file":"/nonexistent.pcap"}]})", "No such file"},
       {R"({"cmd":"replay","inputs":[{"port":"box0.crypto.inject","file":"x.pcap"}]})",
        "no port \"box0.crypto.inject\""},
@@ -97,6 +110,27 @@ TEST(Control, NonsenseIsAnsweredWithASentence) {
     const auto message = said[i + 1]["message"].get<std::string>();
     EXPECT_NE(message.find(std::get<1>(cases[i])), std::string::npos) << lines[i] << ": " << message;
   }
+}
+
+TEST(Control, ALiveRunTakesStopAloneAndWhatFollowsWaits) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
+  const auto said =
+      talk(1,
+           {R"({"cmd":"live","id":5,"taps":[{"port":"box0.red","device":"name"}]})", R"({"cmd":"idle"})",
+            R"({"cmd":"stop","now":1})", R"({"cmd":"stop"})", R"({"cmd":"stop"})", R"({"cmd":"idle","id":6})"},
+           1, [&](const std::string& name) { return std::make_unique<FrameDevice>(ends[1], name); });
+  close(ends[0]);
+  ASSERT_EQ(said.size(), 6u);
+  EXPECT_EQ(said[1]["event"], "live");
+  EXPECT_EQ(said[1]["id"], 5);
+  EXPECT_EQ(said[1]["taps"], json::parse(R"([{"port":"box0.red","device":"name","created":false}])"));
+  EXPECT_EQ(said[2]["message"], "a live run takes \"stop\" alone, not \"idle\"");
+  EXPECT_EQ(said[3]["message"], "the command: unknown field \"now\"");
+  EXPECT_EQ(said[4]["cmd"], "live");
+  EXPECT_TRUE(said[4]["quiescent"]);
+  EXPECT_EQ(said[4]["simulation"]["sim_cycles"], 0);
+  EXPECT_EQ(said[5]["id"], 6);
 }
 
 TEST(Control, FaultsCapturesAndTrialsWorkTogether) {

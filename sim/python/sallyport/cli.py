@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from sallyport import bench as bench_module
+from sallyport import live as live_module
 from sallyport import replay as replay_module
 from sallyport import report
 from sallyport.compare_command import compare_command
@@ -38,7 +39,7 @@ class _Group(click.Group):
 
 @click.group(cls=_Group, name="./sallyport")
 def main() -> None:
-    """Simulate Sallyport boxes: RFC 2544 runs, captures through a box, simulator speed."""
+    """Simulate Sallyport boxes: RFC 2544 runs, captures through a box, TAPs on boxes, simulator speed."""
 
 
 @main.command(name="replay")
@@ -71,6 +72,32 @@ def replay_command(
     replay_module.run(
         xfrm=xfrm, red=red, black=black, injected=injected, out=out, faults=fault, threads=threads, seed=seed
     )
+
+
+@main.command(name="live")
+@click.option(
+    "--xfrm",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="SAs and policies of a box; twice for two boxes back to back.",
+)
+@click.option("--red-tap", multiple=True, metavar="NAME", help="TAP at the inner port of each box in turn.")
+@click.option("--black-tap", multiple=True, metavar="NAME", help="TAP at the outer port of one box alone.")
+@click.option("--replay", type=click.Path(path_type=Path), help="A recording instead of TAPs.")
+@click.option("--record", type=click.Path(path_type=Path), help="Every frame at every port, with its time (pcapng).")
+@threads_option
+@seed_option
+def live_command(
+    xfrm: tuple[Path, ...],
+    red_tap: tuple[str, ...],
+    black_tap: tuple[str, ...],
+    replay: Path | None,
+    record: Path | None,
+    threads: int | None,
+    seed: int,
+) -> None:
+    """TAP devices as cables of simulated boxes: ping, curl, iperf3 or an IPsec peer through them."""
+    live_module.run(xfrm, red_tap, black_tap, replay, record, threads, seed)
 
 
 @main.command(name="bench")

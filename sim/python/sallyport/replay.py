@@ -42,7 +42,7 @@ def run(
     todo = faults_module.parse(faults)
     for path in (xfrm, capture, *injected.values()):
         if path:
-            _readable(path)
+            readable(path)
     frames = _frames(capture) if capture else []
     for path in injected.values():
         _frames(path)
@@ -88,7 +88,8 @@ def run(
         )
 
 
-def _readable(path: Path) -> None:
+def readable(path: Path) -> None:
+    """A file that can be read, or a sentence."""
     try:
         path.open("rb").close()
     except OSError as error:
@@ -113,15 +114,19 @@ def _write_cut(path: Path, frames: list[bytes], undersize: list[int]) -> None:
 
 def _tester_as_neighbour(sim: Simulator, xfrm: Path) -> None:
     """Where the batch names no neighbour on a device, the frames go to the tester: say so."""
-    text = xfrm.read_text(errors="replace")
-    if re.search(r"^\s*link\s.*\bmaster\b", text, re.MULTILINE):
-        return  # a bridge has no next hops
     for device, mac in TESTER_MAC.items():
-        if not re.search(rf"^\s*neigh\w*\s.*\bdev\s+{device}\b", text, re.MULTILINE):
+        if not names_neighbour(xfrm, device):
             sim.sallyctl(0, "next-hop", "default", "dev", device, "lladdr", mac)
             Console(stderr=True).print(
                 f"{xfrm} names no neighbour on {device}: using the tester's {mac}", soft_wrap=True
             )
+
+
+def names_neighbour(xfrm: Path, device: str) -> bool:
+    """True if a batch names a neighbour on a device, or needs none: a bridge has no next hops."""
+    text = xfrm.read_text(errors="replace")
+    patterns = (r"^\s*link\s.*\bmaster\b", rf"^\s*neigh\w*\s.*\bdev\s+{device}\b")
+    return any(re.search(pattern, text, re.MULTILINE) for pattern in patterns)
 
 
 def _inject(sim: Simulator, faults: Faults, seed: int) -> None:

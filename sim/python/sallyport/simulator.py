@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -42,7 +44,9 @@ class Simulator:
         seed: int,
         on_progress: Callable[[float, float], None] | None = None,
         tables: str = "standard",
+        own_group: bool = False,
     ) -> None:
+        """`own_group`: a terminal's Ctrl-C is for this process alone."""
         simulation = program("sallyport-sim", tables)
         self._on_progress = on_progress
         self._sockets = tempfile.TemporaryDirectory(prefix="sallyport-")
@@ -52,6 +56,7 @@ class Simulator:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
+            process_group=0 if own_group else None,
         )
         self.ready = self._read()
 
@@ -110,12 +115,37 @@ class Simulator:
         self._send("trial", **fields)
         return self._result(on_turn)
 
-    def _result(self, on_turn: Callable[[], dict[str, float]] | None = None) -> dict:
+    def live(self, on_ready: Callable[[list[dict]], None] | None = None, **fields: object) -> dict:
+        """The command `live`. `on_ready` is told of the TAPs once frames are taken. SIGINT and SIGTERM end the run, and a second
+        one ends it at once."""
+        assert self._process.stdin is not None
+        engine = self._process.stdin.fileno()
+
+        def stop(*_: object) -> None:
+            os.write(engine, b'{"cmd":"stop"}\n')
+
+        self._send("live", **fields)
+        handlers = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            return self._result(on_ready=on_ready)
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+
+    def _result(
+        self,
+        on_turn: Callable[[], dict[str, float]] | None = None,
+        on_ready: Callable[[list[dict]], None] | None = None,
+    ) -> dict:
         while True:
             answer = self._read()
             if answer["event"] == "turn":
                 assert on_turn is not None, "software_after_us is for trials with on_turn"
                 self._send("continue", **on_turn())
+                continue
+            if answer["event"] == "live":
+                if on_ready:
+                    on_ready(answer["taps"])
                 continue
             if answer["event"] == "error":
                 raise InputError(answer["message"])

@@ -1,0 +1,30 @@
+// Reads pcapng (draft-ietf-opsawg-pcapng) with what libpcap does not tell of a frame: its interface, its direction, and
+// its time since 1970 instead of since the first frame.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sallyport::sim {
+
+struct PcapngFrame {
+  uint32_t interfaceNumber = 0;
+  int64_t ns = 0;
+  bool inbound = false;
+  std::vector<uint8_t> bytes;
+};
+
+struct PcapngFile {
+  std::vector<std::string> interfaces;
+  std::vector<PcapngFrame> frames;
+  // The latest time that interface statistics speak of; -1 if there are none.
+  int64_t endNs = -1;
+};
+
+// Throws std::runtime_error with one sentence naming the file when it cannot be read, is damaged, was written on a
+// machine of the other byte order, or holds what a recording does not: several sections, frames that are not Ethernet
+// or are cut.
+PcapngFile readPcapng(const std::string& path);
+
+}  // namespace sallyport::sim
