@@ -111,3 +111,14 @@ def write_frames(path: Path, frames: Iterable[bytes | Packet]) -> None:
 def make_box(tmp_path: Path):
     """`make_box(batch_text)` gives a [Box] in this test's folder."""
     return lambda batch: Box(tmp_path, batch)
+
+
+@pytest.fixture
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A lab of the stand-in for TRex (tests/trex_lab.py), whose backends are closed behind the test."""
+    from trex_lab import Lab
+
+    made = Lab(tmp_path, monkeypatch)
+    yield made
+    for backend in made.backends:
+        backend.close()

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,14 +18,6 @@ from sallyport.errors import CheckFailed
 from sallyport.trex import measure
 from sallyport.trex.measure import Sample
 from trex_lab import Lab, setup, trial
-
-
-@pytest.fixture
-def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
-    made = Lab(tmp_path, monkeypatch)
-    yield made
-    for backend in made.backends:
-        backend.close()
 
 
 def test_it_says_what_it_offers_before_it_reaches_anything(lab: Lab) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,14 +15,6 @@ from sallyport.errors import InputError
 from sallyport.trex import lab as lab_file
 from sallyport.trex.option import lab_option
 from trex_lab import MAC, STAND_IN, Lab, fields, setup, trial
-
-
-@pytest.fixture
-def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
-    made = Lab(tmp_path, monkeypatch)
-    yield made
-    for backend in made.backends:
-        backend.close()
 
 
 def refused(error: pytest.ExceptionInfo[InputError], sentence: str) -> None:

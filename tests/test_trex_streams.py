@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 from sallyport import limits, tunnels
@@ -14,14 +12,6 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 from trex_lab import BOX_MAC, MAC, Lab, setup, trial
-
-
-@pytest.fixture
-def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
-    made = Lab(tmp_path, monkeypatch)
-    yield made
-    for backend in made.backends:
-        backend.close()
 
 
 def addresses(way: int, number: int, ip: int) -> tuple[str, str]:
