@@ -32,6 +32,10 @@ else ifeq ($(TABLES),standard)
 else
   $(error TABLES=$(TABLES): choose standard or full)
 endif
+# CRYPTO=model: a second simulation, whose crypto chip has C++ in the place of its ciphers and hashes. Not built by default: it takes as long as
+# the first one's crypto chip, and nothing but speed depends on it.
+CRYPTO ?= rtl
+$(if $(filter rtl model,$(CRYPTO)),,$(error CRYPTO=$(CRYPTO): choose rtl or model))
 size_option := $(if $(filter full,$(TABLES)),--full)
 interface_options := $(if $(filter full,$(TABLES)),--full --rules 64)
 crypto_options := $(strip $(size_option) $(if $(suites),--suites $(suites)))
@@ -42,11 +46,15 @@ $(sized)/rtl/stamp: $(scala_sources) build.mill VERSION $(sized)/rtl/options | s
 	@$(MILL) crypto_fpga.runMain sallyport.crypto.Elaborate --out $(sized)/rtl --version $(VERSION) $(crypto_options)
 	@touch $@
 
+$(sized)/rtl/model-stamp: $(sized)/rtl/stamp
+	@$(MILL) crypto_fpga.runMain sallyport.crypto.Elaborate --out $(sized)/rtl --version $(VERSION) $(crypto_options) --model
+	@touch $@
+
 $(sized)/rtl/options: FORCE
 	@mkdir -p $(@D); echo "$(crypto_options)" | cmp -s - $@ || echo "$(crypto_options)" > $@
 
-sim: verilog ## build/bin/sallyport-sim, the co-simulation; TABLES=full build/full/bin/sallyport-sim
-	@$(ENV) $(MAKE) --no-print-directory -C sim/engine BUILD_DIR=$(CURDIR)/$(sized)
+sim: verilog $(if $(filter model,$(CRYPTO)),$(sized)/rtl/model-stamp) ## build/bin/sallyport-sim, the co-simulation; TABLES=full build/full/bin/sallyport-sim; CRYPTO=model …/sallyport-sim-model, too
+	@$(ENV) $(MAKE) --no-print-directory -C sim/engine BUILD_DIR=$(CURDIR)/$(sized) all $(filter model,$(CRYPTO))
 
 mgmt: setup ## build/bin/sallyctl
 	@$(ENV) cd mgmt && CGO_ENABLED=0 go build -trimpath -ldflags "-X main.version=$(VERSION)" -o ../build/bin/ ./cmd/...
@@ -56,7 +64,8 @@ demo: sim mgmt ## RFC 2544 throughput of two boxes back to back; table here, rep
 
 # --- what is checked -------------------------------------------------------------------------------------------------
 
-test: lint sim mgmt ## every test that needs neither Vivado nor a board
+test: lint mgmt ## every test that needs neither Vivado nor a board
+	@$(MAKE) --no-print-directory sim CRYPTO=model
 	@$(ENV) scripts/test.sh
 
 lint: setup ## formatters and linters of every language; changes nothing

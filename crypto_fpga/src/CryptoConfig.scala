@@ -21,6 +21,8 @@ import sallyport.common.regs.{CommonRegs, RegisterDesc}
  *   of the hardware, `major.minor.patch`
  * @param simulation
  *   built for simulation; software can read it
+ * @param modelled
+ *   ciphers and hashes are simulated by [[PipeModel]]s; software cannot see it
  */
 case class CryptoConfig(
     saBits: Int = 10,
@@ -30,12 +32,14 @@ case class CryptoConfig(
     laneBeats: Int = 4096,
     linkBeats: Int = 512,
     version: String = "0.0.0",
-    simulation: Boolean = true
+    simulation: Boolean = true,
+    modelled: Boolean = false
 ) {
   require(saBits >= 1 && saBits <= 16, s"saBits is $saBits, but the link carries SA numbers of 1 to 16 bits")
+  require(simulation || !modelled, "models of ciphers and hashes are for simulation: leave modelled out")
   require(lanes >= 1 && lanes <= 16, s"$lanes lanes a direction: choose 1 to 16")
 
-  def lane(encrypt: Boolean): LaneConfig = LaneConfig(encrypt, suites, slots, laneBeats)
+  def lane(encrypt: Boolean): LaneConfig = LaneConfig(encrypt, suites, slots, laneBeats, modelled)
 
   /** What software reads of this configuration. */
   def build: Map[RegisterDesc, BigInt] = Map(

@@ -14,13 +14,17 @@ import sallyport.common._
  *   a direction
  * @param full
  *   a board's SAs instead of the simulation's; its memories are not bound yet
+ * @param model
+ *   for a fast simulation
  */
 @main
 case class CryptoElaboration(
     chip: Elaboration,
     @arg(doc = "suites to build in, by strongSwan's names, separated by commas; default all") suites: Option[String],
     @arg(doc = "lanes a direction, 1 to 16; default 4, with --small 1") lanes: Option[Int],
-    @arg(doc = "64 Ki SAs a direction, as a board has") full: Flag
+    @arg(doc = "64 Ki SAs a direction, as a board has") full: Flag,
+    @arg(doc = "C++ models of ciphers and hashes in the place of their pipes, for Verilator alone; into crypto-model")
+    model: Flag
 ) {
 
   /** Raises an `IllegalArgumentException` that says what is wrong. */
@@ -33,12 +37,13 @@ case class CryptoElaboration(
     default.copy(
       lanes = lanes.getOrElse(default.lanes),
       suites = suites.map(_.split(",", -1).toSeq.map(Suite.named)).getOrElse(default.suites),
-      version = chip.version
+      version = chip.version,
+      modelled = model.value
     )
   }
 }
 
-/** Writes the crypto chip's SystemVerilog into a folder's subfolder `crypto`: `--out FOLDER --version M.m.p` and [[CryptoElaboration]]. */
+/** Writes the crypto chip's SystemVerilog into a folder's subfolder `crypto` (`crypto-model` with `--model`): `--out FOLDER --version M.m.p` and [[CryptoElaboration]]. */
 object Elaborate {
   private implicit val chip: ParserForClass[Elaboration] = Elaboration.parser
   private val parser = ParserForClass[CryptoElaboration]
@@ -48,6 +53,6 @@ object Elaborate {
     val config =
       try options.config
       catch { case error: IllegalArgumentException => Elaboration.refuse(error.getMessage) }
-    Emit(new CryptoCore(config), options.chip.folder("crypto"))
+    Emit(new CryptoCore(config), options.chip.folder(if (config.modelled) "crypto-model" else "crypto"))
   }
 }

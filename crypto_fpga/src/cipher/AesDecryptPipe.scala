@@ -28,8 +28,11 @@ class AesDecryptBlock extends Bundle {
  *
  * The clock stops while the pipe is empty. While `wipe` is high zeros enter as key; after [[AesDecryptPipe.latency]]
  * such cycles no register holds a key.
+ *
+ * @param modelled
+ *   simulated by [[PipeModel]]; the hardware is then left out
  */
-class AesDecryptPipe extends Module {
+class AesDecryptPipe(modelled: Boolean = false) extends Module {
   val io = IO(new Bundle {
     val in = Flipped(Valid(new AesDecryptBlock))
     val wipe = Input(Bool())
@@ -47,7 +50,10 @@ class AesDecryptPipe extends Module {
 
   private implicit val sbox: Definition[AesSbox] = Definition(new AesSbox)
 
-  PipeClock(io.in.valid, io.wipe, AesDecryptPipe.latency) { valids =>
+  if (modelled) {
+    val operands = Seq(io.in.bits.block, io.in.bits.key, io.in.bits.size.asUInt)
+    io.out := PipeModel("AesDecryptPipe", io.in.valid, operands, 128, AesDecryptPipe.latency, forget = false.B)
+  } else PipeClock(io.in.valid, io.wipe, AesDecryptPipe.latency) { valids =>
     val in = io.in.bits
     val key = Mux(io.wipe, 0.U, in.key)
     val entry = Wire(new Stage)

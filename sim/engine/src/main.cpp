@@ -13,7 +13,7 @@
 namespace {
 
 const char* const kUsage =
-    "usage: sallyport-sim [--boxes 1|2] [--threads N] [--seed N] [--socket-dir "
+    "usage: sallyport-sim [--boxes 1|2] [--threads N | --lock-step] [--seed N] [--socket-dir "
     "DIR] [--cable-latency-ns N]\n"
     "Reads commands and writes results as JSON lines; see docs/simulator.md.\n";
 
@@ -41,6 +41,10 @@ Arguments parse(int argc, char** argv) {
       fputs(kUsage, stdout);
       exit(0);
     }
+    if (option == "--lock-step") {
+      arguments.world.lockStep = true;
+      continue;
+    }
     const char* value = i + 1 < argc ? argv[++i] : nullptr;
     if (option == "--boxes")
       arguments.world.boxes = static_cast<int>(number(option, value));
@@ -57,6 +61,10 @@ Arguments parse(int argc, char** argv) {
       fprintf(stderr, "sallyport-sim: unknown or incomplete option %s\n%s", option.c_str(), kUsage);
       exit(2);
     }
+  }
+  if (arguments.world.lockStep && arguments.world.threads > 1) {
+    fprintf(stderr, "sallyport-sim: --lock-step runs on one thread; leave --threads %d out\n", arguments.world.threads);
+    exit(2);
   }
   return arguments;
 }

@@ -57,6 +57,9 @@ class Node {
 
   // kLookahead cycles. Registers started with registers().start() proceed.
   void runEpoch();
+  // One cycle, in which tokens are exchanged as well: what kLookahead calls do to a world is what an epoch does. The
+  // nodes of a world all run by the one or all by the other.
+  void runCycle();
 
   // A register access while the rest of the world stands still: the chip's clock runs, its streams pause (no beat
   // comes, none is taken). Used between trials; simulated time does not advance. Empty when the chip does not answer.
@@ -83,7 +86,9 @@ class Node {
   int64_t clocks() const { return clocks_; }
 
  private:
+  void exchange(int64_t epoch);
   void cycle(int64_t epoch);
+  void writeCaptures();
 
   std::string name_;
   std::unique_ptr<Chip> chip_;

@@ -35,6 +35,7 @@ nlohmann::json RunMeter::json() const {
           {"wall_s", wall},
           {"cycles_per_s", wall > 0 ? static_cast<double>(cycles()) / wall : 0},
           {"threads", world_.threads()},
+          {"lock_step", world_.lockStep()},
           {"chips", chips}};
 }
 

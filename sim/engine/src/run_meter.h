@@ -26,7 +26,7 @@ class RunMeter {
   void report(const char* phase, double done);
 
   Cycle cycles() const { return world_.now() - firstCycle_; }
-  // {sim_cycles, sim_us, wall_s, cycles_per_s, threads, chips: [{name, clocks, busy_s, clocks_per_s}]}
+  // {sim_cycles, sim_us, wall_s, cycles_per_s, threads, lock_step, chips: [{name, clocks, busy_s, clocks_per_s}]}
   nlohmann::json json() const;
 
  private:

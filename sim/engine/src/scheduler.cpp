@@ -20,10 +20,11 @@ inline void relax() {
 uint32_t generationOf(uint64_t ticket) { return static_cast<uint32_t>(ticket >> 32); }
 }  // namespace
 
-Scheduler::Scheduler(std::vector<Node*> nodes, int threads) : nodes_(std::move(nodes)) {
+Scheduler::Scheduler(std::vector<Node*> nodes, int threads, bool lockStep)
+    : nodes_(std::move(nodes)), lockStep_(lockStep) {
   const int cores = std::max(1u, std::thread::hardware_concurrency());
   const int limit = static_cast<int>(nodes_.size());
-  threads_ = threads > 0 ? std::min(threads, limit) : std::min(cores, limit);
+  threads_ = lockStep ? 1 : threads > 0 ? std::min(threads, limit) : std::min(cores, limit);
   ticket_ = nodes_.size();  // nothing to claim in generation 0
 }
 
@@ -45,6 +46,11 @@ void Scheduler::rest() {
 }
 
 void Scheduler::runEpoch() {
+  if (lockStep_) {
+    for (Cycle i = 0; i < kLookahead; i++)
+      for (Node* node : nodes_) node->runCycle();
+    return;
+  }
   if (threads_ == 1) {
     for (Node* node : nodes_) node->runEpoch();
     return;

@@ -4,6 +4,9 @@
 // the operating system has not woken. Workers spin briefly between epochs and then sleep. Which thread runs a node has
 // no influence on the result. An exception of a node is rethrown by runEpoch(). Workers begin with the first epoch and
 // with the first one after rest().
+//
+// In lock-step, which is what all this is measured against, the calling thread alone runs every node for a cycle, then
+// every node for the next one, as a test bench around Verilator's models would. The result is the same.
 #pragma once
 
 #include <atomic>
@@ -19,8 +22,8 @@ namespace sallyport::sim {
 
 class Scheduler {
  public:
-  // threads = 0: as many as nodes or cores, whichever is less.
-  Scheduler(std::vector<Node*> nodes, int threads);
+  // threads = 0: as many as nodes or cores, whichever is less; 1 in lock-step.
+  Scheduler(std::vector<Node*> nodes, int threads, bool lockStep = false);
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
@@ -29,6 +32,7 @@ class Scheduler {
   // Ends the workers, so that the calling thread is the only one, as fork() needs it.
   void rest();
   int threads() const { return threads_; }
+  bool lockStep() const { return lockStep_; }
 
  private:
   void start();
@@ -37,6 +41,7 @@ class Scheduler {
   void sortByCost();
 
   std::vector<Node*> nodes_;
+  bool lockStep_;
   int threads_;  // the calling one included
   std::vector<std::thread> workers_;
   // Generation in the upper half, next node to claim in the lower: a late worker cannot claim a node of a later epoch.

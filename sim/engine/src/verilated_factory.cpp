@@ -18,6 +18,10 @@ std::unique_ptr<Chip> makeChip(ChipKind kind, const std::string& name) {
   return nullptr;
 }
 
+#ifdef SALLYPORT_MODEL
+const char* chipImplementation() { return "model"; }
+#else
 const char* chipImplementation() { return "rtl"; }
+#endif
 
 }  // namespace sallyport::sim

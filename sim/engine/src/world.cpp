@@ -24,7 +24,7 @@ World::World(const WorldOptions& options) : options_(options) {
   for (int box = 0; box < options.boxes; box++) addBox(box);
   std::vector<Node*> all;
   for (auto& node : nodes_) all.push_back(node.get());
-  scheduler_ = std::make_unique<Scheduler>(all, options.threads);
+  scheduler_ = std::make_unique<Scheduler>(all, options.threads, options.lockStep);
 }
 
 void World::addBox(int box) {

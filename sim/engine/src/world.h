@@ -42,6 +42,7 @@ struct WorldOptions {
   int boxes = 1;
   int threads = 0;          // 0: as many as chips or cores, whichever is less
   Cycle cableLatency = 30;  // 20 m of fibre, 100 ns
+  bool lockStep = false;    // one thread, chips cycle by cycle
 };
 
 class World {
@@ -72,6 +73,7 @@ class World {
 
   int boxes() const { return options_.boxes; }
   int threads() const { return scheduler_->threads(); }
+  bool lockStep() const { return scheduler_->lockStep(); }
   Node& node(int box, ChipKind chip) { return *nodes_.at(box * 3 + static_cast<int>(chip)); }
   const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }
   // The node behind a port; throws std::invalid_argument with a sentence when there is no such port.

@@ -171,11 +171,11 @@ std::string contents(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// What must not depend on the number of threads: results and captures of a faulty two-box run.
-std::string everything(int threads) {
+// What must depend neither on the number of threads nor on lock-step: results and captures of a faulty two-box run.
+std::string everything(int threads, bool lockStep = false) {
   const std::string path =
       std::filesystem::temp_directory_path() / ("sallyport-threads-" + std::to_string(::getpid()) + ".pcapng");
-  World world({2, threads, 30});
+  World world({2, threads, 30, lockStep});
   world.reset();
   EXPECT_EQ(world.threads(), threads);
   world.portNode({1, "black"}).port()->capture =
@@ -202,6 +202,8 @@ TEST(World, ResultsDoNotDependOnTheNumberOfThreads) {
   EXPECT_GT(one.size(), 100000u);
   for (int threads : {2, 3, 4, 6}) EXPECT_TRUE(everything(threads) == one) << threads << " threads";
 }
+
+TEST(World, LockStepGivesTheSameResults) { EXPECT_TRUE(everything(1, true) == everything(1)); }
 
 TEST(World, ReplayRunsUntilQuietAndPuntsAreCaptured) {
   const std::string path =

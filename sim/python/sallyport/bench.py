@@ -1,58 +1,130 @@
-"""How fast the simulator is on this machine: simulated cycles a second, chip by chip and for whole topologies."""
+"""How fast the simulator is on this machine, beside plain single-threaded Verilator: the same chips, all of them a cycle at a time."""
 
 from __future__ import annotations
 
 import os
 import platform
-from contextlib import closing
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
 
 from rich.console import Console
+from rich.progress import track
 from rich.table import Table
 
-from sallyport import suites
 from sallyport.backend import Setup, Trial
+from sallyport.errors import CheckFailed
 from sallyport.sim_backend import SimBackend
-from sallyport.simulator import Simulator
+from sallyport.simulator import CRYPTO, program
+from sallyport.suites import Suite
 
-IDLE_CYCLES = 200_000
-LOADED = ({"frame": 1400}, {"frame": 64})
+WARMUP_NS, MEASURE_NS = 10_000, 40_000
+# What runs the chips: their threads, and whether they are lock-stepped.
+ENGINES = {"lock-step": (1, True), "1 thread": (1, False), "2 threads": (2, False)}
 
 
-def run() -> dict:
-    """Measure; wall-clock figures, so expect ±20 % on a shared machine."""
+@dataclass
+class Contender:
+    """One way to simulate a topology, and what its trials took."""
+
+    chips: int
+    crypto: str
+    engine: str
+    backend: SimBackend
+    runs: list[dict] = field(default_factory=list)
+    seen: object = None
+
+    def run(self, mix: dict[int, int], suite: tuple[Suite, ...]) -> None:
+        """One trial at the theoretical maximum."""
+        threads, lock_step = ENGINES[self.engine]
+        boxes = self.chips // 3
+        setup = Setup(
+            mix,
+            suite,
+            boxes,
+            "both" if boxes == 2 else "encrypt",
+            crypto=self.crypto,
+            lock_step=lock_step,
+            threads=threads,
+            warmup_ns=WARMUP_NS,
+            measure_ns=MEASURE_NS,
+        )
+        result = self.backend.run_trial(Trial(setup, setup.ceiling * setup.line_fps))
+        assert result.simulation is not None
+        self.seen = (result.tx_frames, result.rx_frames, result.lost, result.lifo_ns)
+        self.runs.append(result.simulation)
+
+    def row(self, frames: str) -> dict:
+        """The best of its runs, by wall clock and by processor time."""
+        return {
+            "chips": self.chips,
+            "crypto": self.crypto,
+            "engine": self.engine,
+            "frames": frames,
+            "sim_cycles": self.runs[0]["sim_cycles"],
+            "cycles_per_s": round(max(run["cycles_per_s"] for run in self.runs)),
+            # Of all chips together: what one thread makes of one processor that it has to itself.
+            "cycles_per_cpu_s": round(max(run["sim_cycles"] / _busy(run) for run in self.runs)),
+            "chip_cycles_per_s": {
+                chip["name"]: round(max(run["chips"][i]["clocks_per_s"] for run in self.runs))
+                for i, chip in enumerate(self.runs[0]["chips"])
+            },
+        }
+
+
+def _busy(simulation: dict) -> float:
+    return sum(chip["busy_s"] for chip in simulation["chips"])
+
+
+def run(suite: tuple[Suite, ...], sizes: list[tuple[str, dict[int, int]]], cryptos: list[str], rounds: int) -> dict:
+    """Measure. Contenders take turns, so that what else the machine does meets all of them; the best of `rounds` counts."""
+    for crypto in cryptos:
+        program(CRYPTO[crypto])  # or a sentence, before anything runs
     rows = []
-    for boxes in (1, 2):
-        for threads in (1, 2):
-            rows.append(_idle(boxes, threads))
-            rows += [_loaded(boxes, threads, load["frame"]) for load in LOADED]
-    return {"cpu": _cpu(), "cores": os.cpu_count(), "machine": platform.machine(), "rows": rows}
-
-
-def _row(boxes: int, threads: int, traffic: str, simulation: dict) -> dict:
+    for chips in (3, 6):
+        for label, mix in sizes:
+            with ExitStack() as stack:
+                contenders = [
+                    Contender(chips, crypto, engine, stack.enter_context(closing(SimBackend())))
+                    for crypto in cryptos
+                    for engine in ENGINES
+                ]
+                turns = [contender for _ in range(rounds) for contender in contenders]
+                for contender in track(turns, f"{chips} chips, {label}", transient=True, console=Console(stderr=True)):
+                    contender.run(mix, suite)
+            if any(contender.seen != contenders[0].seen for contender in contenders):
+                raise CheckFailed(f"{chips} chips, {label}: the contenders' trials differ")
+            rows += [contender.row(label) for contender in contenders]
     return {
-        "chips": 3 * boxes,
-        "threads": threads,
-        "traffic": traffic,
-        "sim_cycles": simulation["sim_cycles"],
-        "wall_s": round(simulation["wall_s"], 3),
-        "cycles_per_s": round(simulation["cycles_per_s"]),
-        "chip_cycles_per_s": {chip["name"]: round(chip["clocks_per_s"]) for chip in simulation["chips"]},
+        "cpu": _cpu(),
+        "cores": os.cpu_count(),
+        "machine": platform.machine(),
+        "suite": ",".join(each.name for each in suite),
+        "rounds": rounds,
+        "rows": rows,
+        "ratios": _ratios(rows, cryptos),
     }
 
 
-def _idle(boxes: int, threads: int) -> dict:
-    with Simulator(boxes, threads, seed=1) as sim:
-        return _row(boxes, threads, "idle", sim.command("idle", cycles=IDLE_CYCLES)["simulation"])
+def _ratios(rows: list[dict], cryptos: list[str]) -> list[dict]:
+    """What threads gain over lock-step, and what the model gains over the pipes, by topology and frames."""
+    by = {(row["chips"], row["frames"], row["crypto"], row["engine"]): row for row in rows}
+    ratios = []
+    for chips, frames in dict.fromkeys((row["chips"], row["frames"]) for row in rows):
+        ratio: dict[str, object] = {"chips": chips, "frames": frames}
+        for crypto in cryptos:
+            of = {engine: by[chips, frames, crypto, engine] for engine in ENGINES}
+            ratio[f"two_threads_to_lock_step_{crypto}"] = _ratio(of["2 threads"], of["lock-step"], "cycles_per_s")
+        if len(cryptos) == 2:
+            model, rtl = (by[chips, frames, crypto, "1 thread"] for crypto in ("model", "rtl"))
+            ratio["model_to_rtl"] = _ratio(model, rtl, "cycles_per_cpu_s")
+            speeds = [row["chip_cycles_per_s"]["box0.crypto"] for row in (model, rtl)]
+            ratio["model_to_rtl_crypto_chip"] = round(speeds[0] / speeds[1], 2)
+        ratios.append(ratio)
+    return ratios
 
 
-def _loaded(boxes: int, threads: int, frame: int) -> dict:
-    suite = suites.parse("aes256gcm16")
-    direction = "both" if boxes == 2 else "encrypt"
-    setup = Setup({frame: 1}, suite, boxes, direction, threads=threads, warmup_ns=10_000, measure_ns=40_000)
-    with closing(SimBackend()) as tester:
-        simulation = tester.run_trial(Trial(setup, setup.ceiling * setup.line_fps)).simulation
-        assert simulation is not None
-        return _row(boxes, threads, f"{frame} B, {direction}, full load", simulation)
+def _ratio(above: dict, below: dict, figure: str) -> float:
+    return round(above[figure] / below[figure], 2)
 
 
 def _cpu() -> str:
@@ -65,13 +137,35 @@ def _cpu() -> str:
 
 def table(result: dict) -> None:
     """Print the figures."""
-    grid = Table(title=f"simulator speed on {result['cores']} cores of {result['cpu']}", title_justify="left")
-    for name in ("chips", "threads", "traffic", "cycles/s", "slowest chip alone"):
-        grid.add_column(name, justify="left" if name == "traffic" else "right")
+    console = Console(width=120)
+    title = f"simulator speed on {result['cores']} cores of {result['cpu']}, {result['suite']} at full load"
+    grid = Table(title=title, title_justify="left")
+    for name in (
+        "chips",
+        "frames",
+        "crypto",
+        "engine",
+        "cycles/s",
+        "of processor time",
+        "inner",
+        "crypto chip",
+        "outer",
+    ):
+        grid.add_column(name, justify="left" if name in ("crypto", "engine") else "right")
     for row in result["rows"]:
-        slowest = min(row["chip_cycles_per_s"].items(), key=lambda item: item[1])
-        grid.add_row(
-            str(row["chips"]), str(row["threads"]), row["traffic"], f"{row['cycles_per_s']:,}",
-            f"{slowest[0]} {slowest[1]:,}",
-        )  # fmt: skip
-    Console(width=120).print(grid)
+        speeds = [f"{row['chip_cycles_per_s'][f'box0.{chip}']:,}" for chip in ("inner", "crypto", "outer")]
+        figures = [f"{row['cycles_per_s']:,}", f"{row['cycles_per_cpu_s']:,}", *speeds]
+        grid.add_row(str(row["chips"]), row["frames"], row["crypto"], row["engine"], *figures)
+    console.print(grid)
+    for ratio in result["ratios"]:
+        parts = [
+            f"{ratio[key]} x {what}"
+            for key, what in (
+                ("two_threads_to_lock_step_rtl", "lock-step with two threads"),
+                ("two_threads_to_lock_step_model", "the same of the model"),
+                ("model_to_rtl", "RTL crypto with the model"),
+                ("model_to_rtl_crypto_chip", "the crypto chip alone"),
+            )
+            if key in ratio
+        ]
+        console.print(f"{ratio['chips']} chips, {ratio['frames']}: {', '.join(parts)}", soft_wrap=True)

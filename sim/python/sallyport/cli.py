@@ -10,10 +10,13 @@ import click
 from sallyport import bench as bench_module
 from sallyport import live as live_module
 from sallyport import replay as replay_module
-from sallyport import report
+from sallyport import report, suites
+from sallyport.backend import Setup
 from sallyport.compare_command import compare_command
 from sallyport.errors import InputError
-from sallyport.rfc2544.command import rfc2544_command
+from sallyport.rfc2544.command import SUITE_HELP, crypto_option, rfc2544_command
+from sallyport.rfc2544.sizes import parse as parse_sizes
+from sallyport.simulator import CRYPTO
 
 threads_option = click.option("--threads", type=click.IntRange(1, 6), help="Worker threads; default min(chips, cores).")
 seed_option = click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True)
@@ -54,6 +57,7 @@ def main() -> None:
 )
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder for captures and counters.json.")
 @click.option("--fault", multiple=True, help="NAME[:ARG], repeatable; --fault help lists them.")
+@crypto_option
 @threads_option
 @seed_option
 def replay_command(
@@ -64,13 +68,22 @@ def replay_command(
     inject_outer: Path | None,
     out: Path,
     fault: tuple[str, ...],
+    crypto: str,
     threads: int | None,
     seed: int,
 ) -> None:
     """Put a real capture through one box, and captures from its management CPU out of its ports."""
     injected = {chip: path for chip, path in (("inner", inject_inner), ("outer", inject_outer)) if path}
     replay_module.run(
-        xfrm=xfrm, red=red, black=black, injected=injected, out=out, faults=fault, threads=threads, seed=seed
+        xfrm=xfrm,
+        red=red,
+        black=black,
+        injected=injected,
+        out=out,
+        faults=fault,
+        threads=threads,
+        seed=seed,
+        crypto=crypto,
     )
 
 
@@ -85,6 +98,7 @@ def replay_command(
 @click.option("--black-tap", multiple=True, metavar="NAME", help="TAP at the outer port of one box alone.")
 @click.option("--replay", type=click.Path(path_type=Path), help="A recording instead of TAPs.")
 @click.option("--record", type=click.Path(path_type=Path), help="Every frame at every port, with its time (pcapng).")
+@crypto_option
 @threads_option
 @seed_option
 def live_command(
@@ -93,18 +107,27 @@ def live_command(
     black_tap: tuple[str, ...],
     replay: Path | None,
     record: Path | None,
+    crypto: str,
     threads: int | None,
     seed: int,
 ) -> None:
     """TAP devices as cables of simulated boxes: ping, curl, iperf3 or an IPsec peer through them."""
-    live_module.run(xfrm, red_tap, black_tap, replay, record, threads, seed)
+    live_module.run(xfrm, red_tap, black_tap, replay, record, threads, crypto, seed)
 
 
 @main.command(name="bench")
+@click.option("--suite", default="aes256gcm16", show_default=True, help=SUITE_HELP)
+@click.option("--frame-size", default="1400,64", show_default=True, help="Sizes with FCS, and imix.")
+@click.option(
+    "--crypto", type=click.Choice([*CRYPTO, "both"]), default="both", show_default=True, help="What is measured."
+)
+@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True, help="Of which the best one counts.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the figures here.")
-def bench_command(json_file: Path | None) -> None:
-    """How fast the simulator runs on this machine: cycles a second for each chip and topology."""
-    result = bench_module.run()
+def bench_command(suite: str, frame_size: str, crypto: str, rounds: int, json_file: Path | None) -> None:
+    """How fast the simulator runs on this machine, beside the same chips lock-stepped cycle by cycle."""
+    chosen = suites.parse(suite)
+    sizes = parse_sizes(frame_size, Setup({}, chosen))
+    result = bench_module.run(chosen, sizes, list(CRYPTO) if crypto == "both" else [crypto], rounds)
     bench_module.table(result)
     if json_file:
         report.write(json_file, json.dumps(result, indent=2) + "\n")

@@ -24,6 +24,7 @@ def run(
     replay: Path | None,
     record: Path | None,
     threads: int | None,
+    crypto: str,
     seed: int,
 ) -> None:
     """Boxes on TAPs until Ctrl-C or SIGTERM, or a recording of such a run through boxes of their own; then a summary."""
@@ -33,7 +34,7 @@ def run(
     _recordable(record, replay)
     with (
         _terminable(),
-        Simulator(boxes=len(xfrm), threads=threads, seed=seed, own_group=True) as sim,
+        Simulator(boxes=len(xfrm), threads=threads, seed=seed, own_group=True, crypto=crypto) as sim,
     ):
         for box, path in enumerate(xfrm):
             sim.sallyctl(box, "-batch", path)

@@ -14,7 +14,7 @@ from sallyport.errors import CheckFailed, InputError
 from sallyport.rekey import Rekeys
 from sallyport.reset import RESETS, Reset
 from sallyport.sim_streams import streams
-from sallyport.simulator import TESTER_MAC, Simulator, program
+from sallyport.simulator import CRYPTO, TESTER_MAC, Simulator, program
 from sallyport.tunnels import Tunnels
 
 # Largest IP packet of a 9600 B black frame.
@@ -70,7 +70,7 @@ class SimBackend:
                 "signature"
             )
         Tunnels(setup)
-        program("sallyport-sim", setup.tables)
+        program(CRYPTO[setup.crypto], setup.tables)
 
     def run_trial(self, trial: Trial) -> TrialResult:
         setup = trial.setup
@@ -122,7 +122,15 @@ class SimBackend:
         """The simulation of boxes `first`, `first` + 1 … with their tunnels."""
         if first in self._sims:
             return self._sims[first]
-        sim = Simulator(boxes, setup.threads, setup.seed, self._on_progress, setup.tables)
+        sim = Simulator(
+            boxes,
+            setup.threads,
+            setup.seed,
+            self._on_progress,
+            setup.tables,
+            crypto=setup.crypto,
+            lock_step=setup.lock_step,
+        )
         try:
             built = sim.suites(0)
             for suite in setup.suites:

@@ -20,6 +20,8 @@ TABLES = {
     "standard": (ROOT / "build" / "bin", "make sim mgmt"),
     "full": (ROOT / "build" / "full" / "bin", "make sim TABLES=full"),
 }
+# The simulation's program by what stands for the crypto chip's ciphers and hashes: their pipes, or C++ that does the same at the same time.
+CRYPTO = {"rtl": "sallyport-sim", "model": "sallyport-sim-model"}
 
 # The tester's own addresses, the far end of every wire that has no other box on it.
 TESTER_MAC = {"red": "02:00:00:00:00:01", "black": "02:00:00:00:00:02"}
@@ -28,6 +30,8 @@ TESTER_MAC = {"red": "02:00:00:00:00:01", "black": "02:00:00:00:00:02"}
 def program(name: str, tables: str = "standard") -> str:
     """Path of a program that `make` builds; a sentence if it was not built."""
     folder, how = TABLES[tables]
+    if name == CRYPTO["model"]:
+        how = "make sim CRYPTO=model" if tables == "standard" else f"{how} CRYPTO=model"
     path = folder / name
     if not path.exists():
         raise InputError(f"{path.relative_to(ROOT)} is not built; run '{how}' first")
@@ -45,12 +49,16 @@ class Simulator:
         on_progress: Callable[[float, float], None] | None = None,
         tables: str = "standard",
         own_group: bool = False,
+        crypto: str = "rtl",
+        lock_step: bool = False,
     ) -> None:
         """`own_group`: a terminal's Ctrl-C is for this process alone."""
-        simulation = program("sallyport-sim", tables)
+        simulation = program(CRYPTO[crypto], tables)
         self._on_progress = on_progress
         self._sockets = tempfile.TemporaryDirectory(prefix="sallyport-")
         arguments = [simulation, "--boxes", boxes, "--threads", threads or 0, "--seed", seed]
+        if lock_step:
+            arguments += ["--lock-step"]
         self._process = subprocess.Popen(
             [*map(str, arguments), "--socket-dir", self._sockets.name],
             stdin=subprocess.PIPE,

@@ -18,7 +18,7 @@ from sallyport.rfc2544 import plan
 from sallyport.rfc2544.case import Options
 from sallyport.rfc2544.sizes import parse as parse_sizes
 from sallyport.sim_backend import SimBackend
-from sallyport.simulator import ROOT, TABLES
+from sallyport.simulator import CRYPTO, ROOT, TABLES
 from sallyport.sweep import Cache, ClusterPool, LocalPool, Trials, Where
 from sallyport.trex.option import backend as trex_backend
 from sallyport.trex.option import lab_option
@@ -34,6 +34,15 @@ DEFAULT_SIZES, ALL_SIZES = "64,512,1400,1518", "all"
 # Tests in which a row that did not pass is a failure of the box.
 JUDGED = ("throughput", "tunnels", "latency", "attack")
 CACHE = ROOT / "build" / "cache" / "trials"
+
+
+crypto_option = click.option(
+    "--crypto",
+    type=click.Choice(list(CRYPTO)),
+    default="rtl",
+    show_default=True,
+    help="Model: ciphers and hashes in C++, the same results faster.",
+)
 
 
 @click.command(name="rfc2544")
@@ -82,6 +91,7 @@ CACHE = ROOT / "build" / "cache" / "trials"
 @click.option("--lsf", "batch", flag_value="lsf", hidden=True)
 @click.option("--pbs", "batch", flag_value="pbs", hidden=True)
 @click.option("--no-cache", is_flag=True, help="Make trials again that were made before.")
+@crypto_option
 @click.option("--threads", type=click.IntRange(1, 6), help="Worker threads; default min(chips, cores), with --jobs 1.")
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True)
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
@@ -91,11 +101,11 @@ CACHE = ROOT / "build" / "cache" / "trials"
 def rfc2544_command(**given: object) -> None:
     """RFC 2544 and its extensions: throughput, latency, loss, bursts, recovery of one or two boxes."""
     asked = Asked(**given)  # type: ignore[arg-type]
-    names = plan.parse_tests(asked.test)
     report.check_places(asked.html_file, asked.json_file)
     rows: list[dict] = []
     with Progress(asked.verbosity()) as progress, closing(asked.backend(progress.within)) as backend:
         capabilities = backend.capabilities()
+        names = plan.parse_tests(asked.test, capabilities)
         setup, options, where = asked.setup(capabilities), asked.options(capabilities), asked.where(capabilities)
         sizes = parse_sizes(asked.sizes(), setup)
         for _, mix in sizes:
@@ -150,6 +160,7 @@ class Asked:
     scheduler: str | None
     batch: str | None
     no_cache: bool
+    crypto: str
     threads: int | None
     seed: int
     quiet: bool
@@ -203,6 +214,7 @@ class Asked:
             nat_t=self.nat_t,
             sas=sas,
             tables=self.tables,
+            crypto=self.crypto,
             seed=self.seed,
             threads=self.threads,
             warmup_ns=self.warmup_us * 1000 if self.warmup_us else capabilities.warmup_ns,

@@ -23,12 +23,19 @@ TABLE_SAS = {"standard": 1024, "full": 65536}
 Run = Callable[[str, Trial], TrialResult]
 
 
-def parse_tests(text: str) -> list[str]:
-    """`"throughput,loss"` or `all` as names of TESTS."""
-    names = list(TESTS) if text == ALL else [part.strip() for part in text.split(",")]
+def parse_tests(text: str, capabilities: Capabilities) -> list[str]:
+    """`"throughput,loss"` or `all`, those that the tester can do, as names of TESTS."""
+    cannot = [name for name, kinds in (("reset", capabilities.resets), ("attack", capabilities.attacks)) if not kinds]
+    if text == ALL:
+        return [name for name in TESTS if name not in cannot]
+    names = [part.strip() for part in text.split(",")]
     for name in names:
         if name not in TESTS:
             raise InputError(f"there is no test {name!r}; choose of {', '.join(TESTS)}, or {ALL}")
+        if name in cannot:
+            raise InputError(
+                f"--backend {capabilities.name} has no test {name!r} (docs/commands.md); choose another one"
+            )
     return list(dict.fromkeys(names))
 
 
