@@ -1,0 +1,145 @@
+"""What `./sallyport rfc2544` was asked: its options, and what they come to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from sallyport import rekey, report, suites
+from sallyport.backend import Capabilities, Setup, TrafficBackend
+from sallyport.errors import InputError
+from sallyport.progress import Verbosity
+from sallyport.rfc2544 import plan
+from sallyport.rfc2544.case import Options
+from sallyport.sim_backend import SimBackend
+from sallyport.sweep import Where
+from sallyport.trex.option import backend as trex_backend
+
+BACKENDS = ("sim", "trex")
+MIN_LOAD = Fraction(1, 10)
+DEFAULT_SIZES, ALL_SIZES = "64,512,1400,1518", "all"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The command's options."""
+
+    tester: str
+    lab: Path | None
+    test: str
+    boxes: int
+    direction: str
+    suite: str
+    mode: str
+    ip: str
+    nat_t: bool
+    frame_size: str | None
+    load: str
+    share: str
+    latency_at: str
+    burst_runs: int
+    tables: str
+    sas: int | None
+    warmup_us: int | None
+    measure_us: int | None
+    rekeys: int
+    jobs: int | None
+    scheduler: str | None
+    batch: str | None
+    no_cache: bool
+    crypto: str
+    threads: int | None
+    seed: int
+    quiet: bool
+    verbose: bool
+    json_file: Path | None
+    html_file: Path | None
+
+    def backend(self, on_progress: Callable[[float, float], None]) -> TrafficBackend:
+        if self.tester == "trex":
+            return trex_backend(self.lab, on_progress)
+        if self.lab:
+            raise InputError("--lab is of --backend trex: give that too, or leave it out")
+        return SimBackend(on_progress)
+
+    def where(self, capabilities: Capabilities) -> Where:
+        """Where trials are made; [InputError] if they need this process and this moment."""
+        where = Where(self.jobs, self.scheduler, self.batch)
+        if not capabilities.repeatable and not where.here:
+            raise InputError(
+                f"--backend {capabilities.name} has one set of boxes: leave out --jobs, --scheduler, --slurm, --lsf and --pbs"
+            )
+        return where
+
+    def setup(self, capabilities: Capabilities) -> Setup:
+        """The setup of all trials, but for their frames; [InputError] for what does not go together."""
+        chosen = suites.parse(self.suite)
+        if self.boxes == 1 and len({each.fast for each in chosen}) > 1:
+            raise InputError(
+                f"--suite {self.suite} with --boxes 1: one box alone is judged by the order of its packets, and suites with GHASH overtake "
+                "the others: choose suites of one kind, or two boxes"
+            )
+        if self.rekeys and self.boxes == 1:
+            raise InputError("--rekeys with --boxes 1: a rekey is between two boxes")
+        if self.nat_t and self.mode == "transport":
+            raise InputError(
+                "--nat-t with --mode transport: the boxes encapsulate tunnels alone (docs/theory.md); choose --mode tunnel"
+            )
+        sas = self.sas or len(chosen)
+        if sas % len(chosen):
+            raise InputError(
+                f"--sas {sas}: the {len(chosen)} suites take the SAs in turn; choose a multiple of {len(chosen)}"
+            )
+        measure_ns = max(capabilities.measure_ns, 1000 * rekey.measure_us(self.rekeys, sas, chosen))
+        return Setup(
+            mix={},
+            suites=chosen,
+            boxes=self.boxes,
+            direction=self.direction,
+            mode=self.mode,
+            ip=int(self.ip),
+            nat_t=self.nat_t,
+            sas=sas,
+            tables=self.tables,
+            crypto=self.crypto,
+            seed=self.seed,
+            threads=self.threads,
+            warmup_ns=self.warmup_us * 1000 if self.warmup_us else capabilities.warmup_ns,
+            measure_ns=self.measure_us * 1000 if self.measure_us else measure_ns,
+            rekeys=self.rekeys,
+        )
+
+    def options(self, capabilities: Capabilities) -> Options:
+        return Options(
+            load=_percent("--load", self.load, "line rate"),
+            share=_percent("--share", self.share, "the theoretical maximum"),
+            latency_at=tuple(_percent("--latency-at", part, "the throughput") for part in self.latency_at.split(",")),
+            burst_runs=self.burst_runs,
+            latency_measure_ns=None if self.measure_us or self.rekeys else capabilities.latency_measure_ns,
+        )
+
+    def sizes(self) -> str:
+        return self.frame_size or (ALL_SIZES if self.test == plan.ALL else DEFAULT_SIZES)
+
+    def verbosity(self) -> Verbosity:
+        if self.quiet:
+            return Verbosity.QUIET
+        return Verbosity.VERBOSE if self.verbose else Verbosity.NORMAL
+
+    def write(self, rows: list[dict]) -> None:
+        """Leave the rows where they were asked for."""
+        if rows:
+            report.write_all(rows, self.html_file, self.json_file)
+
+
+def _percent(option: str, text: str, whole: str) -> Fraction:
+    """A percentage as a part of the whole."""
+    try:
+        value = Fraction(text.strip())
+    except (ValueError, ZeroDivisionError):
+        raise InputError(f"{option} {text!r}: give a number of percent") from None
+    if not MIN_LOAD <= value <= 100:
+        raise InputError(f"{option} {text}: choose {float(MIN_LOAD)} to 100 percent of {whole}")
+    return value / 100
