@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BASELINE = ROOT / "tests" / "baseline" / "throughput.json"
 SUITES, TESTS = ("aes256gcm16", "sm4-sm3"), ("throughput", "latency")
-TRIAL = ["--frame-size", "64,1400", "--warmup-us", "20", "--measure-us", "40"]
+TRIAL = ["--no-cache", "--frame-size", "64,1400", "--warmup-us", "20", "--measure-us", "40"]
 LEFT_OUT = ("wall_s", "cycles_per_s", "histogram")
 
 

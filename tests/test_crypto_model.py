@@ -9,14 +9,17 @@ import pytest
 from boxes import next_hops
 from conftest import read_frames, sallyport, write_frames
 from reference import Tunnel
-from sallyport import simulator, suites, tunnels
+from sallyport import simulator, suites
+from sallyport.backend import Setup
 from sallyport.errors import InputError
 from sallyport.simulator import CRYPTO, Simulator, program
+from sallyport.tunnels import Tunnels
 from test_determinism import digest, rows
 
 SEED = 11
-ALL = [suites.find(name) for name in suites.SUITES]
+ALL = tuple(suites.find(name) for name in suites.SUITES)
 SAS = 2 * len(ALL)
+SETUP = Setup({}, ALL, sas=SAS, seed=SEED)
 MTU = 9000
 # What a trial and a counter file tell of the machine and the program that ran them.
 OURS = {"simulation", "id"}
@@ -33,12 +36,12 @@ def box(crypto: str, number: int, boxes: int) -> Simulator:
     sim = Simulator(boxes, None, SEED, crypto=crypto)
     for each in range(boxes):
         next_hops(sim, each)
-        sim.batch(each, tunnels.batch(number + each, SAS, ALL, MTU, SEED).splitlines())
+        sim.batch(each, Tunnels(SETUP).batch(number + each, MTU).splitlines())
     return sim
 
 
 def stream(way: int, sizes: dict[int, int], load: float) -> dict:
-    first = tunnels.flow(way, 0)
+    first = Tunnels(SETUP).flow(way, 0)
     return {
         "id": way,
         "from": f"box{way}.red",
@@ -132,7 +135,18 @@ def test_replay_of_a_real_capture(make_box, office_lan: Path) -> None:
 
 
 def test_rfc2544_rows_are_the_same(tmp_path: Path) -> None:
-    arguments = ("--frame-size", "64,1400", "--suite", "aes256gcm16,sm4-sm3", "--test", "latency", "--share", 90)
+    arguments = (
+        "--frame-size",
+        "64,1400",
+        "--suite",
+        "aes256gcm16,sm4-sm3",
+        "--test",
+        "latency",
+        "--latency-at",
+        100,
+        "--share",
+        90,
+    )
     found = {crypto: rows(tmp_path / f"{crypto}.json", *arguments, "--crypto", crypto) for crypto in CRYPTO}
     for crypto, these in found.items():
         assert [row.pop("crypto") for row in these] == [crypto] * 2
