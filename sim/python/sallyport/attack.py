@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from scapy.packet import Raw
 from scapy.utils import PcapWriter, RawPcapReader
 
 # The SPI that stands for one that no SA has; the tunnels' begin with another byte.
@@ -56,4 +55,4 @@ def make(kind: str, recorded: Path, out: Path) -> None:
         for data, _ in frames:
             frame = bytearray(data)
             change(frame)
-            writer.write(Raw(bytes(frame)))
+            writer.write(bytes(frame))

@@ -18,6 +18,8 @@ FEW_SIZES = ("64", "1400", "imix")
 FEW = ("reset", "tunnels", "attack")
 # SAs a direction of the test `tunnels`, of those that the tables hold.
 TUNNELS = (1, 2, 16, 128, 1024, 16384, 65536)
+# Cases under way for each job: one may wait for a trial of another.
+CASES_A_JOB = 2
 TABLE_SAS = {"standard": 1024, "full": 65536}
 
 Run = Callable[[str, Trial], TrialResult]
@@ -73,8 +75,9 @@ def outcomes(found: list[Case], jobs: int) -> Iterator[tuple[Case, list[dict]]]:
         for case in found:
             yield case, list(TESTS[case.test](case))
         return
-    # A thread a case: it waits for its trials, which are made elsewhere.
-    threads = ThreadPoolExecutor(max_workers=max(1, len(found)))
+    # A thread a case: it waits for its trials, one at a time, which are made elsewhere. No more of them than keep the jobs busy, so that
+    # cases of the same boxes follow each other there too.
+    threads = ThreadPoolExecutor(max_workers=CASES_A_JOB * jobs)
     futures = [threads.submit(lambda case=case: list(TESTS[case.test](case))) for case in found]
     try:
         for case, future in zip(found, futures, strict=True):
