@@ -28,7 +28,7 @@ class PrependedHeader[M <: Data](val lengths: Seq[Int], metaType: M) extends Bun
  *
  * A packet of n beats costs n cycles, or n + 1 if the header pushes its end into a further beat; a swallowed packet costs n.
  * Latency 1 cycle. Stalls only when `out` does. Drops nothing by itself: whoever sets `drop` counts it. `error` is passed
- * on. `in.ready` and every output come from registers.
+ * on. `in.ready` and every output come from registers. The clock stops while there is nothing in here.
  */
 class HeaderPrepend[M <: Data](lengths: Seq[Int], meta: M) extends Module {
   require(
@@ -43,6 +43,10 @@ class HeaderPrepend[M <: Data](lengths: Seq[Int], meta: M) extends Module {
 
   private val beatBytes = PacketStream.dataBytes
   private val maxBytes = lengths.max
+
+  private val stirs = Wire(Bool())
+  private val running = ClockGate(clock, io.in.valid || stirs || reset.asBool)
+  override protected def implicitClock: Clock = running
 
   private val slice = Module(new RegisterSlice(chiselTypeOf(io.out.bits)))
   io.out <> slice.io.out
@@ -68,6 +72,7 @@ class HeaderPrepend[M <: Data](lengths: Seq[Int], meta: M) extends Module {
   private val tailBytes = Reg(UInt(beat.bytes.getWidth.W))
   private val tailError = Reg(Bool())
   private val tailMeta = Reg(meta.cloneType)
+  stirs := tail || slice.io.out.valid
 
   io.in.ready := slice.io.in.ready && !tail
   slice.io.in.valid := tail || (io.in.valid && !header.drop)

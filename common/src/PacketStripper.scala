@@ -12,7 +12,7 @@ import chisel3.util._
  * where broken packets may come. Never drops.
  *
  * One beat a cycle. Latency `3 + ByteShift.stages` cycles (at least 4) from the beat that completes an output beat.
- * Registered both ways.
+ * Registered both ways. The clock stops while there is nothing in here.
  *
  * @param offsets the values that `offset` can have, below 128; those of one static header or the few that IPv4 header lengths give
  * @param offset bytes to take away
@@ -29,11 +29,16 @@ class PacketStripper[M <: Data](meta: M, offsets: Seq[Int])(offset: M => UInt, l
     val out = PacketStream(meta)
   })
 
+  private val stirs = Wire(Bool())
+  private val running = ClockGate(clock, io.in.valid || stirs || reset.asBool)
+  override protected def implicitClock: Clock = running
+
   private val shifts = offsets.map(_ % 64).distinct
   private val shiftStages = ByteShift.stages(shifts) max 1
   private val outlet = Module(new PipelineOutlet(new PacketBeat(meta), shiftStages + 8))
   io.in.ready := outlet.io.ready
   outlet.io.take := io.in.fire
+  stirs := !outlet.io.empty || outlet.io.out.valid
   io.out <> outlet.io.out
 
   // A beat waits here until its successor is known; the two give one output beat.

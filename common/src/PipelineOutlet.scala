@@ -25,6 +25,9 @@ class PipelineOutlet[T <: Data](gen: T, entries: Int) extends Module {
     /** The end of the pipeline. */
     val in = Flipped(Valid(gen))
     val out = Decoupled(gen)
+
+    /** Nothing is on its way from the entry to `out`. */
+    val empty = Output(Bool())
   })
 
   private val queue = Module(new Queue(gen, entries, flow = true))
@@ -36,6 +39,7 @@ class PipelineOutlet[T <: Data](gen: T, entries: Int) extends Module {
 
   free := free - io.take + io.cancel + queue.io.deq.fire
   io.ready := free(freeBits)
+  io.empty := free === (entries + (1 << freeBits) - 1).U
   queue.io.enq.valid := io.in.valid
   queue.io.enq.bits := io.in.bits
   queue.io.deq.ready := !valid || io.out.ready

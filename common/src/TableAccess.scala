@@ -41,6 +41,9 @@ class TableAccess(rows: Int, rowBits: Int, clearRows: Int, writeOnly: Boolean, r
     /** `memory.bits.index` but while `clearing`: a register. */
     val index = Output(UInt(indexBits.W))
     val data = Input(UInt(rowBits.W))
+
+    /** A request is under way, or the table is being cleared. */
+    val busy = Output(Bool())
   })
 
   object State extends ChiselEnum { val idle, access, reading, respond = Value }
@@ -101,6 +104,7 @@ class TableAccess(rows: Int, rowBits: Int, clearRows: Int, writeOnly: Boolean, r
   io.table.response.valid := state === State.respond
   io.table.response.bits.error := error
   io.table.response.bits.row := request.row
+  io.busy := clearing || state =/= State.idle
 
   assert(!clearing || io.memory.ready, "a table must not stall its clearing")
 }

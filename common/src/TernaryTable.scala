@@ -48,16 +48,23 @@ object TernaryTable {
  * [[RuleMatch]] says which rows match, [[FirstMatch]] which is the first; the results stand in a memory of their own. A row
  * that becomes valid, or whose value or mask changes, matches nothing until it is written ([[RuleWriter]]: a cycle without a
  * lookup for each of the 64 addresses of a memory). So software that changes a rule under
- * traffic writes it to another row first. A change of the result alone is seen whole from one lookup to the next.
+ * traffic writes it to another row first. A change of the result alone is seen whole from one lookup to the next. The clock of the whole
+ * table stops while nothing is looked up and software asks for nothing.
  */
 class TernaryTable(p: TernaryTableParams) extends Module {
   val latency: Int = p.latency
   val io = IO(new TableIO(p.keyBits, p.maskLsb))
 
+  private val software = Wire(Bool())
+  private val running = Wire(Clock())
+  override protected def implicitClock: Clock = running
+  private val valids = PipeClock.drive(running, clock, io.lookup.valid, awake = software, latency)
+
   private val access = Module(new TableAccess(p.rows, p.rowBits, p.rows, false, 2))
   access.io.table <> io.table
   access.io.clear := io.clear
   io.ready := access.io.ready
+  software := access.io.busy || io.table.request.valid || io.clear
 
   private val writer = Module(new RuleWriter(p))
   writer.io.software <> access.io.memory
@@ -78,7 +85,7 @@ class TernaryTable(p: TernaryTableParams) extends Module {
   when(writer.io.result.fire)(results.write(writer.io.result.bits.index, writer.io.result.bits.row))
   private val more = if (p.large) 1 else 0
   private val result = ShiftRegister(results.read(first.io.index.bits, first.io.index.valid), more)
-  io.result.valid := ShiftRegister(io.lookup.valid, latency, false.B, true.B)
+  io.result.valid := valids.last
   io.result.bits.hit := ShiftRegister(first.io.index.valid, 1 + more, false.B, true.B)
   io.result.bits.row := Cat(result, 0.U(p.keyBits.W))
 }

@@ -35,7 +35,7 @@ class LinkItem extends Bundle {
  *
  * Words that `accept` does not cover are thrown away; `stray` names the lock of such words, so that the parser hunts if
  * it still trusts it. A resync waits until every earlier item has left the `depth` stages behind this module, and
- * everything behind it until it has left them too.
+ * everything behind it until it has left them too. The clock stops while there is nothing in here nor in those stages.
  */
 class LinkUnpacker(withSequence: Boolean, depth: Int) extends Module {
   val io = IO(new Bundle {
@@ -53,6 +53,10 @@ class LinkUnpacker(withSequence: Boolean, depth: Int) extends Module {
     val out = Valid(new LinkItem)
   })
 
+  private val stirs = Wire(Bool())
+  private val running = ClockGate(clock, io.in.valid || stirs || reset.asBool)
+  override protected def implicitClock: Clock = running
+
   private val headUnits = if (withSequence) 3 else 2
   private val word0 = Reg(new ParsedWord)
   private val word1 = Reg(new ParsedWord)
@@ -65,6 +69,7 @@ class LinkUnpacker(withSequence: Boolean, depth: Int) extends Module {
   private val trusted = io.accept && !word0.hunting
   private val quietFor = RegInit(0.U(5.W))
   private val quiet = quietFor === (depth + 3).U
+  stirs := valid0 || !quiet
   private val waiting = word0.resync && !quiet
 
   private val takeTail = ready && word0.tail.valid && !second

@@ -3,6 +3,7 @@ package sallyport.crypto
 import chisel3._
 import chisel3.experimental.hierarchy.Definition
 import chisel3.util._
+import sallyport.common.PipeClock
 
 /** What goes into an [[AesDecryptPipe]]. */
 class AesDecryptBlock extends Bundle {

@@ -2,12 +2,13 @@ package sallyport.crypto
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.ClockGate
 
 /**
  * A queue of jobs in registers that forgets: an entry is overwritten with [[PathJob.none]] in the cycle in which it leaves, so
  * no key stays behind in a queue that has run empty. While `wipe` is high every job it holds or takes loses its key and becomes
  * `notReady`; it still leaves in its turn, with its metadata. One transfer a cycle, latency 1; `in.ready` and `out` come from registers, `route` and
- * `fast`, by which dispatch decides, are registers.
+ * `fast`, by which dispatch decides, are registers. Its clock stops while it is empty.
  */
 class SecretQueue(entries: Int) extends Module {
   require(isPow2(entries) && entries >= 2, s"SecretQueue of $entries entries: make it a power of two, 2 or more")
@@ -21,6 +22,9 @@ class SecretQueue(entries: Int) extends Module {
     val route = Output(Route())
     val fast = Output(Bool())
   })
+
+  private val running = ClockGate(clock, io.in.valid || io.out.valid || io.wipe || reset.asBool)
+  override protected def implicitClock: Clock = running
 
   private val slots = Reg(Vec(entries, new PathJob))
   private val write = RegInit(0.U((log2Ceil(entries) + 1).W))

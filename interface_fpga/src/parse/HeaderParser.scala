@@ -14,7 +14,7 @@ import sallyport.common._
  * what it says of its length is not asked.
  *
  * The packet's words go along the pipeline, and the fields of the fixed header are taken from them at its end, which needs
- * fewer registers than the fields would.
+ * fewer registers than the fields would. Its clock stops while it is empty.
  *
  * @param ethernet  the packet starts with an Ethernet header; else with its IP header
  * @param fragments give the [[FragmentFields]] as well
@@ -37,9 +37,12 @@ class HeaderParser(ethernet: Boolean, fragments: Boolean = false) extends Module
     val fragment = Option.when(fragments)(Output(new FragmentFields))
   })
 
+  private val running = Wire(Clock())
+  override protected def implicitClock: Clock = running
+  private val valids = PipeClock.drive(running, clock, io.in.valid, awake = false.B, latency(ethernet))
+
   // Time 0 is when the IP header is in place.
   private val start = Wire(new IpWindow(words(ethernet)))
-  private val before = if (ethernet) EthernetParser.latency else 0
   if (ethernet) {
     val parser = Module(new EthernetParser(words(ethernet)))
     parser.io.in := io.in.bits
@@ -170,7 +173,7 @@ class HeaderParser(ethernet: Boolean, fragments: Boolean = false) extends Module
     when(complete.udpEncap === UdpEncap.esp)(complete.spi := ShiftRegister(payload2(2), rest))
   }
   io.out.bits := RegNext(complete)
-  io.out.valid := ShiftRegister(io.in.valid, latency(ethernet), false.B, true.B)
+  io.out.valid := valids.last
 }
 
 object HeaderParser {

@@ -34,6 +34,9 @@ class Reassembler(p: ReassemblyConfig) extends Module {
     val in = Flipped(PacketStream(new FragmentInfo))
     val out = PacketStream(new ReassembledMeta)
     val events = Output(new ReassemblyEvents)
+
+    /** Fragments wait, or datagrams that are not whole. */
+    val busy = Output(Bool())
   })
 
   private val steer = Module(new PacketSteer(new FragmentInfo, 2))
@@ -93,6 +96,7 @@ class Reassembler(p: ReassemblyConfig) extends Module {
   pool.io.discarded <> control.io.release
   pool.io.read := reader.io.free
   control.io.enable := pool.io.ready
+  io.busy := control.io.busy || queue.io.out.valid
   io.ready := RegNext(control.io.ready && pool.io.ready, false.B)
 
   private val join = Module(new PacketArbiter(new ReassembledMeta, 2))

@@ -65,6 +65,9 @@ class ReassemblyControl(p: ReassemblyConfig) extends Module {
 
     /** A datagram is whole: its fragments but one. */
     val merged = Valid(UInt(ReassemblyEvents.frameBits.W))
+
+    /** There are datagrams. */
+    val busy = Output(Bool())
   })
   import ControlState._
 
@@ -83,6 +86,7 @@ class ReassemblyControl(p: ReassemblyConfig) extends Module {
   private val live = RegInit(0.U(p.datagramBits.W))
   private val full = RegNext(live >= p.datagrams.U)
   private val any = RegNext(live =/= 0.U, false.B)
+  io.busy := any
 
   // What is looked up: for a fragment, or for the sweep.
   private val free = state === idle && ready && io.enable

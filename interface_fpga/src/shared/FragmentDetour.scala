@@ -16,7 +16,7 @@ class WholeMeta extends RxMeta {
  *
  * Frames that pass keep their order, and so do those that go round; a frame may overtake one that goes round. No packet waits
  * for more than one of the others. A beat a cycle; latency of what passes: 3 cycles, and one more if the packet before it
- * went round. Stalls `in` when `out` does.
+ * went round. Stalls `in` when `out` does. The path's clock stops while there is nothing on it.
  */
 class FragmentDetour(p: ReassemblyConfig) extends Module {
   val io = IO(new Bundle {
@@ -36,12 +36,22 @@ class FragmentDetour(p: ReassemblyConfig) extends Module {
   private val steer = Module(new FragmentSteer)
   steer.io.in <> io.in
 
-  private val path = Module(new FragmentPath(p))
+  // Awake while something comes, leaves or is held, and then as long as a frame may be under way.
+  private val stirs = Wire(Bool())
+  private val quietFor = RegInit(0.U((log2Ceil(FragmentPath.transitCycles) + 1).W))
+  private val quiet = quietFor.head(1).asBool
+  quietFor := Mux(stirs, 0.U, Mux(quiet, quietFor, quietFor + 1.U))
+  private val running = ClockGate(clock, stirs || !quiet || reset.asBool)
+
+  private val path = withClock(running)(Module(new FragmentPath(p)))
+  stirs := steer.io.aside.valid || path.io.out.valid || path.io.busy || !path.io.ready
   path.io.bump := io.bump
   path.io.own := io.own
   path.io.macFilter := io.macFilter
   path.io.portMac := io.portMac
   path.io.limits := io.limits
+  private val (_, tick) = Counter(true.B, p.tickCycles)
+  path.io.tick := RegNext(tick, false.B)
   path.io.in <> steer.io.aside
   io.ready := path.io.ready
   io.events := path.io.events

@@ -20,8 +20,7 @@ class FragmentLimits extends Bundle {
  *
  * A fragment is what [[FrameJudge]] would punt as one. All else passes as it came, in order, so that whoever stands behind
  * judges it under its own name; a frame for another MAC address or a broken one never gets into a datagram. So does a fragment
- * whose sender has to be told ([[FragmentNotice]]), with `notice`. What becomes of the others is [[Reassembler]]'s contract; time
- * passes a tick every `tickCycles`.
+ * whose sender has to be told ([[FragmentNotice]]), with `notice`. What becomes of the others is [[Reassembler]]'s contract.
  *
  * A frame every 2 cycles, a beat a cycle. What is no fragment takes some 25 cycles. `in` stalls when `out` does.
  */
@@ -36,10 +35,16 @@ class FragmentPath(p: ReassemblyConfig) extends Module {
     val macFilter = Input(Bool())
     val portMac = Input(UInt(48.W))
     val limits = Input(new FragmentLimits)
+
+    /** Time passes: a pulse, every `tickCycles`. */
+    val tick = Input(Bool())
     val in = Flipped(PacketStream(new RxMeta))
     val out = PacketStream(new WholeMeta)
     val ready = Output(Bool())
     val events = Output(new ReassemblyEvents)
+
+    /** Fragments are held. Without any, all that is inside is at `out` within [[FragmentPath.transitCycles]]. */
+    val busy = Output(Bool())
   })
 
   private val window = HeaderParser.windowBytes(ethernet = true)
@@ -86,6 +91,12 @@ class FragmentPath(p: ReassemblyConfig) extends Module {
   limits.timeout := RegNext(Mux(io.limits.timeout === 0.U, 1.U, io.limits.timeout))
   private val most = p.datagrams.U(16.W)
   limits.perSource := RegNext((Mux(io.limits.perSource > most, most, io.limits.perSource))(p.datagramBits - 1, 0))
-  private val (_, tick) = Counter(true.B, p.tickCycles)
-  reassembler.io.tick := RegNext(tick, false.B)
+  reassembler.io.tick := io.tick
+  io.busy := reassembler.io.busy
+}
+
+object FragmentPath {
+
+  /** More cycles than a frame takes from `in` to `out` or into the queue of fragments, or those that have left it to a drop. */
+  val transitCycles: Int = 1024
 }
