@@ -1,20 +1,18 @@
 #include "control.h"
 
-#include <poll.h>
-#include <unistd.h>
-
-#include <cerrno>
-
+#include "captures.h"
 #include "chip_factory.h"
+#include "faults.h"
 #include "requests.h"
+#include "status.h"
 
 namespace sallyport::sim {
 
 using nlohmann::json;
 
-Control::Control(World& world, RegisterServer* registers, uint64_t seed, int input, FILE* output, OpenDevice openDevice)
+Control::Control(World& world, Software* software, uint64_t seed, int input, FILE* output, OpenDevice openDevice)
     : world_(world),
-      registers_(registers),
+      software_(software),
       seed_(seed),
       input_(input),
       output_(output),
@@ -35,7 +33,7 @@ void Control::run() {
     fprintf(stderr, "sallyport-sim: %s\n", error.what());
     branch_.fail();
   }
-  closeCaptures();
+  closeCaptures(world_);
   if (branch_.inside()) branch_.end();
 }
 
@@ -53,7 +51,7 @@ void Control::serve() {
        {"links", links},
        {"cables", cables}});
   auto serveRegisters = [this] {
-    while (registers_ && registers_->serveStill()) {
+    while (software_ && software_->registers().serveStill()) {
     }
   };
   while (!quit_) {
@@ -61,37 +59,13 @@ void Control::serve() {
     // Registers first: what a client asked for before the next command was written is done before it.
     serveRegisters();
     if (!open) break;
-    for (std::string line; !quit_ && nextLine(line); serveRegisters()) execute(line);
+    for (std::string line; !quit_ && input_.next(line); serveRegisters()) execute(line);
   }
 }
 
 bool Control::waitForInput() {
-  std::vector<pollfd> waits{{input_, POLLIN, 0}};
-  if (registers_)
-    for (const auto& descriptor : registers_->descriptors()) waits.push_back(descriptor);
-  if (poll(waits.data(), waits.size(), -1) < 0) return errno == EINTR;
-  return !(waits[0].revents & (POLLIN | POLLHUP)) || readInput();
-}
-
-bool Control::readInput() {
-  char chunk[65536];
-  const ssize_t got = read(input_, chunk, sizeof chunk);
-  if (got > 0) buffer_.append(chunk, got);
-  return got > 0 || (got < 0 && errno == EINTR);
-}
-
-bool Control::nextLine(std::string& line) {
-  for (size_t end; (end = buffer_.find('\n')) != std::string::npos;) {
-    line = buffer_.substr(0, end);
-    buffer_.erase(0, end + 1);
-    if (line.find_first_not_of(" \t\r") != std::string::npos) return true;
-  }
-  return false;
-}
-
-bool Control::inputEnded() const {
-  pollfd wait{input_, POLLIN, 0};
-  return poll(&wait, 1, 0) > 0 && (wait.revents & (POLLHUP | POLLERR)) && !(wait.revents & POLLIN);
+  if (software_) software_->frames().serve();
+  return input_.wait(software_ ? software_->descriptors() : std::vector<pollfd>(), -1);
 }
 
 void Control::execute(const std::string& line) {
@@ -129,7 +103,7 @@ template <class Body>
 json Control::metered(const std::string& registers, Body body) {
   if (registers != "defer" && registers != "live")
     throw std::invalid_argument("\"registers\" must be defer or live, not " + registers);
-  if (registers == "live" && registers_) world_.setBetweenEpochs([this] { registers_->serveLive(); });
+  if (registers == "live" && software_) world_.setBetweenEpochs([this] { software_->registers().serveLive(); });
   RunMeter meter(world_, [this](const char* phase, double done, double cyclesPerSecond) {
     say({{"event", "progress"},
          {"id", id_},
@@ -137,7 +111,7 @@ json Control::metered(const std::string& registers, Body body) {
          {"done", done},
          {"cycle", world_.now()},
          {"cycles_per_s", cyclesPerSecond}});
-    return !inputEnded();
+    return !input_.ended();
   });
   json result;
   try {
@@ -168,9 +142,9 @@ json Control::trial(Fields& fields) {
 NextTurn Control::softwareTurn(const std::function<void()>& epoch) {
   say({{"event", "turn"}, {"id", id_}, {"cycle", world_.now()}});
   for (std::string line;;) {
-    while (registers_ && registers_->serveInStep(epoch)) {
+    while (software_ && software_->registers().serveInStep(epoch)) {
     }
-    if (!nextLine(line)) {
+    if (!input_.next(line)) {
       if (!waitForInput()) throw Cancelled();
       continue;
     }
@@ -208,23 +182,24 @@ json Control::live(Fields& fields) {
   fields.end();
   stops_ = 0;
   const LiveHooks hooks{[this](const json& taps) {
+                          if (software_) software_->beginLive();
                           say({{"event", "live"}, {"id", id_}, {"cycle", world_.now()}, {"taps", taps}});
                         },
-                        [this](const std::vector<int>& descriptors, bool sleep) { return stops(descriptors, sleep); }};
+                        [this](const std::vector<int>& descriptors, bool sleep) { return stops(descriptors, sleep); },
+                        [this] { return software_ ? software_->serveLive() : LiveSoftware(); }};
   return metered("defer", [&](RunMeter& meter) { return runLive(world_, std::move(spec), hooks, meter); });
 }
 
 int Control::stops(const std::vector<int>& descriptors, bool sleep) {
-  std::vector<pollfd> waits{{input_, POLLIN, 0}};
+  auto waits = software_ ? software_->descriptors() : std::vector<pollfd>();
   for (const int descriptor : descriptors) waits.push_back({descriptor, POLLIN, 0});
-  const bool woken = poll(waits.data(), waits.size(), sleep ? -1 : 0) > 0;
-  const bool ended = woken && (waits[0].revents & (POLLIN | POLLHUP)) && !readInput();
-  for (std::string line; nextLine(line);) try {
+  const bool ended = !input_.wait(waits, sleep ? -1 : 0);
+  for (std::string line; input_.next(line);) try {
       const json request = json::parse(line);
       Fields fields(request, "the command");
       const auto name = fields.need<std::string>("cmd");
       if (name != "stop" && stops_) {
-        buffer_.insert(0, line + "\n");  // for when the run has ended
+        input_.putBack(line);  // for when the run has ended
         break;
       }
       if (name != "stop") throw std::invalid_argument("a live run takes \"stop\" alone, not \"" + name + "\"");
@@ -252,90 +227,14 @@ json Control::idle(Fields& fields) {
   });
 }
 
-Node& Control::puntNode(const std::string& name) {
-  for (const auto& node : world_.nodes())
-    if (node->port() && node->name() + ".punt" == name) return *node;
-  throw std::invalid_argument("there is no punt stream \"" + name +
-                              "\"; they are box0.inner.punt, box0.outer.punt, ...");
-}
-
 json Control::capture(Fields& fields) {
-  const auto port = fields.need<std::string>("port");
-  const bool punt = port.size() > 5 && port.compare(port.size() - 5, 5, ".punt") == 0;
-  const auto direction = fields.get<std::string>("direction", "both");
-  if (direction != "in" && direction != "out" && direction != "both")
-    throw std::invalid_argument("\"direction\" must be in, out or both, not " + direction);
-  Node& node = punt ? puntNode(port) : world_.portNode(parsePort(port));
-  std::unique_ptr<Capture> capture;
-  if (fields.has("file"))
-    capture = std::make_unique<Capture>(fields.need<std::string>("file"), port,
-                                        Capture::Choice{direction != "out", direction != "in"});
-  fields.end();
-  Capture* old = punt ? node.punt().capture() : node.port()->capture.get();
-  if (old) old->close();
-  if (punt)
-    node.punt().setCapture(std::move(capture));
-  else
-    node.port()->capture = std::move(capture);
+  setCapture(world_, fields);
   return json::object();
 }
 
-bool Control::capturing() const {
-  for (const auto& node : world_.nodes())
-    if (node->port() && (node->port()->capture || node->punt().capture())) return true;
-  return false;
-}
-
-void Control::closeCaptures() {
-  for (const auto& node : world_.nodes()) {
-    if (!node->port()) continue;
-    if (node->port()->capture) node->port()->capture->close();
-    node->port()->capture.reset();
-    if (node->punt().capture()) node->punt().capture()->close();
-    node->punt().setCapture(nullptr);
-  }
-}
-
 json Control::fault(Fields& fields) {
-  const auto seed = fields.get<uint64_t>("seed", seed_);
-  if (fields.get<bool>("clear", false)) {
-    fields.end();
-    for (auto& link : world_.links()) link.transmitter->fault.clear();
-    for (auto& cable : world_.cables()) cable.sender->setFault({}, seed);
-    return json::object();
-  }
-  if (fields.has("cable")) {
-    const auto name = fields.need<std::string>("cable");
-    CableFault fault;
-    fault.loss = fields.get<double>("loss", 0);
-    fault.duplicate = fields.get<double>("duplicate", 0);
-    fault.reorder = fields.get<double>("reorder", 0);
-    fault.reorderDelay = nsToTicks(fields.whole("reorder_delay_ns", 1000, 0, 1'000'000'000));
-    fields.end();
-    for (auto& cable : world_.cables())
-      if (cable.name == name) {
-        cable.sender->setFault(fault, seed);
-        return json::object();
-      }
-    throw std::invalid_argument("there is no cable \"" + name + "\"");
-  }
-  const auto name = fields.need<std::string>("link");
-  const auto links = world_.links();
-  for (size_t i = 0; i < links.size(); i++) {
-    if (links[i].name != name) continue;
-    LinkFault& fault = links[i].transmitter->fault;
-    if (fields.has("ber")) fault.setBitErrors(fields.need<double>("ber"), seed, i);
-    if (fields.has("burst_rate"))
-      fault.setBursts(fields.need<double>("burst_rate"), static_cast<int>(fields.whole("burst_words", 1, 1, 1'000'000)),
-                      seed, i);
-    if (fields.has("down_for_us")) {
-      const Cycle from = world_.now() + microsecondsToCycles(fields.get<double>("down_after_us", 0));
-      fault.addDown({from, from + microsecondsToCycles(fields.need<double>("down_for_us"))});
-    }
-    fields.end();
-    return json::object();
-  }
-  throw std::invalid_argument("there is no link \"" + name + "\"");
+  setFault(world_, fields, seed_);
+  return json::object();
 }
 
 json Control::tamper(Fields& fields) {
@@ -348,35 +247,14 @@ json Control::tamper(Fields& fields) {
 
 json Control::status(Fields& fields) {
   fields.end();
-  json chips = json::array(), links = json::array(), cables = json::array();
-  for (const auto& node : world_.nodes()) {
-    json chip = {{"name", node->name()}, {"ready", node->ready()}};
-    if (node->port()) {
-      chip["mac_rx_frames"] = node->port()->rx.frames();
-      chip["mac_tx_frames"] = node->port()->tx.frames();
-      json punts = json::object();
-      for (int reason = 0; reason <= kPuntReasons; reason++)
-        if (node->punt().frames()[reason])
-          punts[puntReasonName(static_cast<uint8_t>(reason))] = node->punt().frames()[reason];
-      chip["punted"] = punts;
-    }
-    chips.push_back(chip);
-  }
-  for (const auto& link : world_.links())
-    links.push_back({{"name", link.name},
-                     {"words", link.transmitter->words()},
-                     {"damaged_words", link.transmitter->fault.damagedWords()}});
-  for (const auto& cable : world_.cables())
-    cables.push_back({{"name", cable.name},
-                      {"lost", cable.sender->lost()},
-                      {"duplicated", cable.sender->duplicated()},
-                      {"reordered", cable.sender->reordered()}});
-  return {{"cycle", world_.now()}, {"chips", chips}, {"links", links}, {"cables", cables}};
+  json result = statusOf(world_);
+  if (software_) result["frames"] = software_->frames().status();
+  return result;
 }
 
 json Control::quit(Fields& fields) {
   fields.end();
-  closeCaptures();
+  closeCaptures(world_);
   quit_ = true;
   return json::object();
 }
@@ -384,27 +262,27 @@ json Control::quit(Fields& fields) {
 json Control::branch(Fields& fields) {
   fields.end();
   if (branch_.inside()) throw std::invalid_argument("a branch has no branches: \"join\" ends the one there is");
-  if (capturing())
+  if (capturing(world_))
     throw std::invalid_argument("a capture is on, whose file \"branch\" would make two write: close it first");
   world_.restThreads();
   const auto joined = branch_.take();
   if (branch_.inside()) {
-    if (registers_) registers_->leaveClients();
+    if (software_) software_->leaveClients();
     return json::object();
   }
   if (!joined) {
     quit_ = true;
     return nullptr;
   }
-  buffer_ = joined->unread;
+  input_.setUnread(joined->unread);
   return {{"cmd", "join"}, {"id", joined->id}};
 }
 
 json Control::join(Fields& fields) {
   fields.end();
   if (!branch_.inside()) throw std::invalid_argument("there is no branch to join: \"branch\" begins one");
-  closeCaptures();
-  branch_.join({id_, buffer_});
+  closeCaptures(world_);
+  branch_.join({id_, input_.unread()});
 }
 
 }  // namespace sallyport::sim

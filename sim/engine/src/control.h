@@ -11,8 +11,9 @@
 
 #include "branch.h"
 #include "fields.h"
-#include "register_server.h"
+#include "line_input.h"
 #include "run_meter.h"
+#include "software.h"
 #include "tap.h"
 #include "trial.h"
 #include "world.h"
@@ -24,9 +25,8 @@ class Control {
   // Opens the device of this name for a live run, or throws with a sentence.
   using OpenDevice = std::function<std::unique_ptr<FrameDevice>(const std::string& name)>;
 
-  // `registers` may be null (no sockets).
-  Control(World& world, RegisterServer* registers, uint64_t seed, int input, FILE* output,
-          OpenDevice openDevice = openTap);
+  // `software` may be null (no sockets).
+  Control(World& world, Software* software, uint64_t seed, int input, FILE* output, OpenDevice openDevice = openTap);
 
   // Says "ready" and serves commands and registers until quit or the end of input. A process that "branch" made does
   // not return from it: it ends.
@@ -38,13 +38,9 @@ class Control {
   void serve();
   void execute(const std::string& line);
   void say(const nlohmann::json& message);
-  bool inputEnded() const;
-  // Waits for input, or for a client of the registers. False at the end of the input.
+  // Waits for input or for a client of the registers, while software gets and gives frames. False at the end of the
+  // input.
   bool waitForInput();
-  // Reads input that is there. False at its end.
-  bool readInput();
-  // Takes the next whole line out of what was read; false if there is none.
-  bool nextLine(std::string& line);
   // Software's turn inside a trial: simulated time stands still but for what its register requests take, until a line
   // says when the next turn is.
   NextTurn softwareTurn(const std::function<void()>& epoch);
@@ -66,20 +62,15 @@ class Control {
   nlohmann::json branch(Fields& fields);
   nlohmann::json join(Fields& fields);
 
-  bool capturing() const;
-  void closeCaptures();
-  Node& puntNode(const std::string& name);
-
   World& world_;
-  RegisterServer* registers_;
+  Software* software_;
   uint64_t seed_;
-  int input_;
+  LineInput input_;
   FILE* output_;
   OpenDevice openDevice_;
   bool quit_ = false;
   int stops_ = 0;
   Branch branch_;
-  std::string buffer_;
   nlohmann::json id_;
 };
 

@@ -62,6 +62,10 @@ class LiveRun {
  private:
   void schedule() {
     const PcapngFile& file = *spec_.replay;
+    if (std::count(file.comments.begin(), file.comments.end(), Recording::kSoftware))
+      throw std::invalid_argument(spec_.replayPath +
+                                  ": software accessed registers or injected frames in this run, which is in no "
+                                  "recording (keys would be), so it cannot be replayed");
     std::vector<std::string> names;
     for (const auto& port : world_.ports()) names.push_back(port.text());
     if (file.interfaces != names)
@@ -127,7 +131,8 @@ class LiveRun {
         limit = world_.now() + kDrain * spec_.quiet;
       }
       if (!stopping) each([this](LivePort& port) { port.take(world_.now()); });
-      if (quiet()) {
+      const bool needsTime = serve() && !stopping;
+      if (quiet() && !needsTime) {
         if (stopping) return;
         if (gone_.empty()) sleep(descriptors);
         continue;
@@ -135,6 +140,13 @@ class LiveRun {
       epoch();
       each([](LivePort& port) { port.deliver(); });
     }
+  }
+
+  // True while software needs simulated time.
+  bool serve() {
+    software_ = hooks_.serve();
+    if (recording_ && (software_.requests || software_.injected)) recording_->mark();
+    return software_.needsTime;
   }
 
   void sleep(const std::vector<int>& descriptors) {
@@ -170,7 +182,10 @@ class LiveRun {
         }
       ports.push_back(row);
     }
-    json all = {{"ports", ports}, {"quiescent", quiet()}, {"asleep_s", std::chrono::duration<double>(asleep_).count()}};
+    json all = {{"ports", ports},
+                {"quiescent", quiet()},
+                {"asleep_s", std::chrono::duration<double>(asleep_).count()},
+                {"software", {{"requests", software_.requests}, {"injected", software_.injected}}}};
     if (!gone_.empty()) all["gone"] = gone_;
     return all;
   }
@@ -186,6 +201,7 @@ class LiveRun {
   std::vector<std::unique_ptr<LivePort>> ports_;
   std::vector<Frames> before_;
   std::optional<Recording> recording_;
+  LiveSoftware software_;
   std::string gone_;
   std::chrono::steady_clock::duration asleep_{};
 };

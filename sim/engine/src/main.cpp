@@ -77,10 +77,9 @@ int main(int argc, char** argv) {
   try {
     World world(arguments.world);
     world.reset();
-    std::unique_ptr<RegisterServer> registers;
-    if (!arguments.socketDirectory.empty())
-      registers = std::make_unique<RegisterServer>(world, arguments.socketDirectory);
-    Control(world, registers.get(), arguments.seed, STDIN_FILENO, stdout).run();
+    std::unique_ptr<Software> software;
+    if (!arguments.socketDirectory.empty()) software = std::make_unique<Software>(world, arguments.socketDirectory);
+    Control(world, software.get(), arguments.seed, STDIN_FILENO, stdout).run();
   } catch (const std::exception& error) {
     fprintf(stderr, "sallyport-sim: %s\n", error.what());
     return 1;

@@ -15,7 +15,8 @@ namespace {
 constexpr uint32_t kSectionHeader = 0x0A0D0D0A, kInterfaceDescription = 1, kSimplePacket = 3, kInterfaceStatistics = 5,
                    kEnhancedPacket = 6;
 constexpr uint32_t kByteOrder = 0x1A2B3C4D;
-constexpr uint16_t kOptEnd = 0, kIfName = 2, kIfTimestampResolution = 9, kEpbFlags = 2, kLinkTypeEthernet = 1;
+constexpr uint16_t kOptEnd = 0, kOptComment = 1, kIfName = 2, kIfTimestampResolution = 9, kEpbFlags = 2,
+                   kLinkTypeEthernet = 1;
 constexpr uint32_t kDirectionBits = 3, kInbound = 1;
 constexpr uint8_t kMicroseconds = 6, kNanoseconds = 9;
 
@@ -72,6 +73,8 @@ class Reader {
       throw std::runtime_error(path_ + ": has packets without times; it is no recording of a live run");
     } else if (type == kInterfaceStatistics) {
       file.endNs = std::max(file.endNs, time(block));
+      if (const auto comment = block.option(12, kOptComment))
+        file.comments.emplace_back(comment->begin(), comment->end());
     }
   }
 

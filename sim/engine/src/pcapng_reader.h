@@ -20,6 +20,8 @@ struct PcapngFile {
   std::vector<PcapngFrame> frames;
   // The latest time that interface statistics speak of; -1 if there are none.
   int64_t endNs = -1;
+  // Of interface statistics.
+  std::vector<std::string> comments;
 };
 
 // Throws std::runtime_error with one sentence naming the file when it cannot be read, is damaged, was written on a

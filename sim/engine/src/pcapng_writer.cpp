@@ -52,9 +52,13 @@ void PcapngWriter::write(int64_t ns, const uint8_t* data, size_t bytes, Directio
   flushBlock(kEnhancedPacket);
 }
 
-void PcapngWriter::writeEnd(int64_t ns, uint32_t interfaceNumber) {
+void PcapngWriter::writeStatistics(int64_t ns, uint32_t interfaceNumber, std::string_view comment) {
   put32(interfaceNumber);
   putTime(ns);
+  if (!comment.empty()) {
+    option(kOptComment, comment.data(), comment.size());
+    endOptions();
+  }
   flushBlock(kInterfaceStatistics);
 }
 

@@ -22,8 +22,8 @@ class PcapngWriter {
 
   void write(int64_t ns, const uint8_t* data, size_t bytes, Direction direction, std::string_view comment = {},
              uint32_t interfaceNumber = 0);
-  // When the capture of an interface ended (interface statistics block).
-  void writeEnd(int64_t ns, uint32_t interfaceNumber);
+  // An interface statistics block: the last of an interface says when its capture ended.
+  void writeStatistics(int64_t ns, uint32_t interfaceNumber, std::string_view comment = {});
   // What was written can be read in the file. Throws as the constructor does.
   void flush();
   void close();

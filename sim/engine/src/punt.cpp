@@ -46,6 +46,7 @@ void PuntCollector::push(const MacBeat& beat, Cycle now) {
   if (!beat.last) return;
   const PuntHeader header = PuntHeader::read(partial_);
   frames_[std::min<int>(header.reason, kPuntReasons)]++;
+  if (queue_) queue_->push(partial_);
   if (capture_) {
     partial_.erase(partial_.begin(), partial_.begin() + PuntHeader::kBytes);
     capture_->add(now * kTicksPerCycle, partial_, PcapngWriter::Direction::kUnknown,

@@ -1,5 +1,5 @@
 // The management CPU's end of a punt stream: always ready, reads the header in front of each frame, counts frames by
-// reason, captures them without their header and with what it says as comment.
+// reason, queues them for software, and captures them without their header and with what it says as comment.
 #pragma once
 
 #include <array>
@@ -9,6 +9,7 @@
 
 #include "capture.h"
 #include "chip.h"
+#include "punt_queue.h"
 
 namespace sallyport::sim {
 
@@ -46,6 +47,8 @@ class PuntCollector {
   void push(const MacBeat& beat, Cycle now);
   void setCapture(std::unique_ptr<Capture> capture) { capture_ = std::move(capture); }
   Capture* capture() { return capture_.get(); }
+  // Where frames wait for software; may be null.
+  void setQueue(PuntQueue* queue) { queue_ = queue; }
   // Frames by reason; the last entry counts reasons that have no name.
   const std::array<int64_t, kPuntReasons + 1>& frames() const { return frames_; }
 
@@ -53,6 +56,7 @@ class PuntCollector {
   std::vector<uint8_t> partial_;
   std::array<int64_t, kPuntReasons + 1> frames_{};
   std::unique_ptr<Capture> capture_;
+  PuntQueue* queue_ = nullptr;
 };
 
 }  // namespace sallyport::sim

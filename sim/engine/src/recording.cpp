@@ -51,10 +51,17 @@ void Recording::advance() {
   write(world_.tick());
 }
 
+void Recording::mark() {
+  if (marked_) return;
+  marked_ = true;
+  writer_.writeStatistics(ticksToWholeNs(world_.tick()), 0, kSoftware);
+  writer_.flush();
+}
+
 void Recording::close() {
   collect();
   write(kNever);
-  for (uint32_t port = 0; port < logs_.size(); port++) writer_.writeEnd(ticksToWholeNs(world_.tick()), port);
+  for (uint32_t port = 0; port < logs_.size(); port++) writer_.writeStatistics(ticksToWholeNs(world_.tick()), port);
   writer_.close();
 }
 

@@ -23,10 +23,16 @@ class Recording {
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
+  // The comment of a recording that is not the whole story.
+  static constexpr const char* kSoftware = "software accessed registers or injected frames from here on";
+
   // Between epochs: writes what is older than now.
   void advance();
   // What was written so far can be read in the file.
   void flush() { writer_.flush(); }
+  // Software takes part from now on, of which a recording holds nothing: says so in the file at once, with the first
+  // call.
+  void mark();
   // Writes the rest, and when the run ended.
   void close();
 
@@ -49,6 +55,7 @@ class Recording {
   std::vector<MacPort*> ports_;
   std::vector<std::unique_ptr<PortLog>> logs_;
   int64_t order_ = 0;
+  bool marked_ = false;
   std::priority_queue<Record, std::vector<Record>, Later> pending_;
 };
 

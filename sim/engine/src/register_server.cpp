@@ -1,35 +1,22 @@
 #include "register_server.h"
 
-#include <fcntl.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
-#include <stdexcept>
+#include <utility>
+
+#include "unix_socket.h"
 
 namespace sallyport::sim {
 
 namespace {
 
 constexpr size_t kRequestBytes = 12;
+// So many accesses begin together at most: between two runs they end within what an access may take.
+constexpr size_t kMostTogether = 256;
 constexpr uint8_t kRead = 1, kWrite = 2, kWait = 3, kReadUntil = 4;
-
-int listenAt(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path)
-    throw std::runtime_error("socket path " + path + " is longer than " + std::to_string(sizeof address.sun_path - 1) +
-                             " bytes");
-  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  unlink(path.c_str());
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (fd < 0 || bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || listen(fd, 8) != 0)
-    throw std::runtime_error("cannot listen at " + path + ": " + std::strerror(errno));
-  return fd;
-}
 
 uint32_t little32(const uint8_t* at) {
   return static_cast<uint32_t>(at[0]) | static_cast<uint32_t>(at[1]) << 8 | static_cast<uint32_t>(at[2]) << 16 |
@@ -41,7 +28,7 @@ uint32_t little32(const uint8_t* at) {
 RegisterServer::RegisterServer(World& world, const std::string& directory) : world_(world) {
   for (int box = 0; box < world.boxes(); box++) {
     paths_.push_back(directory + "/box" + std::to_string(box) + ".sock");
-    listeners_.push_back(listenAt(paths_.back()));
+    listeners_.push_back(listenAt(paths_.back(), SOCK_STREAM));
   }
 }
 
@@ -76,10 +63,11 @@ void RegisterServer::acceptAndRead() {
 }
 
 void RegisterServer::dropGone() {
+  // What has begun ends first: the bus would stand half way otherwise.
+  const auto dropped = [](const Client& c) { return c.gone && !c.waitsFor; };
   for (auto& client : clients_)
-    if (client.gone) close(client.fd);
-  clients_.erase(std::remove_if(clients_.begin(), clients_.end(), [](const Client& c) { return c.gone; }),
-                 clients_.end());
+    if (dropped(client)) close(client.fd);
+  clients_.erase(std::remove_if(clients_.begin(), clients_.end(), dropped), clients_.end());
 }
 
 void RegisterServer::leaveClients() {
@@ -96,11 +84,10 @@ size_t RegisterServer::batch(const Client& client) {
   return client.received.size() - client.taken >= count * kRequestBytes ? count : 0;
 }
 
-RegisterServer::Request RegisterServer::decode(Client& client) {
+RegisterServer::Request RegisterServer::next(const Client& client) {
   const uint8_t* at = client.received.data() + client.taken;
   const uint8_t op = at[0], chip = at[1];
   const uint32_t address = little32(at + 4), data = little32(at + 8);
-  client.taken += kRequestBytes;
   Request request;
   if (op == kWait)
     request.wait = nanosecondsToCycles(data);
@@ -108,6 +95,13 @@ RegisterServer::Request RegisterServer::decode(Client& client) {
     request = {&world_.node(client.box, static_cast<ChipKind>(chip)),
                {op == kWrite, static_cast<uint16_t>(address), data},
                op == kReadUntil ? data : 0};
+  return request;
+}
+
+RegisterServer::Request RegisterServer::take(Client& client) {
+  const Request request = next(client);
+  client.taken += kRequestBytes;
+  requests_++;
   return request;
 }
 
@@ -135,32 +129,37 @@ void RegisterServer::send(Client& client) {
   client.answers.clear();
 }
 
+RegisterServer::Accesses RegisterServer::takeAccesses(Client& client, size_t most) {
+  Accesses accesses;
+  while (hasRequest(client) && accesses.list.size() < most && accesses.until == 0) {
+    const Request request = next(client);
+    if (!request.node || (accesses.node && request.node != accesses.node)) break;
+    take(client);
+    accesses.node = request.node;
+    accesses.list.push_back(request.access);
+    accesses.until = request.until;
+  }
+  return accesses;
+}
+
 bool RegisterServer::serveStill() {
   acceptAndRead();
   bool worked = false;
   for (auto& client : clients_) {
-    if (client.waitsFor) {
-      auto response = client.waitsFor->finishAlone();
-      if (response && again(client.until, *response, client.reads))
-        response = accessAlone({client.waitsFor, client.access, client.until});
-      answer(client, response ? response->status : kNonsense, response ? response->data : 0);
-      client.waitsFor = nullptr;
-      worked = true;
-    }
+    worked |= client.waitsFor || client.waitsUntil > 0 || hasRequest(client);
+    if (client.waitsFor) harvestAlone(client);
     if (client.waitsUntil > 0) {  // a run ended before the wait
       answer(client, 0, 0);
       client.waitsUntil = 0;
-      worked = true;
     }
     while (hasRequest(client)) {
-      const Request request = decode(client);
+      const Request request = take(client);
       const auto response = accessAlone(request);
       // Nothing is under way that a wait could be for.
       if (request.wait >= 0)
         answer(client, 0, 0);
       else
         answer(client, response ? response->status : kNonsense, response ? response->data : 0);
-      worked = true;
     }
     send(client);
   }
@@ -168,40 +167,71 @@ bool RegisterServer::serveStill() {
   return worked;
 }
 
+void RegisterServer::harvestAlone(Client& client) {
+  Node& node = *std::exchange(client.waitsFor, nullptr);
+  const bool answered = node.finishAlone().has_value();
+  auto responses =
+      answered ? node.registers().responses() : std::vector<RegisterResponse>(client.begun, {kNonsense, 0});
+  if (answered && again(client.until, responses.back(), client.reads))
+    responses.back() = accessAlone({&node, client.access, client.until}).value_or(RegisterResponse{kNonsense, 0});
+  for (const auto& response : responses) answer(client, response.status, response.data);
+}
+
 void RegisterServer::serveLive() {
   acceptAndRead();
+  // All that has ended before anything begins: a chip has room for the responses of one client.
+  for (auto& client : clients_) harvest(client);
   for (auto& client : clients_) {
-    if (client.waitsFor && !client.waitsFor->registers().busy()) {
-      const RegisterResponse& response = client.waitsFor->registers().responses().back();
-      if (again(client.until, response, client.reads++)) {
-        client.waitsFor->registers().start({client.access});
-        continue;
-      }
-      answer(client, response.status, response.data);
+    begin(client);
+    send(client);
+  }
+  dropGone();
+}
+
+void RegisterServer::harvest(Client& client) {
+  if (client.waitsFor && !client.waitsFor->registers().busy()) {
+    AxiMaster& registers = client.waitsFor->registers();
+    const auto responses = registers.responses();
+    for (size_t i = 0; i + 1 < responses.size(); i++) answer(client, responses[i].status, responses[i].data);
+    if (again(client.until, responses.back(), client.reads++)) {
+      registers.start({client.access});
+      client.begun = 1;
+    } else {
+      answer(client, responses.back().status, responses.back().data);
       client.waitsFor = nullptr;
     }
-    if (client.waitsUntil > 0 && world_.now() >= client.waitsUntil) {
-      answer(client, 0, 0);
-      client.waitsUntil = 0;
-    }
-    send(client);
-    if (client.waitsFor || client.waitsUntil > 0 || !hasRequest(client)) continue;
-    const auto chip = client.received[client.taken + 1];
-    if (chip <= 2 && world_.node(client.box, static_cast<ChipKind>(chip)).registers().busy()) continue;
-    const Request request = decode(client);
-    client.waitsFor = request.node;
-    client.access = request.access;
-    client.until = request.until;
-    client.reads = 1;
-    if (request.node) {
-      request.node->registers().start({request.access});
-    } else if (request.wait >= 0) {
-      client.waitsUntil = world_.now() + request.wait;
-    } else {
-      answer(client, kNonsense, 0);
-      send(client);
-    }
   }
+  if (client.waitsUntil > 0 && world_.now() >= client.waitsUntil) {
+    answer(client, 0, 0);
+    client.waitsUntil = 0;
+  }
+}
+
+void RegisterServer::begin(Client& client) {
+  while (!client.waitsFor && client.waitsUntil == 0 && hasRequest(client)) {
+    Node* const node = next(client).node;
+    if (node && node->registers().busy()) return;
+    const Accesses accesses = takeAccesses(client, kMostTogether);
+    if (node) {
+      client.waitsFor = node;
+      client.begun = accesses.list.size();
+      client.access = accesses.list.back();
+      client.until = accesses.until;
+      client.reads = 1;
+      node->registers().start(accesses.list);
+      return;
+    }
+    const Request request = take(client);
+    if (request.wait > 0)
+      client.waitsUntil = world_.now() + request.wait;
+    else
+      answer(client, request.wait == 0 ? 0 : kNonsense, 0);
+  }
+}
+
+bool RegisterServer::needsTime() const {
+  return std::any_of(clients_.begin(), clients_.end(),
+                     [](const Client& c) { return c.waitsFor || c.waitsUntil > 0 || hasRequest(c); });
 }
 
 bool RegisterServer::serveInStep(const std::function<void()>& epoch) {
@@ -217,32 +247,26 @@ bool RegisterServer::serveInStep(const std::function<void()>& epoch) {
 }
 
 void RegisterServer::finishBatch(Client& client, const std::function<void()>& epoch) {
-  std::vector<Request> requests(batch(client));
-  for (auto& request : requests) request = decode(client);
-  for (auto next = requests.begin(); next != requests.end();) {
-    if (next->node) {
-      // What goes to one chip without anything between goes there back to back.
-      Node& node = *next->node;
-      std::vector<RegisterRequest> accesses;
-      uint32_t until = 0;
-      for (; next != requests.end() && next->node == &node && until == 0; ++next) {
-        accesses.push_back(next->access);
-        until = next->until;
-      }
-      const RegisterRequest last = accesses.back();
+  for (size_t left = batch(client); left > 0;) {
+    Accesses accesses = takeAccesses(client, left);
+    if (accesses.node) {
+      left -= accesses.list.size();
+      const RegisterRequest last = accesses.list.back();
       auto run = [&](std::vector<RegisterRequest> some) {
-        node.registers().start(std::move(some));
-        while (node.registers().busy()) epoch();
-        return node.registers().responses();
+        accesses.node->registers().start(std::move(some));
+        while (accesses.node->registers().busy()) epoch();
+        return accesses.node->registers().responses();
       };
-      auto responses = run(std::move(accesses));
-      for (int reads = 1; again(until, responses.back(), reads); reads++) responses.back() = run({last}).back();
+      auto responses = run(std::move(accesses.list));
+      for (int reads = 1; again(accesses.until, responses.back(), reads); reads++)
+        responses.back() = run({last}).back();
       for (const auto& response : responses) answer(client, response.status, response.data);
       continue;
     }
-    for (const Cycle end = world_.now() + next->wait; world_.now() < end;) epoch();
-    answer(client, next->wait >= 0 ? 0 : kNonsense, 0);
-    ++next;
+    const Request request = take(client);
+    left--;
+    for (const Cycle end = world_.now() + request.wait; world_.now() < end;) epoch();
+    answer(client, request.wait >= 0 ? 0 : kNonsense, 0);
   }
 }
 

@@ -65,7 +65,8 @@ class Live : public ::testing::Test {
                           [&](const std::vector<int>&, bool sleep) {
                             if (sleep && slept++ < steps.size()) steps[slept - 1]();
                             return slept > steps.size() ? 1 : 0;
-                          }};
+                          },
+                          [] { return LiveSoftware(); }};
     RunMeter meter(world);
     return runLive(world, std::move(spec), hooks, meter);
   }

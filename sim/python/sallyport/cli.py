@@ -98,6 +98,9 @@ def replay_command(
 @click.option("--black-tap", multiple=True, metavar="NAME", help="TAP at the outer port of one box alone.")
 @click.option("--replay", type=click.Path(path_type=Path), help="A recording instead of TAPs.")
 @click.option("--record", type=click.Path(path_type=Path), help="Every frame at every port, with its time (pcapng).")
+@click.option(
+    "--socket-dir", type=click.Path(path_type=Path), help="Folder of the sockets for sallyctl; a new one if not given."
+)
 @crypto_option
 @threads_option
 @seed_option
@@ -107,12 +110,13 @@ def live_command(
     black_tap: tuple[str, ...],
     replay: Path | None,
     record: Path | None,
+    socket_dir: Path | None,
     crypto: str,
     threads: int | None,
     seed: int,
 ) -> None:
     """TAP devices as cables of simulated boxes: ping, curl, iperf3 or an IPsec peer through them."""
-    live_module.run(xfrm, red_tap, black_tap, replay, record, threads, crypto, seed)
+    live_module.run(xfrm, red_tap, black_tap, replay, record, threads, crypto, seed, socket_dir)
 
 
 @main.command(name="bench")

@@ -26,15 +26,20 @@ def run(
     threads: int | None,
     crypto: str,
     seed: int,
+    socket_dir: Path | None,
 ) -> None:
     """Boxes on TAPs until Ctrl-C or SIGTERM, or a recording of such a run through boxes of their own; then a summary."""
     devices = _devices(len(xfrm), red_taps, black_taps, replay)
     for path in (*xfrm, *([replay] if replay else [])):
         readable(path)
     _recordable(record, replay)
+    if socket_dir and not socket_dir.is_dir():
+        raise InputError(f"--socket-dir {socket_dir}: there is no such folder; make it first")
     with (
         _terminable(),
-        Simulator(boxes=len(xfrm), threads=threads, seed=seed, own_group=True, crypto=crypto) as sim,
+        Simulator(
+            boxes=len(xfrm), threads=threads, seed=seed, own_group=True, crypto=crypto, socket_dir=socket_dir
+        ) as sim,
     ):
         for box, path in enumerate(xfrm):
             sim.sallyctl(box, "-batch", path)
@@ -44,11 +49,13 @@ def run(
             answer = sim.live(replay=str(replay.resolve()), record=recorded)
         else:
             taps = [{"port": port, "device": device} for port, device in devices.items()]
-            answer = sim.live(_invite, taps=taps, record=recorded)
+            sockets = [sim.socket(box) for box in range(len(xfrm))]
+            answer = sim.live(lambda taken: _invite(taken, sockets), taps=taps, record=recorded)
         counters = [sim.counters(box) for box in range(len(xfrm))]
     _summary(answer, counters)
     if record:
-        print(f"recorded: {record}")
+        touched = any(answer["software"].values())
+        print(f"recorded: {record}" + (", which cannot be replayed: software took part" if touched else ""))
     _judge(answer, counters)
 
 
@@ -120,13 +127,15 @@ def _terminable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _invite(taps: list[dict]) -> None:
+def _invite(taps: list[dict], sockets: list[Path]) -> None:
     """What is there now, and what to type next."""
     for tap in taps:
         made = "made, and gone when this ends" if tap["created"] else "which was there"
         print(f"{tap['port']} is TAP {tap['device']} ({made})")
     if len({tap["port"][:4] for tap in taps}) == 2:
         print("box0.black and box1.black are the two ends of a simulated cable")
+    for box, socket in enumerate(sockets):
+        print(f"box{box}: build/bin/sallyctl --socket {socket}")
     print(
         "\nThe devices may be moved into namespaces now. In another shell, as root, with addresses of the --xfrm file:\n"
     )
@@ -158,6 +167,9 @@ def _summary(answer: dict, counters: list[dict]) -> None:
         f"simulated: {simulation['sim_cycles']} cycles, {simulation['sim_us'] / 1000:.3f} ms, in {simulation['wall_s']:.1f} s, "
         f"{asleep:.1f} s of them asleep; {speed:.1f} k cycles/s awake"
     )
+    software = answer["software"]
+    if any(software.values()):
+        print(f"software: {software['requests']} register requests, {software['injected']} frames injected")
 
 
 def _judge(answer: dict, counters: list[dict]) -> None:

@@ -51,16 +51,18 @@ class Simulator:
         own_group: bool = False,
         crypto: str = "rtl",
         lock_step: bool = False,
+        socket_dir: Path | None = None,
     ) -> None:
-        """`own_group`: a terminal's Ctrl-C is for this process alone."""
+        """`own_group`: a terminal's Ctrl-C is for this process alone. Without `socket_dir` the sockets are in a folder that goes with it."""
         simulation = program(CRYPTO[crypto], tables)
         self._on_progress = on_progress
-        self._sockets = tempfile.TemporaryDirectory(prefix="sallyport-")
+        self._temporary = None if socket_dir else tempfile.TemporaryDirectory(prefix="sallyport-")
+        self._sockets = socket_dir or Path(self._temporary.name if self._temporary else "")
         arguments = [simulation, "--boxes", boxes, "--threads", threads or 0, "--seed", seed]
         if lock_step:
             arguments += ["--lock-step"]
         self._process = subprocess.Popen(
-            [*map(str, arguments), "--socket-dir", self._sockets.name],
+            [*map(str, arguments), "--socket-dir", str(self._sockets)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -82,7 +84,8 @@ class Simulator:
         self._process.stdin.close()  # the end of its input ends the simulation
         self._process.stdout.close()
         self._process.wait()
-        self._sockets.cleanup()
+        if self._temporary:
+            self._temporary.cleanup()
 
     def _read(self) -> dict:
         assert self._process.stdout is not None
@@ -107,7 +110,7 @@ class Simulator:
 
         An exception inside ends the simulation.
         """
-        memories = {path: path.read_bytes() for path in Path(self._sockets.name).glob("*.state.json")}
+        memories = {path: path.read_bytes() for path in self._sockets.glob("*.state.json")}
         self.command("branch")
         try:
             yield
@@ -168,7 +171,7 @@ class Simulator:
 
     def socket(self, box: int) -> Path:
         """Where the registers of a box answer (docs/interfaces.md, 5); sallyctl keeps its state beside it."""
-        return Path(self._sockets.name) / f"box{box}.sock"
+        return self._sockets / f"box{box}.sock"
 
     def sallyctl(self, box: int, *arguments: object, stdin: str = "") -> str:
         """Run `sallyctl` on a box; its sentence becomes an [InputError] if it exits with 2."""
