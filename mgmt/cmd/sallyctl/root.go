@@ -80,7 +80,7 @@ func newRoot() *cobra.Command {
 			},
 		})
 	}
-	root.AddCommand(newCounters(o), newEvents(o), newAudit(o), newID(o))
+	root.AddCommand(newCounters(o), newEvents(o), newAudit(o), newID(o), newTaps(o))
 	return root
 }
 

@@ -1,0 +1,82 @@
+// Package punt makes Linux the host behind the ports of a box: frames that a chip punts come in at a TAP device, and what Linux
+// sends there is injected. So ARP, neighbour discovery and ICMP are the kernel's, and IKE reaches whoever listens.
+package punt
+
+import (
+	"errors"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"sallyport/mgmt/internal/transport"
+)
+
+// longest is more than a frame of any MTU that a TAP can have.
+const longest = 70_000
+
+// Devices are the TAPs of a box's red and black port, in this order.
+type Devices struct {
+	taps    [2]*tap
+	refused atomic.Uint64
+}
+
+// Open makes both devices, in the network namespace of the calling thread, or none. They go with Close.
+func Open(red, black Device) (*Devices, error) {
+	d := &Devices{}
+	for port, device := range []Device{red, black} {
+		t, err := openTAP(device)
+		if err != nil {
+			return nil, errors.Join(err, d.Close())
+		}
+		d.taps[port] = t
+	}
+	return d, nil
+}
+
+// Deliver hands Linux a frame that came in at a port. One for a device that is down is refused and counted.
+func (d *Devices) Deliver(port uint8, frame []byte) error {
+	taken, err := d.taps[port].write(frame)
+	if err == nil && !taken {
+		d.refused.Add(1)
+	}
+	return err
+}
+
+// Refused is how many frames Linux did not take.
+func (d *Devices) Refused() uint64 { return d.refused.Load() }
+
+// Serve gives `send` every frame that Linux sends, each before the next of its device is read, until one of both fails or Close
+// is called. `send` may be called for both ports at once and must not keep the frame.
+func (d *Devices) Serve(send func(port uint8, frame []byte) error) error {
+	var group errgroup.Group
+	for port, t := range d.taps {
+		group.Go(func() error {
+			buffer := make([]byte, longest)
+			for {
+				size, err := t.read(buffer)
+				if err != nil {
+					return err
+				}
+				// Longer ones are no port's: the device's MTU was raised.
+				if size > transport.MaxFrame {
+					continue
+				}
+				if err := send(uint8(port), buffer[:size]); err != nil {
+					return err
+				}
+			}
+		})
+	}
+	return group.Wait()
+}
+
+// Close ends the devices, and a Serve that waits.
+func (d *Devices) Close() error {
+	var errs []error
+	for _, t := range d.taps {
+		if t != nil {
+			errs = append(errs, t.file.Close())
+		}
+	}
+	return errors.Join(errs...)
+}

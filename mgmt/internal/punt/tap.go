@@ -1,0 +1,111 @@
+package punt
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+const tun = "/dev/net/tun"
+
+// Device says what the TAP of a port is to be.
+type Device struct {
+	Name string
+	MAC  net.HardwareAddr // the port's own
+	MTU  int
+}
+
+// tap is an Ethernet device of Linux: what is written here comes in there, and what Linux sends can be read.
+type tap struct {
+	file *os.File
+	name string
+}
+
+// openTAP makes the device, or takes one that nobody uses, and sets it up. One that it made goes with the program.
+func openTAP(device Device) (*tap, error) {
+	wrong := func(err error) error { return fmt.Errorf("TAP %s: %w", device.Name, err) }
+	request, err := unix.NewIfreq(device.Name)
+	if err != nil {
+		return nil, wrong(fmt.Errorf("a device's name has 1 to %d characters", unix.IFNAMSIZ-1))
+	}
+	fd, err := unix.Open(tun, unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, wrong(fmt.Errorf("%s: %w", tun, err))
+	}
+	request.SetUint16(unix.IFF_TAP | unix.IFF_NO_PI)
+	err = unix.IoctlIfreq(fd, unix.TUNSETIFF, request)
+	t := &tap{file: os.NewFile(uintptr(fd), tun), name: device.Name}
+	switch {
+	case errors.Is(err, unix.EBUSY):
+		err = errors.New("another program uses it")
+	case errors.Is(err, unix.EPERM):
+		err = errors.New("no right to make it; run as root, or with CAP_NET_ADMIN")
+	case errors.Is(err, unix.EINVAL):
+		err = errors.New("a device of this name exists and is no TAP of one queue")
+	case err == nil:
+		err = t.settle(device)
+	}
+	if err != nil {
+		t.file.Close()
+		return nil, wrong(err)
+	}
+	return t, nil
+}
+
+// settle gives the device its address and MTU, ties it to its port, and sets it up.
+func (t *tap) settle(device Device) error {
+	// Linux is a host here and no router: what the box punts because it has no SA for it must not leave by the other port in
+	// clear. And it speaks of a port's addresses on that port alone.
+	for path, want := range map[string]string{
+		"ipv4/conf/" + t.name + "/forwarding": "0",
+		"ipv4/conf/" + t.name + "/arp_ignore": "1",
+		"ipv6/conf/" + t.name + "/forwarding": "0",
+	} {
+		err := os.WriteFile("/proc/sys/net/"+path, []byte(want), 0)
+		if err != nil && !(strings.HasPrefix(path, "ipv6") && errors.Is(err, fs.ErrNotExist)) { // a kernel without IPv6 forwards none
+			return err
+		}
+	}
+	link, err := netlink.LinkByName(t.name)
+	if err != nil {
+		return err
+	}
+	if err := netlink.LinkSetHardwareAddr(link, device.MAC); err != nil {
+		return fmt.Errorf("address %s: %w", device.MAC, err)
+	}
+	if err := netlink.LinkSetMTU(link, device.MTU); err != nil {
+		return fmt.Errorf("mtu %d: %w", device.MTU, err)
+	}
+	return netlink.LinkSetUp(link)
+}
+
+// write hands Linux a frame. False if it does not take it: the device is down.
+func (t *tap) write(frame []byte) (bool, error) {
+	_, err := t.file.Write(frame)
+	if errors.Is(err, unix.EIO) {
+		return false, nil
+	}
+	return err == nil, t.named(err)
+}
+
+// read waits for the next frame that Linux sends.
+func (t *tap) read(buffer []byte) (int, error) {
+	size, err := t.file.Read(buffer)
+	return size, t.named(err)
+}
+
+func (t *tap) named(err error) error {
+	if errors.Is(err, unix.EBADFD) {
+		return fmt.Errorf("TAP %s was deleted, or the namespace that it was in", t.name)
+	}
+	if err != nil {
+		return fmt.Errorf("TAP %s: %w", t.name, err)
+	}
+	return nil
+}
