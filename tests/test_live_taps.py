@@ -11,10 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from conftest import ROOT
-from namespaces import WAIT_S, Host, hosts, live
+from live_box import BOX, IKE, PEER, PEER_MAC, RED_HOST, RED_HOST_MAC, live_box, sallyctl
+from namespaces import WAIT_S, Host, hosts
 from test_live import PING
-from test_live_software import BLACK_TAP, BOX, IKE, PEER, PEER_MAC, RED_HOST, RED_HOST_MAC, RED_TAP, plugged, sallyctl
-from test_live_software import batch as batch
 
 # Answers one datagram to UDP port 500 of an address.
 CHARON = """
@@ -52,12 +51,8 @@ def taps(box: Host, folder: Path) -> Iterator[subprocess.Popen[str]]:
         process.wait()
 
 
-def test_linux_answers_for_the_box(batch: Path, tmp_path: Path) -> None:
-    with (
-        hosts("red", "black", "box") as (red, black, box),
-        live("--xfrm", batch, "--red-tap", RED_TAP, "--black-tap", BLACK_TAP, "--socket-dir", tmp_path) as run,
-    ):
-        plugged(red, black)
+def test_linux_answers_for_the_box(tmp_path: Path) -> None:
+    with live_box(tmp_path) as (run, red, black), hosts("box") as (box,):
         with taps(box, tmp_path):
             # The peer finds the box by ARP and pings its black address: both are punted, and the kernel answers.
             assert black.python(PING, BOX[1][0], 5) == "5\n"
