@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 )
 
 // version is set by the linker from the file VERSION.
@@ -18,7 +19,7 @@ const (
 
 func main() {
 	root := newRoot()
-	root.SetArgs(iprouteFlags(os.Args[1:]))
+	root.SetArgs(normalFlags(os.Args[1:]))
 	err := root.Execute()
 	if err == nil {
 		return
@@ -29,17 +30,23 @@ func main() {
 	os.Exit(status(err))
 }
 
-// iprouteFlags turns iproute2's one-dash options into this program's.
-func iprouteFlags(args []string) []string {
-	out := make([]string, len(args))
-	for i, arg := range args {
+// normalFlags turns iproute2's one-dash options into this program's, and gives --daemon the path behind it: a word with a slash, which no
+// command is.
+func normalFlags(args []string) (out []string) {
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
 		switch arg {
 		case "-b", "-ba", "-bat", "-batc", "-batch":
 			arg = "--batch"
 		case "-s", "-st", "-sta", "-stat", "-stats", "-stati", "-statis", "-statist", "-statisti", "-statistic", "-statistics":
 			arg = "--statistics"
+		case "--daemon":
+			if i+1 < len(args) && strings.Contains(args[i+1], "/") && !strings.HasPrefix(args[i+1], "-") {
+				i++
+				arg += "=" + args[i]
+			}
 		}
-		out[i] = arg
+		out = append(out, arg)
 	}
 	return out
 }

@@ -56,7 +56,7 @@ func run(args ...string) (code int, stdout, stderr, sentence string) {
 	root.SetOut(&out)
 	root.SetErr(&errs)
 	root.SetIn(strings.NewReader(batch))
-	root.SetArgs(iprouteFlags(args))
+	root.SetArgs(normalFlags(args))
 	if err := root.Execute(); err != nil {
 		code, sentence = status(err), err.Error()
 	}

@@ -1,26 +1,25 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"sallyport/mgmt/internal/box"
-	"sallyport/mgmt/internal/chip"
-	"sallyport/mgmt/internal/transport"
-	"sallyport/mgmt/internal/xfrm"
+	"sallyport/mgmt/internal/control"
+	"sallyport/mgmt/internal/place"
 )
 
 // options are the flags of every command.
 type options struct {
-	socket, pci, state, batch string
-	statistics                bool
+	place.Place
+	state, batch, daemon string
+	statistics           bool
 }
 
 // usageError is a mistake on the command line.
@@ -31,7 +30,8 @@ var errUnbalanced = errors.New("the counters do not balance")
 
 func status(err error) int {
 	var usage usageError
-	if errors.As(err, &usage) || box.IsInput(err) {
+	var refused *control.Refused
+	if errors.As(err, &usage) || box.IsInput(err) || errors.As(err, &refused) && refused.Input {
 		return exitInput
 	}
 	return exitFailed
@@ -56,9 +56,11 @@ func newRoot() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	flags := root.PersistentFlags()
-	flags.StringVar(&o.socket, "socket", "", "the simulator's register `socket` of one box")
-	flags.StringVar(&o.pci, "pci", "", "the cards of one box: PCI `addresses` inner,crypto,outer")
-	flags.StringVar(&o.state, "state", "", "the `file` that keeps the configuration between invocations (default: beside the socket)")
+	flags.StringVar(&o.daemon, "daemon", "", "the control socket `path` of the sallyportd that has the box (default: "+control.DefaultPath+", if it is there)")
+	flags.Lookup("daemon").NoOptDefVal = control.DefaultPath
+	flags.StringVar(&o.Socket, "socket", "", "the simulator's register `socket` of one box")
+	flags.StringVar(&o.PCI, "pci", "", "the cards of one box: PCI `addresses` inner,crypto,outer")
+	flags.StringVar(&o.state, "state", "", "the `file` that keeps the configuration between invocations (default: beside the socket, or in /run/sallyport)")
 	flags.BoolVar(&o.statistics, "statistics", false, "xfrm state and policy list and get tell what was carried, as ip -s does")
 	root.Flags().StringVar(&o.batch, "batch", "", "carry out the lines of a `file` (- is standard input), all or none, as ip -batch does")
 	for _, object := range []struct{ name, alias, short string }{
@@ -76,11 +78,11 @@ func newRoot() *cobra.Command {
 		root.AddCommand(&cobra.Command{
 			Use: object.name + " …", Aliases: []string{object.alias}, Short: object.short,
 			RunE: func(cmd *cobra.Command, args []string) error {
-				return o.runLine(cmd, append([]string{object.name}, args...))
+				return o.with(cmd, func(t target) error { return t.command(append([]string{object.name}, args...)) })
 			},
 		})
 	}
-	root.AddCommand(newCounters(o), newEvents(o), newAudit(o), newID(o), newTaps(o))
+	root.AddCommand(newCounters(o), newEvents(o), newAudit(o), newMonitor(o), newID(o), newTaps(o))
 	return root
 }
 
@@ -91,59 +93,34 @@ func noArguments(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// open connects to the box and checks who answers.
-func (o *options) open() (*chip.Box, error) {
-	var t transport.Transport
-	var err error
+// with gives the box to `use`: through its daemon, or directly.
+func (o *options) with(cmd *cobra.Command, use func(target) error) error {
+	given := 0
+	for _, way := range []string{o.daemon, o.Socket, o.PCI} {
+		if way != "" {
+			given++
+		}
+	}
+	path := o.daemon
+	if given == 0 && isSocket(control.DefaultPath) {
+		path = control.DefaultPath
+	}
 	switch {
-	case o.socket != "" && o.pci != "":
-		return nil, usageError{errors.New("give either --socket or --pci, not both")}
-	case o.socket != "":
-		t, err = transport.DialSocket(o.socket)
-	case o.pci != "":
-		t, err = transport.OpenPCI(strings.Split(o.pci, ","))
-	default:
-		return nil, usageError{errors.New("which box? Give --socket PATH (simulator) or --pci INNER,CRYPTO,OUTER (boards)")}
+	case given > 1:
+		return usageError{errors.New("give one of --daemon, --socket and --pci, not both")}
+	case path != "" && o.state != "":
+		return usageError{errors.New("--state is not for --daemon: sallyportd's configuration names its state file")}
+	case path != "":
+		return use(&remote{path: path, statistics: o.statistics, out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr()})
+	case given == 0:
+		return usageError{errors.New("which box? Give --daemon PATH (sallyportd), --socket PATH (simulator) or --pci INNER,CRYPTO,OUTER (boards)")}
 	}
-	if err != nil {
-		return nil, err
-	}
-	b, err := chip.Open(t)
-	if err != nil {
-		return nil, errors.Join(err, t.Close())
-	}
-	return b, nil
+	return use(&direct{place: o.Place, state: cmp.Or(o.state, o.State()), statistics: o.statistics, out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr()})
 }
 
-// statePath is beside the socket, or in /run for boards, whose tables do not outlive a boot either.
-func (o *options) statePath() string {
-	switch {
-	case o.state != "":
-		return o.state
-	case o.socket != "":
-		return o.socket + ".state.json"
-	}
-	return filepath.Join("/run", "sallyport-"+strings.NewReplacer(",", "-", "/", "-").Replace(o.pci)+".state.json")
-}
-
-func (o *options) run(cmd *cobra.Command, commands []xfrm.Command) error {
-	b, err := o.open()
-	if err != nil {
-		return err
-	}
-	return errors.Join(o.session(cmd, b).Run(commands), b.Close())
-}
-
-func (o *options) session(cmd *cobra.Command, b *chip.Box) *box.Session {
-	return &box.Session{Box: b, StatePath: o.statePath(), Statistics: o.statistics, Out: cmd.OutOrStdout(), Notes: cmd.ErrOrStderr()}
-}
-
-func (o *options) runLine(cmd *cobra.Command, args []string) error {
-	command, err := xfrm.Parse(xfrm.Words(args))
-	if err != nil {
-		return err
-	}
-	return o.run(cmd, []xfrm.Command{command})
+func isSocket(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().Type() == fs.ModeSocket
 }
 
 func (o *options) runBatch(cmd *cobra.Command) error {
@@ -152,11 +129,7 @@ func (o *options) runBatch(cmd *cobra.Command) error {
 		return usageError{err}
 	}
 	defer clear(input) // it holds keys
-	commands, err := xfrm.ParseBatch(name, input)
-	if err != nil {
-		return err
-	}
-	return o.run(cmd, commands)
+	return o.with(cmd, func(t target) error { return t.batch(name, input) })
 }
 
 func readBatch(name string, stdin io.Reader) (string, []byte, error) {

@@ -2,13 +2,13 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"sallyport/mgmt/internal/chip"
+	"sallyport/mgmt/internal/control"
 	"sallyport/mgmt/internal/transport"
 )
 
@@ -24,18 +24,18 @@ func newCounters(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "counters", Short: "Print every counter of every chip by name", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			b, err := o.open()
+			var all [3][]uint64
+			err := o.with(cmd, func(t target) (err error) {
+				all, err = t.counters()
+				return err
+			})
 			if err != nil {
 				return err
 			}
-			defer b.Close()
 			account := conservation{Balanced: true}
 			document := map[string]any{}
 			for _, c := range transport.Chips {
-				values, err := b.Counters(c)
-				if err != nil {
-					return err
-				}
+				values := all[c]
 				byName := map[string]uint64{}
 				for i, counter := range chip.CounterList[c] {
 					byName[counter.Name] = values[i]
@@ -81,11 +81,7 @@ func newEvents(o *options) *cobra.Command {
 	return &cobra.Command{
 		Use: "events", Short: "Take and print events: the SAs that have reached a soft or hard limit, and the peers that a NAT has moved", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			b, err := o.open()
-			if err != nil {
-				return err
-			}
-			return errors.Join(o.session(cmd, b).Events(), b.Close())
+			return o.with(cmd, target.events)
 		},
 	}
 }
@@ -94,12 +90,15 @@ func newAudit(o *options) *cobra.Command {
 	return &cobra.Command{
 		Use: "audit", Short: "Take and print the audit log: packets of inbound SAs that were dropped for their ICV, their sequence number or their SA's selectors", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			b, err := o.open()
-			if err != nil {
-				return err
-			}
-			return errors.Join(o.session(cmd, b).Audit(), b.Close())
+			return o.with(cmd, target.audit)
 		},
+	}
+}
+
+func newMonitor(o *options) *cobra.Command {
+	return &cobra.Command{
+		Use: "monitor", Short: "Print events as sallyportd takes them, until it ends", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.with(cmd, target.monitor) },
 	}
 }
 
@@ -114,25 +113,23 @@ func newID(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "id", Short: "Print what each chip is and the sizes it was built with", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			b, err := o.open()
+			var identities map[string]control.Chip
+			err := o.with(cmd, func(t target) (err error) {
+				identities, err = t.identities()
+				return err
+			})
 			if err != nil {
 				return err
 			}
-			defer b.Close()
-			document := map[string]any{}
 			for _, c := range transport.Chips {
-				id, cap := b.Identity[c], b.Capabilities[c]
-				document[c.String()] = struct {
-					chip.Identity
-					Capabilities chip.Capabilities `json:"capabilities"`
-				}{id, cap}
+				id, cap := identities[c.String()], identities[c.String()].Capabilities
 				if !asJSON {
 					fmt.Fprintf(cmd.OutOrStdout(), "%-7s version %s build 0x%08x simulation %t ready %t link %t tamper %t\n%s",
 						c, id.Version, id.Build, id.Simulation, id.Ready, id.LinkUp, id.Tamper, sizes(c, cap))
 				}
 			}
 			if asJSON {
-				return printJSON(cmd, document)
+				return printJSON(cmd, identities)
 			}
 			return nil
 		},

@@ -6,17 +6,15 @@ import (
 	"strings"
 	"time"
 
-	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/xfrm"
 )
 
 // auditTime is RFC 3339 with microseconds: a chip's time is read over a bus.
 const auditTime = "2006-01-02T15:04:05.000000Z07:00"
 
-// Audit takes the events of packets of inbound SAs that were dropped for their ICV, their number or their selectors, and prints a line of the log
-// for each, in the order of their times.
-func (s *Session) Audit() error {
-	return s.taking(func(m *Model, at map[xfrm.Dir]map[int]*SA) error {
+// Audit takes the events of packets of inbound SAs that were dropped for their ICV, their number or their selectors, in the order of their times.
+func (s *Session) Audit() (out []Event, err error) {
+	err = s.taking(func(m *Model, at map[xfrm.Dir]map[int]*SA) error {
 		clocks, now, err := s.readClocks()
 		if err != nil {
 			return err
@@ -38,21 +36,12 @@ func (s *Session) Audit() error {
 		slices.SortStableFunc(events, func(a, b audited) int { return a.at.Compare(b.at) })
 		for _, e := range events {
 			if sa := at[xfrm.DirIn][e.row]; sa != nil {
-				fmt.Fprintln(s.Out, e.line(m, sa))
+				out = append(out, e.event(m, sa))
 			}
 		}
 		return nil
 	})
-}
-
-// line is that of the log for an event of an SA.
-func (e *audited) line(m *Model, sa *SA) string {
-	out := fmt.Sprintf("%s drop_%s src %s dst %s proto %s spi 0x%08x reqid %d dir %s seq %d uptime %s", e.at.UTC().Format(auditTime),
-		regs.AuditReasonNames[e.reason], sa.Src, sa.Dst, sa.Proto, sa.SPI, sa.ReqID, sa.Way, e.sequence, uptime(e.cycles))
-	if e.reason == regs.AuditReasonSelectorMismatch {
-		out += fmt.Sprintf(" packet %s allowed %s", e.packet, m.allowed(sa))
-	}
-	return out
+	return out, err
 }
 
 // uptime prints a time since reset in seconds.

@@ -1,7 +1,6 @@
 package box
 
 import (
-	"fmt"
 	"strings"
 
 	"sallyport/mgmt/internal/regs"
@@ -9,23 +8,25 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// Events takes the events of lifetimes and of peers that have moved and prints each.
-func (s *Session) Events() error {
-	return s.taking(func(m *Model, at map[xfrm.Dir]map[int]*SA) error {
-		if err := s.printMoved(at[xfrm.DirIn]); err != nil {
+// Events takes the events of peers that have moved and of lifetimes. If it fails, what it had taken by then comes with the error.
+func (s *Session) Events() (events []Event, err error) {
+	err = s.taking(func(m *Model, at map[xfrm.Dir]map[int]*SA) error {
+		found := func(e Event) { events = append(events, e) }
+		if err := s.moved(at[xfrm.DirIn], found); err != nil {
 			return err
 		}
-		return s.lifetimes(m, at)
+		return s.lifetimes(m, at, found)
 	})
+	return events, err
 }
 
 // taking locks the configuration, so that no other takes events or moves SAs, and gives it to `take`, with the SA of each row.
 func (s *Session) taking(take func(m *Model, at map[xfrm.Dir]map[int]*SA) error) error {
-	lock, err := lockStore(s.StatePath)
+	unlock, err := s.lock()
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
+	defer unlock()
 	state, _, err := s.load()
 	if err != nil {
 		return err
@@ -37,8 +38,16 @@ func (s *Session) taking(take func(m *Model, at map[xfrm.Dir]map[int]*SA) error)
 	return take(state.Model, at)
 }
 
-// lifetimes takes the events of lifetimes from the inner chip and prints each; if some were lost, every SA that has reached a limit.
-func (s *Session) lifetimes(m *Model, at map[xfrm.Dir]map[int]*SA) error {
+// lifetimes takes the events of lifetimes from the inner chip; if some were lost, every SA that has reached a limit has one more.
+func (s *Session) lifetimes(m *Model, at map[xfrm.Dir]map[int]*SA, found func(Event)) error {
+	expired := func(sa *SA, hard bool, of string) {
+		if sa == nil {
+			return // it is gone: nobody waits for its event
+		}
+		e := eventOf(EventExpire, sa)
+		e.Hard, e.Limit = &hard, of
+		found(e)
+	}
 	lost := false
 	for {
 		value, err := s.Box.Read32(transport.Inner, regs.InnerLifetimeEvent)
@@ -65,7 +74,7 @@ func (s *Session) lifetimes(m *Model, at map[xfrm.Dir]map[int]*SA) error {
 		if has(regs.InnerLifetimeEventPackets) {
 			of = append(of, "packets")
 		}
-		s.printExpired(at[way][int(regs.InnerLifetimeEventSa.Get(event))], has(regs.InnerLifetimeEventHard), strings.Join(of, ","))
+		expired(at[way][int(regs.InnerLifetimeEventSa.Get(event))], has(regs.InnerLifetimeEventHard), strings.Join(of, ","))
 	}
 	if !lost {
 		return nil
@@ -81,7 +90,7 @@ func (s *Session) lifetimes(m *Model, at map[xfrm.Dir]map[int]*SA) error {
 		}
 		hard := regs.SaUsageRow.Expired.Get(row) != 0
 		if hard || regs.SaUsageRow.Warned.Get(row) != 0 {
-			s.printExpired(sa, hard, "")
+			expired(sa, hard, "")
 		}
 	}
 	return nil
@@ -89,19 +98,4 @@ func (s *Session) lifetimes(m *Model, at map[xfrm.Dir]map[int]*SA) error {
 
 func (s *Session) lifetimeControl(bit regs.Field) error {
 	return s.Box.Write32(transport.Inner, regs.InnerLifetimeControl, 1<<bit.LSB)
-}
-
-// printExpired prints an event. Its SA may be gone: then nobody waits for it.
-func (s *Session) printExpired(sa *SA, hard bool, of string) {
-	if sa == nil {
-		return
-	}
-	limit := "soft"
-	if hard {
-		limit = "hard"
-	}
-	if of != "" {
-		of = " limit " + of
-	}
-	fmt.Fprintf(s.Out, "Expired src %s dst %s proto %s spi 0x%08x reqid %d dir %s %s%s\n", sa.Src, sa.Dst, sa.Proto, sa.SPI, sa.ReqID, sa.Way, limit, of)
 }

@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/netip"
+	"time"
 
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -28,6 +29,8 @@ type SA struct {
 	Started bool `json:"started,omitempty"`
 	// Age orders SAs by when they were added.
 	Age uint64 `json:"age"`
+	// Added is when it came to the chips, in seconds since the epoch.
+	Added int64 `json:"added,omitempty"`
 
 	pos   xfrm.Pos
 	fresh bool // not on the chips yet
@@ -195,6 +198,15 @@ func (c *compiler) checkExtensions() error {
 func (m *Model) age() uint64 {
 	m.NextAge++
 	return m.NextAge
+}
+
+// markTimes notes when the SAs that were just installed were.
+func (m *Model) markTimes(now time.Time) {
+	for _, sa := range m.SAs {
+		if sa.fresh {
+			sa.Added = now.Unix()
+		}
+	}
 }
 
 // markKeys notes the outbound keys that were just installed.

@@ -2,7 +2,6 @@ package box
 
 import (
 	"encoding/binary"
-	"fmt"
 	"net/netip"
 
 	"sallyport/mgmt/internal/regs"
@@ -76,19 +75,22 @@ func (s *Session) forgetPeers(m *Model) error {
 	return nil
 }
 
-// printMoved prints, once each, what has moved, in the words of `ip xfrm monitor`.
-func (s *Session) printMoved(inbound map[int]*SA) error {
-	printed := map[string]bool{}
+// moved gives, once each, the events of peers that have moved.
+func (s *Session) moved(inbound map[int]*SA, found func(Event)) error {
+	type move struct {
+		sa   *SA
+		from netip.AddrPort
+	}
+	told := map[move]bool{}
 	return s.takePeers(func(row int, from netip.AddrPort) {
 		sa := inbound[row]
-		if sa == nil || sa.Encap == nil || sa.peer() == from {
+		if sa == nil || sa.Encap == nil || sa.peer() == from || told[move{sa, from}] {
 			return
 		}
-		line := fmt.Sprintf("Mapping change %s -> %s src %s dst %s proto %s spi 0x%08x reqid %d dir %s\n", sa.peer(), from, sa.Src, sa.Dst, sa.Proto, sa.SPI, sa.ReqID, sa.Way)
-		if !printed[line] {
-			printed[line] = true
-			fmt.Fprint(s.Out, line)
-		}
+		told[move{sa, from}] = true
+		e := eventOf(EventMapping, sa)
+		e.Old, e.New = sa.peer(), from
+		found(e)
 	})
 }
 

@@ -45,9 +45,17 @@ func (r *rig) run(text string) error {
 // events is one invocation of `sallyctl events`.
 func (r *rig) events() {
 	r.t.Helper()
-	if err := r.session((*Session).Events); err != nil {
+	if err := r.session(func(s *Session) error { return s.print(s.Events()) }); err != nil {
 		r.t.Fatal(err)
 	}
+}
+
+// print shows events as sallyctl does.
+func (s *Session) print(events []Event, err error) error {
+	for _, e := range events {
+		fmt.Fprintln(s.Out, e)
+	}
+	return err
 }
 
 func (r *rig) session(run func(*Session) error) error {

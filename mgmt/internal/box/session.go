@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"sallyport/mgmt/internal/chip"
@@ -18,7 +19,8 @@ import (
 // unfinished stands in SCRATCH while tables are being written.
 const unfinished = 0x0000DEAD
 
-// Session changes or lists the configuration of one box.
+// Session changes or lists the configuration of one box, which it shares with other sessions; after Hold it has it alone. It is not for several
+// goroutines at once.
 type Session struct {
 	Box       *chip.Box
 	StatePath string
@@ -26,26 +28,33 @@ type Session struct {
 	Statistics bool
 	Out        io.Writer // what list and count print
 	Notes      io.Writer // warnings, one sentence a line
-	// Now is the clock of the audit log; without, the system's.
+	// Now is the clock of the audit log and of when SAs were added; without, the system's.
 	Now func() time.Time
+
+	held io.Closer // the lock, from Hold to Release
+	kept *stored   // what the state file has, while the lock is held and nothing has changed since it was read
 }
 
 // Run carries all commands out, or, if one of them is wrong or does not fit, none. It wipes the keys in them.
 func (s *Session) Run(commands []xfrm.Command) error {
 	defer xfrm.Wipe(commands)
-	lock, err := lockStore(s.StatePath)
+	unlock, err := s.lock()
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
+	defer unlock()
 	state, known, err := s.load()
 	if err != nil {
 		return err
 	}
+	changes := Changes(commands)
+	if changes {
+		s.kept = nil // the model changes in place, whether or not all goes well
+	}
+	state.Model.reader = nil
 	if s.Statistics {
 		state.Model.reader = s.readUsage
 	}
-	changes := false
 	var printed []string
 	for _, command := range commands {
 		text, err := state.Model.apply(command)
@@ -60,7 +69,6 @@ func (s *Session) Run(commands []xfrm.Command) error {
 			text += received
 		}
 		printed = append(printed, text)
-		changes = changes || !reads(command)
 	}
 	if changes {
 		if err := s.change(state, known); err != nil {
@@ -86,20 +94,12 @@ func reads(command xfrm.Command) bool {
 	return false
 }
 
-// load reads the state file and holds it against the chips. known is false if the tables may hold rows that the state does
-// not speak of.
-func (s *Session) load() (state *stored, known bool, err error) {
-	if state, err = loadStore(s.StatePath); err != nil {
+// load reads the state file and holds it against the chips. It says whether the tables are known: otherwise they may hold rows that the
+// state does not speak of.
+func (s *Session) load() (*stored, bool, error) {
+	state, same, reset, err := s.compare()
+	if err != nil {
 		return nil, false, err
-	}
-	same, reset := true, true
-	for _, c := range transport.Chips {
-		mark, err := s.Box.Read32(c, regs.CommonScratch)
-		if err != nil {
-			return nil, false, err
-		}
-		same = same && mark != 0 && mark == state.Generation
-		reset = reset && mark == 0
 	}
 	if same {
 		return state, true, nil
@@ -111,6 +111,28 @@ func (s *Session) load() (state *stored, known bool, err error) {
 		s.note("the tables do not agree with %s (a chip was reset, or a change did not finish): starting from an empty configuration", s.StatePath)
 	}
 	return state.emptied(), reset, nil
+}
+
+// compare reads the state file, unless that is known, and says whether the chips hold what it speaks of, or nothing at all.
+func (s *Session) compare() (state *stored, same, reset bool, err error) {
+	if state = s.kept; state == nil {
+		if state, err = loadStore(s.StatePath); err != nil {
+			return nil, false, false, err
+		}
+	}
+	if s.held != nil {
+		s.kept = state
+	}
+	same, reset = true, true
+	for _, c := range transport.Chips {
+		mark, err := s.Box.Read32(c, regs.CommonScratch)
+		if err != nil {
+			return nil, false, false, err
+		}
+		same = same && mark != 0 && mark == state.Generation
+		reset = reset && mark == 0
+	}
+	return state, same, reset, nil
 }
 
 func (s *Session) note(format string, args ...any) {
@@ -167,6 +189,7 @@ func (s *Session) change(state *stored, known bool) error {
 		return fmt.Errorf("%w (the change did not finish; the next one starts from empty tables)", err)
 	}
 	state.Model.markKeys()
+	state.Model.markTimes(s.now())
 	state.Model.markWindows(plan.target)
 	state.Image = plan.image
 	state.Generation = generation()
@@ -199,4 +222,9 @@ func (s *Session) mark(value uint32) error {
 func IsInput(err error) bool {
 	var input *xfrm.Error
 	return errors.As(err, &input)
+}
+
+// Changes says whether commands change anything.
+func Changes(commands []xfrm.Command) bool {
+	return slices.ContainsFunc(commands, func(c xfrm.Command) bool { return !reads(c) })
 }

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"sallyport/mgmt/internal/box"
+	"sallyport/mgmt/internal/chip"
+	"sallyport/mgmt/internal/control"
+	"sallyport/mgmt/internal/place"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// target is a box, as commands see it.
+type target interface {
+	// batch carries out all lines of a file or none.
+	batch(name string, input []byte) error
+	// command carries out one command.
+	command(words []string) error
+	counters() ([3][]uint64, error)
+	identities() (map[string]control.Chip, error)
+	// events and audit print what has waited; monitor prints what comes, until it fails.
+	events() error
+	audit() error
+	monitor() error
+}
+
+// direct is a box whose registers this program reaches itself, which no daemon has.
+type direct struct {
+	place      place.Place
+	state      string
+	statistics bool
+	out, notes io.Writer
+}
+
+// open connects to the box and checks who answers.
+func (d *direct) open() (*chip.Box, io.Closer, error) {
+	share, err := d.place.Share()
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := d.place.Open()
+	if err != nil {
+		return nil, nil, errors.Join(err, share.Close())
+	}
+	b, err := chip.Open(t)
+	if err != nil {
+		return nil, nil, errors.Join(err, t.Close(), share.Close())
+	}
+	return b, share, nil
+}
+
+func (d *direct) with(use func(*box.Session) error) error {
+	b, share, err := d.open()
+	if err != nil {
+		return err
+	}
+	err = use(&box.Session{Box: b, StatePath: d.state, Statistics: d.statistics, Out: d.out, Notes: d.notes})
+	return errors.Join(err, b.Close(), share.Close())
+}
+
+func (d *direct) batch(name string, input []byte) error {
+	commands, err := xfrm.ParseBatch(name, input)
+	if err != nil {
+		return err
+	}
+	defer xfrm.Wipe(commands)
+	return d.with(func(s *box.Session) error { return s.Run(commands) })
+}
+
+func (d *direct) command(words []string) error {
+	command, err := xfrm.Parse(xfrm.Words(words))
+	if err != nil {
+		return err
+	}
+	return d.with(func(s *box.Session) error { return s.Run([]xfrm.Command{command}) })
+}
+
+func (d *direct) counters() (all [3][]uint64, err error) {
+	err = d.with(func(s *box.Session) error {
+		for _, c := range transport.Chips {
+			if all[c], err = s.Box.Counters(c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return all, err
+}
+
+func (d *direct) identities() (map[string]control.Chip, error) {
+	chips := map[string]control.Chip{}
+	err := d.with(func(s *box.Session) error {
+		for _, c := range transport.Chips {
+			chips[c.String()] = control.Chip{Identity: s.Box.Identity[c], Capabilities: s.Box.Capabilities[c]}
+		}
+		return nil
+	})
+	return chips, err
+}
+
+func (d *direct) events() error {
+	return d.with(func(s *box.Session) error { return d.print(s.Events()) })
+}
+func (d *direct) audit() error {
+	return d.with(func(s *box.Session) error { return d.print(s.Audit()) })
+}
+
+func (d *direct) print(events []box.Event, err error) error {
+	for _, e := range events {
+		fmt.Fprintln(d.out, e)
+	}
+	return err
+}
+
+func (d *direct) monitor() error {
+	return usageError{errors.New("monitor is of sallyportd: give --daemon PATH, or take what has waited with events and audit")}
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/sync/errgroup"
+
+	"sallyport/mgmt/internal/box"
+	"sallyport/mgmt/internal/chip"
+	"sallyport/mgmt/internal/config"
+	core "sallyport/mgmt/internal/daemon"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// run owns the box until ctx ends or something fails. What needs rights is opened first; then they are given up.
+func run(ctx context.Context, c *config.Config, initial []xfrm.Command, log *slog.Logger) error {
+	claim, err := c.Registers.Claim(c.Control.Path.Name)
+	if err != nil {
+		return err
+	}
+	defer claim.Close()
+	registers, err := c.Registers.Open()
+	if err != nil {
+		return err
+	}
+	chips, err := chip.Open(registers)
+	if err != nil {
+		return errors.Join(err, registers.Close())
+	}
+	session := &box.Session{Box: chips, StatePath: cmp.Or(c.State.Name, c.Registers.State())}
+	if err := session.Hold(); err != nil {
+		return errors.Join(err, chips.Close())
+	}
+	control, err := listenControl(c.Control)
+	if err != nil {
+		return errors.Join(err, session.Release(), chips.Close())
+	}
+	defer control.Close()
+	if err := dropCapabilities(); err != nil {
+		return errors.Join(err, session.Release(), chips.Close())
+	}
+	d, err := core.New(session, log, version)
+	if err != nil {
+		return errors.Join(err, session.Release(), chips.Close())
+	}
+	return errors.Join(serve(ctx, c, d, initial, control, log), d.Close())
+}
+
+// serve configures a box that has no configuration and answers until ctx ends or something fails.
+func serve(ctx context.Context, c *config.Config, d *core.Daemon, initial []xfrm.Command, control net.Listener, log *slog.Logger) error {
+	if !d.Adopted() && len(initial) > 0 {
+		done, err := d.Run(initial, false)
+		if err != nil {
+			return err
+		}
+		for _, note := range done.Notes {
+			log.Warn(note)
+		}
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return d.Poll(ctx, c.Events.Poll.Duration, alive) })
+	group.Go(func() error { return d.Serve(ctx, control) })
+	if c.Metrics.Listen.IsValid() {
+		listener, err := net.Listen("tcp", c.Metrics.Listen.String())
+		if err != nil {
+			return fmt.Errorf("cannot listen for Prometheus: %w", err)
+		}
+		group.Go(func() error { return serveMetrics(ctx, listener, d) })
+	}
+	log.Info("ready", "version", version, "control", c.Control.Path.Name, "metrics", c.Metrics.Listen.String())
+	notify(daemon.SdNotifyReady)
+	err := group.Wait()
+	notify(daemon.SdNotifyStopping)
+	return err
+}
+
+// serveMetrics answers Prometheus until ctx ends.
+func serveMetrics(ctx context.Context, listener net.Listener, d *core.Daemon) error {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(core.NewMetrics(d))
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	defer context.AfterFunc(ctx, func() { server.Close() })()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// alive tells systemd's watchdog that the chips have answered.
+func alive() { notify(daemon.SdNotifyWatchdog) }
+
+// notify tells systemd of a state, if it is there to be told.
+func notify(state string) { _, _ = daemon.SdNotify(false, state) }

@@ -1,0 +1,99 @@
+package box
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// The kinds of events.
+const (
+	EventExpire  = "expire"  // an SA has reached a limit of its lifetime
+	EventMapping = "mapping" // authentic ESP in UDP came from elsewhere than the peer
+	EventICV     = "icv"     // a packet's ICV was wrong
+	EventAudit   = "audit"   // a packet was dropped for its number or its selectors
+	EventRestart = "restart" // the chips have lost their configuration
+)
+
+// Event is what a chip tells of an SA. Its JSON is a line of the daemon's monitor (docs/interfaces.md, section 6), its String what sallyctl prints.
+type Event struct {
+	Kind  string     `json:"event"`
+	Src   netip.Addr `json:"src,omitzero"`
+	Dst   netip.Addr `json:"dst,omitzero"`
+	Proto string     `json:"proto,omitempty"`
+	SPI   uint32     `json:"spi,omitempty"`
+	ReqID uint32     `json:"reqid,omitempty"`
+	Dir   xfrm.Dir   `json:"dir,omitempty"`
+
+	// Of an expire: whether the hard limit was reached, and in what: "bytes", "packets" or both.
+	Hard  *bool  `json:"hard,omitempty"`
+	Limit string `json:"limit,omitempty"`
+
+	// Of a mapping: where packets were expected from, and where one came from.
+	Old netip.AddrPort `json:"old,omitzero"`
+	New netip.AddrPort `json:"new,omitzero"`
+
+	// Of an icv or audit. One event may stand for many packets; it has what was in the first.
+	*Dropped
+}
+
+// Dropped is a packet of an inbound SA that was dropped.
+type Dropped struct {
+	Reason string `json:"reason"`          // as in the counter drop_…
+	Seq    uint32 `json:"seq"`             // in the ESP header
+	Count  int    `json:"count,omitempty"` // how many events this line stands for
+	// Time is when the packet was judged, by this machine's clock; Uptime the same in seconds since the chip's reset.
+	Time    time.Time `json:"time"`
+	Uptime  string    `json:"uptime"`
+	Packet  string    `json:"packet,omitempty"`  // the packet's selectors, if they were the reason
+	Allowed string    `json:"allowed,omitempty"` // the SA's
+}
+
+// eventOf is an event of an SA.
+func eventOf(kind string, sa *SA) Event {
+	return Event{Kind: kind, Src: sa.Src, Dst: sa.Dst, Proto: sa.Proto, SPI: sa.SPI, ReqID: sa.ReqID, Dir: sa.Way}
+}
+
+// String is the line that sallyctl prints, in the words of `ip xfrm monitor` where it has such events.
+func (e Event) String() string {
+	of := fmt.Sprintf("src %s dst %s proto %s spi 0x%08x reqid %d dir %s", e.Src, e.Dst, e.Proto, e.SPI, e.ReqID, e.Dir)
+	switch e.Kind {
+	case EventExpire:
+		limit := "soft"
+		if e.Hard != nil && *e.Hard {
+			limit = "hard"
+		}
+		if e.Limit != "" {
+			limit += " limit " + e.Limit
+		}
+		return fmt.Sprintf("Expired %s %s", of, limit)
+	case EventMapping:
+		return fmt.Sprintf("Mapping change %s -> %s %s", e.Old, e.New, of)
+	case EventRestart:
+		return "Restart: the chips have lost their configuration"
+	}
+	if e.Dropped == nil {
+		return e.Kind
+	}
+	line := fmt.Sprintf("%s drop_%s %s seq %d uptime %s", e.Time.UTC().Format(auditTime), e.Reason, of, e.Seq, e.Uptime)
+	if e.Packet != "" {
+		line += fmt.Sprintf(" packet %s allowed %s", e.Packet, e.Allowed)
+	}
+	return line
+}
+
+// event is that of an SA for what a queue had.
+func (e *audited) event(m *Model, sa *SA) Event {
+	out := eventOf(EventAudit, sa)
+	out.Dropped = &Dropped{Reason: regs.AuditReasonNames[e.reason], Seq: e.sequence, Time: e.at.UTC(), Uptime: uptime(e.cycles)}
+	switch e.reason {
+	case regs.AuditReasonDecIcv:
+		out.Kind = EventICV
+	case regs.AuditReasonSelectorMismatch:
+		out.Packet, out.Allowed = e.packet.String(), m.allowed(sa)
+	}
+	return out
+}

@@ -1,0 +1,143 @@
+package box
+
+import (
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// Carried is what an SA or a policy has carried.
+type Carried struct {
+	Bytes, Packets uint64
+	// Age tells it from any other that was or will be.
+	Age uint64
+	// Added is when an SA came to the chips, in seconds since the epoch.
+	Added int64
+	// Sequence is the highest number that an inbound SA with a window has received; nil of others, for no chip shows theirs.
+	Sequence *uint64
+}
+
+// querying gives the model to `query`, with what reads its counts.
+func (s *Session) querying(query func(*Model) error) error {
+	unlock, err := s.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	state, _, err := s.load()
+	if err != nil {
+		return err
+	}
+	state.Model.reader = s.readUsage
+	return query(state.Model)
+}
+
+// State says what the SA of that destination, protocol and SPI has carried; src, if it is given, must be its own.
+func (s *Session) State(id xfrm.ID) (out Carried, err error) {
+	err = s.querying(func(m *Model) error {
+		sa := m.findSA(id)
+		if sa == nil || id.Src.IsValid() && id.Src != sa.Src {
+			return xfrm.Errorf(xfrm.Pos{}, "there is no SA with dst %s proto %s spi 0x%x", id.Dst, id.Proto, id.SPI)
+		}
+		used, err := m.usageOfSA(sa)
+		if err != nil {
+			return err
+		}
+		out = Carried{Bytes: used.bytes, Packets: used.packets, Age: sa.Age, Added: sa.Added}
+		if sa.Way != xfrm.DirIn || !sa.Started || len(sa.WindowRows) == 0 {
+			return nil
+		}
+		top, err := s.windowTop(sa)
+		out.Sequence = &top
+		return err
+	})
+	return out, err
+}
+
+// Policy says what a policy has carried; the error says so if the chips do not count its packets.
+func (s *Session) Policy(f xfrm.PolicyFilter) (out Carried, err error) {
+	err = s.querying(func(m *Model) error {
+		p := m.findPolicy(f.Selector, f.Dir)
+		if p == nil {
+			return xfrm.Errorf(xfrm.Pos{}, "there is no policy with dir %s and selector %s", f.Dir, f.Selector)
+		}
+		used, known, err := m.usageOfPolicy(p)
+		if err == nil && !known {
+			return xfrm.Errorf(xfrm.Pos{}, "the chips do not count the packets of the policy with dir %s and selector %s", f.Dir, f.Selector)
+		}
+		out = Carried{Bytes: used.bytes, Packets: used.packets, Age: p.Age}
+		return err
+	})
+	return out, err
+}
+
+// States gives each SA as `ip xfrm state list` prints it, with its keys redacted.
+func (s *Session) States() (texts []string, err error) {
+	return s.describing(func(m *Model, add func(string, error) error) error {
+		for _, sa := range m.SAs {
+			if err := add(m.describeSA(sa)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Policies gives each policy as `ip xfrm policy list` prints it.
+func (s *Session) Policies() (texts []string, err error) {
+	return s.describing(func(m *Model, add func(string, error) error) error {
+		for _, p := range m.Policies {
+			if err := add(m.describePolicy(p)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (s *Session) describing(each func(m *Model, add func(string, error) error) error) (texts []string, err error) {
+	err = s.querying(func(m *Model) error {
+		m.reader = nil
+		return each(m, func(text string, err error) error {
+			texts = append(texts, text)
+			return err
+		})
+	})
+	return texts, err
+}
+
+// Census is what is configured, in numbers.
+type Census struct {
+	SAs, Policies map[xfrm.Dir]int
+	InboundSPIs   map[uint32]bool // which a new inbound SA cannot have
+	Ages          map[uint64]bool // of all SAs and policies
+}
+
+// Census counts what is configured.
+func (s *Session) Census() (Census, error) {
+	out := Census{map[xfrm.Dir]int{}, map[xfrm.Dir]int{}, map[uint32]bool{}, map[uint64]bool{}}
+	err := s.querying(func(m *Model) error {
+		for _, sa := range m.SAs {
+			out.SAs[sa.Way]++
+			out.Ages[sa.Age] = true
+			if sa.Way == xfrm.DirIn {
+				out.InboundSPIs[sa.SPI] = true
+			}
+		}
+		for _, p := range m.Policies {
+			out.Policies[p.Dir]++
+			out.Ages[p.Age] = true
+		}
+		return nil
+	})
+	return out, err
+}
+
+// windowTop reads the highest number that an inbound SA has received.
+func (s *Session) windowTop(sa *SA) (uint64, error) {
+	row, err := s.Box.ReadRow(transport.Inner, regs.InnerTableReplay, 2*sa.WindowRows[0])
+	if err != nil {
+		return 0, err
+	}
+	return regs.ReplayRow.Top.Get(row), nil
+}

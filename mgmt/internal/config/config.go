@@ -1,0 +1,150 @@
+// Package config reads the daemon's configuration, one TOML file (docs/sallyportd.md).
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"strconv"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"sallyport/mgmt/internal/control"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// DefaultPath is where the file is unless --config says otherwise.
+const DefaultPath = "/etc/sallyport/sallyportd.toml"
+
+// Config is the file. What is not in it has the value of Default.
+type Config struct {
+	// Registers says how the chips are reached: unix:PATH or pci:INNER,CRYPTO,OUTER.
+	Registers Registers `toml:"registers"`
+	// State is the file that keeps the configuration; empty: where sallyctl has it for the same box.
+	State Path `toml:"state"`
+	// Initial is a batch file that a box gets which has no configuration.
+	Initial Path    `toml:"initial_batch"`
+	Control Control `toml:"control"`
+	Events  Events  `toml:"events"`
+	Metrics Metrics `toml:"metrics"`
+	Log     Log     `toml:"log"`
+}
+
+// Control is the control socket. Group may use it besides the daemon's own user; empty: the daemon's group.
+type Control struct {
+	Path  Path  `toml:"path"`
+	Group Group `toml:"group"`
+}
+
+// Events says how often the chips are asked for events.
+type Events struct {
+	Poll Period `toml:"poll"`
+}
+
+// Metrics is where Prometheus asks; an empty address is nowhere.
+type Metrics struct {
+	Listen Listen `toml:"listen"`
+}
+
+// Log is the least level of what is logged.
+type Log struct {
+	Level Level `toml:"level"`
+}
+
+// Default is what the file need not say. Registers have no default.
+func Default() *Config {
+	c := &Config{Control: Control{Path: Path{control.DefaultPath}}, Events: Events{Poll: defaultPoll}}
+	c.Metrics.Listen = defaultListen
+	return c
+}
+
+// Error is one sentence about the file, with its place.
+type Error struct {
+	File   string
+	Line   int
+	Reason string
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Reason) }
+
+// Load reads the file and checks all that can be known before the chips are reached. The commands of the initial batch come with it.
+func Load(path string) (*Config, []xfrm.Command, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("cannot read the configuration %s: %w", path, reason(err))
+	}
+	c := Default()
+	if err := decode(text, c); err != nil {
+		return nil, nil, located(path, text, err)
+	}
+	if c.Registers.Place.Socket == "" && c.Registers.PCI == "" {
+		return nil, nil, &Error{path, 1, `registers = "…" is missing: it says how the chips are reached, unix:PATH or pci:INNER,CRYPTO,OUTER`}
+	}
+	commands, err := c.initial()
+	return c, commands, err
+}
+
+// initial reads the initial batch.
+func (c *Config) initial() ([]xfrm.Command, error) {
+	if c.Initial.Name == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(c.Initial.Name)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the initial batch %s: %w", c.Initial.Name, reason(err))
+	}
+	defer clear(text) // it holds keys
+	return xfrm.ParseBatch(c.Initial.Name, text)
+}
+
+// reason is what is wrong with a file, without its name.
+func reason(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+func decode(text []byte, c *Config) error {
+	return toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(c)
+}
+
+// located gives an error of the TOML library its line.
+func located(path string, text []byte, err error) error {
+	var strict *toml.StrictMissingError
+	var decodeError *toml.DecodeError
+	switch {
+	case errors.As(err, &strict) && len(strict.Errors) > 0:
+		line, _ := strict.Errors[0].Position()
+		return &Error{path, line, fmt.Sprintf("there is no key %q", strings.Join(strict.Errors[0].Key(), "."))}
+	case errors.As(err, &decodeError):
+		line, _ := decodeError.Position()
+		return &Error{path, line, strings.TrimPrefix(decodeError.Error(), "toml: ")}
+	}
+	// A number where text should stand: the library does not say where. It is the first line with which the error comes.
+	end, line := 0, 0
+	for part := range bytes.Lines(text) {
+		end, line = end+len(part), line+1
+		if again := decode(text[:end], Default()); again != nil && again.Error() == err.Error() {
+			break
+		}
+	}
+	return &Error{path, line, err.Error()}
+}
+
+// GID is the number of the control socket's group, -1 for the daemon's own.
+func (g Group) GID() (int, error) {
+	if g.Name == "" {
+		return -1, nil
+	}
+	group, err := user.LookupGroup(g.Name)
+	if err != nil {
+		return 0, fmt.Errorf("there is no group %q", g.Name)
+	}
+	return strconv.Atoi(group.Gid)
+}

@@ -1,0 +1,91 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"sallyport/mgmt/internal/config"
+)
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "sallyportd.toml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestDefaults(t *testing.T) {
+	c, commands, err := config.Load(write(t, `registers = "unix:/run/sim/box0.sock"`))
+	if err != nil || commands != nil {
+		t.Fatal(err, commands)
+	}
+	if c.Registers.Socket != "/run/sim/box0.sock" || c.Control.Path.Name != "/run/sallyport/control.sock" || !c.Metrics.Listen.Addr().IsLoopback() ||
+		c.Events.Poll.Duration != 100*time.Millisecond || c.Log.Level.String() != "INFO" {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestAll(t *testing.T) {
+	batch := filepath.Join(t.TempDir(), "initial")
+	if err := os.WriteFile(batch, []byte("addr add 192.0.2.1/24 dev black\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, commands, err := config.Load(write(t, `registers = "pci:17:0,18:0,19:0"
+state = "/run/s.json"
+initial_batch = "`+batch+`"
+[control]
+path = "/run/c.sock"
+group = "root"
+[events]
+poll = "1s"
+[metrics]
+listen = ""
+[log]
+level = "debug"
+`))
+	if err != nil || len(commands) != 1 {
+		t.Fatal(err, commands)
+	}
+	gid, err := c.Control.Group.GID()
+	if c.Registers.PCI != "17:0,18:0,19:0" || c.State.Name != "/run/s.json" || gid != 0 || err != nil || c.Metrics.Listen.IsValid() || c.Log.Level.String() != "DEBUG" {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestErrors: each mistake is one sentence with its line.
+func TestErrors(t *testing.T) {
+	const ok = `registers = "unix:/s"` + "\n"
+	for text, want := range map[string]string{
+		"":                                                ":1: registers = \"…\" is missing",
+		`registers = "tcp:1"`:                             `:1: "tcp:1" must be unix:PATH`,
+		"registers = 1":                                   ":1: ",
+		ok + "frob = 1":                                   `:2: there is no key "frob"`,
+		ok + "[control]\npath = \"c.sock\"":               `:3: "c.sock" is not an absolute path`,
+		ok + "[control]\n\ngroup = \"no-such\"":           `:4: there is no group "no-such"`,
+		ok + "[control]\nmode = \"0666\"":                 `:3: there is no key "control.mode"`,
+		ok + "[events]\npoll = \"1\"":                     `:3: "1" is no time from 1ms to 10s`,
+		ok + "[events]\npoll = \"1m\"":                    `:3: "1m" is no time`,
+		ok + "[metrics]\nlisten = \"localhost:1\"":        `:3: "localhost:1" is no ADDRESS:PORT`,
+		ok + "[log]\nlevel = \"loud\"":                    `:3: "loud" must be debug`,
+		ok + "[log\n":                                     ":2: ",
+		ok + "[frob]\nx = 1":                              `:2: there is no key "frob"`,
+		ok + ok:                                           ":2: ",
+		ok + "initial_batch = \"/no/such\"":               "cannot read the initial batch /no/such: no such file",
+		ok + "[events]\npoll = 100":                       ":3: ",
+		"# nothing\n\n[log]\nlevel = \"info\"\nlevel = 1": ":5: ",
+	} {
+		path := write(t, text)
+		_, _, err := config.Load(path)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+		if err != nil && strings.HasPrefix(want, ":") && !strings.HasPrefix(err.Error(), path+":") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

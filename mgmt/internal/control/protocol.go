@@ -1,0 +1,176 @@
+// Package control is the protocol of the daemon's control socket (docs/interfaces.md, section 6): one JSON object a line each way. It is shared
+// by the daemon and those who speak to it.
+package control
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+
+	"sallyport/mgmt/internal/chip"
+)
+
+// DefaultPath is where the daemon listens unless its configuration says otherwise.
+const DefaultPath = "/run/sallyport/control.sock"
+
+// MaxLine is the longest line, without its end.
+const MaxLine = 1 << 20
+
+// The requests, as `do` names them.
+const (
+	DoBatch        = "batch"
+	DoCommand      = "command"
+	DoAllocSPI     = "alloc-spi"
+	DoQueryState   = "query-state"
+	DoQueryPolicy  = "query-policy"
+	DoList         = "list"
+	DoCounters     = "counters"
+	DoCapabilities = "capabilities"
+	DoMonitor      = "monitor"
+)
+
+// Head begins each request.
+type Head struct {
+	ID json.RawMessage `json:"id"`
+	Do string          `json:"do"`
+}
+
+// Line is text that may hold a key: bytes, so that they can be wiped. It is a string in JSON.
+type Line []byte
+
+// UnmarshalText copies.
+func (l *Line) UnmarshalText(text []byte) error {
+	*l = bytes.Clone(text)
+	return nil
+}
+
+// MarshalText gives the bytes.
+func (l Line) MarshalText() ([]byte, error) { return l, nil }
+
+// Batch is carried out whole or not at all. File names it in errors.
+type Batch struct {
+	Head
+	Lines []Line `json:"lines"`
+	File  string `json:"file,omitempty"`
+}
+
+// Command is one command of sallyctl as words.
+type Command struct {
+	Head
+	Words      []Line `json:"words"`
+	Statistics bool   `json:"statistics,omitempty"`
+}
+
+// Done is the answer to both: what the commands print, and warnings and notes, a sentence each.
+type Done struct {
+	Output string   `json:"output"`
+	Notes  []string `json:"notes"`
+}
+
+// AllocSPI asks for an SPI in a range, ends included.
+type AllocSPI struct {
+	Head
+	Src string `json:"src"`
+	Dst string `json:"dst"`
+	Min uint32 `json:"min"`
+	Max uint32 `json:"max"`
+}
+
+// SPI is the answer.
+type SPI struct {
+	SPI uint32 `json:"spi"`
+}
+
+// QueryState names an SA.
+type QueryState struct {
+	Head
+	Src   string `json:"src"`
+	Dst   string `json:"dst"`
+	Proto string `json:"proto"`
+	SPI   uint32 `json:"spi"`
+}
+
+// StateUsage is the answer. Times are seconds since the epoch; UseTime is that of the query that first saw the count, 0 if nothing was carried.
+type StateUsage struct {
+	Bytes   uint64  `json:"bytes"`
+	Packets uint64  `json:"packets"`
+	AddTime int64   `json:"add_time"`
+	UseTime int64   `json:"use_time"`
+	Seq     *uint64 `json:"seq,omitempty"`
+}
+
+// QueryPolicy names a policy by its direction and the words of its selector; numbers may be written as such.
+type QueryPolicy struct {
+	Head
+	Src   Word `json:"src"`
+	Dst   Word `json:"dst"`
+	Dev   Word `json:"dev"`
+	Proto Word `json:"proto"`
+	SPort Word `json:"sport"`
+	DPort Word `json:"dport"`
+	Type  Word `json:"type"`
+	Code  Word `json:"code"`
+	Dir   Word `json:"dir"`
+}
+
+// Word is a word of a command, in JSON a string or a number.
+type Word string
+
+// UnmarshalJSON takes either.
+func (w *Word) UnmarshalJSON(text []byte) error {
+	var number json.Number
+	if err := json.Unmarshal(text, (*string)(w)); err == nil {
+		return nil
+	}
+	if err := json.Unmarshal(text, &number); err != nil {
+		return errors.New("a word must be a string or a number")
+	}
+	*w = Word(number)
+	return nil
+}
+
+// PolicyUsage is the answer.
+type PolicyUsage struct {
+	UseTime int64 `json:"use_time"`
+}
+
+// List asks for every "state" or "policy".
+type List struct {
+	Head
+	What string `json:"what"`
+}
+
+// Items is the answer: each as `ip xfrm … list` prints it.
+type Items struct {
+	Items []string `json:"items"`
+}
+
+// Plain is a request without fields of its own.
+type Plain struct{ Head }
+
+// Counters is the answer to DoCounters: by chip, by name.
+type Counters struct {
+	Chips map[string]map[string]uint64 `json:"chips"`
+}
+
+// Chip is what a chip is and how it was built.
+type Chip struct {
+	chip.Identity
+	Capabilities chip.Capabilities `json:"capabilities"`
+}
+
+// Capabilities is the answer to DoCapabilities. Suites are strongSwan's names.
+type Capabilities struct {
+	Daemon string          `json:"daemon"` // its version
+	Suites []string        `json:"suites"`
+	Chips  map[string]Chip `json:"chips"`
+}
+
+// Refused is an answer that is not ok.
+type Refused struct {
+	Reason string
+	// Input says that the request is at fault, not the box.
+	Input bool
+}
+
+func (r *Refused) Error() string { return r.Reason }

@@ -1,0 +1,36 @@
+package daemon
+
+import (
+	"sallyport/mgmt/internal/chip"
+	"sallyport/mgmt/internal/control"
+	"sallyport/mgmt/internal/transport"
+)
+
+func (d *Daemon) counters(*control.Plain) (any, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	out := control.Counters{Chips: map[string]map[string]uint64{}}
+	for _, c := range transport.Chips {
+		values, err := d.session.Box.Counters(c)
+		if err != nil {
+			return nil, err
+		}
+		byName := map[string]uint64{}
+		for i, counter := range chip.CounterList[c] {
+			byName[counter.Name] = values[i]
+		}
+		out.Chips[c.String()] = byName
+	}
+	return out, nil
+}
+
+func (d *Daemon) capabilities(*control.Plain) (any, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	b := d.session.Box
+	out := control.Capabilities{Daemon: d.version, Suites: b.Capabilities[transport.Crypto].SuiteNames, Chips: map[string]control.Chip{}}
+	for _, c := range transport.Chips {
+		out.Chips[c.String()] = control.Chip{Identity: b.Identity[c], Capabilities: b.Capabilities[c]}
+	}
+	return out, nil
+}

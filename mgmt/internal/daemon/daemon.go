@@ -1,0 +1,110 @@
+// Package daemon is the long-lived owner of a box: it carries out what clients of its control socket ask for, one request after the other,
+// takes the chips' events, and counts.
+package daemon
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"sallyport/mgmt/internal/box"
+	"sallyport/mgmt/internal/control"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// Daemon owns a box. Its methods may be called by several goroutines.
+type Daemon struct {
+	log     *slog.Logger
+	version string
+	now     func() time.Time
+
+	mu       sync.Mutex // of the chips, and of what follows
+	session  *box.Session
+	adopted  bool // the chips hold our configuration
+	reserved reservations
+	uses     uses
+
+	events hub
+}
+
+// New makes the daemon of a session that holds its box, and says in the log what it found there.
+func New(session *box.Session, log *slog.Logger, version string) (*Daemon, error) {
+	d := &Daemon{log: log, version: version, now: time.Now, session: session, reserved: reservations{}, uses: uses{}, events: newHub()}
+	session.Out, session.Notes = io.Discard, io.Discard
+	var err error
+	if d.adopted, err = session.Adopted(); err != nil || !d.adopted {
+		return d, err
+	}
+	census, err := session.Census()
+	if err != nil {
+		return nil, err
+	}
+	log.Info("adopted what the chips hold", "sas_in", census.SAs[xfrm.DirIn], "sas_out", census.SAs[xfrm.DirOut],
+		"policies", len(census.Ages)-census.SAs[xfrm.DirIn]-census.SAs[xfrm.DirOut])
+	return d, nil
+}
+
+// Adopted says whether the chips hold a configuration; otherwise the box is as after a reset.
+func (d *Daemon) Adopted() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.adopted
+}
+
+// Run carries out all commands or none, and wipes the keys in them.
+func (d *Daemon) Run(commands []xfrm.Command, statistics bool) (control.Done, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	changes := box.Changes(commands)
+	if changes {
+		if err := d.poll(); err != nil { // a change discards events that wait
+			xfrm.Wipe(commands)
+			return control.Done{}, err
+		}
+	}
+	var out, notes bytes.Buffer
+	d.session.Out, d.session.Notes, d.session.Statistics = &out, &notes, statistics
+	defer func() { d.session.Out, d.session.Notes, d.session.Statistics = io.Discard, io.Discard, false }()
+	if err := d.session.Run(commands); err != nil {
+		return control.Done{}, err
+	}
+	if changes {
+		if err := d.changed(len(commands)); err != nil {
+			return control.Done{}, err
+		}
+	}
+	return control.Done{Output: out.String(), Notes: sentences(notes.String())}, nil
+}
+
+// changed forgets what a change has made obsolete.
+func (d *Daemon) changed(commands int) error {
+	d.adopted = true
+	census, err := d.session.Census()
+	if err != nil {
+		return err
+	}
+	d.reserved.release(census.InboundSPIs)
+	d.uses.keep(census.Ages)
+	d.log.Info("configuration changed", "commands", commands, "sas_in", census.SAs[xfrm.DirIn], "sas_out", census.SAs[xfrm.DirOut])
+	return nil
+}
+
+// sentences are the lines of a text; never nil, for JSON.
+func sentences(text string) []string {
+	if text == "" {
+		return []string{}
+	}
+	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+}
+
+// Close lets the box go, as it is: the chips forward on.
+func (d *Daemon) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.events.close()
+	return errors.Join(d.session.Release(), d.session.Box.Close())
+}

@@ -1,0 +1,86 @@
+package daemon
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sallyport/mgmt/internal/chip"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// Metrics reads the chips for Prometheus when it is asked: every counter of every chip under its name, how many SAs and policies there are,
+// and the events so far.
+type Metrics struct {
+	daemon   *Daemon
+	counters [3][]*prometheus.Desc
+	sas      *prometheus.Desc
+	policies *prometheus.Desc
+	events   *prometheus.Desc
+	adopted  *prometheus.Desc
+}
+
+// NewMetrics describes what there is to count.
+func NewMetrics(d *Daemon) *Metrics {
+	m := &Metrics{
+		daemon:   d,
+		sas:      prometheus.NewDesc("sallyport_sas", "SAs that are installed.", []string{"dir"}, nil),
+		policies: prometheus.NewDesc("sallyport_policies", "Policies that are installed.", []string{"dir"}, nil),
+		events:   prometheus.NewDesc("sallyport_events_total", "Events taken from the chips since the daemon started.", []string{"event"}, nil),
+		adopted:  prometheus.NewDesc("sallyport_configured", "1 if the chips hold the daemon's configuration.", nil, nil),
+	}
+	for _, c := range transport.Chips {
+		for _, counter := range chip.CounterList[c] {
+			m.counters[c] = append(m.counters[c], prometheus.NewDesc("sallyport_"+counter.Name+"_total",
+				"The chips' counter "+counter.Name+" since their reset.", []string{"path", "kind"}, prometheus.Labels{"chip": c.String()}))
+		}
+	}
+	return m
+}
+
+// Describe lists what Collect gives.
+func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
+	for _, c := range transport.Chips {
+		for _, desc := range m.counters[c] {
+			out <- desc
+		}
+	}
+	for _, desc := range []*prometheus.Desc{m.sas, m.policies, m.events, m.adopted} {
+		out <- desc
+	}
+}
+
+// Collect reads everything once. If the chips do not answer, the scrape says why.
+func (m *Metrics) Collect(out chan<- prometheus.Metric) {
+	d := m.daemon
+	for kind, count := range d.events.counted() {
+		out <- prometheus.MustNewConstMetric(m.events, prometheus.CounterValue, float64(count), kind)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	configured := 0.0
+	if d.adopted {
+		configured = 1
+	}
+	out <- prometheus.MustNewConstMetric(m.adopted, prometheus.GaugeValue, configured)
+	for _, c := range transport.Chips {
+		values, err := d.session.Box.Counters(c)
+		if err != nil {
+			out <- prometheus.NewInvalidMetric(m.counters[c][0], err)
+			continue
+		}
+		for i, counter := range chip.CounterList[c] {
+			out <- prometheus.MustNewConstMetric(m.counters[c][i], prometheus.CounterValue, float64(values[i]), counter.Path, counter.Kind)
+		}
+	}
+	census, err := d.session.Census()
+	if err != nil {
+		out <- prometheus.NewInvalidMetric(m.sas, err)
+		return
+	}
+	for _, dir := range []xfrm.Dir{xfrm.DirIn, xfrm.DirOut} {
+		out <- prometheus.MustNewConstMetric(m.sas, prometheus.GaugeValue, float64(census.SAs[dir]), string(dir))
+	}
+	for _, dir := range []xfrm.Dir{xfrm.DirIn, xfrm.DirOut, xfrm.DirFwd} {
+		out <- prometheus.MustNewConstMetric(m.policies, prometheus.GaugeValue, float64(census.Policies[dir]), string(dir))
+	}
+}

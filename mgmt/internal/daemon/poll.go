@@ -1,0 +1,80 @@
+package daemon
+
+import (
+	"context"
+	"io"
+	"strings"
+	"time"
+
+	"sallyport/mgmt/internal/box"
+)
+
+// Poll takes the chips' events every `period` until ctx ends or the chips fail, and calls alive after each time that they have answered.
+func (d *Daemon) Poll(ctx context.Context, period time.Duration, alive func()) error {
+	ticks := time.NewTicker(period)
+	defer ticks.Stop()
+	for {
+		d.mu.Lock()
+		err := d.poll()
+		d.mu.Unlock()
+		if err != nil {
+			return err
+		}
+		alive()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticks.C:
+		}
+	}
+}
+
+// poll takes the events that wait and tells the monitors. The audit log is the daemon's own log.
+func (d *Daemon) poll() error {
+	adopted, err := d.session.Adopted()
+	if err != nil {
+		return err
+	}
+	if d.adopted && !adopted {
+		d.log.Error("the chips have lost their configuration: a reset, or a change that did not finish")
+		d.events.publish(box.Event{Kind: box.EventRestart})
+	}
+	d.adopted = adopted
+	if !adopted {
+		return nil
+	}
+	var notes strings.Builder
+	d.session.Notes = &notes
+	defer func() { d.session.Notes = io.Discard }()
+	for _, take := range []func() ([]box.Event, error){d.session.Events, d.session.Audit} {
+		events, err := take()
+		for _, e := range merged(events) {
+			d.log.Info("event", "event", e.Kind, "text", e.String())
+			d.events.publish(e)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, note := range sentences(notes.String()) {
+		d.log.Warn(note)
+	}
+	return nil
+}
+
+// merged makes one event of all bad ICVs of an SA, with what was in the first, and how many events there were.
+func merged(events []box.Event) (out []box.Event) {
+	first := map[uint32]*box.Dropped{}
+	for _, e := range events {
+		if e.Kind == box.EventICV {
+			if before := first[e.SPI]; before != nil {
+				before.Count++
+				continue
+			}
+			e.Count = 1
+			first[e.SPI] = e.Dropped
+		}
+		out = append(out, e)
+	}
+	return out
+}

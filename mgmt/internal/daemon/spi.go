@@ -1,0 +1,80 @@
+package daemon
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"net/netip"
+	"time"
+
+	"sallyport/mgmt/internal/control"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// larval is how long an SPI waits for its SA, as strongSwan has Linux's kernel keep it.
+const larval = 165 * time.Second
+
+// firstSPI is the first that is not reserved (RFC 4303, 2.1).
+const firstSPI = 256
+
+// reservations are SPIs that were given away and have no SA yet, with the time at which they are free again.
+type reservations map[uint32]time.Time
+
+// release forgets those that an SA has taken.
+func (r reservations) release(taken map[uint32]bool) {
+	for spi := range r {
+		if taken[spi] {
+			delete(r, spi)
+		}
+	}
+}
+
+// expire forgets those that nobody has taken in time.
+func (r reservations) expire(now time.Time) {
+	for spi, end := range r {
+		if !now.Before(end) {
+			delete(r, spi)
+		}
+	}
+}
+
+// allocSPI gives an SPI that no inbound SA has and no other was promised. A router finds inbound SAs by their SPI alone, so it is unique over
+// all destinations.
+func (d *Daemon) allocSPI(r *control.AllocSPI) (any, error) {
+	src, err := netip.ParseAddr(r.Src)
+	if err != nil {
+		return nil, inputf("src must be an IP address")
+	}
+	dst, err := netip.ParseAddr(r.Dst)
+	if err != nil || src.Is4() != dst.Is4() {
+		return nil, inputf("dst must be an IP address of src's version")
+	}
+	if r.Min < firstSPI || r.Max < r.Min {
+		return nil, inputf("min and max must be a range of SPIs from %d on, not %d to %d", firstSPI, r.Min, r.Max)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	census, err := d.session.Census()
+	if err != nil {
+		return nil, err
+	}
+	d.reserved.expire(d.now())
+	size := uint64(r.Max-r.Min) + 1
+	offset := random() % size
+	for range min(size, uint64(len(census.InboundSPIs)+len(d.reserved)+1)) {
+		spi := r.Min + uint32(offset)
+		if _, promised := d.reserved[spi]; !promised && !census.InboundSPIs[spi] {
+			d.reserved[spi] = d.now().Add(larval)
+			return control.SPI{SPI: spi}, nil
+		}
+		offset = (offset + 1) % size
+	}
+	return nil, inputf("no SPI from 0x%x to 0x%x is free", r.Min, r.Max)
+}
+
+func random() uint64 {
+	var bytes [8]byte
+	_, _ = rand.Read(bytes[:]) // never fails (crypto/rand)
+	return binary.LittleEndian.Uint64(bytes[:])
+}
+
+func inputf(format string, args ...any) error { return xfrm.Errorf(xfrm.Pos{}, format, args...) }
