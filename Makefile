@@ -56,7 +56,7 @@ $(sized)/rtl/options: FORCE
 sim: verilog $(if $(filter model,$(CRYPTO)),$(sized)/rtl/model-stamp) ## build/bin/sallyport-sim, the co-simulation; TABLES=full build/full/bin/sallyport-sim; CRYPTO=model …/sallyport-sim-model, too
 	@$(ENV) $(MAKE) --no-print-directory -C sim/engine BUILD_DIR=$(CURDIR)/$(sized) all $(filter model,$(CRYPTO))
 
-mgmt: setup ## build/bin/sallyctl
+mgmt: setup ## build/bin/sallyctl and build/bin/sallyportd
 	@$(ENV) cd mgmt && CGO_ENABLED=0 go build -trimpath -ldflags "-X main.version=$(VERSION)" -o ../build/bin/ ./cmd/...
 
 demo: sim mgmt ## RFC 2544 throughput of two boxes back to back; table here, report in build/report

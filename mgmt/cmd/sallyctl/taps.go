@@ -18,20 +18,20 @@ func newTaps(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "taps", Short: "Make Linux the host behind the ports: punted frames come in at TAP devices, until Ctrl-C", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.socket == "" || o.pci != "" {
+			if o.Socket == "" || o.PCI != "" || o.daemon != "" {
 				return usageError{errors.New("taps is for the simulator: give --socket PATH alone")}
 			}
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
-			b, err := o.open()
+			b, share, err := (&direct{place: o.Place}).open()
 			if err != nil {
 				return err
 			}
 			red, black, err := punt.Of(b, redName, blackName)
-			if err := errors.Join(err, b.Close()); err != nil {
+			if err := errors.Join(err, b.Close(), share.Close()); err != nil {
 				return err
 			}
-			frames, err := transport.DialFrames(transport.FramesPath(o.socket))
+			frames, err := transport.DialFrames(transport.FramesPath(o.Socket))
 			if err != nil {
 				return err
 			}

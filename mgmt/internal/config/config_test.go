@@ -89,3 +89,16 @@ func TestErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestPackaged: the file of the package is right, and says what the defaults are.
+func TestPackaged(t *testing.T) {
+	c, _, err := config.Load("../../packaging/sallyportd.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := config.Default()
+	want.Registers = c.Registers
+	if *c != *want {
+		t.Errorf("%+v, want the defaults %+v", c, want)
+	}
+}
