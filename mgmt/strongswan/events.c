@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "events.h"
+
+#include <daemon.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+
+static const char *text(json_object *event, const char *name) {
+  json_object *field;
+  return json_object_object_get_ex(event, name, &field) ? json_object_get_string(field) : "";
+}
+
+static uint32_t number(json_object *event, const char *name) {
+  json_object *field;
+  return json_object_object_get_ex(event, name, &field) ? json_object_get_int64(field) : 0;
+}
+
+static bool truth(json_object *event, const char *name) {
+  json_object *field;
+  return json_object_object_get_ex(event, name, &field) && json_object_get_boolean(field);
+}
+
+// Reads ADDRESS:PORT, or [ADDRESS]:PORT of IPv6. NULL if it is neither.
+static host_t *endpoint(const char *written) {
+  char address[64];
+  const char *colon = strrchr(written, ':');
+  if (!colon || (size_t)(colon - written) >= sizeof(address)) {
+    return NULL;
+  }
+  bool bracketed = written[0] == '[' && colon[-1] == ']';
+  snprintf(address, sizeof(address), "%.*s", (int)(colon - written) - 2 * bracketed, written + bracketed);
+  return host_create_from_string(address, atoi(colon + 1));
+}
+
+static void expire(events_t *this, json_object *event) {
+  host_t *dst = host_create_from_string((char *)text(event, "dst"), 0);
+  if (dst) {
+    charon->kernel->expire(charon->kernel, IPPROTO_ESP, htonl(number(event, "spi")), dst, truth(event, "hard"));
+    dst->destroy(dst);
+  }
+}
+
+static void mapping(events_t *this, json_object *event) {
+  host_t *dst = host_create_from_string((char *)text(event, "dst"), 0);
+  host_t *moved = endpoint(text(event, "new"));
+  if (dst && moved) {
+    charon->kernel->mapping(charon->kernel, IPPROTO_ESP, htonl(number(event, "spi")), dst, moved);
+  }
+  DESTROY_IF(dst);
+  DESTROY_IF(moved);
+}
+
+// One side of the packet that waits for an SA.
+static traffic_selector_t *side(json_object *event, const char *address, const char *port) {
+  host_t *host = host_create_from_string((char *)text(event, address), 0);
+  uint16_t at = number(event, port);
+  if (!host) {
+    return NULL;
+  }
+  return traffic_selector_create_from_subnet(host, host->get_family(host) == AF_INET ? 32 : 128,
+                                             number(event, "proto"), at, at ?: 0xFFFF);
+}
+
+static void acquire(events_t *this, json_object *event) {
+  kernel_acquire_data_t packet = {.src = side(event, "src", "sport"), .dst = side(event, "dst", "dport")};
+  charon->kernel->acquire(charon->kernel, number(event, "reqid"), &packet);
+  DESTROY_IF(packet.src);
+  DESTROY_IF(packet.dst);
+}
+
+static void restart(events_t *this, json_object *event) {
+  DBG1(DBG_KNL, "the chips have lost their configuration: installing policies again, rekeying all CHILD_SAs");
+  policies_restore(this->policies);
+  lifetimes_replace_all(this->lifetimes);
+}
+
+void events_handle(events_t *this, json_object *event) {
+  static const struct {
+    const char *name;
+    void (*handle)(events_t *this, json_object *event);
+  } handlers[] = {{"expire", expire}, {"acquire", acquire}, {"mapping", mapping}, {"restart", restart}};
+  for (size_t i = 0; i < countof(handlers); i++) {
+    if (streq(text(event, "event"), handlers[i].name)) {
+      handlers[i].handle(this, event);
+      return;
+    }
+  }
+  DBG2(DBG_KNL, "sallyportd: %s", json_object_to_json_string(event));
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SALLYPORT_EVENTS_H_
+#define SALLYPORT_EVENTS_H_
+
+#include <json-c/json.h>
+
+#include "lifetimes.h"
+#include "policies.h"
+
+// Where events of the box lead.
+typedef struct {
+  policies_t *policies;
+  lifetimes_t *lifetimes;
+} events_t;
+
+// Passes an event of sallyportd on to charon: expire, acquire and mapping as a kernel would. After a restart of the chips, which
+// then have no SA, policies are installed again and every CHILD_SA is rekeyed. What charon has no use for is logged at level 2.
+void events_handle(events_t *this, json_object *event);
+
+#endif

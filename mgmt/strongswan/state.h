@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SALLYPORT_STATE_H_
+#define SALLYPORT_STATE_H_
+
+#include <kernel/kernel_ipsec.h>
+
+#include "line.h"
+
+// Writes `xfrm state add …` for an SA. FALSE if the words have nothing for what is asked; then `why` says what. Whatever can be
+// written is, even if the box will refuse it: it knows best, and says why.
+bool state_add_words(line_t *words, const kernel_ipsec_sa_id_t *id, const kernel_ipsec_add_sa_t *sa, line_t *why);
+
+// Writes what names an SA: `src … dst … proto esp spi …`.
+void state_name_words(line_t *words, const kernel_ipsec_sa_id_t *id);
+
+#endif

@@ -1,0 +1,181 @@
+"""Two of Debian's charons, unmodified, in network namespaces of their own, with mgmt/strongswan's plugin or strongSwan's libipsec for ESP."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from namespaces import PREFIX, Host, hosts, ip, skip_without_taps
+from sallyportd_stand_in import StandIn, stand_in
+
+CHARON = Path("/usr/sbin/charon-systemd")
+PLUGINS = Path("/usr/lib/ipsec/plugins")
+PLUGIN = ROOT / "build" / "strongswan" / "libstrongswan-kernel-sallyport.so"
+WAIT_S = 60
+
+LOAD = "random nonce openssl pem pubkey x509 constraints gcm ccm ctr chapoly cmac hmac kdf aes sha1 sha2 curve25519"
+CONF = """
+charon-systemd {{
+  load_modular = no
+  load = {load} {kernel} kernel-netlink socket-default vici
+  install_routes = no
+  retransmit_tries = 3
+  retransmit_timeout = 2
+  plugins {{
+    vici {{ socket = unix://{folder}/vici }}
+    kernel-sallyport {{ socket = {socket} }}
+    kernel-libipsec {{ allow_peer_ts = yes }}
+    kernel-netlink {{ {netlink} }}
+    socket-default {{ {sockets} }}
+  }}
+  filelog {{ f {{ path = {folder}/log
+      default = 1
+      knl = 2
+      chd = 4
+      flush_line = yes }} }}
+  journal {{ default = -1 }}
+}}
+"""
+SWANCTL = """
+connections {{ t {{
+  version = 2
+  local_addrs = {me}
+  remote_addrs = {other}
+  proposals = aes256gcm16-prfsha256-curve25519
+  mobike = no
+  {options}
+  local {{ auth = psk
+    id = {me} }}
+  remote {{ auth = psk
+    id = {other} }}
+  children {{ {children} }}
+}} }}
+secrets {{ ike-1 {{ secret = "correct horse battery staple" }} }}
+"""
+
+
+def skip_without_strongswan() -> None:
+    """Skip where there is no charon of the version that the plugin is for, or no namespaces; else build the plugin."""
+    skip_without_taps()
+    if not CHARON.exists() or shutil.which("swanctl") is None:
+        pytest.skip("strongSwan is not installed: charon-systemd, strongswan-swanctl and libcharon-extra-plugins of Debian 12")
+    version = subprocess.run(["swanctl", "--help"], capture_output=True, text=True, check=False)
+    version = (version.stdout + version.stderr).partition("\n")[0]
+    if "5.9.8" not in version:
+        pytest.skip(f"the plugin is for strongSwan 5.9.8, here is {version}")
+    built = subprocess.run(["make", "-C", ROOT / "mgmt" / "strongswan"], capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+
+
+class Charon:
+    """One charon. Its plugins are Debian's and ours, in a folder that is mounted over Debian's for this process alone."""
+
+    def __init__(self, folder: Path, space: Host, addresses: tuple[str, str], daemon: StandIn | None) -> None:
+        self.space, self.daemon = space, daemon
+        self.me, self.other = addresses
+        self.folder = folder / space.name
+        self.folder.mkdir()
+        plugins = self.folder / "plugins"
+        shutil.copytree(PLUGINS, plugins)
+        shutil.copy(PLUGIN, plugins)
+        conf = CONF.format(
+            load=LOAD,
+            folder=self.folder,
+            kernel="kernel-sallyport!" if daemon else "kernel-libipsec",
+            socket=daemon.path if daemon else "",
+            netlink="" if daemon else "fwmark = !0x42",
+            sockets="" if daemon else "fwmark = 0x42",
+        )
+        (self.folder / "conf").write_text(conf)
+        script = 'mount --bind "$1" "$2" && exec env STRONGSWAN_CONF="$3" "$4"'
+        self._out = (self.folder / "out").open("w")
+        self.process = subprocess.Popen(
+            space.command("sh", "-c", script, "sh", plugins, PLUGINS, self.folder / "conf", CHARON),
+            stdout=self._out,
+            stderr=subprocess.STDOUT,
+        )
+        self.wait_for(lambda: (self.folder / "vici").exists())
+
+    def log(self) -> str:
+        path = self.folder / "log"
+        return path.read_text() if path.exists() else (self.folder / "out").read_text()
+
+    def wait_for(self, condition) -> None:
+        end = time.monotonic() + WAIT_S
+        while not condition():
+            assert self.process.poll() is None and time.monotonic() < end, self.log()[-4000:]
+            time.sleep(0.05)
+
+    def wait_for_log(self, pattern: str, times: int = 1) -> None:
+        self.wait_for(lambda: len(re.findall(pattern, self.log())) >= times)
+
+    def swanctl(self, *words: str, check: bool = True) -> str:
+        done = subprocess.run(
+            ["swanctl", *words, "--uri", f"unix://{self.folder}/vici"],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=WAIT_S,
+        )
+        assert not check or done.returncode == 0, f"{done.stdout}{done.stderr}\n{self.log()[-4000:]}"
+        return done.stdout + done.stderr
+
+    def load(self, children: str, options: str = "") -> None:
+        """Gives it one connection, `t`, with these children."""
+        path = self.folder / "swanctl.conf"
+        path.write_text(SWANCTL.format(me=self.me, other=self.other, children=children, options=options))
+        self.swanctl("--load-all", "--clear", "--file", str(path))
+
+    def initiate(self, child: str, check: bool = True) -> str:
+        return self.swanctl("--initiate", "--child", child, "--timeout", "20", check=check)
+
+    def terminate(self) -> None:
+        self.swanctl("--terminate", "--ike", "t", "--timeout", "20", check=False)
+
+    def children(self) -> list[dict[str, str]]:
+        """What charon negotiated, from each CHILD_SA's first word to its last, as `swanctl --list-sas --raw` prints it."""
+        raw = self.swanctl("--list-sas", "--raw")
+        return [dict(re.findall(r"([\w-]+)=(\[[^]]*\]|\S*)", c)) for c in re.findall(r"\{name=[^{}]*", raw)]
+
+    def kill(self) -> None:
+        self.process.terminate()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self._out.close()
+
+
+@contextmanager
+def two_charons(folder: Path, libipsec: bool = False) -> Iterator[tuple[Charon, Charon]]:
+    """Charons at 10.9.0.1 and 10.9.0.2 of a veth cable: the first with the plugin, the second with it too or with libipsec."""
+    skip_without_strongswan()
+    made: list[Charon] = []
+    daemons: list[StandIn] = []
+    ends = [f"{PREFIX}v{n}" for n in "ab"]
+    addresses = ["10.9.0.1", "10.9.0.2"]
+    with hosts("ca", "cb") as spaces:
+        ip("link", "add", ends[0], "type", "veth", "peer", "name", ends[1])
+        try:
+            for n, space in enumerate(spaces):
+                space.take(ends[n], f"{addresses[n]}/24", f"10.{n + 1}.0.1/32")
+                ip("-n", space.name, "link", "set", "lo", "up")
+            for n, space in enumerate(spaces):
+                daemon = None if libipsec and n == 1 else stand_in(folder, "ab"[n])
+                if daemon:
+                    daemons.append(daemon)
+                made.append(Charon(folder, space, (addresses[n], addresses[1 - n]), daemon))
+            yield made[0], made[1]
+        finally:
+            for charon in made:
+                charon.kill()
+            for daemon in daemons:
+                daemon.stop()
