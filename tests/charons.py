@@ -26,6 +26,7 @@ charon-systemd {{
   load_modular = no
   load = {load} {kernel} kernel-netlink socket-default vici
   install_routes = no
+  delete_rekeyed_delay = 1
   retransmit_tries = 3
   retransmit_timeout = 2
   plugins {{
@@ -36,6 +37,8 @@ charon-systemd {{
     socket-default {{ {sockets} }}
   }}
   filelog {{ f {{ path = {folder}/log
+      time_format = %T
+      time_add_ms = yes
       default = 1
       knl = 2
       chd = 4
@@ -61,6 +64,13 @@ secrets {{ ike-1 {{ secret = "correct horse battery staple" }} }}
 """
 
 
+NET = "local_ts = 10.{0}.0.0/16\n remote_ts = 10.{1}.0.0/16\n"
+
+
+def child(name: str, left: int, right: int, words: str) -> str:
+    return f"{name} {{ {NET.format(left, right)} {words} }}\n"
+
+
 def skip_without_strongswan() -> None:
     """Skip where there is no charon of the version that the plugin is for, or no namespaces; else build the plugin."""
     skip_without_taps()
@@ -81,7 +91,7 @@ class Charon:
         self.space, self.daemon = space, daemon
         self.me, self.other = addresses
         self.folder = folder / space.name
-        self.folder.mkdir()
+        self.folder.mkdir(parents=True)
         plugins = self.folder / "plugins"
         shutil.copytree(PLUGINS, plugins)
         shutil.copy(PLUGIN, plugins)
@@ -155,14 +165,14 @@ class Charon:
 
 
 @contextmanager
-def two_charons(folder: Path, libipsec: bool = False) -> Iterator[tuple[Charon, Charon]]:
+def two_charons(folder: Path, libipsec: bool = False, tag: str = "") -> Iterator[tuple[Charon, Charon]]:
     """Charons at 10.9.0.1 and 10.9.0.2 of a veth cable: the first with the plugin, the second with it too or with libipsec."""
     skip_without_strongswan()
     made: list[Charon] = []
     daemons: list[StandIn] = []
-    ends = [f"{PREFIX}v{n}" for n in "ab"]
+    ends = [f"{PREFIX}v{n}{tag}" for n in "ab"]
     addresses = ["10.9.0.1", "10.9.0.2"]
-    with hosts("ca", "cb") as spaces:
+    with hosts(f"ca{tag}", f"cb{tag}") as spaces:
         ip("link", "add", ends[0], "type", "veth", "peer", "name", ends[1])
         try:
             for n, space in enumerate(spaces):
@@ -179,3 +189,41 @@ def two_charons(folder: Path, libipsec: bool = False) -> Iterator[tuple[Charon, 
                 charon.kill()
             for daemon in daemons:
                 daemon.stop()
+
+
+def daemon(charon: Charon) -> StandIn:
+    assert charon.daemon
+    return charon.daemon
+
+
+ALIKE = ("spi", "src", "dst", "mode", "suite", "keys", "encap")
+
+
+def agree(a: StandIn, b: StandIn, alike: tuple[str, ...] = ALIKE) -> None:
+    """What one sends under, the other receives under."""
+    for one, other in ((a, b), (b, a)):
+        for sent in [s for s in one.states.values() if s.dir == "out"]:
+            (received,) = [r for r in other.states.values() if r.dir == "in" and r.spi == sent.spi]
+            for name in alike:
+                assert getattr(sent, name) == getattr(received, name), name
+            assert ("esn" in sent.flags) == ("esn" in received.flags)
+
+
+def installed(fresh: tuple[Charon, Charon], words: str = "", options: str = "") -> tuple[StandIn, StandIn]:
+    """One tunnel between them, with these words for the child of the first."""
+    a, b = fresh
+    a.load(child("net", 1, 2, f"esp_proposals = aes256gcm16-esn\n {words}"), options)
+    b.load(child("net", 2, 1, "esp_proposals = aes256gcm16-esn"), options)
+    a.initiate("net")
+    db = daemon(b)
+    db.wait(lambda: len(db.states) == 2 and len(db.policies) == 3)
+    return daemon(a), db
+
+
+def spis(of: StandIn) -> set[int]:
+    return {spi for _, spi in of.states}
+
+
+def wait_until_replaced(old: set[int], *daemons: StandIn) -> None:
+    for one in daemons:
+        one.wait(lambda one=one: len(one.states) == 2 and not spis(one) & old)

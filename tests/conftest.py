@@ -122,3 +122,26 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     yield made
     for backend in made.backends:
         backend.close()
+
+
+@pytest.fixture(scope="module")
+def charons(tmp_path_factory: pytest.TempPathFactory):
+    """Two charons with the plugin of mgmt/strongswan and a stand-in of sallyportd each (tests/charons.py)."""
+    from charons import two_charons
+
+    with two_charons(tmp_path_factory.mktemp("ike")) as both:
+        yield both
+
+
+@pytest.fixture
+def fresh(charons):
+    """The same without an IKE_SA, and nothing of one is left at the stand-ins behind the test."""
+    from charons import daemon
+
+    yield charons
+    for charon in charons:
+        daemon(charon).refuse = lambda line: None
+        charon.terminate()
+        charon.load("")
+    for charon in charons:
+        daemon(charon).wait(lambda d=daemon(charon): not d.states and not d.policies)

@@ -3,52 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import time
 
 import pytest
-from charons import Charon, two_charons
+from charons import Charon, agree, child, daemon, installed, spis, wait_until_replaced
 from ike_words import State
-from sallyportd_stand_in import StandIn
-
-NET = "local_ts = 10.{0}.0.0/16\n remote_ts = 10.{1}.0.0/16\n"
-
-
-def child(name: str, left: int, right: int, words: str) -> str:
-    return f"{name} {{ {NET.format(left, right)} {words} }}\n"
-
-
-@pytest.fixture(scope="module")
-def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Charon, Charon]]:
-    with two_charons(tmp_path_factory.mktemp("ike")) as both:
-        yield both
-
-
-@pytest.fixture
-def fresh(pair: tuple[Charon, Charon]) -> Iterator[tuple[Charon, Charon]]:
-    """Both without an IKE_SA, and nothing of one left at the stand-ins."""
-    yield pair
-    for charon in pair:
-        daemon(charon).refuse = lambda line: None
-        charon.terminate()
-        charon.load("")
-    for charon in pair:
-        daemon(charon).wait(lambda d=daemon(charon): not d.states and not d.policies)
-
-
-def daemon(charon: Charon) -> StandIn:
-    assert charon.daemon
-    return charon.daemon
-
-
-def agree(a: StandIn, b: StandIn) -> None:
-    """What one sends under, the other receives under."""
-    for one, other in ((a, b), (b, a)):
-        for sent in [s for s in one.states.values() if s.dir == "out"]:
-            received = other.states[sent.dst, sent.spi]
-            for name in ("src", "dst", "spi", "mode", "suite", "keys", "encap"):
-                assert getattr(sent, name) == getattr(received, name), name
-            assert ("esn" in sent.flags) == ("esn" in received.flags)
-
 
 def test_child_sa(fresh: tuple[Charon, Charon]) -> None:
     a, b = fresh
@@ -140,7 +99,9 @@ SELECTORS = {
     "10.1.0.1-10.1.0.9": ({"src": "10.1.0.1-10.1.0.9"}, 400000 - (28 + 16) * 512 - 1),
     "10.1.0.0/24[tcp/443]": ({"src": "10.1.0.0/24", "proto": "6", "sport": "443"}, 400000 - 40 * 512 - 256 - 64 - 1),
     "10.1.0.0/16[udp/1024-65535]": ({"src": "10.1.0.0/16", "proto": "17", "sport": "1024-65535"}, 400000 - 32 * 512 - 257),
-    "10.1.0.0/16[icmp/8]": ({"src": "10.1.0.0/16", "proto": "1", "type": "8"}, 400000 - 32 * 512 - 256 - 64 - 1),
+    "10.1.0.0/16[icmp/8]": ({"src": "10.1.0.0/16", "proto": "1", "type": "8", "code": "0"}, 400000 - 32 * 512 - 256 - 128 - 1),
+    "10.1.0.0/16[icmp/768-1023]": ({"src": "10.1.0.0/16", "proto": "1", "type": "3"}, 400000 - 32 * 512 - 256 - 64 - 1),
+    "10.1.0.0/16[sctp/0]": ({"src": "10.1.0.0/16", "proto": "132", "sport": "0-0"}, 400000 - 32 * 512 - 256 - 64 - 1),
     "10.1.0.0/16[icmp/769]": ({"src": "10.1.0.0/16", "proto": "1", "type": "3", "code": "1"}, 400000 - 32 * 512 - 256 - 128 - 1),
     "10.1.0.0/16[tcp/opaque]": ({"src": "10.1.0.0/16", "proto": "6", "sport": "opaque"}, 400000 - 32 * 512 - 257),
     "fd01::/64": ({"src": "fd01::/64"}, 400000 - 128 * 512 - 1),
@@ -213,26 +174,6 @@ def test_transport_mode(fresh: tuple[Charon, Charon]) -> None:
     )  # fmt: skip
 
 
-def installed(fresh: tuple[Charon, Charon], words: str = "", options: str = "") -> tuple[StandIn, StandIn]:
-    """One tunnel between them."""
-    a, b = fresh
-    a.load(child("net", 1, 2, f"esp_proposals = aes256gcm16-esn\n {words}"), options)
-    b.load(child("net", 2, 1, f"esp_proposals = aes256gcm16-esn\n {words}"), options)
-    a.initiate("net")
-    db = daemon(b)
-    db.wait(lambda: len(db.states) == 2 and len(db.policies) == 3)
-    return daemon(a), db
-
-
-def spis(of: StandIn) -> set[int]:
-    return {spi for _, spi in of.states}
-
-
-def wait_until_replaced(old: set[int], *daemons: StandIn) -> None:
-    for one in daemons:
-        one.wait(lambda one=one: len(one.states) == 2 and not spis(one) & old)
-
-
 @pytest.mark.parametrize("who", [0, 1])
 def test_rekey_child_sa(fresh: tuple[Charon, Charon], who: int) -> None:
     """From either side: the new SAs are there before the old ones go, in the order of RFC 7296, 2.8, and no policy is touched."""
@@ -275,8 +216,6 @@ def test_delete(fresh: tuple[Charon, Charon], who: int) -> None:
 
 def test_usage(fresh: tuple[Charon, Charon]) -> None:
     """What the box has counted is what swanctl shows, and traffic from the peer stands for an answer to dead peer detection."""
-    import time
-
     a, b = fresh
     both = installed(fresh, options="dpd_delay = 2s")
     both[0].usage = {"bytes": 2**40 + 5, "packets": 77, "use_time": int(time.time()) - 3}

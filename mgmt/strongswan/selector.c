@@ -15,9 +15,9 @@ static bool is_any(ports_t ports) { return ports.first == 0 && ports.last == 0xF
 
 static bool is_opaque(ports_t ports) { return ports.first == 0xFFFF && ports.last == 0; }
 
-// Numbers as a word: none if it is all of them. One port 0 is written 0-0, for 0 alone is any.
+// Numbers as a word: none if it is all of them.
 static void print(char *word, size_t size, unsigned first, unsigned last, unsigned most) {
-  if (first == last && first) {
+  if (first == last) {
     snprintf(word, size, "%u", first);
   } else if (first || last != most) {
     snprintf(word, size, "%u-%u", first, last);
@@ -27,6 +27,8 @@ static void print(char *word, size_t size, unsigned first, unsigned last, unsign
 static void print_port(char *word, size_t size, ports_t ports) {
   if (is_opaque(ports)) {
     snprintf(word, size, "opaque");
+  } else if (ports.last == 0) {
+    snprintf(word, size, "0-0");  // a port 0 alone is any
   } else {
     print(word, size, ports.first, ports.last, 0xFFFF);
   }
