@@ -18,13 +18,13 @@ go_format() {
   [ -z "$wrong" ] || { echo "gofmt would change:"; echo "$wrong"; return 1; }
 }
 
-mapfile -t cpp < <(git ls-files '*.cc' '*.h' '*.cpp')
+mapfile -t c_family < <(git ls-files '*.c' '*.cc' '*.h' '*.cpp')
 
 if [ "$fix" = --fix ]; then
   mill --no-daemon --ticker false mill.scalalib.scalafmt/reformatAll >/dev/null
   ruff format -q . && ruff check -q --fix .
   gofmt -w mgmt
-  [ ${#cpp[@]} = 0 ] || clang-format -i "${cpp[@]}"
+  [ ${#c_family[@]} = 0 ] || clang-format -i "${c_family[@]}"
 fi
 check scalafmt mill --no-daemon --ticker false mill.scalalib.scalafmt/checkFormatAll
 check "ruff format" ruff format -q --check .
@@ -33,6 +33,6 @@ check pyright pyright --warnings
 check gofmt go_format
 check "go vet" bash -c 'cd mgmt && go vet ./...'
 check staticcheck bash -c 'cd mgmt && go tool staticcheck ./...'
-[ ${#cpp[@]} = 0 ] || check clang-format clang-format --dry-run -Werror "${cpp[@]}"
+[ ${#c_family[@]} = 0 ] || check clang-format clang-format --dry-run -Werror "${c_family[@]}"
 check "register drift" regs/generate.sh --check
 exit $failed

@@ -1,4 +1,4 @@
-"""Two of Debian's charons, unmodified, in network namespaces of their own, with mgmt/strongswan's plugin or strongSwan's libipsec for ESP."""
+"""Two of Debian's charons, unmodified, in network namespaces of their own, with the plugin of mgmt/strongswan or with libipsec for ESP."""
 
 from __future__ import annotations
 
@@ -75,7 +75,9 @@ def skip_without_strongswan() -> None:
     """Skip where there is no charon of the version that the plugin is for, or no namespaces; else build the plugin."""
     skip_without_taps()
     if not CHARON.exists() or shutil.which("swanctl") is None:
-        pytest.skip("strongSwan is not installed: charon-systemd, strongswan-swanctl and libcharon-extra-plugins of Debian 12")
+        pytest.skip(
+            "strongSwan is not installed: charon-systemd, strongswan-swanctl and libcharon-extra-plugins of Debian 12"
+        )
     version = subprocess.run(["swanctl", "--help"], capture_output=True, text=True, check=False)
     version = (version.stdout + version.stderr).partition("\n")[0]
     if "5.9.8" not in version:

@@ -137,11 +137,12 @@ def charons(tmp_path_factory: pytest.TempPathFactory):
 def fresh(charons):
     """The same without an IKE_SA, and nothing of one is left at the stand-ins behind the test."""
     from charons import daemon
+    from sallyportd_stand_in import nothing_refused
 
     yield charons
     for charon in charons:
-        daemon(charon).refuse = lambda line: None
+        daemon(charon).refuse = nothing_refused
         charon.terminate()
         charon.load("")
     for charon in charons:
-        daemon(charon).wait(lambda d=daemon(charon): not d.states and not d.policies)
+        daemon(charon).wait_until_empty()

@@ -1,5 +1,5 @@
-"""A stand-in of sallyportd for those who speak to its control socket: it answers as docs/interfaces.md, section 6, says, refuses whatever is not
-said there, and has no chips. What it was told stays when it stops, and is there when it starts again."""
+"""A stand-in of sallyportd for those who speak to its control socket: it answers as docs/interfaces.md, section 6, says, refuses whatever is
+not said there, and has no chips. What it was told stays when it stops, and is there when it starts again."""
 
 from __future__ import annotations
 
@@ -27,6 +27,10 @@ FIELDS = {
 SELECTOR = {"proto", "sport", "dport", "type", "code"}
 
 
+def nothing_refused(_: str) -> None:
+    """What a stand-in objects to, unless a test says otherwise."""
+
+
 class StandIn:
     """The daemon. `wait` waits until something is so; `refuse` may object to a line of a batch with a sentence."""
 
@@ -37,7 +41,7 @@ class StandIn:
         self.lines: list[str] = []  # of batches that were carried out
         self.requests: list[str] = []  # by `do`
         self.usage = {"bytes": 0, "packets": 0, "use_time": 0}  # of any SA, outbound or inbound
-        self.refuse: Callable[[str], str | None] = lambda line: None
+        self.refuse: Callable[[str], str | None] = nothing_refused
         self._spis: set[int] = set()
         self._random = random.Random(str(path))
         self._changed = threading.Condition()
@@ -77,6 +81,9 @@ class StandIn:
             assert self._changed.wait_for(lambda: bool(condition()), seconds), (
                 f"never came: {self.states}\n{self.policies}\n{self.lines[-5:]}"
             )
+
+    def wait_until_empty(self) -> None:
+        self.wait(lambda: not self.states and not self.policies)
 
     def emit(self, **event: object) -> None:
         """Sends an event to every monitor, of which there must be one."""
@@ -123,7 +130,9 @@ class StandIn:
         if do == "batch":
             self._batch(request["lines"])
         elif do == "alloc-spi":
-            spi = self._random.choice([n for n in self._random.choices(range(request["min"], request["max"] + 1), k=9) if n not in self._spis])
+            spi = self._random.choice(
+                [n for n in self._random.choices(range(request["min"], request["max"] + 1), k=9) if n not in self._spis]
+            )
             self._spis.add(spi)
             return {"spi": spi}
         elif do == "query-state":

@@ -9,6 +9,7 @@ import pytest
 from charons import Charon, agree, child, daemon, installed, spis, wait_until_replaced
 from ike_words import State
 
+
 def test_child_sa(fresh: tuple[Charon, Charon]) -> None:
     a, b = fresh
     words = "esp_proposals = aes256gcm16-esn\n rekey_time = 1h"
@@ -60,7 +61,15 @@ SUITES = {
     "aes256ctr-sha256": ("enc", "rfc3686(ctr(aes))", "auth-trunc", "hmac(sha256)"),
     "null-sha256-esn": ("enc", "ecb(cipher_null)", "auth-trunc", "hmac(sha256)"),
 }
-OTHERS = ["aes256-sha512", "aes128-sha1", "aes192-sha256", "aes128gmac", "aes256gcm8", "aes128ccm16", "camellia256-sha256"]
+OTHERS = [
+    "aes256-sha512",
+    "aes128-sha1",
+    "aes192-sha256",
+    "aes128gmac",
+    "aes256gcm8",
+    "aes128ccm16",
+    "camellia256-sha256",
+]
 
 
 def key_lengths(name: str) -> list[int]:
@@ -203,7 +212,7 @@ def test_rekey_ike_sa(fresh: tuple[Charon, Charon]) -> None:
     assert [len(d.lines) for d in both] == marks
     fresh[1].swanctl("--terminate", "--child", "net")
     for one in both:
-        one.wait(lambda one=one: not one.states and not one.policies)
+        one.wait_until_empty()
 
 
 @pytest.mark.parametrize("who", [0, 1])
@@ -211,12 +220,12 @@ def test_delete(fresh: tuple[Charon, Charon], who: int) -> None:
     both = installed(fresh)
     fresh[who].swanctl("--terminate", "--child", "net")
     for one in both:
-        one.wait(lambda one=one: not one.states and not one.policies)
+        one.wait_until_empty()
 
 
 def test_usage(fresh: tuple[Charon, Charon]) -> None:
     """What the box has counted is what swanctl shows, and traffic from the peer stands for an answer to dead peer detection."""
-    a, b = fresh
+    a, _ = fresh
     both = installed(fresh, options="dpd_delay = 2s")
     both[0].usage = {"bytes": 2**40 + 5, "packets": 77, "use_time": int(time.time()) - 3}
     (negotiated,) = a.children()
@@ -232,7 +241,10 @@ def test_usage(fresh: tuple[Charon, Charon]) -> None:
         both[0].usage = {"bytes": 1, "packets": 1, "use_time": int(time.time())}
         both[1].usage = both[0].usage
         time.sleep(0.2)
-    assert [charon.log()[mark:].count("sending DPD request") for charon, mark in zip(fresh, marks, strict=True)] == [0, 0]
+    assert [charon.log()[mark:].count("sending DPD request") for charon, mark in zip(fresh, marks, strict=True)] == [
+        0,
+        0,
+    ]
     for one in both:
         one.usage = {"bytes": 1, "packets": 1, "use_time": 0}
     a.wait_for_log("sending DPD request")

@@ -1,7 +1,8 @@
-"""The keys and words that reach sallyportd are those of the peer's ESP: strongSwan's own data plane (libipsec) is the peer, scapy the box."""
+"""Keys and words that reach sallyportd are those of the peer's ESP: the peer is strongSwan's own data plane (libipsec), the box scapy."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -28,11 +29,12 @@ else:
 while True:
     frame = raw.recv(2000)
     packet = frame[14:]
-    if frame[6:12] != raw.getsockname()[4] and packet[9] == 17 and packet[20:22] == b"\\x11\\x94" and packet[28:32] != bytes(4) and len(packet) > 40:
+    peer, udp = frame[6:12] != raw.getsockname()[4], packet[9] == 17 and packet[20:22] == b"\\x11\\x94"
+    if peer and udp and len(packet) > 40 and packet[28:32] != bytes(4):  # neither keepalive nor IKE
         print(packet.hex())
         break
 """
-# One echo request, without waiting for the answer.
+# One datagram.
 PING = """
 import socket, sys
 out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -77,8 +79,6 @@ def test_esp_of_libipsec(both: tuple[Charon, Charon], suite: str) -> None:
     device = a.space.run("sh", "-c", "ls /sys/class/net | grep -v lo").strip()
 
     # The peer's ESP opens under what the plugin says of the inbound SA.
-    import sys
-
     with a.space.serving(sys.executable, "-c", BOX, device) as box:
         assert box.stdout and box.stdout.readline() == "ready\n"
         b.space.python(PING, "10.2.0.1", "10.1.0.1")

@@ -6,6 +6,7 @@ import re
 
 import pytest
 from charons import Charon, agree, child, daemon, installed, spis, two_charons, wait_until_replaced
+from sallyportd_stand_in import nothing_refused
 
 SENTENCE = "the SAD of the crypto chip is full"
 
@@ -21,8 +22,8 @@ def test_refused_batch(fresh: tuple[Charon, Charon], refused: str) -> None:
     assert "failed" in a.initiate("net", check=False)
     assert len(re.findall(rf"unable to add .*: {SENTENCE}", a.log()[before:])) == 1
     for charon in fresh:
-        daemon(charon).wait(lambda d=daemon(charon): not d.states and not d.policies)
-    daemon(a).refuse = lambda line: None
+        daemon(charon).wait_until_empty()
+    daemon(a).refuse = nothing_refused
     a.initiate("net")
     daemon(b).wait(lambda: len(daemon(b).states) == 2 and len(daemon(b).policies) == 3)
     agree(daemon(a), daemon(b))
@@ -59,11 +60,10 @@ def test_daemon_dies_and_returns(fresh: tuple[Charon, Charon]) -> None:
 
 def test_request_during_a_restart(fresh: tuple[Charon, Charon]) -> None:
     """A short restart fails nothing: what is asked meanwhile is asked again."""
-    a, b = fresh
     both = installed(fresh)
     before = spis(both[0])
     both[0].stop()
-    b.swanctl("--rekey", "--child", "net")  # A is asked for an SPI now
+    fresh[1].swanctl("--rekey", "--child", "net")  # A is asked for an SPI now
     both[0].start()
     wait_until_replaced(before, *both)
     agree(*both)
@@ -80,7 +80,7 @@ def test_soft_and_hard_expiry(fresh: tuple[Charon, Charon]) -> None:
     sa = both[0].only("in")
     both[0].emit(event="expire", src=sa.src, dst=sa.dst, proto="esp", spi=sa.spi, reqid=sa.reqid, dir="in", hard=True)
     for one in both:
-        one.wait(lambda one=one: not one.states and not one.policies)
+        one.wait_until_empty()
 
 
 def test_time_limits(fresh: tuple[Charon, Charon]) -> None:
@@ -95,7 +95,7 @@ def test_time_limits(fresh: tuple[Charon, Charon]) -> None:
 def test_hard_time_limit(fresh: tuple[Charon, Charon]) -> None:
     both = installed(fresh, "rekey_time = 0\n rand_time = 0\n life_time = 2s")
     for one in both:
-        one.wait(lambda one=one: not one.states and not one.policies)
+        one.wait_until_empty()
 
 
 def test_acquire(fresh: tuple[Charon, Charon]) -> None:
@@ -124,7 +124,10 @@ def test_shunts(fresh: tuple[Charon, Charon]) -> None:
     """Policies to bypass and to discard."""
     a, _ = fresh
     da = daemon(a)
-    a.load(child("clear", 1, 3, "mode = pass\n start_action = trap") + child("shut", 1, 4, "mode = drop\n start_action = trap"))
+    a.load(
+        child("clear", 1, 3, "mode = pass\n start_action = trap")
+        + child("shut", 1, 4, "mode = drop\n start_action = trap")
+    )
     da.wait(lambda: len(da.policies) == 6)
     rules = {(p["dst"], p["dir"]): (p.action, p.priority) for p in da.policies.values()}
     assert rules["10.3.0.0/16", "out"] == ("allow", 183615) and rules["10.1.0.0/16", "in"][0] in ("allow", "block")
@@ -140,7 +143,9 @@ def test_peer_moves(fresh: tuple[Charon, Charon]) -> None:
     both = installed(fresh, options="encap = yes")
     before, mark = spis(both[0]), len(both[0].lines)
     sa = both[0].only("in")
-    b.space.run("ip", "addr", "add", "10.9.0.22/24", "dev", b.space.run("sh", "-c", "ls /sys/class/net | grep -v lo").strip())
+    b.space.run(
+        "ip", "addr", "add", "10.9.0.22/24", "dev", b.space.run("sh", "-c", "ls /sys/class/net | grep -v lo").strip()
+    )
     both[0].emit(event="mapping", src=sa.src, dst=sa.dst, proto="esp", spi=sa.spi, reqid=sa.reqid, dir="in",
                  old="10.9.0.2:4500", new="10.9.0.22:4500")  # fmt: skip
     a.wait_for_log("cannot move from .* under its key")
@@ -158,6 +163,19 @@ def test_restart_of_the_chips(fresh: tuple[Charon, Charon]) -> None:
     both[0].states.clear()
     both[0].policies.clear()
     both[0].emit(event="restart")
+    wait_until_replaced(before, *both)
+    assert both[0].policies == policies
+    agree(*both)
+
+
+def test_restart_of_both(fresh: tuple[Charon, Charon]) -> None:
+    """The chips were reset while nobody could tell it: it is found out."""
+    both = installed(fresh)
+    before, policies = spis(both[0]), dict(both[0].policies)
+    both[0].stop()
+    both[0].states.clear()
+    both[0].policies.clear()
+    both[0].start()
     wait_until_replaced(before, *both)
     assert both[0].policies == policies
     agree(*both)

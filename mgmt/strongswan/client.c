@@ -69,10 +69,10 @@ static json_object *insist(client_t *this, const line_t *line) {
   }
 }
 
-bool client_ask(client_t *this, const line_t *request, json_object **reply, line_t *why) {
+status_t client_ask(client_t *this, const line_t *request, json_object **reply, line_t *why) {
   line_t line = LINE_EMPTY;
   json_object *answer = NULL, *field;
-  bool ok = FALSE;
+  status_t status = INVALID_STATE;
 
   this->mutex->lock(this->mutex);
   line_add(&line, "{\"id\":%lld,%s}\n", (long long)++this->last_id, request->text);
@@ -86,18 +86,18 @@ bool client_ask(client_t *this, const line_t *request, json_object **reply, line
   line_wipe(&line);
 
   if (answer) {
-    ok = json_object_object_get_ex(answer, "ok", &field) && json_object_get_boolean(field);
-    if (!ok) {
+    status = json_object_object_get_ex(answer, "ok", &field) && json_object_get_boolean(field) ? SUCCESS : FAILED;
+    if (status == FAILED) {
       bool said = json_object_object_get_ex(answer, "error", &field);
       line_add(why, "%.1000s", said ? json_object_get_string(field) : "sallyportd gives no reason");
     }
   }
-  if (ok) {
+  if (status == SUCCESS) {
     *reply = answer;
   } else {
     json_object_put(answer);
   }
-  return ok;
+  return status;
 }
 
 // Warnings and notes do not change what was done.
@@ -117,7 +117,7 @@ bool client_batch(client_t *this, const line_t *words, line_t *why) {
   line_add(&request, "]");
   request.too_long |= words->too_long;
   json_object *reply = NULL;
-  bool ok = client_ask(this, &request, &reply, why);
+  bool ok = client_ask(this, &request, &reply, why) == SUCCESS;
   line_wipe(&request);
   if (ok) {
     log_notes(reply);

@@ -57,8 +57,8 @@ static traffic_selector_t *side(json_object *event, const char *address, const c
   if (!host) {
     return NULL;
   }
-  return traffic_selector_create_from_subnet(host, host->get_family(host) == AF_INET ? 32 : 128,
-                                             number(event, "proto"), at, at ?: 0xFFFF);
+  return traffic_selector_create_from_subnet(host, host->get_family(host) == AF_INET ? 32 : 128, number(event, "proto"),
+                                             at, at ?: 0xFFFF);
 }
 
 static void acquire(events_t *this, json_object *event) {
@@ -86,4 +86,25 @@ void events_handle(events_t *this, json_object *event) {
     }
   }
   DBG2(DBG_KNL, "sallyportd: %s", json_object_to_json_string(event));
+}
+
+void events_resume(events_t *this) {
+  line_t request = LINE_EMPTY, why = LINE_EMPTY;
+  json_object *reply;
+
+  line_add(&request, "\"do\":\"query-state\",");
+  if (!lifetimes_add_example(this->lifetimes, &request)) {
+    return;
+  }
+  // The chips keep all SAs or none, so one speaks for all.
+  switch (client_ask(this->client, &request, &reply, &why)) {
+    case SUCCESS:
+      json_object_put(reply);
+      break;
+    case FAILED:
+      restart(this, NULL);
+      break;
+    default:
+      break;
+  }
 }

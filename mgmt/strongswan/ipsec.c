@@ -37,8 +37,8 @@ static uint64_t count(json_object *reply, const char *name) {
   return json_object_object_get_ex(reply, name, &field) ? json_object_get_uint64(field) : 0;
 }
 
-// No KERNEL_POLICY_SPI: policies name SAs by reqid, and the newest one counts; so charon installs a rekeyed outbound SA when its
-// peer has the inbound one. KERNEL_NO_POLICY_UPDATES: see update_sa().
+// No KERNEL_POLICY_SPI: policies name SAs by reqid, and the newest one counts; so charon installs a rekeyed outbound SA
+// when its peer has the inbound one. KERNEL_NO_POLICY_UPDATES: see update_sa().
 METHOD(kernel_ipsec_t, get_features, kernel_feature_t, ipsec_t *this) {
   return KERNEL_ESP_V3_TFC | KERNEL_NO_POLICY_UPDATES;
 }
@@ -55,7 +55,7 @@ METHOD(kernel_ipsec_t, get_spi, status_t, ipsec_t *this, host_t *src, host_t *ds
   }
   line_add(&request, "\"do\":\"alloc-spi\",\"src\":\"%H\",\"dst\":\"%H\",\"min\":%u,\"max\":%u", src, dst,
            min(least, most), max(least, most));
-  if (!client_ask(this->client, &request, &reply, &why)) {
+  if (client_ask(this->client, &request, &reply, &why) != SUCCESS) {
     DBG1(DBG_KNL, "unable to get an SPI: %s", why.text);
     return FAILED;
   }
@@ -87,9 +87,9 @@ METHOD(kernel_ipsec_t, add_sa, status_t, ipsec_t *this, kernel_ipsec_sa_id_t *id
   return status;
 }
 
-// An SA with other addresses or ports is a new SA for the chips, whose sequence numbers begin at 1 again: under the same key that
-// would repeat every nonce (RFC 4106, 9), and reopen the anti-replay window. So charon is told to rekey the CHILD_SA instead, which
-// it does on the new addresses.
+// An SA with other addresses or ports is a new SA for the chips, whose sequence numbers begin at 1 again: under the
+// same key that would repeat every nonce (RFC 4106, 9), and reopen the anti-replay window. So charon is told to rekey
+// the CHILD_SA instead, which it does on the new addresses.
 METHOD(kernel_ipsec_t, update_sa, status_t, ipsec_t *this, kernel_ipsec_sa_id_t *id, kernel_ipsec_update_sa_t *data) {
   DBG1(DBG_KNL, "SA with SPI %.8x cannot move from %#H === %#H to %#H === %#H under its key: its CHILD_SA is rekeyed",
        ntohl(id->spi), id->src, id->dst, data->new_src, data->new_dst);
@@ -103,7 +103,7 @@ METHOD(kernel_ipsec_t, query_sa, status_t, ipsec_t *this, kernel_ipsec_sa_id_t *
 
   line_add(&request, "\"do\":\"query-state\",\"src\":\"%H\",\"dst\":\"%H\",\"proto\":\"esp\",\"spi\":%u", id->src,
            id->dst, ntohl(id->spi));
-  if (!client_ask(this->client, &request, &reply, &why)) {
+  if (client_ask(this->client, &request, &reply, &why) != SUCCESS) {
     DBG1(DBG_KNL, "unable to query SA with SPI %.8x: %s", ntohl(id->spi), why.text);
     return FAILED;
   }
@@ -165,7 +165,7 @@ METHOD(kernel_ipsec_t, query_policy, status_t, ipsec_t *this, kernel_ipsec_polic
   }
   selector_add_fields(&fields, &selector);
   line_add(&request, "\"do\":\"query-policy\",%s,\"dir\":\"%s\"", fields.text, directions[id->dir]);
-  if (!client_ask(this->client, &request, &reply, &why)) {
+  if (client_ask(this->client, &request, &reply, &why) != SUCCESS) {
     DBG1(DBG_KNL, "unable to query policy %R === %R %N: %s", id->src_ts, id->dst_ts, policy_dir_names, id->dir,
          why.text);
     return FAILED;
@@ -182,8 +182,8 @@ METHOD(kernel_ipsec_t, del_policy, status_t, ipsec_t *this, kernel_ipsec_policy_
 
 METHOD(kernel_ipsec_t, flush_policies, status_t, ipsec_t *this) { return policies_flush(this->policies); }
 
-// charon's sockets are this machine's, whose packets never pass the chips' policies: the box punts IKE to it and takes its frames as
-// they are.
+// charon's sockets are this machine's, whose packets never pass the chips' policies: the box punts IKE to it and takes
+// its frames as they are.
 METHOD(kernel_ipsec_t, bypass_socket, bool, ipsec_t *this, int fd, int family) { return TRUE; }
 
 METHOD(kernel_ipsec_t, enable_udp_decap, bool, ipsec_t *this, int fd, int family, uint16_t port) {
@@ -205,28 +205,28 @@ METHOD(kernel_ipsec_t, destroy, void, ipsec_t *this) {
 
 kernel_ipsec_t *ipsec_create() {
   ipsec_t *this;
-  INIT(this, .public =
-                 {
-                     .get_features = _get_features,
-                     .get_spi = _get_spi,
-                     .get_cpi = _get_cpi,
-                     .add_sa = _add_sa,
-                     .update_sa = _update_sa,
-                     .query_sa = _query_sa,
-                     .del_sa = _del_sa,
-                     .flush_sas = _flush_sas,
-                     .add_policy = _add_policy,
-                     .query_policy = _query_policy,
-                     .del_policy = _del_policy,
-                     .flush_policies = _flush_policies,
-                     .bypass_socket = _bypass_socket,
-                     .enable_udp_decap = _enable_udp_decap,
-                     .destroy = _destroy,
-                 }, );
+  INIT(this,
+       .public = {
+           .get_features = _get_features,
+           .get_spi = _get_spi,
+           .get_cpi = _get_cpi,
+           .add_sa = _add_sa,
+           .update_sa = _update_sa,
+           .query_sa = _query_sa,
+           .del_sa = _del_sa,
+           .flush_sas = _flush_sas,
+           .add_policy = _add_policy,
+           .query_policy = _query_policy,
+           .del_policy = _del_policy,
+           .flush_policies = _flush_policies,
+           .bypass_socket = _bypass_socket,
+           .enable_udp_decap = _enable_udp_decap,
+           .destroy = _destroy,
+       }, );
   this->client = client_create();
   this->policies = policies_create(this->client);
   this->lifetimes = lifetimes_create();
-  this->events = (events_t){this->policies, this->lifetimes};
-  this->monitor = monitor_create((void *)events_handle, &this->events);
+  this->events = (events_t){this->client, this->policies, this->lifetimes};
+  this->monitor = monitor_create((void *)events_handle, (void *)events_resume, &this->events);
   return &this->public;
 }

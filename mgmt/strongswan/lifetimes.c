@@ -9,7 +9,7 @@
 
 typedef struct {
   uint32_t spi;
-  host_t *dst;
+  host_t *src, *dst;
   bool inbound;
   // Tells it from an earlier SA of the same name, whose jobs may still wait.
   uint64_t serial;
@@ -43,6 +43,7 @@ lifetimes_t *lifetimes_create() {
 }
 
 static void destroy_clock(sa_clock_t *clock) {
+  clock->src->destroy(clock->src);
   clock->dst->destroy(clock->dst);
   free(clock);
 }
@@ -80,7 +81,8 @@ static void set_alarm(lifetimes_t *this, const sa_clock_t *clock, bool hard, uin
 void lifetimes_start(lifetimes_t *this, const kernel_ipsec_sa_id_t *id, const kernel_ipsec_add_sa_t *sa) {
   sa_clock_t *clock;
   this->mutex->lock(this->mutex);
-  INIT(clock, .spi = id->spi, .dst = id->dst->clone(id->dst), .inbound = sa->inbound, .serial = ++this->serial, );
+  INIT(clock, .spi = id->spi, .src = id->src->clone(id->src), .dst = id->dst->clone(id->dst), .inbound = sa->inbound,
+       .serial = ++this->serial, );
   sa_clock_t *before = this->clocks->put(this->clocks, clock, clock);
   set_alarm(this, clock, FALSE, sa->lifetime->time.rekey);
   set_alarm(this, clock, TRUE, sa->lifetime->time.life);
@@ -125,6 +127,20 @@ void lifetimes_replace_all(lifetimes_t *this) {
   }
   clocks->destroy(clocks);
   this->mutex->unlock(this->mutex);
+}
+
+bool lifetimes_add_example(lifetimes_t *this, line_t *fields) {
+  sa_clock_t *clock;
+  this->mutex->lock(this->mutex);
+  enumerator_t *clocks = this->clocks->create_enumerator(this->clocks);
+  bool found = clocks->enumerate(clocks, NULL, &clock);
+  if (found) {
+    line_add(fields, "\"src\":\"%H\",\"dst\":\"%H\",\"proto\":\"esp\",\"spi\":%u", clock->src, clock->dst,
+             ntohl(clock->spi));
+  }
+  clocks->destroy(clocks);
+  this->mutex->unlock(this->mutex);
+  return found;
 }
 
 void lifetimes_destroy(lifetimes_t *this) {

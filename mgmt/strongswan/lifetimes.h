@@ -4,8 +4,10 @@
 
 #include <kernel/kernel_ipsec.h>
 
-// The SAs in the box and their time limits: the chips count bytes and packets alone. When an SA's time has come charon is told as a
-// kernel would tell it.
+#include "line.h"
+
+// The SAs in the box and their time limits: the chips count bytes and packets alone. When an SA's time has come charon
+// is told as a kernel would tell it.
 typedef struct lifetimes_t lifetimes_t;
 
 lifetimes_t *lifetimes_create();
@@ -19,6 +21,9 @@ void lifetimes_stop_all(lifetimes_t *this);
 
 // Has charon replace every SA now, for the chips have lost them.
 void lifetimes_replace_all(lifetimes_t *this);
+
+// Appends the fields of a JSON object that name one of the SAs, whichever. FALSE if there is none.
+bool lifetimes_add_example(lifetimes_t *this, line_t *fields);
 
 void lifetimes_destroy(lifetimes_t *this);
 

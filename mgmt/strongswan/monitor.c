@@ -11,6 +11,7 @@
 struct monitor_t {
   link_t link;
   void (*handle)(void *data, json_object *event);
+  void (*resume)(void *data);
   void *data;
   // Whether the log says that the daemon is away.
   bool away;
@@ -57,14 +58,15 @@ static job_requeue_t start(monitor_t *this) {
   if (this->away) {
     DBG1(DBG_KNL, "sallyportd at %s is there again", link_path());
     this->away = FALSE;
+    this->resume(this->data);
   }
   lib->watcher->add(lib->watcher, this->link.fd, WATCHER_READ, (watcher_cb_t)receive, this);
   return JOB_REQUEUE_NONE;
 }
 
-monitor_t *monitor_create(void (*handle)(void *data, json_object *event), void *data) {
+monitor_t *monitor_create(void (*handle)(void *data, json_object *event), void (*resume)(void *data), void *data) {
   monitor_t *this;
-  INIT(this, .handle = handle, .data = data, );
+  INIT(this, .handle = handle, .resume = resume, .data = data, );
   link_init(&this->link);
   lib->processor->queue_job(lib->processor, start_job(this));
   return this;

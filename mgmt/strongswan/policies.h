@@ -6,8 +6,8 @@
 
 #include "client.h"
 
-// The policies of charon's CHILD_SAs. Several may want one selector, old and new ones of a rekey above all, and the box has it once:
-// the one of the best priority is in the box, of equal ones the latest.
+// The policies of charon's CHILD_SAs. Several may want one selector, old and new ones of a rekey above all, and the box
+// has it once: the one of the best priority is in the box, of equal ones the latest.
 typedef struct policies_t policies_t;
 
 policies_t *policies_create(client_t *client);

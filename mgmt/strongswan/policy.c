@@ -3,8 +3,8 @@
 
 #include "selector.h"
 
-// As in strongSwan's kernel-netlink: regular policies stand between passes and fallbacks; of one class the narrower selector has
-// the lower number, and a trap stands directly behind the policy that it is for.
+// As in strongSwan's kernel-netlink: regular policies stand between passes and fallbacks; of one class the narrower
+// selector has the lower number, and a trap stands directly behind the policy that it is for.
 #define CLASS_SIZE 200000
 
 static uint32_t compute_priority(const kernel_ipsec_manage_policy_t *policy, const selector_t *selector) {
@@ -36,7 +36,8 @@ static const char *missing(const kernel_ipsec_policy_id_t *id, const kernel_ipse
   if (policy->type != POLICY_IPSEC) {
     return NULL;
   }
-  // In Linux such a policy lets what has been decrypted through, past drop policies. Here it would let clear packets in.
+  // In Linux such a policy lets what has been decrypted through, past drop policies. Here it would let clear packets
+  // in.
   if (!policy->sa->reqid) {
     return "policies without an SA are not supported: leave policies_fwd_out off";
   }
@@ -77,8 +78,7 @@ wanted_t *wanted_create(const kernel_ipsec_policy_id_t *id, const kernel_ipsec_m
   selector_add_words(name, &selector);
   line_add(name, " dir %s", directions[id->dir]);
 
-  INIT(this, .computed = compute_priority(policy, &selector), .spi = policy->sa->esp.spi,
-       .reqid = policy->sa->reqid, );
+  INIT(this, .computed = compute_priority(policy, &selector), .spi = policy->sa->esp.spi, .reqid = policy->sa->reqid, );
   this->priority = policy->manual_prio ?: this->computed;
   line_add(&words, "priority %u ", this->priority);
   switch (policy->type) {

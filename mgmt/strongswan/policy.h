@@ -22,7 +22,8 @@ wanted_t *wanted_create(const kernel_ipsec_policy_id_t *id, const kernel_ipsec_m
 
 void wanted_destroy(wanted_t *this);
 
-// Whether it stays before one that comes later: a lower number is better, as in ip xfrm, and so is a later one with an SA.
+// Whether it stays before one that comes later: a lower number is better, as in ip xfrm, and so is a later one with an
+// SA.
 bool wanted_before(const wanted_t *this, const wanted_t *later);
 
 bool wanted_equals(const wanted_t *this, const wanted_t *other);

@@ -59,7 +59,8 @@ static uint8_t print_addresses(char *word, size_t size, traffic_selector_t *ts) 
   return mask;
 }
 
-// Type and code of messages stand in the port fields, the type in the upper byte (RFC 7296, 3.13.1), of one side or both.
+// Type and code of messages stand in the port fields, the type in the upper byte (RFC 7296, 3.13.1), of one side or
+// both.
 static bool add_messages(selector_t *selector, uint8_t proto, ports_t src, ports_t dst, line_t *why) {
   ports_t messages = is_any(src) ? dst : src;
   if (!is_any(src) && !is_any(dst) && memcmp(&src, &dst, sizeof(src)) != 0) {

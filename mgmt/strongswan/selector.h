@@ -6,8 +6,8 @@
 
 #include "line.h"
 
-// The selector of a policy in the words of ip xfrm with sallyctl's ranges: exactly what IKE negotiated (RFC 7296, 3.13.1), where
-// kernel-netlink has to widen ranges to prefixes and masks. A word that is empty is not given.
+// The selector of a policy in the words of ip xfrm with sallyctl's ranges: exactly what IKE negotiated (RFC
+// 7296, 3.13.1), where kernel-netlink has to widen ranges to prefixes and masks. A word that is empty is not given.
 typedef struct {
   char src[96], dst[96];
   char proto[4], sport[12], dport[12], type[8], code[8];

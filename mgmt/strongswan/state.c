@@ -7,8 +7,8 @@
 
 // The longest packet that an SA may pad to; the box pads to less where less fits.
 #define LONGEST_PADDING 9582
-// The box has windows of 64 packets and more; charon's default is 32. A larger one accepts nothing that the smaller would not,
-// were it to come earlier (RFC 4303, 3.4.3).
+// The box has windows of 64 packets and more; charon's default is 32. A larger one accepts nothing that the smaller
+// would not, were it to come earlier (RFC 4303, 3.4.3).
 #define SMALLEST_WINDOW 64
 
 // What the chips, or the words for them, have nothing for.

@@ -26,8 +26,8 @@ static const struct {
 
 bool suite_add_words(line_t *words, const kernel_ipsec_add_sa_t *sa) {
   for (size_t i = 0; i < countof(suites); i++) {
-    if (sa->enc_alg != suites[i].encryption || sa->int_alg != suites[i].integrity ||
-        sa->enc_key.len != suites[i].key || sa->int_key.len != suites[i].integrity_key) {
+    if (sa->enc_alg != suites[i].encryption || sa->int_alg != suites[i].integrity || sa->enc_key.len != suites[i].key ||
+        sa->int_key.len != suites[i].integrity_key) {
       continue;
     }
     line_add(words, " %s ", suites[i].encryption_words);
