@@ -1,8 +1,10 @@
 package box
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/netip"
+	"strconv"
 	"time"
 
 	"sallyport/mgmt/internal/regs"
@@ -11,6 +13,7 @@ import (
 
 // The kinds of events.
 const (
+	EventAcquire = "acquire" // a packet waits for an SA
 	EventExpire  = "expire"  // an SA has reached a limit of its lifetime
 	EventMapping = "mapping" // authentic ESP in UDP came from elsewhere than the peer
 	EventICV     = "icv"     // a packet's ICV was wrong
@@ -18,12 +21,23 @@ const (
 	EventRestart = "restart" // the chips have lost their configuration
 )
 
-// Event is what a chip tells of an SA. Its JSON is a line of the daemon's monitor (docs/interfaces.md, section 6), its String what sallyctl prints.
+// Protocol is that of an SA, as esp, or the number of a packet's, which is a number in JSON.
+type Protocol string
+
+// MarshalJSON tells them apart.
+func (p Protocol) MarshalJSON() ([]byte, error) {
+	if number, err := strconv.ParseUint(string(p), 10, 8); err == nil {
+		return json.Marshal(number)
+	}
+	return json.Marshal(string(p))
+}
+
+// Event is what a chip tells of an SA, or of a packet that has none. Its JSON is a line of the daemon's monitor (docs/interfaces.md, section 6), its String what sallyctl prints.
 type Event struct {
 	Kind  string     `json:"event"`
 	Src   netip.Addr `json:"src,omitzero"`
 	Dst   netip.Addr `json:"dst,omitzero"`
-	Proto string     `json:"proto,omitempty"`
+	Proto Protocol   `json:"proto,omitempty"`
 	SPI   uint32     `json:"spi,omitempty"`
 	ReqID uint32     `json:"reqid,omitempty"`
 	Dir   xfrm.Dir   `json:"dir,omitempty"`
@@ -35,6 +49,9 @@ type Event struct {
 	// Of a mapping: where packets were expected from, and where one came from.
 	Old netip.AddrPort `json:"old,omitzero"`
 	New netip.AddrPort `json:"new,omitzero"`
+
+	// Of an acquire, whose src, dst and proto are the packet's.
+	*Asked
 
 	// Of an icv or audit. One event may stand for many packets; it has what was in the first.
 	*Dropped
@@ -54,13 +71,15 @@ type Dropped struct {
 
 // eventOf is an event of an SA.
 func eventOf(kind string, sa *SA) Event {
-	return Event{Kind: kind, Src: sa.Src, Dst: sa.Dst, Proto: sa.Proto, SPI: sa.SPI, ReqID: sa.ReqID, Dir: sa.Way}
+	return Event{Kind: kind, Src: sa.Src, Dst: sa.Dst, Proto: Protocol(sa.Proto), SPI: sa.SPI, ReqID: sa.ReqID, Dir: sa.Way}
 }
 
 // String is the line that sallyctl prints, in the words of `ip xfrm monitor` where it has such events.
 func (e Event) String() string {
 	of := fmt.Sprintf("src %s dst %s proto %s spi 0x%08x reqid %d dir %s", e.Src, e.Dst, e.Proto, e.SPI, e.ReqID, e.Dir)
 	switch e.Kind {
+	case EventAcquire:
+		return fmt.Sprintf("Acquire %s policy %s reqid %d", e.packet(), e.Policy, e.ReqID)
 	case EventExpire:
 		limit := "soft"
 		if e.Hard != nil && *e.Hard {

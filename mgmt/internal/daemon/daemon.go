@@ -27,6 +27,7 @@ type Daemon struct {
 	adopted  bool // the chips hold our configuration
 	reserved reservations
 	uses     uses
+	host     *host // nil without devices
 
 	events hub
 }
@@ -90,7 +91,7 @@ func (d *Daemon) changed(commands int) error {
 	d.reserved.release(census.InboundSPIs)
 	d.uses.keep(census.Ages)
 	d.log.Info("configuration changed", "commands", commands, "sas_in", census.SAs[xfrm.DirIn], "sas_out", census.SAs[xfrm.DirOut])
-	return nil
+	return d.hostChanged()
 }
 
 // sentences are the lines of a text; never nil, for JSON.

@@ -49,8 +49,7 @@ func (d *Daemon) poll() error {
 	for _, take := range []func() ([]box.Event, error){d.session.Events, d.session.Audit} {
 		events, err := take()
 		for _, e := range merged(events) {
-			d.log.Info("event", "event", e.Kind, "text", e.String())
-			d.events.publish(e)
+			d.tell(e)
 		}
 		if err != nil {
 			return err
