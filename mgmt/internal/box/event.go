@@ -13,12 +13,14 @@ import (
 
 // The kinds of events.
 const (
-	EventAcquire = "acquire" // a packet waits for an SA
-	EventExpire  = "expire"  // an SA has reached a limit of its lifetime
-	EventMapping = "mapping" // authentic ESP in UDP came from elsewhere than the peer
-	EventICV     = "icv"     // a packet's ICV was wrong
-	EventAudit   = "audit"   // a packet was dropped for its number or its selectors
-	EventRestart = "restart" // the chips have lost their configuration
+	EventAcquire  = "acquire"  // a packet waits for an SA
+	EventExpire   = "expire"   // an SA has reached a limit of its lifetime
+	EventLink     = "link"     // a link between chips has come up or gone down
+	EventSequence = "sequence" // an outbound SA has used its last sequence number
+	EventMapping  = "mapping"  // authentic ESP in UDP came from elsewhere than the peer
+	EventICV      = "icv"      // a packet's ICV was wrong
+	EventAudit    = "audit"    // a packet was dropped for its number or its selectors
+	EventRestart  = "restart"  // the chips have lost their configuration
 )
 
 // Protocol is that of an SA, as esp, or the number of a packet's, which is a number in JSON.
@@ -49,6 +51,10 @@ type Event struct {
 	// Of a mapping: where packets were expected from, and where one came from.
 	Old netip.AddrPort `json:"old,omitzero"`
 	New netip.AddrPort `json:"new,omitzero"`
+
+	// Of a link: the chip at its other end, seen from the crypto chip.
+	Link string `json:"link,omitempty"`
+	Up   *bool  `json:"up,omitempty"`
 
 	// Of an acquire, whose src, dst and proto are the packet's.
 	*Asked
@@ -91,6 +97,14 @@ func (e Event) String() string {
 		return fmt.Sprintf("Expired %s %s", of, limit)
 	case EventMapping:
 		return fmt.Sprintf("Mapping change %s -> %s %s", e.Old, e.New, of)
+	case EventSequence:
+		return "Sequence numbers used up " + of
+	case EventLink:
+		state := "down"
+		if *e.Up {
+			state = "up"
+		}
+		return fmt.Sprintf("Link crypto %s %s", e.Link, state)
 	case EventRestart:
 		return "Restart: the chips have lost their configuration"
 	}

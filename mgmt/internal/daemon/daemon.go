@@ -27,6 +27,7 @@ type Daemon struct {
 	adopted  bool // the chips hold our configuration
 	reserved reservations
 	uses     uses
+	links    box.Links
 	host     *host // nil without devices
 
 	events hub
@@ -34,7 +35,7 @@ type Daemon struct {
 
 // New makes the daemon of a session that holds its box, and says in the log what it found there.
 func New(session *box.Session, log *slog.Logger, version string) (*Daemon, error) {
-	d := &Daemon{log: log, version: version, now: time.Now, session: session, reserved: reservations{}, uses: uses{}, events: newHub()}
+	d := &Daemon{log: log, version: version, now: time.Now, session: session, reserved: reservations{}, uses: uses{}, links: box.AllUp(), events: newHub()}
 	session.Out, session.Notes = io.Discard, io.Discard
 	var err error
 	if d.adopted, err = session.Adopted(); err != nil || !d.adopted {

@@ -40,6 +40,14 @@ func (d *Daemon) poll() error {
 		d.events.publish(box.Event{Kind: box.EventRestart})
 	}
 	d.adopted = adopted
+	links, err := d.session.Links()
+	if err != nil {
+		return err
+	}
+	for _, e := range d.links.LinkEvents(links) {
+		d.tell(e)
+	}
+	d.links = links
 	if !adopted {
 		return nil
 	}
