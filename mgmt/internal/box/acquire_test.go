@@ -118,6 +118,19 @@ func TestAcquireOfThePolicyThatDecides(t *testing.T) {
 	}
 }
 
+// TestAcquireBetweenHosts: in a bump in the wire a policy of networks asks for two hosts.
+func TestAcquireBetweenHosts(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	r.must("link add br0 type bridge\nlink set red master br0\nlink set black master br0\n" +
+		"xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir out tmpl proto esp reqid 7 mode transport\n")
+	for _, frame := range []string{frameUDP, framePing} {
+		asking, event := r.asking(framed(t, frame))
+		if asking != AskedSA || event.Src.String() != "10.1.0.9" || event.Dst.String() != "10.2.0.9" || event.ReqID != 7 {
+			t.Errorf("%d %v", asking, event)
+		}
+	}
+}
+
 // TestAcquireOfNoPacket: whatever is no whole IP packet asks for nothing.
 func TestAcquireOfNoPacket(t *testing.T) {
 	r := newRig(t, fakebox.Small)
