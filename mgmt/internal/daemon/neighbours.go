@@ -59,8 +59,7 @@ func (n *neighbours) follow(ctx context.Context, found <-chan punt.Neighbour, pe
 			if !ok {
 				return nil
 			}
-			n.take(change)
-			if change.MAC == nil {
+			if !n.take(change) {
 				continue
 			}
 		case <-ticks.C:
@@ -73,15 +72,20 @@ func (n *neighbours) follow(ctx context.Context, found <-chan punt.Neighbour, pe
 	}
 }
 
-func (n *neighbours) take(change punt.Neighbour) {
+// take notes a change, and says whether it is an address that was not known.
+func (n *neighbours) take(change punt.Neighbour) bool {
 	hop := box.NextHop{Dev: xfrm.Red, IP: change.IP}
 	if change.Port == transport.PortBlack {
 		hop.Dev = xfrm.Black
 	}
-	delete(n.known, hop)
-	if len(change.MAC) == len(xfrm.MAC{}) {
-		n.known[hop] = xfrm.MAC(change.MAC)
+	if change.MAC == nil {
+		delete(n.known, hop)
+		return false
 	}
+	mac := xfrm.MAC(change.MAC)
+	before := n.known[hop]
+	n.known[hop] = mac
+	return mac != before
 }
 
 // settle teaches the box what Linux knows of the hosts that it sends to, and makes Linux look for the others. What the box has learned it keeps until there is
