@@ -34,11 +34,11 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
 
 
 @contextmanager
-def live_box(folder: Path, *more: object) -> Iterator[tuple[Live, Host, Host]]:
+def live_box(folder: Path, *more: object, lines: str = BATCH) -> Iterator[tuple[Live, Host, Host]]:
     """The run, the host behind the red port and the peer on black, who know the box's addresses and no MAC of it."""
     skip_without_taps()
     batch = folder / "box.xfrm"
-    batch.write_text(BATCH)
+    batch.write_text(lines)
     taps = ("--red-tap", RED_TAP, "--black-tap", BLACK_TAP)
     with (
         hosts("red", "black") as (red, black),
