@@ -8,6 +8,7 @@ import subprocess
 import urllib.request
 from pathlib import Path
 
+from namespaces import Host
 from sallyport.simulator import program
 
 METRICS_PORT = 19774
@@ -47,9 +48,12 @@ class Client:
 
 
 class Daemon:
-    """The daemon of the box whose registers answer at `registers`; `folder` is its own. `start` it; it may be killed and started again."""
+    """The daemon of the box whose registers answer at `registers`, in a namespace or not; `folder` is its own. `start` it; it may be
+    killed and started again."""
 
-    def __init__(self, registers: Path, folder: Path, number: int = 0, more: str = "") -> None:
+    def __init__(
+        self, registers: Path, folder: Path, number: int = 0, more: str = "", inside: Host | None = None
+    ) -> None:
         folder.mkdir(exist_ok=True)
         self.control, self.log_path, self.config = folder / "c.sock", folder / "log", folder / "sallyportd.toml"
         self.metrics_url = f"http://127.0.0.1:{METRICS_PORT + number}/metrics"
@@ -57,14 +61,14 @@ class Daemon:
             f'registers = "unix:{registers}"\n{more}\n[control]\npath = "{self.control}"\n[log]\nlevel = "debug"\n'
             f'[metrics]\nlisten = "127.0.0.1:{METRICS_PORT + number}"\n'
         )
+        command = [program("sallyportd"), "--config", str(self.config)]
+        self._command = inside.command(*command) if inside else command
         self._process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
         """Return when the daemon answers."""
         with self.log_path.open("a") as log:
-            self._process = subprocess.Popen(
-                [program("sallyportd"), "--config", str(self.config)], stdout=subprocess.PIPE, stderr=log, text=True
-            )
+            self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, stderr=log, text=True)
         while True:
             assert self._process.poll() is None, self.log()
             try:
@@ -74,6 +78,13 @@ class Daemon:
             client.get("capabilities")
             client.close()
             return
+
+    def rights(self) -> set[str]:
+        """The capabilities that its threads have, as the kernel prints them."""
+        assert self._process is not None
+        threads = Path(f"/proc/{self._process.pid}/task").iterdir()
+        words = [line.split() for thread in threads for line in (thread / "status").read_text().splitlines()]
+        return {word[1] for word in words if word and word[0] in ("CapPrm:", "CapEff:", "CapAmb:")}
 
     def kill(self) -> None:
         """SIGKILL, as a crash is."""

@@ -82,7 +82,7 @@ func newRoot() *cobra.Command {
 			},
 		})
 	}
-	root.AddCommand(newCounters(o), newEvents(o), newAudit(o), newMonitor(o), newID(o), newTaps(o))
+	root.AddCommand(newCounters(o), newEvents(o), newAudit(o), newMonitor(o), newID(o))
 	return root
 }
 

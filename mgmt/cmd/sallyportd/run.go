@@ -19,6 +19,7 @@ import (
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/config"
 	core "sallyport/mgmt/internal/daemon"
+	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -46,28 +47,56 @@ func run(ctx context.Context, c *config.Config, initial []xfrm.Command, log *slo
 		return errors.Join(err, session.Release(), chips.Close())
 	}
 	defer control.Close()
-	if err := dropCapabilities(); err != nil {
-		return errors.Join(err, session.Release(), chips.Close())
-	}
 	d, err := core.New(session, log, version)
 	if err != nil {
 		return errors.Join(err, session.Release(), chips.Close())
 	}
-	return errors.Join(serve(ctx, c, d, initial, control, log), d.Close())
+	err = configure(d, initial, log)
+	if err == nil {
+		err = openTaps(c, d)
+	}
+	if err == nil {
+		err = dropCapabilities()
+	}
+	if err == nil {
+		err = serve(ctx, c, d, control, log)
+	}
+	return errors.Join(err, d.Close())
 }
 
-// serve configures a box that has no configuration and answers until ctx ends or something fails.
-func serve(ctx context.Context, c *config.Config, d *core.Daemon, initial []xfrm.Command, control net.Listener, log *slog.Logger) error {
-	if !d.Adopted() && len(initial) > 0 {
-		done, err := d.Run(initial, false)
-		if err != nil {
-			return err
-		}
-		for _, note := range done.Notes {
-			log.Warn(note)
-		}
+// configure loads the initial batch into a box that has no configuration.
+func configure(d *core.Daemon, initial []xfrm.Command, log *slog.Logger) error {
+	if d.Adopted() || len(initial) == 0 {
+		return nil
 	}
+	done, err := d.Run(initial, false)
+	for _, note := range done.Notes {
+		log.Warn(note)
+	}
+	return err
+}
+
+// openTaps makes Linux the host behind the ports, if that is configured: of a box that is configured, so that the devices are as its ports.
+func openTaps(c *config.Config, d *core.Daemon) error {
+	if !c.Taps.Wanted() {
+		return nil
+	}
+	frames, err := transport.DialFrames(transport.FramesPath(c.Registers.Socket))
+	if err != nil {
+		return err
+	}
+	if err := d.OpenHost(frames, c.Taps.Red.Name, c.Taps.Black.Name); err != nil {
+		return errors.Join(err, frames.Close())
+	}
+	return nil
+}
+
+// serve answers until ctx ends or something fails.
+func serve(ctx context.Context, c *config.Config, d *core.Daemon, control net.Listener, log *slog.Logger) error {
 	group, ctx := errgroup.WithContext(ctx)
+	if c.Taps.Wanted() {
+		group.Go(func() error { return d.Relay(ctx) })
+	}
 	group.Go(func() error { return d.Poll(ctx, c.Events.Poll.Duration, alive) })
 	group.Go(func() error { return d.Serve(ctx, control) })
 	if c.Metrics.Listen.IsValid() {

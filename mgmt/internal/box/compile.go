@@ -63,6 +63,7 @@ type target struct {
 	selectors, tunnels, dummies  map[int]Row
 	dscpMap, dscpSA              map[int]Row            // of the outer and of the inner chip
 	hops                         map[string]map[int]Hop // by device
+	wanted                       map[NextHop]bool       // whose addresses are to be learned
 	bypassEncrypt, bypassDecrypt bool
 }
 
@@ -85,7 +86,7 @@ type compiler struct {
 
 func compile(m *Model, old *Image, sizes Sizes, reuse bool, r *report) (*target, error) {
 	c := &compiler{m: m, old: old, sizes: sizes, report: r, reuse: reuse, hopRows: map[string]map[netip.Addr]int{}, sets: map[*SA][]set{}, selector: map[*SA]xfrm.Selector{}, group: map[*SA]*group{}, find: newFinder(m.SAs)}
-	c.out = target{selectors: map[int]Row{}, tunnels: map[int]Row{}, dummies: map[int]Row{}, hops: map[string]map[int]Hop{}}
+	c.out = target{selectors: map[int]Row{}, tunnels: map[int]Row{}, dummies: map[int]Row{}, hops: map[string]map[int]Hop{}, wanted: map[NextHop]bool{}}
 	for _, dev := range devices {
 		c.hopRows[dev] = map[netip.Addr]int{}
 	}

@@ -1,8 +1,10 @@
 package box
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/netip"
+	"strconv"
 	"time"
 
 	"sallyport/mgmt/internal/regs"
@@ -11,19 +13,33 @@ import (
 
 // The kinds of events.
 const (
-	EventExpire  = "expire"  // an SA has reached a limit of its lifetime
-	EventMapping = "mapping" // authentic ESP in UDP came from elsewhere than the peer
-	EventICV     = "icv"     // a packet's ICV was wrong
-	EventAudit   = "audit"   // a packet was dropped for its number or its selectors
-	EventRestart = "restart" // the chips have lost their configuration
+	EventAcquire  = "acquire"  // a packet waits for an SA
+	EventExpire   = "expire"   // an SA has reached a limit of its lifetime
+	EventLink     = "link"     // a link between chips has come up or gone down
+	EventSequence = "sequence" // an outbound SA has used its last sequence number
+	EventMapping  = "mapping"  // authentic ESP in UDP came from elsewhere than the peer
+	EventICV      = "icv"      // a packet's ICV was wrong
+	EventAudit    = "audit"    // a packet was dropped for its number or its selectors
+	EventRestart  = "restart"  // the chips have lost their configuration
 )
 
-// Event is what a chip tells of an SA. Its JSON is a line of the daemon's monitor (docs/interfaces.md, section 6), its String what sallyctl prints.
+// Protocol is that of an SA, as esp, or the number of a packet's, which is a number in JSON.
+type Protocol string
+
+// MarshalJSON tells them apart.
+func (p Protocol) MarshalJSON() ([]byte, error) {
+	if number, err := strconv.ParseUint(string(p), 10, 8); err == nil {
+		return json.Marshal(number)
+	}
+	return json.Marshal(string(p))
+}
+
+// Event is what a chip tells of an SA, or of a packet that has none. Its JSON is a line of the daemon's monitor (docs/interfaces.md, section 6), its String what sallyctl prints.
 type Event struct {
 	Kind  string     `json:"event"`
 	Src   netip.Addr `json:"src,omitzero"`
 	Dst   netip.Addr `json:"dst,omitzero"`
-	Proto string     `json:"proto,omitempty"`
+	Proto Protocol   `json:"proto,omitempty"`
 	SPI   uint32     `json:"spi,omitempty"`
 	ReqID uint32     `json:"reqid,omitempty"`
 	Dir   xfrm.Dir   `json:"dir,omitempty"`
@@ -35,6 +51,13 @@ type Event struct {
 	// Of a mapping: where packets were expected from, and where one came from.
 	Old netip.AddrPort `json:"old,omitzero"`
 	New netip.AddrPort `json:"new,omitzero"`
+
+	// Of a link: the chip at its other end, seen from the crypto chip.
+	Link string `json:"link,omitempty"`
+	Up   *bool  `json:"up,omitempty"`
+
+	// Of an acquire, whose src, dst and proto are the packet's.
+	*Asked
 
 	// Of an icv or audit. One event may stand for many packets; it has what was in the first.
 	*Dropped
@@ -54,13 +77,15 @@ type Dropped struct {
 
 // eventOf is an event of an SA.
 func eventOf(kind string, sa *SA) Event {
-	return Event{Kind: kind, Src: sa.Src, Dst: sa.Dst, Proto: sa.Proto, SPI: sa.SPI, ReqID: sa.ReqID, Dir: sa.Way}
+	return Event{Kind: kind, Src: sa.Src, Dst: sa.Dst, Proto: Protocol(sa.Proto), SPI: sa.SPI, ReqID: sa.ReqID, Dir: sa.Way}
 }
 
 // String is the line that sallyctl prints, in the words of `ip xfrm monitor` where it has such events.
 func (e Event) String() string {
 	of := fmt.Sprintf("src %s dst %s proto %s spi 0x%08x reqid %d dir %s", e.Src, e.Dst, e.Proto, e.SPI, e.ReqID, e.Dir)
 	switch e.Kind {
+	case EventAcquire:
+		return fmt.Sprintf("Acquire %s policy %s reqid %d", e.packet(), e.Policy, e.ReqID)
 	case EventExpire:
 		limit := "soft"
 		if e.Hard != nil && *e.Hard {
@@ -72,6 +97,14 @@ func (e Event) String() string {
 		return fmt.Sprintf("Expired %s %s", of, limit)
 	case EventMapping:
 		return fmt.Sprintf("Mapping change %s -> %s %s", e.Old, e.New, of)
+	case EventSequence:
+		return "Sequence numbers used up " + of
+	case EventLink:
+		state := "down"
+		if *e.Up {
+			state = "up"
+		}
+		return fmt.Sprintf("Link crypto %s %s", e.Link, state)
 	case EventRestart:
 		return "Restart: the chips have lost their configuration"
 	}

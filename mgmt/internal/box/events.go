@@ -8,11 +8,14 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// Events takes the events of peers that have moved and of lifetimes. If it fails, what it had taken by then comes with the error.
+// Events takes the events of peers that have moved, of lifetimes and of sequence numbers. If it fails, what it had taken by then comes with the error.
 func (s *Session) Events() (events []Event, err error) {
 	err = s.taking(func(m *Model, at map[xfrm.Dir]map[int]*SA) error {
 		found := func(e Event) { events = append(events, e) }
 		if err := s.moved(at[xfrm.DirIn], found); err != nil {
+			return err
+		}
+		if err := s.exhausted(at[xfrm.DirOut], found); err != nil {
 			return err
 		}
 		return s.lifetimes(m, at, found)

@@ -9,6 +9,7 @@ import (
 // hop gives the next-hop row of a device for everything in a prefix.
 func (c *compiler) hop(dev string, to netip.Prefix, pos xfrm.Pos) (row int, p path, err error) {
 	p = c.m.lookup(dev, to)
+	c.wantHop(dev, to, p)
 	if p.many {
 		c.report.warn(pos, "for dst %s there are different next hops on %s, but one entry has one: all of it goes to %s", xfrm.PrefixText(to), dev, hopText(p.hop))
 	}
@@ -39,7 +40,10 @@ func (c *compiler) hop(dev string, to netip.Prefix, pos xfrm.Pos) (row int, p pa
 		if dev == xfrm.Black {
 			size = c.sizes.BlackHops
 		}
-		if row >= min(size, 256) {
+		if full := row >= min(size, 256); full && !c.m.byHand(NextHop{dev, p.hop}) && !c.m.routed(dev, p.hop) {
+			c.report.warn(pos, "no room for the next hop %s, which was learned: the table of %s has %d rows, and what goes there goes to the default", p.hop, dev, size)
+			return 0, p, nil
+		} else if full {
 			return 0, p, &fullError{xfrm.Errorf(pos, "no room for the next hop %s: the table of %s has %d rows, row 0 being the default", p.hop, dev, size)}
 		}
 	}

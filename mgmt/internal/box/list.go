@@ -3,6 +3,8 @@ package box
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"sallyport/mgmt/internal/xfrm"
@@ -166,6 +168,11 @@ func (m *Model) show(what string) string {
 	case "neigh":
 		for _, n := range m.Neighs {
 			fmt.Fprintf(&b, "%s dev %s lladdr %s\n", n.IP, n.Place, n.MAC)
+		}
+		for _, hop := range slices.SortedFunc(maps.Keys(m.Learned), NextHop.compare) {
+			if !m.byHand(hop) {
+				fmt.Fprintf(&b, "%s dev %s lladdr %s nud reachable\n", hop.IP, hop.Dev, m.Learned[hop])
+			}
 		}
 	}
 	return b.String()

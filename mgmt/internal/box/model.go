@@ -105,6 +105,8 @@ type Model struct {
 	Routes   []Route          `json:"routes"`
 	Neighs   []Neigh          `json:"neighs"`
 	VLANs    []VLAN           `json:"vlans,omitempty"`
+	// Learned are addresses of hosts that the kernel found; what is in Neighs comes before.
+	Learned map[NextHop]xfrm.MAC `json:"learned,omitempty"`
 	// Reassembly are the limits of what waits for fragments.
 	Reassembly Reassembly `json:"reassembly,omitzero"`
 	// Punt has the limits of punted and injected frames that differ from those after reset, by device and group.

@@ -21,7 +21,8 @@ func (m *Model) lookup(dev string, to netip.Prefix) path {
 		return m.bothVersions(dev)
 	}
 	known := func(addr netip.Addr) bool {
-		return slices.ContainsFunc(m.Neighs, func(n Neigh) bool { return n.Dev == dev && n.IP == addr })
+		_, learned := m.Learned[NextHop{dev, addr}]
+		return learned || slices.ContainsFunc(m.Neighs, func(n Neigh) bool { return n.Dev == dev && n.IP == addr })
 	}
 	best := Route{}
 	for _, r := range m.Routes {
@@ -78,12 +79,15 @@ func (m *Model) bothVersions(dev string) path {
 	return out
 }
 
-// station is the Ethernet address of a next hop: where no neighbour line has it, that of row 0, which may be none.
+// station is the Ethernet address of a next hop: that of its neighbour line, else what was learned, else that of row 0, which may be none.
 func (m *Model) station(dev string, hop netip.Addr) xfrm.MAC {
 	for _, n := range m.Neighs {
 		if n.Dev == dev && n.IP == hop {
 			return n.MAC
 		}
+	}
+	if mac, ok := m.Learned[NextHop{dev, hop}]; ok {
+		return mac
 	}
 	if mac := m.Links[dev].Default; mac != nil {
 		return *mac

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"time"
 
@@ -192,6 +193,7 @@ func (s *Session) change(state *stored, known bool) error {
 	state.Model.markTimes(s.now())
 	state.Model.markWindows(plan.target)
 	state.Image = plan.image
+	state.Hops = slices.SortedFunc(maps.Keys(plan.target.wanted), NextHop.compare)
 	state.Generation = generation()
 	if err := saveStore(s.StatePath, state); err != nil {
 		return err

@@ -21,6 +21,8 @@ type stored struct {
 	Generation uint32 `json:"generation"`
 	Model      *Model `json:"model"`
 	Image      *Image `json:"image"`
+	// Hops are the next hops that the image leads to and that nobody wrote the addresses of.
+	Hops []NextHop `json:"hops,omitempty"`
 }
 
 func newStored() *stored {

@@ -30,6 +30,7 @@ type Config struct {
 	Initial Path    `toml:"initial_batch"`
 	Control Control `toml:"control"`
 	Events  Events  `toml:"events"`
+	Taps    Taps    `toml:"taps"`
 	Metrics Metrics `toml:"metrics"`
 	Log     Log     `toml:"log"`
 }
@@ -44,6 +45,15 @@ type Control struct {
 type Events struct {
 	Poll Period `toml:"poll"`
 }
+
+// Taps are the devices where Linux is the host behind the ports; without names there are none.
+type Taps struct {
+	Red   Device `toml:"red"`
+	Black Device `toml:"black"`
+}
+
+// Wanted says whether there are to be devices.
+func (t Taps) Wanted() bool { return t.Red.Name != "" }
 
 // Metrics is where Prometheus asks; an empty address is nowhere.
 type Metrics struct {
@@ -84,8 +94,38 @@ func Load(path string) (*Config, []xfrm.Command, error) {
 	if c.Registers.Place.Socket == "" && c.Registers.PCI == "" {
 		return nil, nil, &Error{path, 1, `registers = "…" is missing: it says how the chips are reached, unix:PATH or pci:INNER,CRYPTO,OUTER`}
 	}
+	if reason := c.wrongTaps(); reason != "" {
+		return nil, nil, &Error{path, lineWhere(text, func(part *Config) bool { return part.wrongTaps() == reason }), reason}
+	}
 	commands, err := c.initial()
 	return c, commands, err
+}
+
+// wrongTaps is what is wrong with the devices beside each other and the place of the box; nothing if it is empty.
+func (c *Config) wrongTaps() string {
+	switch red, black := c.Taps.Red.Name, c.Taps.Black.Name; {
+	case red == "" && black == "":
+		return ""
+	case red == "" || black == "":
+		return "taps needs both red and black: a box has two ports"
+	case red == black:
+		return fmt.Sprintf("the devices of red and black cannot both be %q", red)
+	case c.Registers.PCI != "":
+		return "taps are for the simulator (registers = \"unix:PATH\"): frames of cards have no way to Linux yet"
+	}
+	return ""
+}
+
+// lineWhere is the first line with which something is true of the file as read so far.
+func lineWhere(text []byte, is func(*Config) bool) int {
+	end, line := 0, 0
+	for part := range bytes.Lines(text) {
+		end, line = end+len(part), line+1
+		if c := Default(); decode(text[:end], c) == nil && is(c) {
+			break
+		}
+	}
+	return line
 }
 
 // initial reads the initial batch.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sallyport/mgmt/internal/place"
+	"sallyport/mgmt/internal/xfrm"
 )
 
 // Each value of the file checks itself when it is read, so that the error has its line. All are structs, for the TOML library does not ask
@@ -93,4 +94,16 @@ func (l *Level) UnmarshalText(text []byte) error {
 		return l.Level.UnmarshalText(text)
 	}
 	return fmt.Errorf("%q must be debug, info, warn or error", text)
+}
+
+// Device is the name of a network device of Linux.
+type Device struct{ Name string }
+
+// UnmarshalText checks that it can be one.
+func (d *Device) UnmarshalText(text []byte) error {
+	if name := string(text); !xfrm.IsLinkName(name) {
+		return fmt.Errorf("%q cannot be the name of a device: write 1 to 15 characters without a space, / or :", name)
+	}
+	d.Name = string(text)
+	return nil
 }

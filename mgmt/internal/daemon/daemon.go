@@ -27,13 +27,15 @@ type Daemon struct {
 	adopted  bool // the chips hold our configuration
 	reserved reservations
 	uses     uses
+	links    box.Links
+	host     *host // nil without devices
 
 	events hub
 }
 
 // New makes the daemon of a session that holds its box, and says in the log what it found there.
 func New(session *box.Session, log *slog.Logger, version string) (*Daemon, error) {
-	d := &Daemon{log: log, version: version, now: time.Now, session: session, reserved: reservations{}, uses: uses{}, events: newHub()}
+	d := &Daemon{log: log, version: version, now: time.Now, session: session, reserved: reservations{}, uses: uses{}, links: box.AllUp(), events: newHub()}
 	session.Out, session.Notes = io.Discard, io.Discard
 	var err error
 	if d.adopted, err = session.Adopted(); err != nil || !d.adopted {
@@ -90,7 +92,7 @@ func (d *Daemon) changed(commands int) error {
 	d.reserved.release(census.InboundSPIs)
 	d.uses.keep(census.Ages)
 	d.log.Info("configuration changed", "commands", commands, "sas_in", census.SAs[xfrm.DirIn], "sas_out", census.SAs[xfrm.DirOut])
-	return nil
+	return d.hostChanged()
 }
 
 // sentences are the lines of a text; never nil, for JSON.

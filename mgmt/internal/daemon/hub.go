@@ -19,7 +19,7 @@ type hub struct {
 
 func newHub() hub {
 	return hub{monitors: map[chan box.Event]bool{}, counts: map[string]uint64{
-		box.EventExpire: 0, box.EventMapping: 0, box.EventICV: 0, box.EventAudit: 0, box.EventRestart: 0,
+		box.EventAcquire: 0, box.EventExpire: 0, box.EventLink: 0, box.EventSequence: 0, box.EventMapping: 0, box.EventICV: 0, box.EventAudit: 0, box.EventRestart: 0,
 	}}
 }
 

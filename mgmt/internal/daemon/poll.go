@@ -40,6 +40,14 @@ func (d *Daemon) poll() error {
 		d.events.publish(box.Event{Kind: box.EventRestart})
 	}
 	d.adopted = adopted
+	links, err := d.session.Links()
+	if err != nil {
+		return err
+	}
+	for _, e := range d.links.LinkEvents(links) {
+		d.tell(e)
+	}
+	d.links = links
 	if !adopted {
 		return nil
 	}
@@ -49,8 +57,7 @@ func (d *Daemon) poll() error {
 	for _, take := range []func() ([]box.Event, error){d.session.Events, d.session.Audit} {
 		events, err := take()
 		for _, e := range merged(events) {
-			d.log.Info("event", "event", e.Kind, "text", e.String())
-			d.events.publish(e)
+			d.tell(e)
 		}
 		if err != nil {
 			return err

@@ -251,10 +251,13 @@ func (b *Box) write(c transport.Chip, addr, data uint32) error {
 	case r.Name == regs.CommonTableCommand.Name:
 		b.command(c, data)
 	case r.Name == regs.CryptoControl.Name && c == transport.Crypto:
-		if data>>regs.CryptoControlZeroize.LSB != 0 {
+		if data>>regs.CryptoControlZeroize.LSB&1 != 0 {
 			for number := range chip.tables {
 				chip.tables[number] = map[int][]uint32{}
 			}
+		}
+		if data>>regs.CryptoControlClearSequenceEvents.LSB&1 != 0 {
+			chip.registers[regs.CryptoSequenceEvents.Offset] = 0
 		}
 		chip.registers[addr] = data & 7
 	case r.Name == regs.InnerLifetimeControl.Name && c == transport.Inner:

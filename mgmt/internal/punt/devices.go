@@ -4,6 +4,7 @@ package punt
 
 import (
 	"errors"
+	"net"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -41,6 +42,9 @@ func (d *Devices) Deliver(port uint8, frame []byte) error {
 	}
 	return err
 }
+
+// Address gives the device of a port another Ethernet address. It needs no rights.
+func (d *Devices) Address(port uint8, mac net.HardwareAddr) error { return d.taps[port].address(mac) }
 
 // Refused is how many frames Linux did not take.
 func (d *Devices) Refused() uint64 { return d.refused.Load() }

@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -131,6 +133,89 @@ func TestLinuxAnswers(t *testing.T) {
 	}
 }
 
+// TestAddressOfAPort: a device whose port has no address yet gets one later, while it is up.
+func TestAddressOfAPort(t *testing.T) {
+	alone(t)
+	devices, err := punt.Open(red, punt.Device{Name: black.Name, MTU: black.MTU})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { devices.Close() })
+	if err := devices.Address(transport.PortBlack, black.MAC); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []punt.Device{red, black} {
+		if link, err := netlink.LinkByName(want.Name); err != nil || !bytes.Equal(link.Attrs().HardwareAddr, want.MAC) {
+			t.Errorf("%s: %v, %v", want.Name, link, err)
+		}
+	}
+	if err := devices.Address(transport.PortRed, net.HardwareAddr{1, 0, 0, 0, 0, 1}); err == nil || !strings.Contains(err.Error(), "TAP sp-red: address 01:") {
+		t.Errorf("an address of a group: %v", err)
+	}
+}
+
+// TestNeighbours: a probe makes the kernel ask, an answer is a neighbour, and so is what hosts tell of themselves; what goes is told too.
+func TestNeighbours(t *testing.T) {
+	alone(t)
+	devices := open(t)
+	link := own(t, "sp-black", "192.0.2.1/24")
+	if err := netlink.NeighSet(&netlink.Neigh{LinkIndex: link.Attrs().Index, State: netlink.NUD_PERMANENT, IP: net.IPv4(192, 0, 2, 9), HardwareAddr: red.MAC}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancel(context.Background())
+	found, err := devices.Neighbours(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := func(want string) {
+		t.Helper()
+		for n := range found {
+			if !n.IP.Is4() { // the kernel's own of IPv6
+				continue
+			}
+			got := fmt.Sprintf("%d %s %s", n.Port, n.IP, n.MAC)
+			if got == want {
+				return
+			}
+			if n.MAC != nil {
+				t.Fatalf("%s, want %s", got, want)
+			}
+		}
+		t.Fatalf("no more, want %s", want)
+	}
+	next("1 192.0.2.9 " + red.MAC.String()) // what was there before
+	asked := make(chan []byte, 100)
+	go func() {
+		_ = devices.Serve(func(_ uint8, frame []byte) error {
+			if frame[12] == 8 && frame[13] == 6 {
+				asked <- bytes.Clone(frame)
+			}
+			return nil
+		})
+	}()
+	devices.Probe(transport.PortBlack, netip.MustParseAddr("192.0.2.2"))
+	want := unhex(t, "ffffffffffff 0262c0000201 0806 0001 0800 06 04 0001 0262c0000201 c0000201 000000000000 c0000202")
+	if got := <-asked; !bytes.Equal(got, want) {
+		t.Errorf("%x, want %x", got, want)
+	}
+	answer := func(mac string) {
+		t.Helper()
+		if err := devices.Deliver(transport.PortBlack, unhex(t, "0262c0000201"+mac+"0806 0001 0800 06 04 0002"+mac+"c0000202 0262c0000201 c0000201")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answer("020000000202")
+	next("1 192.0.2.2 02:00:00:00:02:02")
+	if err := netlink.NeighDel(&netlink.Neigh{LinkIndex: link.Attrs().Index, IP: net.IPv4(192, 0, 2, 2)}); err != nil {
+		t.Fatal(err)
+	}
+	next("1 192.0.2.2 ")
+	devices.Probe(transport.PortBlack, netip.MustParseAddr("ff02::1")) // nobody there: no error
+	end()
+	for range found {
+	}
+}
+
 // TestLinuxIsNoRouter: what is punted for lack of an SA does not leave by the other port, although the namespace forwards.
 func TestLinuxIsNoRouter(t *testing.T) {
 	alone(t)
@@ -185,11 +270,25 @@ func TestRelay(t *testing.T) {
 	}
 	ctx, end := context.WithCancel(context.Background())
 	relayed := make(chan error)
-	go func() { relayed <- punt.Relay(ctx, frames, devices) }()
+	kept := make(chan []byte, 1)
+	keep := func(header transport.PuntHeader, frame []byte) bool {
+		if header.Reason == regs.PuntReasonPolicy {
+			kept <- frame
+		}
+		return header.Reason == regs.PuntReasonPolicy
+	}
+	go func() { relayed <- punt.Relay(ctx, frames, devices, keep) }()
 	ask := unhex(t, "ffffffffffff 020000000102 0806 0001 0800 06 04 0001 020000000102 0a010002 000000000000 0a010001")
 	header := unhex(t, "00 01 02 00 002a 0000 0000000000000001")
 	if _, err := engine.Write(append(header, ask...)); err != nil {
 		t.Fatal(err)
+	}
+	mine := unhex(t, "00 08 00 00 002a 0000 0000000000000002")
+	if _, err := engine.Write(append(mine, ask...)); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-kept; !bytes.Equal(got, ask) {
+		t.Errorf("kept %x, want %x", got, ask)
 	}
 	want := unhex(t, "00 020000000102 02720a010001 0806 0001 0800 06 04 0002 02720a010001 0a010001 020000000102 0a010002")
 	for message := make([]byte, 10000); ; {
@@ -217,8 +316,8 @@ func TestPortsOfABox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := punt.Of(b, "a", "b"); err == nil || !strings.Contains(err.Error(), "no MAC addresses yet") {
-		t.Errorf("not configured: %v", err)
+	if none, _, err := punt.Of(b, "a", "b"); err != nil || none.MAC != nil || none.MTU != 9582 {
+		t.Errorf("not configured: %+v, %v", none, err)
 	}
 	fake.Set(transport.Inner, regs.InnerPortMacLo, 0x010A7202)
 	fake.Set(transport.Inner, regs.InnerPortMacHi, 0x0100)

@@ -1,7 +1,6 @@
 package punt
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -15,7 +14,8 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// Of reads from a box what the devices of its ports have to be: MAC addresses, and the MTU, of which only black has one of its own.
+// Of reads from a box what the devices of its ports have to be: MAC addresses, none before the box is configured, and the MTU, of
+// which only black has one of its own.
 func Of(b *chip.Box, redName, blackName string) (red, black Device, err error) {
 	values, err := b.ReadAll(
 		chip.Source{Chip: transport.Inner, Register: regs.InnerPortMacLo}, chip.Source{Chip: transport.Inner, Register: regs.InnerPortMacHi},
@@ -26,29 +26,30 @@ func Of(b *chip.Box, redName, blackName string) (red, black Device, err error) {
 	}
 	red = Device{redName, portMAC(values[0], values[1]), int(regs.OuterPortMtu.Reset)}
 	black = Device{blackName, portMAC(values[2], values[3]), int(values[4])}
-	for _, device := range []Device{red, black} {
-		if bytes.Equal(device.MAC, make(net.HardwareAddr, 6)) {
-			err = errors.New("the ports of the box have no MAC addresses yet: configure it first (sallyctl addr add ADDR/LEN dev black)")
-		}
-	}
 	return
 }
 
 // portMAC: byte 0 on the wire is the lowest of the registers.
 func portMAC(low, high uint32) net.HardwareAddr {
+	if low == 0 && high == 0 {
+		return nil
+	}
 	mac := binary.LittleEndian.AppendUint32(nil, low)
 	return binary.LittleEndian.AppendUint16(mac, uint16(high))
 }
 
 // Relay carries frames between a box and its devices until the context ends, which is no error, or one of them fails. It closes
-// both.
-func Relay(ctx context.Context, frames *transport.Frames, devices *Devices) error {
+// both. What `keep` says true of does not go to Linux; it is keep's own.
+func Relay(ctx context.Context, frames *transport.Frames, devices *Devices, keep func(header transport.PuntHeader, frame []byte) bool) error {
 	group, ended := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		for {
 			header, frame, err := frames.Receive()
 			if err != nil {
 				return err
+			}
+			if keep(header, frame) {
+				continue
 			}
 			if err := devices.Deliver(header.Port, frame); err != nil {
 				return err

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"unsafe"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -17,14 +18,15 @@ const tun = "/dev/net/tun"
 // Device says what the TAP of a port is to be.
 type Device struct {
 	Name string
-	MAC  net.HardwareAddr // the port's own
+	MAC  net.HardwareAddr // the port's own; none: the kernel chooses one
 	MTU  int
 }
 
 // tap is an Ethernet device of Linux: what is written here comes in there, and what Linux sends can be read.
 type tap struct {
-	file *os.File
-	name string
+	file  *os.File
+	name  string
+	index int
 }
 
 // openTAP makes the device, or takes one that nobody uses, and sets it up. One that it made goes with the program.
@@ -76,13 +78,40 @@ func (t *tap) settle(device Device) error {
 	if err != nil {
 		return err
 	}
-	if err := netlink.LinkSetHardwareAddr(link, device.MAC); err != nil {
-		return fmt.Errorf("address %s: %w", device.MAC, err)
+	t.index = link.Attrs().Index
+	if len(device.MAC) > 0 {
+		if err := t.address(device.MAC); err != nil {
+			return err
+		}
 	}
 	if err := netlink.LinkSetMTU(link, device.MTU); err != nil {
 		return fmt.Errorf("mtu %d: %w", device.MTU, err)
 	}
 	return netlink.LinkSetUp(link)
+}
+
+// address gives the device an Ethernet address, which needs no rights through the descriptor that holds it.
+func (t *tap) address(mac net.HardwareAddr) error {
+	request := struct { // ifreq with ifr_hwaddr
+		name   [unix.IFNAMSIZ]byte
+		family uint16
+		mac    [14]byte
+		_      [8]byte
+	}{family: unix.ARPHRD_ETHER}
+	copy(request.name[:], t.name)
+	copy(request.mac[:], mac)
+	conn, err := t.file.SyscallConn()
+	if err != nil {
+		return t.named(err)
+	}
+	var errno unix.Errno
+	err = conn.Control(func(fd uintptr) {
+		_, _, errno = unix.Syscall(unix.SYS_IOCTL, fd, unix.SIOCSIFHWADDR, uintptr(unsafe.Pointer(&request)))
+	})
+	if err == nil && errno != 0 {
+		err = fmt.Errorf("address %s: %w", mac, errno)
+	}
+	return t.named(err)
 }
 
 // write hands Linux a frame. False if it does not take it: the device is down.

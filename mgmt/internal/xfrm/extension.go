@@ -19,14 +19,17 @@ type extensionHeader struct {
 // extensionHeaders are their names and numbers, in the order of the bits. 0, of hop-by-hop options, is any protocol in a selector.
 var extensionHeaders = []extensionHeader{{"hop", 0}, {"route", protoRouting}, {"dst", protoDestOpts}}
 
-// Has says whether a protocol is one of them, and may be so of a packet whose headers of the set are skipped.
-func (e ExtensionHeaders) Has(proto uint8) bool {
+// Has says whether a protocol is one of them, so that no packet is of it whose headers of the set are skipped.
+func (e ExtensionHeaders) Has(proto uint8) bool { return proto != 0 && e.Skips(proto) }
+
+// Skips says whether a header with this number in front of another is skipped, if it may stand there. Fragment headers are, whatever the set.
+func (e ExtensionHeaders) Skips(number uint8) bool {
 	for bit, header := range extensionHeaders {
-		if proto == header.proto && proto != 0 {
+		if number == header.proto {
 			return e>>bit&1 != 0
 		}
 	}
-	return false
+	return number == protoFragment
 }
 
 // String is the word that `skip-headers set` takes for the set.

@@ -157,12 +157,13 @@ func (p *parser) linkName(what string) (string, error) {
 	switch {
 	case name == Red || name == Black:
 		return "", word.errorf("%s is a port: a bridge or a VLAN's device needs a name of its own", word.Text)
-	case !isLinkName(name):
+	case !IsLinkName(name):
 		return "", word.errorf("%s cannot be the name of a device: write 1 to %d letters, digits, dots, dashes or underscores", word.quoted(), maxName)
 	}
 	return name, nil
 }
 
-func isLinkName(name string) bool {
+// IsLinkName says whether Linux takes a name for a device.
+func IsLinkName(name string) bool {
 	return name != "" && len(name) <= maxName && !strings.ContainsAny(name, "/: \t") && name != "." && name != ".."
 }

@@ -1,0 +1,39 @@
+package box
+
+import (
+	"encoding/json"
+	"testing"
+
+	"sallyport/mgmt/internal/fakebox"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+)
+
+// TestSequence: an SA without a limit of its own that has used its last number is one event, and the register is cleared for the next.
+func TestSequence(t *testing.T) {
+	const soft, exhausted = 1, 2
+	r := newRig(t, fakebox.Small)
+	r.must(limited("add", "out", 7, "") + limited("add", "out", 8, "limit packet-hard 5"))
+	for _, test := range []struct {
+		row, bits uint32
+		want      string
+	}{
+		{0, exhausted, "Sequence numbers used up src 192.0.2.7 dst 192.0.2.8 proto esp spi 0x00000007 reqid 7 dir out\n"},
+		{0, 0, ""},
+		{0, soft, ""},
+		{0, soft | exhausted, ""}, // of which it may be the one or the other
+		{1, exhausted, ""},        // an expire
+		{5, exhausted, ""},        // gone
+	} {
+		r.fake.Set(transport.Crypto, regs.CryptoSequenceEvents, test.row<<regs.CryptoSequenceEventsSa.LSB|test.bits)
+		before := r.fake.Get(transport.Crypto, regs.CryptoControl)
+		r.events()
+		if r.out != test.want || r.fake.Get(transport.Crypto, regs.CryptoSequenceEvents) != 0 || r.fake.Get(transport.Crypto, regs.CryptoControl) != before {
+			t.Errorf("%+v: %q", test, r.out)
+		}
+	}
+	text, err := json.Marshal(eventOf(EventSequence, &SA{}))
+	if err != nil || string(text) != `{"event":"sequence"}` {
+		t.Error(string(text), err)
+	}
+}

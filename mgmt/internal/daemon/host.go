@@ -1,0 +1,87 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+
+	"golang.org/x/sync/errgroup"
+
+	"sallyport/mgmt/internal/punt"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+)
+
+// host is Linux behind the ports of the box: two devices, and the way to them.
+type host struct {
+	devices *punt.Devices
+	frames  *transport.Frames
+	ports   [2]punt.Device // what the devices are
+	asking  chan []byte    // frames that were punted by a policy
+}
+
+// OpenHost makes a device for each port, with the names that are given, and takes the frames of the management CPU. Only this needs rights
+// (CAP_NET_ADMIN). Relay then carries frames, and must be called.
+func (d *Daemon) OpenHost(frames *transport.Frames, redName, blackName string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	red, black, err := punt.Of(d.session.Box, redName, blackName)
+	if err != nil {
+		return err
+	}
+	devices, err := punt.Open(red, black)
+	if err != nil {
+		return err
+	}
+	d.host = &host{devices, frames, [2]punt.Device{red, black}, make(chan []byte, mostAsking)}
+	for _, device := range d.host.ports {
+		d.log.Info("Linux is the host behind a port", "device", device.Name, "address", device.MAC.String(), "mtu", device.MTU)
+	}
+	return nil
+}
+
+// Relay carries frames between the ports and their devices until ctx ends or the simulator does. What waits for an SA stays here.
+func (d *Daemon) Relay(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		return d.answerAsking(ctx, d.host.asking, func(frame []byte) error { return d.host.devices.Deliver(transport.PortRed, frame) })
+	})
+	group.Go(func() error { return d.followNeighbours(ctx) })
+	group.Go(func() error {
+		return punt.Relay(ctx, d.host.frames, d.host.devices, func(header transport.PuntHeader, frame []byte) bool {
+			byPolicy := header.Port == transport.PortRed && header.Reason == regs.PuntReasonPolicy
+			if byPolicy {
+				select {
+				case d.host.asking <- frame:
+				default: // its sender will ask again
+				}
+			}
+			return byPolicy
+		})
+	})
+	return group.Wait()
+}
+
+// hostChanged gives the devices the addresses that their ports have after a change. An MTU takes rights that the daemon has given up.
+func (d *Daemon) hostChanged() error {
+	if d.host == nil {
+		return nil
+	}
+	ports := &d.host.ports
+	red, black, err := punt.Of(d.session.Box, ports[0].Name, ports[1].Name)
+	if err != nil {
+		return err
+	}
+	for port, device := range []punt.Device{red, black} {
+		if before := ports[port].MAC; device.MAC != nil && !bytes.Equal(device.MAC, before) {
+			if err := d.host.devices.Address(uint8(port), device.MAC); err != nil {
+				return err
+			}
+			d.log.Info("a device has its port's new address", "device", device.Name, "address", device.MAC.String())
+		}
+		if device.MTU != ports[port].MTU {
+			d.log.Warn("the MTU of a port has changed, that of its device is root's to change: ip link set "+device.Name+" mtu N", "mtu", device.MTU)
+		}
+		ports[port] = device
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package daemon
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"sallyport/mgmt/internal/box"
+	"sallyport/mgmt/internal/punt"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// A host that the chips send to, and that Linux does not know, is looked for after firstProbe, and then after twice the time before, up to lastProbe.
+const (
+	firstProbe = time.Second
+	lastProbe  = 30 * time.Second
+)
+
+var portOf = map[string]uint8{xfrm.Red: transport.PortRed, xfrm.Black: transport.PortBlack}
+
+// neighbours bring the chips' next hops to what Linux knows of their hosts.
+type neighbours struct {
+	daemon *Daemon
+	probe  func(hop box.NextHop)
+	known  map[box.NextHop]xfrm.MAC // by Linux
+	probes map[box.NextHop]probe    // of those that it does not know
+}
+
+type probe struct {
+	next time.Time
+	wait time.Duration
+}
+
+// followNeighbours keeps the chips' next hops as Linux knows their hosts, until ctx ends or the chips fail.
+func (d *Daemon) followNeighbours(ctx context.Context) error {
+	n := &neighbours{daemon: d, probe: func(hop box.NextHop) { d.host.devices.Probe(portOf[hop.Dev], hop.IP) }, probes: map[box.NextHop]probe{}}
+	for ctx.Err() == nil {
+		found, err := d.host.devices.Neighbours(ctx)
+		if err != nil {
+			return err
+		}
+		// Linux tells what it knows now, so what was known before is of no use.
+		n.known = map[box.NextHop]xfrm.MAC{}
+		if err := n.follow(ctx, found, firstProbe); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// follow takes changes until there are no more, and looks every `period` whether hosts have to be looked for.
+func (n *neighbours) follow(ctx context.Context, found <-chan punt.Neighbour, period time.Duration) error {
+	ticks := time.NewTicker(period)
+	defer ticks.Stop()
+	for {
+		select {
+		case change, ok := <-found:
+			if !ok {
+				return nil
+			}
+			n.take(change)
+			if change.MAC == nil {
+				continue
+			}
+		case <-ticks.C:
+		case <-ctx.Done():
+			return nil
+		}
+		if err := n.settle(); err != nil {
+			return err
+		}
+	}
+}
+
+func (n *neighbours) take(change punt.Neighbour) {
+	hop := box.NextHop{Dev: xfrm.Red, IP: change.IP}
+	if change.Port == transport.PortBlack {
+		hop.Dev = xfrm.Black
+	}
+	delete(n.known, hop)
+	if len(change.MAC) == len(xfrm.MAC{}) {
+		n.known[hop] = xfrm.MAC(change.MAC)
+	}
+}
+
+// settle teaches the box what Linux knows of the hosts that it sends to, and makes Linux look for the others. What the box has learned it keeps until there is
+// another address: its traffic goes on while a host is silent, or Linux has forgotten it, which sends it nothing.
+func (n *neighbours) settle() error {
+	wanted, err := n.learn()
+	if err != nil {
+		return err
+	}
+	now, probes := n.daemon.now(), map[box.NextHop]probe{}
+	for _, hop := range wanted {
+		if _, known := n.known[hop]; known {
+			continue
+		}
+		p, again := n.probes[hop]
+		if !again {
+			p = probe{now, firstProbe}
+		}
+		if !now.Before(p.next) {
+			n.probe(hop)
+			p = probe{now.Add(p.wait), min(2*p.wait, lastProbe)}
+		}
+		probes[hop] = p
+	}
+	n.probes = probes
+	return nil
+}
+
+// learn gives the hosts that the box sends to.
+func (n *neighbours) learn() ([]box.NextHop, error) {
+	d := n.daemon
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	wanted, before, err := d.session.NextHops()
+	if err != nil {
+		return nil, err
+	}
+	learned := map[box.NextHop]xfrm.MAC{}
+	for _, hop := range wanted {
+		if mac, known := n.known[hop]; known {
+			learned[hop] = mac
+		} else if mac, had := before[hop]; had {
+			learned[hop] = mac
+		}
+	}
+	if maps.Equal(learned, before) {
+		return wanted, nil
+	}
+	if err := d.poll(); err != nil { // a change discards events that wait
+		return nil, err
+	}
+	if err := d.session.Learn(learned); err != nil {
+		return nil, err
+	}
+	d.log.Info("next hops changed", "learned", len(learned), "wanted", len(wanted))
+	return wanted, nil
+}

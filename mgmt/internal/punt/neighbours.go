@@ -1,0 +1,89 @@
+package punt
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"syscall"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// Neighbour is what Linux knows of a host behind a port. Without an address it knows it no longer, or not yet.
+type Neighbour struct {
+	Port uint8
+	IP   netip.Addr
+	MAC  net.HardwareAddr
+}
+
+// known are the states of a neighbour whose address Linux uses, or would use.
+const known = netlink.NUD_REACHABLE | netlink.NUD_STALE | netlink.NUD_DELAY | netlink.NUD_PROBE | netlink.NUD_PERMANENT
+
+// Neighbours gives what Linux knows of hosts behind the ports, and then each change, until ctx ends or changes were lost: then it closes the channel. It needs
+// no rights.
+func (d *Devices) Neighbours(ctx context.Context) (<-chan Neighbour, error) {
+	updates := make(chan netlink.NeighUpdate)
+	// Errors close the channel.
+	err := netlink.NeighSubscribeWithOptions(updates, ctx.Done(), netlink.NeighSubscribeOptions{ListExisting: true, ErrorCallback: func(error) {}})
+	if err != nil {
+		return nil, fmt.Errorf("cannot watch Linux's neighbours: %w", err)
+	}
+	found := make(chan Neighbour)
+	go func() {
+		defer close(found)
+		for update := range updates {
+			if n, ok := d.neighbour(update); ok {
+				select {
+				case found <- n:
+				case <-ctx.Done(): // and what is left is read until the channel is closed
+				}
+			}
+		}
+	}()
+	return found, nil
+}
+
+// neighbour reads an update of one of the devices.
+func (d *Devices) neighbour(update netlink.NeighUpdate) (n Neighbour, ok bool) {
+	n.IP, ok = netip.AddrFromSlice(update.IP)
+	if !ok || update.Family == unix.AF_BRIDGE {
+		return n, false
+	}
+	n.IP = n.IP.Unmap()
+	for port, t := range d.taps {
+		if t.index == update.LinkIndex {
+			n.Port = uint8(port)
+			if update.Type == unix.RTM_NEWNEIGH && update.State&known != 0 && len(update.HardwareAddr) == 6 {
+				n.MAC = update.HardwareAddr
+			}
+			return n, true
+		}
+	}
+	return n, false
+}
+
+// discard is the UDP port that hosts take datagrams at to throw them away (RFC 863).
+const discard = 9
+
+// Probe makes Linux look for a host behind a port, by sending it an empty datagram: only root may ask for just the question. What goes wrong shows in that no
+// neighbour comes of it.
+func (d *Devices) Probe(port uint8, host netip.Addr) {
+	device := d.taps[port].name
+	if host.IsLinkLocalUnicast() {
+		host = host.WithZone(device)
+	}
+	dialer := net.Dialer{Control: func(_, _ string, conn syscall.RawConn) error {
+		var bound error
+		err := conn.Control(func(fd uintptr) { bound = unix.BindToDevice(int(fd), device) })
+		return cmp.Or(err, bound)
+	}}
+	conn, err := dialer.Dial("udp", netip.AddrPortFrom(host, discard).String())
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	_, _ = conn.Write(nil)
+}

@@ -1,0 +1,151 @@
+"""Linux as the host behind a live box, through `sallyportd`: it answers ARP and ping for the box, hears its IKE, finds its next hops."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from daemon import Client, Daemon
+from live_box import BLACK_TAP, BOX, IKE, PEER, PEER_MAC, RED_HOST, RED_HOST_MAC, live_box
+from namespaces import WAIT_S, Host, hosts
+from sallyport.simulator import program
+from test_live import PING
+
+DEVICES = ("sp-red", "sp-black")
+TAPS = f'[taps]\nred = "{DEVICES[0]}"\nblack = "{DEVICES[1]}"\n'
+
+# Answers one datagram to UDP port 500 of an address.
+CHARON = """
+import socket, sys
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+    udp.bind((sys.argv[1], 500))
+    print("ready", flush=True)
+    data, where = udp.recvfrom(2000)
+    udp.sendto(b"yes: " + data, where)
+"""
+
+
+@contextmanager
+def managed(box: Host, folder: Path) -> Iterator[Daemon]:
+    """The box's daemon in a namespace where Linux has the box's addresses; it ends well, and its devices with it."""
+    box.run("ip", "link", "set", "lo", "up")
+    daemon = Daemon(folder / "box0.sock", folder / "daemon", more=TAPS, inside=box)
+    daemon.start()
+    try:
+        assert daemon.rights() == {"0" * 16}
+        for port, device in enumerate(DEVICES):
+            address, mac = BOX[port]
+            assert f"link/ether {mac} " in box.run("ip", "link", "show", device)
+            box.run("ip", "addr", "add", f"{address}/24", "dev", device)
+        yield daemon
+        assert daemon.stop() == 0, daemon.log()
+        assert "sp-" not in box.run("ip", "link", "show")
+    finally:
+        daemon.kill()
+
+
+def test_linux_answers_for_the_box(tmp_path: Path) -> None:
+    with live_box(tmp_path) as (run, red, black), hosts("box") as (box,):
+        with managed(box, tmp_path) as daemon:
+            # The peer finds the box by ARP and pings its black address: both are punted, and the kernel answers.
+            assert black.python(PING, BOX[1][0], 5) == "5\n"
+            assert f"lladdr {BOX[1][1]}" in black.run("ip", "neigh", "show", BOX[1][0])
+            assert f"dev sp-black lladdr {PEER_MAC}" in box.run("ip", "neigh", "show", PEER)
+            # The red host finds it, too, and pings the peer through it.
+            assert red.python(PING, PEER, 5) == "5\n"
+            assert f"lladdr {BOX[0][1]}" in red.run("ip", "neigh", "show", BOX[0][0])
+            assert f"dev sp-red lladdr {RED_HOST_MAC}" in box.run("ip", "neigh", "show", RED_HOST)
+            with box.serving(sys.executable, "-c", CHARON, BOX[1][0]) as charon:
+                assert charon.stdout is not None and charon.stdout.readline() == "ready\n"
+                assert black.python(IKE, BOX[1][0]) == f"yes: are you there {BOX[1][0]} 500\n"
+            client = Client(daemon.control)
+            counters = client.get("counters")["chips"]
+            # A port's new address is its device's.
+            client.get("batch", lines=["link set dev black address 02:00:00:00:00:99"])
+            client.close()
+            assert "link/ether 02:00:00:00:00:99 " in box.run("ip", "link", "show", "sp-black")
+        status, said = run.stop(signal.SIGTERM)
+    assert status == 0 and "conservation: " in said and "drop_" not in said, said
+    outer = counters["outer"]
+    assert (outer["punt_icmp"], outer["punt_ike"]) == (5, 1)
+    # Echo replies, the answer of IKE, and ARP.
+    assert outer["inject_frames"] >= 5 + 1 + 1
+    assert counters["inner"]["punt_arp"] >= 1 and counters["inner"]["inject_frames"] >= 1
+
+
+def test_devices_that_cannot_be(tmp_path: Path) -> None:
+    """One sentence, and nothing is left behind."""
+    with live_box(tmp_path), hosts("box") as (box,):
+        box.run("ip", "link", "add", DEVICES[1], "type", "dummy")
+        daemon = Daemon(tmp_path / "box0.sock", tmp_path / "daemon", more=TAPS, inside=box)
+        done = subprocess.run(
+            box.command(program("sallyportd"), "--config", daemon.config), capture_output=True, text=True, check=False
+        )
+        last = done.stderr.splitlines()[-1]
+        assert (done.returncode, last) == (
+            1,
+            f"TAP {DEVICES[1]}: a device of this name exists and is no TAP of one queue",
+        )
+        assert DEVICES[0] not in box.run("ip", "link", "show")
+        assert not daemon.control.exists()
+
+
+BEHIND = "198.51.100.7"  # of the peer, behind the gateway that the peer is
+WITHOUT_NEIGHBOURS = f"""addr add {BOX[0][0]}/24 dev red
+addr add {BOX[1][0]}/24 dev black
+route add 198.51.100.0/24 via {PEER} dev black
+xfrm policy add src 10.1.0.0/24 dst 198.51.100.0/24 dir out action allow
+xfrm policy add src 198.51.100.0/24 dst {RED_HOST} dir in action allow
+xfrm policy add src 10.1.0.0/24 dst 10.2.0.0/24 dir out tmpl src {BOX[1][0]} dst {PEER} proto esp reqid 7 mode tunnel
+"""
+SEND = """
+import socket, sys
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+    udp.bind(("", 40000))
+    for _ in range(3):
+        udp.sendto(b"in clear", (sys.argv[1], 9))
+"""
+
+
+def test_next_hops_are_learned_and_sas_asked_for(tmp_path: Path) -> None:
+    """Nobody writes a MAC address: Linux finds a gateway and a host for the chips. A packet that no SA is there for becomes an event."""
+    with live_box(tmp_path, lines=WITHOUT_NEIGHBOURS) as (run, red, black), hosts("box") as (box,):
+        black.run("ip", "addr", "add", f"{BEHIND}/32", "dev", BLACK_TAP)
+        with managed(box, tmp_path) as daemon:
+            learned = {
+                f"{PEER} dev black lladdr {PEER_MAC} nud reachable",
+                f"{RED_HOST} dev red lladdr {RED_HOST_MAC} nud reachable",
+            }
+            end = time.monotonic() + WAIT_S
+            while set(daemon.sallyctl("neigh", "show").stdout.splitlines()) != learned:
+                assert time.monotonic() < end, daemon.log()
+                time.sleep(0.1)
+            assert red.python(PING, BEHIND, 5) == "5\n"
+            monitor = Client(daemon.control)
+            monitor.get("monitor")
+            red.python(SEND, "10.2.0.9")
+            event = monitor.next()
+            monitor.close()
+            client = Client(daemon.control)
+            inner = client.get("counters")["chips"]["inner"]
+            client.close()
+            received = int(box.run("cat", f"/sys/class/net/{DEVICES[0]}/statistics/rx_packets"))
+        status, said = run.stop(signal.SIGTERM)
+    assert event == {
+        "event": "acquire",
+        "src": RED_HOST,
+        "dst": "10.2.0.9",
+        "proto": 17,
+        "sport": 40000,
+        "dport": 9,
+        "policy": "src 10.1.0.0/24 dst 10.2.0.0/24",
+        "reqid": 7,
+    }
+    assert inner["punt_policy"] == 3
+    assert received == sum(count for name, count in inner.items() if name.startswith("punt_")) - inner["punt_policy"]
+    assert status == 0 and "conservation: " in said, said
