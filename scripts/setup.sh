@@ -20,7 +20,10 @@ install_packages() {
     liblz4-dev libpcap-dev libssl-dev nlohmann-json3-dev libgtest-dev tshark iproute2) missing=()
   command -v dpkg-query >/dev/null || die "this machine has no dpkg; install by hand what the README lists under 'By hand'"
   # What the tests of reports open them with. Ubuntu has it as a snap alone; there the tests say what they miss and are skipped.
-  if grep -qx 'ID=debian' /etc/os-release; then wanted+=(chromium-headless-shell); fi
+  # strongSwan is for the plugin of mgmt/strongswan, which is for one version of it, Debian 12's.
+  if grep -qx 'ID=debian' /etc/os-release; then
+    wanted+=(chromium-headless-shell charon-systemd strongswan-swanctl libcharon-extra-plugins libstrongswan-extra-plugins libjson-c-dev pkg-config)
+  fi
   local name
   for name in "${wanted[@]}"; do
     dpkg-query -W -f='${Status}' "$name" 2>/dev/null | grep -q 'ok installed' || missing+=("$name")

@@ -1,4 +1,5 @@
-"""Two of Debian's charons, unmodified, in network namespaces of their own, with the plugin of mgmt/strongswan or with libipsec for ESP."""
+"""Two of Debian's charons, unmodified, in network namespaces of their own, with the plugin of mgmt/strongswan and a simulated box, or with
+libipsec for ESP."""
 
 from __future__ import annotations
 
@@ -12,8 +13,9 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
+from ike_box import IkeBox
 from namespaces import PREFIX, Host, hosts, ip, skip_without_taps
-from sallyportd_stand_in import StandIn, stand_in
+from sallyport.simulator import Simulator
 
 CHARON = Path("/usr/sbin/charon-systemd")
 PLUGINS = Path("/usr/lib/ipsec/plugins")
@@ -87,10 +89,13 @@ def skip_without_strongswan() -> None:
 
 
 class Charon:
-    """One charon. Its plugins are Debian's and ours, in a folder that is mounted over Debian's for this process alone."""
+    """One charon. Its plugins are Debian's and ours, in a folder that is mounted over Debian's for this process alone. It asks the
+    sallyportd at `control`, or has libipsec where there is none."""
 
-    def __init__(self, folder: Path, space: Host, addresses: tuple[str, str], daemon: StandIn | None) -> None:
-        self.space, self.daemon = space, daemon
+    box: IkeBox  # of one with the plugin, for a test
+
+    def __init__(self, folder: Path, space: Host, addresses: tuple[str, str], control: Path | None) -> None:
+        self.space, self._mark = space, 0
         self.me, self.other = addresses
         self.folder = folder / space.name
         self.folder.mkdir(parents=True)
@@ -100,10 +105,10 @@ class Charon:
         conf = CONF.format(
             load=LOAD,
             folder=self.folder,
-            kernel="kernel-sallyport!" if daemon else "kernel-libipsec",
-            socket=daemon.path if daemon else "",
-            netlink="" if daemon else "fwmark = !0x42",
-            sockets="" if daemon else "fwmark = 0x42",
+            kernel="kernel-sallyport!" if control else "kernel-libipsec",
+            socket=control if control else "",
+            netlink="" if control else "fwmark = !0x42",
+            sockets="" if control else "fwmark = 0x42",
         )
         (self.folder / "conf").write_text(conf)
         script = 'mount --bind "$1" "$2" && exec env STRONGSWAN_CONF="$3" "$4"'
@@ -125,8 +130,15 @@ class Charon:
             assert self.process.poll() is None and time.monotonic() < end, self.log()[-4000:]
             time.sleep(0.05)
 
-    def wait_for_log(self, pattern: str, times: int = 1) -> None:
-        self.wait_for(lambda: len(re.findall(pattern, self.log())) >= times)
+    def mark(self) -> None:
+        """What `said` and `wait_for_log` look at begins now."""
+        self._mark = len(self.log())
+
+    def said(self) -> str:
+        return self.log()[self._mark :]
+
+    def wait_for_log(self, pattern: str) -> None:
+        self.wait_for(lambda: re.search(pattern, self.said()))
 
     def swanctl(self, *words: str, check: bool = True) -> str:
         done = subprocess.run(
@@ -134,7 +146,7 @@ class Charon:
             capture_output=True,
             text=True,
             check=False,
-            timeout=WAIT_S,
+            timeout=2 * WAIT_S,
         )
         assert not check or done.returncode == 0, f"{done.stdout}{done.stderr}\n{self.log()[-4000:]}"
         return done.stdout + done.stderr
@@ -146,7 +158,7 @@ class Charon:
         self.swanctl("--load-all", "--clear", "--file", str(path))
 
     def initiate(self, child: str, check: bool = True) -> str:
-        return self.swanctl("--initiate", "--child", child, "--timeout", "20", check=check)
+        return self.swanctl("--initiate", "--child", child, "--timeout", str(WAIT_S), check=check)
 
     def terminate(self) -> None:
         self.swanctl("--terminate", "--ike", "t", "--timeout", "20", check=False)
@@ -168,64 +180,57 @@ class Charon:
 
 @contextmanager
 def two_charons(folder: Path, libipsec: bool = False, tag: str = "") -> Iterator[tuple[Charon, Charon]]:
-    """Charons at 10.9.0.1 and 10.9.0.2 of a veth cable: the first with the plugin, the second with it too or with libipsec."""
+    """Charons at 10.9.0.1 and 10.9.0.2 of a veth cable: the first with the plugin, the second with it too or with libipsec. Their boxes are
+    those of one simulation, back to back."""
     skip_without_strongswan()
     made: list[Charon] = []
-    daemons: list[StandIn] = []
+    boxes: list[IkeBox] = []
     ends = [f"{PREFIX}v{n}{tag}" for n in "ab"]
     addresses = ["10.9.0.1", "10.9.0.2"]
-    with hosts(f"ca{tag}", f"cb{tag}") as spaces:
+    with Simulator(boxes=2, threads=1, seed=1) as sim, hosts(f"ca{tag}", f"cb{tag}") as spaces:
         ip("link", "add", ends[0], "type", "veth", "peer", "name", ends[1])
         try:
             for n, space in enumerate(spaces):
                 space.take(ends[n], f"{addresses[n]}/24", f"10.{n + 1}.0.1/32")
                 ip("-n", space.name, "link", "set", "lo", "up")
             for n, space in enumerate(spaces):
-                daemon = None if libipsec and n == 1 else stand_in(folder, "ab"[n])
-                if daemon:
-                    daemons.append(daemon)
-                made.append(Charon(folder, space, (addresses[n], addresses[1 - n]), daemon))
+                plugged = not (libipsec and n)
+                if plugged:
+                    boxes.append(IkeBox(sim, n, folder))
+                made.append(Charon(folder, space, (addresses[n], addresses[1 - n]), boxes[n].path if plugged else None))
+                if plugged:
+                    made[n].box = boxes[n]
             yield made[0], made[1]
         finally:
             for charon in made:
                 charon.kill()
-            for daemon in daemons:
-                daemon.stop()
-
-
-def daemon(charon: Charon) -> StandIn:
-    assert charon.daemon
-    return charon.daemon
+            for box in boxes:
+                box.stop()
 
 
 ALIKE = ("spi", "src", "dst", "mode", "suite", "keys", "encap")
 
 
-def agree(a: StandIn, b: StandIn, alike: tuple[str, ...] = ALIKE) -> None:
+def agree(a: IkeBox, b: IkeBox, alike: tuple[str, ...] = ALIKE) -> None:
     """What one sends under, the other receives under."""
     for one, other in ((a, b), (b, a)):
-        for sent in [s for s in one.states.values() if s.dir == "out"]:
-            (received,) = [r for r in other.states.values() if r.dir == "in" and r.spi == sent.spi]
+        received = {s.spi: s for s in other.states if s.dir == "in"}
+        for sent in [s for s in one.states if s.dir == "out"]:
             for name in alike:
-                assert getattr(sent, name) == getattr(received, name), name
-            assert ("esn" in sent.flags) == ("esn" in received.flags)
+                assert getattr(sent, name) == getattr(received[sent.spi], name), name
+            assert ("esn" in sent.flags) == ("esn" in received[sent.spi].flags)
 
 
-def installed(fresh: tuple[Charon, Charon], words: str = "", options: str = "") -> tuple[StandIn, StandIn]:
+def installed(fresh: tuple[Charon, Charon], words: str = "", options: str = "") -> tuple[IkeBox, IkeBox]:
     """One tunnel between them, with these words for the child of the first."""
     a, b = fresh
     a.load(child("net", 1, 2, f"esp_proposals = aes256gcm16-esn\n {words}"), options)
     b.load(child("net", 2, 1, "esp_proposals = aes256gcm16-esn"), options)
     a.initiate("net")
-    db = daemon(b)
-    db.wait(lambda: len(db.states) == 2 and len(db.policies) == 3)
-    return daemon(a), db
+    b.box.wait(lambda: len(b.box.states) == 2 and len(b.box.policies) == 3)
+    return a.box, b.box
 
 
-def spis(of: StandIn) -> set[int]:
-    return {spi for _, spi in of.states}
-
-
-def wait_until_replaced(old: set[int], *daemons: StandIn) -> None:
-    for one in daemons:
-        one.wait(lambda one=one: len(one.states) == 2 and not spis(one) & old)
+def wait_until_replaced(old: set[int], *boxes: IkeBox) -> None:
+    for box in boxes:
+        box.wait(lambda box=box: len(box.spis()) == 2 and not box.spis() & old)

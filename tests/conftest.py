@@ -124,9 +124,9 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         backend.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def charons(tmp_path_factory: pytest.TempPathFactory):
-    """Two charons with the plugin of mgmt/strongswan and a stand-in of sallyportd each (tests/charons.py)."""
+    """Two charons with the plugin of mgmt/strongswan and a simulated box each (tests/charons.py)."""
     from charons import two_charons
 
     with two_charons(tmp_path_factory.mktemp("ike")) as both:
@@ -135,14 +135,15 @@ def charons(tmp_path_factory: pytest.TempPathFactory):
 
 @pytest.fixture
 def fresh(charons):
-    """The same without an IKE_SA, and nothing of one is left at the stand-ins behind the test."""
-    from charons import daemon
-    from sallyportd_stand_in import nothing_refused
+    """The same without an IKE_SA, and nothing of one is left in the boxes behind the test."""
+    from control_relay import nothing_refused
 
+    for charon in charons:
+        charon.mark()
     yield charons
     for charon in charons:
-        daemon(charon).refuse = nothing_refused
+        charon.box.relay.refuse = nothing_refused
         charon.terminate()
         charon.load("")
     for charon in charons:
-        daemon(charon).wait_until_empty()
+        charon.box.wait_until_empty()

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from charons import Charon, child, daemon, two_charons
+from charons import Charon, child, two_charons
 from ike_words import State
 from scapy.layers.inet import ICMP, IP, UDP
 from scapy.layers.ipsec import ESP, SecurityAssociation
@@ -75,7 +75,7 @@ def test_esp_of_libipsec(both: tuple[Charon, Charon], suite: str) -> None:
     a.load(child("net", 1, 2, f"esp_proposals = {suite}-noesn"), "encap = yes")
     b.load(child("net", 2, 1, f"esp_proposals = {suite}-noesn"), "encap = yes")
     a.initiate("net")
-    into, out = daemon(a).only("in"), daemon(a).only("out")
+    into, out = a.box.only("in"), a.box.only("out")
     device = a.space.run("sh", "-c", "ls /sys/class/net | grep -v lo").strip()
 
     # The peer's ESP opens under what the plugin says of the inbound SA.
@@ -92,4 +92,4 @@ def test_esp_of_libipsec(both: tuple[Charon, Charon], suite: str) -> None:
     inner = association(into).decrypt(answer)
     assert (inner[ICMP].type, inner[ICMP].seq, bytes(inner[Raw])) == (0, 2, b"from the box")
     a.terminate()
-    daemon(a).wait(lambda: not daemon(a).states)
+    a.box.wait(lambda: not a.box.states)

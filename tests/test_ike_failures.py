@@ -1,12 +1,12 @@
-"""What charon does when the box refuses, when sallyportd dies and returns, and when the box has something to tell."""
+"""What charon does when the box refuses, when sallyportd dies and returns, when the chips were reset, and when there are events."""
 
 from __future__ import annotations
 
 import re
 
 import pytest
-from charons import Charon, agree, child, daemon, installed, spis, two_charons, wait_until_replaced
-from sallyportd_stand_in import nothing_refused
+from charons import Charon, agree, child, installed, two_charons, wait_until_replaced
+from control_relay import nothing_refused
 
 SENTENCE = "the SAD of the crypto chip is full"
 
@@ -15,44 +15,43 @@ SENTENCE = "the SAD of the crypto chip is full"
 def test_refused_batch(fresh: tuple[Charon, Charon], refused: str) -> None:
     """The CHILD_SA fails at both ends, the log says why, nothing is left behind, and the next one works."""
     a, b = fresh
-    daemon(a).refuse = lambda line: SENTENCE if re.search(refused, line) else None
+    a.box.relay.refuse = lambda line: SENTENCE if re.search(refused, line) else None
     for charon, ends in ((a, (1, 2)), (b, (2, 1))):
         charon.load(child("net", *ends, "esp_proposals = aes256gcm16"))
-    before = len(a.log())
     assert "failed" in a.initiate("net", check=False)
-    assert len(re.findall(rf"unable to add .*: {SENTENCE}", a.log()[before:])) == 1
+    assert len(re.findall(rf"unable to add .*: {SENTENCE}", a.said())) == 1
     for charon in fresh:
-        daemon(charon).wait_until_empty()
-    daemon(a).refuse = nothing_refused
+        charon.box.wait_until_empty()
+    a.box.relay.refuse = nothing_refused
     a.initiate("net")
-    daemon(b).wait(lambda: len(daemon(b).states) == 2 and len(daemon(b).policies) == 3)
-    agree(daemon(a), daemon(b))
+    b.box.wait(lambda: len(b.box.states) == 2 and len(b.box.policies) == 3)
+    agree(a.box, b.box)
 
 
 def test_refused_rekey(fresh: tuple[Charon, Charon]) -> None:
     """A refused successor leaves the old SAs and all policies as they are."""
     a, _ = fresh
     both = installed(fresh)
-    before = spis(both[0])
-    both[0].refuse = lambda line: SENTENCE if "state add" in line else None
+    before = both[0].spis()
+    both[0].relay.refuse = lambda line: SENTENCE if "state add" in line else None
     a.swanctl("--rekey", "--child", "net")
     a.wait_for_log(f"unable to add inbound SA .*: {SENTENCE}")
     both[1].wait(lambda: len(both[1].states) == 2)
-    assert spis(both[0]) == before == spis(both[1]) and [len(d.policies) for d in both] == [3, 3]
+    assert both[0].spis() == before == both[1].spis() and [len(d.policies) for d in both] == [3, 3]
 
 
 def test_daemon_dies_and_returns(fresh: tuple[Charon, Charon]) -> None:
     """Nothing is lost: charon waits a little, says it once, and goes on with the SAs that are still there."""
     a, _ = fresh
     both = installed(fresh)
-    before, mark, requests = spis(both[0]), len(a.log()), len(both[0].lines)
+    before, requests = both[0].spis(), len(both[0].lines)
     both[0].stop()
     a.wait_for_log(r"connection to sallyportd at \S+ lost \(")
     assert "INSTALLED" in a.swanctl("--list-sas")  # which asks for bytes, and waits
     both[0].start()
     a.wait_for_log(r"sallyportd at \S+ is there again")
-    assert len(re.findall("connection to sallyportd", a.log()[mark:])) == 1
-    assert both[0].lines[requests:] == [] and spis(both[0]) == before
+    assert len(re.findall("connection to sallyportd", a.said())) == 1
+    assert both[0].lines[requests:] == [] and both[0].spis() == before
     a.swanctl("--rekey", "--child", "net")
     wait_until_replaced(before, *both)
     agree(*both)
@@ -61,7 +60,7 @@ def test_daemon_dies_and_returns(fresh: tuple[Charon, Charon]) -> None:
 def test_request_during_a_restart(fresh: tuple[Charon, Charon]) -> None:
     """A short restart fails nothing: what is asked meanwhile is asked again."""
     both = installed(fresh)
-    before = spis(both[0])
+    before = both[0].spis()
     both[0].stop()
     fresh[1].swanctl("--rekey", "--child", "net")  # A is asked for an SPI now
     both[0].start()
@@ -69,27 +68,12 @@ def test_request_during_a_restart(fresh: tuple[Charon, Charon]) -> None:
     agree(*both)
 
 
-def test_soft_and_hard_expiry(fresh: tuple[Charon, Charon]) -> None:
-    """An event of the chips: rekeyed, or deleted."""
-    both = installed(fresh)
-    before = spis(both[0])
-    sa = both[0].only("out")
-    both[0].emit(event="expire", src=sa.src, dst=sa.dst, proto="esp", spi=sa.spi, reqid=sa.reqid, dir="out", hard=False)
-    wait_until_replaced(before, *both)
-    agree(*both)
-    sa = both[0].only("in")
-    both[0].emit(event="expire", src=sa.src, dst=sa.dst, proto="esp", spi=sa.spi, reqid=sa.reqid, dir="in", hard=True)
-    for one in both:
-        one.wait_until_empty()
-
-
 def test_time_limits(fresh: tuple[Charon, Charon]) -> None:
     """The chips have none: the plugin's clock rekeys, and nobody's event does."""
-    both = installed(fresh, "rekey_time = 3s\n rand_time = 0\n life_time = 20s")
-    for _ in range(2):
-        wait_until_replaced(spis(both[0]), *both)
+    both = installed(fresh, "rekey_time = 3s\n rand_time = 0\n life_time = 60s")
+    wait_until_replaced(both[0].spis(), *both)
     agree(*both)
-    assert all(not sa.limits for sa in both[0].states.values())
+    assert all(not sa.limits for sa in both[0].states)
 
 
 def test_hard_time_limit(fresh: tuple[Charon, Charon]) -> None:
@@ -101,13 +85,13 @@ def test_hard_time_limit(fresh: tuple[Charon, Charon]) -> None:
 def test_acquire(fresh: tuple[Charon, Charon]) -> None:
     """A trap is a policy without an SA; a packet that it caught starts IKE, and its policy stays one row."""
     a, b = fresh
-    da, db = daemon(a), daemon(b)
+    da, db = a.box, b.box
     b.load(child("net", 2, 1, "esp_proposals = aes256gcm16"))
     a.load(child("net", 1, 2, "esp_proposals = aes256gcm16\n start_action = trap"))
     da.wait(lambda: len(da.policies) == 3)
     trap = da.policy("out")
     assert trap.priority == 383616 and not da.states
-    reqid = int(dict(trap.tmpl)["reqid"])
+    reqid = int(re.findall(r"reqid (\d+)", trap.tmpl)[0])
     packet = {"src": "10.1.0.9", "dst": "10.2.0.9", "proto": 6, "sport": 40000, "dport": 443}
     da.emit(event="acquire", **packet, policy="10.1.0.0/16 10.2.0.0/16", reqid=reqid)
     da.wait(lambda: len(da.states) == 2 and da.policy("out").priority == 383615)
@@ -123,15 +107,19 @@ def test_acquire(fresh: tuple[Charon, Charon]) -> None:
 def test_shunts(fresh: tuple[Charon, Charon]) -> None:
     """Policies to bypass and to discard."""
     a, _ = fresh
-    da = daemon(a)
+    da = a.box
     a.load(
         child("clear", 1, 3, "mode = pass\n start_action = trap")
         + child("shut", 1, 4, "mode = drop\n start_action = trap")
     )
     da.wait(lambda: len(da.policies) == 6)
-    rules = {(p["dst"], p["dir"]): (p.action, p.priority) for p in da.policies.values()}
-    assert rules["10.3.0.0/16", "out"] == ("allow", 183615) and rules["10.1.0.0/16", "in"][0] in ("allow", "block")
-    assert rules["10.4.0.0/16", "out"] == ("block", 583615)
+    rules = {(p.selector, p.dir): (p.action, p.priority) for p in da.policies}
+    assert (
+        rules["src 10.1.0.0/16 dst 10.3.0.0/16", "out"]
+        == rules["src 10.3.0.0/16 dst 10.1.0.0/16", "in"]
+        == ("allow", 183615)
+    )
+    assert rules["src 10.1.0.0/16 dst 10.4.0.0/16", "out"] == ("block", 583615)
     for name in ("clear", "shut"):
         a.swanctl("--uninstall", "--child", name)
     da.wait(lambda: not da.policies)
@@ -141,7 +129,7 @@ def test_peer_moves(fresh: tuple[Charon, Charon]) -> None:
     """A mapping event: no SA is moved under its key. The CHILD_SA is rekeyed to where the peer is now."""
     a, b = fresh
     both = installed(fresh, options="encap = yes")
-    before, mark = spis(both[0]), len(both[0].lines)
+    before, mark = both[0].spis(), len(both[0].lines)
     sa = both[0].only("in")
     b.space.run(
         "ip", "addr", "add", "10.9.0.22/24", "dev", b.space.run("sh", "-c", "ls /sys/class/net | grep -v lo").strip()
@@ -152,30 +140,20 @@ def test_peer_moves(fresh: tuple[Charon, Charon]) -> None:
     wait_until_replaced(before, *both)
     assert {both[0].only("in").src, both[0].only("out").dst} == {"10.9.0.22"}
     assert not [line for line in both[0].lines[mark:] if "state update" in line]
-    assert dict(both[0].policy("out").tmpl)["dst"] == "10.9.0.22" and len(both[0].policies) == 3
+    assert "dst 10.9.0.22 proto esp" in both[0].policy("out").tmpl and len(both[0].policies) == 3
     agree(*both, alike=("mode", "suite", "keys", "spi"))  # the peer does not know of its new address
 
 
-def test_restart_of_the_chips(fresh: tuple[Charon, Charon]) -> None:
-    """The box is empty: policies come again, and new SAs in the place of those that went."""
+@pytest.mark.parametrize("unseen", [False, True])
+def test_reset_of_the_chips(fresh: tuple[Charon, Charon], unseen: bool) -> None:
+    """The box is empty, which the daemon tells, or nobody saw while it was away: policies come again, and new SAs for those that went."""
     both = installed(fresh)
-    before, policies = spis(both[0]), dict(both[0].policies)
-    both[0].states.clear()
-    both[0].policies.clear()
-    both[0].emit(event="restart")
-    wait_until_replaced(before, *both)
-    assert both[0].policies == policies
-    agree(*both)
-
-
-def test_restart_of_both(fresh: tuple[Charon, Charon]) -> None:
-    """The chips were reset while nobody could tell it: it is found out."""
-    both = installed(fresh)
-    before, policies = spis(both[0]), dict(both[0].policies)
-    both[0].stop()
-    both[0].states.clear()
-    both[0].policies.clear()
-    both[0].start()
+    before, policies = both[0].spis(), both[0].policies
+    if unseen:
+        both[0].stop()
+    both[0].reset()
+    if unseen:
+        both[0].start()
     wait_until_replaced(before, *both)
     assert both[0].policies == policies
     agree(*both)
@@ -184,13 +162,14 @@ def test_restart_of_both(fresh: tuple[Charon, Charon]) -> None:
 def test_daemon_comes_later(tmp_path) -> None:
     """charon starts without it, says so once, and is of use as soon as it is there."""
     with two_charons(tmp_path, tag="l") as (a, b):
-        daemon(a).stop()
+        a.box.stop()
         a.wait_for_log("connection to sallyportd")
         a.kill()
-        again = Charon(tmp_path / "again", a.space, (a.me, a.other), daemon(a))
+        again = Charon(tmp_path / "again", a.space, (a.me, a.other), a.box.path)
+        again.box = a.box
         try:
             again.wait_for_log("no connection to sallyportd at .* no SA can be installed")
-            daemon(a).start()
+            a.box.start()
             again.wait_for_log("is there again")
             installed((again, b))
         finally:

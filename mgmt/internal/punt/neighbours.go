@@ -3,6 +3,7 @@ package punt
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -26,21 +27,34 @@ const known = netlink.NUD_REACHABLE | netlink.NUD_STALE | netlink.NUD_DELAY | ne
 // no rights.
 func (d *Devices) Neighbours(ctx context.Context) (<-chan Neighbour, error) {
 	updates := make(chan netlink.NeighUpdate)
-	// Errors close the channel.
-	err := netlink.NeighSubscribeWithOptions(updates, ctx.Done(), netlink.NeighSubscribeOptions{ListExisting: true, ErrorCallback: func(error) {}})
+	// Errors close the channel. The library's own ListExisting sends to the group that it watches, which takes CAP_NET_ADMIN.
+	err := netlink.NeighSubscribeWithOptions(updates, ctx.Done(), netlink.NeighSubscribeOptions{ErrorCallback: func(error) {}})
 	if err != nil {
 		return nil, fmt.Errorf("cannot watch Linux's neighbours: %w", err)
+	}
+	existing, err := netlink.NeighList(0, netlink.FAMILY_ALL)
+	for errors.Is(err, netlink.ErrDumpInterrupted) {
+		existing, err = netlink.NeighList(0, netlink.FAMILY_ALL)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot list Linux's neighbours: %w", err)
 	}
 	found := make(chan Neighbour)
 	go func() {
 		defer close(found)
-		for update := range updates {
+		tell := func(update netlink.NeighUpdate) {
 			if n, ok := d.neighbour(update); ok {
 				select {
 				case found <- n:
 				case <-ctx.Done(): // and what is left is read until the channel is closed
 				}
 			}
+		}
+		for _, neigh := range existing {
+			tell(netlink.NeighUpdate{Type: unix.RTM_NEWNEIGH, Neigh: neigh})
+		}
+		for update := range updates {
+			tell(update)
 		}
 	}()
 	return found, nil
