@@ -123,16 +123,22 @@ def test_dpkg_installs_upgrades_and_removes(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
     ours = {"package.deb", "systemctl", "usr/local/sbin/systemctl"}
-    mine = {f"{name}{suffix}" for name in ("passwd", "group", "shadow", "gshadow") for suffix in ("", "-")} | {".pwd.lock"}
+    mine = {f"{name}{suffix}" for name in ("passwd", "group", "shadow", "gshadow") for suffix in ("", "-")} | {
+        ".pwd.lock"
+    }
     for step, present in (("install", True), ("again", True), ("remove", False), ("purge", False)):
         up = seen / step / "up"
         changed = {name: mode for name, mode in files(up).items() if not name.startswith("var/")}
-        left = {name: mode for name, mode in changed.items() if name not in ours and name.removeprefix("etc/") not in mine}
+        left = {
+            name: mode for name, mode in changed.items() if name not in ours and name.removeprefix("etc/") not in mine
+        }
         assert left == (FILES if present else {}), step
         assert (up / "etc/sallyport").is_dir() == (up / DOC).is_dir() == present
         assert all(path.lstat().st_uid == path.lstat().st_gid == 0 for path in map(up.joinpath, left)), step
         # The user is made once, and stays.
-        users = [line.split(":") for line in (up / "etc/passwd").read_text().splitlines() if line.startswith("sallyport:")]
+        users = [
+            line.split(":") for line in (up / "etc/passwd").read_text().splitlines() if line.startswith("sallyport:")
+        ]
         assert len(users) == 1 and users[0][5] == "/run/sallyport" and "nologin" in users[0][6]
         assert "\nsallyport:" in (up / "etc/group").read_text()
         database = (up / "var/lib/dpkg/status").read_text()
