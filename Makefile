@@ -1,7 +1,7 @@
 # Sallyport. Every target sets up what it needs; `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: FORCE help setup regs verilog sim mgmt ike demo test lint format synth-check bitstreams clean
+.PHONY: FORCE help setup regs verilog sim mgmt ike packages demo test lint format synth-check bitstreams clean
 
 VERSION := $(shell cat VERSION)
 ENV := source scripts/env.sh &&
@@ -62,12 +62,15 @@ mgmt: setup ## build/bin/sallyctl and build/bin/sallyportd
 ike: setup ## build/strongswan/libstrongswan-kernel-sallyport.so, charon's plugin for strongSwan 5.9.8 of Debian 12 (docs/ike.md)
 	@$(MAKE) --no-print-directory -C mgmt/strongswan
 
+packages: setup ## build/packages/*.deb of sallyctl and sallyportd, for amd64, arm64 and loong64
+	@$(ENV) mgmt/packaging/build.sh
+
 demo: sim mgmt ## RFC 2544 throughput of two boxes back to back; table here, report in build/report
 	@./sallyport rfc2544 --frame-size 64,512,1400,1518 --json build/report/rfc2544.json --html build/report/rfc2544.html
 
 # --- what is checked -------------------------------------------------------------------------------------------------
 
-test: lint mgmt ## every test that needs neither Vivado nor a board
+test: lint mgmt packages ## every test that needs neither Vivado nor a board
 	@$(MAKE) --no-print-directory sim CRYPTO=model
 	@$(ENV) scripts/test.sh
 

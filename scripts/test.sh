@@ -14,6 +14,7 @@ part() {
 }
 
 part "management (Go)" bash -c 'cd mgmt && CGO_ENABLED=0 go test ./...'
+part "management as arm64 and loong64 programs (Go, qemu)" mgmt/packaging/test.sh --quick
 part "simulator (C++)" make --no-print-directory -C sim/engine test
 part "registers (Python)" python -m pytest -q regs
 part "front end and whole boxes (Python)" python -m pytest -q tests

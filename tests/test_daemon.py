@@ -207,6 +207,31 @@ def test_an_spi_is_promised_once_and_events_come_as_they_happen(tmp_path: Path) 
         sim.command("quit")
 
 
+def test_an_sa_ends_at_its_time(tmp_path: Path) -> None:
+    """By the machine's own clock: a warning, then the SA is gone from the chips, and its traffic stops."""
+    with Simulator(boxes=2, threads=None, seed=1) as sim, daemons(sim, tmp_path, 2) as each:
+        for box, daemon in enumerate(each):
+            configure(daemon, box)
+        assert sum(trial(sim)) > 0
+        line = next(line for line in TUNNELS.batch(0, mtu=9582).splitlines() if TUNNELS.ends(0, 0) in line)
+        client, monitor = Client(each[0].control), Client(each[0].control)
+        monitor.get("monitor")
+        limited = f"{line.replace('state add', 'state update')} limit time-soft 1 limit time-hard 2"
+        client.get("batch", lines=[limited])
+        for hard in (False, True):
+            event = monitor.next()
+            assert (event["event"], event["spi"], event["hard"], event["limit"]) == ("expire", FIRST_SPI, hard, "time")
+        assert client.get("command", words=["xfrm", "state", "count"])["output"] == "\t SAD count 1\n"
+        (row,) = sim.trial(warmup_us=0, measure_us=10, seed=1, streams=[stream(0)])["streams"]
+        inner = client.get("counters")["chips"]["inner"]
+        # The policy is still there, and asks for an SA; its group has a policer.
+        assert row["rx_frames_total"] == 0
+        assert inner["punt_policy"] + inner["drop_punt_other"] == row["tx_frames_total"] > 0
+        for connection in (client, monitor):
+            connection.close()
+        sim.command("quit")
+
+
 def test_bad_input(tmp_path: Path) -> None:
     """A mistake in the configuration is one sentence with its line, and exit status 2."""
     daemon = Daemon(tmp_path / "none.sock", tmp_path / "d")

@@ -29,8 +29,10 @@ type world struct {
 	socket string
 }
 
-func newWorld(t *testing.T) *world {
-	w := &world{t: t, fake: fakebox.New(fakebox.Small), dir: t.TempDir()}
+func newWorld(t *testing.T) *world { return newWorldOf(t, fakebox.Small) }
+
+func newWorldOf(t *testing.T, sizes fakebox.Sizes) *world {
+	w := &world{t: t, fake: fakebox.New(sizes), dir: t.TempDir()}
 	w.socket = filepath.Join(w.dir, "box0.sock")
 	listener, err := net.Listen("unix", w.socket)
 	if err != nil {

@@ -44,7 +44,7 @@ type Event struct {
 	ReqID uint32     `json:"reqid,omitempty"`
 	Dir   xfrm.Dir   `json:"dir,omitempty"`
 
-	// Of an expire: whether the hard limit was reached, and in what: "bytes", "packets" or both.
+	// Of an expire: whether the hard limit was reached, and in what: "bytes", "packets", "time", "time-use", or two of them with a comma.
 	Hard  *bool  `json:"hard,omitempty"`
 	Limit string `json:"limit,omitempty"`
 

@@ -47,9 +47,7 @@ func (s *Session) lifetimes(m *Model, at map[xfrm.Dir]map[int]*SA, found func(Ev
 		if sa == nil {
 			return // it is gone: nobody waits for its event
 		}
-		e := eventOf(EventExpire, sa)
-		e.Hard, e.Limit = &hard, of
-		found(e)
+		found(expireEvent(sa, hard, of))
 	}
 	lost := false
 	for {

@@ -61,10 +61,12 @@ func (m *Model) describeSA(sa *SA) (string, error) {
 	if sa.Sel != nil {
 		fmt.Fprintf(&b, "\tsel %s \n", sa.Sel)
 	}
-	limited := sa.ByteSoft != 0 || sa.ByteHard != 0 || sa.PacketSoft != 0 || sa.PacketHard != 0
-	if limited || m.reader != nil {
+	if sa.Limited() || m.reader != nil {
 		fmt.Fprintf(&b, "\tlifetime config:\n\t  limit: soft %s(bytes), hard %s(bytes)\n\t  limit: soft %s(packets), hard %s(packets)\n",
 			limitText(sa.ByteSoft), limitText(sa.ByteHard), limitText(sa.PacketSoft), limitText(sa.PacketHard))
+	}
+	if t := sa.Time; t.Given() {
+		fmt.Fprintf(&b, "\t  expire add: soft %d(sec), hard %d(sec)\n\t  expire use: soft %d(sec), hard %d(sec)\n", t.Soft, t.Hard, t.UseSoft, t.UseHard)
 	}
 	if m.reader != nil {
 		used, err := m.usageOfSA(sa)

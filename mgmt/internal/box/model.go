@@ -31,6 +31,10 @@ type SA struct {
 	Age uint64 `json:"age"`
 	// Added is when it came to the chips, in seconds since the epoch.
 	Added int64 `json:"added,omitempty"`
+	// Used is when it was first seen to have carried a packet, likewise, where a limit in time counts from there.
+	Used int64 `json:"used,omitempty"`
+	// Warned says that its soft limit in time was told.
+	Warned bool `json:"warned,omitempty"`
 
 	pos   xfrm.Pos
 	fresh bool // not on the chips yet

@@ -31,6 +31,8 @@ type Session struct {
 	Notes      io.Writer // warnings, one sentence a line
 	// Now is the clock of the audit log and of when SAs were added; without, the system's.
 	Now func() time.Time
+	// Ages says that somebody calls Aged each second or so; otherwise SAs with limits in time are refused.
+	Ages bool
 
 	held io.Closer // the lock, from Hold to Release
 	kept *stored   // what the state file has, while the lock is held and nothing has changed since it was read
@@ -70,6 +72,11 @@ func (s *Session) Run(commands []xfrm.Command) error {
 			text += received
 		}
 		printed = append(printed, text)
+	}
+	if changes && !s.Ages {
+		if err := state.Model.checkTimeless(); err != nil {
+			return err
+		}
 	}
 	if changes {
 		if err := s.change(state, known); err != nil {

@@ -135,6 +135,26 @@ func TestNoUsageRowLeft(t *testing.T) {
 	}
 }
 
+// TestTimeNeedsADaemon: nobody keeps a limit in time for sallyctl, so it is refused; what a daemon has loaded stays as it is.
+func TestTimeNeedsADaemon(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	line := limited("add", "out", 1, "limit time-use-hard 5")
+	if err := r.run(line); err == nil || !IsInput(err) || !strings.HasPrefix(err.Error(), "f:1: the SA spi 0x1 has a limit in time, which sallyportd keeps") || len(r.fake.Log) != 0 {
+		t.Error(err)
+	}
+	commands, err := xfrm.ParseBatch("f", []byte(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.session(func(s *Session) error { s.Ages = true; return s.Run(commands) }); err != nil {
+		t.Fatal(err)
+	}
+	r.must("addr add 10.1.0.1/16 dev red\nxfrm state list")
+	if !strings.Contains(r.out, "expire use: soft 0(sec), hard 5(sec)") {
+		t.Error(r.out)
+	}
+}
+
 // TestEvents: events are printed once, with the SA's name; when some were lost, all SAs at a limit.
 func TestEvents(t *testing.T) {
 	r := newRig(t, fakebox.Small)

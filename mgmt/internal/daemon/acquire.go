@@ -71,9 +71,3 @@ func (d *Daemon) answerAsking(ctx context.Context, frames <-chan []byte, deliver
 		}
 	}
 }
-
-// tell logs an event and sends it to the monitors.
-func (d *Daemon) tell(e box.Event) {
-	d.log.Info("event", "event", e.Kind, "text", e.String())
-	d.events.publish(e)
-}

@@ -28,7 +28,8 @@ type Daemon struct {
 	reserved reservations
 	uses     uses
 	links    box.Links
-	host     *host // nil without devices
+	host     *host     // nil without devices
+	aged     time.Time // when limits in time were last looked at
 
 	events hub
 }
@@ -36,7 +37,7 @@ type Daemon struct {
 // New makes the daemon of a session that holds its box, and says in the log what it found there.
 func New(session *box.Session, log *slog.Logger, version string) (*Daemon, error) {
 	d := &Daemon{log: log, version: version, now: time.Now, session: session, reserved: reservations{}, uses: uses{}, links: box.AllUp(), events: newHub()}
-	session.Out, session.Notes = io.Discard, io.Discard
+	session.Out, session.Notes, session.Ages = io.Discard, io.Discard, true
 	var err error
 	if d.adopted, err = session.Adopted(); err != nil || !d.adopted {
 		return d, err
@@ -61,6 +62,10 @@ func (d *Daemon) Adopted() bool {
 func (d *Daemon) Run(commands []xfrm.Command, statistics bool) (control.Done, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	return d.run(commands, statistics)
+}
+
+func (d *Daemon) run(commands []xfrm.Command, statistics bool) (control.Done, error) {
 	changes := box.Changes(commands)
 	if changes {
 		if err := d.poll(); err != nil { // a change discards events that wait

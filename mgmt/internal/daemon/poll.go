@@ -9,13 +9,17 @@ import (
 	"sallyport/mgmt/internal/box"
 )
 
-// Poll takes the chips' events every `period` until ctx ends or the chips fail, and calls alive after each time that they have answered.
+// Poll takes the chips' events every `period`, and ends SAs at their limits in time, until ctx ends or the chips fail, and calls alive after each
+// time that they have answered.
 func (d *Daemon) Poll(ctx context.Context, period time.Duration, alive func()) error {
 	ticks := time.NewTicker(period)
 	defer ticks.Stop()
 	for {
 		d.mu.Lock()
 		err := d.poll()
+		if err == nil {
+			err = d.age()
+		}
 		d.mu.Unlock()
 		if err != nil {
 			return err
@@ -67,6 +71,12 @@ func (d *Daemon) poll() error {
 		d.log.Warn(note)
 	}
 	return nil
+}
+
+// tell gives an event to the log and to the monitors.
+func (d *Daemon) tell(e box.Event) {
+	d.log.Info("event", "event", e.Kind, "text", e.String())
+	d.events.publish(e)
 }
 
 // merged makes one event of all bad ICVs of an SA, with what was in the first, and how many events there were.

@@ -1,10 +1,5 @@
 package xfrm
 
-import (
-	"math"
-	"strings"
-)
-
 // flags reads flag words, or their number in hexadecimal as the kernel has them.
 func (p *parser) flags(f *Flags) error {
 	first, err := p.take("a flag")
@@ -80,45 +75,6 @@ func (p *parser) extraFlags(f *Flags) error {
 	if count == 0 {
 		_, err := p.take("an extra-flag")
 		return err
-	}
-	return nil
-}
-
-// MaxPackets is the greatest packet limit that the crypto chip holds.
-const MaxPackets = 1<<56 - 1
-
-// limit reads one lifetime. Infinite ones ask for nothing; the chips count bytes and packets, not time.
-func (p *parser) limit(s *State) error {
-	word, err := p.take("a limit")
-	if err != nil {
-		return err
-	}
-	name := string(word.Text)
-	infinite := uint64(math.MaxUint64)
-	switch name {
-	case "time-soft", "time-hard", "time-use-soft", "time-use-hard":
-		infinite = 0
-	case "byte-soft", "byte-hard", "packet-soft", "packet-hard":
-	default:
-		return word.errorf("unknown limit %s", word.quoted())
-	}
-	n, err := p.number("the value of "+name, 64)
-	if err != nil {
-		return err
-	}
-	kept := map[string]*uint64{"byte-soft": &s.ByteSoft, "byte-hard": &s.ByteHard, "packet-soft": &s.PacketSoft, "packet-hard": &s.PacketHard}[name]
-	switch {
-	case n == infinite:
-		n = 0
-	case kept == nil:
-		return word.errorf("limit %s is not supported: the chips count bytes and packets (byte-soft, byte-hard, packet-soft, packet-hard)", name)
-	case strings.HasPrefix(name, "packet-") && n > MaxPackets:
-		return word.errorf("limit %s %d is too large: at most %d packets, or no limit at all", name, n, uint64(MaxPackets))
-	case n == 0:
-		return word.errorf("limit %s 0 would let no packet pass", name)
-	}
-	if kept != nil {
-		*kept = n
 	}
 	return nil
 }

@@ -75,6 +75,8 @@ func TestState(t *testing.T) {
 		{"xfrm state add " + sa + "mode tunnel mark 0 mask 0 replay-seq 0 replay-oseq 0 seq 7 if_id 0 " + gcm, func(*State) {}},
 		{"xfrm state add " + sa + "mode tunnel limit packet-soft 100 limit packet-hard 200 limit byte-hard 18446744073709551615 limit time-hard 0 " + gcm,
 			func(s *State) { s.PacketSoft, s.PacketHard = 100, 200 }},
+		{"xfrm state add " + sa + "mode tunnel limit time-soft 3000 limit time-hard 3600 limit time-use-soft 1 limit time-use-hard 18446744073709551615 " + gcm,
+			func(s *State) { s.Time = TimeLimits{3000, 3600, 1, 18446744073709551615} }},
 		{"xfrm state add src 2001:DB8::1 dst 2001:db8:0:0::2/128 proto esp spi 0x1001 mode tunnel " + gcm, func(s *State) {
 			s.Src, s.Dst = netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2")
 		}},
@@ -271,7 +273,8 @@ func TestRefusals(t *testing.T) {
 		{add + "mode tunnel encap espinudp 4500 4500", "the line ends where the original address"},
 		{add + "mode tunnel dir in encap espinudp 4500 4501 0.0.0.0 " + gcm, "received at port 4500 alone"},
 		{add + "mode tunnel offload dev eth0 dir in " + gcm, "hardware"},
-		{add + "mode tunnel limit time-hard 1000 " + gcm, "the chips count bytes and packets"},
+		{add + "mode tunnel limit time-use 1000 " + gcm, "unknown limit"},
+		{add + "mode tunnel limit time-hard soon " + gcm, "the value of time-hard must be a number"},
 		{add + "mode tunnel limit byte-hard 0 " + gcm, "limit byte-hard 0 would let no packet pass"},
 		{add + "mode tunnel limit packet-hard 72057594037927936 " + gcm, "at most 72057594037927935 packets"},
 		{add + "mode tunnel dir fwd " + gcm, "dir must be one of in, out"},

@@ -204,7 +204,7 @@ func (p *parser) policyLimit() error {
 	if err := p.limit(&s); err != nil {
 		return err
 	}
-	if s.ByteSoft != 0 || s.ByteHard != 0 || s.PacketSoft != 0 || s.PacketHard != 0 {
+	if s.Limited() {
 		return word.refuse("policies do not expire here")
 	}
 	return nil

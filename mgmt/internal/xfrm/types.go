@@ -99,12 +99,13 @@ type State struct {
 	Enc  Algorithm `json:"enc,omitzero"`
 	Auth Algorithm `json:"auth,omitzero"`
 	// Lifetimes; 0 is none.
-	ByteSoft   uint64    `json:"byte_soft,omitempty"`
-	ByteHard   uint64    `json:"byte_hard,omitempty"`
-	PacketSoft uint64    `json:"packet_soft,omitempty"`
-	PacketHard uint64    `json:"packet_hard,omitempty"`
-	Sel        *Selector `json:"sel,omitempty"`
-	Encap      *Encap    `json:"encap,omitempty"`
+	ByteSoft   uint64     `json:"byte_soft,omitempty"`
+	ByteHard   uint64     `json:"byte_hard,omitempty"`
+	PacketSoft uint64     `json:"packet_soft,omitempty"`
+	PacketHard uint64     `json:"packet_hard,omitempty"`
+	Time       TimeLimits `json:"time,omitzero"`
+	Sel        *Selector  `json:"sel,omitempty"`
+	Encap      *Encap     `json:"encap,omitempty"`
 }
 
 // Crypt is the algorithm that encrypts.
