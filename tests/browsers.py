@@ -38,6 +38,18 @@ class Watched:
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
 
+    def table(self, section: str) -> list[list[str]]:
+        """The cells of a section's table, the heading first: title and unit with a space."""
+        return self.page.eval_on_selector_all(
+            f"#{section} table tr",
+            "lines => lines.map(line => [...line.cells].map(c => c.innerText.replace(/\\s+/g, ' ').trim()))",
+        )
+
+    def columns(self, section: str) -> dict[str, list[str]]:
+        heading, *lines = self.table(section)
+        assert len(set(heading)) == len(heading)
+        return {name: [line[index] for line in lines] for index, name in enumerate(heading)}
+
     @contextmanager
     def shown_on(self, width: int, height: int, **media: str) -> Iterator:
         """The page on another screen, for a while."""

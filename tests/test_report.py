@@ -32,18 +32,6 @@ class Page(Watched):
             "[...document.querySelectorAll('.plotly-graph-div')].every(p => p.querySelector('.trace'))"
         )
 
-    def table(self, section: str) -> list[list[str]]:
-        """The cells of a section's table, the heading first: title and unit with a space."""
-        return self.page.eval_on_selector_all(
-            f"#{section} table tr",
-            "lines => lines.map(line => [...line.cells].map(c => c.innerText.replace(/\\s+/g, ' ').trim()))",
-        )
-
-    def columns(self, section: str) -> dict[str, list[str]]:
-        heading, *lines = self.table(section)
-        assert len(set(heading)) == len(heading)
-        return {name: [line[index] for line in lines] for index, name in enumerate(heading)}
-
 
 @pytest.fixture(scope="session")
 def whole(browser, tmp_path_factory: pytest.TempPathFactory) -> Page:

@@ -3,6 +3,7 @@ package web
 import (
 	"crypto/rand"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -68,12 +69,17 @@ func (h *history) note(kind, text string) {
 	h.events = lastOf(mostEvents, append(h.events, Event{h.n, time.Now().UnixMilli(), kind, text}))
 }
 
-// eventText is what the log says of an event, with how many it stands for.
+// eventText is what the log says of an event, without its time, and with how many it stands for.
 func eventText(e box.Event) string {
-	if e.Dropped != nil && e.Count > 1 {
-		return fmt.Sprintf("%s (%d times)", e, e.Count)
+	text := e.String()
+	if e.Dropped == nil {
+		return text
 	}
-	return e.String()
+	_, text, _ = strings.Cut(text, " ")
+	if e.Count > 1 {
+		text += fmt.Sprintf(" (%d times)", e.Count)
+	}
+	return text
 }
 
 // lastOf leaves the last `most`.

@@ -29,7 +29,7 @@ const sas = new Table(at("sas"), [
   { title: "UDP ports", value: (sa) => dash(sa.udp) },
   { title: "Reqid", number: true, value: (sa) => String(sa.reqid) },
   ...CARRIED,
-  { title: "Added", number: true, value: (sa) => clock(1000 * sa.added) },
+  { title: "Added", number: true, value: (sa) => dash(sa.added && clock(1000 * sa.added)) },
 ], "No SA is installed.");
 
 const policies = new Table(at("policies"), [
@@ -46,7 +46,7 @@ const drops = new Table(at("drops"), [
   { title: "Chip", value: (drop) => drop.chip },
   { title: "Path", value: (drop) => drop.path },
   { title: "Packets", number: true, value: (drop) => count(drop.total) },
-  { title: "Now", number: true, value: (drop) => rate(drop.rate, "/s") },
+  { title: "Now", number: true, value: (drop) => rate(drop.rate, "pps") },
 ], "Nothing was dropped since the chips' reset.");
 
 const events = new Table(at("events"), [
@@ -65,8 +65,8 @@ const ofPorts = (what) => PORTS.map((port) => ({ ...port, value: (point) => poin
 
 const plots = [
   new Plot(at("plot-bits"), "Bits", "bit/s", ofPorts("bits")),
-  new Plot(at("plot-frames"), "Frames", "/s", ofPorts("frames")),
-  new Plot(at("plot-drops"), "Dropped packets", "/s", [
+  new Plot(at("plot-frames"), "Packets", "pps", ofPorts("frames")),
+  new Plot(at("plot-drops"), "Dropped packets", "pps", [
     { label: "encrypt", colour: "encrypt", value: (point) => point.drops_encrypt },
     { label: "decrypt", colour: "decrypt", value: (point) => point.drops_decrypt },
   ]),
@@ -93,11 +93,11 @@ function show(answer) {
   at("state").className = wrong.length ? "bad" : "good";
   say(at("daemon"), `sallyportd ${answer.daemon}`);
   const last = kept.points.at(-1) ?? {};
-  const load = (port) => (last[port] ? `${rate(last[port].bits, "bit/s")} · ${rate(last[port].frames, "/s")}` : "—");
+  const load = (port) => (last[port] ? `${rate(last[port].bits, "bit/s")} · ${rate(last[port].frames, "pps")}` : "—");
   say(at("now-encrypt"), load("red_in"));
   say(at("now-decrypt"), load("black_in"));
   const dropped = last.drops_encrypt == null || last.drops_decrypt == null ? null : last.drops_encrypt + last.drops_decrypt;
-  say(at("now-drops"), rate(dropped, "/s"));
+  say(at("now-drops"), rate(dropped, "pps"));
   say(at("now-sas"), ["out", "in"].map((dir) => (answer.sas[dir] ?? 0).toLocaleString("en")).join(" · "));
   for (const plot of plots) plot.show(kept.points);
   sas.show(answer.sa_list, some(answer.sa_list, answer.sas));

@@ -32,7 +32,7 @@ export class Plot {
 
   options() {
     const axis = { stroke: () => colour("soft"), grid: { stroke: () => colour("line"), width: 1 }, ticks: { show: false } };
-    const values = (_, ticks) => ticks.map((tick) => rate(tick, this.unit));
+    const values = (_, ticks) => ticks.map((tick) => rate(tick, this.unit, false));
     return {
       width: this.place.clientWidth || 300,
       height: HEIGHT,
@@ -43,7 +43,7 @@ export class Plot {
         y: { range: (_, low, high) => [0, high > 0 ? 1.1 * high : 1] },
       },
       axes: [
-        { ...axis, space: 70, values: (_, ticks) => ticks.map((tick) => clock(1000 * tick).slice(-8)) },
+        { ...axis, space: 45, size: 28, values: (_, ticks) => ticks.map((tick) => clock(1000 * tick).slice(-8, -3)) },
         { ...axis, size: 78, values },
       ],
       series: [

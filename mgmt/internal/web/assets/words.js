@@ -1,21 +1,22 @@
 // How figures and times are written.
 
 const WHOLE = new Intl.NumberFormat("en");
-const THREE = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
+const SHORT = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
+const THREE = new Intl.NumberFormat("en", { maximumSignificantDigits: 3, minimumSignificantDigits: 3 });
 const PREFIXES = ["", "k", "M", "G", "T"];
 
 /** A count, which comes as a string and may be longer than a number holds. */
 export const count = (text) => WHOLE.format(BigInt(text));
 
-/** A rate with three digits, a prefix and its unit: 98.7 Gbit/s. */
-export function rate(value, unit) {
+/** A rate with at most three digits, a prefix and its unit: 98.7 Gbit/s; where it is `steady`, with three if it has a prefix. */
+export function rate(value, unit, steady = true) {
   if (value == null) return "—";
   let power = 0;
   while (value >= 999.5 && power < PREFIXES.length - 1) {
     value /= 1000;
     power += 1;
   }
-  return `${THREE.format(value)} ${PREFIXES[power]}${unit}`;
+  return `${(steady && power ? THREE : SHORT).format(value)} ${PREFIXES[power]}${unit}`;
 }
 
 /** The time of day of milliseconds since the epoch, with the date if it is not today's. */
@@ -30,7 +31,7 @@ export const lastUse = (seconds) => (seconds ? clock(1000 * seconds) : "never");
 
 /** How long milliseconds are. */
 export function duration(milliseconds) {
-  if (milliseconds < 1000) return `${THREE.format(milliseconds)} ms`;
+  if (milliseconds < 1000) return `${SHORT.format(milliseconds)} ms`;
   const seconds = Math.floor(milliseconds / 1000);
   const parts = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
   const first = parts.findIndex(([length]) => seconds >= length);
