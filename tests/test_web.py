@@ -12,10 +12,10 @@ from conftest import ROOT
 from daemon import Client, Daemon
 from sallyport.simulator import Simulator
 from sallyport.tunnels import FIRST_SPI
-from test_daemon import PACKET, TUNNELS, configure, stream, trial
+from test_daemon import PACKET, TUNNELS, configure, daemons, stream, trial
 
 ASSETS = ROOT / "mgmt" / "internal" / "web" / "assets"
-ADDRESS = "127.0.0.1:19775"
+ADDRESS = "127.0.0.1:19790"
 URL = f"http://{ADDRESS}/"
 SCREEN = {"width": 1280, "height": 900}
 # Pixels of the colours of both directions' lines, in each plot; where lines lie upon each other the last one counts.
@@ -52,57 +52,48 @@ def wait_for_cell(watched: Watched, section: str, text: str) -> None:
 
 def test_a_box_under_traffic(browser, tmp_path: Path) -> None:
     """From an empty box to tunnels, drops and events; the daemon is killed and comes again."""
-    more = ["", f'[web]\nlisten = "{ADDRESS}"']
-    with Simulator(boxes=2, threads=None, seed=1) as sim:
-        each = [Daemon(sim.socket(box), tmp_path / f"box{box}", box, more[box]) for box in (0, 1)]
-        try:
-            for daemon in each:
-                daemon.start()
-            shown = Watched(browser, viewport=SCREEN)
-            shown.page.goto(URL)
-            shown.page.wait_for_selector("#state.bad >> text=not configured")
-            for section, said in (
-                ("sas", "No SA"),
-                ("policies", "No policy"),
-                ("drops", "Nothing"),
-                ("events", "No event"),
-            ):
-                assert shown.page.inner_text(f"#{section} .note").startswith(said)
-            lines = [line for box, daemon in enumerate(each) for line in configure(daemon, box)]
-            sent = trial(sim)
-            carried(shown, sent)
-            tampered(sim, each)
-            client = Client(each[1].control)
-            dropped = client.get("counters")["chips"]["crypto"]["drop_dec_icv"]
-            client.close()
-            assert dropped > 0
-            wait_for_cell(shown, "drops", whole(dropped))
-            assert shown.columns("drops")["Counter"] == ["drop_dec_icv"]
-            wait_for_cell(shown, "events", "icv")
-            assert f"spi 0x{FIRST_SPI:08x}" in shown.columns("events")["What"][-1]
-            shown.page.wait_for_function(f"() => ({DRAWN})().every(([one, other]) => one + other > 30)")
-            on_a_phone(shown)
-            assert shown.errors == []
-            assert all(url.startswith(URL) for url in shown.requests)
-            told = urllib.request.urlopen(f"{URL}api/box").read().decode() + shown.page.content()
-            keys = {key for line in lines for key in re.findall(r"0x([0-9a-f]{32,})", line)}
-            assert keys and not any(key[:8] in told for key in keys)
+    page = f'[web]\nlisten = "{ADDRESS}"'
+    with Simulator(boxes=2, threads=None, seed=1) as sim, daemons(sim, tmp_path, 2, page) as each:
+        shown = Watched(browser, viewport=SCREEN)
+        shown.page.goto(URL)
+        shown.page.wait_for_selector("#state.bad >> text=not configured")
+        for section, said in (
+            ("sas", "No SA"),
+            ("policies", "No policy"),
+            ("drops", "Nothing"),
+            ("events", "No event"),
+        ):
+            assert shown.page.inner_text(f"#{section} .note").startswith(said)
+        lines = [line for box, daemon in enumerate(each) for line in configure(daemon, box)]
+        sent = trial(sim)
+        carried(shown, sent)
+        tampered(sim, each)
+        client = Client(each[1].control)
+        dropped = client.get("counters")["chips"]["crypto"]["drop_dec_icv"]
+        client.close()
+        assert dropped > 0
+        wait_for_cell(shown, "drops", whole(dropped))
+        assert shown.columns("drops")["Counter"] == ["drop_dec_icv"]
+        wait_for_cell(shown, "events", "icv")
+        assert f"spi 0x{FIRST_SPI:08x}" in shown.columns("events")["What"][-1]
+        shown.page.wait_for_function(f"() => ({DRAWN})().every(([one, other]) => one + other > 30)")
+        on_a_phone(shown)
+        assert shown.errors == []
+        assert all(url.startswith(URL) for url in shown.requests)
+        told = urllib.request.urlopen(f"{URL}api/box").read().decode() + shown.page.content()
+        keys = {key for line in lines for key in re.findall(r"0x([0-9a-f]{32,})", line)}
+        assert keys and not any(key[:8] in told for key in keys)
 
-            before = shown.columns("sas")
-            each[1].kill()
-            shown.page.wait_for_selector(
-                "#silence >> text=/No answer from sallyportd since [0-9:]{8}\\. What is shown/"
-            )
-            assert shown.columns("sas") == before
-            each[1].start()
-            shown.page.wait_for_selector("#silence", state="hidden")
-            for column in ("SPI", "Packets", "Bytes"):
-                assert shown.columns("sas")[column] == before[column]
-            assert shown.columns("events")["Event"] == []
-            assert all("ERR_CONNECTION_REFUSED" in error or "ERR_EMPTY" in error for error in shown.errors)
-        finally:
-            for daemon in each:
-                daemon.kill()
+        before = shown.columns("sas")
+        each[1].kill()
+        shown.page.wait_for_selector("#silence >> text=/No answer from sallyportd since [0-9:]{8}\\. What is shown/")
+        assert shown.columns("sas") == before
+        each[1].start()
+        shown.page.wait_for_selector("#silence", state="hidden")
+        for column in ("SPI", "Packets", "Bytes"):
+            assert shown.columns("sas")[column] == before[column]
+        assert shown.columns("events")["Event"] == []
+        assert all("ERR_CONNECTION_REFUSED" in error or "ERR_EMPTY" in error for error in shown.errors)
         sim.command("quit")
 
 

@@ -47,7 +47,7 @@ func (p *Page) Serve(ctx context.Context, listener net.Listener) error {
 	if err := p.sample(); err != nil {
 		return err
 	}
-	server := &http.Server{Handler: p.Handler(), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
+	server := &http.Server{Handler: p.Handler(), ReadHeaderTimeout: 5 * time.Second, WriteTimeout: time.Minute, IdleTimeout: time.Minute}
 	defer context.AfterFunc(ctx, func() { server.Close() })()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return p.sampleOn(ctx) })
