@@ -118,7 +118,7 @@ def carried(shown: Watched, sent: list[int]) -> None:
     assert "never" not in sas["Last use"]
     policies = shown.columns("policies")
     assert whole(sent[1]) in policies["Packets"] and "protect" in policies["Action"]
-    assert shown.page.inner_text("#now-sas") == "1 · 1"
+    assert shown.page.inner_text("#now-sas") == "2\n1 out, 1 in"
     chips = shown.page.eval_on_selector_all("#chips article", "all => all.map(each => each.textContent)")
     assert ["ready" in chip and "up" in chip and "simulation" in chip for chip in chips] == [True] * 3
     assert "aes256gcm16" in chips[1]
@@ -223,9 +223,9 @@ def test_what_a_box_may_say(made_up: Watched) -> None:
         ["18,446,744,073,709,551,615"],
         ["—"],
     )
-    assert page.inner_text("#now-encrypt") == "98.8 Gbit/s · 149 Mpps"
-    assert page.inner_text("#now-drops") == "12.5 pps"
-    assert page.inner_text("#now-sas") == "65,536 · 65,536"
+    assert page.inner_text("#now-encrypt") == "98.8 Gbit/s\n149 Mpps"
+    assert page.inner_text("#now-drops") == "12.5 pps\n18,446,744,073,709,551,615 since reset"
+    assert page.inner_text("#now-sas") == "131,072\n65,536 out, 65,536 in"
     assert "1 d 1 h" in page.inner_text("#chips article >> nth=0")
     pixels = drawn(page)
     assert all(count > 5 for plot in pixels for count in plot)

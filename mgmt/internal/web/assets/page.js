@@ -93,12 +93,14 @@ function show(answer) {
   at("state").className = wrong.length ? "bad" : "good";
   say(at("daemon"), `sallyportd ${answer.daemon}`);
   const last = kept.points.at(-1) ?? {};
-  const load = (port) => (last[port] ? `${rate(last[port].bits, "bit/s")} · ${rate(last[port].frames, "pps")}` : "—");
+  const load = (port) => (last[port] ? `${rate(last[port].bits, "bit/s")}\n${rate(last[port].frames, "pps")}` : "—");
   say(at("now-encrypt"), load("red_in"));
   say(at("now-decrypt"), load("black_in"));
   const dropped = last.drops_encrypt == null || last.drops_decrypt == null ? null : last.drops_encrypt + last.drops_decrypt;
-  say(at("now-drops"), rate(dropped, "pps"));
-  say(at("now-sas"), ["out", "in"].map((dir) => (answer.sas[dir] ?? 0).toLocaleString("en")).join(" · "));
+  const total = answer.drops.reduce((sum, drop) => sum + BigInt(drop.total), 0n);
+  say(at("now-drops"), `${rate(dropped, "pps")}\n${count(total)} since reset`);
+  const [out, into] = ["out", "in"].map((dir) => answer.sas[dir] ?? 0);
+  say(at("now-sas"), `${count(out + into)}\n${count(out)} out, ${count(into)} in`);
   for (const plot of plots) plot.show(kept.points);
   sas.show(answer.sa_list, some(answer.sa_list, answer.sas));
   policies.show(answer.policy_list, some(answer.policy_list, answer.policies));

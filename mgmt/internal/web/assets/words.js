@@ -5,8 +5,8 @@ const SHORT = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 const THREE = new Intl.NumberFormat("en", { maximumSignificantDigits: 3, minimumSignificantDigits: 3 });
 const PREFIXES = ["", "k", "M", "G", "T"];
 
-/** A count, which comes as a string and may be longer than a number holds. */
-export const count = (text) => WHOLE.format(BigInt(text));
+/** A count. As a string it may be longer than a number holds. */
+export const count = (number) => WHOLE.format(BigInt(number));
 
 /** A rate with at most three digits, a prefix and its unit: 98.7 Gbit/s; where it is `steady`, with three if it has a prefix. */
 export function rate(value, unit, steady = true) {
