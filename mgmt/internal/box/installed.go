@@ -30,7 +30,8 @@ type Installed struct {
 	FirstPolicies []InstalledPolicy
 }
 
-// Installed reads what is configured, and what at most `most` SAs and as many policies have carried.
+// Installed reads what is configured, and what at most `most` SAs and as many policies have carried. An inbound policy that names more SAs than that
+// counts as one whose packets are not counted, for they would have to be added up.
 func (s *Session) Installed(most int) (out Installed, err error) {
 	out.SAs, out.Policies = map[xfrm.Dir]int{}, map[xfrm.Dir]int{}
 	err = s.querying(func(m *Model) error {
@@ -53,9 +54,13 @@ func (s *Session) Installed(most int) (out Installed, err error) {
 			if i >= most {
 				continue
 			}
-			used, known, err := m.usageOfPolicy(p)
-			if err != nil {
-				return err
+			var used usage
+			var known bool
+			if !m.namesMore(p, most) {
+				var err error
+				if used, known, err = m.usageOfPolicy(p); err != nil {
+					return err
+				}
 			}
 			out.FirstPolicies = append(out.FirstPolicies, InstalledPolicy{
 				Selector: p.Selector.String(), Dir: p.Dir, Action: p.Action, Priority: p.Priority, Template: p.Template, Counted: known,
@@ -65,4 +70,20 @@ func (s *Session) Installed(most int) (out Installed, err error) {
 		return nil
 	})
 	return out, err
+}
+
+// namesMore says whether an inbound policy names more than `most` SAs.
+func (m *Model) namesMore(p *Policy, most int) bool {
+	if p.Dir == xfrm.DirOut || p.Template == nil {
+		return false
+	}
+	count := 0
+	for _, sa := range m.SAs {
+		if sa.Way == xfrm.DirIn && p.Names(&sa.State) {
+			if count++; count > most {
+				return true
+			}
+		}
+	}
+	return false
 }
