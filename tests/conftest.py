@@ -107,6 +107,15 @@ def write_frames(path: Path, frames: Iterable[bytes | Packet]) -> None:
             writer.write(record)
 
 
+@pytest.fixture(scope="session")
+def browser():
+    """A headless Chromium, or a skip that says what is missing."""
+    from browsers import headless_chromium
+
+    with headless_chromium() as chromium:
+        yield chromium
+
+
 @pytest.fixture
 def make_box(tmp_path: Path):
     """`make_box(batch_text)` gives a [Box] in this test's folder."""

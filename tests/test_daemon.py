@@ -29,9 +29,11 @@ PACKET = SIZE - 18  # without Ethernet's header and FCS
 
 
 @contextmanager
-def daemons(sim: Simulator, folder: Path, boxes: int) -> Iterator[list[Daemon]]:
-    """A daemon a box, started; they are gone afterwards, whatever happens."""
-    each = [Daemon(sim.socket(box), folder / f"box{box}", box) for box in range(boxes)]
+def daemons(sim: Simulator, folder: Path, boxes: int, more: str = "") -> Iterator[list[Daemon]]:
+    """A daemon a box, started, the last with `more` in its configuration; they are gone afterwards, whatever happens."""
+    each = [
+        Daemon(sim.socket(box), folder / f"box{box}", box, more if box == boxes - 1 else "") for box in range(boxes)
+    ]
     try:
         for daemon in each:
             daemon.start()

@@ -5,13 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import re
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from browsers import Watched
 from conftest import ROOT
 from report_rows import SETUP, every, of_latency, row, throughput
 from sallyport import report
@@ -20,53 +18,19 @@ from sallyport.report.kinds import KINDS
 
 COMMAND = "./sallyport rfc2544 --test all --seed 1 --html 'a b.html'"
 SCREEN = {"width": 1440, "height": 900}
-TIMEOUT_MS = 240_000  # 5 MB of JavaScript, on a machine that has other work
-BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
 
-@pytest.fixture(scope="session")
-def browser() -> Iterator:
-    """Debian's headless Chromium, driven by playwright."""
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        pytest.skip("there is no Chromium: apt-get install chromium-headless-shell (make setup does)")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as play:
-        chromium = play.chromium.launch(executable_path=path, args=["--no-sandbox"], timeout=TIMEOUT_MS)  # CI is root
-        yield chromium
-        chromium.close()
-
-
-class Page:
-    """A report in a browser without a network; `errors` and `requests` are what went wrong and what it asked for."""
+class Page(Watched):
+    """A report in a browser without a network."""
 
     def __init__(self, browser, folder: Path, rows: list[dict]) -> None:
+        super().__init__(browser, offline=True, viewport=SCREEN)
         self.path = folder / "report.html"
         report.write_all(rows, self.path, None, COMMAND)
-        self.errors: list[str] = []
-        self.requests: list[str] = []
-        self.page = browser.new_context(offline=True, viewport=SCREEN).new_page()
-        self.page.set_default_timeout(TIMEOUT_MS)
-        self.page.on("console", lambda said: self.errors.append(said.text) if said.type == "error" else None)
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(self.path.as_uri())
         self.page.wait_for_function(
             "[...document.querySelectorAll('.plotly-graph-div')].every(p => p.querySelector('.trace'))"
         )
-
-    def table(self, section: str) -> list[list[str]]:
-        """The cells of a section's table, the heading first: title and unit with a space."""
-        return self.page.eval_on_selector_all(
-            f"#{section} table tr",
-            "lines => lines.map(line => [...line.cells].map(c => c.innerText.replace(/\\s+/g, ' ').trim()))",
-        )
-
-    def columns(self, section: str) -> dict[str, list[str]]:
-        heading, *lines = self.table(section)
-        assert len(set(heading)) == len(heading)
-        return {name: [line[index] for line in lines] for index, name in enumerate(heading)}
 
 
 @pytest.fixture(scope="session")
@@ -197,19 +161,9 @@ def test_the_other_tests_show_their_own_figures(whole: Page) -> None:
     assert attack["Dropped, by counter packets"][0] == "box1.inner.drop_replay 9,058"
 
 
-@contextmanager
-def shown_on(whole: Page, width: int, height: int, **media: str) -> Iterator:
-    """The page on another screen, for a while."""
-    whole.page.set_viewport_size({"width": width, "height": height})
-    whole.page.emulate_media(**media)
-    yield whole.page
-    whole.page.emulate_media(media="screen", color_scheme="light")
-    whole.page.set_viewport_size(SCREEN)
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_phone_scrolls_tables_and_nothing_else(whole: Page, scheme: str) -> None:
-    with shown_on(whole, 390, 844, color_scheme=scheme) as page:
+    with whole.shown_on(390, 844, color_scheme=scheme) as page:
         # Plots follow the width of their window a moment later.
         page.wait_for_function("document.documentElement.scrollWidth == 390")
         text, paper = page.evaluate(
@@ -228,7 +182,7 @@ def test_a_phone_scrolls_tables_and_nothing_else(whole: Page, scheme: str) -> No
 
 def test_print_cuts_no_table_and_no_plot(whole: Page) -> None:
     """On A4 landscape between its margins, from the screen on which the page was drawn."""
-    with shown_on(whole, 1046, 700, media="print") as page:
+    with whole.shown_on(1046, 700, media="print") as page:
         right = "all => Math.max(...all.map(each => each.getBoundingClientRect().right))"
         assert page.eval_on_selector_all("table", right) <= 1046
         assert page.eval_on_selector_all("figure .main-svg", right) <= 1046

@@ -20,6 +20,7 @@ import (
 	"sallyport/mgmt/internal/config"
 	core "sallyport/mgmt/internal/daemon"
 	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/web"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -105,6 +106,14 @@ func serve(ctx context.Context, c *config.Config, d *core.Daemon, control net.Li
 			return fmt.Errorf("cannot listen for Prometheus: %w", err)
 		}
 		group.Go(func() error { return serveMetrics(ctx, listener, d) })
+	}
+	if c.Web.Listen.IsValid() {
+		listener, err := net.Listen("tcp", c.Web.Listen.String())
+		if err != nil {
+			return fmt.Errorf("cannot listen for browsers: %w", err)
+		}
+		log.Info("the page for browsers", "url", "http://"+listener.Addr().String()+"/")
+		group.Go(func() error { return web.New(d, log).Serve(ctx, listener) })
 	}
 	log.Info("ready", "version", version, "control", c.Control.Path.Name, "metrics", c.Metrics.Listen.String())
 	notify(daemon.SdNotifyReady)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
@@ -26,7 +27,7 @@ func (l Limit) String() string {
 // Of a token bucket: the cycles in which it gains its rate, and cycles/s.
 const (
 	bucketInterval = 1 << 26
-	cyclesPerSec   = 300_000_000
+	cyclesPerSec   = chip.CyclesPerSecond
 )
 
 // register is what the limit is on the chips; every token_bucket has the same layout.

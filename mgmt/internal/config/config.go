@@ -32,6 +32,7 @@ type Config struct {
 	Events  Events  `toml:"events"`
 	Taps    Taps    `toml:"taps"`
 	Metrics Metrics `toml:"metrics"`
+	Web     Web     `toml:"web"`
 	Log     Log     `toml:"log"`
 }
 
@@ -151,7 +152,10 @@ func reason(err error) error {
 }
 
 func decode(text []byte, c *Config) error {
-	return toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(c)
+	if err := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(c); err != nil {
+		return err
+	}
+	return c.Web.check()
 }
 
 // located gives an error of the TOML library its line.
@@ -166,7 +170,7 @@ func located(path string, text []byte, err error) error {
 		line, _ := decodeError.Position()
 		return &Error{path, line, strings.TrimPrefix(decodeError.Error(), "toml: ")}
 	}
-	// A number where text should stand: the library does not say where. It is the first line with which the error comes.
+	// A number where text should stand, or values that do not go together: nobody says where. It is the first line with which the error comes.
 	end, line := 0, 0
 	for part := range bytes.Lines(text) {
 		end, line = end+len(part), line+1

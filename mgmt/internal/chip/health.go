@@ -1,0 +1,48 @@
+package chip
+
+import (
+	"time"
+
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+)
+
+// CyclesPerSecond is the chips' core clock, in which they tell time.
+const CyclesPerSecond = 300_000_000
+
+// Health is what a chip says of its state now.
+type Health struct {
+	// Ready says that the tables were cleared after the reset.
+	Ready bool
+	// LinkUp is the link to the crypto chip; of the crypto chip, that to the inner one.
+	LinkUp bool
+	// BlackLinkUp is the crypto chip's link to the outer one; false of others, which have no second link.
+	BlackLinkUp bool
+	// Tamper is the crypto chip's input, now or at any time since the reset.
+	Tamper bool
+	// Cycles since the reset.
+	Cycles uint64
+}
+
+// Uptime is the time since the reset, by the chip's clock.
+func (h Health) Uptime() time.Duration {
+	return time.Duration(h.Cycles/CyclesPerSecond)*time.Second + time.Duration(h.Cycles%CyclesPerSecond)*time.Second/CyclesPerSecond
+}
+
+// Health reads the state of a chip.
+func (b *Box) Health(c transport.Chip) (Health, error) {
+	for {
+		words, err := b.ReadAll(Source{c, regs.CommonStatus}, Source{c, regs.CommonCyclesHi}, Source{c, regs.CommonCyclesLo}, Source{c, regs.CommonCyclesHi})
+		if err != nil {
+			return Health{}, err
+		}
+		if words[1] != words[3] {
+			continue
+		}
+		has := func(f regs.Field) bool { return f.Get(words[:1]) != 0 }
+		return Health{
+			Ready: has(regs.CommonStatusReady), LinkUp: has(regs.CommonStatusLinkUp), BlackLinkUp: has(regs.CommonStatusBlackLinkUp),
+			Tamper: has(regs.CommonStatusTamper), Cycles: uint64(words[1])<<32 | uint64(words[2]),
+		}, nil
+	}
+}

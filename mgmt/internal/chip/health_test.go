@@ -1,0 +1,65 @@
+package chip
+
+import (
+	"testing"
+	"time"
+
+	"sallyport/mgmt/internal/fakebox"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+)
+
+// running is a box whose clocks go on by so many cycles with each access.
+type running struct {
+	*fakebox.Box
+	cycles, step uint64
+}
+
+func (r *running) Do(ops []transport.Op) error {
+	for i := range ops {
+		r.cycles += r.step
+		for _, c := range transport.Chips {
+			r.Tick(c, r.cycles)
+		}
+		if err := r.Box.Do(ops[i : i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestHealth: state and both links of each chip, and a time that is one of those while it was read, also when the low half overflows meanwhile.
+func TestHealth(t *testing.T) {
+	clock := &running{Box: fakebox.New(fakebox.Small)}
+	b, err := Open(clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bit := func(f regs.Field) uint32 { return 1 << f.LSB }
+	clock.Set(transport.Crypto, regs.CommonStatus, bit(regs.CommonStatusBlackLinkUp)|bit(regs.CommonStatusTamper))
+	clock.Set(transport.Outer, regs.CommonStatus, bit(regs.CommonStatusReady)|bit(regs.CommonStatusLinkUp))
+	clock.cycles = 3*CyclesPerSecond/2 + 7<<32
+	for c, want := range map[transport.Chip]Health{
+		transport.Crypto: {BlackLinkUp: true, Tamper: true, Cycles: clock.cycles},
+		transport.Outer:  {Ready: true, LinkUp: true, Cycles: clock.cycles},
+	} {
+		if got, err := b.Health(c); err != nil || got != want {
+			t.Errorf("%+v, %v, want %+v", got, err, want)
+		}
+	}
+	if up := (Health{Cycles: 3 * CyclesPerSecond / 2}).Uptime(); up != 1500*time.Millisecond {
+		t.Error(up)
+	}
+	clock.step = 1
+	for ahead := range uint64(6) {
+		before := 5<<32 - ahead
+		clock.cycles = before
+		if got, err := b.Health(transport.Inner); err != nil || got.Cycles <= before || got.Cycles > clock.cycles {
+			t.Errorf("from %#x to %#x: %#x, %v", before, clock.cycles, got.Cycles, err)
+		}
+	}
+	clock.FailAfter = 1
+	if _, err := b.Health(transport.Inner); err == nil {
+		t.Error("no error from a bus that is gone")
+	}
+}

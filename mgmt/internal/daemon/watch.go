@@ -1,0 +1,79 @@
+package daemon
+
+import (
+	"time"
+
+	"sallyport/mgmt/internal/box"
+	"sallyport/mgmt/internal/chip"
+	"sallyport/mgmt/internal/transport"
+)
+
+// What follows is for those who look on in this process: the page of package web.
+
+// Sample is the state of the chips and every counter of theirs, read one after the other.
+type Sample struct {
+	At    time.Time
+	Chips [3]ChipSample
+}
+
+// ChipSample has the counters in the order of chip.CounterList.
+type ChipSample struct {
+	chip.Health
+	Counters []uint64
+}
+
+// Sample reads the chips.
+func (d *Daemon) Sample() (Sample, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	out := Sample{At: d.now()}
+	for _, c := range transport.Chips {
+		health, err := d.session.Box.Health(c)
+		if err != nil {
+			return Sample{}, err
+		}
+		counters, err := d.session.Box.Counters(c)
+		if err != nil {
+			return Sample{}, err
+		}
+		out.Chips[c] = ChipSample{health, counters}
+	}
+	return out, nil
+}
+
+// Holding is what the box is and holds.
+type Holding struct {
+	Version      string // of the daemon
+	Configured   bool
+	Identity     [3]chip.Identity
+	Capabilities [3]chip.Capabilities
+	box.Installed
+	// LastUse has, by age, the time of last use of what is installed, in seconds since the epoch; 0 of what was never used. It is as exact as
+	// others ask often.
+	LastUse map[uint64]int64
+}
+
+// Holding reads what the box holds, and what at most `most` SAs and as many policies have carried.
+func (d *Daemon) Holding(most int) (Holding, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	installed, err := d.session.Installed(most)
+	if err != nil {
+		return Holding{}, err
+	}
+	b := d.session.Box
+	out := Holding{d.version, d.adopted, b.Identity, b.Capabilities, installed, map[uint64]int64{}}
+	now := d.now().Unix()
+	for _, sa := range installed.FirstSAs {
+		out.LastUse[sa.Age] = d.uses.seen(sa.Carried, now)
+	}
+	for _, p := range installed.FirstPolicies {
+		if p.Counted {
+			out.LastUse[p.Age] = d.uses.seen(p.Carried, now)
+		}
+	}
+	return out, nil
+}
+
+// Watch gives a channel of all events from now on. It is closed when its reader is too far behind, or when the daemon ends.
+func (d *Daemon) Watch() <-chan box.Event { return d.events.subscribe() }
