@@ -22,7 +22,7 @@ import sallyport.common.regs.{CommonRegs, RegisterDesc}
  * @param simulation
  *   built for simulation; software can read it
  * @param modelled
- *   ciphers and hashes are simulated by [[PipeModel]]s; software cannot see it
+ *   lanes are simulated by [[LaneModel]]s; software cannot see it
  */
 case class CryptoConfig(
     saBits: Int = 10,
@@ -36,10 +36,10 @@ case class CryptoConfig(
     modelled: Boolean = false
 ) {
   require(saBits >= 1 && saBits <= 16, s"saBits is $saBits, but the link carries SA numbers of 1 to 16 bits")
-  require(simulation || !modelled, "models of ciphers and hashes are for simulation: leave modelled out")
+  require(simulation || !modelled, "models of lanes are for simulation: leave modelled out")
   require(lanes >= 1 && lanes <= 16, s"$lanes lanes a direction: choose 1 to 16")
 
-  def lane(encrypt: Boolean): LaneConfig = LaneConfig(encrypt, suites, slots, laneBeats, modelled)
+  def lane(encrypt: Boolean): LaneConfig = LaneConfig(encrypt, suites, slots, laneBeats)
 
   /** What software reads of this configuration. */
   def build: Map[RegisterDesc, BigInt] = Map(

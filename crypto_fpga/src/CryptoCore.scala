@@ -30,7 +30,8 @@ class CryptoCore(config: CryptoConfig) extends Module {
 
   private val red = Module(new Link(LinkParams(withSequenceTx = true, bufferBeats = config.linkBeats)))
   private val black = Module(new Link(LinkParams(bufferBeats = config.linkBeats)))
-  private val engine = Module(new CryptoEngine(config, lane => Module(new Lane(lane)).io))
+  private def lane(of: LaneConfig): LanePorts = if (config.modelled) LaneModel(of) else Module(new Lane(of)).io
+  private val engine = Module(new CryptoEngine(config, lane))
 
   red.io.port <> io.linkRed
   black.io.port <> io.linkBlack
