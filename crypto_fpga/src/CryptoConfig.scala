@@ -1,6 +1,6 @@
 package sallyport.crypto
 
-import sallyport.common.regs.{CommonRegs, RegisterDesc}
+import sallyport.common.regs.{CommonRegs, CryptoRegs, RegisterDesc}
 
 /**
  * Parameters of [[CryptoCore]].
@@ -17,6 +17,8 @@ import sallyport.common.regs.{CommonRegs, RegisterDesc}
  *   packet buffers of a lane in 64-byte beats, a power of two
  * @param linkBeats
  *   receive buffer of each link in 64-byte beats, a power of two
+ * @param noise
+ *   how the board's noise chip is read and tested
  * @param version
  *   of the hardware, `major.minor.patch`
  * @param simulation
@@ -31,6 +33,7 @@ case class CryptoConfig(
     slots: Int = 128,
     laneBeats: Int = 4096,
     linkBeats: Int = 512,
+    noise: NoiseConfig = NoiseConfig(),
     version: String = "0.0.0",
     simulation: Boolean = true,
     modelled: Boolean = false
@@ -47,6 +50,7 @@ case class CryptoConfig(
     CommonRegs.capabilitySaBits -> BigInt(saBits),
     CommonRegs.capabilityLanes -> BigInt(lanes),
     CommonRegs.capabilityLinkBufferBeats -> BigInt(linkBeats),
+    CryptoRegs.noiseEntropy -> BigInt(noise.wordEntropy),
     CommonRegs.capabilitySuites -> suites.map(suite => BigInt(1) << suite.number).sum
   )
 }

@@ -25,6 +25,9 @@ class CryptoCore(config: CryptoConfig) extends Module {
     val linkBlack = new LinkPort
     val axil = Flipped(new AxiLite)
     val tamper = Input(Bool())
+
+    /** The board's noise chip; any clock's. */
+    val noise = Input(Bool())
     val ready = Output(Bool())
   })
 
@@ -48,5 +51,6 @@ class CryptoCore(config: CryptoConfig) extends Module {
 
   engine.io.axil <> io.axil
   engine.io.tamper := io.tamper
+  engine.io.noise := io.noise
   io.ready := engine.io.ready
 }
