@@ -32,8 +32,8 @@ else ifeq ($(TABLES),standard)
 else
   $(error TABLES=$(TABLES): choose standard or full)
 endif
-# CRYPTO=model: a second simulation, whose crypto chip has C++ in the place of its ciphers and hashes. Not built by default: it takes as long as
-# the first one's crypto chip, and nothing but speed depends on it.
+# CRYPTO=model: a second simulation, whose crypto chip has C++ in the place of its lanes. Not built by default: nothing but
+# speed depends on it.
 CRYPTO ?= rtl
 $(if $(filter rtl model,$(CRYPTO)),,$(error CRYPTO=$(CRYPTO): choose rtl or model))
 size_option := $(if $(filter full,$(TABLES)),--full)

@@ -1,6 +1,6 @@
 package sallyport.crypto
 
-import sallyport.common.regs.{CommonRegs, RegisterDesc}
+import sallyport.common.regs.{CommonRegs, CryptoRegs, RegisterDesc}
 
 /**
  * Parameters of [[CryptoCore]].
@@ -17,12 +17,14 @@ import sallyport.common.regs.{CommonRegs, RegisterDesc}
  *   packet buffers of a lane in 64-byte beats, a power of two
  * @param linkBeats
  *   receive buffer of each link in 64-byte beats, a power of two
+ * @param noise
+ *   how the board's noise chip is read and tested
  * @param version
  *   of the hardware, `major.minor.patch`
  * @param simulation
  *   built for simulation; software can read it
  * @param modelled
- *   ciphers and hashes are simulated by [[PipeModel]]s; software cannot see it
+ *   lanes are simulated by [[LaneModel]]s; software cannot see it
  */
 case class CryptoConfig(
     saBits: Int = 10,
@@ -31,15 +33,16 @@ case class CryptoConfig(
     slots: Int = 128,
     laneBeats: Int = 4096,
     linkBeats: Int = 512,
+    noise: NoiseConfig = NoiseConfig(),
     version: String = "0.0.0",
     simulation: Boolean = true,
     modelled: Boolean = false
 ) {
   require(saBits >= 1 && saBits <= 16, s"saBits is $saBits, but the link carries SA numbers of 1 to 16 bits")
-  require(simulation || !modelled, "models of ciphers and hashes are for simulation: leave modelled out")
+  require(simulation || !modelled, "models of lanes are for simulation: leave modelled out")
   require(lanes >= 1 && lanes <= 16, s"$lanes lanes a direction: choose 1 to 16")
 
-  def lane(encrypt: Boolean): LaneConfig = LaneConfig(encrypt, suites, slots, laneBeats, modelled)
+  def lane(encrypt: Boolean): LaneConfig = LaneConfig(encrypt, suites, slots, laneBeats)
 
   /** What software reads of this configuration. */
   def build: Map[RegisterDesc, BigInt] = Map(
@@ -47,6 +50,7 @@ case class CryptoConfig(
     CommonRegs.capabilitySaBits -> BigInt(saBits),
     CommonRegs.capabilityLanes -> BigInt(lanes),
     CommonRegs.capabilityLinkBufferBeats -> BigInt(linkBeats),
+    CryptoRegs.noiseEntropy -> BigInt(noise.wordEntropy),
     CommonRegs.capabilitySuites -> suites.map(suite => BigInt(1) << suite.number).sum
   )
 }

@@ -25,12 +25,16 @@ class CryptoCore(config: CryptoConfig) extends Module {
     val linkBlack = new LinkPort
     val axil = Flipped(new AxiLite)
     val tamper = Input(Bool())
+
+    /** The board's noise chip; any clock's. */
+    val noise = Input(Bool())
     val ready = Output(Bool())
   })
 
   private val red = Module(new Link(LinkParams(withSequenceTx = true, bufferBeats = config.linkBeats)))
   private val black = Module(new Link(LinkParams(bufferBeats = config.linkBeats)))
-  private val engine = Module(new CryptoEngine(config, lane => Module(new Lane(lane)).io))
+  private def lane(of: LaneConfig): LanePorts = if (config.modelled) LaneModel(of) else Module(new Lane(of)).io
+  private val engine = Module(new CryptoEngine(config, lane))
 
   red.io.port <> io.linkRed
   black.io.port <> io.linkBlack
@@ -47,5 +51,6 @@ class CryptoCore(config: CryptoConfig) extends Module {
 
   engine.io.axil <> io.axil
   engine.io.tamper := io.tamper
+  engine.io.noise := io.noise
   io.ready := engine.io.ready
 }

@@ -19,7 +19,7 @@ class LinkState extends Bundle {
 /**
  * The crypto chip between its two links: both paths, keys, registers, counters.
  *
- * Contracts: [[EncryptPath]], [[DecryptPath]], [[Zeroizer]], [[AuditEvents]]; registers and counters as regs/crypto.rdl has them. The paths share
+ * Contracts: [[EncryptPath]], [[DecryptPath]], [[Zeroizer]], [[AuditEvents]], [[NoiseSource]]; registers and counters as regs/crypto.rdl has them. The paths share
  * nothing but the registers and the zeroizer, so neither can hold up the other.
  *
  * @param lane
@@ -35,6 +35,7 @@ class CryptoEngine(config: CryptoConfig, lane: LaneConfig => LanePorts) extends 
     val black = Input(new LinkState)
     val axil = Flipped(new AxiLite)
     val tamper = Input(Bool())
+    val noise = Input(Bool())
     val ready = Output(Bool())
   })
 
@@ -96,6 +97,15 @@ class CryptoEngine(config: CryptoConfig, lane: LaneConfig => LanePorts) extends 
   bank.io.status(CryptoRegs.auditTimeHi) := audit.io.time(63, 32)
   bank.io.status(CommonRegs.cyclesLo) := cycles.io.value(31, 0)
   bank.io.status(CommonRegs.cyclesHi) := cycles.io.value(63, 32)
+
+  private val noise = Module(new NoiseSource(config.noise))
+  private val noiseControl = bank.io.control(CryptoRegs.noiseControl)
+  noise.io.noise := io.noise
+  noise.io.pop := CryptoRegs.NoiseControl.pop(noiseControl)
+  noise.io.restart := CryptoRegs.NoiseControl.restart(noiseControl)
+  noise.io.erase := zeroizer.io.clearTables
+  bank.io.status(CryptoRegs.noiseStatus) := noise.io.status
+  bank.io.status(CryptoRegs.noiseWord) := noise.io.word
 
   private val status = CommonRegs.Status
   bank.io.status(CommonRegs.status) := (io.ready << status.ready.lsb) | (io.red.up << status.linkUp.lsb) |

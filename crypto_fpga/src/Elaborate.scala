@@ -23,7 +23,7 @@ case class CryptoElaboration(
     @arg(doc = "suites to build in, by strongSwan's names, separated by commas; default all") suites: Option[String],
     @arg(doc = "lanes a direction, 1 to 16; default 4, with --small 1") lanes: Option[Int],
     @arg(doc = "64 Ki SAs a direction, as a board has") full: Flag,
-    @arg(doc = "C++ models of ciphers and hashes in the place of their pipes, for Verilator alone; into crypto-model")
+    @arg(doc = "C++ models in the place of the lanes, for Verilator alone; into crypto-model")
     model: Flag
 ) {
 

@@ -286,6 +286,20 @@ object CryptoRegs {
   }
   val auditTimeLo = RegisterDesc("audit_time_lo", 0x22c, RegisterRole.Status)
   val auditTimeHi = RegisterDesc("audit_time_hi", 0x230, RegisterRole.Status)
+  val noiseStatus = RegisterDesc("noise_status", 0x240, RegisterRole.Status)
+  object NoiseStatus {
+    val words = RowField(0, 4)
+    val good = RowField(8, 1)
+    val repetitionFailed = RowField(16, 1)
+    val proportionFailed = RowField(17, 1)
+  }
+  val noiseWord = RegisterDesc("noise_word", 0x244, RegisterRole.Status)
+  val noiseControl = RegisterDesc("noise_control", 0x248, RegisterRole.Control, writable = 0x3L, pulse = 0x3L)
+  object NoiseControl {
+    val pop = RowField(0, 1)
+    val restart = RowField(1, 1)
+  }
+  val noiseEntropy = RegisterDesc("noise_entropy", 0x24c, RegisterRole.Build)
   val all: Seq[RegisterDesc] = CommonRegs.all ++ Seq(
     control,
     sequenceEvents,
@@ -293,7 +307,11 @@ object CryptoRegs {
     auditSequence,
     auditControl,
     auditTimeLo,
-    auditTimeHi
+    auditTimeHi,
+    noiseStatus,
+    noiseWord,
+    noiseControl,
+    noiseEntropy
   )
 }
 

@@ -29,11 +29,8 @@ class AesDecryptBlock extends Bundle {
  *
  * The clock stops while the pipe is empty. While `wipe` is high zeros enter as key; after [[AesDecryptPipe.latency]]
  * such cycles no register holds a key.
- *
- * @param modelled
- *   simulated by [[PipeModel]]; the hardware is then left out
  */
-class AesDecryptPipe(modelled: Boolean = false) extends Module {
+class AesDecryptPipe extends Module {
   val io = IO(new Bundle {
     val in = Flipped(Valid(new AesDecryptBlock))
     val wipe = Input(Bool())
@@ -51,10 +48,7 @@ class AesDecryptPipe(modelled: Boolean = false) extends Module {
 
   private implicit val sbox: Definition[AesSbox] = Definition(new AesSbox)
 
-  if (modelled) {
-    val operands = Seq(io.in.bits.block, io.in.bits.key, io.in.bits.size.asUInt)
-    io.out := PipeModel("AesDecryptPipe", io.in.valid, operands, 128, AesDecryptPipe.latency, forget = false.B)
-  } else PipeClock(io.in.valid, io.wipe, AesDecryptPipe.latency) { valids =>
+  PipeClock(io.in.valid, io.wipe, AesDecryptPipe.latency) { valids =>
     val in = io.in.bits
     val key = Mux(io.wipe, 0.U, in.key)
     val entry = Wire(new Stage)

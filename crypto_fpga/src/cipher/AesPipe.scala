@@ -31,16 +31,12 @@ class CipherBlock[T <: Data](tagType: T) extends Bundle {
  *
  * @param aheadBy
  *   0 to [[AesPipe.latency]] - 1
- * @param modelled
- *   simulated by [[PipeModel]]; the hardware is then left out
  */
-class AesPipe[T <: Data](tagType: T, aheadBy: Int, modelled: Boolean = false) extends Module {
+class AesPipe[T <: Data](tagType: T, aheadBy: Int) extends Module {
   require(
     aheadBy >= 0 && aheadBy < AesPipe.latency,
     s"the tag is known up to ${AesPipe.latency - 1} cycles before the block, not $aheadBy"
   )
-
-  require(!modelled || aheadBy == 0, "the model knows no tag before its block")
 
   val io = IO(new Bundle {
     val in = Flipped(Valid(new CipherBlock(tagType)))
@@ -58,16 +54,7 @@ class AesPipe[T <: Data](tagType: T, aheadBy: Int, modelled: Boolean = false) ex
 
   private implicit val sbox: Definition[AesSbox] = Definition(new AesSbox)
 
-  if (modelled) {
-    val in = io.in.bits
-    val operands = Seq(in.block, in.key, in.size.asUInt)
-    val made = PipeModel("AesPipe", io.in.valid, operands, 128, AesPipe.latency, forget = false.B)
-    io.out.valid := made.valid
-    io.out.bits.block := made.bits
-    io.out.bits.tag := ShiftRegister(in.tag, AesPipe.latency)
-    io.ahead.valid := io.out.valid
-    io.ahead.bits := io.out.bits.tag
-  } else PipeClock(io.in.valid, io.wipe, AesPipe.latency) { valids =>
+  PipeClock(io.in.valid, io.wipe, AesPipe.latency) { valids =>
     val in = io.in.bits
     val key = Mux(io.wipe, 0.U, in.key)
     val entry = Wire(new Stage)

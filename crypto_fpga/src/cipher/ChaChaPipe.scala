@@ -24,56 +24,46 @@ class ChaChaBlock extends Bundle {
  *
  * The clock stops while the pipe is empty. While `wipe` is high zeros enter and what is inside is forgotten; after
  * [[ChaChaPipe.latency]] such cycles no register and no row of the ring holds a secret.
- *
- * @param modelled
- *   simulated by [[PipeModel]]; the hardware is then left out
  */
-class ChaChaPipe(modelled: Boolean = false) extends Module {
+class ChaChaPipe extends Module {
   val io = IO(new Bundle {
     val in = Flipped(Valid(new ChaChaBlock))
     val wipe = Input(Bool())
     val out = Valid(UInt(512.W))
   })
 
-  if (modelled) {
-    val operands = Seq(io.in.bits.key, io.in.bits.nonce, io.in.bits.counter)
-    io.out := PipeModel("ChaChaPipe", io.in.valid, operands, 512, ChaChaPipe.latency, forget = io.wipe)
-  } else hardware()
+  // Bit i: a block entered i + 1 cycles ago.
+  private val flight = Wire(UInt(ChaChaPipe.latency.W))
+  private val running = ClockGate(clock, io.in.valid || io.wipe || reset.asBool || flight.orR)
 
-  private def hardware(): Unit = {
-    // Bit i: a block entered i + 1 cycles ago.
-    val flight = Wire(UInt(ChaChaPipe.latency.W))
-    val running = ClockGate(clock, io.in.valid || io.wipe || reset.asBool || flight.orR)
+  withClock(running) {
+    flight := RegNext(Mux(io.wipe, 0.U, Cat(flight.tail(1), io.in.valid)), 0.U)
+    val again = (1 until ChaChaPipe.passes).map(pass => flight(pass * ChaChaPipe.stages - 1)).reduce(_ || _)
+    val leaves = flight(ChaChaPipe.passes * ChaChaPipe.stages - 1)
+    assert(!(again && io.in.valid))
 
-    withClock(running) {
-      flight := RegNext(Mux(io.wipe, 0.U, Cat(flight.tail(1), io.in.valid)), 0.U)
-      val again = (1 until ChaChaPipe.passes).map(pass => flight(pass * ChaChaPipe.stages - 1)).reduce(_ || _)
-      val leaves = flight(ChaChaPipe.passes * ChaChaPipe.stages - 1)
-      assert(!(again && io.in.valid))
-
-      val back = Wire(Vec(16, UInt(32.W)))
-      val variable = Cat(io.in.bits.nonce, io.in.bits.counter, io.in.bits.key)
-      val fresh = VecInit(ChaCha.constants ++ ChaCha.words(variable))
-      val entry = RegNext(Mux(io.wipe, 0.U.asTypeOf(back), Mux(again, back, fresh)))
-      val end = (0 until ChaChaPipe.stages - 1).foldLeft(entry) { (state, half) =>
-        RegNext(VecInit(ChaCha.halfRound(state, diagonal = half / 2 % 2 == 1, second = half % 2 == 1)))
-      }
-      back := ChaCha.exchange(end)
-
-      // Blocks leave in the order in which they came; at most one a stage is in the loop.
-      val ring = Mem(ChaChaPipe.rows, UInt(384.W))
-      val writeRow = RegInit(0.U(log2Ceil(ChaChaPipe.rows).W))
-      val readRow = RegInit(0.U(log2Ceil(ChaChaPipe.rows).W))
-      when(io.in.valid || io.wipe) {
-        ring(writeRow) := Mux(io.wipe, 0.U, variable)
-        writeRow := writeRow + 1.U
-      }
-      when(io.wipe) { readRow := writeRow + 1.U }.elsewhen(leaves) { readRow := readRow + 1.U }
-
-      val before = ChaCha.constants ++ ChaCha.words(ring(readRow))
-      io.out.bits := RegNext(Cat(back.zip(before).map { case (a, b) => a + b }.reverse))
-      io.out.valid := flight(ChaChaPipe.latency - 1)
+    val back = Wire(Vec(16, UInt(32.W)))
+    val variable = Cat(io.in.bits.nonce, io.in.bits.counter, io.in.bits.key)
+    val fresh = VecInit(ChaCha.constants ++ ChaCha.words(variable))
+    val entry = RegNext(Mux(io.wipe, 0.U.asTypeOf(back), Mux(again, back, fresh)))
+    val end = (0 until ChaChaPipe.stages - 1).foldLeft(entry) { (state, half) =>
+      RegNext(VecInit(ChaCha.halfRound(state, diagonal = half / 2 % 2 == 1, second = half % 2 == 1)))
     }
+    back := ChaCha.exchange(end)
+
+    // Blocks leave in the order in which they came; at most one a stage is in the loop.
+    val ring = Mem(ChaChaPipe.rows, UInt(384.W))
+    val writeRow = RegInit(0.U(log2Ceil(ChaChaPipe.rows).W))
+    val readRow = RegInit(0.U(log2Ceil(ChaChaPipe.rows).W))
+    when(io.in.valid || io.wipe) {
+      ring(writeRow) := Mux(io.wipe, 0.U, variable)
+      writeRow := writeRow + 1.U
+    }
+    when(io.wipe) { readRow := writeRow + 1.U }.elsewhen(leaves) { readRow := readRow + 1.U }
+
+    val before = ChaCha.constants ++ ChaCha.words(ring(readRow))
+    io.out.bits := RegNext(Cat(back.zip(before).map { case (a, b) => a + b }.reverse))
+    io.out.valid := flight(ChaChaPipe.latency - 1)
   }
 }
 

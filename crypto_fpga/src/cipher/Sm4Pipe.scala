@@ -29,11 +29,8 @@ class Sm4Block extends Bundle {
  *
  * The clock stops while the pipe is empty. While `wipe` is high zeros enter; after
  * [[Sm4Pipe.latency]] such cycles no register holds a key.
- *
- * @param modelled
- *   simulated by [[PipeModel]]; the hardware is then left out
  */
-class Sm4Pipe(modelled: Boolean = false) extends Module {
+class Sm4Pipe extends Module {
   val io = IO(new Bundle {
     val in = Flipped(Valid(new Sm4Block))
     val wipe = Input(Bool())
@@ -42,10 +39,7 @@ class Sm4Pipe(modelled: Boolean = false) extends Module {
 
   private implicit val sbox: Definition[Sm4Sbox] = Definition(new Sm4Sbox)
 
-  if (modelled) {
-    val operands = Seq(io.in.bits.block, io.in.bits.key, io.in.bits.decrypt)
-    io.out := PipeModel("Sm4Pipe", io.in.valid, operands, 128, Sm4Pipe.latency, forget = false.B)
-  } else PipeClock(io.in.valid, io.wipe, Sm4Pipe.latency) { valids =>
+  PipeClock(io.in.valid, io.wipe, Sm4Pipe.latency) { valids =>
     val in = io.in.bits
     def unlessWiped(word: UInt): UInt = Mux(io.wipe, 0.U, word)
     def constant(r: Int, decrypt: Bool): UInt = Mux(decrypt, Sm4.ck(35 - r).U(32.W), Sm4.ck(r).U(32.W))

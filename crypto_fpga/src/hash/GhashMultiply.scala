@@ -13,40 +13,27 @@ import sallyport.common.ClockGate
  * nothing but 32 × 32: mapped together they take twice the LUTs. A chain y' = (y ^ x) · h therefore takes a block every 4 cycles, with the XOR in front
  * of the operand register. The clock stops while the multiplier is empty; while `wipe` is high zeros enter and
  * replace what it holds.
- *
- * @param modelled
- *   simulated by [[PipeModel]]; the hardware is then left out
  */
-class GhashMultiply[T <: Data](tagType: T, modelled: Boolean = false) extends Module {
+class GhashMultiply[T <: Data](tagType: T) extends Module {
   val io = IO(new Bundle {
     val in = Flipped(Valid(new Bundle { val a = UInt(128.W); val b = UInt(128.W); val tag = tagType.cloneType }))
     val wipe = Input(Bool())
     val out = Valid(new Bundle { val product = UInt(128.W); val tag = tagType.cloneType })
   })
 
-  if (modelled) {
-    val operands = Seq(io.in.bits.a, io.in.bits.b)
-    val made = PipeModel("GhashMultiply", io.in.valid, operands, 128, GhashMultiply.latency, forget = false.B)
-    io.out.valid := made.valid
-    io.out.bits.product := made.bits
+  private val valids = Wire(Vec(GhashMultiply.latency, Bool()))
+  private val running = ClockGate(clock, io.in.valid || io.wipe || reset.asBool || valids.asUInt.orR)
+
+  withClock(running) {
+    def operands(x: UInt) = Gf128.leaves(Mux(io.wipe, 0.U, x)).map(RegNext(_))
+    val products = operands(io.in.bits.a).zip(operands(io.in.bits.b)).map { case (a, b) => Gf128.multiply(a, b) }
+    val sum = RegNext(Gf128.combine(products.map(RegNext(_))))
+    val product = RegNext(Gf128.reduce(sum))
+
+    valids.zip(io.in.valid +: valids.init).foreach { case (now, before) => now := RegNext(before, false.B) }
+    io.out.valid := valids.last
+    io.out.bits.product := product
     io.out.bits.tag := ShiftRegister(io.in.bits.tag, GhashMultiply.latency)
-  } else hardware()
-
-  private def hardware(): Unit = {
-    val valids = Wire(Vec(GhashMultiply.latency, Bool()))
-    val running = ClockGate(clock, io.in.valid || io.wipe || reset.asBool || valids.asUInt.orR)
-
-    withClock(running) {
-      def operands(x: UInt) = Gf128.leaves(Mux(io.wipe, 0.U, x)).map(RegNext(_))
-      val products = operands(io.in.bits.a).zip(operands(io.in.bits.b)).map { case (a, b) => Gf128.multiply(a, b) }
-      val sum = RegNext(Gf128.combine(products.map(RegNext(_))))
-      val product = RegNext(Gf128.reduce(sum))
-
-      valids.zip(io.in.valid +: valids.init).foreach { case (now, before) => now := RegNext(before, false.B) }
-      io.out.valid := valids.last
-      io.out.bits.product := product
-      io.out.bits.tag := ShiftRegister(io.in.bits.tag, GhashMultiply.latency)
-    }
   }
 }
 

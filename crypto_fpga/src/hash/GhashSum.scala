@@ -43,11 +43,8 @@ class GhashTag(slots: Int) extends Bundle {
  * follows the last block by [[GhashSum.latency]] cycles; then the slot is free. Nothing stalls, and nothing of a
  * slot's earlier packets counts. While `wipe` is high memories are overwritten one row a cycle, `slots` rows, and
  * zeros replace what the multiplier holds. The clock stops while nothing comes and nothing is on its way.
- *
- * @param modelled
- *   the multiplier is a [[PipeModel]]
  */
-class GhashSum(slots: Int, modelled: Boolean = false) extends Module {
+class GhashSum(slots: Int) extends Module {
   require(slots >= 2 && slots <= 256, s"GHASH keeps 2 to 256 packets in flight, not $slots")
   private val slotBits = log2Ceil(slots)
 
@@ -70,7 +67,7 @@ class GhashSum(slots: Int, modelled: Boolean = false) extends Module {
     val ends = Bool()
   }
 
-  private val multiply = Module(new GhashMultiply(new Step, modelled))
+  private val multiply = Module(new GhashMultiply(new Step))
   private val valids = Wire(Vec(GhashSum.latency, Bool()))
   private val called = io.load.valid || io.in.valid || io.seal.valid
   private val running = ClockGate(clock, called || io.wipe || reset.asBool || valids.asUInt.orR)

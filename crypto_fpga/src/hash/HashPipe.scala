@@ -47,71 +47,61 @@ class HashPipePorts extends Bundle {
  * State and result are byte strings as the digest is written, byte 0 in bits 7:0; a shorter one is in the low bits.
  * The state that came in waits for the end in a ring of rows, one for each block that the loop can hold. The clock
  * stops while the pipe is empty.
- *
- * @param modelled
- *   simulated by [[PipeModel]]; the hardware is then left out
  */
-abstract class HashPipe(loop: HashLoop, modelled: Boolean) extends Module {
+abstract class HashPipe(loop: HashLoop) extends Module {
   require(loop.stages % 4 == 1, s"a loop of ${loop.stages} stages meets its own blocks: make it 1 modulo 4")
   require(loop.phase >= 1 && loop.phase <= 3, s"results leave 1 to 3 stages behind the loop, not ${loop.phase}")
 
   val io = IO(new HashPipePorts)
 
-  if (modelled) {
-    val operands = Seq(io.in.bits.state, io.in.bits.block)
-    io.out := PipeModel(desiredName, io.in.valid, operands, 256, loop.latency, forget = io.wipe)
-  } else hardware()
+  private val busy = Wire(Bool())
+  private val running = ClockGate(clock, io.in.valid || io.wipe || reset.asBool || busy)
 
-  private def hardware(): Unit = {
-    val busy = Wire(Bool())
-    val running = ClockGate(clock, io.in.valid || io.wipe || reset.asBool || busy)
+  withClock(running) {
+    // Where blocks are: in the stages but the last, in the last with passes to go or none, and behind the loop.
+    val inside = RegInit(0.U((loop.stages - 1).W))
+    val again = RegInit(false.B)
+    val leaves = RegInit(false.B)
+    val behind = RegInit(0.U(loop.phase.W))
+    val ends = inside.head(1).asBool
+    val passes = Wire(Vec(loop.stages, UInt(2.W)))
+    inside := Mux(io.wipe, 0.U, Cat(inside, again || io.in.valid).tail(1))
+    again := !io.wipe && ends && passes.last =/= 3.U
+    leaves := !io.wipe && ends && passes.last === 3.U
+    behind := Mux(io.wipe, 0.U, Cat(behind, leaves).tail(1))
+    busy := inside.orR || again || leaves || behind.orR
+    assert(!(again && io.in.valid))
 
-    withClock(running) {
-      // Where blocks are: in the stages but the last, in the last with passes to go or none, and behind the loop.
-      val inside = RegInit(0.U((loop.stages - 1).W))
-      val again = RegInit(false.B)
-      val leaves = RegInit(false.B)
-      val behind = RegInit(0.U(loop.phase.W))
-      val ends = inside.head(1).asBool
-      val passes = Wire(Vec(loop.stages, UInt(2.W)))
-      inside := Mux(io.wipe, 0.U, Cat(inside, again || io.in.valid).tail(1))
-      again := !io.wipe && ends && passes.last =/= 3.U
-      leaves := !io.wipe && ends && passes.last === 3.U
-      behind := Mux(io.wipe, 0.U, Cat(behind, leaves).tail(1))
-      busy := inside.orR || again || leaves || behind.orR
-      assert(!(again && io.in.valid))
+    // The pass of what stands before each stage; a block that has done its last, and no block at all, count as 0.
+    passes.head := RegNext(Mux(ends, passes.last + 1.U, 0.U), 0.U)
+    passes.tail.zip(passes).foreach { case (now, before) => now := RegNext(before) }
 
-      // The pass of what stands before each stage; a block that has done its last, and no block at all, count as 0.
-      passes.head := RegNext(Mux(ends, passes.last + 1.U, 0.U), 0.U)
-      passes.tail.zip(passes).foreach { case (now, before) => now := RegNext(before) }
-
-      val back = Wire(Vec(loop.words + 16, UInt(32.W)))
-      val fresh = VecInit(HashPipe.words(io.in.bits.state).take(loop.words) ++ HashPipe.words(io.in.bits.block))
-      val entry = Mux(again, back, Mux(io.wipe, 0.U.asTypeOf(fresh), fresh))
-      val (first, message) = entry.splitAt(loop.words)
-      val end = passes.zipWithIndex.foldLeft(HashWords(first, message)) { case (in, (pass, stage)) =>
-        val out = loop.step(stage, pass, in)
-        HashWords(out.variables.map(HashPipe.register), out.schedule.map(HashPipe.register))
-      }
-      back := end.variables ++ end.schedule
-
-      // The state waits; blocks leave in the order in which they came.
-      val ring = Mem(loop.stages, UInt((32 * loop.words).W))
-      val writeRow = RegInit(0.U(log2Ceil(loop.stages).W))
-      val readRow = RegInit(0.U(log2Ceil(loop.stages).W))
-      def next(row: UInt) = Mux(row === (loop.stages - 1).U, 0.U, row + 1.U)
-      when(io.in.valid || io.wipe) {
-        ring(writeRow) := Mux(io.wipe, 0.U, io.in.bits.state(32 * loop.words - 1, 0))
-        writeRow := next(writeRow)
-      }
-      when(io.wipe) { readRow := next(writeRow) }.elsewhen(leaves) { readRow := next(readRow) }
-
-      val result = end.variables.zip(HashPipe.words(ring(readRow))).map { case (after, before) =>
-        loop.finish(after, before)
-      }
-      io.out.bits := ShiftRegister(HashPipe.pack(result), loop.phase)
-      io.out.valid := behind.head(1).asBool
+    val back = Wire(Vec(loop.words + 16, UInt(32.W)))
+    val fresh = VecInit(HashPipe.words(io.in.bits.state).take(loop.words) ++ HashPipe.words(io.in.bits.block))
+    val entry = Mux(again, back, Mux(io.wipe, 0.U.asTypeOf(fresh), fresh))
+    val (first, message) = entry.splitAt(loop.words)
+    val end = passes.zipWithIndex.foldLeft(HashWords(first, message)) { case (in, (pass, stage)) =>
+      val out = loop.step(stage, pass, in)
+      HashWords(out.variables.map(HashPipe.register), out.schedule.map(HashPipe.register))
     }
+    back := end.variables ++ end.schedule
+
+    // The state waits; blocks leave in the order in which they came.
+    val ring = Mem(loop.stages, UInt((32 * loop.words).W))
+    val writeRow = RegInit(0.U(log2Ceil(loop.stages).W))
+    val readRow = RegInit(0.U(log2Ceil(loop.stages).W))
+    def next(row: UInt) = Mux(row === (loop.stages - 1).U, 0.U, row + 1.U)
+    when(io.in.valid || io.wipe) {
+      ring(writeRow) := Mux(io.wipe, 0.U, io.in.bits.state(32 * loop.words - 1, 0))
+      writeRow := next(writeRow)
+    }
+    when(io.wipe) { readRow := next(writeRow) }.elsewhen(leaves) { readRow := next(readRow) }
+
+    val result = end.variables.zip(HashPipe.words(ring(readRow))).map { case (after, before) =>
+      loop.finish(after, before)
+    }
+    io.out.bits := ShiftRegister(HashPipe.pack(result), loop.phase)
+    io.out.valid := behind.head(1).asBool
   }
 }
 

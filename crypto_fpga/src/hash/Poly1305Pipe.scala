@@ -39,11 +39,8 @@ class PolyResult extends Bundle {
  *
  * The clock stops while the pipe is empty. While `wipe` is high zeros enter, the loop too, and overwrite the ring a
  * row a cycle; after [[Poly1305Pipe.latency]] such cycles nothing of a key or a message is left.
- *
- * @param modelled
- *   simulated by [[PipeModel]]; the hardware is then left out
  */
-class Poly1305Pipe(modelled: Boolean = false) extends Module {
+class Poly1305Pipe extends Module {
   val io = IO(new Bundle {
     val in = Flipped(Valid(new PolyBlocks))
     val wipe = Input(Bool())
@@ -59,73 +56,62 @@ class Poly1305Pipe(modelled: Boolean = false) extends Module {
     val left = UInt(3.W)
   }
 
-  if (modelled) {
-    val in = io.in.bits
-    val operands = Seq(in.acc, in.r, in.s, in.data, in.blocks)
-    val made = PipeModel("Poly1305Pipe", io.in.valid, operands, 130 + 128, Poly1305Pipe.latency, forget = false.B)
-    io.out.valid := made.valid
-    io.out.bits.tag := made.bits(127, 0)
-    io.out.bits.acc := made.bits >> 128
-  } else hardware()
+  private val rounds = Wire(Vec(Poly1305.stages, Valid(new Group)))
+  private val endings = Wire(Vec(Poly1305.endStages, Valid(UInt(Poly1305Pipe.rowBits.W))))
+  private val busy = rounds.map(_.valid).reduce(_ || _) || endings.map(_.valid).reduce(_ || _)
+  private val running = ClockGate(clock, io.in.valid || io.wipe || reset.asBool || busy)
 
-  private def hardware(): Unit = {
-    val rounds = Wire(Vec(Poly1305.stages, Valid(new Group)))
-    val endings = Wire(Vec(Poly1305.endStages, Valid(UInt(Poly1305Pipe.rowBits.W))))
-    val busy = rounds.map(_.valid).reduce(_ || _) || endings.map(_.valid).reduce(_ || _)
-    val running = ClockGate(clock, io.in.valid || io.wipe || reset.asBool || busy)
-
-    withClock(running) {
-      // The ring. Its rows are more than the groups that can be under way.
-      val row = RegInit(0.U(Poly1305Pipe.rowBits.W))
-      val rs = Mem(1 << row.getWidth, UInt(128.W))
-      val ss = Mem(1 << row.getWidth, UInt(128.W))
-      val data = Mem(1 << row.getWidth, Vec(4, UInt(128.W)))
-      when(io.in.valid || io.wipe) {
-        def clean(x: UInt) = Mux(io.wipe, 0.U, x)
-        row := row + 1.U
-        rs(row) := clean(Poly1305.clamp(io.in.bits.r))
-        ss(row) := clean(io.in.bits.s)
-        data(row) := VecInit.tabulate(4)(i => clean(io.in.bits.data(128 * i + 127, 128 * i)))
-      }
-
-      // The group that enters or comes round.
-      val around = rounds.last
-      val again = around.valid && around.bits.round =/= 3.U
-      val group = Wire(Valid(new Group))
-      group.valid := io.in.valid || again
-      group.bits.row := Mux(io.in.valid, row, around.bits.row)
-      group.bits.round := Mux(io.in.valid, 0.U, around.bits.round + 1.U)
-      group.bits.left := Mux(io.in.valid, io.in.bits.blocks, around.bits.left - around.bits.left.orR)
-      rounds.zip(group +: rounds.init).foreach { case (now, before) =>
-        now.valid := RegNext(before.valid, false.B)
-        now.bits := RegNext(before.bits)
-      }
-      assert(!(io.in.valid && again), "a group every 4 cycles, in the same phase")
-      assert(!io.in.valid || (io.in.bits.blocks >= 1.U && io.in.bits.blocks <= 4.U), "a group has 1 to 4 blocks")
-
-      val returned = Wire(Vec(5, UInt(27.W)))
-      val entering = Poly1305.limbs(io.in.bits.acc)
-      val acc = RegNext(VecInit(returned.zip(entering).map { case (old, limb) =>
-        Mux(io.wipe, 0.U, Mux(io.in.valid, limb, old))
-      }))
-      val now = rounds.head.bits
-      val block = Mux(now.left.orR, Cat(1.U, data(now.row)(now.round)), 0.U)
-      val r = Mux(RegNext(now.left.orR), RegNext(rs(now.row)), 1.U)
-      returned := Poly1305.multiplyAdd(acc, block, r)
-
-      // The end: the last reduction beside the message of the next group.
-      val ends = Wire(Valid(UInt(row.getWidth.W)))
-      ends.valid := around.valid && around.bits.round === 3.U
-      ends.bits := around.bits.row
-      endings.zip(ends +: endings.init).foreach { case (now, before) =>
-        now.valid := RegNext(before.valid, false.B)
-        now.bits := RegNext(before.bits)
-      }
-      val (reduced, least) = Poly1305.reduce(returned)
-      io.out.valid := endings.last.valid
-      io.out.bits.acc := RegNext(reduced)
-      io.out.bits.tag := RegNext((least + ss(endings(Poly1305.endStages - 2).bits))(127, 0))
+  withClock(running) {
+    // The ring. Its rows are more than the groups that can be under way.
+    val row = RegInit(0.U(Poly1305Pipe.rowBits.W))
+    val rs = Mem(1 << row.getWidth, UInt(128.W))
+    val ss = Mem(1 << row.getWidth, UInt(128.W))
+    val data = Mem(1 << row.getWidth, Vec(4, UInt(128.W)))
+    when(io.in.valid || io.wipe) {
+      def clean(x: UInt) = Mux(io.wipe, 0.U, x)
+      row := row + 1.U
+      rs(row) := clean(Poly1305.clamp(io.in.bits.r))
+      ss(row) := clean(io.in.bits.s)
+      data(row) := VecInit.tabulate(4)(i => clean(io.in.bits.data(128 * i + 127, 128 * i)))
     }
+
+    // The group that enters or comes round.
+    val around = rounds.last
+    val again = around.valid && around.bits.round =/= 3.U
+    val group = Wire(Valid(new Group))
+    group.valid := io.in.valid || again
+    group.bits.row := Mux(io.in.valid, row, around.bits.row)
+    group.bits.round := Mux(io.in.valid, 0.U, around.bits.round + 1.U)
+    group.bits.left := Mux(io.in.valid, io.in.bits.blocks, around.bits.left - around.bits.left.orR)
+    rounds.zip(group +: rounds.init).foreach { case (now, before) =>
+      now.valid := RegNext(before.valid, false.B)
+      now.bits := RegNext(before.bits)
+    }
+    assert(!(io.in.valid && again), "a group every 4 cycles, in the same phase")
+    assert(!io.in.valid || (io.in.bits.blocks >= 1.U && io.in.bits.blocks <= 4.U), "a group has 1 to 4 blocks")
+
+    val returned = Wire(Vec(5, UInt(27.W)))
+    val entering = Poly1305.limbs(io.in.bits.acc)
+    val acc = RegNext(VecInit(returned.zip(entering).map { case (old, limb) =>
+      Mux(io.wipe, 0.U, Mux(io.in.valid, limb, old))
+    }))
+    val now = rounds.head.bits
+    val block = Mux(now.left.orR, Cat(1.U, data(now.row)(now.round)), 0.U)
+    val r = Mux(RegNext(now.left.orR), RegNext(rs(now.row)), 1.U)
+    returned := Poly1305.multiplyAdd(acc, block, r)
+
+    // The end: the last reduction beside the message of the next group.
+    val ends = Wire(Valid(UInt(row.getWidth.W)))
+    ends.valid := around.valid && around.bits.round === 3.U
+    ends.bits := around.bits.row
+    endings.zip(ends +: endings.init).foreach { case (now, before) =>
+      now.valid := RegNext(before.valid, false.B)
+      now.bits := RegNext(before.bits)
+    }
+    val (reduced, least) = Poly1305.reduce(returned)
+    io.out.valid := endings.last.valid
+    io.out.bits.acc := RegNext(reduced)
+    io.out.bits.tag := RegNext((least + ss(endings(Poly1305.endStages - 2).bits))(127, 0))
   }
 }
 

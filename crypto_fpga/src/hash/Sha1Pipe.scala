@@ -4,7 +4,7 @@ import chisel3._
 import chisel3.util._
 
 /** The compression function of SHA-1 (FIPS 180-4 6.1.2): 20 rounds a pass; see [[HashPipe]]. */
-class Sha1Pipe(modelled: Boolean = false) extends HashPipe(Sha1Pipe, modelled)
+class Sha1Pipe extends HashPipe(Sha1Pipe)
 
 object Sha1Pipe extends ShaLoop {
   val rounds = 20

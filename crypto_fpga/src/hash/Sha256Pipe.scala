@@ -4,7 +4,7 @@ import chisel3._
 import chisel3.util._
 
 /** The compression function of SHA-256 (FIPS 180-4 6.2.2): 16 rounds a pass; see [[HashPipe]]. */
-class Sha256Pipe(modelled: Boolean = false) extends HashPipe(Sha256Pipe, modelled)
+class Sha256Pipe extends HashPipe(Sha256Pipe)
 
 object Sha256Pipe extends ShaLoop {
   val rounds = 16

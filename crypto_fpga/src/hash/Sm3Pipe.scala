@@ -9,7 +9,7 @@ import chisel3.util._
  * A round has two additions in a row, SS1 and then TT1 and TT2, so the first stage makes SS1 (before its rotation) and
  * what else goes into TT1 and TT2, the second the rest. The stage that makes the loop odd does nothing.
  */
-class Sm3Pipe(modelled: Boolean = false) extends HashPipe(Sm3Pipe, modelled)
+class Sm3Pipe extends HashPipe(Sm3Pipe)
 
 object Sm3Pipe extends HashLoop {
   private val rounds = 16

@@ -23,16 +23,8 @@ import sallyport.common.ClockGate
  *   the hashes that are built; `start` names no other
  * @param next
  *   the row of beat j of a packet, from the row of its first beat and j
- * @param modelled
- *   the pipes are [[PipeModel]]s
  */
-class HashEngine(
-    slots: Int,
-    rowBits: Int,
-    kinds: Set[HashKind.Type],
-    next: (UInt, UInt) => UInt,
-    modelled: Boolean = false
-) extends Module {
+class HashEngine(slots: Int, rowBits: Int, kinds: Set[HashKind.Type], next: (UInt, UInt) => UInt) extends Module {
   require(slots >= 2 && slots <= 256, s"the engine keeps 2 to 256 packets in flight, not $slots")
   require(kinds.nonEmpty, "an engine without a hash has nothing to do: leave it out")
 
@@ -125,7 +117,7 @@ class HashEngine(
       Result(kind, pipe.io.out.valid, pipe.io.out.bits, pipe.io.out.bits)
     }
     val poly = Option.when(hasPoly) {
-      val pipe = Module(new Poly1305Pipe(modelled))
+      val pipe = Module(new Poly1305Pipe)
       pipe.io.in.valid := enters(HashKind.poly1305)
       pipe.io.in.bits.acc := state(129, 0)
       pipe.io.in.bits.r := key(127, 0)
@@ -136,9 +128,9 @@ class HashEngine(
       Result(HashKind.poly1305, pipe.io.out.valid, pipe.io.out.bits.acc, pipe.io.out.bits.tag)
     }
     val results = poly ++
-      hmac(HashKind.sha256, new Sha256Pipe(modelled)) ++
-      hmac(HashKind.sha1, new Sha1Pipe(modelled)) ++
-      hmac(HashKind.sm3, new Sm3Pipe(modelled))
+      hmac(HashKind.sha256, new Sha256Pipe) ++
+      hmac(HashKind.sha1, new Sha1Pipe) ++
+      hmac(HashKind.sm3, new Sm3Pipe)
     require(results.map(_.latency % 4).toSet.size == results.size, "results of two pipes would meet")
 
     val tickets = Mem(rows, new Ticket)

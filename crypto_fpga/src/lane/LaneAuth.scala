@@ -50,7 +50,7 @@ class LaneAuth(config: LaneConfig) extends Module {
   // The fast ring's slots are the low ones.
   private val fast = Option.when(config.hasGhash) {
     val places = config.slotRings.places(fastRing = true)
-    val ghash = Module(new GhashSum(places, config.modelled))
+    val ghash = Module(new GhashSum(places))
     ghash.io.load.valid := io.load.valid && config.slotRings.isFast(io.load.bits.slot)
     def own(slot: UInt): UInt = slot(log2Ceil(places) - 1, 0)
     ghash.io.load.bits.slot := own(io.load.bits.slot)
@@ -72,8 +72,7 @@ class LaneAuth(config: LaneConfig) extends Module {
     tag
   }
   private val slow = if (config.hashes.nonEmpty) {
-    val engine =
-      Module(new HashEngine(config.slots, config.rowBits, config.hashes, config.beatRings.after, config.modelled))
+    val engine = Module(new HashEngine(config.slots, config.rowBits, config.hashes, config.beatRings.after))
     engine.io.polyKey := io.polyKey
     engine.io.start := io.start
     engine.io.grown := io.grown

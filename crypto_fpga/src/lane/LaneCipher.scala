@@ -109,7 +109,7 @@ class LaneCipher(config: LaneConfig) extends Module {
   private def isSm4(suite: Suite) = suite.cipher == Sm4
   private def isChaCha(suite: Suite) = suite.cipher == ChaCha20
   private val aes = Option.when(config.hasAes) {
-    val pipe = Module(new AesPipe(Bool(), 0, config.modelled))
+    val pipe = Module(new AesPipe(Bool(), 0))
     val out = Wire(Valid(UInt(128.W)))
     out.valid := pipe.io.out.valid
     out.bits := pipe.io.out.bits.block
@@ -122,7 +122,7 @@ class LaneCipher(config: LaneConfig) extends Module {
     pipe.io.in.bits.tag := false.B
     pipe.io.wipe := io.wipe
     if (!config.encrypt && config.has(s => isAes(s) && s.cbc)) {
-      val inverse = Module(new AesDecryptPipe(config.modelled))
+      val inverse = Module(new AesDecryptPipe)
       inverse.io.in.valid := enters(isAes) && opens
       inverse.io.in.bits.block := data
       inverse.io.in.bits.key := key.key
@@ -132,7 +132,7 @@ class LaneCipher(config: LaneConfig) extends Module {
     } else out.bits
   }
   private val sm4 = Option.when(config.hasSm4) {
-    val pipe = Module(new Sm4Pipe(config.modelled))
+    val pipe = Module(new Sm4Pipe)
     pipe.io.in.valid := enters(isSm4)
     pipe.io.in.bits.block := block(Sm4Pipe.latency, pipe.io.out)
     pipe.io.in.bits.key := key.key(127, 0)
@@ -141,7 +141,7 @@ class LaneCipher(config: LaneConfig) extends Module {
     pipe.io.out.bits
   }
   private val chacha = Option.when(config.hasChaCha) {
-    val pipe = Module(new ChaChaPipe(config.modelled))
+    val pipe = Module(new ChaChaPipe)
     val launches = soon.first || (soon.step.text && soon.index(1, 0) === 0.U)
     pipe.io.in.valid := RegNext(
       valids(entry - 1) && launches && Suite.is(soon.suite)(isChaCha) && !io.wipe,

@@ -17,16 +17,8 @@ import sallyport.common._
  * @param bufferBeats
  *   beats of 64 bytes in each packet buffer, a power of two. 4096 fill eight URAMs and hold 25 packets of 9000 bytes in
  *   the slow ring, as many as CBC needs to keep the SM4 pipe busy
- * @param modelled
- *   ciphers and hashes are simulated by [[PipeModel]]s; such a lane is for Verilator alone
  */
-case class LaneConfig(
-    encrypt: Boolean,
-    suites: Seq[Suite] = Suite.all,
-    slots: Int = 128,
-    bufferBeats: Int = 4096,
-    modelled: Boolean = false
-) {
+case class LaneConfig(encrypt: Boolean, suites: Seq[Suite] = Suite.all, slots: Int = 128, bufferBeats: Int = 4096) {
   require(suites.nonEmpty, "a lane without a suite has nothing to do")
   require(
     slots >= 32 && slots <= 256 && isPow2(slots),

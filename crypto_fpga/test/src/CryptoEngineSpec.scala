@@ -1,6 +1,7 @@
 package sallyport.crypto
 
 import chisel3._
+import chisel3.util.random.LFSR
 import sallyport.common._
 import sallyport.common.regs.{Suite => _, _}
 
@@ -39,7 +40,7 @@ class EngineBench(dut: DuplexHarness) extends CryptoBench(dut) {
 /** The chip's own decisions (keys, numbers, guards, zeroize, counters) around stand-in lanes, driven through AXI4-Lite. */
 class CryptoEngineSpec extends SharedModel[DuplexHarness, EngineBench] {
 
-  private val config = CryptoConfig(saBits = 4, laneBeats = 512)
+  private val config = CryptoConfig(saBits = 4, laneBeats = 512, noise = NoiseConfig(entropy = 0.4, sampleCycles = 4))
 
   def model = new DuplexHarness(chip => {
     val engine = Module(new CryptoEngine(config, c => Module(new FakeLane(c)).io))
@@ -51,6 +52,7 @@ class CryptoEngineSpec extends SharedModel[DuplexHarness, EngineBench] {
     engine.io.black := 0.U.asTypeOf(new LinkState)
     engine.io.axil <> chip.axil
     engine.io.tamper := chip.tamper
+    engine.io.noise := LFSR(16)(0)
     chip.ready := engine.io.ready
   })
 
@@ -281,6 +283,28 @@ class CryptoEngineSpec extends SharedModel[DuplexHarness, EngineBench] {
     software.write(CryptoRegs.auditControl, CryptoRegs.AuditControl.clearLost.put(1))
     assert(oldest == 0 || fields.lost(oldest) == 0)
     assert(counts()("drop_dec_icv") == 1 + 40 + 1 + 20)
+  }
+
+  subtest("noise: words for software when the tests have passed, none twice, none that was erased") { bench =>
+    import bench._
+    def noise(field: RowField) = field(software.read(CryptoRegs.noiseStatus))
+    val fields = CryptoRegs.NoiseStatus
+    untilReady()
+    assert(software.read(CryptoRegs.noiseEntropy) == 12)
+    assert(noise(fields.good) == 0 && software.read(CryptoRegs.noiseWord) == 0)
+    dut.clock.step(4 * (1024 + 32 * NoiseSource.words))
+    assert(noise(fields.good) == 1 && noise(fields.words) == NoiseSource.words)
+    val word = software.read(CryptoRegs.noiseWord)
+    assert(word != 0 && software.read(CryptoRegs.noiseWord) == word)
+    software.write(CryptoRegs.noiseControl, CryptoRegs.NoiseControl.pop.put(1))
+    assert(noise(fields.words) == NoiseSource.words - 1 && software.read(CryptoRegs.noiseWord) != word)
+    dut.io.tamper.poke(true)
+    dut.clock.step(10)
+    assert(noise(fields.words) == 0 && software.read(CryptoRegs.noiseWord) == 0)
+    dut.io.tamper.poke(false)
+    software.write(CryptoRegs.noiseControl, CryptoRegs.NoiseControl.restart.put(1))
+    assert(noise(fields.good) == 0)
+    untilReady()
   }
 
   subtest("zeroize, by register and by tamper, empties the tables under traffic and accounts for every packet") {

@@ -52,6 +52,7 @@ object LinkedChip {
     streams.blackTx <> outer.io.out
     core.io.axil <> streams.axil
     core.io.tamper := streams.tamper
+    core.io.noise := false.B
     streams.ready := core.io.ready
   }
 }

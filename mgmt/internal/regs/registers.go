@@ -211,28 +211,38 @@ var InnerRegisters = append(append([]Register{}, CommonRegisters...), []Register
 
 // Registers of the crypto chip alone.
 var (
-	CryptoControl                    = Register{Name: "control", Offset: 0x080, Count: 1, Role: Control, Writable: 0xc0000007}
-	CryptoControlEnable              = Field{LSB: 0, Width: 1}
-	CryptoControlBypassEncrypt       = Field{LSB: 1, Width: 1}
-	CryptoControlBypassDecrypt       = Field{LSB: 2, Width: 1}
-	CryptoControlClearSequenceEvents = Field{LSB: 30, Width: 1}
-	CryptoControlZeroize             = Field{LSB: 31, Width: 1}
-	CryptoSequenceEvents             = Register{Name: "sequence_events", Offset: 0x200, Count: 1, Role: Status}
-	CryptoSequenceEventsSoftLimit    = Field{LSB: 0, Width: 1}
-	CryptoSequenceEventsExhausted    = Field{LSB: 1, Width: 1}
-	CryptoSequenceEventsSa           = Field{LSB: 16, Width: 16}
-	CryptoAuditEvent                 = Register{Name: "audit_event", Offset: 0x220, Count: 1, Role: Status}
-	CryptoAuditEventSa               = Field{LSB: 0, Width: 16}
-	CryptoAuditEventReason           = Field{LSB: 16, Width: 3}
-	CryptoAuditEventLost             = Field{LSB: 30, Width: 1}
-	CryptoAuditEventValid            = Field{LSB: 31, Width: 1}
-	CryptoAuditSequence              = Register{Name: "audit_sequence", Offset: 0x224, Count: 1, Role: Status}
-	CryptoAuditSequenceSequence      = Field{LSB: 0, Width: 32}
-	CryptoAuditControl               = Register{Name: "audit_control", Offset: 0x228, Count: 1, Role: Control, Writable: 0x00000003}
-	CryptoAuditControlPop            = Field{LSB: 0, Width: 1}
-	CryptoAuditControlClearLost      = Field{LSB: 1, Width: 1}
-	CryptoAuditTimeLo                = Register{Name: "audit_time_lo", Offset: 0x22c, Count: 1, Role: Status}
-	CryptoAuditTimeHi                = Register{Name: "audit_time_hi", Offset: 0x230, Count: 1, Role: Status}
+	CryptoControl                     = Register{Name: "control", Offset: 0x080, Count: 1, Role: Control, Writable: 0xc0000007}
+	CryptoControlEnable               = Field{LSB: 0, Width: 1}
+	CryptoControlBypassEncrypt        = Field{LSB: 1, Width: 1}
+	CryptoControlBypassDecrypt        = Field{LSB: 2, Width: 1}
+	CryptoControlClearSequenceEvents  = Field{LSB: 30, Width: 1}
+	CryptoControlZeroize              = Field{LSB: 31, Width: 1}
+	CryptoSequenceEvents              = Register{Name: "sequence_events", Offset: 0x200, Count: 1, Role: Status}
+	CryptoSequenceEventsSoftLimit     = Field{LSB: 0, Width: 1}
+	CryptoSequenceEventsExhausted     = Field{LSB: 1, Width: 1}
+	CryptoSequenceEventsSa            = Field{LSB: 16, Width: 16}
+	CryptoAuditEvent                  = Register{Name: "audit_event", Offset: 0x220, Count: 1, Role: Status}
+	CryptoAuditEventSa                = Field{LSB: 0, Width: 16}
+	CryptoAuditEventReason            = Field{LSB: 16, Width: 3}
+	CryptoAuditEventLost              = Field{LSB: 30, Width: 1}
+	CryptoAuditEventValid             = Field{LSB: 31, Width: 1}
+	CryptoAuditSequence               = Register{Name: "audit_sequence", Offset: 0x224, Count: 1, Role: Status}
+	CryptoAuditSequenceSequence       = Field{LSB: 0, Width: 32}
+	CryptoAuditControl                = Register{Name: "audit_control", Offset: 0x228, Count: 1, Role: Control, Writable: 0x00000003}
+	CryptoAuditControlPop             = Field{LSB: 0, Width: 1}
+	CryptoAuditControlClearLost       = Field{LSB: 1, Width: 1}
+	CryptoAuditTimeLo                 = Register{Name: "audit_time_lo", Offset: 0x22c, Count: 1, Role: Status}
+	CryptoAuditTimeHi                 = Register{Name: "audit_time_hi", Offset: 0x230, Count: 1, Role: Status}
+	CryptoNoiseStatus                 = Register{Name: "noise_status", Offset: 0x240, Count: 1, Role: Status}
+	CryptoNoiseStatusWords            = Field{LSB: 0, Width: 4}
+	CryptoNoiseStatusGood             = Field{LSB: 8, Width: 1}
+	CryptoNoiseStatusRepetitionFailed = Field{LSB: 16, Width: 1}
+	CryptoNoiseStatusProportionFailed = Field{LSB: 17, Width: 1}
+	CryptoNoiseWord                   = Register{Name: "noise_word", Offset: 0x244, Count: 1, Role: Status}
+	CryptoNoiseControl                = Register{Name: "noise_control", Offset: 0x248, Count: 1, Role: Control, Writable: 0x00000003}
+	CryptoNoiseControlPop             = Field{LSB: 0, Width: 1}
+	CryptoNoiseControlRestart         = Field{LSB: 1, Width: 1}
+	CryptoNoiseEntropy                = Register{Name: "noise_entropy", Offset: 0x24c, Count: 1, Role: Build}
 )
 
 // CryptoRegisters lists the registers of the chip, shared ones first.
@@ -244,6 +254,10 @@ var CryptoRegisters = append(append([]Register{}, CommonRegisters...), []Registe
 	CryptoAuditControl,
 	CryptoAuditTimeLo,
 	CryptoAuditTimeHi,
+	CryptoNoiseStatus,
+	CryptoNoiseWord,
+	CryptoNoiseControl,
+	CryptoNoiseEntropy,
 }...)
 
 // Registers of the outer chip alone.

@@ -1,5 +1,6 @@
-// AES and SM4: libcrypto's, block by block. The pipes that decrypt get the end of the key schedule, of which the key is
-// worked out here.
+// What decrypts gets the end of the key schedule, of which the key is worked out here.
+#include "block_ciphers.h"
+
 #include <openssl/evp.h>
 
 #include <array>
@@ -7,7 +8,6 @@
 #include <stdexcept>
 
 #include "bytes.h"
-#include "pipes.h"
 
 namespace sallyport::model {
 namespace {
@@ -25,7 +25,7 @@ struct ContextDeleter {
 // and expanding a key anew costs less than looking through a table of all.
 class BlockCipher {
  public:
-  // Gives the key for what the pipe gets as one.
+  // Gives the key for what the lane gets as one.
   using KeyOf = Key (*)(const Key&);
 
   BlockCipher(const char* name, int keyBytes, bool encrypt, KeyOf keyOf)
@@ -33,15 +33,17 @@ class BlockCipher {
     if (!cipher_) throw std::runtime_error(std::string("libcrypto has no ") + name + ": install one that has");
   }
 
-  void run(const uint32_t* block, const uint32_t* key, uint32_t* result) {
+  void run(const uint8_t* key, const uint8_t* in, size_t blocks, uint8_t* out) {
     Key wanted{};
     std::memcpy(wanted.data(), key, keyBytes_);
     Place& place = places_[(load64(wanted.data()) * 0x9e3779b97f4a7c15ull) >> 56];
-    if (!place.context || place.key != wanted) expand(place, wanted);
+    if (!place.context || place.key != wanted)
+      expand(place, wanted);
+    else if (EVP_CIPHER_get_iv_length(cipher_.get()) > 0)
+      start(place, nullptr);
     int length = 0;
-    if (EVP_CipherUpdate(place.context.get(), reinterpret_cast<uint8_t*>(result), &length,
-                         reinterpret_cast<const uint8_t*>(block), 16) != 1 ||
-        length != 16)
+    const auto bytes = static_cast<int>(16 * blocks);
+    if (EVP_CipherUpdate(place.context.get(), out, &length, in, bytes) != 1 || length != bytes)
       throw std::runtime_error("libcrypto refuses a block");
   }
 
@@ -54,11 +56,17 @@ class BlockCipher {
   void expand(Place& place, const Key& wanted) {
     const Key key = keyOf_ ? keyOf_(wanted) : wanted;
     if (!place.context) place.context.reset(EVP_CIPHER_CTX_new());
+    start(place, key.data());
+    place.key = wanted;
+  }
+
+  // From an IV of zeros, where there is one.
+  void start(Place& place, const uint8_t* key) {
+    static constexpr uint8_t kZeros[16]{};
     if (!place.context ||
-        EVP_CipherInit_ex2(place.context.get(), cipher_.get(), key.data(), nullptr, encrypt_, nullptr) != 1 ||
+        EVP_CipherInit_ex2(place.context.get(), key ? cipher_.get() : nullptr, key, kZeros, encrypt_, nullptr) != 1 ||
         EVP_CIPHER_CTX_set_padding(place.context.get(), 0) != 1)
       throw std::runtime_error("libcrypto refuses a key");
-    place.key = wanted;
   }
 
   std::unique_ptr<EVP_CIPHER, CipherDeleter> cipher_;
@@ -164,25 +172,29 @@ Key sm4Key(const Key& last) {
 }
 
 }  // namespace
+
+void encryptBlocks(const Suite& suite, const uint8_t* key, const uint8_t* in, size_t blocks, uint8_t* out) {
+  thread_local BlockCipher sm4("SM4-ECB", 16, true, nullptr);
+  thread_local std::array<BlockCipher, 3> aes{BlockCipher("AES-128-ECB", 16, true, nullptr),
+                                              BlockCipher("AES-192-ECB", 24, true, nullptr),
+                                              BlockCipher("AES-256-ECB", 32, true, nullptr)};
+  (suite.cipher == Cipher::kSm4 ? sm4 : aes[suite.keyBytes / 8 - 2]).run(key, in, blocks, out);
+}
+
+void decryptBlocks(const Suite& suite, const uint8_t* lastWords, const uint8_t* in, size_t blocks, uint8_t* out) {
+  thread_local BlockCipher sm4("SM4-ECB", 16, false, sm4Key);
+  thread_local BlockCipher shorter("AES-128-ECB", 16, false, aes128Key);
+  thread_local BlockCipher longer("AES-256-ECB", 32, false, aes256Key);
+  BlockCipher& aes = suite.keyBytes == 16 ? shorter : longer;
+  (suite.cipher == Cipher::kSm4 ? sm4 : aes).run(lastWords, in, blocks, out);
+}
+
+void encryptChained(const Suite& suite, const uint8_t* key, const uint8_t* in, size_t blocks, uint8_t* out) {
+  thread_local BlockCipher sm4("SM4-CBC", 16, true, nullptr);
+  thread_local BlockCipher shorter("AES-128-CBC", 16, true, nullptr);
+  thread_local BlockCipher longer("AES-256-CBC", 32, true, nullptr);
+  BlockCipher& aes = suite.keyBytes == 16 ? shorter : longer;
+  (suite.cipher == Cipher::kSm4 ? sm4 : aes).run(key, in, blocks, out);
+}
+
 }  // namespace sallyport::model
-
-using sallyport::model::BlockCipher;
-
-void sallyport_AesPipe(const uint32_t* block, const uint32_t* key, const uint32_t* size, uint32_t* result) {
-  thread_local std::array<BlockCipher, 3> ciphers{BlockCipher("AES-128-ECB", 16, true, nullptr),
-                                                  BlockCipher("AES-192-ECB", 24, true, nullptr),
-                                                  BlockCipher("AES-256-ECB", 32, true, nullptr)};
-  ciphers[*size > 2 ? 0 : *size].run(block, key, result);
-}
-
-void sallyport_AesDecryptPipe(const uint32_t* block, const uint32_t* key, const uint32_t* size, uint32_t* result) {
-  thread_local BlockCipher shorter("AES-128-ECB", 16, false, sallyport::model::aes128Key);
-  thread_local BlockCipher longer("AES-256-ECB", 32, false, sallyport::model::aes256Key);
-  (*size == 0 ? shorter : longer).run(block, key, result);
-}
-
-void sallyport_Sm4Pipe(const uint32_t* block, const uint32_t* key, const uint32_t* decrypt, uint32_t* result) {
-  thread_local BlockCipher forth("SM4-ECB", 16, true, nullptr);
-  thread_local BlockCipher back("SM4-ECB", 16, false, sallyport::model::sm4Key);
-  (*decrypt ? back : forth).run(block, key, result);
-}

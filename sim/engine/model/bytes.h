@@ -1,7 +1,7 @@
 // Operands and results of the models as byte strings and words.
 //
 // Verilator hands a vector over as 32-bit words, the lowest first; byte 0 of a block or key is in bits 7:0 (Chisel
-// side: PipeModel). On a little-endian machine that is the byte string itself, and no other kind of machine runs this.
+// side: LaneModel). On a little-endian machine that is the byte string itself, and no other kind of machine runs this.
 #pragma once
 
 #include <cstdint>

@@ -51,7 +51,7 @@ inline const char* chipName(ChipKind kind) {
 
 // link[0] is an interface chip's only link and the crypto chip's red one; link[1] is the crypto chip's black one.
 struct ChipInputs {
-  bool reset = true, tamper = false;
+  bool reset = true, tamper = false, noise = false;
   bool macRxValid = false, macTxReady = false, puntReady = false, injectValid = false;
   MacBeat macRx, inject;
   std::array<LinkInputs, 2> link;

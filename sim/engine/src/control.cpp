@@ -16,7 +16,10 @@ Control::Control(World& world, Software* software, uint64_t seed, int input, FIL
       seed_(seed),
       input_(input),
       output_(output),
-      openDevice_(std::move(openDevice)) {}
+      openDevice_(std::move(openDevice)) {
+  for (int box = 0; box < world_.boxes(); box++)
+    world_.node(box, ChipKind::kCrypto).noise().seed(seed, static_cast<uint64_t>(box));
+}
 
 void Control::say(const json& message) {
   const std::string text = message.dump();
@@ -72,7 +75,7 @@ void Control::execute(const std::string& line) {
   static const std::map<std::string, Command> commands = {
       {"trial", &Control::trial},   {"replay", &Control::replay},   {"live", &Control::live},
       {"idle", &Control::idle},     {"capture", &Control::capture}, {"fault", &Control::fault},
-      {"tamper", &Control::tamper}, {"status", &Control::status},   {"quit", &Control::quit},
+      {"tamper", &Control::tamper}, {"noise", &Control::noise}, {"status", &Control::status},   {"quit", &Control::quit},
       {"branch", &Control::branch}, {"join", &Control::join}};
   std::string name;
   id_ = nullptr;
@@ -242,6 +245,14 @@ json Control::tamper(Fields& fields) {
   const bool on = fields.get<bool>("on", true);
   fields.end();
   world_.node(box, ChipKind::kCrypto).setTamper(on);
+  return json::object();
+}
+
+json Control::noise(Fields& fields) {
+  const auto box = static_cast<int>(fields.whole("box", 0, 0, world_.boxes() - 1));
+  NoiseChip& chip = world_.node(box, ChipKind::kCrypto).noise();
+  chip.stick(fields.has("stuck") ? std::optional(fields.need<bool>("stuck")) : std::nullopt);
+  fields.end();
   return json::object();
 }
 

@@ -57,6 +57,7 @@ class Control {
   nlohmann::json capture(Fields& fields);
   nlohmann::json fault(Fields& fields);
   nlohmann::json tamper(Fields& fields);
+  nlohmann::json noise(Fields& fields);
   nlohmann::json status(Fields& fields);
   nlohmann::json quit(Fields& fields);
   nlohmann::json branch(Fields& fields);

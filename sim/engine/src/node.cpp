@@ -58,6 +58,7 @@ void Node::cycle(int64_t epoch) {
   ChipInputs& in = chip_->in;
   const ChipOutputs& out = chip_->out;
   in.reset = now_ < resetUntil_;
+  in.noise = noise_.clock();
   for (size_t i = 0; i < links_.size(); i++) {
     LinkEnd& link = links_[i];
     in.link[i].up = now_ >= kLinkUpCycle && !link.tx.fault.down(now_) && !link.far->down(now_);
@@ -116,6 +117,7 @@ std::optional<RegisterResponse> Node::finishAlone() {
   for (auto& link : in.link) link.txReady = link.rxValid = false;
   in.macRxValid = in.macTxReady = in.puntReady = in.injectValid = false;
   for (int i = 0; i < kAccessLimit && registers_.busy(); i++) {
+    in.noise = noise_.clock();
     registers_.drive(in.axi);
     chip_->settle();
     registers_.sample(chip_->out.axi);

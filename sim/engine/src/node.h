@@ -15,6 +15,7 @@
 #include "inject.h"
 #include "link_model.h"
 #include "mac_model.h"
+#include "noise_chip.h"
 #include "port_log.h"
 #include "punt.h"
 
@@ -81,6 +82,7 @@ class Node {
   InjectSource& inject() { return inject_; }
   AxiMaster& registers() { return registers_; }
   void setTamper(bool on) { chip_->in.tamper = on; }
+  NoiseChip& noise() { return noise_; }
 
   int64_t busyNs() const { return busyNs_; }
   int64_t clocks() const { return clocks_; }
@@ -97,6 +99,7 @@ class Node {
   PuntCollector punt_;
   InjectSource inject_;
   AxiMaster registers_;
+  NoiseChip noise_;
   Cycle now_ = 0, lastActivity_ = 0, resetUntil_ = kResetCycles;
   int64_t busyNs_ = 0, clocks_ = 0;
 };

@@ -140,6 +140,7 @@ class VerilatedCryptoChip final : public VerilatedChip<Top> {
 
   void drive() override {
     top_.io_tamper = in.tamper;
+    top_.io_noise = in.noise;
     top_.io_linkRed_up = in.link[0].up;
     top_.io_linkRed_tx_ready = in.link[0].txReady;
     top_.io_linkRed_rx_valid = in.link[0].rxValid;

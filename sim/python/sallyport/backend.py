@@ -27,7 +27,7 @@ class Setup:
     nat_t: bool = False  # ESP in UDP (RFC 3948)
     sas: int = 1
     tables: str = "standard"  # of the simulated chips
-    crypto: str = "rtl"  # what stands for the simulated ciphers and hashes
+    crypto: str = "rtl"  # what stands for the simulated lanes
     lock_step: bool = False  # of the simulated chips; what the engine's speed is measured against
     seed: int = 1
     threads: int | None = None

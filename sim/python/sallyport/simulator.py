@@ -20,7 +20,7 @@ TABLES = {
     "standard": (ROOT / "build" / "bin", "make sim mgmt"),
     "full": (ROOT / "build" / "full" / "bin", "make sim TABLES=full"),
 }
-# The simulation's program by what stands for the crypto chip's ciphers and hashes: their pipes, or C++ that does the same at the same time.
+# The simulation's program by what stands for the crypto chip's lanes: their RTL, or C++ that does the same at the same time.
 CRYPTO = {"rtl": "sallyport-sim", "model": "sallyport-sim-model"}
 
 # The tester's own addresses, the far end of every wire that has no other box on it.

@@ -31,7 +31,7 @@ crypto_option = click.option(
     type=click.Choice(list(CRYPTO)),
     default="rtl",
     show_default=True,
-    help="Model: ciphers and hashes in C++, the same results faster.",
+    help="Model: lanes in C++, the same results faster.",
 )
 
 
