@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -57,6 +58,9 @@ func run(ctx context.Context, c *config.Config, initial []xfrm.Command, log *slo
 		err = openTaps(c, d)
 	}
 	if err == nil {
+		err = useNoise(c, d)
+	}
+	if err == nil {
 		err = dropCapabilities()
 	}
 	if err == nil {
@@ -75,6 +79,19 @@ func configure(d *core.Daemon, initial []xfrm.Command, log *slog.Logger) error {
 		log.Warn(note)
 	}
 	return err
+}
+
+// useNoise has the noise source feed the kernel's pool, if that is configured. The pool stays open as long as the daemon runs.
+func useNoise(c *config.Config, d *core.Daemon) error {
+	if !c.Noise.Use {
+		return nil
+	}
+	pool, err := os.OpenFile(core.Pool, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("cannot reach the kernel's entropy pool: %w", err)
+	}
+	d.UseNoise(pool)
+	return nil
 }
 
 // openTaps makes Linux the host behind the ports, if that is configured: of a box that is configured, so that the devices are as its ports.

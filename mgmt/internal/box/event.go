@@ -20,6 +20,7 @@ const (
 	EventMapping  = "mapping"  // authentic ESP in UDP came from elsewhere than the peer
 	EventICV      = "icv"      // a packet's ICV was wrong
 	EventAudit    = "audit"    // a packet was dropped for its number or its selectors
+	EventNoise    = "noise"    // the noise source has failed its health tests, or is good again
 	EventRestart  = "restart"  // the chips have lost their configuration
 )
 
@@ -55,6 +56,9 @@ type Event struct {
 	// Of a link: the chip at its other end, seen from the crypto chip.
 	Link string `json:"link,omitempty"`
 	Up   *bool  `json:"up,omitempty"`
+
+	// Of a noise event: whether the source is good.
+	OK *bool `json:"ok,omitempty"`
 
 	// Of an acquire, whose src, dst and proto are the packet's.
 	*Asked
@@ -105,6 +109,11 @@ func (e Event) String() string {
 			state = "up"
 		}
 		return fmt.Sprintf("Link crypto %s %s", e.Link, state)
+	case EventNoise:
+		if *e.OK {
+			return "Noise source good"
+		}
+		return "Noise source failed"
 	case EventRestart:
 		return "Restart: the chips have lost their configuration"
 	}

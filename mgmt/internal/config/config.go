@@ -31,6 +31,7 @@ type Config struct {
 	Control Control `toml:"control"`
 	Events  Events  `toml:"events"`
 	Taps    Taps    `toml:"taps"`
+	Noise   Noise   `toml:"noise"`
 	Metrics Metrics `toml:"metrics"`
 	Web     Web     `toml:"web"`
 	Log     Log     `toml:"log"`
@@ -55,6 +56,11 @@ type Taps struct {
 
 // Wanted says whether there are to be devices.
 func (t Taps) Wanted() bool { return t.Red.Name != "" }
+
+// Noise says whether the board has a noise chip that is to be used.
+type Noise struct {
+	Use bool `toml:"use"`
+}
 
 // Metrics is where Prometheus asks; an empty address is nowhere.
 type Metrics struct {

@@ -30,6 +30,7 @@ type Daemon struct {
 	links    box.Links
 	host     *host     // nil without devices
 	aged     time.Time // when limits in time were last looked at
+	noise    noise
 
 	events hub
 }

@@ -52,6 +52,9 @@ func (d *Daemon) poll() error {
 		d.tell(e)
 	}
 	d.links = links
+	if err := d.pollNoise(); err != nil {
+		return err
+	}
 	if !adopted {
 		return nil
 	}

@@ -53,6 +53,9 @@ func (d *Daemon) allocSPI(r *control.AllocSPI) (any, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if err := d.mayAgreeKeys(); err != nil {
+		return nil, err
+	}
 	census, err := d.session.Census()
 	if err != nil {
 		return nil, err

@@ -1,0 +1,57 @@
+package daemon
+
+import (
+	"fmt"
+	"io"
+
+	"sallyport/mgmt/internal/box"
+)
+
+// Pool is the kernel's. What is written there is mixed in and counts for nothing, which needs no right.
+const Pool = "/dev/random"
+
+// noise is the use of the noise source: where its words go, and how it was when it was last looked at.
+type noise struct {
+	pool io.Writer // nil: it is not used
+	good bool
+}
+
+// UseNoise has what the noise source gives go to a pool with each poll, and no SPI be given away, so that no keys are agreed, while its health tests
+// have not passed.
+func (d *Daemon) UseNoise(pool io.Writer) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.noise.pool = pool
+}
+
+// pollNoise tells of each time that the source fails and of each time that it is good again; one that was never good is told of when it fails.
+func (d *Daemon) pollNoise() error {
+	if d.noise.pool == nil {
+		return nil
+	}
+	n, err := d.session.TakeNoise()
+	if err != nil {
+		return err
+	}
+	if n.Failed || n.Good != d.noise.good {
+		d.tell(box.Event{Kind: box.EventNoise, OK: &n.Good})
+	}
+	d.noise.good = n.Good
+	if len(n.Words) == 0 {
+		return nil
+	}
+	_, err = d.noise.pool.Write(n.Words)
+	clear(n.Words)
+	if err != nil {
+		return fmt.Errorf("cannot feed the kernel's entropy pool: %w", err)
+	}
+	return nil
+}
+
+// mayAgreeKeys refuses while the noise source is to be used and is not good (NIST SP 800-90B, 4.3).
+func (d *Daemon) mayAgreeKeys() error {
+	if d.noise.pool != nil && !d.noise.good {
+		return inputf("the noise source has not passed its health tests, so no keys are agreed: look at the event noise, and at the noise chip")
+	}
+	return nil
+}

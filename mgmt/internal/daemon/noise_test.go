@@ -1,0 +1,65 @@
+package daemon
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+)
+
+const alloc = `{"id":9,"do":"alloc-spi","src":"192.0.2.2","dst":"192.0.2.1","min":3221225472,"max":3221225999}`
+
+// TestNoise: words go to the pool and are taken off the chip, no SPI is given away before the health tests have passed or after one has failed, and each
+// change is told once.
+func TestNoise(t *testing.T) {
+	r := newRig(t)
+	client, monitor := r.dial(), r.dial()
+	monitor.ask(`{"id":1,"do":"monitor"}`)
+	status := func(fields ...regs.Field) {
+		row := []uint32{0}
+		for _, field := range fields {
+			field.Put(row, 1)
+		}
+		r.fake.Set(transport.Crypto, regs.CryptoNoiseStatus, row[0])
+	}
+	if got := client.ask(alloc); !strings.Contains(got, `"ok":true`) {
+		t.Errorf("a daemon that does not use the source: %s", got)
+	}
+	var pool bytes.Buffer
+	r.daemon.UseNoise(&pool)
+	r.poll()
+	if got := client.ask(alloc); !strings.Contains(got, "has not passed its health tests") {
+		t.Errorf("before the tests have passed: %s", got)
+	}
+
+	r.fake.Set(transport.Crypto, regs.CryptoNoiseWord, 0x0a0b0c0d)
+	status(regs.CryptoNoiseStatusGood, regs.CryptoNoiseStatusWords)
+	r.poll()
+	if !bytes.Equal(pool.Bytes(), []byte{0x0d, 0x0c, 0x0b, 0x0a}) {
+		t.Errorf("the pool got %x", pool.Bytes())
+	}
+	if got := r.fake.Get(transport.Crypto, regs.CryptoNoiseControl); got != 1 {
+		t.Errorf("NOISE_CONTROL is 0x%x: the word was not taken", got)
+	}
+	if got := client.ask(alloc); !strings.Contains(got, `"ok":true`) {
+		t.Errorf("of a good source: %s", got)
+	}
+
+	status(regs.CryptoNoiseStatusProportionFailed, regs.CryptoNoiseStatusWords)
+	r.poll()
+	if got := r.fake.Get(transport.Crypto, regs.CryptoNoiseControl); got != 2 || pool.Len() != 4 {
+		t.Errorf("NOISE_CONTROL is 0x%x and the pool has %d bytes: the tests begin anew and nothing is taken", got, pool.Len())
+	}
+	if got := client.ask(alloc); !strings.Contains(got, "has not passed its health tests") {
+		t.Errorf("after a failure: %s", got)
+	}
+	status(regs.CryptoNoiseStatusGood)
+	r.poll()
+	for _, want := range []string{`{"event":"noise","ok":true}`, `{"event":"noise","ok":false}`, `{"event":"noise","ok":true}`} {
+		if got := monitor.next(); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
