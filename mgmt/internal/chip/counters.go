@@ -14,7 +14,7 @@ var CounterList = [3][]regs.Counter{regs.InnerCounters, regs.CryptoCounters, reg
 func (b *Box) Counters(c transport.Chip) ([]uint64, error) {
 	list := CounterList[c]
 	if built := b.Capabilities[c].Counters; built != len(list) {
-		return nil, fmt.Errorf("the %s chip has %d counters, this program knows %d: they are of different versions", c, built, len(list))
+		return nil, fmt.Errorf("the %s chip has %d counters, this program knows %d: they are of different versions; build both from one commit (make sim mgmt, or make mgmt and the bitstreams)", c, built, len(list))
 	}
 	ops := make([]transport.Op, 0, 3*len(list))
 	for _, counter := range list {
