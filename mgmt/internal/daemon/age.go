@@ -33,7 +33,7 @@ func (d *Daemon) age() error {
 func (d *Daemon) end(events []box.Event) error {
 	deletes := make([]xfrm.Command, len(events))
 	for i, e := range events {
-		deletes[i] = xfrm.StateSelect{Verb: xfrm.Delete, Filter: xfrm.StateFilter{Src: whole(e.Src), Dst: whole(e.Dst), Proto: string(e.Proto), SPI: e.SPI}}
+		deletes[i] = xfrm.StateSelect{Verb: xfrm.Delete, Filter: xfrm.StateFilter{Src: single(e.Src), Dst: single(e.Dst), Proto: string(e.Proto), SPI: e.SPI}}
 	}
 	_, err := d.run(deletes, false)
 	switch {
@@ -54,4 +54,4 @@ func (d *Daemon) end(events []box.Event) error {
 	return nil
 }
 
-func whole(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
+func single(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
