@@ -40,7 +40,7 @@ export class Plot {
       cursor: { y: false, drag: { x: false } },
       scales: {
         x: { range: () => [this.end() - SECONDS, this.end()] },
-        y: { range: (_, low, high) => [0, high > 0 ? 1.1 * high : 1] },
+        y: { range: (_, low, high) => [0, high > 0 ? 1.1 * high : 10] },
       },
       axes: [
         { ...axis, space: 45, size: 28, values: (_, ticks) => ticks.map((tick) => clock(1000 * tick).slice(-8, -3)) },
