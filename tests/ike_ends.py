@@ -58,6 +58,11 @@ class Ends:
             charon.swanctl("--rekey", "--ike", "t")
             charon.wait_for_log(r"IKE_SA t\[\d+\] rekeyed between")
 
+    def settle(self) -> None:
+        """Until the box has the next hop of its SAs, which the daemon learns from Linux a moment after they come; what is sent before is
+        dropped."""
+        self.box.wait_for(lambda: f"{PEER} dev black lladdr" in self.daemon.sallyctl("neigh", "show").stdout)
+
     def ping(self, count: int = 3) -> None:
         """From the host behind the box, and to it: every one is answered."""
         assert self.red.python(PING, BEHIND_PEER, count) == f"{count}\n"

@@ -29,6 +29,7 @@ def test_acquire(ends: Ends) -> None:
     ends.red.python(SEND, BEHIND_PEER)
     ends.box.wait_for_log("creating acquire job for policy")
     ends.box.wait_for(lambda: "state=INSTALLED" in ends.box.swanctl("--list-sas", "--raw"))
+    ends.settle()
     before = [int(ends.box.children()[0][f"packets-{way}"]) for way in ("in", "out")]
     ends.ping()
     (negotiated,) = ends.box.children()
@@ -56,6 +57,7 @@ def test_delete(ends: Ends) -> None:
         charon.terminate()
         ends.box.wait_for(lambda: not ends.items("state") and not ends.items("policy"))
         ends.box.initiate("net")
+    ends.settle()
     ends.ping(1)
     ends.box.mark()
     ends.box.wait_for_log("sending DPD request")

@@ -35,6 +35,7 @@ def test_peer_behind_a_nat(tmp_path: Path) -> None:
         ends.peer.initiate("net")
         ends.box.wait_for(lambda: len(ends.spis()) == 2 and len(ends.items("policy")) == 3)
         assert "with ECDSA_WITH_SHA384_DER successful" in ends.box.log()
+        ends.settle()
         ends.ping()
         assert 20000 <= port(ends) <= 20999
         for charon in (ends.box, ends.peer):
