@@ -65,8 +65,8 @@ class Ends:
 
     def ping(self, count: int = 3) -> None:
         """From the host behind the box, and to it: every one is answered."""
-        assert self.red.python(PING, BEHIND_PEER, count) == f"{count}\n"
-        assert self.peer.space.python(PING, RED_HOST, count) == f"{count}\n"
+        for space, to in ((self.red, BEHIND_PEER), (self.peer.space, RED_HOST)):
+            assert space.python(PING, to, count) == f"{count}\n", self.daemon.sallyctl("counters").stdout
 
     def items(self, what: str) -> list[str]:
         client = Client(self.daemon.control)

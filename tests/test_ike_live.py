@@ -56,6 +56,7 @@ def test_delete(ends: Ends) -> None:
     for charon in (ends.peer, ends.box):
         charon.terminate()
         ends.box.wait_for(lambda: not ends.items("state") and not ends.items("policy"))
+        ends.peer.wait_for(lambda: not ends.peer.children())
         ends.box.initiate("net")
     ends.settle()
     ends.ping(1)
