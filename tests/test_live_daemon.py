@@ -81,7 +81,7 @@ def test_linux_answers_for_the_box(tmp_path: Path) -> None:
 def test_devices_that_cannot_be(tmp_path: Path) -> None:
     """One sentence, and nothing is left behind."""
     with live_box(tmp_path), hosts("box") as (box,):
-        box.run("ip", "link", "add", DEVICES[1], "type", "dummy")
+        box.run("ip", "tuntap", "add", "dev", DEVICES[1], "mode", "tun")
         daemon = Daemon(tmp_path / "box0.sock", tmp_path / "daemon", more=TAPS, inside=box)
         done = subprocess.run(
             box.command(program("sallyportd"), "--config", daemon.config), capture_output=True, text=True, check=False

@@ -26,21 +26,36 @@ const known = netlink.NUD_REACHABLE | netlink.NUD_STALE | netlink.NUD_DELAY | ne
 // no rights.
 func (d *Devices) Neighbours(ctx context.Context) (<-chan Neighbour, error) {
 	updates := make(chan netlink.NeighUpdate)
-	// Errors close the channel.
-	err := netlink.NeighSubscribeWithOptions(updates, ctx.Done(), netlink.NeighSubscribeOptions{ListExisting: true, ErrorCallback: func(error) {}})
-	if err != nil {
+	if err := netlink.NeighSubscribe(updates, ctx.Done()); err != nil { // errors later close the channel
 		return nil, fmt.Errorf("cannot watch Linux's neighbours: %w", err)
+	}
+	// The library lists what there is with the subscription for root alone.
+	var before []netlink.NeighUpdate
+	for _, t := range d.taps {
+		list, err := netlink.NeighList(t.index, netlink.FAMILY_ALL)
+		if err != nil {
+			return nil, fmt.Errorf("cannot list Linux's neighbours: %w", err)
+		}
+		for _, n := range list {
+			before = append(before, netlink.NeighUpdate{Type: unix.RTM_NEWNEIGH, Neigh: n})
+		}
 	}
 	found := make(chan Neighbour)
 	go func() {
 		defer close(found)
-		for update := range updates {
+		tell := func(update netlink.NeighUpdate) {
 			if n, ok := d.neighbour(update); ok {
 				select {
 				case found <- n:
 				case <-ctx.Done(): // and what is left is read until the channel is closed
 				}
 			}
+		}
+		for _, update := range before {
+			tell(update)
+		}
+		for update := range updates {
+			tell(update)
 		}
 	}()
 	return found, nil
