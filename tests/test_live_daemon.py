@@ -135,6 +135,11 @@ def test_next_hops_are_learned_and_sas_asked_for(tmp_path: Path) -> None:
             inner = client.get("counters")["chips"]["inner"]
             client.close()
             received = int(box.run("cat", f"/sys/class/net/{DEVICES[0]}/statistics/rx_packets"))
+            # Traffic goes on without a daemon, and the next one knows what was learned.
+            daemon.kill()
+            assert red.python(PING, BEHIND, 5) == "5\n"
+            daemon.start()
+            assert set(daemon.sallyctl("neigh", "show").stdout.splitlines()) == learned
         status, said = run.stop(signal.SIGTERM)
     assert event == {
         "event": "acquire",
