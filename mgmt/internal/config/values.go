@@ -102,7 +102,7 @@ type Device struct{ Name string }
 // UnmarshalText checks that it can be one.
 func (d *Device) UnmarshalText(text []byte) error {
 	if name := string(text); !xfrm.IsLinkName(name) {
-		return fmt.Errorf("%q cannot be the name of a device: write 1 to 15 characters without a space, / or :", name)
+		return fmt.Errorf("%q cannot be the name of a device: write 1 to 15 characters, none of them a space, a colon or a slash", name)
 	}
 	d.Name = string(text)
 	return nil

@@ -22,7 +22,6 @@ var portOf = map[string]uint8{xfrm.Red: transport.PortRed, xfrm.Black: transport
 // neighbours bring the chips' next hops to what Linux knows of their hosts.
 type neighbours struct {
 	daemon *Daemon
-	probe  func(hop box.NextHop)
 	known  map[box.NextHop]xfrm.MAC // by Linux
 	probes map[box.NextHop]probe    // of those that it does not know
 }
@@ -34,7 +33,7 @@ type probe struct {
 
 // followNeighbours keeps the chips' next hops as Linux knows their hosts, until ctx ends or the chips fail.
 func (d *Daemon) followNeighbours(ctx context.Context) error {
-	n := &neighbours{daemon: d, probe: func(hop box.NextHop) { d.host.devices.Probe(portOf[hop.Dev], hop.IP) }, probes: map[box.NextHop]probe{}}
+	n := &neighbours{daemon: d, probes: map[box.NextHop]probe{}}
 	for ctx.Err() == nil {
 		found, err := d.host.devices.Neighbours(ctx)
 		if err != nil {
@@ -42,16 +41,16 @@ func (d *Daemon) followNeighbours(ctx context.Context) error {
 		}
 		// Linux tells what it knows now, so what was known before is of no use.
 		n.known = map[box.NextHop]xfrm.MAC{}
-		if err := n.follow(ctx, found, firstProbe); err != nil {
+		if err := n.follow(ctx, found); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// follow takes changes until there are no more, and looks every `period` whether hosts have to be looked for.
-func (n *neighbours) follow(ctx context.Context, found <-chan punt.Neighbour, period time.Duration) error {
-	ticks := time.NewTicker(period)
+// follow takes changes until there are no more, and sees every firstProbe whether hosts have to be looked for.
+func (n *neighbours) follow(ctx context.Context, found <-chan punt.Neighbour) error {
+	ticks := time.NewTicker(firstProbe)
 	defer ticks.Stop()
 	for {
 		select {
@@ -59,8 +58,7 @@ func (n *neighbours) follow(ctx context.Context, found <-chan punt.Neighbour, pe
 			if !ok {
 				return nil
 			}
-			n.take(change)
-			if change.MAC == nil {
+			if !n.take(change) {
 				continue
 			}
 		case <-ticks.C:
@@ -73,15 +71,20 @@ func (n *neighbours) follow(ctx context.Context, found <-chan punt.Neighbour, pe
 	}
 }
 
-func (n *neighbours) take(change punt.Neighbour) {
+// take notes a change, and says whether it is an address that was not known.
+func (n *neighbours) take(change punt.Neighbour) bool {
 	hop := box.NextHop{Dev: xfrm.Red, IP: change.IP}
 	if change.Port == transport.PortBlack {
 		hop.Dev = xfrm.Black
 	}
-	delete(n.known, hop)
-	if len(change.MAC) == len(xfrm.MAC{}) {
-		n.known[hop] = xfrm.MAC(change.MAC)
+	if change.MAC == nil {
+		delete(n.known, hop)
+		return false
 	}
+	mac := xfrm.MAC(change.MAC)
+	before := n.known[hop]
+	n.known[hop] = mac
+	return mac != before
 }
 
 // settle teaches the box what Linux knows of the hosts that it sends to, and makes Linux look for the others. What the box has learned it keeps until there is
@@ -101,7 +104,7 @@ func (n *neighbours) settle() error {
 			p = probe{now, firstProbe}
 		}
 		if !now.Before(p.next) {
-			n.probe(hop)
+			n.daemon.host.devices.Probe(portOf[hop.Dev], hop.IP)
 			p = probe{now.Add(p.wait), min(2*p.wait, lastProbe)}
 		}
 		probes[hop] = p
