@@ -3,6 +3,7 @@ libipsec for ESP."""
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -56,9 +57,10 @@ connections {{ t {{
   proposals = aes256gcm16-prfsha256-curve25519
   mobike = no
   {options}
-  local {{ auth = psk
+  local {{ auth = {auth}
+    {certificate}
     id = {me} }}
-  remote {{ auth = psk
+  remote {{ auth = {auth}
     id = {other} }}
   children {{ {children} }}
 }} }}
@@ -143,6 +145,7 @@ class Charon:
     def swanctl(self, *words: str, check: bool = True) -> str:
         done = subprocess.run(
             ["swanctl", *words, "--uri", f"unix://{self.folder}/vici"],
+            env=os.environ | {"SWANCTL_DIR": str(self.folder)},
             capture_output=True,
             text=True,
             check=False,
@@ -151,10 +154,12 @@ class Charon:
         assert not check or done.returncode == 0, f"{done.stdout}{done.stderr}\n{self.log()[-4000:]}"
         return done.stdout + done.stderr
 
-    def load(self, children: str, options: str = "") -> None:
-        """Gives it one connection, `t`, with these children."""
+    def load(self, children: str, options: str = "", auth: str = "psk") -> None:
+        """Gives it one connection, `t`, with these children. For `pubkey` there are certificates in its folder (tests/certificates.py)."""
         path = self.folder / "swanctl.conf"
-        path.write_text(SWANCTL.format(me=self.me, other=self.other, children=children, options=options))
+        certificate = "certs = own.pem" if auth == "pubkey" else ""
+        words = {"me": self.me, "other": self.other, "children": children, "options": options}
+        path.write_text(SWANCTL.format(**words, auth=auth, certificate=certificate))
         self.swanctl("--load-all", "--clear", "--file", str(path))
 
     def initiate(self, child: str, check: bool = True) -> str:

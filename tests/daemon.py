@@ -49,17 +49,18 @@ class Client:
 
 class Daemon:
     """The daemon of the box whose registers answer at `registers`, in a namespace or not; `folder` is its own. `start` it; it may be
-    killed and started again."""
+    killed and started again. Without a number nobody is told of metrics."""
 
     def __init__(
-        self, registers: Path, folder: Path, number: int = 0, more: str = "", inside: Host | None = None
+        self, registers: Path, folder: Path, number: int | None = 0, more: str = "", inside: Host | None = None
     ) -> None:
         folder.mkdir(exist_ok=True)
         self.control, self.log_path, self.config = folder / "c.sock", folder / "log", folder / "sallyportd.toml"
-        self.metrics_url = f"http://127.0.0.1:{METRICS_PORT + number}/metrics"
+        listen = "" if number is None else f"127.0.0.1:{METRICS_PORT + number}"
+        self.metrics_url = f"http://{listen}/metrics"
         self.config.write_text(
             f'registers = "unix:{registers}"\n{more}\n[control]\npath = "{self.control}"\n[log]\nlevel = "debug"\n'
-            f'[metrics]\nlisten = "127.0.0.1:{METRICS_PORT + number}"\n'
+            f'[metrics]\nlisten = "{listen}"\n'
         )
         command = [program("sallyportd"), "--config", str(self.config)]
         self._command = inside.command(*command) if inside else command

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +13,6 @@ from registers import CHIPS, Registers
 from sallyport.simulator import TESTER_MAC, Simulator
 
 WAIT_S = 60
-_numbers = itertools.count(10)
 
 
 class IkeBox:
@@ -22,7 +20,7 @@ class IkeBox:
 
     def __init__(self, sim: Simulator, number: int, folder: Path) -> None:
         self.sim, self.number = sim, number
-        self.daemon = Daemon(sim.socket(number), folder / f"box{number}", next(_numbers))
+        self.daemon = Daemon(sim.socket(number), folder / f"box{number}", None)
         self.relay = Relay(folder / f"{number}.sock", self.daemon.control)
         self.path = self.relay.path
         self.start()

@@ -82,7 +82,18 @@ def test_hard_time_limit(fresh: tuple[Charon, Charon]) -> None:
         one.wait_until_empty()
 
 
-def test_acquire(fresh: tuple[Charon, Charon]) -> None:
+PORTS = {"proto": 6, "sport": 40000, "dport": 443}
+ECHO = {"proto": 1, "type": 8, "code": 0}
+
+
+@pytest.mark.parametrize(
+    ("packet", "said"),
+    [
+        (PORTS, r"10\.1\.0\.9/32\[tcp/40000\] === 10\.2\.0\.9/32\[tcp/https\]"),
+        (ECHO, r"10\.1\.0\.9/32\[icmp/8\] === 10\.2\.0\.9/32\[icmp/8\]"),
+    ],
+)
+def test_acquire(fresh: tuple[Charon, Charon], packet: dict, said: str) -> None:
     """A trap is a policy without an SA; a packet that it caught starts IKE, and its policy stays one row."""
     a, b = fresh
     da, db = a.box, b.box
@@ -92,8 +103,10 @@ def test_acquire(fresh: tuple[Charon, Charon]) -> None:
     trap = da.policy("out")
     assert trap.priority == 383616 and not da.states
     reqid = int(re.findall(r"reqid (\d+)", trap.tmpl)[0])
-    packet = {"src": "10.1.0.9", "dst": "10.2.0.9", "proto": 6, "sport": 40000, "dport": 443}
-    da.emit(event="acquire", **packet, policy="10.1.0.0/16 10.2.0.0/16", reqid=reqid)
+    da.emit(
+        event="acquire", src="10.1.0.9", dst="10.2.0.9", **packet, policy="src 10.1.0.0/16 dst 10.2.0.0/16", reqid=reqid
+    )
+    a.wait_for_log(f"creating acquire job for policy {said}")
     da.wait(lambda: len(da.states) == 2 and da.policy("out").priority == 383615)
     db.wait(lambda: len(db.states) == 2)
     agree(da, db)

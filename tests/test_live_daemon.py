@@ -81,7 +81,7 @@ def test_linux_answers_for_the_box(tmp_path: Path) -> None:
 def test_devices_that_cannot_be(tmp_path: Path) -> None:
     """One sentence, and nothing is left behind."""
     with live_box(tmp_path), hosts("box") as (box,):
-        box.run("ip", "link", "add", DEVICES[1], "type", "dummy")
+        box.run("ip", "tuntap", "add", "dev", DEVICES[1], "mode", "tun")
         daemon = Daemon(tmp_path / "box0.sock", tmp_path / "daemon", more=TAPS, inside=box)
         done = subprocess.run(
             box.command(program("sallyportd"), "--config", daemon.config), capture_output=True, text=True, check=False
@@ -135,6 +135,11 @@ def test_next_hops_are_learned_and_sas_asked_for(tmp_path: Path) -> None:
             inner = client.get("counters")["chips"]["inner"]
             client.close()
             received = int(box.run("cat", f"/sys/class/net/{DEVICES[0]}/statistics/rx_packets"))
+            # Traffic goes on without a daemon, and the next one knows what was learned.
+            daemon.kill()
+            assert red.python(PING, BEHIND, 5) == "5\n"
+            daemon.start()
+            assert set(daemon.sallyctl("neigh", "show").stdout.splitlines()) == learned
         status, said = run.stop(signal.SIGTERM)
     assert event == {
         "event": "acquire",

@@ -50,10 +50,12 @@ static void mapping(events_t *this, json_object *event) {
   DESTROY_IF(moved);
 }
 
-// One side of the packet that waits for an SA.
+// One side of the packet that waits for an SA. Type and code of a message stand in the ports of both (RFC
+// 7296, 3.13.1).
 static traffic_selector_t *side(json_object *event, const char *address, const char *port) {
   host_t *host = host_create_from_string((char *)text(event, address), 0);
-  uint16_t at = number(event, port);
+  bool message = json_object_object_get_ex(event, "type", NULL);
+  uint16_t at = message ? number(event, "type") << 8 | number(event, "code") : number(event, port);
   if (!host) {
     return NULL;
   }

@@ -22,7 +22,6 @@ var portOf = map[string]uint8{xfrm.Red: transport.PortRed, xfrm.Black: transport
 // neighbours bring the chips' next hops to what Linux knows of their hosts.
 type neighbours struct {
 	daemon *Daemon
-	probe  func(hop box.NextHop)
 	known  map[box.NextHop]xfrm.MAC // by Linux
 	probes map[box.NextHop]probe    // of those that it does not know
 }
@@ -34,7 +33,7 @@ type probe struct {
 
 // followNeighbours keeps the chips' next hops as Linux knows their hosts, until ctx ends or the chips fail.
 func (d *Daemon) followNeighbours(ctx context.Context) error {
-	n := &neighbours{daemon: d, probe: func(hop box.NextHop) { d.host.devices.Probe(portOf[hop.Dev], hop.IP) }, probes: map[box.NextHop]probe{}}
+	n := &neighbours{daemon: d, probes: map[box.NextHop]probe{}}
 	for ctx.Err() == nil {
 		found, err := d.host.devices.Neighbours(ctx)
 		if err != nil {
@@ -42,16 +41,16 @@ func (d *Daemon) followNeighbours(ctx context.Context) error {
 		}
 		// Linux tells what it knows now, so what was known before is of no use.
 		n.known = map[box.NextHop]xfrm.MAC{}
-		if err := n.follow(ctx, found, firstProbe); err != nil {
+		if err := n.follow(ctx, found); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// follow takes changes until there are no more, and looks every `period` whether hosts have to be looked for.
-func (n *neighbours) follow(ctx context.Context, found <-chan punt.Neighbour, period time.Duration) error {
-	ticks := time.NewTicker(period)
+// follow takes changes until there are no more, and sees every firstProbe whether hosts have to be looked for.
+func (n *neighbours) follow(ctx context.Context, found <-chan punt.Neighbour) error {
+	ticks := time.NewTicker(firstProbe)
 	defer ticks.Stop()
 	for {
 		select {
@@ -105,7 +104,7 @@ func (n *neighbours) settle() error {
 			p = probe{now, firstProbe}
 		}
 		if !now.Before(p.next) {
-			n.probe(hop)
+			n.daemon.host.devices.Probe(portOf[hop.Dev], hop.IP)
 			p = probe{now.Add(p.wait), min(2*p.wait, lastProbe)}
 		}
 		probes[hop] = p

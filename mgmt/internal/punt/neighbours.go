@@ -3,7 +3,6 @@ package punt
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -27,17 +26,19 @@ const known = netlink.NUD_REACHABLE | netlink.NUD_STALE | netlink.NUD_DELAY | ne
 // no rights.
 func (d *Devices) Neighbours(ctx context.Context) (<-chan Neighbour, error) {
 	updates := make(chan netlink.NeighUpdate)
-	// Errors close the channel. The library's own ListExisting sends to the group that it watches, which takes CAP_NET_ADMIN.
-	err := netlink.NeighSubscribeWithOptions(updates, ctx.Done(), netlink.NeighSubscribeOptions{ErrorCallback: func(error) {}})
-	if err != nil {
+	if err := netlink.NeighSubscribe(updates, ctx.Done()); err != nil { // errors later close the channel
 		return nil, fmt.Errorf("cannot watch Linux's neighbours: %w", err)
 	}
-	existing, err := netlink.NeighList(0, netlink.FAMILY_ALL)
-	for errors.Is(err, netlink.ErrDumpInterrupted) {
-		existing, err = netlink.NeighList(0, netlink.FAMILY_ALL)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("cannot list Linux's neighbours: %w", err)
+	// The library lists what there is with the subscription for root alone.
+	var before []netlink.NeighUpdate
+	for _, t := range d.taps {
+		list, err := netlink.NeighList(t.index, netlink.FAMILY_ALL)
+		if err != nil {
+			return nil, fmt.Errorf("cannot list Linux's neighbours: %w", err)
+		}
+		for _, n := range list {
+			before = append(before, netlink.NeighUpdate{Type: unix.RTM_NEWNEIGH, Neigh: n})
+		}
 	}
 	found := make(chan Neighbour)
 	go func() {
@@ -50,8 +51,8 @@ func (d *Devices) Neighbours(ctx context.Context) (<-chan Neighbour, error) {
 				}
 			}
 		}
-		for _, neigh := range existing {
-			tell(netlink.NeighUpdate{Type: unix.RTM_NEWNEIGH, Neigh: neigh})
+		for _, update := range before {
+			tell(update)
 		}
 		for update := range updates {
 			tell(update)
