@@ -25,6 +25,7 @@ FILES = {
     f"{DOC}/sallyportd.md": 0o644,
     f"{DOC}/sallyctl.md": 0o644,
     f"{DOC}/copyright": 0o644,
+    f"{DOC}/uPlot.LICENSE.txt": 0o644,
 }
 
 
