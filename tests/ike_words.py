@@ -10,17 +10,19 @@ from ipaddress import ip_address, ip_network
 
 # Of docs/sallyctl.md: lengths of KEY in bytes, that of integrity or 0, and bits of the ICV.
 SUITES = {
-    (("aead", "rfc4106(gcm(aes))"), 20, 0): 128,
-    (("aead", "rfc4106(gcm(aes))"), 28, 0): 128,
-    (("aead", "rfc4106(gcm(aes))"), 36, 0): 128,
-    (("aead", "rfc4543(gcm(aes))"), 36, 0): 128,
-    (("aead", "rfc7539esp(chacha20,poly1305)"), 36, 0): 128,
-    (("enc", "cbc(aes)", "auth-trunc", "hmac(sha256)"), 16, 32): 128,
-    (("enc", "cbc(aes)", "auth-trunc", "hmac(sha256)"), 32, 32): 128,
-    (("enc", "cbc(aes)", "auth", "hmac(sha1)"), 32, 20): 96,
-    (("enc", "rfc3686(ctr(aes))", "auth-trunc", "hmac(sha256)"), 20, 32): 128,
-    (("enc", "rfc3686(ctr(aes))", "auth-trunc", "hmac(sha256)"), 36, 32): 128,
-    (("enc", "ecb(cipher_null)", "auth-trunc", "hmac(sha256)"), 0, 32): 128,
+    (("aead", "rfc4106(gcm(sm4))"), 20, 0): (128,),
+    (("enc", "cbc(sm4)", "auth-trunc", "hmac(sm3)"), 16, 32): (128, 256),
+    (("aead", "rfc4106(gcm(aes))"), 20, 0): (128,),
+    (("aead", "rfc4106(gcm(aes))"), 28, 0): (128,),
+    (("aead", "rfc4106(gcm(aes))"), 36, 0): (128,),
+    (("aead", "rfc4543(gcm(aes))"), 36, 0): (128,),
+    (("aead", "rfc7539esp(chacha20,poly1305)"), 36, 0): (128,),
+    (("enc", "cbc(aes)", "auth-trunc", "hmac(sha256)"), 16, 32): (128,),
+    (("enc", "cbc(aes)", "auth-trunc", "hmac(sha256)"), 32, 32): (128,),
+    (("enc", "cbc(aes)", "auth", "hmac(sha1)"), 32, 20): (96,),
+    (("enc", "rfc3686(ctr(aes))", "auth-trunc", "hmac(sha256)"), 20, 32): (128,),
+    (("enc", "rfc3686(ctr(aes))", "auth-trunc", "hmac(sha256)"), 36, 32): (128,),
+    (("enc", "ecb(cipher_null)", "auth-trunc", "hmac(sha256)"), 0, 32): (128,),
 }
 
 
@@ -126,7 +128,7 @@ def _algorithms(words: Words, kind: str) -> dict[str, object]:
         keys.append(key())
     bits = words.number() if suite[-2] in ("aead", "auth-trunc") else 96
     lengths = [len(k) // 2 for k in keys] + [0]
-    if SUITES.get((tuple(suite), lengths[0], lengths[1])) != bits:
+    if bits not in SUITES.get((tuple(suite), lengths[0], lengths[1]), ()):
         raise Refused(f"no suite {suite} with keys of {lengths} bytes and {bits} bits")
     return {"suite": tuple(suite), "keys": tuple(keys)}
 
