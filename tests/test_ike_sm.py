@@ -114,7 +114,7 @@ def test_psk(fresh: Two, ike: str, esp: str, suite: tuple[str, ...], bits: int) 
 
 
 @pytest.mark.parametrize("esp", ["sm4-sm3", "sm4gcm16"])
-@pytest.mark.parametrize("auth", ["pubkey", "sm2", "sm2-sm3"])
+@pytest.mark.parametrize("auth", ["pubkey", "sm2", "ike:sm2"])
 def test_sm2_certificates(fresh: Two, certificates: Path, esp: str, auth: str) -> None:
     marks = [len(charon.log()) for charon in fresh]
     connected(fresh, SM_IKE, esp, auth, certificates)

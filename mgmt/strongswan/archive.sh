@@ -9,7 +9,7 @@ file=$1
 die() { echo "archive.sh: $*" >&2; exit 2; }
 sound() { echo "$checksum  $1" | sha256sum --check --quiet >/dev/null 2>&1; }
 [ ! -e "$file" ] || { sound "$file" && exit; die "$file is not the archive of strongSwan $version that this was written for: remove it"; }
-command -v apt-get >/dev/null || die "this machine has no apt-get: put strongswan-$version.tar.bz2 of strongSwan's downloads there as $file"
+command -v apt-get >/dev/null || die "this machine has no apt-get: put strongswan-$version.tar.bz2 of strongSwan's downloads there, as $file"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

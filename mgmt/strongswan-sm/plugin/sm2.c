@@ -9,7 +9,7 @@
 static const char IDENTITY[] = "1234567812345678";
 
 EVP_PKEY *sm2_only(EVP_PKEY *key) {
-  if (key && EVP_PKEY_get_base_id(key) != EVP_PKEY_SM2) {
+  if (key && !EVP_PKEY_is_a(key, "SM2")) {
     EVP_PKEY_free(key);
     return NULL;
   }
