@@ -10,8 +10,7 @@ enum { SM4_CBC = 1100, SM4_GCM_ICV16 = 1101, HMAC_SM3_128 = 1100, HMAC_SM3_256 =
 
 // Lengths are in bytes, with the salt that GCM, GMAC, ChaCha20 and CTR have behind the key.
 static const struct {
-  encryption_algorithm_t encryption;
-  integrity_algorithm_t integrity;
+  uint16_t encryption, integrity;  // encryption_algorithm_t and integrity_algorithm_t, or one of the above
   size_t key, integrity_key;
   const char *encryption_words, *integrity_words, *bits;
 } suites[] = {
