@@ -137,6 +137,7 @@ class SmCharon(Charon):
 @contextmanager
 def two_sm_charons(folder: Path, *settings: str) -> Iterator[tuple[SmCharon, SmCharon]]:
     """Charons at 10.9.0.1 and 10.9.0.2 of a veth cable, with these lines in their strongswan.conf."""
+    folder.mkdir(exist_ok=True)
     made: list[SmCharon] = []
     daemons: list[StandIn] = []
     ends = [f"{PREFIX}v{n}s" for n in "ab"]
