@@ -35,8 +35,6 @@ charon {{
   }}
   filelog {{ f {{ path = {folder}/log
       default = 1
-      cfg = 2
-      chd = 2
       flush_line = yes }} }}
 }}
 """
@@ -136,12 +134,13 @@ class SmCharon(Charon):
 
 @contextmanager
 def two_sm_charons(folder: Path, *settings: str) -> Iterator[tuple[SmCharon, SmCharon]]:
-    """Charons at 10.9.0.1 and 10.9.0.2 of a veth cable, with these lines in their strongswan.conf."""
+    """Charons at 10.9.0.1 and 10.9.0.2 of a veth cable, with these lines in their strongswan.conf; two pairs at once if one has none."""
     folder.mkdir(exist_ok=True)
     made: list[SmCharon] = []
     daemons: list[StandIn] = []
-    ends = [f"{PREFIX}v{n}s" for n in "ab"]
-    with hosts("sa", "sb") as spaces:
+    tag = "s" if settings else "m"
+    ends = [f"{PREFIX}v{n}{tag}" for n in "ab"]
+    with hosts(f"{tag}a", f"{tag}b") as spaces:
         ip("link", "add", ends[0], "type", "veth", "peer", "name", ends[1])
         try:
             for n, space in enumerate(spaces):

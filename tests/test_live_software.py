@@ -34,8 +34,6 @@ def management(punted: Punted) -> Packet | None:
     return Ether(src=mac, dst=asked.src) / back / Raw(b"yes: " + asked[Raw].load)
 
 
-
-
 def test_software_configures_and_answers_while_ping_goes_on(tmp_path: Path) -> None:
     record = tmp_path / "session.pcapng"
     with live_box(tmp_path, "--record", record) as (run, red, black):
