@@ -17,10 +17,12 @@ cd "$folder/source"
 for change in "$here"/patches/*.patch; do patch --quiet --strip=1 --fuzz=0 <"$change"; done
 build() {
   # Nothing but what a box's IKEv2 needs. No patch touches what autotools, gperf or bison make, so none of them is needed.
-  ./configure --prefix="$prefix" --sysconfdir="/etc/$name" --with-piddir="/run/$name" --with-systemdsystemunitdir=no --disable-defaults --disable-static \
-    --enable-charon --enable-ikev2 --enable-vici --enable-swanctl --enable-pki --enable-openssl --enable-random --enable-nonce --enable-kdf \
-    --enable-pem --enable-pkcs1 --enable-pkcs8 --enable-pubkey --enable-x509 --enable-constraints --enable-revocation --enable-socket-default \
-    --enable-kernel-netlink --enable-updown && make -j"$(nproc)" && make install DESTDIR="$folder/root"
+  ./configure --prefix="$prefix" --sysconfdir="/etc/$name" --with-piddir="/run/$name" --with-systemdsystemunitdir=no --disable-defaults \
+    --disable-static --enable-charon --enable-ikev2 --enable-vici --enable-swanctl --enable-openssl --enable-random --enable-nonce \
+    --enable-kdf --enable-pem --enable-pkcs1 --enable-pkcs8 --enable-pubkey --enable-x509 --enable-constraints --enable-revocation \
+    --enable-socket-default --enable-kernel-netlink --enable-updown \
+    CFLAGS="-g -O2 -fstack-protector-strong -D_FORTIFY_SOURCE=2" LDFLAGS="-Wl,-z,relro,-z,now" \
+    && make -j"$(nproc)" && make install-strip DESTDIR="$folder/root"
 }
 build >"$folder/log" 2>&1 || { tail -20 "$folder/log" >&2; echo "build.sh: strongSwan was not built, $folder/log says why" >&2; exit 1; }
 find "$folder/root" -name '*.la' -delete
