@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# build.sh FOLDER PREFIX ARCHIVE: strongSwan 5.9.8 with our patches, in FOLDER/source, installed below FOLDER/root as if that were /. Its home is
-# PREFIX, beside the distribution's; FOLDER/log is what was said. Needs a C compiler, make, perl, patch and libssl-dev. As any user.
+# build.sh FOLDER PREFIX ARCHIVE: strongSwan 5.9.8 with Debian's patches (FOLDER/debian) and ours, in FOLDER/source, installed below FOLDER/root as if
+# that were /. Its home is PREFIX, beside the distribution's; FOLDER/log is what was said. Needs a C compiler, make, perl, patch and libssl-dev. As any user.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
@@ -9,11 +9,15 @@ folder=$(cd "$1" && pwd)
 prefix=$2 archive=$3
 name=$(basename "$prefix")
 
-"$here/../strongswan/archive.sh" "$archive"
+"$here/../strongswan/archive.sh" "$archive" "$folder/debian"
 rm -rf "$folder/source" "$folder/root"
 mkdir "$folder/source"
 tar -xjf "$archive" -C "$folder/source" --strip-components=1 --no-same-owner
 cd "$folder/source"
+# Debian's security fixes among them. What changes the inputs of autotools is packaging, and would ask for autotools here.
+while read -r name; do
+  grep -q '^+++ .*\(\.am\|\.ac\)$' "$folder/debian/$name" || patch --quiet --strip=1 <"$folder/debian/$name"
+done < <(sed 's/[ #].*//; /^$/d' "$folder/debian/series")
 for change in "$here"/patches/*.patch; do patch --quiet --strip=1 --fuzz=0 <"$change"; done
 build() {
   # Nothing but what a box's IKEv2 needs. No patch touches what autotools, gperf or bison make, so none of them is needed.

@@ -31,7 +31,7 @@ static bool is_own(transform_type_t type, uint16_t algorithm) {
 
 static bool is_sound(int i) {
   char *text = lib->settings->get_str(lib->settings, "%s.transform_ids.%s", NULL, lib->ns, known[i].name), *end;
-  long id = text ? strtol(text, &end, 0) : known[i].algorithm;
+  long id = text ? strtol(text, &end, 10) : known[i].algorithm;
   char *taken;
 
   if (text && (end == text || *end || id < 1 || id >= TRANSFORM_ID_UNKNOWN)) {
