@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from charons import agree, daemon
+from curve_sm2 import USER_B, times
 from sallyportd_stand_in import StandIn
 from sm_charons import ADDRESSES, BUILD, HOME, PACKAGE, SmCharon, skip_unless_built, two_sm_charons
 
@@ -18,32 +19,6 @@ SM_ESP = "sm4-sm3"
 NUMBERS = "transform_ids { sm4 = 2001\n sm4gcm16 = 2002\n sm3 = 2003\n prfsm3 = 2004\n curvesm2 = 2005\n signature_sm3 = 2006 }"
 CBC = ("enc", "cbc(sm4)", "auth-trunc", "hmac(sm3)")
 GCM = ("aead", "rfc4106(gcm(sm4))")
-
-# GB/T 32918.5-2017: the curve, and the private key of user B in B.2, whose public key the self-test has.
-P = 0xFFFFFFFEFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF00000000FFFFFFFFFFFFFFFF
-CURVE_PRIVATE = 0x81EB26E941BB5AF16DF116495F90695272AE2CD63D6C4AE1678418BE48230029
-Point = tuple[int, int] | None
-
-
-def plus(a: Point, b: Point) -> Point:
-    """Points of curveSM2, whose a is p - 3."""
-    if a is None or b is None:
-        return a or b
-    if a[0] == b[0] and (a[1] + b[1]) % P == 0:
-        return None
-    if a == b:
-        slope = (3 * a[0] * a[0] - 3) * pow(2 * a[1], -1, P)
-    else:
-        slope = (b[1] - a[1]) * pow(b[0] - a[0], -1, P)
-    x = (slope * slope - a[0] - b[0]) % P
-    return x, (slope * (a[0] - x) - a[1]) % P
-
-
-def times(n: int, point: Point) -> Point:
-    made: Point = None
-    for bit in f"{n:b}":
-        made = plus(plus(made, made), point if bit == "1" else None)
-    return made
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +90,7 @@ def test_algorithms() -> None:
     assert len(re.findall(r"^ok ", done.stdout, re.M)) == 12, done.stdout
     (key, secret) = re.findall(r"^curveSM2 ([0-9a-f:]+) ([0-9a-f:]+)$", done.stdout, re.M)[0]
     point = bytes.fromhex(key.replace(":", ""))
-    shared = times(CURVE_PRIVATE, (int.from_bytes(point[:32], "big"), int.from_bytes(point[32:], "big")))
+    shared = times(USER_B, (int.from_bytes(point[:32], "big"), int.from_bytes(point[32:], "big")))
     assert shared and secret.replace(":", "") == f"{shared[0]:064x}"
 
 
