@@ -1,7 +1,7 @@
 # Sallyport. Every target sets up what it needs; `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: FORCE help setup regs verilog sim mgmt ike packages demo test lint format synth-check bitstreams clean
+.PHONY: FORCE help setup regs verilog sim mgmt ike packages strongswan-sm demo test lint format synth-check bitstreams clean
 
 VERSION := $(shell cat VERSION)
 ENV := source scripts/env.sh &&
@@ -64,6 +64,9 @@ ike: setup ## build/strongswan/libstrongswan-kernel-sallyport.so, charon's plugi
 
 packages: setup ## build/packages/*.deb of sallyctl and sallyportd, for amd64, arm64 and loong64
 	@$(ENV) mgmt/packaging/build.sh
+
+strongswan-sm: ## strongSwan with SM2, SM3 and SM4 in IKE, into build/strongswan-sm; nothing else needs it (docs/ike-sm.md)
+	@$(MAKE) --no-print-directory -C mgmt/strongswan-sm
 
 demo: sim mgmt ## RFC 2544 throughput of two boxes back to back; table here, report in build/report
 	@./sallyport rfc2544 --frame-size 64,512,1400,1518 --json build/report/rfc2544.json --html build/report/rfc2544.html

@@ -1,34 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# headers.sh FOLDER: puts the headers of strongSwan 5.9.8 into FOLDER, from the source package that apt knows where to find. As any user.
+# headers.sh FOLDER ARCHIVE: puts the headers of strongSwan 5.9.8 into FOLDER, from ARCHIVE, which it gets if it is not there (archive.sh).
 set -euo pipefail
 version=5.9.8
-checksum=d3303a43c0bd7b75a12b64855e8edcb53696f06190364f26d1533bde1f2e453c
 
-folder=$1
+folder=$1 archive=$2
 stamp=$folder/.$version
-[ -e "$stamp" ] && exit
-die() { echo "headers.sh: $*" >&2; exit 2; }
-command -v apt-get >/dev/null || die "this machine has no apt-get: unpack strongSwan $version's src/ into $folder and touch $stamp"
-
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/lists/partial" "$work/archives/partial"
-# The repositories that this machine has its packages from, but their sources; its own lists stay as they are.
-apt-get indextargets --format 'deb-src $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' | sort -u >"$work/sources.list"
-apt() {
-  apt-get -qq -o Dir::Etc::sourcelist="$work/sources.list" -o Dir::Etc::sourceparts=- -o Dir::State::lists="$work/lists" \
-    -o Dir::Cache="$work" -o APT::Sandbox::User= "$@"
-}
-apt update 2>"$work/log" || echo "headers.sh: $(tail -1 "$work/log")" >&2
-# Debian's revisions of one version share the archive.
-revision=$(apt-cache -o Dir::Etc::sourcelist="$work/sources.list" -o Dir::Etc::sourceparts=- -o Dir::State::lists="$work/lists" \
-  -o Dir::Cache="$work" showsrc strongswan 2>/dev/null | sed -n "s/^Version: \($version-.*\)/\1/p" | sort -V | tail -1)
-[ -n "$revision" ] || die "no source package of strongSwan $version in this machine's repositories; Debian 12 has it"
-(cd "$work" && apt source --download-only --tar-only "strongswan=$revision" >/dev/null 2>"$work/log") || die "$(tail -1 "$work/log")"
-archive=$work/strongswan_$version.orig.tar.bz2
-echo "$checksum  $archive" | sha256sum --check --quiet >/dev/null 2>&1 || die "the archive of strongSwan $version is not the one that this was written for"
-
+[ ! -e "$stamp" ] || exit 0
+"$(dirname "$0")/archive.sh" "$archive"
 mkdir -p "$folder"
-tar -xjf "$archive" -C "$folder" --strip-components=2 --wildcards "strongswan-$version/src/libstrongswan/*.h" "strongswan-$version/src/libcharon/*.h"
+tar -xjf "$archive" -C "$folder" --strip-components=2 --no-same-owner --wildcards "strongswan-$version/src/libstrongswan/*.h" "strongswan-$version/src/libcharon/*.h"
 touch "$stamp"

@@ -4,10 +4,13 @@
 #include <crypto/crypters/crypter.h>
 #include <crypto/signers/signer.h>
 
+// The numbers that ../strongswan-sm's patches give the ShangMi algorithms, in the range for private use. This plugin
+// serves the distribution's charon too, whose headers have none, and which never negotiates them.
+enum { SM4_CBC = 1100, SM4_GCM_ICV16 = 1101, HMAC_SM3_128 = 1100, HMAC_SM3_256 = 1101 };
+
 // Lengths are in bytes, with the salt that GCM, GMAC, ChaCha20 and CTR have behind the key.
 static const struct {
-  encryption_algorithm_t encryption;
-  integrity_algorithm_t integrity;
+  uint16_t encryption, integrity;  // encryption_algorithm_t and integrity_algorithm_t, or one of the above
   size_t key, integrity_key;
   const char *encryption_words, *integrity_words, *bits;
 } suites[] = {
@@ -21,6 +24,9 @@ static const struct {
     {ENCR_AES_CBC, AUTH_HMAC_SHA1_96, 32, 20, "enc \"cbc(aes)\"", " auth \"hmac(sha1)\"", ""},
     {ENCR_AES_CTR, AUTH_HMAC_SHA2_256_128, 20, 32, "enc \"rfc3686(ctr(aes))\"", " auth-trunc \"hmac(sha256)\"", " 128"},
     {ENCR_AES_CTR, AUTH_HMAC_SHA2_256_128, 36, 32, "enc \"rfc3686(ctr(aes))\"", " auth-trunc \"hmac(sha256)\"", " 128"},
+    {SM4_GCM_ICV16, AUTH_UNDEFINED, 20, 0, "aead \"rfc4106(gcm(sm4))\"", "", " 128"},
+    {SM4_CBC, HMAC_SM3_128, 16, 32, "enc \"cbc(sm4)\"", " auth-trunc \"hmac(sm3)\"", " 128"},
+    {SM4_CBC, HMAC_SM3_256, 16, 32, "enc \"cbc(sm4)\"", " auth-trunc \"hmac(sm3)\"", " 256"},
     {ENCR_NULL, AUTH_HMAC_SHA2_256_128, 0, 32, "enc \"ecb(cipher_null)\"", " auth-trunc \"hmac(sha256)\"", " 128"},
 };
 

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "vectors.h"
+
+#include <crypto/crypto_tester.h>
+#include <library.h>
+
+// GB/T 32907-2016's key; draft-ribose-cfrg-sm4-10, A.2.2.1.
+static crypter_test_vector_t sm4_cbc = {
+    .alg = ENCR_SM4_CBC,
+    .key_size = 16,
+    .key = (u_char *)"\x01\x23\x45\x67\x89\xab\xcd\xef\xfe\xdc\xba\x98\x76\x54\x32\x10",
+    .iv = (u_char *)"\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f",
+    .len = 32,
+    .plain = (u_char *)"\xaa\xaa\xaa\xaa\xbb\xbb\xbb\xbb\xcc\xcc\xcc\xcc\xdd\xdd\xdd\xdd\xee\xee\xee\xee\xff\xff\xff\xff"
+        "\xaa\xaa\xaa\xaa\xbb\xbb\xbb\xbb",
+    .cipher = (u_char *)"\x78\xeb\xb1\x1c\xc4\x0b\x0a\x48\x31\x2a\xae\xb2\x04\x02\x44\xcb\x4c\xb7\x01\x69\x51\x90\x92\x26"
+        "\x97\x9b\x0d\x15\xdc\x6a\x8f\x6d",
+};
+
+// RFC 8998, A.1; the first 4 bytes of its nonce are the salt.
+static aead_test_vector_t sm4_gcm = {
+    .alg = ENCR_SM4_GCM_ICV16,
+    .key_size = 16,
+    .salt_size = 4,
+    .key = (u_char *)"\x01\x23\x45\x67\x89\xab\xcd\xef\xfe\xdc\xba\x98\x76\x54\x32\x10\x00\x00\x12\x34",
+    .iv = (u_char *)"\x56\x78\x00\x00\x00\x00\xab\xcd",
+    .alen = 20,
+    .adata = (u_char *)"\xfe\xed\xfa\xce\xde\xad\xbe\xef\xfe\xed\xfa\xce\xde\xad\xbe\xef\xab\xad\xda\xd2",
+    .len = 64,
+    .plain = (u_char *)"\xaa\xaa\xaa\xaa\xaa\xaa\xaa\xaa\xbb\xbb\xbb\xbb\xbb\xbb\xbb\xbb\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc"
+        "\xdd\xdd\xdd\xdd\xdd\xdd\xdd\xdd\xee\xee\xee\xee\xee\xee\xee\xee\xff\xff\xff\xff\xff\xff\xff\xff"
+        "\xee\xee\xee\xee\xee\xee\xee\xee\xaa\xaa\xaa\xaa\xaa\xaa\xaa\xaa",
+    .cipher = (u_char *)"\x17\xf3\x99\xf0\x8c\x67\xd5\xee\x19\xd0\xdc\x99\x69\xc4\xbb\x7d\x5f\xd4\x6f\xd3\x75\x64\x89\x06"
+        "\x91\x57\xb2\x82\xbb\x20\x07\x35\xd8\x27\x10\xca\x5c\x22\xf0\xcc\xfa\x7c\xbf\x93\xd4\x96\xac\x15"
+        "\xa5\x68\x34\xcb\xcf\x98\xc3\x97\xb4\x02\x4a\x26\x91\x23\x3b\x8d\x83\xde\x35\x41\xe4\xc2\xb5\x81"
+        "\x77\xe0\x65\xa9\xbf\x7b\x62\xec",
+};
+
+// GB/T 32905-2016, A.1 and A.2.
+static hasher_test_vector_t sm3_short = {
+    .alg = HASH_SM3,
+    .len = 3,
+    .data = (u_char *)"abc",
+    .hash = (u_char *)"\x66\xc7\xf0\xf4\x62\xee\xed\xd9\xd1\xf2\xd4\x6b\xdc\x10\xe4\xe2\x41\x67\xc4\x87\x5c\xf2\xf7\xa2"
+        "\x29\x7d\xa0\x2b\x8f\x4b\xa8\xe0",
+};
+static hasher_test_vector_t sm3_block = {
+    .alg = HASH_SM3,
+    .len = 64,
+    .data = (u_char *)"abcdabcdabcdabcdabcdabcdabcdabcdabcdabcdabcdabcdabcdabcdabcdabcd",
+    .hash = (u_char *)"\xde\xbe\x9f\xf9\x22\x75\xb8\xa1\x38\x60\x48\x89\xc1\x8e\x5a\x4d\x6f\xdb\x70\xe5\x38\x7e\x57\x65"
+        "\x29\x3d\xcb\xa3\x9c\x0c\x57\x32",
+};
+
+// GM/T 0042-2015, D.3.
+#define HMAC_KEY \
+  (u_char *)\
+  "\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18" \
+  "\x19\x1a\x1b\x1c\x1d\x1e\x1f\x20"
+#define HMAC_DATA \
+  (u_char *)\
+  "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopqabcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"
+#define HMAC \
+  (u_char *)\
+  "\xca\x05\xe1\x44\xed\x05\xd1\x85\x78\x40\xd1\xf3\x18\xa4\xa8\x66\x9e\x55\x9f\xc8\x39\x1f\x41\x44" \
+  "\x85\xbf\xdf\x7b\xb4\x08\x96\x3a"
+static prf_test_vector_t prf_sm3 = {
+    .alg = PRF_HMAC_SM3, .key_size = 32, .key = HMAC_KEY, .len = 112, .seed = HMAC_DATA, .out = HMAC};
+static signer_test_vector_t hmac_sm3_128 = {
+    .alg = AUTH_HMAC_SM3_128, .key = HMAC_KEY, .len = 112, .data = HMAC_DATA, .mac = HMAC};
+static signer_test_vector_t hmac_sm3_256 = {
+    .alg = AUTH_HMAC_SM3_256, .key = HMAC_KEY, .len = 112, .data = HMAC_DATA, .mac = HMAC};
+
+void vectors_add() {
+  lib->crypto->add_test_vector(lib->crypto, ENCRYPTION_ALGORITHM, &sm4_cbc);
+  lib->crypto->add_test_vector(lib->crypto, AEAD_ALGORITHM, &sm4_gcm);
+  lib->crypto->add_test_vector(lib->crypto, HASH_ALGORITHM, &sm3_short);
+  lib->crypto->add_test_vector(lib->crypto, HASH_ALGORITHM, &sm3_block);
+  lib->crypto->add_test_vector(lib->crypto, PSEUDO_RANDOM_FUNCTION, &prf_sm3);
+  lib->crypto->add_test_vector(lib->crypto, INTEGRITY_ALGORITHM, &hmac_sm3_128);
+  lib->crypto->add_test_vector(lib->crypto, INTEGRITY_ALGORITHM, &hmac_sm3_256);
+}
