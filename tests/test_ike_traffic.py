@@ -58,19 +58,22 @@ def test_rekeys_under_traffic(fresh: tuple[Charon, Charon]) -> None:
 def test_usage(fresh: tuple[Charon, Charon]) -> None:
     """What the chips count is what swanctl shows, and packets of the peer stand for an answer to dead peer detection (RFC 7296, 2.4)."""
     a, b = fresh
-    both = installed(fresh, options="dpd_delay = 2s")
+    both = installed(fresh, options="dpd_delay = 3s")
+
+    def asked() -> bool:
+        return any("sending DPD request" in charon.said() for charon in fresh)
+
     sent = [0, 0]
-    stop = time.monotonic() + 4
+    stop = time.monotonic() + 5
     while time.monotonic() < stop:
         sent = [x + y for x, y in zip(sent, trial(both, stream(0), stream(1)), strict=True)]
     (negotiated,) = a.children()
     assert [int(negotiated[f"packets-{way}"]) for way in ("out", "in")] == sent
     assert [int(negotiated[f"bytes-{way}"]) for way in ("out", "in")] == [PACKET * count for count in sent]
-    assert int(negotiated["use-in"]) <= 2
-    assert "sending DPD request" not in a.said()
+    assert not asked()
     (there,) = b.children()
     assert (there["packets-in"], there["packets-out"]) == (negotiated["packets-out"], negotiated["packets-in"])
-    a.wait_for_log("sending DPD request")
+    a.wait_for(asked)
 
 
 @pytest.mark.parametrize("way", [0, 1])
