@@ -32,7 +32,8 @@ class LaneModelSpec extends AnyFunSuite {
     val folder = Files.createTempDirectory("lane-pairs")
     Emit(new LanePairs(config), folder)
     val seed = number("SALLYPORT_LANE_SEED", 1)
-    val packets = Files.write(folder.resolve("packets"), LanePackets.file(config.encrypt, config.suites, each = 64, seed))
+    val packets =
+      Files.write(folder.resolve("packets"), LanePackets.file(config.encrypt, config.suites, each = 64, seed))
     val program = folder.resolve("pairs")
     val said = new StringBuilder
     val log = ProcessLogger(line => said.append(line).append('\n'))
@@ -57,9 +58,12 @@ class LaneModelSpec extends AnyFunSuite {
     test(s"$name lane and its model are the same at every port in every cycle") { compare(LaneConfig(encrypt)) }
 
   // The rings of a lane with less room, and of one that has but one.
-  for (encrypt <- Seq(true, false); (name, suites) <- Seq("all" -> Suite.all) ++ Suite.all.groupBy(_.fast).map {
-        case (fast, some) => (if (fast) "fast" else "slow") -> some
-      })
+  for (
+    encrypt <- Seq(true, false);
+    (name, suites) <- Seq("all" -> Suite.all) ++ Suite.all.groupBy(_.fast).map {
+      case (fast, some) => (if (fast) "fast" else "slow") -> some
+    }
+  )
     test(s"small lanes and their models, ${if (encrypt) "encrypting" else "decrypting"}, $name suites") {
       assume(sys.env.contains("SALLYPORT_LANE_CYCLES"), "a part of the long form")
       compare(LaneConfig(encrypt, suites, slots = 32, bufferBeats = 512))
