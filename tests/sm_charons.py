@@ -135,8 +135,8 @@ class SmCharon(Charon):
 
 @contextmanager
 def two_sm_charons(folder: Path, *settings: str) -> Iterator[tuple[SmCharon, SmCharon]]:
-    """Charons at 10.9.0.1 and 10.9.0.2 of a veth cable, with these lines in their strongswan.conf; two pairs at once if one has none. Their boxes
-    are those of one simulation, back to back."""
+    """Charons at 10.9.0.1 and 10.9.0.2 of a veth cable, with these lines in their strongswan.conf; two pairs at once if one has none.
+    Their boxes are those of one simulation, back to back."""
     folder.mkdir(exist_ok=True)
     made: list[SmCharon] = []
     boxes: list[IkeBox] = []

@@ -6,7 +6,9 @@ void ChainSequence::make() {
   Slot& slot = slots_[static_cast<size_t>(chosen_)];
   const bool text = !starts_ && slot.chainText;
   op_ = {chosen_,
-         static_cast<uint8_t>(starts_ ? kHead : text ? kText : kIv),
+         static_cast<uint8_t>(starts_ ? kHead
+                              : text  ? kText
+                                      : kIv),
          text && slot.chainLeft == 1,
          text ? slot.chainIndex : uint16_t{0},
          static_cast<uint8_t>(slot.job.of().cipherLatency()),

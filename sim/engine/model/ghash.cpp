@@ -1,5 +1,5 @@
-// Polynomials whose coefficient i is bit i, in four chains as GhashSum.scala has them, so that a row whose powers are none
-// of H counts as it does there.
+// Polynomials whose coefficient i is bit i, in four chains as GhashSum.scala has them, so that a row whose powers are
+// none of H counts as it does there.
 #include "ghash.h"
 
 #include <algorithm>

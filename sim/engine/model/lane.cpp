@@ -6,8 +6,8 @@ namespace {
 // Cycles of LanePorts.wipeCycles.
 constexpr uint32_t kWipeCycles = 272;
 
-// From the cycle in which LaneSequence takes a step to that in which it leaves its cipher, beside the cipher's own: its own
-// register, BlockFetch, the register behind it. What follows counts from there.
+// From the cycle in which LaneSequence takes a step to that in which it leaves its cipher, beside the cipher's own: its
+// own register, BlockFetch, the register behind it. What follows counts from there.
 constexpr uint32_t kExit = 8;
 constexpr uint32_t kToTag = kExit + 7;    // LaneExit, GhashSum
 constexpr uint32_t kToHash = kExit + 1;   // LaneExit
@@ -68,8 +68,12 @@ bool Lane::tick(uint32_t grants, bool outReady, bool zeroize) {
   const bool wasBusy = busy();
   const LaneOutlet::Moves moves = outlet_.tick(grants, outReady);
 
-  const HashEngine::Events events{intake_.begins() >= 0, hashes_.take(now_), !encrypt_, grown_.take(now_),
-                                  grownLast_[now_ % grownLast_.size()], wipes};
+  const HashEngine::Events events{intake_.begins() >= 0,
+                                  hashes_.take(now_),
+                                  !encrypt_,
+                                  grown_.take(now_),
+                                  grownLast_[now_ % grownLast_.size()],
+                                  wipes};
   const int16_t decided = decide(hash_.tick(now_, events), wipes);
 
   const Op op = sequence_.tick(now_, wipes ? int16_t{-1} : start_, length_ && !wipes, entered_, wipes);

@@ -1,7 +1,8 @@
-// A whole lane (Lane.scala): the same at its ports in every cycle in which its clock runs. LaneModel.scala makes the calls.
+// A whole lane (Lane.scala): the same at its ports in every cycle in which its clock runs. LaneModel.scala makes the
+// calls.
 //
-// What is computed is a packet's bytes, once, when it leaves; what is counted is when it may. Steps are modelled as they
-// go into the ciphers, one a cycle; what a step leads to is due so many cycles later and waits in a `Line`.
+// What is computed is a packet's bytes, once, when it leaves; what is counted is when it may. Steps are modelled as
+// they go into the ciphers, one a cycle; what a step leads to is due so many cycles later and waits in a `Line`.
 #pragma once
 
 #include "hash_engine.h"

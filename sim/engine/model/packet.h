@@ -33,8 +33,8 @@ struct Job {
 // As Verdict of LanePorts.scala.
 enum class Verdict : uint8_t { kOk, kBadIcv, kBadPadding, kTruncated, kDummy, kZeroized };
 
-// Bytes of the text, which is payload, padding and trailer (RFC 4303 2.4): encrypt, of a payload of so many bytes; decrypt,
-// of an ESP packet of so many, unless none of the suite has that length.
+// Bytes of the text, which is payload, padding and trailer (RFC 4303 2.4): encrypt, of a payload of so many bytes;
+// decrypt, of an ESP packet of so many, unless none of the suite has that length.
 uint32_t textOf(const Job& job, size_t payloadBytes);
 uint32_t textWithin(const Job& job, size_t packetBytes);
 bool isLength(const Job& job, size_t packetBytes);

@@ -7,8 +7,8 @@
 
 namespace sallyport::model {
 
-// First in, first out, with places for all there can be; `N` is a power of two. RingQueue.scala, whose entries are there the
-// cycle after they came, if what a cycle takes is taken before what it brings is put in.
+// First in, first out, with places for all there can be; `N` is a power of two. RingQueue.scala, whose entries are
+// there the cycle after they came, if what a cycle takes is taken before what it brings is put in.
 template <class T, size_t N>
 class Fifo {
  public:

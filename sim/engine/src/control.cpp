@@ -75,8 +75,8 @@ void Control::execute(const std::string& line) {
   static const std::map<std::string, Command> commands = {
       {"trial", &Control::trial},   {"replay", &Control::replay},   {"live", &Control::live},
       {"idle", &Control::idle},     {"capture", &Control::capture}, {"fault", &Control::fault},
-      {"tamper", &Control::tamper}, {"noise", &Control::noise}, {"status", &Control::status},   {"quit", &Control::quit},
-      {"branch", &Control::branch}, {"join", &Control::join}};
+      {"tamper", &Control::tamper}, {"noise", &Control::noise},     {"status", &Control::status},
+      {"quit", &Control::quit},     {"branch", &Control::branch},   {"join", &Control::join}};
   std::string name;
   id_ = nullptr;
   try {

@@ -44,7 +44,8 @@ Bytes aead(const char* name, const Bytes& key, const Bytes& nonce, const Bytes& 
   int length = 0;
   EXPECT_EQ(EVP_EncryptInit_ex2(context, made, key.data(), nonce.data(), nullptr), 1);
   EXPECT_EQ(EVP_EncryptUpdate(context, nullptr, &length, aad.data(), static_cast<int>(aad.size())), 1);
-  if (!text.empty()) EXPECT_EQ(EVP_EncryptUpdate(context, out.data(), &length, text.data(), static_cast<int>(text.size())), 1);
+  if (!text.empty())
+    EXPECT_EQ(EVP_EncryptUpdate(context, out.data(), &length, text.data(), static_cast<int>(text.size())), 1);
   EXPECT_EQ(EVP_EncryptFinal_ex(context, out.data(), &length), 1);
   EXPECT_EQ(EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, 16, &out[text.size()]), 1);
   EVP_CIPHER_CTX_free(context);
@@ -192,7 +193,8 @@ TEST_F(ModelledPacket, CipherAndHmac) {
   for (const Kind& kind : kinds)
     for (size_t length = 1; length < 300; length++) {
       Job made = job(kind.suite);
-      const Bytes authKey = random(32), payload = random(length), text = textFor(made, payload), iv = number(made.iv, 8);
+      const Bytes authKey = random(32), payload = random(length), text = textFor(made, payload),
+                  iv = number(made.iv, 8);
       putStates(made, made.of().auth, kind.start, authKey);
       Bytes covered = header(made);
       if (kind.block) {
