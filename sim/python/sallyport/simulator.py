@@ -53,7 +53,7 @@ class Simulator:
         lock_step: bool = False,
         socket_dir: Path | None = None,
     ) -> None:
-        """`own_group`: a terminal's Ctrl-C is for this process alone. Without `socket_dir` the sockets are in one that goes with it."""
+        """`own_group`: a terminal's Ctrl-C is for this process alone. Without `socket_dir` the folder of the sockets goes with it."""
         simulation = program(CRYPTO[crypto], tables)
         self._on_progress = on_progress
         self._temporary = None if socket_dir else tempfile.TemporaryDirectory(prefix="sallyport-")
