@@ -60,6 +60,10 @@ secrets {{ ike-1 {{ secret = "correct horse battery staple" }} }}
 """
 
 
+# Other identifiers than the default ones.
+NUMBERS = "transform_ids { sm4 = 2001\n sm4gcm16 = 2002\n sm3 = 2003\n prfsm3 = 2004\n curvesm2 = 2005\n signature_sm3 = 2006 }"
+
+
 def skip_unless_built() -> None:
     """Skip where `make strongswan-sm` has not been run, or there are no namespaces; else bring the plugins up to date."""
     if not (BUILD / ".built").exists():
@@ -119,9 +123,10 @@ class SmCharon(Charon):
 
     def swanctl(self, *words: str, check: bool = True) -> str:
         """The package's own, whose folder of certificates is beside its configuration."""
-        program = BUILD / "source/src/swanctl/swanctl"
+        script = 'mount -t tmpfs none /opt && mkdir "$2" && mount --bind "$1" "$2" && cd / && shift 2 && exec "$@"'
+        place = ["unshare", "--mount", "sh", "-c", script, "sh", BUILD / "root" / HOME.relative_to("/"), HOME]
         done = subprocess.run(
-            [program, *words, "--uri", f"unix://{self.folder}/vici"],
+            [*place, HOME / "sbin/swanctl", *words, "--uri", f"unix://{self.folder}/vici"],
             capture_output=True,
             text=True,
             check=False,
@@ -131,6 +136,21 @@ class SmCharon(Charon):
         )
         assert not check or done.returncode == 0, f"{done.stdout}{done.stderr}\n{self.log()[-4000:]}"
         return done.stdout + done.stderr
+
+
+def openssl_certificates(folder: Path, kind: list[str]) -> Path:
+    """The same of another kind of keys, by openssl alone."""
+    for name, subject, extension in [("ca", "CA", "basicConstraints=critical,CA:TRUE")] + [
+        (str(n), f"box {n}", f"subjectAltName=IP:{address}") for n, address in enumerate(ADDRESSES)
+    ]:
+        signer = [] if name == "ca" else ["-CA", folder / "ca.pem", "-CAkey", folder / "ca.key"]
+        key = ["openssl", "genpkey", *kind, "-out", folder / f"{name}.key"]
+        subprocess.run(key, check=True, capture_output=True)
+        request = ["openssl", "req", "-new", "-x509", "-key", folder / f"{name}.key", "-subj", f"/CN={subject}"]
+        subprocess.run(
+            [*request, *signer, "-addext", extension, "-out", folder / f"{name}.pem"], check=True, capture_output=True
+        )
+    return folder
 
 
 @contextmanager

@@ -11,13 +11,22 @@ import pytest
 from charons import agree, wait_until_replaced
 from curve_sm2 import USER_B, times
 from ike_box import IkeBox
-from sm_charons import ADDRESSES, BUILD, HOME, PACKAGE, SmCharon, skip_unless_built, two_sm_charons
+from sm_charons import (
+    ADDRESSES,
+    BUILD,
+    HOME,
+    NUMBERS,
+    PACKAGE,
+    SmCharon,
+    openssl_certificates,
+    skip_unless_built,
+    two_sm_charons,
+)
 from test_ike_traffic import stream, trial
 
 Two = tuple[SmCharon, SmCharon]
 SM_IKE = "sm4-sm3-curvesm2"
 SM_ESP = "sm4-sm3"
-NUMBERS = "transform_ids { sm4 = 2001\n sm4gcm16 = 2002\n sm3 = 2003\n prfsm3 = 2004\n curvesm2 = 2005\n signature_sm3 = 2006 }"
 CBC = ("enc", "cbc(sm4)", "auth-trunc", "hmac(sm3)")
 GCM = ("aead", "rfc4106(gcm(sm4))")
 
@@ -46,21 +55,6 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run([tool, "ca", folder, "/O=Sallyport/CN=CA"], check=True)
     for n, address in enumerate(ADDRESSES):
         subprocess.run([tool, "issue", folder, str(n), f"/O=Sallyport/CN=box {n}", f"IP:{address}"], check=True)
-    return folder
-
-
-def openssl_certificates(folder: Path, kind: list[str]) -> Path:
-    """The same of another kind of keys, by openssl alone."""
-    for name, subject, extension in [("ca", "CA", "basicConstraints=critical,CA:TRUE")] + [
-        (str(n), f"box {n}", f"subjectAltName=IP:{address}") for n, address in enumerate(ADDRESSES)
-    ]:
-        signer = [] if name == "ca" else ["-CA", folder / "ca.pem", "-CAkey", folder / "ca.key"]
-        key = ["openssl", "genpkey", *kind, "-out", folder / f"{name}.key"]
-        subprocess.run(key, check=True, capture_output=True)
-        request = ["openssl", "req", "-new", "-x509", "-key", folder / f"{name}.key", "-subj", f"/CN={subject}"]
-        subprocess.run(
-            [*request, *signer, "-addext", extension, "-out", folder / f"{name}.pem"], check=True, capture_output=True
-        )
     return folder
 
 
@@ -128,6 +122,23 @@ def test_sm2_certificates(fresh: Two, certificates: Path, esp: str, auth: str) -
         said = charon.log()[mark:]
         assert f"authentication of '{charon.other}' with SM2_WITH_SM3 successful" in said
         assert f"authentication of '{charon.me}' (myself) with SM2_WITH_SM3 successful" in said
+
+
+def test_encrypted_key(fresh: Two, certificates: Path) -> None:
+    """swanctl decrypts an SM2 key with its password and hands it to charon."""
+    a, b = fresh
+    for charon in fresh:
+        charon.configure(SM_IKE, SM_ESP, "sm2", certificates)
+    a.swanctl("--load-creds", "--clear", "--noprompt")
+    home = a.folder / "swanctl"
+    words = ["-in", certificates / "0.key", "-out", home / "private" / "0.key", "-passout", "pass:correct horse"]
+    subprocess.run(["openssl", "pkcs8", "-topk8", "-v2", "aes-256-cbc", "-v2prf", "hmacWithSHA256", *words], check=True)
+    with (home / "swanctl.conf").open("a") as conf:
+        conf.write('secrets { private-1 { file = 0.key\n secret = "correct horse" } }\n')
+    said = a.swanctl("--load-all", "--clear", "--noprompt", "--file", str(home / "swanctl.conf"))
+    assert f"loaded SM2 key from '{home}/private/0.key'" in said, said
+    a.initiate("net")
+    agree(daemon(a), daemon(b))
 
 
 @pytest.mark.parametrize(

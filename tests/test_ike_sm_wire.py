@@ -11,7 +11,7 @@ import pytest
 from cryptography.hazmat.primitives import hashes, hmac
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from scapy.contrib.ikev2 import IKEv2, IKEv2_KE, IKEv2_Nonce, IKEv2_Notify, IKEv2_Transform
-from sm_charons import ADDRESSES, PACKAGE, SmCharon, skip_unless_built, two_sm_charons
+from sm_charons import ADDRESSES, NUMBERS, PACKAGE, SmCharon, skip_unless_built, two_sm_charons
 
 # Prints what goes from or to port 500, without the headers below IKE.
 CAPTURE = """
@@ -26,7 +26,6 @@ for _ in range(4):
     print(frame[42:].hex(), flush=True)
 """
 LOUD = "filelog { f { ike = 4 } }"
-NUMBERS = "transform_ids { sm4 = 2001\n sm4gcm16 = 2002\n sm3 = 2003\n prfsm3 = 2004\n curvesm2 = 2005\n signature_sm3 = 2006 }"
 ENCRYPTION, PRF, INTEGRITY, KEY_EXCHANGE = 1, 2, 3, 4
 SIGNATURE_HASH_ALGORITHMS = 16431
 SM2_WITH_SM3 = bytes.fromhex("300a06082a811ccf55018375")  # 1.2.156.10197.1.501, no parameters

@@ -20,7 +20,8 @@ chunk_t sm2_builder_blob(va_list args) {
   chunk_t blob = chunk_empty;
   builder_part_t part;
 
-  while ((part = va_arg(args, builder_part_t)) == BUILD_BLOB_ASN1_DER) {
+  // swanctl hands over DER too as what may be PEM, which strongSwan's pem plugin reads for kinds of keys that it knows.
+  while ((part = va_arg(args, builder_part_t)) == BUILD_BLOB_ASN1_DER || part == BUILD_BLOB_PEM) {
     blob = va_arg(args, chunk_t);
   }
   return part == BUILD_END ? blob : chunk_empty;

@@ -13,7 +13,7 @@
 // The key, or NULL, and then the key is freed, if it is not on curveSM2.
 EVP_PKEY *sm2_only(EVP_PKEY *key);
 
-// Of a chunk that a builder of keys was given, the ASN.1 blob; empty if it was given anything else.
+// The blob that a builder of keys was given, in DER if it is a key for us; empty if it was given anything else.
 chunk_t sm2_builder_blob(va_list args);
 
 // A context in which OpenSSL signs, or verifies, with SM3 over Z of the key and the identity of GM/T 0009 for signers

@@ -2,6 +2,7 @@
 #include "sm2_private_key.h"
 
 #include <library.h>
+#include <openssl/x509.h>
 
 #include "sm2.h"
 #include "sm2_public_key.h"
@@ -53,7 +54,23 @@ METHOD(private_key_t, get_fingerprint, bool, sm2_private_key_t *this, cred_encod
 }
 
 METHOD(private_key_t, get_encoding, bool, sm2_private_key_t *this, cred_encoding_type_t type, chunk_t *encoding) {
-  return FALSE;
+  PKCS8_PRIV_KEY_INFO *info;
+  uint8_t *at = NULL;
+  int len;
+
+  // swanctl asks for it, to pass a key on to charon.
+  if (type != PRIVKEY_ASN1_DER) {
+    return FALSE;
+  }
+  info = EVP_PKEY2PKCS8(this->key);
+  len = info ? i2d_PKCS8_PRIV_KEY_INFO(info, &at) : 0;
+  PKCS8_PRIV_KEY_INFO_free(info);
+  if (len <= 0) {
+    return FALSE;
+  }
+  *encoding = chunk_clone(chunk_create(at, len));
+  OPENSSL_clear_free(at, len);
+  return TRUE;
 }
 
 METHOD(private_key_t, get_ref, private_key_t *, sm2_private_key_t *this) {
