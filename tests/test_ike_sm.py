@@ -138,7 +138,7 @@ def test_encrypted_key(fresh: Two, certificates: Path) -> None:
     said = a.swanctl("--load-all", "--clear", "--noprompt", "--file", str(home / "swanctl.conf"))
     assert f"loaded SM2 key from '{home}/private/0.key'" in said, said
     a.initiate("net")
-    agree(daemon(a), daemon(b))
+    agree(a.box, b.box)
 
 
 @pytest.mark.parametrize(
