@@ -183,6 +183,21 @@ class Charon:
         self._out.close()
 
 
+ADDRESSES = ("10.9.0.1", "10.9.0.2")
+
+
+@contextmanager
+def cabled(tag: str = "") -> Iterator[list[Host]]:
+    """Two namespaces at the ends of a veth cable: ADDRESSES, with 10.1.0.1 and 10.2.0.1 behind them. `tag` parts them from others'."""
+    ends = [f"{PREFIX}v{n}{tag}" for n in "ab"]
+    with hosts(f"ca{tag}", f"cb{tag}") as spaces:
+        ip("link", "add", ends[0], "type", "veth", "peer", "name", ends[1])
+        for n, space in enumerate(spaces):
+            space.take(ends[n], f"{ADDRESSES[n]}/24", f"10.{n + 1}.0.1/32")
+            ip("-n", space.name, "link", "set", "lo", "up")
+        yield [*spaces]
+
+
 @contextmanager
 def two_charons(folder: Path, libipsec: bool = False, tag: str = "") -> Iterator[tuple[Charon, Charon]]:
     """Charons at 10.9.0.1 and 10.9.0.2 of a veth cable: the first with the plugin, the second with it too or with libipsec. Their boxes are
@@ -190,19 +205,13 @@ def two_charons(folder: Path, libipsec: bool = False, tag: str = "") -> Iterator
     skip_without_strongswan()
     made: list[Charon] = []
     boxes: list[IkeBox] = []
-    ends = [f"{PREFIX}v{n}{tag}" for n in "ab"]
-    addresses = ["10.9.0.1", "10.9.0.2"]
-    with Simulator(boxes=2, threads=1, seed=1) as sim, hosts(f"ca{tag}", f"cb{tag}") as spaces:
-        ip("link", "add", ends[0], "type", "veth", "peer", "name", ends[1])
+    with Simulator(boxes=2, threads=1, seed=1) as sim, cabled(tag) as spaces:
         try:
-            for n, space in enumerate(spaces):
-                space.take(ends[n], f"{addresses[n]}/24", f"10.{n + 1}.0.1/32")
-                ip("-n", space.name, "link", "set", "lo", "up")
             for n, space in enumerate(spaces):
                 plugged = not (libipsec and n)
                 if plugged:
                     boxes.append(IkeBox(sim, n, folder))
-                made.append(Charon(folder, space, (addresses[n], addresses[1 - n]), boxes[n].path if plugged else None))
+                made.append(Charon(folder, space, (ADDRESSES[n], ADDRESSES[1 - n]), boxes[n].path if plugged else None))
                 if plugged:
                     made[n].box = boxes[n]
             yield made[0], made[1]

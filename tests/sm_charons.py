@@ -10,16 +10,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from charons import Charon
+from charons import ADDRESSES, Charon, cabled
 from conftest import ROOT
 from ike_box import IkeBox
-from namespaces import PREFIX, Host, hosts, ip, skip_without_taps
+from namespaces import Host, skip_without_taps
 from sallyport.simulator import Simulator
 
 PACKAGE = ROOT / "mgmt" / "strongswan-sm"
 BUILD = ROOT / "build" / "strongswan-sm"
 HOME = Path("/opt/sallyport-strongswan-sm")
-ADDRESSES = ("10.9.0.1", "10.9.0.2")
 
 # On top of the package's own.
 CONF = """
@@ -160,14 +159,8 @@ def two_sm_charons(folder: Path, *settings: str) -> Iterator[tuple[SmCharon, SmC
     folder.mkdir(exist_ok=True)
     made: list[SmCharon] = []
     boxes: list[IkeBox] = []
-    tag = "s" if settings else "m"
-    ends = [f"{PREFIX}v{n}{tag}" for n in "ab"]
-    with Simulator(boxes=2, threads=1, seed=1) as sim, hosts(f"{tag}a", f"{tag}b") as spaces:
-        ip("link", "add", ends[0], "type", "veth", "peer", "name", ends[1])
+    with Simulator(boxes=2, threads=1, seed=1) as sim, cabled("s" if settings else "m") as spaces:
         try:
-            for n, space in enumerate(spaces):
-                space.take(ends[n], f"{ADDRESSES[n]}/24", f"10.{n + 1}.0.1/32")
-                ip("-n", space.name, "link", "set", "lo", "up")
             for n, space in enumerate(spaces):
                 boxes.append(IkeBox(sim, n, folder))
                 made.append(SmCharon(folder, space, n, boxes[n], settings[n] if settings else ""))
