@@ -76,6 +76,31 @@ def test_usage(fresh: tuple[Charon, Charon]) -> None:
     a.wait_for(asked)
 
 
+def test_five_tuples(fresh: tuple[Charon, Charon]) -> None:
+    """Two flows between the same two hosts, told apart by a port alone, go under two SAs with keys of their own."""
+    a, b = fresh
+    near, far = "10.1.0.9/32[udp/{}]", "10.2.0.9/32[udp/9]"
+    frames = {"c7001": 5, "c7002": 8}
+    for charon, (mine, theirs) in ((a, ("local", "remote")), (b, ("remote", "local"))):
+        ends = [f"{mine}_ts = {near.format(name[1:])}\n {theirs}_ts = {far}\n" for name in frames]
+        words = [f"{name} {{ {end} esp_proposals = aes256gcm16 }}\n" for name, end in zip(frames, ends, strict=True)]
+        charon.load("".join(words))
+    for name in frames:
+        a.initiate(name)
+    both = (a.box, b.box)
+    b.box.wait(lambda: len(b.box.states) == 4)
+    agree(*both)
+    assert len({state.keys for state in a.box.states}) == 4
+    ends = {"src_ip": "10.1.0.9", "dst_ip": "10.2.0.9", "dst_port": 9}
+    streams = [
+        stream(0, id=n, frames=count, flows=ends | {"src_port": int(name[1:])})
+        for n, (name, count) in enumerate(frames.items())
+    ]
+    assert trial(both, *streams) == [*frames.values()]
+    for charon, way in ((a, "out"), (b, "in")):
+        assert {sa["name"]: int(sa[f"packets-{way}"]) for sa in charon.children()} == frames
+
+
 @pytest.mark.parametrize("way", [0, 1])
 def test_soft_limit(fresh: tuple[Charon, Charon], way: int) -> None:
     """The chips count to a CHILD_SA's limit in packets, out or in, and charon replaces it."""
