@@ -20,6 +20,16 @@ def ends(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ends]:
         yield both
 
 
+@pytest.fixture
+def connected(ends: Ends) -> Ends:
+    """The same with a tunnel, also if a test is run alone."""
+    if not ends.spis():
+        ends.load()
+        ends.box.initiate("net")
+        ends.settle()
+    return ends
+
+
 def test_acquire(ends: Ends) -> None:
     """A packet from the host that no SA is there for has charon make the tunnel. IKE goes through the box's punted frames at ports 500 and
     4500, ESP in UDP through its chips, and nobody wrote the peer's MAC address."""
@@ -37,8 +47,9 @@ def test_acquire(ends: Ends) -> None:
     assert [int(negotiated[f"packets-{way}"]) for way in ("in", "out")] == [count + 6 for count in before]
 
 
-def test_rekeys_under_pings(ends: Ends) -> None:
+def test_rekeys_under_pings(connected: Ends) -> None:
     """Not one ping either way is lost while CHILD_SA and IKE_SA are rekeyed, from both sides."""
+    ends = connected
     with ThreadPoolExecutor() as pool:
         for kind in ("child", "ike", "child") * ROUNDS:
             for charon in (ends.box, ends.peer):
@@ -49,8 +60,9 @@ def test_rekeys_under_pings(ends: Ends) -> None:
     ends.ping(1)
 
 
-def test_delete(ends: Ends) -> None:
+def test_delete(connected: Ends) -> None:
     """From each side: nothing is left in the box. Then the tunnel comes again, and a peer that is silent is asked whether it lives."""
+    ends = connected
     ends.load(options="encap = yes\n dpd_delay = 4s")
     ends.box.swanctl("--uninstall", "--child", "net", check=False)
     for charon in (ends.peer, ends.box):
