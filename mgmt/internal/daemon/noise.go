@@ -14,6 +14,7 @@ const Pool = "/dev/random"
 type noise struct {
 	pool io.Writer // nil: it is not used
 	good bool
+	told *bool // what was told last; nil: nothing yet
 }
 
 // UseNoise has what the noise source gives go to a pool with each poll, and no SPI be given away, so that no keys are agreed, while its health tests
@@ -24,7 +25,7 @@ func (d *Daemon) UseNoise(pool io.Writer) {
 	d.noise.pool = pool
 }
 
-// pollNoise tells of each time that the source fails and of each time that it is good again; one that was never good is told of when it fails.
+// pollNoise tells once that the source fails, and once that it is good again. A failed source whose tests begin anew is neither.
 func (d *Daemon) pollNoise() error {
 	if d.noise.pool == nil {
 		return nil
@@ -33,7 +34,8 @@ func (d *Daemon) pollNoise() error {
 	if err != nil {
 		return err
 	}
-	if n.Failed || n.Good != d.noise.good {
+	if (n.Failed || n.Good) && (d.noise.told == nil || *d.noise.told != n.Good) {
+		d.noise.told = &n.Good
 		d.tell(box.Event{Kind: box.EventNoise, OK: &n.Good})
 	}
 	d.noise.good = n.Good

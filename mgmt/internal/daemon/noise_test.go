@@ -55,6 +55,10 @@ func TestNoise(t *testing.T) {
 	if got := client.ask(alloc); !strings.Contains(got, "has not passed its health tests") {
 		t.Errorf("after a failure: %s", got)
 	}
+	status() // the tests begin anew, and fail again
+	r.poll()
+	status(regs.CryptoNoiseStatusRepetitionFailed)
+	r.poll()
 	status(regs.CryptoNoiseStatusGood)
 	r.poll()
 	for _, want := range []string{`{"event":"noise","ok":true}`, `{"event":"noise","ok":false}`, `{"event":"noise","ok":true}`} {
