@@ -23,8 +23,19 @@ func (s *Session) Events() (events []Event, err error) {
 	return events, err
 }
 
-// taking locks the configuration, so that no other takes events or moves SAs, and gives it to `take`, with the SA of each row.
+// taking gives the configuration to `take`, with the SA of each row.
 func (s *Session) taking(take func(m *Model, at map[xfrm.Dir]map[int]*SA) error) error {
+	return s.reading(func(state *stored) error {
+		at := map[xfrm.Dir]map[int]*SA{xfrm.DirIn: {}, xfrm.DirOut: {}}
+		for _, sa := range state.Model.SAs {
+			at[sa.Way][sa.Row] = sa
+		}
+		return take(state.Model, at)
+	})
+}
+
+// reading locks the configuration, so that no other takes events or moves SAs, and gives it to `use`, which changes nothing.
+func (s *Session) reading(use func(*stored) error) error {
 	unlock, err := s.lock()
 	if err != nil {
 		return err
@@ -34,11 +45,7 @@ func (s *Session) taking(take func(m *Model, at map[xfrm.Dir]map[int]*SA) error)
 	if err != nil {
 		return err
 	}
-	at := map[xfrm.Dir]map[int]*SA{xfrm.DirIn: {}, xfrm.DirOut: {}}
-	for _, sa := range state.Model.SAs {
-		at[sa.Way][sa.Row] = sa
-	}
-	return take(state.Model, at)
+	return use(state)
 }
 
 // lifetimes takes the events of lifetimes from the inner chip; if some were lost, every SA that has reached a limit has one more.

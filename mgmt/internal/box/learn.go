@@ -56,16 +56,11 @@ func (c *compiler) wantHop(dev string, to netip.Prefix, p path) {
 // NextHops are the hosts that rows of the chips lead to and whose addresses nobody wrote: gateways of routes, and hosts on a port's network that an SA or a policy is for
 // alone. learned says what was learned of some of them.
 func (s *Session) NextHops() (wanted []NextHop, learned map[NextHop]xfrm.MAC, err error) {
-	unlock, err := s.lock()
-	if err != nil {
-		return nil, nil, err
-	}
-	defer unlock()
-	state, _, err := s.load()
-	if err != nil {
-		return nil, nil, err
-	}
-	return state.Hops, maps.Clone(state.Model.Learned), nil
+	err = s.reading(func(state *stored) error {
+		wanted, learned = state.Hops, maps.Clone(state.Model.Learned)
+		return nil
+	})
+	return wanted, learned, err
 }
 
 // Learn makes these the addresses of hosts, in place of what was learned before. Neighbours that the administrator wrote come first.

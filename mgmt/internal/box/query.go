@@ -19,17 +19,10 @@ type Carried struct {
 
 // querying gives the model to `query`, with what reads its counts.
 func (s *Session) querying(query func(*Model) error) error {
-	unlock, err := s.lock()
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	state, _, err := s.load()
-	if err != nil {
-		return err
-	}
-	state.Model.reader = s.readUsage
-	return query(state.Model)
+	return s.reading(func(state *stored) error {
+		state.Model.reader = s.readUsage
+		return query(state.Model)
+	})
 }
 
 // State says what the SA of that destination, protocol and SPI has carried; src, if it is given, must be its own.
