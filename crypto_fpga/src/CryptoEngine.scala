@@ -47,8 +47,10 @@ class CryptoEngine(config: CryptoConfig, lane: LaneConfig => LanePorts) extends 
   private val tables = Module(new TableMux(CryptoTables.all.length))
   private val zeroizer = Module(new Zeroizer)
   private val events = Module(new SequenceEvents(config.saBits))
-  private val encrypt = Module(new EncryptPath(config, lane))
-  private val decrypt = Module(new DecryptPath(config, lane))
+  private val encryptClock = Wire(Clock())
+  private val decryptClock = Wire(Clock())
+  private val encrypt = withClock(encryptClock)(Module(new EncryptPath(config, lane)))
+  private val decrypt = withClock(decryptClock)(Module(new DecryptPath(config, lane)))
 
   encrypt.io.in <> io.redRx
   io.blackTx <> encrypt.io.out
@@ -78,6 +80,27 @@ class CryptoEngine(config: CryptoConfig, lane: LaneConfig => LanePorts) extends 
     control.zeroizeLanes := zeroizer.io.zeroizeLanes
     control.scrub := zeroizer.io.scrub
   }
+
+  private def clockOf(in: Bool, out: Bool, table: Bool, ready: Bool, control: PathControl, counts: Record): Clock = {
+    val (received, left) = counts.elements.toSeq.partition { case (name, _) => name == "received" }
+    PathClock(received.head._2.asUInt, left.map(_._2.asUInt), in || out || table || !ready, control)
+  }
+  encryptClock := clockOf(
+    encrypt.io.in.valid,
+    encrypt.io.out.valid,
+    encrypt.io.table.request.valid,
+    encrypt.io.tableReady,
+    encrypt.io.control,
+    encrypt.io.counts
+  )
+  decryptClock := clockOf(
+    decrypt.io.in.valid,
+    decrypt.io.out.valid,
+    decrypt.io.table.request.valid,
+    decrypt.io.tableReady,
+    decrypt.io.control,
+    decrypt.io.counts
+  )
 
   events.io.softLimit := encrypt.io.softLimit
   events.io.exhausted := encrypt.io.exhausted

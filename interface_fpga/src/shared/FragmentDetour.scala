@@ -36,14 +36,8 @@ class FragmentDetour(p: ReassemblyConfig) extends Module {
   private val steer = Module(new FragmentSteer)
   steer.io.in <> io.in
 
-  // Awake while something comes, leaves or is held, and then as long as a frame may be under way.
   private val stirs = Wire(Bool())
-  private val quietFor = RegInit(0.U((log2Ceil(FragmentPath.transitCycles) + 1).W))
-  private val quiet = quietFor.head(1).asBool
-  quietFor := Mux(stirs, 0.U, Mux(quiet, quietFor, quietFor + 1.U))
-  private val running = ClockGate(clock, stirs || !quiet || reset.asBool)
-
-  private val path = withClock(running)(Module(new FragmentPath(p)))
+  private val path = withClock(QuietClock(stirs, FragmentPath.transitCycles))(Module(new FragmentPath(p)))
   stirs := steer.io.aside.valid || path.io.out.valid || path.io.busy || !path.io.ready
   path.io.bump := io.bump
   path.io.own := io.own

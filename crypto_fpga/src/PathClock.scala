@@ -1,0 +1,28 @@
+package sallyport.crypto
+
+import chisel3._
+import sallyport.common.QuietClock
+
+/** The clock of an [[EncryptPath]] or a [[DecryptPath]], which stops in simulation while there is no packet in it ([[QuietClock]]). */
+private[crypto] object PathClock {
+
+  /** More cycles than what is still on its way takes when the last packet has left or a row was written. */
+  private val settleCycles = 1024
+
+  /**
+   * @param received
+   *   packets that have come in this cycle
+   * @param left
+   *   packets that have left in this cycle, by whatever name
+   * @param stirs
+   *   something is at the path's ports, or its tables are being cleared
+   * @param control
+   *   what the path samples
+   */
+  def apply(received: UInt, left: Seq[UInt], stirs: Bool, control: PathControl): Clock = {
+    val inside = RegInit(0.U(16.W))
+    inside := inside + received - left.reduce(_ +& _)
+    val changed = control.asUInt =/= RegNext(control.asUInt, 0.U)
+    QuietClock(stirs || inside =/= 0.U || changed || control.blocked, settleCycles)
+  }
+}
