@@ -26,20 +26,22 @@ class CounterBank(counters: Int) extends Module {
     val value = Valid(UInt(64.W))
   })
 
-  private val (low, high) = io.increments.map { increment =>
-    val low = RegInit(0.U(32.W))
-    val carry = RegInit(false.B)
-    val high = RegInit(0.U(32.W))
-    val sum = low +& RegNext(increment, 0.U)
-    low := sum(31, 0)
-    carry := sum(32)
-    high := high + carry
-    (low, high)
-  }.unzip
+  PipeClock(io.increments.map(_.orR).reduce(_ || _) || io.read.valid, awake = false.B, CounterBank.readLatency) { _ =>
+    val (low, high) = io.increments.map { increment =>
+      val low = RegInit(0.U(32.W))
+      val carry = RegInit(false.B)
+      val high = RegInit(0.U(32.W))
+      val sum = low +& RegNext(increment, 0.U)
+      low := sum(31, 0)
+      carry := sum(32)
+      high := high + carry
+      (low, high)
+    }.unzip
 
-  private val select = RegNext(UIntToOH(io.read.bits, counters))
-  private val lowValue = RegNext(Mux1H(select, low))
-  private val highValue = RegNext(Mux1H(RegNext(select), high))
-  io.value.valid := ShiftRegister(io.read.valid, CounterBank.readLatency, false.B, true.B)
-  io.value.bits := highValue ## RegNext(lowValue)
+    val select = RegNext(UIntToOH(io.read.bits, counters))
+    val lowValue = RegNext(Mux1H(select, low))
+    val highValue = RegNext(Mux1H(RegNext(select), high))
+    io.value.valid := ShiftRegister(io.read.valid, CounterBank.readLatency, false.B, true.B)
+    io.value.bits := highValue ## RegNext(lowValue)
+  }
 }

@@ -20,4 +20,12 @@ object QuietClock {
     quietFor := Mux(stirs, 0.U, Mux(quiet, quietFor, quietFor + 1.U))
     ClockGate(Module.clock, stirs || !quiet || Module.reset.asBool)
   }
+
+  /** `module` on such a clock of its own; `stirs` says it of its ports. */
+  def around[M <: Module](module: => M, cycles: Int)(stirs: M => Bool): M = {
+    val running = Wire(Clock())
+    val inside = withClock(running)(Module(module))
+    running := apply(stirs(inside), cycles)
+    inside
+  }
 }

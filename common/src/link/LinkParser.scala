@@ -72,9 +72,12 @@ class LinkParser(withSequence: Boolean) extends Module {
   })
 
   private val headUnits = if (withSequence) 3 else 2
+  private val stirs = Wire(Bool())
+  private val running = withClock(clock)(QuietClock(stirs, cycles = 4))
+  override protected def implicitClock: Clock = running
 
   // The nonce: a generator that never rests, sampled at the start of a hunt.
-  private val generator = RegInit(1.U(32.W))
+  private val generator = withClock(clock)(RegInit(1.U(32.W)))
   private val g1 = generator ^ (generator << 13)(31, 0)
   private val g2 = g1 ^ (g1 >> 17).asUInt
   private val g3 = g2 ^ (g2 << 5)(31, 0) ^ io.noise
@@ -182,6 +185,7 @@ class LinkParser(withSequence: Boolean) extends Module {
   when(!io.up || io.overrun || (fault && !hunting)) { hunting := true.B }
   private val huntingBefore = RegNext(hunting, false.B)
   when(hunting && !huntingBefore) { nonce := generator }
+  stirs := io.in.valid || !io.up || io.hunt.valid || io.overrun || hunting || left =/= 0.U
   // One cycle late, when the nonce of this hunt stands.
   io.hunting := hunting && huntingBefore
   io.nonce := nonce

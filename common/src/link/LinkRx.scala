@@ -37,9 +37,13 @@ class LinkRx(params: LinkParams) extends Module {
   private val depth = if (withSequence) 5 else 4
 
   private val parser = Module(new LinkParser(withSequence))
-  private val words = Module(new MemoryQueue(new ParsedWord, 256))
+  private val words = QuietClock.around(new MemoryQueue(new ParsedWord, 256), cycles = 8)(queue =>
+    queue.io.in.valid || queue.io.out.valid
+  )
   private val unpacker = Module(new LinkUnpacker(withSequence, depth))
-  private val buffer = Module(new LinkRxBuffer(params.bufferBeats))
+  private val buffer = QuietClock.around(new LinkRxBuffer(params.bufferBeats), cycles = 16)(buffer =>
+    buffer.io.write.valid || buffer.io.commit.valid || buffer.io.restart || buffer.io.out.valid
+  )
   io.out <> buffer.io.out
 
   parser.io.in := io.in

@@ -39,8 +39,13 @@ class LinkTx(params: LinkParams) extends Module {
   }
 
   // Store: whole packets, and their CRCs in a queue beside it, in the same order.
-  private val store = Module(new FrameFifo(new StoredMeta, FrameFifoParams(storeBeats, WhenFull.Stall)))
-  private val crcs = Module(new MemoryQueue(UInt(32.W), storeBeats))
+  private val store = QuietClock.around(
+    new FrameFifo(new StoredMeta, FrameFifoParams(storeBeats, WhenFull.Stall)),
+    cycles = 16
+  )(fifo => fifo.io.in.valid || fifo.io.out.valid)
+  private val crcs = QuietClock.around(new MemoryQueue(UInt(32.W), storeBeats), cycles = 8)(queue =>
+    queue.io.in.valid || queue.io.out.valid
+  )
   private val payloadCrc = Module(new PayloadCrc)
   private val beat = RegInit(0.U(8.W))
   private val tooLong = RegInit(false.B)

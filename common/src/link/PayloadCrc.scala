@@ -17,18 +17,20 @@ class PayloadCrc extends Module {
     val crc = Output(UInt(32.W))
   })
 
-  private val crc = Crc.ieee
-  private val quarter = PacketStream.dataBits / 4
-  private val rows = crc.dataRows(PacketStream.dataBits)
-  private val partials = (0 until 4).map { q =>
-    val mask = (BigInt(1) << quarter) - 1
-    RegNext(Crc.multiply(rows.map(_ >> (q * quarter) & mask), io.data(quarter * (q + 1) - 1, quarter * q)))
+  PipeClock(io.valid, awake = false.B, latency = 2) { _ =>
+    val crc = Crc.ieee
+    val quarter = PacketStream.dataBits / 4
+    val rows = crc.dataRows(PacketStream.dataBits)
+    val partials = (0 until 4).map { q =>
+      val mask = (BigInt(1) << quarter) - 1
+      RegNext(Crc.multiply(rows.map(_ >> (q * quarter) & mask), io.data(quarter * (q + 1) - 1, quarter * q)))
+    }
+    val valid = RegNext(io.valid, false.B)
+    val first = RegNext(io.first)
+    val state = Reg(UInt(32.W))
+    when(valid) {
+      state := crc.advance(Mux(first, "hffffffff".U, state), PacketStream.dataBits) ^ partials.reduce(_ ^ _)
+    }
+    io.crc := state
   }
-  private val valid = RegNext(io.valid, false.B)
-  private val first = RegNext(io.first)
-  private val state = Reg(UInt(32.W))
-  when(valid) {
-    state := crc.advance(Mux(first, "hffffffff".U, state), PacketStream.dataBits) ^ partials.reduce(_ ^ _)
-  }
-  io.crc := state
 }

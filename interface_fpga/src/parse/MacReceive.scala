@@ -98,7 +98,9 @@ class MacReceive(beats: Int, priorityBeats: Int) extends Module {
   priority.io.beat := io.mac
   priority.io.marked := io.priorityDscps
 
-  private val fifo = Module(new PriorityFrameFifo(new RxMeta, beats, priorityBeats))
+  private val fifo = QuietClock.around(new PriorityFrameFifo(new RxMeta, beats, priorityBeats), cycles = 16)(fifo =>
+    fifo.io.in.valid || fifo.io.out.valid
+  )
   fifo.io.high := priority.io.high
   fifo.io.in.valid := writeValid
   fifo.io.in.bits := write
