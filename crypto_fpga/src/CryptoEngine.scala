@@ -60,7 +60,9 @@ class CryptoEngine(config: CryptoConfig, lane: LaneConfig => LanePorts) extends 
   bank.io.axil <> io.axil
   tables.io.in <> bank.io.table
   encrypt.io.table <> tables.io.out(CryptoTables.outboundKey)
+  encrypt.io.numbers <> tables.io.out(CryptoTables.outboundNumber)
   decrypt.io.table <> tables.io.out(CryptoTables.inboundKey)
+  decrypt.io.numbers <> tables.io.out(CryptoTables.inboundNumber)
 
   private val word = bank.io.control(CryptoRegs.control)
   private val fields = CryptoRegs.Control

@@ -44,6 +44,7 @@ class DecryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
     val in = Flipped(PacketStream(new LinkMeta))
     val out = PacketStream(new LinkMeta)
     val table = Flipped(new TablePort)
+    val numbers = Flipped(new TablePort)
     val tableReady = Output(Bool())
     val control = Input(new PathControl)
     val counts = Output(new DecryptCounts)
@@ -65,6 +66,7 @@ class DecryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
   io.out <> prefixes.io.out
 
   fetch.io.table <> io.table
+  fetch.io.numbers <> io.numbers
   io.tableReady := fetch.io.tableReady
   fetch.io.allowBypass := io.control.allowBypass
   fetch.io.closed := !io.control.enable

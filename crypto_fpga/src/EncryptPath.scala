@@ -43,13 +43,14 @@ class EncryptCounts extends Bundle {
  *
  * What leaves is an ESP packet made by a lane, in transport mode behind the clear headers with which it came, or a packet that came with `bypass` while `allowBypass` was set, and says so in
  * its metadata. A beat a cycle, a packet every 2 cycles, bounded by the lanes. Latency: [[EncryptFetch]], dispatch 2, lane,
- * merge 1, [[PrefixJoin]]. Stalls with `out` and while a key row is written.
+ * merge 1, [[PrefixJoin]]. Stalls with `out`, and while a key row is written or a counter read or raised.
  */
 class EncryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends Module {
   val io = IO(new Bundle {
     val in = Flipped(PacketStream(new LinkMeta))
     val out = PacketStream(new LinkMeta)
     val table = Flipped(new TablePort)
+    val numbers = Flipped(new TablePort)
     val tableReady = Output(Bool())
     val control = Input(new PathControl)
     val counts = Output(new EncryptCounts)
@@ -72,6 +73,7 @@ class EncryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
   io.out <> prefixes.io.out
 
   fetch.io.table <> io.table
+  fetch.io.numbers <> io.numbers
   io.tableReady := fetch.io.tableReady
   fetch.io.allowBypass := io.control.allowBypass
   fetch.io.closed := !io.control.enable

@@ -53,7 +53,7 @@ def test_rows_fit_the_window_and_keys_are_write_only(top: AddrmapNode) -> None:
     model = build(top)
     assert all(row.bits <= 1024 for row in model.rows)
     write_only = {t.name for chip in model.chips for t in chip.tables if t.write_only}
-    assert write_only == {"outbound_key", "inbound_key"}
+    assert write_only == {"outbound_key", "inbound_key", "inbound_number"}
 
 
 def test_flow_row_is_the_head_of_a_rule_row(top: AddrmapNode) -> None:

@@ -285,6 +285,22 @@ object InboundKeyRow extends Row {
   )
 }
 
+object OutboundNumberRow extends Row {
+  val bits: Int = 64
+  val last = RowField(0, 64)
+  val fields: Seq[(String, RowField)] = Seq(
+    "last" -> last
+  )
+}
+
+object InboundNumberRow extends Row {
+  val bits: Int = 64
+  val highest = RowField(0, 64)
+  val fields: Seq[(String, RowField)] = Seq(
+    "highest" -> highest
+  )
+}
+
 object SadRow extends Row {
   val bits: Int = 240
   val spi = RowField(0, 32)

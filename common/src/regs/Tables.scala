@@ -31,9 +31,13 @@ object InnerTables {
 object CryptoTables {
   val outboundKey = 0
   val inboundKey = 1
+  val outboundNumber = 2
+  val inboundNumber = 3
   val all: Seq[TableDesc] = Seq(
     TableDesc("outbound_key", 0, "direct", OutboundKeyRow, writeOnly = true),
-    TableDesc("inbound_key", 1, "direct", InboundKeyRow, writeOnly = true)
+    TableDesc("inbound_key", 1, "direct", InboundKeyRow, writeOnly = true),
+    TableDesc("outbound_number", 2, "direct", OutboundNumberRow, writeOnly = false),
+    TableDesc("inbound_number", 3, "direct", InboundNumberRow, writeOnly = true)
   )
 }
 

@@ -3,7 +3,7 @@ package sallyport.crypto
 import chisel3._
 import chisel3.util._
 import sallyport.common._
-import sallyport.common.regs.InboundKeyRow
+import sallyport.common.regs.{InboundKeyRow, InboundNumberRow}
 
 /**
  * Finds the key of each inbound packet and infers the high half of its sequence number.
@@ -12,7 +12,7 @@ import sallyport.common.regs.InboundKeyRow
  * SAs. Packets wait while a key row is being written (some 20 cycles). Nothing is dropped here: the job says what becomes of the packet. A
  * packet whose SPI is not its key row's has no key.
  *
- * `verified` brings back what the lanes found authentic. A packet may be verified after its SA's row was written anew, and its number
+ * `verified` brings back what the lanes found authentic, and `numbers` what software says was on another box (fail-over): either raises the highest number of an SA. A packet may be verified after its SA's row was written anew, and its number
  * must not count for the new key. So each job carries an epoch bit, which flips with every row written; numbers that come back
  * with the old epoch are ignored (for other SAs that only means that the highest number waits for the next packet), and a
  * row is written only when no packet of the epoch before is in the chip. `done` reports every packet that has ended, good or bad.
@@ -24,6 +24,9 @@ class DecryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Modul
     val job = Decoupled(new PathJob)
     val jobTaken = Input(Bool())
     val table = Flipped(new TablePort)
+
+    /** Of the highest numbers, which a write raises. */
+    val numbers = Flipped(new TablePort)
     val allowBypass = Input(Bool())
 
     /** Packets that start now are dropped as not ready. */
@@ -45,6 +48,10 @@ class DecryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Modul
   private val heads = Module(new PacketHeads(jobs))
   private val keys = Module(new KeyTable(saBits, InboundKeyRow, InboundKeyRow.valid))
   private val inference = Module(new EsnInference(saBits))
+  // There is no memory here to clear: two rows are the fewest, and nobody writes them.
+  private val numbers = Module(
+    new TableAccess(1 << saBits, InboundNumberRow.bits, clearRows = 2, writeOnly = true, readLatency = 1)
+  )
 
   heads.io.in <> io.in
   io.beats <> heads.io.beats
@@ -105,10 +112,16 @@ class DecryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Modul
   inference.io.request.bits.low := DecryptFetch.bigEndian(headDecided.bytes(63, 32))
   // A cycle late: a row that is written ends a long path, and no packet that meets it is here so soon.
   inference.io.restart := RegNext(keys.io.restart, 0.U.asTypeOf(keys.io.restart))
-  inference.io.update.valid := io.verified.valid && io.verified.bits.epoch === epoch
-  inference.io.update.bits.sa := io.verified.bits.sa
-  inference.io.update.bits.sequence := io.verified.bits.sequence
-  io.verified.ready := inference.io.update.ready
+  // Software's word comes before the lanes', which wait a cycle.
+  private val raise = numbers.io.memory.valid && !numbers.io.clearing
+  inference.io.update.valid := raise || io.verified.valid && io.verified.bits.epoch === epoch
+  inference.io.update.bits.sa := Mux(raise, numbers.io.index, io.verified.bits.sa)
+  inference.io.update.bits.sequence := Mux(raise, numbers.io.memory.bits.row, io.verified.bits.sequence)
+  io.verified.ready := inference.io.update.ready && !raise
+  numbers.io.table <> io.numbers
+  numbers.io.clear := io.clear
+  numbers.io.memory.ready := inference.io.update.ready || numbers.io.clearing
+  numbers.io.data := 0.U
 
   // Rows run through in step with the inference and leave zeros behind.
   private val answerAt = EsnInference.latency

@@ -9,7 +9,7 @@ import sallyport.common.regs.OutboundKeyRow
  * Finds the key of each outbound packet and gives it its sequence number and nonce.
  *
  * Beats pass on at once; the packet's job follows [[EncryptFetch.latency]] cycles after its first beat. A packet every 2 cycles, of any
- * SAs. Packets wait while a key row is being written (some 20 cycles). Nothing is dropped here: the job says what becomes of the packet.
+ * SAs. Packets wait while a key row is being written, or a counter read or raised (some 20 cycles). Nothing is dropped here: the job says what becomes of the packet.
  *
  * The IV is the sequence number XOR the row's `iv_mask` (RFC 4106 section 3.1: unique for each key, which any one-to-one image of a counter
  * is). The key travels with the job, so a row written meanwhile changes nothing for a packet that has begun.
@@ -21,6 +21,9 @@ class EncryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Modul
     val job = Decoupled(new PathJob)
     val jobTaken = Input(Bool())
     val table = Flipped(new TablePort)
+
+    /** Of the sequence counters. Never at the same time as `table`: software has one access at a time. */
+    val numbers = Flipped(new TablePort)
     val allowBypass = Input(Bool())
 
     /** Packets that start now are dropped as not ready. */
@@ -40,6 +43,7 @@ class EncryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Modul
 
   private val heads = Module(new PacketHeads(jobs))
   private val keys = Module(new KeyTable(saBits, OutboundKeyRow, OutboundKeyRow.valid))
+  private val numbers = Module(new NumberTable(saBits))
   private val authority = Module(new SequenceAuthority(saBits))
 
   heads.io.in <> io.in
@@ -50,8 +54,11 @@ class EncryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Modul
   keys.io.clear := io.clear
   keys.io.scrub := io.scrub
   io.tableReady := keys.io.ready
+  numbers.io.table <> io.numbers
+  numbers.io.clear := io.clear
+  numbers.io.last := authority.io.last
   // While traffic is dropped nothing is paired with a row, so nothing need wait.
-  heads.io.hold := RegNext(keys.io.hold && !io.blocked, false.B)
+  heads.io.hold := RegNext((keys.io.hold || numbers.io.hold) && !io.blocked, false.B)
 
   // One cycle longer than `blocked`, until `hold` is valid again.
   private val closed = RegNext(io.closed || io.blocked, true.B) || io.blocked
@@ -93,6 +100,7 @@ class EncryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Modul
   authority.io.request.bits.softLimit := OutboundKeyRow.softLimit(rowDecided)
   authority.io.request.bits.hardLimit := OutboundKeyRow.hardLimit(rowDecided)
   authority.io.restart := keys.io.restart
+  authority.io.raise := numbers.io.raise
   io.softLimit := authority.io.softLimit
 
   // Rows run through in step with the authority and leave zeros behind.
@@ -125,6 +133,8 @@ class EncryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Modul
   private val keyed = RegInit(0.U(EncryptFetch.latency.W))
   keyed := keyed(EncryptFetch.latency - 2, 0) ## (head.valid && !closed)
   keys.io.drained := keyed === 0.U
+  numbers.io.drained := keyed === 0.U
+  assert(!(keys.io.hold && numbers.io.hold), "software has one access to a table at a time")
 }
 
 object EncryptFetch {

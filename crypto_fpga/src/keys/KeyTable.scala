@@ -9,8 +9,7 @@ import sallyport.common.regs.{Row, RowField}
  * A write-only key table whose rows change only between packets.
  *
  * What is kept per SA beside the row (sequence counter, highest number) starts anew with the row: for that a write waits until
- * `mayWrite`, then raises `hold`, which keeps new packets from starting a fetch, until `drained` says that no packet is between its
- * lookup and its number, writes, and pulses `restart`. Traffic waits some 20 cycles and loses nothing.
+ * `mayWrite` and for a [[PacketPause]] (`hold`, `drained`), writes, and pulses `restart`.
  *
  * Lookups: `result` follows `lookup` by `DirectTable.latency` cycles and stays. `clear` empties the table; a write that is under way then writes a row of
  * zeros. `scrub` reads a row for its own sake, which no packet sees: after a clear the output register then holds none of a key.
@@ -36,21 +35,11 @@ class KeyTable(saBits: Int, row: Row, valid: RowField) extends Module {
   table.io.lookup.bits := io.lookup.bits
   io.result := table.io.result.bits
 
-  object State extends ChiselEnum { val idle, holding, settling, draining, offer, writing = Value }
-  private val state = RegInit(State.idle)
-  switch(state) {
-    is(State.idle) { when(io.table.request.valid && io.mayWrite) { state := State.holding } }
-    // `hold` reaches the packets; the last one that begins counts in `drained` by the end of `settling`.
-    is(State.holding) { state := State.settling }
-    is(State.settling) { state := State.draining }
-    is(State.draining) { when(io.drained) { state := State.offer } }
-    is(State.offer) { when(io.table.request.fire) { state := State.writing } }
-    is(State.writing) { when(table.io.table.response.valid) { state := State.idle } }
-  }
-  io.hold := state =/= State.idle
-  table.io.table.request.valid := io.table.request.valid && state === State.offer
-  table.io.table.request.bits := io.table.request.bits
-  io.table.request.ready := table.io.table.request.ready && state === State.offer
-  io.table.response := table.io.table.response
+  private val pause = Module(new PacketPause)
+  pause.io.in <> io.table
+  table.io.table <> pause.io.out
+  pause.io.may := io.mayWrite
+  pause.io.drained := io.drained
+  io.hold := pause.io.hold
   io.restart := table.written
 }

@@ -28,16 +28,23 @@ class SequenceGrant(bits: Int) extends Bundle {
   val sequence = UInt(bits.W)
 }
 
+/** An SA's counter is to be at least `number`. */
+class SequenceRaise(saBits: Int, bits: Int) extends Bundle {
+  val sa = UInt(saBits.W)
+  val number = UInt(bits.W)
+}
+
 /**
  * The only owner of outbound sequence numbers, and so of every nonce (RFC 4303 3.3.3, RFC 4106 3.1, ARCHITECTURE section 5).
  *
  * Guarantees, for each SA between two restarts: the first number is 1 + skip; numbers strictly increase; none is above
- * `hardLimit`, above 2^32-1 without ESN or above 2^64-1 with it; once one was refused all are refused. No input sets a
- * counter; `restart` (the key row was written) alone sets it back.
+ * `hardLimit`, above 2^32-1 without ESN or above 2^64-1 with it; once one was refused all are refused. No input lowers a
+ * counter but `restart` (the key row was written), which sets it back; `raise` makes it at least a number, so the next packet's is above that (fail-over).
  *
  * One request every 2 cycles, of any SAs (a packet may follow a packet of its own SA: the counter is forwarded); the grant
- * follows exactly `SequenceAuthority.latency` cycles later, in order, and never waits. `restart` may come only while no
- * request with `take` is on its way, so that no packet can pair the key of one row with the counter of another. `softLimit` pulses once per SA and restart when
+ * follows exactly `SequenceAuthority.latency` cycles later, in order, and never waits. `restart` and `raise` may come only while no
+ * request with `take` is on its way, so that no packet can pair the key of one row with the counter of another, nor a raise miss a packet; none may follow a raise for 3 cycles.
+ * `last` is the counter as it was before a raise, from `raiseLatency` cycles after it. `softLimit` pulses once per SA and restart when
  * the number given out reaches the soft limit.
  *
  * @param bits
@@ -54,6 +61,8 @@ class SequenceAuthority(saBits: Int, bits: Int = 64) extends Module {
     val request = Flipped(Valid(new SequenceRequest(saBits, bits)))
     val grant = Valid(new SequenceGrant(bits))
     val restart = Flipped(Valid(UInt(saBits.W)))
+    val raise = Flipped(Valid(new SequenceRaise(saBits, bits)))
+    val last = Output(UInt(bits.W))
     val softLimit = Valid(UInt(saBits.W))
   })
 
@@ -68,7 +77,8 @@ class SequenceAuthority(saBits: Int, bits: Int = 64) extends Module {
   // Stage 1: the memory answers. Stage 2: candidate. Stage 3: limits. Stage 4: grant and write back.
   private val valid1 = RegNext(io.request.valid, false.B)
   private val request1 = RegEnable(io.request.bits, io.request.valid)
-  private val read1 = counters.read(io.request.bits.sa, io.request.valid)
+  private val readSa = Mux(io.raise.valid, io.raise.bits.sa, io.request.bits.sa)
+  private val read1 = counters.read(readSa, io.request.valid || io.raise.valid)
 
   private val valid2 = RegNext(valid1, false.B)
   private val request2 = RegEnable(request1, valid1)
@@ -115,15 +125,29 @@ class SequenceAuthority(saBits: Int, bits: Int = 64) extends Module {
     olderSa := newestSa
     olderValid := newestValid
   }
-  when(io.restart.valid) {
+  when(io.restart.valid || io.raise.valid) {
     newestValid := false.B
     olderValid := false.B
   }
 
+  // A raise: the memory answers, the comparison has a stage to itself, then the counter is written back.
+  private val raised1 = RegNext(io.raise.valid, false.B)
+  private val raised2 = RegNext(raised1, false.B)
+  private val raised3 = RegNext(raised2, false.B)
+  private val raise = RegEnable(io.raise.bits, io.raise.valid)
+  private val before = RegEnable(read1, raised1)
+  private val higher = RegNext(raise.number > before.last)
+  private val raised = WireDefault(before)
+  when(higher) { raised.last := raise.number }
+  io.last := before.last
+
   private val took4 = RegNext(taking3, false.B)
   private val zero = 0.U.asTypeOf(new Counter)
-  when(took4 || io.restart.valid) {
-    counters.write(Mux(io.restart.valid, io.restart.bits, newestSa), Mux(io.restart.valid, zero, newest))
+  when(took4 || io.restart.valid || raised3) {
+    counters.write(
+      Mux(io.restart.valid, io.restart.bits, Mux(raised3, raise.sa, newestSa)),
+      Mux(io.restart.valid, zero, Mux(raised3, raised, newest))
+    )
   }
 
   io.grant.valid := RegNext(valid3, false.B)
@@ -135,7 +159,11 @@ class SequenceAuthority(saBits: Int, bits: Int = 64) extends Module {
   assert(!(io.request.valid && valid1), "requests must be two cycles apart")
   private val taking =
     Seq(io.request.valid && io.request.bits.take, valid1 && request1.take, valid2 && request2.take, taking3, took4)
+  private val raising = Seq(io.raise.valid, raised1, raised2, raised3).reduce(_ || _)
   assert(!io.restart.valid || !taking.reduce(_ || _), "restart while a packet is between key and number")
+  assert(!raising || !taking.reduce(_ || _), "raise while a packet is between key and number")
+  assert(!raising || !io.restart.valid, "raise and restart at once")
+  assert(!raised3 || raised.last >= before.last && raised.last >= raise.number, "a raise must not lower a counter")
   assert(!(valid3 && granted3 && number3 <= current3.last), "a sequence number must be above the last")
 }
 
@@ -143,4 +171,7 @@ object SequenceAuthority {
 
   /** Cycles from a request to its grant. */
   val latency = 4
+
+  /** Cycles from a raise to `last`. */
+  val raiseLatency = 2
 }

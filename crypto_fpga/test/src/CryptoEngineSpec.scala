@@ -107,7 +107,9 @@ class CryptoEngineSpec extends SharedModel[DuplexHarness, EngineBench] {
     assert(software.readRow(CryptoTables.inboundKey, 3).isEmpty)
     assert((0 until 32).forall(n => software.read(CommonRegs.tableData.offset + 4 * n) == 0))
     assert(!software.writeRow(CryptoTables.outboundKey, 16, 1), "a row beyond the table")
-    assert(!software.writeRow(2, 0, 1), "a table that is not there")
+    assert(!software.writeRow(CryptoTables.outboundNumber, 16, 1) && !software.writeRow(CryptoTables.inboundNumber, 16, 1))
+    assert(software.readRow(CryptoTables.inboundNumber, 3).isEmpty)
+    assert(!software.writeRow(4, 0, 1), "a table that is not there")
   }
 
   subtest("encrypt: numbers, limits, sizes, bypass in its place, a key change between packets") { bench =>
@@ -160,6 +162,46 @@ class CryptoEngineSpec extends SharedModel[DuplexHarness, EngineBench] {
     for (((in, out), i) <- stream.zip(got).zipWithIndex)
       assert(out.bytes == xored(in.bytes, if (i < change) 0x11 else 0x77), s"packet $i")
     assert(got.drop(change).map(_.meta.sequence.toInt) == (1 to stream.length - change))
+  }
+
+  subtest("encrypt: software reads a sequence counter and raises it under traffic; no packet waits long or is lost") { bench =>
+    import bench._
+    untilReady()
+    control()
+    outbound(1, keys(0x1001, 0x11).outbound())
+    outbound(2, keys(0x1002, 0x22).outbound(softLimit = 1000, hardLimit = 2002))
+    assert(number(1) == 0)
+    def numbers(packets: LinkPacket*) = exchange(encrypt, packets).map(_.meta.sequence.toInt)
+    assert(numbers(red(1), red(1), red(2)) == Seq(1, 2, 1) && number(1) == 2 && number(2) == 1)
+    raise(1, 500)
+    assert(number(1) == 500 && number(2) == 1)
+    assert(numbers(red(1), red(2), red(1)) == Seq(501, 2, 502))
+    raise(1, 501)
+    assert(numbers(red(1)) == Seq(503))
+
+    // A raise over the soft limit is told with the next packet, one over the hard limit ends the SA.
+    raise(2, 2000)
+    assert(software.read(CryptoRegs.sequenceEvents) == 0)
+    assert(numbers(red(2), red(2), red(2)) == Seq(2001, 2002))
+    assert(CryptoRegs.SequenceEvents.softLimit(software.read(CryptoRegs.sequenceEvents)) == 1)
+    outbound(2, keys(0x1002, 0x23).outbound())
+    assert(number(2) == 0, "a new key starts anew")
+    counts()
+
+    // Under traffic: what was read was given out before it, what follows is above what was written.
+    val stream = Seq.fill(300)(red(1, 1 + random.nextInt(400)))
+    encrypt.send(stream, hold = true)
+    encrypt.release()
+    val seen = number(1)
+    raise(1, 1000000)
+    encrypt.settle()
+    val got = encrypt.receive().map(_.meta.sequence.toInt)
+    assert(got.length == stream.length && got == got.sorted && got.distinct == got)
+    val jump = got.indexWhere(_ > 1000000)
+    assert(jump > 0 && got.take(jump) == (504 until 504 + jump) && got.drop(jump) == (1000001 to 1000000 + 300 - jump))
+    assert(seen >= 504 && seen <= got(jump - 1))
+    assert(number(1) == got.last)
+    assert(counts() == Map("red_rx_packets" -> 300, "black_tx_packets" -> 300))
   }
 
   subtest("decrypt: SPI, lengths, verdicts and the high half of the sequence number") { bench =>
@@ -218,6 +260,13 @@ class CryptoEngineSpec extends SharedModel[DuplexHarness, EngineBench] {
     decrypt.settle()
     assert(decrypt.receive().last.meta.sequence == 0x7fffff00L)
     assert(lows(7) == Seq((BigInt(0), BigInt(7))))
+    counts()
+
+    // An SA that another box had: numbers go on where they were there, and those of the window below are found. A lower number moves nothing.
+    raiseInbound(1, (BigInt(5) << 32) + 9)
+    assert(lows(10, 0xfffffff0L, 11) == Seq((BigInt(5), BigInt(10)), (BigInt(4), BigInt(0xfffffff0L)), (BigInt(5), BigInt(11))))
+    raiseInbound(1, 3)
+    assert(lows(12) == Seq((BigInt(5), BigInt(12))))
     counts()
   }
 

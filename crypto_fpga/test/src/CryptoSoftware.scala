@@ -32,5 +32,14 @@ class CryptoSoftware(axil: AxiLite, clock: Clock) {
   }
 
   def outbound(sa: Int, row: BigInt): Unit = assert(software.writeRow(CryptoTables.outboundKey, sa, row))
+
+  /** The last number of an outbound SA, and raises it. */
+  def number(sa: Int): BigInt = OutboundNumberRow.last(software.readRow(CryptoTables.outboundNumber, sa).get)
+  def raise(sa: Int, number: BigInt): Unit =
+    assert(software.writeRow(CryptoTables.outboundNumber, sa, OutboundNumberRow.last.put(number)))
+
+  /** Raises what the high halves of an inbound SA are inferred from. */
+  def raiseInbound(sa: Int, number: BigInt): Unit =
+    assert(software.writeRow(CryptoTables.inboundNumber, sa, InboundNumberRow.highest.put(number)))
   def inbound(sa: Int, row: BigInt): Unit = assert(software.writeRow(CryptoTables.inboundKey, sa, row))
 }

@@ -199,6 +199,24 @@ var InboundKeyRow = struct {
 	Suite:     Field{LSB: 1016, Width: 8},
 }
 
+// OutboundNumberRow is the layout of one row.
+var OutboundNumberRow = struct {
+	Bits int
+	Last Field
+}{
+	Bits: 64,
+	Last: Field{LSB: 0, Width: 64},
+}
+
+// InboundNumberRow is the layout of one row.
+var InboundNumberRow = struct {
+	Bits    int
+	Highest Field
+}{
+	Bits:    64,
+	Highest: Field{LSB: 0, Width: 64},
+}
+
 // SadRow is the layout of one row.
 var SadRow = struct {
 	Bits                                                                   int

@@ -34,14 +34,18 @@ var InnerTables = []Table{
 
 // Tables of the crypto chip.
 var (
-	CryptoTableOutboundKey = Table{Name: "outbound_key", Number: 0, Kind: "direct", RowBits: 1024, WriteOnly: true}
-	CryptoTableInboundKey  = Table{Name: "inbound_key", Number: 1, Kind: "direct", RowBits: 1024, WriteOnly: true}
+	CryptoTableOutboundKey    = Table{Name: "outbound_key", Number: 0, Kind: "direct", RowBits: 1024, WriteOnly: true}
+	CryptoTableInboundKey     = Table{Name: "inbound_key", Number: 1, Kind: "direct", RowBits: 1024, WriteOnly: true}
+	CryptoTableOutboundNumber = Table{Name: "outbound_number", Number: 2, Kind: "direct", RowBits: 64}
+	CryptoTableInboundNumber  = Table{Name: "inbound_number", Number: 3, Kind: "direct", RowBits: 64, WriteOnly: true}
 )
 
 // CryptoTables is ordered by number.
 var CryptoTables = []Table{
 	CryptoTableOutboundKey,
 	CryptoTableInboundKey,
+	CryptoTableOutboundNumber,
+	CryptoTableInboundNumber,
 }
 
 // Tables of the outer chip.

@@ -30,6 +30,12 @@ class SequenceAuthoritySpec extends AnyFunSuite with ChiselSim {
 
     def restart(sa: Int): Unit = { last(sa) = 0; exhausted -= sa; soft -= sa }
 
+    def raise(sa: Int, number: BigInt): BigInt = {
+      val before = last(sa)
+      last(sa) = before.max(number)
+      before
+    }
+
     def apply(r: Request): Option[BigInt] = {
       val size = if (r.esn) ones(bits) else ones(bits / 2)
       val limit = if (r.hard == 0) size else r.hard.min(size)
@@ -66,6 +72,7 @@ class SequenceAuthoritySpec extends AnyFunSuite with ChiselSim {
     def idle(cycles: Int): Unit = {
       dut.io.request.valid.poke(false)
       dut.io.restart.valid.poke(false)
+      dut.io.raise.valid.poke(false)
       for (_ <- 0 until cycles) step()
     }
 
@@ -97,6 +104,21 @@ class SequenceAuthoritySpec extends AnyFunSuite with ChiselSim {
       step()
       dut.io.restart.valid.poke(false)
       model.restart(sa)
+    }
+
+    /** Raises a counter, `beside` a packet that takes no number or alone, and looks at what it was. */
+    def raise(sa: Int, number: BigInt, beside: Boolean = false): Unit = {
+      drain()
+      dut.io.raise.valid.poke(true)
+      dut.io.raise.bits.sa.poke(sa)
+      dut.io.raise.bits.number.poke(number)
+      if (beside) send(Request((sa + 1) % 16, take = false))
+      else {
+        step()
+        idle(1)
+      }
+      assert(dut.io.last.peek().litValue == model.raise(sa, number), s"SA $sa before it was raised to $number")
+      idle(2)
     }
   }
 
@@ -146,12 +168,44 @@ class SequenceAuthoritySpec extends AnyFunSuite with ChiselSim {
       drain()
       assert(softEvents == before + 1)
 
-      // Random traffic on few SAs with small limits and restarts between.
+      // A raised counter goes on above the number, at once and with the packets before and after close by; a lower number changes nothing.
+      restart(9)
+      for (n <- 1 to 5) send(Request(9))
+      raise(9, 1000)
+      for (n <- 1001 to 1004) assert(send(Request(9)).contains(BigInt(n)))
+      raise(9, 1003, beside = true)
+      raise(9, 0)
+      for (n <- 1005 to 1008; sa <- Seq(9, 10)) if (sa == 9) assert(send(Request(9)).contains(BigInt(n))) else send(Request(sa))
+      raise(9, (BigInt(1) << 40) + 5, beside = true)
+      assert(send(Request(9, skip = 2)).contains((BigInt(1) << 40) + 8))
+
+      // Raised to a limit or beyond, a counter gives no more; raised over the soft limit, the next packet is the event.
+      restart(9)
+      raise(9, 4)
+      assert(send(Request(9, hard = 5)).contains(BigInt(5)))
+      raise(9, 7)
+      for (_ <- 1 to 2) assert(send(Request(9, hard = 5)).isEmpty)
+      raise(9, 8)
+      assert(send(Request(9)).isEmpty, "exhausted stays")
+      restart(9)
+      assert(send(Request(9)).contains(BigInt(1)))
+      val beforeRaise = model.softEvents
+      raise(9, 90)
+      for (_ <- 1 to 3) send(Request(9, soft = 50))
+      drain()
+      assert(model.softEvents == beforeRaise + 1 && softEvents == model.softEvents)
+
+      // Random traffic on few SAs with small limits, raises and restarts between.
       val random = new Random(1)
       val highest = mutable.Map[Int, BigInt]().withDefaultValue(BigInt(0))
       for (_ <- 0 until 1500) {
         val sa = random.nextInt(3)
         if (random.nextInt(40) == 0) { restart(sa); highest(sa) = 0 }
+        if (random.nextInt(40) == 0) {
+          val number = highest(sa) + random.nextInt(60) - 30
+          raise(sa, number.max(0), beside = random.nextBoolean())
+          highest(sa) = highest(sa).max(number)
+        }
         if (random.nextInt(4) == 0) idle(random.nextInt(4))
         val number = send(
           Request(
@@ -187,6 +241,17 @@ class SequenceAuthoritySpec extends AnyFunSuite with ChiselSim {
       for (_ <- 1 to 255) send(Request(2, skip = 255))
       assert(send(Request(2, skip = 255)).isEmpty)
       for (_ <- 1 to 3) assert(send(Request(2)).isEmpty)
+
+      // Nor when it is raised to its end.
+      for ((esn, end) <- Seq((true, 0xffff), (false, 0xff))) {
+        restart(0)
+        raise(0, end - 1)
+        assert(send(Request(0, esn = esn)).contains(BigInt(end)))
+        assert(send(Request(0, esn = esn)).isEmpty)
+        restart(0)
+        raise(0, end)
+        for (_ <- 1 to 3) assert(send(Request(0, esn = esn)).isEmpty)
+      }
       drain()
     }
   }

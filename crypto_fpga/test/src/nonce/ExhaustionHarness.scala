@@ -38,6 +38,8 @@ class ExhaustionHarness(suite: Suite) extends Module {
   fetch.io.job.ready := true.B
   fetch.io.jobTaken := fetch.io.job.valid
   fetch.io.table <> io.table
+  fetch.io.numbers.request.valid := false.B
+  fetch.io.numbers.request.bits := 0.U.asTypeOf(fetch.io.numbers.request.bits)
   fetch.io.allowBypass := false.B
   fetch.io.closed := false.B
   fetch.io.blocked := false.B

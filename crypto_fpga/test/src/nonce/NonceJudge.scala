@@ -38,6 +38,9 @@ class NonceJudge {
   def generations: Int = highest.size
   def ended: Int = highest.count { case ((sa, index), number) => number == written(sa)(index).last }
 
+  /** Numbers that no packet could have reached by a skip of 255: their counter was raised. */
+  var jumps = 0
+
   /** Software is about to write this row; it takes effect at some time after. */
   def writes(sa: Int, generation: Generation): Unit = written(sa) :+= generation
 
@@ -56,6 +59,7 @@ class NonceJudge {
     assert(used.add((rows(index).keys.keys.key, iv)), s"SA $sa, row $index: IV ${hex(iv)} is used twice with one key")
     assert(number > highest((sa, index)), s"SA $sa, row $index: number $number after ${highest((sa, index))}")
     assert(number <= rows(index).last, s"SA $sa, row $index: number $number beyond the limit ${rows(index).last}")
+    if (number - highest((sa, index)) > 256) jumps += 1
     highest((sa, index)) = number
   }
 

@@ -7,7 +7,7 @@ import sallyport.common.Packet
 import scala.util.Random
 
 /**
- * Software around a [[NonceHarness]]: writes rows under traffic, each with a new key, opens and closes what it may, erases all keys at times, and
+ * Software around a [[NonceHarness]]: writes rows under traffic, each with a new key, reads and raises counters, opens and closes what it may, erases all keys at times, and
  * has every packet that leaves judged.
  */
 class NonceRun(dut: NonceHarness, suites: Seq[Suite], saBits: Int, random: Random) extends PeekPokeAPI {
@@ -54,6 +54,7 @@ class NonceRun(dut: NonceHarness, suites: Seq[Suite], saBits: Int, random: Rando
         chip.control(bypassEncrypt = 1, zeroize = 1)
         untilReady()
         writeAll()
+      case 6 | 7 => raise(random.nextInt(rows - 2))
       case _ => write(random.nextInt(rows - 2))
     }
     drain()
@@ -94,6 +95,14 @@ class NonceRun(dut: NonceHarness, suites: Seq[Suite], saBits: Int, random: Rando
     )
     judge.writes(sa, generation)
     chip.outbound(sa, generation.row)
+  }
+
+  /** Raises a counter, or tries to lower it: no packet may have a number again. */
+  private def raise(sa: Int): Unit = {
+    val before = chip.number(sa)
+    val number = (before + random.nextInt(600) - 100).max(0)
+    chip.raise(sa, number)
+    assert(chip.number(sa) >= before.max(number), s"SA $sa, at $before, was raised to $number")
   }
 
   private def drain(): Unit = {

@@ -8,7 +8,7 @@ import sallyport.common.regs.CryptoRegs
 import scala.util.Random
 
 /**
- * Whatever the neighbours send and whenever software writes new keys: no (key, IV) pair leaves twice, and no number beyond its limit.
+ * Whatever the neighbours send and whenever software writes new keys or raises counters: no (key, IV) pair leaves twice, and no number beyond its limit.
  *
  * Property `sallyport.nonce.packets`: packets that leave under a key (default 4000; the long form is 100000).
  */
@@ -54,14 +54,14 @@ class NonceSpec extends AnyFunSuite with ChiselSim {
       info(
         s"${run.sent} packets sent, ${run.forged} headers forged and ${run.damaged} words damaged; " +
           s"${run.judge.packets} packets left under ${run.judge.generations} keys, ${run.bypassed} in bypass; " +
-          s"${run.judge.ended} keys were seen to their limit"
+          s"${run.judge.ended} keys were seen to their limit, ${run.judge.jumps} numbers behind a raise"
       )
       info(counts.toSeq.sorted.map { case (name, count) => s"$name $count" }.mkString(", "))
       assert(counts("black_tx_packets") == run.judge.packets + run.bypassed, "every packet that left was judged")
       // What the stimuli are meant to reach.
       val reached = Seq("not_ready", "no_key", "bypass_denied", "sequence_exhausted", "oversize").map("drop_enc_" + _)
       for (name <- reached ++ Seq("red_rx_lost", "red_resyncs", "drop_dec_icv")) assert(counts.contains(name), name)
-      assert(run.judge.ended > 0)
+      assert(run.judge.ended > 0 && run.judge.jumps > 0)
       val events = run.chip.software.read(CryptoRegs.sequenceEvents)
       assert(CryptoRegs.SequenceEvents.softLimit(events) == 1 && CryptoRegs.SequenceEvents.exhausted(events) == 1)
     }

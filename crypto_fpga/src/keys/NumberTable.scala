@@ -1,0 +1,43 @@
+package sallyport.crypto
+
+import chisel3._
+import chisel3.util._
+import sallyport.common._
+import sallyport.common.regs.OutboundNumberRow
+
+/**
+ * Software's way to the outbound sequence counters: a row is the last number that its SA was given. It is read, and a write raises it
+ * ([[SequenceAuthority]]); a lower number changes nothing.
+ *
+ * Either waits for a [[PacketPause]] (`hold`, `drained`), for the counter is read and written where packets' numbers are. A write that is
+ * under way at `clear` raises nothing.
+ */
+class NumberTable(saBits: Int) extends Module {
+  val io = IO(new Bundle {
+    val table = Flipped(new TablePort)
+    val hold = Output(Bool())
+    val drained = Input(Bool())
+    val clear = Input(Bool())
+
+    /** A read is a raise to 0, which `last` answers as it does any. */
+    val raise = Valid(new SequenceRaise(saBits, OutboundNumberRow.last.width))
+    val last = Input(UInt(OutboundNumberRow.last.width.W))
+  })
+
+  private val pause = Module(new PacketPause)
+  // There is no memory here to clear: two rows are the fewest, and nobody writes them.
+  private val access = Module(
+    new TableAccess(1 << saBits, io.last.getWidth, clearRows = 2, writeOnly = false, SequenceAuthority.raiseLatency)
+  )
+  pause.io.in <> io.table
+  pause.io.may := true.B
+  pause.io.drained := io.drained
+  io.hold := pause.io.hold
+  access.io.table <> pause.io.out
+  access.io.clear := io.clear
+  access.io.memory.ready := true.B
+  access.io.data := io.last
+  io.raise.valid := access.io.memory.valid && !access.io.clearing
+  io.raise.bits.sa := access.io.index
+  io.raise.bits.number := access.io.memory.bits.row
+}
