@@ -10,18 +10,19 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// control is the CONTROL register of each chip that a model asks for.
-func control(m *Model, t *target) [3]uint32 {
+// control is the CONTROL register of each chip that a model asks for; with closed ports nothing comes in or goes out.
+func control(m *Model, t *target, closed bool) [3]uint32 {
 	var out [3]uint32
 	bit := func(c transport.Chip, f regs.Field, on bool) {
 		if on {
 			out[c] |= 1 << f.LSB
 		}
 	}
-	bit(transport.Inner, regs.InnerControlRxEnable, !m.Links[xfrm.Red].Down)
-	bit(transport.Inner, regs.InnerControlTxEnable, !m.Links[xfrm.Red].Down)
-	bit(transport.Outer, regs.OuterControlRxEnable, !m.Links[xfrm.Black].Down)
-	bit(transport.Outer, regs.OuterControlTxEnable, !m.Links[xfrm.Black].Down)
+	red, black := !closed && !m.Links[xfrm.Red].Down, !closed && !m.Links[xfrm.Black].Down
+	bit(transport.Inner, regs.InnerControlRxEnable, red)
+	bit(transport.Inner, regs.InnerControlTxEnable, red)
+	bit(transport.Outer, regs.OuterControlRxEnable, black)
+	bit(transport.Outer, regs.OuterControlTxEnable, black)
 	bit(transport.Inner, regs.InnerControlBump, m.bump())
 	bit(transport.Outer, regs.OuterControlBump, m.bump())
 	bit(transport.Crypto, regs.CryptoControlEnable, true)
@@ -34,7 +35,7 @@ var controls = [3]regs.Register{regs.InnerControl, regs.CryptoControl, regs.Oute
 
 // install performs the writes of a plan, the port registers and the enables.
 func (s *Session) install(m *Model, p *plan) error {
-	want := control(m, p.target)
+	want := control(m, p.target, s.Closed)
 	before, err := s.Box.Read32(transport.Crypto, regs.CryptoControl)
 	if err != nil {
 		return err
@@ -46,7 +47,7 @@ func (s *Session) install(m *Model, p *plan) error {
 		return err
 	}
 	opened := false
-	rows := rowWriter{box: s.Box}
+	rows := rowWriter{box: s.Box, ivMask: s.IVMask}
 	defer rows.wipe()
 	for _, w := range p.writes {
 		if w.drained {
@@ -147,7 +148,7 @@ func (s *Session) clearAll() error {
 	if err := s.Box.Write32(transport.Crypto, regs.CryptoControl, 1<<regs.CryptoControlZeroize.LSB); err != nil {
 		return err
 	}
-	rows := rowWriter{box: s.Box}
+	rows := rowWriter{box: s.Box, ivMask: s.IVMask}
 	inner, outer := s.Box.Capabilities[transport.Inner], s.Box.Capabilities[transport.Outer]
 	for _, t := range []struct {
 		c     transport.Chip

@@ -130,6 +130,7 @@ func planOnce(m *Model, old *Image, sizes Sizes, removeFirst bool, r *report) (*
 	p.hops(transport.Outer, regs.OuterTableNextHop, xfrm.Black, &p.image.BlackHop)
 	p.keys(xfrm.DirOut, regs.CryptoTableOutboundKey)
 	p.keys(xfrm.DirIn, regs.CryptoTableInboundKey)
+	p.presetNumbers()
 	p.direct(transport.Outer, regs.OuterTableDscpMap, old.DSCPMap, t.dscpMap, nil)
 	p.direct(transport.Inner, regs.InnerTableDscpSa, old.DSCPSA, t.dscpSA, nil)
 	p.image.DSCPMap, p.image.DSCPSA = t.dscpMap, t.dscpSA

@@ -1,8 +1,6 @@
 package box
 
 import (
-	"sallyport/mgmt/internal/regs"
-	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -13,7 +11,7 @@ type Carried struct {
 	Age uint64
 	// Added is when an SA came to the chips, in seconds since the epoch.
 	Added int64
-	// Sequence is the highest number that an inbound SA with a window has received; nil of others, for no chip shows theirs.
+	// Sequence is the highest number that an inbound SA with a window has received, or an outbound one has used; nil of others, for no chip shows theirs.
 	Sequence *uint64
 }
 
@@ -37,11 +35,10 @@ func (s *Session) State(id xfrm.ID) (out Carried, err error) {
 			return err
 		}
 		out = Carried{Bytes: used.bytes, Packets: used.packets, Age: sa.Age, Added: sa.Added}
-		if sa.Way != xfrm.DirIn || !sa.Started || len(sa.WindowRows) == 0 {
-			return nil
+		number, known, err := s.number(sa)
+		if known {
+			out.Sequence = &number
 		}
-		top, err := s.windowTop(sa)
-		out.Sequence = &top
 		return err
 	})
 	return out, err
@@ -124,13 +121,4 @@ func (s *Session) Census() (Census, error) {
 		return nil
 	})
 	return out, err
-}
-
-// windowTop reads the highest number that an inbound SA has received.
-func (s *Session) windowTop(sa *SA) (uint64, error) {
-	row, err := s.Box.ReadRow(transport.Inner, regs.InnerTableReplay, 2*sa.WindowRows[0])
-	if err != nil {
-		return 0, err
-	}
-	return regs.ReplayRow.Top.Get(row), nil
 }

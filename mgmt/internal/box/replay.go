@@ -86,21 +86,21 @@ func (p *planner) presetWindows() {
 		}
 		for number, window := range sa.WindowRows {
 			for half := range 2 {
-				p.add(write{phase: phaseDirect, chip: transport.Inner, table: regs.InnerTableReplay, index: 2*window + half, row: presetRow(sa, number)})
+				p.add(write{phase: phaseDirect, chip: transport.Inner, table: regs.InnerTableReplay, index: 2*window + half, row: presetRow(sa.ReplaySeq, number, len(sa.WindowRows))})
 			}
 		}
 	}
 }
 
-// presetRow is either half of an SA's window row when every number up to ReplaySeq counts as received: which of them were
+// presetRow is either half of a window's row `number`, of so many rows, when every number up to top counts as received: which of them were
 // is not known, and to take one for new that is not would be a replay.
-func presetRow(sa *SA, number int) Row {
+func presetRow(top uint64, number, rows int) Row {
 	f, row := regs.ReplayRow, newRow(regs.ReplayRow.Bits)
 	for i := range f.Received.Width / 32 {
 		row[f.Received.LSB/32+i] = ^uint32(0)
 	}
-	f.Last.Put(row, lastOfRow(uint64(sa.ReplaySeq), uint64(number), uint64(len(sa.WindowRows))))
-	f.Top.Put(row, uint64(sa.ReplaySeq))
+	f.Last.Put(row, lastOfRow(top, uint64(number), uint64(rows)))
+	f.Top.Put(row, top)
 	return row
 }
 

@@ -24,7 +24,10 @@ func (m *Model) direct(report *report) error {
 			report.warn(sa.pos, "the SA spi 0x%x is taken as inbound: it has no dir, no out policy names it and neither of its endpoints is an address of black", sa.SPI)
 		}
 		if sa.Way == xfrm.DirOut && sa.ReplaySeq != 0 {
-			return xfrm.Errorf(sa.pos, "replay-seq is of inbound SAs alone, and this one is outbound: its sequence numbers start at 1")
+			return xfrm.Errorf(sa.pos, "replay-seq is of inbound SAs alone, and this one is outbound: write replay-oseq for the numbers it sends")
+		}
+		if sa.Way == xfrm.DirIn && sa.ReplayOSeq != 0 {
+			return xfrm.Errorf(sa.pos, "replay-oseq is of outbound SAs alone, and this one is inbound: write replay-seq for the numbers it receives")
 		}
 		if sa.Way == xfrm.DirIn && sa.Flags.ESN && sa.ReplayWindow == 0 {
 			return xfrm.Errorf(sa.pos, "flag esn needs a replay-window: the high half of the sequence number is inferred from it")

@@ -208,8 +208,8 @@ func tunnelRow(sa *SA, hop int, mtu uint32, array int) Row {
 // icvValues are the row's codes of the length of an ICV, which the SM3 suites alone have: the others have one length.
 var icvValues = map[int]uint64{96: regs.IcvBits96, 128: regs.IcvBits128, 256: regs.IcvBits256}
 
-// keyRow makes the row of either key table. The caller wipes it.
-func keyRow(sa *SA) (Row, error) {
+// keyRow makes the row of either key table; IVs of an outbound one are sequence numbers XOR ivMask. The caller wipes it.
+func keyRow(sa *SA, ivMask uint64) (Row, error) {
 	s := sa.Suite()
 	material, err := keys.Compute(s, sa.Crypt().Key, sa.Auth.Key, sa.Way == xfrm.DirIn)
 	if err != nil {
@@ -242,6 +242,7 @@ func keyRow(sa *SA) (Row, error) {
 	}
 	f := regs.OutboundKeyRow
 	row := common(newRow(f.Bits), f.Key, f.Auth, f.Salt, f.Spi, f.Valid, f.Esn, f.Icv, f.Transport, f.Suite)
+	f.IvMask.Put(row, ivMask)
 	f.SoftLimit.Put(row, sa.PacketSoft)
 	f.HardLimit.Put(row, sa.PacketHard) // 0: the last that the number on the wire holds (RFC 4303, 3.3.3)
 	return row, nil

@@ -4,16 +4,17 @@ import "sallyport/mgmt/internal/chip"
 
 // rowWriter writes rows in their order, many in one piece: what is added may be on the chips only after flush.
 type rowWriter struct {
-	box  *chip.Box
-	rows []chip.Row
-	keys []Row // those of the rows that hold keys
+	box    *chip.Box
+	ivMask uint64
+	rows   []chip.Row
+	keys   []Row // those of the rows that hold keys
 }
 
 func (r *rowWriter) add(w write) error {
 	row := w.row
 	if w.secret != nil {
 		var err error
-		if row, err = keyRow(w.secret); err != nil {
+		if row, err = keyRow(w.secret, r.ivMask); err != nil {
 			return err
 		}
 		r.keys = append(r.keys, row)

@@ -28,7 +28,7 @@ func (c *compiler) checkSAs() error {
 		mark := c.m.keyMark(sa)
 		if other := seen[mark]; other != nil && (sa.Way == xfrm.DirOut || other.Way == xfrm.DirOut) {
 			c.report.warn(sa.pos, "the SAs spi 0x%x and 0x%x have one key: their %s", other.SPI, sa.SPI, s.Repetition())
-		} else if sa.Way == xfrm.DirOut && c.m.UsedKeys[mark] {
+		} else if sa.Way == xfrm.DirOut && sa.ReplayOSeq == 0 && c.m.UsedKeys[mark] {
 			c.report.warn(sa.pos, "the key of the SA spi 0x%x was used outbound before, and its sequence numbers start again at 1: %s", sa.SPI, s.Repetition())
 		}
 		seen[mark] = sa

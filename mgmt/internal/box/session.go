@@ -33,6 +33,10 @@ type Session struct {
 	Now func() time.Time
 	// Ages says that somebody calls Aged each second or so; otherwise SAs with limits in time are refused.
 	Ages bool
+	// Closed keeps both ports from receiving and sending, whatever the configuration says: another box does, and this one stands by.
+	Closed bool
+	// IVMask is what tells this box's IVs from those of another that has the same keys.
+	IVMask uint64
 
 	held io.Closer // the lock, from Hold to Release
 	kept *stored   // what the state file has, while the lock is held and nothing has changed since it was read

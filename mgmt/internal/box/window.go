@@ -68,11 +68,18 @@ func (w *window) describe(size uint64) string {
 	return b.String() + "\n"
 }
 
-// windowOf prints what the SA that `xfrm state get` names has received; nothing of one that has no window on the chip.
+// windowOf prints what the SA that `xfrm state get` names has received or sent; nothing of one that has no window on the chip.
 func (s *Session) windowOf(m *Model, c xfrm.StateSelect) (string, error) {
 	sa := m.findSA(c.Filter.ID())
-	if c.Verb != xfrm.Get || sa == nil || sa.Way != xfrm.DirIn || !sa.Started || sa.fresh || len(sa.WindowRows) == 0 {
+	if c.Verb != xfrm.Get || sa == nil {
 		return "", nil
+	}
+	number, known, err := s.number(sa)
+	switch {
+	case err != nil || !known:
+		return "", err
+	case sa.Way == xfrm.DirOut:
+		return fmt.Sprintf("\tanti-replay esn context:\n\t seq-hi 0x0, seq 0x0, oseq-hi 0x%x, oseq 0x%x\n\t replay_window 0, bitmap-length 0\n", number>>32, number&0xFFFFFFFF), nil
 	}
 	w, err := s.readWindow(sa)
 	if err != nil {

@@ -23,6 +23,7 @@ const (
 	DoAllocSPI     = "alloc-spi"
 	DoQueryState   = "query-state"
 	DoQueryPolicy  = "query-policy"
+	DoAdvance      = "advance"
 	DoList         = "list"
 	DoCounters     = "counters"
 	DoCapabilities = "capabilities"
@@ -97,6 +98,12 @@ type StateUsage struct {
 	AddTime int64   `json:"add_time"`
 	UseTime int64   `json:"use_time"`
 	Seq     *uint64 `json:"seq,omitempty"`
+}
+
+// Advance has an SA go on from a sequence number.
+type Advance struct {
+	QueryState
+	Number uint64 `json:"number"`
 }
 
 // QueryPolicy names a policy by its direction and the words of its selector; numbers may be written as such.

@@ -192,9 +192,11 @@ func TestQuery(t *testing.T) {
 	r.same("not since", state(), "300 3 1800000000 1800000010 4.294967301e+09")
 	carry(regs.InnerTableInboundUsage, 0, 400, 4, sa)
 	r.same("again", state(), "400 4 1800000000 1800000020 4.294967301e+09")
-	if _, has := r.get("query-state", `,"dst":"192.0.2.2","proto":"esp","spi":4097`)["seq"]; has {
-		t.Error("an outbound SA has a seq")
-	}
+	outbound := `,"dst":"192.0.2.2","proto":"esp","spi":4097`
+	r.same("an outbound SA's number", r.get("query-state", outbound)["seq"], 0)
+	r.same("advance", r.get("advance", outbound+`,"number":77`)["ok"], true)
+	r.same("an outbound SA's number", r.get("query-state", outbound)["seq"], 77)
+	r.same("advance too far", r.get("advance", outbound+`,"number":4294967296`)["error"], "a sequence number above 2^32 - 1 needs flag esn")
 	policy := func(fields string) any { return r.get("query-policy", fields)["use_time"] }
 	const out, fwd = `,"src":"10.1.0.0/16","dst":"10.2.0.0/16","proto":"udp","dport":7,"dir":"out"`, `,"src":"10.2.0.0/16","dst":"10.1.0.0/16","dir":"fwd"`
 	r.same("policy", policy(out), 0)

@@ -39,20 +39,38 @@ func (u uses) keep(ages map[uint64]bool) {
 	}
 }
 
-func (d *Daemon) queryState(r *control.QueryState) (any, error) {
-	dst, err := netip.ParseAddr(r.Dst)
-	if err != nil {
-		return nil, inputf("dst must be an IP address")
+// named is the SA that a request is about; src may be left out.
+func named(r *control.QueryState) (id xfrm.ID, err error) {
+	id.Proto, id.SPI = r.Proto, r.SPI
+	if id.Dst, err = netip.ParseAddr(r.Dst); err != nil {
+		return id, inputf("dst must be an IP address")
 	}
-	var src netip.Addr
 	if r.Src != "" {
-		if src, err = netip.ParseAddr(r.Src); err != nil {
-			return nil, inputf("src must be an IP address")
+		if id.Src, err = netip.ParseAddr(r.Src); err != nil {
+			return id, inputf("src must be an IP address")
 		}
+	}
+	return id, nil
+}
+
+func (d *Daemon) advanceState(r *control.Advance) (any, error) {
+	id, err := named(&r.QueryState)
+	if err != nil {
+		return nil, err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	used, err := d.session.State(xfrm.ID{Src: src, Dst: dst, Proto: r.Proto, SPI: r.SPI})
+	return struct{}{}, d.session.Advance(id, r.Number)
+}
+
+func (d *Daemon) queryState(r *control.QueryState) (any, error) {
+	id, err := named(r)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	used, err := d.session.State(id)
 	if err != nil {
 		return nil, err
 	}

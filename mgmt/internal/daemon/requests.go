@@ -14,6 +14,7 @@ var requests = map[string]func(*Daemon, []byte) (any, error){
 	control.DoAllocSPI:     request((*Daemon).allocSPI),
 	control.DoQueryState:   request((*Daemon).queryState),
 	control.DoQueryPolicy:  request((*Daemon).queryPolicy),
+	control.DoAdvance:      request((*Daemon).advanceState),
 	control.DoList:         request((*Daemon).list),
 	control.DoCounters:     request((*Daemon).counters),
 	control.DoCapabilities: request((*Daemon).capabilities),

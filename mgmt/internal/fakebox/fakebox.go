@@ -349,6 +349,14 @@ func (b *Box) command(c transport.Chip, command uint32) {
 	switch {
 	case command == regs.TableCommandWrite:
 		row := append([]uint32(nil), chip.data[:t.Words()]...)
+		switch t.Name {
+		case regs.CryptoTableOutboundKey.Name:
+			delete(chip.tables[regs.CryptoTableOutboundNumber.Number], index)
+		case regs.CryptoTableOutboundNumber.Name:
+			if before := chip.tables[number][index]; before != nil && regs.OutboundNumberRow.Last.Get(before) > regs.OutboundNumberRow.Last.Get(row) {
+				row = before
+			}
+		}
 		chip.tables[number][index] = row
 		zero := true
 		for _, word := range row {

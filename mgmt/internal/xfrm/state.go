@@ -1,6 +1,9 @@
 package xfrm
 
-import "net/netip"
+import (
+	"math"
+	"net/netip"
+)
 
 func (p *parser) state() (Command, error) {
 	if !p.more() {
@@ -96,12 +99,13 @@ func (p *parser) stateAdd(update bool) (Command, error) {
 			p.skip()
 			s.ReplayWindow, err = p.number32("the replay window")
 		case "replay-seq":
-			p.skip()
-			s.ReplaySeq, err = p.number32("the value of replay-seq")
+			err = p.half(&s.ReplaySeq, 0)
 		case "replay-seq-hi":
-			err = p.zeroOption("the crypto chip infers high halves from 0 for each new SA")
-		case "replay-oseq", "replay-oseq-hi":
-			err = p.zeroOption("the box alone owns the sequence numbers it sends, and they start anew with each SA")
+			err = p.half(&s.ReplaySeq, 32)
+		case "replay-oseq":
+			err = p.half(&s.ReplayOSeq, 0)
+		case "replay-oseq-hi":
+			err = p.half(&s.ReplayOSeq, 32)
 		case "flag":
 			p.skip()
 			err = p.flags(&s.Flags)
@@ -187,8 +191,35 @@ const (
 	MaxWindow = 4096
 )
 
-// maxReplaySeqESN leaves the numbers that follow half the space of low halves until the first turn.
-const maxReplaySeqESN = 1<<31 - 1
+// MaxNumber is the highest sequence number that an SA may be told to go on from: of two boxes that share its key, each has half of the IVs.
+const MaxNumber = 1<<63 - 1
+
+// half reads one half of a sequence number.
+func (p *parser) half(number *uint64, shift int) error {
+	word := p.skip()
+	value, err := p.number32("the value of " + string(word.Text))
+	*number = *number&^(math.MaxUint32<<shift) | uint64(value)<<shift
+	return err
+}
+
+// MostNumber is the highest number that an SA can be told to go on from.
+func (s *State) MostNumber() uint64 {
+	if s.Flags.ESN {
+		return MaxNumber
+	}
+	return math.MaxUint32
+}
+
+// CheckNumber refuses a sequence number that an SA cannot have been at.
+func (s *State) CheckNumber(number uint64, pos Pos) error {
+	switch most := s.MostNumber(); {
+	case number > MaxNumber:
+		return Errorf(pos, "the sequence number %d is too large: at most 2^63 - 1", number)
+	case number > most:
+		return Errorf(pos, "a sequence number above 2^32 - 1 needs flag esn")
+	}
+	return nil
+}
 
 func checkState(pos Pos, s *State) error {
 	switch {
@@ -210,10 +241,13 @@ func checkState(pos Pos, s *State) error {
 		return Errorf(pos, "replay-window %d is out of range: write %d to %d packets, or 0 for no anti-replay", s.ReplayWindow, MinWindow, MaxWindow)
 	case s.ReplaySeq != 0 && s.ReplayWindow == 0:
 		return Errorf(pos, "replay-seq needs a replay-window")
-	case s.ReplaySeq > maxReplaySeqESN && s.Flags.ESN:
-		return Errorf(pos, "replay-seq %d is too large for flag esn: at most %d, for the crypto chip infers high halves from 0 for each new SA", s.ReplaySeq, maxReplaySeqESN)
 	case s.Flags.ESN && s.ReplayWindow == 0 && s.Dir != DirOut:
 		return Errorf(pos, "flag esn needs a replay-window: the high half of the sequence number is inferred from it")
+	}
+	for _, number := range []uint64{s.ReplaySeq, s.ReplayOSeq} {
+		if err := s.CheckNumber(number, pos); err != nil {
+			return err
+		}
 	}
 	if err := s.checkEncap(pos); err != nil {
 		return err

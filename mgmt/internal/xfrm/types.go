@@ -82,9 +82,10 @@ type State struct {
 	Mode         string `json:"mode"`
 	ReqID        uint32 `json:"reqid,omitempty"`
 	ReplayWindow uint32 `json:"replay_window"`
-	// ReplaySeq is the highest number that counts as received from the start.
-	ReplaySeq uint32 `json:"replay_seq,omitempty"`
-	Flags     Flags  `json:"flags"`
+	// ReplaySeq is the highest number that counts as received from the start, ReplayOSeq the one that counts as sent.
+	ReplaySeq  uint64 `json:"replay_seq,omitempty"`
+	ReplayOSeq uint64 `json:"replay_oseq,omitempty"`
+	Flags      Flags  `json:"flags"`
 	// DF and DSCP of the outer headers that an outbound SA makes.
 	DF   DF   `json:"df,omitempty"`
 	DSCP DSCP `json:"dscp,omitzero"`
