@@ -53,7 +53,15 @@ func run(ctx context.Context, c *config.Config, initial []xfrm.Command, log *slo
 	if err != nil {
 		return errors.Join(err, session.Release(), chips.Close())
 	}
-	err = configure(d, initial, log)
+	var pair net.Listener
+	if c.Peer.Wanted() {
+		if pair, err = joinPair(c, d); err == nil {
+			defer pair.Close()
+		}
+	}
+	if err == nil {
+		err = configure(d, initial, log)
+	}
 	if err == nil {
 		err = openTaps(c, d)
 	}
@@ -64,9 +72,25 @@ func run(ctx context.Context, c *config.Config, initial []xfrm.Command, log *slo
 		err = dropCapabilities()
 	}
 	if err == nil {
-		err = serve(ctx, c, d, control, log)
+		err = serve(ctx, c, d, control, pair, log)
 	}
 	return errors.Join(err, d.Close())
+}
+
+// joinPair makes the box one of two, and listens for the other.
+func joinPair(c *config.Config, d *core.Daemon) (net.Listener, error) {
+	p := &core.Pair{Side: c.Peer.Side.Side, Other: c.Peer.Connect.String(), Interval: c.Peer.Interval.Duration, Dead: c.Peer.Dead.Duration, Rate: c.Peer.Rate}
+	if c.Registers.Socket != "" && !c.Taps.Wanted() {
+		p.Send = func(port uint8, frame []byte) error { return transport.Inject(c.Registers.Socket, port, frame) }
+	}
+	listener, err := net.Listen("tcp", c.Peer.Listen.String())
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen for the other box: %w", err)
+	}
+	if err := d.JoinPair(p); err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	return listener, nil
 }
 
 // configure loads the initial batch into a box that has no configuration.
@@ -110,8 +134,12 @@ func openTaps(c *config.Config, d *core.Daemon) error {
 }
 
 // serve answers until ctx ends or something fails.
-func serve(ctx context.Context, c *config.Config, d *core.Daemon, control net.Listener, log *slog.Logger) error {
+func serve(ctx context.Context, c *config.Config, d *core.Daemon, control, pair net.Listener, log *slog.Logger) error {
 	group, ctx := errgroup.WithContext(ctx)
+	if pair != nil {
+		group.Go(func() error { return d.ServePair(ctx, pair) })
+		group.Go(func() error { return d.FollowPair(ctx) })
+	}
 	if c.Taps.Wanted() {
 		group.Go(func() error { return d.Relay(ctx) })
 	}

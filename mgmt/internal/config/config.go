@@ -32,6 +32,7 @@ type Config struct {
 	Events  Events  `toml:"events"`
 	Taps    Taps    `toml:"taps"`
 	Noise   Noise   `toml:"noise"`
+	Peer    Peer    `toml:"peer"`
 	Metrics Metrics `toml:"metrics"`
 	Web     Web     `toml:"web"`
 	Log     Log     `toml:"log"`
@@ -74,7 +75,7 @@ type Log struct {
 
 // Default is what the file need not say. Registers have no default.
 func Default() *Config {
-	c := &Config{Control: Control{Path: Path{control.DefaultPath}}, Events: Events{Poll: defaultPoll}}
+	c := &Config{Control: Control{Path: Path{control.DefaultPath}}, Events: Events{Poll: defaultPoll}, Peer: defaultPeer}
 	c.Metrics.Listen = defaultListen
 	return c
 }
@@ -159,6 +160,9 @@ func reason(err error) error {
 
 func decode(text []byte, c *Config) error {
 	if err := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(c); err != nil {
+		return err
+	}
+	if err := c.Peer.check(); err != nil {
 		return err
 	}
 	return c.Web.check()

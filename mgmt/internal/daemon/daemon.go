@@ -31,6 +31,7 @@ type Daemon struct {
 	host     *host     // nil without devices
 	aged     time.Time // when limits in time were last looked at
 	noise    noise
+	pair     *Pair // nil of a box that is alone
 
 	events hub
 }

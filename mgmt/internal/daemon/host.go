@@ -33,6 +33,9 @@ func (d *Daemon) OpenHost(frames *transport.Frames, redName, blackName string) e
 		return err
 	}
 	d.host = &host{devices, frames, [2]punt.Device{red, black}, make(chan []byte, mostAsking)}
+	if d.pair != nil {
+		d.pair.Send = frames.Send
+	}
 	for _, device := range d.host.ports {
 		d.log.Info("Linux is the host behind a port", "device", device.Name, "address", device.MAC.String(), "mtu", device.MTU)
 	}

@@ -78,6 +78,15 @@ func (f *Frames) Send(port uint8, frame []byte) error {
 	return nil
 }
 
+// Inject sends one frame for a program that has no other use for the frames of the box whose registers are at a path.
+func Inject(registers string, port uint8, frame []byte) error {
+	frames, err := DialFrames(FramesPath(registers))
+	if err != nil {
+		return err
+	}
+	return errors.Join(frames.Send(port, frame), frames.Close())
+}
+
 // Close ends the connection.
 func (f *Frames) Close() error { return f.conn.Close() }
 

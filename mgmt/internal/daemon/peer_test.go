@@ -1,0 +1,182 @@
+package daemon
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"sallyport/mgmt/internal/peer"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+)
+
+// half is a box of a pair, without the network between the daemons.
+type half struct {
+	*rig
+	clock time.Time
+	sent  int
+}
+
+func newHalf(t *testing.T, side peer.Side) *half {
+	h := &half{rig: newRig(t), clock: time.Unix(1_000_000, 0)}
+	h.join(side)
+	return h
+}
+
+func (h *half) join(side peer.Side) {
+	h.t.Helper()
+	h.daemon.now = func() time.Time { return h.clock }
+	p := &Pair{Side: side, Interval: time.Second, Dead: 3 * time.Second, Rate: 1000, Send: func(uint8, []byte) error { h.sent++; return nil }}
+	if err := h.daemon.JoinPair(p); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// hear gives this box the report of the other, asked for just now.
+func (h *half) hear(other *half) {
+	h.t.Helper()
+	report, err := other.daemon.Report()
+	if err == nil {
+		err = h.daemon.answered(report, h.clock)
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *half) later(d time.Duration) {
+	h.t.Helper()
+	h.clock = h.clock.Add(d)
+	if err := h.daemon.silent(errors.New("no answer")); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// is checks who is active: the daemon's word, and whether the ports are open.
+func (h *half) is(active bool) {
+	h.t.Helper()
+	want := uint32(0)
+	if active {
+		want = 3
+	}
+	inner, outer := h.fake.Get(transport.Inner, regs.InnerControl)&3, h.fake.Get(transport.Outer, regs.OuterControl)&3
+	if h.daemon.pair.active != active || inner != want || outer != want {
+		h.t.Errorf("active %t, ports %x and %x; want active %t", h.daemon.pair.active, inner, outer, active)
+	}
+}
+
+func (h *half) number(table regs.Table) uint64 {
+	words := h.fake.Table(transport.Crypto, table)[0]
+	if words == nil {
+		return 0
+	}
+	return regs.OutboundNumberRow.Last.Get(words)
+}
+
+func (h *half) use(number uint64) {
+	h.get("advance", `,"dst":"192.0.2.2","proto":"esp","spi":4097,"number":`+strconv.FormatUint(number, 10))
+}
+
+// TestTakeOver: of two boxes a begins; b takes its place when it is silent, with numbers above all that a can have used since it was asked last.
+func TestTakeOver(t *testing.T) {
+	a, b := newHalf(t, peer.SideA), newHalf(t, peer.SideB)
+	b.hear(a)
+	b.is(false)
+	a.hear(b)
+	a.must(tunnel...)
+	b.must(tunnel...)
+	a.is(true)
+	b.is(false)
+	if n := a.fake.Table(transport.Crypto, regs.CryptoTableOutboundKey)[0]; regs.OutboundKeyRow.IvMask.Get(n) != 0 {
+		t.Error("side a has the IVs of b")
+	}
+	if n := b.fake.Table(transport.Crypto, regs.CryptoTableOutboundKey)[0]; regs.OutboundKeyRow.IvMask.Get(n) != 1<<63 {
+		t.Error("side b has not its own IVs")
+	}
+
+	a.use(5000)
+	b.hear(a)
+	// A box that was reset tells nothing any more; what it told before is not forgotten.
+	if err := b.daemon.answered(peer.Report{Side: peer.SideA, Active: true}, b.clock); err != nil {
+		t.Fatal(err)
+	}
+	if n := b.number(regs.CryptoTableOutboundNumber); n != 0 {
+		t.Errorf("a box that stands by is at %d", n)
+	}
+	b.later(2 * time.Second)
+	b.is(false)
+	b.later(1500 * time.Millisecond)
+	b.is(true)
+	if n := b.number(regs.CryptoTableOutboundNumber); n != 5000+3500+1 { // 1000 a second
+		t.Errorf("b goes on behind %d", n)
+	}
+	if n := b.number(regs.CryptoTableInboundNumber); n != 3501 {
+		t.Errorf("b receives from %d on", n)
+	}
+	window := regs.ReplayRow.Top.Get(b.fake.Table(transport.Inner, regs.InnerTableReplay)[0])
+	if window != 3501 {
+		t.Errorf("the window is behind %d", window)
+	}
+	// Both of b's addresses, once now and twice more.
+	for range 4 {
+		b.later(time.Second)
+	}
+	if b.sent != announcements {
+		t.Errorf("%d announcements of one address", b.sent)
+	}
+
+	// a comes back after it was cut off: b stands by, and a goes on behind what b sent.
+	b.use(20000)
+	b.hear(a)
+	b.is(false)
+	a.daemon.pair.other = true // as b said before
+	a.hear(b)
+	a.is(true)
+	if n := a.number(regs.CryptoTableOutboundNumber); n != 20000 {
+		t.Errorf("a goes on behind %d", n)
+	}
+}
+
+// TestTakeOverBlind: SAs of which nobody said how far they were used are deleted, and so are those of a report that is too old.
+func TestTakeOverBlind(t *testing.T) {
+	b := newHalf(t, peer.SideB)
+	b.must(tunnel...)
+	b.later(4 * time.Second)
+	b.is(true)
+	b.same("SAs", len(b.get("list", `,"what":"state"`)["items"].([]any)), 0)
+
+	a := newHalf(t, peer.SideA)
+	c := newHalf(t, peer.SideB)
+	a.hear(c)
+	a.must(tunnel...)
+	c.must(tunnel...)
+	c.hear(a)
+	c.daemon.pair.Rate = 1 << 30
+	c.later(4 * time.Second)
+	c.is(true)
+	c.same("SAs", len(c.get("list", `,"what":"state"`)["items"].([]any)), 0)
+	if !strings.Contains(c.log.String(), "it is not known how far") {
+		t.Error("the log says nothing")
+	}
+}
+
+// TestPairStarts: a box whose ports are open when its daemon starts is active; two boxes of one side are an error.
+func TestPairStarts(t *testing.T) {
+	a, b := newHalf(t, peer.SideA), newHalf(t, peer.SideB)
+	a.hear(b)
+	a.must(tunnel...)
+	a.restart()
+	a.join(peer.SideA)
+	a.is(true)
+	b.hear(a)
+	b.is(false)
+	report, err := a.daemon.Report()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.daemon.answered(report, a.clock); err == nil || !strings.Contains(err.Error(), `both boxes of the pair are side "a"`) {
+		t.Errorf("gave %v", err)
+	}
+}

@@ -1,0 +1,87 @@
+package peer_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"sallyport/mgmt/internal/peer"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return listener
+}
+
+// TestReport: what one says is what the other hears, each time it asks; somebody who says nothing holds up nobody for long.
+func TestReport(t *testing.T) {
+	id := xfrm.ID{Src: netip.MustParseAddr("192.0.2.1"), Dst: netip.MustParseAddr("2001:db8::1"), Proto: "esp", SPI: 7}
+	said := peer.Report{Side: peer.SideB, Active: true, Numbers: []peer.Number{{ID: id, Dir: xfrm.DirOut, Number: 1<<63 - 1}}}
+	listener := listen(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error)
+	go func() {
+		served <- peer.Serve(ctx, listener, time.Second, func() (peer.Report, error) { return said, nil })
+	}()
+	silent, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	for range 3 {
+		heard, err := peer.Ask(ctx, listener.Addr().String())
+		if err != nil || !reflect.DeepEqual(heard, said) {
+			t.Errorf("heard %+v, %v", heard, err)
+		}
+		said.Numbers[0].Number--
+	}
+	cancel()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNoReport: nobody there, nothing said, no JSON, no side, and a box that cannot say.
+func TestNoReport(t *testing.T) {
+	for text, want := range map[string]string{"": "EOF", "hello": "invalid character", `{"side":"c"}`: `its side is "c"`} {
+		listener := listen(t)
+		go func() {
+			conn, err := listener.Accept()
+			if err == nil {
+				_, _ = conn.Write([]byte(text))
+				conn.Close()
+			}
+		}()
+		if _, err := peer.Ask(context.Background(), listener.Addr().String()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q gave %v", text, err)
+		}
+		listener.Close()
+		if _, err := peer.Ask(context.Background(), listener.Addr().String()); err == nil {
+			t.Error("nobody was there")
+		}
+	}
+	listener, broken := listen(t), errors.New("no chips")
+	go func() { _, _ = peer.Ask(context.Background(), listener.Addr().String()) }()
+	if err := peer.Serve(context.Background(), listener, time.Second, func() (peer.Report, error) { return peer.Report{}, broken }); !errors.Is(err, broken) {
+		t.Errorf("gave %v", err)
+	}
+}
+
+// TestIVMask: no number of one side gives an IV of the other.
+func TestIVMask(t *testing.T) {
+	for _, number := range []uint64{0, 1, xfrm.MaxNumber} {
+		if a, b := number^peer.SideA.IVMask(), number^peer.SideB.IVMask(); a>>63 != 0 || b>>63 != 1 {
+			t.Errorf("%d: %x, %x", number, a, b)
+		}
+	}
+}
