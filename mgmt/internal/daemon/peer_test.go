@@ -1,11 +1,16 @@
 package daemon
 
 import (
+	"context"
 	"errors"
+	"net"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"sallyport/mgmt/internal/peer"
 	"sallyport/mgmt/internal/regs"
@@ -179,4 +184,75 @@ func TestPairStarts(t *testing.T) {
 	if err := a.daemon.answered(report, a.clock); err == nil || !strings.Contains(err.Error(), `both boxes of the pair are side "a"`) {
 		t.Errorf("gave %v", err)
 	}
+}
+
+// TestPairOverTheNetwork: two daemons that ask each other; one of them ends.
+func TestPairOverTheNetwork(t *testing.T) {
+	sides := []peer.Side{peer.SideA, peer.SideB}
+	var boxes [2]*rig
+	var listeners [2]net.Listener
+	for i := range boxes {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		boxes[i], listeners[i] = newRig(t), listener
+	}
+	var ends [2]func()
+	for i, r := range boxes {
+		p := &Pair{Side: sides[i], Other: listeners[1-i].Addr().String(), Interval: 20 * time.Millisecond, Dead: 200 * time.Millisecond, Rate: 1000}
+		if err := r.daemon.JoinPair(p); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		group, ctx := errgroup.WithContext(ctx)
+		group.Go(func() error { return r.daemon.ServePair(ctx, listeners[i]) })
+		group.Go(func() error { return r.daemon.FollowPair(ctx) })
+		ends[i] = sync.OnceFunc(func() {
+			cancel()
+			if err := group.Wait(); err != nil {
+				t.Error(err)
+			}
+		})
+		defer ends[i]()
+	}
+	wait := func(i int) {
+		t.Helper()
+		for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			report, err := boxes[i].daemon.Report()
+			if err != nil || time.Now().After(end) {
+				t.Fatal(err, boxes[i].log)
+			}
+			if report.Active {
+				return
+			}
+		}
+	}
+	outbound := `,"dst":"192.0.2.2","proto":"esp","spi":4097`
+	number := func(i int) float64 { return boxes[i].get("query-state", outbound)["seq"].(float64) }
+	wait(0)
+	for _, r := range boxes {
+		r.must(tunnel...)
+	}
+	boxes[0].get("advance", outbound+`,"number":1000000`)
+	// b is to have asked since.
+	before := boxes[1].asked()
+	for boxes[1].asked().Sub(before) < 100*time.Millisecond {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if n := number(1); n != 0 {
+		t.Errorf("the box that stands by is at %f", n)
+	}
+	ends[0]()
+	wait(1)
+	if n := number(1); n <= 1000000 {
+		t.Errorf("the other goes on behind %f", n)
+	}
+}
+
+// asked is when the other box was last asked for what it answered.
+func (r *rig) asked() time.Time {
+	r.daemon.mu.Lock()
+	defer r.daemon.mu.Unlock()
+	return r.daemon.pair.asked
 }
