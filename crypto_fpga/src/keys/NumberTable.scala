@@ -27,7 +27,7 @@ class NumberTable(saBits: Int) extends Module {
   private val pause = Module(new PacketPause)
   // There is no memory here to clear: two rows are the fewest, and nobody writes them.
   private val access = Module(
-    new TableAccess(1 << saBits, io.last.getWidth, clearRows = 2, writeOnly = false, SequenceAuthority.raiseLatency)
+    new TableAccess(1 << saBits, io.last.getWidth, clearRows = 2, writeOnly = false, 1 + SequenceAuthority.raiseLatency)
   )
   pause.io.in <> io.table
   pause.io.may := true.B
@@ -37,7 +37,7 @@ class NumberTable(saBits: Int) extends Module {
   access.io.clear := io.clear
   access.io.memory.ready := true.B
   access.io.data := io.last
-  io.raise.valid := access.io.memory.valid && !access.io.clearing
-  io.raise.bits.sa := access.io.index
-  io.raise.bits.number := access.io.memory.bits.row
+  io.raise.valid := RegNext(access.io.memory.valid && !access.io.clearing, false.B)
+  io.raise.bits.sa := RegNext(access.io.index)
+  io.raise.bits.number := RegNext(access.io.memory.bits.row)
 }
