@@ -99,7 +99,8 @@ class EncryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Modul
   authority.io.request.bits.esn := OutboundKeyRow.esn(rowDecided)
   authority.io.request.bits.softLimit := OutboundKeyRow.softLimit(rowDecided)
   authority.io.request.bits.hardLimit := OutboundKeyRow.hardLimit(rowDecided)
-  authority.io.restart := keys.io.restart
+  // A cycle late: a row that is written ends a long path, and no packet that meets it is here so soon.
+  authority.io.restart := RegNext(keys.io.restart, 0.U.asTypeOf(keys.io.restart))
   authority.io.raise := numbers.io.raise
   io.softLimit := authority.io.softLimit
 
