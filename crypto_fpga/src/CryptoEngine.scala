@@ -83,14 +83,22 @@ class CryptoEngine(config: CryptoConfig, lane: LaneConfig => LanePorts) extends 
     control.scrub := zeroizer.io.scrub
   }
 
-  private def clockOf(in: Bool, out: Bool, table: Bool, ready: Bool, control: PathControl, counts: Record): Clock = {
+  private def clockOf(
+      in: Bool,
+      out: Bool,
+      tables: Seq[TablePort],
+      ready: Bool,
+      control: PathControl,
+      counts: Record
+  ): Clock = {
     val (received, left) = counts.elements.toSeq.partition { case (name, _) => name == "received" }
-    PathClock(received.head._2.asUInt, left.map(_._2.asUInt), in || out || table || !ready, control)
+    val stirs = in || out || tables.map(_.request.valid).reduce(_ || _) || !ready
+    PathClock(received.head._2.asUInt, left.map(_._2.asUInt), stirs, control)
   }
   encryptClock := clockOf(
     encrypt.io.in.valid,
     encrypt.io.out.valid,
-    encrypt.io.table.request.valid,
+    Seq(encrypt.io.table, encrypt.io.numbers),
     encrypt.io.tableReady,
     encrypt.io.control,
     encrypt.io.counts
@@ -98,7 +106,7 @@ class CryptoEngine(config: CryptoConfig, lane: LaneConfig => LanePorts) extends 
   decryptClock := clockOf(
     decrypt.io.in.valid,
     decrypt.io.out.valid,
-    decrypt.io.table.request.valid,
+    Seq(decrypt.io.table, decrypt.io.numbers),
     decrypt.io.tableReady,
     decrypt.io.control,
     decrypt.io.counts
