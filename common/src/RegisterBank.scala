@@ -77,9 +77,15 @@ class RegisterBank(p: RegisterBankParams) extends Module {
     val table = new TablePort
     val clear = Input(Bool())
   })
+  private val stirs = Wire(Bool())
+  private val running = withClock(clock)(QuietClock(stirs, cycles = 16))
+  override protected def implicitClock: Clock = running
+
   private val target = Module(new AxiLiteTarget)
   private val window = Module(new TableWindow)
-  private val counters = Module(new CounterBank(p.counters.length))
+  private val counters = withClock(clock)(Module(new CounterBank(p.counters.length)))
+  private val asked = io.axil.aw.valid || io.axil.w.valid || io.axil.ar.valid
+  stirs := asked || io.axil.b.valid || io.axil.r.valid || window.io.busy || io.clear
   target.io.axil <> io.axil
   io.table <> window.io.table
   window.io.clear := io.clear

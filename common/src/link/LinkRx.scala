@@ -96,20 +96,24 @@ class LinkRx(params: LinkParams) extends Module {
   judged.bytes := item.bytes
   judged.spilled := (spilled && !item.first) || buffer.io.full
 
-  private val valids =
-    Seq.iterate(itemValid && (item.control || item.last), depth + 1)(v => RegNext(v && !bad, false.B))
-  private val items = Seq.iterate(judged, depth + 1)(RegNext(_))
+  private val ends = itemValid && (item.control || item.last)
+  private val valids = Seq.iterate(ends, depth + 1)(v => RegNext(v && !bad, false.B))
+  private val judging = Wire(Clock())
+  PipeClock.drive(judging, clock, ends, awake = false.B, depth)
+  private def judgingNext[T <: Data](value: T): T = withClock(judging)(RegNext(value))
+  private val items = Seq.iterate(judged, depth + 1)(judgingNext(_))
   // The state after the payload stands two cycles after the item.
-  private val headerPart = RegNext(RegNext(Crc.ieee.contribution(item.header(95, 0), LinkFrame.coveredBits)))
+  private val headerPart =
+    judgingNext(judgingNext(Crc.ieee.contribution(item.header(95, 0), LinkFrame.coveredBits)))
   private val afterPayload = Mux(items(2).control, "hffffffff".U, payloadCrc.io.crc)
   private val (crcIn, crcHeader, crcStage) =
     if (withSequence) {
       val after = Crc.ieee.advance(payloadCrc.io.crc, 64) ^ Crc.ieee.contribution(items(2).sequence, 64)
-      (RegNext(Mux(items(2).control, "hffffffff".U, after)), RegNext(headerPart), 3)
+      (judgingNext(Mux(items(2).control, "hffffffff".U, after)), judgingNext(headerPart), 3)
     } else (afterPayload, headerPart, 2)
   private val crc = (~(Crc.ieee.advance(crcIn, LinkFrame.coveredBits) ^ crcHeader)).asUInt
-  private val crcDifference = RegNext(crc ^ items(crcStage).header(127, 96))
-  private val crcGood = RegNext(!crcDifference.orR)
+  private val crcDifference = judgingNext(crc ^ items(crcStage).header(127, 96))
+  private val crcGood = judgingNext(!crcDifference.orR)
 
   // Verdict.
   private val verdict = valids(depth)
@@ -121,7 +125,7 @@ class LinkRx(params: LinkParams) extends Module {
   private val accounted = RegInit(0.U(32.W))
   private val epoch = Reg(UInt(12.W))
   private val everLocked = RegInit(false.B)
-  private val beats = RegNext(LinkFrame.beats(items(depth - 1).header(27, 14)))
+  private val beats = judgingNext(LinkFrame.beats(items(depth - 1).header(27, 14)))
 
   private val isPacket = verdict && !final_.control
   private val isCredit = verdict && final_.control && !final_.hunting && header.kind === LinkFrame.credit.U
@@ -133,8 +137,8 @@ class LinkRx(params: LinkParams) extends Module {
   private val soonHeader = soon.header.asTypeOf(new LinkHeader)
   private val soonInOrder = soonHeader.sent === expected + Mux(isPacket, beats, 0.U) && !soonHeader.fresh
   private val soonCredit = !soon.hunting && soonHeader.kind === LinkFrame.credit.U
-  private val passes = RegNext(Mux(soon.control, !soonCredit || soonInOrder, soonInOrder && !soon.spilled))
-  private val foundRequest = RegNext(soon.control && soon.hunting && soonHeader.kind === LinkFrame.request.U)
+  private val passes = judgingNext(Mux(soon.control, !soonCredit || soonInOrder, soonInOrder && !soon.spilled))
+  private val foundRequest = judgingNext(soon.control && soon.hunting && soonHeader.kind === LinkFrame.request.U)
   private val good = crcGood && passes
   bad := verdict && !good && !foundRequest
   private val commit = isPacket && good

@@ -136,7 +136,7 @@ class LinkTx(params: LinkParams) extends Module {
     freedSent := io.feedback.freed
   }.elsewhen(!overdue) { headerTimer := headerTimer + 1.U }
 
-  // The header, its CRC over two stages.
+  // The header.
   private val normal = Wire(new LinkHeader)
   private val meta = head.bits.meta.link
   normal := 0.U.asTypeOf(normal)
@@ -166,50 +166,33 @@ class LinkTx(params: LinkParams) extends Module {
     resync.packets := packets
   }
 
-  private class Stage extends Bundle {
-    val first = Bool()
-    val last = Bool()
-    val packet = Bool()
-    val covered = UInt(LinkFrame.coveredBits.W)
-    val sequence = UInt(64.W)
-    val units = UInt(4.W)
-    val data = UInt(PacketStream.dataBits.W)
-  }
   private val control = sendResync || sendRequest || sendCredit
-  private val issue = Wire(new Stage)
-  issue.first := control || sendPacket
-  issue.last := control || head.bits.last
-  issue.packet := !control
-  issue.covered := Mux(sendResync || sendRequest, resync.asUInt, normal.asUInt)(LinkFrame.coveredBits - 1, 0)
-  issue.sequence := (if (params.withSequenceTx) meta.sequence else 0.U)
-  issue.units := Mux(control, 0.U, head.bits.bytes(6, 3) + head.bits.bytes(2, 0).orR)
-  issue.data := Mux(control, 0.U, head.bits.data)
+  private val sequence = if (params.withSequenceTx) meta.sequence else 0.U(64.W)
   outlet.io.take := control || sendPacket || sendBeat
   outlet.io.cancel := false.B
 
-  private val stage0 = RegNext(issue)
-  private val stage0Crc = RegNext(crcs.io.out.bits)
-  private val stage1 = RegNext(stage0)
-  private val stage1Check = RegNext(LinkFrame.check(stage0.covered(63, 0)))
-  private val stage1Header = RegNext(Crc.ieee.contribution(stage0.covered, LinkFrame.coveredBits))
-  private val afterSequence =
-    if (params.withSequenceTx) Crc.ieee.advance(stage0Crc, 64) ^ Crc.ieee.contribution(stage0.sequence, 64)
-    else stage0Crc
-  private val stage1Crc = RegNext(Mux(stage0.packet, afterSequence, "hffffffff".U))
-  private val checkRows = Crc.ieee.dataRows(LinkFrame.coveredBits).map(_ >> 4 & 15)
-  private val crc =
-    Crc.ieee.advance(stage1Crc, LinkFrame.coveredBits) ^ stage1Header ^ Crc.multiply(checkRows, stage1Check)
+  private val header = Module(new LinkHeaderCrc(params.withSequenceTx))
+  header.io.in.valid := control || sendPacket
+  header.io.in.bits.packet := !control
+  header.io.in.bits.covered := Mux(sendResync || sendRequest, resync.asUInt, normal.asUInt)(LinkFrame.coveredBits - 1, 0)
+  header.io.in.bits.sequence := sequence
+  header.io.in.bits.payload := crcs.io.out.bits
+
+  // What the header stands in front of, beside it.
   private val piece = Wire(new LinkPiece)
-  piece.first := stage1.first
-  piece.last := stage1.last
-  piece.packet := stage1.packet
-  piece.header := Cat(~crc, stage1.covered(95, 8), stage1Check, stage1.covered(3, 0))
-  piece.sequence := stage1.sequence
-  private val headUnits = if (params.withSequenceTx) Mux(stage1.packet, 3.U, 2.U) else 2.U
-  piece.units := stage1.units + Mux(stage1.first, headUnits, 0.U)
-  piece.data := stage1.data
-  outlet.io.in.bits := RegNext(piece)
-  outlet.io.in.valid := ShiftRegister(outlet.io.take, 3, false.B, true.B)
+  piece.first := control || sendPacket
+  piece.last := control || head.bits.last
+  piece.packet := !control
+  piece.header := DontCare
+  piece.sequence := sequence
+  piece.units := Mux(control, 0.U, head.bits.bytes(6, 3) + head.bits.bytes(2, 0).orR)
+  piece.data := Mux(control, 0.U, head.bits.data)
+  outlet.io.in.valid := ShiftRegister(outlet.io.take, LinkHeaderCrc.latency, false.B, true.B)
+  private val soon = ShiftRegister(piece, LinkHeaderCrc.latency - 1)
+  private val headUnits = if (params.withSequenceTx) Mux(soon.packet, 3.U, 2.U) else 2.U
+  outlet.io.in.bits := RegNext(soon)
+  outlet.io.in.bits.units := RegNext(soon.units + Mux(soon.first, headUnits, 0.U))
+  outlet.io.in.bits.header := header.io.out
 
   private val packer = Module(new LinkPacker(params.withSequenceTx))
   packer.io.in <> outlet.io.out
