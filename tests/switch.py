@@ -40,6 +40,7 @@ class Switch:
     at each port."""
 
     def __init__(self, space: Host, devices: list[str]) -> None:
+        self.space = space
         space.run("ip", "link", "add", BRIDGE, "type", "bridge")
         space.run("ip", "link", "set", BRIDGE, "up")
         for device in devices:

@@ -79,7 +79,7 @@ func run(ctx context.Context, c *config.Config, initial []xfrm.Command, log *slo
 
 // joinPair makes the box one of two, and listens for the other.
 func joinPair(c *config.Config, d *core.Daemon) (net.Listener, error) {
-	p := &core.Pair{Side: c.Peer.Side.Side, Other: c.Peer.Connect.String(), Interval: c.Peer.Interval.Duration, Dead: c.Peer.Dead.Duration, Rate: c.Peer.Rate}
+	p := &core.Pair{Side: c.Peer.Side.Side, Other: c.Peer.Connect.String(), Secret: []byte(c.Peer.Secret.Value), Interval: c.Peer.Interval.Duration, Dead: c.Peer.Dead.Duration, Rate: c.Peer.Rate}
 	if c.Registers.Socket != "" && !c.Taps.Wanted() {
 		p.Send = func(port uint8, frame []byte) error { return transport.Inject(c.Registers.Socket, port, frame) }
 	}

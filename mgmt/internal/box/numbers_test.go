@@ -153,3 +153,33 @@ func TestClosedPorts(t *testing.T) {
 		}
 	}
 }
+
+// TestPairedKeys: one of a pair installs no outbound SA again, after a reset neither, unless it goes on above a number. Inbound ones may come again.
+func TestPairedKeys(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	run := func(text string) error {
+		commands, err := xfrm.ParseBatch("f", []byte("addr add 192.0.2.1/24 dev black\n"+text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.session(func(s *Session) error {
+			s.Paired = true
+			return s.Run(commands)
+		})
+	}
+	first := sendingFrom("0x701", "")
+	if err := run(first + windowedState("add", 2, 64, "")); err != nil {
+		t.Fatal(err)
+	}
+	r.fake.Reset()
+	before := r.snapshot()
+	if err := run(first); err == nil || !IsInput(err) || !strings.Contains(err.Error(), "this box of a pair has had the key of the SA spi 0x701 before") {
+		t.Errorf("gave %v", err)
+	}
+	if r.snapshot() != before {
+		t.Error("something was written")
+	}
+	if err := run(sendingFrom("0x701", "replay-oseq 9") + windowedState("add", 2, 64, "")); err != nil {
+		t.Errorf("gave %v", err)
+	}
+}

@@ -28,10 +28,25 @@ func (c *compiler) checkSAs() error {
 		mark := c.m.keyMark(sa)
 		if other := seen[mark]; other != nil && (sa.Way == xfrm.DirOut || other.Way == xfrm.DirOut) {
 			c.report.warn(sa.pos, "the SAs spi 0x%x and 0x%x have one key: their %s", other.SPI, sa.SPI, s.Repetition())
-		} else if sa.Way == xfrm.DirOut && sa.ReplayOSeq == 0 && c.m.UsedKeys[mark] {
+		} else if c.m.comesAgain(sa) {
 			c.report.warn(sa.pos, "the key of the SA spi 0x%x was used outbound before, and its sequence numbers start again at 1: %s", sa.SPI, s.Repetition())
 		}
 		seen[mark] = sa
+	}
+	return nil
+}
+
+// comesAgain says whether a new SA has the key of an earlier one, whose sequence numbers it would repeat.
+func (m *Model) comesAgain(sa *SA) bool {
+	return sa.fresh && sa.Way == xfrm.DirOut && sa.ReplayOSeq == 0 && sa.Suite().Repetition() != "" && m.UsedKeys[m.keyMark(sa)]
+}
+
+// refuseUsedKeys is for one of two boxes with the same SAs, which somebody may give it again when it comes back: then it may be the one that begins.
+func (m *Model) refuseUsedKeys() error {
+	for _, sa := range m.SAs {
+		if m.comesAgain(sa) {
+			return xfrm.Errorf(sa.pos, "this box of a pair has had the key of the SA spi 0x%x before, and its sequence numbers would start again at 1: %s; make a new SA", sa.SPI, sa.Suite().Repetition())
+		}
 	}
 	return nil
 }

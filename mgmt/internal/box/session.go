@@ -35,6 +35,8 @@ type Session struct {
 	Ages bool
 	// Closed keeps both ports from receiving and sending, whatever the configuration says: another box does, and this one stands by.
 	Closed bool
+	// Paired says that another box has the same keys. An outbound SA whose key this box had before is then an error and no warning.
+	Paired bool
 	// IVMask is what tells this box's IVs from those of another that has the same keys.
 	IVMask uint64
 
@@ -174,6 +176,11 @@ func (s *Session) change(state *stored, known bool) error {
 	plan, err := makePlan(state.Model, state.Image, sizes, notes)
 	if err != nil {
 		return err
+	}
+	if s.Paired {
+		if err := state.Model.refuseUsedKeys(); err != nil {
+			return err
+		}
 	}
 	notes.print(s.Notes)
 	if err := s.Box.WaitReady(); err != nil {

@@ -16,6 +16,8 @@ import (
 type Pair struct {
 	Side  peer.Side
 	Other string // its address and port
+	// Secret is what the boxes know each other by.
+	Secret []byte
 	// Interval is how often it is asked, Dead how long it may be silent before its place is taken.
 	Interval, Dead time.Duration
 	// Rate is the most packets/s that an SA carries, each way.
@@ -46,7 +48,7 @@ func (d *Daemon) JoinPair(p *Pair) error {
 		return err
 	}
 	p.active, p.heard = open, d.now()
-	d.session.Closed, d.session.IVMask = !open, p.Side.IVMask()
+	d.session.Closed, d.session.Paired, d.session.IVMask = !open, true, p.Side.IVMask()
 	d.pair = p
 	d.log.Info("one of a pair", "side", string(p.Side), "active", open, "other", p.Other)
 	return nil
@@ -66,7 +68,7 @@ func (d *Daemon) Report() (peer.Report, error) {
 
 // ServePair answers the other box until ctx ends.
 func (d *Daemon) ServePair(ctx context.Context, listener net.Listener) error {
-	return peer.Serve(ctx, listener, d.pair.Interval, d.Report)
+	return peer.Serve(ctx, listener, d.pair.Interval, d.pair.Secret, d.Report)
 }
 
 // FollowPair asks the other box until ctx ends, and takes its place when it is gone.
@@ -76,7 +78,7 @@ func (d *Daemon) FollowPair(ctx context.Context) error {
 	for {
 		asked := d.now()
 		timeout, cancel := context.WithTimeout(ctx, d.pair.Interval)
-		report, err := peer.Ask(timeout, d.pair.Other)
+		report, err := peer.Ask(timeout, d.pair.Other, d.pair.Secret)
 		cancel()
 		if ctx.Err() != nil {
 			return nil

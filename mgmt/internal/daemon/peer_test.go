@@ -200,7 +200,7 @@ func TestPairOverTheNetwork(t *testing.T) {
 	}
 	var ends [2]func()
 	for i, r := range boxes {
-		p := &Pair{Side: sides[i], Other: listeners[1-i].Addr().String(), Interval: 20 * time.Millisecond, Dead: 200 * time.Millisecond, Rate: 1000}
+		p := &Pair{Side: sides[i], Other: listeners[1-i].Addr().String(), Secret: []byte("of both"), Interval: 20 * time.Millisecond, Dead: 200 * time.Millisecond, Rate: 1000}
 		if err := r.daemon.JoinPair(p); err != nil {
 			t.Fatal(err)
 		}

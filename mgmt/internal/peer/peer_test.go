@@ -2,7 +2,10 @@ package peer_test
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"errors"
+	"io"
 	"net"
 	"net/netip"
 	"reflect"
@@ -13,6 +16,8 @@ import (
 	"sallyport/mgmt/internal/peer"
 	"sallyport/mgmt/internal/xfrm"
 )
+
+var secret = []byte("thirty-two bytes that both know.")
 
 func listen(t *testing.T) net.Listener {
 	t.Helper()
@@ -31,7 +36,7 @@ func TestReport(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error)
 	go func() {
-		served <- peer.Serve(ctx, listener, time.Second, func() (peer.Report, error) { return said, nil })
+		served <- peer.Serve(ctx, listener, time.Second, secret, func() (peer.Report, error) { return said, nil })
 	}()
 	silent, err := net.Dial("tcp", listener.Addr().String())
 	if err != nil {
@@ -39,7 +44,7 @@ func TestReport(t *testing.T) {
 	}
 	defer silent.Close()
 	for range 3 {
-		heard, err := peer.Ask(ctx, listener.Addr().String())
+		heard, err := peer.Ask(ctx, listener.Addr().String(), secret)
 		if err != nil || !reflect.DeepEqual(heard, said) {
 			t.Errorf("heard %+v, %v", heard, err)
 		}
@@ -51,28 +56,57 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestNoReport: nobody there, nothing said, no JSON, no side, and a box that cannot say.
+// answers has somebody at a listener answer each question as `with` says.
+func answers(listener net.Listener, with func(question []byte) []byte) {
+	for {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		question := make([]byte, 32)
+		if _, err := io.ReadFull(conn, question); err == nil {
+			_, _ = conn.Write(with(question))
+		}
+		conn.Close()
+	}
+}
+
+func tagged(secret, question []byte, text string) []byte {
+	mac := hmac.New(sha256.New, secret)
+	mac.Write(question)
+	mac.Write([]byte(text))
+	return append(mac.Sum(nil), text...)
+}
+
+// TestNoReport: nobody there, nothing said, no JSON, no side, somebody else, an old answer, and a box that cannot say.
 func TestNoReport(t *testing.T) {
-	for text, want := range map[string]string{"": "EOF", "hello": "invalid character", `{"side":"c"}`: `its side is "c"`} {
+	const stranger, well = "is not of the other box", `{"side":"a"}`
+	old := make([]byte, 32)
+	for _, c := range []struct {
+		want string
+		with func(question []byte) []byte
+	}{
+		{stranger, func([]byte) []byte { return nil }},
+		{stranger, func([]byte) []byte { return []byte(well) }},
+		{stranger, func(q []byte) []byte { return tagged([]byte("another secret"), q, well) }},
+		{stranger, func([]byte) []byte { return tagged(secret, old, well) }},
+		{stranger, func(q []byte) []byte { return append(tagged(secret, q, well), ' ') }},
+		{"invalid character", func(q []byte) []byte { return tagged(secret, q, "hello") }},
+		{`its side is "c"`, func(q []byte) []byte { return tagged(secret, q, `{"side":"c"}`) }},
+	} {
 		listener := listen(t)
-		go func() {
-			conn, err := listener.Accept()
-			if err == nil {
-				_, _ = conn.Write([]byte(text))
-				conn.Close()
-			}
-		}()
-		if _, err := peer.Ask(context.Background(), listener.Addr().String()); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q gave %v", text, err)
+		go answers(listener, c.with)
+		if _, err := peer.Ask(context.Background(), listener.Addr().String(), secret); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("gave %v, want %s", err, c.want)
 		}
 		listener.Close()
-		if _, err := peer.Ask(context.Background(), listener.Addr().String()); err == nil {
+		if _, err := peer.Ask(context.Background(), listener.Addr().String(), secret); err == nil {
 			t.Error("nobody was there")
 		}
 	}
 	listener, broken := listen(t), errors.New("no chips")
-	go func() { _, _ = peer.Ask(context.Background(), listener.Addr().String()) }()
-	if err := peer.Serve(context.Background(), listener, time.Second, func() (peer.Report, error) { return peer.Report{}, broken }); !errors.Is(err, broken) {
+	go func() { _, _ = peer.Ask(context.Background(), listener.Addr().String(), secret) }()
+	if err := peer.Serve(context.Background(), listener, time.Second, secret, func() (peer.Report, error) { return peer.Report{}, broken }); !errors.Is(err, broken) {
 		t.Errorf("gave %v", err)
 	}
 }
