@@ -27,7 +27,7 @@ LOAD = "random nonce openssl pem pubkey x509 constraints gcm ccm ctr chapoly cma
 CONF = """
 charon-systemd {{
   load_modular = no
-  load = {load} {kernel} kernel-netlink socket-default vici
+  load = {load} {kernel} kernel-netlink socket-default vici {more}
   install_routes = no
   delete_rekeyed_delay = 1
   retransmit_tries = 3
@@ -38,6 +38,7 @@ charon-systemd {{
     kernel-libipsec {{ allow_peer_ts = yes }}
     kernel-netlink {{ {netlink} }}
     socket-default {{ {sockets} }}
+    {settings}
   }}
   filelog {{ f {{ path = {folder}/log
       time_format = %T
@@ -92,11 +93,18 @@ def skip_without_strongswan() -> None:
 
 class Charon:
     """One charon. Its plugins are Debian's and ours, in a folder that is mounted over Debian's for this process alone. It asks the
-    sallyportd at `control`, or has libipsec where there is none."""
+    sallyportd at `control`, or has libipsec where there is none; `more` are other plugins with their sections of strongswan.conf."""
 
     box: IkeBox  # of one with the plugin, for a test
 
-    def __init__(self, folder: Path, space: Host, addresses: tuple[str, str], control: Path | None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        space: Host,
+        addresses: tuple[str, str],
+        control: Path | None,
+        more: dict[str, str] | None = None,
+    ) -> None:
         self.space, self._mark = space, 0
         self.me, self.other = addresses
         self.folder = folder / space.name
@@ -111,6 +119,8 @@ class Charon:
             socket=control if control else "",
             netlink="" if control else "fwmark = !0x42",
             sockets="" if control else "fwmark = 0x42",
+            more=" ".join(more or {}),
+            settings="\n".join((more or {}).values()),
         )
         (self.folder / "conf").write_text(conf)
         script = 'mount --bind "$1" "$2" && exec env STRONGSWAN_CONF="$3" "$4"'

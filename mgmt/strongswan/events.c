@@ -73,7 +73,7 @@ static void acquire(events_t *this, json_object *event) {
 static void restart(events_t *this, json_object *event) {
   DBG1(DBG_KNL, "the chips have lost their configuration: installing policies again, rekeying all CHILD_SAs");
   policies_restore(this->policies);
-  lifetimes_replace_all(this->lifetimes);
+  lifetimes_replace(this->lifetimes, NULL);
 }
 
 void events_handle(events_t *this, json_object *event) {

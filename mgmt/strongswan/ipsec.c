@@ -11,6 +11,7 @@
 #include "monitor.h"
 #include "policies.h"
 #include "selector.h"
+#include "standby.h"
 #include "state.h"
 
 // Where the box tells ESP in UDP from IKE.
@@ -23,6 +24,7 @@ typedef struct {
   lifetimes_t *lifetimes;
   events_t events;
   monitor_t *monitor;
+  standby_t *standby;
 } ipsec_t;
 
 // Seconds since the epoch, 0 for never, as charon counts time.
@@ -196,6 +198,7 @@ METHOD(kernel_ipsec_t, enable_udp_decap, bool, ipsec_t *this, int fd, int family
 
 // What is in the box stays there.
 METHOD(kernel_ipsec_t, destroy, void, ipsec_t *this) {
+  standby_destroy(this->standby);
   monitor_destroy(this->monitor);
   lifetimes_destroy(this->lifetimes);
   policies_destroy(this->policies);
@@ -228,5 +231,6 @@ kernel_ipsec_t *ipsec_create() {
   this->lifetimes = lifetimes_create();
   this->events = (events_t){this->client, this->policies, this->lifetimes};
   this->monitor = monitor_create((void *)events_handle, (void *)events_resume, &this->events);
+  this->standby = standby_create(this->lifetimes);
   return &this->public;
 }

@@ -115,13 +115,13 @@ void lifetimes_stop_all(lifetimes_t *this) {
   this->mutex->unlock(this->mutex);
 }
 
-void lifetimes_replace_all(lifetimes_t *this) {
+void lifetimes_replace(lifetimes_t *this, host_t *peer) {
   sa_clock_t *clock;
   this->mutex->lock(this->mutex);
   enumerator_t *clocks = this->clocks->create_enumerator(this->clocks);
   while (clocks->enumerate(clocks, NULL, &clock)) {
     // One of the two SAs of a CHILD_SA stands for both. This does no more than queue a job.
-    if (clock->inbound) {
+    if (clock->inbound && (!peer || peer->ip_equals(peer, clock->src))) {
       charon->kernel->expire(charon->kernel, IPPROTO_ESP, clock->spi, clock->dst, FALSE);
     }
   }

@@ -19,8 +19,8 @@ void lifetimes_start(lifetimes_t *this, const kernel_ipsec_sa_id_t *id, const ke
 bool lifetimes_stop(lifetimes_t *this, uint32_t spi, host_t *dst);
 void lifetimes_stop_all(lifetimes_t *this);
 
-// Has charon replace every SA now, for the chips have lost them.
-void lifetimes_replace_all(lifetimes_t *this);
+// Has charon replace every SA now, or with a peer those that it sends under.
+void lifetimes_replace(lifetimes_t *this, host_t *peer);
 
 // Appends the fields of a JSON object that name one of the SAs, whichever. FALSE if there is none.
 bool lifetimes_add_example(lifetimes_t *this, line_t *fields);
