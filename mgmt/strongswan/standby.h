@@ -4,8 +4,8 @@
 
 #include "lifetimes.h"
 
-// On a pair of boxes (docs/ike.md) the ha plugin makes the IKE_SAs of a charon that takes over active. Their CHILD_SAs are then rekeyed: the box
-// leaves numbers out to be safe, and what the peer sends under them counts as received.
+// On a pair of boxes (docs/ike.md) the ha plugin makes the IKE_SAs of a charon that takes over active. Their CHILD_SAs
+// are then rekeyed: the box leaves numbers out to be safe, and what the peer sends under them counts as received.
 typedef struct standby_t standby_t;
 
 // The SAs are those of `lifetimes`, which must outlive it.
