@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import urllib.request
@@ -11,7 +12,8 @@ from pathlib import Path
 from namespaces import Host
 from sallyport.simulator import program
 
-METRICS_PORT = 19774
+# Two runs of the tests on one machine have other ports, below those that the kernel gives out.
+METRICS_PORT = 20000 + os.getpid() * 8 % 12000
 
 
 class Client:

@@ -39,7 +39,7 @@ class Inbound:
     def __init__(self, sa: Sa, configuration: Configuration) -> None:
         self.sa = sa
         self.peer = Peer(sa)
-        self.high = HighHalf(sa.window)
+        self.high = HighHalf(sa.window, sa.received)
         self.window = Window(sa.window, sa.received)
         self.selectors = configuration.carried(sa)
         self.policies = configuration.incoming()

@@ -6,11 +6,11 @@ TURN = 1 << 32
 
 
 class HighHalf:
-    """Infers the high 32 bits of a number from the highest that was authentic; `received` counts for the window alone."""
+    """Infers the high 32 bits of a number from the highest that was authentic or counts as `received`."""
 
-    def __init__(self, window: int) -> None:
+    def __init__(self, window: int, received: int) -> None:
         self.window = window
-        self.highest = 0
+        self.highest = received
 
     def infer(self, low: int) -> int:
         """The high half; below 0 if the number would be older than the first."""
