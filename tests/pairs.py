@@ -20,10 +20,8 @@ INTERVAL_S, DEAD_S = 2, 8
 # From a box's death until the other one knows: it asks every interval, and an answer may take as long; docs/sallyportd.md.
 DETECTION_S = DEAD_S + 2 * INTERVAL_S
 PORT = 19790
-LINK = (
-    "10.255.0.2",
-    "10.255.0.1",
-)  # of sides a and b, on the cable between them; charon's ha plugin begins at the greater string
+# Of sides a and b, on the cable between them. Of two charons that start, the ha plugin begins at the address that is the greater as text.
+LINK = ("10.255.0.2", "10.255.0.1")
 
 
 class PairBox:
