@@ -26,8 +26,11 @@ def test_child_sa(fresh: tuple[Charon, Charon]) -> None:
         assert (negotiated["encr-alg"], negotiated["encr-keysize"], negotiated["esn"]) == ("AES_GCM_16", "256", "1")
         assert into == State(
             charon.other, charon.me, into.spi, int(negotiated["reqid"]), "tunnel", "in", 64, frozenset({"esn"}),
-            suite=("aead", "rfc4106(gcm(aes))"), keys=into.keys,
+            limits=into.limits, suite=("aead", "rfc4106(gcm(aes))"), keys=into.keys,
         )  # fmt: skip
+        # charon's own: a tenth more for the hard limit, by which the soft one is moved at random.
+        assert into.limits.keys() == {"time-soft", "time-hard"} and into.limits["time-hard"] == 3960
+        assert 3240 <= into.limits["time-soft"] <= 3600
         assert len(bytes.fromhex(into.keys[0])) == 36 and into.keys != out.keys
         local, remote = negotiated["local-ts"].strip("[]"), negotiated["remote-ts"].strip("[]")
         # The number that `ip xfrm policy` shows of strongSwan's policies from /16 to /16.
@@ -142,18 +145,29 @@ def test_options(fresh: tuple[Charon, Charon]) -> None:
       life_packets = 20
       rekey_packets = 10
       rand_packets = 0
+      life_time = 6000
+      rekey_time = 5000
+      rand_time = 0
       copy_df = no
       copy_ecn = no
       copy_dscp = no
       tfc_padding = mtu"""
     a.load(child("net", 1, 2, words), "encap = yes")
-    b.load(child("net", 2, 1, "esp_proposals = aes128gcm16\n replay_window = 0\n copy_df = no\n tfc_padding = 500"))
+    b.load(
+        child(
+            "net",
+            2,
+            1,
+            "esp_proposals = aes128gcm16\n rekey_time = 0\n replay_window = 0\n copy_df = no\n tfc_padding = 500",
+        )
+    )
     a.initiate("net")
     b.box.wait(lambda: len(b.box.policies) == 3)
     agree(a.box, b.box)
-    limits = {"byte-soft": 1000, "byte-hard": 2000, "packet-soft": 10, "packet-hard": 20}
+    limits = {"byte-soft": 1000, "byte-hard": 2000, "packet-soft": 10, "packet-hard": 20, "time-hard": 6000}
     into, out = a.box.only("in"), a.box.only("out")
     assert (into.window, out.window, out.limits, out.tfcpad, out.encap) == (1024, 0, limits, 9582, (4500, 4500))
+    assert into.limits == limits | {"time-soft": 5000}  # charon sees to it that one of the two rekeys
     assert into.flags == out.flags == {"noecn", "nopmtudisc"} and out.extra == {"dont-encap-dscp"} and not into.extra
     into, out = b.box.only("in"), b.box.only("out")
     assert (into.window, out.tfcpad, into.flags, into.limits) == (0, 500, {"nopmtudisc"}, {})
@@ -195,11 +209,11 @@ def test_rekey_child_sa(fresh: tuple[Charon, Charon], who: int) -> None:
     for box, mark in zip(both, marks, strict=True):
         lines = box.lines[mark:]
         verbs = [tuple(line.split()[1:3]) for line in lines]
-        assert verbs.count(("state", "add")) == verbs.count(("state", "delete")) == len(verbs) / 2 == 2
+        assert verbs.count(("state", "add")) == verbs.count(("state", "deleteall")) == len(verbs) / 2 == 2
         assert re.findall(r"add .* dir (\w+)", "\n".join(lines)) == ["in", "out"]
         # The old outbound SA carries packets until the new one is there.
         out = next(n for n, line in enumerate(lines) if "dir out" in line)
-        gone = [n for n, (_, verb) in enumerate(verbs) if verb == "delete"]
+        gone = [n for n, (_, verb) in enumerate(verbs) if verb == "deleteall"]
         assert out < gone[-1] and len(box.policies) == 3
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from charons import Charon, agree, child, installed, two_charons, wait_until_replaced
 from control_relay import nothing_refused
+from ike_box import IkeBox
 
 SENTENCE = "the SAD of the crypto chip is full"
 
@@ -68,18 +70,60 @@ def test_request_during_a_restart(fresh: tuple[Charon, Charon]) -> None:
     agree(*both)
 
 
+def expired(box: IkeBox) -> list[tuple[int, str]]:
+    """The events of limits that a box's daemon has logged: SPI and limit."""
+    return [
+        (int(spi, 16), limit)
+        for spi, limit in re.findall(r"Expired .* spi (0x\w+) .* dir \w+ ([\w ]+)", box.daemon.log())
+    ]
+
+
 def test_time_limits(fresh: tuple[Charon, Charon]) -> None:
-    """The chips have none: the plugin's clock rekeys, and nobody's event does."""
+    """The daemon keeps them, and its event rekeys; charon gives the soft one to the inbound SA alone."""
     both = installed(fresh, "rekey_time = 3s\n rand_time = 0\n life_time = 60s")
+    into = both[0].only("in")
+    assert (into.limits, both[0].only("out").limits) == ({"time-soft": 3, "time-hard": 60}, {"time-hard": 60})
     wait_until_replaced(both[0].spis(), *both)
     agree(*both)
-    assert all(not sa.limits for sa in both[0].states)
+    assert (into.spi, "soft limit time") in expired(both[0])
 
 
 def test_hard_time_limit(fresh: tuple[Charon, Charon]) -> None:
-    both = installed(fresh, "rekey_time = 0\n rand_time = 0\n life_time = 2s")
-    for one in both:
-        one.wait_until_empty()
+    """The daemon deletes the SAs before charon does, which finds nothing wrong with it, and makes the CHILD_SA anew."""
+    a, b = fresh
+    a.load(child("net", 1, 2, "esp_proposals = aes256gcm16\n rekey_time = 0\n rand_time = 0\n life_time = 4s"))
+    b.load(child("net", 2, 1, "esp_proposals = aes256gcm16"))
+    a.initiate("net")
+    a.wait_for_log("closing expired CHILD_SA net")
+    gone = {spi for spi, limit in expired(a.box) if limit == "hard limit time"}
+    assert gone
+    for charon in fresh:
+        charon.box.wait(lambda box=charon.box: not box.spis() & gone)
+    assert "unable to delete" not in a.said()
+
+
+def test_limits_while_nobody_looks(fresh: tuple[Charon, Charon]) -> None:
+    """What the daemon tells before charon is connected to it again is not lost: one CHILD_SA is rekeyed, another is gone and
+    closed, the third stays."""
+    a, b = fresh
+    limits = {
+        "none": "rekey_time = 0",
+        "hard": "rekey_time = 0\n life_time = 5s",
+        "soft": "rekey_time = 5s\n rand_time = 0\n life_time = 60s",
+    }
+    words = "esp_proposals = aes256gcm16"
+    a.load("".join(child(name, n, n + 100, f"{words}\n {limit}") for n, (name, limit) in enumerate(limits.items())))
+    b.load("".join(child(name, n + 100, n, words) for n, name in enumerate(limits)))
+    for name in limits:
+        a.initiate(name)
+    held = {c["name"]: {int(c["spi-in"], 16), int(c["spi-out"], 16)} for c in a.children() if "spi-out" in c}
+    a.box.stop()
+    time.sleep(5)
+    a.box.start()
+    a.wait_for_log("closing expired CHILD_SA hard")
+    a.box.wait(lambda: not a.box.spis() & (held["soft"] | held["hard"]))
+    assert a.box.spis() >= held["none"] and "unable to delete" not in a.said()
+    assert {limit for spi, limit in expired(a.box) if spi in held["hard"]} == {"hard limit time"}
 
 
 PORTS = {"proto": 6, "sport": 40000, "dport": 443}

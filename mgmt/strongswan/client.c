@@ -69,6 +69,11 @@ static json_object *insist(client_t *this, const line_t *line) {
   }
 }
 
+static bool truth(json_object *answer, const char *name) {
+  json_object *field;
+  return json_object_object_get_ex(answer, name, &field) && json_object_get_boolean(field);
+}
+
 status_t client_ask(client_t *this, const line_t *request, json_object **reply, line_t *why) {
   line_t line = LINE_EMPTY;
   json_object *answer = NULL, *field;
@@ -86,8 +91,10 @@ status_t client_ask(client_t *this, const line_t *request, json_object **reply, 
   line_wipe(&line);
 
   if (answer) {
-    status = json_object_object_get_ex(answer, "ok", &field) && json_object_get_boolean(field) ? SUCCESS : FAILED;
-    if (status == FAILED) {
+    if (truth(answer, "ok")) {
+      status = SUCCESS;
+    } else {
+      status = truth(answer, "input") ? INVALID_ARG : FAILED;
       bool said = json_object_object_get_ex(answer, "error", &field);
       line_add(why, "%.1000s", said ? json_object_get_string(field) : "sallyportd gives no reason");
     }

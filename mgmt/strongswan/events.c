@@ -32,11 +32,17 @@ static host_t *endpoint(const char *written) {
   return host_create_from_string(address, atoi(colon + 1));
 }
 
+// Each does no more than queue a job.
+static void expired(const installed_sa_t *sa, bool hard) {
+  charon->kernel->expire(charon->kernel, IPPROTO_ESP, sa->spi, sa->dst, hard);
+}
+
 static void expire(events_t *this, json_object *event) {
-  host_t *dst = host_create_from_string((char *)text(event, "dst"), 0);
-  if (dst) {
-    charon->kernel->expire(charon->kernel, IPPROTO_ESP, htonl(number(event, "spi")), dst, truth(event, "hard"));
-    dst->destroy(dst);
+  installed_sa_t sa = {.spi = htonl(number(event, "spi")),
+                       .dst = host_create_from_string((char *)text(event, "dst"), 0)};
+  if (sa.dst) {
+    expired(&sa, truth(event, "hard"));
+    sa.dst->destroy(sa.dst);
   }
 }
 
@@ -73,7 +79,7 @@ static void acquire(events_t *this, json_object *event) {
 static void restart(events_t *this, json_object *event) {
   DBG1(DBG_KNL, "the chips have lost their configuration: installing policies again, rekeying all CHILD_SAs");
   policies_restore(this->policies);
-  lifetimes_replace(this->lifetimes, NULL);
+  installed_replace(this->installed, NULL);
 }
 
 void events_handle(events_t *this, json_object *event) {
@@ -90,23 +96,51 @@ void events_handle(events_t *this, json_object *event) {
   DBG2(DBG_KNL, "sallyportd: %s", json_object_to_json_string(event));
 }
 
-void events_resume(events_t *this) {
+// Asks for what events would have told of an SA. INVALID_ARG if the box has it no longer; anything else but SUCCESS if
+// it does not say.
+static status_t catch_up(events_t *this, const installed_sa_t *sa) {
   line_t request = LINE_EMPTY, why = LINE_EMPTY;
   json_object *reply;
 
-  line_add(&request, "\"do\":\"query-state\",");
-  if (!lifetimes_add_example(this->lifetimes, &request)) {
-    return;
+  line_add(&request, "\"do\":\"query-state\",\"src\":\"%H\",\"dst\":\"%H\",\"proto\":\"esp\",\"spi\":%u", sa->src,
+           sa->dst, ntohl(sa->spi));
+  status_t status = client_ask(this->client, &request, &reply, &why);
+  if (status == SUCCESS) {
+    const char *limit = text(reply, "expired");
+    if (*limit) {
+      expired(sa, streq(limit, "hard"));
+    }
+    json_object_put(reply);
   }
-  // The chips keep all SAs or none, so one speaks for all.
-  switch (client_ask(this->client, &request, &reply, &why)) {
-    case SUCCESS:
-      json_object_put(reply);
-      break;
-    case FAILED:
+  return status;
+}
+
+void events_resume(events_t *this) {
+  linked_list_t *sas = installed_list(this->installed), *gone = linked_list_create();
+  enumerator_t *each = sas->create_enumerator(sas);
+  status_t status = SUCCESS;
+  installed_sa_t *sa;
+
+  while ((status == SUCCESS || status == INVALID_ARG) && each->enumerate(each, &sa)) {
+    status = catch_up(this, sa);
+    if (status == INVALID_ARG) {
+      gone->insert_last(gone, sa);
+    }
+  }
+  each->destroy(each);
+  // A daemon that is away again will be there again, and everything be asked again.
+  if ((status == SUCCESS || status == INVALID_ARG) && gone->get_count(gone)) {
+    // A reset takes all SAs, a hard limit single ones. Were they all, replacing them is right too.
+    if (gone->get_count(gone) == sas->get_count(sas)) {
       restart(this, NULL);
-      break;
-    default:
-      break;
+    } else {
+      each = gone->create_enumerator(gone);
+      while (each->enumerate(each, &sa)) {
+        expired(sa, TRUE);
+      }
+      each->destroy(each);
+    }
   }
+  gone->destroy(gone);
+  sas->destroy_function(sas, (void *)installed_sa_destroy);
 }

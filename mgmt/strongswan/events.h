@@ -5,14 +5,14 @@
 #include <json-c/json.h>
 
 #include "client.h"
-#include "lifetimes.h"
+#include "installed.h"
 #include "policies.h"
 
 // Where events of the box lead.
 typedef struct {
   client_t *client;
   policies_t *policies;
-  lifetimes_t *lifetimes;
+  installed_t *installed;
 } events_t;
 
 // Passes an event of sallyportd on to charon: expire, acquire and mapping as a kernel would. After a restart of the
@@ -20,7 +20,7 @@ typedef struct {
 // is logged at level 2.
 void events_handle(events_t *this, json_object *event);
 
-// To be called when events come again: finds out whether such a restart was missed.
+// To be called when events come again: finds out what of limits and restarts was missed.
 void events_resume(events_t *this);
 
 #endif

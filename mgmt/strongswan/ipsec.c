@@ -7,7 +7,7 @@
 
 #include "client.h"
 #include "events.h"
-#include "lifetimes.h"
+#include "installed.h"
 #include "monitor.h"
 #include "policies.h"
 #include "selector.h"
@@ -21,7 +21,7 @@ typedef struct {
   kernel_ipsec_t public;
   client_t *client;
   policies_t *policies;
-  lifetimes_t *lifetimes;
+  installed_t *installed;
   events_t events;
   monitor_t *monitor;
   standby_t *standby;
@@ -81,7 +81,7 @@ METHOD(kernel_ipsec_t, add_sa, status_t, ipsec_t *this, kernel_ipsec_sa_id_t *id
   }
   line_wipe(&words);
   if (status == SUCCESS) {
-    lifetimes_start(this->lifetimes, id, data);
+    installed_add(this->installed, id, data->inbound);
   } else {
     DBG1(DBG_KNL, "unable to add %s SA with SPI %.8x: %s", data->inbound ? "inbound" : "outbound", ntohl(id->spi),
          why.text);
@@ -126,10 +126,11 @@ METHOD(kernel_ipsec_t, del_sa, status_t, ipsec_t *this, kernel_ipsec_sa_id_t *id
   line_t words = LINE_EMPTY, why = LINE_EMPTY;
 
   // charon deletes the SA of an SPI that it has only reserved, too. The daemon forgets such by itself.
-  if (!lifetimes_stop(this->lifetimes, id->spi, id->dst)) {
+  if (!installed_remove(this->installed, id->spi, id->dst)) {
     return SUCCESS;
   }
-  line_add(&words, "xfrm state delete ");
+  // deleteall finds nothing wrong with an SA that the daemon has deleted at its hard limit, or a reset has.
+  line_add(&words, "xfrm state deleteall ");
   state_name_words(&words, id);
   if (!client_batch(this->client, &words, &why)) {
     DBG1(DBG_KNL, "unable to delete SA with SPI %.8x: %s", ntohl(id->spi), why.text);
@@ -141,7 +142,7 @@ METHOD(kernel_ipsec_t, del_sa, status_t, ipsec_t *this, kernel_ipsec_sa_id_t *id
 METHOD(kernel_ipsec_t, flush_sas, status_t, ipsec_t *this) {
   line_t words = LINE_EMPTY, why = LINE_EMPTY;
 
-  lifetimes_stop_all(this->lifetimes);
+  installed_clear(this->installed);
   line_add(&words, "xfrm state flush");
   if (!client_batch(this->client, &words, &why)) {
     DBG1(DBG_KNL, "unable to flush SAs: %s", why.text);
@@ -200,7 +201,7 @@ METHOD(kernel_ipsec_t, enable_udp_decap, bool, ipsec_t *this, int fd, int family
 METHOD(kernel_ipsec_t, destroy, void, ipsec_t *this) {
   standby_destroy(this->standby);
   monitor_destroy(this->monitor);
-  lifetimes_destroy(this->lifetimes);
+  installed_destroy(this->installed);
   policies_destroy(this->policies);
   client_destroy(this->client);
   free(this);
@@ -228,9 +229,9 @@ kernel_ipsec_t *ipsec_create() {
        }, );
   this->client = client_create();
   this->policies = policies_create(this->client);
-  this->lifetimes = lifetimes_create();
-  this->events = (events_t){this->client, this->policies, this->lifetimes};
+  this->installed = installed_create();
+  this->events = (events_t){this->client, this->policies, this->installed};
   this->monitor = monitor_create((void *)events_handle, (void *)events_resume, &this->events);
-  this->standby = standby_create(this->lifetimes);
+  this->standby = standby_create(this->installed);
   return &this->public;
 }

@@ -88,6 +88,8 @@ bool state_add_words(line_t *words, const kernel_ipsec_sa_id_t *id, const kernel
   add_limit(words, "byte-hard", sa->lifetime->bytes.life);
   add_limit(words, "packet-soft", sa->lifetime->packets.rekey);
   add_limit(words, "packet-hard", sa->lifetime->packets.life);
+  add_limit(words, "time-soft", sa->lifetime->time.rekey);
+  add_limit(words, "time-hard", sa->lifetime->time.life);
   if (sa->encap) {
     line_add(words, " encap espinudp %u %u %s", id->src->get_port(id->src), id->dst->get_port(id->dst),
              id->src->get_family(id->src) == AF_INET ? "0.0.0.0" : "::");

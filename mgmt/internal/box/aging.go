@@ -68,6 +68,17 @@ func (sa *SA) reached(now int64, sinceAdded, sinceUsed uint64) string {
 	return strings.Join(of, ",")
 }
 
+// expired is the limit that an SA has reached, in time or in what it has carried: "soft", "hard" or "".
+func (s *Session) expired(sa *SA, used usage) string {
+	switch now := s.now().Unix(); {
+	case used.expired || sa.reached(now, sa.Time.Hard, sa.Time.UseHard) != "":
+		return "hard"
+	case used.warned || sa.reached(now, sa.Time.Soft, sa.Time.UseSoft) != "":
+		return "soft"
+	}
+	return ""
+}
+
 // carriedAny says whether an SA has carried a packet.
 func (s *Session) carriedAny(sa *SA) (bool, error) {
 	m := Model{reader: s.readUsage}

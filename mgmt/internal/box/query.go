@@ -13,6 +13,8 @@ type Carried struct {
 	Added int64
 	// Sequence is the highest number that an inbound SA with a window has received, or an outbound one has used; nil of others, for no chip shows theirs.
 	Sequence *uint64
+	// Expired is the limit that an SA has reached, "soft" or "hard", whether or not anybody took the event; "" for none.
+	Expired string
 }
 
 // querying gives the model to `query`, with what reads its counts.
@@ -34,7 +36,7 @@ func (s *Session) State(id xfrm.ID) (out Carried, err error) {
 		if err != nil {
 			return err
 		}
-		out = Carried{Bytes: used.bytes, Packets: used.packets, Age: sa.Age, Added: sa.Added}
+		out = Carried{Bytes: used.bytes, Packets: used.packets, Age: sa.Age, Added: sa.Added, Expired: s.expired(sa, used)}
 		number, known, err := s.number(sa)
 		if known {
 			out.Sequence = &number

@@ -8,8 +8,11 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// usage is what an SA or a policy has carried.
-type usage struct{ bytes, packets uint64 }
+// usage is what an SA or a policy has carried, and whether an SA has reached limits in it.
+type usage struct {
+	bytes, packets  uint64
+	warned, expired bool
+}
 
 // String prints as iproute2 does, without times.
 func (u usage) String() string {
@@ -56,7 +59,7 @@ func (m *Model) usageOfSA(sa *SA) (usage, error) {
 		return usage{}, err
 	}
 	f := regs.SaUsageRow
-	return usage{f.Bytes.Get(row) + sa.ByteHard, f.Packets.Get(row) + sa.PacketHard}, nil
+	return usage{f.Bytes.Get(row) + sa.ByteHard, f.Packets.Get(row) + sa.PacketHard, f.Warned.Get(row) != 0, f.Expired.Get(row) != 0}, nil
 }
 
 // usageOfPolicy reads what a policy has carried: an outbound one from its own row, an inbound one that names SAs as the sum of
@@ -87,7 +90,7 @@ func (m *Model) usageOfPolicy(p *Policy) (sum usage, known bool, err error) {
 		return usage{}, false, err
 	}
 	f := regs.PolicyUsageRow
-	return usage{f.Bytes.Get(row), f.Packets.Get(row)}, true, nil
+	return usage{bytes: f.Bytes.Get(row), packets: f.Packets.Get(row)}, true, nil
 }
 
 // placeUsage gives each new outbound policy the lowest usage row that is free. Row 0 is for those that find none: there are as

@@ -98,6 +98,7 @@ type StateUsage struct {
 	AddTime int64   `json:"add_time"`
 	UseTime int64   `json:"use_time"`
 	Seq     *uint64 `json:"seq,omitempty"`
+	Expired string  `json:"expired,omitempty"` // the limit that was reached: soft or hard
 }
 
 // Advance has an SA go on from a sequence number.

@@ -129,6 +129,29 @@ func TestTimePassedWithoutADaemon(t *testing.T) {
 	c.told(0x1001, true, "time")
 }
 
+// TestExpiredIsTold: whoever missed an event learns of the limit when it asks, of time and of what was carried.
+func TestExpiredIsTold(t *testing.T) {
+	c := newClocked(t)
+	c.must(limited("limit time-soft 60 limit time-hard 100")...)
+	expired := func() any { return c.get("query-state", `,"dst":"192.0.2.2","proto":"esp","spi":4097`)["expired"] }
+	c.same("new", expired(), nil)
+	c.after(60 * time.Second)
+	c.same("soft", expired(), "soft")
+	c.now = c.now.Add(40 * time.Second)
+	c.same("hard", expired(), "hard")
+	c.must("xfrm state flush")
+	c.must(tunnel[1])
+	row := make([]uint32, regs.InnerTableOutboundUsage.Words())
+	for _, limit := range []struct {
+		bit  regs.Field
+		want string
+	}{{regs.SaUsageRow.Warned, "soft"}, {regs.SaUsageRow.Expired, "hard"}} {
+		limit.bit.Put(row, 1)
+		c.fake.Table(transport.Inner, regs.InnerTableOutboundUsage)[0] = row
+		c.same("carried", expired(), limit.want)
+	}
+}
+
 // TestEndOneByOne: an SA that cannot be deleted keeps no other alive.
 func TestEndOneByOne(t *testing.T) {
 	c := newClocked(t)

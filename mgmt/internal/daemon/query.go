@@ -76,6 +76,7 @@ func (d *Daemon) queryState(r *control.QueryState) (any, error) {
 	}
 	return control.StateUsage{
 		Bytes: used.Bytes, Packets: used.Packets, AddTime: used.Added, UseTime: d.uses.seen(used, d.now().Unix()), Seq: used.Sequence,
+		Expired: used.Expired,
 	}, nil
 }
 
