@@ -234,6 +234,41 @@ def test_an_sa_ends_at_its_time(tmp_path: Path) -> None:
         sim.command("quit")
 
 
+def test_a_reset_under_the_daemon(tmp_path: Path) -> None:
+    """The chips' own reset, under traffic: the daemon gives them back all but the SAs and tells so; with new ones, which is all
+    that IKE would bring, nothing is lost."""
+    with Simulator(boxes=2, threads=None, seed=1) as sim, daemons(sim, tmp_path, 2) as each:
+        for box, daemon in enumerate(each):
+            configure(daemon, box)
+        monitor, client = Client(each[0].control), Client(each[0].control)
+        monitor.get("monitor")
+
+        def written() -> list[str]:
+            return [
+                each[0].sallyctl(*words).stdout for words in (["addr", "show"], ["link", "show"], ["xfrm", "policy"])
+            ]
+
+        def reset() -> dict[str, float]:
+            sim.command("reset", box=0)
+            while monitor.next()["event"] != "restart":  # links between chips go down and come up, too
+                pass
+            return {}
+
+        before = written()
+        sim.trial(reset, warmup_us=10, measure_us=20, seed=1, streams=[stream(0), stream(1)], software_after_us=20)
+        assert written() == before and "tmpl src" in before[2]
+        assert client.get("list", what="state")["items"] == []
+        new = [state for way in (0, 1) for state in TUNNELS.states(way, generation=1)]
+        for daemon in reversed(each):
+            adding = Client(daemon.control)
+            adding.get("batch", lines=new)
+            adding.close()
+        assert min(trial(sim)) > 0
+        for connection in (client, monitor):
+            connection.close()
+        sim.command("quit")
+
+
 def test_bad_input(tmp_path: Path) -> None:
     """A mistake in the configuration is one sentence with its line, and exit status 2."""
     daemon = Daemon(tmp_path / "none.sock", tmp_path / "d")

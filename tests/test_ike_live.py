@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from ike_ends import BEHIND_PEER, Ends, live_ends
+from registers import Registers
 from test_live_daemon import SEND
 
 # Each side rekeys its CHILD_SA twice and the IKE_SA once so often under pings; CI has no time for more.
@@ -57,6 +58,18 @@ def test_rekeys_under_pings(connected: Ends) -> None:
                 while not rekeying.done():
                     ends.ping(1)
                 rekeying.result()
+    ends.ping(1)
+
+
+def test_reset_of_the_chips(connected: Ends) -> None:
+    """One chip has lost everything: the daemon gives the box back its addresses, routes and neighbours, without which IKE would not reach it, and charon
+    negotiates new SAs. The host's pings are answered again."""
+    ends = connected
+    before = ends.spis()
+    with Registers(ends.registers) as registers:
+        registers.write("crypto", "scratch", 0)
+    ends.box.wait_for(lambda: len(ends.spis()) == 2 and not ends.spis() & before)
+    ends.settle()
     ends.ping(1)
 
 

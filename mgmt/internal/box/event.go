@@ -21,7 +21,7 @@ const (
 	EventICV      = "icv"      // a packet's ICV was wrong
 	EventAudit    = "audit"    // a packet was dropped for its number or its selectors
 	EventNoise    = "noise"    // the noise source has failed its health tests, or is good again
-	EventRestart  = "restart"  // the chips have lost their configuration
+	EventRestart  = "restart"  // the chips had lost their configuration, and have it again but for SAs
 )
 
 // Protocol is that of an SA, as esp, or the number of a packet's, which is a number in JSON.
@@ -115,7 +115,7 @@ func (e Event) String() string {
 		}
 		return "Noise source failed"
 	case EventRestart:
-		return "Restart: the chips have lost their configuration"
+		return "Restart: the SAs are gone"
 	}
 	if e.Dropped == nil {
 		return e.Kind

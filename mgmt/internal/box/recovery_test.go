@@ -1,6 +1,8 @@
 package box
 
 import (
+	"errors"
+	"net/netip"
 	"os"
 	"strings"
 	"testing"
@@ -94,6 +96,63 @@ func TestOneChipReset(t *testing.T) {
 	r.must("link set dev red up")
 	if left := r.snapshot(); left != "" || !strings.Contains(r.notes, "a chip was reset") {
 		t.Errorf("notes %q, rows:\n%s", r.notes, left)
+	}
+}
+
+// TestRestore: after a reset of all chips or of one the tables are those of the same configuration without its SAs, which a box that never had
+// any would have; limits of punted frames, ports and learned hosts too. Chips that hold their configuration are not touched.
+func TestRestore(t *testing.T) {
+	network := `addr add 192.0.2.1/24 dev black
+addr add 10.1.0.1/24 dev red
+link set dev black mtu 1400 address 02:11:22:33:44:55
+route add 10.2.0.0/16 via 192.0.2.254 dev black
+neigh add 10.1.0.9 lladdr 02:00:00:00:00:09 dev red
+xfrm policy add src 10.1.0.0/16 dst 10.3.0.0/16 dir out action allow
+xfrm policy add src 10.3.0.0/16 dst 10.1.0.0/16 dir in action allow
+xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir out tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid 1 mode tunnel
+`
+	learned := map[NextHop]xfrm.MAC{{Dev: xfrm.Black, IP: netip.MustParseAddr("192.0.2.254")}: {2, 0, 0, 0, 0, 8}}
+	learn := func(s *Session) error { return s.Learn(learned) }
+	clean := newRig(t, fakebox.Small)
+	clean.must(network)
+	if err := clean.session(learn); err != nil {
+		t.Fatal(err)
+	}
+	for name, reset := range map[string]func(*fakebox.Box){
+		"all chips": (*fakebox.Box).Reset,
+		"one chip":  func(b *fakebox.Box) { b.Set(transport.Crypto, regs.CommonScratch, 0) },
+	} {
+		r := newRig(t, fakebox.Small)
+		r.must(network + state(1, "out") + state(2, "in"))
+		rate := uint32(7)
+		limit := xfrm.PuntSet{Group: "arp", Dev: xfrm.Red, Rate: &rate}
+		if err := r.session(func(s *Session) error { return errors.Join(s.Run([]xfrm.Command{limit}), learn(s)) }); err != nil {
+			t.Fatal(err)
+		}
+		reset(r.fake)
+		var gone int
+		restore := func(s *Session) (err error) {
+			gone, err = s.Restore()
+			return err
+		}
+		if err := r.session(restore); err != nil || gone != 2 {
+			t.Fatalf("%s: %v, %d SAs gone", name, err, gone)
+		}
+		if r.snapshot() != clean.snapshot() {
+			t.Errorf("%s: the tables are\n%s\nwant\n%s", name, r.snapshot(), clean.snapshot())
+		}
+		for _, c := range transport.Chips {
+			if register := controls[c]; r.fake.Get(c, register) != clean.fake.Get(c, register) {
+				t.Errorf("%s: %s CONTROL", name, c)
+			}
+		}
+		if r.fake.Get(transport.Outer, regs.OuterPortMtu) != 1400 || r.fake.Get(transport.Inner, regs.InnerLimitArp) == clean.fake.Get(transport.Inner, regs.InnerLimitArp) {
+			t.Errorf("%s: registers of a port or a limit are as after reset", name)
+		}
+		r.fake.Log = nil
+		if err := r.session(restore); err != nil || gone != 0 || len(r.fake.Log) != 0 {
+			t.Errorf("%s, again: %v, %d SAs gone, %d writes", name, err, gone, len(r.fake.Log))
+		}
 	}
 }
 

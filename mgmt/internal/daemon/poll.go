@@ -40,10 +40,12 @@ func (d *Daemon) poll() error {
 		return err
 	}
 	if d.adopted && !adopted {
-		d.log.Error("the chips have lost their configuration: a reset, or a change that did not finish")
-		d.events.publish(box.Event{Kind: box.EventRestart})
+		if err := d.restore(); err != nil {
+			return err
+		}
+	} else {
+		d.adopted = adopted
 	}
-	d.adopted = adopted
 	links, err := d.session.Links()
 	if err != nil {
 		return err
@@ -55,7 +57,7 @@ func (d *Daemon) poll() error {
 	if err := d.pollNoise(); err != nil {
 		return err
 	}
-	if !adopted {
+	if !d.adopted {
 		return nil
 	}
 	var notes strings.Builder
@@ -74,6 +76,18 @@ func (d *Daemon) poll() error {
 		d.log.Warn(note)
 	}
 	return nil
+}
+
+// restore configures chips again that have lost their configuration, and tells that the SAs are gone.
+func (d *Daemon) restore() error {
+	d.log.Error("the chips have lost their configuration: a reset, or a change that did not finish")
+	gone, err := d.session.Restore()
+	if err != nil {
+		return err
+	}
+	d.log.Warn("the chips have their configuration again, but for SAs", "sas_gone", gone)
+	d.tell(box.Event{Kind: box.EventRestart})
+	return d.changed(0)
 }
 
 // tell gives an event to the log and to the monitors.
