@@ -30,6 +30,7 @@ table ip nat {{
 BEHIND_PEER = "10.2.0.1"
 LINES = f"""addr add {BOX[0][0]}/24 dev red
 addr add {BOX[1][0]}/24 dev black
+link set dev black mtu 1300
 neigh add {RED_HOST} lladdr {RED_HOST_MAC} dev red
 route add 10.2.0.0/16 via {PEER} dev black
 """

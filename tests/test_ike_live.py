@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -13,6 +15,22 @@ from test_live_daemon import SEND
 
 # Each side rekeys its CHILD_SA twice and the IKE_SA once so often under pings; CI has no time for more.
 ROUNDS = int(os.environ.get("SALLYPORT_REKEYS", "1"))
+
+
+DATA = 20_000  # bytes
+SINK = """
+import hashlib, socket, sys
+with socket.create_server((sys.argv[1], 5001)) as server:
+    print("ready", flush=True)
+    connection, _ = server.accept()
+    data = connection.makefile("rb").read()
+    print(len(data), hashlib.sha256(data).hexdigest(), flush=True)
+"""
+SOURCE = f"""
+import socket, sys
+with socket.create_connection((sys.argv[1], 5001)) as connection:
+    connection.sendall(bytes({DATA}))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -61,9 +79,21 @@ def test_rekeys_under_pings(connected: Ends) -> None:
     ends.ping(1)
 
 
+def test_path_mtu(connected: Ends) -> None:
+    """TCP from the host sends segments that are too long for the tunnel, with DF as ever, until it hears how long they may be,
+    and then all of it arrives."""
+    ends = connected
+    with ends.peer.space.serving(sys.executable, "-c", SINK, BEHIND_PEER) as sink:
+        assert sink.stdout is not None and sink.stdout.readline() == "ready\n"
+        ends.red.python(SOURCE, BEHIND_PEER)
+        assert sink.stdout.readline() == f"{DATA} {hashlib.sha256(bytes(DATA)).hexdigest()}\n"
+    # 1300 less 20, 8 of UDP, 8, 8 and 16, which is a multiple of 4, less the trailer's 2.
+    assert "mtu 1238" in ends.red.run("ip", "route", "get", BEHIND_PEER)
+
+
 def test_reset_of_the_chips(connected: Ends) -> None:
-    """One chip has lost everything: the daemon gives the box back its addresses, routes and neighbours, without which IKE would not reach it, and charon
-    negotiates new SAs. The host's pings are answered again."""
+    """One chip has lost everything: the daemon gives the box back its addresses, routes and neighbours, without which IKE would
+    not reach it, and charon negotiates new SAs. The host's pings are answered again."""
     ends = connected
     before = ends.spis()
     with Registers(ends.registers) as registers:

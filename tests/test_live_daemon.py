@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from daemon import Client, Daemon
-from live_box import BLACK_TAP, BOX, IKE, PEER, PEER_MAC, RED_HOST, RED_HOST_MAC, live_box
+from live_box import BLACK_TAP, BOX, IKE, PEER, PEER_MAC, RED_HOST, RED_HOST_MAC, RED_TAP, live_box
 from namespaces import WAIT_S, Host, hosts
 from sallyport.simulator import program
 from test_live import PING
@@ -154,3 +154,50 @@ def test_next_hops_are_learned_and_sas_asked_for(tmp_path: Path) -> None:
     assert inner["punt_policy"] == 3
     assert received == sum(count for name, count in inner.items() if name.startswith("punt_")) - inner["punt_policy"]
     assert status == 0 and "conservation: " in said, said
+
+
+TUNNEL_MTU = 1386  # of 1440 on black: less 20, 8, 8 and 16, which is a multiple of 4, less the trailer's 2
+TOO_LONG = f"""addr add {BOX[0][0]}/24 dev red
+addr add 2001:db8:1::1/64 dev red
+addr add {BOX[1][0]}/24 dev black
+link set dev black mtu 1440
+neigh add {PEER} lladdr {PEER_MAC} dev black
+xfrm state add src {BOX[1][0]} dst {PEER} proto esp spi 0x1001 reqid 7 mode tunnel aead "rfc4106(gcm(aes))" 0x{bytes(range(20)).hex()} 128
+xfrm policy add src 10.1.0.0/24 dst 10.2.0.0/24 dir out tmpl src {BOX[1][0]} dst {PEER} proto esp reqid 7 mode tunnel
+xfrm policy add src 2001:db8:1::/64 dst 2001:db8:2::/64 dir out tmpl src {BOX[1][0]} dst {PEER} proto esp reqid 7 mode tunnel
+"""
+# Sends datagrams that nobody may cut until the kernel knows how long they may be; prints that, and sends one that is just as long.
+GROW = """
+import socket, sys, time
+v6 = ":" in sys.argv[1]
+with socket.socket(socket.AF_INET6 if v6 else socket.AF_INET, socket.SOCK_DGRAM) as udp:
+    level, discover, do, mtu = (41, 23, 2, 24) if v6 else (0, 10, 2, 14)
+    udp.setsockopt(level, discover, do)
+    udp.connect((sys.argv[1], 9))
+    while (path := udp.getsockopt(level, mtu)) == 1500:
+        try:
+            udp.send(bytes(1500 - 8 - (40 if v6 else 20)))
+        except OSError:
+            continue
+        time.sleep(0.1)
+    print(path)
+    udp.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)  # clears what the ICMP left
+    udp.send(bytes(path - 8 - (40 if v6 else 20)))
+"""
+
+
+def test_senders_learn_the_path_mtu(tmp_path: Path) -> None:
+    """Linux behind the box believes what the daemon tells it, over IPv4 and IPv6, and what is as long as that passes."""
+    with live_box(tmp_path, lines=TOO_LONG) as (_, red, _), hosts("box") as (box,), managed(box, tmp_path) as daemon:
+        for setting in ("all", "default", RED_TAP):
+            red.run("sh", "-c", f"echo 0 > /proc/sys/net/ipv6/conf/{setting}/disable_ipv6")
+        red.run("ip", "-6", "addr", "add", "2001:db8:1::2/64", "dev", RED_TAP, "nodad")
+        red.run("ip", "-6", "neigh", "add", "2001:db8:1::1", "lladdr", BOX[0][1], "dev", RED_TAP)
+        red.run("ip", "-6", "route", "add", "default", "via", "2001:db8:1::1")
+        for there in ("10.2.0.9", "2001:db8:2::9"):
+            assert red.python(GROW, there) == f"{TUNNEL_MTU}\n"
+            assert f"mtu {TUNNEL_MTU}" in red.run("ip", "route", "get", there)
+        client = Client(daemon.control)
+        inner = client.get("counters")["chips"]["inner"]
+        client.close()
+    assert inner["tx_protect"] == 2 <= inner["punt_mtu"]

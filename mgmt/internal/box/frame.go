@@ -22,24 +22,32 @@ func Flow(frame []byte) (xfrm.Selector, bool) { return readPacket(frame, xfrm.Al
 // readPacket is the selector of just the IP packet in a frame, of the fields that the chips read in it (docs/theory.md). False if there is none: such frames
 // are punted for other reasons than a policy.
 func readPacket(frame []byte, skipped xfrm.ExtensionHeaders) (xfrm.Selector, bool) {
-	const addresses, tag = 12, 4
-	if len(frame) < addresses {
+	head, packet, ok := splitFrame(frame)
+	if !ok {
 		return xfrm.Selector{}, false
 	}
-	rest := frame[addresses:]
-	for len(rest) >= tag && slices.Contains(tagTypes, binary.BigEndian.Uint16(rest)) {
-		rest = rest[tag:]
-	}
-	if len(rest) < 2 {
-		return xfrm.Selector{}, false
-	}
-	switch binary.BigEndian.Uint16(rest) {
+	switch binary.BigEndian.Uint16(head[len(head)-typeBytes:]) {
 	case typeIPv4:
-		return readIPv4(rest[2:])
+		return readIPv4(packet)
 	case typeIPv6:
-		return readIPv6(rest[2:], skipped)
+		return readIPv6(packet, skipped)
 	}
 	return xfrm.Selector{}, false
+}
+
+const typeBytes = 2
+
+// splitFrame parts a frame behind its Ethernet header, which ends with the type of what follows. False if it is too short to have one.
+func splitFrame(frame []byte) (head, packet []byte, ok bool) {
+	const addresses, tag = 12, 4
+	at := addresses
+	for len(frame) >= at+tag && slices.Contains(tagTypes, binary.BigEndian.Uint16(frame[at:])) {
+		at += tag
+	}
+	if at += typeBytes; len(frame) < at {
+		return nil, nil, false
+	}
+	return frame[:at], frame[at:], true
 }
 
 func readIPv4(packet []byte) (s xfrm.Selector, ok bool) {

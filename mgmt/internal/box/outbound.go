@@ -79,6 +79,10 @@ func (c *compiler) protect(p *Policy) error {
 func (c *compiler) protection(p *Policy, choice *choice, sel xfrm.Selector) (decision, error) {
 	d := p.decision(regs.ActionProtect)
 	sas := choice.sas()
+	var err error
+	if d.mtu, err = c.m.sharedMTU(sas, p.pos); err != nil {
+		return d, err
+	}
 	for i, sa := range sas {
 		if sa.Sel != nil && !sa.Sel.Covers(sel) {
 			return d, xfrm.Errorf(p.pos, "the policy is wider than the sel of its SA spi 0x%x", sa.SPI)
@@ -86,13 +90,6 @@ func (c *compiler) protection(p *Policy, choice *choice, sel xfrm.Selector) (dec
 		d.argument, d.transport = uint64(sa.Row), sa.Mode == xfrm.ModeTransport
 		// Behind ESP nobody may cut a packet whose outer header has DF.
 		d.fragment = d.fragment || sa.SetsDF()
-		mtu, err := c.protectMTU(sa, p.pos)
-		if err != nil {
-			return d, err
-		}
-		if d.mtu == 0 || mtu != 0 && mtu < d.mtu {
-			d.mtu = mtu // of all SAs, since the rule is one
-		}
 		if sa.TFCPad != sas[0].TFCPad {
 			return d, xfrm.Errorf(p.pos, "the SAs spi 0x%x and 0x%x, of which the policy chooses by DSCP, have tfcpad %d and %d: give them one", sas[0].SPI, sa.SPI, sas[0].TFCPad, sa.TFCPad)
 		}

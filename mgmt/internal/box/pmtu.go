@@ -19,12 +19,12 @@ const (
 )
 
 // pathMTU is the largest packet of ESP of an outbound SA. Frames that pass a bridge have no route.
-func (c *compiler) pathMTU(sa *SA) uint32 {
+func (m *Model) pathMTU(sa *SA) uint32 {
 	if sa.Mode == xfrm.ModeTransport {
-		return c.m.mtu(xfrm.Black)
+		return m.mtu(xfrm.Black)
 	}
 	to := sa.Dst
-	return cmp.Or(c.m.lookup(xfrm.Black, netip.PrefixFrom(to, to.BitLen())).mtu, c.m.mtu(xfrm.Black))
+	return cmp.Or(m.lookup(xfrm.Black, netip.PrefixFrom(to, to.BitLen())).mtu, m.mtu(xfrm.Black))
 }
 
 // innerMTU is the longest packet that an outbound SA carries in packets of ESP of at most mtu bytes (RFC 4301, 8.2.1); 0 if there
@@ -60,8 +60,8 @@ func espShape(s *suite.Suite) (iv, align int) {
 }
 
 // protectMTU is the MTU of what an SA protects: 0, none, if a tunnel clears DF, for what is too long is then cut behind ESP.
-func (c *compiler) protectMTU(sa *SA, pos xfrm.Pos) (uint32, error) {
-	path := c.pathMTU(sa)
+func (m *Model) protectMTU(sa *SA, pos xfrm.Pos) (uint32, error) {
+	path := m.pathMTU(sa)
 	inner := innerMTU(sa, path)
 	if inner < xfrm.MinMTU {
 		return 0, xfrm.Errorf(pos, "the mtu of black towards %s, %d, leaves packets of SA spi 0x%x %d bytes: it must leave them %d (RFC 791)", sa.Dst, path, sa.SPI, inner, xfrm.MinMTU)
@@ -70,4 +70,18 @@ func (c *compiler) protectMTU(sa *SA, pos xfrm.Pos) (uint32, error) {
 		return 0, nil
 	}
 	return inner, nil
+}
+
+// sharedMTU is that of all SAs that one rule leads to: the shortest.
+func (m *Model) sharedMTU(sas []*SA, pos xfrm.Pos) (shared uint32, err error) {
+	for _, sa := range sas {
+		mtu, err := m.protectMTU(sa, pos)
+		if err != nil {
+			return 0, err
+		}
+		if shared == 0 || mtu != 0 && mtu < shared {
+			shared = mtu
+		}
+	}
+	return shared, nil
 }

@@ -103,7 +103,7 @@ func (c *compiler) outboundSAs() error {
 		if sa.Way != xfrm.DirOut {
 			continue
 		}
-		if mtu := c.pathMTU(sa); sa.Dst.Is6() && mtu < xfrm.MinMTU6 {
+		if mtu := c.m.pathMTU(sa); sa.Dst.Is6() && mtu < xfrm.MinMTU6 {
 			return xfrm.Errorf(sa.pos, "the outbound SA spi 0x%x has IPv6 endpoints, which need an mtu of at least %d (RFC 8200, 5), but that of black is %d", sa.SPI, xfrm.MinMTU6, mtu)
 		}
 		if sa.Mode == xfrm.ModeTransport {

@@ -17,6 +17,20 @@ type host struct {
 	frames  *transport.Frames
 	ports   [2]punt.Device // what the devices are
 	asking  chan []byte    // frames that were punted by a policy
+	tooLong chan []byte    // and for their length
+}
+
+// kept is where a punted frame is seen to in this process; nil if it is Linux's.
+func (h *host) kept(header transport.PuntHeader) chan<- []byte {
+	switch {
+	case header.Port != transport.PortRed:
+		return nil
+	case header.Reason == regs.PuntReasonPolicy:
+		return h.asking
+	case header.Reason == regs.PuntReasonMtu:
+		return h.tooLong
+	}
+	return nil
 }
 
 // OpenHost makes a device for each port, with the names that are given, and takes the frames of the management CPU. Only this needs rights
@@ -32,7 +46,7 @@ func (d *Daemon) OpenHost(frames *transport.Frames, redName, blackName string) e
 	if err != nil {
 		return err
 	}
-	d.host = &host{devices, frames, [2]punt.Device{red, black}, make(chan []byte, mostAsking)}
+	d.host = &host{devices, frames, [2]punt.Device{red, black}, make(chan []byte, mostAsking), make(chan []byte, mostAsking)}
 	if d.pair != nil {
 		d.pair.Send = frames.Send
 	}
@@ -42,23 +56,27 @@ func (d *Daemon) OpenHost(frames *transport.Frames, redName, blackName string) e
 	return nil
 }
 
-// Relay carries frames between the ports and their devices until ctx ends or the simulator does. What waits for an SA stays here.
+// Relay carries frames between the ports and their devices until ctx ends or the simulator does. What waits for an SA, or is too long for it, stays here.
 func (d *Daemon) Relay(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		return d.answerAsking(ctx, d.host.asking, func(frame []byte) error { return d.host.devices.Deliver(transport.PortRed, frame) })
 	})
+	group.Go(func() error {
+		return d.tellSenders(ctx, d.host.tooLong, func(frame []byte) error { return d.host.frames.Send(transport.PortRed, frame) })
+	})
 	group.Go(func() error { return d.followNeighbours(ctx) })
 	group.Go(func() error {
 		return punt.Relay(ctx, d.host.frames, d.host.devices, func(header transport.PuntHeader, frame []byte) bool {
-			byPolicy := header.Port == transport.PortRed && header.Reason == regs.PuntReasonPolicy
-			if byPolicy {
-				select {
-				case d.host.asking <- frame:
-				default: // its sender will ask again
-				}
+			queue := d.host.kept(header)
+			if queue == nil {
+				return false
 			}
-			return byPolicy
+			select {
+			case queue <- frame:
+			default: // its sender will send another
+			}
+			return true
 		})
 	})
 	return group.Wait()
