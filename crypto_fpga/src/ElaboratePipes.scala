@@ -13,7 +13,7 @@ object ElaboratePipes {
   def main(args: Array[String]): Unit = {
     def emit(name: String, pipe: => RawModule): Unit = Emit(pipe, Paths.get(args.head).resolve(name))
     emit("AesPipe", new AesPipe(UInt(0.W), 0))
-    emit("AesDecryptPipe", new AesDecryptPipe)
+    emit("AesEitherPipe", new AesPipe(UInt(0.W), 0, deciphers = true))
     emit("Sm4Pipe", new Sm4Pipe)
     emit("ChaChaPipe", new ChaChaPipe)
     emit("GhashSum", new GhashSum(32))

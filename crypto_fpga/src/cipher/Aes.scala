@@ -38,13 +38,15 @@ object Aes {
 
   def subBytes(x: UInt)(implicit sbox: Definition[AesSbox]): UInt = Sbox.substitute(x)
 
+  private val doubledSbox: Seq[Int] = sbox.map(s => s | double(s) << 8)
+
   /** SubBytes in block RAM: of each byte, after a cycle, its image and in the high half that times x. A round is then one LUT a bit. */
   def subBytesDoubled(state: UInt): Seq[UInt] =
-    SboxRom.lookUp(new SboxRom("AesSboxRom", sbox.map(s => s | double(s) << 8), 16), state, 16)
+    SboxRom.lookUp(new SboxRom("AesSboxRom", doubledSbox, 16), state, 16)
 
-  /** InvSubBytes in block RAM: the image of each byte, after a cycle. */
-  def inverseSubBytes(state: UInt): Seq[UInt] =
-    SboxRom.lookUp(new SboxRom("AesInverseSboxRom", inverseSbox, 8), state, 16)
+  /** The same or, with `inverse`, InvSubBytes: of each byte its image in the low half. */
+  def subBytesEither(state: UInt, inverse: Bool): Seq[UInt] =
+    SboxRom.lookUp(new SboxRom("AesEitherSboxRom", doubledSbox ++ inverseSbox, 16), state, 16, Some(inverse))
 
   /** Row r of the state, whose bytes these are, moves r columns to the left. */
   def shiftRows[T](state: Seq[T]): Seq[T] = Seq.tabulate(16)(i => state((i + 4 * (i % 4)) % 16))

@@ -22,7 +22,8 @@ object AesKeySize extends ChiselEnum {
 /**
  * The key expansion (FIPS-197 5.2) on the fly: four words a stage, whatever the key length, from the eight before
  * them. One SubWord a stage is enough for all three lengths, because the words that AES-192 transforms, those whose
- * number is a multiple of 6, are six apart: word 4k or 4k + 2 of round key k, or none.
+ * number is a multiple of 6, are six apart: word 4k or 4k + 2 of round key k, or none. What SubWord takes ([[word]]) and what becomes of it
+ * ([[next]]) are apart, so that both directions can share it.
  */
 private[crypto] object AesKeySchedule {
 
@@ -48,31 +49,47 @@ private[crypto] object AesKeySchedule {
     Cat(Seq.tabulate(4)(i => bySize(1, size)(for128(i), for192(i), w(4 + i))).reverse)
   }
 
-  /** Round key `k`, from 2 to 14, after round keys k - 2 (`older`) and k - 1 (`newer`). */
-  def next(k: Int, older: UInt, newer: UInt, size: AesKeySize.Type)(implicit sbox: Definition[AesSbox]): UInt = {
+  /** Which of the four words of round key `k`, if any, is the sum of a transformed one with AES-192. */
+  private def offset192(k: Int): Option[Int] = if (k > 12) None else Seq(Some(0), Some(2), None)(k % 3)
+
+  /** The word that SubWord transforms for [[next]]. */
+  def word(k: Int, older: UInt, newer: UInt, size: AesKeySize.Type): UInt = {
+    val before = Aes.words(older)
+    val last = Aes.words(newer).last
+    if (offset192(k).contains(2)) Mux(size === AesKeySize.bits192, last ^ before(2) ^ before(3), last) else last
+  }
+
+  /** Round key `k`, from 2 to 14, after round keys k - 2 (`older`) and k - 1 (`newer`); `sub` is SubWord of [[word]]. */
+  def next(k: Int, older: UInt, newer: UInt, size: AesKeySize.Type, sub: UInt): UInt = {
     val is192 = size === AesKeySize.bits192
     val w = Aes.words(older) ++ Aes.words(newer)
     val last = w(7)
-    // Which of the four words, if any, is the sum of a transformed one with AES-192.
-    val offset192 = if (k > 12) None else Seq(Some(0), Some(2), None)(k % 3)
-    val sub = Aes.subBytes(if (offset192.contains(2)) Mux(is192, last ^ w(2) ^ w(3), last) else last)
     def for192 = rotated(sub, (4 * k + 2) / 6)
     def for256 = if (k % 2 == 0) rotated(sub, k / 2) else sub
 
     val base = Seq.tabulate(4)(i => bySize(k, size)(w(4 + i), w(2 + i), w(i)))
-    val begin = bySize(k, size)(rotated(sub, k), if (offset192.contains(0)) for192 else last, for256)
+    val begin = bySize(k, size)(rotated(sub, k), if (offset192(k).contains(0)) for192 else last, for256)
     val half = chain(base.take(2), begin)
-    val middle = if (offset192.contains(2)) Mux(is192, for192, half.last) else half.last
+    val middle = if (offset192(k).contains(2)) Mux(is192, for192, half.last) else half.last
     Cat((half ++ chain(base.drop(2), middle)).reverse)
   }
 
-  /** Backwards, AES-128 and AES-256: round key `k` - 1 before round keys k (`older`) and, with AES-256, k + 1 (`newer`). */
-  def previous(k: Int, older: UInt, newer: UInt, is128: Bool)(implicit sbox: Definition[AesSbox]): UInt = {
-    def bySize(for128: => UInt, for256: UInt): UInt = if (k > 10) for256 else Mux(is128, for128, for256)
+  private def backBySize(k: Int, is128: Bool)(for128: => UInt, for256: UInt): UInt =
+    if (k > 10) for256 else Mux(is128, for128, for256)
+
+  /** The word that SubWord transforms for [[previous]]. */
+  def wordBack(k: Int, older: UInt, is128: Bool): UInt = {
     val end = Aes.words(older)
-    val base = Aes.words(bySize(older, newer))
-    val sub = Aes.subBytes(bySize(end(3) ^ end(2), end(3)))
-    val transformed = bySize(rotated(sub, k), if (k % 2 == 1) rotated(sub, (k + 1) / 2) else sub)
+    backBySize(k, is128)(end(3) ^ end(2), end(3))
+  }
+
+  /**
+   * Backwards, AES-128 and AES-256: round key `k` - 1 before round keys k (`older`) and, with AES-256, k + 1 (`newer`); `sub` is SubWord of
+   * [[wordBack]].
+   */
+  def previous(k: Int, older: UInt, newer: UInt, is128: Bool, sub: UInt): UInt = {
+    val base = Aes.words(backBySize(k, is128)(older, newer))
+    val transformed = backBySize(k, is128)(rotated(sub, k), if (k % 2 == 1) rotated(sub, (k + 1) / 2) else sub)
     Cat(base(3) ^ base(2), base(2) ^ base(1), base(1) ^ base(0), base(0) ^ transformed)
   }
 }

@@ -109,27 +109,19 @@ class LaneCipher(config: LaneConfig) extends Module {
   private def isSm4(suite: Suite) = suite.cipher == Sm4
   private def isChaCha(suite: Suite) = suite.cipher == ChaCha20
   private val aes = Option.when(config.hasAes) {
-    val pipe = Module(new AesPipe(Bool(), 0))
+    val deciphers = !config.encrypt && config.has(s => isAes(s) && s.cbc)
+    val pipe = Module(new AesPipe(Bool(), 0, deciphers))
     val out = Wire(Valid(UInt(128.W)))
     out.valid := pipe.io.out.valid
     out.bits := pipe.io.out.bits.block
-    val opens = (!config.encrypt).B && at(_.cbc)
-    val size = RegNext(LaneCipher.aesSize(soon.suite))
-    pipe.io.in.valid := enters(isAes) && !opens
+    pipe.io.in.valid := enters(isAes)
     pipe.io.in.bits.block := block(AesPipe.latency, out)
     pipe.io.in.bits.key := key.key
-    pipe.io.in.bits.size := size
+    pipe.io.in.bits.size := RegNext(LaneCipher.aesSize(soon.suite))
+    pipe.io.in.bits.inverse := deciphers.B && at(_.cbc)
     pipe.io.in.bits.tag := false.B
     pipe.io.wipe := io.wipe
-    if (!config.encrypt && config.has(s => isAes(s) && s.cbc)) {
-      val inverse = Module(new AesDecryptPipe)
-      inverse.io.in.valid := enters(isAes) && opens
-      inverse.io.in.bits.block := data
-      inverse.io.in.bits.key := key.key
-      inverse.io.in.bits.size := size
-      inverse.io.wipe := io.wipe
-      Mux(inverse.io.out.valid, inverse.io.out.bits, out.bits)
-    } else out.bits
+    out.bits
   }
   private val sm4 = Option.when(config.hasSm4) {
     val pipe = Module(new Sm4Pipe)

@@ -9,23 +9,41 @@ import scala.collection.mutable
 
 class AesPipeSpec extends AnyFunSuite with ChiselSim {
 
-  private def reference(key: Array[Byte], block: Array[Byte]): Array[Byte] = {
+  private case class Job(key: Array[Byte], block: Array[Byte], result: Array[Byte], inverse: Boolean = false) {
+
+    /** The same the other way. */
+    def back: Job = Job(key, result, block, !inverse)
+  }
+
+  private def job(key: Array[Byte], block: Array[Byte]): Job = {
     val cipher = Cipher.getInstance("AES/ECB/NoPadding")
     cipher.init(Cipher.ENCRYPT_MODE, new SecretKeySpec(key, "AES"))
-    cipher.doFinal(block)
+    Job(key, block, cipher.doFinal(block))
+  }
+
+  /** FIPS-197 appendix C, with keys of 128, 192 and 256 bits. */
+  private val appendixC: Seq[Job] = {
+    val block = Bytes.fromHex("00112233445566778899aabbccddeeff")
+    val key = Array.tabulate(32)(_.toByte)
+    Seq(
+      Job(key.take(16), block, Bytes.fromHex("69c4e0d86a7b0430d8cdb78070b4c55a")),
+      Job(key.take(24), block, Bytes.fromHex("dda97ca4864cdfe06eaf70a0ec0d7191")),
+      Job(key, block, Bytes.fromHex("8ea2b7ca516745bfeafc49904b496089"))
+    )
   }
 
   /** Puts one block (or none) a cycle in, and checks each block that comes out, its time and its tag. */
-  private def run(dut: AesPipe[UInt], blocks: Seq[Option[(Array[Byte], Array[Byte], Array[Byte])]]): Unit = {
+  private def run(dut: AesPipe[UInt], blocks: Seq[Option[Job]]): Unit = {
     val expected = mutable.Queue.empty[(Int, Int, Array[Byte])]
     for ((entry, cycle) <- (blocks ++ Seq.fill(AesPipe.latency)(None)).zipWithIndex) {
       dut.io.in.valid.poke(entry.isDefined)
-      for ((key, block, result) <- entry) {
-        dut.io.in.bits.block.poke(Bytes.toBigInt(block))
-        dut.io.in.bits.key.poke(Bytes.toBigInt(key))
-        dut.io.in.bits.size.poke(AesKeySize.ofBytes(key.length))
+      for (job <- entry) {
+        dut.io.in.bits.block.poke(Bytes.toBigInt(job.block))
+        dut.io.in.bits.key.poke(Bytes.toBigInt(if (job.inverse) AesKeys.last(job.key) else job.key))
+        dut.io.in.bits.size.poke(AesKeySize.ofBytes(job.key.length))
+        dut.io.in.bits.inverse.poke(job.inverse)
         dut.io.in.bits.tag.poke(cycle % 256)
-        expected += ((cycle + AesPipe.latency, cycle % 256, result))
+        expected += ((cycle + AesPipe.latency, cycle % 256, job.result))
       }
       dut.clock.step()
       val now = cycle + 1
@@ -48,28 +66,32 @@ class AesPipeSpec extends AnyFunSuite with ChiselSim {
   ) {
     simulate(new AesPipe(UInt(8.W), 4)) { dut =>
       dut.io.wipe.poke(false)
-      val block = Bytes.fromHex("00112233445566778899aabbccddeeff")
-      val key = Array.tabulate(32)(_.toByte)
-      run(
-        dut,
-        Seq(
-          Some((
-            Bytes.fromHex("2b7e151628aed2a6abf7158809cf4f3c"),
-            Bytes.fromHex("3243f6a8885a308d313198a2e0370734"),
-            Bytes.fromHex("3925841d02dc09fbdc118597196a0b32")
-          )),
-          Some((key.take(16), block, Bytes.fromHex("69c4e0d86a7b0430d8cdb78070b4c55a"))),
-          Some((key.take(24), block, Bytes.fromHex("dda97ca4864cdfe06eaf70a0ec0d7191"))),
-          Some((key, block, Bytes.fromHex("8ea2b7ca516745bfeafc49904b496089")))
-        )
+      val appendixB = Job(
+        Bytes.fromHex("2b7e151628aed2a6abf7158809cf4f3c"),
+        Bytes.fromHex("3243f6a8885a308d313198a2e0370734"),
+        Bytes.fromHex("3925841d02dc09fbdc118597196a0b32")
       )
+      run(dut, (appendixB +: appendixC).map(Some(_)))
       val random = new scala.util.Random(1)
       run(
         dut,
         Seq.fill(900)(Option.when(random.nextInt(4) != 0) {
-          val key = Bytes.random(random, 16 + 8 * random.nextInt(3))
-          val block = Bytes.random(random, 16)
-          (key, block, reference(key, block))
+          job(Bytes.random(random, 16 + 8 * random.nextInt(3)), Bytes.random(random, 16))
+        })
+      )
+    }
+  }
+
+  test("FIPS-197 appendix C, then both ways and keys of all sizes mixed block by block, with gaps, against the JVM's") {
+    simulate(new AesPipe(UInt(8.W), 4, deciphers = true)) { dut =>
+      dut.io.wipe.poke(false)
+      run(dut, appendixC.map(Some(_)) ++ Seq(appendixC.head, appendixC.last).map(j => Some(j.back)))
+      val random = new scala.util.Random(3)
+      run(
+        dut,
+        Seq.fill(1500)(Option.when(random.nextInt(4) != 0) {
+          val forth = job(Bytes.random(random, 16 + 8 * random.nextInt(3)), Bytes.random(random, 16))
+          if (forth.key.length != 24 && random.nextBoolean()) forth.back else forth
         })
       )
     }
@@ -80,7 +102,16 @@ class AesPipeSpec extends AnyFunSuite with ChiselSim {
     assert(blocks.map(_.id).distinct.size == 36, "the file holds other cases than this test was written for")
     simulate(new AesPipe(UInt(8.W), 4)) { dut =>
       dut.io.wipe.poke(false)
-      run(dut, blocks.map(b => Some((b.key, b.plain, b.secret))))
+      run(dut, blocks.map(b => Some(Job(b.key, b.plain, b.secret))))
+    }
+  }
+
+  test("every block of Wycheproof's valid AES-CBC cases with a key of 128 or 256 bits, decrypted") {
+    val blocks = CbcVectors.blocks(Set(16, 32)).getOrElse(cancel(Wycheproof.absent))
+    assert(blocks.map(_.id).distinct.size == 24, "the file holds other cases than this test was written for")
+    simulate(new AesPipe(UInt(8.W), 4, deciphers = true)) { dut =>
+      dut.io.wipe.poke(false)
+      run(dut, blocks.map(b => Some(Job(b.key, b.plain, b.secret).back)))
     }
   }
 
