@@ -11,26 +11,54 @@ class BeatWrite(config: LaneConfig) extends Bundle {
 }
 
 /**
- * A packet buffer that is written by the beat and read by 16 bytes from any word on: four banks of 16 bytes a beat, each with an
- * address of its own. Read and write ports are registered; it maps to block RAM or URAM.
+ * A packet buffer that is written by the beat and read by 16 bytes from any word on, and, from black to red, by the beat for the
+ * hashes.
+ *
+ * A block that crosses from the last 16 bytes of a beat needs the first 16 of the beat behind. So a beat stands in two memories with an address
+ * each: its first 18 bytes, which fill two columns of URAM, and the rest. Beats are read through the port that writes them, so never in a
+ * cycle with `write`.
  */
 class BeatToBlockBuffer(config: LaneConfig) extends Module {
   val io = IO(new Bundle {
     val write = Flipped(Valid(new BeatWrite(config)))
     val read = Flipped(Valid(new BlockAddress(config)))
 
-    /** The cycle after `read`; the banks that are not needed keep what they had. */
+    /** The cycle after `read`: those of the four blocks of 16 bytes that it needs. */
     val banks = Output(Vec(4, UInt(128.W)))
+    val readBeat = Flipped(Valid(UInt(config.rowBits.W)))
+
+    /** The cycle after `readBeat`. */
+    val beat = Output(UInt(PacketStream.dataBits.W))
   })
   private val bank = io.read.bits.word(3, 2)
   private val crosses = io.read.bits.word(1, 0) =/= 0.U
-  io.banks := VecInit(Seq.tabulate(4) { i =>
-    val memory = SyncReadMem(config.bufferBeats, UInt(128.W))
-    when(io.write.valid) { memory.write(io.write.bits.row, io.write.bits.data(128 * i + 127, 128 * i)) }
-    val behind = bank =/= i.U
-    val used = !behind || (crosses && bank +% 1.U === i.U)
-    memory.read(Mux(behind && i.U < bank, io.read.bits.next, io.read.bits.row), io.read.valid && used)
-  })
+  private val wraps = bank === 3.U
+
+  /** Bits `lsb` to `msb` of the beats: what `read` finds at `row`, and what `readBeat` does. */
+  private def part(msb: Int, lsb: Int, row: UInt, used: Bool): (UInt, UInt) = {
+    val memory = SyncReadMem(config.bufferBeats, UInt((msb - lsb + 1).W))
+    val data = io.write.bits.data(msb, lsb)
+    val beat =
+      if (config.readsArrivedBeats) {
+        val at = Mux(io.readBeat.valid, io.readBeat.bits, io.write.bits.row)
+        memory.readWrite(at, data, io.write.valid || io.readBeat.valid, !io.readBeat.valid)
+      } else {
+        when(io.write.valid) { memory.write(io.write.bits.row, data) }
+        0.U
+      }
+    (memory.read(row, io.read.valid && used), beat)
+  }
+  private val (low, lowBeat) =
+    part(BeatToBlockBuffer.lowBits - 1, 0, Mux(wraps, io.read.bits.next, io.read.bits.row), !wraps || crosses)
+  private val (high, highBeat) =
+    part(PacketStream.dataBits - 1, BeatToBlockBuffer.lowBits, io.read.bits.row, bank =/= 0.U || crosses)
+  io.banks := (high ## low).asTypeOf(io.banks)
+  io.beat := highBeat ## lowBeat
+  assert(!(io.write.valid && io.readBeat.valid), "a beat comes in while one is read for the hashes")
+}
+
+object BeatToBlockBuffer {
+  private val lowBits = 144
 }
 
 /** A block and its place in a packet buffer: at an even or odd 8 bytes. */
@@ -45,7 +73,10 @@ class BlockWrite(config: LaneConfig) extends Bundle {
   val block = UInt(128.W)
 }
 
-/** A packet buffer that is written by 16 bytes from any 8 on, and read by the beat: eight banks of 8 bytes a beat. */
+/**
+ * A packet buffer that is written by 16 bytes from any 8 on, and read by the beat: eight banks of 8 bytes a beat, each of which fills a column
+ * of URAM.
+ */
 class BlockToBeatBuffer(config: LaneConfig) extends Module {
   val io = IO(new Bundle {
     val write = Flipped(Valid(new BlockWrite(config)))
@@ -65,18 +96,4 @@ class BlockToBeatBuffer(config: LaneConfig) extends Module {
     }
     memory.read(io.read.bits, io.read.valid)
   }.reverse)
-}
-
-/** A packet buffer that is written and read by the beat. */
-class BeatBuffer(config: LaneConfig) extends Module {
-  val io = IO(new Bundle {
-    val write = Flipped(Valid(new BeatWrite(config)))
-    val read = Flipped(Valid(UInt(config.rowBits.W)))
-
-    /** The cycle after `read`. */
-    val beat = Output(UInt(PacketStream.dataBits.W))
-  })
-  private val memory = SyncReadMem(config.bufferBeats, UInt(PacketStream.dataBits.W))
-  when(io.write.valid) { memory.write(io.write.bits.row, io.write.bits.data) }
-  io.beat := memory.read(io.read.bits, io.read.valid)
 }

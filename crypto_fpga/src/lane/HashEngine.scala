@@ -93,6 +93,7 @@ class HashEngine(slots: Int, rowBits: Int, kinds: Set[HashKind.Type], next: (UIn
     blocks.io.in.bits := unit
     blocks.io.job := jobs.read(schedule.io.pick.bits.slot)
     io.read := blocks.io.read
+    io.readsSoon := schedule.io.pick.valid && !schedule.io.pick.bits.outer
     blocks.io.beat := io.beat
 
     // The unit meets key and chain in the cycle of its beat, and enters a pipe in the next.

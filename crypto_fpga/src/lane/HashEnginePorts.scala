@@ -73,7 +73,7 @@ class HashDone(slots: Int) extends Bundle {
  * `grown` events after it, in any cycle. Nothing may be asked while `wipe` is high.
  *
  * `beat` is the row of the beat memory that `read` named [[HashEngine.readLatency]] cycles before. No row beside
- * those of the message is read, and none before it is there.
+ * those of the message is read, and none before it is there. A row is read every 4 cycles at most.
  */
 class HashEnginePorts(slots: Int, rowBits: Int) extends Bundle {
   val load = Flipped(Valid(new HashLoad(slots)))
@@ -81,6 +81,9 @@ class HashEnginePorts(slots: Int, rowBits: Int) extends Bundle {
   val start = Flipped(Valid(new HashStart(slots, rowBits)))
   val grown = Flipped(Valid(new HashGrown(slots)))
   val read = Valid(UInt(rowBits.W))
+
+  /** A row may be read in two cycles, and none will be without: what shares the memory's port has to leave it free. */
+  val readsSoon = Output(Bool())
   val beat = Input(UInt(PacketStream.dataBits.W))
   val done = Valid(new HashDone(slots))
 

@@ -19,9 +19,10 @@ import sallyport.common._
  * Order of things: the intake writes the packet into the first buffer and keeps what came beside it in the
  * memories of its slot. The engine starts with a fast packet ([[Suite.fast]]) as it comes in, with a slow one once all of it is
  * there. Text comes back into the second buffer, and
- * when the packet's end is known its slot is done. The outlet sends slots as they are granted. The hashes read a copy of what
- * is on the black side: of the second buffer (encrypt) or of the first. All buffers have one layout, so a
- * packet's place is one number.
+ * when the packet's end is known its slot is done. The outlet sends slots as they are granted. The hashes read what
+ * is on the black side: the second buffer (encrypt), in whose reads the outlet pauses for them, or the first, in whose writes
+ * the intake does. That is one cycle of four at most and takes nothing from the rate, since beats come and go four times as fast as blocks. Both buffers
+ * have one layout, so a packet's place is one number.
  *
  * The clock of the whole lane stops while it is empty.
  */
@@ -140,18 +141,18 @@ class Lane(config: LaneConfig) extends Module {
     writer.io.base := bases(writer.io.slot)
     after.io.write := writer.io.write
     engine.io.grown := writer.io.grown
-    engine.io.beat := (if (config.hashes.isEmpty) 0.U
-                       else if (config.encrypt) {
-                         val copy = Module(new BlockToBeatBuffer(config))
-                         copy.io.write := writer.io.write
-                         copy.io.read := engine.io.read
-                         RegNext(copy.io.beat)
-                       } else {
-                         val copy = Module(new BeatBuffer(config))
-                         copy.io.write := intake.io.write
-                         copy.io.read := engine.io.read
-                         RegNext(copy.io.beat)
-                       })
+    after.io.read := outlet.io.read
+    before.io.readBeat := engine.io.read
+    intake.io.pause := engine.io.readsSoon
+    outlet.io.pause := false.B
+    engine.io.beat := RegNext(before.io.beat)
+    if (config.encrypt) {
+      before.io.readBeat.valid := false.B
+      intake.io.pause := false.B
+      outlet.io.pause := ShiftRegister(engine.io.readsSoon, 2, false.B, true.B)
+      when(engine.io.read.valid) { after.io.read := engine.io.read }
+      engine.io.beat := RegNext(after.io.beat)
+    }
 
     // The end of a packet.
     val decided = if (config.encrypt) {
@@ -191,7 +192,6 @@ class Lane(config: LaneConfig) extends Module {
     outlet.io.finished.tag := tags(outSlot)
     outlet.io.finished.words := (outFrame.text >> 2) + Suite.choose(suite(outSlot))(_.headBytes / 4)
     outlet.io.finished.icvBytes := Suite.icvLength(suite(outSlot), icv(outSlot))
-    after.io.read := outlet.io.read
     outlet.io.readData := after.io.beat
     intake.io.release := outlet.io.release
     io.out <> outlet.io.out

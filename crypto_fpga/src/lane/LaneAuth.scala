@@ -24,7 +24,7 @@ class LaneDone(config: LaneConfig) extends Bundle {
 /**
  * The authentication of a lane: GHASH beside the cipher, the chained hashes on their own, and the judgement of the ICV.
  *
- * `hashed` brings GHASH its blocks, `mask` E(K, J0); `start`, `grown` and `beat` are the [[HashEngine]]'s. `icv` brings the ICV
+ * `hashed` brings GHASH its blocks, `mask` E(K, J0); `start`, `grown`, `beat` and `readsSoon` are the [[HashEngine]]'s. `icv` brings the ICV
  * received, in one or two blocks, before the packet's hash can be done. `icvBytes` is that of `slotDone`. `done` comes once a
  * packet.
  */
@@ -37,6 +37,7 @@ class LaneAuth(config: LaneConfig) extends Module {
     val start = Flipped(Valid(new HashStart(config.slots, config.rowBits)))
     val grown = Flipped(Valid(new HashGrown(config.slots)))
     val read = Valid(UInt(config.rowBits.W))
+    val readsSoon = Output(Bool())
     val beat = Input(UInt(PacketStream.dataBits.W))
     val icv = Flipped(Valid(new LaneHashed(config)))
     val slotDone = Output(UInt(config.slotBits.W))
@@ -77,6 +78,7 @@ class LaneAuth(config: LaneConfig) extends Module {
     engine.io.start := io.start
     engine.io.grown := io.grown
     io.read := engine.io.read
+    io.readsSoon := engine.io.readsSoon
     engine.io.beat := io.beat
     engine.io.wipe := io.wipe
     engine.io.load.valid := io.load.valid
@@ -93,6 +95,7 @@ class LaneAuth(config: LaneConfig) extends Module {
   } else {
     io.read.valid := false.B
     io.read.bits := 0.U
+    io.readsSoon := false.B
     None
   }
 

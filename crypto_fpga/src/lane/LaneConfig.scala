@@ -42,6 +42,9 @@ case class LaneConfig(encrypt: Boolean, suites: Seq[Suite] = Suite.all, slots: I
   val hasChaCha: Boolean = has(_.cipher == CipherKind.ChaCha20)
   val hasCbc: Boolean = has(_.cbc)
   val hasGhash: Boolean = has(_.fast)
+
+  /** The chained hashes read what came in; from red to black they read what leaves. */
+  val readsArrivedBeats: Boolean = !encrypt && suites.exists(!_.fast)
   val hashes: Set[HashKind.Type] = suites.map(_.auth).collect {
     case AuthKind.Hmac(hash) => hash
     case AuthKind.Poly1305 => HashKind.poly1305

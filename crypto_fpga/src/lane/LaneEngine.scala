@@ -27,6 +27,7 @@ class LaneLoad(config: LaneConfig) extends Bundle {
  *
  * The chained hashes read the packet themselves, by the beat, from the memory behind `read` ([[HashEngine.readLatency]]): from
  * red to black the one that `text` is written to, as `grown` says, from black to red the one that the packet came into.
+ * `readsSoon` comes two cycles before every `read`.
  *
  * `wipe`, held for [[LanePorts.wipeCycles]], forgets all packets and overwrites every memory and register that
  * holds key material.
@@ -47,6 +48,7 @@ class LaneEngine(config: LaneConfig) extends Module {
     val text = Valid(new LaneText(config))
     val grown = Flipped(Valid(new HashGrown(config.slots)))
     val read = Valid(UInt(config.rowBits.W))
+    val readsSoon = Output(Bool())
     val beat = Input(UInt(PacketStream.dataBits.W))
     val done = Valid(new LaneDone(config))
     val wipe = Input(Bool())
@@ -104,6 +106,7 @@ class LaneEngine(config: LaneConfig) extends Module {
   auth.io.mask.bits := RegNext(out.bits.result)
   auth.io.grown := io.grown
   io.read := auth.io.read
+  io.readsSoon := auth.io.readsSoon
   auth.io.beat := io.beat
   io.done := auth.io.done
 

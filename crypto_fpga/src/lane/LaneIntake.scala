@@ -35,7 +35,7 @@ class LaneRelease extends Bundle {
 /**
  * The entrance of a lane: gives each packet a slot and room in the buffers, writes it, and measures it.
  *
- * A beat a cycle; stalls with `hold` alone. `room` is low for a class while the slots of its ring are taken or its beats would not
+ * A beat a cycle; stalls with `hold` and `pause` alone. `room` is low for a class while the slots of its ring are taken or its beats would not
  * hold the longest packet; it is a register, late by two cycles, which is allowed for. Slots and beats are rings: taken in
  * order of arrival, given back in that order by `release`. From red to black a packet grows by 41 bytes at most before its
  * ICV, so one more beat is set aside for it.
@@ -47,6 +47,9 @@ class LaneIntake(config: LaneConfig) extends Module {
   val io = IO(new Bundle {
     val in = Flipped(PacketStream(new LaneJob))
     val hold = Input(Bool())
+
+    /** Nothing is written in two cycles. */
+    val pause = Input(Bool())
 
     /** Index 0: slow packets, 1: fast ones. */
     val room = Output(Vec(2, Bool()))
@@ -89,7 +92,7 @@ class LaneIntake(config: LaneConfig) extends Module {
   private val begins = take && !inside
   private val job = io.in.bits.meta
   private val isFast = Suite.is(job.suite)(_.fast)
-  io.in.ready := RegNext(!io.hold, false.B)
+  io.in.ready := RegNext(!io.hold && !io.pause, false.B)
 
   when(take) {
     inside := !io.in.bits.last

@@ -31,7 +31,7 @@ class LaneFinished(config: LaneConfig) extends Bundle {
  * The exit of a lane: sends finished packets as they are granted, those of a class in the order of their slots, and gives back
  * their room.
  *
- * A beat a cycle, without a pause between packets. `offer` says, a cycle late, that the oldest packet of a class that has not been granted
+ * A beat a cycle, without a pause between packets, but none is read with `pause`. `offer` says, a cycle late, that the oldest packet of a class that has not been granted
  * is done. The outlet looks at slot `slot` of memories with asynchronous read (`finished`), and takes it with `taken`.
  * `release` is in the cycle of the last read: the room is free from then on. An encrypting lane puts the ICV, whose place is
  * any word, behind the ciphertext. A packet whose verdict is not ok leaves as one empty beat; the buffer is not read for it.
@@ -49,6 +49,9 @@ class LaneOutlet(config: LaneConfig) extends Module {
     val taken = Output(Bool())
     val release = Valid(new LaneRelease)
     val read = Valid(UInt(rowBits.W))
+
+    /** Something else reads the buffer in this cycle. */
+    val pause = Input(Bool())
 
     /** The beat that `read` named a cycle before. */
     val readData = Input(UInt(PacketStream.dataBits.W))
@@ -134,7 +137,7 @@ class LaneOutlet(config: LaneConfig) extends Module {
 
   // Read a beat a cycle, as long as the outlet's queue has room for what is on its way.
   private val outlet = Module(new PipelineOutlet(chiselTypeOf(io.out.bits), entries = 6))
-  private val issue = active && outlet.io.ready
+  private val issue = active && outlet.io.ready && !io.pause
   private val last = now.last
   begin := waits && (!active || (issue && last))
   when(issue) {

@@ -15,7 +15,7 @@ class LaneJob extends Bundle {
   /** Length of the ICV, where the suite leaves it to the row: index into [[Suite.icvBytes]]. */
   val icv = UInt(Suite.icvBits.W)
 
-  /** Cipher key. CBC from black to red: what [[AesDecryptPipe]] and [[Sm4Pipe]] start from. */
+  /** Cipher key. CBC from black to red: what [[CipherBlock.key]] and [[Sm4Pipe]] start from. */
   val key = UInt(256.W)
 
   /** GHASH: H, H², H³, H⁴ in 128 bits each. HMAC: the states behind the inner and the outer key block, 256 bits each. */
@@ -80,7 +80,7 @@ class LaneResult extends Bundle {
  * Ports of a [[Lane]]; both streams obey the rule at [[sallyport.common.PacketBeat]].
  *
  * A packet may begin to enter while `room` is high for its class (index 0 slow, 1 fast; [[Suite.fast]]); then there is room for
- * all of it, and `in` is ready but while keys are being wiped. A packet that has entered is finished on its own; when `offer` of its
+ * all of it, and `in` is ready but while keys are being wiped and, from black to red, for a cycle of four at most in which a hash reads. A packet that has entered is finished on its own; when `offer` of its
  * class is high, `grant` of that class lets the oldest packet of the class out. Packets leave in the order of grants, each
  * exactly once, with its verdict. A packet whose verdict is not `ok` comes out as exactly one beat with `data` 0, `bytes`
  * 1, `last` and `error`: nothing of its bytes leaves.

@@ -30,6 +30,7 @@ void HashEngine::pick(uint32_t now) {
       slot.unit = 0;
       slot.outer = false;
     }
+    picked_ = !slot.outer;
     const bool ends = slot.outer || slot.unit == slot.lastUnit;
     if (ends && (slot.outer || suite.auth == Auth::kPoly1305)) {
       done_.put(now + kDone + suite.hashLatency(), ready.slot);
@@ -59,6 +60,7 @@ void HashEngine::grow(int16_t at, bool last) {
 }
 
 int16_t HashEngine::tick(uint32_t now, const Events& events) {
+  picked_ = false;
   const bool runs = packets_ > 0 || events.load || events.start >= 0 || events.grown >= 0 || events.wipe;
   if (!runs) return -1;
   const uint32_t phase = phase_;

@@ -23,6 +23,9 @@ class HashEngine {
   // Runs cycle `now` of the lane and gives the slot of the packet that is done in it, or -1.
   int16_t tick(uint32_t now, const Events& events);
 
+  // A packet was picked in the cycle that `tick` ran, and not for its outer hash.
+  bool picked() const { return picked_; }
+
  private:
   struct Ready {
     int16_t slot;
@@ -40,6 +43,7 @@ class HashEngine {
   uint32_t packets_ = 0;
   // Counts the cycles in which the engine's own clock runs, modulo 4.
   uint32_t phase_ = 0;
+  bool picked_ = false;
 };
 
 }  // namespace sallyport::model

@@ -66,7 +66,7 @@ void Lane::wipe(bool wipe) {
 bool Lane::tick(uint32_t grants, bool outReady, bool zeroize) {
   const bool wipes = wiping_ > 0;
   const bool wasBusy = busy();
-  const LaneOutlet::Moves moves = outlet_.tick(grants, outReady);
+  const LaneOutlet::Moves moves = outlet_.tick(grants, outReady, encrypt_ && (picked_ >> 2 & 1));
 
   const HashEngine::Events events{intake_.begins() >= 0,
                                   hashes_.take(now_),
@@ -105,7 +105,9 @@ bool Lane::tick(uint32_t grants, bool outReady, bool zeroize) {
     begins.occupied = true;
     begins.complete = begins.malformed = begins.killed = false;
   }
-  intake_.tick(now_, wipes || zeroize, moves.release);
+  // The hashes' reads take the port by which beats are written (decrypt) or read (encrypt).
+  intake_.tick(now_, wipes || zeroize, !encrypt_ && (picked_ & 1), moves.release);
+  picked_ = static_cast<uint8_t>((picked_ << 1 | hash_.picked()) & 7);
 
   if (zeroize)
     wiping_ = kWipeCycles;

@@ -33,12 +33,12 @@ void LaneIntake::beat(const uint8_t* data, uint32_t bytes, bool last, bool error
   taken_.malformed = error || (!encrypt_ && !isLength(slot.job, length));
 }
 
-void LaneIntake::tick(uint32_t now, bool hold, const Release& release) {
+void LaneIntake::tick(uint32_t now, bool hold, bool pause, const Release& release) {
   for (size_t i = 0; i < 2; i++) {
     const Ring& each = rings_[i];
     room_[i] = !hold && each.usedSlots + 3 <= each.slots && each.usedBeats + kMostBeats + 8 <= each.beats;
   }
-  ready_ = !hold;
+  ready_ = !hold && !pause;
   taken_.entered = static_cast<uint8_t>(fullBeats_ + (takes_ && !ends_));
   told_[now % 4] = taken_;
   taken_ = {slot_, false, false, false, false, 0};

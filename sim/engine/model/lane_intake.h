@@ -25,8 +25,8 @@ class LaneIntake {
   void begin(const Job& job);
   void beat(const uint8_t* data, uint32_t bytes, bool last, bool error);
 
-  // Ends cycle `now`.
-  void tick(uint32_t now, bool hold, const Release& release);
+  // Ends cycle `now`. `hold`: no packet begins, and no beat comes in the next cycle; `pause`: no beat alone.
+  void tick(uint32_t now, bool hold, bool pause, const Release& release);
 
   // Of this cycle: what is told, before `tick`; the slot of a packet that begins, or -1.
   const Told& told(uint32_t now) const { return told_[(now - 3) % 4]; }

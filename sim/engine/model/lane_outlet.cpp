@@ -49,7 +49,7 @@ void LaneOutlet::read() {
   beat.passed = sent_.passed;
 }
 
-LaneOutlet::Moves LaneOutlet::tick(uint32_t grants, bool ready) {
+LaneOutlet::Moves LaneOutlet::tick(uint32_t grants, bool ready, bool pause) {
   Moves moves{{false, false, 0}, -1, false};
   for (size_t i = 0; i < 2; i++) {
     const bool granted = grants >> i & 1;
@@ -57,7 +57,7 @@ LaneOutlet::Moves LaneOutlet::tick(uint32_t grants, bool ready) {
     if (granted) granting_[i].move();
   }
   const bool outGoes = outValid_ && ready;
-  const bool issue = active_ && free_ > 0;
+  const bool issue = active_ && free_ > 0 && !pause;
   const bool last = at_ + 64 >= sent_.bytes.size();
   const bool begin = waits_ && (!active_ || (issue && last));
   const bool taken = !granted_.empty() && (!waits_ || begin);

@@ -29,8 +29,8 @@ class LaneOutlet {
     // A new beat is there to go.
     bool fresh;
   };
-  // Runs a cycle. `grants`: bit 0 slow, bit 1 fast; `ready`: of `out`.
-  Moves tick(uint32_t grants, bool ready);
+  // Runs a cycle. `grants`: bit 0 slow, bit 1 fast; `ready`: of `out`; `pause`: nothing is read.
+  Moves tick(uint32_t grants, bool ready, bool pause);
 
   // Registers.
   bool offer(size_t fast) const { return offer_[fast]; }
