@@ -83,13 +83,12 @@ lint: setup ## formatters and linters of every language; changes nothing
 format: setup ## let the formatters rewrite the tree
 	@$(ENV) scripts/lint.sh --fix
 
-# The gates, 6 levels and 60 % of LUTs, block RAM and URAM, are in the script. The crypto core's memories are not bound yet.
-synth-check: setup ## area and depth of the interface cores' full configurations and of the crypto core: yosys, into build/synth
+# The gates, 6 levels and 60 % of LUTs, block RAM and URAM, are in the script.
+synth-check: setup ## area and depth of the three cores' full configurations: yosys, into build/synth
 	@$(MILL) interface_fpga.runMain sallyport.iface.Elaborate --out build/synth/rtl --version $(VERSION) --full
-	@$(MILL) crypto_fpga.runMain sallyport.crypto.Elaborate --out build/synth/rtl --version $(VERSION)
-	@$(ENV) for chip in Inner Outer; do \
-	  python scripts/synth_check.py $${chip}Core build/synth/rtl/$${chip,,} || exit 1; done; \
-	  python scripts/synth_check.py CryptoCore build/synth/rtl/crypto --share-of lut
+	@$(MILL) crypto_fpga.runMain sallyport.crypto.Elaborate --out build/synth/rtl --version $(VERSION) --full
+	@$(ENV) for chip in Inner Outer Crypto; do \
+	  python scripts/synth_check.py $${chip}Core build/synth/rtl/$${chip,,} || exit 1; done
 
 bitstreams: ## needs Vivado; not there yet
 	@echo "make bitstreams: the board flow is not there yet (see the status table in README.md)" >&2; exit 2

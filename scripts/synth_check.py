@@ -139,10 +139,9 @@ def area(kinds: Counter) -> dict[str, int]:
 @click.option("--out", type=click.Path(path_type=Path), default=Path("build/synth"), show_default=True)
 @click.option("--max-depth", type=int, default=6, show_default=True, help="Fail above this many LUT levels.")
 @click.option(
-    "--max-share", type=float, default=60, show_default=True, help="Fail above this percentage of a resource."
+    "--max-share", type=float, default=60, show_default=True, help="Fail above this percentage of LUTs, block RAM or URAM."
 )
-@click.option("--share-of", default="lut,bram36,uram", show_default=True, help="The resources that --max-share is for.")
-def main(top: str, rtl: Path, out: Path, max_depth: int, max_share: float, share_of: str) -> None:
+def main(top: str, rtl: Path, out: Path, max_depth: int, max_share: float) -> None:
     """Synthesise module TOP from the .sv files in folder RTL and report into OUT/TOP.json.
 
     The report has every module's area, with what is below it, the deepest path and where those beyond --max-depth end.
@@ -174,7 +173,7 @@ def main(top: str, rtl: Path, out: Path, max_depth: int, max_share: float, share
     )
     failures = [
         f"{percent[key]} % of the device's {key.upper()} exceed {max_share} %"
-        for key in share_of.split(",")
+        for key in ("lut", "bram36", "uram")
         if percent[key] > max_share
     ]
     if levels > max_depth:

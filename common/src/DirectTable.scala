@@ -10,9 +10,17 @@ import sallyport.common.regs.{Row, RowField}
  * @param rowBits bits of a row
  * @param valid the field of a row that says it is in use
  * @param writeOnly software cannot read rows (keys)
+ * @param gaps bits of a row that are not kept, and answer as 0
  */
-case class DirectTableParams(rows: Int, rowBits: Int, valid: RowField, writeOnly: Boolean = false) {
+case class DirectTableParams(
+    rows: Int,
+    rowBits: Int,
+    valid: RowField,
+    writeOnly: Boolean = false,
+    gaps: Seq[RowField] = Nil
+) {
   require(isPow2(rows), s"a direct table has a power of two of rows, not $rows: choose ${1 << log2Ceil(rows)}")
+  require(gaps.sliding(2).forall(g => g.size < 2 || g.head.msb < g.last.lsb), "gaps of a row in ascending order, apart")
   require(valid.width == 1 && valid.lsb < rowBits, s"no valid bit ${valid.lsb} in a row of $rowBits bits")
 }
 
@@ -21,8 +29,9 @@ object DirectTable {
   /** Cycles from `lookup` to `result`: index register, memory, two output registers (for a memory of many blocks). */
   val latency: Int = 4
 
+  /** What software can read is all kept, so that a row reads as it was written. */
   def apply(rows: Int, row: Row, valid: RowField, writeOnly: Boolean = false): DirectTable =
-    Module(new DirectTable(DirectTableParams(rows, row.bits, valid, writeOnly)))
+    Module(new DirectTable(DirectTableParams(rows, row.bits, valid, writeOnly, if (writeOnly) row.gaps else Nil)))
 }
 
 /**
@@ -43,7 +52,15 @@ class DirectTable(p: DirectTableParams) extends Module {
   access.io.clear := io.clear
   io.ready := access.io.ready
 
-  private val memory = SyncReadMem(p.rows, UInt(p.rowBits.W))
+  private val kept = p.gaps.map(_.msb + 1).prepended(0).zip(p.gaps.map(_.lsb).appended(p.rowBits)).collect {
+    case (start, end) if end > start => RowField(start, end - start)
+  }
+  private def packed(row: UInt): UInt = Cat(kept.map(_(row)).reverse)
+  private def unpacked(bits: UInt): UInt =
+    kept.zip(kept.scanLeft(0)(_ + _.width)).map { case (part, at) =>
+      (bits(at + part.width - 1, at) << part.lsb).pad(p.rowBits)
+    }.reduce(_ | _)
+  private val memory = SyncReadMem(p.rows, UInt(kept.map(_.width).sum.W))
   private val index = RegNext(io.lookup.bits)
   private val live = RegNext(io.lookup.valid && access.io.ready, false.B)
   private val reads = live && !access.io.clearing
@@ -56,15 +73,15 @@ class DirectTable(p: DirectTableParams) extends Module {
   written.valid := software.fire && !access.io.clearing && software.bits.write
   written.bits := access.io.index
   if (p.writeOnly) {
-    when(software.fire) { memory.write(software.bits.index, software.bits.row) }
+    when(software.fire) { memory.write(software.bits.index, packed(software.bits.row)) }
     access.io.data := 0.U
   } else {
-    access.io.data := RegNext(
-      memory.readWrite(software.bits.index, software.bits.row, software.fire, software.bits.write)
+    access.io.data := unpacked(
+      RegNext(memory.readWrite(software.bits.index, packed(software.bits.row), software.fire, software.bits.write))
     )
   }
 
-  private val answer = RegNext(RegNext(memory.read(index, reads)))
+  private val answer = unpacked(RegNext(RegNext(memory.read(index, reads))))
   io.result.valid := ShiftRegister(io.lookup.valid, DirectTable.latency, false.B, true.B)
   io.result.bits.hit := ShiftRegister(reads, DirectTable.latency - 1, false.B, true.B) && answer(p.valid.lsb)
   io.result.bits.row := answer

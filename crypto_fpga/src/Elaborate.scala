@@ -13,7 +13,7 @@ import sallyport.common._
  * @param lanes
  *   a direction
  * @param full
- *   a board's SAs instead of the simulation's; its memories are not bound yet
+ *   a board's configuration with its memories bound, instead of the simulation's
  * @param model
  *   for a fast simulation
  */
@@ -22,7 +22,7 @@ case class CryptoElaboration(
     chip: Elaboration,
     @arg(doc = "suites to build in, by strongSwan's names, separated by commas; default all") suites: Option[String],
     @arg(doc = "lanes a direction, 1 to 16; default 4, with --small 1") lanes: Option[Int],
-    @arg(doc = "64 Ki SAs a direction, as a board has") full: Flag,
+    @arg(doc = "a board's configuration, its memories bound to URAM, block RAM and LUTs") full: Flag,
     @arg(doc = "C++ models in the place of the lanes, for Verilator alone; into crypto-model")
     model: Flag
 ) {
@@ -53,6 +53,7 @@ object Elaborate {
     val config =
       try options.config
       catch { case error: IllegalArgumentException => Elaboration.refuse(error.getMessage) }
-    Emit(new CryptoCore(config), options.chip.folder(if (config.modelled) "crypto-model" else "crypto"))
+    val folder = options.chip.folder(if (config.modelled) "crypto-model" else "crypto")
+    Emit(new CryptoCore(config), folder, options.full.value)
   }
 }

@@ -25,6 +25,14 @@ trait Row {
   /** Bits of a row, up to its highest field. */
   val bits: Int
   val fields: Seq[(String, RowField)]
+
+  /** The bits that are in no field. */
+  def gaps: Seq[RowField] = {
+    val ordered = fields.map(_._2).sortBy(_.lsb)
+    ordered.zip(0 +: ordered.map(_.msb + 1)).collect {
+      case (field, end) if field.lsb > end => RowField(end, field.lsb - end)
+    }
+  }
 }
 
 sealed trait RegisterRole

@@ -13,8 +13,8 @@ class DirectTableSpec extends AnyFunSuite with ChiselSim {
   private val valid = RowField(8, 1)
   private val rowBits = 70
 
-  private def withTable(writeOnly: Boolean)(body: (DirectTable, TableDriver) => Unit): Unit =
-    simulate(new DirectTable(DirectTableParams(rows, rowBits, valid, writeOnly))) { table =>
+  private def withTable(writeOnly: Boolean, gaps: Seq[RowField] = Nil)(body: (DirectTable, TableDriver) => Unit): Unit =
+    simulate(new DirectTable(DirectTableParams(rows, rowBits, valid, writeOnly, gaps))) { table =>
       body(table, new TableDriver(table.io, table.clock, table.reset, DirectTable.latency))
     }
 
@@ -103,6 +103,16 @@ class DirectTableSpec extends AnyFunSuite with ChiselSim {
       assert(driver.writeRow(9, key) == driver.Response(error = false, 0))
       assert(driver.readRow(9) == driver.Response(error = true, 0))
       assert(driver.lookup(Seq(9)).head.row == key)
+    }
+  }
+
+  test("bits that are in no field are not kept") {
+    val gaps = Seq(RowField(0, 3), RowField(9, 20), RowField(30, 1), RowField(68, 2))
+    withTable(writeOnly = true, gaps) { (_, driver) =>
+      driver.start()
+      driver.writeRow(5, (BigInt(1) << rowBits) - 1)
+      val lost = gaps.map(gap => gap.put((BigInt(1) << gap.width) - 1)).reduce(_ | _)
+      assert(driver.lookup(Seq(5)).head.row == ((BigInt(1) << rowBits) - 1 - lost))
     }
   }
 
