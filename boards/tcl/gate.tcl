@@ -1,0 +1,72 @@
+# The gate: what a routed design must not have. Each proc returns a list of sentences, empty if all is well; none relies on Vivado's exit status,
+# for Vivado writes bitstreams that miss their timing.
+
+proc gate_violations {} {
+  return [concat [slack_violations max setup] [slack_violations min hold] [pulse_width_violations] [unconstrained_violations] \
+    [bus_skew_violations] [rule_violations cdc {Critical}] [rule_violations methodology {Error {Critical Warning}}] \
+    [rule_violations drc {Fatal Error {Critical Warning}}] [unrouted_violations]]
+}
+
+# The ten worst paths with negative slack.
+proc slack_violations {delay_type name} {
+  set wrong {}
+  foreach path [get_timing_paths -quiet -delay_type $delay_type -max_paths 10 -nworst 1 -slack_lesser_than 0] {
+    lappend wrong "$name slack [get_property SLACK $path] ns from [get_property STARTPOINT_PIN $path] to [get_property ENDPOINT_PIN $path]"
+  }
+  return $wrong
+}
+
+# The worst pulse width slack is the ninth figure of the summary's line.
+proc pulse_width_violations {} {
+  set lines [split [report_timing_summary -no_detailed_paths -return_string] "\n"]
+  set header [lsearch -glob $lines "*WNS(ns)*WPWS(ns)*"]
+  if {$header < 0} { return {"the timing summary has no line of figures: this Vivado writes it in another way"} }
+  set slack [lindex [regexp -all -inline {\S+} [lindex $lines [expr {$header + 2}]]] 8]
+  if {$slack eq "NA" || $slack >= 0} { return {} }
+  return [list "pulse width slack $slack ns"]
+}
+
+# Everything check_timing counts: registers without a clock, endpoints without a constraint, ports without a delay, loops.
+proc unconstrained_violations {} {
+  set wrong {}
+  set found 0
+  foreach {line check count} [regexp -all -inline -line {checking (\w+) \((\d+)\)} [check_timing -return_string]] {
+    set found 1
+    if {$count > 0} { lappend wrong "check_timing: $check: $count" }
+  }
+  if {!$found} { lappend wrong "check_timing lists no checks: this Vivado writes them in another way" }
+  # Each check stands in the table of contents and above its section.
+  return [lsort -unique $wrong]
+}
+
+# Rows of the report's summary end with corner, requirement, actual skew, slack.
+proc bus_skew_violations {} {
+  set wrong {}
+  set number 0
+  set summary [lindex [split [string map {"2. Bus Skew Report Per Constraint" \u0001} [report_bus_skew -no_detailed_paths -return_string]] \u0001] 0]
+  foreach {line corner required actual slack} [regexp -all -inline -line {^.*\s(Slow|Fast)\s+(-?[\d.]+)\s+(-?[\d.]+)\s+(-?[\d.]+)\s*$} $summary] {
+    incr number
+    if {$slack < 0} { lappend wrong "bus skew of constraint $number is $actual ns, more than $required ns" }
+  }
+  if {$number == 0} { lappend wrong "there is no bus skew constraint: the crossings' constraints were not applied" }
+  return $wrong
+}
+
+# Violations of one rule deck with one of these severities. A report was made just before, so that they are of this design.
+proc rule_violations {deck severities} {
+  report_$deck -name gate_$deck
+  set wrong {}
+  foreach violation [get_${deck}_violations -quiet -name gate_$deck] {
+    set severity [get_property SEVERITY $violation]
+    if {[lsearch -exact $severities $severity] >= 0} {
+      lappend wrong "$deck: $severity: [get_property CHECK $violation]: [get_property DESCRIPTION $violation]"
+    }
+  }
+  return $wrong
+}
+
+proc unrouted_violations {} {
+  set nets [get_nets -quiet -hierarchical -filter {ROUTE_STATUS == UNROUTED || ROUTE_STATUS == CONFLICTS || ROUTE_STATUS == ANTENNAS}]
+  if {[llength $nets] == 0} { return {} }
+  return [list "[llength $nets] nets are not routed, the first is [lindex $nets 0]"]
+}

@@ -1,0 +1,149 @@
+# The steps. Each leaves a checkpoint under the chip's build folder, from which a later run goes on.
+
+# Steps that change the design, in order.
+set design_steps {synth opt place phys_opt route}
+
+proc checkpoint {step} {
+  global chip
+  return [file join $chip(build) $step.dcp]
+}
+
+# Runs a step unless its result is there; tells what it took.
+proc run_step {step} {
+  set start [clock seconds]
+  if {[step_is_done $step]} {
+    say $step "there already"
+    return
+  }
+  step_$step
+  say $step "done in [expr {[clock seconds] - $start}] s[slack_so_far $step]"
+}
+
+# Reports and gate read a routed design and cost little: they are always run.
+proc step_is_done {step} {
+  global chip design_steps
+  if {$step eq "ip"} {
+    return [file exists [file join $chip(build) ip done]]
+  }
+  if {[lsearch $design_steps $step] >= 0} { return [file exists [checkpoint $step]] }
+  return 0
+}
+
+# Makes the result of the step before the current design, if it is not.
+proc open_result_of {step} {
+  if {[llength [get_designs -quiet]] == 0} { open_checkpoint [checkpoint $step] }
+}
+
+# Worst setup slack, for the log; from placement on it means something.
+proc slack_so_far {step} {
+  if {[lsearch {place phys_opt route} $step] < 0} { return "" }
+  return ", worst setup slack [worst_slack max] ns"
+}
+
+proc worst_slack {delay_type} {
+  set path [get_timing_paths -quiet -delay_type $delay_type -max_paths 1 -nworst 1]
+  return [expr {$path eq "" ? "inf" : [get_property SLACK $path]}]
+}
+
+# Synthesis of an empty module and its optimisation take both licences that a run needs, in a minute rather than after hours.
+proc check_licence {} {
+  global chip
+  if {[llength [get_parts -quiet $chip(part)]] == 0} {
+    give_up "this Vivado does not know the part $chip(part): add Virtex UltraScale+ with `vivado -mode batch` of its installer (xsetup --batch Add)"
+  }
+  set empty [file join $chip(build) empty.v]
+  set file [open $empty w]
+  puts $file "module empty(input wire a, output wire b); assign b = a; endmodule"
+  close $file
+  read_verilog $empty
+  if {[catch {synth_design -top empty -part $chip(part) -mode out_of_context; opt_design} message]} {
+    give_up "Vivado cannot work on $chip(part) ($message): install a licence for it and name it in XILINXD_LICENSE_FILE"
+  }
+  close_design
+  remove_files [get_files $empty]
+}
+
+proc step_ip {} {
+  global chip
+  file delete -force [file join $chip(build) ip]
+  file mkdir [file join $chip(build) ip]
+  foreach name $chip(ips) { make_ip $name }
+  report_ip_status -license_status -file [file join $chip(build) ip_licences.rpt]
+  close [open [file join $chip(build) ip done] w]
+}
+
+proc step_synth {} {
+  global chip
+  foreach name $chip(ips) {
+    if {[llength [get_ips -quiet $name]] == 0} { read_ip [xci $name] }
+    array set one $::ip($name)
+    if {!$one(own_constraints)} { drop_constraints $name }
+  }
+  read_verilog -sv $chip(verilog)
+  read_xdc $chip(ports)
+  # Delays of a few cycles stay flip-flops: placement can spread those, and there are two for each LUT.
+  synth_design -top $chip(top) -part $chip(part) -flatten_hierarchy rebuilt -directive PerformanceOptimized -shreg_min_size 8
+  # These find cells by their module's name, so there must be a netlist.
+  foreach crossing $chip(crossings) { read_xdc -unmanaged $crossing }
+  read_xdc -unmanaged $chip(floorplan)
+  write_checkpoint -force [checkpoint synth]
+}
+
+proc step_opt {} {
+  open_result_of synth
+  opt_design -directive ExploreWithRemap
+  write_checkpoint -force [checkpoint opt]
+}
+
+proc step_place {} {
+  open_result_of opt
+  place_design -directive ExtraTimingOpt
+  write_checkpoint -force [checkpoint place]
+}
+
+proc step_phys_opt {} {
+  open_result_of place
+  phys_opt_design -directive AggressiveExplore
+  write_checkpoint -force [checkpoint phys_opt]
+}
+
+proc step_route {} {
+  open_result_of phys_opt
+  route_design -directive AggressiveExplore
+  if {[worst_slack max] < 0} { phys_opt_design -directive AggressiveExplore }
+  write_checkpoint -force [checkpoint route]
+}
+
+proc step_reports {} {
+  global chip
+  open_result_of route
+  set reports [file join $chip(build) reports]
+  file mkdir $reports
+  report_utilization -hierarchical -hierarchical_depth 4 -file [file join $reports utilization.rpt]
+  report_timing_summary -max_paths 20 -file [file join $reports timing.rpt]
+  report_clock_interaction -file [file join $reports clock_interaction.rpt]
+  report_cdc -details -file [file join $reports cdc.rpt]
+  report_bus_skew -file [file join $reports bus_skew.rpt]
+  report_methodology -file [file join $reports methodology.rpt]
+  report_drc -file [file join $reports drc.rpt]
+  report_power -file [file join $reports power.rpt]
+}
+
+proc step_gate {} {
+  global chip
+  open_result_of route
+  set wrong [gate_violations]
+  set file [open [file join $chip(build) gate.txt] w]
+  foreach line $wrong { puts $file $line }
+  close $file
+  if {[llength $wrong] == 0} { return }
+  foreach line $wrong { puts stderr "sallyport: $chip(board) $chip(name): gate: $line" }
+  say gate "[llength $wrong] violations, no bitstream: see [file join $chip(build) gate.txt]"
+  exit 1
+}
+
+proc step_bitstream {} {
+  global chip
+  open_result_of route
+  write_bitstream -force -bin_file [file join $chip(build) $chip(top).bit]
+}
