@@ -22,7 +22,6 @@ from boards.board import CHIPS, Board, BoardError
 
 VIVADO = "2023.2"  # the release whose Aurora (12.0) and CMAC the IP tables were written for; both ends of a link need the same one
 TCL = Path(__file__).with_name("tcl")
-CROSSINGS = Path(__file__).with_name("src") / "clocks"
 CHECKPOINTS = ("synth.dcp", "opt.dcp", "place.dcp", "phys_opt.dcp", "route.dcp")
 
 
@@ -68,7 +67,7 @@ def write_chip(board: Board, chip: str, folder: Path, rtl: Path) -> Path:
     (folder / "ports.xdc").write_text(xdc.port_constraints(board, chip))
     (folder / "floorplan.xdc").write_text(xdc.floorplan(board, chip))
     verilog = sorted(rtl.glob("*.sv"))
-    crossings = sorted(CROSSINGS.glob("*.tcl"))
+    crossings = sorted((rtl / "constraints").glob("*.tcl"))
     if board.mac(chip):
         verilog += [corundum.FOLDER / name for name in corundum.VERILOG]
         crossings += [corundum.FOLDER / name for name in corundum.CONSTRAINTS]

@@ -1,0 +1,172 @@
+# Vivado's commands, for tclsh: each checks its options against vivado.yaml, records its call, and answers as a good run would.
+#
+# Set before: `commands` (dict: command -> dict of options, 1 if one takes a value), `values` (dict: "command -option" -> list), `settable`,
+# `readable` (dict with answers), `xdc_commands`, `record` (a channel), and `scenario`, a dict of command -> answer that a test plants.
+# A call is a line: the command and its words, separated by unit separators (0x1f).
+
+set handles 0
+set described {}
+set properties {}
+set open_designs {}
+set ips {}
+set files {}
+set within_xdc 0
+
+proc note {command arguments} {
+  puts $::record [string map {"\n" " "} [join [concat [list $command] $arguments] \u001f]]
+  flush $::record
+}
+
+# Checks options and returns {options positionals}; options without a value are 1.
+proc parse {command arguments} {
+  set allowed [dict merge {-quiet 0 -verbose 0} [dict get $::commands $command]]
+  set options {}
+  set rest {}
+  for {set index 0} {$index < [llength $arguments]} {incr index} {
+    set word [lindex $arguments $index]
+    if {[string match {-[a-z]*} $word]} {
+      if {![dict exists $allowed $word]} { error "$command has no option $word" }
+      if {[dict get $allowed $word]} {
+        incr index
+        if {$index >= [llength $arguments]} { error "$command $word takes a value" }
+        dict set options $word [lindex $arguments $index]
+        set key "$command $word"
+        if {[dict exists $::values $key] && [lsearch -exact [dict get $::values $key] [lindex $arguments $index]] < 0} {
+          error "$command $word: [lindex $arguments $index] is not one of [dict get $::values $key]"
+        }
+      } else {
+        dict set options $word 1
+      }
+    } else {
+      lappend rest $word
+    }
+  }
+  return [list $options $rest]
+}
+
+proc option {options name {default ""}} {
+  return [expr {[dict exists $options $name] ? [dict get $options $name] : $default}]
+}
+
+proc touch {path} {
+  file mkdir [file dirname $path]
+  close [open $path w]
+}
+
+# An object with a name by which the record tells what was asked for.
+proc handle {command arguments} {
+  set name "$command#[incr ::handles]"
+  dict set ::described $name $arguments
+  return $name
+}
+
+foreach command [dict keys $commands] {
+  proc $command args [format {
+    set command %s
+    if {$::within_xdc && [lsearch -exact $::xdc_commands $command] < 0} { error "$command is not a command of an XDC file" }
+    lassign [parse $command $args] options rest
+    note $command $args
+    if {[dict exists $::scenario $command]} { return [uplevel #0 [dict get $::scenario $command]] }
+    if {[llength [info procs do_$command]]} { return [do_$command $options $rest] }
+    if {[string match get_* $command]} { return [handle $command $args] }
+    return ""
+  } $command]
+}
+
+proc do_get_parts {options rest} { return $rest }
+proc do_get_designs {options rest} { return $::open_designs }
+proc do_create_ip {options rest} {
+  set name [option $options -module_name]
+  lappend ::ips $name
+  touch [file join [option $options -dir] $name $name.xci]
+}
+proc do_read_ip {options rest} {
+  if {![file exists [lindex $rest 0]]} { error "[lindex $rest 0] is not there" }
+  lappend ::ips [file rootname [file tail [lindex $rest 0]]]
+}
+proc do_get_ips {options rest} {
+  if {[lsearch $::ips [lindex $rest 0]] >= 0} { return [lindex $rest 0] }
+  if {[option $options -quiet 0]} { return "" }
+  error "no IP [lindex $rest 0]"
+}
+proc do_read_verilog {options rest} {
+  foreach path [join $rest] { if {![file exists $path]} { error "$path is not there" } }
+}
+proc do_get_files {options rest} { return [lindex $rest 0] }
+proc do_synth_design {options rest} {
+  if {[llength $::open_designs]} { error "synth_design: a design is open" }
+  set ::open_designs design
+}
+proc do_open_checkpoint {options rest} {
+  if {![file exists [lindex $rest 0]]} { error "[lindex $rest 0] is not there" }
+  set ::open_designs design
+}
+proc do_close_design {options rest} { set ::open_designs {} }
+proc need_design {command} { if {![llength $::open_designs]} { error "$command: no design is open" } }
+foreach command {opt_design place_design phys_opt_design route_design} {
+  proc do_$command {options rest} [list need_design $command]
+}
+proc do_write_checkpoint {options rest} { need_design write_checkpoint; touch [lindex $rest 0] }
+proc do_write_bitstream {options rest} { need_design write_bitstream; touch [lindex $rest 0] }
+proc do_get_timing_paths {options rest} { return [expr {[dict exists $options -slack_lesser_than] ? "" : "path"}] }
+proc do_get_methodology_violations {options rest} { return "" }
+proc do_get_drc_violations {options rest} { return "" }
+proc do_get_hw_targets {options rest} { return "localhost:3121/xilinx_tcf/Xilinx/1" }
+proc do_get_hw_devices {options rest} { return "xcvu9p_0" }
+proc do_get_nets {options rest} {
+  if {[string match *ROUTE_STATUS* [option $options -filter]]} { return "" }
+  return [handle get_nets [concat $options $rest]]
+}
+proc do_get_ports {options rest} { return $rest }
+proc do_current_design {options rest} { return design }
+proc do_current_project {options rest} { return project }
+proc do_get_pblocks {options rest} { return $rest }
+proc do_check_timing {options rest} { return "1. checking no_clock (0)\n2. checking unconstrained_internal_endpoints (0)\n" }
+proc do_report_timing_summary {options rest} {
+  return "    WNS(ns)      TNS(ns)  TNS Failing Endpoints  TNS Total Endpoints      WHS(ns)      THS(ns)  THS Failing Endpoints  THS Total Endpoints     WPWS(ns)     TPWS(ns)  TPWS Failing Endpoints  TPWS Total Endpoints\n    -------      -------  --\n      0.052        0.000                      0                 8953        0.010        0.000                      0                 8951        0.301        0.000                       0                  3000\n"
+}
+proc do_report_bus_skew {options rest} {
+  return "1. Bus Skew Report Summary\n--------------------------\n\nId  Position  From  To  Corner  Requirement(ns)  Actual(ns)  Slack(ns)\n1   10        a     b   Slow    3.333            0.451       2.882\n\n2. Bus Skew Report Per Constraint\n"
+}
+proc do_report_cdc {options rest} { return "Rule   Severity  Count  Description\nCDC-3  Info      12     1-bit synchronized with ASYNC_REG property\n" }
+
+proc do_set_property {options rest} {
+  if {[dict exists $options -dict]} {
+    set pairs [option $options -dict]
+    set object [lindex $rest 0]
+  } else {
+    lassign $rest name value object
+    set pairs [list $name $value]
+  }
+  if {[llength $pairs] % 2 || $object eq ""} { error "set_property needs name, value and object" }
+  foreach {name value} $pairs {
+    if {![string match CONFIG.* $name] && [lsearch -exact $::settable $name] < 0} { error "set_property: unknown property $name" }
+    dict set ::properties $object $name $value
+    # What a preset leaves for four channels.
+    if {$name eq "CONFIG.preset"} { dict set ::properties $object CONFIG.CHANNEL_ENABLE {X0Y0 X0Y1 X0Y2 X0Y3} }
+  }
+}
+proc do_get_property {options rest} {
+  lassign $rest name object
+  if {[dict exists $::properties $object $name]} { return [dict get $::properties $object $name] }
+  if {[dict exists $::readable $name]} { return [dict get $::readable $name] }
+  error "get_property: unknown property $name of $object"
+}
+# An .xdc is constraints alone; with -unmanaged it is Tcl.
+proc do_read_xdc {options rest} {
+  set ::within_xdc [expr {![option $options -unmanaged 0]}]
+  foreach path $rest { uplevel #0 [list source $path] }
+  set ::within_xdc 0
+}
+
+rename exit real_exit
+proc exit {{status 0}} {
+  note exit $status
+  real_exit $status
+}
+
+# As in Vivado, an index in brackets is text and not a command.
+proc unknown {name args} {
+  if {[regexp {^(\*|\d+|\d+:\d+)$} $name]} { return "\[$name\]" }
+  error "invalid command name \"$name\""
+}
