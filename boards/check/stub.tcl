@@ -1,7 +1,8 @@
 # Vivado's commands, for tclsh: each checks its options against vivado.yaml, records its call, and answers as a good run would.
 #
 # Set before: `commands` (dict: command -> dict of options, 1 if one takes a value), `values` (dict: "command -option" -> list), `settable`,
-# `readable` (dict with answers), `xdc_commands`, `record` (a channel), and `scenario`, a dict of command -> answer that a test plants.
+# `readable` (dict with answers), `xdc_commands`, `record` (a channel), and `scenario`, a dict of command -> script that answers in the stub's
+# place, with `options` and `rest` at hand.
 # A call is a line: the command and its words, separated by unit separators (0x1f).
 
 set handles 0
@@ -66,14 +67,14 @@ foreach command [dict keys $commands] {
     if {$::within_xdc && [lsearch -exact $::xdc_commands $command] < 0} { error "$command is not a command of an XDC file" }
     lassign [parse $command $args] options rest
     note $command $args
-    if {[dict exists $::scenario $command]} { return [uplevel #0 [dict get $::scenario $command]] }
+    if {[dict exists $::scenario $command]} { return [eval [dict get $::scenario $command]] }
     if {[llength [info procs do_$command]]} { return [do_$command $options $rest] }
     if {[string match get_* $command]} { return [handle $command $args] }
     return ""
   } $command]
 }
 
-proc do_get_parts {options rest} { return $rest }
+proc do_get_parts {options rest} { return [lindex $rest 0] }
 proc do_get_designs {options rest} { return $::open_designs }
 proc do_create_ip {options rest} {
   set name [option $options -module_name]
@@ -117,10 +118,10 @@ proc do_get_nets {options rest} {
   if {[string match *ROUTE_STATUS* [option $options -filter]]} { return "" }
   return [handle get_nets [concat $options $rest]]
 }
-proc do_get_ports {options rest} { return $rest }
+proc do_get_ports {options rest} { return [lindex $rest 0] }
 proc do_current_design {options rest} { return design }
 proc do_current_project {options rest} { return project }
-proc do_get_pblocks {options rest} { return $rest }
+proc do_get_pblocks {options rest} { return [lindex $rest 0] }
 proc do_check_timing {options rest} { return "1. checking no_clock (0)\n2. checking unconstrained_internal_endpoints (0)\n" }
 proc do_report_timing_summary {options rest} {
   return "    WNS(ns)      TNS(ns)  TNS Failing Endpoints  TNS Total Endpoints      WHS(ns)      THS(ns)  THS Failing Endpoints  THS Total Endpoints     WPWS(ns)     TPWS(ns)  TPWS Failing Endpoints  TPWS Total Endpoints\n    -------      -------  --\n      0.052        0.000                      0                 8953        0.010        0.000                      0                 8951        0.301        0.000                       0                  3000\n"

@@ -1,0 +1,202 @@
+"""The board flow's Tcl under stubs of Vivado's commands: it runs to its end, and each planted error is caught."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from boards import flow
+from boards.board import CHIPS, Board
+from boards.check import tcl
+
+CARDS = [(board, chip) for board in Board.names() for chip in CHIPS]
+STEPS = ["ip", "synth", "opt", "place", "phys_opt", "route", "reports", "gate", "bitstream"]
+
+
+@pytest.fixture
+def described(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Describes a chip as `make bitstreams` does, with one file of Verilog and empty files in the place of corundum's."""
+
+    def describe(board: str = "vcu1525", chip: str = "inner", verilog: str = "") -> Path:
+        monkeypatch.setattr(flow.corundum, "FOLDER", tmp_path / "corundum")
+        for name in (*flow.corundum.VERILOG, *flow.corundum.CONSTRAINTS):
+            (tmp_path / "corundum" / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / "corundum" / name).write_text("")
+        rtl = tmp_path / "rtl"
+        rtl.mkdir(exist_ok=True)
+        (rtl / "Top.sv").write_text(f"module Top({verilog}); endmodule\n")
+        return flow.write_chip(Board.load(board), chip, tmp_path / "build", rtl)
+
+    return describe
+
+
+def run_flow(description: Path, tmp_path: Path, scenario: dict[str, str] | None = None) -> tcl.Run:
+    return tcl.run(tcl.TCL / "flow.tcl", [str(description)], tmp_path / "run", scenario)
+
+
+@pytest.mark.parametrize(("board", "chip"), CARDS)
+def test_flow_runs_to_the_bitstream(described, tmp_path: Path, board: str, chip: str):
+    result = run_flow(described(board, chip), tmp_path)
+    assert result.status == 0, result.errors
+    assert re.findall(r"sallyport: \w+ \w+: (\w+): done", result.output) == STEPS
+    assert tcl.property_problems(board, tcl.ip_properties(result)) == []
+    links = [qsfp.name for qsfp in Board.load(board).link_qsfps(chip)]
+    mac = [] if chip == "crypto" else ["cmac_gty_channel", "cmac_gty_full", "cmac_usplus"]
+    assert sorted(tcl.ip_properties(result)) == sorted([*(f"aurora_{name}" for name in links), *mac, "pcie4_uscale_plus"])
+    assert result.of("write_bitstream")
+
+
+def test_second_run_goes_on_from_the_last_checkpoint(described, tmp_path: Path):
+    description = described()
+    assert run_flow(description, tmp_path).status == 0
+    (description.parent / "route.dcp").unlink()
+    result = run_flow(description, tmp_path)
+    assert result.status == 0, result.errors
+    assert result.of("create_ip") == []
+    assert [call[-1].split("/")[-1] for call in result.of("open_checkpoint")] == ["phys_opt.dcp"]
+    assert len(result.of("route_design")) == 1 and result.of("place_design") == []
+
+
+def test_changed_input_makes_all_steps_run_again(described, tmp_path: Path):
+    description = described()
+    assert run_flow(description, tmp_path).status == 0
+    result = run_flow(described(verilog="input wire clock"), tmp_path)
+    assert result.of("create_ip") == [], "the IPs did not change"
+    assert len(result.of("place_design")) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("place_design -directive ExtraTimingOpt", "place_design -directive Fastest"), "Fastest is not one of"),
+        (("opt_design -directive ExploreWithRemap", "opt_design -remap"), "opt_design has no option -remap"),
+        (("route_design -directive", "route_the_design -directive"), 'invalid command name "route_the_design"'),
+        (("set_property is_enabled false", "set_property IS_ENABLD false"), "unknown property IS_ENABLD"),
+        (("get_property SLACK", "get_property SLAK"), "unknown property SLAK"),
+        (("  read_xdc $chip(ports)\n", "  read_xdc nowhere.xdc\n"), "nowhere.xdc"),
+    ],
+)
+def test_planted_error_in_tcl_fails(described, tmp_path: Path, change: tuple[str, str], said: str):
+    scripts = tmp_path / "tcl"
+    scripts.mkdir()
+    texts = {file.name: file.read_text() for file in tcl.TCL.glob("*.tcl")}
+    assert any(change[0] in text for text in texts.values())
+    for name, text in texts.items():
+        (scripts / name).write_text(text.replace(*change))
+    result = tcl.run(scripts / "flow.tcl", [str(described())], tmp_path / "run")
+    assert result.status == 1
+    assert said in result.errors
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"GT_LOCATION": "1"}, "cmac_usplus: GT_LOCATION is 1, the allow-list says 0"),
+        ({"RX_MAX_PACKT_LEN": "9600"}, "cmac_usplus: RX_MAX_PACKT_LEN is 9600, the allow-list says nothing"),
+        ({"INCLUDE_RS_FEC": None}, "cmac_usplus: INCLUDE_RS_FEC is not set, the allow-list says 1"),
+    ],
+)
+def test_planted_ip_property_fails(described, tmp_path: Path, change: dict[str, str | None], said: str):
+    recorded = tcl.ip_properties(run_flow(described(), tmp_path))
+    for name, value in change.items():
+        if value is None:
+            del recorded["cmac_usplus"][1][name]
+        else:
+            recorded["cmac_usplus"][1][name] = value
+    assert tcl.property_problems("vcu1525", recorded) == [said]
+
+
+def test_property_that_vivado_did_not_take_stops_the_run(described, tmp_path: Path):
+    result = run_flow(described(), tmp_path, {"get_property": "format X0Y9"})
+    assert result.status == 1
+    assert "is X0Y9, not" in result.errors
+
+
+CHECK_TIMING = 'format "1. checking no_clock (0)\\n2. checking {} ({})\\n\\n2. checking {} ({})\\n"'
+BUS_SKEW = 'format "1. Bus Skew Report Summary\\n1   10   a   b   Slow   3.333   {}   {}\\n2. Bus Skew Report Per Constraint\\n"'
+TIMING = 'format "WNS(ns) TNS(ns) WHS(ns) WPWS(ns)\\n------- -----\\n 0.1 0.0 0 9 0.1 0.0 0 9 {} -0.5 1 9\\n"'
+WORST = 'expr {{[dict exists $options -slack_lesser_than] && [dict get $options -delay_type] eq "{}" ? "path" : ""}}'
+VIOLATIONS = {
+    "setup": ({"get_timing_paths": WORST.format("max")}, "setup slack 0.05 ns from a/b_reg/C to c/d_reg/D"),
+    "hold": ({"get_timing_paths": WORST.format("min")}, "hold slack 0.05 ns from a/b_reg/C to c/d_reg/D"),
+    "pulse width": ({"report_timing_summary": TIMING.format("-0.12")}, "pulse width slack -0.12 ns"),
+    "no clock": ({"check_timing": CHECK_TIMING.format("no_clock", 3, "no_clock", 3)}, "check_timing: no_clock: 3"),
+    "unconstrained": (
+        {"check_timing": CHECK_TIMING.format(*["unconstrained_internal_endpoints", 7] * 2)},
+        "check_timing: unconstrained_internal_endpoints: 7",
+    ),
+    "check_timing in another form": ({"check_timing": "format {all is well}"}, "check_timing lists no checks"),
+    "bus skew": ({"report_bus_skew": BUS_SKEW.format("3.500", "-0.167")}, "bus skew of constraint 1 is 3.500 ns, more than 3.333 ns"),
+    "no bus skew": ({"report_bus_skew": "format {No bus skew constraints}"}, "there is no bus skew constraint"),
+    "cdc": ({"report_cdc": "format {CDC-1  Critical  14  1-bit unknown CDC circuitry}"}, "cdc: CDC-1: 14: 1-bit unknown CDC circuitry"),
+    "cdc in another form": ({"report_cdc": "format {}"}, "report_cdc lists no rule"),
+    "methodology": (
+        {"get_methodology_violations": "set x TIMING-6#1", "get_property": "format {Critical Warning}"},
+        "methodology: Critical Warning: TIMING-6#1",
+    ),
+    "drc": ({"get_drc_violations": "set x UCIO-1#1", "get_property": "format Error"}, "drc: Error: UCIO-1#1"),
+    "unrouted": ({"get_nets": "list net_a net_b"}, "2 nets are not routed, the first is net_a"),
+}
+
+
+@pytest.mark.parametrize("kind", VIOLATIONS)
+def test_gate_stops_each_kind_of_violation(described, tmp_path: Path, kind: str):
+    scenario, said = VIOLATIONS[kind]
+    description = described()
+    result = run_gate(description, tmp_path, scenario)
+    assert result.status == 1, result.errors
+    assert said in result.errors
+    assert (description.parent / "gate.txt").read_text().count("\n") == result.errors.count("\n") == 1
+    assert result.of("write_bitstream") == []
+
+
+def test_gate_lets_a_good_design_pass(described, tmp_path: Path):
+    result = run_gate(described(), tmp_path, {})
+    assert result.status == 0, result.errors
+    assert result.errors == ""
+
+
+def run_gate(description: Path, tmp_path: Path, scenario: dict[str, str]) -> tcl.Run:
+    """The gate alone, on a design that is routed."""
+    script = tmp_path / "gate_alone.tcl"
+    script.write_text(
+        f"foreach part {{log ip steps gate}} {{ source [file join {{{tcl.TCL}}} $part.tcl] }}\n"
+        f"source {{{description}}}\ntouch [checkpoint route]\nrun_step gate\nexit 0\n"
+    )
+    return tcl.run(script, [], tmp_path / "run", scenario)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "said"),
+    [
+        ({"get_parts": "format {}"}, "does not know the part xcvu9p-fsgd2104-2L-e"),
+        ({"synth_design": "error {[Common 17-345] A valid license was not found for feature 'Synthesis'}"}, "install a licence"),
+        ({"opt_design": "error {[Common 17-345] A valid license was not found for feature 'Implementation'}"}, "install a licence"),
+    ],
+)
+def test_missing_part_or_licence_stops_before_any_work(described, tmp_path: Path, scenario: dict[str, str], said: str):
+    result = run_flow(described(), tmp_path, scenario)
+    assert result.status == 2
+    assert said in result.errors and result.errors.count("\n") == 1
+    assert result.of("create_ip") == []
+
+
+@pytest.mark.parametrize(
+    ("scenario", "status", "said"),
+    [
+        ({}, 0, ""),
+        ({"get_hw_targets": "format {}"}, 2, "no JTAG cable matches"),
+        ({"get_hw_targets": "list cable/1 cable/2"}, 2, "choose one with TARGET="),
+        ({"get_hw_devices": "list xcvu9p_0 xcvu9p_1"}, 2, "has 2 devices"),
+        ({"get_property": "format xcku040"}, 2, "is it another card?"),
+    ],
+)
+def test_program(tmp_path: Path, scenario: dict[str, str], status: int, said: str):
+    bitstream = tmp_path / "InnerBoard.bit"
+    bitstream.write_text("")
+    result = tcl.run(tcl.TCL / "program.tcl", [str(bitstream), "xcvu9p xcu200"], tmp_path / "run", scenario)
+    assert result.status == status, result.errors
+    assert said in result.errors
+    assert bool(result.of("program_hw_devices")) == (status == 0)

@@ -1,0 +1,139 @@
+"""Generated constraints against ports and pins of each card; each planted error is caught."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from boards import xdc
+from boards.board import CHIPS, Board, BoardError
+from boards.check import tcl
+from boards.check import xdc as check
+
+CARDS = [(board, chip) for board in Board.names() for chip in CHIPS]
+
+
+def ports_of(board: Board, chip: str) -> list[check.TopPort]:
+    return [check.TopPort(name, port.direction) for port in board.ports(chip) for name, _ in port.bits()]
+
+
+def lint(board_name: str, chip: str, work: Path, change: tuple[str, str] | None = None) -> list[str]:
+    """Lint of a chip's constraints, one piece of which is replaced."""
+    board = Board.load(board_name)
+    text = xdc.port_constraints(board, chip)
+    if change:
+        assert change[0] in text
+        text = text.replace(*change, 1)
+    file = work / "ports.xdc"
+    file.write_text(text)
+    script = work / "read.tcl"
+    script.write_text(f"read_xdc {{{file}}}\nexit 0\n")
+    result = tcl.run(script, [], work / "run")
+    assert result.status == 0, result.errors
+    clocks = dict(xdc.clock_ports(board, chip).values())
+    return check.lint(result, ports_of(board, chip), check.pin_table(board_name), clocks)
+
+
+@pytest.mark.parametrize(("board", "chip"), CARDS)
+def test_constraints_are_clean(tmp_path: Path, board: str, chip: str):
+    assert lint(board, chip, tmp_path) == []
+
+
+LED = "set_property -dict {PACKAGE_PIN BC21 IOSTANDARD LVCMOS12 SLEW SLOW DRIVE 8} [get_ports {led[0]}]\n"
+PLANTED = {
+    "port without a pin": ((LED, ""), "port led[0] has no pin"),
+    "port with two pins": ((LED, LED + LED.replace("BC21", "BB20")), "port led[0] has 2 pins"),
+    "pin used twice": (("PACKAGE_PIN BB21", "PACKAGE_PIN BC21"), "pin BC21 is used 2 times"),
+    "pin that is not there": (("PACKAGE_PIN BC21", "PACKAGE_PIN BC99"), "pin BC99 is not in the card's table"),
+    "port that is not there": (("{led[0]}]", "{lamp}]"), "a pin is given to lamp, which is no port of the top"),
+    "pair torn apart": (
+        ("PACKAGE_PIN K10} [get_ports {qsfp0_refclk_n}]", "PACKAGE_PIN M10} [get_ports {qsfp0_refclk_n}]"),
+        "qsfp0_refclk_n is at MGTREFCLK0N_231, the pair of qsfp0_refclk_p needs MGTREFCLK1N_231",
+    ),
+    "pair the wrong way round": (("PACKAGE_PIN AY37", "PACKAGE_PIN AY38"), "pin AY38 is used 2 times"),
+    "lane of another quad": (
+        ("PACKAGE_PIN N3} [get_ports {qsfp0_rx_n[0]}]", "PACKAGE_PIN U3} [get_ports {qsfp0_rx_n[0]}]"),
+        "qsfp0_rx_n[0] is at MGTYRXN0_230, the pair of qsfp0_rx_p[0] needs MGTYRXN0_231",
+    ),
+    "receiver at a transmitter's pin": (
+        ("PACKAGE_PIN N4} [get_ports {qsfp0_rx_p[0]}]", "PACKAGE_PIN N9} [get_ports {qsfp0_rx_p[0]}]"),
+        "qsfp0_rx_p[0] is an input at MGTYTXP0_231",
+    ),
+    "wrong I/O standard": (("PACKAGE_PIN BC21 IOSTANDARD LVCMOS12", "PACKAGE_PIN BC21 IOSTANDARD LVCMOS18"), "led[0] has I/O standard LVCMOS18"),
+    "I/O standard of a transceiver": (("PACKAGE_PIN N4}", "PACKAGE_PIN N4 IOSTANDARD LVDS}"), "qsfp0_rx_p[0] is at a transceiver's pin"),
+    "no clock": (("create_clock -name qsfp1_refclk -period 6.206 [get_ports {qsfp1_refclk_p}]\n", ""), "qsfp1_refclk_p is a reference clock and has no"),
+    "wrong clock": (("-name qsfp1_refclk -period 6.206", "-name qsfp1_refclk -period 6.400"), "has a period of 6.4 ns, the board's is 6.206 ns"),
+    "clock at another port": (("[get_ports {qsfp1_refclk_p}]\n", "[get_ports {tamper}]\n"), "has no pin"),
+    "no exception": (("set_false_path -to [get_ports {led[*]}]\n", ""), "led[0] has no set_false_path -to"),
+    "no delay": (("set_input_delay 0 [get_ports {pcie_reset_n}]\n", ""), "pcie_reset_n has no set_input_delay"),
+}
+
+
+@pytest.mark.parametrize("kind", PLANTED)
+def test_planted_error_is_caught(tmp_path: Path, kind: str):
+    change, said = PLANTED[kind]
+    problems = lint("vcu1525", "inner", tmp_path, change)
+    assert any(said in problem for problem in problems), problems
+
+
+@pytest.mark.parametrize(("board", "chip"), CARDS)
+def test_floorplan_runs(tmp_path: Path, board: str, chip: str):
+    file = tmp_path / "floorplan.xdc"
+    file.write_text(xdc.floorplan(Board.load(board), chip))
+    script = tmp_path / "read.tcl"
+    script.write_text(f"read_xdc -unmanaged {{{file}}}\nexit 0\n")
+    result = tcl.run(script, [], tmp_path / "run")
+    assert result.status == 0, result.errors
+    blocks = [call[0] for call in result.of("create_pblock")]
+    assert blocks == [call[0] for call in result.of("resize_pblock")]
+    assert len(blocks) == len(set(blocks)) == len(result.of("add_cells_to_pblock"))
+
+
+def test_xdc_takes_constraints_alone(tmp_path: Path):
+    file = tmp_path / "ports.xdc"
+    file.write_text("synth_design -top Top\n")
+    script = tmp_path / "read.tcl"
+    script.write_text(f"read_xdc {{{file}}}\nexit 0\n")
+    assert "synth_design is not a command of an XDC file" in tcl.run(script, [], tmp_path / "run").errors
+
+
+CROSSING = "set_max_delay -datapath_only -from [get_cells a] -to [get_cells b] 3.0\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "modules", "said"),
+    [
+        ({"GrayCrossing.tcl": CROSSING}, {"GrayCrossing", "GrayCrossing_3"}, None),
+        ({"GrayCrossing.tcl": CROSSING}, {"GrayCrossing", "Handshake"}, "Handshake crosses clocks and has no constraint"),
+        ({"GrayCrossing.tcl": "set_bus_skew -from a -to b 3.0\n"}, {"GrayCrossing"}, "GrayCrossing.tcl excepts no path"),
+        ({"GrayCrossing.tcl": "set_max_dely 3.0\n"}, {"GrayCrossing"}, "GrayCrossing.tcl does not run"),
+        ({"GrayCrossing.tcl": "set_clock_groups -asynchronous\n"}, {"GrayCrossing"}, "GrayCrossing.tcl does not run"),
+    ],
+)
+def test_each_crossing_has_its_exception(tmp_path: Path, files: dict[str, str], modules: set[str], said: str | None):
+    folder = tmp_path / "constraints"
+    folder.mkdir()
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    problems = check.crossing_problems(folder, modules, tmp_path / "run")
+    assert problems == [] if said is None else any(said in problem for problem in problems)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("qsfp1: {quad", "qsfp7: {quad"), "uses qsfp1, which is not among qsfps"),
+        (("dir: out", "dir: outward"), "dir is in, out or inout"),
+        (("title:", "colour:"), "title missing"),
+        (("pins: BE16", "pin: BE16"), "unknown key pin"),
+        (("inner: [qsfp0], outer", "inner: [], outer"), "has not as many QSFPs as the one back"),
+    ],
+)
+def test_bad_board_file_is_one_sentence(tmp_path: Path, change: tuple[str, str], said: str):
+    text = (Path(xdc.__file__).with_name("data") / "vcu1525.yaml").read_text()
+    assert change[0] in text
+    (tmp_path / "vcu1525.yaml").write_text(text.replace(*change, 1))
+    with pytest.raises(BoardError, match=said) as wrong:
+        Board.load("vcu1525", tmp_path)
+    assert "\n" not in str(wrong.value)
