@@ -45,11 +45,14 @@ class Ip:
     single_channel: bool
     own_constraints: bool
     config: dict[str, str]
+    clocks: dict[str, list[str]]  # clock port to patterns of the ports of its domain; none where nothing is checked inside
+    parameters: dict[str, int]
     ports: list[IpPort]
 
     def stub(self) -> str:
         ports = ",\n".join(port.verilog() for port in self.ports)
-        return f"(* blackbox *)\nmodule {self.module} (\n{ports}\n);\nendmodule\n"
+        parameters = ", ".join(f"parameter {name} = {value}" for name, value in self.parameters.items())
+        return f"(* blackbox *)\nmodule {self.module} {f'#({parameters}) ' if parameters else ''}(\n{ports}\n);\nendmodule\n"
 
 
 def expand(name: str, text: str) -> list[IpPort]:
@@ -70,6 +73,8 @@ def _instance(table: dict[str, Any], values: dict[str, Any]) -> Ip:
         single_channel=table.get("single_channel", False),
         own_constraints=table.get("own_constraints", True),
         config={key: str(value).format(**values) for key, value in table.get("config", {}).items()},
+        clocks=table.get("clocks", {}),
+        parameters=table.get("parameters", {}),
         ports=[port for name, text in table["ports"].items() for port in expand(name, text)],
     )
 

@@ -168,8 +168,13 @@ class _Module:
     def _outer(self, symbol: Symbol, name: str, cell: dict[str, Any]) -> Symbol | None:
         """A submodule's clock as this module names it."""
         if symbol[0] == "port":
-            return self.clock(cell["connections"][symbol[1]][0])
+            return self._clock_of(cell, symbol[1])
         return ("root", f"{name}.{symbol[1]}") if symbol[0] == "root" else symbol
+
+    def _clock_of(self, cell: dict[str, Any], port: str) -> Symbol | None:
+        """The clock at an input of a cell; nothing if it is left open."""
+        bits = cell["connections"].get(port, [])
+        return self.clock(bits[0]) if bits else None
 
     # --- cells -----------------------------------------------------------------------------------------------------------
 
@@ -272,7 +277,7 @@ class _Module:
     def _box_clock(self, name: str, cell: dict[str, Any], port: str) -> Symbol | None:
         if self._direction(cell, port) == "output":
             return ("root", f"{name}.{port}")
-        return self.clock(cell["connections"][port][0])
+        return self._clock_of(cell, port)
 
     def _instance(self, name: str, cell: dict[str, Any]) -> None:
         inner = self.checker.summary(cell["type"])

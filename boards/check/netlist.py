@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 from collections.abc import Iterable
 from functools import cache
@@ -37,7 +38,7 @@ def sources(folder: Path, top: str, stop: Iterable[str] = ()) -> list[Path]:
     return list(wanted.values())
 
 
-def elaborate(top: str, files: list[Path], black_boxes: list[Path], work: Path, passes: str = "") -> dict[str, Any]:
+def elaborate(top: str, files: list[Path], black_boxes: list[Path], work: Path, passes: str = "proc") -> dict[str, Any]:
     """`hierarchy -check` of `top`; returns yosys's JSON. Of `black_boxes` the ports alone are read."""
     work.mkdir(parents=True, exist_ok=True)
     result = work / f"{top}.json"
@@ -47,7 +48,7 @@ def elaborate(top: str, files: list[Path], black_boxes: list[Path], work: Path, 
         *(f"read_verilog -lib -sv {path}" for path in black_boxes),
         f"read_verilog -sv {' '.join(map(str, files))}",
         f"hierarchy -check -top {top}",
-        *([passes] if passes else []),
+        passes,
         f"write_json {result}",
     ]
     script = work / f"{top}.ys"
@@ -63,3 +64,51 @@ def elaborate(top: str, files: list[Path], black_boxes: list[Path], work: Path, 
 
 def _words(files: list[Path]) -> set[str]:
     return set().union(*(_named_in(path) for path in files))
+
+
+def foreign_clocks(path: Path) -> set[str]:
+    """Clocks of a generated file other than its port `clock` and those of a memory's ports, which come from it."""
+    text = path.read_text()
+    used = set(re.findall(r"posedge (\w+)", text))
+    gated = set(re.findall(r"\.(?:gated|out)\s*\((\w+)\)", text)) if "SallyportClockGate" in text else set()
+    memory = {clock for clock in used if re.fullmatch(r"(R|W|RW)\d+_clk", clock)}
+    passed = set(re.findall(r"\.(?:clock|(?:R|W|RW)\d+_clk)\s*\((\w+)\)", text))
+    return (used - memory - {"clock"} | passed - {"clock"}) - gated
+
+
+def lint_stubs(modules: dict[str, Any], folder: Path) -> list[Path]:
+    """Verilog of the black boxes among `modules` for Verilator: ports and parameters, nothing inside."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = []
+    for name, module in modules.items():
+        if "blackbox" in module["attributes"]:
+            files.append(folder / f"{name}.v")
+            files[-1].write_text(_stub(name, module))
+    return files
+
+
+@cache
+def _library() -> str:
+    """Text of yosys's cells for Xilinx: its JSON leaves parameters of type real out."""
+    share = Path(shutil.which("yosys") or "yosys").resolve().parent.parent / "share" / "yosys"
+    return "".join((share / name.removeprefix("+/")).read_text() for name in LIBRARIES)
+
+
+def _parameters(name: str, module: dict[str, Any]) -> dict[str, str]:
+    text = re.search(rf"^module {name} .*?^endmodule", _library(), re.MULTILINE | re.DOTALL)
+    if text:
+        return dict(re.findall(r"parameter (?:real |integer |\[\d+:\d+\] )?(\w+) = ([^;,)]+)", text[0]))
+    return {label: _literal(value) for label, value in module.get("parameter_default_values", {}).items()}
+
+
+def _stub(name: str, module: dict[str, Any]) -> str:
+    ports = ",\n".join(
+        f"  {port['direction']} wire [{len(port['bits']) - 1}:0] {label}" if len(port["bits"]) > 1 else f"  {port['direction']} wire {label}"
+        for label, port in module["ports"].items()
+    )
+    parameters = ", ".join(f"parameter {label} = {value}" for label, value in _parameters(name, module).items())
+    return f"module {name} {f'#({parameters}) ' if parameters else ''}(\n{ports}\n);\nendmodule\n"
+
+
+def _literal(value: str) -> str:
+    return f"{len(value)}'b{value}" if re.fullmatch(r"[01]+", value) else json.dumps(value.rstrip())

@@ -1,0 +1,96 @@
+"""`make board-check`: everything of the boards that can be checked without Vivado. Exit status 1 if anything is wrong, with the list.
+
+What has to be generated first is looked for in build/boards/<board>/<chip>/rtl (tops) and build/rtl (cores), and corundum in build/corundum; what is
+not there is told as not checked.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from boards import corundum, flow, xdc
+from boards.board import CHIPS, Board
+from boards.check import lint, top
+
+WORK = Path("build/boards/check")
+CORES = Path("build/rtl")
+
+
+class Report:
+    """Lines of what was checked, and all problems."""
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []
+
+    def check(self, what: str, run: Callable[[], list[str]]) -> None:
+        start = time.monotonic()
+        found = run()
+        self.problems += [f"{what}: {problem}" for problem in found]
+        print(f"board-check: {what}: {'ok' if not found else f'{len(found)} wrong'} ({time.monotonic() - start:.0f} s)", flush=True)
+
+    def absent(self, what: str, mend: str) -> None:
+        print(f"board-check: {what}: NOT CHECKED ({mend})", flush=True)
+
+
+def check_chip(report: Report, board: Board, chip: str) -> None:
+    """Constraints and flow of one chip; its top, where it was generated."""
+    name, work = f"{board.name} {chip}", WORK / board.name / chip
+    rtl = flow.build_folder(board.name, chip) / "rtl"
+    report.check(f"{name}: constraints", lambda: top.constraint_problems(board, chip, work))
+    if not board.mac(chip) or (corundum.FOLDER / ".git").exists():
+        report.check(f"{name}: Tcl", lambda: top.flow_problems(board, chip, rtl, work))
+    else:
+        report.absent(f"{name}: Tcl", "make corundum; tests/test_board_tcl.py runs it with empty files in its place")
+    has_top = (rtl / f"{xdc.top(chip)}.sv").exists()
+    if has_top:
+        report.check(f"{name}: netlist", lambda: top.netlist_problems(board, chip, rtl, work))
+    else:
+        report.absent(f"{name}: netlist", f"{rtl} has no {xdc.top(chip)}.sv")
+
+
+@click.command()
+@click.option("--skip-lint", is_flag=True, help="leave Verilator out, which takes most of the time")
+def main(skip_lint: bool) -> None:
+    """Check boards, flow and generated Verilog without Vivado."""
+    report = Report()
+    boards = [Board.load(name) for name in Board.names()]
+    for board in boards:
+        for chip in CHIPS:
+            check_chip(report, board, chip)
+    if (corundum.FOLDER / ".git").exists():
+        report.check("corundum", lambda: top.corundum_problems(boards[0], "inner", WORK / "corundum"))
+    else:
+        report.absent("corundum", "make corundum")
+    for chip in CHIPS:
+        if (CORES / chip).exists():
+            report.check(f"{xdc.core(chip)}: clocks", lambda chip=chip: top.core_problems(CORES / chip, xdc.core(chip)))
+    if not skip_lint:
+        report.check("lint", lambda: lint_all(boards))
+    for problem in report.problems:
+        print(f"board-check: {problem}", file=sys.stderr)
+    sys.exit(1 if report.problems else 0)
+
+
+def lint_all(boards: list[Board]) -> list[str]:
+    """Every core and every top that was generated; a top without its core, which has been linted."""
+    waivers = lint.load_waivers()
+    used: set[int] = set()
+    found: list[str] = []
+    for chip in CHIPS:
+        if (CORES / chip).exists():
+            found += lint.problems(lint.verilate(xdc.core(chip), [CORES / chip / f"{xdc.core(chip)}.sv"], [CORES / chip]), waivers, used.add)
+    for board in boards:
+        for chip in CHIPS:
+            rtl = flow.build_folder(board.name, chip) / "rtl"
+            if (rtl / f"{xdc.top(chip)}.sv").exists():
+                found += top.lint_problems(board, chip, rtl, WORK / board.name / chip, waivers, used)
+    return found + [f"waivers.yaml: the waiver of {waiver['rule']} covers nothing" for index, waiver in enumerate(waivers) if index not in used]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""What `make board-check` holds a chip's generated top against: port list, elaboration, clock crossings, constraints, lint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from boards import corundum, flow, ip, xdc
+from boards.board import Board
+from boards.check import cdc, lint, netlist, tcl
+from boards.check import xdc as check_xdc
+
+PRIMITIVES = Path(__file__).with_name("primitives.yaml")
+PASSES = "proc; memory_collect"
+
+
+def boxes(board: Board, chip: str) -> dict[str, dict[str, Any]]:
+    """Black boxes and their clocks: primitives, IPs, and the core, all of whose ports are of its one clock."""
+    modules = {module.module: {"clocks": module.clocks} for module in ip.instances(board, chip) if module.clocks}
+    return {**yaml.safe_load(PRIMITIVES.read_text()), **modules, xdc.core(chip): {"clocks": {"clock": ["*"]}}}
+
+
+def port_problems(board: Board, chip: str, module: dict[str, Any]) -> list[str]:
+    """Differences between the top's ports and the board file's."""
+    words = {"in": "input", "out": "output", "inout": "inout"}
+    wanted = {port.name: (words[port.direction], len(port.pins)) for port in board.ports(chip)}
+    found = {name: (port["direction"], len(port["bits"])) for name, port in module["ports"].items()}
+    return [
+        f"port {name} is {found.get(name, 'missing')}, {board.path.name} says {wanted.get(name, 'there is none')}"
+        for name in sorted(wanted.keys() | found.keys())
+        if wanted.get(name) != found.get(name)
+    ]
+
+
+def floorplan_problems(board: Board, chip: str, modules: dict[str, Any], top: str) -> list[str]:
+    """Modules that the floorplan names and the design has not."""
+    instances = {cell["type"] for module in modules.values() for cell in module["cells"].values()}
+    mac = [xdc.MAC] if board.mac(chip) else []
+    wanted = [xdc.core(chip), xdc.PCIE, *mac, *(f"aurora_{qsfp.name}" for qsfp in board.link_qsfps(chip))]
+    return [f"the floorplan names {module}, which {top} has not" for module in wanted if module not in instances]
+
+
+def constraint_problems(board: Board, chip: str, work: Path) -> list[str]:
+    """XDC lint of what boards/xdc.py writes, on the board file's ports."""
+    text = {"ports": xdc.port_constraints(board, chip), "floorplan": xdc.floorplan(board, chip)}
+    script = work / "constraints.tcl"
+    work.mkdir(parents=True, exist_ok=True)
+    lines = []
+    for name, content in text.items():
+        (work / f"{name}.xdc").write_text(content)
+        lines.append(f"read_xdc {'-unmanaged ' if name == 'floorplan' else ''}{{{work / name}.xdc}}")
+    script.write_text("\n".join([*lines, "exit 0", ""]))
+    result = tcl.run(script, [], work)
+    if result.status:
+        return [result.errors.splitlines()[0]]
+    ports = [check_xdc.TopPort(name, port.direction) for port in board.ports(chip) for name, _ in port.bits()]
+    return check_xdc.lint(result, ports, check_xdc.pin_table(board.name), dict(xdc.clock_ports(board, chip).values()))
+
+
+def flow_problems(board: Board, chip: str, rtl: Path, work: Path) -> list[str]:
+    """The whole flow under the stub, and its IP properties against the allow-list."""
+    result = tcl.run(tcl.TCL / "flow.tcl", [str(flow.write_chip(board, chip, work / "build", rtl))], work)
+    if result.status:
+        return [f"flow.tcl stops with {result.status}: {result.errors.splitlines()[0]}"]
+    return tcl.property_problems(board.name, tcl.ip_properties(result))
+
+
+def _stubs(board: Board, chip: str, work: Path) -> dict[str, Path]:
+    """A stub of each IP of the chip, written into `work`."""
+    folder = work / "stubs"
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {}
+    for module in ip.instances(board, chip):
+        files[module.module] = folder / f"{module.module}.v"
+        files[module.module].write_text(module.stub())
+    return files
+
+
+def _black_boxes(board: Board, chip: str, rtl: Path, work: Path) -> list[Path]:
+    """IPs and the core: their ports alone matter to the top."""
+    core = rtl / f"{xdc.core(chip)}.sv"
+    return [*_stubs(board, chip, work).values(), *([core] if core.exists() else [])]
+
+
+def netlist_problems(board: Board, chip: str, rtl: Path, work: Path) -> list[str]:
+    """Elaboration with `hierarchy -check`, ports, floorplan, clock crossings and their constraints."""
+    top, core = xdc.top(chip), xdc.core(chip)
+    files = [path for path in netlist.sources(rtl, top, stop=[core]) if path.stem != core]
+    try:
+        modules = netlist.elaborate(top, files, _black_boxes(board, chip, rtl, work), work, PASSES)
+    except netlist.ElaborationError as wrong:
+        return [str(wrong)]
+    constraints = rtl / "constraints"
+    checker = cdc.Checker(modules, boxes(board, chip), {path.stem for path in constraints.glob("*.tcl")})
+    found = port_problems(board, chip, modules[top]) + floorplan_problems(board, chip, modules, top)
+    try:
+        found += checker.problems(top)
+    except cdc.CdcError as wrong:
+        found.append(str(wrong))
+    return found + check_xdc.crossing_problems(constraints, checker.crossing_modules, work)
+
+
+def core_problems(rtl: Path, core: str) -> list[str]:
+    """The netlist check takes a core's ports to be of one clock: no register inside may have another."""
+    found = []
+    for path in netlist.sources(rtl, core):
+        found += [f"{path.name}: a register has the clock {clock}" for clock in netlist.foreign_clocks(path)]
+    return found
+
+
+def lint_problems(board: Board, chip: str, rtl: Path, work: Path, waivers: list[dict[str, Any]], used: set[int]) -> list[str]:
+    """Verilator's warnings of a top, without its core, that no waiver covers."""
+    top, core = xdc.top(chip), xdc.core(chip)
+    files = [path for path in netlist.sources(rtl, top, stop=[core]) if path.stem != core]
+    boxed = netlist.elaborate(top, files, _black_boxes(board, chip, rtl, work), work)
+    stubs = netlist.lint_stubs(boxed, work / "lint")
+    messages = lint.verilate(top, [*files, *stubs], [])
+    return lint.problems([message for message in messages if not (work / "lint" / message.file).exists()], waivers, used.add)
+
+
+def corundum_problems(board: Board, chip: str, work: Path) -> list[str]:
+    """Corundum's sources with our stubs of its IPs, and our table of its wrapper against it."""
+    corundum.verify()
+    stubs = _stubs(board, chip, work)
+    boxed = [stubs[name] for name in ("cmac_usplus", "cmac_gty_full", "cmac_gty_channel")]
+    modules = {module.module: module for module in ip.instances(board, chip)}
+    try:
+        elaborated = netlist.elaborate(xdc.MAC, [corundum.FOLDER / name for name in corundum.VERILOG], boxed, work)
+    except netlist.ElaborationError as wrong:
+        return [str(wrong)]
+    words = {"in": "input", "out": "output"}
+    wanted = {port.name: (words[port.direction], port.width) for port in modules[xdc.MAC].ports}
+    found = {name: (port["direction"], len(port["bits"])) for name, port in elaborated[xdc.MAC]["ports"].items()}
+    return [
+        f"{xdc.MAC}.{name} is {found.get(name, 'missing')}, boards/ip says {wanted.get(name, 'there is none')}"
+        for name in sorted(wanted.keys() | found.keys())
+        if wanted.get(name) != found.get(name)
+    ]
