@@ -1,7 +1,7 @@
 # Sallyport. Every target sets up what it needs; `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: FORCE help setup regs verilog sim mgmt ike packages strongswan-sm demo test lint format synth-check bitstreams clean
+.PHONY: FORCE help setup regs verilog sim mgmt ike packages strongswan-sm demo test lint format synth-check board-check bitstreams program corundum clean
 
 VERSION := $(shell cat VERSION)
 ENV := source scripts/env.sh &&
@@ -90,8 +90,26 @@ synth-check: setup ## area and depth of the three cores' full configurations: yo
 	@$(ENV) for chip in Inner Outer Crypto; do \
 	  python scripts/synth_check.py $${chip}Core build/synth/rtl/$${chip,,} || exit 1; done
 
-bitstreams: ## needs Vivado; not there yet
-	@echo "make bitstreams: the board flow is not there yet (see the status table in README.md)" >&2; exit 2
+board-check: verilog ## what can be checked of the boards without Vivado: Tcl, constraints, clock crossings, elaboration, lint
+	@$(ENV) python -m boards.check
+
+# --- boards (boards/README.md) ---------------------------------------------------------------------------------------
+
+BOARD ?= vcu1525
+CHIP ?=
+TARGET ?=
+board_options = --board "$(BOARD)" --chip "$(CHIP)"
+
+bitstreams: setup ## build/boards/<board>/<chip>/*.bit; needs Vivado and make corundum; BOARD=vcu1525 or xupp3r, CHIP=inner, crypto or outer
+	@$(ENV) python -m boards.flow check $(board_options)
+	@$(MILL) boards.runMain sallyport.boards.Elaborate --board $(BOARD) --out build/boards/$(BOARD) --version $(VERSION)
+	@$(ENV) python -m boards.flow run $(board_options)
+
+program: setup ## load a bitstream by JTAG; BOARD, CHIP, TARGET=part of the cable's name
+	@$(ENV) python -m boards.flow program $(board_options) --target "$(TARGET)"
+
+corundum: setup ## the 100G MAC path of corundum at its pinned commit, into build/corundum
+	@$(ENV) python -m boards.corundum
 
 clean: ## remove what was built, keep the toolchain
 	rm -rf build out

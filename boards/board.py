@@ -90,7 +90,9 @@ class Board:
         path = folder / f"{name}.yaml"
         known = sorted(file.stem for file in folder.glob("*.yaml"))
         if name not in known:
-            raise BoardError(f"there is no board {name!r}: choose one of {', '.join(known)} (make bitstreams BOARD={known[0]})")
+            raise BoardError(
+                f"there is no board {name!r}: choose one of {', '.join(known)} (make bitstreams BOARD={known[0]})"
+            )
         return cls(path, yaml.safe_load(path.read_text()))
 
     @staticmethod
@@ -137,7 +139,10 @@ class Board:
 
     def used_qsfps(self, chip: str) -> list[str]:
         role = self.raw["chips"][chip]
-        return [*([role["mac"]] if "mac" in role else []), *(name for names in role["links"].values() for name in names)]
+        return [
+            *([role["mac"]] if "mac" in role else []),
+            *(name for names in role["links"].values() for name in names),
+        ]
 
     def core_slrs(self, chip: str) -> list[int]:
         return self.raw["chips"][chip]["core_slrs"]
@@ -170,7 +175,9 @@ class Board:
 
         def one(port: str, pins: str | list[str], partner: str = "") -> Port:
             vector = isinstance(pins, list)
-            return Port(port, raw["dir"], tuple(pins) if isinstance(pins, list) else (pins,), vector, properties, partner)
+            return Port(
+                port, raw["dir"], tuple(pins) if isinstance(pins, list) else (pins,), vector, properties, partner
+            )
 
         if "pins" in raw:
             return [one(name, raw["pins"])]

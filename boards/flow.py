@@ -1,8 +1,8 @@
 """`make bitstreams` and `make program`: what is checked before any work, and the call of Vivado.
 
-    python -m boards.flow check --board B [--chip C]      everything that can be wrong, before anything is built
-    python -m boards.flow run --board B [--chip C]        Verilog to bitstreams, chip by chip, going on from checkpoints
-    python -m boards.flow program --board B --chip C      a bitstream into a card
+python -m boards.flow check --board B [--chip C]      everything that can be wrong, before anything is built
+python -m boards.flow run --board B [--chip C]        Verilog to bitstreams, chip by chip, going on from checkpoints
+python -m boards.flow program --board B --chip C      a bitstream into a card
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ def build_folder(board: str, chip: str) -> Path:
 
 def chips(chip: str) -> tuple[str, ...]:
     if chip and chip not in CHIPS:
-        raise BoardError(f"there is no chip {chip!r}: choose one of {', '.join(CHIPS)} (make bitstreams CHIP=inner), or none for all")
+        raise BoardError(
+            f"there is no chip {chip!r}: choose one of {', '.join(CHIPS)} (make bitstreams CHIP=inner), or none for all"
+        )
     return (chip,) if chip else CHIPS
 
 
@@ -43,7 +45,9 @@ def check_vivado() -> None:
     found = re.search(r"\bv(\d{4}\.\d)", said, re.IGNORECASE)
     if found is None or found[1] != VIVADO:
         what = f"Vivado {found[1]}" if found else "a vivado that does not tell its release"
-        raise BoardError(f"{what} is in PATH, the IPs are those of {VIVADO}: source <where it is>/Vivado/{VIVADO}/settings64.sh")
+        raise BoardError(
+            f"{what} is in PATH, the IPs are those of {VIVADO}: source <where it is>/Vivado/{VIVADO}/settings64.sh"
+        )
 
 
 def check(board_name: str, chip: str) -> Board:
@@ -87,7 +91,14 @@ def write_chip(board: Board, chip: str, folder: Path, rtl: Path) -> Path:
     ]
     description = "\n".join(lines) + "\n"
     (folder / "chip.tcl").write_text(description)
-    inputs = [*verilog, *crossings, folder / "ports.xdc", folder / "floorplan.xdc", folder / "chip.tcl", *sorted(TCL.glob("*.tcl"))]
+    inputs = [
+        *verilog,
+        *crossings,
+        folder / "ports.xdc",
+        folder / "floorplan.xdc",
+        folder / "chip.tcl",
+        *sorted(TCL.glob("*.tcl")),
+    ]
     _forget_what_is_old(folder, "inputs", inputs, CHECKPOINTS)
     ips = "".join(_ip_lines(module) for module in modules)
     (folder / "ips.txt").write_text(f"{VIVADO} {board.part}\n{ips}")
@@ -114,7 +125,19 @@ def _forget_what_is_old(folder: Path, name: str, inputs: list[Path], results: tu
 
 
 def vivado(script: str, *arguments: str, log: Path) -> int:
-    command = ["vivado", "-mode", "batch", "-nojournal", "-log", str(log), "-notrace", "-source", str(TCL / script), "-tclargs", *arguments]
+    command = [
+        "vivado",
+        "-mode",
+        "batch",
+        "-nojournal",
+        "-log",
+        str(log),
+        "-notrace",
+        "-source",
+        str(TCL / script),
+        "-tclargs",
+        *arguments,
+    ]
     return subprocess.run(command, check=False).returncode
 
 

@@ -1,7 +1,7 @@
 """IP tables (boards/ip/*.yaml): their ports as Verilog stubs, their properties for the flow's create_ip.
 
-`python -m boards.ip --board B --out DIR` writes a stub of each module. A stub has the ports of the table and nothing in it: yosys takes it as a
-black box, Verilator as a module whose outputs nobody drives.
+`python -m boards.ip --board B --chip C --out DIR` writes a stub of each module. A stub has the ports of the table and nothing in it:
+yosys takes it as a black box, Verilator as a module whose outputs nobody drives.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ class Ip:
     single_channel: bool
     own_constraints: bool
     config: dict[str, str]
-    clocks: dict[str, list[str]]  # clock port to patterns of the ports of its domain; none where nothing is checked inside
+    clocks: dict[
+        str, list[str]
+    ]  # clock port to patterns of the ports of its domain; none where nothing is checked inside
     parameters: dict[str, int]
     ports: list[IpPort]
 

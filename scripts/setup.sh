@@ -16,7 +16,7 @@ as_root() {
 }
 
 install_packages() {
-  local wanted=(openjdk-17-jdk-headless maven python3 python3-venv clang clang-format ccache g++ make git yosys
+  local wanted=(openjdk-17-jdk-headless maven python3 python3-venv clang clang-format ccache g++ make git yosys tcl
     liblz4-dev libpcap-dev libssl-dev nlohmann-json3-dev libgtest-dev tshark iproute2 qemu-user) missing=()
   command -v dpkg-query >/dev/null || die "this machine has no dpkg; install by hand what the README lists under 'By hand'"
   # What the tests of reports open them with. Ubuntu has it as a snap alone; there the tests say what they miss and are skipped.

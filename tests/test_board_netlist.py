@@ -93,7 +93,10 @@ def make_top(folder: Path, changes: dict[str, tuple[str, str]]) -> Path:
     """A folder as the generator leaves it; `changes` replaces a piece of a file, or of all of them but the first."""
     board = Board.load("vcu1525")
     words = {"in": "input", "out": "output", "inout": "inout"}
-    ports = [f"  {words[port.direction]} {f'[{len(port.pins) - 1}:0] ' if port.vector else ''}{port.name}" for port in board.ports("inner")]
+    ports = [
+        f"  {words[port.direction]} {f'[{len(port.pins) - 1}:0] ' if port.vector else ''}{port.name}"
+        for port in board.ports("inner")
+    ]
     declared = ",\n".join(ports)
     files = {"InnerBoard.sv": f"module InnerBoard(\n{declared});{BODY}endmodule\n", **FILES}
     for name, change in changes.items():
@@ -107,7 +110,10 @@ def make_top(folder: Path, changes: dict[str, tuple[str, str]]) -> Path:
 
 
 def problems(tmp_path: Path, **changes: tuple[str, str]) -> list[str]:
-    renamed = {name.replace("__", "/").replace("_sv", ".sv").replace("_tcl", ".tcl"): change for name, change in changes.items()}
+    renamed = {
+        name.replace("__", "/").replace("_sv", ".sv").replace("_tcl", ".tcl"): change
+        for name, change in changes.items()
+    }
     rtl = make_top(tmp_path / "rtl", renamed)
     return top.netlist_problems(Board.load("vcu1525"), "inner", rtl, tmp_path / "work")
 
@@ -126,7 +132,12 @@ PLANTED = {
         "pin qsfp0_modprsl reaches a register of mmcm.CLKOUT0 without a synchroniser",
     ),
     "two outputs of one MMCM": (
-        {"InnerBoard_sv": ("assign led[2:1]", "reg slow; always @(posedge init_clock) slow <= sent[0]; assign led[2:1]")},
+        {
+            "InnerBoard_sv": (
+                "assign led[2:1]",
+                "reg slow; always @(posedge init_clock) slow <= sent[0]; assign led[2:1]",
+            )
+        },
         "mmcm.CLKOUT0 reaches a register of mmcm.CLKOUT1: slow",
     ),
     "unmarked register in a crossing module": (
@@ -147,10 +158,21 @@ PLANTED = {
     ),
     "port that the IP has not": ({"InnerBoard_sv": (".init_clk(", ".initclk(")}, "does not have a port named"),
     "module that is not there": ({"InnerBoard_sv": ("AsyncFifo fifo", "AsyncFifos fifo")}, "is not part of the design"),
-    "port of the top": ({"InnerBoard_sv": ("[2:0] led", "[3:0] led")}, "port led is ('output', 4), vcu1525.yaml says ('output', 3)"),
-    "module of the floorplan": ({"InnerBoard_sv": ("cmac_gty_wrapper mac (", "BitSynchronizer mac (); // (")}, "the floorplan names cmac_gty_wrapper"),
+    "port of the top": (
+        {"InnerBoard_sv": ("[2:0] led", "[3:0] led")},
+        "port led is ('output', 4), vcu1525.yaml says ('output', 3)",
+    ),
+    "module of the floorplan": (
+        {"InnerBoard_sv": ("cmac_gty_wrapper mac (", "BitSynchronizer mac (); // (")},
+        "the floorplan names cmac_gty_wrapper",
+    ),
     "latch": (
-        {"InnerBoard_sv": ("assign led[2:1] = sent[1:0];", "reg hold; always @* if (up) hold = sent[0]; assign led[2:1] = {hold, hold};")},
+        {
+            "InnerBoard_sv": (
+                "assign led[2:1] = sent[1:0];",
+                "reg hold; always @* if (up) hold = sent[0]; assign led[2:1] = {hold, hold};",
+            )
+        },
         "is a latch",
     ),
 }
@@ -176,7 +198,9 @@ def test_every_port_of_an_ip_has_one_clock():
         if clocks is None:
             continue
         for port in [each.name for name, text in table["ports"].items() for each in ip.expand(name, text)]:
-            of = [clock for clock, patterns in clocks.items() if any(fnmatchcase(port, pattern) for pattern in patterns)]
+            of = [
+                clock for clock, patterns in clocks.items() if any(fnmatchcase(port, pattern) for pattern in patterns)
+            ]
             assert port in clocks or len(of) == 1, f"{table['module']}.{port}: {of}"
 
 
@@ -197,7 +221,9 @@ def test_corundum_elaborates_with_our_stubs(tmp_path: Path):
 def test_lint_of_a_top(tmp_path: Path):
     rtl = make_top(tmp_path / "rtl", {"AsyncFifo.sv": ("write = 0, read = 0", "write = 0, read = 4'd0")})
     used: set[int] = set()
-    waivers = [{"rule": rule, "reason": "the top is a small one"} for rule in ("PINMISSING", "UNUSEDSIGNAL", "DECLFILENAME")]
+    waivers = [
+        {"rule": rule, "reason": "the top is a small one"} for rule in ("PINMISSING", "UNUSEDSIGNAL", "DECLFILENAME")
+    ]
     found = top.lint_problems(Board.load("vcu1525"), "inner", rtl, tmp_path / "work", waivers, used)
     assert any(problem.startswith("WIDTHTRUNC AsyncFifo.sv:2:") for problem in found), found
     assert 0 in used
@@ -205,7 +231,10 @@ def test_lint_of_a_top(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("- {rule: WIDTHTRUNC}", "has no reason"), ("- {rule: WIDTHTRUNC, reason: because, files: x}", "unknown key files")],
+    [
+        ("- {rule: WIDTHTRUNC}", "has no reason"),
+        ("- {rule: WIDTHTRUNC, reason: because, files: x}", "unknown key files"),
+    ],
 )
 def test_waiver_needs_a_reason(tmp_path: Path, text: str, said: str):
     file = tmp_path / "waivers.yaml"

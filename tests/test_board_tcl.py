@@ -44,7 +44,9 @@ def test_flow_runs_to_the_bitstream(described, tmp_path: Path, board: str, chip:
     assert tcl.property_problems(board, tcl.ip_properties(result)) == []
     links = [qsfp.name for qsfp in Board.load(board).link_qsfps(chip)]
     mac = [] if chip == "crypto" else ["cmac_gty_channel", "cmac_gty_full", "cmac_usplus"]
-    assert sorted(tcl.ip_properties(result)) == sorted([*(f"aurora_{name}" for name in links), *mac, "pcie4_uscale_plus"])
+    assert sorted(tcl.ip_properties(result)) == sorted(
+        [*(f"aurora_{name}" for name in links), *mac, "pcie4_uscale_plus"]
+    )
     assert result.of("write_bitstream")
 
 
@@ -128,9 +130,15 @@ VIOLATIONS = {
         "check_timing: unconstrained_internal_endpoints: 7",
     ),
     "check_timing in another form": ({"check_timing": "format {all is well}"}, "check_timing lists no checks"),
-    "bus skew": ({"report_bus_skew": BUS_SKEW.format("3.500", "-0.167")}, "bus skew of constraint 1 is 3.500 ns, more than 3.333 ns"),
+    "bus skew": (
+        {"report_bus_skew": BUS_SKEW.format("3.500", "-0.167")},
+        "bus skew of constraint 1 is 3.500 ns, more than 3.333 ns",
+    ),
     "no bus skew": ({"report_bus_skew": "format {No bus skew constraints}"}, "there is no bus skew constraint"),
-    "cdc": ({"report_cdc": "format {CDC-1  Critical  14  1-bit unknown CDC circuitry}"}, "cdc: CDC-1: 14: 1-bit unknown CDC circuitry"),
+    "cdc": (
+        {"report_cdc": "format {CDC-1  Critical  14  1-bit unknown CDC circuitry}"},
+        "cdc: CDC-1: 14: 1-bit unknown CDC circuitry",
+    ),
     "cdc in another form": ({"report_cdc": "format {}"}, "report_cdc lists no rule"),
     "methodology": (
         {"get_methodology_violations": "set x TIMING-6#1", "get_property": "format {Critical Warning}"},
@@ -172,8 +180,14 @@ def run_gate(description: Path, tmp_path: Path, scenario: dict[str, str]) -> tcl
     ("scenario", "said"),
     [
         ({"get_parts": "format {}"}, "does not know the part xcvu9p-fsgd2104-2L-e"),
-        ({"synth_design": "error {[Common 17-345] A valid license was not found for feature 'Synthesis'}"}, "install a licence"),
-        ({"opt_design": "error {[Common 17-345] A valid license was not found for feature 'Implementation'}"}, "install a licence"),
+        (
+            {"synth_design": "error {[Common 17-345] A valid license was not found for feature 'Synthesis'}"},
+            "install a licence",
+        ),
+        (
+            {"opt_design": "error {[Common 17-345] A valid license was not found for feature 'Implementation'}"},
+            "install a licence",
+        ),
     ],
 )
 def test_missing_part_or_licence_stops_before_any_work(described, tmp_path: Path, scenario: dict[str, str], said: str):

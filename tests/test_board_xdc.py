@@ -60,10 +60,22 @@ PLANTED = {
         ("PACKAGE_PIN N4} [get_ports {qsfp0_rx_p[0]}]", "PACKAGE_PIN N9} [get_ports {qsfp0_rx_p[0]}]"),
         "qsfp0_rx_p[0] is an input at MGTYTXP0_231",
     ),
-    "wrong I/O standard": (("PACKAGE_PIN BC21 IOSTANDARD LVCMOS12", "PACKAGE_PIN BC21 IOSTANDARD LVCMOS18"), "led[0] has I/O standard LVCMOS18"),
-    "I/O standard of a transceiver": (("PACKAGE_PIN N4}", "PACKAGE_PIN N4 IOSTANDARD LVDS}"), "qsfp0_rx_p[0] is at a transceiver's pin"),
-    "no clock": (("create_clock -name qsfp1_refclk -period 6.206 [get_ports {qsfp1_refclk_p}]\n", ""), "qsfp1_refclk_p is a reference clock and has no"),
-    "wrong clock": (("-name qsfp1_refclk -period 6.206", "-name qsfp1_refclk -period 6.400"), "has a period of 6.4 ns, the board's is 6.206 ns"),
+    "wrong I/O standard": (
+        ("PACKAGE_PIN BC21 IOSTANDARD LVCMOS12", "PACKAGE_PIN BC21 IOSTANDARD LVCMOS18"),
+        "led[0] has I/O standard LVCMOS18",
+    ),
+    "I/O standard of a transceiver": (
+        ("PACKAGE_PIN N4}", "PACKAGE_PIN N4 IOSTANDARD LVDS}"),
+        "qsfp0_rx_p[0] is at a transceiver's pin",
+    ),
+    "no clock": (
+        ("create_clock -name qsfp1_refclk -period 6.206 [get_ports {qsfp1_refclk_p}]\n", ""),
+        "qsfp1_refclk_p is a reference clock and has no",
+    ),
+    "wrong clock": (
+        ("-name qsfp1_refclk -period 6.206", "-name qsfp1_refclk -period 6.400"),
+        "has a period of 6.4 ns, the board's is 6.206 ns",
+    ),
     "clock at another port": (("[get_ports {qsfp1_refclk_p}]\n", "[get_ports {tamper}]\n"), "has no pin"),
     "no exception": (("set_false_path -to [get_ports {led[*]}]\n", ""), "led[0] has no set_false_path -to"),
     "no delay": (("set_input_delay 0 [get_ports {pcie_reset_n}]\n", ""), "pcie_reset_n has no set_input_delay"),
@@ -105,8 +117,16 @@ CROSSING = "set_max_delay -datapath_only -from [get_cells a] -to [get_cells b] 3
     ("files", "modules", "said"),
     [
         ({"GrayCrossing.tcl": CROSSING}, {"GrayCrossing", "GrayCrossing_3"}, None),
-        ({"GrayCrossing.tcl": CROSSING}, {"GrayCrossing", "Handshake"}, "Handshake crosses clocks and has no constraint"),
-        ({"GrayCrossing.tcl": "set_bus_skew -from a -to b 3.0\n"}, {"GrayCrossing"}, "GrayCrossing.tcl excepts no path"),
+        (
+            {"GrayCrossing.tcl": CROSSING},
+            {"GrayCrossing", "Handshake"},
+            "Handshake crosses clocks and has no constraint",
+        ),
+        (
+            {"GrayCrossing.tcl": "set_bus_skew -from a -to b 3.0\n"},
+            {"GrayCrossing"},
+            "GrayCrossing.tcl excepts no path",
+        ),
         ({"GrayCrossing.tcl": "set_max_dely 3.0\n"}, {"GrayCrossing"}, "GrayCrossing.tcl does not run"),
         ({"GrayCrossing.tcl": "set_clock_groups -asynchronous\n"}, {"GrayCrossing"}, "GrayCrossing.tcl does not run"),
     ],

@@ -1,7 +1,7 @@
 """`make board-check`: everything of the boards that can be checked without Vivado. Exit status 1 if anything is wrong, with the list.
 
-What has to be generated first is looked for in build/boards/<board>/<chip>/rtl (tops) and build/rtl (cores), and corundum in build/corundum; what is
-not there is told as not checked.
+Tops are looked for in build/boards/<board>/<chip>/rtl, cores in build/rtl, corundum in build/corundum; what is not there is told as
+not checked.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ class Report:
         start = time.monotonic()
         found = run()
         self.problems += [f"{what}: {problem}" for problem in found]
-        print(f"board-check: {what}: {'ok' if not found else f'{len(found)} wrong'} ({time.monotonic() - start:.0f} s)", flush=True)
+        print(
+            f"board-check: {what}: {'ok' if not found else f'{len(found)} wrong'} ({time.monotonic() - start:.0f} s)",
+            flush=True,
+        )
 
     def absent(self, what: str, mend: str) -> None:
         print(f"board-check: {what}: NOT CHECKED ({mend})", flush=True)
@@ -83,13 +86,21 @@ def lint_all(boards: list[Board]) -> list[str]:
     found: list[str] = []
     for chip in CHIPS:
         if (CORES / chip).exists():
-            found += lint.problems(lint.verilate(xdc.core(chip), [CORES / chip / f"{xdc.core(chip)}.sv"], [CORES / chip]), waivers, used.add)
+            found += lint.problems(
+                lint.verilate(xdc.core(chip), [CORES / chip / f"{xdc.core(chip)}.sv"], [CORES / chip]),
+                waivers,
+                used.add,
+            )
     for board in boards:
         for chip in CHIPS:
             rtl = flow.build_folder(board.name, chip) / "rtl"
             if (rtl / f"{xdc.top(chip)}.sv").exists():
                 found += top.lint_problems(board, chip, rtl, WORK / board.name / chip, waivers, used)
-    return found + [f"waivers.yaml: the waiver of {waiver['rule']} covers nothing" for index, waiver in enumerate(waivers) if index not in used]
+    return found + [
+        f"waivers.yaml: the waiver of {waiver['rule']} covers nothing"
+        for index, waiver in enumerate(waivers)
+        if index not in used
+    ]
 
 
 if __name__ == "__main__":

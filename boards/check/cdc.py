@@ -1,8 +1,8 @@
 """Structural check of clock crossings on an elaborated netlist: which clocks' registers reach which clocks' registers, and where.
 
-A register's clock is followed through buffers and module boundaries to a port of the top or to the pin of a cell that makes it; two clocks are
-different if that differs, related or not. Modules are analysed once, in terms of their own ports, and the results put together from the
-leaves to the top. A crossing is allowed
+A register's clock is followed through buffers and module boundaries to a port of the top or to the pin of a cell that makes it; two
+clocks are different if that differs, related or not. Modules are analysed once, in terms of their own ports, and the results put
+together from the leaves to the top. A crossing is allowed
 
 - into a register with the attribute ASYNC_REG, in a module that has a constraint beside it (docs: boards/README.md), and
 - from a memory's write clock to its read clock, in such a module or below one.
@@ -23,7 +23,9 @@ REGISTER = re.compile(r"^\$(a|s|al)?dff")
 LATCH = re.compile(r"^\$(a|s)?dlatch")
 
 Bit = int | str
-Symbol = tuple[str, str]  # ("port", clock port), ("root", path of a pin that makes a clock), ("data", input port), ASYNC
+Symbol = tuple[
+    str, str
+]  # ("port", clock port), ("root", path of a pin that makes a clock), ("data", input port), ASYNC
 
 
 class Crossing(NamedTuple):
@@ -49,7 +51,7 @@ class CdcError(Exception):
 
 
 class Checker:
-    """`boxes` are black boxes: module to its `clocks` or `through` (boards/ip and check/primitives.yaml); `allowed` names the crossing modules."""
+    """`boxes`: black boxes with their `clocks` or `through` (boards/ip, check/primitives.yaml); `allowed`: the crossing modules."""
 
     def __init__(self, modules: dict[str, Any], boxes: dict[str, dict[str, Any]], allowed: set[str]) -> None:
         self.modules = modules
@@ -70,7 +72,9 @@ class Checker:
         if kind in self.boxes:
             return self.boxes[kind]
         if kind in self.modules and "blackbox" in self.modules[kind]["attributes"]:
-            raise CdcError(f"{kind} is a black box whose ports' clocks nobody tells: add it to boards/check/primitives.yaml")
+            raise CdcError(
+                f"{kind} is a black box whose ports' clocks nobody tells: add it to boards/check/primitives.yaml"
+            )
         return None
 
     def problems(self, top: str) -> list[str]:

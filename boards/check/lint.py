@@ -12,7 +12,10 @@ from typing import Any
 import yaml
 
 WAIVERS = Path(__file__).with_name("waivers.yaml")
-MESSAGE = re.compile(r"^%(?P<kind>Warning|Error)(?:-(?P<rule>\w+))?: (?:(?P<file>[^:\s]+):(?P<line>\d+):\d+: )?(?P<text>.*)$", re.MULTILINE)
+MESSAGE = re.compile(
+    r"^%(?P<kind>Warning|Error)(?:-(?P<rule>\w+))?: (?:(?P<file>[^:\s]+):(?P<line>\d+):\d+: )?(?P<text>.*)$",
+    re.MULTILINE,
+)
 
 
 @dataclass(frozen=True)
@@ -34,11 +37,20 @@ def verilate(top: str, files: list[Path], library: list[Path]) -> list[Message]:
     command += [word for folder in library for word in ("-y", str(folder))]
     done = subprocess.run([*command, *map(str, files)], capture_output=True, text=True, check=False)
     found = [
-        Message(match["rule"] or match["kind"].upper(), Path(match["file"] or "").name, int(match["line"] or 0), match["text"])
+        Message(
+            match["rule"] or match["kind"].upper(),
+            Path(match["file"] or "").name,
+            int(match["line"] or 0),
+            match["text"],
+        )
         for match in MESSAGE.finditer(done.stderr)
     ]
     # The closing lines only count the others.
-    return [message for message in found if message.file or message.rule == "ERROR" and "Exiting due to" not in message.text]
+    return [
+        message
+        for message in found
+        if message.file or (message.rule == "ERROR" and "Exiting due to" not in message.text)
+    ]
 
 
 def load_waivers(path: Path = WAIVERS) -> list[dict[str, Any]]:
@@ -59,7 +71,9 @@ def _waives(waiver: dict[str, Any], message: Message) -> bool:
     )
 
 
-def problems(messages: list[Message], waivers: list[dict[str, Any]], used: Callable[[int], None] = lambda _: None) -> list[str]:
+def problems(
+    messages: list[Message], waivers: list[dict[str, Any]], used: Callable[[int], None] = lambda _: None
+) -> list[str]:
     """Messages that no waiver covers; `used` hears the index of each waiver that covers one."""
     found = []
     for message in messages:

@@ -1,4 +1,4 @@
-"""Elaboration of a chip by yosys: generated Verilog, stubs of IPs, Xilinx's cell library; the core as a black box where its inside is not wanted."""
+"""Elaboration of a chip by yosys: generated Verilog, stubs of IPs, Xilinx's cell library; the core may be a black box."""
 
 from __future__ import annotations
 
@@ -103,7 +103,9 @@ def _parameters(name: str, module: dict[str, Any]) -> dict[str, str]:
 
 def _stub(name: str, module: dict[str, Any]) -> str:
     ports = ",\n".join(
-        f"  {port['direction']} wire [{len(port['bits']) - 1}:0] {label}" if len(port["bits"]) > 1 else f"  {port['direction']} wire {label}"
+        f"  {port['direction']} wire [{len(port['bits']) - 1}:0] {label}"
+        if len(port["bits"]) > 1
+        else f"  {port['direction']} wire {label}"
         for label, port in module["ports"].items()
     )
     parameters = ", ".join(f"parameter {label} = {value}" for label, value in _parameters(name, module).items())

@@ -76,7 +76,9 @@ def ip_properties(result: Run) -> dict[str, tuple[str, dict[str, str]]]:
             pairs = {call[0]: call[1]}
             target = call[2]
         if target in found:
-            found[target][1].update({name.removeprefix("CONFIG."): value for name, value in pairs.items() if name.startswith("CONFIG.")})
+            found[target][1].update(
+                {name.removeprefix("CONFIG."): value for name, value in pairs.items() if name.startswith("CONFIG.")}
+            )
     return found
 
 
@@ -94,14 +96,21 @@ def property_problems(board: str, found: dict[str, tuple[str, dict[str, str]]]) 
         if allowed["modules"].get(kind) != ip:
             problems.append(f"{module}: IP {ip} is not the one of the allow-list")
             continue
-        wanted = {name: str(value) for name, value in {**allowed["common"][kind], **allowed["boards"][board].get(module, {})}.items()}
+        wanted = {
+            name: str(value)
+            for name, value in {**allowed["common"][kind], **allowed["boards"][board].get(module, {})}.items()
+        }
         values = dict(recorded)
         optional = values.pop("ENABLE_OPTIONAL_PORTS", "").split()
         ports = yaml.safe_load((HERE.parent / "ip" / f"{module}.yaml").read_text())["ports"] if optional else {}
-        problems += [f"{module}: optional port {port} is none that corundum connects" for port in optional if port not in ports]
+        problems += [
+            f"{module}: optional port {port} is none that corundum connects" for port in optional if port not in ports
+        ]
         if kind.startswith("cmac_gty"):
             values.pop("CHANNEL_ENABLE", "")  # the flow leaves one of the preset's channels, whichever is first
         for name in sorted(wanted.keys() | values.keys()):
             if wanted.get(name) != values.get(name):
-                problems.append(f"{module}: {name} is {values.get(name, 'not set')}, the allow-list says {wanted.get(name, 'nothing')}")
+                problems.append(
+                    f"{module}: {name} is {values.get(name, 'not set')}, the allow-list says {wanted.get(name, 'nothing')}"
+                )
     return problems

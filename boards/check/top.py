@@ -110,14 +110,18 @@ def core_problems(rtl: Path, core: str) -> list[str]:
     return found
 
 
-def lint_problems(board: Board, chip: str, rtl: Path, work: Path, waivers: list[dict[str, Any]], used: set[int]) -> list[str]:
+def lint_problems(
+    board: Board, chip: str, rtl: Path, work: Path, waivers: list[dict[str, Any]], used: set[int]
+) -> list[str]:
     """Verilator's warnings of a top, without its core, that no waiver covers."""
     top, core = xdc.top(chip), xdc.core(chip)
     files = [path for path in netlist.sources(rtl, top, stop=[core]) if path.stem != core]
     boxed = netlist.elaborate(top, files, _black_boxes(board, chip, rtl, work), work)
     stubs = netlist.lint_stubs(boxed, work / "lint")
     messages = lint.verilate(top, [*files, *stubs], [])
-    return lint.problems([message for message in messages if not (work / "lint" / message.file).exists()], waivers, used.add)
+    return lint.problems(
+        [message for message in messages if not (work / "lint" / message.file).exists()], waivers, used.add
+    )
 
 
 def corundum_problems(board: Board, chip: str, work: Path) -> list[str]:

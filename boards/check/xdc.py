@@ -97,14 +97,18 @@ def _pairs(pin_of: dict[str, str], table: dict[str, str]) -> list[str]:
     return problems
 
 
-def _standards(placed: list[tuple[str, dict[str, str]]], directions: dict[str, str], table: dict[str, str]) -> list[str]:
+def _standards(
+    placed: list[tuple[str, dict[str, str]]], directions: dict[str, str], table: dict[str, str]
+) -> list[str]:
     problems = []
     for port, properties in placed:
         function = table.get(properties["PACKAGE_PIN"], "")
         if function.startswith("IO"):
             wanted = function.split()[-1]
             if properties.get("IOSTANDARD") != wanted:
-                problems.append(f"{port} has I/O standard {properties.get('IOSTANDARD', 'none')}, its bank's is {wanted}")
+                problems.append(
+                    f"{port} has I/O standard {properties.get('IOSTANDARD', 'none')}, its bank's is {wanted}"
+                )
         else:
             kind = re.match(r"MGTYRX|MGTYTX|MGTREFCLK", function)
             if "IOSTANDARD" in properties:
@@ -126,7 +130,11 @@ def _clocks(result: Run, clocks: dict[str, float], pin_of: dict[str, str], table
         elif abs(period / wanted - 1) > 1e-3:
             problems.append(f"the clock at {call[-1]} has a period of {period} ns, the board's is {wanted:.3f} ns")
     references = {port for port, pin in pin_of.items() if re.match(r"MGTREFCLK\dP", table.get(pin, ""))}
-    problems += [f"{port} is a reference clock and has no create_clock" for port in sorted(references | clocks.keys()) if not made[port]]
+    problems += [
+        f"{port} is a reference clock and has no create_clock"
+        for port in sorted(references | clocks.keys())
+        if not made[port]
+    ]
     return problems + [f"{port} has {count} create_clock" for port, count in made.items() if count > 1]
 
 
@@ -138,7 +146,9 @@ def _exceptions(
         word: _expand((call[call.index(word) + 1] for call in result.of("set_false_path") if word in call), names)
         for word in ("-from", "-to")
     }
-    delayed = {kind: _expand((call[-1] for call in result.of(f"set_{kind}_delay")), names) for kind in ("input", "output")}
+    delayed = {
+        kind: _expand((call[-1] for call in result.of(f"set_{kind}_delay")), names) for kind in ("input", "output")
+    }
     halves = clocks.keys() | {re.sub(r"_p$", "_n", port) for port in clocks}
     problems = []
     for port in ports:
@@ -169,6 +179,8 @@ def crossing_problems(folder: Path, modules: set[str], work: Path) -> list[str]:
         result = run(script, [], work)
         if result.status:
             problems.append(f"{file.name} does not run: {result.errors.splitlines()[0]}")
-        elif not any("-datapath_only" in call for call in result.of("set_max_delay")) and not result.of("set_false_path"):
+        elif not any("-datapath_only" in call for call in result.of("set_max_delay")) and not result.of(
+            "set_false_path"
+        ):
             problems.append(f"{file.name} excepts no path: it needs set_max_delay -datapath_only or set_false_path")
     return problems
