@@ -97,13 +97,14 @@ board-check: verilog ## what can be checked of the boards without Vivado: Tcl, c
 
 BOARD ?= vcu1525
 CHIP ?=
+PART ?=
 TARGET ?=
 board_options = --board "$(BOARD)" --chip "$(CHIP)"
 
-bitstreams: setup ## build/boards/<board>/<chip>/*.bit; needs Vivado and make corundum; BOARD=vcu1525 or xupp3r, CHIP=inner, crypto or outer
-	@$(ENV) python -m boards.flow check $(board_options)
+bitstreams: setup ## build/boards/<board>/<chip>/*.bit; needs Vivado and make corundum; BOARD=vcu1525 or xupp3r, CHIP=inner, crypto or outer, PART for a U200
+	@$(ENV) python -m boards.flow check $(board_options) --part "$(PART)"
 	@$(MILL) boards.runMain sallyport.boards.Elaborate --board $(BOARD) --out build/boards/$(BOARD) --version $(VERSION)
-	@$(ENV) python -m boards.flow run $(board_options)
+	@$(ENV) python -m boards.flow run $(board_options) --part "$(PART)"
 
 program: setup ## load a bitstream by JTAG; BOARD, CHIP, TARGET=part of the cable's name
 	@$(ENV) python -m boards.flow program $(board_options) --target "$(TARGET)"

@@ -95,6 +95,13 @@ class Board:
             )
         return cls(path, yaml.safe_load(path.read_text()))
 
+    def with_part(self, part: str) -> Board:
+        """The same card with another of its parts; empty leaves the one it has."""
+        if part and part not in (self.part, *self.raw["other_parts"]):
+            raise self._wrong(f"no part {part}: choose one of {', '.join([self.part, *self.raw['other_parts']])}")
+        self.part = part or self.part
+        return self
+
     @staticmethod
     def names(folder: Path = DATA) -> list[str]:
         return sorted(file.stem for file in folder.glob("*.yaml"))

@@ -50,9 +50,9 @@ def check_vivado() -> None:
         )
 
 
-def check(board_name: str, chip: str) -> Board:
+def check(board_name: str, chip: str, part: str = "") -> Board:
     """All that can be wrong before Vivado is started; a missing licence or part Vivado itself tells, as its first act."""
-    board = Board.load(board_name)
+    board = Board.load(board_name).with_part(part)
     wanted = chips(chip)
     check_vivado()
     if any(board.mac(each) for each in wanted):
@@ -147,24 +147,27 @@ def main() -> None:
 
 
 board_option = click.option("--board", "board_name", required=True, help="name of a file in boards/data")
+part_option = click.option("--part", default="", help="one of the board file's other parts")
 chip_option = click.option("--chip", default="", help="inner, crypto or outer; all three if it is left out")
 
 
 @main.command("check")
 @board_option
 @chip_option
-def check_command(board_name: str, chip: str) -> None:
+@part_option
+def check_command(board_name: str, chip: str, part: str) -> None:
     """Refuse what cannot work, before anything is built."""
-    check(board_name, chip)
+    check(board_name, chip, part)
 
 
 @main.command()
 @board_option
 @chip_option
+@part_option
 @click.option("--last", default="bitstream", help="stop after this step")
-def run(board_name: str, chip: str, last: str) -> None:
+def run(board_name: str, chip: str, part: str, last: str) -> None:
     """Make bitstreams."""
-    board = check(board_name, chip)
+    board = check(board_name, chip, part)
     for each in chips(chip):
         folder = build_folder(board_name, each)
         rtl = folder / "rtl"

@@ -39,6 +39,11 @@ def run(work: Path, path: Path | None, *arguments: str) -> subprocess.CompletedP
     [
         (["check", "--board", "zcu102"], "v2023.2", "there is no board 'zcu102': choose one of vcu1525, xupp3r"),
         (["check", "--board", "vcu1525", "--chip", "middle"], "v2023.2", "there is no chip 'middle'"),
+        (
+            ["check", "--board", "vcu1525", "--part", "xcu250"],
+            "v2023.2",
+            "no part xcu250: choose one of xcvu9p-fsgd2104-2L-e, xcu200-fsgd",
+        ),
         (["check", "--board", "vcu1525"], None, "vivado is not in PATH: source"),
         (["check", "--board", "vcu1525"], "v2025.1", "Vivado 2025.1 is in PATH, the IPs are those of 2023.2: source"),
         (["check", "--board", "vcu1525"], "", "a vivado that does not tell its release"),
@@ -67,8 +72,9 @@ def test_run_calls_vivado_and_hands_its_status_on(tmp_path: Path, status: int):
     rtl = tmp_path / "build/boards/vcu1525/crypto/rtl"
     rtl.mkdir(parents=True)
     (rtl / "CryptoBoard.sv").write_text("module CryptoBoard(); endmodule\n")
-    done = run(tmp_path, path, "run", "--board", "vcu1525", "--chip", "crypto")
+    done = run(tmp_path, path, "run", "--board", "vcu1525", "--chip", "crypto", "--part", "xcu200-fsgd2104-2-e")
     assert done.returncode == status, done.stderr
+    assert "set chip(part) xcu200-fsgd2104-2-e\n" in (rtl.parent / "chip.tcl").read_text()
     assert "flow.tcl -tclargs build/boards/vcu1525/crypto/chip.tcl bitstream" in (path / "calls").read_text()
 
 
