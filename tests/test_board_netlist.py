@@ -131,6 +131,14 @@ PLANTED = {
         {"InnerBoard_sv": (".reset(present)", ".reset(qsfp0_modprsl)")},
         "pin qsfp0_modprsl reaches a register of mmcm.CLKOUT0 without a synchroniser",
     ),
+    "logic before a synchroniser": (
+        {"InnerBoard_sv": (".in(lane_up[0])", ".in(&lane_up)")},
+        "link.user_clk_out comes through logic to up_synchroniser.stage0",
+    ),
+    "logic of pins before a synchroniser": (
+        {"InnerBoard_sv": (".in(qsfp0_modprsl)", ".in(qsfp0_modprsl & qsfp0_intl)")},
+        "pin qsfp0_intl comes through logic to present_synchroniser.stage0",
+    ),
     "two outputs of one MMCM": (
         {
             "InnerBoard_sv": (

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-LIBRARIES = ("+/xilinx/cells_sim.v", "+/xilinx/cells_xtra.v")
+LIBRARIES = ("xilinx/cells_sim.v", "xilinx/cells_xtra.v")
 
 
 class ElaborationError(Exception):
@@ -39,13 +39,14 @@ def sources(folder: Path, top: str, stop: Iterable[str] = ()) -> list[Path]:
 
 
 def elaborate(top: str, files: list[Path], black_boxes: list[Path], work: Path, passes: str = "proc") -> dict[str, Any]:
-    """`hierarchy -check` of `top`; returns yosys's JSON. Of `black_boxes` the ports alone are read."""
+    """`hierarchy -check` of `top`; returns the modules of yosys's JSON. Of `black_boxes` and primitives the ports alone are read."""
     work.mkdir(parents=True, exist_ok=True)
     result = work / f"{top}.json"
-    used = _words(files)
+    primitives = work / f"{top}_primitives.v"
+    named = set().union(*(_identifiers(path) for path in files))
+    primitives.write_text("\n".join(text for name, text in _library().items() if name in named))
     commands = [
-        *(f"read_verilog -lib {library}" for library in LIBRARIES),
-        *(f"read_verilog -lib -sv {path}" for path in black_boxes),
+        *(f"read_verilog -lib -sv {path}" for path in [primitives, *black_boxes]),
         f"read_verilog -sv {' '.join(map(str, files))}",
         f"hierarchy -check -top {top}",
         passes,
@@ -57,13 +58,22 @@ def elaborate(top: str, files: list[Path], black_boxes: list[Path], work: Path, 
     if done.returncode != 0:
         errors = [line for line in (done.stdout + done.stderr).splitlines() if "ERROR" in line]
         raise ElaborationError(f"{top}: {errors[0] if errors else 'yosys stopped'}")
-    modules = json.loads(result.read_text())["modules"]
-    # The cell library is big; keep what the design names.
-    return {name: module for name, module in modules.items() if name in used or "blackbox" not in module["attributes"]}
+    return json.loads(result.read_text())["modules"]
 
 
-def _words(files: list[Path]) -> set[str]:
-    return set().union(*(_named_in(path) for path in files))
+@cache
+def _library() -> dict[str, str]:
+    """Each of yosys's cells for Xilinx, as text. All of them take yosys a second to read."""
+    share = Path(shutil.which("yosys") or "yosys").resolve().parent.parent / "share" / "yosys"
+    text = "".join((share / name).read_text() for name in LIBRARIES)
+    return {
+        match[1]: match[0] for match in re.finditer(r"^module (\w+)\b.*?^endmodule", text, re.MULTILINE | re.DOTALL)
+    }
+
+
+@cache
+def _identifiers(path: Path) -> frozenset[str]:
+    return frozenset(re.findall(r"\b[A-Z]\w+", path.read_text()))
 
 
 def foreign_clocks(path: Path) -> set[str]:
@@ -87,17 +97,10 @@ def lint_stubs(modules: dict[str, Any], folder: Path) -> list[Path]:
     return files
 
 
-@cache
-def _library() -> str:
-    """Text of yosys's cells for Xilinx: its JSON leaves parameters of type real out."""
-    share = Path(shutil.which("yosys") or "yosys").resolve().parent.parent / "share" / "yosys"
-    return "".join((share / name.removeprefix("+/")).read_text() for name in LIBRARIES)
-
-
 def _parameters(name: str, module: dict[str, Any]) -> dict[str, str]:
-    text = re.search(rf"^module {name} .*?^endmodule", _library(), re.MULTILINE | re.DOTALL)
-    if text:
-        return dict(re.findall(r"parameter (?:real |integer |\[\d+:\d+\] )?(\w+) = ([^;,)]+)", text[0]))
+    # yosys's JSON leaves parameters of type real out.
+    if text := _library().get(name):
+        return dict(re.findall(r"parameter (?:real |integer |\[\d+:\d+\] )?(\w+) = ([^;,)]+)", text))
     return {label: _literal(value) for label, value in module.get("parameter_default_values", {}).items()}
 
 

@@ -11,6 +11,7 @@ from boards import corundum, flow, ip, xdc
 from boards.board import Board
 from boards.check import cdc, lint, netlist, tcl
 from boards.check import xdc as check_xdc
+from boards.check.clocks import CdcError
 
 PRIMITIVES = Path(__file__).with_name("primitives.yaml")
 PASSES = "proc; memory_collect"
@@ -97,7 +98,7 @@ def netlist_problems(board: Board, chip: str, rtl: Path, work: Path) -> list[str
     found = port_problems(board, chip, modules[top]) + floorplan_problems(board, chip, modules, top)
     try:
         found += checker.problems(top)
-    except cdc.CdcError as wrong:
+    except CdcError as wrong:
         found.append(str(wrong))
     return found + check_xdc.crossing_problems(constraints, checker.crossing_modules, work)
 

@@ -1,0 +1,129 @@
+"""A module of a netlist: who drives each bit, and where a clock comes from."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from boards.check.cdc import Checker
+
+ASYNC = ("async", "none")
+Bit = int | str
+# ("port", clock port), ("root", path of a pin that makes a clock), ("data", input port), or ASYNC
+Symbol = tuple[str, str]
+
+
+class Crossing(NamedTuple):
+    """Data of one clock that a register or memory of another one takes."""
+
+    source: Symbol
+    target: Symbol
+    memory: bool
+
+
+class Settling(NamedTuple):
+    """The data input of a synchroniser's first register; whether there is logic before it."""
+
+    clock: Symbol
+    place: str
+    mixed: bool
+
+
+@dataclass
+class Summary:
+    """A module as its parents see it."""
+
+    clocks: dict[str, Symbol] = field(default_factory=dict)  # outputs that are clocks
+    sources: dict[str, set[Symbol]] = field(default_factory=dict)  # of each output's data
+    sinks: dict[str, set[Symbol]] = field(default_factory=dict)  # clocks that take an input's data
+    crossings: dict[Crossing, set[str]] = field(default_factory=lambda: defaultdict(set))
+    mixed: dict[str, set[Symbol]] = field(default_factory=dict)  # those of `sources` that come through logic
+    settles: dict[str, set[Settling]] = field(default_factory=dict)  # where an input's data is made another clock's
+    glitches: set[str] = field(default_factory=set)
+
+
+class CdcError(Exception):
+    """Something in the netlist that this check cannot judge."""
+
+
+def tell(symbol: Symbol) -> str:
+    return "no clock" if symbol == ASYNC else symbol[1]
+
+
+class Nets:
+    """The nets of one module: clocks are followed through buffers and submodules to a port or to the pin that makes them."""
+
+    def __init__(self, checker: Checker, name: str) -> None:
+        self.checker = checker
+        self.name = name
+        module = checker.modules[name]
+        self.cells: dict[str, Any] = module["cells"]
+        self.ports: dict[str, Any] = module["ports"]
+        self.input_of: dict[Bit, str] = {}
+        self.driver: dict[Bit, tuple[str, str, int]] = {}
+        self._index()
+
+    def _index(self) -> None:
+        for port, entry in self.ports.items():
+            if entry["direction"] != "output":
+                for bit in entry["bits"]:
+                    self.input_of[bit] = port
+        for name, cell in self.cells.items():
+            for port, bits in cell["connections"].items():
+                if self.direction(cell, port) != "input":
+                    for index, bit in enumerate(bits):
+                        if not isinstance(bit, str):
+                            self.driver[bit] = (name, port, index)
+
+    def direction(self, cell: dict[str, Any], port: str) -> str:
+        if port in cell.get("port_directions", {}):
+            return cell["port_directions"][port]
+        return self.checker.modules[cell["type"]]["ports"][port]["direction"]
+
+    def clock(self, bit: Bit) -> Symbol | None:
+        """Where a clock comes from; nothing if it is a constant."""
+        while True:
+            if isinstance(bit, str):
+                return None
+            if bit in self.input_of:
+                return ("port", self.input_of[bit])
+            if bit not in self.driver:
+                return None
+            name, port, index = self.driver[bit]
+            cell = self.cells[name]
+            box = self.checker.box(cell["type"])
+            if box is not None and port in box.get("through", {}):
+                bit = cell["connections"][box["through"][port]][index]
+            elif box is None and cell["type"] in self.checker.modules:
+                symbol = self.checker.summary(cell["type"]).clocks.get(port)
+                if symbol is None:
+                    return ("root", f"{name}.{port}")
+                if symbol[0] != "port":
+                    return ("root", f"{name}.{symbol[1]}")
+                bit = cell["connections"][symbol[1]][0]
+            else:
+                return ("root", f"{name}.{port}")
+
+    def outer(self, symbol: Symbol, name: str, cell: dict[str, Any]) -> Symbol | None:
+        """A submodule's clock as this module names it."""
+        if symbol[0] == "port":
+            return self.clock_of(cell, symbol[1])
+        return ("root", f"{name}.{symbol[1]}") if symbol[0] == "root" else symbol
+
+    def clock_of(self, cell: dict[str, Any], port: str) -> Symbol | None:
+        """The clock at an input of a cell; nothing if it is left open."""
+        bits = cell["connections"].get(port, [])
+        return self.clock(bits[0]) if bits else None
+
+    @cached_property
+    def _names(self) -> dict[Bit, str]:
+        """Bits to the names of the source's nets."""
+        nets = self.checker.modules[self.name]["netnames"].items()
+        return {bit: net for net, entry in nets if not entry.get("hide_name") for bit in entry["bits"]}
+
+    def place(self, bits: list[Bit], name: str) -> str:
+        """The net that a register drives: the register's name in the source."""
+        return next((self._names[bit] for bit in bits if bit in self._names), name)
