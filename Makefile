@@ -90,7 +90,15 @@ synth-check: setup ## area and depth of the three cores' full configurations: yo
 	@$(ENV) for chip in Inner Outer Crypto; do \
 	  python scripts/synth_check.py $${chip}Core build/synth/rtl/$${chip,,} || exit 1; done
 
-board-check: verilog ## what can be checked of the boards without Vivado: Tcl, constraints, clock crossings, elaboration, lint
+# Tops for checks have small tables, which make no other crossings; those of bitstreams are made where they are built.
+board_sources := $(shell find boards/src boards/data -name '*.scala' -o -name '*.yaml' 2>/dev/null)
+board_tops := $(if $(wildcard boards/src/top),build/boards/check/stamp)
+build/boards/check/stamp: $(scala_sources) $(board_sources) build.mill VERSION | setup
+	@for board in $(basename $(notdir $(wildcard boards/data/*.yaml))); do for chip in inner crypto outer; do \
+	  $(MILL) boards.runMain sallyport.boards.Elaborate --board $$board --chip $$chip --out $(@D)/$$board/$$chip/rtl --version $(VERSION) || exit 1; done; done
+	@touch $@
+
+board-check: verilog $(board_tops) ## what can be checked of the boards without Vivado: Tcl, constraints, clock crossings, elaboration, lint
 	@$(ENV) python -m boards.check
 
 # --- boards (boards/README.md) ---------------------------------------------------------------------------------------
@@ -103,7 +111,8 @@ board_options = --board "$(BOARD)" --chip "$(CHIP)"
 
 bitstreams: setup ## build/boards/<board>/<chip>/*.bit; needs Vivado and make corundum; BOARD=vcu1525 or xupp3r, CHIP=inner, crypto or outer, PART for a U200
 	@$(ENV) python -m boards.flow check $(board_options) --part "$(PART)"
-	@$(MILL) boards.runMain sallyport.boards.Elaborate --board $(BOARD) --out build/boards/$(BOARD) --version $(VERSION)
+	@for chip in $(or $(CHIP),inner crypto outer); do $(MILL) boards.runMain sallyport.boards.Elaborate \
+	  --board $(BOARD) --chip $$chip --out build/boards/$(BOARD)/$$chip/rtl --version $(VERSION) --full || exit 1; done
 	@$(ENV) python -m boards.flow run $(board_options) --part "$(PART)"
 
 program: setup ## load a bitstream by JTAG; BOARD, CHIP, TARGET=part of the cable's name

@@ -18,7 +18,7 @@ part "management as arm64 and loong64 programs (Go, qemu)" mgmt/packaging/test.s
 part "simulator (C++)" make --no-print-directory -C sim/engine test
 part "registers (Python)" python -m pytest -q regs
 part "front end and whole boxes (Python)" python -m pytest -q tests
-part "boards, without Vivado" python -m boards.check
+part "boards, without Vivado" make --no-print-directory board-check
 part "common" mill --no-daemon --ticker false common.test
 part "interface FPGAs" mill --no-daemon --ticker false interface_fpga.test
 part "crypto FPGA" mill --no-daemon --ticker false crypto_fpga.test

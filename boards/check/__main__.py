@@ -1,7 +1,7 @@
 """`make board-check`: everything of the boards that can be checked without Vivado. Exit status 1 if anything is wrong, with the list.
 
-Tops are looked for in build/boards/<board>/<chip>/rtl, cores in build/rtl, corundum in build/corundum; what is not there is told as
-not checked.
+Tops, whose cores may have small tables, are looked for in build/boards/check/<board>/<chip>/rtl, cores in build/rtl, corundum in
+build/corundum; what is not there is told as not checked.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from boards import corundum, flow, xdc
+from boards import corundum, xdc
 from boards.board import CHIPS, Board
 from boards.check import lint, top
 
@@ -43,7 +43,7 @@ class Report:
 def check_chip(report: Report, board: Board, chip: str) -> None:
     """Constraints and flow of one chip; its top, where it was generated."""
     name, work = f"{board.name} {chip}", WORK / board.name / chip
-    rtl = flow.build_folder(board.name, chip) / "rtl"
+    rtl = work / "rtl"
     report.check(f"{name}: constraints", lambda: top.constraint_problems(board, chip, work))
     if not board.mac(chip) or (corundum.FOLDER / ".git").exists():
         report.check(f"{name}: Tcl", lambda: top.flow_problems(board, chip, rtl, work))
@@ -93,7 +93,7 @@ def lint_all(boards: list[Board]) -> list[str]:
             )
     for board in boards:
         for chip in CHIPS:
-            rtl = flow.build_folder(board.name, chip) / "rtl"
+            rtl = WORK / board.name / chip / "rtl"
             if (rtl / f"{xdc.top(chip)}.sv").exists():
                 found += top.lint_problems(board, chip, rtl, WORK / board.name / chip, waivers, used)
     return found + [
