@@ -139,7 +139,11 @@ def area(kinds: Counter) -> dict[str, int]:
 @click.option("--out", type=click.Path(path_type=Path), default=Path("build/synth"), show_default=True)
 @click.option("--max-depth", type=int, default=6, show_default=True, help="Fail above this many LUT levels.")
 @click.option(
-    "--max-share", type=float, default=60, show_default=True, help="Fail above this percentage of LUTs, block RAM or URAM."
+    "--max-share",
+    type=float,
+    default=60,
+    show_default=True,
+    help="Fail above this percentage of LUTs, block RAM or URAM.",
 )
 def main(top: str, rtl: Path, out: Path, max_depth: int, max_share: float) -> None:
     """Synthesise module TOP from the .sv files in folder RTL and report into OUT/TOP.json.
