@@ -46,10 +46,10 @@ endmodule
 STORE = """module Store(
   input W0_clk, input [2:0] W0_addr, input [255:0] W0_data, input R0_clk, input [2:0] R0_addr, output [255:0] R0_data);
   reg [255:0] memory [0:7];
-  reg [2:0] address;
+  reg [255:0] found;
   always @(posedge W0_clk) memory[W0_addr] <= W0_data;
-  always @(posedge R0_clk) address <= R0_addr;
-  assign R0_data = memory[address];
+  always @(posedge R0_clk) found <= memory[R0_addr];
+  assign R0_data = found;
 endmodule
 """
 BODY = """
@@ -158,7 +158,17 @@ PLANTED = {
     ),
     "memory of two clocks outside": (
         {"constraints__AsyncFifo_tcl": (CROSSING, "")},
-        "link.user_clk_out reaches a memory of mmcm.CLKOUT0: fifo.store.",
+        "link.user_clk_out reaches a memory of mmcm.CLKOUT0: fifo.store.found",
+    ),
+    "the same with a register at the address": (
+        {
+            "constraints__AsyncFifo_tcl": (CROSSING, ""),
+            "Store_sv": (
+                "found <= memory[R0_addr];\n  assign R0_data = found",
+                "found <= R0_addr;\n  assign R0_data = memory[found[2:0]]",
+            ),
+        },
+        "link.user_clk_out reaches a memory of mmcm.CLKOUT0: fifo.out",
     ),
     "constraint that excepts nothing": (
         {"constraints__GrayCrossing_tcl": ("set_false_path -to", "puts")},

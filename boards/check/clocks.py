@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from boards.check.cdc import Checker
 
 ASYNC = ("async", "none")
+WRITTEN = "-written"
 Bit = int | str
-# ("port", clock port), ("root", path of a pin that makes a clock), ("data", input port), or ASYNC
+# ("port", clock port), ("root", path of a pin that makes a clock), ("data", input port), or ASYNC; with WRITTEN behind its first word a
+# clock is that of writes into a memory, whose contents this is
 Symbol = tuple[str, str]
 
 
@@ -47,6 +49,10 @@ class Summary:
 
 class CdcError(Exception):
     """Something in the netlist that this check cannot judge."""
+
+
+def written(clock: Symbol) -> Symbol:
+    return (clock[0] + WRITTEN, clock[1])
 
 
 def tell(symbol: Symbol) -> str:
@@ -109,9 +115,13 @@ class Nets:
 
     def outer(self, symbol: Symbol, name: str, cell: dict[str, Any]) -> Symbol | None:
         """A submodule's clock as this module names it."""
-        if symbol[0] == "port":
-            return self.clock_of(cell, symbol[1])
-        return ("root", f"{name}.{symbol[1]}") if symbol[0] == "root" else symbol
+        kind = symbol[0].removesuffix(WRITTEN)
+        outer: Symbol | None = (kind, symbol[1])
+        if kind == "port":
+            outer = self.clock_of(cell, symbol[1])
+        elif kind == "root":
+            outer = ("root", f"{name}.{symbol[1]}")
+        return written(outer) if outer and symbol[0] != kind else outer
 
     def clock_of(self, cell: dict[str, Any], port: str) -> Symbol | None:
         """The clock at an input of a cell; nothing if it is left open."""

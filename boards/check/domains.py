@@ -7,7 +7,7 @@ from collections import defaultdict
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from boards.check.clocks import ASYNC, Bit, CdcError, Crossing, Nets, Settling, Summary, Symbol, tell
+from boards.check.clocks import ASYNC, WRITTEN, Bit, CdcError, Crossing, Nets, Settling, Summary, Symbol, tell, written
 
 if TYPE_CHECKING:
     from boards.check.cdc import Checker
@@ -26,7 +26,6 @@ class Module(Nets):
         self.start: dict[Any, set[Symbol]] = defaultdict(set)
         self.sinks: list[tuple[Bit, Symbol, str]] = []
         self.settlings: list[tuple[Bit, Settling]] = []
-        self.memories: list[tuple[Symbol, list[Bit], str]] = []
         self.mixed_start: dict[Any, set[Symbol]] = defaultdict(set)
         self.out = Summary()
         self.settling = {
@@ -98,14 +97,14 @@ class Module(Nets):
             for read in read_clocks:
                 if read != clock:
                     self.out.crossings[Crossing(clock, read, True)].add(name)
-            if not read_clocks:
-                self.memories.append((clock, connections["RD_ADDR"], name))
         node = ("memory", name)
         if read_clocks:
             self.start[node] |= set(read_clocks)
             for clock in read_clocks:
                 self.sinks += [(bit, clock, name) for port in ("RD_ADDR", "RD_EN") for bit in connections[port]]
         else:
+            # The register is behind the memory or before its address; what it takes is what was written.
+            self.start[node] |= {written(clock) for clock in write_clocks}
             for bit in connections["RD_ADDR"]:
                 self.edges[bit].append(node)
         self.edges[node] += connections["RD_DATA"]
@@ -214,12 +213,9 @@ class Module(Nets):
             for symbol in reached.get(bit, ()):
                 if symbol[0] == "data":
                     self.out.sinks.setdefault(symbol[1], set()).add(clock)
-                elif symbol != clock:
-                    self.out.crossings[Crossing(symbol, clock, False)].add(place)
-        for written, address, place in self.memories:
-            for clock in {symbol for bit in address for symbol in reached.get(bit, ()) if symbol[0] != "data"}:
-                if clock != written:
-                    self.out.crossings[Crossing(written, clock, True)].add(place)
+                elif symbol not in (clock, written(clock)):
+                    source = (symbol[0].removesuffix(WRITTEN), symbol[1])
+                    self.out.crossings[Crossing(source, clock, source != symbol)].add(place)
         if self.checker.is_allowed(self.name):
             for crossing in [crossing for crossing in self.out.crossings if crossing.memory]:
                 del self.out.crossings[crossing]
