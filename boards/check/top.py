@@ -43,6 +43,20 @@ def floorplan_problems(board: Board, chip: str, modules: dict[str, Any], top: st
     return [f"the floorplan names {module}, which {top} has not" for module in wanted if module not in instances]
 
 
+def open_inputs(board: Board, chip: str, modules: dict[str, Any]) -> list[str]:
+    """Inputs of IPs and of corundum's wrapper that nothing drives; Verilator tells no inputs from outputs, of which many are open."""
+    inputs = {
+        each.module: [port.name for port in each.ports if port.direction == "in"] for each in ip.instances(board, chip)
+    }
+    return [
+        f"{name}.{port} of {cell['type']} is left open"
+        for module in modules.values()
+        for name, cell in module["cells"].items()
+        for port in inputs.get(cell["type"], [])
+        if not cell["connections"].get(port)
+    ]
+
+
 def constraint_problems(board: Board, chip: str, work: Path) -> list[str]:
     """XDC lint of what boards/xdc.py writes, on the board file's ports."""
     text = {"ports": xdc.port_constraints(board, chip), "floorplan": xdc.floorplan(board, chip)}
@@ -96,6 +110,7 @@ def netlist_problems(board: Board, chip: str, rtl: Path, work: Path) -> list[str
     constraints = rtl / "constraints"
     checker = cdc.Checker(modules, boxes(board, chip), {path.stem for path in constraints.glob("*.tcl")})
     found = port_problems(board, chip, modules[top]) + floorplan_problems(board, chip, modules, top)
+    found += open_inputs(board, chip, modules)
     try:
         found += checker.problems(top)
     except CdcError as wrong:
