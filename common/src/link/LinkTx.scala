@@ -174,7 +174,10 @@ class LinkTx(params: LinkParams) extends Module {
   private val header = Module(new LinkHeaderCrc(params.withSequenceTx))
   header.io.in.valid := control || sendPacket
   header.io.in.bits.packet := !control
-  header.io.in.bits.covered := Mux(sendResync || sendRequest, resync.asUInt, normal.asUInt)(LinkFrame.coveredBits - 1, 0)
+  header.io.in.bits.covered := Mux(sendResync || sendRequest, resync.asUInt, normal.asUInt)(
+    LinkFrame.coveredBits - 1,
+    0
+  )
   header.io.in.bits.sequence := sequence
   header.io.in.bits.payload := crcs.io.out.bits
 

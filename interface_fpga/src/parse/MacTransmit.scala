@@ -67,9 +67,10 @@ class MacTransmit(beats: Int) extends Module {
   private val bytes = Mux(short, MacReceive.minBytes.U, in.bits.bytes)
   when(in.fire)(before := Mux(in.bits.last, 0.U, before + 1.U))
 
-  private val fifo = QuietClock.around(new FrameFifo(new NoMeta, FrameFifoParams(beats, WhenFull.Stall)), cycles = 16)(fifo =>
-    fifo.io.in.valid || fifo.io.out.valid
-  )
+  private val fifo =
+    QuietClock.around(new FrameFifo(new NoMeta, FrameFifoParams(beats, WhenFull.Stall)), cycles = 16)(fifo =>
+      fifo.io.in.valid || fifo.io.out.valid
+    )
   fifo.io.in.valid := in.valid
   fifo.io.in.bits.data := in.bits.data
   fifo.io.in.bits.last := in.bits.last
