@@ -57,6 +57,7 @@ class Daemon:
         self, registers: Path, folder: Path, number: int | None = 0, more: str = "", inside: Host | None = None
     ) -> None:
         folder.mkdir(exist_ok=True)
+        self.registers = registers
         self.control, self.log_path, self.config = folder / "c.sock", folder / "log", folder / "sallyportd.toml"
         listen = "" if number is None else f"127.0.0.1:{METRICS_PORT + number}"
         self.metrics_url = f"http://{listen}/metrics"

@@ -40,8 +40,7 @@ NET = "esp_proposals = aes256gcm16-noesn"
 class Ends:
     """What the tests of this page have in common."""
 
-    def __init__(self, registers: Path, daemon: Daemon, box: Charon, peer: Charon, red: Host, router: Host) -> None:
-        self.registers = registers
+    def __init__(self, daemon: Daemon, box: Charon, peer: Charon, red: Host, router: Host) -> None:
         self.daemon, self.box, self.peer, self.red, self.router = daemon, box, peer, red, router
 
     def load(self, words: str = "", options: str = "encap = yes", auth: str = "psk") -> None:
@@ -103,7 +102,7 @@ def live_ends(folder: Path, nat: bool = False) -> Iterator[Ends]:
         try:
             charons.append(Charon(folder, box, (BOX[1][0], address), daemon.control))
             charons.append(Charon(folder, space, (address, BOX[1][0]), None))
-            yield Ends(folder / "box0.sock", daemon, charons[0], charons[1], red, black)
+            yield Ends(daemon, charons[0], charons[1], red, black)
         finally:
             for charon in charons:
                 charon.kill()

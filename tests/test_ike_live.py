@@ -96,7 +96,7 @@ def test_reset_of_the_chips(connected: Ends) -> None:
     not reach it, and charon negotiates new SAs. The host's pings are answered again."""
     ends = connected
     before = ends.spis()
-    with Registers(ends.registers) as registers:
+    with Registers(ends.daemon.registers) as registers:
         registers.write("crypto", "scratch", 0)
     ends.box.wait_for(lambda: len(ends.spis()) == 2 and not ends.spis() & before)
     ends.settle()
