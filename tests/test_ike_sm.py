@@ -187,7 +187,7 @@ def test_rekeys(fresh: Two, certificates: Path, esp: str) -> None:
         wait_until_replaced(old, *both)
         for one, mark in zip(both, marks, strict=True):
             verbs = [line.split()[2] for line in one.lines[mark:] if line.startswith("xfrm state ")]
-            assert verbs == ["add", "add", "delete", "delete"], verbs
+            assert verbs == ["add", "add", "deleteall", "deleteall"], verbs
         agree(*both)
         assert both[0].only("in").suite == suite
     for charon in fresh:
