@@ -111,6 +111,7 @@ board_options = --board "$(BOARD)" --chip "$(CHIP)"
 
 bitstreams: setup ## build/boards/<board>/<chip>/*.bit; needs Vivado and make corundum; BOARD=vcu1525 or xupp3r, CHIP=inner, crypto or outer, PART for a U200
 	@$(ENV) python -m boards.flow check $(board_options) --part "$(PART)"
+	@test -d boards/src/top || { echo "make bitstreams: the chips' shells and tops are not there yet (boards/README.md)" >&2; exit 2; }
 	@for chip in $(or $(CHIP),inner crypto outer); do $(MILL) boards.runMain sallyport.boards.Elaborate \
 	  --board $(BOARD) --chip $$chip --out build/boards/$(BOARD)/$$chip/rtl --version $(VERSION) --full || exit 1; done
 	@$(ENV) python -m boards.flow run $(board_options) --part "$(PART)"
