@@ -21,7 +21,8 @@ private[crypto] object PathClock {
    */
   def apply(received: UInt, left: Seq[UInt], stirs: Bool, control: PathControl): Clock = {
     val inside = RegInit(0.U(16.W))
-    inside := inside + received - left.reduce(_ +& _)
+    // A cycle late: nothing stands on these counts but this clock, and what sums up to them is long.
+    inside := inside + RegNext(received, 0.U) - left.map(RegNext(_, 0.U)).reduce(_ +& _)
     val changed = control.asUInt =/= RegNext(control.asUInt, 0.U)
     QuietClock(stirs || inside =/= 0.U || changed || control.blocked, settleCycles)
   }
