@@ -47,13 +47,12 @@ class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
   private val jobQueue = Module(new SecretQueue(jobs))
   jobQueue.io.in <> io.job
   jobQueue.io.wipe := io.blocked
-  private val beats = Module(new Queue(new PacketBeat(new NoMeta), 16))
-  beats.io.enq <> io.in
+  private val beats = LutQueue(io.in, 16)
   private val picker = Module(new LanePicker(lanes))
   for (kind <- 0 to 1) picker.io.laneReady(kind) := VecInit(io.room.map(_(kind))).asUInt
 
   private val bypassTarget = (BigInt(1) << lanes).U((lanes + 1).W)
-  private val beat = beats.io.deq.bits
+  private val beat = beats.bits
   private val job = jobQueue.io.out.bits
 
   // The output stage: one beat, its job, where it goes.
@@ -81,10 +80,10 @@ class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
     (dropsFirst || route === Route.bypass || Mux(fast, picker.io.valid(1), picker.io.valid(0)))
   private val drops = Mux(first, dropsFirst, dropping)
   private val take = !withdraw && (drops || !stageValid || stageFire) && (!first || startable)
-  beats.io.deq.ready := take
-  private val taken = beats.io.deq.fire
+  beats.ready := take
+  private val taken = beats.fire
   private val starts = taken && first
-  jobQueue.io.out.ready := beats.io.deq.valid && take && first
+  jobQueue.io.taken := starts
   io.jobTaken := RegNext(starts, false.B)
 
   picker.io.taken := starts && !drops && route === Route.lane
@@ -149,7 +148,7 @@ class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
   private val dropped = Mux(withdrawn, stageJob.lane.meta, job.lane.meta)
   io.drop.bits.prefix.valid := RegNext(dropped.hasPrefix)
   io.drop.bits.prefix.bits := RegNext(PrefixStore.row(dropped))
-  io.idle := !stageValid && first && !beats.io.deq.valid && !jobQueue.io.out.valid
+  io.idle := !stageValid && first && !beats.valid && !jobQueue.io.out.valid
 
   assert(!(starts && withdrawn), "one drop a cycle")
   assert(!(starts && !drops && route === Route.lane && !pick.orR), "a packet to no lane")

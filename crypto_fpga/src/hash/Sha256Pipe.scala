@@ -30,7 +30,7 @@ object Sha256Pipe extends ShaLoop {
     Seq(t1 + t2, a, b, c, d + t1, e, f, g)
   }
 
-  def expand(w: Seq[UInt]): UInt = shifted(w(14), 17, 19, 10) + w(9) + shifted(w(1), 7, 18, 3) + w(0)
+  def expand(w: Seq[UInt]): UInt = w(9) + shifted(w(14), 17, 19, 10) + shifted(w(1), 7, 18, 3) + w(0)
 
   private def rotations(x: UInt, i: Int, j: Int, k: Int) = x.rotateRight(i) ^ x.rotateRight(j) ^ x.rotateRight(k)
   private def shifted(x: UInt, i: Int, j: Int, shift: Int) = x.rotateRight(i) ^ x.rotateRight(j) ^ (x >> shift)

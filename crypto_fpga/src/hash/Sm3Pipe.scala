@@ -31,7 +31,7 @@ object Sm3Pipe extends HashLoop {
     val ff = Mux(early, a ^ b ^ c, ShaLoop.majority(a, b, c))
     val gg = Mux(early, e ^ f ^ g, ShaLoop.choose(e, f, g))
     val ss = a.rotateLeft(12) + e + t
-    HashWords(Seq(a, b, c, e, f, g, ss, ff + d + (w(0) ^ w(4)), gg + h + w(0)), w.tail :+ expand(w))
+    HashWords(Seq(a, b, c, e, f, g, ss, d + ff + (w(0) ^ w(4)), h + gg + w(0)), w.tail :+ expand(w))
   }
 
   private def secondHalf(variables: Seq[UInt]): Seq[UInt] = {
