@@ -33,7 +33,7 @@ cp "$fresh/$scala_dir"/* $scala_dir/
 cp "$fresh/$go_dir"/* $go_dir/
 
 mkdir -p build/regs
-for chip in inner crypto outer; do
+for chip in inner crypto outer shell; do
   export_rdl c-header -t "${chip}_registers" -o "build/regs/sallyport_$chip.h" >/dev/null
 done
 export_rdl markdown -o build/regs/sallyport.md >/dev/null

@@ -6,8 +6,10 @@ from .names import upper_camel
 
 def files(model: Model) -> dict[str, str]:
     """File name to contents; descriptors.go, beside them, is written by hand."""
-    registers = [_registers("Common", model.common, "")]
-    registers += [_registers(upper_camel(c.name), c.registers, "CommonRegisters") for c in model.chips]
+    registers = [_registers("Common", model.common, "", "of every chip")]
+    for c in model.chips:
+        registers.append(_registers(upper_camel(c.name), c.registers, "CommonRegisters", f"of the {c.name} chip alone"))
+    registers += [_registers(upper_camel(s.name), s.registers, "", "of the shell of a card") for s in model.shells]
     return {
         "registers.go": _file(registers),
         "counters.go": _file([_counters(chip) for chip in model.chips]),
@@ -33,8 +35,7 @@ def _register(name: str, r: Register) -> list[str]:
     return lines
 
 
-def _registers(prefix: str, registers: list[Register], first: str) -> list[str]:
-    whose = f"of the {prefix.lower()} chip alone" if first else "of every chip"
+def _registers(prefix: str, registers: list[Register], first: str, whose: str) -> list[str]:
     lines = [f"// Registers {whose}.", "var ("]
     for r in registers:
         lines += _register(prefix + upper_camel(r.name), r)

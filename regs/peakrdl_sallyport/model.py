@@ -70,6 +70,8 @@ class Chip:
 class Model:
     common: list[Register] = field(default_factory=list)
     chips: list[Chip] = field(default_factory=list)
+    # What has registers alone, and none of `common`: the shells of cards.
+    shells: list[Chip] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     values: dict[str, dict[str, int]] = field(default_factory=dict)
 
@@ -90,7 +92,7 @@ def build(top: AddrmapNode) -> Model:
             if kind is None:
                 raise ModelError(f"{space.get_path()}: the address map has no 'space' property")
             {"registers": _registers, "counters": _counters, "tables": _tables}[kind.name](model, chip, space)
-        model.chips.append(chip)
+        (model.chips if len(spaces) > 1 else model.shells).append(chip)
     return model
 
 

@@ -59,6 +59,8 @@ def _registers(model: Model) -> list[list[str]]:
     objects = [_object("CommonRegs", block(model.common, ""))]
     for chip in model.chips:
         objects.append(_object(f"{upper_camel(chip.name)}Regs", block(chip.registers, "CommonRegs.all ++ ")))
+    for shell in model.shells:
+        objects.append(_object(f"{upper_camel(shell.name)}Regs", block(shell.registers, "")))
     return objects
 
 

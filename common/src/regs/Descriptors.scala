@@ -58,7 +58,7 @@ object RegisterRole {
 /**
  * A 32-bit register (or `count` of them).
  *
- * @param offset byte offset in the chip's 4 KiB
+ * @param offset byte offset in the chip's 4 KiB, of a shell register in the shell's 32 KiB
  * @param writable bits that software can write
  * @param pulse bits that are 1 for one cycle after software writes 1
  */
@@ -70,7 +70,11 @@ case class RegisterDesc(
     pulse: BigInt = 0,
     reset: BigInt = 0,
     count: Int = 1
-)
+) {
+
+  /** The registers of one that is repeated, each by itself, with its number behind the name. */
+  def each: Seq[RegisterDesc] = Seq.tabulate(count)(n => copy(name = s"${name}_$n", offset = offset + 4 * n, count = 1))
+}
 
 /**
  * @param path `encrypt`, `decrypt` or `none`

@@ -431,3 +431,172 @@ object OuterRegs {
     limitInject
   )
 }
+
+object ShellRegs {
+  val magic = RegisterDesc("magic", 0x000, RegisterRole.Constant, reset = 0x534c5953L)
+  val chip = RegisterDesc("chip", 0x004, RegisterRole.Build)
+  val version = RegisterDesc("version", 0x008, RegisterRole.Build)
+  object Version {
+    val patch = RowField(0, 8)
+    val minor = RowField(8, 8)
+    val major = RowField(16, 8)
+  }
+  val board = RegisterDesc("board", 0x00c, RegisterRole.Build)
+  val parts = RegisterDesc("parts", 0x010, RegisterRole.Build)
+  object Parts {
+    val links = RowField(0, 4)
+    val channels = RowField(4, 4)
+    val cages = RowField(8, 4)
+    val mac = RowField(12, 1)
+  }
+  val scratch = RegisterDesc("scratch", 0x014, RegisterRole.Control, writable = 0xffffffffL)
+  val coreState = RegisterDesc("core_state", 0x018, RegisterRole.Status)
+  object CoreState {
+    val ready = RowField(0, 1)
+  }
+  val linkControl = RegisterDesc("link_control", 0x020, RegisterRole.Control, writable = 0x3L, pulse = 0x3L)
+  object LinkControl {
+    val link0 = RowField(0, 1)
+    val link1 = RowField(1, 1)
+  }
+  val linkState = RegisterDesc("link_state", 0x024, RegisterRole.Status)
+  object LinkState {
+    val up = RowField(0, 2)
+  }
+  val channelState = RegisterDesc("channel_state", 0x030, RegisterRole.Status, count = 4)
+  object ChannelState {
+    val up = RowField(0, 1)
+    val trained = RowField(1, 1)
+  }
+  val channelErrors = RegisterDesc("channel_errors", 0x040, RegisterRole.Status, count = 4)
+  object ChannelErrors {
+    val soft = RowField(0, 16)
+    val hard = RowField(16, 16)
+  }
+  val channelEvents = RegisterDesc("channel_events", 0x050, RegisterRole.Status, count = 4)
+  object ChannelEvents {
+    val overflow = RowField(0, 16)
+    val restarts = RowField(16, 16)
+  }
+  val tunnelState = RegisterDesc("tunnel_state", 0x060, RegisterRole.Status, count = 2)
+  object TunnelState {
+    val retries = RowField(0, 16)
+    val timeouts = RowField(16, 15)
+    val open = RowField(31, 1)
+  }
+  val macState = RegisterDesc("mac_state", 0x070, RegisterRole.Status)
+  object MacState {
+    val rxStatus = RowField(0, 1)
+    val txReset = RowField(1, 1)
+    val rxReset = RowField(2, 1)
+  }
+  val macOverflow = RegisterDesc("mac_overflow", 0x074, RegisterRole.Status)
+  val qsfpControl = RegisterDesc("qsfp_control", 0x080, RegisterRole.Control, writable = 0xf0f0fL, reset = 0xf0fL)
+  object QsfpControl {
+    val modsell = RowField(0, 4)
+    val resetl = RowField(8, 4)
+    val lpmode = RowField(16, 4)
+  }
+  val qsfpState = RegisterDesc("qsfp_state", 0x084, RegisterRole.Status)
+  object QsfpState {
+    val modprsl = RowField(0, 4)
+    val intl = RowField(8, 4)
+  }
+  val i2cControl = RegisterDesc("i2c_control", 0x088, RegisterRole.Control, writable = 0x10f0fL, reset = 0x10f0fL)
+  object I2cControl {
+    val scl = RowField(0, 4)
+    val sda = RowField(8, 4)
+    val muxResetN = RowField(16, 1)
+  }
+  val i2cState = RegisterDesc("i2c_state", 0x08c, RegisterRole.Status)
+  object I2cState {
+    val scl = RowField(0, 4)
+    val sda = RowField(8, 4)
+  }
+  val lights = RegisterDesc("lights", 0x090, RegisterRole.Control, writable = 0x707L)
+  object Lights {
+    val forced = RowField(0, 3)
+    val lit = RowField(8, 3)
+  }
+  val drpSelect = RegisterDesc("drp_select", 0x0a0, RegisterRole.Control, writable = 0x1ffffffL)
+  object DrpSelect {
+    val address = RowField(0, 24)
+    val target = RowField(24, 1)
+  }
+  val drpData = RegisterDesc("drp_data", 0x0a4, RegisterRole.Control, writable = 0xffffL)
+  val drpCommand = RegisterDesc("drp_command", 0x0a8, RegisterRole.Control, writable = 0x3L, pulse = 0x3L)
+  object DrpCommand {
+    val read = RowField(0, 1)
+    val write = RowField(1, 1)
+  }
+  val drpState = RegisterDesc("drp_state", 0x0ac, RegisterRole.Status)
+  object DrpState {
+    val data = RowField(0, 16)
+    val failed = RowField(30, 1)
+    val busy = RowField(31, 1)
+  }
+  val pcieRefused = RegisterDesc("pcie_refused", 0x0b0, RegisterRole.Status)
+  val accessErrors = RegisterDesc("access_errors", 0x0b4, RegisterRole.Status)
+  val puntState = RegisterDesc("punt_state", 0x0c0, RegisterRole.Status)
+  object PuntState {
+    val bytes = RowField(0, 7)
+    val last = RowField(8, 1)
+    val valid = RowField(31, 1)
+  }
+  val puntData = RegisterDesc("punt_data", 0x0c4, RegisterRole.Status)
+  val puntControl = RegisterDesc("punt_control", 0x0c8, RegisterRole.Control, writable = 0x1L, pulse = 0x1L)
+  object PuntControl {
+    val drop = RowField(0, 1)
+  }
+  val injectLength = RegisterDesc("inject_length", 0x0d0, RegisterRole.Control, writable = 0x3fffL)
+  object InjectLength {
+    val length = RowField(0, 14)
+  }
+  val injectData = RegisterDesc("inject_data", 0x0d4, RegisterRole.Control, writable = 0xffffffffL)
+  val injectControl = RegisterDesc("inject_control", 0x0d8, RegisterRole.Control, writable = 0x3L, pulse = 0x3L)
+  object InjectControl {
+    val abort = RowField(0, 1)
+    val clear = RowField(1, 1)
+  }
+  val injectState = RegisterDesc("inject_state", 0x0dc, RegisterRole.Status)
+  object InjectState {
+    val left = RowField(0, 14)
+    val ready = RowField(16, 1)
+    val refused = RowField(31, 1)
+  }
+  val all: Seq[RegisterDesc] = Seq(
+    magic,
+    chip,
+    version,
+    board,
+    parts,
+    scratch,
+    coreState,
+    linkControl,
+    linkState,
+    channelState,
+    channelErrors,
+    channelEvents,
+    tunnelState,
+    macState,
+    macOverflow,
+    qsfpControl,
+    qsfpState,
+    i2cControl,
+    i2cState,
+    lights,
+    drpSelect,
+    drpData,
+    drpCommand,
+    drpState,
+    pcieRefused,
+    accessErrors,
+    puntState,
+    puntData,
+    puntControl,
+    injectLength,
+    injectData,
+    injectControl,
+    injectState
+  )
+}

@@ -90,3 +90,8 @@ object PuntReason {
   val nd = 12
   val reasm = 13
 }
+
+object DrpTarget {
+  val monitor = 0
+  val mac = 1
+}

@@ -350,3 +350,129 @@ var OuterRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	OuterLimitReasm,
 	OuterLimitInject,
 }...)
+
+// Registers of the shell of a card.
+var (
+	ShellMagic                 = Register{Name: "magic", Offset: 0x000, Count: 1, Role: Constant, Reset: 0x534c5953}
+	ShellChip                  = Register{Name: "chip", Offset: 0x004, Count: 1, Role: Build}
+	ShellVersion               = Register{Name: "version", Offset: 0x008, Count: 1, Role: Build}
+	ShellVersionPatch          = Field{LSB: 0, Width: 8}
+	ShellVersionMinor          = Field{LSB: 8, Width: 8}
+	ShellVersionMajor          = Field{LSB: 16, Width: 8}
+	ShellBoard                 = Register{Name: "board", Offset: 0x00c, Count: 1, Role: Build}
+	ShellParts                 = Register{Name: "parts", Offset: 0x010, Count: 1, Role: Build}
+	ShellPartsLinks            = Field{LSB: 0, Width: 4}
+	ShellPartsChannels         = Field{LSB: 4, Width: 4}
+	ShellPartsCages            = Field{LSB: 8, Width: 4}
+	ShellPartsMac              = Field{LSB: 12, Width: 1}
+	ShellScratch               = Register{Name: "scratch", Offset: 0x014, Count: 1, Role: Control, Writable: 0xffffffff}
+	ShellCoreState             = Register{Name: "core_state", Offset: 0x018, Count: 1, Role: Status}
+	ShellCoreStateReady        = Field{LSB: 0, Width: 1}
+	ShellLinkControl           = Register{Name: "link_control", Offset: 0x020, Count: 1, Role: Control, Writable: 0x00000003}
+	ShellLinkControlLink0      = Field{LSB: 0, Width: 1}
+	ShellLinkControlLink1      = Field{LSB: 1, Width: 1}
+	ShellLinkState             = Register{Name: "link_state", Offset: 0x024, Count: 1, Role: Status}
+	ShellLinkStateUp           = Field{LSB: 0, Width: 2}
+	ShellChannelState          = Register{Name: "channel_state", Offset: 0x030, Count: 4, Role: Status}
+	ShellChannelStateUp        = Field{LSB: 0, Width: 1}
+	ShellChannelStateTrained   = Field{LSB: 1, Width: 1}
+	ShellChannelErrors         = Register{Name: "channel_errors", Offset: 0x040, Count: 4, Role: Status}
+	ShellChannelErrorsSoft     = Field{LSB: 0, Width: 16}
+	ShellChannelErrorsHard     = Field{LSB: 16, Width: 16}
+	ShellChannelEvents         = Register{Name: "channel_events", Offset: 0x050, Count: 4, Role: Status}
+	ShellChannelEventsOverflow = Field{LSB: 0, Width: 16}
+	ShellChannelEventsRestarts = Field{LSB: 16, Width: 16}
+	ShellTunnelState           = Register{Name: "tunnel_state", Offset: 0x060, Count: 2, Role: Status}
+	ShellTunnelStateRetries    = Field{LSB: 0, Width: 16}
+	ShellTunnelStateTimeouts   = Field{LSB: 16, Width: 15}
+	ShellTunnelStateOpen       = Field{LSB: 31, Width: 1}
+	ShellMacState              = Register{Name: "mac_state", Offset: 0x070, Count: 1, Role: Status}
+	ShellMacStateRxStatus      = Field{LSB: 0, Width: 1}
+	ShellMacStateTxReset       = Field{LSB: 1, Width: 1}
+	ShellMacStateRxReset       = Field{LSB: 2, Width: 1}
+	ShellMacOverflow           = Register{Name: "mac_overflow", Offset: 0x074, Count: 1, Role: Status}
+	ShellQsfpControl           = Register{Name: "qsfp_control", Offset: 0x080, Count: 1, Role: Control, Writable: 0x000f0f0f, Reset: 0x00000f0f}
+	ShellQsfpControlModsell    = Field{LSB: 0, Width: 4}
+	ShellQsfpControlResetl     = Field{LSB: 8, Width: 4}
+	ShellQsfpControlLpmode     = Field{LSB: 16, Width: 4}
+	ShellQsfpState             = Register{Name: "qsfp_state", Offset: 0x084, Count: 1, Role: Status}
+	ShellQsfpStateModprsl      = Field{LSB: 0, Width: 4}
+	ShellQsfpStateIntl         = Field{LSB: 8, Width: 4}
+	ShellI2cControl            = Register{Name: "i2c_control", Offset: 0x088, Count: 1, Role: Control, Writable: 0x00010f0f, Reset: 0x00010f0f}
+	ShellI2cControlScl         = Field{LSB: 0, Width: 4}
+	ShellI2cControlSda         = Field{LSB: 8, Width: 4}
+	ShellI2cControlMuxResetN   = Field{LSB: 16, Width: 1}
+	ShellI2cState              = Register{Name: "i2c_state", Offset: 0x08c, Count: 1, Role: Status}
+	ShellI2cStateScl           = Field{LSB: 0, Width: 4}
+	ShellI2cStateSda           = Field{LSB: 8, Width: 4}
+	ShellLights                = Register{Name: "lights", Offset: 0x090, Count: 1, Role: Control, Writable: 0x00000707}
+	ShellLightsForced          = Field{LSB: 0, Width: 3}
+	ShellLightsLit             = Field{LSB: 8, Width: 3}
+	ShellDrpSelect             = Register{Name: "drp_select", Offset: 0x0a0, Count: 1, Role: Control, Writable: 0x01ffffff}
+	ShellDrpSelectAddress      = Field{LSB: 0, Width: 24}
+	ShellDrpSelectTarget       = Field{LSB: 24, Width: 1}
+	ShellDrpData               = Register{Name: "drp_data", Offset: 0x0a4, Count: 1, Role: Control, Writable: 0x0000ffff}
+	ShellDrpCommand            = Register{Name: "drp_command", Offset: 0x0a8, Count: 1, Role: Control, Writable: 0x00000003}
+	ShellDrpCommandRead        = Field{LSB: 0, Width: 1}
+	ShellDrpCommandWrite       = Field{LSB: 1, Width: 1}
+	ShellDrpState              = Register{Name: "drp_state", Offset: 0x0ac, Count: 1, Role: Status}
+	ShellDrpStateData          = Field{LSB: 0, Width: 16}
+	ShellDrpStateFailed        = Field{LSB: 30, Width: 1}
+	ShellDrpStateBusy          = Field{LSB: 31, Width: 1}
+	ShellPcieRefused           = Register{Name: "pcie_refused", Offset: 0x0b0, Count: 1, Role: Status}
+	ShellAccessErrors          = Register{Name: "access_errors", Offset: 0x0b4, Count: 1, Role: Status}
+	ShellPuntState             = Register{Name: "punt_state", Offset: 0x0c0, Count: 1, Role: Status}
+	ShellPuntStateBytes        = Field{LSB: 0, Width: 7}
+	ShellPuntStateLast         = Field{LSB: 8, Width: 1}
+	ShellPuntStateValid        = Field{LSB: 31, Width: 1}
+	ShellPuntData              = Register{Name: "punt_data", Offset: 0x0c4, Count: 1, Role: Status}
+	ShellPuntControl           = Register{Name: "punt_control", Offset: 0x0c8, Count: 1, Role: Control, Writable: 0x00000001}
+	ShellPuntControlDrop       = Field{LSB: 0, Width: 1}
+	ShellInjectLength          = Register{Name: "inject_length", Offset: 0x0d0, Count: 1, Role: Control, Writable: 0x00003fff}
+	ShellInjectLengthLength    = Field{LSB: 0, Width: 14}
+	ShellInjectData            = Register{Name: "inject_data", Offset: 0x0d4, Count: 1, Role: Control, Writable: 0xffffffff}
+	ShellInjectControl         = Register{Name: "inject_control", Offset: 0x0d8, Count: 1, Role: Control, Writable: 0x00000003}
+	ShellInjectControlAbort    = Field{LSB: 0, Width: 1}
+	ShellInjectControlClear    = Field{LSB: 1, Width: 1}
+	ShellInjectState           = Register{Name: "inject_state", Offset: 0x0dc, Count: 1, Role: Status}
+	ShellInjectStateLeft       = Field{LSB: 0, Width: 14}
+	ShellInjectStateReady      = Field{LSB: 16, Width: 1}
+	ShellInjectStateRefused    = Field{LSB: 31, Width: 1}
+)
+
+// ShellRegisters lists the registers of the shell of a card.
+var ShellRegisters = []Register{
+	ShellMagic,
+	ShellChip,
+	ShellVersion,
+	ShellBoard,
+	ShellParts,
+	ShellScratch,
+	ShellCoreState,
+	ShellLinkControl,
+	ShellLinkState,
+	ShellChannelState,
+	ShellChannelErrors,
+	ShellChannelEvents,
+	ShellTunnelState,
+	ShellMacState,
+	ShellMacOverflow,
+	ShellQsfpControl,
+	ShellQsfpState,
+	ShellI2cControl,
+	ShellI2cState,
+	ShellLights,
+	ShellDrpSelect,
+	ShellDrpData,
+	ShellDrpCommand,
+	ShellDrpState,
+	ShellPcieRefused,
+	ShellAccessErrors,
+	ShellPuntState,
+	ShellPuntData,
+	ShellPuntControl,
+	ShellInjectLength,
+	ShellInjectData,
+	ShellInjectControl,
+	ShellInjectState,
+}

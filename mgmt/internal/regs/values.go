@@ -201,3 +201,15 @@ var PuntReasonNames = map[uint32]string{
 	PuntReasonNd:               "nd",
 	PuntReasonReasm:            "reasm",
 }
+
+// Values of drp_target.
+const (
+	DrpTargetMonitor = 0
+	DrpTargetMac     = 1
+)
+
+// DrpTargetNames gives the name of each value.
+var DrpTargetNames = map[uint32]string{
+	DrpTargetMonitor: "monitor",
+	DrpTargetMac:     "mac",
+}
