@@ -17,6 +17,8 @@ import sallyport.common.regs.{CommonRegs, CryptoRegs, RegisterDesc}
  *   packet buffers of a lane in 64-byte beats, a power of two
  * @param linkBeats
  *   receive buffer of each link in 64-byte beats, a power of two
+ * @param linkMessages
+ *   both links carry messages ([[sallyport.common.LinkMessages]]): a card's register tunnels
  * @param noise
  *   how the board's noise chip is read and tested
  * @param version
@@ -33,6 +35,7 @@ case class CryptoConfig(
     slots: Int = 128,
     laneBeats: Int = 4096,
     linkBeats: Int = 512,
+    linkMessages: Boolean = false,
     noise: NoiseConfig = NoiseConfig(),
     version: String = "0.0.0",
     simulation: Boolean = true,
@@ -46,7 +49,7 @@ case class CryptoConfig(
 
   /** What software reads of this configuration. */
   def build: Map[RegisterDesc, BigInt] = Map(
-    CommonRegs.build -> (if (simulation) CommonRegs.Build.simulation.put(1) else BigInt(0)),
+    CommonRegs.build -> CommonRegs.Build.simulation.put(if (simulation) 1 else 0),
     CommonRegs.capabilitySaBits -> BigInt(saBits),
     CommonRegs.capabilityLanes -> BigInt(lanes),
     CommonRegs.capabilityLinkBufferBeats -> BigInt(linkBeats),
@@ -56,6 +59,9 @@ case class CryptoConfig(
 }
 
 object CryptoConfig {
+
+  /** The smallest that is of use, for a quick synthesis. */
+  val small: CryptoConfig = CryptoConfig(saBits = 6, lanes = 1, slots = 32, laneBeats = 512, linkBeats = 256)
 
   /** For a board: 64 Ki SAs a direction. */
   val full: CryptoConfig = CryptoConfig(saBits = 16)

@@ -23,6 +23,8 @@ class CryptoCore(config: CryptoConfig) extends Module {
   val io = IO(new Bundle {
     val linkRed = new LinkPort
     val linkBlack = new LinkPort
+    val messagesRed = Option.when(config.linkMessages)(new LinkMessages)
+    val messagesBlack = Option.when(config.linkMessages)(new LinkMessages)
     val axil = Flipped(new AxiLite)
     val tamper = Input(Bool())
 
@@ -31,13 +33,16 @@ class CryptoCore(config: CryptoConfig) extends Module {
     val ready = Output(Bool())
   })
 
-  private val red = Module(new Link(LinkParams(withSequenceTx = true, bufferBeats = config.linkBeats)))
-  private val black = Module(new Link(LinkParams(bufferBeats = config.linkBeats)))
+  private val params = LinkParams(bufferBeats = config.linkBeats, messages = config.linkMessages)
+  private val red = Module(new Link(params.copy(withSequenceTx = true)))
+  private val black = Module(new Link(params))
   private def lane(of: LaneConfig): LanePorts = if (config.modelled) LaneModel(of) else Module(new Lane(of)).io
   private val engine = Module(new CryptoEngine(config, lane))
 
   red.io.port <> io.linkRed
   black.io.port <> io.linkBlack
+  for ((port, messages) <- io.messagesRed.zip(red.io.messages)) port <> messages
+  for ((port, messages) <- io.messagesBlack.zip(black.io.messages)) port <> messages
   engine.io.redRx <> red.io.out
   red.io.in <> engine.io.redTx
   engine.io.blackRx <> black.io.out

@@ -31,7 +31,7 @@ case class CryptoElaboration(
   def config: CryptoConfig = {
     require(!(full.value && chip.small.value), "--small and --full: give one")
     val default =
-      if (chip.small.value) CryptoConfig(saBits = 6, lanes = 1, slots = 32, laneBeats = 512, linkBeats = 256)
+      if (chip.small.value) CryptoConfig.small
       else if (full.value) CryptoConfig.full
       else CryptoConfig()
     default.copy(

@@ -32,14 +32,13 @@ object Elaborate {
     val full = options.full.value
     val small = options.chip.small.value
     if (full && small) Elaboration.refuse("--small and --full: give one")
-    // The smallest useful configurations: few SAs, few rules.
     val inner =
       if (full) InnerConfig.full
-      else if (small) InnerConfig(saBits = 6, flowBits = 6, rules = 8)
+      else if (small) InnerConfig.small
       else InnerConfig()
     val outer =
       if (full) OuterConfig.full
-      else if (small) OuterConfig(saBits = 6, sadBits = 6, rules = 8)
+      else if (small) OuterConfig.small
       else OuterConfig()
     for (rules <- options.rules if !isPow2(rules) || rules < 8 || rules > 1024)
       Elaboration.refuse(s"--rules $rules: choose a power of two, 8 to 1024")

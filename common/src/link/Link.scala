@@ -1,6 +1,7 @@
 package sallyport.common
 
 import chisel3._
+import chisel3.util._
 
 /** What a chip shows and counts of one link. */
 class LinkStatus extends Bundle {
@@ -25,6 +26,18 @@ class LinkStatus extends Bundle {
 }
 
 /**
+ * Messages beside the packets of a link, for the chips' own affairs. A message is 88 bits, arrives unchanged or not at all, in the order in which
+ * it was sent, and waits for no credit; whoever needs it to arrive sends it again. Its word is all that it takes from the packets, and it comes
+ * between two.
+ */
+class LinkMessages extends Bundle {
+
+  /** Taken at once while the link carries no packets, and lost; else one in [[LinkTx.messagePeriod]] cycles. */
+  val send = Flipped(Decoupled(UInt(LinkFrame.messageBits.W)))
+  val receive = Valid(UInt(LinkFrame.messageBits.W))
+}
+
+/**
  * One end of a link between two chips: sender, receiver, credits and resynchronisation (docs/interfaces.md section 2).
  *
  * Delivers the packets that the far end's `in` took, in order, unchanged, each once; or not at all, and then counted.
@@ -37,12 +50,16 @@ class LinkStatus extends Bundle {
  * between two packets, and is read by the far receiver as it comes, before any buffer. A packet starts only when all
  * its beats are here and have a place there, so it never stops half-way for either. A lost credit is made good by the
  * next header, since counts are cumulative; a lost resync or request by the next request, 32 cycles later.
+ *
+ * What the framing cannot mend is a channel that has lost a part of a word, so that no header is where one may be: then no good header comes,
+ * although the far end sends one at least every 64 cycles or behind its longest packet, and `port.restart` asks for the channel to begin anew.
  */
 class Link(params: LinkParams) extends Module {
   val io = IO(new Bundle {
     val port = new LinkPort
     val in = Flipped(PacketStream(new LinkMeta))
     val out = PacketStream(new LinkMeta)
+    val messages = Option.when(params.messages)(new LinkMessages)
     val status = Output(new LinkStatus)
   })
 
@@ -55,10 +72,25 @@ class Link(params: LinkParams) extends Module {
   rx.io.in := io.port.rx
   rx.io.up := io.port.up
   io.out <> rx.io.out
+  for (((port, send), receive) <- io.messages.zip(tx.io.message).zip(rx.io.message)) {
+    send <> port.send
+    port.receive := receive
+  }
+
+  private val silence = RegInit(0.U((log2Ceil(Link.patience) + 1).W))
+  private val tooLong = silence.head(1).asBool
+  silence := Mux(!io.port.up || tooLong || rx.io.feedback.far.valid, 0.U, silence + 1.U)
+  io.port.restart := RegNext(tooLong, false.B)
 
   io.status.up := RegNext(io.port.up && tx.io.established && rx.io.feedback.locked, false.B)
   io.status.received := rx.io.received
   io.status.lost := rx.io.lost
   io.status.resynced := rx.io.resynced
   io.status.dropped := tx.io.dropped
+}
+
+object Link {
+
+  /** Cycles without a good header that no link has whose words are in step: 109 us, some hundred times what a resynchronisation takes. */
+  val patience: Int = 1 << 15
 }

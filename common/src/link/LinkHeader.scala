@@ -9,12 +9,14 @@ import chisel3._
  * @param withSequenceRx packets received carry it
  * @param withSumRx packets received come with their [[PayloadSum]] (crypto to outer), which is not sent
  * @param bufferBeats 64-byte beats of the receive buffer, here and at the far end: the credits; a power of two
+ * @param messages the link carries messages beside packets, at both ends or at neither
  */
 case class LinkParams(
     withSequenceTx: Boolean = false,
     withSequenceRx: Boolean = false,
     withSumRx: Boolean = false,
-    bufferBeats: Int = 512
+    bufferBeats: Int = 512,
+    messages: Boolean = false
 ) {
   require(!(withSequenceRx && withSumRx), "a packet's metadata has its sequence number or its sum")
   require(
@@ -40,6 +42,10 @@ object LinkFrame {
   val credit = 2
   val request = 3
   val resync = 4
+  val message = 5
+
+  /** What a message carries. */
+  val messageBits = 88
 
   /** The check of a first unit: CRC-4-ITU over bits 3:0 and 63:8. */
   def check(firstUnit: UInt): UInt = Crc.itu4.contribution(chisel3.util.Cat(firstUnit(63, 8), firstUnit(3, 0)), 60)

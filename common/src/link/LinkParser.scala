@@ -53,7 +53,7 @@ class ParsedBeat extends Bundle {
  * While it hunts it looks at all eight units of every word for the resync that echoes `nonce`, and goes on from there
  * at once; a request is passed on as well. Words in which nothing starts and nothing goes on are left out.
  */
-class LinkParser(withSequence: Boolean) extends Module {
+class LinkParser(withSequence: Boolean, messages: Boolean) extends Module {
   val io = IO(new Bundle {
     val in = Flipped(Valid(UInt(PacketStream.dataBits.W)))
     val up = Input(Bool())
@@ -72,6 +72,7 @@ class LinkParser(withSequence: Boolean) extends Module {
   })
 
   private val headUnits = if (withSequence) 3 else 2
+  private val lastControl = if (messages) LinkFrame.message else LinkFrame.resync
   private val stirs = Wire(Bool())
   private val running = withClock(clock)(QuietClock(stirs, cycles = 4))
   override protected def implicitClock: Clock = running
@@ -110,7 +111,7 @@ class LinkParser(withSequence: Boolean) extends Module {
     val c = Wire(new Candidate)
     c.idle := !unit.orR
     c.packet := checked && kind === LinkFrame.packet.U && length =/= 0.U && length <= LinkFrame.maxBytes.U
-    c.control := checked && kind >= LinkFrame.credit.U && kind <= LinkFrame.resync.U
+    c.control := checked && kind >= LinkFrame.credit.U && kind <= lastControl.U
     c.request := checked && kind === LinkFrame.request.U
     c.resync := checked && kind === LinkFrame.resync.U && unit(63, 32) === nonce
     // Started units less those that this word has room for: one sum, negative if there is room for all.

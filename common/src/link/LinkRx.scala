@@ -22,6 +22,9 @@ class LinkRx(params: LinkParams) extends Module {
     val out = PacketStream(new LinkMeta)
     val feedback = Output(new LinkFeedback)
 
+    /** See [[LinkMessages]]. */
+    val message = Option.when(params.messages)(Valid(UInt(LinkFrame.messageBits.W)))
+
     /** A packet is delivered to the buffer. */
     val received = Output(Bool())
 
@@ -36,7 +39,7 @@ class LinkRx(params: LinkParams) extends Module {
   // Cycles from the unpacker to the verdict.
   private val depth = if (withSequence) 5 else 4
 
-  private val parser = Module(new LinkParser(withSequence))
+  private val parser = Module(new LinkParser(withSequence, params.messages))
   private val words = QuietClock.around(new MemoryQueue(new ParsedWord, 256), cycles = 8)(queue =>
     queue.io.in.valid || queue.io.out.valid
   )
@@ -191,6 +194,14 @@ class LinkRx(params: LinkParams) extends Module {
   io.feedback.far.bits.locked := RegNext(header.locked)
   io.feedback.request.valid := RegNext(isRequest && crcGood, false.B)
   io.feedback.request.bits := RegNext(resync.nonce)
+
+  for (port <- io.message) {
+    port.valid := RegNext(
+      verdict && final_.control && !final_.hunting && header.kind === LinkFrame.message.U && good,
+      false.B
+    )
+    port.bits := RegNext(final_.header(LinkFrame.coveredBits - 1, LinkFrame.coveredBits - LinkFrame.messageBits))
+  }
 
   // To the counters: a loss of many packets is spread over cycles.
   private val pendingLoss = RegInit(0.U(32.W))

@@ -14,7 +14,7 @@ import chisel3.util._
  * no words, while `up` is low, and from reset until the far receiver has locked on a resync of this sender.
  *
  * Order of frames, decided between packets: resync (answer to a request), resync request (every 32 cycles while the
- * receiver hunts), credit-only that is 64 cycles overdue, packet, credit-only if `freed` moved (at most every 16
+ * receiver hunts), message (at most every 64 cycles), credit-only that is 64 cycles overdue, packet, credit-only if `freed` moved (at most every 16
  * cycles).
  *
  * One word a cycle; a one-beat packet every cycle. Latency from the last beat in to the first word out: 10 cycles on an
@@ -27,6 +27,9 @@ class LinkTx(params: LinkParams) extends Module {
     val feedback = Input(new LinkFeedback)
     val out = Decoupled(UInt(PacketStream.dataBits.W))
     val dropped = Output(Bool())
+
+    /** See [[LinkMessages]]. */
+    val message = Option.when(params.messages)(Flipped(Decoupled(UInt(LinkFrame.messageBits.W))))
 
     /** The far receiver has locked on this sender since reset. */
     val established = Output(Bool())
@@ -102,7 +105,20 @@ class LinkTx(params: LinkParams) extends Module {
   private val affordable = established && crcs.io.out.valid && !roomAfter(12)
   private val sendResync = between && answer.valid
   private val sendRequest = between && !answer.valid && requestDue
-  private val noResync = !answer.valid && !requestDue
+  // A message that is to go, registered; gone without messages.
+  private val message = io.message.map { port =>
+    val due = RegInit(false.B)
+    val sends = between && !answer.valid && !requestDue && due
+    val rest = RegInit(0.U(log2Ceil(LinkTx.messagePeriod).W))
+    val lost = RegNext(!established || !io.up, true.B)
+    val payload = RegEnable(port.bits, port.fire)
+    port.ready := !due && (lost || rest === 0.U)
+    when(port.fire && !lost) { due := true.B }.elsewhen(sends || lost) { due := false.B }
+    rest := Mux(sends, (LinkTx.messagePeriod - 1).U, Mux(rest === 0.U, 0.U, rest - 1.U))
+    (due, sends, payload)
+  }
+  private def unless(due: Option[Bool]): Bool => Bool = condition => due.fold(condition)(condition && !_)
+  private val noResync = unless(message.map(_._1))(!answer.valid && !requestDue)
   private val takePacket = between && noResync && !overdue && affordable
   private val sendPacket = takePacket && head.valid
   private val sendCredit = between && noResync &&
@@ -166,7 +182,8 @@ class LinkTx(params: LinkParams) extends Module {
     resync.packets := packets
   }
 
-  private val control = sendResync || sendRequest || sendCredit
+  private val sendMessage = message.map(_._2)
+  private val control = sendMessage.foldLeft(sendResync || sendRequest || sendCredit)(_ || _)
   private val sequence = if (params.withSequenceTx) meta.sequence else 0.U(64.W)
   outlet.io.take := control || sendPacket || sendBeat
   outlet.io.cancel := false.B
@@ -174,10 +191,10 @@ class LinkTx(params: LinkParams) extends Module {
   private val header = Module(new LinkHeaderCrc(params.withSequenceTx))
   header.io.in.valid := control || sendPacket
   header.io.in.bits.packet := !control
-  header.io.in.bits.covered := Mux(sendResync || sendRequest, resync.asUInt, normal.asUInt)(
+  header.io.in.bits.covered := message.foldLeft(Mux(sendResync || sendRequest, resync.asUInt, normal.asUInt)(
     LinkFrame.coveredBits - 1,
     0
-  )
+  )) { case (other, (_, sends, payload)) => Mux(sends, payload ## LinkFrame.message.U(8.W), other) }
   header.io.in.bits.sequence := sequence
   header.io.in.bits.payload := crcs.io.out.bits
 
@@ -200,4 +217,10 @@ class LinkTx(params: LinkParams) extends Module {
   private val packer = Module(new LinkPacker(params.withSequenceTx))
   packer.io.in <> outlet.io.out
   io.out <> packer.io.out
+}
+
+object LinkTx {
+
+  /** Cycles from a message to the next, at least. */
+  val messagePeriod: Int = 64
 }

@@ -34,6 +34,10 @@ class StreamUtilitiesSpec extends StreamMatrix {
     }))(Seq(_))
   }
 
+  test("LutQueue passes beats, beyond its places and around them") {
+    checkMatrix(new StreamHarness(meta, meta)(h => h.out <> LutQueue(h.in, 4)), slack = 1)(Seq(_))
+  }
+
   test("RingQueue passes beats, as many as it has places and around them") {
     checkMatrix(new StreamHarness(meta, meta)(h => {
       val places = 4

@@ -18,8 +18,10 @@ import sallyport.common.regs.PuntGroup
  * @param puntBeats     queue to the management CPU in 64-byte beats
  * @param injectBeats   buffer of the management CPU's own frames in 64-byte beats
  * @param linkBeats     receive buffer of the link in 64-byte beats: the far sender's credits
+ * @param linkMessages  the link carries messages ([[LinkMessages]]): a card's register tunnel
  * @param reassembly    room for fragments from the port
  * @param version       text of the VERSION file, for the identity block
+ * @param simulation    built for simulation; software can read it
  */
 case class InnerConfig(
     saBits: Int = 10,
@@ -32,8 +34,10 @@ case class InnerConfig(
     puntBeats: Int = 256,
     injectBeats: Int = 256,
     linkBeats: Int = 512,
+    linkMessages: Boolean = false,
     reassembly: ReassemblyConfig = ReassemblyConfig.small,
-    version: String = "0.1.0"
+    version: String = "0.1.0",
+    simulation: Boolean = true
 ) {
   require(saBits >= 1 && saBits <= 16, s"saBits is $saBits, but the link carries SA numbers of 1 to 16 bits")
   require(flowBits >= 3 && flowBits <= 18, s"flowBits is $flowBits, but a cuckoo table has 2^3 to 2^18 rows")
@@ -44,6 +48,9 @@ case class InnerConfig(
 }
 
 object InnerConfig {
+
+  /** The smallest that is of use, for a quick synthesis. */
+  val small: InnerConfig = InnerConfig(saBits = 6, flowBits = 6, rules = 8)
 
   /** In the header of punted frames. */
   val puntPort: Int = 0

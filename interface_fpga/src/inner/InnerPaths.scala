@@ -34,6 +34,7 @@ class InnerPaths(config: InnerConfig) extends Module {
   })
 
   private val build = Map(
+    CommonRegs.build -> CommonRegs.Build.simulation.put(if (config.simulation) 1 else 0),
     CommonRegs.capabilitySaBits -> BigInt(config.saBits),
     CommonRegs.capabilityFlowBits -> BigInt(config.flowBits),
     CommonRegs.capabilityWays -> BigInt(CuckooHash.ways),

@@ -1,7 +1,6 @@
 package sallyport.iface
 
 import chisel3._
-import chisel3.util._
 import sallyport.common._
 
 /**
@@ -17,20 +16,14 @@ import sallyport.common._
 class OuterCore(config: OuterConfig) extends Module {
   override def desiredName = "OuterCore"
 
-  val io = IO(new Bundle {
-    val macRx = Flipped(Valid(new MacBeat))
-    val macTx = Decoupled(new MacBeat)
-    val link = new LinkPort
-    val punt = PacketStream(new NoMeta)
-    val inject = Flipped(PacketStream(new NoMeta))
-    val axil = Flipped(new AxiLite)
-    val ready = Output(Bool())
-  })
+  val io = IO(new InterfaceIO(config.linkMessages))
 
-  private val link = Module(new Link(LinkParams(withSumRx = true, bufferBeats = config.linkBeats)))
+  private val link =
+    Module(new Link(LinkParams(withSumRx = true, bufferBeats = config.linkBeats, messages = config.linkMessages)))
   private val paths = Module(new OuterPaths(config))
   io.link <> link.io.port
   link.io.in <> paths.io.toLink
+  for ((port, messages) <- io.messages.zip(link.io.messages)) port <> messages
   paths.io.fromLink <> link.io.out
   paths.io.linkUp := link.io.status.up
   paths.io.linkLost := link.io.status.lost

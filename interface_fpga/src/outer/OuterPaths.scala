@@ -34,6 +34,7 @@ class OuterPaths(config: OuterConfig) extends Module {
   })
 
   private val build = Map(
+    CommonRegs.build -> CommonRegs.Build.simulation.put(if (config.simulation) 1 else 0),
     CommonRegs.capabilitySaBits -> BigInt(config.saBits),
     CommonRegs.capabilitySadBits -> BigInt(config.sadBits),
     CommonRegs.capabilityWays -> BigInt(CuckooHash.ways),

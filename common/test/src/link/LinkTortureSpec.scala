@@ -66,6 +66,27 @@ class LinkTortureSpec extends AnyFunSuite with ChiselSim {
     }
   }
 
+  test("messages beside the packets: none wrong, none lost without faults, and the packets as without them") {
+    simulate(new LinkTorture(messages = true)) { dut =>
+      val random = new Random(2)
+      start(dut, random)
+      def seen = dut.io.messages.get.map(r => (peek(r.taken), peek(r.arrived)))
+      for (e <- episodes.filter(e => Set("no errors", "1e-5, pauses and stalls", "1e-4, everything")(e.name))) {
+        val before = seen
+        play(dut, e, random)
+        for ((((taken, arrived), (taken0, arrived0)), i) <- seen.zip(before).zipWithIndex) {
+          val clue = s"${e.name}, direction $i: ${taken - taken0} messages taken, ${arrived - arrived0} arrived"
+          info(clue)
+          assert(arrived - arrived0 > 50, clue)
+          if (e.bitErrorRate == 0) assert(arrived - arrived0 == taken - taken0, clue)
+        }
+        assert(dut.io.messages.get.forall(r => peek(r.wrong) == 0), e.name)
+      }
+      for (_ <- 1 to 8) resetOne(dut, random)
+      assert(dut.io.messages.get.forall(r => peek(r.wrong) == 0), "after resets")
+    }
+  }
+
   private def play(dut: LinkTorture, e: Episode, random: Random): Unit = {
     val threshold = (512 * e.bitErrorRate * 4294967296.0).toLong
     for (c <- dut.io.channels) {

@@ -137,8 +137,22 @@ class DirectionReport extends Bundle {
   val longestWait = UInt(32.W)
 }
 
-/** Two ends, joined by two channels with faults, with traffic both ways: an end with sequence numbers each way once. */
-class LinkTorture extends Module {
+/** What is seen of the messages of one direction. */
+class MessageReport extends Bundle {
+
+  /** Taken by the sender, while it carries packets or not. */
+  val taken = UInt(32.W)
+  val arrived = UInt(32.W)
+
+  /** Changed on the way, or not later than the one before. */
+  val wrong = UInt(32.W)
+}
+
+/**
+ * Two ends, joined by two channels with faults, with traffic both ways: an end with sequence numbers each way once. With `messages` each end sends
+ * numbered ones as fast as it can.
+ */
+class LinkTorture(messages: Boolean = false) extends Module {
   override def desiredName = "LinkTorture"
 
   val io = IO(new Bundle {
@@ -151,9 +165,13 @@ class LinkTorture extends Module {
     val resets = Input(Vec(2, Bool()))
     val clear = Input(Bool())
     val report = Output(Vec(2, new DirectionReport))
+    val messages = Option.when(LinkTorture.this.messages)(Output(Vec(2, new MessageReport)))
     val up = Output(Vec(2, Bool()))
   })
-  private val ends = Seq(LinkParams(withSequenceRx = true), LinkParams(withSequenceTx = true)).zipWithIndex.map {
+  private val ends = Seq(
+    LinkParams(withSequenceRx = true),
+    LinkParams(withSequenceTx = true)
+  ).map(_.copy(messages = messages)).zipWithIndex.map {
     case (params, i) => withReset(reset.asBool || io.resets(i)) { Module(new Link(params)) }
   }
   for (i <- 0 until 2) {
@@ -196,5 +214,21 @@ class LinkTorture extends Module {
     longest := Mux(io.clear, 0.U, Mux(wait_ > longest, wait_, longest))
     report.longestWait := longest
     io.up(i) := to.io.status.up
+
+    for (report <- io.messages) {
+      def message(number: UInt): UInt = LinkTraffic.hash(~number)(23, 0) ## LinkTraffic.hash(number) ## number
+      val send = from.io.messages.get.send
+      val receive = to.io.messages.get.receive
+      val number = RegInit(0.U(32.W))
+      val next = RegInit(0.U(32.W))
+      val index = receive.bits(31, 0)
+      send.valid := io.enable && !io.resets(i)
+      send.bits := message(number)
+      number := number + send.fire
+      when(receive.valid) { next := index + 1.U }
+      report(i).taken := number
+      report(i).arrived := count(receive.valid)
+      report(i).wrong := count(receive.valid && (receive.bits =/= message(index) || index < next))
+    }
   }
 }

@@ -1,0 +1,19 @@
+package sallyport.iface
+
+import chisel3._
+import chisel3.util._
+import sallyport.common._
+
+/** Ports of an interface chip's core (docs/interfaces.md, section 1); `linkMessages`: the link carries messages beside packets. */
+class InterfaceIO(linkMessages: Boolean) extends Bundle {
+  val macRx = Flipped(Valid(new MacBeat))
+  val macTx = Decoupled(new MacBeat)
+  val link = new LinkPort
+
+  /** Frames for the management CPU, each behind its punt header, and its own for the port. */
+  val punt = PacketStream(new NoMeta)
+  val inject = Flipped(PacketStream(new NoMeta))
+  val axil = Flipped(new AxiLite)
+  val messages = Option.when(linkMessages)(new LinkMessages)
+  val ready = Output(Bool())
+}
