@@ -1,0 +1,66 @@
+package sallyport.boards
+
+import mainargs.{Flag, ParserForClass, arg, main}
+import sallyport.common.regs.Chip
+import sallyport.common.{Elaboration, Emit}
+import sallyport.crypto.CryptoConfig
+import sallyport.iface.{InnerConfig, OuterConfig}
+
+import java.nio.file.Paths
+
+/**
+ * The command line of a shell's elaboration; `python -m boards.top --shell-options` says what a board needs.
+ *
+ * @param fabric for simulations beside a core
+ */
+@main
+case class ShellElaboration(
+    @arg(doc = "folder that gets the .sv files") out: String,
+    @arg(doc = "major.minor.patch for the identity blocks") version: String,
+    @arg(doc = "inner, crypto or outer") chip: String,
+    @arg(doc = "id of the board file") board: Int,
+    @arg(doc = "four-lane Aurora channels of each link, 1 or 2") channels: Int,
+    @arg(doc = "QSFP cages that the chip uses") cages: Int,
+    @arg(doc = "I2C buses of the card") buses: Int,
+    @arg(doc = "a board's tables, memories bound to URAM, block RAM and LUTs; else the smallest") full: Flag,
+    @arg(doc = "the fabric without a core, with waits that a simulation can wait for") fabric: Flag
+) {
+  private val chips = Map("inner" -> Chip.inner, "crypto" -> Chip.crypto, "outer" -> Chip.outer)
+
+  /** Raises an `IllegalArgumentException` that says what is wrong. */
+  def config: ShellConfig = {
+    require(chips.contains(chip), s"--chip $chip: choose one of ${chips.keys.mkString(", ")}")
+    require(!(full.value && fabric.value), "--full and --fabric: give one")
+    ShellConfig(
+      ControlPlaneParams(chips(chip), board, version, channels, cages, buses),
+      if (fabric.value) ShellTimes.simulated else ShellTimes()
+    )
+  }
+
+  /** Tables as on a board, or as few as make a chip whose crossings are the same. */
+  def cores: Cores = {
+    val (inner, crypto, outer) =
+      if (full.value) (InnerConfig.full, CryptoConfig.full, OuterConfig.full)
+      else (InnerConfig.small, CryptoConfig.small, OuterConfig.small)
+    Cores(
+      inner.copy(version = version, simulation = false, linkMessages = true),
+      crypto.copy(version = version, simulation = false, linkMessages = true),
+      outer.copy(version = version, simulation = false, linkMessages = true)
+    )
+  }
+}
+
+/** Writes a shell's SystemVerilog into a folder. */
+object Elaborate {
+  private val parser = ParserForClass[ShellElaboration]
+
+  def main(args: Array[String]): Unit = {
+    val options = Elaboration.parse(parser, args)
+    val config =
+      try options.config
+      catch { case error: IllegalArgumentException => Elaboration.refuse(error.getMessage) }
+    val folder = Paths.get(options.out)
+    if (options.fabric.value) Emit(new Fabric(config), folder)
+    else Emit(new Shell(config, options.cores), folder, options.full.value)
+  }
+}

@@ -1,0 +1,62 @@
+package sallyport.boards
+
+import chisel3._
+import chisel3.util.addAttribute
+
+/**
+ * A value of one clock as another clock sees it, however it moves: `out` is always a value that `in` had, and follows it within about ten cycles.
+ *
+ * The value is held while the other side takes it: a toggle goes over, the other side takes what is held and sends the toggle back. Values that
+ * `in` has meanwhile are passed over. Both sides are reset together ([[CrossingReset]]), and `out` is then 0. Constraint:
+ * boards/constraints/ValueCrossing.tcl.
+ */
+class ValueCrossing(width: Int) extends RawModule {
+  override def desiredName = "ValueCrossing"
+
+  val from = IO(Input(new ClockSide))
+  val to = IO(Input(new ClockSide))
+  val in = IO(Input(UInt(width.W)))
+  val out = IO(Output(UInt(width.W)))
+
+  private val taken = Wire(Bool())
+  private val offer = Wire(Bool())
+  private val held = Wire(UInt(width.W))
+
+  withClockAndReset(from.clock, from.reset) {
+    val toggle = RegInit(false.B)
+    val value = RegInit(0.U(width.W))
+    when(BitSynchronizer(taken) === toggle) {
+      toggle := !toggle
+      value := in
+    }
+    offer := toggle
+    held := value
+  }
+
+  withClockAndReset(to.clock, to.reset) {
+    // Sampled in every cycle; used a cycle or more after the value was last changed.
+    val settling = RegNext(held)
+    addAttribute(settling, "ASYNC_REG = \"TRUE\"")
+    val answer = RegInit(false.B)
+    val value = RegInit(0.U(width.W))
+    val offered = BitSynchronizer(offer)
+    when(offered =/= answer) {
+      answer := offered
+      value := settling
+    }
+    taken := answer
+    out := value
+  }
+}
+
+object ValueCrossing {
+
+  /** `in` of `from` as `to` sees it. */
+  def apply(from: ClockSide, to: ClockSide, in: UInt): UInt = {
+    val crossing = Module(new ValueCrossing(in.getWidth))
+    crossing.from := from
+    crossing.to := to
+    crossing.in := in
+    crossing.out
+  }
+}
