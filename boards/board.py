@@ -13,7 +13,7 @@ DATA = Path(__file__).with_name("data")
 CHIPS = ("inner", "crypto", "outer")
 LINE_RATE_MHZ = 25781.25
 
-KEYS = {"board", "title", "part", "other_parts", "clocks", "qsfps", "pcie", "chips", "configuration", "ports"}
+KEYS = {"board", "id", "title", "part", "other_parts", "clocks", "qsfps", "pcie", "chips", "configuration", "ports"}
 OPTIONAL_KEYS = {"power_budget_w"}
 PORT_KEYS = {"dir", "pins", "p", "n", "iostandard", "slew", "drive", "pullup", "chips"}
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -51,12 +52,15 @@ def verify(folder: Path = FOLDER) -> None:
 
 
 def fetch(url: str = URL, folder: Path = FOLDER) -> None:
-    """Brings the one commit into `folder`; a second run only verifies."""
+    """Brings the one commit into `folder`, whole or not at all; a second run only verifies."""
     if not (folder / ".git").exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        git(folder, "init", "-q")
-        git(folder, "fetch", "-q", "--depth", "1", url, COMMIT)
-        git(folder, "checkout", "-q", "--detach", "FETCH_HEAD")
+        part = folder.with_name(f"{folder.name}.part")
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        git(part, "init", "-q")
+        git(part, "fetch", "-q", "--depth", "1", url, COMMIT)
+        git(part, "checkout", "-q", "--detach", "FETCH_HEAD")
+        part.rename(folder)
     verify(folder)
 
 

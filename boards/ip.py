@@ -49,6 +49,7 @@ class Ip:
         str, list[str]
     ]  # clock port to patterns of the ports of its domain; none where nothing is checked inside
     parameters: dict[str, int]
+    ties: dict[str, int]  # inputs that a top has no use for and that are not to be zero
     ports: list[IpPort]
 
     def stub(self) -> str:
@@ -77,6 +78,7 @@ def _instance(table: dict[str, Any], values: dict[str, Any]) -> Ip:
         config={key: str(value).format(**values) for key, value in table.get("config", {}).items()},
         clocks=table.get("clocks", {}),
         parameters=table.get("parameters", {}),
+        ties=table.get("ties", {}),
         ports=[port for name, text in table["ports"].items() for port in expand(name, text)],
     )
 

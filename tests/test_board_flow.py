@@ -104,6 +104,7 @@ def test_corundum_is_fetched_at_its_commit_and_no_other(tmp_path: Path, monkeypa
         corundum.verify(folder)
     with pytest.raises(BoardError, match="git fetch"):
         corundum.fetch(str(tmp_path / "upstream"), tmp_path / "again")
+    assert not (tmp_path / "again").exists(), "what could not be fetched is not half there"
 
 
 def test_description_is_the_same_every_time(tmp_path: Path):

@@ -50,6 +50,12 @@ def test_flow_runs_to_the_bitstream(described, tmp_path: Path, board: str, chip:
     assert result.of("write_bitstream")
 
 
+def test_synthesis_is_told_that_it_is_one(described, tmp_path: Path):
+    """Without SYNTHESIS a clock gate is a latch and an AND, which are for simulation, and an S-box is no ROM."""
+    (design,) = [call for call in run_flow(described(), tmp_path).of("synth_design") if "InnerBoard" in call]
+    assert design[design.index("-verilog_define") + 1] == "SYNTHESIS"
+
+
 def test_second_run_goes_on_from_the_last_checkpoint(described, tmp_path: Path):
     description = described()
     assert run_flow(description, tmp_path).status == 0

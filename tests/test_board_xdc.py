@@ -40,6 +40,14 @@ def test_constraints_are_clean(tmp_path: Path, board: str, chip: str):
     assert lint(board, chip, tmp_path) == []
 
 
+def test_what_may_hang_open_is_pulled_up():
+    """Connectors of the XUP-P3R: a cut loop at tamper is an alarm, an absent noise chip a constant."""
+    text = xdc.port_constraints(Board.load("xupp3r"), "crypto")
+    for port in ("noise", "tamper"):
+        (line,) = [line for line in text.splitlines() if line.endswith(f"[get_ports {{{port}}}]") and "PACKAGE" in line]
+        assert "PULLUP true" in line
+
+
 LED = "set_property -dict {PACKAGE_PIN BC21 IOSTANDARD LVCMOS12 SLEW SLOW DRIVE 8} [get_ports {led[0]}]\n"
 PLANTED = {
     "port without a pin": ((LED, ""), "port led[0] has no pin"),

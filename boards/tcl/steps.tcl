@@ -82,7 +82,7 @@ proc step_synth {} {
   read_verilog -sv $chip(verilog)
   read_xdc $chip(ports)
   # Delays of a few cycles stay flip-flops: placement can spread those, and there are two for each LUT.
-  synth_design -top $chip(top) -part $chip(part) -flatten_hierarchy rebuilt -directive PerformanceOptimized -shreg_min_size 8
+  synth_design -top $chip(top) -part $chip(part) -verilog_define SYNTHESIS -flatten_hierarchy rebuilt -directive PerformanceOptimized -shreg_min_size 8
   # These find cells by their module's name, so there must be a netlist.
   foreach crossing $chip(crossings) { read_xdc -unmanaged $crossing }
   read_xdc -unmanaged $chip(floorplan)
