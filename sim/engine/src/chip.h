@@ -39,6 +39,7 @@ struct LinkInputs {
 
 struct LinkOutputs {
   bool txValid = false;
+  bool restart = false;  // the channel shall begin anew: for a shell alone
   Word tx;
 };
 

@@ -124,6 +124,7 @@ class VerilatedInterfaceChip final : public VerilatedChip<Top> {
     }
     out.injectReady = top_.io_inject_ready;
     out.link[0].txValid = top_.io_link_tx_valid;
+    out.link[0].restart = top_.io_link_restart;
     if (out.link[0].txValid) fromModel(out.link[0].tx, top_.io_link_tx_bits);
   }
 };
@@ -153,8 +154,10 @@ class VerilatedCryptoChip final : public VerilatedChip<Top> {
 
   void sample() override {
     out.link[0].txValid = top_.io_linkRed_tx_valid;
+    out.link[0].restart = top_.io_linkRed_restart;
     if (out.link[0].txValid) fromModel(out.link[0].tx, top_.io_linkRed_tx_bits);
     out.link[1].txValid = top_.io_linkBlack_tx_valid;
+    out.link[1].restart = top_.io_linkBlack_restart;
     if (out.link[1].txValid) fromModel(out.link[1].tx, top_.io_linkBlack_tx_bits);
   }
 };

@@ -28,6 +28,7 @@ class Setup:
     sas: int = 1
     tables: str = "standard"  # of the simulated chips
     crypto: str = "rtl"  # what stands for the simulated lanes
+    chips: str = "core"  # what of the chips is simulated
     lock_step: bool = False  # of the simulated chips; what the engine's speed is measured against
     seed: int = 1
     threads: int | None = None

@@ -14,7 +14,7 @@ from sallyport import report, suites
 from sallyport.backend import Setup
 from sallyport.compare_command import compare_command
 from sallyport.errors import InputError
-from sallyport.rfc2544.command import SUITE_HELP, crypto_option, rfc2544_command
+from sallyport.rfc2544.command import SUITE_HELP, chips_option, crypto_option, rfc2544_command
 from sallyport.rfc2544.sizes import parse as parse_sizes
 from sallyport.simulator import CRYPTO
 
@@ -58,6 +58,7 @@ def main() -> None:
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder for captures and counters.json.")
 @click.option("--fault", multiple=True, help="NAME[:ARG], repeatable; --fault help lists them.")
 @crypto_option
+@chips_option
 @threads_option
 @seed_option
 def replay_command(
@@ -69,6 +70,7 @@ def replay_command(
     out: Path,
     fault: tuple[str, ...],
     crypto: str,
+    chips: str,
     threads: int | None,
     seed: int,
 ) -> None:
@@ -84,6 +86,7 @@ def replay_command(
         threads=threads,
         seed=seed,
         crypto=crypto,
+        chips=chips,
     )
 
 
@@ -102,6 +105,7 @@ def replay_command(
     "--socket-dir", type=click.Path(path_type=Path), help="Folder of the sockets for sallyctl; a new one if not given."
 )
 @crypto_option
+@chips_option
 @threads_option
 @seed_option
 def live_command(
@@ -112,11 +116,12 @@ def live_command(
     record: Path | None,
     socket_dir: Path | None,
     crypto: str,
+    chips: str,
     threads: int | None,
     seed: int,
 ) -> None:
     """TAP devices as cables of simulated boxes: ping, curl, iperf3 or an IPsec peer through them."""
-    live_module.run(xfrm, red_tap, black_tap, replay, record, threads, crypto, seed, socket_dir)
+    live_module.run(xfrm, red_tap, black_tap, replay, record, threads, crypto, chips, seed, socket_dir)
 
 
 @main.command(name="bench")

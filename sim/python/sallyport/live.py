@@ -25,6 +25,7 @@ def run(
     record: Path | None,
     threads: int | None,
     crypto: str,
+    chips: str,
     seed: int,
     socket_dir: Path | None,
 ) -> None:
@@ -38,7 +39,13 @@ def run(
     with (
         _terminable(),
         Simulator(
-            boxes=len(xfrm), threads=threads, seed=seed, own_group=True, crypto=crypto, socket_dir=socket_dir
+            boxes=len(xfrm),
+            threads=threads,
+            seed=seed,
+            own_group=True,
+            crypto=crypto,
+            chips=chips,
+            socket_dir=socket_dir,
         ) as sim,
     ):
         for box, path in enumerate(xfrm):

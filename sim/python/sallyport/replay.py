@@ -31,6 +31,7 @@ def run(
     threads: int | None,
     seed: int,
     crypto: str = "rtl",
+    chips: str = "core",
 ) -> None:
     """Send a capture into one port of one box, and others from the management CPU (`injected`, by chip); see docs/commands.md for
     what DIR holds afterwards."""
@@ -53,7 +54,7 @@ def run(
                 f"--fault names frame {number}, but {capture or 'no capture into a port'} holds {len(frames)}"
             )
     watched = ([far] if capture else []) + [PORTS[chip] for chip in injected if not capture or PORTS[chip] != far]
-    with Simulator(boxes=1, threads=threads, seed=seed, crypto=crypto) as sim:
+    with Simulator(boxes=1, threads=threads, seed=seed, crypto=crypto, chips=chips) as sim:
         sim.sallyctl(0, "-batch", xfrm)
         _tester_as_neighbour(sim, xfrm)
         out.mkdir(parents=True, exist_ok=True)

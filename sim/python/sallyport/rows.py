@@ -54,6 +54,7 @@ def make(
         "flows_used": setup.sas,  # a direction: each SA has a five-tuple of its own
         "tables": setup.tables,
         "crypto": setup.crypto,
+        "chips": setup.chips,
         "seed": setup.seed,
         "duration_s": setup.measure_ns / 1e9,
         "intended_fps": round(float(trial.intended_fps), 3),

@@ -14,7 +14,7 @@ from sallyport.errors import CheckFailed, InputError
 from sallyport.rekey import Rekeys
 from sallyport.reset import RESETS, Reset
 from sallyport.sim_streams import streams
-from sallyport.simulator import CRYPTO, TESTER_MAC, Simulator, program
+from sallyport.simulator import TESTER_MAC, Simulator, simulation
 from sallyport.tunnels import Tunnels
 
 # Largest IP packet of a 9600 B black frame.
@@ -70,7 +70,7 @@ class SimBackend:
                 "signature"
             )
         Tunnels(setup)
-        program(CRYPTO[setup.crypto], setup.tables)
+        simulation(setup.crypto, setup.chips, setup.tables)
 
     def run_trial(self, trial: Trial) -> TrialResult:
         setup = trial.setup
@@ -129,6 +129,7 @@ class SimBackend:
             self._on_progress,
             setup.tables,
             crypto=setup.crypto,
+            chips=setup.chips,
             lock_step=setup.lock_step,
         )
         try:

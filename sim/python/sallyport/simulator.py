@@ -22,6 +22,9 @@ TABLES = {
 }
 # The simulation's program by what stands for the crypto chip's lanes: their RTL, or C++ that does the same at the same time.
 CRYPTO = {"rtl": "sallyport-sim", "model": "sallyport-sim-model"}
+# What of a chip is simulated: its core, or with a board's shell around that.
+CHIPS = ("core", "shell")
+SHELL = "sallyport-sim-shell"
 
 # The tester's own addresses, the far end of every wire that has no other box on it.
 TESTER_MAC = {"red": "02:00:00:00:00:01", "black": "02:00:00:00:00:02"}
@@ -32,10 +35,21 @@ def program(name: str, tables: str = "standard") -> str:
     folder, how = TABLES[tables]
     if name == CRYPTO["model"]:
         how = "make sim CRYPTO=model" if tables == "standard" else f"{how} CRYPTO=model"
+    if name == SHELL:
+        how = "make sim-shell" if tables == "standard" else f"make sim-shell TABLES={tables}"
     path = folder / name
     if not path.exists():
         raise InputError(f"{path.relative_to(ROOT)} is not built; run '{how}' first")
     return str(path)
+
+
+def simulation(crypto: str, chips: str, tables: str) -> str:
+    """Path of the simulation's program; a sentence if there is none."""
+    if chips == "core":
+        return program(CRYPTO[crypto], tables)
+    if crypto != "rtl":
+        raise InputError(f"--chips shell is for chips as they are built: leave --crypto {crypto} out")
+    return program(SHELL, tables)
 
 
 class Simulator:
@@ -50,15 +64,16 @@ class Simulator:
         tables: str = "standard",
         own_group: bool = False,
         crypto: str = "rtl",
+        chips: str = "core",
         lock_step: bool = False,
         socket_dir: Path | None = None,
     ) -> None:
         """`own_group`: a terminal's Ctrl-C is for this process alone. Without `socket_dir` the folder of the sockets goes with it."""
-        simulation = program(CRYPTO[crypto], tables)
+        executable = simulation(crypto, chips, tables)
         self._on_progress = on_progress
         self._temporary = None if socket_dir else tempfile.TemporaryDirectory(prefix="sallyport-")
         self._sockets = socket_dir or Path(self._temporary.name if self._temporary else "")
-        arguments = [simulation, "--boxes", boxes, "--threads", threads or 0, "--seed", seed]
+        arguments = [executable, "--boxes", boxes, "--threads", threads or 0, "--seed", seed]
         if lock_step:
             arguments += ["--lock-step"]
         self._process = subprocess.Popen(

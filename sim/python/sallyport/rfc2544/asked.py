@@ -50,6 +50,7 @@ class Asked:
     batch: str | None
     no_cache: bool
     crypto: str
+    chips: str
     threads: int | None
     seed: int
     quiet: bool
@@ -104,6 +105,7 @@ class Asked:
             sas=sas,
             tables=self.tables,
             crypto=self.crypto,
+            chips=self.chips,
             seed=self.seed,
             threads=self.threads,
             warmup_ns=self.warmup_us * 1000 if self.warmup_us else capabilities.warmup_ns,

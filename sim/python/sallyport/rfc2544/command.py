@@ -14,7 +14,7 @@ from sallyport.progress import Progress
 from sallyport.rfc2544 import plan
 from sallyport.rfc2544.asked import BACKENDS, Asked
 from sallyport.rfc2544.sizes import parse as parse_sizes
-from sallyport.simulator import CRYPTO, ROOT, TABLES
+from sallyport.simulator import CHIPS, CRYPTO, ROOT, TABLES
 from sallyport.sweep import Cache, ClusterPool, LocalPool, Trials
 from sallyport.trex.option import lab_option
 
@@ -32,6 +32,13 @@ crypto_option = click.option(
     default="rtl",
     show_default=True,
     help="Model: lanes in C++, the same results faster.",
+)
+chips_option = click.option(
+    "--chips",
+    type=click.Choice(CHIPS),
+    default="core",
+    show_default=True,
+    help="Shell: as they are built, with a card's clocks, crossings and PCIe; slower.",
 )
 
 
@@ -82,6 +89,7 @@ crypto_option = click.option(
 @click.option("--pbs", "batch", flag_value="pbs", hidden=True)
 @click.option("--no-cache", is_flag=True, help="Make trials again that were made before.")
 @crypto_option
+@chips_option
 @click.option("--threads", type=click.IntRange(1, 6), help="Worker threads; default min(chips, cores), with --jobs 1.")
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True)
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")

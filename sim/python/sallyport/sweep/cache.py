@@ -16,7 +16,9 @@ from sallyport.sweep import design
 def key(trial: Trial) -> str:
     """What a simulated trial is known by: its arguments, but for those that cannot change it, and the design."""
     plain = asdict(replace(trial, setup=replace(trial.setup, threads=None)))
-    text = json.dumps([plain, design.digest(trial.setup.tables, trial.setup.crypto)], sort_keys=True, default=str)
+    text = json.dumps(
+        [plain, design.digest(trial.setup.tables, trial.setup.crypto, trial.setup.chips)], sort_keys=True, default=str
+    )
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -68,7 +68,7 @@ class ClusterPool:
         # Each simulation has a processor; threads cannot change a result.
         alone = replace(trial, setup=replace(trial.setup, threads=trial.setup.threads or 1))
         future = self._client.submit(
-            _run, alone, design.digest(trial.setup.tables, trial.setup.crypto), key=f"trial-{name}"
+            _run, alone, design.digest(trial.setup.tables, trial.setup.crypto, trial.setup.chips), key=f"trial-{name}"
         )
         try:
             return future.result()
@@ -115,7 +115,7 @@ def _batch_cluster(where: Where) -> Any:
 
 def _run(trial: Trial, expected: str) -> TrialResult:
     """On a worker: one trial, by the simulation that this worker keeps."""
-    found = design.digest(trial.setup.tables, trial.setup.crypto)
+    found = design.digest(trial.setup.tables, trial.setup.crypto, trial.setup.chips)
     if found != expected:
         raise InputError(
             "a worker has another build or another version of the front end than this machine: give it the same clone and 'make sim mgmt'"

@@ -6,19 +6,19 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
-from sallyport.simulator import CRYPTO, program
+from sallyport.simulator import program, simulation
 
 CODE = Path(__file__).resolve().parents[1]
 
 
 @cache
-def digest(tables: str, crypto: str) -> str:
-    """SHA-256 over the simulator with chips of these tables and this crypto, `sallyctl` and the front end's source.
+def digest(tables: str, crypto: str, chips: str) -> str:
+    """SHA-256 over the simulator of these chips, `sallyctl` and the front end's source.
 
     [InputError] if one is not built.
     """
     total = hashlib.sha256()
-    files = [Path(program(CRYPTO[crypto], tables)), Path(program("sallyctl")), *sorted(CODE.rglob("*.py"))]
+    files = [Path(simulation(crypto, chips, tables)), Path(program("sallyctl")), *sorted(CODE.rglob("*.py"))]
     for path in files:
         total.update(f"{path.name}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
     return total.hexdigest()

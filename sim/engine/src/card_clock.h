@@ -1,0 +1,25 @@
+// Clocks of a card, in femtoseconds: none is a multiple of another, and each oscillator is off by its own part in a
+// million.
+#pragma once
+
+#include <cstdint>
+
+namespace sallyport::sim {
+
+using Femtoseconds = int64_t;
+
+// Edges of one clock, in the order of time.
+class CardClock {
+ public:
+  // `ppm`: how much faster than its name this oscillator is; IEEE 802.3 and PCIe allow 100 and 300.
+  CardClock(double megahertz, int ppm)
+      : period_(static_cast<Femtoseconds>(1e9 / (megahertz * (1 + ppm * 1e-6)) + 0.5)), next_(period_) {}
+
+  Femtoseconds next() const { return next_; }
+  void advance() { next_ += period_; }
+
+ private:
+  Femtoseconds period_, next_;
+};
+
+}  // namespace sallyport::sim
