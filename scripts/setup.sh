@@ -22,7 +22,7 @@ install_packages() {
   # What the tests of reports open them with. Ubuntu has it as a snap alone; there the tests say what they miss and are skipped.
   # strongSwan is for the plugin of mgmt/strongswan, which is for one version of it, Debian 12's.
   if grep -qx 'ID=debian' /etc/os-release; then
-    wanted+=(chromium-headless-shell charon-systemd strongswan-swanctl libcharon-extra-plugins libstrongswan-extra-plugins libjson-c-dev pkg-config nftables)
+    wanted+=(chromium-headless-shell charon-systemd strongswan-swanctl libcharon-extra-plugins libstrongswan-extra-plugins libstrongswan-standard-plugins libjson-c-dev pkg-config nftables)
   fi
   local name
   for name in "${wanted[@]}"; do
