@@ -13,7 +13,7 @@ from pathlib import Path
 from daemon import Client, Daemon
 from live_box import BLACK_TAP, BOX, IKE, PEER, PEER_MAC, RED_HOST, RED_HOST_MAC, RED_TAP, live_box
 from namespaces import WAIT_S, Host, hosts
-from sallyport.simulator import program
+from sallyport.simulator import SHELL, program
 from test_live import PING
 
 DEVICES = ("sp-red", "sp-black")
@@ -76,6 +76,55 @@ def test_linux_answers_for_the_box(tmp_path: Path) -> None:
     # Echo replies, the answer of IKE, and ARP.
     assert outer["inject_frames"] >= 5 + 1 + 1
     assert counters["inner"]["punt_arp"] >= 1 and counters["inner"]["inject_frames"] >= 1
+
+
+# Datagrams whose frames, with 42 bytes in front, end at different bytes of a beat with the punt header and without, and long ones.
+LENGTHS = (18, 19, 21, 22, 23, 69, 70, 71, 72, 85, 86, 87, 1471, 1472)
+# Sends back what comes to UDP port 500 of an address.
+ECHO = """
+import socket, sys
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+    udp.bind((sys.argv[1], 500))
+    print("ready", flush=True)
+    while True:
+        udp.sendto(*udp.recvfrom(2000))
+"""
+# Sends datagrams of these lengths there, one after the other, and prints how many come back as they were.
+ASK = """
+import random, socket, sys
+back = 0
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+    udp.bind(("", 500))
+    udp.settimeout(60)
+    for length in map(int, sys.argv[2:]):
+        data = random.Random(length).randbytes(length)
+        udp.sendto(data, (sys.argv[1], 500))
+        back += udp.recv(2000) == data
+print(back)
+"""
+
+
+def test_linux_answers_by_the_mailboxes_of_cards(tmp_path: Path) -> None:
+    """Of simulated cards, as of real ones, the daemon takes the frames out of the shells' registers, and puts its own in."""
+    program(SHELL)
+    with live_box(tmp_path, "--chips", "shell") as (run, red, black), hosts("box") as (box,):
+        with managed(box, tmp_path) as daemon:
+            assert black.python(PING, BOX[1][0], 3) == "3\n"
+            assert red.python(PING, PEER, 3) == "3\n"
+            with box.serving(sys.executable, "-c", ECHO, BOX[1][0]) as echo:
+                assert echo.stdout is not None and echo.stdout.readline() == "ready\n"
+                assert black.python(ASK, BOX[1][0], *LENGTHS) == f"{len(LENGTHS)}\n"
+            client = Client(daemon.control)
+            counters = client.get("counters")["chips"]
+            cards = client.get("cards")["cards"]
+            client.close()
+            assert "is lost" not in daemon.log()
+        status, said = run.stop(signal.SIGTERM)
+    assert status == 0 and "conservation: " in said and "drop_" not in said, said
+    assert (counters["outer"]["punt_icmp"], counters["outer"]["punt_ike"]) == (3, len(LENGTHS))
+    assert counters["outer"]["inject_frames"] >= 3 + len(LENGTHS)
+    assert counters["inner"]["punt_arp"] >= 1 and counters["inner"]["inject_frames"] >= 1
+    assert [card["access_errors"] for card in cards.values()] == [0, 0, 0]
 
 
 def test_devices_that_cannot_be(tmp_path: Path) -> None:

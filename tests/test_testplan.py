@@ -50,7 +50,7 @@ def exists(test: str) -> bool:
     if "::" in test:
         file, function = test.split("::")
         path = ROOT / file
-        word = "func" if path.name.endswith("_test.go") else "def"
+        word = "func" if path.name.endswith("_test.go") else "(?:async )?def"
         return path.is_file() and re.search(rf"^{word} {re.escape(function)}\(", path.read_text(), re.M) is not None
     spec, title = test.split(": ", 1)
     return spec in SPECS and any(re.fullmatch(pattern, title) for pattern in titles(spec))

@@ -24,7 +24,7 @@ func main() {
 	if err == nil {
 		return
 	}
-	if !errors.Is(err, errUnbalanced) { // which has said what there is to say
+	if !errors.Is(err, errUnbalanced) && !errors.Is(err, errUnread) { // which have said what there is to say
 		fmt.Fprintln(os.Stderr, err)
 	}
 	os.Exit(status(err))

@@ -119,6 +119,8 @@ func TestExitStatus(t *testing.T) {
 		{[]string{"--socket", "a", "--pci", "b", "id"}, 2, "not both"},
 		{[]string{"--socket", w.dir + "/none.sock", "id"}, 1, "none.sock"},
 		{[]string{"--pci", "0000:ff:1f.7,0000:ff:1f.6,0000:ff:1f.5", "id"}, 1, "inner"},
+		{[]string{"--pci", "0000:ff:1f.7", "id"}, 1, "crypto"},
+		{[]string{"--pci", "0000:ff:1f.7,0000:ff:1f.6", "id"}, 2, "must name the crypto card, or all three"},
 	} {
 		code, _, _, sentence := run(test.args...)
 		if code != test.code || !strings.Contains(sentence, test.sentence) || strings.Contains(sentence, "\n") {

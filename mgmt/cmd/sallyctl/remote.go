@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"sallyport/mgmt/internal/box"
+	"sallyport/mgmt/internal/card"
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/control"
 	"sallyport/mgmt/internal/transport"
@@ -85,6 +86,18 @@ func (r *remote) identities() (map[string]control.Chip, error) {
 		return c.Do(control.Plain{Head: c.Head(control.DoCapabilities)}, &answer)
 	})
 	return answer.Chips, err
+}
+
+func (r *remote) cards() (map[string]card.State, error) {
+	var answer control.Cards
+	err := r.with(func(c *control.Client) error {
+		return c.Do(control.Plain{Head: c.Head(control.DoCards)}, &answer)
+	})
+	return answer.Cards, err
+}
+
+func (r *remote) drp(drpAccess) error {
+	return usageError{errors.New("card drp is for bringing cards up: stop sallyportd first")}
 }
 
 // errTaken: events that the daemon takes cannot be taken twice.

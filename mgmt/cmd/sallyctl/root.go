@@ -25,8 +25,11 @@ type options struct {
 // usageError is a mistake on the command line.
 type usageError struct{ error }
 
-// errUnbalanced is the failed check of the counters.
-var errUnbalanced = errors.New("the counters do not balance")
+// Checks that have failed, and said what.
+var (
+	errUnbalanced = errors.New("the counters do not balance")
+	errUnread     = errors.New("not every card could be read")
+)
 
 func status(err error) int {
 	var usage usageError
@@ -59,7 +62,7 @@ func newRoot() *cobra.Command {
 	flags.StringVar(&o.daemon, "daemon", "", "the control socket `path` of the sallyportd that has the box (default: "+control.DefaultPath+", if it is there)")
 	flags.Lookup("daemon").NoOptDefVal = control.DefaultPath
 	flags.StringVar(&o.Socket, "socket", "", "the simulator's register `socket` of one box")
-	flags.StringVar(&o.PCI, "pci", "", "the cards of one box: PCI `addresses` inner,crypto,outer")
+	flags.StringVar(&o.PCI, "pci", "", "the cards of one box: the PCI `address` of the crypto card, or of all three as inner,crypto,outer")
 	flags.StringVar(&o.state, "state", "", "the `file` that keeps the configuration between invocations (default: beside the socket, or in /run/sallyport)")
 	flags.BoolVar(&o.statistics, "statistics", false, "xfrm state and policy list and get tell what was carried, as ip -s does")
 	root.Flags().StringVar(&o.batch, "batch", "", "carry out the lines of a `file` (- is standard input), all or none, as ip -batch does")
@@ -82,7 +85,7 @@ func newRoot() *cobra.Command {
 			},
 		})
 	}
-	root.AddCommand(newCounters(o), newEvents(o), newAudit(o), newMonitor(o), newID(o))
+	root.AddCommand(newCounters(o), newEvents(o), newAudit(o), newMonitor(o), newID(o), newCard(o))
 	return root
 }
 
@@ -113,7 +116,12 @@ func (o *options) with(cmd *cobra.Command, use func(target) error) error {
 	case path != "":
 		return use(&remote{path: path, statistics: o.statistics, out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr()})
 	case given == 0:
-		return usageError{errors.New("which box? Give --daemon PATH (sallyportd), --socket PATH (simulator) or --pci INNER,CRYPTO,OUTER (boards)")}
+		return usageError{errors.New("which box? Give --daemon PATH (sallyportd), --socket PATH (simulator), --pci CRYPTO or --pci INNER,CRYPTO,OUTER (cards)")}
+	}
+	if o.PCI != "" {
+		if _, err := place.Parse("pci:" + o.PCI); err != nil {
+			return usageError{err}
+		}
 	}
 	return use(&direct{place: o.Place, state: cmp.Or(o.state, o.State()), statistics: o.statistics, out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr()})
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"sallyport/mgmt/internal/box"
+	"sallyport/mgmt/internal/card"
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/control"
 	"sallyport/mgmt/internal/place"
@@ -21,6 +22,10 @@ type target interface {
 	command(words []string) error
 	counters() ([3][]uint64, error)
 	identities() (map[string]control.Chip, error)
+	// cards reads the shells of the cards, as far as they answer.
+	cards() (map[string]card.State, error)
+	// drp reads and prints a word of a card, or writes it.
+	drp(drpAccess) error
 	// events and audit print what has waited; monitor prints what comes, until it fails.
 	events() error
 	audit() error
@@ -99,6 +104,47 @@ func (d *direct) identities() (map[string]control.Chip, error) {
 		return nil
 	})
 	return chips, err
+}
+
+// cards does not look first whether the box is as it should be: it is asked when it is not.
+func (d *direct) cards() (states map[string]card.State, err error) {
+	err = d.withCards(func(t transport.Transport) error {
+		states, err = card.ReadAll(t)
+		return err
+	})
+	return states, err
+}
+
+func (d *direct) drp(a drpAccess) error {
+	return d.withCards(func(t transport.Transport) error {
+		if err := card.Check(t, a.chip); err != nil {
+			return err
+		}
+		if a.write {
+			return card.WriteDRP(t, a.chip, a.target, a.address, a.value)
+		}
+		word, err := card.ReadDRP(t, a.chip, a.target, a.address)
+		if err == nil {
+			fmt.Fprintf(d.out, "0x%04x\n", word)
+		}
+		return err
+	})
+}
+
+func (d *direct) withCards(use func(transport.Transport) error) error {
+	share, err := d.place.Share()
+	if err != nil {
+		return err
+	}
+	t, err := d.place.OpenUnchecked()
+	if err != nil {
+		return errors.Join(err, share.Close())
+	}
+	err = use(t)
+	if errors.Is(err, card.ErrNoShell) {
+		err = usageError{err}
+	}
+	return errors.Join(err, t.Close(), share.Close())
 }
 
 func (d *direct) events() error {

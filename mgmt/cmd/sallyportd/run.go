@@ -17,9 +17,11 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"sallyport/mgmt/internal/box"
+	"sallyport/mgmt/internal/card"
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/config"
 	core "sallyport/mgmt/internal/daemon"
+	"sallyport/mgmt/internal/punt"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/web"
 	"sallyport/mgmt/internal/xfrm"
@@ -54,8 +56,12 @@ func run(ctx context.Context, c *config.Config, initial []xfrm.Command, log *slo
 		return errors.Join(err, session.Release(), chips.Close())
 	}
 	var pair net.Listener
-	if c.Peer.Wanted() {
-		if pair, err = joinPair(c, d); err == nil {
+	frames, err := openFrames(c, registers, log)
+	if err == nil && frames != nil {
+		defer frames.Close()
+	}
+	if err == nil && c.Peer.Wanted() {
+		if pair, err = joinPair(c, d, frames); err == nil {
 			defer pair.Close()
 		}
 	}
@@ -63,7 +69,7 @@ func run(ctx context.Context, c *config.Config, initial []xfrm.Command, log *slo
 		err = configure(d, initial, log)
 	}
 	if err == nil {
-		err = openTaps(c, d)
+		err = openTaps(c, d, frames)
 	}
 	if err == nil {
 		err = useNoise(c, d)
@@ -77,10 +83,26 @@ func run(ctx context.Context, c *config.Config, initial []xfrm.Command, log *slo
 	return errors.Join(err, d.Close())
 }
 
+// openFrames takes the frames of the management CPU, if anything here has a use for them; none otherwise. Cards have them in mailboxes, simulated ones too. A box
+// of a pair announces its addresses, for which the frames of a simulation of cores alone are taken for a moment each time, and left to others.
+func openFrames(c *config.Config, registers transport.Transport, log *slog.Logger) (punt.Frames, error) {
+	switch {
+	case !c.Taps.Wanted() && !c.Peer.Wanted():
+		return nil, nil
+	case c.Registers.PCI != "" || card.Check(registers, transport.Inner) == nil:
+		return transport.OpenMailbox(registers, log)
+	case c.Taps.Wanted():
+		return transport.DialFrames(transport.FramesPath(c.Registers.Socket))
+	}
+	return nil, nil
+}
+
 // joinPair makes the box one of two, and listens for the other.
-func joinPair(c *config.Config, d *core.Daemon) (net.Listener, error) {
+func joinPair(c *config.Config, d *core.Daemon, frames punt.Frames) (net.Listener, error) {
 	p := &core.Pair{Side: c.Peer.Side.Side, Other: c.Peer.Connect.String(), Secret: []byte(c.Peer.Secret.Value), Interval: c.Peer.Interval.Duration, Dead: c.Peer.Dead.Duration, Rate: c.Peer.Rate}
-	if c.Registers.Socket != "" && !c.Taps.Wanted() {
+	if frames != nil {
+		p.Send = frames.Send
+	} else {
 		p.Send = func(port uint8, frame []byte) error { return transport.Inject(c.Registers.Socket, port, frame) }
 	}
 	listener, err := net.Listen("tcp", c.Peer.Listen.String())
@@ -119,18 +141,11 @@ func useNoise(c *config.Config, d *core.Daemon) error {
 }
 
 // openTaps makes Linux the host behind the ports, if that is configured: of a box that is configured, so that the devices are as its ports.
-func openTaps(c *config.Config, d *core.Daemon) error {
+func openTaps(c *config.Config, d *core.Daemon, frames punt.Frames) error {
 	if !c.Taps.Wanted() {
 		return nil
 	}
-	frames, err := transport.DialFrames(transport.FramesPath(c.Registers.Socket))
-	if err != nil {
-		return err
-	}
-	if err := d.OpenHost(frames, c.Taps.Red.Name, c.Taps.Black.Name); err != nil {
-		return errors.Join(err, frames.Close())
-	}
-	return nil
+	return d.OpenHost(frames, c.Taps.Red.Name, c.Taps.Black.Name)
 }
 
 // serve answers until ctx ends or something fails.

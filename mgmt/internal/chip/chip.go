@@ -104,6 +104,9 @@ func (b *Box) identify(c transport.Chip) error {
 	return nil
 }
 
+// Transport is the way to the registers, for those of the cards' shells.
+func (b *Box) Transport() transport.Transport { return b.t }
+
 // Read32 reads a register.
 func (b *Box) Read32(c transport.Chip, r regs.Register) (uint32, error) {
 	return transport.Read32(b.t, c, r.Offset)

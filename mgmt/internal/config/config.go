@@ -14,6 +14,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"sallyport/mgmt/internal/control"
+	"sallyport/mgmt/internal/place"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -22,7 +23,7 @@ const DefaultPath = "/etc/sallyport/sallyportd.toml"
 
 // Config is the file. What is not in it has the value of Default.
 type Config struct {
-	// Registers says how the chips are reached: unix:PATH or pci:INNER,CRYPTO,OUTER.
+	// Registers says how the chips are reached: unix:PATH, pci:CRYPTO or pci:INNER,CRYPTO,OUTER.
 	Registers Registers `toml:"registers"`
 	// State is the file that keeps the configuration; empty: where sallyctl has it for the same box.
 	State Path `toml:"state"`
@@ -100,7 +101,7 @@ func Load(path string) (*Config, []xfrm.Command, error) {
 		return nil, nil, located(path, text, err)
 	}
 	if c.Registers.Place.Socket == "" && c.Registers.PCI == "" {
-		return nil, nil, &Error{path, 1, `registers = "…" is missing: it says how the chips are reached, unix:PATH or pci:INNER,CRYPTO,OUTER`}
+		return nil, nil, &Error{path, 1, `registers = "…" is missing: it says how the chips are reached, ` + place.Ways}
 	}
 	if reason := c.wrongTaps(); reason != "" {
 		return nil, nil, &Error{path, lineWhere(text, func(part *Config) bool { return part.wrongTaps() == reason }), reason}
@@ -109,7 +110,7 @@ func Load(path string) (*Config, []xfrm.Command, error) {
 	return c, commands, err
 }
 
-// wrongTaps is what is wrong with the devices beside each other and the place of the box; nothing if it is empty.
+// wrongTaps is what is wrong with the devices beside each other; nothing if it is empty.
 func (c *Config) wrongTaps() string {
 	switch red, black := c.Taps.Red.Name, c.Taps.Black.Name; {
 	case red == "" && black == "":
@@ -118,8 +119,6 @@ func (c *Config) wrongTaps() string {
 		return "taps needs both red and black: a box has two ports"
 	case red == black:
 		return fmt.Sprintf("the devices of red and black cannot both be %q", red)
-	case c.Registers.PCI != "":
-		return "taps are for the simulator (registers = \"unix:PATH\"): frames of cards have no way to Linux yet"
 	}
 	return ""
 }

@@ -28,7 +28,7 @@ var defaultListen = Listen{netip.MustParseAddrPort("127.0.0.1:9774")}
 // Registers is the place of the box.
 type Registers struct{ place.Place }
 
-// UnmarshalText reads unix:PATH or pci:INNER,CRYPTO,OUTER.
+// UnmarshalText reads unix:PATH, pci:CRYPTO or pci:INNER,CRYPTO,OUTER.
 func (r *Registers) UnmarshalText(text []byte) (err error) {
 	r.Place, err = place.Parse(string(text))
 	return err

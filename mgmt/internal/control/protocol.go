@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"sallyport/mgmt/internal/card"
 	"sallyport/mgmt/internal/chip"
 )
 
@@ -27,6 +28,7 @@ const (
 	DoList         = "list"
 	DoCounters     = "counters"
 	DoCapabilities = "capabilities"
+	DoCards        = "cards"
 	DoMonitor      = "monitor"
 )
 
@@ -172,6 +174,11 @@ type Capabilities struct {
 	Daemon string          `json:"daemon"` // its version
 	Suites []string        `json:"suites"`
 	Chips  map[string]Chip `json:"chips"`
+}
+
+// Cards is the answer to DoCards: by chip.
+type Cards struct {
+	Cards map[string]card.State `json:"cards"`
 }
 
 // Refused is an answer that is not ok.

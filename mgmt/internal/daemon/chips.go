@@ -1,6 +1,9 @@
 package daemon
 
 import (
+	"errors"
+
+	"sallyport/mgmt/internal/card"
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/control"
 	"sallyport/mgmt/internal/transport"
@@ -33,4 +36,14 @@ func (d *Daemon) capabilities(*control.Plain) (any, error) {
 		out.Chips[c.String()] = control.Chip{Identity: b.Identity[c], Capabilities: b.Capabilities[c]}
 	}
 	return out, nil
+}
+
+func (d *Daemon) cards(*control.Plain) (any, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	states, err := card.ReadAll(d.session.Box.Transport())
+	if errors.Is(err, card.ErrNoShell) {
+		err = inputf("%s", err)
+	}
+	return control.Cards{Cards: states}, err
 }

@@ -14,7 +14,7 @@ import (
 // host is Linux behind the ports of the box: two devices, and the way to them.
 type host struct {
 	devices *punt.Devices
-	frames  *transport.Frames
+	frames  punt.Frames
 	ports   [2]punt.Device // what the devices are
 	asking  chan []byte    // frames that were punted by a policy
 	tooLong chan []byte    // and for their length
@@ -35,7 +35,7 @@ func (h *host) kept(header transport.PuntHeader) chan<- []byte {
 
 // OpenHost makes a device for each port, with the names that are given, and takes the frames of the management CPU. Only this needs rights
 // (CAP_NET_ADMIN). Relay then carries frames, and must be called.
-func (d *Daemon) OpenHost(frames *transport.Frames, redName, blackName string) error {
+func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	red, black, err := punt.Of(d.session.Box, redName, blackName)
@@ -47,16 +47,13 @@ func (d *Daemon) OpenHost(frames *transport.Frames, redName, blackName string) e
 		return err
 	}
 	d.host = &host{devices, frames, [2]punt.Device{red, black}, make(chan []byte, mostAsking), make(chan []byte, mostAsking)}
-	if d.pair != nil {
-		d.pair.Send = frames.Send
-	}
 	for _, device := range d.host.ports {
 		d.log.Info("Linux is the host behind a port", "device", device.Name, "address", device.MAC.String(), "mtu", device.MTU)
 	}
 	return nil
 }
 
-// Relay carries frames between the ports and their devices until ctx ends or the simulator does. What waits for an SA, or is too long for it, stays here.
+// Relay carries frames between the ports and their devices until ctx ends or the box fails. What waits for an SA, or is too long for it, stays here.
 func (d *Daemon) Relay(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {

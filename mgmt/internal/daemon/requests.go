@@ -18,6 +18,7 @@ var requests = map[string]func(*Daemon, []byte) (any, error){
 	control.DoList:         request((*Daemon).list),
 	control.DoCounters:     request((*Daemon).counters),
 	control.DoCapabilities: request((*Daemon).capabilities),
+	control.DoCards:        request((*Daemon).cards),
 	control.DoMonitor:      request(func(*Daemon, *control.Plain) (any, error) { return struct{}{}, nil }),
 }
 

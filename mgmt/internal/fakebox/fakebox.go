@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"sync"
 	"time"
 
 	"sallyport/mgmt/internal/regs"
@@ -34,7 +35,9 @@ type chip struct {
 
 // Box implements transport.Transport.
 type Box struct {
-	chips [3]*chip
+	mu     sync.Mutex // of Do and Wait
+	chips  [3]*chip
+	shells [3]*Shell // nil without AddShells
 	// Log is every row written.
 	Log []Row
 	// Waits has, for each wait, how many rows had been written before it.
@@ -164,6 +167,8 @@ const mostReads = 100
 
 // Do performs the accesses.
 func (b *Box) Do(ops []transport.Op) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	for i := range ops {
 		op := &ops[i]
 		if b.FailAfter == 1 {
@@ -189,6 +194,8 @@ func (b *Box) Do(ops []transport.Op) error {
 
 // Wait takes no time, and is written down.
 func (b *Box) Wait(time.Duration) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.Waits = append(b.Waits, len(b.Log))
 	return nil
 }
@@ -206,6 +213,9 @@ func (b *Box) find(c transport.Chip, addr uint32) (regs.Register, error) {
 }
 
 func (b *Box) read(c transport.Chip, addr uint32) (uint32, error) {
+	if b.shells[c] != nil && addr >= transport.Shell {
+		return b.shells[c].read(addr - transport.Shell)
+	}
 	r, err := b.find(c, addr)
 	if err != nil {
 		return 0, err
@@ -232,6 +242,9 @@ func (b *Box) read(c transport.Chip, addr uint32) (uint32, error) {
 }
 
 func (b *Box) write(c transport.Chip, addr, data uint32) error {
+	if b.shells[c] != nil && addr >= transport.Shell {
+		return b.shells[c].write(addr-transport.Shell, data)
+	}
 	r, err := b.find(c, addr)
 	if err != nil {
 		return err

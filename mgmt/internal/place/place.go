@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"sallyport/mgmt/internal/card"
 	"sallyport/mgmt/internal/transport"
 )
 
@@ -16,10 +18,13 @@ const runDir = "/run/sallyport"
 // Place is one box. Either Socket or PCI is set.
 type Place struct {
 	Socket string // of the simulator
-	PCI    string // addresses inner,crypto,outer
+	PCI    string // the crypto card's address, or addresses inner,crypto,outer
 }
 
-// Parse reads `unix:PATH` or `pci:INNER,CRYPTO,OUTER`.
+// Ways is how Parse wants it, for people.
+const Ways = "unix:PATH (simulator), pci:CRYPTO or pci:INNER,CRYPTO,OUTER (cards)"
+
+// Parse reads `unix:PATH`, `pci:CRYPTO` or `pci:INNER,CRYPTO,OUTER`.
 func Parse(text string) (Place, error) {
 	kind, rest, _ := strings.Cut(text, ":")
 	switch {
@@ -27,31 +32,59 @@ func Parse(text string) (Place, error) {
 		return Place{Socket: rest}, nil
 	case kind == "unix":
 		return Place{}, fmt.Errorf("the path in %q is not absolute", text)
-	case kind == "pci" && len(strings.Split(rest, ",")) == len(transport.Chips):
-		return Place{PCI: rest}, nil
 	case kind == "pci":
-		return Place{}, fmt.Errorf("%q must name three cards, pci:INNER,CRYPTO,OUTER", text)
+		_, err := devices(rest)
+		return Place{PCI: rest}, err
 	}
-	return Place{}, fmt.Errorf("%q must be unix:PATH (simulator) or pci:INNER,CRYPTO,OUTER (boards)", text)
+	return Place{}, fmt.Errorf("%q must be %s", text, Ways)
 }
 
-// Open reaches the registers.
+// devices are the addresses of the cards.
+func devices(text string) ([]string, error) {
+	list := strings.Split(text, ",")
+	if n := len(list); n != 1 && n != len(transport.Chips) || slices.Contains(list, "") {
+		return nil, fmt.Errorf("%q must name the crypto card, or all three: INNER,CRYPTO,OUTER", text)
+	}
+	return list, nil
+}
+
+// Open reaches the registers. Of cards it checks that each is there and the right one.
 func (p Place) Open() (transport.Transport, error) {
+	t, err := p.OpenUnchecked()
+	if err != nil || p.PCI == "" {
+		return t, err
+	}
+	for _, c := range transport.Chips {
+		if err := card.Check(t, c); err != nil {
+			return nil, errors.Join(err, t.Close())
+		}
+	}
+	return t, nil
+}
+
+// OpenUnchecked reaches the registers of whatever is there, for those who look for what is wrong with it.
+func (p Place) OpenUnchecked() (transport.Transport, error) {
 	switch {
 	case p.Socket != "" && p.PCI != "":
 		return nil, errors.New("give either --socket or --pci, not both")
 	case p.Socket != "":
 		return transport.DialSocket(p.Socket)
 	}
-	return transport.OpenPCI(strings.Split(p.PCI, ","))
+	list, err := devices(p.PCI)
+	if err != nil {
+		return nil, err
+	}
+	return transport.OpenPCI(list)
 }
 
 // State is where the configuration is kept: beside the simulator's socket, or in /run for cards.
 func (p Place) State() string { return p.base() + ".state.json" }
 
+// base is the same for a box however its cards are named: it goes by the crypto card's address.
 func (p Place) base() string {
 	if p.Socket != "" {
 		return p.Socket
 	}
-	return filepath.Join(runDir, strings.NewReplacer(",", "-", "/", "-").Replace(p.PCI))
+	list := strings.Split(p.PCI, ",")
+	return filepath.Join(runDir, strings.ReplaceAll(list[len(list)/2], "/", "-"))
 }

@@ -2,6 +2,7 @@ package place_test
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,9 +13,13 @@ import (
 func TestParse(t *testing.T) {
 	for text, want := range map[string]string{
 		"unix:/run/sim/box0.sock":      "",
+		"pci:0000:17:00.0":             "",
 		"pci:0000:17:00.0,18:0,19:0":   "",
 		"unix:box0.sock":               "is not absolute",
-		"pci:0000:17:00.0,0000:18:0.0": "must name three cards",
+		"pci:":                         "must name the crypto card, or all three",
+		"pci:0000:17:00.0,0000:18:0.0": "must name the crypto card, or all three",
+		"pci:17:0,18:0,19:0,20:0":      "must name the crypto card, or all three",
+		"pci:17:0,,19:0":               "must name the crypto card, or all three",
 		"tcp:127.0.0.1:1":              "must be unix:PATH",
 		"":                             "must be unix:PATH",
 	} {
@@ -23,9 +28,43 @@ func TestParse(t *testing.T) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
-	p, _ := place.Parse("pci:0000:17:00.0,/dev/x,y")
-	if p.State() != "/run/sallyport/0000:17:00.0--dev-x-y.state.json" {
-		t.Error(p.State())
+}
+
+// TestState: a box is the same however its cards are named.
+func TestState(t *testing.T) {
+	for text, want := range map[string]string{
+		"pci:0000:18:00.0":                           "/run/sallyport/0000:18:00.0.state.json",
+		"pci:0000:17:00.0,0000:18:00.0,0000:19:00.0": "/run/sallyport/0000:18:00.0.state.json",
+		"pci:/dev/x":                                 "/run/sallyport/-dev-x.state.json",
+		"unix:/s":                                    "/s.state.json",
+	} {
+		if p, err := place.Parse(text); err != nil || p.State() != want {
+			t.Errorf("%q: %s, %v", text, p.State(), err)
+		}
+	}
+}
+
+// TestOpen: cards are looked at before anybody drives them, unless somebody asks for them as they are.
+func TestOpen(t *testing.T) {
+	bar := filepath.Join(t.TempDir(), "resource0")
+	if err := os.WriteFile(bar, make([]byte, 512<<10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := place.Place{PCI: bar}
+	if _, err := p.Open(); err == nil || !strings.Contains(err.Error(), "the inner card has no bitstream of Sallyport") {
+		t.Errorf("another device: %v", err)
+	}
+	opened, err := p.OpenUnchecked()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := opened.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, wrong := range []place.Place{{PCI: bar + "," + bar}, {PCI: bar, Socket: "/s"}} {
+		if _, err := wrong.Open(); err == nil {
+			t.Errorf("%+v was opened", wrong)
+		}
 	}
 }
 

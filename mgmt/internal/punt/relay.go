@@ -38,9 +38,17 @@ func portMAC(low, high uint32) net.HardwareAddr {
 	return binary.LittleEndian.AppendUint16(mac, uint16(high))
 }
 
+// Frames is the management CPU's end of a box's punt and inject streams: transport.Frames of a simulated box, transport.Mailbox of cards. Receive waits for the
+// next punted frame, Send takes one to inject, and several may run at once; Close ends those that wait.
+type Frames interface {
+	Receive() (transport.PuntHeader, []byte, error)
+	Send(port uint8, frame []byte) error
+	Close() error
+}
+
 // Relay carries frames between a box and its devices until the context ends, which is no error, or one of them fails. It closes
 // both. What `keep` says true of does not go to Linux; it is keep's own.
-func Relay(ctx context.Context, frames *transport.Frames, devices *Devices, keep func(header transport.PuntHeader, frame []byte) bool) error {
+func Relay(ctx context.Context, frames Frames, devices *Devices, keep func(header transport.PuntHeader, frame []byte) bool) error {
 	group, ended := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		for {

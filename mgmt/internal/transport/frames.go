@@ -90,16 +90,13 @@ func Inject(registers string, port uint8, frame []byte) error {
 // Close ends the connection.
 func (f *Frames) Close() error { return f.conn.Close() }
 
-// splitPunted reads the header, a number of which the highest byte comes first, and checks it against the frame behind it.
+// splitPunted reads the header and checks it against the frame behind it.
 func splitPunted(message []byte) (PuntHeader, []byte, error) {
 	bytes := punted.Bits / 8
 	if len(message) <= bytes {
 		return PuntHeader{}, nil, fmt.Errorf("a punted frame of %d bytes has no header", len(message))
 	}
-	row := make([]uint32, bytes/4)
-	for i := range row {
-		row[i] = binary.BigEndian.Uint32(message[bytes-4*(i+1):])
-	}
+	row := headerRow(message)
 	frame := message[bytes:]
 	if length := punted.Length.Get(row); length != uint64(len(frame)) {
 		return PuntHeader{}, nil, fmt.Errorf("the header of a punted frame of %d bytes says %d", len(frame), length)
@@ -110,4 +107,13 @@ func splitPunted(message []byte) (PuntHeader, []byte, error) {
 		Group:  uint32(punted.Group.Get(row)),
 		Cycles: punted.Cycles.Get(row),
 	}, frame, nil
+}
+
+// headerRow is the header in front of a message, a number of which the highest byte comes first.
+func headerRow(message []byte) []uint32 {
+	row := make([]uint32, punted.Bits/32)
+	for i := range row {
+		row[i] = binary.BigEndian.Uint32(message[punted.Bits/8-4*(i+1):])
+	}
+	return row
 }

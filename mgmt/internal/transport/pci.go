@@ -5,16 +5,36 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"time"
 	"unsafe"
+
+	"sallyport/mgmt/internal/regs"
 )
 
-// PCI maps BAR 0 of one card per chip. Every access is one aligned 32-bit load or store.
+// Shell is where the registers of a card's shell begin, behind those of its core (docs/interfaces.md, section 7).
+const Shell = 0x8000
+
+// Of BAR 0: what a Sallyport card has, and the part of it that is one card of the box.
+const (
+	barBytes  = 512 << 10
+	cardBytes = 64 << 10
+)
+
+// PCI is the cards of a box, by BAR 0 of each or of the crypto card alone, which reaches the others through its links. Every access is one aligned 32-bit
+// load or store. Do may be called by several goroutines at once.
 type PCI struct {
-	bars [3][]byte
-	name [3]string
+	bars  [][]byte
+	cards [3]window
+}
+
+// window is the registers of a card.
+type window struct {
+	registers []byte
+	device    string // what was opened to reach them
+	host      Chip   // the card whose BAR 0 they are in
 }
 
 // sysfsDevices is where Linux lists PCI functions.
@@ -23,25 +43,48 @@ const sysfsDevices = "/sys/bus/pci/devices"
 // untilTimeout is how long a read waits for bits that no working chip holds for a millisecond.
 const untilTimeout = time.Second
 
-// OpenPCI maps resource0 of three functions, in the order inner, crypto, outer. A device is an address such
-// as 0000:17:00.0, or the path of a resource file.
+// allOnes is what a host reads where nothing answers, and what a card answers to an access that fails.
+const allOnes = ^uint32(0)
+
+// OpenPCI maps BAR 0 of the crypto card, or of three cards in the order inner, crypto, outer. A device is an address such as 0000:17:00.0, or the path of a
+// resource file. It does not look who answers.
 func OpenPCI(devices []string) (*PCI, error) {
-	if len(devices) != len(Chips) {
-		return nil, fmt.Errorf("--pci needs three devices (inner,crypto,outer), not %d", len(devices))
-	}
 	p := &PCI{}
-	for i, device := range devices {
-		path := device
-		if filepath.Base(device) == device {
-			path = filepath.Join(sysfsDevices, device, "resource0")
-		}
-		bar, err := mapFile(path)
+	switch len(devices) {
+	case 1:
+		bar, err := p.open(Crypto, devices[0])
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("cannot map the registers of the %s chip: %w", Chip(i), err), p.Close())
+			return nil, err
 		}
-		p.bars[i], p.name[i] = bar, device
+		for place, c := range []Chip{Crypto, Inner, Outer} { // bits 18:16 of the address
+			p.cards[c] = window{bar[place*cardBytes:][:cardBytes], devices[0], Crypto}
+		}
+	case len(Chips):
+		for _, c := range Chips {
+			bar, err := p.open(c, devices[c])
+			if err != nil {
+				return nil, errors.Join(err, p.Close())
+			}
+			p.cards[c] = window{bar[:cardBytes], devices[c], c}
+		}
+	default:
+		return nil, fmt.Errorf("the cards of a box are one PCI device (crypto) or three (inner,crypto,outer), not %d", len(devices))
 	}
 	return p, nil
+}
+
+// open maps BAR 0 of a card.
+func (p *PCI) open(c Chip, device string) ([]byte, error) {
+	path := device
+	if filepath.Base(device) == device {
+		path = filepath.Join(sysfsDevices, device, "resource0")
+	}
+	bar, err := mapFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot map the registers of the %s card: %w", c, err)
+	}
+	p.bars = append(p.bars, bar)
+	return bar, nil
 }
 
 func mapFile(path string) ([]byte, error) {
@@ -54,35 +97,91 @@ func mapFile(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	bar, err := syscall.Mmap(int(file.Fd()), 0, int(info.Size()), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	if info.Size() < barBytes {
+		return nil, fmt.Errorf("%s has %d bytes, and BAR 0 of a Sallyport card %d: this is another device", path, info.Size(), barBytes)
+	}
+	bar, err := syscall.Mmap(int(file.Fd()), 0, barBytes, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
 	if err != nil {
-		return nil, fmt.Errorf("mmap %s (%d bytes): %w", path, info.Size(), err)
+		return nil, fmt.Errorf("mmap %s (%d bytes): %w", path, barBytes, err)
 	}
 	return bar, nil
 }
 
-// Do performs the accesses one after the other. A read of a card that has left the bus gives all ones, which the
-// identity check of the driver refuses.
+// word is a register of a card; the address is in the card.
+func (p *PCI) word(c Chip, address uint32) *uint32 {
+	return (*uint32)(unsafe.Pointer(&p.cards[c].registers[address]))
+}
+
+// Do performs the accesses one after the other. PCI Express tells of no failed write, and of a failed read by all ones, which may also be a register's value:
+// so what reads all ones is believed if the card still has its magic number, and writes if the card that the host sees has counted no failed access
+// meanwhile.
 func (p *PCI) Do(ops []Op) error {
 	for i := range ops {
-		op := &ops[i]
-		if err := op.check(); err != nil {
+		if err := ops[i].check(); err != nil {
 			return err
 		}
-		if int(op.Chip) >= len(p.bars) || uint64(op.Addr)+4 > uint64(len(p.bars[op.Chip])) {
-			return fmt.Errorf("%s: outside the BAR", op.describe())
+		if int(ops[i].Chip) >= len(p.cards) || uint64(ops[i].Addr)+4 > cardBytes {
+			return fmt.Errorf("%s: outside the card", ops[i].describe())
 		}
-		word := (*uint32)(unsafe.Pointer(&p.bars[op.Chip][op.Addr]))
+	}
+	before := p.failures(ops)
+	for i := range ops {
+		op := &ops[i]
+		word := p.word(op.Chip, op.Addr)
 		if op.Write {
 			atomic.StoreUint32(word, op.Data)
-		} else {
-			op.Data = atomic.LoadUint32(word)
-			for deadline := time.Now().Add(untilTimeout); op.Data&op.Until != 0 && time.Now().Before(deadline); {
-				op.Data = atomic.LoadUint32(word)
+			continue
+		}
+		for deadline := time.Now().Add(untilTimeout); ; {
+			if op.Data = atomic.LoadUint32(word); op.Data == allOnes {
+				if err := p.answers(op.Chip); err != nil {
+					return fmt.Errorf("%s: %w", op.describe(), err)
+				}
+			}
+			if op.Data&op.Until == 0 || time.Now().After(deadline) {
+				break
 			}
 		}
 	}
-	return nil
+	after := p.failures(ops)
+	if after == before && !slices.Contains(after[:], allOnes) {
+		return nil
+	}
+	return p.unwritten(ops)
+}
+
+// failures is ACCESS_ERRORS of the cards through whose BARs `ops` write.
+func (p *PCI) failures(ops []Op) (count [3]uint32) {
+	var seen [3]bool
+	for _, op := range ops {
+		if host := p.cards[op.Chip].host; op.Write && !seen[host] {
+			seen[host], count[host] = true, atomic.LoadUint32(p.word(host, Shell+regs.ShellAccessErrors.Offset))
+		}
+	}
+	return count
+}
+
+// unwritten says that a write has failed: of the first card that does not answer, if there is one.
+func (p *PCI) unwritten(ops []Op) error {
+	first := slices.IndexFunc(ops, func(op Op) bool { return op.Write })
+	for _, op := range ops[first:] {
+		if err := p.answers(op.Chip); err != nil {
+			return fmt.Errorf("%s or an access behind it: %w", ops[first].describe(), err)
+		}
+	}
+	return fmt.Errorf("%s or an access behind it failed: there is no such register, or a link was down for a moment", ops[first].describe())
+}
+
+// answers is an error if nothing of a card can be read.
+func (p *PCI) answers(c Chip) error {
+	if atomic.LoadUint32(p.word(c, Shell+regs.ShellMagic.Offset)) != allOnes {
+		return nil
+	}
+	card := p.cards[c]
+	if card.host != c && p.answers(card.host) == nil {
+		return fmt.Errorf("the %s card does not answer: the link to it from the crypto card at %s is down, or it has no bitstream", c, card.device)
+	}
+	return fmt.Errorf("the %s card at %s does not answer: it has left the bus, or its memory was not enabled", card.host, card.device)
 }
 
 // Wait sleeps: cards live in the same time as this program.
@@ -91,14 +190,12 @@ func (p *PCI) Wait(d time.Duration) error {
 	return nil
 }
 
-// Close unmaps what is mapped.
+// Close unmaps what is mapped. Nothing may be under way.
 func (p *PCI) Close() error {
 	var errs []error
-	for i, bar := range p.bars {
-		if bar != nil {
-			errs = append(errs, syscall.Munmap(bar))
-			p.bars[i] = nil
-		}
+	for _, bar := range p.bars {
+		errs = append(errs, syscall.Munmap(bar))
 	}
+	p.bars, p.cards = nil, [3]window{}
 	return errors.Join(errs...)
 }

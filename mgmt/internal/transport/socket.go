@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"sync"
 	"time"
 )
 
@@ -21,11 +22,22 @@ const (
 	badRequest = 0xFFFFFFFF
 )
 
-// Socket speaks the simulator's register protocol (docs/interfaces.md, section 5).
+// Socket speaks the simulator's register protocol (docs/interfaces.md, section 5). Do and Wait may be called by several goroutines at once, and take turns.
 type Socket struct {
+	mu      sync.Mutex // of both directions
 	conn    net.Conn
 	answers *bufio.Reader // of conn: the simulator sends those of a batch together
 	path    string
+}
+
+// Refusal is the status of an access that the simulator, or a chip of its, refused: an AXI response, if it is no badRequest.
+type Refusal uint32
+
+func (r Refusal) Error() string {
+	if r == badRequest {
+		return "the simulator refused the request"
+	}
+	return fmt.Sprintf("AXI response %d", uint32(r))
 }
 
 // DialSocket connects to the simulator's socket of one box.
@@ -40,6 +52,8 @@ func DialSocket(path string) (*Socket, error) {
 // Do sends all requests ahead while it collects the responses, so that a batch costs one round trip
 // however long it is.
 func (s *Socket) Do(ops []Op) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	request := make([]byte, 0, requestBytes*len(ops))
 	defer func() { clear(request[:cap(request)]) }() // it may have carried a key
 	for i, op := range ops {
@@ -91,11 +105,7 @@ func (s *Socket) collect(ops []Op) *failure {
 		}
 		status := binary.LittleEndian.Uint32(response)
 		if status != 0 && first == nil {
-			reason := fmt.Sprintf("AXI response %d", status)
-			if status == badRequest {
-				reason = "the simulator refused the request"
-			}
-			first = &failure{fmt.Errorf("%s: %s: %s", s.path, ops[i].describe(), reason), false}
+			first = &failure{fmt.Errorf("%s: %s: %w", s.path, ops[i].describe(), Refusal(status)), false}
 		}
 		if !ops[i].Write {
 			ops[i].Data = binary.LittleEndian.Uint32(response[4:])
@@ -106,6 +116,8 @@ func (s *Socket) collect(ops []Op) *failure {
 
 // Wait lets simulated time pass. Where it cannot, between runs, nothing is under way.
 func (s *Socket) Wait(d time.Duration) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	request := make([]byte, requestBytes)
 	request[0] = opWait
 	binary.LittleEndian.PutUint32(request[8:], uint32(d.Nanoseconds()))

@@ -2,10 +2,8 @@ package transport_test
 
 import (
 	"bytes"
-	"encoding/binary"
 	"io"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -171,50 +169,5 @@ func TestClosedConnection(t *testing.T) {
 	}
 	if _, err := transport.Read32(s, transport.Inner, 0); err == nil || !strings.Contains(err.Error(), "closed the connection") {
 		t.Errorf("gave %v", err)
-	}
-}
-
-// TestPCI maps three ordinary files as BARs.
-func TestPCI(t *testing.T) {
-	var paths []string
-	for i := range 3 {
-		path := filepath.Join(t.TempDir(), "resource0")
-		bar := make([]byte, 4096)
-		binary.LittleEndian.PutUint32(bar[4:], uint32(i)+1)
-		if err := os.WriteFile(path, bar, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		paths = append(paths, path)
-	}
-	p, err := transport.OpenPCI(paths)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, c := range transport.Chips {
-		if value, err := transport.Read32(p, c, 4); err != nil || value != uint32(i)+1 {
-			t.Errorf("%s: %d, %v", c, value, err)
-		}
-	}
-	if err := transport.Write32(p, transport.Crypto, 0x10, 0xCAFE); err != nil {
-		t.Fatal(err)
-	}
-	if err := transport.Write32(p, transport.Crypto, 4096, 0); err == nil || !strings.Contains(err.Error(), "outside the BAR") {
-		t.Errorf("outside: %v", err)
-	}
-	if err := transport.Write32(p, transport.Crypto, 1, 0); err == nil {
-		t.Error("an unaligned access was made")
-	}
-	if err := p.Close(); err != nil {
-		t.Fatal(err)
-	}
-	bar, _ := os.ReadFile(paths[1])
-	if binary.LittleEndian.Uint32(bar[0x10:]) != 0xCAFE {
-		t.Error("the write is not in the file")
-	}
-	if _, err := transport.OpenPCI(paths[:2]); err == nil {
-		t.Error("two devices were taken for three")
-	}
-	if _, err := transport.OpenPCI([]string{paths[0], paths[1], "0000:ff:1f.7"}); err == nil || !strings.Contains(err.Error(), "outer") {
-		t.Errorf("no such device: %v", err)
 	}
 }
