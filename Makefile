@@ -1,7 +1,7 @@
 # Sallyport. Every target sets up what it needs; `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: FORCE help setup regs verilog sim mgmt ike packages strongswan-sm demo test lint format synth-check board-check bitstreams program corundum clean
+.PHONY: FORCE help setup regs verilog sim sim-shell mgmt ike packages strongswan-sm demo test lint format synth-check board-check board-parts bitstreams program corundum clean
 
 VERSION := $(shell cat VERSION)
 ENV := source scripts/env.sh &&
@@ -19,6 +19,7 @@ regs: setup ## regenerate Scala and Go from regs/*.rdl (committed), headers and 
 # --- what is built ---------------------------------------------------------------------------------------------------
 
 scala_sources := $(shell find common interface_fpga crypto_fpga -path '*/src/*.scala' -not -path '*/test/*' 2>/dev/null)
+shell_sources := $(scala_sources) $(shell find boards/src -name '*.scala')
 
 # TABLES=full: chips with 64 Ki SAs, as on a board, in a folder of their own; with one suite and 64 rules, since 1 Ki rules simulate 20 times slower.
 # SUITES: strongSwan's names with commas, of the suites to build in.
@@ -56,6 +57,15 @@ $(sized)/rtl/options: FORCE
 sim: verilog $(if $(filter model,$(CRYPTO)),$(sized)/rtl/model-stamp) ## build/bin/sallyport-sim, the co-simulation; TABLES=full build/full/bin/sallyport-sim; CRYPTO=model …/sallyport-sim-model, too
 	@$(ENV) $(MAKE) --no-print-directory -C sim/engine BUILD_DIR=$(CURDIR)/$(sized) all $(filter model,$(CRYPTO))
 
+# Fabrics as on a VCU1525, but that resets of links take no second.
+$(sized)/rtl/fabric-stamp: $(shell_sources) build.mill VERSION | setup
+	@for chip in inner crypto outer; do $(MILL) boards.runMain sallyport.boards.Elaborate --fabric --out $(sized)/rtl/$$chip-fabric \
+	  --version $(VERSION) $$($(ENV) python -m boards.top --board vcu1525 --chip $$chip --shell-options) || exit 1; done
+	@touch $@
+
+sim-shell: sim $(sized)/rtl/fabric-stamp ## build/bin/sallyport-sim-shell: chips as they are built, for --chips shell
+	@$(ENV) $(MAKE) --no-print-directory -C sim/engine BUILD_DIR=$(CURDIR)/$(sized) shell
+
 mgmt: setup ## build/bin/sallyctl and build/bin/sallyportd
 	@$(ENV) cd mgmt && CGO_ENABLED=0 go build -trimpath -ldflags "-X main.version=$(VERSION)" -o ../build/bin/ ./cmd/...
 
@@ -73,8 +83,8 @@ demo: sim mgmt ## RFC 2544 throughput of two boxes back to back; table here, rep
 
 # --- what is checked -------------------------------------------------------------------------------------------------
 
-test: lint mgmt packages ## every test that needs neither Vivado nor a board
-	@$(MAKE) --no-print-directory sim CRYPTO=model
+test: lint mgmt packages board-parts ## every test that needs neither Vivado nor a board
+	@$(MAKE) --no-print-directory sim-shell CRYPTO=model
 	@$(ENV) scripts/test.sh
 
 lint: setup ## formatters and linters of every language; changes nothing
@@ -83,27 +93,39 @@ lint: setup ## formatters and linters of every language; changes nothing
 format: setup ## let the formatters rewrite the tree
 	@$(ENV) scripts/lint.sh --fix
 
-# The gates, 6 levels and 60 % of LUTs, block RAM and URAM, are in the script.
-synth-check: setup ## area and depth of the three cores' full configurations: yosys, into build/synth
-	@$(MILL) interface_fpga.runMain sallyport.iface.Elaborate --out build/synth/rtl --version $(VERSION) --full
-	@$(MILL) crypto_fpga.runMain sallyport.crypto.Elaborate --out build/synth/rtl --version $(VERSION) --full
-	@$(ENV) for chip in Inner Outer Crypto; do \
-	  python scripts/synth_check.py $${chip}Core build/synth/rtl/$${chip,,} || exit 1; done
+# The card of synth-check and bitstreams: a file of boards/data.
+BOARD ?= vcu1525
+
+# $(1) board, $(2) chip, $(3) folder, $(4) more options of the shell
+define board_rtl
+$(MILL) boards.runMain sallyport.boards.Elaborate $$($(ENV) python -m boards.top --board $(1) --chip $(2) --shell-options) \
+  --out $(3) --version $(VERSION) $(4) && $(ENV) python -m boards.top --board $(1) --chip $(2) --out $(3)
+endef
+
+# The gates of the core's clock, 6 levels, and of the device, 60 % of LUTs, block RAM and URAM, are in the script. What is in Aurora's clock, 402.83 MHz,
+# has to do with half the levels, and what is in the MAC's, 322.27 MHz, with 4.
+synth-check: setup ## area and depth of the three full chips with the shells of BOARD, by yosys, into build/synth
+	@for chip in inner outer crypto; do \
+	  $(call board_rtl,$(BOARD),$$chip,build/synth/rtl/$$chip,--full) && \
+	  $(ENV) python scripts/synth_check.py $${chip^}Shell build/synth/rtl/$$chip --clock 'links_*_clock=3' --clock 'mac_*Clock=4' || exit 1; done
 
 # Tops for checks have small tables, which make no other crossings; those of bitstreams are made where they are built.
-board_sources := $(shell find boards/src boards/data -name '*.scala' -o -name '*.yaml' 2>/dev/null)
-board_tops := $(if $(wildcard boards/src/top),build/boards/check/stamp)
-build/boards/check/stamp: $(scala_sources) $(board_sources) build.mill VERSION | setup
+board_sources := $(shell_sources) $(wildcard boards/data/*.yaml boards/ip/*.yaml boards/constraints/*.tcl boards/templates/* boards/*.py)
+build/boards/check/stamp: $(board_sources) build.mill VERSION | setup
 	@for board in $(basename $(notdir $(wildcard boards/data/*.yaml))); do for chip in inner crypto outer; do \
-	  $(MILL) boards.runMain sallyport.boards.Elaborate --board $$board --chip $$chip --out $(@D)/$$board/$$chip/rtl --version $(VERSION) || exit 1; done; done
+	  $(call board_rtl,$$board,$$chip,$(@D)/$$board/$$chip/rtl,) || exit 1; done; done
 	@touch $@
 
-board-check: verilog $(board_tops) ## what can be checked of the boards without Vivado: Tcl, constraints, clock crossings, elaboration, lint
+board-parts: build/boards/parts/stamp ## Verilog of the shells' parts that tests simulate by themselves, into build/boards/parts
+build/boards/parts/stamp: $(shell_sources) build.mill VERSION | setup
+	@$(MILL) boards.runMain sallyport.boards.ElaborateParts --out $(@D)
+	@touch $@
+
+board-check: verilog build/boards/check/stamp ## what can be checked of the boards without Vivado: Tcl, constraints, clock crossings, elaboration, lint
 	@$(ENV) python -m boards.check
 
 # --- boards (boards/README.md) ---------------------------------------------------------------------------------------
 
-BOARD ?= vcu1525
 CHIP ?=
 PART ?=
 TARGET ?=
@@ -111,9 +133,8 @@ board_options = --board "$(BOARD)" --chip "$(CHIP)"
 
 bitstreams: setup ## build/boards/<board>/<chip>/*.bit; needs Vivado and make corundum; BOARD=vcu1525 or xupp3r, CHIP=inner, crypto or outer, PART for a U200
 	@$(ENV) python -m boards.flow check $(board_options) --part "$(PART)"
-	@test -d boards/src/top || { echo "make bitstreams: the chips' shells and tops are not there yet (boards/README.md)" >&2; exit 2; }
-	@for chip in $(or $(CHIP),inner crypto outer); do $(MILL) boards.runMain sallyport.boards.Elaborate \
-	  --board $(BOARD) --chip $$chip --out build/boards/$(BOARD)/$$chip/rtl --version $(VERSION) --full || exit 1; done
+	@for chip in $(or $(CHIP),inner crypto outer); do \
+	  $(call board_rtl,$(BOARD),$$chip,build/boards/$(BOARD)/$$chip/rtl,--full) || exit 1; done
 	@$(ENV) python -m boards.flow run $(board_options) --part "$(PART)"
 
 program: setup ## load a bitstream by JTAG; BOARD, CHIP, TARGET=part of the cable's name

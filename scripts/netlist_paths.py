@@ -7,26 +7,29 @@ is unfolded here and not by yosys, which would need some 50 GB for the whole cry
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 # Cells whose outputs come from a clock edge. Everything else is walked through.
 SEQUENTIAL = re.compile(r"^(FD[RSCP]E|LDCE|LDPE|SRL|SRLC|RAMB|URAM|FIFO|DSP)")
 # Cells that cost one LUT level; distributed RAM reads like a LUT.
 LUT_LIKE = re.compile(r"^(LUT[1-6]|RAM(32|64|128|256|512))")
+# Pins that bring the clock of a register or memory; of block RAM two.
+CLOCK_PIN = re.compile(r"^(C|CLK|WCLK|CLKARDCLK|CLKBWRCLK|CLKA|CLKB)$")
 # Pins of a distributed RAM that belong to its (clocked) write port.
 WRITE_PIN = re.compile(r"^(D|DI|WE|WCLK|DI[A-H]|ADDRH|ADDRD)$")
 
 
 @dataclass
 class Cell:
-    """A primitive of one module: the bits that paths go through it from, those where they end, those it drives."""
+    """A primitive of one module: the bits that paths go through it from, those where they end, those it drives, its clocks."""
 
     kind: str
     name: str
     passed: list[int]
     ends: list[int]
     driven: list[int]
+    clocks: list[int]
     is_through: bool
 
     @property
@@ -71,15 +74,17 @@ def read_module(modules: dict, name: str) -> Module:
             module.instances.append((cell, kind, joined))
             continue
         through = not SEQUENTIAL.match(kind)
-        passed, ends, driven = [], [], []
+        passed, ends, driven, clocks = [], [], [], []
         for pin, bits in what["connections"].items():
             if what["port_directions"][pin] == "output":
                 driven += wires(bits)
+            elif CLOCK_PIN.match(pin):
+                clocks += wires(bits)
             elif through and not (kind.startswith("RAM") and WRITE_PIN.match(pin)):
                 passed += wires(bits)
             else:
                 ends += wires(bits)
-        module.cells.append(Cell(kind, cell, passed, ends, driven, through))
+        module.cells.append(Cell(kind, cell, passed, ends, driven, clocks, through))
     return module
 
 
@@ -90,8 +95,8 @@ class Paths:
         self.modules = modules
         self.read: dict[str, Module] = {}
         self.joined: list[int] = []
-        # Of each primitive: what it is, the instance it is in, and its nets.
-        self.cells: list[tuple[Cell, int, list[int], list[int]]] = []
+        # Of each primitive: what it is, the instance it is in, and its nets: those that paths pass, those where they end, its clocks.
+        self.cells: list[tuple[Cell, int, list[int], list[int], list[int]]] = []
         self.places: list[tuple[str, Module, dict[int, int]]] = []
         self.drivers: dict[int, int] = {}
         self.levels: dict[int, int] = {}
@@ -131,8 +136,10 @@ class Paths:
         for primitive in module.cells:
             for bit in primitive.driven if primitive.is_through else ():
                 self.drivers[net(bit)] = len(self.cells)
-            passed, ends = ([net(bit) for bit in bits] for bits in (primitive.passed, primitive.ends))
-            self.cells.append((primitive, place, passed, ends))
+            passed, ends, clocks = (
+                [net(bit) for bit in bits] for bits in (primitive.passed, primitive.ends, primitive.clocks)
+            )
+            self.cells.append((primitive, place, passed, ends, clocks))
         for instance, kind, pairs in module.instances:
             inside: dict[int, int] = {}
             for inner, outer in pairs:
@@ -176,21 +183,42 @@ class Paths:
             cell = self.previous[cell]
         return levels, path[::-1]
 
-    def ends(self) -> Iterator[tuple[str, int]]:
-        """Every register, memory and output port with the levels of the longest path that ends there."""
+    def ends(self) -> Iterator[tuple[str, str, int]]:
+        """Every register, memory and output port with its clock and the levels of the longest path that ends there.
+
+        A clock is the input port of the top that it comes from, "" of a port; an end of two clocks is told once for each.
+        """
         _, top, nets = self.places[0]
+        inputs = {
+            self.root(nets[bit]): port for port, is_input, bits in top.ports if is_input for bit in bits if bit in nets
+        }
         for port, is_input, bits in top.ports:
             if not is_input:
-                yield port, self.most([nets[bit] for bit in bits if bit in nets])
-        for primitive, place, _, ends in self.cells:
+                yield port, "", self.most([nets[bit] for bit in bits if bit in nets])
+        for primitive, place, _, ends, clocks in self.cells:
             prefix, module, _ = self.places[place]
             held = next((module.names[bit] for bit in primitive.driven if bit in module.names), primitive.name)
-            yield prefix + held, self.most(ends)
+            for clock in {self.source(net) for net in clocks} or {-1}:
+                yield prefix + held, inputs.get(clock, ""), self.most(ends)
 
-    def deep_ends(self, levels: int) -> dict[str, int]:
-        """Of the ends those of paths of more than so many levels, the deepest first, and the most of each."""
+    def source(self, net: int) -> int:
+        """Where a clock comes from: the net before its buffers."""
+        net = self.root(net)
+        while net in self.drivers:
+            net = self.root(self.cells[self.drivers[net]][2][0])
+        return net
+
+    def by_clock(self) -> dict[str, int]:
+        """Of each clock the levels of its longest path."""
         found: dict[str, int] = {}
-        for name, depth in self.ends():
-            if depth > levels:
+        for _, clock, depth in self.ends():
+            found[clock] = max(depth, found.get(clock, 0))
+        return found
+
+    def deep_ends(self, most: Callable[[str], int]) -> dict[str, int]:
+        """Of the ends those of paths of more levels than `most` of their clock, the deepest first, and the most of each."""
+        found: dict[str, int] = {}
+        for name, clock, depth in self.ends():
+            if depth > most(clock):
                 found[name] = max(depth, found.get(name, 0))
         return dict(sorted(found.items(), key=lambda end: -end[1]))

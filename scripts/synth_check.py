@@ -11,7 +11,7 @@ has two flip-flops for each LUT, most of which would stay free. In Vivado that i
 Memories are mapped to what their `ram_style` names, if anything. A memory deeper than a URAM or block RAM is put together with
 address decoders and multiplexers of LUTs, which count as any LUT; a device's cascades, which save them, are not made use of.
 
-The depth is the longest path of LUTs in the mapped netlist between two registers, memories or ports.
+The depth is the longest path of LUTs in the mapped netlist between two registers, memories or ports, of each clock by itself.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
@@ -92,6 +93,8 @@ def run_yosys(sources: list[Path], top: str, out: Path) -> dict:
             "proc",
             f"flatten {' '.join(memories)}" if memories else "",
             f"techmap -map {ADDERS}",
+            # What no clock waits for in hardware takes no logic.
+            *(f"techmap -D SYNTHESIS -map {source}" for source in sources if source.stem == "SallyportClockGate"),
             f"synth_xilinx -family xcup {uram} -nowidelut -nosrl -top {top}",
             f"write_json {netlist}",
         ],
@@ -133,11 +136,28 @@ def area(kinds: Counter) -> dict[str, int]:
     }
 
 
+def _limit(text: str) -> tuple[str, int]:
+    """`links_*_clock=3` as pattern and levels."""
+    pattern, _, levels = text.partition("=")
+    if not pattern or not levels.isdecimal():
+        raise click.UsageError(
+            f"--clock {text}: write a pattern of clock ports and the levels, such as links_*_clock=3"
+        )
+    return pattern, int(levels)
+
+
 @click.command()
 @click.argument("top")
 @click.argument("rtl", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), default=Path("build/synth"), show_default=True)
 @click.option("--max-depth", type=int, default=6, show_default=True, help="Fail above this many LUT levels.")
+@click.option(
+    "--clock",
+    "of_clocks",
+    multiple=True,
+    metavar="PATTERN=LEVELS",
+    help="Another limit for the clock ports that match; repeatable.",
+)
 @click.option(
     "--max-share",
     type=float,
@@ -145,11 +165,16 @@ def area(kinds: Counter) -> dict[str, int]:
     show_default=True,
     help="Fail above this percentage of LUTs, block RAM or URAM.",
 )
-def main(top: str, rtl: Path, out: Path, max_depth: int, max_share: float) -> None:
+def main(top: str, rtl: Path, out: Path, max_depth: int, of_clocks: tuple[str, ...], max_share: float) -> None:
     """Synthesise module TOP from the .sv files in folder RTL and report into OUT/TOP.json.
 
-    The report has every module's area, with what is below it, the deepest path and where those beyond --max-depth end.
+    The report has every module's area, with what is below it, the deepest path and where those beyond --max-depth and --clock end.
     """
+    limits = [_limit(text) for text in of_clocks]
+
+    def most(clock: str) -> int:
+        return next((levels for pattern, levels in limits if fnmatchcase(clock, pattern)), max_depth)
+
     sources = sorted(rtl.glob("*.sv")) + sorted(rtl.glob("*.v"))
     if not sources:
         raise click.UsageError(f"{rtl} holds no .sv files; run 'make verilog' first")
@@ -160,6 +185,7 @@ def main(top: str, rtl: Path, out: Path, max_depth: int, max_share: float) -> No
     percent = {key: round(100 * used[key] / limit, 2) for key, limit in XCVU9P.items()}
     paths = Paths(modules, top)
     levels, path = paths.deepest()
+    by_clock = paths.by_clock()
     report = used | {
         "top": top,
         "device": "xcvu9p",
@@ -167,7 +193,8 @@ def main(top: str, rtl: Path, out: Path, max_depth: int, max_share: float) -> No
         "modules": areas,
         "depth_lut_levels": levels,
         "deepest_path": path,
-        "deep_ends": paths.deep_ends(max_depth),
+        "depth_by_clock": by_clock,
+        "deep_ends": paths.deep_ends(most),
     }
     (out / f"{top}.json").write_text(json.dumps(report, indent=2) + "\n")
     click.echo(
@@ -175,13 +202,18 @@ def main(top: str, rtl: Path, out: Path, max_depth: int, max_share: float) -> No
         + "".join(f"{used[key]} {key.upper()} ({percent[key]} %), " for key in XCVU9P)
         + f"{levels} LUT levels"
     )
+    if limits:
+        click.echo(f"{top}: " + ", ".join(f"{clock or 'ports'} {depth}" for clock, depth in by_clock.items()))
     failures = [
         f"{percent[key]} % of the device's {key.upper()} exceed {max_share} %"
         for key in ("lut", "bram36", "uram")
         if percent[key] > max_share
     ]
-    if levels > max_depth:
-        failures.append(f"{levels} LUT levels exceed {max_depth}; where is in {out / f'{top}.json'}")
+    failures += [
+        f"{depth} LUT levels{f' of {clock}' if limits else ''} exceed {most(clock)}; where is in {out / f'{top}.json'}"
+        for clock, depth in by_clock.items()
+        if depth > most(clock)
+    ]
     for failure in failures:
         click.echo(f"{top}: {failure}", err=True)
     if failures:
