@@ -1,4 +1,7 @@
-"""Scala descriptors, package sallyport.common.regs. One statement a line if it fits, so that scalafmt has nothing to do."""
+"""Scala descriptors, package sallyport.common.regs. One statement a line if it fits, so that scalafmt has nothing to do.
+
+Registers are a file a chip, and one of those that all chips have, for each is read by itself.
+"""
 
 from .model import Chip, Field, Model, Register
 from .names import HEADER, lower_camel, upper_camel
@@ -10,7 +13,7 @@ WIDTH = 118
 def files(model: Model) -> dict[str, str]:
     """File name to contents; Descriptors.scala, beside them, is written by hand."""
     return {
-        "Registers.scala": _file(_registers(model)),
+        **{f"{name}.scala": _file([lines]) for name, lines in _registers(model).items()},
         "Counters.scala": _file([_counters(chip) for chip in model.chips]),
         "Tables.scala": _file([_tables(chip) for chip in model.chips]),
         "Rows.scala": _file([_row(row.name, row.bits, row.fields) for row in model.rows]),
@@ -49,19 +52,23 @@ def _register(r: Register) -> list[str]:
     return lines
 
 
-def _registers(model: Model) -> list[list[str]]:
-    def block(registers: list[Register], first: str) -> list[str]:
+def _registers(model: Model) -> dict[str, list[str]]:
+    """Name to lines of each object of registers."""
+
+    def one(name: str, registers: list[Register], first: str = "") -> tuple[str, list[str]]:
         body = [line for r in registers for line in _register(r)]
         listed = [f"  {lower_camel(r.name)}," for r in registers]
         listed[-1] = listed[-1][:-1]
-        return [*body, f"val all: Seq[RegisterDesc] = {first}Seq(", *listed, ")"]
+        lines = [*body, f"val all: Seq[RegisterDesc] = {first}Seq(", *listed, ")"]
+        return f"{name}Regs", _object(f"{name}Regs", lines)
 
-    objects = [_object("CommonRegs", block(model.common, ""))]
-    for chip in model.chips:
-        objects.append(_object(f"{upper_camel(chip.name)}Regs", block(chip.registers, "CommonRegs.all ++ ")))
-    for shell in model.shells:
-        objects.append(_object(f"{upper_camel(shell.name)}Regs", block(shell.registers, "")))
-    return objects
+    return dict(
+        [
+            one("Common", model.common),
+            *(one(upper_camel(chip.name), chip.registers, "CommonRegs.all ++ ") for chip in model.chips),
+            *(one(upper_camel(shell.name), shell.registers) for shell in model.shells),
+        ]
+    )
 
 
 def _counters(chip: Chip) -> list[str]:

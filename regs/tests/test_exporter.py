@@ -66,9 +66,9 @@ def test_scala_prints_every_register_counter_and_field(top: AddrmapNode) -> None
     text = scala.files(model)
     assert (
         'val portMtu = RegisterDesc("port_mtu", 0x208, RegisterRole.Control, writable = 0x3fffL, reset = 0x256eL)'
-        in (text["Registers.scala"])
+        in text["OuterRegs.scala"]
     )
-    assert "zeroize = RowField(31, 1)" in text["Registers.scala"]
+    assert "zeroize = RowField(31, 1)" in text["CryptoRegs.scala"]
     assert "val auth = RowField(256, 512)" in text["Rows.scala"]
     assert 'CounterDesc("drop_dec_icv", 17, "decrypt", "drop")' in text["Counters.scala"]
     counters = [c.name for chip in model.chips for c in chip.counters]
