@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from parts import run_part
 
-# From the PCIe block's clock to the core's, from the core's to the control clock and back; and others.
+# MHz: from the PCIe block's clock to the core's, from the core's to the control clock and back; and others.
 OURS = [(250, 300), (300, 125), (125, 300)]
 OTHERS = [(300, 250), (300, 300), (20, 300), (300, 20)]
 
@@ -14,7 +14,8 @@ OTHERS = [(300, 250), (300, 300), (20, 300), (300, 20)]
     "manager, target, stalls", [(*ratio, "no") for ratio in OURS] + [(*ratio, "yes") for ratio in OURS + OTHERS]
 )
 def test_crossing(manager: int, target: int, stalls: str) -> None:
-    run_part("AxiLiteCrossing", "crossing", manager=manager, target=target, stalls=stalls)
+    periods = {"manager": 1_000_000 // manager, "target": 1_000_000 // target}
+    run_part("AxiLiteCrossing", "crossing", **periods, stalls=stalls)
 
 
 def test_pcie_bridge() -> None:

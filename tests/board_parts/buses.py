@@ -1,13 +1,11 @@
-"""Chisel's names of ports for the models of cocotbext, and clocks that drift."""
+"""Chisel's names of ports for the models of cocotbext, and what stands behind these."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator
 
-import cocotb
 from cocotb.handle import HierarchyObject, LogicObject
-from cocotb.triggers import Timer
 from cocotb_bus.bus import Bus
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiLiteReadBus, AxiLiteSlave, AxiLiteWriteBus
 
@@ -57,23 +55,6 @@ def stall_subordinate(slave: AxiLiteSlave, share: float = 0.5) -> None:
     write, read = slave.write_if, slave.read_if
     for n, channel in enumerate((write.aw_channel, write.w_channel, write.b_channel, read.ar_channel, read.r_channel)):
         channel.set_pause_generator(idles(10 + n, share))
-
-
-def drifting_clock(signal: LogicObject, megahertz: float, seed: int = 0) -> None:
-    """A clock whose period wanders by 100 ppm around another offset of up to 100 ppm, and starts at any phase."""
-    chance = random.Random(seed)
-    period = 1e6 / megahertz * (1 + chance.uniform(-1e-4, 1e-4))
-
-    async def run() -> None:
-        signal.value = 0
-        await Timer(chance.randint(1, int(period)), "ps")
-        while True:
-            now = round(period * (1 + chance.uniform(-1e-4, 1e-4)) / 2 + chance.uniform(0, 1))
-            for level in (1, 0):
-                signal.value = level
-                await Timer(now, "ps")
-
-    cocotb.start_soon(run())
 
 
 def number(handle: LogicObject) -> int:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 import cocotb
-from board_parts.buses import PCIE, Registers, axi_lite, bus, drifting_clock
+from board_parts.buses import Registers, axi_lite
+from board_parts.drift import PS, DriftingClock
+from board_parts.pcie_host import PcieHost
 from cocotb.triggers import RisingEdge, Timer
 from cocotbext.axi import AxiLiteSlave
-from cocotbext.pcie.core import RootComplex
-from cocotbext.pcie.xilinx.us import UltraScalePlusPcieDevice
 from parts import ROOT
 from systemrdl import RDLCompiler
 
-BAR_BYTES = 1 << 19
 SHELL = 0x8000
 CORE_REFUSED = 0x7000
 
@@ -38,38 +37,18 @@ class Card:
 
     async def start(self) -> None:
         dut = self.dut
-        # The model's reset comes with its first clock, and what is valid before is taken for a completion.
-        dut.pcie_reset.value = 1
-        for level in (0, 1) * 4:
-            dut.pcie_clock.value = level
-            await Timer(2, "ns")
         dut.coreReset.value = 1
         dut.controlReset.value = 1
-        drifting_clock(dut.coreClock, 300, 1)
-        drifting_clock(dut.controlClock, 125, 2)
+        DriftingClock(dut.coreClock, PS["core"]).start()
+        DriftingClock(dut.controlClock, PS["control"]).start()
         slave = AxiLiteSlave(axi_lite(dut, "axil"), dut.coreClock, dut.coreReset, target=self.core)
         assert slave
-        root = RootComplex()
-        device = UltraScalePlusPcieDevice(
-            pcie_generation=3,
-            pcie_link_width=8,
-            user_clk_frequency=250e6,
-            user_clk=dut.pcie_clock,
-            user_reset=dut.pcie_reset,
-            cq_bus=bus(dut, "pcie_cq", PCIE),
-            cc_bus=bus(dut, "pcie_cc", PCIE),
-        )
-        device.functions[0].configure_bar(0, BAR_BYTES)
-        root.make_port().connect(device)
+        host = await PcieHost.begin(dut, dut.pcie_clock, dut.pcie_reset, "pcie_")
         await Timer(1, "us")
         dut.coreReset.value = 0
         dut.controlReset.value = 0
         await Timer(1, "us")
-        await root.enumerate()
-        found = root.find_device(device.functions[0].pcie_id)
-        await found.enable_device()
-        await found.set_master()
-        self.bar = found.bar_window[0]
+        self.bar = await host.bar()
 
     async def read(self, address: int) -> int:
         return int.from_bytes(await self.bar.read(address, 4, timeout=80, timeout_unit="us"), "little")

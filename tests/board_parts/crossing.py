@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 
 import cocotb
-from board_parts.buses import Registers, axi_lite, drifting_clock, stall_manager, stall_subordinate
+from board_parts.buses import Registers, axi_lite, stall_manager, stall_subordinate
+from board_parts.drift import PS, DriftingClock
 from cocotb.triggers import ClockCycles, Combine, RisingEdge, Timer
 from cocotbext.axi import AxiLiteMaster, AxiLiteSlave, AxiResp
 from parts import parameter
@@ -16,8 +17,8 @@ REFUSED = 0xF000
 async def start(dut) -> tuple[AxiLiteMaster, Registers, AxiLiteSlave]:
     dut.managerReset.value = 1
     dut.targetReset.value = 1
-    drifting_clock(dut.managerClock, float(parameter("manager", 250)), 1)
-    drifting_clock(dut.targetClock, float(parameter("target", 300)), 2)
+    DriftingClock(dut.managerClock, int(parameter("manager", PS["pcie"]))).start()
+    DriftingClock(dut.targetClock, int(parameter("target", PS["core"]))).start()
     registers = Registers(refused=REFUSED)
     manager = AxiLiteMaster(axi_lite(dut, "s_axil"), dut.managerClock, dut.managerReset)
     slave = AxiLiteSlave(axi_lite(dut, "m_axil"), dut.targetClock, dut.targetReset, target=registers)

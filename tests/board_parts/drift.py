@@ -10,7 +10,8 @@ from cocotb.handle import LogicObject
 from cocotb.task import Task
 from cocotb.triggers import ReadOnly, RisingEdge, Timer
 
-PS = {"core": 3334, "aurora": 2482, "mac": 3104, "init": 20000}
+# Periods in ps.
+PS = {"core": 3334, "aurora": 2482, "mac": 3104, "pcie": 4000, "control": 8000, "init": 20000}
 
 
 class DriftingClock:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 
 import cocotb
-from board_parts.buses import drifting_clock, number
+from board_parts.buses import number
+from board_parts.drift import PS, DriftingClock
 from cocotb.triggers import ClockCycles, RisingEdge
 
 BEAT = 64
@@ -21,7 +22,7 @@ class Mailbox:
 
     async def start(self) -> None:
         dut = self.dut
-        drifting_clock(dut.clock, 300)
+        DriftingClock(dut.clock, PS["core"]).start()
         for name in (
             "io_puntTaken",
             "io_puntControl",

@@ -8,16 +8,15 @@ from __future__ import annotations
 import random
 
 import cocotb
-from board_parts.buses import PCIE, bus, drifting_clock, idles
+from board_parts.buses import PCIE, bus, idles
+from board_parts.drift import PS, DriftingClock
+from board_parts.pcie_host import BAR_BYTES, PcieHost
 from cocotb.triggers import ClockCycles, RisingEdge, Timer
-from cocotbext.pcie.core import RootComplex
 from cocotbext.pcie.core.tlp import CplStatus, Tlp, TlpAttr, TlpTc, TlpType
 from cocotbext.pcie.core.utils import PcieId
-from cocotbext.pcie.xilinx.us import UltraScalePlusPcieDevice
 from cocotbext.pcie.xilinx.us.interface import CcSink, CqSource
 from cocotbext.pcie.xilinx.us.tlp import Tlp_us
 
-BAR_BYTES = 1 << 19
 REFUSED = 0x70000
 
 
@@ -85,31 +84,11 @@ async def reset(dut) -> None:
 
 @cocotb.test()
 async def a_host_reads_and_writes(dut) -> None:
-    # The model's reset comes with its first clock, and what is valid before is taken for a completion.
-    dut.reset.value = 1
-    for level in (0, 1) * 4:
-        dut.clock.value = level
-        await Timer(2, "ns")
-    root = RootComplex()
-    device = UltraScalePlusPcieDevice(
-        pcie_generation=3,
-        pcie_link_width=8,
-        user_clk_frequency=250e6,
-        user_clk=dut.clock,
-        user_reset=dut.reset,
-        cq_bus=bus(dut, "io_cq", PCIE),
-        cc_bus=bus(dut, "io_cc", PCIE),
-    )
-    device.functions[0].configure_bar(0, BAR_BYTES)
-    root.make_port().connect(device)
+    host = await PcieHost.begin(dut, dut.clock, dut.reset, "io_")
     target = Target(dut)
     refused = refusals(dut)
     await Timer(2, "us")
-    await root.enumerate()
-    found = root.find_device(device.functions[0].pcie_id)
-    await found.enable_device()
-    await found.set_master()
-    bar = found.bar_window[0]
+    bar = await host.bar()
     chance = random.Random(1)
     model = bytearray(BAR_BYTES)
     places = [0, 4, 8, 0x7FFC, 0x8000, 0xFFFC, 0x10000, 0x2FFFC, REFUSED - 4] + [
@@ -149,7 +128,7 @@ def request(kind: TlpType, address: int, length: int, chance: random.Random) -> 
 
 @cocotb.test()
 async def every_request_is_answered_as_the_specification_asks(dut) -> None:
-    drifting_clock(dut.clock, 250, 1)
+    DriftingClock(dut.clock, PS["pcie"]).start()
     source = CqSource(bus(dut, "io_cq", PCIE), dut.clock, dut.reset)
     sink = CcSink(bus(dut, "io_cc", PCIE), dut.clock, dut.reset)
     await reset(dut)

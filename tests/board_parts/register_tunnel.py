@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 
 import cocotb
-from board_parts.buses import Registers, axi_lite, drifting_clock
+from board_parts.buses import Registers, axi_lite
+from board_parts.drift import PS, DriftingClock
 from cocotb.triggers import ClockCycles, RisingEdge
 from cocotbext.axi import AxiLiteMaster, AxiLiteSlave, AxiResp
 from parts import parameter
@@ -49,7 +50,7 @@ class Link:
 
 
 async def start(dut) -> tuple[AxiLiteMaster, Registers, Link, Link]:
-    drifting_clock(dut.clock, 300)
+    DriftingClock(dut.clock, PS["core"]).start()
     dut.reset.value = 1
     dut.io_targetReset.value = 0
     registers = Registers(refused=REFUSED)
