@@ -69,13 +69,13 @@ sim-shell: sim $(sized)/rtl/fabric-stamp ## build/bin/sallyport-sim-shell: chips
 mgmt: setup ## build/bin/sallyctl and build/bin/sallyportd
 	@$(ENV) cd mgmt && CGO_ENABLED=0 go build -trimpath -ldflags "-X main.version=$(VERSION)" -o ../build/bin/ ./cmd/...
 
-ike: setup ## build/strongswan/libstrongswan-kernel-sallyport.so, charon's plugin for strongSwan 5.9.8 of Debian 12 (docs/ike.md)
+ike: setup ## build/strongswan/libstrongswan-kernel-sallyport.so, charon's plugin for strongSwan 5.9.8 of Debian 12 (docs/how-to/ike.md)
 	@$(MAKE) --no-print-directory -C mgmt/strongswan
 
 packages: setup ## build/packages/*.deb of sallyctl and sallyportd, for amd64, arm64 and loong64
 	@$(ENV) mgmt/packaging/build.sh
 
-strongswan-sm: ## strongSwan with SM2, SM3 and SM4 in IKE, into build/strongswan-sm; nothing else needs it (docs/ike-sm.md)
+strongswan-sm: ## strongSwan with SM2, SM3 and SM4 in IKE, into build/strongswan-sm; nothing else needs it (docs/how-to/ike-sm.md)
 	@$(MAKE) --no-print-directory -C mgmt/strongswan-sm
 
 demo: sim mgmt ## RFC 2544 throughput of two boxes back to back; table here, report in build/report

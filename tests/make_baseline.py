@@ -1,4 +1,4 @@
-"""`python tests/make_baseline.py`: measures tests/baseline/throughput.json anew (docs/report.md).
+"""`python tests/make_baseline.py`: measures tests/baseline/throughput.json anew (docs/reference/report.md).
 
 Simulated figures are exact, so the same commit gives the same file on every machine. What depends on the machine, and histograms,
 which nobody compares, are left out.

@@ -1,4 +1,4 @@
-"""The management CPU's end of a simulated box's registers (docs/interfaces.md, 5): rows read and written past `sallyctl`, as a
+"""The management CPU's end of a simulated box's registers (docs/reference/interfaces.md, 5): rows read and written past `sallyctl`, as a
 fault of software or of a memory would leave them."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""strongSwan's ha plugin on a pair of boxes: the charon of the box that takes over goes on with the IKE_SA (docs/ike.md)."""
+"""strongSwan's ha plugin on a pair of boxes: the charon of the box that takes over goes on with the IKE_SA (docs/how-to/ike.md)."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def esp_packets(capture: Path) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize(("size", "sas", "rekeys"), [("imix", 5, 20), ("64", 1, 4)])
 def test_rekeys_at_90_percent_lose_nothing(tmp_path: Path, size: str, sas: int, rekeys: int) -> None:
-    """A slice of what docs/performance.md does a thousand times."""
+    """A slice of what docs/explanation/performance.md does a thousand times."""
     rows_file = tmp_path / "rows.json"
     sallyport(
         "rfc2544", "--test", "latency", "--latency-at", "100", "--share", "90", "--frame-size", size, "--sas", sas, "--rekeys", rekeys,

@@ -29,7 +29,7 @@ def sent(lab: Lab) -> list[str]:
 
 
 def test_the_example_is_a_lab_file() -> None:
-    lab = lab_file.load(ROOT / "docs" / "example.lab.yaml")
+    lab = lab_file.load(ROOT / "docs/examples/lab.yaml")
     assert lab.ports == [0, 1] and lab.boxes[1].red.gateway == "198.19.255.254"
     assert [box.name for box in lab.boxes] == ["left", "right"]
 
@@ -50,7 +50,7 @@ def test_fields_left_out_are_as_the_document_says(lab: Lab) -> None:
     for name in ("sync_port", "async_port", "version", "force"):
         del text["trex"][name]
     found = lab.backend(text=yaml.safe_dump(text)).lab
-    document = (ROOT / "docs" / "lab.md").read_text()
+    document = (ROOT / "docs/how-to/lab.md").read_text()
     rows = dict(re.findall(r"^\| `([\w.]+)` \| ([^|]*?) \|", document, re.M))
     shown = {
         "trex.sync_port": found.tester.sync_port,
@@ -74,7 +74,7 @@ def test_fields_left_out_are_as_the_document_says(lab: Lab) -> None:
         ({"speed": "100"}, "lab.yaml: speed: there is no such field; choose from trex, boxes, line_rate_gbps"),
         ({"trex__port": "4501"}, "trex.port: there is no such field; choose from client, host"),
         ({"boxes__0__red__vlan": "7"}, "boxes[0].red.vlan: there is no such field"),
-        ({"trex": None}, "trex: is missing; see docs/example.lab.yaml"),
+        ({"trex": None}, "trex: is missing; see docs/examples/lab.yaml"),
         ({"trex": ["host"]}, "trex: is not a mapping of fields"),
         ({"trex__host": None}, "trex.host: is missing"),
         ({"trex__host": "a host"}, "trex.host: 'a host' is neither an IP address nor a name"),

@@ -22,7 +22,7 @@ GATEWAY = "198.19.255.254"
 
 def fields(**changes: object) -> dict:
     """A lab file that fits the stand-in as it is when all is well; `changes` by dotted name with `__` for dots."""
-    text = yaml.safe_load((ROOT / "docs" / "example.lab.yaml").read_text())
+    text = yaml.safe_load((ROOT / "docs/examples/lab.yaml").read_text())
     text["trex"] |= {"client": str(STAND_IN)}
     del text["trex"]["python"]
     text |= {"drain_ms": 0, "settle_ms": 0}

@@ -4,7 +4,7 @@ import chisel3._
 import sallyport.common._
 
 /**
- * The crypto chip's core, between the inner (red) and the outer (black) chip: ARCHITECTURE sections 3 and 5, docs/interfaces.md
+ * The crypto chip's core, between the inner (red) and the outer (black) chip: ARCHITECTURE sections 3 and 5, docs/reference/interfaces.md
  * section 1.
  *
  * Guarantees, each held by structure and watched by assertions:

@@ -4,7 +4,7 @@ import chisel3._
 import chisel3.util._
 import sallyport.common._
 
-/** Ports of an interface chip's core (docs/interfaces.md, section 1); `linkMessages`: the link carries messages beside packets. */
+/** Ports of an interface chip's core (docs/reference/interfaces.md, section 1); `linkMessages`: the link carries messages beside packets. */
 class InterfaceIO(linkMessages: Boolean) extends Bundle {
   val macRx = Flipped(Valid(new MacBeat))
   val macTx = Decoupled(new MacBeat)

@@ -4,7 +4,7 @@ import chisel3._
 import chisel3.util._
 
 /**
- * Gives each access of the host to what its address names (docs/interfaces.md, section 7):
+ * Gives each access of the host to what its address names (docs/reference/interfaces.md, section 7):
  *
  * | bits 18:16 | bit 15 | |
  * |---|---|---|

@@ -4,7 +4,7 @@ import chisel3._
 import chisel3.util._
 import sallyport.common.LinkFrame
 
-/** A message of the register tunnel in the 88 bits of a link's message (docs/interfaces.md, section 2), highest bits first. */
+/** A message of the register tunnel in the 88 bits of a link's message (docs/reference/interfaces.md, section 2), highest bits first. */
 class RegisterMessage extends Bundle {
   val reserved = UInt((LinkFrame.messageBits - 61).W)
 

@@ -4,7 +4,7 @@ import chisel3._
 import chisel3.util._
 
 /**
- * Receiver of one end of a link (docs/interfaces.md section 2).
+ * Receiver of one end of a link (docs/reference/interfaces.md section 2).
  *
  * Takes a word in any cycle, without back-pressure. Delivers a packet only if its CRC is right, it is the next in the
  * sender's count of beats, and everything since the last resync was right as well. After the first fault (header check,

@@ -4,7 +4,7 @@ import chisel3._
 import sallyport.common._
 
 /**
- * The inner chip: between the red network and the crypto chip (docs/interfaces.md, section 1).
+ * The inner chip: between the red network and the crypto chip (docs/reference/interfaces.md, section 1).
  *
  * What goes on between its ports is [[InnerPaths]]'s contract; the link is [[Link]]'s. One clock, one synchronous reset.
  */

@@ -1,4 +1,4 @@
-// sallyportd is the daemon that owns a Sallyport box: docs/sallyportd.md.
+// sallyportd is the daemon that owns a Sallyport box: docs/reference/sallyportd.md.
 package main
 
 import (

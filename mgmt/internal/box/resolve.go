@@ -8,7 +8,7 @@ import (
 
 var devices = []string{xfrm.Red, xfrm.Black}
 
-// direct decides the direction of SAs that are new (docs/interfaces.md, section 6).
+// direct decides the direction of SAs that are new (docs/reference/interfaces.md, section 6).
 func (m *Model) direct(report *report) error {
 	find := newFinder(m.SAs)
 	asked := m.asked(find)

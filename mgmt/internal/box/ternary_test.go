@@ -6,7 +6,7 @@ import (
 	"sallyport/mgmt/internal/regs"
 )
 
-// ternary is a rule table as the chips have it, by row (docs/interfaces.md, section 4).
+// ternary is a rule table as the chips have it, by row (docs/reference/interfaces.md, section 4).
 type ternary map[int][]uint32
 
 // first is the row that answers where some rows match: the lowest, whatever its priority.

@@ -1,4 +1,4 @@
-// Package config reads the daemon's configuration, one TOML file (docs/sallyportd.md).
+// Package config reads the daemon's configuration, one TOML file (docs/reference/sallyportd.md).
 package config
 
 import (

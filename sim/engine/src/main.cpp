@@ -1,4 +1,5 @@
-// sallyport-sim: one or two boxes of three chips in one process. docs/simulator.md describes what it reads and writes.
+// sallyport-sim: one or two boxes of three chips in one process. docs/reference/simulator.md describes what it reads
+// and writes.
 
 #include <unistd.h>
 
@@ -15,7 +16,7 @@ namespace {
 const char* const kUsage =
     "usage: sallyport-sim [--boxes 1|2] [--threads N | --lock-step] [--seed N] [--socket-dir "
     "DIR] [--cable-latency-ns N]\n"
-    "Reads commands and writes results as JSON lines; see docs/simulator.md.\n";
+    "Reads commands and writes results as JSON lines; see docs/reference/simulator.md.\n";
 
 struct Arguments {
   sallyport::sim::WorldOptions world;

@@ -1,4 +1,4 @@
-"""The command line of `./sallyport` (docs/commands.md is its contract)."""
+"""The command line of `./sallyport` (docs/reference/commands.md is its contract)."""
 
 from __future__ import annotations
 

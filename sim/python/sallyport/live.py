@@ -1,4 +1,4 @@
-"""TAP devices as cables of simulated boxes, and recordings of such runs once more; docs/live.md is a tour of it."""
+"""TAP devices as cables of simulated boxes, and recordings of such runs once more; docs/reference/live.md is a tour of it."""
 
 from __future__ import annotations
 

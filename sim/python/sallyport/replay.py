@@ -33,7 +33,7 @@ def run(
     crypto: str = "rtl",
     chips: str = "core",
 ) -> None:
-    """Send a capture into one port of one box, and others from the management CPU (`injected`, by chip); see docs/commands.md for
+    """Send a capture into one port of one box, and others from the management CPU (`injected`, by chip); see docs/reference/commands.md for
     what DIR holds afterwards."""
     if (red and black) or not (red or black or injected):
         raise InputError(

@@ -1,4 +1,4 @@
-"""What a run leaves behind: tables on the terminal, an HTML page that needs no network, CSV and JSON (docs/report.md)."""
+"""What a run leaves behind: tables on the terminal, an HTML page that needs no network, CSV and JSON (docs/reference/report.md)."""
 
 from sallyport.report.files import check_places, write, write_all
 from sallyport.report.kinds import verdict

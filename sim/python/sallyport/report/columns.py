@@ -1,4 +1,4 @@
-"""The tables of the page: one for each test, with the columns of a Spirent report (docs/report.md has them one by one)."""
+"""The tables of the page: one for each test, with the columns of a Spirent report (docs/reference/report.md has them one by one)."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def parse_tests(text: str, capabilities: Capabilities) -> list[str]:
             raise InputError(f"there is no test {name!r}; choose of {', '.join(TESTS)}, or {ALL}")
         if name in cannot:
             raise InputError(
-                f"--backend {capabilities.name} has no test {name!r} (docs/commands.md); choose another one"
+                f"--backend {capabilities.name} has no test {name!r} (docs/reference/commands.md); choose another one"
             )
     return list(dict.fromkeys(names))
 

@@ -107,7 +107,8 @@ def _batch_cluster(where: Where) -> Any:
         cluster = getattr(dask_jobqueue, name)(cores=1, processes=1)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"--{where.batch}: {_first_line(error)}; say queue, memory and wall time in ~/.config/dask/jobqueue.yaml (docs/cluster.md)"
+            f"--{where.batch}: {_first_line(error)}; "
+            "say queue, memory and wall time in ~/.config/dask/jobqueue.yaml (docs/how-to/cluster.md)"
         ) from None
     cluster.scale(jobs=where.jobs or 1)
     return cluster

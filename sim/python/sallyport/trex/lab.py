@@ -1,4 +1,4 @@
-"""What a lab file says (docs/lab.md has the schema): where TRex is, how its ports reach the two boxes, what an operator can do."""
+"""What a lab file says (docs/how-to/lab.md has the schema): where TRex is, how its ports reach the two boxes, what an operator can do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from sallyport.errors import InputError
 from sallyport.trex import fields
 
-EXAMPLE = "docs/example.lab.yaml"
+EXAMPLE = "docs/examples/lab.yaml"
 RESETS = ("power", "hardware")  # those that a person does
 
 
