@@ -2,6 +2,7 @@ package box
 
 import (
 	"encoding/binary"
+	"errors"
 	"net/netip"
 	"time"
 
@@ -24,16 +25,16 @@ type audited struct {
 
 // auditQueue is a chip's queue of such events. The bits of its registers are the same for each.
 type auditQueue struct {
-	chip                                        transport.Chip
-	event, sequence, timeLow, timeHigh, control regs.Register
-	packet                                      []regs.Register // what was in the packet, if the chip knows
-	counters                                    string
+	eventQueue
+	sequence, timeLow, timeHigh regs.Register
+	packet                      []regs.Register // what was in the packet, if the chip knows
+	counters                    string
 }
 
 var auditQueues = []auditQueue{
 	{
-		chip: transport.Inner, event: regs.InnerAuditEvent, sequence: regs.InnerAuditSequence, timeLow: regs.InnerAuditTimeLo, timeHigh: regs.InnerAuditTimeHi,
-		control: regs.InnerAuditControl,
+		eventQueue: eventQueue{"inner_audit", transport.Inner, regs.InnerAuditEvent, regs.InnerAuditControl},
+		sequence:   regs.InnerAuditSequence, timeLow: regs.InnerAuditTimeLo, timeHigh: regs.InnerAuditTimeHi,
 		packet: []regs.Register{
 			regs.InnerAuditSrc0, regs.InnerAuditSrc1, regs.InnerAuditSrc2, regs.InnerAuditSrc3,
 			regs.InnerAuditDst0, regs.InnerAuditDst1, regs.InnerAuditDst2, regs.InnerAuditDst3, regs.InnerAuditPorts, regs.InnerAuditUpper,
@@ -41,43 +42,31 @@ var auditQueues = []auditQueue{
 		counters: "the counters drop_replayed, drop_too_old, drop_selector_mismatch and drop_no_selector of the inner chip",
 	},
 	{
-		chip: transport.Crypto, event: regs.CryptoAuditEvent, sequence: regs.CryptoAuditSequence, timeLow: regs.CryptoAuditTimeLo, timeHigh: regs.CryptoAuditTimeHi,
-		control: regs.CryptoAuditControl, counters: "the counts of drop_dec_icv of the crypto chip",
+		eventQueue: eventQueue{"crypto_audit", transport.Crypto, regs.CryptoAuditEvent, regs.CryptoAuditControl},
+		sequence:   regs.CryptoAuditSequence, timeLow: regs.CryptoAuditTimeLo, timeHigh: regs.CryptoAuditTimeHi,
+		counters: "the counts of drop_dec_icv of the crypto chip",
 	},
 }
 
-// takeAudit takes all events that wait in a queue, and says whether some were lost.
+// takeAudit takes the events that wait in a queue, as many as it holds, and says whether some were lost.
 func (s *Session) takeAudit(q auditQueue) (events []audited, lost bool, err error) {
-	for {
-		words, err := s.readAll(q.chip, q.event)
+	lost, err = s.takeQueue(q.eventQueue, func(event []uint32) error {
+		e := audited{chip: q.chip, row: int(regs.InnerAuditEventSa.Get(event)), reason: uint32(regs.InnerAuditEventReason.Get(event))}
+		words, err := s.readAll(q.chip, q.sequence, q.timeLow, q.timeHigh)
 		if err != nil {
-			return nil, lost, err
+			return err
 		}
-		valid, loss := regs.InnerAuditEventValid.Get(words), regs.InnerAuditEventLost.Get(words)
-		if valid|loss == 0 {
-			break
-		}
-		lost = lost || loss != 0
-		if valid != 0 {
-			e := audited{chip: q.chip, row: int(regs.InnerAuditEventSa.Get(words)), reason: uint32(regs.InnerAuditEventReason.Get(words))}
-			if words, err = s.readAll(q.chip, q.sequence, q.timeLow, q.timeHigh); err != nil {
-				return nil, lost, err
+		e.sequence, e.cycles = words[0], uint64(words[2])<<32|uint64(words[1])
+		if e.reason == regs.AuditReasonSelectorMismatch && q.packet != nil {
+			if words, err = s.readAll(q.chip, q.packet...); err != nil {
+				return err
 			}
-			e.sequence, e.cycles = words[0], uint64(words[2])<<32|uint64(words[1])
-			if e.reason == regs.AuditReasonSelectorMismatch && q.packet != nil {
-				if words, err = s.readAll(q.chip, q.packet...); err != nil {
-					return nil, lost, err
-				}
-				e.packet = auditedPacket(words)
-			}
-			events = append(events, e)
+			e.packet = auditedPacket(words)
 		}
-		control := valid<<regs.InnerAuditControlPop.LSB | loss<<regs.InnerAuditControlClearLost.LSB
-		if err := s.Box.Write32(q.chip, q.control, uint32(control)); err != nil {
-			return nil, lost, err
-		}
-	}
-	return events, lost, nil
+		events = append(events, e)
+		return nil
+	})
+	return events, lost, err
 }
 
 // duration is how much later than another cycle of a chip one is, or how much earlier.
@@ -85,6 +74,9 @@ func duration(cycle, other uint64) time.Duration {
 	cycles := int64(cycle - other)
 	return time.Duration(cycles/cyclesPerSec)*time.Second + time.Duration(cycles%cyclesPerSec)*time.Second/cyclesPerSec
 }
+
+// clockReads is how often clocks are read until none of their high halves changes meanwhile, which each does every 14 s.
+const clockReads = 4
 
 // readClocks reads the cycles since reset of the chips that have such queues, together, and says what time that is.
 func (s *Session) readClocks() (cycles map[transport.Chip]uint64, now time.Time, err error) {
@@ -94,7 +86,7 @@ func (s *Session) readClocks() (cycles map[transport.Chip]uint64, now time.Time,
 			sources = append(sources, chip.Source{Chip: q.chip, Register: r})
 		}
 	}
-	for {
+	for range clockReads {
 		words, err := s.Box.ReadAll(sources...)
 		if err != nil {
 			return nil, now, err
@@ -109,6 +101,7 @@ func (s *Session) readClocks() (cycles map[transport.Chip]uint64, now time.Time,
 			return cycles, now, nil
 		}
 	}
+	return nil, now, errors.New("the high half of a chip's CYCLES changes with each read, which it should do each 14 s")
 }
 
 func (s *Session) readAll(c transport.Chip, registers ...regs.Register) ([]uint32, error) {

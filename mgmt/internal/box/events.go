@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"sallyport/mgmt/internal/regs"
-	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -56,21 +55,8 @@ func (s *Session) lifetimes(m *Model, at map[xfrm.Dir]map[int]*SA, found func(Ev
 		}
 		found(expireEvent(sa, hard, of))
 	}
-	lost := false
-	for {
-		value, err := s.Box.Read32(transport.Inner, regs.InnerLifetimeEvent)
-		if err != nil {
-			return err
-		}
-		event := []uint32{value}
+	lost, err := s.takeQueue(lifetimeQueue, func(event []uint32) error {
 		has := func(f regs.Field) bool { return f.Get(event) != 0 }
-		lost = lost || has(regs.InnerLifetimeEventLost)
-		if !has(regs.InnerLifetimeEventValid) {
-			break
-		}
-		if err := s.lifetimeControl(regs.InnerLifetimeControlPop); err != nil {
-			return err
-		}
 		way := xfrm.DirOut
 		if has(regs.InnerLifetimeEventInbound) {
 			way = xfrm.DirIn
@@ -83,11 +69,9 @@ func (s *Session) lifetimes(m *Model, at map[xfrm.Dir]map[int]*SA, found func(Ev
 			of = append(of, "packets")
 		}
 		expired(at[way][int(regs.InnerLifetimeEventSa.Get(event))], has(regs.InnerLifetimeEventHard), strings.Join(of, ","))
-	}
-	if !lost {
 		return nil
-	}
-	if err := s.lifetimeControl(regs.InnerLifetimeControlClearLost); err != nil {
+	})
+	if err != nil || !lost {
 		return err
 	}
 	s.note("events were lost: these are all SAs that have reached a limit")
@@ -102,8 +86,4 @@ func (s *Session) lifetimes(m *Model, at map[xfrm.Dir]map[int]*SA, found func(Ev
 		}
 	}
 	return nil
-}
-
-func (s *Session) lifetimeControl(bit regs.Field) error {
-	return s.Box.Write32(transport.Inner, regs.InnerLifetimeControl, 1<<bit.LSB)
 }

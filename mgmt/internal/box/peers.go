@@ -9,7 +9,7 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// takePeers takes all events of peers that have moved and gives each to `moved`, with the row of the inbound SA and where its packet came
+// takePeers takes the events that wait of peers that have moved and gives each to `moved`, with the row of the inbound SA and where its packet came
 // from. The inner chip says which packets were authentic, the outer one where each came from. Then the places there are freed: an event that
 // is still to come belongs to another round, and is not believed, for its place may hold what somebody forged since.
 func (s *Session) takePeers(moved func(row int, from netip.AddrPort)) error {
@@ -18,29 +18,18 @@ func (s *Session) takePeers(moved func(row int, from netip.AddrPort)) error {
 		return err
 	}
 	round := regs.OuterPeerPlacesRound.Get([]uint32{places})
-	for {
-		value, err := s.Box.Read32(transport.Inner, regs.InnerPeerEvent)
-		if err != nil {
-			return err
-		}
-		event := []uint32{value}
-		control := regs.InnerPeerEventValid.Get(event)<<regs.InnerPeerControlPop.LSB | regs.InnerPeerEventLost.Get(event)<<regs.InnerPeerControlClearLost.LSB
-		if control == 0 {
-			break
-		}
-		if err := s.Box.Write32(transport.Inner, regs.InnerPeerControl, uint32(control)); err != nil {
-			return err
-		}
-		if regs.InnerPeerEventValid.Get(event) == 0 || regs.InnerPeerEventRound.Get(event) != round {
-			continue
+	_, err = s.takeQueue(peerQueue, func(event []uint32) error {
+		if regs.InnerPeerEventRound.Get(event) != round {
+			return nil
 		}
 		row, from, err := s.peerPlace(regs.InnerPeerEventPlace.Get(event))
-		if err != nil {
-			return err
-		}
-		if uint64(row) == regs.InnerPeerEventSa.Get(event) {
+		if err == nil && uint64(row) == regs.InnerPeerEventSa.Get(event) {
 			moved(row, from)
 		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	if places, err = s.Box.Read32(transport.Outer, regs.OuterPeerPlaces); err != nil || regs.OuterPeerPlacesTaken.Get([]uint32{places}) == 0 {
 		return err

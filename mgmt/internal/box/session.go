@@ -39,6 +39,8 @@ type Session struct {
 	Paired bool
 	// IVMask is what tells this box's IVs from those of another that has the same keys.
 	IVMask uint64
+	// Left has, by EventQueues, how often a queue had more events than are taken at a time.
+	Left map[string]uint64
 
 	held io.Closer // the lock, from Hold to Release
 	kept *stored   // what the state file has, while the lock is held and nothing has changed since it was read

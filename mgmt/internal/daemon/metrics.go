@@ -3,6 +3,7 @@ package daemon
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"sallyport/mgmt/internal/box"
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
@@ -16,6 +17,7 @@ type Metrics struct {
 	sas      *prometheus.Desc
 	policies *prometheus.Desc
 	events   *prometheus.Desc
+	left     *prometheus.Desc
 	adopted  *prometheus.Desc
 }
 
@@ -26,6 +28,7 @@ func NewMetrics(d *Daemon) *Metrics {
 		sas:      prometheus.NewDesc("sallyport_sas", "SAs that are installed.", []string{"dir"}, nil),
 		policies: prometheus.NewDesc("sallyport_policies", "Policies that are installed.", []string{"dir"}, nil),
 		events:   prometheus.NewDesc("sallyport_events_total", "Events taken from the chips since the daemon started.", []string{"event"}, nil),
+		left:     prometheus.NewDesc("sallyport_event_queue_left_total", "Polls and changes after which a chip's queue still had events, since the daemon started.", []string{"queue"}, nil),
 		adopted:  prometheus.NewDesc("sallyport_configured", "1 if the chips hold the daemon's configuration.", nil, nil),
 	}
 	for _, c := range transport.Chips {
@@ -44,7 +47,7 @@ func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 			out <- desc
 		}
 	}
-	for _, desc := range []*prometheus.Desc{m.sas, m.policies, m.events, m.adopted} {
+	for _, desc := range []*prometheus.Desc{m.sas, m.policies, m.events, m.left, m.adopted} {
 		out <- desc
 	}
 }
@@ -57,6 +60,9 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	for _, queue := range box.EventQueues() {
+		out <- prometheus.MustNewConstMetric(m.left, prometheus.CounterValue, float64(d.session.Left[queue]), queue)
+	}
 	configured := 0.0
 	if d.adopted {
 		configured = 1

@@ -53,3 +53,19 @@ func TestMetrics(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// TestFlood: events that come as fast as they are taken keep neither a poll nor a request waiting; that some are left is counted.
+func TestFlood(t *testing.T) {
+	const flood = 10_000
+	r := newRig(t)
+	r.must(tunnel...)
+	r.fake.Forge(0, 1)
+	r.fake.Flood = flood
+	r.poll()
+	r.same("taken by a poll", flood-r.fake.Flood, 16)
+	r.must("xfrm policy add dst 10.7.0.0/16 dir out action block")
+	r.same("taken by the poll before a change", flood-r.fake.Flood, 32)
+	if text := r.scrape(); !strings.Contains(text, `sallyport_event_queue_left_total{queue="crypto_audit"} 2`+"\n") {
+		t.Error(text)
+	}
+}

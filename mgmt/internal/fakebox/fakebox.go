@@ -48,6 +48,8 @@ type Box struct {
 	Writes int
 	// BusyReads is how often TABLE_STATUS says busy after a command.
 	BusyReads int
+	// Flood is how many more events come: for each that is taken another like it, at once, as long as there are any.
+	Flood int
 	// FailAfter, if positive, makes the access after that many fail.
 	FailAfter int
 

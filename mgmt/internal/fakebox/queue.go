@@ -39,6 +39,10 @@ func (b *Box) show(q *queue, control uint32) {
 		q.lost = false
 	}
 	if control&pop != 0 && len(q.waiting) > 0 {
+		if b.Flood > 0 {
+			b.Flood--
+			q.waiting = append(q.waiting, q.waiting[0])
+		}
 		q.waiting = q.waiting[1:]
 	}
 	for i, register := range q.registers {
