@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/env.sh
 
-scala_dir=common/src/regs
+scala_dir=common/src/registers/map
 go_dir=mgmt/internal/regs
 export_rdl() { peakrdl "$1" --peakrdl-cfg regs/peakrdl.toml regs/sallyport.rdl "${@:2}"; }
 
