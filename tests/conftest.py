@@ -110,7 +110,7 @@ def write_frames(path: Path, frames: Iterable[bytes | Packet]) -> None:
 @pytest.fixture(scope="session")
 def browser():
     """A headless Chromium, or a skip that says what is missing."""
-    from browsers import headless_chromium
+    from tests.support.browsers import headless_chromium
 
     with headless_chromium() as chromium:
         yield chromium
@@ -124,8 +124,8 @@ def make_box(tmp_path: Path):
 
 @pytest.fixture
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """A lab of the stand-in for TRex (tests/trex_lab.py), whose backends are closed behind the test."""
-    from trex_lab import Lab
+    """A lab of the stand-in for TRex (tests/trex/lab.py), whose backends are closed behind the test."""
+    from tests.trex.lab import Lab
 
     made = Lab(tmp_path, monkeypatch)
     yield made
@@ -135,8 +135,8 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 @pytest.fixture(scope="session")
 def charons(tmp_path_factory: pytest.TempPathFactory):
-    """Two charons with the plugin of mgmt/strongswan and a simulated box each (tests/charons.py)."""
-    from charons import two_charons
+    """Two charons with the plugin of mgmt/strongswan and a simulated box each (tests/ike/charons.py)."""
+    from tests.ike.charons import two_charons
 
     with two_charons(tmp_path_factory.mktemp("ike")) as both:
         yield both
@@ -145,7 +145,7 @@ def charons(tmp_path_factory: pytest.TempPathFactory):
 @pytest.fixture
 def fresh(charons):
     """The same without an IKE_SA, and nothing of one is left in the boxes behind the test."""
-    from control_relay import nothing_refused
+    from tests.ike.control_relay import nothing_refused
 
     for charon in charons:
         charon.mark()

@@ -48,7 +48,7 @@ def check_chip(report: Report, board: Board, chip: str) -> None:
     if not board.mac(chip) or (corundum.FOLDER / ".git").exists():
         report.check(f"{name}: Tcl", lambda: top.flow_problems(board, chip, rtl, work))
     else:
-        report.absent(f"{name}: Tcl", "make corundum; tests/test_board_tcl.py runs it with empty files in its place")
+        report.absent(f"{name}: Tcl", "make corundum; tests/boards/test_tcl.py runs it with empty files in its place")
     has_top = (rtl / f"{xdc.top(chip)}.sv").exists()
     if has_top:
         report.check(f"{name}: netlist", lambda: top.netlist_problems(board, chip, rtl, work))

@@ -9,6 +9,5 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-for _folder in (ROOT / "sim" / "python", ROOT / "tests"):
-    if str(_folder) not in sys.path:
-        sys.path.insert(0, str(_folder))
+if str(ROOT / "sim" / "python") not in sys.path:
+    sys.path.insert(0, str(ROOT / "sim" / "python"))

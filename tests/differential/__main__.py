@@ -1,4 +1,4 @@
-"""`python -m tests.differential --packets N --seed N`: the long form of tests/test_differential.py."""
+"""`python -m tests.differential --packets N --seed N`: the long form of tests/differential/test_differential.py."""
 
 from __future__ import annotations
 

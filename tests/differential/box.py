@@ -49,7 +49,7 @@ def run(batch: str, frames: dict[str, list[Frame]], folder: Path, seed: int = 1)
     }
     with Simulator(boxes=1, threads=THREADS, seed=seed) as sim:
         sim.sallyctl(0, "-batch", folder / "box.xfrm")
-        # How many frames may be punted depends on when they come: tests/test_cpu_frames.py counts those.
+        # How many frames may be punted depends on when they come: tests/box/test_cpu_frames.py counts those.
         sim.sallyctl(0, "punt", "set", "all", "rate", "unlimited")
         for device, mac in DEFAULT_HOP.items():
             sim.sallyctl(0, "next-hop", "default", "dev", device, "lladdr", mac)

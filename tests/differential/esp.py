@@ -5,9 +5,10 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-import scapy_suites  # noqa: F401  (registers the algorithms that scapy lacks)
 from scapy.layers.ipsec import ESP, IPSecIntegrityError, SecurityAssociation, _ESPPlain
 from scapy.packet import Raw
+
+from tests.support import scapy_suites  # noqa: F401  (registers the algorithms that scapy lacks)
 
 from .sa import Sa
 

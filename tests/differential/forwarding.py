@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from reference import forwarded
 from scapy.layers.l2 import Ether
 from scapy.utils import checksum
+
+from tests.support.reference import forwarded
 
 from .ethernet import IPV4, IPV6, MINIMUM
 from .network import MAC_OF_PORT

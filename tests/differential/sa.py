@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from sallyport import suites
 from sallyport.suites import Suite
 from scapy.layers.ipsec import ESP, SecurityAssociation
-from scapy_suites import SCAPY
+
+from tests.support.scapy_suites import SCAPY
 
 NATT_PORT = 4500
 

@@ -19,12 +19,12 @@ SPECS = {
     for part in ("common", "interface_fpga", "crypto_fpga", "boards")
     for path in (ROOT / part / "test").rglob("*Spec.scala")
 }
-PYTHON_TESTS = {path.name for path in (ROOT / "tests").rglob("test_*.py")}
+PYTHON_TESTS = {str(path.relative_to(ROOT / "tests")) for path in (ROOT / "tests").rglob("test_*.py")}
 MAKE_TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
 
 
 def exists(name: str) -> bool:
-    """True if `name` is a ScalaTest spec, a Python test file, a Go test or `make TARGET` of this tree."""
+    """True if `name` is a ScalaTest spec, a file in tests/, a Go test or `make TARGET` of this tree."""
     if name.startswith("make "):
         return name.removeprefix("make ") in MAKE_TARGETS
     return name in SPECS | PYTHON_TESTS | GO_TESTS

@@ -11,7 +11,7 @@ private class CutMeta extends Bundle {
   val length = UInt(PacketStream.lengthBits.W)
 }
 
-/** A line of the table that tests/test_fragmenter_packets.py writes. */
+/** A line of the table that tests/vectors/test_fragmenter_packets.py writes. */
 private case class CutCase(
     before: Int,
     v6: Boolean,

@@ -4,7 +4,7 @@ import org.scalatest.Assertions
 import sallyport.common.regs._
 import scala.io.Source
 
-/** What tests/test_inner_frames.py made: frames to both sides of the inner chip, and what must become of each. */
+/** What tests/vectors/test_inner_frames.py made: frames to both sides of the inner chip, and what must become of each. */
 trait InnerFrames extends Assertions {
   def bytes(hex: String): Seq[Byte] = hex.grouped(2).map(Integer.parseInt(_, 16).toByte).toSeq
   def hex(bytes: Seq[Byte]): String = bytes.take(100).map(b => f"$b%02x").mkString

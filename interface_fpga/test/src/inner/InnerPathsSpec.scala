@@ -6,7 +6,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common._
 import sallyport.common.regs._
 
-/** Judged by scapy: tests/test_inner_frames.py makes the frames, what must become of them, and of which counter. */
+/** Judged by scapy: tests/vectors/test_inner_frames.py makes the frames, what must become of them, and of which counter. */
 class InnerPathsSpec extends AnyFunSuite with ChiselSim with InnerFrames {
   private val config = InnerConfig(saBits = 4, flowBits = 8, receiveBeats = 256)
 

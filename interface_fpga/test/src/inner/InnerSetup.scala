@@ -5,7 +5,7 @@ import java.util.zip.CRC32C
 import sallyport.common._
 import sallyport.common.regs._
 
-/** The policy that the expectations of tests/test_inner_frames.py assume, as software writes it. */
+/** The policy that the expectations of tests/vectors/test_inner_frames.py assume, as software writes it. */
 object InnerSetup {
   val portMac = "020000000001"
 

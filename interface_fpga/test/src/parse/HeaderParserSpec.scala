@@ -6,7 +6,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common._
 import scala.io.Source
 
-/** Judged by scapy's dissector: tests/test_parser_frames.py writes the table of frames and what is in them. */
+/** Judged by scapy's dissector: tests/vectors/test_parser_frames.py writes the table of frames and what is in them. */
 class HeaderParserSpec extends AnyFunSuite with ChiselSim {
 
   /** What scapy reads in one frame, by the names of [[HeaderFields]]. */

@@ -6,7 +6,7 @@ import scala.util.Random
 
 /**
  * Packets in, packets out, and each frame under its counter, judged by a map of bytes ([[ByteMapReassembly]]) and by
- * packets that scapy cut (tests/test_reassembly_packets.py).
+ * packets that scapy cut (tests/vectors/test_reassembly_packets.py).
  *
  * Property `sallyport.reassembly.datagrams`: datagrams of the random campaign (default 240; the long form is 20000).
  */

@@ -5,7 +5,7 @@ import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.regs._
 
-/** Traffic flow confidentiality on the inner chip (RFC 4303 2.6, 2.7), held against the frames that tests/test_inner_frames.py had scapy make. */
+/** Traffic flow confidentiality on the inner chip (RFC 4303 2.6, 2.7), held against the frames that tests/vectors/test_inner_frames.py had scapy make. */
 class InnerTfcSpec extends AnyFunSuite with ChiselSim with InnerFrames {
   private val config = InnerConfig(saBits = 4, flowBits = 8, receiveBeats = 256)
   private val turn = DummySchedule.entries

@@ -7,7 +7,7 @@ import sallyport.common.EventQueue
 import sallyport.common.regs._
 import sallyport.common.regs.InnerRegs.{LifetimeControl, LifetimeEvent}
 
-/** Counts and lifetimes on the inner chip, held against the frames that tests/test_inner_frames.py had scapy make. */
+/** Counts and lifetimes on the inner chip, held against the frames that tests/vectors/test_inner_frames.py had scapy make. */
 class InnerUsageSpec extends AnyFunSuite with ChiselSim with InnerFrames {
   private val config = InnerConfig(saBits = 4, flowBits = 8, receiveBeats = 256)
   private val sas = 1 << config.saBits

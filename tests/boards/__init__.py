@@ -1,0 +1,1 @@
+"""The shells of the cards: their parts under cocotb, and the generated sources and scripts of a build."""

@@ -1,0 +1,1 @@
+"""Packets through one or two simulated boxes, judged by scapy."""

@@ -1,0 +1,279 @@
+"""Fragments to both ports of one box: what scapy cut goes on whole, judged by scapy; an overlap costs its datagram alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sallyport.errors import InputError
+from sallyport.simulator import Simulator
+from scapy.layers.inet import IP, TCP, UDP, defrag, fragment
+from scapy.layers.inet6 import IPv6, IPv6ExtHdrFragment, fragment6
+from scapy.layers.l2 import Dot1Q, Ether
+from scapy.packet import Packet, Raw
+
+from tests.conftest import SHARED, read_frames
+from tests.support.boxes import run
+from tests.support.reference import FAR_V6, NEAR_V6, Tunnel, classify_red, esp_payload, forwarded
+from tests.support.registers import Registers
+
+TUNNEL, V6_TUNNEL = Tunnel(), Tunnel(near=NEAR_V6, far=FAR_V6)
+ETHERNET = Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:02")
+
+
+def v4_packet(number: int, size: int = 2000) -> Packet:
+    packet = IP(src="198.18.0.1", dst="198.19.0.1", id=number) / UDP(sport=7, dport=9) / Raw(bytes([number]) * size)
+    return IP(bytes(packet))
+
+
+def v6_cut(number: int, size: int) -> tuple[Packet, list[Packet]]:
+    """A packet and its fragments."""
+    head = IPv6(src="2001:db8:1::1", dst="2001:db8:2::1")
+    upper = TCP(sport=7, dport=9) / Raw(bytes([number]) * size)
+    return IPv6(bytes(head / upper)), fragment6(head / IPv6ExtHdrFragment(id=number) / upper, 1280)
+
+
+# Where both ports of a box send to.
+NEIGHBOURS = "".join(
+    f"neigh add {ip} lladdr 02:00:00:00:00:{n:02x} dev {dev}\n"
+    for n, (ip, dev) in enumerate([("192.0.2.2", "black"), ("198.18.0.1", "red")], start=1)
+)
+
+
+def together(outcome, packets: list[Packet], frames: list[Packet]) -> None:
+    """These packets and nothing else came out of the tunnel, and the inner chip counted what it made them of."""
+    peer = TUNNEL.peer_receiver()
+    received = [bytes(peer.decrypt(esp_payload(frame))) for frame in outcome.out]
+    assert received == [forwarded(bytes(packet)) for packet in packets]
+    assert outcome.named() == {}
+    assert outcome.counters["inner"]["reasm_datagrams"] == len(packets)
+    assert outcome.counters["inner"]["reasm_merged"] == len(frames) - len(packets)
+
+
+def test_fragments_are_protected_as_one_packet(make_box) -> None:
+    """In order, the last first, two datagrams in turn, in a VLAN."""
+    packets = [v4_packet(number) for number in range(1, 6)]
+    cuts = [fragment(packet, 576) for packet in packets]
+    frames = [ETHERNET / piece for piece in cuts[0] + cuts[1][::-1]]
+    frames += [ETHERNET / piece for pair in zip(cuts[2], cuts[3], strict=True) for piece in pair]
+    frames += [ETHERNET / Dot1Q(vlan=5) / piece for piece in cuts[4]]
+    together(make_box(TUNNEL.batch()).red(frames), packets, frames)
+
+
+def test_ipv6_fragments_are_protected_as_one_packet(make_box) -> None:
+    cuts = [v6_cut(number, 1500 * number) for number in range(1, 5)]
+    frames = [ETHERNET / piece for _, pieces in cuts for piece in reversed(pieces)]
+    outcome = make_box(TUNNEL.batch("::/0", "::/0", "::/0")).red(frames)
+    together(outcome, [packet for packet, _ in cuts], frames)
+
+
+@pytest.mark.parametrize("tunnel", [TUNNEL, V6_TUNNEL], ids=["IPv4", "IPv6"])
+def test_fragments_of_esp_are_decrypted(make_box, tunnel: Tunnel) -> None:
+    peer = tunnel.peer_sender()
+    inner = [
+        IP(src="198.19.0.1", dst="198.18.0.1", id=size) / UDP(sport=7, dport=9) / Raw(bytes(size))
+        for size in (1400, 3000)
+    ]
+    frames: list[Packet] = []
+    for number, packet in enumerate(inner):
+        outer = peer.encrypt(packet)
+        if tunnel is V6_TUNNEL:
+            pieces = fragment6(IPv6(src=outer.src, dst=outer.dst) / IPv6ExtHdrFragment(id=number) / outer.payload, 1280)
+        else:
+            pieces = fragment(outer, 800)
+        assert len(pieces) > 1
+        frames += [ETHERNET / piece for piece in reversed(pieces)]
+    outcome = make_box(tunnel.batch()).black(frames)
+    assert [frame[14:] for frame in outcome.out] == [forwarded(bytes(packet)) for packet in inner]
+    assert outcome.named() == {}
+    assert outcome.counters["outer"]["reasm_datagrams"] == 2
+
+
+def test_an_overlap_is_dropped_by_name(make_box) -> None:
+    good, bad = v4_packet(1), v4_packet(2)
+    pieces = fragment(bad, 576)
+    frames = [ETHERNET / piece for piece in [*fragment(good, 576), pieces[0], *pieces, *fragment(v4_packet(3), 800)]]
+    outcome = make_box(TUNNEL.batch()).red(frames)
+    peer = TUNNEL.peer_receiver()
+    received = [bytes(peer.decrypt(esp_payload(frame))) for frame in outcome.out]
+    assert received == [forwarded(bytes(packet)) for packet in (good, v4_packet(3))]
+    assert outcome.named() == {"inner.drop_reasm_overlap": len(pieces) + 1}
+
+
+# Linux's ip_frag_ecn_table (RFC 3168 5.3): ECN fields of three fragments, and that of the datagram, None if it is dropped.
+NOT_ECT, ECT1, ECT0, CE = range(4)
+MARKS: list[tuple[tuple[int, int, int], int | None]] = [
+    ((ECT0, ECT0, CE), CE),
+    ((CE, ECT1, ECT1), CE),
+    ((ECT0, CE, ECT1), CE),
+    ((CE, CE, CE), CE),
+    ((ECT0, ECT1, ECT0), ECT0),
+    ((ECT1, ECT0, ECT0), ECT1),
+    ((ECT0, ECT0, ECT0), ECT0),
+    ((NOT_ECT, NOT_ECT, NOT_ECT), NOT_ECT),
+    ((NOT_ECT, NOT_ECT, CE), None),
+    ((CE, CE, NOT_ECT), None),
+    ((NOT_ECT, ECT0, ECT0), None),
+    ((ECT1, ECT1, NOT_ECT), None),
+    ((CE, ECT0, NOT_ECT), None),
+]
+
+
+def marked(packet: Packet, ecn: int) -> Packet:
+    """The packet with another ECN field, and scapy's checksum."""
+    fresh = packet.copy()
+    if IPv6 in fresh:
+        fresh.tc = fresh.tc & 0xFC | ecn
+    else:
+        fresh.tos = fresh.tos & 0xFC | ecn
+        del fresh.chksum
+    return type(packet)(bytes(fresh))
+
+
+@pytest.mark.parametrize("v6", [False, True], ids=["IPv4", "IPv6"])
+def test_ecn_of_fragments_is_combined(make_box, v6: bool) -> None:
+    """Congestion that any fragment met reaches the host; what no sender makes is dropped by name (RFC 3168 5.3)."""
+    frames, expected, dropped = [], [], 0
+    for number, (marks, result) in enumerate(MARKS, start=1):
+        packet, pieces = v6_cut(number, 3000) if v6 else (p := v4_packet(number), fragment(p, 744))
+        assert len(pieces) == len(marks)
+        cut = [ETHERNET / marked(piece, ecn) for piece, ecn in zip(pieces, marks, strict=True)]
+        frames += cut if number % 2 else cut[::-1]
+        if result is None:
+            dropped += len(pieces)
+        else:
+            expected.append(forwarded(bytes(marked(packet, result))))
+    outcome = make_box(TUNNEL.batch("::/0", "::/0", "::/0") if v6 else TUNNEL.batch()).red(frames)
+    peer = TUNNEL.peer_receiver()
+    outers = [esp_payload(frame) for frame in outcome.out]
+    assert [bytes(peer.decrypt(outer)) for outer in outers] == expected
+    assert outcome.named() == {"inner.drop_reasm_ecn": dropped}
+
+
+def test_congestion_of_esp_fragments_reaches_the_host(make_box) -> None:
+    """RFC 3168 5.3, then RFC 6040 figure 4: one fragment of ESP has CE, and so has the packet that was in it."""
+    inner = IP(bytes(IP(src="198.19.0.1", dst="198.18.0.1", id=1, tos=ECT0) / UDP(sport=7, dport=9) / Raw(bytes(1400))))
+    outer = TUNNEL.peer_sender().encrypt(inner)
+    pieces = [marked(piece, ecn) for piece, ecn in zip(fragment(outer, 800), (ECT0, CE), strict=True)]
+    outcome = make_box(TUNNEL.batch()).black([ETHERNET / piece for piece in pieces])
+    assert [frame[14:] for frame in outcome.out] == [forwarded(bytes(marked(inner, CE)))]
+    assert outcome.named() == {}
+
+
+@pytest.mark.parametrize("size", [8, 16, 24])
+def test_a_first_fragment_without_its_headers_is_dropped_by_name(make_box, size: int) -> None:
+    """RFC 8200 4.5, RFC 7112: 20 bytes of TCP; what lacks some is dropped alone, with one that has them the datagram is whole."""
+    packet, pieces = v6_cut(1, 2000)
+    head, upper = pieces[0][IPv6].copy(), bytes(packet[TCP])
+    number = pieces[0][IPv6ExtHdrFragment].id
+
+    def part(start: int, end: int) -> Packet:
+        fields = {"nh": 6, "id": number, "m": int(end < len(upper)), "offset": start // 8}
+        return ETHERNET / IPv6(src=head.src, dst=head.dst) / IPv6ExtHdrFragment(**fields) / Raw(upper[start:end])
+
+    frames = [part(0, size), part(24, 1000), part(1000, len(upper))]
+    if size < 24:
+        frames.append(part(0, 24))
+    outcome = make_box(TUNNEL.batch("::/0", "::/0", "::/0")).red(frames)
+    peer = TUNNEL.peer_receiver()
+    assert [bytes(peer.decrypt(esp_payload(frame))) for frame in outcome.out] == [forwarded(bytes(packet))]
+    assert outcome.named() == ({"inner.drop_reasm_headers": 1} if size < 24 else {})
+
+
+def test_who_sends_bad_fragments_to_the_box_can_be_told(make_box) -> None:
+    """RFC 8200 4.5: they reach the management CPU, which makes ICMPv6 of them, and their datagram takes others in their place.
+
+    Of a datagram for somebody else, whose end this box is not, they are dropped, and so are IPv4's, of whose length nobody is told.
+    """
+    inner = IP(bytes(IP(src="198.19.0.1", dst="198.18.0.1", id=1) / UDP(sport=7, dport=9) / Raw(bytes(1400))))
+    outer = V6_TUNNEL.peer_sender().encrypt(inner)
+    pieces = fragment6(IPv6(src=outer.src, dst=outer.dst) / IPv6ExtHdrFragment(id=7) / outer.payload, 1280)
+
+    def bad(dst: str, number: int) -> list[Packet]:
+        head = ETHERNET / IPv6(src=outer.src, dst=dst)
+        shapes = [(63, {"nh": 50, "m": 1}), (8, {"nh": 50, "offset": 8191}), (16, {"nh": 6, "m": 1})]
+        return [head / IPv6ExtHdrFragment(id=number, **fields) / Raw(bytes(size)) for size, fields in shapes]
+
+    other = "2001:db8:77::1"
+    frames = [*bad(outer.dst, 7), ETHERNET / pieces[0], *bad(other, 8), *bad(outer.dst, 7), ETHERNET / pieces[1]]
+    frames.append(ETHERNET / IP(src=TUNNEL.far, dst=TUNNEL.near, flags="MF", proto=17) / Raw(bytes(63)))
+    outcome = make_box(f"addr add {TUNNEL.near}/24 dev black\n" + V6_TUNNEL.batch()).black(frames)
+    assert [frame[14:] for frame in outcome.out] == [forwarded(bytes(inner))]
+    assert outcome.named() == {
+        "outer.punt_reasm": 6,
+        "outer.drop_reasm_length": 2,
+        "outer.drop_reasm_oversize": 1,
+        "outer.drop_reasm_headers": 1,
+    }
+
+
+def test_fragments_are_discarded_by_the_rules_of_their_packet(tmp_path: Path) -> None:
+    """Ports decide although later fragments have none: of each port some datagrams are blocked, others go on (RFC 4301 7.4)."""
+
+    def cut(src: str, dst: str, port: int, number: int) -> tuple[Packet, list[Packet]]:
+        packet = IP(bytes(IP(src=src, dst=dst, id=number) / UDP(sport=7, dport=port) / Raw(bytes([number]) * 1500)))
+        return packet, [ETHERNET / piece for piece in reversed(fragment(packet, 600))]
+
+    batch = NEIGHBOURS + TUNNEL.batch("198.18.0.0/16", "198.19.0.0/16", "198.19.0.0/16")
+    batch += "xfrm policy add dst 198.19.0.0/16 proto udp dport 53 dir out action block\n"
+    for port, action in ((53, "block"), (80, "allow")):
+        batch += f"xfrm policy add src 203.0.113.0/24 proto udp dport {port} dir fwd action {action}\n"
+    batch = batch.replace("dir out tmpl", "dir out priority 9 tmpl")
+    red = [cut("198.18.0.1", "198.19.0.1", port, number) for number, port in enumerate((53, 80, 53, 54), start=1)]
+    black = [cut("203.0.113.1", "198.18.0.1", port, number) for number, port in enumerate((80, 53, 443), start=1)]
+    frames: dict[str, list[bytes | Packet]] = {
+        port: [frame for _, pieces in cuts for frame in pieces]
+        for port, cuts in {"box0.red": red, "box0.black": black}.items()
+    }
+    seen = run([batch], frames, ["box0.red", "box0.black"], tmp_path)
+    peer = TUNNEL.peer_receiver()
+    protected = [bytes(peer.decrypt(esp_payload(frame))) for frame in seen.out["box0.black"]]
+    assert protected == [forwarded(bytes(packet)) for packet, _ in (red[1], red[3])]
+    assert [frame[14:] for frame in seen.out["box0.red"]] == [forwarded(bytes(black[0][0]))]
+    assert seen.named == [{"inner.drop_policy": 2, "outer.drop_policy": 2}]
+
+
+def test_limits_are_what_was_set(tmp_path: Path) -> None:
+    """60 s and 64 datagrams after reset (RFC 8200 4.5), by the register in cycles of 300 MHz; then as sallyctl sets them, on both ports."""
+    waits = 3
+
+    def limit(sim: Simulator) -> None:
+        assert sim.sallyctl(0, "reassembly", "show") == "timeout 60s per-source 64\n"
+        with Registers(sim.socket(0)) as registers:
+            for chip in ("inner", "outer"):
+                ticks = registers.read(chip, "reasm_timeout")
+                assert abs(ticks * 2**20 / 300e6 - 60) < 2**20 / 300e6
+        with pytest.raises(InputError, match="timeout must be 1 to 114 seconds"):
+            sim.sallyctl(0, "reassembly", "set", "timeout", "115")
+        sim.sallyctl(0, "reassembly", "set", "timeout", "50ms", "per-source", waits)
+        assert sim.sallyctl(0, "reassembly", "show") == f"timeout 50ms per-source {waits}\n"
+
+    def first(src: str, number: int) -> Packet:
+        return ETHERNET / fragment(IP(src=src, dst="198.19.0.1", id=number) / UDP() / Raw(bytes(1000)), 600)[0]
+
+    whole = IP(bytes(IP(src="198.18.0.9", dst="198.19.0.1", id=9) / UDP(sport=7, dport=9) / Raw(bytes(1000))))
+    red = [first("198.18.0.1", number) for number in range(waits + 2)] + [ETHERNET / p for p in fragment(whole, 600)]
+    black = [first("192.0.2.77", number) for number in range(waits + 1)]
+    frames: dict[str, list[bytes | Packet]] = {"box0.red": [*red], "box0.black": [*black]}
+    seen = run([NEIGHBOURS + TUNNEL.batch()], frames, ["box0.black"], tmp_path, before=limit)
+    received = [bytes(TUNNEL.peer_receiver().decrypt(esp_payload(frame))) for frame in seen.out["box0.black"]]
+    assert received == [forwarded(bytes(whole))]
+    source, timeout = "drop_reasm_source", "drop_reasm_timeout"
+    assert seen.named == [
+        {f"inner.{source}": 2, f"inner.{timeout}": waits, f"outer.{source}": 1, f"outer.{timeout}": waits}
+    ]
+
+
+def test_what_is_legal_in_a_capture_is_put_together(make_box) -> None:
+    """What scapy's reassembly makes of the capture, and nothing else, is protected."""
+    path = SHARED / "pcaps" / "fragroute.pcap"
+    if not path.exists():
+        pytest.skip(f"{path.name} is not beside this clone (../shared/pcaps)")
+    alone, joined, _ = defrag([Ether(frame) for frame in read_frames(path)])
+    whole = [bytes(frame) for frame in [*alone, *joined]]
+    expected = [forwarded(frame[14:]) for frame in whole if classify_red(frame.ljust(60, b"\0")) == "protect"]
+    assert expected
+    outcome = make_box(TUNNEL.batch()).red(path)
+    peer = TUNNEL.peer_receiver()
+    assert sorted(bytes(peer.decrypt(esp_payload(frame))) for frame in outcome.out) == sorted(expected)
+    assert outcome.counters["inner"]["reasm_datagrams"] == len(joined)

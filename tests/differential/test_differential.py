@@ -1,0 +1,155 @@
+"""Generated frames through a box and through a model of it: no difference (docs/explanation/theory.md is what both are held to).
+
+A slice with a fixed seed; `python -m tests.differential --packets 200000 --seed N` is the long form.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.differential import box
+from tests.differential.box import Observed
+from tests.differential.comparison import compare
+from tests.differential.ethernet import Frame
+from tests.differential.mismatch import CHIP, FAR, RECEIVED
+from tests.differential.outcome import Clear
+from tests.differential.run import Case, is_bump, judge, make, narrow, run
+
+SEED = 4301
+RUNS, PACKETS = 10, 5_000
+
+# What every slice must have met, so that "no difference" says something: each sort of outcome that traffic alone can bring about.
+TUNNELS = {
+    "inner": "drop_rx_bad_fcs drop_rx_undersize drop_rx_oversize drop_ip_malformed drop_ip_checksum drop_ttl_expired drop_policy "
+    "punt_arp punt_nd punt_ipv6 punt_vlan punt_mtu punt_other punt_extension_headers punt_policy "
+    "drop_reasm_length drop_reasm_headers drop_reasm_ecn drop_reasm_overlap reasm_datagrams "
+    "reasm_merged frag_packets frag_split drop_lifetime tx_protect tx_bypass "
+    "drop_no_selector drop_replayed drop_too_old drop_selector_mismatch drop_inner_malformed drop_inner_checksum drop_inner_not_ip "
+    "drop_inner_extension_headers drop_inner_ttl_expired drop_ecn ecn_unexpected tx_frames",
+    "crypto": "drop_enc_oversize black_tx_packets drop_dec_truncated drop_dec_icv drop_dec_padding "
+    "drop_dec_dummy red_tx_packets",
+    "outer": "tx_frames drop_rx_bad_fcs drop_rx_undersize drop_rx_oversize drop_ip_malformed drop_ip_checksum "
+    "drop_ttl_expired drop_esp_truncated punt_unknown_spi drop_encap_mismatch drop_udp_malformed drop_natt_keepalive drop_policy "
+    "punt_arp punt_nd punt_ipv6 punt_vlan punt_ike punt_icmp punt_other punt_extension_headers punt_policy "
+    "punt_reasm drop_reasm_length drop_reasm_headers drop_reasm_ecn drop_reasm_overlap reasm_datagrams "
+    "reasm_merged frag_packets frag_split tx_esp tx_bypass",
+}
+BUMP = {
+    "inner": "drop_rx_bad_fcs drop_rx_undersize drop_rx_oversize drop_ip_malformed drop_ip_checksum drop_policy "
+    "punt_vlan punt_mtu punt_other punt_extension_headers punt_policy drop_transport_header "
+    "drop_reasm_length drop_reasm_overlap reasm_datagrams reasm_merged drop_lifetime tx_protect tx_bypass "
+    "drop_no_selector drop_replayed drop_too_old drop_selector_mismatch drop_inner_malformed "
+    "drop_inner_extension_headers tx_frames",
+    "crypto": "drop_enc_oversize black_tx_packets drop_dec_truncated drop_dec_icv drop_dec_padding drop_dec_dummy red_tx_packets",
+    "outer": "drop_mtu tx_frames frag_packets frag_split drop_rx_bad_fcs drop_rx_undersize drop_rx_oversize drop_ip_malformed "
+    "drop_ip_checksum drop_esp_truncated drop_unknown_spi punt_unknown_spi drop_encap_mismatch drop_udp_malformed "
+    "drop_natt_keepalive drop_policy drop_transport_header punt_vlan punt_ike punt_other punt_extension_headers punt_policy "
+    "drop_reasm_length drop_reasm_overlap reasm_datagrams reasm_merged tx_esp tx_bypass",
+}
+
+
+@pytest.fixture(scope="module")
+def suite_names() -> list[str]:
+    return box.suites()
+
+
+def test_box_does_what_the_model_says(tmp_path: Path, suite_names: list[str]) -> None:
+    met: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
+    for number in range(RUNS):
+        result = run(SEED, number, PACKETS, suite_names, tmp_path / f"run{number}")
+        assert not result.report, result.report
+        met[is_bump(number)].update(result.counters)
+    for bump, wanted in ((False, TUNNELS), (True, BUMP)):
+        names = [f"{chip}.{name}" for chip, these in wanted.items() for name in these.split()]
+        missed = [name for name in names if not met[bump][name]]
+        kind = "a bump in the wire" if bump else "tunnels"
+        assert not missed, f"the generator no longer makes frames for {missed} of {kind}"
+
+
+def bit_wrong(frames: list[bytes], place: int, at: int) -> list[bytes]:
+    broken = bytearray(frames[place])
+    broken[at] ^= 1
+    return [*frames[:place], bytes(broken), *frames[place + 1 :]]
+
+
+def sent(port: str, change: Callable[[list[bytes]], list[bytes]]) -> Callable[[Observed], Observed]:
+    return lambda seen: replace(seen, sent=seen.sent | {port: change(seen.sent[port])})
+
+
+def punted(chip: str, change: Callable[[list], list]) -> Callable[[Observed], Observed]:
+    return lambda seen: replace(seen, punted=seen.punted | {chip: change(seen.punted[chip])})
+
+
+def counted(change: Callable[[Counter[str]], Counter[str]]) -> Callable[[Observed], Observed]:
+    return lambda seen: replace(seen, counters=dict(change(Counter(seen.counters))))
+
+
+FAULTS: dict[str, Callable[[Observed], Observed]] = {
+    **{f"bit in byte {at} of a {port} frame": sent(port, lambda frames, at=at: bit_wrong(frames, len(frames) // 2, at))
+       for port in ("red", "black") for at in (0, 11, 13, 15, 16, 18, 22, 27, 33, 38, 45, -1)},
+    "red frame lost": sent("red", lambda frames: frames[1:]),
+    "last black frame lost": sent("black", lambda frames: frames[:-1]),
+    "black frame twice": sent("black", lambda frames: [frames[0], *frames]),
+    "black frames in reverse": sent("black", lambda frames: frames[::-1]),
+    "foreign red frame": sent("red", lambda frames: [*frames, bytes(60)]),
+    "punted frame lost": punted("inner", lambda frames: frames[1:]),
+    "punted frame twice": punted("outer", lambda frames: [frames[0], *frames]),
+    "punted for another reason": punted("outer", lambda frames: [("punt: none", frames[0][1]), *frames[1:]]),
+    "punted frame cut": punted("inner", lambda frames: [(frames[0][0], frames[0][1][:-1]), *frames[1:]]),
+    "one more drop": counted(lambda counters: counters + Counter({"inner.drop_policy": 1})),
+    "one less sent": counted(lambda counters: counters - Counter({"outer.tx_esp": 1})),
+    "overflow": counted(lambda counters: counters + Counter({"outer.drop_rx_overflow": 1})),
+    "unbalanced": lambda seen: replace(seen, balanced=False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("number", [1000, 1001], ids=["tunnels", "bump"])
+def test_comparison_sees_every_fault(tmp_path: Path, suite_names: list[str], number: int) -> None:
+    """What a box did is right; changed in any one way, it is not."""
+    case, _ = make(SEED, number, 400, suite_names)
+    assert case.config.bump == is_bump(number)
+    observed = box.run(case.config.batch(), case.frames, tmp_path)
+    assert compare(case.frames, case.outcomes, observed) is None
+    unseen = [name for name, change in FAULTS.items() if not compare(case.frames, case.outcomes, change(observed))]
+    assert not unseen
+
+
+def test_the_frame_that_only_a_counter_tells_of_is_found(
+    tmp_path: Path, suite_names: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A box that would do what the model says, but for one frame that it drops for another reason."""
+    case, _ = make(SEED, 1002, 600, suite_names)
+    pairs = zip(case.frames["red"], case.outcomes["red"], strict=True)
+    unprotected = [frame for frame, outcome in pairs if all(isinstance(item, Clear) for item in outcome.sent)]
+    case = Case(case.config, case.frames | {"red": unprotected}, {})
+    right = judge(case.config, case.frames)
+    refused = [index for index, outcome in enumerate(right["black"]) if outcome.counters == ("outer.drop_policy",)]
+    culprit = refused[len(refused) // 3]
+
+    def wrong_box(_batch: str, frames: dict[str, list[Frame]], _folder: Path) -> Observed:
+        outcomes = judge(case.config, frames)
+        counters = Counter(name for these in outcomes.values() for outcome in these for name in outcome.counters)
+        counters.update({RECEIVED[port]: len(these) for port, these in frames.items()})
+        if len(frames.get("black", [])) > culprit:
+            counters.update({"outer.drop_policy": -1, "outer.drop_ttl_expired": 1})
+        seen = Observed({"red": [], "black": []}, {"inner": [], "outer": []}, {}, True, 0)
+        for port, these in outcomes.items():
+            seen.sent[FAR[port]].extend(
+                item.frame for outcome in these for item in outcome.sent if isinstance(item, Clear)
+            )
+            seen.punted[CHIP[port]].extend(
+                (f"punt: {outcome.punt}", outcome.whole or frame.data)
+                for frame, outcome in zip(frames[port], these, strict=True)
+                if outcome.punt
+            )
+        return replace(seen, counters=dict(+counters))
+
+    monkeypatch.setattr(box, "run", wrong_box)
+    found = narrow(Case(case.config, case.frames, right), tmp_path)
+    assert (found.port, found.index) == ("black", culprit)
+    assert "drop_policy" in found.expected and "drop_ttl_expired" in found.got

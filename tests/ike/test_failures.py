@@ -1,0 +1,234 @@
+"""What charon does when the box refuses, when sallyportd dies and returns, when the chips were reset, and when there are events."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+
+from tests.ike.box import IkeBox
+from tests.ike.charons import Charon, agree, child, installed, two_charons, wait_until_replaced
+from tests.ike.control_relay import nothing_refused
+
+SENTENCE = "the SAD of the crypto chip is full"
+
+
+@pytest.mark.parametrize("refused", ["state add .* dir in", "state add .* dir out", "policy update .* dir out"])
+def test_refused_batch(fresh: tuple[Charon, Charon], refused: str) -> None:
+    """The CHILD_SA fails at both ends, the log says why, nothing is left behind, and the next one works."""
+    a, b = fresh
+    a.box.relay.refuse = lambda line: SENTENCE if re.search(refused, line) else None
+    for charon, ends in ((a, (1, 2)), (b, (2, 1))):
+        charon.load(child("net", *ends, "esp_proposals = aes256gcm16"))
+    assert "failed" in a.initiate("net", check=False)
+    assert len(re.findall(rf"unable to add .*: {SENTENCE}", a.said())) == 1
+    for charon in fresh:
+        charon.box.wait_until_empty()
+    a.box.relay.refuse = nothing_refused
+    a.initiate("net")
+    b.box.wait(lambda: len(b.box.states) == 2 and len(b.box.policies) == 3)
+    agree(a.box, b.box)
+
+
+def test_refused_rekey(fresh: tuple[Charon, Charon]) -> None:
+    """A refused successor leaves the old SAs and all policies as they are."""
+    a, _ = fresh
+    both = installed(fresh)
+    before = both[0].spis()
+    both[0].relay.refuse = lambda line: SENTENCE if "state add" in line else None
+    a.swanctl("--rekey", "--child", "net")
+    a.wait_for_log(f"unable to add inbound SA .*: {SENTENCE}")
+    both[1].wait(lambda: len(both[1].states) == 2)
+    assert both[0].spis() == before == both[1].spis() and [len(d.policies) for d in both] == [3, 3]
+
+
+def test_daemon_dies_and_returns(fresh: tuple[Charon, Charon]) -> None:
+    """Nothing is lost: charon waits a little, says it once, and goes on with the SAs that are still there."""
+    a, _ = fresh
+    both = installed(fresh)
+    before, requests = both[0].spis(), len(both[0].lines)
+    both[0].stop()
+    a.wait_for_log(r"connection to sallyportd at \S+ lost \(")
+    assert "INSTALLED" in a.swanctl("--list-sas")  # which asks for bytes, and waits
+    both[0].start()
+    a.wait_for_log(r"sallyportd at \S+ is there again")
+    assert len(re.findall("connection to sallyportd", a.said())) == 1
+    assert both[0].lines[requests:] == [] and both[0].spis() == before
+    a.swanctl("--rekey", "--child", "net")
+    wait_until_replaced(before, *both)
+    agree(*both)
+
+
+def test_request_during_a_restart(fresh: tuple[Charon, Charon]) -> None:
+    """A short restart fails nothing: what is asked meanwhile is asked again."""
+    both = installed(fresh)
+    before = both[0].spis()
+    both[0].stop()
+    fresh[1].swanctl("--rekey", "--child", "net")  # A is asked for an SPI now
+    both[0].start()
+    wait_until_replaced(before, *both)
+    agree(*both)
+
+
+def expired(box: IkeBox) -> list[tuple[int, str]]:
+    """The events of limits that a box's daemon has logged: SPI and limit."""
+    return [
+        (int(spi, 16), limit)
+        for spi, limit in re.findall(r"Expired .* spi (0x\w+) .* dir \w+ ([\w ]+)", box.daemon.log())
+    ]
+
+
+def test_time_limits(fresh: tuple[Charon, Charon]) -> None:
+    """The daemon keeps them, and its event rekeys; charon gives the soft one to the inbound SA alone."""
+    both = installed(fresh, "rekey_time = 3s\n rand_time = 0\n life_time = 60s")
+    into = both[0].only("in")
+    assert (into.limits, both[0].only("out").limits) == ({"time-soft": 3, "time-hard": 60}, {"time-hard": 60})
+    wait_until_replaced(both[0].spis(), *both)
+    agree(*both)
+    assert (into.spi, "soft limit time") in expired(both[0])
+
+
+def test_hard_time_limit(fresh: tuple[Charon, Charon]) -> None:
+    """The daemon deletes the SAs before charon does, which finds nothing wrong with it, and makes the CHILD_SA anew."""
+    a, b = fresh
+    a.load(child("net", 1, 2, "esp_proposals = aes256gcm16\n rekey_time = 0\n rand_time = 0\n life_time = 4s"))
+    b.load(child("net", 2, 1, "esp_proposals = aes256gcm16"))
+    a.initiate("net")
+    a.wait_for_log("closing expired CHILD_SA net")
+    gone = {spi for spi, limit in expired(a.box) if limit == "hard limit time"}
+    assert gone
+    for charon in fresh:
+        charon.box.wait(lambda box=charon.box: not box.spis() & gone)
+    assert "unable to delete" not in a.said()
+
+
+def test_limits_while_nobody_looks(fresh: tuple[Charon, Charon]) -> None:
+    """What the daemon tells before charon is connected to it again is not lost: one CHILD_SA is rekeyed, another is gone and
+    closed, the third stays."""
+    a, b = fresh
+    limits = {
+        "none": "rekey_time = 0",
+        "hard": "rekey_time = 0\n life_time = 5s",
+        "soft": "rekey_time = 5s\n rand_time = 0\n life_time = 60s",
+    }
+    words = "esp_proposals = aes256gcm16"
+    a.load("".join(child(name, n, n + 100, f"{words}\n {limit}") for n, (name, limit) in enumerate(limits.items())))
+    b.load("".join(child(name, n + 100, n, words) for n, name in enumerate(limits)))
+    for name in limits:
+        a.initiate(name)
+    held = {c["name"]: {int(c["spi-in"], 16), int(c["spi-out"], 16)} for c in a.children() if "spi-out" in c}
+    a.box.stop()
+    time.sleep(5)
+    a.box.start()
+    a.wait_for_log("closing expired CHILD_SA hard")
+    a.box.wait(lambda: not a.box.spis() & (held["soft"] | held["hard"]))
+    assert a.box.spis() >= held["none"] and "unable to delete" not in a.said()
+    assert {limit for spi, limit in expired(a.box) if spi in held["hard"]} == {"hard limit time"}
+
+
+PORTS = {"proto": 6, "sport": 40000, "dport": 443}
+ECHO = {"proto": 1, "type": 8, "code": 0}
+
+
+@pytest.mark.parametrize(
+    ("packet", "said"),
+    [
+        (PORTS, r"10\.1\.0\.9/32\[tcp/40000\] === 10\.2\.0\.9/32\[tcp/https\]"),
+        (ECHO, r"10\.1\.0\.9/32\[icmp/8\] === 10\.2\.0\.9/32\[icmp/8\]"),
+    ],
+)
+def test_acquire(fresh: tuple[Charon, Charon], packet: dict, said: str) -> None:
+    """A trap is a policy without an SA; a packet that it caught starts IKE, and its policy stays one row."""
+    a, b = fresh
+    da, db = a.box, b.box
+    b.load(child("net", 2, 1, "esp_proposals = aes256gcm16"))
+    a.load(child("net", 1, 2, "esp_proposals = aes256gcm16\n start_action = trap"))
+    da.wait(lambda: len(da.policies) == 3)
+    trap = da.policy("out")
+    assert trap.priority == 383616 and not da.states
+    reqid = int(re.findall(r"reqid (\d+)", trap.tmpl)[0])
+    da.emit(
+        event="acquire", src="10.1.0.9", dst="10.2.0.9", **packet, policy="src 10.1.0.0/16 dst 10.2.0.0/16", reqid=reqid
+    )
+    a.wait_for_log(f"creating acquire job for policy {said}")
+    da.wait(lambda: len(da.states) == 2 and da.policy("out").priority == 383615)
+    db.wait(lambda: len(db.states) == 2)
+    agree(da, db)
+    assert da.only("out").reqid == reqid and len(da.policies) == 3
+    a.swanctl("--terminate", "--child", "net")
+    da.wait(lambda: not da.states and da.policy("out") == trap)
+    a.load("")
+    a.swanctl("--uninstall", "--child", "net", check=False)
+
+
+def test_shunts(fresh: tuple[Charon, Charon]) -> None:
+    """Policies to bypass and to discard."""
+    a, _ = fresh
+    da = a.box
+    a.load(
+        child("clear", 1, 3, "mode = pass\n start_action = trap")
+        + child("shut", 1, 4, "mode = drop\n start_action = trap")
+    )
+    da.wait(lambda: len(da.policies) == 6)
+    rules = {(p.selector, p.dir): (p.action, p.priority) for p in da.policies}
+    assert (
+        rules["src 10.1.0.0/16 dst 10.3.0.0/16", "out"]
+        == rules["src 10.3.0.0/16 dst 10.1.0.0/16", "in"]
+        == ("allow", 183615)
+    )
+    assert rules["src 10.1.0.0/16 dst 10.4.0.0/16", "out"] == ("block", 583615)
+    for name in ("clear", "shut"):
+        a.swanctl("--uninstall", "--child", name)
+    da.wait(lambda: not da.policies)
+
+
+def test_peer_moves(fresh: tuple[Charon, Charon]) -> None:
+    """A mapping event: no SA is moved under its key. The CHILD_SA is rekeyed to where the peer is now."""
+    a, b = fresh
+    both = installed(fresh, options="encap = yes")
+    before, mark = both[0].spis(), len(both[0].lines)
+    sa = both[0].only("in")
+    b.space.run(
+        "ip", "addr", "add", "10.9.0.22/24", "dev", b.space.run("sh", "-c", "ls /sys/class/net | grep -v lo").strip()
+    )
+    both[0].emit(event="mapping", src=sa.src, dst=sa.dst, proto="esp", spi=sa.spi, reqid=sa.reqid, dir="in",
+                 old="10.9.0.2:4500", new="10.9.0.22:4500")  # fmt: skip
+    a.wait_for_log("cannot move from .* under its key")
+    wait_until_replaced(before, *both)
+    assert {both[0].only("in").src, both[0].only("out").dst} == {"10.9.0.22"}
+    assert not [line for line in both[0].lines[mark:] if "state update" in line]
+    assert "dst 10.9.0.22 proto esp" in both[0].policy("out").tmpl and len(both[0].policies) == 3
+    agree(*both, alike=("mode", "suite", "keys", "spi"))  # the peer does not know of its new address
+
+
+@pytest.mark.parametrize("unseen", [False, True])
+def test_reset_of_the_chips(fresh: tuple[Charon, Charon], unseen: bool) -> None:
+    """The box is empty, which the daemon tells, or nobody saw while it was away: policies come again, and new SAs for those that went."""
+    both = installed(fresh)
+    before, policies = both[0].spis(), both[0].policies
+    if unseen:
+        both[0].stop()
+    both[0].reset()
+    if unseen:
+        both[0].start()
+    wait_until_replaced(before, *both)
+    assert both[0].policies == policies
+    agree(*both)
+
+
+def test_daemon_comes_later(tmp_path) -> None:
+    """charon starts without it, says so once, and is of use as soon as it is there."""
+    with two_charons(tmp_path, tag="l") as (a, b):
+        a.box.stop()
+        a.wait_for_log("connection to sallyportd")
+        a.kill()
+        again = Charon(tmp_path / "again", a.space, (a.me, a.other), a.box.path)
+        again.box = a.box
+        try:
+            again.wait_for_log("no connection to sallyportd at .* no SA can be installed")
+            a.box.start()
+            again.wait_for_log("is there again")
+            installed((again, b))
+        finally:
+            again.kill()

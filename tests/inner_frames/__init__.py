@@ -1,1 +1,0 @@
-"""Cases of tests/test_inner_frames.py, for either path of the inner chip: scapy expressions and what becomes of them."""

@@ -1,0 +1,1 @@
+"""Boxes on TAP devices, with Linux and scapy as the hosts on their cables."""

@@ -1,0 +1,253 @@
+"""Linux as the host behind a live box, through `sallyportd`: it answers ARP and ping for the box, hears its IKE, finds its next hops."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sallyport.simulator import SHELL, program
+
+from tests.live.test_live import PING
+from tests.support.daemon import Client, Daemon
+from tests.support.live_box import BLACK_TAP, BOX, IKE, PEER, PEER_MAC, RED_HOST, RED_HOST_MAC, RED_TAP, live_box
+from tests.support.namespaces import WAIT_S, Host, hosts
+
+DEVICES = ("sp-red", "sp-black")
+TAPS = f'[taps]\nred = "{DEVICES[0]}"\nblack = "{DEVICES[1]}"\n'
+
+# Answers one datagram to UDP port 500 of an address.
+CHARON = """
+import socket, sys
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+    udp.bind((sys.argv[1], 500))
+    print("ready", flush=True)
+    data, where = udp.recvfrom(2000)
+    udp.sendto(b"yes: " + data, where)
+"""
+
+
+@contextmanager
+def managed(box: Host, folder: Path) -> Iterator[Daemon]:
+    """The box's daemon in a namespace where Linux has the box's addresses; it ends well, and its devices with it."""
+    box.run("ip", "link", "set", "lo", "up")
+    daemon = Daemon(folder / "box0.sock", folder / "daemon", more=TAPS, inside=box)
+    daemon.start()
+    try:
+        assert daemon.rights() == {"0" * 16}
+        for port, device in enumerate(DEVICES):
+            address, mac = BOX[port]
+            assert f"link/ether {mac} " in box.run("ip", "link", "show", device)
+            box.run("ip", "addr", "add", f"{address}/24", "dev", device)
+        yield daemon
+        assert daemon.stop() == 0, daemon.log()
+        assert "sp-" not in box.run("ip", "link", "show")
+    finally:
+        daemon.kill()
+
+
+def test_linux_answers_for_the_box(tmp_path: Path) -> None:
+    with live_box(tmp_path) as (run, red, black), hosts("box") as (box,):
+        with managed(box, tmp_path) as daemon:
+            # The peer finds the box by ARP and pings its black address: both are punted, and the kernel answers.
+            assert black.python(PING, BOX[1][0], 5) == "5\n"
+            assert f"lladdr {BOX[1][1]}" in black.run("ip", "neigh", "show", BOX[1][0])
+            assert f"dev sp-black lladdr {PEER_MAC}" in box.run("ip", "neigh", "show", PEER)
+            # The red host finds it, too, and pings the peer through it.
+            assert red.python(PING, PEER, 5) == "5\n"
+            assert f"lladdr {BOX[0][1]}" in red.run("ip", "neigh", "show", BOX[0][0])
+            assert f"dev sp-red lladdr {RED_HOST_MAC}" in box.run("ip", "neigh", "show", RED_HOST)
+            with box.serving(sys.executable, "-c", CHARON, BOX[1][0]) as charon:
+                assert charon.stdout is not None and charon.stdout.readline() == "ready\n"
+                assert black.python(IKE, BOX[1][0]) == f"yes: are you there {BOX[1][0]} 500\n"
+            client = Client(daemon.control)
+            counters = client.get("counters")["chips"]
+            # A port's new address is its device's.
+            client.get("batch", lines=["link set dev black address 02:00:00:00:00:99"])
+            client.close()
+            assert "link/ether 02:00:00:00:00:99 " in box.run("ip", "link", "show", "sp-black")
+        status, said = run.stop(signal.SIGTERM)
+    assert status == 0 and "conservation: " in said and "drop_" not in said, said
+    outer = counters["outer"]
+    assert (outer["punt_icmp"], outer["punt_ike"]) == (5, 1)
+    # Echo replies, the answer of IKE, and ARP.
+    assert outer["inject_frames"] >= 5 + 1 + 1
+    assert counters["inner"]["punt_arp"] >= 1 and counters["inner"]["inject_frames"] >= 1
+
+
+# Datagrams whose frames, with 42 bytes in front, end at different bytes of a beat with the punt header and without, and long ones.
+LENGTHS = (18, 19, 21, 22, 23, 69, 70, 71, 72, 85, 86, 87, 1471, 1472)
+# Sends back what comes to UDP port 500 of an address.
+ECHO = """
+import socket, sys
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+    udp.bind((sys.argv[1], 500))
+    print("ready", flush=True)
+    while True:
+        udp.sendto(*udp.recvfrom(2000))
+"""
+# Sends datagrams of these lengths there, one after the other, and prints how many come back as they were.
+ASK = """
+import random, socket, sys
+back = 0
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+    udp.bind(("", 500))
+    udp.settimeout(60)
+    for length in map(int, sys.argv[2:]):
+        data = random.Random(length).randbytes(length)
+        udp.sendto(data, (sys.argv[1], 500))
+        back += udp.recv(2000) == data
+print(back)
+"""
+
+
+def test_linux_answers_by_the_mailboxes_of_cards(tmp_path: Path) -> None:
+    """Of simulated cards, as of real ones, the daemon takes the frames out of the shells' registers, and puts its own in."""
+    program(SHELL)
+    with live_box(tmp_path, "--chips", "shell") as (run, red, black), hosts("box") as (box,):
+        with managed(box, tmp_path) as daemon:
+            assert black.python(PING, BOX[1][0], 3) == "3\n"
+            assert red.python(PING, PEER, 3) == "3\n"
+            with box.serving(sys.executable, "-c", ECHO, BOX[1][0]) as echo:
+                assert echo.stdout is not None and echo.stdout.readline() == "ready\n"
+                assert black.python(ASK, BOX[1][0], *LENGTHS) == f"{len(LENGTHS)}\n"
+            client = Client(daemon.control)
+            counters = client.get("counters")["chips"]
+            cards = client.get("cards")["cards"]
+            client.close()
+            assert "is lost" not in daemon.log()
+        status, said = run.stop(signal.SIGTERM)
+    assert status == 0 and "conservation: " in said and "drop_" not in said, said
+    assert (counters["outer"]["punt_icmp"], counters["outer"]["punt_ike"]) == (3, len(LENGTHS))
+    assert counters["outer"]["inject_frames"] >= 3 + len(LENGTHS)
+    assert counters["inner"]["punt_arp"] >= 1 and counters["inner"]["inject_frames"] >= 1
+    assert [card["access_errors"] for card in cards.values()] == [0, 0, 0]
+
+
+def test_devices_that_cannot_be(tmp_path: Path) -> None:
+    """One sentence, and nothing is left behind."""
+    with live_box(tmp_path), hosts("box") as (box,):
+        box.run("ip", "tuntap", "add", "dev", DEVICES[1], "mode", "tun")
+        daemon = Daemon(tmp_path / "box0.sock", tmp_path / "daemon", more=TAPS, inside=box)
+        done = subprocess.run(
+            box.command(program("sallyportd"), "--config", daemon.config), capture_output=True, text=True, check=False
+        )
+        last = done.stderr.splitlines()[-1]
+        assert (done.returncode, last) == (
+            1,
+            f"TAP {DEVICES[1]}: a device of this name exists and is no TAP of one queue",
+        )
+        assert DEVICES[0] not in box.run("ip", "link", "show")
+        assert not daemon.control.exists()
+
+
+BEHIND = "198.51.100.7"  # of the peer, behind the gateway that the peer is
+WITHOUT_NEIGHBOURS = f"""addr add {BOX[0][0]}/24 dev red
+addr add {BOX[1][0]}/24 dev black
+route add 198.51.100.0/24 via {PEER} dev black
+xfrm policy add src 10.1.0.0/24 dst 198.51.100.0/24 dir out action allow
+xfrm policy add src 198.51.100.0/24 dst {RED_HOST} dir in action allow
+xfrm policy add src 10.1.0.0/24 dst 10.2.0.0/24 dir out tmpl src {BOX[1][0]} dst {PEER} proto esp reqid 7 mode tunnel
+"""
+SEND = """
+import socket, sys
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+    udp.bind(("", 40000))
+    for _ in range(3):
+        udp.sendto(b"in clear", (sys.argv[1], 9))
+"""
+
+
+def test_next_hops_are_learned_and_sas_asked_for(tmp_path: Path) -> None:
+    """Nobody writes a MAC address: Linux finds a gateway and a host for the chips. A packet that no SA is there for becomes an event."""
+    with live_box(tmp_path, lines=WITHOUT_NEIGHBOURS) as (run, red, black), hosts("box") as (box,):
+        black.run("ip", "addr", "add", f"{BEHIND}/32", "dev", BLACK_TAP)
+        with managed(box, tmp_path) as daemon:
+            learned = {
+                f"{PEER} dev black lladdr {PEER_MAC} nud reachable",
+                f"{RED_HOST} dev red lladdr {RED_HOST_MAC} nud reachable",
+            }
+            end = time.monotonic() + WAIT_S
+            while set(daemon.sallyctl("neigh", "show").stdout.splitlines()) != learned:
+                assert time.monotonic() < end, daemon.log()
+                time.sleep(0.1)
+            assert red.python(PING, BEHIND, 5) == "5\n"
+            monitor = Client(daemon.control)
+            monitor.get("monitor")
+            red.python(SEND, "10.2.0.9")
+            event = monitor.next()
+            monitor.close()
+            client = Client(daemon.control)
+            inner = client.get("counters")["chips"]["inner"]
+            client.close()
+            received = int(box.run("cat", f"/sys/class/net/{DEVICES[0]}/statistics/rx_packets"))
+            # Traffic goes on without a daemon, and the next one knows what was learned.
+            daemon.kill()
+            assert red.python(PING, BEHIND, 5) == "5\n"
+            daemon.start()
+            assert set(daemon.sallyctl("neigh", "show").stdout.splitlines()) == learned
+        status, said = run.stop(signal.SIGTERM)
+    assert event == {
+        "event": "acquire",
+        "src": RED_HOST,
+        "dst": "10.2.0.9",
+        "proto": 17,
+        "sport": 40000,
+        "dport": 9,
+        "policy": "src 10.1.0.0/24 dst 10.2.0.0/24",
+        "reqid": 7,
+    }
+    assert inner["punt_policy"] == 3
+    assert received == sum(count for name, count in inner.items() if name.startswith("punt_")) - inner["punt_policy"]
+    assert status == 0 and "conservation: " in said, said
+
+
+TUNNEL_MTU = 1386  # of 1440 on black: less 20, 8, 8 and 16, which is a multiple of 4, less the trailer's 2
+TOO_LONG = f"""addr add {BOX[0][0]}/24 dev red
+addr add 2001:db8:1::1/64 dev red
+addr add {BOX[1][0]}/24 dev black
+link set dev black mtu 1440
+neigh add {PEER} lladdr {PEER_MAC} dev black
+xfrm state add src {BOX[1][0]} dst {PEER} proto esp spi 0x1001 reqid 7 mode tunnel aead "rfc4106(gcm(aes))" 0x{bytes(range(20)).hex()} 128
+xfrm policy add src 10.1.0.0/24 dst 10.2.0.0/24 dir out tmpl src {BOX[1][0]} dst {PEER} proto esp reqid 7 mode tunnel
+xfrm policy add src 2001:db8:1::/64 dst 2001:db8:2::/64 dir out tmpl src {BOX[1][0]} dst {PEER} proto esp reqid 7 mode tunnel
+"""
+# Sends datagrams that nobody may cut until the kernel knows how long they may be; prints that, and sends one that is just as long.
+GROW = """
+import socket, sys, time
+v6 = ":" in sys.argv[1]
+with socket.socket(socket.AF_INET6 if v6 else socket.AF_INET, socket.SOCK_DGRAM) as udp:
+    level, discover, do, mtu = (41, 23, 2, 24) if v6 else (0, 10, 2, 14)
+    udp.setsockopt(level, discover, do)
+    udp.connect((sys.argv[1], 9))
+    while (path := udp.getsockopt(level, mtu)) == 1500:
+        try:
+            udp.send(bytes(1500 - 8 - (40 if v6 else 20)))
+        except OSError:
+            continue
+        time.sleep(0.1)
+    print(path)
+    udp.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)  # clears what the ICMP left
+    udp.send(bytes(path - 8 - (40 if v6 else 20)))
+"""
+
+
+def test_senders_learn_the_path_mtu(tmp_path: Path) -> None:
+    """Linux behind the box believes what the daemon tells it, over IPv4 and IPv6, and what is as long as that passes."""
+    with live_box(tmp_path, lines=TOO_LONG) as (_, red, _), hosts("box") as (box,), managed(box, tmp_path) as daemon:
+        for setting in ("all", "default", RED_TAP):
+            red.run("sh", "-c", f"echo 0 > /proc/sys/net/ipv6/conf/{setting}/disable_ipv6")
+        red.run("ip", "-6", "addr", "add", "2001:db8:1::2/64", "dev", RED_TAP, "nodad")
+        red.run("ip", "-6", "neigh", "add", "2001:db8:1::1", "lladdr", BOX[0][1], "dev", RED_TAP)
+        red.run("ip", "-6", "route", "add", "default", "via", "2001:db8:1::1")
+        for there in ("10.2.0.9", "2001:db8:2::9"):
+            assert red.python(GROW, there) == f"{TUNNEL_MTU}\n"
+            assert f"mtu {TUNNEL_MTU}" in red.run("ip", "route", "get", there)
+        client = Client(daemon.control)
+        inner = client.get("counters")["chips"]["inner"]
+        client.close()
+    assert inner["tx_protect"] == 2 <= inner["punt_mtu"]

@@ -1,0 +1,1 @@
+"""What tests of several folders use: simulated boxes, what scapy expects of them, and the hosts, daemons and networks around them."""

@@ -1,0 +1,47 @@
+"""`python -m tests.tester.make_baseline`: measures tests/tester/baseline/throughput.json anew (docs/reference/report.md).
+
+Simulated figures are exact, so the same commit gives the same file on every machine. What depends on the machine, and histograms,
+which nobody compares, are left out.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BASELINE = ROOT / "tests" / "tester" / "baseline" / "throughput.json"
+SUITES, TESTS = ("aes256gcm16", "sm4-sm3"), ("throughput", "latency")
+TRIAL = ["--no-cache", "--frame-size", "64,1400", "--warmup-us", "20", "--measure-us", "40"]
+LEFT_OUT = ("wall_s", "cycles_per_s", "histogram")
+
+
+def measured() -> list[dict]:
+    """The rows of the baseline, from the boxes as they are built now."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for suite in SUITES:
+            for test in TESTS:
+                path = Path(folder) / "rows.json"
+                command = [
+                    str(ROOT / "sallyport"),
+                    "rfc2544",
+                    "--suite",
+                    suite,
+                    "--test",
+                    test,
+                    *TRIAL,
+                    "--json",
+                    str(path),
+                ]
+                subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
+                rows += json.loads(path.read_text())
+    return [{name: value for name, value in row.items() if name not in LEFT_OUT} for row in rows]
+
+
+if __name__ == "__main__":
+    BASELINE.parent.mkdir(exist_ok=True)
+    BASELINE.write_text(json.dumps(measured(), indent=2) + "\n")
+    print(BASELINE.relative_to(ROOT))

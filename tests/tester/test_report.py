@@ -1,0 +1,276 @@
+"""Reports of rows made by hand: the page in a browser without a network, its figures against the rows, CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sallyport import report
+from sallyport.errors import InputError
+from sallyport.report.kinds import KINDS
+
+from tests.conftest import ROOT
+from tests.support.browsers import Watched
+from tests.tester.report_rows import SETUP, every, of_latency, row, throughput
+
+COMMAND = "./sallyport rfc2544 --test all --seed 1 --html 'a b.html'"
+SCREEN = {"width": 1440, "height": 900}
+
+
+class Page(Watched):
+    """A report in a browser without a network."""
+
+    def __init__(self, browser, folder: Path, rows: list[dict]) -> None:
+        super().__init__(browser, offline=True, viewport=SCREEN)
+        self.path = folder / "report.html"
+        report.write_all(rows, self.path, None, COMMAND)
+        self.page.goto(self.path.as_uri())
+        self.page.wait_for_function(
+            "[...document.querySelectorAll('.plotly-graph-div')].every(p => p.querySelector('.trace'))"
+        )
+
+
+@pytest.fixture(scope="session")
+def whole(browser, tmp_path_factory: pytest.TempPathFactory) -> Page:
+    """A report of every test."""
+    return Page(browser, tmp_path_factory.mktemp("report"), every())
+
+
+def numbers(cells: list[str]) -> list[float]:
+    return [float(re.sub(r"[≥, ]", "", cell)) for cell in cells]
+
+
+def near(values: list[float], digits: int) -> object:
+    """What is written with so many decimals."""
+    return pytest.approx(values, abs=0.5000001 * 10**-digits)
+
+
+def test_the_page_needs_nothing_but_itself(whole: Page) -> None:
+    assert whole.errors == []
+    assert [url.split("#")[0] for url in whole.requests] == [whole.path.as_uri()]
+
+
+def test_every_test_has_a_section_and_a_line_in_the_summary(whole: Page) -> None:
+    sections = whole.page.eval_on_selector_all("section.test", "all => all.map(each => each.id)")
+    assert sections == list(KINDS)
+    summary = whole.columns("summary")
+    assert summary["Test"] == [kind.title for kind in KINDS.values()]
+    assert summary["Verdict"] == ["Passed", "Passed", "Passed", "—", "—", "Failed", "Passed", "Passed"]
+    assert set(summary["Figures"]) == {"simulated"}
+    assert "system recovery at 1400 B" in whole.page.inner_text(".overall")
+
+
+def test_the_summary_says_how_to_get_the_figures_again(whole: Page) -> None:
+    said = whole.page.inner_text("#summary dl")
+    assert COMMAND in said
+    assert f"Sallyport {(ROOT / 'VERSION').read_text().strip()}" in said
+    assert re.search(r"Python 3\.\d+\.\d+, Verilator 5\.\d+", said)
+    assert re.search(r"Seed\s+1\n", said)
+    assert "imix aaaaaaaAAAAg (A=594)" in said
+    assert re.search(r"CPU\s+\S", said)
+
+
+def test_every_plot_is_drawn_and_says_where_its_figures_come_from(whole: Page) -> None:
+    drawn = whole.page.eval_on_selector_all(
+        "figure",
+        "all => all.map(f => [f.closest('section').id, f.querySelector('figcaption').innerText, f.querySelectorAll('svg .trace').length, "
+        "f.querySelector('svg').getBoundingClientRect().width])",
+    )
+    assert all("simulated" in caption and traces > 0 and width > 200 for _, caption, traces, width in drawn)
+    count = {section: sum(1 for name, *_ in drawn if name == section) for section in KINDS}
+    # Of latency percentiles and a histogram for each of four sizes.
+    assert count == dict.fromkeys(KINDS, 0) | {"throughput": 1, "tunnels": 1, "latency": 4 + 4, "loss": 1}
+    traces = {caption.split(",")[0].split(" against")[0]: number for _, caption, number, _ in drawn}
+    assert traces["Throughput and theoretical maximum"] == 2
+    assert traces["Frame loss"] == 5  # sizes
+    assert traces["Latency"] == 6  # min, max and four percentiles
+    assert whole.page.eval_on_selector_all("section.test .headline .origin", "all => all.length") == len(KINDS)
+
+
+def test_throughput_has_the_columns_and_figures_of_its_rows(whole: Page) -> None:
+    rows, shown = throughput(), whole.columns("throughput")
+    assert list(shown) == [
+        "Trial", "Frame size B", "Iteration", "Duration s", "Intended load % of line", "Offered load % of line", "Intended load fps",
+        "Tx frames", "Rx frames", "Lost frames", "Loss %", "Throughput L2 Mb/s", "Throughput L1 Mb/s", "Result", "Theoretical maximum fps",
+        "Theoretical maximum % of line", "Of theoretical %", "Latency min µs", "Latency avg µs", "Latency max µs", "Out of sequence frames",
+    ]  # fmt: skip
+    assert shown["Frame size B"] == ["64", "512", "1400", "1518", "IMIX"]
+    assert shown["Result"] == ["Passed"] * 5
+    for name, column, digits in (
+        ("Iteration", "trials", 0), ("Duration s", "duration_s", 6), ("Intended load % of line", "load_pct", 2),
+        ("Offered load % of line", "offered_pct", 2), ("Intended load fps", "intended_fps", 0), ("Tx frames", "tx_frames", 0),
+        ("Rx frames", "rx_frames", 0), ("Lost frames", "lost", 0), ("Loss %", "loss_pct", 2),
+        ("Theoretical maximum fps", "theoretical_fps", 0),
+        ("Theoretical maximum % of line", "theoretical_pct", 2), ("Out of sequence frames", "reordered", 0),
+    ):  # fmt: skip
+        assert numbers(shown[name]) == near([r[column] for r in rows], digits), name
+    assert numbers(shown["Throughput L2 Mb/s"]) == near([1000 * r["gbps_l2"] for r in rows], 1)
+    assert numbers(shown["Throughput L1 Mb/s"]) == near([1000 * r["gbps_l1"] for r in rows], 1)
+    assert numbers(shown["Of theoretical %"]) == near([100 * r["ratio"] for r in rows], 2)
+    for key in ("min", "avg", "max"):
+        assert numbers(shown[f"Latency {key} µs"]) == near([r["latency_ns"][key] / 1000 for r in rows], 3)
+
+
+def test_latency_has_a_line_for_each_kind(whole: Page) -> None:
+    rows, shown = of_latency(), whole.columns("latency")
+    assert shown["Type"] == ["LIFO", "FIFO"] * len(rows)
+    assert numbers(shown["Load % of throughput"][::2]) == [r["of_throughput_pct"] for r in rows]
+    for key in ("min", "avg", "max", "p50", "p99", "p99_99"):
+        both = numbers(shown[f"{key.replace('_', '.')} µs"])
+        assert both[::2] == near([r["latency_ns"][key] / 1000 for r in rows], 3)
+        assert both[1::2] == near([r["latency_fifo_ns"][key] / 1000 for r in rows], 3)
+    assert numbers(shown["Jitter µs"][::2]) == near([r["jitter_ns"] / 1000 for r in rows], 3)
+
+
+def test_loss_is_frame_size_by_load(whole: Page) -> None:
+    shown = whole.columns("loss")
+    assert list(shown) == ["Frame size B", *(f"{load} % of line" for load in (100, 90, 80, 70, 60, 50))]
+    rows = {
+        (str(r["frame_size"]).replace("imix", "IMIX"), r["load_pct"]): r["loss_pct"]
+        for r in every()
+        if r["test"] == "loss"
+    }
+    sizes = shown.pop("Frame size B")
+    cells = {
+        (size, float(load.split()[0])): cell
+        for load, column in shown.items()
+        for size, cell in zip(sizes, column, strict=True)
+    }
+    assert {at for at, cell in cells.items() if cell != "—"} == set(rows)
+    assert numbers([cells[at] for at in rows]) == near(list(rows.values()), 2)
+
+
+def test_the_other_tests_show_their_own_figures(whole: Page) -> None:
+    bursts = whole.columns("back-to-back")
+    assert bursts["Burst frames"] == ["3,072", "≥ 20,000"]
+    assert (bursts["Corrected buffer frames"], bursts["Corrected buffer B"]) == (["1,201.9", "—"], ["76,922", "—"])
+    assert numbers(bursts["Burst s"]) == [2.0640e-05, 0.002272]
+    assert bursts["Trials"] == ["2", "1"]
+    assert whole.columns("tunnels")["SAs a direction"] == ["1", "2", "16", "128", "1,024"] * 2
+    recovery = whole.columns("recovery")
+    assert (recovery["Recovery µs"], recovery["Result"]) == (
+        ["4.312", "0.000", "never"],
+        ["Passed", "Passed", "Failed"],
+    )
+    assert whole.columns("reset")["Outage µs"] == ["21.327"] * 2
+    attack = whole.columns("attack")
+    assert attack["Attack"] == ["replay", "bad-icv", "unknown-spi"]
+    assert attack["Dropped, by counter packets"][0] == "box1.inner.drop_replay 9,058"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_scrolls_tables_and_nothing_else(whole: Page, scheme: str) -> None:
+    with whole.shown_on(390, 844, color_scheme=scheme) as page:
+        # Plots follow the width of their window a moment later.
+        page.wait_for_function("document.documentElement.scrollWidth == 390")
+        text, paper = page.evaluate(
+            "[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
+        )
+        label = page.eval_on_selector(".infolayer .xtitle", "title => getComputedStyle(title).fill")
+        # Plots as the page: light letters on dark paper, or the other way round.
+        lightness = [sum(map(int, re.findall(r"\d+", colour)[:3])) for colour in (text, label, paper)]
+        assert (
+            (lightness[2] > 600 > max(lightness[:2]))
+            if scheme == "light"
+            else (lightness[2] < 150 < min(lightness[:2]))
+        )
+    assert whole.errors == []
+
+
+def test_print_cuts_no_table_and_no_plot(whole: Page) -> None:
+    """On A4 landscape between its margins, from the screen on which the page was drawn."""
+    with whole.shown_on(1046, 700, media="print") as page:
+        right = "all => Math.max(...all.map(each => each.getBoundingClientRect().right))"
+        assert page.eval_on_selector_all("table", right) <= 1046
+        assert page.eval_on_selector_all("figure .main-svg", right) <= 1046
+        assert page.pdf(prefer_css_page_size=True).startswith(b"%PDF-")
+
+
+def test_rows_that_differ_in_more_than_size_are_told_apart(browser, tmp_path: Path) -> None:
+    both = [*throughput(), *throughput(setup=replace(SETUP, sas=16)), row("64", "throughput", simulated=False)]
+    page = Page(browser, tmp_path, both)
+    shown = page.columns("throughput")
+    assert shown["SAs"] == ["1"] * 5 + ["16"] * 5 + ["1"]
+    assert shown["Origin"] == ["simulated"] * 10 + ["measured"]
+    assert "simulated and measured" in page.page.inner_text(".overall")
+
+
+def test_names_are_text_in_the_page() -> None:
+    bad = row("64", "throughput") | {"suite": "<script>alert(1)</script>", "frame_size": "</script><b>x"}
+    text = report.html([bad], COMMAND)
+    assert "<script>alert" not in text
+    assert "</script><b>" not in text
+
+
+def test_csv_and_json_lie_beside_the_page(tmp_path: Path) -> None:
+    rows = every()
+    assert report.write_all(rows, tmp_path / "deep" / "x.html", None, COMMAND) == [
+        tmp_path / "deep" / f"x.{end}" for end in ("html", "csv", "json")
+    ]
+    assert json.loads((tmp_path / "deep" / "x.json").read_text()) == rows
+    with (tmp_path / "deep" / "x.csv").open(newline="") as lines:
+        flat = list(csv.DictReader(lines))
+    assert len(flat) == len(rows)
+    for line, made in zip(flat, rows, strict=True):
+        assert "histogram" not in line
+        for name in ("min", "p50", "p99_99"):
+            assert float(line[f"latency_{name}_ns"]) == made["latency_ns"][name]
+            assert float(line[f"latency_fifo_{name}_ns"]) == made["latency_fifo_ns"][name]
+        for name, value in made.items():
+            if isinstance(value, bool):
+                assert line[name] == ("true" if value else "false")
+            elif isinstance(value, int | float):
+                assert float(line[name]) == value
+            elif isinstance(value, str):
+                assert line[name] == value
+    assert flat[-1]["dropped_box1.inner.drop_unknown_spi"] == "9058"
+    assert next(line for line in flat if line["test"] == "back-to-back")["burst_runs"] == "3068 3075"
+
+
+def test_the_json_goes_where_it_is_asked_for(tmp_path: Path) -> None:
+    page, other = tmp_path / "x.html", tmp_path / "rows"
+    assert report.write_all(throughput(), page, other) == [page, tmp_path / "x.csv", other]
+    assert report.write_all(throughput(), None, other) == [other]
+    assert report.write_all(throughput(), None, None) == []
+
+
+def test_files_that_cannot_be_are_refused_before_a_run(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for page, rows, why in (
+        (tmp_path / "x.csv", None, "would be one file"),
+        (tmp_path / "x.html", tmp_path / "x.html", "would be one file"),
+        (tmp_path, None, "is a folder"),
+        (None, tmp_path, "is a folder"),
+        (tmp_path / "file" / "x.html", None, "is a file"),
+    ):
+        with pytest.raises(InputError, match=why):
+            report.check_places(page, rows)
+    report.check_places(tmp_path / "new" / "folder" / "x.html", None)
+
+
+def test_a_pipe_gets_the_whole_of_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    other = replace(SETUP, sas=16, tables="full", nat_t=True, mode="transport", seed=2)
+    report.table([*throughput(), *throughput(setup=other)])
+    text = capsys.readouterr().out
+    assert "…" not in text
+    assert text.count("transport") == 5 + 1  # a line for each row, and the heading
+
+
+def test_the_terminal_shows_the_columns_of_each_test(capsys: pytest.CaptureFixture[str]) -> None:
+    report.table(every())
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= 160
+    for words in (
+        "RFC 2544 throughput, simulated: two boxes",
+        "of throughput %",
+        "corrected frames",
+        "recovery µs",
+        "outage µs",
+        "hostile %",
+    ):
+        assert words in text
+    assert "║" not in text and "…" not in text  # nothing cut off

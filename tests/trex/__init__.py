@@ -1,0 +1,1 @@
+"""Trials by TRex, against a stand-in for its client."""

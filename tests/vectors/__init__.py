@@ -1,0 +1,1 @@
+"""Tables that scapy makes for the Scala tests, in interface_fpga/test/resources; each test checks that scapy still makes them."""

@@ -1,0 +1,123 @@
+"""Frames to both sides of the inner chip and what must become of them, made and worked out by scapy.
+
+`python -m tests.vectors.test_inner_frames` writes the tables anew; the tests fail if scapy no longer makes what is committed. The cases
+stand in tests/vectors/inner_frames.
+"""
+
+from pathlib import Path
+
+from scapy.compat import raw
+from scapy.contrib.mpls import MPLS
+from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption, fragment
+from scapy.layers.inet6 import (
+    ICMPv6DestUnreach,
+    ICMPv6EchoReply,
+    ICMPv6EchoRequest,
+    ICMPv6ND_NA,
+    ICMPv6ND_NS,
+    ICMPv6ND_RA,
+    ICMPv6ND_Redirect,
+    ICMPv6ND_RS,
+    IPv6,
+    IPv6ExtHdrDestOpt,
+    IPv6ExtHdrFragment,
+    IPv6ExtHdrHopByHop,
+    IPv6ExtHdrRouting,
+    PadN,
+)
+from scapy.layers.l2 import ARP, Dot1AD, Dot1Q, Ether
+from scapy.layers.sctp import SCTP
+from scapy.packet import Raw
+
+from tests.vectors.inner_frames.decrypt import decrypt_cases, decrypt_cases_v6
+from tests.vectors.inner_frames.encrypt import PORT, encrypt_cases, encrypt_cases_mtu, encrypt_cases_v6
+
+RESOURCES = Path(__file__).resolve().parents[2] / "interface_fpga/test/resources"
+NAMES = {
+    "ARP": ARP, "ICMP": ICMP, "IP": IP, "SCTP": SCTP, "TCP": TCP, "UDP": UDP, "Dot1Q": Dot1Q, "Ether": Ether, "IPOption": IPOption,
+    "IPv6": IPv6, "HopByHop": IPv6ExtHdrHopByHop, "DestOpt": IPv6ExtHdrDestOpt, "Fragment": IPv6ExtHdrFragment, "PadN": PadN,
+    "Dot1AD": Dot1AD, "Routing": IPv6ExtHdrRouting, "EchoRequest": ICMPv6EchoRequest, "EchoReply": ICMPv6EchoReply,
+    "Unreachable": ICMPv6DestUnreach, "NS": ICMPv6ND_NS, "NA": ICMPv6ND_NA, "RS": ICMPv6ND_RS, "RA": ICMPv6ND_RA,
+    "Redirect": ICMPv6ND_Redirect, "Raw": Raw, "MPLS": MPLS, "bytes": bytes, "range": range,
+}  # fmt: skip
+TAGS = (b"\x81\x00", b"\x88\xa8", b"\x91\x00")
+NEXT_HOPS = {0: "02:aa:00:00:00:00", 7: "02:aa:00:00:00:07"}
+
+ENCRYPT_HEAD = """\
+# Frames to the red port; tests/vectors/test_inner_frames.py writes this table and checks it. A line with the scapy expression, then:
+# counter sa bypass frame packet-on-the-link (or -, or fragments with commas between)
+"""
+DECRYPT_HEAD = """\
+# Packets from the crypto chip; tests/vectors/test_inner_frames.py writes this table and checks it. A line with the scapy expression, then:
+# counter sa sequence nextHeader outerTos bypass packet frame-on-the-red-port (or -)
+"""
+
+
+def made(expression: str) -> bytes:
+    return raw(eval(expression, NAMES))
+
+
+def routed(packet: bytes, ecn: int | None = None) -> bytes:
+    """The IP packet with TTL one less, another ECN field if need be, and scapy's checksum; nothing behind its total length."""
+    if packet[0] >> 4 == 6:
+        header = IPv6(packet[:40])
+        header.hlim -= 1
+        if ecn is not None:
+            header.tc = header.tc & 0xFC | ecn
+        return raw(header) + packet[40 : 40 + header.plen]
+    ip = IP(packet)
+    header = IP(packet[: 4 * ip.ihl])
+    header.ttl -= 1
+    if ecn is not None:
+        header.tos = header.tos & 0xFC | ecn
+    del header.chksum
+    return raw(header) + packet[4 * ip.ihl : ip.len]
+
+
+def encrypt_row(counter: str, sa: int, expression: str, mtu: int = 0) -> str:
+    frame = made(expression).ljust(60, b"\0")
+    sends = counter in ("tx_protect", "tx_bypass")
+    tags = 2 if frame[16:18] in TAGS else 1 if frame[12:14] in TAGS else 0
+    out = "-"
+    if sends:
+        packet = routed(frame[14 + 4 * tags :])
+        pieces = [raw(piece) for piece in fragment(IP(packet), (mtu - 20) // 8 * 8)] if mtu else [packet]
+        out = ",".join(piece.hex() for piece in pieces)
+    return f"# {expression}\n{counter} {sa} {int(counter == 'tx_bypass')} {frame.hex()} {out}\n"
+
+
+def decrypt_row(
+    counter: str, sa: int, sequence: int, next_header: int, tos: int, bypass: bool, expression: str, ecn: int | None
+) -> str:
+    packet = eval(expression, NAMES | {"raw": raw})
+    packet = packet if isinstance(packet, bytes) else raw(packet)
+    out = "-"
+    if counter == "tx_frames":
+        hop = NEXT_HOPS[sa if bypass else 7 if sa == 5 else 0]
+        ether_type = 0x86DD if packet[0] >> 4 == 6 else 0x800
+        frame = raw(Ether(dst=hop, src=PORT, type=ether_type) / Raw(routed(packet, ecn)))
+        out = frame.ljust(60, b"\0").hex()
+    return f"# {expression}\n{counter} {sa} {sequence} {next_header} {tos} {int(bypass)} {packet.hex()} {out}\n"
+
+
+def encrypt_table() -> str:
+    return ENCRYPT_HEAD + "".join(
+        encrypt_row(*case) for case in (*encrypt_cases(), *encrypt_cases_v6(), *encrypt_cases_mtu())
+    )
+
+
+def decrypt_table() -> str:
+    return DECRYPT_HEAD + "".join(decrypt_row(*case) for case in (*decrypt_cases(), *decrypt_cases_v6()))
+
+
+TABLES = {"inner_encrypt.txt": encrypt_table, "inner_decrypt.txt": decrypt_table}
+
+
+def test_committed_frames_are_scapys() -> None:
+    for name, table in TABLES.items():
+        assert (RESOURCES / name).read_text() == table(), name
+
+
+if __name__ == "__main__":
+    for name, table in TABLES.items():
+        (RESOURCES / name).write_text(table())
