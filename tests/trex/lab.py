@@ -64,13 +64,17 @@ class Lab:
         self.backends: list[TrexBackend] = []
         monkeypatch.delenv("TREX_CLIENT", raising=False)
         self.clock: Clock | None = Clock(folder / "clock")
-        monkeypatch.setattr("sallyport.trex.run.time", self.clock)
+        self._pass(self.clock)
         self.world()
 
     def in_real_time(self) -> None:
         self.clock = None
-        self._patch.setattr("sallyport.trex.run.time", time)
+        self._pass(time)
         self.world()
+
+    def _pass(self, clock: object) -> None:
+        for module in ("run", "start"):
+            self._patch.setattr(f"sallyport.trex.{module}.time", clock)
 
     def world(self, **changes: object) -> None:
         """How the stand-in is to be, for backends from here on (stl/world.py)."""

@@ -45,6 +45,7 @@ def test_fields_left_out_are_as_the_document_says(lab: Lab) -> None:
         "flow_order",
         "drain_ms",
         "settle_ms",
+        "start_ms",
         "resets",
     ):
         del text[name]
@@ -65,6 +66,7 @@ def test_fields_left_out_are_as_the_document_says(lab: Lab) -> None:
         "flow_order": found.order,
         "drain_ms": found.drain_ms,
         "settle_ms": found.settle_ms,
+        "start_ms": found.start_ms,
     }
     assert {name: str(value).lower() for name, value in shown.items()} == {name: rows[name] for name in shown}
 

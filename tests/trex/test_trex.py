@@ -61,6 +61,17 @@ def test_a_single_lost_frame_is_seen_wherever_it_is_lost(lab: Lab) -> None:
         assert lab.backend().run_trial(trial(100_000)).lost == 1
 
 
+def test_frames_that_come_twice_hide_no_lost_ones(lab: Lab) -> None:
+    """Of a latency stream TRex counts what is missing in its order; the bulk's frames have no numbers."""
+    lab.world(lose={"16": 60}, double={"16": 51})
+    result = lab.backend().run_trial(trial(100_000))
+    assert (result.lost, result.duplicated) == (60, 51)
+    lab.world(lose={"1": 60}, double={"1": 51, "16": 1})
+    result = lab.backend().run_trial(trial(100_000))
+    assert result.lost == 9
+    assert any("frames came twice" in each for each in result.checks)
+
+
 def test_latency_is_of_the_latency_streams_alone(lab: Lab) -> None:
     lab.world(latency_us=[[3, 900], [25, 90], [140, 10]])
     result = lab.backend(latency_fps=500).run_trial(trial(100_000))
@@ -73,7 +84,7 @@ def test_latency_is_of_the_latency_streams_alone(lab: Lab) -> None:
 
 
 def test_what_latency_streams_tell_of_order(lab: Lab) -> None:
-    lab.world(out_of_order=2, dup=1, bad_hdr=3)
+    lab.world(out_of_order=2, double={"16": 1, "80": 1}, bad_hdr=3)
     result = lab.backend().run_trial(trial(100_000))
     assert (result.reordered, result.duplicated, result.corrupted) == (4, 2, 3)
     assert not result.passed and result.lost == 0
@@ -97,15 +108,14 @@ def test_a_warm_up_is_not_counted(lab: Lab) -> None:
     order = [call["call"] for call in lab.calls() if call["call"] in ("add_streams", "start", "wait_on_traffic")]
     each = ["add_streams", "add_streams", "start", "wait_on_traffic"]
     assert order == 2 * each
-    assert [call["duration"] for call in lab.calls() if call["call"] == "start"] == [5.0, 6.0]
+    assert [call["duration"] for call in lab.calls() if call["call"] == "start"] == [5.1, 6.1]
 
 
 def test_the_box_rests_and_frames_arrive_as_rfc_2544_has_it(lab: Lab) -> None:
     assert lab.clock
     began = lab.clock.monotonic()
     lab.backend(settle_ms=5000, drain_ms=2000).run_trial(trial(100_000))
-    assert lab.clock.monotonic() - began == pytest.approx(5 + 6, abs=0.01)
-    assert {call["rx_delay_ms"] for call in lab.calls() if call["call"] == "wait_on_traffic"} == {2000}
+    assert lab.clock.monotonic() - began == pytest.approx(5 + 0.1 + 6 + 2, abs=0.01)
 
 
 def test_a_burst_is_so_many_frames_and_nothing_else(lab: Lab) -> None:
@@ -115,6 +125,28 @@ def test_a_burst_is_so_many_frames_and_nothing_else(lab: Lab) -> None:
     assert result.checks == [] and result.fifo_ns is None
     starts = [call for call in lab.calls() if call["call"] == "start"]
     assert [start["duration"] for start in starts] == [-1]
+
+
+def test_what_a_burst_offers_is_what_was_sent(lab: Lab) -> None:
+    lab.world(sends=0.5)
+    result = lab.backend().run_trial(trial(100_000, burst=20_000))
+    assert result.tx_frames == 40_000
+    assert float(result.offered_fps) == pytest.approx(50_000, rel=0.05)
+
+
+def test_what_waits_in_a_box_is_not_lost(lab: Lab) -> None:
+    """Its queue needs 4 s to drain, twice as long as late frames are waited for."""
+    lab.world(capacity_fps=1000, queue=4000)
+    result = lab.backend(drain_ms=2000).run_trial(trial(1500))
+    assert result.lost == 0
+
+
+def test_the_last_loss_is_not_taken_for_one_that_waits(lab: Lab) -> None:
+    """After the change the box goes on losing 5 frames a second of its full queue of 2,000, until the end."""
+    lab.world(capacity_fps=995, queue=2000)
+    result = lab.backend().run_trial(trial(2000, then_fps=1000))
+    assert result.last_loss_ns is not None
+    assert result.last_loss_ns >= 8.5e9
 
 
 def test_recovery_changes_the_load_and_finds_the_last_loss(lab: Lab) -> None:
@@ -269,7 +301,7 @@ def test_progress_is_told(lab: Lab) -> None:
     seen: list[float] = []
     with TrexBackend(lab.file, on_progress=lambda done, _: seen.append(done), warn=lab.warnings.append) as backend:
         backend.run_trial(trial())
-    assert seen == sorted(seen) and len(seen) == 30 and seen[0] == 0.0 and 0.9 < seen[-1] <= 1.0
+    assert seen == sorted(seen) and len(seen) == 31 and seen[0] == 0.0 and 0.9 < seen[-1] <= 1.0
 
 
 def test_the_command_measures_the_lab(lab: Lab, tmp_path: Path) -> None:

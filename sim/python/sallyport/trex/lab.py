@@ -61,6 +61,7 @@ class Lab:
     order: str  # of flows: random, or round-robin
     drain_ms: int
     settle_ms: int
+    start_ms: int  # from TRex's start of a trial to its first frame
     resets: tuple[str, ...]
 
     @property
@@ -89,6 +90,7 @@ def load(file: Path) -> Lab:
         order=root.choice("flow_order", ("random", "round-robin"), "random"),
         drain_ms=root.integer("drain_ms", 0, 60_000, 2000),
         settle_ms=root.integer("settle_ms", 0, 60_000, 5000),
+        start_ms=root.integer("start_ms", 0, 10_000, 100),
         resets=root.choices("resets", RESETS),
     )
     root.finish()

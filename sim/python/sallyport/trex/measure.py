@@ -10,6 +10,8 @@ from sallyport.backend import Latency
 from sallyport.trex.streams import BULK, Way
 
 MICROSECOND = 1000.0
+QUEUE_LOOKS = 5  # over which the rate is taken at which a queue empties
+BUSY_QUEUE = 2.0  # times the least delay, from which on frames are taken to wait
 
 
 def number(value: object) -> float:
@@ -19,11 +21,13 @@ def number(value: object) -> float:
 
 @dataclass(frozen=True)
 class Sample:
-    """What was sent and what had arrived, `at_ns` after the measured interval began."""
+    """What was sent and what had arrived, `at_ns` after the measured interval began; a figure for each direction."""
 
     at_ns: float
-    tx: tuple[int, ...]  # of each direction
+    tx: tuple[int, ...]
     rx: tuple[int, ...]
+    delay_ns: tuple[float, ...] = ()  # the average that TRex has of the last half seconds
+    least_ns: tuple[float, ...] = ()  # the shortest delay so far
 
 
 def sample(stats: dict, ways: list[Way], groups: list[list[int]], at_ns: float) -> Sample:
@@ -36,26 +40,69 @@ def sample(stats: dict, ways: list[Way], groups: list[list[int]], at_ns: float) 
             for group in [BULK[way.number], *latency]
         )
 
+    def delay(latency: list[int], field: str) -> float:
+        rows = (stats.get("latency", {}).get(str(group), {}).get("latency", {}) for group in latency)
+        return max((number(row.get(field)) for row in rows), default=0.0) * MICROSECOND
+
     pairs = list(zip(ways, groups, strict=True))
     return Sample(
         at_ns,
         tuple(count(way, latency, "tx_pkts", way.tx_port) for way, latency in pairs),
         tuple(count(way, latency, "rx_pkts", way.rx_port) for way, latency in pairs),
+        tuple(delay(latency, "average") for _, latency in pairs),
+        tuple(delay(latency, "total_min") for _, latency in pairs),
     )
+
+
+def lost(stats: dict, ways: list[Way], groups: list[list[int]]) -> list[int]:
+    """Frames lost of each direction: of each group what was sent and did not arrive, or what TRex missed in its order, if more.
+
+    A frame that arrives twice stands for a lost one in the first figure; the second one is of latency groups alone.
+    """
+    flows, latency = stats.get("flow_stats", {}), stats.get("latency", {})
+
+    def of(group: int, way: Way) -> int:
+        row = flows.get(str(group), {})
+        sent, arrived = (
+            int(number(row.get(field, {}).get(str(port))))
+            for field, port in (("tx_pkts", way.tx_port), ("rx_pkts", way.rx_port))
+        )
+        dropped = int(number(latency.get(str(group), {}).get("err_cntrs", {}).get("dropped")))
+        return max(0, sent - arrived, dropped)
+
+    return [sum(of(group, way) for group in (BULK[way.number], *mine)) for way, mine in zip(ways, groups, strict=True)]
+
+
+def sent_within(samples: list[Sample], asked: float) -> float:
+    """Seconds in which all frames were sent: as `asked`, unless the looks tell that it took less or more."""
+    whole = samples[-1].tx
+    before = max((each.at_ns for each in samples if each.tx != whole), default=0.0) / 1e9
+    after = min(each.at_ns for each in samples if each.tx == whole) / 1e9
+    return max(before, min(asked, after))
 
 
 def last_loss_ns(samples: list[Sample]) -> float | None:
     """When the last lost frame was sent, to the interval between samples; None if none was.
 
     A frame on its way looks like a lost one, so what is missing at a sample is as much as was lost by then, or more: while that is
-    less than is missing in the end, the last loss is still to come.
+    less than is missing in the end, the last loss is still to come. Frames that wait in a queue are told by their delay.
     """
     ends = []
     for way, (tx, rx) in enumerate(zip(samples[-1].tx, samples[-1].rx, strict=True)):
         if tx > rx:
-            before = max((n for n, each in enumerate(samples) if each.tx[way] - each.rx[way] < tx - rx), default=-1)
+            gone = [each.tx[way] - each.rx[way] - _waiting(samples, n, way) for n, each in enumerate(samples)]
+            before = max((n for n, each in enumerate(gone) if each < tx - rx), default=-1)
             ends.append(samples[min(before + 1, len(samples) - 1)].at_ns)
     return max(ends, default=None)
+
+
+def _waiting(samples: list[Sample], at: int, way: int) -> int:
+    """Frames in a queue at sample `at`: as many as leave it in the time that each has to wait (Little's law)."""
+    now, then = samples[at], samples[max(0, at - QUEUE_LOOKS)]
+    if not now.delay_ns or now.at_ns <= then.at_ns or now.delay_ns[way] < BUSY_QUEUE * now.least_ns[way]:
+        return 0
+    leaving = (now.rx[way] - then.rx[way]) / (now.at_ns - then.at_ns)
+    return int(leaving * (now.delay_ns[way] - now.least_ns[way]))
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,17 @@ from sallyport.trex.streams import Load, Way
 
 # TRex forgets the highest latency of a window of 0.5 s that nobody looked at.
 LOOK_SECONDS = 0.2
+BURST_LOOKS = 20  # of a burst, to tell how long it took
+LONGEST_DRAIN_SECONDS = 60.0
 LATE_SECONDS = 30.0  # that traffic may go on after its end
 LATE_LOOK_SECONDS = 0.05
 
 
 class Run:
-    """Traffic of one trial. `samples` are of its measured part, `stats` the counters after the drain."""
+    """Traffic of one trial. `samples` are of its measured part and its drain, `stats` the counters after it.
+
+    Times count from the first frame on, which TRex sends `start_ms` after it was told to start.
+    """
 
     def __init__(
         self, lab: Lab, client: Client, ways: list[Way], on_progress: Callable[[float, float], None] | None
@@ -30,19 +35,21 @@ class Run:
         self.at_change: Sample | None = None  # the counters when the load changed
         self.stats: dict = {}
         self.highest_us: dict[int, float] = {}
+        self.busiest: dict[str, float] = {}  # percent of TRex's sending and receiving cores
+        self._start_s = lab.start_ms / 1000
 
     def warm_up(self, loads: list[Load], seconds: float) -> None:
         """The same load, of which nothing is counted."""
         self._load(loads)
-        self._client.call("start", ports=self._tx_ports, mult="1", duration=seconds)
-        self._until_idle(seconds)
-        self._drain()
+        self._client.call("start", ports=self._tx_ports, mult="1", duration=seconds + self._start_s)
+        self._until_idle(seconds + self._start_s)
+        self._client.call("wait_on_traffic", ports=self._tx_ports, rx_delay_ms=self._lab.drain_ms)
 
     def burst(self, loads: list[Load], seconds: float) -> None:
         """Streams that end by themselves, after about `seconds`."""
         self._load(loads)
         self._client.call("start", ports=self._tx_ports, mult="1")
-        self._watch(seconds)
+        self._watch(seconds, look=min(LOOK_SECONDS, max(seconds / BURST_LOOKS, LATE_LOOK_SECONDS / 10)))
 
     def measured(
         self, loads: list[Load], seconds: float, multipliers: list[str], then: Callable[[], None] | None
@@ -50,7 +57,7 @@ class Run:
         """`seconds` of load, and half as long again with `multipliers` of it if there are any; `then` is called at the beginning."""
         self._load(loads)  # anew, so that no counter or extreme of a warm-up is left
         duration = 1.5 * seconds if multipliers else seconds
-        self._client.call("start", ports=self._tx_ports, mult="1", duration=duration)
+        self._client.call("start", ports=self._tx_ports, mult="1", duration=duration + self._start_s)
         if then:
             then()
         self._watch(duration, seconds if multipliers else None, multipliers)
@@ -75,8 +82,14 @@ class Run:
         self._client.call("clear_stats", ports=self._lab.ports)
         self._groups = [load.latency_groups for load in loads]
 
-    def _watch(self, seconds: float, change_at: float | None = None, multipliers: list[str] | None = None) -> None:
-        began = time.monotonic()
+    def _watch(
+        self,
+        seconds: float,
+        change_at: float | None = None,
+        multipliers: list[str] | None = None,
+        look: float = LOOK_SECONDS,
+    ) -> None:
+        began = time.monotonic() + self._start_s
         while True:
             now = time.monotonic() - began
             if change_at is not None and now >= change_at:
@@ -89,10 +102,9 @@ class Run:
             self._in_time(now, seconds)
             self._look(began)
             if self._on_progress:
-                self._on_progress(min(1.0, now / seconds) if seconds else 1.0, 0.0)
-            time.sleep(_pause((seconds if change_at is None else change_at) - now))
-        self._drain()
-        self._look(began)
+                self._on_progress(max(0.0, min(1.0, now / seconds)) if seconds else 1.0, 0.0)
+            time.sleep(_pause((seconds if change_at is None else change_at) - now, look))
+        self._drain(began)
 
     def _look(self, began: float) -> Sample:
         self.stats = self._client.call("get_stats", ports=self._lab.ports)
@@ -102,6 +114,9 @@ class Run:
             latency = self.stats.get("latency", {}).get(str(group), {}).get("latency", {})
             highest = max(measure.number(latency.get("total_max")), measure.number(latency.get("last_max")))
             self.highest_us[group] = max(self.highest_us.get(group, 0.0), highest)
+        for name in ("cpu_util", "rx_cpu_util"):
+            percent = measure.number(self.stats.get("global", {}).get(name))
+            self.busiest[name] = max(self.busiest.get(name, 0.0), percent)
         return each
 
     def _until_idle(self, seconds: float) -> None:
@@ -109,17 +124,23 @@ class Run:
         while self._client.call("is_traffic_active", ports=self._tx_ports):
             now = time.monotonic() - began
             self._in_time(now, seconds)
-            time.sleep(_pause(seconds - now))
+            time.sleep(_pause(seconds - now, LOOK_SECONDS))
 
     def _in_time(self, now: float, seconds: float) -> None:
         if now > seconds + LATE_SECONDS:
             raise Refused(f"traffic of {seconds:g} s still goes on after {now:.0f} s")
 
-    def _drain(self) -> None:
-        """What is under way arrives (RFC 2544 23: two seconds), then TRex's filters for it may go."""
-        self._client.call("wait_on_traffic", ports=self._tx_ports, rx_delay_ms=self._lab.drain_ms)
+    def _drain(self, began: float) -> None:
+        """Late frames arrive: until none has for `drain_ms` (RFC 2544 23: two seconds). Then TRex's filters may go."""
+        drain, ended = self._lab.drain_ms / 1000, time.monotonic()
+        moved, arrived = ended, self._look(began).rx
+        while (now := time.monotonic()) < min(moved + drain, ended + LONGEST_DRAIN_SECONDS):
+            time.sleep(_pause(moved + drain - now, LOOK_SECONDS))
+            if (rx := self._look(began).rx) != arrived:
+                moved, arrived = time.monotonic(), rx
+        self._client.call("wait_on_traffic", ports=self._tx_ports, rx_delay_ms=0)
 
 
-def _pause(left: float) -> float:
+def _pause(left: float, look: float) -> float:
     """Seconds until the next look, when `left` remain."""
-    return min(LOOK_SECONDS, left) if left > 1e-6 else LATE_LOOK_SECONDS
+    return min(look, left if left > 1e-6 else LATE_LOOK_SECONDS)

@@ -47,7 +47,10 @@ class Load:
 
 
 def make(lab: Lab, setup: Setup, way: Way, fps: Fraction, lowest: Fraction) -> Load:
-    """Streams that send `fps` frames a second, of which any rate from `lowest` on can be made later; see [Load.multiplier]."""
+    """Streams that send `fps` frames a second, of which any rate from `lowest` on can be made later; see [Load.multiplier].
+
+    They begin `start_ms` after the start: until then TRex's scheduler is late, and sends what is due in a burst.
+    """
     weight = sum(setup.mix.values())
     often = max(setup.mix, key=lambda size: (setup.mix[size], -size))
     latency = min(Fraction(lab.latency_fps), lowest * setup.mix[often] / weight / 2)
@@ -57,7 +60,7 @@ def make(lab: Lab, setup: Setup, way: Way, fps: Fraction, lowest: Fraction) -> L
     ]
     groups = [LATENCY[way.number] + number for number in range(len(setup.suites))]
     rate = _continuous(latency / len(groups))
-    streams += [_latency_stream(setup, way, often, rate, number, group) for number, group in enumerate(groups)]
+    streams += [_latency_stream(lab, setup, way, often, rate, number, group) for number, group in enumerate(groups)]
     return Load(streams, groups, latency, fps)
 
 
@@ -97,19 +100,25 @@ def _continuous(fps: Fraction) -> dict:
 def _stream(lab: Lab, setup: Setup, way: Way, size: int, mode: dict) -> dict:
     program = _flows(setup, lab.order) if setup.sas > 1 else None
     frame = frames.frame(way.number, 0, setup.ip, size, way.src_mac, way.dst_mac)
-    return _of(frame, program, mode, _object("STLFlowStats", pg_id=BULK[way.number]))
+    return _of(lab, frame, program, mode, _object("STLFlowStats", pg_id=BULK[way.number]))
 
 
-def _latency_stream(setup: Setup, way: Way, size: int, mode: dict, number: int, group: int) -> dict:
+def _latency_stream(lab: Lab, setup: Setup, way: Way, size: int, mode: dict, number: int, group: int) -> dict:
     frame = frames.frame(way.number, number, setup.ip, size, way.src_mac, way.dst_mac)
-    return _of(frame, None, mode, _object("STLFlowLatencyStats", pg_id=group))
+    return _of(lab, frame, None, mode, _object("STLFlowLatencyStats", pg_id=group))
 
 
-def _of(frame: bytes, program: list[dict] | None, mode: dict, stats: dict) -> dict:
+def _of(lab: Lab, frame: bytes, program: list[dict] | None, mode: dict, stats: dict) -> dict:
     packet = _object("STLPktBuilder", pkt_buffer={"bytes": base64.b64encode(frame).decode()}, vm=program)
     # Of a frame given as bytes TRex takes neither address unless it is told to: bit 0 and mode 1 are "as in the packet".
     return _object(
-        "STLStream", packet=packet, mode=mode, flow_stats=stats, mac_src_override_by_pkt=True, mac_dst_override_mode=1
+        "STLStream",
+        packet=packet,
+        mode=mode,
+        isg=1000.0 * lab.start_ms,
+        flow_stats=stats,
+        mac_src_override_by_pkt=True,
+        mac_dst_override_mode=1,
     )
 
 

@@ -14,7 +14,7 @@ import click
 from sallyport import suites
 from sallyport.backend import Capabilities, Setup, Trial, TrialResult
 from sallyport.errors import CheckFailed, InputError
-from sallyport.trex import checks, measure, streams
+from sallyport.trex import checks, measure, start, streams
 from sallyport.trex import lab as lab_file
 from sallyport.trex.process import Client, Lost, Refused, lost
 from sallyport.trex.run import Run
@@ -56,6 +56,7 @@ class TrexBackend:
         self._client: Client | None = None
         self._speeds: dict[int, float] = {}
         self._next_hops: list[str] = []
+        self._start_ms: list[float | None] | None = None  # see [start.check]
 
     def __enter__(self) -> TrexBackend:
         return self
@@ -86,7 +87,13 @@ class TrexBackend:
 
     def check(self, setup: Setup) -> None:
         checks.setup(self.lab, setup)
-        self._connected()
+        client = self._connected()
+        if self._start_ms is None:
+            try:
+                self._start_ms = start.check(self.lab, client, self._next_hops, self._warn)
+            except (Lost, Refused) as error:
+                self.close()
+                raise InputError(f"{self.lab.where} does not start traffic ({error}); see its console") from None
 
     def _connected(self) -> Client:
         """The client with the ports taken and the boxes' addresses known."""
@@ -159,20 +166,30 @@ class TrexBackend:
         self, trial: Trial, ways: list[streams.Way], loads: list[streams.Load], run: Run, seconds: Fraction
     ) -> TrialResult:
         last = run.samples[-1]
-        groups = [group for load in loads for group in load.latency_groups]
+        latency = [load.latency_groups for load in loads]
+        groups = [group for mine in latency for group in mine]
         delays = measure.delays(run.stats, groups, run.highest_us)
-        missing = [tx - rx for tx, rx in zip(last.tx, last.rx, strict=True)]
+        missing = measure.lost(run.stats, ways, latency)
         change = run.at_change
-        sent, counted = (change.tx, Fraction(round(change.at_ns), 10**9)) if change else (last.tx, seconds)
+        if change:
+            sent, counted = change.tx, Fraction(round(change.at_ns), 10**9)
+        elif trial.burst is not None:
+            sent, counted = last.tx, Fraction(measure.sent_within(run.samples, float(seconds)))
+        else:
+            sent, counted = last.tx, seconds
         each = Fraction(sum(sent), len(ways))
         offered = each / counted
         surely = each / max(counted - CHANGE_SECONDS, counted / 2) if change else offered
         result_checks = [
-            f"{self.lab.where}, port {way.rx_port}, received {-lost} frames more than port {way.tx_port} sent: "
+            f"{self.lab.where}, port {way.rx_port}, received {rx - tx} frames more than port {way.tx_port} sent: "
             "somebody else sends, or frames were doubled"
-            for way, lost in zip(ways, missing, strict=True)
-            if lost < 0
+            for way, tx, rx in zip(ways, last.tx, last.rx, strict=True)
+            if rx - tx > delays.duplicated
         ]
+        if delays.duplicated:
+            result_checks.append(
+                f"{delays.duplicated} latency frames came twice: others, which have no numbers, may hide lost ones"
+            )
         if trial.burst is None and surely < OFFERED_ENOUGH * trial.fps:
             result_checks.append(
                 f"{self.lab.where} sent {float(100 * offered / trial.fps):.2f} % of the intended load: give it more cores (-c), "
@@ -192,7 +209,7 @@ class TrexBackend:
         outage = None
         if trial.reset:
             # RFC 6201 4's loss method: counters are read too seldom to tell when the first packet after the reset came.
-            outage = max(0, *missing) / float(trial.fps) * 1e9
+            outage = max(missing) / float(trial.fps) * 1e9
             if run.silent():
                 result_checks.append(
                     f"{self.lab.boxes[0].name} forwarded nothing at the end of the trial; choose a longer one"
@@ -202,7 +219,7 @@ class TrexBackend:
             offered_fps=offered,
             tx_frames=sum(last.tx),
             rx_frames=sum(last.rx),
-            lost=sum(max(0, lost) for lost in missing),
+            lost=sum(missing),
             reordered=delays.reordered,
             duplicated=delays.duplicated,
             corrupted=int(measure.number(run.stats.get("latency", {}).get("global", {}).get("bad_hdr"))),

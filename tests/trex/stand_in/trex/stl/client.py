@@ -25,7 +25,7 @@ class STLClient:
         self._cause = ""
         self._calls = {}
         self._acquired, self._service, self._l3 = set(), set(), {}
-        self._streams, self._traffic = {}, {}
+        self._streams, self._traffic, self._captures = {}, {}, []
 
     # Every public call comes through here first.
     def _call(self, name, connected=True, **arguments):
@@ -116,6 +116,7 @@ class STLClient:
         return {
             "link": "UP" if port.up else "DOWN",
             "speed": port.speed,
+            "driver": port.driver,
             "src_mac": port.mac,
             "prom_supported": "yes" if port.promiscuous else "no",
             "is_virtual": "yes" if port.virtual else "no",
@@ -203,8 +204,16 @@ class STLClient:
                 raise STLError(f"Port {port} : *** unable to start traffic - no streams attached to port")
             if not all(stream.explicit_macs for stream in self._streams[port]):
                 raise STLError(f"Port {port} dest MAC is invalid and there are streams without explicit dest MAC.")
+            self._fits(port, float(mult), force)
         for port in ports:
             self._traffic[port] = worlds.Traffic(self._world, self._streams[port], duration)
+
+    def _fits(self, port, factor, force):
+        speed, bits = self._world.ports[port].speed, 0.0
+        for each in self._streams[port]:
+            bits += 8 * (len(each.packet.buffer) + 24) * each.mode.pps * (1 if worlds.fixed(each) else factor)
+        if speed and bits > speed * 1e9 * (1 + 1e-9) and not force:
+            raise STLError(f"Expected L1 B/W: '{bits / 1e9:g} Gbps' exceeds port line rate: '{speed:g} Gbps'")
 
     def update(self, ports, mult="1"):
         self._call("update", ports=ports, mult=mult)
@@ -233,6 +242,30 @@ class STLClient:
         while any(self._active(port) for port in ports):
             time.sleep(0.01)
 
+    def start_capture(self, tx_ports=None, rx_ports=None, limit=1000):
+        self._call("start_capture", tx_ports=tx_ports, rx_ports=rx_ports, limit=limit)
+        self._ports([*(tx_ports or []), *(rx_ports or [])])
+        validate("limit", limit, int)
+        self._captures.append((list(tx_ports or []), limit))
+        return {"id": len(self._captures), "ts": worlds.clock(self._world)}
+
+    def fetch_capture_packets(self, capture_id, output, pkt_count=1000):
+        self._call("fetch_capture_packets", capture_id=capture_id)
+        if not 0 < capture_id <= len(self._captures) or self._captures[capture_id - 1] is None:
+            raise STLError(f"capture ID {capture_id} does not exist")
+        ports, limit = self._captures[capture_id - 1]
+        output[:] = sorted(
+            ({"port": port, "origin": "TX", "ts": at} for port in ports if port in self._traffic for at in self._traffic[port].times()),
+            key=lambda each: each["ts"],
+        )[: min(limit, pkt_count)]  # fmt: skip
+
+    def stop_capture(self, capture_id, output=None):
+        self._call("stop_capture", capture_id=capture_id)
+        validate("output", output, (type(None), str, list))
+        if output is not None:
+            self.fetch_capture_packets(capture_id, output)
+        self._captures[capture_id - 1] = None
+
     def get_stats(self, ports):
         self._call("get_stats", ports=ports)
         self._ports(ports)
@@ -246,6 +279,7 @@ def describe(value):
             "packet": value.packet.buffer.hex(),
             "vm": [[type(each).__name__, vars(each)] for each in value.packet.vm],
             "mode": vars(value.mode),
+            "isg": value.isg,
             "pg_id": value.stats and value.stats.pg_id,
             "latency": bool(value.stats and value.stats.latency),
         }

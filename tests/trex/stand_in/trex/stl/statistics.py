@@ -5,27 +5,33 @@ from . import world as worlds
 
 def statistics(world, traffic):
     flows, latency = {}, {}
-    rx_of = {port: 1 - port for port in (0, 1)}
+    rx_of = {port: port ^ 1 for port in range(len(world.ports))}
+    counters = {port: {"opackets": 0, "ipackets": 0, "ierrors": world.ierrors, "oerrors": 0} for port in rx_of}
     for port, sending in traffic.items():
-        for stream in sending.streams:
+        *each, waiting = sending.counts()
+        for stream, sent, arrived, dropped in zip(sending.streams, *each, strict=True):
             group = stream.stats.pg_id
-            sent, arrived = sending.counts(stream)
             if not passes(world, port, stream):
                 arrived = 0
             first_of_group = group not in flows
             row = flows.setdefault(group, {"tx_pkts": {0: 0, 1: 0, "total": 0}, "rx_pkts": {0: 0, 1: 0, "total": 0}})
             if not worlds.fixed(stream):
                 arrived += world.extra
-            if first_of_group:
-                arrived = max(0, arrived - world.lose.get(str(group), 0))
+            lost = min(arrived, world.lose.get(str(group), 0)) if first_of_group else 0
+            doubled = world.double.get(str(group), 0) if first_of_group else 0
+            arrived += doubled - lost
             for field, at, count in (("tx_pkts", port, sent), ("rx_pkts", rx_of[port], arrived)):
-                row[field][at] += count
+                row[field][at] = row[field].get(at, 0) + count
                 row[field]["total"] += count
+            counters[port]["opackets"] += sent
+            counters[rx_of[port]]["ipackets"] += arrived
             if worlds.fixed(stream):
-                latency[group] = delays(world, arrived, sending.active())
+                latency[group] = delays(world, arrived, sending.active(), waiting)
+                # It tells a gap in the numbers by a later frame; and once it has none it tells nothing.
+                latency[group]["err_cntrs"] |= {"dropped": dropped + lost if arrived else 0, "dup": doubled}
     latency["global"] = {"old_flow": 0, "bad_hdr": world.bad_hdr}
-    ports = {port: {"ierrors": world.ierrors, "oerrors": 0} for port in range(len(world.ports))}
-    return {**ports, "total": {}, "global": {"queue_full": 0}, "flow_stats": flows, "latency": latency}
+    whole = {"cpu_util": world.cpu_util, "rx_cpu_util": world.rx_cpu_util, "queue_full": world.queue_full}
+    return {**counters, "total": {}, "global": whole, "flow_stats": flows, "latency": latency}
 
 
 def passes(world, port, stream):
@@ -34,7 +40,7 @@ def passes(world, port, stream):
     return stream.packet.buffer[:6].hex(":") == wanted and stream.packet.buffer[6:12].hex(":") == world.ports[port].mac
 
 
-def delays(world, frames, active):
+def delays(world, frames, active, waiting):
     """Latency in the real client's form: whole microseconds, buckets named by their lower ends, extremes of a window."""
     weight = sum(part for _, part in world.latency_us)
     histogram, left = {}, frames
@@ -44,10 +50,11 @@ def delays(world, frames, active):
         if count:
             histogram[bucket(value)] = histogram.get(bucket(value), 0) + count
     values = [value for value, _ in world.latency_us]
+    queued = 1e6 * waiting / world.capacity_fps if world.capacity_fps else 0.0
     seen = frames > 0
     return {
         "latency": {
-            "average": sum(value * part for value, part in world.latency_us) / weight if seen else "N/A",
+            "average": queued + sum(value * part for value, part in world.latency_us) / weight if seen else "N/A",
             "total_min": min(values) if seen else "N/A",
             "total_max": 0,  # since the statistics were cleared, it is for the caller to keep it
             "last_max": max(values) if seen and active else 0,
@@ -57,7 +64,7 @@ def delays(world, frames, active):
         "err_cntrs": {
             "dropped": 0,
             "out_of_order": world.out_of_order,
-            "dup": world.dup,
+            "dup": 0,
             "seq_too_high": 0,
             "seq_too_low": 0,
         },

@@ -125,5 +125,7 @@ class STLStream:
             headers = 14 + (20 if packet.buffer[12:14] == b"\x08\x00" else 40) + 8
             if len(packet.buffer) - headers < 16:
                 raise STLError("a latency stream's packet must have 16 bytes of payload")
-        self.packet, self.mode, self.stats = packet, mode, flow_stats
+        if isg < 0:
+            raise STLArgumentError("isg", isg)
+        self.packet, self.mode, self.stats, self.isg = packet, mode, flow_stats, isg  # µs
         self.explicit_macs = bool(mac_src_override_by_pkt) and mac_dst_override_mode == 1

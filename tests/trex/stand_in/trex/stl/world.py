@@ -16,8 +16,9 @@ class Port:
     mac: str
     box_mac: str  # of the box's red port behind it
     up: bool = True
-    speed: float = 100.0
+    speed: float = 100.0  # Gb/s
     virtual: bool = False
+    driver: str = "net_mlx5"
     promiscuous: bool = True  # whether it can be
     owner: str = ""
 
@@ -35,14 +36,19 @@ class World:
     )
     arp: dict = field(default_factory=dict)  # address: MAC of who answers
     bridge: bool = False  # boxes pass frames for the other port, and take none of their own
-    capacity_fps: float | None = None  # of each direction; what is above is lost
+    catch_up_s: float = 0.02  # what streams are to send so soon after a start leaves at once, at that time
+    capacity_fps: float | None = None  # of each direction; what is above waits, and is lost when the queue is full
+    queue: int = 0  # frames
     lose: dict = field(default_factory=dict)  # frames lost of a group, by its number
+    double: dict = field(default_factory=dict)  # frames that arrive twice of a group, by its number
     outage: list | None = None  # from, to: seconds since traffic started last, in which nothing passes
     latency_us: list = field(default_factory=lambda: [[3, 9000], [25, 900], [140, 100]])  # value and its weight
     out_of_order: int = 0
-    dup: int = 0
     bad_hdr: int = 0
     ierrors: int = 0
+    cpu_util: float = 20.0  # percent
+    rx_cpu_util: float = 10.0
+    queue_full: int = 0  # packets that TRex could not send at once
     extra: int = 0  # frames of somebody else, received as the bulk's
     sends: float = 1.0  # of what it should
     never_ends: bool = False
@@ -68,20 +74,33 @@ def clock(world):
     return float(Path(world.clock).read_text())
 
 
+def delay(stream):
+    """Seconds from the start to the stream's first frame."""
+    return stream.isg / 1e6
+
+
 class Traffic:
-    """What one port sends, from a moment on, at a factor that may change."""
+    """What one port sends, from a moment on, at a factor that may change; and the box behind it, a queue and a rate."""
 
     def __init__(self, world, streams, duration):
         self.world, self.streams, self.began = world, streams, clock(world)
         self.steps = [(0.0, 1.0)]  # since when, at which factor
         self.ended = None
         self.duration = duration
-        bursts = [stream.mode.total_pkts / stream.mode.pps for stream in streams if stream.mode.total_pkts]
+        bursts = [
+            delay(each) + each.mode.total_pkts / (each.mode.pps * world.sends)
+            for each in streams
+            if each.mode.total_pkts
+        ]
         if duration < 0 and len(bursts) == len(streams):
             self.duration = max(bursts)
 
+    def elapsed(self):
+        return clock(self.world) - self.began
+
     def now(self):
-        elapsed = clock(self.world) - self.began if self.ended is None else self.ended
+        """Seconds of the traffic that are over."""
+        elapsed = self.elapsed() if self.ended is None else self.ended
         return min(elapsed, self.duration) if self.duration >= 0 else elapsed
 
     def active(self):
@@ -90,28 +109,61 @@ class Traffic:
     def stop(self):
         self.ended = self.now()
 
-    def _rates(self):
-        """Seconds from, to, factor, and the part of it that a box forwards."""
-        edges = {0.0, self.now(), *(since for since, _ in self.steps), *(self.world.outage or [])}
-        edges = sorted(edge for edge in edges if edge <= self.now())
-        for begin, end in itertools.pairwise(edges):
-            factor = [factor for since, factor in self.steps if since <= begin][-1]
-            total = sum(stream.mode.pps * (1 if fixed(stream) else factor) for stream in self.streams)
-            out = self.world.outage and self.world.outage[0] <= begin < self.world.outage[1]
-            passes = 0.0 if out else min(1.0, (self.world.capacity_fps or total) / total)
-            yield begin, end, factor, passes
+    def sent(self, stream, until):
+        """Frames up to a moment. The scheduler is late when traffic starts: what is due by then leaves once it has caught up."""
+        if until < self.world.catch_up_s:
+            return 0.0
+        if stream.mode.total_pkts and self.ended is None and until == self.duration:
+            return float(stream.mode.total_pkts)
+        frames, ends = 0.0, [since for since, _ in self.steps[1:]] + [until]
+        for (since, factor), end in zip(self.steps, ends, strict=True):
+            seconds = max(0.0, min(end, until) - max(since, delay(stream)))
+            frames += seconds * stream.mode.pps * (1 if fixed(stream) else factor) * self.world.sends
+        return min(frames, stream.mode.total_pkts or frames)
 
-    def counts(self, stream):
-        """Frames sent and arrived by now."""
-        limit = stream.mode.total_pkts or float("inf")
-        sent = arrived = 0.0
-        for begin, end, factor, passes in self._rates():
-            rate = stream.mode.pps * (1 if fixed(stream) else factor) * self.world.sends
-            frames = min(rate * (end - begin), limit - sent)
-            sent, arrived = sent + frames, arrived + frames * passes
-        if stream.mode.total_pkts and not self.active():
-            sent, arrived = limit, arrived * limit / sent if sent else limit
-        return round(sent), round(arrived)
+    def times(self):
+        """When each frame of its bursts left, by the clock."""
+        for stream in self.streams:
+            for number in range(round(self.sent(stream, self.now()))):
+                yield self.began + max(self.world.catch_up_s, delay(stream) + number / stream.mode.pps)
+
+    def counts(self):
+        """Frames of each stream that were sent, that arrived and that were lost; and how many wait in the box."""
+        until = self.now()
+        edges = {0.0, self.world.catch_up_s, until, *(since for since, _ in self.steps)}
+        edges |= {delay(each) for each in self.streams} | set(self.world.outage or [])
+        edges = sorted(edge for edge in edges if edge <= until)
+        box = Box(self.world, len(self.streams))
+        before = [0.0] * len(self.streams)
+        for begin, end in itertools.pairwise(edges):
+            sent = [self.sent(each, end) for each in self.streams]
+            came, before = [now - then for now, then in zip(sent, before, strict=True)], sent
+            if self.world.outage and self.world.outage[0] <= begin < self.world.outage[1]:
+                box.lost = [lost + each for lost, each in zip(box.lost, came, strict=True)]
+            else:
+                box.take(came, 0.0 if end == self.world.catch_up_s else end - begin)
+        box.take([0.0] * len(before), max(0.0, self.elapsed() - until))
+        return *([round(each) for each in frames] for frames in (before, box.gone, box.lost)), sum(box.waiting)
+
+
+class Box:
+    """Frames of each stream that wait in it, that have gone out and that it lost; they keep their order."""
+
+    def __init__(self, world, streams):
+        self.world, self.waiting, self.gone, self.lost = world, *([0.0] * streams for _ in range(3))
+
+    def take(self, came, seconds):
+        """Frames that come at a steady rate, or at once where no time passes."""
+        there, total = sum(self.waiting) + sum(came), sum(came)
+        if not there:
+            return
+        out = there if self.world.capacity_fps is None else min(there, self.world.capacity_fps * seconds)
+        lost = max(0.0, there - out - self.world.queue) / total if total else 0.0
+        self.lost = [before + lost * each for before, each in zip(self.lost, came, strict=True)]
+        kept = [waiting + (1 - lost) * each for waiting, each in zip(self.waiting, came, strict=True)]
+        share = out / sum(kept) if sum(kept) else 0.0
+        self.gone = [gone + share * each for gone, each in zip(self.gone, kept, strict=True)]
+        self.waiting = [each - share * each for each in kept]
 
 
 def fixed(stream):

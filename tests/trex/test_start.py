@@ -1,0 +1,43 @@
+"""How a trial begins: TRex's scheduler is late when traffic starts, and what it sends then is no part of a measurement."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from sallyport import search
+
+from tests.trex.lab import Lab, setup, trial
+
+
+def test_a_box_with_a_short_queue_loses_nothing_at_the_start(lab: Lab) -> None:
+    """At its own rate; 20 ms of it at once would be 80 frames, of which the queue holds 16."""
+    lab.world(capacity_fps=4032, queue=16)
+    result = lab.backend().run_trial(trial(4032))
+    assert (result.lost, result.checks) == (0, [])
+    assert result.tx_frames == 2 * 6 * 4032
+
+
+def test_the_search_finds_the_rate_of_a_box_with_a_short_queue(lab: Lab) -> None:
+    lab.world(capacity_fps=4032, queue=16)
+    backend = lab.backend()
+    best, _ = search.throughput(lambda fps: backend.run_trial(trial(fps)), Fraction(8000))
+    assert best is not None
+    assert float(best.intended_fps) == pytest.approx(4032, rel=0.002)
+
+
+def test_streams_begin_when_the_scheduler_is_in_time(lab: Lab) -> None:
+    backend = lab.backend(start_ms=250)
+    backend.run_trial(trial(1000))
+    (start,) = [call for call in lab.calls() if call["call"] == "start" and call["duration"] > 0]
+    assert start["duration"] == pytest.approx(6.25)
+    assert {stream["isg"] for added in lab.streams().values() for stream in added} == {250_000}
+
+
+@pytest.mark.parametrize(
+    ("start_ms", "said"), [(100, ""), (5, "100 frames at 2,000 a second took 34.5 ms, not 49.5 ms")]
+)
+def test_a_start_that_is_late_is_said(lab: Lab, start_ms: int, said: str) -> None:
+    lab.backend(start_ms=start_ms).check(setup())
+    assert len(lab.warnings) == (2 if said else 0)
+    assert all(said in each and "start_ms" in each for each in lab.warnings)
