@@ -69,7 +69,12 @@ func TestAcquire(t *testing.T) {
 func (r *rig) asking(frame []byte) (asking Asking, event Event) {
 	r.t.Helper()
 	err := r.session(func(s *Session) (err error) {
-		asking, event, err = s.Acquire(frame)
+		skipped, err := s.Skipped()
+		packet, ok := ReadPacket(frame, skipped)
+		if err != nil || !ok {
+			return err
+		}
+		asking, event, err = s.Acquire(packet)
 		return err
 	})
 	if err != nil {

@@ -8,13 +8,13 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// apply carries one command out on the model and returns what it prints.
-func (m *Model) apply(command xfrm.Command) (string, error) {
+// apply carries one command out on the model and returns what it prints: with what SAs and policies have carried, if there is a meter.
+func (m *Model) apply(command xfrm.Command, meter Meter) (string, error) {
 	switch c := command.(type) {
 	case xfrm.StateAdd:
 		return "", m.addState(c)
 	case xfrm.StateSelect:
-		return m.selectStates(c)
+		return m.selectStates(c, meter)
 	case xfrm.StateFlush:
 		m.removeSAs(func(*SA) bool { return true })
 	case xfrm.StateCount:
@@ -22,7 +22,7 @@ func (m *Model) apply(command xfrm.Command) (string, error) {
 	case xfrm.PolicyAdd:
 		return "", m.addPolicy(c)
 	case xfrm.PolicySelect:
-		return m.selectPolicies(c)
+		return m.selectPolicies(c, meter)
 	case xfrm.PolicyFlush:
 		m.removePoliciesAnd(c.Orphans, func(*Policy) bool { return true })
 	case xfrm.PolicyCount:
@@ -85,13 +85,13 @@ func (m *Model) addState(c xfrm.StateAdd) error {
 	return nil
 }
 
-func (m *Model) selectStates(c xfrm.StateSelect) (string, error) {
+func (m *Model) selectStates(c xfrm.StateSelect, meter Meter) (string, error) {
 	var out strings.Builder
 	found := 0
 	for _, sa := range m.SAs {
 		if c.Filter.Match(&sa.State) {
 			found++
-			text, err := m.describeSA(sa)
+			text, err := m.describeSA(sa, meter)
 			if err != nil {
 				return "", err
 			}
@@ -152,7 +152,7 @@ func (m *Model) addPolicy(c xfrm.PolicyAdd) error {
 	return nil
 }
 
-func (m *Model) selectPolicies(c xfrm.PolicySelect) (string, error) {
+func (m *Model) selectPolicies(c xfrm.PolicySelect, meter Meter) (string, error) {
 	matches := func(p *Policy) bool { return c.Filter.Match(&p.Policy) }
 	if c.Verb <= xfrm.Get {
 		matches = func(p *Policy) bool {
@@ -164,7 +164,7 @@ func (m *Model) selectPolicies(c xfrm.PolicySelect) (string, error) {
 	for _, p := range m.Policies {
 		if matches(p) {
 			found++
-			text, err := m.describePolicy(p)
+			text, err := m.describePolicy(p, meter)
 			if err != nil {
 				return "", err
 			}

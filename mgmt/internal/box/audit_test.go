@@ -18,7 +18,7 @@ func (r *rig) audit(lines ...string) {
 	at := time.Date(2026, 2, 28, 23, 59, 59, 1e8, time.FixedZone("", 3600)).Add(time.Duration(r.clock) * time.Second)
 	err := r.session(func(s *Session) error {
 		s.Now = func() time.Time { return at }
-		return s.print(s.Audit())
+		return printEvents(s, s.Audit)
 	})
 	if err != nil {
 		r.t.Fatal(err)
@@ -116,7 +116,7 @@ func TestAuditTimes(t *testing.T) {
 	r.fake.Tick(transport.Crypto, 3*second+second/2-1)
 	err := r.session(func(s *Session) error {
 		s.Now = func() time.Time { return time.Date(2026, 3, 1, 0, 0, 3, 0, time.UTC) }
-		return s.print(s.Audit())
+		return printEvents(s, s.Audit)
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -49,7 +49,7 @@ var auditQueues = []auditQueue{
 }
 
 // takeAudit takes the events that wait in a queue, as many as it holds, and says whether some were lost.
-func (s *Session) takeAudit(q auditQueue) (events []audited, lost bool, err error) {
+func (s *Source) takeAudit(q auditQueue) (events []audited, lost bool, err error) {
 	lost, err = s.takeQueue(q.eventQueue, func(event []uint32) error {
 		e := audited{chip: q.chip, row: int(regs.InnerAuditEventSa.Get(event)), reason: uint32(regs.InnerAuditEventReason.Get(event))}
 		words, err := s.readAll(q.chip, q.sequence, q.timeLow, q.timeHigh)
@@ -72,14 +72,14 @@ func (s *Session) takeAudit(q auditQueue) (events []audited, lost bool, err erro
 // duration is how much later than another cycle of a chip one is, or how much earlier.
 func duration(cycle, other uint64) time.Duration {
 	cycles := int64(cycle - other)
-	return time.Duration(cycles/cyclesPerSec)*time.Second + time.Duration(cycles%cyclesPerSec)*time.Second/cyclesPerSec
+	return time.Duration(cycles/chip.CyclesPerSecond)*time.Second + time.Duration(cycles%chip.CyclesPerSecond)*time.Second/chip.CyclesPerSecond
 }
 
 // clockReads is how often clocks are read until none of their high halves changes meanwhile, which each does every 14 s.
 const clockReads = 4
 
 // readClocks reads the cycles since reset of the chips that have such queues, together, and says what time that is.
-func (s *Session) readClocks() (cycles map[transport.Chip]uint64, now time.Time, err error) {
+func (s *Source) readClocks() (cycles map[transport.Chip]uint64, now time.Time, err error) {
 	var sources []chip.Source
 	for _, q := range auditQueues {
 		for _, r := range []regs.Register{regs.CommonCyclesHi, regs.CommonCyclesLo, regs.CommonCyclesHi} {
@@ -91,7 +91,7 @@ func (s *Session) readClocks() (cycles map[transport.Chip]uint64, now time.Time,
 		if err != nil {
 			return nil, now, err
 		}
-		now, cycles = s.now(), map[transport.Chip]uint64{}
+		now, cycles = s.Now(), map[transport.Chip]uint64{}
 		for i, q := range auditQueues {
 			if high := words[3*i]; high == words[3*i+2] {
 				cycles[q.chip] = uint64(high)<<32 | uint64(words[3*i+1])
@@ -104,7 +104,7 @@ func (s *Session) readClocks() (cycles map[transport.Chip]uint64, now time.Time,
 	return nil, now, errors.New("the high half of a chip's CYCLES changes with each read, which it should do each 14 s")
 }
 
-func (s *Session) readAll(c transport.Chip, registers ...regs.Register) ([]uint32, error) {
+func (s *Source) readAll(c transport.Chip, registers ...regs.Register) ([]uint32, error) {
 	var sources []chip.Source
 	for _, r := range registers {
 		sources = append(sources, chip.Source{Chip: c, Register: r})

@@ -82,7 +82,7 @@ func clearing(field regs.Field, rows map[int]bool) func(Row) Row {
 
 func (p *planner) letGo(c transport.Chip, table regs.Table, have map[int]Row, change func(Row) Row) map[int]Row {
 	out := maps.Clone(have)
-	for _, index := range sorted(have) {
+	for _, index := range slices.Sorted(maps.Keys(have)) {
 		row := change(have[index])
 		if slices.Equal(row, have[index]) {
 			continue

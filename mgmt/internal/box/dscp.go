@@ -1,16 +1,12 @@
 package box
 
 import (
-	"net/netip"
-
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// dscps are the values of the field; dscpArrays and dscpBlocks are how many arrays of them the outer chip has, and blocks of SAs the
-// inner one (regs/rows.rdl).
+// dscpArrays and dscpBlocks are how many arrays of DSCPs the outer chip has, and blocks of SAs the inner one (regs/rows.rdl).
 const (
-	dscps      = 64
 	dscpArrays = 16
 	dscpBlocks = 64
 )
@@ -18,58 +14,8 @@ const (
 // block is an array of dscp_map or a block of dscp_sa: for each DSCP a row's only word, 0 of one that is not valid.
 type block [dscps]uint32
 
-// choice is the outbound SAs that a policy uses between two ends, as Linux prefers them: the newest of all, or, of the packets of a DSCP, the
-// newest of those for it, if there is one (RFC 4301, 4.4.2.1).
-type choice struct {
-	all *SA
-	by  [dscps]*SA
-}
-
-// choices gives what a policy uses. The ends are the template's in tunnel mode, and so there is one; in transport mode each two hosts have
-// their own.
-func (f finder) choices(p *Policy) (out []choice) {
-	places := map[[2]netip.Addr]int{}
-	for _, sa := range f.named(p, xfrm.DirOut) {
-		ends := [2]netip.Addr{sa.Src, sa.Dst}
-		i, found := places[ends]
-		if !found {
-			i = len(out)
-			places[ends] = i
-			out = append(out, choice{})
-		}
-		newer := func(than **SA) {
-			if *than == nil || sa.Age > (*than).Age {
-				*than = sa
-			}
-		}
-		if sa.ForDSCP == 0 {
-			newer(&out[i].all)
-		}
-		for dscp := range out[i].by {
-			if sa.ForDSCP>>dscp&1 != 0 {
-				newer(&out[i].by[dscp])
-			}
-		}
-	}
-	return out
-}
-
-// sas are the SAs of a choice, each once.
-func (c *choice) sas() (out []*SA) {
-	seen := map[*SA]bool{nil: true}
-	for _, sa := range append([]*SA{c.all}, c.by[:]...) {
-		if !seen[sa] {
-			seen[sa] = true
-			out = append(out, sa)
-		}
-	}
-	return out
-}
-
-func (c *choice) byDSCP() bool { return c.by != [dscps]*SA{} }
-
-// block is what the inner chip is told of a choice.
-func (c *choice) block() (b block) {
+// blockOf is what the inner chip is told of a choice.
+func blockOf(c *choice) (b block) {
 	f := regs.DscpSaRow
 	for dscp, sa := range c.by {
 		if sa == nil {
@@ -125,7 +71,7 @@ func (c *compiler) placeDSCPs() error {
 		}
 		for _, choice := range c.find.choices(p) {
 			if choice.byDSCP() {
-				blocks.want(choice.block(), xfrm.Errorf(p.pos, "no room for the SAs with for-dscp that the policy %s chooses from: the chip holds %d different sets of such SAs", p.Selector, dscpBlocks))
+				blocks.want(blockOf(&choice), xfrm.Errorf(p.pos, "no room for the SAs with for-dscp that the policy %s chooses from: the chip holds %d different sets of such SAs", p.Selector, dscpBlocks))
 			}
 		}
 	}

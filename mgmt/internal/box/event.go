@@ -84,6 +84,13 @@ func eventOf(kind string, sa *SA) Event {
 	return Event{Kind: kind, Src: sa.Src, Dst: sa.Dst, Proto: Protocol(sa.Proto), SPI: sa.SPI, ReqID: sa.ReqID, Dir: sa.Way}
 }
 
+// expireEvent is that of an SA that has reached a limit.
+func expireEvent(sa *SA, hard bool, limit string) Event {
+	e := eventOf(EventExpire, sa)
+	e.Hard, e.Limit = &hard, limit
+	return e
+}
+
 // String is the line that sallyctl prints, in the words of `ip xfrm monitor` where it has such events.
 func (e Event) String() string {
 	of := fmt.Sprintf("src %s dst %s proto %s spi 0x%08x reqid %d dir %s", e.Src, e.Dst, e.Proto, e.SPI, e.ReqID, e.Dir)
@@ -135,7 +142,21 @@ func (e *audited) event(m *Model, sa *SA) Event {
 	case regs.AuditReasonDecIcv:
 		out.Kind = EventICV
 	case regs.AuditReasonSelectorMismatch:
-		out.Packet, out.Allowed = e.packet.String(), m.allowed(sa)
+		out.Packet, out.Allowed = e.packet.String(), allowed(m, sa)
+	}
+	return out
+}
+
+// packet prints what an acquire is for.
+func (e Event) packet() string {
+	out := fmt.Sprintf("src %s dst %s proto %s", e.Src, e.Dst, e.Proto)
+	for _, part := range []struct {
+		name   string
+		number *uint16
+	}{{"sport", e.SPort}, {"dport", e.DPort}, {"type", e.Type}, {"code", e.Code}} {
+		if part.number != nil {
+			out += fmt.Sprintf(" %s %d", part.name, *part.number)
+		}
 	}
 	return out
 }

@@ -21,8 +21,8 @@ var (
 	peerQueue     = eventQueue{"peer", transport.Inner, regs.InnerPeerEvent, regs.InnerPeerControl}
 )
 
-// EventQueues are the names of the queues in Session.Left.
-func EventQueues() []string {
+// QueueNames are those in Source.Left.
+func QueueNames() []string {
 	names := []string{lifetimeQueue.name, peerQueue.name}
 	for _, q := range auditQueues {
 		names = append(names, q.name)
@@ -31,7 +31,7 @@ func EventQueues() []string {
 }
 
 // takeQueue gives `take` the events that a queue held when it was called, and says whether some were lost. What came meanwhile is left for the next time, and counted.
-func (s *Session) takeQueue(q eventQueue, take func(event []uint32) error) (lost bool, err error) {
+func (s *Source) takeQueue(q eventQueue, take func(event []uint32) error) (lost bool, err error) {
 	for range mostEvents {
 		value, err := s.Box.Read32(q.chip, q.event)
 		if err != nil {
@@ -55,9 +55,6 @@ func (s *Session) takeQueue(q eventQueue, take func(event []uint32) error) (lost
 	}
 	value, err := s.Box.Read32(q.chip, q.event)
 	if err == nil && regs.InnerAuditEventValid.Get([]uint32{value}) != 0 {
-		if s.Left == nil {
-			s.Left = map[string]uint64{}
-		}
 		s.Left[q.name]++
 	}
 	return lost, err

@@ -19,10 +19,10 @@ func TestFlood(t *testing.T) {
 		raise func(*rig)
 		take  func(*Session) error
 	}{
-		{"crypto_audit", func(r *rig) { r.fake.Forge(0, 7) }, func(s *Session) error { return s.print(s.Audit()) }},
-		{"inner_audit", func(r *rig) { r.fake.Drop(0, regs.AuditReasonReplayed, 7) }, func(s *Session) error { return s.print(s.Audit()) }},
-		{"lifetime", func(r *rig) { r.fake.Expire(0) }, func(s *Session) error { return s.print(s.Events()) }},
-		{"peer", func(r *rig) { r.fake.Arrive(0, netip.MustParseAddrPort(moved), true) }, func(s *Session) error { return s.print(s.Events()) }},
+		{"crypto_audit", func(r *rig) { r.fake.Forge(0, 7) }, func(s *Session) error { return printEvents(s, s.Audit) }},
+		{"inner_audit", func(r *rig) { r.fake.Drop(0, regs.AuditReasonReplayed, 7) }, func(s *Session) error { return printEvents(s, s.Audit) }},
+		{"lifetime", func(r *rig) { r.fake.Expire(0) }, func(s *Session) error { return printEvents(s, s.Events) }},
+		{"peer", func(r *rig) { r.fake.Arrive(0, netip.MustParseAddrPort(moved), true) }, func(s *Session) error { return printEvents(s, s.Events) }},
 	} {
 		r := newRig(t, fakebox.Small)
 		r.must(encapsulated)
@@ -30,7 +30,7 @@ func TestFlood(t *testing.T) {
 		poll := func() {
 			t.Helper()
 			err := r.session(func(s *Session) error {
-				defer func() { left = s.Left }()
+				defer func() { left = s.Left() }()
 				return test.take(s)
 			})
 			if err != nil {

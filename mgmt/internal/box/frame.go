@@ -17,12 +17,12 @@ const (
 )
 
 // Flow is what packets of a frame's kind have in common, to know them by. False if it has no IP packet.
-func Flow(frame []byte) (xfrm.Selector, bool) { return readPacket(frame, xfrm.AllExtensionHeaders) }
+func Flow(frame []byte) (xfrm.Selector, bool) { return ReadPacket(frame, xfrm.AllExtensionHeaders) }
 
-// readPacket is the selector of just the IP packet in a frame, of the fields that the chips read in it (docs/explanation/theory.md). False if there is none: such frames
+// ReadPacket is the selector of just the IP packet in a frame, of the fields that the chips read in it (docs/explanation/theory.md). False if there is none: such frames
 // are punted for other reasons than a policy.
-func readPacket(frame []byte, skipped xfrm.ExtensionHeaders) (xfrm.Selector, bool) {
-	head, packet, ok := splitFrame(frame)
+func ReadPacket(frame []byte, skipped xfrm.ExtensionHeaders) (xfrm.Selector, bool) {
+	head, packet, ok := SplitFrame(frame)
 	if !ok {
 		return xfrm.Selector{}, false
 	}
@@ -37,8 +37,8 @@ func readPacket(frame []byte, skipped xfrm.ExtensionHeaders) (xfrm.Selector, boo
 
 const typeBytes = 2
 
-// splitFrame parts a frame behind its Ethernet header, which ends with the type of what follows. False if it is too short to have one.
-func splitFrame(frame []byte) (head, packet []byte, ok bool) {
+// SplitFrame parts a frame behind its Ethernet header, which ends with the type of what follows. False if it is too short to have one.
+func SplitFrame(frame []byte) (head, packet []byte, ok bool) {
 	const addresses, tag = 12, 4
 	at := addresses
 	for len(frame) >= at+tag && slices.Contains(tagTypes, binary.BigEndian.Uint16(frame[at:])) {

@@ -112,7 +112,7 @@ func (c *compiler) inboundRules(groups []*group, all []*Policy, until map[*Polic
 		if other, twice := entries[key.String()]; twice && !p.before(other.policy) {
 			continue
 		}
-		if slices.ContainsFunc(groups, func(g *group) bool { return !g.has(p) && p.cuts(g.sets) }) {
+		if slices.ContainsFunc(groups, func(g *group) bool { return !g.has(p) && cuts(p, g.sets) }) {
 			entries[key.String()] = entry{set{key, p}, nil}
 		}
 	}
@@ -126,7 +126,7 @@ func (c *compiler) inboundRules(groups []*group, all []*Policy, until map[*Polic
 		if needed {
 			d.action, d.argument = regs.ActionProtect, uint64(number)
 		}
-		rules := e.policy.parts(ruleRows(e.sel, d))
+		rules := partsOf(e.policy, ruleRows(e.sel, d))
 		for i := range rules {
 			rules[i].owner, rules[i].whole = owner, e.group == nil
 		}

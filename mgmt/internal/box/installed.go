@@ -40,13 +40,13 @@ func (s *Session) Installed(most int) (out Installed, err error) {
 			if i >= most {
 				continue
 			}
-			used, err := m.usageOfSA(sa)
+			used, err := sa.usageOf(meter{s.Box})
 			if err != nil {
 				return err
 			}
 			out.FirstSAs = append(out.FirstSAs, InstalledSA{
 				ID: sa.ID, Dir: sa.Way, Mode: sa.Mode, Suite: sa.Suite().Name, ReqID: sa.ReqID, Encap: sa.Encap,
-				Carried: Carried{Bytes: used.bytes, Packets: used.packets, Age: sa.Age, Added: sa.Added},
+				Carried: Carried{Bytes: used.Bytes, Packets: used.Packets, Age: sa.Age, Added: sa.Added},
 			})
 		}
 		for i, p := range m.Policies {
@@ -54,17 +54,17 @@ func (s *Session) Installed(most int) (out Installed, err error) {
 			if i >= most {
 				continue
 			}
-			var used usage
+			var used Usage
 			var known bool
-			if !m.namesMore(p, most) {
+			if !namesMore(m, p, most) {
 				var err error
-				if used, known, err = m.usageOfPolicy(p); err != nil {
+				if used, known, err = m.usageOfPolicy(p, meter{s.Box}); err != nil {
 					return err
 				}
 			}
 			out.FirstPolicies = append(out.FirstPolicies, InstalledPolicy{
 				Selector: p.Selector.String(), Dir: p.Dir, Action: p.Action, Priority: p.Priority, Template: p.Template, Counted: known,
-				Carried: Carried{Bytes: used.bytes, Packets: used.packets, Age: p.Age},
+				Carried: Carried{Bytes: used.Bytes, Packets: used.Packets, Age: p.Age},
 			})
 		}
 		return nil
@@ -73,7 +73,7 @@ func (s *Session) Installed(most int) (out Installed, err error) {
 }
 
 // namesMore says whether an inbound policy names more than `most` SAs.
-func (m *Model) namesMore(p *Policy, most int) bool {
+func namesMore(m *Model, p *Policy, most int) bool {
 	if p.Dir == xfrm.DirOut || p.Template == nil {
 		return false
 	}

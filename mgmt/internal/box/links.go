@@ -1,6 +1,7 @@
 package box
 
 import (
+	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
 )
@@ -11,9 +12,9 @@ type Links map[string]bool
 // AllUp is what they are in a box that works.
 func AllUp() Links { return Links{transport.Inner.String(): true, transport.Outer.String(): true} }
 
-// Links reads them off the crypto chip.
-func (s *Session) Links() (Links, error) {
-	status, err := s.Box.Read32(transport.Crypto, regs.CommonStatus)
+// ReadLinks reads them off the crypto chip.
+func ReadLinks(b *chip.Box) (Links, error) {
+	status, err := b.Read32(transport.Crypto, regs.CommonStatus)
 	row := []uint32{status}
 	return Links{
 		transport.Inner.String(): regs.CommonStatusLinkUp.Get(row) == 1,

@@ -25,7 +25,7 @@ func TestLinks(t *testing.T) {
 	} {
 		r.fake.Set(transport.Crypto, regs.CommonStatus, step.status)
 		err := r.session(func(s *Session) error {
-			now, err := s.Links()
+			now, err := ReadLinks(s.Box)
 			if got := fmt.Sprint(last.LinkEvents(now)); got != step.want {
 				t.Errorf("%03b: %s, want %s", step.status, got, step.want)
 			}

@@ -11,7 +11,7 @@ import (
 )
 
 // describeSA prints as `ip xfrm state list`, with the key redacted; with statistics as `ip -s xfrm state list`, without times.
-func (m *Model) describeSA(sa *SA) (string, error) {
+func (m *Model) describeSA(sa *SA, meter Meter) (string, error) {
 	way := sa.Way
 	if sa.fresh {
 		way, _ = m.direction(sa, m.asked(newFinder(m.SAs)))
@@ -61,15 +61,15 @@ func (m *Model) describeSA(sa *SA) (string, error) {
 	if sa.Sel != nil {
 		fmt.Fprintf(&b, "\tsel %s \n", sa.Sel)
 	}
-	if sa.Limited() || m.reader != nil {
+	if sa.Limited() || meter != nil {
 		fmt.Fprintf(&b, "\tlifetime config:\n\t  limit: soft %s(bytes), hard %s(bytes)\n\t  limit: soft %s(packets), hard %s(packets)\n",
 			limitText(sa.ByteSoft), limitText(sa.ByteHard), limitText(sa.PacketSoft), limitText(sa.PacketHard))
 	}
 	if t := sa.Time; t.Given() {
 		fmt.Fprintf(&b, "\t  expire add: soft %d(sec), hard %d(sec)\n\t  expire use: soft %d(sec), hard %d(sec)\n", t.Soft, t.Hard, t.UseSoft, t.UseHard)
 	}
-	if m.reader != nil {
-		used, err := m.usageOfSA(sa)
+	if meter != nil {
+		used, err := sa.usageOf(meter)
 		if err != nil {
 			return "", err
 		}
@@ -87,7 +87,7 @@ func limitText(n uint64) string {
 }
 
 // describePolicy prints as `ip xfrm policy list`; with statistics also what it has carried, if that is counted.
-func (m *Model) describePolicy(p *Policy) (string, error) {
+func (m *Model) describePolicy(p *Policy, meter Meter) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s \n\tdir %s ", p.Selector, p.Dir)
 	if p.Action != xfrm.ActionAllow {
@@ -105,8 +105,8 @@ func (m *Model) describePolicy(p *Policy) (string, error) {
 		}
 		fmt.Fprintf(&b, "reqid %d mode %s\n", t.ReqID, t.Mode)
 	}
-	if m.reader != nil {
-		used, known, err := m.usageOfPolicy(p)
+	if meter != nil {
+		used, known, err := m.usageOfPolicy(p, meter)
 		if err != nil {
 			return "", err
 		}

@@ -17,9 +17,9 @@ const pool = "src 10.0.0.1-10.0.0.6,10.1.0.0/16 "
 // between is how many rows of a rule table take a packet between two hosts.
 func (r *rig) between(c transport.Chip, table regs.Table, src, dst netip.Addr) (rows int) {
 	f := regs.FlowRow
-	key := newRow(8 * 38)
-	f.SrcAddr.PutBytes(key, addrBytes(src))
-	f.DstAddr.PutBytes(key, addrBytes(dst))
+	key := make([]uint32, 10)
+	f.SrcAddr.PutBytes(key, ipBytes(src.String(), 16))
+	f.DstAddr.PutBytes(key, ipBytes(dst.String(), 16))
 	f.Version.Put(key, 4)
 	if src.Is6() {
 		f.Version.Put(key, 6)

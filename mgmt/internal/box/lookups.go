@@ -1,6 +1,7 @@
 package box
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 
@@ -123,4 +124,51 @@ func (f finder) named(p *Policy, way xfrm.Dir) []*SA {
 		}
 	}
 	return out
+}
+
+// outPolicy is the out policy that decides on a packet, as the inner chip finds it: of equal priority first what is one flow.
+func (m *Model) outPolicy(packet xfrm.Selector) (first *Policy) {
+	before := func(p, q *Policy) bool {
+		if flow := exact(p.Selector); p.Priority == q.Priority && flow != exact(q.Selector) {
+			return flow
+		}
+		return p.before(q)
+	}
+	for _, p := range m.Policies {
+		if p.Dir == xfrm.DirOut && p.Covers(packet) && (first == nil || before(p, first)) {
+			first = p
+		}
+	}
+	return first
+}
+
+// exact says whether a selector is one row of the flow table: it names both addresses, the protocol, and the numbers that the
+// chips read of that protocol, if any, or says that there are none to read. "Any port" is more than one row, the packets in which none
+// can be read among them.
+func exact(s xfrm.Selector) bool {
+	numbers := true
+	switch {
+	case s.Opaque:
+	case xfrm.HasPorts(s.Proto):
+		numbers = s.SPort.Single() && s.DPort.Single()
+	case xfrm.HasType(s.Proto, s.Version()):
+		numbers = s.Type.Single() && (s.Code.Single() || !xfrm.HasCode(s.Proto, s.Version()))
+	}
+	return s.Src.IsSingleIP() && s.Dst.IsSingleIP() && s.Proto != 0 && numbers
+}
+
+// before says whether a policy is asked before another one.
+func (p *Policy) before(q *Policy) bool {
+	return cmp.Or(cmp.Compare(p.Priority, q.Priority), cmp.Compare(p.Age, q.Age)) < 0
+}
+
+// Rows are the SAs of each direction by their rows.
+type Rows map[xfrm.Dir]map[int]*SA
+
+func (m *Model) rows() Rows {
+	at := Rows{xfrm.DirIn: {}, xfrm.DirOut: {}}
+	for _, sa := range m.SAs {
+		at[sa.Way][sa.Row] = sa
+	}
+	return at
 }

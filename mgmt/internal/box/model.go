@@ -40,6 +40,11 @@ type SA struct {
 	fresh bool // not on the chips yet
 }
 
+// peer is where the packets of an inbound SA in UDP are expected from.
+func (sa *SA) peer() netip.AddrPort {
+	return netip.AddrPortFrom(sa.Src, sa.Encap.SPort)
+}
+
 // Policy is an SPD entry.
 type Policy struct {
 	xfrm.Policy
@@ -132,8 +137,6 @@ type Model struct {
 	found *lookups
 	// bridged is where the ports were last put into a bridge or taken out.
 	bridged xfrm.Pos
-	// reader reads what SAs and policies have carried, where that is asked for.
-	reader usageReader
 }
 
 // NewModel is a box after reset.
@@ -149,6 +152,21 @@ func (m *Model) keyMark(sa *SA) string {
 	mac := hmac.New(sha256.New, m.MarkKey)
 	mac.Write(sa.Crypt().Key)
 	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// comesAgain says whether a new SA has the key of an earlier one, whose sequence numbers it would repeat.
+func (m *Model) comesAgain(sa *SA) bool {
+	return sa.fresh && sa.Way == xfrm.DirOut && sa.ReplayOSeq == 0 && sa.Suite().Repetition() != "" && m.UsedKeys[m.keyMark(sa)]
+}
+
+// refuseUsedKeys is for one of two boxes with the same SAs, which somebody may give it again when it comes back: then it may be the one that begins.
+func (m *Model) refuseUsedKeys() error {
+	for _, sa := range m.SAs {
+		if m.comesAgain(sa) {
+			return xfrm.Errorf(sa.pos, "this box of a pair has had the key of the SA spi 0x%x before, and its sequence numbers would start again at 1: %s; make a new SA", sa.SPI, sa.Suite().Repetition())
+		}
+	}
+	return nil
 }
 
 // priority is the set of DSCPs whose packets pass the others.
@@ -180,24 +198,6 @@ func (m *Model) setSkipped(c xfrm.SkipHeaders) error {
 		}
 	}
 	m.Skipped = &c.Skipped
-	return nil
-}
-
-// checkExtensions refuses selectors of headers that are skipped.
-func (c *compiler) checkExtensions() error {
-	skipped := c.m.skipped()
-	for _, p := range c.m.Policies {
-		if err := p.CheckExtensions(skipped, p.pos); err != nil {
-			return err
-		}
-	}
-	for _, sa := range c.m.SAs {
-		if sa.Sel != nil {
-			if err := sa.Sel.CheckExtensions(skipped, sa.pos); err != nil {
-				return err
-			}
-		}
-	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package box
 import (
 	"encoding/binary"
 
+	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
 )
@@ -16,8 +17,8 @@ type Noise struct {
 }
 
 // TakeNoise takes the words that wait. Health tests that have failed begin anew.
-func (s *Session) TakeNoise() (Noise, error) {
-	status, err := s.Box.Read32(transport.Crypto, regs.CryptoNoiseStatus)
+func TakeNoise(b *chip.Box) (Noise, error) {
+	status, err := b.Read32(transport.Crypto, regs.CryptoNoiseStatus)
 	if err != nil {
 		return Noise{}, err
 	}
@@ -27,12 +28,12 @@ func (s *Session) TakeNoise() (Noise, error) {
 		Failed: regs.CryptoNoiseStatusRepetitionFailed.Get(row)+regs.CryptoNoiseStatusProportionFailed.Get(row) > 0,
 	}
 	if n.Failed {
-		return n, s.controlNoise(regs.CryptoNoiseControlRestart)
+		return n, controlNoise(b, regs.CryptoNoiseControlRestart)
 	}
 	for range regs.CryptoNoiseStatusWords.Get(row) {
-		word, err := s.Box.Read32(transport.Crypto, regs.CryptoNoiseWord)
+		word, err := b.Read32(transport.Crypto, regs.CryptoNoiseWord)
 		if err == nil {
-			err = s.controlNoise(regs.CryptoNoiseControlPop)
+			err = controlNoise(b, regs.CryptoNoiseControlPop)
 		}
 		if err != nil {
 			return n, err
@@ -42,8 +43,8 @@ func (s *Session) TakeNoise() (Noise, error) {
 	return n, nil
 }
 
-func (s *Session) controlNoise(pulse regs.Field) error {
+func controlNoise(b *chip.Box, pulse regs.Field) error {
 	row := []uint32{0}
 	pulse.Put(row, 1)
-	return s.Box.Write32(transport.Crypto, regs.CryptoNoiseControl, row[0])
+	return b.Write32(transport.Crypto, regs.CryptoNoiseControl, row[0])
 }

@@ -8,30 +8,6 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// numberRow is a row of either table of sequence numbers on the crypto chip; both have one field, of 64 bits from bit 0.
-func numberRow(number uint64) Row {
-	row := newRow(regs.OutboundNumberRow.Bits)
-	regs.OutboundNumberRow.Last.Put(row, number)
-	return row
-}
-
-// numberTable has the sequence numbers of SAs of a direction.
-func numberTable(way xfrm.Dir) regs.Table {
-	if way == xfrm.DirOut {
-		return regs.CryptoTableOutboundNumber
-	}
-	return regs.CryptoTableInboundNumber
-}
-
-// presetNumbers raises the numbers of new SAs that go on from others than 0, behind their keys and before a packet can meet them.
-func (p *planner) presetNumbers() {
-	for _, sa := range p.m.SAs {
-		if number := max(sa.ReplaySeq, sa.ReplayOSeq); sa.fresh && number != 0 {
-			p.add(write{phase: phaseKeys, chip: transport.Crypto, table: numberTable(sa.Way), index: sa.Row, row: numberRow(number)})
-		}
-	}
-}
-
 // number reads the last number that an outbound SA used, or the highest that an inbound one received, which is known if it has a window on the chip.
 func (s *Session) number(sa *SA) (number uint64, known bool, err error) {
 	switch {

@@ -8,21 +8,6 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// exact says whether a selector is one row of the flow table: it names both addresses, the protocol, and the numbers that the
-// chips read of that protocol, if any, or says that there are none to read. "Any port" is more than one row, the packets in which none
-// can be read among them.
-func exact(s xfrm.Selector) bool {
-	numbers := true
-	switch {
-	case s.Opaque:
-	case xfrm.HasPorts(s.Proto):
-		numbers = s.SPort.Single() && s.DPort.Single()
-	case xfrm.HasType(s.Proto, s.Version()):
-		numbers = s.Type.Single() && (s.Code.Single() || !xfrm.HasCode(s.Proto, s.Version()))
-	}
-	return s.Src.IsSingleIP() && s.Dst.IsSingleIP() && s.Proto != 0 && numbers
-}
-
 // outPolicies become flows and rules of the inner chip.
 func (c *compiler) outPolicies() error {
 	for _, p := range c.m.Policies {
@@ -37,9 +22,9 @@ func (c *compiler) outPolicies() error {
 		case p.Action == xfrm.ActionAllow:
 			err = c.bypass(p)
 		case p.Action == xfrm.ActionPunt:
-			c.decide(p, p.Selector, p.decision(regs.ActionPunt))
+			c.decide(p, p.Selector, decide(p, regs.ActionPunt))
 		default:
-			c.decide(p, p.Selector, p.decision(regs.ActionDiscard))
+			c.decide(p, p.Selector, decide(p, regs.ActionDiscard))
 		}
 		if err != nil {
 			return err
@@ -48,7 +33,7 @@ func (c *compiler) outPolicies() error {
 	return nil
 }
 
-func (p *Policy) decision(action uint64) decision {
+func decide(p *Policy, action uint64) decision {
 	return decision{action: action, priority: p.Priority, fragment: p.FragmentFirst, usage: p.Usage}
 }
 
@@ -70,14 +55,14 @@ func (c *compiler) protect(p *Policy) error {
 		c.report.warn(p.pos, "no outbound SA fits the tmpl src %s dst %s: what the policy matches is punted until there is one", xfrm.AddrText(p.Template.Src), xfrm.AddrText(p.Template.Dst))
 	}
 	if !whole {
-		c.decide(p, p.Selector, p.decision(regs.ActionPunt))
+		c.decide(p, p.Selector, decide(p, regs.ActionPunt))
 	}
 	return nil
 }
 
 // protection is the decision that leads what a policy matches between two ends to their SAs.
 func (c *compiler) protection(p *Policy, choice *choice, sel xfrm.Selector) (decision, error) {
-	d := p.decision(regs.ActionProtect)
+	d := decide(p, regs.ActionProtect)
 	sas := choice.sas()
 	var err error
 	if d.mtu, err = c.m.sharedMTU(sas, p.pos); err != nil {
@@ -98,7 +83,7 @@ func (c *compiler) protection(p *Policy, choice *choice, sel xfrm.Selector) (dec
 		}
 	}
 	if choice.byDSCP() {
-		d.argument, d.byDSCP = uint64(c.blocks[choice.block()]), true
+		d.argument, d.byDSCP = uint64(c.blocks[blockOf(choice)]), true
 		if choice.all == nil && p.fresh {
 			c.report.warn(p.pos, "each outbound SA that fits the tmpl src %s dst %s has for-dscp: what the policy matches of other DSCPs is punted", xfrm.AddrText(p.Template.Src), xfrm.AddrText(p.Template.Dst))
 		}
@@ -116,7 +101,7 @@ func (c *compiler) bypass(p *Policy) error {
 		if err != nil {
 			return err
 		}
-		d := p.decision(regs.ActionBypass)
+		d := decide(p, regs.ActionBypass)
 		d.argument, d.mtu, d.fragment = uint64(row), mtu, !c.m.bump()
 		if exact(p.Selector) {
 			c.decide(p, sel, d)
@@ -140,7 +125,7 @@ func (c *compiler) bypassHop(dev string, to netip.Prefix, pos xfrm.Pos) (row int
 // decide makes the flow or the rules of what a policy says: of all its packets, or of those of two hosts, which come first.
 func (c *compiler) decide(p *Policy, sel xfrm.Selector, d decision) {
 	if exact(p.Selector) {
-		c.out.flows = append(c.out.flows, p.placed(flowRow(packetOf(sel), d)))
+		c.out.flows = append(c.out.flows, placedOf(p, flowRow(packetOf(sel), d)))
 		return
 	}
 	c.decideBy(p, sel, ruleRows(sel, d))
@@ -148,7 +133,7 @@ func (c *compiler) decide(p *Policy, sel xfrm.Selector, d decision) {
 
 // decideBy makes the rules of such packets.
 func (c *compiler) decideBy(p *Policy, sel xfrm.Selector, rows []Row) {
-	rules := p.parts(rows)
+	rules := partsOf(p, rows)
 	for i := range rules {
 		if rules[i].whole = sel == p.Selector; !rules[i].whole {
 			rules[i].owner += " between " + sel.Src.Addr().String() + " and " + sel.Dst.Addr().String()

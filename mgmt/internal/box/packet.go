@@ -1,6 +1,7 @@
 package box
 
 import (
+	"encoding/binary"
 	"math"
 	"net"
 	"net/netip"
@@ -116,4 +117,11 @@ func prefixMask(p netip.Prefix) []byte {
 	mask := net.CIDRMask(int(depth(p)), 128)
 	slices.Reverse(mask)
 	return mask
+}
+
+// word is bits 32n and up of an address as a number, as registers hold it; 0 if there is none.
+func word(addr netip.Addr, n int) uint32 {
+	octets := make([]byte, 16)
+	copy(octets, addrBytes(addr))
+	return binary.LittleEndian.Uint32(octets[4*n:])
 }

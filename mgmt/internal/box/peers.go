@@ -12,7 +12,7 @@ import (
 // takePeers takes the events that wait of peers that have moved and gives each to `moved`, with the row of the inbound SA and where its packet came
 // from. The inner chip says which packets were authentic, the outer one where each came from. Then the places there are freed: an event that
 // is still to come belongs to another round, and is not believed, for its place may hold what somebody forged since.
-func (s *Session) takePeers(moved func(row int, from netip.AddrPort)) error {
+func (s *Source) takePeers(moved func(row int, from netip.AddrPort)) error {
 	places, err := s.Box.Read32(transport.Outer, regs.OuterPeerPlaces)
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func (s *Session) takePeers(moved func(row int, from netip.AddrPort)) error {
 }
 
 // peerPlace reads a place: the row of the inbound SA, and where its packet came from.
-func (s *Session) peerPlace(place uint64) (row int, from netip.AddrPort, err error) {
+func (s *Source) peerPlace(place uint64) (row int, from netip.AddrPort, err error) {
 	if err = s.Box.Write32(transport.Outer, regs.OuterPeerPlace, uint32(place)); err != nil {
 		return
 	}
@@ -53,9 +53,9 @@ func (s *Session) peerPlace(place uint64) (row int, from netip.AddrPort, err err
 	return int(regs.OuterPeerSaSa.Get(sa)), netip.AddrPortFrom(netip.AddrFrom4(octets), uint16(regs.OuterPeerSaPort.Get(sa))), err
 }
 
-// forgetPeers discards what waits, if there is a new inbound SA in UDP: its row may be that of another, whose events are not its own. A peer
+// ForgetPeers discards what waits, if there is a new inbound SA in UDP: its row may be that of another, whose events are not its own. A peer
 // that has moved says so again with its next packet.
-func (s *Session) forgetPeers(m *Model) error {
+func (s *Source) ForgetPeers(m *Model) error {
 	for _, sa := range m.SAs {
 		if sa.fresh && sa.Way == xfrm.DirIn && sa.Encap != nil {
 			return s.takePeers(func(int, netip.AddrPort) {})
@@ -65,7 +65,7 @@ func (s *Session) forgetPeers(m *Model) error {
 }
 
 // moved gives, once each, the events of peers that have moved.
-func (s *Session) moved(inbound map[int]*SA, found func(Event)) error {
+func (s *Source) moved(inbound map[int]*SA, found func(Event)) error {
 	type move struct {
 		sa   *SA
 		from netip.AddrPort
@@ -81,9 +81,4 @@ func (s *Session) moved(inbound map[int]*SA, found func(Event)) error {
 		e.Old, e.New = sa.peer(), from
 		found(e)
 	})
-}
-
-// peer is where the packets of an inbound SA in UDP are expected from.
-func (sa *SA) peer() netip.AddrPort {
-	return netip.AddrPortFrom(sa.Src, sa.Encap.SPort)
 }

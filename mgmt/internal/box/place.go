@@ -1,6 +1,7 @@
 package box
 
 import (
+	"maps"
 	"slices"
 
 	"sallyport/mgmt/internal/cuckoo"
@@ -20,7 +21,7 @@ func (p *planner) hash(c transport.Chip, table regs.Table, size int, keyOf func(
 		keep[keyOf(entry.row)] = true
 	}
 	remove := func() {
-		for _, index := range sorted(have) {
+		for _, index := range slices.Sorted(maps.Keys(have)) {
 			if key := keyOf(have[index]); !keep[key] {
 				w, _ := shadow.Remove(key)
 				p.add(write{phase: p.removePhase(), chip: c, table: table, index: w.Index})

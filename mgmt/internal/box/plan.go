@@ -185,16 +185,14 @@ func (p *planner) clearPhase() phase {
 	return phaseClear
 }
 
-func sorted[V any](m map[int]V) []int { return slices.Sorted(maps.Keys(m)) }
-
 func (p *planner) hops(c transport.Chip, table regs.Table, dev string, image *map[int]Hop) {
 	want, have := p.target.hops[dev], p.old.hops(dev)
-	for _, index := range sorted(want) {
+	for _, index := range slices.Sorted(maps.Keys(want)) {
 		if !slices.Equal(want[index].Row, have[index].Row) {
 			p.add(write{phase: phaseHops, chip: c, table: table, index: index, row: want[index].Row})
 		}
 	}
-	for _, index := range sorted(have) {
+	for _, index := range slices.Sorted(maps.Keys(have)) {
 		if _, stays := want[index]; !stays && len(have[index].Row) > 0 {
 			p.add(write{phase: p.clearPhase(), chip: c, table: table, index: index})
 		}
@@ -223,12 +221,12 @@ func (p *planner) keys(way xfrm.Dir, table regs.Table) {
 
 // direct brings a directly indexed table to hold what is wanted; rows in always are written even if they are the same.
 func (p *planner) direct(c transport.Chip, table regs.Table, have, want map[int]Row, always map[int]bool) {
-	for _, index := range sorted(want) {
+	for _, index := range slices.Sorted(maps.Keys(want)) {
 		if !slices.Equal(want[index], have[index]) || always[index] {
 			p.add(write{phase: phaseDirect, chip: c, table: table, index: index, row: want[index]})
 		}
 	}
-	for _, index := range sorted(have) {
+	for _, index := range slices.Sorted(maps.Keys(have)) {
 		if _, stays := want[index]; !stays {
 			p.add(write{phase: p.clearPhase(), chip: c, table: table, index: index})
 		}

@@ -85,3 +85,24 @@ func (m *Model) sharedMTU(sas []*SA, pos xfrm.Pos) (shared uint32, err error) {
 	}
 	return shared, nil
 }
+
+// entryMTU is the longest packet that the rows of an out policy let a packet of its be; 0 if they have no limit.
+func (m *Model) entryMTU(p *Policy, packet xfrm.Selector) uint32 {
+	if p.Template == nil && p.Action == xfrm.ActionAllow {
+		for _, sel := range p.ByDst() {
+			if sel.Covers(packet) {
+				return cmp.Or(m.lookup(xfrm.Black, sel.Dst).mtu, m.mtu(xfrm.Black))
+			}
+		}
+	}
+	if p.Template == nil {
+		return 0
+	}
+	for _, choice := range newFinder(m.SAs).choices(p) {
+		if sas := choice.sas(); sas[0].Carried(p.Selector).Covers(packet) {
+			mtu, _ := m.sharedMTU(sas, p.pos) // what cannot be was refused when it was written
+			return mtu
+		}
+	}
+	return 0
+}

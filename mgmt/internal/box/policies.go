@@ -7,14 +7,14 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-func (p *Policy) placed(row Row) placed {
+func placedOf(p *Policy, row Row) placed {
 	return placed{owner: p.Selector.String(), row: row, priority: p.Priority, age: p.Age, pos: p.pos}
 }
 
-// parts are the rules of a policy, which stand in the table one after the other.
-func (p *Policy) parts(rows []Row) (rules []placed) {
+// partsOf are the rules of a policy, which stand in the table one after the other.
+func partsOf(p *Policy, rows []Row) (rules []placed) {
 	for part, row := range rows {
-		rule := p.placed(row)
+		rule := placedOf(p, row)
 		rule.part = part
 		rules = append(rules, rule)
 	}
@@ -75,7 +75,7 @@ func (c *compiler) inRule(p *Policy, open []*Policy) error {
 	case p.Action == xfrm.ActionPunt:
 		d.action = regs.ActionPunt
 	}
-	c.out.outerRules = append(c.out.outerRules, p.parts(ruleRows(p.Selector, d))...)
+	c.out.outerRules = append(c.out.outerRules, partsOf(p, ruleRows(p.Selector, d))...)
 	return nil
 }
 
@@ -90,6 +90,6 @@ func (c *compiler) bypassIn(p *Policy) error {
 		}
 		rows = append(rows, ruleRows(sel, decision{action: regs.ActionBypass, argument: uint64(row), priority: p.Priority})...)
 	}
-	c.out.outerRules = append(c.out.outerRules, p.parts(rows)...)
+	c.out.outerRules = append(c.out.outerRules, partsOf(p, rows)...)
 	return nil
 }

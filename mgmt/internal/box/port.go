@@ -28,7 +28,7 @@ func (m *Model) portMAC(dev string) xfrm.MAC {
 	number := uint32(1)
 	for _, v6 := range []bool{true, false} {
 		if addr := m.local(dev, v6); addr.IsValid() {
-			number = word(addr, 0)
+			number = binary.BigEndian.Uint32(addr.AsSlice()[addr.BitLen()/8-4:])
 		}
 	}
 	binary.BigEndian.PutUint32(mac[2:], number)
@@ -50,11 +50,4 @@ func (m *Model) local(dev string, v6 bool) netip.Addr {
 		}
 	}
 	return netip.Addr{}
-}
-
-// word is bits 32n and up of an address as a number, as registers hold it; 0 if there is none.
-func word(addr netip.Addr, n int) uint32 {
-	octets := make([]byte, 16)
-	copy(octets, addrBytes(addr))
-	return binary.LittleEndian.Uint32(octets[4*n:])
 }

@@ -5,9 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"sallyport/mgmt/internal/chip"
-	"sallyport/mgmt/internal/regs"
-	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -24,25 +21,11 @@ func (l Limit) String() string {
 	return fmt.Sprintf("rate %d burst %d", l.Rate, l.Burst)
 }
 
-// Of a token bucket: the cycles in which it gains its rate, and cycles/s.
-const (
-	bucketInterval = 1 << 26
-	cyclesPerSec   = chip.CyclesPerSecond
-)
-
-// register is what the limit is on the chips; every token_bucket has the same layout.
-func (l Limit) register() uint32 {
-	rate := (uint64(l.Rate)*bucketInterval + cyclesPerSec/2) / cyclesPerSec
-	return uint32(rate)<<regs.InnerLimitInjectRate.LSB | l.Burst<<regs.InnerLimitInjectBurst.LSB
-}
-
-// bucket is one of a port: its register, and what that is after reset.
+// bucket is one of a port, and what it is after reset.
 type bucket struct {
-	dev      string
-	group    string
-	chip     transport.Chip
-	register regs.Register
-	reset    Limit
+	dev   string
+	group string
+	reset Limit
 }
 
 var (
@@ -52,19 +35,19 @@ var (
 )
 
 var buckets = []bucket{
-	{xfrm.Red, "other", transport.Inner, regs.InnerLimitOther, punted},
-	{xfrm.Red, "arp", transport.Inner, regs.InnerLimitArp, punted},
-	{xfrm.Red, "nd", transport.Inner, regs.InnerLimitNd, punted},
-	{xfrm.Red, "mtu", transport.Inner, regs.InnerLimitMtu, punted},
-	{xfrm.Red, xfrm.InjectGroup, transport.Inner, regs.InnerLimitInject, inject},
-	{xfrm.Black, "other", transport.Outer, regs.OuterLimitOther, punted},
-	{xfrm.Black, "ike", transport.Outer, regs.OuterLimitIke, punted},
-	{xfrm.Black, "arp", transport.Outer, regs.OuterLimitArp, punted},
-	{xfrm.Black, "nd", transport.Outer, regs.OuterLimitNd, punted},
-	{xfrm.Black, "icmp", transport.Outer, regs.OuterLimitIcmp, punted},
-	{xfrm.Black, "unknown_spi", transport.Outer, regs.OuterLimitSpi, unknown},
-	{xfrm.Black, "reasm", transport.Outer, regs.OuterLimitReasm, unknown},
-	{xfrm.Black, xfrm.InjectGroup, transport.Outer, regs.OuterLimitInject, inject},
+	{xfrm.Red, "other", punted},
+	{xfrm.Red, "arp", punted},
+	{xfrm.Red, "nd", punted},
+	{xfrm.Red, "mtu", punted},
+	{xfrm.Red, xfrm.InjectGroup, inject},
+	{xfrm.Black, "other", punted},
+	{xfrm.Black, "ike", punted},
+	{xfrm.Black, "arp", punted},
+	{xfrm.Black, "nd", punted},
+	{xfrm.Black, "icmp", punted},
+	{xfrm.Black, "unknown_spi", unknown},
+	{xfrm.Black, "reasm", unknown},
+	{xfrm.Black, xfrm.InjectGroup, inject},
 }
 
 // limit is what a bucket has.
@@ -122,17 +105,4 @@ func (m *Model) showPunt() string {
 		fmt.Fprintf(&out, "punt set %s %s dev %s\n", b.group, m.limit(b), b.dev)
 	}
 	return out.String()
-}
-
-// limits writes the buckets that were ever set, or, where nothing is known of the chips, all.
-func (s *Session) limits(m *Model, all bool) error {
-	for _, b := range buckets {
-		if _, set := m.Punt[b.dev][b.group]; !set && !all {
-			continue
-		}
-		if err := s.Box.Write32(b.chip, b.register, m.limit(b).register()); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -1,7 +1,6 @@
 package box
 
 import (
-	"math"
 	"strings"
 	"testing"
 
@@ -26,24 +25,32 @@ func (r *rig) limitOf(c transport.Chip, register regs.Register) (rate, burst uin
 	return regs.OuterLimitIkeRate.Get(row), regs.OuterLimitIkeBurst.Get(row)
 }
 
-func TestLimitsAfterResetAreThoseOfTheChips(t *testing.T) {
-	for _, b := range buckets {
-		if b.reset.register() != b.register.Reset {
-			t.Errorf("%s %s: %s is 0x%08x, the chip has 0x%08x", b.dev, b.group, b.reset, b.reset.register(), b.register.Reset)
-		}
-	}
+// limitRegisters are the registers of the limits.
+var limitRegisters = []struct {
+	dev, group string
+	chip       transport.Chip
+	register   regs.Register
+}{
+	{xfrm.Red, "other", transport.Inner, regs.InnerLimitOther}, {xfrm.Red, "arp", transport.Inner, regs.InnerLimitArp}, {xfrm.Red, "nd", transport.Inner, regs.InnerLimitNd},
+	{xfrm.Red, "mtu", transport.Inner, regs.InnerLimitMtu}, {xfrm.Red, "inject", transport.Inner, regs.InnerLimitInject},
+	{xfrm.Black, "other", transport.Outer, regs.OuterLimitOther}, {xfrm.Black, "ike", transport.Outer, regs.OuterLimitIke},
+	{xfrm.Black, "arp", transport.Outer, regs.OuterLimitArp}, {xfrm.Black, "nd", transport.Outer, regs.OuterLimitNd}, {xfrm.Black, "icmp", transport.Outer, regs.OuterLimitIcmp},
+	{xfrm.Black, "unknown_spi", transport.Outer, regs.OuterLimitSpi}, {xfrm.Black, "reasm", transport.Outer, regs.OuterLimitReasm},
+	{xfrm.Black, "inject", transport.Outer, regs.OuterLimitInject},
 }
 
-func TestEveryRateIsWithinHalfAStep(t *testing.T) {
-	const step = 300e6 / (1 << 26)
-	for rate := uint32(xfrm.MinPuntRate); rate <= xfrm.MaxPuntRate; rate += 97 {
-		field := Limit{Rate: rate}.register()
-		if field == 0 || field > 0xffff || math.Abs(float64(field)*step-float64(rate)) > step/2+1e-6 {
-			t.Fatalf("%d packets/s became %d", rate, field)
-		}
+// TestLimitsAfterResetAreThoseOfTheChips: chips of which nothing is known get all limits, and those that were never set are the ones after a reset.
+func TestLimitsAfterResetAreThoseOfTheChips(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	r.fake.Set(transport.Inner, regs.CommonScratch, 7)
+	for _, b := range limitRegisters {
+		r.fake.Set(b.chip, b.register, 0)
 	}
-	if got := (Limit{Rate: xfrm.MaxPuntRate}).register(); got != 0xffff {
-		t.Errorf("the highest rate is 0x%x", got)
+	r.must("addr add 192.0.2.1/24 dev black")
+	for _, b := range limitRegisters {
+		if got := r.fake.Get(b.chip, b.register); got != b.register.Reset {
+			t.Errorf("%s %s is 0x%08x, the chip has 0x%08x", b.dev, b.group, got, b.register.Reset)
+		}
 	}
 }
 
@@ -53,7 +60,7 @@ func TestPuntSetWritesItsRegistersAlone(t *testing.T) {
 		t.Fatal("a rate beyond the range was taken")
 	}
 	before := map[string]uint32{}
-	for _, b := range buckets {
+	for _, b := range limitRegisters {
 		before[b.dev+b.group] = r.fake.Get(b.chip, b.register)
 	}
 	for _, line := range []string{"set ike rate 2000 burst 7", "set arp burst 9 dev red", "set inject rate unlimited", "set nd rate 5 burst 0"} {
@@ -61,7 +68,7 @@ func TestPuntSetWritesItsRegistersAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, b := range buckets {
+	for _, b := range limitRegisters {
 		rate, burst := r.limitOf(b.chip, b.register)
 		switch {
 		case b.group == "ike":
@@ -90,7 +97,7 @@ func TestPuntSetWritesItsRegistersAlone(t *testing.T) {
 	if err := r.punt("set all rate unlimited"); err != nil {
 		t.Fatal(err)
 	}
-	for _, b := range buckets {
+	for _, b := range limitRegisters {
 		if rate, _ := r.limitOf(b.chip, b.register); rate != 0 {
 			t.Errorf("%s %s has a rate of %d", b.dev, b.group, rate)
 		}
@@ -118,7 +125,7 @@ func TestPuntShowGivesLinesThatCanBeGivenAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, b := range buckets {
+	for _, b := range limitRegisters {
 		if r.fake.Get(b.chip, b.register) != again.fake.Get(b.chip, b.register) {
 			t.Errorf("%s %s differs", b.dev, b.group)
 		}
@@ -132,7 +139,7 @@ func TestLimitsOfAnUnknownBoxAreWrittenAnew(t *testing.T) {
 	}
 	r.fake.Set(transport.Outer, regs.CommonScratch, 77) // one chip is another's
 	r.must("addr add 192.0.2.1/24 dev black")
-	for _, b := range buckets {
+	for _, b := range limitRegisters {
 		if got := r.fake.Get(b.chip, b.register); got != b.register.Reset {
 			t.Errorf("%s %s is 0x%x", b.dev, b.group, got)
 		}

@@ -17,10 +17,9 @@ type Carried struct {
 	Expired string
 }
 
-// querying gives the model to `query`, with what reads its counts.
+// querying gives the model to `query`, which changes nothing.
 func (s *Session) querying(query func(*Model) error) error {
 	return s.reading(func(state *stored) error {
-		state.Model.reader = s.readUsage
 		return query(state.Model)
 	})
 }
@@ -32,11 +31,11 @@ func (s *Session) State(id xfrm.ID) (out Carried, err error) {
 		if sa == nil || id.Src.IsValid() && id.Src != sa.Src {
 			return xfrm.Errorf(xfrm.Pos{}, "there is no SA with dst %s proto %s spi 0x%x", id.Dst, id.Proto, id.SPI)
 		}
-		used, err := m.usageOfSA(sa)
+		used, err := sa.usageOf(meter{s.Box})
 		if err != nil {
 			return err
 		}
-		out = Carried{Bytes: used.bytes, Packets: used.packets, Age: sa.Age, Added: sa.Added, Expired: s.expired(sa, used)}
+		out = Carried{Bytes: used.Bytes, Packets: used.Packets, Age: sa.Age, Added: sa.Added, Expired: s.expired(sa, used)}
 		number, known, err := s.number(sa)
 		if known {
 			out.Sequence = &number
@@ -53,11 +52,11 @@ func (s *Session) Policy(f xfrm.PolicyFilter) (out Carried, err error) {
 		if p == nil {
 			return xfrm.Errorf(xfrm.Pos{}, "there is no policy with dir %s and selector %s", f.Dir, f.Selector)
 		}
-		used, known, err := m.usageOfPolicy(p)
+		used, known, err := m.usageOfPolicy(p, meter{s.Box})
 		if err == nil && !known {
 			return xfrm.Errorf(xfrm.Pos{}, "the chips do not count the packets of the policy with dir %s and selector %s", f.Dir, f.Selector)
 		}
-		out = Carried{Bytes: used.bytes, Packets: used.packets, Age: p.Age}
+		out = Carried{Bytes: used.Bytes, Packets: used.Packets, Age: p.Age}
 		return err
 	})
 	return out, err
@@ -67,7 +66,7 @@ func (s *Session) Policy(f xfrm.PolicyFilter) (out Carried, err error) {
 func (s *Session) States() (texts []string, err error) {
 	return s.describing(func(m *Model, add func(string, error) error) error {
 		for _, sa := range m.SAs {
-			if err := add(m.describeSA(sa)); err != nil {
+			if err := add(m.describeSA(sa, nil)); err != nil {
 				return err
 			}
 		}
@@ -79,7 +78,7 @@ func (s *Session) States() (texts []string, err error) {
 func (s *Session) Policies() (texts []string, err error) {
 	return s.describing(func(m *Model, add func(string, error) error) error {
 		for _, p := range m.Policies {
-			if err := add(m.describePolicy(p)); err != nil {
+			if err := add(m.describePolicy(p, nil)); err != nil {
 				return err
 			}
 		}
@@ -89,7 +88,6 @@ func (s *Session) Policies() (texts []string, err error) {
 
 func (s *Session) describing(each func(m *Model, add func(string, error) error) error) (texts []string, err error) {
 	err = s.querying(func(m *Model) error {
-		m.reader = nil
 		return each(m, func(text string, err error) error {
 			texts = append(texts, text)
 			return err

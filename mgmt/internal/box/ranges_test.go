@@ -15,7 +15,7 @@ import (
 // takes is how many rows of a rule table take a packet of TCP over IPv4 with such ports.
 func (r *rig) takes(c transport.Chip, table regs.Table, sport, dport int) (rows int) {
 	f := regs.FlowRow
-	key := newRow(8 * 38)
+	key := make([]uint32, 10)
 	f.SrcPort.Put(key, uint64(sport))
 	f.DstPort.Put(key, uint64(dport))
 	f.Protocol.Put(key, 6)

@@ -1,10 +1,7 @@
 package box
 
 import (
-	"slices"
-
 	"sallyport/mgmt/internal/regs"
-	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -77,21 +74,6 @@ func (c *compiler) placeWindows() error {
 	return nil
 }
 
-// presetWindows writes the windows of new SAs that start behind other numbers than 0. No packet meets them until the
-// selector row names them.
-func (p *planner) presetWindows() {
-	for _, sa := range p.m.SAs {
-		if sa.Way != xfrm.DirIn || !sa.fresh || sa.ReplaySeq == 0 || p.target.selectors[sa.Row] == nil {
-			continue
-		}
-		for number, window := range sa.WindowRows {
-			for half := range 2 {
-				p.add(write{phase: phaseDirect, chip: transport.Inner, table: regs.InnerTableReplay, index: 2*window + half, row: presetRow(sa.ReplaySeq, number, len(sa.WindowRows))})
-			}
-		}
-	}
-}
-
 // presetRow is either half of a window's row `number`, of so many rows, when every number up to top counts as received: which of them were
 // is not known, and to take one for new that is not would be a replay.
 func presetRow(top uint64, number, rows int) Row {
@@ -115,30 +97,4 @@ func lastOfRow(top, number, rows uint64) uint64 {
 		return 0
 	}
 	return (block-back)*windowRowSize + windowRowSize - 1
-}
-
-// keepWindows lets selector rows that are written again, or after a preset, leave the SA's window as it is. The image
-// has rows without the mark: it is of the write, not of the row.
-func (p *planner) keepWindows() {
-	keep := map[int]bool{}
-	for _, sa := range p.m.SAs {
-		if sa.Way == xfrm.DirIn {
-			keep[sa.Row] = sa.Started && !sa.fresh || sa.ReplaySeq != 0 && sa.fresh
-		}
-	}
-	for i := range p.writes {
-		if w := &p.writes[i]; w.chip == transport.Inner && w.table == regs.InnerTableSelector && len(w.row) > 0 && keep[w.index] {
-			w.row = slices.Clone(w.row)
-			regs.SelectorRow.WindowKeep.Put(w.row, 1)
-		}
-	}
-}
-
-// markWindows notes the windows that are on the chip now.
-func (m *Model) markWindows(t *target) {
-	for _, sa := range m.SAs {
-		if sa.Way == xfrm.DirIn && t.selectors[sa.Row] != nil {
-			sa.Started = true
-		}
-	}
 }

@@ -142,7 +142,7 @@ func TestWindowIsRead(t *testing.T) {
 	_, rows, _ := r.named(1)
 	f, top := regs.ReplayRow, uint64(1<<32+1030)
 	for half := range 2 {
-		row := newRow(f.Bits)
+		row := make([]uint32, (f.Bits+31)/32)
 		f.Top.Put(row, top)
 		f.Last.Put(row, top)
 		if half == 0 {

@@ -45,13 +45,14 @@ func (r *rig) run(text string) error {
 // events is one invocation of `sallyctl events`.
 func (r *rig) events() {
 	r.t.Helper()
-	if err := r.session(func(s *Session) error { return s.print(s.Events()) }); err != nil {
+	if err := r.session(func(s *Session) error { return printEvents(s, s.Events) }); err != nil {
 		r.t.Fatal(err)
 	}
 }
 
-// print shows events as sallyctl does.
-func (s *Session) print(events []Event, err error) error {
+// printEvents shows events as sallyctl does.
+func printEvents(s *Session, take func() ([]Event, error)) error {
+	events, err := take()
 	for _, e := range events {
 		fmt.Fprintln(s.Out, e)
 	}

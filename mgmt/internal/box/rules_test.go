@@ -144,7 +144,7 @@ func TestRulesUnderTraffic(t *testing.T) {
 					for packet := range 32 {
 						dst, proto := netip.AddrFrom4([4]byte{10, byte(packet) << 4 & 0xE0, 3, 4}), byte(6+packet%2*11)
 						port := []int{3, 80, 1010, 7}[(packet/16+n)%4]
-						key := newRow(8 * 38)
+						key := make([]uint32, 10)
 						regs.FlowRow.DstAddr.PutBytes(key, ipBytes(dst.String(), 16))
 						regs.FlowRow.DstPort.Put(key, uint64(port))
 						regs.FlowRow.Protocol.Put(key, uint64(proto))
@@ -171,7 +171,7 @@ func TestRulesUnderTraffic(t *testing.T) {
 			for _, e := range fresh {
 				want = append(want, slices.Repeat([]string{e.decision()}, e.ports.blocks)...)
 			}
-			for _, index := range sorted(now) {
+			for _, index := range slices.Sorted(maps.Keys(now)) {
 				got = append(got, fmt.Sprintf("%s/%d", actions[f.Action.Get(now[index])], f.Priority.Get(now[index])))
 			}
 			if !slices.Equal(got, want) {
@@ -212,7 +212,7 @@ func TestManyRules(t *testing.T) {
 			t.Errorf("%d rules after %d writes, want %d after %d", len(rows), len(log), rules, writes)
 		}
 		last := 0
-		for _, index := range sorted(rows) {
+		for _, index := range slices.Sorted(maps.Keys(rows)) {
 			priority := int(regs.RuleRow.Priority.Get(rows[index]))
 			if priority < last {
 				t.Fatalf("row %d has priority %d, below %d", index, priority, last)

@@ -3,6 +3,7 @@ package box
 import (
 	"cmp"
 	"iter"
+	"maps"
 	"slices"
 )
 
@@ -39,7 +40,7 @@ func newRuleTable(size int, have map[int]Rule, want []placed) *ruleTable {
 		ranks[name{rule.owner, rule.part}] = rank
 	}
 	var known []*cell
-	for _, index := range sorted(have) {
+	for _, index := range slices.Sorted(maps.Keys(have)) {
 		cell := &cell{Rule: have[index], rank: unwanted}
 		if rank, stays := ranks[name{cell.Owner, cell.Part}]; stays {
 			cell.rank = rank

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -12,12 +14,17 @@ import (
 
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
-	"sallyport/mgmt/internal/xfrm"
 )
 
 // letter is the row of a rule that is known by a letter; another case is another result.
 func letter(c rune) Row {
-	return ruleRows(xfrm.Selector{DPort: xfrm.One(uint16(unicode.ToLower(c)))}, decision{action: regs.ActionBypass, argument: uint64(c)})[0]
+	f, row := regs.RuleRow, make(Row, (regs.RuleRow.Bits+31)/32)
+	f.Valid.Put(row, 1)
+	f.DstPort.Put(row, uint64(unicode.ToLower(c)))
+	f.DstPortMask.Put(row, math.MaxUint16)
+	f.Action.Put(row, regs.ActionBypass)
+	f.Sa.Put(row, uint64(c))
+	return row
 }
 
 func letterOf(row []uint32) string {
@@ -146,7 +153,7 @@ func TestNoDecisionBetween(t *testing.T) {
 		for n, w := range writes {
 			now.write(w.index, w.row, func() {
 				seen := ""
-				for _, index := range sorted(now) {
+				for _, index := range slices.Sorted(maps.Keys(now)) {
 					seen += letterOf(now[index])
 				}
 				for packet := range 1 << len(alphabet) {

@@ -36,21 +36,6 @@ func (c *compiler) checkSAs() error {
 	return nil
 }
 
-// comesAgain says whether a new SA has the key of an earlier one, whose sequence numbers it would repeat.
-func (m *Model) comesAgain(sa *SA) bool {
-	return sa.fresh && sa.Way == xfrm.DirOut && sa.ReplayOSeq == 0 && sa.Suite().Repetition() != "" && m.UsedKeys[m.keyMark(sa)]
-}
-
-// refuseUsedKeys is for one of two boxes with the same SAs, which somebody may give it again when it comes back: then it may be the one that begins.
-func (m *Model) refuseUsedKeys() error {
-	for _, sa := range m.SAs {
-		if m.comesAgain(sa) {
-			return xfrm.Errorf(sa.pos, "this box of a pair has had the key of the SA spi 0x%x before, and its sequence numbers would start again at 1: %s; make a new SA", sa.SPI, sa.Suite().Repetition())
-		}
-	}
-	return nil
-}
-
 // checkSPIs refuses a second inbound SA of one SPI: a router finds them by that alone (RFC 4301 4.4.2).
 func (c *compiler) checkSPIs() error {
 	owners := map[uint32]*SA{}

@@ -32,7 +32,7 @@ func TestSequence(t *testing.T) {
 			t.Errorf("%+v: %q", test, r.out)
 		}
 	}
-	text, err := json.Marshal(eventOf(EventSequence, &SA{}))
+	text, err := json.Marshal(Event{Kind: EventSequence})
 	if err != nil || string(text) != `{"event":"sequence"}` {
 		t.Error(string(text), err)
 	}

@@ -39,11 +39,10 @@ type Session struct {
 	Paired bool
 	// IVMask is what tells this box's IVs from those of another that has the same keys.
 	IVMask uint64
-	// Left has, by EventQueues, how often a queue had more events than are taken at a time.
-	Left map[string]uint64
 
-	held io.Closer // the lock, from Hold to Release
-	kept *stored   // what the state file has, while the lock is held and nothing has changed since it was read
+	left map[string]uint64 // of Left
+	held io.Closer         // the lock, from Hold to Release
+	kept *stored           // what the state file has, while the lock is held and nothing has changed since it was read
 }
 
 // Run carries all commands out, or, if one of them is wrong or does not fit, none. It wipes the keys in them.
@@ -62,13 +61,13 @@ func (s *Session) Run(commands []xfrm.Command) error {
 	if changes {
 		s.kept = nil // the model changes in place, whether or not all goes well
 	}
-	state.Model.reader = nil
+	var counts Meter
 	if s.Statistics {
-		state.Model.reader = s.readUsage
+		counts = meter{s.Box}
 	}
 	var printed []string
 	for _, command := range commands {
-		text, err := state.Model.apply(command)
+		text, err := state.Model.apply(command, counts)
 		if err != nil {
 			return err
 		}
@@ -201,17 +200,17 @@ func (s *Session) change(state *stored, known bool) error {
 		err = s.install(state.Model, plan)
 	}
 	if err == nil {
-		err = s.forgetPeers(state.Model)
+		err = s.source().ForgetPeers(state.Model)
 	}
 	if err == nil {
-		err = s.forgetAudit(state.Model)
+		err = s.source().ForgetAudit(state.Model)
 	}
 	if err != nil {
 		return fmt.Errorf("%w (the change did not finish; the next one starts from empty tables)", err)
 	}
 	state.Model.markKeys()
 	state.Model.markTimes(s.now())
-	state.Model.markWindows(plan.target)
+	markWindows(state.Model, plan.target)
 	state.Image = plan.image
 	state.Hops = slices.SortedFunc(maps.Keys(plan.target.wanted), NextHop.compare)
 	state.Generation = generation()
@@ -249,4 +248,20 @@ func IsInput(err error) bool {
 // Changes says whether commands change anything.
 func Changes(commands []xfrm.Command) bool {
 	return slices.ContainsFunc(commands, func(c xfrm.Command) bool { return !reads(c) })
+}
+
+// markWindows notes the windows that are on the chip now.
+func markWindows(m *Model, t *target) {
+	for _, sa := range m.SAs {
+		if sa.Way == xfrm.DirIn && t.selectors[sa.Row] != nil {
+			sa.Started = true
+		}
+	}
+}
+
+func (s *Session) now() time.Time {
+	if s.Now == nil {
+		return time.Now()
+	}
+	return s.Now()
 }

@@ -15,11 +15,6 @@ type set struct {
 	policy *Policy
 }
 
-// before says whether a policy is asked before another one.
-func (p *Policy) before(q *Policy) bool {
-	return cmp.Or(cmp.Compare(p.Priority, q.Priority), cmp.Compare(p.Age, q.Age)) < 0
-}
-
 // nameInbound notes what every inbound SA that a policy's template asks for carries of it. What is written for `in` and again for
 // `fwd` is one policy, the first.
 func (c *compiler) nameInbound(p, first *Policy) {
@@ -83,7 +78,7 @@ func (c *compiler) inboundSets(all []*Policy) error {
 func (s set) String() string { return fmt.Sprintf("%s of %d,", s.sel, s.policy.Age) }
 
 // cuts says whether a policy is asked before that of one of some sets, for a packet of both.
-func (p *Policy) cuts(sets []set) bool {
+func cuts(p *Policy, sets []set) bool {
 	return slices.ContainsFunc(sets, func(s set) bool { return p.before(s.policy) && p.Overlaps(s.sel) })
 }
 

@@ -197,7 +197,7 @@ func TestSetsUnderTraffic(t *testing.T) {
 	var all []packet
 	for n := range 16 {
 		p := packet{netip.AddrFrom4([4]byte{10, byte(n%4) << 6, 1, 1}), []byte{6, 17}[n/4%2], []int{5, 80}[n/8]}
-		key := newRow(8 * 38)
+		key := make([]uint32, 10)
 		f := regs.FlowRow
 		f.SrcAddr.PutBytes(key, ipBytes(p.src.String(), 16))
 		f.DstPort.Put(key, uint64(p.port))

@@ -1,6 +1,7 @@
 package box
 
 import (
+	"maps"
 	"slices"
 
 	"sallyport/mgmt/internal/regs"
@@ -11,7 +12,7 @@ type ternary map[int][]uint32
 
 // first is the row that answers where some rows match: the lowest, whatever its priority.
 func (t ternary) first(matches func([]uint32) bool) []uint32 {
-	for _, index := range sorted(t) {
+	for _, index := range slices.Sorted(maps.Keys(t)) {
 		if matches(t[index]) {
 			return t[index]
 		}

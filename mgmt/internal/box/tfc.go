@@ -1,10 +1,7 @@
 package box
 
 import (
-	"slices"
-
 	"sallyport/mgmt/internal/regs"
-	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -55,20 +52,4 @@ func dummyRow(sa *SA, units uint32) Row {
 	f.Length.Put(row, uint64(units))
 	f.Interval.Put(row, sa.Dummy.Turns())
 	return row
-}
-
-// dummies brings their table to hold what is wanted: like a flow, a row leads to an SA whose other rows are there before it and go after it.
-func (p *planner) dummies(have map[int]Row) {
-	want := p.target.dummies
-	for _, index := range sorted(want) {
-		if !slices.Equal(want[index], have[index]) {
-			p.add(write{phase: phaseInsert, chip: transport.Inner, table: regs.InnerTableDummy, index: index, row: want[index]})
-		}
-	}
-	for _, index := range sorted(have) {
-		if _, stays := want[index]; !stays {
-			p.add(write{phase: p.removePhase(), chip: transport.Inner, table: regs.InnerTableDummy, index: index})
-		}
-	}
-	p.image.Dummy = want
 }

@@ -8,6 +8,7 @@ import (
 	"sallyport/mgmt/internal/fakebox"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
 )
 
 // TestTooLong: the sender is told of the MTU that the row has which punts its packet, and of the red port's address; nobody is where ICMP must be silent.
@@ -33,9 +34,14 @@ xfrm policy add src 2001:db8:1::/48 dst 2001:db8:2::/48 dir out priority 5 tmpl 
 		t.Helper()
 		out := ""
 		err := r.session(func(s *Session) error {
-			long, ok, err := s.TooLong(framed(t, frame))
-			if ok {
-				out = fmt.Sprintf("%x %s %d", long.Head[12:], long.From, long.MTU)
+			head, _, _ := SplitFrame(framed(t, frame))
+			packet, ok := ReadPacket(framed(t, frame), xfrm.AllExtensionHeaders)
+			if !ok || !Answerable(packet) {
+				return nil
+			}
+			from, mtu, err := s.TooLong(packet)
+			if mtu != 0 {
+				out = fmt.Sprintf("%x %s %d", head[12:], from, mtu)
 			}
 			return err
 		})

@@ -2,6 +2,7 @@ package box
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -90,7 +91,7 @@ func TestTunnelsHaveNoTransport(t *testing.T) {
 // decisions are the rules of the inner chip in order: source, destination, action, SA, in transport mode.
 func (r *rig) decisions() (out []string) {
 	f, rows := regs.RuleRow, r.fake.Table(transport.Inner, regs.InnerTableRule)
-	for _, index := range sorted(rows) {
+	for _, index := range slices.Sorted(maps.Keys(rows)) {
 		row := rows[index]
 		out = append(out, fmt.Sprintf("%08x %08x %d %d %d", f.SrcAddr.Get(row)&0xFFFFFFFF, f.DstAddr.Get(row)&0xFFFFFFFF, f.Action.Get(row), f.Sa.Get(row), f.Transport.Get(row)))
 	}

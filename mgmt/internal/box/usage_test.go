@@ -21,7 +21,7 @@ func limited(verb, dir string, spi int, limits string) string {
 func (r *rig) carry(table regs.Table, index int, bytes uint64) {
 	row := r.fake.Table(transport.Inner, table)[index]
 	if row == nil {
-		row = newRow(table.RowBits)
+		row = make([]uint32, table.Words())
 		r.fake.Table(transport.Inner, table)[index] = row
 	}
 	f := regs.PolicyUsageRow
@@ -55,7 +55,7 @@ func TestLifetimeRows(t *testing.T) {
 			r.must(limited("add", dir, 7, test.limits))
 			row := r.fake.Table(transport.Inner, table)[0]
 			if row == nil {
-				row = newRow(table.RowBits)
+				row = make([]uint32, table.Words())
 			}
 			f := regs.SaUsageRow
 			got := [6]uint64{f.Bytes.Get(row), f.Packets.Get(row), f.SoftBytes.Get(row), f.SoftPackets.Get(row), f.Warned.Get(row), f.Expired.Get(row)}

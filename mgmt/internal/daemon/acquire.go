@@ -11,9 +11,7 @@ import (
 // frame goes no further: nobody may send it on in clear. What a policy punts is delivered to Linux.
 func (d *Daemon) answerAsking(ctx context.Context, frames <-chan []byte, deliver func(frame []byte) error) error {
 	return d.eachFlow(ctx, frames, func(frame []byte, _ xfrm.Selector, note func() bool) error {
-		d.mu.Lock()
-		asking, event, err := d.session.Acquire(frame)
-		d.mu.Unlock()
+		asking, event, err := d.acquire(frame)
 		switch {
 		case err != nil:
 			return err
@@ -24,4 +22,16 @@ func (d *Daemon) answerAsking(ctx context.Context, frames <-chan []byte, deliver
 		}
 		return nil
 	})
+}
+
+// acquire says what the policy of the packet in a frame wants; nothing if there is no packet.
+func (d *Daemon) acquire(frame []byte) (box.Asking, box.Event, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	skipped, err := d.session.Skipped()
+	packet, ok := box.ReadPacket(frame, skipped)
+	if err != nil || !ok {
+		return box.AskedNothing, box.Event{}, err
+	}
+	return d.session.Acquire(packet)
 }

@@ -60,8 +60,9 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, queue := range box.EventQueues() {
-		out <- prometheus.MustNewConstMetric(m.left, prometheus.CounterValue, float64(d.session.Left[queue]), queue)
+	left := d.session.Left()
+	for _, queue := range box.QueueNames() {
+		out <- prometheus.MustNewConstMetric(m.left, prometheus.CounterValue, float64(left[queue]), queue)
 	}
 	configured := 0.0
 	if d.adopted {

@@ -30,7 +30,7 @@ func (d *Daemon) pollNoise() error {
 	if d.noise.pool == nil {
 		return nil
 	}
-	n, err := d.session.TakeNoise()
+	n, err := box.TakeNoise(d.session.Box)
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func (d *Daemon) poll() error {
 	} else {
 		d.adopted = adopted
 	}
-	links, err := d.session.Links()
+	links, err := box.ReadLinks(d.session.Box)
 	if err != nil {
 		return err
 	}
@@ -64,8 +64,8 @@ func (d *Daemon) poll() error {
 	d.session.Notes = &notes
 	defer func() { d.session.Notes = io.Discard }()
 	for _, take := range []func() ([]box.Event, error){d.session.Events, d.session.Audit} {
-		events, err := take()
-		for _, e := range merged(events) {
+		taken, err := take()
+		for _, e := range merged(taken) {
 			d.tell(e)
 		}
 		if err != nil {
@@ -97,9 +97,9 @@ func (d *Daemon) tell(e box.Event) {
 }
 
 // merged makes one event of all bad ICVs of an SA, with what was in the first, and how many events there were.
-func merged(events []box.Event) (out []box.Event) {
+func merged(taken []box.Event) (out []box.Event) {
 	first := map[uint32]*box.Dropped{}
-	for _, e := range events {
+	for _, e := range taken {
 		if e.Kind == box.EventICV {
 			if before := first[e.SPI]; before != nil {
 				before.Count++

@@ -2,7 +2,9 @@ package daemon
 
 import (
 	"context"
+	"net/netip"
 
+	"sallyport/mgmt/internal/box"
 	"sallyport/mgmt/internal/punt"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -11,20 +13,31 @@ import (
 // long packets may be. One flow is told once in askAgain, and no more than mostAsked flows in that time.
 func (d *Daemon) tellSenders(ctx context.Context, frames <-chan []byte, send func(frame []byte) error) error {
 	return d.eachFlow(ctx, frames, func(frame []byte, flow xfrm.Selector, note func() bool) error {
-		d.mu.Lock()
-		long, ok, err := d.session.TooLong(frame)
-		d.mu.Unlock()
-		if err != nil || !ok {
+		from, mtu, err := d.tooLong(frame)
+		if err != nil || mtu == 0 {
 			return err
 		}
-		answer, ok := punt.TooBig(long.Head, long.Packet, long.From, long.MTU)
+		head, packet, _ := box.SplitFrame(frame)
+		answer, ok := punt.TooBig(head, packet, from, mtu)
 		if !ok || !note() {
 			return nil
 		}
 		if err := send(answer); err != nil {
 			return err
 		}
-		d.log.Debug("a sender was told of the path's MTU", "src", flow.Src.Addr(), "dst", flow.Dst.Addr(), "mtu", long.MTU)
+		d.log.Debug("a sender was told of the path's MTU", "src", flow.Src.Addr(), "dst", flow.Dst.Addr(), "mtu", mtu)
 		return nil
 	})
+}
+
+// tooLong says what the sender of the packet in a frame is to be told, and from which address; 0 if nothing.
+func (d *Daemon) tooLong(frame []byte) (from netip.Addr, mtu uint32, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	skipped, err := d.session.Skipped()
+	packet, ok := box.ReadPacket(frame, skipped)
+	if err != nil || !ok || !box.Answerable(packet) {
+		return from, 0, err
+	}
+	return d.session.TooLong(packet)
 }

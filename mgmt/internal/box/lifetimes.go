@@ -1,0 +1,50 @@
+package box
+
+import (
+	"strings"
+
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// lifetimes takes the events of lifetimes from the inner chip; if some were lost, every SA that has reached a limit has one more.
+func (s *Source) lifetimes(m *Model, at Rows, found func(Event)) error {
+	expired := func(sa *SA, hard bool, of string) {
+		if sa == nil {
+			return // it is gone: nobody waits for its event
+		}
+		found(expireEvent(sa, hard, of))
+	}
+	lost, err := s.takeQueue(lifetimeQueue, func(event []uint32) error {
+		has := func(f regs.Field) bool { return f.Get(event) != 0 }
+		way := xfrm.DirOut
+		if has(regs.InnerLifetimeEventInbound) {
+			way = xfrm.DirIn
+		}
+		var of []string
+		if has(regs.InnerLifetimeEventBytes) {
+			of = append(of, "bytes")
+		}
+		if has(regs.InnerLifetimeEventPackets) {
+			of = append(of, "packets")
+		}
+		expired(at[way][int(regs.InnerLifetimeEventSa.Get(event))], has(regs.InnerLifetimeEventHard), strings.Join(of, ","))
+		return nil
+	})
+	if err != nil || !lost {
+		return err
+	}
+	s.Note("events were lost: these are all SAs that have reached a limit")
+	for _, sa := range m.SAs {
+		row, err := s.Box.ReadRow(transport.Inner, usageTable(sa.Way), sa.Row)
+		if err != nil {
+			return err
+		}
+		hard := regs.SaUsageRow.Expired.Get(row) != 0
+		if hard || regs.SaUsageRow.Warned.Get(row) != 0 {
+			expired(sa, hard, "")
+		}
+	}
+	return nil
+}
