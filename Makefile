@@ -124,7 +124,7 @@ build/boards/parts/stamp: $(shell_sources) build.mill VERSION | setup
 board-check: verilog build/boards/check/stamp ## what can be checked of the boards without Vivado: Tcl, constraints, clock crossings, elaboration, lint
 	@$(ENV) python -m boards.check
 
-# --- boards (boards/README.md) ---------------------------------------------------------------------------------------
+# --- boards (docs/reference/boards.md) ---------------------------------------------------------------------------------------
 
 CHIP ?=
 PART ?=

@@ -1,4 +1,4 @@
-"""Board data: the one place that reads boards/data/<board>.yaml and refuses what is wrong in it. Schema: boards/README.md."""
+"""Board data: the one place that reads boards/data/<board>.yaml and refuses what is wrong in it. Schema: docs/reference/boards.md."""
 
 from __future__ import annotations
 
