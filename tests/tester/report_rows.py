@@ -26,6 +26,16 @@ def histogram(figures: Latency) -> list[tuple[float, int]]:
     return shape[:4] + shape[5:]
 
 
+def result(**more) -> TrialResult:
+    """A trial of 10 frames."""
+    fields = (
+        dict.fromkeys(("lost", "reordered", "duplicated", "corrupted"), 0) | {"tx_frames": 10, "rx_frames": 10} | more
+    )
+    return TrialResult(
+        Fraction(1), Fraction(1), queue_grew=False, lifo_ns=None, fifo_ns=None, jitter_ns=None, histogram=[], **fields
+    )
+
+
 def row(
     label: str, test: str, share: float = 1.0, setup: Setup = SETUP, lost: int = 0, simulated: bool = True, **more
 ) -> dict:

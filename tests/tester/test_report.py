@@ -11,11 +11,14 @@ from pathlib import Path
 import pytest
 from sallyport import report
 from sallyport.errors import InputError
-from sallyport.report.kinds import KINDS
+from sallyport.progress import outcome
+from sallyport.report import cells
+from sallyport.report.columns import sheet
+from sallyport.report.kinds import KINDS, note
 
 from tests.conftest import ROOT
 from tests.support.browsers import Watched
-from tests.tester.report_rows import SETUP, every, of_latency, row, throughput
+from tests.tester.report_rows import SETUP, every, of_latency, result, row, throughput
 
 COMMAND = "./sallyport rfc2544 --test all --seed 1 --html 'a b.html'"
 SCREEN = {"width": 1440, "height": 900}
@@ -97,6 +100,7 @@ def test_throughput_has_the_columns_and_figures_of_its_rows(whole: Page) -> None
         "Trial", "Frame size B", "Iteration", "Duration s", "Intended load % of line", "Offered load % of line", "Intended load fps",
         "Tx frames", "Rx frames", "Lost frames", "Loss %", "Throughput L2 Mb/s", "Throughput L1 Mb/s", "Result", "Theoretical maximum fps",
         "Theoretical maximum % of line", "Of theoretical %", "Latency min µs", "Latency avg µs", "Latency max µs", "Out of sequence frames",
+        "Duplicated frames", "Damaged frames",
     ]  # fmt: skip
     assert shown["Frame size B"] == ["64", "512", "1400", "1518", "IMIX"]
     assert shown["Result"] == ["Passed"] * 5
@@ -197,6 +201,34 @@ def test_rows_that_differ_in_more_than_size_are_told_apart(browser, tmp_path: Pa
     assert shown["SAs"] == ["1"] * 5 + ["16"] * 5 + ["1"]
     assert shown["Origin"] == ["simulated"] * 10 + ["measured"]
     assert "simulated and measured" in page.page.inner_text(".overall")
+
+
+def test_a_failure_says_why_wherever_it_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    why = "TRex sent 90.00 % of the intended load"
+    bad = row("64", "throughput") | {"passed": False, "duplicated": 3, "corrupted": 2, "checks": [why, "and more"]}
+    assert f"</b> {why}</li>" in report.html([bad], COMMAND)
+    report.write_all([bad], tmp_path / "x.html", None, COMMAND)
+    (line,) = csv.DictReader((tmp_path / "x.csv").read_text().splitlines())
+    assert (line["duplicated"], line["corrupted"], line["checks"]) == ("3", "2", f"{why}; and more")
+    report.table([bad])
+    assert f": {why}\n" in capsys.readouterr().out
+    assert outcome(result(reordered=1, lost=2, checks=[why])) == f"lost 2 of 10; 1 reordered; {why}"
+
+
+def test_latency_of_a_tester_that_has_one_kind_is_one_line() -> None:
+    real = of_latency(simulated=False)[:1]
+    real[0] |= {"latency_ns": real[0]["latency_fifo_ns"], "latency_type": "FIFO (RFC 1242 bit forwarding)"}
+    (line,) = sheet("latency", real).rows
+    assert "FIFO" in line
+    assert "real tester times latency frames alone" in note(real) and "Every" not in note(real)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.0, "0.00"), (0.001234567, "0.00123"), (0.0999, "0.0999"), (0.5, "0.500"), (1.0, "1.00"), (99.996, "100.00")],
+)
+def test_small_percentages_keep_three_digits(value: float, shown: str) -> None:
+    assert cells.percent(value) == shown
 
 
 def test_names_are_text_in_the_page() -> None:

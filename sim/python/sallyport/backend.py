@@ -98,11 +98,25 @@ class TrialResult:
     rekeys: int = 0
     checks: list[str] = field(default_factory=list)  # what else went wrong, a sentence each
     simulation: dict | None = None  # sim_cycles, wall_s, cycles_per_s; None: measured on hardware
+    tester: dict = field(default_factory=dict)  # of hardware: what measured it, and how busy that was
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing but loss is wrong, so that the figure is no fluke."""
+        return not (self.reordered or self.duplicated or self.corrupted or self.queue_grew or self.checks)
 
     @property
     def passed(self) -> bool:
         """RFC 2544 26.1's zero loss, and nothing else that would make the figure a fluke."""
-        return not (self.lost or self.reordered or self.duplicated or self.corrupted or self.queue_grew or self.checks)
+        return self.sound and not self.lost
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why it did not pass, a few words or a sentence each."""
+        counts = {"reordered": self.reordered, "duplicated": self.duplicated, "corrupted": self.corrupted}
+        found = [f"lost {self.lost} of {self.tx_frames}"] if self.lost else []
+        found += [f"{count} {name}" for name, count in counts.items() if count]
+        return [*found, *(["a queue grew"] if self.queue_grew else []), *self.checks]
 
 
 @dataclass(frozen=True)

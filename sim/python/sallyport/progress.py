@@ -81,11 +81,11 @@ class Progress:
         cost = ""
         if simulation:
             cost = f"; {simulation['sim_us']:.0f} us simulated at {simulation['cycles_per_s'] / 1000:.1f} k cycles/s"
-        self._said(f"{name(label, trial)}: {outcome(result)}{cost}", outcome(result))
+        self._said(f"{name(label, trial)}: {outcome(result)}{cost}", result)
 
     def known(self, label: str, trial: Trial, result: TrialResult) -> None:
         """A trial was made before, and its result is at hand."""
-        self._said(f"{name(label, trial)}: {outcome(result)}; known from before", outcome(result))
+        self._said(f"{name(label, trial)}: {outcome(result)}; known from before", result)
 
     def case(self, title: str, found: list[dict]) -> None:
         """A case is done, with these rows."""
@@ -93,9 +93,8 @@ class Progress:
         self._bars.advance(self._task)
         if self._live or self._verbosity == Verbosity.QUIET:
             return
-        passed = all(row["passed"] for row in found)
         left = (time.monotonic() - self._started) / self._done * (self._total - self._done)
-        self._say(f"{self._done} of {self._total}: {title} {'passed' if passed else 'lost frames'}, {left:.0f} s left")
+        self._say(f"{self._done} of {self._total}: {title} {_of_all(found)}, {left:.0f} s left")
 
     def _show(self, text: str) -> None:
         others = len(self._running) - 1
@@ -103,10 +102,10 @@ class Progress:
         if self._live:
             self._bars.update(self._task, description=text + more + self._last)
 
-    def _said(self, text: str, result: str) -> None:
+    def _said(self, text: str, result: TrialResult) -> None:
         with self._lock:
             self._running.pop(threading.get_ident(), None)
-            self._last = f" · last {result}"
+            self._last = f" · last {_shortly(result)}"
         if self._verbosity == Verbosity.VERBOSE:
             self._say(text)
 
@@ -125,5 +124,19 @@ def name(label: str, trial: Trial) -> str:
 
 
 def outcome(result: TrialResult) -> str:
-    """What became of a trial's frames."""
-    return f"lost {result.lost} of {result.tx_frames}" if result.lost else ("passed" if result.passed else "failed")
+    """What became of a trial's frames, with every reason if it did not pass."""
+    return "passed" if result.passed else "; ".join(result.reasons)
+
+
+def _shortly(result: TrialResult) -> str:
+    """The same beside a bar: the first reason."""
+    return "passed" if result.passed else result.reasons[0]
+
+
+def _of_all(rows: list[dict]) -> str:
+    """What became of the rows of a case."""
+    if all(row["passed"] for row in rows):
+        return "passed"
+    reasons = [*(["lost frames"] if any(row["lost"] for row in rows) else [])]
+    reasons += dict.fromkeys(check for row in rows for check in row["checks"])
+    return "; ".join(reasons or ["failed"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 DASH = "—"  # not measured, or without a meaning here
 
 
@@ -16,15 +18,11 @@ def fixed(value: float | None, digits: int) -> str:
 
 
 def percent(value: float | None) -> str:
-    """A share in percent, with the two decimals that a search to 0.1 % needs."""
+    """A share in percent, with the two decimals that a search to 0.1 % needs; three digits of what is small."""
+    if value and abs(value) < 1:
+        digits = 2 - math.floor(math.log10(abs(value)))
+        return f"{value:.{digits}f}"
     return fixed(value, 2)
-
-
-def loss(value: float | None) -> str:
-    """A loss rate in percent: one frame lost must not look like none."""
-    if value is None or value == 0 or value >= 0.01:
-        return percent(value)
-    return f"{value:.6f}"
 
 
 def micros(nanoseconds: float | None, digits: int = 3) -> str:

@@ -31,7 +31,7 @@ class Sheet:
 SIZE = Column("Frame size", "B", cells.size)
 LOAD = Column("Intended load", "% of line", lambda r: cells.percent(r["load_pct"]))
 LOST = Column("Lost", "frames", lambda r: cells.count(r["lost"]))
-LOSS = Column("Loss", "%", lambda r: cells.loss(r["loss_pct"]))
+LOSS = Column("Loss", "%", lambda r: cells.percent(r["loss_pct"]))
 TX = Column("Tx", "frames", lambda r: cells.count(r["tx_frames"]))
 RX = Column("Rx", "frames", lambda r: cells.count(r["rx_frames"]))
 RESULT = Column("Result", "", lambda r: cells.result(verdict(r)), text=True)
@@ -55,6 +55,8 @@ RATES = (
     Column("Of theoretical", "%", lambda r: cells.percent(100 * r["ratio"])),
     *(Column(f"Latency {key}", "µs", lambda r, key=key: cells.latency(r, key)) for key in ("min", "avg", "max")),
     Column("Out of sequence", "frames", lambda r: cells.count(r["reordered"])),
+    Column("Duplicated", "frames", lambda r: cells.count(r.get("duplicated"))),
+    Column("Damaged", "frames", lambda r: cells.count(r.get("corrupted"))),
 )
 
 BURSTS = (
@@ -147,11 +149,12 @@ def _latency(rows: list[dict]) -> Sheet:
     own += [Column("Jitter", "µs", lambda _: ""), RESULT]
     sheet = Sheet([*shared, *own])
     for row in rows:
-        for name, column in (("LIFO", "latency_ns"), ("FIFO", "latency_fifo_ns")):
-            if column == "latency_ns" or row[column]:
+        first = row["latency_type"].split()[0]
+        for name, column in ((first, "latency_ns"), ("FIFO", "latency_fifo_ns")):
+            if column == "latency_ns" or (row[column] and name != first):
                 figures = [cells.latency(row, key, column) for key in keys]
-                # The row has one jitter, which is of LIFO latencies.
-                jitter = cells.micros(row["jitter_ns"]) if name == "LIFO" else cells.DASH
+                # The row has one jitter, which is of the first kind.
+                jitter = cells.micros(row["jitter_ns"]) if column == "latency_ns" else cells.DASH
                 sheet.rows.append([c.show(row) for c in shared] + [name, *figures, jitter, RESULT.show(row)])
     return sheet
 
@@ -164,6 +167,6 @@ def _loss(rows: list[dict]) -> Sheet:
     lines: dict[tuple[str, ...], dict[float, str]] = {}
     for row in rows:
         name = (*(settings.show(row, key) for key in differ), cells.size(row))
-        lines.setdefault(name, {})[row["load_pct"]] = cells.loss(row["loss_pct"])
+        lines.setdefault(name, {})[row["load_pct"]] = cells.percent(row["loss_pct"])
     sheet.rows = [[*name, *(found.get(load, cells.DASH) for load in loads)] for name, found in lines.items()]
     return sheet

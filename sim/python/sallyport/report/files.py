@@ -90,5 +90,6 @@ def _flat(row: dict) -> dict[str, str]:
 def _cell(value: object) -> str:
     """As JSON writes it, but text without quotes and null as nothing."""
     if isinstance(value, list):
-        return " ".join(map(_cell, value))
+        sentences = any(isinstance(each, str) and " " in each for each in value)
+        return ("; " if sentences else " ").join(map(_cell, value))
     return value if isinstance(value, str) else "" if value is None else json.dumps(value)

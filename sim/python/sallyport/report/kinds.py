@@ -17,8 +17,17 @@ class Kind:
 _RATES = (
     "Rates are of one direction, counts of frames of all directions together, over the measured interval and the drain after it. "
     "Trial is the number of the row, Iteration how many trials the search took. Theoretical maximum is what the black wire carries "
-    "of such frames once ESP is around them. Latency is last bit in to first bit out."
+    "of such frames once ESP is around them."
 )
+
+_LATENCY = {
+    False: " Latency is last bit in to first bit out.",
+    True: " Latency is of the tester's own latency frames, first bit in to first bit out.",
+}
+_SAMPLED = {
+    False: " Every simulated packet of the measured interval counts.",
+    True: " A real tester times latency frames alone, some of the load, in its own software.",
+}
 
 KINDS = {
     "throughput": Kind("Throughput", "RFC 2544 26.1", _RATES),
@@ -27,7 +36,7 @@ KINDS = {
         "Latency",
         "RFC 2544 26.2",
         "LIFO is last bit in to first bit out (RFC 1242 3.8, store and forward); FIFO is first bit in to first bit out (RFC 1242 3.8, bit "
-        "forwarding). Every packet of the measured interval counts. Jitter is the mean difference between successive packets' latencies.",
+        "forwarding). Jitter is the mean difference between successive packets' latencies.",
     ),
     "loss": Kind(
         "Frame loss rate",
@@ -70,6 +79,21 @@ def by_test(rows: list[dict]) -> dict[str, list[dict]]:
     """The rows of each test, in the order of the matrix."""
     names = dict.fromkeys([*KINDS, *(row["test"] for row in rows)])
     return {name: mine for name in names if (mine := [row for row in rows if row["test"] == name])}
+
+
+def note(rows: list[dict]) -> str:
+    """How the figures of one test are to be read, by how they were measured."""
+    said = kind(rows[0]["test"]).note
+    if rows[0]["test"] in ("throughput", "tunnels"):
+        return said + _LATENCY[{row["latency_type"].split()[0] for row in rows} == {"FIFO"}]
+    if rows[0]["test"] != "latency":
+        return said
+    return said + "".join(_SAMPLED[real] for real in sorted({not row["simulated"] for row in rows}))
+
+
+def reasons(row: dict) -> list[str]:
+    """Why a row's trial did not pass, but for loss, which has columns."""
+    return [*(["a queue grew"] if row.get("queue_grew") else []), *row.get("checks", [])]
 
 
 def verdict(row: dict) -> bool | None:

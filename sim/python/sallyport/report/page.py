@@ -7,7 +7,7 @@ from plotly.offline import get_plotlyjs
 
 from sallyport.report import cells, settings
 from sallyport.report.columns import sheet
-from sallyport.report.kinds import by_test, kind, verdict_of_all
+from sallyport.report.kinds import by_test, kind, note, reasons, verdict_of_all
 from sallyport.report.plots import plots
 from sallyport.report.provenance import provenance
 from sallyport.report.summary import failed, headline
@@ -43,5 +43,12 @@ def _section(number: int, test: str, rows: list[dict], with_histograms: bool) ->
         "headline": headline(rows),
         "result": cells.result(verdict_of_all(rows)),
         "sheet": sheet(test, rows),
+        "reasons": [(_of(row), text) for row in rows for text in reasons(row)],
+        "note": note(rows),
         "plots": plots(test, rows, number, with_histograms),
     }
+
+
+def _of(row: dict) -> str:
+    """Which row of a table is meant."""
+    return f"{cells.sized(row)} at {cells.percent(row['load_pct'])} % of line rate"

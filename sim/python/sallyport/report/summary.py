@@ -76,7 +76,7 @@ def _loss(rows: list[dict]) -> str:
         else:
             clean.setdefault(label, 0.0)
     worst = max(rows, key=lambda r: r["loss_pct"])
-    most = f"{cells.loss(worst['loss_pct'])} % at {worst['load_pct']:g} % with {cells.sized(worst)}"
+    most = f"{cells.percent(worst['loss_pct'])} % at {worst['load_pct']:g} % with {cells.sized(worst)}"
     return f"nothing lost up to {span(list(clean.values()), lambda v: f'{v:g}')} % of line rate at {_sizes(rows)}; most lost: {most}"
 
 

@@ -7,7 +7,7 @@ from rich.table import Table
 
 from sallyport.report import cells, settings
 from sallyport.report.cells import corrected, count, latency, micros, percent
-from sallyport.report.kinds import by_test, verdict
+from sallyport.report.kinds import by_test, reasons, verdict
 from sallyport.report.summary import heading
 
 _WIDTH = 160  # of what goes into a pipe, at least
@@ -50,7 +50,7 @@ _COLUMNS = {
         ("jitter µs", lambda r: micros(r["jitter_ns"], 3)),
         _RESULT,
     ),
-    "loss": (_SIZE, _LOAD, ("offered %", lambda r: percent(r["offered_pct"])), _TX, _LOST, ("loss %", lambda r: cells.loss(r["loss_pct"]))),
+    "loss": (_SIZE, _LOAD, ("offered %", lambda r: percent(r["offered_pct"])), _TX, _LOST, ("loss %", lambda r: percent(r["loss_pct"]))),
     "back-to-back": (
         _SIZE,
         ("burst frames", lambda r: ("≥ " if r["unlimited"] else "") + count(r["burst_frames"])),
@@ -108,6 +108,9 @@ def table(rows: list[dict]) -> None:
         for row in mine:
             grid.add_row(*(settings.show(row, key) for key in differ), *(show(row) for _, show in columns))
         show_table(heading(mine), grid)
+        for row in mine:
+            for reason in reasons(row):
+                print(f"{cells.sized(row)} at {percent(row['load_pct'])} %: {reason}")
 
 
 def show_table(title: str, grid: Table) -> None:
