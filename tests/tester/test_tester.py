@@ -103,6 +103,15 @@ def test_loss_ends_with_two_clean_trials() -> None:
     assert [row["loss_pct"] for row in rows] == pytest.approx([25, 16.667, 6.25, 0, 0], abs=0.01)
 
 
+def test_the_load_bounds_loss_and_bursts_too() -> None:
+    """A burst at a quarter of line rate comes no faster than that."""
+    box = KnownBox(SETUP.line_fps / 8, 700)
+    assert [row["load_pct"] for row in box.rows("loss", load=Fraction(1, 4))][:3] == [25, 22.5, 20]
+    (row,) = box.rows("back-to-back", load=Fraction(1, 4))
+    assert row["burst_runs"] == [1400] and row["corrected_frames"] == pytest.approx(700, rel=0.01)
+    assert max(trial.fps for trial in box.trials) == pytest.approx(SETUP.line_fps / 4)
+
+
 def sizes(text: str, **setup: object) -> list[tuple[str, dict[int, int]]]:
     return parse(text, replace(Setup({}, GCM), **setup))
 

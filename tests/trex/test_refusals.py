@@ -247,23 +247,30 @@ def test_a_port_that_cannot_be_promiscuous_need_not_be(lab: Lab) -> None:
     assert [call["promiscuous"] for call in lab.calls() if call["call"] == "set_port_attr"] == []
 
 
-def test_ports_of_another_rate_are_warned_of_and_bound_the_load(lab: Lab) -> None:
-    lab.world(ports=[{"speed": 25.0}, {"speed": 25.0}])
-    backend = lab.backend(line_rate_gbps=25)
+@pytest.mark.parametrize(("gbps", "virtual"), [(10, False), (25, False), (40, False), (100, False), (10, True)])
+def test_percent_is_of_the_ports_own_rate(lab: Lab, gbps: int, virtual: bool) -> None:
+    """Of software ports too, whose rate is what TRex says."""
+    lab.world(ports=[{"speed": float(gbps), "virtual": virtual}] * 2)
+    backend = lab.backend(line_rate_gbps=gbps)
+    assert backend.capabilities().line_gbps == gbps
     backend.check(setup())
-    assert len(lab.warnings) == 2 and "runs at 25 Gb/s; loads stay in percent of 100 Gb/s" in lab.warnings[0]
+    assert lab.warnings == []
+    line = replace(setup(), line_gbps=gbps).line_fps
+    assert float(line) == pytest.approx(gbps * 1e9 / (8 * 84))
+    assert backend.run_trial(trial(int(line))).passed
+    for more in ({"fps": int(line) + 10_000}, {"fps": 1000, "then_fps": int(line) + 10_000}):
+        with pytest.raises(InputError) as error:
+            backend.run_trial(trial(**more))
+        refused(error, f"a port of {gbps} Gb/s carries {float(line):,.0f}; choose --load 100 or less")
+
+
+def test_a_reset_that_needs_a_person_is_known_before_hours_of_tests(lab: Lab) -> None:
     with pytest.raises(InputError) as error:
-        backend.run_trial(trial(37_300_000))
-    refused(error, "carries 37,202,381 at its 25 Gb/s; choose --load 25 or less")
-    with pytest.raises(InputError):
-        backend.run_trial(trial(1000, then_fps=37_300_000))
-
-
-def test_virtual_ports_have_no_rate(lab: Lab) -> None:
-    lab.world(ports=[{"virtual": True, "speed": 10.0}, {"virtual": True, "speed": 10.0}])
-    backend = lab.backend()
-    assert backend.run_trial(trial(100_000)).passed
-    assert len(lab.warnings) == 2 and "it is virtual and has no line rate" in lab.warnings[0]
+        lab.backend(resets=["power"]).check(setup(), ["throughput", "reset"])
+    refused(error, "an operator is asked for the power reset; run this in a terminal, or name the other tests")
+    assert lab.calls() == []
+    lab.backend(resets=["power"]).check(setup(), ["throughput"])
+    lab.backend(resets=["power"], interactive=True).check(setup(), ["reset"])
 
 
 @pytest.mark.parametrize(
@@ -298,7 +305,7 @@ def test_setups_that_are_not_offered(lab: Lab, changes: dict, sentence: str) -> 
     [
         ({"attack": "replay"}, True, "--attack replay: TRex is on the red side"),
         ({"reset": "software"}, True, "--reset software: "),
-        ({"reset": "power"}, False, "--reset power: an operator is asked to do it; run this in a terminal"),
+        ({"reset": "power"}, False, "--test reset: an operator is asked for the power reset"),
         ({"burst": 0}, True, "a burst of 0 frames: choose 1 or more"),
         ({"fps": 148_900_000}, True, "choose --load 100 or less"),
     ],

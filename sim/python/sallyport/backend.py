@@ -6,6 +6,7 @@ with its FCS, times nanoseconds.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol
@@ -35,11 +36,12 @@ class Setup:
     warmup_ns: int = 50_000
     measure_ns: int = 200_000
     rekeys: int = 0  # of tunnels in turn, spread over the measured interval
+    line_gbps: int = limits.LINE_GBPS  # of the ports, red and black
 
     @property
     def line_fps(self) -> Fraction:
         """Frames a second that fill a red port."""
-        return limits.line_rate_fps(limits.mean_frame(self.mix))
+        return limits.line_rate_fps(limits.mean_frame(self.mix), self.line_gbps)
 
     @property
     def ceiling(self) -> Fraction:
@@ -133,6 +135,7 @@ class Capabilities:
     measure_ns: int
     latency_measure_ns: int  # the same of the latency test
     repeatable: bool  # the same trial gives the same result, so it may be cached, and made by any of several processes
+    line_gbps: int = limits.LINE_GBPS  # of the ports
 
 
 class TrafficBackend(Protocol):
@@ -140,8 +143,8 @@ class TrafficBackend(Protocol):
 
     def capabilities(self) -> Capabilities: ...
 
-    def check(self, setup: Setup) -> None:
-        """Raise [sallyport.errors.InputError] for what the backend cannot do, before anything is sent."""
+    def check(self, setup: Setup, tests: Collection[str] = ()) -> None:
+        """Raise [sallyport.errors.InputError] for what the backend cannot do in `tests`, before anything is sent."""
         ...
 
     def run_trial(self, trial: Trial) -> TrialResult:

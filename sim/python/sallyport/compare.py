@@ -11,6 +11,7 @@ from pathlib import Path
 
 from sallyport import rows
 from sallyport.errors import InputError
+from sallyport.limits import LINE_GBPS
 from sallyport.report.kinds import verdict
 
 # What makes a row the same row in another run; the seed does not, for it must not matter.
@@ -156,7 +157,9 @@ def _keyed(found: list[dict]) -> dict[tuple, dict]:
         own = SET_BY_TEST.get(row["test"], ())
         if row["test"] == "latency":
             own = ("of_throughput_pct",) if row.get("of_throughput_pct") is not None else ("load_pct",)
-        key, count = (*(row[name] for name in IDENTITY), *(row[name] for name in own)), 1
+        # Rows of before the column are of the only rate that there was.
+        rate = row.get("line_rate_gbps", LINE_GBPS)
+        key, count = (*(row[name] for name in IDENTITY), rate, *(row[name] for name in own)), 1
         while (*key, count) in keyed:
             count += 1
         keyed[(*key, count)] = row

@@ -12,7 +12,8 @@ from fractions import Fraction
 
 from sallyport.suites import Suite
 
-WIRE_BITS_PER_SECOND = 100_000_000_000
+LINE_GBPS = 100
+WIRE_BITS_PER_SECOND = LINE_GBPS * 10**9
 SLOT_BYTES = 20  # preamble, start delimiter and inter-packet gap
 ETHERNET_BYTES = 18  # header and FCS
 IP_BYTES = {4: 20, 6: 40}  # by version
@@ -50,9 +51,9 @@ def largest_frame(suites: Sequence[Suite], mode: str, ip: int, nat_t: bool, port
     return size
 
 
-def line_rate_fps(frame: float | Fraction) -> Fraction:
-    """Frames of `frame` bytes a second that fill a 100GbE port."""
-    return Fraction(WIRE_BITS_PER_SECOND) / (8 * (Fraction(frame) + SLOT_BYTES))
+def line_rate_fps(frame: float | Fraction, gbps: int = LINE_GBPS) -> Fraction:
+    """Frames of `frame` bytes a second that fill a port of `gbps` Gb/s."""
+    return Fraction(gbps * 10**9) / (8 * (Fraction(frame) + SLOT_BYTES))
 
 
 def theoretical_fraction(

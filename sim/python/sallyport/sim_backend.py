@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -56,7 +56,7 @@ class SimBackend:
             repeatable=True,
         )
 
-    def check(self, setup: Setup) -> None:
+    def check(self, setup: Setup, tests: Collection[str] = ()) -> None:  # noqa: ARG002 - the same for all
         largest = max(setup.mix)
         if _outer(setup, largest) > limits.MAX_FRAME:
             most = limits.largest_frame(setup.suites, setup.mode, setup.ip, setup.nat_t, limits.MAX_FRAME)

@@ -18,7 +18,7 @@ from sallyport.sweep import Where
 from sallyport.trex.option import backend as trex_backend
 
 BACKENDS = ("sim", "trex")
-MIN_LOAD = Fraction(1, 10)
+MIN_LOAD = Fraction(1, 10_000)  # percent: 149 frames of 64 B a second at 100 Gb/s
 DEFAULT_SIZES, ALL_SIZES = "64,512,1400,1518", "all"
 
 
@@ -111,6 +111,7 @@ class Asked:
             warmup_ns=self.warmup_us * 1000 if self.warmup_us else capabilities.warmup_ns,
             measure_ns=self.measure_us * 1000 if self.measure_us else measure_ns,
             rekeys=self.rekeys,
+            line_gbps=capabilities.line_gbps,
         )
 
     def options(self, capabilities: Capabilities) -> Options:
@@ -143,5 +144,5 @@ def _percent(option: str, text: str, whole: str) -> Fraction:
     except (ValueError, ZeroDivisionError):
         raise InputError(f"{option} {text!r}: give a number of percent") from None
     if not MIN_LOAD <= value <= 100:
-        raise InputError(f"{option} {text}: choose {float(MIN_LOAD)} to 100 percent of {whole}")
+        raise InputError(f"{option} {text}: choose {float(MIN_LOAD):f} to 100 percent of {whole}")
     return value / 100

@@ -18,7 +18,7 @@ def rows(case: Case) -> Iterator[dict]:
     A burst is at most as long as a trial's measured interval: RFC 9004 5.4 has a box that carries that much be without a limit.
     """
     throughput, made = case.throughput()
-    longest = floor(case.setup.line_fps * case.setup.measure_ns / 10**9)
+    longest = floor(case.top * case.setup.measure_ns / 10**9)
     runs: list[int] = []
     shown: TrialResult | None = None
     for number in range(case.options.burst_runs):
@@ -30,7 +30,7 @@ def rows(case: Case) -> Iterator[dict]:
     assert shown is not None
     frames = mean(runs)
     # RFC 9004 5.4: what was forwarded during the burst was not in the buffer.
-    corrected = frames * float(1 - throughput / case.setup.line_fps)
+    corrected = frames * float(1 - throughput / case.top)
     yield case.row(
         shown,
         made,
@@ -39,13 +39,13 @@ def rows(case: Case) -> Iterator[dict]:
         burst_min=min(runs),
         burst_max=max(runs),
         burst_sd=pstdev(runs),
-        burst_s=float(frames / case.setup.line_fps),
+        burst_s=float(frames / case.top),
         burst_runs=runs,
         unlimited=min(runs) == longest,
         throughput_fps=round(float(throughput), 3),
         corrected_frames=round(corrected, 3),
         corrected_bytes=round(corrected * float(limits.mean_frame(case.setup.mix)), 1),
-        corrected_us=round(1e6 * corrected / float(case.setup.line_fps), 6),
+        corrected_us=round(1e6 * corrected / float(case.top), 6),
     )
 
 
@@ -58,7 +58,7 @@ def _longest(case: Case, longest: int) -> tuple[int, TrialResult, int]:
     guess, near, made = longest, False, 0
     shown: TrialResult | None = None
     while high - low > 1:
-        result = case.trial(case.setup.line_fps, burst=guess)
+        result = case.trial(case.top, burst=guess)
         made += 1
         if result.passed:
             low, shown = guess, result

@@ -37,6 +37,12 @@ class Case:
         """The highest load that is tried, frames a second: above the theoretical maximum the black wire must lose."""
         return self.setup.line_fps * min(self.setup.ceiling * self.options.share, self.options.load)
 
+    @property
+    def top(self) -> Fraction:
+        """The highest load of tests that are to lose frames, frames a second; the theoretical maximum bounds it by `share` alone."""
+        share = self.options.share * self.setup.ceiling if self.options.share < 1 else Fraction(1)
+        return self.setup.line_fps * min(share, self.options.load)
+
     def trial(self, fps: Fraction, **more: object) -> TrialResult:
         """One trial at `fps`; `more` are fields of [Trial]."""
         return self.run(Trial(self.setup, fps, **more))  # type: ignore[arg-type]

@@ -107,7 +107,7 @@ def rfc2544_command(**given: object) -> None:
         setup, options, where = asked.setup(capabilities), asked.options(capabilities), asked.where(capabilities)
         sizes = parse_sizes(asked.sizes(), setup)
         for _, mix in sizes:
-            backend.check(replace(setup, mix=mix))
+            backend.check(replace(setup, mix=mix), names)
         with closing(LocalPool(backend) if where.here else ClusterPool(where)) as pool:
             trials = Trials(pool, progress, capabilities.repeatable, None if asked.no_cache else Cache(CACHE))
             cases = plan.cases(names, setup, sizes, options, capabilities, trials.run)

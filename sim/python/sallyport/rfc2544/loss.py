@@ -1,4 +1,4 @@
-"""Frame loss rate (RFC 2544 26.3): from line rate down in steps of 10 % until two trials in a row lose nothing."""
+"""Frame loss rate (RFC 2544 26.3): from the highest load down in steps of 10 % of it until two trials in a row lose nothing."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def rows(case: Case) -> Iterator[dict]:
     clean = 0
     recorded = case.setup.boxes == 1 and case.setup.direction != "encrypt"
     for step in STEPS:
-        load = Fraction(step, 100)
-        if recorded and load > case.setup.ceiling:
+        fps = case.top * Fraction(step, 100)
+        if recorded and fps > case.setup.line_fps * case.setup.ceiling:
             continue
-        result = case.trial(case.setup.line_fps * load)
+        result = case.trial(fps)
         yield case.row(result)
         # A queue that grows loses as soon as it is full.
         clean = 0 if result.lost or result.queue_grew else clean + 1

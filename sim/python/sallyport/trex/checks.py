@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 
 from sallyport import limits
 from sallyport.backend import Setup, Trial
@@ -48,30 +47,36 @@ def setup(lab: Lab, asked: Setup) -> None:
         )
 
 
-def trial(lab: Lab, asked: Trial, speeds: dict[int, float], interactive: Callable[[], bool]) -> None:
-    """Whether this trial can be made; `speeds` of TRex's ports in Gb/s, 0 where TRex does not know."""
+def reset(lab: Lab, kind: str, interactive: Callable[[], bool]) -> None:
+    """Whether box 0 can be reset so, now: a person is asked for it in a terminal."""
+    if kind not in lab.resets:
+        raise InputError(
+            f"--reset {kind}: {lab.file} does not say that somebody can do it (resets: [{', '.join(lab.resets)}]); add it there"
+        )
+    if not interactive():
+        raise InputError(
+            f"--test reset: an operator is asked for the {kind} reset; run this in a terminal, or name the other tests"
+        )
+
+
+def trial(lab: Lab, asked: Trial, interactive: Callable[[], bool]) -> None:
+    """Whether this trial can be made."""
     if asked.attack:
         raise InputError(
             f"--attack {asked.attack}: TRex is on the red side, where nobody hostile is; use --backend sim"
         )
     if asked.reset:
-        if asked.reset not in lab.resets:
-            raise InputError(
-                f"--reset {asked.reset}: {lab.file} does not say that somebody can do it (resets: [{', '.join(lab.resets)}]); add it there"
-            )
-        if not interactive():
-            raise InputError(f"--reset {asked.reset}: an operator is asked to do it; run this in a terminal")
+        reset(lab, asked.reset, interactive)
     if asked.burst is not None and asked.burst < 1:
         raise InputError(f"a burst of {asked.burst} frames: choose 1 or more")
     mean = limits.mean_frame(asked.setup.mix)
+    most = limits.line_rate_fps(mean, lab.line_rate_gbps)
     for fps in (asked.fps, asked.then_fps or asked.fps):
-        for port, speed in speeds.items():
-            most = Fraction(speed) * 10**9 / (8 * (mean + limits.SLOT_BYTES))
-            if speed and fps > most:
-                raise InputError(
-                    f"{float(fps):,.0f} frames of {float(mean):g} B a second: {lab.where}, port {port}, carries {float(most):,.0f} at its "
-                    f"{speed:g} Gb/s; choose --load {float(100 * most / limits.line_rate_fps(mean)):.6g} or less"
-                )
+        if fps > most:
+            raise InputError(
+                f"{float(fps):,.0f} frames of {float(mean):g} B a second: a port of {lab.line_rate_gbps} Gb/s carries "
+                f"{float(most):,.0f}; choose --load 100 or less"
+            )
 
 
 def connect(lab: Lab, client: Client) -> None:
@@ -99,8 +104,8 @@ def connect(lab: Lab, client: Client) -> None:
         )
 
 
-def ports(lab: Lab, client: Client, warn: Callable[[str], None]) -> dict[int, float]:
-    """See that the ports are there, up, idle and where the lab file says; then take them. Their speeds, in Gb/s."""
+def ports(lab: Lab, client: Client) -> None:
+    """See that the ports are there, up, idle and where the lab file says; then take them."""
     there = client.call("get_all_ports")
     for red in (box.red for box in lab.boxes):
         if red.port not in there:
@@ -108,7 +113,6 @@ def ports(lab: Lab, client: Client, warn: Callable[[str], None]) -> dict[int, fl
                 f"{lab.where} has no port {red.port}, only {', '.join(map(str, there))}; correct boxes in {lab.file}, "
                 "or TRex's trex_cfg.yaml"
             )
-    speeds: dict[int, float] = {}
     for box, info in zip(lab.boxes, client.call("get_port_info", ports=lab.ports), strict=True):
         where = f"{lab.where}, port {box.red.port} (red of {box.name})"
         if info["link"] != "UP":
@@ -117,7 +121,12 @@ def ports(lab: Lab, client: Client, warn: Callable[[str], None]) -> dict[int, fl
             raise InputError(
                 f"{where}: it has MAC {info['src_mac']}, and {lab.file} says {box.red.mac}; correct the file, or the cabling"
             )
-        speeds[box.red.port] = _speed(lab, info, where, warn)
+        # 0: TRex does not know.
+        if info["speed"] and float(info["speed"]) != lab.line_rate_gbps:
+            raise InputError(
+                f"{where}: it runs at {float(info['speed']):g} Gb/s, and {lab.file} says line_rate_gbps: {lab.line_rate_gbps}; "
+                "write its rate there, of which loads are percent, or correct the cable or the port"
+            )
         if lab.promiscuous and info["prom_supported"] != "yes":
             raise InputError(f"{where}: it cannot be promiscuous; write promiscuous: false in {lab.file}")
     try:
@@ -135,24 +144,6 @@ def ports(lab: Lab, client: Client, warn: Callable[[str], None]) -> dict[int, fl
             client.call("set_port_attr", ports=lab.ports, promiscuous=True)
     except Refused as error:
         raise InputError(f"{lab.where}: its ports cannot be prepared ({error}); see TRex's console there") from None
-    return speeds
-
-
-def _speed(lab: Lab, info: dict, where: str, warn: Callable[[str], None]) -> float:
-    speed = float(info["speed"])
-    if info.get("is_virtual") == "yes" or not speed:
-        warn(f"{where}: it is virtual and has no line rate; loads are in percent of 100 Gb/s, far more than it carries")
-        return 0.0
-    if speed != lab.line_rate_gbps:
-        raise InputError(
-            f"{where}: it runs at {speed:g} Gb/s, and {lab.file} says line_rate_gbps: {lab.line_rate_gbps}; "
-            "correct the file, the cable or the port"
-        )
-    if speed != 100:
-        warn(
-            f"{where}: it runs at {speed:g} Gb/s; loads stay in percent of 100 Gb/s, so {speed:g} % is the most it carries"
-        )
-    return speed
 
 
 def next_hop(lab: Lab, client: Client, red: RedPort) -> str:

@@ -1,7 +1,8 @@
 """The frames that TRex sends: as the simulated tester's, a UDP datagram of a flow of [sallyport.tunnels] in a frame of exact size.
 
-UDP checksums are 0 (none): TRex writes a time and a number into the last 16 bytes of latency frames when they leave, so a right one
-cannot be in the template, and boxes look at none of what they protect. Payloads are zeros.
+UDP checksums are 0 (none) over IPv4. Over IPv6, where there must be one (RFC 8200 8.1), they are right in frames whose bytes stay as
+they are; TRex writes a time and a number into latency frames when they leave, and the field engine writes addresses, so those have 0.
+Payloads are zeros.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ def addresses(way: int, number: int, ip: int) -> tuple[bytes, bytes]:
     return flow.src.packed, flow.dst.packed
 
 
-def frame(way: int, number: int, ip: int, size: int, src_mac: str, dst_mac: str) -> bytes:
-    """A frame of flow `number`, of `size` bytes with the FCS that the port adds."""
+def frame(way: int, number: int, ip: int, size: int, src_mac: str, dst_mac: str, final: bool = False) -> bytes:
+    """A frame of flow `number`, of `size` bytes with the FCS that the port adds; `final`: TRex changes nothing that UDP protects."""
     check(size, ip)
     packet = size - FCS - ETHERNET
     datagram = packet - limits.IP_BYTES[ip]
@@ -43,7 +44,11 @@ def frame(way: int, number: int, ip: int, size: int, src_mac: str, dst_mac: str)
     else:
         header = struct.pack(">IHBB16s16s", 6 << 28, datagram, 17, TTL, src, dst)
     ethernet = _mac(dst_mac) + _mac(src_mac) + struct.pack(">H", 0x0800 if ip == 4 else 0x86DD)
-    udp = struct.pack(">HHHH", *tunnels.UDP_PORTS, datagram, 0)
+    checksum = 0
+    if final and ip == 6:
+        pseudo = src + dst + struct.pack(">IIHHHH", datagram, 17, *tunnels.UDP_PORTS, datagram, 0)
+        checksum = _checksum(pseudo) or 0xFFFF
+    udp = struct.pack(">HHHH", *tunnels.UDP_PORTS, datagram, checksum)
     return ethernet + header + udp + bytes(datagram - UDP)
 
 

@@ -99,7 +99,7 @@ def _continuous(fps: Fraction) -> dict:
 
 def _stream(lab: Lab, setup: Setup, way: Way, size: int, mode: dict) -> dict:
     program = _flows(setup, lab.order) if setup.sas > 1 else None
-    frame = frames.frame(way.number, 0, setup.ip, size, way.src_mac, way.dst_mac)
+    frame = frames.frame(way.number, 0, setup.ip, size, way.src_mac, way.dst_mac, final=not program)
     return _of(lab, frame, program, mode, _object("STLFlowStats", pg_id=BULK[way.number]))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
@@ -54,7 +54,6 @@ class TrexBackend:
         self.lab = lab_file.load(lab)
         self._on_progress, self._warn, self._ask, self._interactive = on_progress, warn, ask, interactive
         self._client: Client | None = None
-        self._speeds: dict[int, float] = {}
         self._next_hops: list[str] = []
         self._start_ms: list[float | None] | None = None  # see [start.check]
 
@@ -83,10 +82,14 @@ class TrexBackend:
             measure_ns=MEASURE_NS,
             latency_measure_ns=LATENCY_NS,
             repeatable=False,
+            line_gbps=self.lab.line_rate_gbps,
         )
 
-    def check(self, setup: Setup) -> None:
+    def check(self, setup: Setup, tests: Collection[str] = ()) -> None:
         checks.setup(self.lab, setup)
+        if "reset" in tests:
+            for kind in self.lab.resets:
+                checks.reset(self.lab, kind, self._interactive)
         client = self._connected()
         if self._start_ms is None:
             try:
@@ -102,7 +105,7 @@ class TrexBackend:
         client = Client(self.lab)
         try:
             checks.connect(self.lab, client)
-            self._speeds = checks.ports(self.lab, client, self._warn)
+            checks.ports(self.lab, client)
             self._next_hops = [checks.next_hop(self.lab, client, box.red) for box in self.lab.boxes]
         except (Lost, Refused) as error:
             client.close()
@@ -117,7 +120,7 @@ class TrexBackend:
         """Raises [CheckFailed] if TRex is lost on the way or refuses; what came before stays good."""
         checks.setup(self.lab, trial.setup)
         client = self._connected()
-        checks.trial(self.lab, trial, self._speeds, self._interactive)
+        checks.trial(self.lab, trial, self._interactive)
         ways = [self._way(trial.setup, way) for way in WAYS[trial.setup.direction]]
         run = Run(self.lab, client, ways, self._on_progress)
         try:
