@@ -1,7 +1,7 @@
 # Sallyport. Every target sets up what it needs; `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: FORCE help setup regs verilog sim sim-shell mgmt ike packages strongswan-sm demo test lint format synth-check board-check board-parts bitstreams program corundum clean
+.PHONY: FORCE help setup regs verilog sim sim-shell mgmt ike packages strongswan-sm demo test test-long lint format synth-check board-check board-parts bitstreams program corundum clean
 
 VERSION := $(shell cat VERSION)
 ENV := source scripts/env.sh &&
@@ -83,9 +83,47 @@ demo: sim mgmt ## RFC 2544 throughput of two boxes back to back; table here, rep
 
 # --- what is checked -------------------------------------------------------------------------------------------------
 
-test: lint mgmt packages board-parts ## every test that needs neither Vivado nor a board
-	@$(MAKE) --no-print-directory sim-shell CRYPTO=model
-	@$(ENV) scripts/test.sh
+test: ## every test that needs neither Vivado nor a board; PART=name for one part
+	@scripts/test.sh $(PART)
+
+test-long: ## the same with the long forms: more packets, rekeys, seeds and cycles (docs/reference/commands.md)
+	@scripts/test.sh --long $(PART)
+
+# The parts, which scripts/test.sh calls. The long forms are asked for by the environment.
+LONG ?=
+long_forms := SALLYPORT_REKEYS=17 SALLYPORT_LANE_CYCLES=20000
+part = @$(ENV) $(if $(LONG),$(long_forms)) scripts/part.sh $(@:part-%=%)
+scala_folder = $(if $(filter common,$*),common,$*_fpga)
+PYTEST := python -m pytest -q -rs
+
+part-crypto part-interface part-common: part-%: | setup
+	$(part) mill --no-daemon --ticker false $(scala_folder).test
+part-lint: | setup
+	$(part) scripts/lint.sh
+part-management: | setup
+	$(part) bash -c 'cd mgmt && CGO_ENABLED=0 go test ./...'
+part-processors: | setup
+	$(part) mgmt/packaging/test.sh $(if $(LONG),,--quick)
+part-engine: | setup
+	$(part) $(MAKE) --no-print-directory -C sim/engine test
+part-registers: | setup
+	$(part) $(PYTEST) regs
+part-repo: | setup
+	$(part) $(PYTEST) tests/repo tests/vectors
+part-boxes: sim-shell mgmt
+	$(part) $(PYTEST) tests/box
+part-differential: sim mgmt
+	$(part) $(if $(LONG),python -m tests.differential --packets 200000,$(PYTEST) tests/differential)
+part-tester: sim mgmt
+	$(part) $(PYTEST) tests/tester tests/trex
+part-live: sim mgmt
+	$(part) $(PYTEST) tests/live
+part-daemon: sim mgmt packages
+	$(part) $(PYTEST) tests/daemon
+part-ike: sim mgmt ike
+	$(part) $(PYTEST) tests/ike
+part-boards: verilog board-parts build/boards/check/stamp
+	$(part) bash -c 'python -m boards.check && $(PYTEST) tests/boards'
 
 lint: setup ## formatters and linters of every language; changes nothing
 	@$(ENV) scripts/lint.sh

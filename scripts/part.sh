@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# scripts/part.sh NAME COMMAND…: one part of `make test`.
+#
+# Output goes to build/test/NAME.log, which is shown if the part fails; result and seconds go to
+# build/test/NAME.result. It exits with 0 either way, so that a failed part does not stop the others.
+set -uo pipefail
+name=$1 folder=build/test start=$SECONDS
+shift
+mkdir -p "$folder"
+echo "test: $name: started"
+if "$@" >"$folder/$name.log" 2>&1; then
+  result=passed
+else
+  result=FAILED
+  sed "s/^/$name | /" "$folder/$name.log"
+fi
+echo "$result $((SECONDS - start))" >"$folder/$name.result"
+echo "test: $name: $result in $((SECONDS - start)) s"
