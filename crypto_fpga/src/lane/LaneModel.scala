@@ -4,7 +4,7 @@ import chisel3._
 import chisel3.reflect.DataMirror
 
 /**
- * What stands in for a [[Lane]] in a simulation that has to be fast: a C++ object behind DPI (sim/engine/model), which does
+ * What stands in for a [[Lane]] in a simulation that has to be fast: a C++ object behind DPI (sim/engine/src/model), which does
  * the same at the same time at every port.
  *
  * Only for Verilator. The ports are [[LanePorts]]' and are the lane's in every cycle, `out.bits` while `out.valid` is high. C++ is called
@@ -37,7 +37,7 @@ class LaneModel(config: LaneConfig) extends ExtModule {
   private def places(rings: Rings) = s"${rings.places(fastRing = false)}, ${rings.places(fastRing = true)}"
   private val (job, result) = ("io_in_bits_meta", "io_out_bits_meta")
 
-  // Bits of `state` and the arguments are those of sim/engine/model/lane_dpi.cpp.
+  // Bits of `state` and the arguments are those of sim/engine/src/model/lane_dpi.cpp.
   setInline(
     s"$desiredName.sv",
     s"""module $desiredName(

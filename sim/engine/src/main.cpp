@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "control.h"
+#include "control/control.h"
 
 namespace {
 

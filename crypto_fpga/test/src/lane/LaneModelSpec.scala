@@ -38,12 +38,13 @@ class LaneModelSpec extends AnyFunSuite {
     val said = new StringBuilder
     val log = ProcessLogger(line => said.append(line).append('\n'))
     def run(command: Seq[String]): Unit = assert(command.!(log) == 0, s"${command.head}:\n$said")
+    val engine = up("sim/engine/src")
     run(
       Seq("verilator", "--cc", "--exe", "--build", "--quiet", "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style") ++
         Seq("--top-module", "LanePairs", "--Mdir", folder.resolve("obj").toString, "-o", program.toString) ++
         Seq("--x-assign", "fast", "--x-initial", "fast", "--assert", "--output-split", "5000") ++
-        Seq("-CFLAGS", "-std=c++17 -march=native", "-LDFLAGS", "-lcrypto -latomic") ++
-        files(folder, ".sv") ++ files(up("sim/engine/model"), ".cpp") :+
+        Seq("-CFLAGS", s"-std=c++17 -march=native -iquote $engine", "-LDFLAGS", "-lcrypto -latomic") ++
+        files(folder, ".sv") ++ files(engine.resolve("model"), ".cpp") :+
         up("crypto_fpga/test/cpp").resolve("lane_pairs.cpp").toString
     )
     val cycles = number("SALLYPORT_LANE_CYCLES", LaneModelSpec.slice)

@@ -1,0 +1,50 @@
+// One four-lane Aurora 64B/66B core at its user interface (PG074), one end: beats of 256 bits out of and into words of
+// the engine's links. What is between two ends, the engine's link model, knows faults and latency.
+#pragma once
+
+#include <deque>
+
+#include "chip/card_clock.h"
+#include "chip/chip.h"
+
+namespace sallyport::sim {
+
+class AuroraModel {
+ public:
+  using Beat = std::array<uint64_t, 4>;
+
+  explicit AuroraModel(int ppm) : clock(402.83203125, ppm) {}
+
+  // Before an edge of the user clock: whether the core takes the beat that it is offered.
+  bool ready() const { return up_ && !pause() && outgoing_.size() < kBuffered; }
+  // At the edge: the beat that was taken in it, or null.
+  void edge(const Beat* taken);
+  // Behind the edge: the beat that comes, or null; valid until the next call.
+  const Beat* arrival();
+
+  // Once a core cycle: the channel's state, and a word from the engine's link or null.
+  void channel(bool up, const Word* arrived);
+  // The word that is next for the engine's link, or null.
+  const Word* departing() const { return outgoing_.empty() ? nullptr : &outgoing_.front(); }
+  void departed() { outgoing_.pop_front(); }
+  bool up() const { return up_; }
+
+  CardClock clock;
+
+ private:
+  // Words between the core's input and the engine's model of the line, which has the same rate but not the same
+  // oscillator.
+  static constexpr size_t kBuffered = 4;
+  // No beat is taken in one clock of 33 (gearbox) and in 8 of 4992 (clock compensation).
+  static constexpr int kGearbox = 33, kCompensation = 4992, kCompensated = 8;
+
+  bool pause() const { return clocks_ % kGearbox == 0 || clocks_ % kCompensation < kCompensated; }
+
+  bool up_ = false, halfSent_ = false, halfArrived_ = false;
+  int64_t clocks_ = 0;
+  Word sending_;
+  Beat beat_{};
+  std::deque<Word> outgoing_, incoming_;
+};
+
+}  // namespace sallyport::sim

@@ -1,0 +1,47 @@
+#include "control/faults.h"
+
+namespace sallyport::sim {
+
+void setFault(World& world, Fields& fields, uint64_t otherwise) {
+  const auto seed = fields.get<uint64_t>("seed", otherwise);
+  if (fields.get<bool>("clear", false)) {
+    fields.end();
+    for (auto& link : world.links()) link.transmitter->fault.clear();
+    for (auto& cable : world.cables()) cable.sender->setFault({}, seed);
+    return;
+  }
+  if (fields.has("cable")) {
+    const auto name = fields.need<std::string>("cable");
+    CableFault fault;
+    fault.loss = fields.get<double>("loss", 0);
+    fault.duplicate = fields.get<double>("duplicate", 0);
+    fault.reorder = fields.get<double>("reorder", 0);
+    fault.reorderDelay = nsToTicks(fields.whole("reorder_delay_ns", 1000, 0, 1'000'000'000));
+    fields.end();
+    for (auto& cable : world.cables())
+      if (cable.name == name) {
+        cable.sender->setFault(fault, seed);
+        return;
+      }
+    throw std::invalid_argument("there is no cable \"" + name + "\"");
+  }
+  const auto name = fields.need<std::string>("link");
+  const auto links = world.links();
+  for (size_t i = 0; i < links.size(); i++) {
+    if (links[i].name != name) continue;
+    LinkFault& fault = links[i].transmitter->fault;
+    if (fields.has("ber")) fault.setBitErrors(fields.need<double>("ber"), seed, i);
+    if (fields.has("burst_rate"))
+      fault.setBursts(fields.need<double>("burst_rate"), static_cast<int>(fields.whole("burst_words", 1, 1, 1'000'000)),
+                      seed, i);
+    if (fields.has("down_for_us")) {
+      const Cycle from = world.now() + microsecondsToCycles(fields.get<double>("down_after_us", 0));
+      fault.addDown({from, from + microsecondsToCycles(fields.need<double>("down_for_us"))});
+    }
+    fields.end();
+    return;
+  }
+  throw std::invalid_argument("there is no link \"" + name + "\"");
+}
+
+}  // namespace sallyport::sim

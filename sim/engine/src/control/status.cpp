@@ -1,0 +1,36 @@
+#include "control/status.h"
+
+#include "wire/punt.h"
+
+namespace sallyport::sim {
+
+using nlohmann::json;
+
+json statusOf(World& world) {
+  json chips = json::array(), links = json::array(), cables = json::array();
+  for (const auto& node : world.nodes()) {
+    json chip = {{"name", node->name()}, {"ready", node->ready()}};
+    if (node->port()) {
+      chip["mac_rx_frames"] = node->port()->rx.frames();
+      chip["mac_tx_frames"] = node->port()->tx.frames();
+      json punts = json::object();
+      for (int reason = 0; reason <= kPuntReasons; reason++)
+        if (node->punt().frames()[reason])
+          punts[puntReasonName(static_cast<uint8_t>(reason))] = node->punt().frames()[reason];
+      chip["punted"] = punts;
+    }
+    chips.push_back(chip);
+  }
+  for (const auto& link : world.links())
+    links.push_back({{"name", link.name},
+                     {"words", link.transmitter->words()},
+                     {"damaged_words", link.transmitter->fault.damagedWords()}});
+  for (const auto& cable : world.cables())
+    cables.push_back({{"name", cable.name},
+                      {"lost", cable.sender->lost()},
+                      {"duplicated", cable.sender->duplicated()},
+                      {"reordered", cable.sender->reordered()}});
+  return {{"cycle", world.now()}, {"chips", chips}, {"links", links}, {"cables", cables}};
+}
+
+}  // namespace sallyport::sim

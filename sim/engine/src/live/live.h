@@ -1,0 +1,64 @@
+// A live run: devices of the host, or a recording of an earlier run, are the far ends of a world's cables.
+//
+// While anything is on its way the world runs as fast as it can; when it is quiet, simulated time stands still and the
+// thread sleeps until a device has a frame or software asks for something. A frame starts at the simulated time at
+// which it is taken, so without software what the boxes do follows from the frames and their cycles alone: a recording
+// of both gives the same run again. What software does is in no recording, for keys are among it; a recording says that
+// it took part, and is then not replayed.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "live/frame_device.h"
+#include "tester/stream.h"
+#include "wire/pcapng_reader.h"
+#include "world/run_meter.h"
+#include "world/world.h"
+
+namespace sallyport::sim {
+
+struct LiveTap {
+  PortName port;
+  std::unique_ptr<FrameDevice> device;
+};
+
+struct LiveSpec {
+  std::vector<LiveTap> taps;
+  // Instead of taps.
+  std::optional<PcapngFile> replay;
+  std::string replayPath;
+  // Where to record; empty: nowhere.
+  std::string record;
+  // Quiet as in ReplaySpec.
+  Cycle quiet = 32768;
+};
+
+// What software did in a live run so far, and whether it needs simulated time to go on.
+struct LiveSoftware {
+  int64_t requests = 0;  // to registers
+  int64_t injected = 0;  // frames
+  bool needsTime = false;
+};
+
+struct LiveHooks {
+  // Called once, when frames of the devices are taken from now on, with what there is to say about them.
+  std::function<void(const nlohmann::json& taps)> ready;
+  // How often the run was told to stop so far: once, and it takes no more frames and ends when the boxes are quiet;
+  // twice, and it ends at once. With `sleep` it first waits until that changes or one of the descriptors can be read.
+  std::function<int(const std::vector<int>& descriptors, bool sleep)> stops;
+  // With every node at rest: serves the software of the boxes. Not called in a replay.
+  std::function<LiveSoftware()> serve;
+};
+
+// {ports: [{port, device, in_frames, out_frames, undelivered}], quiescent, asleep_s, software: {requests, injected},
+// gone}
+// Throws std::runtime_error or std::invalid_argument with a sentence, before anything has run, when the recording is
+// not of such a world, a port is not the tester's or has two devices, or the file cannot be written.
+nlohmann::json runLive(World& world, LiveSpec spec, const LiveHooks& hooks, RunMeter& meter);
+
+}  // namespace sallyport::sim

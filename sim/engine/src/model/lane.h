@@ -1,0 +1,68 @@
+// A whole lane (Lane.scala): the same at its ports in every cycle in which its clock runs. LaneModel.scala makes the
+// calls.
+//
+// What is computed is a packet's bytes, once, when it leaves; what is counted is when it may. Steps are modelled as
+// they go into the ciphers, one a cycle; what a step leads to is due so many cycles later and waits in a `Line`.
+#pragma once
+
+#include "model/hash_engine.h"
+#include "model/lane_intake.h"
+#include "model/lane_outlet.h"
+#include "model/lane_sequence.h"
+
+namespace sallyport::model {
+
+class Lane {
+ public:
+  explicit Lane(const Shape& shape);
+
+  // A beat comes in the cycle that `tick` is called for next, with its job if it is the first one.
+  void begin(const Job& job) { intake_.begin(job); }
+  void beat(const uint8_t* data, uint32_t bytes, bool last, bool error) { intake_.beat(data, bytes, last, error); }
+
+  // Runs a cycle. `grants`: bit 0 slow, bit 1 fast. Whether a new beat is there to go.
+  bool tick(uint32_t grants, bool outReady, bool zeroize);
+
+  // Registers, from the cycle after `tick`.
+  bool ready() const { return intake_.ready(); }
+  bool room(size_t fast) const { return intake_.room(fast); }
+  bool inside() const { return intake_.inside(); }
+  bool offer(size_t fast) const { return outlet_.offer(fast); }
+  bool valid() const { return outlet_.valid(); }
+  const OutBeat& out() const { return outlet_.out(); }
+  bool busy() const { return intake_.occupied() || outlet_.pending() || wiping_ > 0; }
+  // The lane's clock runs in this cycle, whatever comes.
+  bool awake() const { return busy() || wasBusy_ != 0; }
+
+ private:
+  int16_t decide(int16_t hashed, bool wipe);
+  void schedule(const Op& op);
+  void wipe(bool wipe);
+
+  const bool encrypt_;
+  Slots slots_;
+  LaneIntake intake_;
+  LaneSequence sequence_;
+  HashEngine hash_;
+  LaneOutlet outlet_;
+  uint32_t now_ = 0;
+  uint32_t wiping_ = 0;
+  // In the last three cycles.
+  uint8_t wasBusy_ = 7;
+  // Whether the hashes picked a packet; they read a beat of it three cycles later. Bit 0: in the last cycle.
+  uint8_t picked_ = 0;
+
+  // What the sequence gets in this cycle.
+  int16_t start_ = -1;
+  bool length_ = false;
+  uint8_t entered_ = 0;
+
+  // What follows from steps: GHASH's tags; starts of the chained hashes and their beats; decisions.
+  Line<64> tags_, hashes_, grown_;
+  Line<8> decided_;
+  // Hashes that are done and wait for their turn (LaneAuth).
+  Fifo<int16_t, 4> hashed_;
+  std::array<bool, 64> grownLast_{};
+};
+
+}  // namespace sallyport::model

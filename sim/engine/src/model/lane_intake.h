@@ -1,0 +1,62 @@
+// The entrance of a lane (LaneIntake.scala): slots, room, and what is told of a packet three cycles later.
+#pragma once
+
+#include "model/slot.h"
+
+namespace sallyport::model {
+
+class LaneIntake {
+ public:
+  LaneIntake(const Shape& shape, Slots& slots);
+
+  // What a beat was, three cycles ago.
+  struct Told {
+    int16_t slot = 0;
+    bool opens = false, arrived = false, opened = false, malformed = false;
+    uint8_t entered = 0;
+  };
+  // The room of a packet that leaves.
+  struct Release {
+    bool valid, fast;
+    uint8_t beats;
+  };
+
+  // A beat comes in this cycle, with its job if it is the first one.
+  void begin(const Job& job);
+  void beat(const uint8_t* data, uint32_t bytes, bool last, bool error);
+
+  // Ends cycle `now`. `hold`: no packet begins, and no beat comes in the next cycle; `pause`: no beat alone.
+  void tick(uint32_t now, bool hold, bool pause, const Release& release);
+
+  // Of this cycle: what is told, before `tick`; the slot of a packet that begins, or -1.
+  const Told& told(uint32_t now) const { return told_[(now - 3) % 4]; }
+  int16_t begins() const { return begins_; }
+
+  // Registers.
+  bool ready() const { return ready_; }
+  bool room(size_t fast) const { return room_[fast]; }
+  bool inside() const { return inside_; }
+  bool occupied() const { return rings_[0].usedSlots + rings_[1].usedSlots > 0; }
+
+ private:
+  struct Ring {
+    uint32_t start, slots, beats;
+    uint32_t next = 0, usedSlots = 0, usedBeats = 0;
+  };
+  Ring& ring() { return rings_[fast_]; }
+
+  const bool encrypt_;
+  Slots& slots_;
+  Ring rings_[2];
+  std::array<Told, 4> told_{};
+  bool ready_ = false, room_[2] = {}, inside_ = false;
+
+  // Of the packet that comes in, and of the beat that does.
+  bool fast_ = false;
+  uint8_t fullBeats_ = 0;
+  int16_t slot_ = 0, begins_ = -1;
+  bool takes_ = false, ends_ = false;
+  Told taken_{};
+};
+
+}  // namespace sallyport::model

@@ -1,0 +1,79 @@
+// The exit of a lane (LaneOutlet.scala): sends finished packets as they are granted. Here their payload is computed.
+#pragma once
+
+#include "model/lane_intake.h"
+#include "model/rings.h"
+
+namespace sallyport::model {
+
+// A beat as it leaves.
+struct OutBeat {
+  std::array<uint8_t, 64> data;
+  uint8_t bytes;
+  bool last;
+  Verdict verdict;
+  // Metadata: see Job.
+  uint8_t nextHeader;
+  uint16_t length;
+  std::array<uint32_t, 4> passed;
+};
+
+class LaneOutlet {
+ public:
+  LaneOutlet(const Shape& shape, Slots& slots);
+
+  struct Moves {
+    LaneIntake::Release release;
+    // The slot of a packet that leaves its slot, or -1.
+    int16_t leaves;
+    // A new beat is there to go.
+    bool fresh;
+  };
+  // Runs a cycle. `grants`: bit 0 slow, bit 1 fast; `ready`: of `out`; `pause`: nothing is read.
+  Moves tick(uint32_t grants, bool ready, bool pause);
+
+  // Registers.
+  bool offer(size_t fast) const { return offer_[fast]; }
+  bool valid() const { return outValid_; }
+  bool pending() const { return waits_ || active_ || pending_ > 0; }
+  const OutBeat& out() const { return beats_[out_ % kBeats]; }
+
+ private:
+  static constexpr uint32_t kFree = 6;  // beats read and not in the output register
+  static constexpr uint32_t kBeats = 8;
+
+  struct Packet {
+    bool fast;
+    uint8_t beats;
+    Verdict verdict;
+    uint8_t nextHeader;
+    uint16_t length;
+    std::array<uint32_t, 4> passed;
+    std::vector<uint8_t> bytes;
+  };
+  // Slots in the order in which they come and go.
+  struct Pointer {
+    uint32_t start, slots, next;
+    int16_t slot() const { return static_cast<int16_t>(start + next); }
+    void move() { next = next + 1 == slots ? 0 : next + 1; }
+  };
+
+  void finish(const Slot& slot, bool fast);
+  void read();
+
+  const bool encrypt_;
+  Slots& slots_;
+  Pointer granting_[2], taking_[2];
+  Fifo<bool, 16> granted_;
+  Packet waiting_{}, sent_{};
+  bool offer_[2] = {}, waits_ = false, active_ = false;
+  size_t at_ = 0;
+
+  // Beats read, the oldest first: in the output register if `outValid_`, queued, and on their way for two cycles.
+  std::array<OutBeat, kBeats> beats_{};
+  uint32_t read_ = 0, out_ = 0, taken_ = 0, queued_ = 0, free_ = kFree, pending_ = 0;
+  bool outValid_ = false;
+  uint8_t underWay_ = 0;
+};
+
+}  // namespace sallyport::model

@@ -1,0 +1,101 @@
+#include "tester/stream.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/random.h"
+#include "tester/test_packet.h"
+
+namespace sallyport::sim {
+
+IpAddress IpAddress::v4(uint32_t value) {
+  IpAddress address;
+  for (int i = 0; i < 4; i++) address.bytes[i] = static_cast<uint8_t>(value >> (24 - 8 * i));
+  return address;
+}
+
+IpAddress IpAddress::plus(uint32_t step) const {
+  IpAddress sum = *this;
+  uint64_t carried = step;
+  for (int i = size() - 1; i >= size() - 4; i--, carried >>= 8) {
+    carried += sum.bytes[i];
+    sum.bytes[i] = static_cast<uint8_t>(carried);
+  }
+  return sum;
+}
+
+uint32_t StreamSpec::flowOf(uint32_t sequence) const {
+  if (flow.count <= 1) return 0;
+  return flow.random ? mix64(seed ^ (uint64_t{id} << 48) ^ sequence) % flow.count : sequence % flow.count;
+}
+
+std::vector<uint16_t> spreadSizes(const std::vector<std::pair<uint16_t, uint32_t>>& weighted) {
+  uint32_t divisor = 0;
+  for (const auto& [size, weight] : weighted) divisor = std::gcd(divisor, weight);
+  int64_t total = 0;
+  for (const auto& [size, weight] : weighted) total += weight / divisor;
+  std::vector<int64_t> credit(weighted.size(), 0);
+  std::vector<uint16_t> order;
+  for (int64_t i = 0; i < total; i++) {
+    for (size_t k = 0; k < weighted.size(); k++) credit[k] += weighted[k].second / divisor;
+    const auto best = std::max_element(credit.begin(), credit.end()) - credit.begin();
+    credit[best] -= total;
+    order.push_back(weighted[best].first);
+  }
+  return order;
+}
+
+StreamSender::StreamSender(const StreamSpec* spec, Tick begin)
+    : spec_(spec),
+      begin_(begin + spec->from_tick),
+      end_(spec->to_tick == kNever ? kNever : begin + spec->to_tick),
+      due_(spec->loadMicroPercent <= 0 || spec->frames == 0 || begin_ >= end_ ? kNever : begin_) {}
+
+void StreamSender::advance(int64_t frameBytes) {
+  // Exact: due = begin + floor(sum of slots * 1e8 / load).
+  remainder_ += static_cast<__int128>(slotTicks(frameBytes)) * 100'000'000;
+  due_ += static_cast<Tick>(remainder_ / spec_->loadMicroPercent);
+  remainder_ %= spec_->loadMicroPercent;
+  if (due_ >= end_ || emitted_ == spec_->frames) due_ = kNever;
+}
+
+Frame StreamSender::next(Tick start) {
+  Frame frame;
+  frame.start = start;
+  emitted_++;
+  frame.badFcs = spec_->badFcsEvery > 0 && emitted_ % spec_->badFcsEvery == 0;
+  const auto sequence = static_cast<uint32_t>(starts_.size());
+  if (spec_->capture.empty())
+    buildPacket(*spec_, sequence, frame.firstBit(), frame.bytes);
+  else
+    frame.bytes = spec_->capture[sequence % spec_->capture.size()].bytes;
+  if (!frame.badFcs) starts_.push_back(start);
+  advance(frame.length());
+  return frame;
+}
+
+StreamSource::StreamSource(const std::vector<const StreamSpec*>& specs, Tick begin) : lineFree_(begin) {
+  for (const auto* spec : specs) senders_.emplace_back(spec, begin);
+}
+
+StreamSender* StreamSource::first() {
+  StreamSender* best = nullptr;
+  for (auto& sender : senders_)
+    if (sender.due() != kNever && (!best || sender.due() < best->due())) best = &sender;
+  return best;
+}
+
+Tick StreamSource::nextStart() {
+  const StreamSender* sender = first();
+  return sender ? std::max(sender->due(), lineFree_) : kNever;
+}
+
+Frame StreamSource::pop() {
+  StreamSender* sender = first();
+  Frame frame = sender->next(std::max(sender->due(), lineFree_));
+  lineFree_ = frame.start + slotTicks(frame.length());
+  lineBytes_ += frame.length() + kSlotOverhead;
+  return frame;
+}
+
+}  // namespace sallyport::sim

@@ -1,0 +1,59 @@
+#include "wire/punt.h"
+
+#include <algorithm>
+
+#include "wire/mac_model.h"
+
+namespace sallyport::sim {
+
+const char* puntReasonName(uint8_t reason) {
+  static constexpr const char* names[kPuntReasons] = {"none", "arp",         "ipv6",  "vlan",   "fragment",
+                                                      "ike",  "icmp",        "other", "policy", "extension_headers",
+                                                      "mtu",  "unknown_spi", "nd",    "reasm"};
+  return reason < kPuntReasons ? names[reason] : "unknown";
+}
+
+const char* puntGroupName(uint8_t group) {
+  static constexpr const char* names[kPuntGroups] = {"other", "ike",         "arp", "nd",
+                                                     "icmp",  "unknown_spi", "mtu", "reasm"};
+  return group < kPuntGroups ? names[group] : "unknown";
+}
+
+PuntHeader PuntHeader::read(const std::vector<uint8_t>& punted) {
+  if (punted.size() <= kBytes)
+    throw ChipFault("a punted frame of " + std::to_string(punted.size()) + " bytes has no header");
+  auto number = [&punted](const std::string& name) {
+    const auto place = std::find_if(kPlaces.begin(), kPlaces.end(), [&](const Place& p) { return name == p.name; });
+    uint64_t value = 0;
+    for (size_t i = 0; i < place->bytes; i++) value = value << 8 | punted[place->at + i];
+    return value;
+  };
+  PuntHeader header;
+  header.port = static_cast<uint8_t>(number("port"));
+  header.reason = static_cast<uint8_t>(number("reason"));
+  header.group = static_cast<uint8_t>(number("group"));
+  header.length = static_cast<uint16_t>(number("length"));
+  header.cycles = number("cycles");
+  if (header.length != punted.size() - kBytes || number("reserved0") != 0 || number("reserved1") != 0)
+    throw ChipFault("the header of a punted frame of " + std::to_string(punted.size() - kBytes) + " bytes says " +
+                    std::to_string(header.length) + ", or what is reserved is not 0");
+  return header;
+}
+
+void PuntCollector::push(const MacBeat& beat, Cycle now) {
+  const auto* data = reinterpret_cast<const uint8_t*>(beat.data.unit.data());
+  partial_.insert(partial_.end(), data, data + std::min<int>(beat.bytes, 64));
+  if (!beat.last) return;
+  const PuntHeader header = PuntHeader::read(partial_);
+  frames_[std::min<int>(header.reason, kPuntReasons)]++;
+  if (queue_) queue_->push(partial_);
+  if (capture_) {
+    partial_.erase(partial_.begin(), partial_.begin() + PuntHeader::kBytes);
+    capture_->add(now * kTicksPerCycle, partial_, PcapngWriter::Direction::kUnknown,
+                  std::string("punt: ") + puntReasonName(header.reason) + ", port " + std::to_string(header.port) +
+                      ", group " + puntGroupName(header.group) + ", cycle " + std::to_string(header.cycles));
+  }
+  partial_.clear();
+}
+
+}  // namespace sallyport::sim

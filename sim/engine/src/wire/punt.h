@@ -1,0 +1,62 @@
+// The management CPU's end of a punt stream: always ready, reads the header in front of each frame, counts frames by
+// reason, queues them for software, and captures them without their header and with what it says as comment.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "chip/chip.h"
+#include "wire/capture.h"
+#include "wire/punt_queue.h"
+
+namespace sallyport::sim {
+
+// PuntReason and PuntGroup of regs/*.rdl, in order.
+const char* puntReasonName(uint8_t reason);
+const char* puntGroupName(uint8_t group);
+inline constexpr int kPuntReasons = 14;
+inline constexpr int kPuntGroups = 8;
+
+// The header, of the register description: where its fields stand, and what they say.
+struct PuntHeader {
+  static constexpr size_t kBytes = 16;
+  struct Place {
+    const char* name;
+    size_t at, bytes;
+  };
+  static constexpr std::array<Place, 7> kPlaces{{{"port", 0, 1},
+                                                 {"reason", 1, 1},
+                                                 {"group", 2, 1},
+                                                 {"reserved0", 3, 1},
+                                                 {"length", 4, 2},
+                                                 {"reserved1", 6, 2},
+                                                 {"cycles", 8, 8}}};
+
+  uint8_t port = 0, reason = 0, group = 0;
+  uint16_t length = 0;
+  uint64_t cycles = 0;
+
+  // Throws ChipFault if `punted`, header and frame, is not as the header says.
+  static PuntHeader read(const std::vector<uint8_t>& punted);
+};
+
+class PuntCollector {
+ public:
+  void push(const MacBeat& beat, Cycle now);
+  void setCapture(std::unique_ptr<Capture> capture) { capture_ = std::move(capture); }
+  Capture* capture() { return capture_.get(); }
+  // Where frames wait for software; may be null.
+  void setQueue(PuntQueue* queue) { queue_ = queue; }
+  // Frames by reason; the last entry counts reasons that have no name.
+  const std::array<int64_t, kPuntReasons + 1>& frames() const { return frames_; }
+
+ private:
+  std::vector<uint8_t> partial_;
+  std::array<int64_t, kPuntReasons + 1> frames_{};
+  std::unique_ptr<Capture> capture_;
+  PuntQueue* queue_ = nullptr;
+};
+
+}  // namespace sallyport::sim
