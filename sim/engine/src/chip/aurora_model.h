@@ -2,10 +2,13 @@
 // the engine's links. What is between two ends, the engine's link model, knows faults and latency.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 
+#include "base/beat.h"
 #include "chip/card_clock.h"
-#include "chip/chip.h"
 
 namespace sallyport::sim {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "wire/mac_model.h"
+#include "base/chip_fault.h"
 
 namespace sallyport::sim {
 

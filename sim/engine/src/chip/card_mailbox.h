@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/beat.h"
 #include "chip/axi_master.h"
-#include "chip/chip.h"
 
 namespace sallyport::sim {
 

@@ -5,20 +5,9 @@
 #include <cstdint>
 #include <string>
 
+#include "base/beat.h"
+
 namespace sallyport::sim {
-
-// 512 bits: a beat or a link word. unit[0] holds bits 63:0.
-struct Word {
-  std::array<uint64_t, 8> unit{};
-  bool operator==(const Word& other) const { return unit == other.unit; }
-};
-
-struct MacBeat {
-  Word data;
-  bool last = false;
-  uint8_t bytes = 0;
-  bool error = false;
-};
 
 struct AxiInputs {
   bool awValid = false, wValid = false, bReady = false, arValid = false, rReady = false;

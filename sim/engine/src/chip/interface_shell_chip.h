@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "base/chip_fault.h"
 #include "chip/shell_chip.h"
-#include "wire/mac_model.h"
 
 namespace sallyport::sim {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "wire/mac_model.h"
+#include "base/chip_fault.h"
 
 namespace sallyport::sim {
 

@@ -1,5 +1,6 @@
 #include "control/control.h"
 
+#include "base/chip_fault.h"
 #include "chip/chip_factory.h"
 #include "control/captures.h"
 #include "control/faults.h"

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "live/frame_device.h"
-#include "tester/stream.h"
 #include "wire/pcapng_reader.h"
+#include "world/port_name.h"
 #include "world/run_meter.h"
 #include "world/world.h"
 

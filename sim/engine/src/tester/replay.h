@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "tester/stream.h"
 #include "wire/pcap_reader.h"
+#include "world/port_name.h"
 #include "world/run_meter.h"
 #include "world/world.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tester/stream.h"
+#include "tester/stream_spec.h"
 #include "tester/test_packet.h"
 
 namespace sallyport::sim {

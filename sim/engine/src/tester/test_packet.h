@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tester/stream.h"
+#include "tester/stream_spec.h"
 
 namespace sallyport::sim {
 

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "tester/stream.h"
+#include "tester/stream_spec.h"
 #include "world/run_meter.h"
 #include "world/world.h"
 

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "tester/stream.h"
 #include "tester/stream_receiver.h"
+#include "tester/stream_source.h"
 
 namespace sallyport::sim {
 

@@ -4,8 +4,8 @@
 
 #include <deque>
 
+#include "base/beat.h"
 #include "base/frame.h"
-#include "chip/chip.h"
 
 namespace sallyport::sim {
 

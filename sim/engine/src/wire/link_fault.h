@@ -4,9 +4,9 @@
 #include <optional>
 #include <vector>
 
+#include "base/beat.h"
 #include "base/random.h"
 #include "base/sim_time.h"
-#include "chip/chip.h"
 
 namespace sallyport::sim {
 

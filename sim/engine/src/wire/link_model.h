@@ -7,9 +7,9 @@
 
 #include <deque>
 
+#include "base/beat.h"
 #include "base/channel.h"
 #include "base/sim_time.h"
-#include "chip/chip.h"
 #include "wire/link_fault.h"
 
 namespace sallyport::sim {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/chip_fault.h"
+
 namespace sallyport::sim {
 
 void MacReceiver::split(const Frame& frame) {

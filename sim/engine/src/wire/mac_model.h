@@ -7,15 +7,10 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/beat.h"
 #include "base/frame.h"
-#include "chip/chip.h"
 
 namespace sallyport::sim {
-
-// A chip broke a rule of its ports: the simulation cannot go on.
-struct ChipFault : std::logic_error {
-  using std::logic_error::logic_error;
-};
 
 // Cable to core. Beats leave in line order, at most one a cycle, kMacRxLatency after their last byte was on the line;
 // the last beat of a frame waits for its FCS. There is no back-pressure.

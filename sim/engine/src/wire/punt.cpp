@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "wire/mac_model.h"
+#include "base/chip_fault.h"
 
 namespace sallyport::sim {
 

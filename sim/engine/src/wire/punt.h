@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "chip/chip.h"
+#include "base/beat.h"
 #include "wire/capture.h"
 #include "wire/punt_queue.h"
 

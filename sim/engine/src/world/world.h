@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "tester/stream.h"
 #include "wire/cable.h"
 #include "world/node.h"
+#include "world/port_name.h"
 #include "world/scheduler.h"
 
 namespace sallyport::sim {

@@ -4,11 +4,11 @@
 #include <cstring>
 #include <deque>
 
+#include "base/chip_fault.h"
 #include "chip/aurora_model.h"
 #include "chip/card_host.h"
 #include "chip/card_mailbox.h"
 #include "chip/pcie_host.h"
-#include "wire/mac_model.h"
 
 namespace sallyport::sim {
 namespace {

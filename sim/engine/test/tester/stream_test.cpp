@@ -1,5 +1,5 @@
 // Streams: pacing, contents, and what the receiver makes of them.
-#include "tester/stream.h"
+#include "tester/stream_source.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,7 @@
 // Slot arithmetic of the MAC against LIMITS: IEEE 802.3's rates at 100 Gb/s.
 #include <gtest/gtest.h>
 
+#include "base/chip_fault.h"
 #include "wire/mac_model.h"
 
 namespace sallyport::sim {

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <regex>
 
-#include "wire/mac_model.h"
+#include "base/chip_fault.h"
 
 namespace sallyport::sim {
 namespace {

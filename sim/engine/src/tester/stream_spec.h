@@ -1,26 +1,20 @@
-// A stream of test frames: what it is made of, and the order in which its frames are due.
+// A stream of test frames: its ports, sizes, flows and load.
 //
-// Everything about frame number n of a stream (size, flow, payload) is a function of the specification and n, so that a
-// receiver can check each byte without being told.
+// Size, flow and payload of frame n follow from the specification and n alone, so that a receiver
+// can check each byte without being told.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/frame.h"
 #include "wire/pcap_reader.h"
+#include "world/port_name.h"
 
 namespace sallyport::sim {
-
-struct PortName {
-  int box = 0;
-  std::string side;  // "red" or "black"; of an inject stream "inner.inject" or "outer.inject"
-  bool operator==(const PortName& other) const { return box == other.box && side == other.side; }
-  std::string text() const { return "box" + std::to_string(box) + "." + side; }
-  bool isInject() const { return side != "red" && side != "black"; }
-};
 
 // An address of either IP version, as it stands in a header.
 struct IpAddress {
@@ -83,51 +77,5 @@ struct StreamSpec {
 // Sizes in a repeated order in which each appears as often as its weight says, spread evenly (smooth weighted round
 // robin).
 std::vector<uint16_t> spreadSizes(const std::vector<std::pair<uint16_t, uint32_t>>& weighted);
-
-// The sending side of a stream. Frame n is due when frames 0 .. n-1 have had their share of the line: sum of their
-// slots / load, in exact rational arithmetic.
-class StreamSender {
- public:
-  StreamSender(const StreamSpec* spec, Tick begin);
-
-  // kNever when the stream has ended.
-  Tick due() const { return due_; }
-  // The next frame, which starts at `start` >= due().
-  Frame next(Tick start);
-
-  const StreamSpec& spec() const { return *spec_; }
-  // When each frame began on the line, by sequence number.
-  const std::vector<Tick>& starts() const { return starts_; }
-  int64_t sent() const { return static_cast<int64_t>(starts_.size()); }
-
- private:
-  void advance(int64_t frameBytes);
-
-  const StreamSpec* spec_;
-  Tick begin_, end_, due_;
-  __int128 remainder_ = 0;
-  int64_t emitted_ = 0;
-  std::vector<Tick> starts_;
-};
-
-// All streams of one port: the one due first goes first; the line gives it the next free slot.
-class StreamSource : public FrameSource {
- public:
-  StreamSource(const std::vector<const StreamSpec*>& specs, Tick begin);
-
-  Tick nextStart() override;
-  Frame pop() override;
-
-  std::vector<StreamSender>& senders() { return senders_; }
-  // Bytes of line used so far, preamble and gap included.
-  int64_t lineBytes() const { return lineBytes_; }
-
- private:
-  StreamSender* first();
-
-  std::vector<StreamSender> senders_;
-  Tick lineFree_ = 0;
-  int64_t lineBytes_ = 0;
-};
 
 }  // namespace sallyport::sim
