@@ -1,4 +1,4 @@
-// Slot arithmetic of the MAC against LIMITS: IEEE 802.3's rates at 100 Gb/s.
+// The MAC's slots of line: frame rates of IEEE 802.3 at 100 Gb/s (docs/reference/simulator.md).
 #include <gtest/gtest.h>
 
 #include "base/chip_fault.h"
