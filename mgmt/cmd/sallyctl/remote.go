@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 
-	"sallyport/mgmt/internal/box"
 	"sallyport/mgmt/internal/card"
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/control"
+	"sallyport/mgmt/internal/events"
 	"sallyport/mgmt/internal/transport"
 )
 
@@ -108,7 +108,7 @@ func (r *remote) audit() error  { return errTaken }
 
 func (r *remote) monitor() error {
 	return r.with(func(c *control.Client) error {
-		return c.Monitor(func(e box.Event) error {
+		return c.Monitor(func(e events.Event) error {
 			_, err := fmt.Fprintln(r.out, e)
 			return err
 		})

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"sallyport/mgmt/internal/box"
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/daemon"
 	"sallyport/mgmt/internal/place"
+	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/transport"
 )
 
@@ -32,7 +32,7 @@ func daemonOf(t *testing.T, w *world) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	session := &box.Session{Box: b, StatePath: p.State()}
+	session := &session.Session{Box: b, StatePath: p.State()}
 	if err := session.Hold(); err != nil {
 		t.Fatal(err)
 	}

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sallyport/mgmt/internal/box"
 	"sallyport/mgmt/internal/control"
 	"sallyport/mgmt/internal/place"
+	"sallyport/mgmt/internal/session"
 )
 
 // options are the flags of every command.
@@ -34,7 +34,7 @@ var (
 func status(err error) int {
 	var usage usageError
 	var refused *control.Refused
-	if errors.As(err, &usage) || box.IsInput(err) || errors.As(err, &refused) && refused.Input {
+	if errors.As(err, &usage) || session.IsInput(err) || errors.As(err, &refused) && refused.Input {
 		return exitInput
 	}
 	return exitFailed

@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"io"
 
-	"sallyport/mgmt/internal/box"
 	"sallyport/mgmt/internal/card"
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/control"
+	"sallyport/mgmt/internal/events"
 	"sallyport/mgmt/internal/place"
+	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -57,12 +58,12 @@ func (d *direct) open() (*chip.Box, io.Closer, error) {
 	return b, share, nil
 }
 
-func (d *direct) with(use func(*box.Session) error) error {
+func (d *direct) with(use func(*session.Session) error) error {
 	b, share, err := d.open()
 	if err != nil {
 		return err
 	}
-	err = use(&box.Session{Box: b, StatePath: d.state, Statistics: d.statistics, Out: d.out, Notes: d.notes})
+	err = use(&session.Session{Box: b, StatePath: d.state, Statistics: d.statistics, Out: d.out, Notes: d.notes})
 	return errors.Join(err, b.Close(), share.Close())
 }
 
@@ -72,7 +73,7 @@ func (d *direct) batch(name string, input []byte) error {
 		return err
 	}
 	defer xfrm.Wipe(commands)
-	return d.with(func(s *box.Session) error { return s.Run(commands) })
+	return d.with(func(s *session.Session) error { return s.Run(commands) })
 }
 
 func (d *direct) command(words []string) error {
@@ -80,11 +81,11 @@ func (d *direct) command(words []string) error {
 	if err != nil {
 		return err
 	}
-	return d.with(func(s *box.Session) error { return s.Run([]xfrm.Command{command}) })
+	return d.with(func(s *session.Session) error { return s.Run([]xfrm.Command{command}) })
 }
 
 func (d *direct) counters() (all [3][]uint64, err error) {
-	err = d.with(func(s *box.Session) error {
+	err = d.with(func(s *session.Session) error {
 		for _, c := range transport.Chips {
 			if all[c], err = s.Box.Counters(c); err != nil {
 				return err
@@ -97,7 +98,7 @@ func (d *direct) counters() (all [3][]uint64, err error) {
 
 func (d *direct) identities() (map[string]control.Chip, error) {
 	chips := map[string]control.Chip{}
-	err := d.with(func(s *box.Session) error {
+	err := d.with(func(s *session.Session) error {
 		for _, c := range transport.Chips {
 			chips[c.String()] = control.Chip{Identity: s.Box.Identity[c], Capabilities: s.Box.Capabilities[c]}
 		}
@@ -148,13 +149,13 @@ func (d *direct) withCards(use func(transport.Transport) error) error {
 }
 
 func (d *direct) events() error {
-	return d.with(func(s *box.Session) error { return d.print(s.Events()) })
+	return d.with(func(s *session.Session) error { return d.print(s.Events()) })
 }
 func (d *direct) audit() error {
-	return d.with(func(s *box.Session) error { return d.print(s.Audit()) })
+	return d.with(func(s *session.Session) error { return d.print(s.Audit()) })
 }
 
-func (d *direct) print(events []box.Event, err error) error {
+func (d *direct) print(events []events.Event, err error) error {
 	for _, e := range events {
 		fmt.Fprintln(d.out, e)
 	}

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sallyport/mgmt/internal/box"
 	"sallyport/mgmt/internal/config"
 	"sallyport/mgmt/internal/journal"
+	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -34,7 +34,7 @@ func main() {
 	if err := newRoot().Execute(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		var usage usageError
-		if errors.As(err, &usage) || box.IsInput(err) {
+		if errors.As(err, &usage) || session.IsInput(err) {
 			os.Exit(exitInput)
 		}
 		os.Exit(exitFailed)

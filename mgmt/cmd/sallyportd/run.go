@@ -16,12 +16,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/sync/errgroup"
 
-	"sallyport/mgmt/internal/box"
 	"sallyport/mgmt/internal/card"
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/config"
 	core "sallyport/mgmt/internal/daemon"
 	"sallyport/mgmt/internal/punt"
+	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/web"
 	"sallyport/mgmt/internal/xfrm"
@@ -42,7 +42,7 @@ func run(ctx context.Context, c *config.Config, initial []xfrm.Command, log *slo
 	if err != nil {
 		return errors.Join(err, registers.Close())
 	}
-	session := &box.Session{Box: chips, StatePath: cmp.Or(c.State.Name, c.Registers.State())}
+	session := &session.Session{Box: chips, StatePath: cmp.Or(c.State.Name, c.Registers.State())}
 	if err := session.Hold(); err != nil {
 		return errors.Join(err, chips.Close())
 	}

@@ -8,7 +8,7 @@ import (
 	"io"
 	"net"
 
-	"sallyport/mgmt/internal/box"
+	"sallyport/mgmt/internal/events"
 )
 
 // Client speaks to a daemon, one request after the other.
@@ -77,7 +77,7 @@ func (c *Client) Do(request, answer any) error {
 }
 
 // Monitor calls `each` with every event until it fails or the daemon ends, which is an error too.
-func (c *Client) Monitor(each func(box.Event) error) error {
+func (c *Client) Monitor(each func(events.Event) error) error {
 	if err := c.Do(Plain{c.Head(DoMonitor)}, nil); err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (c *Client) Monitor(each func(box.Event) error) error {
 		if err != nil {
 			return err
 		}
-		var event box.Event
+		var event events.Event
 		if err := json.Unmarshal(text, &event); err != nil {
 			return fmt.Errorf("%s: an event is no JSON: %w", c.path, err)
 		}

@@ -3,7 +3,9 @@ package daemon
 import (
 	"context"
 
-	"sallyport/mgmt/internal/box"
+	"sallyport/mgmt/internal/events"
+	"sallyport/mgmt/internal/punt"
+	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -15,9 +17,9 @@ func (d *Daemon) answerAsking(ctx context.Context, frames <-chan []byte, deliver
 		switch {
 		case err != nil:
 			return err
-		case asking == box.AskedPunt:
+		case asking == session.AskedPunt:
 			return deliver(frame)
-		case asking == box.AskedSA && note():
+		case asking == session.AskedSA && note():
 			d.tell(event)
 		}
 		return nil
@@ -25,13 +27,13 @@ func (d *Daemon) answerAsking(ctx context.Context, frames <-chan []byte, deliver
 }
 
 // acquire says what the policy of the packet in a frame wants; nothing if there is no packet.
-func (d *Daemon) acquire(frame []byte) (box.Asking, box.Event, error) {
+func (d *Daemon) acquire(frame []byte) (session.Asking, events.Event, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	skipped, err := d.session.Skipped()
-	packet, ok := box.ReadPacket(frame, skipped)
+	packet, ok := punt.ReadPacket(frame, skipped)
 	if err != nil || !ok {
-		return box.AskedNothing, box.Event{}, err
+		return session.AskedNothing, events.Event{}, err
 	}
 	return d.session.Acquire(packet)
 }

@@ -4,7 +4,8 @@ import (
 	"net/netip"
 	"time"
 
-	"sallyport/mgmt/internal/box"
+	"sallyport/mgmt/internal/events"
+	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -30,7 +31,7 @@ func (d *Daemon) age() error {
 
 // end deletes the SAs of events together and then tells of them. If the chips cannot hold what would be left, the events are parted, so that
 // no SA outlives its limit for another's sake; one that has to stay is tried again each time.
-func (d *Daemon) end(events []box.Event) error {
+func (d *Daemon) end(events []events.Event) error {
 	deletes := make([]xfrm.Command, len(events))
 	for i, e := range events {
 		deletes[i] = xfrm.StateSelect{Verb: xfrm.Delete, Filter: xfrm.StateFilter{Src: single(e.Src), Dst: single(e.Dst), Proto: string(e.Proto), SPI: e.SPI}}
@@ -42,7 +43,7 @@ func (d *Daemon) end(events []box.Event) error {
 			d.tell(e)
 		}
 		return nil
-	case !box.IsInput(err):
+	case !session.IsInput(err):
 		return err
 	case len(events) > 1:
 		if err := d.end(events[:len(events)/2]); err != nil {

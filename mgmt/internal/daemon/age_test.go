@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"sallyport/mgmt/internal/box"
+	"sallyport/mgmt/internal/events"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
 )
@@ -53,7 +53,7 @@ func (c *clocked) told(spi int, hard bool, limit string) {
 	}
 }
 
-func (c *clocked) events() uint64 { return c.daemon.events.counted()[box.EventExpire] }
+func (c *clocked) events() uint64 { return c.daemon.events.counted()[events.EventExpire] }
 
 func limited(limits string) []string {
 	lines := append([]string{}, tunnel...)
@@ -157,11 +157,11 @@ func TestEndOneByOne(t *testing.T) {
 	c := newClocked(t)
 	c.must(limited("limit time-hard 100")...)
 	hard, here := true, netip.MustParseAddr("192.0.2.1")
-	absent := box.Event{Kind: box.EventExpire, Src: here, Dst: netip.MustParseAddr("192.0.2.9"), Proto: "esp", SPI: 9, Hard: &hard}
+	absent := events.Event{Kind: events.EventExpire, Src: here, Dst: netip.MustParseAddr("192.0.2.9"), Proto: "esp", SPI: 9, Hard: &hard}
 	present := absent
 	present.Dst, present.SPI, present.ReqID, present.Dir, present.Limit = netip.MustParseAddr("192.0.2.2"), 0x1001, 1, "out", "time"
 	c.daemon.mu.Lock()
-	if err := c.daemon.end([]box.Event{absent, present}); err != nil {
+	if err := c.daemon.end([]events.Event{absent, present}); err != nil {
 		t.Error(err)
 	}
 	c.daemon.mu.Unlock()

@@ -11,8 +11,9 @@ import (
 	"sync"
 	"time"
 
-	"sallyport/mgmt/internal/box"
 	"sallyport/mgmt/internal/control"
+	"sallyport/mgmt/internal/events"
+	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -23,11 +24,11 @@ type Daemon struct {
 	now     func() time.Time
 
 	mu       sync.Mutex // of the chips, and of what follows
-	session  *box.Session
+	session  *session.Session
 	adopted  bool // the chips hold our configuration
 	reserved reservations
 	uses     uses
-	links    box.Links
+	links    events.Links
 	host     *host     // nil without devices
 	aged     time.Time // when limits in time were last looked at
 	noise    noise
@@ -37,8 +38,8 @@ type Daemon struct {
 }
 
 // New makes the daemon of a session that holds its box, and says in the log what it found there.
-func New(session *box.Session, log *slog.Logger, version string) (*Daemon, error) {
-	d := &Daemon{log: log, version: version, now: time.Now, session: session, reserved: reservations{}, uses: uses{}, links: box.AllUp(), events: newHub()}
+func New(session *session.Session, log *slog.Logger, version string) (*Daemon, error) {
+	d := &Daemon{log: log, version: version, now: time.Now, session: session, reserved: reservations{}, uses: uses{}, links: events.AllUp(), events: newHub()}
 	session.Out, session.Notes, session.Ages = io.Discard, io.Discard, true
 	var err error
 	if d.adopted, err = session.Adopted(); err != nil || !d.adopted {
@@ -68,7 +69,7 @@ func (d *Daemon) Run(commands []xfrm.Command, statistics bool) (control.Done, er
 }
 
 func (d *Daemon) run(commands []xfrm.Command, statistics bool) (control.Done, error) {
-	changes := box.Changes(commands)
+	changes := session.Changes(commands)
 	if changes {
 		if err := d.poll(); err != nil { // a change discards events that wait
 			xfrm.Wipe(commands)

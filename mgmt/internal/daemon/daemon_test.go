@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"sallyport/mgmt/internal/box"
 	"sallyport/mgmt/internal/control"
+	"sallyport/mgmt/internal/events"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
 )
@@ -109,7 +109,7 @@ func TestRestart(t *testing.T) {
 	r.poll()
 	r.same("event", monitor.next(), `{"event":"restart"}`)
 	r.poll() // once
-	r.same("events", r.daemon.events.counted()[box.EventRestart], 1)
+	r.same("events", r.daemon.events.counted()[events.EventRestart], 1)
 	r.same("SAs", r.get("command", `,"words":["xfrm","state","count"]`)["output"], "\t SAD count 0\n")
 	r.same("addresses", r.get("command", `,"words":["addr","show"]`)["output"], "192.0.2.1/24 dev black\n")
 	r.same("policies", len(r.get("list", `,"what":"policy"`)["items"].([]any)), 2)
@@ -234,7 +234,7 @@ func TestMonitor(t *testing.T) {
 	if _, err := first.answers.ReadByte(); err == nil {
 		t.Error("a monitor was answered")
 	}
-	r.same("counts", r.daemon.events.counted()[box.EventICV], 1)
+	r.same("counts", r.daemon.events.counted()[events.EventICV], 1)
 	// What waits is told before a change discards it.
 	r.fake.Drop(0, regs.AuditReasonTooOld, 14)
 	r.must("xfrm state delete dst 192.0.2.1 proto esp spi 0x2001")
@@ -245,10 +245,10 @@ func TestMonitor(t *testing.T) {
 
 // TestMerged: bad ICVs of an SA are one event with their number.
 func TestMerged(t *testing.T) {
-	icv := func(spi, seq uint32) box.Event {
-		return box.Event{Kind: box.EventICV, SPI: spi, Dropped: &box.Dropped{Seq: seq}}
+	icv := func(spi, seq uint32) events.Event {
+		return events.Event{Kind: events.EventICV, SPI: spi, Dropped: &events.Dropped{Seq: seq}}
 	}
-	out := merged([]box.Event{icv(1, 5), icv(2, 6), {Kind: box.EventAudit, SPI: 1, Dropped: &box.Dropped{}}, icv(1, 7)})
+	out := merged([]events.Event{icv(1, 5), icv(2, 6), {Kind: events.EventAudit, SPI: 1, Dropped: &events.Dropped{}}, icv(1, 7)})
 	if len(out) != 3 || out[0].Count != 2 || out[0].Seq != 5 || out[1].Count != 1 || out[2].Count != 0 {
 		t.Errorf("%+v", out)
 	}

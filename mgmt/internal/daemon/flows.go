@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"sallyport/mgmt/internal/box"
+	"sallyport/mgmt/internal/punt"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -50,7 +50,7 @@ func (d *Daemon) eachFlow(ctx context.Context, frames <-chan []byte, handle func
 		case <-ctx.Done():
 			return nil
 		case frame := <-frames:
-			flow, ok := box.Flow(frame)
+			flow, ok := punt.Flow(frame)
 			now := d.now()
 			if !ok || noted.waiting(flow, now) {
 				continue

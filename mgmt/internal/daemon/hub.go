@@ -4,7 +4,7 @@ import (
 	"maps"
 	"sync"
 
-	"sallyport/mgmt/internal/box"
+	"sallyport/mgmt/internal/events"
 )
 
 // behind is how many events a monitor may be behind; one that is further behind is cut off, so that it knows of its loss.
@@ -13,32 +13,32 @@ const behind = 1024
 // hub gives each event to every monitor, and counts.
 type hub struct {
 	mu       sync.Mutex
-	monitors map[chan box.Event]bool
+	monitors map[chan events.Event]bool
 	counts   map[string]uint64
 }
 
 func newHub() hub {
-	return hub{monitors: map[chan box.Event]bool{}, counts: map[string]uint64{
-		box.EventAcquire: 0, box.EventExpire: 0, box.EventLink: 0, box.EventSequence: 0, box.EventMapping: 0, box.EventICV: 0, box.EventAudit: 0, box.EventRestart: 0,
+	return hub{monitors: map[chan events.Event]bool{}, counts: map[string]uint64{
+		events.EventAcquire: 0, events.EventExpire: 0, events.EventLink: 0, events.EventSequence: 0, events.EventMapping: 0, events.EventICV: 0, events.EventAudit: 0, events.EventRestart: 0,
 	}}
 }
 
 // subscribe gives a channel of all events from now on. It is closed when its reader is too slow, or when the daemon ends.
-func (h *hub) subscribe() chan box.Event {
+func (h *hub) subscribe() chan events.Event {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	c := make(chan box.Event, behind)
+	c := make(chan events.Event, behind)
 	h.monitors[c] = true
 	return c
 }
 
-func (h *hub) leave(c chan box.Event) {
+func (h *hub) leave(c chan events.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.monitors, c)
 }
 
-func (h *hub) publish(e box.Event) {
+func (h *hub) publish(e events.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.counts[e.Kind]++
@@ -66,7 +66,7 @@ func (h *hub) close() {
 	}
 }
 
-func (h *hub) end(c chan box.Event) {
+func (h *hub) end(c chan events.Event) {
 	close(c)
 	delete(h.monitors, c)
 }

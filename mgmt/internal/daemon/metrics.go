@@ -3,8 +3,8 @@ package daemon
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"sallyport/mgmt/internal/box"
 	"sallyport/mgmt/internal/chip"
+	"sallyport/mgmt/internal/events"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -61,7 +61,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	left := d.session.Left()
-	for _, queue := range box.QueueNames() {
+	for _, queue := range events.QueueNames() {
 		out <- prometheus.MustNewConstMetric(m.left, prometheus.CounterValue, float64(left[queue]), queue)
 	}
 	configured := 0.0

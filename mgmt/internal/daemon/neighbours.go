@@ -5,7 +5,7 @@ import (
 	"maps"
 	"time"
 
-	"sallyport/mgmt/internal/box"
+	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/punt"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
@@ -22,8 +22,8 @@ var portOf = map[string]uint8{xfrm.Red: transport.PortRed, xfrm.Black: transport
 // neighbours bring the chips' next hops to what Linux knows of their hosts.
 type neighbours struct {
 	daemon *Daemon
-	known  map[box.NextHop]xfrm.MAC // by Linux
-	probes map[box.NextHop]probe    // of those that it does not know
+	known  map[model.NextHop]xfrm.MAC // by Linux
+	probes map[model.NextHop]probe    // of those that it does not know
 }
 
 type probe struct {
@@ -33,14 +33,14 @@ type probe struct {
 
 // followNeighbours keeps the chips' next hops as Linux knows their hosts, until ctx ends or the chips fail.
 func (d *Daemon) followNeighbours(ctx context.Context) error {
-	n := &neighbours{daemon: d, probes: map[box.NextHop]probe{}}
+	n := &neighbours{daemon: d, probes: map[model.NextHop]probe{}}
 	for ctx.Err() == nil {
 		found, err := d.host.devices.Neighbours(ctx)
 		if err != nil {
 			return err
 		}
 		// Linux tells what it knows now, so what was known before is of no use.
-		n.known = map[box.NextHop]xfrm.MAC{}
+		n.known = map[model.NextHop]xfrm.MAC{}
 		if err := n.follow(ctx, found); err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func (n *neighbours) follow(ctx context.Context, found <-chan punt.Neighbour) er
 
 // take notes a change, and says whether it is an address that was not known.
 func (n *neighbours) take(change punt.Neighbour) bool {
-	hop := box.NextHop{Dev: xfrm.Red, IP: change.IP}
+	hop := model.NextHop{Dev: xfrm.Red, IP: change.IP}
 	if change.Port == transport.PortBlack {
 		hop.Dev = xfrm.Black
 	}
@@ -94,7 +94,7 @@ func (n *neighbours) settle() error {
 	if err != nil {
 		return err
 	}
-	now, probes := n.daemon.now(), map[box.NextHop]probe{}
+	now, probes := n.daemon.now(), map[model.NextHop]probe{}
 	for _, hop := range wanted {
 		if _, known := n.known[hop]; known {
 			continue
@@ -114,7 +114,7 @@ func (n *neighbours) settle() error {
 }
 
 // learn gives the hosts that the box sends to.
-func (n *neighbours) learn() ([]box.NextHop, error) {
+func (n *neighbours) learn() ([]model.NextHop, error) {
 	d := n.daemon
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -122,7 +122,7 @@ func (n *neighbours) learn() ([]box.NextHop, error) {
 	if err != nil {
 		return nil, err
 	}
-	learned := map[box.NextHop]xfrm.MAC{}
+	learned := map[model.NextHop]xfrm.MAC{}
 	for _, hop := range wanted {
 		if mac, known := n.known[hop]; known {
 			learned[hop] = mac

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"sallyport/mgmt/internal/box"
+	"sallyport/mgmt/internal/events"
 )
 
 // Pool is the kernel's. What is written there is mixed in and counts for nothing, which needs no right.
@@ -30,13 +30,13 @@ func (d *Daemon) pollNoise() error {
 	if d.noise.pool == nil {
 		return nil
 	}
-	n, err := box.TakeNoise(d.session.Box)
+	n, err := events.TakeNoise(d.session.Box)
 	if err != nil {
 		return err
 	}
 	if (n.Failed || n.Good) && (d.noise.told == nil || *d.noise.told != n.Good) {
 		d.noise.told = &n.Good
-		d.tell(box.Event{Kind: box.EventNoise, OK: &n.Good})
+		d.tell(events.Event{Kind: events.EventNoise, OK: &n.Good})
 	}
 	d.noise.good = n.Good
 	if len(n.Words) == 0 {

@@ -6,9 +6,9 @@ import (
 	"net"
 	"time"
 
-	"sallyport/mgmt/internal/box"
 	"sallyport/mgmt/internal/peer"
 	"sallyport/mgmt/internal/punt"
+	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -26,11 +26,11 @@ type Pair struct {
 	Send func(port uint8, frame []byte) error
 
 	active   bool
-	heard    time.Time               // of the last answer, or when this daemon began to ask
-	asked    time.Time               // when the last answer was asked for; zero: there was none
-	other    bool                    // the other box was active then
-	numbers  map[box.Directed]uint64 // the highest that it has told
-	announce int                     // how often hosts are still to be told
+	heard    time.Time                   // of the last answer, or when this daemon began to ask
+	asked    time.Time                   // when the last answer was asked for; zero: there was none
+	other    bool                        // the other box was active then
+	numbers  map[session.Directed]uint64 // the highest that it has told
+	announce int                         // how often hosts are still to be told
 }
 
 // announcements are sent at take-over and with the next questions, for a frame may be lost.
@@ -139,9 +139,9 @@ func (d *Daemon) answered(report peer.Report, asked time.Time) error {
 
 // learn keeps the numbers of a report, and those told before of SAs that this box has: a box that was reset knows them no longer.
 func (d *Daemon) learn(report peer.Report) error {
-	numbers := map[box.Directed]uint64{}
+	numbers := map[session.Directed]uint64{}
 	for _, n := range report.Numbers {
-		numbers[box.Directed{ID: n.ID, Way: n.Dir}] = n.Number
+		numbers[session.Directed{ID: n.ID, Way: n.Dir}] = n.Number
 	}
 	own, err := d.session.SAs()
 	for _, sa := range own {

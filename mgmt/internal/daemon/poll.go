@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"sallyport/mgmt/internal/box"
+	"sallyport/mgmt/internal/events"
 )
 
 // Poll takes the chips' events every `period`, and ends SAs at their limits in time, until ctx ends or the chips fail, and calls alive after each
@@ -46,7 +46,7 @@ func (d *Daemon) poll() error {
 	} else {
 		d.adopted = adopted
 	}
-	links, err := box.ReadLinks(d.session.Box)
+	links, err := events.ReadLinks(d.session.Box)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (d *Daemon) poll() error {
 	var notes strings.Builder
 	d.session.Notes = &notes
 	defer func() { d.session.Notes = io.Discard }()
-	for _, take := range []func() ([]box.Event, error){d.session.Events, d.session.Audit} {
+	for _, take := range []func() ([]events.Event, error){d.session.Events, d.session.Audit} {
 		taken, err := take()
 		for _, e := range merged(taken) {
 			d.tell(e)
@@ -86,21 +86,21 @@ func (d *Daemon) restore() error {
 		return err
 	}
 	d.log.Warn("the chips have their configuration again, but for SAs", "sas_gone", gone)
-	d.tell(box.Event{Kind: box.EventRestart})
+	d.tell(events.Event{Kind: events.EventRestart})
 	return d.changed(0)
 }
 
 // tell gives an event to the log and to the monitors.
-func (d *Daemon) tell(e box.Event) {
+func (d *Daemon) tell(e events.Event) {
 	d.log.Info("event", "event", e.Kind, "text", e.String())
 	d.events.publish(e)
 }
 
 // merged makes one event of all bad ICVs of an SA, with what was in the first, and how many events there were.
-func merged(taken []box.Event) (out []box.Event) {
-	first := map[uint32]*box.Dropped{}
+func merged(taken []events.Event) (out []events.Event) {
+	first := map[uint32]*events.Dropped{}
 	for _, e := range taken {
-		if e.Kind == box.EventICV {
+		if e.Kind == events.EventICV {
 			if before := first[e.SPI]; before != nil {
 				before.Count++
 				continue

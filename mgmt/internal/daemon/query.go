@@ -3,8 +3,8 @@ package daemon
 import (
 	"net/netip"
 
-	"sallyport/mgmt/internal/box"
 	"sallyport/mgmt/internal/control"
+	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -18,7 +18,7 @@ type use struct {
 }
 
 // seen gives the time of last use, in seconds since the epoch, 0 for none.
-func (u uses) seen(c box.Carried, now int64) int64 {
+func (u uses) seen(c session.Carried, now int64) int64 {
 	last := u[c.Age]
 	if c.Packets != last.packets {
 		last = use{c.Packets, now}

@@ -3,8 +3,8 @@ package daemon
 import (
 	"encoding/json"
 
-	"sallyport/mgmt/internal/box"
 	"sallyport/mgmt/internal/control"
+	"sallyport/mgmt/internal/session"
 )
 
 // requests by name, but for monitor, after which there are no more.
@@ -53,7 +53,7 @@ func (d *Daemon) answer(line []byte) (text []byte, monitor bool) {
 
 // refuse answers that a request was not carried out. The log never has what is wrong with the words of a request, which may be a key.
 func (d *Daemon) refuse(head control.Head, err error) []byte {
-	input := box.IsInput(err)
+	input := session.IsInput(err)
 	if input {
 		d.log.Debug("request refused: its words are wrong")
 	} else {

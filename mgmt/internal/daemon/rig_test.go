@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"sallyport/mgmt/internal/box"
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/control"
 	"sallyport/mgmt/internal/fakebox"
 	"sallyport/mgmt/internal/journal"
+	"sallyport/mgmt/internal/session"
 )
 
 const (
@@ -80,7 +80,7 @@ func (r *rig) start() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	session := &box.Session{Box: b, StatePath: filepath.Join(r.dir, "state.json")}
+	session := &session.Session{Box: b, StatePath: filepath.Join(r.dir, "state.json")}
 	if err := session.Hold(); err != nil {
 		r.t.Fatal(err)
 	}

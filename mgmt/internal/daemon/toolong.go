@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/netip"
 
-	"sallyport/mgmt/internal/box"
 	"sallyport/mgmt/internal/punt"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -17,7 +16,7 @@ func (d *Daemon) tellSenders(ctx context.Context, frames <-chan []byte, send fun
 		if err != nil || mtu == 0 {
 			return err
 		}
-		head, packet, _ := box.SplitFrame(frame)
+		head, packet, _ := punt.SplitFrame(frame)
 		answer, ok := punt.TooBig(head, packet, from, mtu)
 		if !ok || !note() {
 			return nil
@@ -35,8 +34,8 @@ func (d *Daemon) tooLong(frame []byte) (from netip.Addr, mtu uint32, err error) 
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	skipped, err := d.session.Skipped()
-	packet, ok := box.ReadPacket(frame, skipped)
-	if err != nil || !ok || !box.Answerable(packet) {
+	packet, ok := punt.ReadPacket(frame, skipped)
+	if err != nil || !ok || !punt.Answerable(packet) {
 		return from, 0, err
 	}
 	return d.session.TooLong(packet)

@@ -3,8 +3,9 @@ package daemon
 import (
 	"time"
 
-	"sallyport/mgmt/internal/box"
 	"sallyport/mgmt/internal/chip"
+	"sallyport/mgmt/internal/events"
+	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/transport"
 )
 
@@ -47,7 +48,7 @@ type Holding struct {
 	Configured   bool
 	Identity     [3]chip.Identity
 	Capabilities [3]chip.Capabilities
-	box.Installed
+	session.Installed
 	// LastUse has, by age, the time of last use of what is installed, in seconds since the epoch; 0 of what was never used. It is as exact as
 	// others ask often.
 	LastUse map[uint64]int64
@@ -76,4 +77,4 @@ func (d *Daemon) Holding(most int) (Holding, error) {
 }
 
 // Watch gives a channel of all events from now on. It is closed when its reader is too far behind, or when the daemon ends.
-func (d *Daemon) Watch() <-chan box.Event { return d.events.subscribe() }
+func (d *Daemon) Watch() <-chan events.Event { return d.events.subscribe() }

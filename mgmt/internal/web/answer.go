@@ -5,9 +5,9 @@ import (
 	"sync"
 	"time"
 
-	"sallyport/mgmt/internal/box"
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/daemon"
+	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -105,7 +105,7 @@ func answer(h daemon.Holding, r recent) Box {
 			id.Chip, id.Version, id.Simulation, now.Ready, now.Tamper, links(c, now.Health), now.Uptime().Milliseconds(), h.Capabilities[c],
 		})
 	}
-	carried := func(c box.Carried) used { return used{c.Packets, c.Bytes, h.LastUse[c.Age]} }
+	carried := func(c session.Carried) used { return used{c.Packets, c.Bytes, h.LastUse[c.Age]} }
 	for _, sa := range h.FirstSAs {
 		udp := ""
 		if sa.Encap != nil {

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"sallyport/mgmt/internal/box"
 	"sallyport/mgmt/internal/daemon"
+	"sallyport/mgmt/internal/events"
 )
 
 const (
@@ -70,7 +70,7 @@ func (h *history) note(kind, text string) {
 }
 
 // eventText is what the log says of an event, without its time, and with how many it stands for.
-func eventText(e box.Event) string {
+func eventText(e events.Event) string {
 	text := e.String()
 	if e.Dropped == nil {
 		return text

@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"sallyport/mgmt/internal/box"
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/daemon"
 	"sallyport/mgmt/internal/fakebox"
+	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -44,7 +44,7 @@ func newRig(t *testing.T) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	session := &box.Session{Box: chips, StatePath: filepath.Join(t.TempDir(), "state.json")}
+	session := &session.Session{Box: chips, StatePath: filepath.Join(t.TempDir(), "state.json")}
 	if err := session.Hold(); err != nil {
 		t.Fatal(err)
 	}

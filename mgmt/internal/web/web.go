@@ -15,8 +15,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"sallyport/mgmt/internal/box"
 	"sallyport/mgmt/internal/daemon"
+	"sallyport/mgmt/internal/events"
 )
 
 //go:embed assets
@@ -26,7 +26,7 @@ var files embed.FS
 type Source interface {
 	Sample() (daemon.Sample, error)
 	Holding(most int) (daemon.Holding, error)
-	Watch() <-chan box.Event
+	Watch() <-chan events.Event
 }
 
 // Page serves the assets, and /api/box with all that is shown.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"sallyport/mgmt/internal/box"
+	"sallyport/mgmt/internal/events"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
 )
@@ -198,21 +198,21 @@ func TestTheChipsFail(t *testing.T) {
 // flood is a daemon with more events at once than it keeps for a reader.
 type flood struct {
 	Source
-	channels chan (<-chan box.Event)
+	channels chan (<-chan events.Event)
 }
 
-func (f flood) Watch() <-chan box.Event { return <-f.channels }
+func (f flood) Watch() <-chan events.Event { return <-f.channels }
 
 // TestServe: events come to browsers, also after more at once than are kept; the end of the daemon ends the page.
 func TestServe(t *testing.T) {
 	r := newRig(t)
-	first, second := make(chan box.Event, 1), make(chan box.Event, 1)
-	channels := make(chan (<-chan box.Event), 2)
+	first, second := make(chan events.Event, 1), make(chan events.Event, 1)
+	channels := make(chan (<-chan events.Event), 2)
 	channels <- first
 	channels <- second
-	first <- box.Event{Kind: box.EventICV, Dropped: &box.Dropped{Reason: "dec_icv", Count: 3}}
+	first <- events.Event{Kind: events.EventICV, Dropped: &events.Dropped{Reason: "dec_icv", Count: 3}}
 	close(first)
-	second <- box.Event{Kind: box.EventRestart}
+	second <- events.Event{Kind: events.EventRestart}
 	r.page.source = flood{r.daemon, channels}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

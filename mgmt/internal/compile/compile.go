@@ -1,0 +1,81 @@
+// Package compile works out from a model what the rows of the chips' tables should be.
+package compile
+
+import (
+	"net/netip"
+
+	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// Sizes are the capacities of the chips' tables.
+type Sizes struct {
+	SAs, FlowRows, SADRows, InnerRules, OuterRules, RedHops, BlackHops, Window, WindowRows int
+	Suites                                                                                 uint32
+}
+
+// Placed is a row that still needs its place in a table: the one of its owner, or one part of several.
+type Placed struct {
+	Owner    string
+	Part     int
+	Whole    bool // of all packets of its policy, behind what that has for two hosts alone
+	Row      Row
+	Priority uint32
+	Age      uint64
+	Pos      xfrm.Pos
+}
+
+// Target is what the tables should hold.
+type Target struct {
+	Flows, Sad                   []Placed // in order of age
+	InnerRules, OuterRules       []Placed
+	InboundRules                 []Placed // of the inner chip, for inbound SAs that have several selector sets
+	Selectors, Tunnels, Dummies  map[int]Row
+	DscpMap, DscpSA              map[int]Row            // of the outer and of the inner chip
+	Hops                         map[string]map[int]Hop // by device
+	Wanted                       map[model.NextHop]bool // whose addresses are to be learned
+	BypassEncrypt, BypassDecrypt bool
+}
+
+// compiler works out the target from the model.
+type compiler struct {
+	m        *model.Model
+	old      *Image
+	sizes    Sizes
+	report   *model.Report
+	out      Target
+	hopRows  map[string]map[netip.Addr]int
+	reuse    bool                        // rows of what is going may be taken at once
+	sets     map[*model.SA][]set         // of inbound SAs, as policies name them
+	selector map[*model.SA]xfrm.Selector // of those that one selector is enough for
+	group    map[*model.SA]*group        // of the others
+	find     model.Finder
+	arrays   map[Block]int // of the maps of DSCPs that SAs have
+	blocks   map[Block]int // of the SAs that policies choose from by DSCP
+}
+
+func Compile(m *model.Model, old *Image, sizes Sizes, reuse bool, r *model.Report) (*Target, error) {
+	c := &compiler{m: m, old: old, sizes: sizes, report: r, reuse: reuse, hopRows: map[string]map[netip.Addr]int{}, sets: map[*model.SA][]set{}, selector: map[*model.SA]xfrm.Selector{}, group: map[*model.SA]*group{}, find: model.NewFinder(m.SAs)}
+	c.out = Target{Selectors: map[int]Row{}, Tunnels: map[int]Row{}, Dummies: map[int]Row{}, Hops: map[string]map[int]Hop{}, Wanted: map[model.NextHop]bool{}}
+	for _, dev := range model.Devices {
+		c.hopRows[dev] = map[netip.Addr]int{}
+	}
+	for _, step := range []func() error{c.checkSAs, c.checkSPIs, c.checkExtensions, c.placeSAs, c.placeWindows, c.placeUsage, c.placeDummies, c.placeDSCPs, c.outPolicies, c.inPolicies, c.outboundSAs, c.inboundSAs} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	c.hops()
+	if m.Bump() {
+		// ARP and neighbour discovery pass a bridge whatever the policies say.
+		c.out.BypassEncrypt, c.out.BypassDecrypt = true, true
+	}
+	return &c.out, nil
+}
+
+// FullError says that a table has no room; it may have some once old rows are gone.
+type FullError struct{ Err error }
+
+func (e *FullError) Error() string { return e.Err.Error() }
+
+func (e *FullError) Unwrap() error { return e.Err }

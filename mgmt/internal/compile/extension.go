@@ -1,0 +1,19 @@
+package compile
+
+// checkExtensions refuses selectors of headers that are skipped.
+func (c *compiler) checkExtensions() error {
+	skipped := c.m.SkippedHeaders()
+	for _, p := range c.m.Policies {
+		if err := p.CheckExtensions(skipped, p.Pos); err != nil {
+			return err
+		}
+	}
+	for _, sa := range c.m.SAs {
+		if sa.Sel != nil {
+			if err := sa.Sel.CheckExtensions(skipped, sa.Pos); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package compile
+
+import (
+	"maps"
+	"slices"
+
+	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// group is what inbound SAs share whose selector sets are the same, and more than the one selector of a row can say. The sets are
+// rules of the inner chip that bear the group's number, as the SAs' rows do. So a rekeyed SA finds its rules there.
+type group struct {
+	sets   []set
+	sas    []*model.SA
+	number int
+}
+
+// had is the group's number in the row that an inbound SA has on the chip.
+func (c *compiler) had(sa *model.SA) (number int, grouped bool) {
+	f, row := regs.SelectorRow, c.old.Selector[sa.Row]
+	if sa.Fresh || row == nil || f.ByRules.Get(row) == 0 {
+		return 0, false
+	}
+	return int(f.Group.Get(row)), true
+}
+
+// number gives each group the number that its SAs' rows have already, or else its rules, or else one that no rule has had up to this
+// change: what a row leads to while rows and rules are written was its own before or is in the end. It gives the number that a policy's
+// rules need until the rows of SAs that have a group no more are written.
+func (c *compiler) number(groups []*group) (until map[*model.Policy]int) {
+	ruled := map[string]int{}
+	taken, kept := map[int]bool{}, map[int]bool{}
+	for _, rule := range c.old.InboundRule {
+		if regs.RuleRow.Action.Get(rule.Row) == regs.ActionProtect {
+			ruled[rule.Owner] = int(regs.RuleRow.Sa.Get(rule.Row))
+			taken[ruled[rule.Owner]] = true
+		}
+	}
+	// What the rows of SAs lead to that are in no group now, or in another, is for nobody else before they are written.
+	lead := map[int]bool{}
+	for _, sa := range c.m.SAs {
+		if number, grouped := c.had(sa); sa.Way == xfrm.DirIn && grouped {
+			lead[number] = true
+		}
+	}
+	var fresh []*group
+	for _, g := range groups {
+		var own []int
+		for _, sa := range g.sas {
+			if number, grouped := c.had(sa); grouped {
+				own = append(own, number)
+			}
+		}
+		for _, s := range g.sets {
+			if number, has := ruled[s.sel.String()]; has && !lead[number] {
+				own = append(own, number)
+			}
+		}
+		if own = slices.DeleteFunc(own, func(number int) bool { return kept[number] }); len(own) == 0 {
+			fresh = append(fresh, g)
+			continue
+		}
+		g.number = own[0]
+		kept[g.number] = true
+	}
+	next := 0
+	for _, g := range fresh {
+		for taken[next] {
+			next++
+		}
+		g.number = next
+		taken[next] = true
+	}
+	until = map[*model.Policy]int{}
+	for _, sa := range c.m.SAs {
+		if number, grouped := c.had(sa); sa.Way == xfrm.DirIn && grouped && c.group[sa] == nil && !kept[number] {
+			for _, s := range c.sets[sa] {
+				until[s.policy] = number
+			}
+		}
+	}
+	return until
+}
+
+// inboundRules makes the rules of all groups, and before them those of other policies that their packets might meet first: the inbound
+// SPD in its order, as far as the groups' SAs ask it. One selector has one rule, the first.
+func (c *compiler) inboundRules(groups []*group, all []*model.Policy, until map[*model.Policy]int) error {
+	type entry struct {
+		set
+		group *group // nil: none
+	}
+	entries := map[string]entry{}
+	for _, g := range groups {
+		for _, s := range g.sets {
+			other, twice := entries[s.sel.String()]
+			if twice && other.policy == s.policy {
+				return xfrm.Errorf(s.policy.Pos, "the inbound SAs spi 0x%x and 0x%x share the policy %s, but one has others besides that the other has not: tell their policies apart by the reqid of the tmpl",
+					other.group.sas[0].SPI, g.sas[0].SPI, s.sel)
+			}
+			if !twice || s.policy.Before(other.policy) {
+				entries[s.sel.String()] = entry{s, g}
+			}
+		}
+	}
+	for _, p := range all {
+		if len(groups) == 0 || len(entries) > c.sizes.InnerRules {
+			break // there is nothing to ask, or no room anyway
+		}
+		key := p.Selector
+		key.Dev = ""
+		if other, twice := entries[key.String()]; twice && !p.Before(other.policy) {
+			continue
+		}
+		if slices.ContainsFunc(groups, func(g *group) bool { return !g.has(p) && cuts(p, g.sets) }) {
+			entries[key.String()] = entry{set{key, p}, nil}
+		}
+	}
+	for _, owner := range slices.Sorted(maps.Keys(entries)) {
+		e := entries[owner]
+		d := decision{action: regs.ActionDiscard, priority: e.policy.Priority}
+		number, needed := until[e.policy]
+		if e.group != nil {
+			number, needed = e.group.number, true
+		}
+		if needed {
+			d.action, d.argument = regs.ActionProtect, uint64(number)
+		}
+		rules := partsOf(e.policy, ruleRows(e.sel, d))
+		for i := range rules {
+			rules[i].Owner, rules[i].Whole = owner, e.group == nil
+		}
+		c.out.InboundRules = append(c.out.InboundRules, rules...)
+	}
+	return nil
+}
+
+// has says whether one of a group's sets is of a policy.
+func (g *group) has(p *model.Policy) bool {
+	return slices.ContainsFunc(g.sets, func(s set) bool { return s.policy == p })
+}

@@ -1,0 +1,78 @@
+package compile
+
+import (
+	"net/netip"
+
+	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// hop gives the next-hop row of a device for everything in a prefix.
+func (c *compiler) hop(dev string, to netip.Prefix, pos xfrm.Pos) (row int, p model.Path, err error) {
+	p = c.m.Lookup(dev, to)
+	c.wantHop(dev, to, p)
+	if p.Many {
+		c.report.Warn(pos, "for dst %s there are different next hops on %s, but one entry has one: all of it goes to %s", xfrm.PrefixText(to), dev, hopText(p.Hop))
+	}
+	if !p.Hop.IsValid() {
+		return 0, p, nil
+	}
+	row, ok := c.hopRows[dev][p.Hop]
+	if ok {
+		return row, p, nil
+	}
+	old := c.old.Hops(dev)
+	for index, h := range old {
+		if h.IP == p.Hop {
+			row = index
+		}
+	}
+	if row == 0 {
+		taken := map[int]bool{0: true}
+		for _, index := range c.hopRows[dev] {
+			taken[index] = true
+		}
+		for index := range old {
+			taken[index] = taken[index] || !c.reuse
+		}
+		for row = 1; taken[row]; row++ {
+		}
+		size := c.sizes.RedHops
+		if dev == xfrm.Black {
+			size = c.sizes.BlackHops
+		}
+		if full := row >= min(size, 256); full && !c.m.ByHand(model.NextHop{Dev: dev, IP: p.Hop}) && !c.m.Routed(dev, p.Hop) {
+			c.report.Warn(pos, "no room for the next hop %s, which was learned: the table of %s has %d rows, and what goes there goes to the default", p.Hop, dev, size)
+			return 0, p, nil
+		} else if full {
+			return 0, p, &FullError{Err: xfrm.Errorf(pos, "no room for the next hop %s: the table of %s has %d rows, row 0 being the default", p.Hop, dev, size)}
+		}
+	}
+	c.hopRows[dev][p.Hop] = row
+	return row, p, nil
+}
+
+func hopText(hop netip.Addr) string {
+	if !hop.IsValid() {
+		return "the default next hop"
+	}
+	return hop.String()
+}
+
+// hops fills the next-hop tables: a hop whose neighbour is not known yet goes to the default one.
+func (c *compiler) hops() {
+	for _, dev := range model.Devices {
+		rows := map[int]Hop{}
+		if c.m.Links[dev].Default != nil {
+			rows[0] = Hop{Row: hopRow(*c.m.Links[dev].Default, nil)}
+		}
+		for ip, index := range c.hopRows[dev] {
+			h := Hop{IP: ip}
+			if mac := c.m.Station(dev, ip); mac != (xfrm.MAC{}) {
+				h.Row = hopRow(mac, c.m.TagsOf(c.m.HopVLAN(dev, ip)))
+			}
+			rows[index] = h
+		}
+		c.out.Hops[dev] = rows
+	}
+}

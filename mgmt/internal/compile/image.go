@@ -1,0 +1,69 @@
+package compile
+
+import (
+	"net/netip"
+
+	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// BlocksOf are the blocks that lead to one of some SAs.
+func (i *Image) BlocksOf(sas map[int]bool) map[int]bool {
+	out := map[int]bool{}
+	for index, row := range i.DSCPSA {
+		if sas[int(regs.DscpSaRow.Sa.Get(row))] {
+			out[index/model.Dscps] = true
+		}
+	}
+	return out
+}
+
+// Hop is a next-hop row and whose it is; row 0 belongs to no address. An empty Row is not valid on the chip.
+type Hop struct {
+	IP  netip.Addr `json:"ip"`
+	Row Row        `json:"row"`
+}
+
+// Rule is a ternary row and what it stands for: a selector, or a part of one with ranges.
+type Rule struct {
+	Owner string `json:"owner"`
+	Part  int    `json:"part,omitempty"`
+	Row   Row    `json:"row"`
+}
+
+// Image is what the chips' tables hold. Of key tables it knows only which rows are in use.
+type Image struct {
+	Flow      map[int]Row  `json:"flow"`
+	SAD       map[int]Row  `json:"sad"`
+	InnerRule map[int]Rule `json:"inner_rule"`
+	OuterRule map[int]Rule `json:"outer_rule"`
+	// InboundRule are the selector sets of inbound SAs that have several.
+	InboundRule map[int]Rule `json:"inbound_rule,omitempty"`
+	Selector    map[int]Row  `json:"selector"`
+	Tunnel      map[int]Row  `json:"tunnel"`
+	Dummy       map[int]Row  `json:"dummy,omitempty"`
+	DSCPMap     map[int]Row  `json:"dscp_map,omitempty"`
+	DSCPSA      map[int]Row  `json:"dscp_sa,omitempty"`
+	RedHop      map[int]Hop  `json:"red_hop"`
+	BlackHop    map[int]Hop  `json:"black_hop"`
+	OutKeys     []int        `json:"out_keys"`
+	InKeys      []int        `json:"in_keys"`
+}
+
+// NewImage is the tables after reset.
+func NewImage() *Image { return &Image{} }
+
+func (i *Image) Keys(way xfrm.Dir) *[]int {
+	if way == xfrm.DirOut {
+		return &i.OutKeys
+	}
+	return &i.InKeys
+}
+
+func (i *Image) Hops(dev string) map[int]Hop {
+	if dev == xfrm.Red {
+		return i.RedHop
+	}
+	return i.BlackHop
+}

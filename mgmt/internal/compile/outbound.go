@@ -1,0 +1,144 @@
+package compile
+
+import (
+	"cmp"
+	"net/netip"
+
+	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// outPolicies become flows and rules of the inner chip.
+func (c *compiler) outPolicies() error {
+	for _, p := range c.m.Policies {
+		if p.Dir != xfrm.DirOut {
+			continue
+		}
+		c.warnUnasked(p)
+		var err error
+		switch {
+		case p.Template != nil:
+			err = c.protect(p)
+		case p.Action == xfrm.ActionAllow:
+			err = c.bypass(p)
+		case p.Action == xfrm.ActionPunt:
+			c.decide(p, p.Selector, decide(p, regs.ActionPunt))
+		default:
+			c.decide(p, p.Selector, decide(p, regs.ActionDiscard))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func decide(p *model.Policy, action uint64) decision {
+	return decision{action: action, priority: p.Priority, fragment: p.FragmentFirst, usage: p.Usage}
+}
+
+// protect leads a policy's packets to its SA. In transport mode each two hosts have an SA of their own. What there is no SA for is
+// punted, so that IKE can be asked for one (RFC 4301 5.1 step 3b).
+func (c *compiler) protect(p *model.Policy) error {
+	choices, whole := c.find.Choices(p), false
+	for i := range choices {
+		choice := &choices[i]
+		sel := choice.Sas()[0].Carried(p.Selector)
+		d, err := c.protection(p, choice, sel)
+		if err != nil {
+			return err
+		}
+		c.decide(p, sel, d)
+		whole = whole || sel == p.Selector
+	}
+	if len(choices) == 0 {
+		c.report.Warn(p.Pos, "no outbound SA fits the tmpl src %s dst %s: what the policy matches is punted until there is one", xfrm.AddrText(p.Template.Src), xfrm.AddrText(p.Template.Dst))
+	}
+	if !whole {
+		c.decide(p, p.Selector, decide(p, regs.ActionPunt))
+	}
+	return nil
+}
+
+// protection is the decision that leads what a policy matches between two ends to their SAs.
+func (c *compiler) protection(p *model.Policy, choice *model.Choice, sel xfrm.Selector) (decision, error) {
+	d := decide(p, regs.ActionProtect)
+	sas := choice.Sas()
+	var err error
+	if d.mtu, err = c.m.SharedMTU(sas, p.Pos); err != nil {
+		return d, err
+	}
+	for i, sa := range sas {
+		if sa.Sel != nil && !sa.Sel.Covers(sel) {
+			return d, xfrm.Errorf(p.Pos, "the policy is wider than the sel of its SA spi 0x%x", sa.SPI)
+		}
+		d.argument, d.transport = uint64(sa.Row), sa.Mode == xfrm.ModeTransport
+		// Behind ESP nobody may cut a packet whose outer header has DF.
+		d.fragment = d.fragment || sa.SetsDF()
+		if sa.TFCPad != sas[0].TFCPad {
+			return d, xfrm.Errorf(p.Pos, "the SAs spi 0x%x and 0x%x, of which the policy chooses by DSCP, have tfcpad %d and %d: give them one", sas[0].SPI, sa.SPI, sas[0].TFCPad, sa.TFCPad)
+		}
+		if tfc := c.tfcUnits(sa, sa.TFCPad); i == 0 || tfc < d.tfc {
+			d.tfc = tfc
+		}
+	}
+	if choice.ByDSCP() {
+		d.argument, d.byDSCP = uint64(c.blocks[blockOf(choice)]), true
+		if choice.All == nil && p.Fresh {
+			c.report.Warn(p.Pos, "each outbound SA that fits the tmpl src %s dst %s has for-dscp: what the policy matches of other DSCPs is punted", xfrm.AddrText(p.Template.Src), xfrm.AddrText(p.Template.Dst))
+		}
+	}
+	return d, nil
+}
+
+// bypass lets a policy's packets out as they are, to the next hop of each prefix of its dst. A router cuts what it may cut, for behind the crypto chip nobody cuts clear
+// packets; a bridge does not cut.
+func (c *compiler) bypass(p *model.Policy) error {
+	c.out.BypassEncrypt = true
+	var rows []Row
+	for _, sel := range p.ByDst() {
+		row, mtu, err := c.bypassHop(xfrm.Black, sel.Dst, p.Pos)
+		if err != nil {
+			return err
+		}
+		d := decide(p, regs.ActionBypass)
+		d.argument, d.mtu, d.fragment = uint64(row), mtu, !c.m.Bump()
+		if model.Exact(p.Selector) {
+			c.decide(p, sel, d)
+			return nil
+		}
+		rows = append(rows, ruleRows(sel, d)...)
+	}
+	c.decideBy(p, p.Selector, rows)
+	return nil
+}
+
+// bypassHop is the next hop of clear packets that leave by a device, and their MTU there. A bridge has neither: frames keep their addresses.
+func (c *compiler) bypassHop(dev string, to netip.Prefix, pos xfrm.Pos) (row int, mtu uint32, err error) {
+	if c.m.Bump() {
+		return 0, 0, nil
+	}
+	row, path, err := c.hop(dev, to, pos)
+	return row, cmp.Or(path.Mtu, c.m.Mtu(dev)), err
+}
+
+// decide makes the flow or the rules of what a policy says: of all its packets, or of those of two hosts, which come first.
+func (c *compiler) decide(p *model.Policy, sel xfrm.Selector, d decision) {
+	if model.Exact(p.Selector) {
+		c.out.Flows = append(c.out.Flows, placedOf(p, flowRow(packetOf(sel), d)))
+		return
+	}
+	c.decideBy(p, sel, ruleRows(sel, d))
+}
+
+// decideBy makes the rules of such packets.
+func (c *compiler) decideBy(p *model.Policy, sel xfrm.Selector, rows []Row) {
+	rules := partsOf(p, rows)
+	for i := range rules {
+		if rules[i].Whole = sel == p.Selector; !rules[i].Whole {
+			rules[i].Owner += " between " + sel.Src.Addr().String() + " and " + sel.Dst.Addr().String()
+		}
+	}
+	c.out.InnerRules = append(c.out.InnerRules, rules...)
+}

@@ -1,0 +1,96 @@
+package compile
+
+import (
+	"slices"
+
+	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+func placedOf(p *model.Policy, row Row) Placed {
+	return Placed{Owner: p.Selector.String(), Row: row, Priority: p.Priority, Age: p.Age, Pos: p.Pos}
+}
+
+// partsOf are the rules of a policy, which stand in the table one after the other.
+func partsOf(p *model.Policy, rows []Row) (rules []Placed) {
+	for part, row := range rows {
+		rule := placedOf(p, row)
+		rule.Part = part
+		rules = append(rules, rule)
+	}
+	return rules
+}
+
+// inPolicies become selectors of inbound SAs, or rules of the outer chip. What is written for `in` and again for `fwd` is one.
+func (c *compiler) inPolicies() error {
+	rules := map[xfrm.Selector]*model.Policy{}
+	var order, open []*model.Policy
+	for _, p := range c.m.Policies {
+		if p.Dir == xfrm.DirOut {
+			continue
+		}
+		key := p.Selector
+		key.Dev = ""
+		first, twice := rules[key]
+		if !twice {
+			first = p
+			rules[key] = p
+			order = append(order, p)
+			if p.Template == nil && p.Action != xfrm.ActionBlock {
+				open = append(open, p)
+			}
+		}
+		if p.Template != nil {
+			c.nameInbound(p, first)
+		}
+		if first.Action != p.Action || (first.Template == nil) != (p.Template == nil) {
+			return xfrm.Errorf(p.Pos, "the in and fwd policies with selector %s differ: the box has one rule for both", p.Selector)
+		}
+	}
+	for _, p := range order {
+		if err := c.inRule(p, open); err != nil {
+			return err
+		}
+	}
+	return c.inboundSets(order)
+}
+
+// inRule makes the rule of one in or fwd policy; open are those that let clear packets in.
+func (c *compiler) inRule(p *model.Policy, open []*model.Policy) error {
+	if p.Template == nil {
+		c.warnUnasked(p)
+	}
+	d := decision{action: regs.ActionDiscard, priority: p.Priority}
+	switch {
+	case p.Template != nil:
+		// Clear packets that should have come through the tunnel are discarded. That is the default, unless a rule that
+		// comes later would let them in.
+		if !slices.ContainsFunc(open, func(q *model.Policy) bool {
+			return p.Overlaps(q.Selector) && p.Before(q)
+		}) {
+			return nil
+		}
+	case p.Action == xfrm.ActionAllow:
+		return c.bypassIn(p)
+	case p.Action == xfrm.ActionPunt:
+		d.action = regs.ActionPunt
+	}
+	c.out.OuterRules = append(c.out.OuterRules, partsOf(p, ruleRows(p.Selector, d))...)
+	return nil
+}
+
+// bypassIn lets clear packets of a policy in, to the next hop of each prefix of its dst.
+func (c *compiler) bypassIn(p *model.Policy) error {
+	c.out.BypassDecrypt = true
+	var rows []Row
+	for _, sel := range p.ByDst() {
+		row, _, err := c.bypassHop(xfrm.Red, sel.Dst, p.Pos)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, ruleRows(sel, decision{action: regs.ActionBypass, argument: uint64(row), priority: p.Priority})...)
+	}
+	c.out.OuterRules = append(c.out.OuterRules, partsOf(p, rows)...)
+	return nil
+}

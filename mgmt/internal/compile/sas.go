@@ -1,0 +1,162 @@
+package compile
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/suite"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+func (c *compiler) checkSAs() error {
+	seen := map[string]*model.SA{}
+	for _, sa := range c.m.SAs {
+		if !sa.Fresh {
+			continue
+		}
+		s := sa.Suite()
+		if !s.Built(c.sizes.Suites) {
+			return xfrm.Errorf(sa.Pos, "%s is not built into this crypto chip, which has %s", s.Name, strings.Join(suite.Names(c.sizes.Suites), ", "))
+		}
+		if int(sa.ReplayWindow) > c.sizes.Window {
+			return xfrm.Errorf(sa.Pos, "replay-window %d is too large: this inner chip was built for at most %d packets", sa.ReplayWindow, c.sizes.Window)
+		}
+		if s.Repetition() == "" {
+			continue
+		}
+		mark := c.m.KeyMark(sa)
+		if other := seen[mark]; other != nil && (sa.Way == xfrm.DirOut || other.Way == xfrm.DirOut) {
+			c.report.Warn(sa.Pos, "the SAs spi 0x%x and 0x%x have one key: their %s", other.SPI, sa.SPI, s.Repetition())
+		} else if c.m.ComesAgain(sa) {
+			c.report.Warn(sa.Pos, "the key of the SA spi 0x%x was used outbound before, and its sequence numbers start again at 1: %s", sa.SPI, s.Repetition())
+		}
+		seen[mark] = sa
+	}
+	return nil
+}
+
+// checkSPIs refuses a second inbound SA of one SPI: a router finds them by that alone (RFC 4301 4.4.2).
+func (c *compiler) checkSPIs() error {
+	owners := map[uint32]*model.SA{}
+	for _, sa := range c.m.SAs {
+		if sa.Way != xfrm.DirIn || c.m.Bump() {
+			continue
+		}
+		if other := owners[sa.SPI]; other != nil {
+			return xfrm.Errorf(sa.Pos, "the SPI 0x%x is in use by the inbound SA src %s dst %s: a router finds inbound SAs by their SPI alone, so give this one another", sa.SPI, other.Src, other.Dst)
+		}
+		owners[sa.SPI] = sa
+	}
+	return nil
+}
+
+// placeSAs gives each new SA the lowest free row of its direction.
+func (c *compiler) placeSAs() error {
+	for _, way := range []xfrm.Dir{xfrm.DirOut, xfrm.DirIn} {
+		taken := map[int]bool{}
+		if !c.reuse {
+			for _, row := range *c.old.Keys(way) {
+				taken[row] = true
+			}
+		}
+		for _, sa := range c.m.SAs {
+			if sa.Way == way && !sa.Fresh {
+				taken[sa.Row] = true
+			}
+		}
+		next := 0
+		for _, sa := range c.m.SAs {
+			if sa.Way != way || !sa.Fresh {
+				continue
+			}
+			for taken[next] {
+				next++
+			}
+			if next >= c.sizes.SAs {
+				return &FullError{Err: xfrm.Errorf(sa.Pos, "no room for the %sbound SA spi 0x%x: the table of %d is full", way, sa.SPI, c.sizes.SAs)}
+			}
+			sa.Row = next
+			taken[next] = true
+		}
+	}
+	return nil
+}
+
+func (c *compiler) outboundSAs() error {
+	for _, sa := range c.m.SAs {
+		if sa.Way != xfrm.DirOut {
+			continue
+		}
+		if mtu := c.m.PathMTU(sa); sa.Dst.Is6() && mtu < xfrm.MinMTU6 {
+			return xfrm.Errorf(sa.Pos, "the outbound SA spi 0x%x has IPv6 endpoints, which need an mtu of at least %d (RFC 8200, 5), but that of black is %d", sa.SPI, xfrm.MinMTU6, mtu)
+		}
+		if sa.Mode == xfrm.ModeTransport {
+			continue // its packets keep their headers
+		}
+		row, p, err := c.hop(xfrm.Black, netip.PrefixFrom(sa.Dst, sa.Dst.BitLen()), sa.Pos)
+		if err != nil {
+			return err
+		}
+		c.out.Tunnels[sa.Row] = tunnelRow(sa, row, p.Mtu, c.arrays[mapBlock(sa.DSCP.Map)])
+	}
+	return nil
+}
+
+func (c *compiler) inboundSAs() error {
+	for _, sa := range c.m.SAs {
+		if sa.Way != xfrm.DirIn {
+			continue
+		}
+		c.out.Sad = append(c.out.Sad, Placed{Row: sadRow(sa), Age: sa.Age, Pos: sa.Pos, Owner: fmt.Sprintf("spi 0x%x", sa.SPI)})
+		if len(c.sets[sa]) == 0 {
+			if sa.Fresh {
+				c.report.Warn(sa.Pos, "no in or fwd policy names the inbound SA spi 0x%x: what it decrypts is dropped until one does", sa.SPI)
+			}
+			continue
+		}
+		row := 0 // of a frame that keeps its addresses
+		if sa.Mode == xfrm.ModeTunnel {
+			var err error
+			if row, err = c.inboundHop(sa); err != nil {
+				return err
+			}
+		}
+		if g := c.group[sa]; g != nil {
+			c.out.Selectors[sa.Row] = groupRow(sa, g.number, row)
+		} else {
+			c.out.Selectors[sa.Row] = selectorRow(sa, c.selector[sa], row)
+		}
+	}
+	return nil
+}
+
+// inboundHop is the next hop of what an inbound SA decrypts: the one of all its selector sets, or the default where they differ.
+func (c *compiler) inboundHop(sa *model.SA) (row int, err error) {
+	g := c.group[sa]
+	if g == nil {
+		row, _, err = c.hop(xfrm.Red, c.selector[sa].Dst, sa.Pos)
+		return row, err
+	}
+	var known xfrm.MAC
+	var all []xfrm.Selector
+	for _, s := range g.sets {
+		all = append(all, s.sel.ByDst()...)
+	}
+	to := all[0].Dst
+	for _, sel := range all {
+		// One station may have several names; where there is none at all, no packet goes anyway.
+		station := c.m.Station(xfrm.Red, c.m.Lookup(xfrm.Red, sel.Dst).Hop)
+		switch {
+		case station == (xfrm.MAC{}) || station == known:
+		case known == (xfrm.MAC{}):
+			known, to = station, sel.Dst
+		default:
+			c.report.Warn(sa.Pos, "the selector sets of the inbound SA spi 0x%x have different next hops on red, but an SA has one: all of it goes to %s", sa.SPI, hopText(netip.Addr{}))
+			return 0, nil
+		}
+	}
+	row, _, err = c.hop(xfrm.Red, to, sa.Pos)
+	return row, err
+}

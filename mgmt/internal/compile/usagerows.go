@@ -1,0 +1,64 @@
+package compile
+
+import (
+	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+func UsageTable(way xfrm.Dir) regs.Table {
+	if way == xfrm.DirIn {
+		return regs.InnerTableInboundUsage
+	}
+	return regs.InnerTableOutboundUsage
+}
+
+// SaUsageRow is the row of an SA that starts. Its counters run up to a carry at the hard limits (regs/rows.rdl); a soft limit
+// that is not below the hard one has nothing to say.
+func SaUsageRow(sa *model.SA) Row {
+	f, row := regs.SaUsageRow, newRow(regs.SaUsageRow.Bits)
+	for _, limit := range []struct {
+		counter, threshold regs.Field
+		soft, hard         uint64
+	}{{f.Bytes, f.SoftBytes, sa.ByteSoft, sa.ByteHard}, {f.Packets, f.SoftPackets, sa.PacketSoft, sa.PacketHard}} {
+		limit.counter.Put(row, -limit.hard)
+		if limit.soft != 0 && (limit.hard == 0 || limit.soft < limit.hard) {
+			limit.threshold.Put(row, limit.soft-limit.hard)
+		}
+	}
+	return row
+}
+
+// placeUsage gives each new outbound policy the lowest usage row that is free. Row 0 is for those that find none: there are as
+// many rows as flows, so that is when the table of flows is all but full.
+func (c *compiler) placeUsage() error {
+	taken := map[int]bool{}
+	if !c.reuse {
+		for _, row := range c.old.Flow {
+			taken[int(regs.FlowRow.Usage.Get(row))] = true
+		}
+		for _, rule := range c.old.InnerRule {
+			taken[int(regs.RuleRow.Usage.Get(rule.Row))] = true
+		}
+	}
+	for _, p := range c.m.Policies {
+		if !p.Fresh {
+			taken[p.Usage] = true
+		}
+	}
+	next := 1
+	for _, p := range c.m.Policies {
+		if p.Dir != xfrm.DirOut || !p.Fresh {
+			continue
+		}
+		for taken[next] {
+			next++
+		}
+		p.Usage = 0
+		if next < c.sizes.FlowRows {
+			p.Usage = next
+			taken[next] = true
+		}
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package events
+
+import (
+	"encoding/binary"
+	"net/netip"
+
+	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// takePeers takes the events that wait of peers that have moved and gives each to `moved`, with the row of the inbound SA and where its packet came
+// from. The inner chip says which packets were authentic, the outer one where each came from. Then the places there are freed: an event that
+// is still to come belongs to another round, and is not believed, for its place may hold what somebody forged since.
+func (s *Source) takePeers(moved func(row int, from netip.AddrPort)) error {
+	places, err := s.Box.Read32(transport.Outer, regs.OuterPeerPlaces)
+	if err != nil {
+		return err
+	}
+	round := regs.OuterPeerPlacesRound.Get([]uint32{places})
+	_, err = s.takeQueue(peerQueue, func(event []uint32) error {
+		if regs.InnerPeerEventRound.Get(event) != round {
+			return nil
+		}
+		row, from, err := s.peerPlace(regs.InnerPeerEventPlace.Get(event))
+		if err == nil && uint64(row) == regs.InnerPeerEventSa.Get(event) {
+			moved(row, from)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if places, err = s.Box.Read32(transport.Outer, regs.OuterPeerPlaces); err != nil || regs.OuterPeerPlacesTaken.Get([]uint32{places}) == 0 {
+		return err
+	}
+	return s.Box.Write32(transport.Outer, regs.OuterPeerControl, 1<<regs.OuterPeerControlClear.LSB)
+}
+
+// peerPlace reads a place: the row of the inbound SA, and where its packet came from.
+func (s *Source) peerPlace(place uint64) (row int, from netip.AddrPort, err error) {
+	if err = s.Box.Write32(transport.Outer, regs.OuterPeerPlace, uint32(place)); err != nil {
+		return
+	}
+	address, err := s.Box.Read32(transport.Outer, regs.OuterPeerAddress)
+	if err != nil {
+		return
+	}
+	value, err := s.Box.Read32(transport.Outer, regs.OuterPeerSa)
+	sa := []uint32{value}
+	octets := [4]byte{}
+	binary.BigEndian.PutUint32(octets[:], address)
+	return int(regs.OuterPeerSaSa.Get(sa)), netip.AddrPortFrom(netip.AddrFrom4(octets), uint16(regs.OuterPeerSaPort.Get(sa))), err
+}
+
+// ForgetPeers discards what waits, if there is a new inbound SA in UDP: its row may be that of another, whose events are not its own. A peer
+// that has moved says so again with its next packet.
+func (s *Source) ForgetPeers(m *model.Model) error {
+	for _, sa := range m.SAs {
+		if sa.Fresh && sa.Way == xfrm.DirIn && sa.Encap != nil {
+			return s.takePeers(func(int, netip.AddrPort) {})
+		}
+	}
+	return nil
+}
+
+// moved gives, once each, the events of peers that have moved.
+func (s *Source) moved(inbound map[int]*model.SA, found func(Event)) error {
+	type move struct {
+		sa   *model.SA
+		from netip.AddrPort
+	}
+	told := map[move]bool{}
+	return s.takePeers(func(row int, from netip.AddrPort) {
+		sa := inbound[row]
+		if sa == nil || sa.Encap == nil || sa.Peer() == from || told[move{sa, from}] {
+			return
+		}
+		told[move{sa, from}] = true
+		e := eventOf(EventMapping, sa)
+		e.Old, e.New = sa.Peer(), from
+		found(e)
+	})
+}

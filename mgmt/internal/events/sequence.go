@@ -1,0 +1,29 @@
+package events
+
+import (
+	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+)
+
+// exhausted takes the event of an outbound SA that has used its last sequence number (RFC 4303, 3.3.3), if it was not a limit of its own, of which the inner chip tells.
+// The crypto chip shows one SA, with bits of two kinds: where both are set it may be either's, and an SA that goes on sending shows itself again.
+func (s *Source) exhausted(out map[int]*model.SA, found func(Event)) error {
+	value, err := s.Box.Read32(transport.Crypto, regs.CryptoSequenceEvents)
+	if err != nil || value == 0 {
+		return err
+	}
+	control, err := s.Box.Read32(transport.Crypto, regs.CryptoControl)
+	if err != nil {
+		return err
+	}
+	if err := s.Box.Write32(transport.Crypto, regs.CryptoControl, control|1<<regs.CryptoControlClearSequenceEvents.LSB); err != nil {
+		return err
+	}
+	event := []uint32{value}
+	sa := out[int(regs.CryptoSequenceEventsSa.Get(event))]
+	if sa != nil && sa.PacketHard == 0 && regs.CryptoSequenceEventsExhausted.Get(event) == 1 && regs.CryptoSequenceEventsSoftLimit.Get(event) == 0 {
+		found(eventOf(EventSequence, sa))
+	}
+	return nil
+}

@@ -1,0 +1,32 @@
+package events
+
+import (
+	"time"
+
+	"sallyport/mgmt/internal/chip"
+	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// Source takes a box's events off its chips.
+type Source struct {
+	Box *chip.Box
+	// Now is the clock of the audit log.
+	Now func() time.Time
+	// Note takes what is to be told besides, a sentence at a time.
+	Note func(format string, args ...any)
+	// Left has, by QueueNames, how often a queue had more events than are taken at a time.
+	Left map[string]uint64
+}
+
+// Events takes the events of peers that have moved, of lifetimes and of sequence numbers. If it fails, what it had taken by then comes with the error.
+func (s *Source) Events(m *model.Model, at model.Rows) (events []Event, err error) {
+	found := func(e Event) { events = append(events, e) }
+	if err := s.moved(at[xfrm.DirIn], found); err != nil {
+		return events, err
+	}
+	if err := s.exhausted(at[xfrm.DirOut], found); err != nil {
+		return events, err
+	}
+	return events, s.lifetimes(m, at, found)
+}

@@ -1,0 +1,60 @@
+package fakebox
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"sallyport/mgmt/internal/regs"
+)
+
+// Ternary is a rule table as the chips have it, by row (docs/reference/interfaces.md, section 4).
+type Ternary map[int][]uint32
+
+// First is the row that answers where some rows match: the lowest, whatever its priority.
+func (t Ternary) First(matches func([]uint32) bool) []uint32 {
+	for _, index := range slices.Sorted(maps.Keys(t)) {
+		if matches(t[index]) {
+			return t[index]
+		}
+	}
+	return nil
+}
+
+// Write writes a row, and looks at every state that a lookup can meet from now on: of a row that becomes valid, or whose
+// value or mask changes, one without it as well.
+func (t Ternary) Write(index int, row []uint32, look func()) {
+	if isZero(row) {
+		delete(t, index)
+	} else {
+		if old, valid := t[index]; !valid || condition(old) != condition(row) {
+			delete(t, index)
+			look()
+		}
+		t[index] = row
+	}
+	look()
+}
+
+// condition is the value and mask of a row.
+func condition(row []uint32) string {
+	f, row := regs.RuleRow, slices.Clone(row)
+	for _, result := range []regs.Field{f.Sa, f.Priority, f.Valid, f.Action, f.Mtu, f.Fragment, f.Usage} {
+		result.Put(row, 0)
+	}
+	return fmt.Sprint(row)
+}
+
+// Matches says whether a packet with such a key, in the words of a row's low bits, is one of a row's.
+func Matches(row, key []uint32) bool {
+	for i, word := range key {
+		if (word^row[i])&row[i+regs.RuleRow.SrcMask.LSB/32] != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func isZero(row []uint32) bool {
+	return !slices.ContainsFunc(row, func(w uint32) bool { return w != 0 })
+}

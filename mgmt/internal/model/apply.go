@@ -1,0 +1,182 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// Apply carries one command out on the model and returns what it prints: with what SAs and policies have carried, if there is a meter.
+func (m *Model) Apply(command xfrm.Command, meter Meter) (string, error) {
+	switch c := command.(type) {
+	case xfrm.StateAdd:
+		return "", m.addState(c)
+	case xfrm.StateSelect:
+		return m.selectStates(c, meter)
+	case xfrm.StateFlush:
+		m.RemoveSAs(func(*SA) bool { return true })
+	case xfrm.StateCount:
+		return fmt.Sprintf("\t SAD count %d\n", len(m.SAs)), nil
+	case xfrm.PolicyAdd:
+		return "", m.addPolicy(c)
+	case xfrm.PolicySelect:
+		return m.selectPolicies(c, meter)
+	case xfrm.PolicyFlush:
+		m.removePoliciesAnd(c.Orphans, func(*Policy) bool { return true })
+	case xfrm.PolicyCount:
+		count := map[xfrm.Dir]int{}
+		for _, p := range m.Policies {
+			count[p.Dir]++
+		}
+		return fmt.Sprintf("\t SPD IN  %d OUT %d FWD %d\n", count[xfrm.DirIn], count[xfrm.DirOut], count[xfrm.DirFwd]), nil
+	case xfrm.Addr:
+		return "", m.addr(c)
+	case xfrm.Link:
+		return "", m.link(c)
+	case xfrm.Bridge:
+		return "", m.addBridge(c)
+	case xfrm.VLAN:
+		return "", m.addVLAN(c)
+	case xfrm.LinkDelete:
+		return "", m.deleteLink(c)
+	case xfrm.Route:
+		return "", m.route(c)
+	case xfrm.Neigh:
+		return "", m.neigh(c)
+	case xfrm.NextHop:
+		m.Links[c.Dev].Default = &c.MAC
+	case xfrm.Reassembly:
+		m.Reassembly.Timeout = cmp.Or(c.Timeout, m.Reassembly.Timeout)
+		m.Reassembly.PerSource = cmp.Or(c.PerSource, m.Reassembly.PerSource)
+	case xfrm.PuntSet:
+		return "", m.setPunt(c)
+	case xfrm.QoS:
+		m.Priority = &c.Marked
+	case xfrm.SkipHeaders:
+		return "", m.setSkipped(c)
+	case xfrm.Show:
+		return m.show(c.What), nil
+	default:
+		// Only the parser makes commands, and every kind of them has its case above: no user can come here.
+		panic(fmt.Sprintf("apply has no case for %T", c))
+	}
+	return "", nil
+}
+
+func (m *Model) addState(c xfrm.StateAdd) error {
+	old := m.FindSA(c.State.ID)
+	switch {
+	case old != nil && !c.Update:
+		where := "it is installed already"
+		if old.Pos.Line > 0 {
+			where = fmt.Sprintf("the first is in line %d", old.Pos.Line)
+		}
+		return xfrm.Errorf(c.Pos, "a second SA with dst %s proto %s spi 0x%x: %s", c.State.Dst, c.State.Proto, c.State.SPI, where)
+	case old == nil && c.Update:
+		return xfrm.Errorf(c.Pos, "there is no SA with dst %s proto %s spi 0x%x to update", c.State.Dst, c.State.Proto, c.State.SPI)
+	}
+	sa := &SA{State: c.State, Age: m.age(), Pos: c.Pos, Fresh: true}
+	if old != nil {
+		m.RemoveSAs(func(s *SA) bool { return s == old })
+	}
+	m.insertSA(sa)
+	return nil
+}
+
+func (m *Model) selectStates(c xfrm.StateSelect, meter Meter) (string, error) {
+	var out strings.Builder
+	found := 0
+	for _, sa := range m.SAs {
+		if c.Filter.Match(&sa.State) {
+			found++
+			text, err := m.DescribeSA(sa, meter)
+			if err != nil {
+				return "", err
+			}
+			out.WriteString(text)
+		}
+	}
+	if c.Verb == xfrm.Delete || c.Verb == xfrm.DeleteAll {
+		m.RemoveSAs(func(sa *SA) bool { return c.Filter.Match(&sa.State) })
+		out.Reset()
+	}
+	if found == 0 && c.Verb <= xfrm.Get {
+		return "", xfrm.Errorf(c.Pos, "there is no SA with dst %s proto %s spi 0x%x", c.Filter.Dst.Addr(), c.Filter.Proto, c.Filter.SPI)
+	}
+	return out.String(), nil
+}
+
+// kernelDir is the number that Linux has for a direction; the low bits of a policy's index hold it.
+var kernelDir = map[xfrm.Dir]uint32{xfrm.DirIn: 0, xfrm.DirOut: 1, xfrm.DirFwd: 2}
+
+func (m *Model) addPolicy(c xfrm.PolicyAdd) error {
+	p := &Policy{Policy: c.Policy, Age: m.age(), Pos: c.Pos, Fresh: true}
+	old := m.FindPolicy(p.Selector, p.Dir)
+	if old != nil && !c.Update {
+		where := "it is installed already"
+		if old.Pos.Line > 0 {
+			where = fmt.Sprintf("the first is in line %d", old.Pos.Line)
+		}
+		return xfrm.Errorf(c.Pos, "a second policy with dir %s and selector %s: %s", p.Dir, p.Selector, where)
+	}
+	if p.Index != 0 && p.Index&7 != kernelDir[p.Dir] {
+		return xfrm.Errorf(c.Pos, "index %d does not fit dir %s: its three low bits must be %d, as in Linux", p.Index, p.Dir, kernelDir[p.Dir])
+	}
+	taken := func() bool {
+		other := m.lookups().indices[p.Index]
+		return other != nil && other != old
+	}
+	if p.Index == 0 {
+		p.Index = m.LastIndex&^7 | kernelDir[p.Dir]
+		if old != nil {
+			p.Index = old.Index
+		}
+		for p.Index < 8 || taken() {
+			p.Index += 8
+		}
+		m.LastIndex = max(m.LastIndex, p.Index)
+	}
+	if taken() {
+		return xfrm.Errorf(c.Pos, "a second policy with index %d", p.Index)
+	}
+	if old != nil {
+		p.Age = old.Age
+		m.removePolicies(func(q *Policy) bool { return q == old })
+	}
+	m.insertPolicy(p)
+	if old != nil && c.Orphans.Delete {
+		m.removeOrphans([]*Policy{old})
+	}
+	return nil
+}
+
+func (m *Model) selectPolicies(c xfrm.PolicySelect, meter Meter) (string, error) {
+	matches := func(p *Policy) bool { return c.Filter.Match(&p.Policy) }
+	if c.Verb <= xfrm.Get {
+		matches = func(p *Policy) bool {
+			return p.Dir == c.Filter.Dir && (c.Filter.HasSel && keyOfPolicy(p.Selector, p.Dir) == keyOfPolicy(c.Filter.Selector, p.Dir) || !c.Filter.HasSel && p.Index == c.Filter.Index)
+		}
+	}
+	var out strings.Builder
+	found := 0
+	for _, p := range m.Policies {
+		if matches(p) {
+			found++
+			text, err := m.DescribePolicy(p, meter)
+			if err != nil {
+				return "", err
+			}
+			out.WriteString(text)
+		}
+	}
+	if c.Verb == xfrm.Delete || c.Verb == xfrm.DeleteAll {
+		m.removePoliciesAnd(c.Orphans, matches)
+		out.Reset()
+	}
+	if found == 0 && c.Verb <= xfrm.Get {
+		return "", xfrm.Errorf(c.Pos, "there is no such policy with dir %s", c.Filter.Dir)
+	}
+	return out.String(), nil
+}

@@ -1,0 +1,33 @@
+package model
+
+import (
+	"strings"
+
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// CheckTimeless refuses new SAs with limits in time, which the chips do not keep.
+func (m *Model) CheckTimeless() error {
+	for _, sa := range m.SAs {
+		if sa.Fresh && sa.Time.Given() {
+			return xfrm.Errorf(sa.Pos, "the SA spi 0x%x has a limit in time, which sallyportd keeps: load it through sallyportd, or leave the limit out", sa.SPI)
+		}
+	}
+	return nil
+}
+
+// Reached says which of two limits, in seconds since the SA was added and first used, are reached. A clock that was set back to before then has
+// run for no time.
+func (sa *SA) Reached(now int64, sinceAdded, sinceUsed uint64) string {
+	after := func(start int64, limit uint64) bool {
+		return start != 0 && limit != 0 && now >= start && uint64(now-start) >= limit
+	}
+	var of []string
+	if after(sa.Added, sinceAdded) {
+		of = append(of, "time")
+	}
+	if after(sa.Used, sinceUsed) {
+		of = append(of, "time-use")
+	}
+	return strings.Join(of, ",")
+}

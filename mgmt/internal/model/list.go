@@ -1,0 +1,192 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// DescribeSA prints as `ip xfrm state list`, with the key redacted; with statistics as `ip -s xfrm state list`, without times.
+func (m *Model) DescribeSA(sa *SA, meter Meter) (string, error) {
+	way := sa.Way
+	if sa.Fresh {
+		way, _ = m.direction(sa, m.asked(NewFinder(m.SAs)))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "src %s dst %s\n\tproto %s spi 0x%08x reqid %d mode %s\n", sa.Src, sa.Dst, sa.Proto, sa.SPI, sa.ReqID, sa.Mode)
+	fmt.Fprintf(&b, "\treplay-window %d ", sa.ReplayWindow)
+	var flags []string
+	for _, f := range []struct {
+		on   bool
+		name string
+	}{{sa.Flags.NoECN, "noecn"}, {sa.Flags.NoPMTUDisc, "nopmtudisc"}, {sa.Flags.AFUnspec, "af-unspec"}, {sa.Flags.Align4, "align4"}, {sa.Flags.ESN, "esn"}} {
+		if f.on {
+			flags = append(flags, f.name)
+		}
+	}
+	if len(flags) > 0 {
+		fmt.Fprintf(&b, "flag %s ", strings.Join(flags, " "))
+	}
+	if sa.Flags.DontEncapDSCP {
+		b.WriteString("extra_flag dont-encap-dscp ")
+	}
+	if sa.DF != "" {
+		fmt.Fprintf(&b, "df %s ", sa.DF)
+	}
+	if sa.DSCP.Given {
+		fmt.Fprintf(&b, "dscp %s ", sa.DSCP)
+	}
+	if sa.TFCPad != 0 {
+		fmt.Fprintf(&b, "tfcpad %d ", sa.TFCPad)
+	}
+	if sa.Dummy != nil {
+		fmt.Fprintf(&b, "%s ", sa.Dummy)
+	}
+	if sa.ForDSCP != 0 {
+		fmt.Fprintf(&b, "for-dscp %s ", sa.ForDSCP.Words())
+	}
+	b.WriteByte('\n')
+	if sa.Aead.Given() {
+		fmt.Fprintf(&b, "\taead %s %s %d\n", sa.Aead.Name, xfrm.Redacted, sa.Aead.ICVBits)
+	} else {
+		fmt.Fprintf(&b, "\tauth-trunc %s %s %d\n\tenc %s %s\n", sa.Auth.Name, xfrm.Redacted, sa.Auth.ICVBits, sa.Enc.Name, xfrm.Redacted)
+	}
+	if sa.Encap != nil {
+		fmt.Fprintf(&b, "\t%s\n", sa.Encap)
+	}
+	if sa.Sel != nil {
+		fmt.Fprintf(&b, "\tsel %s \n", sa.Sel)
+	}
+	if sa.Limited() || meter != nil {
+		fmt.Fprintf(&b, "\tlifetime config:\n\t  limit: soft %s(bytes), hard %s(bytes)\n\t  limit: soft %s(packets), hard %s(packets)\n",
+			limitText(sa.ByteSoft), limitText(sa.ByteHard), limitText(sa.PacketSoft), limitText(sa.PacketHard))
+	}
+	if t := sa.Time; t.Given() {
+		fmt.Fprintf(&b, "\t  expire add: soft %d(sec), hard %d(sec)\n\t  expire use: soft %d(sec), hard %d(sec)\n", t.Soft, t.Hard, t.UseSoft, t.UseHard)
+	}
+	if meter != nil {
+		used, err := sa.UsageOf(meter)
+		if err != nil {
+			return "", err
+		}
+		b.WriteString(used.String())
+	}
+	fmt.Fprintf(&b, "\tdir %s\n", way)
+	return b.String(), nil
+}
+
+func limitText(n uint64) string {
+	if n == 0 {
+		return "(INF)"
+	}
+	return fmt.Sprint(n)
+}
+
+// DescribePolicy prints as `ip xfrm policy list`; with statistics also what it has carried, if that is counted.
+func (m *Model) DescribePolicy(p *Policy, meter Meter) (string, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s \n\tdir %s ", p.Selector, p.Dir)
+	if p.Action != xfrm.ActionAllow {
+		fmt.Fprintf(&b, "action %s ", p.Action)
+	}
+	fmt.Fprintf(&b, "index %d priority %d ", p.Index, p.Priority)
+	if p.FragmentFirst {
+		b.WriteString("flag fragment-first ")
+	}
+	b.WriteByte('\n')
+	if t := p.Template; t != nil {
+		fmt.Fprintf(&b, "\ttmpl src %s dst %s\n\t\tproto %s ", xfrm.AddrText(t.Src), xfrm.AddrText(t.Dst), t.Proto)
+		if t.SPI != 0 {
+			fmt.Fprintf(&b, "spi 0x%08x ", t.SPI)
+		}
+		fmt.Fprintf(&b, "reqid %d mode %s\n", t.ReqID, t.Mode)
+	}
+	if meter != nil {
+		used, known, err := m.UsageOfPolicy(p, meter)
+		if err != nil {
+			return "", err
+		}
+		if known {
+			b.WriteString(used.String())
+		}
+	}
+	return b.String(), nil
+}
+
+// show prints addresses, links, routes, neighbours, or the limits of reassembly or of punted frames, as lines that could be added again.
+func (m *Model) show(what string) string {
+	var b strings.Builder
+	switch what {
+	case "qos":
+		fmt.Fprintf(&b, "dscp %s\n", m.PriorityDSCPs())
+	case "skip-headers":
+		fmt.Fprintf(&b, "%s\n", m.SkippedHeaders())
+	case "addr":
+		for _, a := range m.Addrs {
+			fmt.Fprintf(&b, "%s dev %s\n", a.Prefix, a.Place)
+		}
+	case "link":
+		for _, dev := range Devices {
+			l := m.Links[dev]
+			state := "up"
+			if l.Down {
+				state = "down"
+			}
+			fmt.Fprintf(&b, "%s %s mtu %d address %s", dev, state, m.Mtu(dev), m.PortMAC(dev))
+			if l.Default != nil {
+				fmt.Fprintf(&b, " default-next-hop %s", *l.Default)
+			}
+			if l.Master != "" {
+				fmt.Fprintf(&b, " master %s", l.Master)
+			}
+			b.WriteByte('\n')
+		}
+		if m.Bridge != "" {
+			fmt.Fprintf(&b, "%s type bridge\n", m.Bridge)
+		}
+		for _, v := range m.VLANs {
+			fmt.Fprintf(&b, "link %s name %s type vlan protocol %s id %d\n", cmp.Or(v.Parent, v.Dev), v, xfrm.VLAN{Protocol: v.Protocol}.ProtocolName(), v.ID)
+		}
+	case "route":
+		for _, r := range m.Routes {
+			b.WriteString(r.Prefix.String())
+			if r.Via.IsValid() {
+				b.WriteString(viaText(r))
+			}
+			fmt.Fprintf(&b, " dev %s", r.Place)
+			if r.MTU != 0 {
+				fmt.Fprintf(&b, " mtu %d", r.MTU)
+			}
+			b.WriteByte('\n')
+		}
+	case "reassembly":
+		fmt.Fprintf(&b, "timeout %s per-source %d\n", timeoutText(m.Reassembly.TimeoutOrDefault()), m.Reassembly.PerSourceOrDefault())
+	case "punt":
+		return m.showPunt()
+	case "neigh":
+		for _, n := range m.Neighs {
+			fmt.Fprintf(&b, "%s dev %s lladdr %s\n", n.IP, n.Place, n.MAC)
+		}
+		for _, hop := range slices.SortedFunc(maps.Keys(m.Learned), NextHop.Compare) {
+			if !m.ByHand(hop) {
+				fmt.Fprintf(&b, "%s dev %s lladdr %s nud reachable\n", hop.IP, hop.Dev, m.Learned[hop])
+			}
+		}
+	}
+	return b.String()
+}
+
+// viaText prints a gateway, with its family where that is not the destination's.
+func viaText(r Route) string {
+	switch {
+	case r.Prefix.Addr().Is6() == r.Via.Is6():
+		return fmt.Sprintf(" via %s", r.Via)
+	case r.Via.Is6():
+		return fmt.Sprintf(" via inet6 %s", r.Via)
+	}
+	return fmt.Sprintf(" via inet %s", r.Via)
+}

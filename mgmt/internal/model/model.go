@@ -1,0 +1,225 @@
+// Package model is what an administrator wrote (states, policies, addresses, routes, neighbours),
+// and what the box decided about it. It knows no chip.
+package model
+
+import (
+	"cmp"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/netip"
+	"time"
+
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// SA is a state with what the box decided about it.
+type SA struct {
+	xfrm.State
+	// Way is the direction the SA has here; Given by the administrator's `dir`, or worked out.
+	Way xfrm.Dir `json:"way"`
+	// Row is its index in the tables of its direction.
+	Row int `json:"row"`
+	// WindowRows are its rows of the inner chip's replay table; an inbound SA keeps them as long as it lives.
+	WindowRows []int `json:"window_rows,omitempty"`
+	// DummyRow is its row of the inner chip's table of dummy packets, if it sends any.
+	DummyRow int `json:"dummy_row,omitempty"`
+	// Started says that its window is on the chip: a selector row that is written again must leave it alone.
+	Started bool `json:"started,omitempty"`
+	// Age orders SAs by when they were added.
+	Age uint64 `json:"age"`
+	// Added is when it came to the chips, in seconds since the epoch.
+	Added int64 `json:"added,omitempty"`
+	// Used is when it was first seen to have carried a packet, likewise, where a limit in time counts from there.
+	Used int64 `json:"used,omitempty"`
+	// Warned says that its soft limit in time was told.
+	Warned bool `json:"warned,omitempty"`
+
+	Pos   xfrm.Pos `json:"-"` // where it was written
+	Fresh bool     `json:"-"` // not on the chips yet
+}
+
+// Peer is where the packets of an inbound SA in UDP are expected from.
+func (sa *SA) Peer() netip.AddrPort {
+	return netip.AddrPortFrom(sa.Src, sa.Encap.SPort)
+}
+
+// Policy is an SPD entry.
+type Policy struct {
+	xfrm.Policy
+	Age uint64 `json:"age"`
+	// Usage is the row of the inner chip that counts its packets, if it is a flow or rule there; 0 if it has none of its own.
+	Usage int `json:"usage,omitempty"`
+
+	Pos   xfrm.Pos `json:"-"` // where it was written
+	Fresh bool     `json:"-"` // added or updated by this change, with which its count starts
+}
+
+// Place is where an address, a route or a neighbour is: at a port, and there in a VLAN, by its device, if not in none.
+type Place struct {
+	Dev  string `json:"dev"`
+	VLAN string `json:"vlan,omitempty"`
+}
+
+// String is the name of the device.
+func (p Place) String() string { return cmp.Or(p.VLAN, p.Dev) }
+
+// VLAN is a device for one VLAN of a port, or, inside its frames, of another such device.
+type VLAN struct {
+	Place
+	Parent   string `json:"parent,omitempty"` // the device around it, if it is not the port
+	Protocol uint16 `json:"protocol"`
+	ID       uint16 `json:"id"`
+}
+
+// Address is an address of one of the ports, with the length of its network.
+type Address struct {
+	Prefix netip.Prefix `json:"prefix"`
+	Place
+}
+
+// Link is the configuration of a port.
+type Link struct {
+	MTU     uint32    `json:"mtu,omitempty"`
+	Address *xfrm.MAC `json:"address,omitempty"`
+	Down    bool      `json:"down,omitempty"`
+	// Default is the next hop of row 0.
+	Default *xfrm.MAC `json:"default,omitempty"`
+	// Master is the bridge that the port is in.
+	Master string `json:"master,omitempty"`
+}
+
+// Route leads to a gateway, or, without one, straight to the link.
+type Route struct {
+	Prefix netip.Prefix `json:"prefix"`
+	Via    netip.Addr   `json:"via"`
+	Place
+	MTU uint32 `json:"mtu,omitempty"`
+}
+
+// Neigh is a neighbour's Ethernet address.
+type Neigh struct {
+	IP netip.Addr `json:"ip"`
+	Place
+	MAC xfrm.MAC `json:"mac"`
+}
+
+// Model is the configuration as written.
+type Model struct {
+	SAs      []*SA            `json:"sas"`
+	Policies []*Policy        `json:"policies"`
+	Addrs    []Address        `json:"addrs"`
+	Links    map[string]*Link `json:"links"`
+	Routes   []Route          `json:"routes"`
+	Neighs   []Neigh          `json:"neighs"`
+	VLANs    []VLAN           `json:"vlans,omitempty"`
+	// Learned are addresses of hosts that the kernel found; what is in Neighs comes before.
+	Learned map[NextHop]xfrm.MAC `json:"learned,omitempty"`
+	// Reassembly are the limits of what waits for fragments.
+	Reassembly Reassembly `json:"reassembly,omitzero"`
+	// Punt has the limits of punted and injected frames that differ from those after reset, by device and group.
+	Punt map[string]map[string]Limit `json:"punt,omitempty"`
+	// Bridge is the name of the bridge, if there is one.
+	Bridge string `json:"bridge,omitempty"`
+	// Priority has the DSCPs whose packets pass the others, where they are not those of the reset.
+	Priority *xfrm.DSCPs `json:"priority,omitempty"`
+	// Skipped are the extension headers that are skipped, where they are not those of the reset.
+	Skipped *xfrm.ExtensionHeaders `json:"skip_headers,omitempty"`
+	NextAge uint64                 `json:"next_age"`
+	// LastIndex is the highest index given to a policy.
+	LastIndex uint32 `json:"last_index"`
+	// UsedKeys marks the outbound keys that ever were, resets or not, so that one that comes again is noticed (RFC 4303 3.3.3). Marks are made with MarkKey and
+	// say nothing of the keys.
+	UsedKeys map[string]bool `json:"used_keys"`
+	MarkKey  []byte          `json:"mark_key"`
+
+	found *lookups
+	// bridged is where the ports were last put into a bridge or taken out.
+	bridged xfrm.Pos
+}
+
+// NewModel is a box after reset.
+func NewModel() *Model {
+	m := &Model{Links: map[string]*Link{xfrm.Red: {}, xfrm.Black: {}}, UsedKeys: map[string]bool{}, MarkKey: make([]byte, sha256.Size)}
+	_, _ = rand.Read(m.MarkKey) // never fails (crypto/rand)
+	return m
+}
+
+// KeyMark stands for the key of a new SA, its salt included: the same under every suite, for a counter must not come again under
+// another one either.
+func (m *Model) KeyMark(sa *SA) string {
+	mac := hmac.New(sha256.New, m.MarkKey)
+	mac.Write(sa.Crypt().Key)
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// ComesAgain says whether a new SA has the key of an earlier one, whose sequence numbers it would repeat.
+func (m *Model) ComesAgain(sa *SA) bool {
+	return sa.Fresh && sa.Way == xfrm.DirOut && sa.ReplayOSeq == 0 && sa.Suite().Repetition() != "" && m.UsedKeys[m.KeyMark(sa)]
+}
+
+// RefuseUsedKeys is for one of two boxes with the same SAs, which somebody may give it again when it comes back: then it may be the one that begins.
+func (m *Model) RefuseUsedKeys() error {
+	for _, sa := range m.SAs {
+		if m.ComesAgain(sa) {
+			return xfrm.Errorf(sa.Pos, "this box of a pair has had the key of the SA spi 0x%x before, and its sequence numbers would start again at 1: %s; make a new SA", sa.SPI, sa.Suite().Repetition())
+		}
+	}
+	return nil
+}
+
+// PriorityDSCPs is the set of DSCPs whose packets pass the others.
+func (m *Model) PriorityDSCPs() xfrm.DSCPs {
+	if m.Priority == nil {
+		return xfrm.ResetDSCPs
+	}
+	return *m.Priority
+}
+
+// SkippedHeaders is the set of extension headers that are skipped to find a packet's protocol.
+func (m *Model) SkippedHeaders() xfrm.ExtensionHeaders {
+	if m.Skipped == nil {
+		return xfrm.AllExtensionHeaders
+	}
+	return *m.Skipped
+}
+
+// setSkipped refuses to skip what a policy or an SA's sel names.
+func (m *Model) setSkipped(c xfrm.SkipHeaders) error {
+	for _, p := range m.Policies {
+		if p.CheckExtensions(c.Skipped, c.Pos) != nil {
+			return xfrm.Errorf(c.Pos, "the policy %s dir %s would match no packet if protocol %d were skipped: delete it first", p.Selector, p.Dir, p.Proto)
+		}
+	}
+	for _, sa := range m.SAs {
+		if sa.Sel != nil && sa.Sel.CheckExtensions(c.Skipped, c.Pos) != nil {
+			return xfrm.Errorf(c.Pos, "the sel of the SA spi 0x%x would match no packet if protocol %d were skipped: delete it first", sa.SPI, sa.Sel.Proto)
+		}
+	}
+	m.Skipped = &c.Skipped
+	return nil
+}
+
+func (m *Model) age() uint64 {
+	m.NextAge++
+	return m.NextAge
+}
+
+// MarkTimes notes when the SAs that were just installed were.
+func (m *Model) MarkTimes(now time.Time) {
+	for _, sa := range m.SAs {
+		if sa.Fresh {
+			sa.Added = now.Unix()
+		}
+	}
+}
+
+// MarkKeys notes the outbound keys that were just installed.
+func (m *Model) MarkKeys() {
+	for _, sa := range m.SAs {
+		if sa.Fresh && sa.Way == xfrm.DirOut && sa.Suite().Repetition() != "" {
+			m.UsedKeys[m.KeyMark(sa)] = true
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package model
+
+import (
+	"net/netip"
+	"slices"
+
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// Path is how packets to a prefix leave by a device.
+type Path struct {
+	Hop  netip.Addr // whose Ethernet address; invalid: row 0
+	Mtu  uint32     // of the route; 0: none
+	Many bool       // parts of the prefix have hops of their own
+}
+
+// Lookup finds the next hop of everything in a prefix: by the longest route that holds it all, else by the routes and
+// neighbours inside it if they agree. The zero prefix is every address of both IP versions.
+func (m *Model) Lookup(dev string, to netip.Prefix) Path {
+	if !to.IsValid() {
+		return m.bothVersions(dev)
+	}
+	known := func(addr netip.Addr) bool {
+		_, learned := m.Learned[NextHop{dev, addr}]
+		return learned || slices.ContainsFunc(m.Neighs, func(n Neigh) bool { return n.Dev == dev && n.IP == addr })
+	}
+	best := Route{}
+	for _, r := range m.Routes {
+		if r.Dev == dev && xfrm.Within(r.Prefix, to) && (!best.Prefix.IsValid() || r.Prefix.Bits() > best.Prefix.Bits()) {
+			best = r
+		}
+	}
+	for _, a := range m.Addrs {
+		if net := a.Prefix.Masked(); a.Dev == dev && xfrm.Within(net, to) && (!best.Prefix.IsValid() || net.Bits() >= best.Prefix.Bits()) {
+			best = Route{Prefix: net, Place: a.Place}
+		}
+	}
+	if to.IsSingleIP() && known(to.Addr()) && !best.Via.IsValid() {
+		return Path{Hop: to.Addr(), Mtu: best.MTU}
+	}
+	hops := map[netip.Addr]bool{}
+	for _, r := range m.Routes {
+		if r.Dev == dev && r.Via.IsValid() && r.Prefix != best.Prefix && xfrm.Within(to, r.Prefix) {
+			hops[r.Via] = true
+		}
+	}
+	if best.Via.IsValid() {
+		delete(hops, best.Via)
+		return Path{Hop: best.Via, Mtu: best.MTU, Many: len(hops) > 0}
+	}
+	for _, n := range m.Neighs {
+		if n.Dev == dev && to.Contains(n.IP) && !m.Routed(dev, n.IP) {
+			hops[n.IP] = true
+		}
+	}
+	out := Path{Mtu: best.MTU, Many: len(hops) > 1}
+	for hop := range hops {
+		if !out.Many {
+			out.Hop = hop
+		}
+	}
+	return out
+}
+
+// Routed says whether an address is the gateway of a route, and so stands for what lies behind it.
+func (m *Model) Routed(dev string, addr netip.Addr) bool {
+	return slices.ContainsFunc(m.Routes, func(r Route) bool { return r.Dev == dev && r.Via == addr })
+}
+
+// bothVersions is the path of every address. IPv4's and IPv6's next hop may be one station by two names.
+func (m *Model) bothVersions(dev string) Path {
+	v4, v6 := m.Lookup(dev, xfrm.Everything), m.Lookup(dev, xfrm.Everything6)
+	out := v4
+	if !v4.Hop.IsValid() {
+		out = v6
+	}
+	a, b := m.Station(dev, v4.Hop), m.Station(dev, v6.Hop)
+	out.Many = v4.Many || v6.Many || v4.Hop.IsValid() && v6.Hop.IsValid() && a != b
+	return out
+}
+
+// Station is the Ethernet address of a next hop: that of its neighbour line, else what was learned, else that of row 0, which may be none.
+func (m *Model) Station(dev string, hop netip.Addr) xfrm.MAC {
+	for _, n := range m.Neighs {
+		if n.Dev == dev && n.IP == hop {
+			return n.MAC
+		}
+	}
+	if mac, ok := m.Learned[NextHop{dev, hop}]; ok {
+		return mac
+	}
+	if mac := m.Links[dev].Default; mac != nil {
+		return *mac
+	}
+	return xfrm.MAC{}
+}

@@ -1,0 +1,108 @@
+package model
+
+import (
+	"cmp"
+	"net/netip"
+
+	"sallyport/mgmt/internal/suite"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// Bytes of what an SA puts around a packet (RFC 4303, 2; RFC 3948, 2.1).
+const (
+	headerBytes4    = 20
+	headerBytes6    = 40
+	udpBytes        = 8
+	espBytes        = 8 // SPI and sequence number
+	espTrailerBytes = 2 // pad length and next header
+	espAlign        = 4
+)
+
+// PathMTU is the largest packet of ESP of an outbound SA. Frames that pass a bridge have no route.
+func (m *Model) PathMTU(sa *SA) uint32 {
+	if sa.Mode == xfrm.ModeTransport {
+		return m.Mtu(xfrm.Black)
+	}
+	to := sa.Dst
+	return cmp.Or(m.Lookup(xfrm.Black, netip.PrefixFrom(to, to.BitLen())).Mtu, m.Mtu(xfrm.Black))
+}
+
+// InnerMTU is the longest packet that an outbound SA carries in packets of ESP of at most mtu bytes (RFC 4301, 8.2.1); 0 if there
+// is no room for any. In transport mode ESP is of what is behind the packet's own header, of which it is without options.
+func InnerMTU(sa *SA, mtu uint32) uint32 {
+	header := headerBytes4
+	if sa.Dst.Is6() {
+		header = headerBytes6
+	}
+	around := header + espBytes + sa.ICVBits()/8
+	if sa.Encap != nil {
+		around += udpBytes
+	}
+	iv, align := espShape(sa.Suite())
+	room := (int(mtu) - around - iv) / align * align
+	inner := max(room-espTrailerBytes, 0)
+	if sa.Mode == xfrm.ModeTransport && inner > 0 {
+		inner += header
+	}
+	return uint32(inner)
+}
+
+// espShape is the bytes of a suite's IV and of the blocks that it pads to (RFC 3602, 3686, 4106, 4303 2.4, 7634).
+func espShape(s *suite.Suite) (iv, align int) {
+	switch s.Mode {
+	case suite.CBC:
+		return 16, 16
+	case suite.Plain:
+		return 0, espAlign
+	default:
+		return 8, espAlign
+	}
+}
+
+// protectMTU is the MTU of what an SA protects: 0, none, if a tunnel clears DF, for what is too long is then cut behind ESP.
+func (m *Model) protectMTU(sa *SA, pos xfrm.Pos) (uint32, error) {
+	path := m.PathMTU(sa)
+	inner := InnerMTU(sa, path)
+	if inner < xfrm.MinMTU {
+		return 0, xfrm.Errorf(pos, "the mtu of black towards %s, %d, leaves packets of SA spi 0x%x %d bytes: it must leave them %d (RFC 791)", sa.Dst, path, sa.SPI, inner, xfrm.MinMTU)
+	}
+	if sa.ClearsDF() && sa.Mode == xfrm.ModeTunnel {
+		return 0, nil
+	}
+	return inner, nil
+}
+
+// SharedMTU is that of all SAs that one rule leads to: the shortest.
+func (m *Model) SharedMTU(sas []*SA, pos xfrm.Pos) (shared uint32, err error) {
+	for _, sa := range sas {
+		mtu, err := m.protectMTU(sa, pos)
+		if err != nil {
+			return 0, err
+		}
+		if shared == 0 || mtu != 0 && mtu < shared {
+			shared = mtu
+		}
+	}
+	return shared, nil
+}
+
+// EntryMTU is the longest packet that the rows of an out policy let a packet of its be; 0 if they have no limit.
+func (m *Model) EntryMTU(p *Policy, packet xfrm.Selector) uint32 {
+	if p.Template == nil && p.Action == xfrm.ActionAllow {
+		for _, sel := range p.ByDst() {
+			if sel.Covers(packet) {
+				return cmp.Or(m.Lookup(xfrm.Black, sel.Dst).Mtu, m.Mtu(xfrm.Black))
+			}
+		}
+	}
+	if p.Template == nil {
+		return 0
+	}
+	for _, choice := range NewFinder(m.SAs).Choices(p) {
+		if sas := choice.Sas(); sas[0].Carried(p.Selector).Covers(packet) {
+			mtu, _ := m.SharedMTU(sas, p.Pos) // what cannot be was refused when it was written
+			return mtu
+		}
+	}
+	return 0
+}

@@ -1,0 +1,81 @@
+package model_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"sallyport/mgmt/internal/fakebox"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+)
+
+// TestInnerMTU: the longest packet of each kind of SA, worked out by hand: MTU less headers and ICV, down to whole blocks, less
+// two bytes of trailer.
+func TestInnerMTU(t *testing.T) {
+	const (
+		gcm  = `aead "rfc4106(gcm(aes))" 0x` + "000102030405060708090a0b0c0d0e0f10111213 128"
+		cbc  = `enc "cbc(aes)" 0x000102030405060708090a0b0c0d0e0f auth-trunc "hmac(sha256)" 0x000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f 128`
+		null = `enc "ecb(cipher_null)" "" auth-trunc "hmac(sha256)" 0x000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f 128`
+	)
+	v4, v6 := [2]string{"192.0.2.1", "192.0.2.2"}, [2]string{"2001:db8::1", "2001:db8::2"}
+	for _, test := range []struct {
+		ends         [2]string
+		keys, more   string
+		mtu, allowed uint64
+	}{
+		// 1500 - 20 - 8 - 8 - 16 = 1448, a multiple of 4; 1499 leaves 1447: 1444.
+		{v4, gcm, "", 1500, 1446},
+		{v4, gcm, "", 1499, 1442},
+		{v4, gcm, "encap espinudp 4500 4500 0.0.0.0", 1500, 1438},
+		{v6, gcm, "", 1500, 1426},
+		// 1500 - 20 - 8 - 16 - 16 = 1440, a multiple of 16.
+		{v4, cbc, "", 1500, 1438},
+		{v4, cbc, "", 1499, 1422},
+		{v6, cbc, "", 1500, 1406},
+		{v4, null, "", 1500, 1454},
+		// DF is cleared: what is too long is cut behind ESP.
+		{v4, gcm, "flag nopmtudisc", 1500, 0},
+		// 122 - 52 = 70: 68, less 2; 68 is the least.
+		{v4, gcm, "", 124, 70},
+		{v4, gcm, "", 122, 66},
+	} {
+		r := newRig(t, fakebox.Small)
+		batch := fmt.Sprintf(`link set dev black mtu %d
+xfrm state add src %s dst %s proto esp spi 0x1001 reqid 1 mode tunnel %s %s
+xfrm policy add dst 10.0.0.0/8 dir out flag fragment-first tmpl src %s dst %s proto esp reqid 1 mode tunnel`,
+			test.mtu, test.ends[0], test.ends[1], test.keys, test.more, test.ends[0], test.ends[1])
+		if test.allowed != 0 && test.allowed < 68 {
+			if err := r.Run(batch); err == nil || !strings.Contains(err.Error(), "leaves packets of SA spi 0x1001 66 bytes") {
+				t.Errorf("%s %d: %v", test.keys[:10], test.mtu, err)
+			}
+			continue
+		}
+		r.Must(batch)
+		row, f := r.Fake.Table(transport.Inner, regs.InnerTableRule)[0], regs.RuleRow
+		if got := f.Mtu.Get(row); got != test.allowed || f.Fragment.Get(row) != 1 {
+			t.Errorf("%v %s %s, mtu %d: %d, not %d", test.ends, test.keys[:10], test.more, test.mtu, got, test.allowed)
+		}
+	}
+}
+
+// TestBypassMTU: clear packets are held to the route's MTU or the port's, and cut if they may be.
+func TestBypassMTU(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	r.Must(`link set dev black mtu 1500
+route add 10.1.0.0/16 via 192.0.2.9 dev black mtu 1400
+xfrm policy add dst 10.1.0.0/16 dir out priority 1 action allow
+xfrm policy add dst 10.2.0.0/16 dir out priority 2 action allow
+xfrm policy add dst 10.3.0.0/16 dir out priority 3 action block
+xfrm policy add src 10.2.0.0/16 dir in action allow`)
+	f := regs.RuleRow
+	for index, want := range []uint64{1400, 1500, 0} {
+		row := r.Fake.Table(transport.Inner, regs.InnerTableRule)[index]
+		if f.Mtu.Get(row) != want || f.Fragment.Get(row) != min(want, 1) {
+			t.Errorf("rule %d: %d", index, f.Mtu.Get(row))
+		}
+	}
+	if row := r.Fake.Table(transport.Outer, regs.OuterTableRule)[0]; f.Mtu.Get(row) != 0 {
+		t.Errorf("a rule of the outer chip has an MTU")
+	}
+}

@@ -1,0 +1,53 @@
+package model
+
+import (
+	"encoding/binary"
+	"net/netip"
+
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// Mtu is the largest IP packet of a port.
+func (m *Model) Mtu(dev string) uint32 {
+	if mtu := m.Links[dev].MTU; mtu != 0 {
+		return mtu
+	}
+	return xfrm.MaxMTU
+}
+
+// PortMAC is the configured address of a port, or a locally administered one made of its first IPv4 address, else of the
+// last four bytes of an IPv6 one, so that two boxes on one wire differ and the same configuration always gives the same frames.
+func (m *Model) PortMAC(dev string) xfrm.MAC {
+	if mac := m.Links[dev].Address; mac != nil {
+		return *mac
+	}
+	mac := xfrm.MAC{0x02, 'r'}
+	if dev == xfrm.Black {
+		mac[1] = 'b'
+	}
+	number := uint32(1)
+	for _, v6 := range []bool{true, false} {
+		if addr := m.Local(dev, v6); addr.IsValid() {
+			number = binary.BigEndian.Uint32(addr.AsSlice()[addr.BitLen()/8-4:])
+		}
+	}
+	binary.BigEndian.PutUint32(mac[2:], number)
+	return mac
+}
+
+// Local is the first address of a port of an IP version, one of IPv6 that is of this link alone apart: the box punts what goes
+// there anyway. Black's may be known from an outbound SA alone.
+func (m *Model) Local(dev string, v6 bool) netip.Addr {
+	fits := func(a netip.Addr) bool { return a.Is6() == v6 && !(v6 && a.IsLinkLocalUnicast()) }
+	for _, a := range m.Addrs {
+		if a.Dev == dev && fits(a.Prefix.Addr()) {
+			return a.Prefix.Addr()
+		}
+	}
+	for _, sa := range m.SAs {
+		if dev == xfrm.Black && sa.Way == xfrm.DirOut && sa.Mode == xfrm.ModeTunnel && fits(sa.Src) {
+			return sa.Src
+		}
+	}
+	return netip.Addr{}
+}

@@ -1,0 +1,108 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// Limit is a token bucket: packets/s (0 is no limit) and how many may pass at once.
+type Limit struct {
+	Rate  uint32 `json:"rate"`
+	Burst uint32 `json:"burst"`
+}
+
+func (l Limit) String() string {
+	if l.Rate == 0 {
+		return fmt.Sprintf("rate unlimited burst %d", l.Burst)
+	}
+	return fmt.Sprintf("rate %d burst %d", l.Rate, l.Burst)
+}
+
+// bucket is one of a port, and what it is after reset.
+type bucket struct {
+	Dev   string
+	Group string
+	reset Limit
+}
+
+var (
+	punted  = Limit{1000, 1024}
+	unknown = Limit{100, 256}
+	inject  = Limit{10000, 16}
+)
+
+var Buckets = []bucket{
+	{xfrm.Red, "other", punted},
+	{xfrm.Red, "arp", punted},
+	{xfrm.Red, "nd", punted},
+	{xfrm.Red, "mtu", punted},
+	{xfrm.Red, xfrm.InjectGroup, inject},
+	{xfrm.Black, "other", punted},
+	{xfrm.Black, "ike", punted},
+	{xfrm.Black, "arp", punted},
+	{xfrm.Black, "nd", punted},
+	{xfrm.Black, "icmp", punted},
+	{xfrm.Black, "unknown_spi", unknown},
+	{xfrm.Black, "reasm", unknown},
+	{xfrm.Black, xfrm.InjectGroup, inject},
+}
+
+// Limit is what a bucket has.
+func (m *Model) Limit(b bucket) Limit {
+	if set, ok := m.Punt[b.Dev][b.Group]; ok {
+		return set
+	}
+	return b.reset
+}
+
+// setPunt changes the buckets that a command is of.
+func (m *Model) setPunt(c xfrm.PuntSet) error {
+	found := false
+	for _, b := range Buckets {
+		whole := c.Group == xfrm.AllGroups && b.Group != xfrm.InjectGroup
+		if !whole && b.Group != c.Group || c.Dev != "" && b.Dev != c.Dev {
+			continue
+		}
+		found = true
+		limit := m.Limit(b)
+		if c.Rate != nil {
+			limit.Rate = *c.Rate
+		}
+		if c.Burst != nil {
+			limit.Burst = *c.Burst
+		}
+		if m.Punt == nil {
+			m.Punt = map[string]map[string]Limit{}
+		}
+		if m.Punt[b.Dev] == nil {
+			m.Punt[b.Dev] = map[string]Limit{}
+		}
+		m.Punt[b.Dev][b.Group] = limit
+	}
+	if !found {
+		return xfrm.Errorf(c.Pos, "%s has no trap group %s: there are %s", c.Dev, c.Group, strings.Join(groupsOf(c.Dev), ", "))
+	}
+	return nil
+}
+
+func groupsOf(dev string) []string {
+	var names []string
+	for _, b := range Buckets {
+		if b.Dev == dev && !slices.Contains(names, b.Group) {
+			names = append(names, b.Group)
+		}
+	}
+	return names
+}
+
+// showPunt prints the limits as lines that could be given again.
+func (m *Model) showPunt() string {
+	var out strings.Builder
+	for _, b := range Buckets {
+		fmt.Fprintf(&out, "punt set %s %s dev %s\n", b.Group, m.Limit(b), b.Dev)
+	}
+	return out.String()
+}

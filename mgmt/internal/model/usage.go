@@ -1,0 +1,59 @@
+package model
+
+import (
+	"fmt"
+
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// Usage is what an SA or a policy has carried, and whether an SA has reached limits in it.
+type Usage struct {
+	Bytes, Packets  uint64
+	Warned, Expired bool
+}
+
+// String prints as iproute2 does, without times.
+func (u Usage) String() string {
+	return fmt.Sprintf("\tlifetime current:\n\t  %d(bytes), %d(packets)\n", u.Bytes, u.Packets)
+}
+
+// Meter reads what is counted of what is installed: of an SA, and of the usage row of an outbound policy.
+type Meter interface {
+	OfSA(sa *SA) (Usage, error)
+	OfRow(row int) (Usage, error)
+}
+
+// UsageOf reads what an SA has carried.
+func (sa *SA) UsageOf(meter Meter) (Usage, error) {
+	if sa.Fresh {
+		return Usage{}, nil
+	}
+	return meter.OfSA(sa)
+}
+
+// UsageOfPolicy reads what a policy has carried: an outbound one from its own row, an inbound one that names SAs as the sum of
+// theirs. The outer chip's rules are not counted.
+func (m *Model) UsageOfPolicy(p *Policy, meter Meter) (sum Usage, known bool, err error) {
+	if p.Dir != xfrm.DirOut {
+		if p.Template == nil {
+			return Usage{}, false, nil
+		}
+		for _, sa := range m.SAs {
+			if sa.Way != xfrm.DirIn || !p.Names(&sa.State) {
+				continue
+			}
+			used, err := sa.UsageOf(meter)
+			if err != nil {
+				return Usage{}, false, err
+			}
+			sum.Bytes += used.Bytes
+			sum.Packets += used.Packets
+		}
+		return sum, true, nil
+	}
+	if p.Fresh || p.Usage == 0 {
+		return Usage{}, p.Fresh, nil
+	}
+	sum, err = meter.OfRow(p.Usage)
+	return sum, err == nil, err
+}

@@ -1,0 +1,75 @@
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"sallyport/mgmt/internal/compile"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+)
+
+// DrainTime is how long packets that have passed a look-up may be under way to the row that it gave: two link buffers of 32 KiB leave at
+// 1 Gb/s in half of it.
+const DrainTime = time.Millisecond
+
+// drain marks the writes before which the box has to send what had passed the look-ups: the first behind rows that were freed, and the
+// first that clears what flows and rules led to until this change.
+func (p *planner) drain() {
+	freed := len(p.Writes) > 0 && p.Writes[0].Phase < phaseHops
+	first := func(from phase) *Write {
+		n := slices.IndexFunc(p.Writes, func(w Write) bool { return w.Phase >= from })
+		if n < 0 {
+			return &Write{}
+		}
+		return &p.Writes[n]
+	}
+	first(phaseHops).Drained = freed
+	if p.clearsUsed() {
+		first(phaseClear).Drained = true
+	}
+}
+
+// clearsUsed says whether flows or rules led to an outbound SA or next hop, up to this change, whose row is cleared last: packets
+// that they have sent on their way need it.
+func (p *planner) clearsUsed() bool {
+	sas, red, black := map[int]bool{}, map[int]bool{}, map[int]bool{}
+	for _, w := range p.Writes {
+		if w.Phase != phaseClear {
+			continue
+		}
+		switch {
+		case w.Chip == transport.Crypto && w.Table.Name == regs.CryptoTableOutboundKey.Name:
+			sas[w.Index] = true
+		case w.Chip == transport.Inner && w.Table.Name == regs.InnerTableNextHop.Name:
+			red[w.Index] = true
+		case w.Chip == transport.Outer && w.Table.Name == regs.OuterTableNextHop.Name:
+			black[w.Index] = true
+		}
+	}
+	blocks := p.old.BlocksOf(sas)
+	leads := func(row compile.Row, change func(compile.Row) compile.Row) bool {
+		return !slices.Equal(change(row), row)
+	}
+	for _, row := range p.old.Flow {
+		if leads(row, discarding(sas, blocks, black)) {
+			return true
+		}
+	}
+	for _, rule := range p.old.InnerRule {
+		if leads(rule.Row, discarding(sas, blocks, black)) {
+			return true
+		}
+	}
+	for _, row := range p.old.Dummy {
+		if sas[int(regs.DummyRow.Sa.Get(row))] {
+			return true
+		}
+	}
+	for _, rule := range p.old.OuterRule {
+		if leads(rule.Row, discarding(nil, nil, red)) {
+			return true
+		}
+	}
+	return false
+}

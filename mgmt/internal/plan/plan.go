@@ -1,0 +1,200 @@
+// Package plan orders the writes that bring the tables from what they hold to what they should
+// hold, so that traffic never meets half of a change.
+package plan
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+
+	"sallyport/mgmt/internal/compile"
+	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// phase orders the writes of a plan so that traffic never meets half of a change: whatever a lookup can lead to is there
+// before the lookup finds it, and goes after the lookup no longer does.
+type phase int
+
+const (
+	phaseEarlyRemove phase = iota // when old rows must go to make room
+	phaseEarlyClear
+	phaseHops
+	phaseKeys
+	phaseSets // rules that inbound SAs' rows lead to
+	phaseDirect
+	PhaseInsert
+	phaseRemove // and rules that move down their table
+	phaseClear
+)
+
+// Write is one row to be written. An empty Row clears it.
+type Write struct {
+	Phase   phase
+	Chip    transport.Chip
+	Table   regs.Table
+	Index   int
+	Row     compile.Row
+	Secret  *model.SA // the row is made of this SA's key when it is written
+	Drained bool      // it waits until the box has sent what had passed the look-ups
+}
+
+// Plan is everything a change does to the tables.
+type Plan struct {
+	Writes []Write
+	Image  *compile.Image
+	Target *compile.Target
+}
+
+// MakePlan compares the tables with the model. Nothing is written yet; every capacity is checked. New entries go in before old
+// ones leave, unless the tables are too full for that.
+func MakePlan(m *model.Model, old *compile.Image, sizes compile.Sizes, r *model.Report) (*Plan, error) {
+	if err := m.CheckBridge(); err != nil {
+		return nil, err
+	}
+	if err := m.Direct(r); err != nil {
+		return nil, err
+	}
+	first := &model.Report{}
+	p, err := planOnce(m, old, sizes, false, first)
+	if full := (*compile.FullError)(nil); errors.As(err, &full) {
+		first = &model.Report{}
+		p, err = planOnce(m, old, sizes, true, first)
+		if errors.As(err, &full) {
+			err = full.Err
+		}
+	}
+	r.Warnings = append(r.Warnings, first.Warnings...)
+	return p, err
+}
+
+func planOnce(m *model.Model, old *compile.Image, sizes compile.Sizes, removeFirst bool, r *model.Report) (*Plan, error) {
+	t, err := compile.Compile(m, old, sizes, removeFirst, r)
+	if err != nil {
+		return nil, err
+	}
+	p := &planner{Plan: Plan{Image: &compile.Image{}, Target: t}, m: m, old: old, removeFirst: removeFirst, report: r}
+	if removeFirst {
+		old = p.detach()
+	}
+	p.hops(transport.Inner, regs.InnerTableNextHop, xfrm.Red, &p.Image.RedHop)
+	p.hops(transport.Outer, regs.OuterTableNextHop, xfrm.Black, &p.Image.BlackHop)
+	p.keys(xfrm.DirOut, regs.CryptoTableOutboundKey)
+	p.keys(xfrm.DirIn, regs.CryptoTableInboundKey)
+	p.presetNumbers()
+	p.direct(transport.Outer, regs.OuterTableDscpMap, old.DSCPMap, t.DscpMap, nil)
+	p.direct(transport.Inner, regs.InnerTableDscpSa, old.DSCPSA, t.DscpSA, nil)
+	p.Image.DSCPMap, p.Image.DSCPSA = t.DscpMap, t.DscpSA
+	p.direct(transport.Outer, regs.OuterTableTunnel, old.Tunnel, t.Tunnels, nil)
+	p.presetWindows()
+	p.presetUsage()
+	p.direct(transport.Inner, regs.InnerTableSelector, old.Selector, t.Selectors, p.freshInbound())
+	p.keepWindows()
+	p.Image.Tunnel, p.Image.Selector = t.Tunnels, t.Selectors
+	p.dummies(old.Dummy)
+	if p.Image.SAD, err = p.hash(transport.Outer, regs.OuterTableSad, sizes.SADRows, compile.SadKey, old.SAD, t.Sad); err != nil {
+		return nil, err
+	}
+	if p.Image.Flow, err = p.hash(transport.Inner, regs.InnerTableFlow, sizes.FlowRows, compile.FlowKey, old.Flow, t.Flows); err != nil {
+		return nil, err
+	}
+	if p.Image.OuterRule, err = p.rules(transport.Outer, regs.OuterTableRule, sizes.OuterRules, old.OuterRule, t.OuterRules); err != nil {
+		return nil, err
+	}
+	if p.Image.InnerRule, err = p.rules(transport.Inner, regs.InnerTableRule, sizes.InnerRules, old.InnerRule, t.InnerRules); err != nil {
+		return nil, err
+	}
+	if p.Image.InboundRule, err = p.rules(transport.Inner, regs.InnerTableInboundRule, sizes.InnerRules, old.InboundRule, t.InboundRules); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(p.Writes, func(a, b Write) int { return cmp.Compare(a.Phase, b.Phase) })
+	p.drain()
+	return &p.Plan, nil
+}
+
+type planner struct {
+	Plan
+	m           *model.Model
+	old         *compile.Image
+	removeFirst bool
+	report      *model.Report
+}
+
+func (p *planner) add(w Write) { p.Writes = append(p.Writes, w) }
+
+func (p *planner) removePhase() phase {
+	if p.removeFirst {
+		return phaseEarlyRemove
+	}
+	return phaseRemove
+}
+
+func (p *planner) clearPhase() phase {
+	if p.removeFirst {
+		return phaseEarlyClear
+	}
+	return phaseClear
+}
+
+func (p *planner) hops(c transport.Chip, table regs.Table, dev string, image *map[int]compile.Hop) {
+	want, have := p.Target.Hops[dev], p.old.Hops(dev)
+	for _, index := range slices.Sorted(maps.Keys(want)) {
+		if !slices.Equal(want[index].Row, have[index].Row) {
+			p.add(Write{Phase: phaseHops, Chip: c, Table: table, Index: index, Row: want[index].Row})
+		}
+	}
+	for _, index := range slices.Sorted(maps.Keys(have)) {
+		if _, stays := want[index]; !stays && len(have[index].Row) > 0 {
+			p.add(Write{Phase: p.clearPhase(), Chip: c, Table: table, Index: index})
+		}
+	}
+	*image = want
+}
+
+func (p *planner) keys(way xfrm.Dir, table regs.Table) {
+	want := map[int]bool{}
+	for _, sa := range p.m.SAs {
+		if sa.Way != way {
+			continue
+		}
+		want[sa.Row] = true
+		if sa.Fresh {
+			p.add(Write{Phase: phaseKeys, Chip: transport.Crypto, Table: table, Index: sa.Row, Secret: sa})
+		}
+	}
+	for _, row := range *p.old.Keys(way) {
+		if !want[row] {
+			p.add(Write{Phase: p.clearPhase(), Chip: transport.Crypto, Table: table, Index: row})
+		}
+	}
+	*p.Image.Keys(way) = slices.Sorted(maps.Keys(want))
+}
+
+// direct brings a directly indexed table to hold what is wanted; rows in always are written even if they are the same.
+func (p *planner) direct(c transport.Chip, table regs.Table, have, want map[int]compile.Row, always map[int]bool) {
+	for _, index := range slices.Sorted(maps.Keys(want)) {
+		if !slices.Equal(want[index], have[index]) || always[index] {
+			p.add(Write{Phase: phaseDirect, Chip: c, Table: table, Index: index, Row: want[index]})
+		}
+	}
+	for _, index := range slices.Sorted(maps.Keys(have)) {
+		if _, stays := want[index]; !stays {
+			p.add(Write{Phase: p.clearPhase(), Chip: c, Table: table, Index: index})
+		}
+	}
+}
+
+// freshInbound gives the rows of the new inbound SAs: their selector rows are written even if they look the same, because
+// that starts their windows.
+func (p *planner) freshInbound() map[int]bool {
+	out := map[int]bool{}
+	for _, sa := range p.m.SAs {
+		if sa.Way == xfrm.DirIn && sa.Fresh {
+			out[sa.Row] = true
+		}
+	}
+	return out
+}

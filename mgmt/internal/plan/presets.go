@@ -1,0 +1,82 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+
+	"sallyport/mgmt/internal/compile"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// presetUsage starts the counts of new SAs and policies, before a packet meets them.
+func (p *planner) presetUsage() {
+	for _, sa := range p.m.SAs {
+		if sa.Fresh {
+			p.add(Write{Phase: phaseDirect, Chip: transport.Inner, Table: compile.UsageTable(sa.Way), Index: sa.Row, Row: compile.SaUsageRow(sa)})
+		}
+	}
+	for _, policy := range p.m.Policies {
+		if policy.Fresh && policy.Usage != 0 {
+			p.add(Write{Phase: phaseDirect, Chip: transport.Inner, Table: regs.InnerTablePolicyUsage, Index: policy.Usage})
+		}
+	}
+}
+
+// presetNumbers raises the numbers of new SAs that go on from others than 0, behind their keys and before a packet can meet them.
+func (p *planner) presetNumbers() {
+	for _, sa := range p.m.SAs {
+		if number := max(sa.ReplaySeq, sa.ReplayOSeq); sa.Fresh && number != 0 {
+			p.add(Write{Phase: phaseKeys, Chip: transport.Crypto, Table: compile.NumberTable(sa.Way), Index: sa.Row, Row: compile.NumberRow(number)})
+		}
+	}
+}
+
+// presetWindows writes the windows of new SAs that start behind other numbers than 0. No packet meets them until the
+// selector row names them.
+func (p *planner) presetWindows() {
+	for _, sa := range p.m.SAs {
+		if sa.Way != xfrm.DirIn || !sa.Fresh || sa.ReplaySeq == 0 || p.Target.Selectors[sa.Row] == nil {
+			continue
+		}
+		for number, window := range sa.WindowRows {
+			for half := range 2 {
+				p.add(Write{Phase: phaseDirect, Chip: transport.Inner, Table: regs.InnerTableReplay, Index: 2*window + half, Row: compile.PresetRow(sa.ReplaySeq, number, len(sa.WindowRows))})
+			}
+		}
+	}
+}
+
+// keepWindows lets selector rows that are written again, or after a preset, leave the SA's window as it is. The image
+// has rows without the mark: it is of the write, not of the row.
+func (p *planner) keepWindows() {
+	keep := map[int]bool{}
+	for _, sa := range p.m.SAs {
+		if sa.Way == xfrm.DirIn {
+			keep[sa.Row] = sa.Started && !sa.Fresh || sa.ReplaySeq != 0 && sa.Fresh
+		}
+	}
+	for i := range p.Writes {
+		if w := &p.Writes[i]; w.Chip == transport.Inner && w.Table == regs.InnerTableSelector && len(w.Row) > 0 && keep[w.Index] {
+			w.Row = slices.Clone(w.Row)
+			regs.SelectorRow.WindowKeep.Put(w.Row, 1)
+		}
+	}
+}
+
+// dummies brings their table to hold what is wanted: like a flow, a row leads to an SA whose other rows are there before it and go after it.
+func (p *planner) dummies(have map[int]compile.Row) {
+	want := p.Target.Dummies
+	for _, index := range slices.Sorted(maps.Keys(want)) {
+		if !slices.Equal(want[index], have[index]) {
+			p.add(Write{Phase: PhaseInsert, Chip: transport.Inner, Table: regs.InnerTableDummy, Index: index, Row: want[index]})
+		}
+	}
+	for _, index := range slices.Sorted(maps.Keys(have)) {
+		if _, stays := want[index]; !stays {
+			p.add(Write{Phase: p.removePhase(), Chip: transport.Inner, Table: regs.InnerTableDummy, Index: index})
+		}
+	}
+	p.Image.Dummy = want
+}

@@ -1,0 +1,64 @@
+package plan
+
+import (
+	"sallyport/mgmt/internal/compile"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// rules brings a rule table to hold what is wanted, from row 0 on by priority and then age. Rules that are in that order keep
+// their rows.
+//
+// A lookup at any moment sees the old decision or the new one, unless old rules have to leave first to make room. First, rules
+// only come in, move up or get another result, from the first to the last: whatever stands above a packet's old rule and was not
+// there before is its new rule, since all that come before that one in the end are above it already. Then rules only move down or
+// go, from the last to the first: the same seen backwards, from the new table to the old.
+func (p *planner) rules(c transport.Chip, table regs.Table, size int, have map[int]compile.Rule, want []compile.Placed) (map[int]compile.Rule, error) {
+	t := newRuleTable(size, have, want)
+	phase, insert, what, hint := phaseEarlyRemove, PhaseInsert, "rules", "one exact 5-tuple needs none, "
+	if table == regs.InnerTableInboundRule {
+		insert, what, hint = phaseSets, "rules for inbound SAs", ""
+	}
+	t.write = func(index int, row compile.Row) {
+		p.add(Write{Phase: phase, Chip: c, Table: table, Index: index, Row: row})
+	}
+	full := func(rank int, old *cell) error {
+		rule := t.want[rank]
+		if old != nil {
+			return &compile.FullError{Err: xfrm.Errorf(rule.Pos, "no room to move the policy %s to its new place: the table of %d %s of the %s chip is full, and another order needs a free row", rule.Owner, size, what, c)}
+		}
+		need, free := t.demand(rule.Owner)
+		return &compile.FullError{Err: xfrm.Errorf(rule.Pos, "no room for the policy %s: it needs %d of the %d %s of the %s chip, of which %d are free (%sa port range up to 30, an IPv4 range up to 62)", rule.Owner, need, size, what, c, free, hint)}
+	}
+
+	if p.removeFirst {
+		for old := range t.upwards(func(old *cell) bool { return old.rank == unwanted }) {
+			t.clear(old)
+		}
+	}
+	phase = insert
+	for rank := range t.want {
+		old := t.find(rank)
+		switch {
+		case old != nil && old.settled:
+			t.update(old)
+		case old == nil || t.movesUp(old):
+			if !t.put(rank) {
+				return nil, full(rank, old)
+			}
+			t.clear(old)
+		case table == regs.InnerTableInboundRule && regs.RuleRow.Action.Get(old.Row) == regs.ActionDiscard:
+			// It moves down, but an SA whose row is about to lead to it had its selector in the row up to now.
+			t.update(old)
+		}
+	}
+	phase = phaseRemove
+	for old := range t.upwards(func(old *cell) bool { return !old.settled }) {
+		if old.rank != unwanted && !t.put(old.rank) {
+			return nil, full(old.rank, old)
+		}
+		t.clear(old)
+	}
+	return t.image(), nil
+}

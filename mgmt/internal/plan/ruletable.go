@@ -1,0 +1,127 @@
+package plan
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+
+	"sallyport/mgmt/internal/compile"
+	"sallyport/mgmt/internal/model"
+)
+
+// ruleTable is the copy of a rule table that a change is planned on. Of the valid rows that match a packet the lowest answers,
+// and a row matches nothing while another rule is written to it. So a rule that is overwritten stands in another row already,
+// and what changes of a rule in its row is its result alone, which the chip takes from one lookup to the next.
+type ruleTable struct {
+	cells []*cell          // by row; nil is free
+	want  []compile.Placed // in order; a rule's index is its rank
+	write func(index int, row compile.Row)
+}
+
+// cell is a row that holds a rule. Settled are those in their order.
+type cell struct {
+	compile.Rule
+	rank    int
+	settled bool
+}
+
+// unwanted is the rank of a rule that goes.
+const unwanted = -1
+
+func newRuleTable(size int, have map[int]compile.Rule, want []compile.Placed) *ruleTable {
+	t := &ruleTable{cells: make([]*cell, size), want: slices.Clone(want)}
+	slices.SortFunc(t.want, func(a, b compile.Placed) int {
+		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Age, b.Age), model.Order(a.Whole, b.Whole), cmp.Compare(a.Owner, b.Owner), cmp.Compare(a.Part, b.Part))
+	})
+	type name struct {
+		owner string
+		part  int
+	}
+	ranks := map[name]int{}
+	for rank, rule := range t.want {
+		ranks[name{rule.Owner, rule.Part}] = rank
+	}
+	var known []*cell
+	for _, index := range slices.Sorted(maps.Keys(have)) {
+		cell := &cell{Rule: have[index], rank: unwanted}
+		if rank, stays := ranks[name{cell.Owner, cell.Part}]; stays {
+			cell.rank = rank
+			known = append(known, cell)
+		}
+		t.cells[index] = cell
+	}
+	for _, cell := range mostInOrder(known) {
+		cell.settled = true
+	}
+	return t
+}
+
+func (t *ruleTable) image() map[int]compile.Rule {
+	out := map[int]compile.Rule{}
+	for index, cell := range t.cells {
+		if cell != nil {
+			out[index] = cell.Rule
+		}
+	}
+	return out
+}
+
+// demand is how many rows an owner's rules need, and how many are free or theirs already.
+func (t *ruleTable) demand(owner string) (need, free int) {
+	for _, rule := range t.want {
+		if rule.Owner == owner {
+			need++
+		}
+	}
+	for _, cell := range t.cells {
+		if cell == nil || cell.Owner == owner {
+			free++
+		}
+	}
+	return need, free
+}
+
+// find gives the first row that holds a wanted rule, nil if none does.
+func (t *ruleTable) find(rank int) *cell {
+	for _, cell := range t.cells {
+		if cell != nil && cell.rank == rank {
+			return cell
+		}
+	}
+	return nil
+}
+
+// upwards gives the cells of a kind from the last row to the first. They may be cleared and moved meanwhile.
+func (t *ruleTable) upwards(kind func(*cell) bool) iter.Seq[*cell] {
+	return func(yield func(*cell) bool) {
+		for _, cell := range slices.Backward(slices.Clone(t.cells)) {
+			if cell != nil && kind(cell) && !yield(cell) {
+				return
+			}
+		}
+	}
+}
+
+func (t *ruleTable) set(index int, cell *cell) {
+	t.cells[index] = cell
+	t.write(index, cell.Row)
+}
+
+// update gives a rule the result that is wanted, in its row.
+func (t *ruleTable) update(old *cell) {
+	if row := t.want[old.rank].Row; !slices.Equal(row, old.Row) {
+		old.Row = row
+		t.set(slices.Index(t.cells, old), old)
+	}
+}
+
+// clear frees the row of a cell, if there is one.
+func (t *ruleTable) clear(old *cell) {
+	if old == nil {
+		return
+	}
+	index := slices.Index(t.cells, old)
+	t.cells[index] = nil
+	t.write(index, nil)
+}

@@ -1,0 +1,25 @@
+package punt
+
+import "sallyport/mgmt/internal/xfrm"
+
+// Messages of ICMP that are no errors. All of ICMPv6 below 128 are (RFC 4443, 2.1).
+var noErrors = map[uint16]bool{0: true, 8: true, 9: true, 10: true, 13: true, 14: true, 15: true, 16: true, 17: true, 18: true}
+
+const firstV6Information = 128
+
+// Answerable says whether ICMP may tell the sender of a packet of an error: not if the packet is of or to a group, or tells of an error itself (RFC 1122, 3.2.2; RFC 4443, 2.4 e).
+func Answerable(packet xfrm.Selector) bool {
+	const icmp, icmpV6 = 1, 58
+	src, dst := packet.Src.Addr(), packet.Dst.Addr()
+	switch {
+	case !src.IsGlobalUnicast() || src.Is4() && src.As4()[0] >= 240: // class E, and a broadcast
+		return false
+	case dst.Is4() && (dst.IsMulticast() || dst.As4()[0] >= 240):
+		return false
+	case packet.Proto == icmp:
+		return packet.Type.Given && noErrors[packet.Type.First]
+	case packet.Proto == icmpV6:
+		return packet.Type.Given && packet.Type.First >= firstV6Information
+	}
+	return true
+}

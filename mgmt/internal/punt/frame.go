@@ -1,0 +1,111 @@
+package punt
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"slices"
+
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// The types of VLAN tags that the chips read over (docs/explanation/theory.md), and of IP.
+var tagTypes = []uint16{0x8100, 0x88A8, 0x9100}
+
+const (
+	typeIPv4 = 0x0800
+	typeIPv6 = 0x86DD
+)
+
+// Flow is what packets of a frame's kind have in common, to know them by. False if it has no IP packet.
+func Flow(frame []byte) (xfrm.Selector, bool) { return ReadPacket(frame, xfrm.AllExtensionHeaders) }
+
+// ReadPacket is the selector of just the IP packet in a frame, of the fields that the chips read in it (docs/explanation/theory.md). False if there is none: such frames
+// are punted for other reasons than a policy.
+func ReadPacket(frame []byte, skipped xfrm.ExtensionHeaders) (xfrm.Selector, bool) {
+	head, packet, ok := SplitFrame(frame)
+	if !ok {
+		return xfrm.Selector{}, false
+	}
+	switch binary.BigEndian.Uint16(head[len(head)-typeBytes:]) {
+	case typeIPv4:
+		return readIPv4(packet)
+	case typeIPv6:
+		return readIPv6(packet, skipped)
+	}
+	return xfrm.Selector{}, false
+}
+
+const typeBytes = 2
+
+// SplitFrame parts a frame behind its Ethernet header, which ends with the type of what follows. False if it is too short to have one.
+func SplitFrame(frame []byte) (head, packet []byte, ok bool) {
+	const addresses, tag = 12, 4
+	at := addresses
+	for len(frame) >= at+tag && slices.Contains(tagTypes, binary.BigEndian.Uint16(frame[at:])) {
+		at += tag
+	}
+	if at += typeBytes; len(frame) < at {
+		return nil, nil, false
+	}
+	return frame[:at], frame[at:], true
+}
+
+func readIPv4(packet []byte) (s xfrm.Selector, ok bool) {
+	const least = 20
+	if len(packet) < least {
+		return s, false
+	}
+	header, total := int(packet[0]&15)*4, int(binary.BigEndian.Uint16(packet[2:]))
+	if header < least || total < header || total > len(packet) {
+		return s, false
+	}
+	return packetSelector(packet[12:16], packet[16:20], packet[9], packet[header:total]), true
+}
+
+func readIPv6(packet []byte, skipped xfrm.ExtensionHeaders) (s xfrm.Selector, ok bool) {
+	const header, unit, fragment = 40, 8, 44
+	if len(packet) < header {
+		return s, false
+	}
+	total := header + int(binary.BigEndian.Uint16(packet[4:]))
+	if total > len(packet) {
+		return s, false
+	}
+	next, rest := packet[6], packet[header:total]
+	for skipped.Skips(next) {
+		if len(rest) < unit {
+			return s, false
+		}
+		size := unit
+		if next != fragment {
+			size += unit * int(rest[1])
+		}
+		if len(rest) < size {
+			return s, false
+		}
+		next, rest = rest[0], rest[size:]
+	}
+	return packetSelector(packet[8:24], packet[24:40], next, rest), true
+}
+
+// packetSelector is that of a packet. Of one that is too short for its ports or its type nothing can be read.
+func packetSelector(src, dst []byte, proto uint8, payload []byte) xfrm.Selector {
+	host := func(octets []byte) netip.Prefix {
+		addr, _ := netip.AddrFromSlice(octets)
+		return netip.PrefixFrom(addr, addr.BitLen())
+	}
+	s := xfrm.Selector{Src: host(src), Dst: host(dst), Proto: proto}
+	switch {
+	case len(payload) < 4:
+		s.Opaque = true
+	case xfrm.HasPorts(proto):
+		s.SPort, s.DPort = xfrm.One(binary.BigEndian.Uint16(payload)), xfrm.One(binary.BigEndian.Uint16(payload[2:]))
+	case xfrm.HasCode(proto, s.Version()):
+		s.Type, s.Code = xfrm.One(uint16(payload[0])), xfrm.One(uint16(payload[1]))
+	case xfrm.HasType(proto, s.Version()):
+		s.Type = xfrm.One(uint16(payload[2]))
+	default:
+		s.Opaque = true
+	}
+	return s
+}

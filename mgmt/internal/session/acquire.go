@@ -1,0 +1,40 @@
+package session
+
+import (
+	"sallyport/mgmt/internal/events"
+	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// Asking is what the box has to do with a packet that its inner chip punted by a policy.
+type Asking int
+
+const (
+	AskedNothing Asking = iota // no policy speaks of it any more: it is dropped
+	AskedSA                    // its policy protects, and has no SA for it: key management is asked for one
+	AskedPunt                  // its policy is to punt
+)
+
+// Acquire says what the policy of a packet wants that the inner chip punted for it (RFC 4301, 5.1 step 3b); with AskedSA comes the event.
+func (s *Session) Acquire(packet xfrm.Selector) (asking Asking, event events.Event, err error) {
+	err = s.querying(func(m *model.Model) error {
+		switch p := m.OutPolicy(packet); {
+		case p == nil:
+		case p.Template != nil:
+			asking, event = AskedSA, events.AcquireOf(p, packet)
+		case p.Action == xfrm.ActionPunt:
+			asking = AskedPunt
+		}
+		return nil
+	})
+	return asking, event, err
+}
+
+// Skipped are the extension headers behind which the chips look for a packet's protocol.
+func (s *Session) Skipped() (skipped xfrm.ExtensionHeaders, err error) {
+	err = s.querying(func(m *model.Model) error {
+		skipped = m.SkippedHeaders()
+		return nil
+	})
+	return skipped, err
+}

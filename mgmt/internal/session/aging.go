@@ -1,0 +1,59 @@
+package session
+
+import (
+	"sallyport/mgmt/internal/events"
+	"sallyport/mgmt/internal/model"
+)
+
+// Aged gives an event for each SA that has reached a limit in time. A soft limit is given once, also if another session asks again; a hard one until
+// the SA is deleted, which is for the caller to do. An SA that carries its first packet has done so when this first sees it.
+func (s *Session) Aged() (soft, hard []events.Event, err error) {
+	unlock, err := s.lock()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer unlock()
+	state, known, err := s.load()
+	if err != nil || !known {
+		return nil, nil, err
+	}
+	now, changed := s.now().Unix(), false
+	for _, sa := range state.Model.SAs {
+		if t := sa.Time; sa.Used == 0 && (t.UseSoft != 0 || t.UseHard != 0) {
+			used, err := s.carriedAny(sa)
+			if err != nil {
+				return nil, nil, err
+			}
+			if used {
+				sa.Used, changed = now, true
+			}
+		}
+		if limit := sa.Reached(now, sa.Time.Hard, sa.Time.UseHard); limit != "" {
+			hard = append(hard, events.ExpireEvent(sa, true, limit))
+		} else if limit := sa.Reached(now, sa.Time.Soft, sa.Time.UseSoft); limit != "" && !sa.Warned {
+			sa.Warned, changed = true, true
+			soft = append(soft, events.ExpireEvent(sa, false, limit))
+		}
+	}
+	if changed {
+		err = saveStore(s.StatePath, state)
+	}
+	return soft, hard, err
+}
+
+// expired is the limit that an SA has reached, in time or in what it has carried: "soft", "hard" or "".
+func (s *Session) expired(sa *model.SA, used model.Usage) string {
+	switch now := s.now().Unix(); {
+	case used.Expired || sa.Reached(now, sa.Time.Hard, sa.Time.UseHard) != "":
+		return "hard"
+	case used.Warned || sa.Reached(now, sa.Time.Soft, sa.Time.UseSoft) != "":
+		return "soft"
+	}
+	return ""
+}
+
+// carriedAny says whether an SA has carried a packet.
+func (s *Session) carriedAny(sa *model.SA) (bool, error) {
+	used, err := sa.UsageOf(meter{s.Box})
+	return used.Packets != 0, err
+}

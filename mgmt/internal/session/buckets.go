@@ -1,0 +1,49 @@
+package session
+
+import (
+	"sallyport/mgmt/internal/chip"
+	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// bucketInterval is the cycles in which a token bucket gains its rate.
+const bucketInterval = 1 << 26
+
+// bucketRegisters are those of the buckets, by port and group.
+var bucketRegisters = map[[2]string]chip.Source{
+	{xfrm.Red, "other"}:            {Chip: transport.Inner, Register: regs.InnerLimitOther},
+	{xfrm.Red, "arp"}:              {Chip: transport.Inner, Register: regs.InnerLimitArp},
+	{xfrm.Red, "nd"}:               {Chip: transport.Inner, Register: regs.InnerLimitNd},
+	{xfrm.Red, "mtu"}:              {Chip: transport.Inner, Register: regs.InnerLimitMtu},
+	{xfrm.Red, xfrm.InjectGroup}:   {Chip: transport.Inner, Register: regs.InnerLimitInject},
+	{xfrm.Black, "other"}:          {Chip: transport.Outer, Register: regs.OuterLimitOther},
+	{xfrm.Black, "ike"}:            {Chip: transport.Outer, Register: regs.OuterLimitIke},
+	{xfrm.Black, "arp"}:            {Chip: transport.Outer, Register: regs.OuterLimitArp},
+	{xfrm.Black, "nd"}:             {Chip: transport.Outer, Register: regs.OuterLimitNd},
+	{xfrm.Black, "icmp"}:           {Chip: transport.Outer, Register: regs.OuterLimitIcmp},
+	{xfrm.Black, "unknown_spi"}:    {Chip: transport.Outer, Register: regs.OuterLimitSpi},
+	{xfrm.Black, "reasm"}:          {Chip: transport.Outer, Register: regs.OuterLimitReasm},
+	{xfrm.Black, xfrm.InjectGroup}: {Chip: transport.Outer, Register: regs.OuterLimitInject},
+}
+
+// bucketValue is what a limit is on the chips; every token_bucket has the same layout.
+func bucketValue(l model.Limit) uint32 {
+	rate := (uint64(l.Rate)*bucketInterval + chip.CyclesPerSecond/2) / chip.CyclesPerSecond
+	return uint32(rate)<<regs.InnerLimitInjectRate.LSB | l.Burst<<regs.InnerLimitInjectBurst.LSB
+}
+
+// limits writes the buckets that were ever set, or, where nothing is known of the chips, all.
+func (s *Session) limits(m *model.Model, all bool) error {
+	for _, b := range model.Buckets {
+		if _, set := m.Punt[b.Dev][b.Group]; !set && !all {
+			continue
+		}
+		to := bucketRegisters[[2]string{b.Dev, b.Group}]
+		if err := s.Box.Write32(to.Chip, to.Register, bucketValue(m.Limit(b))); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,181 @@
+package session
+
+import (
+	"encoding/binary"
+	"net/netip"
+
+	"sallyport/mgmt/internal/chip"
+	"sallyport/mgmt/internal/compile"
+	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/plan"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// control is the CONTROL register of each chip that a model asks for; with closed ports nothing comes in or goes out.
+func control(m *model.Model, t *compile.Target, closed bool) [3]uint32 {
+	var out [3]uint32
+	bit := func(c transport.Chip, f regs.Field, on bool) {
+		if on {
+			out[c] |= 1 << f.LSB
+		}
+	}
+	red, black := !closed && !m.Links[xfrm.Red].Down, !closed && !m.Links[xfrm.Black].Down
+	bit(transport.Inner, regs.InnerControlRxEnable, red)
+	bit(transport.Inner, regs.InnerControlTxEnable, red)
+	bit(transport.Outer, regs.OuterControlRxEnable, black)
+	bit(transport.Outer, regs.OuterControlTxEnable, black)
+	bit(transport.Inner, regs.InnerControlBump, m.Bump())
+	bit(transport.Outer, regs.OuterControlBump, m.Bump())
+	bit(transport.Crypto, regs.CryptoControlEnable, true)
+	bit(transport.Crypto, regs.CryptoControlBypassEncrypt, t.BypassEncrypt)
+	bit(transport.Crypto, regs.CryptoControlBypassDecrypt, t.BypassDecrypt)
+	return out
+}
+
+var controls = [3]regs.Register{regs.InnerControl, regs.CryptoControl, regs.OuterControl}
+
+// install performs the writes of a plan, the port registers and the enables.
+func (s *Session) install(m *model.Model, p *plan.Plan) error {
+	want := control(m, p.Target, s.Closed)
+	before, err := s.Box.Read32(transport.Crypto, regs.CryptoControl)
+	if err != nil {
+		return err
+	}
+	if err := s.rest(want); err != nil {
+		return err
+	}
+	if err := s.ports(m); err != nil {
+		return err
+	}
+	opened := false
+	rows := rowWriter{box: s.Box, ivMask: s.IVMask}
+	defer rows.wipe()
+	for _, w := range p.Writes {
+		if w.Drained {
+			if err := rows.flush(); err != nil {
+				return err
+			}
+			if err := s.Box.Wait(plan.DrainTime); err != nil {
+				return err
+			}
+		}
+		if w.Phase >= plan.PhaseInsert && !opened {
+			// A rule that lets packets bypass goes in when the crypto chip lets them pass.
+			opened = true
+			if err := rows.flush(); err != nil {
+				return err
+			}
+			if err := s.Box.Write32(transport.Crypto, regs.CryptoControl, before|want[transport.Crypto]); err != nil {
+				return err
+			}
+		}
+		if err := rows.add(w); err != nil {
+			return err
+		}
+	}
+	if err := rows.flush(); err != nil {
+		return err
+	}
+	for _, c := range []transport.Chip{transport.Crypto, transport.Outer, transport.Inner} {
+		if err := s.Box.Write32(c, controls[c], want[c]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rest stops the ports of a box that becomes a bridge, or ceases to be one, until its rows are in: the same row means one thing to
+// a router and another to a bridge.
+func (s *Session) rest(want [3]uint32) error {
+	bump := uint32(1) << regs.InnerControlBump.LSB
+	now, err := s.Box.Read32(transport.Inner, regs.InnerControl)
+	if err != nil || now&bump == want[transport.Inner]&bump {
+		return err
+	}
+	for _, c := range []transport.Chip{transport.Inner, transport.Outer} {
+		if now, err = s.Box.Read32(c, controls[c]); err != nil {
+			return err
+		}
+		if err := s.Box.Write32(c, controls[c], now&^(1<<regs.InnerControlRxEnable.LSB)); err != nil {
+			return err
+		}
+	}
+	return s.Box.Wait(plan.DrainTime)
+}
+
+// loopback is the address of a bridge that has none: it is on no wire (RFC 1122, 3.2.1.3).
+var loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+
+// ports writes the registers of the two Ethernet ports.
+func (s *Session) ports(m *model.Model) error {
+	red, black := m.PortMAC(xfrm.Red), m.PortMAC(xfrm.Black)
+	v4, v6 := m.Local(xfrm.Black, false), m.Local(xfrm.Black, true)
+	if m.Bump() && !v4.IsValid() && !v6.IsValid() {
+		v4 = loopback // none at all would make every address the box's
+	}
+	low := func(mac xfrm.MAC) uint32 { return binary.LittleEndian.Uint32(mac[:4]) }
+	high := func(mac xfrm.MAC) uint32 { return uint32(binary.LittleEndian.Uint16(mac[4:])) }
+	return s.Box.WriteAll(
+		chip.Set(transport.Inner, regs.InnerPortMacLo, low(red)),
+		chip.Set(transport.Inner, regs.InnerPortMacHi, high(red)),
+		chip.Set(transport.Inner, regs.InnerReasmTimeout, xfrm.ReassemblyTicks(m.Reassembly.TimeoutOrDefault())),
+		chip.Set(transport.Inner, regs.InnerReasmPerSource, m.Reassembly.PerSourceOrDefault()),
+		chip.Set(transport.Inner, regs.InnerQosDscpLow, uint32(m.PriorityDSCPs())),
+		chip.Set(transport.Inner, regs.InnerQosDscpHigh, uint32(m.PriorityDSCPs()>>32)),
+		chip.Set(transport.Inner, regs.InnerSkipHeaders, uint32(m.SkippedHeaders())),
+		chip.Set(transport.Outer, regs.OuterSkipHeaders, uint32(m.SkippedHeaders())),
+		chip.Set(transport.Outer, regs.OuterPortMacLo, low(black)),
+		chip.Set(transport.Outer, regs.OuterPortMacHi, high(black)),
+		chip.Set(transport.Outer, regs.OuterPortMtu, m.Mtu(xfrm.Black)),
+		chip.Set(transport.Outer, regs.OuterLocalIpv4, compile.Word(v4, 0)),
+		chip.Set(transport.Outer, regs.OuterReasmTimeout, xfrm.ReassemblyTicks(m.Reassembly.TimeoutOrDefault())),
+		chip.Set(transport.Outer, regs.OuterReasmPerSource, m.Reassembly.PerSourceOrDefault()),
+		chip.Set(transport.Outer, regs.OuterLocalIpv60, compile.Word(v6, 0)),
+		chip.Set(transport.Outer, regs.OuterLocalIpv61, compile.Word(v6, 1)),
+		chip.Set(transport.Outer, regs.OuterLocalIpv62, compile.Word(v6, 2)),
+		chip.Set(transport.Outer, regs.OuterLocalIpv63, compile.Word(v6, 3)),
+		chip.Set(transport.Outer, regs.OuterQosDscpLow, uint32(m.PriorityDSCPs())),
+		chip.Set(transport.Outer, regs.OuterQosDscpHigh, uint32(m.PriorityDSCPs()>>32)),
+	)
+}
+
+// clearAll stops the chips, erases the keys and clears every row, for tables whose contents are not known.
+func (s *Session) clearAll() error {
+	for _, c := range []transport.Chip{transport.Inner, transport.Outer, transport.Crypto} {
+		if err := s.Box.Write32(c, controls[c], 0); err != nil {
+			return err
+		}
+	}
+	if err := s.Box.Write32(transport.Crypto, regs.CryptoControl, 1<<regs.CryptoControlZeroize.LSB); err != nil {
+		return err
+	}
+	rows := rowWriter{box: s.Box, ivMask: s.IVMask}
+	inner, outer := s.Box.Capabilities[transport.Inner], s.Box.Capabilities[transport.Outer]
+	for _, t := range []struct {
+		c     transport.Chip
+		table regs.Table
+		rows  int
+	}{
+		{transport.Inner, regs.InnerTableFlow, inner.FlowRows},
+		{transport.Inner, regs.InnerTableRule, inner.Rules},
+		{transport.Inner, regs.InnerTableInboundRule, inner.Rules},
+		{transport.Inner, regs.InnerTableSelector, inner.SAs},
+		{transport.Inner, regs.InnerTableNextHop, inner.NextHops},
+		{transport.Inner, regs.InnerTableDummy, compile.DummyRows},
+		{transport.Inner, regs.InnerTableDscpSa, compile.DscpBlocks * model.Dscps},
+		{transport.Outer, regs.OuterTableSad, outer.SADRows},
+		{transport.Outer, regs.OuterTableRule, outer.Rules},
+		{transport.Outer, regs.OuterTableTunnel, outer.SAs},
+		{transport.Outer, regs.OuterTableNextHop, outer.NextHops},
+		{transport.Outer, regs.OuterTableDscpMap, compile.DscpArrays * model.Dscps},
+	} {
+		for index := range t.rows {
+			if err := rows.add(plan.Write{Chip: t.c, Table: t.table, Index: index}); err != nil {
+				return err
+			}
+		}
+	}
+	return rows.flush()
+}

@@ -1,0 +1,92 @@
+package session
+
+import (
+	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// InstalledSA is an SA with what it has carried, and without its keys.
+type InstalledSA struct {
+	xfrm.ID
+	Dir         xfrm.Dir
+	Mode, Suite string
+	ReqID       uint32
+	Encap       *xfrm.Encap
+	Carried
+}
+
+// InstalledPolicy is a policy with what it has carried, if the chips count that.
+type InstalledPolicy struct {
+	Selector string
+	Dir      xfrm.Dir
+	Action   xfrm.Action
+	Priority uint32
+	Template *xfrm.Template
+	Counted  bool
+	Carried
+}
+
+// Installed is what is configured: how many SAs and policies there are, and the first of each.
+type Installed struct {
+	SAs, Policies map[xfrm.Dir]int
+	FirstSAs      []InstalledSA
+	FirstPolicies []InstalledPolicy
+}
+
+// Installed reads what is configured, and what at most `most` SAs and as many policies have carried. An inbound policy that names more SAs than that
+// counts as one whose packets are not counted, for they would have to be added up.
+func (s *Session) Installed(most int) (out Installed, err error) {
+	out.SAs, out.Policies = map[xfrm.Dir]int{}, map[xfrm.Dir]int{}
+	err = s.querying(func(m *model.Model) error {
+		for i, sa := range m.SAs {
+			out.SAs[sa.Way]++
+			if i >= most {
+				continue
+			}
+			used, err := sa.UsageOf(meter{s.Box})
+			if err != nil {
+				return err
+			}
+			out.FirstSAs = append(out.FirstSAs, InstalledSA{
+				ID: sa.ID, Dir: sa.Way, Mode: sa.Mode, Suite: sa.Suite().Name, ReqID: sa.ReqID, Encap: sa.Encap,
+				Carried: Carried{Bytes: used.Bytes, Packets: used.Packets, Age: sa.Age, Added: sa.Added},
+			})
+		}
+		for i, p := range m.Policies {
+			out.Policies[p.Dir]++
+			if i >= most {
+				continue
+			}
+			var used model.Usage
+			var known bool
+			if !namesMore(m, p, most) {
+				var err error
+				if used, known, err = m.UsageOfPolicy(p, meter{s.Box}); err != nil {
+					return err
+				}
+			}
+			out.FirstPolicies = append(out.FirstPolicies, InstalledPolicy{
+				Selector: p.Selector.String(), Dir: p.Dir, Action: p.Action, Priority: p.Priority, Template: p.Template, Counted: known,
+				Carried: Carried{Bytes: used.Bytes, Packets: used.Packets, Age: p.Age},
+			})
+		}
+		return nil
+	})
+	return out, err
+}
+
+// namesMore says whether an inbound policy names more than `most` SAs.
+func namesMore(m *model.Model, p *model.Policy, most int) bool {
+	if p.Dir == xfrm.DirOut || p.Template == nil {
+		return false
+	}
+	count := 0
+	for _, sa := range m.SAs {
+		if sa.Way == xfrm.DirIn && p.Names(&sa.State) {
+			if count++; count > most {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,132 @@
+package session_test
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"sallyport/mgmt/internal/fakebox"
+	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/session"
+	"sallyport/mgmt/internal/testbox"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+func (r *rig) wanted() string {
+	r.T.Helper()
+	var wanted []model.NextHop
+	err := r.Session(func(s *session.Session) (err error) {
+		wanted, _, err = s.NextHops()
+		return err
+	})
+	if err != nil {
+		r.T.Fatal(err)
+	}
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(wanted), "[]"), "} {", "}, {")
+}
+
+func (r *rig) learn(learned map[model.NextHop]xfrm.MAC) {
+	r.T.Helper()
+	if err := r.Session(func(s *session.Session) error { return s.Learn(learned) }); err != nil {
+		r.T.Fatal(err)
+	}
+}
+
+// macOf is the address in the next-hop row that the tunnel row of the first outbound SA names.
+func (r *rig) macOf() xfrm.MAC {
+	row := r.Fake.Table(transport.Outer, regs.OuterTableTunnel)[0]
+	hop := r.Fake.Table(transport.Outer, regs.OuterTableNextHop)[int(regs.TunnelRow.NextHop.Get(row))]
+	var mac xfrm.MAC
+	if len(hop) > 0 {
+		copy(mac[:], testbox.RowBytes(hop))
+	}
+	return mac
+}
+
+const outSA = `addr add 192.0.2.1/24 dev black
+xfrm state add src 192.0.2.1 dst %s proto esp spi 9 reqid 1 mode tunnel dir out aead "rfc4106(gcm(aes))" 0x000102030405060708090a0b0c0d0e0f10111213 128
+`
+
+// TestWantedNextHops: gateways, and hosts on the network; not those that were written, are in a VLAN, or are nowhere.
+func TestWantedNextHops(t *testing.T) {
+	for _, test := range []struct{ peer, more, want string }{
+		{"192.0.2.9", "", "{black 192.0.2.9}"},
+		{"198.51.100.9", "", ""},
+		{"198.51.100.9", "route add default via 192.0.2.254 dev black", "{black 192.0.2.254}"},
+		{"192.0.2.9", "neigh add 192.0.2.9 lladdr 02:00:00:00:00:09 dev black", ""},
+		{"198.51.100.9", "link add link black name v7 type vlan id 7\nroute add default via 203.0.113.1 dev v7", ""},
+		{"192.0.2.9", "addr add 10.1.0.1/24 dev red\nxfrm policy add src 192.0.2.0/24 dst 10.1.0.5 dir in action allow\nxfrm policy add src 192.0.2.0/24 dst 10.1.0.0/24 dir in action allow", "{black 192.0.2.9}, {red 10.1.0.5}"},
+	} {
+		r := newRig(t, fakebox.Small)
+		r.Must(fmt.Sprintf(outSA, test.peer) + test.more + "\n")
+		if got := r.wanted(); got != test.want {
+			t.Errorf("%s %s: %s, want %s", test.peer, test.more, got, test.want)
+		}
+	}
+}
+
+// TestLearned: an address that was learned is the next hop's in one write, survives other changes, and gives way to what is written and to a new one.
+func TestLearned(t *testing.T) {
+	peer := model.NextHop{Dev: xfrm.Black, IP: netip.MustParseAddr("192.0.2.9")}
+	first, second, written := xfrm.MAC{2, 0, 0, 0, 0, 1}, xfrm.MAC{2, 0, 0, 0, 0, 2}, xfrm.MAC{2, 0, 0, 0, 0, 3}
+	r := newRig(t, fakebox.Small)
+	r.Must(fmt.Sprintf(outSA, "192.0.2.9"))
+	check := func(want xfrm.MAC) {
+		t.Helper()
+		if got := r.macOf(); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	check(xfrm.MAC{})
+	r.learn(map[model.NextHop]xfrm.MAC{peer: first})
+	check(first)
+	r.learn(map[model.NextHop]xfrm.MAC{peer: first})
+	if len(r.Fake.Log) != 0 {
+		t.Errorf("nothing new, and %d rows were written", len(r.Fake.Log))
+	}
+	r.learn(map[model.NextHop]xfrm.MAC{peer: second})
+	check(second)
+	if len(r.Fake.Log) != 1 {
+		t.Errorf("%d rows were written", len(r.Fake.Log))
+	}
+	r.Must("xfrm policy add src 10.1.0.0/16 dst 192.0.2.0/24 dir out action allow\n")
+	check(second)
+	// One host on a network that a policy is for is not the way to the whole network.
+	if rows := r.Fake.Table(transport.Inner, regs.InnerTableRule); regs.RuleRow.Sa.Get(rows[0]) != 0 {
+		t.Errorf("next hop %d", regs.RuleRow.Sa.Get(rows[0]))
+	}
+	r.Must("neigh add 192.0.2.9 lladdr 02:00:00:00:00:03 dev black\n")
+	check(written)
+	r.Must("neigh show\n")
+	if r.Out != "192.0.2.9 dev black lladdr 02:00:00:00:00:03\n" {
+		t.Error(r.Out)
+	}
+	r.Must("neigh del 192.0.2.9 dev black\n")
+	check(second)
+	r.Must("neigh show\n")
+	if r.Out != "192.0.2.9 dev black lladdr 02:00:00:00:00:02 nud reachable\n" {
+		t.Error(r.Out)
+	}
+	r.Must("neigh replace " + strings.TrimSpace(r.Out) + "\n") // as printed
+	check(second)
+	r.learn(nil)
+	check(second)
+}
+
+// TestLearnedHostsWithoutRoom: more of them than rows go to the default, and no change fails for them.
+func TestLearnedHostsWithoutRoom(t *testing.T) {
+	sizes := fakebox.Small
+	sizes.NextHops = 2
+	r := newRig(t, sizes)
+	r.Must(fmt.Sprintf(outSA, "192.0.2.9") + "xfrm policy add src 10.1.0.0/16 dst 192.0.2.10 dir out action allow\n")
+	r.learn(map[model.NextHop]xfrm.MAC{
+		{Dev: xfrm.Black, IP: netip.MustParseAddr("192.0.2.9")}:  {2, 0, 0, 0, 0, 9},
+		{Dev: xfrm.Black, IP: netip.MustParseAddr("192.0.2.10")}: {2, 0, 0, 0, 0, 10},
+	})
+	if !strings.Contains(r.Notes, "was learned: the table of black has 2 rows, and what goes there goes to the default") {
+		t.Error(r.Notes)
+	}
+}

@@ -1,0 +1,34 @@
+package session
+
+import (
+	"maps"
+
+	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// NextHops are the hosts that rows of the chips lead to and whose addresses nobody wrote: gateways of routes, and hosts on a port's network that an SA or a policy is for
+// alone. learned says what was learned of some of them.
+func (s *Session) NextHops() (wanted []model.NextHop, learned map[model.NextHop]xfrm.MAC, err error) {
+	err = s.reading(func(state *stored) error {
+		wanted, learned = state.Hops, maps.Clone(state.Model.Learned)
+		return nil
+	})
+	return wanted, learned, err
+}
+
+// Learn makes these the addresses of hosts, in place of what was learned before. Neighbours that the administrator wrote come first.
+func (s *Session) Learn(learned map[model.NextHop]xfrm.MAC) error {
+	unlock, err := s.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	state, known, err := s.load()
+	if err != nil || !known || maps.Equal(learned, state.Model.Learned) {
+		return err
+	}
+	s.kept = nil // the model changes in place, whether or not all goes well
+	state.Model.Learned = learned
+	return s.change(state, known)
+}

@@ -1,0 +1,139 @@
+package session
+
+import (
+	"slices"
+
+	"sallyport/mgmt/internal/compile"
+	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/plan"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// number reads the last number that an outbound SA used, or the highest that an inbound one received, which is known if it has a window on the chip.
+func (s *Session) number(sa *model.SA) (number uint64, known bool, err error) {
+	switch {
+	case sa.Fresh:
+		return 0, false, nil
+	case sa.Way == xfrm.DirOut:
+		row, err := s.Box.ReadRow(transport.Crypto, regs.CryptoTableOutboundNumber, sa.Row)
+		if err != nil {
+			return 0, false, err
+		}
+		return regs.OutboundNumberRow.Last.Get(row), true, nil
+	case !sa.Started || len(sa.WindowRows) == 0:
+		return 0, false, nil
+	}
+	row, err := s.Box.ReadRow(transport.Inner, regs.InnerTableReplay, 2*sa.WindowRows[0])
+	if err != nil {
+		return 0, false, err
+	}
+	return regs.ReplayRow.Top.Get(row), true, nil
+}
+
+// Advance has an SA go on from a sequence number without a new key: an outbound one sends only numbers above it, an inbound one receives only
+// such. A number that the SA has passed changes nothing. Packets that an inbound SA receives meanwhile are dropped, for some microseconds.
+func (s *Session) Advance(id xfrm.ID, number uint64) error {
+	return s.querying(func(m *model.Model) error {
+		sa := m.FindSA(id)
+		if sa == nil || id.Src.IsValid() && id.Src != sa.Src {
+			return xfrm.Errorf(xfrm.Pos{}, "there is no SA with dst %s proto %s spi 0x%x", id.Dst, id.Proto, id.SPI)
+		}
+		if err := sa.CheckNumber(number, xfrm.Pos{}); err != nil {
+			return err
+		}
+		before, known, err := s.number(sa)
+		switch {
+		case err != nil:
+			return err
+		case !known && sa.ReplayWindow != 0:
+			return xfrm.Errorf(xfrm.Pos{}, "no in or fwd policy names the inbound SA spi 0x%x yet: it has received nothing", sa.SPI)
+		case known && number <= before:
+			return nil
+		}
+		if err := s.Box.WriteRow(transport.Crypto, compile.NumberTable(sa.Way), sa.Row, compile.NumberRow(number)); err != nil {
+			return err
+		}
+		if !known || sa.Way == xfrm.DirOut {
+			return nil
+		}
+		return s.advanceWindow(sa, number)
+	})
+}
+
+// advanceWindow presets the window of an SA that may be under traffic: its selector row lets go of it meanwhile. If that is cut short nothing of the chips' tables counts
+// any more.
+func (s *Session) advanceWindow(sa *model.SA, top uint64) error {
+	state, _, err := s.load()
+	if err != nil {
+		return err
+	}
+	selector := slices.Clone(state.Image.Selector[sa.Row])
+	if err := s.mark(unfinished); err != nil {
+		return err
+	}
+	if err := s.Box.WriteRow(transport.Inner, regs.InnerTableSelector, sa.Row, nil); err != nil {
+		return err
+	}
+	if !s.Closed { // else there are no packets that its row was looked up for
+		if err := s.Box.Wait(plan.DrainTime); err != nil {
+			return err
+		}
+	}
+	for number, window := range sa.WindowRows {
+		row := compile.PresetRow(top, number, len(sa.WindowRows))
+		for half := range 2 {
+			if err := s.Box.WriteRow(transport.Inner, regs.InnerTableReplay, 2*window+half, row); err != nil {
+				return err
+			}
+		}
+	}
+	regs.SelectorRow.WindowKeep.Put(selector, 1)
+	if err := s.Box.WriteRow(transport.Inner, regs.InnerTableSelector, sa.Row, selector); err != nil {
+		return err
+	}
+	return s.mark(state.Generation)
+}
+
+// Directed is an SA and its direction.
+type Directed struct {
+	xfrm.ID
+	Way xfrm.Dir
+}
+
+// SAs are those that are configured.
+func (s *Session) SAs() (out []Directed, err error) {
+	err = s.querying(func(m *model.Model) error {
+		for _, sa := range m.SAs {
+			out = append(out, Directed{sa.ID, sa.Way})
+		}
+		return nil
+	})
+	return out, err
+}
+
+// Number is where an SA is in its sequence numbers.
+type Number struct {
+	Directed
+	Value uint64
+	// Most is the highest that it can have.
+	Most uint64
+}
+
+// Numbers reads those of all SAs. What an inbound SA without a window has received no chip shows: it is not among them.
+func (s *Session) Numbers() (out []Number, err error) {
+	err = s.querying(func(m *model.Model) error {
+		for _, sa := range m.SAs {
+			value, known, err := s.number(sa)
+			if err != nil {
+				return err
+			}
+			if known {
+				out = append(out, Number{Directed{sa.ID, sa.Way}, value, sa.MostNumber()})
+			}
+		}
+		return nil
+	})
+	return out, err
+}

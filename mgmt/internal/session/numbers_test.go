@@ -1,0 +1,188 @@
+package session_test
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"sallyport/mgmt/internal/compile"
+	"sallyport/mgmt/internal/fakebox"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/session"
+	"sallyport/mgmt/internal/testbox"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+func sendingFrom(spi, words string) string {
+	return "xfrm state add src 192.0.2.1 dst 198.51.100.1 proto esp spi " + spi + " mode tunnel dir out " + words +
+		` aead "rfc4106(gcm(aes))" 0x000102030405060708090a0b0c0d0e0f10111213 128` + "\n"
+}
+
+// number is what the crypto chip has of an SA's sequence number.
+func (r *rig) number(table regs.Table, row int) uint64 {
+	words := r.Fake.Table(transport.Crypto, table)[row]
+	if words == nil {
+		return 0
+	}
+	return regs.OutboundNumberRow.Last.Get(words)
+}
+
+// TestReplayOSeq: an SA goes on from replay-oseq, which is written behind its key; a new SA in its row starts anew.
+func TestReplayOSeq(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	r.Must("addr add 192.0.2.1/24 dev black\n" + sendingFrom("0x701", "replay-oseq 77") + sendingFrom("0x702", "flag esn replay-window 64 replay-oseq 1 replay-oseq-hi 2"))
+	if a, b := r.number(regs.CryptoTableOutboundNumber, 0), r.number(regs.CryptoTableOutboundNumber, 1); a != 77 || b != 2<<32+1 {
+		t.Errorf("numbers are %d and %d", a, b)
+	}
+	order := ""
+	for _, row := range r.Fake.Log {
+		if row.Chip == transport.Crypto {
+			order += row.Table + " "
+		}
+	}
+	if order != "outbound_key outbound_key outbound_number outbound_number " {
+		t.Errorf("written in the order %s", order)
+	}
+	r.Must("xfrm state get dst 198.51.100.1 proto esp spi 0x702")
+	if !strings.Contains(r.Out, "seq-hi 0x0, seq 0x0, oseq-hi 0x2, oseq 0x1\n") {
+		t.Errorf("get prints\n%s", r.Out)
+	}
+	r.Must("xfrm state delete dst 198.51.100.1 proto esp spi 0x701\n" + sendingFrom("0x703", ""))
+	if n := r.number(regs.CryptoTableOutboundNumber, 0); n != 0 {
+		t.Errorf("a new SA starts from %d", n)
+	}
+	inbound := strings.Replace(sendingFrom("0x704", "replay-oseq 5"), "dir out", "dir in", 1)
+	if err := r.Run(inbound); err == nil || !strings.Contains(err.Error(), "outbound SAs alone") {
+		t.Errorf("gave %v", err)
+	}
+}
+
+// TestAdvance: SAs of both directions go on from a number without their keys; nothing goes back; what cannot be is refused.
+func TestAdvance(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	r.Quiet("addr add 192.0.2.1/24 dev black\n" + testbox.Windowed(1, 2048, ""))
+	r.Must(sendingFrom("0x701", "") + testbox.WindowedState("add", 2, 64, ""))
+	advance := func(spi uint32, dst string, number uint64) error {
+		return r.Session(func(s *session.Session) error {
+			return s.Advance(xfrm.ID{Dst: netip.MustParseAddr(dst), Proto: "esp", SPI: spi}, number)
+		})
+	}
+	for _, number := range []uint64{500, 400, 501} {
+		if err := advance(0x701, "198.51.100.1", number); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := r.number(regs.CryptoTableOutboundNumber, 0); n != 501 {
+		t.Errorf("the outbound number is %d", n)
+	}
+
+	selectors := r.Fake.Table(transport.Inner, regs.InnerTableSelector)
+	selector := slices.Clone(selectors[0])
+	for _, number := range []uint64{5000, 4999} {
+		if err := advance(0x501, "192.0.2.1", number); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, rows, _ := r.Named(0)
+	regs.SelectorRow.WindowKeep.Put(selector, 1)
+	if !slices.Equal(selector, selectors[0]) {
+		t.Errorf("the selector row is %x, was %x", selectors[0], selector)
+	}
+	for number, row := range rows[:2] {
+		for half := range 2 {
+			got := r.Fake.Table(transport.Inner, regs.InnerTableReplay)[2*int(row)+half]
+			if !slices.Equal(got, compile.PresetRow(5000, number, 2)) {
+				t.Errorf("window row %d, half %d: %x", number, half, got)
+			}
+		}
+	}
+	// The window stays when the SA's selector row is written again, and the file agrees with the chips.
+	r.Quiet("neigh add 198.51.100.9 lladdr 02:00:00:00:00:09 dev red")
+
+	for _, c := range []struct {
+		spi    uint32
+		dst    string
+		number uint64
+		want   string
+	}{
+		{0x701, "198.51.100.1", 1 << 32, "needs flag esn"},
+		{0x701, "198.51.100.1", 1 << 63, "at most 2^63 - 1"},
+		{0x799, "198.51.100.1", 1, "there is no SA"},
+		{0x502, "192.0.2.1", 1, "it has received nothing"},
+	} {
+		if err := advance(c.spi, c.dst, c.number); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("0x%x to %d gave %v", c.spi, c.number, err)
+		}
+	}
+}
+
+// TestClosedPorts: a box that stands by has all rows and neither receives nor sends, until its ports are opened.
+func TestClosedPorts(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	state := func() (inner, outer uint32) {
+		return r.Fake.Get(transport.Inner, regs.InnerControl), r.Fake.Get(transport.Outer, regs.OuterControl)
+	}
+	commands, err := xfrm.ParseBatch("f", []byte("addr add 192.0.2.1/24 dev black\nlink set red down\n"+sendingFrom("0x701", "")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = r.Session(func(s *session.Session) error {
+		s.Closed, s.IVMask = true, 1<<63
+		return s.Run(commands)
+	})
+	if inner, outer := state(); err != nil || inner != 0 || outer != 0 {
+		t.Errorf("CONTROL is %x and %x, %v", inner, outer, err)
+	}
+	if mask := regs.OutboundKeyRow.IvMask.Get(r.Fake.Table(transport.Crypto, regs.CryptoTableOutboundKey)[0]); mask != 1<<63 {
+		t.Errorf("the mask of IVs is %x", mask)
+	}
+	for _, c := range []struct {
+		closed bool
+		outer  uint32
+	}{{false, 3}, {true, 0}} {
+		err := r.Session(func(s *session.Session) error {
+			if err := s.SetClosed(c.closed); err != nil {
+				return err
+			}
+			if open, err := s.Open(); err != nil || open == c.closed {
+				t.Errorf("open is %t, %v", open, err)
+			}
+			return nil
+		})
+		if inner, outer := state(); err != nil || inner != 0 || outer != c.outer {
+			t.Errorf("closed %t: CONTROL is %x and %x, %v", c.closed, inner, outer, err)
+		}
+	}
+}
+
+// TestPairedKeys: one of a pair installs no outbound SA again, after a reset neither, unless it goes on above a number. Inbound ones may come again.
+func TestPairedKeys(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	run := func(text string) error {
+		commands, err := xfrm.ParseBatch("f", []byte("addr add 192.0.2.1/24 dev black\n"+text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Session(func(s *session.Session) error {
+			s.Paired = true
+			return s.Run(commands)
+		})
+	}
+	first := sendingFrom("0x701", "")
+	if err := run(first + testbox.WindowedState("add", 2, 64, "")); err != nil {
+		t.Fatal(err)
+	}
+	r.Fake.Reset()
+	before := r.Snapshot()
+	if err := run(first); err == nil || !session.IsInput(err) || !strings.Contains(err.Error(), "this box of a pair has had the key of the SA spi 0x701 before") {
+		t.Errorf("gave %v", err)
+	}
+	if r.Snapshot() != before {
+		t.Error("something was written")
+	}
+	if err := run(sendingFrom("0x701", "replay-oseq 9") + testbox.WindowedState("add", 2, 64, "")); err != nil {
+		t.Errorf("gave %v", err)
+	}
+}

@@ -1,0 +1,66 @@
+package session
+
+import (
+	"net/netip"
+
+	"sallyport/mgmt/internal/compile"
+	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// portBits are the enables of a port, which both interface chips have at the same places.
+var portBits = uint32(1)<<regs.InnerControlRxEnable.LSB | uint32(1)<<regs.InnerControlTxEnable.LSB
+
+// Open says whether a port of the box sends or receives.
+func (s *Session) Open() (bool, error) {
+	inner, err := s.Box.Read32(transport.Inner, regs.InnerControl)
+	if err != nil {
+		return false, err
+	}
+	outer, err := s.Box.Read32(transport.Outer, regs.OuterControl)
+	return (inner|outer)&portBits != 0, err
+}
+
+// SetClosed closes the ports, or opens those that are not down. Of a box that is configured later it holds, too.
+func (s *Session) SetClosed(closed bool) error {
+	s.Closed = closed
+	if adopted, err := s.Adopted(); err != nil || !adopted {
+		return err
+	}
+	return s.querying(func(m *model.Model) error {
+		want := control(m, &compile.Target{}, closed)
+		for _, c := range []transport.Chip{transport.Inner, transport.Outer} {
+			now, err := s.Box.Read32(c, controls[c])
+			if err != nil {
+				return err
+			}
+			if err := s.Box.Write32(c, controls[c], now&^portBits|want[c]&portBits); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// PortAddress is an IP address that a port answers for, with the port's Ethernet address.
+type PortAddress struct {
+	Port uint8
+	MAC  xfrm.MAC
+	IP   netip.Addr
+}
+
+// PortAddresses are those of both ports, but for those in VLANs.
+func (s *Session) PortAddresses() (out []PortAddress, err error) {
+	ports := map[string]uint8{xfrm.Red: transport.PortRed, xfrm.Black: transport.PortBlack}
+	err = s.querying(func(m *model.Model) error {
+		for _, a := range m.Addrs {
+			if a.VLAN == "" {
+				out = append(out, PortAddress{ports[a.Dev], m.PortMAC(a.Dev), a.Prefix.Addr()})
+			}
+		}
+		return nil
+	})
+	return out, err
+}

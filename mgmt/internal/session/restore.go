@@ -1,0 +1,28 @@
+package session
+
+import (
+	"sallyport/mgmt/internal/compile"
+	"sallyport/mgmt/internal/model"
+)
+
+// Restore configures chips that have lost their configuration as they were, but for SAs, and says how many of these are gone: their keys are nowhere else, and
+// their sequence numbers would begin again (RFC 4303, 3.3.3). Policies stay, so that packets ask for new ones. Chips that hold the configuration are left alone.
+func (s *Session) Restore() (gone int, err error) {
+	unlock, err := s.lock()
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	state, same, reset, err := s.compare()
+	if err != nil || same {
+		return 0, err
+	}
+	s.kept = nil // the model changes in place, whether or not all goes well
+	gone = len(state.Model.SAs)
+	state.Model.RemoveSAs(func(*model.SA) bool { return true })
+	for _, p := range state.Model.Policies {
+		p.Fresh = true // its count starts
+	}
+	state.Image = compile.NewImage()
+	return gone, s.change(state, reset)
+}

@@ -1,0 +1,272 @@
+// Package session changes and reads the configuration of one box: it locks and stores it, and
+// drives the chips.
+package session
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"sallyport/mgmt/internal/chip"
+	"sallyport/mgmt/internal/compile"
+	"sallyport/mgmt/internal/cuckoo"
+	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/plan"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// unfinished stands in SCRATCH while tables are being written.
+const unfinished = 0x0000DEAD
+
+// Session changes or lists the configuration of one box, which it shares with other sessions; after Hold it has it alone. It is not for several
+// goroutines at once.
+type Session struct {
+	Box       *chip.Box
+	StatePath string
+	// Statistics makes lists tell what SAs and policies have carried, as `ip -s` does.
+	Statistics bool
+	Out        io.Writer // what list and count print
+	Notes      io.Writer // warnings, one sentence a line
+	// Now is the clock of the audit log and of when SAs were added; without, the system's.
+	Now func() time.Time
+	// Ages says that somebody calls Aged each second or so; otherwise SAs with limits in time are refused.
+	Ages bool
+	// Closed keeps both ports from receiving and sending, whatever the configuration says: another box does, and this one stands by.
+	Closed bool
+	// Paired says that another box has the same keys. An outbound SA whose key this box had before is then an error and no warning.
+	Paired bool
+	// IVMask is what tells this box's IVs from those of another that has the same keys.
+	IVMask uint64
+
+	left map[string]uint64 // of Left
+	held io.Closer         // the lock, from Hold to Release
+	kept *stored           // what the state file has, while the lock is held and nothing has changed since it was read
+}
+
+// Run carries all commands out, or, if one of them is wrong or does not fit, none. It wipes the keys in them.
+func (s *Session) Run(commands []xfrm.Command) error {
+	defer xfrm.Wipe(commands)
+	unlock, err := s.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	state, known, err := s.load()
+	if err != nil {
+		return err
+	}
+	changes := Changes(commands)
+	if changes {
+		s.kept = nil // the model changes in place, whether or not all goes well
+	}
+	var counts model.Meter
+	if s.Statistics {
+		counts = meter{s.Box}
+	}
+	var printed []string
+	for _, command := range commands {
+		text, err := state.Model.Apply(command, counts)
+		if err != nil {
+			return err
+		}
+		if query, ok := command.(xfrm.StateSelect); ok {
+			received, err := s.windowOf(state.Model, query)
+			if err != nil {
+				return err
+			}
+			text += received
+		}
+		printed = append(printed, text)
+	}
+	if changes && !s.Ages {
+		if err := state.Model.CheckTimeless(); err != nil {
+			return err
+		}
+	}
+	if changes {
+		if err := s.change(state, known); err != nil {
+			return err
+		}
+	}
+	for _, text := range printed {
+		fmt.Fprint(s.Out, text)
+	}
+	return nil
+}
+
+// reads says whether a command changes nothing.
+func reads(command xfrm.Command) bool {
+	switch c := command.(type) {
+	case xfrm.StateSelect:
+		return c.Verb == xfrm.Get || c.Verb == xfrm.List
+	case xfrm.PolicySelect:
+		return c.Verb == xfrm.Get || c.Verb == xfrm.List
+	case xfrm.StateCount, xfrm.PolicyCount, xfrm.Show:
+		return true
+	}
+	return false
+}
+
+// load reads the state file and holds it against the chips. It says whether the tables are known: otherwise they may hold rows that the
+// state does not speak of.
+func (s *Session) load() (*stored, bool, error) {
+	state, same, reset, err := s.compare()
+	if err != nil {
+		return nil, false, err
+	}
+	if same {
+		return state, true, nil
+	}
+	switch {
+	case reset && state.Generation != 0:
+		s.note("the box was reset since %s was written: starting from an empty configuration", s.StatePath)
+	case !reset:
+		s.note("the tables do not agree with %s (a chip was reset, or a change did not finish): starting from an empty configuration", s.StatePath)
+	}
+	return state.emptied(), reset, nil
+}
+
+// compare reads the state file, unless that is known, and says whether the chips hold what it speaks of, or nothing at all.
+func (s *Session) compare() (state *stored, same, reset bool, err error) {
+	if state = s.kept; state == nil {
+		if state, err = loadStore(s.StatePath); err != nil {
+			return nil, false, false, err
+		}
+	}
+	if s.held != nil {
+		s.kept = state
+	}
+	same, reset = true, true
+	for _, c := range transport.Chips {
+		mark, err := s.Box.Read32(c, regs.CommonScratch)
+		if err != nil {
+			return nil, false, false, err
+		}
+		same = same && mark != 0 && mark == state.Generation
+		reset = reset && mark == 0
+	}
+	return state, same, reset, nil
+}
+
+func (s *Session) note(format string, args ...any) {
+	fmt.Fprintf(s.Notes, "note: "+format+"\n", args...)
+}
+
+// sizes checks the capabilities that this program relies on.
+func (s *Session) sizes() (compile.Sizes, error) {
+	c := &s.Box.Capabilities
+	inner, crypto, outer := c[transport.Inner], c[transport.Crypto], c[transport.Outer]
+	if inner.Ways != cuckoo.Ways || outer.Ways != cuckoo.Ways {
+		return compile.Sizes{}, fmt.Errorf("the chips' hash tables have %d and %d ways, this program places rows in %d", inner.Ways, outer.Ways, cuckoo.Ways)
+	}
+	return compile.Sizes{
+		SAs: min(inner.SAs, crypto.SAs, outer.SAs), FlowRows: inner.FlowRows, SADRows: outer.SADRows, InnerRules: inner.Rules,
+		OuterRules: outer.Rules, RedHops: inner.NextHops, BlackHops: outer.NextHops, Window: inner.ReplayWindow, WindowRows: inner.SAs, Suites: crypto.Suites,
+	}, nil
+}
+
+// change plans, writes and stores.
+func (s *Session) change(state *stored, known bool) error {
+	sizes, err := s.sizes()
+	if err != nil {
+		return err
+	}
+	notes := &model.Report{}
+	plan, err := plan.MakePlan(state.Model, state.Image, sizes, notes)
+	if err != nil {
+		return err
+	}
+	if s.Paired {
+		if err := state.Model.RefuseUsedKeys(); err != nil {
+			return err
+		}
+	}
+	notes.Print(s.Notes)
+	if err := s.Box.WaitReady(); err != nil {
+		return err
+	}
+	if err := s.mark(unfinished); err != nil {
+		return err
+	}
+	if !known {
+		if err := s.clearAll(); err != nil {
+			return err
+		}
+	}
+	err = s.limits(state.Model, !known)
+	if err == nil {
+		err = s.install(state.Model, plan)
+	}
+	if err == nil {
+		err = s.source().ForgetPeers(state.Model)
+	}
+	if err == nil {
+		err = s.source().ForgetAudit(state.Model)
+	}
+	if err != nil {
+		return fmt.Errorf("%w (the change did not finish; the next one starts from empty tables)", err)
+	}
+	state.Model.MarkKeys()
+	state.Model.MarkTimes(s.now())
+	markWindows(state.Model, plan.Target)
+	state.Image = plan.Image
+	state.Hops = slices.SortedFunc(maps.Keys(plan.Target.Wanted), model.NextHop.Compare)
+	state.Generation = generation()
+	if err := saveStore(s.StatePath, state); err != nil {
+		return err
+	}
+	return s.mark(state.Generation)
+}
+
+func generation() uint32 {
+	var random [4]byte
+	for {
+		_, _ = rand.Read(random[:]) // never fails (crypto/rand)
+		if g := binary.LittleEndian.Uint32(random[:]); g != 0 && g != unfinished {
+			return g
+		}
+	}
+}
+
+func (s *Session) mark(value uint32) error {
+	for _, c := range transport.Chips {
+		if err := s.Box.Write32(c, regs.CommonScratch, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// IsInput says whether an error is about what was asked for rather than about the box: its exit status is 2.
+func IsInput(err error) bool {
+	var input *xfrm.Error
+	return errors.As(err, &input)
+}
+
+// Changes says whether commands change anything.
+func Changes(commands []xfrm.Command) bool {
+	return slices.ContainsFunc(commands, func(c xfrm.Command) bool { return !reads(c) })
+}
+
+// markWindows notes the windows that are on the chip now.
+func markWindows(m *model.Model, t *compile.Target) {
+	for _, sa := range m.SAs {
+		if sa.Way == xfrm.DirIn && t.Selectors[sa.Row] != nil {
+			sa.Started = true
+		}
+	}
+}
+
+func (s *Session) now() time.Time {
+	if s.Now == nil {
+		return time.Now()
+	}
+	return s.Now()
+}
