@@ -7,7 +7,7 @@ import java.nio.file.Paths
 
 /**
  * Writes each pipe alone, and the engine of the chained hashes with its four, into `FOLDER/<name>`, for the figures in
- * docs/explanation/crypto.md; the one argument is FOLDER.
+ * docs/explanation/performance.md; the one argument is FOLDER.
  */
 object ElaboratePipes {
   def main(args: Array[String]): Unit = {

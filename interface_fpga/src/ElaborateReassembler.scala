@@ -6,7 +6,7 @@ import java.nio.file.Paths
 
 /**
  * Writes the reassembler alone, and all that reassembly adds to a chip, into `FOLDER/Reassembler` and
- * `FOLDER/FragmentDetour`, for the figures in docs/explanation/theory.md; the one argument is FOLDER.
+ * `FOLDER/FragmentDetour`, for the figures in docs/explanation/fragments.md; the one argument is FOLDER.
  */
 object ElaborateReassembler {
   def main(args: Array[String]): Unit = {

@@ -32,7 +32,7 @@ EVERYBODY = Ether(dst="ff:ff:ff:ff:ff:ff", src="02:00:00:00:00:99")
 UNKNOWN = ESP(spi=7, seq=1, data=bytes(64))
 NS = ICMPv6ND_NS(tgt="2001:db8::9")
 CYCLES_PER_S = 300_000_000
-# Of a token bucket: cycles in which it gains its rate, and cycles between two of its turns (docs/explanation/theory.md).
+# Of a token bucket: cycles in which it gains its rate, and cycles between two of its turns (docs/explanation/chips.md).
 INTERVAL, TURNS = 1 << 26, 8
 
 

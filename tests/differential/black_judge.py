@@ -1,4 +1,4 @@
-"""What must become of a frame at the black port (RFC 4301 5.2; docs/explanation/theory.md, "Outer, decrypt" and "Inner, decrypt")."""
+"""What must become of a frame at the black port (RFC 4301 5.2; docs/explanation/decrypt-path.md)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .sa import NATT_PORT
 from .transport import crossed, has_room
 from .transport_decryption import HostInbound
 
-SHORTEST_ESP = 36  # docs/explanation/theory.md
+SHORTEST_ESP = 36  # docs/explanation/decrypt-path.md
 IKE_PORT = 500
 
 

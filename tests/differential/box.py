@@ -13,9 +13,9 @@ from .ethernet import Frame
 from .network import DEFAULT_HOP
 
 # Percent of line rate at which nothing overflows, if every SA has a chained hash: a long packet then holds up all short ones
-# behind it (docs/explanation/crypto.md, Order).
+# behind it (docs/explanation/crypto-chip.md, Order).
 LOAD = 25
-# A packet of 9,000 bytes is inside a lane for 20,500 cycles with SM3 (docs/explanation/crypto.md), and may be the last.
+# A packet of 9,000 bytes is inside a lane for 20,500 cycles with SM3 (docs/explanation/performance.md), and may be the last.
 QUIET_CYCLES = 24_000
 # Of one simulation; whoever has more processors runs several seeds side by side.
 THREADS = 1

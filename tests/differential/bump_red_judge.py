@@ -1,4 +1,4 @@
-"""What must become of a frame at the red port of a bump in the wire (RFC 4301 5.1; docs/explanation/theory.md, "Transport mode …")."""
+"""What must become of a frame at the red port of a bump in the wire (RFC 4301 5.1; docs/explanation/transport-mode.md)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What must become of an ESP packet of an inbound SA (RFC 4303 3.4; docs/explanation/crypto.md;
-docs/explanation/theory.md, "Inner, decrypt").
+"""What must become of an ESP packet of an inbound SA (RFC 4303 3.4; docs/explanation/crypto-chip.md;
+docs/explanation/decrypt-path.md).
 
 [Inbound] is in tunnel mode, [transport_decryption] what is other in transport mode."""
 

@@ -1,4 +1,4 @@
-"""What both interface chips ask of a frame first (docs/explanation/theory.md, "Inner, encrypt", down to fragments).
+"""What both interface chips ask of a frame first (docs/explanation/encrypt-path.md, down to fragments).
 
 A fragment is what [judge] would punt as one; before its verdict counts, [reassembly] puts fragments together."""
 
@@ -32,7 +32,7 @@ def of_mac(frame: Frame) -> str:
 def judge(frame: Frame, bump: bool = False) -> tuple[str, Reading]:
     """The counter of a frame that the MAC took and that goes no further, or "" and what its IP packet says.
 
-    `bump`: the box is a bump in the wire (docs/explanation/theory.md), so of what finds neighbours the answer is [CROSSES].
+    `bump`: the box is a bump in the wire (docs/explanation/transport-mode.md), so of what finds neighbours the answer is [CROSSES].
     """
     nothing = Reading("malformed")
     kind, at = ether_type(frame)

@@ -67,7 +67,7 @@ def build(
 ) -> bytes:
     """An IP header, with random options or extension headers, in front of an upper layer.
 
-    `straight`: nothing in them makes it wait where fragments are put together (docs/explanation/theory.md).
+    `straight`: nothing in them makes it wait where fragments are put together (docs/explanation/fragments.md).
     """
     src, dst = ip_address(src), ip_address(dst)
     return (_ipv4 if dst.version == 4 else _ipv6)(dice, src, dst, protocol, upper, straight)

@@ -67,7 +67,7 @@ Item = Clear | Protected | Transported | Lost
 class Outcome:
     """`counters` are "chip.name", of sending, punting and dropping, and of cutting and putting together.
 
-    `fast` and `way` say which order it keeps (docs/explanation/crypto.md, Order; [reassembly], AHEAD). `whole`: the frame
+    `fast` and `way` say which order it keeps (docs/explanation/crypto-chip.md, Order; [reassembly], AHEAD). `whole`: the frame
     that is punted, if not the one that came. `lapsed`: `counters` if its SA has reached its hard limit before.
     """
 

@@ -1,4 +1,4 @@
-"""Frames that pass others at their port while no DSCP is marked (docs/explanation/theory.md, "Priority"), from their first 64 bytes."""
+"""Frames that pass others at their port while no DSCP is marked (docs/explanation/priority.md), from their first 64 bytes."""
 
 from __future__ import annotations
 

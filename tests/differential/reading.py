@@ -1,4 +1,4 @@
-"""What stands in an IP packet, by scapy's dissection of its raw bytes and the limits that docs/explanation/theory.md sets to it."""
+"""What stands in an IP packet, by scapy's dissection of its raw bytes and the limits that docs/explanation/chips.md sets to it."""
 
 from __future__ import annotations
 

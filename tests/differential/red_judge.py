@@ -1,4 +1,4 @@
-"""What must become of a frame at the red port (RFC 4301 5.1; docs/explanation/theory.md, "Inner, encrypt" and "Outer, encrypt")."""
+"""What must become of a frame at the red port (RFC 4301 5.1; docs/explanation/encrypt-path.md)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .reassembly import Reassembly
 from .sa import Sa
 
 IPV4_HEADER = 20  # without options
-LONGEST_ESP = 9582  # docs/explanation/crypto.md
+LONGEST_ESP = 9582  # docs/explanation/crypto-chip.md
 LONGEST_PACKET = 9582  # what a frame of 9600 B holds
 
 

@@ -7,7 +7,7 @@ from .damage import with_checksum
 from .ethernet import MINIMUM, Frame
 from .reading import Reading
 
-MOST_BYTES = 62  # of Ethernet header, tags and IP header (docs/explanation/theory.md)
+MOST_BYTES = 62  # of Ethernet header, tags and IP header (docs/explanation/transport-mode.md)
 IPV6_HEADER = 40
 
 

@@ -1,4 +1,4 @@
-"""What is other in transport mode (RFC 4303 3.1.1, 3.4; docs/explanation/theory.md, "Transport mode and bump in the wire")."""
+"""What is other in transport mode (RFC 4303 3.1.1, 3.4; docs/explanation/transport-mode.md)."""
 
 from __future__ import annotations
 

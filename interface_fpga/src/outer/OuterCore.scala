@@ -11,7 +11,7 @@ import sallyport.common._
  * nowhere and under a named counter. `ready`: every table is clear.
  *
  * Never stalls `macRx`. Header work takes a packet every 2 cycles. Latency at 300 MHz on an idle chip, from the last
- * beat or word of a packet to the first: see docs/explanation/theory.md.
+ * beat or word of a packet to the first: see docs/explanation/chips.md.
  */
 class OuterCore(config: OuterConfig) extends Module {
   override def desiredName = "OuterCore"

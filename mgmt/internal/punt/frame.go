@@ -8,7 +8,7 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// The types of VLAN tags that the chips read over (docs/explanation/theory.md), and of IP.
+// The types of VLAN tags that the chips read over (docs/explanation/chips.md), and of IP.
 var tagTypes = []uint16{0x8100, 0x88A8, 0x9100}
 
 const (
@@ -19,7 +19,7 @@ const (
 // Flow is what packets of a frame's kind have in common, to know them by. False if it has no IP packet.
 func Flow(frame []byte) (xfrm.Selector, bool) { return ReadPacket(frame, xfrm.AllExtensionHeaders) }
 
-// ReadPacket is the selector of just the IP packet in a frame, of the fields that the chips read in it (docs/explanation/theory.md). False if there is none: such frames
+// ReadPacket is the selector of just the IP packet in a frame, of the fields that the chips read in it (docs/explanation/chips.md). False if there is none: such frames
 // are punted for other reasons than a policy.
 func ReadPacket(frame []byte, skipped xfrm.ExtensionHeaders) (xfrm.Selector, bool) {
 	head, packet, ok := SplitFrame(frame)

@@ -37,7 +37,7 @@ class Suite:
 
     @property
     def fast(self) -> bool:
-        """Authenticated by GHASH: such packets overtake those that wait for a chained hash (docs/explanation/crypto.md, Order)."""
+        """Authenticated by GHASH: such packets overtake those that wait for a chained hash (docs/explanation/crypto-chip.md, Order)."""
         return "gcm" in self.crypt
 
     def xfrm(self, keys: random.Random) -> str:
