@@ -86,7 +86,7 @@ class Asked:
             raise InputError("--rekeys with --boxes 1: a rekey is between two boxes")
         if self.nat_t and self.mode == "transport":
             raise InputError(
-                "--nat-t with --mode transport: the boxes encapsulate tunnels alone (docs/explanation/encrypt-path.md); choose --mode tunnel"
+                "--nat-t with --mode transport: boxes encapsulate tunnels alone (docs/explanation/encrypt-path.md); choose --mode tunnel"
             )
         sas = self.sas or len(chosen)
         if sas % len(chosen):
