@@ -91,7 +91,7 @@ test-long: ## the same with the long forms: more packets, rekeys, seeds and cycl
 
 # The parts, which scripts/test.sh calls. The long forms are asked for by the environment.
 LONG ?=
-long_forms := SALLYPORT_REKEYS=17 SALLYPORT_LANE_CYCLES=20000
+long_forms := SALLYPORT_REKEYS=17 SALLYPORT_LANE_CYCLES=5000000 SALLYPORT_NONCE_PACKETS=100000
 part = @$(ENV) $(if $(LONG),$(long_forms)) scripts/part.sh $(@:part-%=%)
 scala_folder = $(if $(filter common,$*),common,$*_fpga)
 PYTEST := python -m pytest -q -rs

@@ -72,5 +72,5 @@ class LaneModelSpec extends AnyFunSuite {
 }
 
 private object LaneModelSpec {
-  val slice = 1000000
+  val slice = 400000
 }
