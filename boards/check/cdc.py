@@ -4,8 +4,8 @@ A register's clock is followed through buffers and module boundaries to a port o
 clocks are different if that differs, related or not. Modules are analysed once, in terms of their own ports, and the results put
 together from the leaves to the top. A crossing is allowed
 
-- into a register with the attribute ASYNC_REG, in a module that has a constraint beside it (docs/reference/boards.md); what comes to its data input
-  comes from a register or a pin and not through logic, whose glitches it would take for values, and
+- into a register with the attribute ASYNC_REG, in a module that has a constraint beside it (docs/reference/boards.md); what comes to its
+  data input comes from a register or a pin and not through logic, whose glitches it would take for values, and
 - from a memory's write clock to its read clock, in such a module or below one.
 """
 
