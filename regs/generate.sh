@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 
 scala_dir=common/src/registers/map
 go_dir=mgmt/internal/regs
-export_rdl() { peakrdl "$1" --peakrdl-cfg regs/peakrdl.toml regs/sallyport.rdl "${@:2}"; }
+export_rdl() { peakrdl "$1" regs/sallyport.rdl "${@:2}"; }
 
 fresh=$(mktemp -d)
 trap 'rm -rf "$fresh"' EXIT

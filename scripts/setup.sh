@@ -107,14 +107,18 @@ install_mill() {
   ln -sf "../mill-$mill_version" .tools/bin/mill
 }
 
+# What .venv was installed from: another pyproject.toml or VERSION makes it differ.
+python_stamp() { cat pyproject.toml VERSION; }
+
 install_python() {
-  local stamp=.venv/requirements.txt
-  cmp -s requirements.txt "$stamp" && return
-  begin "installing the packages of requirements.txt into .venv"
+  local stamp=.venv/installed-from
+  # A .venv names its own folder in every script, so that of another clone, or of this one before it moved, is no use.
+  grep -qsF -- "-m venv $(pwd -P)/.venv" .venv/pyvenv.cfg || rm -rf .venv
+  python_stamp | cmp -s - "$stamp" && return
+  begin "installing what pyproject.toml lists into .venv"
   [ -x .venv/bin/python ] || python3 -m venv .venv || die "python3 could not make .venv: install python3-venv"
-  quietly "pip" .venv/bin/pip install -q --disable-pip-version-check -r requirements.txt
-  [ ! -f regs/pyproject.toml ] || quietly "pip" .venv/bin/pip install -q --disable-pip-version-check -e regs
-  cp requirements.txt "$stamp"
+  quietly "pip" .venv/bin/pip install -q --disable-pip-version-check -e '.[build,cluster,lint,test]'
+  python_stamp > "$stamp"
 }
 
 # True if the Go at $1 is at least go_minimum.

@@ -1,4 +1,4 @@
-"""The `peakrdl scala` and `peakrdl go` subcommands (regs/peakrdl.toml names them)."""
+"""The `peakrdl scala` and `peakrdl go` subcommands (pyproject.toml names them)."""
 
 import argparse
 import subprocess

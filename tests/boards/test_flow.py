@@ -29,7 +29,7 @@ def make_vivado(folder: Path, version: str, status: int = 0) -> Path:
 
 def run(work: Path, path: Path | None, *arguments: str) -> subprocess.CompletedProcess[str]:
     tools = f"{path}:/usr/bin:/bin" if path else "/usr/bin:/bin"
-    environment = {**os.environ, "PATH": tools, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PATH": tools}
     command = [sys.executable, "-m", "boards.flow", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=work, env=environment)
 

@@ -6,13 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
-from sallyport.simulator import Simulator
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 from scapy.utils import RawPcapReader
 
+from sallyport.simulator import Simulator
 from tests.support import boxes
 from tests.support.hosts import BRIDGE, TO_BLACK, Pair, opened
 from tests.support.reference import ANY, Tunnel, esp_payload, forwarded

@@ -8,7 +8,6 @@ import random
 from pathlib import Path
 
 import pytest
-from sallyport.simulator import Simulator
 from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption
 from scapy.layers.inet6 import (
     ICMPv6EchoRequest,
@@ -24,6 +23,7 @@ from scapy.layers.ipsec import ESP
 from scapy.layers.l2 import ARP, LLC, Dot3, Ether
 from scapy.packet import Packet, Raw
 
+from sallyport.simulator import Simulator
 from tests.support import boxes
 from tests.support.hosts import (
     BRIDGE,

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from sallyport.errors import InputError
-from sallyport.simulator import Simulator
 from scapy.layers.inet import ICMP, IP, UDP
 from scapy.layers.inet6 import ICMPv6EchoRequest, ICMPv6ND_NA, ICMPv6ND_NS, IPv6, IPv6ExtHdrFragment
 from scapy.layers.ipsec import ESP
@@ -18,6 +16,8 @@ from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.packet import Packet, Raw
 from scapy.utils import RawPcapReader
 
+from sallyport.errors import InputError
+from sallyport.simulator import Simulator
 from tests.conftest import sallyport, write_frames
 from tests.support import boxes
 from tests.support.hosts import BRIDGE, TO_BLACK

@@ -6,12 +6,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from sallyport import simulator, suites
 from sallyport.backend import Setup
 from sallyport.errors import InputError
 from sallyport.simulator import CRYPTO, Simulator, program
 from sallyport.tunnels import Tunnels
-
 from tests.box.test_determinism import digest, rows
 from tests.conftest import read_frames, sallyport, write_frames
 from tests.support.boxes import next_hops

@@ -10,13 +10,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from sallyport.simulator import TESTER_MAC, Simulator
 from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6, IPv6ExtHdrDestOpt
 from scapy.layers.ipsec import ESP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 
+from sallyport.simulator import TESTER_MAC, Simulator
 from tests.conftest import write_frames
 from tests.support.reference import FAR, NEAR, Tunnel, esp_payload, forwarded
 

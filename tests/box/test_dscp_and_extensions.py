@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sallyport.simulator import Simulator
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment, IPv6ExtHdrHopByHop, IPv6ExtHdrRouting
 from scapy.layers.ipsec import ESP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 
+from sallyport.simulator import Simulator
 from tests.support import boxes
 from tests.support.reference import NEAR, Tunnel, esp_payload, forwarded
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sallyport.simulator import Simulator
 from scapy.layers.inet import IP, UDP, fragment
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 from scapy.utils import wrpcap
 
+from sallyport.simulator import Simulator
 from tests.support import boxes
 from tests.support.reference import Tunnel
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sallyport.simulator import TESTER_MAC, Simulator
 from scapy.layers.inet import IP, UDP
 from scapy.layers.ipsec import ESP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 
+from sallyport.simulator import TESTER_MAC, Simulator
 from tests.conftest import Box, write_frames
 from tests.support.reference import (
     FAR,

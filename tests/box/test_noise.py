@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from sallyport.simulator import Simulator
-
 from tests.support.registers import Registers
 
 GOOD, REPEATED = 1 << 8, 1 << 16

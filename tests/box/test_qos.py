@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from sallyport.errors import InputError
-from sallyport.simulator import Simulator
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import ICMPv6ND_NS, IPv6
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Raw
 from scapy.utils import RawPcapNgReader
 
+from sallyport.errors import InputError
+from sallyport.simulator import Simulator
 from tests.box.test_line_rate import MEASURE_US, WARMUP_US, started, stream
 from tests.conftest import write_frames
 from tests.support.reference import Tunnel, esp_payload

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sallyport.errors import InputError
-from sallyport.simulator import Simulator
 from scapy.layers.inet import IP, TCP, UDP, defrag, fragment
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrFragment, fragment6
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Packet, Raw
 
+from sallyport.errors import InputError
+from sallyport.simulator import Simulator
 from tests.conftest import SHARED, read_frames
 from tests.support.boxes import run
 from tests.support.reference import FAR_V6, NEAR_V6, Tunnel, classify_red, esp_payload, forwarded

@@ -8,14 +8,14 @@ from itertools import groupby
 from pathlib import Path
 
 import pytest
+from scapy.layers.ipsec import ESP
+from scapy.layers.l2 import Ether
+
 from sallyport import suites
 from sallyport.backend import Setup
 from sallyport.rekey import Rekeys, measure_us
 from sallyport.simulator import Simulator
 from sallyport.tunnels import FIRST_SPI, Tunnels
-from scapy.layers.ipsec import ESP
-from scapy.layers.l2 import Ether
-
 from tests.conftest import read_frames, sallyport
 from tests.support.boxes import next_hops
 

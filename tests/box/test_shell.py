@@ -8,14 +8,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from sallyport import simulator
-from sallyport.errors import InputError
-from sallyport.simulator import SHELL, Simulator, program
 from scapy.layers.inet import IP, UDP
 from scapy.layers.ipsec import ESP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
+from sallyport import simulator
+from sallyport.errors import InputError
+from sallyport.simulator import SHELL, Simulator, program
 from tests.box.test_determinism import digest
 from tests.conftest import read_frames, sallyport
 from tests.support.reference import Tunnel, classify_red, esp_payload, forwarded, open_esp

@@ -6,12 +6,12 @@ import random
 from pathlib import Path
 
 import pytest
-from sallyport import limits, suites
 from scapy.layers.inet import IP, UDP
 from scapy.layers.ipsec import ESP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 
+from sallyport import limits, suites
 from tests.conftest import read_frames
 from tests.support.reference import FAR, NEAR, Tunnel, classify_red, esp_payload, forwarded, open_esp
 

@@ -6,8 +6,6 @@ import random
 from pathlib import Path
 
 import pytest
-from sallyport.errors import InputError
-from sallyport.simulator import Simulator
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.ipsec import ESP
@@ -15,6 +13,8 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 from scapy.utils import RawPcapNgReader
 
+from sallyport.errors import InputError
+from sallyport.simulator import Simulator
 from tests.support import boxes
 from tests.support.reference import ANY, Tunnel, esp_payload, forwarded, open_esp
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sallyport import limits, suites
 from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption, defragment, fragment
 from scapy.layers.inet6 import (
     ICMPv6EchoRequest,
@@ -19,6 +18,7 @@ from scapy.layers.inet6 import (
 from scapy.layers.ipsec import ESP
 from scapy.packet import Packet, Raw
 
+from sallyport import limits, suites
 from tests.conftest import Box, read_frames
 from tests.support.hosts import (
     BRIDGE,

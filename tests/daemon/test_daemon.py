@@ -13,14 +13,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from scapy.layers.ipsec import ESP
+from scapy.layers.l2 import Ether
+
 from sallyport import suites
 from sallyport.backend import Setup
 from sallyport.errors import CheckFailed
 from sallyport.simulator import TESTER_MAC, Simulator, program
 from sallyport.tunnels import FIRST_SPI, Tunnels
-from scapy.layers.ipsec import ESP
-from scapy.layers.l2 import Ether
-
 from tests.conftest import read_frames
 from tests.support.daemon import Client, Daemon
 

@@ -7,9 +7,9 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+
 from sallyport.simulator import Simulator
 from sallyport.tunnels import FIRST_SPI
-
 from tests.conftest import ROOT
 from tests.daemon.test_daemon import PACKET, TUNNELS, configure, daemons, stream, trial
 from tests.support.browsers import Watched

@@ -4,10 +4,3 @@ From a seed come a configuration ([configuration]), frames of every kind, right 
 raw bytes of those frames what must become of each ([red_judge], [black_judge]). [run] puts the frames through a box and
 compares every counter, every punted frame and every frame sent. `python -m tests.differential --help` is its long form.
 """
-
-import sys
-from pathlib import Path
-
-ROOT = Path(__file__).resolve().parents[2]
-if str(ROOT / "sim" / "python") not in sys.path:
-    sys.path.insert(0, str(ROOT / "sim" / "python"))

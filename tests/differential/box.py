@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from scapy.utils import RawPcapReader, RawPcapWriter
+
 from sallyport.simulator import Simulator
 from sallyport.suites import SUITES
-from scapy.utils import RawPcapReader, RawPcapWriter
 
 from .ethernet import Frame
 from .network import DEFAULT_HOP

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from sallyport import suites
-from sallyport.suites import Suite
 from scapy.layers.ipsec import ESP, SecurityAssociation
 
+from sallyport import suites
+from sallyport.suites import Suite
 from tests.support.scapy_suites import SCAPY
 
 NATT_PORT = 4500

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sallyport.simulator import TESTER_MAC, Simulator
-
 from tests.ike.control_relay import Relay
 from tests.ike.words import Policy, State, name, policy, state
 from tests.support.daemon import Client, Daemon

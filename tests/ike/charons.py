@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from sallyport.simulator import Simulator
 
+from sallyport.simulator import Simulator
 from tests.conftest import ROOT
 from tests.ike.box import IkeBox
 from tests.support.namespaces import PREFIX, Host, hosts, ip, skip_without_taps

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from sallyport.simulator import Simulator
 
+from sallyport.simulator import Simulator
 from tests.conftest import ROOT
 from tests.ike.box import IkeBox
 from tests.ike.charons import ADDRESSES, Charon, cabled

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sallyport.simulator import SHELL, program
-
 from tests.live.test_live import PING
 from tests.support.daemon import Client, Daemon
 from tests.support.live_box import BLACK_TAP, BOX, IKE, PEER, PEER_MAC, RED_HOST, RED_HOST_MAC, RED_TAP, live_box

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from sallyport.cli import main
 from scapy.utils import RawPcapNgReader
 
+from sallyport.cli import main
 from tests.conftest import ROOT
 from tests.support.hosts import Pair, opened
 from tests.support.namespaces import PREFIX, TUN, WAIT_S, hosts, live, persistent_tap, skip_without_taps
@@ -184,7 +184,6 @@ def test_a_recording_replays_to_the_byte(session: Session, tmp_path: Path) -> No
 # A host that scapy plays on the black side: it decrypts echo requests and answers them in ESP.
 PEER = """
 import socket, sys
-sys.path[:0] = sys.argv[3:]
 from tests.support.hosts import Pair
 from scapy.layers.inet import ICMP, IP
 from scapy.layers.l2 import Ether
@@ -215,7 +214,7 @@ def test_one_box_between_the_kernel_and_scapy(tmp_path: Path) -> None:
         red.take(RED, f"{BATCH.near}/24")
         black.take(OTHER)
         red.run("ip", "neigh", "add", BATCH.far, "lladdr", "02:00:00:00:00:99", "dev", RED)
-        with black.serving(ROOT / ".venv/bin/python", "-c", PEER, OTHER, 5, ROOT, ROOT / "sim/python") as peer:
+        with black.serving(ROOT / ".venv/bin/python", "-c", PEER, OTHER, 5) as peer:
             assert peer.stdout is not None and peer.stdout.readline() == "ready\n"
             assert red.python(PING, BATCH.far, 5) == "5\n"
         red.run("ip", "link", "del", RED)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from sallyport.simulator import TESTER_MAC, Simulator
 from scapy.packet import Packet
 
+from sallyport.simulator import TESTER_MAC, Simulator
 from tests.conftest import read_frames, write_frames
 
 CHIPS = ("inner", "crypto", "outer")

@@ -10,7 +10,6 @@ import urllib.request
 from pathlib import Path
 
 from sallyport.simulator import program
-
 from tests.support.namespaces import Host
 
 # Two runs of the tests on one machine have other ports, below those that the kernel gives out.

@@ -6,13 +6,13 @@ import random
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sallyport import suites
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.ipsec import SecurityAssociation
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Packet, Raw
 
+from sallyport import suites
 from tests.support.scapy_suites import association, keys
 
 NEAR, FAR = "198.18.0.1", "198.19.0.1"

@@ -68,8 +68,10 @@ class Host:
 
     @contextmanager
     def serving(self, *words: object) -> Iterator[subprocess.Popen[str]]:
-        """A command in the namespace for the time of a with block."""
-        process = subprocess.Popen(self.command(*words), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        """A command in the namespace, and in this clone's root, for the time of a with block."""
+        process = subprocess.Popen(
+            self.command(*words), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT
+        )
         try:
             yield process
         finally:

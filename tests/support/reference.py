@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from ipaddress import ip_address
 
-from sallyport import suites
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.ipsec import ESP, SecurityAssociation
 from scapy.packet import Packet
 from scapy.utils import checksum
 
+from sallyport import suites
 from tests.support.scapy_suites import association, keys
 
 NEAR, FAR = "192.0.2.1", "192.0.2.2"

@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from sallyport import report
 from sallyport.errors import InputError
 from sallyport.progress import outcome
 from sallyport.report import cells
 from sallyport.report.columns import sheet
 from sallyport.report.kinds import KINDS, note
-
 from tests.conftest import ROOT
 from tests.support.browsers import Watched
 from tests.tester.report_rows import SETUP, every, of_latency, result, row, throughput

@@ -10,12 +10,12 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+
 from sallyport import limits, simulator, suites
 from sallyport.backend import Setup
 from sallyport.errors import InputError
 from sallyport.sim_backend import SimBackend
 from sallyport.tunnels import Tunnels
-
 from tests.conftest import SHARED, sallyport
 from tests.support.hosts import TO_BLACK, Pair, sealed
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from distributed import Client, LocalCluster
+
 from sallyport import suites
 from sallyport.backend import Setup, Trial, TrialResult
 from sallyport.errors import InputError
@@ -22,7 +23,6 @@ from sallyport.rfc2544.sizes import parse
 from sallyport.sim_backend import SimBackend
 from sallyport.sweep import Cache, ClusterPool, LocalPool, Pool, Trials, Where, cluster
 from sallyport.sweep.cache import key
-
 from tests.box.test_determinism import WALL
 from tests.conftest import sallyport
 

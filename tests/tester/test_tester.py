@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+
 from sallyport import suites
 from sallyport.backend import Capabilities, Latency, Setup, Trial, TrialResult
 from sallyport.errors import InputError
@@ -15,7 +16,6 @@ from sallyport.mixes import genome
 from sallyport.rfc2544 import TESTS
 from sallyport.rfc2544.case import Case, Options
 from sallyport.rfc2544.sizes import STANDARD, parse
-
 from tests.conftest import sallyport
 
 GCM = suites.parse("aes256gcm16")

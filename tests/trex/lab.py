@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from sallyport import suites
 from sallyport.backend import Setup, Trial
 from sallyport.trex import TrexBackend
-
 from tests.conftest import ROOT
 
 STAND_IN = Path(__file__).resolve().parent / "stand_in"

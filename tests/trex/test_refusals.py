@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from sallyport.errors import InputError
 from sallyport.trex import lab as lab_file
 from sallyport.trex.option import lab_option
-
 from tests.conftest import ROOT
 from tests.trex.lab import MAC, STAND_IN, Lab, fields, setup, trial
 
@@ -328,10 +328,9 @@ def test_a_refusal_leaves_no_process(lab: Lab) -> None:
 def test_the_option_is_one_sentence_too(tmp_path: Path) -> None:
     """As the front end would have it: `--lab FILE`, loaded by the backend."""
     program = (
-        "import sys; sys.path.insert(0, {!r})\n"
         "import click\nfrom sallyport.trex.option import lab_option, backend\n"
         "@click.command()\n@lab_option\ndef main(lab):\n    backend(lab)\nmain()"
-    ).format(str(ROOT / "sim" / "python"))
+    )
     for arguments, sentence in (
         ([], "sallyport: --backend trex needs --lab FILE"),
         (["--lab", str(tmp_path / "none.yaml")], "none.yaml: cannot be read (No such file or directory)"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from sallyport import search
 
+from sallyport import search
 from tests.trex.lab import Lab, setup, trial
 
 

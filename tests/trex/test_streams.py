@@ -5,13 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from sallyport import limits, tunnels
-from sallyport.trex import frames, streams
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
+from sallyport import limits, tunnels
+from sallyport.trex import frames, streams
 from tests.trex.lab import BOX_MAC, MAC, Lab, setup, trial
 
 

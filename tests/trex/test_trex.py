@@ -12,11 +12,11 @@ import time
 from pathlib import Path
 
 import pytest
+
 from sallyport.backend import Latency
 from sallyport.errors import CheckFailed
 from sallyport.trex import measure
 from sallyport.trex.measure import Sample
-
 from tests.conftest import ROOT, sallyport
 from tests.trex.lab import Lab, setup, trial
 
@@ -270,7 +270,6 @@ def test_a_killed_front_end_leaves_no_traffic(lab: Lab) -> None:
     lab.in_real_time()
     lab.backend()
     program = (
-        f"import sys; sys.path.insert(0, {str(ROOT / 'sim' / 'python')!r})\n"
         "from fractions import Fraction\nfrom pathlib import Path\nfrom sallyport import suites\n"
         "from sallyport.backend import Setup, Trial\nfrom sallyport.trex import TrexBackend\n"
         "setup = Setup({64: 1}, suites.parse('aes256gcm16'), warmup_ns=0, measure_ns=100_000_000_000)\n"

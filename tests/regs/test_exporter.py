@@ -5,10 +5,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import REGS, elaborate
+from systemrdl.node import AddrmapNode, RegNode
+
 from peakrdl_sallyport import golang, scala
 from peakrdl_sallyport.model import ModelError, build
-from systemrdl.node import AddrmapNode, RegNode
+from tests.regs.elaboration import REGS, elaborate
 
 PREFIX = '`include "common.rdl"\n'
 BOX = "addrmap chip_a {{ {body} }}; addrmap sallyport {{ chip_a a @ 0; }};"

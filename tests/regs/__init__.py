@@ -1,0 +1,1 @@
+"""The exporters that make Scala and Go from regs/*.rdl."""
