@@ -62,7 +62,9 @@ def frames() -> list[bytes]:
     for number, length in enumerate(LENGTHS * 4):
         body = Raw(random.Random(number).randbytes(length))
         layer = IPv6(src="2001:db8::1", dst="2001:db8::2") if number % 3 == 0 else IP(src="10.0.0.1", dst="10.0.1.1")
-        made.append(bytes(Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:03") / layer / UDP(sport=7, dport=9) / body))
+        made.append(
+            bytes(Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:03") / layer / UDP(sport=7, dport=9) / body)
+        )
     made += [made[1][:30], made[1][:24] + b"\0\0" + made[1][26:], made[0][:14] + b"\x50" + made[0][15:]]
     return made
 
@@ -93,7 +95,9 @@ def replays(folder: Path) -> dict[str, str]:
         for direction, near, far in (("encrypt", NEAR, FAR), ("decrypt", FAR, NEAR)):
             out, file = folder / f"{suite}-{direction}", folder / f"{suite}-{direction}.xfrm"
             file.write_text(batch(suite, near, far))
-            port, given = ("--red", source) if direction == "encrypt" else ("--black", folder / f"{suite}-encrypt/black.pcapng")
+            port, given = (
+                ("--red", source) if direction == "encrypt" else ("--black", folder / f"{suite}-encrypt/black.pcapng")
+            )
             run("replay", "--xfrm", file, port, given, "--out", out, "--seed", 1)
             hashes[f"{suite} {direction}"] = digest_of([*out.iterdir()])
     return hashes

@@ -136,6 +136,7 @@ class Capabilities:
     latency_measure_ns: int  # the same of the latency test
     repeatable: bool  # the same trial gives the same result, so it may be cached, and made by any of several processes
     line_gbps: int = limits.LINE_GBPS  # of the ports
+    first_trial_ns: int | None = None  # of the first trials of a search; None: as long as the others
 
 
 class TrafficBackend(Protocol):

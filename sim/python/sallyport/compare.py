@@ -36,6 +36,7 @@ SET_BY_TEST = {
     "attack": ("attack", "attack_pct"),
 }
 FIGURES = {"load_pct": float, "throughput_pct": float, "loss_pct": float, "passed": bool}
+LEAST_RUNS = 3  # that tell a spread
 WORSE, FAILED, MISSING, BETTER, NEW, SAME = "worse", "failed", "missing", "better", "new", "same"
 BAD = (WORSE, FAILED, MISSING)
 
@@ -54,16 +55,17 @@ class Measure:
     sign: int
     points: bool = False
     of_load: bool = False  # has a meaning only at the same load
+    spread: str = ""  # the column with this figure of each repeated search
 
 
 _RATES = ("throughput", "tunnels", "latency")  # whose load is a rate without loss
 _CALM = (*_RATES, "attack")  # and whose latency is that of boxes that keep up
 MEASURES = (
-    Measure("throughput", "% of line", _RATES, lambda r: r["throughput_pct"], 1),
+    Measure("throughput", "% of line", _RATES, lambda r: r["throughput_pct"], 1, spread="throughput_runs_pct"),
     Measure("latency avg", "ns", _CALM, lambda r: (r["latency_ns"] or {}).get("avg"), -1, of_load=True),
     Measure("latency p99", "ns", _CALM, lambda r: (r["latency_ns"] or {}).get("p99"), -1, of_load=True),
     Measure("loss", "%", (*_CALM, "loss"), lambda r: r["loss_pct"], -1, points=True),
-    Measure("burst", "frames", ("back-to-back",), lambda r: r["burst_frames"], 1),
+    Measure("burst", "frames", ("back-to-back",), lambda r: r["burst_frames"], 1, spread="burst_runs"),
     Measure("recovery", "ns", ("recovery",), lambda r: _never(r["recovery_ns"]), -1),
     Measure("outage", "ns", ("reset",), lambda r: _never(r["outage_ns"]), -1),
 )
@@ -159,7 +161,8 @@ def _keyed(found: list[dict]) -> dict[tuple, dict]:
             own = ("of_throughput_pct",) if row.get("of_throughput_pct") is not None else ("load_pct",)
         # Rows of before the column are of the only rate that there was.
         rate = row.get("line_rate_gbps", LINE_GBPS)
-        key, count = (*(row[name] for name in IDENTITY), rate, *(row[name] for name in own)), 1
+        goal = row.get("goal", "rfc2544")
+        key, count = (*(row[name] for name in IDENTITY), rate, goal, *(row[name] for name in own)), 1
         while (*key, count) in keyed:
             count += 1
         keyed[(*key, count)] = row
@@ -179,9 +182,17 @@ def _judge(pair: Pair, limit: Fraction) -> None:
             continue
         change = _change(old, new, measure.points)
         pair.changes[measure.name] = (old, new, change)
-        if abs(change) > limit:
+        if abs(change) > limit and not (measure.spread and _overlap(before, after, measure.spread)):
             found.add(BETTER if change * measure.sign > 0 else WORSE)
     pair.status = FAILED if verdict(after) is False else WORSE if WORSE in found else BETTER if found else SAME
+
+
+def _overlap(before: dict, after: dict, column: str) -> bool:
+    """Whether the repeated figures of two rows lie among each other, so that a difference may be chance."""
+    left, right = before.get(column) or [], after.get(column) or []
+    if min(len(left), len(right)) < LEAST_RUNS:
+        return False
+    return min(left) <= max(right) and min(right) <= max(left)
 
 
 def _change(old: float, new: float, points: bool = False) -> float:

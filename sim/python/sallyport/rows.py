@@ -18,6 +18,40 @@ def _figures(latency: Latency | None) -> dict[str, float] | None:
     return latency and {key: round(value, 1) for key, value in asdict(latency).items()}
 
 
+# The columns that tell the cases of one command apart.
+_KEY = ("test", "frame_size", "suite", "mode", "ip", "nat_t", "sas", "tables", "seed", "line_rate_gbps", "duration_s")
+
+
+def key(row: dict) -> tuple:
+    """Of which case of a command a row is."""
+    return tuple(row.get(name) for name in _KEY)
+
+
+def identity(label: str, test: str, setup: Setup) -> dict:
+    """The columns that say what a case measures, before it does."""
+    return {
+        "schema": SCHEMA,
+        "test": test,
+        "frame_size": int(label) if label.isdigit() else label,
+        "mean_frame_size": round(float(limits.mean_frame(setup.mix)), 3),
+        "mix": genome(setup.mix) if len(setup.mix) > 1 else "",
+        "suite": ",".join(suite.name for suite in setup.suites),
+        "mode": setup.mode,
+        "ip": setup.ip,
+        "nat_t": setup.nat_t,
+        "direction": setup.direction,
+        "boxes": setup.boxes,
+        "sas": setup.sas,
+        "flows_used": setup.sas,  # a direction: each SA has a five-tuple of its own
+        "tables": setup.tables,
+        "crypto": setup.crypto,
+        "chips": setup.chips,
+        "seed": setup.seed,
+        "line_rate_gbps": setup.line_gbps,
+        "duration_s": setup.measure_ns / 1e9,
+    }
+
+
 def make(
     label: str,
     test: str,
@@ -39,25 +73,7 @@ def make(
     simulation = trial.simulation or {}
     kind, latency = ("lifo", trial.lifo_ns) if trial.lifo_ns else ("fifo", trial.fifo_ns)
     return {
-        "schema": SCHEMA,
-        "test": test,
-        "frame_size": int(label) if label.isdigit() else label,
-        "mean_frame_size": round(float(mean), 3),
-        "mix": genome(setup.mix) if len(setup.mix) > 1 else "",
-        "suite": ",".join(suite.name for suite in setup.suites),
-        "mode": setup.mode,
-        "ip": setup.ip,
-        "nat_t": setup.nat_t,
-        "direction": setup.direction,
-        "boxes": setup.boxes,
-        "sas": setup.sas,
-        "flows_used": setup.sas,  # a direction: each SA has a five-tuple of its own
-        "tables": setup.tables,
-        "crypto": setup.crypto,
-        "chips": setup.chips,
-        "seed": setup.seed,
-        "line_rate_gbps": setup.line_gbps,
-        "duration_s": setup.measure_ns / 1e9,
+        **identity(label, test, setup),
         "intended_fps": round(float(trial.intended_fps), 3),
         "load_pct": round(float(100 * trial.intended_fps / line), 4),
         "offered_pct": round(float(100 * trial.offered_fps / line), 4),

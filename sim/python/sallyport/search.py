@@ -1,8 +1,9 @@
-"""Throughput by MLRsearch with the classic RFC 2544 goal: the highest load that loses nothing."""
+"""Throughput by MLRsearch: the highest load that meets a goal, which may be RFC 2544's or one of noisy devices (NDR, PDR)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from MLRsearch import AbstractMeasurer, Config, MeasurementResult, MultipleLossRatioSearch, SearchGoal
@@ -10,52 +11,98 @@ from MLRsearch.search_goal_tuple import SearchGoalTuple
 
 from sallyport.backend import TrialResult
 
-# Width of the final interval, relative to the load: the resolution that LIMITS asks of a lab (0.1 %).
-RELATIVE_WIDTH = 0.001
+RunTrial = Callable[[Fraction, int], TrialResult]
+"""Makes a trial at so many frames a second, measured for so many nanoseconds."""
+
+LOWEST = 1000  # times below the highest load, the least that is tried
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a load must do to count as carried. Of a set of `trials`, `exceed` may lose more than `loss`."""
+
+    name: str = "rfc2544"
+    loss: float = 0.0  # of the frames of a trial
+    exceed: float = 0.0  # of the trials of a load
+    width: float = 0.001  # of the last interval, relative to the load
+    trials: int = 1  # of a load
+    trial_ns: int | None = None  # measured; None: as the command's setup says
+    first_ns: int | None = None  # of the first trials, which are to be short; None: as long as all others
+
+    def met(self, trial: TrialResult) -> bool:
+        """Whether one trial is good."""
+        return trial.sound and trial.lost <= self.loss * trial.tx_frames
+
+
+# FD.io CSIT's goals: trials of 1 s, 21 s of them a load, half of which may be bad, to 0.5 %.
+_CSIT = {"exceed": 0.5, "width": 0.005, "trials": 21, "trial_ns": 1_000_000_000}
+GOALS = {"rfc2544": Goal(), "ndr": Goal("ndr", **_CSIT), "pdr": Goal("pdr", loss=0.005, **_CSIT)}
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search found: the highest load that meets the goal, 0 if there is none; a good trial of it; all trials."""
+
+    fps: Fraction
+    best: TrialResult | None
+    trials: list[TrialResult] = field(repr=False)
+
+    @property
+    def shown(self) -> TrialResult:
+        """The trial that stands for the search."""
+        return self.best or self.trials[-1]
+
+    @property
+    def at_load(self) -> list[TrialResult]:
+        """The trials of the load that was found."""
+        return [trial for trial in self.trials if trial.intended_fps == self.fps]
 
 
 class _Measurer(AbstractMeasurer):
     """MLRsearch's view of a backend: keeps every trial, because the report shows the one that passed."""
 
-    def __init__(self, run_trial: Callable[[Fraction], TrialResult]) -> None:
-        self.run_trial = run_trial
+    def __init__(self, run_trial: RunTrial, goal: Goal) -> None:
+        self.run_trial, self.goal = run_trial, goal
         self.trials: list[TrialResult] = []
 
     def measure(self, intended_duration: float, intended_load: float) -> MeasurementResult:
-        trial = self.run_trial(Fraction(intended_load))
+        trial = self.run_trial(Fraction(intended_load), round(intended_duration * 1e9))
         self.trials.append(trial)
-        # A trial that failed on order or a growing queue counts as one lost frame: no zero-loss result.
-        forwarded = trial.rx_frames if trial.lost or trial.passed else trial.tx_frames - 1
+        # A trial that failed on order or a growing queue is a bad one, whatever it lost.
+        lost = trial.lost if trial.sound else max(trial.lost, int(self.goal.loss * trial.tx_frames) + 1)
         return MeasurementResult(
             intended_duration=intended_duration,
             intended_load=intended_load,
-            offered_count=trial.tx_frames,
-            forwarding_count=forwarded,
+            offered_count=max(1, trial.tx_frames),
+            forwarding_count=max(0, trial.tx_frames - lost),
         )
 
 
-def throughput(
-    run_trial: Callable[[Fraction], TrialResult], max_fps: Fraction, width: float = RELATIVE_WIDTH
-) -> tuple[TrialResult | None, list[TrialResult]]:
-    """The passing trial at the highest load up to `max_fps`, or None if none passed; and all trials in order."""
-    goal = SearchGoal(
-        loss_ratio=0.0,
-        exceed_ratio=0.0,
-        relative_width=width,
-        initial_trial_duration=1.0,
-        final_trial_duration=1.0,
-        duration_sum=1.0,
-        preceding_targets=0,
+def throughput(run_trial: RunTrial, max_fps: Fraction, measure_ns: int, goal: Goal = GOALS["rfc2544"]) -> Found:
+    """Search up to `max_fps`; trials measure `measure_ns` where the goal does not say."""
+    final = (goal.trial_ns or measure_ns) / 1e9
+    first = min(final, goal.first_ns / 1e9) if goal.first_ns else final
+    asked = SearchGoal(
+        loss_ratio=goal.loss,
+        exceed_ratio=goal.exceed,
+        relative_width=goal.width,
+        initial_trial_duration=first,
+        final_trial_duration=final,
+        duration_sum=goal.trials * final,
+        preceding_targets=0 if first == goal.trials * final else 2,
         expansion_coefficient=2,
+        fail_fast=False,
     )
     config = Config(
-        goals=SearchGoalTuple((goal,)),
-        min_load=float(max_fps) / 1000,
+        goals=SearchGoalTuple((asked,)),
+        min_load=float(max_fps) / LOWEST,
         max_load=float(max_fps),
-        search_duration_max=1e9,  # trials are simulated time; the search ends by its width
+        search_duration_max=1e9,  # the search ends by its width
         warmup_duration=0.0,  # each trial warms up by itself
     )
-    measurer = _Measurer(run_trial)
-    MultipleLossRatioSearch(config=config).search(measurer=measurer, debug=lambda _: None)
-    passed = [trial for trial in measurer.trials if trial.passed]
-    return max(passed, key=lambda trial: trial.intended_fps, default=None), measurer.trials
+    measurer = _Measurer(run_trial, goal)
+    (result,) = MultipleLossRatioSearch(config=config).search(measurer=measurer, debug=lambda _: None).values()
+    bound = result.relevant_lower_bound
+    fps = Fraction(float(bound)) if bound else Fraction(0)
+    mine = [trial for trial in measurer.trials if trial.intended_fps == fps and goal.met(trial)]
+    return Found(fps if mine else Fraction(0), mine[-1] if mine else None, measurer.trials)

@@ -5,17 +5,24 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from pathlib import Path
 
 from sallyport.errors import InputError
 from sallyport.report.page import html
+from sallyport.rows import SCHEMA
 
 
 def write(path: Path, text: str) -> None:
-    """Write a result file, making its folder; what cannot be written is a sentence, not a traceback."""
+    """Write a result file whole or not at all, making its folder; what cannot be written is a sentence, not a traceback."""
+    part = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        with part.open("w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
     except OSError as error:
         raise InputError(f"{path} cannot be written ({error.strerror}); choose another file") from None
 
@@ -43,6 +50,31 @@ def check_places(html_file: Path | None, json_file: Path | None) -> None:
         above = next(folder for folder in (*path.parents, Path()) if folder.exists())
         if not above.is_dir():
             raise InputError(f"{path} cannot be written, for {above} is a file; choose another folder")
+
+
+def write_rows(rows: list[dict], html_file: Path | None, json_file: Path | None) -> None:
+    """The rows so far as JSON, where [write_all] would leave them: whatever ends the run, they are there."""
+    place = _places(html_file, json_file).get("json")
+    if place:
+        write(place, json.dumps(rows, indent=2) + "\n")
+
+
+def kept(html_file: Path | None, json_file: Path | None) -> list[dict]:
+    """The rows of a run that ended early, none if it left none; [InputError] if the file is something else."""
+    place = _places(html_file, json_file).get("json")
+    if place is None:
+        raise InputError(
+            "--resume: there is no file of rows to go on from; give --json or --html of the run that ended"
+        )
+    if not place.exists():
+        return []
+    try:
+        rows = json.loads(place.read_text())
+    except (OSError, ValueError):
+        rows = None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) and row.get("schema") == SCHEMA for row in rows):
+        raise InputError(f"--resume: {place} has no rows of this version; name another file, or leave --resume out")
+    return rows
 
 
 def write_all(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from sallyport.errors import InputError
 from sallyport.progress import Verbosity
 from sallyport.rfc2544 import plan
 from sallyport.rfc2544.case import Options
+from sallyport.search import GOALS, Goal
 from sallyport.sim_backend import SimBackend
 from sallyport.sweep import Where
 from sallyport.trex.option import backend as trex_backend
@@ -40,6 +41,11 @@ class Asked:
     share: str
     latency_at: str
     burst_runs: int
+    goal: str
+    trials: int | None
+    loss_tolerance: float | None
+    repeat: int
+    resume: bool
     tables: str
     sas: int | None
     warmup_us: int | None
@@ -120,7 +126,21 @@ class Asked:
             share=_percent("--share", self.share, "the theoretical maximum"),
             latency_at=tuple(_percent("--latency-at", part, "the throughput") for part in self.latency_at.split(",")),
             burst_runs=self.burst_runs,
+            goal=self.search_goal(capabilities),
+            repeats=self.repeat,
             latency_measure_ns=None if self.measure_us or self.rekeys else capabilities.latency_measure_ns,
+        )
+
+    def search_goal(self, capabilities: Capabilities) -> Goal:
+        """The goal, whose seconds are a real tester's: simulated trials are as long as the setup's."""
+        goal = GOALS[self.goal]
+        if capabilities.simulated or self.measure_us:
+            goal = replace(goal, trial_ns=None)
+        return replace(
+            goal,
+            first_ns=None if goal.trial_ns else capabilities.first_trial_ns,
+            trials=self.trials or goal.trials,
+            loss=goal.loss if self.loss_tolerance is None else self.loss_tolerance / 100,
         )
 
     def sizes(self) -> str:
@@ -130,6 +150,14 @@ class Asked:
         if self.quiet:
             return Verbosity.QUIET
         return Verbosity.VERBOSE if self.verbose else Verbosity.NORMAL
+
+    def kept(self) -> list[dict]:
+        """Rows of before that a resumed run goes on from."""
+        return report.kept(self.html_file, self.json_file) if self.resume else []
+
+    def keep(self, rows: list[dict]) -> None:
+        """Leave the rows so far, for whatever ends the run."""
+        report.write_rows(rows, self.html_file, self.json_file)
 
     def write(self, rows: list[dict]) -> None:
         """Leave the rows where they were asked for."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from sallyport import rows, search
 from sallyport.backend import Capabilities, Setup, Trial, TrialResult
+from sallyport.search import GOALS, Found, Goal
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,8 @@ class Options:
     latency_at: tuple[Fraction, ...] = tuple(Fraction(n, 100) for n in (10, 50, 90, 100))  # parts of the throughput
     burst_runs: int = 1
     latency_measure_ns: int | None = None  # of the latency test, if not the setup's
+    goal: Goal = GOALS["rfc2544"]
+    repeats: int = 1  # searches of a throughput row
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,13 @@ class Case:
     options: Options
     capabilities: Capabilities
     run: Callable[[Trial], TrialResult]
+    search_ns: int = 0  # that trials of a search measure; 0: as the setup says
+    known: dict[str, Found] = field(default_factory=dict)  # searches that cases of a command share, by their setups
+
+    @property
+    def key(self) -> tuple:
+        """What tells it from other cases of a command, as [rows.key] does of its rows."""
+        return rows.key(rows.identity(self.label, self.test, self.setup))
 
     @property
     def bound(self) -> Fraction:
@@ -47,15 +57,30 @@ class Case:
         """One trial at `fps`; `more` are fields of [Trial]."""
         return self.run(Trial(self.setup, fps, **more))  # type: ignore[arg-type]
 
-    def search(self) -> tuple[TrialResult | None, list[TrialResult]]:
-        """The passing trial at the highest load up to the bound, or None; and all trials of the search."""
-        return search.throughput(self.trial, self.bound)
+    def search(self) -> Found:
+        """A search up to the bound, anew."""
+        measure_ns = self.search_ns or self.setup.measure_ns
+        return search.throughput(
+            lambda fps, ns: self.run(Trial(replace(self.setup, measure_ns=ns), fps)),
+            self.bound,
+            measure_ns,
+            self.options.goal,
+        )
+
+    def searched(self) -> Found:
+        """The search of these frames and boxes, which all tests of a command share."""
+        name = repr((replace(self.setup, measure_ns=self.search_ns or self.setup.measure_ns), self.bound))
+        if name not in self.known:
+            self.known[name] = self.search()
+        return self.known[name]
 
     def throughput(self) -> tuple[Fraction, int]:
         """The throughput in frames a second, 0 if there is none, and the number of trials that it took."""
-        best, trials = self.search()
-        return (best.intended_fps if best else Fraction(0)), len(trials)
+        found = self.searched()
+        return found.fps, len(found.trials)
 
     def row(self, result: TrialResult, trials: int = 1, throughput: Fraction | None = None, **more: object) -> dict:
         """A row of this test; see [rows.make]."""
-        return rows.make(self.label, self.test, self.setup, result, trials, throughput, **more)
+        return rows.make(
+            self.label, self.test, self.setup, result, trials, throughput, goal=self.options.goal.name, **more
+        )

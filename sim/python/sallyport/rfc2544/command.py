@@ -14,6 +14,8 @@ from sallyport.progress import Progress
 from sallyport.rfc2544 import plan
 from sallyport.rfc2544.asked import BACKENDS, Asked
 from sallyport.rfc2544.sizes import parse as parse_sizes
+from sallyport.rows import key
+from sallyport.search import GOALS
 from sallyport.simulator import CHIPS, CRYPTO, ROOT, TABLES
 from sallyport.sweep import Cache, ClusterPool, LocalPool, Trials
 from sallyport.trex.option import lab_option
@@ -66,6 +68,20 @@ chips_option = click.option(
     "--burst-runs", type=click.IntRange(1), default=1, show_default=True, help="Searches of the back-to-back test."
 )
 @click.option(
+    "--goal",
+    type=click.Choice(list(GOALS)),
+    default="rfc2544",
+    show_default=True,
+    help="Of searches: no loss in one trial; or CSIT's NDR or PDR, 21 trials of 1 s a load.",
+)
+@click.option("--trials", type=click.IntRange(1, 1000), help="Trials a load; default of the goal.")
+@click.option(
+    "--loss-tolerance", type=click.FloatRange(0, 50), help="Loss that a good trial may have, %; default of the goal."
+)
+@click.option(
+    "--repeat", type=click.IntRange(1, 100), default=1, show_default=True, help="Searches of each throughput."
+)
+@click.option(
     "--tables",
     type=click.Choice(list(TABLES)),
     default="standard",
@@ -94,13 +110,14 @@ chips_option = click.option(
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True)
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 @click.option("-v", "--verbose", is_flag=True, help="A line for every trial.")
+@click.option("--resume", is_flag=True, help="Go on from the rows that --json or --html has of a run that ended early.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the rows here.")
 @click.option("--html", "html_file", type=click.Path(path_type=Path), help="Write a self-contained report here.")
 def rfc2544_command(**given: object) -> None:
     """RFC 2544 and its extensions: throughput, latency, loss, bursts, recovery of one or two boxes."""
     asked = Asked(**given)  # type: ignore[arg-type]
     report.check_places(asked.html_file, asked.json_file)
-    rows: list[dict] = []
+    rows = asked.kept()
     with Progress(asked.verbosity()) as progress, closing(asked.backend(progress.within)) as backend:
         capabilities = backend.capabilities()
         names = plan.parse_tests(asked.test, capabilities)
@@ -110,11 +127,14 @@ def rfc2544_command(**given: object) -> None:
             backend.check(replace(setup, mix=mix), names)
         with closing(LocalPool(backend) if where.here else ClusterPool(where)) as pool:
             trials = Trials(pool, progress, capabilities.repeatable, None if asked.no_cache else Cache(CACHE))
-            cases = plan.cases(names, setup, sizes, options, capabilities, trials.run)
+            done = {key(row) for row in rows}
+            planned = plan.cases(names, setup, sizes, options, capabilities, trials.run)
+            cases = [case for case in planned if case.key not in done]
             progress.expect(len(cases))
             try:
                 for case, made in plan.outcomes(cases, pool.jobs):
                     rows += made
+                    asked.keep(rows)
                     progress.case(f"{case.test} {case.label}", made)
             finally:
                 asked.write(rows)  # what there is, whatever stopped it

@@ -11,6 +11,7 @@ from sallyport.errors import InputError
 from sallyport.rfc2544 import TESTS
 from sallyport.rfc2544.case import Case, Options
 from sallyport.rfc2544.sizes import Sizes
+from sallyport.search import Found
 
 ALL = "all"
 # Tests whose outcome hardly depends on the frame size: `all` has them with these alone.
@@ -46,8 +47,10 @@ def cases(
 ) -> list[Case]:
     """Cases in the order of their rows. More than one test means one suite's whole report: see [FEW]."""
 
+    known: dict[str, Found] = {}
+
     def case(name: str, label: str, each: Setup) -> Case:
-        return Case(name, label, each, options, capabilities, lambda trial: run(label, trial))
+        return Case(name, label, each, options, capabilities, lambda trial: run(label, trial), setup.measure_ns, known)
 
     found = []
     for name in names:
