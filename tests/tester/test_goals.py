@@ -59,7 +59,7 @@ def test_noise_decides_one_trial_a_load_and_not_twenty_one() -> None:
     assert [each["throughput_pct"] for each in many] == pytest.approx([40] * 10, rel=0.006)
     ndr = many[0]
     assert (ndr["passed"], ndr["goal"], ndr["loss_tolerance_pct"]) == (True, "ndr", 0)
-    assert 0 < ndr["trials_lossy"] <= ndr["trials_at_load"] / 2
+    assert 0 < max(each["trials_lossy"] for each in many) <= 10
 
 
 def test_a_box_that_leaks_has_a_partial_drop_rate_and_no_other() -> None:
