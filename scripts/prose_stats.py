@@ -15,6 +15,7 @@ from pathlib import Path
 # A full stop ends a sentence if a space and a capital, a digit, a quote, a code span or an emphasis follow.
 END_OF_SENTENCE = re.compile(r"(?<=[.!?])[\"')*]*\s+(?=[A-Z0-9`\"'(*\[])")
 ABBREVIATIONS = re.compile(r"\b(e\.g|i\.e|etc|cf|vs|St|No|Fig)\.")
+LIST_ITEM = re.compile(r"^\s*([-*+]|\d+\.) ")
 BLOCK_START = re.compile(r"^\s*(#{1,6} |[-*+] |\d+\. |> |\|)")
 
 
@@ -22,12 +23,14 @@ def prose_blocks(markdown: str) -> Iterator[str]:
     """The paragraphs and list items of a Markdown text, each on one line."""
     block: list[str] = []
     fenced = False
-    after_blank = True
+    after_blank, in_list = True, False
     for line in markdown.splitlines():
         if line.lstrip().startswith(("```", "~~~")):
             fenced = not fenced
             continue
-        code = fenced or (line.startswith("    ") and after_blank and not BLOCK_START.match(line))
+        indented = line.startswith("       " if in_list else "    ") and after_blank
+        code = fenced or indented
+        in_list = bool(LIST_ITEM.match(line)) or (in_list and (not line.strip() or line.startswith(" ")))
         after_blank = not line.strip() or (after_blank and code)
         starts = not line.strip() or BLOCK_START.match(line)
         if (starts or code) and block:
