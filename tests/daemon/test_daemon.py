@@ -297,6 +297,7 @@ def test_bad_input(tmp_path: Path) -> None:
         assert run("--check-config") == (2, f"{place}{reason}\n")
     batch = tmp_path / "initial"
     batch.write_text("addr add 192.0.2.1/24 dev black\nfrob\n")
+    batch.chmod(0o600)
     daemon.config.write_text(good.replace("\n\n", f'\ninitial_batch = "{batch}"\n', 1))
     status, text = run("--check-config")
     assert status == 2 and text.startswith(f"{batch}:2: ") and text.count("\n") == 1

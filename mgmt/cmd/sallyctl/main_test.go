@@ -68,7 +68,7 @@ func run(args ...string) (code int, stdout, stderr, sentence string) {
 func TestBatch(t *testing.T) {
 	w := newWorld(t)
 	for _, args := range [][]string{
-		{"--socket", w.socket, "-batch", w.file("b", batch)},
+		{"--socket", w.socket, "-batch", w.file("b", strings.Replace(batch, "0x000102", "0xff0102", 1))},
 		{"-batch", w.file("c", "xfrm state flush\nxfrm policy flush\naddr del 192.0.2.1/24 dev black\n"), "--socket", w.socket},
 		{"--socket=" + w.socket, "-b", "-"},
 	} {

@@ -63,7 +63,7 @@ func (d *direct) with(use func(*session.Session) error) error {
 	if err != nil {
 		return err
 	}
-	err = use(&session.Session{Box: b, StatePath: d.state, Statistics: d.statistics, Out: d.out, Notes: d.notes})
+	err = use(&session.Session{Box: b, StatePath: d.state, KeysPath: d.place.Keys(), Statistics: d.statistics, Out: d.out, Notes: d.notes})
 	return errors.Join(err, b.Close(), share.Close())
 }
 

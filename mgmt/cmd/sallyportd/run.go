@@ -42,7 +42,7 @@ func run(ctx context.Context, c *config.Config, initial []xfrm.Command, log *slo
 	if err != nil {
 		return errors.Join(err, registers.Close())
 	}
-	session := &session.Session{Box: chips, StatePath: cmp.Or(c.State.Name, c.Registers.State())}
+	session := &session.Session{Box: chips, StatePath: cmp.Or(c.State.Name, c.Registers.State()), KeysPath: c.Registers.Keys()}
 	if err := session.Hold(); err != nil {
 		return errors.Join(err, chips.Close())
 	}
@@ -120,7 +120,7 @@ func configure(d *core.Daemon, initial []xfrm.Command, log *slog.Logger) error {
 	if d.Adopted() || len(initial) == 0 {
 		return nil
 	}
-	done, err := d.Run(initial, false)
+	done, err := d.RunInitial(initial)
 	for _, note := range done.Notes {
 		log.Warn(note)
 	}

@@ -220,7 +220,7 @@ func TestOneSPIOnce(t *testing.T) {
 	if r.Snapshot() != before || r.Fake.Writes == 0 {
 		t.Error("the refusal changed something")
 	}
-	r.Must(testbox.Sa6(near6, far6, 0x2001, 3, "dir out") + testbox.Sa6("192.0.2.1", "192.0.2.2", 0x2001, 3, "dir out"))
+	r.Must(testbox.Sa6(near6, far6, 0x2001, 3, "dir out") + testbox.Sa6("192.0.2.1", "192.0.2.2", 0x2001, 4, "dir out"))
 	r.Must(strings.Replace(testbox.Sa6(far6, near6, 0x2001, 1, "dir in"), "add", "update", 1))
 	r.Must("xfrm state delete dst " + near6 + " proto esp spi 0x2001\n" + second)
 	if sa, ok := r.Sad(0x2001, "192.0.2.1"); !ok || sa != 0 || r.SadRow(0x2001, near6) != nil || len(r.Fake.Table(transport.Outer, regs.OuterTableSad)) != 1 {

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -11,7 +12,7 @@ import (
 )
 
 func (c *compiler) checkSAs() error {
-	seen := map[string]*model.SA{}
+	seen := map[[sha256.Size]byte]*model.SA{}
 	for _, sa := range c.m.SAs {
 		if !sa.Fresh {
 			continue
@@ -26,13 +27,11 @@ func (c *compiler) checkSAs() error {
 		if s.Repetition() == "" {
 			continue
 		}
-		mark := c.m.KeyMark(sa)
-		if other := seen[mark]; other != nil && (sa.Way == xfrm.DirOut || other.Way == xfrm.DirOut) {
+		key := sha256.Sum256(sa.Crypt().Key)
+		if other := seen[key]; other != nil && sa.Way != other.Way {
 			c.report.Warn(sa.Pos, "the SAs spi 0x%x and 0x%x have one key: their %s", other.SPI, sa.SPI, s.Repetition())
-		} else if c.m.ComesAgain(sa) {
-			c.report.Warn(sa.Pos, "the key of the SA spi 0x%x was used outbound before, and its sequence numbers start again at 1: %s", sa.SPI, s.Repetition())
 		}
-		seen[mark] = sa
+		seen[key] = sa
 	}
 	return nil
 }

@@ -140,12 +140,35 @@ func (c *Config) initial() ([]xfrm.Command, error) {
 	if c.Initial.Name == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(c.Initial.Name)
+	name := c.Initial.Name
+	info, err := os.Stat(name)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the initial batch %s: %w", c.Initial.Name, reason(err))
+		return nil, fmt.Errorf("cannot read the initial batch %s: %w", name, reason(err))
+	}
+	if info.Mode().Perm()&0o007 != 0 {
+		return nil, fmt.Errorf("the initial batch %s has mode %04o, but it may hold keys and others may not have it: chmod o= it", name, info.Mode().Perm())
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the initial batch %s: %w", name, reason(err))
 	}
 	defer clear(text) // it holds keys
-	return xfrm.ParseBatch(c.Initial.Name, text)
+	commands, err := xfrm.ParseBatch(name, text)
+	if err != nil {
+		return nil, err
+	}
+	return commands, checkInitial(commands)
+}
+
+// checkInitial refuses SAs that are outbound by their own words. Of others the box finds out when it loads them.
+func checkInitial(commands []xfrm.Command) error {
+	for _, command := range commands {
+		if c, ok := command.(xfrm.StateAdd); ok && c.State.Dir == xfrm.DirOut {
+			xfrm.Wipe(commands)
+			return xfrm.Errorf(c.Pos, "the initial batch cannot hold the outbound SA spi 0x%x: each load would begin its sequence numbers again under the same key; leave it to IKE, or load a new key by hand", c.State.SPI)
+		}
+	}
+	return nil
 }
 
 // reason is what is wrong with a file, without its name.

@@ -121,3 +121,30 @@ func TestPackaged(t *testing.T) {
 		t.Errorf("%+v, want the defaults %+v", c, want)
 	}
 }
+
+// TestInitialBatch: one that others may read or write is refused, and so is one with an SA that is outbound by its own words.
+func TestInitialBatch(t *testing.T) {
+	const out = "xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x1001 mode tunnel dir out aead 'rfc4106(gcm(aes))' 0x000102030405060708090a0b0c0d0e0fa0a1a2a3 128\n"
+	for _, test := range []struct {
+		text, reason string
+		mode         os.FileMode
+	}{
+		{"addr add 192.0.2.1/24 dev black\n", "", 0o640},
+		{"addr add 192.0.2.1/24 dev black\n", "has mode 0644, but it may hold keys and others may not have it: chmod o= it", 0o644},
+		{"addr add 192.0.2.1/24 dev black\n", "has mode 0602", 0o602},
+		{"\n" + out, ":2: the initial batch cannot hold the outbound SA spi 0x1001", 0o600},
+		{strings.Replace(out, "dir out", "dir in", 1), "", 0o600},
+	} {
+		batch := filepath.Join(t.TempDir(), "initial")
+		if err := os.WriteFile(batch, []byte(test.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(batch, test.mode); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := config.Load(write(t, "registers = \"unix:/s\"\ninitial_batch = \""+batch+"\"\n"))
+		if test.reason == "" && err != nil || test.reason != "" && (err == nil || !strings.Contains(err.Error(), test.reason)) {
+			t.Errorf("%04o: %v, want %q", test.mode, err, test.reason)
+		}
+	}
+}

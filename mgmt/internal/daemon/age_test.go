@@ -119,7 +119,7 @@ func TestTimePassedWithoutADaemon(t *testing.T) {
 	c.after(1000 * time.Second)
 	c.told(0x1001, true, "time")
 	// A new SA of that name has a time of its own.
-	c.must(limited("limit time-hard 100")[1])
+	c.must(otherKey(limited("limit time-hard 100")[1]))
 	c.after(99 * time.Second)
 	c.now = c.now.Add(-time.Hour) // a clock that is set back ends nothing
 	c.after(time.Second)
@@ -140,7 +140,7 @@ func TestExpiredIsTold(t *testing.T) {
 	c.now = c.now.Add(40 * time.Second)
 	c.same("hard", expired(), "hard")
 	c.must("xfrm state flush")
-	c.must(tunnel[1])
+	c.must(otherKey(tunnel[1]))
 	row := make([]uint32, regs.InnerTableOutboundUsage.Words())
 	for _, limit := range []struct {
 		bit  regs.Field

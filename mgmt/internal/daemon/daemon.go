@@ -68,6 +68,15 @@ func (d *Daemon) Run(commands []xfrm.Command, statistics bool) (control.Done, er
 	return d.run(commands, statistics)
 }
 
+// RunInitial carries out the batch that a box gets each time that it has no configuration, and wipes the keys in it. It cannot have outbound SAs.
+func (d *Daemon) RunInitial(commands []xfrm.Command) (control.Done, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.session.Initial = true
+	defer func() { d.session.Initial = false }()
+	return d.run(commands, false)
+}
+
 func (d *Daemon) run(commands []xfrm.Command, statistics bool) (control.Done, error) {
 	changes := session.Changes(commands)
 	if changes {

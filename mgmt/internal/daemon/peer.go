@@ -48,7 +48,7 @@ func (d *Daemon) JoinPair(p *Pair) error {
 		return err
 	}
 	p.active, p.heard = open, d.now()
-	d.session.Closed, d.session.Paired, d.session.IVMask = !open, true, p.Side.IVMask()
+	d.session.Closed, d.session.IVMask = !open, p.Side.IVMask()
 	d.pair = p
 	d.log.Info("one of a pair", "side", string(p.Side), "active", open, "other", p.Other)
 	return nil

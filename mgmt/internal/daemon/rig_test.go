@@ -105,6 +105,9 @@ func (r *rig) start() {
 	}
 }
 
+// otherKey is a line with another outbound key, for one that was used is refused.
+func otherKey(line string) string { return strings.Replace(line, "0x000102", "0xff0102", 1) }
+
 func (r *rig) restart() {
 	r.t.Helper()
 	r.end()

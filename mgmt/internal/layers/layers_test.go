@@ -17,7 +17,7 @@ import (
 var upwards = strings.Fields(`
 	regs suite cuckoo journal transport xfrm keys
 	card chip place
-	model compile plan events session
+	model compile plan usedkeys events session
 	control peer
 	punt
 	config

@@ -4,10 +4,6 @@ package model
 
 import (
 	"cmp"
-	"crypto/hmac"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"net/netip"
 	"time"
 
@@ -129,10 +125,6 @@ type Model struct {
 	NextAge uint64                 `json:"next_age"`
 	// LastIndex is the highest index given to a policy.
 	LastIndex uint32 `json:"last_index"`
-	// UsedKeys marks the outbound keys that ever were, resets or not, so that one that comes again is noticed (RFC 4303 3.3.3). Marks are made with MarkKey and
-	// say nothing of the keys.
-	UsedKeys map[string]bool `json:"used_keys"`
-	MarkKey  []byte          `json:"mark_key"`
 
 	found *lookups
 	// bridged is where the ports were last put into a bridge or taken out.
@@ -141,32 +133,7 @@ type Model struct {
 
 // NewModel is a box after reset.
 func NewModel() *Model {
-	m := &Model{Links: map[string]*Link{xfrm.Red: {}, xfrm.Black: {}}, UsedKeys: map[string]bool{}, MarkKey: make([]byte, sha256.Size)}
-	_, _ = rand.Read(m.MarkKey) // never fails (crypto/rand)
-	return m
-}
-
-// KeyMark stands for the key of a new SA, its salt included: the same under every suite, for a counter must not come again under
-// another one either.
-func (m *Model) KeyMark(sa *SA) string {
-	mac := hmac.New(sha256.New, m.MarkKey)
-	mac.Write(sa.Crypt().Key)
-	return hex.EncodeToString(mac.Sum(nil))
-}
-
-// ComesAgain says whether a new SA has the key of an earlier one, whose sequence numbers it would repeat.
-func (m *Model) ComesAgain(sa *SA) bool {
-	return sa.Fresh && sa.Way == xfrm.DirOut && sa.ReplayOSeq == 0 && sa.Suite().Repetition() != "" && m.UsedKeys[m.KeyMark(sa)]
-}
-
-// RefuseUsedKeys is for one of two boxes with the same SAs, which somebody may give it again when it comes back: then it may be the one that begins.
-func (m *Model) RefuseUsedKeys() error {
-	for _, sa := range m.SAs {
-		if m.ComesAgain(sa) {
-			return xfrm.Errorf(sa.Pos, "this box of a pair has had the key of the SA spi 0x%x before, and its sequence numbers would start again at 1: %s; make a new SA", sa.SPI, sa.Suite().Repetition())
-		}
-	}
-	return nil
+	return &Model{Links: map[string]*Link{xfrm.Red: {}, xfrm.Black: {}}}
 }
 
 // PriorityDSCPs is the set of DSCPs whose packets pass the others.
@@ -211,15 +178,6 @@ func (m *Model) MarkTimes(now time.Time) {
 	for _, sa := range m.SAs {
 		if sa.Fresh {
 			sa.Added = now.Unix()
-		}
-	}
-}
-
-// MarkKeys notes the outbound keys that were just installed.
-func (m *Model) MarkKeys() {
-	for _, sa := range m.SAs {
-		if sa.Fresh && sa.Way == xfrm.DirOut && sa.Suite().Repetition() != "" {
-			m.UsedKeys[m.KeyMark(sa)] = true
 		}
 	}
 }

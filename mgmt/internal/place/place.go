@@ -15,6 +15,9 @@ import (
 // runDir is for what does not outlive a boot, as the tables of cards do not.
 const runDir = "/run/sallyport"
 
+// keysDir is for what does.
+const keysDir = "/var/lib/sallyport"
+
 // Place is one box. Either Socket or PCI is set.
 type Place struct {
 	Socket string // of the simulator
@@ -79,6 +82,15 @@ func (p Place) OpenUnchecked() (transport.Transport, error) {
 
 // State is where the configuration is kept: beside the simulator's socket, or in /run for cards.
 func (p Place) State() string { return p.base() + ".state.json" }
+
+// Keys is where it is remembered which outbound keys were used: for cards in /var/lib, where it outlives a reboot of the machine. Empty for a simulated box, whose file is beside
+// its state.
+func (p Place) Keys() string {
+	if p.Socket != "" {
+		return ""
+	}
+	return filepath.Join(keysDir, filepath.Base(p.base())+".keys")
+}
 
 // base is the same for a box however its cards are named: it goes by the crypto card's address.
 func (p Place) base() string {

@@ -32,7 +32,7 @@ func (r *rig) number(table regs.Table, row int) uint64 {
 // TestReplayOSeq: an SA goes on from replay-oseq, which is written behind its key; a new SA in its row starts anew.
 func TestReplayOSeq(t *testing.T) {
 	r := newRig(t, fakebox.Small)
-	r.Must("addr add 192.0.2.1/24 dev black\n" + sendingFrom("0x701", "replay-oseq 77") + sendingFrom("0x702", "flag esn replay-window 64 replay-oseq 1 replay-oseq-hi 2"))
+	r.Must("addr add 192.0.2.1/24 dev black\n" + sendingFrom("0x701", "replay-oseq 77") + strings.Replace(sendingFrom("0x702", "flag esn replay-window 64 replay-oseq 1 replay-oseq-hi 2"), "0x0001", "0x1001", 1))
 	if a, b := r.number(regs.CryptoTableOutboundNumber, 0), r.number(regs.CryptoTableOutboundNumber, 1); a != 77 || b != 2<<32+1 {
 		t.Errorf("numbers are %d and %d", a, b)
 	}
@@ -157,16 +157,16 @@ func TestClosedPorts(t *testing.T) {
 	}
 }
 
-// TestPairedKeys: one of a pair installs no outbound SA again, after a reset neither, unless it goes on above a number. Inbound ones may come again.
-func TestPairedKeys(t *testing.T) {
+// TestUsedKeys: a box installs no outbound SA again, after a reset neither, unless it goes on above a number. Inbound ones may come again.
+func TestUsedKeys(t *testing.T) {
 	r := newRig(t, fakebox.Small)
+	r.Remembers = true
 	run := func(text string) error {
 		commands, err := xfrm.ParseBatch("f", []byte("addr add 192.0.2.1/24 dev black\n"+text))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r.Session(func(s *session.Session) error {
-			s.Paired = true
 			return s.Run(commands)
 		})
 	}
@@ -176,7 +176,7 @@ func TestPairedKeys(t *testing.T) {
 	}
 	r.Fake.Reset()
 	before := r.Snapshot()
-	if err := run(first); err == nil || !session.IsInput(err) || !strings.Contains(err.Error(), "this box of a pair has had the key of the SA spi 0x701 before") {
+	if err := run(first); err == nil || !session.IsInput(err) || !strings.Contains(err.Error(), "this box has had the key of the outbound SA spi 0x701 before") {
 		t.Errorf("gave %v", err)
 	}
 	if r.Snapshot() != before {
@@ -184,5 +184,63 @@ func TestPairedKeys(t *testing.T) {
 	}
 	if err := run(sendingFrom("0x701", "replay-oseq 9") + testbox.WindowedState("add", 2, 64, "")); err != nil {
 		t.Errorf("gave %v", err)
+	}
+}
+
+// TestInitialHasNoOutbound: a batch that is loaded with each reset holds no SA whose numbers would begin again, whatever says that it is outbound; inbound ones it may.
+func TestInitialHasNoOutbound(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	load := func(text string) error {
+		commands, err := xfrm.ParseBatch("f", []byte("addr add 192.0.2.1/24 dev black\n"+text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Session(func(s *session.Session) error {
+			s.Initial = true
+			return s.Run(commands)
+		})
+	}
+	// From its address alone the box knows that this one is outbound.
+	outbound := strings.Replace(sendingFrom("0x701", ""), " dir out", "", 1)
+	if err := load(outbound); err == nil || !session.IsInput(err) || !strings.HasPrefix(err.Error(), "f:2: the initial batch cannot hold the outbound SA spi 0x701") {
+		t.Errorf("gave %v", err)
+	}
+	if r.Snapshot() != "" || r.Fake.Writes != 0 {
+		t.Error("something was written")
+	}
+	if err := load(testbox.WindowedState("add", 2, 64, "")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestKeysAreMarkedBeforeTheyAreWritten: wherever a change is cut short once the first register is written, its key counts as used; two outbound SAs never share one.
+func TestKeysAreMarkedBeforeTheyAreWritten(t *testing.T) {
+	text := "addr add 192.0.2.1/24 dev black\n" + sendingFrom("0x701", "")
+	for after := 1; ; after++ {
+		r := newRig(t, fakebox.Small)
+		r.Remembers = true
+		b := r.Open()
+		r.Fake.FailAfter = after
+		err := r.SessionOf(b, func(s *session.Session) error {
+			commands, err := xfrm.ParseBatch("f", []byte(text))
+			if err != nil {
+				return err
+			}
+			return s.Run(commands)
+		})
+		r.Fake.FailAfter = 0
+		if err == nil {
+			break
+		}
+		written := r.Fake.Writes > 0
+		again := r.Run(text)
+		if written && (again == nil || !strings.Contains(again.Error(), "has had the key of the outbound SA")) {
+			t.Fatalf("after %d accesses, some of them writes: %v", after, again)
+		}
+	}
+	r := newRig(t, fakebox.Small)
+	twice := text + sendingFrom("0x702", "")
+	if err := r.Run(twice); err == nil || !session.IsInput(err) || !strings.Contains(err.Error(), "have one key") || r.Fake.Writes != 0 {
+		t.Error(err)
 	}
 }

@@ -40,8 +40,10 @@ type Session struct {
 	Ages bool
 	// Closed keeps both ports from receiving and sending, whatever the configuration says: another box does, and this one stands by.
 	Closed bool
-	// Paired says that another box has the same keys. An outbound SA whose key this box had before is then an error and no warning.
-	Paired bool
+	// KeysPath is the file that remembers which outbound keys were used; empty: beside StatePath.
+	KeysPath string
+	// Initial says that the commands are loaded anew with each reset of the box: outbound SAs among them are refused.
+	Initial bool
 	// IVMask is what tells this box's IVs from those of another that has the same keys.
 	IVMask uint64
 
@@ -130,7 +132,7 @@ func (s *Session) load() (*stored, bool, error) {
 	case !reset:
 		s.note("the tables do not agree with %s (a chip was reset, or a change did not finish): starting from an empty configuration", s.StatePath)
 	}
-	return state.emptied(), reset, nil
+	return newStored(), reset, nil
 }
 
 // compare reads the state file, unless that is known, and says whether the chips hold what it speaks of, or nothing at all.
@@ -183,15 +185,13 @@ func (s *Session) change(state *stored, known bool) error {
 	if err != nil {
 		return err
 	}
-	if s.Paired {
-		if err := state.Model.RefuseUsedKeys(); err != nil {
-			return err
-		}
-	}
-	notes.Print(s.Notes)
 	if err := s.Box.WaitReady(); err != nil {
 		return err
 	}
+	if err := s.claimKeys(state.Model); err != nil {
+		return err
+	}
+	notes.Print(s.Notes)
 	if err := s.mark(unfinished); err != nil {
 		return err
 	}
@@ -213,7 +213,6 @@ func (s *Session) change(state *stored, known bool) error {
 	if err != nil {
 		return fmt.Errorf("%w (the change did not finish; the next one starts from empty tables)", err)
 	}
-	state.Model.MarkKeys()
 	state.Model.MarkTimes(s.now())
 	markWindows(state.Model, plan.Target)
 	state.Image = plan.Image

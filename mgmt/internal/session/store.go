@@ -14,7 +14,7 @@ import (
 )
 
 // storeFormat changes when an older file can no longer be read.
-const storeFormat = 6
+const storeFormat = 7
 
 // stored is what is kept between invocations: the configuration and the tables, without keys.
 type stored struct {
@@ -30,13 +30,6 @@ type stored struct {
 
 func newStored() *stored {
 	return &stored{Format: storeFormat, Model: model.NewModel(), Image: compile.NewImage()}
-}
-
-// emptied is what is left of s when the chips have forgotten it: which keys were used, for the counters start again.
-func (s *stored) emptied() *stored {
-	empty := newStored()
-	empty.Model.UsedKeys, empty.Model.MarkKey = s.Model.UsedKeys, s.Model.MarkKey
-	return empty
 }
 
 // lockStore keeps other invocations out until the file it returns is closed.

@@ -4,9 +4,12 @@ package testbox
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -30,6 +33,8 @@ type Rig struct {
 	// statistics as with `sallyctl -s`
 	Statistics bool
 	Clock      int // of audit
+	// Remembers says that the box remembers which keys were used; otherwise each invocation finds a new one, so that a test may write a key again.
+	Remembers bool
 }
 
 func New(t *testing.T, sizes fakebox.Sizes) *Rig {
@@ -63,15 +68,33 @@ func PrintEvents(s *session.Session, take func() ([]events.Event, error)) error 
 	return err
 }
 
-func (r *Rig) Session(run func(*session.Session) error) error {
+// Open reaches the box.
+func (r *Rig) Open() *chip.Box {
 	r.T.Helper()
 	b, err := chip.Open(r.Fake)
 	if err != nil {
 		r.T.Fatal(err)
 	}
+	return b
+}
+
+// Session is one invocation of a program.
+func (r *Rig) Session(run func(*session.Session) error) error {
+	r.T.Helper()
+	return r.SessionOf(r.Open(), run)
+}
+
+// SessionOf is one that has reached the box before.
+func (r *Rig) SessionOf(b *chip.Box, run func(*session.Session) error) error {
+	r.T.Helper()
 	var out, notes bytes.Buffer
+	if !r.Remembers {
+		if err := os.Remove(r.State + ".keys"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			r.T.Fatal(err)
+		}
+	}
 	r.Fake.Log, r.Fake.Waits = nil, nil
-	err = run(&session.Session{Box: b, StatePath: r.State, Statistics: r.Statistics, Out: &out, Notes: &notes})
+	err := run(&session.Session{Box: b, StatePath: r.State, Statistics: r.Statistics, Out: &out, Notes: &notes})
 	r.Out, r.Notes = out.String(), notes.String()
 	return err
 }

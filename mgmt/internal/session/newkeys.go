@@ -1,0 +1,57 @@
+package session
+
+import (
+	"errors"
+
+	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/usedkeys"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// claimKeys refuses new outbound SAs whose key the box has had before, for their sequence numbers would begin again under it (RFC 4303, 3.3.3). The other keys are
+// remembered before any is on a chip, so that a change that is cut short has used them.
+func (s *Session) claimKeys(m *model.Model) (err error) {
+	var list []*model.SA
+	for _, sa := range m.SAs {
+		if sa.Fresh && sa.Way == xfrm.DirOut && sa.Suite().Repetition() != "" {
+			list = append(list, sa)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	if s.Initial {
+		return xfrm.Errorf(list[0].Pos, "the initial batch cannot hold the outbound SA spi 0x%x: each load would begin its sequence numbers again under the same key; leave it to IKE, or load a new key by hand", list[0].SPI)
+	}
+	keys, err := usedkeys.Open(s.keysPath())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, keys.Close()) }()
+	var marks []usedkeys.Mark
+	seen := map[usedkeys.Mark]*model.SA{}
+	for _, sa := range list {
+		mark := keys.Mark(sa.Crypt().Key)
+		if other := seen[mark]; other != nil {
+			return xfrm.Errorf(sa.Pos, "the outbound SAs spi 0x%x and 0x%x have one key: their %s; give each its own", other.SPI, sa.SPI, sa.Suite().Repetition())
+		}
+		seen[mark] = sa
+		used, err := keys.Used(mark)
+		if err != nil {
+			return err
+		}
+		if used && sa.ReplayOSeq == 0 {
+			return xfrm.Errorf(sa.Pos, "this box has had the key of the outbound SA spi 0x%x before, and its sequence numbers would start again at 1: %s; make a new key", sa.SPI, sa.Suite().Repetition())
+		}
+		marks = append(marks, mark)
+	}
+	return keys.Add(marks)
+}
+
+// keysPath is the file of marks, beside the state unless it is said.
+func (s *Session) keysPath() string {
+	if s.KeysPath != "" {
+		return s.KeysPath
+	}
+	return s.StatePath + ".keys"
+}

@@ -1,0 +1,133 @@
+// Package usedkeys remembers which outbound keys a box has had, over resets of the box and of the
+// machine. Sequence numbers begin anew with each installation, and a number must not come twice
+// under one key (RFC 4303, 3.3.3).
+package usedkeys
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// Most is how many keys are remembered, so that the file is bounded: 16 rekeys of each SA of the largest box. Of more the oldest are forgotten.
+const Most = 1 << 20
+
+// Mark stands for a key. It says nothing of it.
+type Mark [16]byte
+
+// Keys is the file of marks, which this process alone has until Close.
+type Keys struct {
+	db   *bolt.DB
+	most uint64
+	name []byte // what marks are made with
+}
+
+var (
+	meta  = []byte("meta")  // the key that marks are made with, under `name`
+	marks = []byte("marks") // of each mark its number
+	order = []byte("order") // of each number, which count up, its mark
+	name  = []byte("name")
+)
+
+// Open opens the file, or makes it, and waits for others that have it.
+func Open(path string) (*Keys, error) { return open(path, Most, nil) }
+
+func open(path string, most uint64, options *bolt.Options) (*Keys, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		return nil, fmt.Errorf("cannot remember which keys were used: %w", err)
+	}
+	db, err := bolt.Open(path, 0o600, options)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the marks of used keys %s: %w", path, err)
+	}
+	k := &Keys{db: db, most: most}
+	if err := k.begin(); err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot use the marks of used keys %s: %w", path, err), db.Close())
+	}
+	return k, nil
+}
+
+// begin reads the key of marks. Only a file that is new is written.
+func (k *Keys) begin() error {
+	err := k.db.View(func(tx *bolt.Tx) error {
+		if bucket := tx.Bucket(meta); bucket != nil {
+			k.name = append([]byte(nil), bucket.Get(name)...)
+		}
+		return nil
+	})
+	if err != nil || k.name != nil {
+		return err
+	}
+	k.name = make([]byte, sha256.Size)
+	_, _ = rand.Read(k.name) // never fails (crypto/rand)
+	return k.db.Update(func(tx *bolt.Tx) error {
+		for _, bucket := range [][]byte{meta, marks, order} {
+			if _, err := tx.CreateBucket(bucket); err != nil {
+				return err
+			}
+		}
+		return tx.Bucket(meta).Put(name, k.name)
+	})
+}
+
+// Mark is that of a key with its salt: the same under every suite, for a number must not come again under another one either.
+func (k *Keys) Mark(key []byte) (m Mark) {
+	mac := hmac.New(sha256.New, k.name)
+	mac.Write(key)
+	copy(m[:], mac.Sum(nil))
+	return m
+}
+
+// Used says whether a key was added before.
+func (k *Keys) Used(m Mark) (used bool, err error) {
+	err = k.db.View(func(tx *bolt.Tx) error {
+		used = tx.Bucket(marks).Get(m[:]) != nil
+		return nil
+	})
+	return used, err
+}
+
+// Add remembers keys, all or none, and is done when they are on the disk.
+func (k *Keys) Add(list []Mark) error {
+	err := k.db.Update(func(tx *bolt.Tx) error {
+		for _, m := range list {
+			if err := k.add(tx.Bucket(marks), tx.Bucket(order), m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("cannot write the marks of used keys %s: %w", k.db.Path(), err)
+	}
+	return nil
+}
+
+func (k *Keys) add(marks, order *bolt.Bucket, m Mark) error {
+	if marks.Get(m[:]) != nil {
+		return nil
+	}
+	number, err := order.NextSequence()
+	if err != nil {
+		return err
+	}
+	place := binary.BigEndian.AppendUint64(nil, number)
+	if err := errors.Join(marks.Put(m[:], place), order.Put(place, m[:])); err != nil {
+		return err
+	}
+	if number <= k.most {
+		return nil
+	}
+	oldest := binary.BigEndian.AppendUint64(nil, number-k.most)
+	return errors.Join(marks.Delete(order.Get(oldest)), order.Delete(oldest))
+}
+
+// Close lets others have the file.
+func (k *Keys) Close() error { return k.db.Close() }

@@ -1,0 +1,118 @@
+package usedkeys
+
+import (
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+func key(n int) []byte { return binary.BigEndian.AppendUint64(make([]byte, 28), uint64(n)) }
+
+func mustOpen(t *testing.T, path string, most uint64) *Keys {
+	t.Helper()
+	k, err := open(path, most, &bolt.Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func (k *Keys) used(t *testing.T, n int) bool {
+	t.Helper()
+	used, err := k.Used(k.Mark(key(n)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return used
+}
+
+// TestMarks: a key is known when it comes again, also to another process; the file has nothing of it.
+func TestMarks(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "var", "keys")
+	k := mustOpen(t, path, 4)
+	secret := []byte("0123456789abcdef0123456789abcdefsalt")
+	if used, err := k.Used(k.Mark(secret)); used || err != nil {
+		t.Fatal(used, err)
+	}
+	for range 2 {
+		if err := k.Add([]Mark{k.Mark(secret)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := k.Close(); err != nil {
+		t.Fatal(err)
+	}
+	k = mustOpen(t, path, 4)
+	defer k.Close()
+	if used, err := k.Used(k.Mark(secret)); !used || err != nil {
+		t.Fatal(used, err)
+	}
+	if k.used(t, 1) {
+		t.Error("a key that never was is known")
+	}
+	text, err := os.ReadFile(path)
+	if err != nil || strings.Contains(string(text), string(secret[:8])) {
+		t.Errorf("the file holds the key, or %v", err)
+	}
+}
+
+// TestBounded: the last keys are known however many there were, and the file grows no further. One rekey is one transaction.
+// SALLYPORT_LONG has a million, which the file of a box remembers.
+func TestBounded(t *testing.T) {
+	most, rekeys, at := 500, 10_000, 1
+	if os.Getenv("SALLYPORT_LONG") != "" {
+		most, rekeys, at = Most/4, 1_000_000, 16
+	}
+	path := filepath.Join(t.TempDir(), "keys")
+	k := mustOpen(t, path, uint64(most))
+	defer k.Close()
+	var once int64
+	for n := 0; n < rekeys; n += at {
+		var list []Mark
+		for i := range at {
+			list = append(list, k.Mark(key(n+i)))
+		}
+		if err := k.Add(list); err != nil {
+			t.Fatal(err)
+		}
+		if n == rekeys/2 {
+			once = size(t, path)
+		}
+	}
+	if now := size(t, path); now > once {
+		t.Errorf("the file has %d bytes after %d rekeys, and %d after half of them", now, rekeys, once)
+	}
+	for n := rekeys - most; n < rekeys; n++ {
+		if !k.used(t, n) {
+			t.Fatalf("key %d is forgotten", n)
+		}
+	}
+	if k.used(t, rekeys-most-1) {
+		t.Error("more keys are known than are to be")
+	}
+	t.Logf("%d bytes for %d keys after %d rekeys", size(t, path), most, rekeys)
+}
+
+func size(t *testing.T, path string) int64 {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
+}
+
+// TestDamaged: a file that is none is one sentence.
+func TestDamaged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keys")
+	if err := os.WriteFile(path, []byte("no database at all, and long enough to be read as one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "cannot open the marks of used keys "+path) {
+		t.Error(err)
+	}
+}
