@@ -1,10 +1,13 @@
 package sallyport.boards
 
 import mainargs.{Flag, ParserForClass, arg, main}
-import sallyport.common.regs.Chip
-import sallyport.common.{Elaboration, Emit}
-import sallyport.crypto.CryptoConfig
-import sallyport.iface.{InnerConfig, OuterConfig}
+import sallyport.boards.control.ControlPlaneParams
+import sallyport.boards.shell.{Cores, Fabric, Shell, ShellConfig, ShellTimes}
+import sallyport.common.elaborate.{Elaboration, Emit}
+import sallyport.common.registers.map.Chip
+import sallyport.crypto.config.CryptoConfig
+import sallyport.iface.inner.InnerConfig
+import sallyport.iface.outer.OuterConfig
 
 import java.nio.file.Paths
 

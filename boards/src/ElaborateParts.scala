@@ -1,13 +1,10 @@
 package sallyport.boards
 
-import chisel3.RawModule
 import mainargs.{ParserForClass, arg, main}
-import sallyport.common.{Elaboration, Emit}
+import sallyport.boards.parts.Parts
+import sallyport.common.elaborate.{Elaboration, Emit}
 
 import java.nio.file.Paths
-
-/** A module of the shell that is simulated or synthesised by itself, under the name of its folder. */
-case class Part(name: String, design: () => RawModule)
 
 @main
 case class PartsElaboration(@arg(doc = "folder that gets a folder of .sv files a part") out: String)

@@ -1,7 +1,10 @@
 package sallyport.crypto
 
 import mainargs.{Flag, ParserForClass, arg, main}
-import sallyport.common._
+import sallyport.common.elaborate.{Elaboration, Emit}
+import sallyport.crypto.chip.CryptoCore
+import sallyport.crypto.config.CryptoConfig
+import sallyport.crypto.suite.Suite
 
 /**
  * The command line of the crypto chip's elaboration.

@@ -1,7 +1,10 @@
 package sallyport.crypto
 
 import chisel3._
-import sallyport.common.Emit
+import sallyport.common.elaborate.Emit
+import sallyport.crypto.cipher.{AesPipe, ChaChaPipe, Sm4Pipe}
+import sallyport.crypto.hash.{GhashSum, HashKind, Poly1305Pipe, Sha1Pipe, Sha256Pipe, Sm3Pipe}
+import sallyport.crypto.lane.HashEngine
 
 import java.nio.file.Paths
 

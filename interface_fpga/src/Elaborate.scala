@@ -2,7 +2,9 @@ package sallyport.iface
 
 import chisel3.util.isPow2
 import mainargs.{Flag, ParserForClass, arg, main}
-import sallyport.common.{Elaboration, Emit}
+import sallyport.common.elaborate.{Elaboration, Emit}
+import sallyport.iface.inner.{InnerConfig, InnerCore}
+import sallyport.iface.outer.{OuterConfig, OuterCore}
 
 /**
  * The command line of the interface chips' elaboration.

@@ -1,6 +1,8 @@
 package sallyport.iface
 
-import sallyport.common.Emit
+import sallyport.common.elaborate.Emit
+import sallyport.iface.reassembly.{Reassembler, ReassemblyConfig}
+import sallyport.iface.receive.FragmentDetour
 
 import java.nio.file.Paths
 

@@ -1,4 +1,4 @@
-"""Scala descriptors, package sallyport.common.regs. One statement a line if it fits, so that scalafmt has nothing to do.
+"""Scala descriptors, package sallyport.common.registers.map. One statement a line if it fits, so that scalafmt has nothing to do.
 
 Registers are a file a chip, and one of those that all chips have, for each is read by itself.
 """
@@ -22,7 +22,7 @@ def files(model: Model) -> dict[str, str]:
 
 
 def _file(objects: list[list[str]]) -> str:
-    lines = [f"// {HEADER}", "package sallyport.common.regs"]
+    lines = [f"// {HEADER}", "package sallyport.common.registers.map"]
     for one in objects:
         lines += ["", *one]
     return "\n".join(lines) + "\n"

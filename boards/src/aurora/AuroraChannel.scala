@@ -1,7 +1,8 @@
-package sallyport.boards
+package sallyport.boards.aurora
 
 import chisel3._
 import chisel3.util._
+import sallyport.boards.clocks.{AsyncFifo, BitSynchronizer, CrossingReset, EventCrossing, ResetSynchronizer, SlrPipe}
 
 /**
  * One channel of an [[AuroraLink]]: the way of its words between the core's clock, which is this module's own, and the Aurora core's user clock.

@@ -1,8 +1,10 @@
-package sallyport.boards
+package sallyport.boards.aurora
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.{LinkPort, PacketStream}
+import sallyport.boards.clocks.{BitSynchronizer, SlrPipe, SlrStage}
+import sallyport.common.link.LinkPort
+import sallyport.common.stream.PacketStream
 
 /**
  * Parameters of an [[AuroraLink]].

@@ -1,7 +1,8 @@
-package sallyport.boards
+package sallyport.boards.aurora
 
 import chisel3._
 import chisel3.util._
+import sallyport.boards.clocks.BitSynchronizer
 
 /**
  * Times of [[AuroraReset]], in cycles of the initial clock (50 MHz).

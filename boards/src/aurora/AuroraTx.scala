@@ -1,8 +1,8 @@
-package sallyport.boards
+package sallyport.boards.aurora
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.RegisterSlice
+import sallyport.common.stream.RegisterSlice
 
 /**
  * Sender of one channel, in its user clock: from reset `markers` markers ([[TrainingMarker]]), then words, low beat first.

@@ -1,7 +1,6 @@
-package sallyport.boards
+package sallyport.boards.aurora
 
 import chisel3._
-import chisel3.util._
 
 /**
  * The beats that a channel carries before its first word: a text, the channel's number in it, and how many markers follow.

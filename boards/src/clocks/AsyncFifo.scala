@@ -1,8 +1,8 @@
-package sallyport.boards
+package sallyport.boards.clocks
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.ReadSlice
+import sallyport.common.queue.ReadSlice
 
 /**
  * A first-in first-out queue between two clocks of any ratio.

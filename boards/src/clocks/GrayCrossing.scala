@@ -1,4 +1,4 @@
-package sallyport.boards
+package sallyport.boards.clocks
 
 import chisel3._
 import chisel3.util.addAttribute

@@ -1,7 +1,8 @@
-package sallyport.boards
+package sallyport.boards.control
 
 import chisel3._
-import sallyport.common.AxiLite
+import sallyport.boards.registers.{RegisterPort, RegisterRequest}
+import sallyport.common.registers.AxiLite
 
 /**
  * Makes AXI4-Lite accesses (AMBA IHI 0022 B1) of those of a [[RegisterPort]], one at a time.

@@ -1,7 +1,8 @@
-package sallyport.boards
+package sallyport.boards.control
 
 import chisel3._
 import chisel3.util._
+import sallyport.boards.registers.{CardMap, RegisterPort}
 
 /**
  * Gives each access of the host to what its address names (docs/reference/interfaces.md, section 7):

@@ -1,11 +1,15 @@
-package sallyport.boards
+package sallyport.boards.control
 
 import chisel3._
-import sallyport.common.{AxiLite, NoMeta, PacketStream}
-import sallyport.common.regs.{Chip, ShellRegs}
+import sallyport.boards.clocks.BitSynchronizer
+import sallyport.boards.pcie.{PcieBridge, PciePort}
+import sallyport.boards.registers.{CardMap, RegisterArbiter, RegisterCrossing}
+import sallyport.common.registers.AxiLite
+import sallyport.common.registers.map.{Chip, ShellRegs}
+import sallyport.common.stream.{NoMeta, PacketStream}
 
 /**
- * @param chip value of [[sallyport.common.regs.Chip]]
+ * @param chip value of [[sallyport.common.registers.map.Chip]]
  * @param board `id` of the board file
  * @param version `major.minor.patch`, the VERSION file's text
  * @param channels Aurora channels a link, 1 or 2

@@ -1,8 +1,9 @@
-package sallyport.boards
+package sallyport.boards.control
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.LinkFrame
+import sallyport.boards.aurora.AuroraChannelStatus
+import sallyport.common.link.LinkFrame
 
 /** The control plane's side of one link, in the core clock. */
 class ControlLink(channelsOfLink: Int) extends Bundle {

@@ -1,7 +1,8 @@
-package sallyport.boards
+package sallyport.boards.control
 
 import chisel3._
 import chisel3.util._
+import sallyport.boards.registers.RegisterPort
 
 /**
  * Accesses of dynamic reconfiguration ports, in their clock: bit 24 of a request's address chooses the system monitor (0) or the MAC path (1),

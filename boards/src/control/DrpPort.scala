@@ -1,4 +1,4 @@
-package sallyport.boards
+package sallyport.boards.control
 
 import chisel3._
 

@@ -1,8 +1,9 @@
-package sallyport.boards
+package sallyport.boards.control
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.regs.ShellRegs
+import sallyport.boards.registers.{RegisterPort, RegisterRequest, RegisterResponse}
+import sallyport.common.registers.map.ShellRegs
 
 /**
  * The registers DRP_SELECT, DRP_DATA, DRP_COMMAND and DRP_STATE (regs/shell.rdl): an access that software starts and then looks at until it has

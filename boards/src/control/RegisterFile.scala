@@ -1,11 +1,12 @@
-package sallyport.boards
-
-import scala.collection.immutable.SeqMap
+package sallyport.boards.control
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.RegisterValues
-import sallyport.common.regs.{RegisterDesc, RegisterRole}
+import sallyport.boards.registers.RegisterPort
+import sallyport.common.registers.RegisterValues
+import sallyport.common.registers.map.{RegisterDesc, RegisterRole}
+
+import scala.collection.immutable.SeqMap
 
 /** A bit for each of `registers`. */
 class RegisterFlags(registers: Seq[RegisterDesc]) extends Record {
@@ -14,7 +15,7 @@ class RegisterFlags(registers: Seq[RegisterDesc]) extends Record {
 }
 
 /**
- * Registers as SystemRDL describes them, without the windows of a chip's [[sallyport.common.RegisterBank]].
+ * Registers as SystemRDL describes them, without the windows of a chip's [[sallyport.common.registers.RegisterBank]].
  *
  * `control` holds what software wrote (after reset: the RDL's reset values); a bit that the RDL calls a single pulse is high for one cycle after
  * software wrote 1 and reads 0. `written` pulses in the cycle in which the new value first stands. `status` is sampled when it is read, and

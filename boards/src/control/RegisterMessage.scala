@@ -1,8 +1,8 @@
-package sallyport.boards
+package sallyport.boards.control
 
 import chisel3._
-import chisel3.util._
-import sallyport.common.LinkFrame
+import sallyport.boards.registers.CardMap
+import sallyport.common.link.LinkFrame
 
 /** A message of the register tunnel in the 88 bits of a link's message (docs/reference/interfaces.md, section 2), highest bits first. */
 class RegisterMessage extends Bundle {

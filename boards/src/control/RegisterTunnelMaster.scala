@@ -1,8 +1,9 @@
-package sallyport.boards
+package sallyport.boards.control
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.LinkFrame
+import sallyport.boards.registers.{CardMap, RegisterPort}
+import sallyport.common.link.LinkFrame
 
 /**
  * Register accesses to the card at the far end of a link, as messages of the link; on the crypto card alone. An interface card has no master and

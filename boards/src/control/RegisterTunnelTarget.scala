@@ -1,8 +1,9 @@
-package sallyport.boards
+package sallyport.boards.control
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.LinkFrame
+import sallyport.boards.registers.{CardMap, RegisterPort, RegisterRequest}
+import sallyport.common.link.LinkFrame
 
 /**
  * The far end of a [[RegisterTunnelMaster]], on an interface card: makes the accesses that come as messages, each once, and answers them.

@@ -1,8 +1,10 @@
-package sallyport.boards
+package sallyport.boards.control
 
 import chisel3._
-import sallyport.common.{NoMeta, PacketStream}
-import sallyport.common.regs.{RegisterDesc, ShellRegs}
+import sallyport.boards.aurora.AuroraChannelStatus
+import sallyport.boards.registers.{CardMap, RegisterPort}
+import sallyport.common.registers.map.{RegisterDesc, ShellRegs}
+import sallyport.common.stream.{NoMeta, PacketStream}
 
 /** What a [[RegisterTunnelMaster]] tells of itself. */
 class TunnelStatus extends Bundle {

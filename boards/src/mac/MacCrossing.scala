@@ -1,8 +1,9 @@
-package sallyport.boards
+package sallyport.boards.mac
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.MacBeat
+import sallyport.boards.clocks.{BitSynchronizer, SlrStage}
+import sallyport.common.stream.MacBeat
 
 /**
  * All between a core and its 100GbE MAC: [[MacIngress]], [[MacEgress]], their resets and the MAC's state. Clock and reset of this module are the

@@ -1,8 +1,9 @@
-package sallyport.boards
+package sallyport.boards.mac
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.{MacBeat, PacketStream, RegisterSlice}
+import sallyport.boards.clocks.{AsyncFifo, CrossingReset, ResetSynchronizer, SlrPipe}
+import sallyport.common.stream.{MacBeat, PacketStream, RegisterSlice}
 
 /**
  * Frames from the core (300 MHz), whose clock and reset are this module's own, to the MAC (322.265625 MHz).

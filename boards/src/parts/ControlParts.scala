@@ -1,9 +1,19 @@
-package sallyport.boards
+package sallyport.boards.parts
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.{AxiLite, AxiLiteTarget}
-import sallyport.common.regs.Chip
+import sallyport.boards.control.{
+  AxiLiteManager,
+  ControlPlane,
+  ControlPlaneParams,
+  FrameMailbox,
+  RegisterTunnelMaster,
+  RegisterTunnelTarget
+}
+import sallyport.boards.pcie.PcieBridge
+import sallyport.boards.registers.{RegisterCrossing, RegisterPort}
+import sallyport.common.registers.map.Chip
+import sallyport.common.registers.{AxiLite, AxiLiteTarget}
 
 /** The control side's parts ([[Parts]]). */
 object ControlParts {

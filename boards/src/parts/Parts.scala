@@ -1,4 +1,6 @@
-package sallyport.boards
+package sallyport.boards.parts
+
+import sallyport.boards.shell.{CageClocks, Debouncer}
 
 /** All parts ([[ElaborateParts]]). */
 object Parts {

@@ -1,7 +1,19 @@
-package sallyport.boards
+package sallyport.boards.parts
 
 import chisel3._
-import sallyport.common.{MacBeat, PacketStream}
+import sallyport.boards.aurora.{AuroraLink, AuroraLinkParams, AuroraResetTimes}
+import sallyport.boards.clocks.{
+  AsyncFifo,
+  BitSynchronizer,
+  CrossingReset,
+  EventCrossing,
+  GrayCrossing,
+  ResetSynchronizer,
+  SlrPipe,
+  ValueCrossing
+}
+import sallyport.boards.mac.MacCrossing
+import sallyport.common.stream.{MacBeat, PacketStream}
 
 /** The parts of the way of words and frames between the core and its links and MAC. */
 object PathParts {

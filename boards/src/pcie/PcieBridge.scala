@@ -1,8 +1,9 @@
-package sallyport.boards
+package sallyport.boards.pcie
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.RegisterSlice
+import sallyport.boards.registers.{CardMap, RegisterPort}
+import sallyport.common.stream.RegisterSlice
 
 /**
  * The host's reads and writes of BAR0 as accesses of registers, and what it else sends answered as PCI Express asks. 250 MHz, 256 bits, no

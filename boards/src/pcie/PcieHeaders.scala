@@ -1,4 +1,4 @@
-package sallyport.boards
+package sallyport.boards.pcie
 
 import chisel3._
 

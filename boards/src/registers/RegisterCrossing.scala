@@ -1,7 +1,8 @@
-package sallyport.boards
+package sallyport.boards.registers
 
 import chisel3._
 import chisel3.util._
+import sallyport.boards.clocks.BitSynchronizer
 
 /**
  * A [[RegisterPort]] from one clock into another, of any ratio.

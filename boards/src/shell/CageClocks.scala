@@ -1,7 +1,6 @@
-package sallyport.boards
+package sallyport.boards.shell
 
 import chisel3._
-import chisel3.util._
 
 /**
  * Starts the clock chips beside the QSFP cages: a chip whose rate is set by pins takes it over at its reset.

@@ -1,11 +1,13 @@
-package sallyport.boards
+package sallyport.boards.shell
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.link.{LinkMessages, LinkPort}
+import sallyport.common.registers.AxiLite
+import sallyport.common.stream.{MacBeat, NoMeta, PacketStream}
 
 /**
- * The fabric's side of a core: what [[sallyport.iface.InnerCore]], OuterCore and [[sallyport.crypto.CryptoCore]] have at their ports, under one set of
+ * The fabric's side of a core: what [[sallyport.iface.inner.InnerCore]], OuterCore and [[sallyport.crypto.chip.CryptoCore]] have at their ports, under one set of
  * names. All in the core clock.
  *
  * @param links of the crypto chip two, red and black, of the others one

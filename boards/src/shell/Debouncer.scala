@@ -1,7 +1,7 @@
-package sallyport.boards
+package sallyport.boards.shell
 
 import chisel3._
-import chisel3.util._
+import sallyport.boards.clocks.BitSynchronizer
 
 /**
  * A pin as a level that has lasted: `out` is `in` once that has been the same for 2^`bits` cycles of this clock, `initial` until then.

@@ -1,6 +1,10 @@
-package sallyport.boards
+package sallyport.boards.shell
 
 import chisel3._
+import sallyport.boards.aurora.AuroraLink
+import sallyport.boards.clocks.{BitSynchronizer, ResetSynchronizer, SlrStage}
+import sallyport.boards.control.ControlPlane
+import sallyport.boards.mac.MacCrossing
 
 /**
  * All of a chip that is neither its core nor an IP: crossings of links and MAC, control plane, resets, slow pins.

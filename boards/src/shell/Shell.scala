@@ -1,9 +1,12 @@
-package sallyport.boards
+package sallyport.boards.shell
 
 import chisel3._
-import sallyport.common.regs.Chip
-import sallyport.crypto.{CryptoConfig, CryptoCore}
-import sallyport.iface.{InnerConfig, InnerCore, InterfaceIO, OuterConfig, OuterCore}
+import sallyport.common.registers.map.Chip
+import sallyport.crypto.chip.CryptoCore
+import sallyport.crypto.config.CryptoConfig
+import sallyport.iface.chip.InterfaceIO
+import sallyport.iface.inner.{InnerConfig, InnerCore}
+import sallyport.iface.outer.{OuterConfig, OuterCore}
 
 /** Configurations of the three cores; a shell takes its chip's. */
 case class Cores(inner: InnerConfig, crypto: CryptoConfig, outer: OuterConfig)

@@ -1,6 +1,8 @@
-package sallyport.boards
+package sallyport.boards.shell
 
-import sallyport.common.regs.Chip
+import sallyport.boards.aurora.{AuroraLinkParams, AuroraResetTimes}
+import sallyport.boards.control.ControlPlaneParams
+import sallyport.common.registers.map.Chip
 
 /**
  * What a shell is made for.

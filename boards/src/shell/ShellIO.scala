@@ -1,6 +1,10 @@
-package sallyport.boards
+package sallyport.boards.shell
 
 import chisel3._
+import sallyport.boards.aurora.AuroraPort
+import sallyport.boards.control.{CagePins, DrpPort, I2cPins}
+import sallyport.boards.mac.CmacPort
+import sallyport.boards.pcie.PciePort
 
 /**
  * Ports of a shell: to IPs and pins of the top (boards/templates/top.sv.j2).

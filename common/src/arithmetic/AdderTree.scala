@@ -1,4 +1,4 @@
-package sallyport.common
+package sallyport.common.arithmetic
 
 import chisel3._
 

@@ -1,4 +1,4 @@
-package sallyport.common
+package sallyport.common.clock
 
 import chisel3._
 

@@ -1,8 +1,8 @@
-package sallyport.common
-
-import java.nio.file.{Path, Paths}
+package sallyport.common.elaborate
 
 import mainargs.{Flag, ParserForClass, arg, main}
+
+import java.nio.file.{Path, Paths}
 
 /**
  * The command line of a chip's elaboration: `--out FOLDER --version M.m.p [--small]`.

@@ -1,7 +1,8 @@
-package sallyport.common
+package sallyport.common.elaborate
 
 import chisel3.RawModule
 import circt.stage.ChiselStage
+import sallyport.common.memory.MemoryModule
 
 import java.nio.file.{Files, Path}
 

@@ -1,7 +1,8 @@
-package sallyport.common
+package sallyport.common.link
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.stream.PacketStream
 
 /**
  * What [[LinkMeta.tos]] says of a packet with `transport`: the frame's headers in front of what ESP protects or what it made of

@@ -1,7 +1,8 @@
-package sallyport.common
+package sallyport.common.link
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.stream.PacketStream
 
 /** What a chip shows and counts of one link. */
 class LinkStatus extends Bundle {

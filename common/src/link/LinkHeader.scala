@@ -1,6 +1,8 @@
-package sallyport.common
+package sallyport.common.link
 
 import chisel3._
+import sallyport.common.arithmetic.Crc
+import sallyport.common.stream.PacketStream
 
 /**
  * Parameters of one end of a link.

@@ -1,7 +1,9 @@
-package sallyport.common
+package sallyport.common.link
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.arithmetic.Crc
+import sallyport.common.clock.PipeClock
 
 object LinkHeaderCrc {
 

@@ -1,6 +1,7 @@
-package sallyport.common
+package sallyport.common.link
 
 import chisel3._
+import sallyport.common.stream.PacketStream
 
 /**
  * What crosses the link beside a packet (ARCHITECTURE section 4): the link header's fields that are not the link's own.

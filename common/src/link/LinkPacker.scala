@@ -1,7 +1,8 @@
-package sallyport.common
+package sallyport.common.link
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.stream.{PacketStream, RegisterSlice}
 
 /** A beat of a link frame on its way to the wire: payload, and on the first beat the header in front of it. */
 class LinkPiece extends Bundle {

@@ -1,7 +1,9 @@
-package sallyport.common
+package sallyport.common.link
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.clock.QuietClock
+import sallyport.common.stream.PacketStream
 
 /** A word of the link and what starts in it. */
 class ParsedWord extends Bundle {

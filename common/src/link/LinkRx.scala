@@ -1,7 +1,11 @@
-package sallyport.common
+package sallyport.common.link
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.arithmetic.Crc
+import sallyport.common.clock.{PipeClock, QuietClock}
+import sallyport.common.queue.MemoryQueue
+import sallyport.common.stream.PacketStream
 
 /**
  * Receiver of one end of a link (docs/reference/interfaces.md section 2).

@@ -1,7 +1,9 @@
-package sallyport.common
+package sallyport.common.link
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.queue.{FrameReader, MemoryQueue}
+import sallyport.common.stream.{FrameDescriptor, PacketStream}
 
 /**
  * Receive buffer of a link: beats are written as they come, packets leave once they are committed.

@@ -1,7 +1,10 @@
-package sallyport.common
+package sallyport.common.link
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.clock.QuietClock
+import sallyport.common.queue.{FrameFifo, FrameFifoParams, MemoryQueue, WhenFull}
+import sallyport.common.stream.{PacketStream, PipelineOutlet}
 
 /**
  * Sender of one end of a link (docs/reference/interfaces.md section 2).

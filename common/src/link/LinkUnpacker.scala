@@ -1,7 +1,10 @@
-package sallyport.common
+package sallyport.common.link
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.arithmetic.ByteShift
+import sallyport.common.clock.ClockGate
+import sallyport.common.stream.PacketStream
 
 /** What a received word holds, one piece a cycle: a payload beat at byte 0, or a header that stands alone. */
 class LinkItem extends Bundle {

@@ -1,7 +1,9 @@
-package sallyport.common
+package sallyport.common.link
 
 import chisel3._
-import chisel3.util._
+import sallyport.common.arithmetic.Crc
+import sallyport.common.clock.PipeClock
+import sallyport.common.stream.PacketStream
 
 /**
  * CRC-32 (IEEE 802.3) over packets of whole 64-byte beats: raw state, initial value all ones, no final XOR.

@@ -1,7 +1,9 @@
-package sallyport.common
+package sallyport.common.link
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.arithmetic.AdderTree
+import sallyport.common.stream.PacketStream
 
 /**
  * Sum of a packet's 32-bit words, byte 0 of each lowest: folded to 16 bits with end-around carry it is what an Internet checksum

@@ -1,4 +1,4 @@
-package sallyport.common
+package sallyport.common.memory
 
 /** What a memory of an UltraScale+ device is made of, by the name that synthesis knows it by. */
 sealed abstract class MemoryKind(val style: String)

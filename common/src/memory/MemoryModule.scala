@@ -1,4 +1,4 @@
-package sallyport.common
+package sallyport.common.memory
 
 import java.nio.file.{Files, Path}
 

@@ -1,4 +1,4 @@
-package sallyport.common
+package sallyport.common.memory
 
 /**
  * One kind of memory of a design, as firtool lists it (`--repl-seq-mem-file`): a line such as

@@ -1,7 +1,8 @@
-package sallyport.common
+package sallyport.common.queue
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.stream.{PacketBeat, PacketStream}
 
 /** What a [[FrameFifo]] does when it is full. */
 sealed trait WhenFull

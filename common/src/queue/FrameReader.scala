@@ -1,7 +1,8 @@
-package sallyport.common
+package sallyport.common.queue
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.stream.{FrameCursor, FrameDescriptor, PacketBeat, PacketStream}
 
 /**
  * Read side of a packet buffer: plays the packets that `descriptors` names out of a ring memory, in order.

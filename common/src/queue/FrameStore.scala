@@ -1,7 +1,8 @@
-package sallyport.common
+package sallyport.common.queue
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.stream.{FrameCursor, FrameDescriptor, PacketBeat, PacketStream}
 
 /**
  * The memory of a [[FrameFifo]] without its output: packets are written as they come, and can be read once they are whole.

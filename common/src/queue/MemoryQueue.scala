@@ -1,7 +1,8 @@
-package sallyport.common
+package sallyport.common.queue
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.stream.RegisterSlice
 
 /**
  * A first-in first-out queue in a block memory, with a register slice behind it.

@@ -1,6 +1,7 @@
-package sallyport.common
+package sallyport.common.queue
 
 import chisel3._
+import sallyport.common.stream.PacketBeat
 
 /**
  * A queue of packet beats, cut-through: a beat leaves as soon as it can, whether its packet is complete or not.

@@ -1,7 +1,7 @@
-package sallyport.common
+package sallyport.common.queue
 
 import chisel3._
-import chisel3.util._
+import sallyport.common.stream.{PacketBeat, PacketStream}
 
 /**
  * Store-and-forward FIFO of two queues of packets: between two packets, one that waits in the high queue leaves before any of

@@ -1,8 +1,8 @@
-package sallyport.common
+package sallyport.common.registers
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.regs.{AuditReason, InnerRegs}
+import sallyport.common.registers.map.InnerRegs
 
 /**
  * A packet of an inbound SA was dropped for a reason that an audit log tells of.

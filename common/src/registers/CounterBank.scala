@@ -1,7 +1,9 @@
-package sallyport.common
+package sallyport.common.registers
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.clock.PipeClock
+import sallyport.common.stream.PacketStream
 
 object CounterBank {
 

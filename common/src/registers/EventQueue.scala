@@ -1,8 +1,8 @@
-package sallyport.common
+package sallyport.common.registers
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.regs.RowField
+import sallyport.common.registers.map.RowField
 
 /**
  * Up to 16 events that wait for software, which looks at the oldest and takes it away with `pop`.

@@ -1,16 +1,17 @@
-package sallyport.common
-
-import scala.collection.immutable.SeqMap
+package sallyport.common.registers
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.clock.QuietClock
+import sallyport.common.registers.map.{CommonRegs, CounterDesc, RegisterDesc, RegisterRole}
+import sallyport.common.table.TablePort
 
-import sallyport.common.regs.{CommonRegs, CounterDesc, RegisterDesc, RegisterRole}
+import scala.collection.immutable.SeqMap
 
 /**
  * What a chip's register bank is made of.
  *
- * @param chip value of CHIP, one of [[sallyport.common.regs.Chip]]
+ * @param chip value of CHIP, one of [[sallyport.common.registers.map.Chip]]
  * @param version `major.minor.patch`, the VERSION file's text
  * @param registers every register of the chip, as generated
  * @param counters every counter of the chip, as generated

@@ -1,9 +1,8 @@
-package sallyport.common
+package sallyport.common.registers
 
 import chisel3._
-import chisel3.util._
-
-import sallyport.common.regs.{CommonRegs, TableCommand}
+import sallyport.common.registers.map.{CommonRegs, TableCommand}
+import sallyport.common.table.TablePort
 
 /**
  * The registers of the table window and the command they start (regs/common.rdl, table_block).

@@ -1,4 +1,4 @@
-package sallyport.common
+package sallyport.common.stream
 
 import chisel3._
 import chisel3.util._

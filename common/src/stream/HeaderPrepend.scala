@@ -1,7 +1,8 @@
-package sallyport.common
+package sallyport.common.stream
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.clock.ClockGate
 
 /**
  * What [[HeaderPrepend]] does with one packet.

@@ -1,7 +1,9 @@
-package sallyport.common
+package sallyport.common.stream
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.arithmetic.ByteShift
+import sallyport.common.clock.ClockGate
 
 /**
  * Takes the first bytes of every packet away and cuts it to a length: link-layer header off, padding off.

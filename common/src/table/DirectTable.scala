@@ -1,9 +1,8 @@
-package sallyport.common
+package sallyport.common.table
 
 import chisel3._
 import chisel3.util._
-
-import sallyport.common.regs.{Row, RowField}
+import sallyport.common.registers.map.{Row, RowField}
 
 /**
  * @param rows number of rows, a power of two

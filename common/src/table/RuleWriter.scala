@@ -1,7 +1,8 @@
-package sallyport.common
+package sallyport.common.table
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.stream.RegisterSlice
 
 /** A rule's result, to be written to its row. */
 class RuleResult(p: TernaryTableParams) extends Bundle {

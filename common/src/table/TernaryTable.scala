@@ -1,9 +1,9 @@
-package sallyport.common
+package sallyport.common.table
 
 import chisel3._
 import chisel3.util._
-
-import sallyport.common.regs.{RowField, RuleRow}
+import sallyport.common.clock.PipeClock
+import sallyport.common.registers.map.{RowField, RuleRow}
 
 /**
  * Layout of a ternary row: the value to match in the low `keyBits` bits, the result above it, the mask of the value in

@@ -1,7 +1,10 @@
-package sallyport.crypto
+package sallyport.crypto.chip
 
 import chisel3._
-import sallyport.common._
+import sallyport.common.link.{Link, LinkMessages, LinkParams, LinkPort}
+import sallyport.common.registers.AxiLite
+import sallyport.crypto.config.CryptoConfig
+import sallyport.crypto.lane.{Lane, LaneConfig, LaneModel, LanePorts}
 
 /**
  * The crypto chip's core, between the inner (red) and the outer (black) chip: ARCHITECTURE sections 3 and 5, docs/reference/interfaces.md

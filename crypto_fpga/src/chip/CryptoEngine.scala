@@ -1,9 +1,17 @@
-package sallyport.crypto
+package sallyport.crypto.chip
 
 import chisel3._
-import chisel3.util._
-import sallyport.common._
-import sallyport.common.regs._
+import sallyport.common.clock.CycleCounter
+import sallyport.common.link.LinkMeta
+import sallyport.common.registers.map.{Chip, CommonRegs, CryptoCounters, CryptoRegs, CryptoTables}
+import sallyport.common.registers.{AuditEvents, AxiLite, CounterBank, RegisterBank, RegisterBankParams}
+import sallyport.common.stream.PacketStream
+import sallyport.common.table.{TableMux, TablePort}
+import sallyport.crypto.config.CryptoConfig
+import sallyport.crypto.keys.Zeroizer
+import sallyport.crypto.lane.{LaneConfig, LanePorts}
+import sallyport.crypto.noise.NoiseSource
+import sallyport.crypto.path.{DecryptPath, EncryptPath, PathClock, PathControl}
 
 /** What a link tells the chip beside its packets. */
 class LinkState extends Bundle {

@@ -1,8 +1,8 @@
-package sallyport.crypto
+package sallyport.crypto.chip
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.regs.CryptoRegs
+import sallyport.common.registers.map.CryptoRegs
 
 /** The register SEQUENCE_EVENTS: sticky bits for soft and hard limit, and the SA of the last event, until `clear`. */
 class SequenceEvents(saBits: Int) extends Module {

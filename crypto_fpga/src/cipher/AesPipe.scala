@@ -1,9 +1,9 @@
-package sallyport.crypto
+package sallyport.crypto.cipher
 
 import chisel3._
 import chisel3.experimental.hierarchy.Definition
 import chisel3.util._
-import sallyport.common.PipeClock
+import sallyport.common.clock.PipeClock
 
 /** What goes into a cipher pipe. */
 class CipherBlock[T <: Data](tagType: T) extends Bundle {

@@ -1,7 +1,6 @@
-package sallyport.crypto
+package sallyport.crypto.cipher
 
 import chisel3._
-import chisel3.util._
 
 /** ChaCha20 (RFC 8439) as functions on hardware values: a state is 16 words of 32 bits, row by row. */
 object ChaCha {

@@ -1,8 +1,8 @@
-package sallyport.crypto
+package sallyport.crypto.cipher
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.ClockGate
+import sallyport.common.clock.ClockGate
 
 /** What goes into a [[ChaChaPipe]]. */
 class ChaChaBlock extends Bundle {

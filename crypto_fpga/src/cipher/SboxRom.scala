@@ -1,4 +1,4 @@
-package sallyport.crypto
+package sallyport.crypto.cipher
 
 import chisel3._
 import chisel3.util.log2Ceil

@@ -1,8 +1,10 @@
-package sallyport.crypto
+package sallyport.crypto.clear_prefix
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.link.LinkMeta
+import sallyport.common.stream.PacketStream
+import sallyport.crypto.dispatch.{DropEvent, MergeEvent}
 
 /**
  * The way of the clear headers of transport mode past key fetch and lanes: off between `in` and `bare`, and on again between `lanes` and

@@ -1,8 +1,11 @@
-package sallyport.crypto
+package sallyport.crypto.clear_prefix
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.link.{ClearPrefix, LinkMeta}
+import sallyport.common.stream.{ConnectStream, HeaderPrepend, PacketStream, RegisterSlice}
+import sallyport.crypto.dispatch.{MergeEvent, PrefixRow}
+import sallyport.crypto.lane.Verdict
 
 /** A clear prefix as it is needed here. */
 class JoinedPrefix extends Bundle {
@@ -25,14 +28,14 @@ class PrefixJoin extends Module {
   val io = IO(new Bundle {
     val in = Flipped(PacketStream(new LinkMeta))
     val merged = Flipped(Valid(new MergeEvent))
-    val leaves = Valid(UInt(PrefixStore.rowBits.W))
+    val leaves = Valid(UInt(PrefixRow.bits.W))
     val prefix = Input(new StoredPrefix)
     val out = PacketStream(new LinkMeta)
   })
 
   private val event = io.merged.bits
   io.leaves.valid := io.merged.valid && event.meta.hasPrefix
-  io.leaves.bits := PrefixStore.row(event.meta)
+  io.leaves.bits := PrefixRow(event.meta)
 
   // Two packets may have begun to leave the merge whose last beats have not been taken here.
   private val prefixes = Module(new RegisterSlice(new JoinedPrefix))

@@ -1,8 +1,11 @@
-package sallyport.crypto
+package sallyport.crypto.clear_prefix
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.link.ClearPrefix
+import sallyport.common.queue.RingQueue
+import sallyport.common.stream.RegisterSlice
+import sallyport.crypto.dispatch.{PathJob, PrefixRow}
 
 /** The clear headers of a packet in transport mode. */
 class StoredPrefix extends Bundle {
@@ -25,21 +28,21 @@ class StoredPrefix extends Bundle {
  */
 class PrefixStore extends Module {
   val io = IO(new Bundle {
-    val free = Valid(UInt(PrefixStore.rowBits.W))
+    val free = Valid(UInt(PrefixRow.bits.W))
     val write = Flipped(Valid(new StoredPrefix))
-    val leaves = Flipped(Valid(UInt(PrefixStore.rowBits.W)))
+    val leaves = Flipped(Valid(UInt(PrefixRow.bits.W)))
     val prefix = Output(new StoredPrefix)
-    val dropped = Flipped(Valid(UInt(PrefixStore.rowBits.W)))
+    val dropped = Flipped(Valid(UInt(PrefixRow.bits.W)))
   })
 
-  private val rows = SyncReadMem(PrefixStore.rows, new StoredPrefix)
+  private val rows = SyncReadMem(PrefixRow.count, new StoredPrefix)
   when(io.write.valid) { rows.write(io.free.bits, io.write.bits) }
   io.prefix := rows.read(io.leaves.bits, io.leaves.valid)
 
   // Rows that were never used come first, then those given back.
-  private val used = RegInit(0.U((PrefixStore.rowBits + 1).W))
-  private val allUsed = used(PrefixStore.rowBits)
-  private val dropped = Module(new Queue(UInt(PrefixStore.rowBits.W), CryptoConfig.jobs))
+  private val used = RegInit(0.U((PrefixRow.bits + 1).W))
+  private val allUsed = used(PrefixRow.bits)
+  private val dropped = Module(new Queue(UInt(PrefixRow.bits.W), PathJob.waiting))
   dropped.io.enq.valid := io.dropped.valid
   dropped.io.enq.bits := io.dropped.bits
   dropped.io.deq.ready := !io.leaves.valid
@@ -48,13 +51,13 @@ class PrefixStore extends Module {
   private val back = RingQueue(
     io.leaves.valid || dropped.io.deq.valid,
     Mux(io.leaves.valid, io.leaves.bits, dropped.io.deq.bits),
-    PrefixStore.rows,
+    PrefixRow.count,
     clear = false.B
   )
   // A slice between: `write` is the end of a long path.
-  private val next = Wire(Decoupled(UInt(PrefixStore.rowBits.W)))
+  private val next = Wire(Decoupled(UInt(PrefixRow.bits.W)))
   next.valid := !allUsed || back.valid
-  next.bits := Mux(allUsed, back.bits, used(PrefixStore.rowBits - 1, 0))
+  next.bits := Mux(allUsed, back.bits, used(PrefixRow.bits - 1, 0))
   back.ready := next.ready && allUsed
   when(next.fire && !allUsed) { used := used + 1.U }
   private val free = RegisterSlice(next)
@@ -62,14 +65,4 @@ class PrefixStore extends Module {
   io.free.bits := free.bits
   free.ready := io.write.valid
   assert(!io.write.valid || io.free.valid, "a prefix without a row")
-}
-
-object PrefixStore {
-
-  /** As many packets as four lanes hold. */
-  val rowBits: Int = 9
-  val rows: Int = 1 << rowBits
-
-  /** Where the number of a packet's row stands in its metadata, until [[PrefixJoin]] puts back what was there. */
-  def row(meta: LinkMeta): UInt = Cat(meta.df, meta.tos)
 }

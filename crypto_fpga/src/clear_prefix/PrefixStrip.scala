@@ -1,8 +1,10 @@
-package sallyport.crypto
+package sallyport.crypto.clear_prefix
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.link.{ClearPrefix, LinkMeta}
+import sallyport.common.stream.{ConnectStream, PacketStream, PacketStripper}
+import sallyport.crypto.dispatch.PrefixRow
 
 /** A packet's metadata, the bytes at its start that do not go to a lane, and how many do. */
 class PrefixedMeta extends Bundle {
@@ -25,7 +27,7 @@ class PrefixStrip extends Module {
   val io = IO(new Bundle {
     val in = Flipped(PacketStream(new LinkMeta))
     val out = PacketStream(new LinkMeta)
-    val free = Flipped(Valid(UInt(PrefixStore.rowBits.W)))
+    val free = Flipped(Valid(UInt(PrefixRow.bits.W)))
     val write = Valid(new StoredPrefix)
   })
 
@@ -65,7 +67,7 @@ class PrefixStrip extends Module {
   when(meta.hasPrefix) {
     pipe.io.in.bits.meta.link.length := Mux(wellFormed, meta.length - prefixBytes, 0.U)
     pipe.io.in.bits.meta.link.tos := rowNow(7, 0)
-    pipe.io.in.bits.meta.link.df := rowNow(PrefixStore.rowBits - 1)
+    pipe.io.in.bits.meta.link.df := rowNow(PrefixRow.bits - 1)
     pipe.io.in.bits.meta.prefixBytes := Mux(wellFormed, prefixBytes, 0.U)
     pipe.io.in.bits.meta.rest := Mux(wellFormed, meta.length - prefixBytes, 1.U)
   }

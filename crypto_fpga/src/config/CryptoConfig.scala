@@ -1,6 +1,9 @@
-package sallyport.crypto
+package sallyport.crypto.config
 
-import sallyport.common.regs.{CommonRegs, CryptoRegs, RegisterDesc}
+import sallyport.common.registers.map.{CommonRegs, CryptoRegs, RegisterDesc}
+import sallyport.crypto.lane.LaneConfig
+import sallyport.crypto.noise.NoiseConfig
+import sallyport.crypto.suite.Suite
 
 /**
  * Parameters of [[CryptoCore]].
@@ -18,7 +21,7 @@ import sallyport.common.regs.{CommonRegs, CryptoRegs, RegisterDesc}
  * @param linkBeats
  *   receive buffer of each link in 64-byte beats, a power of two
  * @param linkMessages
- *   both links carry messages ([[sallyport.common.LinkMessages]]): a card's register tunnels
+ *   both links carry messages ([[sallyport.common.link.LinkMessages]]): a card's register tunnels
  * @param noise
  *   how the board's noise chip is read and tested
  * @param version
@@ -65,7 +68,4 @@ object CryptoConfig {
 
   /** For a board: 64 Ki SAs a direction. */
   val full: CryptoConfig = CryptoConfig(saBits = 16)
-
-  /** Packets between key fetch and dispatch: what hides the latency of [[EncryptFetch]] at a packet every 2 cycles. */
-  private[crypto] val jobs: Int = 8
 }

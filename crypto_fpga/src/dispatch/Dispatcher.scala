@@ -1,8 +1,11 @@
-package sallyport.crypto
+package sallyport.crypto.dispatch
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.link.LinkMeta
+import sallyport.common.queue.LutQueue
+import sallyport.common.stream.{NoMeta, PacketBeat, PacketStream}
+import sallyport.crypto.lane.LaneJob
 
 /** A packet that dispatch dropped. */
 class DropEvent extends Bundle {
@@ -10,7 +13,7 @@ class DropEvent extends Bundle {
   val epoch = Bool()
 
   /** Its row of the [[PrefixStore]], if it has one. */
-  val prefix = Valid(UInt(PrefixStore.rowBits.W))
+  val prefix = Valid(UInt(PrefixRow.bits.W))
 }
 
 /**
@@ -24,7 +27,7 @@ class DropEvent extends Bundle {
  *
  * `blocked`: the keys are being zeroized, or the chip is not ready. From the next cycle on no packet begins to enter a lane or the bypass
  * (`drop` says `notReady`); one that has begun is finished. A packet whose first beat waits for a lane is withdrawn, which is
- * the one exception to the rule at [[sallyport.common.PacketBeat]]; a lane's `zeroize` is high by then.
+ * the one exception to the rule at [[sallyport.common.stream.PacketBeat]]; a lane's `zeroize` is high by then.
  */
 class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
   val io = IO(new Bundle {
@@ -147,7 +150,7 @@ class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
   io.drop.bits.epoch := RegNext(Mux(withdrawn, stageJob.epoch, job.epoch))
   private val dropped = Mux(withdrawn, stageJob.lane.meta, job.lane.meta)
   io.drop.bits.prefix.valid := RegNext(dropped.hasPrefix)
-  io.drop.bits.prefix.bits := RegNext(PrefixStore.row(dropped))
+  io.drop.bits.prefix.bits := RegNext(PrefixRow(dropped))
   io.idle := !stageValid && first && !beats.valid && !jobQueue.io.out.valid
 
   assert(!(starts && withdrawn), "one drop a cycle")

@@ -1,8 +1,11 @@
-package sallyport.crypto
+package sallyport.crypto.dispatch
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.link.LinkMeta
+import sallyport.common.queue.PacketQueue
+import sallyport.common.stream.{NoMeta, PacketStream}
+import sallyport.crypto.lane.{LaneConfig, LanePorts}
 
 /**
  * The lanes of one direction between their dispatch and their merge.

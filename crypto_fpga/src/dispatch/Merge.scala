@@ -1,8 +1,10 @@
-package sallyport.crypto
+package sallyport.crypto.dispatch
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.link.LinkMeta
+import sallyport.common.stream.{PacketBeat, PacketStream, RegisterSlice}
+import sallyport.crypto.lane.{LaneResult, Verdict}
 
 /** A packet that came out of a lane or the bypass. */
 class MergeEvent extends Bundle {

@@ -1,8 +1,10 @@
-package sallyport.crypto
+package sallyport.crypto.dispatch
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.{RegisterSlice, RingQueue, ShiftQueue}
+import sallyport.common.queue.{RingQueue, ShiftQueue}
+import sallyport.common.stream.RegisterSlice
+import sallyport.crypto.lane.LanePorts
 
 /** Which way a packet took, so that [[Merge]] can take them back in order. One-hot: bit n is lane n, the highest bit the bypass. */
 class OrderEntry(lanes: Int) extends Bundle {

@@ -1,8 +1,9 @@
-package sallyport.crypto
+package sallyport.crypto.dispatch
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.link.LinkMeta
+import sallyport.common.stream.{NoMeta, PacketStream}
 
 /** What key fetch needs of a packet. */
 class PacketHead extends Bundle {

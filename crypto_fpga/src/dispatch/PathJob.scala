@@ -1,6 +1,7 @@
-package sallyport.crypto
+package sallyport.crypto.dispatch
 
 import chisel3._
+import sallyport.crypto.lane.LaneJob
 
 /** Where dispatch sends a packet: to a lane, past the lanes, or nowhere (and under which counter). */
 object Route extends ChiselEnum {
@@ -17,6 +18,9 @@ class PathJob extends Bundle {
 }
 
 object PathJob {
+
+  /** Packets between key fetch and dispatch: they hide the latency of the fetch at a packet every 2 cycles. */
+  val waiting: Int = 8
 
   /** A job that holds no key and goes nowhere. */
   def none: PathJob = {

@@ -1,8 +1,9 @@
-package sallyport.crypto
+package sallyport.crypto.dispatch
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.ClockGate
+import sallyport.common.clock.ClockGate
+import sallyport.crypto.suite.Suite
 
 /**
  * A queue of jobs in registers that forgets: an entry is overwritten with [[PathJob.none]] in the cycle after the one in which it leaves, so

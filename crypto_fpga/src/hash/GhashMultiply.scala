@@ -1,8 +1,8 @@
-package sallyport.crypto
+package sallyport.crypto.hash
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.ClockGate
+import sallyport.common.clock.ClockGate
 
 /**
  * Feed-forward multiplier of GF(2^128): `out` = `a` · `b`, polynomials in the order of [[Gf128]]; one a cycle, no

@@ -1,8 +1,8 @@
-package sallyport.crypto
+package sallyport.crypto.hash
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.ClockGate
+import sallyport.common.clock.ClockGate
 
 /** H, H^2, H^3, H^4 of a packet as blocks, H lowest. */
 class GhashPowers(slots: Int) extends Bundle {

@@ -1,8 +1,9 @@
-package sallyport.crypto
+package sallyport.crypto.hash
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.ClockGate
+import sallyport.common.arithmetic.WireOrder
+import sallyport.common.clock.ClockGate
 
 /** A compression on its way: working variables, and the 16 words of the message schedule that come next. */
 case class HashWords(variables: Seq[UInt], schedule: Seq[UInt])
@@ -116,6 +117,6 @@ object HashPipe {
 
   /** A byte string as big-endian words, and back. */
   def words(bytes: UInt): Seq[UInt] =
-    Seq.tabulate(bytes.getWidth / 32)(i => Lane.bigEndian(bytes(32 * i + 31, 32 * i)))
-  def pack(words: Seq[UInt]): UInt = Cat(words.map(Lane.bigEndian).reverse)
+    Seq.tabulate(bytes.getWidth / 32)(i => WireOrder.bigEndian(bytes(32 * i + 31, 32 * i)))
+  def pack(words: Seq[UInt]): UInt = Cat(words.map(WireOrder.bigEndian).reverse)
 }

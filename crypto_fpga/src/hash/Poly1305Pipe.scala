@@ -1,8 +1,8 @@
-package sallyport.crypto
+package sallyport.crypto.hash
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.ClockGate
+import sallyport.common.clock.ClockGate
 
 /** Up to four blocks of a message, and what they are added to. */
 class PolyBlocks extends Bundle {

@@ -1,4 +1,4 @@
-package sallyport.crypto
+package sallyport.crypto.hash
 
 import chisel3._
 import chisel3.util._

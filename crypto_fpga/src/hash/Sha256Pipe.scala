@@ -1,7 +1,6 @@
-package sallyport.crypto
+package sallyport.crypto.hash
 
 import chisel3._
-import chisel3.util._
 
 /** The compression function of SHA-256 (FIPS 180-4 6.2.2): 16 rounds a pass; see [[HashPipe]]. */
 class Sha256Pipe extends HashPipe(Sha256Pipe)

@@ -1,7 +1,6 @@
-package sallyport.crypto
+package sallyport.crypto.hash
 
 import chisel3._
-import chisel3.util._
 
 /**
  * What the compression functions of FIPS 180-4 have in common: a round a stage, and the constant and the word of the

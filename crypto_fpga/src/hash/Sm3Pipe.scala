@@ -1,7 +1,6 @@
-package sallyport.crypto
+package sallyport.crypto.hash
 
 import chisel3._
-import chisel3.util._
 
 /**
  * The compression function of SM3 (GB/T 32905-2016 5.3): 16 rounds a pass, two stages a round; see [[HashPipe]].

@@ -1,9 +1,14 @@
-package sallyport.crypto
+package sallyport.crypto.keys
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
-import sallyport.common.regs.{InboundKeyRow, InboundNumberRow}
+import sallyport.common.arithmetic.WireOrder
+import sallyport.common.link.LinkMeta
+import sallyport.common.registers.map.{InboundKeyRow, InboundNumberRow}
+import sallyport.common.stream.{NoMeta, PacketStream}
+import sallyport.common.table.{DirectTable, TableAccess, TablePort}
+import sallyport.crypto.dispatch.{PacketHeads, PathJob, Route}
+import sallyport.crypto.suite.Suite
 
 /**
  * Finds the key of each inbound packet and infers the high half of its sequence number.
@@ -88,7 +93,7 @@ class DecryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Modul
   private val epochAtRow = ShiftRegister(epoch, rowAt)
   private val validAtRow = ShiftRegister(head.valid, rowAt, false.B, true.B)
   private val row = Mux(validAtRow, keys.io.result.row, 0.U)
-  private val spi = DecryptFetch.bigEndian(headAtRow.bytes(31, 0))
+  private val spi = WireOrder.bigEndian(headAtRow.bytes(31, 0))
   private val hit = keys.io.result.hit && !outOfRangeAtRow && spi === InboundKeyRow.spi(row)
 
   private val decided = RegNext(validAtRow, false.B)
@@ -109,7 +114,7 @@ class DecryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Modul
   inference.io.request.bits.sa := headDecided.meta.sa(saBits - 1, 0)
   inference.io.request.bits.esn := route === Route.lane && InboundKeyRow.esn(rowDecided).asBool
   inference.io.request.bits.window := InboundKeyRow.window(rowDecided)
-  inference.io.request.bits.low := DecryptFetch.bigEndian(headDecided.bytes(63, 32))
+  inference.io.request.bits.low := WireOrder.bigEndian(headDecided.bytes(63, 32))
   // A cycle late: a row that is written ends a long path, and no packet that meets it is here so soon.
   inference.io.restart := RegNext(keys.io.restart, 0.U.asTypeOf(keys.io.restart))
   // Software's word comes before the lanes', which wait a cycle.
@@ -162,6 +167,4 @@ object DecryptFetch {
 
   /** Counts more packets than the lanes, the bypass and the queues of a chip can hold. */
   private val inFlightBits = 12
-
-  private def bigEndian(bytes: UInt): UInt = Cat(bytes.asBools.grouped(8).map(b => VecInit(b).asUInt).toSeq)
 }

@@ -1,9 +1,13 @@
-package sallyport.crypto
+package sallyport.crypto.keys
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
-import sallyport.common.regs.OutboundKeyRow
+import sallyport.common.link.LinkMeta
+import sallyport.common.registers.map.OutboundKeyRow
+import sallyport.common.stream.{NoMeta, PacketStream}
+import sallyport.common.table.{DirectTable, TablePort}
+import sallyport.crypto.dispatch.{PacketHeads, PathJob, Route}
+import sallyport.crypto.suite.Suite
 
 /**
  * Finds the key of each outbound packet and gives it its sequence number and nonce.

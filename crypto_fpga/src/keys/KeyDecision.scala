@@ -1,7 +1,9 @@
-package sallyport.crypto
+package sallyport.crypto.keys
 
 import chisel3._
-import sallyport.common.ClearPrefix
+import sallyport.common.link.ClearPrefix
+import sallyport.crypto.dispatch.{PacketHead, Route}
+import sallyport.crypto.suite.Suite
 
 /** What becomes of a packet as far as its key row and its length say. */
 object KeyDecision {

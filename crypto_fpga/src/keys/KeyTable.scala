@@ -1,9 +1,9 @@
-package sallyport.crypto
+package sallyport.crypto.keys
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
-import sallyport.common.regs.{Row, RowField}
+import sallyport.common.registers.map.{Row, RowField}
+import sallyport.common.table.{DirectTable, TablePort, TableResult}
 
 /**
  * A write-only key table whose rows change only between packets.

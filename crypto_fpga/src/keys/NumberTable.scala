@@ -1,9 +1,9 @@
-package sallyport.crypto
+package sallyport.crypto.keys
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
-import sallyport.common.regs.OutboundNumberRow
+import sallyport.common.registers.map.OutboundNumberRow
+import sallyport.common.table.{TableAccess, TablePort}
 
 /**
  * Software's way to the outbound sequence counters: a row is the last number that its SA was given. It is read, and a write raises it

@@ -1,8 +1,8 @@
-package sallyport.crypto
+package sallyport.crypto.keys
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.table.TablePort
 
 /**
  * Lets software reach a table only between packets: what a packet finds in several memories then belongs together.

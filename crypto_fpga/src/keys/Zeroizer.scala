@@ -1,7 +1,8 @@
-package sallyport.crypto
+package sallyport.crypto.keys
 
 import chisel3._
 import chisel3.util._
+import sallyport.crypto.lane.LanePorts
 
 /**
  * Clears every key of the chip after reset, on `request`, and when `tamper` (any clock's, synchronised here) rises and when it falls;

@@ -1,8 +1,8 @@
-package sallyport.crypto
+package sallyport.crypto.lane
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.stream.PacketStream
 
 /** A beat and its place in a packet buffer. */
 class BeatWrite(config: LaneConfig) extends Bundle {

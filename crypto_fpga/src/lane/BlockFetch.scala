@@ -1,7 +1,8 @@
-package sallyport.crypto
+package sallyport.crypto.lane
 
 import chisel3._
 import chisel3.util._
+import sallyport.crypto.suite.{AuthKind, Suite}
 
 /** What a lane keeps of a packet's header, for the associated data and the ESP header: byte strings as on the wire. */
 class EspHead extends Bundle {

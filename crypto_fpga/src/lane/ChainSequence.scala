@@ -1,8 +1,10 @@
-package sallyport.crypto
+package sallyport.crypto.lane
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.RingQueue
+import sallyport.common.queue.RingQueue
+import sallyport.crypto.cipher.{AesPipe, Sm4Pipe}
+import sallyport.crypto.suite.Suite
 
 /**
  * The steps of CBC from red to black, where a block waits for the block before it to leave the cipher: each step from

@@ -1,8 +1,8 @@
-package sallyport.crypto
+package sallyport.crypto.lane
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.stream.PacketStream
 
 /** What was found of a packet at its end. */
 class LaneDecision extends Bundle {

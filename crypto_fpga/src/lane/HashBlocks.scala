@@ -1,8 +1,10 @@
-package sallyport.crypto
+package sallyport.crypto.lane
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.PacketStream
+import sallyport.common.arithmetic.WireOrder
+import sallyport.common.stream.PacketStream
+import sallyport.crypto.hash.HashKind
 
 /** A unit and what the pipes do with it. */
 class HashPlan(slots: Int) extends Bundle {
@@ -119,7 +121,7 @@ class HashBlocks(slots: Int, rowBits: Int, poly: Boolean, next: (UInt, UInt) => 
   }
   private val extras = layout.extras.map(atBeat(_))
   private val head = atBeat(Mux(usesHead, layout.head, 0.U))
-  private val count = atBeat(Mux(ends && !isPoly(layout.kind), Lane.bigEndian(bits.pad(32)), 0.U))
+  private val count = atBeat(Mux(ends && !isPoly(layout.kind), WireOrder.bigEndian(bits.pad(32)), 0.U))
 
   // The cycle of the beat: pick the words.
   private def word(from: UInt, i: Int, mask: UInt): UInt = from(32 * i + 31, 32 * i) & Fill(32, mask(i))

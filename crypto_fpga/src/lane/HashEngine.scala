@@ -1,8 +1,9 @@
-package sallyport.crypto
+package sallyport.crypto.lane
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.ClockGate
+import sallyport.common.clock.ClockGate
+import sallyport.crypto.hash.{HashKind, HashPipe, Poly1305Pipe, Sha1Pipe, Sha256Pipe, Sm3Pipe}
 
 /**
  * Runs the chained hashes of many packets at once: HMAC (RFC 2104) with SHA-256, SHA-1 or SM3, and Poly1305 (RFC 8439).

@@ -1,13 +1,9 @@
-package sallyport.crypto
+package sallyport.crypto.lane
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.PacketStream
-
-/** The chained hashes of a lane. The first three are hashes under HMAC (RFC 2104), the last one is RFC 8439's. */
-object HashKind extends ChiselEnum {
-  val sha256, sha1, sm3, poly1305 = Value
-}
+import sallyport.common.stream.PacketStream
+import sallyport.crypto.hash.HashKind
 
 /** The HMAC key of a packet. */
 class HashLoad(slots: Int) extends Bundle {

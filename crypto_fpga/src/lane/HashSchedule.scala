@@ -1,8 +1,8 @@
-package sallyport.crypto
+package sallyport.crypto.lane
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.RingQueue
+import sallyport.common.queue.RingQueue
 
 /** What goes through a hash pipe at once: 64 bytes of a packet's message, or the outer hash of its HMAC. */
 class HashUnit(slots: Int) extends Bundle {

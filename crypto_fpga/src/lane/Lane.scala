@@ -1,8 +1,11 @@
-package sallyport.crypto
+package sallyport.crypto.lane
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.arithmetic.WireOrder
+import sallyport.common.clock.ClockGate
+import sallyport.common.link.LinkMeta
+import sallyport.crypto.suite.Suite
 
 /**
  * One lane of a direction: ESP (RFC 4303) with any of the suites of its configuration, many packets in flight, 128 bits a cycle.
@@ -76,11 +79,11 @@ class Lane(config: LaneConfig) extends Module {
 
     val head = Wire(new EspHead)
     head.esn := job.esn
-    head.sequenceHigh := Lane.bigEndian(job.sequence(63, 32))
+    head.sequenceHigh := WireOrder.bigEndian(job.sequence(63, 32))
     if (config.encrypt) {
-      head.spi := Lane.bigEndian(job.spi)
-      head.sequenceLow := Lane.bigEndian(job.sequence(31, 0))
-      head.iv := Lane.bigEndian(job.iv)
+      head.spi := WireOrder.bigEndian(job.spi)
+      head.sequenceLow := WireOrder.bigEndian(job.sequence(31, 0))
+      head.iv := WireOrder.bigEndian(job.iv)
     } else {
       head.spi := io.in.bits.data(31, 0)
       head.sequenceLow := io.in.bits.data(63, 32)
@@ -214,10 +217,4 @@ class Lane(config: LaneConfig) extends Module {
     // Three cycles longer than busy, and than reset, for registers that follow it.
     awake := busy || (1 to 3).map(ShiftRegister(busy, _, true.B, true.B)).reduce(_ || _)
   }
-}
-
-object Lane {
-
-  /** A number as bytes on the wire, byte 0 in bits 7:0; and back. */
-  def bigEndian(x: UInt): UInt = Cat((0 until x.getWidth / 8).map(i => x(8 * i + 7, 8 * i)))
 }

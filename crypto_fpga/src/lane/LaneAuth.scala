@@ -1,8 +1,9 @@
-package sallyport.crypto
+package sallyport.crypto.lane
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.PacketStream
+import sallyport.common.stream.PacketStream
+import sallyport.crypto.hash.GhashSum
 
 /** The authentication key of a packet ([[LaneJob.auth]]). */
 class LaneAuthKey(config: LaneConfig) extends Bundle {

@@ -1,8 +1,11 @@
-package sallyport.crypto
+package sallyport.crypto.lane
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.RingDelay
+import sallyport.common.arithmetic.WireOrder
+import sallyport.common.queue.RingDelay
+import sallyport.crypto.cipher.{AesKeySize, AesPipe, ChaChaPipe, Sm4Pipe}
+import sallyport.crypto.suite.{AuthKind, CipherKind, Suite}
 
 /** The cipher key of a packet and its nonce: salt and IV, byte 0 in bits 7:0. */
 class LaneKey(config: LaneConfig) extends Bundle {
@@ -64,7 +67,6 @@ class LaneCipher(config: LaneConfig) extends Module {
   private val soon = ops(entry - 1)
   private val op = ops(entry)
   private def at(property: Suite => Boolean): Bool = RegNext(Suite.is(soon.suite)(property))
-  private def bigEndian(x: UInt): UInt = Cat((0 until x.getWidth / 8).map(i => x(8 * i + 7, 8 * i)))
 
   // GCM: J0 is the nonce and 1, text block i the nonce and i + 2. CTR begins with 1 (RFC 3686 section 4).
   private val counter = Reg(UInt(16.W))
@@ -73,7 +75,7 @@ class LaneCipher(config: LaneConfig) extends Module {
     1.U,
     ops(entry - 2).index +& Mux(Suite.is(ops(entry - 2).suite)(_.hmac), 1.U, 2.U)
   )
-  private val counterBlock = bigEndian(counter) ## 0.U(16.W) ## keySoon.nonce
+  private val counterBlock = WireOrder.bigEndian(counter) ## 0.U(16.W) ## keySoon.nonce
   private val ivBlock = 0.U(64.W) ## keySoon.nonce(95, 32)
   private val cbcSoon = Suite.is(soon.suite)(_.cbc)
   private val data = RegNext(io.data)

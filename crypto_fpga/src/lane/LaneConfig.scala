@@ -1,8 +1,9 @@
-package sallyport.crypto
+package sallyport.crypto.lane
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.crypto.hash.HashKind
+import sallyport.crypto.suite.{AuthKind, CipherKind, Suite}
 
 /**
  * What is fixed in a lane when it is built.

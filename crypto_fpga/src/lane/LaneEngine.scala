@@ -1,8 +1,10 @@
-package sallyport.crypto
+package sallyport.crypto.lane
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.PacketStream
+import sallyport.common.stream.PacketStream
+import sallyport.crypto.hash.HashKind
+import sallyport.crypto.suite.{AuthKind, Suite}
 
 /** The key material of a packet, as [[LaneJob]] has it. */
 class LaneLoad(config: LaneConfig) extends Bundle {

@@ -1,7 +1,8 @@
-package sallyport.crypto
+package sallyport.crypto.lane
 
 import chisel3._
 import chisel3.util._
+import sallyport.crypto.suite.{AuthKind, Suite}
 
 /** A block for GHASH and where it stands in its packet. */
 class LaneHashed(config: LaneConfig) extends Bundle {

@@ -1,8 +1,9 @@
-package sallyport.crypto
+package sallyport.crypto.lane
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.stream.PacketStream
+import sallyport.crypto.suite.Suite
 
 /** The lengths of a packet in a lane. */
 class LaneFrame extends Bundle {

@@ -1,4 +1,4 @@
-package sallyport.crypto
+package sallyport.crypto.lane
 
 import chisel3._
 import chisel3.reflect.DataMirror

@@ -1,7 +1,8 @@
-package sallyport.crypto
+package sallyport.crypto.lane
 
 import chisel3._
 import chisel3.util._
+import sallyport.crypto.suite.Suite
 
 /**
  * What a step of a packet does with its block, one-hot. In this order:

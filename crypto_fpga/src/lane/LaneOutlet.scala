@@ -1,8 +1,10 @@
-package sallyport.crypto
+package sallyport.crypto.lane
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.link.LinkMeta
+import sallyport.common.queue.ShiftQueue
+import sallyport.common.stream.{PacketStream, PipelineOutlet}
 
 /** All that the outlet needs to know of a finished packet. */
 class LaneFinished(config: LaneConfig) extends Bundle {

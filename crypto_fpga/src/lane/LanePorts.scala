@@ -1,7 +1,9 @@
-package sallyport.crypto
+package sallyport.crypto.lane
 
 import chisel3._
-import sallyport.common._
+import sallyport.common.link.LinkMeta
+import sallyport.common.stream.PacketStream
+import sallyport.crypto.suite.Suite
 
 /**
  * Everything a lane needs to know of a packet beside its bytes.
@@ -77,7 +79,7 @@ class LaneResult extends Bundle {
 }
 
 /**
- * Ports of a [[Lane]]; both streams obey the rule at [[sallyport.common.PacketBeat]].
+ * Ports of a [[Lane]]; both streams obey the rule at [[sallyport.common.stream.PacketBeat]].
  *
  * A packet may begin to enter while `room` is high for its class (index 0 slow, 1 fast; [[Suite.fast]]); then there is room for
  * all of it, and `in` is ready but while keys are being wiped and, from black to red, for a cycle of four at most in which a hash reads. A packet that has entered is finished on its own; when `offer` of its

@@ -1,8 +1,9 @@
-package sallyport.crypto
+package sallyport.crypto.lane
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.SkidBuffer
+import sallyport.common.stream.SkidBuffer
+import sallyport.crypto.suite.Suite
 
 /**
  * The steps of all packets of a lane, one a cycle: those of [[StreamSequence]] and of [[ChainSequence]] in turn while both

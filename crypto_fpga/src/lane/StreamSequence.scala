@@ -1,8 +1,9 @@
-package sallyport.crypto
+package sallyport.crypto.lane
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.RingQueue
+import sallyport.common.queue.RingQueue
+import sallyport.crypto.suite.{AuthKind, CipherKind, Suite}
 
 /**
  * The steps of the packets that are not chained, one packet after the other, a step a cycle: everything but CBC from red

@@ -1,7 +1,8 @@
-package sallyport.crypto
+package sallyport.crypto.lane
 
 import chisel3._
 import chisel3.util._
+import sallyport.crypto.suite.Suite
 
 /**
  * Finds the place of each block in the output buffer, and tells the hashes how far a packet has grown.

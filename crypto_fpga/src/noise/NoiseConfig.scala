@@ -1,4 +1,4 @@
-package sallyport.crypto
+package sallyport.crypto.noise
 
 /**
  * How the bits of a board's noise chip are taken and tested (NIST SP 800-90B 4.4).

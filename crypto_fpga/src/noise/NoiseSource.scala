@@ -1,9 +1,9 @@
-package sallyport.crypto
+package sallyport.crypto.noise
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.EventQueue
-import sallyport.common.regs.CryptoRegs
+import sallyport.common.registers.EventQueue
+import sallyport.common.registers.map.CryptoRegs
 
 /**
  * Raw bits of the board's noise chip for the management CPU, as long as [[HealthTests]] find them good.

@@ -1,9 +1,17 @@
-package sallyport.crypto
+package sallyport.crypto.path
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
-import sallyport.common.regs.AuditReason
+import sallyport.common.link.LinkMeta
+import sallyport.common.registers.AuditEvent
+import sallyport.common.registers.map.AuditReason
+import sallyport.common.stream.PacketStream
+import sallyport.common.table.TablePort
+import sallyport.crypto.clear_prefix.PrefixDetour
+import sallyport.crypto.config.CryptoConfig
+import sallyport.crypto.dispatch.{LaneFarm, PathJob, Route}
+import sallyport.crypto.keys.DecryptFetch
+import sallyport.crypto.lane.{LaneConfig, LanePorts, Verdict}
 
 /** Packets of the decrypt path by fate, in this cycle. `received` = `sent` + the others once the path is empty. */
 class DecryptCounts extends Bundle {
@@ -52,8 +60,8 @@ class DecryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
   })
 
   private val prefixes = Module(new PrefixDetour)
-  private val fetch = Module(new DecryptFetch(config.saBits, config.suites, CryptoConfig.jobs))
-  private val farm = Module(new LaneFarm(config.lane(encrypt = false), config.lanes, CryptoConfig.jobs, lane))
+  private val fetch = Module(new DecryptFetch(config.saBits, config.suites, PathJob.waiting))
+  private val farm = Module(new LaneFarm(config.lane(encrypt = false), config.lanes, PathJob.waiting, lane))
 
   prefixes.io.in <> io.in
   fetch.io.in <> prefixes.io.bare

@@ -1,8 +1,15 @@
-package sallyport.crypto
+package sallyport.crypto.path
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.link.LinkMeta
+import sallyport.common.stream.PacketStream
+import sallyport.common.table.TablePort
+import sallyport.crypto.clear_prefix.PrefixDetour
+import sallyport.crypto.config.CryptoConfig
+import sallyport.crypto.dispatch.{LaneFarm, PathJob, Route}
+import sallyport.crypto.keys.EncryptFetch
+import sallyport.crypto.lane.{LaneConfig, LanePorts, Verdict}
 
 /** What either path of the chip takes from the chip around it. */
 class PathControl extends Bundle {
@@ -59,8 +66,8 @@ class EncryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
   })
 
   private val prefixes = Module(new PrefixDetour)
-  private val fetch = Module(new EncryptFetch(config.saBits, config.suites, CryptoConfig.jobs))
-  private val farm = Module(new LaneFarm(config.lane(encrypt = true), config.lanes, CryptoConfig.jobs, lane))
+  private val fetch = Module(new EncryptFetch(config.saBits, config.suites, PathJob.waiting))
+  private val farm = Module(new LaneFarm(config.lane(encrypt = true), config.lanes, PathJob.waiting, lane))
 
   prefixes.io.in <> io.in
   fetch.io.in <> prefixes.io.bare

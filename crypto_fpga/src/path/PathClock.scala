@@ -1,7 +1,7 @@
-package sallyport.crypto
+package sallyport.crypto.path
 
 import chisel3._
-import sallyport.common.QuietClock
+import sallyport.common.clock.QuietClock
 
 /** The clock of an [[EncryptPath]] or a [[DecryptPath]], which stops in simulation while there is no packet in it ([[QuietClock]]). */
 private[crypto] object PathClock {

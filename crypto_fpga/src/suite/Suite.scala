@@ -1,7 +1,8 @@
-package sallyport.crypto
+package sallyport.crypto.suite
 
 import chisel3._
-import sallyport.common.regs.{Suite => Number}
+import sallyport.common.registers.map.{Suite => Number}
+import sallyport.crypto.hash.HashKind
 
 /** What encrypts the payload. */
 sealed trait CipherKind

@@ -1,8 +1,10 @@
-package sallyport.iface
+package sallyport.iface.chip
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.link.{LinkMessages, LinkPort}
+import sallyport.common.registers.AxiLite
+import sallyport.common.stream.{MacBeat, NoMeta, PacketStream}
 
 /** Ports of an interface chip's core (docs/reference/interfaces.md, section 1); `linkMessages`: the link carries messages beside packets. */
 class InterfaceIO(linkMessages: Boolean) extends Bundle {

@@ -1,9 +1,12 @@
-package sallyport.iface
+package sallyport.iface.chip
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
-import sallyport.common.regs._
+import sallyport.common.registers.map.{CommonRegs, CounterDesc, InnerRegs, OuterRegs, RegisterDesc}
+import sallyport.common.registers.{AxiLite, CounterBank, RegisterBank, RegisterBankParams, RegisterValues}
+import sallyport.common.table.{TableMux, TablePort}
+import sallyport.iface.cpu.TokenLimit
+import sallyport.iface.parse.{ExtensionSkip, PriorityClass}
 
 /**
  * The register bank of an interface chip with what is the same on both: CONTROL, PORT_MAC, STATUS and the way to the tables.

@@ -1,8 +1,11 @@
-package sallyport.iface
+package sallyport.iface.cpu
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.queue.{FrameFifo, FrameFifoParams, WhenFull}
+import sallyport.common.stream.{NoMeta, PacketStream, RegisterSlice}
+import sallyport.iface.headers.EthernetHeader
+import sallyport.iface.mac.MacReceive
 
 /** What happened to injected frames in one cycle; each raises `frames` once and at most one of the drops once. */
 class InjectorEvents extends Bundle {

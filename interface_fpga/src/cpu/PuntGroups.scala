@@ -1,8 +1,8 @@
-package sallyport.iface
+package sallyport.iface.cpu
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.regs.{PuntGroup, PuntReason}
+import sallyport.common.registers.map.{PuntGroup, PuntReason}
 
 /** Trap groups: which punted frames share a policer. */
 object PuntGroups {

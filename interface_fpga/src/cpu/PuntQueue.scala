@@ -1,11 +1,13 @@
-package sallyport.iface
+package sallyport.iface.cpu
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
-import sallyport.common.regs.PuntHeader
+import sallyport.common.clock.CycleCounter
+import sallyport.common.queue.{FrameFifo, FrameFifoParams, WhenFull}
+import sallyport.common.registers.map.PuntHeader
+import sallyport.common.stream.{ConnectStream, HeaderPrepend, NoMeta, PacketStream}
 
-/** Why a frame goes to the management CPU: a value of [[sallyport.common.regs.PuntReason]]. */
+/** Why a frame goes to the management CPU: a value of [[sallyport.common.registers.map.PuntReason]]. */
 class PuntMeta extends Bundle {
   val reason = UInt(8.W)
 }

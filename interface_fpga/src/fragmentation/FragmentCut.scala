@@ -1,7 +1,8 @@
-package sallyport.iface
+package sallyport.iface.fragmentation
 
 import chisel3._
-import sallyport.common._
+import sallyport.common.stream.PacketStream
+import sallyport.iface.headers.{Ipv4Header, Ipv6Header}
 
 /** How [[Fragmenter]] cuts a packet. */
 class FragmentCut extends Bundle {

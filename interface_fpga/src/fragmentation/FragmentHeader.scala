@@ -1,8 +1,10 @@
-package sallyport.iface
+package sallyport.iface.fragmentation
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.arithmetic.WireOrder
+import sallyport.common.stream.PacketStream
+import sallyport.iface.headers.{Ipv4Header, Ipv6Header}
 
 /** What distinguishes one fragment of a packet. */
 class FragmentPiece extends Bundle {

@@ -1,8 +1,10 @@
-package sallyport.iface
+package sallyport.iface.fragmentation
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.arithmetic.WireOrder
+import sallyport.common.stream.{PacketStream, RegisterSlice}
+import sallyport.iface.headers.Ipv4Header
 
 /**
  * Cuts IP packets into fragments (RFC 791 3.2, RFC 8200 4.5), in the order of the stream.

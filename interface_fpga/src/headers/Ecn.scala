@@ -1,4 +1,4 @@
-package sallyport.iface
+package sallyport.iface.headers
 
 import chisel3._
 

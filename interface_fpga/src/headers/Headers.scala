@@ -1,20 +1,8 @@
-package sallyport.iface
+package sallyport.iface.headers
 
 import chisel3._
 import chisel3.util._
-
-/** Byte order helpers for headers on the packet stream, where byte 0 is in bits 7:0. */
-object WireOrder {
-
-  /** A host-order number as it stands on the wire (big-endian), first byte in bits 7:0. */
-  def bigEndian(value: UInt): UInt = {
-    require(value.getWidth % 8 == 0, s"a big-endian field needs whole bytes, not ${value.getWidth} bits")
-    Cat((0 until value.getWidth / 8).map(i => value(8 * i + 7, 8 * i)))
-  }
-
-  /** Fields in wire order, packed so that the first one is lowest. */
-  def pack(fields: UInt*): UInt = Cat(fields.reverse)
-}
+import sallyport.common.arithmetic.WireOrder
 
 /** An Ethernet II header. Addresses hold their first wire byte in bits 7:0, as the register PORT_MAC and next-hop rows do. */
 class EthernetHeader extends Bundle {
@@ -28,6 +16,13 @@ class EthernetHeader extends Bundle {
 
 object EthernetHeader {
   val bytes: Int = 14
+
+  /** With this many VLAN tags. */
+  def bytesWith(tags: Int): Int = bytes + VlanTags.bytes * tags
+  val maxBytes: Int = bytesWith(VlanTags.most)
+
+  /** Lengths that it can have. */
+  val lengths: Seq[Int] = (0 to VlanTags.most).map(bytesWith)
 
   /** Frame check sequence behind the frame, which the MAC adds and takes. */
   val fcsBytes: Int = 4
@@ -121,6 +116,9 @@ object Ipv6Header {
   /** The fixed header. */
   val bytes: Int = 40
   val protocolIcmp: Int = 58
+
+  /** ICMPv6 types of neighbour discovery (RFC 4861). */
+  val neighbourTypes: Seq[Int] = 133 to 137
 
   /** The mobility header (RFC 6275 6.1.1), to IPsec a next layer protocol (RFC 4301 4.4.1.1) and no extension header. */
   val protocolMobility: Int = 135

@@ -1,8 +1,7 @@
-package sallyport.iface
+package sallyport.iface.headers
 
 import chisel3._
-import chisel3.util._
-import sallyport.common.AdderTree
+import sallyport.common.arithmetic.{AdderTree, WireOrder}
 
 /**
  * Internet checksum (RFC 1071) of `count` 16-bit words, the checksum's own left out or zero.

@@ -1,8 +1,10 @@
-package sallyport.iface
+package sallyport.iface.headers
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.arithmetic.WireOrder
+import sallyport.common.link.{ClearPrefix, LinkMeta}
+import sallyport.common.stream.{PacketBeat, PacketStream}
 
 /** What the IP header of a frame in transport mode becomes (RFC 4303 3.1.1); no change without `enable`. */
 class TransportPatch extends Bundle {
@@ -42,7 +44,7 @@ class TransportHeader extends Module {
 
   // Stage 1: the IP header's first words, wherever it is.
   private val tags = ClearPrefix.tags(io.meta.tos)
-  private val starts = (0 to EthernetParser.maxTags).map(n => (tags === n.U) -> EthernetParser.headerBytes(n))
+  private val starts = (0 to VlanTags.most).map(n => (tags === n.U) -> EthernetHeader.bytesWith(n))
   private def at(offset: Int, bytes: Int): UInt = WireOrder.bigEndian(Mux1H(starts.map { case (here, start) =>
     here -> io.bytes(8 * (start + offset + bytes) - 1, 8 * (start + offset))
   }))
@@ -86,9 +88,9 @@ object TransportHeader {
     val values = patch(from.bits.meta)
     val bytes = VecInit.tabulate(PacketStream.dataBytes)(i => from.bits.data(8 * i + 7, 8 * i))
     def put(offset: Int, value: UInt, v6: Boolean): Unit =
-      for (tags <- 0 to EthernetParser.maxTags; i <- 0 until value.getWidth / 8)
+      for (tags <- 0 to VlanTags.most; i <- 0 until value.getWidth / 8)
         when(first && values.enable && values.v6 === v6.B && values.tags === tags.U) {
-          bytes(EthernetParser.headerBytes(tags) + offset + i) := value(8 * i + 7, 8 * i)
+          bytes(EthernetHeader.bytesWith(tags) + offset + i) := value(8 * i + 7, 8 * i)
         }
     put(2, WireOrder.bigEndian(values.length), v6 = false)
     put(9, values.protocol, v6 = false)

@@ -1,7 +1,7 @@
-package sallyport.iface
+package sallyport.iface.headers
 
 import chisel3._
-import sallyport.common.regs.NextHopRow
+import sallyport.common.registers.map.NextHopRow
 
 /** VLAN tags that a frame gets behind its addresses (IEEE 802.1Q 9.3, 9.5). */
 class VlanTags extends Bundle {
@@ -18,6 +18,9 @@ object VlanTags {
   /** Of a tag. */
   val bytes: Int = 4
   val most: Int = 2
+
+  /** Tag protocol identifiers: customer tag, service tag, and what stood for the latter before IEEE 802.1ad. */
+  val types: Seq[Int] = Seq(0x8100, 0x88a8, 0x9100)
 
   def none: VlanTags = 0.U.asTypeOf(new VlanTags)
 

@@ -1,9 +1,9 @@
-package sallyport.iface
+package sallyport.iface.inner
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
-import sallyport.common.regs.ReplayRow
+import sallyport.common.registers.map.ReplayRow
+import sallyport.common.table.{TableAccess, TablePort}
 
 /** A packet whose ICV is good, on its way past the window of its SA. */
 class ReplayQuery(rowBits: Int) extends Bundle {

@@ -1,9 +1,11 @@
-package sallyport.iface
+package sallyport.iface.inner
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.{AuditEvent, LinkMeta}
-import sallyport.common.regs.{AuditReason, InnerRegs}
+import sallyport.common.link.LinkMeta
+import sallyport.common.registers.AuditEvent
+import sallyport.common.registers.map.{AuditReason, InnerRegs}
+import sallyport.iface.parse.PacketKey
 
 /** The audit events of the inner chip: packets that were decrypted, and dropped for their number or their selectors. */
 object DecryptAudit {

@@ -1,8 +1,13 @@
-package sallyport.iface
+package sallyport.iface.inner
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.arithmetic.WireOrder
+import sallyport.common.link.{ClearPrefix, LinkMeta}
+import sallyport.common.stream.PacketStream
+import sallyport.iface.headers.{EthernetHeader, Ipv6Header, VlanTags}
+import sallyport.iface.parse.{HeaderFields, HeaderParser, HeaderWindow}
+import sallyport.iface.stream.LookupLaunch
 
 /**
  * What the parser sees of a packet to the red network: from the IP header on, and in transport mode with the length and the protocol that
@@ -23,8 +28,8 @@ object DecryptWindow {
     val linkBytes = ClearPrefix.linkBytes(meta.tos)
     val window = Wire(new HeaderWindow(parsedBytes))
     window.length := Mux(meta.transport, meta.length - linkBytes, meta.length)
-    val starts = (0 to EthernetParser.maxTags).map { tags =>
-      (meta.transport && ClearPrefix.tags(meta.tos) === tags.U) -> EthernetParser.headerBytes(tags)
+    val starts = (0 to VlanTags.most).map { tags =>
+      (meta.transport && ClearPrefix.tags(meta.tos) === tags.U) -> EthernetHeader.bytesWith(tags)
     } :+ (!meta.transport -> 0)
     val bytes = VecInit.tabulate(parsedBytes)(i =>
       Mux1H(starts.map { case (here, start) =>
@@ -48,9 +53,9 @@ object DecryptWindow {
 
   /** Fields of which nothing is behind the window: ports that are have not been read, and are OPAQUE (RFC 4301 4.4.1.1). */
   def seen(fields: HeaderFields, meta: LinkMeta): HeaderFields = {
-    val behind = VecInit((0 to EthernetParser.maxTags).map { tags =>
+    val behind = VecInit((0 to VlanTags.most).map { tags =>
       ClearPrefix.tags(meta.tos) === tags.U &&
-      fields.headerBytes > (windowBytes - portBytes - EthernetParser.headerBytes(tags)).U
+      fields.headerBytes > (windowBytes - portBytes - EthernetHeader.bytesWith(tags)).U
     }).asUInt.orR
     val result = WireDefault(fields)
     when(meta.transport && behind) {

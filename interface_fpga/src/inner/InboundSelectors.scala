@@ -1,9 +1,10 @@
-package sallyport.iface
+package sallyport.iface.inner
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
-import sallyport.common.regs.{Action, RuleRow, SelectorRow}
+import sallyport.common.registers.map.{Action, RuleRow, SelectorRow}
+import sallyport.common.table.{TablePort, TernaryTable}
+import sallyport.iface.parse.{HeaderFields, PacketKey}
 
 /** A decrypted packet and its SA's selector row. */
 class SelectedPacket extends Bundle {

@@ -1,9 +1,15 @@
-package sallyport.iface
+package sallyport.iface.inner
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
-import sallyport.common.regs.{Action, FlowRow, PuntReason}
+import sallyport.common.link.{ClearPrefix, LinkMeta}
+import sallyport.common.registers.map.{Action, FlowRow, PuntReason}
+import sallyport.common.stream.PacketStream
+import sallyport.iface.fragmentation.FragmentCut
+import sallyport.iface.headers.{ChecksumUpdate, EthernetHeader, IpHeader, Ipv4Header, Ipv6Header}
+import sallyport.iface.parse.{HeaderFields, HeaderKind}
+import sallyport.iface.receive.{FrameDrops, FrameJudge, FrameVerdict}
+import sallyport.iface.tfc.TfcPadder
 
 /** What is known of one frame from the red network when both look-ups have answered. */
 class InnerFindings extends Bundle {

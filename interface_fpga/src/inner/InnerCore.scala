@@ -1,7 +1,8 @@
-package sallyport.iface
+package sallyport.iface.inner
 
 import chisel3._
-import sallyport.common._
+import sallyport.common.link.{Link, LinkParams}
+import sallyport.iface.chip.InterfaceIO
 
 /**
  * The inner chip: between the red network and the crypto chip (docs/reference/interfaces.md, section 1).

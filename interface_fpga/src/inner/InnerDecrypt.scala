@@ -1,9 +1,19 @@
-package sallyport.iface
+package sallyport.iface.inner
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
-import sallyport.common.regs.{NextHopRow, SelectorRow}
+import sallyport.common.link.LinkMeta
+import sallyport.common.queue.RingDelay
+import sallyport.common.registers.AuditEvent
+import sallyport.common.registers.map.{NextHopRow, SelectorRow}
+import sallyport.common.stream.{ConnectStream, HeaderPrepend, MacBeat, NoMeta, PacketStream, PacketStripper}
+import sallyport.common.table.{DirectTable, TablePort}
+import sallyport.iface.cpu.{Injector, InjectorEvents, TokenLimit}
+import sallyport.iface.headers.{EthernetHeader, TransportHeader, TransportPatch, VlanTags}
+import sallyport.iface.mac.{MacTransmit, MacTransmitEvents}
+import sallyport.iface.parse.{ExtensionSkip, HeaderParser, PacketKey}
+import sallyport.iface.stream.{LookupStage, PacketSteer}
+import sallyport.iface.usage.{UsageEvent, UsageTable}
 
 /** What happened on the decrypt path in one cycle, besides the link's own events. */
 class InnerDecryptEvents extends Bundle {

@@ -1,9 +1,20 @@
-package sallyport.iface
+package sallyport.iface.inner
 
 import chisel3._
+import chisel3.experimental.dataview.RecordUpcastable
 import chisel3.util._
-import sallyport.common._
-import sallyport.common.regs.FlowRow
+import sallyport.common.link.LinkMeta
+import sallyport.common.registers.map.FlowRow
+import sallyport.common.stream.{ConnectStream, MacBeat, NoMeta, PacketStream, PacketStripper}
+import sallyport.common.table.{CuckooTable, TablePort, TernaryTable}
+import sallyport.iface.cpu.TokenLimit
+import sallyport.iface.fragmentation.{FragmentCut, Fragmenter}
+import sallyport.iface.headers.{EthernetHeader, IpHeader}
+import sallyport.iface.parse.{ExtensionSkip, PacketKey, PriorityClass}
+import sallyport.iface.receive.{FragmentLimits, FrameVerdict, ReceivePath, ReceivePathEvents}
+import sallyport.iface.stream.PacketGate
+import sallyport.iface.tfc.{DummySource, TfcPadder}
+import sallyport.iface.usage.{EncryptUsage, UsageEvent}
 
 /** What happened on the encrypt path in one cycle. */
 class InnerEncryptEvents extends Bundle {
@@ -130,7 +141,8 @@ class InnerEncrypt(config: InnerConfig) extends Module {
   path.io.verdict := chosen.io.out
 
   private val usage = Module(new EncryptUsage(config.saBits, config.flowBits))
-  usage.io.verdict := chosen.io.out
+  usage.io.verdict.valid := chosen.io.out.valid
+  usage.io.verdict.bits := chosen.io.out.bits.viewAsSupertype(new FrameVerdict)
   usage.io.soon := ShiftRegister(
     classifier.io.findings.valid,
     InnerClassifier.latency + SaByDscp.latency - 2,
@@ -144,7 +156,7 @@ class InnerEncrypt(config: InnerConfig) extends Module {
   usage.io.policyTable <> io.policyUsageTable
 
   private val strip = Module(
-    new PacketStripper(new InnerVerdict, 0 +: EthernetParser.headerLengths)(_.strip, _.link.length)
+    new PacketStripper(new InnerVerdict, 0 +: EthernetHeader.lengths)(_.strip, _.link.length)
   )
   strip.io.in <> path.io.out
   private val rewritten = Wire(chiselTypeOf(strip.io.out))
@@ -154,7 +166,7 @@ class InnerEncrypt(config: InnerConfig) extends Module {
   gate.io.passes := usage.io.passes
   private val fragmenter = Module(new Fragmenter(new InnerVerdict, ipAt = 0)(InnerEncrypt.cut)(InnerEncrypt.resized))
   fragmenter.io.in <> gate.io.out
-  private val dummies = Module(new DummySource)
+  private val dummies = Module(new DummySource(new InnerVerdict)(_.tfc))
   dummies.io.enable := io.dummies
   dummies.io.in <> fragmenter.io.out
   dummies.io.table <> io.dummyTable

@@ -1,8 +1,11 @@
-package sallyport.iface
+package sallyport.iface.inner
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.stream.PacketStream
+import sallyport.iface.headers.{ChecksumUpdate, Ecn, IpHeader, VlanTags}
+import sallyport.iface.parse.HeaderFields
+import sallyport.iface.usage.UsageCharge
 
 /** What is known of one decrypted or bypassed packet when all look-ups have answered. */
 class InspectorFindings extends Bundle {

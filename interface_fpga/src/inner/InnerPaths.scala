@@ -1,9 +1,14 @@
-package sallyport.iface
+package sallyport.iface.inner
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
-import sallyport.common.regs._
+import sallyport.common.link.LinkMeta
+import sallyport.common.registers.map.{Chip, CommonRegs, InnerCounters, InnerRegs, InnerTables, PuntGroup, PuntReason}
+import sallyport.common.registers.{AuditEvents, AxiLite, CounterBank, RegisterBankParams}
+import sallyport.common.stream.{MacBeat, NoMeta, PacketStream}
+import sallyport.common.table.CuckooHash
+import sallyport.iface.chip.InterfaceRegisters
+import sallyport.iface.usage.LifetimeEvents
 
 /**
  * The inner chip without its link: both paths, registers, counters and tables.

@@ -1,9 +1,10 @@
-package sallyport.iface
+package sallyport.iface.inner
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.{EventQueue, LinkMeta}
-import sallyport.common.regs.InnerRegs
+import sallyport.common.link.{LinkMeta, PeerTag}
+import sallyport.common.registers.EventQueue
+import sallyport.common.registers.map.InnerRegs
 
 /** An authentic packet of an SA has come from elsewhere; the outer chip keeps from where. */
 class PeerEvent extends Bundle {

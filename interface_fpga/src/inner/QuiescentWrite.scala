@@ -1,8 +1,7 @@
-package sallyport.iface
+package sallyport.iface.inner
 
 import chisel3._
-import chisel3.util._
-import sallyport.common._
+import sallyport.common.table.TablePort
 
 /**
  * Lets software's writes to a table pass only while no look-up is under way.

@@ -1,8 +1,9 @@
-package sallyport.iface
+package sallyport.iface.inner
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.arithmetic.WireOrder
+import sallyport.common.stream.{PacketBeat, PacketStream}
 
 /** Fields of an IP header that a router changes, with their new values. */
 class IpRewrite extends Bundle {

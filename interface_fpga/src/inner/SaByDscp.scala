@@ -1,9 +1,10 @@
-package sallyport.iface
+package sallyport.iface.inner
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
-import sallyport.common.regs.{DscpSaRow, PuntReason}
+import sallyport.common.registers.map.{DscpSaRow, PuntReason}
+import sallyport.common.table.{DirectTable, TablePort}
+import sallyport.iface.parse.PriorityClass
 
 /**
  * Finds the SA of a packet whose SPD entry has one for each of several sets of DSCPs (RFC 4301 4.4.2.1): with `byDscp` the verdict's SA

@@ -1,8 +1,9 @@
-package sallyport.iface
+package sallyport.iface.inner
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.regs.SelectorRow
+import sallyport.common.registers.map.SelectorRow
+import sallyport.iface.parse.{HeaderFields, PacketKey}
 
 /**
  * Compares a packet with the one selector set of its SA (RFC 4301 5.2 step 4): its addresses with two prefixes, its ports, or of

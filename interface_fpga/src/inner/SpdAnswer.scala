@@ -1,8 +1,10 @@
-package sallyport.iface
+package sallyport.iface.inner
 
 import chisel3._
-import sallyport.common._
-import sallyport.common.regs.{FlowRow, RuleRow}
+import sallyport.common.registers.map.{FlowRow, RuleRow}
+import sallyport.common.stream.PacketStream
+import sallyport.common.table.TableResult
+import sallyport.iface.tfc.TfcPadder
 
 /** Answer of one of the two SPD tables. */
 class SpdAnswer extends Bundle {

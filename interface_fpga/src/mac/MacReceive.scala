@@ -1,8 +1,12 @@
-package sallyport.iface
+package sallyport.iface.mac
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.clock.QuietClock
+import sallyport.common.queue.PriorityFrameFifo
+import sallyport.common.registers.CounterBank
+import sallyport.common.stream.{MacBeat, PacketStream}
+import sallyport.iface.parse.PriorityClass
 
 /** What is known of a frame once its last beat is in. */
 class RxMeta extends Bundle {

@@ -1,8 +1,12 @@
-package sallyport.iface
+package sallyport.iface.mac
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.clock.QuietClock
+import sallyport.common.queue.{FrameFifo, FrameFifoParams, WhenFull}
+import sallyport.common.registers.CounterBank
+import sallyport.common.stream.{MacBeat, NoMeta, PacketStream}
+import sallyport.iface.headers.VlanTags
 
 /** What happened on the transmit side in one cycle. */
 class MacTransmitEvents extends Bundle {

@@ -1,8 +1,9 @@
-package sallyport.iface
+package sallyport.iface.mac
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.stream.{ConnectStream, HeaderPrepend, NoMeta, PacketStream}
+import sallyport.iface.headers.VlanTags
 
 /**
  * Puts the VLAN tags that a frame carries as metadata behind its addresses (IEEE 802.1Q 9.3).

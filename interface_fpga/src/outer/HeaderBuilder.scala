@@ -1,9 +1,13 @@
-package sallyport.iface
+package sallyport.iface.outer
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
-import sallyport.common.regs.DfMode
+import sallyport.common.arithmetic.WireOrder
+import sallyport.common.link.{ClearPrefix, LinkMeta}
+import sallyport.common.registers.map.DfMode
+import sallyport.common.stream.PacketStream
+import sallyport.iface.fragmentation.FragmentCut
+import sallyport.iface.headers.{EthernetHeader, InternetChecksum, IpHeader, Ipv4Header, Ipv6Header, UdpHeader}
 
 /** Everything the outer header of one packet is made of. */
 class HeaderRequest extends Bundle {

@@ -1,9 +1,12 @@
-package sallyport.iface
+package sallyport.iface.outer
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
-import sallyport.common.regs.{Action, PuntReason}
+import sallyport.common.link.{ClearPrefix, LinkMeta}
+import sallyport.common.registers.map.{Action, PuntReason}
+import sallyport.iface.headers.{EthernetHeader, IpHeader, Ipv4Header, Ipv6Header, UdpHeader}
+import sallyport.iface.parse.{ExtensionStep, HeaderFields, UdpEncap}
+import sallyport.iface.receive.{FrameDrops, FrameJudge, FrameVerdict}
 
 /** What is known of one frame from the black network when both look-ups have answered. */
 class OuterFindings extends Bundle {

@@ -1,8 +1,8 @@
-package sallyport.iface
+package sallyport.iface.outer
 
 import chisel3.util._
-import sallyport.common._
-import sallyport.common.regs.PuntGroup
+import sallyport.common.registers.map.PuntGroup
+import sallyport.iface.reassembly.ReassemblyConfig
 
 /**
  * Parameters of [[OuterCore]].

@@ -1,7 +1,8 @@
-package sallyport.iface
+package sallyport.iface.outer
 
 import chisel3._
-import sallyport.common._
+import sallyport.common.link.{Link, LinkParams}
+import sallyport.iface.chip.InterfaceIO
 
 /**
  * The outer chip, between the crypto chip and the black network: [[OuterPaths]] behind a [[Link]].

@@ -1,9 +1,15 @@
-package sallyport.iface
+package sallyport.iface.outer
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
-import sallyport.common.regs.{OuterRegs, RuleRow, SadRow}
+import sallyport.common.link.{LinkMeta, PeerTag}
+import sallyport.common.registers.map.{OuterRegs, RuleRow, SadRow}
+import sallyport.common.stream.{ConnectStream, MacBeat, NoMeta, PacketStream, PacketStripper}
+import sallyport.common.table.{CuckooTable, TablePort, TernaryTable}
+import sallyport.iface.cpu.TokenLimit
+import sallyport.iface.headers.{EthernetHeader, Ipv4Header, Ipv6Header, UdpHeader}
+import sallyport.iface.parse.{ExtensionSkip, ExtensionStep, PacketKey, PriorityClass}
+import sallyport.iface.receive.{FragmentLimits, LocalAddresses, LocalMatch, ReceivePath, ReceivePathEvents}
 
 /** What happened on the decrypt path in one cycle. */
 class OuterDecryptEvents extends Bundle {
@@ -46,7 +52,7 @@ class OuterDecrypt(config: OuterConfig) extends Module {
     val sadTable = Flipped(new TablePort)
     val ruleTable = Flipped(new TablePort)
     val peerClear = Input(Bool())
-    val peerPlace = Input(UInt(log2Ceil(PeerPlaces.places).W))
+    val peerPlace = Input(UInt(log2Ceil(PeerTag.places).W))
     val peerShown = Output(new PeerCandidate)
 
     /** Value of PEER_PLACES. */
@@ -169,6 +175,6 @@ object OuterDecrypt {
   val headerLengths: Seq[Int] = {
     val v4 = Ipv4Header.maxBytes + UdpHeader.bytes
     val v6 = Ipv6Header.bytes + ExtensionStep.unitBytes * ExtensionStep.maxUnits
-    EthernetHeader.bytes to EthernetParser.maxHeaderBytes + (v4 max v6) by 4
+    EthernetHeader.bytes to EthernetHeader.maxBytes + (v4 max v6) by 4
   }
 }

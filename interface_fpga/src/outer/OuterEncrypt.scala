@@ -1,9 +1,16 @@
-package sallyport.iface
+package sallyport.iface.outer
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
-import sallyport.common.regs.{DscpMapRow, NextHopRow, TunnelRow}
+import sallyport.common.link.{ClearPrefix, LinkMeta}
+import sallyport.common.registers.map.{DscpMapRow, NextHopRow, TunnelRow}
+import sallyport.common.stream.{ConnectStream, HeaderPrepend, MacBeat, NoMeta, PacketStream, PrependedHeader}
+import sallyport.common.table.{DirectTable, TablePort}
+import sallyport.iface.cpu.{Injector, InjectorEvents, TokenLimit}
+import sallyport.iface.fragmentation.{FragmentCut, Fragmenter}
+import sallyport.iface.headers.{EthernetHeader, IpHeader, TransportHeader, TransportPatch, VlanTags}
+import sallyport.iface.mac.{MacTransmit, MacTransmitEvents}
+import sallyport.iface.stream.LookupStage
 
 /** What happened on the encrypt path in one cycle, besides the link's own events. */
 class OuterEncryptEvents extends Bundle {

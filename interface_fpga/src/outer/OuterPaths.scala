@@ -1,9 +1,13 @@
-package sallyport.iface
+package sallyport.iface.outer
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
-import sallyport.common.regs._
+import sallyport.common.link.LinkMeta
+import sallyport.common.registers.map.{Chip, CommonRegs, OuterCounters, OuterRegs, OuterTables, PuntGroup, PuntReason}
+import sallyport.common.registers.{AxiLite, CounterBank, RegisterBankParams}
+import sallyport.common.stream.{MacBeat, NoMeta, PacketStream}
+import sallyport.common.table.CuckooHash
+import sallyport.iface.chip.InterfaceRegisters
 
 /**
  * The outer chip without its link: both paths, registers, counters and tables.

@@ -1,7 +1,8 @@
-package sallyport.iface
+package sallyport.iface.outer
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.link.PeerTag
 
 /** Where packets of ESP in UDP come from: IPv4 address and UDP port. */
 class Peer extends Bundle {
@@ -13,12 +14,6 @@ class Peer extends Bundle {
 class PeerCandidate extends Bundle {
   val sa = UInt(16.W)
   val peer = new Peer
-}
-
-/** The name of a place: what [[PeerPlaces]] gives a packet to carry to the inner chip. */
-class PeerTag extends Bundle {
-  val round = UInt(PeerPlaces.roundBits.W)
-  val place = UInt(log2Ceil(PeerPlaces.places).W)
 }
 
 /**
@@ -34,7 +29,7 @@ class PeerTag extends Bundle {
  * later.
  */
 class PeerPlaces extends Module {
-  import PeerPlaces.{places, roundBits}
+  import PeerTag.{places, roundBits}
 
   val io = IO(new Bundle {
     val candidate = Input(new PeerCandidate)
@@ -77,9 +72,4 @@ class PeerPlaces extends Module {
   io.shown := memory.read(io.place)
   io.taken := taken
   io.round := round
-}
-
-object PeerPlaces {
-  val places: Int = 64
-  val roundBits: Int = 2
 }

@@ -1,9 +1,10 @@
-package sallyport.iface
+package sallyport.iface.outer
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.TableResult
-import sallyport.common.regs.{DscpMapRow, TunnelRow}
+import sallyport.common.registers.map.{DscpMapRow, TunnelRow}
+import sallyport.common.table.TableResult
+import sallyport.iface.parse.PriorityClass
 
 /** Template of the outer headers of one outbound SA: a row of the tunnel table. */
 class TunnelTemplate extends Bundle {

@@ -1,8 +1,10 @@
-package sallyport.iface
+package sallyport.iface.parse
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.arithmetic.WireOrder
+import sallyport.common.stream.PacketStream
+import sallyport.iface.headers.{EthernetHeader, VlanTags}
 
 /** A packet from the first byte of its IP header on, and what stands in front of that. */
 class IpWindow(count: Int) extends Bundle {
@@ -29,7 +31,7 @@ class IpWindow(count: Int) extends Bundle {
  */
 class EthernetParser(words: Int) extends Module {
   val io = IO(new Bundle {
-    val in = Input(new HeaderWindow(EthernetParser.maxHeaderBytes + 4 * words))
+    val in = Input(new HeaderWindow(EthernetHeader.maxBytes + 4 * words))
     val out = Output(new IpWindow(words))
   })
   import EthernetParser._
@@ -38,10 +40,10 @@ class EthernetParser(words: Int) extends Module {
     WireOrder.bigEndian(io.in.bytes(8 * (offset + bytes) - 1, 8 * offset))
 
   // Stage 1: what each of the three places of a type holds, and what each number of tags leaves for IP.
-  private val types = (0 to maxTags).map(tags => at(2 * 6 + tagBytes * tags, 2))
-  private val tagged = types.map(kind => RegNext(VecInit(tagTypes.map(kind === _.U)).asUInt.orR))
+  private val types = (0 to VlanTags.most).map(tags => at(2 * 6 + VlanTags.bytes * tags, 2))
+  private val tagged = types.map(kind => RegNext(VecInit(VlanTags.types.map(kind === _.U)).asUInt.orR))
   private val classes = types.map(kind => RegNext(classify(kind)))
-  private val rooms = (0 to maxTags).map(tags => RegNext(io.in.length - headerBytes(tags).U))
+  private val rooms = (0 to VlanTags.most).map(tags => RegNext(io.in.length - EthernetHeader.bytesWith(tags).U))
   private val in1 = RegNext(io.in)
 
   // Stage 2: the one that counts.
@@ -52,11 +54,11 @@ class EthernetParser(words: Int) extends Module {
   io.out.length := RegNext(in1.length)
   io.out.macDestination := RegNext(in1.bytes(47, 0))
   io.out.etherClass := RegNext(kind)
-  io.out.l2Bytes := RegNext(choose((0 to maxTags).map(headerBytes(_).U)))
+  io.out.l2Bytes := RegNext(choose((0 to VlanTags.most).map(EthernetHeader.bytesWith(_).U)))
   io.out.room := RegNext(choose(rooms))
   for ((word, i) <- io.out.words.zipWithIndex) {
-    val places = (0 to maxTags).map { tags =>
-      val byte = headerBytes(tags) + 4 * i
+    val places = (0 to VlanTags.most).map { tags =>
+      val byte = EthernetHeader.bytesWith(tags) + 4 * i
       in1.bytes(8 * byte + 31, 8 * byte)
     }
     word := RegNext(WireOrder.bigEndian(choose(places)))
@@ -65,17 +67,6 @@ class EthernetParser(words: Int) extends Module {
 
 object EthernetParser {
   val latency: Int = 2
-  val maxTags: Int = 2
-  val tagBytes: Int = 4
-
-  /** Tag protocol identifiers: customer tag, service tag, and what stood for the latter before IEEE 802.1ad. */
-  val tagTypes: Seq[Int] = Seq(0x8100, 0x88a8, 0x9100)
-
-  def headerBytes(tags: Int): Int = EthernetHeader.bytes + tagBytes * tags
-  val maxHeaderBytes: Int = headerBytes(maxTags)
-
-  /** Lengths that `l2Bytes` can have. */
-  val headerLengths: Seq[Int] = (0 to maxTags).map(headerBytes)
 
   /** The class of a type that is no tag. */
   private def classify(etherType: UInt): EtherClass.Type = MuxCase(

@@ -1,8 +1,8 @@
-package sallyport.iface
+package sallyport.iface.parse
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.iface.headers.Ipv6Header
 
 /** Which extension headers are skipped (RFC 4301 4.4.1.1); fragment headers always are. */
 class ExtensionSkip extends Bundle {

@@ -1,8 +1,9 @@
-package sallyport.iface
+package sallyport.iface.parse
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.stream.PacketStream
+import sallyport.iface.headers.Ipv6Header
 
 /**
  * What [[HeaderParser]] reads of a fragment beside its [[HeaderFields]]; of no meaning unless `fragment` is set there. Of more

@@ -1,8 +1,8 @@
-package sallyport.iface
+package sallyport.iface.parse
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.iface.headers.{IpHeader, Ipv4Header, Ipv6Header, UdpHeader}
 
 /**
  * Whether the first fragment of an IPv6 datagram has all headers up to that of the upper layer, as it must (RFC 8200 4.5,

@@ -1,8 +1,7 @@
-package sallyport.iface
+package sallyport.iface.parse
 
 import chisel3._
-import chisel3.util._
-import sallyport.common._
+import sallyport.common.stream.PacketStream
 
 /** What the Ethernet type field says a frame carries, behind its VLAN tags. */
 object EtherClass extends ChiselEnum {

@@ -1,8 +1,11 @@
-package sallyport.iface
+package sallyport.iface.parse
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.arithmetic.WireOrder
+import sallyport.common.clock.PipeClock
+import sallyport.common.stream.PacketStream
+import sallyport.iface.headers.{EthernetHeader, IpHeader, Ipv4Header, Ipv6Header, UdpHeader}
 
 /**
  * Reads the headers of one packet: Ethernet type behind up to two VLAN tags, IPv4 with options or IPv6 with extension headers,
@@ -203,5 +206,5 @@ object HeaderParser {
 
   /** Bytes at a packet's start that the parser needs. */
   def windowBytes(ethernet: Boolean): Int =
-    (if (ethernet) EthernetParser.maxHeaderBytes else 0) + 4 * words(ethernet)
+    (if (ethernet) EthernetHeader.maxBytes else 0) + 4 * words(ethernet)
 }

@@ -1,8 +1,9 @@
-package sallyport.iface
+package sallyport.iface.parse
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.stream.PacketStream
+import sallyport.iface.headers.{Ipv4Header, Ipv6Header}
 
 /**
  * Whether version or lengths of an IP header's fixed part are impossible: IPv4 (RFC 791 3.1) version, IHL, total length

@@ -1,7 +1,7 @@
-package sallyport.iface
+package sallyport.iface.parse
 
 import chisel3._
-import chisel3.util._
+import sallyport.iface.headers.Ipv4Header
 
 /**
  * Whether an IPv4 header's checksum is wrong, options included (RFC 1071, RFC 1122 3.2.1.2): the sum of its 16-bit words has

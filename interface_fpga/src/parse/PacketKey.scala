@@ -1,8 +1,8 @@
-package sallyport.iface
+package sallyport.iface.parse
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.regs.{FlowRow, RowField, Upper}
+import sallyport.common.registers.map.{FlowRow, RowField, Upper}
 
 /** What the SPD, flows and selectors of an SA look at (RFC 4301 4.4.1.1), as it stands in the low bits of each of their rows. */
 object PacketKey {

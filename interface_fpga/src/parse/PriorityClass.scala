@@ -1,8 +1,9 @@
-package sallyport.iface
+package sallyport.iface.parse
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.stream.{MacBeat, PacketStream}
+import sallyport.iface.headers.{EthernetHeader, Ipv4Header, Ipv6Header, UdpHeader, VlanTags}
 
 /**
  * Tells the frames that pass the receive queue first from the others, by the first beat of each as it comes from the MAC.
@@ -29,9 +30,9 @@ class PriorityClass extends Module {
 
   // Stage 1: what the beat would be behind each number of tags.
   private val behind =
-    EthernetParser.headerLengths.map(bytes => RegNext(PriorityClass.look(io.beat.bits.data, bytes)))
+    EthernetHeader.lengths.map(bytes => RegNext(PriorityClass.look(io.beat.bits.data, bytes)))
   private val tagged =
-    behind.init.indices.map(tags => RegNext(PriorityClass.tagged(io.beat.bits.data, EthernetParser.headerBytes(tags))))
+    behind.init.indices.map(tags => RegNext(PriorityClass.tagged(io.beat.bits.data, EthernetHeader.bytesWith(tags))))
   private val first = RegInit(true.B)
   when(io.beat.valid) { first := io.beat.bits.last }
   private val first1 = RegNext(io.beat.valid && first, false.B)
@@ -64,7 +65,7 @@ object PriorityClass {
   private def kind(beat: UInt, headerBytes: Int): UInt = word(beat, headerBytes - 2)
 
   private def tagged(beat: UInt, headerBytes: Int): Bool =
-    VecInit(EthernetParser.tagTypes.map(kind(beat, headerBytes) === _.U)).asUInt.orR
+    VecInit(VlanTags.types.map(kind(beat, headerBytes) === _.U)).asUInt.orR
 
   private def look(beat: UInt, headerBytes: Int): PrioritySight = {
     def at(offset: Int): UInt = byte(beat, headerBytes + offset)
@@ -85,7 +86,7 @@ object PriorityClass {
     val ike6 =
       if (portSeen) at(v6Next) === UdpHeader.protocol.U && port(Ipv6Header.bytes) === UdpHeader.portIke.U else false.B
     val neighbours = at(v6Next) === Ipv6Header.protocolIcmp.U &&
-      VecInit(FrameJudge.neighbourTypes.map(at(Ipv6Header.bytes) === _.U)).asUInt.orR
+      VecInit(Ipv6Header.neighbourTypes.map(at(Ipv6Header.bytes) === _.U)).asUInt.orR
 
     val sight = Wire(new PrioritySight)
     sight.control := type1 === EthernetHeader.arp.U || v4 && ike4 || v6 && (ike6 || neighbours)

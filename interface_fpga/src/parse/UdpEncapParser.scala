@@ -1,8 +1,9 @@
-package sallyport.iface
+package sallyport.iface.parse
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.stream.PacketStream
+import sallyport.iface.headers.UdpHeader
 
 /** What a UDP datagram to port 4500 carries. */
 object UdpEncap extends ChiselEnum {

@@ -1,10 +1,9 @@
-package sallyport.iface
+package sallyport.iface.reassembly
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
-
 import ReassemblyConfig._
+import sallyport.common.stream.PacketStream
 
 /**
  * The memory of all cells, in eight lanes of 8 bytes, each with an address of its own to write to.

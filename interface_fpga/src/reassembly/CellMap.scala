@@ -1,8 +1,7 @@
-package sallyport.iface
+package sallyport.iface.reassembly
 
 import chisel3._
 import chisel3.util._
-
 import ReassemblyConfig._
 
 /** The units of one cell that a fragment fills. */

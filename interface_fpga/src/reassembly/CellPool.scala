@@ -1,8 +1,8 @@
-package sallyport.iface
+package sallyport.iface.reassembly
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.queue.MemoryQueue
 
 /**
  * The free cells of the memory.

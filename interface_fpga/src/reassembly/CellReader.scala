@@ -1,10 +1,9 @@
-package sallyport.iface
+package sallyport.iface.reassembly
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
-
 import ReassemblyConfig._
+import sallyport.common.stream.{PacketBeat, PacketStream, PipelineOutlet}
 
 /** What goes into the header of a packet that was put together. */
 class HeaderMending(p: ReassemblyConfig) extends Bundle {

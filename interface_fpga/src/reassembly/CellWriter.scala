@@ -1,10 +1,9 @@
-package sallyport.iface
+package sallyport.iface.reassembly
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
-
 import ReassemblyConfig._
+import sallyport.common.stream.{PacketStream, RegisterSlice}
 
 /** What is written to [[CellBuffer]] in one cycle. */
 class CellWrite(p: ReassemblyConfig) extends Bundle {

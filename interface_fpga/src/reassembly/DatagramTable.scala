@@ -1,10 +1,10 @@
-package sallyport.iface
+package sallyport.iface.reassembly
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
-
 import ReassemblyConfig._
+import sallyport.common.stream.PacketStream
+import sallyport.iface.headers.Ecn
 
 /** The cells of a datagram, in the order of its bytes. */
 class CellList(p: ReassemblyConfig) extends Bundle {

@@ -1,8 +1,9 @@
-package sallyport.iface
+package sallyport.iface.reassembly
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.stream.PacketStream
+import sallyport.iface.headers.Ecn
 
 /** What a datagram's record becomes with a fragment. */
 class DatagramGrowth(p: ReassemblyConfig) extends Bundle {

@@ -1,8 +1,7 @@
-package sallyport.iface
+package sallyport.iface.reassembly
 
 import chisel3._
 import chisel3.util._
-
 import ReassemblyConfig._
 
 /** A datagram whose time is over. */

@@ -1,9 +1,10 @@
-package sallyport.iface
+package sallyport.iface.reassembly
 
 import chisel3._
 import chisel3.experimental.dataview._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.stream.PacketStream
+import sallyport.iface.parse.{FragmentFields, HeaderFields}
 
 /**
  * What a parser knows of a packet in front of a [[Reassembler]]. Numbers are in host order. Past `fragment` nothing has

@@ -1,10 +1,13 @@
-package sallyport.iface
+package sallyport.iface.reassembly
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
-
 import ReassemblyConfig._
+import sallyport.common.arithmetic.WireOrder
+import sallyport.common.stream.PacketStream
+import sallyport.common.table.CuckooHash
+import sallyport.iface.headers.Ipv6Header
+import sallyport.iface.stream.LookupLaunch
 
 /** What the header of a reassembled packet needs to be made right, from its first fragment. */
 class HeaderNotes(p: ReassemblyConfig) extends Bundle {

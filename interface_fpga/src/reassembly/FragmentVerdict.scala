@@ -1,7 +1,7 @@
-package sallyport.iface
+package sallyport.iface.reassembly
 
 import chisel3._
-import sallyport.common._
+import sallyport.common.stream.PacketStream
 
 /** What a whole datagram is read from its cells with. */
 class DatagramReplay(p: ReassemblyConfig) extends Bundle {

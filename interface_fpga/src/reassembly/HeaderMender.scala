@@ -1,8 +1,8 @@
-package sallyport.iface
+package sallyport.iface.reassembly
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.stream.{ConnectStream, PacketStream}
 
 /**
  * Mends the IP header of packets that were put together. IPv4: total length, no flags, no offset, checksum; the

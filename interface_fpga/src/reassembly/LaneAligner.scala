@@ -1,8 +1,8 @@
-package sallyport.iface
+package sallyport.iface.reassembly
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.stream.{PacketStream, RegisterSlice}
 
 /** A beat of a packet whose end nobody looks for: bytes behind it are of no meaning. */
 class AlignedBeat[M <: Data](metaType: M) extends Bundle {

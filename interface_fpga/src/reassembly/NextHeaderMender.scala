@@ -1,8 +1,8 @@
-package sallyport.iface
+package sallyport.iface.reassembly
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.stream.{PacketBeat, PacketStream}
 
 /**
  * Takes the fragment header out of the chain of IPv6 headers: where 44 stands, its own next header comes (RFC 8200

@@ -1,8 +1,10 @@
-package sallyport.iface
+package sallyport.iface.reassembly
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.queue.{FrameFifo, FrameFifoParams, WhenFull}
+import sallyport.common.stream.{ConnectStream, PacketArbiter, PacketStream, PacketStripper, RegisterSlice}
+import sallyport.iface.stream.{LookupStage, PacketSteer}
 
 /**
  * Puts fragments of IPv4 (RFC 791, RFC 815) and IPv6 (RFC 8200 4.5, RFC 5722) datagrams together, on a stream of frames

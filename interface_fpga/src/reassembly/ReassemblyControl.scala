@@ -1,9 +1,9 @@
-package sallyport.iface
+package sallyport.iface.reassembly
 
 import chisel3._
 import chisel3.util._
-
 import ReassemblyConfig._
+import sallyport.iface.headers.Ecn
 
 /** What software sets. */
 class ReassemblyLimits(p: ReassemblyConfig) extends Bundle {

@@ -1,8 +1,11 @@
-package sallyport.iface
+package sallyport.iface.receive
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.clock.QuietClock
+import sallyport.common.stream.{ConnectStream, PacketArbiter, PacketStream}
+import sallyport.iface.mac.RxMeta
+import sallyport.iface.reassembly.{ReassemblyConfig, ReassemblyEvents}
 
 /** Metadata of a frame that has gone by, or round, a [[FragmentPath]]. */
 class WholeMeta extends RxMeta {

@@ -1,8 +1,9 @@
-package sallyport.iface
+package sallyport.iface.receive
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.iface.headers.Ipv6Header
+import sallyport.iface.parse.{ExtensionStep, FragmentFields, HeaderChain, HeaderFields}
 
 /**
  * Whether the sender of a fragment has to be told that nobody can put it together (RFC 8200 4.5): the fragment is IPv6, is for

@@ -1,8 +1,12 @@
-package sallyport.iface
+package sallyport.iface.receive
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.stream.{ConnectStream, PacketStream}
+import sallyport.iface.mac.RxMeta
+import sallyport.iface.parse.{ExtensionSkip, HeaderChain, HeaderParser}
+import sallyport.iface.reassembly.{FragmentInfo, Reassembler, ReassemblyConfig, ReassemblyEvents}
+import sallyport.iface.stream.LookupStage
 
 /** What software sets of a [[FragmentPath]], as registers hold it. */
 class FragmentLimits extends Bundle {

@@ -1,8 +1,12 @@
-package sallyport.iface
+package sallyport.iface.receive
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.stream.{ConnectStream, PacketStream, RegisterSlice}
+import sallyport.iface.headers.{EthernetHeader, Ipv6Header, VlanTags}
+import sallyport.iface.mac.RxMeta
+import sallyport.iface.parse.HeaderKind
+import sallyport.iface.stream.PacketSteer
 
 /**
  * Sends frames that may be fragments to `aside` and all others to `straight`, so that those need not wait for a parser.
@@ -57,10 +61,10 @@ object FragmentSteer {
     def byte(at: Int): UInt = beat(8 * at + 7, 8 * at)
     def word(at: Int): UInt = Cat(byte(at), byte(at + 1))
     def isOne(value: UInt, numbers: Seq[Int]): Bool = VecInit(numbers.map(value === _.U)).asUInt.orR
-    require(EthernetParser.maxHeaderBytes + v6NextBehind < PacketStream.dataBytes, "what is looked at is in one beat")
+    require(EthernetHeader.maxBytes + v6NextBehind < PacketStream.dataBytes, "what is looked at is in one beat")
 
-    val tagged = EthernetParser.headerLengths.map(bytes => isOne(word(bytes - 2), EthernetParser.tagTypes))
-    val found = EthernetParser.headerLengths.map { ip =>
+    val tagged = EthernetHeader.lengths.map(bytes => isOne(word(bytes - 2), VlanTags.types))
+    val found = EthernetHeader.lengths.map { ip =>
       val kind = word(ip - 2)
       val v4 = kind === EthernetHeader.ipv4.U && word(ip + v4Flags)(13, 0).orR
       val next = HeaderKind(byte(ip + v6Next))

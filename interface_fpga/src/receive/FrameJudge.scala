@@ -1,8 +1,10 @@
-package sallyport.iface
+package sallyport.iface.receive
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.regs.PuntReason
+import sallyport.common.registers.map.PuntReason
+import sallyport.iface.headers.Ipv6Header
+import sallyport.iface.parse.{EtherClass, HeaderFields}
 
 /** The reasons for which [[FrameJudge]] drops. */
 class FrameDrops extends Bundle {
@@ -103,11 +105,8 @@ class FrameJudge extends Module {
 object FrameJudge {
   val latency: Int = 2
 
-  /** ICMPv6 types of neighbour discovery (RFC 4861). */
-  val neighbourTypes: Seq[Int] = 133 to 137
-
   private def neighbourDiscovery(fields: HeaderFields): Bool =
-    fields.hasIcmp && neighbourTypes.map(fields.messageType === _.U).reduce(_ || _)
+    fields.hasIcmp && Ipv6Header.neighbourTypes.map(fields.messageType === _.U).reduce(_ || _)
 
   /** From or to fe80::/10, or to ff00::/8, of whatever scope. */
   private def linkScope(fields: HeaderFields): Bool = {

@@ -1,7 +1,7 @@
-package sallyport.iface
+package sallyport.iface.receive
 
 import chisel3._
-import chisel3.util._
+import sallyport.iface.parse.HeaderFields
 
 /** The box's own addresses on the black side, as numbers; 0 if it has none of that version. */
 class LocalAddresses extends Bundle {

@@ -1,15 +1,21 @@
-package sallyport.iface
+package sallyport.iface.receive
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.link.LinkMeta
+import sallyport.common.stream.{ConnectStream, MacBeat, NoMeta, PacketStream}
+import sallyport.iface.cpu.{PuntEvents, PuntQueue, TokenLimit}
+import sallyport.iface.mac.{MacReceive, MacReceiveEvents}
+import sallyport.iface.parse.{ExtensionSkip, HeaderFields, HeaderParser, PriorityClass}
+import sallyport.iface.reassembly.{ReassemblyConfig, ReassemblyEvents}
+import sallyport.iface.stream.{LookupStage, PacketSteer}
 
 /** Where one frame goes: the link, the management CPU, or, with neither, nowhere. */
 class FrameVerdict extends Bundle {
   val toLink = Bool()
   val toPunt = Bool()
 
-  /** With `toPunt`: a value of [[sallyport.common.regs.PuntReason]]. */
+  /** With `toPunt`: a value of [[sallyport.common.registers.map.PuntReason]]. */
   val reason = UInt(8.W)
 
   /** With `toLink`: what goes with the packet. */

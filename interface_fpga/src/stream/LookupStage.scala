@@ -1,8 +1,9 @@
-package sallyport.iface
+package sallyport.iface.stream
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.queue.MemoryQueue
+import sallyport.common.stream.{PacketStream, RegisterSlice}
 
 /** What a look-up pipeline starts from: the first bytes of a packet and its metadata. */
 class LookupLaunch[M <: Data](metaType: M, windowBytes: Int) extends Bundle {

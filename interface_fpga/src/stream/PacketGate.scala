@@ -1,8 +1,8 @@
-package sallyport.iface
+package sallyport.iface.stream
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.stream.PacketStream
 
 /**
  * Lets each packet pass or swallows it, as one answer a packet says that comes beside them, in order.

@@ -1,8 +1,8 @@
-package sallyport.iface
+package sallyport.iface.stream
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.stream.{PacketStream, RegisterSlice}
 
 /**
  * Sends each packet to the one output that `select` names, or swallows it if it names none.

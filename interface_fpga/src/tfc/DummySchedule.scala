@@ -1,9 +1,9 @@
-package sallyport.iface
+package sallyport.iface.tfc
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
-import sallyport.common.regs.DummyRow
+import sallyport.common.registers.map.DummyRow
+import sallyport.common.table.{DirectTable, TablePort}
 
 /** A dummy packet to be made (RFC 4303 2.6). */
 class Dummy extends Bundle {

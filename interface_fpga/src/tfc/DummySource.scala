@@ -1,8 +1,11 @@
-package sallyport.iface
+package sallyport.iface.tfc
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.stream.{PacketStream, RegisterSlice}
+import sallyport.common.table.TablePort
+import sallyport.iface.headers.IpHeader
+import sallyport.iface.receive.FrameVerdict
 
 /**
  * Puts dummy packets of SAs (RFC 4303 2.6) into the gaps between the packets for the link: [[DummySchedule]] says of which, how long and when.
@@ -16,12 +19,15 @@ import sallyport.common._
  * it at the earliest and counts even if `asks` has just fallen; `passes` comes later. A dummy is given up without a trace, but for that count, when its SA has expired, software has written its row or `enable` falls.
  *
  * Packets pass at a beat a cycle. Latency 1 cycle, outputs registered. `in.ready` depends on registers alone. Drops nothing.
+ *
+ * @param verdict what travels beside a packet
+ * @param least   where it says what [[TfcPadder]] makes of the packet, in units of 4 bytes
  */
-class DummySource extends Module {
+class DummySource[V <: FrameVerdict](verdict: V)(least: V => UInt) extends Module {
   val io = IO(new Bundle {
     val enable = Input(Bool())
-    val in = Flipped(PacketStream(new InnerVerdict))
-    val out = PacketStream(new InnerVerdict)
+    val in = Flipped(PacketStream(verdict))
+    val out = PacketStream(verdict)
     val asks = Valid(new Dummy)
     val asked = Input(Bool())
     val passes = Flipped(Valid(Bool()))
@@ -55,7 +61,7 @@ class DummySource extends Module {
     out.bits.last := true.B
     out.bits.bytes := TfcPadder.unitBytes.U
     out.bits.meta.toLink := true.B
-    out.bits.meta.tfc := due.bits.units
+    least(out.bits.meta) := due.bits.units
     out.bits.meta.link.length := TfcPadder.unitBytes.U
     out.bits.meta.link.sa := due.bits.sa
     out.bits.meta.link.nextHeader := IpHeader.noNextHeader.U

@@ -1,8 +1,8 @@
-package sallyport.iface
+package sallyport.iface.tfc
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.stream.{PacketBeat, PacketStream, RegisterSlice}
 
 /**
  * Traffic flow confidentiality padding of the sender (RFC 4303 2.7): a packet that is shorter than its `least` gets zeros behind it up to

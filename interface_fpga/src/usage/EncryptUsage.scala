@@ -1,9 +1,12 @@
-package sallyport.iface
+package sallyport.iface.usage
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
-import sallyport.common.regs.FlowRow
+import sallyport.common.registers.map.FlowRow
+import sallyport.common.stream.PacketStream
+import sallyport.common.table.TablePort
+import sallyport.iface.receive.FrameVerdict
+import sallyport.iface.tfc.{Dummy, TfcPadder}
 
 /**
  * What the encrypt path counts of a packet when it is judged, beside its way to the link: its policy and its outbound SA.
@@ -21,7 +24,7 @@ import sallyport.common.regs.FlowRow
  */
 class EncryptUsage(saBits: Int, policyBits: Int) extends Module {
   val io = IO(new Bundle {
-    val verdict = Flipped(Valid(new InnerVerdict))
+    val verdict = Flipped(Valid(new FrameVerdict))
 
     /** In two cycles `verdict` is valid. */
     val soon = Input(Bool())

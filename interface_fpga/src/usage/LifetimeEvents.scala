@@ -1,9 +1,9 @@
-package sallyport.iface
+package sallyport.iface.usage
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.EventQueue
-import sallyport.common.regs.InnerRegs
+import sallyport.common.registers.EventQueue
+import sallyport.common.registers.map.InnerRegs
 
 /**
  * The events of lifetimes, of both directions, for software: LIFETIME_EVENT and LIFETIME_CONTROL of regs/inner.rdl.

@@ -1,9 +1,10 @@
-package sallyport.iface
+package sallyport.iface.usage
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
-import sallyport.common.regs.{PolicyUsageRow, SaUsageRow}
+import sallyport.common.registers.map.{PolicyUsageRow, SaUsageRow}
+import sallyport.common.stream.PacketStream
+import sallyport.common.table.{TableAccess, TablePort}
 
 /** An SA has reached a limit. */
 class UsageEvent extends Bundle {

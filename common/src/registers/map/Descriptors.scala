@@ -1,4 +1,4 @@
-package sallyport.common.regs
+package sallyport.common.registers.map
 
 import chisel3._
 

@@ -1,9 +1,11 @@
-package sallyport.common
+package sallyport.common.clock
 
 import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import chisel3.util.random.LFSR
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.queue.{FrameFifo, FrameFifoParams, WhenFull}
+import sallyport.common.stream.NoMeta
 
 class QuietClockSpec extends AnyFunSuite with ChiselSim {
 

@@ -1,9 +1,10 @@
-package sallyport.common
+package sallyport.common.link
 
 import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import chisel3.util._
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.stream.PacketStream
 
 /** Two ends; the channel from the first to the second may have lost half a word: what comes is the end of a word and the beginning of the next. */
 class SlippingLink extends Module {

@@ -1,7 +1,8 @@
-package sallyport.common
+package sallyport.common.link
 
 import chisel3._
-import chisel3.util._
+import sallyport.common.stream.{Pace, Packet, StreamHarness, StreamMatrix}
+
 import scala.util.Random
 
 /** Two ends joined by channels without faults, on the matrix. */

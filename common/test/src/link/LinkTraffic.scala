@@ -1,7 +1,9 @@
-package sallyport.common
+package sallyport.common.link
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.arithmetic.ByteShift
+import sallyport.common.stream.PacketStream
 
 /** Packets made of nothing but their number: length, metadata and bytes of packet `index` are the same at both ends. */
 object LinkTraffic {

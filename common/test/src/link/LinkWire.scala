@@ -1,4 +1,6 @@
-package sallyport.common
+package sallyport.common.link
+
+import sallyport.common.stream.Packet
 
 import java.util.zip.CRC32
 

@@ -1,9 +1,11 @@
-package sallyport.common
+package sallyport.common.link
 
 import chisel3._
 import chisel3.simulator.PeekPokeAPI
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.stream.Packet
+
 import scala.util.Random
 
 /** The far end of a link, in Scala: plays words to it, collects words and packets. */

@@ -1,9 +1,12 @@
-package sallyport.common
+package sallyport.common.link
 
 import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
-import java.util.zip.CRC32
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.arithmetic.Crc
+import sallyport.common.stream.Packet
+
+import java.util.zip.CRC32
 import scala.util.Random
 
 class PayloadCrcSpec extends AnyFunSuite with ChiselSim {

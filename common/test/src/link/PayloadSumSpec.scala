@@ -1,8 +1,9 @@
-package sallyport.common
+package sallyport.common.link
 
-import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.stream.Packet
+
 import scala.util.Random
 
 class PayloadSumSpec extends AnyFunSuite with ChiselSim {

@@ -1,9 +1,10 @@
-package sallyport.common
+package sallyport.common.memory
 
 import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import chisel3.util.HasExtModuleInline
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.elaborate.Emit
 
 import java.nio.file.Files
 import scala.util.Random

@@ -1,6 +1,8 @@
-package sallyport.common
+package sallyport.common.queue
 
 import chisel3._
+import sallyport.common.stream.{Pace, StreamHarness, StreamMatrix}
+
 import scala.util.Random
 
 class FrameFifoSpec extends StreamMatrix {

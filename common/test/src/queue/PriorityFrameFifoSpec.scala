@@ -1,8 +1,9 @@
-package sallyport.common
+package sallyport.common.queue
 
 import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+
 import scala.collection.mutable
 import scala.util.Random
 

@@ -1,9 +1,10 @@
-package sallyport.common
+package sallyport.common.registers
 
-import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common.regs.InnerRegs.{AuditEvent => Fields}
+import sallyport.common.clock.CycleCounter
+import sallyport.common.registers.map.InnerRegs.{AuditEvent => Fields}
+
 import scala.collection.mutable
 import scala.util.Random
 

@@ -1,9 +1,8 @@
-package sallyport.common
+package sallyport.common.registers
 
 import chisel3._
 import chisel3.simulator.PeekPokeAPI
-
-import sallyport.common.regs.{CommonRegs, RegisterDesc, TableCommand}
+import sallyport.common.registers.map.{CommonRegs, RegisterDesc, TableCommand}
 
 /**
  * Software's view of a chip in a test: drives the manager's side of an AXI4-Lite port.

@@ -1,4 +1,4 @@
-package sallyport.common
+package sallyport.common.registers
 
 import chisel3._
 import chisel3.simulator.scalatest.ChiselSim

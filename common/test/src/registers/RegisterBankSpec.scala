@@ -1,10 +1,20 @@
-package sallyport.common
+package sallyport.common.registers
 
 import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
-
-import sallyport.common.regs._
+import sallyport.common.registers.map.{
+  Chip,
+  CommonRegs,
+  CryptoCounters,
+  CryptoRegs,
+  InnerCounters,
+  InnerRegs,
+  OuterCounters,
+  OuterRegs,
+  RegisterRole,
+  TableCommand
+}
 
 class RegisterBankSpec extends AnyFunSuite with ChiselSim {
   private val params = RegisterBankParams(

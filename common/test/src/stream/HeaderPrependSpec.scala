@@ -1,6 +1,7 @@
-package sallyport.common
+package sallyport.common.stream
 
 import chisel3._
+
 import scala.util.Random
 
 class HeaderPrependSpec extends StreamMatrix {

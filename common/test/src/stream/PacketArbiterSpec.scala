@@ -1,7 +1,7 @@
-package sallyport.common
+package sallyport.common.stream
 
 import chisel3._
-import chisel3.util._
+import sallyport.common.queue.PacketQueue
 
 class PacketArbiterSpec extends StreamMatrix {
   private val meta = UInt(24.W)

@@ -1,6 +1,7 @@
-package sallyport.common
+package sallyport.common.stream
 
 import chisel3._
+
 import scala.util.Random
 
 /** Metadata of a packet to be cut: as the parsers of the interface chips give it. */

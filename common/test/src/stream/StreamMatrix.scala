@@ -1,9 +1,10 @@
-package sallyport.common
+package sallyport.common.stream
 
 import chisel3._
 import chisel3.simulator.PeekPokeAPI
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+
 import scala.util.Random
 
 /** A packet on a stream: its bytes, its metadata bundle as a number, and `error` on its last beat. */

@@ -1,6 +1,7 @@
-package sallyport.common
+package sallyport.common.stream
 
 import chisel3._
+import sallyport.common.queue.{LutQueue, MemoryQueue, PacketQueue, RingQueue, ShiftQueue}
 
 /** The pass-through modules on the matrix: what comes out is what went in. */
 class StreamUtilitiesSpec extends StreamMatrix {

@@ -1,8 +1,9 @@
-package sallyport.common
+package sallyport.common.table
 
 import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.stream.Packet
 
 import java.util.zip.CRC32C
 import scala.util.Random

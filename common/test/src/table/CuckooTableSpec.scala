@@ -1,10 +1,9 @@
-package sallyport.common
+package sallyport.common.table
 
 import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
-
-import sallyport.common.regs.SadRow
+import sallyport.common.registers.map.SadRow
 
 import scala.collection.mutable
 import scala.util.Random

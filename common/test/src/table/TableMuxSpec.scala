@@ -1,10 +1,19 @@
-package sallyport.common
+package sallyport.common.table
 
 import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
-
-import sallyport.common.regs._
+import sallyport.common.registers.map.{
+  Chip,
+  CommonRegs,
+  CryptoCounters,
+  CryptoRegs,
+  FlowRow,
+  InboundKeyRow,
+  RowField,
+  RuleRow
+}
+import sallyport.common.registers.{AxiLite, AxiLiteDriver, RegisterBank, RegisterBankParams}
 
 /** The register window, the mux and one table of each kind, as a chip puts them together. */
 class TableMuxHarness extends Module {

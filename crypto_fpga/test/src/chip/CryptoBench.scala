@@ -1,7 +1,7 @@
-package sallyport.crypto
+package sallyport.crypto.chip
 
 import chisel3.simulator.PeekPokeAPI
-import sallyport.common.regs._
+import sallyport.common.registers.map.CommonRegs
 
 /** Software and traffic around a [[DuplexHarness]]. */
 class CryptoBench(val dut: DuplexHarness) extends CryptoSoftware(dut.io.axil, dut.clock) {

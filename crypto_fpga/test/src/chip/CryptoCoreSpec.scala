@@ -1,4 +1,11 @@
-package sallyport.crypto
+package sallyport.crypto.chip
+
+import sallyport.crypto.config.CryptoConfig
+import sallyport.crypto.dispatch.LinkMetaValue
+import sallyport.crypto.keys.{EspKeys, SaKeys}
+import sallyport.crypto.lane.EspJob
+import sallyport.crypto.suite.Suite
+import sallyport.crypto.support.{Bytes, SharedModel}
 
 import scala.util.Random
 

@@ -1,9 +1,15 @@
-package sallyport.crypto
+package sallyport.crypto.chip
 
 import chisel3._
 import chisel3.util.random.LFSR
-import sallyport.common._
-import sallyport.common.regs.{Suite => _, _}
+import sallyport.common.registers.EventQueue
+import sallyport.common.registers.map.{AuditReason, Chip, CommonRegs, CryptoRegs, CryptoTables, RowField}
+import sallyport.crypto.config.CryptoConfig
+import sallyport.crypto.dispatch.{FakeLane, LinkMetaValue}
+import sallyport.crypto.keys.{EspKeys, SaKeys}
+import sallyport.crypto.noise.{NoiseConfig, NoiseSource}
+import sallyport.crypto.suite.Suite
+import sallyport.crypto.support.SharedModel
 
 import scala.util.Random
 

@@ -1,8 +1,16 @@
-package sallyport.crypto
+package sallyport.crypto.chip
 
 import chisel3._
-import sallyport.common._
-import sallyport.common.regs._
+import sallyport.common.registers.map.{
+  CommonRegs,
+  CryptoCounters,
+  CryptoRegs,
+  CryptoTables,
+  InboundNumberRow,
+  OutboundNumberRow,
+  RowField
+}
+import sallyport.common.registers.{AxiLite, AxiLiteDriver}
 
 /** The crypto chip as software sees it, in a test. */
 class CryptoSoftware(axil: AxiLite, clock: Clock) {

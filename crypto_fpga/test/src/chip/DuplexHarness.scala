@@ -1,9 +1,12 @@
-package sallyport.crypto
+package sallyport.crypto.chip
 
 import chisel3._
 import chisel3.simulator.PeekPokeAPI
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.link.LinkMeta
+import sallyport.common.registers.AxiLite
+import sallyport.common.stream.{Packet, PacketBeat, PacketStream}
+import sallyport.crypto.dispatch.LinkMetaValue
 
 /** Ports of one direction of a [[DuplexHarness]]: a memory that is played, a memory that records. */
 class PlayPort extends Bundle {

@@ -1,8 +1,9 @@
-package sallyport.crypto
+package sallyport.crypto.chip
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.link.{ChannelControl, Link, LinkChannel, LinkParams}
+import sallyport.crypto.config.CryptoConfig
 
 /** The chip between two ends of links as its neighbours have them. */
 object LinkedChip {

@@ -1,4 +1,4 @@
-package sallyport.crypto
+package sallyport.crypto.cipher
 
 /** What software computes of an AES key to decrypt with: FIPS-197 5.2 in plain integers. */
 object AesKeys {

@@ -1,10 +1,12 @@
-package sallyport.crypto
+package sallyport.crypto.cipher
 
 import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
+import org.scalatest.funsuite.AnyFunSuite
+import sallyport.crypto.support.{Bytes, Wycheproof}
+
 import javax.crypto.Cipher
 import javax.crypto.spec.SecretKeySpec
-import org.scalatest.funsuite.AnyFunSuite
 import scala.collection.mutable
 
 class AesPipeSpec extends AnyFunSuite with ChiselSim {

@@ -1,4 +1,6 @@
-package sallyport.crypto
+package sallyport.crypto.cipher
+
+import sallyport.crypto.support.Wycheproof
 
 /** Wycheproof's valid cases of AES-CBC with PKCS #5 padding, taken apart into blocks of the cipher. */
 object CbcVectors {

@@ -1,10 +1,11 @@
-package sallyport.crypto
+package sallyport.crypto.cipher
 
-import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
+import org.scalatest.funsuite.AnyFunSuite
+import sallyport.crypto.support.{Bytes, PipeRun, Wycheproof}
+
 import javax.crypto.Cipher
 import javax.crypto.spec.{ChaCha20ParameterSpec, SecretKeySpec}
-import org.scalatest.funsuite.AnyFunSuite
 
 class ChaChaPipeSpec extends AnyFunSuite with ChiselSim {
 

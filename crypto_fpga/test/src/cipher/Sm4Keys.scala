@@ -1,4 +1,4 @@
-package sallyport.crypto
+package sallyport.crypto.cipher
 
 /** What software computes of an SM4 key to decrypt with: GB/T 32907-2016 7.3 in plain integers. */
 object Sm4Keys {

@@ -1,10 +1,10 @@
-package sallyport.crypto
+package sallyport.crypto.cipher
 
-import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.bouncycastle.crypto.engines.SM4Engine
 import org.bouncycastle.crypto.params.KeyParameter
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.crypto.support.{Bytes, PipeRun}
 
 class Sm4PipeSpec extends AnyFunSuite with ChiselSim {
   private case class Job(key: Array[Byte], block: Array[Byte], decrypt: Boolean, result: Array[Byte])

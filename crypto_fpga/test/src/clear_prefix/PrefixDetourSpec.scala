@@ -1,8 +1,11 @@
-package sallyport.crypto
+package sallyport.crypto.clear_prefix
 
 import chisel3._
-import chisel3.util._
-import sallyport.common._
+import sallyport.common.link.LinkMeta
+import sallyport.common.stream.{Packet, StreamHarness, StreamMatrix}
+import sallyport.crypto.dispatch.{FakeLane, LaneFarm, LinkMetaValue, PathJob, Route}
+import sallyport.crypto.lane.{LaneConfig, Verdict}
+import sallyport.crypto.suite.Suite
 
 import scala.util.Random
 
@@ -18,7 +21,7 @@ class PrefixDetourSpec extends StreamMatrix {
   /** Events: 0 dropped before the lanes, 1 merged and good, 2 merged and not. */
   private def harness(zeroizeEvery: Option[Int]) = new StreamHarness(new LinkMeta, new LinkMeta, depth = 8192)(h => {
     val config = LaneConfig(encrypt = true, bufferBeats = 512)
-    val farm = Module(new LaneFarm(config, 4, CryptoConfig.jobs, c => Module(new FakeLane(c)).io))
+    val farm = Module(new LaneFarm(config, 4, PathJob.waiting, c => Module(new FakeLane(c)).io))
     val detour = Module(new PrefixDetour)
     detour.io.in <> h.in
     h.out <> detour.io.out

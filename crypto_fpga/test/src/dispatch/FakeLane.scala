@@ -1,8 +1,10 @@
-package sallyport.crypto
+package sallyport.crypto.dispatch
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.queue.{FrameFifo, FrameFifoParams, WhenFull}
+import sallyport.crypto.lane.{LaneConfig, LanePorts, LaneResult, Verdict}
+import sallyport.crypto.suite.Suite
 
 /**
  * A lane as far as its ports go ([[LanePorts]]), with a toy for a cipher: bytes are XORed with byte 0 of the key.

@@ -1,8 +1,10 @@
-package sallyport.crypto
+package sallyport.crypto.dispatch
 
 import chisel3._
-import chisel3.util._
-import sallyport.common._
+import sallyport.common.link.LinkMeta
+import sallyport.common.stream.{Packet, StreamHarness, StreamMatrix}
+import sallyport.crypto.lane.{LaneConfig, Verdict}
+import sallyport.crypto.suite.Suite
 
 import scala.util.Random
 

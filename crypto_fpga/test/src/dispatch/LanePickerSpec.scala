@@ -1,6 +1,5 @@
-package sallyport.crypto
+package sallyport.crypto.dispatch
 
-import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
 

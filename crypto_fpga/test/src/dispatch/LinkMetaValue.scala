@@ -1,4 +1,4 @@
-package sallyport.crypto
+package sallyport.crypto.dispatch
 
 /** A LinkMeta as Scala sees it, and as the number that the bundle is on a stream (first field highest). */
 case class LinkMetaValue(

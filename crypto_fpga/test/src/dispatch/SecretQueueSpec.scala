@@ -1,8 +1,9 @@
-package sallyport.crypto
+package sallyport.crypto.dispatch
 
 import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.crypto.lane.LaneJob
 
 import scala.collection.mutable
 import scala.util.Random

@@ -1,4 +1,6 @@
-package sallyport.crypto
+package sallyport.crypto.hash
+
+import sallyport.crypto.support.Bytes
 
 /** GHASH bit by bit, as NIST SP 800-38D 6.3 and 6.4 write it. */
 object Ghash {

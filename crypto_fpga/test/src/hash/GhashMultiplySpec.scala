@@ -1,8 +1,9 @@
-package sallyport.crypto
+package sallyport.crypto.hash
 
 import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.crypto.support.Bytes
 
 /** The product of blocks rather than polynomials, so that the vectors of the standard can be used as they are. */
 private class BlockMultiply extends Module {

@@ -1,6 +1,8 @@
-package sallyport.crypto
+package sallyport.crypto.hash
 
 import chisel3.simulator.PeekPokeAPI
+import sallyport.crypto.support.{Bytes, Gcm, SharedModel}
+
 import javax.crypto.Cipher
 import javax.crypto.spec.SecretKeySpec
 import scala.collection.mutable

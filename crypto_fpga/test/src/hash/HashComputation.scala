@@ -1,4 +1,6 @@
-package sallyport.crypto
+package sallyport.crypto.hash
+
+import sallyport.crypto.support.Bytes
 
 /** A computation on a compression function that somebody else evaluates: one at a time, many computations at once. */
 sealed trait HashComputation

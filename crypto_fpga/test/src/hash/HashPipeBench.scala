@@ -1,4 +1,6 @@
-package sallyport.crypto
+package sallyport.crypto.hash
+
+import sallyport.crypto.support.{Bytes, SharedModel, Wycheproof}
 
 import scala.collection.mutable
 import scala.util.Random

@@ -1,6 +1,8 @@
-package sallyport.crypto
+package sallyport.crypto.hash
 
 import chisel3.simulator.PeekPokeAPI
+import sallyport.crypto.support.{Bytes, SharedModel, Wycheproof}
+
 import scala.collection.mutable
 import scala.util.Random
 

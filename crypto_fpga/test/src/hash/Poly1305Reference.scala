@@ -1,4 +1,6 @@
-package sallyport.crypto
+package sallyport.crypto.hash
+
+import sallyport.crypto.support.Bytes
 
 import javax.crypto.Cipher
 import javax.crypto.spec.{ChaCha20ParameterSpec, SecretKeySpec}

@@ -1,4 +1,4 @@
-package sallyport.crypto
+package sallyport.crypto.hash
 
 import java.security.MessageDigest
 

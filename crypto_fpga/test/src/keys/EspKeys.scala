@@ -1,9 +1,13 @@
-package sallyport.crypto
+package sallyport.crypto.keys
 
 import org.bouncycastle.crypto.digests.{SHA1Digest, SHA256Digest, SM3Digest}
 import org.bouncycastle.crypto.engines.{AESEngine, SM4Engine}
 import org.bouncycastle.crypto.params.KeyParameter
 import org.bouncycastle.crypto.{BlockCipher, Digest}
+import sallyport.crypto.cipher.{AesKeys, Sm4Keys}
+import sallyport.crypto.hash.{Ghash, HashComputation, HashKind}
+import sallyport.crypto.suite.{AuthKind, CipherKind, Suite}
+import sallyport.crypto.support.Bytes
 
 /**
  * The keys of one SA, and what software makes of them for a key row.

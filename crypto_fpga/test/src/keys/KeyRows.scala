@@ -1,6 +1,7 @@
-package sallyport.crypto
+package sallyport.crypto.keys
 
-import sallyport.common.regs.{InboundKeyRow, OutboundKeyRow}
+import sallyport.common.registers.map.{InboundKeyRow, OutboundKeyRow}
+import sallyport.crypto.support.Bytes
 
 /** Keys of one SA, and its rows in both key tables. `icv` is the index into [[Suite.icvBytes]] where the suite leaves it open. */
 case class SaKeys(keys: EspKeys, spi: Long, esn: Boolean = false, window: Int = 1024, icv: Int = 1) {

@@ -1,10 +1,14 @@
-package sallyport.crypto
+package sallyport.crypto.lane
 
 import org.bouncycastle.crypto.InvalidCipherTextException
 import org.bouncycastle.crypto.macs.HMac
 import org.bouncycastle.crypto.modes.{AEADCipher, ChaCha20Poly1305, GCMBlockCipher, SICBlockCipher}
 import org.bouncycastle.crypto.params.{AEADParameters, KeyParameter, ParametersWithIV}
-import sallyport.common.Packet
+import sallyport.common.stream.Packet
+import sallyport.crypto.keys.EspKeys
+import sallyport.crypto.suite.{AuthKind, CipherKind, Suite}
+import sallyport.crypto.support.Bytes
+
 import scala.util.Random
 
 /**

@@ -1,8 +1,10 @@
-package sallyport.crypto
+package sallyport.crypto.lane
 
 import chisel3._
 import chisel3.simulator.PeekPokeAPI
 import chisel3.util._
+import sallyport.crypto.hash.HashKind
+import sallyport.crypto.support.Bytes
 
 import scala.collection.mutable
 import scala.util.Random

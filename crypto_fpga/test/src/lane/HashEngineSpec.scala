@@ -1,4 +1,7 @@
-package sallyport.crypto
+package sallyport.crypto.lane
+
+import sallyport.crypto.hash.HashKind
+import sallyport.crypto.support.{Bytes, SharedModel}
 
 import scala.util.Random
 

@@ -1,10 +1,13 @@
-package sallyport.crypto
+package sallyport.crypto.lane
 
-import javax.crypto.{Cipher, Mac}
-import javax.crypto.spec.{ChaCha20ParameterSpec, IvParameterSpec, SecretKeySpec}
 import org.bouncycastle.crypto.digests.SM3Digest
 import org.bouncycastle.crypto.macs.HMac
 import org.bouncycastle.crypto.params.KeyParameter
+import sallyport.crypto.hash.{HashComputation, HashKind}
+import sallyport.crypto.support.Bytes
+
+import javax.crypto.{Cipher, Mac}
+import javax.crypto.spec.{ChaCha20ParameterSpec, IvParameterSpec, SecretKeySpec}
 
 /**
  * A packet for the engine of the chained hashes, with the tag that the JVM or Bouncy Castle gives it.

@@ -1,9 +1,12 @@
-package sallyport.crypto
+package sallyport.crypto.lane
 
 import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import chisel3.util._
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.crypto.keys.EspKeys
+import sallyport.crypto.suite.{AuthKind, Suite}
+import sallyport.crypto.support.{Bytes, Wycheproof}
 
 /** The engine with a memory in place of ESP: associated data in rows 0 to 63, text from row 64 on. */
 private class EngineHarness(config: LaneConfig) extends Module {

@@ -1,7 +1,8 @@
-package sallyport.crypto
+package sallyport.crypto.lane
 
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common.Emit
+import sallyport.common.elaborate.Emit
+import sallyport.crypto.suite.Suite
 
 import java.nio.file.{Files, Path, Paths}
 import scala.jdk.CollectionConverters._

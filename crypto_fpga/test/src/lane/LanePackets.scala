@@ -1,4 +1,7 @@
-package sallyport.crypto
+package sallyport.crypto.lane
+
+import sallyport.crypto.suite.Suite
+import sallyport.crypto.support.Bytes
 
 import java.io.{ByteArrayOutputStream, DataOutputStream}
 import scala.util.Random

@@ -1,8 +1,8 @@
-package sallyport.crypto
+package sallyport.crypto.lane
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.PacketStream
+import sallyport.common.stream.PacketStream
 
 /**
  * A [[Lane]] beside its [[LaneModel]], both with the same inputs.

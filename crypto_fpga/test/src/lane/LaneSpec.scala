@@ -1,8 +1,11 @@
-package sallyport.crypto
+package sallyport.crypto.lane
 
 import chisel3._
-import chisel3.util._
-import sallyport.common._
+import sallyport.common.stream.{Pace, Packet, StreamBench, StreamHarness, StreamMatrix}
+import sallyport.crypto.dispatch.OrderArbiter
+import sallyport.crypto.suite.Suite
+import sallyport.crypto.support.Bytes
+
 import scala.util.Random
 
 class LaneSpec extends StreamMatrix {

@@ -1,9 +1,9 @@
-package sallyport.crypto
+package sallyport.crypto.noise
 
 import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common.regs.CryptoRegs.NoiseStatus
+import sallyport.common.registers.map.CryptoRegs.NoiseStatus
 
 import scala.util.Random
 

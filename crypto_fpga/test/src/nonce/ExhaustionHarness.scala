@@ -1,7 +1,10 @@
-package sallyport.crypto
+package sallyport.crypto.nonce
 
 import chisel3._
-import sallyport.common._
+import sallyport.common.table.TablePort
+import sallyport.crypto.dispatch.Route
+import sallyport.crypto.keys.EncryptFetch
+import sallyport.crypto.suite.Suite
 
 /** [[EncryptFetch]] under packets of one SA as fast as it takes them; counts the numbers given out and holds them against RFC 4303. */
 class ExhaustionHarness(suite: Suite) extends Module {

@@ -1,8 +1,10 @@
-package sallyport.crypto
+package sallyport.crypto.nonce
 
 import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.crypto.keys.{EspKeys, SaKeys}
+import sallyport.crypto.suite.Suite
 
 import scala.util.Random
 

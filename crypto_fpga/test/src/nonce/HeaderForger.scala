@@ -1,8 +1,10 @@
-package sallyport.crypto
+package sallyport.crypto.nonce
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.arithmetic.Crc
+import sallyport.common.link.{LinkFrame, Noise}
+import sallyport.common.stream.PacketStream
 
 /**
  * What a captured chip can do that a broken wire cannot: changes random fields of one packet header in 128 and makes check and CRC

@@ -1,8 +1,10 @@
-package sallyport.crypto
+package sallyport.crypto.nonce
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.arithmetic.ByteShift
+import sallyport.common.link.{LinkFrame, LinkMeta, Noise}
+import sallyport.common.stream.PacketStream
 
 /**
  * Random packets as a neighbour chip may send them, whether it means well or not: every field of the metadata takes any value,

@@ -1,8 +1,11 @@
-package sallyport.crypto
+package sallyport.crypto.nonce
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.link.LinkChannel
+import sallyport.common.registers.AxiLite
+import sallyport.crypto.chip.{CryptoStreams, DuplexHarness, LinkedChip}
+import sallyport.crypto.config.CryptoConfig
 
 /**
  * A chip between two neighbours that send whatever they can: [[HostileSource]] on both sides, false headers ([[HeaderForger]]) and

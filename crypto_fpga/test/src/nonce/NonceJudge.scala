@@ -1,4 +1,9 @@
-package sallyport.crypto
+package sallyport.crypto.nonce
+
+import sallyport.crypto.chip.LinkPacket
+import sallyport.crypto.keys.SaKeys
+import sallyport.crypto.lane.EspJob
+import sallyport.crypto.support.Bytes
 
 import scala.collection.mutable
 

@@ -1,8 +1,12 @@
-package sallyport.crypto
+package sallyport.crypto.nonce
 
 import chisel3._
 import chisel3.simulator.PeekPokeAPI
-import sallyport.common.Packet
+import sallyport.common.stream.Packet
+import sallyport.crypto.chip.{CryptoSoftware, LinkPacket}
+import sallyport.crypto.dispatch.LinkMetaValue
+import sallyport.crypto.keys.{EspKeys, SaKeys}
+import sallyport.crypto.suite.Suite
 
 import scala.util.Random
 

@@ -1,9 +1,15 @@
-package sallyport.crypto
+package sallyport.crypto.nonce
 
-import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common.regs.CryptoRegs
+import sallyport.common.registers.map.CryptoRegs
+import sallyport.crypto.chip.LinkPacket
+import sallyport.crypto.config.CryptoConfig
+import sallyport.crypto.dispatch.LinkMetaValue
+import sallyport.crypto.keys.{EspKeys, SaKeys}
+import sallyport.crypto.lane.EspJob
+import sallyport.crypto.suite.Suite
+import sallyport.crypto.support.Bytes
 
 import scala.util.Random
 

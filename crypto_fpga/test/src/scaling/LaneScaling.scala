@@ -1,8 +1,11 @@
-package sallyport.crypto
+package sallyport.crypto.scaling
 
 import chisel3.simulator.ChiselSim
 import mainargs.{ParserForClass, arg, main}
-import sallyport.common.Elaboration
+import sallyport.common.elaborate.Elaboration
+import sallyport.crypto.chip.LinkedChip
+import sallyport.crypto.config.CryptoConfig
+import sallyport.crypto.suite.Suite
 
 /**
  * What is measured.

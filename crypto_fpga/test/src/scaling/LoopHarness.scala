@@ -1,9 +1,13 @@
-package sallyport.crypto
+package sallyport.crypto.scaling
 
 import chisel3._
 import chisel3.simulator.PeekPokeAPI
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.link.LinkMeta
+import sallyport.common.registers.AxiLite
+import sallyport.common.stream.{Packet, PacketBeat}
+import sallyport.crypto.chip.{CryptoStreams, DuplexHarness, LinkPacket}
+import sallyport.crypto.dispatch.LinkMetaValue
 
 /** Ports of one direction of a [[LoopHarness]]. */
 class LoopPort extends Bundle {

@@ -1,7 +1,13 @@
-package sallyport.crypto
+package sallyport.crypto.scaling
 
 import chisel3.simulator.PeekPokeAPI
-import sallyport.common.regs.CryptoCounters
+import sallyport.common.registers.map.CryptoCounters
+import sallyport.crypto.chip.{CryptoSoftware, LinkPacket, LinkedChip}
+import sallyport.crypto.dispatch.LinkMetaValue
+import sallyport.crypto.keys.{EspKeys, SaKeys}
+import sallyport.crypto.lane.EspJob
+import sallyport.crypto.suite.Suite
+import sallyport.crypto.support.Bytes
 
 import scala.util.Random
 

@@ -1,8 +1,9 @@
-package sallyport.crypto
+package sallyport.crypto.suite
 
 import mainargs.Flag
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common.Elaboration
+import sallyport.common.elaborate.Elaboration
+import sallyport.crypto.CryptoElaboration
 
 class SuiteSpec extends AnyFunSuite {
   private def refusal(suites: String): String = intercept[IllegalArgumentException](

@@ -1,4 +1,4 @@
-package sallyport.crypto
+package sallyport.crypto.support
 
 /** Byte strings of the tests: byte 0 of a string is in bits 7:0 of a hardware value. */
 object Bytes {

@@ -1,4 +1,4 @@
-package sallyport.crypto
+package sallyport.crypto.support
 
 import javax.crypto.Cipher
 import javax.crypto.spec.{GCMParameterSpec, SecretKeySpec}

@@ -1,4 +1,4 @@
-package sallyport.crypto
+package sallyport.crypto.support
 
 import chisel3._
 import chisel3.simulator.PeekPokeAPI

@@ -1,4 +1,4 @@
-package sallyport.crypto
+package sallyport.crypto.support
 
 import chisel3.Module
 import chisel3.simulator.scalatest.ChiselSim

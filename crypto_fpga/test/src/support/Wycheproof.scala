@@ -1,4 +1,4 @@
-package sallyport.crypto
+package sallyport.crypto.support
 
 import java.nio.file.{Files, Path, Paths}
 

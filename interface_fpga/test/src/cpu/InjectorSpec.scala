@@ -1,7 +1,8 @@
-package sallyport.iface
+package sallyport.iface.cpu
 
 import chisel3._
-import sallyport.common._
+import sallyport.common.stream.{NoMeta, Pace, Packet, StreamEnds, StreamHarness, StreamMatrix}
+
 import scala.util.Random
 
 class InjectorSpec extends StreamMatrix {

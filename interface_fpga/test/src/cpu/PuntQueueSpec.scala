@@ -1,8 +1,9 @@
-package sallyport.iface
+package sallyport.iface.cpu
 
 import chisel3._
-import sallyport.common._
-import sallyport.common.regs.{PuntGroup, PuntReason}
+import sallyport.common.registers.map.{PuntGroup, PuntReason}
+import sallyport.common.stream.{NoMeta, Pace, Packet, StreamHarness, StreamMatrix}
+
 import scala.util.Random
 
 class PuntQueueSpec extends StreamMatrix {

@@ -1,6 +1,6 @@
-package sallyport.iface
+package sallyport.iface.cpu
 
-import sallyport.common.regs.{PuntGroup, PuntReason}
+import sallyport.common.registers.map.{PuntGroup, PuntReason}
 
 /** A frame as it leaves a punt port, with what its header says (docs/reference/interfaces.md, read by hand). */
 case class PuntedFrame(port: Int, reason: Int, group: Int, cycles: BigInt, frame: Seq[Byte])

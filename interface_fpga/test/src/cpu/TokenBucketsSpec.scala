@@ -1,8 +1,8 @@
-package sallyport.iface
+package sallyport.iface.cpu
 
-import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+
 import scala.util.Random
 
 /** Against the definition of a token bucket, in whole tokens and fractions of one. */

@@ -1,7 +1,9 @@
-package sallyport.iface
+package sallyport.iface.fragmentation
 
 import chisel3._
-import sallyport.common._
+import sallyport.common.stream.{Packet, PacketStream, StreamHarness, StreamMatrix}
+import sallyport.iface.headers.{Ipv4Header, Ipv6Header}
+
 import scala.io.Source
 import scala.util.Random
 

@@ -1,8 +1,9 @@
-package sallyport.iface
+package sallyport.iface.inner
 
 import chisel3._
 import chisel3.simulator.PeekPokeAPI
-import sallyport.common.regs.ReplayRow
+import sallyport.common.registers.map.ReplayRow
+
 import scala.collection.mutable
 
 /** A packet of SA `sa`, `gap` cycles after the one before. */

@@ -1,7 +1,8 @@
-package sallyport.iface
+package sallyport.iface.inner
 
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+
 import scala.collection.mutable
 import scala.util.Random
 

@@ -1,11 +1,10 @@
-package sallyport.iface
+package sallyport.iface.inner
 
-import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common.EventQueue
-import sallyport.common.regs.{AuditReason, CommonRegs, FlowRow, InnerRegs, RegisterDesc, Upper}
-import sallyport.common.regs.InnerRegs.{AuditControl, AuditEvent => Fields}
+import sallyport.common.registers.EventQueue
+import sallyport.common.registers.map.InnerRegs.{AuditControl, AuditEvent => Fields}
+import sallyport.common.registers.map.{AuditReason, CommonRegs, FlowRow, InnerRegs, RegisterDesc, Upper}
 
 /** What a log of dropped packets is made of (RFC 4303 3.4.3, RFC 4301 5.2 step 4). */
 class DecryptAuditSpec extends AnyFunSuite with ChiselSim with InnerFrames {

@@ -1,10 +1,11 @@
-package sallyport.iface
+package sallyport.iface.inner
 
-import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common._
-import sallyport.common.regs._
+import sallyport.common.registers.map.{Action, SelectorRow}
+import sallyport.common.table.TernaryTable
+import sallyport.iface.parse.EtherClass
+
 import scala.util.Random
 
 class InboundSelectorsSpec extends AnyFunSuite with ChiselSim {

@@ -1,10 +1,14 @@
-package sallyport.iface
+package sallyport.iface.inner
 
 import chisel3._
 import chisel3.simulator.PeekPokeAPI
 import chisel3.util._
-import sallyport.common._
-import sallyport.common.regs._
+import sallyport.common.link.{Link, LinkChannel, LinkMeta, LinkParams}
+import sallyport.common.registers.map.{CommonRegs, CounterDesc, InnerCounters}
+import sallyport.common.registers.{AxiLite, AxiLiteDriver}
+import sallyport.common.stream.{MacBeat, NoMeta, Packet, PacketStream}
+import sallyport.iface.cpu.PuntedFrame
+
 import scala.collection.mutable
 
 /** A packet on the link, as the tests see it. */

@@ -1,9 +1,8 @@
-package sallyport.iface
+package sallyport.iface.inner
 
-import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common.regs._
+import sallyport.common.registers.map.{Chip, CommonRegs}
 
 /** The whole chip: registers over AXI4-Lite, frames at the port, and a far link end behind channels of four lanes. */
 class InnerCoreSpec extends AnyFunSuite with ChiselSim with InnerFrames {

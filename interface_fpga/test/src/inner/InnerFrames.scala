@@ -1,7 +1,9 @@
-package sallyport.iface
+package sallyport.iface.inner
 
 import org.scalatest.Assertions
-import sallyport.common.regs._
+import sallyport.common.registers.map.PuntReason
+import sallyport.iface.headers.{Ecn, Ipv4Header}
+
 import scala.io.Source
 
 /** What tests/vectors/test_inner_frames.py made: frames to both sides of the inner chip, and what must become of each. */

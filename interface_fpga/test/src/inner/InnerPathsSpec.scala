@@ -1,10 +1,19 @@
-package sallyport.iface
+package sallyport.iface.inner
 
-import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common._
-import sallyport.common.regs._
+import sallyport.common.registers.map.{
+  Action,
+  DscpSaRow,
+  InnerRegs,
+  InnerTables,
+  PuntReason,
+  ReplayRow,
+  RuleRow,
+  SelectorRow
+}
+import sallyport.common.stream.Packet
+import sallyport.iface.reassembly.ChipFragments
 
 /** Judged by scapy: tests/vectors/test_inner_frames.py makes the frames, what must become of them, and of which counter. */
 class InnerPathsSpec extends AnyFunSuite with ChiselSim with InnerFrames {

@@ -1,9 +1,11 @@
-package sallyport.iface
+package sallyport.iface.inner
+
+import sallyport.common.registers.AxiLiteDriver
+import sallyport.common.registers.map.{Action, FlowRow, InnerRegs, InnerTables, NextHopRow, RuleRow, SelectorRow, Upper}
+import sallyport.common.stream.Packet
 
 import java.net.InetAddress
 import java.util.zip.CRC32C
-import sallyport.common._
-import sallyport.common.regs._
 
 /** The policy that the expectations of tests/vectors/test_inner_frames.py assume, as software writes it. */
 object InnerSetup {

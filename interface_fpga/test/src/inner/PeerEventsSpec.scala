@@ -1,10 +1,9 @@
-package sallyport.iface
+package sallyport.iface.inner
 
-import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common.regs.InnerRegs
-import sallyport.common.regs.InnerRegs.{PeerControl, PeerEvent}
+import sallyport.common.registers.map.InnerRegs
+import sallyport.common.registers.map.InnerRegs.{PeerControl, PeerEvent}
 
 /** A peer that has moved is an event once its packet is known to be authentic (RFC 7296 2.23), and for no other. */
 class PeerEventsSpec extends AnyFunSuite with ChiselSim with InnerFrames {

@@ -1,4 +1,4 @@
-package sallyport.iface
+package sallyport.iface.inner
 
 import scala.collection.mutable
 

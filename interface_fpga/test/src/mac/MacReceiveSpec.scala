@@ -1,9 +1,10 @@
-package sallyport.iface
+package sallyport.iface.mac
 
 import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common._
+import sallyport.common.stream.Packet
+
 import scala.collection.mutable
 import scala.util.Random
 

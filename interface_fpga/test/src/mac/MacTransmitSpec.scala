@@ -1,8 +1,9 @@
-package sallyport.iface
+package sallyport.iface.mac
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.stream.{NoMeta, Pace, Packet, StreamEnds, StreamHarness, StreamMatrix}
+import sallyport.iface.headers.VlanTags
 
 class MacTransmitSpec extends StreamMatrix {
 

@@ -1,9 +1,10 @@
-package sallyport.iface
+package sallyport.iface.mac
 
 import chisel3._
-import scala.util.Random
+import sallyport.common.stream.{NoMeta, Packet, StreamHarness, StreamMatrix}
+import sallyport.iface.headers.{EthernetHeader, VlanTags}
 
-import sallyport.common._
+import scala.util.Random
 
 class TagInsertSpec extends StreamMatrix {
 

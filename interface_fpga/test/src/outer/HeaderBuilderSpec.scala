@@ -1,10 +1,9 @@
-package sallyport.iface
+package sallyport.iface.outer
 
-import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common.Packet
-import sallyport.common.regs.DfMode
+import sallyport.common.registers.map.DfMode
+import sallyport.common.stream.Packet
 
 class HeaderBuilderSpec extends AnyFunSuite with ChiselSim {
 

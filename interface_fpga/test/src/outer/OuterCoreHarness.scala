@@ -1,10 +1,13 @@
-package sallyport.iface
+package sallyport.iface.outer
 
 import chisel3._
 import chisel3.simulator.PeekPokeAPI
 import chisel3.util._
-import sallyport.common._
-import sallyport.common.regs._
+import sallyport.common.link.{Link, LinkChannel, LinkFrame, LinkMeta, LinkParams}
+import sallyport.common.registers.map.{CommonRegs, CounterDesc, OuterCounters}
+import sallyport.common.registers.{AxiLite, AxiLiteDriver}
+import sallyport.common.stream.{MacBeat, NoMeta, Packet, PacketStream}
+
 import scala.collection.mutable
 
 /** [[OuterCore]] with the crypto chip's end of its link behind a model of four Aurora lanes. */

@@ -1,10 +1,10 @@
-package sallyport.iface
+package sallyport.iface.outer
 
-import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common._
-import sallyport.common.regs._
+import sallyport.common.registers.map.{Chip, CommonRegs, OuterRegs, OuterTables, PuntReason, TunnelRow}
+import sallyport.common.table.CuckooHash
+
 import scala.util.Random
 
 class OuterCoreSpec extends AnyFunSuite with ChiselSim {

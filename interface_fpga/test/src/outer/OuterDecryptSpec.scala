@@ -1,9 +1,12 @@
-package sallyport.iface
+package sallyport.iface.outer
 
 import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common._
+import sallyport.common.stream.Packet
+import sallyport.common.table.{CuckooHash, TablePort}
+import sallyport.iface.reassembly.ChipFragments
+
 import scala.collection.mutable
 
 /** The decrypt path with a counter behind each event. */

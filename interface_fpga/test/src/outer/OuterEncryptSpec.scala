@@ -1,10 +1,12 @@
-package sallyport.iface
+package sallyport.iface.outer
 
 import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common._
-import sallyport.common.regs.{DscpMapRow, TunnelRow}
+import sallyport.common.registers.map.{DscpMapRow, TunnelRow}
+import sallyport.common.stream.Packet
+import sallyport.common.table.TablePort
+
 import scala.collection.mutable
 import scala.util.Random
 

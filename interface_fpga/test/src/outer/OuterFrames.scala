@@ -1,7 +1,11 @@
-package sallyport.iface
+package sallyport.iface.outer
 
-import sallyport.common.{CuckooHash, Packet}
-import sallyport.common.regs._
+import sallyport.common.registers.map.{Action, PuntReason, RuleRow, SadRow}
+import sallyport.common.stream.Packet
+import sallyport.common.table.CuckooHash
+import sallyport.iface.cpu.PuntedFrame
+import sallyport.iface.inner.InnerSetup
+
 import scala.io.Source
 
 /** What becomes of a frame on the black port. */

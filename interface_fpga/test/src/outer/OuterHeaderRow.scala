@@ -1,7 +1,8 @@
-package sallyport.iface
+package sallyport.iface.outer
 
-import sallyport.common.Packet
-import sallyport.common.regs.{NextHopRow, TunnelRow}
+import sallyport.common.registers.map.{NextHopRow, TunnelRow}
+import sallyport.common.stream.Packet
+
 import scala.io.Source
 
 /**

@@ -1,10 +1,10 @@
-package sallyport.iface
+package sallyport.iface.outer
 
-import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common._
-import sallyport.common.regs._
+import sallyport.common.link.PeerTag
+import sallyport.common.registers.map.{OuterRegs, OuterTables}
+import sallyport.common.table.CuckooHash
 
 /** ESP in UDP from elsewhere than its SA's row expects (RFC 3948), from the port to the link and to software. */
 class OuterPeersSpec extends AnyFunSuite with ChiselSim {
@@ -34,7 +34,7 @@ class OuterPeersSpec extends AnyFunSuite with ChiselSim {
         bench.clear()
         frames.foreach(bench.receive(_, interval = 2))
         bench.drain()
-        bench.places.toSeq.map(_.map(tag => (tag - first * PeerPlaces.places) & 255))
+        bench.places.toSeq.map(_.map(tag => (tag - first * PeerTag.places) & 255))
       }
       def taken: (BigInt, BigInt) = {
         val value = bus.read(OuterRegs.peerPlaces)

@@ -1,13 +1,14 @@
-package sallyport.iface
+package sallyport.iface.outer
 
-import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.link.PeerTag
+
 import scala.collection.mutable
 import scala.util.Random
 
 class PeerPlacesSpec extends AnyFunSuite with ChiselSim {
-  import PeerPlaces.places
+  import PeerTag.places
 
   private case class Candidate(sa: Int, address: Long, port: Int)
 

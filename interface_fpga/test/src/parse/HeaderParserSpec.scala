@@ -1,9 +1,10 @@
-package sallyport.iface
+package sallyport.iface.parse
 
 import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common._
+import sallyport.common.stream.Packet
+
 import scala.io.Source
 
 /** Judged by scapy's dissector: tests/vectors/test_parser_frames.py writes the table of frames and what is in them. */

@@ -1,9 +1,9 @@
-package sallyport.iface
+package sallyport.iface.parse
 
-import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common._
+import sallyport.common.stream.Packet
+
 import scala.io.Source
 import scala.util.Random
 

@@ -1,6 +1,7 @@
-package sallyport.iface
+package sallyport.iface.reassembly
 
-import sallyport.common._
+import sallyport.common.stream.Pace
+import sallyport.iface.headers.Ecn
 
 import scala.util.Random
 

@@ -1,10 +1,10 @@
-package sallyport.iface
+package sallyport.iface.reassembly
 
 import chisel3._
 import chisel3.simulator.PeekPokeAPI
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common._
+import sallyport.common.stream.{Pace, Packet, StreamBench, StreamEnds, StreamHarness}
 
 import scala.collection.mutable
 import scala.util.Try

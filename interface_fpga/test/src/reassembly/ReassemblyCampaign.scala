@@ -1,4 +1,6 @@
-package sallyport.iface
+package sallyport.iface.reassembly
+
+import sallyport.iface.headers.Ecn
 
 import scala.collection.mutable
 import scala.util.Random

@@ -1,4 +1,4 @@
-package sallyport.iface
+package sallyport.iface.reassembly
 
 import scala.io.Source
 

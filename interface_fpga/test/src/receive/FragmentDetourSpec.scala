@@ -1,11 +1,15 @@
-package sallyport.iface
+package sallyport.iface.receive
 
 import chisel3._
 import chisel3.simulator.PeekPokeAPI
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common._
-import sallyport.common.regs.PuntReason
+import sallyport.common.registers.map.PuntReason
+import sallyport.common.stream.{Pace, Packet, StreamBench, StreamEnds, StreamHarness}
+import sallyport.iface.mac.{MacReceive, RxMeta}
+import sallyport.iface.outer.{Outcome, OuterFrame, OuterFrames}
+import sallyport.iface.reassembly.{ChipFragments, ReassemblyConfig, ScapyCuts}
+
 import scala.io.Source
 import scala.util.Random
 

@@ -1,8 +1,9 @@
-package sallyport.iface
+package sallyport.iface.stream
 
 import chisel3._
 import chisel3.util._
-import sallyport.common._
+import sallyport.common.stream.{Pace, Packet, PacketStream, StreamEnds, StreamHarness, StreamMatrix}
+import sallyport.iface.mac.RxMeta
 
 class LookupStageSpec extends StreamMatrix {
 

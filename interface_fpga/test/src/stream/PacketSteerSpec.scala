@@ -1,7 +1,7 @@
-package sallyport.iface
+package sallyport.iface.stream
 
 import chisel3._
-import sallyport.common._
+import sallyport.common.stream.{StreamHarness, StreamMatrix}
 
 class PacketSteerSpec extends StreamMatrix {
   private val meta = UInt(2.W)

@@ -1,9 +1,18 @@
-package sallyport.iface
+package sallyport.iface.tfc
 
-import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common.regs._
+import sallyport.common.registers.map.{Action, DummyRow, FlowRow, InnerRegs, InnerTables, RuleRow, SaUsageRow}
+import sallyport.iface.inner.{
+  InnerBench,
+  InnerConfig,
+  InnerFrames,
+  InnerHarness,
+  InnerPathsHarness,
+  InnerSetup,
+  LinkPacket
+}
+import sallyport.iface.usage.{Limits, Usage}
 
 /** Traffic flow confidentiality on the inner chip (RFC 4303 2.6, 2.7), held against the frames that tests/vectors/test_inner_frames.py had scapy make. */
 class InnerTfcSpec extends AnyFunSuite with ChiselSim with InnerFrames {

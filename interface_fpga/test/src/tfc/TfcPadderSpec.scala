@@ -1,7 +1,8 @@
-package sallyport.iface
+package sallyport.iface.tfc
 
 import chisel3._
-import sallyport.common._
+import sallyport.common.stream.{Packet, PacketStream, StreamHarness, StreamMatrix}
+
 import scala.util.Random
 
 /** Metadata of a packet under test: its length, and the least that it may have. */

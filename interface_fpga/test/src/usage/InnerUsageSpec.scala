@@ -1,11 +1,11 @@
-package sallyport.iface
+package sallyport.iface.usage
 
-import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common.EventQueue
-import sallyport.common.regs._
-import sallyport.common.regs.InnerRegs.{LifetimeControl, LifetimeEvent}
+import sallyport.common.registers.EventQueue
+import sallyport.common.registers.map.InnerRegs.{LifetimeControl, LifetimeEvent}
+import sallyport.common.registers.map.{Action, InnerRegs, InnerTables, RuleRow, SaUsageRow}
+import sallyport.iface.inner.{InnerBench, InnerConfig, InnerFrames, InnerHarness, InnerPathsHarness, InnerSetup}
 
 /** Counts and lifetimes on the inner chip, held against the frames that tests/vectors/test_inner_frames.py had scapy make. */
 class InnerUsageSpec extends AnyFunSuite with ChiselSim with InnerFrames {

@@ -1,11 +1,11 @@
-package sallyport.iface
+package sallyport.iface.usage
 
-import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import chisel3.util.Valid
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common.EventQueue
-import sallyport.common.regs.InnerRegs.LifetimeEvent
+import sallyport.common.registers.EventQueue
+import sallyport.common.registers.map.InnerRegs.LifetimeEvent
+
 import scala.collection.mutable
 import scala.util.Random
 

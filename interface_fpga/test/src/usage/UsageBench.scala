@@ -1,8 +1,8 @@
-package sallyport.iface
+package sallyport.iface.usage
 
-import chisel3._
 import chisel3.simulator.PeekPokeAPI
 import org.scalatest.Assertions
+
 import scala.collection.mutable
 
 /** A packet of `row`, `gap` cycles after the one before; `counts`: nothing but its lifetime may drop it. */

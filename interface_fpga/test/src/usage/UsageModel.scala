@@ -1,6 +1,6 @@
-package sallyport.iface
+package sallyport.iface.usage
 
-import sallyport.common.regs.SaUsageRow
+import sallyport.common.registers.map.SaUsageRow
 
 /** Lifetimes in absolute numbers; 0 is none. */
 case class Limits(

@@ -1,7 +1,8 @@
-package sallyport.iface
+package sallyport.iface.usage
 
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+
 import scala.util.Random
 
 class UsageTableSpec extends AnyFunSuite with ChiselSim {
