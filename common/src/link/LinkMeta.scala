@@ -4,13 +4,19 @@ import chisel3._
 import sallyport.common.stream.PacketStream
 
 /**
- * What crosses the link beside a packet (ARCHITECTURE section 4): the link header's fields that are not the link's own.
+ * The metadata of a packet on a link: the fields of the link header that describe the packet
+ * (docs/reference/interfaces.md, section 2).
  *
- * Encrypt, inner → crypto: an inner IP packet. crypto → outer: the ESP packet from its SPI to its ICV (or a bypassed IP
- * packet). Decrypt, outer → crypto: the ESP packet. crypto → inner: the decrypted IP packet.
+ * | direction | from → to      | packet                                              |
+ * |-----------|----------------|-----------------------------------------------------|
+ * | encrypt   | inner → crypto | an IP packet                                        |
+ * | encrypt   | crypto → outer | its ESP packet, SPI to ICV, or a bypassed IP packet |
+ * | decrypt   | outer → crypto | an ESP packet, SPI to ICV, or a bypassed IP packet  |
+ * | decrypt   | crypto → inner | its decrypted IP packet, or a bypassed IP packet    |
  *
- * With `transport` the Ethernet and IP header stand in front of each of these: of a bypassed packet they are part of the whole frame,
- * any other's are its [[ClearPrefix]], and its IP header still has the values with which it came.
+ * With `transport` the packet has its Ethernet and IP headers in front. A bypassed packet is then
+ * the whole frame. The headers of any other packet are its [[ClearPrefix]]; the IP header keeps the
+ * values with which it arrived.
  */
 class LinkMeta extends Bundle {
 
@@ -27,34 +33,43 @@ class LinkMeta extends Bundle {
   val transport = Bool()
 
   /**
-   * Decrypt: ESP in UDP from elsewhere than its SA's packets are expected from, with `skip` for the place in which the outer chip
-   * keeps where that is. The inner chip reports it, once the packet is known to be authentic.
+   * Decrypt: ESP in UDP whose source is not the peer in the SA's row. The outer chip keeps that
+   * source in the place that `skip` names ([[PeerTag]]). The inner chip reports the place if the
+   * packet is authentic.
    */
   val moved = Bool()
 
-  /** Inner header's DF (encrypt). Of the crypto chip's own use like `tos` below. */
+  /** Encrypt: DF of the inner header. Inside the crypto chip see `tos`. */
   val df = Bool()
 
   /**
-   * Encrypt: TOS byte of the inner header. Decrypt: TOS byte of the outer header. With `transport` the headers' lengths as
-   * [[ClearPrefix]] has them; between the prefix store and the lanes of the crypto chip it names, with `df`, the store's row.
+   * Encrypt: TOS byte of the inner header. Decrypt: TOS byte of the outer header. With `transport`
+   * the lengths of the headers, coded by [[ClearPrefix]]. Inside the crypto chip `df` and `tos`
+   * together hold the row of the prefix store.
    */
   val tos = UInt(8.W)
 
-  /** Encrypt: next header for the ESP trailer (in tunnel mode 4 for IPv4, 41 for IPv6; of a bypassed packet too). Decrypt, crypto → inner: from the trailer. */
+  /**
+   * Encrypt: next header for the ESP trailer. In tunnel mode, and for a bypassed packet, 4 for IPv4
+   * and 41 for IPv6. Decrypt, crypto → inner: next header of the ESP trailer.
+   */
   val nextHeader = UInt(8.W)
 
-  /** Encrypt: sequence numbers the crypto chip is asked to skip first (cluster mode). Decrypt: 0, or with `moved` a place and its round. */
+  /**
+   * Encrypt: sequence numbers that the crypto chip skips first (cluster mode). Decrypt: a
+   * [[PeerTag]] with `moved`, else 0.
+   */
   val skip = UInt(8.W)
 
   /**
-   * crypto → inner: the verified 64-bit sequence number. At the outer chip's receiver of encrypt: the packet's [[PayloadSum]], which
-   * is not sent. Elsewhere 0 and not sent.
+   * crypto → inner: the verified 64-bit sequence number. The receiver of the outer chip puts the
+   * packet's [[PayloadSum]] here, which the link does not carry. Elsewhere 0, and the link does not
+   * carry it.
    */
   val sequence = UInt(64.W)
 
   def payloadSum: UInt = sequence(PayloadSum.bits - 1, 0)
 
-  /** What ESP has to do with begins behind a [[ClearPrefix]]. */
+  /** A [[ClearPrefix]] is in front of the bytes that ESP protects. */
   def hasPrefix: Bool = transport && !bypass
 }

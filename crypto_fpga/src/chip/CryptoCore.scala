@@ -7,18 +7,21 @@ import sallyport.crypto.config.CryptoConfig
 import sallyport.crypto.lane.{Lane, LaneConfig, LaneModel, LanePorts}
 
 /**
- * The crypto chip's core, between the inner (red) and the outer (black) chip: ARCHITECTURE sections 3 and 5, docs/reference/interfaces.md
- * section 1.
+ * The crypto chip's core, between the inner (red) and the outer (black) chip
+ * (docs/explanation/crypto-chip.md; ports: docs/reference/interfaces.md, section 1).
  *
  * Guarantees, each held by structure and watched by assertions:
- *   - what leaves on the black link was made by a lane under a key row of this chip, or came marked as bypass while
- *     CONTROL.bypass_encrypt was set, and is marked so;
- *   - what leaves on the red link has a good ICV and comes with its verified 64-bit number, or came marked as bypass while
- *     CONTROL.bypass_decrypt was set, and is marked so;
- *   - no nonce is used twice under one key ([[SequenceAuthority]]);
- *   - each direction keeps the order of its packets, and every packet is counted once: sent, or under the name of its drop.
+ *   - A packet leaves on the black link only if a lane made it under a key row of this chip, or if
+ *     it arrived marked as bypass while CONTROL.bypass_encrypt was set. It keeps that mark.
+ *   - A packet leaves on the red link only if its ICV is right, with its verified 64-bit sequence
+ *     number, or if it arrived marked as bypass while CONTROL.bypass_decrypt was set. It keeps that
+ *     mark.
+ *   - No nonce is used twice under one key ([[sallyport.crypto.keys.SequenceAuthority]]).
+ *   - Each direction keeps the order of its packets. Every packet is counted once, as sent or under
+ *     the name of its drop.
  *
- * Stalls and latency: [[EncryptPath]], [[DecryptPath]] and [[Link]]. The directions share no buffer.
+ * [[sallyport.crypto.path.EncryptPath]], [[sallyport.crypto.path.DecryptPath]] and
+ * [[sallyport.common.link.Link]] state stalls and latency. The directions share no buffer.
  */
 class CryptoCore(config: CryptoConfig) extends Module {
   override def desiredName = "CryptoCore"

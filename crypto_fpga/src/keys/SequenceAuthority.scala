@@ -35,17 +35,26 @@ class SequenceRaise(saBits: Int, bits: Int) extends Bundle {
 }
 
 /**
- * The only owner of outbound sequence numbers, and so of every nonce (RFC 4303 3.3.3, RFC 4106 3.1, ARCHITECTURE section 5).
+ * The only owner of outbound sequence numbers, and so of every nonce (RFC 4303 3.3.3, RFC 4106 3.1;
+ * docs/explanation/security.md).
  *
- * Guarantees, for each SA between two restarts: the first number is 1 + skip; numbers strictly increase; none is above
- * `hardLimit`, above 2^32-1 without ESN or above 2^64-1 with it; once one was refused all are refused. No input lowers a
- * counter but `restart` (the key row was written), which sets it back; `raise` makes it at least a number, so the next packet's is above that (fail-over).
+ * Guarantees, for each SA between two restarts:
+ *   - The first number is 1 + skip, and numbers strictly increase.
+ *   - No number is above `hardLimit`, above 2^32-1 without ESN, or above 2^64-1 with ESN.
+ *   - After the first refusal every request is refused.
+ *   - Only `restart` lowers a counter: the key row was written, and the counter starts anew.
+ *   - After `raise` the next number is above the raised one (fail-over).
  *
- * One request every 2 cycles, of any SAs (a packet may follow a packet of its own SA: the counter is forwarded); the grant
- * follows exactly `SequenceAuthority.latency` cycles later, in order, and never waits. `restart` and `raise` may come only while no
- * request with `take` is on its way, so that no packet can pair the key of one row with the counter of another, nor a raise miss a packet; none may follow a raise for 3 cycles.
- * `last` is the counter as it was before a raise, from `raiseLatency` cycles after it. `softLimit` pulses once per SA and restart when
- * the number given out reaches the soft limit.
+ * It takes one request every 2 cycles, of any SAs. Consecutive requests may be of one SA: the counter
+ * is forwarded. The grant follows exactly `SequenceAuthority.latency` cycles later, in order, and
+ * never waits.
+ *
+ * `restart` and `raise` may come only while no request with `take` is under way. So no packet pairs
+ * the key of one row with the counter of another, and no raise misses a packet. For 3 cycles after a
+ * raise neither of the two may come, nor a request with `take`.
+ *
+ * `last` shows the counter before a raise, from `raiseLatency` cycles after the raise. `softLimit`
+ * pulses once per SA and restart, when the granted number reaches the soft limit.
  *
  * @param bits
  *   width of a number with ESN; without ESN half of them count. 64, but for tests that reach the end
