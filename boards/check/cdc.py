@@ -11,39 +11,20 @@ together from the leaves to the top. A crossing is allowed
 
 from __future__ import annotations
 
-import re
-from typing import Any
-
-from boards.check.clocks import CdcError, Summary, tell
+from boards.check.design import Design, Summary, tell
 from boards.check.domains import Module
 
 
-class Checker:
-    """`boxes`: black boxes with their `clocks` or `through` (boards/ip, check/primitives.yaml); `allowed`: the crossing modules."""
-
-    def __init__(self, modules: dict[str, Any], boxes: dict[str, dict[str, Any]], allowed: set[str]) -> None:
-        self.modules = modules
-        self.boxes = boxes
-        self.allowed = allowed
-        self.summaries: dict[str, Summary] = {}
-        self.crossing_modules: set[str] = set()
-
-    def is_allowed(self, module: str) -> bool:
-        return re.sub(r"_\d+$", "", module) in self.allowed or module in self.allowed
+class Checker(Design):
+    """A design whose modules are analysed when they are asked for, those that they hold before them."""
 
     def summary(self, module: str) -> Summary:
         if module not in self.summaries:
+            for kind in {cell["type"] for cell in self.modules[module]["cells"].values()}:
+                if self.box(kind) is None and kind in self.modules:
+                    self.summary(kind)
             self.summaries[module] = Module(self, module).analyse()
         return self.summaries[module]
-
-    def box(self, kind: str) -> dict[str, Any] | None:
-        if kind in self.boxes:
-            return self.boxes[kind]
-        if kind in self.modules and "blackbox" in self.modules[kind]["attributes"]:
-            raise CdcError(
-                f"{kind} is a black box whose ports' clocks nobody tells: add it to boards/check/primitives.yaml"
-            )
-        return None
 
     def problems(self, top: str) -> list[str]:
         """Every crossing that is not allowed; pins without a clock count as a clock of their own."""

@@ -2,70 +2,19 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
-if TYPE_CHECKING:
-    from boards.check.cdc import Checker
-
-ASYNC = ("async", "none")
-WRITTEN = "-written"
-Bit = int | str
-# ("port", clock port), ("root", path of a pin that makes a clock), ("data", input port), or ASYNC; with WRITTEN behind its first word a
-# clock is that of writes into a memory, whose contents this is
-Symbol = tuple[str, str]
-
-
-class Crossing(NamedTuple):
-    """Data of one clock that a register or memory of another one takes."""
-
-    source: Symbol
-    target: Symbol
-    memory: bool
-
-
-class Settling(NamedTuple):
-    """The data input of a synchroniser's first register; whether there is logic before it."""
-
-    clock: Symbol
-    place: str
-    mixed: bool
-
-
-@dataclass
-class Summary:
-    """A module as its parents see it."""
-
-    clocks: dict[str, Symbol] = field(default_factory=dict)  # outputs that are clocks
-    sources: dict[str, set[Symbol]] = field(default_factory=dict)  # of each output's data
-    sinks: dict[str, set[Symbol]] = field(default_factory=dict)  # clocks that take an input's data
-    crossings: dict[Crossing, set[str]] = field(default_factory=lambda: defaultdict(set))
-    mixed: dict[str, set[Symbol]] = field(default_factory=dict)  # those of `sources` that come through logic
-    settles: dict[str, set[Settling]] = field(default_factory=dict)  # where an input's data is made another clock's
-    glitches: set[str] = field(default_factory=set)
-
-
-class CdcError(Exception):
-    """Something in the netlist that this check cannot judge."""
-
-
-def written(clock: Symbol) -> Symbol:
-    return (clock[0] + WRITTEN, clock[1])
-
-
-def tell(symbol: Symbol) -> str:
-    return "no clock" if symbol == ASYNC else symbol[1]
+from boards.check.design import WRITTEN, Bit, Design, Symbol, written
 
 
 class Nets:
     """The nets of one module: clocks are followed through buffers and submodules to a port or to the pin that makes them."""
 
-    def __init__(self, checker: Checker, name: str) -> None:
-        self.checker = checker
+    def __init__(self, design: Design, name: str) -> None:
+        self.design = design
         self.name = name
-        module = checker.modules[name]
+        module = design.modules[name]
         self.cells: dict[str, Any] = module["cells"]
         self.ports: dict[str, Any] = module["ports"]
         self.input_of: dict[Bit, str] = {}
@@ -87,7 +36,7 @@ class Nets:
     def direction(self, cell: dict[str, Any], port: str) -> str:
         if port in cell.get("port_directions", {}):
             return cell["port_directions"][port]
-        return self.checker.modules[cell["type"]]["ports"][port]["direction"]
+        return self.design.modules[cell["type"]]["ports"][port]["direction"]
 
     def clock(self, bit: Bit) -> Symbol | None:
         """Where a clock comes from; nothing if it is a constant."""
@@ -100,11 +49,11 @@ class Nets:
                 return None
             name, port, index = self.driver[bit]
             cell = self.cells[name]
-            box = self.checker.box(cell["type"])
+            box = self.design.box(cell["type"])
             if box is not None and port in box.get("through", {}):
                 bit = cell["connections"][box["through"][port]][index]
-            elif box is None and cell["type"] in self.checker.modules:
-                symbol = self.checker.summary(cell["type"]).clocks.get(port)
+            elif box is None and cell["type"] in self.design.modules:
+                symbol = self.design.summaries[cell["type"]].clocks.get(port)
                 if symbol is None:
                     return ("root", f"{name}.{port}")
                 if symbol[0] != "port":
@@ -131,7 +80,7 @@ class Nets:
     @cached_property
     def _names(self) -> dict[Bit, str]:
         """Bits to the names of the source's nets."""
-        nets = self.checker.modules[self.name]["netnames"].items()
+        nets = self.design.modules[self.name]["netnames"].items()
         return {bit: net for net, entry in nets if not entry.get("hide_name") for bit in entry["bits"]}
 
     def place(self, bits: list[Bit], name: str) -> str:

@@ -5,12 +5,22 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from boards.check.clocks import ASYNC, WRITTEN, Bit, CdcError, Crossing, Nets, Settling, Summary, Symbol, tell, written
-
-if TYPE_CHECKING:
-    from boards.check.cdc import Checker
+from boards.check.clocks import Nets
+from boards.check.design import (
+    ASYNC,
+    WRITTEN,
+    Bit,
+    CdcError,
+    Crossing,
+    Design,
+    Settling,
+    Summary,
+    Symbol,
+    tell,
+    written,
+)
 
 BITWISE = {"$not", "$and", "$or", "$xor", "$xnor", "$mux", "$pos", "$_BUF_"}
 REGISTER = re.compile(r"^\$(a|s|al)?dff")
@@ -20,8 +30,8 @@ LATCH = re.compile(r"^\$(a|s)?dlatch")
 class Module(Nets):
     """The analysis of one module. A node is a bit of a net, or one that stands for a cell all of whose inputs reach all outputs."""
 
-    def __init__(self, checker: Checker, name: str) -> None:
-        super().__init__(checker, name)
+    def __init__(self, design: Design, name: str) -> None:
+        super().__init__(design, name)
         self.edges: dict[Any, list[Any]] = defaultdict(list)
         self.start: dict[Any, set[Symbol]] = defaultdict(set)
         self.sinks: list[tuple[Bit, Symbol, str]] = []
@@ -30,7 +40,7 @@ class Module(Nets):
         self.out = Summary()
         self.settling = {
             bit
-            for net in checker.modules[name]["netnames"].values()
+            for net in design.modules[name]["netnames"].values()
             if str(net["attributes"].get("ASYNC_REG", "")).strip('"').upper() == "TRUE"
             for bit in net["bits"]
         }
@@ -53,10 +63,10 @@ class Module(Nets):
 
     def _cell(self, name: str, cell: dict[str, Any]) -> None:
         kind = cell["type"]
-        box = self.checker.box(kind)
+        box = self.design.box(kind)
         if box is not None:
             self._black_box(name, cell, box)
-        elif kind in self.checker.modules:
+        elif kind in self.design.modules:
             self._instance(name, cell)
         elif REGISTER.match(kind):
             self._register(name, cell)
@@ -76,8 +86,8 @@ class Module(Nets):
             return
         for bit in connections["Q"]:
             self.start[bit].add(clock)
-        if self.checker.is_allowed(self.name) and all(bit in self.settling for bit in connections["Q"]):
-            self.checker.crossing_modules.add(self.name)
+        if self.design.is_allowed(self.name) and all(bit in self.settling for bit in connections["Q"]):
+            self.design.crossing_modules.add(self.name)
             place = self.place(connections["Q"], name)
             self.settlings += [(bit, Settling(clock, place, False)) for bit in connections["D"]]
             return
@@ -149,7 +159,7 @@ class Module(Nets):
         return self.clock_of(cell, port)
 
     def _instance(self, name: str, cell: dict[str, Any]) -> None:
-        inner = self.checker.summary(cell["type"])
+        inner = self.design.summaries[cell["type"]]
         connections = cell["connections"]
         for port, symbols in inner.sources.items():
             for symbol in symbols:
@@ -174,8 +184,8 @@ class Module(Nets):
                 if outer := self.outer(target, name, cell):
                     self.sinks += [(bit, outer, f"{name}.{port}") for bit in connections.get(port, [])]
         for crossing, places in inner.crossings.items():
-            if crossing.memory and self.checker.is_allowed(self.name):
-                self.checker.crossing_modules.add(self.name)
+            if crossing.memory and self.design.is_allowed(self.name):
+                self.design.crossing_modules.add(self.name)
                 continue
             source, target = self.outer(crossing.source, name, cell), self.outer(crossing.target, name, cell)
             if source and target and source != target:
@@ -216,10 +226,10 @@ class Module(Nets):
                 elif symbol not in (clock, written(clock)):
                     source = (symbol[0].removesuffix(WRITTEN), symbol[1])
                     self.out.crossings[Crossing(source, clock, source != symbol)].add(place)
-        if self.checker.is_allowed(self.name):
+        if self.design.is_allowed(self.name):
             for crossing in [crossing for crossing in self.out.crossings if crossing.memory]:
                 del self.out.crossings[crossing]
-                self.checker.crossing_modules.add(self.name)
+                self.design.crossing_modules.add(self.name)
         for port, entry in self.ports.items():
             if entry["direction"] != "input":
                 self.out.sources[port] = set().union(*(reached.get(bit, set()) for bit in entry["bits"]))

@@ -11,7 +11,7 @@ from boards import corundum, flow, ip, xdc
 from boards.board import Board
 from boards.check import cdc, lint, netlist, tcl
 from boards.check import xdc as check_xdc
-from boards.check.clocks import CdcError
+from boards.check.design import CdcError
 
 PRIMITIVES = Path(__file__).with_name("primitives.yaml")
 PASSES = "proc; memory_collect"

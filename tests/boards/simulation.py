@@ -13,7 +13,8 @@ import pytest
 from cocotb_tools.check_results import get_results
 from cocotb_tools.runner import get_runner
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.paths import ROOT
+
 PARTS = ROOT / "build" / "boards" / "parts"
 SIMULATIONS = ROOT / "build" / "boards" / "simulations"
 PREFIX = "PART_"

@@ -12,8 +12,6 @@ import pytest
 from boards import corundum, flow
 from boards.board import Board, BoardError
 
-ROOT = Path(__file__).resolve().parents[2]
-
 
 def make_vivado(folder: Path, version: str, status: int = 0) -> Path:
     """A program that tells its version as Vivado does, and writes down what it was called with."""
