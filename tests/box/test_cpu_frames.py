@@ -18,10 +18,11 @@ from scapy.utils import RawPcapReader
 
 from sallyport.errors import InputError
 from sallyport.simulator import Simulator
-from tests.conftest import sallyport, write_frames
 from tests.support import boxes
+from tests.support.frames import write_frames
 from tests.support.hosts import BRIDGE, TO_BLACK
 from tests.support.reference import FAR, NEAR, NEAR_V6, Tunnel, esp_payload, forwarded
+from tests.support.replay import sallyport
 
 TUNNEL = Tunnel()
 ROUTER = TUNNEL.batch(src="198.18.0.0/16", dst="198.19.0.0/16", back="198.19.0.0/16") + (

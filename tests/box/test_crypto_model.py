@@ -12,10 +12,11 @@ from sallyport.backend import Setup
 from sallyport.errors import InputError
 from sallyport.simulator import CRYPTO, Simulator, program
 from sallyport.tunnels import Tunnels
-from tests.box.test_determinism import digest, rows
-from tests.conftest import read_frames, sallyport, write_frames
 from tests.support.boxes import next_hops
+from tests.support.frames import read_frames, write_frames
 from tests.support.reference import Tunnel
+from tests.support.replay import sallyport
+from tests.support.runs import digest, rows
 
 SEED = 11
 ALL = tuple(suites.find(name) for name in suites.SUITES)

@@ -2,35 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from pathlib import Path
 
-from tests.conftest import sallyport
 from tests.support.reference import Tunnel
-
-# What a row says of the machine that ran it.
-WALL = {"wall_s", "cycles_per_s"}
-
-
-def digest(folder: Path) -> str:
-    """One hash over every file of a run, names and bytes."""
-    total = hashlib.sha256()
-    for path in sorted(folder.iterdir()):
-        total.update(path.name.encode() + b"\0" + path.read_bytes())
-    return total.hexdigest()
+from tests.support.runs import digest, rows
 
 
 def test_threads_do_not_change_a_byte(make_box, office_lan: Path) -> None:
     box = make_box(Tunnel().batch())
     runs = [box.red(office_lan, "--threads", threads, "--seed", 7) for threads in (1, 2, 2)]
     assert len({digest(run.folder) for run in runs}) == 1
-
-
-def rows(file: Path, *arguments: object) -> list[dict]:
-    """The rows of a short RFC 2544 run, without what wall-clock time is in."""
-    sallyport("rfc2544", "--warmup-us", 20, "--measure-us", 40, *arguments, "--json", file)
-    return [{key: value for key, value in row.items() if key not in WALL} for row in json.loads(file.read_text())]
 
 
 def test_trials_of_one_call_know_nothing_of_each_other(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 
 from sallyport.simulator import TESTER_MAC, Simulator
-from tests.conftest import write_frames
+from tests.support.frames import write_frames
 from tests.support.reference import FAR, NEAR, Tunnel, esp_payload, forwarded
 
 TUNNEL = Tunnel()

@@ -8,7 +8,7 @@ from scapy.layers.inet6 import IPv6, IPv6ExtHdrFragment, defragment6
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 
-from tests.conftest import read_frames
+from tests.support.frames import read_frames
 from tests.support.reference import FAR_V6, NEAR_V6, Tunnel, esp_payload, forwarded, with_udp_checksum
 
 ETHERNET = Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:02")

@@ -11,7 +11,7 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 
 from sallyport.simulator import TESTER_MAC, Simulator
-from tests.conftest import Box, write_frames
+from tests.support.frames import write_frames
 from tests.support.reference import (
     FAR,
     FAR_V6,
@@ -23,6 +23,7 @@ from tests.support.reference import (
     forwarded,
     with_udp_checksum,
 )
+from tests.support.replay import Box
 
 FAR_PORT = 61_000  # where a NAT has moved the peer's port 4500
 TUNNEL = Tunnel(far_port=FAR_PORT)

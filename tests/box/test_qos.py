@@ -20,7 +20,7 @@ from scapy.utils import RawPcapNgReader
 from sallyport.errors import InputError
 from sallyport.simulator import Simulator
 from tests.box.test_line_rate import MEASURE_US, WARMUP_US, started, stream
-from tests.conftest import write_frames
+from tests.support.frames import write_frames
 from tests.support.reference import Tunnel, esp_payload
 
 TUNNEL = Tunnel()

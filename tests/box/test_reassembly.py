@@ -12,8 +12,9 @@ from scapy.packet import Packet, Raw
 
 from sallyport.errors import InputError
 from sallyport.simulator import Simulator
-from tests.conftest import SHARED, read_frames
 from tests.support.boxes import run
+from tests.support.frames import read_frames
+from tests.support.paths import SHARED
 from tests.support.reference import FAR_V6, NEAR_V6, Tunnel, classify_red, esp_payload, forwarded
 from tests.support.registers import Registers
 

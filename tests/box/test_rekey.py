@@ -16,8 +16,9 @@ from sallyport.backend import Setup
 from sallyport.rekey import Rekeys, measure_us
 from sallyport.simulator import Simulator
 from sallyport.tunnels import FIRST_SPI, Tunnels
-from tests.conftest import read_frames, sallyport
 from tests.support.boxes import next_hops
+from tests.support.frames import read_frames
+from tests.support.replay import sallyport
 
 GCM = suites.parse("aes256gcm16")
 

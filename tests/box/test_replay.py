@@ -11,7 +11,7 @@ from scapy.layers.ipsec import ESP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
-from tests.conftest import read_frames
+from tests.support.frames import read_frames
 from tests.support.reference import FAR, NEAR, Tunnel, classify_red, esp_payload, forwarded
 
 MINIMUM = 60  # bytes of the shortest frame without its FCS

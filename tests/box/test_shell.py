@@ -16,9 +16,10 @@ from scapy.packet import Raw
 from sallyport import simulator
 from sallyport.errors import InputError
 from sallyport.simulator import SHELL, Simulator, program
-from tests.box.test_determinism import digest
-from tests.conftest import read_frames, sallyport
+from tests.support.frames import read_frames
 from tests.support.reference import Tunnel, classify_red, esp_payload, forwarded, open_esp
+from tests.support.replay import sallyport
+from tests.support.runs import digest
 
 MINIMUM = 60
 ETHERNET = Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:02")

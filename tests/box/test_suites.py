@@ -12,7 +12,7 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 
 from sallyport import limits, suites
-from tests.conftest import read_frames
+from tests.support.frames import read_frames
 from tests.support.reference import FAR, NEAR, Tunnel, classify_red, esp_payload, forwarded, open_esp
 
 MINIMUM, FCS = 60, 4

@@ -19,7 +19,7 @@ from scapy.layers.ipsec import ESP
 from scapy.packet import Packet, Raw
 
 from sallyport import limits, suites
-from tests.conftest import Box, read_frames
+from tests.support.frames import read_frames
 from tests.support.hosts import (
     BRIDGE,
     FAR,
@@ -35,6 +35,7 @@ from tests.support.hosts import (
     opened,
     sealed,
 )
+from tests.support.replay import Box
 
 V4, V6 = Pair(), Pair(near=NEAR_V6, far=FAR_V6)
 LINK_LOCAL = Pair(near="fe80::11", far="fe80::22")

@@ -8,8 +8,9 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Dot1AD, Dot1Q, Ether
 from scapy.packet import Packet, Raw
 
-from tests.conftest import Box, sallyport, write_frames
+from tests.support.frames import write_frames
 from tests.support.reference import FAR, NEAR, Tunnel, esp_payload, forwarded
+from tests.support.replay import Box, sallyport
 
 ETHERNET = Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:02")
 PEER, HOST = "02:00:00:00:00:22", "02:00:00:00:00:09"

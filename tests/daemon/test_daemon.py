@@ -21,8 +21,8 @@ from sallyport.backend import Setup
 from sallyport.errors import CheckFailed
 from sallyport.simulator import TESTER_MAC, Simulator, program
 from sallyport.tunnels import FIRST_SPI, Tunnels
-from tests.conftest import read_frames
 from tests.support.daemon import Client, Daemon
+from tests.support.frames import read_frames
 
 TUNNELS = Tunnels(Setup({}, suites.parse("aes256gcm16")))
 SIZE = 256

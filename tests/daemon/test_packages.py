@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.paths import ROOT
+
 VERSION = (ROOT / "VERSION").read_text().strip()
 # As ELF numbers them: EM_X86_64, EM_AARCH64, EM_LOONGARCH.
 MACHINES = {"amd64": 62, "arm64": 183, "loong64": 258}

@@ -10,10 +10,10 @@ import pytest
 
 from sallyport.simulator import Simulator
 from sallyport.tunnels import FIRST_SPI
-from tests.conftest import ROOT
 from tests.daemon.test_daemon import PACKET, TUNNELS, configure, daemons, stream, trial
 from tests.support.browsers import Watched
 from tests.support.daemon import Client, Daemon
+from tests.support.paths import ROOT
 
 ASSETS = ROOT / "mgmt" / "internal" / "web" / "assets"
 ADDRESS = "127.0.0.1:19790"

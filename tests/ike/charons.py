@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from sallyport.simulator import Simulator
-from tests.conftest import ROOT
 from tests.ike.box import IkeBox
 from tests.support.namespaces import PREFIX, Host, hosts, ip, skip_without_taps
+from tests.support.paths import ROOT
 
 CHARON = Path("/usr/sbin/charon-systemd")
 PLUGINS = Path("/usr/lib/ipsec/plugins")

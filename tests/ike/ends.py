@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from tests.ike.charons import Charon, child, skip_without_strongswan
-from tests.live.test_daemon import managed
-from tests.live.test_live import PING
 from tests.support.daemon import Client, Daemon
 from tests.support.live_box import BLACK_TAP, BOX, PEER, RED_HOST, RED_HOST_MAC, live_box
+from tests.support.managed import managed
 from tests.support.namespaces import PREFIX, Host, hosts, ip
+from tests.support.senders import PING
 
 INSIDE = ("10.8.0.1", "10.8.0.2")  # of the NAT, and of a peer behind it
 # What it makes of ports.

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from sallyport.simulator import Simulator
-from tests.conftest import ROOT
 from tests.ike.box import IkeBox
 from tests.ike.charons import ADDRESSES, Charon, cabled
 from tests.support.namespaces import Host, skip_without_taps
+from tests.support.paths import ROOT
 
 PACKAGE = ROOT / "mgmt" / "strongswan-sm"
 BUILD = ROOT / "build" / "strongswan-sm"

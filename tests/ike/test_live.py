@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.ike.ends import BEHIND_PEER, Ends, live_ends
-from tests.live.test_daemon import SEND
 from tests.support.registers import Registers
+from tests.support.senders import SEND
 
 # Each side rekeys its CHILD_SA twice and the IKE_SA once so often under pings; CI has no time for more.
 ROUNDS = int(os.environ.get("SALLYPORT_REKEYS", "1"))

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tests.ike.certificates import certify
 from tests.ike.ends import Ends, live_ends, translate
-from tests.live.test_daemon import SEND
 from tests.support.live_box import RED_HOST
+from tests.support.senders import SEND
 
 
 def port(ends: Ends) -> int:

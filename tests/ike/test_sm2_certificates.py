@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.support.paths import ROOT
 
 TOOL = ROOT / "mgmt" / "strongswan-sm" / "sm2-certificates"
 

@@ -6,18 +6,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from sallyport.simulator import SHELL, program
-from tests.live.test_live import PING
 from tests.support.daemon import Client, Daemon
 from tests.support.live_box import BLACK_TAP, BOX, IKE, PEER, PEER_MAC, RED_HOST, RED_HOST_MAC, RED_TAP, live_box
-from tests.support.namespaces import WAIT_S, Host, hosts
-
-DEVICES = ("sp-red", "sp-black")
-TAPS = f'[taps]\nred = "{DEVICES[0]}"\nblack = "{DEVICES[1]}"\n'
+from tests.support.managed import DEVICES, TAPS, managed
+from tests.support.namespaces import WAIT_S, hosts
+from tests.support.senders import PING, SEND
 
 # Answers one datagram to UDP port 500 of an address.
 CHARON = """
@@ -28,25 +24,6 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
     data, where = udp.recvfrom(2000)
     udp.sendto(b"yes: " + data, where)
 """
-
-
-@contextmanager
-def managed(box: Host, folder: Path) -> Iterator[Daemon]:
-    """The box's daemon in a namespace where Linux has the box's addresses; it ends well, and its devices with it."""
-    box.run("ip", "link", "set", "lo", "up")
-    daemon = Daemon(folder / "box0.sock", folder / "daemon", more=TAPS, inside=box)
-    daemon.start()
-    try:
-        assert daemon.rights() == {"0" * 16}
-        for port, device in enumerate(DEVICES):
-            address, mac = BOX[port]
-            assert f"link/ether {mac} " in box.run("ip", "link", "show", device)
-            box.run("ip", "addr", "add", f"{address}/24", "dev", device)
-        yield daemon
-        assert daemon.stop() == 0, daemon.log()
-        assert "sp-" not in box.run("ip", "link", "show")
-    finally:
-        daemon.kill()
 
 
 def test_linux_answers_for_the_box(tmp_path: Path) -> None:
@@ -151,13 +128,6 @@ route add 198.51.100.0/24 via {PEER} dev black
 xfrm policy add src 10.1.0.0/24 dst 198.51.100.0/24 dir out action allow
 xfrm policy add src 198.51.100.0/24 dst {RED_HOST} dir in action allow
 xfrm policy add src 10.1.0.0/24 dst 10.2.0.0/24 dir out tmpl src {BOX[1][0]} dst {PEER} proto esp reqid 7 mode tunnel
-"""
-SEND = """
-import socket, sys
-with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
-    udp.bind(("", 40000))
-    for _ in range(3):
-        udp.sendto(b"in clear", (sys.argv[1], 9))
 """
 
 

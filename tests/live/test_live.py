@@ -17,10 +17,11 @@ import pytest
 from scapy.utils import RawPcapNgReader
 
 from sallyport.cli import main
-from tests.conftest import ROOT
 from tests.support.hosts import Pair, opened
 from tests.support.namespaces import PREFIX, TUN, WAIT_S, hosts, live, persistent_tap, skip_without_taps
+from tests.support.paths import ROOT
 from tests.support.reference import Tunnel
+from tests.support.senders import PING
 
 BATCH = Pair(near="198.18.0.1", far="198.18.0.2")
 RED, OTHER = f"{PREFIX}a", f"{PREFIX}b"
@@ -28,28 +29,6 @@ PINGS = 20
 TUNSETIFF, IFF_TAP, IFF_NO_PI = 0x400454CA, 2, 0x1000
 PORTS = ["box0.red", "box0.black", "box1.red", "box1.black"]
 
-# Sends echo requests 1 to N, one every 20 ms, and prints how many different ones were answered.
-PING = """
-import socket, struct, sys, time
-to, count = sys.argv[1], int(sys.argv[2])
-raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
-raw.settimeout(60)
-for number in range(1, count + 1):
-    body = struct.pack("!HH", 77, number) + bytes(range(56))
-    total = 0x800 + sum(struct.unpack("!30H", body))
-    total = (total & 0xFFFF) + (total >> 16)
-    raw.sendto(struct.pack("!BBH", 8, 0, ~(total + (total >> 16)) & 0xFFFF) + body, (to, 0))
-    time.sleep(0.02)
-answered = set()
-try:
-    while len(answered) < count:
-        packet = raw.recv(2000)[20:]
-        if packet[0] == 0 and packet[4:6] == struct.pack("!H", 77) and packet[8:] == bytes(range(56)):
-            answered.add(packet[6:8])
-except TimeoutError:
-    pass
-print(len(answered))
-"""
 
 # One web server for one request, on its standard library.
 SERVE = """
@@ -185,6 +164,7 @@ def test_a_recording_replays_to_the_byte(session: Session, tmp_path: Path) -> No
 PEER = """
 import socket, sys
 from tests.support.hosts import Pair
+from tests.support.senders import PING
 from scapy.layers.inet import ICMP, IP
 from scapy.layers.l2 import Ether
 pair, device = Pair(near="198.18.0.1", far="198.18.0.2"), sys.argv[1]

@@ -14,10 +14,10 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 from scapy.utils import RawPcapNgReader
 
-from tests.conftest import ROOT
 from tests.live.frames_client import BLACK, FramesClient, Punted, arp_reply
-from tests.live.test_live import PING
 from tests.support.live_box import BOX, IKE, PEER, live_box, sallyctl
+from tests.support.paths import ROOT
+from tests.support.senders import PING
 
 STATE = f"src {BOX[1][0]} dst {PEER} proto esp spi 0x77"
 KEY = "0x" + bytes(range(36)).hex()

@@ -5,7 +5,9 @@ from pathlib import Path
 from systemrdl.compiler import RDLCompiler
 from systemrdl.node import AddrmapNode
 
-REGS = Path(__file__).resolve().parents[2] / "regs"
+from tests.support.paths import ROOT
+
+REGS = ROOT / "regs"
 
 
 def elaborate(path: Path) -> AddrmapNode:

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-ENGINE = Path(__file__).resolve().parents[2] / "sim" / "engine"
+from tests.support.paths import ROOT
+
+ENGINE = ROOT / "sim" / "engine"
 INCLUDE = re.compile(r'^#include "(.+)"$', re.M)
 
 

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-DRAWINGS = Path(__file__).resolve().parents[2] / "docs/drawings"
+from tests.support.paths import ROOT
+
+DRAWINGS = ROOT / "docs/drawings"
 SOURCES = sorted(DRAWINGS.glob("*.dot"))
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.paths import ROOT
+
 TRACKED = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
 PAGES = [name for name in TRACKED if name.endswith(".md") and (ROOT / name).is_file()]
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.paths import ROOT
+
 ROWS = re.findall(r"^\| (?!feature \|)(.+) \|$", (ROOT / "docs/status.md").read_text(), re.M)
 GO_TESTS = {
     name

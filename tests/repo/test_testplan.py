@@ -9,12 +9,12 @@ SHOULD asks, or leaves out what is optional, `departs` says why it may, and the 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 import yaml
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.paths import ROOT
+
 PLANS = {path.stem: yaml.safe_load(path.read_text()) for path in sorted((ROOT / "docs/testplan").glob("*.yaml"))}
 ROWS = [(plan, row) for plan, rows in PLANS.items() for row in rows]
 SPECS = {

@@ -9,7 +9,7 @@ from pathlib import Path
 from scapy.packet import Packet
 
 from sallyport.simulator import TESTER_MAC, Simulator
-from tests.conftest import read_frames, write_frames
+from tests.support.frames import read_frames, write_frames
 
 CHIPS = ("inner", "crypto", "outer")
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.conftest import ROOT
 from tests.support.namespaces import PREFIX, WAIT_S, Host, Live, hosts, live, skip_without_taps
+from tests.support.paths import ROOT
 
 RED_TAP, BLACK_TAP = f"{PREFIX}r", f"{PREFIX}b"
 RED_HOST, PEER = "10.1.0.2", "192.0.2.2"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.support.paths import ROOT
 
 TUN = Path("/dev/net/tun")
 # No two runs of the tests on one machine have the same names; a device's has 15 characters at most.

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from tests.live.test_daemon import DEVICES, TAPS
 from tests.support.daemon import Client, Daemon
 from tests.support.live_box import BOX
+from tests.support.managed import DEVICES, TAPS
 from tests.support.namespaces import PREFIX, WAIT_S, Host, Live, hosts, ip, live, skip_without_taps
 from tests.support.switch import Switch
 

@@ -9,7 +9,7 @@ import struct
 from pathlib import Path
 from types import TracebackType
 
-from tests.conftest import ROOT
+from tests.support.paths import ROOT
 
 CHIPS = {"inner": 0, "crypto": 1, "outer": 2}
 READ, WRITE = 1, 2

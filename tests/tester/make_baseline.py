@@ -11,7 +11,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.paths import ROOT
+
 BASELINE = ROOT / "tests" / "tester" / "baseline" / "throughput.json"
 SUITES, TESTS = ("aes256gcm16", "sm4-sm3"), ("throughput", "latency")
 TRIAL = ["--no-cache", "--frame-size", "64,1400", "--warmup-us", "20", "--measure-us", "40"]

@@ -8,8 +8,10 @@ import pytest
 from scapy.layers.inet import IP
 from scapy.layers.l2 import Ether
 
-from tests.conftest import ROOT, sallyport, write_frames
+from tests.support.frames import write_frames
+from tests.support.paths import ROOT
 from tests.support.reference import FAR, NEAR, Tunnel
+from tests.support.replay import sallyport
 
 SA = f"xfrm state add src {NEAR} dst {FAR} proto esp spi 0x1 reqid 1 mode tunnel "
 POLICY = "xfrm policy add dir out action block src 10.1.0.0/16 dst 10.2.0.0/16 "

@@ -16,8 +16,8 @@ from sallyport.progress import outcome
 from sallyport.report import cells
 from sallyport.report.columns import sheet
 from sallyport.report.kinds import KINDS, note
-from tests.conftest import ROOT
 from tests.support.browsers import Watched
+from tests.support.paths import ROOT
 from tests.tester.report_rows import SETUP, every, of_latency, result, row, throughput
 
 COMMAND = "./sallyport rfc2544 --test all --seed 1 --html 'a b.html'"

@@ -16,8 +16,9 @@ from sallyport.backend import Setup
 from sallyport.errors import InputError
 from sallyport.sim_backend import SimBackend
 from sallyport.tunnels import Tunnels
-from tests.conftest import SHARED, sallyport
 from tests.support.hosts import TO_BLACK, Pair, sealed
+from tests.support.paths import SHARED
+from tests.support.replay import sallyport
 
 # The published tables, and the suites that each is about.
 TABLES = {

@@ -23,8 +23,8 @@ from sallyport.rfc2544.sizes import parse
 from sallyport.sim_backend import SimBackend
 from sallyport.sweep import Cache, ClusterPool, LocalPool, Pool, Trials, Where, cluster
 from sallyport.sweep.cache import key
-from tests.box.test_determinism import WALL
-from tests.conftest import sallyport
+from tests.support.replay import sallyport
+from tests.support.runs import WALL
 
 SETUP = Setup({}, suites.parse("aes256gcm16"), threads=1, warmup_ns=5_000, measure_ns=10_000)
 TESTS, SIZES = ["throughput", "loss"], "64,1400"

@@ -16,7 +16,7 @@ from sallyport.mixes import genome
 from sallyport.rfc2544 import TESTS
 from sallyport.rfc2544.case import Case, Options
 from sallyport.rfc2544.sizes import STANDARD, parse
-from tests.conftest import sallyport
+from tests.support.replay import sallyport
 
 GCM = suites.parse("aes256gcm16")
 SETUP = Setup({64: 1}, GCM, measure_ns=200_000)

@@ -13,7 +13,7 @@ import yaml
 from sallyport import suites
 from sallyport.backend import Setup, Trial
 from sallyport.trex import TrexBackend
-from tests.conftest import ROOT
+from tests.support.paths import ROOT
 
 STAND_IN = Path(__file__).resolve().parent / "stand_in"
 MAC = ("02:00:00:00:01:00", "02:00:00:00:01:01")

@@ -14,7 +14,7 @@ import yaml
 from sallyport.errors import InputError
 from sallyport.trex import lab as lab_file
 from sallyport.trex.option import lab_option
-from tests.conftest import ROOT
+from tests.support.paths import ROOT
 from tests.trex.lab import MAC, STAND_IN, Lab, fields, setup, trial
 
 

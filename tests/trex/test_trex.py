@@ -17,7 +17,8 @@ from sallyport.backend import Latency
 from sallyport.errors import CheckFailed
 from sallyport.trex import measure
 from sallyport.trex.measure import Sample
-from tests.conftest import ROOT, sallyport
+from tests.support.paths import ROOT
+from tests.support.replay import sallyport
 from tests.trex.lab import Lab, setup, trial
 
 

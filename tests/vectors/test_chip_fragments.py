@@ -5,7 +5,6 @@ are those of InnerSetup.scala and OuterFrames.scala.
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from scapy.compat import raw
 from scapy.layers.inet import IP, TCP, UDP, IPOption, fragment
@@ -22,7 +21,9 @@ from scapy.layers.l2 import GRE, Dot1AD, Dot1Q, Ether
 from scapy.layers.sctp import SCTP
 from scapy.packet import Packet, Raw
 
-TABLE = Path(__file__).resolve().parents[2] / "interface_fpga/test/resources/chip_fragments.txt"
+from tests.support.paths import ROOT
+
+TABLE = ROOT / "interface_fpga/test/resources/chip_fragments.txt"
 HEAD = """\
 # Whole frames and what scapy cuts them into; tests/vectors/test_chip_fragments.py writes this table and checks it. A line a frame:
 # chip name frame fragment fragment ...

@@ -5,7 +5,6 @@
 
 import random
 from collections.abc import Iterator
-from pathlib import Path
 
 from scapy.compat import raw
 from scapy.layers.inet import IP, UDP, fragment
@@ -14,7 +13,9 @@ from scapy.layers.ipsec import ESP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 
-TABLE = Path(__file__).resolve().parents[2] / "interface_fpga/test/resources/fragmenter_packets.txt"
+from tests.support.paths import ROOT
+
+TABLE = ROOT / "interface_fpga/test/resources/fragmenter_packets.txt"
 HEAD = """\
 # Packets that scapy makes and the fragments that it cuts them into; tests/vectors/test_fragmenter_packets.py writes and checks this table.
 # bytesBeforeIp version identification payloadUnitsOfAFragment packet fragment...

@@ -4,8 +4,6 @@
 stand in tests/vectors/inner_frames.
 """
 
-from pathlib import Path
-
 from scapy.compat import raw
 from scapy.contrib.mpls import MPLS
 from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption, fragment
@@ -29,10 +27,11 @@ from scapy.layers.l2 import ARP, Dot1AD, Dot1Q, Ether
 from scapy.layers.sctp import SCTP
 from scapy.packet import Raw
 
+from tests.support.paths import ROOT
 from tests.vectors.inner_frames.decrypt import decrypt_cases, decrypt_cases_v6
 from tests.vectors.inner_frames.encrypt import PORT, encrypt_cases, encrypt_cases_mtu, encrypt_cases_v6
 
-RESOURCES = Path(__file__).resolve().parents[2] / "interface_fpga/test/resources"
+RESOURCES = ROOT / "interface_fpga/test/resources"
 NAMES = {
     "ARP": ARP, "ICMP": ICMP, "IP": IP, "SCTP": SCTP, "TCP": TCP, "UDP": UDP, "Dot1Q": Dot1Q, "Ether": Ether, "IPOption": IPOption,
     "IPv6": IPv6, "HopByHop": IPv6ExtHdrHopByHop, "DestOpt": IPv6ExtHdrDestOpt, "Fragment": IPv6ExtHdrFragment, "PadN": PadN,

@@ -1,14 +1,15 @@
 """The headers and frames that the outer chip's specs go by are what scapy makes of the expression beside each."""
 
 from itertools import pairwise
-from pathlib import Path
 
 import scapy.all
 from scapy.compat import raw
 from scapy.contrib import mpls
 from scapy.layers import ipsec
 
-RESOURCES = Path(__file__).resolve().parents[2] / "interface_fpga/test/resources"
+from tests.support.paths import ROOT
+
+RESOURCES = ROOT / "interface_fpga/test/resources"
 NAMES = {**vars(scapy.all), "MPLS": mpls.MPLS, "ESP": ipsec.ESP}
 
 

@@ -6,7 +6,6 @@
 import random
 from collections.abc import Iterator
 from itertools import cycle, product
-from pathlib import Path
 
 from scapy.compat import raw
 from scapy.contrib.mpls import MPLS
@@ -29,7 +28,9 @@ from scapy.layers.l2 import ARP, GRE, LLC, STP, Dot1AD, Dot1Q, Dot3, Ether
 from scapy.layers.sctp import SCTP
 from scapy.packet import Packet, Raw
 
-TABLE = Path(__file__).resolve().parents[2] / "interface_fpga/test/resources/parser_frames.txt"
+from tests.support.paths import ROOT
+
+TABLE = ROOT / "interface_fpga/test/resources/parser_frames.txt"
 COLUMNS = [
     "etherClass", "l2Bytes", "malformed", "unfinished", "checksumBad", "headerBytes", "totalLength", "payloadLength", "tos", "ttl",
     "checksum", "dontFragment", "fragment", "protocol", "source", "destination", "hasPorts", "sourcePort", "destinationPort", "hasIcmp",

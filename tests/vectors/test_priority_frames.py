@@ -5,7 +5,6 @@
 
 from collections.abc import Iterator
 from itertools import product
-from pathlib import Path
 
 from scapy.compat import raw
 from scapy.contrib.mpls import MPLS
@@ -28,7 +27,9 @@ from scapy.layers.isakmp import ISAKMP
 from scapy.layers.l2 import ARP, LLC, STP, Dot1Q, Dot3, Ether
 from scapy.packet import Packet, Raw
 
-TABLE = Path(__file__).resolve().parents[2] / "interface_fpga/test/resources/priority_frames.txt"
+from tests.support.paths import ROOT
+
+TABLE = ROOT / "interface_fpga/test/resources/priority_frames.txt"
 HEAD = """\
 # Frames that scapy makes, and what its dissector finds in the first 64 bytes; tests/vectors/test_priority_frames.py writes this table and
 # checks it. Each line: 1 if it is control, the DSCP of IP or "-", the frame.

@@ -6,7 +6,6 @@
 import random
 from collections.abc import Iterator
 from ipaddress import ip_address
-from pathlib import Path
 
 from scapy.compat import raw
 from scapy.layers.inet import IP, TCP, UDP, IPOption, fragment
@@ -21,7 +20,9 @@ from scapy.layers.inet6 import (
 from scapy.layers.l2 import Dot1AD, Dot1Q, Ether
 from scapy.packet import Packet, Raw
 
-TABLE = Path(__file__).resolve().parents[2] / "interface_fpga/test/resources/reassembly_packets.txt"
+from tests.support.paths import ROOT
+
+TABLE = ROOT / "interface_fpga/test/resources/reassembly_packets.txt"
 HEAD = """\
 # Packets that scapy makes and the fragments that it cuts them into; tests/vectors/test_reassembly_packets.py writes and checks this table.
 # family source destination identification protocol bytesBeforeIp packet

@@ -1,0 +1,70 @@
+"""Frames through one box by `./sallyport replay`, and what that left."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from scapy.packet import Packet
+
+from tests.support.frames import read_frames, write_frames
+from tests.support.paths import ROOT
+
+
+def sallyport(*args: object, check: bool = True) -> subprocess.CompletedProcess[str]:
+    """Run ./sallyport; with `check` a non-zero exit fails the test with what it printed. Trials are made, never looked up."""
+    fresh = ("--no-cache",) if args[0] == "rfc2544" else ()
+    done = subprocess.run(
+        [str(ROOT / "sallyport"), *map(str, args), *fresh], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    if check and done.returncode != 0:
+        pytest.fail(f"sallyport {' '.join(map(str, args))} exited {done.returncode}:\n{done.stdout}{done.stderr}")
+    return done
+
+
+@dataclass
+class Outcome:
+    """What one replay left: frames out of the far port, punted frames, counters by chip and name."""
+
+    out: list[bytes]
+    counters: dict[str, dict[str, int]]
+    folder: Path
+
+    def named(self) -> dict[str, int]:
+        """Every punt and drop counter that is not zero, as "chip.name"."""
+        return {
+            f"{chip}.{name}": count
+            for chip, values in self.counters.items()
+            for name, count in values.items()
+            if count and name.startswith(("drop_", "punt_"))
+        }
+
+
+class Box:
+    """One simulated box with a batch file; `red` and `black` put frames into a port and return what came of it."""
+
+    def __init__(self, folder: Path, batch: str) -> None:
+        self.folder = folder
+        self.batch = folder / "box.xfrm"
+        self.batch.write_text(batch)
+        self.runs = 0
+
+    def red(self, frames: list[bytes | Packet] | Path, *options: object) -> Outcome:
+        return self._run("red", "black.pcapng", frames, options)
+
+    def black(self, frames: list[bytes | Packet] | Path, *options: object) -> Outcome:
+        return self._run("black", "red.pcapng", frames, options)
+
+    def _run(self, port: str, capture: str, frames: list[bytes | Packet] | Path, options: tuple) -> Outcome:
+        self.runs += 1
+        out = self.folder / f"run{self.runs}"
+        source = frames
+        if not isinstance(frames, Path):
+            source = self.folder / f"run{self.runs}.pcap"
+            write_frames(source, frames)
+        sallyport("replay", "--xfrm", self.batch, f"--{port}", source, "--out", out, *options)
+        counters = json.loads((out / "counters.json").read_text())
+        return Outcome(read_frames(out / capture), {chip: counters[chip] for chip in ("inner", "crypto", "outer")}, out)

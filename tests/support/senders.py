@@ -1,0 +1,33 @@
+"""Programs that hosts of a test run in their namespaces (`Host.python`)."""
+
+# Sends echo requests 1 to N, one every 20 ms, and prints how many different ones were answered.
+PING = """
+import socket, struct, sys, time
+to, count = sys.argv[1], int(sys.argv[2])
+raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+raw.settimeout(60)
+for number in range(1, count + 1):
+    body = struct.pack("!HH", 77, number) + bytes(range(56))
+    total = 0x800 + sum(struct.unpack("!30H", body))
+    total = (total & 0xFFFF) + (total >> 16)
+    raw.sendto(struct.pack("!BBH", 8, 0, ~(total + (total >> 16)) & 0xFFFF) + body, (to, 0))
+    time.sleep(0.02)
+answered = set()
+try:
+    while len(answered) < count:
+        packet = raw.recv(2000)[20:]
+        if packet[0] == 0 and packet[4:6] == struct.pack("!H", 77) and packet[8:] == bytes(range(56)):
+            answered.add(packet[6:8])
+except TimeoutError:
+    pass
+print(len(answered))
+"""
+
+# Sends three datagrams to port 9 of an address.
+SEND = """
+import socket, sys
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+    udp.bind(("", 40000))
+    for _ in range(3):
+        udp.sendto(b"in clear", (sys.argv[1], 9))
+"""
