@@ -17,6 +17,7 @@ from sallyport.errors import InputError
 from sallyport.rfc2544.command import SUITE_HELP, chips_option, crypto_option, rfc2544_command
 from sallyport.rfc2544.sizes import parse as parse_sizes
 from sallyport.simulator import CRYPTO
+from sallyport.trex.calibrate_command import calibrate_command
 
 threads_option = click.option("--threads", type=click.IntRange(1, 6), help="Worker threads; default min(chips, cores).")
 seed_option = click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True)
@@ -144,3 +145,4 @@ def bench_command(suite: str, frame_size: str, crypto: str, rounds: int, json_fi
 
 main.add_command(rfc2544_command)
 main.add_command(compare_command)
+main.add_command(calibrate_command)

@@ -21,6 +21,7 @@ def provenance(rows: list[dict], command: str | None = None) -> list[tuple[str, 
     machine = f"{platform.machine()}, {os.cpu_count()} cores, {_memory()}{platform.system()} {platform.release()}"
     versions = [f"Sallyport {_version()}", f"Python {platform.python_version()}"]
     found = [("Figures", origin(rows)), ("Command", command or shlex.join(["./sallyport", *sys.argv[1:]]))]
+    found += _testers(rows)
     found.append(("Seed", ", ".join(map(str, sorted({row["seed"] for row in rows})))))
     mixes = sorted({f"{row['frame_size']} {row['mix']}" for row in rows if row["mix"]})
     if mixes:
@@ -30,6 +31,27 @@ def provenance(rows: list[dict], command: str | None = None) -> list[tuple[str, 
         cycles, seconds = sum(row["sim_cycles"] for row in rows), sum(row["wall_s"] for row in rows)
         found.append(("Simulation", f"{cycles:,} cycles in {seconds:,.0f} s of machine time, of the trials shown"))
     return [*found, ("Versions", ", ".join(versions)), ("Machine", machine), ("CPU", cpu()), ("Made", made)]
+
+
+def _testers(rows: list[dict]) -> list[tuple[str, str]]:
+    """The real testers of rows, how busy they were and what a cable showed of them."""
+    real = [row["tester"] for row in rows if row.get("tester")]
+    if not real:
+        return []
+    names = dict.fromkeys(
+        f"{each['name']} {each['version']} at {each['server']}, driver {each['driver']}" for each in real
+    )
+    labs = dict.fromkeys(each["lab"] for each in real)
+    busy = max(max(each["cpu_pct"], each["rx_cpu_pct"]) for each in real)
+    sizes = {row["frame_size"]: row["tester"]["cable"] for row in rows if row.get("tester")}
+    cables = [
+        f"{size} B {cable['fps']:,.0f} frames a second, {cable['latency_ns']['avg'] / 1000:.1f} µs"
+        for size, cable in sizes.items()
+        if cable
+    ]
+    said = "; ".join(cables) or "none: run ./sallyport calibrate with a cable instead of the boxes"
+    tester = f"{'; '.join(names)}; at most {busy:.0f} % busy"
+    return [("Tester", tester), ("Lab file", ", ".join(labs)), ("Calibration by a cable", said)]
 
 
 def cpu() -> str:

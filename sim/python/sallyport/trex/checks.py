@@ -79,8 +79,8 @@ def trial(lab: Lab, asked: Trial, interactive: Callable[[], bool]) -> None:
             )
 
 
-def connect(lab: Lab, client: Client) -> None:
-    """Reach the server, and see that it is of the version the lab file wants."""
+def connect(lab: Lab, client: Client) -> str:
+    """Reach the server, and see that it is of the version the lab file wants; its version."""
     tester = lab.tester
     client.call(
         "STLClient", server=tester.host, sync_port=tester.sync_port, async_port=tester.async_port, username="sallyport"
@@ -102,10 +102,11 @@ def connect(lab: Lab, client: Client) -> None:
         raise InputError(
             f"{lab.where} is of version {version}, and {lab.file} wants {tester.version}; run that one, or change trex.version there"
         )
+    return version
 
 
-def ports(lab: Lab, client: Client) -> None:
-    """See that the ports are there, up, idle and where the lab file says; then take them."""
+def ports(lab: Lab, client: Client) -> dict:
+    """See that the ports are there, up, idle and where the lab file says; then take them. Their driver and addresses."""
     there = client.call("get_all_ports")
     for red in (box.red for box in lab.boxes):
         if red.port not in there:
@@ -113,7 +114,8 @@ def ports(lab: Lab, client: Client) -> None:
                 f"{lab.where} has no port {red.port}, only {', '.join(map(str, there))}; correct boxes in {lab.file}, "
                 "or TRex's trex_cfg.yaml"
             )
-    for box, info in zip(lab.boxes, client.call("get_port_info", ports=lab.ports), strict=True):
+    there = client.call("get_port_info", ports=lab.ports)
+    for box, info in zip(lab.boxes, there, strict=True):
         where = f"{lab.where}, port {box.red.port} (red of {box.name})"
         if info["link"] != "UP":
             raise InputError(f"{where}: its link is down; see whether {box.name} runs and the cable is in")
@@ -144,6 +146,8 @@ def ports(lab: Lab, client: Client) -> None:
             client.call("set_port_attr", ports=lab.ports, promiscuous=True)
     except Refused as error:
         raise InputError(f"{lab.where}: its ports cannot be prepared ({error}); see TRex's console there") from None
+    drivers = dict.fromkeys(str(info.get("driver", "unknown")) for info in there)
+    return {"driver": ", ".join(drivers), "ports": [box.red.mac for box in lab.boxes]}
 
 
 def next_hop(lab: Lab, client: Client, red: RedPort) -> str:

@@ -6,11 +6,14 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from hdrh.histogram import HdrHistogram
+
 from sallyport.backend import Latency
 from sallyport.trex.streams import BULK, Way
 
 MICROSECOND = 1000.0
 QUEUE_LOOKS = 5  # over which the rate is taken at which a queue empties
+HIGHEST_US, DIGITS = 10_000_000, 3  # of TRex's --hdrh
 BUSY_QUEUE = 2.0  # times the least delay, from which on frames are taken to wait
 
 
@@ -136,7 +139,7 @@ def delays(stats: dict, groups: list[int], highest_us: dict[int, float]) -> Dela
     frames = sum(buckets.values())
     highest = max(max(number(row.get("total_max")), highest_us.get(row["group"], 0.0), row["top"]) for row in rows)
     lowest = min(number(row.get("total_min")) for row in rows)
-    ends = [(_end(low), buckets[low]) for low in sorted(buckets)]
+    ends = _fine([row.get("hdrh") for row in rows]) or [(_end(low), buckets[low]) for low in sorted(buckets)]
     p50, p90, p99, p99_99 = (
         min(max(_percentile(ends, frames, part), lowest), highest) * MICROSECOND for part in (0.5, 0.9, 0.99, 0.9999)
     )
@@ -151,6 +154,16 @@ def delays(stats: dict, groups: list[int], highest_us: dict[int, float]) -> Dela
     )
     jitter = max(number(row.get("jitter")) for row in rows) * MICROSECOND
     return Delays(latency, jitter, [(end * MICROSECOND, count) for end, count in ends], reordered, duplicated)
+
+
+def _fine(encoded: list[str | None]) -> list[tuple[int, int]]:
+    """Microseconds and frames of all groups together, to three digits; none unless TRex was started with --hdrh."""
+    whole = HdrHistogram(1, HIGHEST_US, DIGITS)
+    for text in encoded:
+        if not text:
+            return []
+        whole.add(HdrHistogram.decode(text))
+    return [(each.value_iterated_to, each.count_added_in_this_iter_step) for each in whole.get_recorded_iterator()]
 
 
 def _end(low: int) -> int:

@@ -14,7 +14,7 @@ import click
 from sallyport import suites
 from sallyport.backend import Capabilities, Setup, Trial, TrialResult
 from sallyport.errors import CheckFailed, InputError
-from sallyport.trex import checks, measure, start, streams
+from sallyport.trex import calibration, checks, measure, start, streams
 from sallyport.trex import lab as lab_file
 from sallyport.trex.process import Client, Lost, Refused, lost
 from sallyport.trex.run import Run
@@ -25,6 +25,8 @@ FIRST_NS = 1_000_000_000
 WARMUP_NS, MEASURE_NS, LATENCY_NS = 5_000_000_000, 60_000_000_000, 120_000_000_000
 # Of what was intended, below which the tester and not the box was the limit.
 OFFERED_ENOUGH = Fraction(999, 1000)
+BUSY_PERCENT = 90.0  # of TRex's cores, from which on it may lose frames itself
+CALIBRATED = 1.01  # times the rate that a cable carried, to which that is known
 # When traffic began and a load changed is known to so much; TRex ends trials itself, exactly.
 CHANGE_SECONDS = Fraction(1, 10)
 
@@ -51,9 +53,13 @@ class TrexBackend:
         warn: Callable[[str], None] = _warn,
         ask: Callable[[str], None] = _ask,
         interactive: Callable[[], bool] = sys.stdin.isatty,
+        cable: bool = False,  # instead of boxes, to calibrate
     ) -> None:
         self.lab = lab_file.load(lab)
         self._on_progress, self._warn, self._ask, self._interactive = on_progress, warn, ask, interactive
+        self._cable = cable
+        self._about: dict = {}
+        self._calibration: dict = {}  # see [calibration.load]
         self._client: Client | None = None
         self._next_hops: list[str] = []
         self._start_ms: list[float | None] | None = None  # see [start.check]
@@ -106,9 +112,14 @@ class TrexBackend:
             return self._client
         client = Client(self.lab)
         try:
-            checks.connect(self.lab, client)
-            checks.ports(self.lab, client)
-            self._next_hops = [checks.next_hop(self.lab, client, box.red) for box in self.lab.boxes]
+            version = checks.connect(self.lab, client)
+            self._about = {"server": f"{self.lab.tester.host}:{self.lab.tester.sync_port}", "version": version}
+            self._about |= checks.ports(self.lab, client)
+            macs = [box.red.mac for box in self.lab.boxes[::-1]]
+            self._next_hops = (
+                macs if self._cable else [checks.next_hop(self.lab, client, box.red) for box in self.lab.boxes]
+            )
+            self._calibration = {} if self._cable else calibration.load(self.lab, self._about)
         except (Lost, Refused) as error:
             client.close()
             raise InputError(f"{self.lab.where} does not go on ({error}); see its console and start it again") from None
@@ -117,6 +128,14 @@ class TrexBackend:
             raise
         self._client = client
         return client
+
+    def about(self) -> dict:
+        """The tester that was reached: server, version, driver, ports."""
+        return self._about
+
+    def started(self) -> list[float | None]:
+        """See [start.check]."""
+        return self._start_ms or []
 
     def run_trial(self, trial: Trial) -> TrialResult:
         """Raises [CheckFailed] if TRex is lost on the way or refuses; what came before stays good."""
@@ -211,6 +230,7 @@ class TrexBackend:
             for way in ways
             if (errors := int(measure.number(run.stats.get(str(way.rx_port), {}).get("ierrors"))))
         ]
+        result_checks += self._limited(trial, sum(missing), run)
         outage = None
         if trial.reset:
             # RFC 6201 4's loss method: counters are read too seldom to tell when the first packet after the reset came.
@@ -236,4 +256,32 @@ class TrexBackend:
             last_loss_ns=measure.last_loss_ns(run.samples),
             outage_ns=outage,
             checks=result_checks,
+            tester=self._tester(trial, run),
         )
+
+    def _cable_of(self, setup: Setup) -> dict | None:
+        """What the cable carried of such frames."""
+        return self._calibration.get(next(iter(setup.mix))) if len(setup.mix) == 1 else None
+
+    def _limited(self, trial: Trial, lost: int, run: Run) -> list[str]:
+        """Whether TRex itself may be what lost frames."""
+        if not lost or trial.burst is not None:
+            return []
+        found, cable = [], self._cable_of(trial.setup)
+        busy = {"sending": run.busiest.get("cpu_util", 0.0), "receiving": run.busiest.get("rx_cpu_util", 0.0)}
+        found += [
+            f"its {name} cores were {percent:.0f} % busy" for name, percent in busy.items() if percent >= BUSY_PERCENT
+        ]
+        if full := int(measure.number(run.stats.get("global", {}).get("queue_full"))):
+            found.append(f"it found its own queue full {full} times")
+        if cable and max(trial.fps, trial.then_fps or 0) > cable["fps"] * CALIBRATED:
+            found.append(f"a cable carried {cable['fps']:,.0f} frames a second")
+        return [f"{self.lab.where} may have lost frames by itself: {', '.join(found)}"] if found else []
+
+    def _tester(self, trial: Trial, run: Run) -> dict:
+        """What rows say of who measured them."""
+        busy = {f"{name}_pct": round(run.busiest.get(f"{name}_util", 0.0), 1) for name in ("cpu", "rx_cpu")}
+        full = int(measure.number(run.stats.get("global", {}).get("queue_full")))
+        about = {name: value for name, value in self._about.items() if name != "ports"}
+        more = {"lab": str(self.lab.file), "start_ms": self._start_ms, "cable": self._cable_of(trial.setup)}
+        return {"name": "TRex", **about, **more, **busy, "queue_full": full}

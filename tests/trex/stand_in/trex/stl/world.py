@@ -43,6 +43,7 @@ class World:
     double: dict = field(default_factory=dict)  # frames that arrive twice of a group, by its number
     outage: list | None = None  # from, to: seconds since traffic started last, in which nothing passes
     latency_us: list = field(default_factory=lambda: [[3, 9000], [25, 900], [140, 100]])  # value and its weight
+    hdrh: bool = False  # started with --hdrh: latency has a histogram by hdrhistogram.org too
     out_of_order: int = 0
     bad_hdr: int = 0
     ierrors: int = 0

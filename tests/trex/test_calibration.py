@@ -1,0 +1,112 @@
+"""What a cable shows of TRex, kept with the lab and held against results; percentiles by --hdrh; a tester that is the limit."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from sallyport import report, rows
+from sallyport.errors import InputError
+from sallyport.trex import calibration
+from sallyport.trex.calibrate_command import calibrate_command
+from tests.trex.lab import MAC, Lab, setup, trial
+
+CABLE = [{"box_mac": MAC[1]}, {"box_mac": MAC[0]}]
+
+
+def calibrate(lab: Lab, **world: object):
+    lab.world(ports=CABLE, **world)
+    lab.backend()  # writes the lab file
+    arguments = ["--lab", str(lab.file), "--frame-size", "64", "--measure-us", "1000000", "--load", "0.1"]
+    return CliRunner().invoke(calibrate_command, arguments)
+
+
+def test_a_cable_tells_what_the_tester_carries_and_adds(lab: Lab) -> None:
+    done = calibrate(lab, capacity_fps=80_000)
+    assert done.exit_code == 0, done.output
+    kept = json.loads(calibration.place(lab.backend().lab).read_text())
+    assert (kept["version"], kept["driver"], kept["ports"]) == ("v3.08", "net_mlx5", list(MAC))
+    assert kept["start_ms"] == pytest.approx([49.5, 49.5])
+    assert kept["sizes"]["64"]["fps"] == pytest.approx(80_000, rel=0.01)
+    assert kept["sizes"]["64"]["latency_ns"]["min"] == 3000
+
+
+def test_results_are_held_against_the_cable(lab: Lab) -> None:
+    assert calibrate(lab, capacity_fps=80_000).exit_code == 0
+    lab.world(capacity_fps=80_000)
+    backend = lab.backend()
+    good, bad = backend.run_trial(trial(50_000)), backend.run_trial(trial(100_000))
+    assert good.passed and good.tester["cable"]["fps"] == pytest.approx(80_000, rel=0.01)
+    (said,) = bad.checks
+    assert "may have lost frames by itself: a cable carried " in said
+    row = rows.make("64", "throughput", setup(), good, 1)
+    page = report.html([row], "x")
+    assert (
+        "TRex v3.08 at 192.0.2.10:4501, driver net_mlx5" in page
+        and f"64 B {good.tester['cable']['fps']:,.0f} frames" in page
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"version": "v3.07"}, "is of another cable or tester (version v3.07, here v3.08)"),
+        ({"ports": ["02:00:00:00:09:09", MAC[1]]}, "is of another cable or tester (ports"),
+        ({"sizes": 3}, "is no calibration of this version; make it anew"),
+    ],
+)
+def test_a_calibration_of_another_cable_is_refused(lab: Lab, change: dict, sentence: str) -> None:
+    assert calibrate(lab).exit_code == 0
+    lab.world()
+    backend = lab.backend()
+    file = calibration.place(backend.lab)
+    file.write_text(json.dumps(json.loads(file.read_text()) | change))
+    with pytest.raises(InputError) as error:
+        backend.check(setup())
+    assert sentence in error.value.message and "\n" not in error.value.message
+
+
+def test_a_cable_that_is_none_is_one_sentence(lab: Lab) -> None:
+    done = calibrate(lab, capacity_fps=0.001)
+    assert done.exit_code == 1 and "no load passes" in done.output
+    assert not Path(lab.file).with_suffix(".calibration.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("world", "said"),
+    [
+        ({"cpu_util": 97.0}, "its sending cores were 97 % busy"),
+        ({"rx_cpu_util": 99.0}, "its receiving cores were 99 % busy"),
+        ({"queue_full": 12}, "it found its own queue full 12 times"),
+    ],
+)
+def test_a_loss_that_may_be_the_testers_own_says_so(lab: Lab, world: dict, said: str) -> None:
+    lab.world(lose={"1": 5}, **world)
+    assert any(said in each for each in lab.backend().run_trial(trial()).checks)
+    lab.world(**world)
+    assert lab.backend().run_trial(trial()).passed
+
+
+def test_percentiles_are_exact_where_trex_keeps_hdr_histograms(lab: Lab) -> None:
+    """3 and 25 µs instead of 10 and 30, the ends of TRex's own buckets."""
+    world = {"latency_us": [[3, 900], [25, 90], [140, 10]]}
+    lab.world(**world)
+    coarse = lab.backend().run_trial(trial()).fifo_ns
+    lab.world(hdrh=True, **world)
+    result = lab.backend().run_trial(trial())
+    assert coarse and (coarse.p50, coarse.p99) == (10_000, 30_000)
+    assert result.fifo_ns and (result.fifo_ns.p50, result.fifo_ns.p99, result.fifo_ns.p99_99) == (3000, 25_000, 140_000)
+    assert result.histogram == [(3000, 10_800), (25_000, 1080), (140_000, 120)]
+
+
+def test_a_calibration_goes_by_size(lab: Lab) -> None:
+    assert calibrate(lab).exit_code == 0
+    lab.world()
+    backend = lab.backend()
+    other = replace(trial(), setup=setup({1400: 1}), fps=Fraction(1000))
+    assert backend.run_trial(other).tester["cable"] is None
