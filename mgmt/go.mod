@@ -1,6 +1,6 @@
 module sallyport/mgmt
 
-go 1.24.0
+go 1.26.0
 
 require (
 	github.com/coreos/go-systemd/v22 v22.6.0
@@ -15,6 +15,7 @@ require (
 	golang.org/x/net v0.43.0
 	golang.org/x/sync v0.16.0
 	golang.org/x/sys v0.35.0
+	golang.org/x/time v0.16.0
 )
 
 require (

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 mill_version=$(sed -n 's/^.*mill-version: *//p' build.mill)
 java_minimum=17
 python_minimum=3.11
-go_minimum=1.24
+go_minimum=1.26
 go_wheel=1.27.3
 steps=4
 step=0

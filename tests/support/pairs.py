@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -50,14 +51,25 @@ class PairBox:
         self.run.kill()
 
 
-def peer_words(side: str, secret: Path, linked: bool) -> str:
+def peer_words(side: str, folder: Path, linked: bool) -> str:
     """The daemon's configuration of the pair."""
     own, other = (0, 1) if side == "a" else (1, 0)
+    mine, its = (f"{folder}/box-{'ab'[number]}" for number in (own, other))
     at = LINK if linked else ("127.0.0.1", "127.0.0.1")
     return (
         f'[events]\npoll = "2s"\n[peer]\nside = "{side}"\nlisten = "{at[own]}:{PORT + own}"\nconnect = "{at[other]}:{PORT + other}"\n'
-        f'secret = "{secret}"\ninterval = "{INTERVAL_S}s"\ndead_after = "{DEAD_S}s"\npackets_per_second = {RATE}\n'
+        f'certificate = "{mine}.pem"\nkey = "{mine}.key"\ntrust = "{its}.pem"\nname = "{Path(its).name}"\n'
+        f'interval = "{INTERVAL_S}s"\ndead_after = "{DEAD_S}s"\npackets_per_second = {RATE}\n'
     )
+
+
+def certify(folder: Path, name: str) -> None:
+    """A key and a certificate for it, as docs/how-to/fail-over.md has them made."""
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "3650",
+         "-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}", "-keyout", f"{name}.key", "-out", f"{name}.pem"],
+        cwd=folder, check=True, capture_output=True,
+    )  # fmt: skip
 
 
 def cable(spaces: list[Host]) -> None:
@@ -76,9 +88,8 @@ def pair(folder: Path, linux: bool = False) -> Iterator[tuple[list[PairBox], Swi
     skip_without_taps()
     nothing = folder / "nothing.xfrm"
     nothing.write_text("# The daemons configure the boxes.\n")
-    secret = folder / "secret"
-    secret.write_bytes(os.urandom(32))
-    secret.chmod(0o600)
+    for letter in "ab":
+        certify(folder, f"box-{letter}")
     taps = {colour: [f"{PREFIX}{colour[0]}{box}" for box in (0, 1)] for colour in ("red", "black")}
     with ExitStack() as stack:
         networks = stack.enter_context(hosts("red", "black"))
@@ -94,7 +105,7 @@ def pair(folder: Path, linux: bool = False) -> Iterator[tuple[list[PairBox], Swi
             words = ("--crypto", "model", "--threads", 1, "--xfrm", nothing, "--socket-dir", own)
             ports = ("--red-tap", taps["red"][number], "--black-tap", taps["black"][number])
             run = stack.enter_context(live(*words, *ports))
-            more = (TAPS if linux else "") + peer_words(side, secret, linux)
+            more = (TAPS if linux else "") + peer_words(side, folder, linux)
             boxes.append(PairBox(run, Daemon(own / "box0.sock", own / "daemon", number, more, space), space))
         switches = [Switch(space, taps[colour]) for space, colour in zip(networks, taps, strict=True)]
         for switch in switches:

@@ -20,6 +20,7 @@ import (
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/config"
 	core "sallyport/mgmt/internal/daemon"
+	"sallyport/mgmt/internal/listen"
 	"sallyport/mgmt/internal/punt"
 	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/transport"
@@ -97,24 +98,6 @@ func openFrames(c *config.Config, registers transport.Transport, log *slog.Logge
 	return nil, nil
 }
 
-// joinPair makes the box one of two, and listens for the other.
-func joinPair(c *config.Config, d *core.Daemon, frames punt.Frames) (net.Listener, error) {
-	p := &core.Pair{Side: c.Peer.Side.Side, Other: c.Peer.Connect.String(), Secret: []byte(c.Peer.Secret.Value), Interval: c.Peer.Interval.Duration, Dead: c.Peer.Dead.Duration, Rate: c.Peer.Rate}
-	if frames != nil {
-		p.Send = frames.Send
-	} else {
-		p.Send = func(port uint8, frame []byte) error { return transport.Inject(c.Registers.Socket, port, frame) }
-	}
-	listener, err := net.Listen("tcp", c.Peer.Listen.String())
-	if err != nil {
-		return nil, fmt.Errorf("cannot listen for the other box: %w", err)
-	}
-	if err := d.JoinPair(p); err != nil {
-		return nil, errors.Join(err, listener.Close())
-	}
-	return listener, nil
-}
-
 // configure loads the initial batch into a box that has no configuration.
 func configure(d *core.Daemon, initial []xfrm.Command, log *slog.Logger) error {
 	if d.Adopted() || len(initial) == 0 {
@@ -152,20 +135,19 @@ func openTaps(c *config.Config, d *core.Daemon, frames punt.Frames) error {
 func serve(ctx context.Context, c *config.Config, d *core.Daemon, control, pair net.Listener, log *slog.Logger) error {
 	group, ctx := errgroup.WithContext(ctx)
 	if pair != nil {
-		group.Go(func() error { return d.ServePair(ctx, pair) })
-		group.Go(func() error { return d.FollowPair(ctx) })
+		group.Go(func() error { return servePair(ctx, d, listen.Steady(pair, log)) })
 	}
 	if c.Taps.Wanted() {
 		group.Go(func() error { return d.Relay(ctx) })
 	}
 	group.Go(func() error { return d.Poll(ctx, c.Events.Poll.Duration, alive) })
-	group.Go(func() error { return d.Serve(ctx, control) })
+	group.Go(func() error { return d.Serve(ctx, listen.Steady(control, log)) })
 	if c.Metrics.Listen.IsValid() {
 		listener, err := net.Listen("tcp", c.Metrics.Listen.String())
 		if err != nil {
 			return fmt.Errorf("cannot listen for Prometheus: %w", err)
 		}
-		group.Go(func() error { return serveMetrics(ctx, listener, d) })
+		group.Go(func() error { return serveMetrics(ctx, listen.Steady(listener, log), d) })
 	}
 	if c.Web.Listen.IsValid() {
 		listener, err := net.Listen("tcp", c.Web.Listen.String())
@@ -173,7 +155,7 @@ func serve(ctx context.Context, c *config.Config, d *core.Daemon, control, pair 
 			return fmt.Errorf("cannot listen for browsers: %w", err)
 		}
 		log.Info("the page for browsers", "url", "http://"+listener.Addr().String()+"/")
-		group.Go(func() error { return web.New(d, log).Serve(ctx, listener) })
+		group.Go(func() error { return web.New(d, log).Serve(ctx, listen.Steady(listener, log)) })
 	}
 	log.Info("ready", "version", version, "control", c.Control.Path.Name, "metrics", c.Metrics.Listen.String())
 	notify(daemon.SdNotifyReady)

@@ -3,6 +3,7 @@ package config_test
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -117,7 +118,7 @@ func TestPackaged(t *testing.T) {
 	}
 	want := config.Default()
 	want.Registers = c.Registers
-	if *c != *want {
+	if !reflect.DeepEqual(c, want) {
 		t.Errorf("%+v, want the defaults %+v", c, want)
 	}
 }

@@ -1,9 +1,10 @@
 package config
 
 import (
+	"crypto"
+	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"sallyport/mgmt/internal/peer"
@@ -11,14 +12,20 @@ import (
 
 // Peer is the other box of a pair; without a side there is none.
 type Peer struct {
-	Side     Side   `toml:"side"`
-	Listen   Listen `toml:"listen"`  // where the other box asks
-	Connect  Listen `toml:"connect"` // where it is asked
-	Secret   Secret `toml:"secret"`  // the file of what both know
-	Interval Period `toml:"interval"`
-	Dead     Period `toml:"dead_after"`
+	Side    Side   `toml:"side"`
+	Listen  Listen `toml:"listen"`  // where the other box asks
+	Connect Listen `toml:"connect"` // where it is asked
+	// Certificate and Key are this box's. Trust has the other's certificate, or one that signs it, and Name is the DNS name in it.
+	Certificate Certificates `toml:"certificate"`
+	Key         Key          `toml:"key"`
+	Trust       Certificates `toml:"trust"`
+	Name        string       `toml:"name"`
+	Interval    Period       `toml:"interval"`
+	Dead        Period       `toml:"dead_after"`
 	// Rate is the most packets/s that an SA carries, each way.
 	Rate uint64 `toml:"packets_per_second"`
+	// Fence is a program that makes sure that the other box forwards nothing; empty: there is none.
+	Fence Path `toml:"fence"`
 }
 
 // chipRate is what a crypto chip can number: a packet every 2 cycles of 300 MHz.
@@ -29,23 +36,29 @@ var defaultPeer = Peer{Interval: Period{500 * time.Millisecond}, Dead: Period{2 
 // Wanted says whether the box is one of a pair.
 func (p *Peer) Wanted() bool { return p.Side.Side != "" }
 
+// Identity is what the boxes know each other by.
+func (p *Peer) Identity() (*peer.Identity, error) {
+	return peer.NewIdentity(p.Certificate.List, p.Key.Signer, p.Trust.List, p.Name)
+}
+
 // check finds what does not go together.
 func (p *Peer) check() error {
 	switch {
-	case !p.Wanted() && (p.Listen.IsValid() || p.Connect.IsValid() || p.Secret.Value != ""):
+	case !p.Wanted() && (p.Listen.IsValid() || p.Connect.IsValid() || p.Certificate.List != nil || p.Key.Signer != nil || p.Trust.List != nil || p.Name != ""):
 		return errors.New(`peer needs its side, "a" here and "b" on the other box`)
 	case !p.Wanted():
 		return nil
 	case !p.Listen.IsValid() || !p.Connect.IsValid():
 		return errors.New("peer needs both listen and connect: each box asks the other")
-	case p.Secret.Value == "":
-		return errors.New("peer needs the secret that the boxes know each other by: a file of random bytes, the same on both")
+	case p.Certificate.List == nil || p.Key.Signer == nil || p.Trust.List == nil || p.Name == "":
+		return errors.New("peer needs certificate, key, trust and name: what this box shows the other, and what it knows the other by")
 	case p.Dead.Duration < 2*p.Interval.Duration:
 		return fmt.Errorf("dead_after must be at least twice the interval of %v, lest one lost answer move the tunnel", p.Interval.Duration)
 	case p.Rate == 0 || p.Rate > chipRate:
 		return fmt.Errorf("packets_per_second must be 1 to %d, which is what the chip can number", chipRate)
 	}
-	return nil
+	_, err := p.Identity()
+	return err
 }
 
 // Side is a or b.
@@ -60,32 +73,31 @@ func (s *Side) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Secret is what a file holds that others may not read.
-type Secret struct{ Value string }
+// Certificates are those of a file.
+type Certificates struct{ List []*x509.Certificate }
 
 // UnmarshalText reads the file.
-func (s *Secret) UnmarshalText(text []byte) error {
+func (c *Certificates) UnmarshalText(text []byte) (err error) {
 	var path Path
 	if err := path.UnmarshalText(text); err != nil {
 		return err
 	}
-	info, err := os.Stat(path.Name)
-	if err != nil {
-		return fmt.Errorf("cannot read the secret %s: %w", path.Name, reason(err))
+	c.List, err = peer.ReadCertificates(path.Name)
+	return err
+}
+
+// Key is a private key, of a file that others may not read.
+type Key struct{ Signer crypto.Signer }
+
+// UnmarshalText reads the file.
+func (k *Key) UnmarshalText(text []byte) (err error) {
+	var path Path
+	if err := path.UnmarshalText(text); err != nil {
+		return err
 	}
-	if info.Mode().Perm()&0o007 != 0 {
-		return fmt.Errorf("everybody may reach the secret %s: chmod o= %s", path.Name, path.Name)
-	}
-	value, err := os.ReadFile(path.Name)
-	if err != nil {
-		return fmt.Errorf("cannot read the secret %s: %w", path.Name, reason(err))
-	}
-	if len(value) < peer.LeastSecret {
-		return fmt.Errorf("the secret %s has %d bytes, and needs %d: head -c %d /dev/urandom > %s", path.Name, len(value), peer.LeastSecret, peer.LeastSecret, path.Name)
-	}
-	s.Value = string(value)
-	return nil
+	k.Signer, err = peer.ReadKey(path.Name)
+	return err
 }
 
 // String keeps it out of logs.
-func (s Secret) String() string { return "secret" }
+func (k Key) String() string { return "key" }

@@ -32,6 +32,7 @@ type Daemon struct {
 	host     *host     // nil without devices
 	aged     time.Time // when limits in time were last looked at
 	noise    noise
+	health   health
 	pair     *Pair // nil of a box that is alone
 
 	events hub
@@ -92,6 +93,7 @@ func (d *Daemon) run(commands []xfrm.Command, statistics bool) (control.Done, er
 		return control.Done{}, err
 	}
 	if changes {
+		d.health.lost = false
 		if err := d.changed(len(commands)); err != nil {
 			return control.Done{}, err
 		}

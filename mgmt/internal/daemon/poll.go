@@ -57,6 +57,9 @@ func (d *Daemon) poll() error {
 	if err := d.pollNoise(); err != nil {
 		return err
 	}
+	if err := d.pollHealth(); err != nil {
+		return err
+	}
 	if !d.adopted {
 		return nil
 	}
@@ -86,6 +89,7 @@ func (d *Daemon) restore() error {
 		return err
 	}
 	d.log.Warn("the chips have their configuration again, but for SAs", "sas_gone", gone)
+	d.health.lost = gone > 0
 	d.tell(events.Event{Kind: events.EventRestart})
 	return d.changed(0)
 }

@@ -79,6 +79,9 @@ type Sizes struct{ SABits, FlowBits, SADBits, Rules, NextHops, Window, Suites ui
 // Small is enough for most tests. It has every suite.
 var Small = Sizes{SABits: 4, FlowBits: 6, SADBits: 6, Rules: 32, NextHops: 256, Window: 4096, Suites: 0x7ffe}
 
+// noCard is how a simulation of cores alone answers an access of a shell.
+const noCard = transport.Refusal(2)
+
 // New makes a box after reset.
 func New(s Sizes) *Box {
 	b := &Box{
@@ -186,6 +189,9 @@ func (b *Box) Do(ops []transport.Op) error {
 			for tries := 0; err == nil && op.Data&op.Until != 0 && tries < mostReads; tries++ {
 				op.Data, err = b.read(op.Chip, op.Addr)
 			}
+		}
+		if op.Addr >= transport.Shell && b.shells[op.Chip] == nil {
+			return fmt.Errorf("%s 0x%03x: %w", op.Chip, op.Addr, noCard)
 		}
 		if err != nil {
 			return fmt.Errorf("SLVERR: %s 0x%03x: %w", op.Chip, op.Addr, err)

@@ -18,12 +18,12 @@ var upwards = strings.Fields(`
 	regs suite cuckoo journal transport xfrm keys
 	card chip place
 	model compile plan usedkeys events session
-	control peer
+	listen control peer pair
 	punt
 	config
 	daemon
 	web
-	fakebox testbox
+	fakebox testbox peertest
 `)
 
 // mostFiles is how many files a package has at most, its tests among them.

@@ -2,112 +2,162 @@ package peer_test
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"errors"
-	"io"
+	"log/slog"
 	"net"
 	"net/netip"
+	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"sallyport/mgmt/internal/peer"
+	"sallyport/mgmt/internal/peertest"
 	"sallyport/mgmt/internal/xfrm"
 )
 
-var secret = []byte("thirty-two bytes that both know.")
+const patience = 10 * time.Second
 
-func listen(t *testing.T) net.Listener {
+var loopback = netip.MustParseAddr("127.0.0.1")
+
+// log keeps what is logged.
+type log struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// serve has a box answer as `change` says, until the test ends.
+func serve(t *testing.T, identity *peer.Identity, change func(*peer.Server)) (address netip.AddrPort, out *log) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return listener
+	out = &log{}
+	s := &peer.Server{
+		Other: loopback, Identity: func() *peer.Identity { return identity }, Timeout: time.Second, Log: slog.New(slog.NewTextHandler(out, nil)),
+		Status:  func() peer.Status { return peer.Status{Side: peer.SideB} },
+		Numbers: func() peer.Numbers { return peer.Numbers{} },
+		Yield:   func() error { return nil },
+		Claim:   func() error { return errors.New("this box is active") },
+	}
+	if change != nil {
+		change(s)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ctx, listener) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	})
+	return netip.MustParseAddrPort(listener.Addr().String()), out
 }
 
-// TestReport: what one says is what the other hears, each time it asks; somebody who says nothing holds up nobody for long.
-func TestReport(t *testing.T) {
+func client(t *testing.T, address netip.AddrPort, identity *peer.Identity) *peer.Client {
+	t.Helper()
+	c := peer.NewClient(address, loopback, func() *peer.Identity { return identity })
+	t.Cleanup(c.Close)
+	return c
+}
+
+func within(t *testing.T, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// TestAnswers: what one says is what the other hears.
+func TestAnswers(t *testing.T) {
+	a, b := peertest.Pair(t)
 	id := xfrm.ID{Src: netip.MustParseAddr("192.0.2.1"), Dst: netip.MustParseAddr("2001:db8::1"), Proto: "esp", SPI: 7}
-	said := peer.Report{Side: peer.SideB, Active: true, Numbers: []peer.Number{{ID: id, Dir: xfrm.DirOut, Number: 1<<63 - 1}}}
-	listener := listen(t)
-	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error)
-	go func() {
-		served <- peer.Serve(ctx, listener, time.Second, secret, func() (peer.Report, error) { return said, nil })
-	}()
-	silent, err := net.Dial("tcp", listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer silent.Close()
+	said := peer.Status{Side: peer.SideB, Active: true, Yields: true, Problems: []string{"no cable"}}
+	numbers := []peer.Number{{ID: id, Dir: xfrm.DirOut, Number: 1<<63 - 1}}
+	address, _ := serve(t, b, func(s *peer.Server) {
+		s.Status = func() peer.Status { return said }
+		s.Numbers = func() peer.Numbers { return peer.Numbers{Age: time.Hour, Numbers: numbers} }
+	})
+	c := client(t, address, a)
 	for range 3 {
-		heard, err := peer.Ask(ctx, listener.Addr().String(), secret)
-		if err != nil || !reflect.DeepEqual(heard, said) {
+		if heard, err := c.Status(within(t, patience)); err != nil || !reflect.DeepEqual(heard, said) {
 			t.Errorf("heard %+v, %v", heard, err)
 		}
-		said.Numbers[0].Number--
 	}
-	cancel()
-	if err := <-served; err != nil {
+	asked := time.Now()
+	heard, since, err := c.Numbers(within(t, patience))
+	if early := asked.Sub(since); err != nil || !reflect.DeepEqual(heard, numbers) || early > time.Hour || early < time.Hour-patience {
+		t.Errorf("heard %+v of %v before, %v", heard, early, err)
+	}
+	if err := c.Yield(within(t, patience)); err != nil {
 		t.Error(err)
 	}
-}
-
-// answers has somebody at a listener answer each question as `with` says.
-func answers(listener net.Listener, with func(question []byte) []byte) {
-	for {
-		conn, err := listener.Accept()
-		if err != nil {
-			return
-		}
-		question := make([]byte, 32)
-		if _, err := io.ReadFull(conn, question); err == nil {
-			_, _ = conn.Write(with(question))
-		}
-		conn.Close()
+	if err := c.Claim(within(t, patience)); err == nil || err.Error() != "this box is active" {
+		t.Errorf("claimed: %v", err)
 	}
 }
 
-func tagged(secret, question []byte, text string) []byte {
-	mac := hmac.New(sha256.New, secret)
-	mac.Write(question)
-	mac.Write([]byte(text))
-	return append(mac.Sum(nil), text...)
-}
-
-// TestNoReport: nobody there, nothing said, no JSON, no side, somebody else, an old answer, and a box that cannot say.
-func TestNoReport(t *testing.T) {
-	const stranger, well = "is not of the other box", `{"side":"a"}`
-	old := make([]byte, 32)
-	for _, c := range []struct {
-		want string
-		with func(question []byte) []byte
+// TestStrangers: a box answers the other alone, and each side says in a sentence what is wrong with a certificate.
+func TestStrangers(t *testing.T) {
+	folder := t.TempDir()
+	for _, name := range []string{"box-a", "box-b", "stranger"} {
+		peertest.Write(t, folder, name, time.Hour)
+	}
+	// Another key under the name of a box.
+	peertest.Write(t, filepath.Join(folder), "forger", time.Hour)
+	identity := func(own, other, name string) *peer.Identity { return peertest.Identity(t, folder, own, other, name) }
+	b := identity("box-b", "box-a", "box-a")
+	for name, c := range map[string]struct {
+		a               *peer.Identity
+		said, otherSaid string
 	}{
-		{stranger, func([]byte) []byte { return nil }},
-		{stranger, func([]byte) []byte { return []byte(well) }},
-		{stranger, func(q []byte) []byte { return tagged([]byte("another secret"), q, well) }},
-		{stranger, func([]byte) []byte { return tagged(secret, old, well) }},
-		{stranger, func(q []byte) []byte { return append(tagged(secret, q, well), ' ') }},
-		{"invalid character", func(q []byte) []byte { return tagged(secret, q, "hello") }},
-		{`its side is "c"`, func(q []byte) []byte { return tagged(secret, q, `{"side":"c"}`) }},
+		"not known to b": {identity("stranger", "box-b", "box-b"), "refuses this box's certificate", "is not one that the file of trust has or has signed"},
+		"not known to a": {identity("box-a", "stranger", "stranger"), "its certificate is not one that the file of trust has", "tls: bad certificate"},
+		"wrong name":     {identity("box-a", "box-b", "box-c"), `its certificate has the names ["box-b"] and not "box-c"`, "tls: bad certificate"},
 	} {
-		listener := listen(t)
-		go answers(listener, c.with)
-		if _, err := peer.Ask(context.Background(), listener.Addr().String(), secret); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("gave %v, want %s", err, c.want)
+		address, out := serve(t, b, nil)
+		_, err := client(t, address, c.a).Status(within(t, patience))
+		if err == nil || !strings.Contains(err.Error(), c.said) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want %s", name, err, c.said)
 		}
-		listener.Close()
-		if _, err := peer.Ask(context.Background(), listener.Addr().String(), secret); err == nil {
-			t.Error("nobody was there")
+		for end := time.Now().Add(patience); !strings.Contains(out.String(), c.otherSaid); time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Errorf("%s: the other logs %s", name, out)
+				break
+			}
 		}
 	}
-	listener, broken := listen(t), errors.New("no chips")
-	go func() { _, _ = peer.Ask(context.Background(), listener.Addr().String(), secret) }()
-	if err := peer.Serve(context.Background(), listener, time.Second, secret, func() (peer.Report, error) { return peer.Report{}, broken }); !errors.Is(err, broken) {
-		t.Errorf("gave %v", err)
+}
+
+// TestElsewhere: what does not come from the other box's address is closed at once.
+func TestElsewhere(t *testing.T) {
+	a, b := peertest.Pair(t)
+	address, out := serve(t, b, func(s *peer.Server) { s.Other = netip.MustParseAddr("127.0.0.2") })
+	if _, err := client(t, address, a).Status(within(t, patience)); err == nil {
+		t.Error("answered")
+	}
+	if !strings.Contains(out.String(), "it does not come from the other box's address") {
+		t.Error(out)
+	}
+	c := peer.NewClient(address, netip.MustParseAddr("127.0.0.2"), func() *peer.Identity { return a })
+	defer c.Close()
+	if _, err := c.Status(within(t, patience)); err != nil {
+		t.Error(err)
 	}
 }
 

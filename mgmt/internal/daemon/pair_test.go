@@ -3,14 +3,10 @@ package daemon
 import (
 	"context"
 	"errors"
-	"net"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"sallyport/mgmt/internal/peer"
 	"sallyport/mgmt/internal/regs"
@@ -34,29 +30,38 @@ func (h *half) join(side peer.Side) {
 	h.t.Helper()
 	h.daemon.now = func() time.Time { return h.clock }
 	p := &Pair{Side: side, Interval: time.Second, Dead: 3 * time.Second, Rate: 1000, Send: func(uint8, []byte) error { h.sent++; return nil }}
+	p.claim = func(context.Context) error { return nil }
 	if err := h.daemon.JoinPair(p); err != nil {
 		h.t.Fatal(err)
 	}
 }
 
-// hear gives this box the report of the other, asked for just now.
+// hear gives this box what the other says, asked for just now, and has it act.
 func (h *half) hear(other *half) {
 	h.t.Helper()
-	report, err := other.daemon.Report()
-	if err == nil {
-		err = h.daemon.answered(report, h.clock)
+	if err := other.daemon.readOwnNumbers(); err != nil {
+		h.t.Fatal(err)
 	}
-	if err != nil {
+	h.daemon.heard(other.daemon.pair.facts.Status(h.clock))
+	if err := h.daemon.heardNumbers(other.daemon.pair.own.Load().numbers, h.clock); err != nil {
+		h.t.Fatal(err)
+	}
+	h.step()
+}
+
+func (h *half) step() {
+	h.t.Helper()
+	if err := h.daemon.stepPair(context.Background()); err != nil {
 		h.t.Fatal(err)
 	}
 }
 
+// later is after a time without an answer.
 func (h *half) later(d time.Duration) {
 	h.t.Helper()
 	h.clock = h.clock.Add(d)
-	if err := h.daemon.silent(errors.New("no answer")); err != nil {
-		h.t.Fatal(err)
-	}
+	h.daemon.unheard(errors.New("no answer"))
+	h.step()
 }
 
 // is checks who is active: the daemon's word, and whether the ports are open.
@@ -67,8 +72,8 @@ func (h *half) is(active bool) {
 		want = 3
 	}
 	inner, outer := h.fake.Get(transport.Inner, regs.InnerControl)&3, h.fake.Get(transport.Outer, regs.OuterControl)&3
-	if h.daemon.pair.active != active || inner != want || outer != want {
-		h.t.Errorf("active %t, ports %x and %x; want active %t", h.daemon.pair.active, inner, outer, active)
+	if h.daemon.pair.facts.Status(h.clock).Active != active || inner != want || outer != want {
+		h.t.Errorf("active %t, ports %x and %x; want active %t", h.daemon.pair.facts.Status(h.clock).Active, inner, outer, active)
 	}
 }
 
@@ -104,7 +109,7 @@ func TestTakeOver(t *testing.T) {
 	a.use(5000)
 	b.hear(a)
 	// A box that was reset tells nothing any more; what it told before is not forgotten.
-	if err := b.daemon.answered(peer.Report{Side: peer.SideA, Active: true}, b.clock); err != nil {
+	if err := b.daemon.heardNumbers(nil, b.clock); err != nil {
 		t.Fatal(err)
 	}
 	if n := b.number(regs.CryptoTableOutboundNumber); n != 0 {
@@ -136,7 +141,9 @@ func TestTakeOver(t *testing.T) {
 	b.use(20000)
 	b.hear(a)
 	b.is(false)
-	a.daemon.pair.other = true // as b said before
+	a.daemon.heard(peer.Status{Side: peer.SideB, Active: true}) // as b said before
+	a.daemon.heard(b.daemon.pair.facts.Status(b.clock))
+	a.clock = a.clock.Add(time.Second)
 	a.hear(b)
 	a.is(true)
 	if n := a.number(regs.CryptoTableOutboundNumber); n != 20000 {
@@ -167,7 +174,7 @@ func TestTakeOverBlind(t *testing.T) {
 	}
 }
 
-// TestPairStarts: a box whose ports are open when its daemon starts is active; two boxes of one side are an error.
+// TestPairStarts: a box whose ports are open when its daemon starts is active; of two of one side none is active.
 func TestPairStarts(t *testing.T) {
 	a, b := newHalf(t, peer.SideA), newHalf(t, peer.SideB)
 	a.hear(b)
@@ -177,82 +184,10 @@ func TestPairStarts(t *testing.T) {
 	a.is(true)
 	b.hear(a)
 	b.is(false)
-	report, err := a.daemon.Report()
-	if err != nil {
-		t.Fatal(err)
+	a.daemon.heard(a.daemon.pair.facts.Status(a.clock))
+	a.step()
+	if !strings.Contains(a.log.String(), "both boxes of the pair are of one side") {
+		t.Error(a.log)
 	}
-	if err := a.daemon.answered(report, a.clock); err == nil || !strings.Contains(err.Error(), `both boxes of the pair are side "a"`) {
-		t.Errorf("gave %v", err)
-	}
-}
-
-// TestPairOverTheNetwork: two daemons that ask each other; one of them ends.
-func TestPairOverTheNetwork(t *testing.T) {
-	sides := []peer.Side{peer.SideA, peer.SideB}
-	var boxes [2]*rig
-	var listeners [2]net.Listener
-	for i := range boxes {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		boxes[i], listeners[i] = newRig(t), listener
-	}
-	var ends [2]func()
-	for i, r := range boxes {
-		p := &Pair{Side: sides[i], Other: listeners[1-i].Addr().String(), Secret: []byte("of both"), Interval: 20 * time.Millisecond, Dead: 200 * time.Millisecond, Rate: 1000}
-		if err := r.daemon.JoinPair(p); err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(context.Background())
-		group, ctx := errgroup.WithContext(ctx)
-		group.Go(func() error { return r.daemon.ServePair(ctx, listeners[i]) })
-		group.Go(func() error { return r.daemon.FollowPair(ctx) })
-		ends[i] = sync.OnceFunc(func() {
-			cancel()
-			if err := group.Wait(); err != nil {
-				t.Error(err)
-			}
-		})
-		defer ends[i]()
-	}
-	wait := func(i int) {
-		t.Helper()
-		for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-			report, err := boxes[i].daemon.Report()
-			if err != nil || time.Now().After(end) {
-				t.Fatal(err, boxes[i].log)
-			}
-			if report.Active {
-				return
-			}
-		}
-	}
-	outbound := `,"dst":"192.0.2.2","proto":"esp","spi":4097`
-	number := func(i int) float64 { return boxes[i].get("query-state", outbound)["seq"].(float64) }
-	wait(0)
-	for _, r := range boxes {
-		r.must(tunnel...)
-	}
-	boxes[0].get("advance", outbound+`,"number":1000000`)
-	// b is to have asked since.
-	before := boxes[1].asked()
-	for boxes[1].asked().Sub(before) < 100*time.Millisecond {
-		time.Sleep(10 * time.Millisecond)
-	}
-	if n := number(1); n != 0 {
-		t.Errorf("the box that stands by is at %f", n)
-	}
-	ends[0]()
-	wait(1)
-	if n := number(1); n <= 1000000 {
-		t.Errorf("the other goes on behind %f", n)
-	}
-}
-
-// asked is when the other box was last asked for what it answered.
-func (r *rig) asked() time.Time {
-	r.daemon.mu.Lock()
-	defer r.daemon.mu.Unlock()
-	return r.daemon.pair.asked
+	a.is(false)
 }
