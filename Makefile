@@ -1,7 +1,7 @@
 # Sallyport. Every target sets up what it needs; `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: FORCE help setup regs verilog sim sim-shell mgmt ike packages strongswan-sm demo test test-long lint format synth-check board-check board-parts bitstreams program corundum clean
+.PHONY: FORCE help setup regs verilog sim sim-shell mgmt ike packages strongswan-sm demo test test-long docs lint format synth-check board-check board-parts bitstreams program corundum clean
 
 VERSION := $(shell cat VERSION)
 ENV := source scripts/env.sh &&
@@ -124,6 +124,9 @@ part-ike: sim mgmt ike
 	$(part) $(PYTEST) tests/ike
 part-boards: verilog board-parts build/boards/check/stamp
 	$(part) bash -c 'python -m boards.check && $(PYTEST) tests/boards'
+
+docs: setup ## the documentation as a site with search, into build/docs/site; a dead link fails
+	@$(ENV) regs/generate.sh && python scripts/build_docs.py
 
 lint: setup ## formatters and linters of every language; changes nothing
 	@$(ENV) scripts/lint.sh

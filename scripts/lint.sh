@@ -34,5 +34,6 @@ check gofmt go_format
 check "go vet" bash -c 'cd mgmt && go vet ./...'
 check staticcheck bash -c 'cd mgmt && go tool staticcheck ./...'
 [ ${#c_family[@]} = 0 ] || check clang-format clang-format --dry-run -Werror "${c_family[@]}"
+check prose scripts/prose.sh
 check "register drift" regs/generate.sh --check
 exit $failed

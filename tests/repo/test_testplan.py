@@ -90,8 +90,8 @@ def test_clauses_are_in_order_and_none_is_left_out(plan: str) -> None:
 
 def test_status_counts_the_rows() -> None:
     words = (
-        r"(\d+) rows have a test, (\d+) of which wait for the management daemon too and (\d+) depart from the clause, "
-        r"(\d+) are open, (\d+) do not apply"
+        r"(\d+) rows have a test. (\d+) of these wait for the management daemon too, (\d+) depart from the clause. "
+        r"(\d+) rows are open, (\d+) do not apply"
     )
     said = re.search(words, " ".join((ROOT / "docs/status.md").read_text().split()))
     keys = ("test", "daemon", "departs", "open", "not_applicable")
