@@ -30,7 +30,7 @@ SHARES = {BEST_EFFORT: 80, EF: 10, CS6: 10}
 SENT = {BEST_EFFORT: 7000, EF: 875, CS6: 875}
 TOS_BYTE = 15
 SIGNATURE = b"SLPY"
-# docs/reference/simulator.md: a signature's time is in ticks, of which 75 are 2 ns.
+# docs/reference/simulator-trial.md: a signature's time is in ticks, of which 75 are 2 ns.
 TICKS, NANOSECONDS = 75, 2
 
 

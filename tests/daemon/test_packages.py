@@ -17,14 +17,16 @@ VERSION = (ROOT / "VERSION").read_text().strip()
 MACHINES = {"amd64": 62, "arm64": 183, "loong64": 258}
 UNIT = "usr/lib/systemd/system/sallyportd.service"
 DOC = "usr/share/doc/sallyport-mgmt"
+PAGES = ["control-socket"]
+PAGES += ["sallyportd", *(f"sallyportd-{part}" for part in ("taps", "pair", "monitoring"))]
+PAGES += ["sallyctl", *(f"sallyctl-{part}" for part in ("states", "policies", "network", "limits", "events", "card"))]
 FILES = {
     "usr/sbin/sallyportd": 0o755,
     "usr/bin/sallyctl": 0o755,
     UNIT: 0o644,
     "usr/lib/sysusers.d/sallyport.conf": 0o644,
     f"{DOC}/examples/sallyportd.toml": 0o644,
-    f"{DOC}/sallyportd.md": 0o644,
-    f"{DOC}/sallyctl.md": 0o644,
+    **{f"{DOC}/{page}.md": 0o644 for page in PAGES},
     f"{DOC}/copyright": 0o644,
     f"{DOC}/uPlot.LICENSE.txt": 0o644,
 }

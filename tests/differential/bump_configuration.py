@@ -136,7 +136,7 @@ def _in_policies(dice: random.Random, sas: list[Sa]) -> list[Policy]:
         networks = SPACE["black", version], SPACE["red", version]
         wide = Selector(*networks) if dice.random() < 0.5 else selector_of(dice, *networks)
         add(wide, dice.randrange(100), _group(sas, version, outbound=False))
-    # A block in front of a protected policy is refused (docs/reference/sallyctl.md): these come behind all of them.
+    # A block in front of a protected policy is refused (docs/reference/sallyctl-policies.md): these come behind all of them.
     for _ in range(8):
         action = dice.choice(["allow", "allow", "punt", "block"])
         priority = 100 + dice.randrange(4) if action == "block" else dice.randrange(104)

@@ -14,7 +14,7 @@ from .sa import Sa
 WINDOWS = (0, 64, 65, 128, 1024, 1025, 2048, 4096)
 TURN = 1 << 32
 WELL_KNOWN_PORTS = (53, 80, 443, 500, 4500, 5000)
-# Of 6, 8, 1 and 3 rules: a box has few (docs/reference/sallyctl.md).
+# Of 6, 8, 1 and 3 rules: a box has few (docs/reference/sallyctl-policies.md).
 PORT_RANGES = ((1024, 65535), (80, 443), (5000, 5003), (52, 57))
 RANGED = 0.15
 OTHER_PROTOCOLS = (0, 2, 47, 50, 51, 59, 89, MOBILITY, 253)
@@ -198,7 +198,7 @@ def _in_policies(dice: random.Random, sas: list[Sa]) -> list[Policy]:
         selector = wide if dice.random() < 0.5 else any_selector(dice, version, "black", "red")
         while not add(selector, dice.randrange(100), sa):
             selector = any_selector(dice, version, "black", "red")
-    # A block in front of a protected policy is refused (docs/reference/sallyctl.md): these come behind all of them.
+    # A block in front of a protected policy is refused (docs/reference/sallyctl-policies.md): these come behind all of them.
     for _ in range(8):
         action = dice.choice(["allow", "allow", "punt", "block"])
         priority = 100 + dice.randrange(4) if action == "block" else dice.randrange(104)

@@ -74,7 +74,7 @@ class Paths:
 
 @dataclass(frozen=True)
 class Bridge(Paths):
-    """A bump in the wire: no routes, and addresses only if it is spoken to by IKE (docs/reference/sallyctl.md)."""
+    """A bump in the wire: no routes, and addresses only if it is spoken to by IKE (docs/reference/sallyctl-network.md)."""
 
     def lines(self) -> list[str]:
         lines = ["link add br0 type bridge", "link set red master br0", "link set black master br0"]

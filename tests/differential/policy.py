@@ -56,7 +56,7 @@ class Selector:
 
     @property
     def exact(self) -> bool:
-        """Names one 5-tuple: it then wins against any other selector of the same priority number (docs/reference/sallyctl.md)."""
+        """Names one 5-tuple: it then wins against any other selector of the same priority number (docs/reference/sallyctl-policies.md)."""
         whole = self.src.prefixlen == self.src.max_prefixlen and self.dst.prefixlen == self.dst.max_prefixlen
         numbered = self.protocol in PORT_PROTOCOLS or self.kind != "ports"
         named = (self.first,) if self.kind == "mobility" else (self.first, self.second)

@@ -17,7 +17,7 @@ def nothing_refused(_: str) -> None:
 
 
 class Relay:
-    """Answers at `path` what the daemon at `upstream` does (docs/reference/interfaces.md, 6). `refuse` may object to a line
+    """Answers at `path` what the daemon at `upstream` does (docs/reference/control-socket.md). `refuse` may object to a line
     of a batch with a sentence; then the daemon does not hear of the batch."""
 
     def __init__(self, path: Path, upstream: Path) -> None:

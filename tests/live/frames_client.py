@@ -1,4 +1,4 @@
-"""The management CPU's end of a simulated box's punt and inject streams (docs/reference/interfaces.md, 5), answering as a test says."""
+"""The management CPU's end of a simulated box's punt and inject streams (docs/reference/simulator-sockets.md), answering as a test says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A `sallyportd` for a simulated box, and a client of its control socket (docs/reference/interfaces.md, 6)."""
+"""A `sallyportd` for a simulated box, and a client of its control socket (docs/reference/control-socket.md)."""
 
 from __future__ import annotations
 

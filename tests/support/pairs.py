@@ -18,7 +18,7 @@ from tests.support.switch import Switch
 
 RATE = 40  # packets/s of an SA, as both daemons are told
 INTERVAL_S, DEAD_S = 2, 8
-# From a box's death until the other one knows: it asks every interval, and an answer may take as long; docs/reference/sallyportd.md.
+# From a box's death until the other one knows: it asks every interval, and an answer may take as long; docs/reference/sallyportd-pair.md.
 DETECTION_S = DEAD_S + 2 * INTERVAL_S
 PORT = 19790
 # Of sides a and b, on the cable between them. Of two charons that start, the ha plugin begins at the address that is the greater as text.

@@ -1,5 +1,6 @@
-"""The management CPU's end of a simulated box's registers (docs/reference/interfaces.md, 5): rows read and written past `sallyctl`, as a
-fault of software or of a memory would leave them."""
+"""The management CPU's end of a simulated box's registers (docs/reference/simulator-sockets.md).
+
+It reads and writes rows past `sallyctl`, as a fault of software or of a memory would leave them."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ import chisel3.util._
 import sallyport.boards.registers.{CardMap, RegisterPort}
 
 /**
- * Gives each access of the host to what its address names (docs/reference/interfaces.md, section 7):
+ * Gives each access of the host to what its address names (docs/reference/cards.md):
  *
  * | bits 18:16 | bit 15 | |
  * |---|---|---|

@@ -34,7 +34,7 @@ class RegisterResponse extends Bundle {
   val data = UInt(32.W)
 }
 
-/** Address map of a card's BAR0, 512 KiB (docs/reference/interfaces.md, section 7). */
+/** Address map of a card's BAR0, 512 KiB (docs/reference/cards.md). */
 object CardMap {
 
   /** Byte addresses of the cards that one card reaches: bits 18:16 choose the card. */

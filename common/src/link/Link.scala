@@ -39,7 +39,7 @@ class LinkMessages extends Bundle {
 }
 
 /**
- * One end of a link between two chips: sender, receiver, credits and resynchronisation (docs/reference/interfaces.md section 2).
+ * One end of a link between two chips: sender, receiver, credits and resynchronisation (docs/reference/link.md).
  *
  * Delivers the packets that the far end's `in` took, in order, unchanged, each once; or not at all, and then counted.
  * See [[LinkTx]] and [[LinkRx]] for stalls and latency.

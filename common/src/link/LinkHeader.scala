@@ -56,7 +56,7 @@ object LinkFrame {
   def beats(length: UInt): UInt = (length +& 63.U) >> 6
 }
 
-/** Header of types packet and credit (docs/reference/interfaces.md section 2), highest bits first. */
+/** Header of types packet and credit (docs/reference/link.md), highest bits first. */
 class LinkHeader extends Bundle {
   val crc = UInt(32.W)
   val reserved = UInt(4.W)

@@ -12,7 +12,7 @@ object LinkHeaderCrc {
 }
 
 /**
- * Completes the header of a frame: its check and its CRC (docs/reference/interfaces.md section 2).
+ * Completes the header of a frame: its check and its CRC (docs/reference/link.md).
  *
  * One header a cycle, latency [[LinkHeaderCrc.latency]]. Rests in simulation while no frame starts.
  *

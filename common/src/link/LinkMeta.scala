@@ -5,7 +5,7 @@ import sallyport.common.stream.PacketStream
 
 /**
  * The metadata of a packet on a link: the fields of the link header that describe the packet
- * (docs/reference/interfaces.md, section 2).
+ * (docs/reference/link.md).
  *
  * | direction | from → to      | packet                                              |
  * |-----------|----------------|-----------------------------------------------------|

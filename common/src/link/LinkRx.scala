@@ -8,7 +8,7 @@ import sallyport.common.queue.MemoryQueue
 import sallyport.common.stream.PacketStream
 
 /**
- * Receiver of one end of a link (docs/reference/interfaces.md section 2).
+ * Receiver of one end of a link (docs/reference/link.md).
  *
  * Takes a word in any cycle, without back-pressure. Delivers a packet only if its CRC is right, it is the next in the
  * sender's count of beats, and everything since the last resync was right as well. After the first fault (header check,

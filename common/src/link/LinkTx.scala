@@ -7,7 +7,7 @@ import sallyport.common.queue.{FrameFifo, FrameFifoParams, MemoryQueue, WhenFull
 import sallyport.common.stream.{PacketStream, PipelineOutlet}
 
 /**
- * Sender of one end of a link (docs/reference/interfaces.md section 2).
+ * Sender of one end of a link (docs/reference/link.md).
  *
  * Takes packets of 1 to 9600 bytes, stores each until it is whole, and sends it when the far buffer has room for it.
  * The length in the header is counted here. A packet with `error` or longer than 9600 bytes is dropped and pulses

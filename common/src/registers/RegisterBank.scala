@@ -60,7 +60,7 @@ class RegisterValues(registers: Seq[RegisterDesc]) extends Record {
 
 /**
  * The registers of a chip behind AXI4-Lite: identity, capabilities, scratch, status, control, counter window, table
- * window, as the RDL describes them (docs/reference/interfaces.md, section 3).
+ * window, as the RDL describes them (docs/reference/registers.md).
  *
  * `control` holds what software wrote (after reset: the RDL's reset values); a bit that the RDL calls a single pulse is high
  * for one cycle after software wrote 1 and reads 0. `status` is sampled when it is read. An address that is no register, a

@@ -4,7 +4,7 @@ import chisel3._
 import chisel3.util._
 
 /**
- * The hashes of a cuckoo table (docs/reference/interfaces.md, section 4), for hardware and for Scala.
+ * The hashes of a cuckoo table (docs/reference/tables.md), for hardware and for Scala.
  *
  * Ways 0 and 1 use the low and high half of CRC-32C (Castagnoli) of the key's bytes, ways 2 and 3 those of CRC-32K
  * (Koopman, polynomial 0x741B8CD7): both reflected, with initial value and final XOR 0xFFFFFFFF. The key's bytes are

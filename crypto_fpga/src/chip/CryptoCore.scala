@@ -8,7 +8,7 @@ import sallyport.crypto.lane.{Lane, LaneConfig, LaneModel, LanePorts}
 
 /**
  * The crypto chip's core, between the inner (red) and the outer (black) chip
- * (docs/explanation/crypto-chip.md; ports: docs/reference/interfaces.md, section 1).
+ * (docs/explanation/crypto-chip.md; ports: docs/reference/chip-ports.md).
  *
  * Guarantees, each held by structure and watched by assertions:
  *   - A packet leaves on the black link only if a lane made it under a key row of this chip, or if

@@ -33,7 +33,7 @@ class PuntRecord extends Bundle {
 
 /**
  * The way of frames to the management CPU: a policer for each trap group ([[PuntGroups]]), then a frame FIFO that drops when it is
- * full, so that a flood or a dead CPU never holds up traffic, then the punt header in front (docs/reference/interfaces.md).
+ * full, so that a flood or a dead CPU never holds up traffic, then the punt header in front (docs/reference/chip-ports.md).
  *
  * `in` is always ready. A frame that its group's policer refuses is dropped whole (`refused`), and so is one that finds no room
  * (`dropOverflow`; it has cost its group a token); every other one raises the bit of its reason when its last beat is

@@ -5,7 +5,7 @@ import sallyport.common.link.{Link, LinkParams}
 import sallyport.iface.chip.InterfaceIO
 
 /**
- * The inner chip: between the red network and the crypto chip (docs/reference/interfaces.md, section 1).
+ * The inner chip: between the red network and the crypto chip (docs/reference/chip-ports.md).
  *
  * What goes on between its ports is [[InnerPaths]]'s contract; the link is [[Link]]'s. One clock, one synchronous reset.
  */

@@ -1,4 +1,4 @@
-// Package control is the protocol of the daemon's control socket (docs/reference/interfaces.md, section 6): one JSON object a line each way. It is shared
+// Package control is the protocol of the daemon's control socket (docs/reference/control-socket.md): one JSON object a line each way. It is shared
 // by the daemon and those who speak to it.
 package control
 

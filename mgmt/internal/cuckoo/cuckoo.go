@@ -1,4 +1,4 @@
-// Package cuckoo places entries in the chips' four-way hash tables (docs/reference/interfaces.md, section 4). It works on a copy
+// Package cuckoo places entries in the chips' four-way hash tables (docs/reference/tables.md). It works on a copy
 // and hands back the writes in an order in which a lookup on the chip never misses an entry that is there.
 package cuckoo
 

@@ -38,7 +38,7 @@ func (p Protocol) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(p))
 }
 
-// Event is what a chip tells of an SA, or of a packet that has none. Its JSON is a line of the daemon's monitor (docs/reference/interfaces.md, section 6), its String what sallyctl prints.
+// Event is what a chip tells of an SA, or of a packet that has none. Its JSON is a line of the daemon's monitor (docs/reference/control-socket.md), its String what sallyctl prints.
 type Event struct {
 	Kind  string     `json:"event"`
 	Src   netip.Addr `json:"src,omitzero"`

@@ -8,7 +8,7 @@ import (
 // mostEvents are taken of a queue at a time: as many as it holds. Traffic can fill a queue as fast as software empties it, and must not keep it from anything else.
 const mostEvents = 16
 
-// eventQueue is a queue of events of a chip (docs/interfaces.md, section 3). `event` shows the oldest; where it has `lost` and `valid`, and what the bits of `control` do,
+// eventQueue is a queue of events of a chip (docs/reference/registers.md). `event` shows the oldest; where it has `lost` and `valid`, and what the bits of `control` do,
 // is the same for each.
 type eventQueue struct {
 	name           string

@@ -8,7 +8,7 @@ import (
 	"sallyport/mgmt/internal/regs"
 )
 
-// Ternary is a rule table as the chips have it, by row (docs/reference/interfaces.md, section 4).
+// Ternary is a rule table as the chips have it, by row (docs/reference/tables.md).
 type Ternary map[int][]uint32
 
 // First is the row that answers where some rows match: the lowest, whatever its priority.

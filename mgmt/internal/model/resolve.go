@@ -8,7 +8,7 @@ import (
 
 var Devices = []string{xfrm.Red, xfrm.Black}
 
-// Direct decides the direction of SAs that are new (docs/reference/interfaces.md, section 6).
+// Direct decides the direction of SAs that are new (docs/reference/control-socket.md).
 func (m *Model) Direct(report *Report) error {
 	find := NewFinder(m.SAs)
 	asked := m.asked(find)

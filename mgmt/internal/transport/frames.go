@@ -31,7 +31,7 @@ type PuntHeader struct {
 	Cycles        uint64
 }
 
-// Frames is the management CPU's end of a simulated box's punt and inject streams (docs/reference/interfaces.md, section 5). Receive may
+// Frames is the management CPU's end of a simulated box's punt and inject streams (docs/reference/simulator-sockets.md). Receive may
 // run beside Send; Close ends both.
 type Frames struct {
 	conn    net.Conn

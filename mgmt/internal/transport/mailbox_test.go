@@ -39,7 +39,7 @@ func newCards(t *testing.T, before func(*cards)) *cards {
 	return c
 }
 
-// message is a frame of so many bytes behind its punt header, byte for byte as docs/reference/interfaces.md, section 1, has that.
+// message is a frame of so many bytes behind its punt header, byte for byte as docs/reference/chip-ports.md has that.
 func message(port uint8, length int) []byte {
 	out := []byte{port, regs.PuntReasonArp, regs.PuntGroupArp, 0}
 	out = binary.BigEndian.AppendUint16(out, uint16(length))

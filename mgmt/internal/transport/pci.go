@@ -14,7 +14,7 @@ import (
 	"sallyport/mgmt/internal/regs"
 )
 
-// Shell is where the registers of a card's shell begin, behind those of its core (docs/reference/interfaces.md, section 7).
+// Shell is where the registers of a card's shell begin, behind those of its core (docs/reference/cards.md).
 const Shell = 0x8000
 
 // Of BAR 0: what a Sallyport card has, and the part of it that is one card of the box.

@@ -12,7 +12,7 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// Of BAR 0, as docs/reference/interfaces.md, section 7, has it.
+// Of BAR 0, as docs/reference/cards.md has it.
 const (
 	barBytes   = 512 << 10
 	innerPlace = 1 << 16

@@ -22,7 +22,7 @@ const (
 	badRequest = 0xFFFFFFFF
 )
 
-// Socket speaks the simulator's register protocol (docs/reference/interfaces.md, section 5). Do and Wait may be called by several goroutines at once, and take turns.
+// Socket speaks the simulator's register protocol (docs/reference/simulator-sockets.md). Do and Wait may be called by several goroutines at once, and take turns.
 type Socket struct {
 	mu      sync.Mutex // of both directions
 	conn    net.Conn

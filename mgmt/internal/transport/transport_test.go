@@ -40,7 +40,7 @@ func answers(t *testing.T, speak func(net.Conn)) string {
 	return path
 }
 
-// TestWire holds the bytes of a request against docs/reference/interfaces.md, section 5.
+// TestWire holds the bytes of a request against docs/reference/simulator-sockets.md.
 func TestWire(t *testing.T) {
 	received := make(chan []byte, 1)
 	path := answers(t, func(conn net.Conn) {

@@ -1,4 +1,4 @@
-"""A row of `--json`: the figures of one trial, or of one search, as the contract in docs/reference/commands.md has them."""
+"""A row of `--json`: the figures of one trial, or of one search, as the contract in docs/reference/rfc2544.md has them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a trial sends, as the engine's command `trial` takes it (docs/reference/simulator.md)."""
+"""What a trial sends, as the engine's command `trial` takes it (docs/reference/simulator-trial.md)."""
 
 from __future__ import annotations
 

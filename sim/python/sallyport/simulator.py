@@ -185,7 +185,7 @@ class Simulator:
         self.sallyctl(box, "-batch", "-", stdin="".join(f"{line}\n" for line in lines))
 
     def socket(self, box: int) -> Path:
-        """Where the registers of a box answer (docs/reference/interfaces.md, 5); sallyctl keeps its state beside it."""
+        """Where the registers of a box answer (docs/reference/simulator-sockets.md); sallyctl keeps its state beside it."""
         return self._sockets / f"box{box}.sock"
 
     def sallyctl(self, box: int, *arguments: object, stdin: str = "") -> str:

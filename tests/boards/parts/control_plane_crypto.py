@@ -15,7 +15,7 @@ OPEN, OPENED, REQUEST, RESPONSE = range(4)
 
 
 class FarCard:
-    """What docs/reference/interfaces.md says of the far end of a tunnel, in software; `loss` of the messages go astray each way."""
+    """What docs/reference/cards.md says of the far end of a tunnel, in software; `loss` of the messages go astray each way."""
 
     def __init__(self, dut, link: int, loss: float) -> None:
         self.dut, self.link, self.loss = dut, link, loss

@@ -5,7 +5,7 @@ import sallyport.common.stream.Packet
 import java.util.zip.CRC32
 
 /**
- * The link frame as docs/reference/interfaces.md section 2 describes it, in plain Scala, with the JVM's CRC-32: what the words on
+ * The link frame as docs/reference/link.md describes it, in plain Scala, with the JVM's CRC-32: what the words on
  * the wire are compared with.
  */
 object LinkWire {

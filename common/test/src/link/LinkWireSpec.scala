@@ -115,7 +115,7 @@ private class FarEnd(dut: Link, withSequenceTx: Boolean) extends PeekPokeAPI {
   }
 }
 
-/** The words on the wire, judged by a model written from docs/reference/interfaces.md and the JVM's CRC-32. */
+/** The words on the wire, judged by a model written from docs/reference/link.md and the JVM's CRC-32. */
 class LinkWireSpec extends AnyFunSuite with ChiselSim {
 
   private val random = new Random(4)

@@ -33,7 +33,7 @@ class HeaderForger(salt: Long) extends Module {
   private val end = left +& frame
   when(io.in.fire) { left := Mux(left >= 8.U, left - 8.U, Mux(end > 8.U, end - 8.U, 0.U)) }
 
-  /** Bits of the header (docs/reference/interfaces.md section 2) that a change of each kind may flip. */
+  /** Bits of the header (docs/reference/link.md) that a change of each kind may flip. */
   private def bits(high: Int, low: Int): BigInt = ((BigInt(1) << (high - low + 1)) - 1) << low
   private val masks = Seq(
     bits(16, 14), // length, by a few bytes

@@ -80,7 +80,7 @@ object ScalingTrial {
 
   /**
    * Cycles of the link a packet: header, sequence number and payload in units of 8 bytes, and no two headers in a word
-   * (docs/reference/interfaces.md section 2).
+   * (docs/reference/link.md).
    */
   def linkCycles(length: Int, withSequence: Boolean): Double = {
     val units = 2 + (if (withSequence) 1 else 0) + (length + 7) / 8

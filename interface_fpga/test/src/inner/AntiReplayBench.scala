@@ -113,7 +113,7 @@ class AntiReplayBench(dut: AntiReplay) extends PeekPokeAPI {
     answer
   }
 
-  /** Presets an SA to `received` and the highest of them, as docs/reference/interfaces.md tells software to. */
+  /** Presets an SA to `received` and the highest of them, as docs/reference/tables.md tells software to. */
   def preset(sa: Int, window: Int, received: Set[BigInt]): Unit = {
     val top = received.max
     for (r <- 0 until ring(window)) {

@@ -1,4 +1,4 @@
-// The control protocol of docs/reference/simulator.md: one JSON object a line in, one or more JSON lines out.
+// The control protocol of docs/reference/simulator-protocol.md: one JSON object a line in, one or more JSON lines out.
 #pragma once
 
 #include <cstdio>

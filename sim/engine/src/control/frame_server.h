@@ -1,5 +1,5 @@
 // Punt and inject streams for software: a Unix socket a box, of whole messages, one client at a time
-// (docs/reference/interfaces.md, section 5). Out of the engine a message is a punted frame behind its header, into it
+// (docs/reference/simulator-sockets.md). Out of the engine a message is a punted frame behind its header, into it
 // the number of a port and a frame for that chip's inject stream.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Register access from outside: a Unix stream socket a box, with the request and response of
-// docs/reference/interfaces.md, section 5.
+// docs/reference/simulator-sockets.md.
 #pragma once
 
 #include <poll.h>

@@ -1,5 +1,5 @@
-// Commands of docs/reference/simulator.md as specifications: JSON in, std::invalid_argument with a sentence if it makes
-// no sense.
+// Commands of docs/reference/simulator-protocol.md as specifications: JSON in, std::invalid_argument with a sentence if
+// it makes no sense.
 #pragma once
 
 #include <nlohmann/json.hpp>

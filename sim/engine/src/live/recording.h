@@ -1,6 +1,6 @@
 // The recording of a live run: every frame into and out of every port of a world, in one pcapng file with an interface
-// a port, in the order of simulated time. docs/reference/simulator.md says what stands in it; readRecording() is its
-// reader.
+// a port, in the order of simulated time. docs/reference/simulator-protocol.md says what stands in it; readRecording()
+// is its reader.
 //
 // The same simulation gives the same bytes, whatever the number of threads: frames of one time are in the order of
 // their ports, then as they came.

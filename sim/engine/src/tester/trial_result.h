@@ -27,7 +27,7 @@ struct MeasuredWindow {
 // for.)
 bool allArrived(std::vector<TesterEnd>& ends);
 
-// {streams: [..], ports: [..], total: {..}, passed}; the fields are listed in docs/reference/simulator.md.
+// {streams: [..], ports: [..], total: {..}, passed}; the fields are listed in docs/reference/simulator-trial.md.
 nlohmann::json trialResult(std::vector<TesterEnd>& ends, const MeasuredWindow& window, double growthLimitNs);
 
 }  // namespace sallyport::sim

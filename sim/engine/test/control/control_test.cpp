@@ -1,4 +1,4 @@
-// The JSON protocol: what docs/reference/simulator.md promises, with stand-in chips.
+// The JSON protocol: what docs/reference/simulator-protocol.md promises, with stand-in chips.
 #include "control/control.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-"""`./sallyport rfc2544` (docs/reference/commands.md is its contract)."""
+"""`./sallyport rfc2544` (docs/reference/rfc2544.md is its contract)."""
 
 from __future__ import annotations
 

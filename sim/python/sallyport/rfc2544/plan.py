@@ -37,7 +37,7 @@ def parse_tests(text: str, capabilities: Capabilities) -> list[str]:
             raise InputError(f"there is no test {name!r}; choose of {', '.join(TESTS)}, or {ALL}")
         if name in cannot:
             raise InputError(
-                f"--backend {capabilities.name} has no test {name!r} (docs/reference/commands.md); choose another one"
+                f"--backend {capabilities.name} has no test {name!r} (docs/reference/rfc2544.md); choose another one"
             )
     return list(dict.fromkeys(names))
 
