@@ -166,6 +166,55 @@ def test_the_other_tests_show_their_own_figures(whole: Page) -> None:
     assert attack["Dropped, by counter packets"][0] == "box1.inner.drop_replay 9,058"
 
 
+# Of a page: drawings that leave their figure, lie on one another or on what describes them.
+OVERLAPS = """() => {
+  const box = e => e.getBoundingClientRect(), found = [];
+  const meet = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+  const figures = [...document.querySelectorAll("figure")], drawing = f => box(f.querySelector(".main-svg"));
+  figures.forEach((f, n) => {
+    const [own, drawn, caption] = [box(f), drawing(f), box(f.querySelector("figcaption"))], name = f.innerText.slice(0, 40);
+    if (drawn.right > own.right + 1 || drawn.bottom > own.bottom + 1) found.push(`${name} leaves its figure`);
+    figures.slice(n + 1).forEach(g => { if (meet(drawn, drawing(g))) found.push(`${name} and its neighbour`); });
+    const texts = [...f.querySelectorAll(".xtick text, .ytick text, .legendtext, .xtitle, .ytitle")].filter(t => t.textContent);
+    texts.forEach((t, m) => texts.slice(m + 1).forEach(u => {
+      if (meet(box(t), box(u))) found.push(`${t.textContent} ${u.textContent}`);
+    }));
+    const legend = f.querySelector(".legend"), plot = f.querySelector(".nsewdrag");
+    if (legend && (meet(box(legend), caption) || meet(box(legend), box(plot)))) found.push(`legend of ${name}`);
+  });
+  return found;
+}"""
+
+
+@pytest.mark.parametrize(("width", "media"), [(800, "screen"), (1000, "screen"), (1400, "screen"), (1046, "print")])
+def test_nothing_overlaps(browser, whole: Page, width: int, media: str) -> None:
+    """Drawn for a screen of that width; in print as a screen of 1440 drew it."""
+    seen = Watched(browser, offline=True, viewport={"width": width if media == "screen" else 1440, "height": 900})
+    seen.page.goto(whole.path.as_uri())
+    seen.page.wait_for_function(
+        "[...document.querySelectorAll('.plotly-graph-div')].every(p => p.querySelector('.trace'))"
+    )
+    if media == "print":
+        seen.page.set_viewport_size({"width": width, "height": 700})
+        seen.page.emulate_media(media="print")
+    seen.page.wait_for_timeout(500)  # plots follow their window a moment later
+    assert seen.page.evaluate(OVERLAPS) == []
+    seen.page.close()
+
+
+def test_the_verdict_its_reason_and_a_comparison_come_first() -> None:
+    bad = row("1400", "throughput", passed=False, checks=["TRex sent 90.00 % of the intended load"])
+    page = report.html([bad, row("1400", "latency", of_throughput_pct=100.0)], COMMAND)
+    head = page.split("<header>")[1].split("</header>")[0]
+    order = ["Failed</strong>", "sent 90.00 %", "average latency at 1400 B: here"]
+    assert [head.index(words) for words in order] == sorted(head.index(words) for words in order)
+    assert "published 89 µs" in head and "85.94" not in head  # of a throughput that was not found
+    good = row("1400", "throughput")
+    said = f"Throughput at 1400 B: here {good['throughput_pct']:.2f} % of line rate, published 85.94 %"
+    assert said in report.html([good], COMMAND)
+    assert "A published appliance" not in report.html([row("64", "throughput")], COMMAND)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_phone_scrolls_tables_and_nothing_else(whole: Page, scheme: str) -> None:
     with whole.shown_on(390, 844, color_scheme=scheme) as page:

@@ -46,6 +46,7 @@ def test_results_are_held_against_the_cable(lab: Lab) -> None:
     assert "may have lost frames by itself: a cable carried " in said
     row = rows.make("64", "throughput", setup(), good, 1)
     page = report.html([row], "x")
+    assert "the tester through a cable" in page
     assert (
         "TRex v3.08 at 192.0.2.10:4501, driver net_mlx5" in page
         and f"64 B {good.tester['cable']['fps']:,.0f} frames" in page

@@ -7,10 +7,13 @@ from plotly.offline import get_plotlyjs
 
 from sallyport.report import cells, settings
 from sallyport.report.columns import sheet
-from sallyport.report.kinds import by_test, kind, note, reasons, verdict_of_all
+from sallyport.report.kinds import by_test, kind, note, reasons, verdict, verdict_of_all
 from sallyport.report.plots import plots
-from sallyport.report.provenance import provenance
+from sallyport.report.provenance import calibration, provenance
+from sallyport.report.published import comparison
 from sallyport.report.summary import failed, headline
+
+MOST_REASONS = 6  # at the top of the page; each section has all of its own
 
 
 def html(rows: list[dict], command: str | None = None) -> str:
@@ -27,9 +30,13 @@ def html(rows: list[dict], command: str | None = None) -> str:
         origin=settings.origin(rows),
         result=cells.result(verdict_of_all(rows)),
         failed=failed(rows),
+        reasons=_reasons(rows),
+        calibration=calibration(rows),
+        published=comparison(rows),
         sections=sections,
         provenance=provenance(rows, command),
-        # The package has one bundle for pages, the full one (4.8 MB); a smaller one would be another dependency to keep in step.
+        # The package has the full bundle alone (4.8 MB). The basic one (1.1 MB) is on npm and in no Python package, so every machine
+        # that sets up would need npm for one file.
         plotly=get_plotlyjs(),
     )
 
@@ -47,6 +54,15 @@ def _section(number: int, test: str, rows: list[dict], with_histograms: bool) ->
         "note": note(rows),
         "plots": plots(test, rows, number, with_histograms),
     }
+
+
+def _reasons(rows: list[dict]) -> list[str]:
+    """Why rows failed, each reason once with the first row that has it."""
+    found: dict[str, str] = {}
+    for row in rows:
+        for text in reasons(row) if verdict(row) is False else []:
+            found.setdefault(text, f"{kind(row['test']).title}, {_of(row)}: {text}")
+    return list(found.values())[:MOST_REASONS]
 
 
 def _of(row: dict) -> str:

@@ -102,6 +102,11 @@ def _label(*words: str) -> str:
     return ", ".join(word for word in words if word)
 
 
+def _cable(row: dict) -> dict | None:
+    """What the tester showed of itself through a cable, of such frames."""
+    return (row.get("tester") or {}).get("cable")
+
+
 def _throughput(rows: list[dict]) -> tuple[str, go.Figure]:
     """Bars beside the mark that a perfect box would reach."""
     traces, groups = [], _groups(rows)
@@ -118,6 +123,16 @@ def _throughput(rows: list[dict]) -> tuple[str, go.Figure]:
                 name=_label("theoretical maximum", name), x=labels, y=[r["theoretical_pct"] for r in mine], offsetgroup=f"{index} max",
                 marker={"color": "rgba(128,136,147,0.25)", "line": {"color": _GREY, "width": 1}},
                 hovertemplate="%{x} B: at most %{y:.2f} % of line rate<extra></extra>",
+            )
+        )  # fmt: skip
+    cables = {
+        cells.size(row): cable["fps"] * row["load_pct"] / row["intended_fps"] for row in rows if (cable := _cable(row))
+    }
+    if cables:
+        traces.append(
+            go.Scatter(
+                name="the tester through a cable", x=list(cables), y=list(cables.values()), mode="markers",
+                marker={"symbol": "line-ew-open", "size": 22, "color": _GREY}, hovertemplate="cable: %{y:.2f} %<extra></extra>",
             )
         )  # fmt: skip
     figure = _figure(traces, "frame size (B)", "% of line rate", barmode="group", bargap=0.3, bargroupgap=0.06)
@@ -159,6 +174,13 @@ def _latency(name: str, rows: list[dict]) -> tuple[str, go.Figure]:
         )
         for index, (key, dash) in enumerate(_PERCENTILES.items())
     ]  # fmt: skip
+    if there and (cable := _cable(there[0])):
+        floor = [cable["latency_ns"]["avg"] / 1000] * len(there)
+        traces.append(
+            go.Scatter(
+                name="cable", x=loads, y=floor, mode="lines", line={"color": _GREY, "dash": "longdash", "width": 1}
+            )
+        )
     return f"Latency against load, {name}", _figure(
         traces if there else [], f"load (% of {of})", "µs", yaxis_rangemode="normal"
     )

@@ -43,15 +43,20 @@ def _testers(rows: list[dict]) -> list[tuple[str, str]]:
     )
     labs = dict.fromkeys(each["lab"] for each in real)
     busy = max(max(each["cpu_pct"], each["rx_cpu_pct"]) for each in real)
+    tester = f"{'; '.join(names)}; at most {busy:.0f} % busy"
+    return [("Tester", tester), ("Lab file", ", ".join(labs))]
+
+
+def calibration(rows: list[dict]) -> str:
+    """What a cable showed of the tester that measured rows; nothing to say of simulated ones."""
     sizes = {row["frame_size"]: row["tester"]["cable"] for row in rows if row.get("tester")}
     cables = [
         f"{size} B {cable['fps']:,.0f} frames a second, {cable['latency_ns']['avg'] / 1000:.1f} µs"
         for size, cable in sizes.items()
         if cable
     ]
-    said = "; ".join(cables) or "none: run ./sallyport calibrate with a cable instead of the boxes"
-    tester = f"{'; '.join(names)}; at most {busy:.0f} % busy"
-    return [("Tester", tester), ("Lab file", ", ".join(labs)), ("Calibration by a cable", said)]
+    none = "none; ./sallyport calibrate measures the tester through a cable instead of the boxes"
+    return ("; ".join(cables) or none) if sizes else ""
 
 
 def cpu() -> str:

@@ -10,6 +10,8 @@ for (const plot of document.querySelectorAll(".plotly-graph-div")) {
     }
   };
   plot.on("plotly_afterplot", fit);
+  // The first plots were drawn before their neighbours took part of the line.
+  Plotly.Plots.resize(plot);
   fit();
 }
 
