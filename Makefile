@@ -13,7 +13,7 @@ help: ## this list
 setup: ## install the toolchain (a second run does nothing)
 	@scripts/setup.sh
 
-regs: setup ## regenerate Scala and Go from regs/*.rdl (committed), headers and pages into build/regs
+regs: setup ## regenerate what comes from regs/*.rdl and regs/suites.yaml (committed), headers and pages into build/regs
 	@$(ENV) regs/generate.sh
 
 # --- what is built ---------------------------------------------------------------------------------------------------

@@ -95,7 +95,7 @@ bool state_add_words(line_t *words, const kernel_ipsec_sa_id_t *id, const kernel
              id->src->get_family(id->src) == AF_INET ? "0.0.0.0" : "::");
   }
   if (!suite_add_words(words, sa)) {
-    line_add(why, "no suite of %N with a key of %zu bits and %N (docs/reference/sallyctl-states.md lists them)",
+    line_add(why, "no suite of %N with a key of %zu bits and %N (docs/reference/suites.md lists them)",
              encryption_algorithm_names, sa->enc_alg, sa->enc_key.len * 8, integrity_algorithm_names, sa->int_alg);
     return FALSE;
   }

@@ -56,7 +56,7 @@ SUITES = {
     "chacha20poly1305-esn": ("aead", "rfc7539esp(chacha20,poly1305)"),
     "aes128-sha256": ("enc", "cbc(aes)", "auth-trunc", "hmac(sha256)"),
     "aes256-sha256-esn": ("enc", "cbc(aes)", "auth-trunc", "hmac(sha256)"),
-    "aes256-sha1": ("enc", "cbc(aes)", "auth", "hmac(sha1)"),
+    "aes256-sha1": ("enc", "cbc(aes)", "auth-trunc", "hmac(sha1)"),
     "aes128ctr-sha256": ("enc", "rfc3686(ctr(aes))", "auth-trunc", "hmac(sha256)"),
     "aes256ctr-sha256": ("enc", "rfc3686(ctr(aes))", "auth-trunc", "hmac(sha256)"),
     "null-sha256-esn": ("enc", "ecb(cipher_null)", "auth-trunc", "hmac(sha256)"),

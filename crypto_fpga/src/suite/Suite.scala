@@ -1,7 +1,7 @@
 package sallyport.crypto.suite
 
 import chisel3._
-import sallyport.common.registers.map.{Suite => Number}
+import chisel3.util._
 import sallyport.crypto.hash.HashKind
 
 /** What encrypts the payload. */
@@ -27,7 +27,7 @@ object AuthKind {
 }
 
 /**
- * An ESP suite: what a lane must know of it.
+ * An ESP suite: what a lane must know of it. [[SuiteList]] has them all, from regs/suites.yaml.
  *
  * @param number
  *   in the key rows and in the capability register
@@ -35,8 +35,21 @@ object AuthKind {
  *   strongSwan's
  * @param cbc
  *   CBC mode; else the cipher makes a key stream
+ * @param padTo
+ *   payload and trailer are padded to a multiple of this many bytes
+ * @param icvBytes
+ *   lengths of the ICV; of several the key row chooses one
  */
-case class Suite(number: Int, name: String, cipher: CipherKind, cbc: Boolean, auth: AuthKind) {
+case class Suite(
+    number: Int,
+    name: String,
+    cipher: CipherKind,
+    cbc: Boolean,
+    auth: AuthKind,
+    ivBytes: Int,
+    padTo: Int,
+    icvBytes: Seq[Int]
+) {
   import AuthKind._
 
   /** No step of a packet waits for the step before: such packets overtake the others (see [[OrderArbiter]]). */
@@ -44,49 +57,25 @@ case class Suite(number: Int, name: String, cipher: CipherKind, cbc: Boolean, au
   def hmac: Boolean = auth.isInstanceOf[Hmac]
 
   /** Bytes in front of the ciphertext: SPI, sequence number, IV. */
-  def headBytes: Int = if (cbc) 24 else if (cipher == CipherKind.None) 8 else 16
-
-  /** Payload and trailer are padded to a multiple of this many bytes. */
-  def padTo: Int = if (cbc) 16 else 4
+  def headBytes: Int = 8 + ivBytes
 
   /** The key row says how long the ICV is; else it is fixed. */
-  def icvByRow: Boolean = auth == Hmac(HashKind.sm3)
-  def fixedIcvBytes: Int = if (auth == Hmac(HashKind.sha1)) 12 else 16
+  def icvByRow: Boolean = icvBytes.size > 1
+  def fixedIcvBytes: Int = icvBytes.head
 }
 
 object Suite {
-  import AuthKind._
   import CipherKind._
+
+  val all: Seq[Suite] = SuiteList.all
 
   /** Width in the key rows, and in a lane. */
   val bits = 8
-  val laneBits = 4
+  val laneBits = log2Ceil(all.map(_.number).max + 1)
 
   /** Lengths of an ICV that a key row can ask for, in bytes, by `icv`. */
   val icvBytes: Seq[Int] = Seq(12, 16, 32)
   val icvBits = 2
-
-  private def stream(number: Int, name: String, cipher: CipherKind, auth: AuthKind) =
-    Suite(number, name, cipher, cbc = false, auth)
-  private def cbc(number: Int, name: String, cipher: CipherKind, hash: HashKind.Type) =
-    Suite(number, name, cipher, cbc = true, Hmac(hash))
-
-  val all: Seq[Suite] = Seq(
-    stream(Number.aes128gcm16, "aes128gcm16", Aes(128), Ghash),
-    stream(Number.aes256gcm16, "aes256gcm16", Aes(256), Ghash),
-    stream(Number.aes128ctrSha256, "aes128ctr-sha256", Aes(128), Hmac(HashKind.sha256)),
-    stream(Number.aes256ctrSha256, "aes256ctr-sha256", Aes(256), Hmac(HashKind.sha256)),
-    cbc(Number.aes128Sha256, "aes128-sha256", Aes(128), HashKind.sha256),
-    cbc(Number.aes256Sha256, "aes256-sha256", Aes(256), HashKind.sha256),
-    cbc(Number.aes256Sha1, "aes256-sha1", Aes(256), HashKind.sha1),
-    stream(Number.nullSha256, "null-sha256", None, Hmac(HashKind.sha256)),
-    stream(Number.aes256gmac, "aes256gmac", Aes(256), Gmac),
-    stream(Number.chacha20poly1305, "chacha20poly1305", ChaCha20, Poly1305),
-    stream(Number.sm4gcm16, "sm4gcm16", Sm4, Ghash),
-    cbc(Number.sm4Sm3, "sm4-sm3", Sm4, HashKind.sm3),
-    stream(Number.sm4ctrSm3, "sm4ctr-sm3", Sm4, Hmac(HashKind.sm3)),
-    stream(Number.aes192gcm16, "aes192gcm16", Aes(192), Ghash)
-  )
 
   /** Parts of strongSwan's names of what RFC 8221 forbids or advises against. */
   private val forbidden = "(^|-)(3?des\\d*|md5\\w*|blowfish\\w*|cast\\w*)(-|$)".r
@@ -109,7 +98,7 @@ object Suite {
   /** One of a few constants, by suite. */
   def choose(number: UInt)(value: Suite => Int): UInt = {
     val values = all.map(value).distinct
-    val width = chisel3.util.log2Ceil(values.max + 1).max(1)
+    val width = log2Ceil(values.max + 1).max(1)
     values.map(v => Mux(is(number)(value(_) == v), v.U(width.W), 0.U)).reduce(_ | _)
   }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"net/netip"
 
-	"sallyport/mgmt/internal/suite"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -15,7 +14,6 @@ const (
 	udpBytes        = 8
 	espBytes        = 8 // SPI and sequence number
 	espTrailerBytes = 2 // pad length and next header
-	espAlign        = 4
 )
 
 // PathMTU is the largest packet of ESP of an outbound SA. Frames that pass a bridge have no route.
@@ -38,25 +36,13 @@ func InnerMTU(sa *SA, mtu uint32) uint32 {
 	if sa.Encap != nil {
 		around += udpBytes
 	}
-	iv, align := espShape(sa.Suite())
-	room := (int(mtu) - around - iv) / align * align
+	s := sa.Suite()
+	room := (int(mtu) - around - s.IV) / s.Align * s.Align
 	inner := max(room-espTrailerBytes, 0)
 	if sa.Mode == xfrm.ModeTransport && inner > 0 {
 		inner += header
 	}
 	return uint32(inner)
-}
-
-// espShape is the bytes of a suite's IV and of the blocks that it pads to (RFC 3602, 3686, 4106, 4303 2.4, 7634).
-func espShape(s *suite.Suite) (iv, align int) {
-	switch s.Mode {
-	case suite.CBC:
-		return 16, 16
-	case suite.Plain:
-		return 0, espAlign
-	default:
-		return 8, espAlign
-	}
 }
 
 // protectMTU is the MTU of what an SA protects: 0, none, if a tunnel clears DF, for what is too long is then cut behind ESP.

@@ -155,7 +155,7 @@ bool decrypt(const Job& job, const uint8_t* packet, size_t text, uint8_t* out) {
 }  // namespace
 
 uint32_t textOf(const Job& job, size_t payloadBytes) {
-  const uint32_t to = job.of().padTo();
+  const uint32_t to = job.of().padTo;
   return (static_cast<uint32_t>(payloadBytes) + 2 + to - 1) / to * to;
 }
 
@@ -166,7 +166,7 @@ uint32_t textWithin(const Job& job, size_t packetBytes) {
 bool isLength(const Job& job, size_t packetBytes) {
   const Suite& suite = job.of();
   const size_t overhead = suite.headBytes() + suite.icvBytes(job.icv);
-  return packetBytes >= overhead + suite.padTo() && (packetBytes - overhead) % suite.padTo() == 0;
+  return packetBytes >= overhead + suite.padTo && (packetBytes - overhead) % suite.padTo == 0;
 }
 
 void seal(const Job& job, const std::vector<uint8_t>& payload, std::vector<uint8_t>& packet) {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/suites.h"
+#include "model/suite_list.h"
 
 namespace sallyport::model {
 
@@ -27,7 +27,7 @@ struct Job {
   uint16_t length;
   std::array<uint32_t, 4> passed;
 
-  const Suite& of() const { return kSuites[suite & 15]; }
+  const Suite& of() const { return kSuites[suite % kSuites.size()]; }
 };
 
 // As Verdict of LanePorts.scala.

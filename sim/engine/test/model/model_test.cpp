@@ -110,7 +110,7 @@ Bytes joined(std::initializer_list<Bytes> parts) {
 Bytes textFor(const Job& job, const Bytes& payload) {
   Bytes text = payload;
   uint8_t pad = 0;
-  while ((text.size() + 2) % job.of().padTo() != 0) text.push_back(++pad);
+  while ((text.size() + 2) % job.of().padTo != 0) text.push_back(++pad);
   text.push_back(pad);
   text.push_back(job.nextHeader);
   return text;

@@ -1,0 +1,1 @@
+"""The list of ESP suites, regs/suites.yaml, and what each language makes of it."""
