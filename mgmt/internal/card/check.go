@@ -1,4 +1,5 @@
-// Package card reads the shells of a box's cards: what is around the core of each chip (regs/shell.rdl).
+// Package card reads the shells of a box's cards: the logic around the core of each chip
+// (regs/shell.rdl).
 package card
 
 import (

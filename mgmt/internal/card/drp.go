@@ -10,8 +10,8 @@ import (
 // ErrSilentDRP is of a target that does not answer, or that the card does not have.
 var ErrSilentDRP = errors.New("nothing answers at that dynamic reconfiguration port")
 
-// ReadDRP reads a word by the dynamic reconfiguration port of a target (regs.DrpTarget…), which answers within 32 us or not at all. Two programs must not do so at
-// once.
+// ReadDRP reads a word through the dynamic reconfiguration port of a target (regs.DrpTarget…),
+// which answers within 32 us or not at all. Only one program may do so at a time.
 func ReadDRP(t transport.Transport, c transport.Chip, target, address uint32) (uint16, error) {
 	return accessDRP(t, c, target, address, regs.ShellDrpCommandRead)
 }

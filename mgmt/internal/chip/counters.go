@@ -49,7 +49,7 @@ type Balance struct {
 // Arisen is the packets that came in, those that the management CPU put in and those that came out of others.
 func (b Balance) Arisen() uint64 { return b.Received + b.Injected + b.Split }
 
-// Accounted is the packets of which the chip says what became of them.
+// Accounted sums the packets whose outcome the chip has counted.
 func (b Balance) Accounted() uint64 { return b.Sent + b.Punted + b.Dropped + b.Merged }
 
 // Balances adds up the counters of one chip by path.

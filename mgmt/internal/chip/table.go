@@ -23,8 +23,8 @@ func (b *Box) WriteRow(c transport.Chip, table regs.Table, index int, row []uint
 	return b.WriteRows([]Row{{c, table, index, row}})
 }
 
-// WriteRows writes rows one after the other, none of which has anything to wait for but the rows before it. If one is refused,
-// those behind it are written nevertheless.
+// WriteRows writes rows one after the other; each waits only for the rows before it. If the chip
+// refuses one, WriteRows still writes the rows behind it.
 func (b *Box) WriteRows(rows []Row) error {
 	var ops []transport.Op
 	defer func() { clear(ops[:cap(ops)]) }() // they may have carried a key

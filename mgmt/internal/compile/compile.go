@@ -1,4 +1,4 @@
-// Package compile works out from a model what the rows of the chips' tables should be.
+// Package compile computes the rows of the chips' tables from a model.
 package compile
 
 import (

@@ -119,7 +119,8 @@ func prefixMask(p netip.Prefix) []byte {
 	return mask
 }
 
-// Word is bits 32n and up of an address as a number, as registers hold it; 0 if there is none.
+// Word gives bits 32n and up of an address as a number, as registers hold it, or 0 without an
+// address.
 func Word(addr netip.Addr, n int) uint32 {
 	octets := make([]byte, 16)
 	copy(octets, addrBytes(addr))

@@ -74,8 +74,9 @@ func (c *compiler) placeWindows() error {
 	return nil
 }
 
-// PresetRow is either half of a window's row `number`, of so many rows, when every number up to top counts as received: which of them were
-// is not known, and to take one for new that is not would be a replay.
+// PresetRow gives either half of a window's row `number`, of so many rows, when every number up to
+// top counts as received. The box does not know which of them were received, and to accept a
+// received number as new would be a replay.
 func PresetRow(top uint64, number, rows int) Row {
 	f, row := regs.ReplayRow, newRow(regs.ReplayRow.Bits)
 	for i := range f.Received.Width / 32 {

@@ -24,8 +24,8 @@ func (r Row) low(bytes int) string {
 	return string(out[:bytes])
 }
 
-// FlowKey and sadKey are what a row of a cuckoo table is looked up by. A router finds an SA by its SPI alone; a bump in the wire, whose
-// SAs are those in transport mode, by SPI and destination.
+// FlowKey and sadKey give the lookup key of a row of a cuckoo table. A router finds an SA by its
+// SPI alone. A bump in the wire, whose SAs are in transport mode, finds it by SPI and destination.
 func FlowKey(r Row) string { return r.low(38) }
 
 func SadKey(r Row) string {

@@ -13,8 +13,8 @@ func UsageTable(way xfrm.Dir) regs.Table {
 	return regs.InnerTableOutboundUsage
 }
 
-// SaUsageRow is the row of an SA that starts. Its counters run up to a carry at the hard limits (regs/rows.rdl); a soft limit
-// that is not below the hard one has nothing to say.
+// SaUsageRow is the row of a new SA. Its counters run up to a carry at the hard limits
+// (regs/rows.rdl). A soft limit at or above the hard one has no effect.
 func SaUsageRow(sa *model.SA) Row {
 	f, row := regs.SaUsageRow, newRow(regs.SaUsageRow.Bits)
 	for _, limit := range []struct {

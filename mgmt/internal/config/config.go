@@ -21,7 +21,7 @@ import (
 // DefaultPath is where the file is unless --config says otherwise.
 const DefaultPath = "/etc/sallyport/sallyportd.toml"
 
-// Config is the file. What is not in it has the value of Default.
+// Config is the file's content. A missing key has the value of Default.
 type Config struct {
 	// Registers says how the chips are reached: unix:PATH, pci:CRYPTO or pci:INNER,CRYPTO,OUTER.
 	Registers Registers `toml:"registers"`
@@ -69,7 +69,7 @@ type Metrics struct {
 	Listen Listen `toml:"listen"`
 }
 
-// Log is the least level of what is logged.
+// Log is the least level that the daemon logs.
 type Log struct {
 	Level Level `toml:"level"`
 }

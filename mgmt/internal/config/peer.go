@@ -10,7 +10,7 @@ import (
 	"sallyport/mgmt/internal/peer"
 )
 
-// Peer is the other box of a pair; without a side there is none.
+// Peer is the other box of a pair. Without a side the box is alone.
 type Peer struct {
 	Side    Side   `toml:"side"`
 	Listen  Listen `toml:"listen"`  // where the other box asks

@@ -37,7 +37,8 @@ func (c *Client) Head(do string) Head {
 	return Head{ID: json.RawMessage(fmt.Sprint(c.last)), Do: do}
 }
 
-// Do sends a request and reads its answer, which may be nil if nothing but its success counts. The error is a *Refused if the daemon says no.
+// Do sends a request and reads its answer, which may be nil if only its success matters. The error
+// is a *Refused if the daemon refuses the request.
 func (c *Client) Do(request, answer any) error {
 	line, err := json.Marshal(request)
 	if err != nil {

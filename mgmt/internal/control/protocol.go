@@ -1,5 +1,6 @@
-// Package control is the protocol of the daemon's control socket (docs/reference/control-socket.md): one JSON object a line each way. It is shared
-// by the daemon and those who speak to it.
+// Package control is the protocol of the daemon's control socket
+// (docs/reference/control-socket.md): one JSON object a line each way. The daemon and its clients
+// share it.
 package control
 
 import (

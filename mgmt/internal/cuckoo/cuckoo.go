@@ -1,5 +1,6 @@
-// Package cuckoo places entries in the chips' four-way hash tables (docs/reference/tables.md). It works on a copy
-// and hands back the writes in an order in which a lookup on the chip never misses an entry that is there.
+// Package cuckoo places entries in the chips' four-way hash tables (docs/reference/tables.md). It
+// works on a copy. It returns the writes in an order in which no lookup on the chip misses a stored
+// entry.
 package cuckoo
 
 import (
@@ -21,7 +22,7 @@ var ErrFull = errors.New("the table is full")
 // searchLimit bounds the rows looked at for one insertion.
 const searchLimit = 8192
 
-// Entry is a key with what is stored under it.
+// Entry is a key and its value.
 type Entry[V any] struct {
 	Key   string
 	Value V
@@ -71,8 +72,9 @@ func (t *Table[V]) Get(key string) (index int, value V, ok bool) {
 // Rows gives the entries by index.
 func (t *Table[V]) Rows() map[int]Entry[V] { return t.rows }
 
-// Put stores a value under a key: in place if the key is there, else in a free row, else by moving others along the
-// shortest chain. Each moved entry is written to its new row before its old row is overwritten.
+// Put stores a value under a key: in place if the table has the key, else in a free row, else by
+// moving others along the shortest chain. Each moved entry is written to its new row before its old
+// row is overwritten.
 func (t *Table[V]) Put(key string, value V) ([]Write[V], error) {
 	if index, ok := t.place[key]; ok {
 		return []Write[V]{t.set(index, Entry[V]{key, value})}, nil

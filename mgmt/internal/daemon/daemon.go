@@ -1,5 +1,5 @@
-// Package daemon is the long-lived owner of a box: it carries out what clients of its control socket ask for, one request after the other,
-// takes the chips' events, and counts.
+// Package daemon is the long-lived owner of a box. It executes the requests of its control socket's
+// clients one after the other, takes the chips' events, and counts.
 package daemon
 
 import (

@@ -33,8 +33,9 @@ func (h *host) kept(header transport.PuntHeader) chan<- []byte {
 	return nil
 }
 
-// OpenHost makes a device for each port, with the names that are given, and takes the frames of the management CPU. Only this needs rights
-// (CAP_NET_ADMIN). Relay then carries frames, and must be called.
+// OpenHost makes a device with the given name for each port, and takes the frames of the management
+// CPU. Only OpenHost needs rights (CAP_NET_ADMIN). The caller must then call Relay, which carries
+// frames.
 func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -53,7 +54,8 @@ func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName string) error {
 	return nil
 }
 
-// Relay carries frames between the ports and their devices until ctx ends or the box fails. What waits for an SA, or is too long for it, stays here.
+// Relay carries frames between the ports and their devices until ctx ends or the box fails. Packets
+// that wait for an SA, or are too long for it, do not reach Linux.
 func (d *Daemon) Relay(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {

@@ -9,8 +9,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// Metrics reads the chips for Prometheus when it is asked: every counter of every chip under its name, how many SAs and policies there are,
-// and the events so far.
+// Metrics reads the chips when Prometheus asks: every counter of every chip under its name, the
+// number of SAs and policies, and the events so far.
 type Metrics struct {
 	daemon   *Daemon
 	counters [3][]*prometheus.Desc

@@ -17,8 +17,8 @@ type noise struct {
 	told *bool // what was told last; nil: nothing yet
 }
 
-// UseNoise has what the noise source gives go to a pool with each poll, and no SPI be given away, so that no keys are agreed, while its health tests
-// have not passed.
+// UseNoise writes the bits of the noise source to a pool with each poll. While the source's health
+// tests have not passed, it refuses SPIs, so that IKE agrees on no keys.
 func (d *Daemon) UseNoise(pool io.Writer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -51,7 +51,8 @@ type ownNumbers struct {
 	at      time.Time
 }
 
-// JoinPair makes the box one of a pair, before it is configured. One whose ports are open is active; any other sends and receives nothing until Follow says so.
+// JoinPair makes the box one of a pair, before it is configured. A box with open ports is active.
+// Any other sends and receives nothing until Follow activates it.
 func (d *Daemon) JoinPair(p *Pair) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -71,7 +72,8 @@ func (d *Daemon) JoinPair(p *Pair) error {
 	return nil
 }
 
-// ServePair answers the other box until ctx ends. What it tells is ready: no answer waits for the chips.
+// ServePair answers the other box until ctx ends, from stored reports: no answer waits for the
+// chips.
 func (d *Daemon) ServePair(ctx context.Context, listener net.Listener) error {
 	p := d.pair
 	server := &peer.Server{

@@ -9,8 +9,8 @@ import (
 	"sallyport/mgmt/internal/events"
 )
 
-// Poll takes the chips' events every `period`, and ends SAs at their limits in time, until ctx ends or the chips fail, and calls alive after each
-// time that they have answered.
+// Poll takes the chips' events every `period`, and ends SAs at their limits in time. It runs until
+// ctx ends or the chips fail, and calls alive after each successful poll.
 func (d *Daemon) Poll(ctx context.Context, period time.Duration, alive func()) error {
 	ticks := time.NewTicker(period)
 	defer ticks.Stop()

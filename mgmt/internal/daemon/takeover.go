@@ -138,8 +138,8 @@ func (d *Daemon) closePorts(gave bool) error {
 	return d.readOwnNumbersLocked()
 }
 
-// LeavePair closes the ports of an active box before its daemon ends, and waits until the other has taken the place, if it can: ServePair and FollowPair have
-// to run meanwhile.
+// LeavePair closes the ports of an active box before its daemon ends, and waits until the other has
+// taken over, if it can. ServePair and FollowPair must run meanwhile.
 func (d *Daemon) LeavePair() error {
 	p := d.pair
 	p.facts.Leave()

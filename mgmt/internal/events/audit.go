@@ -47,8 +47,8 @@ func uptime(cycles uint64) string {
 	return fmt.Sprintf("%d.%09d", cycles/chip.CyclesPerSecond, cycles%chip.CyclesPerSecond*uint64(time.Second)/chip.CyclesPerSecond)
 }
 
-// ForgetAudit discards what waits, if there is a new inbound SA, for its row may be that of another. It says so: a log must not have gaps that nobody
-// hears of.
+// ForgetAudit discards waiting events if there is a new inbound SA, whose row may be that of
+// another. It reports that, because a log must not have silent gaps.
 func (s *Source) ForgetAudit(m *model.Model) error {
 	if !slices.ContainsFunc(m.SAs, func(sa *model.SA) bool { return sa.Fresh && sa.Way == xfrm.DirIn }) {
 		return nil

@@ -1,4 +1,4 @@
-// Package events takes events off a box's chips, and says what they mean for SAs.
+// Package events takes events from a box's chips, and names the SA that each concerns.
 package events
 
 import (
@@ -38,7 +38,8 @@ func (p Protocol) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(p))
 }
 
-// Event is what a chip tells of an SA, or of a packet that has none. Its JSON is a line of the daemon's monitor (docs/reference/control-socket.md), its String what sallyctl prints.
+// Event is a chip's report about an SA, or about a packet without one. Its JSON is a line of the
+// daemon's monitor (docs/reference/control-socket.md); its String is the line that sallyctl prints.
 type Event struct {
 	Kind  string     `json:"event"`
 	Src   netip.Addr `json:"src,omitzero"`

@@ -10,9 +10,12 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// takePeers takes the events that wait of peers that have moved and gives each to `moved`, with the row of the inbound SA and where its packet came
-// from. The inner chip says which packets were authentic, the outer one where each came from. Then the places there are freed: an event that
-// is still to come belongs to another round, and is not believed, for its place may hold what somebody forged since.
+// takePeers takes the waiting events of moved peers, and calls `moved` for each with the row of the
+// inbound SA and the source of its packet. The inner chip names the authentic packets, and the
+// outer chip holds the source of each. Then takePeers frees the outer chip's places.
+//
+// A later event belongs to another round. takePeers ignores it, because its place may hold a forged
+// source by then.
 func (s *Source) takePeers(moved func(row int, from netip.AddrPort)) error {
 	places, err := s.Box.Read32(transport.Outer, regs.OuterPeerPlaces)
 	if err != nil {
@@ -54,8 +57,9 @@ func (s *Source) peerPlace(place uint64) (row int, from netip.AddrPort, err erro
 	return int(regs.OuterPeerSaSa.Get(sa)), netip.AddrPortFrom(netip.AddrFrom4(octets), uint16(regs.OuterPeerSaPort.Get(sa))), err
 }
 
-// ForgetPeers discards what waits, if there is a new inbound SA in UDP: its row may be that of another, whose events are not its own. A peer
-// that has moved says so again with its next packet.
+// ForgetPeers discards waiting events if there is a new inbound SA in UDP. Its row may be that of
+// another SA, whose events are not its own. A peer that has moved raises an event again with its
+// next packet.
 func (s *Source) ForgetPeers(m *model.Model) error {
 	for _, sa := range m.SAs {
 		if sa.Fresh && sa.Way == xfrm.DirIn && sa.Encap != nil {

@@ -19,7 +19,8 @@ type Source struct {
 	Left map[string]uint64
 }
 
-// Events takes the events of peers that have moved, of lifetimes and of sequence numbers. If it fails, what it had taken by then comes with the error.
+// Events takes the events of moved peers, of lifetimes and of sequence numbers. If it fails, it
+// returns the events taken by then with the error.
 func (s *Source) Events(m *model.Model, at model.Rows) (events []Event, err error) {
 	found := func(e Event) { events = append(events, e) }
 	if err := s.moved(at[xfrm.DirIn], found); err != nil {

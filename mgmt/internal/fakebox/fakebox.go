@@ -1,5 +1,6 @@
-// Package fakebox is three chips in memory, for tests of what drives them: the register map of regs/*.rdl with its windows,
-// strict about everything that the real chips answer with an error.
+// Package fakebox models three chips in memory, for tests of their drivers. It has the register map
+// of regs/*.rdl with its windows, and refuses every access that the real chips answer with an
+// error.
 package fakebox
 
 import (
@@ -322,8 +323,8 @@ func (b *Box) Arrive(sa uint16, from netip.AddrPort, authentic bool) {
 // Late queues an event of a peer, a value of PEER_EVENT, whose packet was on its way while places were freed.
 func (b *Box) Late(event uint32) { b.raise(&b.peers, event) }
 
-// Drop is an authentic packet of an inbound SA that the inner chip drops for a reason that the audit log tells of.
-// `packet` is what was in it, as bits 303:0 of a flow row.
+// Drop drops an authentic packet of an inbound SA, as the inner chip does for a reason of the audit
+// log. `packet` is the packet's match key, bits 303:0 of a flow row.
 func (b *Box) Drop(sa uint16, reason, sequence uint32, packet ...uint32) {
 	b.log(&b.audit, sa, reason, sequence, packet)
 }

@@ -21,7 +21,8 @@ type beat struct {
 	last bool
 }
 
-// Mailbox is the frame mailbox of a shell. What is punted waits in it, as in the chip behind the real one.
+// Mailbox is the frame mailbox of a shell. Punted frames wait in it, as in the chip behind the real
+// one.
 type Mailbox struct {
 	// Injected are the frames that the chip got whole, and Broken how many were broken off.
 	Injected [][]byte
@@ -53,7 +54,7 @@ func (m *Mailbox) PuntPart(part []byte, last bool) {
 	m.drop()
 }
 
-// Waiting is how many punted beats nobody has taken.
+// Waiting counts the punted beats that software has not taken.
 func (m *Mailbox) Waiting() int { return len(m.punted) }
 
 func (m *Mailbox) puntState() uint32 {

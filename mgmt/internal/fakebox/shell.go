@@ -7,7 +7,7 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// Shell is what is around a chip on a card: its registers as regs/shell.rdl has them.
+// Shell is the logic around a chip on a card: its registers as regs/shell.rdl has them.
 type Shell struct {
 	// DRP has words by what DRP_SELECT is for them: the system monitor's by their addresses, those of the MAC from 2^24 on. Where there is none, nothing answers.
 	DRP map[uint32]uint16

@@ -21,8 +21,8 @@ func (t Ternary) First(matches func([]uint32) bool) []uint32 {
 	return nil
 }
 
-// Write writes a row, and looks at every state that a lookup can meet from now on: of a row that becomes valid, or whose
-// value or mask changes, one without it as well.
+// Write writes a row, and checks every state that a lookup can meet from now on. If a row becomes
+// valid, or its value or mask changes, one such state is the table without it.
 func (t Ternary) Write(index int, row []uint32, look func()) {
 	if isZero(row) {
 		delete(t, index)

@@ -1,5 +1,6 @@
-// Package journal writes a log as journald reads it from standard error: a line each, with its priority in front (sd-daemon(3)) and without
-// the time, which journald has itself. To anything but the journal it writes lines with their time.
+// Package journal writes a log as journald reads it from standard error (sd-daemon(3)): a line
+// each, with its priority in front and without the time, which journald adds. To any other output
+// it writes lines with their time.
 package journal
 
 import (

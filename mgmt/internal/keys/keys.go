@@ -1,4 +1,4 @@
-// Package keys computes what the crypto chip's key rows hold beside the keys that an administrator gives: powers of the GHASH key,
+// Package keys computes the derived part of the crypto chip's key rows: powers of the GHASH key,
 // HMAC states, and the ends of key schedules.
 package keys
 
@@ -21,8 +21,8 @@ type Material struct {
 // Wipe clears the secrets.
 func (m *Material) Wipe() { *m = Material{} }
 
-// Compute makes the material of an SA from the key of its cipher, salt included, and that of its HMAC. The keys have the lengths
-// that the suite says.
+// Compute makes the material of an SA from the key of its cipher, salt included, and that of its
+// HMAC. The suite sets the lengths of the keys.
 func Compute(s *suite.Suite, crypt, auth []byte, inbound bool) (*Material, error) {
 	m := &Material{}
 	key, salt := crypt[:s.Key], crypt[s.Key:]

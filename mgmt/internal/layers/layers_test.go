@@ -1,4 +1,5 @@
-// Package layers has no code: it checks how the packages of this module stand above each other.
+// Package layers has no code: it checks that the packages of this module refer to each other in one
+// direction.
 package layers
 
 import (

@@ -1,4 +1,4 @@
-// Package listen keeps servers listening: an Accept that fails ends none of them.
+// Package listen keeps servers listening when an Accept fails.
 package listen
 
 import (
@@ -23,7 +23,8 @@ type steady struct {
 	close  func() error
 }
 
-// Steady makes a listener of which Accept fails with net.ErrClosed alone. Any other failure is logged and tried again, with pauses of up to a second.
+// Steady makes a listener whose Accept fails with net.ErrClosed alone. It logs any other failure
+// and tries again, with pauses of up to a second.
 func Steady(inner net.Listener, log *slog.Logger) net.Listener {
 	s := &steady{Listener: inner, log: log, closed: make(chan struct{})}
 	s.close = sync.OnceValue(func() error { close(s.closed); return inner.Close() })

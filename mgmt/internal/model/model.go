@@ -1,5 +1,5 @@
-// Package model is what an administrator wrote (states, policies, addresses, routes, neighbours),
-// and what the box decided about it. It knows no chip.
+// Package model holds an administrator's configuration (states, policies, addresses, routes,
+// neighbours), and the box's decisions about it. It does not know the chips.
 package model
 
 import (

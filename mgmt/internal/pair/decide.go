@@ -1,4 +1,5 @@
-// Package pair decides which of two boxes with the same SAs is active (docs/decisions/0008). It knows no chips and no network.
+// Package pair decides which of two boxes with the same SAs is active (docs/decisions/0008). It
+// does not know chips or the network.
 package pair
 
 import (

@@ -1,5 +1,8 @@
-// Package peer is how the two boxes of a pair speak to each other (docs/decisions/0008): HTTP over mutual TLS 1.3, where each box knows the other by
-// its certificate. A status tells that a box lives and needs no lock of the box; numbers tell how far its SAs have come. No key of an SA crosses.
+// Package peer connects the two boxes of a pair (docs/decisions/0008): HTTP over mutual TLS 1.3,
+// where each box knows the other by its certificate.
+//
+// A status shows that a box is alive, and needs no lock of the box. Numbers show how far its SAs
+// have come. No key of an SA crosses the link.
 package peer
 
 import (

@@ -1,4 +1,5 @@
-// Package place says which box a program drives: how its registers are reached, where what is kept about it lies, and who has it.
+// Package place names the box that a program drives: the way to its registers, the paths of its
+// files, and the owner of its lock.
 package place
 
 import (

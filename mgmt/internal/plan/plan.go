@@ -1,5 +1,5 @@
-// Package plan orders the writes that bring the tables from what they hold to what they should
-// hold, so that traffic never meets half of a change.
+// Package plan orders the writes that change the chips' tables, so that traffic never meets half of
+// a change.
 package plan
 
 import (

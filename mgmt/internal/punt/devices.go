@@ -1,5 +1,6 @@
-// Package punt makes Linux the host behind the ports of a box: frames that a chip punts come in at a TAP device, and what Linux
-// sends there is injected. So ARP, neighbour discovery and ICMP are the kernel's, and IKE reaches whoever listens.
+// Package punt makes Linux the host behind the ports of a box. Frames that a chip punts come in at
+// a TAP device, and the box injects the frames that Linux sends there. So the kernel does ARP,
+// neighbour discovery and ICMP, and IKE reaches the program that listens.
 package punt
 
 import (

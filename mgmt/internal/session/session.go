@@ -1,5 +1,5 @@
-// Package session changes and reads the configuration of one box: it locks and stores it, and
-// drives the chips.
+// Package session changes and reads the configuration of one box. It locks the box, stores the
+// configuration, and drives the chips.
 package session
 
 import (

@@ -1,5 +1,5 @@
-// Package testbox has what tests of a whole box share: a fake one, batches for it, and what looks
-// at its rows.
+// Package testbox has the common parts of tests of a whole box: a fake box, batches for it, and
+// readers of its rows.
 package testbox
 
 import (

@@ -1,5 +1,5 @@
-// Package web is the daemon's page for a browser: what the box is and holds, what goes through it and what it drops, live. It shows and changes
-// nothing. Everything that the page is made of is in the program.
+// Package web is the daemon's page for a browser. It shows the box's configuration, traffic and
+// drops, live, and changes nothing. The program contains all files of the page.
 package web
 
 import (

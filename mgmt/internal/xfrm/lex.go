@@ -1,5 +1,6 @@
-// Package xfrm reads configuration in iproute2's syntax: `ip xfrm state`, `ip xfrm policy`, and the `addr`, `link`, `route`
-// and `neigh` lines that an `ip -batch` file may hold beside them. It knows words and their limits, not the box.
+// Package xfrm reads configuration in iproute2's syntax: `ip xfrm state`, `ip xfrm policy`, and the
+// `addr`, `link`, `route` and `neigh` lines of an `ip -batch` file. It knows words and their
+// limits, not the box.
 package xfrm
 
 import (
