@@ -16,8 +16,8 @@ func (m *Model) CheckTimeless() error {
 	return nil
 }
 
-// Reached says which of two limits, in seconds since the SA was added and first used, are reached. A clock that was set back to before then has
-// run for no time.
+// Reached reports which of two limits are reached, in seconds since the SA was added and first
+// used. If the clock was set back to before then, no time has passed.
 func (sa *SA) Reached(now int64, sinceAdded, sinceUsed uint64) string {
 	after := func(start int64, limit uint64) bool {
 		return start != 0 && limit != 0 && now >= start && uint64(now-start) >= limit

@@ -126,7 +126,8 @@ func (f Finder) Named(p *Policy, way xfrm.Dir) []*SA {
 	return out
 }
 
-// OutPolicy is the out policy that decides on a packet, as the inner chip finds it: of equal priority first what is one flow.
+// OutPolicy is the out policy that decides on a packet, as the inner chip finds it. At equal
+// priority a flow comes first.
 func (m *Model) OutPolicy(packet xfrm.Selector) (first *Policy) {
 	before := func(p, q *Policy) bool {
 		if flow := Exact(p.Selector); p.Priority == q.Priority && flow != Exact(q.Selector) {
@@ -142,9 +143,10 @@ func (m *Model) OutPolicy(packet xfrm.Selector) (first *Policy) {
 	return first
 }
 
-// Exact says whether a selector is one row of the flow table: it names both addresses, the protocol, and the numbers that the
-// chips read of that protocol, if any, or says that there are none to read. "Any port" is more than one row, the packets in which none
-// can be read among them.
+// Exact reports whether a selector is one row of the flow table. Such a selector names both
+// addresses, the protocol, and the numbers that the chips read of that protocol, or says that there
+// are none to read. "Any port" is more than one row, because it includes packets without readable
+// numbers.
 func Exact(s xfrm.Selector) bool {
 	numbers := true
 	switch {

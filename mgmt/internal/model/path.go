@@ -14,8 +14,9 @@ type Path struct {
 	Many bool       // parts of the prefix have hops of their own
 }
 
-// Lookup finds the next hop of everything in a prefix: by the longest route that holds it all, else by the routes and
-// neighbours inside it if they agree. The zero prefix is every address of both IP versions.
+// Lookup finds the next hop of a whole prefix: by the longest route that holds it all, else by the
+// routes and neighbours inside it if they agree. The zero prefix is every address of both IP
+// versions.
 func (m *Model) Lookup(dev string, to netip.Prefix) Path {
 	if !to.IsValid() {
 		return m.bothVersions(dev)
@@ -79,7 +80,8 @@ func (m *Model) bothVersions(dev string) Path {
 	return out
 }
 
-// Station is the Ethernet address of a next hop: that of its neighbour line, else what was learned, else that of row 0, which may be none.
+// Station is the Ethernet address of a next hop: from its neighbour line, else as learned, else
+// that of row 0, which may be empty.
 func (m *Model) Station(dev string, hop netip.Addr) xfrm.MAC {
 	for _, n := range m.Neighs {
 		if n.Dev == dev && n.IP == hop {

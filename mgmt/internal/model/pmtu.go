@@ -25,8 +25,9 @@ func (m *Model) PathMTU(sa *SA) uint32 {
 	return cmp.Or(m.Lookup(xfrm.Black, netip.PrefixFrom(to, to.BitLen())).Mtu, m.Mtu(xfrm.Black))
 }
 
-// InnerMTU is the longest packet that an outbound SA carries in packets of ESP of at most mtu bytes (RFC 4301, 8.2.1); 0 if there
-// is no room for any. In transport mode ESP is of what is behind the packet's own header, of which it is without options.
+// InnerMTU is the longest packet that an outbound SA carries in packets of ESP of at most mtu bytes
+// (RFC 4301, 8.2.1), or 0 if none fits. In transport mode ESP covers the bytes behind the packet's
+// own header, which has no options.
 func InnerMTU(sa *SA, mtu uint32) uint32 {
 	header := headerBytes4
 	if sa.Dst.Is6() {
@@ -45,7 +46,8 @@ func InnerMTU(sa *SA, mtu uint32) uint32 {
 	return uint32(inner)
 }
 
-// protectMTU is the MTU of what an SA protects: 0, none, if a tunnel clears DF, for what is too long is then cut behind ESP.
+// protectMTU is the MTU of packets that an SA protects. It is 0, no limit, if a tunnel clears DF,
+// because the box then fragments long packets behind ESP.
 func (m *Model) protectMTU(sa *SA, pos xfrm.Pos) (uint32, error) {
 	path := m.PathMTU(sa)
 	inner := InnerMTU(sa, path)

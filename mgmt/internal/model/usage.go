@@ -6,7 +6,7 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// Usage is what an SA or a policy has carried, and whether an SA has reached limits in it.
+// Usage is the count of an SA or a policy, and the limits that an SA has reached.
 type Usage struct {
 	Bytes, Packets  uint64
 	Warned, Expired bool
@@ -17,7 +17,7 @@ func (u Usage) String() string {
 	return fmt.Sprintf("\tlifetime current:\n\t  %d(bytes), %d(packets)\n", u.Bytes, u.Packets)
 }
 
-// Meter reads what is counted of what is installed: of an SA, and of the usage row of an outbound policy.
+// Meter reads the counts of an SA, and of the usage row of an outbound policy.
 type Meter interface {
 	OfSA(sa *SA) (Usage, error)
 	OfRow(row int) (Usage, error)
@@ -31,8 +31,8 @@ func (sa *SA) UsageOf(meter Meter) (Usage, error) {
 	return meter.OfSA(sa)
 }
 
-// UsageOfPolicy reads what a policy has carried: an outbound one from its own row, an inbound one that names SAs as the sum of
-// theirs. The outer chip's rules are not counted.
+// UsageOfPolicy reads the count of a policy: an outbound one's from its own row, and that of an
+// inbound one that names SAs as the sum of theirs. The outer chip's rules have no counts.
 func (m *Model) UsageOfPolicy(p *Policy, meter Meter) (sum Usage, known bool, err error) {
 	if p.Dir != xfrm.DirOut {
 		if p.Template == nil {

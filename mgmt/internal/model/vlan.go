@@ -65,7 +65,8 @@ func (m *Model) deleteVLAN(name string, pos xfrm.Pos) error {
 	return nil
 }
 
-// TagsOf are the tags of frames to a VLAN as they stand on the wire, the outermost first (IEEE 802.1Q 9.5: TPID; priority 0, VID).
+// TagsOf gives the tags of frames to a VLAN in wire order, the outermost first (IEEE 802.1Q 9.5:
+// TPID; priority 0, VID).
 func (m *Model) TagsOf(vlan string) []byte {
 	v := m.vlan(vlan)
 	if v == nil {
@@ -74,7 +75,8 @@ func (m *Model) TagsOf(vlan string) []byte {
 	return binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(m.TagsOf(v.Parent), v.Protocol), v.ID)
 }
 
-// HopVLAN is the VLAN of a next hop: that of its neighbour line, else of the route to it, else of the network it is in.
+// HopVLAN is the VLAN of a next hop: from its neighbour line, else from the route to it, else from
+// its network.
 func (m *Model) HopVLAN(dev string, hop netip.Addr) string {
 	for _, n := range m.Neighs {
 		if n.Dev == dev && n.IP == hop {

@@ -8,14 +8,14 @@ import (
 	"sallyport/mgmt/internal/peer"
 )
 
-// Box is what counts of a box.
+// Box is the part of a box's state that decides.
 type Box struct {
 	peer.Status
 	// Maintained says that the administrator has taken the box out of service: it never takes the place. It is known of this box alone.
 	Maintained bool
 }
 
-// View is what a box knows at a time.
+// View is a box's knowledge of the pair at a time.
 type View struct {
 	Own   Box
 	Other peer.Status
@@ -29,7 +29,7 @@ type View struct {
 	Worse time.Duration
 }
 
-// Step is what a box does next.
+// Step is the next action of a box.
 type Step int
 
 // The steps.

@@ -10,8 +10,8 @@ import (
 	"sallyport/mgmt/internal/peer"
 )
 
-// Facts are what a box knows of the pair. They have a lock of their own, which nobody holds while he waits for anything: so the other box is answered while
-// the chips are busy.
+// Facts are a box's knowledge of the pair. They have a lock of their own, which no holder keeps
+// while it waits. So the other box gets its answer while the chips are busy.
 type Facts struct {
 	side peer.Side
 	dead time.Duration
@@ -66,7 +66,7 @@ func (f *Facts) status(now time.Time) peer.Status {
 	return peer.Status{Side: f.side, Active: f.active, Yields: f.maintained || f.leaving || given, Problems: append([]string{}, f.problems...)}
 }
 
-// Status is what this box tells the other.
+// Status is the report of this box to the other.
 func (f *Facts) Status(now time.Time) peer.Status {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -100,7 +100,7 @@ func (f *Facts) Failure() string {
 	return f.failure
 }
 
-// SetProblems keeps what is wrong with this box now.
+// SetProblems stores this box's present problems.
 func (f *Facts) SetProblems(problems []string, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -117,7 +117,8 @@ func (f *Facts) compare(now time.Time) {
 	}
 }
 
-// Became keeps that the box has opened or closed its ports. One that has given its place away lets the other have it for a while.
+// Became stores that the box has opened or closed its ports. A box that has handed over leaves the
+// other active for a while.
 func (f *Facts) Became(active, gave bool, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

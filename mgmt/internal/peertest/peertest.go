@@ -17,7 +17,8 @@ import (
 	"sallyport/mgmt/internal/peer"
 )
 
-// Write makes a certificate of a name that signs itself, valid for a time from now on, or until so long ago, and writes NAME.pem and NAME.key into a folder.
+// Write makes a self-signed certificate of a name, and writes NAME.pem and NAME.key into a folder.
+// The certificate is valid from now on for a time, or expired that long ago.
 func Write(t *testing.T, folder, name string, valid time.Duration) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -25,7 +25,7 @@ type Place struct {
 	PCI    string // the crypto card's address, or addresses inner,crypto,outer
 }
 
-// Ways is how Parse wants it, for people.
+// Ways is the syntax of Parse, for people.
 const Ways = "unix:PATH (simulator), pci:CRYPTO or pci:INNER,CRYPTO,OUTER (cards)"
 
 // Parse reads `unix:PATH`, `pci:CRYPTO` or `pci:INNER,CRYPTO,OUTER`.
@@ -66,7 +66,8 @@ func (p Place) Open() (transport.Transport, error) {
 	return t, nil
 }
 
-// OpenUnchecked reaches the registers of whatever is there, for those who look for what is wrong with it.
+// OpenUnchecked reaches the registers without a check of the cards, for programs that look for
+// their faults.
 func (p Place) OpenUnchecked() (transport.Transport, error) {
 	switch {
 	case p.Socket != "" && p.PCI != "":
@@ -84,8 +85,8 @@ func (p Place) OpenUnchecked() (transport.Transport, error) {
 // State is where the configuration is kept: beside the simulator's socket, or in /run for cards.
 func (p Place) State() string { return p.base() + ".state.json" }
 
-// Keys is where it is remembered which outbound keys were used: for cards in /var/lib, where it outlives a reboot of the machine. Empty for a simulated box, whose file is beside
-// its state.
+// Keys is the path of the marks of used outbound keys: for cards in /var/lib, where it outlives a
+// reboot of the machine. It is empty for a simulated box, whose file is beside its state.
 func (p Place) Keys() string {
 	if p.Socket != "" {
 		return ""

@@ -11,10 +11,11 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// detach is for a change in which what comes takes rows of what goes: whatever leads to such a row would lead to the new thing before
-// it is written itself, and packets of one policy would leave under the SA of another. So all of it lets go first. A flow or rule
-// discards, since without it a lower rule might let its packets out in clear; a SAD, tunnel or selector row is cleared, without
-// which packets are dropped. It gives the tables as they are then.
+// detach cuts the paths to rows that a change gives to another owner. Otherwise such a path would
+// lead to the new owner too early, and packets of one policy would leave under the SA of another. A
+// flow or rule gets DISCARD, because without it a lower rule might let its packets out in clear. A
+// SAD, tunnel or selector row is cleared, which drops packets. detach returns the tables after
+// these writes.
 func (p *planner) detach() *compile.Image {
 	red, black := p.newHops(xfrm.Red), p.newHops(xfrm.Black)
 	outbound, inbound := p.newSAs(xfrm.DirOut), p.newSAs(xfrm.DirIn)

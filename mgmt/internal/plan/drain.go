@@ -13,8 +13,9 @@ import (
 // 1 Gb/s in half of it.
 const DrainTime = time.Millisecond
 
-// drain marks the writes before which the box has to send what had passed the look-ups: the first behind rows that were freed, and the
-// first that clears what flows and rules led to until this change.
+// drain marks the writes before which the box must send all packets that have passed the look-ups.
+// These are the first write behind freed rows, and the first that clears a row to which flows and
+// rules led until this change.
 func (p *planner) drain() {
 	freed := len(p.Writes) > 0 && p.Writes[0].Phase < phaseHops
 	first := func(from phase) *Write {
@@ -30,8 +31,8 @@ func (p *planner) drain() {
 	}
 }
 
-// clearsUsed says whether flows or rules led to an outbound SA or next hop, up to this change, whose row is cleared last: packets
-// that they have sent on their way need it.
+// clearsUsed reports whether the last clears include the row of an outbound SA or next hop to which
+// flows or rules led until this change. Packets on their way need such a row.
 func (p *planner) clearsUsed() bool {
 	sas, red, black := map[int]bool{}, map[int]bool{}, map[int]bool{}
 	for _, w := range p.Writes {

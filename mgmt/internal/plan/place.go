@@ -11,7 +11,7 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// hash brings a cuckoo table to hold what is wanted.
+// hash changes a cuckoo table to the wanted entries.
 func (p *planner) hash(c transport.Chip, table regs.Table, size int, keyOf func(compile.Row) string, have map[int]compile.Row, want []compile.Placed) (map[int]compile.Row, error) {
 	shadow := cuckoo.New[compile.Row](size)
 	for index, row := range have {

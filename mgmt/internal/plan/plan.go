@@ -49,8 +49,8 @@ type Plan struct {
 	Target *compile.Target
 }
 
-// MakePlan compares the tables with the model. Nothing is written yet; every capacity is checked. New entries go in before old
-// ones leave, unless the tables are too full for that.
+// MakePlan compares the tables with the model, and checks every capacity. It writes nothing. New
+// entries go in before old ones leave, unless the tables are too full for that.
 func MakePlan(m *model.Model, old *compile.Image, sizes compile.Sizes, r *model.Report) (*Plan, error) {
 	if err := m.CheckBridge(); err != nil {
 		return nil, err
@@ -173,7 +173,8 @@ func (p *planner) keys(way xfrm.Dir, table regs.Table) {
 	*p.Image.Keys(way) = slices.Sorted(maps.Keys(want))
 }
 
-// direct brings a directly indexed table to hold what is wanted; rows in always are written even if they are the same.
+// direct changes a directly indexed table to the wanted rows; it writes rows in always even if they
+// are the same.
 func (p *planner) direct(c transport.Chip, table regs.Table, have, want map[int]compile.Row, always map[int]bool) {
 	for _, index := range slices.Sorted(maps.Keys(want)) {
 		if !slices.Equal(want[index], have[index]) || always[index] {

@@ -48,8 +48,8 @@ func (p *planner) presetWindows() {
 	}
 }
 
-// keepWindows lets selector rows that are written again, or after a preset, leave the SA's window as it is. The image
-// has rows without the mark: it is of the write, not of the row.
+// keepWindows lets selector rows that are written again, or after a preset, keep the SA's window.
+// The mark belongs to the write; rows of the image do not store it.
 func (p *planner) keepWindows() {
 	keep := map[int]bool{}
 	for _, sa := range p.m.SAs {
@@ -65,7 +65,8 @@ func (p *planner) keepWindows() {
 	}
 }
 
-// dummies brings their table to hold what is wanted: like a flow, a row leads to an SA whose other rows are there before it and go after it.
+// dummies changes the table of dummies to the wanted rows. Like a flow, a row leads to an SA, whose
+// other rows are written before it and removed after it.
 func (p *planner) dummies(have map[int]compile.Row) {
 	want := p.Target.Dummies
 	for _, index := range slices.Sorted(maps.Keys(want)) {

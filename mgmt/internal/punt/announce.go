@@ -9,8 +9,9 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// Announcement is the frame that tells all hosts of a link where an address is now: an ARP announcement (RFC 5227, 2.3), or an unsolicited neighbour
-// advertisement that overrides what they know (RFC 4861, 7.2.6).
+// Announcement is the frame that announces an address to all hosts of a link: an ARP announcement
+// (RFC 5227, 2.3), or an unsolicited neighbour advertisement with the override flag (RFC 4861,
+// 7.2.6).
 func Announcement(mac xfrm.MAC, ip netip.Addr) []byte {
 	if ip.Is4() {
 		return announceARP(mac, ip)

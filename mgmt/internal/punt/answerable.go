@@ -7,7 +7,8 @@ var noErrors = map[uint16]bool{0: true, 8: true, 9: true, 10: true, 13: true, 14
 
 const firstV6Information = 128
 
-// Answerable says whether ICMP may tell the sender of a packet of an error: not if the packet is of or to a group, or tells of an error itself (RFC 1122, 3.2.2; RFC 4443, 2.4 e).
+// Answerable reports whether an ICMP error may answer a packet. It may not answer multicast, a
+// packet from a group address, or an ICMP error (RFC 1122, 3.2.2; RFC 4443, 2.4 e).
 func Answerable(packet xfrm.Selector) bool {
 	const icmp, icmpV6 = 1, 58
 	src, dst := packet.Src.Addr(), packet.Dst.Addr()

@@ -50,8 +50,9 @@ func (d *Devices) Address(port uint8, mac net.HardwareAddr) error { return d.tap
 // Refused is how many frames Linux did not take.
 func (d *Devices) Refused() uint64 { return d.refused.Load() }
 
-// Serve gives `send` every frame that Linux sends, each before the next of its device is read, until one of both fails or Close
-// is called. `send` may be called for both ports at once and must not keep the frame.
+// Serve calls `send` with every frame that Linux sends, until `send` or a device fails or Close is
+// called. It reads a device's next frame after `send` returns. `send` may be called for both ports
+// at once and must not keep the frame.
 func (d *Devices) Serve(send func(port uint8, frame []byte) error) error {
 	var group errgroup.Group
 	for port, t := range d.taps {

@@ -19,8 +19,9 @@ const (
 // Flow is what packets of a frame's kind have in common, to know them by. False if it has no IP packet.
 func Flow(frame []byte) (xfrm.Selector, bool) { return ReadPacket(frame, xfrm.AllExtensionHeaders) }
 
-// ReadPacket is the selector of just the IP packet in a frame, of the fields that the chips read in it (docs/explanation/chips.md). False if there is none: such frames
-// are punted for other reasons than a policy.
+// ReadPacket is the selector of exactly the IP packet in a frame, from the fields that the chips
+// read in it (docs/explanation/chips.md). It is false without an IP packet; the chips punt such
+// frames for other reasons than a policy.
 func ReadPacket(frame []byte, skipped xfrm.ExtensionHeaders) (xfrm.Selector, bool) {
 	head, packet, ok := SplitFrame(frame)
 	if !ok {

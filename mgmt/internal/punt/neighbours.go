@@ -22,8 +22,8 @@ type Neighbour struct {
 // known are the states of a neighbour whose address Linux uses, or would use.
 const known = netlink.NUD_REACHABLE | netlink.NUD_STALE | netlink.NUD_DELAY | netlink.NUD_PROBE | netlink.NUD_PERMANENT
 
-// Neighbours gives what Linux knows of hosts behind the ports, and then each change, until ctx ends or changes were lost: then it closes the channel. It needs
-// no rights.
+// Neighbours gives Linux's knowledge of the hosts behind the ports, and then each change. It closes
+// the channel when ctx ends or changes were lost. It needs no rights.
 func (d *Devices) Neighbours(ctx context.Context) (<-chan Neighbour, error) {
 	updates := make(chan netlink.NeighUpdate)
 	if err := netlink.NeighSubscribe(updates, ctx.Done()); err != nil { // errors later close the channel
@@ -83,8 +83,8 @@ func (d *Devices) neighbour(update netlink.NeighUpdate) (n Neighbour, ok bool) {
 // discard is the UDP port that hosts take datagrams at to throw them away (RFC 863).
 const discard = 9
 
-// Probe makes Linux look for a host behind a port, by sending it an empty datagram: only root may ask for just the question. What goes wrong shows in that no
-// neighbour comes of it.
+// Probe makes Linux look for a host behind a port by an empty datagram to it, because only root may
+// ask Linux directly. If the probe fails, no neighbour appears.
 func (d *Devices) Probe(port uint8, host netip.Addr) {
 	device := d.taps[port].name
 	if host.IsLinkLocalUnicast() {

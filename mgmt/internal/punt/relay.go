@@ -14,8 +14,8 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// Of reads from a box what the devices of its ports have to be: MAC addresses, none before the box is configured, and the MTU, of
-// which only black has one of its own.
+// Of reads the required properties of the ports' devices from a box. These are MAC addresses, of
+// which there are none before the box is configured, and the MTU of black.
 func Of(b *chip.Box, redName, blackName string) (red, black Device, err error) {
 	values, err := b.ReadAll(
 		chip.Source{Chip: transport.Inner, Register: regs.InnerPortMacLo}, chip.Source{Chip: transport.Inner, Register: regs.InnerPortMacHi},
@@ -38,16 +38,18 @@ func portMAC(low, high uint32) net.HardwareAddr {
 	return binary.LittleEndian.AppendUint16(mac, uint16(high))
 }
 
-// Frames is the management CPU's end of a box's punt and inject streams: transport.Frames of a simulated box, transport.Mailbox of cards. Receive waits for the
-// next punted frame, Send takes one to inject, and several may run at once; Close ends those that wait.
+// Frames is the management CPU's end of a box's punt and inject streams: transport.Frames of a
+// simulated box, transport.Mailbox of cards. Receive waits for the next punted frame, and Send
+// takes one to inject. Several calls may run at once; Close ends those that wait.
 type Frames interface {
 	Receive() (transport.PuntHeader, []byte, error)
 	Send(port uint8, frame []byte) error
 	Close() error
 }
 
-// Relay carries frames between a box and its devices until the context ends, which is no error, or one of them fails. It closes
-// both. What `keep` says true of does not go to Linux; it is keep's own.
+// Relay carries frames between a box and its devices until the context ends, which is no error, or
+// one of them fails. It closes both. Frames for which `keep` is true do not go to Linux; they
+// belong to keep.
 func Relay(ctx context.Context, frames Frames, devices *Devices, keep func(header transport.PuntHeader, frame []byte) bool) error {
 	group, ended := errgroup.WithContext(ctx)
 	group.Go(func() error {

@@ -23,10 +23,13 @@ const (
 	networkControl = 0xC0 // precedence 6, as RFC 1812, 4.3.2.5, has it
 )
 
-// TooBig is the frame that tells the sender of a packet that it is longer than `mtu`: ICMP type 3 code 4 with the MTU (RFC 1191, 4), or ICMPv6 Packet Too
-// Big (RFC 4443, 3.2). It goes to the station that sent the packet behind the Ethernet header `head`, in the same VLANs, from the IP address `from`, which is
-// of the packet's version. False if the packet is none of IP, may be cut, or is no longer than the MTU; over IPv6 an MTU counts as 1280 at least. That the packet's own
-// addresses may be answered is for the caller to know.
+// TooBig is the frame that tells the sender of a packet that it is longer than `mtu`: ICMP type 3
+// code 4 with the MTU (RFC 1191, 4), or ICMPv6 Packet Too Big (RFC 4443, 3.2). It goes to the
+// station that sent the packet behind the Ethernet header `head`, in the same VLANs. Its source is
+// the IP address `from`, of the packet's version.
+//
+// It is false if the data is not an IP packet, may be fragmented, or fits the MTU. Over IPv6 the
+// MTU is at least 1280. The caller checks that the packet's own addresses may be answered.
 func TooBig(head, packet []byte, from netip.Addr, mtu uint32) (frame []byte, ok bool) {
 	if len(packet) < header4 || head[0]&1 != 0 || head[6]&1 != 0 { // of many stations
 		return nil, false

@@ -63,7 +63,8 @@ func (f Field) Get(row []uint32) uint64 {
 	return value << (64 - width) >> (64 - width)
 }
 
-// Put sets the low 64 bits of the field of a row to a number. The number must fit: anything else is a mistake of the caller, and panics.
+// Put sets the low 64 bits of the field of a row to a number. It panics if the number does not fit,
+// because that is an error of the caller.
 func (f Field) Put(row []uint32, value uint64) {
 	if f.Width < 64 && value>>f.Width != 0 {
 		panic(fmt.Sprintf("regs: %d does not fit a field of %d bits", value, f.Width))

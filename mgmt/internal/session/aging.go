@@ -5,8 +5,9 @@ import (
 	"sallyport/mgmt/internal/model"
 )
 
-// Aged gives an event for each SA that has reached a limit in time. A soft limit is given once, also if another session asks again; a hard one until
-// the SA is deleted, which is for the caller to do. An SA that carries its first packet has done so when this first sees it.
+// Aged gives an event for each SA that has reached a limit in time. It gives a soft limit once,
+// even to several sessions. It gives a hard one until the caller deletes the SA. An SA's first use
+// is when Aged first sees its count.
 func (s *Session) Aged() (soft, hard []events.Event, err error) {
 	unlock, err := s.lock()
 	if err != nil {

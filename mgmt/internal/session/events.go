@@ -17,7 +17,8 @@ func (s *Session) source() *events.Source {
 // Left has, by QueueNames, how often a queue had more events than are taken at a time.
 func (s *Session) Left() map[string]uint64 { return maps.Clone(s.left) }
 
-// Events takes the events of peers that have moved, of lifetimes and of sequence numbers. If it fails, what it had taken by then comes with the error.
+// Events takes the events of moved peers, of lifetimes and of sequence numbers. If it fails, it
+// returns the events taken by then with the error.
 func (s *Session) Events() (events []events.Event, err error) {
 	err = s.reading(func(state *stored) (err error) {
 		events, err = s.source().Events(state.Model, state.Model.Rows())

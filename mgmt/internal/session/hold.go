@@ -1,7 +1,7 @@
 package session
 
-// Hold takes the lock of the state file until Release, so that this session alone has the box and need not read the file again for each
-// request. It waits for sessions of others to end.
+// Hold takes the lock of the state file until Release. So this session alone has the box, and reads
+// the file once. Hold waits for other sessions to end.
 func (s *Session) Hold() error {
 	lock, err := lockStore(s.StatePath)
 	if err == nil {
@@ -29,8 +29,9 @@ func (s *Session) lock() (unlock func(), err error) {
 	return func() { lock.Close() }, nil
 }
 
-// Adopted says whether the chips hold the configuration of the state file: what a session finds that starts while they carry traffic, and what
-// is no longer so when one of them was reset, or when a change did not finish.
+// Adopted reports whether the chips hold the configuration of the state file. They do if a session
+// starts while they carry traffic. They do not after a reset of one of them, or after an unfinished
+// change.
 func (s *Session) Adopted() (bool, error) {
 	unlock, err := s.lock()
 	if err != nil {

@@ -26,15 +26,15 @@ type InstalledPolicy struct {
 	Carried
 }
 
-// Installed is what is configured: how many SAs and policies there are, and the first of each.
+// Installed is the present configuration: the number of SAs and policies, and the first of each.
 type Installed struct {
 	SAs, Policies map[xfrm.Dir]int
 	FirstSAs      []InstalledSA
 	FirstPolicies []InstalledPolicy
 }
 
-// Installed reads what is configured, and what at most `most` SAs and as many policies have carried. An inbound policy that names more SAs than that
-// counts as one whose packets are not counted, for they would have to be added up.
+// Installed reads the configuration, and the counts of at most `most` SAs and as many policies. An
+// inbound policy that names more SAs than that has no count, because it would need their sum.
 func (s *Session) Installed(most int) (out Installed, err error) {
 	out.SAs, out.Policies = map[xfrm.Dir]int{}, map[xfrm.Dir]int{}
 	err = s.querying(func(m *model.Model) error {

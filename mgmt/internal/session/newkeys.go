@@ -8,8 +8,9 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// claimKeys refuses new outbound SAs whose key the box has had before, for their sequence numbers would begin again under it (RFC 4303, 3.3.3). The other keys are
-// remembered before any is on a chip, so that a change that is cut short has used them.
+// claimKeys refuses new outbound SAs whose key the box has had before, because their sequence
+// numbers would begin again under it (RFC 4303, 3.3.3). It stores marks of the other keys before
+// any key is on a chip, so an interrupted change has used them.
 func (s *Session) claimKeys(m *model.Model) (err error) {
 	var list []*model.SA
 	for _, sa := range m.SAs {

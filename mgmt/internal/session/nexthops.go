@@ -7,8 +7,9 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// NextHops are the hosts that rows of the chips lead to and whose addresses nobody wrote: gateways of routes, and hosts on a port's network that an SA or a policy is for
-// alone. learned says what was learned of some of them.
+// NextHops are the hosts that rows of the chips need and that have no neighbour line: gateways of
+// routes, and hosts on a port's network that an SA or a policy names alone. learned holds the
+// addresses that the box has learned for some of them.
 func (s *Session) NextHops() (wanted []model.NextHop, learned map[model.NextHop]xfrm.MAC, err error) {
 	err = s.reading(func(state *stored) error {
 		wanted, learned = state.Hops, maps.Clone(state.Model.Learned)

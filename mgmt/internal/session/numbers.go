@@ -32,8 +32,9 @@ func (s *Session) number(sa *model.SA) (number uint64, known bool, err error) {
 	return regs.ReplayRow.Top.Get(row), true, nil
 }
 
-// Advance has an SA go on from a sequence number without a new key: an outbound one sends only numbers above it, an inbound one receives only
-// such. A number that the SA has passed changes nothing. Packets that an inbound SA receives meanwhile are dropped, for some microseconds.
+// Advance lets an SA go on from a sequence number without a new key. An outbound SA sends only
+// numbers above it; an inbound one accepts only such. A number that the SA has passed changes
+// nothing. The box drops packets that an inbound SA receives meanwhile, for some microseconds.
 func (s *Session) Advance(id xfrm.ID, number uint64) error {
 	return s.querying(func(m *model.Model) error {
 		sa := m.FindSA(id)
@@ -121,7 +122,8 @@ type Number struct {
 	Most uint64
 }
 
-// Numbers reads those of all SAs. What an inbound SA without a window has received no chip shows: it is not among them.
+// Numbers reads the sequence numbers of all SAs, except inbound SAs without a window, whose numbers
+// no chip shows.
 func (s *Session) Numbers() (out []Number, err error) {
 	err = s.querying(func(m *model.Model) error {
 		for _, sa := range m.SAs {

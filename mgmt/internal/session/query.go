@@ -97,14 +97,14 @@ func (s *Session) describing(each func(m *model.Model, add func(string, error) e
 	return texts, err
 }
 
-// Census is what is configured, in numbers.
+// Census is the numbers of configured SAs and policies.
 type Census struct {
 	SAs, Policies map[xfrm.Dir]int
 	InboundSPIs   map[uint32]bool // which a new inbound SA cannot have
 	Ages          map[uint64]bool // of all SAs and policies
 }
 
-// Census counts what is configured.
+// Census counts the configured SAs and policies.
 func (s *Session) Census() (Census, error) {
 	out := Census{map[xfrm.Dir]int{}, map[xfrm.Dir]int{}, map[uint32]bool{}, map[uint64]bool{}}
 	err := s.querying(func(m *model.Model) error {

@@ -5,8 +5,10 @@ import (
 	"sallyport/mgmt/internal/model"
 )
 
-// Restore configures chips that have lost their configuration as they were, but for SAs, and says how many of these are gone: their keys are nowhere else, and
-// their sequence numbers would begin again (RFC 4303, 3.3.3). Policies stay, so that packets ask for new ones. Chips that hold the configuration are left alone.
+// Restore configures chips that have lost their configuration as before, except SAs, and returns
+// how many of these are lost. No other place holds their keys, and their sequence numbers would
+// begin again (RFC 4303, 3.3.3). Policies stay, so that packets ask for new SAs. Restore leaves
+// chips that hold the configuration alone.
 func (s *Session) Restore() (gone int, err error) {
 	unlock, err := s.lock()
 	if err != nil {

@@ -25,8 +25,8 @@ import (
 // unfinished stands in SCRATCH while tables are being written.
 const unfinished = 0x0000DEAD
 
-// Session changes or lists the configuration of one box, which it shares with other sessions; after Hold it has it alone. It is not for several
-// goroutines at once.
+// Session changes or lists the configuration of one box, which it shares with other sessions; after
+// Hold it has the box alone. Only one goroutine at a time may use it.
 type Session struct {
 	Box       *chip.Box
 	StatePath string

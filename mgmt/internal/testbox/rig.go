@@ -214,8 +214,8 @@ func (r *Rig) Flow(src, dst string, proto byte, sport, dport uint16) (action, sa
 	return f.Action.Get(row), f.Sa.Get(row), f.Priority.Get(row), f.Valid.Get(row) == 1
 }
 
-// SadRow is the row of an inbound SA in the SAD, found as a packet finds it: by SPI and destination in a bump in the wire, and by the
-// SPI alone in a router, where another destination is no SA's.
+// SadRow is the row of an inbound SA in the SAD, found as a packet finds it. A bump in the wire
+// looks it up by SPI and destination, and a router by the SPI alone.
 func (r *Rig) SadRow(spi uint32, dst string) []uint32 {
 	version := byte(4)
 	if netip.MustParseAddr(dst).Is6() {

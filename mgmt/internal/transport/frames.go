@@ -23,8 +23,8 @@ var punted = regs.PuntHeader
 // MaxFrame is the longest Ethernet frame that a chip takes or punts, without its FCS.
 const MaxFrame = 9596
 
-// PuntHeader says where a punted frame came in, why the management CPU gets it (regs.PuntReason…), whose policer let it pass
-// (regs.PuntGroup…), and in which core cycle of its chip it came.
+// PuntHeader has the port where a punted frame came in, the reason (regs.PuntReason…), the group
+// whose limit it passed (regs.PuntGroup…), and the core cycle of its chip at which it came.
 type PuntHeader struct {
 	Port          uint8
 	Reason, Group uint32

@@ -33,9 +33,13 @@ var mostMessage = punted.Bits/8 + MaxFrame
 // ends are the cards that have the ports.
 var ends = [2]Chip{PortRed: Inner, PortBlack: Outer}
 
-// Mailbox is the management CPU's end of the punt and inject streams of cards: the frame mailboxes of the inner and the outer card's shells (regs/shell.rdl),
-// which have no interrupt. Receive looks at both every millisecond, takes a frame in turn where both have one, and may run beside Send; Close ends both.
-// A frame that breaks the mailbox's rules, or that a card does not take within 100 ms, is lost as on a wire: the mailbox is left in step, and the log told.
+// Mailbox is the management CPU's end of the punt and inject streams of cards: the frame mailboxes
+// of the inner and the outer card's shells (regs/shell.rdl), which have no interrupt. Receive looks
+// at both every millisecond, takes frames in turn if both have one, and may run beside Send. Close
+// ends both.
+//
+// A frame that breaks the mailbox's rules, or that a card does not take within 100 ms, is lost as
+// on a wire. The mailbox stays in step, and the log reports it.
 type Mailbox struct {
 	t       Transport
 	log     *slog.Logger
@@ -47,8 +51,9 @@ type Mailbox struct {
 	close   sync.Once
 }
 
-// OpenMailbox takes the mailboxes of cards, whose transport must allow several calls of Do at once and outlive Receive and Send. What another program left half
-// way ends: of punted frames that may be a whole one, for nothing tells a frame's first beat from its others.
+// OpenMailbox takes the mailboxes of cards. Their transport must allow several calls of Do at once
+// and outlive Receive and Send. OpenMailbox discards the half-read frames of another program. That
+// may lose a whole punted frame, because no mark tells a frame's first beat from its others.
 func OpenMailbox(t Transport, log *slog.Logger) (*Mailbox, error) {
 	m := &Mailbox{t: t, log: log, message: make([]byte, 0, mostMessage), closed: make(chan struct{})}
 	for _, c := range ends {

@@ -23,8 +23,9 @@ const (
 	cardBytes = 64 << 10
 )
 
-// PCI is the cards of a box, by BAR 0 of each or of the crypto card alone, which reaches the others through its links. Every access is one aligned 32-bit
-// load or store. Do may be called by several goroutines at once.
+// PCI is the cards of a box, by BAR 0 of each, or of the crypto card alone, which reaches the
+// others through its links. Every access is one aligned 32-bit load or store. Several goroutines
+// may call Do at once.
 type PCI struct {
 	bars  [][]byte
 	cards [3]window
@@ -46,8 +47,9 @@ const untilTimeout = time.Second
 // allOnes is what a host reads where nothing answers, and what a card answers to an access that fails.
 const allOnes = ^uint32(0)
 
-// OpenPCI maps BAR 0 of the crypto card, or of three cards in the order inner, crypto, outer. A device is an address such as 0000:17:00.0, or the path of a
-// resource file. It does not look who answers.
+// OpenPCI maps BAR 0 of the crypto card, or of three cards in the order inner, crypto, outer. A
+// device is an address such as 0000:17:00.0, or the path of a resource file. OpenPCI does not check
+// the cards.
 func OpenPCI(devices []string) (*PCI, error) {
 	p := &PCI{}
 	switch len(devices) {
@@ -112,9 +114,10 @@ func (p *PCI) word(c Chip, address uint32) *uint32 {
 	return (*uint32)(unsafe.Pointer(&p.cards[c].registers[address]))
 }
 
-// Do performs the accesses one after the other. PCI Express tells of no failed write, and of a failed read by all ones, which may also be a register's value:
-// so what reads all ones is believed if the card still has its magic number, and writes if the card that the host sees has counted no failed access
-// meanwhile.
+// Do performs the accesses one after the other. PCI Express does not report a failed write, and a
+// failed read returns all ones, which may also be a register's value. So Do accepts all ones if the
+// card still has its magic number. It accepts writes if the card that the host sees has counted no
+// failed access meanwhile.
 func (p *PCI) Do(ops []Op) error {
 	for i := range ops {
 		if err := ops[i].check(); err != nil {
@@ -190,7 +193,7 @@ func (p *PCI) Wait(d time.Duration) error {
 	return nil
 }
 
-// Close unmaps what is mapped. Nothing may be under way.
+// Close unmaps the cards. No access may be under way.
 func (p *PCI) Close() error {
 	var errs []error
 	for _, bar := range p.bars {

@@ -31,8 +31,8 @@ func (c Chip) String() string {
 	return fmt.Sprintf("chip%d", uint8(c))
 }
 
-// Op is one register access. A read leaves its result in Data; one with Until is repeated while any of these bits is 1, and in the
-// end leaves what it read last.
+// Op is one register access. A read leaves its result in Data. A read with Until is repeated while
+// any of these bits is 1, and leaves its last value.
 type Op struct {
 	Write bool
 	Chip  Chip

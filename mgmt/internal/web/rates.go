@@ -7,13 +7,15 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// Load is what went through a port, per second of its chip's clock. Bits are those of frames from destination address to FCS.
+// Load is the traffic of a port, per second of its chip's clock. Bits are those of frames from
+// destination address to FCS.
 type Load struct {
 	Bits   float64 `json:"bits"`
 	Frames float64 `json:"frames"`
 }
 
-// Rates are those of the time between two samples. What is nil is not known, because a chip was reset in between.
+// Rates are those of the time between two samples. A nil rate is unknown, because a chip was reset
+// in between.
 type Rates struct {
 	RedIn    *Load    `json:"red_in"`
 	RedOut   *Load    `json:"red_out"`

@@ -8,8 +8,9 @@ import (
 	"go4.org/netipx"
 )
 
-// AddressList is the addresses of one side of a policy's selector that no prefix can say: prefixes and ranges FIRST-LAST in ascending order, with
-// commas between. Neighbours are joined, so that the same addresses are always the same list. Of one prefix the list is empty.
+// AddressList is the addresses of one side of a policy's selector that do not fit one prefix:
+// prefixes and ranges FIRST-LAST in ascending order, with commas between. Neighbours are joined, so
+// the same addresses are always the same list. The list of a single prefix is empty.
 type AddressList string
 
 // The most that one policy may take of a rule table: the prefixes that cover a side, and the rules of all together.
@@ -114,7 +115,7 @@ func (t Token) addresses(word string) (side, error) {
 	return sideOf(set), nil
 }
 
-// errOverlap names two parts of a list that share addresses, of which a does not begin behind b.
+// errOverlap names two parts of a list that share addresses; a does not begin behind b.
 func (t Token) errOverlap(word string, a, b netipx.IPRange) error {
 	switch first, second := rangeText(a), rangeText(b); {
 	case first == second:

@@ -21,8 +21,9 @@ var aliases = map[string]string{
 // defaultICV is what `auth` without a length means in Linux (net/xfrm/xfrm_algo.c), in bits.
 var defaultICV = map[string]int{"hmac(sha1)": 96, "hmac(sha256)": 96, "hmac(sm3)": 256}
 
-// algorithm reads one of `aead NAME KEY ICVBITS`, `enc NAME KEY`, `auth NAME KEY` and `auth-trunc NAME KEY ICVBITS`. What is read so far
-// is in the state even where it fails, so that the caller can wipe it.
+// algorithm reads one of `aead NAME KEY ICVBITS`, `enc NAME KEY`, `auth NAME KEY` and `auth-trunc
+// NAME KEY ICVBITS`. If it fails, the state holds the words read so far, so that the caller can
+// wipe them.
 func (p *parser) algorithm(s *State) error {
 	word := p.skip()
 	kind := string(word.Text)

@@ -37,7 +37,7 @@ func Wipe(commands []Command) {
 	}
 }
 
-// Verb is what a selecting command does.
+// Verb is the action of a selecting command.
 type Verb int
 
 const (

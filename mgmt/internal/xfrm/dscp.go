@@ -29,7 +29,8 @@ func (t Token) errDSCP(text string) error {
 	return t.errorf("%s is no DSCP: write a name such as ef, cs6 or af41, or a number of 0 to %d", Token{Text: []byte(text)}.quoted(), maxDSCP)
 }
 
-// DSCPMap is an array from the DSCP of the inner header to that of the outer one; what is not in it is copied (RFC 4301, 4.4.1.2).
+// DSCPMap maps the DSCP of the inner header to that of the outer one. The box copies a DSCP that it
+// does not name (RFC 4301, 4.4.1.2).
 type DSCPMap map[uint8]uint8
 
 // String is the list that `dscp map` takes.

@@ -8,8 +8,8 @@ import (
 // PortNATT is the port of IKE and of ESP in UDP (RFC 7296, 2.23), the only one at which the box takes such ESP.
 const PortNATT = 4500
 
-// Encap puts an SA's ESP into UDP (RFC 3948). OAddr is the peer's address before NAT, which transport mode alone would need:
-// it is kept and listed, and nothing here depends on it.
+// Encap puts an SA's ESP into UDP (RFC 3948). OAddr is the peer's address before NAT, which
+// transport mode alone would need. It is stored and listed, and has no effect.
 type Encap struct {
 	SPort uint16     `json:"sport"`
 	DPort uint16     `json:"dport"`

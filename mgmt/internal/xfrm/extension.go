@@ -22,7 +22,8 @@ var extensionHeaders = []extensionHeader{{"hop", 0}, {"route", protoRouting}, {"
 // Has says whether a protocol is one of them, so that no packet is of it whose headers of the set are skipped.
 func (e ExtensionHeaders) Has(proto uint8) bool { return proto != 0 && e.Skips(proto) }
 
-// Skips says whether a header with this number in front of another is skipped, if it may stand there. Fragment headers are, whatever the set.
+// Skips reports whether the parser skips a header with this number in front of another, if the
+// header may stand there. It always skips fragment headers.
 func (e ExtensionHeaders) Skips(number uint8) bool {
 	for bit, header := range extensionHeaders {
 		if number == header.proto {

@@ -32,7 +32,8 @@ func isIDWord(word string) bool {
 	return word == "src" || word == "dst" || word == "proto" || word == "spi"
 }
 
-// end reads an end of a tunnel, which must be of the other end's IP version if that has been given: both are of one outer header.
+// end reads an end of a tunnel. It must have the other end's IP version, if that is given, because
+// both are in one outer header.
 func (p *parser) end(other netip.Prefix, prefixes bool) (end netip.Prefix, err error) {
 	word := p.skip()
 	what := "the address after " + string(word.Text)

@@ -32,14 +32,16 @@ func Errorf(pos Pos, format string, args ...any) error {
 	return &Error{pos, fmt.Sprintf(format, args...)}
 }
 
-// Token is one word. Text points into the input buffer, so that whoever owns that can wipe the keys in it.
+// Token is one word. Text points into the input buffer, so that the buffer's owner can wipe the
+// keys in it.
 type Token struct {
 	Text []byte
 	Pos  Pos
 }
 
-// Lex splits a batch into commands as iproute2 does: `#` starts a comment wherever it stands, a backslash before the end of a
-// line joins the next one, and a word that starts with a quote runs to the same quote.
+// Lex splits a batch into commands as iproute2 does. `#` starts a comment anywhere, a backslash
+// before the end of a line joins the next one, and a word that starts with a quote runs to the same
+// quote.
 func Lex(file string, input []byte) ([][]Token, error) {
 	var commands [][]Token
 	var command []Token

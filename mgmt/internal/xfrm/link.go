@@ -44,7 +44,7 @@ func (p *parser) linkSet() (Command, error) {
 	return l, nil
 }
 
-// linkOption reads what is set of a link, if that is what comes next.
+// linkOption reads an option of `link set`, if one comes next.
 func (p *parser) linkOption(l *Link) (option bool, err error) {
 	word := p.peek()
 	switch word {

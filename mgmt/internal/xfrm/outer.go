@@ -14,8 +14,8 @@ const (
 	DFUnset   DF = "unset"
 )
 
-// DSCP says what the outer header's DSCP is (RFC 4301, 5.1.2): a value, what a map makes of the inner header's, or with Inherit that of the
-// inner header, which no word means too.
+// DSCP sets the outer header's DSCP (RFC 4301, 5.1.2): a value, a map of the inner header's, or
+// with Inherit the inner header's, which is the default.
 type DSCP struct {
 	Given   bool    `json:"given"`
 	Inherit bool    `json:"inherit,omitempty"`

@@ -5,8 +5,8 @@ import (
 	"net/netip"
 )
 
-// Selector says which packets, of one IP version; the zero protocol is any. Where both prefixes are zero, it is of
-// both versions and any address: as filters of lists are, and what some selectors make when they are joined.
+// Selector selects packets of one IP version; the zero protocol is any. If both prefixes are zero,
+// it selects any address of both versions, as filters of lists and some joined selectors do.
 type Selector struct {
 	Src netip.Prefix `json:"src"`
 	Dst netip.Prefix `json:"dst"`
@@ -111,8 +111,8 @@ func (s Selector) Overlaps(o Selector) bool {
 		s.SPort.meets(o.SPort) && s.DPort.meets(o.DPort) && s.Type.meets(o.Type) && s.Code.meets(o.Code)
 }
 
-// Join gives the selector of just the packets of both, if there is one: where they are the same, or differ in nothing but the
-// IP version whose every address they take.
+// Join gives the selector of exactly the packets of both, if there is one. There is one if they are
+// the same, or differ only in the IP version whose every address they take.
 func (s Selector) Join(o Selector) (Selector, bool) {
 	anyVersion := func(s Selector) Selector {
 		if s.Src.Bits() == 0 && s.Dst.Bits() == 0 {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Range is the ports, or the types or codes of messages, that a selector takes: First to Last. Its zero value is any, packets in which
-// there is none to read among them; 0 to 0 is not.
+// Range is the port numbers, or the types or codes of messages, that a selector takes: First to
+// Last. Its zero value is any, and includes packets without readable numbers; 0 to 0 is not.
 type Range struct {
 	Given bool   `json:"given"`
 	First uint16 `json:"first"`
@@ -38,8 +38,9 @@ func (r Range) text(port bool) string {
 	return fmt.Sprintf("%d-%d", r.First, r.Last)
 }
 
-// Blocks cuts a range into the fewest ranges that each agree in their leading bits and take every value of the others: the largest
-// that starts where the last one ended, and does not go too far, again and again. Of a range of 16 bits there are at most 30.
+// Blocks divides a range into the fewest ranges that each share their leading bits and take every
+// value of the others. It takes the largest that starts where the last one ended and stays in the
+// range, again and again. A range of 16 bits has at most 30.
 func (r Range) Blocks() []Range {
 	if !r.Given {
 		return []Range{r}
@@ -56,8 +57,8 @@ func (r Range) Blocks() []Range {
 	return blocks
 }
 
-// numbers reads N or N-M, of so many bits; N-M is an extension of iproute2's words. Every number is any, as it is in IKE
-// (RFC 7296, 3.13.1).
+// numbers reads N or N-M, of so many bits; N-M is an extension of iproute2's words. The range of
+// every number is any, as in IKE (RFC 7296, 3.13.1).
 func (p *parser) numbers(what, word string, bits int) (Range, error) {
 	token, err := p.take(fmt.Sprintf("the %s after %s", what, word))
 	if err != nil {

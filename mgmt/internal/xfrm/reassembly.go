@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Reassembly sets the limits of what waits for fragments at both ports (`sallyctl reassembly`, not in iproute2: Linux has them
-// in sysctl). What is 0 stays as it is.
+// Reassembly sets the limits of fragments that wait at both ports (`sallyctl reassembly`, not in
+// iproute2: Linux has them in sysctl). A field of 0 keeps its value.
 type Reassembly struct {
 	At
 	Timeout   time.Duration

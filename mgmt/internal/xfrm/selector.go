@@ -18,8 +18,9 @@ func isUpperWord(word string) bool {
 	return false
 }
 
-// selector reads a run of src, dst, dev and one upper-layer part. A side that is not given is every address of the other's
-// IP version; if neither is, both are `missing`. Those of policies may have lists of addresses.
+// selector reads a run of src, dst, dev and one upper-layer part. A missing side is every address
+// of the other's IP version; if neither is given, both are `missing`. Selectors of policies may
+// have lists of addresses.
 func (p *parser) selector(missing netip.Prefix, lists bool) (Selector, error) {
 	s := Selector{}
 	upper := false
@@ -83,7 +84,8 @@ func (p *parser) selectorDevice() (string, error) {
 	return p.device()
 }
 
-// complete fills in the sides that were not given. Now that the IP version is known, so is whether a packet can be of the selector.
+// complete fills in the missing sides. Then the IP version is known, and so are selectors that
+// match no packet.
 func (s Selector) complete(missing netip.Prefix, pos Pos) (Selector, error) {
 	switch {
 	case s.Src.IsValid() && !s.Dst.IsValid():
@@ -96,8 +98,9 @@ func (s Selector) complete(missing netip.Prefix, pos Pos) (Selector, error) {
 	return s, cmp.Or(s.checkPossible(pos), s.checkRules(pos))
 }
 
-// checkPossible refuses a selector that contradicts itself. One of which other policies leave nothing over is none: strongSwan
-// installs such, and what they match changes when others go. Nor is `proto icmp` of IPv6, since a packet may well have that number.
+// checkPossible refuses a selector that contradicts itself. It accepts one whose packets all match
+// other policies: strongSwan installs such, and it serves when others go. It accepts `proto icmp`
+// with IPv6, because a packet may carry any number.
 func (s Selector) checkPossible(pos Pos) error {
 	word := "type"
 	if !s.Type.Given && !s.Opaque {
@@ -179,7 +182,7 @@ func (p *parser) orOpaque(what, word string, bits int, opaque **Token) (Range, e
 	return Range{}, nil
 }
 
-// port reads a port, of which 0 is any as in iproute2, a range of them, or `opaque`.
+// port reads a port, with 0 for any as in iproute2, a range of ports, or `opaque`.
 func (p *parser) port(word string, opaque **Token) (Range, error) {
 	ports, err := p.orOpaque("port", word, 16, opaque)
 	if ports == One(0) && !bytes.ContainsRune(p.words[p.next-1].Text, '-') {

@@ -55,8 +55,8 @@ func checkTemplate(pos Pos, t *Template) error {
 	return nil
 }
 
-// Names says whether a policy's template asks for this SA, its direction apart. In transport mode the ends of an SA are hosts that
-// the policy is for, and a template need not name them.
+// Names reports whether a policy's template asks for this SA, its direction apart. In transport
+// mode the ends of an SA are hosts in the policy's selector, and a template need not name them.
 func (p *Policy) Names(s *State) bool {
 	t := p.Template
 	if t == nil || t.Proto != s.Proto || t.Mode != s.Mode || t.ReqID != 0 && t.ReqID != s.ReqID || t.SPI != 0 && t.SPI != s.SPI {

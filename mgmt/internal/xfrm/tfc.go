@@ -17,7 +17,7 @@ const (
 	maxEvery = 100 * time.Second
 )
 
-// Dummy is what an outbound SA sends besides its traffic: packets of this length inside ESP, one every so often.
+// Dummy is the dummy traffic of an outbound SA: packets of this length inside ESP, at an interval.
 type Dummy struct {
 	Length uint32        `json:"length"`
 	Every  time.Duration `json:"every"`
@@ -39,7 +39,7 @@ type everyUnit struct {
 
 var everyUnits = []everyUnit{{"s", time.Second}, {"ms", time.Millisecond}, {"us", time.Microsecond}}
 
-// tfcPad reads `tfcpad LENGTH`, which iproute2 has; 0 is none.
+// tfcPad reads `tfcpad LENGTH` of iproute2; 0 is none.
 func (p *parser) tfcPad(s *State) (err error) {
 	p.skip()
 	if s.TFCPad, err = p.number32("the length after tfcpad"); err == nil && s.TFCPad != 0 && (s.TFCPad < MinTFC || s.TFCPad > MaxTFC) {

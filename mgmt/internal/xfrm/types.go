@@ -53,7 +53,8 @@ func AddrText(a netip.Addr) string {
 	return a.String()
 }
 
-// Algorithm is one algorithm of an SA, under Linux's name, with its key; the salt, where there is one, is the end of the key.
+// Algorithm is one algorithm of an SA, under Linux's name, with its key. A salt is the end of the
+// key.
 type Algorithm struct {
 	Name    string `json:"name"`
 	KeyBits int    `json:"key_bits"`
@@ -117,7 +118,7 @@ func (s *State) Crypt() *Algorithm {
 	return &s.Enc
 }
 
-// Suite is what the algorithms make together; nil if the box has no such suite.
+// Suite is the suite of the algorithms together, or nil if the box does not have it.
 func (s *State) Suite() *suite.Suite {
 	crypt := s.Crypt()
 	return suite.Find(crypt.Name, crypt.KeyBits/8, s.Auth.Name, s.ICVBits())
