@@ -267,7 +267,7 @@ def test_percent_is_of_the_ports_own_rate(lab: Lab, gbps: int, virtual: bool) ->
 def test_a_reset_that_needs_a_person_is_known_before_hours_of_tests(lab: Lab) -> None:
     with pytest.raises(InputError) as error:
         lab.backend(resets=["power"]).check(setup(), ["throughput", "reset"])
-    refused(error, "an operator is asked for the power reset; run this in a terminal, or name the other tests")
+    refused(error, "an operator is asked for the power reset; run this in a terminal, write boxes[0].commands in ")
     assert lab.calls() == []
     lab.backend(resets=["power"]).check(setup(), ["throughput"])
     lab.backend(resets=["power"], interactive=True).check(setup(), ["reset"])

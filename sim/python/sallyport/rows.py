@@ -103,6 +103,7 @@ def make(
         "histogram": [[round(end, 1), count] for end, count in trial.histogram],
         "simulated": trial.simulation is not None,
         "tester": trial.tester,
+        **({"dropped": trial.dropped} if trial.tester else {}),
         "trials": trials,
         **more,
         "sim_cycles": simulation.get("sim_cycles", 0),

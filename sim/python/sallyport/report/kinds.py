@@ -93,7 +93,9 @@ def note(rows: list[dict]) -> str:
 
 def reasons(row: dict) -> list[str]:
     """Why a row's trial did not pass, but for loss, which has columns."""
-    return [*(["a queue grew"] if row.get("queue_grew") else []), *row.get("checks", [])]
+    found = [*(["a queue grew"] if row.get("queue_grew") else []), *row.get("checks", [])]
+    dropped = row["dropped"] if row.get("tester") and not row["passed"] else {}
+    return found + [f"the boxes counted {name} {count}" for name, count in dropped.items()]
 
 
 def verdict(row: dict) -> bool | None:

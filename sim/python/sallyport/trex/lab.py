@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from sallyport.trex import fields
 
 EXAMPLE = "docs/examples/lab.yaml"
 RESETS = ("power", "hardware")  # those that a person does
+COMMANDS = ("software", "hardware", "power")
 
 
 @dataclass(frozen=True)
@@ -39,12 +41,25 @@ class RedPort:
 
 
 @dataclass(frozen=True)
+class Ssh:
+    """How the management of a box is reached."""
+
+    user: str
+    port: int
+    key: Path | None  # of this side; None: what ssh itself takes
+    sallyctl: str  # the command there, with its options
+    configure: Path | None  # an ip -batch file of this side, written before the first packet
+
+
+@dataclass(frozen=True)
 class Box:
-    """A box under test; nothing is sent to `management` yet."""
+    """A box under test."""
 
     name: str
     management: str | None
     red: RedPort
+    ssh: Ssh | None
+    commands: dict[str, str]  # of this machine, by the kind of reset that they do
 
 
 @dataclass(frozen=True)
@@ -70,6 +85,11 @@ class Lab:
         return [box.red.port for box in self.boxes]
 
     @property
+    def all_resets(self) -> tuple[str, ...]:
+        """Of box 0: by a command, or by a person."""
+        return tuple(kind for kind in COMMANDS if kind in self.boxes[0].commands or kind in self.resets)
+
+    @property
     def where(self) -> str:
         return f"TRex at {self.tester.host}:{self.tester.sync_port}"
 
@@ -78,7 +98,7 @@ def load(file: Path) -> Lab:
     """The lab that `file` describes, every field of it checked; [InputError] for the first one that is wrong."""
     root = fields.read(file, EXAMPLE)
     tester = _tester(root.section("trex"))
-    boxes = [_box(section) for section in root.sections("boxes", 2)]
+    boxes = [_box(section, file) for section in root.sections("boxes", 2)]
     lab = Lab(
         file=file,
         tester=tester,
@@ -118,14 +138,44 @@ def _tester(section: fields.Section) -> Tester:
     return tester
 
 
-def _box(section: fields.Section) -> Box:
+def _box(section: fields.Section, file: Path) -> Box:
     box = Box(
         name=section.text("name"),
         management=section.host("management") if section.has("management") else None,
         red=_red_port(section.section("red")),
+        ssh=_ssh(section.section("ssh"), file) if section.has("ssh") else None,
+        commands=_commands(section.section("commands")) if section.has("commands") else {},
     )
     section.finish()
+    if box.ssh and not box.management:
+        raise section.refuse("management", "is missing; ssh needs the address of the box's management")
     return box
+
+
+def _ssh(section: fields.Section, file: Path) -> Ssh:
+    key, configure = section.text("key", None), section.text("configure", None)
+    ssh = Ssh(
+        user=section.text("user", "root"),
+        port=section.integer("port", 1, 65535, 22),
+        key=Path(key).expanduser() if key else None,
+        sallyctl=section.text("sallyctl", "sallyctl"),
+        configure=file.parent / Path(configure).expanduser() if configure else None,
+    )
+    section.finish()
+    if not re.fullmatch(r"[a-z_][a-z0-9_-]*", ssh.user):
+        raise section.refuse("user", f"{ssh.user!r} is no name of a user; write one such as root")
+    return ssh
+
+
+def _commands(section: fields.Section) -> dict[str, str]:
+    found = {kind: section.text(kind) for kind in COMMANDS if section.has(kind)}
+    section.finish()
+    for kind, text in found.items():
+        try:
+            shlex.split(text)
+        except ValueError as error:
+            raise section.refuse(kind, f"{text!r} is no command ({error}); write it as in a shell") from None
+    return found
 
 
 def _red_port(section: fields.Section) -> RedPort:

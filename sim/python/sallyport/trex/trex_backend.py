@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
@@ -14,7 +15,7 @@ import click
 from sallyport import suites
 from sallyport.backend import Capabilities, Setup, Trial, TrialResult
 from sallyport.errors import CheckFailed, InputError
-from sallyport.trex import calibration, checks, measure, start, streams
+from sallyport.trex import boxes, calibration, checks, measure, start, streams
 from sallyport.trex import lab as lab_file
 from sallyport.trex.process import Client, Lost, Refused, lost
 from sallyport.trex.run import Run
@@ -58,6 +59,7 @@ class TrexBackend:
         self.lab = lab_file.load(lab)
         self._on_progress, self._warn, self._ask, self._interactive = on_progress, warn, ask, interactive
         self._cable = cable
+        self._configured = False
         self._about: dict = {}
         self._calibration: dict = {}  # see [calibration.load]
         self._client: Client | None = None
@@ -83,7 +85,7 @@ class TrexBackend:
             simulated=False,
             suites=tuple(suites.SUITES),
             boxes=(2,),
-            resets=self.lab.resets,
+            resets=self.lab.all_resets,
             attacks=(),
             warmup_ns=WARMUP_NS,
             measure_ns=MEASURE_NS,
@@ -96,8 +98,11 @@ class TrexBackend:
     def check(self, setup: Setup, tests: Collection[str] = ()) -> None:
         checks.setup(self.lab, setup)
         if "reset" in tests:
-            for kind in self.lab.resets:
+            for kind in self.lab.all_resets:
                 checks.reset(self.lab, kind, self._interactive)
+        if not (self._configured or self._cable):
+            boxes.configure(self.lab)
+            self._configured = True
         client = self._connected()
         if self._start_ms is None:
             try:
@@ -145,7 +150,11 @@ class TrexBackend:
         ways = [self._way(trial.setup, way) for way in WAYS[trial.setup.direction]]
         run = Run(self.lab, client, ways, self._on_progress)
         try:
-            return self._trial(trial, ways, run)
+            before = {} if self._cable else boxes.counters(self.lab)
+            result = self._trial(trial, ways, run)
+            return result if self._cable else self._with_counters(result, before)
+        except boxes.Unanswered as error:
+            raise CheckFailed(f"{error}; see whether it still runs, and go on with --resume") from None
         except Lost as error:
             self.close()
             raise lost(self.lab, error) from None
@@ -155,6 +164,13 @@ class TrexBackend:
         except BaseException:  # Ctrl-C most of all
             self._stop(run)
             raise
+
+    def _with_counters(self, result: TrialResult, before: boxes.Counters) -> TrialResult:
+        """The result with what the boxes dropped meanwhile, or with why they do not say."""
+        try:
+            return replace(result, dropped=boxes.risen(before, boxes.counters(self.lab)))
+        except boxes.Unanswered as error:
+            return replace(result, checks=[*result.checks, f"{error}, so its counters are not known"])
 
     def _stop(self, run: Run) -> None:
         with contextlib.suppress(Lost, Refused):
@@ -168,6 +184,7 @@ class TrexBackend:
 
     def _trial(self, trial: Trial, ways: list[streams.Way], run: Run) -> TrialResult:
         setup, lab = trial.setup, self.lab
+        failed = None
         if trial.burst is not None:
             loads = [streams.burst(lab, setup, way, trial.burst, trial.fps) for way in ways]
             seconds = trial.burst / trial.fps
@@ -178,13 +195,17 @@ class TrexBackend:
             seconds = Fraction(setup.measure_ns, 10**9)
             if setup.warmup_ns:
                 run.warm_up(loads, setup.warmup_ns / 1e9)
-            if trial.reset:
+            command = boxes.Command(lab, trial.reset) if trial.reset in lab.boxes[0].commands else None
+            if trial.reset and not command:
                 name = lab.boxes[0].name
                 self._ask(f"Be ready for a {trial.reset} reset of {name}; press Enter, and reset it as soon as told.")
             multipliers = [load.multiplier(trial.then_fps) for load in loads] if trial.then_fps else []
             told = f"Now: {trial.reset} reset of {lab.boxes[0].name}." if trial.reset else ""
-            run.measured(loads, float(seconds), multipliers, (lambda: click.echo(told, err=True)) if told else None)
-        return self._result(trial, ways, loads, run, seconds)
+            asked = (lambda: click.echo(told, err=True)) if told else None
+            run.measured(loads, float(seconds), multipliers, command.begin if command else asked)
+            failed = command.failure() if command else None
+        result = self._result(trial, ways, loads, run, seconds)
+        return replace(result, checks=[*result.checks, failed]) if failed else result
 
     def _result(
         self, trial: Trial, ways: list[streams.Way], loads: list[streams.Load], run: Run, seconds: Fraction

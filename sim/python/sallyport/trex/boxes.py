@@ -1,0 +1,125 @@
+"""The boxes under test, reached over ssh: configured by sallyctl before the first packet, their drop counters around each trial."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+
+from sallyport.errors import CheckFailed, InputError
+from sallyport.trex.lab import Box, Lab, Ssh
+
+CONNECT_SECONDS = 10
+ANSWER_SECONDS = 120.0
+COUNTED = ("drop_", "punt_")
+SSH_FAILED = 255  # of ssh itself; any other status is the command's
+
+Counters = dict[str, int]
+
+
+class Unanswered(Exception):
+    """A box did not do what it was told; the text says why."""
+
+
+def reached(lab: Lab) -> list[tuple[int, Box, Ssh]]:
+    """The boxes that the lab file says how to reach, with their numbers."""
+    return [(number, box, box.ssh) for number, box in enumerate(lab.boxes) if box.ssh]
+
+
+def configure(lab: Lab) -> None:
+    """Write each box's batch file and see that its counters can be read; [InputError] for the first box that fails."""
+    for number, box, ssh in reached(lab):
+        try:
+            if ssh.configure:
+                _run(box, ssh, "-batch", "-", given=ssh.configure.read_text())
+            _counters(number, box, ssh)
+        except OSError as error:
+            raise InputError(
+                f"{lab.file}: boxes[{number}].ssh.configure: {ssh.configure} cannot be read ({error.strerror}); "
+                "name the box's ip -batch file"
+            ) from None
+        except Unanswered as error:
+            raise InputError(
+                f"{lab.file}: {error}; see boxes[{number}].ssh there, or leave it out and configure the box by hand"
+            ) from None
+
+
+def counters(lab: Lab) -> Counters:
+    """Every drop and punt counter of every box, as "box0.outer.drop_replay"; [Unanswered] if one does not tell."""
+    return {name: count for number, box, ssh in reached(lab) for name, count in _counters(number, box, ssh).items()}
+
+
+def risen(before: Counters, after: Counters) -> Counters:
+    """What was counted meanwhile, without zeros. A box that was reset begins at 0 again."""
+    found = {name: count - (old if count >= (old := before.get(name, 0)) else 0) for name, count in after.items()}
+    return {name: count for name, count in found.items() if count}
+
+
+class Command:
+    """A command of the lab file that runs on this machine while traffic goes on."""
+
+    def __init__(self, lab: Lab, kind: str) -> None:
+        self._words = shlex.split(lab.boxes[0].commands[kind])
+        self._told = f"{lab.file}: boxes[0].commands.{kind}"
+        self._process: subprocess.Popen[str] | None = None
+
+    def begin(self) -> None:
+        try:
+            self._process = subprocess.Popen(
+                self._words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+            )
+        except OSError as error:
+            raise CheckFailed(f"{self._told}: {self._words[0]} cannot be run ({error.strerror})") from None
+
+    def failure(self) -> str | None:
+        """Why it failed, once traffic is over; None if it did not."""
+        assert self._process
+        try:
+            _, errors = self._process.communicate(timeout=ANSWER_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.communicate()
+            return f"{self._told} did not end within {ANSWER_SECONDS:.0f} s"
+        if self._process.returncode:
+            return f"{self._told} ended with status {self._process.returncode}: {_last(errors)}"
+        return None
+
+
+def _counters(number: int, box: Box, ssh: Ssh) -> Counters:
+    text = _run(box, ssh, "counters", "--json")
+    try:
+        chips = json.loads(text)
+        return {
+            f"box{number}.{chip}.{name}": int(count)
+            for chip, values in chips.items()
+            if chip != "conservation"
+            for name, count in values.items()
+            if name.startswith(COUNTED)
+        }
+    except (ValueError, TypeError, AttributeError):
+        raise Unanswered(f"{box.name}: '{ssh.sallyctl} counters --json' gave no counters") from None
+
+
+def _run(box: Box, ssh: Ssh, *arguments: str, given: str = "") -> str:
+    key = ["-i", str(ssh.key)] if ssh.key else []
+    command = shlex.join([*shlex.split(ssh.sallyctl), *arguments])
+    words = [
+        "ssh", "-o", "BatchMode=yes", "-o", f"ConnectTimeout={CONNECT_SECONDS}", *key, "-p", str(ssh.port),
+        f"{ssh.user}@{box.management}", command,
+    ]  # fmt: skip
+    try:
+        done = subprocess.run(words, input=given, capture_output=True, text=True, timeout=ANSWER_SECONDS, check=False)
+    except OSError as error:
+        raise Unanswered(f"ssh cannot be run ({error.strerror})") from None
+    except subprocess.TimeoutExpired:
+        raise Unanswered(f"{box.name} ({box.management}) does not answer within {ANSWER_SECONDS:.0f} s") from None
+    if done.returncode == SSH_FAILED:
+        raise Unanswered(f"{box.name} ({box.management}) does not answer ssh ({_last(done.stderr)})")
+    if done.returncode:
+        raise Unanswered(f"{box.name}: '{command}' failed ({_last(done.stderr)})")
+    return done.stdout
+
+
+def _last(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1].rstrip(".") if lines else "without a word"
