@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sallyport.simulator import Simulator
+from tests.support import captures
 from tests.support.browsers import headless_chromium
-from tests.support.paths import SHARED
 from tests.support.replay import Box
 
 
@@ -20,12 +20,9 @@ def built_suites() -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def office_lan() -> Path:
-    """The real capture, or a skip that says what is missing."""
-    path = SHARED / "pcaps" / "office-lan.pcap"
-    if not path.exists():
-        pytest.skip(f"{path.name} is not beside this clone (../shared/pcaps)")
-    return path
+def office_lan(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A capture of an office's traffic, with a real one behind it where that is beside this clone."""
+    return captures.lan(tmp_path_factory.mktemp("captures") / "office-lan.pcap")
 
 
 @pytest.fixture(scope="session")

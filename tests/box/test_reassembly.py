@@ -12,9 +12,9 @@ from scapy.packet import Packet, Raw
 
 from sallyport.errors import InputError
 from sallyport.simulator import Simulator
+from tests.support import captures
 from tests.support.boxes import run
 from tests.support.frames import read_frames
-from tests.support.paths import SHARED
 from tests.support.reference import FAR_V6, NEAR_V6, Tunnel, classify_red, esp_payload, forwarded
 from tests.support.registers import Registers
 
@@ -265,15 +265,13 @@ def test_limits_are_what_was_set(tmp_path: Path) -> None:
     ]
 
 
-def test_what_is_legal_in_a_capture_is_put_together(make_box) -> None:
+def test_what_is_legal_in_a_capture_is_put_together(make_box, tmp_path: Path) -> None:
     """What scapy's reassembly makes of the capture, and nothing else, is protected."""
-    path = SHARED / "pcaps" / "fragroute.pcap"
-    if not path.exists():
-        pytest.skip(f"{path.name} is not beside this clone (../shared/pcaps)")
+    path = captures.fragments(tmp_path / "fragments.pcap")
     alone, joined, _ = defrag([Ether(frame) for frame in read_frames(path)])
     whole = [bytes(frame) for frame in [*alone, *joined]]
     expected = [forwarded(frame[14:]) for frame in whole if classify_red(frame.ljust(60, b"\0")) == "protect"]
-    assert expected
+    assert expected and joined
     outcome = make_box(TUNNEL.batch()).red(path)
     peer = TUNNEL.peer_receiver()
     assert sorted(bytes(peer.decrypt(esp_payload(frame))) for frame in outcome.out) == sorted(expected)

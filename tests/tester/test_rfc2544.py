@@ -10,6 +10,8 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from scapy.layers.inet import IP, UDP
+from scapy.packet import Raw
 
 from sallyport import limits, simulator, suites
 from sallyport.backend import Setup
@@ -18,8 +20,10 @@ from sallyport.sim_backend import SimBackend
 from sallyport.tunnels import Tunnels
 from tests.support.hosts import TO_BLACK, Pair, sealed
 from tests.support.paths import SHARED
+from tests.support.reference import FAR, FAR_V6, NEAR, NEAR_V6, Tunnel
 from tests.support.replay import sallyport
 
+WIRE_BYTES = 20  # preamble, start of frame and gap between frames (IEEE 802.3 4.4.2)
 # The published tables, and the suites that each is about.
 TABLES = {
     "AES-GCM-16": ["aes128gcm16", "aes192gcm16", "aes256gcm16", "aes256gmac", "chacha20poly1305"],
@@ -60,6 +64,20 @@ def test_largest_frames_match_the_published_table(table: str, name: str) -> None
             limits.largest_frame([suites.find(name)], "tunnel", int(ip), nat_t == "yes", port) for port in (1518, 9216)
         ]
         assert found == [int(size) for size in largest]
+
+
+@pytest.mark.parametrize("name", sorted({name for names in TABLES.values() for name in names}))
+def test_tunnel_frames_are_as_long_as_scapy_s(name: str) -> None:
+    """Over either IP version, with ESP in UDP and without, at each length of the last block; and so is the share of the wire."""
+    suite = suites.find(name)
+    for (ip, near, far), port in product(((4, NEAR, FAR), (6, NEAR_V6, FAR_V6)), (None, 4500)):
+        peer = Tunnel(suite=name, near=near, far=far, far_port=port).peer_sender()
+        for size in [*range(64, 97), 128, 512, 1400, 1518]:
+            packet = IP(src="198.19.0.1", dst="198.18.0.1") / UDP(sport=7, dport=9) / Raw(bytes(size - 46))
+            black = 14 + len(peer.encrypt(IP(bytes(packet)))) + 4
+            assert limits.esp_frame_bytes(size, suite, "tunnel", ip, port is not None) == black
+            share = limits.theoretical_fraction({size: 1}, [suite], "tunnel", ip, port is not None)
+            assert share == Fraction(size + WIRE_BYTES, black + WIRE_BYTES)
 
 
 @pytest.mark.parametrize("name", ["aes256gcm16", "sm4-sm3-256", "aes256-sha1", "null-sha256"])
