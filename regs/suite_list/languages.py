@@ -190,7 +190,7 @@ def markdown(suites: list[Suite]) -> str:
         "Every ESP suite of the crypto chip, under its name in strongSwan's proposals.",
         "`sallyctl` takes the algorithms as `ip xfrm` writes them ([States](sallyctl-states.md#algorithms)).",
         "Lengths are in bytes, those of the ICV in bits. A key of `32 + 4` has a salt in its last 4 bytes;",
-        "behind a semicolon is the key of the HMAC. The number is the one in key rows and in the capability register.",
+        "behind a semicolon is the key of the HMAC. Key rows and the capability register have the number.",
         "",
         "| number | name | algorithms | KEY | ICV, bits | IV | padded to | source |",
         "|---|---|---|---|---|---|---|---|",
