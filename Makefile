@@ -1,7 +1,7 @@
 # Sallyport. Every target sets up what it needs; `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: FORCE help setup regs verilog sim sim-shell mgmt ike packages strongswan-sm demo test test-long docs lint format synth-check board-check board-parts bitstreams program corundum clean
+.PHONY: FORCE help setup regs verilog sim sim-shell mgmt ike packages strongswan-sm demo lab-test test test-long docs lint format synth-check board-check board-parts bitstreams program corundum clean
 
 VERSION := $(shell cat VERSION)
 ENV := source scripts/env.sh &&
@@ -88,6 +88,9 @@ test: ## every test that needs neither Vivado nor a board; PART=name for one par
 
 test-long: ## the same with the long forms: more packets, rekeys, seeds and cycles (docs/reference/commands.md)
 	@scripts/test.sh --long $(PART)
+
+lab-test: ## docs/how-to/trex-software.md, with TREX=FOLDER of a TRex release; as root
+	@TREX="$(TREX)" $(ENV) python -m pytest -q -rs tests/trex/test_software.py
 
 # The parts, which scripts/test.sh calls. The long forms are asked for by the environment.
 LONG ?=

@@ -89,7 +89,7 @@ def throughput(run_trial: RunTrial, max_fps: Fraction, measure_ns: int, goal: Go
         initial_trial_duration=first,
         final_trial_duration=final,
         duration_sum=goal.trials * final,
-        preceding_targets=0 if first == goal.trials * final else 2,
+        preceding_targets=0 if first == goal.trials * final else 2 if goal.trials > 1 else 1,
         expansion_coefficient=2,
         fail_fast=False,
     )
