@@ -15,7 +15,7 @@ licences() {
   { (cd .. && go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}' ./cmd/...)
     echo "Go $(go env GOVERSION) $(go env GOROOT)"
   } | sort -u | while read -r module version folder; do
-    for file in "$folder"/LICENSE* "$folder"/NOTICE*; do
+    for file in "$folder"/[Ll][Ii][Cc][Ee][Nn][Ss][Ee]* "$folder"/NOTICE*; do
       [ ! -f "$file" ] || { printf '\n\n== %s %s: %s\n\n' "$module" "$version" "${file##*/}"; cat "$file"; }
     done
   done

@@ -24,6 +24,7 @@ FILES = {
     "usr/sbin/sallyportd": 0o755,
     "usr/bin/sallyctl": 0o755,
     UNIT: 0o644,
+    "usr/lib/systemd/system/strongswan.service.d/sallyport.conf": 0o644,
     "usr/lib/sysusers.d/sallyport.conf": 0o644,
     f"{DOC}/examples/sallyportd.toml": 0o644,
     **{f"{DOC}/{page}.md": 0o644 for page in PAGES},

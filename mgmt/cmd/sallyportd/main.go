@@ -43,7 +43,7 @@ func main() {
 
 func newRoot() *cobra.Command {
 	var path string
-	var check bool
+	var check, ports bool
 	root := &cobra.Command{
 		Use:           "sallyportd",
 		Short:         "Own a Sallyport box: its control socket, events and metrics",
@@ -57,6 +57,9 @@ func newRoot() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := hideMemory(); err != nil {
+				return err
+			}
 			c, initial, err := config.Load(path)
 			if err != nil {
 				return usageError{err}
@@ -65,11 +68,17 @@ func newRoot() *cobra.Command {
 			if check {
 				return nil
 			}
-			log := journal.New(cmd.ErrOrStderr(), c.Log.Level.Level, os.Getenv("JOURNAL_STREAM") != "")
+			if ports {
+				return closePorts(c)
+			}
+			now := *c
+			r := &reloader{path: path, now: &now}
+			r.level.Set(c.Log.Level.Level)
+			log := journal.New(cmd.ErrOrStderr(), &r.level, os.Getenv("JOURNAL_STREAM") != "")
 			slog.SetDefault(log)
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
-			return run(ctx, c, initial, log)
+			return run(ctx, c, initial, log, r)
 		},
 	}
 	root.SetContext(context.Background())
@@ -77,5 +86,6 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.Flags().StringVar(&path, "config", config.DefaultPath, "the configuration `file`")
 	root.Flags().BoolVar(&check, "check-config", false, "read the configuration and the initial batch, and say what is wrong with them")
+	root.Flags().BoolVar(&ports, "close-ports", false, "close the ports of a box of a pair whose daemon has died, and end")
 	return root
 }

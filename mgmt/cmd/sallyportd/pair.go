@@ -20,12 +20,13 @@ import (
 )
 
 // joinPair makes the box one of two, and listens for the other.
-func joinPair(c *config.Config, d *core.Daemon, frames punt.Frames) (net.Listener, error) {
+func joinPair(c *config.Config, d *core.Daemon, frames punt.Frames, r *reloader) (net.Listener, error) {
 	identity, err := c.Peer.Identity()
 	if err != nil {
 		return nil, err
 	}
-	known := func() *peer.Identity { return identity }
+	r.identity.Store(identity)
+	known := r.identity.Load
 	p := &core.Pair{
 		Side: c.Peer.Side.Side, Other: c.Peer.Connect.AddrPort, Identity: known, Client: peer.NewClient(c.Peer.Connect.AddrPort, c.Peer.Listen.Addr(), known),
 		Interval: c.Peer.Interval.Duration, Dead: c.Peer.Dead.Duration, Rate: c.Peer.Rate,

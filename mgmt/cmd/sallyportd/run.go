@@ -29,21 +29,19 @@ import (
 )
 
 // run owns the box until ctx ends or something fails. What needs rights is opened first; then they are given up.
-func run(ctx context.Context, c *config.Config, initial []xfrm.Command, log *slog.Logger) error {
+func run(ctx context.Context, c *config.Config, initial []xfrm.Command, log *slog.Logger, r *reloader) error {
+	lockMemory(log)
 	claim, err := c.Registers.Claim(c.Control.Path.Name)
 	if err != nil {
 		return err
 	}
 	defer claim.Close()
-	registers, err := c.Registers.Open()
+	session, err := openSession(c)
 	if err != nil {
 		return err
 	}
-	chips, err := chip.Open(registers)
-	if err != nil {
-		return errors.Join(err, registers.Close())
-	}
-	session := &session.Session{Box: chips, StatePath: cmp.Or(c.State.Name, c.Registers.State()), KeysPath: c.Registers.Keys()}
+	chips := session.Box
+	registers := chips.Transport()
 	if err := session.Hold(); err != nil {
 		return errors.Join(err, chips.Close())
 	}
@@ -62,7 +60,7 @@ func run(ctx context.Context, c *config.Config, initial []xfrm.Command, log *slo
 		defer frames.Close()
 	}
 	if err == nil && c.Peer.Wanted() {
-		if pair, err = joinPair(c, d, frames); err == nil {
+		if pair, err = joinPair(c, d, frames, r); err == nil {
 			defer pair.Close()
 		}
 	}
@@ -79,9 +77,22 @@ func run(ctx context.Context, c *config.Config, initial []xfrm.Command, log *slo
 		err = dropCapabilities()
 	}
 	if err == nil {
-		err = serve(ctx, c, d, control, pair, log)
+		err = serve(ctx, c, d, control, pair, log, r)
 	}
 	return errors.Join(err, d.Close())
+}
+
+// openSession reaches the chips.
+func openSession(c *config.Config) (*session.Session, error) {
+	registers, err := c.Registers.Open()
+	if err != nil {
+		return nil, err
+	}
+	chips, err := chip.Open(registers)
+	if err != nil {
+		return nil, errors.Join(err, registers.Close())
+	}
+	return &session.Session{Box: chips, StatePath: cmp.Or(c.State.Name, c.Registers.State()), KeysPath: c.Registers.Keys()}, nil
 }
 
 // openFrames takes the frames of the management CPU, if anything here has a use for them; none otherwise. Cards have them in mailboxes, simulated ones too. A box
@@ -132,8 +143,9 @@ func openTaps(c *config.Config, d *core.Daemon, frames punt.Frames) error {
 }
 
 // serve answers until ctx ends or something fails.
-func serve(ctx context.Context, c *config.Config, d *core.Daemon, control, pair net.Listener, log *slog.Logger) error {
+func serve(ctx context.Context, c *config.Config, d *core.Daemon, control, pair net.Listener, log *slog.Logger, r *reloader) error {
 	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return r.follow(ctx, log) })
 	if pair != nil {
 		group.Go(func() error { return servePair(ctx, d, listen.Steady(pair, log)) })
 	}
@@ -147,7 +159,7 @@ func serve(ctx context.Context, c *config.Config, d *core.Daemon, control, pair 
 		if err != nil {
 			return fmt.Errorf("cannot listen for Prometheus: %w", err)
 		}
-		group.Go(func() error { return serveMetrics(ctx, listen.Steady(listener, log), d) })
+		group.Go(func() error { return serveMetrics(ctx, listen.Steady(listener, log), d, c.Metrics.Names) })
 	}
 	if c.Web.Listen.IsValid() {
 		listener, err := net.Listen("tcp", c.Web.Listen.String())
@@ -165,11 +177,11 @@ func serve(ctx context.Context, c *config.Config, d *core.Daemon, control, pair 
 }
 
 // serveMetrics answers Prometheus until ctx ends.
-func serveMetrics(ctx context.Context, listener net.Listener, d *core.Daemon) error {
+func serveMetrics(ctx context.Context, listener net.Listener, d *core.Daemon, names []string) error {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(core.NewMetrics(d))
 	mux := http.NewServeMux()
-	mux.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	mux.Handle("/metrics", web.Guarded(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), names...))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	defer context.AfterFunc(ctx, func() { server.Close() })()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

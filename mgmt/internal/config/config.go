@@ -67,6 +67,8 @@ type Noise struct {
 // Metrics is where Prometheus asks; an empty address is nowhere.
 type Metrics struct {
 	Listen Listen `toml:"listen"`
+	// Names are those by which Prometheus asks, beside IP addresses and localhost.
+	Names []string `toml:"names"`
 }
 
 // Log is the least level that the daemon logs.

@@ -84,6 +84,14 @@ func (l *Listen) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// String is ADDRESS:PORT; empty of none.
+func (l Listen) String() string {
+	if !l.IsValid() {
+		return ""
+	}
+	return l.AddrPort.String()
+}
+
 // Level is debug, info, warn or error.
 type Level struct{ slog.Level }
 

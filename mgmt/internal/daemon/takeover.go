@@ -120,7 +120,7 @@ func (d *Daemon) takeOver() error {
 	} else if err := d.advance(gap); err != nil {
 		return err
 	}
-	if err := d.session.SetClosed(false); err != nil {
+	if err := d.session.OpenPorts(); err != nil {
 		return err
 	}
 	p.facts.Became(true, false, d.now())
@@ -131,7 +131,7 @@ func (d *Daemon) takeOver() error {
 
 // closePorts has the box stand by, and reads how far its SAs are at last.
 func (d *Daemon) closePorts(gave bool) error {
-	if err := d.session.SetClosed(true); err != nil {
+	if err := d.session.ClosePorts(); err != nil {
 		return err
 	}
 	d.pair.facts.Became(false, gave, d.now())

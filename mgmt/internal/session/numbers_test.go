@@ -143,7 +143,11 @@ func TestClosedPorts(t *testing.T) {
 		outer  uint32
 	}{{false, 3}, {true, 0}} {
 		err := r.Session(func(s *session.Session) error {
-			if err := s.SetClosed(c.closed); err != nil {
+			do := s.OpenPorts
+			if c.closed {
+				do = s.ClosePorts
+			}
+			if err := do(); err != nil {
 				return err
 			}
 			if open, err := s.Open(); err != nil || open == c.closed {

@@ -23,14 +23,29 @@ func (s *Session) Open() (bool, error) {
 	return (inner|outer)&portBits != 0, err
 }
 
-// SetClosed closes the ports, or opens those that are not down. Of a box that is configured later it holds, too.
-func (s *Session) SetClosed(closed bool) error {
-	s.Closed = closed
+// ClosePorts closes both ports, whatever the tables hold. Of a box that is configured later it holds, too.
+func (s *Session) ClosePorts() error {
+	s.Closed = true
+	for _, c := range []transport.Chip{transport.Inner, transport.Outer} {
+		now, err := s.Box.Read32(c, controls[c])
+		if err != nil {
+			return err
+		}
+		if err := s.Box.Write32(c, controls[c], now&^portBits); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// OpenPorts opens those ports that are not down. Of a box that is configured later it holds, too.
+func (s *Session) OpenPorts() error {
+	s.Closed = false
 	if adopted, err := s.Adopted(); err != nil || !adopted {
 		return err
 	}
 	return s.querying(func(m *model.Model) error {
-		want := control(m, &compile.Target{}, closed)
+		want := control(m, &compile.Target{}, false)
 		for _, c := range []transport.Chip{transport.Inner, transport.Outer} {
 			now, err := s.Box.Read32(c, controls[c])
 			if err != nil {

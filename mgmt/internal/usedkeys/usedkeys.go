@@ -79,8 +79,13 @@ func (k *Keys) begin() error {
 
 // Mark is that of a key with its salt: the same under every suite, for a number must not come again under another one either.
 func (k *Keys) Mark(key []byte) (m Mark) {
+	// Whole blocks, which SHA-256 takes where they are: of others it would keep a copy that nobody can clear.
+	blocks := make([]byte, sha256.BlockSize*(len(key)/sha256.BlockSize+1))
+	defer clear(blocks)
+	copy(blocks, key)
+	blocks[len(blocks)-1] = byte(len(key))
 	mac := hmac.New(sha256.New, k.name)
-	mac.Write(key)
+	mac.Write(blocks)
 	copy(m[:], mac.Sum(nil))
 	return m
 }

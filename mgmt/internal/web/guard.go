@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -16,28 +17,28 @@ var headers = map[string]string{
 	"Cache-Control":                "no-store",
 }
 
-// guarded adds the headers to each answer, and refuses requests under a name that is not this machine's own: such a name may be another site's that
-// points here, whose scripts would read the page (DNS rebinding). An address cannot be pointed elsewhere.
-func guarded(next http.Handler) http.Handler {
+// Guarded adds the headers to each answer, and refuses requests under a name that is not this machine's own: such a name may be another site's that
+// points here, whose scripts would read the page (DNS rebinding). An address cannot be pointed elsewhere, and `names` are the administrator's.
+func Guarded(next http.Handler, names ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range headers {
 			w.Header().Set(name, value)
 		}
-		if !own(r.Host) {
-			http.Error(w, "this page is served by IP address or as localhost: a proxy in front must set Host so", http.StatusMisdirectedRequest)
+		if !own(r.Host, names) {
+			http.Error(w, "this page is served by IP address, as localhost or by a name that the configuration has: a proxy in front must set Host so", http.StatusMisdirectedRequest)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// own says whether a Host is localhost or an IP address, with or without a port.
-func own(host string) bool {
+// own says whether a Host is localhost, an IP address or one of some names, with or without a port.
+func own(host string, names []string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
 	if _, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")); err == nil {
 		return true
 	}
-	return strings.EqualFold(host, "localhost")
+	return strings.EqualFold(host, "localhost") || slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(host, name) })
 }

@@ -112,7 +112,7 @@ func (p *Page) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /", http.FileServerFS(assets))
 	mux.HandleFunc("GET /api/box", p.box)
-	return guarded(mux)
+	return Guarded(mux)
 }
 
 // box answers with what the box holds now, and what happened since the answer that ?after= names.

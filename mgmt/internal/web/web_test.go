@@ -252,3 +252,17 @@ func TestReadingIsShared(t *testing.T) {
 		r.box("")
 	}
 }
+
+// TestGuardedNames: what the administrator names is this machine's own, and nothing else.
+func TestGuardedNames(t *testing.T) {
+	guarded := Guarded(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), "box-a.example")
+	for host, want := range map[string]int{"box-a.example:9774": 200, "BOX-A.example": 200, "127.0.0.1": 200, "box-b.example": 421, "box-a.example.net": 421} {
+		request := httptest.NewRequest("GET", "/metrics", nil)
+		request.Host = host
+		answer := httptest.NewRecorder()
+		guarded.ServeHTTP(answer, request)
+		if answer.Code != want {
+			t.Errorf("%s: %d, want %d", host, answer.Code, want)
+		}
+	}
+}

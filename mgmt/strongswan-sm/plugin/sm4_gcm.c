@@ -46,11 +46,17 @@ METHOD(aead_t, encrypt, bool, sm4_gcm_t *this, chunk_t plain, chunk_t assoc, chu
     *encrypted = chunk_alloc(plain.len + ICV_SIZE);
     out = encrypted->ptr;
   }
-  if (!start(this, assoc, iv) || CRYPTO_gcm128_encrypt(this->gcm, plain.ptr, out, plain.len) != 0) {
-    return FALSE;
+  if (start(this, assoc, iv) && CRYPTO_gcm128_encrypt(this->gcm, plain.ptr, out, plain.len) == 0 && !this->failed) {
+    CRYPTO_gcm128_tag(this->gcm, out + plain.len, ICV_SIZE);
+    if (!this->failed) {
+      return TRUE;
+    }
   }
-  CRYPTO_gcm128_tag(this->gcm, out + plain.len, ICV_SIZE);
-  return !this->failed;
+  // What did not become a ciphertext may hold a part of the text, and its caller does not free it.
+  if (encrypted) {
+    chunk_clear(encrypted);
+  }
+  return FALSE;
 }
 
 METHOD(aead_t, decrypt, bool, sm4_gcm_t *this, chunk_t encrypted, chunk_t assoc, chunk_t iv, chunk_t *plain) {

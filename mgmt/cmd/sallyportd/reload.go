@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"reflect"
+	"sync/atomic"
+	"syscall"
+
+	"sallyport/mgmt/internal/config"
+	"sallyport/mgmt/internal/peer"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// reloader reads the configuration again at SIGHUP. The level of the log and the certificates of a pair change at once; what else differs takes a restart.
+type reloader struct {
+	path     string
+	now      *config.Config
+	level    slog.LevelVar
+	identity atomic.Pointer[peer.Identity]
+}
+
+// follow reloads at each SIGHUP until ctx ends. A file that is wrong changes nothing.
+func (r *reloader) follow(ctx context.Context, log *slog.Logger) error {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-hangups:
+			if err := r.reload(log); err != nil {
+				log.Error("the configuration stays as it was", "error", err.Error())
+			}
+		}
+	}
+}
+
+func (r *reloader) reload(log *slog.Logger) error {
+	c, initial, err := config.Load(r.path)
+	if err != nil {
+		return err
+	}
+	xfrm.Wipe(initial)
+	if c.Peer.Wanted() && r.now.Peer.Wanted() {
+		identity, err := c.Peer.Identity()
+		if err != nil {
+			return err
+		}
+		r.identity.Store(identity)
+		r.now.Peer.Certificate, r.now.Peer.Key, r.now.Peer.Trust, r.now.Peer.Name = c.Peer.Certificate, c.Peer.Key, c.Peer.Trust, c.Peer.Name
+	}
+	r.level.Set(c.Log.Level.Level)
+	r.now.Log = c.Log
+	log.Info("the configuration was read again")
+	if waits := differ(r.now, c); len(waits) > 0 {
+		log.Warn("what has changed in these parts of the configuration takes a restart", "parts", waits)
+	}
+	return nil
+}
+
+// differ names the parts of two configurations that are not the same, as the file has them.
+func differ(a, b *config.Config) (names []string) {
+	before, after := reflect.ValueOf(*a), reflect.ValueOf(*b)
+	for i := range before.NumField() {
+		if !reflect.DeepEqual(before.Field(i).Interface(), after.Field(i).Interface()) {
+			names = append(names, before.Type().Field(i).Tag.Get("toml"))
+		}
+	}
+	return names
+}
+
+// closePorts closes the ports of a box of a pair whose daemon has died, so that the other can forward; of a box that is alone it leaves them.
+func closePorts(c *config.Config) error {
+	if !c.Peer.Wanted() {
+		return nil
+	}
+	claim, err := c.Registers.Claim(c.Control.Path.Name)
+	if err != nil {
+		return err
+	}
+	defer claim.Close()
+	session, err := openSession(c)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(session.ClosePorts(), session.Box.Close()); err != nil {
+		return fmt.Errorf("the ports could not be closed: %w", err)
+	}
+	return nil
+}
