@@ -109,8 +109,12 @@ func openFrames(c *config.Config, registers transport.Transport, log *slog.Logge
 	return nil, nil
 }
 
-// configure loads the initial batch into a box that has no configuration.
+// configure undoes a change that was cut short, and loads the initial batch into a box without a
+// configuration.
 func configure(d *core.Daemon, initial []xfrm.Command, log *slog.Logger) error {
+	if err := d.Recover(); err != nil {
+		return err
+	}
 	if d.Adopted() || len(initial) == 0 {
 		return nil
 	}

@@ -62,6 +62,14 @@ func (d *Daemon) Adopted() bool {
 	return d.adopted
 }
 
+// Recover undoes a change that the end of another daemon cut short. It comes once it is known whether the ports may be open.
+func (d *Daemon) Recover() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, err := d.undo()
+	return err
+}
+
 // Run carries out all commands or none, and wipes the keys in them.
 func (d *Daemon) Run(commands []xfrm.Command, statistics bool) (control.Done, error) {
 	d.mu.Lock()

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -83,6 +84,9 @@ func (d *Daemon) poll() error {
 
 // restore configures chips again that have lost their configuration, and tells that the SAs are gone.
 func (d *Daemon) restore() error {
+	if undone, err := d.undo(); undone || err != nil {
+		return err
+	}
 	d.log.Error("the chips have lost their configuration: a reset, or a change that did not finish")
 	gone, err := d.session.Restore()
 	if err != nil {
@@ -92,6 +96,19 @@ func (d *Daemon) restore() error {
 	d.health.lost = gone > 0
 	d.tell(events.Event{Kind: events.EventRestart})
 	return d.changed(0)
+}
+
+// undo gives chips the configuration of before a change that was cut short, and says in the log which SAs went with it.
+func (d *Daemon) undo() (undone bool, err error) {
+	undone, lost, err := d.session.Undo()
+	if err != nil || !undone {
+		return false, err
+	}
+	d.log.Error("a change was cut short: the configuration of before is restored", "sas_lost", len(lost))
+	for _, id := range lost {
+		d.log.Warn("an SA that the change was about to delete or replace is lost", "dst", id.Dst, "spi", fmt.Sprintf("0x%x", id.SPI))
+	}
+	return true, d.changed(0)
 }
 
 // tell gives an event to the log and to the monitors.

@@ -14,8 +14,8 @@ func (s *Session) Aged() (soft, hard []events.Event, err error) {
 		return nil, nil, err
 	}
 	defer unlock()
-	state, known, err := s.load()
-	if err != nil || !known {
+	state, found, err := s.load()
+	if err != nil || found.tables != tablesKnown {
 		return nil, nil, err
 	}
 	now, changed := s.now().Unix(), false

@@ -38,6 +38,6 @@ func (s *Session) Adopted() (bool, error) {
 		return false, err
 	}
 	defer unlock()
-	_, same, _, err := s.compare()
-	return same, err
+	_, found, err := s.compare()
+	return err == nil && found.tables == tablesKnown, err
 }

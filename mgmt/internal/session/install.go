@@ -141,15 +141,17 @@ func (s *Session) ports(m *model.Model) error {
 	)
 }
 
-// clearAll stops the chips, erases the keys and clears every row, for tables whose contents are not known.
-func (s *Session) clearAll() error {
+// clearAll stops the chips and clears every row that a packet is looked up in, for tables whose contents are not known. It erases the keys if they are not known either.
+func (s *Session) clearAll(erase bool) error {
 	for _, c := range []transport.Chip{transport.Inner, transport.Outer, transport.Crypto} {
 		if err := s.Box.Write32(c, controls[c], 0); err != nil {
 			return err
 		}
 	}
-	if err := s.Box.Write32(transport.Crypto, regs.CryptoControl, 1<<regs.CryptoControlZeroize.LSB); err != nil {
-		return err
+	if erase {
+		if err := s.Box.Write32(transport.Crypto, regs.CryptoControl, 1<<regs.CryptoControlZeroize.LSB); err != nil {
+			return err
+		}
 	}
 	rows := rowWriter{box: s.Box, ivMask: s.IVMask}
 	inner, outer := s.Box.Capabilities[transport.Inner], s.Box.Capabilities[transport.Outer]

@@ -25,11 +25,11 @@ func (s *Session) Learn(learned map[model.NextHop]xfrm.MAC) error {
 		return err
 	}
 	defer unlock()
-	state, known, err := s.load()
-	if err != nil || !known || maps.Equal(learned, state.Model.Learned) {
+	state, found, err := s.load()
+	if err != nil || found.tables != tablesKnown || maps.Equal(learned, state.Model.Learned) {
 		return err
 	}
 	s.kept = nil // the model changes in place, whether or not all goes well
 	state.Model.Learned = learned
-	return s.change(state, known)
+	return s.change(state, found)
 }

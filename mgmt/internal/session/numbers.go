@@ -63,15 +63,17 @@ func (s *Session) Advance(id xfrm.ID, number uint64) error {
 	})
 }
 
-// advanceWindow presets the window of an SA that may be under traffic: its selector row lets go of it meanwhile. If that is cut short nothing of the chips' tables counts
-// any more.
+// advanceWindow presets the window of an SA that may be under traffic: its selector row lets go of it meanwhile. If that is cut short this SA is lost, and
+// no other.
 func (s *Session) advanceWindow(sa *model.SA, top uint64) error {
 	state, _, err := s.load()
 	if err != nil {
 		return err
 	}
 	selector := slices.Clone(state.Image.Selector[sa.Row])
-	if err := s.mark(unfinished); err != nil {
+	j := journal{Before: state.Generation, Generation: generation()}
+	j.touch(sa.Way, sa.Row)
+	if err := s.begin(&j); err != nil {
 		return err
 	}
 	if err := s.Box.WriteRow(transport.Inner, regs.InnerTableSelector, sa.Row, nil); err != nil {

@@ -31,36 +31,6 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// TestUnfinished: when the bus fails in the middle of a change, the next change starts from tables it has cleared.
-func TestUnfinished(t *testing.T) {
-	for _, after := range []int{60, 100, 200} {
-		r := newRig(t, fakebox.Small)
-		r.Quiet(testbox.Tunnel)
-		r.Fake.FailAfter = after
-		text := "xfrm state flush\nxfrm policy flush\n"
-		for i := range 10 {
-			text += testbox.State(i, "out") + testbox.FlowPolicy(i)
-		}
-		if err := r.Run(text); err == nil || session.IsInput(err) || !strings.Contains(err.Error(), "did not finish") {
-			t.Fatalf("after %d: %v", after, err)
-		}
-		r.Fake.FailAfter = 0
-		if err := r.Run("xfrm state count"); err != nil || !strings.Contains(r.Notes, "do not agree") || !strings.Contains(r.Out, "SAD count 0") {
-			t.Errorf("after %d: %v %q %q", after, err, r.Notes, r.Out)
-		}
-		r.Must("link set dev red mtu 1500")
-		if left := r.Snapshot(); left != "" {
-			t.Errorf("after %d: rows are left:\n%s", after, left)
-		}
-		r.Must(testbox.Tunnel)
-		clean := newRig(t, fakebox.Small)
-		clean.Quiet(testbox.Tunnel)
-		if r.Snapshot() != clean.Snapshot() {
-			t.Errorf("after %d: the tables differ from a clean load", after)
-		}
-	}
-}
-
 // TestOneChipReset: the other two are cleared as well.
 func TestOneChipReset(t *testing.T) {
 	r := newRig(t, fakebox.Small)

@@ -15,9 +15,12 @@ func (s *Session) Restore() (gone int, err error) {
 		return 0, err
 	}
 	defer unlock()
-	state, same, reset, err := s.compare()
-	if err != nil || same {
+	state, found, err := s.compare()
+	if err != nil || found.tables == tablesKnown {
 		return 0, err
+	}
+	if found.tables == tablesCut {
+		found.tables = tablesUnknown // whoever wants to keep SAs calls Undo first
 	}
 	s.kept = nil // the model changes in place, whether or not all goes well
 	gone = len(state.Model.SAs)
@@ -26,5 +29,5 @@ func (s *Session) Restore() (gone int, err error) {
 		p.Fresh = true // its count starts
 	}
 	state.Image = compile.NewImage()
-	return gone, s.change(state, reset)
+	return gone, s.change(state, comparison{tables: found.tables})
 }

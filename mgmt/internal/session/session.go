@@ -22,9 +22,6 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// unfinished stands in SCRATCH while tables are being written.
-const unfinished = 0x0000DEAD
-
 // Session changes or lists the configuration of one box, which it shares with other sessions; after
 // Hold it has the box alone. Only one goroutine at a time may use it.
 type Session struct {
@@ -60,11 +57,14 @@ func (s *Session) Run(commands []xfrm.Command) error {
 		return err
 	}
 	defer unlock()
-	state, known, err := s.load()
+	changes := Changes(commands)
+	state, found, err := s.load()
+	if err == nil && changes && found.tables == tablesCut {
+		state, found, err = s.undone(state, found)
+	}
 	if err != nil {
 		return err
 	}
-	changes := Changes(commands)
 	if changes {
 		s.kept = nil // the model changes in place, whether or not all goes well
 	}
@@ -93,7 +93,7 @@ func (s *Session) Run(commands []xfrm.Command) error {
 		}
 	}
 	if changes {
-		if err := s.change(state, known); err != nil {
+		if err := s.change(state, found); err != nil {
 			return err
 		}
 	}
@@ -116,47 +116,6 @@ func reads(command xfrm.Command) bool {
 	return false
 }
 
-// load reads the state file and holds it against the chips. It says whether the tables are known: otherwise they may hold rows that the
-// state does not speak of.
-func (s *Session) load() (*stored, bool, error) {
-	state, same, reset, err := s.compare()
-	if err != nil {
-		return nil, false, err
-	}
-	if same {
-		return state, true, nil
-	}
-	switch {
-	case reset && state.Generation != 0:
-		s.note("the box was reset since %s was written: starting from an empty configuration", s.StatePath)
-	case !reset:
-		s.note("the tables do not agree with %s (a chip was reset, or a change did not finish): starting from an empty configuration", s.StatePath)
-	}
-	return newStored(), reset, nil
-}
-
-// compare reads the state file, unless that is known, and says whether the chips hold what it speaks of, or nothing at all.
-func (s *Session) compare() (state *stored, same, reset bool, err error) {
-	if state = s.kept; state == nil {
-		if state, err = loadStore(s.StatePath); err != nil {
-			return nil, false, false, err
-		}
-	}
-	if s.held != nil {
-		s.kept = state
-	}
-	same, reset = true, true
-	for _, c := range transport.Chips {
-		mark, err := s.Box.Read32(c, regs.CommonScratch)
-		if err != nil {
-			return nil, false, false, err
-		}
-		same = same && mark != 0 && mark == state.Generation
-		reset = reset && mark == 0
-	}
-	return state, same, reset, nil
-}
-
 func (s *Session) note(format string, args ...any) {
 	fmt.Fprintf(s.Notes, "note: "+format+"\n", args...)
 }
@@ -175,7 +134,7 @@ func (s *Session) sizes() (compile.Sizes, error) {
 }
 
 // change plans, writes and stores.
-func (s *Session) change(state *stored, known bool) error {
+func (s *Session) change(state *stored, found comparison) error {
 	sizes, err := s.sizes()
 	if err != nil {
 		return err
@@ -192,43 +151,50 @@ func (s *Session) change(state *stored, known bool) error {
 		return err
 	}
 	notes.Print(s.Notes)
-	if err := s.mark(unfinished); err != nil {
+	// Where a change is undone the file still has the configuration that it started from, and the rows that it touched count as well.
+	j := journal{Before: state.Generation, Generation: generation()}
+	if found.journal != nil {
+		j.Out, j.In = found.journal.Out, found.journal.In
+	}
+	j.touchAll(plan.Writes)
+	if err := s.begin(&j); err != nil {
 		return err
 	}
-	if !known {
-		if err := s.clearAll(); err != nil {
-			return err
-		}
-	}
-	err = s.limits(state.Model, !known)
-	if err == nil {
-		err = s.install(state.Model, plan)
-	}
-	if err == nil {
-		err = s.source().ForgetPeers(state.Model)
-	}
-	if err == nil {
-		err = s.source().ForgetAudit(state.Model)
-	}
-	if err != nil {
-		return fmt.Errorf("%w (the change did not finish; the next one starts from empty tables)", err)
+	if err := s.write(state, plan, found.tables); err != nil {
+		return fmt.Errorf("%w (the change did not finish; the next one undoes it first)", err)
 	}
 	state.Model.MarkTimes(s.now())
 	markWindows(state.Model, plan.Target)
 	state.Image = plan.Image
 	state.Hops = slices.SortedFunc(maps.Keys(plan.Target.Wanted), model.NextHop.Compare)
-	state.Generation = generation()
-	if err := saveStore(s.StatePath, state); err != nil {
+	state.Generation = j.Generation
+	return saveStore(s.StatePath, state)
+}
+
+// write brings the chips from what their tables hold to what is planned.
+func (s *Session) write(state *stored, plan *plan.Plan, tables tables) error {
+	if tables == tablesUnknown || tables == tablesCut {
+		if err := s.clearAll(tables == tablesUnknown); err != nil {
+			return err
+		}
+	}
+	if err := s.limits(state.Model, tables != tablesKnown); err != nil {
 		return err
 	}
-	return s.mark(state.Generation)
+	if err := s.install(state.Model, plan); err != nil {
+		return err
+	}
+	if err := s.source().ForgetPeers(state.Model); err != nil {
+		return err
+	}
+	return s.source().ForgetAudit(state.Model)
 }
 
 func generation() uint32 {
 	var random [4]byte
 	for {
 		_, _ = rand.Read(random[:]) // never fails (crypto/rand)
-		if g := binary.LittleEndian.Uint32(random[:]); g != 0 && g != unfinished {
+		if g := binary.LittleEndian.Uint32(random[:]); g != 0 {
 			return g
 		}
 	}

@@ -65,8 +65,11 @@ func loadStore(path string) (*stored, error) {
 }
 
 // saveStore replaces the state file whole.
-func saveStore(path string, s *stored) error {
-	text, err := json.Marshal(s)
+func saveStore(path string, s *stored) error { return replaceFile(path, s) }
+
+// replaceFile writes a value as JSON in place of a file, which another process finds as it was before or whole.
+func replaceFile(path string, value any) error {
+	text, err := json.Marshal(value)
 	if err != nil {
 		return fmt.Errorf("cannot write the state file: %w", err)
 	}

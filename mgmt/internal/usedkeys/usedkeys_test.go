@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -61,11 +62,11 @@ func TestMarks(t *testing.T) {
 }
 
 // TestBounded: the last keys are known however many there were, and the file grows no further. One rekey is one transaction.
-// SALLYPORT_LONG has a million, which the file of a box remembers.
+// SALLYPORT_USED_KEYS is how many rekeys the long form has.
 func TestBounded(t *testing.T) {
 	most, rekeys, at := 500, 10_000, 1
-	if os.Getenv("SALLYPORT_LONG") != "" {
-		most, rekeys, at = Most/4, 1_000_000, 16
+	if long, err := strconv.Atoi(os.Getenv("SALLYPORT_USED_KEYS")); err == nil {
+		most, rekeys, at = Most/4, long, 16
 	}
 	path := filepath.Join(t.TempDir(), "keys")
 	k := mustOpen(t, path, uint64(most))

@@ -1,0 +1,91 @@
+package session
+
+import (
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+)
+
+// tables says what the chips' tables hold.
+type tables int
+
+const (
+	tablesKnown   tables = iota // what the state file says
+	tablesEmpty                 // nothing: the box was reset
+	tablesCut                   // a part of a change from what the state file says
+	tablesUnknown               // anything
+)
+
+// comparison is what the marks in the chips' SCRATCH registers say.
+type comparison struct {
+	tables  tables
+	journal *journal // of a change that was cut short
+}
+
+// compare reads the state file, unless that is known, and holds it against the chips.
+func (s *Session) compare() (state *stored, found comparison, err error) {
+	if state = s.kept; state == nil {
+		if state, err = loadStore(s.StatePath); err != nil {
+			return nil, found, err
+		}
+	}
+	if s.held != nil {
+		s.kept = state
+	}
+	var marks [3]uint32
+	same, reset := state.Generation != 0, true
+	for _, c := range transport.Chips {
+		if marks[c], err = s.Box.Read32(c, regs.CommonScratch); err != nil {
+			return nil, found, err
+		}
+		same = same && marks[c] == state.Generation
+		reset = reset && marks[c] == 0
+	}
+	switch {
+	case same:
+		return state, comparison{tables: tablesKnown}, nil
+	case reset:
+		return state, comparison{tables: tablesEmpty}, nil
+	}
+	j, err := s.interrupted(state.Generation)
+	if err != nil || j == nil || state.Generation == 0 {
+		return state, comparison{tables: tablesUnknown}, err
+	}
+	for _, mark := range marks {
+		if mark != j.Generation && mark != j.Before {
+			return state, comparison{tables: tablesUnknown}, nil
+		}
+	}
+	return state, comparison{tablesCut, j}, nil
+}
+
+// load is compare for those who go on from what it finds: an empty configuration where the file says nothing of the tables.
+func (s *Session) load() (*stored, comparison, error) {
+	state, found, err := s.compare()
+	if err != nil {
+		return nil, found, err
+	}
+	switch {
+	case found.tables == tablesKnown:
+		return state, found, nil
+	case found.tables == tablesCut:
+		s.note("a change was cut short: this is the configuration of before, which the next change restores first")
+		return state, found, nil
+	case found.tables == tablesEmpty && state.Generation != 0:
+		s.note("the box was reset since %s was written: starting from an empty configuration", s.StatePath)
+	case found.tables == tablesUnknown:
+		s.note("the tables do not agree with %s (a chip was reset, or a first change did not finish): starting from an empty configuration", s.StatePath)
+	}
+	return newStored(), found, nil
+}
+
+// undone is what load gives once a change that was cut short is undone.
+func (s *Session) undone(state *stored, found comparison) (*stored, comparison, error) {
+	lost, err := s.undo(state, found)
+	if err != nil {
+		return nil, found, err
+	}
+	for _, id := range lost {
+		s.note("the SA dst %s proto %s spi 0x%x is lost with the change that was cut short", id.Dst, id.Proto, id.SPI)
+	}
+	return s.load()
+}

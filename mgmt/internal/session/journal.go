@@ -1,0 +1,111 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+
+	"sallyport/mgmt/internal/compile"
+	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/plan"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// journal is what a change does to keys, which no chip shows: the rows of the key tables that it writes or clears. It is on the disk before the first register is
+// written, so that a change that is cut short can be undone.
+type journal struct {
+	// Before is the generation of the configuration that the change starts from, Generation the one that it leads to. SCRATCH has the latter from the first write on.
+	Before     uint32 `json:"before"`
+	Generation uint32 `json:"generation"`
+	Out        []int  `json:"out,omitempty"`
+	In         []int  `json:"in,omitempty"`
+}
+
+// keys are the rows of a direction.
+func (j *journal) keys(way xfrm.Dir) *[]int {
+	if way == xfrm.DirOut {
+		return &j.Out
+	}
+	return &j.In
+}
+
+// touch notes rows of a direction's key table.
+func (j *journal) touch(way xfrm.Dir, rows ...int) {
+	list := j.keys(way)
+	*list = append(*list, rows...)
+	slices.Sort(*list)
+	*list = slices.Compact(*list)
+}
+
+// touchAll notes those that a plan writes.
+func (j *journal) touchAll(writes []plan.Write) {
+	for _, w := range writes {
+		switch {
+		case w.Chip != transport.Crypto:
+		case w.Table == regs.CryptoTableOutboundKey:
+			j.touch(xfrm.DirOut, w.Index)
+		case w.Table == regs.CryptoTableInboundKey:
+			j.touch(xfrm.DirIn, w.Index)
+		}
+	}
+}
+
+func (s *Session) journalPath() string { return s.StatePath + ".journal" }
+
+// begin writes the journal and then SCRATCH: from here on the tables are those of no configuration.
+func (s *Session) begin(j *journal) error {
+	if err := replaceFile(s.journalPath(), j); err != nil {
+		return err
+	}
+	return s.mark(j.Generation)
+}
+
+// interrupted reads the journal of the change from a configuration that was cut short; nil if there is none.
+func (s *Session) interrupted(before uint32) (*journal, error) {
+	text, err := os.ReadFile(s.journalPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the journal of the last change: %w", err)
+	}
+	j := &journal{}
+	if err := json.Unmarshal(text, j); err != nil || j.Before != before {
+		return nil, nil // of another configuration, or half of one that was never begun
+	}
+	return j, nil
+}
+
+// lose removes the SAs whose keys a change that was cut short may have cleared or overwritten, and says which.
+func (j *journal) lose(m *model.Model) (lost []xfrm.ID) {
+	gone := func(sa *model.SA) bool {
+		_, found := slices.BinarySearch(*j.keys(sa.Way), sa.Row)
+		return found
+	}
+	for _, sa := range m.SAs {
+		if gone(sa) {
+			lost = append(lost, sa.ID)
+		}
+	}
+	m.RemoveSAs(gone)
+	return lost
+}
+
+// image is what the chips hold when all look-ups are cleared: keys of before, and some of those that the change wrote.
+func (j *journal) image(before *compile.Image) *compile.Image {
+	image := compile.NewImage()
+	for _, way := range []xfrm.Dir{xfrm.DirOut, xfrm.DirIn} {
+		rows := map[int]bool{}
+		for _, row := range slices.Concat(*before.Keys(way), *j.keys(way)) {
+			rows[row] = true
+		}
+		*image.Keys(way) = slices.Sorted(maps.Keys(rows))
+	}
+	return image
+}

@@ -1,0 +1,27 @@
+package session
+
+import "sallyport/mgmt/internal/xfrm"
+
+// Undo gives chips the configuration of before a change that was cut short, and says which SAs are lost: those that it was about to delete or to replace. What it added is
+// not there, for keys are nowhere but on the chips. Look-ups are cleared and written anew, with the ports closed; keys, windows and numbers of SAs that stay are left alone.
+// False if no change was cut short.
+func (s *Session) Undo() (undone bool, lost []xfrm.ID, err error) {
+	unlock, err := s.lock()
+	if err != nil {
+		return false, nil, err
+	}
+	defer unlock()
+	state, found, err := s.compare()
+	if err != nil || found.tables != tablesCut {
+		return false, nil, err
+	}
+	lost, err = s.undo(state, found)
+	return err == nil, lost, err
+}
+
+func (s *Session) undo(state *stored, found comparison) (lost []xfrm.ID, err error) {
+	s.kept = nil // the model changes in place, whether or not all goes well
+	lost = found.journal.lose(state.Model)
+	state.Image = found.journal.image(state.Image)
+	return lost, s.change(state, found)
+}
