@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -66,3 +67,10 @@ def test_sources_name_pages_that_exist() -> None:
             if not any((ROOT / hit).exists() for hit in hits) and not list(ROOT.glob(f"{named}-*.md")):
                 missing.append(f"{name}: {named}")
     assert not missing, "\n".join(missing)
+
+
+def test_the_site_lists_every_page() -> None:
+    nav = tomllib.loads((ROOT / "zensical.toml").read_text())["project"]["nav"]
+    listed = set(re.findall(r"'([\w/-]+\.md)'", str(nav)))
+    pages = {page.removeprefix("docs/") for page in PAGES if page.startswith("docs/")}
+    assert pages <= listed, f"zensical.toml's nav lacks {sorted(pages - listed)}"
