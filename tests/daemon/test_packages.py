@@ -27,6 +27,7 @@ FILES = {
     "usr/lib/systemd/system/strongswan.service.d/sallyport.conf": 0o644,
     "usr/lib/sysusers.d/sallyport.conf": 0o644,
     f"{DOC}/examples/sallyportd.toml": 0o644,
+    f"{DOC}/examples/sallyport.rules.yml": 0o644,
     **{f"{DOC}/{page}.md": 0o644 for page in PAGES},
     f"{DOC}/copyright": 0o644,
     f"{DOC}/uPlot.LICENSE.txt": 0o644,

@@ -114,3 +114,10 @@ func (r *remote) monitor() error {
 		})
 	})
 }
+
+func (r *remote) pair(verb control.PairVerb) (state control.Pair, err error) {
+	err = r.with(func(c *control.Client) error {
+		return c.Do(control.PairRequest{Head: c.Head(control.DoPair), Verb: verb}, &state)
+	})
+	return state, err
+}

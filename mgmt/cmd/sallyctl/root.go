@@ -85,7 +85,7 @@ func newRoot() *cobra.Command {
 			},
 		})
 	}
-	root.AddCommand(newCounters(o), newEvents(o), newAudit(o), newMonitor(o), newID(o), newCard(o))
+	root.AddCommand(newCounters(o), newEvents(o), newAudit(o), newMonitor(o), newID(o), newCard(o), newPair(o))
 	return root
 }
 

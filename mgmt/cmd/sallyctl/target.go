@@ -27,6 +27,8 @@ type target interface {
 	cards() (map[string]card.State, error)
 	// drp reads and prints a word of a card, or writes it.
 	drp(drpAccess) error
+	// pair tells of the pair, or changes it.
+	pair(control.PairVerb) (control.Pair, error)
 	// events and audit print what has waited; monitor prints what comes, until it fails.
 	events() error
 	audit() error
@@ -164,4 +166,8 @@ func (d *direct) print(events []events.Event, err error) error {
 
 func (d *direct) monitor() error {
 	return usageError{errors.New("monitor is of sallyportd: give --daemon PATH, or take what has waited with events and audit")}
+}
+
+func (d *direct) pair(control.PairVerb) (control.Pair, error) {
+	return control.Pair{}, usageError{errors.New("pair is of sallyportd: give --daemon PATH")}
 }

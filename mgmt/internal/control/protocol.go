@@ -30,6 +30,7 @@ const (
 	DoCounters     = "counters"
 	DoCapabilities = "capabilities"
 	DoCards        = "cards"
+	DoPair         = "pair"
 	DoMonitor      = "monitor"
 )
 
@@ -190,3 +191,41 @@ type Refused struct {
 }
 
 func (r *Refused) Error() string { return r.Reason }
+
+// PairVerb is what a request is to do with the pair.
+type PairVerb string
+
+// The verbs.
+const (
+	PairStatus   PairVerb = "status"
+	PairSwitch   PairVerb = "switch"   // move the place to the box that has it not
+	PairMaintain PairVerb = "maintain" // take this box out of service
+	PairResume   PairVerb = "resume"   // put it back
+)
+
+// PairRequest is about the pair of which the box is one.
+type PairRequest struct {
+	Head
+	Verb PairVerb `json:"verb"`
+}
+
+// Pair is the answer: how the pair was before anything that the request has begun.
+type Pair struct {
+	Side       string   `json:"side"`
+	Active     bool     `json:"active"`
+	Maintained bool     `json:"maintained"`
+	Fenced     bool     `json:"fenced"` // there is a fence
+	Problems   []string `json:"problems"`
+	// Other is nil while the other box does not answer, and Failure says why.
+	Other   *PairOther `json:"other,omitempty"`
+	Failure string     `json:"failure,omitempty"`
+	Expires int64      `json:"certificate_expires"` // this box's own, in seconds since the epoch
+}
+
+// PairOther is what the other box says of itself.
+type PairOther struct {
+	Active   bool     `json:"active"`
+	Yields   bool     `json:"yields"` // it does not take the place
+	Problems []string `json:"problems"`
+	Silent   float64  `json:"silent_seconds"` // since its last answer
+}

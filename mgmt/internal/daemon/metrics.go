@@ -19,6 +19,8 @@ type Metrics struct {
 	events   *prometheus.Desc
 	left     *prometheus.Desc
 	adopted  *prometheus.Desc
+	build    *prometheus.Desc
+	pair     pairMetrics
 }
 
 // NewMetrics describes what there is to count.
@@ -30,6 +32,8 @@ func NewMetrics(d *Daemon) *Metrics {
 		events:   prometheus.NewDesc("sallyport_events_total", "Events taken from the chips since the daemon started.", []string{"event"}, nil),
 		left:     prometheus.NewDesc("sallyport_event_queue_left_total", "Polls and changes after which a chip's queue still had events, since the daemon started.", []string{"queue"}, nil),
 		adopted:  prometheus.NewDesc("sallyport_configured", "1 if the chips hold the daemon's configuration.", nil, nil),
+		build:    prometheus.NewDesc("sallyport_build_info", "1, with the version of the daemon.", []string{"version"}, nil),
+		pair:     newPairMetrics(),
 	}
 	for _, c := range transport.Chips {
 		for _, counter := range chip.CounterList[c] {
@@ -47,7 +51,7 @@ func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 			out <- desc
 		}
 	}
-	for _, desc := range []*prometheus.Desc{m.sas, m.policies, m.events, m.left, m.adopted} {
+	for _, desc := range append([]*prometheus.Desc{m.sas, m.policies, m.events, m.left, m.adopted, m.build}, m.pair.descs()...) {
 		out <- desc
 	}
 }
@@ -55,6 +59,8 @@ func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 // Collect reads everything once. If the chips do not answer, the scrape says why.
 func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	d := m.daemon
+	out <- prometheus.MustNewConstMetric(m.build, prometheus.GaugeValue, 1, d.version)
+	m.pair.collect(d, out)
 	for kind, count := range d.events.counted() {
 		out <- prometheus.MustNewConstMetric(m.events, prometheus.CounterValue, float64(count), kind)
 	}

@@ -234,3 +234,36 @@ func TestPortIsDark(t *testing.T) {
 	b.each[0].fake.Behind(func() { shells[0][transport.Outer].Set(regs.ShellMacState, 0, 0) })
 	b.untilActive(1)
 }
+
+// TestPairRequest: the administrator sees both boxes and moves the place, at either; a box that is alone has no pair.
+func TestPairRequest(t *testing.T) {
+	b := newBoxes(t)
+	b.untilActive(0)
+	ask := func(i int, verb string) map[string]any { return b.each[i].get("pair", `,"verb":"`+verb+`"`) }
+	b.until("both seen", func() bool {
+		a, other := ask(0, "status"), ask(1, "status")
+		own, seen := other["active"], other["other"]
+		return a["side"] == "a" && a["active"] == true && own == false && seen != nil && seen.(map[string]any)["active"] == true
+	})
+	b.until("switched at the box that stands by", func() bool { return ask(1, "switch")["ok"] == true })
+	b.untilActive(1)
+	b.until("maintained", func() bool { return ask(1, "maintain")["ok"] == true })
+	b.untilActive(0)
+	b.until("refused", func() bool {
+		answer := ask(0, "switch")
+		return answer["ok"] == false && answer["input"] == true && strings.Contains(answer["error"].(string), "it is being maintained")
+	})
+	text := b.each[0].scrape()
+	for _, want := range []string{`sallyport_pair_active{side="a"} 1`, `sallyport_pair_other_answers{side="a"} 1`, `sallyport_pair_maintained{side="a"} 0`, `sallyport_build_info{version="1.2.3"} 1`} {
+		if !strings.Contains(text, want+"\n") {
+			t.Errorf("no %s", want)
+		}
+	}
+	if answer := ask(0, "explode"); answer["input"] != true {
+		t.Errorf("%v", answer)
+	}
+	alone := newRig(t).get("pair", `,"verb":"status"`)
+	if alone["error"] != "this box is alone: its configuration has no [peer]" {
+		t.Errorf("%v", alone)
+	}
+}

@@ -19,6 +19,7 @@ var requests = map[string]func(*Daemon, []byte) (any, error){
 	control.DoCounters:     request((*Daemon).counters),
 	control.DoCapabilities: request((*Daemon).capabilities),
 	control.DoCards:        request((*Daemon).cards),
+	control.DoPair:         request((*Daemon).pairRequest),
 	control.DoMonitor:      request(func(*Daemon, *control.Plain) (any, error) { return struct{}{}, nil }),
 }
 
