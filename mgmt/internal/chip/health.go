@@ -46,3 +46,11 @@ func (b *Box) Health(c transport.Chip) (Health, error) {
 		}, nil
 	}
 }
+
+// Now is a chip's identity with its state as it is now.
+func (b *Box) Now(c transport.Chip) (Identity, error) {
+	h, err := b.Health(c)
+	id := b.Identity[c]
+	id.Ready, id.Tamper, id.LinkUp = h.Ready, h.Tamper, h.LinkUp && (c != transport.Crypto || h.BlackLinkUp)
+	return id, err
+}

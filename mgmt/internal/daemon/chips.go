@@ -33,7 +33,11 @@ func (d *Daemon) capabilities(*control.Plain) (any, error) {
 	b := d.session.Box
 	out := control.Capabilities{Daemon: d.version, Suites: b.Capabilities[transport.Crypto].SuiteNames, Chips: map[string]control.Chip{}}
 	for _, c := range transport.Chips {
-		out.Chips[c.String()] = control.Chip{Identity: b.Identity[c], Capabilities: b.Capabilities[c]}
+		identity, err := b.Now(c)
+		if err != nil {
+			return nil, err
+		}
+		out.Chips[c.String()] = control.Chip{Identity: identity, Capabilities: b.Capabilities[c]}
 	}
 	return out, nil
 }

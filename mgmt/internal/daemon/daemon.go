@@ -29,6 +29,7 @@ type Daemon struct {
 	reserved reservations
 	uses     uses
 	links    events.Links
+	statuses events.Statuses
 	host     *host     // nil without devices
 	aged     time.Time // when limits in time were last looked at
 	noise    noise
@@ -40,7 +41,7 @@ type Daemon struct {
 
 // New makes the daemon of a session that holds its box, and says in the log what it found there.
 func New(session *session.Session, log *slog.Logger, version string) (*Daemon, error) {
-	d := &Daemon{log: log, version: version, now: time.Now, session: session, reserved: reservations{}, uses: uses{}, links: events.AllUp(), events: newHub()}
+	d := &Daemon{log: log, version: version, now: time.Now, session: session, reserved: reservations{}, uses: uses{}, links: events.AllUp(), statuses: events.AllWell(), events: newHub()}
 	session.Out, session.Notes, session.Ages = io.Discard, io.Discard, true
 	var err error
 	if d.adopted, err = session.Adopted(); err != nil || !d.adopted {

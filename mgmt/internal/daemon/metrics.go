@@ -21,6 +21,9 @@ type Metrics struct {
 	adopted  *prometheus.Desc
 	build    *prometheus.Desc
 	pair     pairMetrics
+	ready    *prometheus.Desc
+	tamper   *prometheus.Desc
+	linkUp   *prometheus.Desc
 }
 
 // NewMetrics describes what there is to count.
@@ -31,6 +34,9 @@ func NewMetrics(d *Daemon) *Metrics {
 		policies: prometheus.NewDesc("sallyport_policies", "Policies that are installed.", []string{"dir"}, nil),
 		events:   prometheus.NewDesc("sallyport_events_total", "Events taken from the chips since the daemon started.", []string{"event"}, nil),
 		left:     prometheus.NewDesc("sallyport_event_queue_left_total", "Polls and changes after which a chip's queue still had events, since the daemon started.", []string{"queue"}, nil),
+		ready:    prometheus.NewDesc("sallyport_ready", "1 if a chip has cleared its tables since its reset.", []string{"chip"}, nil),
+		tamper:   prometheus.NewDesc("sallyport_tamper", "1 if a chip's tamper input was active since its reset.", []string{"chip"}, nil),
+		linkUp:   prometheus.NewDesc("sallyport_link_up", "1 if the link between the crypto chip and another one is up.", []string{"link"}, nil),
 		adopted:  prometheus.NewDesc("sallyport_configured", "1 if the chips hold the daemon's configuration.", nil, nil),
 		build:    prometheus.NewDesc("sallyport_build_info", "1, with the version of the daemon.", []string{"version"}, nil),
 		pair:     newPairMetrics(),
@@ -51,7 +57,7 @@ func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 			out <- desc
 		}
 	}
-	for _, desc := range append([]*prometheus.Desc{m.sas, m.policies, m.events, m.left, m.adopted, m.build}, m.pair.descs()...) {
+	for _, desc := range append([]*prometheus.Desc{m.sas, m.policies, m.events, m.left, m.adopted, m.ready, m.tamper, m.linkUp, m.build}, m.pair.descs()...) {
 		out <- desc
 	}
 }
@@ -70,11 +76,14 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	for _, queue := range events.QueueNames() {
 		out <- prometheus.MustNewConstMetric(m.left, prometheus.CounterValue, float64(left[queue]), queue)
 	}
-	configured := 0.0
-	if d.adopted {
-		configured = 1
+	out <- prometheus.MustNewConstMetric(m.adopted, prometheus.GaugeValue, number(d.adopted))
+	for link, up := range d.links {
+		out <- prometheus.MustNewConstMetric(m.linkUp, prometheus.GaugeValue, number(up), link)
 	}
-	out <- prometheus.MustNewConstMetric(m.adopted, prometheus.GaugeValue, configured)
+	for _, c := range transport.Chips {
+		out <- prometheus.MustNewConstMetric(m.ready, prometheus.GaugeValue, number(d.statuses[c].Ready), c.String())
+		out <- prometheus.MustNewConstMetric(m.tamper, prometheus.GaugeValue, number(d.statuses[c].Tamper), c.String())
+	}
 	for _, c := range transport.Chips {
 		values, err := d.session.Box.Counters(c)
 		if err != nil {
@@ -96,4 +105,12 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	for _, dir := range []xfrm.Dir{xfrm.DirIn, xfrm.DirOut, xfrm.DirFwd} {
 		out <- prometheus.MustNewConstMetric(m.policies, prometheus.GaugeValue, float64(census.Policies[dir]), string(dir))
 	}
+}
+
+// number is a state as Prometheus has it.
+func number(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
 }

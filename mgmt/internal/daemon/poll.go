@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -55,6 +56,14 @@ func (d *Daemon) poll() error {
 		d.tell(e)
 	}
 	d.links = links
+	statuses, err := events.ReadStatuses(d.session.Box)
+	if err != nil {
+		return err
+	}
+	for _, e := range d.statuses.Events(statuses) {
+		d.tell(e)
+	}
+	d.statuses = statuses
 	if err := d.pollNoise(); err != nil {
 		return err
 	}
@@ -113,7 +122,11 @@ func (d *Daemon) undo() (undone bool, err error) {
 
 // tell gives an event to the log and to the monitors.
 func (d *Daemon) tell(e events.Event) {
-	d.log.Info("event", "event", e.Kind, "text", e.String())
+	level := slog.LevelInfo
+	if e.Kind == events.EventTamper && !*e.OK {
+		level = slog.LevelError
+	}
+	d.log.Log(context.Background(), level, "event", "event", e.Kind, "text", e.String())
 	d.events.publish(e)
 }
 

@@ -24,6 +24,8 @@ const (
 	EventICV      = "icv"      // a packet's ICV was wrong
 	EventAudit    = "audit"    // a packet was dropped for its number or its selectors
 	EventNoise    = "noise"    // the noise source has failed its health tests, or is good again
+	EventTamper   = "tamper"   // a chip's tamper input was active, or the chip was reset since
+	EventReady    = "ready"    // a chip clears its tables after a reset, or has cleared them
 	EventRestart  = "restart"  // the chips had lost their configuration, and have it again but for SAs
 )
 
@@ -61,7 +63,10 @@ type Event struct {
 	Link string `json:"link,omitempty"`
 	Up   *bool  `json:"up,omitempty"`
 
-	// Of a noise event: whether the source is good.
+	// Of a tamper or ready event: the chip.
+	Chip string `json:"chip,omitempty"`
+
+	// Whether what a noise, tamper or ready event tells of is as it should be.
 	OK *bool `json:"ok,omitempty"`
 
 	// Of an acquire, whose src, dst and proto are the packet's.
@@ -125,6 +130,16 @@ func (e Event) String() string {
 			return "Noise source good"
 		}
 		return "Noise source failed"
+	case EventTamper:
+		if *e.OK {
+			return "Tamper input of the " + e.Chip + " chip quiet since its reset"
+		}
+		return "Tamper input of the " + e.Chip + " chip was active"
+	case EventReady:
+		if *e.OK {
+			return "Ready: the " + e.Chip + " chip"
+		}
+		return "Not ready: the " + e.Chip + " chip clears its tables"
 	case EventRestart:
 		return "Restart: the SAs are gone"
 	}
