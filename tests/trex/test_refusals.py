@@ -67,6 +67,7 @@ def test_fields_left_out_are_as_the_document_says(lab: Lab) -> None:
         "drain_ms": found.drain_ms,
         "settle_ms": found.settle_ms,
         "start_ms": found.start_ms,
+        "learning_frames": found.learning_frames,
     }
     assert {name: str(value).lower() for name, value in shown.items()} == {name: rows[name] for name in shown}
 
@@ -76,7 +77,7 @@ def test_fields_left_out_are_as_the_document_says(lab: Lab) -> None:
     [
         ({"speed": "100"}, "lab.yaml: speed: there is no such field; choose from trex, boxes, line_rate_gbps"),
         ({"trex__port": "4501"}, "trex.port: there is no such field; choose from client, host"),
-        ({"boxes__0__red__vlan": "7"}, "boxes[0].red.vlan: there is no such field"),
+        ({"boxes__0__red__vlan": "4095"}, "boxes[0].red.vlan: '4095' is not a whole number of 1 to 4094"),
         ({"trex": None}, "trex: is missing; see docs/examples/lab.yaml"),
         ({"trex": ["host"]}, "trex: is not a mapping of fields"),
         ({"trex__host": None}, "trex.host: is missing"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from ipaddress import IPv6Address
 
 from sallyport import limits
 from sallyport.backend import Setup, Trial
@@ -39,7 +40,8 @@ def setup(lab: Lab, asked: Setup) -> None:
                 f"--frame-size {size}: its packet of {size - limits.ETHERNET_BYTES} B exceeds the MTU of TRex's ports, {lab.mtu} B; "
                 f"choose at most {lab.mtu + limits.ETHERNET_BYTES}, or raise port_mtu in TRex's trex_cfg.yaml and mtu in {lab.file}"
             )
-        frames.check(size, asked.ip)
+        for box in lab.boxes:
+            frames.check(size, asked.ip, box.red.vlan)
     if asked.measure_ns < SHORTEST_NS:
         raise InputError(
             f"a measured interval of {asked.measure_ns / 1e9:g} s is too short for a real tester; choose {SHORTEST_NS / 1e9:g} s or more "
@@ -160,12 +162,27 @@ def next_hop(lab: Lab, client: Client, red: RedPort) -> str:
     try:
         client.call("set_service_mode", ports=[red.port], enabled=True)
         try:
+            if red.vlan:
+                client.call("set_vlan", ports=[red.port], vlan=red.vlan)
+            if not red.address:
+                return _neighbour(client, red)
             client.call("set_l3_mode", port=red.port, src_ipv4=red.address, dst_ipv4=red.gateway)
             return str(client.call("get_port_attr", port=red.port)["arp"])
         finally:
             client.call("set_service_mode", ports=[red.port], enabled=False)
     except Refused as error:
+        asked = "ARP" if red.address else "neighbour discovery"
         raise InputError(
-            f"{lab.where}, port {red.port}: nobody answers ARP for {red.gateway} ({error}); see the box's red address, or write its MAC as "
-            f"next_hop in {lab.file}"
+            f"{lab.where}, port {red.port}: nobody answers {asked} for {red.gateway} ({error}); see the box's red address, "
+            f"or write its MAC as next_hop in {lab.file}"
         ) from None
+
+
+def _neighbour(client: Client, red: RedPort) -> str:
+    """The MAC of the IPv6 node on a port that has the gateway's link-local address."""
+    client.call("conf_ipv6", port=red.port, enabled=True, src_ipv6="")
+    found = client.call("scan6", ports=[red.port])
+    for node in found.get(str(red.port), []):
+        if IPv6Address(node["ipv6"]) == IPv6Address(red.gateway):
+            return str(node["mac"]).lower()
+    raise Refused("no node on the link has it")

@@ -6,7 +6,7 @@ Scalars are taken as the text that was written (YAML 1.1 would make a number of 
 from __future__ import annotations
 
 import re
-from ipaddress import IPv4Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 
 import yaml
@@ -127,6 +127,16 @@ class Section:
             return str(IPv4Address(value))
         except ValueError:
             raise self._error(name, f"{value!r} is not an IPv4 address; write one") from None
+
+    def link_local(self, name: str) -> str:
+        value = self.text(name)
+        try:
+            address = IPv6Address(value)
+        except ValueError:
+            address = None
+        if address is None or not address.is_link_local or address.scope_id:
+            raise self._error(name, f"{value!r} is not a link-local IPv6 address; write the box's, such as fe80::1")
+        return str(address)
 
     def section(self, name: str) -> Section:
         return Section(

@@ -13,16 +13,25 @@ from sallyport import limits, tunnels
 from sallyport.errors import InputError
 
 ETHERNET, UDP, FCS, TTL = 14, 8, 4, 64
-# Where the low 16 bits of source and destination address are in a frame: all that flows differ in.
-LOW_BITS_AT = {4: (ETHERNET + 14, ETHERNET + 18), 6: (ETHERNET + 22, ETHERNET + 38)}
+VLAN = 4  # bytes of a tag
+# Where the low 16 bits of source and destination address are in a packet: all that flows differ in.
+LOW_BITS_AT = {4: (14, 18), 6: (22, 38)}
 
 
-def check(size: int, ip: int) -> None:
+def packet_at(vlan: int | None) -> int:
+    """Where the IP packet begins in a frame."""
+    return ETHERNET + (VLAN if vlan else 0)
+
+
+def check(size: int, ip: int, vlan: int | None = None) -> None:
     """[InputError] for a size that is too small."""
-    if size < limits.smallest_frame(ip):
+    least = limits.smallest_frame(ip)
+    if vlan:
+        least = max(least, packet_at(vlan) + FCS + limits.IP_BYTES[ip] + UDP + limits.SIGNATURE_BYTES)
+    if size < least:
         raise InputError(
             f"--frame-size {size}: TRex measures latency by {limits.SIGNATURE_BYTES} B behind the UDP header; "
-            f"choose {limits.smallest_frame(ip)} or more over IPv{ip}"
+            f"choose {least} or more over IPv{ip}{', with a VLAN tag' if vlan else ''}"
         )
 
 
@@ -32,10 +41,12 @@ def addresses(way: int, number: int, ip: int) -> tuple[bytes, bytes]:
     return flow.src.packed, flow.dst.packed
 
 
-def frame(way: int, number: int, ip: int, size: int, src_mac: str, dst_mac: str, final: bool = False) -> bytes:
+def frame(
+    way: int, number: int, ip: int, size: int, src_mac: str, dst_mac: str, final: bool = False, vlan: int | None = None
+) -> bytes:
     """A frame of flow `number`, of `size` bytes with the FCS that the port adds; `final`: TRex changes nothing that UDP protects."""
-    check(size, ip)
-    packet = size - FCS - ETHERNET
+    check(size, ip, vlan)
+    packet = size - FCS - packet_at(vlan)
     datagram = packet - limits.IP_BYTES[ip]
     src, dst = addresses(way, number, ip)
     if ip == 4:
@@ -43,7 +54,8 @@ def frame(way: int, number: int, ip: int, size: int, src_mac: str, dst_mac: str,
         header = header[:10] + struct.pack(">H", _checksum(header)) + header[12:]
     else:
         header = struct.pack(">IHBB16s16s", 6 << 28, datagram, 17, TTL, src, dst)
-    ethernet = _mac(dst_mac) + _mac(src_mac) + struct.pack(">H", 0x0800 if ip == 4 else 0x86DD)
+    tag = struct.pack(">HH", 0x8100, vlan) if vlan else b""
+    ethernet = _mac(dst_mac) + _mac(src_mac) + tag + struct.pack(">H", 0x0800 if ip == 4 else 0x86DD)
     checksum = 0
     if final and ip == 6:
         pseudo = src + dst + struct.pack(">IIHHHH", datagram, 17, *tunnels.UDP_PORTS, datagram, 0)

@@ -37,7 +37,8 @@ class RedPort:
     mac: str
     next_hop: str | None  # MAC of the box's red port; None: asked for by ARP
     address: str = ""  # of the TRex port, for ARP
-    gateway: str = ""  # of the box's red port, for ARP
+    gateway: str = ""  # of the box's red port, for ARP, or link-local for IPv6 neighbour discovery
+    vlan: int | None = None  # of its frames (IEEE 802.1Q)
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ class Lab:
     drain_ms: int
     settle_ms: int
     start_ms: int  # from TRex's start of a trial to its first frame
+    learning_frames: int  # that each port sends before a trial, for bridges to learn where it is
     resets: tuple[str, ...]
 
     @property
@@ -111,6 +113,7 @@ def load(file: Path) -> Lab:
         drain_ms=root.integer("drain_ms", 0, 60_000, 2000),
         settle_ms=root.integer("settle_ms", 0, 60_000, 5000),
         start_ms=root.integer("start_ms", 0, 10_000, 100),
+        learning_frames=root.integer("learning_frames", 0, 1000, 0),
         resets=root.choices("resets", RESETS),
     )
     root.finish()
@@ -180,13 +183,21 @@ def _commands(section: fields.Section) -> dict[str, str]:
 
 def _red_port(section: fields.Section) -> RedPort:
     port, mac = section.integer("port", 0, 63), section.mac("mac")
-    if section.has("next_hop") == section.has("arp"):
-        raise section.refuse("next_hop", "give either the MAC of the box's red port here, or arp: {address, gateway}")
+    vlan = section.integer("vlan", 1, 4094, None)
+    if [section.has(name) for name in ("next_hop", "arp", "neighbour")].count(True) != 1:
+        raise section.refuse(
+            "next_hop",
+            "give either the MAC of the box's red port here, or arp: {address, gateway}, or neighbour: {gateway}",
+        )
     if section.has("next_hop"):
-        red = RedPort(port, mac, section.mac("next_hop"))
-    else:
+        red = RedPort(port, mac, section.mac("next_hop"), vlan=vlan)
+    elif section.has("arp"):
         arp = section.section("arp")
-        red = RedPort(port, mac, None, arp.ipv4("address"), arp.ipv4("gateway"))
+        red = RedPort(port, mac, None, arp.ipv4("address"), arp.ipv4("gateway"), vlan)
         arp.finish()
+    else:
+        neighbour = section.section("neighbour")
+        red = RedPort(port, mac, None, "", neighbour.link_local("gateway"), vlan)
+        neighbour.finish()
     section.finish()
     return red

@@ -45,6 +45,15 @@ class Run:
         self._until_idle(seconds + self._start_s)
         self._client.call("wait_on_traffic", ports=self._tx_ports, rx_delay_ms=self._lab.drain_ms)
 
+    def learn(self, ways: list[Way], loads: list[Load]) -> None:
+        """Short bursts of every port, of which nothing is counted."""
+        ports = [way.tx_port for way in ways]
+        self._client.call("remove_all_streams", ports=ports)
+        for way, load in zip(ways, loads, strict=True):
+            self._client.call("add_streams", streams=load.streams, ports=[way.tx_port])
+        self._client.call("start", ports=ports, mult="1")
+        self._client.call("wait_on_traffic", ports=ports, rx_delay_ms=0)
+
     def burst(self, loads: list[Load], seconds: float) -> None:
         """Streams that end by themselves, after about `seconds`."""
         self._load(loads)

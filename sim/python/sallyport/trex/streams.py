@@ -30,6 +30,7 @@ class Way:
     rx_port: int
     src_mac: str
     dst_mac: str
+    vlan: int | None = None
 
 
 @dataclass(frozen=True)
@@ -98,13 +99,13 @@ def _continuous(fps: Fraction) -> dict:
 
 
 def _stream(lab: Lab, setup: Setup, way: Way, size: int, mode: dict) -> dict:
-    program = _flows(setup, lab.order) if setup.sas > 1 else None
-    frame = frames.frame(way.number, 0, setup.ip, size, way.src_mac, way.dst_mac, final=not program)
+    program = _flows(setup, lab.order, way.vlan) if setup.sas > 1 else None
+    frame = frames.frame(way.number, 0, setup.ip, size, way.src_mac, way.dst_mac, final=not program, vlan=way.vlan)
     return _of(lab, frame, program, mode, _object("STLFlowStats", pg_id=BULK[way.number]))
 
 
 def _latency_stream(lab: Lab, setup: Setup, way: Way, size: int, mode: dict, number: int, group: int) -> dict:
-    frame = frames.frame(way.number, number, setup.ip, size, way.src_mac, way.dst_mac)
+    frame = frames.frame(way.number, number, setup.ip, size, way.src_mac, way.dst_mac, vlan=way.vlan)
     return _of(lab, frame, None, mode, _object("STLFlowLatencyStats", pg_id=group))
 
 
@@ -122,11 +123,12 @@ def _of(lab: Lab, frame: bytes, program: list[dict] | None, mode: dict, stats: d
     )
 
 
-def _flows(setup: Setup, order: str) -> list[dict]:
+def _flows(setup: Setup, order: str, vlan: int | None) -> list[dict]:
     """The program that makes flow k of flow 0: k in the low 16 bits of both addresses, which are 0 in flow 0."""
+    start = frames.packet_at(vlan)
     op = "random" if order == "random" else "inc"
     program = [
         _object("STLVmFlowVar", name="flow", min_value=0, max_value=setup.sas - 1, size=2, op=op),
-        *(_object("STLVmWrFlowVar", fv_name="flow", pkt_offset=at) for at in frames.LOW_BITS_AT[setup.ip]),
+        *(_object("STLVmWrFlowVar", fv_name="flow", pkt_offset=start + at) for at in frames.LOW_BITS_AT[setup.ip]),
     ]
-    return program + ([_object("STLVmFixIpv4", offset=frames.ETHERNET)] if setup.ip == 4 else [])
+    return program + ([_object("STLVmFixIpv4", offset=start)] if setup.ip == 4 else [])

@@ -26,6 +26,7 @@ FIRST_NS = 1_000_000_000
 WARMUP_NS, MEASURE_NS, LATENCY_NS = 5_000_000_000, 60_000_000_000, 120_000_000_000
 # Of what was intended, below which the tester and not the box was the limit.
 OFFERED_ENOUGH = Fraction(999, 1000)
+LEARNING_FPS = Fraction(1000)
 BUSY_PERCENT = 90.0  # of TRex's cores, from which on it may lose frames itself
 CALIBRATED = 1.01  # times the rate that a cable carried, to which that is known
 # When traffic began and a load changed is known to so much; TRex ends trials itself, exactly.
@@ -150,6 +151,7 @@ class TrexBackend:
         ways = [self._way(trial.setup, way) for way in WAYS[trial.setup.direction]]
         run = Run(self.lab, client, ways, self._on_progress)
         try:
+            self._learnt(trial.setup, run)
             before = {} if self._cable else boxes.counters(self.lab)
             result = self._trial(trial, ways, run)
             return result if self._cable else self._with_counters(result, before)
@@ -180,7 +182,15 @@ class TrexBackend:
         here, there = self.lab.boxes[way].red, self.lab.boxes[1 - way].red
         # Of boxes that are a bump in the wire the next hop is the far host, which is TRex's other port.
         dst = there.mac if setup.mode == "transport" else self._next_hops[way]
-        return streams.Way(way, here.port, there.port, here.mac, dst)
+        return streams.Way(way, here.port, there.port, here.mac, dst, here.vlan)
+
+    def _learnt(self, setup: Setup, run: Run) -> None:
+        """Bridges learn where both ports are, that which only receives too."""
+        if not self.lab.learning_frames:
+            return
+        ways = [self._way(setup, number) for number in WAYS["both"]]
+        size = replace(setup, mix={max(setup.mix, key=lambda each: setup.mix[each]): 1})
+        run.learn(ways, [streams.burst(self.lab, size, way, self.lab.learning_frames, LEARNING_FPS) for way in ways])
 
     def _trial(self, trial: Trial, ways: list[streams.Way], run: Run) -> TrialResult:
         setup, lab = trial.setup, self.lab

@@ -26,6 +26,7 @@ class STLClient:
         self._calls = {}
         self._acquired, self._service, self._l3 = set(), set(), {}
         self._streams, self._traffic, self._captures = {}, {}, []
+        self._vlans = {}
 
     # Every public call comes through here first.
     def _call(self, name, connected=True, **arguments):
@@ -153,9 +154,31 @@ class STLClient:
         self._ports([port], acquired=True)
         if port not in self._service:
             raise STLError(f"port(s) [{port}]: must be under service mode")
-        if dst_ipv4 not in self._world.arp:
+        if dst_ipv4 not in self._world.arp or self._vlans.get(port) != self._world.vlan:
             raise STLError(f"Could not resolve following ports: [{port}]")
         self._l3[port] = self._world.arp[dst_ipv4]
+
+    def set_vlan(self, ports, vlan=None):
+        self._call("set_vlan", ports=ports, vlan=vlan)
+        for port in self._ports(ports, acquired=True, idle=True):
+            if port not in self._service:
+                raise STLError(f"port(s) [{port}]: must be under service mode")
+            self._vlans[port] = vlan
+
+    def conf_ipv6(self, port, enabled, src_ipv6=None):
+        self._call("conf_ipv6", port=port, enabled=enabled, src_ipv6=src_ipv6)
+        self._ports([port], acquired=True)
+        validate("enabled", enabled, bool)
+        if port not in self._service:
+            raise STLError(f"port(s) [{port}]: must be under service mode")
+
+    def scan6(self, ports, timeout=3, verbose=False):
+        self._call("scan6", ports=ports, timeout=timeout, verbose=verbose)
+        for port in self._ports(ports, acquired=True):
+            if port not in self._service:
+                raise STLError(f"port(s) [{port}]: must be under service mode")
+        nodes = [{"type": "Router", "mac": mac, "ipv6": address} for address, mac in self._world.neighbours.items()]
+        return {port: nodes for port in ports}
 
     def remove_all_streams(self, ports):
         self._call("remove_all_streams", ports=ports)
@@ -240,7 +263,10 @@ class STLClient:
         self._ports(ports, acquired=True)
         validate("rx_delay_ms", rx_delay_ms, (type(None), int))
         while any(self._active(port) for port in ports):
-            time.sleep(0.01)
+            if self._world.clock:  # time passes by itself for a client that only waits
+                Path(self._world.clock).write_text(repr(worlds.clock(self._world) + 0.01))
+            else:
+                time.sleep(0.01)
 
     def start_capture(self, tx_ports=None, rx_ports=None, limit=1000):
         self._call("start_capture", tx_ports=tx_ports, rx_ports=rx_ports, limit=limit)

@@ -122,7 +122,8 @@ class STLStream:
         validate("self_start", self_start, bool)
         validate("isg", isg, NUMBER)
         if flow_stats and flow_stats.latency:
-            headers = 14 + (20 if packet.buffer[12:14] == b"\x08\x00" else 40) + 8
+            start = 18 if packet.buffer[12:14] == b"\x81\x00" else 14
+            headers = start + (20 if packet.buffer[start - 2 : start] == b"\x08\x00" else 40) + 8
             if len(packet.buffer) - headers < 16:
                 raise STLError("a latency stream's packet must have 16 bytes of payload")
         if isg < 0:

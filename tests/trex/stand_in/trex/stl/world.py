@@ -35,6 +35,8 @@ class World:
         ]
     )
     arp: dict = field(default_factory=dict)  # address: MAC of who answers
+    neighbours: dict = field(default_factory=dict)  # link-local address: MAC
+    vlan: int | None = None  # in which ARP is answered
     bridge: bool = False  # boxes pass frames for the other port, and take none of their own
     catch_up_s: float = 0.02  # what streams are to send so soon after a start leaves at once, at that time
     capacity_fps: float | None = None  # of each direction; what is above waits, and is lost when the queue is full
