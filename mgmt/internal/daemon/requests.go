@@ -35,7 +35,7 @@ func request[R any](run func(*Daemon, *R) (any, error)) func(*Daemon, []byte) (a
 }
 
 // answer carries out one request. It says whether what follows on the connection are events.
-func (d *Daemon) answer(line []byte) (text []byte, monitor bool) {
+func (d *Daemon) answer(who caller, line []byte) (text []byte, monitor bool) {
 	head, err := control.DecodeHead(line)
 	if err != nil {
 		return d.refuse(head, inputf("%s", err)), false
@@ -45,6 +45,7 @@ func (d *Daemon) answer(line []byte) (text []byte, monitor bool) {
 		return d.refuse(head, inputf(`"do" cannot be %q`, head.Do)), false
 	}
 	result, err := run(d, line)
+	who.note(d.log, head.Do, err == nil)
 	if err != nil {
 		return d.refuse(head, err), false
 	}

@@ -55,10 +55,11 @@ func (d *Daemon) client(ctx context.Context, conn net.Conn) {
 	defer conn.Close()
 	// The end of the daemon ends what is read, not the answer to a request that has begun.
 	defer context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Now()) })()
+	who := callerOf(conn)
 	lines := bufio.NewScanner(conn)
 	lines.Buffer(make([]byte, control.MaxLine+2), 0) // never grown, which would leave keys behind
 	for lines.Scan() {
-		text, monitor := d.answer(lines.Bytes())
+		text, monitor := d.answer(who, lines.Bytes())
 		clear(lines.Bytes())
 		if monitor {
 			d.monitor(ctx, conn, text)
