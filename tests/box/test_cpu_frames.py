@@ -387,7 +387,7 @@ def read(path: Path) -> list[bytes]:
     ("arguments", "sentence"),
     [
         (["--inject-inner", "/nonexistent.pcap"], "/nonexistent.pcap: No such file"),
-        ([], "give one of these at least"),
+        ([], "give at least one of these"),
         (["--red", "FILE", "--black", "FILE"], "replay takes one capture"),
         (["--inject-outer", "BATCH"], "not a pcap or pcapng capture"),
         (

@@ -43,7 +43,7 @@ def test_an_ipv6_neighbour_is_found(lab: Lab) -> None:
     assert lab.backend(**NEIGHBOUR).run_trial(trial()).passed
     lab.world(neighbours={"fe80::2": "02:00:00:00:09:09"})
     with pytest.raises(
-        InputError, match=r"nobody answers neighbour discovery for fe80::1 \(no node on the link has it\)"
+        InputError, match=r"no host answers neighbour discovery for fe80::1 \(no node on the link has it\)"
     ):
         lab.backend(**NEIGHBOUR).check(setup())
 

@@ -167,14 +167,14 @@ class TestClient:
         monkeypatch.setenv("TREX_CLIENT", str(tmp_path))
         with pytest.raises(InputError) as error:
             lab.backend().check(setup())
-        refused(error, f"TREX_CLIENT={tmp_path}: there is no trex/stl/api.py in it")
+        refused(error, f"TREX_CLIENT={tmp_path}: it has no trex/stl/api.py")
         monkeypatch.setenv("TREX_CLIENT", str(STAND_IN))
         lab.backend(trex__client="/nowhere").check(setup())
 
     def test_a_folder_without_a_client(self, lab: Lab, tmp_path: Path) -> None:
         with pytest.raises(InputError) as error:
             lab.backend(trex__client=str(tmp_path)).check(setup())
-        refused(error, f"trex.client: {tmp_path}: there is no trex/stl/api.py in it")
+        refused(error, f"trex.client: {tmp_path}: it has no trex/stl/api.py")
 
     def test_a_client_that_cannot_be_loaded(self, lab: Lab, tmp_path: Path) -> None:
         (tmp_path / "trex" / "stl").mkdir(parents=True)
@@ -216,7 +216,7 @@ PORT: dict = {"up": True}
         ({"ports": [{"speed": 40.0}, PORT]}, {}, "it runs at 40 Gb/s, and"),
         ({"ports": [{"promiscuous": False}, PORT]}, {}, "it cannot be promiscuous; write promiscuous: false"),
         ({"ports": [PORT, {"owner": "mary"}]}, {}, "cannot be taken (*** [RPC] - port is already taken by 'mary')"),
-        ({"arp": {}}, {}, "port 1: nobody answers ARP for 198.19.255.254"),
+        ({"arp": {}}, {}, "port 1: no host answers ARP for 198.19.255.254"),
         ({"refuse": {"set_port_attr": "not now"}}, {}, "its ports cannot be prepared (not now)"),
         ({"refuse": {"get_all_ports": "not now"}}, {}, "does not go on (not now)"),
         ({"die_at": "connect:1"}, {}, "does not go on (its client ended with status 139"),
@@ -278,7 +278,7 @@ def test_a_reset_that_needs_a_person_is_known_before_hours_of_tests(lab: Lab) ->
     ("changes", "sentence"),
     [
         ({"boxes": 1}, "--boxes 1: TRex recognises frames that come out as they went in; choose --boxes 2"),
-        ({"rekeys": 1}, "--rekeys: nothing of the lab's boxes is changed"),
+        ({"rekeys": 1}, "--rekeys: a trial does not change the lab's boxes"),
         ({"tables": "full"}, "--tables full: these are tables of simulated chips"),
         ({"sas": 65_537}, "--sas 65537: choose 1 to 65536"),
         ({"sas": 0}, "--sas 0: choose 1"),

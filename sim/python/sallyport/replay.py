@@ -37,8 +37,8 @@ def run(
     what DIR holds afterwards."""
     if (red and black) or not (red or black or injected):
         raise InputError(
-            "replay takes one capture, --red FILE or --black FILE, and what the management CPU injects, --inject-inner FILE and "
-            "--inject-outer FILE: give one of these at least"
+            "replay takes one capture (--red FILE or --black FILE) and frames to inject (--inject-inner FILE, "
+            "--inject-outer FILE): give at least one of these"
         )
     capture, into, far = (red, "red", "black") if red else (black, "black", "red")
     todo = faults_module.parse(faults)

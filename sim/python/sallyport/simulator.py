@@ -48,7 +48,7 @@ def simulation(crypto: str, chips: str, tables: str) -> str:
     if chips == "core":
         return program(CRYPTO[crypto], tables)
     if crypto != "rtl":
-        raise InputError(f"--chips shell is for chips as they are built: leave --crypto {crypto} out")
+        raise InputError(f"--chips shell has lanes in RTL alone: leave --crypto {crypto} out")
     return program(SHELL, tables)
 
 

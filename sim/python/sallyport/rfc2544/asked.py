@@ -85,7 +85,7 @@ class Asked:
         chosen = suites.parse(self.suite)
         if self.boxes == 1 and len({each.fast for each in chosen}) > 1:
             raise InputError(
-                f"--suite {self.suite} with --boxes 1: one box alone is judged by the order of its packets, and suites with GHASH overtake "
+                f"--suite {self.suite} with --boxes 1: the tester pairs frames by their order, and suites with GHASH overtake "
                 "the others: choose suites of one kind, or two boxes"
             )
         if self.rekeys and self.boxes == 1:

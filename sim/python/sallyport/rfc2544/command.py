@@ -40,7 +40,7 @@ chips_option = click.option(
     type=click.Choice(CHIPS),
     default="core",
     show_default=True,
-    help="Shell: as they are built, with a card's clocks, crossings and PCIe; slower.",
+    help="Shell: cores in the shell of a card, with its clocks, crossings and PCIe; slower.",
 )
 
 

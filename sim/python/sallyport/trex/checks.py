@@ -25,9 +25,7 @@ def setup(lab: Lab, asked: Setup) -> None:
             f"--boxes {asked.boxes}: TRex recognises frames that come out as they went in; choose --boxes 2"
         )
     if asked.rekeys:
-        raise InputError(
-            "--rekeys: nothing of the lab's boxes is changed during a trial; leave it out, or use --backend sim"
-        )
+        raise InputError("--rekeys: a trial does not change the lab's boxes; leave it out, or use --backend sim")
     if asked.tables != "standard":
         raise InputError(f"--tables {asked.tables}: these are tables of simulated chips; leave it out")
     if not 1 <= asked.sas <= MAX_TUNNELS:
@@ -55,7 +53,7 @@ def reset(lab: Lab, kind: str, interactive: Callable[[], bool]) -> None:
         return
     if kind not in lab.resets:
         raise InputError(
-            f"--reset {kind}: {lab.file} does not say that somebody can do it (resets: [{', '.join(lab.resets)}]); add it there"
+            f"--reset {kind}: {lab.file} does not list it (resets: [{', '.join(lab.resets)}]); add it there"
         )
     if not interactive():
         raise InputError(
@@ -68,7 +66,7 @@ def trial(lab: Lab, asked: Trial, interactive: Callable[[], bool]) -> None:
     """Whether this trial can be made."""
     if asked.attack:
         raise InputError(
-            f"--attack {asked.attack}: TRex is on the red side, where nobody hostile is; use --backend sim"
+            f"--attack {asked.attack}: TRex is on the red side and cannot attack from the black one; use --backend sim"
         )
     if asked.reset:
         reset(lab, asked.reset, interactive)
@@ -132,7 +130,7 @@ def ports(lab: Lab, client: Client) -> dict:
         if info["speed"] and float(info["speed"]) != lab.line_rate_gbps:
             raise InputError(
                 f"{where}: it runs at {float(info['speed']):g} Gb/s, and {lab.file} says line_rate_gbps: {lab.line_rate_gbps}; "
-                "write its rate there, of which loads are percent, or correct the cable or the port"
+                "write its rate there (loads are percent of it), or correct the cable or the port"
             )
         if lab.promiscuous and info["prom_supported"] != "yes":
             raise InputError(f"{where}: it cannot be promiscuous; write promiscuous: false in {lab.file}")
@@ -140,7 +138,7 @@ def ports(lab: Lab, client: Client) -> dict:
         client.call("acquire", ports=lab.ports, force=lab.tester.force)
     except Refused as error:
         raise InputError(
-            f"{lab.where}: ports {lab.ports[0]} and {lab.ports[1]} cannot be taken ({error}); wait for who has them, "
+            f"{lab.where}: ports {lab.ports[0]} and {lab.ports[1]} cannot be taken ({error}); wait until their user releases them, "
             f"or write force: true under trex in {lab.file}"
         ) from None
     try:
@@ -173,7 +171,7 @@ def next_hop(lab: Lab, client: Client, red: RedPort) -> str:
     except Refused as error:
         asked = "ARP" if red.address else "neighbour discovery"
         raise InputError(
-            f"{lab.where}, port {red.port}: nobody answers {asked} for {red.gateway} ({error}); see the box's red address, "
+            f"{lab.where}, port {red.port}: no host answers {asked} for {red.gateway} ({error}); see the box's red address, "
             f"or write its MAC as next_hop in {lab.file}"
         ) from None
 

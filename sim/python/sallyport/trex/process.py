@@ -43,7 +43,7 @@ def folder(lab: Lab) -> Path:
     source = f"{VARIABLE}={named}" if named else f"{lab.file}: trex.client: {path}"
     if not (path / "trex" / "stl" / "api.py").is_file():
         raise InputError(
-            f"{source}: there is no trex/stl/api.py in it; name the folder automation/trex_control_plane/interactive of a TRex release"
+            f"{source}: it has no trex/stl/api.py; name the folder automation/trex_control_plane/interactive of a TRex release"
         )
     return path.resolve()
 
