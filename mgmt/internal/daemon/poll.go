@@ -12,10 +12,13 @@ import (
 )
 
 // Poll takes the chips' events every `period`, and ends SAs at their limits in time. It runs until
-// ctx ends or the chips fail, and calls alive after each successful poll.
+// ctx ends or the chips fail, and calls alive after each successful poll, and during a large change.
 func (d *Daemon) Poll(ctx context.Context, period time.Duration, alive func()) error {
 	ticks := time.NewTicker(period)
 	defer ticks.Stop()
+	d.mu.Lock()
+	d.session.Alive = alive
+	d.mu.Unlock()
 	for {
 		d.mu.Lock()
 		err := d.poll()

@@ -181,3 +181,17 @@ func (m *Model) MarkTimes(now time.Time) {
 		}
 	}
 }
+
+// Settle makes what a change added a part of what there is. Its keys are on the chips now.
+func (m *Model) Settle() {
+	for _, sa := range m.SAs {
+		if sa.Fresh {
+			sa.Fresh, sa.Pos = false, xfrm.Pos{}
+			sa.Aead.Key, sa.Enc.Key, sa.Auth.Key = nil, nil, nil
+		}
+	}
+	for _, p := range m.Policies {
+		p.Fresh, p.Pos = false, xfrm.Pos{}
+	}
+	m.bridged = xfrm.Pos{}
+}

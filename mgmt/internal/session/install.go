@@ -50,7 +50,7 @@ func (s *Session) install(m *model.Model, p *plan.Plan) error {
 		return err
 	}
 	opened := false
-	rows := rowWriter{box: s.Box, ivMask: s.IVMask}
+	rows := rowWriter{box: s.Box, ivMask: s.IVMask, alive: s.Alive}
 	defer rows.wipe()
 	for _, w := range p.Writes {
 		if w.Drained {
@@ -153,7 +153,7 @@ func (s *Session) clearAll(erase bool) error {
 			return err
 		}
 	}
-	rows := rowWriter{box: s.Box, ivMask: s.IVMask}
+	rows := rowWriter{box: s.Box, ivMask: s.IVMask, alive: s.Alive}
 	inner, outer := s.Box.Capabilities[transport.Inner], s.Box.Capabilities[transport.Outer]
 	for _, t := range []struct {
 		c     transport.Chip

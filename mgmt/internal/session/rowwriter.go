@@ -10,6 +10,7 @@ import (
 type rowWriter struct {
 	box    *chip.Box
 	ivMask uint64
+	alive  func()
 	rows   []chip.Row
 	keys   []compile.Row // those of the rows that hold keys
 }
@@ -36,6 +37,9 @@ func (r *rowWriter) flush() error {
 	}
 	err := r.box.WriteRows(r.rows)
 	r.wipe()
+	if err == nil && r.alive != nil {
+		r.alive()
+	}
 	return err
 }
 

@@ -44,6 +44,9 @@ type Session struct {
 	// IVMask is what tells this box's IVs from those of another that has the same keys.
 	IVMask uint64
 
+	// Alive, if there is one, is called each time that the chips have taken some rows: a large change takes long.
+	Alive func()
+
 	left map[string]uint64 // of Left
 	held io.Closer         // the lock, from Hold to Release
 	kept *stored           // what the state file has, while the lock is held and nothing has changed since it was read
@@ -168,7 +171,14 @@ func (s *Session) change(state *stored, found comparison) error {
 	state.Image = plan.Image
 	state.Hops = slices.SortedFunc(maps.Keys(plan.Target.Wanted), model.NextHop.Compare)
 	state.Generation = j.Generation
-	return saveStore(s.StatePath, state)
+	if err := saveStore(s.StatePath, state); err != nil {
+		return err
+	}
+	state.Model.Settle()
+	if s.held != nil {
+		s.kept = state
+	}
+	return nil
 }
 
 // write brings the chips from what their tables hold to what is planned.
