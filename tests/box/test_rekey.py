@@ -13,7 +13,7 @@ from scapy.layers.l2 import Ether
 
 from sallyport import suites
 from sallyport.backend import Setup
-from sallyport.rekey import Rekeys, measure_us
+from sallyport.backend_sim.rekey import Rekeys, measure_us
 from sallyport.simulator import Simulator
 from sallyport.tunnels import FIRST_SPI, Tunnels
 from tests.support.boxes import next_hops

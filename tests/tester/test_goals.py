@@ -17,8 +17,8 @@ from sallyport.backend import Capabilities, Setup, Trial, TrialResult
 from sallyport.compare import SAME, WORSE, compare
 from sallyport.rfc2544 import TESTS, command, plan
 from sallyport.rfc2544.case import Case, Options
+from sallyport.rfc2544.search import GOALS
 from sallyport.rfc2544.sizes import parse
-from sallyport.search import GOALS
 from tests.tester.report_rows import result, row
 
 SETUP = Setup({64: 1}, suites.parse("aes256gcm16"), measure_ns=60_000_000_000)

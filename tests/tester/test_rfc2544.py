@@ -15,8 +15,8 @@ from scapy.packet import Raw
 
 from sallyport import limits, simulator, suites
 from sallyport.backend import Setup
+from sallyport.backend_sim import SimBackend
 from sallyport.errors import InputError
-from sallyport.sim_backend import SimBackend
 from sallyport.tunnels import Tunnels
 from tests.support.hosts import TO_BLACK, Pair, sealed
 from tests.support.paths import SHARED

@@ -15,12 +15,12 @@ from distributed import Client, LocalCluster
 
 from sallyport import suites
 from sallyport.backend import Setup, Trial, TrialResult
+from sallyport.backend_sim import SimBackend
 from sallyport.errors import InputError
 from sallyport.progress import Progress, Verbosity
 from sallyport.rfc2544 import plan
 from sallyport.rfc2544.case import Options
 from sallyport.rfc2544.sizes import parse
-from sallyport.sim_backend import SimBackend
 from sallyport.sweep import Cache, ClusterPool, LocalPool, Pool, Trials, Where, cluster
 from sallyport.sweep.cache import key
 from tests.support.replay import sallyport

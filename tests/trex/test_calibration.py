@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from sallyport import report, rows
+from sallyport.calibrate_command import calibrate_command
 from sallyport.errors import InputError
 from sallyport.trex import calibration
-from sallyport.trex.calibrate_command import calibrate_command
 from tests.trex.lab import MAC, Lab, setup, trial
 
 CABLE = [{"box_mac": MAC[1]}, {"box_mac": MAC[0]}]

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from sallyport import search
+from sallyport.rfc2544 import search
 from tests.trex.lab import Lab, setup, trial
 
 

@@ -12,8 +12,8 @@ from rich.progress import track
 from rich.table import Table
 
 from sallyport.backend import Setup, Trial
+from sallyport.backend_sim import SimBackend
 from sallyport.errors import CheckFailed
-from sallyport.sim_backend import SimBackend
 from sallyport.simulator import CRYPTO, program
 from sallyport.suites import Suite
 

@@ -12,12 +12,12 @@ from sallyport import live as live_module
 from sallyport import replay as replay_module
 from sallyport import report, suites
 from sallyport.backend import Setup
+from sallyport.calibrate_command import calibrate_command
 from sallyport.compare_command import compare_command
 from sallyport.errors import InputError
 from sallyport.rfc2544.command import SUITE_HELP, chips_option, crypto_option, rfc2544_command
 from sallyport.rfc2544.sizes import parse as parse_sizes
 from sallyport.simulator import CRYPTO
-from sallyport.trex.calibrate_command import calibrate_command
 
 threads_option = click.option("--threads", type=click.IntRange(1, 6), help="Worker threads; default min(chips, cores).")
 seed_option = click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True)

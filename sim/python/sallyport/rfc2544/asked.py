@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
-from sallyport import rekey, report, suites
+from sallyport import report, suites
 from sallyport.backend import Capabilities, Setup, TrafficBackend
+from sallyport.backend_sim import SimBackend, rekey
 from sallyport.errors import InputError
 from sallyport.progress import Verbosity
 from sallyport.rfc2544 import plan
 from sallyport.rfc2544.case import Options
-from sallyport.search import GOALS, Goal
-from sallyport.sim_backend import SimBackend
+from sallyport.rfc2544.search import GOALS, Goal
 from sallyport.sweep import Where
 from sallyport.trex.option import backend as trex_backend
 

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from sallyport import rows, search
+from sallyport import rows
 from sallyport.backend import Capabilities, Setup, Trial, TrialResult
-from sallyport.search import GOALS, Found, Goal
+from sallyport.rfc2544 import search
+from sallyport.rfc2544.search import GOALS, Found, Goal
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from sallyport.errors import CheckFailed
 from sallyport.progress import Progress
 from sallyport.rfc2544 import plan
 from sallyport.rfc2544.asked import BACKENDS, Asked
+from sallyport.rfc2544.search import GOALS
 from sallyport.rfc2544.sizes import parse as parse_sizes
 from sallyport.rows import key
-from sallyport.search import GOALS
 from sallyport.simulator import CHIPS, CRYPTO, ROOT, TABLES
 from sallyport.sweep import Cache, ClusterPool, LocalPool, Trials
 from sallyport.trex.option import lab_option

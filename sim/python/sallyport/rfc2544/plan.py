@@ -10,8 +10,8 @@ from sallyport.backend import Capabilities, Setup, Trial, TrialResult
 from sallyport.errors import InputError
 from sallyport.rfc2544 import TESTS
 from sallyport.rfc2544.case import Case, Options
+from sallyport.rfc2544.search import Found
 from sallyport.rfc2544.sizes import Sizes
-from sallyport.search import Found
 
 ALL = "all"
 # Tests whose outcome hardly depends on the frame size: `all` has them with these alone.

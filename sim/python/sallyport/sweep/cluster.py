@@ -17,8 +17,8 @@ from dask import config
 from distributed import Client, LocalCluster
 
 from sallyport.backend import Trial, TrialResult
+from sallyport.backend_sim import SimBackend
 from sallyport.errors import CheckFailed, InputError
-from sallyport.sim_backend import SimBackend
 from sallyport.sweep import design
 
 # How long a scheduler may take to answer, and how often a trial may take its worker along before it is given up.

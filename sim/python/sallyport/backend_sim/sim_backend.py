@@ -8,12 +8,13 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
-from sallyport import attack, limits, suites
+from sallyport import limits, suites
 from sallyport.backend import Capabilities, Latency, Setup, Trial, TrialResult
+from sallyport.backend_sim import attack
+from sallyport.backend_sim.rekey import Rekeys
+from sallyport.backend_sim.reset import RESETS, Reset
+from sallyport.backend_sim.streams import streams
 from sallyport.errors import CheckFailed, InputError
-from sallyport.rekey import Rekeys
-from sallyport.reset import RESETS, Reset
-from sallyport.sim_streams import streams
 from sallyport.simulator import TESTER_MAC, Simulator, simulation
 from sallyport.tunnels import Tunnels
 

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import click
 
-from sallyport import limits, report, search, suites
+from sallyport import limits, report, suites
 from sallyport.backend import Setup, Trial, TrialResult
 from sallyport.errors import CheckFailed, InputError
+from sallyport.rfc2544 import search
 from sallyport.trex import calibration
 from sallyport.trex.trex_backend import TrexBackend
 
