@@ -65,7 +65,7 @@ def test_packets_move_from_sa_to_sa(tmp_path: Path) -> None:
         configured(sim, 2, setup.sas)
         for box, capture in enumerate(captures):
             sim.command("capture", port=f"box{box}.black", direction="out", file=str(capture))
-        rekeying = Rekeys(sim, setup)
+        rekeying = Rekeys(sim, setup, Tunnels(setup))
         streams = [stream(0, "box1.red", 70, 256), stream(1, "box0.red", 20, 256)]
         answer = sim.trial(
             **rekeying.turns(), warmup_us=10, measure_us=setup.measure_ns / 1000, seed=1, streams=streams
@@ -91,7 +91,10 @@ def test_rekeys_are_the_same_every_time() -> None:
             configured(sim, 2, setup.sas)
             streams = [stream(0, "box1.red", 90, 1400)]
             answer = sim.trial(
-                **Rekeys(sim, setup).turns(), warmup_us=5, measure_us=setup.measure_ns / 1000, streams=streams
+                **Rekeys(sim, setup, Tunnels(setup)).turns(),
+                warmup_us=5,
+                measure_us=setup.measure_ns / 1000,
+                streams=streams,
             )
             return {key: answer[key] for key in ("streams", "software", "cycle")} | {"counters": sim.counters(1)}
 

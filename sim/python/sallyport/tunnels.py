@@ -54,6 +54,12 @@ def flow(way: int, number: int, ip: int) -> Flow:
     return Flow(red[way] + number, red[1 - way] + number, *UDP_PORTS)
 
 
+def check_count(setup: Setup) -> None:
+    """[InputError] if there are no flows for so many SAs."""
+    if not 1 <= setup.sas <= MAX_TUNNELS:
+        raise InputError(f"--sas {setup.sas}: choose 1 to {MAX_TUNNELS}")
+
+
 class Tunnels:
     """The SAs of a setup and the lines that configure them. Flows and SAs are counted from 0 in each direction.
 
@@ -61,9 +67,8 @@ class Tunnels:
     """
 
     def __init__(self, setup: Setup) -> None:
-        """[InputError] if there are no flows for so many SAs."""
-        if not 1 <= setup.sas <= MAX_TUNNELS:
-            raise InputError(f"--sas {setup.sas}: choose 1 to {MAX_TUNNELS}")
+        """[InputError] as of `check_count`."""
+        check_count(setup)
         self._setup = setup
 
     def flow(self, way: int, number: int) -> Flow:

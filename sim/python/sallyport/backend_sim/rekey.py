@@ -42,10 +42,10 @@ class Rekeys:
     old SAs go with the next turn, when what they had under way is out.
     """
 
-    def __init__(self, sim: Simulator, setup: Setup) -> None:
+    def __init__(self, sim: Simulator, setup: Setup, tunnels: Tunnels) -> None:
         self._sim = sim
         self._setup = setup
-        self._tunnels = Tunnels(setup)
+        self._tunnels = tunnels
         self._old = range(0)
         self.done = 0
 

@@ -22,13 +22,13 @@ BOX = 0
 class Reset:
     """What software does in one turn of a trial, at the beginning of the measured interval."""
 
-    def __init__(self, sim: Simulator, trial: Trial, mtu: int) -> None:
+    def __init__(self, sim: Simulator, trial: Trial, tunnels: Tunnels, mtu: int) -> None:
         if trial.setup.boxes == 1:
             raise InputError("--test reset with --boxes 1: its peer has to agree on new SAs; choose two boxes")
         self._sim = sim
         self._trial = trial
         self._mtu = mtu
-        self._tunnels = Tunnels(trial.setup)
+        self._tunnels = tunnels
         self.done = 0  # rekeys, of which there are none
 
     def turns(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from sallyport.backend_sim.reset import RESETS, Reset
 from sallyport.backend_sim.streams import streams
 from sallyport.errors import CheckFailed, InputError
 from sallyport.simulator import TESTER_MAC, Simulator, simulation
-from sallyport.tunnels import Tunnels
+from sallyport.tunnels import Tunnels, check_count
 
 # Largest IP packet of a 9600 B black frame.
 BLACK_MTU = limits.MAX_FRAME - limits.ETHERNET_BYTES
@@ -70,38 +70,38 @@ class SimBackend:
                 f"--frame-size {smallest}: over IPv{setup.ip} a test frame needs {limits.smallest_frame(setup.ip)} B for its headers and "
                 "signature"
             )
-        Tunnels(setup)
+        check_count(setup)
         simulation(setup.crypto, setup.chips, setup.tables)
 
     def run_trial(self, trial: Trial) -> TrialResult:
         setup = trial.setup
         self.check(setup)
-        self._configure(setup)
+        tunnels = Tunnels(setup)
+        self._configure(setup, tunnels)
         decrypts_alone = setup.boxes == 1 and setup.direction != "encrypt"
         if decrypts_alone and not _enough(self._recorded, trial):
-            self._record(trial)
+            self._record(trial, tunnels)
         sim = self._simulator(setup, setup.boxes)
         with sim.branch():
-            software = Reset(sim, trial, BLACK_MTU) if trial.reset else Rekeys(sim, setup)
-            answer = sim.trial(**software.turns(), **streams(trial, self._file("recorded.pcapng")))
+            software = Reset(sim, trial, tunnels, BLACK_MTU) if trial.reset else Rekeys(sim, setup, tunnels)
+            answer = sim.trial(**software.turns(), **streams(trial, tunnels, self._file("recorded.pcapng")))
             counters = [sim.counters(box) for box in range(setup.boxes)]
             software.finish(answer)
         return _result(trial, answer, counters, software.done)
 
-    def _configure(self, setup: Setup) -> None:
+    def _configure(self, setup: Setup, tunnels: Tunnels) -> None:
         """Let the simulations be of `setup`; they start when they are needed."""
         if self._configured and _boxes_of(self._configured) == _boxes_of(setup):
             return
         self._end_simulations()
         self._configured, self._recorded = setup, None
-        tunnels = Tunnels(setup)
         for box in (0, 1):
             self._file(f"box{box}.xfrm").write_text(tunnels.batch(box, BLACK_MTU))
 
     def _file(self, name: str) -> Path:
         return Path(self._folder.name) / name
 
-    def _record(self, trial: Trial) -> None:
+    def _record(self, trial: Trial, tunnels: Tunnels) -> None:
         """Let the far box encrypt as many frames as the trial sends: what the tester gives a box that decrypts alone."""
         setup = trial.setup
         alone = replace(
@@ -110,7 +110,7 @@ class SimBackend:
         sim = self._simulator(setup, 1, first=1)
         with sim.branch():
             sim.command("capture", port="box0.black", direction="out", file=str(self._file("recorded.pcapng")))
-            answer = sim.trial(**streams(replace(trial, setup=alone, attack=None), None, way=1))
+            answer = sim.trial(**streams(replace(trial, setup=alone, attack=None), tunnels, None, way=1))
         if answer["total"]["lost_total"]:
             raise CheckFailed(
                 "the box that encrypts for a box that decrypts alone lost frames; see --direction encrypt"

@@ -19,8 +19,8 @@ ATTACK_AFTER_US = 5
 SUITE_IDS, PART_IDS, ATTACK_ID = 2, 1000, 5000
 
 
-def streams(trial: Trial, recorded: Path | None, way: int | None = None) -> dict:
-    """The fields of the engine's command. `recorded` is the ESP that a box that decrypts alone is given.
+def streams(trial: Trial, tunnels: Tunnels, recorded: Path | None, way: int | None = None) -> dict:
+    """The fields of the engine's command, for flows of `tunnels`. `recorded` is the ESP that a box that decrypts alone is given.
 
     With `way` only the stream of that direction, out of the black port of a box that stands for it.
     """
@@ -40,7 +40,7 @@ def streams(trial: Trial, recorded: Path | None, way: int | None = None) -> dict
         stream | {"id": stream["id"] + PART_IDS * number}
         for number, (fps, times) in enumerate(parts)
         for each in ways
-        for stream in _by_suite(_stream(trial, each, fps, recorded, forced=way is not None) | times, trial)
+        for stream in _by_suite(_stream(trial, tunnels, each, fps, recorded, forced=way is not None) | times, trial)
     ]
     if trial.attack:
         assert recorded is not None
@@ -48,10 +48,10 @@ def streams(trial: Trial, recorded: Path | None, way: int | None = None) -> dict
     return fields | {"warmup_us": warmup_us, "measure_us": measure_us, "streams": made}
 
 
-def _stream(trial: Trial, way: int, fps: Fraction, recorded: Path | None, forced: bool) -> dict:
+def _stream(trial: Trial, tunnels: Tunnels, way: int, fps: Fraction, recorded: Path | None, forced: bool) -> dict:
     """The stream over all tunnels from behind box `way`, as the boxes at hand let it be sent."""
     setup = trial.setup
-    first = Tunnels(setup).flow(way, 0)
+    first = tunnels.flow(way, 0)
     load = fps / setup.line_fps
     stream = {
         "id": way,
