@@ -110,7 +110,7 @@ part-processors: | setup
 part-engine: | setup
 	$(part) $(MAKE) --no-print-directory -C sim/engine test
 part-registers: | setup
-	$(part) $(PYTEST) regs
+	$(part) $(PYTEST) tests/regs
 part-repo: | setup
 	$(part) $(PYTEST) tests/repo tests/vectors
 part-boxes: sim-shell mgmt

@@ -26,7 +26,6 @@ make --no-print-directory -k "-j$(($(nproc) + 1))" CRYPTO=model LONG=$long "${wa
 
 passed=0
 failed=0
-<<<<<<< HEAD
 printf '\n%-12s %8s\n' part seconds
 for part in "${wanted[@]}"; do
   read -r result seconds 2>/dev/null <"build/test/$part.result" || { result="NOT RUN: its build failed" seconds=-; }
@@ -38,25 +37,5 @@ if cat build/test/*.log 2>/dev/null | grep -hE '^SKIPPED |!!! CANCELED !!!' >bui
   printf '\nskipped:\n'
   sed 's/^/  /' build/test/skipped
 fi
-=======
-
-part() {
-  local name=$1 start=$SECONDS
-  shift
-  printf '\n== %s\n' "$name"
-  if "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); printf '== %s FAILED\n' "$name"; fi
-  printf '== %s: %d s\n' "$name" $((SECONDS - start))
-}
-
-part "management (Go)" bash -c 'cd mgmt && CGO_ENABLED=0 go test ./...'
-part "management as arm64 and loong64 programs (Go, qemu)" mgmt/packaging/test.sh --quick
-part "simulator (C++)" make --no-print-directory -C sim/engine test
-part "front end and whole boxes (Python)" python -m pytest -q tests
-part "boards, without Vivado" make --no-print-directory board-check
-part "common" mill --no-daemon --ticker false common.test
-part "interface FPGAs" mill --no-daemon --ticker false interface_fpga.test
-part "crypto FPGA" mill --no-daemon --ticker false crypto_fpga.test
-
->>>>>>> 7c24003 (Make the Python side one package, installed as it lies here)
 printf '\n%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" = 0 ]
