@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Sallyport. Every target sets up what it needs; `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help

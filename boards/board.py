@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Board data: the one place that reads boards/data/<board>.yaml and refuses what is wrong in it. Schema: docs/reference/boards.md."""
 
 from __future__ import annotations

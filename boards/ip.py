@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """IP tables (boards/ip/*.yaml): their ports as Verilog stubs, their properties for the flow's create_ip.
 
 `python -m boards.ip --board B --chip C --out DIR` writes a stub of each module. A stub has the ports of the table and nothing in it:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A chip's top: pins, clocks and IPs around its shell, as Verilog made from the board file (templates/top.sv.j2).
 
 `python -m boards.top --board B --chip C --out DIR` writes DIR/<Chip>Board.sv, beside the shell's files, and DIR/constraints.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Constraints of a chip on a board, made from the board file; no pin, clock or site is written anywhere else.
 
 Two texts: `ports`, which Vivado reads before synthesis (pins, clocks, I/O exceptions, configuration), and `floorplan`, which names cells

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Source this file to use the tools that `make setup` installed: it puts the pinned
 # Verilator, Python, Go and mill of this clone in front of whatever the machine has.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Formatters and linters of every language. With --fix the formatters rewrite the tree; without it any difference fails.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,6 +19,14 @@ go_format() {
   [ -z "$wrong" ] || { echo "gofmt would change:"; echo "$wrong"; return 1; }
 }
 
+# Every source file says its licence in its first lines.
+licences() {
+  local missing
+  missing=$(git ls-files '*.scala' '*.go' '*.py' '*.c' '*.cpp' '*.h' '*.rdl' '*.sh' '*.tcl' '*.js' ':!*uPlot*' |
+    while read -r file; do head -n 5 "$file" | grep -q SPDX-License-Identifier || echo "$file"; done)
+  [ -z "$missing" ] || { echo "no SPDX-License-Identifier in the first lines of:"; echo "$missing"; return 1; }
+}
+
 mapfile -t c_family < <(git ls-files '*.c' '*.cc' '*.h' '*.cpp')
 
 if [ "$fix" = --fix ]; then
@@ -34,6 +43,7 @@ check gofmt go_format
 check "go vet" bash -c 'cd mgmt && go vet ./...'
 check staticcheck bash -c 'cd mgmt && go tool staticcheck ./...'
 [ ${#c_family[@]} = 0 ] || check clang-format clang-format --dry-run -Werror "${c_family[@]}"
+check licences licences
 check prose scripts/prose.sh
 check "register drift" regs/generate.sh --check
 exit $failed

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """LUT levels of the paths in a netlist that yosys has mapped to UltraScale+ primitives.
 
 yosys's own `ltp` walks through registers; here a path goes from a clock edge or port to the next. The hierarchy of modules

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # scripts/part.sh NAME COMMAND…: one part of `make test`.
 #
 # Output goes to build/test/NAME.log, which is shown if the part fails; result and seconds go to

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Checks the prose of every Markdown file by Vale, with the rules in styles/Sallyport. Vale is a Go program, built once
 # into .tools: PyPI's package downloads its binary from elsewhere when it first runs.
 set -euo pipefail

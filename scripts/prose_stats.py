@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`scripts/prose_stats.py [--ref COMMIT] [FILE...]`: sentences of each document, with their mean and longest length in words.
 
 Code blocks, tables, front matter and link targets are not prose. A code span counts as one word. Without FILE it reads

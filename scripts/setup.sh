@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs the toolchain: Debian packages through apt-get, everything else into this clone (.tools/,
 # .venv/). Each step looks first and does nothing where its result is there: a second run costs a second.
 set -euo pipefail

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Synthesise one core with yosys for an XCVU9P and measure area and logic depth.
 
 yosys maps each module by itself: flattening first costs 1.7 times the LUTs and ten times the time. LUTs of more than

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # scripts/test.sh [--long] [PART]: the tests of `make test`, or one part of them, and what they need built.
 #
 # make starts the parts in the order below and keeps every core busy; builds and tests of different parts

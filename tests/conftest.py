@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What tests of several folders are given."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`make board-check`: everything of the boards that can be checked without Vivado. Exit status 1 if anything is wrong, with the list.
 
 Tops, whose cores may have small tables, are looked for in build/boards/check/<board>/<chip>/rtl, cores in build/rtl, corundum in

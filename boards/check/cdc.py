@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Structural check of clock crossings on an elaborated netlist: which clocks' registers reach which clocks' registers, and where.
 
 A register's clock is followed through buffers and module boundaries to a port of the top or to the pin of a cell that makes it; two

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A module of a netlist: who drives each bit, and where a clock comes from."""
 
 from __future__ import annotations

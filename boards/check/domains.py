@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The clock domains of one module of a netlist, in terms of its own ports: what boards/check/cdc.py puts together."""
 
 from __future__ import annotations

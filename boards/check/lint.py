@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Verilator's lint of generated Verilog: every warning is fixed, or waived in waivers.yaml with a reason."""
 
 from __future__ import annotations

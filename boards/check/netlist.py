@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Elaboration of a chip by yosys: generated Verilog, stubs of IPs, Xilinx's cell library; the core may be a black box."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Vivado's commands, for tclsh: each checks its options against vivado.yaml, records its call, and answers as a good run would.
 #
 # Set before: `commands` (dict: command -> dict of options, 1 if one takes a value), `values` (dict: "command -option" -> list), `settable`,

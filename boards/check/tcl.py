@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs our Tcl in tclsh under stubs of Vivado's commands, and holds what it did against lists made apart from it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What `make board-check` holds a chip's generated top against: port list, elaboration, clock crossings, constraints, lint."""
 
 from __future__ import annotations

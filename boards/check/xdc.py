@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """XDC lint: what the constraints do, as recorded by the stub of Vivado, against a chip's ports and the card's table of pins."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Bits of one code word come within a period of the clock that sends them, together, so that no two changes are seen at once.
 foreach cell [get_cells -quiet -hierarchical -filter {(ORIG_REF_NAME =~ GrayCrossing* || REF_NAME =~ GrayCrossing*)}] {
   set sent [get_cells "$cell/gray_reg*"]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The value is held from when the toggle leaves; it is used two or more clocks of the taker later, and so has one of them for the way.
 foreach cell [get_cells -quiet -hierarchical -filter {(ORIG_REF_NAME =~ ValueCrossing* || REF_NAME =~ ValueCrossing*)}] {
   set period [get_property PERIOD [get_clocks -of_objects [get_pins "$cell/settling_reg*/C"]]]

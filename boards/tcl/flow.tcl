@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # One chip, from Verilog to bitstream, without a project: vivado -mode batch -source flow.tcl -tclargs CHIP.tcl [LAST_STEP]
 # CHIP.tcl is what boards/flow.py writes: parts, files, IPs with their properties. A step whose checkpoint is there is not run again; boards/flow.py
 # removes the checkpoints when an input has changed. Exit status: 1 if the gate fails, 2 if the licence or the part is missing.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The gate: what a routed design must not have. Each proc returns a list of sentences, empty if all is well; none relies on Vivado's exit status,
 # for Vivado writes bitstreams that miss their timing.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # IPs out of Vivado's catalogue, each with the properties that CHIP.tcl lists for it, and no other.
 
 # Where an IP's .xci is kept, for later steps and later runs.

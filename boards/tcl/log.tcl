@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What a run tells: one line a step, and one sentence where it stops.
 
 # One line to the terminal and to the chip's log: board, chip, step, what there is to say.

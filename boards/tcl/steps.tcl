@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The steps. Each leaves a checkpoint under the chip's build folder, from which a later run goes on.
 
 # Steps that change the design, in order.

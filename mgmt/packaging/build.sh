@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Make build/packages/sallyport-mgmt_VERSION_ARCH.deb for each architecture: static programs, crossed by Go. Needs Go alone. The same commit gives
 # the same bytes.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Not at an upgrade, where the new daemon takes over.
 set -e
 if [ "$1" = remove ] && [ -d /run/systemd/system ]; then

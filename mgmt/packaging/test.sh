@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Run the Go tests as arm64 and loong64 programs, under qemu-user (Debian: qemu-user). Without an argument those of every package, which takes
 # long; with --quick of those in which processors differ, and an emulator that is not there is no failure.
 set -euo pipefail

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What both languages print, read once from the elaborated SystemRDL and checked."""
 
 from dataclasses import dataclass, field

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The `peakrdl scala` and `peakrdl go` subcommands (pyproject.toml names them)."""
 
 import argparse

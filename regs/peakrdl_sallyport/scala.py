@@ -1,10 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scala descriptors, package sallyport.common.registers.map. One statement a line if it fits, so that scalafmt has nothing to do.
 
 Registers are a file a chip, and one of those that all chips have, for each is read by itself.
 """
 
 from .model import Chip, Field, Model, Register
-from .names import HEADER, lower_camel, upper_camel
+from .names import HEADER, LICENCE, lower_camel, upper_camel
 
 # Columns that scalafmt leaves for a statement in an object.
 WIDTH = 118
@@ -22,7 +23,7 @@ def files(model: Model) -> dict[str, str]:
 
 
 def _file(objects: list[list[str]]) -> str:
-    lines = [f"// {HEADER}", "package sallyport.common.registers.map"]
+    lines = [f"// {LICENCE}", f"// {HEADER}", "package sallyport.common.registers.map"]
     for one in objects:
         lines += ["", *one]
     return "\n".join(lines) + "\n"

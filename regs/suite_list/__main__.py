@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`python -m suite_list LIST FOLDER` reads the list and writes every file that comes from it below FOLDER."""
 
 import sys

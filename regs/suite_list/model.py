@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What every language prints, read once from regs/suites.yaml and checked. Sizes are in bytes."""
 
 from __future__ import annotations

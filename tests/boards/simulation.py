@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Simulates one part of the boards' shells by itself: cocotb drives it, Verilator runs it.
 
 `make board-parts` writes the Verilog of each part into build/boards/parts/<part>; the cocotb tests are in tests/boards/parts.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What crosses clocks in the shells, each by itself, under clocks that drift: fast to slow, slow to fast, and about equal."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The control side of the boards' shells, part by part: what the host does reaches the registers, once, and nothing hangs."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`make bitstreams`, `make program`, `make corundum`: bad input is one sentence and status 2, before any work. vivado is a stand-in."""
 
 from __future__ import annotations

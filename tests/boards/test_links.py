@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ways of words between a core and its Aurora cores, by one channel and by two."""
 
 from __future__ import annotations

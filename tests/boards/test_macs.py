@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ways of frames between a core and its 100GbE MAC."""
 
 from __future__ import annotations

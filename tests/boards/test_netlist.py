@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Elaboration, clock crossings and lint of board tops, on a small top made by hand; each planted error is caught."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The board flow's Tcl under stubs of Vivado's commands: it runs to its end, and each planted error is caught."""
 
 from __future__ import annotations

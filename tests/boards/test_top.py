@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The generated tops, as text: values that no elaboration can find wrong."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Generated constraints against ports and pins of each card; each planted error is caught."""
 
 from __future__ import annotations

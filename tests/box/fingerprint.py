@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`python -m tests.box.fingerprint`: one hash over what the boxes do, for a change that must do nothing.
 
 It hashes the captures (bytes and simulated times) and counters of a fixed set of replays in both

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`.venv/bin/python -m tests.box.many_sas [--sas N] [--tables standard|full]`
 
 What it takes `sallyctl -batch` to load N SAs into each of two simulated boxes. The boxes then stand back to back, and every SA

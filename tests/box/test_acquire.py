@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A policy that protects but has no SA (RFC 4301 5.1 step 3b): the management CPU gets the packets, the black side none of them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bump in the wire: what a bridged box lets pass is the frame as it came, both ways; what it protects comes out of the box at the other
 end as it went into the first."""
 

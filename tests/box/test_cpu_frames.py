@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Frames to and from the management CPU: punt headers, policers of the trap groups, and frames that it injects, on whole boxes."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`--crypto model` changes nothing but speed: the same bytes at the same times, the same counters, whatever comes."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Same inputs, same bytes: captures and counters do not depend on the number of worker threads."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every way a packet can be bad: dropped under its own counter on its own chip, and the good traffic beside it untouched."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What tells packets apart besides their selectors: the SA by DSCP, and which extension headers are skipped (RFC 4301 4.4.2.1, 4.4.1.1)."""
 
 from __future__ import annotations

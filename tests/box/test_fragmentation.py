@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Packets that are longer than the black MTU: cut behind ESP or before it, or punted so that the sender can be told; by scapy."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Look-ups at the rate of the wire: every 64 B frame that 100 Gb/s carry is judged, whatever becomes of it."""
 
 from __future__ import annotations

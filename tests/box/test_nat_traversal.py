@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ESP in UDP (RFC 3948) through one box, judged by scapy both ways; what is no such ESP is dropped or punted by name."""
 
 from __future__ import annotations

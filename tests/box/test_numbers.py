@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sequence numbers that do not begin at 1: of SAs that another box had before (docs/decisions/0008)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Overload of a box: what is marked and what is control loses nothing and passes the queue; what is not marked does not.
 
 A port gets 64 B frames at line rate. As ESP they need 1.64 times the wire they came on, so frames must be dropped at the port they came

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fragments to both ports of one box: what scapy cut goes on whole, judged by scapy; an overlap costs its datagram alone."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """SAs are replaced while traffic crosses two boxes, and nobody who only sees the packets can tell."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ranges of ports, ICMP types and codes, and of addresses, through one box, below, at and above both ends, types of mobility headers, ports
 that cannot be read, and ESP of hosts behind the box; by scapy."""
 

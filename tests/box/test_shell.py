@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`--chips shell`: chips as they are built, with a card's clocks, crossings and PCIe around each core, carry the first-light traffic."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every ESP suite through a whole box, both ways, judged by scapy and `cryptography`."""
 
 from __future__ import annotations

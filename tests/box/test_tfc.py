@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Traffic flow confidentiality of the sender (RFC 4303 2.6, 2.7): TFC padding and dummy packets by SA, judged by scapy's ESP."""
 
 from __future__ import annotations

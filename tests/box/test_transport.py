@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Transport mode through one box, a bump in the wire between two hosts: judged by scapy both ways, headers and tags included."""
 
 from __future__ import annotations

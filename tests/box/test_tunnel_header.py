@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the outer header has of the inner one and the inner one of the outer (RFC 4301 5.1.2, RFC 6040), through a whole box."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Next hops in a VLAN, or in one inside another: what leaves both ports has the tags, and else the bytes that it has without; by scapy."""
 
 from __future__ import annotations

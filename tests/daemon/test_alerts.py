@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The alerts for Prometheus, judged by its own promtool."""
 
 from __future__ import annotations

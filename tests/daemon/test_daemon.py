@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Daemons configure two boxes through their control sockets; they are killed and come again under traffic, which nobody who only sees the
 packets can tell."""
 

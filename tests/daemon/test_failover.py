@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two boxes with the same SAs on two switches: the one that holds the tunnel is killed under traffic, and the other carries on
 (docs/decisions/0008)."""
 

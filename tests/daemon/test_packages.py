@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Debian packages of the management (`make packages`): what is in each, and what dpkg makes of the one for this machine."""
 
 from __future__ import annotations

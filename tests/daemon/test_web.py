@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The daemon's page in headless Chromium: what it shows of a simulated box, against what was sent, and of answers made up here."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The differential test: generated frames through both directions of a simulated box, and through a model of it built on scapy.
 
 From a seed come a configuration ([configuration]), frames of every kind, right and broken ([red_frames], [black_frames]), and by the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An ESP packet that left the black port, field by field (RFC 4301 5.1.2, RFC 6040 4.1, RFC 3948 2.1), opened by scapy."""
 
 from __future__ import annotations

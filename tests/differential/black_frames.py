@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Frames to the black port: ESP of every SA with and without UDP around it, what looks like it, ESP of the hosts, IKE, and packets in
 clear."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What must become of a frame at the black port (RFC 4301 5.2; docs/explanation/decrypt-path.md)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Frames through both ports of one simulated box at once, and all that can be seen of it then."""
 
 from __future__ import annotations

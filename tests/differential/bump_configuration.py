@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A random bump in the wire: SAs between hosts on both sides of it, and policies of hosts and of networks around them, from a seed."""
 
 from __future__ import annotations

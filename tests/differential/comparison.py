@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the box did against what it must do: counters, punted frames and frames sent, exactly."""
 
 from __future__ import annotations

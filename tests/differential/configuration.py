@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A random configuration: SAs of both versions and of several suites, and policies around them, from a seed."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What goes wrong with a packet on its way: fields with wrong values, bits flipped, its end cut off."""
 
 from __future__ import annotations

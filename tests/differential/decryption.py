@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What must become of an ESP packet of an inbound SA (RFC 4303 3.4; docs/explanation/crypto-chip.md;
 docs/explanation/decrypt-path.md).
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ESP by scapy: packets made with any trailer and number, and opened again from their raw bytes."""
 
 from __future__ import annotations

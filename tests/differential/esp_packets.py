@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ESP as a peer makes it and as others forge it: payloads, padding, trailers, ICVs and numbers, right and wrong."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ethernet frames around packets: tags, types, padding, runts, and what is not IP."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a router changes in a packet (RFC 1812 5.3.1, RFC 8200 3), and what decapsulation does to ECN (RFC 6040 4.2)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What both interface chips ask of a frame first (docs/explanation/encrypt-path.md, down to fragments).
 
 A fragment is what [judge] would punt as one; before its verdict counts, [reassembly] puts fragments together."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Headers as bytes, with any values in their fields. Only the lengths and the IPv4 checksum are worked out.
 
 Written out here instead of made by scapy, which judges them afterwards and takes ten times as long to make them.

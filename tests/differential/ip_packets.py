@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """IP packets of every kind, as a host would send them or as an attacker would: right but for what their header fields say."""
 
 from __future__ import annotations

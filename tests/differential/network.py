@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What lies around the box: addresses, and through which neighbour a prefix is reached."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The sequence numbers with which a peer, or who replays its packets, sends."""
 
 from __future__ import annotations

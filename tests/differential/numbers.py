@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sequence numbers of an inbound SA: the high half that is not sent (RFC 4303 A2.2) and the anti-replay window (3.4.3)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What becomes of one frame: the counters that rise, and the frame that is punted or sent."""
 
 from __future__ import annotations

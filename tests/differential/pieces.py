@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fragments that left the black port, put together by scapy, and cut again by scapy to see that each is as it must be."""
 
 from __future__ import annotations

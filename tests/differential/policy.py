@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Selectors and policies (RFC 4301 4.4.1): what packets they name, and which policy of several decides."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Frames that pass others at their port while no DSCP is marked (docs/explanation/priority.md), from their first 64 bytes."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What becomes of fragments at a port (docs/explanation/fragments.md; RFC 791 3.2, RFC 8200 4.5, RFC 5722,
 RFC 7112, RFC 3168 5.3), by scapy's reading of them."""
 

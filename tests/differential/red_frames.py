@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Frames to the red port: packets that policies name, and all that else may come from a LAN."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What must become of a frame at the red port (RFC 4301 5.1; docs/explanation/encrypt-path.md)."""
 
 from __future__ import annotations

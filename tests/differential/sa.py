@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One security association: as `ip xfrm` writes it and as scapy takes it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The frames that left a port against those that must, in every order that frames may take."""
 
 from __future__ import annotations

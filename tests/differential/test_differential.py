@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Generated frames through a box and through a model of it: no difference (docs/explanation is what both are held to).
 
 A slice with a fixed seed; `python -m tests.differential --packets 200000 --seed N` is the long form.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Datagrams that come in fragments: in order or not, among other frames. Some met congestion, and of some the fragments overlap or do
 not agree on ECN."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The frame that a bump in the wire passes on, and the IP header that stays in front of ESP in transport mode (RFC 4303 3.1.1)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An ESP packet in transport mode that left the black port (RFC 4303 3.1.1, 3.3.2): the host's own headers, and scapy's view of ESP."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ESP in transport mode as a far host makes it, and as others forge it: behind that host's own IP header."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A simulated box for IKE: its sallyportd, what charon asked of it, and what it holds."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two of Debian's charons, unmodified, in network namespaces of their own, with the plugin of mgmt/strongswan and a simulated box, or with
 libipsec for ESP."""
 

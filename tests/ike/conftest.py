@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The pairs of charons that the tests of this folder share."""
 
 import pytest

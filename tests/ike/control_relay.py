@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Between charon and a sallyportd: who notes what is asked, refuses what the chips would not, and tells of what did not happen to them."""
 
 from __future__ import annotations

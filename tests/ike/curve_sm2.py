@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Points of curveSM2 in plain numbers: slow, and nobody else's code."""
 
 from __future__ import annotations

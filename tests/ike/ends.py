@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A tunnel from end to end: charon beside the daemon of a live box, whose IKE goes through the box itself, and a host behind it. The other
 gateway is Debian's charon with strongSwan's own ESP (libipsec) on the black cable, behind a NAT or not."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two charons of mgmt/strongswan-sm, where it has been built, each with the plugins of its package and a simulated box."""
 
 from __future__ import annotations

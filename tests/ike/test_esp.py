@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Keys and words that reach sallyportd are those of the peer's ESP: the peer is strongSwan's own data plane (libipsec), the box scapy."""
 
 from __future__ import annotations

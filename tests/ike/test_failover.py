@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """strongSwan's ha plugin on a pair of boxes: the charon of the box that takes over goes on with the IKE_SA (docs/how-to/ike.md)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What charon does when the box refuses, when sallyportd dies and returns, when the chips were reset, and when there are events."""
 
 from __future__ import annotations

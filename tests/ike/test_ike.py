@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two charons with the plugin, each with a sallyportd: what the boxes hold is what IKE negotiated."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From end to end, with a host behind a live box and strongSwan's own ESP at the other side: tests/ike/ends.py."""
 
 from __future__ import annotations

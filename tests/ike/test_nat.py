@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A peer behind a NAT, which is known by its certificate."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """IKE with SM2, SM3 and SM4 between two charons of mgmt/strongswan-sm: what their boxes hold is what they negotiated."""
 
 from __future__ import annotations

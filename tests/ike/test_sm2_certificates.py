@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """mgmt/strongswan-sm/sm2-certificates: what it makes is what openssl verifies, and what it cannot make leaves nothing behind."""
 
 from __future__ import annotations

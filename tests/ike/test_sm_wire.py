@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What two charons of mgmt/strongswan-sm send, worked out once more by scapy, OpenSSL and the cryptography package: from the messages and
 the Diffie-Hellman secret, which alone is taken from charon, come the keys of the IKE SA, the signatures and the keys the box is told."""
 

@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """Boxes on TAP devices, with Linux and scapy as the hosts on their cables."""

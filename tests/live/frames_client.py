@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The management CPU's end of a simulated box's punt and inject streams (docs/reference/simulator-sockets.md), answering as a test says."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Linux as the host behind a live box, through `sallyportd`: it answers ARP and ping for the box, hears its IKE, finds its next hops."""
 
 from __future__ import annotations

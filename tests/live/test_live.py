@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hosts in namespaces of their own across simulated boxes on TAPs: the kernel's TCP/IP on both sides, scapy's ESP between."""
 
 from __future__ import annotations

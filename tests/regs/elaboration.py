@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Elaborates register descriptions by PeakRDL's own compiler, the judge of the exporters."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The exporter against what PeakRDL's own elaboration says, and its refusals."""
 
 import re

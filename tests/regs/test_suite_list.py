@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The list of suites: what it says of a suite, and the sentence for each mistake."""
 
 import copy

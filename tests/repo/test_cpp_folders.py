@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Folders of the engine's C++ refer to each other one way, and an include names its folder."""
 
 from __future__ import annotations

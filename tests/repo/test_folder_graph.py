@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The search for circles of folders finds planted ones, and names the files that tie them."""
 
 from pathlib import PurePath

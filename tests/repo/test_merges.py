@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """No file of the tree has a merge's conflict markers, and bash can read every script."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """No folders of Python refer to each other in a circle; a module that lies in a package's root stands for itself."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A package of Scala is a folder, and no two folders of sources refer to each other, neither directly nor in a circle."""
 
 from __future__ import annotations

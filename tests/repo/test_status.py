@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every row of docs/status.md has a feature, a state and tests, and each test and make target that it names exists."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """No suite is in the list without a judge that is not ours, and without a row of what a reader asks for."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every row of the test plans in docs/testplan says what it shows and names a test that exists.
 
 The plans of RFCs (rfc*.yaml) go through sections clause by clause, so a row there may instead say what is missing (`open`) or

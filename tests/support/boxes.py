@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One or two simulated boxes with frames into any of the tester's ports at once."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The browser of tests that look at pages."""
 
 from __future__ import annotations

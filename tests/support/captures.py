@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Captures for tests that need a whole file of frames: made by scapy here, with real ones behind them where they are at hand."""
 
 from __future__ import annotations

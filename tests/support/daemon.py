@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A `sallyportd` for a simulated box, and a client of its control socket (docs/reference/control-socket.md)."""
 
 from __future__ import annotations

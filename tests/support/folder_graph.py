@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Circles among the folders of a source tree, for any language whose references a test can list."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Frames in capture files."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hosts behind bumps in the wire: their SAs in transport mode, as `ip xfrm` and as scapy take them, and their frames."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One routed box between a host and a peer on TAPs, with the sockets of its software in a folder of the test."""
 
 from __future__ import annotations

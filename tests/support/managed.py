@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A live box whose daemon makes its ports devices of Linux, which has the box's addresses."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Network namespaces and a live run for a test, all of it gone afterwards."""
 
 from __future__ import annotations

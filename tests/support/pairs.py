@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two simulated boxes that stand in for each other (docs/decisions/0008), with their daemons, at two switches: red and black."""
 
 from __future__ import annotations

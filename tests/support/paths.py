@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where things are: this clone, and what may lie beside it."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a box should do with a frame, by scapy and `cryptography`: an implementation that shares nothing with the RTL.
 
 Tunnels of any suite over IPv4 or IPv6. Used to judge what comes out of a port, never to make it.

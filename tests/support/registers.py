@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The management CPU's end of a simulated box's registers (docs/reference/simulator-sockets.md).
 
 It reads and writes rows past `sallyctl`, as a fault of software or of a memory would leave them."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Frames through one box by `./sallyport replay`, and what that left."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """scapy's ESP with the algorithms that it lacks, all of them by `cryptography` (OpenSSL), and what each suite is called there."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Programs that hosts of a test run in their namespaces (`Host.python`)."""
 
 # Sends echo requests 1 to N, one every 20 ms, and prints how many different ones were answered.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A switch in a namespace, with ports of boxes, a host's place at it, and a record of what came from which box."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`python -m tests.tester.make_baseline`: measures tests/tester/baseline/throughput.json anew (docs/reference/report.md).
 
 Simulated figures are exact, so the same commit gives the same file on every machine. What depends on the machine, and histograms,

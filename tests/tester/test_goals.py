@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Goals of the throughput search against boxes of which all is known, some of them noisy."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The front end's arithmetic against the published table, and a short RFC 2544 run of two boxes."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trials give the same rows wherever they are made; a lost worker loses none, and a killed sweep goes on where it was."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tests of RFC 2544 against a box of which all is known, and short runs of each against simulated boxes."""
 
 from __future__ import annotations

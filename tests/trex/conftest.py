@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The lab that the tests of this folder measure in."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A lab of the stand-in for TRex (tests/trex/stand_in): its file, its environment, and the log of what was called."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What stands between TRex and a box: VLAN tags, IPv6 neighbours, bridges that must learn."""
 
 from __future__ import annotations

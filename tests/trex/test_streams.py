@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What TRex is told to send, byte for byte: frames and field engine programs against scapy and [sallyport.tunnels]."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trials by TRex, through the process that holds its client, against a stand-in (tests/trex/stand_in): no TRex runs here."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Frames that both interface chips take whole, and the fragments that scapy cuts them into.
 
 `python -m tests.vectors.test_chip_fragments` writes the table anew; the test fails if scapy no longer makes what is committed. The policies

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The fragments that FragmenterSpec wants are scapy's.
 
 `python -m tests.vectors.test_fragmenter_packets` writes the table anew; the test fails if scapy no longer makes what is committed.

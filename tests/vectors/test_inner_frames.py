@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Frames to both sides of the inner chip and what must become of them, made and worked out by scapy.
 
 `python -m tests.vectors.test_inner_frames` writes the tables anew; the tests fail if scapy no longer makes what is committed. The cases

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The frames that HeaderParserSpec judges the parser by are made by scapy, and read back by scapy's dissector.
 
 `python -m tests.vectors.test_parser_frames` writes the table anew; the test fails if scapy no longer makes what is committed.

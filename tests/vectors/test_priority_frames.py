@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The frames that PriorityClassSpec judges the classes of the receive queue by are made by scapy, and read back by its dissector.
 
 `python -m tests.vectors.test_priority_frames` writes the table anew; the test fails if scapy no longer makes what is committed.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The fragments that ReassemblerSpec judges reassembly by are cut by scapy, and put together again they are scapy's packets.
 
 `python -m tests.vectors.test_reassembly_packets` writes the table anew; the test fails if scapy no longer makes what is committed.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package sallyport.boards.mac
 
 import chisel3._

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package sallyport.common.elaborate
 
 import mainargs.{Flag, ParserForClass, arg, main}

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package sallyport.common.memory
 
 /** What a memory of an UltraScale+ device is made of, by the name that synthesis knows it by. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package sallyport.common.table
 
 import chisel3._

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package sallyport.crypto.config
 
 import sallyport.common.registers.map.{CommonRegs, CryptoRegs, RegisterDesc}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // sallyctl configures and reads a Sallyport box in the words of iproute2.
 package main
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // sallyportd is the daemon that owns a Sallyport box: docs/reference/sallyportd.md.
 package main
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package card reads the shells of a box's cards: the logic around the core of each chip
 // (regs/shell.rdl).
 package card

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package chip drives the registers, counters and tables of the three chips of a box over a transport.
 package chip
 

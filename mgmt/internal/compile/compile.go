@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package compile computes the rows of the chips' tables from a model.
 package compile
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package config reads the daemon's configuration, one TOML file (docs/reference/sallyportd.md).
 package config
 

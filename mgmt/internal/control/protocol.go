@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package control is the protocol of the daemon's control socket
 // (docs/reference/control-socket.md): one JSON object a line each way. The daemon and its clients
 // share it.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package cuckoo places entries in the chips' four-way hash tables (docs/reference/tables.md). It
 // works on a copy. It returns the writes in an order in which no lookup on the chip misses a stored
 // entry.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package daemon is the long-lived owner of a box. It executes the requests of its control socket's
 // clients one after the other, takes the chips' events, and counts.
 package daemon

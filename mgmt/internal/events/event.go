@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package events takes events from a box's chips, and names the SA that each concerns.
 package events
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package fakebox models three chips in memory, for tests of their drivers. It has the register map
 // of regs/*.rdl with its windows, and refuses every access that the real chips answer with an
 // error.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package journal writes a log as journald reads it from standard error (sd-daemon(3)): a line
 // each, with its priority in front and without the time, which journald adds. To any other output
 // it writes lines with their time.

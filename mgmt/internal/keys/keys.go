@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package keys computes the derived part of the crypto chip's key rows: powers of the GHASH key,
 // HMAC states, and the ends of key schedules.
 package keys

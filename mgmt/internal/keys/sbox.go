@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package keys
 
 // sbox is an S-box of AES or SM4 as its standard's algebra defines it: an inversion in GF(2^8) between affine maps. Computed

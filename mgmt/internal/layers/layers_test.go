@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package layers has no code: it checks that the packages of this module refer to each other in one
 // direction.
 package layers

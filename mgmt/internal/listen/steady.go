@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package listen keeps servers listening when an Accept fails.
 package listen
 

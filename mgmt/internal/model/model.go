@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package model holds an administrator's configuration (states, policies, addresses, routes,
 // neighbours), and the box's decisions about it. It does not know the chips.
 package model

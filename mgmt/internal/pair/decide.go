@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package pair decides which of two boxes with the same SAs is active (docs/decisions/0008). It
 // does not know chips or the network.
 package pair

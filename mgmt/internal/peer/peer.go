@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package peer connects the two boxes of a pair (docs/decisions/0008): HTTP over mutual TLS 1.3,
 // where each box knows the other by its certificate.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package peertest makes certificates for tests of pairs.
 package peertest
 

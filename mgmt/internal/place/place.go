@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package place names the box that a program drives: the way to its registers, the paths of its
 // files, and the owner of its lock.
 package place

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package plan orders the writes that change the chips' tables, so that traffic never meets half of
 // a change.
 package plan

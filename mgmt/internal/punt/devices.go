@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package punt makes Linux the host behind the ports of a box. Frames that a chip punts come in at
 // a TAP device, and the box injects the frames that Linux sends there. So the kernel does ARP,
 // neighbour discovery and ICMP, and IKE reaches the program that listens.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package regs describes the registers, counters, tables and rows of the three chips.
 // Everything but this file is generated from regs/*.rdl.
 package regs

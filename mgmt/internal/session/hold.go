@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package session
 
 // Hold takes the lock of the state file until Release. So this session alone has the box, and reads

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package session changes and reads the configuration of one box. It locks the box, stores the
 // configuration, and drives the chips.
 package session

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package suite lists the ESP suites of the crypto chip under strongSwan's and Linux's names. The list comes from regs/suites.yaml.
 package suite
 

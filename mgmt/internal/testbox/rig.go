@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package testbox has the common parts of tests of a whole box: a fake box, batches for it, and
 // readers of its rows.
 package testbox

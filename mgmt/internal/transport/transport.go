@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package transport carries 32-bit register accesses to the three chips of a box: over the
 // simulator's Unix socket, or through the memory-mapped BARs of its cards.
 package transport

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package usedkeys remembers which outbound keys a box has had, over resets of the box and of the
 // machine. Sequence numbers begin anew with each installation, and a number must not come twice
 // under one key (RFC 4303, 3.3.3).

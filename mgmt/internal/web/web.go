@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package web is the daemon's page for a browser. It shows the box's configuration, traffic and
 // drops, live, and changes nothing. The program contains all files of the page.
 package web

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package xfrm
 
 // flags reads flag words, or their number in hexadecimal as the kernel has them.

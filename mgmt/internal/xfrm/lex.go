@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package xfrm reads configuration in iproute2's syntax: `ip xfrm state`, `ip xfrm policy`, and the
 // `addr`, `link`, `route` and `neigh` lines of an `ip -batch` file. It knows words and their
 // limits, not the box.

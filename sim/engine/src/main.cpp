@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sallyport-sim: one or two boxes of three chips in one process. docs/reference/simulator.md describes what it reads
 // and writes.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`python -m sallyport`: the command line."""
 
 from sallyport.cli import main

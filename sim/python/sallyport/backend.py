@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a tester can do: the one interface between the RFC 2544 runner and whatever sends the frames.
 
 Field names follow Open Traffic Generator where it has them. Rates are frames a second per red port, sizes bytes of a frame

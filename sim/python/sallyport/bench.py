@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How fast the simulator is on this machine, beside plain single-threaded Verilator: the same chips, all of them a cycle at a time."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`./sallyport calibrate`: measures TRex through a cable in the place of the boxes (docs/how-to/lab.md)."""
 
 from __future__ import annotations

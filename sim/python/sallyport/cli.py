@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command line of `./sallyport` (docs/reference/commands.md is its contract)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two runs against each other: what became worse, better, is missing or is new."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`./sallyport compare`: prints what two runs differ in, and fails if the second is worse."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How the front end fails: one sentence, and the exit status of the contract."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults that a replay can inject, by name."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a perfect ESP gateway could do: arithmetic only, nothing measured.
 
 A clear frame of F bytes (FCS included) carries an IP packet of F - 18; its ESP frame is E bytes, and the black 100GbE port

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """TAP devices as cables of simulated boxes, and recordings of such runs once more; docs/reference/live.md is a tour of it."""
 
 from __future__ import annotations

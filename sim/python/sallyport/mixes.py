@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mixes of frame sizes, {size: weight}, by name and as RFC 6985 writes them."""
 
 from __future__ import annotations

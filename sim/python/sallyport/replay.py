@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Real frames through one box, and from its management CPU: captures of what comes out, and every counter by name."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A row of `--json`: the figures of one trial, or of one search, as the contract in docs/reference/rfc2544.md has them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The co-simulation as a child process (docs/reference/simulator.md), with its boxes configured through the real `sallyctl`."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An ESP suite of the simulated boxes; suite_list.py has all of them."""
 
 from __future__ import annotations

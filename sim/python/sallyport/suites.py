@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ESP suites of the simulated boxes, by their strongSwan names."""
 
 from __future__ import annotations

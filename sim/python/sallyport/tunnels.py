@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The SAs of an RFC 2544 run: what both boxes are told, as `ip -batch` files, and the flows that use them.
 
 Flow k of box b goes from host k behind b to host k behind the other box, in the address ranges that RFC 2544 appendix C and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """AsyncFifo: words in order, each once, at the rate of the slower clock, with resets at any time."""
 
 from __future__ import annotations

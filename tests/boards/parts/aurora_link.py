@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """AuroraLink, looped back through a model of its Aurora channels: words in order, aligned, unchanged, none lost or doubled."""
 
 from __future__ import annotations

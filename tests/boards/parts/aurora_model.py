@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The cable and both Aurora cores of one channel, after PG074: what one end sends comes back to it, as from a far end that does so."""
 
 from __future__ import annotations

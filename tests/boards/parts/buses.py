@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Chisel's names of ports for the models of cocotbext, and what stands behind these."""
 
 from __future__ import annotations

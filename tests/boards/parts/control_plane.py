@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of both kinds of ControlPlane share: a host behind the model of the PCIe block, and the ports at rest."""
 
 from __future__ import annotations

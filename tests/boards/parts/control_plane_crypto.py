@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ControlPlane of the crypto card: cards behind its links, through messages that a plain model of the far card answers."""
 
 from __future__ import annotations

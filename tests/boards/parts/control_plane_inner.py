@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ControlPlane of an interface card: what a host and the far card reach of it, through all of it."""
 
 from __future__ import annotations

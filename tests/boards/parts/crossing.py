@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """RegisterCrossing between cocotbext-axi's manager and subordinate, at the ratio of clocks in `manager` and `target` (MHz)."""
 
 from __future__ import annotations

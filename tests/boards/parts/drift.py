@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Clocks that drift against each other, and handshakes on them, for the cocotb tests of what crosses clocks."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """FrameMailbox as software uses it, a register access every 5 cycles at most; frames are bytes on either side."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """MacCrossing: frames between a MAC and a core byte for byte, whatever clocks, pauses, overflow and resets do."""
 
 from __future__ import annotations

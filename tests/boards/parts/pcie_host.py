@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A host on PCI Express: cocotbext-pcie's root complex, behind its model of the UltraScale+ block."""
 
 from __future__ import annotations

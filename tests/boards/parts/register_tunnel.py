@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Both ends of a register tunnel over a link that loses `loss` percent of the messages, in order and with a delay."""
 
 from __future__ import annotations

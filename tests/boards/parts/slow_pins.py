@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What waits: pins that have to last, and the clock chips beside the cages."""
 
 from __future__ import annotations

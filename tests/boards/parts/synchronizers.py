@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Levels, resets, counters, values and events from one clock to another."""
 
 from __future__ import annotations

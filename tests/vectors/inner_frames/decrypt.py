@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Packets from the crypto chip. The SAs and next hops that the expectations assume stand in InnerSetup.scala."""
 
 from collections.abc import Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Frames to the red port. The policy that the expectations assume stands in InnerSetup.scala."""
 
 from collections.abc import Iterator

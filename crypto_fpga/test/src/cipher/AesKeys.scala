@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package sallyport.crypto.cipher
 
 /** What software computes of an AES key to decrypt with: FIPS-197 5.2 in plain integers. */

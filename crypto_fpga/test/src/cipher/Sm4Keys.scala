@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package sallyport.crypto.cipher
 
 /** What software computes of an SM4 key to decrypt with: GB/T 32907-2016 7.3 in plain integers. */

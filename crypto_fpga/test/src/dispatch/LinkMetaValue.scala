@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package sallyport.crypto.dispatch
 
 /** A LinkMeta as Scala sees it, and as the number that the bundle is on a stream (first field highest). */

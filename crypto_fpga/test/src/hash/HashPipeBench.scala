@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package sallyport.crypto.hash
 
 import sallyport.crypto.support.{Bytes, SharedModel, Wycheproof}

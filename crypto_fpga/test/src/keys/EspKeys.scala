@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package sallyport.crypto.keys
 
 import org.bouncycastle.crypto.digests.{SHA1Digest, SHA256Digest, SM3Digest}

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package sallyport.crypto.support
 
 /** Byte strings of the tests: byte 0 of a string is in bits 7:0 of a hardware value. */

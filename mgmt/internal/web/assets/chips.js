@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The chips, each a card, and what is wrong with the box.
 import { make } from "./dom.js";
 import { duration } from "./words.js";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is shown is text alone: nothing that comes from the box is ever read as HTML.
 
 /** A new element with its class, its text and what else is in it. */

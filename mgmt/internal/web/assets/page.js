@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Asks the daemon each second for what has changed, and shows it.
 import { showChips, troubles } from "./chips.js";
 import { say, Table } from "./dom.js";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plot of the last five minutes.
 /* global uPlot */
 import { make, say } from "./dom.js";

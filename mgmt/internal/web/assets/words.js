@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How figures and times are written.
 
 const WHOLE = new Intl.NumberFormat("en");

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A beat of 512 bits, as chips hand data over at their ports: of a frame with MacBeat, of a link
 // with Word alone.
 #pragma once

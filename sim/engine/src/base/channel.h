@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A token channel: what one chip sends in an epoch, another may take in the next one.
 //
 // One writer, one reader, no lock: in epoch e the writer fills one buffer while the reader empties the one filled in

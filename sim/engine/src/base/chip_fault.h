@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The end of a simulation that nothing later could be trusted in.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the fields of a JSON object with a sentence for what is wrong: missing, of the wrong type, or unknown.
 #pragma once
 

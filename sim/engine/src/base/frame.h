@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An Ethernet frame on a cable, and the two ends of a cable.
 #pragma once
 

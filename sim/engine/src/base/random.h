@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one source of chance: splitmix64, the same on every machine.
 #pragma once
 

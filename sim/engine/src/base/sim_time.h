@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Units of simulated time. Everything is an exact integer: a cycle is one period of the 300 MHz core clock, a tick is
 // 1/125 of it, so that one byte at 100 Gb/s (80 ps) is exactly three ticks.
 #pragma once

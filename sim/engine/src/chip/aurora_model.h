@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One four-lane Aurora 64B/66B core at its user interface (PG074), one end: beats of 256 bits out of and into words of
 // the engine's links. What is between two ends, the engine's link model, knows faults and latency.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An AXI4-Lite manager (AMBA IHI 0022), one transaction at a time.
 #pragma once
 

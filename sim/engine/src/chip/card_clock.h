@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clocks of a card, in femtoseconds: none is a multiple of another, and each oscillator is off by its own part in a
 // million.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "chip/card_host.h"
 
 namespace sallyport::sim {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The host of a card: accesses of the engine's AXI4-Lite manager and of the frame mailbox's software by one PCIe block.
 // Once the manager accesses a register of the mailbox, that is its own until a reset: two readers would share frames.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the engine sees of a chip: its ports as plain structures and two halves of a clock cycle.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where chips come from: the Verilated ones or, in another executable, the stand-ins.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An interface chip as it is built.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The FPGA's system monitor at its dynamic reconfiguration port (SYSMONE4, UG580): words that never change, as of a
 // card at 40.2 degrees with 0.85 V and 1.8 V. Others read 0, and what is written is forgotten.
 #pragma once

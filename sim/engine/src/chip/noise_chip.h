@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The board's noise chip: a bit that the crypto chip samples when it likes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The host's end of a card's PCIe block, at the block's user interface (PG213, 256 bits): accesses of one register go
 // in as memory requests of one word and come back as completions.
 #pragma once

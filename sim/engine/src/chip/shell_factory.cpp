@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <VCryptoCore.h>
 #include <VCryptoFabric.h>
 #include <VInnerCore.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adapters from Chip to Verilator's models. A template over the model class names each flattened port once.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run of commands that leaves no trace: a second process with the whole state of the first, which waits until it has
 // ended.
 //

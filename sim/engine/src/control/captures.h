@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The command "capture": which ports and punt streams of a world are written to files.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "control/control.h"
 
 #include "base/chip_fault.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The control protocol of docs/reference/simulator-protocol.md: one JSON object a line in, one or more JSON lines out.
 #pragma once
 

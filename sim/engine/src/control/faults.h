@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The command "fault": errors on links and cables of a world, from now on.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Punt and inject streams for software: a Unix socket a box, of whole messages, one client at a time
 // (docs/reference/simulator-sockets.md). Out of the engine a message is a punted frame behind its header, into it
 // the number of a port and a frame for that chip's inject stream.

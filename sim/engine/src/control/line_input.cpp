@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "control/line_input.h"
 
 #include <unistd.h>

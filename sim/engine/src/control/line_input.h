@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lines that another process writes to a descriptor: read as they come, taken one by one.
 #pragma once
 

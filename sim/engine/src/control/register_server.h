@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Register access from outside: a Unix stream socket a box, with the request and response of
 // docs/reference/simulator-sockets.md.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The command "status": what crossed MACs, punt streams, links and cables of a world so far.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Unix socket at a path, for clients of the boxes.
 #pragma once
 

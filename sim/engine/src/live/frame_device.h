@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The host's end of a live cable: a descriptor that gives and takes one Ethernet frame (without FCS) a read and a
 // write, as a TAP does.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A live run: devices of the host, or a recording of an earlier run, are the far ends of a world's cables.
 //
 // While anything is on its way the world runs as fast as it can; when it is quiet, simulated time stands still and the

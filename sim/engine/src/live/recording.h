@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The recording of a live run: every frame into and out of every port of a world, in one pcapng file with an interface
 // a port, in the order of simulated time. docs/reference/simulator-protocol.md says what stands in it; readRecording()
 // is its reader.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Opens TAP devices of Linux (Documentation/networking/tuntap.rst).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What decrypts gets the end of the key schedule, of which the key is worked out here.
 #include "model/block_ciphers.h"
 

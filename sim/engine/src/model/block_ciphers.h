@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AES and SM4: libcrypto's. Expanded keys are kept by thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operands and results of the models as byte strings and words.
 //
 // Verilator hands a vector over as 32-bit words, the lowest first; byte 0 of a block or key is in bits 7:0 (Chisel

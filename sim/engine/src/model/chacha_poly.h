@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ChaCha20-Poly1305 (RFC 8439 2.8): libcrypto's.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/chain_sequence.h"
 
 namespace sallyport::model {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The steps of CBC from red to black, each from another packet (ChainSequence.scala).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The payload of a packet in a lane: what comes out of it, from what came in. It knows nothing of time.
 #pragma once
 

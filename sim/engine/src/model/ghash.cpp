@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Polynomials whose coefficient i is bit i, in four chains as GhashSum.scala has them, so that a row whose powers are
 // none of H counts as it does there.
 #include "model/ghash.h"

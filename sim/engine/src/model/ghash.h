@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GHASH (NIST SP 800-38D 6.4) with the powers of H that a key row has.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When the chained hashes of a lane's packets are done (HashEngine.scala, HashSchedule.scala).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compression functions from a state: libcrypto's of SHA-1 and SHA-256, one of our own of SM3, whose state libcrypto
 // keeps to itself.
 #define OPENSSL_SUPPRESS_DEPRECATED  // nothing else goes on from a state

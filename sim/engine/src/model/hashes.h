@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HMAC (RFC 2104) from the states behind the inner and the outer key block, which is what a key row has.
 #pragma once
 

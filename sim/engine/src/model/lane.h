@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A whole lane (Lane.scala): the same at its ports in every cycle in which its clock runs. LaneModel.scala makes the
 // calls.
 //

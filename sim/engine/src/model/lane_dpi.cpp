@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the SystemVerilog of LaneModel.scala calls. A vector is a row of 32-bit words, the lowest first, which is the
 // byte string itself (bytes.h).
 #include <memory>

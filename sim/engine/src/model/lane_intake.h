@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The entrance of a lane (LaneIntake.scala): slots, room, and what is told of a packet three cycles later.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The exit of a lane (LaneOutlet.scala): sends finished packets as they are granted. Here their payload is computed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The steps of all packets of a lane, one a cycle (LaneSequence.scala).
 #pragma once
 

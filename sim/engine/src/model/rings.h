@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queues and delays of a lane's model: what the lane keeps in registers and moves on, these leave where it is.
 #pragma once
 

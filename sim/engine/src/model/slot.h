@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a lane keeps of each packet in it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A step of a packet, as far as its time matters (LaneOp.scala).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The steps of the packets that are not chained (StreamSequence.scala).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A suite as a lane knows it (Suite.scala), and the time that its cipher and hash take. suite_list.h has all of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exact statistics of latencies: every sample is kept and sorted.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replays captures into ports and runs until nothing moves any more.
 #pragma once
 

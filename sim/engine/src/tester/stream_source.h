@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sending side of the tester: in which order and when the frames of streams are due.
 #pragma once
 

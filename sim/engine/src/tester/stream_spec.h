@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A stream of test frames: its ports, sizes, flows and load.
 //
 // Size, flow and payload of frame n follow from the specification and n alone, so that a receiver

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tester's packets: Ethernet, IPv4 or IPv6, UDP, a signature, and a payload that follows from stream and sequence
 // number.
 //

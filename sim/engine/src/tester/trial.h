@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A trial as RFC 2544 means it: warm-up, measurement, drain.
 //
 // Streams send from the beginning of the warm-up to the end of the measurement; frames whose sending begins inside the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From what was sent and what arrived to the figures of a trial.
 #pragma once
 

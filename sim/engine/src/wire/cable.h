@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The cable between the outer ports of two boxes, one direction. Its faults stand for a WAN: loss, duplication,
 // reordering.
 #pragma once

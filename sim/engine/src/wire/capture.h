@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A capture of one port: records go to the file in the order of their timestamps, although a transmitted frame is known
 // before it starts.
 #pragma once

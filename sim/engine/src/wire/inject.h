@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The management CPU's end of an inject stream: frames of its own for a chip's port, offered beat by beat as the chip
 // takes them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Software's frames for a chip's inject stream: put in between epochs, taken by the chip's node in an epoch, each as
 // soon as the stream is free.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One direction of an Aurora 64B/66B streaming channel of four lanes at 25.78125 Gb/s, seen from the core clock domain.
 //
 // The user clock is 402.83203125 MHz = 1375/1024 of the core clock. It moves 256 bits a clock except one clock in 33

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The 100GbE MAC of a shell, seen from the core: slot timing in exact integers.
 //
 // A frame of L bytes (FCS included) takes L + 20 bytes of line: 8 preamble, 12 gap. No pause frames.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "wire/pcap_reader.h"
 
 #include <pcap/pcap.h>

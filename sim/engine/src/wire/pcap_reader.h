@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads Ethernet frames from a pcap or pcapng file, with libpcap.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads pcapng (draft-ietf-opsawg-pcapng) with what libpcap does not tell of a frame: its interface, its direction, and
 // its time since 1970 instead of since the first frame.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What crossed one port since it was last asked: written by the port's node in an epoch, taken between epochs.
 #pragma once
 

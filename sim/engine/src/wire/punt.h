@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The management CPU's end of a punt stream: always ready, reads the header in front of each frame, counts frames by
 // reason, queues them for software, and captures them without their header and with what it says as comment.
 #pragma once

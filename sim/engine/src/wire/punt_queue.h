@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Punted frames that wait for software, each behind its header as on the stream: written by the chip's node in an
 // epoch, taken between epochs. Of too many the oldest are dropped, as they are the ones that nobody waits for any more.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A chip with everything that stands around it: the ends of its links, its MAC, the CPU's end of punt, inject and
 // registers.
 // What a node does in an epoch depends on itself and on its channels' tokens of the epoch before; no other state is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The name of a port or of an inject stream, as commands and results write it: "box0.red".
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a run cost: simulated cycles, wall time, and the time each chip was busy.
 #pragma once
 

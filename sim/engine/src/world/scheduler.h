@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs all nodes for one epoch at a time, on the calling thread and its workers.
 //
 // Workers claim nodes one by one, most expensive first; the caller works too, so an epoch never waits for a worker that

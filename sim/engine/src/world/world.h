@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One or two boxes of three chips, wired: links inside a box, the cable between two boxes, the tester everywhere else.
 //
 //   1 box:   tester - red [inner = crypto = outer] black - tester

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models of what stands beyond a shell's ports: an Aurora core's user interface, a host behind the PCIe block.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chips that are not Sallyport's: the ports and nothing behind them but queues. They let the engine be tested, and its
 // protocol be used, without the cores.
 //

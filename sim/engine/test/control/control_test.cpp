@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The JSON protocol: what docs/reference/simulator-protocol.md promises, with stand-in chips.
 #include "control/control.h"
 

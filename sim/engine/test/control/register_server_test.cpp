@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Register access by a socket: while the world stands still, between epochs, in step with a batch.
 #include "control/register_server.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Software at its sockets during live runs, with stand-in chips: registers and frames while the world sleeps and while
 // it does not.
 #include "control/software.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Live runs with stand-in chips: a socket pair is the host's device, so nobody needs rights.
 #include "live/live.h"
 

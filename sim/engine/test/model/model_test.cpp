@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the model of a lane makes of packets, against libcrypto's AEADs, ciphers and MACs on random ones; and GHASH with
 // powers of no H. Its time is compared with the hardware's (LaneModelSpec).
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replays run until nothing moves; what is punted is captured.
 #include "tester/replay.h"
 

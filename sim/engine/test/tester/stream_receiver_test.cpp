@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the receiver makes of frames: reordered, duplicate, corrupted.
 #include "tester/stream_receiver.h"
 

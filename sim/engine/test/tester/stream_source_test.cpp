@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When the frames of streams are due, and how they share a line.
 #include "tester/stream_source.h"
 

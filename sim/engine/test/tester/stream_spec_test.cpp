@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sizes and flows of a stream, by frame number.
 #include "tester/stream_spec.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Specifications of streams from the first box's red port to the second's, for tests.
 #pragma once
 

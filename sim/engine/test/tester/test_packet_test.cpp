@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bytes of test packets.
 #include "tester/test_packet.h"
 

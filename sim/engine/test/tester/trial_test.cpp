@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trials over whole topologies: loss, faults of a cable, pairing, refusals.
 #include "tester/trial.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trials between the red ports of two boxes, for tests with stand-in chips.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Captures: what is written must be readable by programs that are not ours (libpcap here, tshark where it is
 // installed).
 #include "wire/capture.h"

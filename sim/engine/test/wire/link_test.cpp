@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The link model against the figures of Aurora 64B/66B on four lanes at 25.78125 Gb/s.
 #include <gtest/gtest.h>
 

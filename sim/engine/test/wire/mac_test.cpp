@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The MAC's slots of line: frame rates of IEEE 802.3 at 100 Gb/s (docs/reference/simulator.md).
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Punt reasons, groups and header have one source, the register description.
 #include "wire/punt.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Results depend neither on the number of threads nor on lock-step.
 #include "world/scheduler.h"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Frames of a hostile sender on the black wire, made from ESP that a box sent: what a gateway must drop at line rate.
 
 After draft-ietf-bmwg-ipsec-meth, section 14 (denial of service): replayed packets, packets with a bad ICV, unknown SPIs.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rekeying under load: what IKE daemons do to two boxes while traffic crosses them (RFC 7296 2.8, RFC 4301 4.4.2.1)."""
 
 from __future__ import annotations

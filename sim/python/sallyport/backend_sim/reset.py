@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A box is reset while traffic crosses it (RFC 6201), and software makes it a gateway again.
 
 hardware: the chips' reset. software: the management program starts from nothing; it removes all SAs and policies and adds them anew.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The co-simulation as a tester: a [TrafficBackend] whose trials all begin with the same, configured boxes."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a trial sends, as the engine's command `trial` takes it (docs/reference/simulator-trial.md)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures of rows as text: every table writes the same figure in the same way."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The files of a run: the page, and the rows as CSV and JSON beside it."""
 
 from __future__ import annotations

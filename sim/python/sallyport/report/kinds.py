@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the rows of each test are called, where the test comes from, and when it has passed."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The report as one HTML page: it needs no network, and prints."""
 
 from __future__ import annotations

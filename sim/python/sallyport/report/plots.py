@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The plots of the page: plotly figures, drawn by the browser from data in the page."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where a report comes from: what somebody needs who wants the same figures again."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is published of a comparable IPsec appliance, for rows of the same frame size."""
 
 from __future__ import annotations

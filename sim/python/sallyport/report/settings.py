@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What was tested: the settings that rows have in common, in words, and those in which they differ, as columns."""
 
 from __future__ import annotations

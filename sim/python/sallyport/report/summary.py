@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the rows say in a line: a heading of what was tested, and the headline of each test."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tables on the terminal: of each test the columns that fit it."""
 
 from __future__ import annotations

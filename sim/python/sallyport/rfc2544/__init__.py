@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tests of RFC 2544 and of those that extend it, each a module: what it sends and what it says of the outcome.
 
 `TESTS` has them by name. Each takes a [Case] and yields rows of `--json`; `plan` makes the cases of a command.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What `./sallyport rfc2544` was asked: its options, and what they come to."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A hostile sender on the black wire (draft-ietf-bmwg-ipsec-meth, denial of service): honest packets lose nothing beside it."""
 
 from __future__ import annotations

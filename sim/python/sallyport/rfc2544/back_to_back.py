@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Back-to-back frames (RFC 2544 26.4) with the correction of RFC 9004: the longest burst at line rate that loses nothing."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One case of a test: a frame size and a setup, and how to run a trial of it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`./sallyport rfc2544` (docs/reference/rfc2544.md is its contract)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Latency (RFC 2544 26.2, RFC 1242 3.8) at the throughput and at parts of it."""
 
 from __future__ import annotations

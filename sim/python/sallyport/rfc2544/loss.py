@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Frame loss rate (RFC 2544 26.3): from the highest load down in steps of 10 % of it until two trials in a row lose nothing."""
 
 from __future__ import annotations

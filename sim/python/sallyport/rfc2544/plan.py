@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The cases of a command: which tests, of which frame sizes and setups, and their rows in order."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """System recovery (RFC 2544 26.5): how long a box that was overloaded goes on losing once the load is halved."""
 
 from __future__ import annotations

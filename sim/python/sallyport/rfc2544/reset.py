@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reset recovery (RFC 2544 26.6, RFC 6201): how long a box carries nothing after each kind of reset."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Throughput by MLRsearch: the highest load that meets a goal, which may be RFC 2544's or one of noisy devices (NDR, PDR)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Frame sizes and mixes of a command."""
 
 from __future__ import annotations

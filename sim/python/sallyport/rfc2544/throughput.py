@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Throughput (RFC 2544 26.1, RFC 1242 3.17): the highest load at which nothing is lost, or no more than the goal allows."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trials of a command: where they are made (this process, a pool, a cluster) and what is remembered of them."""
 
 from sallyport.sweep.cache import Cache

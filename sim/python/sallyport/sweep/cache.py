@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Results of trials on disk, by what they depend on: a killed sweep begins again where it was, and a repeated one costs nothing."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trials on Dask: worker processes of this machine, of a batch system, or of a scheduler that is there already.
 
 A trial is a pure function, so Dask makes it again elsewhere when its worker is lost. A worker keeps its simulation for the next trial of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where trials are made."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trials as a sweep sees them: each made once, whoever asks and however often."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 const PAPER = 1040; // CSS pixels across A4 landscape between its margins
 
 // Lets the print style stretch a drawing to the paper: its coordinates stay those it was drawn with.

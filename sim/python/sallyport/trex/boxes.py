@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The boxes under test, reached over ssh: configured by sallyctl before the first packet, their drop counters around each trial."""
 
 from __future__ import annotations

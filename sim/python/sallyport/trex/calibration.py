@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a cable between TRex's ports shows of TRex itself, kept beside the lab file and held against every result.
 
 A file `<lab>.calibration.json`: what it was measured with, and of each frame size the rate without loss and the latency at a tenth of it.

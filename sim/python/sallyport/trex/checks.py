@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What can be known before the first packet: each of these ends with [InputError] and says what, where and what to do."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The only code that touches TRex's client, and a program of its own: `python client.py FOLDER`, with the package `trex` in FOLDER.
 
 The client is under the GPL, so it is neither part of this tree nor loaded into the process of `sallyport`; what is here calls its

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mappings of a YAML file, read field by field: what is missing, unknown or wrong is one sentence with file, field and remedy.
 
 Scalars are taken as the text that was written (YAML 1.1 would make a number of the MAC 12:00:00:00:00:01 and of the version 3.10).

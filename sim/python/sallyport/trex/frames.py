@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The frames that TRex sends: as the simulated tester's, a UDP datagram of a flow of [sallyport.tunnels] in a frame of exact size.
 
 UDP checksums are 0 (none) over IPv4. Over IPv6, where there must be one (RFC 8200 8.1), they are right in frames whose bytes stay as

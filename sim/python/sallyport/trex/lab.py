@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a lab file says (docs/how-to/lab.md has the schema): where TRex is, how its ports reach the two boxes, what an operator can do."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From TRex's statistics to a trial's figures: counts of groups, latency of latency streams, loss over time."""
 
 from __future__ import annotations

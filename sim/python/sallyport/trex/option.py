@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`--lab FILE` of the command line, and the backend that it gives."""
 
 from __future__ import annotations

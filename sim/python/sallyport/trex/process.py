@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """TRex's client as a child process (client.py): calls of its API by name, and what becomes of them if it or its server goes away."""
 
 from __future__ import annotations

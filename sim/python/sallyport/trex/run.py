@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One trial's traffic on TRex's ports: streams in, start, look at the counters until it is over, let what is under way arrive."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether TRex's first frames leave in time: a short burst on each port, captured as it is sent."""
 
 from __future__ import annotations

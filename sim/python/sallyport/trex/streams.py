@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A trial's traffic in one direction, as TRex's streams: the bulk, and a few frames more that measure latency.
 
 Bulk streams, one of each size of the mix and in the order of their weights, go through all flows and are counted under one group;

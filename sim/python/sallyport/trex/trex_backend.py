@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """TRex as a [sallyport.backend.TrafficBackend]: real frames through two real boxes, from red port to red port."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What `from trex.stl.api import *` gives."""
 
 from .client import STLClient

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """STLClient, and the states that its calls need and leave."""
 
 import json

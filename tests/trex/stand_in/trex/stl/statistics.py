@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The answer of get_stats, in the real client's form: flow statistics and latency by group, counters by port."""
 
 from hdrh.histogram import HdrHistogram

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Streams and what they are made of, as strict about their arguments as the real ones."""
 
 from .errors import STLArgumentError, STLError, STLTypeError, validate

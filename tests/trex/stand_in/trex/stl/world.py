@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The server behind the stand-in: its ports, the wires, and two boxes between them that do as they are told.
 
 TREX_STAND_IN is a JSON object of the fields of `World`; what is left out is as if all were well.
