@@ -100,7 +100,9 @@ part = @$(ENV) $(if $(LONG),$(long_forms)) scripts/part.sh $(@:part-%=%)
 scala_folder = $(if $(filter common,$*),common,$*_fpga)
 PYTEST := python -m pytest -q -rs
 
-part-crypto part-interface part-common: part-%: | setup
+# mill serves one caller at a time: where all parts run, what other parts wait for is elaborated before its specs run.
+elaborated := verilog $(sized)/rtl/model-stamp $(sized)/rtl/fabric-stamp build/boards/parts/stamp build/boards/check/stamp
+part-crypto part-interface part-common: part-%: | setup $(if $(ALL),$(elaborated))
 	$(part) mill --no-daemon --ticker false $(scala_folder).test
 part-lint: | setup
 	$(part) scripts/lint.sh
