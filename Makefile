@@ -95,10 +95,10 @@ lab-test: ## docs/how-to/trex-software.md, with TREX=FOLDER of a TRex release; a
 
 # The parts, which scripts/test.sh calls. The long forms are asked for by the environment.
 LONG ?=
-long_forms := SALLYPORT_REKEYS=17 SALLYPORT_LANE_CYCLES=5000000 SALLYPORT_NONCE_PACKETS=100000 SALLYPORT_USED_KEYS=1000000
+long_forms := SALLYPORT_LANE_CYCLES=5000000 SALLYPORT_NONCE_PACKETS=100000 SALLYPORT_USED_KEYS=1000000
 part = @$(ENV) $(if $(LONG),$(long_forms)) scripts/part.sh $(@:part-%=%)
 scala_folder = $(if $(filter common,$*),common,$*_fpga)
-PYTEST := python -m pytest -q -rs
+PYTEST := python -m pytest -q $(if $(LONG),--long)
 
 # mill serves one caller at a time: where all parts run, what other parts wait for is elaborated before its specs run.
 elaborated := verilog $(sized)/rtl/model-stamp $(sized)/rtl/fabric-stamp build/boards/parts/stamp build/boards/check/stamp

@@ -13,6 +13,19 @@ from tests.support.browsers import headless_chromium
 from tests.support.replay import Box
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="run the tests marked long, too")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out the long forms, unless they are asked for."""
+    if config.getoption("--long"):
+        return
+    long = [item for item in items if item.get_closest_marker("long")]
+    config.hook.pytest_deselected(items=long)
+    items[:] = [item for item in items if item not in long]
+
+
 @pytest.fixture(scope="session")
 def built_suites() -> list[str]:
     """The suites that the simulated crypto chip says it has."""

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,10 +13,6 @@ import pytest
 from tests.ike.ends import BEHIND_PEER, Ends, live_ends
 from tests.support.registers import Registers
 from tests.support.senders import SEND
-
-# Each side rekeys its CHILD_SA twice and the IKE_SA once so often under pings; CI has no time for more.
-ROUNDS = int(os.environ.get("SALLYPORT_REKEYS", "1"))
-
 
 DATA = 20_000  # bytes
 SINK = """
@@ -68,11 +63,12 @@ def test_acquire(ends: Ends) -> None:
     assert [int(negotiated[f"packets-{way}"]) for way in ("in", "out")] == [count + 6 for count in before]
 
 
-def test_rekeys_under_pings(connected: Ends) -> None:
-    """Not one ping either way is lost while CHILD_SA and IKE_SA are rekeyed, from both sides."""
+@pytest.mark.parametrize("rounds", [1, pytest.param(17, marks=pytest.mark.long)])
+def test_rekeys_under_pings(connected: Ends, rounds: int) -> None:
+    """Not one ping either way is lost while each side rekeys its CHILD_SA twice and the IKE_SA once a round."""
     ends = connected
     with ThreadPoolExecutor() as pool:
-        for kind in ("child", "ike", "child") * ROUNDS:
+        for kind in ("child", "ike", "child") * rounds:
             for charon in (ends.box, ends.peer):
                 rekeying = pool.submit(ends.rekey, charon, kind)
                 while not rekeying.done():

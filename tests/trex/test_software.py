@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sallyport import search
+from sallyport.rfc2544 import search
 from sallyport.trex import lab as lab_file
 from tests.support.paths import ROOT
 from tests.trex.lab import Lab, trial
