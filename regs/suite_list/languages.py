@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The list of suites in each language, as the text of a file. Scala and C++ have it by number, the others in its own order."""
 
 from __future__ import annotations
