@@ -242,7 +242,7 @@ async def a_beat_leaves_in_every_cycle(dut):
 async def overflow_cuts_or_leaves_out_whole_frames(dut):
     """The core's clock is too slow for what comes."""
     bench = await Bench(dut).begin()
-    for _ in range(60):
+    for _ in range(120):
         await bench.mac_sends(*bench.new(random.choice([700, 1514, 5000])), share=0.9)
     await Timer(64 * CORE + 300_000, "ps")
     sent = {data for data, _ in bench.rx_sent}

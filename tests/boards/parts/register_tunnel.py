@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 
 import cocotb
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge, Timer
 from cocotbext.axi import AxiLiteMaster, AxiLiteSlave, AxiResp
 
 from tests.boards.parts.buses import Registers, axi_lite
@@ -52,9 +52,11 @@ class Link:
 
 
 async def start(dut) -> tuple[AxiLiteMaster, Registers, Link, Link]:
-    DriftingClock(dut.clock, PS["core"]).start()
+    # Reset stands before the first edge, which may come at time 0: registers hold anything until then.
     dut.reset.value = 1
     dut.io_targetReset.value = 0
+    await Timer(1, "ns")
+    DriftingClock(dut.clock, PS["core"]).start()
     registers = Registers(refused=REFUSED)
     manager = AxiLiteMaster(axi_lite(dut, "s_axil"), dut.clock, dut.reset)
     slave = AxiLiteSlave(axi_lite(dut, "m_axil"), dut.clock, dut.reset, target=registers)
