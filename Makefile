@@ -97,10 +97,16 @@ lab-test: ## docs/how-to/trex-software.md, with TREX=FOLDER of a TRex release; a
 LONG ?=
 long_forms := SALLYPORT_LANE_CYCLES=5000000 SALLYPORT_NONCE_PACKETS=100000 SALLYPORT_USED_KEYS=1000000
 part = @$(ENV) $(if $(LONG),$(long_forms)) scripts/part.sh $(@:part-%=%)
+ifneq ($(ALL),)
+part-interface: | part-crypto
+part-common: | part-interface
+part-lint: | part-common
+endif
 scala_folder = $(if $(filter common,$*),common,$*_fpga)
 PYTEST := python -m pytest -q $(if $(LONG),--long)
 
-# mill serves one caller at a time: where all parts run, what other parts wait for is elaborated before its specs run.
+# mill serves one caller at a time. Where all parts run, what other parts wait for is elaborated before its specs run,
+# and its callers wait for each other here, so that they take one of make's places and not all of them.
 elaborated := verilog $(sized)/rtl/model-stamp $(sized)/rtl/fabric-stamp build/boards/parts/stamp build/boards/check/stamp
 part-crypto part-interface part-common: part-%: | setup $(if $(ALL),$(elaborated))
 	$(part) mill --no-daemon --ticker false $(scala_folder).test
