@@ -32,7 +32,6 @@ import (
 
 // run owns the box until ctx ends or something fails. What needs rights is opened first; then they are given up.
 func run(ctx context.Context, c *config.Config, initial []xfrm.Command, log *slog.Logger, r *reloader) error {
-	lockMemory(log)
 	claim, err := c.Registers.Claim(c.Control.Path.Name)
 	if err != nil {
 		return err
@@ -42,6 +41,7 @@ func run(ctx context.Context, c *config.Config, initial []xfrm.Command, log *slo
 	if err != nil {
 		return err
 	}
+	lockMemory(log)
 	chips := session.Box
 	registers := chips.Transport()
 	if err := session.Hold(); err != nil {

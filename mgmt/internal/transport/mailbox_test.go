@@ -95,12 +95,14 @@ func TestMailboxReceives(t *testing.T) {
 func TestMailboxWaits(t *testing.T) {
 	c := newCards(t, nil)
 	whole := message(transport.PortBlack, 200)
-	for part := 0; part < len(whole); part += 64 {
-		end := min(part+64, len(whole))
-		time.AfterFunc(time.Duration(20+part/8)*time.Millisecond, func() {
+	// One after the other: timers of their own may fire in any order on a busy machine.
+	go func() {
+		for part := 0; part < len(whole); part += 64 {
+			time.Sleep(10 * time.Millisecond)
+			end := min(part+64, len(whole))
 			c.fake.Behind(func() { c.boxes[1].PuntPart(whole[part:end], end == len(whole)) })
-		})
-	}
+		}
+	}()
 	c.receives(transport.PortBlack, 200)
 }
 
