@@ -126,7 +126,7 @@ class Simulator:
 
         An exception inside ends the simulation.
         """
-        memories = {path: path.read_bytes() for path in self._sockets.glob("*.state.json")}
+        memories = {path: path.read_bytes() for path in self._remembered()}
         self.command("branch")
         try:
             yield
@@ -134,8 +134,15 @@ class Simulator:
             self.close()
             raise
         self.command("join")
-        for path, text in memories.items():
-            path.write_bytes(text)
+        for path in self._remembered():
+            if path not in memories:
+                path.unlink()
+        for path, content in memories.items():
+            path.write_bytes(content)
+
+    def _remembered(self) -> list[Path]:
+        """What software keeps of the boxes beside their sockets: state, journals, marks of used keys."""
+        return [path for path in self._sockets.iterdir() if path.is_file()]
 
     def trial(self, on_turn: Callable[[], dict[str, float]] | None = None, **fields: object) -> dict:
         """The command `trial`. `on_turn` is what software does in its turns; it gives the fields of `continue`."""
