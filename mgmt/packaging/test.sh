@@ -9,6 +9,18 @@ if [ "${1:-}" = --quick ]; then
   # Ciphers and their assembly, byte order and alignment of registers and tables, files, sockets and system calls of the daemon.
   packages=(./internal/keys ./internal/suite ./internal/transport ./internal/chip ./internal/cuckoo ./internal/xfrm ./internal/config ./internal/daemon ./cmd/sallyportd)
 fi
+# The store of used keys maps a file beyond its end before it grows, as Linux allows. qemu-user maps nothing there where the
+# emulated pages (16 KiB of loong64) are larger than the machine's, so packages whose tests have the store fault under it alone.
+without_store() {
+  local package
+  for package in $(go list "$@"); do
+    if go list -deps -test "$package" | grep -q '^go.etcd.io/bbolt$'; then
+      echo "$package: not run, because qemu-user faults in its memory map" >&2
+    else
+      echo "$package"
+    fi
+  done
+}
 # TestRights starts a second program, which the kernel refuses; the others wait for bounds in time that an emulator breaks.
 skipped='^(TestRights|TestBusyIsNotDead|TestStop)$'
 echo "not run under emulation: $skipped"
@@ -20,5 +32,7 @@ for each in "arm64 qemu-aarch64 purego" "loong64 qemu-loongarch64 "; do
     continue
   fi
   echo "== $arch"
-  CGO_ENABLED=0 GOOS=linux GOARCH=$arch go test -tags "$tags" -exec "$emulator" -skip "$skipped" "${packages[@]}"
+  these=("${packages[@]}")
+  [ "$arch" != loong64 ] || mapfile -t these < <(without_store "${packages[@]}")
+  CGO_ENABLED=0 GOOS=linux GOARCH=$arch go test -tags "$tags" -exec "$emulator" -skip "$skipped" "${these[@]}"
 done
