@@ -61,7 +61,7 @@ func loadStore(path string) (*stored, error) {
 		return nil, fmt.Errorf("the state file %s is damaged (%w): remove it and load the configuration again", path, err)
 	}
 	if s.Format != storeFormat || s.Model == nil || s.Image == nil {
-		return nil, fmt.Errorf("the state file %s has format %d, this program reads %d: remove it and load the configuration again", path, s.Format, storeFormat)
+		return nil, fmt.Errorf("the state file %s has format %d, this program reads %d: remove it and load the configuration again with new keys, because its marks of used keys are lost", path, s.Format, storeFormat)
 	}
 	return s, nil
 }
