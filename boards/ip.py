@@ -2,7 +2,7 @@
 """IP tables (boards/ip/*.yaml): their ports as Verilog stubs, their properties for the flow's create_ip.
 
 `python -m boards.ip --board B --chip C --out DIR` writes a stub of each module. A stub has the ports of the table and nothing in it:
-yosys takes it as a black box, Verilator as a module whose outputs nobody drives.
+yosys takes it as a black box, Verilator as a module with outputs that have no driver.
 """
 
 from __future__ import annotations

@@ -75,6 +75,6 @@ class Design:
             return self.boxes[kind]
         if kind in self.modules and "blackbox" in self.modules[kind]["attributes"]:
             raise CdcError(
-                f"{kind} is a black box whose ports' clocks nobody tells: add it to boards/check/primitives.yaml"
+                f"{kind} is a black box without the clocks of its ports: add it to boards/check/primitives.yaml"
             )
         return None

@@ -83,7 +83,7 @@ class LinkRx(params: LinkParams) extends Module {
   private val spilled = RegInit(false.B)
   when(itemValid && item.beat) { spilled := (spilled && !item.first) || buffer.io.full }
 
-  // What is left of an item for its verdict.
+  // The part of an item that its verdict needs.
   private class Judged extends Bundle {
     val control = Bool()
     val resync = Bool()

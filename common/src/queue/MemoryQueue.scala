@@ -61,8 +61,8 @@ class MemoryQueue[T <: Data](gen: T, entries: Int) extends Module {
  * The output side of a queue in block memory: takes what a read issued in the cycle before delivers, and gives it out
  * through a register slice. One transfer a cycle.
  *
- * `read` issues one, if there is something to read (`want`) and it will find room. What comes at `pass` goes past the
- * memory if `passes`: nothing is to be read, no read is on its way, and there is room.
+ * `read` issues one, if there is something to read (`want`) and it will find room. Data at `pass` goes past the memory
+ * if `passes`: nothing is to be read, no read is on its way, and there is room.
  *
  * Queues in a row make long paths of `out.ready` and `read`, and of `pass.valid`: each costs a LUT here.
  */

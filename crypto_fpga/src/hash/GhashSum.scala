@@ -57,7 +57,7 @@ class GhashSum(slots: Int) extends Module {
     val done = Valid(new GhashTag(slots))
   })
 
-  /** What is to become of a product. */
+  /** The use of a product. */
   private class Step extends Bundle {
     val slot = UInt(slotBits.W)
     val chain = UInt(2.W)

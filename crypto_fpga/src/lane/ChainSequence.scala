@@ -52,7 +52,7 @@ class ChainSequence(config: LaneConfig) extends Module {
     plans(io.start.bits.slot) := plan
   }
 
-  // Who may go on, the most urgent first.
+  // Packets that may go on, the most urgent first.
   private def queue(valid: Bool, bits: UInt): DecoupledIO[UInt] = RingQueue(valid, bits, config.slots, io.clear)
 
   /** Packets whose block comes out of a cipher of so many cycles. A register first: who is issued is known late. */

@@ -46,7 +46,7 @@ class Lane(config: LaneConfig) extends Module {
     val before = Module(new BeatToBlockBuffer(config))
     val after = Module(new BlockToBeatBuffer(config))
 
-    // What is known of each slot.
+    // The state of each slot.
     val metas = Mem(slots, new LinkMeta)
     val heads = Mem(slots, new EspHead)
     val suites = Mem(slots, UInt((Suite.laneBits + Suite.icvBits).W))

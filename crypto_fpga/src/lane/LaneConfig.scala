@@ -7,7 +7,7 @@ import sallyport.crypto.hash.HashKind
 import sallyport.crypto.suite.{AuthKind, CipherKind, Suite}
 
 /**
- * What is fixed in a lane when it is built.
+ * The parameters of a lane.
  *
  * @param encrypt
  *   direction of the lane: it builds ESP packets, or it verifies and opens them

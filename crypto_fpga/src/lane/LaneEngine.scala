@@ -73,7 +73,7 @@ class LaneEngine(config: LaneConfig) extends Module {
   cipher.io.data := io.data
   cipher.io.wipe := io.wipe
 
-  // What is known of each packet.
+  // The state of each packet.
   private val starts = Mem(config.slots, new LaneStart(config))
   when(io.start.valid) { starts(io.start.bits.slot) := io.start.bits }
   private val texts = Mem(config.slots, UInt(LaneOp.lengthBits.W))

@@ -12,7 +12,7 @@ import sallyport.iface.parse.{HeaderFields, HeaderKind}
 import sallyport.iface.receive.{FrameDrops, FrameJudge, FrameVerdict}
 import sallyport.iface.tfc.TfcPadder
 
-/** What is known of one frame from the red network when both look-ups have answered. */
+/** The facts about one frame from the red network when both look-ups have answered. */
 class InnerFindings extends Bundle {
   val fields = new HeaderFields
   val flow = new SpdAnswer

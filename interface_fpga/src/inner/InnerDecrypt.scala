@@ -39,7 +39,7 @@ class TreatedVerdict extends Bundle {
  * From the link to the red port: selectors, anti-replay window, headers read, verdict, TTL and ECN, Ethernet on, MAC.
  *
  * `in` carries decrypted IP packets, whose `meta.sa` names the inbound SA, and bypassed ones, whose `meta.sa` names the next
- * hop; or whole frames with either (`meta.transport`), which keep their Ethernet header. [[InnerInspector]] judges them. What is behind the IP total length is cut off.
+ * hop; or whole frames with either (`meta.transport`), which keep their Ethernet header. [[InnerInspector]] judges them. Bytes behind the IP total length are cut off.
  *
  * A row that is written to the selector table clears the window rows that it names, unless it says that they stay; packets
  * before the write meet the old row and window, packets after it the new ones, and traffic waits about 20 cycles. It waits

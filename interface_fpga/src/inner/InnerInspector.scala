@@ -8,7 +8,7 @@ import sallyport.iface.headers.{ChecksumUpdate, Ecn, IpHeader, VlanTags}
 import sallyport.iface.parse.HeaderFields
 import sallyport.iface.usage.UsageCharge
 
-/** What is known of one decrypted or bypassed packet when all look-ups have answered. */
+/** The facts about one decrypted or bypassed packet when all look-ups have answered. */
 class InspectorFindings extends Bundle {
   val fields = new HeaderFields
   val bypass = Bool()

@@ -76,7 +76,7 @@ object ReplayWindow {
     }
   }
 
-  /** What is known of a number before its row is. */
+  /** The facts about a number before its row is read. */
   class Place extends Bundle {
 
     /** Place of the number in its row; `zero`: it is number 0, which is never sent and counts as received (RFC 4303 2.2). */

@@ -9,7 +9,7 @@ import sallyport.common.registers.CounterBank
 import sallyport.common.stream.{MacBeat, PacketStream}
 import sallyport.iface.parse.PriorityClass
 
-/** What is known of a frame once its last beat is in. */
+/** The facts about a frame once its last beat is in. */
 class RxMeta extends Bundle {
 
   /** Bytes without the FCS. */

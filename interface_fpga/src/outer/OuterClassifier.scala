@@ -9,7 +9,7 @@ import sallyport.iface.headers.{EthernetHeader, IpHeader, Ipv4Header, Ipv6Header
 import sallyport.iface.parse.{ExtensionStep, HeaderFields, UdpEncap}
 import sallyport.iface.receive.{FrameDrops, FrameJudge, FrameVerdict}
 
-/** What is known of one frame from the black network when both look-ups have answered. */
+/** The facts about one frame from the black network when both look-ups have answered. */
 class OuterFindings extends Bundle {
   val fields = new HeaderFields
 

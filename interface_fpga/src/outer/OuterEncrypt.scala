@@ -24,7 +24,7 @@ class OuterEncryptEvents extends Bundle {
   val transmit = new MacTransmitEvents
 }
 
-/** What is done to a packet on its way to the black port, besides its headers in front. */
+/** The changes to a packet on its way to the black port, besides its headers in front. */
 class OuterTreatment extends Bundle {
   val cut = new FragmentCut
   val patch = new TransportPatch

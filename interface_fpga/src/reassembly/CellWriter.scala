@@ -6,7 +6,7 @@ import chisel3.util._
 import ReassemblyConfig._
 import sallyport.common.stream.{PacketStream, RegisterSlice}
 
-/** What is written to [[CellBuffer]] in one cycle. */
+/** One cycle's write to [[CellBuffer]]. */
 class CellWrite(p: ReassemblyConfig) extends Bundle {
   val lanes = Vec(beatUnits, UInt((8 * unitBytes).W))
 

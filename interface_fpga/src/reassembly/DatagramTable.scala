@@ -15,7 +15,7 @@ class CellList(p: ReassemblyConfig) extends Bundle {
   val held = UInt(p.pages.W)
 }
 
-/** What is known of a datagram. */
+/** The record of a datagram. */
 class DatagramRecord(p: ReassemblyConfig) extends Bundle {
   val valid = Bool()
   val key = UInt(FragmentInfo.keyBits.W)

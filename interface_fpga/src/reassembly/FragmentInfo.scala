@@ -12,7 +12,7 @@ import sallyport.iface.parse.{FragmentFields, HeaderFields}
  * a meaning unless it is set.
  *
  * The parser gives as fragments only what is sound: IPv4 header checksum and version right, all of `headerBytes` and
- * `payloadBytes` inside the packet, `headerBytes` even and at most 120. What is not goes past as whole.
+ * `payloadBytes` inside the packet, `headerBytes` even and at most 120. Other packets pass as whole ones.
  */
 class FragmentInfo extends FragmentFields {
 

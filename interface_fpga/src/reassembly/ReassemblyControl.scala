@@ -89,7 +89,7 @@ class ReassemblyControl(p: ReassemblyConfig) extends Module {
   private val any = RegNext(live =/= 0.U, false.B)
   io.busy := any
 
-  // What is looked up: for a fragment, or for the sweep.
+  // The record to look up: for a fragment, or for the sweep.
   private val free = state === idle && ready && io.enable
   private val sweeps = free && sweep.io.request.valid
   private val offered = free && !sweep.io.request.valid && io.plan.valid

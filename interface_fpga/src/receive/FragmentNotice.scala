@@ -15,7 +15,7 @@ import sallyport.iface.parse.{ExtensionStep, FragmentFields, HeaderChain, Header
  *  - is the first, and not all headers up to that of the upper layer are in it (code 3; RFC 7112 5).
  *
  * The management CPU gets such a fragment whole and makes the ICMPv6 message of it; which one, the fragment says. Its datagram never
- * hears of it. Nobody is told of a fragment in transit: there the one who has to is at its destination. IPv4 knows no such messages.
+ * hears of it. A fragment in transit causes no notice: its destination sends one. IPv4 knows no such messages.
  *
  * A pipeline without stalls or state: `out` belongs to the inputs of [[FragmentNotice.latency]] cycles before, and is of no meaning
  * unless those are of a fragment.

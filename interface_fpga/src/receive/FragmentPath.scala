@@ -27,7 +27,7 @@ class FragmentLimits extends Bundle {
  * judges it under its own name; a frame for another MAC address or a broken one never gets into a datagram. So does a fragment
  * whose sender has to be told ([[FragmentNotice]]), with `notice`. What becomes of the others is [[Reassembler]]'s contract.
  *
- * A frame every 2 cycles, a beat a cycle. What is no fragment takes some 25 cycles. `in` stalls when `out` does.
+ * A frame every 2 cycles, a beat a cycle. Other packets take some 25 cycles. `in` stalls when `out` does.
  */
 class FragmentPath(p: ReassemblyConfig) extends Module {
   val io = IO(new Bundle {

@@ -20,7 +20,7 @@ func listenControl(c config.Control) (net.Listener, error) {
 		conn.Close()
 		return nil, fmt.Errorf("another daemon answers at %s", path)
 	}
-	// What is left there is a socket that nobody serves: its daemon was killed.
+	// No process serves a socket that is left there: its daemon was killed.
 	if info, err := os.Lstat(path); err == nil && info.Mode().Type() != fs.ModeSocket {
 		return nil, fmt.Errorf("%s exists and is no socket: remove it, or configure another control path", path)
 	}

@@ -212,7 +212,7 @@ func TestHost(t *testing.T) {
 	if !r.hasHop("0200000003fe") {
 		t.Error("a host that Linux has forgotten is gone")
 	}
-	// What is written counts.
+	// Written addresses count.
 	r.must("neigh add 192.0.2.254 lladdr 02:00:00:00:04:fe dev black")
 	if !r.hasHop("0200000004fe") || r.hasHop("0200000003fe") {
 		t.Error("the address that was written is not the next hop's")

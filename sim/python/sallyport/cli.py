@@ -130,7 +130,11 @@ def live_command(
 @click.option("--suite", default="aes256gcm16", show_default=True, help=SUITE_HELP)
 @click.option("--frame-size", default="1400,64", show_default=True, help="Sizes with FCS, and imix.")
 @click.option(
-    "--crypto", type=click.Choice([*CRYPTO, "both"]), default="both", show_default=True, help="What is measured."
+    "--crypto",
+    type=click.Choice([*CRYPTO, "both"]),
+    default="both",
+    show_default=True,
+    help="The simulation to measure.",
 )
 @click.option("--rounds", type=click.IntRange(1), default=3, show_default=True, help="Of which the best one counts.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the figures here.")

@@ -136,7 +136,7 @@ def _terminable() -> Iterator[None]:
 
 
 def _invite(taps: list[dict], sockets: list[Path]) -> None:
-    """What is there now, and what to type next."""
+    """The state of the run, and the command to type next."""
     for tap in taps:
         made = "made, and gone when this ends" if tap["created"] else "which was there"
         print(f"{tap['port']} is TAP {tap['device']} ({made})")

@@ -126,7 +126,7 @@ class LinkSink(sequence: Boolean) extends Module {
   io.wrong := wrong
 }
 
-/** What is seen of one direction. */
+/** The counts of one direction's packets. */
 class DirectionReport extends Bundle {
   val sent = UInt(32.W)
   val delivered = UInt(32.W)
@@ -140,7 +140,7 @@ class DirectionReport extends Bundle {
   val longestWait = UInt(32.W)
 }
 
-/** What is seen of the messages of one direction. */
+/** The counts of one direction's messages. */
 class MessageReport extends Bundle {
 
   /** Taken by the sender, while it carries packets or not. */

@@ -16,7 +16,7 @@ class AuditEventsSpec extends AnyFunSuite with ChiselSim {
 
   private case class Event(sa: Int, reason: Int, sequence: BigInt, time: BigInt, packet: BigInt)
 
-  /** What is queued of events that come while none is taken. */
+  /** The events that the queue keeps while none is taken. */
   private def queued(events: Seq[Event]): Seq[Event] = events.foldLeft(Seq.empty[Event]) { (waiting, event) =>
     if (waiting.lastOption.exists(last => last.sa == event.sa && last.reason == event.reason)) waiting
     else waiting :+ event

@@ -22,7 +22,7 @@ class DecryptAuditSpec extends AnyFunSuite with ChiselSim with InnerFrames {
     "drop_no_selector" -> AuditReason.noSelector
   )
 
-  /** What is queued of events that come while none is taken. */
+  /** The events that the queue keeps while none is taken. */
   private def queued(events: Seq[Event]): Seq[Event] = events.foldLeft(Seq.empty[Event]) { (waiting, event) =>
     if (waiting.lastOption.exists(last => last.sa == event.sa && last.reason == event.reason)) waiting
     else waiting :+ event

@@ -25,7 +25,7 @@ struct Frame {
   Tick lastBit() const { return firstBit() + length() * kTicksPerByte; }
 };
 
-// What comes into a port. Frames have rising starts and never overlap on the line.
+// The frames that come into a port. Frames have rising starts and never overlap on the line.
 class FrameSource {
  public:
   virtual ~FrameSource() = default;

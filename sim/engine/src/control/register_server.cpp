@@ -64,7 +64,7 @@ void RegisterServer::acceptAndRead() {
 }
 
 void RegisterServer::dropGone() {
-  // What has begun ends first: the bus would stand half way otherwise.
+  // An access that has begun ends first: the bus would stand half way otherwise.
   const auto dropped = [](const Client& c) { return c.gone && !c.waitsFor; };
   for (auto& client : clients_)
     if (dropped(client)) close(client.fd);

@@ -13,7 +13,7 @@ struct ContextDeleter {
   void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
 };
 
-// What comes before the tag.
+// The input before the tag.
 EVP_CIPHER_CTX* run(bool encrypt, const uint8_t* key, const uint8_t* nonce, const uint8_t* aad, size_t aadBytes,
                     const uint8_t* in, size_t length, uint8_t* out) {
   thread_local const std::unique_ptr<EVP_CIPHER_CTX, ContextDeleter> context(EVP_CIPHER_CTX_new());

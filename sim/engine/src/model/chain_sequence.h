@@ -24,7 +24,7 @@ class ChainSequence {
   void make();
 
   Slots& slots_;
-  // Who may go on, the most urgent first: behind AES, behind SM4, behind the head, new.
+  // Packets that may go on, the most urgent first: behind AES, behind SM4, behind the head, new.
   std::array<Fifo<int16_t, kMostSlots>, 4> queues_;
   std::array<Line<64>, 2> woken_;
   uint32_t packets_ = 0;

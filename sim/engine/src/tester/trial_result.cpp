@@ -15,7 +15,7 @@ using nlohmann::json;
 // Rates and percentages to six decimals: enough, and the same text everywhere.
 double rounded(double value) { return std::round(value * 1e6) / 1e6; }
 
-// What is known of one stream, or of all of them together.
+// The figures of one stream, or of all of them together.
 struct Tally {
   int64_t txFrames = 0, rxFrames = 0, txTotal = 0, rxTotal = 0;
   int64_t reordered = 0, duplicated = 0, corrupted = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may go wrong on one direction of a link: bit errors, bursts of them, and windows in which the channel is down.
+// The faults of one direction of a link: bit errors, bursts of them, and windows in which the channel is down.
 #pragma once
 
 #include <optional>

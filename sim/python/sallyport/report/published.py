@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is published of a comparable IPsec appliance, for rows of the same frame size."""
+"""The published figures of a comparable IPsec appliance, for rows of the same frame size."""
 
 from __future__ import annotations
 
