@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Vivado's commands, for tclsh: each checks its options against vivado.yaml, records its call, and answers as a good run would.
 #
-# Set before: `commands` (dict: command -> dict of options, 1 if one takes a value), `values` (dict: "command -option" -> list), `settable`,
-# `readable` (dict with answers), `xdc_commands`, `record` (a channel), and `scenario`, a dict of command -> script that answers in the stub's
-# place, with `options` and `rest` at hand.
+# Set before: `commands` (dict: command -> dict of options, 1 if one takes a value), `values` (dict: "command -option" -> list), `needs` and
+# `some` (lists of vivado.yaml's rules), `settable`, `readable` (dict with answers), `xdc_commands`, `record` (a channel), and `scenario`, a dict
+# of command -> script that answers in the stub's place, with `options` and `rest` at hand.
 # A call is a line: the command and its words, separated by unit separators (0x1f).
 
 set handles 0
@@ -46,6 +46,23 @@ proc parse {command arguments} {
   return [list $options $rest]
 }
 
+# Refuses a call that lacks an option, or whose option names no object.
+proc check_needs {command options} {
+  foreach rule $::needs {
+    lassign $rule of with needed clause
+    if {$of ne $command || ($with ne "" && ![dict exists $options $with])} { continue }
+    foreach name $needed {
+      if {![dict exists $options $name]} { error "$command[expr {$with eq "" ? "" : " $with"}] needs $name ($clause)" }
+    }
+  }
+  foreach rule $::some {
+    lassign $rule of name clause
+    if {$of eq $command && [dict exists $options $name] && [llength [dict get $options $name]] == 0} {
+      error "$command $name: no object ($clause)"
+    }
+  }
+}
+
 proc option {options name {default ""}} {
   return [expr {[dict exists $options $name] ? [dict get $options $name] : $default}]
 }
@@ -67,10 +84,11 @@ foreach command [dict keys $commands] {
     set command %s
     if {$::within_xdc && [lsearch -exact $::xdc_commands $command] < 0} { error "$command is not a command of an XDC file" }
     lassign [parse $command $args] options rest
+    check_needs $command $options
     note $command $args
     if {[dict exists $::scenario $command]} { return [eval [dict get $::scenario $command]] }
     if {[llength [info procs do_$command]]} { return [do_$command $options $rest] }
-    if {[string match get_* $command]} { return [handle $command $args] }
+    if {[regexp {^(get|all)_} $command]} { return [handle $command $args] }
     return ""
   } $command]
 }

@@ -46,6 +46,8 @@ def run(script: Path, arguments: list[str], work: Path, scenario: dict[str, str]
     lines = [
         f"set commands {{{tcl_list(allowed['commands'])}}}",
         f"set values {{{tcl_list(allowed['values'])}}}",
+        f"set needs {{{tcl_list(allowed['needs'])}}}",
+        f"set some {{{tcl_list(allowed['some'])}}}",
         f"set settable {{{tcl_list(allowed['set_properties'])}}}",
         f"set readable {{{tcl_list(allowed['get_properties'])}}}",
         f"set xdc_commands {{{tcl_list(allowed['xdc'])}}}",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from boards import xdc
 from boards.board import CHIPS, Board, BoardError
 from boards.check import tcl
 from boards.check import xdc as check
+from boards.top import CONSTRAINTS
 
 CARDS = [(board, chip) for board in Board.names() for chip in CHIPS]
 
@@ -147,6 +149,43 @@ def test_each_crossing_has_its_exception(tmp_path: Path, files: dict[str, str], 
         (folder / name).write_text(text)
     problems = check.crossing_problems(folder, modules, tmp_path / "run")
     assert problems == [] if said is None else any(said in problem for problem in problems)
+
+
+def run_constraint(name: str, text: str, work: Path, scenario: dict[str, str] | None = None) -> tcl.Run:
+    file = work / f"{name}.tcl"
+    file.write_text(text)
+    script = work / "read.tcl"
+    script.write_text(f"read_xdc -unmanaged {{{file}}}\nexit 0\n")
+    return tcl.run(script, [], work / "run", scenario)
+
+
+OURS = {path.stem: path.read_text() for path in sorted(CONSTRAINTS.glob("*.tcl"))}
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_constraint_of_a_crossing_runs(tmp_path: Path, name: str):
+    assert run_constraint(name, OURS[name], tmp_path).errors == ""
+
+
+@pytest.mark.parametrize("name", [name for name, text in OURS.items() if "-datapath_only" in text])
+def test_a_datapath_has_a_beginning(tmp_path: Path, name: str):
+    """UG903: `-datapath_only` needs `-from`; Vivado reports Constraints 18-540 and applies no exception."""
+    planted = re.sub(r"-datapath_only -from (\$\w+|\[.*?\])", "-datapath_only", OURS[name])
+    assert planted != OURS[name]
+    assert "set_max_delay -datapath_only needs -from" in run_constraint(name, planted, tmp_path).errors
+
+
+def test_a_bus_has_two_ends(tmp_path: Path):
+    planted = re.sub(r"set_bus_skew -from \S+", "set_bus_skew", OURS["GrayCrossing"])
+    assert "set_bus_skew needs -from" in run_constraint("GrayCrossing", planted, tmp_path).errors
+
+
+def test_a_synchroniser_of_a_constant_is_left_alone(tmp_path: Path):
+    """Its input has no beginning, and Vivado refuses an empty `-from`."""
+    result = run_constraint("BitSynchronizer", OURS["BitSynchronizer"], tmp_path, {"all_fanin": "format {}"})
+    assert result.errors == "" and result.of("set_max_delay") == []
+    planted = re.sub(r"if \{.*?\} \{(.*?)\}\n", r"\1\n", OURS["BitSynchronizer"])
+    assert "no object" in run_constraint("BitSynchronizer", planted, tmp_path, {"all_fanin": "format {}"}).errors
 
 
 @pytest.mark.parametrize(
