@@ -2,7 +2,7 @@
 # Vivado's commands, for tclsh: each checks its options against vivado.yaml, records its call, and answers as a good run would.
 #
 # Set before: `commands` (dict: command -> dict of options, 1 if one takes a value), `values` (dict: "command -option" -> list), `needs` and
-# `some` (lists of vivado.yaml's rules), `settable`, `readable` (dict with answers), `xdc_commands`, `record` (a channel), and `scenario`, a dict
+# `some` (lists of vivado.yaml's rules), `settable`, `readable` (dict with answers), `xdc_commands`, `reports` (the folder of reports), `record` (a channel), and `scenario`, a dict
 # of command -> script that answers in the stub's place, with `options` and `rest` at hand.
 # A call is a line: the command and its words, separated by unit separators (0x1f).
 
@@ -65,6 +65,13 @@ proc check_needs {command options} {
 
 proc option {options name {default ""}} {
   return [expr {[dict exists $options $name] ? [dict get $options $name] : $default}]
+}
+
+proc read_text {path} {
+  set file [open $path]
+  set text [read $file]
+  close $file
+  return $text
 }
 
 proc touch {path} {
@@ -141,14 +148,13 @@ proc do_get_ports {options rest} { return [lindex $rest 0] }
 proc do_current_design {options rest} { return design }
 proc do_current_project {options rest} { return project }
 proc do_get_pblocks {options rest} { return [lindex $rest 0] }
-proc do_check_timing {options rest} { return "1. checking no_clock (0)\n2. checking unconstrained_internal_endpoints (0)\n" }
-proc do_report_timing_summary {options rest} {
-  return "    WNS(ns)      TNS(ns)  TNS Failing Endpoints  TNS Total Endpoints      WHS(ns)      THS(ns)  THS Failing Endpoints  THS Total Endpoints     WPWS(ns)     TPWS(ns)  TPWS Failing Endpoints  TPWS Total Endpoints\n    -------      -------  --\n      0.052        0.000                      0                 8953        0.010        0.000                      0                 8951        0.301        0.000                       0                  3000\n"
+# Reports of a good design, in Vivado's layout (UG906), as `-return_string` gives them.
+foreach {command file} {
+  check_timing check_timing report_timing_summary timing_summary report_bus_skew bus_skew report_cdc cdc
+} {
+  proc do_$command {options rest} [list answer_report $file]
 }
-proc do_report_bus_skew {options rest} {
-  return "1. Bus Skew Report Summary\n--------------------------\n\nId  Position  From  To  Corner  Requirement(ns)  Actual(ns)  Slack(ns)\n1   10        a     b   Slow    3.333            0.451       2.882\n\n2. Bus Skew Report Per Constraint\n"
-}
-proc do_report_cdc {options rest} { return "Rule   Severity  Count  Description\nCDC-3  Info      12     1-bit synchronized with ASYNC_REG property\n" }
+proc answer_report {file} { return [read_text [file join $::reports $file.rpt]] }
 
 proc do_set_property {options rest} {
   if {[dict exists $options -dict]} {

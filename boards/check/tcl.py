@@ -13,6 +13,7 @@ import yaml
 
 HERE = Path(__file__).parent
 TCL = HERE.parent / "tcl"
+REPORTS = HERE / "reports"
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ def run(script: Path, arguments: list[str], work: Path, scenario: dict[str, str]
         f"set settable {{{tcl_list(allowed['set_properties'])}}}",
         f"set readable {{{tcl_list(allowed['get_properties'])}}}",
         f"set xdc_commands {{{tcl_list(allowed['xdc'])}}}",
+        f"set reports {{{REPORTS}}}",
         f"set scenario {{{tcl_list(scenario or {})}}}",
         f"set record [open {{{record}}} w]",
         f"source {{{HERE / 'stub.tcl'}}}",
