@@ -16,6 +16,7 @@ from boards.board import Board, Port
 # Modules that the floorplan names; `make board-check` looks for them in the generated Verilog.
 MAC = "cmac_gty_wrapper"
 PCIE = "pcie4_uscale_plus"
+PCIE_CELL = "pcie"  # its instance in templates/top.sv.j2
 SLR_STAGE = "SlrStage"
 
 
@@ -88,6 +89,20 @@ def _pblock(name: str, modules: list[str], area: str) -> list[str]:
     ]
 
 
+def _pcie_clocks(board: Board) -> list[str]:
+    """Clocks that the PCIe core's transceivers make: as in AMD's example constraints, none is in step with the reference clock."""
+    pins = [
+        "GTYE4_CHANNEL_PRIM_INST/TXOUTCLK",
+        *(f"phy_clk_i/bufg_gt_{clock}/O" for clock in ("pclk", "intclk", "userclk")),
+    ]
+    return [
+        f"foreach pin {{{' '.join(pins)}}} {{",
+        f'  set made [get_clocks -quiet -of_objects [get_pins -quiet -hierarchical -filter "NAME =~ {PCIE_CELL}/*$pin"]]',
+        f"  if {{[llength $made]}} {{ set_clock_groups -asynchronous -group [get_clocks {board.clocks['pcie']['port']}] -group $made }}",
+        "}",
+    ]
+
+
 def floorplan(board: Board, chip: str) -> str:
     """Where core, MAC, links and PCIe may be placed, and which registers are stages between SLRs."""
     mac = board.mac(chip)
@@ -103,8 +118,10 @@ def floorplan(board: Board, chip: str) -> str:
     lines += [
         "# Of a chain of register stages the pair that meets an SLR's border goes into the border's own registers.",
         f"foreach stage [get_cells -quiet -hierarchical -filter {{ORIG_REF_NAME =~ {SLR_STAGE}* || REF_NAME =~ {SLR_STAGE}*}}] {{",
-        '  set_property USER_SLL_REG TRUE [get_cells -hierarchical -filter "PARENT == $stage && IS_SEQUENTIAL"]',
+        '  set registers [get_cells -quiet -hierarchical -filter "PARENT == $stage && IS_SEQUENTIAL"]',
+        "  if {[llength $registers]} { set_property USER_SLL_REG TRUE $registers }",
         "}",
+        *_pcie_clocks(board),
         "# The free-running clock's pin and the MMCM may be in different rows of clock regions.",
         "set_property CLOCK_DEDICATED_ROUTE BACKBONE [get_nets -of_objects [get_pins -hierarchical -filter "
         "{REF_NAME =~ MMCME4_* && REF_PIN_NAME == CLKIN1}]]",

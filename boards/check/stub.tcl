@@ -151,6 +151,7 @@ proc do_get_pblocks {options rest} { return [lindex $rest 0] }
 # Reports of a good design, in Vivado's layout (UG906), as `-return_string` gives them.
 foreach {command file} {
   check_timing check_timing report_timing_summary timing_summary report_bus_skew bus_skew report_cdc cdc
+  report_ip_status ip_licences
 } {
   proc do_$command {options rest} [list answer_report $file]
 }

@@ -180,6 +180,10 @@ def crossing_problems(folder: Path, modules: set[str], work: Path) -> list[str]:
         result = run(script, [], work)
         if result.status:
             problems.append(f"{file.name} does not run: {result.errors.splitlines()[0]}")
+        elif result.of("set_clock_groups"):
+            problems.append(
+                f"{file.name} has set_clock_groups, which beats every other exception of these clocks (UG903)"
+            )
         elif not any("-datapath_only" in call for call in result.of("set_max_delay")) and not result.of(
             "set_false_path"
         ):

@@ -2,7 +2,7 @@
 # The steps. Each leaves a checkpoint under the chip's build folder, from which a later run goes on.
 
 # Steps that change the design, in order.
-set design_steps {synth opt place phys_opt route}
+set design_steps {synth constrain opt place phys_opt route}
 
 proc checkpoint {step} {
   global chip
@@ -46,37 +46,32 @@ proc worst_slack {delay_type} {
   return [expr {$path eq "" ? "inf" : [get_property SLACK $path]}]
 }
 
-# Synthesis of an empty module and its optimisation take both licences that a run needs, in a minute rather than after hours.
-proc check_licence {} {
-  global chip
-  if {[llength [get_parts -quiet $chip(part)]] == 0} {
-    give_up "this Vivado does not know the part $chip(part): add Virtex UltraScale+ with `vivado -mode batch` of its installer (xsetup --batch Add)"
-  }
-  set empty [file join $chip(build) empty.v]
-  set file [open $empty w]
-  puts $file "module empty(input wire a, output wire b); assign b = a; endmodule"
-  close $file
-  read_verilog $empty
-  if {[catch {synth_design -top empty -part $chip(part) -mode out_of_context; opt_design} message]} {
-    give_up "Vivado cannot work on $chip(part) ($message): install a licence for it and name it in XILINXD_LICENSE_FILE"
-  }
-  close_design
-  remove_files [get_files $empty]
-}
-
 proc step_ip {} {
   global chip
   file delete -force [file join $chip(build) ip]
   file mkdir [file join $chip(build) ip]
   foreach name $chip(ips) { make_ip $name }
-  report_ip_status -license_status -file [file join $chip(build) ip_licences.rpt]
   close [open [file join $chip(build) ip done] w]
+}
+
+# Makes the IPs known again to a run that finds them on disk.
+proc read_ips {} {
+  global chip
+  foreach name $chip(ips) {
+    if {[llength [get_ips -quiet $name]] == 0} { read_ip [xci $name] }
+  }
+}
+
+proc step_licences {} {
+  global last
+  read_ips
+  check_ip_licences $last
 }
 
 proc step_synth {} {
   global chip
+  read_ips
   foreach name $chip(ips) {
-    if {[llength [get_ips -quiet $name]] == 0} { read_ip [xci $name] }
     array set one $::ip($name)
     if {!$one(own_constraints)} { drop_constraints $name }
   }
@@ -84,14 +79,22 @@ proc step_synth {} {
   read_xdc $chip(ports)
   # Delays of a few cycles stay flip-flops: placement can spread those, and there are two for each LUT.
   synth_design -top $chip(top) -part $chip(part) -verilog_define SYNTHESIS -flatten_hierarchy rebuilt -directive PerformanceOptimized -shreg_min_size 8
-  # These find cells by their module's name, so there must be a netlist.
-  foreach crossing $chip(crossings) { read_xdc -unmanaged $crossing }
-  read_xdc -unmanaged $chip(floorplan)
   write_checkpoint -force [checkpoint synth]
 }
 
-proc step_opt {} {
+# These find cells by their module's name, so there must be a netlist. A step of its own: what Vivado refuses here
+# is mended without another synthesis.
+proc step_constrain {} {
+  global chip
   open_result_of synth
+  foreach crossing $chip(crossings) { read_xdc -unmanaged $crossing }
+  read_xdc -unmanaged $chip(floorplan)
+  apply_waivers
+  write_checkpoint -force [checkpoint constrain]
+}
+
+proc step_opt {} {
+  open_result_of constrain
   opt_design -directive ExploreWithRemap
   write_checkpoint -force [checkpoint opt]
 }
@@ -124,6 +127,7 @@ proc step_reports {} {
   report_timing_summary -max_paths 20 -file [file join $reports timing.rpt]
   report_clock_interaction -file [file join $reports clock_interaction.rpt]
   report_cdc -details -file [file join $reports cdc.rpt]
+  report_waivers -file [file join $reports waivers.rpt]
   report_bus_skew -file [file join $reports bus_skew.rpt]
   report_methodology -file [file join $reports methodology.rpt]
   report_drc -file [file join $reports drc.rpt]
