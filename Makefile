@@ -155,12 +155,13 @@ $(MILL) boards.runMain sallyport.boards.Elaborate $$($(ENV) python -m boards.top
   --out $(3) --version $(VERSION) $(4) && $(ENV) python -m boards.top --board $(1) --chip $(2) --out $(3)
 endef
 
-# The gates of the core's clock, 6 levels, and of the device, 60 % of LUTs, block RAM and URAM, are in the script. What is in Aurora's clock, 402.83 MHz,
+# The gates of the core's clock, 6 levels, and of the SLRs of its pblock, 60 % of LUTs, block RAM and URAM, are in the script. What is in Aurora's clock, 402.83 MHz,
 # has to do with half the levels, and what is in the MAC's, 322.27 MHz, with 4.
 synth-check: setup ## area and depth of the three full chips with the shells of BOARD, by yosys, into build/synth
 	@for chip in inner outer crypto; do \
 	  $(call board_rtl,$(BOARD),$$chip,build/synth/rtl/$$chip,--full) && \
-	  $(ENV) python scripts/synth_check.py $${chip^}Shell build/synth/rtl/$$chip --clock 'links_*_clock=3' --clock 'mac_*Clock=4' || exit 1; done
+	  $(ENV) python scripts/synth_check.py $${chip^}Shell build/synth/rtl/$$chip --clock 'links_*_clock=3' --clock 'mac_*Clock=4' \
+	    --slrs $$($(ENV) python -m boards.top --board $(BOARD) --chip $$chip --core-slrs) || exit 1; done
 
 # Tops for checks have small tables, which make no other crossings; those of bitstreams are made where they are built.
 board_sources := $(shell_sources) $(wildcard boards/data/*.yaml boards/ip/*.yaml boards/constraints/*.tcl boards/templates/* boards/*.py)

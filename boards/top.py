@@ -103,9 +103,13 @@ def channels(board: Board, chip: str) -> int:
 @click.option("--chip", required=True, help="inner, crypto or outer")
 @click.option("--out", type=click.Path(path_type=Path), help="folder of the shell's files")
 @click.option("--shell-options", is_flag=True, help="print what the shell is elaborated with instead")
-def main(board_name: str, chip: str, out: Path | None, shell_options: bool) -> None:
+@click.option("--core-slrs", is_flag=True, help="print how many SLRs the core's pblock has instead")
+def main(board_name: str, chip: str, out: Path | None, shell_options: bool, core_slrs: bool) -> None:
     """Write a chip's top and the constraints of its crossings."""
     board = Board.load(board_name)
+    if core_slrs:
+        click.echo(len(board.core_slrs(chip)))
+        return
     if shell_options:
         counts = {
             "channels": channels(board, chip),

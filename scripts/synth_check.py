@@ -27,9 +27,8 @@ from functools import cache
 from pathlib import Path
 
 import click
+import xcvu9p
 from netlist_paths import Paths
-
-XCVU9P = {"lut": 1_182_240, "ff": 2_364_480, "bram36": 2_160, "uram": 960, "dsp": 6_840}
 
 ADDERS = Path(__file__).with_name("adders.v")
 
@@ -164,9 +163,18 @@ def _limit(text: str) -> tuple[str, int]:
     type=float,
     default=60,
     show_default=True,
-    help="Fail above this percentage of LUTs, block RAM or URAM.",
+    help="Fail above this percentage of LUTs, block RAM or URAM of the SLRs.",
 )
-def main(top: str, rtl: Path, out: Path, max_depth: int, of_clocks: tuple[str, ...], max_share: float) -> None:
+@click.option(
+    "--slrs",
+    type=click.IntRange(1, xcvu9p.SLRS),
+    default=xcvu9p.SLRS,
+    show_default=True,
+    help="SLRs that the pblock of the core allows.",
+)
+def main(
+    top: str, rtl: Path, out: Path, max_depth: int, of_clocks: tuple[str, ...], max_share: float, slrs: int
+) -> None:
     """Synthesise module TOP from the .sv files in folder RTL and report into OUT/TOP.json.
 
     The report has every module's area, with what is below it, the deepest path and where those beyond --max-depth and --clock end.
@@ -183,7 +191,7 @@ def main(top: str, rtl: Path, out: Path, max_depth: int, of_clocks: tuple[str, .
     modules = run_yosys(sources, top, out)
     areas = {name: area(cells) for name, cells in primitives(modules).items()}
     used = areas[top]
-    percent = {key: round(100 * used[key] / limit, 2) for key, limit in XCVU9P.items()}
+    percent = xcvu9p.percent(used)
     paths = Paths(modules, top)
     levels, path = paths.deepest()
     by_clock = paths.by_clock()
@@ -191,6 +199,8 @@ def main(top: str, rtl: Path, out: Path, max_depth: int, of_clocks: tuple[str, .
         "top": top,
         "device": "xcvu9p",
         "percent": percent,
+        "slrs": slrs,
+        "percent_of_slrs": xcvu9p.percent(used, slrs),
         "modules": areas,
         "depth_lut_levels": levels,
         "deepest_path": path,
@@ -200,16 +210,12 @@ def main(top: str, rtl: Path, out: Path, max_depth: int, of_clocks: tuple[str, .
     (out / f"{top}.json").write_text(json.dumps(report, indent=2) + "\n")
     click.echo(
         f"{top}: "
-        + "".join(f"{used[key]} {key.upper()} ({percent[key]} %), " for key in XCVU9P)
+        + "".join(f"{used[key]} {key.upper()} ({percent[key]} %), " for key in percent)
         + f"{levels} LUT levels"
     )
     if limits:
         click.echo(f"{top}: " + ", ".join(f"{clock or 'ports'} {depth}" for clock, depth in by_clock.items()))
-    failures = [
-        f"{percent[key]} % of the device's {key.upper()} exceed {max_share} %"
-        for key in ("lut", "bram36", "uram")
-        if percent[key] > max_share
-    ]
+    failures = xcvu9p.violations(used, slrs, max_share)
     failures += [
         f"{depth} LUT levels{f' of {clock}' if limits else ''} exceed {most(clock)}; where is in {out / f'{top}.json'}"
         for clock, depth in by_clock.items()

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an XCVU9P has, in all and in the SLRs that a core's pblock allows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+# DS890. Each of the three SLRs has a third.
+TOTALS = {"lut": 1_182_240, "ff": 2_364_480, "bram36": 2_160, "uram": 960, "dsp": 6_840}
+SLRS = 3
+
+# What is gated: flip-flops and DSPs are never short in these designs.
+GATED = ("lut", "bram36", "uram")
+
+
+def percent(used: Mapping[str, int], slrs: int = SLRS) -> dict[str, float]:
+    """Shares of what that many SLRs have."""
+    return {key: round(100 * SLRS * used[key] / (slrs * total), 2) for key, total in TOTALS.items()}
+
+
+def violations(used: Mapping[str, int], slrs: int, most: float) -> list[str]:
+    """A sentence for each resource of which `slrs` SLRs would be filled to more than `most` percent."""
+    where = "the device" if slrs == SLRS else f"the {slrs} SLRs of its pblock"
+    return [
+        f"{share} % of the {key.upper()} of {where} exceed {most:g} %"
+        for key, share in percent(used, slrs).items()
+        if key in GATED and share > most
+    ]
