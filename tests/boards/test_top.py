@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from boards import top
+from boards import top, xdc
 from boards.board import CHIPS, Board
 
 CARDS = [(board, chip) for board in Board.names() for chip in CHIPS]
@@ -23,3 +23,17 @@ def test_the_monitors_converter_has_a_clock_that_it_takes(board_name: str, chip:
     found = re.search(r"SYSMONE4 #\(.*?\.INIT_42\(16'd(\d+)\)", top.text(board, chip), re.DOTALL)
     divisor = max(2, int(found[1]) >> 8) if found else 2
     assert 1 <= control / divisor <= 5.2
+
+
+def test_floorplans_name_pcie_as_the_top_does():
+    """Clocks of the transceivers are found below this instance."""
+    assert f"pcie4_uscale_plus {xdc.PCIE_CELL} (" in top.text(Board.load("vcu1525"), "inner")
+
+
+@pytest.mark.parametrize(("board_name", "chip"), CARDS)
+def test_no_clock_buffer_of_a_transceiver_follows_another(board_name: str, chip: str):
+    """UG949: a BUFG_GT is driven by a transceiver or by ODIV2; PCIe's core has one at sys_clk."""
+    text = top.text(Board.load(board_name), chip)
+    half = re.search(r"IBUFDS_GTE4 pcie_refclk_buffer .*\.ODIV2\((\w+)\)", text)[1]
+    assert f".sys_clk({half})" in text
+    assert not re.search(r"^\s*BUFG_GT ", text, re.MULTILINE)
