@@ -17,6 +17,7 @@ from distributed import Client, LocalCluster
 from sallyport import suites
 from sallyport.backend import Setup, Trial, TrialResult
 from sallyport.backend_sim import SimBackend
+from sallyport.cli import main
 from sallyport.errors import InputError
 from sallyport.progress import Progress, Verbosity
 from sallyport.rfc2544 import plan
@@ -153,9 +154,6 @@ def test_a_worker_of_another_build_is_refused() -> None:
     [
         (["--scheduler", "tcp://127.0.0.1:9"], "--scheduler tcp://127.0.0.1:9: no Dask scheduler answers"),
         (["--scheduler", "nowhere"], "--scheduler nowhere: no Dask scheduler answers"),
-        (["--slurm"], "--slurm: there is no 'sbatch' on this machine"),
-        (["--lsf"], "--lsf: there is no 'bsub' on this machine"),
-        (["--pbs", "--jobs", "2"], "--pbs: there is no 'qsub' on this machine"),
     ],
 )
 def test_a_cluster_that_is_not_there_is_one_sentence(arguments: list[str], sentence: str) -> None:
@@ -163,3 +161,16 @@ def test_a_cluster_that_is_not_there_is_one_sentence(arguments: list[str], sente
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith(f"sallyport: {sentence}")
+
+
+@pytest.mark.parametrize(("system", "command"), [("slurm", "sbatch"), ("lsf", "bsub"), ("pbs", "qsub")])
+def test_a_batch_system_that_is_not_there_is_one_sentence(
+    system: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also on a machine that has one: PATH leads nowhere."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SystemExit) as ended:
+        main(["rfc2544", f"--{system}", "--jobs", "2"])
+    said = capsys.readouterr().err
+    assert (ended.value.code, said.count("\n")) == (2, 1)
+    assert said.startswith(f"sallyport: --{system}: there is no '{command}' on this machine")
