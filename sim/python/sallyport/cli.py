@@ -11,7 +11,7 @@ import click
 from sallyport import bench as bench_module
 from sallyport import live as live_module
 from sallyport import replay as replay_module
-from sallyport import report, suites
+from sallyport import report, suites, wireshark
 from sallyport.backend import Setup
 from sallyport.calibrate_command import calibrate_command
 from sallyport.compare_command import compare_command
@@ -124,6 +124,21 @@ def live_command(
 ) -> None:
     """TAP devices as cables of simulated boxes: ping, curl, iperf3 or an IPsec peer through them."""
     live_module.run(xfrm, red_tap, black_tap, replay, record, threads, crypto, chips, seed, socket_dir)
+
+
+@main.command(name="wireshark")
+@click.option("--xfrm", required=True, type=click.Path(path_type=Path), help="The file that a simulated box read.")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder for WIRESHARK_CONFIG_DIR.")
+def wireshark_command(xfrm: Path, out: Path) -> None:
+    """Let Wireshark and tshark decrypt a simulated box's captures, with the keys of its file."""
+    known, unknown = wireshark.write(xfrm, out)
+    for state in unknown:
+        click.echo(
+            f"SPI {state.spi:#010x}: Wireshark cannot decrypt {' with '.join(filter(None, (state.crypt, state.auth)))}"
+        )
+    click.echo(
+        f"{out}: {len(known)} of {len(known) + len(unknown)} SAs; now WIRESHARK_CONFIG_DIR={out} tshark -r CAPTURE"
+    )
 
 
 @main.command(name="bench")
