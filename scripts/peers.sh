@@ -13,8 +13,9 @@ source scripts/apt.sh
 # By peer: its packages, of which the first one's version is reported.
 declare -A packages=(
   [wireshark]="tshark"
+  [slurm]="slurmctld slurmd slurm-client munge"
 )
-peers=(wireshark)
+peers=(wireshark slurm)
 
 wanted=("${peers[@]}")
 if [ -n "${1:-}" ]; then

@@ -111,7 +111,8 @@ def _batch_cluster(where: Where) -> Any:
             f"--{where.batch}: {_first_line(error)}; "
             "say queue, memory and wall time in ~/.config/dask/jobqueue.yaml (docs/how-to/cluster.md)"
         ) from None
-    cluster.scale(jobs=where.jobs or 1)
+    # Always so many: a job that the batch system ends is submitted again, which `scale` would not do.
+    cluster.adapt(minimum_jobs=where.jobs or 1, maximum_jobs=where.jobs or 1)
     return cluster
 
 
