@@ -118,12 +118,13 @@ class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
     stageFirst := false.B
     dropping := true.B
   }
-  // The lane took the key with the first beat, and has lost it; the meta of a packet in the bypass is no secret. Nor is the suite, by
-  // which a lane files every beat, the last as the first.
+  // The lane took the key with the first beat, and has lost it; a bypassed packet needs none. The meta is no secret, and the bypass
+  // reads it with every beat. Nor is the suite, by which a lane files every beat, the last as the first.
   private val keyless = WireDefault(PathJob.none.lane)
   keyless.suite := stageJob.lane.suite
   keyless.icv := stageJob.lane.icv
-  when(io.blocked && !stageFirst && !target(lanes)) { stageJob.lane := keyless }
+  keyless.meta := stageJob.lane.meta
+  when(io.blocked && !stageFirst) { stageJob.lane := keyless }
 
   for ((lane, index) <- io.lane.zipWithIndex) {
     lane.valid := stageValid && target(index)

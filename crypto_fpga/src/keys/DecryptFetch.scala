@@ -129,9 +129,9 @@ class DecryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Modul
   numbers.io.memory.ready := inference.io.update.ready || numbers.io.clearing
   numbers.io.data := 0.U
 
-  // Rows run through in step with the inference and leave zeros behind.
+  // Rows run through in step with the inference and leave zeros behind. A packet that goes past the lanes has none.
   private val answerAt = EsnInference.latency
-  private val rowAnswered = ShiftRegister(rowDecided, answerAt, 0.U, true.B)
+  private val rowAnswered = ShiftRegister(Mux(route === Route.lane, rowDecided, 0.U), answerAt, 0.U, true.B)
   private val job = Wire(new PathJob)
   job.route := ShiftRegister(route, answerAt)
   job.epoch := ShiftRegister(epochDecided, answerAt)

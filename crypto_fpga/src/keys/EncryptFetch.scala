@@ -109,11 +109,11 @@ class EncryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Modul
   authority.io.raise := numbers.io.raise
   io.softLimit := authority.io.softLimit
 
-  // Rows run through in step with the authority and leave zeros behind.
+  // Rows run through in step with the authority and leave zeros behind. A packet that goes past the lanes has none.
   private val grantAt = SequenceAuthority.latency
   private val routeGranted = ShiftRegister(route, grantAt)
   private val headGranted = ShiftRegister(headDecided.meta, grantAt)
-  private val rowGranted = ShiftRegister(rowDecided, grantAt, 0.U, true.B)
+  private val rowGranted = ShiftRegister(Mux(route === Route.lane, rowDecided, 0.U), grantAt, 0.U, true.B)
   private val grant = authority.io.grant
   private val job = Wire(new PathJob)
   job.route := Mux(routeGranted === Route.lane && !grant.bits.granted, Route.exhausted, routeGranted)
