@@ -62,7 +62,7 @@ class LinkHeader extends Bundle {
   val crc = UInt(32.W)
   val reserved = UInt(4.W)
   val freed = UInt(12.W)
-  val skip = UInt(8.W)
+  val peerTag = UInt(8.W)
   val nextHeader = UInt(8.W)
   val sent = UInt(12.W)
   val tos = UInt(8.W)

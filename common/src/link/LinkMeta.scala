@@ -35,8 +35,8 @@ class LinkMeta extends Bundle {
 
   /**
    * Decrypt: ESP in UDP whose source is not the peer in the SA's row. The outer chip keeps that
-   * source in the place that `skip` names ([[PeerTag]]). The inner chip reports the place if the
-   * packet is authentic.
+   * source in the place that `peerTag` names. The inner chip reports the place if the packet is
+   * authentic. Encrypt: low.
    */
   val moved = Bool()
 
@@ -51,16 +51,14 @@ class LinkMeta extends Bundle {
   val tos = UInt(8.W)
 
   /**
-   * Encrypt: next header for the ESP trailer. In tunnel mode, and for a bypassed packet, 4 for IPv4
-   * and 41 for IPv6. Decrypt, crypto → inner: next header of the ESP trailer.
+   * Encrypt, inner → crypto: next header for the ESP trailer. In tunnel mode, and for a bypassed
+   * packet, 4 for IPv4 and 41 for IPv6. Encrypt, crypto → outer: the same of a bypassed packet, else
+   * 0. Decrypt, crypto → inner: next header of the ESP trailer.
    */
   val nextHeader = UInt(8.W)
 
-  /**
-   * Encrypt: sequence numbers that the crypto chip skips first (cluster mode). Decrypt: a
-   * [[PeerTag]] with `moved`, else 0.
-   */
-  val skip = UInt(8.W)
+  /** Decrypt: a [[PeerTag]] with `moved`, else 0. Encrypt: 0. */
+  val peerTag = UInt(8.W)
 
   /**
    * crypto → inner: the verified 64-bit sequence number. The receiver of the outer chip puts the

@@ -186,7 +186,7 @@ class LinkRx(params: LinkParams) extends Module {
   meta.df := header.df
   meta.tos := header.tos
   meta.nextHeader := header.nextHeader
-  meta.skip := header.skip
+  meta.peerTag := header.peerTag
   meta.sequence := payloadSum.fold(final_.sequence)(_.io.sum)
 
   // To the sender of this end.

@@ -174,7 +174,7 @@ class LinkTx(params: LinkParams) extends Module {
     normal.sa := meta.sa
     normal.tos := meta.tos
     normal.nextHeader := meta.nextHeader
-    normal.skip := meta.skip
+    normal.peerTag := meta.peerTag
   }
   private val resync = Wire(new ResyncHeader)
   resync := 0.U.asTypeOf(resync)

@@ -100,7 +100,6 @@ class EncryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Modul
   authority.io.request.valid := decided
   authority.io.request.bits.sa := headDecided.meta.sa(saBits - 1, 0)
   authority.io.request.bits.take := route === Route.lane
-  authority.io.request.bits.skip := headDecided.meta.skip
   authority.io.request.bits.esn := OutboundKeyRow.esn(rowDecided)
   authority.io.request.bits.softLimit := OutboundKeyRow.softLimit(rowDecided)
   authority.io.request.bits.hardLimit := OutboundKeyRow.hardLimit(rowDecided)

@@ -11,8 +11,6 @@ class SequenceRequest(saBits: Int, bits: Int) extends Bundle {
   /** False: the packet passes through without a number and without a trace (it has no key, or is bypassed). */
   val take = Bool()
 
-  /** Numbers to leave out first. */
-  val skip = UInt(8.W)
   val esn = Bool()
 
   /** 0 = no limit given. */
@@ -40,11 +38,11 @@ class SequenceRaise(saBits: Int, bits: Int) extends Bundle {
  * docs/explanation/security.md).
  *
  * Guarantees, for each SA between two restarts:
- *   - The first number is 1 + skip, and numbers strictly increase.
+ *   - The first number is 1, and each next number is one more. No packet asks for another.
  *   - No number is above `hardLimit`, above 2^32-1 without ESN, or above 2^64-1 with ESN.
  *   - After the first refusal every request is refused.
  *   - Only `restart` lowers a counter: the key row was written, and the counter starts anew.
- *   - After `raise` the next number is above the raised one (fail-over).
+ *   - After `raise` the next number is one above the raised one, if the counter was lower (fail-over).
  *
  * It takes one request every 2 cycles, of any SAs. Consecutive requests may be of one SA: the counter
  * is forwarded. The grant follows exactly `SequenceAuthority.latency` cycles later, in order, and
@@ -93,7 +91,6 @@ class SequenceAuthority(saBits: Int, bits: Int = 64) extends Module {
   private val valid2 = RegNext(valid1, false.B)
   private val request2 = RegEnable(request1, valid1)
   private val read2 = RegEnable(read1, valid1)
-  private val step2 = RegEnable(request1.skip +& 1.U, valid1)
 
   private val valid3 = RegNext(valid2, false.B)
   private val request3 = RegEnable(request2, valid2)
@@ -114,7 +111,7 @@ class SequenceAuthority(saBits: Int, bits: Int = 64) extends Module {
 
   private val current2 = Mux(matchNewest, newest, Mux(matchOlder, older, read2))
   private val current3 = RegEnable(current2, valid2)
-  private val candidate3 = RegEnable(current2.last +& step2, valid2)
+  private val candidate3 = RegEnable(current2.last +& 1.U, valid2)
 
   private val number3 = candidate3(bits - 1, 0)
   private val beyond3 = candidate3(bits) || (!request3.esn && number3(bits - 1, bits / 2) =/= 0.U) ||

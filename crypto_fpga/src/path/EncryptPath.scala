@@ -50,7 +50,8 @@ class EncryptCounts extends Bundle {
  * than the row's or with a clear prefix that cannot be one (`wrongMode`), whose ESP packet would exceed 9582 bytes (`oversize`), or whose SA has no number left (`exhausted`).
  *
  * What leaves is an ESP packet made by a lane, in transport mode behind the clear headers with which it came, or a packet that came with `bypass` while `allowBypass` was set, and says so in
- * its metadata. A beat a cycle, a packet every 2 cycles, bounded by the lanes. Latency: [[EncryptFetch]], dispatch 2, lane,
+ * its metadata. `moved` and `peerTag` leave as 0, and so does `nextHeader` but for a bypassed packet: a captured inner chip
+ * writes nothing into them. A beat a cycle, a packet every 2 cycles, bounded by the lanes. Latency: [[EncryptFetch]], dispatch 2, lane,
  * merge 1, [[PrefixJoin]]. Stalls with `out`, and while a key row is written or a counter read or raised.
  */
 class EncryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends Module {
@@ -77,7 +78,11 @@ class EncryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
   fetch.io.jobTaken := farm.io.jobTaken
   prefixes.io.dropped := farm.io.drop
   prefixes.io.merged := farm.io.merged
+  // The inner chip chose these, and the outer chip needs none of them for ESP.
   prefixes.io.lanes <> farm.io.out
+  prefixes.io.lanes.bits.meta.moved := false.B
+  prefixes.io.lanes.bits.meta.peerTag := 0.U
+  when(!farm.io.out.bits.meta.bypass) { prefixes.io.lanes.bits.meta.nextHeader := 0.U }
   io.out <> prefixes.io.out
 
   fetch.io.table <> io.table

@@ -17,7 +17,7 @@ object PeerEvent {
   def of(meta: LinkMeta): PeerEvent = {
     val event = Wire(new PeerEvent)
     event.sa := meta.sa
-    event.tag := meta.skip.asTypeOf(event.tag)
+    event.tag := meta.peerTag.asTypeOf(event.tag)
     event
   }
 }

@@ -151,7 +151,7 @@ class OuterDecrypt(config: OuterConfig) extends Module {
     (peers.io.round << OuterRegs.PeerPlaces.round.lsb).asUInt
   path.io.verdict := verdict
   path.io.verdict.bits.link.moved := peers.io.takes
-  path.io.verdict.bits.link.skip := Mux(peers.io.takes, peers.io.tag.asUInt, 0.U)
+  path.io.verdict.bits.link.peerTag := Mux(peers.io.takes, peers.io.tag.asUInt, 0.U)
 
   private val strip =
     Module(new PacketStripper(new OuterVerdict, 0 +: OuterDecrypt.headerLengths)(_.strip, _.link.length))

@@ -27,7 +27,7 @@ object LinkTraffic {
     val meta = Wire(new LinkMeta)
     meta.length := length(index)
     meta.sa := index(15, 0)
-    meta.skip := index(23, 16)
+    meta.peerTag := index(23, 16)
     meta.tos := index(31, 24)
     meta.nextHeader := h(7, 0)
     meta.bypass := h(8)
@@ -38,7 +38,7 @@ object LinkTraffic {
     meta
   }
 
-  def index(meta: LinkMeta): UInt = Cat(meta.tos, meta.skip, meta.sa)
+  def index(meta: LinkMeta): UInt = Cat(meta.tos, meta.peerTag, meta.sa)
 
   /** Beat `number` of packet `index`, zero above `bytes`. */
   def data(index: UInt, number: UInt, bytes: UInt): UInt = {

@@ -50,7 +50,7 @@ object LinkWire {
       length: Option[Int] = None,
       flags: Int = 1
   ): Frame = {
-    // LinkMeta.asUInt: length 121:108, sa 107:92, bypass 91, transport 90, moved 89, df 88, tos, next header, skip, sequence.
+    // LinkMeta.asUInt: length 121:108, sa 107:92, bypass 91, transport 90, moved 89, df 88, tos, next header, peer tag, sequence.
     def meta(high: Int, low: Int) = (p.meta >> low) & ((BigInt(1) << (high - low + 1)) - 1)
     frame(
       BigInt(1) | (meta(91, 91) << 8) | (meta(90, 90) << 9) | (meta(89, 89) << 10) | (meta(

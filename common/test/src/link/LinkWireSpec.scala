@@ -40,7 +40,7 @@ private class FarEnd(dut: Link, withSequenceTx: Boolean) extends PeekPokeAPI {
         m.df -> 1,
         m.tos -> 8,
         m.nextHeader -> 8,
-        m.skip -> 8,
+        m.peerTag -> 8,
         m.sequence -> 64
       )
         .foldLeft(BigInt(0)) { case (x, (f, w)) => (x << w) | (f match { case u: UInt => u.peek().litValue }) }
@@ -77,7 +77,7 @@ private class FarEnd(dut: Link, withSequenceTx: Boolean) extends PeekPokeAPI {
       for (
         (field, width) <- Seq[(Bits, Int)](
           b.meta.sequence -> 64,
-          b.meta.skip -> 8,
+          b.meta.peerTag -> 8,
           b.meta.nextHeader -> 8,
           b.meta.tos -> 8,
           b.meta.df -> 1,

@@ -88,7 +88,7 @@ class CryptoCoreSpec extends SharedModel[DuplexHarness, CryptoBench] {
         else {
           numbers(in.meta.sa) += 1
           val bytes = sas(in.meta.sa - 1).seal(in.bytes, numbers(in.meta.sa))
-          (in, LinkPacket(bytes, in.meta.copy(length = bytes.length)))
+          (in, LinkPacket(bytes, in.meta.copy(length = bytes.length, nextHeader = 0)))
         }
       }.unzip
       check(byClass(exchange(encrypt, plain, quiet = 22000)), byClass(expected), "encrypt")
@@ -105,7 +105,7 @@ class CryptoCoreSpec extends SharedModel[DuplexHarness, CryptoBench] {
       val payload = Bytes.random(random, length).toSeq
       val esp = black(sa.index, sa.seal(payload, numbers(sa.index)))
       // What the outer chip says of where the packet came from passes by, for the inner chip.
-      val sent = esp.copy(meta = esp.meta.copy(moved = random.nextBoolean(), skip = random.nextInt(256)))
+      val sent = esp.copy(meta = esp.meta.copy(moved = random.nextBoolean(), peerTag = random.nextInt(256)))
       val meta = sent.meta.copy(length = length, nextHeader = 4, sequence = numbers(sa.index))
       (sent, Option(LinkPacket(payload, meta)))
     }

@@ -26,12 +26,12 @@ class EngineBench(dut: DuplexHarness) extends CryptoBench(dut) {
   }
 
   /** A red packet that a stand-in lane takes as good. */
-  def red(sa: Int, length: Int = 46, skip: Int = 0, bypass: Boolean = false, delay: Int = 0): LinkPacket = {
+  def red(sa: Int, length: Int = 46, bypass: Boolean = false, delay: Int = 0): LinkPacket = {
     val bytes = new Array[Byte](length)
     random.nextBytes(bytes)
     bytes(0) = 0x45
     if (length > 1) bytes(1) = delay.toByte
-    LinkPacket(bytes.toSeq, LinkMetaValue(length, sa, bypass = bypass, skip = skip, df = true, tos = 0xb8))
+    LinkPacket(bytes.toSeq, LinkMetaValue(length, sa, bypass = bypass, df = true, tos = 0xb8))
   }
 
   /** A black packet: SPI, low sequence number, rest. The highest byte of the SPI is the stand-in lane's verdict. */
@@ -133,16 +133,16 @@ class CryptoEngineSpec extends SharedModel[DuplexHarness, EngineBench] {
     var number = 0
     val expected = packets.map { p =>
       if (p.meta.bypass) p
-      else { number += 1; LinkPacket(xored(p.bytes, 0x11), p.meta.copy(sequence = number)) }
+      else { number += 1; LinkPacket(xored(p.bytes, 0x11), p.meta.copy(nextHeader = 0, sequence = number)) }
     }
     assert(exchange(encrypt, packets) == expected)
     assert(counts() == Map("red_rx_packets" -> 60, "black_tx_packets" -> 60))
 
-    // Skip, then the soft limit, then the hard limit; a neighbour is not touched.
-    val limited = Seq(red(2), red(2, skip = 1), red(1), red(2), red(2), red(2), red(1))
+    // The soft limit, then the hard limit; a neighbour is not touched.
+    val limited = Seq(red(2), red(2), red(1), red(2), red(2), red(2), red(2), red(1))
     assert(exchange(encrypt, limited).map(p => (p.meta.sa, p.meta.sequence.toInt)) ==
-      Seq((2, 1), (2, 3), (1, number + 1), (2, 4), (2, 5), (1, number + 2)))
-    assert(counts() == Map("red_rx_packets" -> 7, "black_tx_packets" -> 6, "drop_enc_sequence_exhausted" -> 1))
+      Seq((2, 1), (2, 2), (1, number + 1), (2, 3), (2, 4), (2, 5), (1, number + 2)))
+    assert(counts() == Map("red_rx_packets" -> 8, "black_tx_packets" -> 7, "drop_enc_sequence_exhausted" -> 1))
     val events = software.read(CryptoRegs.sequenceEvents)
     assert(CryptoRegs.SequenceEvents.softLimit(events) == 1 && CryptoRegs.SequenceEvents.exhausted(events) == 1)
     assert(CryptoRegs.SequenceEvents.sa(events) == 2)
@@ -170,6 +170,34 @@ class CryptoEngineSpec extends SharedModel[DuplexHarness, EngineBench] {
     for (((in, out), i) <- stream.zip(got).zipWithIndex)
       assert(out.bytes == xored(in.bytes, if (i < change) 0x11 else 0x77), s"packet $i")
     assert(got.drop(change).map(_.meta.sequence.toInt) == (1 to stream.length - change))
+  }
+
+  subtest("encrypt: the inner chip neither moves a number nor writes into the black header what ESP does not need") {
+    bench =>
+      import bench._
+      untilReady()
+      control(bypassEncrypt = 1)
+      outbound(1, keys(0x1001, 0x11).outbound())
+      val packets = Seq.tabulate(200) { i =>
+        val packet = red(1, 1 + random.nextInt(300), bypass = i % 9 == 4)
+        packet.copy(meta =
+          packet.meta.copy(
+            df = random.nextBoolean(),
+            tos = random.nextInt(256),
+            nextHeader = random.nextInt(256),
+            moved = random.nextBoolean(),
+            peerTag = random.nextInt(256)
+          )
+        )
+      }
+      val numbers = Iterator.from(1)
+      val expected = packets.map { p =>
+        val meta = p.meta.copy(moved = false, peerTag = 0)
+        if (meta.bypass) LinkPacket(p.bytes, meta)
+        else LinkPacket(xored(p.bytes, 0x11), meta.copy(nextHeader = 0, sequence = numbers.next()))
+      }
+      assert(exchange(encrypt, packets) == expected)
+      counts()
   }
 
   subtest("encrypt: software reads a sequence counter and raises it under traffic, of which nothing is lost") { bench =>

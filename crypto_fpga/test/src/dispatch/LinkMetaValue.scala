@@ -9,7 +9,7 @@ case class LinkMetaValue(
     df: Boolean = false,
     tos: Int = 0,
     nextHeader: Int = 4,
-    skip: Int = 0,
+    peerTag: Int = 0,
     sequence: BigInt = 0,
     transport: Boolean = false,
     moved: Boolean = false
@@ -23,7 +23,7 @@ case class LinkMetaValue(
     (if (df) 1 else 0, 1),
     (tos, 8),
     (nextHeader, 8),
-    (skip, 8),
+    (peerTag, 8),
     (sequence, 64)
   ).foldLeft(BigInt(0)) { case (packed, (value, width)) => (packed << width) | value }
 }
@@ -40,7 +40,7 @@ object LinkMetaValue {
       df = field(88, 1) == 1,
       tos = field(80, 8).toInt,
       nextHeader = field(72, 8).toInt,
-      skip = field(64, 8).toInt,
+      peerTag = field(64, 8).toInt,
       sequence = field(0, 64),
       transport = field(90, 1) == 1,
       moved = field(89, 1) == 1

@@ -141,7 +141,7 @@ case class EspJob(
       (BigInt(0), 4), // bypass, transport, moved, df
       (BigInt(tos), 8),
       (BigInt(nextHeader), 8),
-      (BigInt(3), 8), // skip
+      (BigInt(3), 8), // peerTag
       (unsigned(sequence), 64)
     )
     (pack(fields: _*), fields.map(_._2).sum)

@@ -11,10 +11,10 @@ import sallyport.crypto.suite.Suite
 class ExhaustionHarness(suite: Suite) extends Module {
   val io = IO(new Bundle {
 
-    /** Packets sent in all, and numbers that each of them asks to skip. */
+    /** Packets sent in all. */
     val packets = Input(UInt(32.W))
-    val skip = Input(UInt(8.W))
     val table = Flipped(new TablePort)
+    val numbers = Flipped(new TablePort)
     val ready = Output(Bool())
     val granted = Output(UInt(32.W))
     val refused = Output(UInt(32.W))
@@ -37,13 +37,11 @@ class ExhaustionHarness(suite: Suite) extends Module {
   fetch.io.in.bits.last := true.B
   fetch.io.in.bits.bytes := 46.U
   fetch.io.in.bits.meta.length := 46.U
-  fetch.io.in.bits.meta.skip := io.skip
   fetch.io.beats.ready := true.B
   fetch.io.job.ready := true.B
   fetch.io.jobTaken := fetch.io.job.valid
   fetch.io.table <> io.table
-  fetch.io.numbers.request.valid := false.B
-  fetch.io.numbers.request.bits := 0.U.asTypeOf(fetch.io.numbers.request.bits)
+  fetch.io.numbers <> io.numbers
   fetch.io.allowBypass := false.B
   fetch.io.closed := false.B
   fetch.io.blocked := false.B

@@ -9,7 +9,7 @@ import sallyport.common.stream.PacketStream
 
 /**
  * What a captured chip can do that a broken wire cannot: changes random fields of one packet header in 128 and makes check and CRC
- * good again, so that the far end believes false lengths, types, flags, SAs, skips, beat counts and credits.
+ * good again, so that the far end believes false lengths, types, flags, SAs, peer tags, beat counts and credits.
  *
  * Both checks are linear, so that of the change is what they change by. Only headers at the start of a word are touched. No latency.
  */
@@ -43,7 +43,7 @@ class HeaderForger(salt: Long) extends Module {
     bits(13, 8), // flags
     bits(63, 52), // beats sent
     bits(95, 80), // credits, reserved bits
-    bits(43, 28) | bits(79, 72), // SA, skip
+    bits(43, 28) | bits(79, 72), // SA, peer tag
     bits(95, 8) | bits(3, 0)
   )
   private val mask = VecInit(masks.map(_.U(LinkFrame.coveredBits.W)))(chance(9, 7))

@@ -44,7 +44,7 @@ class HostileSource(saBits: Int, spi: Option[Long], pause: Int, salt: Long) exte
   meta.df := shape(30)
   meta.tos := fields(23, 16)
   meta.nextHeader := fields(31, 24)
-  meta.skip := Mux(shape(33, 31) === 0.U, fields(39, 32), 0.U)
+  meta.peerTag := fields(39, 32)
 
   private val random = Cat((0 until 8).map(i => bytes.rotateLeft(7 * i) ^ (i * 0x1234567).U))
   private val first = spi.fold(random) { base =>

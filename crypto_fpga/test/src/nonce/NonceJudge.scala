@@ -44,7 +44,7 @@ class NonceJudge {
   def generations: Int = highest.size
   def ended: Int = highest.count { case ((sa, index), number) => number == written(sa)(index).last }
 
-  /** Numbers that no packet could have reached by a skip of 255: their counter was raised. */
+  /** Numbers so far above the one before that their counter was raised. */
   var jumps = 0
 
   /** Software is about to write this row; it takes effect at some time after. */

@@ -90,7 +90,7 @@ class NonceRun(dut: NonceHarness, suites: Seq[Suite], saBits: Int, random: Rando
   /** Half of an SA's rows keep its SPI, so that only the ICV tells old from new. */
   private def write(sa: Int): Unit = {
     val spi = if (random.nextBoolean()) 0x1000L + sa else random.nextInt() & 0xffffffffL
-    // Often so low that it is met exactly, before a skip can pass it.
+    // Often so low that it is met exactly, before a raise can pass it.
     val hard = if (random.nextBoolean()) 1 + random.nextInt(1 << random.nextInt(12)) else 0
     val generation = Generation(
       SaKeys(EspKeys.random(random, suite()), spi, esn = random.nextBoolean()),

@@ -22,7 +22,7 @@ case class LinkPacket(
     nextHeader: Int = 4,
     sequence: BigInt = 0,
     moved: Boolean = false,
-    skip: Int = 0
+    peerTag: Int = 0
 )
 
 /** The inner chip's ports, with or without its link. */
@@ -206,7 +206,7 @@ class InnerBench(dut: InnerHarness, config: InnerConfig) extends PeekPokeAPI {
     meta.nextHeader.poke(packet.nextHeader)
     meta.sequence.poke(packet.sequence)
     meta.moved.poke(packet.moved)
-    meta.skip.poke(packet.skip)
+    meta.peerTag.poke(packet.peerTag)
     val beats = packet.bytes.grouped(64).toSeq
     for ((beat, i) <- beats.zipWithIndex) {
       link.valid.poke(true)

@@ -29,7 +29,7 @@ class PeerEventsSpec extends AnyFunSuite with ChiselSim with InnerFrames {
       }
 
       val good = decrypts.find(d => d.counter == "tx_frames" && d.packet.sa == 5).get.packet
-      def packet(sequence: Int, place: Int): LinkPacket = good.copy(sequence = sequence, moved = true, skip = place)
+      def packet(sequence: Int, place: Int): LinkPacket = good.copy(sequence = sequence, moved = true, peerTag = place)
       assert(send(packet(1000, 0).copy(moved = false), packet(1001, 0xa5)) == Seq(5 -> 0xa5))
       // Copies of both, and one that is left of the window of 64, by whatever place they name.
       assert(send(packet(1000, 1), packet(1001, 2), packet(900, 3)).isEmpty)

@@ -130,7 +130,7 @@ class OuterCoreBench(dut: OuterCoreHarness) extends PeekPokeAPI {
     if (
       collect(0, flag(out.valid) && flag(out.ready), out.bits.data, out.bits.bytes, out.bits.last) { bytes =>
         assert(meta.length.peek().litValue == bytes.length)
-        places += Option.when(flag(meta.moved))(meta.skip.peek().litValue.toInt)
+        places += Option.when(flag(meta.moved))(meta.peerTag.peek().litValue.toInt)
         linked += Outcome.Link(meta.sa.peek().litValue.toInt, flag(meta.bypass), meta.tos.peek().litValue.toInt, bytes)
       }
     ) linkStarts += cycle
