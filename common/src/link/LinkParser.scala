@@ -80,8 +80,9 @@ class LinkParser(withSequence: Boolean, messages: Boolean) extends Module {
   private val running = withClock(clock)(QuietClock(stirs, cycles = 4))
   override protected def implicitClock: Clock = running
 
-  // The nonce: a generator that never rests, sampled at the start of a hunt.
-  private val generator = withClock(clock)(RegInit(1.U(32.W)))
+  // The nonce: a generator that never rests, sampled at the start of a hunt. No reset stops it either, or the first nonce behind each
+  // would be the same, and strangers could have it in a payload that is under way. It leaves 0, as which it may wake up, by itself.
+  private val generator = withClock(clock)(Reg(UInt(32.W)))
   private val g1 = generator ^ (generator << 13)(31, 0)
   private val g2 = g1 ^ (g1 >> 17).asUInt
   private val g3 = g2 ^ (g2 << 5)(31, 0) ^ io.noise

@@ -41,7 +41,7 @@ class LaneFarm(config: LaneConfig, lanes: Int, jobs: Int, lane: LaneConfig => La
   io.drop := dispatcher.io.drop
 
   private val merge = Module(new Merge(lanes))
-  private val order = Module(new OrderArbiter(lanes, lanes * config.slots + LaneFarm.bypassPackets))
+  private val order = Module(new OrderArbiter(lanes, LaneFarm.packets(config, lanes)))
   for (index <- 0 until lanes) {
     val ports = lane(config)
     ports.in <> dispatcher.io.lane(index)
@@ -69,4 +69,7 @@ object LaneFarm {
 
   /** Packets in the bypass queue at most, a beat each, and in the registers about it. */
   private val bypassPackets: Int = bypassBeats + 8
+
+  /** Packets between dispatch and merge at most. */
+  def packets(config: LaneConfig, lanes: Int): Int = lanes * config.slots + bypassPackets
 }

@@ -22,8 +22,11 @@ import sallyport.crypto.suite.Suite
  * must not count for the new key. So each job carries an epoch bit, which flips with every row written; numbers that come back
  * with the old epoch are ignored (for other SAs that only means that the highest number waits for the next packet), and a
  * row is written only when no packet of the epoch before is in the chip. `done` reports every packet that has ended, good or bad.
+ *
+ * @param inFlight
+ *   packets that may have begun here and not ended, at most
  */
-class DecryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Module {
+class DecryptFetch(saBits: Int, suites: Seq[Suite], inFlight: Int, jobs: Int = 8) extends Module {
   val io = IO(new Bundle {
     val in = Flipped(PacketStream(new LinkMeta))
     val beats = PacketStream(new NoMeta)
@@ -78,13 +81,14 @@ class DecryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Modul
 
   private val epoch = RegInit(false.B)
   when(keys.io.restart.valid) { epoch := !epoch }
-  private val inFlight = RegInit(VecInit.fill(2)(0.U(DecryptFetch.inFlightBits.W)))
+  private val underWay = RegInit(VecInit.fill(2)(0.U(log2Ceil(inFlight + 1).W)))
   for (e <- 0 to 1) {
     def of(event: Valid[Bool]): Bool = event.valid && event.bits === (e == 1).B
-    inFlight(e) := inFlight(e) + (head.valid && epoch === (e == 1).B) - of(io.merged) - of(io.dropped)
-    assert(inFlight(e) =/= 0.U || (!of(io.merged) && !of(io.dropped)), "a packet ended that never began")
+    underWay(e) := underWay(e) + (head.valid && epoch === (e == 1).B) - of(io.merged) - of(io.dropped)
+    assert(underWay(e) =/= 0.U || (!of(io.merged) && !of(io.dropped)), "a packet ended that never began")
+    assert(underWay(e) <= inFlight.U, "more packets under way than can be")
   }
-  keys.io.mayWrite := RegNext(Mux(epoch, inFlight(0), inFlight(1)) === 0.U, false.B)
+  keys.io.mayWrite := RegNext(Mux(epoch, underWay(0), underWay(1)) === 0.U, false.B)
 
   // The row arrives; the decision is a register behind it.
   private val rowAt = DirectTable.latency
@@ -165,7 +169,4 @@ object DecryptFetch {
 
   /** Cycles from a packet's first beat to its job: table, decision, inference. */
   val latency: Int = DirectTable.latency + 1 + EsnInference.latency
-
-  /** Counts more packets than the lanes, the bypass and the queues of a chip can hold. */
-  private val inFlightBits = 12
 }

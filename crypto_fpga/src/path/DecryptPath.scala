@@ -61,8 +61,11 @@ class DecryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
   })
 
   private val prefixes = Module(new PrefixDetour)
-  private val fetch = Module(new DecryptFetch(config.saBits, config.suites, PathJob.waiting))
-  private val farm = Module(new LaneFarm(config.lane(encrypt = false), config.lanes, PathJob.waiting, lane))
+  private val laneConfig = config.lane(encrypt = false)
+  // Those that wait for dispatch, one at its output, those behind it, and one whose event is on its way back.
+  private val inFlight = PathJob.waiting + 1 + LaneFarm.packets(laneConfig, config.lanes) + 1
+  private val fetch = Module(new DecryptFetch(config.saBits, config.suites, inFlight, PathJob.waiting))
+  private val farm = Module(new LaneFarm(laneConfig, config.lanes, PathJob.waiting, lane))
 
   prefixes.io.in <> io.in
   fetch.io.in <> prefixes.io.bare

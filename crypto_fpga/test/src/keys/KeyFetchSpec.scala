@@ -8,7 +8,8 @@ import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.link.LinkMeta
 import sallyport.common.stream.PacketBeat
 import sallyport.common.table.TablePort
-import sallyport.crypto.dispatch.{PathJob, Route}
+import sallyport.crypto.config.CryptoConfig
+import sallyport.crypto.dispatch.{LaneFarm, PathJob, Route}
 import sallyport.crypto.suite.Suite
 
 import scala.util.Random
@@ -41,15 +42,7 @@ class KeyFetchSpec extends AnyFunSuite with ChiselSim {
   ): Unit = {
     def until(condition: Bool): Unit = while (!condition.peek().litToBoolean) clock.step()
     until(ready)
-    table.request.bits.write.poke(true)
-    table.request.bits.table.poke(0)
-    table.request.bits.index.poke(sa)
-    table.request.bits.row.poke(row)
-    table.request.valid.poke(true)
-    until(table.request.ready)
-    clock.step()
-    table.request.valid.poke(false)
-    until(table.response.valid)
+    assert(write(clock, table, row, cycles = 100))
     clock.step(20)
 
     for ((packet, route) <- packets) {
@@ -73,6 +66,21 @@ class KeyFetchSpec extends AnyFunSuite with ChiselSim {
     }
   }
 
+  /** Asks for a row to be written, or goes on asking; whether it is written in this time. */
+  private def write(clock: Clock, table: TablePort, row: BigInt, cycles: Int): Boolean = {
+    table.request.bits.write.poke(true)
+    table.request.bits.table.poke(0)
+    table.request.bits.index.poke(sa)
+    table.request.bits.row.poke(row)
+    table.request.valid.poke(true)
+    (0 until cycles).exists { _ =>
+      val taken = table.request.ready.peek().litToBoolean
+      clock.step()
+      if (taken) table.request.valid.poke(false)
+      table.response.valid.peek().litToBoolean
+    }
+  }
+
   private def reset(module: Module): Unit = {
     module.reset.poke(true)
     module.clock.step(2)
@@ -90,12 +98,51 @@ class KeyFetchSpec extends AnyFunSuite with ChiselSim {
   }
 
   test("decrypt: a packet that goes past the lanes carries no key") {
-    simulate(new DecryptFetch(saBits = 4, Seq(suite))) { dut =>
+    simulate(new DecryptFetch(saBits = 4, Seq(suite), inFlight = 16)) { dut =>
       reset(dut)
       dut.io.allowBypass.poke(true)
       dut.io.beats.ready.poke(true)
       dut.io.job.ready.poke(true)
       check(dut.clock, dut.io.in, dut.io.job, dut.io.table, dut.io.tableReady, row.inbound)
+    }
+  }
+
+  test("decrypt: a row waits for packets of the one before, as many as the largest build can hold") {
+    val config = CryptoConfig(lanes = 16, slots = 256)
+    val most = LaneFarm.packets(config.lane(encrypt = false), config.lanes)
+    // A count of 12 bits took so many for none.
+    val packets = 1 << 12
+    assert(packets < most)
+    simulate(new DecryptFetch(saBits = 4, Seq(suite), inFlight = most)) { dut =>
+      reset(dut)
+      dut.io.beats.ready.poke(true)
+      dut.io.job.ready.poke(true)
+      while (!dut.io.tableReady.peek().litToBoolean) dut.clock.step()
+      dut.io.in.bits.last.poke(true)
+      dut.io.in.bits.bytes.poke(64)
+      dut.io.in.bits.meta.length.poke(64)
+      dut.io.in.valid.poke(true)
+      dut.io.jobTaken.poke(false)
+      var (begun, jobs) = (0, 0)
+      while (jobs < packets) {
+        if (dut.io.received.peek().litToBoolean) begun += 1
+        val comes = dut.io.job.valid.peek().litToBoolean
+        if (comes) jobs += 1
+        dut.io.jobTaken.poke(comes)
+        dut.clock.step()
+        if (begun == packets) dut.io.in.valid.poke(false)
+      }
+      dut.io.jobTaken.poke(false)
+
+      def writes(cycles: Int): Boolean = write(dut.clock, dut.io.table, row.inbound, cycles)
+      assert(writes(100), "packets of no epoch before")
+      dut.clock.step(4)
+      assert(!writes(200), "a row was written over packets of the one before the last")
+      dut.io.merged.valid.poke(true)
+      dut.io.merged.bits.poke(false)
+      dut.clock.step(packets)
+      dut.io.merged.valid.poke(false)
+      assert(writes(100), "all packets have ended")
     }
   }
 }
