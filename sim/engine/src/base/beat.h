@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A beat of 512 bits, as chips hand data over at their ports: of a frame with MacBeat, of a link
-// with Word alone.
+// A beat of 512 bits at a port of a chip. MacBeat carries a frame; Word alone carries a link.
 #pragma once
 
 #include <array>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A token channel: what one chip sends in an epoch, another may take in the next one.
+// A token channel: a chip takes in one epoch the words that another sent in the epoch before.
 //
-// One writer, one reader, no lock: in epoch e the writer fills one buffer while the reader empties the one filled in
-// epoch e-1; the scheduler's barrier between epochs orders the two. (FireSim's tokens; conservative lookahead.)
+// There is one writer, one reader and no lock. In epoch e the writer fills one buffer, and the
+// reader empties the buffer of epoch e-1. The scheduler's barrier between epochs orders the two.
+// (FireSim's tokens; conservative lookahead.)
 #pragma once
 
 #include <array>

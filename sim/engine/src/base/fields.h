@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the fields of a JSON object with a sentence for what is wrong: missing, of the wrong type, or unknown.
+// Reads the fields of a JSON object. A missing or unknown field, or one of a wrong type, throws a
+// sentence that says so.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -51,7 +52,7 @@ class Fields {
     return value.get<int64_t>();
   }
 
-  // Call last: throws if the object has a field that nobody asked for.
+  // Call last: throws if the object has a field that no call has read.
   void end() const {
     for (const auto& item : object_.items())
       if (!known_.count(item.key())) throw std::invalid_argument(where_ + ": unknown field \"" + item.key() + "\"");

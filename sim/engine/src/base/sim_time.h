@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Units of simulated time. Everything is an exact integer: a cycle is one period of the 300 MHz core clock, a tick is
-// 1/125 of it, so that one byte at 100 Gb/s (80 ps) is exactly three ticks.
+// Units of simulated time. Every unit is an exact integer. A cycle is one period of the 300 MHz
+// core clock, and a tick is 1/125 of it. So one byte at 100 Gb/s (80 ps) takes exactly three ticks.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ inline constexpr int kGapBytes = 12;
 inline constexpr int kSlotOverhead = kPreambleBytes + kGapBytes;
 inline constexpr int kMinFrameBytes = 64;
 
-// Latency of what the cores leave out, in cycles: the MAC of a shell (120 ns out, 180 ns in) and Aurora with its clock
-// crossings (54 user clocks, 137 ns).
+// Latency of the parts outside the cores, in cycles: the MAC of a shell (120 ns out, 180 ns in),
+// and Aurora with its clock crossings (54 user clocks, 137 ns).
 inline constexpr Cycle kMacTxLatency = 36;
 inline constexpr Cycle kMacRxLatency = 54;
 inline constexpr Cycle kLinkLatency = 41;

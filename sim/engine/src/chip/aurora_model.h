@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One four-lane Aurora 64B/66B core at its user interface (PG074), one end: beats of 256 bits out of and into words of
-// the engine's links. What is between two ends, the engine's link model, knows faults and latency.
+// One end of a four-lane Aurora 64B/66B channel, at the core's user interface (PG074). It converts
+// between beats of 256 bits and the words of the engine's links. The engine's link model connects
+// two ends and adds faults and latency.
 #pragma once
 
 #include <array>
@@ -19,7 +20,7 @@ class AuroraModel {
 
   explicit AuroraModel(int ppm) : clock(402.83203125, ppm) {}
 
-  // Before an edge of the user clock: whether the core takes the beat that it is offered.
+  // Before an edge of the user clock: whether the core takes the beat on its input.
   bool ready() const { return up_ && !pause() && outgoing_.size() < kBuffered; }
   // At the edge: the beat that was taken in it, or null.
   void edge(const Beat* taken);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clocks of a card, in femtoseconds: none is a multiple of another, and each oscillator is off by its own part in a
-// million.
+// Clocks of a card, in femtoseconds. No clock is a multiple of another, and each oscillator has its
+// own error in parts per million.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ class CardMailbox {
   // Whether a register of the card is the mailbox's.
   static bool has(uint16_t address);
 
-  // The access that is next, if there is one now; ended() with what came of it before the next is asked for.
+  // The next access, if there is one now. Pass its result to ended() before the next call.
   std::optional<RegisterRequest> next();
   void ended(uint32_t data);
 

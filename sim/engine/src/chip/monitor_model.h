@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The FPGA's system monitor at its dynamic reconfiguration port (SYSMONE4, UG580): words that never change, as of a
-// card at 40.2 degrees with 0.85 V and 1.8 V. Others read 0, and what is written is forgotten.
+// The FPGA's system monitor at its dynamic reconfiguration port (SYSMONE4, UG580): constant words
+// of a card at 40.2 degrees with 0.85 V and 1.8 V. Other words read 0, and writes have no effect.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's end of a card's PCIe block, at the block's user interface (PG213, 256 bits): accesses of one register go
-// in as memory requests of one word and come back as completions.
+// The host's end of a card's PCIe block, at the block's user interface (PG213, 256 bits). An access
+// to one register goes in as a memory request of one word, and comes back as a completion.
 #pragma once
 
 #include <array>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run of commands that leaves no trace: a second process with the whole state of the first, which waits until it has
-// ended.
+// A run of commands that leaves no trace. A second process has the whole state of the first, and
+// the first waits until the second has ended.
 //
-// The branch reads the same input and writes to the same output. What it has read of the input and not carried out goes
-// back when it joins, so no command is lost.
+// The branch reads the same input and writes to the same output. When the branch joins, it hands
+// back the input that it has read and not carried out. So no command is lost.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,7 +13,7 @@
 
 namespace sallyport::sim {
 
-// A branch failed as a simulation fails that nobody should trust any more, and has said so; or it was killed.
+// A branch was killed, or it failed, said so, and its simulation is not to be trusted any more.
 struct BranchFailed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -99,7 +99,7 @@ void Control::execute(const std::string& line) {
     throw;  // it has said why
   } catch (const std::exception& error) {
     say({{"event", "error"}, {"cmd", name}, {"id", id_}, {"message", error.what()}});
-    // Not a request that makes no sense but a world that nobody should trust any more.
+    // A ChipFault is no bad request: the world itself is not to be trusted any more.
     if (dynamic_cast<const ChipFault*>(&error)) throw;
   }
 }

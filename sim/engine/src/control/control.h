@@ -42,8 +42,8 @@ class Control {
   // Waits for input or for a client of the registers, while software gets and gives frames. False at the end of the
   // input.
   bool waitForInput();
-  // Software's turn inside a trial: simulated time stands still but for what its register requests take, until a line
-  // says when the next turn is.
+  // Software's turn inside a trial, until a line says when the next turn is. Only register requests
+  // let simulated time pass.
   NextTurn softwareTurn(const std::function<void()>& epoch);
   // Runs `body` with the register sockets served as the command's "registers" field says: "defer" or "live".
   template <class Body>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Punt and inject streams for software: a Unix socket a box, of whole messages, one client at a time
-// (docs/reference/simulator-sockets.md). Out of the engine a message is a punted frame behind its header, into it
-// the number of a port and a frame for that chip's inject stream.
+// Punt and inject streams for software: one Unix socket per box with whole messages, for one client
+// at a time (docs/reference/simulator-sockets.md). The engine sends a punted frame behind its
+// header. A client sends the number of a port and a frame for that chip's inject stream.
 #pragma once
 
 #include <poll.h>
@@ -31,8 +31,9 @@ class FrameServer {
   // When serve() has something to do.
   std::vector<pollfd> descriptors() const;
 
-  // With every node at rest: hands clients what was punted, takes what they inject as far as there is room, and lets
-  // them come and go. Whoever finds another client is refused: its connection ends at once.
+  // With every node at rest: hands punted frames to clients, takes the frames that they inject
+  // while there is room, and lets clients connect and leave. If a box has a client already, the
+  // connection of a second one ends at once.
   void serve();
 
   // Injected frames go to the chips from now on, until the World is unplugged; before and after they wait.

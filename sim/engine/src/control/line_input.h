@@ -14,17 +14,17 @@ class LineInput {
  public:
   explicit LineInput(int descriptor) : descriptor_(descriptor) {}
 
-  // Waits until there is input or one of the other descriptors is as its events say, at most `timeoutMs` (-1: for
-  // ever), and reads what is there. False at the end of the input.
+  // Waits for input, or for the events of the other descriptors, at most `timeoutMs` (-1: for
+  // ever). Then reads the input that has come. False at the end of the input.
   bool wait(std::vector<pollfd> others, int timeoutMs);
-  // Takes the next line that was read whole and is not blank; false if there is none.
+  // Takes the next whole line that is not blank; false if no such line was read.
   bool next(std::string& line);
   // Gives a line back, to be the next.
   void putBack(const std::string& line) { unread_.insert(0, line + "\n"); }
-  // Whether the writer has gone and nothing is left to read.
+  // Whether the writer has gone and all input was read.
   bool ended() const;
 
-  // What was read and not taken.
+  // Input that was read and not taken.
   const std::string& unread() const { return unread_; }
   void setUnread(std::string unread) { unread_ = std::move(unread); }
 

@@ -156,7 +156,7 @@ bool RegisterServer::serveStill() {
     while (hasRequest(client)) {
       const Request request = take(client);
       const auto response = accessAlone(request);
-      // Nothing is under way that a wait could be for.
+      // No access is under way, so a wait has nothing to wait for.
       if (request.wait >= 0)
         answer(client, 0, 0);
       else

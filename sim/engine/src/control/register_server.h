@@ -35,16 +35,16 @@ class RegisterServer {
 
   // Between runs: answers all requests that are there, the world standing still. False if there was nothing to do.
   bool serveStill();
-  // Between two epochs of a run: begins what each client asked for next, as much as goes to one chip back to back, and
-  // answers what has ended.
+  // Between two epochs of a run: begins each client's next accesses, as many as go to one chip back
+  // to back, and answers those that have ended.
   void serveLive();
   // Whether serveLive() has begun or found something that does not end without time.
   bool needsTime() const;
   // How many requests were taken so far.
   int64_t requests() const { return requests_; }
-  // Inside a run that waits for software: answers all batches that are there whole, and lets time pass with `epoch` as
-  // far as their accesses and waits take. So what is simulated depends on what is asked for, never on when it comes.
-  // False if there was nothing to do.
+  // Inside a run that waits for software: answers all batches that have come whole. `epoch` lets
+  // time pass for as long as their accesses and waits take. So the simulation depends on the
+  // requests alone, never on the time at which they come. False if there was nothing to do.
   bool serveInStep(const std::function<void()>& epoch);
 
  private:
@@ -69,7 +69,7 @@ class RegisterServer {
     Cycle wait = -1;     // of a wait; a request that has neither makes no sense
   };
 
-  // Accesses of one chip, back to back; `until` is of the last.
+  // Accesses of one chip, back to back; `until` belongs to the last one.
   struct Accesses {
     Node* node = nullptr;
     std::vector<RegisterRequest> list;
@@ -90,11 +90,11 @@ class RegisterServer {
   // Takes what the client asks of one chip without anything between, at most so many; nothing if its next request is no
   // access.
   Accesses takeAccesses(Client& client, size_t most);
-  // Of a client that waits: answers what has ended.
+  // For a client that waits: answers the accesses that have ended.
   void harvest(Client& client);
   // The same while the world stands still: it ends there and then.
   void harvestAlone(Client& client);
-  // Of a client that waits for nothing: begins what it asked for next.
+  // For a client that does not wait: begins its next request.
   void begin(Client& client);
   void finishBatch(Client& client, const std::function<void()>& epoch);
   static void answer(Client& client, uint32_t status, uint32_t data);

@@ -29,7 +29,8 @@ class Software {
 
   // A live run has begun: from now on injected frames go to the chips.
   void beginLive();
-  // Between its epochs, or while it sleeps: serves registers and frames. What it says counts from beginLive().
+  // Between the run's epochs, or while it sleeps: serves registers and frames. The counts in the
+  // result begin at beginLive().
   LiveSoftware serveLive();
 
  private:

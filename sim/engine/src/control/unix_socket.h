@@ -6,8 +6,8 @@
 
 namespace sallyport::sim {
 
-// Listens at `path` in place of whatever is there, for SOCK_STREAM or SOCK_SEQPACKET; accept() does not block. Throws
-// std::runtime_error with a sentence when it cannot.
+// Listens at `path` and replaces any file there, for SOCK_STREAM or SOCK_SEQPACKET; accept() does
+// not block. Throws std::runtime_error with a sentence when it cannot.
 int listenAt(const std::string& path, int type);
 
 }  // namespace sallyport::sim

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's end of a live cable: a descriptor that gives and takes one Ethernet frame (without FCS) a read and a
-// write, as a TAP does.
+// The host's end of a live cable: a descriptor where each read or write moves one Ethernet frame
+// (without FCS), as a TAP does.
 #pragma once
 
 #include <cstdint>

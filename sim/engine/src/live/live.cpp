@@ -85,7 +85,7 @@ class LiveRun {
     }
   }
 
-  // Also if no beat has ever crossed a port: then there is nothing that could be on its way.
+  // True, too, if no beat has ever crossed a port: then no frame can be on its way.
   bool quiet() const {
     const auto& nodes = world_.nodes();
     const bool untouched = std::all_of(nodes.begin(), nodes.end(),
@@ -157,7 +157,8 @@ class LiveRun {
     asleep_ += std::chrono::steady_clock::now() - begin;
   }
 
-  // A port whose device goes away ends the run; the others keep theirs until what is on its way is out.
+  // A port whose device goes away ends the run. The other ports keep their devices until the frames
+  // on their way are out.
   template <class Action>
   void each(Action action) {
     for (auto& port : ports_) try {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A live run: devices of the host, or a recording of an earlier run, are the far ends of a world's cables.
+// A live run: devices of the host, or a recording of an earlier run, are the far ends of a
+// world's cables.
 //
-// While anything is on its way the world runs as fast as it can; when it is quiet, simulated time stands still and the
-// thread sleeps until a device has a frame or software asks for something. A frame starts at the simulated time at
-// which it is taken, so without software what the boxes do follows from the frames and their cycles alone: a recording
-// of both gives the same run again. What software does is in no recording, for keys are among it; a recording says that
-// it took part, and is then not replayed.
+// While a frame is on its way the world runs as fast as it can. When the world is quiet, simulated
+// time stands still. The thread then sleeps until a device has a frame or software sends a request.
+// A frame starts at the simulated time at which the engine takes it. So without software the frames
+// and their cycles alone decide the run, and a recording of both repeats it. A recording holds no
+// request of software, because requests carry keys. It only says that software took part, and such
+// a recording cannot be replayed.
 #pragma once
 
 #include <functional>
@@ -47,19 +49,21 @@ struct LiveSoftware {
 };
 
 struct LiveHooks {
-  // Called once, when frames of the devices are taken from now on, with what there is to say about them.
+  // Called once, with facts about the devices, as soon as the run takes frames from them.
   std::function<void(const nlohmann::json& taps)> ready;
-  // How often the run was told to stop so far: once, and it takes no more frames and ends when the boxes are quiet;
-  // twice, and it ends at once. With `sleep` it first waits until that changes or one of the descriptors can be read.
+  // How often the run was told to stop so far. After one stop it takes no more frames and ends when
+  // the boxes are quiet; after two it ends at once. With `sleep` it first waits until that number
+  // changes or one of the descriptors can be read.
   std::function<int(const std::vector<int>& descriptors, bool sleep)> stops;
   // With every node at rest: serves the software of the boxes. Not called in a replay.
   std::function<LiveSoftware()> serve;
 };
 
-// {ports: [{port, device, in_frames, out_frames, undelivered}], quiescent, asleep_s, software: {requests, injected},
-// gone}
-// Throws std::runtime_error or std::invalid_argument with a sentence, before anything has run, when the recording is
-// not of such a world, a port is not the tester's or has two devices, or the file cannot be written.
+// {ports: [{port, device, in_frames, out_frames, undelivered}], quiescent, asleep_s, software:
+// {requests, injected}, gone}
+// Throws std::runtime_error or std::invalid_argument with a sentence before the run begins if the
+// recording comes from a different world, or the file cannot be written. It also throws if a port
+// is not the tester's or has two devices.
 nlohmann::json runLive(World& world, LiveSpec spec, const LiveHooks& hooks, RunMeter& meter);
 
 }  // namespace sallyport::sim

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tester's port in a live run: the cable's far end is a device of the host, a recording, or nobody.
+// A tester's port in a live run: the cable's far end is a device of the host, a recording,
+// or absent.
 //
 // Frames start at whole cycles, so that a recording's nanoseconds say exactly when.
 #pragma once

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recording of a live run: every frame into and out of every port of a world, in one pcapng file with an interface
-// a port, in the order of simulated time. docs/reference/simulator-protocol.md says what stands in it; readRecording()
-// is its reader.
-//
-// The same simulation gives the same bytes, whatever the number of threads: frames of one time are in the order of
-// their ports, then as they came.
+// The recording of a live run: one pcapng file with every frame into and out of every port of a
+// world, in the order of simulated time. Each port has its own interface in the file.
+// docs/reference/simulator-protocol.md describes the contents; readRecording() reads them. The same
+// simulation gives the same bytes with any number of threads: frames of one time stand in the order
+// of their ports, then of their arrival.
 #pragma once
 
 #include <memory>
@@ -28,12 +27,12 @@ class Recording {
   // The comment of a recording that is not the whole story.
   static constexpr const char* kSoftware = "software accessed registers or injected frames from here on";
 
-  // Between epochs: writes what is older than now.
+  // Between epochs: writes the frames that are older than now.
   void advance();
-  // What was written so far can be read in the file.
+  // After this call a reader of the file sees all frames written so far.
   void flush() { writer_.flush(); }
-  // Software takes part from now on, of which a recording holds nothing: says so in the file at once, with the first
-  // call.
+  // Software takes part from now on, and a recording holds none of its requests. The first call
+  // says so in the file at once.
   void mark();
   // Writes the rest, and when the run ended.
   void close();

@@ -9,8 +9,9 @@
 
 namespace sallyport::sim {
 
-// The TAP of this name: one that exists and is not in use, or a new one, which goes with the FrameDevice. Throws
-// std::runtime_error with a sentence that says what to do: the name is none, no right, busy, no TAP, no /dev/net/tun.
+// The TAP of this name: one that exists and is not in use, or a new one, which goes with the
+// FrameDevice. Throws std::runtime_error with a sentence that says what to do. Causes: an illegal
+// name, no right, a busy device, a device that is no TAP, no /dev/net/tun.
 std::unique_ptr<FrameDevice> openTap(const std::string& name);
 
 }  // namespace sallyport::sim

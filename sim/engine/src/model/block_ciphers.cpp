@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What decrypts gets the end of the key schedule, of which the key is worked out here.
+// A decrypting lane gets the end of the key schedule; the functions here compute the key from it.
 #include "model/block_ciphers.h"
 
 #include <openssl/evp.h>
@@ -22,11 +22,12 @@ struct ContextDeleter {
   void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
 };
 
-// A cipher, with the keys that it met last. One place a key by a hash of its bytes: a lane works on few SAs at a time,
-// and expanding a key anew costs less than looking through a table of all.
+// A cipher with a cache of expanded keys. A hash of its bytes gives each key one place. A lane
+// works on few SAs at a time, so expanding a key again costs less than a search in a table of
+// all keys.
 class BlockCipher {
  public:
-  // Gives the key for what the lane gets as one.
+  // Gives the cipher's key for the bytes that the lane gets as its key.
   using KeyOf = Key (*)(const Key&);
 
   BlockCipher(const char* name, int keyBytes, bool encrypt, KeyOf keyOf)

@@ -9,8 +9,9 @@
 
 namespace sallyport::model {
 
-// Each block of 16 bytes on its own, `out` may be `in`. Decrypt: what the lane gets as a key, which is the end of the
-// key schedule: of AES its last words (AesPipe.scala), of SM4 words 39 to 36 (Sm4Pipe.scala).
+// Each block of 16 bytes is independent (ECB); `out` may be `in`. Decryption takes the same key
+// bytes as the lane: the end of the key schedule. For AES these are its last words (AesPipe.scala),
+// for SM4 words 39 to 36 (Sm4Pipe.scala).
 void encryptBlocks(const Suite& suite, const uint8_t* key, const uint8_t* in, size_t blocks, uint8_t* out);
 void decryptBlocks(const Suite& suite, const uint8_t* lastWords, const uint8_t* in, size_t blocks, uint8_t* out);
 // CBC from an IV of zeros (NIST SP 800-38A 6.2).

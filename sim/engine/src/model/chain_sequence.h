@@ -15,8 +15,8 @@ class ChainSequence {
   bool valid() const { return valid_; }
   const Op& op() const { return op_; }
 
-  // Ends cycle `now`. `ready`: a step that is offered is taken; `issued`: the one that goes on its way in this cycle,
-  // or null; `start`: a packet's slot, or none.
+  // Ends cycle `now`. `ready`: the offered step is taken. `issued`: the step that enters the
+  // cipher's path in this cycle, or null. `start`: a packet's slot, or none.
   void tick(uint32_t now, bool ready, const Op* issued, int16_t start, bool clear);
   bool idle() const { return packets_ == 0; }
 

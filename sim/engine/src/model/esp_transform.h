@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The payload of a packet in a lane: what comes out of it, from what came in. It knows nothing of time.
+// Computes the bytes that come out of a lane from the packet that went in. It models no time.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace sallyport::model {
 
-// What comes with a packet (LaneJob): byte strings with byte 0 first, numbers as numbers.
+// The fields beside a packet (LaneJob): byte strings with byte 0 first, numbers as numbers.
 struct Job {
   uint8_t suite;
   uint8_t icv;
@@ -24,7 +24,7 @@ struct Job {
   uint64_t sequence;
   uint64_t iv;
   uint32_t spi;
-  // Metadata: the length, and what goes through as it is.
+  // Metadata: the length, and words that pass unchanged.
   uint16_t length;
   std::array<uint32_t, 4> passed;
 
@@ -34,8 +34,9 @@ struct Job {
 // As Verdict of LanePorts.scala.
 enum class Verdict : uint8_t { kOk, kBadIcv, kBadPadding, kTruncated, kDummy, kZeroized };
 
-// Bytes of the text, which is payload, padding and trailer (RFC 4303 2.4): encrypt, of a payload of so many bytes;
-// decrypt, of an ESP packet of so many, unless none of the suite has that length.
+// Bytes of the text: payload, padding and trailer (RFC 4303 2.4). textOf: for a payload of so many
+// bytes (encrypt). textWithin: in an ESP packet of so many bytes (decrypt). isLength: whether an
+// ESP packet of the suite can have that length.
 uint32_t textOf(const Job& job, size_t payloadBytes);
 uint32_t textWithin(const Job& job, size_t packetBytes);
 bool isLength(const Job& job, size_t packetBytes);
@@ -47,7 +48,8 @@ struct Opened {
   Verdict verdict;
   uint8_t nextHeader;
 };
-// The payload of an ESP packet whose length is one (isLength). If the verdict is not kOk, `payload` is of no meaning.
+// The payload of an ESP packet with a possible length (isLength). If the verdict is not kOk, do not
+// use `payload`.
 Opened open(const Job& job, const std::vector<uint8_t>& packet, std::vector<uint8_t>& payload);
 
 }  // namespace sallyport::model

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Polynomials whose coefficient i is bit i, in four chains as GhashSum.scala has them, so that a row whose powers are
-// none of H counts as it does there.
+// Bit i of a polynomial is its coefficient i. The sum has four chains, as in GhashSum.scala. So a
+// key row with wrong powers of H gives the same wrong tag as the hardware.
 #include "model/ghash.h"
 
 #include <algorithm>
@@ -53,7 +53,8 @@ Ghash::Polynomial Ghash::multiply(const Polynomial& a, const Polynomial& b) {
   const uint64_t x1 = low.high ^ both.low ^ low.low ^ high.low;
   const uint64_t x2 = high.low ^ both.high ^ low.high ^ high.high;
   const uint64_t x3 = high.high;
-  // x^128 = x^7 + x^2 + x + 1: what is above bit 127 comes down at four places, and what that lifts above it once more.
+  // x^128 = x^7 + x^2 + x + 1: each bit above 127 is added at four lower places. Bits that this
+  // carries above 127 are added down once more.
   const uint64_t over = x3 >> 63 ^ x3 >> 62 ^ x3 >> 57;
   const uint64_t again = over ^ over << 1 ^ over << 2 ^ over << 7;
   return {x0 ^ x2 ^ x2 << 1 ^ x2 << 2 ^ x2 << 7 ^ again,

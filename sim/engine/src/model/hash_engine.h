@@ -12,7 +12,7 @@ class HashEngine {
   explicit HashEngine(Slots& slots) : slots_(slots) {}
 
   struct Events {
-    // Keys of a packet have come in, whatever its suite.
+    // Keys of a packet have come in, of any suite.
     bool load;
     // A packet, its message whole from the start or not; another whole beat of one, or its last. Slots or -1.
     int16_t start;

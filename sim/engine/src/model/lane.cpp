@@ -7,8 +7,9 @@ namespace {
 // Cycles of LanePorts.wipeCycles.
 constexpr uint32_t kWipeCycles = 272;
 
-// From the cycle in which LaneSequence takes a step to that in which it leaves its cipher, beside the cipher's own: its
-// own register, BlockFetch, the register behind it. What follows counts from there.
+// Cycles from LaneSequence's choice of a step to its exit from the cipher, without the cipher's own
+// latency. They are LaneSequence's register, BlockFetch and the register behind it. The next
+// constants count on from there.
 constexpr uint32_t kExit = 8;
 constexpr uint32_t kToTag = kExit + 7;    // LaneExit, GhashSum
 constexpr uint32_t kToHash = kExit + 1;   // LaneExit
@@ -50,7 +51,7 @@ void Lane::schedule(const Op& op) {
   }
 }
 
-// Of a cycle with `zeroize` or a wipe: packets that are inside are lost, and what is known of them is forgotten.
+// In a cycle with `zeroize` or a wipe the lane loses its packets and forgets all about them.
 void Lane::wipe(bool wipe) {
   for (Slot& slot : slots_) {
     if (wipe && slot.occupied && slot.complete) slot.done = true;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole lane (Lane.scala): the same at its ports in every cycle in which its clock runs. LaneModel.scala makes the
-// calls.
+// A whole lane, with the same values at its ports as Lane.scala in every cycle of its clock.
+// LaneModel.scala makes the calls.
 //
-// What is computed is a packet's bytes, once, when it leaves; what is counted is when it may. Steps are modelled as
-// they go into the ciphers, one a cycle; what a step leads to is due so many cycles later and waits in a `Line`.
+// The model computes a packet's bytes once, when the packet leaves, and counts cycles to know when
+// it may leave. It models the steps as they enter the ciphers, one a cycle. The effect of a step
+// comes a fixed number of cycles later and waits in a `Line`.
 #pragma once
 
 #include "model/hash_engine.h"
@@ -32,7 +33,7 @@ class Lane {
   bool valid() const { return outlet_.valid(); }
   const OutBeat& out() const { return outlet_.out(); }
   bool busy() const { return intake_.occupied() || outlet_.pending() || wiping_ > 0; }
-  // The lane's clock runs in this cycle, whatever comes.
+  // The lane's clock runs in this cycle, even without input.
   bool awake() const { return busy() || wasBusy_ != 0; }
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entrance of a lane (LaneIntake.scala): slots, room, and what is told of a packet three cycles later.
+// The entrance of a lane (LaneIntake.scala): slots, room, and the report on a packet three
+// cycles later.
 #pragma once
 
 #include "model/slot.h"
@@ -29,7 +30,7 @@ class LaneIntake {
   // Ends cycle `now`. `hold`: no packet begins, and no beat comes in the next cycle; `pause`: no beat alone.
   void tick(uint32_t now, bool hold, bool pause, const Release& release);
 
-  // Of this cycle: what is told, before `tick`; the slot of a packet that begins, or -1.
+  // For this cycle, before `tick`: the report, and the slot of a packet that begins, or -1.
   const Told& told(uint32_t now) const { return told_[(now - 3) % 4]; }
   int16_t begins() const { return begins_; }
 

@@ -30,7 +30,8 @@ class LaneOutlet {
     // A new beat is there to go.
     bool fresh;
   };
-  // Runs a cycle. `grants`: bit 0 slow, bit 1 fast; `ready`: of `out`; `pause`: nothing is read.
+  // Runs a cycle. `grants`: bit 0 slow, bit 1 fast; `ready`: the consumer takes `out`; `pause`: the
+  // outlet reads no beat.
   Moves tick(uint32_t grants, bool ready, bool pause);
 
   // Registers.

@@ -8,8 +8,8 @@
 
 namespace sallyport::model {
 
-// First in, first out, with places for all there can be; `N` is a power of two. RingQueue.scala, whose entries are
-// there the cycle after they came, if what a cycle takes is taken before what it brings is put in.
+// A FIFO that can never be full; `N` is a power of two. Call pop before push in each cycle: then it
+// behaves as RingQueue.scala, where an entry can be taken one cycle after it came.
 template <class T, size_t N>
 class Fifo {
  public:

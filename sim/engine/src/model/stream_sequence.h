@@ -16,8 +16,8 @@ class StreamSequence {
   bool valid() const { return active_ && (known_ || enough_); }
   Op op() const;
 
-  // Ends the cycle. `fire`: the step has been taken; `start`: a packet's slot, or none; `length`: that of the oldest
-  // packet whose length was not there yet has come.
+  // Ends the cycle. `fire`: the step has been taken. `start`: a packet's slot, or none. `length`:
+  // the missing length of the oldest packet has come.
   void tick(bool fire, int16_t start, bool length, uint32_t entered, bool clear);
   bool idle() const { return !active_ && plans_.empty() && extents_ == 0; }
 

@@ -11,8 +11,9 @@
 
 namespace sallyport::sim {
 
-// One stream's arrivals. A frame is reordered if its number is below the next expected one (RFC 4737, 3.3), a duplicate
-// if it came before; a duplicate is neither received nor reordered.
+// One stream's arrivals. A frame is reordered if its number is below the next expected one (RFC
+// 4737, 3.3). It is a duplicate if it came before, and then counts neither as received nor
+// as reordered.
 struct StreamArrivals {
   struct Sample {
     uint32_t sequence;

@@ -61,7 +61,7 @@ void buildIp(const StreamSpec& spec, uint32_t sequence, int ipBytes, uint8_t* ip
   ip[layout.hops] = spec.ttl;
 }
 
-// The IP header's place in a frame of either version without tags; null if there is none.
+// The IP header's place in an untagged frame of either version; null in other frames.
 const IpLayout* ipOf(const std::vector<uint8_t>& frame) {
   if (frame.size() < static_cast<size_t>(kIpAt) + kV4.bytes) return nullptr;
   const uint16_t type = get16(frame.data() + 12);

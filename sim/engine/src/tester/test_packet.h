@@ -30,9 +30,9 @@ struct Signature {
 // True if the frame carries a signature; says nothing yet about the rest of it.
 bool readSignature(const std::vector<uint8_t>& frame, Signature& signature);
 
-// True if the frame is exactly what buildPacket made, but for what routers may change: MAC addresses, TOS or traffic
-// class, TTL or hop limit and the IPv4 checksum (which must be right), and except that minimum-size padding may follow.
-// A bridged stream's is that frame itself.
+// True if the frame is the one of buildPacket, except for fields that routers may change. These are
+// MAC addresses, TOS or traffic class, TTL or hop limit, and the IPv4 checksum (which must be
+// right). Minimum-size padding may follow. A frame of a bridged stream must be equal in every byte.
 bool isIntact(const StreamSpec& spec, const Signature& signature, const std::vector<uint8_t>& frame);
 
 struct EspPacket {

@@ -13,7 +13,7 @@ namespace sallyport::sim {
 
 namespace {
 
-// Nothing crossed a port for this long: everything has arrived / whatever has not will not.
+// No beat crossed a port for this long: every frame has arrived, or will never arrive.
 constexpr Cycle kSettled = 512, kLostForGood = 32768;
 
 void check(World& world, const TrialSpec& spec) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trial as RFC 2544 means it: warm-up, measurement, drain.
 //
-// Streams send from the beginning of the warm-up to the end of the measurement; frames whose sending begins inside the
-// measurement are the measured ones. The drain ends when nothing has crossed a port for a while. A trial passes if no
-// frame of it was lost (warm-up included), damaged or doubled, and no queue grew: the average latency of the
-// measurement's last quarter is at most growthLimitNs above the first's.
+// Streams send from the beginning of the warm-up to the end of the measurement; frames whose
+// sending begins inside the measurement are the measured ones. The drain ends when nothing has
+// crossed a port for a while. A trial passes if it lost, damaged or doubled no frame (warm-up
+// included), and if no queue grew. A queue grew if the average latency of the measurement's last
+// quarter exceeds that of the first by more than growthLimitNs.
 #pragma once
 
 #include <functional>

@@ -133,8 +133,8 @@ Tally tallySignatures(const StreamSender& sender, const StreamArrivals& arrivals
   return tally;
 }
 
-// ESP hides the signature. The box keeps the order, so the n-th packet out is the n-th frame in, if none is missing; if
-// one is, counts are all there is.
+// ESP hides the signature. The box keeps the order, so the n-th packet out is the n-th frame in, if
+// no packet is missing. If one is missing, the result has counts alone.
 Tally tallyEsp(std::vector<TesterEnd>& ends, const TesterEnd& at, const MeasuredWindow& window) {
   Tally tally(window);
   struct Sent {

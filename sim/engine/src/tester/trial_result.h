@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what was sent and what arrived to the figures of a trial.
+// Computes the figures of a trial from the frames sent and the frames that arrived.
 #pragma once
 
 #include <memory>

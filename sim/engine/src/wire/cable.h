@@ -40,8 +40,8 @@ class CableSender : public FrameSink {
   int64_t lost_ = 0, duplicated_ = 0, reordered_ = 0;
 };
 
-// The receiver's end: `latency` cycles later, and never two frames at once on the line (a duplicate or a late frame
-// takes a slot of its own).
+// The receiver's end: `latency` cycles later. The line never carries two frames at once; a
+// duplicate or a late frame takes a slot of its own.
 class CableReceiver : public FrameSource {
  public:
   CableReceiver(FrameChannel* channel, Cycle latency) : channel_(channel), latency_(latency) {}

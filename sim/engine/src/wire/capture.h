@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A capture of one port: records go to the file in the order of their timestamps, although a transmitted frame is known
-// before it starts.
+// A capture of one port. Records go to the file in the order of their timestamps, although a
+// transmitted frame is known before it starts.
 #pragma once
 
 #include <memory>
@@ -33,7 +33,7 @@ class Capture {
   }
   void add(Tick tick, std::vector<uint8_t> bytes, PcapngWriter::Direction direction, std::string comment);
 
-  // Writes what is older than `now`; nothing older may be added afterwards.
+  // Writes the records that are older than `now`; add no older one afterwards.
   void advance(Tick now);
   void close();
 

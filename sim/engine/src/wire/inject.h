@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The management CPU's end of an inject stream: frames of its own for a chip's port, offered beat by beat as the chip
-// takes them.
+// The management CPU's end of an inject stream. It offers the CPU's frames to a chip's port, beat
+// by beat as the chip takes them.
 #pragma once
 
 #include <deque>

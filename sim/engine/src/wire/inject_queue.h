@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Software's frames for a chip's inject stream: put in between epochs, taken by the chip's node in an epoch, each as
-// soon as the stream is free.
+// Software's frames for a chip's inject stream. Software puts them in between epochs; in an epoch
+// the chip's node takes each as soon as the stream is free.
 #pragma once
 
 #include <deque>

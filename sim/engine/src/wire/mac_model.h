@@ -13,8 +13,8 @@
 
 namespace sallyport::sim {
 
-// Cable to core. Beats leave in line order, at most one a cycle, kMacRxLatency after their last byte was on the line;
-// the last beat of a frame waits for its FCS. There is no back-pressure.
+// Cable to core. Beats leave in line order, at most one a cycle, kMacRxLatency after their last
+// byte was on the line. The last beat of a frame waits for its FCS. There is no back-pressure.
 class MacReceiver {
  public:
   explicit MacReceiver(FrameSource* source) : source_(source) {}
@@ -36,7 +36,7 @@ class MacReceiver {
     return &current_;
   }
 
-  // Drops what is on the line and behind it, whole frames.
+  // Drops the frames on the line and behind it, always whole ones.
   void reset() { beats_.clear(); }
 
   bool idle() { return beats_.empty() && source_->nextStart() == kNever; }

@@ -14,8 +14,8 @@ struct CapturedFrame {
   std::vector<uint8_t> bytes;
 };
 
-// Throws std::runtime_error with one sentence naming the file when it is missing, malformed, empty, not Ethernet, or
-// when it holds a frame that the snap length cut.
+// Throws std::runtime_error with one sentence that names the file. Causes: it is missing,
+// malformed, empty, not Ethernet, or the snap length cut a frame.
 std::vector<CapturedFrame> readCapture(const std::string& path);
 
 }  // namespace sallyport::sim

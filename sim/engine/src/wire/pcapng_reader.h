@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads pcapng (draft-ietf-opsawg-pcapng) with what libpcap does not tell of a frame: its interface, its direction, and
-// its time since 1970 instead of since the first frame.
+// Reads pcapng (draft-ietf-opsawg-pcapng), with facts about a frame that libpcap does not report:
+// its interface, its direction, and its time since 1970 instead of since the first frame.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ struct PcapngFile {
   std::vector<std::string> comments;
 };
 
-// Throws std::runtime_error with one sentence naming the file when it cannot be read, is damaged, was written on a
-// machine of the other byte order, or holds what a recording does not: several sections, frames that are not Ethernet
-// or are cut.
+// Throws std::runtime_error with one sentence that names the file. It cannot be read, is damaged,
+// has the other byte order, or differs from a recording: several sections, frames that are cut or
+// not Ethernet.
 PcapngFile readPcapng(const std::string& path);
 
 }  // namespace sallyport::sim

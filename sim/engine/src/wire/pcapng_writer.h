@@ -25,7 +25,8 @@ class PcapngWriter {
              uint32_t interfaceNumber = 0);
   // An interface statistics block: the last of an interface says when its capture ended.
   void writeStatistics(int64_t ns, uint32_t interfaceNumber, std::string_view comment = {});
-  // What was written can be read in the file. Throws as the constructor does.
+  // After this call a reader of the file sees all frames written so far. Throws as the
+  // constructor does.
   void flush();
   void close();
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The management CPU's end of a punt stream: always ready, reads the header in front of each frame, counts frames by
-// reason, queues them for software, and captures them without their header and with what it says as comment.
+// The management CPU's end of a punt stream, always ready. It reads the header in front of each
+// frame, counts frames by reason, and queues them for software. Its capture holds the frame without
+// the header; the record's comment says what the header said.
 #pragma once
 
 #include <array>

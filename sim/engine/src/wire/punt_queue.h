@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Punted frames that wait for software, each behind its header as on the stream: written by the chip's node in an
-// epoch, taken between epochs. Of too many the oldest are dropped, as they are the ones that nobody waits for any more.
+// Punted frames that wait for software, each behind its header as on the stream. The chip's node
+// writes them in an epoch; software takes them between epochs. A full queue drops its oldest
+// frames, since software needs these least.
 #pragma once
 
 #include <cstdint>

@@ -35,8 +35,8 @@ void Node::runEpoch() {
 }
 
 void Node::runCycle() {
-  // Asking for the time is a system call and takes as long as a tenth of a cycle: one in kLookahead is measured, each
-  // in its turn.
+  // Reading the time is a system call and takes a tenth of a cycle's run time. So only one cycle in
+  // kLookahead is measured, each in its turn.
   const bool measured = now_ % kLookahead == now_ / kLookahead % kLookahead;
   const int64_t begin = measured ? cpuNs() : 0;
   exchange(now_);

@@ -22,7 +22,7 @@
 
 namespace sallyport::sim {
 
-// One end of a duplex channel: what this chip sends and what it receives.
+// One end of a duplex channel: this chip's transmitter and its receiver.
 struct LinkEnd {
   LinkTransmitter tx;
   LinkReceiver rx;

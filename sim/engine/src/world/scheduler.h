@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs all nodes for one epoch at a time, on the calling thread and its workers.
 //
-// Workers claim nodes one by one, most expensive first; the caller works too, so an epoch never waits for a worker that
-// the operating system has not woken. Workers spin briefly between epochs and then sleep. Which thread runs a node has
-// no influence on the result. An exception of a node is rethrown by runEpoch(). Workers begin with the first epoch and
-// with the first one after rest().
+// Workers claim nodes one by one, most expensive first. The caller works too, so an epoch never
+// waits for a worker that the operating system has not woken. Workers spin briefly between epochs
+// and then sleep. Which thread runs a node has no influence on the result. An exception of a node
+// is rethrown by runEpoch(). Workers begin with the first epoch and with the first one
+// after rest().
 //
-// In lock-step, which is what all this is measured against, the calling thread alone runs every node for a cycle, then
-// every node for the next one, as a test bench around Verilator's models would. The result is the same.
+// In lock-step the calling thread alone runs every node for a cycle, then every node for the next
+// one, as a test bench around Verilator's models does. The result is the same. The benchmark
+// compares the scheduler with lock-step.
 #pragma once
 
 #include <atomic>

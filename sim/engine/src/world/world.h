@@ -17,8 +17,9 @@
 
 namespace sallyport::sim {
 
-// A port with the tester on it. Trials and replays plug a source and a sink in between epochs; without them nothing
-// comes in and what goes out is dropped (and captured, if a capture is on).
+// A port with the tester on it. Trials and replays plug in a source and a sink between epochs.
+// Without them no frame comes in, and frames that go out are dropped (and captured, if a capture
+// is on).
 class TesterPort : public FrameSource, public FrameSink {
  public:
   void plug(FrameSource* source, FrameSink* sink) {
@@ -87,7 +88,7 @@ class World {
   // The node of an inject stream, "box0.inner.inject"; throws the same when there is no such box.
   Node& injectNode(const PortName& stream);
 
-  // Takes the tester off its ports at the end of a scope, whatever happens.
+  // Takes the tester off its ports at the end of a scope, also after an exception.
   struct Unplug {
     World& world;
     ~Unplug() {

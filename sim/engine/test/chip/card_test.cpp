@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models of what stands beyond a shell's ports: an Aurora core's user interface, a host behind the PCIe block.
+// Models beyond a shell's ports: an Aurora core's user interface, a host behind the PCIe block.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -129,7 +129,7 @@ TEST(PcieHost, RefusesACompletionThatNobodyAskedFor) {
   EXPECT_THROW(host.completion(completionOf(host, 1, 0)), ChipFault);
 }
 
-// The registers of a mailbox that echoes: what is injected is punted.
+// The registers of a mailbox that punts every injected frame.
 struct Echo {
   std::deque<uint32_t> words;
   uint32_t bytes = 0;
@@ -180,7 +180,8 @@ TEST(CardMailbox, LooksNowAndThen) {
   EXPECT_EQ(looks, 10);
 }
 
-// One access of the host, whoever makes it: its address, or 0 if there is none within a rest of the mailbox's software.
+// The address of the host's next access, or 0 if none comes within a rest of the
+// mailbox's software.
 uint32_t serve(CardHost& host, ChipInputs& in, ChipOutputs& out) {
   for (int i = 0; i < 600; i++) {
     host.cycle(in, out);

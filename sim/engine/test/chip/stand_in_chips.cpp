@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chips that are not Sallyport's: the ports and nothing behind them but queues. They let the engine be tested, and its
-// protocol be used, without the cores.
+// Stand-ins for Sallyport's chips: the ports, with only queues behind them. They let the engine be
+// tested, and its protocol be used, without the cores.
 //
-// An interface stand-in sends each beat of a frame as two link words (a header and the data), punts ARP, drops frames
-// with an error mark, and gives injected frames to its MAC. A crypto stand-in passes words on. Each has 64 registers
-// that can be written and read.
+// An interface stand-in sends each beat of a frame as two link words, a header and the data. It
+// punts ARP, drops frames with an error mark, and gives injected frames to its MAC. A crypto
+// stand-in passes words on. Each has 64 registers that can be written and read.
 
 #include <algorithm>
 #include <cstdint>

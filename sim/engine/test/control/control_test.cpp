@@ -17,8 +17,8 @@ namespace {
 
 using nlohmann::json;
 
-// Feeds lines to a fresh world, and then "quit": a run ends early at the end of its input. Returns what was said, but
-// for progress, which depends on the machine's speed.
+// Feeds lines to a fresh world, and then "quit": a run ends early at the end of its input. Returns
+// the answers without progress, which depends on the machine's speed.
 std::vector<json> talk(int boxes, const std::vector<std::string>& lines, int threads = 1,
                        const Control::OpenDevice& openDevice = openTap) {
   World world({boxes, threads, 30});
@@ -212,7 +212,7 @@ TEST(Control, ABoxIsResetInATurn) {
   EXPECT_EQ(hit["total"]["corrupted"], 0);
 }
 
-// What a trial says, but for what it cost.
+// The result of a trial, without its cost.
 json facts(json trial) {
   trial.erase("simulation");
   trial.erase("id");

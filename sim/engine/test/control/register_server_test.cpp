@@ -83,7 +83,8 @@ TEST_F(RegisterServerTest, TimePassesInStepWithABatch) {
   const uint32_t ahead = 2u << 16;
   ask(2 | ahead, 1, 8, 77);
   ask(1, 1, 8, 0);
-  EXPECT_FALSE(serve());  // one of three is missing: what comes late must not change when the others are done
+  // one of three is missing: a late request must not change when the others are done
+  EXPECT_FALSE(serve());
   EXPECT_EQ(epochs, 0);
   ask(1, 2, 4, 0);
   EXPECT_TRUE(serve());

@@ -61,7 +61,7 @@ struct Client {
     message[0] = port;
     EXPECT_EQ(::send(fd, message.data(), message.size(), MSG_DONTWAIT), ssize_t(message.size()));
   }
-  // The next message; empty if there is none.
+  // The next message; empty without one.
   Bytes message() const {
     Bytes got(20000);
     const ssize_t size = recv(fd, got.data(), got.size(), MSG_DONTWAIT);
@@ -125,7 +125,7 @@ class LiveSoftwareTest : public ::testing::Test {
     frame[12] = 0x08, frame[13] = 0x06;
     EXPECT_EQ(write(black, frame.data(), frame.size()), 60);
   }
-  // Sizes of what came to the host.
+  // Sizes of the messages that came to the host.
   std::vector<size_t> received() const {
     std::vector<size_t> all;
     char frame[20000];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Live runs with stand-in chips: a socket pair is the host's device, so nobody needs rights.
+// Live runs with stand-in chips: a socket pair is the host's device, so the tests need no
+// special rights.
 #include "live/live.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the model of a lane makes of packets, against libcrypto's AEADs, ciphers and MACs on random ones; and GHASH with
-// powers of no H. Its time is compared with the hardware's (LaneModelSpec).
+// Compares the packets of a lane's model with libcrypto's AEADs, ciphers and MACs on random input,
+// and tests GHASH with powers of no H. LaneModelSpec compares the model's time with the hardware's.
 #include <gtest/gtest.h>
 #include <openssl/evp.h>
 
@@ -122,7 +122,8 @@ Bytes aadOf(const Job& job) { return joined({number(job.spi, 4), number(job.sequ
 Bytes aadFor(const Job& job) { return job.esn ? aadOf(job) : header(job); }
 Bytes nonceOf(const Job& job) { return joined({Bytes(job.salt.begin(), job.salt.end()), number(job.iv, 8)}); }
 
-// H, H^2, H^3, H^4 as a key row has them: GHASH of blocks of which one is 1 gives a power of H.
+// H, H^2, H^3, H^4 as a key row has them: GHASH gives a power of H if one block is 1 and the others
+// are 0.
 void putPowers(Job& job, const Bytes& h) {
   std::copy(h.begin(), h.end(), job.auth.begin());
   for (size_t power = 2; power <= 4; power++) {
@@ -241,7 +242,7 @@ TEST_F(ModelledPacket, AesDecryptionTakesTheEndOfTheKeySchedule) {
   }
 }
 
-// The verdicts of RFC 4303 2.4 and 2.6 on what is authentic.
+// The verdicts of RFC 4303 2.4 and 2.6 on authentic packets.
 TEST_F(ModelledPacket, Padding) {
   Job made = job(8);
   auto verdictOf = [&](const Bytes& text) {

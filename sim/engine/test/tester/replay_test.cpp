@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replays run until nothing moves; what is punted is captured.
+// Replays run until no frame moves; punted frames are captured.
 #include "tester/replay.h"
 
 #include <gtest/gtest.h>

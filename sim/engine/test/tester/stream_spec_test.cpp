@@ -24,7 +24,8 @@ TEST(StreamSpec, ImixHasItsWeightsSpread) {
   EXPECT_EQ(count[1518], 1);
 }
 
-// 64 Ki flows in random order: each as likely as any other, whatever came before, and another one for each.
+// 64 Ki flows in random order: every draw is independent and all flows are equally likely. Another
+// seed or stream has another order.
 TEST(StreamSpec, RandomOrderUsesAllFlowsAlike) {
   constexpr uint32_t kFlows = 65536, kEach = 32;
   StreamSpec spec = base();

@@ -37,8 +37,8 @@ TEST(Trial, OverloadIsSeenAsLoss) {
   EXPECT_TRUE(result["total"]["last_loss_ns"].is_number());
 }
 
-// The stand-ins need two link words a frame, so 65.5 % of 64 B line rate is their limit; their queue takes the rest for
-// a while.
+// The stand-ins need two link words a frame, so 65.5 % of 64 B line rate is their limit. Their
+// queue takes the rest for a while.
 TEST(Trial, AGrowingQueueFailsATrialWithoutLoss) {
   World world({2, 1, 30});
   world.reset();
@@ -105,7 +105,7 @@ TEST(Trial, EspIsPairedByItsOrder) {
   EXPECT_EQ(second["streams"][0]["reordered"], 1);
 }
 
-// Frames of an earlier run: their time is that run's, and what is measured is this one's.
+// Frames of an earlier run carry that run's times; this run must measure its own.
 TEST(Trial, RecordedFramesAreRecognised) {
   World world({1, 1, 30});
   world.reset();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Captures: what is written must be readable by programs that are not ours (libpcap here, tshark where it is
-// installed).
+// Captures: programs that are not ours must read the files (libpcap here, tshark where it
+// is installed).
 #include "wire/capture.h"
 
 #include <gtest/gtest.h>

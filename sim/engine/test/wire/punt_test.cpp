@@ -18,7 +18,7 @@ std::string described(const char* name) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// How many values the enumeration has, each of which `name` must know.
+// How many values the enumeration has; `name` must know each of them.
 int checkNames(const std::string& enumeration, const char* (*name)(uint8_t)) {
   const std::string text = described("common.rdl");
   std::smatch body;
