@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a tester can do: the one interface between the RFC 2544 runner and whatever sends the frames.
+"""What a tester can do: the one interface between the RFC 2544 runner and a tester, simulated or
+of hardware.
 
-Field names follow Open Traffic Generator where it has them. Rates are frames a second per red port, sizes bytes of a frame
-with its FCS, times nanoseconds.
+Field names follow Open Traffic Generator where it has them. Rates are frames a second per red port,
+sizes bytes of a frame with its FCS, times nanoseconds.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ class Setup:
     boxes: int = 2
     direction: str = "both"
     mode: str = "tunnel"
-    ip: int = 4  # version of what is protected and of what protects it
+    ip: int = 4  # IP version of the inner and of the outer packets
     nat_t: bool = False  # ESP in UDP (RFC 3948)
     sas: int = 1
     tables: str = "standard"  # of the simulated chips
-    crypto: str = "rtl"  # what stands for the simulated lanes
+    crypto: str = "rtl"  # the model of the simulated lanes: "rtl" or "model"
     chips: str = "core"  # what of the chips is simulated
     lock_step: bool = False  # of the simulated chips; what the engine's speed is measured against
     seed: int = 1
@@ -105,7 +106,7 @@ class TrialResult:
 
     @property
     def sound(self) -> bool:
-        """Whether nothing but loss is wrong, so that the figure is no fluke."""
+        """Whether loss is the only thing that may be wrong, so that the figure can be trusted."""
         return not (self.reordered or self.duplicated or self.corrupted or self.queue_grew or self.checks)
 
     @property
@@ -146,13 +147,14 @@ class TrafficBackend(Protocol):
     def capabilities(self) -> Capabilities: ...
 
     def check(self, setup: Setup, tests: Collection[str] = ()) -> None:
-        """Raise [sallyport.errors.InputError] for what the backend cannot do in `tests`, before anything is sent."""
+        """Raise [sallyport.errors.InputError] before the first frame if the backend cannot do one
+        of `tests`."""
         ...
 
     def run_trial(self, trial: Trial) -> TrialResult:
-        """Send, measure, drain, and return what was seen."""
+        """Send, measure, drain, and return the result."""
         ...
 
     def close(self) -> None:
-        """End what was started; a second call does nothing."""
+        """Stop the tester; a second call does nothing."""
         ...

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`./sallyport calibrate`: measures TRex through a cable in the place of the boxes (docs/how-to/lab.md)."""
+"""`./sallyport calibrate`: measures TRex through a cable that replaces the boxes
+(docs/how-to/lab.md)."""
 
 from __future__ import annotations
 

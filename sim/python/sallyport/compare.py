@@ -91,7 +91,8 @@ def _never(time: float | None) -> float:
 
 
 def read(path: Path) -> list[dict]:
-    """The rows of a file that `--json` wrote, or an [InputError] that says what it is instead."""
+    """The rows of a file that `--json` wrote; for any other file an [InputError] that says what
+    was found."""
     try:
         found = json.loads(path.read_text())
     except OSError as error:
@@ -146,7 +147,8 @@ def threshold(text: str) -> Fraction:
 
 
 def compare(before: list[dict], after: list[dict], limit: Fraction) -> list[Pair]:
-    """Every row of both, paired by what it is; more rows of the same kind (several seeds) in their order."""
+    """Every row of both files, paired by the case that it measures; rows of the same case (several
+    seeds) in their order."""
     left, right = _keyed(before), _keyed(after)
     pairs = [Pair(key, left.get(key), right.get(key)) for key in (left | right)]
     for pair in pairs:
@@ -160,7 +162,7 @@ def _keyed(found: list[dict]) -> dict[tuple, dict]:
         own = SET_BY_TEST.get(row["test"], ())
         if row["test"] == "latency":
             own = ("of_throughput_pct",) if row.get("of_throughput_pct") is not None else ("load_pct",)
-        # Rows of before the column are of the only rate that there was.
+        # Rows older than this column all have the only rate of their time.
         rate = row.get("line_rate_gbps", LINE_GBPS)
         goal = row.get("goal", "rfc2544")
         key, count = (*(row[name] for name in IDENTITY), rate, goal, *(row[name] for name in own)), 1

@@ -70,7 +70,7 @@ def _row(pair: Pair) -> dict:
 
 
 def _there(pair: Pair) -> dict:
-    """The row of either run, of which both have what identifies it."""
+    """The row of either run: the identifying columns are the same in both."""
     row = pair.after or pair.before
     assert row is not None
     return row

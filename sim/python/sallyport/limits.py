@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a perfect ESP gateway could do: arithmetic only, nothing measured.
 
-A clear frame of F bytes (FCS included) carries an IP packet of F - 18; its ESP frame is E bytes, and the black 100GbE port
-carries at most 100e9 / (8 (E + 20)) of them a second (8 B preamble and 12 B gap). In tunnel mode ESP is of that packet, behind
-an outer header; in transport mode of what follows the packet's own header, behind that.
+A clear frame of F bytes (FCS included) carries an IP packet of F - 18 bytes. With an ESP frame of E
+bytes, the black 100GbE port carries at most 100e9 / (8 (E + 20)) frames a second. The 20 bytes are
+the preamble (8) and the gap (12). In tunnel mode ESP carries the whole packet, behind an outer
+header. In transport mode ESP follows the packet's own header and carries the rest.
 """
 
 from __future__ import annotations

@@ -97,7 +97,8 @@ def _devices(boxes: int, red: tuple[str, ...], black: tuple[str, ...], replay: P
 
 
 def _recordable(record: Path | None, replay: Path | None) -> None:
-    """The file is opened by the engine when all else is in order; what is certain to fail is said before anything begins."""
+    """The engine opens the file once all else is in order. This check reports certain failures
+    before the run begins."""
     if not record:
         return
     if replay and record.resolve() == replay.resolve():
@@ -107,9 +108,11 @@ def _recordable(record: Path | None, replay: Path | None) -> None:
 
 
 def _neighbours(sim: Simulator, box: int, path: Path, cabled: bool) -> None:
-    """The far end of the simulated cable takes frames to any address; a host on a TAP does not, and nobody asks it by ARP yet.
+    """The far end of the simulated cable takes frames to any address. A host on a TAP does not, and
+    no ARP request asks it yet.
 
-    A replay must configure its boxes as the run that it repeats did, so this does not look at the TAPs."""
+    A replay must configure its boxes as the run that it repeats did, so this does not look at
+    the TAPs."""
     for device, mac in TESTER_MAC.items():
         if names_neighbour(path, device):
             continue

@@ -44,7 +44,8 @@ class Progress:
         self._total = self._done = 0
         self._started = time.monotonic()
         self._lock = threading.Lock()
-        self._running: dict[int, tuple[str, float]] = {}  # what is under way, and for how many µs, by thread
+        # the trial that each thread runs, and for how many µs
+        self._running: dict[int, tuple[str, float]] = {}
         self._last = ""  # what became of the trial before
         self._task: TaskID = self._bars.add_task("starting", total=None)
 
@@ -117,7 +118,7 @@ class Progress:
 
 
 def name(label: str, trial: Trial) -> str:
-    """What a trial is called: its frames, its load, and what is special about it."""
+    """The name of a trial: its frames, its load, and its special settings."""
     load = f"{float(100 * trial.fps / trial.setup.line_fps):.2f} %"
     what = f"{label} B at {load}" if label.isdigit() else f"{label} at {load}"
     more = {"a burst of": trial.burst, "reset by": trial.reset, "under attack by": trial.attack}

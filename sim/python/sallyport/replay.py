@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real frames through one box, and from its management CPU: captures of what comes out, and every counter by name."""
+"""Real frames through one box, and from its management CPU: captures of the frames that come out,
+and every counter by name."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _KEY = ("test", "frame_size", "suite", "mode", "ip", "nat_t", "sas", "tables", "
 
 
 def key(row: dict) -> tuple:
-    """Of which case of a command a row is."""
+    """The case of a command that a row belongs to."""
     return tuple(row.get(name) for name in _KEY)
 
 

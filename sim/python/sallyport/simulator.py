@@ -21,7 +21,8 @@ TABLES = {
     "standard": (ROOT / "build" / "bin", "make sim mgmt"),
     "full": (ROOT / "build" / "full" / "bin", "make sim TABLES=full"),
 }
-# The simulation's program by what stands for the crypto chip's lanes: their RTL, or C++ that does the same at the same time.
+# The simulation's program, by the model of the crypto chip's lanes: their RTL, or C++ with the same
+# outputs in the same cycles.
 CRYPTO = {"rtl": "sallyport-sim", "model": "sallyport-sim-model"}
 # What of a chip is simulated: its core, or with a board's shell around that.
 CHIPS = ("core", "shell")
@@ -122,7 +123,8 @@ class Simulator:
 
     @contextmanager
     def branch(self) -> Iterator[None]:
-        """Whatever is done inside leaves no trace, neither in the boxes nor in what `sallyctl` remembers of them.
+        """Commands inside leave no trace, neither in the boxes nor in the state that `sallyctl`
+        keeps for them.
 
         An exception inside ends the simulation.
         """

@@ -11,7 +11,7 @@ from sallyport.suite_list import ALL
 
 SUITES = {suite.name: suite for suite in ALL}
 
-# Parts of strongSwan's names of what RFC 8221 forbids or advises against.
+# Parts of strongSwan's names of algorithms that RFC 8221 forbids or advises against.
 _FORBIDDEN = re.compile(r"(^|-)(3?des\d*|md5\w*|blowfish\w*|cast\w*)(-|$)")
 
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The SAs of an RFC 2544 run: what both boxes are told, as `ip -batch` files, and the flows that use them.
+"""The SAs of an RFC 2544 run: the commands for both boxes, as `ip -batch` files, and the flows that
+use them.
 
-Flow k of box b goes from host k behind b to host k behind the other box, in the address ranges that RFC 2544 appendix C and
-RFC 5180 8 set aside; hosts are counted from 0, so that 65,536 have an address. Each flow has an SA of its own in each
-direction, so N SAs are N flows: tunnels between the boxes, or, in transport mode, SAs between the hosts, with the boxes as
-bumps in the wire.
+Flow k of box b goes from host k behind b to host k behind the other box. Addresses come from the
+ranges that RFC 2544 appendix C and RFC 5180 8 set aside. Hosts are counted from 0, so 65,536 hosts
+have an address. Each flow has an SA of its own in each direction, so N SAs are N flows. They are
+tunnels between the boxes, or, in transport mode, SAs between the hosts, with the boxes as bumps in
+the wire.
 """
 
 from __future__ import annotations
@@ -114,8 +116,8 @@ class Tunnels:
     def associations(self, box: int, generation: int = 0) -> Iterator[str]:
         """The lines that add the SAs and policies of both directions to `box`.
 
-        Keys come from the setup's seed and `generation` alone, so both boxes agree and a run can be repeated; they are test keys
-        and nothing else. SPIs of another generation are others.
+        Keys come from the setup's seed and `generation` alone, so both boxes agree and a run can be
+        repeated. They are test keys only. Each generation has its own SPIs.
         """
         for way in (box, 1 - box):
             for number, state in enumerate(self.states(way, generation)):

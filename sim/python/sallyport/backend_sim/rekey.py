@@ -15,8 +15,8 @@ from sallyport.tunnels import FIRST_SPI, Tunnels
 
 # Tunnels that are rekeyed at once, if there are so many.
 AT_ONCE = 8
-# Simulated µs between two turns of software. Old SAs go in the second half of the next turn, 10 µs later at least: through two boxes 9000 B
-# take 13.6 µs, and 145 µs under SM3.
+# Simulated µs between two turns of software. Old SAs go in the second half of the next turn, at
+# least 10 µs later. Through two boxes 9000 B take 13.6 µs, and 145 µs under SM3.
 GRACE_US, GRACE_HASHED_US = 5, 150
 # What sallyctl's register accesses take in a turn, and for each tunnel that it rekeys.
 TURN_US, TUNNEL_US = 12, 12
@@ -90,7 +90,8 @@ class Rekeys:
         return {"at_us": self._due_us(), "after_us": _grace_us(self._setup.suites)}
 
     def _additions(self, way: int, rekeys: range) -> list[str]:
-        """The lines that add the new SAs of a direction. Rekey n is of tunnel n modulo their number; SPIs go on from the tunnels' own."""
+        """The lines that add the new SAs of a direction. Rekey n renews the tunnel with number n
+        modulo the number of tunnels. The new SPIs follow those of the tunnels."""
         first = FIRST_SPI + self._setup.sas
         return [
             self._tunnels.state(

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A box is reset while traffic crosses it (RFC 6201), and software makes it a gateway again.
 
-hardware: the chips' reset. software: the management program starts from nothing; it removes all SAs and policies and adds them anew.
-Both end with new SAs of new keys at both boxes, as IKE would agree on them: after a reset no key may be used again, because its
-numbers begin anew. Meanwhile simulated time passes with the register accesses alone.
+hardware: the chips' reset. software: the management program starts from nothing; it removes all SAs
+and policies and adds them anew. After both, the two boxes have new SAs with new keys, as IKE would
+agree on them. After a reset no old key may be used, because its sequence numbers begin again.
+Meanwhile simulated time passes with the register accesses alone.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Reset:
         self._trial = trial
         self._mtu = mtu
         self._tunnels = tunnels
-        self.done = 0  # rekeys, of which there are none
+        self.done = 0  # rekeys; a reset makes none
 
     def turns(self) -> dict[str, Any]:
         return {"on_turn": self._turn, "software_after_us": self._trial.setup.warmup_ns / 1000}
@@ -46,7 +47,7 @@ class Reset:
             lines = self._tunnels.network(BOX, self._mtu)
         else:
             lines = ["xfrm policy flush", "xfrm state flush"]
-        # The peer first: what it receives with must be there before it is sent.
+        # The peer first: its inbound SAs must be there before a packet of the new SAs comes.
         self._sim.batch(1 - BOX, [state for way in (0, 1) for state in self._tunnels.states(way, generation=1)])
         self._sim.batch(BOX, [*lines, *self._tunnels.associations(BOX, generation=1)])
         return {}

@@ -26,7 +26,8 @@ RECORDING_MARGIN = 1.02
 
 
 class SimBackend:
-    """Trials in simulated time. Each is a branch of a simulation that was configured once, so it depends on nothing but its arguments."""
+    """Trials in simulated time. Each is a branch of a simulation that was configured once, so it
+    depends on its arguments alone."""
 
     def __init__(self, on_progress: Callable[[float, float], None] | None = None) -> None:
         """`on_progress(done, cycles per second)` is called during a trial, `done` from 0 to 1."""
@@ -142,7 +143,7 @@ class SimBackend:
                         f"suite {suite.name!r} is not built into the simulated chip: it has {', '.join(built)}"
                     )
             for box in range(boxes):
-                # Before the SAs, of which sallyctl would otherwise go through tens of thousands again.
+                # Before the SAs: later, sallyctl would go through tens of thousands of them again.
                 for device, mac in TESTER_MAC.items():
                     sim.sallyctl(box, "next-hop", "default", "dev", device, "lladdr", mac)
                 sim.sallyctl(box, "-batch", self._file(f"box{first + box}.xfrm"))
@@ -171,7 +172,7 @@ def _sends_ns(trial: Trial) -> float:
 
 
 def _enough(recorded: Trial | None, trial: Trial) -> bool:
-    """True if what was recorded for one trial has all frames of another."""
+    """True if the record of one trial has all frames of another."""
     if recorded is None or (recorded.setup.mix, recorded.attack) != (trial.setup.mix, trial.attack):
         return False
     return recorded.fps * Fraction(_sends_ns(recorded)) >= trial.fps * Fraction(_sends_ns(trial))
@@ -183,7 +184,7 @@ def _latency(figures: dict) -> Latency:
 
 def _result(trial: Trial, answer: dict, counters: list[dict], rekeys: int) -> TrialResult:
     setup = trial.setup
-    # What a hostile sender's frames come to is in the counters; the other streams are what is measured.
+    # The counters show the fate of a hostile sender's frames; the trial measures the other streams.
     rows = [row for row in answer["streams"] if row["expect"] != "count"]
     total = answer["total"]
     ports = 2 if setup.direction == "both" else 1

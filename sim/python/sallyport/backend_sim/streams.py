@@ -14,7 +14,8 @@ from sallyport.tunnels import Tunnels
 WAYS = {"both": (0, 1), "encrypt": (0,), "decrypt": (1,)}
 # What a black tester port knows of frames: that they are ESP, and their order.
 ENCRYPTED = {"expect": "esp"}
-# An attack begins so much later than what it copies, and its frames are never faster: a replay is of what has been.
+# An attack begins so much later than the stream that it copies, and its frames are never faster: a
+# replay can repeat only earlier frames.
 ATTACK_AFTER_US = 5
 # Stream ids: of each direction, of the suites within it, and of its second part in time.
 SUITE_IDS, PART_IDS, ATTACK_ID = 2, 1000, 5000
@@ -118,7 +119,8 @@ def _by_suite(stream: dict, trial: Trial) -> list[dict]:
 
 
 def _attack(trial: Trial, recorded: Path) -> dict:
-    """The hostile sender's stream on the black wire: what is left of it, but no more than the load it stands beside."""
+    """The hostile sender's stream on the black wire: it takes the wire's free rate, but no more
+    than the load of the real stream."""
     load = _black_load(trial, trial.fps / trial.setup.line_fps)
     return {
         "id": ATTACK_ID,

@@ -19,7 +19,8 @@ def fixed(value: float | None, digits: int) -> str:
 
 
 def percent(value: float | None) -> str:
-    """A share in percent, with the two decimals that a search to 0.1 % needs; three digits of what is small."""
+    """A share in percent, with the two decimals that a search to 0.1 % needs; a small share has
+    three digits."""
     if value and abs(value) < 1:
         digits = 2 - math.floor(math.log10(abs(value)))
         return f"{value:.{digits}f}"

@@ -13,7 +13,8 @@ from sallyport.report.kinds import verdict
 
 @dataclass(frozen=True)
 class Column:
-    """A heading, the unit of what is below it, and how a row fills it; `text` is not lined up as numbers are."""
+    """A heading, the unit of the column, and how a row fills it; `text` columns are not aligned as
+    numbers are."""
 
     title: str
     unit: str
@@ -154,7 +155,7 @@ def _latency(rows: list[dict]) -> Sheet:
         for name, column in ((first, "latency_ns"), ("FIFO", "latency_fifo_ns")):
             if column == "latency_ns" or (row[column] and name != first):
                 figures = [cells.latency(row, key, column) for key in keys]
-                # The row has one jitter, which is of the first kind.
+                # The row has one jitter; it belongs to the first kind of latency.
                 jitter = cells.micros(row["jitter_ns"]) if column == "latency_ns" else cells.DASH
                 sheet.rows.append([c.show(row) for c in shared] + [name, *figures, jitter, RESULT.show(row)])
     return sheet

@@ -54,7 +54,8 @@ def check_places(html_file: Path | None, json_file: Path | None) -> None:
 
 
 def write_rows(rows: list[dict], html_file: Path | None, json_file: Path | None) -> None:
-    """The rows so far as JSON, where [write_all] would leave them: whatever ends the run, they are there."""
+    """The rows so far as JSON, where [write_all] would leave them: they survive any end of
+    the run."""
     place = _places(html_file, json_file).get("json")
     if place:
         write(place, json.dumps(rows, indent=2) + "\n")
@@ -81,9 +82,10 @@ def kept(html_file: Path | None, json_file: Path | None) -> list[dict]:
 def write_all(
     rows: list[dict], html_file: Path | None, json_file: Path | None, command: str | None = None
 ) -> list[Path]:
-    """Write what was asked for and return the files: `x.html` with `x.csv` and `x.json` beside it, or the JSON alone.
+    """Write the files and return them: `x.html` with `x.csv` and `x.json` beside it, or the
+    JSON alone.
 
-    `json_file` says where the JSON goes instead. Nothing is written before all of it is made.
+    `json_file` names another place for the JSON. No file is written before all are made.
     """
     places = _places(html_file, json_file)
     make = {

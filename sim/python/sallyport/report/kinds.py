@@ -100,7 +100,7 @@ def reasons(row: dict) -> list[str]:
 
 
 def verdict(row: dict) -> bool | None:
-    """Whether a row passed; None where the test measures and there is nothing to pass.
+    """Whether a row passed; None for a test that only measures.
 
     A trial passes if it lost nothing. Overload and resets must lose something: they pass if traffic came back.
     """

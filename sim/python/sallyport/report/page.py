@@ -20,7 +20,8 @@ MOST_REASONS = 6  # at the top of the page; each section has all of its own
 def html(rows: list[dict], command: str | None = None) -> str:
     """The page of rows of any tests; `command` is what made them, if it is not the arguments of this process."""
     tests = by_test(rows)
-    # Of the loads of the latency test, or of the throughput found where there is none.
+    # Histograms show the loads of the latency test, or the throughput test's result if no latency
+    # test ran.
     histograms_of = "latency" if "latency" in tests else "throughput"
     sections = [
         _section(number, test, mine, test == histograms_of) for number, (test, mine) in enumerate(tests.items(), 1)

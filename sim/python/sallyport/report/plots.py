@@ -10,7 +10,8 @@ import plotly.graph_objects as go
 
 from sallyport.report import cells, settings
 
-# Told apart by the colour-blind, and readable on white and on black: the page has no other colours for dark screens.
+# Colour-blind readers can tell these apart, and all are readable on white and on black: the page
+# has no other colours for dark screens.
 _COLOURS = ("#3b7dd8", "#d9822b", "#2f9e6e", "#c2528b", "#8a6fd1", "#1d9fb5", "#a98a1b", "#c4574b")
 _GREY = "#808893"
 _PERCENTILES = {"min": "dot", "p50": "solid", "p90": "solid", "p99": "solid", "p99_99": "solid", "max": "dash"}
@@ -19,7 +20,7 @@ _CONFIG = {"displayModeBar": False, "responsive": True, "scrollZoom": False, "do
 
 @dataclass(frozen=True)
 class Plot:
-    """A figure as HTML, and what it shows."""
+    """A figure as HTML, and its caption."""
 
     caption: str
     origin: str
@@ -92,7 +93,7 @@ def _groups(rows: list[dict], *but: str) -> dict[str, list[dict]]:
 
 
 def _each_size(rows: list[dict]) -> dict[str, list[dict]]:
-    """The rows of each frame size and setting, by what a legend calls them."""
+    """The rows of each frame size and setting, by their names in a legend."""
     keys, found = settings.varying(rows), {}
     for row in rows:
         found.setdefault(_label(cells.sized(row), settings.series(row, keys)), []).append(row)

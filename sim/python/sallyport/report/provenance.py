@@ -17,7 +17,8 @@ from sallyport.simulator import ROOT
 
 
 def provenance(rows: list[dict], command: str | None = None) -> list[tuple[str, str]]:
-    """Names and values, for the page; `command` is what was typed, if it is not the arguments of this process."""
+    """Names and values, for the page; `command` is the typed command, if it differs from the
+    arguments of this process."""
     made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     machine = f"{platform.machine()}, {os.cpu_count()} cores, {_memory()}{platform.system()} {platform.release()}"
     versions = [f"Sallyport {_version()}", f"Python {platform.python_version()}"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was tested: the settings that rows have in common, in words, and those in which they differ, as columns."""
+"""The settings of a test: those that all rows share in words, those that differ as columns."""
 
 from __future__ import annotations
 

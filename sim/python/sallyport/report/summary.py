@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the rows say in a line: a heading of what was tested, and the headline of each test."""
+"""Sums the rows up in a line: a heading that names the tested settings, and the headline of
+each test."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from sallyport.report.kinds import KINDS, kind, verdict
 
 
 def heading(rows: list[dict]) -> str:
-    """What the figures of one test are of."""
+    """The test and the settings that the figures belong to."""
     test = rows[0]["test"]
     name = f"RFC 2544 {test}" if kind(test).source.startswith("RFC 2544") else kind(test).title
     return f"{name}, {settings.origin(rows)}: {settings.describe(rows)}"
@@ -68,7 +69,7 @@ def _latency(rows: list[dict]) -> str:
 
 
 def _loss(rows: list[dict]) -> str:
-    """Of each frame size the highest load up to which nothing is lost."""
+    """The highest load without loss, for each frame size."""
     clean: dict[str, float] = {}
     for row in sorted(rows, key=lambda r: r["load_pct"]):
         label = cells.sized(row)

@@ -11,7 +11,7 @@ from sallyport.report.cells import corrected, count, latency, micros, percent
 from sallyport.report.kinds import by_test, reasons, verdict
 from sallyport.report.summary import heading
 
-_WIDTH = 160  # of what goes into a pipe, at least
+_WIDTH = 160  # minimum width of the output to a pipe
 
 _SIZE = ("frame B", cells.size)
 _LOAD = ("load %", lambda r: percent(r["load_pct"]))

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tests of RFC 2544 and of those that extend it, each a module: what it sends and what it says of the outcome.
+"""The tests of RFC 2544 and of the RFCs that extend it. Each is a module that decides the traffic
+and judges the outcome.
 
-`TESTS` has them by name. Each takes a [Case] and yields rows of `--json`; `plan` makes the cases of a command.
+`TESTS` has them by name. Each takes a [Case] and yields rows of `--json`; `plan` makes the cases of
+a command.
 """
 
 from __future__ import annotations

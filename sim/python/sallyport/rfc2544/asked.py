@@ -82,7 +82,8 @@ class Asked:
         return where
 
     def setup(self, capabilities: Capabilities) -> Setup:
-        """The setup of all trials, but for their frames; [InputError] for what does not go together."""
+        """The setup of all trials, without their frames; [InputError] for options that exclude
+        each other."""
         chosen = suites.parse(self.suite)
         if self.boxes == 1 and len({each.fast for each in chosen}) > 1:
             raise InputError(
@@ -157,7 +158,7 @@ class Asked:
         return report.kept(self.html_file, self.json_file) if self.resume else []
 
     def keep(self, rows: list[dict]) -> None:
-        """Leave the rows so far, for whatever ends the run."""
+        """Write the rows so far, so that they survive any end of the run."""
         report.write_rows(rows, self.html_file, self.json_file)
 
     def write(self, rows: list[dict]) -> None:

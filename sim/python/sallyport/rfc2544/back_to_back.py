@@ -16,7 +16,8 @@ from sallyport.rfc2544.case import Case
 def rows(case: Case) -> Iterator[dict]:
     """One row, of `burst_runs` searches with seeds from the setup's own on.
 
-    A burst is at most as long as a trial's measured interval: RFC 9004 5.4 has a box that carries that much be without a limit.
+    A burst is at most as long as a trial's measured interval: RFC 9004 5.4 treats a box that
+    carries such a burst as one without a limit.
     """
     throughput, made = case.throughput()
     longest = floor(case.top * case.setup.measure_ns / 10**9)
@@ -30,7 +31,7 @@ def rows(case: Case) -> Iterator[dict]:
         shown = shown or result
     assert shown is not None
     frames = mean(runs)
-    # RFC 9004 5.4: what was forwarded during the burst was not in the buffer.
+    # RFC 9004 5.4: frames that the box forwarded during the burst were not in its buffer.
     corrected = frames * float(1 - throughput / case.top)
     yield case.row(
         shown,

@@ -138,7 +138,7 @@ def rfc2544_command(**given: object) -> None:
                     asked.keep(rows)
                     progress.case(f"{case.test} {case.label}", made)
             finally:
-                asked.write(rows)  # what there is, whatever stopped it
+                asked.write(rows)  # the rows so far, after any kind of end
     report.table(rows)
     if asked.html_file:
         click.echo(f"report: {asked.html_file}")

@@ -9,7 +9,8 @@ from sallyport.rfc2544.case import Case
 
 
 def rows(case: Case) -> Iterator[dict]:
-    """A row for each part of the throughput; if there is none, of the bound that was searched below."""
+    """A row for each part of the throughput; without a throughput, for each part of the search's
+    upper bound."""
     whole = case.throughput()[0] or case.bound
     for part in case.options.latency_at:
         yield case.row(case.trial(whole * part), of_throughput_pct=float(100 * part))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cases of a command: which tests, of which frame sizes and setups, and their rows in order."""
+"""The cases of a command: its tests with their frame sizes and setups, and their rows in order."""
 
 from __future__ import annotations
 

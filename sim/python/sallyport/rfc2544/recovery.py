@@ -10,7 +10,7 @@ from sallyport.rfc2544.case import Case
 
 OVERLOAD, AFTER = Fraction(11, 10), Fraction(1, 2)  # of the throughput; of the overload
 # A loss in the last tenth of the time after the change: there is no telling when that would end.
-ENDLESS = 1.45  # measured intervals, of which one and a half are sent
+ENDLESS = 1.45  # measured intervals; frames are sent for one and a half of them
 
 
 def rows(case: Case) -> Iterator[dict]:

@@ -35,7 +35,8 @@ class Goal:
         return trial.sound and trial.lost <= self.loss * trial.tx_frames
 
 
-# FD.io CSIT's goals: trials of 1 s, 21 s of them a load, half of which may be bad, to 0.5 %.
+# FD.io CSIT's goals: trials of 1 s, 21 s of them for each load, and half of these may be bad. The
+# result is exact to 0.5 %.
 _CSIT = {"exceed": 0.5, "width": 0.005, "trials": 21, "trial_ns": 1_000_000_000}
 GOALS = {"rfc2544": Goal(), "ndr": Goal("ndr", **_CSIT), "pdr": Goal("pdr", loss=0.005, **_CSIT)}
 
@@ -69,7 +70,7 @@ class _Measurer(AbstractMeasurer):
     def measure(self, intended_duration: float, intended_load: float) -> MeasurementResult:
         trial = self.run_trial(Fraction(intended_load), round(intended_duration * 1e9))
         self.trials.append(trial)
-        # A trial that failed on order or a growing queue is a bad one, whatever it lost.
+        # A trial with wrong order or a growing queue is bad, even without loss.
         lost = trial.lost if trial.sound else max(trial.lost, int(self.goal.loss * trial.tx_frames) + 1)
         return MeasurementResult(
             intended_duration=intended_duration,

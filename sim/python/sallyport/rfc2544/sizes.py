@@ -36,7 +36,7 @@ def parse(text: str, setup: Setup) -> Sizes:
     """`"64,1400,imix"` as a list of (label, mix); InputError names the entry that is wrong.
 
     `all` is [STANDARD]; `largest` is the longest frame whose ESP fits a port of 1518 B; `imix:aaadg` a mix by RFC 6985's letters.
-    IPv6 raises what is too short to the shortest test frame there is.
+    With IPv6, shorter sizes become that of the shortest test frame.
     """
     entries = [part for entry in text.split(",") for part in (STANDARD if entry.strip() == "all" else [entry.strip()])]
     least = limits.smallest_frame(setup.ip)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Throughput (RFC 2544 26.1, RFC 1242 3.17): the highest load at which nothing is lost, or no more than the goal allows."""
+"""Throughput (RFC 2544 26.1, RFC 1242 3.17): the highest load without loss, or with no more loss
+than the goal allows."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ from sallyport.rfc2544.case import Case
 
 
 def rows(case: Case) -> Iterator[dict]:
-    """One row: a good trial of the highest load, or if there is none, the last one; of repeated searches the median."""
+    """One row: a good trial of the highest load, or the last trial if none was good; of repeated
+    searches the median."""
     runs = [case.searched(), *(case.search() for _ in range(case.options.repeats - 1))]
     found = sorted(runs, key=lambda each: each.fps)[(len(runs) - 1) // 2]
     lossy = [trial for trial in found.at_load if not case.options.goal.met(trial)]

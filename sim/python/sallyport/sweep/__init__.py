@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trials of a command: where they are made (this process, a pool, a cluster) and what is remembered of them."""
+"""Trials of a command: where they run (this process, a pool, a cluster), and the cache of
+their results."""
 
 from sallyport.sweep.cache import Cache
 from sallyport.sweep.cluster import ClusterPool, Where

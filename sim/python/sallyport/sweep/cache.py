@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of trials on disk, by what they depend on: a killed sweep begins again where it was, and a repeated one costs nothing."""
+"""Results of trials on disk. A result's key holds all that the result depends on. So a killed sweep
+continues where it was, and a repeated one costs no time."""
 
 from __future__ import annotations
 

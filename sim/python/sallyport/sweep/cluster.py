@@ -126,7 +126,7 @@ def _run(trial: Trial, expected: str) -> TrialResult:
     try:
         return _backend().run_trial(trial)
     except BaseException:
-        # Nobody knows what state its simulation is in.
+        # The state of its simulation is unknown.
         _backend().close()
         _backend.cache_clear()
         raise

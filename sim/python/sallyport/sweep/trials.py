@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trials as a sweep sees them: each made once, whoever asks and however often."""
+"""Trials as a sweep sees them: each is made once, for any number of callers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ class Trials:
         self._known: dict[str, Future[TrialResult]] = {}
 
     def run(self, label: str, trial: Trial) -> TrialResult:
-        """The trial's result, from the cache or from the pool. `label` names its frame size to whoever watches."""
+        """The trial's result, from the cache or from the pool. `label` names its frame size in the
+        progress display."""
         if not self._repeatable:
             return self._make("", label, trial)
         name = key(trial)

@@ -19,7 +19,7 @@ Counters = dict[str, int]
 
 
 class Unanswered(Exception):
-    """A box did not do what it was told; the text says why."""
+    """A box did not carry out a command; the text says why."""
 
 
 def reached(lab: Lab) -> list[tuple[int, Box, Ssh]]:
@@ -51,7 +51,7 @@ def counters(lab: Lab) -> Counters:
 
 
 def risen(before: Counters, after: Counters) -> Counters:
-    """What was counted meanwhile, without zeros. A box that was reset begins at 0 again."""
+    """The counts since `before`, without zeros. A box that was reset begins at 0 again."""
     found = {name: count - (old if count >= (old := before.get(name, 0)) else 0) for name, count in after.items()}
     return {name: count for name, count in found.items() if count}
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a cable between TRex's ports shows of TRex itself, kept beside the lab file and held against every result.
+"""TRex's own limits, measured through a cable between its ports, kept beside the lab file and
+compared with every result.
 
-A file `<lab>.calibration.json`: what it was measured with, and of each frame size the rate without loss and the latency at a tenth of it.
+The file `<lab>.calibration.json` holds the settings of the measurement. For each frame size it has
+the rate without loss and the latency at a tenth of it.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ def place(lab: Lab) -> Path:
 
 
 def load(lab: Lab, about: dict) -> dict:
-    """The calibration of this lab, {} if there is none; [InputError] if it is of another tester or cable."""
+    """The calibration of this lab, {} without one; [InputError] if it belongs to another tester
+    or cable."""
     file = place(lab)
     if not file.exists():
         return {}

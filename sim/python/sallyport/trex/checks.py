@@ -84,7 +84,7 @@ def trial(lab: Lab, asked: Trial, interactive: Callable[[], bool]) -> None:
 
 
 def connect(lab: Lab, client: Client) -> str:
-    """Reach the server, and see that it is of the version the lab file wants; its version."""
+    """Reach the server, and check its version against the lab file; returns the version."""
     tester = lab.tester
     client.call(
         "STLClient", server=tester.host, sync_port=tester.sync_port, async_port=tester.async_port, username="sallyport"

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The only code that touches TRex's client, and a program of its own: `python client.py FOLDER`, with the package `trex` in FOLDER.
+"""The only code that touches TRex's client, and a program of its own: `python client.py FOLDER`,
+with the package `trex` in FOLDER.
 
-The client is under the GPL, so it is neither part of this tree nor loaded into the process of `sallyport`; what is here calls its
-public API by name and knows nothing of tests. One JSON object a line: in, {"id", "call", "args"}, where an argument {"class", "args"}
-is an object of that class of the API and {"bytes"} is base64; out, {"id", "result"} or {"id", "error", "kind"}. `kind` is "refused"
-(TRex said no), "lost" (its server went away) or "import". The end of the input stops traffic and gives the ports back.
+The client is under the GPL, so it is neither part of this tree nor loaded into the process of
+`sallyport`. This program calls the client's public API by name and knows nothing of tests. One JSON
+object a line. In: {"id", "call", "args"}, where an argument {"class", "args"} is an object of that
+class of the API and {"bytes"} is base64. Out: {"id", "result"} or {"id", "error", "kind"}. `kind`
+is "refused" (TRex said no), "lost" (its server went away) or "import". The end of the input stops
+traffic and gives the ports back.
 """
 
 import base64
@@ -77,7 +80,7 @@ def serve(api, say):
 
 
 def main(folder):
-    # TRex's client prints; what it prints must not get between the lines.
+    # TRex's client prints; its text must not get between the lines.
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
 

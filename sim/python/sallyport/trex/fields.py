@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mappings of a YAML file, read field by field: what is missing, unknown or wrong is one sentence with file, field and remedy.
+"""Mappings of a YAML file, read field by field.
 
-Scalars are taken as the text that was written (YAML 1.1 would make a number of the MAC 12:00:00:00:00:01 and of the version 3.10).
+A missing, unknown or wrong field gives one sentence with file, field and remedy. Scalars are taken
+as written text, because YAML 1.1 reads the MAC 12:00:00:00:00:01 and the version 3.10 as numbers.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def read(file: Path, like: str) -> Section:
 
 
 class Section:
-    """One mapping. Every call takes a field out; `finish` refuses what nobody asked for."""
+    """One mapping. Every call takes a field out; `finish` refuses the fields that no call took."""
 
     def __init__(self, file: Path, where: str, node: object, like: str) -> None:
         self._file, self._where, self._like = file, where, like

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The frames that TRex sends: as the simulated tester's, a UDP datagram of a flow of [sallyport.tunnels] in a frame of exact size.
+"""The frames that TRex sends: as the simulated tester's, a UDP datagram of a flow of
+[sallyport.tunnels] in a frame of exact size.
 
-UDP checksums are 0 (none) over IPv4. Over IPv6, where there must be one (RFC 8200 8.1), they are right in frames whose bytes stay as
-they are; TRex writes a time and a number into latency frames when they leave, and the field engine writes addresses, so those have 0.
-Payloads are zeros.
+UDP checksums are 0 (none) over IPv4. IPv6 demands a checksum (RFC 8200 8.1), so frames whose bytes
+stay as they are have a right one. TRex writes a time and a number into latency frames when they
+leave, and the field engine writes addresses. Such frames have 0. Payloads are zeros.
 """
 
 from __future__ import annotations

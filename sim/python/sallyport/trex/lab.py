@@ -27,7 +27,7 @@ class Tester:
     version: str  # that the server must be of: "v3", or "v3.08" and nothing else
     client: Path | None  # folder that holds the package `trex`; None: TREX_CLIENT says it
     python: str  # the interpreter that runs the client
-    force: bool  # take ports from whoever holds them
+    force: bool  # take ports from the user that holds them
 
 
 @dataclass(frozen=True)

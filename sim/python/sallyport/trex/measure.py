@@ -25,7 +25,8 @@ def number(value: object) -> float:
 
 @dataclass(frozen=True)
 class Sample:
-    """What was sent and what had arrived, `at_ns` after the measured interval began; a figure for each direction."""
+    """The frames sent and the frames that had arrived `at_ns` after the measured interval began; a
+    figure for each direction."""
 
     at_ns: float
     tx: tuple[int, ...]
@@ -59,9 +60,11 @@ def sample(stats: dict, ways: list[Way], groups: list[list[int]], at_ns: float) 
 
 
 def lost(stats: dict, ways: list[Way], groups: list[list[int]]) -> list[int]:
-    """Frames lost of each direction: of each group what was sent and did not arrive, or what TRex missed in its order, if more.
+    """Frames lost in each direction, summed over groups.
 
-    A frame that arrives twice stands for a lost one in the first figure; the second one is of latency groups alone.
+    A group's loss is the larger of two figures: frames that were sent and did not arrive, and
+    frames that TRex missed in the group's order. In the first figure a frame that arrives twice
+    hides a lost one; only latency groups have the second figure.
     """
     flows, latency = stats.get("flow_stats", {}), stats.get("latency", {})
 
@@ -86,10 +89,11 @@ def sent_within(samples: list[Sample], asked: float) -> float:
 
 
 def last_loss_ns(samples: list[Sample]) -> float | None:
-    """When the last lost frame was sent, to the interval between samples; None if none was.
+    """When the last lost frame was sent, exact to the interval between samples; None without loss.
 
-    A frame on its way looks like a lost one, so what is missing at a sample is as much as was lost by then, or more: while that is
-    less than is missing in the end, the last loss is still to come. Frames that wait in a queue are told by their delay.
+    A frame on its way looks like a lost one, so the count missing at a sample is at least the loss
+    so far. While that count is less than the final loss, the last loss is still to come.
+    Frames in a queue show by their delay.
     """
     ends = []
     for way, (tx, rx) in enumerate(zip(samples[-1].tx, samples[-1].rx, strict=True)):
@@ -168,7 +172,8 @@ def _fine(encoded: list[str | None]) -> list[tuple[int, int]]:
 
 
 def _end(low: int) -> int:
-    """The upper end of TRex's bucket from `low` µs on: 0 to 10, then steps of a power of ten, 90 to 100, 100 to 200."""
+    """The upper end of TRex's bucket from `low` µs on. Buckets are 0 to 10, then steps of a power
+    of ten, as 90 to 100 and 100 to 200."""
     return low + 10 ** max(1, int(math.log10(low)) if low else 1)
 
 

@@ -16,7 +16,7 @@ lab_option = click.option("--lab", type=click.Path(path_type=Path), help=f"With 
 
 
 def backend(lab: Path | None, on_progress: Callable[[float, float], None] | None = None) -> TrexBackend:
-    """The backend of `--backend trex`; [InputError] without a lab file, or for what is wrong in it."""
+    """The backend of `--backend trex`; [InputError] without a lab file, or for an error in it."""
     if lab is None:
         raise InputError(f"--backend trex needs --lab FILE, which says where TRex and the boxes are; {EXAMPLE} is one")
     return TrexBackend(lab, on_progress)

@@ -25,7 +25,7 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Refused(Exception):
-    """TRex's own reason for not doing what it was asked."""
+    """TRex's own reason for a refused request."""
 
 
 class Lost(Exception):
@@ -106,7 +106,7 @@ class Client:
             except queue.Empty:
                 raise Lost(f"no answer in {ANSWER_SECONDS:.0f} s") from None
             if not line:
-                self._answers.put("")  # for whoever asks again
+                self._answers.put("")  # for the next request
                 raise Lost(self._epitaph())
             answer = json.loads(line)
             if answer["id"] != number:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One trial's traffic on TRex's ports: streams in, start, look at the counters until it is over, let what is under way arrive."""
+"""One trial's traffic on TRex's ports: add streams, start, read the counters until the end, wait
+for frames on their way."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from sallyport.trex.measure import Sample
 from sallyport.trex.process import Client, Refused
 from sallyport.trex.streams import Load, Way
 
-# TRex forgets the highest latency of a window of 0.5 s that nobody looked at.
+# TRex forgets the highest latency of each 0.5 s, so it must be read in time.
 LOOK_SECONDS = 0.2
 BURST_LOOKS = 20  # of a burst, to tell how long it took
 LONGEST_DRAIN_SECONDS = 60.0
@@ -21,7 +22,8 @@ LATE_LOOK_SECONDS = 0.05
 
 
 class Run:
-    """Traffic of one trial. `samples` are of its measured part and its drain, `stats` the counters after it.
+    """Traffic of one trial. `samples` cover its measured part and its drain; `stats` are the
+    counters after it.
 
     Times count from the first frame on, which TRex sends `start_ms` after it was told to start.
     """
@@ -40,14 +42,14 @@ class Run:
         self._start_s = lab.start_ms / 1000
 
     def warm_up(self, loads: list[Load], seconds: float) -> None:
-        """The same load, of which nothing is counted."""
+        """The same load, without counting."""
         self._load(loads)
         self._client.call("start", ports=self._tx_ports, mult="1", duration=seconds + self._start_s)
         self._until_idle(seconds + self._start_s)
         self._client.call("wait_on_traffic", ports=self._tx_ports, rx_delay_ms=self._lab.drain_ms)
 
     def learn(self, ways: list[Way], loads: list[Load]) -> None:
-        """Short bursts of every port, of which nothing is counted."""
+        """Short bursts of every port, without counting."""
         ports = [way.tx_port for way in ways]
         self._client.call("remove_all_streams", ports=ports)
         for way, load in zip(ways, loads, strict=True):

@@ -19,7 +19,8 @@ LONGEST_SECONDS = 5.0  # beside `start_ms`
 
 
 def check(lab: Lab, client: Client, next_hops: list[str], warn: Callable[[str], None]) -> list[float | None]:
-    """Milliseconds that the burst took on each port, None where TRex does not tell; warns of what is not as asked."""
+    """Milliseconds that the burst took on each port, None where TRex does not tell; warns of a port
+    with a wrong time."""
     asked = 1000 * (FRAMES - 1) / FPS
     found = []
     for number, box in enumerate(lab.boxes):

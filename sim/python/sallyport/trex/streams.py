@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trial's traffic in one direction, as TRex's streams: the bulk, and a few frames more that measure latency.
+"""A trial's traffic in one direction, as TRex's streams: the bulk, and a few frames more that
+measure latency.
 
-Bulk streams, one of each size of the mix and in the order of their weights, go through all flows and are counted under one group;
-latency streams, one of each suite and on its first flow, for a group must keep its order and boxes keep that of each SA, are of the
-mix's most frequent size and take their rate from its bulk. So all of them together are the intended load, exactly.
+There is a bulk stream for each size of the mix, in the order of their weights. Bulk streams go
+through all flows and are counted under one group. There is a latency stream for each suite, on the
+suite's first flow: a group must keep its order, and boxes keep the order of each SA. Latency
+streams have the mix's most frequent size and take their rate from the bulk stream of that size. So
+all streams together are exactly the intended load.
 """
 
 from __future__ import annotations
@@ -49,9 +52,11 @@ class Load:
 
 
 def make(lab: Lab, setup: Setup, way: Way, fps: Fraction, lowest: Fraction) -> Load:
-    """Streams that send `fps` frames a second, of which any rate from `lowest` on can be made later; see [Load.multiplier].
+    """Streams that send `fps` frames a second, and can later run at any rate from `lowest` on; see
+    [Load.multiplier].
 
-    They begin `start_ms` after the start: until then TRex's scheduler is late, and sends what is due in a burst.
+    They begin `start_ms` after the start: until then TRex's scheduler is late, and sends the frames
+    due in a burst.
     """
     weight = sum(setup.mix.values())
     often = max(setup.mix, key=lambda size: (setup.mix[size], -size))

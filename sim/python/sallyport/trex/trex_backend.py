@@ -25,7 +25,7 @@ WAYS = {"both": (0, 1), "encrypt": (0,), "decrypt": (1,)}
 # Of a trial, unless the command line says otherwise (RFC 2544 24 and 26.2).
 FIRST_NS = 1_000_000_000
 WARMUP_NS, MEASURE_NS, LATENCY_NS = 5_000_000_000, 60_000_000_000, 120_000_000_000
-# Of what was intended, below which the tester and not the box was the limit.
+# Part of the intended load. If the tester offers less, the tester and not the box was the limit.
 OFFERED_ENOUGH = Fraction(999, 1000)
 LEARNING_FPS = Fraction(1000)
 BUSY_PERCENT = 90.0  # of TRex's cores, from which on it may lose frames itself
@@ -169,7 +169,8 @@ class TrexBackend:
             raise
 
     def _with_counters(self, result: TrialResult, before: boxes.Counters) -> TrialResult:
-        """The result with what the boxes dropped meanwhile, or with why they do not say."""
+        """The result with the boxes' drops since `before`, or with the reason why these
+        are unknown."""
         try:
             return replace(result, dropped=boxes.risen(before, boxes.counters(self.lab)))
         except boxes.Unanswered as error:
