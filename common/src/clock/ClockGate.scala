@@ -4,11 +4,12 @@ package sallyport.common.clock
 import chisel3._
 
 /**
- * A clock-gate cell: `out` is `clock` in the cycles after `enable` was high at the rising edge's setup, low otherwise.
+ * A clock-gate cell: `out` is `clock` in the cycles after `enable` was high at the rising edge's
+ * setup, low otherwise.
  *
- * In simulation a latch and an AND, so that an idle pipe costs no evaluation; under `SYNTHESIS` the clock passes
- * through, because a 300 MHz clock tree is not gated in fabric: registers behind it need their own enables where
- * function depends on it.
+ * In simulation it is a latch and an AND, so that an idle pipe costs no evaluation. Under
+ * `SYNTHESIS` the clock passes through, because fabric does not gate a 300 MHz clock tree. So
+ * registers behind it need their own enables where function depends on them.
  */
 class ClockGate extends ExtModule {
   override def desiredName = "SallyportClockGate"

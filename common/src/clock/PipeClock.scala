@@ -11,10 +11,8 @@ object PipeClock {
    *
    * @param in
    *   something enters
-   * @param awake
-   *   keeps the clock alive whatever is in the pipe
-   * @return
-   *   what entered 1 to `latency` cycles ago: the last is the valid bit of the result
+   * @param awake keeps the clock alive even if the pipe is empty @return what entered 1 to
+   *   `latency` cycles ago: the last is the valid bit of the result
    */
   def drive(running: Clock, clock: Clock, in: Bool, awake: Bool, latency: Int): Seq[Bool] = {
     val valids = Wire(Vec(latency, Bool()))

@@ -33,7 +33,7 @@ object Elaboration {
   def parse[T](parser: ParserForClass[T], args: Array[String]): T =
     parser.constructEither(args.toIndexedSeq).fold(refuse, identity)
 
-  /** Says what is wrong with the command line and exits with 2. */
+  /** Names the error in the command line and exits with 2. */
   def refuse(message: String): Nothing = {
     Console.err.println(message.stripPrefix("requirement failed: "))
     sys.exit(2)

@@ -6,10 +6,12 @@ import chisel3.util._
 import sallyport.common.stream.PacketStream
 
 /**
- * What [[LinkMeta.tos]] says of a packet with `transport`: the frame's headers in front of what ESP protects or what it made of
- * it, which cross the link in clear. They are an Ethernet header, up to two VLAN tags, and an IP header of whole words.
+ * The meaning of [[LinkMeta.tos]] for a packet with `transport`: it describes the frame's headers
+ * in front of ESP, which cross the link in clear. They are an Ethernet header, up to two VLAN tags,
+ * and an IP header of whole words.
  *
- * Bits 3:0 hold the words of 4 bytes of the IP header (IPv6: 10), bits 5:4 the VLAN tags, 7:6 are 0.
+ * Bits 3:0 hold the words of 4 bytes of the IP header (IPv6: 10), bits 5:4 the VLAN tags, 7:6
+ * are 0.
  */
 object ClearPrefix {
 

@@ -28,9 +28,9 @@ class LinkStatus extends Bundle {
 }
 
 /**
- * Messages beside the packets of a link, for the chips' own affairs. A message is 88 bits, arrives unchanged or not at all, in the order in which
- * it was sent, and waits for no credit; whoever needs it to arrive sends it again. Its word is all that it takes from the packets, and it comes
- * between two.
+ * Messages beside the packets of a link, for the chips' own affairs. A message has 88 bits. It
+ * arrives unchanged or not at all, in the order of sending, and waits for no credit. A sender that
+ * needs it to arrive sends it again. A message takes one word of the link, between two packets.
  */
 class LinkMessages extends Bundle {
 

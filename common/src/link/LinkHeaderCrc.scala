@@ -42,7 +42,7 @@ class LinkHeaderCrc(withSequence: Boolean) extends Module {
       if (withSequence) Crc.ieee.advance(stage0.payload, 64) ^ Crc.ieee.contribution(stage0.sequence, 64)
       else stage0.payload
 
-    // The check is worked out beside the CRC of what is around it, and then put into both.
+    // The check is computed beside the CRC of the fields around it, and then put into both.
     val covered = RegNext(stage0.covered)
     val check = RegNext(LinkFrame.check(stage0.covered(63, 0)))
     val around = RegNext(Crc.ieee.contribution(stage0.covered, LinkFrame.coveredBits))

@@ -49,12 +49,13 @@ class ParsedBeat extends Bundle {
 /**
  * Follows the framing of received words: finds headers and the units at which payload beats start.
  *
- * One word a cycle without back-pressure, 3 cycles of latency. Trusts the lengths it reads; the CRC is checked behind
- * it, and whoever finds it wrong, or any other fault, says `hunt` with the lock in which the fault was. A first unit
- * that is no header (check, type, length) loses the framing here.
+ * One word a cycle without back-pressure, 3 cycles of latency. Trusts the lengths it reads, since a
+ * later module checks the CRC. A module that finds a fault raises `hunt` with the lock in which the
+ * fault was. A first unit that is no header (check, type, length) loses the framing here.
  *
- * While it hunts it looks at all eight units of every word for the resync that echoes `nonce`, and goes on from there
- * at once; a request is passed on as well. Words in which nothing starts and nothing goes on are left out.
+ * While it hunts it looks at all eight units of every word for the resync that echoes `nonce`, and
+ * goes on from there at once; a request is passed on as well. Words in which nothing starts and
+ * nothing goes on are left out.
  */
 class LinkParser(withSequence: Boolean, messages: Boolean) extends Module {
   val io = IO(new Bundle {

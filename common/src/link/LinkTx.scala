@@ -93,7 +93,7 @@ class LinkTx(params: LinkParams) extends Module {
   when(io.feedback.far.valid && io.feedback.far.bits.locked && answered) { established := true.B }
   io.established := established
 
-  // What goes next.
+  // The next thing to send.
   private val outlet = Module(new PipelineOutlet(new LinkPiece, 8))
   private val inPacket = RegInit(false.B)
   private val answer = RegInit(0.U.asTypeOf(Valid(UInt(32.W))))
@@ -104,7 +104,8 @@ class LinkTx(params: LinkParams) extends Module {
   private val go = outlet.io.ready && io.up
   private val between = go && !inPacket
   private val overdue = headerTimer(6)
-  // One subtraction for both questions, whether it fits and what is left: a comparison would be a LUT level deeper.
+  // One subtraction tells whether the packet fits and how much room is left: a comparison would be
+  // a LUT level deeper.
   private val roomAfter = room -& head.bits.meta.beats
   private val affordable = established && crcs.io.out.valid && !roomAfter(12)
   private val sendResync = between && answer.valid

@@ -33,13 +33,14 @@ class LinkItem extends Bundle {
 /**
  * Turns parsed words into payload beats that start at byte 0, zero above `bytes`, and headers.
  *
- * One item a cycle; a word in which two items start takes two. Packets of 65 to 72 bytes are the worst: 1.45 beats a
- * word, so that 0.65 words a cycle, what four Aurora lanes deliver, need 0.95 cycles a cycle. Latency 3 cycles, and the
- * wait for the next word if a frame goes on in it.
+ * One item a cycle; a word in which two items start takes two. Packets of 65 to 72 bytes are the
+ * worst: 1.45 beats a word, so that 0.65 words a cycle, what four Aurora lanes deliver, need 0.95
+ * cycles a cycle. Latency 3 cycles, and the wait for the next word if a frame goes on in it.
  *
- * Words that `accept` does not cover are thrown away; `stray` names the lock of such words, so that the parser hunts if
- * it still trusts it. A resync waits until every earlier item has left the `depth` stages behind this module, and
- * everything behind it until it has left them too. The clock stops while there is nothing in here nor in those stages.
+ * Words that `accept` does not cover are thrown away; `stray` names the lock of such words, so that
+ * the parser hunts if it still trusts it. A resync waits until every earlier item has left the
+ * `depth` stages behind this module, and everything behind it until it has left them too. The clock
+ * stops while this module and those stages are empty.
  */
 class LinkUnpacker(withSequence: Boolean, depth: Int) extends Module {
   val io = IO(new Bundle {

@@ -7,10 +7,11 @@ import sallyport.common.clock.PipeClock
 import sallyport.common.stream.PacketStream
 
 /**
- * CRC-32 (IEEE 802.3) over packets of whole 64-byte beats: raw state, initial value all ones, no final XOR.
+ * CRC-32 (IEEE 802.3) over packets of whole 64-byte beats: raw state, initial value all ones, no
+ * final XOR.
  *
- * One beat a cycle. The state after the last beat stands at `crc` 2 cycles after that beat and for that cycle only. A
- * `first` beat starts anew whatever came before.
+ * One beat a cycle. The state after the last beat stands at `crc` 2 cycles after that beat and for
+ * that cycle only. A `first` beat always starts a new sum.
  */
 class PayloadCrc extends Module {
   val io = IO(new Bundle {

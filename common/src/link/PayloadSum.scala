@@ -7,11 +7,12 @@ import sallyport.common.arithmetic.AdderTree
 import sallyport.common.stream.PacketStream
 
 /**
- * Sum of a packet's 32-bit words, byte 0 of each lowest: folded to 16 bits with end-around carry it is what an Internet checksum
- * needs of the packet (RFC 1071 2: in this byte order as well as in the other).
+ * Sum of a packet's 32-bit words, byte 0 of each lowest: folded to 16 bits with end-around carry it
+ * is what an Internet checksum needs of the packet (RFC 1071 2: in this byte order as well as in
+ * the other).
  *
- * One beat a cycle. The sum up to a beat stands at `sum` [[PayloadSum.latency]] cycles after it and for that cycle alone. A `first` beat starts
- * anew whatever came before.
+ * One beat a cycle. The sum up to a beat stands at `sum` [[PayloadSum.latency]] cycles after it and
+ * for that cycle alone. A `first` beat always starts a new sum.
  */
 class PayloadSum extends Module {
   val io = IO(new Bundle {

@@ -13,7 +13,7 @@ object MemoryKind {
 case class MemorySlice(kind: MemoryKind, lsb: Int, width: Int)
 
 /**
- * The table that says what each memory of a design is made of, by its rows and their bits.
+ * Decides how each memory of a design is built, by its rows and their bits.
  *
  * A URAM has 4096 rows of 72 bits, so a deep memory has a URAM for each 4096 rows and 72 bits; what is left of a row is in
  * block RAM unless it would fill most of a column. Rows that are written in parts are in no URAM, and a slice is a part:
@@ -32,8 +32,9 @@ object MemoryBinding {
   private val fullRest = 54
 
   /**
-   * By rows and bits, what would else be URAM: soft limits and policies' counts, which would bring the inner chip's share of
-   * URAM to 68 %, while 15 % of its block RAM would be in use.
+   * Exceptions by rows and bits, which would be URAM without this list: soft limits and policies'
+   * counts. They would bring the inner chip's use of URAM to 68 %, with only 15 % of its block RAM
+   * in use.
    */
   private val exceptions: Map[(Int, Int), MemoryKind] = Map((65536, 128) -> Bram)
 

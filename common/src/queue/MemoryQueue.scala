@@ -58,13 +58,14 @@ class MemoryQueue[T <: Data](gen: T, entries: Int) extends Module {
 }
 
 /**
- * The output side of a queue in block memory: takes what a read issued in the cycle before delivers, and gives it out
- * through a register slice. One transfer a cycle.
+ * The output side of a queue in block memory: takes what a read issued in the cycle before
+ * delivers, and gives it out through a register slice. One transfer a cycle.
  *
- * `read` issues one, if there is something to read (`want`) and it will find room. Data at `pass` goes past the memory
- * if `passes`: nothing is to be read, no read is on its way, and there is room.
+ * `read` issues one, if there is something to read (`want`) and it will find room. Data at `pass`
+ * goes past the memory if `passes`: the memory is empty, no read is on its way, and there is room.
  *
- * Queues in a row make long paths of `out.ready` and `read`, and of `pass.valid`: each costs a LUT here.
+ * Queues in a row make long paths of `out.ready` and `read`, and of `pass.valid`: each costs a
+ * LUT here.
  */
 class ReadSlice[T <: Data](gen: T) extends Module {
   val io = IO(new Bundle {
@@ -80,7 +81,8 @@ class ReadSlice[T <: Data](gen: T) extends Module {
 
   private val inFlight = RegNext(io.read, false.B)
   private val slice = Module(new RegisterSlice(gen))
-  // What the slice holds and what is on its way: one at least, and two. No adder, whose carries would end the chain.
+  // The slice and the read on its way hold at least `one` entry, or `two`. No adder counts them, as
+  // its carries would end the chain.
   private val one = RegInit(false.B)
   private val two = RegInit(false.B)
   private val passing = io.passes && io.pass.valid

@@ -5,21 +5,25 @@ import chisel3._
 import sallyport.common.stream.{PacketBeat, PacketStream}
 
 /**
- * Store-and-forward FIFO of two queues of packets: between two packets, one that waits in the high queue leaves before any of
- * the low queue. Packets of one queue keep their order, and each leaves whole, whatever comes meanwhile.
+ * Store-and-forward FIFO of two queues of packets: between two packets, one that waits in the high
+ * queue leaves before any of the low queue. Packets of one queue keep their order, and each leaves
+ * whole, even if high packets come meanwhile.
  *
- * A packet goes into the queue that `high` names, which is the same on each of its beats. Each queue is a [[FrameStore]] of its
- * own that drops when it is full, so a full low queue costs no high packet, and a full high one no low packet. Never stalls:
- * `in.ready` is constant. Drops, whole: a packet whose last beat has `error` (`droppedError`); one that does not fit its queue
- * (`droppedOverflow`, `droppedHighOverflow`). One pulse a packet, in the cycle after its last beat, and one of `storedHigh` for each
- * that the high queue takes; a packet that is both counts as an error.
+ * A packet goes into the queue that `high` names, which is the same on each of its beats. Each
+ * queue is a [[FrameStore]] of its own that drops when it is full, so a full low queue costs no
+ * high packet, and a full high one no low packet. Never stalls: `in.ready` is constant. Drops,
+ * whole: a packet whose last beat has `error` (`droppedError`); one that does not fit its queue
+ * (`droppedOverflow`, `droppedHighOverflow`). One pulse a packet, in the cycle after its last beat,
+ * and one of `storedHigh` for each that the high queue takes; a packet that is both counts as
+ * an error.
  *
- * A high packet waits for what is before it in its queue, the rest of one low packet and 2 beats. Low packets wait as long as
- * there are high ones: who marks packets has to leave room.
+ * A high packet waits for what is before it in its queue, the rest of one low packet and 2 beats.
+ * Low packets wait as long as there are high ones: the module that marks packets has to leave room.
  *
- * One beat a cycle, and a one-beat packet every cycle, whichever queues they are in, but for 2 cycles when a queue that filled is
- * empty again ([[MemoryQueue]]). From last input beat to first output beat: 3
- * cycles when nothing waits, as of [[FrameFifo]]. Every output comes from registers. Metadata as in [[FrameFifo]].
+ * One beat a cycle, and a one-beat packet every cycle, whichever queues they are in, but for 2
+ * cycles when a queue that filled is empty again ([[MemoryQueue]]). From last input beat to first
+ * output beat: 3 cycles when nothing waits, as of [[FrameFifo]]. Every output comes from registers.
+ * Metadata as in [[FrameFifo]].
  *
  * @param beats     rows of the low queue's memory, a power of two
  * @param highBeats rows of the high queue's memory, a power of two

@@ -12,7 +12,7 @@ object RingDelay {
   def apply[T <: Data](in: T, cycles: Int): T =
     if (cycles < 4) ShiftRegister(in, cycles)
     else {
-      // The read is a register: what was written cycles - 1 ago is read now.
+      // The read has a register, so this cycle reads the entry written cycles - 1 ago.
       val places = cycles - 1
       val at = RegInit(0.U(log2Ceil(places).W))
       at := Mux(at === (places - 1).U, 0.U, at + 1.U)

@@ -5,10 +5,12 @@ import chisel3._
 import chisel3.util._
 
 /**
- * A first-in first-out queue of narrow entries that has a place for all there can be: its user never has to ask for room.
+ * A first-in first-out queue of narrow entries that can never be full: its user never has to ask
+ * for room.
  *
- * One transfer a cycle. Latency 1 cycle: what comes is registered first, so that `in` may end a long path, and goes past an
- * empty ring. The ring is LUT RAM. `clear` empties the queue; it is held until nothing comes any more.
+ * One transfer a cycle. Latency 1 cycle: an entry is registered first, so that `in` may end a long
+ * path, and then goes past an empty ring. The ring is LUT RAM. `clear` empties the queue; hold it
+ * until the last entry has come.
  *
  * @param entries places, a power of two
  */

@@ -6,9 +6,9 @@ import chisel3.util._
 import sallyport.common.registers.map.InnerRegs
 
 /**
- * A packet of an inbound SA was dropped for a reason that an audit log tells of.
+ * A packet of an inbound SA was dropped for a reason that belongs into an audit log.
  *
- * @param keyBits bits of what is kept of the packet itself; 0 where nothing is
+ * @param keyBits bits kept of the packet itself; 0 if none are kept
  */
 class AuditEvent(keyBits: Int = 0) extends Bundle {
   val sa = UInt(16.W)
@@ -22,12 +22,13 @@ class AuditEvent(keyBits: Int = 0) extends Bundle {
 }
 
 /**
- * The events of dropped packets for an audit log (RFC 4303 3.4.3 and 3.4.4.1, RFC 4301 5.2 step 4), for software: the registers AUDIT_… of
- * regs/inner.rdl and regs/crypto.rdl, which are the same.
+ * The events of dropped packets for an audit log (RFC 4303 3.4.3 and 3.4.4.1, RFC 4301 5.2 step 4),
+ * for software: the registers AUDIT_… of regs/inner.rdl and regs/crypto.rdl, which are the same.
  *
- * An event a cycle, with the time at which it comes. One with SA and reason of the last that was queued is left out while that waits, so that
- * a copy or a forgery sent again and again takes one place; the packets' counters tell how many they were. Any other that finds 16
- * waiting is lost, which `value` says until `clearLost`. Nobody waits for the queue.
+ * An event a cycle, with the time at which it comes. An event with the SA and reason of the last
+ * queued one is left out while that one waits. So a repeated copy or forgery takes one place; the
+ * packets' counters tell how many came. Any other event that finds 16 waiting is lost, and `value`
+ * says so until `clearLost`. No packet waits for the queue.
  *
  * @param keyBits as of [[AuditEvent]]
  */
@@ -41,7 +42,10 @@ class AuditEvents(keyBits: Int = 0) extends Module {
     val clearLost = Input(Bool())
     val value = Output(UInt(32.W))
 
-    /** Of the event that `value` shows: the sequence number, when it came, and what is kept of the packet. */
+    /**
+     * For the event that `value` shows: its sequence number, its time, and the kept bits of
+     * the packet.
+     */
     val sequence = Output(UInt(32.W))
     val time = Output(UInt(64.W))
     val packet = Output(UInt(keyBits.W))

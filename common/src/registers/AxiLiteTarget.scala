@@ -19,10 +19,10 @@ class RegisterRead extends Bundle {
 /**
  * The protocol half of an AXI4-Lite subordinate (AMBA IHI 0022 B1).
  *
- * Address and data of a write are taken independently, in either order. One write and one read at a time are given out,
- * as one-cycle pulses of `write` and `read`; whoever answers them pulses `writeDone` (its bit: error) and `readDone` one
- * or more cycles later, once each. An error is answered as SLVERR. The two low address bits are ignored. Every output is
- * a register.
+ * Address and data of a write are taken independently, in either order. It gives out one write and
+ * one read at a time, as one-cycle pulses of `write` and `read`. The user answers each once, one or
+ * more cycles later, with a pulse of `writeDone` (its bit: error) or `readDone`. An error is
+ * answered as SLVERR. The two low address bits are ignored. Every output is a register.
  */
 class AxiLiteTarget extends Module {
   val io = IO(new Bundle {

@@ -10,13 +10,14 @@ import sallyport.common.table.TablePort
 import scala.collection.immutable.SeqMap
 
 /**
- * What a chip's register bank is made of.
+ * The parameters of a chip's register bank.
  *
  * @param chip value of CHIP, one of [[sallyport.common.registers.map.Chip]]
  * @param version `major.minor.patch`, the VERSION file's text
  * @param registers every register of the chip, as generated
  * @param counters every counter of the chip, as generated
- * @param build values of the registers that are fixed at elaboration (BUILD and the capabilities); what is not named is 0
+ * @param build values of the registers that are fixed at elaboration (BUILD and the capabilities);
+ *   others are 0
  */
 case class RegisterBankParams(
     chip: Int,

@@ -12,10 +12,12 @@ class FrameDescriptor[M <: Data](metaType: M, pointerBits: Int) extends Bundle {
 }
 
 /**
- * Goes through the packets that `descriptors` names in a ring memory, in order, a beat for each `read`.
+ * Goes through the packets that `descriptors` names in a ring memory, in order, a beat for
+ * each `read`.
  *
- * There is a beat to read while `waiting`, from the cycle in which its descriptor comes, and once high it stays until `read`;
- * `beat` is what was read in the cycle before. `read` without `waiting` must not be.
+ * While `waiting` is high there is a beat to read. It rises in the cycle in which a descriptor
+ * comes, and stays high until `read`. `beat` is the beat read in the cycle before. Never raise
+ * `read` without `waiting`.
  */
 class FrameCursor[M <: Data](meta: M, beats: Int) extends Module {
   private val pointerBits = log2Ceil(beats)

@@ -8,7 +8,7 @@ import sallyport.common.clock.ClockGate
 /**
  * What [[HeaderPrepend]] does with one packet.
  *
- * @param lengths  header lengths in bytes that may be chosen; 0 is none
+ * @param lengths  header lengths in bytes that may be chosen; 0 adds no header
  * @param metaType what travels on with the packet
  */
 class PrependedHeader[M <: Data](val lengths: Seq[Int], metaType: M) extends Bundle {
@@ -16,7 +16,10 @@ class PrependedHeader[M <: Data](val lengths: Seq[Int], metaType: M) extends Bun
   /** The header, byte 0 in bits 7:0; bytes above the chosen length are ignored. */
   val bytes = UInt((8 * lengths.max).W)
 
-  /** Index into `lengths`, and the length that stands there: whoever knows it spares the sums here a decoder. */
+  /**
+   * Index into `lengths`, and the length that stands there: given here, it spares the adders
+   * a decoder.
+   */
   val select = UInt(log2Ceil(lengths.size.max(2)).W)
   val length = UInt(6.W)
 
@@ -28,9 +31,10 @@ class PrependedHeader[M <: Data](val lengths: Seq[Int], metaType: M) extends Bun
 /**
  * Puts the header that a packet carries as metadata in front of it, or swallows the packet.
  *
- * A packet of n beats costs n cycles, or n + 1 if the header pushes its end into a further beat; a swallowed packet costs n.
- * Latency 1 cycle. Stalls only when `out` does. Drops nothing by itself: whoever sets `drop` counts it. `error` is passed
- * on. `in.ready` and every output come from registers. The clock stops while there is nothing in here.
+ * A packet of n beats costs n cycles, or n + 1 if the header pushes its end into a further beat; a
+ * swallowed packet costs n. Latency 1 cycle. Stalls only when `out` does. Drops nothing by itself:
+ * the module that sets `drop` counts it. `error` is passed on. `in.ready` and every output come
+ * from registers. The clock stops while the module is empty.
  */
 class HeaderPrepend[M <: Data](lengths: Seq[Int], meta: M) extends Module {
   require(

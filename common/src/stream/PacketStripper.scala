@@ -15,7 +15,7 @@ import sallyport.common.clock.ClockGate
  * where broken packets may come. Never drops.
  *
  * One beat a cycle. Latency `3 + ByteShift.stages` cycles (at least 4) from the beat that completes an output beat.
- * Registered both ways. The clock stops while there is nothing in here.
+ * Registered both ways. The clock stops while the module is empty.
  *
  * @param offsets the values that `offset` can have, below 128; those of one static header or the few that IPv4 header lengths give
  * @param offset bytes to take away

@@ -27,7 +27,7 @@ class PipelineOutlet[T <: Data](gen: T, entries: Int) extends Module {
     val in = Flipped(Valid(gen))
     val out = Decoupled(gen)
 
-    /** Nothing is on its way from the entry to `out`. */
+    /** No packet is on its way from the entry to `out`. */
     val empty = Output(Bool())
   })
 

@@ -35,7 +35,7 @@ class RuleMatch(p: TernaryTableParams) extends Module {
     val matches = Output(UInt(p.rows.W))
   })
 
-  // Held while nothing is looked up: each bit goes to a LUT of every row.
+  // Held while no key is looked up: each bit goes to a LUT of every row.
   private val key = RegEnable(io.key.bits.pad(chunks(p) * chunkBits), io.key.valid)
   private val live = RegNext(io.key.valid, false.B)
   io.column.ready := !live

@@ -14,9 +14,9 @@ class RuleResult(p: TernaryTableParams) extends Bundle {
 /**
  * Turns software's rows into columns of [[RuleMatch]] and keeps them for reading back.
  *
- * A row that is not valid any more, or of which the result alone has changed, is done in some 7 cycles. Any other matches
- * nothing while the columns of its group of rows are written anew, from software's copies of those rows: one for each address,
- * in cycles in which `column` is ready.
+ * A row that became invalid, or with a change of its result alone, takes some 7 cycles. Any other
+ * matches nothing while the columns of its group of rows are written anew, from software's copies
+ * of those rows: one for each address, in cycles in which `column` is ready.
  */
 class RuleWriter(p: TernaryTableParams) extends Module {
   import RuleMatch.{chunkBits, chunks, groupRows}

@@ -42,15 +42,16 @@ object TernaryTable {
 }
 
 /**
- * A table of rules: of the valid rows with (key & mask) = (value & mask), the lowest answers. Contract: [[TableIO]], with a
- * latency of [[TernaryTableParams.latency]]; `result.row` has the bits below the mask (`maskLsb`), laid out as the row, with the
- * key's bits zero.
+ * A table of rules: of the valid rows with (key & mask) = (value & mask), the lowest answers.
+ * Contract: [[TableIO]], with a latency of [[TernaryTableParams.latency]]; `result.row` has the
+ * bits below the mask (`maskLsb`), laid out as the row, with the key's bits zero.
  *
- * [[RuleMatch]] says which rows match, [[FirstMatch]] which is the first; the results stand in a memory of their own. A row
- * that becomes valid, or whose value or mask changes, matches nothing until it is written ([[RuleWriter]]: a cycle without a
- * lookup for each of the 64 addresses of a memory). So software that changes a rule under
- * traffic writes it to another row first. A change of the result alone is seen whole from one lookup to the next. The clock of the whole
- * table stops while nothing is looked up and software asks for nothing.
+ * [[RuleMatch]] says which rows match, [[FirstMatch]] which is the first; the results stand in a
+ * memory of their own. A row that becomes valid, or whose value or mask changes, matches nothing
+ * until it is written ([[RuleWriter]]: a cycle without a lookup for each of the 64 addresses of a
+ * memory). So software that changes a rule under traffic writes it to another row first. A change
+ * of the result alone is seen whole from one lookup to the next. The clock of the whole table stops
+ * while there is no look-up and no access of software.
  */
 class TernaryTable(p: TernaryTableParams) extends Module {
   val latency: Int = p.latency

@@ -7,7 +7,10 @@ import chisel3.util._
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.stream.PacketStream
 
-/** Two ends; the channel from the first to the second may have lost half a word: what comes is the end of a word and the beginning of the next. */
+/**
+ * Two ends. The channel from the first to the second may have lost half a word: each word then
+ * holds the end of one and the beginning of the next.
+ */
 class SlippingLink extends Module {
   val io = IO(new Bundle {
     val traffic = Input(Bool())

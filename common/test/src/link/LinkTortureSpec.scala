@@ -120,7 +120,7 @@ class LinkTortureSpec extends AnyFunSuite with ChiselSim {
       }
       assert(cycles < 400 * packets + 100000, s"${e.name}: only $sent packets sent in $cycles cycles")
     }
-    // Let everything arrive, without faults: what is lost is then known.
+    // Let everything arrive without faults: then the number of lost packets is known.
     dut.io.enable.poke(false.B)
     dut.io.stall.poke(false.B)
     dut.io.channels.foreach(_.faults.poke(0.U))

@@ -6,7 +6,10 @@ import chisel3.util._
 import sallyport.common.arithmetic.ByteShift
 import sallyport.common.stream.PacketStream
 
-/** Packets made of nothing but their number: length, metadata and bytes of packet `index` are the same at both ends. */
+/**
+ * Packets that follow from their number alone: length, metadata and bytes of packet `index` are
+ * the same at both ends.
+ */
 object LinkTraffic {
   def hash(x: UInt): UInt = {
     val a = (x * "h9e3779b1".U)(31, 0)
@@ -15,7 +18,7 @@ object LinkTraffic {
     c ^ (c >> 13).asUInt
   }
 
-  /** 1 to 9600 bytes; half are at most 128, one of eight is of any length. */
+  /** 1 to 9600 bytes; half have at most 128, and one of eight has any length. */
   def length(index: UInt): UInt = {
     val h = hash(index)
     val long = Mux(h(13, 0) > 9599.U, h(12, 0), h(13, 0))

@@ -62,7 +62,8 @@ class FrameFifoSpec extends StreamMatrix {
         assert(packets.zip(packets.drop(1)).forall { case (a, b) => a.meta < b.meta }, clue)
         assert(errors == sent.count(_.error), clue)
         assert(packets.length + overflows + errors == sent.length, clue)
-// Three packets are longer than the memory, two fill it and meet what is before them or hinder what is behind them.
+// Three packets are longer than the memory. Two fill it, so that they meet packets before them or
+// hinder those behind them.
         if (pressure == Pace.Always) assert(overflows <= 3 + 2 * 2, clue)
       }
     }

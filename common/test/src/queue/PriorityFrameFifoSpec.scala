@@ -13,7 +13,7 @@ class PriorityFrameFifoSpec extends AnyFunSuite with ChiselSim {
 
   private case class Frame(id: Int, high: Boolean, beats: Int, error: Boolean)
 
-  /** One beat: of which packet, which beat of it, and whether that is the last. */
+  /** One beat: its packet, its number in the packet, and whether it is the last. */
   private case class Beat(frame: Frame, index: Int) {
     def last: Boolean = index == frame.beats - 1
     def data: BigInt = (BigInt(frame.id) << 480) | BigInt(index + 1)
@@ -39,7 +39,7 @@ class PriorityFrameFifoSpec extends AnyFunSuite with ChiselSim {
     }
   }
 
-  /** One of the two queues: what is stored, and what is being written. */
+  /** One of the two queues: the stored packets, and the one being written. */
   private class Store(rows: Int) {
     val whole = new Whole
     private var added = Option.empty[Frame]

@@ -49,9 +49,9 @@ case class StreamEnds[I <: Data, O <: Data](
 )
 
 /**
- * Hardware around a stream module: a source that plays packets from a memory, and a sink that records, hashes and
- * checks what comes out. Scala only loads the memory and reads results, so a whole test matrix runs on one compiled
- * model at its full speed.
+ * Hardware around a stream module: a source that plays packets from a memory, and a sink that
+ * records, hashes and checks the packets that come out. Scala only loads the memory and reads
+ * results, so a whole test matrix runs on one compiled model at its full speed.
  *
  * @param depth beats that source and sink hold
  * @param connect instantiates the module under test between the ends it is given

@@ -4,7 +4,7 @@ package sallyport.common.stream
 import chisel3._
 import sallyport.common.queue.{LutQueue, MemoryQueue, PacketQueue, RingQueue, ShiftQueue}
 
-/** The pass-through modules on the matrix: what comes out is what went in. */
+/** The pass-through modules on the matrix: the packets come out as they went in. */
 class StreamUtilitiesSpec extends StreamMatrix {
   private val meta = UInt(24.W)
 

@@ -77,7 +77,7 @@ class DirectTableSpec extends AnyFunSuite with ChiselSim {
   }
 
   private def clearing(table: DirectTable, driver: TableDriver, model: Array[BigInt]): Unit = {
-    // A write is under way in each of its cycles when the clear comes: nothing of it may survive.
+    // The clear comes in each cycle of a write: no part of the written row may survive.
     for (delay <- 0 to 4) {
       for (n <- 0 until rows) driver.writeRow(n, model(n))
       driver.request(write = true, 5, model(7))

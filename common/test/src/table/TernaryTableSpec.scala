@@ -55,8 +55,8 @@ class TernaryTableSpec extends AnyFunSuite with ChiselSim {
           rules(index) =
             if (changesResult) rules(index) & ~resultMask | RuleRow.valid.put(1) | result(random) else rule(random)
           val after = rules.toSeq
-          // While the rule changes, each lookup sees the old rule, then none in its place, then the new one; of a result alone
-          // the old, then the new one.
+          // While the rule changes, lookups see the old rule, then no rule in its place, then the
+          // new one. If the result alone changes, they see the old, then the new one.
           val states = if (changesResult) Seq(before, after) else Seq(before, before.updated(index, BigInt(0)), after)
           var state = 0
           def check(result: driver.Result): Unit = {
