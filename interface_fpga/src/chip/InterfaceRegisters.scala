@@ -10,7 +10,8 @@ import sallyport.iface.cpu.TokenLimit
 import sallyport.iface.parse.{ExtensionSkip, PriorityClass}
 
 /**
- * The register bank of an interface chip with what is the same on both: CONTROL, PORT_MAC, STATUS and the way to the tables.
+ * The register bank of an interface chip, with the parts that both chips share: CONTROL, PORT_MAC,
+ * STATUS and the way to the tables.
  *
  * @param bank   the chip's registers and counters
  * @param tables number of the chip's tables
@@ -97,7 +98,10 @@ class InterfaceRegisters(bank: RegisterBankParams, tables: Int) extends Module {
 
 object InterfaceRegisters {
 
-  /** Connects every counter of a chip to what it counts, by index; a counter that is missing, or one too many, is an error. */
+  /**
+   * Connects every counter of a chip to its event, by index; a counter that is missing, or one too
+   * many, is an error.
+   */
   def count(increments: Vec[UInt], counters: Seq[CounterDesc], sources: Map[Int, UInt]): Unit = {
     for (counter <- counters) {
       require(sources.contains(counter.index), s"nothing counts ${counter.name}")

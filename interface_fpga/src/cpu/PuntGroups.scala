@@ -22,7 +22,7 @@ object PuntGroups {
   /** Number of punt reasons. */
   val reasons: Int = PuntReason.reasm + 1
 
-  /** The group of a reason: `other` if it has none of its own. */
+  /** The group of a reason; `other` for a reason without its own group. */
   def apply(reason: UInt): UInt = MuxLookup(reason, PuntGroup.other.U(bits.W))(
     ofReason.map { case (reason, group) => reason.U -> group.U(bits.W) }
   )

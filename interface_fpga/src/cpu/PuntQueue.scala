@@ -33,16 +33,19 @@ class PuntRecord extends Bundle {
 }
 
 /**
- * The way of frames to the management CPU: a policer for each trap group ([[PuntGroups]]), then a frame FIFO that drops when it is
- * full, so that a flood or a dead CPU never holds up traffic, then the punt header in front (docs/reference/chip-ports.md).
+ * The way of frames to the management CPU: a policer for each trap group ([[PuntGroups]]), then a
+ * frame FIFO that drops when it is full, so that a flood or a dead CPU never holds up traffic, then
+ * the punt header in front (docs/reference/chip-ports.md).
  *
- * `in` is always ready. A frame that its group's policer refuses is dropped whole (`refused`), and so is one that finds no room
- * (`dropOverflow`; it has cost its group a token); every other one raises the bit of its reason when its last beat is
- * taken. The header's time is the cycle, since reset, in which the frame's last beat came to `in`. Latency 6 cycles from that
- * to the first beat at `out`; a header that pushes the frame's end into a further beat costs a cycle.
+ * `in` is always ready. A frame that its group's policer refuses is dropped whole (`refused`), and
+ * so is one that finds no room (`dropOverflow`; it has cost its group a token); every other one
+ * raises the bit of its reason when its last beat is taken. The header's time is the cycle, since
+ * reset, in which the frame's last beat came to `in`. Latency 6 cycles from that to the first beat
+ * at `out`; a header that pushes the frame's end into a further beat costs a cycle.
  *
  * @param port   of the header: where the frames come in
- * @param groups trap groups that there are on this port, values of PuntGroup; a frame of another one is an error of the user's
+ * @param groups trap groups of this port, values of PuntGroup; the user must send no frame of
+ *   another group
  * @param beats  FIFO depth in 64-byte beats
  */
 class PuntQueue(port: Int, groups: Seq[Int], beats: Int) extends Module {
@@ -52,7 +55,7 @@ class PuntQueue(port: Int, groups: Seq[Int], beats: Int) extends Module {
     val out = PacketStream(new NoMeta)
     val events = Output(new PuntEvents)
 
-    /** The chip's cycles since reset, for whatever else tells the time. */
+    /** The chip's cycles since reset, for other modules that need the time. */
     val cycles = Output(UInt(64.W))
   })
 

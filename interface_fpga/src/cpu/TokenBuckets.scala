@@ -84,6 +84,6 @@ object TokenBuckets {
   /** Cycles in which a bucket gains `rate` tokens. */
   val interval: Int = 1 << 26
 
-  /** Of what a bucket has gained less than a token. */
+  /** Bits that hold the part of a token that a bucket has gained. */
   val fractionBits: Int = log2Ceil(interval / turns)
 }

@@ -82,8 +82,8 @@ object FragmentHeader {
   val latency: Int = 6
 
   /**
-   * The first bytes of a fragment: those of the whole packet, whose IP header starts at byte `ipAt`, with what differs.
-   * As many count as [[headerBytes]] says.
+   * The first bytes of a fragment: those of the whole packet, with the changed fields. The IP
+   * header starts at byte `ipAt`. The first [[headerBytes]] of them are valid.
    */
   def apply(whole: UInt, ipAt: Int, v6: Bool, identification: UInt, piece: FragmentPiece): UInt = {
     def keep(from: Int, until: Int): UInt = whole(8 * (ipAt + until) - 1, 8 * (ipAt + from))

@@ -49,7 +49,7 @@ class Fragmenter[M <: Data](meta: M, ipAt: Int)(cut: M => FragmentCut)(resized: 
   import State._
   private val state = RegInit(pass)
 
-  // The packet that is being cut: its headers, how, and what is left of it.
+  // The packet that is being cut: its headers, the parameters of the cut, and the bytes left.
   private val whole = Reg(UInt((8 * FragmentHeader.headerBytes(ipAt, v6 = true)).W))
   private val how = Reg(new FragmentCut)
   private val wholeMeta = Reg(meta.cloneType)

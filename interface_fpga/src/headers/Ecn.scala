@@ -22,7 +22,10 @@ object Ecn {
       Mux(outer === ce.U, ce.U, Mux(outer === ect1.U, ect1.U, inner))
     )
 
-  /** No tunnel makes such headers: what figure 4 marks as currently unused, but for what is dropped. */
+  /**
+   * Combinations that figure 4 marks as currently unused, without those that are dropped. No
+   * tunnel makes such headers.
+   */
   def unexpected(inner: UInt, outer: UInt): Bool =
     inner === notEct.U && (outer === ect0.U || outer === ect1.U) ||
       inner === ect1.U && outer === ect0.U || inner === ce.U && outer === ect1.U

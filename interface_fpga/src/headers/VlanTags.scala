@@ -10,7 +10,10 @@ class VlanTags extends Bundle {
   /** 0 to 2. */
   val count = UInt(2.W)
 
-  /** TPID and TCI of the first tag, and then of the second, in the order of the wire; what is above `count` tags is ignored. */
+  /**
+   * TPID and TCI of the first tag, and then of the second, in the order of the wire; bits above
+   * `count` tags are ignored.
+   */
   val bytes = UInt((8 * VlanTags.bytes * VlanTags.most).W)
 }
 

@@ -9,7 +9,10 @@ import sallyport.common.table.{TableAccess, TablePort}
 /** A packet whose ICV is good, on its way past the window of its SA. */
 class ReplayQuery(rowBits: Int) extends Bundle {
 
-  /** Window rows of the SA, of which a window of up to 1024 has the first, one of up to 2048 the first two. */
+  /**
+   * Window rows of the SA: a window of up to 1024 uses the first, one of up to 2048 the
+   * first two.
+   */
   val rows = Vec(ReplayWindow.mostRows, UInt(rowBits.W))
   val sequence = UInt(64.W)
 

@@ -11,7 +11,7 @@ import sallyport.iface.parse.PacketKey
 /** The audit events of the inner chip: packets that were decrypted, and dropped for their number or their selectors. */
 object DecryptAudit {
 
-  /** Bits of what is kept of a packet: its [[PacketKey]]. */
+  /** Bits kept of a packet: its [[PacketKey]]. */
   val keyBits: Int = PacketKey.fields.map(_.width).sum
 
   /** Registers that show it, 32 bits each, from bit 0 on. */

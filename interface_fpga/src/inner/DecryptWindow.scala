@@ -52,7 +52,10 @@ object DecryptWindow {
     window
   }
 
-  /** Fields of which nothing is behind the window: ports that are have not been read, and are OPAQUE (RFC 4301 4.4.1.1). */
+  /**
+   * The fields without any bytes behind the window: ports there were not read, and are OPAQUE (RFC
+   * 4301 4.4.1.1).
+   */
   def seen(fields: HeaderFields, meta: LinkMeta): HeaderFields = {
     val behind = VecInit((0 to VlanTags.most).map { tags =>
       ClearPrefix.tags(meta.tos) === tags.U &&

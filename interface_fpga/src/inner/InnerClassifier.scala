@@ -110,7 +110,7 @@ class InnerClassifier extends Module {
   private val ruleTooLong = tooLong(in.rule)
   private val hasOptions = fields.headerBytes =/= Ipv4Header.bytes.U
   private val noOptions = ask(!hasOptions)
-  // A bump in the wire leaves what is too long to the outer chip.
+  // A bump in the wire leaves packets that are too long to the outer chip.
   private val cutsElsewhere = ask(hasOptions && !io.bump)
   private val tags = fields.l2Bytes(4, 2) - (EthernetHeader.bytes / 4).U
   private val prefix = ClearPrefix(tags, fields.headerBytes(5, 2))
@@ -170,7 +170,7 @@ class InnerClassifier extends Module {
   link.nextHeader := Mux(fields1.isV6, IpHeader.v6InIp.U, IpHeader.v4InIp.U)
   when(transport) { link.nextHeader := fields1.protocol }
 
-  // What crosses whatever the policy, if that is what the frame is; its length is all that is known of it.
+  // The metadata of a frame that crosses under every policy; only its length is known.
   private val crossing = Wire(new LinkMeta)
   crossing := 0.U.asTypeOf(crossing)
   crossing.length := fields1.length

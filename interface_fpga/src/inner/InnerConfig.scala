@@ -50,13 +50,13 @@ case class InnerConfig(
 
 object InnerConfig {
 
-  /** The smallest that is of use, for a quick synthesis. */
+  /** The smallest useful configuration, for a quick synthesis. */
   val small: InnerConfig = InnerConfig(saBits = 6, flowBits = 6, rules = 8)
 
   /** In the header of punted frames. */
   val puntPort: Int = 0
 
-  /** Trap groups that there are on the red port, in the order of their policers. */
+  /** Trap groups of the red port, in the order of their policers. */
   val puntGroups: Seq[Int] = Seq(PuntGroup.other, PuntGroup.arp, PuntGroup.nd, PuntGroup.mtu)
 
   /**

@@ -8,7 +8,8 @@ import sallyport.iface.chip.InterfaceIO
 /**
  * The inner chip: between the red network and the crypto chip (docs/reference/chip-ports.md).
  *
- * What goes on between its ports is [[InnerPaths]]'s contract; the link is [[Link]]'s. One clock, one synchronous reset.
+ * [[InnerPaths]] has the contract of the paths between its ports; [[Link]] has that of the link.
+ * One clock, one synchronous reset.
  */
 class InnerCore(config: InnerConfig) extends Module {
   override def desiredName = "InnerCore"

@@ -90,7 +90,7 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   transport.io.meta := launch.bits.meta
   transport.io.protocol := launch.bits.meta.nextHeader
 
-  // Selector row; then the window and the next hop, both of which it names.
+  // Selector row; then the window and the next hop that it names.
   private val selectors = DirectTable(1 << config.saBits, SelectorRow, SelectorRow.valid)
   private val gate = Module(new QuiescentWrite)
   gate.io.in <> io.selectorTable

@@ -98,7 +98,7 @@ class InnerEncrypt(config: InnerConfig) extends Module {
   )
   path.io.enable := io.enable
   path.io.bump := io.bump
-  // Red fragments are on their way to somewhere else: a gateway tells nobody of those.
+  // Red fragments are in transit: a gateway sends no message about them.
   path.io.own.valid := false.B
   path.io.own.bits := DontCare
   path.io.macFilter := io.macFilter

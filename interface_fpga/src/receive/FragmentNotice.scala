@@ -7,18 +7,20 @@ import sallyport.iface.headers.Ipv6Header
 import sallyport.iface.parse.{ExtensionStep, FragmentFields, HeaderChain, HeaderFields}
 
 /**
- * Whether the sender of a fragment has to be told that nobody can put it together (RFC 8200 4.5): the fragment is IPv6, is for
- * this box, and
+ * Whether the sender of a fragment must hear that it cannot be reassembled (RFC 8200 4.5): the
+ * fragment is IPv6, is for this box, and
  *
  *  - is not the last and no multiple of 8 bytes long (ICMPv6 parameter problem, code 0), or
  *  - ends where no IPv6 packet of fewer than 65,536 bytes of payload does (code 0), or
- *  - is the first, and not all headers up to that of the upper layer are in it (code 3; RFC 7112 5).
+ *  - is the first, and not all headers up to that of the upper layer are in it (code 3; RFC
+ *    7112 5).
  *
- * The management CPU gets such a fragment whole and makes the ICMPv6 message of it; which one, the fragment says. Its datagram never
- * hears of it. A fragment in transit causes no notice: its destination sends one. IPv4 knows no such messages.
+ * The management CPU gets such a fragment whole and makes the ICMPv6 message of it; which one, the
+ * fragment says. Its datagram never hears of it. A fragment in transit causes no notice: its
+ * destination sends one. IPv4 knows no such messages.
  *
- * A pipeline without stalls or state: `out` belongs to the inputs of [[FragmentNotice.latency]] cycles before, and is of no meaning
- * unless those are of a fragment.
+ * A pipeline without stalls or state: `out` belongs to the inputs of [[FragmentNotice.latency]]
+ * cycles before, and is valid only if those belong to a fragment.
  */
 class FragmentNotice extends Module {
   val io = IO(new Bundle {

@@ -20,14 +20,16 @@ class FragmentLimits extends Bundle {
 }
 
 /**
- * The way of frames that may be fragments: headers read, fragments put together, whole datagrams and all that is no fragment
- * out again.
+ * The way of frames that may be fragments: headers read, fragments put together, whole datagrams
+ * and all that is no fragment out again.
  *
- * A fragment is what [[FrameJudge]] would punt as one. All else passes as it came, in order, so that whoever stands behind
- * judges it under its own name; a frame for another MAC address or a broken one never gets into a datagram. So does a fragment
- * whose sender has to be told ([[FragmentNotice]]), with `notice`. What becomes of the others is [[Reassembler]]'s contract.
+ * A fragment is what [[FrameJudge]] would punt as one. All else passes as it came, in order, so
+ * that the next module judges it under its own reason. A frame for another MAC address or a broken
+ * one never gets into a datagram. So does a fragment whose sender has to be told
+ * ([[FragmentNotice]]), with `notice`. What becomes of the others is [[Reassembler]]'s contract.
  *
- * A frame every 2 cycles, a beat a cycle. Other packets take some 25 cycles. `in` stalls when `out` does.
+ * A frame every 2 cycles, a beat a cycle. Other packets take some 25 cycles. `in` stalls when
+ * `out` does.
  */
 class FragmentPath(p: ReassemblyConfig) extends Module {
   val io = IO(new Bundle {

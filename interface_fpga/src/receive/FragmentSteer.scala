@@ -73,7 +73,7 @@ object FragmentSteer {
         (next.fragment || next.any && HeaderKind(byte(ip + v6NextBehind)).any)
       v4 || v6
     }
-    // A tag's type is none of IP: what is found behind fewer tags than there are is nothing.
+    // A VLAN EtherType is never an IP EtherType, so a match at a too shallow depth cannot occur.
     found(0) || tagged(0) && (found(1) || tagged(1) && found(2))
   }
 }

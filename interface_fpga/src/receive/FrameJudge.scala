@@ -18,7 +18,10 @@ class FrameDrops extends Bundle {
 class FrameJudgement extends Bundle {
   val passes = Bool()
 
-  /** It goes from port to port whatever the policy, as it is: a bump in the wire is no end of what is of a link alone. */
+  /**
+   * It passes unchanged from port to port under every policy: a bump in the wire does not end
+   * protocols of a single link.
+   */
   val crosses = Bool()
   val punts = Bool()
 
@@ -26,7 +29,7 @@ class FrameJudgement extends Bundle {
   val reason = UInt(8.W)
   val drops = new FrameDrops
 
-  /** Nothing but that it is a fragment speaks against it. */
+  /** The only objection to the frame is that it is a fragment. */
   def isFragment: Bool = punts && reason === PuntReason.fragment.U
 }
 
@@ -109,7 +112,7 @@ object FrameJudge {
   private def neighbourDiscovery(fields: HeaderFields): Bool =
     fields.hasIcmp && Ipv6Header.neighbourTypes.map(fields.messageType === _.U).reduce(_ || _)
 
-  /** From or to fe80::/10, or to ff00::/8, of whatever scope. */
+  /** From or to fe80::/10, or to ff00::/8, of any scope. */
   private def linkScope(fields: HeaderFields): Bool = {
     def linkLocal(address: UInt): Bool = address(127, 118) === 0x3fa.U
     linkLocal(fields.source) || linkLocal(fields.destination) || fields.destination(127, 120).andR

@@ -4,7 +4,7 @@ package sallyport.iface.receive
 import chisel3._
 import sallyport.iface.parse.HeaderFields
 
-/** The box's own addresses on the black side, as numbers; 0 if it has none of that version. */
+/** The box's own addresses on the black side, as numbers; 0 for a version without an address. */
 class LocalAddresses extends Bundle {
   val v4 = UInt(32.W)
   val v6 = UInt(128.W)

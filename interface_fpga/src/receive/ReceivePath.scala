@@ -19,7 +19,7 @@ class FrameVerdict extends Bundle {
   /** With `toPunt`: a value of [[sallyport.common.registers.map.PuntReason]]. */
   val reason = UInt(8.W)
 
-  /** With `toLink`: what goes with the packet. */
+  /** With `toLink`: the metadata of the packet. */
   val link = new LinkMeta
 }
 

@@ -15,7 +15,7 @@ class LookupLaunch[M <: Data](metaType: M, windowBytes: Int) extends Bundle {
 }
 
 /**
- * Joins a packet stream with what a look-up pipeline says of each packet.
+ * Joins a packet stream with the answers of a look-up pipeline, one for each packet.
  *
  * The packet's first bytes and metadata leave at `launch` for a pipeline of the user's, which cannot stall and answers each
  * launch with one `result`, in order, after any latency. Meanwhile the packet waits in a FIFO; at `out` each beat carries

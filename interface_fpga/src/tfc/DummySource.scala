@@ -9,17 +9,22 @@ import sallyport.iface.headers.IpHeader
 import sallyport.iface.receive.FrameVerdict
 
 /**
- * Puts dummy packets of SAs (RFC 4303 2.6) into the gaps between the packets for the link: [[DummySchedule]] says of which, how long and when.
+ * Puts dummy packets of SAs (RFC 4303 2.6) into the gaps between the packets for the link:
+ * [[DummySchedule]] decides the SA, the length and the time.
  *
- * A dummy leaves as one beat of 4 zero bytes with next header 59 and the length that [[TfcPadder]] makes of it. It goes between two
- * packets, when none has come for [[DummySource.quiet]] cycles: a path with packets in arrears brings one every 2 cycles, and a stalled
- * one holds the next, so packets never wait but for the dummy that is leaving, and where there is no room no dummy is made. One
- * that waits for a gap is made later, and its SA's next one an interval behind its turn.
+ * A dummy leaves as one beat of 4 zero bytes with next header 59 and the length that [[TfcPadder]]
+ * makes of it. It goes between two packets, when none has come for [[DummySource.quiet]] cycles: a
+ * path with packets in arrears brings one every 2 cycles, and a stalled one holds the next, so
+ * packets never wait but for the dummy that is leaving, and where there is no room no dummy is
+ * made. One that waits for a gap is made later, and its SA's next one an interval behind its turn.
  *
- * Its SA is asked once whether it has reached a hard limit, and counts the dummy then: `asks` holds until `asked`, which comes a cycle after
- * it at the earliest and counts even if `asks` has just fallen; `passes` comes later. A dummy is given up without a trace, but for that count, when its SA has expired, software has written its row or `enable` falls.
+ * Its SA is asked once whether it has reached a hard limit, and counts the dummy then: `asks` holds
+ * until `asked`, which comes a cycle after it at the earliest and counts even if `asks` has just
+ * fallen; `passes` comes later. A dummy is given up without a trace, but for that count, when its
+ * SA has expired, software has written its row or `enable` falls.
  *
- * Packets pass at a beat a cycle. Latency 1 cycle, outputs registered. `in.ready` depends on registers alone. Drops nothing.
+ * Packets pass at a beat a cycle. Latency 1 cycle, outputs registered. `in.ready` depends on
+ * registers alone. Drops nothing.
  *
  * @param verdict what travels beside a packet
  * @param least   where it says what [[TfcPadder]] makes of the packet, in units of 4 bytes

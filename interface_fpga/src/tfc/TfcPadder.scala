@@ -14,7 +14,7 @@ import sallyport.common.stream.{PacketBeat, PacketStream, RegisterSlice}
  *
  * @param meta    what travels beside a packet
  * @param length  a packet's bytes on the stream, from its metadata
- * @param least   its least length in units of 4 bytes; 0 is none
+ * @param least   its least length in units of 4 bytes; 0 for no least length
  * @param resized metadata of a packet that was padded, from what it had and its new length in bytes
  */
 class TfcPadder[M <: Data](meta: M)(length: M => UInt, least: M => UInt)(resized: (M, UInt) => M) extends Module {

@@ -10,15 +10,17 @@ import sallyport.iface.receive.FrameVerdict
 import sallyport.iface.tfc.{Dummy, TfcPadder}
 
 /**
- * What the encrypt path counts of a packet when it is judged, beside its way to the link: its policy and its outbound SA.
+ * Counts a packet for its policy and its outbound SA when the encrypt path judges it, beside its
+ * way to the link.
  *
- * Every packet for the link gets one bit at `passes`, in order: low if its SA has expired, and then it goes no further than
- * [[PacketGate]]. The answer is there before the packet, so neither waits. An SA counts what passes, by the length of the IP
- * packet: what the link loses, or the crypto chip drops, is in its count. A policy counts all that it decided on.
+ * Every packet for the link gets one bit at `passes`, in order: low if its SA has expired, and then
+ * it goes no further than [[PacketGate]]. The answer is there before the packet, so neither waits.
+ * An SA counts what passes, by the length of the IP packet: what the link loses, or the crypto chip
+ * drops, is in its count. A policy counts all that it decided on.
  *
- * A dummy packet is counted, whole, when no packet is judged in that cycle or those around it: `dummyAsked`, a cycle or more after
- * `dummy` is valid. Whether it may be made, because its SA
- * has not expired, is said at `dummyPasses`.
+ * A dummy packet is counted, whole, when no packet is judged in that cycle or those around it:
+ * `dummyAsked`, a cycle or more after `dummy` is valid. Whether it may be made, because its SA has
+ * not expired, is said at `dummyPasses`.
  *
  * @param saBits     log2 of the outbound SAs; one beyond them has no lifetime and no count
  * @param policyBits log2 of the rows of policies

@@ -70,8 +70,8 @@ class UsageMemory(rowBits: Int, stateBits: Int) extends Module {
   }
   when(RegNext(commits, false.B))(memory.write(results(0).row, results(0).state))
 
-  // Stage 3: the memory's value or a newer one. What is two cycles ahead, and software's row if that is one, is not among
-  // the results yet: stage 4 takes it.
+  // Stage 3: the memory's value or a newer one. The result two cycles ahead, and software's row if
+  // that is one, is not among the results yet: stage 4 takes it.
   private val newer = results.map(result => (result.valid && result.row === rows(3)) -> result.state)
   private val state4 = RegNext(MuxCase(read3, newer))
   private val two4 = RegNext(commits && rows(5) === rows(3), false.B)

@@ -14,7 +14,7 @@ class UsageEvent extends Bundle {
   /** A hard limit; else a soft one. */
   val hard = Bool()
 
-  /** What was counted up to it; both, if both limits were reached by the same packet. */
+  /** Which count reached its limit; both, if one packet reached both limits. */
   val bytes = Bool()
   val packets = Bool()
 }
