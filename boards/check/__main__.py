@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make board-check`: everything of the boards that can be checked without Vivado. Exit status 1 if anything is wrong, with the list.
+"""`make board-check`: all checks of the boards that need no Vivado. Lists all problems; exit status
+1 if there are any.
 
-Tops, whose cores may have small tables, are looked for in build/boards/check/<board>/<chip>/rtl, cores in build/rtl, corundum in
-build/corundum; what is not there is told as not checked.
+Tops are in build/boards/check/<board>/<chip>/rtl (their cores may have small tables), cores in
+build/rtl, corundum in build/corundum. A missing one is reported as not checked.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ CORES = Path("build/rtl")
 
 
 class Report:
-    """Lines of what was checked, and all problems."""
+    """Lines that name the checks made, and all problems."""
 
     def __init__(self) -> None:
         self.problems: list[str] = []

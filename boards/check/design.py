@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a check of clock crossings knows of a netlist: its modules, what is said of black boxes, and each module's summary."""
+"""What a check of clock crossings knows of a netlist: its modules, the given facts about black
+boxes, and each module's summary."""
 
 from __future__ import annotations
 

@@ -114,7 +114,8 @@ class Module(Nets):
             for clock in read_clocks:
                 self.sinks += [(bit, clock, name) for port in ("RD_ADDR", "RD_EN") for bit in connections[port]]
         else:
-            # The register is behind the memory or before its address; what it takes is what was written.
+            # The register is behind the memory or before its address; it takes data that
+            # was written.
             self.start[node] |= {written(clock) for clock in write_clocks}
             for bit in connections["RD_ADDR"]:
                 self.edges[bit].append(node)

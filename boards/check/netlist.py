@@ -25,7 +25,8 @@ def _named_in(path: Path) -> frozenset[str]:
 
 
 def sources(folder: Path, top: str, stop: Iterable[str] = ()) -> list[Path]:
-    """The files that `top` needs of a folder with one module a file; what is below a module of `stop` is left out."""
+    """The files that `top` needs of a folder with one module a file, without those below a module
+    of `stop`."""
     files = {path.stem: path for path in [*folder.glob("*.sv"), *folder.glob("*.v")]}
     wanted: dict[str, Path] = {}
     todo = [top]

@@ -79,7 +79,7 @@ proc touch {path} {
   close [open $path w]
 }
 
-# An object with a name by which the record tells what was asked for.
+# An object with a name that shows in the record which query made it.
 proc handle {command arguments} {
   set name "$command#[incr ::handles]"
   dict set ::described $name $arguments

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs our Tcl in tclsh under stubs of Vivado's commands, and holds what it did against lists made apart from it."""
+"""Runs our Tcl in tclsh under stubs of Vivado's commands, and compares its calls with lists made
+apart from it."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ REPORTS = HERE / "reports"
 
 @dataclass(frozen=True)
 class Run:
-    """What a script did: exit status, the calls in order, what it printed."""
+    """The run of a script: exit status, the calls in order, its output."""
 
     status: int
     calls: list[list[str]]
@@ -39,7 +40,7 @@ def tcl_list(values: Any) -> str:
 
 
 def run(script: Path, arguments: list[str], work: Path, scenario: dict[str, str] | None = None) -> Run:
-    """Run one script; `scenario` maps commands to Tcl that answers in the place of the stub."""
+    """Run one script; `scenario` maps commands to Tcl that answers instead of the stub."""
     allowed = yaml.safe_load((HERE / "vivado.yaml").read_text())
     work.mkdir(parents=True, exist_ok=True)
     record = work / "record.txt"

@@ -19,7 +19,8 @@ PASSES = "proc; memory_collect"
 
 
 def boxes(board: Board, chip: str) -> dict[str, dict[str, Any]]:
-    """Black boxes and their clocks: primitives, IPs, and the core, all of whose ports are of its one clock."""
+    """Black boxes and their clocks: primitives, IPs, and the core, whose ports all belong to its
+    one clock."""
     modules = {module.module: {"clocks": module.clocks} for module in ip.instances(board, chip) if module.clocks}
     return {**yaml.safe_load(PRIMITIVES.read_text()), **modules, xdc.core(chip): {"clocks": {"clock": ["*"]}}}
 
@@ -45,7 +46,8 @@ def floorplan_problems(board: Board, chip: str, modules: dict[str, Any], top: st
 
 
 def open_inputs(board: Board, chip: str, modules: dict[str, Any]) -> list[str]:
-    """Inputs of IPs and of corundum's wrapper that nothing drives; Verilator tells no inputs from outputs, of which many are open."""
+    """Undriven inputs of IPs and of corundum's wrapper. Verilator cannot distinguish them from
+    outputs, and many outputs are open."""
     inputs = {
         each.module: [port.name for port in each.ports if port.direction == "in"] for each in ip.instances(board, chip)
     }
@@ -59,7 +61,7 @@ def open_inputs(board: Board, chip: str, modules: dict[str, Any]) -> list[str]:
 
 
 def constraint_problems(board: Board, chip: str, work: Path) -> list[str]:
-    """XDC lint of what boards/xdc.py writes, on the board file's ports."""
+    """XDC lint of the output of boards/xdc.py, on the board file's ports."""
     text = {"ports": xdc.port_constraints(board, chip), "floorplan": xdc.floorplan(board, chip)}
     script = work / "constraints.tcl"
     work.mkdir(parents=True, exist_ok=True)

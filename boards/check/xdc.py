@@ -26,7 +26,7 @@ class TopPort:
 
 
 def pin_table(board: str) -> dict[str, str]:
-    """Pin to what it is on this card: MGTYRXP0_231, MGTREFCLK1N_230, or `IO signal standard`."""
+    """Pin to its function on this card: MGTYRXP0_231, MGTREFCLK1N_230, or `IO signal standard`."""
     with (PINS / f"{board}.csv").open() as file:
         return {row["pin"]: row["function"] for row in csv.DictReader(file)}
 
