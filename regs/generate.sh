@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Generates what comes from regs/suites.yaml and regs/*.rdl: lists and tables in every language (committed; .gitattributes
-# marks them), C headers, Markdown and HTML (build/regs). With --check it writes nothing and fails where the committed
-# files differ.
+# Generates files from regs/suites.yaml and regs/*.rdl: lists and tables in every language
+# (committed; .gitattributes marks them), C headers, Markdown and HTML (build/regs). With --check it
+# writes nothing and fails where the committed files differ.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/env.sh

@@ -71,7 +71,7 @@ class Chip:
 class Model:
     common: list[Register] = field(default_factory=list)
     chips: list[Chip] = field(default_factory=list)
-    # What has registers alone, and none of `common`: the shells of cards.
+    # Blocks with registers alone, without those of `common`: the shells of cards.
     shells: list[Chip] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     values: dict[str, dict[str, int]] = field(default_factory=dict)

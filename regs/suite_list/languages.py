@@ -161,7 +161,7 @@ def cpp(suites: list[Suite]) -> str:
 
 
 def charon(suites: list[Suite]) -> str:
-    """Rows of mgmt/strongswan/suite.c, of what IKE has numbers for."""
+    """Rows of mgmt/strongswan/suite.c, for algorithms that have IKE numbers."""
 
     def rows(s: Suite) -> list[str]:
         crypt = s.mode.charon.get(s.cipher)
