@@ -55,7 +55,7 @@ def carry(sim: Simulator, tunnels: Tunnels, each: int) -> list[int]:
 
 
 def missing(sim: Simulator, box: int, each: int, sent: list[int]) -> list[str]:
-    """What is wrong with the SAs of a box, a sentence each."""
+    """The errors in the SAs of a box, a sentence each."""
     counted = sim.sallyctl(box, "xfrm", "state", "count").split()[-1]
     wrong = [] if int(counted) == 2 * each else [f"box {box} counts {counted} SAs"]
     found: dict[str, dict[int, int]] = {"in": {}, "out": {}}

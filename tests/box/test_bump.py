@@ -153,7 +153,8 @@ def test_fragments_of_one_link_meet_the_policies_as_one_packet(tmp_path: Path, w
 
 
 def test_a_bridge_does_not_cut(tmp_path: Path) -> None:
-    """What is longer than the port's MTU is dropped, DF or not, and nobody is told."""
+    """A packet longer than the port's MTU is dropped, with or without DF, and no message
+    reports it."""
     packets = [V4.packet(1400 - 28, flags=flags, id=7) for flags in ("DF", 0)]
     packets += [V4.packet(1401 - 28, flags=flags, id=8) for flags in ("DF", 0)] + [V6.packet(1401 - 48)]
     frames = [TO_BLACK / packet for packet in packets]

@@ -66,7 +66,8 @@ def stream(way: int, sizes: dict[int, int], load: float) -> dict:
 
 
 def two_boxes(crypto: str, folder: Path) -> tuple[list, str]:
-    """Two boxes with every suite both ways, over cable and links that damage: what was counted, and every capture's bytes."""
+    """Two boxes with every suite both ways, over a damaging cable and links: the counters, and
+    every capture's bytes."""
     folder.mkdir()
     counted: list = []
     with box(crypto, 0, boxes=2) as sim:
@@ -115,7 +116,8 @@ def opened(crypto: str, frames: Path, folder: Path) -> tuple[dict, str]:
 
 
 def test_damaged_and_repeated_packets_and_erased_keys(tmp_path: Path) -> None:
-    """ESP of every suite, of which each third packet is damaged somewhere, then again under erased keys."""
+    """ESP of every suite, with each third packet damaged somewhere, then again under
+    erased keys."""
     with box("rtl", 0, boxes=1) as sim:
         sim.command("capture", port="box0.black", direction="out", file=str(tmp_path / "black.pcapng"))
         sent = stream(0, {64: 3, 594: 2, 1518: 1}, 40.0) | {"to": "box0.black", "expect": "esp"}

@@ -258,8 +258,8 @@ def started(sim: Simulator, *more: str) -> None:
 
 
 def test_audit_has_the_time_of_reception(tmp_path: Path) -> None:
-    """Packets a microsecond apart, of which some are forged, copied or of other selectors: one log of both chips, in their order
-    (RFC 4303 3.4.3 and 3.4.4.1)."""
+    """Packets a microsecond apart; some are forged, copied or have other selectors. One log of both
+    chips shows them in their order (RFC 4303 3.4.3 and 3.4.4.1)."""
 
     def good(number: int) -> Packet:
         return wire(black_packet(1), number)

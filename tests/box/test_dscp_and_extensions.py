@@ -59,7 +59,8 @@ def test_the_sa_follows_the_dscp(make_box) -> None:
 
 
 def test_headers_that_are_not_skipped_are_protocols(tmp_path: Path) -> None:
-    """With routing headers not skipped they are protocol 43, whose ports nobody reads; destination options are skipped as ever."""
+    """If routing headers are not skipped, such packets are protocol 43, and no port is read;
+    destination options are always skipped."""
     route = IPv6ExtHdrRouting(addresses=["2001:db8:3::1"])
 
     def packets(src: str, dst: str) -> list[tuple[Packet, str]]:

@@ -120,7 +120,8 @@ def test_fragment_first_cuts_before_esp(make_box) -> None:
 
 
 def test_df_set_cuts_before_esp(make_box) -> None:
-    """Behind ESP nobody may cut what has DF: what may be cut is cut before, and what may not is punted or, with options, dropped."""
+    """After ESP, a packet with DF must not be cut. So a packet that may be cut is cut before ESP;
+    others are punted or, with options, dropped."""
     tunnel = Tunnel()
     batch = tunnel.batch().replace("mode tunnel replay-window", "mode tunnel df set replay-window", 1)
     assert "df set" in batch

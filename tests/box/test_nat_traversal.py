@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ESP in UDP (RFC 3948) through one box, judged by scapy both ways; what is no such ESP is dropped or punted by name."""
+"""ESP in UDP (RFC 3948) through one box, judged by scapy both ways; other packets to the port are
+dropped or punted by name."""
 
 from __future__ import annotations
 
@@ -121,7 +122,7 @@ CASES = {
 
 
 def refused(box: Box, frame: bytes | Packet) -> dict[str, int]:
-    """What is counted of a frame among good ones, which must not suffer."""
+    """The counters of one frame among good ones, which must not suffer."""
     inner = packets("198.19.0.1", "198.18.0.1")[:2]
     frames = [wire(inner[0], sequence=1), frame, wire(inner[1], sequence=2)]
     outcome = box.black(frames)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Overload of a box: what is marked and what is control loses nothing and passes the queue; what is not marked does not.
+"""Overload of a box: marked frames and control frames lose nothing and pass the queue; unmarked
+ones do not.
 
-A port gets 64 B frames at line rate. As ESP they need 1.64 times the wire they came on, so frames must be dropped at the port they came
-in by; the frames' outcome is read from what leaves the other port, which scapy decrypts.
+A port gets 64 B frames at line rate. As ESP they need 1.64 times the wire that they came on, so the
+ingress port must drop frames. Scapy decrypts the frames that leave the other port and so shows each
+one's outcome.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ SHARES = {BEST_EFFORT: 80, EF: 10, CS6: 10}
 SENT = {BEST_EFFORT: 7000, EF: 875, CS6: 875}
 TOS_BYTE = 15
 SIGNATURE = b"SLPY"
-# docs/reference/simulator-trial.md: a signature's time is in ticks, of which 75 are 2 ns.
+# docs/reference/simulator-trial.md: a signature's time is in ticks; 75 ticks are 2 ns.
 TICKS, NANOSECONDS = 75, 2
 
 
@@ -120,7 +122,8 @@ def test_without_marks_all_are_lost_alike(tmp_path: Path) -> None:
 
 
 def test_control_reaches_the_cpu_of_an_overloaded_box(tmp_path: Path) -> None:
-    """ARP, neighbour discovery and IKE to the box in the middle of a flood that nobody marked: all are punted, in both ports."""
+    """ARP, neighbour discovery and IKE to the box in the middle of an unmarked flood: all are
+    punted, in both ports."""
     ethernet = Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:02")
     ike = IP(src="192.0.2.9", dst="192.0.2.1") / UDP(sport=500, dport=500) / Raw(bytes(40))
     control = [

@@ -183,9 +183,11 @@ def test_a_first_fragment_without_its_headers_is_dropped_by_name(make_box, size:
 
 
 def test_who_sends_bad_fragments_to_the_box_can_be_told(make_box) -> None:
-    """RFC 8200 4.5: they reach the management CPU, which makes ICMPv6 of them, and their datagram takes others in their place.
+    """RFC 8200 4.5: they reach the management CPU, which makes ICMPv6 of them, and their datagram
+    takes others in their place.
 
-    Of a datagram for somebody else, whose end this box is not, they are dropped, and so are IPv4's, of whose length nobody is told.
+    Such fragments of a datagram in transit are dropped. So are those of IPv4, which has no message
+    about their length.
     """
     inner = IP(bytes(IP(src="198.19.0.1", dst="198.18.0.1", id=1) / UDP(sport=7, dport=9) / Raw(bytes(1400))))
     outer = V6_TUNNEL.peer_sender().encrypt(inner)

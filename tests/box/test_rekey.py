@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SAs are replaced while traffic crosses two boxes, and nobody who only sees the packets can tell."""
+"""SAs are replaced while traffic crosses two boxes, and the packets do not show it."""
 
 from __future__ import annotations
 

@@ -31,7 +31,8 @@ HIGH = [(port, port >= 1024) for port in (0, 1, 1023, 1024, 1025, 32767, 32768, 
 
 
 def test_policies_of_ranges_encrypt_what_is_in_them(make_box) -> None:
-    """UDP to a range by one tunnel, TCP from one by another, an ICMP range in clear to nobody; the rest is dropped by name."""
+    """UDP to a range uses one tunnel, TCP from a range another, an ICMP range is punted; the
+    rest is dropped by name."""
     web, clients = Tunnel(), Tunnel(spi_out=0x3003, spi_in=0x4004)
     batch = web.batch("198.18.0.0/16", "198.19.0.0/16 proto udp dport 80-443", "198.19.0.0/16")
     batch += clients.lines("198.18.0.0/16", "198.19.0.0/16 proto tcp sport 1024-65535", "198.20.0.0/16")
@@ -211,7 +212,8 @@ def test_fragments_over_the_flags_of_tcp_are_dropped(make_box) -> None:
 
 
 def test_esp_for_others_goes_by_the_policies(make_box) -> None:
-    """ESP that is not for the box and of no SA is clear traffic to it (RFC 4301 5.2 step 3b), whatever stands in it."""
+    """ESP for another address and without an SA here is clear traffic (RFC 4301 5.2 step 3b), with
+    any contents."""
     tunnel = Tunnel()
     batch = tunnel.batch("198.18.0.0/16", "198.19.0.0/16", "198.19.0.0/16")
     for source, action in (("203.0.113.0/24", "allow"), ("203.0.114.0/24", "block"), ("203.0.115.0/24", "punt")):
@@ -371,7 +373,8 @@ def between(sources: dict[str, list[str]], destinations: dict[str, list[str]]) -
 
 
 def test_one_policy_of_lists_encrypts_what_is_in_them(make_box) -> None:
-    """RFC 4301 4.4.1.1: src and dst are lists of ranges in one SPD entry, of either IP version; what is beside them is dropped by name."""
+    """RFC 4301 4.4.1.1: src and dst are lists of ranges in one SPD entry, of either IP version;
+    packets outside are dropped by name."""
     tunnels, batch = tunnels_of_lists()
     cases = between(NEAR_LISTS, FAR_LISTS)
     outcome = make_box(batch).red([ETHERNET / packet for _, packet, _ in cases])

@@ -69,7 +69,7 @@ def varied(pair: Pair, back: bool = False) -> list[Packet]:
     else:
         head = IPv6(src=src, dst=dst, hlim=1, tc=0xB9, fl=0xABCDE)
         ping = ICMPv6EchoRequest(id=3, seq=4)
-    experiment = head.copy()  # a protocol of which the chips know nothing (RFC 3692)
+    experiment = head.copy()  # a protocol unknown to the chips (RFC 3692)
     experiment.setfieldval("proto" if pair.near == V4.near else "nh", 253)
     packets += [head / TCP(sport=1, dport=2, flags="S"), head / ping / Raw(b"ping"), experiment / Raw(b"\x01")]
     return [type(head)(bytes(packet)) for packet in packets]
@@ -294,7 +294,8 @@ def test_what_the_policy_does_not_name_is_discarded(make_box) -> None:
 # --- fragments and lengths ---
 
 MTU = 1400
-# 1400 - 20 - 8 - 8 - 16 = 1348, of which two bytes are the trailer's; and the packet's own header.
+# 1400 - 20 - 8 - 8 - 16 = 1348; two bytes of them are the trailer. The packet's own header adds
+# to that.
 LONGEST, LONGEST_V6 = 1346 + 20, 1326 + 40
 
 

@@ -28,7 +28,7 @@ def sources() -> list[PurePath]:
 
 
 def module_file(module: str) -> PurePath | None:
-    """The file of a module of ours; nothing for what is not ours, or is a name in a module."""
+    """The file of one of our modules; None for other modules and for names inside a module."""
     package = module.split(".")[0]
     if package not in PACKAGES:
         return None
@@ -67,7 +67,7 @@ def unit(file: PurePath) -> PurePath:
 
 
 def test_the_packages_are_read() -> None:
-    """Among what is found is one import of each way to write it."""
+    """The search finds one import of each way to write it."""
     cli = REFERENCES[PurePath("sim/python/sallyport/cli.py")]
     assert PurePath("sim/python/sallyport/suites.py") in cli  # from sallyport import suites
     assert PurePath("tests/differential/sa.py") in REFERENCES[PurePath("tests/differential/esp.py")]  # from .sa import

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No suite is in the list without a judge that is not ours, and without a row of what a reader asks for."""
+"""Every suite of the list has a judge that is not ours, and a row with the facts that a
+reader wants."""
 
 from __future__ import annotations
 

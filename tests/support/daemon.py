@@ -52,7 +52,7 @@ class Client:
 
 class Daemon:
     """The daemon of the box whose registers answer at `registers`, in a namespace or not; `folder` is its own. `start` it; it may be
-    killed and started again. Without a number nobody is told of metrics."""
+    killed and started again. Without a number the daemon serves no metrics."""
 
     def __init__(
         self, registers: Path, folder: Path, number: int | None = 0, more: str = "", inside: Host | None = None

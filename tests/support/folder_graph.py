@@ -29,6 +29,6 @@ def circle(
     try:
         TopologicalSorter(needs).prepare()
     except CycleError as error:
-        # graphlib names what is needed before what needs it.
+        # graphlib names a file before those that need it.
         return [f"{here} -> {there}: {min(ties[here, there])}" for there, here in pairwise(error.args[1])][::-1]
     return []

@@ -118,6 +118,6 @@ def opened(association: SecurityAssociation, frame: bytes) -> bytes:
 
 
 def sealed(association: SecurityAssociation, frame: Packet, **options: int) -> bytes:
-    """The frame with ESP of scapy in the place of its payload, behind the same headers."""
+    """The frame with its payload replaced by scapy's ESP, behind the same headers."""
     data = bytes(frame)
     return data[: header_length(data)] + bytes(association.encrypt(ip_of(data), **options))

@@ -95,7 +95,7 @@ def hosts(*names: str) -> Iterator[list[Host]]:
 
 @contextmanager
 def persistent_tap(name: str) -> Iterator[None]:
-    """A TAP that nobody holds, until its namespace goes or this ends."""
+    """A TAP without an owner, until its namespace goes or this ends."""
     ip("tuntap", "add", "dev", name, "mode", "tap")
     try:
         yield

@@ -84,8 +84,8 @@ def cable(spaces: list[Host]) -> None:
 
 @contextmanager
 def pair(folder: Path, linux: bool = False) -> Iterator[tuple[list[PairBox], Switch, Switch]]:
-    """Boxes without a configuration, of which the first is side a, and the switches, red and black. With `linux` each daemon is in a
-    namespace of its own, where the box's addresses are."""
+    """Boxes without a configuration, the first of them on side a, and the switches, red and black.
+    With `linux` each daemon is in a namespace of its own, where the box's addresses are."""
     skip_without_taps()
     nothing = folder / "nothing.xfrm"
     nothing.write_text("# The daemons configure the boxes.\n")

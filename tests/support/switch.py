@@ -71,7 +71,7 @@ class Switch:
         self._host.send(frame)
 
     def wait_for(self, condition, seconds: float) -> None:
-        """Until something is true of what was seen."""
+        """Until a condition on the seen frames is true."""
         end = time.monotonic() + seconds
         while not condition(list(self.seen)):
             assert time.monotonic() < end, f"{len(self.seen)} frames were seen"

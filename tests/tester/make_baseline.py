@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m tests.tester.make_baseline`: measures tests/tester/baseline/throughput.json anew (docs/reference/report.md).
+"""`python -m tests.tester.make_baseline`: measures tests/tester/baseline/throughput.json anew
+(docs/reference/report.md).
 
-Simulated figures are exact, so the same commit gives the same file on every machine. What depends on the machine, and histograms,
-which nobody compares, are left out.
+Simulated figures are exact, so the same commit gives the same file on every machine. It leaves out
+figures that depend on the machine, and histograms, which no test compares.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ def latency(base: float) -> Latency:
 
 
 def histogram(figures: Latency) -> list[tuple[float, int]]:
-    """Buckets of 6.4 ns, of which one in the middle is empty and left out."""
+    """Buckets of 6.4 ns; one in the middle is empty and left out."""
     buckets = round((figures.max - figures.min) / 6.4)
     shape = [(figures.min + 6.4 * (n + 1), round(2000 * math.exp(-(((n - 2) / 2) ** 2))) + 1) for n in range(buckets)]
     return shape[:4] + shape[5:]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Goals of the throughput search against boxes of which all is known, some of them noisy."""
+"""Goals of the throughput search against boxes with known behaviour, some of them noisy."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def numbers(cells: list[str]) -> list[float]:
 
 
 def near(values: list[float], digits: int) -> object:
-    """What is written with so many decimals."""
+    """The figures written with so many decimals."""
     return pytest.approx(values, abs=0.5000001 * 10**-digits)
 
 

@@ -35,7 +35,7 @@ TABLES = {
 
 
 def published() -> str:
-    """The tables worked out by other hands, or a skip that says what is missing."""
+    """The published tables, or a skip that names the missing file."""
     path = SHARED / "LIMITS.md"
     if not path.exists():
         pytest.skip(f"{path.name} is not beside this clone (../shared)")
@@ -89,7 +89,7 @@ def test_tunnel_frames_are_as_long_as_scapy_s(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["aes256gcm16", "sm4-sm3-256", "aes256-sha1", "null-sha256"])
 def test_transport_frames_are_as_long_as_scapy_s(name: str) -> None:
-    """The host's own header, and ESP of what is behind it."""
+    """The host's own header, and ESP of the bytes behind it."""
     host, suite = Pair(suite=name), suites.find(name)
     for size in [*range(64, 97), 1400, 1518]:
         red = TO_BLACK / host.packet(size - 46)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tests of RFC 2544 against a box of which all is known, and short runs of each against simulated boxes."""
+"""The tests of RFC 2544 against a box with known behaviour, and short runs of each against
+simulated boxes."""
 
 from __future__ import annotations
 
@@ -177,7 +178,8 @@ def test_honest_packets_lose_nothing_beside_an_attack(tmp_path: Path) -> None:
 
 
 def test_an_overloaded_box_recovers_at_once(tmp_path: Path) -> None:
-    """What was lost was sent before the change, or while the queue that it left was still full."""
+    """The lost frames were sent before the change, or while the queue that it left was
+    still full."""
     (row,) = rows(tmp_path, "--test", "recovery", "--frame-size", 64, "--measure-us", 80)
     assert row["lost"] == 0 or row["recovery_ns"] is not None
     assert (row["overload_pct"], row["then_pct"]) == pytest.approx((66.9565, 33.4783))
