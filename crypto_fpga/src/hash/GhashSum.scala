@@ -43,7 +43,7 @@ class GhashTag(slots: Int) extends Bundle {
  * `load` comes a cycle or more before the packet's first block, `seal` at any time up to its last one. `done`
  * follows the last block by [[GhashSum.latency]] cycles; then the slot is free. Nothing stalls, and nothing of a
  * slot's earlier packets counts. While `wipe` is high memories are overwritten one row a cycle, `slots` rows, and
- * zeros replace what the multiplier holds. The clock stops while nothing comes and nothing is on its way.
+ * zeros replace what the multiplier and the memories' outputs hold: nothing is left after `slots` + 8 cycles. The clock stops while nothing comes and nothing is on its way.
  */
 class GhashSum(slots: Int) extends Module {
   require(slots >= 2 && slots <= 256, s"GHASH keeps 2 to 256 packets in flight, not $slots")
@@ -93,7 +93,8 @@ class GhashSum(slots: Int) extends Module {
     // The powers are read while the block waits a cycle; then it meets its chain, or the product just made for it.
     val in = RegNext(io.in.bits)
     val power = RegNext(Mux(io.in.bits.left(2), 3.U, io.in.bits.left(1, 0) - 1.U))
-    val powersRead = powers.read(io.in.bits.slot, io.in.valid)
+    // A board's memory keeps what it read last, so a wipe reads on: at its end every row is zero.
+    val powersRead = powers.read(io.in.bits.slot, io.in.valid || io.wipe)
     val product = multiply.io.out.bits.product
     val made = multiply.io.out.bits.tag
     val follows = multiply.io.out.valid && made.slot === in.slot && made.chain === in.chain

@@ -62,7 +62,8 @@ class LaneCipher(config: LaneConfig) extends Module {
   private val entry = BlockFetch.cycles + 1
   private val ops = Seq.iterate(io.op.bits, entry + 1)(RegNext(_))
   private val valids = Seq.iterate(io.op.valid, entry + 1)(v => RegNext(v && !io.wipe, false.B))
-  private val keySoon = RegNext(keys.read(ops(entry - 3).slot, valids(entry - 3)))
+  // A board's memory keeps what it read last, so a wipe reads on: at its end every row is zero.
+  private val keySoon = RegNext(keys.read(ops(entry - 3).slot, valids(entry - 3) || io.wipe))
   private val key = RegNext(keySoon)
 
   private val soon = ops(entry - 1)
@@ -102,7 +103,8 @@ class LaneCipher(config: LaneConfig) extends Module {
       val kept = Mem(config.slots, UInt(128.W))
       val slotSoon = ShiftRegister(op.slot, latency - 1)
       val slot = RegNext(slotSoon)
-      when(out.valid) { kept(slot) := out.bits }
+      // It keeps the key stream of suites that are not chained, so a wipe overwrites it.
+      when(out.valid || io.wipe) { kept(Mux(io.wipe, wipeRow, slot)) := Mux(io.wipe, 0.U, out.bits) }
       val before = RegNext(Mux(out.valid && slot === soon.slot, out.bits, kept(soon.slot)))
       val last = Mux(RegNext(slotSoon === soon.slot) && out.valid, out.bits, before)
       open ^ Mux(chains, last, 0.U)
@@ -173,7 +175,8 @@ class LaneCipher(config: LaneConfig) extends Module {
     val rest = Reg(UInt(384.W))
     val (here, leaves) = leaving(ChaChaPipe.latency)
     val fresh = here.op.index(1, 0) === 0.U
-    when(leaves && (here.op.first || here.op.step.text)) { rest := Mux(fresh, stream >> 128, rest >> 128) }
+    when(io.wipe) { rest := 0.U }
+      .elsewhen(leaves && (here.op.first || here.op.step.text)) { rest := Mux(fresh, stream >> 128, rest >> 128) }
     io.polyKey := stream(255, 0)
     Mux(fresh, stream(127, 0), rest(127, 0))
   }

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+package sallyport.crypto.erase
+
+import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.elaborate.Emit
+import sallyport.crypto.config.CryptoConfig
+import sallyport.crypto.suite.Suite
+
+import java.nio.file.{Files, Path, Paths}
+import scala.jdk.CollectionConverters._
+import scala.sys.process._
+import scala.util.Random
+
+/**
+ * Searches the whole state of a crypto chip after a zeroize for what was secret before: keys, what is
+ * expanded of them, salts, powers of H, states of HMAC, masks, key streams.
+ *
+ * The memories are those of a board: a read port keeps what it read last, and firtool's own model
+ * does not. Not in ChiselSim, which shows a test no more than ports.
+ */
+class EraseSpec extends AnyFunSuite {
+
+  private val player: Path = Iterator
+    .iterate(Paths.get("").toAbsolutePath)(_.getParent)
+    .takeWhile(_ != null)
+    .map(_.resolve("crypto_fpga/test/cpp/erase.cpp"))
+    .find(Files.isRegularFile(_))
+    .getOrElse(fail("no crypto_fpga/test/cpp above the working folder: run this in a clone"))
+
+  /** What a search has found, and how many packets had left by then, to red and to black. */
+  private case class Search(label: String, found: Int, red: Int, black: Int)
+
+  private def erase(suites: Seq[Suite]): Unit = {
+    val folder = Files.createTempDirectory("erase")
+    val config = CryptoConfig(saBits = 4, lanes = 1, suites = suites, slots = 32, laneBeats = 512)
+    Emit(new EraseHarness(config), folder, bindsMemories = true)
+
+    val random = new Random(26)
+    val script = new EraseScript
+    def install(): Seq[EraseTraffic] = {
+      script.ready()
+      script.enable()
+      for ((suite, i) <- suites.zipWithIndex) yield {
+        val traffic = new EraseTraffic(suite, i + 1, random)
+        traffic.secrets.foreach(script.secret)
+        script.outbound(i + 1, traffic.outbound)
+        script.inbound(i + 1, traffic.inbound)
+        traffic
+      }
+    }
+    def zeroize(label: String): Unit = {
+      script.zeroize()
+      script.ready()
+      script.settle()
+      script.search(label)
+    }
+
+    // When all packets have left.
+    for (traffic <- install()) {
+      traffic.red.foreach(script.red)
+      traffic.black.foreach(script.black)
+      script.settle()
+    }
+    script.search("used")
+    zeroize("rest")
+    // While packets of all suites are inside.
+    val all = install()
+    for (i <- 0 until EraseTraffic.packets; traffic <- all) {
+      script.red(traffic.red(i))
+      script.black(traffic.black(i))
+    }
+    script.run(60 + 20 * suites.length)
+    zeroize("traffic")
+
+    val file = Files.writeString(folder.resolve("script"), script.text)
+    val said = new StringBuilder
+    val log = ProcessLogger(line => said.append(line).append('\n'))
+    def run(command: Seq[String]): Unit = assert(command.!(log) == 0, s"${command.head}:\n$said")
+    val program = folder.resolve("erase")
+    val sources = Files.list(folder).iterator.asScala.map(_.toString).filter(_.endsWith(".sv")).toSeq.sorted
+    run(
+      Seq("verilator", "--cc", "--exe", "--build", "--quiet", "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style") ++
+        Seq("--top-module", "EraseHarness", "--Mdir", folder.resolve("obj").toString, "-o", program.toString) ++
+        Seq("--x-assign", "fast", "--x-initial", "fast", "--public-flat-rw", "--output-split", "5000") ++
+        Seq("-CFLAGS", "-std=c++17", "-LDFLAGS", "-latomic") ++ sources :+ player.toString
+    )
+    run(Seq(program.toString, file.toString))
+    val line = "(\\w+): (\\d+) found, sent (\\d+) (\\d+)".r
+    val searches = said.toString.linesIterator.collect { case line(label, found, red, black) =>
+      Search(label, found.toInt, red.toInt, black.toInt)
+    }.toSeq
+    val packets = suites.length * EraseTraffic.packets
+    info(searches.mkString("; "))
+    assert(searches.map(_.label) == Seq("used", "rest", "traffic"), said)
+    assert(searches.head.found > 4 * suites.length, "the search sees no key in a chip full of them")
+    assert(searches.head.red == packets && searches.head.black == packets, "packets were lost before the zeroize")
+    assert(searches.last.red < 2 * packets && searches.last.black < 2 * packets, "the zeroize met no packet")
+    assert(searches.tail.forall(_.found == 0), said)
+  }
+
+  test("zeroize leaves nothing of keys in any register or memory, with an AEAD and a chained suite") {
+    erase(Seq("aes256gcm16", "aes128-sha256").map(Suite.named))
+  }
+}
