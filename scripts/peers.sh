@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # scripts/peers.sh [PEER]: what programs of Debian say of a simulated box (docs/reference/peers.md).
 #
-# Each peer is tests/peers/test_PEER.py and its packages, which are installed here. The closing lines list the
+# Each peer is tests/peers/test_PEER*.py and its packages, which are installed here. The closing lines list the
 # program's version, the seconds and the outcome of each peer, and every skip with its reason.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -14,8 +14,9 @@ source scripts/apt.sh
 declare -A packages=(
   [wireshark]="tshark"
   [slurm]="slurmctld slurmd slurm-client munge"
+  [linux]="qemu-system-x86 busybox-static kmod iproute2 gcc libc6-dev"
 )
-peers=(wireshark slurm)
+peers=(wireshark slurm linux)
 
 wanted=("${peers[@]}")
 if [ -n "${1:-}" ]; then
@@ -42,7 +43,7 @@ run() {
   local peer=$1 log=$folder/$1.log start=$SECONDS outcome
   install "$peer" || { lines+=("$peer|-|-|skipped: its packages cannot be installed: ${packages[$peer]}"); return; }
   say "$peer: started"
-  (source scripts/env.sh && exec python -m pytest -q -rs --basetemp="$PWD/$folder/$peer" "tests/peers/test_$peer.py") >"$log" 2>&1
+  (source scripts/env.sh && exec python -m pytest -q -rs --basetemp="$PWD/$folder/$peer" tests/peers/test_"$peer"*.py) >"$log" 2>&1
   case $? in
     0) outcome=$(tail -n 1 "$log") ;;
     *) outcome="FAILED: $(tail -n 1 "$log")" failed=1; sed "s/^/$peer | /" "$log" ;;
