@@ -15,8 +15,10 @@ declare -A packages=(
   [wireshark]="tshark"
   [slurm]="slurmctld slurmd slurm-client munge"
   [linux]="qemu-system-x86 busybox-static kmod iproute2 gcc libc6-dev"
+  [prometheus]="prometheus"
+  [nginx]="nginx-light openssl"
 )
-peers=(wireshark slurm linux)
+peers=(wireshark slurm linux prometheus nginx)
 
 wanted=("${peers[@]}")
 if [ -n "${1:-}" ]; then
@@ -61,5 +63,5 @@ for line in "${lines[@]}"; do
   IFS='|' read -r peer program seconds outcome <<<"$line"
   printf '%-11s %-38s %8s  %s\n' "$peer" "$program" "$seconds" "$outcome"
 done
-grep -h '^SKIPPED ' "$folder"/*.log
+grep -hs '^SKIPPED ' "$folder"/*.log
 exit $failed
