@@ -3,6 +3,7 @@ package sallyport.boards.clocks
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.memory.MemoryBinding
 import sallyport.common.queue.ReadSlice
 
 /**
@@ -27,6 +28,7 @@ import sallyport.common.queue.ReadSlice
  */
 class AsyncFifo[T <: Data](gen: T, depth: Int, spare: Int = 0, isLast: Option[T => Bool] = None) extends RawModule {
   require(isPow2(depth) && depth >= 16, s"AsyncFifo of $depth words: make it a power of two, 16 or more")
+  require(depth < MemoryBinding.uramRows, s"AsyncFifo of $depth words: make it fewer, since a URAM has one clock")
   require(spare < depth - 3, s"$spare spare words in an AsyncFifo of $depth: make them fewer than ${depth - 3}")
   override def desiredName = "AsyncFifo"
 

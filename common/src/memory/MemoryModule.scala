@@ -9,8 +9,18 @@ import java.nio.file.{Files, Path}
  *
  * A read of a row in the cycle that writes it gives the old row; no design may rely on that, since Chisel leaves it open. A
  * port that does not read keeps what it read last.
+ *
+ * Both ports of a URAM have one clock (UG573), and Vivado falls back to other memory where it sees two (UG901; Synth 8-6849).
+ * firtool gives each port a clock of its own, so an array of URAM has that of the first port. Such a memory is inside a core,
+ * which has one clock.
  */
 object MemoryModule {
+
+  /**
+   * URAMs that hand their data on to each other. Vivado's default of 8 makes the longest way of a design (UG573 asks for a register
+   * every few blocks, but a read has one cycle here); four such columns meet in a LUT.
+   */
+  private val cascadeHeight = 4
 
   /** Writes the modules of all memories that `list`, a file of firtool's, names: into its folder. */
   def writeAll(list: Path): Unit =
@@ -21,13 +31,12 @@ object MemoryModule {
     val slices = MemoryBinding(shape)
     val numbers = scala.collection.mutable.Map[String, Int]().withDefaultValue(0)
     val ports = shape.ports.map { kind =>
-      val prefix = if (kind == "read") "R" else if (kind.endsWith("rw")) "RW" else "W"
-      val number = numbers(prefix)
-      numbers(prefix) += 1
-      port(shape, slices, kind, s"$prefix$number")
+      val number = numbers(prefix(kind))
+      numbers(prefix(kind)) += 1
+      port(shape, slices, kind, s"${prefix(kind)}$number")
     }
     val arrays = slices.map(s =>
-      s"""  (* ram_style = "${s.kind.style}" *) reg [${s.width - 1}:0] ${array(s)}[0:${shape.depth - 1}];"""
+      s"  (* ${attributes(shape, s)} *) reg [${s.width - 1}:0] ${array(s)}[0:${shape.depth - 1}];"
     )
     s"""// ${shape.depth} rows of ${shape.width} bits: ${kinds(slices).mkString(", ")}.
        |module ${shape.name}(
@@ -42,6 +51,14 @@ object MemoryModule {
   /** Bits of each kind. */
   private def kinds(slices: Seq[MemorySlice]): Seq[String] =
     slices.groupMapReduce(_.kind.style)(_.width)(_ + _).toSeq.sorted.map { case (style, bits) => s"$bits $style" }
+
+  private def attributes(shape: MemoryShape, slice: MemorySlice): String = {
+    val isDeep = slice.kind == MemoryKind.Uram && shape.depth > cascadeHeight * MemoryBinding.uramRows
+    s"""ram_style = "${slice.kind.style}"""" + (if (isDeep) s", cascade_height = $cascadeHeight" else "")
+  }
+
+  /** firtool's word for a port. */
+  private def prefix(kind: String): String = if (kind == "read") "R" else if (kind.endsWith("rw")) "RW" else "W"
 
   private def array(slice: MemorySlice) = s"${slice.kind.style}_${slice.lsb}"
 
@@ -78,8 +95,9 @@ object MemoryModule {
       val held = s"${name}_${array(slice)}"
       val enable = s"${name}_en" + (if (shared) s" & ~${name}_wmode" else "")
       val read = Seq(s"    if ($enable) $held <= $place;")
+      val clock = if (slice.kind == MemoryKind.Uram) s"${prefix(shape.ports.head)}0_clk" else s"${name}_clk"
       (if (reads) Seq(s"  reg [${slice.width - 1}:0] $held;") else Nil) ++
-        Seq(s"  always @(posedge ${name}_clk) begin") ++ write ++ (if (reads) read else Nil) ++ Seq("  end") ++
+        Seq(s"  always @(posedge $clock) begin") ++ write ++ (if (reads) read else Nil) ++ Seq("  end") ++
         (if (reads) Seq(s"  assign $out${bits(slice)} = $held;") else Nil)
     }
     (declarations, body)

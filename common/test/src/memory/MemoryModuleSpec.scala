@@ -120,6 +120,28 @@ class MemoryModuleSpec extends AnyFunSuite with ChiselSim {
     }
   }
 
+  /** The clocks of the always blocks that name an array of this style. */
+  private def clocks(text: String, style: String): Set[String] =
+    text
+      .split("always @")
+      .tail
+      .filter(_.takeWhile(_ != ';').contains(style))
+      .map("posedge (\\w+)".r.findFirstMatchIn(_).get.group(1))
+      .toSet
+
+  test("an array of URAM has one clock, and each port of block RAM its own (UG573)") {
+    val text = MemoryModule.text(shape(8192, 110, "read,rw"))
+    assert(clocks(text, "ultra") == Set("R0_clk"))
+    assert(clocks(text, "block") == Set("R0_clk", "RW0_clk"))
+  }
+
+  test("columns of more than four URAMs are cut, and nothing else (UG901)") {
+    val attributes = "ram_style = \"(\\w+)\"(?:, cascade_height = (\\d+))?".r
+    def height(shape: MemoryShape) = attributes.findAllMatchIn(MemoryModule.text(shape)).map(_.subgroups).toSeq
+    assert(height(shape(65536, 110, "read,write")) == Seq(Seq("ultra", "4"), Seq("block", null)))
+    assert(height(shape(16384, 72, "read,write")) == Seq(Seq("ultra", null)))
+  }
+
   test("every memory that firtool lifts out of a design gets its module") {
     class Design extends Module {
       val address = IO(Input(UInt(13.W)))
