@@ -45,6 +45,9 @@ proc check_ip_licences {last} {
   if {[llength $rows] == 0} { say licences "report_ip_status lists no licence, see ip_licences.rpt" }
   foreach row $rows {
     lassign $row name licence generated available
+    if {"Hardware_Evaluation" in [list $generated $available]} {
+      say licences "$name has no more than Hardware_Evaluation for $licence: what it makes stops some hours after configuration"
+    }
     if {"Design_Linking" ni [list $generated $available]} { continue }
     set sentence "$name has no more than Design_Linking for $licence, which stops at write_bitstream: install its licence, then rm -r [file join $chip(build) ip]"
     if {$last eq "bitstream"} { give_up $sentence }

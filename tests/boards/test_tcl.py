@@ -262,7 +262,7 @@ LEVEL = (
             "cmac_usplus has no more than Design_Linking for cmac_usplus@2020.05",
         ),
         (
-            ("cmac_an_lt@2020.05    | Hardware_Evaluation    ", "cmac_an_lt@2020.05    | Design_Linking         "),
+            ("cmac_an_lt@2020.05    | Included      ", "cmac_an_lt@2020.05    | Design_Linking"),
             "cmac_usplus has no more than Design_Linking for cmac_an_lt@2020.05",
         ),
     ],
@@ -282,6 +282,16 @@ def test_a_licence_that_stops_at_the_bitstream_stops_before_synthesis(
     result = run_flow(described(), tmp_path, scenario, "route")
     assert result.status == 0, result.errors
     assert said in result.output and result.of("write_bitstream") == []
+
+
+def test_a_licence_to_evaluate_is_told(described, tmp_path: Path):
+    good = (tcl.REPORTS / "ip_licences.rpt").read_text()
+    row = "cmac_an_lt@2020.05    | {0:<23} | {0:<23} |"
+    assert row.format("Included") in good
+    (tmp_path / "bad.rpt").write_text(good.replace(row.format("Included"), row.format("Hardware_Evaluation")))
+    result = run_flow(described(), tmp_path, {"report_ip_status": f"read_text {{{tmp_path / 'bad.rpt'}}}"})
+    assert result.status == 0, result.errors
+    assert "licences: cmac_usplus has no more than Hardware_Evaluation for cmac_an_lt@2020.05" in result.output
 
 
 def test_the_trial_of_the_licence_has_a_register(described, tmp_path: Path):
