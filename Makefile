@@ -2,7 +2,7 @@
 # Sallyport. Every target sets up what it needs; `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: FORCE help setup regs verilog sim sim-shell mgmt ike packages strongswan-sm demo lab-test peers test test-long docs lint format synth-check board-check board-parts bitstreams program corundum clean
+.PHONY: FORCE help setup regs verilog sim sim-shell mgmt ike packages strongswan-sm demo lab-test peers test test-long docs lint format synth-check board-check board-parts bitstreams first-run program corundum clean
 
 VERSION := $(shell cat VERSION)
 ENV := source scripts/env.sh &&
@@ -152,10 +152,10 @@ format: setup ## let the formatters rewrite the tree
 # The card of synth-check and bitstreams: a file of boards/data.
 BOARD ?= vcu1525
 
-# $(1) board, $(2) chip, $(3) folder, $(4) more options of the shell
+# $(1) board, $(2) chip, $(3) folder, $(4) more options of the shell, $(5) of the top
 define board_rtl
 $(MILL) boards.runMain sallyport.boards.Elaborate $$($(ENV) python -m boards.top --board $(1) --chip $(2) --shell-options) \
-  --out $(3) --version $(VERSION) $(4) && $(ENV) python -m boards.top --board $(1) --chip $(2) --out $(3)
+  --out $(3) --version $(VERSION) $(4) && $(ENV) python -m boards.top --board $(1) --chip $(2) --out $(3) $(5)
 endef
 
 # The gates of the core's clock, 6 levels, and of the SLRs of its pblock, 60 % of LUTs, block RAM and URAM, are in the script. What is in Aurora's clock, 402.83 MHz,
@@ -186,15 +186,24 @@ board-check: verilog build/boards/check/stamp ## what can be checked of the boar
 CHIP ?=
 PART ?=
 TARGET ?=
-board_options = --board "$(BOARD)" --chip "$(CHIP)"
+# A name of boards/variants.yaml; the step after which a run ends: synth, place, route or bitstream.
+VARIANT ?= full
+LAST ?= bitstream
+board_options = --board "$(BOARD)" --chip "$(CHIP)" --variant "$(VARIANT)"
+run_options = $(board_options) --part "$(PART)" --last "$(LAST)"
+board_build = build/boards/$(BOARD)$(if $(filter-out full,$(VARIANT)),-$(VARIANT))
 
-bitstreams: setup ## build/boards/<board>/<chip>/*.bit; needs Vivado and make corundum; BOARD=vcu1525 or xupp3r, CHIP=inner, crypto or outer, PART for a U200
-	@$(ENV) python -m boards.flow check $(board_options) --part "$(PART)"
+bitstreams: setup ## build/boards/<board>/<chip>/*.bit; needs Vivado and make corundum; BOARD=vcu1525 or xupp3r, CHIP, LAST=synth, place or route, VARIANT=first, PART for a U200
+	@$(ENV) python -m boards.flow check $(run_options)
 	@for chip in $(or $(CHIP),inner crypto outer); do \
-	  $(call board_rtl,$(BOARD),$$chip,build/boards/$(BOARD)/$$chip/rtl,--full) || exit 1; done
-	@$(ENV) python -m boards.flow run $(board_options) --part "$(PART)"
+	  $(call board_rtl,$(BOARD),$$chip,$(board_build)/$$chip/rtl,--$(VARIANT),--variant $(VARIANT)) || exit 1; done
+	@$(ENV) python -m boards.flow run $(run_options) $(if $(KEEP_GOING),--keep-going)
 
-program: setup ## load a bitstream by JTAG; BOARD, CHIP, TARGET=part of the cable's name
+first-run: ## bitstreams of VARIANT=first up to routing, whatever fails, and an archive of reports to send; takes BOARD, CHIP, PART, LAST
+	@status=0; $(MAKE) --no-print-directory bitstreams VARIANT=first LAST=$(if $(filter command,$(origin LAST)),$(LAST),route) KEEP_GOING=1 || status=$$?; \
+	  $(ENV) python -m boards.bundle --board "$(BOARD)" --chip "$(CHIP)" --part "$(PART)" --variant first; exit $$status
+
+program: setup ## load a bitstream by JTAG; BOARD, CHIP, VARIANT, TARGET=part of the cable's name
 	@$(ENV) python -m boards.flow program $(board_options) --target "$(TARGET)"
 
 corundum: setup ## the 100G MAC path of corundum at its pinned commit, into build/corundum

@@ -12,6 +12,8 @@ import yaml
 
 DATA = Path(__file__).with_name("data")
 CHIPS = ("inner", "crypto", "outer")
+FULL = "full"
+VARIANTS: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("variants.yaml").read_text())
 LINE_RATE_MHZ = 25781.25
 
 KEYS = {"board", "id", "title", "part", "other_parts", "clocks", "qsfps", "pcie", "chips", "configuration", "ports"}
@@ -80,6 +82,7 @@ class Board:
         self._check_keys()
         self.name: str = raw["board"]
         self.part: str = raw["part"]
+        self.variant = FULL
         self.qsfps = {name: Qsfp(name=name, **values) for name, values in raw["qsfps"].items()}
         self.clocks: dict[str, Any] = raw["clocks"]
         self.pcie: dict[str, Any] = raw["pcie"]
@@ -101,6 +104,20 @@ class Board:
         if part and part not in (self.part, *self.raw["other_parts"]):
             raise self._wrong(f"no part {part}: choose one of {', '.join([self.part, *self.raw['other_parts']])}")
         self.part = part or self.part
+        return self
+
+    def with_variant(self, variant: str) -> Board:
+        """The same card with another core clock, and the shells of `variants.yaml`."""
+        if variant not in VARIANTS:
+            raise BoardError(
+                f"there is no variant {variant!r}: choose one of {', '.join(VARIANTS)} (make bitstreams VARIANT=first)"
+            )
+        mmcm = self.clocks["mmcm"]
+        divisor = self.clocks["free_running"]["mhz"] * mmcm["multiply"] / VARIANTS[variant]["core_mhz"]
+        if divisor % 0.125:  # CLKOUT0 divides by eighths (UG572)
+            raise self._wrong(f"the MMCM makes no {VARIANTS[variant]['core_mhz']} MHz for variant {variant}")
+        self.clocks = {**self.clocks, "mmcm": {**mmcm, "core": divisor}}
+        self.variant = variant
         return self
 
     @staticmethod

@@ -4,6 +4,8 @@
 python -m boards.flow check --board B [--chip C]      everything that can be wrong, before anything is built
 python -m boards.flow run --board B [--chip C]        Verilog to bitstreams, chip by chip, going on from checkpoints
 python -m boards.flow program --board B --chip C      a bitstream into a card
+
+--variant first builds what boards/variants.yaml has under that name, in folders of its own.
 """
 
 from __future__ import annotations
@@ -19,15 +21,20 @@ from pathlib import Path
 import click
 
 from boards import corundum, ip, xdc
-from boards.board import CHIPS, Board, BoardError
+from boards.board import CHIPS, FULL, Board, BoardError
 
 VIVADO = "2023.2"  # the release whose Aurora (12.0) and CMAC the IP tables were written for; both ends of a link need the same one
 TCL = Path(__file__).with_name("tcl")
-CHECKPOINTS = ("synth.dcp", "opt.dcp", "place.dcp", "phys_opt.dcp", "route.dcp")
+CONSTRAINED = ("constrain.dcp", "opt.dcp", "place.dcp", "phys_opt.dcp", "route.dcp")
+CHECKPOINTS = ("synth.dcp", *CONSTRAINED)
+# What `make bitstreams LAST=` may be, and the last step of tcl/flow.tcl then: a netlist without its constraints or a routed design without
+# its gate would tell nothing.
+LAST = {"synth": "constrain", "place": "place", "route": "gate", "bitstream": "bitstream"}
 
 
-def build_folder(board: str, chip: str) -> Path:
-    return Path("build/boards") / board / chip
+def build_folder(board: Board, chip: str) -> Path:
+    name = board.name if board.variant == FULL else f"{board.name}-{board.variant}"
+    return Path("build/boards") / name / chip
 
 
 def chips(chip: str) -> tuple[str, ...]:
@@ -51,10 +58,12 @@ def check_vivado() -> None:
         )
 
 
-def check(board_name: str, chip: str, part: str = "") -> Board:
+def check(board_name: str, chip: str, part: str = "", variant: str = FULL, last: str = "bitstream") -> Board:
     """All that can be wrong before Vivado is started; a missing licence or part Vivado itself tells, as its first act."""
-    board = Board.load(board_name).with_part(part)
+    board = Board.load(board_name).with_part(part).with_variant(variant)
     wanted = chips(chip)
+    if last not in LAST:
+        raise BoardError(f"there is no step {last!r}: choose one of {', '.join(LAST)} (make bitstreams LAST=synth)")
     check_vivado()
     if any(board.mac(each) for each in wanted):
         corundum.verify()
@@ -92,15 +101,10 @@ def write_chip(board: Board, chip: str, folder: Path, rtl: Path) -> Path:
     ]
     description = "\n".join(lines) + "\n"
     (folder / "chip.tcl").write_text(description)
-    inputs = [
-        *verilog,
-        *crossings,
-        folder / "ports.xdc",
-        folder / "floorplan.xdc",
-        folder / "chip.tcl",
-        *sorted(TCL.glob("*.tcl")),
-    ]
+    inputs = [*verilog, folder / "ports.xdc", folder / "chip.tcl", TCL / "steps.tcl"]
+    later = [*crossings, folder / "floorplan.xdc", TCL / "waivers.tcl"]
     _forget_what_is_old(folder, "inputs", inputs, CHECKPOINTS)
+    _forget_what_is_old(folder, "constraints", later, CONSTRAINED)
     ips = "".join(_ip_lines(module) for module in modules)
     (folder / "ips.txt").write_text(f"{VIVADO} {board.part}\n{ips}")
     _forget_what_is_old(folder, "ip-inputs", [folder / "ips.txt", TCL / "ip.tcl"], ("ip/done", *CHECKPOINTS))
@@ -149,6 +153,8 @@ def main() -> None:
 
 board_option = click.option("--board", "board_name", required=True, help="name of a file in boards/data")
 part_option = click.option("--part", default="", help="one of the board file's other parts")
+variant_option = click.option("--variant", default=FULL, help="one of boards/variants.yaml")
+last_option = click.option("--last", default="bitstream", help=f"stop after this step: {', '.join(LAST)}")
 chip_option = click.option("--chip", default="", help="inner, crypto or outer; all three if it is left out")
 
 
@@ -156,41 +162,52 @@ chip_option = click.option("--chip", default="", help="inner, crypto or outer; a
 @board_option
 @chip_option
 @part_option
-def check_command(board_name: str, chip: str, part: str) -> None:
+@variant_option
+@last_option
+def check_command(board_name: str, chip: str, part: str, variant: str, last: str) -> None:
     """Refuse what cannot work, before anything is built."""
-    check(board_name, chip, part)
+    check(board_name, chip, part, variant, last)
 
 
 @main.command()
 @board_option
 @chip_option
 @part_option
-@click.option("--last", default="bitstream", help="stop after this step")
-def run(board_name: str, chip: str, part: str, last: str) -> None:
+@variant_option
+@last_option
+@click.option("--keep-going", is_flag=True, help="build the other chips although one has failed")
+def run(board_name: str, chip: str, part: str, variant: str, last: str, keep_going: bool) -> None:
     """Make bitstreams."""
-    board = check(board_name, chip, part)
+    board = check(board_name, chip, part, variant, last)
+    failed = False
     for each in chips(chip):
-        folder = build_folder(board_name, each)
+        folder = build_folder(board, each)
         rtl = folder / "rtl"
         if not (rtl / f"{xdc.top(each)}.sv").exists():
             raise BoardError(f"{rtl} has no {xdc.top(each)}.sv: make bitstreams BOARD={board_name} makes it first")
         description = write_chip(board, each, folder, rtl)
-        if status := vivado("flow.tcl", str(description), last, log=folder / "vivado.log"):
+        status = vivado("flow.tcl", str(description), LAST[last], log=folder / "vivado.log")
+        # With 2 nothing was begun, and the next chip would not begin either.
+        if status == 2 or (status and not keep_going):
             sys.exit(status)
+        failed |= status != 0
+    if failed:
+        sys.exit(1)
 
 
 @main.command()
 @board_option
 @chip_option
+@variant_option
 @click.option("--target", default="", help="part of a JTAG cable's name, where there are several")
-def program(board_name: str, chip: str, target: str) -> None:
+def program(board_name: str, chip: str, variant: str, target: str) -> None:
     """Load a chip's bitstream into a card."""
-    board = Board.load(board_name)
+    board = Board.load(board_name).with_variant(variant)
     if not chip:
         raise BoardError("which card? make program BOARD=... CHIP=inner, crypto or outer")
     chips(chip)
     check_vivado()
-    folder = build_folder(board_name, chip)
+    folder = build_folder(board, chip)
     bitstream = folder / f"{xdc.top(chip)}.bit"
     if not bitstream.exists():
         raise BoardError(f"{bitstream} is not there: make bitstreams BOARD={board_name} CHIP={chip}")

@@ -14,7 +14,7 @@ import click
 import jinja2
 
 from boards import ip, xdc
-from boards.board import Board
+from boards.board import FULL, Board
 
 TEMPLATES = Path(__file__).with_name("templates")
 CONSTRAINTS = Path(__file__).with_name("constraints")
@@ -81,7 +81,7 @@ def text(board: Board, chip: str) -> str:
         board=board,
         ports=board.ports(chip),
         free=free | {"differential": f"{free['port']}_p" in names},
-        mmcm=board.clocks["mmcm"],
+        mmcm=board.clocks["mmcm"] | {"core": float(board.clocks["mmcm"]["core"])},
         links=_links(board, chip, modules),
         mac={"qsfp": mac.name, "module": modules[xdc.MAC]} if mac else None,
         pcie=modules[xdc.PCIE],
@@ -103,10 +103,11 @@ def channels(board: Board, chip: str) -> int:
 @click.option("--chip", required=True, help="inner, crypto or outer")
 @click.option("--out", type=click.Path(path_type=Path), help="folder of the shell's files")
 @click.option("--shell-options", is_flag=True, help="print what the shell is elaborated with instead")
+@click.option("--variant", default=FULL, show_default=True, help="one of boards/variants.yaml")
 @click.option("--core-slrs", is_flag=True, help="print how many SLRs the core's pblock has instead")
-def main(board_name: str, chip: str, out: Path | None, shell_options: bool, core_slrs: bool) -> None:
+def main(board_name: str, chip: str, out: Path | None, shell_options: bool, variant: str, core_slrs: bool) -> None:
     """Write a chip's top and the constraints of its crossings."""
-    board = Board.load(board_name)
+    board = Board.load(board_name).with_variant(variant)
     if core_slrs:
         click.echo(len(board.core_slrs(chip)))
         return

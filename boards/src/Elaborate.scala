@@ -27,6 +27,7 @@ case class ShellElaboration(
     @arg(doc = "QSFP cages that the chip uses") cages: Int,
     @arg(doc = "I2C buses of the card") buses: Int,
     @arg(doc = "a board's tables, memories bound to URAM, block RAM and LUTs; else the smallest") full: Flag,
+    @arg(doc = "the same for a first light: 16 Ki SAs, 2 + 2 lanes, AES-GCM alone") first: Flag,
     @arg(doc = "the fabric without a core, with waits that a simulation can wait for") fabric: Flag
 ) {
   private val chips = Map("inner" -> Chip.inner, "crypto" -> Chip.crypto, "outer" -> Chip.outer)
@@ -34,7 +35,7 @@ case class ShellElaboration(
   /** Raises an `IllegalArgumentException` that says what is wrong. */
   def config: ShellConfig = {
     require(chips.contains(chip), s"--chip $chip: choose one of ${chips.keys.mkString(", ")}")
-    require(!(full.value && fabric.value), "--full and --fabric: give one")
+    require(Seq(full, first, fabric).count(_.value) <= 1, "--full, --first and --fabric: give one")
     ShellConfig(
       ControlPlaneParams(chips(chip), board, version, channels, cages, buses),
       if (fabric.value) ShellTimes.simulated else ShellTimes()
@@ -45,6 +46,7 @@ case class ShellElaboration(
   def cores: Cores = {
     val (inner, crypto, outer) =
       if (full.value) (InnerConfig.full, CryptoConfig.full, OuterConfig.full)
+      else if (first.value) (InnerConfig.first, CryptoConfig.first, OuterConfig.first)
       else (InnerConfig.small, CryptoConfig.small, OuterConfig.small)
     Cores(
       inner.copy(version = version, simulation = false, linkMessages = true),
@@ -65,6 +67,6 @@ object Elaborate {
       catch { case error: IllegalArgumentException => Elaboration.refuse(error.getMessage) }
     val folder = Paths.get(options.out)
     if (options.fabric.value) Emit(new Fabric(config), folder)
-    else Emit(new Shell(config, options.cores), folder, options.full.value)
+    else Emit(new Shell(config, options.cores), folder, bindsMemories = options.full.value || options.first.value)
   }
 }

@@ -119,9 +119,15 @@ proc step_route {} {
 }
 
 proc step_reports {} {
-  global chip
   open_result_of route
-  set reports [file join $chip(build) reports]
+  write_reports route
+}
+
+# Reports on the current design, which is that of a step, into reports/<step>.
+proc write_reports {step} {
+  global chip
+  open_result_of $step
+  set reports [file join $chip(build) reports $step]
   file mkdir $reports
   report_utilization -hierarchical -hierarchical_depth 4 -file [file join $reports utilization.rpt]
   report_timing_summary -max_paths 20 -file [file join $reports timing.rpt]

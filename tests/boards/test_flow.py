@@ -12,6 +12,7 @@ import pytest
 
 from boards import corundum, flow
 from boards.board import Board, BoardError
+from tests.support.paths import ROOT
 
 
 def make_vivado(folder: Path, version: str, status: int = 0) -> Path:
@@ -43,12 +44,27 @@ def run(work: Path, path: Path | None, *arguments: str) -> subprocess.CompletedP
             "v2023.2",
             "no part xcu250: choose one of xcvu9p-fsgd2104-2L-e, xcu200-fsgd",
         ),
+        (
+            ["check", "--board", "vcu1525", "--variant", "small"],
+            "v2023.2",
+            "there is no variant 'small': choose one of full, first",
+        ),
+        (
+            ["check", "--board", "vcu1525", "--last", "phys_opt"],
+            "v2023.2",
+            "there is no step 'phys_opt': choose one of synth, place, route, bitstream",
+        ),
         (["check", "--board", "vcu1525"], None, "vivado is not in PATH: source"),
         (["check", "--board", "vcu1525"], "v2025.1", "Vivado 2025.1 is in PATH, the IPs are those of 2023.2: source"),
         (["check", "--board", "vcu1525"], "", "a vivado that does not tell its release"),
         (["check", "--board", "vcu1525"], "v2023.2", "corundum is not in build/corundum: make corundum"),
         (["run", "--board", "vcu1525", "--chip", "crypto"], "v2023.2", "has no CryptoBoard.sv: make"),
         (["program", "--board", "vcu1525"], "v2023.2", "which card?"),
+        (
+            ["program", "--board", "xupp3r", "--chip", "outer", "--variant", "first"],
+            "v2023.2",
+            "build/boards/xupp3r-first/outer/OuterBoard.bit is not there",
+        ),
         (
             ["program", "--board", "xupp3r", "--chip", "outer"],
             "v2023.2",
@@ -75,6 +91,57 @@ def test_run_calls_vivado_and_hands_its_status_on(tmp_path: Path, status: int):
     assert done.returncode == status, done.stderr
     assert "set chip(part) xcu200-fsgd2104-2-e\n" in (rtl.parent / "chip.tcl").read_text()
     assert "flow.tcl -tclargs build/boards/vcu1525/crypto/chip.tcl bitstream" in (path / "calls").read_text()
+
+
+@pytest.mark.parametrize(
+    ("last", "step"), [("synth", "constrain"), ("place", "place"), ("route", "gate"), ("bitstream", "bitstream")]
+)
+def test_a_run_ends_where_its_result_can_be_judged(tmp_path: Path, last: str, step: str):
+    path = make_vivado(tmp_path / "bin", "v2023.2")
+    rtl = tmp_path / "build/boards/vcu1525-first/crypto/rtl"
+    rtl.mkdir(parents=True)
+    (rtl / "CryptoBoard.sv").write_text("module CryptoBoard(); endmodule\n")
+    options = ["--board", "vcu1525", "--chip", "crypto", "--variant", "first", "--last", last]
+    done = run(tmp_path, path, "run", *options)
+    assert done.returncode == 0, done.stderr
+    assert f"build/boards/vcu1525-first/crypto/chip.tcl {step}\n" in (path / "calls").read_text()
+
+
+@pytest.mark.parametrize(("status", "calls"), [(1, 3), (2, 1)])
+def test_a_first_run_goes_on_with_the_other_chips(tmp_path: Path, status: int, calls: int):
+    """After a chip that fails; not after one that could not begin, such as without a licence."""
+    path = make_vivado(tmp_path / "bin", "v2023.2", status)
+    make_corundum = f"import boards.corundum as c; c.COMMIT = {make_repository(tmp_path / 'upstream')!r}; "
+    make_corundum += f"c.fetch({str(tmp_path / 'upstream')!r}); c.VERILOG = c.CONSTRAINTS = (); "
+    for chip in ("inner", "crypto", "outer"):
+        rtl = tmp_path / "build/boards/vcu1525" / chip / "rtl"
+        rtl.mkdir(parents=True)
+        (rtl / f"{chip.capitalize()}Board.sv").write_text("")
+    call = "from boards.flow import main; main(['run', '--board', 'vcu1525', '--keep-going'])"
+    environment = {**os.environ, "PATH": f"{path}:/usr/bin:/bin", "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", make_corundum + call]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment)
+    assert done.returncode == status, done.stderr
+    assert len((path / "calls").read_text().splitlines()) == calls
+
+
+def test_constraints_alone_make_no_new_synthesis(tmp_path: Path):
+    rtl = tmp_path / "rtl"
+    (rtl / "constraints").mkdir(parents=True)
+    (rtl / "CryptoBoard.sv").write_text("module CryptoBoard(); endmodule\n")
+    (rtl / "constraints/A.tcl").write_text("# one\n")
+    build = tmp_path / "build"
+
+    def left(text: str) -> list[str]:
+        (rtl / "constraints/A.tcl").write_text(text)
+        flow.write_chip(Board.load("xupp3r"), "crypto", build, rtl)
+        return [name for name in flow.CHECKPOINTS if (build / name).exists()]
+
+    left("# one\n")
+    for name in flow.CHECKPOINTS:
+        (build / name).write_text("")
+    assert left("# one\n") == list(flow.CHECKPOINTS)
+    assert left("# two\n") == ["synth.dcp"]
 
 
 def make_repository(folder: Path) -> str:

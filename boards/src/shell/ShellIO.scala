@@ -15,7 +15,7 @@ import sallyport.boards.pcie.PciePort
 class ShellIO(config: ShellConfig) extends Bundle {
   private val hasMac = config.control.hasMac
 
-  /** 300, 125 and 50 MHz. */
+  /** 300 (250 for a first light), 125 and 50 MHz. */
   val coreClock = Input(Clock())
   val controlClock = Input(Clock())
   val initClock = Input(Clock())

@@ -4,7 +4,7 @@ package sallyport.crypto.config
 import sallyport.common.registers.map.{CommonRegs, CryptoRegs, RegisterDesc}
 import sallyport.crypto.lane.LaneConfig
 import sallyport.crypto.noise.NoiseConfig
-import sallyport.crypto.suite.Suite
+import sallyport.crypto.suite.{AuthKind, CipherKind, Suite}
 
 /**
  * Parameters of [[CryptoCore]].
@@ -69,4 +69,11 @@ object CryptoConfig {
 
   /** For a board: 64 Ki SAs a direction. */
   val full: CryptoConfig = CryptoConfig(saBits = 16)
+
+  /** For the first light of a board: a third of the area of [[full]]; 64 Gb/s a direction at 250 MHz. */
+  val first: CryptoConfig = CryptoConfig(
+    saBits = 14,
+    lanes = 2,
+    suites = Suite.all.filter(suite => suite.auth == AuthKind.Ghash && suite.cipher.isInstanceOf[CipherKind.Aes])
+  )
 }

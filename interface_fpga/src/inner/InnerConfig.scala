@@ -65,4 +65,7 @@ object InnerConfig {
    */
   val full: InnerConfig =
     InnerConfig(saBits = 16, flowBits = 16, rules = 1024, reassembly = ReassemblyConfig.full.copy(cells = 2048))
+
+  /** For the first light of a board: a quarter of the SAs. */
+  val first: InnerConfig = full.copy(saBits = 14, flowBits = 14)
 }

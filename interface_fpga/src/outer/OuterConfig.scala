@@ -69,4 +69,7 @@ object OuterConfig {
 
   /** For a board: 64 Ki SAs a direction, in an SAD that is never more than half full. */
   val full: OuterConfig = OuterConfig(saBits = 16, sadBits = 17, rules = 1024, reassembly = ReassemblyConfig.full)
+
+  /** For the first light of a board: a quarter of the SAs. */
+  val first: OuterConfig = full.copy(saBits = 14, sadBits = 15)
 }
