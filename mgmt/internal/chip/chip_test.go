@@ -116,6 +116,27 @@ func TestRowErrors(t *testing.T) {
 	}
 }
 
+// TestRowAfterErasure: a row that the crypto chip's erasure may have cut is begun anew, one of zeros too.
+func TestRowAfterErasure(t *testing.T) {
+	fake := fakebox.New(fakebox.Small)
+	b, err := Open(fake)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := regs.CryptoTableOutboundKey
+	for _, row := range [][]uint32{{1, 2, 3}, {0, 2, 3}, nil} {
+		if err := b.WriteRow(transport.Crypto, table, 0, []uint32{7}); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Write32(transport.Crypto, regs.CryptoControl, 1<<regs.CryptoControlZeroize.LSB); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.WriteRow(transport.Crypto, table, 0, row); err != nil {
+			t.Errorf("row %v: %v", row, err)
+		}
+	}
+}
+
 // TestManyRows: rows of several chips in one piece, each with what it has alone, and a sentence about the one that is refused.
 func TestManyRows(t *testing.T) {
 	fake := fakebox.New(fakebox.Small)

@@ -47,7 +47,7 @@ func (b *Box) WriteRows(rows []Row) error {
 			if i < len(row.Words) {
 				value = row.Words[i]
 			}
-			if value != 0 || !cleared[row.Chip] {
+			if i == 0 || value != 0 || !cleared[row.Chip] { // word 0 begins the row
 				ops = append(ops, transport.Write(row.Chip, regs.CommonTableData.Offset+uint32(4*i), value))
 			}
 		}

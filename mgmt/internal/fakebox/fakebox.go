@@ -34,6 +34,7 @@ type chip struct {
 	latched   uint64
 	busy      int
 	failed    bool
+	torn      bool // the row in data was begun before a zeroize
 }
 
 // Box implements transport.Transport.
@@ -272,18 +273,17 @@ func (b *Box) write(c transport.Chip, addr, data uint32) error {
 		chip.latched = chip.counters[data]
 	case r.Name == regs.CommonTableData.Name:
 		chip.data[(addr-r.Offset)/4] = data
+		chip.torn = chip.torn && addr != r.Offset
 	case r.Name == regs.CommonTableCommand.Name:
 		b.command(c, data)
 	case r.Name == regs.CryptoControl.Name && c == transport.Crypto:
-		if data>>regs.CryptoControlZeroize.LSB&1 != 0 {
-			for number := range chip.tables {
-				chip.tables[number] = map[int][]uint32{}
-			}
-		}
 		if data>>regs.CryptoControlClearSequenceEvents.LSB&1 != 0 {
 			chip.registers[regs.CryptoSequenceEvents.Offset] = 0
 		}
 		chip.registers[addr] = data & 7
+		if data>>regs.CryptoControlZeroize.LSB&1 != 0 {
+			chip.erase()
+		}
 	case r.Name == regs.InnerLifetimeControl.Name && c == transport.Inner:
 		b.show(&b.events, data)
 	case r.Name == regs.InnerPeerControl.Name && c == transport.Inner:
@@ -304,6 +304,14 @@ func (b *Box) write(c transport.Chip, addr, data uint32) error {
 		chip.registers[addr] = data & r.Writable
 	}
 	return nil
+}
+
+// erase is what a zeroize does to the crypto chip.
+func (c *chip) erase() {
+	for number := range c.tables {
+		c.tables[number] = map[int][]uint32{}
+	}
+	c.data, c.torn = [32]uint32{}, true
 }
 
 // Expire queues an event of a lifetime, a value of LIFETIME_EVENT.
@@ -371,6 +379,9 @@ func (b *Box) command(c transport.Chip, command uint32) {
 	}
 	t := tables[c][number]
 	switch {
+	case command == regs.TableCommandWrite && chip.torn:
+		chip.data = [32]uint32{}
+		return
 	case command == regs.TableCommandWrite:
 		row := append([]uint32(nil), chip.data[:t.Words()]...)
 		switch t.Name {

@@ -109,18 +109,30 @@ class AxiLiteDriver(axil: AxiLite, clock: Clock, limit: Int = 1000) extends Peek
   }
 
   /** Starts a command on a row and waits for its end; true if it succeeded. */
-  private def command(table: Int, index: Int, number: Int): Boolean = {
+  def command(table: Int, index: Int, number: Int): Boolean = {
+    startCommand(table, index, number)
+    endCommand()
+  }
+
+  def startCommand(table: Int, index: Int, number: Int): Unit = {
     write(CommonRegs.tableSelect, table)
     write(CommonRegs.tableIndex, index)
     write(CommonRegs.tableCommand, number)
+  }
+
+  def endCommand(): Boolean = {
     until("the table command")(!CommonRegs.TableStatus.busy(read(CommonRegs.tableStatus)).testBit(0))
     CommonRegs.TableStatus.error(read(CommonRegs.tableStatus)) == 0
   }
 
-  /** Writes the words of a row that are not zero: the window starts from a row of zeros. */
+  /** Writes some words of the window's row. */
+  def writeWords(row: BigInt, words: Range): Unit =
+    for (n <- words) write(CommonRegs.tableData.offset + 4 * n, (row >> (32 * n)) & 0xffffffffL)
+
+  /** Begins a row with word 0 and writes the others that are not zero: the window starts from a row of zeros. */
   def writeRow(table: Int, index: Int, row: BigInt): Boolean = {
-    for (n <- 0 until CommonRegs.tableData.count; word = (row >> (32 * n)) & 0xffffffffL; if word != 0)
-      write(CommonRegs.tableData.offset + 4 * n, word)
+    val words = 0 until CommonRegs.tableData.count
+    for (n <- words) if (n == 0 || ((row >> (32 * n)) & 0xffffffffL) != 0) writeWords(row, n to n)
     command(table, index, TableCommand.write)
   }
 

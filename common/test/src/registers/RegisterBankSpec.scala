@@ -244,12 +244,55 @@ class RegisterBankSpec extends AnyFunSuite with ChiselSim {
     bank.clock.step()
     bank.io.clear.poke(false.B)
     assert(words.forall(_ == 0), "clear empties the shadow row")
+    tornRow(bank, driver)
 
     for (unknown <- Seq(0, 3)) {
       driver.write(CommonRegs.tableCommand, unknown)
       assert(status == 2)
       table.request.valid.expect(false.B)
     }
+  }
+
+  /** A clear among the words of a row: no write of it goes out until word 0 is written again. */
+  private def tornRow(bank: RegisterBank, driver: AxiLiteDriver): Unit = {
+    val table = bank.io.table
+    def status = driver.read(CommonRegs.tableStatus)
+    def clear(): Unit = {
+      bank.io.clear.poke(true.B)
+      bank.clock.step()
+      bank.io.clear.poke(false.B)
+    }
+    def take(): Unit = {
+      table.request.ready.poke(true.B)
+      bank.clock.step()
+      table.request.ready.poke(false.B)
+    }
+    driver.writeWords(1, 0 to 0)
+    clear()
+    driver.writeWords(BigInt(5) << 32, 1 to 31)
+    for (_ <- 0 until 2) {
+      driver.write(CommonRegs.tableCommand, TableCommand.write)
+      table.request.valid.expect(false.B)
+      assert(status == 2)
+      assert(driver.read(CommonRegs.tableData.offset + 4) == 0, "what was left of the row is gone")
+    }
+    driver.write(CommonRegs.tableCommand, TableCommand.read)
+    take()
+    respond(bank, error = false, 7)
+    assert(status == 0, "a read is no row of software's")
+    driver.writeWords(9, 0 to 0)
+    driver.write(CommonRegs.tableCommand, TableCommand.write)
+    assert(table.request.bits.row.peek().litValue == 9)
+    take()
+    clear()
+    respond(bank, error = false, 0)
+    assert(status == 2, "a clear while the write was under way")
+    bank.io.clear.poke(true.B)
+    driver.writeWords(9, 0 to 0)
+    driver.write(CommonRegs.tableCommand, TableCommand.write)
+    table.request.valid.expect(false.B)
+    bank.io.clear.poke(false.B)
+    driver.writeWords(0, 0 to 0)
   }
 
   private def respond(bank: RegisterBank, error: Boolean, row: BigInt): Unit = {

@@ -24,6 +24,15 @@ class CryptoBench(val dut: DuplexHarness) extends CryptoSoftware(dut.io.axil, du
   def ready: Boolean = dut.io.ready.peek().litToBoolean
   def untilReady(): Unit = { while (!ready) dut.clock.step(); assert(status(CommonRegs.Status.ready) == 1) }
 
+  /** The shortest tamper pulse, and the cycles until the chip is not ready. */
+  def pulse(): Unit = {
+    dut.io.tamper.poke(true)
+    dut.clock.step()
+    dut.io.tamper.poke(false)
+    dut.clock.step(4)
+    assert(!ready)
+  }
+
   def exchange(player: Player, packets: Seq[LinkPacket], gap: Int = 0, quiet: Int = 600): Seq[LinkPacket] = {
     player.send(packets, gap)
     player.settle(quiet)
