@@ -14,9 +14,11 @@ class RowAccess(indexBits: Int, rowBits: Int) extends Bundle {
 /**
  * Software's side of every table: takes one request at a time, answers each once, and clears the table.
  *
- * After reset and after `clear` it writes zero to rows 0 to `clearRows` - 1, one a cycle, with `clearing` high, and then
- * raises `ready`. A request that waits or is under way when `clear` comes continues afterwards with a row of zeros, so a
- * key cannot slip in behind a zeroize.
+ * After reset and after `clear` it writes zero to rows 0 to `clearRows` - 1, one a cycle, with
+ * `clearing` high, and then raises `ready`. A `clear` during such a pass does not start it over, for
+ * one that came again and again would then spare the last rows: the pass ends, and one more follows.
+ * A request that waits or is under way when `clear` comes continues afterwards with a row of zeros,
+ * so a key cannot slip in behind a zeroize.
  *
  * `memory` is held until its `ready`, except that clearing takes the port over; `memory.ready` must be high while
  * `clearing`. An answer to a read arrives on `data` exactly `readLatency` cycles after the access. Out-of-range rows, and
@@ -54,14 +56,19 @@ class TableAccess(rows: Int, rowBits: Int, clearRows: Int, writeOnly: Boolean, r
   private val countdown = Reg(UInt(log2Ceil(readLatency + 1).W))
   private val clearing = RegInit(true.B)
   private val clearIndex = RegInit(0.U(log2Ceil(clearRows).W))
+  private val again = RegInit(false.B)
 
+  private val passEnds = clearIndex === (clearRows - 1).U
   when(clearing) {
-    clearIndex := clearIndex + 1.U
-    when(clearIndex === (clearRows - 1).U) { clearing := false.B }
+    clearIndex := Mux(passEnds, 0.U, clearIndex + 1.U)
+    when(passEnds) {
+      clearing := again
+      again := false.B
+    }
   }
   when(io.clear) {
     clearing := true.B
-    clearIndex := 0.U
+    again := clearing && !passEnds
   }
   io.ready := !clearing
   io.clearing := clearing

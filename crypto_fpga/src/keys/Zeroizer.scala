@@ -12,7 +12,11 @@ import sallyport.crypto.lane.LanePorts
  * In order: `blocked` rises and with it the key tables are told to clear; one cycle later, when dispatch has withdrawn what waits
  * for a lane, the lanes' `zeroize` is high for four cycles; when the tables are clear and `lanesCycles` have
  * passed (more than a lane promises, [[LanePorts.wipeCycles]]), `scrub` has each table read a cleared row once, so that its output register holds no key; then
- * `blocked` falls. A trigger that comes meanwhile starts it over. Time: rows of a table + 16 cycles, or `lanesCycles` + 16.
+ * `blocked` falls. Time: rows of a table + 16 cycles, or `lanesCycles` + 16.
+ *
+ * A trigger during such a pass does not start it over, for a contact that bounces would then keep
+ * the lanes from ever being wiped. The pass ends, and one more follows: at most twice that time
+ * from the last trigger.
  *
  * Nothing here waits for traffic, for a link or for software.
  */
@@ -36,19 +40,25 @@ class Zeroizer(lanesCycles: Int = LanePorts.wipeCycles + 16) extends Module {
   when(tamper) { tampered := true.B }
   io.tampered := tampered
 
-  // Cycles since the last trigger, up to `settled`; after reset the tables clear themselves.
+  // Cycles since the pass began, up to `settled`; after reset the tables clear themselves.
   private val settled = lanesCycles
   private val age = RegInit(0.U(log2Ceil(settled + 1).W))
+  private val passing = age =/= settled.U
+  private val again = RegInit(false.B)
   private val blocked = RegInit(true.B)
   private val scrubbing = RegInit(0.U(Zeroizer.scrubCycles.W))
   private val trigger = io.request || tamper =/= RegNext(tamper, false.B)
 
-  when(age =/= settled.U) { age := age + 1.U }
+  when(passing) { age := age + 1.U }.elsewhen(again) {
+    age := 0.U
+    again := false.B
+  }
   scrubbing := scrubbing(Zeroizer.scrubCycles - 2, 0) ## false.B
-  when(blocked && age === settled.U && io.tablesReady && !tamper && scrubbing === 0.U) { scrubbing := 1.U }
+  when(blocked && !passing && !again && io.tablesReady && !tamper && scrubbing === 0.U) { scrubbing := 1.U }
   when(scrubbing(Zeroizer.scrubCycles - 1)) { blocked := false.B }
   when(trigger) {
-    age := 0.U
+    when(!passing) { age := 0.U }
+    again := passing
     blocked := true.B
     scrubbing := 0.U
   }
