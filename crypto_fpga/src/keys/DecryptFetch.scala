@@ -21,7 +21,8 @@ import sallyport.crypto.suite.Suite
  * `verified` brings back what the lanes found authentic, and `numbers` what software says was on another box (fail-over): either raises the highest number of an SA. A packet may be verified after its SA's row was written anew, and its number
  * must not count for the new key. So each job carries an epoch bit, which flips with every row written; numbers that come back
  * with the old epoch are ignored (for other SAs that only means that the highest number waits for the next packet), and a
- * row is written only when no packet of the epoch before is in the chip. `done` reports every packet that has ended, good or bad.
+ * row is written only when no packet of the epoch before is in the chip. `merged` and `dropped`
+ * report every packet that has ended, good or bad.
  *
  * @param inFlight
  *   packets that may have begun here and not ended, at most
@@ -51,7 +52,10 @@ class DecryptFetch(saBits: Int, suites: Seq[Suite], inFlight: Int, jobs: Int = 8
     /** A packet of this epoch came out of the lanes, and one was dropped before them. */
     val merged = Flipped(Valid(Bool()))
     val dropped = Flipped(Valid(Bool()))
-    val verified = Flipped(Decoupled(new EsnVerified(saBits)))
+    val verified = Flipped(Valid(new EsnVerified(saBits)))
+
+    /** While it is high no packet may be verified. It is in time, for they are two cycles apart. */
+    val hold = Output(Bool())
   })
 
   private val heads = Module(new PacketHeads(jobs))
@@ -122,15 +126,19 @@ class DecryptFetch(saBits: Int, suites: Seq[Suite], inFlight: Int, jobs: Int = 8
   inference.io.request.bits.low := WireOrder.bigEndian(headDecided.bytes(63, 32))
   // A cycle late: a row that is written ends a long path, and no packet that meets it is here so soon.
   inference.io.restart := RegNext(keys.io.restart, 0.U.asTypeOf(keys.io.restart))
-  // Software's word comes before the lanes', which wait a cycle.
-  private val raise = numbers.io.memory.valid && !numbers.io.clearing
+  // Software's word waits until `hold` keeps the lanes' away, for these cannot wait.
+  private val room = inference.io.update.ready
+  private val waits = numbers.io.memory.valid && !numbers.io.clearing
+  private val hold = RegNext(!room || waits, false.B)
+  private val raise = waits && hold
+  io.hold := hold
   inference.io.update.valid := raise || io.verified.valid && io.verified.bits.epoch === epoch
   inference.io.update.bits.sa := Mux(raise, numbers.io.index, io.verified.bits.sa)
   inference.io.update.bits.sequence := Mux(raise, numbers.io.memory.bits.row, io.verified.bits.sequence)
-  io.verified.ready := inference.io.update.ready && !raise
+  assert(!io.verified.valid || (room && !raise), "a verified number found no room")
   numbers.io.table <> io.numbers
   numbers.io.clear := io.clear
-  numbers.io.memory.ready := inference.io.update.ready || numbers.io.clearing
+  numbers.io.memory.ready := (room && hold) || numbers.io.clearing
   numbers.io.data := 0.U
 
   // Rows run through in step with the inference and leave zeros behind. A packet that goes past the lanes has none.

@@ -100,9 +100,7 @@ class DecryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
   fetch.io.verified.bits.sa := event.bits.meta.sa(config.saBits - 1, 0)
   fetch.io.verified.bits.sequence := event.bits.meta.sequence
   fetch.io.verified.bits.epoch := event.bits.epoch
-  // A cycle late, which is in time: packets are merged two cycles apart.
-  farm.io.hold := RegNext(!fetch.io.verified.ready, false.B)
-  assert(!fetch.io.verified.valid || fetch.io.verified.ready, "a verified number found no room")
+  farm.io.hold := fetch.io.hold
 
   // Low halves alone: the high one of a forged packet is no more than a guess.
   io.audit.valid := RegNext(merged(Verdict.badIcv), false.B)
