@@ -2,13 +2,13 @@
 package sallyport.common.clock
 
 import chisel3._
-import chisel3.simulator.scalatest.ChiselSim
 import chisel3.util.random.LFSR
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.queue.{FrameFifo, FrameFifoParams, WhenFull}
+import sallyport.common.simulation.CompiledOnce
 import sallyport.common.stream.NoMeta
 
-class QuietClockSpec extends AnyFunSuite with ChiselSim {
+class QuietClockSpec extends AnyFunSuite with CompiledOnce {
 
   private class Edges(cycles: Int) extends Module {
     val io = IO(new Bundle {

@@ -2,9 +2,9 @@
 package sallyport.common.link
 
 import chisel3._
-import chisel3.simulator.scalatest.ChiselSim
 import chisel3.util._
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.simulation.CompiledOnce
 import sallyport.common.stream.PacketStream
 
 /**
@@ -60,7 +60,7 @@ class SlippingLink extends Module {
   }
 }
 
-class LinkRestartSpec extends AnyFunSuite with ChiselSim {
+class LinkRestartSpec extends AnyFunSuite with CompiledOnce {
   for (traffic <- Seq(false, true))
     test(s"a channel that has lost half a word is asked to begin anew, ${if (traffic) "with" else "without"} traffic") {
       simulate(new SlippingLink) { dut =>

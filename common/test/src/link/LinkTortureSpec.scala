@@ -2,8 +2,8 @@
 package sallyport.common.link
 
 import chisel3._
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.simulation.CompiledOnce
 
 import scala.util.Random
 
@@ -12,7 +12,7 @@ import scala.util.Random
  *
  * Property `sallyport.link.packets`: packets an episode and direction (default 700; the long form is 20000).
  */
-class LinkTortureSpec extends AnyFunSuite with ChiselSim {
+class LinkTortureSpec extends AnyFunSuite with CompiledOnce {
 
   private case class Episode(
       name: String,

@@ -3,8 +3,8 @@ package sallyport.common.link
 
 import chisel3._
 import chisel3.simulator.PeekPokeAPI
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.simulation.CompiledOnce
 import sallyport.common.stream.Packet
 
 import scala.util.Random
@@ -117,7 +117,7 @@ private class FarEnd(dut: Link, withSequenceTx: Boolean) extends PeekPokeAPI {
 }
 
 /** The words on the wire, judged by a model written from docs/reference/link.md and the JVM's CRC-32. */
-class LinkWireSpec extends AnyFunSuite with ChiselSim {
+class LinkWireSpec extends AnyFunSuite with CompiledOnce {
 
   private val random = new Random(4)
 

@@ -2,15 +2,15 @@
 package sallyport.common.link
 
 import chisel3._
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.arithmetic.Crc
+import sallyport.common.simulation.CompiledOnce
 import sallyport.common.stream.Packet
 
 import java.util.zip.CRC32
 import scala.util.Random
 
-class PayloadCrcSpec extends AnyFunSuite with ChiselSim {
+class PayloadCrcSpec extends AnyFunSuite with CompiledOnce {
   private val random = new Random(9)
 
   private def bytes(n: Int): Array[Byte] = {

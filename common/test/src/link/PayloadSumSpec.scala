@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.common.link
 
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.simulation.CompiledOnce
 import sallyport.common.stream.Packet
 
 import scala.util.Random
 
-class PayloadSumSpec extends AnyFunSuite with ChiselSim {
+class PayloadSumSpec extends AnyFunSuite with CompiledOnce {
   private val random = new Random(1071)
 
   test("packets of one beat to the longest, back to back and with pauses: the sum of their words, all ones too") {

@@ -2,15 +2,15 @@
 package sallyport.common.memory
 
 import chisel3._
-import chisel3.simulator.scalatest.ChiselSim
 import chisel3.util.HasExtModuleInline
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.elaborate.Emit
+import sallyport.common.simulation.CompiledOnce
 
 import java.nio.file.Files
 import scala.util.Random
 
-class MemoryModuleSpec extends AnyFunSuite with ChiselSim {
+class MemoryModuleSpec extends AnyFunSuite with CompiledOnce {
 
   /** The Verilog of a memory with one read port, and one for writing or for both; under firtool's port names. */
   private class Lifted(shape: MemoryShape) extends ExtModule with HasExtModuleInline {

@@ -2,13 +2,13 @@
 package sallyport.common.queue
 
 import chisel3._
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.simulation.CompiledOnce
 
 import scala.collection.mutable
 import scala.util.Random
 
-class PriorityFrameFifoSpec extends AnyFunSuite with ChiselSim {
+class PriorityFrameFifoSpec extends AnyFunSuite with CompiledOnce {
   private val beats = Map(false -> 16, true -> 8)
 
   private case class Frame(id: Int, high: Boolean, beats: Int, error: Boolean)

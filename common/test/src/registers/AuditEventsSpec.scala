@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.common.registers
 
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.clock.CycleCounter
 import sallyport.common.registers.map.InnerRegs.{AuditEvent => Fields}
+import sallyport.common.simulation.CompiledOnce
 
 import scala.collection.mutable
 import scala.util.Random
 
 /** What a log of dropped packets is made of (RFC 4303 3.4.3 and 3.4.4.1, RFC 4301 5.2 step 4). */
-class AuditEventsSpec extends AnyFunSuite with ChiselSim {
+class AuditEventsSpec extends AnyFunSuite with CompiledOnce {
   private val keyBits = 70
   private val mask = (BigInt(1) << 64) - 1
 

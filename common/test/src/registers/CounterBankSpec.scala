@@ -2,10 +2,10 @@
 package sallyport.common.registers
 
 import chisel3._
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.simulation.CompiledOnce
 
-class CounterBankSpec extends AnyFunSuite with ChiselSim {
+class CounterBankSpec extends AnyFunSuite with CompiledOnce {
   test("a read is whole while the carry runs into the high half") {
     simulate(new CounterBank(3)) { bank =>
       val full = (1 << CounterBank.incrementBits) - 1

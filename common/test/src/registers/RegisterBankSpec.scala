@@ -2,7 +2,6 @@
 package sallyport.common.registers
 
 import chisel3._
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.{
   Chip,
@@ -16,8 +15,9 @@ import sallyport.common.registers.map.{
   RegisterRole,
   TableCommand
 }
+import sallyport.common.simulation.CompiledOnce
 
-class RegisterBankSpec extends AnyFunSuite with ChiselSim {
+class RegisterBankSpec extends AnyFunSuite with CompiledOnce {
   private val params = RegisterBankParams(
     Chip.outer,
     "1.22.203",

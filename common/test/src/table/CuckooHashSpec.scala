@@ -2,14 +2,14 @@
 package sallyport.common.table
 
 import chisel3._
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.simulation.CompiledOnce
 import sallyport.common.stream.Packet
 
 import java.util.zip.CRC32C
 import scala.util.Random
 
-class CuckooHashSpec extends AnyFunSuite with ChiselSim {
+class CuckooHashSpec extends AnyFunSuite with CompiledOnce {
   private def crc32c(bytes: Seq[Byte]): Long = {
     val crc = new CRC32C
     crc.update(bytes.toArray)

@@ -2,14 +2,14 @@
 package sallyport.common.table
 
 import chisel3._
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.SadRow
+import sallyport.common.simulation.CompiledOnce
 
 import scala.collection.mutable
 import scala.util.Random
 
-class CuckooTableSpec extends AnyFunSuite with ChiselSim {
+class CuckooTableSpec extends AnyFunSuite with CompiledOnce {
   private val rows = 64
   private val rowsPerWay = rows / CuckooHash.ways
   private val keyBits = 72

@@ -2,13 +2,13 @@
 package sallyport.common.table
 
 import chisel3._
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.RowField
+import sallyport.common.simulation.CompiledOnce
 
 import scala.util.Random
 
-class DirectTableSpec extends AnyFunSuite with ChiselSim {
+class DirectTableSpec extends AnyFunSuite with CompiledOnce {
   private val rows = 16
   private val valid = RowField(8, 1)
   private val rowBits = 70

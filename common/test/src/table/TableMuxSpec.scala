@@ -2,7 +2,6 @@
 package sallyport.common.table
 
 import chisel3._
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.{
   Chip,
@@ -15,6 +14,7 @@ import sallyport.common.registers.map.{
   RuleRow
 }
 import sallyport.common.registers.{AxiLite, AxiLiteDriver, RegisterBank, RegisterBankParams}
+import sallyport.common.simulation.CompiledOnce
 
 /** The register window, the mux and one table of each kind, as a chip puts them together. */
 class TableMuxHarness extends Module {
@@ -54,7 +54,7 @@ class TableMuxHarness extends Module {
   keyResult := keys.io.result
 }
 
-class TableMuxSpec extends AnyFunSuite with ChiselSim {
+class TableMuxSpec extends AnyFunSuite with CompiledOnce {
   test("software reads and writes every table through the window") {
     simulate(new TableMuxHarness) { dut =>
       val driver = new AxiLiteDriver(dut.axil, dut.clock)

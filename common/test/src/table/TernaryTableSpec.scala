@@ -2,13 +2,13 @@
 package sallyport.common.table
 
 import chisel3._
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.RuleRow
+import sallyport.common.simulation.CompiledOnce
 
 import scala.util.Random
 
-class TernaryTableSpec extends AnyFunSuite with ChiselSim {
+class TernaryTableSpec extends AnyFunSuite with CompiledOnce {
   private val keyBits = RuleRow.upper.msb + 1
   private val maskLsb = RuleRow.srcMask.lsb
   private val keyMask = (BigInt(1) << keyBits) - 1

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+package sallyport.common.simulation
+
+import chisel3.simulator.scalatest.ChiselSim
+import chisel3.simulator.{FirtoolOptionsModifications, HasSimulator, Simulator}
+import chisel3.testing.HasTestingDirectory
+import org.scalatest.TestSuite
+import svsim.verilator.Backend
+import svsim.{CommonCompilationSettings, CommonSettingsModifications, PlusArg, Workspace}
+
+import java.nio.file.Files
+
+/**
+ * ChiselSim whose models are compiled once: simulations of the same Verilog, in whatever spec and run, share one model
+ * under `build/models` (`scripts/model.sh`).
+ *
+ * Registers and memories start at random. Verilator draws these values when a simulation starts; firtool's own code for
+ * it, which takes longer to compile than many a module, is left out. The seed is fixed, so a failure repeats.
+ */
+trait CompiledOnce extends ChiselSim { self: TestSuite =>
+  implicit def compiledOnce: HasSimulator = CompiledOnce
+
+  override implicit def firtoolOptionsModifications: FirtoolOptionsModifications =
+    options => super.firtoolOptionsModifications(options) :+ "-disable-all-randomization"
+
+  override implicit def commonSettingsModifications: CommonSettingsModifications = { settings =>
+    val modified = super.commonSettingsModifications(settings)
+    val simulation = modified.simulationSettings
+    modified.copy(simulationSettings = simulation.copy(plusArgs = simulation.plusArgs ++ CompiledOnce.randomStart))
+  }
+}
+
+/** Verilator as ChiselSim knows it, but with `scripts/model.sh` for its executable. */
+private object CompiledOnce extends HasSimulator {
+  private val script = Workspace.getProjectRootOrCwd.resolve("scripts/model.sh").toString
+
+  private val randomStart = Seq("verilator+rand+reset+2", "verilator+seed+1").map(new PlusArg(_))
+
+  override def getSimulator(implicit directory: HasTestingDirectory): Simulator[Backend] = new Simulator[Backend] {
+    override val backend = new Backend(script)
+    override val tag = "verilator"
+    override val commonCompilationSettings = CommonCompilationSettings.default
+    override val backendSpecificCompilationSettings = Backend.CompilationSettings.default
+    override val workspacePath = Files.createDirectories(directory.getDirectory).toString
+  }
+}

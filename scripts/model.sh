@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# scripts/model.sh OPTION…: Verilator for ChiselSim's makefile, which compiles each distinct model once.
+#
+# It runs in the folder of one simulation, whose sources lie in ../primary-sources and ../generated-sources.
+# build/models keeps each model under a hash of all that decides it: sources, options and compilers. Of
+# several callers with the same hash, one compiles and the others wait. Models unused for a week go.
+set -euo pipefail
+store=$(cd "$(dirname "$0")/.." && pwd)/build/models
+# ChiselSim's last option is the list of sources, by its full path. Paths below its folder differ between simulations.
+list=${!#}
+workspace=${list%/*/*}
+
+# The sources, each after its name, without firtool's remarks at ends of lines: these name lines of Scala.
+sources() {
+  cd "$workspace"
+  find primary-sources generated-sources -type f -print0 | LC_ALL=C sort -z |
+    xargs -0 awk 'FNR == 1 { print FILENAME } { sub(/\t\/\/ [^"]*$/, ""); print }'
+}
+
+identity() {
+  verilator --version
+  "${CXX:-g++}" --version
+  # What scripts/env.sh says of the compiler stands after make's own options.
+  printf '%s\n' "${MAKEFLAGS##*-- }" "${@//"$workspace"/}"
+  cat "$0" "$list"
+  (sources)
+}
+
+hash=$(identity "$@" | sha256sum)
+model=$store/${hash%% *}
+mkdir -p "$store"
+exec 9>"$model.lock"
+flock 9
+if [ ! -x "$model" ]; then
+  find "$store" -type f -mtime +7 -delete
+  verilator "$@"
+  # A model that is there is whole: it gets its name last.
+  cp simulation "$model.new"
+  mv "$model.new" "$model"
+fi
+touch "$model"
+ln -f "$model" simulation 2>/dev/null || cp "$model" simulation
