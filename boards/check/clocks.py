@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import Any
 
 from boards.check.design import WRITTEN, Bit, Design, Symbol, written
+
+REGISTER = re.compile(r"^\$(a|s|al)?dff")
 
 
 class Nets:
@@ -77,6 +80,20 @@ class Nets:
         """The clock at an input of a cell; nothing if it is left open."""
         bits = cell["connections"].get(port, [])
         return self.clock(bits[0]) if bits else None
+
+    @cached_property
+    def settling(self) -> set[Bit]:
+        """Bits with the attribute ASYNC_REG."""
+        return {
+            bit
+            for net in self.design.modules[self.name]["netnames"].values()
+            if str(net["attributes"].get("ASYNC_REG", "")).strip('"').upper() == "TRUE"
+            for bit in net["bits"]
+        }
+
+    def is_settling(self, cell: dict[str, Any]) -> bool:
+        """A register all of whose bits have it."""
+        return bool(REGISTER.match(cell["type"])) and all(bit in self.settling for bit in cell["connections"]["Q"])
 
     @cached_property
     def _names(self) -> dict[Bit, str]:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from fnmatch import fnmatchcase
 from typing import Any
 
-from boards.check.clocks import Nets
+from boards.check.clocks import REGISTER, Nets
 from boards.check.design import (
     ASYNC,
     WRITTEN,
@@ -24,7 +24,6 @@ from boards.check.design import (
 )
 
 BITWISE = {"$not", "$and", "$or", "$xor", "$xnor", "$mux", "$pos", "$_BUF_"}
-REGISTER = re.compile(r"^\$(a|s|al)?dff")
 LATCH = re.compile(r"^\$(a|s)?dlatch")
 
 
@@ -39,12 +38,6 @@ class Module(Nets):
         self.settlings: list[tuple[Bit, Settling]] = []
         self.mixed_start: dict[Any, set[Symbol]] = defaultdict(set)
         self.out = Summary()
-        self.settling = {
-            bit
-            for net in design.modules[name]["netnames"].values()
-            if str(net["attributes"].get("ASYNC_REG", "")).strip('"').upper() == "TRUE"
-            for bit in net["bits"]
-        }
 
     def analyse(self) -> Summary:
         for bit, port in self.input_of.items():
@@ -87,14 +80,15 @@ class Module(Nets):
             return
         for bit in connections["Q"]:
             self.start[bit].add(clock)
-        if self.design.is_allowed(self.name) and all(bit in self.settling for bit in connections["Q"]):
-            self.design.crossing_modules.add(self.name)
-            place = self.place(connections["Q"], name)
-            self.settlings += [(bit, Settling(clock, place, False)) for bit in connections["D"]]
-            return
         place = self.place(connections["Q"], name)
+        settles = self.design.is_allowed(self.name) and self.is_settling(cell)
+        if settles:
+            self.design.crossing_modules.add(self.name)
+            self.settlings += [(bit, Settling(clock, place, False)) for bit in connections["D"]]
+        # A synchroniser's data and asynchronous set may be another clock's; its enable and reset may not.
+        controls = ("EN", "SRST") if settles else connections.keys() - {"CLK", "Q"}
         for port, bits in connections.items():
-            if port not in ("CLK", "Q"):
+            if port in controls:
                 self.sinks += [(bit, clock, place) for bit in bits]
 
     def _memory(self, name: str, cell: dict[str, Any]) -> None:

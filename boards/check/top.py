@@ -10,12 +10,13 @@ import yaml
 
 from boards import corundum, flow, ip, xdc
 from boards.board import Board
-from boards.check import cdc, lint, netlist, tcl
+from boards.check import cdc, lint, netlist, stages, tcl
 from boards.check import xdc as check_xdc
 from boards.check.design import CdcError
 
 PRIMITIVES = Path(__file__).with_name("primitives.yaml")
-PASSES = "proc; memory_collect"
+# Enables and resets as registers' own, as in the device.
+PASSES = "proc; opt_dff; memory_collect"
 
 
 def boxes(board: Board, chip: str) -> dict[str, dict[str, Any]]:
@@ -115,7 +116,7 @@ def netlist_problems(board: Board, chip: str, rtl: Path, work: Path) -> list[str
     found = port_problems(board, chip, modules[top]) + floorplan_problems(board, chip, modules, top)
     found += open_inputs(board, chip, modules)
     try:
-        found += checker.problems(top)
+        found += checker.problems(top) + stages.problems(checker)
     except CdcError as wrong:
         found.append(str(wrong))
     return found + check_xdc.crossing_problems(constraints, checker.crossing_modules, work)

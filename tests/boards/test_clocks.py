@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from boards.check import cdc, netlist, top
+from boards.check import cdc, netlist, stages, top
 from tests.boards.simulation import PARTS, ROOT, SIMULATIONS, run_part
 
 CORE, AURORA, MAC = 3334, 2482, 3104
@@ -99,6 +99,7 @@ def test_clocks_cross_where_there_is_a_constraint(part: str):
     summary = checker.summary(TOPS[part])
     assert not summary.crossings
     assert not summary.glitches
+    assert stages.problems(checker) == []
     assert {name.split("_")[0] for name in checker.crossing_modules} == CROSSED[TOPS[part]]
 
 

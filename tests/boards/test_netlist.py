@@ -155,6 +155,22 @@ PLANTED = {
         {"InnerBoard_sv": (".in(qsfp0_modprsl)", ".in(qsfp0_modprsl & qsfp0_intl)")},
         "pin qsfp0_intl comes through logic to present_synchroniser.stage0",
     ),
+    "stages that differ in their reset": (
+        {"BitSynchronizer_sv": ("stage1 <= stage0;", "stage1 <= stage0; if (in) stage1 <= 0;")},
+        "BitSynchronizer.stage0 and the register behind it differ in reset or enable",
+    ),
+    "stages that differ in their enable": (
+        {"GrayCrossing_sv": ("stage1 <= stage0;", "if (out[0]) stage1 <= stage0;")},
+        "GrayCrossing.stage0 and the register behind it differ in reset or enable",
+    ),
+    "one stage": (
+        {"GrayCrossing_sv": ("stage1 <= stage0", "stage1 <= from")},
+        "GrayCrossing.stage0 has no second stage and no enable",
+    ),
+    "enable of another clock": (
+        {"GrayCrossing_sv": ("begin stage0 <= from; stage1", "begin if (source[0]) stage0 <= from; stage1")},
+        "link.user_clk_out reaches a register of mmcm.CLKOUT0: fifo.crossing.source",
+    ),
     "two outputs of one MMCM": (
         {
             "InnerBoard_sv": (

@@ -77,5 +77,5 @@ class AuroraChannel(wordBits: Int, channel: Int, queue: Int, params: AuroraLinkP
 
   // Low until the user clock has seen this reset, however long it stood still: what it said before is then forgotten.
   private val trained = withClockAndReset(user, link.reset)(RegNext(tx.io.done && rx.io.aligned, false.B))
-  io.trained := withReset(core.reset)(BitSynchronizer(trained))
+  io.trained := withReset(core.reset)(RegNext(BitSynchronizer(trained), false.B))
 }

@@ -80,7 +80,7 @@ class AuroraLink(params: AuroraLinkParams) extends Module {
   })
 
   private val resets = withClockAndReset(io.initClock, io.initReset)(Module(new AuroraReset(params.reset)))
-  private val restarting = BitSynchronizer(resets.io.active, initial = true)
+  private val restarting = BitSynchronizer(resets.io.active)
 
   private val wordBits = PacketStream.dataBits / params.channels
   // Of two channels the queue of the earlier one holds what the later one has not brought yet.

@@ -36,7 +36,7 @@ class CrossingReset(asks: Boolean) extends RawModule {
   }
   for (side <- 0 until 2) {
     withClockAndReset(clocks(side), starts(side).asAsyncReset) {
-      val seen = withReset(false.B)(lasting.map(BitSynchronizer(_)).reduce(_ || _))
+      val seen = lasting.map(BitSynchronizer(_)).reduce(_ || _)
       // What the first side has asked for, until it is seen.
       val asking = in.filter(_ => side == 0).fold(false.B)(Seq.iterate(_, 4)(RegNext(_, true.B)).reduce(_ || _))
       resets(side) := RegNext(seen || asking, true.B)

@@ -27,8 +27,9 @@ class GrayCrossing(width: Int) extends RawModule {
 
   private val gray = withClockAndReset(from.clock, from.reset)(RegNext(in ^ (in >> 1), 0.U(width.W)))
   withClockAndReset(to.clock, to.reset) {
+    // Alike, without reset: UG906 counts registers with the same controls as stages.
     val settling = RegNext(gray)
-    val settled = RegNext(settling, 0.U(width.W))
+    val settled = RegNext(settling)
     for (register <- Seq(settling, settled)) addAttribute(register, "ASYNC_REG = \"TRUE\"")
     out := RegNext(VecInit.tabulate(width)(bit => (settled >> bit).asUInt.xorR).asUInt, 0.U(width.W))
   }

@@ -10,9 +10,10 @@ import chisel3.util.addAttribute
  * `in` comes from a register or a pin, not through logic, and stays for longer than a period of this clock, or may be missed. Latency: 2 to 3
  * cycles of this clock. The first register may be metastable for a cycle. Constraint: boards/constraints/BitSynchronizer.tcl.
  *
- * @param initial what `out` is from reset until `in` has come through
+ * Neither register has a reset, so `out` is `in` during a reset, too. Vivado counts as stages of one synchroniser only registers with the same
+ * controls (UG906), and a reset of the first could become logic before it.
  */
-class BitSynchronizer(initial: Boolean = false) extends Module {
+class BitSynchronizer extends Module {
   override def desiredName = "BitSynchronizer"
 
   val io = IO(new Bundle {
@@ -20,9 +21,8 @@ class BitSynchronizer(initial: Boolean = false) extends Module {
     val out = Output(Bool())
   })
 
-  // The first has no reset: a multiplexer before it could have spikes.
   private val settling = RegNext(io.in)
-  private val settled = RegNext(settling, initial.B)
+  private val settled = RegNext(settling)
   for (register <- Seq(settling, settled)) addAttribute(register, "ASYNC_REG = \"TRUE\"")
   io.out := settled
 }
@@ -30,8 +30,8 @@ class BitSynchronizer(initial: Boolean = false) extends Module {
 object BitSynchronizer {
 
   /** `in` in the clock of here. */
-  def apply(in: Bool, initial: Boolean = false): Bool = {
-    val synchronizer = Module(new BitSynchronizer(initial))
+  def apply(in: Bool): Bool = {
+    val synchronizer = Module(new BitSynchronizer)
     synchronizer.io.in := in
     synchronizer.io.out
   }

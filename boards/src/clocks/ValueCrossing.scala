@@ -2,7 +2,7 @@
 package sallyport.boards.clocks
 
 import chisel3._
-import chisel3.util.addAttribute
+import chisel3.util.{RegEnable, addAttribute}
 
 /**
  * A value of one clock as another clock sees it, however it moves: `out` is always a value that `in` had, and follows it within about ten cycles.
@@ -35,18 +35,14 @@ class ValueCrossing(width: Int) extends RawModule {
   }
 
   withClockAndReset(to.clock, to.reset) {
-    // Sampled in every cycle; used a cycle or more after the value was last changed.
-    val settling = RegNext(held)
-    addAttribute(settling, "ASYNC_REG = \"TRUE\"")
     val answer = RegInit(false.B)
-    val value = RegInit(0.U(width.W))
     val offered = BitSynchronizer(offer)
-    when(offered =/= answer) {
-      answer := offered
-      value := settling
-    }
+    when(offered =/= answer) { answer := offered }
+    // Enabled two cycles or more after the value was last changed (CDC-15 of UG906).
+    val seen = RegEnable(held, 0.U(width.W), offered =/= answer)
+    addAttribute(seen, "ASYNC_REG = \"TRUE\"")
     taken := answer
-    out := value
+    out := seen
   }
 }
 

@@ -138,23 +138,23 @@ class ControlPlane(p: ControlPlaneParams) extends RawModule {
     }
     for ((from, to) <- mac.zip(registers.io.mac)) {
       to.rxStatus := BitSynchronizer(from.rxStatus)
-      to.txReset := BitSynchronizer(from.txReset, initial = true)
-      to.rxReset := BitSynchronizer(from.rxReset, initial = true)
+      to.txReset := BitSynchronizer(from.txReset)
+      to.rxReset := BitSynchronizer(from.rxReset)
       to.overflow := from.overflow
     }
     for ((pins, of) <- cages.zip(registers.io.cages)) {
       pins.modsell := of.modsell
       pins.resetl := of.resetl
       pins.lpmode := of.lpmode
-      of.modprsl := BitSynchronizer(pins.modprsl, initial = true)
-      of.intl := BitSynchronizer(pins.intl, initial = true)
+      of.modprsl := BitSynchronizer(pins.modprsl)
+      of.intl := BitSynchronizer(pins.intl)
     }
     i2c.muxResetN := registers.io.i2c.muxResetN
     for ((pins, of) <- i2c.buses.zip(registers.io.i2c.buses)) {
       pins.sclPullsLow := of.sclPullsLow
       pins.sdaPullsLow := of.sdaPullsLow
-      of.scl := BitSynchronizer(pins.scl, initial = true)
-      of.sda := BitSynchronizer(pins.sda, initial = true)
+      of.scl := BitSynchronizer(pins.scl)
+      of.sda := BitSynchronizer(pins.sda)
     }
     lights := registers.io.lights
 

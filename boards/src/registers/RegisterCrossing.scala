@@ -32,11 +32,11 @@ class RegisterCrossing(addressBits: Int) extends RawModule {
   private val answered = withClockAndReset(targetClock, targetReset)(RegInit(false.B))
   private val response = withClock(targetClock)(Reg(new RegisterResponse))
 
-  /** `held`, which is the other clock's, from the cycle after `now` on; it has been still for three cycles then. */
+  /** `held`, which is the other clock's, from the cycle after `now` on; it has been still for three cycles then (CDC-15 of UG906). */
   private def take[T <: Data](held: T, now: Bool): T = {
-    val seen = RegNext(held.asUInt).suggestName("seen")
+    val seen = RegEnable(held.asUInt, now).suggestName("seen")
     addAttribute(seen, "ASYNC_REG = \"TRUE\"")
-    RegEnable(seen, now).asTypeOf(held)
+    seen.asTypeOf(held)
   }
 
   withClockAndReset(managerClock, managerReset) {

@@ -15,7 +15,7 @@ class Debouncer(bits: Int, initial: Boolean = false) extends Module {
     val out = Output(Bool())
   })
 
-  private val level = BitSynchronizer(io.in, initial)
+  private val level = BitSynchronizer(io.in)
   private val out = RegInit(initial.B)
   private val lasted = RegInit(0.U(bits.W))
   when(level === out) { lasted := 0.U }.otherwise {
