@@ -119,6 +119,7 @@ def netlist_problems(board: Board, chip: str, rtl: Path, work: Path) -> list[str
         found += checker.problems(top) + stages.problems(checker)
     except CdcError as wrong:
         found.append(str(wrong))
+    found += check_xdc.register_problems(constraints, modules)
     return found + check_xdc.crossing_problems(constraints, checker.crossing_modules, work)
 
 

@@ -8,7 +8,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 from boards.check.tcl import Run, run, tcl_words
 
@@ -188,4 +190,22 @@ def crossing_problems(folder: Path, modules: set[str], work: Path) -> list[str]:
             "set_false_path"
         ):
             problems.append(f"{file.name} excepts no path: it needs set_max_delay -datapath_only or set_false_path")
+    return problems
+
+
+def register_problems(folder: Path, modules: dict[str, Any]) -> list[str]:
+    """Registers that a constraint names and its module has not: Vivado would find no cell and go on.
+
+    `modules` is a netlist of yosys's. Vivado calls a register's cell after the register, with `_reg` behind it.
+    """
+    problems = []
+    for file in sorted(folder.glob("*.tcl")):
+        named = sorted(set(re.findall(r"\$cell/([\w*]+)_reg\b", file.read_text())))
+        for module in sorted(name for name in modules if re.fullmatch(rf"{file.stem}(_\d+)?", name)):
+            nets = modules[module]["netnames"]
+            problems += [
+                f"{file.name} names {pattern}, which no register of {module} is called"
+                for pattern in named
+                if not any(fnmatchcase(net, pattern) for net in nets)
+            ]
     return problems

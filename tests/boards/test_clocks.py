@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from boards.check import cdc, netlist, stages, top
+from boards.check import cdc, netlist, stages, top, xdc
 from tests.boards.simulation import PARTS, ROOT, SIMULATIONS, run_part
 
 CORE, AURORA, MAC = 3334, 2482, 3104
@@ -100,6 +100,7 @@ def test_clocks_cross_where_there_is_a_constraint(part: str):
     assert not summary.crossings
     assert not summary.glitches
     assert stages.problems(checker) == []
+    assert xdc.register_problems(ROOT / "boards/constraints", modules) == []
     assert {name.split("_")[0] for name in checker.crossing_modules} == CROSSED[TOPS[part]]
 
 

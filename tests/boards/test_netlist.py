@@ -78,6 +78,7 @@ BODY = """
   cmac_gty_wrapper mac (.xcvr_txp(qsfp0_tx_p), .xcvr_txn(qsfp0_tx_n), .xcvr_rxp(qsfp0_rx_p), .xcvr_rxn(qsfp0_rx_n), .rx_pfc_ack(8'd0));
   pcie4_uscale_plus pcie (.pci_exp_rxp(pcie_rx_p), .pci_exp_rxn(pcie_rx_n), .pci_exp_txp(pcie_tx_p), .pci_exp_txn(pcie_tx_n));
 """
+MEMORY = "foreach cell [get_cells a] {\n  set_false_path -to [get_cells $cell/store/found_reg*]\n}\n"
 CROSSING = "foreach cell [get_cells a] {\n  set_false_path -to [get_pins $cell/stage0_reg/D]\n}\n"
 FILES = {
     "InnerCore.sv": CORE,
@@ -87,7 +88,7 @@ FILES = {
     "Store.sv": STORE,
     "constraints/BitSynchronizer.tcl": CROSSING,
     "constraints/GrayCrossing.tcl": CROSSING,
-    "constraints/AsyncFifo.tcl": CROSSING,
+    "constraints/AsyncFifo.tcl": MEMORY,
 }
 
 
@@ -155,6 +156,10 @@ PLANTED = {
         {"InnerBoard_sv": (".in(qsfp0_modprsl)", ".in(qsfp0_modprsl & qsfp0_intl)")},
         "pin qsfp0_intl comes through logic to present_synchroniser.stage0",
     ),
+    "constraint that names no register": (
+        {"constraints__GrayCrossing_tcl": ("stage0_reg", "first_reg")},
+        "GrayCrossing.tcl names first, which no register of GrayCrossing is called",
+    ),
     "stages that differ in their reset": (
         {"BitSynchronizer_sv": ("stage1 <= stage0;", "stage1 <= stage0; if (in) stage1 <= 0;")},
         "BitSynchronizer.stage0 and the register behind it differ in reset or enable",
@@ -189,12 +194,12 @@ PLANTED = {
         "link.user_clk_out reaches a register of mmcm.CLKOUT0: fifo.read",
     ),
     "memory of two clocks outside": (
-        {"constraints__AsyncFifo_tcl": (CROSSING, "")},
+        {"constraints__AsyncFifo_tcl": (MEMORY, "")},
         "link.user_clk_out reaches a memory of mmcm.CLKOUT0: fifo.store.found",
     ),
     "the same with a register at the address": (
         {
-            "constraints__AsyncFifo_tcl": (CROSSING, ""),
+            "constraints__AsyncFifo_tcl": (MEMORY, ""),
             "Store_sv": (
                 "found <= memory[R0_addr];\n  assign R0_data = found",
                 "found <= R0_addr;\n  assign R0_data = memory[found[2:0]]",
