@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.iface.cpu
 
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.simulation.CompiledOnce
 
 import scala.util.Random
 
 /** Against the definition of a token bucket, in whole tokens and fractions of one. */
-class TokenBucketsSpec extends AnyFunSuite with ChiselSim {
+class TokenBucketsSpec extends AnyFunSuite with CompiledOnce {
   private val count = 7
   private val perTurn = TokenBuckets.interval / TokenBuckets.turns
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.iface.inner
 
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.simulation.CompiledOnce
 
 import scala.collection.mutable
 import scala.util.Random
 
-class AntiReplaySpec extends AnyFunSuite with ChiselSim {
+class AntiReplaySpec extends AnyFunSuite with CompiledOnce {
 
   private val rowBits = 6
   private val high32 = BigInt(1) << 32

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.iface.inner
 
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.EventQueue
 import sallyport.common.registers.map.InnerRegs.{AuditControl, AuditEvent => Fields}
 import sallyport.common.registers.map.{AuditReason, CommonRegs, FlowRow, InnerRegs, RegisterDesc, Upper}
+import sallyport.common.simulation.CompiledOnce
 
 /** What a log of dropped packets is made of (RFC 4303 3.4.3, RFC 4301 5.2 step 4). */
-class DecryptAuditSpec extends AnyFunSuite with ChiselSim with InnerFrames {
+class DecryptAuditSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   private val config = InnerConfig(saBits = 4, flowBits = 8, receiveBeats = 256)
 
   private case class Event(sa: Int, reason: Int, sequence: BigInt)

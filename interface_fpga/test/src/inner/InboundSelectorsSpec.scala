@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.iface.inner
 
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.{Action, SelectorRow}
+import sallyport.common.simulation.CompiledOnce
 import sallyport.common.table.TernaryTable
 import sallyport.iface.parse.EtherClass
 
 import scala.util.Random
 
-class InboundSelectorsSpec extends AnyFunSuite with ChiselSim {
+class InboundSelectorsSpec extends AnyFunSuite with CompiledOnce {
 
   /** IPv4 to a prefix of 10.0.0.0/24, of a protocol or of any, 0. */
   private case class Set(destination: Int, bits: Int, protocol: Int) {

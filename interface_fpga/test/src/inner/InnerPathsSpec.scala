@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.iface.inner
 
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.{
   Action,
@@ -13,11 +12,12 @@ import sallyport.common.registers.map.{
   RuleRow,
   SelectorRow
 }
+import sallyport.common.simulation.CompiledOnce
 import sallyport.common.stream.Packet
 import sallyport.iface.reassembly.ChipFragments
 
 /** Judged by scapy: tests/vectors/test_inner_frames.py makes the frames, what must become of them, and of which counter. */
-class InnerPathsSpec extends AnyFunSuite with ChiselSim with InnerFrames {
+class InnerPathsSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   private val config = InnerConfig(saBits = 4, flowBits = 8, receiveBeats = 256)
 
   test("encrypt path: every frame becomes what scapy says, under its own counter") {

@@ -2,14 +2,14 @@
 package sallyport.iface.mac
 
 import chisel3._
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.simulation.CompiledOnce
 import sallyport.common.stream.Packet
 
 import scala.collection.mutable
 import scala.util.Random
 
-class MacReceiveSpec extends AnyFunSuite with ChiselSim {
+class MacReceiveSpec extends AnyFunSuite with CompiledOnce {
 
   private case class Frame(bytes: Seq[Byte], fcsError: Boolean = false, gap: Int = 0)
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.iface.outer
 
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.DfMode
+import sallyport.common.simulation.CompiledOnce
 import sallyport.common.stream.Packet
 
-class HeaderBuilderSpec extends AnyFunSuite with ChiselSim {
+class HeaderBuilderSpec extends AnyFunSuite with CompiledOnce {
 
   private val rows = OuterHeaderRow.all
 

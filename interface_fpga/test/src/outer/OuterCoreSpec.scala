@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.iface.outer
 
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.{Chip, CommonRegs, OuterRegs, OuterTables, PuntReason, TunnelRow}
+import sallyport.common.simulation.CompiledOnce
 import sallyport.common.table.CuckooHash
 
 import scala.util.Random
 
-class OuterCoreSpec extends AnyFunSuite with ChiselSim {
+class OuterCoreSpec extends AnyFunSuite with CompiledOnce {
   import OuterCoreBench.Sent
 
   private val config = OuterConfig(saBits = 8, sadBits = 10, receiveBeats = 256, linkBeats = 256, version = "1.2.3")

@@ -2,8 +2,8 @@
 package sallyport.iface.outer
 
 import chisel3._
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.simulation.CompiledOnce
 import sallyport.common.stream.Packet
 import sallyport.common.table.{CuckooHash, TablePort}
 import sallyport.iface.reassembly.ChipFragments
@@ -49,7 +49,7 @@ private class OuterDecryptHarness(config: OuterConfig) extends Module {
   }
 }
 
-class OuterDecryptSpec extends AnyFunSuite with ChiselSim {
+class OuterDecryptSpec extends AnyFunSuite with CompiledOnce {
   private val config = OuterConfig(puntBeats = 256)
 
   private class Bench(dut: OuterDecryptHarness) {

@@ -2,9 +2,9 @@
 package sallyport.iface.outer
 
 import chisel3._
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.{DscpMapRow, TunnelRow}
+import sallyport.common.simulation.CompiledOnce
 import sallyport.common.stream.Packet
 import sallyport.common.table.TablePort
 
@@ -37,7 +37,7 @@ private class OuterEncryptHarness(config: OuterConfig) extends Module {
   }
 }
 
-class OuterEncryptSpec extends AnyFunSuite with ChiselSim {
+class OuterEncryptSpec extends AnyFunSuite with CompiledOnce {
 
   /** As many as there are next hops, and the last that is not there; the identification counts those of IPv4. */
   private val rows = {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.iface.outer
 
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.link.PeerTag
 import sallyport.common.registers.map.{OuterRegs, OuterTables}
+import sallyport.common.simulation.CompiledOnce
 import sallyport.common.table.CuckooHash
 
 /** ESP in UDP from elsewhere than its SA's row expects (RFC 3948), from the port to the link and to software. */
-class OuterPeersSpec extends AnyFunSuite with ChiselSim {
+class OuterPeersSpec extends AnyFunSuite with CompiledOnce {
   private val config = OuterConfig(saBits = 10, sadBits = 10, receiveBeats = 256, linkBeats = 256)
 
   private def frame(name: String): Seq[Byte] = OuterFrames.all.find(_.name == name).get.bytes

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.iface.outer
 
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.link.PeerTag
+import sallyport.common.simulation.CompiledOnce
 
 import scala.collection.mutable
 import scala.util.Random
 
-class PeerPlacesSpec extends AnyFunSuite with ChiselSim {
+class PeerPlacesSpec extends AnyFunSuite with CompiledOnce {
   import PeerTag.places
 
   private case class Candidate(sa: Int, address: Long, port: Int)

@@ -2,14 +2,14 @@
 package sallyport.iface.parse
 
 import chisel3._
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.simulation.CompiledOnce
 import sallyport.common.stream.Packet
 
 import scala.io.Source
 
 /** Judged by scapy's dissector: tests/vectors/test_parser_frames.py writes the table of frames and what is in them. */
-class HeaderParserSpec extends AnyFunSuite with ChiselSim {
+class HeaderParserSpec extends AnyFunSuite with CompiledOnce {
 
   /** What scapy reads in one frame, by the names of [[HeaderFields]]. */
   private case class Row(values: Map[String, String]) {

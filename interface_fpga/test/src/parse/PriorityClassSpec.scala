@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.iface.parse
 
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.simulation.CompiledOnce
 import sallyport.common.stream.Packet
 
 import scala.io.Source
 import scala.util.Random
 
 /** Judged by scapy's dissector: tests/vectors/test_priority_frames.py writes the table of frames and what is in them. */
-class PriorityClassSpec extends AnyFunSuite with ChiselSim {
+class PriorityClassSpec extends AnyFunSuite with CompiledOnce {
 
   /** @param dscp none of a frame whose DSCP is not seen */
   private case class Row(control: Boolean, dscp: Option[Int], frame: Seq[Byte]) {

@@ -3,8 +3,8 @@ package sallyport.iface.reassembly
 
 import chisel3._
 import chisel3.simulator.PeekPokeAPI
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.simulation.CompiledOnce
 import sallyport.common.stream.{Pace, Packet, StreamBench, StreamEnds, StreamHarness}
 
 import scala.collection.mutable
@@ -122,7 +122,7 @@ class ReassemblyBench(dut: ReassemblyHarness, timeout: Int = 10, perSource: Int 
 }
 
 /** Tests that run one after the other on one compiled model, each with a bench of its own after a reset. */
-trait ReassemblyTests extends AnyFunSuite with ChiselSim {
+trait ReassemblyTests extends AnyFunSuite with CompiledOnce {
   def config: ReassemblyConfig
 
   private val bodies = mutable.LinkedHashMap.empty[String, ReassemblyHarness => Unit]

@@ -3,9 +3,9 @@ package sallyport.iface.receive
 
 import chisel3._
 import chisel3.simulator.PeekPokeAPI
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.PuntReason
+import sallyport.common.simulation.CompiledOnce
 import sallyport.common.stream.{Pace, Packet, StreamBench, StreamEnds, StreamHarness}
 import sallyport.iface.mac.{MacReceive, RxMeta}
 import sallyport.iface.outer.{Outcome, OuterFrame, OuterFrames}
@@ -41,7 +41,7 @@ private class DetourHarness(bump: Boolean = false, own: Option[BigInt] = None)
     extends StreamHarness(new RxMeta, new WholeMeta, 4096)(DetourHarness.connect(bump, own))
 
 /** Judged by scapy: the frames that its dissector was asked about, and the datagrams that it cut. */
-class FragmentDetourSpec extends AnyFunSuite with ChiselSim {
+class FragmentDetourSpec extends AnyFunSuite with CompiledOnce {
   private def bytes(hex: String): Seq[Byte] = hex.grouped(2).map(Integer.parseInt(_, 16).toByte).toSeq
   private def packet(bytes: Seq[Byte]): Packet = Packet(bytes, bytes.length)
 

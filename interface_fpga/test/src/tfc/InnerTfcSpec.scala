@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.iface.tfc
 
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.{Action, DummyRow, FlowRow, InnerRegs, InnerTables, RuleRow, SaUsageRow}
+import sallyport.common.simulation.CompiledOnce
 import sallyport.iface.inner.{
   InnerBench,
   InnerConfig,
@@ -16,7 +16,7 @@ import sallyport.iface.inner.{
 import sallyport.iface.usage.{Limits, Usage}
 
 /** Traffic flow confidentiality on the inner chip (RFC 4303 2.6, 2.7), held against the frames that tests/vectors/test_inner_frames.py had scapy make. */
-class InnerTfcSpec extends AnyFunSuite with ChiselSim with InnerFrames {
+class InnerTfcSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   private val config = InnerConfig(saBits = 4, flowBits = 8, receiveBeats = 256)
   private val turn = DummySchedule.entries
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.iface.usage
 
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.EventQueue
 import sallyport.common.registers.map.InnerRegs.{LifetimeControl, LifetimeEvent}
 import sallyport.common.registers.map.{Action, InnerRegs, InnerTables, RuleRow, SaUsageRow}
+import sallyport.common.simulation.CompiledOnce
 import sallyport.iface.inner.{InnerBench, InnerConfig, InnerFrames, InnerHarness, InnerPathsHarness, InnerSetup}
 
 /** Counts and lifetimes on the inner chip, held against the frames that tests/vectors/test_inner_frames.py had scapy make. */
-class InnerUsageSpec extends AnyFunSuite with ChiselSim with InnerFrames {
+class InnerUsageSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   private val config = InnerConfig(saBits = 4, flowBits = 8, receiveBeats = 256)
   private val sas = 1 << config.saBits
 

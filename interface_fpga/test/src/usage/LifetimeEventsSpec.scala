@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.iface.usage
 
-import chisel3.simulator.scalatest.ChiselSim
 import chisel3.util.Valid
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.EventQueue
 import sallyport.common.registers.map.InnerRegs.LifetimeEvent
+import sallyport.common.simulation.CompiledOnce
 
 import scala.collection.mutable
 import scala.util.Random
 
-class LifetimeEventsSpec extends AnyFunSuite with ChiselSim {
+class LifetimeEventsSpec extends AnyFunSuite with CompiledOnce {
 
   test("events of both directions every second cycle come out once, in order; the 17th is lost, and said to be") {
     simulate(new LifetimeEvents) { dut =>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.iface.usage
 
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.simulation.CompiledOnce
 
 import scala.util.Random
 
-class UsageTableSpec extends AnyFunSuite with ChiselSim {
+class UsageTableSpec extends AnyFunSuite with CompiledOnce {
   private val indexBits = 4
 
   private def bench(limited: Boolean = true)(body: UsageBench => Unit): Unit =
