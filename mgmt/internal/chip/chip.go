@@ -5,6 +5,7 @@ package chip
 
 import (
 	"fmt"
+	"sync"
 	"time"
 
 	"sallyport/mgmt/internal/regs"
@@ -45,6 +46,8 @@ type Box struct {
 	t            transport.Transport
 	Identity     [3]Identity
 	Capabilities [3]Capabilities
+	mu           sync.Mutex // of the chips' windows: a row or the counters of a chip take several accesses
+	ready        [3]bool    // a chip has cleared its tables, as WaitReady has seen
 	// cleared says that the shadow row of a chip's table window is known to be zero.
 	cleared [3]bool
 }
@@ -98,6 +101,7 @@ func (b *Box) identify(c transport.Chip) error {
 		LinkUp:     regs.CommonStatusLinkUp.Get(word(4)) != 0 && (c != transport.Crypto || regs.CommonStatusBlackLinkUp.Get(word(4)) != 0),
 		Tamper:     regs.CommonStatusTamper.Get(word(4)) != 0,
 	}
+	b.ready[c] = b.Identity[c].Ready
 	b.Capabilities[c] = Capabilities{
 		SAs: 1 << ops[5].Data, FlowRows: 1 << ops[6].Data, SADRows: 1 << ops[7].Data, Ways: int(ops[8].Data), Rules: int(ops[9].Data),
 		NextHops: int(ops[10].Data), Lanes: int(ops[11].Data), LinkBufferBeats: int(ops[12].Data), ReplayWindow: int(ops[13].Data),
@@ -191,7 +195,7 @@ func (b *Box) poll(c transport.Chip, r regs.Register, what string, done func(uin
 // WaitReady waits until each chip has cleared its tables after reset.
 func (b *Box) WaitReady() error {
 	for _, c := range transport.Chips {
-		if b.Identity[c].Ready {
+		if b.ready[c] {
 			continue
 		}
 		_, err := b.poll(c, regs.CommonStatus, "its tables are not clear", func(v uint32) bool {
@@ -200,7 +204,7 @@ func (b *Box) WaitReady() error {
 		if err != nil {
 			return err
 		}
-		b.Identity[c].Ready = true
+		b.ready[c] = true
 	}
 	return nil
 }

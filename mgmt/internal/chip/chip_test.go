@@ -231,7 +231,7 @@ func TestWaitReady(t *testing.T) {
 		t.Error("not ready reads as ready")
 	}
 	fake.Set(transport.Outer, regs.CommonStatus, 1)
-	if err := b.WaitReady(); err != nil || !b.Identity[transport.Outer].Ready {
+	if err := b.WaitReady(); err != nil || !b.ready[transport.Outer] {
 		t.Error(err)
 	}
 }

@@ -23,7 +23,10 @@ func (b *Box) Counters(c transport.Chip) ([]uint64, error) {
 		ops = append(ops, transport.Write(c, regs.CommonCounterIndex.Offset, counter.Index),
 			transport.Read(c, regs.CommonCounterLo.Offset), transport.Read(c, regs.CommonCounterHi.Offset))
 	}
-	if err := b.t.Do(ops); err != nil {
+	b.mu.Lock()
+	err := b.t.Do(ops)
+	b.mu.Unlock()
+	if err != nil {
 		return nil, err
 	}
 	values := make([]uint64, len(list))

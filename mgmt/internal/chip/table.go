@@ -28,6 +28,8 @@ func (b *Box) WriteRow(c transport.Chip, table regs.Table, index int, row []uint
 // WriteRows writes rows one after the other; each waits only for the rows before it. If the chip
 // refuses one, WriteRows still writes the rows behind it.
 func (b *Box) WriteRows(rows []Row) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	var ops []transport.Op
 	defer func() { clear(ops[:cap(ops)]) }() // they may have carried a key
 	size := 0
@@ -77,6 +79,8 @@ func behind(rows int) string {
 
 // ReadRow reads one row of a table that is not write-only.
 func (b *Box) ReadRow(c transport.Chip, table regs.Table, index int) ([]uint32, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.cleared[c] = false
 	command := []transport.Op{
 		transport.Write(c, regs.CommonTableSelect.Offset, table.Number),

@@ -13,9 +13,8 @@ import (
 // Allowed prints the selectors of an inbound SA: what policies say that it carries, the first of them first.
 func Allowed(m *model.Model, sa *model.SA) string {
 	var sets []set
-	find := model.NewFinder(m.SAs)
-	for _, p := range m.Policies {
-		if p.Dir == xfrm.DirOut || p.Template == nil || !slices.Contains(find.Named(p, xfrm.DirIn), sa) {
+	for _, p := range m.Naming(sa) {
+		if p.Dir == xfrm.DirOut {
 			continue
 		}
 		sel := sa.Carried(p.Selector)

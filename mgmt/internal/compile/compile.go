@@ -51,13 +51,12 @@ type compiler struct {
 	sets     map[*model.SA][]set         // of inbound SAs, as policies name them
 	selector map[*model.SA]xfrm.Selector // of those that one selector is enough for
 	group    map[*model.SA]*group        // of the others
-	find     model.Finder
-	arrays   map[Block]int // of the maps of DSCPs that SAs have
-	blocks   map[Block]int // of the SAs that policies choose from by DSCP
+	arrays   map[Block]int               // of the maps of DSCPs that SAs have
+	blocks   map[Block]int               // of the SAs that policies choose from by DSCP
 }
 
 func Compile(m *model.Model, old *Image, sizes Sizes, reuse bool, r *model.Report) (*Target, error) {
-	c := &compiler{m: m, old: old, sizes: sizes, report: r, reuse: reuse, hopRows: map[string]map[netip.Addr]int{}, sets: map[*model.SA][]set{}, selector: map[*model.SA]xfrm.Selector{}, group: map[*model.SA]*group{}, find: model.NewFinder(m.SAs)}
+	c := &compiler{m: m, old: old, sizes: sizes, report: r, reuse: reuse, hopRows: map[string]map[netip.Addr]int{}, sets: map[*model.SA][]set{}, selector: map[*model.SA]xfrm.Selector{}, group: map[*model.SA]*group{}}
 	c.out = Target{Selectors: map[int]Row{}, Tunnels: map[int]Row{}, Dummies: map[int]Row{}, Hops: map[string]map[int]Hop{}, Wanted: map[model.NextHop]bool{}}
 	for _, dev := range model.Devices {
 		c.hopRows[dev] = map[netip.Addr]int{}

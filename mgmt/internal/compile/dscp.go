@@ -62,17 +62,17 @@ func BlockAt(rows map[int]Row, number int) (b Block) {
 func (c *compiler) placeDSCPs() error {
 	arrays, blocks := newPlacer(c.old.DSCPMap, DscpArrays, true), newPlacer(c.old.DSCPSA, DscpBlocks, c.reuse)
 	byDSCP := false
-	for _, sa := range c.m.SAs {
+	for sa := range c.m.SAs.All() {
 		if sa.DSCP.Map != nil && sa.Way == xfrm.DirOut {
 			arrays.want(mapBlock(sa.DSCP.Map), xfrm.Errorf(sa.Pos, "no room for the dscp map of the SA spi 0x%x: the chip holds %d different ones", sa.SPI, DscpArrays))
 		}
 		byDSCP = byDSCP || sa.ForDSCP != 0
 	}
-	for _, p := range c.m.Policies {
+	for p := range c.m.Policies.All() {
 		if !byDSCP || p.Dir != xfrm.DirOut || p.Template == nil {
 			continue
 		}
-		for _, choice := range c.find.Choices(p) {
+		for _, choice := range c.m.Choices(p) {
 			if choice.ByDSCP() {
 				blocks.want(blockOf(&choice), xfrm.Errorf(p.Pos, "no room for the SAs with for-dscp that the policy %s chooses from: the chip holds %d different sets of such SAs", p.Selector, DscpBlocks))
 			}

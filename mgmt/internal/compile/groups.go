@@ -42,7 +42,7 @@ func (c *compiler) number(groups []*group) (until map[*model.Policy]int) {
 	}
 	// What the rows of SAs lead to that are in no group now, or in another, is for nobody else before they are written.
 	lead := map[int]bool{}
-	for _, sa := range c.m.SAs {
+	for sa := range c.m.SAs.All() {
 		if number, grouped := c.had(sa); sa.Way == xfrm.DirIn && grouped {
 			lead[number] = true
 		}
@@ -76,7 +76,7 @@ func (c *compiler) number(groups []*group) (until map[*model.Policy]int) {
 		taken[next] = true
 	}
 	until = map[*model.Policy]int{}
-	for _, sa := range c.m.SAs {
+	for sa := range c.m.SAs.All() {
 		if number, grouped := c.had(sa); sa.Way == xfrm.DirIn && grouped && c.group[sa] == nil && !kept[number] {
 			for _, s := range c.sets[sa] {
 				until[s.policy] = number

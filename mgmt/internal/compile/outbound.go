@@ -13,7 +13,7 @@ import (
 
 // outPolicies become flows and rules of the inner chip.
 func (c *compiler) outPolicies() error {
-	for _, p := range c.m.Policies {
+	for p := range c.m.Policies.All() {
 		if p.Dir != xfrm.DirOut {
 			continue
 		}
@@ -43,7 +43,7 @@ func decide(p *model.Policy, action uint64) decision {
 // protect leads a policy's packets to its SA. In transport mode each two hosts have an SA of their own. What there is no SA for is
 // punted, so that IKE can be asked for one (RFC 4301 5.1 step 3b).
 func (c *compiler) protect(p *model.Policy) error {
-	choices, whole := c.find.Choices(p), false
+	choices, whole := c.m.Choices(p), false
 	for i := range choices {
 		choice := &choices[i]
 		sel := choice.Sas()[0].Carried(p.Selector)

@@ -28,7 +28,7 @@ func partsOf(p *model.Policy, rows []Row) (rules []Placed) {
 func (c *compiler) inPolicies() error {
 	rules := map[xfrm.Selector]*model.Policy{}
 	var order, open []*model.Policy
-	for _, p := range c.m.Policies {
+	for p := range c.m.Policies.All() {
 		if p.Dir == xfrm.DirOut {
 			continue
 		}

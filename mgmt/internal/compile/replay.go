@@ -48,7 +48,7 @@ func (c *compiler) placeWindows() error {
 			}
 		}
 	}
-	for _, sa := range c.m.SAs {
+	for sa := range c.m.SAs.All() {
 		if !sa.Fresh {
 			for _, window := range sa.WindowRows {
 				taken[window] = true
@@ -56,7 +56,7 @@ func (c *compiler) placeWindows() error {
 		}
 	}
 	next := 0
-	for _, sa := range c.m.SAs {
+	for sa := range c.m.SAs.All() {
 		if sa.Way != xfrm.DirIn || !sa.Fresh {
 			continue
 		}

@@ -15,7 +15,7 @@ import (
 
 func (c *compiler) checkSAs() error {
 	seen := map[[sha256.Size]byte]*model.SA{}
-	for _, sa := range c.m.SAs {
+	for sa := range c.m.SAs.All() {
 		if !sa.Fresh {
 			continue
 		}
@@ -41,7 +41,7 @@ func (c *compiler) checkSAs() error {
 // checkSPIs refuses a second inbound SA of one SPI: a router finds them by that alone (RFC 4301 4.4.2).
 func (c *compiler) checkSPIs() error {
 	owners := map[uint32]*model.SA{}
-	for _, sa := range c.m.SAs {
+	for sa := range c.m.SAs.All() {
 		if sa.Way != xfrm.DirIn || c.m.Bump() {
 			continue
 		}
@@ -62,13 +62,13 @@ func (c *compiler) placeSAs() error {
 				taken[row] = true
 			}
 		}
-		for _, sa := range c.m.SAs {
+		for sa := range c.m.SAs.All() {
 			if sa.Way == way && !sa.Fresh {
 				taken[sa.Row] = true
 			}
 		}
 		next := 0
-		for _, sa := range c.m.SAs {
+		for sa := range c.m.SAs.All() {
 			if sa.Way != way || !sa.Fresh {
 				continue
 			}
@@ -86,7 +86,7 @@ func (c *compiler) placeSAs() error {
 }
 
 func (c *compiler) outboundSAs() error {
-	for _, sa := range c.m.SAs {
+	for sa := range c.m.SAs.All() {
 		if sa.Way != xfrm.DirOut {
 			continue
 		}
@@ -106,7 +106,7 @@ func (c *compiler) outboundSAs() error {
 }
 
 func (c *compiler) inboundSAs() error {
-	for _, sa := range c.m.SAs {
+	for sa := range c.m.SAs.All() {
 		if sa.Way != xfrm.DirIn {
 			continue
 		}

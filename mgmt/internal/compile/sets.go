@@ -22,7 +22,7 @@ type set struct {
 // `fwd` is one policy, the first.
 func (c *compiler) nameInbound(p, first *model.Policy) {
 	found := false
-	for _, sa := range c.find.Named(p, xfrm.DirIn) {
+	for _, sa := range c.m.Named(p, xfrm.DirIn) {
 		found = true
 		sel := sa.Carried(p.Selector)
 		sel.Dev = ""
@@ -51,7 +51,7 @@ func (c *compiler) inboundSets(all []*model.Policy) error {
 	before := newEarlier(all)
 	groups := map[string]*group{}
 	var order []*group
-	for _, sa := range c.m.SAs {
+	for sa := range c.m.SAs.All() {
 		sets, err := narrowed(sa, c.sets[sa])
 		if err != nil {
 			return err

@@ -26,12 +26,12 @@ func (c *compiler) placeDummies() error {
 		}
 	}
 	sends := func(sa *model.SA) bool { return sa.Way == xfrm.DirOut && sa.Dummy != nil }
-	for _, sa := range c.m.SAs {
+	for sa := range c.m.SAs.All() {
 		if sends(sa) && !sa.Fresh {
 			taken[sa.DummyRow] = true
 		}
 	}
-	for _, sa := range c.m.SAs {
+	for sa := range c.m.SAs.All() {
 		if !sends(sa) {
 			continue
 		}

@@ -43,13 +43,13 @@ func (c *compiler) placeUsage() error {
 			taken[int(regs.RuleRow.Usage.Get(rule.Row))] = true
 		}
 	}
-	for _, p := range c.m.Policies {
+	for p := range c.m.Policies.All() {
 		if !p.Fresh {
 			taken[p.Usage] = true
 		}
 	}
 	next := 1
-	for _, p := range c.m.Policies {
+	for p := range c.m.Policies.All() {
 		if p.Dir != xfrm.DirOut || !p.Fresh {
 			continue
 		}

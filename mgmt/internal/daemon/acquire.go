@@ -30,12 +30,14 @@ func (d *Daemon) answerAsking(ctx context.Context, frames <-chan []byte, deliver
 
 // acquire says what the policy of the packet in a frame wants; nothing if there is no packet.
 func (d *Daemon) acquire(frame []byte) (session.Asking, events.Event, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	skipped, err := d.session.Skipped()
-	packet, ok := punt.ReadPacket(frame, skipped)
-	if err != nil || !ok {
+	v, err := d.view()
+	if err != nil {
 		return session.AskedNothing, events.Event{}, err
 	}
-	return d.session.Acquire(packet)
+	packet, ok := punt.ReadPacket(frame, v.Skipped())
+	if !ok {
+		return session.AskedNothing, events.Event{}, nil
+	}
+	asking, event := v.Acquire(packet)
+	return asking, event, nil
 }

@@ -17,7 +17,7 @@ const agePeriod = time.Second
 // age deletes the SAs that have reached a hard limit in time, and tells the monitors of these and of soft limits.
 func (d *Daemon) age() error {
 	now := d.now()
-	if !d.adopted || now.Sub(d.aged) < agePeriod {
+	if !d.adopted.Load() || now.Sub(d.aged) < agePeriod {
 		return nil
 	}
 	d.aged = now

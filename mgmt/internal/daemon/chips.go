@@ -12,8 +12,6 @@ import (
 )
 
 func (d *Daemon) counters(*control.Plain) (any, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	out := control.Counters{Chips: map[string]map[string]uint64{}}
 	for _, c := range transport.Chips {
 		values, err := d.session.Box.Counters(c)
@@ -30,8 +28,6 @@ func (d *Daemon) counters(*control.Plain) (any, error) {
 }
 
 func (d *Daemon) capabilities(*control.Plain) (any, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	b := d.session.Box
 	out := control.Capabilities{Daemon: d.version, Suites: b.Capabilities[transport.Crypto].SuiteNames, Chips: map[string]control.Chip{}}
 	for _, c := range transport.Chips {

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sallyport/mgmt/internal/control"
@@ -25,11 +26,13 @@ type Daemon struct {
 	version string
 	now     func() time.Time
 
-	mu       sync.Mutex // of the chips, and of what follows
+	adopted  atomic.Bool           // the chips hold our configuration
+	shown    atomic.Pointer[shown] // of the last poll or change
+	reserved reserved
+	uses     lastUses
+
+	mu       sync.Mutex // of changes of the chips, and of what follows
 	session  *session.Session
-	adopted  bool // the chips hold our configuration
-	reserved reservations
-	uses     uses
 	links    events.Links
 	statuses events.Statuses
 	host     *host     // nil without devices
@@ -43,27 +46,25 @@ type Daemon struct {
 
 // New makes the daemon of a session that holds its box, and says in the log what it found there.
 func New(session *session.Session, log *slog.Logger, version string) (*Daemon, error) {
-	d := &Daemon{log: log, version: version, now: time.Now, session: session, reserved: reservations{}, uses: uses{}, links: events.AllUp(), statuses: events.AllWell(), events: newHub()}
+	d := &Daemon{log: log, version: version, now: time.Now, session: session, reserved: reserved{spis: reservations{}}, uses: lastUses{uses: uses{}}, links: events.AllUp(), statuses: events.AllWell(), events: newHub()}
 	session.Out, session.Notes, session.Ages = io.Discard, io.Discard, true
-	var err error
-	if d.adopted, err = session.Adopted(); err != nil || !d.adopted {
+	d.show()
+	adopted, err := session.Adopted()
+	if err != nil || !adopted {
 		return d, err
 	}
-	census, err := session.Census()
+	d.adopted.Store(true)
+	v, err := session.Look()
 	if err != nil {
 		return nil, err
 	}
-	log.Info("adopted what the chips hold", "sas_in", census.SAs[xfrm.DirIn], "sas_out", census.SAs[xfrm.DirOut],
-		"policies", len(census.Ages)-census.SAs[xfrm.DirIn]-census.SAs[xfrm.DirOut])
+	m := v.Model()
+	log.Info("adopted what the chips hold", "sas_in", m.SAs.Count(xfrm.DirIn), "sas_out", m.SAs.Count(xfrm.DirOut), "policies", m.Policies.Len())
 	return d, nil
 }
 
 // Adopted says whether the chips hold a configuration; otherwise the box is as after a reset.
-func (d *Daemon) Adopted() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.adopted
-}
+func (d *Daemon) Adopted() bool { return d.adopted.Load() }
 
 // Recover undoes a change that the end of another daemon cut short. It comes once it is known whether the ports may be open.
 func (d *Daemon) Recover() error {
@@ -75,6 +76,16 @@ func (d *Daemon) Recover() error {
 
 // Run carries out all commands or none, and wipes the keys in them.
 func (d *Daemon) Run(commands []xfrm.Command, statistics bool) (control.Done, error) {
+	if !session.Changes(commands) {
+		v, err := d.session.View()
+		if err != nil {
+			return control.Done{}, err
+		}
+		if v != nil {
+			out, err := v.Read(commands, statistics)
+			return control.Done{Output: out, Notes: sentences("")}, err
+		}
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.run(commands, statistics)
@@ -114,14 +125,16 @@ func (d *Daemon) run(commands []xfrm.Command, statistics bool) (control.Done, er
 
 // changed forgets what a change has made obsolete.
 func (d *Daemon) changed(commands int) error {
-	d.adopted = true
-	census, err := d.session.Census()
+	d.adopted.Store(true)
+	d.show()
+	v, err := d.session.Look()
 	if err != nil {
 		return err
 	}
-	d.reserved.release(census.InboundSPIs)
-	d.uses.keep(census.Ages)
-	d.log.Info("configuration changed", "commands", commands, "sas_in", census.SAs[xfrm.DirIn], "sas_out", census.SAs[xfrm.DirOut])
+	m := v.Model()
+	d.reserved.release(m.SAs.Inbound)
+	d.uses.keep(m)
+	d.log.Info("configuration changed", "commands", commands, "sas_in", m.SAs.Count(xfrm.DirIn), "sas_out", m.SAs.Count(xfrm.DirOut))
 	return d.hostChanged()
 }
 

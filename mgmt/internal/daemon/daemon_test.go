@@ -208,7 +208,7 @@ func TestQuery(t *testing.T) {
 	r.must("xfrm policy add dst 10.9.0.0/16 dir in action block")
 	r.same("not counted", r.get("query-policy", `,"src":"","dst":"10.9.0.0/16","dir":"in"`)["ok"], false)
 	r.must("xfrm state flush", "xfrm policy flush")
-	r.same("remembered", len(r.daemon.uses), 0)
+	r.same("remembered", len(r.daemon.uses.uses), 0)
 }
 
 // TestMonitor: every event comes to every monitor, and a client that asks more is cut off.

@@ -72,19 +72,17 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	for kind, count := range d.events.counted() {
 		out <- prometheus.MustNewConstMetric(m.events, prometheus.CounterValue, float64(count), kind)
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	left := d.session.Left()
+	shown := d.shown.Load()
 	for _, queue := range events.QueueNames() {
-		out <- prometheus.MustNewConstMetric(m.left, prometheus.CounterValue, float64(left[queue]), queue)
+		out <- prometheus.MustNewConstMetric(m.left, prometheus.CounterValue, float64(shown.left[queue]), queue)
 	}
-	out <- prometheus.MustNewConstMetric(m.adopted, prometheus.GaugeValue, number(d.adopted))
-	for link, up := range d.links {
+	out <- prometheus.MustNewConstMetric(m.adopted, prometheus.GaugeValue, number(d.adopted.Load()))
+	for link, up := range shown.links {
 		out <- prometheus.MustNewConstMetric(m.linkUp, prometheus.GaugeValue, number(up), link)
 	}
 	for _, c := range transport.Chips {
-		out <- prometheus.MustNewConstMetric(m.ready, prometheus.GaugeValue, number(d.statuses[c].Ready), c.String())
-		out <- prometheus.MustNewConstMetric(m.tamper, prometheus.GaugeValue, number(d.statuses[c].Tamper), c.String())
+		out <- prometheus.MustNewConstMetric(m.ready, prometheus.GaugeValue, number(shown.statuses[c].Ready), c.String())
+		out <- prometheus.MustNewConstMetric(m.tamper, prometheus.GaugeValue, number(shown.statuses[c].Tamper), c.String())
 	}
 	for _, c := range transport.Chips {
 		values, err := d.session.Box.Counters(c)
@@ -96,16 +94,16 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 			out <- prometheus.MustNewConstMetric(m.counters[c][i], prometheus.CounterValue, float64(values[i]), counter.Path, counter.Kind)
 		}
 	}
-	census, err := d.session.Census()
+	v, err := d.view()
 	if err != nil {
 		out <- prometheus.NewInvalidMetric(m.sas, err)
 		return
 	}
 	for _, dir := range []xfrm.Dir{xfrm.DirIn, xfrm.DirOut} {
-		out <- prometheus.MustNewConstMetric(m.sas, prometheus.GaugeValue, float64(census.SAs[dir]), string(dir))
+		out <- prometheus.MustNewConstMetric(m.sas, prometheus.GaugeValue, float64(v.Model().SAs.Count(dir)), string(dir))
 	}
 	for _, dir := range []xfrm.Dir{xfrm.DirIn, xfrm.DirOut, xfrm.DirFwd} {
-		out <- prometheus.MustNewConstMetric(m.policies, prometheus.GaugeValue, float64(census.Policies[dir]), string(dir))
+		out <- prometheus.MustNewConstMetric(m.policies, prometheus.GaugeValue, float64(v.Model().Policies.Count(dir)), string(dir))
 	}
 }
 

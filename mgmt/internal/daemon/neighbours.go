@@ -120,10 +120,11 @@ func (n *neighbours) learn() ([]model.NextHop, error) {
 	d := n.daemon
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	wanted, before, err := d.session.NextHops()
+	v, err := d.session.Look()
 	if err != nil {
 		return nil, err
 	}
+	wanted, before := v.NextHops()
 	learned := map[model.NextHop]xfrm.MAC{}
 	for _, hop := range wanted {
 		if mac, known := n.known[hop]; known {

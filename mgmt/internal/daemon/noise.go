@@ -5,6 +5,7 @@ package daemon
 import (
 	"fmt"
 	"io"
+	"sync/atomic"
 
 	"sallyport/mgmt/internal/events"
 )
@@ -15,7 +16,7 @@ const Pool = "/dev/random"
 // noise is the use of the noise source: where its words go, and how it was when it was last looked at.
 type noise struct {
 	pool io.Writer // nil: it is not used
-	good bool
+	good atomic.Bool
 	told *bool // what was told last; nil: nothing yet
 }
 
@@ -40,7 +41,7 @@ func (d *Daemon) pollNoise() error {
 		d.noise.told = &n.Good
 		d.tell(events.Event{Kind: events.EventNoise, OK: &n.Good})
 	}
-	d.noise.good = n.Good
+	d.noise.good.Store(n.Good)
 	if len(n.Words) == 0 {
 		return nil
 	}
@@ -54,7 +55,7 @@ func (d *Daemon) pollNoise() error {
 
 // mayAgreeKeys refuses while the noise source is to be used and is not good (NIST SP 800-90B, 4.3).
 func (d *Daemon) mayAgreeKeys() error {
-	if d.noise.pool != nil && !d.noise.good {
+	if d.noise.pool != nil && !d.noise.good.Load() {
 		return inputf("the noise source has not passed its health tests, so no keys are agreed: look at the event noise, and at the noise chip")
 	}
 	return nil

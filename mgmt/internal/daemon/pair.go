@@ -195,9 +195,18 @@ func (d *Daemon) readOwnNumbers() error {
 	return d.readOwnNumbersLocked()
 }
 
+// numbers are those of the SAs that are installed. The caller has the daemon's lock.
+func (d *Daemon) numbers() ([]session.Number, error) {
+	v, err := d.session.Look()
+	if err != nil {
+		return nil, err
+	}
+	return v.Numbers()
+}
+
 func (d *Daemon) readOwnNumbersLocked() error {
 	own := &ownNumbers{at: d.now(), numbers: []peer.Number{}}
-	numbers, err := d.session.Numbers()
+	numbers, err := d.numbers()
 	if err != nil {
 		return err
 	}

@@ -46,12 +46,12 @@ func (d *Daemon) poll() error {
 	if err != nil {
 		return err
 	}
-	if d.adopted && !adopted {
+	if d.adopted.Load() && !adopted {
 		if err := d.restore(); err != nil {
 			return err
 		}
 	} else {
-		d.adopted = adopted
+		d.adopted.Store(adopted)
 	}
 	links, err := events.ReadLinks(d.session.Box)
 	if err != nil {
@@ -75,7 +75,8 @@ func (d *Daemon) poll() error {
 	if err := d.pollHealth(); err != nil {
 		return err
 	}
-	if !d.adopted {
+	d.show()
+	if !d.adopted.Load() {
 		return nil
 	}
 	var notes strings.Builder
@@ -93,6 +94,7 @@ func (d *Daemon) poll() error {
 	for _, note := range sentences(notes.String()) {
 		d.log.Warn(note)
 	}
+	d.show()
 	return nil
 }
 

@@ -4,8 +4,10 @@ package daemon
 
 import (
 	"net/netip"
+	"sync"
 
 	"sallyport/mgmt/internal/control"
+	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -17,6 +19,36 @@ type uses map[uint64]use
 type use struct {
 	packets uint64
 	at      int64
+}
+
+// lastUses are the uses, with their lock.
+type lastUses struct {
+	mu sync.Mutex
+	uses
+}
+
+// seen gives the time of last use, in seconds since the epoch, 0 for none.
+func (l *lastUses) seen(c session.Carried, now int64) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.uses.seen(c, now)
+}
+
+// keep forgets what is gone, once what is gone may be half of what is remembered.
+func (l *lastUses) keep(m *model.Model) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.uses) <= 2*(m.SAs.Len()+m.Policies.Len()) && len(l.uses) > 0 {
+		return
+	}
+	ages := map[uint64]bool{}
+	for sa := range m.SAs.All() {
+		ages[sa.Age] = true
+	}
+	for p := range m.Policies.All() {
+		ages[p.Age] = true
+	}
+	l.uses.keep(ages)
 }
 
 // seen gives the time of last use, in seconds since the epoch, 0 for none.
@@ -70,9 +102,11 @@ func (d *Daemon) queryState(r *control.QueryState) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	used, err := d.session.State(id)
+	v, err := d.view()
+	if err != nil {
+		return nil, err
+	}
+	used, err := v.State(id)
 	if err != nil {
 		return nil, err
 	}
@@ -87,9 +121,11 @@ func (d *Daemon) queryPolicy(r *control.QueryPolicy) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	used, err := d.session.Policy(filter)
+	v, err := d.view()
+	if err != nil {
+		return nil, err
+	}
+	used, err := v.Policy(filter)
 	if err != nil {
 		return nil, err
 	}
@@ -115,15 +151,16 @@ func policyFilter(r *control.QueryPolicy) (xfrm.PolicyFilter, error) {
 }
 
 func (d *Daemon) list(r *control.List) (any, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	v, err := d.view()
+	if err != nil {
+		return nil, err
+	}
 	var items []string
-	var err error
 	switch r.What {
 	case "state":
-		items, err = d.session.States()
+		items, err = v.States()
 	case "policy":
-		items, err = d.session.Policies()
+		items, err = v.Policies()
 	default:
 		return nil, inputf(`what must be "state" or "policy"`)
 	}

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"net/netip"
+	"sync"
 	"time"
 
 	"sallyport/mgmt/internal/control"
@@ -21,10 +22,22 @@ const firstSPI = 256
 // reservations are SPIs that were given away and have no SA yet, with the time at which they are free again.
 type reservations map[uint32]time.Time
 
+// reserved are the reservations, with their lock.
+type reserved struct {
+	mu   sync.Mutex
+	spis reservations
+}
+
+func (r *reserved) release(taken func(uint32) bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.spis.release(taken)
+}
+
 // release forgets those that an SA has taken.
-func (r reservations) release(taken map[uint32]bool) {
+func (r reservations) release(taken func(uint32) bool) {
 	for spi := range r {
-		if taken[spi] {
+		if taken(spi) {
 			delete(r, spi)
 		}
 	}
@@ -53,22 +66,23 @@ func (d *Daemon) allocSPI(r *control.AllocSPI) (any, error) {
 	if r.Min < firstSPI || r.Max < r.Min {
 		return nil, inputf("min and max must be a range of SPIs from %d on, not %d to %d", firstSPI, r.Min, r.Max)
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	if err := d.mayAgreeKeys(); err != nil {
 		return nil, err
 	}
-	census, err := d.session.Census()
+	v, err := d.view()
 	if err != nil {
 		return nil, err
 	}
-	d.reserved.expire(d.now())
+	sas := &v.Model().SAs
+	d.reserved.mu.Lock()
+	defer d.reserved.mu.Unlock()
+	d.reserved.spis.expire(d.now())
 	size := uint64(r.Max-r.Min) + 1
 	offset := random() % size
-	for range min(size, uint64(len(census.InboundSPIs)+len(d.reserved)+1)) {
+	for range min(size, uint64(sas.Count(xfrm.DirIn)+len(d.reserved.spis)+1)) {
 		spi := r.Min + uint32(offset)
-		if _, promised := d.reserved[spi]; !promised && !census.InboundSPIs[spi] {
-			d.reserved[spi] = d.now().Add(larval)
+		if _, promised := d.reserved.spis[spi]; !promised && !sas.Inbound(spi) {
+			d.reserved.spis[spi] = d.now().Add(larval)
 			return control.SPI{SPI: spi}, nil
 		}
 		offset = (offset + 1) % size

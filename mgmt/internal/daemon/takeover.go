@@ -89,11 +89,11 @@ func (d *Daemon) heardNumbers(told []peer.Number, since time.Time) error {
 	for _, n := range told {
 		numbers[session.Directed{ID: n.ID, Way: n.Dir}] = n.Number
 	}
-	own, err := d.session.SAs()
+	v, err := d.session.Look()
 	if err != nil {
 		return err
 	}
-	for _, sa := range own {
+	for _, sa := range v.SAs() {
 		if before := p.numbers[sa]; before > numbers[sa] {
 			numbers[sa] = before
 		}
@@ -166,7 +166,7 @@ func (d *Daemon) LeavePair() error {
 
 // advance has all SAs go on from the numbers that the other box has told and so many more. One of which it has told nothing came after it was asked.
 func (d *Daemon) advance(gap uint64) error {
-	numbers, err := d.session.Numbers()
+	numbers, err := d.numbers()
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (d *Daemon) advance(gap uint64) error {
 
 // forgetSAs deletes SAs of which it is not known what numbers were used: IKE will make new ones.
 func (d *Daemon) forgetSAs() error {
-	numbers, err := d.session.Numbers()
+	numbers, err := d.numbers()
 	if err != nil || len(numbers) == 0 {
 		return err
 	}
@@ -196,11 +196,14 @@ func (d *Daemon) tellHosts() error {
 		return nil
 	}
 	p.announce--
-	addresses, err := d.session.PortAddresses()
-	for _, a := range addresses {
+	v, err := d.session.Look()
+	if err != nil {
+		return err
+	}
+	for _, a := range v.PortAddresses() {
 		if err := p.Send(a.Port, punt.Announcement(a.MAC, a.IP)); err != nil {
 			d.log.Error("hosts were not told of an address", "address", a.IP.String(), "error", err.Error())
 		}
 	}
-	return err
+	return nil
 }

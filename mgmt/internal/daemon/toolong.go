@@ -33,12 +33,14 @@ func (d *Daemon) tellSenders(ctx context.Context, frames <-chan []byte, send fun
 
 // tooLong says what the sender of the packet in a frame is to be told, and from which address; 0 if nothing.
 func (d *Daemon) tooLong(frame []byte) (from netip.Addr, mtu uint32, err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	skipped, err := d.session.Skipped()
-	packet, ok := punt.ReadPacket(frame, skipped)
-	if err != nil || !ok || !punt.Answerable(packet) {
+	v, err := d.view()
+	if err != nil {
 		return from, 0, err
 	}
-	return d.session.TooLong(packet)
+	packet, ok := punt.ReadPacket(frame, v.Skipped())
+	if !ok || !punt.Answerable(packet) {
+		return from, 0, nil
+	}
+	from, mtu = v.TooLong(packet)
+	return from, mtu, nil
 }

@@ -27,8 +27,6 @@ type ChipSample struct {
 
 // Sample reads the chips.
 func (d *Daemon) Sample() (Sample, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	out := Sample{At: d.now()}
 	for _, c := range transport.Chips {
 		health, err := d.session.Box.Health(c)
@@ -58,14 +56,16 @@ type Holding struct {
 
 // Holding reads what the box holds, and what at most `most` SAs and as many policies have carried.
 func (d *Daemon) Holding(most int) (Holding, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	installed, err := d.session.Installed(most)
+	v, err := d.view()
+	if err != nil {
+		return Holding{}, err
+	}
+	installed, err := v.Installed(most)
 	if err != nil {
 		return Holding{}, err
 	}
 	b := d.session.Box
-	out := Holding{d.version, d.adopted, b.Identity, b.Capabilities, installed, map[uint64]int64{}}
+	out := Holding{d.version, d.adopted.Load(), b.Identity, b.Capabilities, installed, map[uint64]int64{}}
 	now := d.now().Unix()
 	for _, sa := range installed.FirstSAs {
 		out.LastUse[sa.Age] = d.uses.seen(sa.Carried, now)

@@ -16,7 +16,7 @@ import (
 const auditTime = "2006-01-02T15:04:05.000000Z07:00"
 
 // Audit takes the events of packets of inbound SAs that were dropped for their ICV, their number or their selectors, in the order of their times.
-func (s *Source) Audit(m *model.Model, at model.Rows) (out []Event, err error) {
+func (s *Source) Audit(m *model.Model) (out []Event, err error) {
 	clocks, now, err := s.readClocks()
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (s *Source) Audit(m *model.Model, at model.Rows) (out []Event, err error) {
 	}
 	slices.SortStableFunc(events, func(a, b audited) int { return a.at.Compare(b.at) })
 	for _, e := range events {
-		if sa := at[xfrm.DirIn][e.row]; sa != nil {
+		if sa := m.SAs.At(xfrm.DirIn, e.row); sa != nil {
 			out = append(out, e.event(m, sa))
 		}
 	}
@@ -52,7 +52,7 @@ func uptime(cycles uint64) string {
 // ForgetAudit discards waiting events if there is a new inbound SA, whose row may be that of
 // another. It reports that, because a log must not have silent gaps.
 func (s *Source) ForgetAudit(m *model.Model) error {
-	if !slices.ContainsFunc(m.SAs, func(sa *model.SA) bool { return sa.Fresh && sa.Way == xfrm.DirIn }) {
+	if !slices.ContainsFunc(m.Changes.Added(), func(sa *model.SA) bool { return sa.Way == xfrm.DirIn }) {
 		return nil
 	}
 	count, gap := 0, false

@@ -13,7 +13,7 @@ import (
 )
 
 // lifetimes takes the events of lifetimes from the inner chip; if some were lost, every SA that has reached a limit has one more.
-func (s *Source) lifetimes(m *model.Model, at model.Rows, found func(Event)) error {
+func (s *Source) lifetimes(m *model.Model, found func(Event)) error {
 	expired := func(sa *model.SA, hard bool, of string) {
 		if sa == nil {
 			return // it is gone: nobody waits for its event
@@ -33,14 +33,14 @@ func (s *Source) lifetimes(m *model.Model, at model.Rows, found func(Event)) err
 		if has(regs.InnerLifetimeEventPackets) {
 			of = append(of, "packets")
 		}
-		expired(at[way][int(regs.InnerLifetimeEventSa.Get(event))], has(regs.InnerLifetimeEventHard), strings.Join(of, ","))
+		expired(m.SAs.At(way, int(regs.InnerLifetimeEventSa.Get(event))), has(regs.InnerLifetimeEventHard), strings.Join(of, ","))
 		return nil
 	})
 	if err != nil || !lost {
 		return err
 	}
 	s.Note("events were lost: these are all SAs that have reached a limit")
-	for _, sa := range m.SAs {
+	for sa := range m.SAs.All() {
 		row, err := s.Box.ReadRow(transport.Inner, compile.UsageTable(sa.Way), sa.Row)
 		if err != nil {
 			return err

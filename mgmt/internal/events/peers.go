@@ -63,8 +63,8 @@ func (s *Source) peerPlace(place uint64) (row int, from netip.AddrPort, err erro
 // another SA, whose events are not its own. A peer that has moved raises an event again with its
 // next packet.
 func (s *Source) ForgetPeers(m *model.Model) error {
-	for _, sa := range m.SAs {
-		if sa.Fresh && sa.Way == xfrm.DirIn && sa.Encap != nil {
+	for _, sa := range m.Changes.Added() {
+		if sa.Way == xfrm.DirIn && sa.Encap != nil {
 			return s.takePeers(func(int, netip.AddrPort) {})
 		}
 	}
@@ -72,14 +72,14 @@ func (s *Source) ForgetPeers(m *model.Model) error {
 }
 
 // moved gives, once each, the events of peers that have moved.
-func (s *Source) moved(inbound map[int]*model.SA, found func(Event)) error {
+func (s *Source) moved(m *model.Model, found func(Event)) error {
 	type move struct {
 		sa   *model.SA
 		from netip.AddrPort
 	}
 	told := map[move]bool{}
 	return s.takePeers(func(row int, from netip.AddrPort) {
-		sa := inbound[row]
+		sa := m.SAs.At(xfrm.DirIn, row)
 		if sa == nil || sa.Encap == nil || sa.Peer() == from || told[move{sa, from}] {
 			return
 		}

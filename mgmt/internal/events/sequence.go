@@ -6,11 +6,12 @@ import (
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
 )
 
 // exhausted takes the event of an outbound SA that has used its last sequence number (RFC 4303, 3.3.3), if it was not a limit of its own, of which the inner chip tells.
 // The crypto chip shows one SA, with bits of two kinds: where both are set it may be either's, and an SA that goes on sending shows itself again.
-func (s *Source) exhausted(out map[int]*model.SA, found func(Event)) error {
+func (s *Source) exhausted(m *model.Model, found func(Event)) error {
 	value, err := s.Box.Read32(transport.Crypto, regs.CryptoSequenceEvents)
 	if err != nil || value == 0 {
 		return err
@@ -23,7 +24,7 @@ func (s *Source) exhausted(out map[int]*model.SA, found func(Event)) error {
 		return err
 	}
 	event := []uint32{value}
-	sa := out[int(regs.CryptoSequenceEventsSa.Get(event))]
+	sa := m.SAs.At(xfrm.DirOut, int(regs.CryptoSequenceEventsSa.Get(event)))
 	if sa != nil && sa.PacketHard == 0 && regs.CryptoSequenceEventsExhausted.Get(event) == 1 && regs.CryptoSequenceEventsSoftLimit.Get(event) == 0 {
 		found(eventOf(EventSequence, sa))
 	}

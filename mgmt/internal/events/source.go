@@ -7,7 +7,6 @@ import (
 
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/model"
-	"sallyport/mgmt/internal/xfrm"
 )
 
 // Source takes a box's events off its chips.
@@ -23,13 +22,13 @@ type Source struct {
 
 // Events takes the events of moved peers, of lifetimes and of sequence numbers. If it fails, it
 // returns the events taken by then with the error.
-func (s *Source) Events(m *model.Model, at model.Rows) (events []Event, err error) {
+func (s *Source) Events(m *model.Model) (events []Event, err error) {
 	found := func(e Event) { events = append(events, e) }
-	if err := s.moved(at[xfrm.DirIn], found); err != nil {
+	if err := s.moved(m, found); err != nil {
 		return events, err
 	}
-	if err := s.exhausted(at[xfrm.DirOut], found); err != nil {
+	if err := s.exhausted(m, found); err != nil {
 		return events, err
 	}
-	return events, s.lifetimes(m, at, found)
+	return events, s.lifetimes(m, found)
 }

@@ -5,6 +5,7 @@ package model
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"sallyport/mgmt/internal/xfrm"
@@ -12,27 +13,27 @@ import (
 
 // Apply carries one command out on the model and returns what it prints: with what SAs and policies have carried, if there is a meter.
 func (m *Model) Apply(command xfrm.Command, meter Meter) (string, error) {
+	if ofNetwork(command) {
+		m.Changes.Network = true
+	}
 	switch c := command.(type) {
 	case xfrm.StateAdd:
 		return "", m.addState(c)
 	case xfrm.StateSelect:
 		return m.selectStates(c, meter)
 	case xfrm.StateFlush:
-		m.RemoveSAs(func(*SA) bool { return true })
+		m.RemoveSAs(slices.Collect(m.SAs.All()))
 	case xfrm.StateCount:
-		return fmt.Sprintf("\t SAD count %d\n", len(m.SAs)), nil
+		return fmt.Sprintf("\t SAD count %d\n", m.SAs.Len()), nil
 	case xfrm.PolicyAdd:
 		return "", m.addPolicy(c)
 	case xfrm.PolicySelect:
 		return m.selectPolicies(c, meter)
 	case xfrm.PolicyFlush:
-		m.removePoliciesAnd(c.Orphans, func(*Policy) bool { return true })
+		m.removePoliciesAnd(c.Orphans, slices.Collect(m.Policies.All()))
 	case xfrm.PolicyCount:
-		count := map[xfrm.Dir]int{}
-		for _, p := range m.Policies {
-			count[p.Dir]++
-		}
-		return fmt.Sprintf("\t SPD IN  %d OUT %d FWD %d\n", count[xfrm.DirIn], count[xfrm.DirOut], count[xfrm.DirFwd]), nil
+		count := m.Policies.Count
+		return fmt.Sprintf("\t SPD IN  %d OUT %d FWD %d\n", count(xfrm.DirIn), count(xfrm.DirOut), count(xfrm.DirFwd)), nil
 	case xfrm.Addr:
 		return "", m.addr(c)
 	case xfrm.Link:
@@ -67,8 +68,17 @@ func (m *Model) Apply(command xfrm.Command, meter Meter) (string, error) {
 	return "", nil
 }
 
+// ofNetwork says whether a command changes what is neither SA nor policy.
+func ofNetwork(command xfrm.Command) bool {
+	switch command.(type) {
+	case xfrm.StateAdd, xfrm.StateSelect, xfrm.StateFlush, xfrm.StateCount, xfrm.PolicyAdd, xfrm.PolicySelect, xfrm.PolicyFlush, xfrm.PolicyCount, xfrm.Show:
+		return false
+	}
+	return true
+}
+
 func (m *Model) addState(c xfrm.StateAdd) error {
-	old := m.FindSA(c.State.ID)
+	old := m.SAs.Find(c.State.ID)
 	switch {
 	case old != nil && !c.Update:
 		where := "it is installed already"
@@ -81,7 +91,7 @@ func (m *Model) addState(c xfrm.StateAdd) error {
 	}
 	sa := &SA{State: c.State, Age: m.age(), Pos: c.Pos, Fresh: true}
 	if old != nil {
-		m.RemoveSAs(func(s *SA) bool { return s == old })
+		m.RemoveSAs([]*SA{old})
 	}
 	m.insertSA(sa)
 	return nil
@@ -89,10 +99,11 @@ func (m *Model) addState(c xfrm.StateAdd) error {
 
 func (m *Model) selectStates(c xfrm.StateSelect, meter Meter) (string, error) {
 	var out strings.Builder
-	found := 0
-	for _, sa := range m.SAs {
-		if c.Filter.Match(&sa.State) {
-			found++
+	found := m.matching(c)
+	if c.Verb == xfrm.Delete || c.Verb == xfrm.DeleteAll {
+		m.RemoveSAs(found)
+	} else {
+		for _, sa := range found {
 			text, err := m.DescribeSA(sa, meter)
 			if err != nil {
 				return "", err
@@ -100,14 +111,26 @@ func (m *Model) selectStates(c xfrm.StateSelect, meter Meter) (string, error) {
 			out.WriteString(text)
 		}
 	}
-	if c.Verb == xfrm.Delete || c.Verb == xfrm.DeleteAll {
-		m.RemoveSAs(func(sa *SA) bool { return c.Filter.Match(&sa.State) })
-		out.Reset()
-	}
-	if found == 0 && c.Verb <= xfrm.Get {
+	if len(found) == 0 && c.Verb <= xfrm.Get {
 		return "", xfrm.Errorf(c.Pos, "there is no SA with dst %s proto %s spi 0x%x", c.Filter.Dst.Addr(), c.Filter.Proto, c.Filter.SPI)
 	}
 	return out.String(), nil
+}
+
+// matching are the SAs that a command is about. One that is named by destination, protocol and SPI is found at once.
+func (m *Model) matching(c xfrm.StateSelect) (found []*SA) {
+	if c.Verb <= xfrm.Get {
+		if sa := m.SAs.Find(c.Filter.ID()); sa != nil && c.Filter.Match(&sa.State) {
+			found = append(found, sa)
+		}
+		return found
+	}
+	for sa := range m.SAs.All() {
+		if c.Filter.Match(&sa.State) {
+			found = append(found, sa)
+		}
+	}
+	return found
 }
 
 // kernelDir is the number that Linux has for a direction; the low bits of a policy's index hold it.
@@ -115,7 +138,7 @@ var kernelDir = map[xfrm.Dir]uint32{xfrm.DirIn: 0, xfrm.DirOut: 1, xfrm.DirFwd: 
 
 func (m *Model) addPolicy(c xfrm.PolicyAdd) error {
 	p := &Policy{Policy: c.Policy, Age: m.age(), Pos: c.Pos, Fresh: true}
-	old := m.FindPolicy(p.Selector, p.Dir)
+	old := m.Policies.Find(p.Selector, p.Dir)
 	if old != nil && !c.Update {
 		where := "it is installed already"
 		if old.Pos.Line > 0 {
@@ -127,7 +150,7 @@ func (m *Model) addPolicy(c xfrm.PolicyAdd) error {
 		return xfrm.Errorf(c.Pos, "index %d does not fit dir %s: its three low bits must be %d, as in Linux", p.Index, p.Dir, kernelDir[p.Dir])
 	}
 	taken := func() bool {
-		other := m.lookups().indices[p.Index]
+		other, _ := m.Policies.index.Get(p.Index)
 		return other != nil && other != old
 	}
 	if p.Index == 0 {
@@ -145,7 +168,7 @@ func (m *Model) addPolicy(c xfrm.PolicyAdd) error {
 	}
 	if old != nil {
 		p.Age = old.Age
-		m.removePolicies(func(q *Policy) bool { return q == old })
+		m.removePolicies([]*Policy{old})
 	}
 	m.insertPolicy(p)
 	if old != nil && c.Orphans.Delete {
@@ -155,17 +178,12 @@ func (m *Model) addPolicy(c xfrm.PolicyAdd) error {
 }
 
 func (m *Model) selectPolicies(c xfrm.PolicySelect, meter Meter) (string, error) {
-	matches := func(p *Policy) bool { return c.Filter.Match(&p.Policy) }
-	if c.Verb <= xfrm.Get {
-		matches = func(p *Policy) bool {
-			return p.Dir == c.Filter.Dir && (c.Filter.HasSel && keyOfPolicy(p.Selector, p.Dir) == keyOfPolicy(c.Filter.Selector, p.Dir) || !c.Filter.HasSel && p.Index == c.Filter.Index)
-		}
-	}
 	var out strings.Builder
-	found := 0
-	for _, p := range m.Policies {
-		if matches(p) {
-			found++
+	found := m.matchingPolicies(c)
+	if c.Verb == xfrm.Delete || c.Verb == xfrm.DeleteAll {
+		m.removePoliciesAnd(c.Orphans, found)
+	} else {
+		for _, p := range found {
 			text, err := m.DescribePolicy(p, meter)
 			if err != nil {
 				return "", err
@@ -173,12 +191,28 @@ func (m *Model) selectPolicies(c xfrm.PolicySelect, meter Meter) (string, error)
 			out.WriteString(text)
 		}
 	}
-	if c.Verb == xfrm.Delete || c.Verb == xfrm.DeleteAll {
-		m.removePoliciesAnd(c.Orphans, matches)
-		out.Reset()
-	}
-	if found == 0 && c.Verb <= xfrm.Get {
+	if len(found) == 0 && c.Verb <= xfrm.Get {
 		return "", xfrm.Errorf(c.Pos, "there is no such policy with dir %s", c.Filter.Dir)
 	}
 	return out.String(), nil
+}
+
+// matchingPolicies are those that a command is about. One that is named by selector or index is found at once.
+func (m *Model) matchingPolicies(c xfrm.PolicySelect) (found []*Policy) {
+	if c.Verb <= xfrm.Get {
+		p, _ := m.Policies.index.Get(c.Filter.Index)
+		if c.Filter.HasSel {
+			p = m.Policies.Find(c.Filter.Selector, c.Filter.Dir)
+		}
+		if p != nil && p.Dir == c.Filter.Dir {
+			found = append(found, p)
+		}
+		return found
+	}
+	for p := range m.Policies.All() {
+		if c.Filter.Match(&p.Policy) {
+			found = append(found, p)
+		}
+	}
+	return found
 }

@@ -71,7 +71,7 @@ func (m *Model) CheckBridge() error {
 		}
 		return xfrm.Errorf(m.bridged, "%s is in the bridge %s and %s is not: put both into it in one batch, `link set red master %s` and `link set black master %s`", in, m.Bridge, out, m.Bridge, m.Bridge)
 	}
-	for _, sa := range m.SAs {
+	for sa := range m.TouchedSAs() {
 		if err := m.checkMode(sa); err != nil {
 			return err
 		}

@@ -20,9 +20,9 @@ type Choice struct {
 
 // Choices gives what a policy uses. The ends are the template's in tunnel mode, and so there is one; in transport mode each two hosts have
 // their own.
-func (f Finder) Choices(p *Policy) (out []Choice) {
+func (m *Model) Choices(p *Policy) (out []Choice) {
 	places := map[[2]netip.Addr]int{}
-	for _, sa := range f.Named(p, xfrm.DirOut) {
+	for _, sa := range m.Named(p, xfrm.DirOut) {
 		ends := [2]netip.Addr{sa.Src, sa.Dst}
 		i, found := places[ends]
 		if !found {

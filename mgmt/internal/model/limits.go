@@ -10,8 +10,8 @@ import (
 
 // CheckTimeless refuses new SAs with limits in time, which the chips do not keep.
 func (m *Model) CheckTimeless() error {
-	for _, sa := range m.SAs {
-		if sa.Fresh && sa.Time.Given() {
+	for _, sa := range m.Changes.Added() {
+		if sa.Time.Given() {
 			return xfrm.Errorf(sa.Pos, "the SA spi 0x%x has a limit in time, which sallyportd keeps: load it through sallyportd, or leave the limit out", sa.SPI)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 func (m *Model) DescribeSA(sa *SA, meter Meter) (string, error) {
 	way := sa.Way
 	if sa.Fresh {
-		way, _ = m.direction(sa, m.asked(NewFinder(m.SAs)))
+		way, _ = m.direction(sa, m.asked(sa))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "src %s dst %s\n\tproto %s spi 0x%08x reqid %d mode %s\n", sa.Src, sa.Dst, sa.Proto, sa.SPI, sa.ReqID, sa.Mode)

@@ -7,7 +7,6 @@ package model
 import (
 	"cmp"
 	"net/netip"
-	"time"
 
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -52,7 +51,12 @@ type Policy struct {
 
 	Pos   xfrm.Pos `json:"-"` // where it was written
 	Fresh bool     `json:"-"` // added or updated by this change, with which its count starts
+
+	place uint64 // in the order of Policies
 }
+
+// At is the policy's place in the order in which policies were written last.
+func (p *Policy) At() uint64 { return p.place }
 
 // Place is where an address, a route or a neighbour is: at a port, and there in a VLAN, by its device, if not in none.
 type Place struct {
@@ -103,15 +107,25 @@ type Neigh struct {
 	MAC xfrm.MAC `json:"mac"`
 }
 
-// Model is the configuration as written.
+// Model is the configuration as written. A change works on a copy of it, from Begin.
 type Model struct {
-	SAs      []*SA            `json:"sas"`
-	Policies []*Policy        `json:"policies"`
-	Addrs    []Address        `json:"addrs"`
-	Links    map[string]*Link `json:"links"`
-	Routes   []Route          `json:"routes"`
-	Neighs   []Neigh          `json:"neighs"`
-	VLANs    []VLAN           `json:"vlans,omitempty"`
+	SAs      SAs
+	Policies Policies
+	Network
+
+	// Changes are those since Begin.
+	Changes Changes
+	// bridged is where the ports were last put into a bridge or taken out.
+	bridged xfrm.Pos
+}
+
+// Network is what a model has besides SAs and policies, which is little.
+type Network struct {
+	Addrs  []Address        `json:"addrs"`
+	Links  map[string]*Link `json:"links"`
+	Routes []Route          `json:"routes"`
+	Neighs []Neigh          `json:"neighs"`
+	VLANs  []VLAN           `json:"vlans,omitempty"`
 	// Learned are addresses of hosts that the kernel found; what is in Neighs comes before.
 	Learned map[NextHop]xfrm.MAC `json:"learned,omitempty"`
 	// Reassembly are the limits of what waits for fragments.
@@ -127,15 +141,11 @@ type Model struct {
 	NextAge uint64                 `json:"next_age"`
 	// LastIndex is the highest index given to a policy.
 	LastIndex uint32 `json:"last_index"`
-
-	found *lookups
-	// bridged is where the ports were last put into a bridge or taken out.
-	bridged xfrm.Pos
 }
 
 // NewModel is a box after reset.
 func NewModel() *Model {
-	return &Model{Links: map[string]*Link{xfrm.Red: {}, xfrm.Black: {}}}
+	return &Model{SAs: NewSAs(), Policies: NewPolicies(), Network: Network{Links: map[string]*Link{xfrm.Red: {}, xfrm.Black: {}}}, Changes: newChanges()}
 }
 
 // PriorityDSCPs is the set of DSCPs whose packets pass the others.
@@ -156,12 +166,12 @@ func (m *Model) SkippedHeaders() xfrm.ExtensionHeaders {
 
 // setSkipped refuses to skip what a policy or an SA's sel names.
 func (m *Model) setSkipped(c xfrm.SkipHeaders) error {
-	for _, p := range m.Policies {
+	for p := range m.Policies.All() {
 		if p.CheckExtensions(c.Skipped, c.Pos) != nil {
 			return xfrm.Errorf(c.Pos, "the policy %s dir %s would match no packet if protocol %d were skipped: delete it first", p.Selector, p.Dir, p.Proto)
 		}
 	}
-	for _, sa := range m.SAs {
+	for sa := range m.SAs.All() {
 		if sa.Sel != nil && sa.Sel.CheckExtensions(c.Skipped, c.Pos) != nil {
 			return xfrm.Errorf(c.Pos, "the sel of the SA spi 0x%x would match no packet if protocol %d were skipped: delete it first", sa.SPI, sa.Sel.Proto)
 		}
@@ -173,27 +183,4 @@ func (m *Model) setSkipped(c xfrm.SkipHeaders) error {
 func (m *Model) age() uint64 {
 	m.NextAge++
 	return m.NextAge
-}
-
-// MarkTimes notes when the SAs that were just installed were.
-func (m *Model) MarkTimes(now time.Time) {
-	for _, sa := range m.SAs {
-		if sa.Fresh {
-			sa.Added = now.Unix()
-		}
-	}
-}
-
-// Settle makes what a change added a part of what there is. Its keys are on the chips now.
-func (m *Model) Settle() {
-	for _, sa := range m.SAs {
-		if sa.Fresh {
-			sa.Fresh, sa.Pos = false, xfrm.Pos{}
-			sa.Aead.Key, sa.Enc.Key, sa.Auth.Key = nil, nil, nil
-		}
-	}
-	for _, p := range m.Policies {
-		p.Fresh, p.Pos = false, xfrm.Pos{}
-	}
-	m.bridged = xfrm.Pos{}
 }

@@ -88,7 +88,7 @@ func (m *Model) EntryMTU(p *Policy, packet xfrm.Selector) uint32 {
 	if p.Template == nil {
 		return 0
 	}
-	for _, choice := range NewFinder(m.SAs).Choices(p) {
+	for _, choice := range m.Choices(p) {
 		if sas := choice.Sas(); sas[0].Carried(p.Selector).Covers(packet) {
 			mtu, _ := m.SharedMTU(sas, p.Pos) // what cannot be was refused when it was written
 			return mtu

@@ -46,8 +46,8 @@ func (m *Model) Local(dev string, v6 bool) netip.Addr {
 			return a.Prefix.Addr()
 		}
 	}
-	for _, sa := range m.SAs {
-		if dev == xfrm.Black && sa.Way == xfrm.DirOut && sa.Mode == xfrm.ModeTunnel && fits(sa.Src) {
+	if dev == xfrm.Black {
+		if sa := m.SAs.Sender(v6, fits); sa != nil {
 			return sa.Src
 		}
 	}

@@ -12,19 +12,16 @@ var Devices = []string{xfrm.Red, xfrm.Black}
 
 // Direct decides the direction of SAs that are new (docs/reference/control-socket.md).
 func (m *Model) Direct(report *Report) error {
-	find := NewFinder(m.SAs)
-	asked := m.asked(find)
-	for _, sa := range m.SAs {
-		if !sa.Fresh {
-			continue
-		}
-		if asked[sa] == askedBoth && sa.State.Dir == "" {
+	for _, sa := range m.Changes.Added() {
+		asked := m.asked(sa)
+		if asked == askedBoth && sa.State.Dir == "" {
 			return xfrm.Errorf(sa.Pos, "the SA spi 0x%x is named by an out policy and by an in or fwd policy: write its `dir in` or `dir out`, or a tmpl with its src and dst", sa.SPI)
 		}
 		var known bool
 		if sa.Way, known = m.direction(sa, asked); !known {
 			report.Warn(sa.Pos, "the SA spi 0x%x is taken as inbound: it has no dir, no out policy names it and neither of its endpoints is an address of black", sa.SPI)
 		}
+		m.SAs.direct(sa)
 		if sa.Way == xfrm.DirOut && sa.ReplaySeq != 0 {
 			return xfrm.Errorf(sa.Pos, "replay-seq is of inbound SAs alone, and this one is outbound: write replay-oseq for the numbers it sends")
 		}
@@ -40,12 +37,12 @@ func (m *Model) Direct(report *Report) error {
 			}
 		}
 	}
-	for _, p := range m.Policies {
-		if p.Dir != xfrm.DirOut || p.Template == nil || len(find.Choices(p)) > 0 {
+	for _, p := range m.Touched() {
+		if p.Dir != xfrm.DirOut || p.Template == nil || len(m.Choices(p)) > 0 {
 			continue
 		}
-		for _, sa := range find.Named(p, "") {
-			if !sa.Fresh && sa.State.Dir == "" && asked[sa] != askedBoth {
+		for _, sa := range m.Named(p, "") {
+			if !sa.Fresh && sa.State.Dir == "" && m.asked(sa) != askedBoth {
 				return xfrm.Errorf(p.Pos, "the tmpl names the SA spi 0x%x, which was installed as inbound: delete it and add it with `dir out`, or load it together with its policy", sa.SPI)
 			}
 		}
@@ -56,36 +53,30 @@ func (m *Model) Direct(report *Report) error {
 // askedBoth is the direction of an SA in transport mode that templates without hosts name for both.
 const askedBoth xfrm.Dir = "both"
 
-// asked gives, for each SA that a template of a policy names, whether an out policy or another one does.
-func (m *Model) asked(find Finder) map[*SA]xfrm.Dir {
-	out := map[*SA]xfrm.Dir{}
-	for _, p := range m.Policies {
-		if p.Template == nil {
-			continue
-		}
-		way := xfrm.DirIn
+// asked says whether an out policy or another one names an SA by its template.
+func (m *Model) asked(sa *SA) (way xfrm.Dir) {
+	for _, p := range m.Naming(sa) {
+		of := xfrm.DirIn
 		if p.Dir == xfrm.DirOut {
+			of = xfrm.DirOut
+		}
+		switch {
+		case way == "" || way == of:
+			way = of
+		case sa.Mode == xfrm.ModeTransport:
+			way = askedBoth
+		default:
 			way = xfrm.DirOut
 		}
-		for _, sa := range find.Named(p, "") {
-			switch before := out[sa]; {
-			case before == "" || before == way:
-				out[sa] = way
-			case sa.Mode == xfrm.ModeTransport:
-				out[sa] = askedBoth
-			default:
-				out[sa] = xfrm.DirOut
-			}
-		}
 	}
-	return out
+	return way
 }
 
-func (m *Model) direction(sa *SA, asked map[*SA]xfrm.Dir) (dir xfrm.Dir, known bool) {
+func (m *Model) direction(sa *SA, asked xfrm.Dir) (dir xfrm.Dir, known bool) {
 	if sa.State.Dir != "" {
 		return sa.State.Dir, true
 	}
-	if asked[sa] == xfrm.DirOut {
+	if asked == xfrm.DirOut {
 		return xfrm.DirOut, true
 	}
 	for _, a := range m.Addrs {
@@ -98,5 +89,5 @@ func (m *Model) direction(sa *SA, asked map[*SA]xfrm.Dir) (dir xfrm.Dir, known b
 			return xfrm.DirIn, true
 		}
 	}
-	return xfrm.DirIn, asked[sa] == xfrm.DirIn
+	return xfrm.DirIn, asked == xfrm.DirIn
 }

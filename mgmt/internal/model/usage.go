@@ -40,10 +40,7 @@ func (m *Model) UsageOfPolicy(p *Policy, meter Meter) (sum Usage, known bool, er
 		if p.Template == nil {
 			return Usage{}, false, nil
 		}
-		for _, sa := range m.SAs {
-			if sa.Way != xfrm.DirIn || !p.Names(&sa.State) {
-				continue
-			}
+		for _, sa := range m.Named(p, xfrm.DirIn) {
 			used, err := sa.UsageOf(meter)
 			if err != nil {
 				return Usage{}, false, err

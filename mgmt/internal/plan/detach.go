@@ -37,7 +37,7 @@ func (p *planner) detach() *compile.Image {
 // newSAs are the rows in use that new SAs take.
 func (p *planner) newSAs(way xfrm.Dir) map[int]bool {
 	rows := map[int]bool{}
-	for _, sa := range p.m.SAs {
+	for sa := range p.m.SAs.All() {
 		if sa.Fresh && sa.Way == way && slices.Contains(*p.old.Keys(way), sa.Row) {
 			rows[sa.Row] = true
 		}

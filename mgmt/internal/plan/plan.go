@@ -158,7 +158,7 @@ func (p *planner) hops(c transport.Chip, table regs.Table, dev string, image *ma
 
 func (p *planner) keys(way xfrm.Dir, table regs.Table) {
 	want := map[int]bool{}
-	for _, sa := range p.m.SAs {
+	for sa := range p.m.SAs.All() {
 		if sa.Way != way {
 			continue
 		}
@@ -194,7 +194,7 @@ func (p *planner) direct(c transport.Chip, table regs.Table, have, want map[int]
 // that starts their windows.
 func (p *planner) freshInbound() map[int]bool {
 	out := map[int]bool{}
-	for _, sa := range p.m.SAs {
+	for sa := range p.m.SAs.All() {
 		if sa.Way == xfrm.DirIn && sa.Fresh {
 			out[sa.Row] = true
 		}

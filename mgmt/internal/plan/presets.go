@@ -14,12 +14,12 @@ import (
 
 // presetUsage starts the counts of new SAs and policies, before a packet meets them.
 func (p *planner) presetUsage() {
-	for _, sa := range p.m.SAs {
+	for sa := range p.m.SAs.All() {
 		if sa.Fresh {
 			p.add(Write{Phase: phaseDirect, Chip: transport.Inner, Table: compile.UsageTable(sa.Way), Index: sa.Row, Row: compile.SaUsageRow(sa)})
 		}
 	}
-	for _, policy := range p.m.Policies {
+	for policy := range p.m.Policies.All() {
 		if policy.Fresh && policy.Usage != 0 {
 			p.add(Write{Phase: phaseDirect, Chip: transport.Inner, Table: regs.InnerTablePolicyUsage, Index: policy.Usage})
 		}
@@ -28,7 +28,7 @@ func (p *planner) presetUsage() {
 
 // presetNumbers raises the numbers of new SAs that go on from others than 0, behind their keys and before a packet can meet them.
 func (p *planner) presetNumbers() {
-	for _, sa := range p.m.SAs {
+	for sa := range p.m.SAs.All() {
 		if number := max(sa.ReplaySeq, sa.ReplayOSeq); sa.Fresh && number != 0 {
 			p.add(Write{Phase: phaseKeys, Chip: transport.Crypto, Table: compile.NumberTable(sa.Way), Index: sa.Row, Row: compile.NumberRow(number)})
 		}
@@ -38,7 +38,7 @@ func (p *planner) presetNumbers() {
 // presetWindows writes the windows of new SAs that start behind other numbers than 0. No packet meets them until the
 // selector row names them.
 func (p *planner) presetWindows() {
-	for _, sa := range p.m.SAs {
+	for sa := range p.m.SAs.All() {
 		if sa.Way != xfrm.DirIn || !sa.Fresh || sa.ReplaySeq == 0 || p.Target.Selectors[sa.Row] == nil {
 			continue
 		}
@@ -54,7 +54,7 @@ func (p *planner) presetWindows() {
 // The mark belongs to the write; rows of the image do not store it.
 func (p *planner) keepWindows() {
 	keep := map[int]bool{}
-	for _, sa := range p.m.SAs {
+	for sa := range p.m.SAs.All() {
 		if sa.Way == xfrm.DirIn {
 			keep[sa.Row] = sa.Started && !sa.Fresh || sa.ReplaySeq != 0 && sa.Fresh
 		}

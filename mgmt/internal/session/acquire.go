@@ -4,7 +4,6 @@ package session
 
 import (
 	"sallyport/mgmt/internal/events"
-	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -18,25 +17,16 @@ const (
 )
 
 // Acquire says what the policy of a packet wants that the inner chip punted for it (RFC 4301, 5.1 step 3b); with AskedSA comes the event.
-func (s *Session) Acquire(packet xfrm.Selector) (asking Asking, event events.Event, err error) {
-	err = s.querying(func(m *model.Model) error {
-		switch p := m.OutPolicy(packet); {
-		case p == nil:
-		case p.Template != nil:
-			asking, event = AskedSA, events.AcquireOf(p, packet)
-		case p.Action == xfrm.ActionPunt:
-			asking = AskedPunt
-		}
-		return nil
-	})
-	return asking, event, err
+func (v *View) Acquire(packet xfrm.Selector) (Asking, events.Event) {
+	switch p := v.model.OutPolicy(packet); {
+	case p == nil:
+	case p.Template != nil:
+		return AskedSA, events.AcquireOf(p, packet)
+	case p.Action == xfrm.ActionPunt:
+		return AskedPunt, events.Event{}
+	}
+	return AskedNothing, events.Event{}
 }
 
 // Skipped are the extension headers behind which the chips look for a packet's protocol.
-func (s *Session) Skipped() (skipped xfrm.ExtensionHeaders, err error) {
-	err = s.querying(func(m *model.Model) error {
-		skipped = m.SkippedHeaders()
-		return nil
-	})
-	return skipped, err
-}
+func (v *View) Skipped() xfrm.ExtensionHeaders { return v.model.SkippedHeaders() }

@@ -74,13 +74,14 @@ func TestAcquire(t *testing.T) {
 func (r *rig) asking(frame []byte) (asking session.Asking, event events.Event) {
 	r.T.Helper()
 	err := r.Session(func(s *session.Session) (err error) {
-		skipped, err := s.Skipped()
-		packet, ok := punt.ReadPacket(frame, skipped)
-		if err != nil || !ok {
+		v, err := s.Look()
+		if err != nil {
 			return err
 		}
-		asking, event, err = s.Acquire(packet)
-		return err
+		if packet, ok := punt.ReadPacket(frame, v.Skipped()); ok {
+			asking, event = v.Acquire(packet)
+		}
+		return nil
 	})
 	if err != nil {
 		r.T.Fatal(err)

@@ -20,33 +20,40 @@ func (s *Session) Aged() (soft, hard []events.Event, err error) {
 	if err != nil || found.tables != tablesKnown {
 		return nil, nil, err
 	}
-	now, changed := s.now().Unix(), false
-	for _, sa := range state.Model.SAs {
+	base, now, changed := state, s.now().Unix(), false
+	edit := func(sa *model.SA, how func(*model.SA)) {
+		if !changed {
+			state, changed = state.begin(), true
+		}
+		state.Model.EditSA(sa, how)
+	}
+	for sa := range base.Model.SAs.Timed() {
 		if t := sa.Time; sa.Used == 0 && (t.UseSoft != 0 || t.UseHard != 0) {
 			used, err := s.carriedAny(sa)
 			if err != nil {
 				return nil, nil, err
 			}
 			if used {
-				sa.Used, changed = now, true
+				edit(sa, func(sa *model.SA) { sa.Used = now })
+				sa = state.Model.SAs.OfAge(sa.Age)
 			}
 		}
 		if limit := sa.Reached(now, sa.Time.Hard, sa.Time.UseHard); limit != "" {
 			hard = append(hard, events.ExpireEvent(sa, true, limit))
 		} else if limit := sa.Reached(now, sa.Time.Soft, sa.Time.UseSoft); limit != "" && !sa.Warned {
-			sa.Warned, changed = true, true
+			edit(sa, func(sa *model.SA) { sa.Warned = true })
 			soft = append(soft, events.ExpireEvent(sa, false, limit))
 		}
 	}
 	if changed {
-		err = saveStore(s.StatePath, state)
+		err = s.keep(state)
 	}
 	return soft, hard, err
 }
 
 // expired is the limit that an SA has reached, in time or in what it has carried: "soft", "hard" or "".
-func (s *Session) expired(sa *model.SA, used model.Usage) string {
-	switch now := s.now().Unix(); {
+func (v *View) expired(sa *model.SA, used model.Usage) string {
+	switch now := v.now().Unix(); {
 	case used.Expired || sa.Reached(now, sa.Time.Hard, sa.Time.UseHard) != "":
 		return "hard"
 	case used.Warned || sa.Reached(now, sa.Time.Soft, sa.Time.UseSoft) != "":

@@ -2,10 +2,7 @@
 
 package session
 
-import (
-	"sallyport/mgmt/internal/regs"
-	"sallyport/mgmt/internal/transport"
-)
+import ()
 
 // tables says what the chips' tables hold.
 type tables int
@@ -33,18 +30,21 @@ func (s *Session) compare() (state *stored, found comparison, err error) {
 	if s.held != nil {
 		s.kept = state
 	}
-	var marks [3]uint32
-	same, reset := state.Generation != 0, true
-	for _, c := range transport.Chips {
-		if marks[c], err = s.Box.Read32(c, regs.CommonScratch); err != nil {
-			return nil, found, err
-		}
-		same = same && marks[c] == state.Generation
-		reset = reset && marks[c] == 0
+	marks, err := s.marks()
+	if err != nil {
+		return nil, found, err
 	}
-	switch {
-	case same:
+	same, reset := state.Generation != 0, true
+	for _, mark := range marks {
+		same = same && mark == state.Generation
+		reset = reset && mark == 0
+	}
+	if same {
+		s.publish(state)
 		return state, comparison{tables: tablesKnown}, nil
+	}
+	s.publish(nil)
+	switch {
 	case reset:
 		return state, comparison{tables: tablesEmpty}, nil
 	}

@@ -23,7 +23,7 @@ func (s *Session) Left() map[string]uint64 { return maps.Clone(s.left) }
 // returns the events taken by then with the error.
 func (s *Session) Events() (events []events.Event, err error) {
 	err = s.reading(func(state *stored) (err error) {
-		events, err = s.source().Events(state.Model, state.Model.Rows())
+		events, err = s.source().Events(state.Model)
 		return err
 	})
 	return events, err
@@ -32,7 +32,7 @@ func (s *Session) Events() (events []events.Event, err error) {
 // Audit takes the events of packets of inbound SAs that were dropped for their ICV, their number or their selectors, in the order of their times.
 func (s *Session) Audit() (events []events.Event, err error) {
 	err = s.reading(func(state *stored) (err error) {
-		events, err = s.source().Audit(state.Model, state.Model.Rows())
+		events, err = s.source().Audit(state.Model)
 		return err
 	})
 	return events, err

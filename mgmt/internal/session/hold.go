@@ -16,6 +16,7 @@ func (s *Session) Hold() error {
 func (s *Session) Release() error {
 	lock := s.held
 	s.held, s.kept = nil, nil
+	s.published.view.Store(nil)
 	return lock.Close()
 }
 

@@ -37,44 +37,48 @@ type Installed struct {
 
 // Installed reads the configuration, and the counts of at most `most` SAs and as many policies. An
 // inbound policy that names more SAs than that has no count, because it would need their sum.
-func (s *Session) Installed(most int) (out Installed, err error) {
+func (v *View) Installed(most int) (out Installed, err error) {
 	out.SAs, out.Policies = map[xfrm.Dir]int{}, map[xfrm.Dir]int{}
-	err = s.querying(func(m *model.Model) error {
-		for i, sa := range m.SAs {
-			out.SAs[sa.Way]++
-			if i >= most {
-				continue
-			}
-			used, err := sa.UsageOf(meter{s.Box})
-			if err != nil {
-				return err
-			}
-			out.FirstSAs = append(out.FirstSAs, InstalledSA{
-				ID: sa.ID, Dir: sa.Way, Mode: sa.Mode, Suite: sa.Suite().Name, ReqID: sa.ReqID, Encap: sa.Encap,
-				Carried: Carried{Bytes: used.Bytes, Packets: used.Packets, Age: sa.Age, Added: sa.Added},
-			})
+	m := v.model
+	for _, dir := range []xfrm.Dir{xfrm.DirIn, xfrm.DirOut, xfrm.DirFwd} {
+		if n := m.Policies.Count(dir); n > 0 {
+			out.Policies[dir] = n
 		}
-		for i, p := range m.Policies {
-			out.Policies[p.Dir]++
-			if i >= most {
-				continue
-			}
-			var used model.Usage
-			var known bool
-			if !namesMore(m, p, most) {
-				var err error
-				if used, known, err = m.UsageOfPolicy(p, meter{s.Box}); err != nil {
-					return err
-				}
-			}
-			out.FirstPolicies = append(out.FirstPolicies, InstalledPolicy{
-				Selector: p.Selector.String(), Dir: p.Dir, Action: p.Action, Priority: p.Priority, Template: p.Template, Counted: known,
-				Carried: Carried{Bytes: used.Bytes, Packets: used.Packets, Age: p.Age},
-			})
+		if n := m.SAs.Count(dir); n > 0 && dir != xfrm.DirFwd {
+			out.SAs[dir] = n
 		}
-		return nil
-	})
-	return out, err
+	}
+	for sa := range m.SAs.All() {
+		if len(out.FirstSAs) == most {
+			break
+		}
+		used, err := sa.UsageOf(meter{v.box})
+		if err != nil {
+			return out, err
+		}
+		out.FirstSAs = append(out.FirstSAs, InstalledSA{
+			ID: sa.ID, Dir: sa.Way, Mode: sa.Mode, Suite: sa.Suite().Name, ReqID: sa.ReqID, Encap: sa.Encap,
+			Carried: Carried{Bytes: used.Bytes, Packets: used.Packets, Age: sa.Age, Added: sa.Added},
+		})
+	}
+	for p := range m.Policies.All() {
+		if len(out.FirstPolicies) == most {
+			break
+		}
+		var used model.Usage
+		var known bool
+		if !namesMore(m, p, most) {
+			var err error
+			if used, known, err = m.UsageOfPolicy(p, meter{v.box}); err != nil {
+				return out, err
+			}
+		}
+		out.FirstPolicies = append(out.FirstPolicies, InstalledPolicy{
+			Selector: p.Selector.String(), Dir: p.Dir, Action: p.Action, Priority: p.Priority, Template: p.Template, Counted: known,
+			Carried: Carried{Bytes: used.Bytes, Packets: used.Packets, Age: p.Age},
+		})
+	}
+	return out, nil
 }
 
 // namesMore says whether an inbound policy names more than `most` SAs.
@@ -82,13 +86,5 @@ func namesMore(m *model.Model, p *model.Policy, most int) bool {
 	if p.Dir == xfrm.DirOut || p.Template == nil {
 		return false
 	}
-	count := 0
-	for _, sa := range m.SAs {
-		if sa.Way == xfrm.DirIn && p.Names(&sa.State) {
-			if count++; count > most {
-				return true
-			}
-		}
-	}
-	return false
+	return len(m.Named(p, xfrm.DirIn)) > most
 }

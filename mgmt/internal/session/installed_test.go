@@ -27,7 +27,10 @@ xfrm policy add src 10.7.0.0/16 dst 10.6.0.0/16 dir in action block
 	}
 	read := func(most int) (out session.Installed) {
 		err := r.Session(func(s *session.Session) (err error) {
-			out, err = s.Installed(most)
+			v, err := s.Look()
+			if err == nil {
+				out, err = v.Installed(most)
+			}
 			return err
 		})
 		if err != nil {

@@ -41,8 +41,6 @@ func (j *journal) keys(way xfrm.Dir) *[]int {
 func (j *journal) touch(way xfrm.Dir, rows ...int) {
 	list := j.keys(way)
 	*list = append(*list, rows...)
-	slices.Sort(*list)
-	*list = slices.Compact(*list)
 }
 
 // touchAll notes those that a plan writes.
@@ -56,6 +54,10 @@ func (j *journal) touchAll(writes []plan.Write) {
 			j.touch(xfrm.DirIn, w.Index)
 		}
 	}
+	for _, list := range []*[]int{&j.Out, &j.In} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
 }
 
 func (s *Session) journalPath() string { return s.StatePath + ".journal" }
@@ -65,6 +67,7 @@ func (s *Session) begin(j *journal) error {
 	if err := replaceFile(s.journalPath(), j); err != nil {
 		return err
 	}
+	s.published.writing.Store(j.Generation)
 	return s.mark(j.Generation)
 }
 
@@ -90,12 +93,13 @@ func (j *journal) lose(m *model.Model) (lost []xfrm.ID) {
 		_, found := slices.BinarySearch(*j.keys(sa.Way), sa.Row)
 		return found
 	}
-	for _, sa := range m.SAs {
+	var all []*model.SA
+	for sa := range m.SAs.All() {
 		if gone(sa) {
-			lost = append(lost, sa.ID)
+			lost, all = append(lost, sa.ID), append(all, sa)
 		}
 	}
-	m.RemoveSAs(gone)
+	m.RemoveSAs(all)
 	return lost
 }
 

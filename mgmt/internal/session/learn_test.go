@@ -21,7 +21,10 @@ func (r *rig) wanted() string {
 	r.T.Helper()
 	var wanted []model.NextHop
 	err := r.Session(func(s *session.Session) (err error) {
-		wanted, _, err = s.NextHops()
+		v, err := s.Look()
+		if err == nil {
+			wanted, _ = v.NextHops()
+		}
 		return err
 	})
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 // any key is on a chip, so an interrupted change has used them.
 func (s *Session) claimKeys(m *model.Model) (err error) {
 	var list []*model.SA
-	for _, sa := range m.SAs {
-		if sa.Fresh && sa.Way == xfrm.DirOut && sa.Suite().Repetition() != "" {
+	for _, sa := range m.Changes.Added() {
+		if sa.Way == xfrm.DirOut && sa.Suite().Repetition() != "" {
 			list = append(list, sa)
 		}
 	}

@@ -12,12 +12,8 @@ import (
 // NextHops are the hosts that rows of the chips need and that have no neighbour line: gateways of
 // routes, and hosts on a port's network that an SA or a policy names alone. learned holds the
 // addresses that the box has learned for some of them.
-func (s *Session) NextHops() (wanted []model.NextHop, learned map[model.NextHop]xfrm.MAC, err error) {
-	err = s.reading(func(state *stored) error {
-		wanted, learned = state.Hops, maps.Clone(state.Model.Learned)
-		return nil
-	})
-	return wanted, learned, err
+func (v *View) NextHops() (wanted []model.NextHop, learned map[model.NextHop]xfrm.MAC) {
+	return v.hops, maps.Clone(v.model.Learned)
 }
 
 // Learn makes these the addresses of hosts, in place of what was learned before. Neighbours that the administrator wrote come first.
@@ -31,7 +27,7 @@ func (s *Session) Learn(learned map[model.NextHop]xfrm.MAC) error {
 	if err != nil || found.tables != tablesKnown || maps.Equal(learned, state.Model.Learned) {
 		return err
 	}
-	s.kept = nil // the model changes in place, whether or not all goes well
-	state.Model.Learned = learned
+	state = state.begin()
+	state.Model.Learned, state.Model.Changes.Network = learned, true
 	return s.change(state, found)
 }

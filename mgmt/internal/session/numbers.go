@@ -14,12 +14,12 @@ import (
 )
 
 // number reads the last number that an outbound SA used, or the highest that an inbound one received, which is known if it has a window on the chip.
-func (s *Session) number(sa *model.SA) (number uint64, known bool, err error) {
+func (v *View) number(sa *model.SA) (number uint64, known bool, err error) {
 	switch {
 	case sa.Fresh:
 		return 0, false, nil
 	case sa.Way == xfrm.DirOut:
-		row, err := s.Box.ReadRow(transport.Crypto, regs.CryptoTableOutboundNumber, sa.Row)
+		row, err := v.box.ReadRow(transport.Crypto, regs.CryptoTableOutboundNumber, sa.Row)
 		if err != nil {
 			return 0, false, err
 		}
@@ -27,7 +27,7 @@ func (s *Session) number(sa *model.SA) (number uint64, known bool, err error) {
 	case !sa.Started || len(sa.WindowRows) == 0:
 		return 0, false, nil
 	}
-	row, err := s.Box.ReadRow(transport.Inner, regs.InnerTableReplay, 2*sa.WindowRows[0])
+	row, err := v.box.ReadRow(transport.Inner, regs.InnerTableReplay, 2*sa.WindowRows[0])
 	if err != nil {
 		return 0, false, err
 	}
@@ -38,15 +38,16 @@ func (s *Session) number(sa *model.SA) (number uint64, known bool, err error) {
 // numbers above it; an inbound one accepts only such. A number that the SA has passed changes
 // nothing. The box drops packets that an inbound SA receives meanwhile, for some microseconds.
 func (s *Session) Advance(id xfrm.ID, number uint64) error {
-	return s.querying(func(m *model.Model) error {
-		sa := m.FindSA(id)
-		if sa == nil || id.Src.IsValid() && id.Src != sa.Src {
-			return xfrm.Errorf(xfrm.Pos{}, "there is no SA with dst %s proto %s spi 0x%x", id.Dst, id.Proto, id.SPI)
+	return s.reading(func(state *stored) error {
+		v := s.viewOf(state)
+		sa, err := v.named(id)
+		if err != nil {
+			return err
 		}
 		if err := sa.CheckNumber(number, xfrm.Pos{}); err != nil {
 			return err
 		}
-		before, known, err := s.number(sa)
+		before, known, err := v.number(sa)
 		switch {
 		case err != nil:
 			return err
@@ -61,17 +62,13 @@ func (s *Session) Advance(id xfrm.ID, number uint64) error {
 		if !known || sa.Way == xfrm.DirOut {
 			return nil
 		}
-		return s.advanceWindow(sa, number)
+		return s.advanceWindow(state, sa, number)
 	})
 }
 
 // advanceWindow presets the window of an SA that may be under traffic: its selector row lets go of it meanwhile. If that is cut short this SA is lost, and
 // no other.
-func (s *Session) advanceWindow(sa *model.SA, top uint64) error {
-	state, _, err := s.load()
-	if err != nil {
-		return err
-	}
+func (s *Session) advanceWindow(state *stored, sa *model.SA, top uint64) error {
 	selector := slices.Clone(state.Image.Selector[sa.Row])
 	j := journal{Before: state.Generation, Generation: generation()}
 	j.touch(sa.Way, sa.Row)
@@ -98,7 +95,11 @@ func (s *Session) advanceWindow(sa *model.SA, top uint64) error {
 	if err := s.Box.WriteRow(transport.Inner, regs.InnerTableSelector, sa.Row, selector); err != nil {
 		return err
 	}
-	return s.mark(state.Generation)
+	if err := s.mark(state.Generation); err != nil {
+		return err
+	}
+	s.published.writing.Store(0)
+	return nil
 }
 
 // Directed is an SA and its direction.
@@ -108,14 +109,11 @@ type Directed struct {
 }
 
 // SAs are those that are configured.
-func (s *Session) SAs() (out []Directed, err error) {
-	err = s.querying(func(m *model.Model) error {
-		for _, sa := range m.SAs {
-			out = append(out, Directed{sa.ID, sa.Way})
-		}
-		return nil
-	})
-	return out, err
+func (v *View) SAs() (out []Directed) {
+	for sa := range v.model.SAs.All() {
+		out = append(out, Directed{sa.ID, sa.Way})
+	}
+	return out
 }
 
 // Number is where an SA is in its sequence numbers.
@@ -128,18 +126,15 @@ type Number struct {
 
 // Numbers reads the sequence numbers of all SAs, except inbound SAs without a window, whose numbers
 // no chip shows.
-func (s *Session) Numbers() (out []Number, err error) {
-	err = s.querying(func(m *model.Model) error {
-		for _, sa := range m.SAs {
-			value, known, err := s.number(sa)
-			if err != nil {
-				return err
-			}
-			if known {
-				out = append(out, Number{Directed{sa.ID, sa.Way}, value, sa.MostNumber()})
-			}
+func (v *View) Numbers() (out []Number, err error) {
+	for sa := range v.model.SAs.All() {
+		value, known, err := v.number(sa)
+		if err != nil {
+			return nil, err
 		}
-		return nil
-	})
-	return out, err
+		if known {
+			out = append(out, Number{Directed{sa.ID, sa.Way}, value, sa.MostNumber()})
+		}
+	}
+	return out, nil
 }

@@ -6,7 +6,6 @@ import (
 	"net/netip"
 
 	"sallyport/mgmt/internal/compile"
-	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
@@ -46,8 +45,8 @@ func (s *Session) OpenPorts() error {
 	if adopted, err := s.Adopted(); err != nil || !adopted {
 		return err
 	}
-	return s.querying(func(m *model.Model) error {
-		want := control(m, &compile.Target{}, false)
+	return s.reading(func(state *stored) error {
+		want := control(state.Model, &compile.Target{}, false)
 		for _, c := range []transport.Chip{transport.Inner, transport.Outer} {
 			now, err := s.Box.Read32(c, controls[c])
 			if err != nil {
@@ -69,15 +68,12 @@ type PortAddress struct {
 }
 
 // PortAddresses are those of both ports, but for those in VLANs.
-func (s *Session) PortAddresses() (out []PortAddress, err error) {
+func (v *View) PortAddresses() (out []PortAddress) {
 	ports := map[string]uint8{xfrm.Red: transport.PortRed, xfrm.Black: transport.PortBlack}
-	err = s.querying(func(m *model.Model) error {
-		for _, a := range m.Addrs {
-			if a.VLAN == "" {
-				out = append(out, PortAddress{ports[a.Dev], m.PortMAC(a.Dev), a.Prefix.Addr()})
-			}
+	for _, a := range v.model.Addrs {
+		if a.VLAN == "" {
+			out = append(out, PortAddress{ports[a.Dev], v.model.PortMAC(a.Dev), a.Prefix.Addr()})
 		}
-		return nil
-	})
-	return out, err
+	}
+	return out
 }

@@ -3,8 +3,9 @@
 package session
 
 import (
+	"slices"
+
 	"sallyport/mgmt/internal/compile"
-	"sallyport/mgmt/internal/model"
 )
 
 // Restore configures chips that have lost their configuration as before, except SAs, and returns
@@ -24,12 +25,10 @@ func (s *Session) Restore() (gone int, err error) {
 	if found.tables == tablesCut {
 		found.tables = tablesUnknown // whoever wants to keep SAs calls Undo first
 	}
-	s.kept = nil // the model changes in place, whether or not all goes well
-	gone = len(state.Model.SAs)
-	state.Model.RemoveSAs(func(*model.SA) bool { return true })
-	for _, p := range state.Model.Policies {
-		p.Fresh = true // its count starts
-	}
+	state = state.begin()
+	gone = state.Model.SAs.Len()
+	state.Model.RemoveSAs(slices.Collect(state.Model.SAs.All()))
+	state.Model.Renew()
 	state.Image = compile.NewImage()
 	return gone, s.change(state, comparison{tables: found.tables})
 }

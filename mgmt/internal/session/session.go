@@ -25,7 +25,7 @@ import (
 )
 
 // Session changes or lists the configuration of one box, which it shares with other sessions; after
-// Hold it has the box alone. Only one goroutine at a time may use it.
+// Hold it has the box alone. Only one goroutine at a time may use it, but for View.
 type Session struct {
 	Box       *chip.Box
 	StatePath string
@@ -51,7 +51,9 @@ type Session struct {
 
 	left map[string]uint64 // of Left
 	held io.Closer         // the lock, from Hold to Release
-	kept *stored           // what the state file has, while the lock is held and nothing has changed since it was read
+	kept *stored           // what the state file has, while the lock is held
+
+	published published
 }
 
 // Run carries all commands out, or, if one of them is wrong or does not fit, none. It wipes the keys in them.
@@ -71,26 +73,11 @@ func (s *Session) Run(commands []xfrm.Command) error {
 		return err
 	}
 	if changes {
-		s.kept = nil // the model changes in place, whether or not all goes well
+		state = state.begin()
 	}
-	var counts model.Meter
-	if s.Statistics {
-		counts = meter{s.Box}
-	}
-	var printed []string
-	for _, command := range commands {
-		text, err := state.Model.Apply(command, counts)
-		if err != nil {
-			return err
-		}
-		if query, ok := command.(xfrm.StateSelect); ok {
-			received, err := s.windowOf(state.Model, query)
-			if err != nil {
-				return err
-			}
-			text += received
-		}
-		printed = append(printed, text)
+	printed, err := s.viewOf(state).printed(state.Model, commands, s.Statistics)
+	if err != nil {
+		return err
 	}
 	if changes && !s.Ages {
 		if err := state.Model.CheckTimeless(); err != nil {
@@ -102,9 +89,7 @@ func (s *Session) Run(commands []xfrm.Command) error {
 			return err
 		}
 	}
-	for _, text := range printed {
-		fmt.Fprint(s.Out, text)
-	}
+	fmt.Fprint(s.Out, printed)
 	return nil
 }
 
@@ -165,6 +150,7 @@ func (s *Session) change(state *stored, found comparison) error {
 	if err := s.begin(&j); err != nil {
 		return err
 	}
+	defer s.published.writing.Store(0)
 	if err := s.write(state, plan, found.tables); err != nil {
 		return fmt.Errorf("%w (the change did not finish; the next one undoes it first)", err)
 	}
@@ -173,13 +159,19 @@ func (s *Session) change(state *stored, found comparison) error {
 	state.Image = plan.Image
 	state.Hops = slices.SortedFunc(maps.Keys(plan.Target.Wanted), model.NextHop.Compare)
 	state.Generation = j.Generation
+	state.Model.Settle()
+	return s.keep(state)
+}
+
+// keep stores a configuration, and shows it.
+func (s *Session) keep(state *stored) error {
 	if err := saveStore(s.StatePath, state); err != nil {
 		return err
 	}
-	state.Model.Settle()
 	if s.held != nil {
 		s.kept = state
 	}
+	s.publish(state)
 	return nil
 }
 
@@ -234,10 +226,13 @@ func Changes(commands []xfrm.Command) bool {
 
 // markWindows notes the windows that are on the chip now.
 func markWindows(m *model.Model, t *compile.Target) {
-	for _, sa := range m.SAs {
-		if sa.Way == xfrm.DirIn && t.Selectors[sa.Row] != nil {
-			sa.Started = true
+	for row := range t.Selectors {
+		if sa := m.SAs.At(xfrm.DirIn, row); sa != nil && !sa.Started {
+			m.EditSA(sa, func(sa *model.SA) { sa.Started = true })
 		}
+	}
+	for _, sa := range m.Changes.Added() {
+		sa.Started = sa.Way == xfrm.DirIn && t.Selectors[sa.Row] != nil
 	}
 }
 

@@ -30,6 +30,13 @@ type stored struct {
 	Hops []model.NextHop `json:"hops,omitempty"`
 }
 
+// begin is what a change goes on from: what is stored stays as it is.
+func (s *stored) begin() *stored {
+	own := *s
+	own.Model = s.Model.Begin()
+	return &own
+}
+
 func newStored() *stored {
 	return &stored{Format: storeFormat, Model: model.NewModel(), Image: compile.NewImage()}
 }

@@ -43,11 +43,14 @@ xfrm policy add src 2001:db8:1::/48 dst 2001:db8:2::/48 dir out priority 5 tmpl 
 			if !ok || !punt.Answerable(packet) {
 				return nil
 			}
-			from, mtu, err := s.TooLong(packet)
-			if mtu != 0 {
+			v, err := s.Look()
+			if err != nil {
+				return err
+			}
+			if from, mtu := v.TooLong(packet); mtu != 0 {
 				out = fmt.Sprintf("%x %s %d", head[12:], from, mtu)
 			}
-			return err
+			return nil
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -22,7 +22,8 @@ func (s *Session) Undo() (undone bool, lost []xfrm.ID, err error) {
 }
 
 func (s *Session) undo(state *stored, found comparison) (lost []xfrm.ID, err error) {
-	s.kept = nil // the model changes in place, whether or not all goes well
+	state = state.begin()
+	state.Model.Changes.Network = true
 	lost = found.journal.lose(state.Model)
 	state.Image = found.journal.image(state.Image)
 	return lost, s.change(state, found)

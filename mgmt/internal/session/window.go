@@ -20,11 +20,11 @@ type window struct {
 }
 
 // readWindow reads the window of an inbound SA that is on the chip.
-func (s *Session) readWindow(sa *model.SA) (*window, error) {
+func (v *View) readWindow(sa *model.SA) (*window, error) {
 	w := &window{rows: make([][2]compile.Row, len(sa.WindowRows))}
 	for i, number := range sa.WindowRows {
 		for half := range 2 {
-			row, err := s.Box.ReadRow(transport.Inner, regs.InnerTableReplay, 2*number+half)
+			row, err := v.box.ReadRow(transport.Inner, regs.InnerTableReplay, 2*number+half)
 			if err != nil {
 				return nil, err
 			}
@@ -73,19 +73,19 @@ func (w *window) describe(size uint64) string {
 }
 
 // windowOf prints what the SA that `xfrm state get` names has received or sent; nothing of one that has no window on the chip.
-func (s *Session) windowOf(m *model.Model, c xfrm.StateSelect) (string, error) {
-	sa := m.FindSA(c.Filter.ID())
+func (v *View) windowOf(m *model.Model, c xfrm.StateSelect) (string, error) {
+	sa := m.SAs.Find(c.Filter.ID())
 	if c.Verb != xfrm.Get || sa == nil {
 		return "", nil
 	}
-	number, known, err := s.number(sa)
+	number, known, err := v.number(sa)
 	switch {
 	case err != nil || !known:
 		return "", err
 	case sa.Way == xfrm.DirOut:
 		return fmt.Sprintf("\tanti-replay esn context:\n\t seq-hi 0x0, seq 0x0, oseq-hi 0x%x, oseq 0x%x\n\t replay_window 0, bitmap-length 0\n", number>>32, number&0xFFFFFFFF), nil
 	}
-	w, err := s.readWindow(sa)
+	w, err := v.readWindow(sa)
 	if err != nil {
 		return "", err
 	}

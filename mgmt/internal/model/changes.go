@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import (
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// Changes are what a model has and its origin has not, and the other way round: SAs by age, policies by place.
+type Changes struct {
+	SAs, GoneSAs           map[uint64]*SA
+	Policies, GonePolicies map[uint64]*Policy
+	// Network says that something else was changed too, or that everything is to be computed anew.
+	Network bool
+}
+
+func newChanges() Changes {
+	return Changes{map[uint64]*SA{}, map[uint64]*SA{}, map[uint64]*Policy{}, map[uint64]*Policy{}, false}
+}
+
+// Added are the new SAs, the oldest first.
+func (c *Changes) Added() []*SA {
+	return slices.DeleteFunc(sorted(c.SAs), func(sa *SA) bool { return !sa.Fresh })
+}
+
+// Removed are the SAs that are gone, the oldest first.
+func (c *Changes) Removed() []*SA { return sorted(c.GoneSAs) }
+
+// AddedPolicies are those that are new or written anew, in their order.
+func (c *Changes) AddedPolicies() []*Policy { return sorted(c.Policies) }
+
+// RemovedPolicies are those that are gone, or of before.
+func (c *Changes) RemovedPolicies() []*Policy { return sorted(c.GonePolicies) }
+
+func sorted[V any](of map[uint64]V) (out []V) {
+	for _, key := range slices.Sorted(maps.Keys(of)) {
+		out = append(out, of[key])
+	}
+	return out
+}
+
+// Begin gives a copy for a change. The model itself stays as it is.
+func (m *Model) Begin() *Model {
+	return &Model{SAs: m.SAs.copy(), Policies: m.Policies.copy(), Network: m.Network.copy(), Changes: newChanges()}
+}
+
+func (n *Network) copy() Network {
+	out := *n
+	out.Addrs, out.Routes, out.Neighs, out.VLANs = slices.Clone(n.Addrs), slices.Clone(n.Routes), slices.Clone(n.Neighs), slices.Clone(n.VLANs)
+	out.Links = map[string]*Link{}
+	for dev, link := range n.Links {
+		own := *link
+		out.Links[dev] = &own
+	}
+	out.Learned, out.Punt = maps.Clone(n.Learned), maps.Clone(n.Punt)
+	for dev, groups := range out.Punt {
+		out.Punt[dev] = maps.Clone(groups)
+	}
+	return out
+}
+
+func (m *Model) insertSA(sa *SA) {
+	m.SAs.put(sa)
+	m.Changes.SAs[sa.Age] = sa
+}
+
+// RemoveSAs removes SAs of the model.
+func (m *Model) RemoveSAs(gone []*SA) {
+	for _, sa := range gone {
+		m.SAs.remove(sa)
+		if _, added := m.Changes.SAs[sa.Age]; added {
+			delete(m.Changes.SAs, sa.Age)
+		} else {
+			m.Changes.GoneSAs[sa.Age] = sa
+		}
+	}
+}
+
+func (m *Model) insertPolicy(p *Policy) {
+	m.Policies.put(p)
+	m.Changes.Policies[p.place] = p
+}
+
+func (m *Model) removePolicies(gone []*Policy) {
+	for _, p := range gone {
+		m.Policies.remove(p)
+		if _, added := m.Changes.Policies[p.place]; added {
+			delete(m.Changes.Policies, p.place)
+		} else {
+			m.Changes.GonePolicies[p.place] = p
+		}
+	}
+}
+
+// EditSA puts an SA as `edit` changes it in the place of what it is, which others may be reading.
+func (m *Model) EditSA(sa *SA, edit func(*SA)) {
+	own := *sa
+	edit(&own)
+	m.SAs.put(&own)
+	m.Changes.SAs[own.Age] = &own
+}
+
+// Renew has all policies count anew, as behind a loss of the chips' tables, and everything be computed.
+func (m *Model) Renew() {
+	m.Changes.Network = true
+	for _, p := range slices.Collect(m.Policies.All()) {
+		own := *p
+		own.Fresh = true
+		m.Policies.put(&own)
+		m.Changes.Policies[own.place] = &own
+	}
+}
+
+// TouchedSAs are those that a change may concern: the new ones, or all if the network changes.
+func (m *Model) TouchedSAs() iter.Seq[*SA] {
+	if m.Changes.Network {
+		return m.SAs.All()
+	}
+	return slices.Values(m.Changes.Added())
+}
+
+// Touched are the policies that a change may concern, in their order: new ones, and those that name SAs which came or went.
+func (m *Model) Touched() []*Policy {
+	if m.Changes.Network {
+		return slices.Collect(m.Policies.All())
+	}
+	out := m.Changes.AddedPolicies()
+	for _, sas := range []map[uint64]*SA{m.Changes.SAs, m.Changes.GoneSAs} {
+		for _, sa := range sas {
+			out = append(out, m.Naming(sa)...)
+		}
+	}
+	return sortedPolicies(out)
+}
+
+// MarkTimes notes when the SAs that were just installed were.
+func (m *Model) MarkTimes(now time.Time) {
+	for _, sa := range m.Changes.SAs {
+		if sa.Fresh {
+			sa.Added = now.Unix()
+		}
+	}
+}
+
+// Settle makes what a change added a part of what there is. Its keys are on the chips now, and nowhere else.
+func (m *Model) Settle() {
+	for _, sa := range m.Changes.SAs {
+		if sa.Fresh {
+			sa.Wipe()
+			sa.Fresh, sa.Pos = false, xfrm.Pos{}
+			sa.Aead.Key, sa.Enc.Key, sa.Auth.Key = nil, nil, nil
+			m.SAs.settle(sa)
+		}
+	}
+	for _, p := range m.Changes.Policies {
+		p.Fresh, p.Pos = false, xfrm.Pos{}
+	}
+	m.bridged = xfrm.Pos{}
+}

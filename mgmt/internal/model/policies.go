@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/tidwall/btree"
+
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// Policies are the SPD of a model, in the order in which they were written last: trees as SAs.
+type Policies struct {
+	places *btree.Map[uint64, *Policy]
+	keys   *btree.Map[string, *Policy]
+	index  *btree.Map[uint32, *Policy]
+	ends   *btree.BTreeG[template]
+	in     *btree.BTreeG[shaped]       // in and fwd policies by what they are for
+	shapes map[shape]int               // of these, and how many have each
+	plain  *btree.Map[uint64, *Policy] // in and fwd policies without a template
+	rules  *btree.Map[uint64, *Policy] // out policies that are no flow
+	count  map[xfrm.Dir]int
+	last   uint64 // place of the last
+}
+
+// template is a policy by the SAs that it names.
+type template struct {
+	ends
+	place uint64
+	p     *Policy
+}
+
+// NewPolicies is none.
+func NewPolicies() Policies {
+	return Policies{
+		places: &btree.Map[uint64, *Policy]{}, keys: &btree.Map[string, *Policy]{}, index: &btree.Map[uint32, *Policy]{}, plain: &btree.Map[uint64, *Policy]{}, rules: &btree.Map[uint64, *Policy]{},
+		ends: newTree(func(a, b template) int { return cmp.Or(a.ends.compare(b.ends), cmp.Compare(a.place, b.place)) }),
+		in:   newTree(shaped.compare), shapes: map[shape]int{}, count: map[xfrm.Dir]int{},
+	}
+}
+
+func (s *Policies) copy() Policies {
+	return Policies{s.places.Copy(), s.keys.Copy(), s.index.Copy(), s.ends.Copy(), s.in.Copy(), maps.Clone(s.shapes), s.plain.Copy(), s.rules.Copy(), maps.Clone(s.count), s.last}
+}
+
+// Len is their number.
+func (s *Policies) Len() int { return s.places.Len() }
+
+// Count is the number of a direction.
+func (s *Policies) Count(dir xfrm.Dir) int { return s.count[dir] }
+
+// All gives them in the order in which they were written.
+func (s *Policies) All() iter.Seq[*Policy] { return values(s.places) }
+
+// Plain are the in and fwd policies without a template.
+func (s *Policies) Plain() iter.Seq[*Policy] { return values(s.plain) }
+
+// Rules are the out policies that are no flow of the inner chip.
+func (s *Policies) Rules() iter.Seq[*Policy] { return values(s.rules) }
+
+// keyOfPolicy is what Linux knows a policy by. A device does not tell policies apart: each direction has one.
+func keyOfPolicy(sel xfrm.Selector, dir xfrm.Dir) string {
+	sel.Dev = ""
+	return string(dir) + " " + sel.String()
+}
+
+// Find is the policy of a selector and a direction.
+func (s *Policies) Find(sel xfrm.Selector, dir xfrm.Dir) *Policy {
+	p, _ := s.keys.Get(keyOfPolicy(sel, dir))
+	return p
+}
+
+// put adds a policy behind the others, or puts it in the place of the one of its place.
+func (s *Policies) put(p *Policy) {
+	if p.place == 0 {
+		s.last++
+		p.place = s.last
+	}
+	s.last = max(s.last, p.place)
+	if _, twice := s.places.Set(p.place, p); !twice {
+		s.count[p.Dir]++
+		if p.Dir != xfrm.DirOut {
+			s.shapes[shapeOf(p.Selector)]++
+		}
+	}
+	s.keys.Set(keyOfPolicy(p.Selector, p.Dir), p)
+	s.index.Set(p.Index, p)
+	if p.Template != nil {
+		s.ends.Set(template{endsOf(p), p.place, p})
+	}
+	switch {
+	case p.Dir == xfrm.DirOut && !Exact(p.Selector):
+		s.rules.Set(p.place, p)
+	case p.Dir != xfrm.DirOut:
+		s.in.Set(shapedOf(p))
+		if p.Template == nil {
+			s.plain.Set(p.place, p)
+		}
+	}
+}
+
+func (s *Policies) remove(p *Policy) {
+	s.places.Delete(p.place)
+	s.keys.Delete(keyOfPolicy(p.Selector, p.Dir))
+	s.index.Delete(p.Index)
+	if p.Template != nil {
+		s.ends.Delete(template{ends: endsOf(p), place: p.place})
+	}
+	s.rules.Delete(p.place)
+	s.plain.Delete(p.place)
+	if s.count[p.Dir]--; p.Dir != xfrm.DirOut {
+		s.in.Delete(shapedOf(p))
+		if h := shapeOf(p.Selector); s.shapes[h] == 1 {
+			delete(s.shapes, h)
+		} else {
+			s.shapes[h]--
+		}
+	}
+}
+
+// sortedPolicies puts policies in their order, each once.
+func sortedPolicies(list []*Policy) []*Policy {
+	slices.SortFunc(list, func(a, b *Policy) int { return cmp.Compare(a.place, b.place) })
+	return slices.Compact(list)
+}

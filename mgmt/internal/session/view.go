@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"sync/atomic"
+	"time"
+
+	"sallyport/mgmt/internal/chip"
+	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// View is a configuration that nobody changes any more. Any number of goroutines may read it.
+type View struct {
+	box        *chip.Box
+	now        func() time.Time
+	generation uint32
+	model      *model.Model
+	hops       []model.NextHop
+}
+
+// Model is the configuration.
+func (v *View) Model() *model.Model { return v.model }
+
+// published is what a session that holds its box shows to those who do not wait for its changes.
+type published struct {
+	view atomic.Pointer[View]
+	// writing is the generation that the chips are being brought to; 0: none.
+	writing atomic.Uint32
+}
+
+// View gives the configuration that the chips hold, without waiting for a change that runs: until its
+// end that is the configuration of before. Nil where the chips do not hold it: they were reset, or a
+// change was cut short, or they are being restored. Then Look says what there is.
+func (s *Session) View() (*View, error) {
+	for {
+		v := s.published.view.Load()
+		if v == nil {
+			return nil, nil
+		}
+		writing := s.published.writing.Load()
+		marks, err := s.marks()
+		if err != nil {
+			return nil, err
+		}
+		held := true
+		for _, mark := range marks {
+			held = held && (mark == v.generation || writing != 0 && mark == writing)
+		}
+		if held {
+			return v, nil
+		}
+		if s.published.view.Load() == v && s.published.writing.Load() == writing {
+			return nil, nil
+		}
+	}
+}
+
+// Look reads the configuration, and waits for whoever has the box.
+func (s *Session) Look() (v *View, err error) {
+	err = s.reading(func(state *stored) error {
+		v = s.viewOf(state)
+		return nil
+	})
+	return v, err
+}
+
+func (s *Session) viewOf(state *stored) *View {
+	return &View{s.Box, s.now, state.Generation, state.Model, state.Hops}
+}
+
+// publish shows what the chips hold now, or that they hold nothing that is known.
+func (s *Session) publish(state *stored) {
+	if s.held == nil {
+		return
+	}
+	if state == nil {
+		s.published.view.Store(nil)
+		return
+	}
+	if v := s.published.view.Load(); v == nil || v.model != state.Model || v.generation != state.Generation {
+		s.published.view.Store(s.viewOf(state))
+	}
+}
+
+// marks reads the generations in the chips' SCRATCH registers, in one piece.
+func (s *Session) marks() (marks [3]uint32, err error) {
+	var sources []chip.Source
+	for _, c := range transport.Chips {
+		sources = append(sources, chip.Source{Chip: c, Register: regs.CommonScratch})
+	}
+	words, err := s.Box.ReadAll(sources...)
+	copy(marks[:], words)
+	return marks, err
+}
+
+// Read carries out commands that change nothing, and gives what they print: with what SAs and policies have carried, if that is asked for.
+func (v *View) Read(commands []xfrm.Command, statistics bool) (string, error) {
+	return v.printed(v.model, commands, statistics)
+}
+
+// printed carries commands out on a model.
+func (v *View) printed(m *model.Model, commands []xfrm.Command, statistics bool) (out string, err error) {
+	var counts model.Meter
+	if statistics {
+		counts = meter{v.box}
+	}
+	for _, command := range commands {
+		text, err := m.Apply(command, counts)
+		if err != nil {
+			return "", err
+		}
+		if query, ok := command.(xfrm.StateSelect); ok {
+			received, err := v.windowOf(m, query)
+			if err != nil {
+				return "", err
+			}
+			text += received
+		}
+		out += text
+	}
+	return out, nil
+}
