@@ -4,7 +4,6 @@ end as it went into the first."""
 
 from __future__ import annotations
 
-import json
 import random
 from pathlib import Path
 
@@ -211,16 +210,12 @@ def test_clear_protected_and_discarded_side_by_side(tmp_path: Path) -> None:
 @both_ways
 def test_wrong_mode_is_dropped_by_name(tmp_path: Path, way: str) -> None:
     """An interface chip that sends a packet in another mode than its key's, by a fault, sends nothing."""
-    chip, table, row, image = {
-        "encrypt": ("inner", "rule", "RuleRow", "inner_rule"),
-        "decrypt": ("outer", "sad", "SadRow", "sad"),
-    }[way]
+    chip, table, row = {"encrypt": ("inner", "rule", "RuleRow"), "decrypt": ("outer", "sad", "SadRow")}[way]
 
     def fault(sim: Simulator) -> None:
-        state = json.loads(Path(f"{sim.socket(0)}.state.json").read_text())
-        (index,) = state["image"][image]
         with Registers(sim.socket(0)) as registers:
-            registers.flip(chip, table, int(index), field(row, "Transport"))
+            index = registers.first(chip, table, field(row, "Valid"))
+            registers.flip(chip, table, index, field(row, "Transport"))
 
     into, out = WAYS[way]
     frames = {"encrypt": TO_BLACK / V4.packet(100), "decrypt": sealed(V4.far_sender(), TO_RED / V4.packet(100, True))}

@@ -78,11 +78,23 @@ class Registers:
         while self.read(chip, "table_status") & 1:
             pass
 
-    def flip(self, chip: str, table: str, index: int, bit: int) -> None:
-        """Turn one bit of a row over."""
+    def _row(self, chip: str, table: str, index: int) -> None:
         self.write(chip, "table_select", table_number(chip, table))
         self.write(chip, "table_index", index)
         self._command(chip, READ)
+
+    def first(self, chip: str, table: str, valid: int) -> int:
+        """The first row that is in use, which its bit `valid` says."""
+        index = 0
+        while True:
+            self._row(chip, table, index)
+            if self._access(READ, chip, offset(chip, "table_data") + valid // 32 * 4) >> valid % 32 & 1:
+                return index
+            index += 1
+
+    def flip(self, chip: str, table: str, index: int, bit: int) -> None:
+        """Turn one bit of a row over."""
+        self._row(chip, table, index)
         data = offset(chip, "table_data")
         words = [self._access(READ, chip, data + 4 * n) for n in range(32)]
         words[bit // 32] ^= 1 << bit % 32

@@ -94,7 +94,7 @@ func TestBatch(t *testing.T) {
 	if code != 0 || out != "src ::/0 dst 2001:db8::/32 proto ipv6-icmp type 0 \n\tdir out index 17 priority 0 \n" {
 		t.Errorf("list: %d %q", code, out)
 	}
-	if _, err := os.Stat(w.socket + ".state.json"); err != nil {
+	if _, err := os.Stat(w.socket + ".state"); err != nil {
 		t.Error(err)
 	}
 	code, _, _, _ = run("--socket", w.socket, "--state", filepath.Join(w.dir, "mine.json"), "next-hop", "default", "dev", "red", "lladdr", "02:00:00:00:00:01")

@@ -4,7 +4,9 @@
 package compile
 
 import (
+	"iter"
 	"net/netip"
+	"slices"
 
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/xfrm"
@@ -37,6 +39,10 @@ type Target struct {
 	Hops                         map[string]map[int]Hop // by device
 	Wanted                       map[model.NextHop]bool // whose addresses are to be learned
 	BypassEncrypt, BypassDecrypt bool
+	// Leads are the next hops that rows of SAs and policies lead to.
+	Leads []Lead
+	// Part says what the tables hold besides, if the target is of a part alone: all that it does not name stays.
+	Part *Part
 }
 
 // compiler works out the target from the model.
@@ -51,16 +57,15 @@ type compiler struct {
 	sets     map[*model.SA][]set         // of inbound SAs, as policies name them
 	selector map[*model.SA]xfrm.Selector // of those that one selector is enough for
 	group    map[*model.SA]*group        // of the others
+	standing *Standing                   // of what is not computed anew; nil if everything is
+	user     uint64                      // age of the SA whose rows are made; 0: those of a policy
 	arrays   map[Block]int               // of the maps of DSCPs that SAs have
 	blocks   map[Block]int               // of the SAs that policies choose from by DSCP
 }
 
 func Compile(m *model.Model, old *Image, sizes Sizes, reuse bool, r *model.Report) (*Target, error) {
-	c := &compiler{m: m, old: old, sizes: sizes, report: r, reuse: reuse, hopRows: map[string]map[netip.Addr]int{}, sets: map[*model.SA][]set{}, selector: map[*model.SA]xfrm.Selector{}, group: map[*model.SA]*group{}}
-	c.out = Target{Selectors: map[int]Row{}, Tunnels: map[int]Row{}, Dummies: map[int]Row{}, Hops: map[string]map[int]Hop{}, Wanted: map[model.NextHop]bool{}}
-	for _, dev := range model.Devices {
-		c.hopRows[dev] = map[netip.Addr]int{}
-	}
+	c := newCompiler(m, old, sizes, r)
+	c.reuse = reuse
 	for _, step := range []func() error{c.checkSAs, c.checkSPIs, c.checkExtensions, c.placeSAs, c.placeWindows, c.placeUsage, c.placeDummies, c.placeDSCPs, c.outPolicies, c.inPolicies, c.outboundSAs, c.inboundSAs} {
 		if err := step(); err != nil {
 			return nil, err
@@ -72,6 +77,23 @@ func Compile(m *model.Model, old *Image, sizes Sizes, reuse bool, r *model.Repor
 		c.out.BypassEncrypt, c.out.BypassDecrypt = true, true
 	}
 	return &c.out, nil
+}
+
+func newCompiler(m *model.Model, old *Image, sizes Sizes, r *model.Report) *compiler {
+	c := &compiler{m: m, old: old, sizes: sizes, report: r, hopRows: map[string]map[netip.Addr]int{}, sets: map[*model.SA][]set{}, selector: map[*model.SA]xfrm.Selector{}, group: map[*model.SA]*group{}}
+	c.out = Target{Selectors: map[int]Row{}, Tunnels: map[int]Row{}, Dummies: map[int]Row{}, Hops: map[string]map[int]Hop{}, Wanted: map[model.NextHop]bool{}}
+	for _, dev := range model.Devices {
+		c.hopRows[dev] = map[netip.Addr]int{}
+	}
+	return c
+}
+
+// sas are those whose rows are made.
+func (c *compiler) sas() iter.Seq[*model.SA] {
+	if c.standing != nil {
+		return slices.Values(c.m.Changes.Added())
+	}
+	return c.m.SAs.All()
 }
 
 // FullError says that a table has no room; it may have some once old rows are gone.

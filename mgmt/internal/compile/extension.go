@@ -5,12 +5,12 @@ package compile
 // checkExtensions refuses selectors of headers that are skipped.
 func (c *compiler) checkExtensions() error {
 	skipped := c.m.SkippedHeaders()
-	for p := range c.m.Policies.All() {
+	for _, p := range c.m.Touched() {
 		if err := p.CheckExtensions(skipped, p.Pos); err != nil {
 			return err
 		}
 	}
-	for sa := range c.m.SAs.All() {
+	for sa := range c.m.TouchedSAs() {
 		if sa.Sel != nil {
 			if err := sa.Sel.CheckExtensions(skipped, sa.Pos); err != nil {
 				return err

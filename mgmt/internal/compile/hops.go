@@ -12,7 +12,7 @@ import (
 // hop gives the next-hop row of a device for everything in a prefix.
 func (c *compiler) hop(dev string, to netip.Prefix, pos xfrm.Pos) (row int, p model.Path, err error) {
 	p = c.m.Lookup(dev, to)
-	c.wantHop(dev, to, p)
+	c.lead(dev, p.Hop, c.wantHop(dev, to, p))
 	if p.Many {
 		c.report.Warn(pos, "for dst %s there are different next hops on %s, but one entry has one: all of it goes to %s", xfrm.PrefixText(to), dev, hopText(p.Hop))
 	}
@@ -54,6 +54,13 @@ func (c *compiler) hop(dev string, to netip.Prefix, pos xfrm.Pos) (row int, p mo
 	return row, p, nil
 }
 
+// lead notes where the rows that are made lead to. If only some are made, those of policies led there before.
+func (c *compiler) lead(dev string, hop, wanted netip.Addr) {
+	if c.standing == nil || c.user != 0 {
+		c.out.Leads = append(c.out.Leads, Lead{c.user, dev, hop, wanted})
+	}
+}
+
 func hopText(hop netip.Addr) string {
 	if !hop.IsValid() {
 		return "the default next hop"
@@ -77,4 +84,24 @@ func (c *compiler) hops() {
 		}
 		c.out.Hops[dev] = rows
 	}
+}
+
+// want notes a next hop, if nobody wrote its address. Those in VLANs have to be written: Linux's device is the whole port's.
+func (c *compiler) want(h model.NextHop) netip.Addr {
+	if c.m.ByHand(h) || c.m.HopVLAN(h.Dev, h.IP) != "" {
+		return netip.Addr{}
+	}
+	c.out.Wanted[h] = true
+	return h.IP
+}
+
+// wantHop notes the next hop of a prefix, and gives it: its gateway, or the one host that it is, if that is on the port's network.
+func (c *compiler) wantHop(dev string, to netip.Prefix, p model.Path) netip.Addr {
+	switch {
+	case p.Hop.IsValid():
+		return c.want(model.NextHop{Dev: dev, IP: p.Hop})
+	case to.IsValid() && to.IsSingleIP() && c.m.PlaceOf(to.Addr()).Dev == dev:
+		return c.want(model.NextHop{Dev: dev, IP: to.Addr()})
+	}
+	return netip.Addr{}
 }

@@ -49,14 +49,27 @@ type Image struct {
 	DSCPSA      map[int]Row  `json:"dscp_sa,omitempty"`
 	RedHop      map[int]Hop  `json:"red_hop"`
 	BlackHop    map[int]Hop  `json:"black_hop"`
-	OutKeys     []int        `json:"out_keys"`
-	InKeys      []int        `json:"in_keys"`
+	OutKeys     RowSet       `json:"out_keys"`
+	InKeys      RowSet       `json:"in_keys"`
+}
+
+// Rows are the tables of rows by their names.
+func (i *Image) Rows() map[string]*map[int]Row {
+	return map[string]*map[int]Row{
+		regs.InnerTableFlow.Name: &i.Flow, regs.OuterTableSad.Name: &i.SAD, regs.InnerTableSelector.Name: &i.Selector, regs.OuterTableTunnel.Name: &i.Tunnel,
+		regs.InnerTableDummy.Name: &i.Dummy, regs.OuterTableDscpMap.Name: &i.DSCPMap, regs.InnerTableDscpSa.Name: &i.DSCPSA,
+	}
+}
+
+// Rules are the tables of rules.
+func (i *Image) Rules() map[string]*map[int]Rule {
+	return map[string]*map[int]Rule{"inner_rule": &i.InnerRule, "outer_rule": &i.OuterRule, "inbound_rule": &i.InboundRule}
 }
 
 // NewImage is the tables after reset.
 func NewImage() *Image { return &Image{} }
 
-func (i *Image) Keys(way xfrm.Dir) *[]int {
+func (i *Image) Keys(way xfrm.Dir) *RowSet {
 	if way == xfrm.DirOut {
 		return &i.OutKeys
 	}

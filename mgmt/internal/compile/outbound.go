@@ -14,24 +14,26 @@ import (
 // outPolicies become flows and rules of the inner chip.
 func (c *compiler) outPolicies() error {
 	for p := range c.m.Policies.All() {
-		if p.Dir != xfrm.DirOut {
-			continue
+		if p.Dir == xfrm.DirOut {
+			if err := c.outPolicy(p); err != nil {
+				return err
+			}
 		}
-		c.warnUnasked(p)
-		var err error
-		switch {
-		case p.Template != nil:
-			err = c.protect(p)
-		case p.Action == xfrm.ActionAllow:
-			err = c.bypass(p)
-		case p.Action == xfrm.ActionPunt:
-			c.decide(p, p.Selector, decide(p, regs.ActionPunt))
-		default:
-			c.decide(p, p.Selector, decide(p, regs.ActionDiscard))
-		}
-		if err != nil {
-			return err
-		}
+	}
+	return nil
+}
+
+func (c *compiler) outPolicy(p *model.Policy) error {
+	c.warnUnasked(p)
+	switch {
+	case p.Template != nil:
+		return c.protect(p)
+	case p.Action == xfrm.ActionAllow:
+		return c.bypass(p)
+	case p.Action == xfrm.ActionPunt:
+		c.decide(p, p.Selector, decide(p, regs.ActionPunt))
+	default:
+		c.decide(p, p.Selector, decide(p, regs.ActionDiscard))
 	}
 	return nil
 }

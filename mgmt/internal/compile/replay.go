@@ -40,40 +40,48 @@ func rowsNamed(row Row) (rows []int) {
 // placeWindows gives each new inbound SA the lowest free window rows. They need not be neighbours, so an SA of any window
 // finds room as long as there are rows.
 func (c *compiler) placeWindows() error {
-	taken := map[int]bool{}
+	taken := c.windowsTaken()
+	next, used := 0, taken.Len()
+	for _, sa := range c.m.Changes.Added() {
+		if sa.Way != xfrm.DirIn {
+			continue
+		}
+		sa.WindowRows = nil
+		need, free := windowRows(sa.ReplayWindow), c.sizes.WindowRows-used
+		if need > free {
+			return &FullError{Err: xfrm.Errorf(sa.Pos, "no room for the replay-window of the inbound SA spi 0x%x: it takes %d rows of %d packets, and of %d rows %d are free", sa.SPI, need, WindowRowSize, c.sizes.WindowRows, free)}
+		}
+		for ; need > 0; need-- {
+			next = taken.Free(next)
+			taken.Add(next)
+			used++
+			sa.WindowRows = append(sa.WindowRows, next)
+		}
+	}
+	return nil
+}
+
+// windowsTaken are the window rows that no new SA can have.
+func (c *compiler) windowsTaken() RowSet {
+	if c.standing != nil {
+		return c.standing.windows.Clone()
+	}
+	var taken RowSet
 	if !c.reuse {
 		for _, row := range c.old.Selector {
 			for _, window := range rowsNamed(row) {
-				taken[window] = true
+				taken.Add(window)
 			}
 		}
 	}
 	for sa := range c.m.SAs.All() {
 		if !sa.Fresh {
 			for _, window := range sa.WindowRows {
-				taken[window] = true
+				taken.Add(window)
 			}
 		}
 	}
-	next := 0
-	for sa := range c.m.SAs.All() {
-		if sa.Way != xfrm.DirIn || !sa.Fresh {
-			continue
-		}
-		sa.WindowRows = nil
-		need, free := windowRows(sa.ReplayWindow), c.sizes.WindowRows-len(taken)
-		if need > free {
-			return &FullError{Err: xfrm.Errorf(sa.Pos, "no room for the replay-window of the inbound SA spi 0x%x: it takes %d rows of %d packets, and of %d rows %d are free", sa.SPI, need, WindowRowSize, c.sizes.WindowRows, free)}
-		}
-		for ; need > 0; need-- {
-			for taken[next] {
-				next++
-			}
-			taken[next] = true
-			sa.WindowRows = append(sa.WindowRows, next)
-		}
-	}
-	return nil
+	return taken
 }
 
 // PresetRow gives either half of a window's row `number`, of so many rows, when every number up to

@@ -15,10 +15,7 @@ import (
 
 func (c *compiler) checkSAs() error {
 	seen := map[[sha256.Size]byte]*model.SA{}
-	for sa := range c.m.SAs.All() {
-		if !sa.Fresh {
-			continue
-		}
+	for _, sa := range c.m.Changes.Added() {
 		s := sa.Suite()
 		if !s.Built(c.sizes.Suites) {
 			return xfrm.Errorf(sa.Pos, "%s is not built into this crypto chip, which has %s", s.Name, strings.Join(suite.Names(c.sizes.Suites), ", "))
@@ -40,15 +37,15 @@ func (c *compiler) checkSAs() error {
 
 // checkSPIs refuses a second inbound SA of one SPI: a router finds them by that alone (RFC 4301 4.4.2).
 func (c *compiler) checkSPIs() error {
-	owners := map[uint32]*model.SA{}
-	for sa := range c.m.SAs.All() {
+	for sa := range c.m.TouchedSAs() {
 		if sa.Way != xfrm.DirIn || c.m.Bump() {
 			continue
 		}
-		if other := owners[sa.SPI]; other != nil {
-			return xfrm.Errorf(sa.Pos, "the SPI 0x%x is in use by the inbound SA src %s dst %s: a router finds inbound SAs by their SPI alone, so give this one another", sa.SPI, other.Src, other.Dst)
+		for other := range c.m.SAs.OfSPI(sa.SPI) {
+			if other.Way == xfrm.DirIn && other.Age < sa.Age {
+				return xfrm.Errorf(sa.Pos, "the SPI 0x%x is in use by the inbound SA src %s dst %s: a router finds inbound SAs by their SPI alone, so give this one another", sa.SPI, other.Src, other.Dst)
+			}
 		}
-		owners[sa.SPI] = sa
 	}
 	return nil
 }
@@ -56,40 +53,38 @@ func (c *compiler) checkSPIs() error {
 // placeSAs gives each new SA the lowest free row of its direction.
 func (c *compiler) placeSAs() error {
 	for _, way := range []xfrm.Dir{xfrm.DirOut, xfrm.DirIn} {
-		taken := map[int]bool{}
-		if !c.reuse {
-			for _, row := range *c.old.Keys(way) {
-				taken[row] = true
-			}
-		}
-		for sa := range c.m.SAs.All() {
-			if sa.Way == way && !sa.Fresh {
-				taken[sa.Row] = true
+		// Without reuse every SA that stays has its row among those that have keys.
+		taken := c.old.Keys(way).Clone()
+		if c.reuse {
+			taken = RowSet{}
+			for sa := range c.m.SAs.All() {
+				if sa.Way == way && !sa.Fresh {
+					taken.Add(sa.Row)
+				}
 			}
 		}
 		next := 0
-		for sa := range c.m.SAs.All() {
-			if sa.Way != way || !sa.Fresh {
+		for _, sa := range c.m.Changes.Added() {
+			if sa.Way != way {
 				continue
 			}
-			for taken[next] {
-				next++
-			}
+			next = taken.Free(next)
 			if next >= c.sizes.SAs {
 				return &FullError{Err: xfrm.Errorf(sa.Pos, "no room for the %sbound SA spi 0x%x: the table of %d is full", way, sa.SPI, c.sizes.SAs)}
 			}
 			sa.Row = next
-			taken[next] = true
+			taken.Add(next)
 		}
 	}
 	return nil
 }
 
 func (c *compiler) outboundSAs() error {
-	for sa := range c.m.SAs.All() {
+	for sa := range c.sas() {
 		if sa.Way != xfrm.DirOut {
 			continue
 		}
+		c.user = sa.Age
 		if mtu := c.m.PathMTU(sa); sa.Dst.Is6() && mtu < xfrm.MinMTU6 {
 			return xfrm.Errorf(sa.Pos, "the outbound SA spi 0x%x has IPv6 endpoints, which need an mtu of at least %d (RFC 8200, 5), but that of black is %d", sa.SPI, xfrm.MinMTU6, mtu)
 		}
@@ -106,29 +101,38 @@ func (c *compiler) outboundSAs() error {
 }
 
 func (c *compiler) inboundSAs() error {
-	for sa := range c.m.SAs.All() {
+	for sa := range c.sas() {
 		if sa.Way != xfrm.DirIn {
 			continue
 		}
 		c.out.Sad = append(c.out.Sad, Placed{Row: sadRow(sa), Age: sa.Age, Pos: sa.Pos, Owner: fmt.Sprintf("spi 0x%x", sa.SPI)})
-		if len(c.sets[sa]) == 0 {
-			if sa.Fresh {
-				c.report.Warn(sa.Pos, "no in or fwd policy names the inbound SA spi 0x%x: what it decrypts is dropped until one does", sa.SPI)
-			}
-			continue
+		if err := c.selectorOf(sa); err != nil {
+			return err
 		}
-		row := 0 // of a frame that keeps its addresses
-		if sa.Mode == xfrm.ModeTunnel {
-			var err error
-			if row, err = c.inboundHop(sa); err != nil {
-				return err
-			}
+	}
+	return nil
+}
+
+// selectorOf makes the selector row of an inbound SA, if a policy names it.
+func (c *compiler) selectorOf(sa *model.SA) error {
+	c.user = sa.Age
+	if len(c.sets[sa]) == 0 {
+		if sa.Fresh {
+			c.report.Warn(sa.Pos, "no in or fwd policy names the inbound SA spi 0x%x: what it decrypts is dropped until one does", sa.SPI)
 		}
-		if g := c.group[sa]; g != nil {
-			c.out.Selectors[sa.Row] = groupRow(sa, g.number, row)
-		} else {
-			c.out.Selectors[sa.Row] = selectorRow(sa, c.selector[sa], row)
+		return nil
+	}
+	row := 0 // of a frame that keeps its addresses
+	if sa.Mode == xfrm.ModeTunnel {
+		var err error
+		if row, err = c.inboundHop(sa); err != nil {
+			return err
 		}
+	}
+	if g := c.group[sa]; g != nil {
+		c.out.Selectors[sa.Row] = groupRow(sa, g.number, row)
+	} else {
+		c.out.Selectors[sa.Row] = selectorRow(sa, c.selector[sa], row)
 	}
 	return nil
 }

@@ -29,8 +29,12 @@ func (c *compiler) nameInbound(p, first *model.Policy) {
 		c.sets[sa] = withSet(c.sets[sa], set{sel, first})
 	}
 	if !found {
-		c.report.Warn(p.Pos, "no inbound SA fits the tmpl src %s dst %s yet", xfrm.AddrText(p.Template.Src), xfrm.AddrText(p.Template.Dst))
+		c.warnUnnamed(p)
 	}
+}
+
+func (c *compiler) warnUnnamed(p *model.Policy) {
+	c.report.Warn(p.Pos, "no inbound SA fits the tmpl src %s dst %s yet", xfrm.AddrText(p.Template.Src), xfrm.AddrText(p.Template.Dst))
 }
 
 // withSet adds a set; of two with one selector the earlier policy's counts.

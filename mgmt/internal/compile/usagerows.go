@@ -34,33 +34,40 @@ func SaUsageRow(sa *model.SA) Row {
 // placeUsage gives each new outbound policy the lowest usage row that is free. Row 0 is for those that find none: there are as
 // many rows as flows, so that is when the table of flows is all but full.
 func (c *compiler) placeUsage() error {
-	taken := map[int]bool{}
+	taken := c.usageTaken()
+	next := 1
+	for _, p := range c.m.Changes.AddedPolicies() {
+		if p.Dir != xfrm.DirOut {
+			continue
+		}
+		next = taken.Free(next)
+		p.Usage = 0
+		if next < c.sizes.FlowRows {
+			p.Usage = next
+			taken.Add(next)
+		}
+	}
+	return nil
+}
+
+// usageTaken are the usage rows that no new policy can have.
+func (c *compiler) usageTaken() RowSet {
+	if c.standing != nil {
+		return c.standing.usage.Clone()
+	}
+	var taken RowSet
 	if !c.reuse {
 		for _, row := range c.old.Flow {
-			taken[int(regs.FlowRow.Usage.Get(row))] = true
+			taken.Add(int(regs.FlowRow.Usage.Get(row)))
 		}
 		for _, rule := range c.old.InnerRule {
-			taken[int(regs.RuleRow.Usage.Get(rule.Row))] = true
+			taken.Add(int(regs.RuleRow.Usage.Get(rule.Row)))
 		}
 	}
 	for p := range c.m.Policies.All() {
 		if !p.Fresh {
-			taken[p.Usage] = true
+			taken.Add(p.Usage)
 		}
 	}
-	next := 1
-	for p := range c.m.Policies.All() {
-		if p.Dir != xfrm.DirOut || !p.Fresh {
-			continue
-		}
-		for taken[next] {
-			next++
-		}
-		p.Usage = 0
-		if next < c.sizes.FlowRows {
-			p.Usage = next
-			taken[next] = true
-		}
-	}
-	return nil
+	return taken
 }

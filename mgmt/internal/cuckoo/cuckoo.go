@@ -37,22 +37,28 @@ type Write[V any] struct {
 	Entry[V]
 }
 
-// Table is the copy of one hash table.
+// Table is a hash table as a change makes it of what the chip holds.
 type Table[V any] struct {
 	rowsPerWay uint32
-	rows       map[int]Entry[V]
-	place      map[string]int
+	base       func(index int) (Entry[V], bool)
+	rows       map[int]*Entry[V] // that differ from the chip's; nil is free
 }
 
-// New makes an empty table of the given number of rows, which must be a multiple of Ways.
-func New[V any](rows int) *Table[V] {
-	return &Table[V]{rowsPerWay: uint32(rows / Ways), rows: map[int]Entry[V]{}, place: map[string]int{}}
+// New makes the table of the given number of rows, which must be a multiple of Ways, of what `base` says that
+// the chip holds, each entry in one of its places.
+func New[V any](rows int, base func(index int) (Entry[V], bool)) *Table[V] {
+	return &Table[V]{uint32(rows / Ways), base, map[int]*Entry[V]{}}
 }
 
-// Load puts an entry where the chip is known to have it.
-func (t *Table[V]) Load(index int, key string, value V) {
-	t.rows[index] = Entry[V]{key, value}
-	t.place[key] = index
+// at gives the entry of a row.
+func (t *Table[V]) at(index int) (Entry[V], bool) {
+	if entry, changed := t.rows[index]; changed {
+		if entry == nil {
+			return Entry[V]{}, false
+		}
+		return *entry, true
+	}
+	return t.base(index)
 }
 
 // Places returns the table index of a key in each way.
@@ -67,18 +73,19 @@ func Places(key string, rowsPerWay uint32) [Ways]int {
 
 // Get finds a key.
 func (t *Table[V]) Get(key string) (index int, value V, ok bool) {
-	index, ok = t.place[key]
-	return index, t.rows[index].Value, ok
+	for _, index := range Places(key, t.rowsPerWay) {
+		if entry, used := t.at(index); used && entry.Key == key {
+			return index, entry.Value, true
+		}
+	}
+	return 0, value, false
 }
-
-// Rows gives the entries by index.
-func (t *Table[V]) Rows() map[int]Entry[V] { return t.rows }
 
 // Put stores a value under a key: in place if the table has the key, else in a free row, else by
 // moving others along the shortest chain. Each moved entry is written to its new row before its old
 // row is overwritten.
 func (t *Table[V]) Put(key string, value V) ([]Write[V], error) {
-	if index, ok := t.place[key]; ok {
+	if index, _, ok := t.Get(key); ok {
 		return []Write[V]{t.set(index, Entry[V]{key, value})}, nil
 	}
 	chain, err := t.chain(key)
@@ -87,24 +94,23 @@ func (t *Table[V]) Put(key string, value V) ([]Write[V], error) {
 	}
 	var writes []Write[V]
 	for i := len(chain) - 1; i > 0; i-- {
-		writes = append(writes, t.set(chain[i], t.rows[chain[i-1]]))
+		entry, _ := t.at(chain[i-1])
+		writes = append(writes, t.set(chain[i], entry))
 	}
 	return append(writes, t.set(chain[0], Entry[V]{key, value})), nil
 }
 
 // Remove clears a key's row; ok is false if it is not there.
 func (t *Table[V]) Remove(key string) (w Write[V], ok bool) {
-	index, ok := t.place[key]
+	index, _, ok := t.Get(key)
 	if ok {
-		delete(t.place, key)
-		delete(t.rows, index)
+		t.rows[index] = nil
 	}
 	return Write[V]{Index: index, Entry: Entry[V]{Key: key}}, ok
 }
 
 func (t *Table[V]) set(index int, entry Entry[V]) Write[V] {
-	t.rows[index] = entry
-	t.place[entry.Key] = index
+	t.rows[index] = &entry
 	return Write[V]{Index: index, Valid: true, Entry: entry}
 }
 
@@ -118,7 +124,7 @@ func (t *Table[V]) chain(key string) ([]int, error) {
 				continue
 			}
 			from[index] = parent
-			if _, taken := t.rows[index]; !taken {
+			if _, taken := t.at(index); !taken {
 				return index, true
 			}
 			queue = append(queue, index)
@@ -127,7 +133,8 @@ func (t *Table[V]) chain(key string) ([]int, error) {
 	}
 	free, found := visit(key, -1)
 	for head := 0; !found && head < len(queue) && len(from) < searchLimit; head++ {
-		free, found = visit(t.rows[queue[head]].Key, queue[head])
+		entry, _ := t.at(queue[head])
+		free, found = visit(entry.Key, queue[head])
 	}
 	if !found {
 		return nil, ErrFull

@@ -63,10 +63,13 @@ func (c chip) has(key string) bool {
 	return false
 }
 
+// empty is a chip without entries.
+func empty(int) (Entry[int], bool) { return Entry[int]{}, false }
+
 // TestNoLookupIsLost fills a table until it is full; after every single write every key that was ever stored is found.
 func TestNoLookupIsLost(t *testing.T) {
 	const rows = 256
-	table := New[int](rows)
+	table := New(rows, empty)
 	hw := chip{map[int]string{}, rows / Ways}
 	random := rand.New(rand.NewPCG(1, 2))
 	var stored []string
@@ -103,7 +106,7 @@ func TestNoLookupIsLost(t *testing.T) {
 }
 
 func TestRemove(t *testing.T) {
-	table := New[int](16)
+	table := New(16, empty)
 	writes, _ := table.Put("a", 1)
 	again, _ := table.Put("a", 2)
 	if len(again) != 1 || again[0].Index != writes[0].Index {

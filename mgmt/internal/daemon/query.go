@@ -38,7 +38,7 @@ func (l *lastUses) seen(c session.Carried, now int64) int64 {
 func (l *lastUses) keep(m *model.Model) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.uses) <= 2*(m.SAs.Len()+m.Policies.Len()) && len(l.uses) > 0 {
+	if len(l.uses) <= 2*(m.SAs.Len()+m.Policies.Len()) {
 		return
 	}
 	ages := map[uint64]bool{}

@@ -4,28 +4,22 @@ package model
 
 import "encoding/json"
 
-// written is a model as a file has it whole.
-type written struct {
-	SAs      []*SA     `json:"sas"`
-	Policies []*Policy `json:"policies"`
-	Network
+// LoadSA adds an SA that is on the chips.
+func (m *Model) LoadSA(sa *SA) { m.SAs.put(sa) }
+
+// LoadPolicy adds a policy that was in its place.
+func (m *Model) LoadPolicy(place uint64, p *Policy) {
+	p.place = place
+	m.Policies.put(p)
 }
 
-// MarshalJSON gives SAs and policies as lists in their order.
-func (m *Model) MarshalJSON() ([]byte, error) {
-	out := written{SAs: []*SA{}, Policies: []*Policy{}, Network: m.Network}
-	for sa := range m.SAs.All() {
-		out.SAs = append(out.SAs, sa)
-	}
-	for p := range m.Policies.All() {
-		out.Policies = append(out.Policies, p)
-	}
-	return json.Marshal(out)
-}
-
-// UnmarshalJSON reads the lists.
+// UnmarshalJSON reads a model as files of format 7 have it: SAs and policies are lists in their order.
 func (m *Model) UnmarshalJSON(text []byte) error {
-	in := written{Network: NewModel().Network}
+	in := struct {
+		SAs      []*SA     `json:"sas"`
+		Policies []*Policy `json:"policies"`
+		Network
+	}{Network: NewModel().Network}
 	if err := json.Unmarshal(text, &in); err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ func (p Place) OpenUnchecked() (transport.Transport, error) {
 }
 
 // State is where the configuration is kept: beside the simulator's socket, or in /run for cards.
-func (p Place) State() string { return p.base() + ".state.json" }
+func (p Place) State() string { return p.base() + ".state" }
 
 // Keys is the path of the marks of used outbound keys: for cards in /var/lib, where it outlives a
 // reboot of the machine. It is empty for a simulated box, whose file is beside its state.

@@ -35,10 +35,10 @@ func TestParse(t *testing.T) {
 // TestState: a box is the same however its cards are named.
 func TestState(t *testing.T) {
 	for text, want := range map[string]string{
-		"pci:0000:18:00.0":                           "/run/sallyport/0000:18:00.0.state.json",
-		"pci:0000:17:00.0,0000:18:00.0,0000:19:00.0": "/run/sallyport/0000:18:00.0.state.json",
-		"pci:/dev/x":                                 "/run/sallyport/-dev-x.state.json",
-		"unix:/s":                                    "/s.state.json",
+		"pci:0000:18:00.0":                           "/run/sallyport/0000:18:00.0.state",
+		"pci:0000:17:00.0,0000:18:00.0,0000:19:00.0": "/run/sallyport/0000:18:00.0.state",
+		"pci:/dev/x":                                 "/run/sallyport/-dev-x.state",
+		"unix:/s":                                    "/s.state",
 	} {
 		if p, err := place.Parse(text); err != nil || p.State() != want {
 			t.Errorf("%q: %s, %v", text, p.State(), err)

@@ -37,8 +37,8 @@ func (p *planner) detach() *compile.Image {
 // newSAs are the rows in use that new SAs take.
 func (p *planner) newSAs(way xfrm.Dir) map[int]bool {
 	rows := map[int]bool{}
-	for sa := range p.m.SAs.All() {
-		if sa.Fresh && sa.Way == way && slices.Contains(*p.old.Keys(way), sa.Row) {
+	for _, sa := range p.m.Changes.Added() {
+		if sa.Way == way && p.old.Keys(way).Has(sa.Row) {
 			rows[sa.Row] = true
 		}
 	}

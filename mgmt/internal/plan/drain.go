@@ -33,6 +33,14 @@ func (p *planner) drain() {
 	}
 }
 
+// flows are those on the chip that are to be looked at. Those of blocks are there where SAs are by DSCP, which are planned with everything.
+func (p *planner) flows() map[int]compile.Row {
+	if p.standing != nil {
+		return nil
+	}
+	return p.old.Flow
+}
+
 // clearsUsed reports whether the last clears include the row of an outbound SA or next hop to which
 // flows or rules led until this change. Packets on their way need such a row.
 func (p *planner) clearsUsed() bool {
@@ -50,11 +58,23 @@ func (p *planner) clearsUsed() bool {
 			black[w.Index] = true
 		}
 	}
+	if p.standing != nil {
+		for row := range sas {
+			if p.standing.Protects(row) {
+				return true
+			}
+		}
+		for row := range black {
+			if p.standing.Bypasses(row) {
+				return true
+			}
+		}
+	}
 	blocks := p.old.BlocksOf(sas)
 	leads := func(row compile.Row, change func(compile.Row) compile.Row) bool {
 		return !slices.Equal(change(row), row)
 	}
-	for _, row := range p.old.Flow {
+	for _, row := range p.flows() {
 		if leads(row, discarding(sas, blocks, black)) {
 			return true
 		}

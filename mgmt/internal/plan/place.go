@@ -15,18 +15,44 @@ import (
 
 // hash changes a cuckoo table to the wanted entries.
 func (p *planner) hash(c transport.Chip, table regs.Table, size int, keyOf func(compile.Row) string, have map[int]compile.Row, want []compile.Placed) (map[int]compile.Row, error) {
-	shadow := cuckoo.New[compile.Row](size)
-	for index, row := range have {
-		shadow.Load(index, keyOf(row), row)
-	}
 	keep := map[string]bool{}
 	for _, entry := range want {
 		keep[keyOf(entry.Row)] = true
 	}
+	var gone []string
+	for _, index := range slices.Sorted(maps.Keys(have)) {
+		if key := keyOf(have[index]); !keep[key] {
+			gone = append(gone, key)
+		}
+	}
+	writes := len(p.Writes)
+	if err := p.entries(c, table, size, keyOf, have, want, gone); err != nil {
+		return nil, err
+	}
+	image := maps.Clone(have)
+	if image == nil {
+		image = map[int]compile.Row{}
+	}
+	for _, w := range p.Writes[writes:] {
+		if image[w.Index] = w.Row; w.Row == nil {
+			delete(image, w.Index)
+		}
+	}
+	return image, nil
+}
+
+// entries puts entries into a cuckoo table, and takes out those of some keys.
+func (p *planner) entries(c transport.Chip, table regs.Table, size int, keyOf func(compile.Row) string, have map[int]compile.Row, want []compile.Placed, gone []string) error {
+	shadow := cuckoo.New(size, func(index int) (entry cuckoo.Entry[compile.Row], used bool) {
+		row, used := have[index]
+		if used {
+			entry = cuckoo.Entry[compile.Row]{Key: keyOf(row), Value: row}
+		}
+		return entry, used
+	})
 	remove := func() {
-		for _, index := range slices.Sorted(maps.Keys(have)) {
-			if key := keyOf(have[index]); !keep[key] {
-				w, _ := shadow.Remove(key)
+		for _, key := range gone {
+			if w, ok := shadow.Remove(key); ok {
 				p.add(Write{Phase: p.removePhase(), Chip: c, Table: table, Index: w.Index})
 			}
 		}
@@ -34,14 +60,22 @@ func (p *planner) hash(c transport.Chip, table regs.Table, size int, keyOf func(
 	if p.removeFirst {
 		remove()
 	}
+	used := len(have)
+	if p.removeFirst {
+		used -= len(gone)
+	}
 	for _, entry := range want {
 		key := keyOf(entry.Row)
-		if _, row, there := shadow.Get(key); there && slices.Equal(row, entry.Row) {
+		_, row, there := shadow.Get(key)
+		if there && slices.Equal(row, entry.Row) {
 			continue
 		}
 		writes, err := shadow.Put(key, entry.Row)
 		if err != nil {
-			return nil, &compile.FullError{Err: xfrm.Errorf(entry.Pos, "no room for %s: the %s table of %d rows is full (%d are used)", entry.Owner, table.Name, size, len(shadow.Rows()))}
+			return &compile.FullError{Err: xfrm.Errorf(entry.Pos, "no room for %s: the %s table of %d rows is full (%d are used)", entry.Owner, table.Name, size, used)}
+		}
+		if !there {
+			used++
 		}
 		for _, w := range writes {
 			p.add(Write{Phase: PhaseInsert, Chip: c, Table: table, Index: w.Index, Row: w.Value})
@@ -50,9 +84,5 @@ func (p *planner) hash(c transport.Chip, table regs.Table, size int, keyOf func(
 	if !p.removeFirst {
 		remove()
 	}
-	image := map[int]compile.Row{}
-	for index, entry := range shadow.Rows() {
-		image[index] = entry.Value
-	}
-	return image, nil
+	return nil
 }

@@ -47,18 +47,27 @@ type Write struct {
 // Plan is everything a change does to the tables.
 type Plan struct {
 	Writes []Write
-	Image  *compile.Image
 	Target *compile.Target
+	// Image is what the tables hold in the end; of a part, where Target has one, the tables alone that are written whole.
+	Image *compile.Image
 }
 
 // MakePlan compares the tables with the model, and checks every capacity. It writes nothing. New
-// entries go in before old ones leave, unless the tables are too full for that.
-func MakePlan(m *model.Model, old *compile.Image, sizes compile.Sizes, r *model.Report) (*Plan, error) {
+// entries go in before old ones leave, unless the tables are too full for that. If it is told what
+// stands, it looks at no more than the change touches, as far as that can be told from the rest.
+func MakePlan(m *model.Model, old *compile.Image, standing *compile.Standing, sizes compile.Sizes, r *model.Report) (*Plan, error) {
 	if err := m.CheckBridge(); err != nil {
 		return nil, err
 	}
 	if err := m.Direct(r); err != nil {
 		return nil, err
+	}
+	if standing != nil {
+		part := &model.Report{}
+		if p := planPart(m, old, standing, sizes, part); p != nil {
+			r.Warnings = append(r.Warnings, part.Warnings...)
+			return p, nil
+		}
 	}
 	first := &model.Report{}
 	p, err := planOnce(m, old, sizes, false, first)
@@ -121,6 +130,7 @@ type planner struct {
 	Plan
 	m           *model.Model
 	old         *compile.Image
+	standing    *compile.Standing // nil if the target is of everything
 	removeFirst bool
 	report      *model.Report
 }
@@ -157,22 +167,27 @@ func (p *planner) hops(c transport.Chip, table regs.Table, dev string, image *ma
 }
 
 func (p *planner) keys(way xfrm.Dir, table regs.Table) {
-	want := map[int]bool{}
+	want := p.Image.Keys(way)
 	for sa := range p.m.SAs.All() {
-		if sa.Way != way {
-			continue
-		}
-		want[sa.Row] = true
-		if sa.Fresh {
-			p.add(Write{Phase: phaseKeys, Chip: transport.Crypto, Table: table, Index: sa.Row, Secret: sa})
+		if sa.Way == way {
+			want.Add(sa.Row)
 		}
 	}
-	for _, row := range *p.old.Keys(way) {
-		if !want[row] {
+	p.newKeys(way, table)
+	for row := range p.old.Keys(way).All() {
+		if !want.Has(row) {
 			p.add(Write{Phase: p.clearPhase(), Chip: transport.Crypto, Table: table, Index: row})
 		}
 	}
-	*p.Image.Keys(way) = slices.Sorted(maps.Keys(want))
+}
+
+// newKeys writes the keys of new SAs.
+func (p *planner) newKeys(way xfrm.Dir, table regs.Table) {
+	for _, sa := range p.m.Changes.Added() {
+		if sa.Way == way {
+			p.add(Write{Phase: phaseKeys, Chip: transport.Crypto, Table: table, Index: sa.Row, Secret: sa})
+		}
+	}
 }
 
 // direct changes a directly indexed table to the wanted rows; it writes rows in always even if they
@@ -194,8 +209,8 @@ func (p *planner) direct(c transport.Chip, table regs.Table, have, want map[int]
 // that starts their windows.
 func (p *planner) freshInbound() map[int]bool {
 	out := map[int]bool{}
-	for sa := range p.m.SAs.All() {
-		if sa.Way == xfrm.DirIn && sa.Fresh {
+	for _, sa := range p.m.Changes.Added() {
+		if sa.Way == xfrm.DirIn {
 			out[sa.Row] = true
 		}
 	}

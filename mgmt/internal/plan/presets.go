@@ -14,13 +14,11 @@ import (
 
 // presetUsage starts the counts of new SAs and policies, before a packet meets them.
 func (p *planner) presetUsage() {
-	for sa := range p.m.SAs.All() {
-		if sa.Fresh {
-			p.add(Write{Phase: phaseDirect, Chip: transport.Inner, Table: compile.UsageTable(sa.Way), Index: sa.Row, Row: compile.SaUsageRow(sa)})
-		}
+	for _, sa := range p.m.Changes.Added() {
+		p.add(Write{Phase: phaseDirect, Chip: transport.Inner, Table: compile.UsageTable(sa.Way), Index: sa.Row, Row: compile.SaUsageRow(sa)})
 	}
-	for policy := range p.m.Policies.All() {
-		if policy.Fresh && policy.Usage != 0 {
+	for _, policy := range p.m.Changes.AddedPolicies() {
+		if policy.Usage != 0 {
 			p.add(Write{Phase: phaseDirect, Chip: transport.Inner, Table: regs.InnerTablePolicyUsage, Index: policy.Usage})
 		}
 	}
@@ -28,8 +26,8 @@ func (p *planner) presetUsage() {
 
 // presetNumbers raises the numbers of new SAs that go on from others than 0, behind their keys and before a packet can meet them.
 func (p *planner) presetNumbers() {
-	for sa := range p.m.SAs.All() {
-		if number := max(sa.ReplaySeq, sa.ReplayOSeq); sa.Fresh && number != 0 {
+	for _, sa := range p.m.Changes.Added() {
+		if number := max(sa.ReplaySeq, sa.ReplayOSeq); number != 0 {
 			p.add(Write{Phase: phaseKeys, Chip: transport.Crypto, Table: compile.NumberTable(sa.Way), Index: sa.Row, Row: compile.NumberRow(number)})
 		}
 	}
@@ -38,8 +36,8 @@ func (p *planner) presetNumbers() {
 // presetWindows writes the windows of new SAs that start behind other numbers than 0. No packet meets them until the
 // selector row names them.
 func (p *planner) presetWindows() {
-	for sa := range p.m.SAs.All() {
-		if sa.Way != xfrm.DirIn || !sa.Fresh || sa.ReplaySeq == 0 || p.Target.Selectors[sa.Row] == nil {
+	for _, sa := range p.m.Changes.Added() {
+		if sa.Way != xfrm.DirIn || sa.ReplaySeq == 0 || p.Target.Selectors[sa.Row] == nil {
 			continue
 		}
 		for number, window := range sa.WindowRows {
@@ -53,14 +51,19 @@ func (p *planner) presetWindows() {
 // keepWindows lets selector rows that are written again, or after a preset, keep the SA's window.
 // The mark belongs to the write; rows of the image do not store it.
 func (p *planner) keepWindows() {
-	keep := map[int]bool{}
-	for sa := range p.m.SAs.All() {
+	preset := map[int]bool{} // the rows of new SAs
+	for _, sa := range p.m.Changes.Added() {
 		if sa.Way == xfrm.DirIn {
-			keep[sa.Row] = sa.Started && !sa.Fresh || sa.ReplaySeq != 0 && sa.Fresh
+			preset[sa.Row] = sa.ReplaySeq != 0
 		}
 	}
+	keep := func(row int) bool {
+		keeps, fresh := preset[row]
+		sa := p.m.SAs.At(xfrm.DirIn, row)
+		return keeps || !fresh && sa != nil && sa.Started
+	}
 	for i := range p.Writes {
-		if w := &p.Writes[i]; w.Chip == transport.Inner && w.Table == regs.InnerTableSelector && len(w.Row) > 0 && keep[w.Index] {
+		if w := &p.Writes[i]; w.Chip == transport.Inner && w.Table == regs.InnerTableSelector && len(w.Row) > 0 && keep(w.Index) {
 			w.Row = slices.Clone(w.Row)
 			regs.SelectorRow.WindowKeep.Put(w.Row, 1)
 		}

@@ -3,6 +3,8 @@
 package session
 
 import (
+	"net/netip"
+
 	"sallyport/mgmt/internal/events"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -30,3 +32,16 @@ func (v *View) Acquire(packet xfrm.Selector) (Asking, events.Event) {
 
 // Skipped are the extension headers behind which the chips look for a packet's protocol.
 func (v *View) Skipped() xfrm.ExtensionHeaders { return v.model.SkippedHeaders() }
+
+// TooLong computes the answer to the sender of a packet that the inner chip punted for its length
+// (RFC 4301, 8.2.1): the longest packet of its flow that passes, from the address of the red port.
+// It is 0 if there is no answer: the red port has no address of its IP version, as in a bridge, or
+// the policy with the limit is gone.
+func (v *View) TooLong(packet xfrm.Selector) (from netip.Addr, mtu uint32) {
+	m := v.model
+	from = m.Local(xfrm.Red, packet.Version() == 6)
+	if p := m.OutPolicy(packet); p != nil && from.IsValid() && !m.Bump() {
+		mtu = m.EntryMTU(p, packet)
+	}
+	return from, mtu
+}

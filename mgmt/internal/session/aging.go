@@ -23,7 +23,7 @@ func (s *Session) Aged() (soft, hard []events.Event, err error) {
 	base, now, changed := state, s.now().Unix(), false
 	edit := func(sa *model.SA, how func(*model.SA)) {
 		if !changed {
-			state, changed = state.begin(), true
+			state, changed = state.Begin(), true
 		}
 		state.Model.EditSA(sa, how)
 	}
@@ -46,7 +46,9 @@ func (s *Session) Aged() (soft, hard []events.Event, err error) {
 		}
 	}
 	if changed {
-		err = s.keep(state)
+		if err = s.store.Save(state); err == nil {
+			s.keep(state)
+		}
 	}
 	return soft, hard, err
 }

@@ -2,7 +2,7 @@
 
 package session
 
-import ()
+import "sallyport/mgmt/internal/store"
 
 // tables says what the chips' tables hold.
 type tables int
@@ -21,9 +21,9 @@ type comparison struct {
 }
 
 // compare reads the state file, unless that is known, and holds it against the chips.
-func (s *Session) compare() (state *stored, found comparison, err error) {
+func (s *Session) compare() (state *store.State, found comparison, err error) {
 	if state = s.kept; state == nil {
-		if state, err = loadStore(s.StatePath); err != nil {
+		if state, err = s.store.Load(); err != nil {
 			return nil, found, err
 		}
 	}
@@ -61,7 +61,7 @@ func (s *Session) compare() (state *stored, found comparison, err error) {
 }
 
 // load is compare for those who go on from what it finds: an empty configuration where the file says nothing of the tables.
-func (s *Session) load() (*stored, comparison, error) {
+func (s *Session) load() (*store.State, comparison, error) {
 	state, found, err := s.compare()
 	if err != nil {
 		return nil, found, err
@@ -77,11 +77,11 @@ func (s *Session) load() (*stored, comparison, error) {
 	case found.tables == tablesUnknown:
 		s.note("the tables do not agree with %s (a chip was reset, or a first change did not finish): starting from an empty configuration", s.StatePath)
 	}
-	return newStored(), found, nil
+	return store.NewState(), found, nil
 }
 
 // undone is what load gives once a change that was cut short is undone.
-func (s *Session) undone(state *stored, found comparison) (*stored, comparison, error) {
+func (s *Session) undone(state *store.State, found comparison) (*store.State, comparison, error) {
 	lost, err := s.undo(state, found)
 	if err != nil {
 		return nil, found, err

@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	"sallyport/mgmt/internal/events"
+	"sallyport/mgmt/internal/store"
 )
 
 // source takes the box's events.
@@ -22,7 +23,7 @@ func (s *Session) Left() map[string]uint64 { return maps.Clone(s.left) }
 // Events takes the events of moved peers, of lifetimes and of sequence numbers. If it fails, it
 // returns the events taken by then with the error.
 func (s *Session) Events() (events []events.Event, err error) {
-	err = s.reading(func(state *stored) (err error) {
+	err = s.reading(func(state *store.State) (err error) {
 		events, err = s.source().Events(state.Model)
 		return err
 	})
@@ -31,7 +32,7 @@ func (s *Session) Events() (events []events.Event, err error) {
 
 // Audit takes the events of packets of inbound SAs that were dropped for their ICV, their number or their selectors, in the order of their times.
 func (s *Session) Audit() (events []events.Event, err error) {
-	err = s.reading(func(state *stored) (err error) {
+	err = s.reading(func(state *store.State) (err error) {
 		events, err = s.source().Audit(state.Model)
 		return err
 	})
@@ -39,7 +40,7 @@ func (s *Session) Audit() (events []events.Event, err error) {
 }
 
 // reading locks the configuration, so that no other takes events or moves SAs, and gives it to `use`, which changes nothing.
-func (s *Session) reading(use func(*stored) error) error {
+func (s *Session) reading(use func(*store.State) error) error {
 	unlock, err := s.lock()
 	if err != nil {
 		return err

@@ -2,22 +2,28 @@
 
 package session
 
+import (
+	"errors"
+
+	"sallyport/mgmt/internal/store"
+)
+
 // Hold takes the lock of the state file until Release. So this session alone has the box, and reads
 // the file once. Hold waits for other sessions to end.
 func (s *Session) Hold() error {
-	lock, err := lockStore(s.StatePath)
+	unlock, err := s.take()
 	if err == nil {
-		s.held = lock
+		s.held = unlock
 	}
 	return err
 }
 
 // Release lets others have the box.
 func (s *Session) Release() error {
-	lock := s.held
+	unlock := s.held
 	s.held, s.kept = nil, nil
 	s.published.view.Store(nil)
-	return lock.Close()
+	return unlock()
 }
 
 // lock keeps others out until the function that it returns is called.
@@ -25,11 +31,23 @@ func (s *Session) lock() (unlock func(), err error) {
 	if s.held != nil {
 		return func() {}, nil
 	}
+	release, err := s.take()
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = release() }, nil
+}
+
+// take locks the state file and opens it.
+func (s *Session) take() (release func() error, err error) {
 	lock, err := lockStore(s.StatePath)
 	if err != nil {
 		return nil, err
 	}
-	return func() { lock.Close() }, nil
+	if s.store, err = store.Open(s.StatePath); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return func() error { return errors.Join(s.store.Close(), lock.Close()) }, nil
 }
 
 // Adopted reports whether the chips hold the configuration of the state file. They do if a session

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"slices"
 
@@ -107,11 +106,11 @@ func (j *journal) lose(m *model.Model) (lost []xfrm.ID) {
 func (j *journal) image(before *compile.Image) *compile.Image {
 	image := compile.NewImage()
 	for _, way := range []xfrm.Dir{xfrm.DirOut, xfrm.DirIn} {
-		rows := map[int]bool{}
-		for _, row := range slices.Concat(*before.Keys(way), *j.keys(way)) {
-			rows[row] = true
+		rows := before.Keys(way).Clone()
+		for _, row := range *j.keys(way) {
+			rows.Add(row)
 		}
-		*image.Keys(way) = slices.Sorted(maps.Keys(rows))
+		*image.Keys(way) = rows
 	}
 	return image
 }

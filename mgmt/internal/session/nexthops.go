@@ -27,7 +27,7 @@ func (s *Session) Learn(learned map[model.NextHop]xfrm.MAC) error {
 	if err != nil || found.tables != tablesKnown || maps.Equal(learned, state.Model.Learned) {
 		return err
 	}
-	state = state.begin()
+	state = state.Begin()
 	state.Model.Learned, state.Model.Changes.Network = learned, true
 	return s.change(state, found)
 }

@@ -9,6 +9,7 @@ import (
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/plan"
 	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/store"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -38,7 +39,7 @@ func (v *View) number(sa *model.SA) (number uint64, known bool, err error) {
 // numbers above it; an inbound one accepts only such. A number that the SA has passed changes
 // nothing. The box drops packets that an inbound SA receives meanwhile, for some microseconds.
 func (s *Session) Advance(id xfrm.ID, number uint64) error {
-	return s.reading(func(state *stored) error {
+	return s.reading(func(state *store.State) error {
 		v := s.viewOf(state)
 		sa, err := v.named(id)
 		if err != nil {
@@ -68,7 +69,7 @@ func (s *Session) Advance(id xfrm.ID, number uint64) error {
 
 // advanceWindow presets the window of an SA that may be under traffic: its selector row lets go of it meanwhile. If that is cut short this SA is lost, and
 // no other.
-func (s *Session) advanceWindow(state *stored, sa *model.SA, top uint64) error {
+func (s *Session) advanceWindow(state *store.State, sa *model.SA, top uint64) error {
 	selector := slices.Clone(state.Image.Selector[sa.Row])
 	j := journal{Before: state.Generation, Generation: generation()}
 	j.touch(sa.Way, sa.Row)

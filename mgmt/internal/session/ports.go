@@ -7,6 +7,7 @@ import (
 
 	"sallyport/mgmt/internal/compile"
 	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/store"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -45,7 +46,7 @@ func (s *Session) OpenPorts() error {
 	if adopted, err := s.Adopted(); err != nil || !adopted {
 		return err
 	}
-	return s.reading(func(state *stored) error {
+	return s.reading(func(state *store.State) error {
 		want := control(state.Model, &compile.Target{}, false)
 		for _, c := range []transport.Chip{transport.Inner, transport.Outer} {
 			now, err := s.Box.Read32(c, controls[c])

@@ -105,9 +105,9 @@ func TestDamagedState(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	for text, reason := range map[string]string{
 		"{":              "is damaged",
-		`{"format": 99}`: "has format 99, this program reads 7",
+		`{"format": 99}`: "has format 99, this program reads 7 and 8",
 		// Format 5 had inbound SAs of a router in the places of SPI and destination.
-		`{"format": 5, "model": {}, "image": {"flow": {"0": [1, 2, 3, 4, 5]}}}`: "has format 5, this program reads 7: remove it and load the configuration again",
+		`{"format": 5, "model": {}, "image": {"flow": {"0": [1, 2, 3, 4, 5]}}}`: "has format 5, this program reads 7 and 8: remove it and load the configuration again",
 	} {
 		if err := os.WriteFile(r.State, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

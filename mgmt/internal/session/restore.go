@@ -25,7 +25,7 @@ func (s *Session) Restore() (gone int, err error) {
 	if found.tables == tablesCut {
 		found.tables = tablesUnknown // whoever wants to keep SAs calls Undo first
 	}
-	state = state.begin()
+	state = state.Begin()
 	gone = state.Model.SAs.Len()
 	state.Model.RemoveSAs(slices.Collect(state.Model.SAs.All()))
 	state.Model.Renew()

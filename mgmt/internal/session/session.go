@@ -20,6 +20,7 @@ import (
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/plan"
 	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/store"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -49,9 +50,10 @@ type Session struct {
 	// Alive, if there is one, is called each time that the chips have taken some rows: a large change takes long.
 	Alive func()
 
-	left map[string]uint64 // of Left
-	held io.Closer         // the lock, from Hold to Release
-	kept *stored           // what the state file has, while the lock is held
+	left  map[string]uint64 // of Left
+	held  func() error      // lets go of the file, from Hold to Release
+	store *store.Store      // the state file, while it is locked
+	kept  *store.State      // what the state file has, while the lock is held
 
 	published published
 }
@@ -73,7 +75,7 @@ func (s *Session) Run(commands []xfrm.Command) error {
 		return err
 	}
 	if changes {
-		state = state.begin()
+		state = state.Begin()
 	}
 	printed, err := s.viewOf(state).printed(state.Model, commands, s.Statistics)
 	if err != nil {
@@ -124,13 +126,16 @@ func (s *Session) sizes() (compile.Sizes, error) {
 }
 
 // change plans, writes and stores.
-func (s *Session) change(state *stored, found comparison) error {
+func (s *Session) change(state *store.State, found comparison) error {
 	sizes, err := s.sizes()
 	if err != nil {
 		return err
 	}
 	notes := &model.Report{}
-	plan, err := plan.MakePlan(state.Model, state.Image, sizes, notes)
+	if found.tables != tablesKnown {
+		state.Standing = nil
+	}
+	plan, err := plan.MakePlan(state.Model, state.Image, state.Standing, sizes, notes)
 	if err != nil {
 		return err
 	}
@@ -156,27 +161,48 @@ func (s *Session) change(state *stored, found comparison) error {
 	}
 	state.Model.MarkTimes(s.now())
 	markWindows(state.Model, plan.Target)
-	state.Image = plan.Image
 	state.Hops = slices.SortedFunc(maps.Keys(plan.Target.Wanted), model.NextHop.Compare)
 	state.Generation = j.Generation
 	state.Model.Settle()
-	return s.keep(state)
-}
-
-// keep stores a configuration, and shows it.
-func (s *Session) keep(state *stored) error {
-	if err := saveStore(s.StatePath, state); err != nil {
+	if err := s.save(state, plan, found.tables); err != nil {
 		return err
 	}
+	s.keep(state)
+	return nil
+}
+
+// save stores what a change has made, and brings the image to it.
+func (s *Session) save(state *store.State, plan *plan.Plan, tables tables) error {
+	if plan.Target.Part != nil {
+		rows := store.KeptRows(plan)
+		if err := s.store.SavePart(plan, rows, state); err != nil {
+			return err
+		}
+		store.Follow(state, plan, rows)
+		return nil
+	}
+	before := state.Image
+	state.Image = plan.Image
+	state.Standing = nil
+	if s.held != nil {
+		state.Standing = compile.NewStanding(state.Model, plan.Image, plan.Target)
+	}
+	if tables != tablesKnown {
+		return s.store.SaveAll(state)
+	}
+	return s.store.SaveWhole(before, state)
+}
+
+// keep shows a configuration that is stored.
+func (s *Session) keep(state *store.State) {
 	if s.held != nil {
 		s.kept = state
 	}
 	s.publish(state)
-	return nil
 }
 
 // write brings the chips from what their tables hold to what is planned.
-func (s *Session) write(state *stored, plan *plan.Plan, tables tables) error {
+func (s *Session) write(state *store.State, plan *plan.Plan, tables tables) error {
 	if tables == tablesUnknown || tables == tablesCut {
 		if err := s.clearAll(tables == tablesUnknown); err != nil {
 			return err

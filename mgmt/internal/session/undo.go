@@ -2,7 +2,10 @@
 
 package session
 
-import "sallyport/mgmt/internal/xfrm"
+import (
+	"sallyport/mgmt/internal/store"
+	"sallyport/mgmt/internal/xfrm"
+)
 
 // Undo gives chips the configuration of before a change that was cut short, and says which SAs are lost: those that it was about to delete or to replace. What it added is
 // not there, for keys are nowhere but on the chips. Look-ups are cleared and written anew, with the ports closed; keys, windows and numbers of SAs that stay are left alone.
@@ -21,8 +24,8 @@ func (s *Session) Undo() (undone bool, lost []xfrm.ID, err error) {
 	return err == nil, lost, err
 }
 
-func (s *Session) undo(state *stored, found comparison) (lost []xfrm.ID, err error) {
-	state = state.begin()
+func (s *Session) undo(state *store.State, found comparison) (lost []xfrm.ID, err error) {
+	state = state.Begin()
 	state.Model.Changes.Network = true
 	lost = found.journal.lose(state.Model)
 	state.Image = found.journal.image(state.Image)

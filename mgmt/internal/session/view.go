@@ -9,6 +9,7 @@ import (
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/store"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -61,19 +62,19 @@ func (s *Session) View() (*View, error) {
 
 // Look reads the configuration, and waits for whoever has the box.
 func (s *Session) Look() (v *View, err error) {
-	err = s.reading(func(state *stored) error {
+	err = s.reading(func(state *store.State) error {
 		v = s.viewOf(state)
 		return nil
 	})
 	return v, err
 }
 
-func (s *Session) viewOf(state *stored) *View {
+func (s *Session) viewOf(state *store.State) *View {
 	return &View{s.Box, s.now, state.Generation, state.Model, state.Hops}
 }
 
 // publish shows what the chips hold now, or that they hold nothing that is known.
-func (s *Session) publish(state *stored) {
+func (s *Session) publish(state *store.State) {
 	if s.held == nil {
 		return
 	}

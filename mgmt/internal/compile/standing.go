@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package compile
+
+import (
+	"net/netip"
+
+	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/regs"
+)
+
+// Lead is a next hop that rows lead to: those of the SA of an age, or, without one, of a policy.
+type Lead struct {
+	User   uint64
+	Dev    string
+	Hop    netip.Addr // invalid: the default one
+	Wanted netip.Addr // a host whose address is to be learned; invalid: none
+}
+
+// Standing is what a change has to know of all the rows that it does not touch. It follows from the model and the image, and is
+// kept beside them so that a change need not look at all of them.
+type Standing struct {
+	windows, usage RowSet          // rows that are taken
+	leads          map[uint64]Lead // by age of the SA
+	hops, wanted   map[model.NextHop]int
+	flows          map[int]int // how many flows protect by an outbound SA, by its row
+	clear          map[int]int // how many flows bypass to a next hop of black, by its row
+	bypass         [2]bool     // the crypto chip lets clear packets pass, each way
+}
+
+// NewStanding counts all.
+func NewStanding(m *model.Model, image *Image, t *Target) *Standing {
+	s := &Standing{leads: map[uint64]Lead{}, hops: map[model.NextHop]int{}, wanted: map[model.NextHop]int{}, flows: map[int]int{}, clear: map[int]int{}, bypass: [2]bool{t.BypassEncrypt, t.BypassDecrypt}}
+	for sa := range m.SAs.All() {
+		s.takeWindows(sa)
+	}
+	s.usage.Add(0)
+	for p := range m.Policies.All() {
+		s.usage.Add(p.Usage)
+	}
+	for _, lead := range t.Leads {
+		s.count(lead, 1)
+	}
+	for _, row := range image.Flow {
+		s.flow(row, 1)
+	}
+	return s
+}
+
+func (s *Standing) takeWindows(sa *model.SA) {
+	for _, row := range sa.WindowRows {
+		s.windows.Add(row)
+	}
+}
+
+func (s *Standing) count(lead Lead, by int) {
+	add := func(to map[model.NextHop]int, ip netip.Addr) {
+		if !ip.IsValid() {
+			return
+		}
+		hop := model.NextHop{Dev: lead.Dev, IP: ip}
+		if to[hop] += by; to[hop] == 0 {
+			delete(to, hop)
+		}
+	}
+	add(s.hops, lead.Hop)
+	add(s.wanted, lead.Wanted)
+	switch {
+	case lead.User == 0:
+	case by > 0:
+		s.leads[lead.User] = lead
+	default:
+		delete(s.leads, lead.User)
+	}
+}
+
+func (s *Standing) flow(row Row, by int) {
+	f, to := regs.FlowRow, s.flows
+	if len(row) == 0 || f.ByDscp.Get(row) != 0 {
+		return
+	}
+	switch f.Action.Get(row) {
+	case regs.ActionProtect:
+	case regs.ActionBypass:
+		to = s.clear
+	default:
+		return
+	}
+	index := int(f.Sa.Get(row))
+	if to[index] += by; to[index] == 0 {
+		delete(to, index)
+	}
+}
+
+// Protects says whether a flow protects by the SA of a row.
+func (s *Standing) Protects(row int) bool { return s.flows[row] > 0 }
+
+// Bypasses says whether a flow bypasses to a next hop of black.
+func (s *Standing) Bypasses(row int) bool { return s.clear[row] > 0 }
+
+// Follow takes over what a part of a change has done: to the model and, of the flows, from what they were to what they are.
+func (s *Standing) Follow(ch *model.Changes, t *Target, before, after []Row) {
+	for _, sa := range ch.Removed() {
+		for _, row := range sa.WindowRows {
+			s.windows.Remove(row)
+		}
+	}
+	for _, p := range ch.RemovedPolicies() {
+		if p.Usage != 0 {
+			s.usage.Remove(p.Usage)
+		}
+	}
+	for _, sa := range ch.SAs {
+		s.takeWindows(sa)
+	}
+	for _, p := range ch.Policies {
+		s.usage.Add(p.Usage)
+	}
+	for _, lead := range t.Part.Ended {
+		s.count(lead, -1)
+	}
+	for _, lead := range t.Leads {
+		s.count(lead, 1)
+	}
+	for _, row := range before {
+		s.flow(row, -1)
+	}
+	for _, row := range after {
+		s.flow(row, 1)
+	}
+}
+
+// hopRow is the row of a next hop that is on the chip.
+func (i *Image) hopRow(dev string, ip netip.Addr) (row int, found bool) {
+	for index, h := range i.Hops(dev) {
+		if h.IP == ip {
+			return index, true
+		}
+	}
+	return 0, false
+}

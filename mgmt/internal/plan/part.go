@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"sallyport/mgmt/internal/compile"
+	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// planPart is the plan of a change that is told from the rest; nil if it is not, or if it does not fit.
+// It has the writes of planOnce in the same order.
+func planPart(m *model.Model, old *compile.Image, standing *compile.Standing, sizes compile.Sizes, r *model.Report) *Plan {
+	t, ok := compile.CompilePart(m, old, standing, sizes, r)
+	if !ok {
+		return nil
+	}
+	p := &planner{Plan: Plan{Image: &compile.Image{}, Target: t}, m: m, old: old, standing: standing, report: r}
+	p.hops(transport.Inner, regs.InnerTableNextHop, xfrm.Red, &p.Image.RedHop)
+	p.hops(transport.Outer, regs.OuterTableNextHop, xfrm.Black, &p.Image.BlackHop)
+	p.changedKeys(xfrm.DirOut, regs.CryptoTableOutboundKey)
+	p.changedKeys(xfrm.DirIn, regs.CryptoTableInboundKey)
+	p.presetNumbers()
+	p.some(transport.Outer, regs.OuterTableTunnel, old.Tunnel, t.Tunnels, p.outbound(), nil)
+	p.presetWindows()
+	p.presetUsage()
+	p.some(transport.Inner, regs.InnerTableSelector, old.Selector, t.Selectors, t.Part.Selectors, p.freshInbound())
+	p.keepWindows()
+	if p.entries(transport.Outer, regs.OuterTableSad, sizes.SADRows, compile.SadKey, old.SAD, t.Sad, gone(t.Part.SAD, t.Sad, compile.SadKey)) != nil {
+		return nil
+	}
+	if p.entries(transport.Inner, regs.InnerTableFlow, sizes.FlowRows, compile.FlowKey, old.Flow, t.Flows, gone(t.Part.Flows, t.Flows, compile.FlowKey)) != nil {
+		return nil
+	}
+	if t.Part.Rules {
+		var err error
+		if p.Image.InnerRule, err = p.rules(transport.Inner, regs.InnerTableRule, sizes.InnerRules, old.InnerRule, t.InnerRules); err != nil {
+			return nil
+		}
+	}
+	slices.SortStableFunc(p.Writes, func(a, b Write) int { return cmp.Compare(a.Phase, b.Phase) })
+	p.drain()
+	return &p.Plan
+}
+
+// changedKeys writes the keys of new SAs, and clears those of SAs that are gone.
+func (p *planner) changedKeys(way xfrm.Dir, table regs.Table) {
+	p.newKeys(way, table)
+	for _, sa := range p.m.Changes.Removed() {
+		if sa.Way == way {
+			p.add(Write{Phase: phaseClear, Chip: transport.Crypto, Table: table, Index: sa.Row})
+		}
+	}
+}
+
+// outbound are the rows of outbound SAs that came or went.
+func (p *planner) outbound() (rows []int) {
+	for _, sa := range slices.Concat(p.m.Changes.Added(), p.m.Changes.Removed()) {
+		if sa.Way == xfrm.DirOut {
+			rows = append(rows, sa.Row)
+		}
+	}
+	slices.Sort(rows)
+	return rows
+}
+
+// gone are the keys that are not wanted again.
+func gone(keys []string, want []compile.Placed, keyOf func(compile.Row) string) []string {
+	if len(keys) == 0 {
+		return nil
+	}
+	keep := map[string]bool{}
+	for _, entry := range want {
+		keep[keyOf(entry.Row)] = true
+	}
+	return slices.DeleteFunc(keys, func(key string) bool { return keep[key] })
+}
+
+// some changes the rows of a directly indexed table that are named to the wanted ones, as direct does of all.
+func (p *planner) some(c transport.Chip, table regs.Table, have, want map[int]compile.Row, rows []int, always map[int]bool) {
+	for _, index := range rows {
+		switch row, wanted := want[index]; {
+		case wanted && (!slices.Equal(row, have[index]) || always[index]):
+			p.add(Write{Phase: phaseDirect, Chip: c, Table: table, Index: index, Row: row})
+		case !wanted && have[index] != nil:
+			p.add(Write{Phase: phaseClear, Chip: c, Table: table, Index: index})
+		}
+	}
+}

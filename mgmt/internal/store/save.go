@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	bolt "go.etcd.io/bbolt"
+
+	"sallyport/mgmt/internal/compile"
+	"sallyport/mgmt/internal/plan"
+	"sallyport/mgmt/internal/regs"
+)
+
+// writer writes records into a transaction, until something fails.
+type writer struct {
+	tx  *bolt.Tx
+	err error
+}
+
+// put writes a record; none is removed.
+func (w *writer) put(bucket []byte, key uint64, value []byte) {
+	if w.err != nil {
+		return
+	}
+	b, err := w.tx.CreateBucketIfNotExists(bucket)
+	if err != nil {
+		w.err = err
+		return
+	}
+	name := binary.BigEndian.AppendUint64(nil, key)
+	if value == nil {
+		w.err = b.Delete(name)
+	} else {
+		w.err = b.Put(name, value)
+	}
+}
+
+func (w *writer) json(bucket []byte, key uint64, value any) {
+	text, err := json.Marshal(value)
+	w.err = errors.Join(w.err, err)
+	w.put(bucket, key, text)
+}
+
+func (w *writer) rest(s *State) {
+	text, err := json.Marshal(rest{format, s.Generation, s.Model.Network, s.Image.RedHop, s.Image.BlackHop, s.Hops})
+	if err == nil {
+		var bucket *bolt.Bucket
+		if bucket, err = w.tx.CreateBucketIfNotExists(restBucket); err == nil {
+			err = bucket.Put(restKey, text)
+		}
+	}
+	w.err = errors.Join(w.err, err)
+}
+
+// changes writes what a model has that its origin had not.
+func (w *writer) changes(s *State) {
+	ch := &s.Model.Changes
+	for age := range ch.GoneSAs {
+		w.put(sasBucket, age, nil)
+	}
+	for age, sa := range ch.SAs {
+		w.json(sasBucket, age, sa)
+	}
+	for place := range ch.GonePolicies {
+		w.put(policiesBucket, place, nil)
+	}
+	for place, p := range ch.Policies {
+		w.json(policiesBucket, place, p)
+	}
+}
+
+func (s *Store) update(write func(*writer)) error {
+	err := s.db.Update(func(tx *bolt.Tx) error {
+		w := &writer{tx: tx}
+		write(w)
+		return w.err
+	})
+	if err != nil {
+		return fmt.Errorf("cannot write the state file %s: %w", s.db.Path(), err)
+	}
+	return nil
+}
+
+// Save stores a state whose tables are those of before.
+func (s *Store) Save(state *State) error {
+	return s.update(func(w *writer) {
+		w.changes(state)
+		w.rest(state)
+	})
+}
+
+// SaveAll stores everything, in place of what is stored.
+func (s *Store) SaveAll(state *State) error {
+	return s.update(func(w *writer) {
+		names := [][]byte{sasBucket, policiesBucket}
+		for name := range state.Image.Rows() {
+			names = append(names, []byte(name))
+		}
+		for name := range state.Image.Rules() {
+			names = append(names, []byte(name))
+		}
+		for _, name := range names {
+			if w.tx.Bucket(name) != nil {
+				w.err = errors.Join(w.err, w.tx.DeleteBucket(name))
+			}
+		}
+		for sa := range state.Model.SAs.All() {
+			w.json(sasBucket, sa.Age, sa)
+		}
+		for p := range state.Model.Policies.All() {
+			w.json(policiesBucket, p.At(), p)
+		}
+		w.tables(compile.NewImage(), state.Image)
+		w.rest(state)
+	})
+}
+
+// SaveWhole stores a state whose tables were compared with those of before.
+func (s *Store) SaveWhole(before *compile.Image, state *State) error {
+	return s.update(func(w *writer) {
+		w.changes(state)
+		w.tables(before, state.Image)
+		w.rest(state)
+	})
+}
+
+// SavePart stores a state, of whose tables a plan has changed a part. `rows` are those of the plan.
+func (s *Store) SavePart(p *plan.Plan, rows []Kept, state *State) error {
+	return s.update(func(w *writer) {
+		w.changes(state)
+		for _, row := range rows {
+			w.put([]byte(row.Table), uint64(row.Index), textOf(row.Row))
+		}
+		if p.Target.Part.Rules {
+			w.rules("inner_rule", state.Image.InnerRule, p.Image.InnerRule)
+		}
+		after := *state
+		image := *state.Image
+		image.RedHop, image.BlackHop = p.Image.RedHop, p.Image.BlackHop
+		after.Image = &image
+		w.rest(&after)
+	})
+}
+
+// tables writes in what two images differ.
+func (w *writer) tables(before, after *compile.Image) {
+	old := before.Rows()
+	for name, rows := range after.Rows() {
+		for index := range *old[name] {
+			if _, stays := (*rows)[index]; !stays {
+				w.put([]byte(name), uint64(index), nil)
+			}
+		}
+		for index, row := range *rows {
+			if had, there := (*old[name])[index]; !there || !slices.Equal(had, row) {
+				w.put([]byte(name), uint64(index), textOf(row))
+			}
+		}
+	}
+	rules := before.Rules()
+	for name, now := range after.Rules() {
+		w.rules(name, *rules[name], *now)
+	}
+}
+
+func (w *writer) rules(name string, before, after map[int]compile.Rule) {
+	for index := range before {
+		if _, stays := after[index]; !stays {
+			w.put([]byte(name), uint64(index), nil)
+		}
+	}
+	for index, rule := range after {
+		had, there := before[index]
+		if !there || had.Owner != rule.Owner || had.Part != rule.Part || !slices.Equal(had.Row, rule.Row) {
+			w.json([]byte(name), uint64(index), rule)
+		}
+	}
+}
+
+// Kept is a row of the image; none is one that is cleared.
+type Kept struct {
+	Table string
+	Index int
+	Row   compile.Row
+}
+
+// KeptRows are the rows of the image that the plan of a part writes, in the order in which it does.
+func KeptRows(p *plan.Plan) (out []Kept) {
+	kept := compile.NewImage().Rows()
+	for _, w := range p.Writes {
+		if kept[w.Table.Name] == nil {
+			continue
+		}
+		row := w.Row
+		if w.Table.Name == regs.InnerTableSelector.Name && row != nil {
+			row = slices.Clone(row)
+			regs.SelectorRow.WindowKeep.Put(row, 0) // it is of the write
+		}
+		out = append(out, Kept{w.Table.Name, w.Index, row})
+	}
+	return out
+}
+
+// Follow brings the image, and what is known of it, to what the plan of a part has done.
+func Follow(state *State, p *plan.Plan, rows []Kept) {
+	image, flows := state.Image, map[int]compile.Row{}
+	tables := image.Rows()
+	for _, row := range rows {
+		table := tables[row.Table]
+		if _, noted := flows[row.Index]; row.Table == regs.InnerTableFlow.Name && !noted {
+			flows[row.Index] = image.Flow[row.Index]
+		}
+		if row.Row == nil {
+			delete(*table, row.Index)
+			continue
+		}
+		if *table == nil {
+			*table = map[int]compile.Row{}
+		}
+		(*table)[row.Index] = row.Row
+	}
+	if p.Target.Part.Rules {
+		image.InnerRule = p.Image.InnerRule
+	}
+	image.RedHop, image.BlackHop = p.Image.RedHop, p.Image.BlackHop
+	ch := &state.Model.Changes
+	for _, sa := range ch.Removed() {
+		image.Keys(sa.Way).Remove(sa.Row)
+	}
+	for _, sa := range ch.SAs {
+		image.Keys(sa.Way).Add(sa.Row)
+	}
+	var before, after []compile.Row
+	for index, row := range flows {
+		before, after = append(before, row), append(after, image.Flow[index])
+	}
+	state.Standing.Follow(ch, p.Target, before, after)
+}
