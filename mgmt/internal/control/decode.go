@@ -3,10 +3,12 @@
 package control
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -25,14 +27,39 @@ func DecodeHead(line []byte) (Head, error) {
 	return head, nil
 }
 
-// Decode reads a request and refuses fields that it does not have.
+// Decode reads a request and refuses fields that it does not have. Of the line it copies nothing but what becomes of the
+// request, so that its caller can wipe the keys in both: a json.Decoder would keep a copy.
 func Decode(line []byte, request any) error {
-	decoder := json.NewDecoder(bytes.NewReader(line))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(request); err != nil {
+	var named map[string]passed
+	if err := json.Unmarshal(line, &named); err != nil {
+		return errors.New(sentence(err))
+	}
+	known := fieldsOf(reflect.TypeOf(request).Elem())
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		if !slices.ContainsFunc(known, func(field string) bool { return strings.EqualFold(field, name) }) {
+			return fmt.Errorf("unknown field %q", name)
+		}
+	}
+	if err := json.Unmarshal(line, request); err != nil {
 		return errors.New(sentence(err))
 	}
 	return nil
+}
+
+// passed is a value that is not read.
+type passed struct{}
+
+// UnmarshalJSON takes any.
+func (*passed) UnmarshalJSON([]byte) error { return nil }
+
+// fieldsOf are the names that the fields of a request have in JSON.
+func fieldsOf(of reflect.Type) (names []string) {
+	for _, field := range reflect.VisibleFields(of) {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // sentence says what is wrong with a request and shows nothing of it but names of fields, for it may hold a key.

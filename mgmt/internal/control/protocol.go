@@ -6,7 +6,6 @@
 package control
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 
@@ -45,10 +44,10 @@ type Head struct {
 // Line is text that may hold a key: bytes, so that they can be wiped. It is a string in JSON.
 type Line []byte
 
-// UnmarshalText copies.
-func (l *Line) UnmarshalText(text []byte) error {
-	*l = bytes.Clone(text)
-	return nil
+// UnmarshalJSON copies a string into the only bytes that have it then: encoding/json would leave a copy of one with escapes.
+func (l *Line) UnmarshalJSON(text []byte) (err error) {
+	*l, err = unquote(text)
+	return err
 }
 
 // MarshalText gives the bytes.

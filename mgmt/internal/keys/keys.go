@@ -41,6 +41,7 @@ func Compute(s *suite.Suite, crypt, auth []byte, inbound bool) (*Material, error
 		var block cipher.Block
 		if block, err = newBlock(s.Cipher, key); err == nil {
 			m.Auth = hashPowers(block)
+			forget(block)
 		}
 	}
 	if err != nil {
