@@ -167,10 +167,12 @@ def test_a_cluster_that_is_not_there_is_one_sentence(arguments: list[str], sente
 def test_a_batch_system_that_is_not_there_is_one_sentence(
     system: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Also on a machine that has one: PATH leads nowhere."""
+    """Also on a machine that has one: PATH leads nowhere. Ctrl-C is still an exception after dask_jobqueue's import."""
+    interrupt = signal.getsignal(signal.SIGINT)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SystemExit) as ended:
         main(["rfc2544", f"--{system}", "--jobs", "2"])
     said = capsys.readouterr().err
     assert (ended.value.code, said.count("\n")) == (2, 1)
     assert said.startswith(f"sallyport: --{system}: there is no '{command}' on this machine")
+    assert signal.getsignal(signal.SIGINT) is interrupt

@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import logging
 import shutil
+import signal
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -96,8 +97,11 @@ def _local_cluster(jobs: int) -> LocalCluster:
 
 def _batch_cluster(where: Where) -> Any:
     """Workers as jobs of a batch system; queue, memory and wall time come from dask-jobqueue's own configuration file."""
+    interrupt = signal.getsignal(signal.SIGINT)
     import dask_jobqueue  # only here: it is slow to import
 
+    # The import has Ctrl-C exit at once, before a sweep or a tester is stopped.
+    signal.signal(signal.SIGINT, interrupt)
     assert where.batch
     name, command = BATCH_SYSTEMS[where.batch]
     if not shutil.which(command):
