@@ -95,6 +95,9 @@ def test_the_other_charon_goes_on(tmp_path: Path) -> None:
     with ends(tmp_path) as (boxes, (first, second), black):
         boxes[0].wait_until_active()
         first.box.wait_for_log("HA segment 1 activated, now active: 1")
+        # A second after its start each charon asks the other for all IKE_SAs: one made before that comes back as a passive one.
+        for ends_of in (first, second):
+            ends_of.box.wait_for_log("requesting HA resynchronization")
         second.box.load(child("net", 1, 2, NET), ENCAP)
         first.load(options=ENCAP)
         first.box.initiate("net")
