@@ -7,8 +7,10 @@ import chisel3.util._
 /**
  * Access to one row of one table, from the register bank's indirect window to the table that `table` names.
  *
- * One request at a time. The window holds `request` until `ready`, then waits for exactly one `response`. A row is written
- * whole in one cycle of the table (shadow row + commit), so traffic never sees half a row.
+ * One request at a time. It stands still until `ready`, and exactly one `response` follows.
+ * [[TableMux]] may withdraw a request that was not taken: that has no response and changes nothing.
+ * A row is written whole in one cycle of the table (shadow row + commit), so traffic never sees half
+ * a row.
  */
 class TablePort extends Bundle {
   val request = Decoupled(new TableRequest)
@@ -24,7 +26,7 @@ class TableRequest extends Bundle {
 
 class TableResponse extends Bundle {
 
-  /** Index out of range, or no such table, or the row cannot be read (keys). */
+  /** No such table or row, or a row that cannot be read (keys), or the table took too long. */
   val error = Bool()
   val row = UInt(TablePort.rowBits.W)
 }

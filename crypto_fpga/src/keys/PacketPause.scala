@@ -8,8 +8,10 @@ import sallyport.common.table.TablePort
 /**
  * Lets software reach a table only between packets: what a packet finds in several memories then belongs together.
  *
- * An access waits until `may`, then raises `hold`, which keeps new packets from starting a fetch, until `drained` says that no packet
- * is between its lookup and its number. It goes on to `out`, and `hold` falls after the answer. Traffic waits some 20 cycles and loses nothing.
+ * An access waits until `may`, then raises `hold`, which keeps new packets from starting a fetch,
+ * until `drained` says that no packet is between its lookup and its number. It goes on to `out`, and
+ * `hold` falls after the answer, or when the access is withdrawn. Traffic waits some 20 cycles and
+ * loses nothing.
  */
 class PacketPause extends Module {
   val io = IO(new Bundle {
@@ -31,6 +33,7 @@ class PacketPause extends Module {
     is(State.offer) { when(io.in.request.fire) { state := State.waiting } }
     is(State.waiting) { when(io.out.response.valid) { state := State.idle } }
   }
+  when(!io.in.request.valid && state =/= State.waiting) { state := State.idle }
   io.hold := state =/= State.idle
   io.out.request.valid := io.in.request.valid && state === State.offer
   io.out.request.bits := io.in.request.bits

@@ -7,9 +7,10 @@ import sallyport.common.table.TablePort
 /**
  * Lets software's writes to a table pass only while no look-up is under way.
  *
- * For a table whose state look-ups change later in their pipeline (anti-replay): a write raises `hold`, waits until `idle`
- * says that every look-up has ended, and `hold` falls when the table has answered. Reads pass at once, or, with `reads`,
- * wait as well. Costs traffic the length of the pipeline an access.
+ * For a table whose state look-ups change later in their pipeline (anti-replay): a write raises
+ * `hold` and waits until `idle` says that every look-up has ended. `hold` falls when the table has
+ * answered, or the write is withdrawn. Reads pass at once, or, with `reads`, wait as well. Costs
+ * traffic the length of the pipeline an access.
  */
 class QuiescentWrite(reads: Boolean = false) extends Module {
   val io = IO(new Bundle {
@@ -24,8 +25,10 @@ class QuiescentWrite(reads: Boolean = false) extends Module {
   private val settled = RegNext(held, false.B)
   private val waits = io.in.request.bits.write || reads.B
   private val pass = !waits || (settled && io.idle)
-  when(io.in.request.valid && waits)(held := true.B)
-  when(io.out.response.valid)(held := false.B)
+  private val answering = RegInit(false.B)
+  when(io.in.request.fire && waits)(answering := true.B)
+  when(io.out.response.valid)(answering := false.B)
+  held := io.in.request.valid && waits || answering && !io.out.response.valid
 
   io.hold := held
   io.out.request.valid := io.in.request.valid && pass

@@ -105,6 +105,55 @@ class TableMuxSpec extends AnyFunSuite with CompiledOnce {
     }
   }
 
+  test("a request that its table does not take is withdrawn and fails, and the next table is served") {
+    val patience = 16
+    simulate(new TableMux(2, patience)) { dut =>
+      def poke(table: Int): Unit = {
+        dut.io.in.request.valid.poke(true.B)
+        dut.io.in.request.bits.table.poke(table.U)
+      }
+
+      /** Steps until the answer; the cycles until then, and whether it is an error. */
+      def answer(): (Int, Boolean) = {
+        var cycles = 0
+        while (!dut.io.in.response.valid.peek().litToBoolean) {
+          if (dut.io.in.request.ready.peek().litToBoolean) {
+            dut.clock.step()
+            dut.io.in.request.valid.poke(false.B)
+          } else dut.clock.step()
+          cycles += 1
+          assert(cycles < 4 * patience, "no answer")
+        }
+        val error = dut.io.in.response.bits.error.peek().litToBoolean
+        dut.clock.step()
+        (cycles, error)
+      }
+      for (out <- dut.io.out) {
+        out.request.ready.poke(false.B)
+        out.response.valid.poke(false.B)
+      }
+      dut.io.in.request.valid.poke(false.B)
+      dut.reset.poke(true.B)
+      dut.clock.step()
+      dut.reset.poke(false.B)
+      for (_ <- 0 until 3) {
+        poke(0)
+        val (cycles, error) = answer()
+        assert(error && cycles >= patience && cycles <= patience + 6)
+        dut.io.out(0).request.valid.expect(false.B)
+        dut.io.out(1).request.ready.poke(true.B)
+        poke(1)
+        dut.clock.step(2)
+        dut.io.out(1).request.ready.poke(false.B)
+        dut.io.out(1).response.bits.error.poke(false.B)
+        dut.io.out(1).response.valid.poke(true.B)
+        dut.clock.step()
+        dut.io.out(1).response.valid.poke(false.B)
+        assert(!answer()._2)
+      }
+    }
+  }
+
   test("refuses what cannot be built") {
     assert(intercept[IllegalArgumentException](CuckooTableParams(
       48,
