@@ -140,7 +140,7 @@ part-ike: sim mgmt ike
 part-boards: verilog board-parts build/boards/check/stamp
 	$(part) bash -c 'python -m boards.check && $(PYTEST) tests/boards'
 
-bench-mgmt: setup ## how long a rekey beside 60,000 tunnels takes, how long others wait, SAs a second by batch, and the state file's size
+bench-mgmt: setup ## times of changes beside 60,000 tunnels, SAs a second, state file size
 	@$(ENV) cd mgmt && go test ./internal/daemon -run '^$$' -bench '^Benchmark(Rekey|Batch)$$' -benchtime 300x -timeout 30m
 
 docs: setup ## the documentation as a site with search, into build/docs/site; a dead link fails
@@ -196,13 +196,13 @@ board_options = --board "$(BOARD)" --chip "$(CHIP)" --variant "$(VARIANT)"
 run_options = $(board_options) --part "$(PART)" --last "$(LAST)"
 board_build = build/boards/$(BOARD)$(if $(filter-out full,$(VARIANT)),-$(VARIANT))
 
-bitstreams: setup ## build/boards/<board>/<chip>/*.bit; needs Vivado and make corundum; BOARD=vcu1525 or xupp3r, CHIP, LAST=synth, place or route, VARIANT=first, PART for a U200
+bitstreams: setup ## bitstreams; BOARD=vcu1525 or xupp3r, CHIP, LAST, VARIANT=first, PART
 	@$(ENV) python -m boards.flow check $(run_options)
 	@for chip in $(or $(CHIP),inner crypto outer); do \
 	  $(call board_rtl,$(BOARD),$$chip,$(board_build)/$$chip/rtl,--$(VARIANT),--variant $(VARIANT)) || exit 1; done
 	@$(ENV) python -m boards.flow run $(run_options) $(if $(KEEP_GOING),--keep-going)
 
-first-run: ## bitstreams of VARIANT=first up to routing, whatever fails, and an archive of reports to send; takes BOARD, CHIP, PART, LAST
+first-run: ## builds VARIANT=first to routing, and archives its reports to send
 	@status=0; $(MAKE) --no-print-directory bitstreams VARIANT=first LAST=$(if $(filter command,$(origin LAST)),$(LAST),route) KEEP_GOING=1 || status=$$?; \
 	  $(ENV) python -m boards.bundle --board "$(BOARD)" --chip "$(CHIP)" --part "$(PART)" --variant first; exit $$status
 
