@@ -14,15 +14,16 @@ help: ## this list
 setup: ## install the toolchain (a second run does nothing)
 	@scripts/setup.sh
 
-regs: setup ## regenerate what comes from regs/*.rdl and regs/suites.yaml (committed), headers and pages into build/regs
+regs: setup ## regenerate the files of regs/*.rdl and suites.yaml; headers, pages into build/regs
 	@$(ENV) regs/generate.sh
 
-# --- what is built ---------------------------------------------------------------------------------------------------
+# --- what is built --------------------------------------------------------------------------------
 
 scala_sources := $(shell find common interface_fpga crypto_fpga -path '*/src/*.scala' -not -path '*/test/*' 2>/dev/null)
 shell_sources := $(scala_sources) $(shell find boards/src -name '*.scala')
 
-# TABLES=full: chips with 64 Ki SAs, as on a board, in a folder of their own; with one suite and 64 rules, since 1 Ki rules simulate 20 times slower.
+# TABLES=full: chips with 64 Ki SAs, as on a board, in a folder of their own; with one suite and 64
+# rules, since 1 Ki rules simulate 20 times slower.
 # SUITES: strongSwan's names with commas, of the suites to build in.
 TABLES ?= standard
 ifeq ($(TABLES),full)
@@ -34,15 +35,15 @@ else ifeq ($(TABLES),standard)
 else
   $(error TABLES=$(TABLES): choose standard or full)
 endif
-# CRYPTO=model: a second simulation, whose crypto chip has C++ in the place of its lanes. Not built by default: nothing but
-# speed depends on it.
+# CRYPTO=model: a second simulation, whose crypto chip has C++ in the place of its lanes. Not built
+# by default: nothing but speed depends on it.
 CRYPTO ?= rtl
 $(if $(filter rtl model,$(CRYPTO)),,$(error CRYPTO=$(CRYPTO): choose rtl or model))
 size_option := $(if $(filter full,$(TABLES)),--full)
 interface_options := $(if $(filter full,$(TABLES)),--full --rules 64)
 crypto_options := $(strip $(size_option) $(if $(suites),--suites $(suites)))
 
-verilog: $(sized)/rtl/stamp ## build/rtl/<chip>/*.sv; TABLES=full build/full/rtl with 64 Ki SAs; SUITES=name,name
+verilog: $(sized)/rtl/stamp ## build/rtl/<chip>/*.sv; TABLES=full: 64 Ki SAs; SUITES=name,name
 $(sized)/rtl/stamp: $(scala_sources) build.mill VERSION $(sized)/rtl/options | setup
 	@$(MILL) interface_fpga.runMain sallyport.iface.Elaborate --out $(sized)/rtl --version $(VERSION) $(interface_options)
 	@$(MILL) crypto_fpga.runMain sallyport.crypto.Elaborate --out $(sized)/rtl --version $(VERSION) $(crypto_options)
@@ -55,7 +56,8 @@ $(sized)/rtl/model-stamp: $(sized)/rtl/stamp
 $(sized)/rtl/options: FORCE
 	@mkdir -p $(@D); echo "$(crypto_options)" | cmp -s - $@ || echo "$(crypto_options)" > $@
 
-sim: verilog $(if $(filter model,$(CRYPTO)),$(sized)/rtl/model-stamp) ## build/bin/sallyport-sim, the co-simulation; TABLES=full build/full/bin/sallyport-sim; CRYPTO=model …/sallyport-sim-model, too
+model_rtl := $(if $(filter model,$(CRYPTO)),$(sized)/rtl/model-stamp)
+sim: verilog $(model_rtl) ## build/bin/sallyport-sim, the co-simulation; TABLES=full, CRYPTO=model
 	@$(ENV) $(MAKE) --no-print-directory -C sim/engine BUILD_DIR=$(CURDIR)/$(sized) all $(filter model,$(CRYPTO))
 
 # Fabrics as on a VCU1525, but that resets of links take no second.
@@ -64,36 +66,36 @@ $(sized)/rtl/fabric-stamp: $(shell_sources) build.mill VERSION | setup
 	  --version $(VERSION) $$($(ENV) python -m boards.top --board vcu1525 --chip $$chip --shell-options) || exit 1; done
 	@touch $@
 
-sim-shell: sim $(sized)/rtl/fabric-stamp ## build/bin/sallyport-sim-shell: chips as they are built, for --chips shell
+sim-shell: sim $(sized)/rtl/fabric-stamp ## build/bin/sallyport-sim-shell, for --chips shell
 	@$(ENV) $(MAKE) --no-print-directory -C sim/engine BUILD_DIR=$(CURDIR)/$(sized) shell
 
 mgmt: setup ## build/bin/sallyctl and build/bin/sallyportd
 	@$(ENV) cd mgmt && CGO_ENABLED=0 go build -trimpath -ldflags "-X main.version=$(VERSION)" -o ../build/bin/ ./cmd/...
 
-ike: setup ## build/strongswan/libstrongswan-kernel-sallyport.so, charon's plugin for strongSwan 5.9.8 of Debian 12 (docs/how-to/ike.md)
+ike: setup ## build/strongswan/*.so: charon's plugin, strongSwan 5.9.8 (docs/how-to/ike.md)
 	@$(MAKE) --no-print-directory -C mgmt/strongswan
 
 packages: setup ## build/packages/*.deb of sallyctl and sallyportd, for amd64, arm64 and loong64
 	@$(ENV) mgmt/packaging/build.sh
 
-strongswan-sm: ## strongSwan with SM2, SM3 and SM4 in IKE, into build/strongswan-sm; nothing else needs it (docs/how-to/ike-sm.md)
+strongswan-sm: ## strongSwan with SM2, SM3 and SM4, in build/strongswan-sm (docs/how-to/ike-sm.md)
 	@$(MAKE) --no-print-directory -C mgmt/strongswan-sm
 
 demo: sim mgmt ## RFC 2544 throughput of two boxes back to back; table here, report in build/report
 	@./sallyport rfc2544 --frame-size 64,512,1400,1518 --json build/report/rfc2544.json --html build/report/rfc2544.html
 
-# --- what is checked -------------------------------------------------------------------------------------------------
+# --- what is checked ------------------------------------------------------------------------------
 
 test: ## every test that needs neither Vivado nor a board; PART=name for one part
 	@scripts/test.sh $(PART)
 
-test-long: ## the same with the long forms: more packets, rekeys, seeds and cycles (docs/reference/commands.md)
+test-long: ## the same in long forms: more packets, rekeys, seeds and cycles
 	@scripts/test.sh --long $(PART)
 
 lab-test: ## docs/how-to/trex-software.md, with TREX=FOLDER of a TRex release; as root
 	@TREX="$(TREX)" $(ENV) python -m pytest -q -rs tests/trex/test_software.py
 
-peers: ## what programs of Debian say of a box, which make peers installs; PEER=name for one (docs/reference/peers.md)
+peers: ## Debian's programs judge a box; PEER=name for one (docs/reference/peers.md)
 	@scripts/peers.sh $(PEER)
 
 # The parts, which scripts/test.sh calls. The long forms are asked for by the environment.
@@ -108,8 +110,9 @@ endif
 scala_folder = $(if $(filter common,$*),common,$*_fpga)
 PYTEST := python -m pytest -q $(if $(LONG),--long)
 
-# mill serves one caller at a time. Where all parts run, what other parts wait for is elaborated before its specs run,
-# and its callers wait for each other here, so that they take one of make's places and not all of them.
+# mill serves one caller at a time. Where all parts run, what other parts wait for is elaborated
+# before its specs run, and its callers wait for each other here, so that they take one of make's
+# places and not all of them.
 elaborated := verilog $(sized)/rtl/model-stamp $(sized)/rtl/fabric-stamp build/boards/parts/stamp build/boards/check/stamp
 part-crypto part-interface part-common: part-%: | setup $(if $(ALL),$(elaborated))
 	$(part) mill --no-daemon --ticker false $(scala_folder).test
@@ -161,30 +164,32 @@ $(MILL) boards.runMain sallyport.boards.Elaborate $$($(ENV) python -m boards.top
   --out $(3) --version $(VERSION) $(4) && $(ENV) python -m boards.top --board $(1) --chip $(2) --out $(3) $(5)
 endef
 
-# The gates of the core's clock, 6 levels, and of the SLRs of its pblock, 60 % of LUTs, block RAM and URAM, are in the script. What is in Aurora's clock, 402.83 MHz,
-# has to do with half the levels, and what is in the MAC's, 322.27 MHz, with 4.
-synth-check: setup ## area and depth of the three full chips with the shells of BOARD, by yosys, into build/synth
+# The gates of the core's clock, 6 levels, and of the SLRs of its pblock, 60 % of LUTs, block RAM
+# and URAM, are in the script. What is in Aurora's clock, 402.83 MHz, has to do with half the
+# levels, and what is in the MAC's, 322.27 MHz, with 4.
+synth-check: setup ## area and depth of the full chips in BOARD's shells, by yosys, in build/synth
 	@for chip in inner outer crypto; do \
 	  $(call board_rtl,$(BOARD),$$chip,build/synth/rtl/$$chip,--full) && \
 	  $(ENV) python scripts/synth_check.py $${chip^}Shell build/synth/rtl/$$chip --clock 'links_*_clock=3' --clock 'mac_*Clock=4' \
 	    --slrs $$($(ENV) python -m boards.top --board $(BOARD) --chip $$chip --core-slrs) || exit 1; done
 
-# Tops for checks have small tables, which make no other crossings; those of bitstreams are made where they are built.
+# Tops for checks have small tables, which make no other crossings; those of bitstreams are made
+# where they are built.
 board_sources := $(shell_sources) $(wildcard boards/data/*.yaml boards/ip/*.yaml boards/constraints/*.tcl boards/templates/* boards/*.py)
 build/boards/check/stamp: $(board_sources) build.mill VERSION | setup
 	@for board in $(basename $(notdir $(wildcard boards/data/*.yaml))); do for chip in inner crypto outer; do \
 	  $(call board_rtl,$$board,$$chip,$(@D)/$$board/$$chip/rtl,) || exit 1; done; done
 	@touch $@
 
-board-parts: build/boards/parts/stamp ## Verilog of the shells' parts that tests simulate by themselves, into build/boards/parts
+board-parts: build/boards/parts/stamp ## Verilog of shell parts for their own tests
 build/boards/parts/stamp: $(shell_sources) build.mill VERSION | setup
 	@$(MILL) boards.runMain sallyport.boards.ElaborateParts --out $(@D)
 	@touch $@
 
-board-check: verilog build/boards/check/stamp ## what can be checked of the boards without Vivado: Tcl, constraints, clock crossings, elaboration, lint
+board-check: verilog build/boards/check/stamp ## checks of the boards without Vivado
 	@$(ENV) python -m boards.check
 
-# --- boards (docs/reference/boards.md) ---------------------------------------------------------------------------------------
+# --- boards (docs/reference/boards.md) ------------------------------------------------------------
 
 CHIP ?=
 PART ?=

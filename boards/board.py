@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Board data: the one place that reads boards/data/<board>.yaml and refuses what is wrong in it. Schema: docs/reference/boards.md."""
+"""Board data: the one place that reads boards/data/<board>.yaml and refuses what is wrong in it.
+Schema: docs/reference/boards.md."""
 
 from __future__ import annotations
 
@@ -74,7 +75,8 @@ class Qsfp:
 
 
 class Board:
-    """One board file. `Board.load` is the only way in; what it returns is complete and consistent."""
+    """One board file. `Board.load` is the only way in; what it returns is complete and
+    consistent."""
 
     def __init__(self, path: Path, raw: dict[str, Any]) -> None:
         self.path = path
@@ -173,7 +175,8 @@ class Board:
         return self.raw["chips"][chip]["core_slrs"]
 
     def ports(self, chip: str) -> list[Port]:
-        """All top-level ports of a chip, in the file's order; those of QSFPs that it does not use are left out."""
+        """All top-level ports of a chip, in the file's order; those of QSFPs that it does not use
+        are left out."""
         used = self.used_qsfps(chip)
         return [
             port

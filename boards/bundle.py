@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person sends of a run of Vivado: reports, logs, versions, and a summary by our gate, in one archive without designs.
+"""What a person sends of a run of Vivado: reports, logs, versions, and a summary by our gate, in
+one archive without designs.
 
-`make first-run` calls `python -m boards.bundle --board B --variant V [--chip C]` behind the run, however that ended.
+`make first-run` calls `python -m boards.bundle --board B --variant V [--chip C]` behind the run,
+however that ended.
 """
 
 from __future__ import annotations
@@ -56,7 +58,8 @@ def _some(title: str, lines: list[str]) -> list[str]:
 
 
 def summary(chip: str, folder: Path) -> str:
-    """How far a chip came, by step; what the gate found; errors and critical warnings of Vivado, each once."""
+    """How far a chip came, by step; what the gate found; errors and critical warnings of Vivado,
+    each once."""
     steps = STEP.findall(_text(folder / "flow.log"))
     if not steps:
         return f"{chip}: not begun\n"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Corundum's 100G MAC path (BSD-2-Clause-Views; its library MIT): fetched at one commit, never vendored, and never used at another one.
+"""Corundum's 100G MAC path (BSD-2-Clause-Views; its library MIT): fetched at one commit, never
+vendored, and never used at another one.
 
 `python -m boards.corundum` is `make corundum`.
 """

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`make bitstreams` and `make program`: what is checked before any work, and the call of Vivado.
 
-python -m boards.flow check --board B [--chip C]      everything that can be wrong, before anything is built
-python -m boards.flow run --board B [--chip C]        Verilog to bitstreams, chip by chip, going on from checkpoints
+python -m boards.flow check --board B [--chip C]      everything that can be wrong, before anything
+                                                      is built
+python -m boards.flow run --board B [--chip C]        Verilog to bitstreams, chip by chip, going on
+                                                      from checkpoints
 python -m boards.flow program --board B --chip C      a bitstream into a card
 
 --variant first builds what boards/variants.yaml has under that name, in folders of its own.
@@ -23,12 +25,14 @@ import click
 from boards import corundum, ip, xdc
 from boards.board import CHIPS, FULL, Board, BoardError
 
-VIVADO = "2023.2"  # the release whose Aurora (12.0) and CMAC the IP tables were written for; both ends of a link need the same one
+# the release whose Aurora (12.0) and CMAC the IP tables were written for; both ends of a link need
+# the same one
+VIVADO = "2023.2"
 TCL = Path(__file__).with_name("tcl")
 CONSTRAINED = ("constrain.dcp", "opt.dcp", "place.dcp", "phys_opt.dcp", "route.dcp")
 CHECKPOINTS = ("synth.dcp", *CONSTRAINED)
-# What `make bitstreams LAST=` may be, and the last step of tcl/flow.tcl then: a netlist without its constraints or a routed design without
-# its gate would tell nothing.
+# What `make bitstreams LAST=` may be, and the last step of tcl/flow.tcl then: a netlist without its
+# constraints or a routed design without its gate would tell nothing.
 LAST = {"synth": "constrain", "place": "place", "route": "gate", "bitstream": "bitstream"}
 
 
@@ -59,7 +63,8 @@ def check_vivado() -> None:
 
 
 def check(board_name: str, chip: str, part: str = "", variant: str = FULL, last: str = "bitstream") -> Board:
-    """All that can be wrong before Vivado is started; a missing licence or part Vivado itself tells, as its first act."""
+    """All that can be wrong before Vivado is started; a missing licence or part Vivado itself
+    tells, as its first act."""
     board = Board.load(board_name).with_part(part).with_variant(variant)
     wanted = chips(chip)
     if last not in LAST:
@@ -76,7 +81,8 @@ def braces(values: Iterable[object]) -> str:
 
 
 def write_chip(board: Board, chip: str, folder: Path, rtl: Path) -> Path:
-    """Everything flow.tcl needs to know of a chip; removes checkpoints if an input is not what it was."""
+    """Everything flow.tcl needs to know of a chip; removes checkpoints if an input is not what
+    it was."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "ports.xdc").write_text(xdc.port_constraints(board, chip))
     (folder / "floorplan.xdc").write_text(xdc.floorplan(board, chip))

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""IP tables (boards/ip/*.yaml): their ports as Verilog stubs, their properties for the flow's create_ip.
+"""IP tables (boards/ip/*.yaml): their ports as Verilog stubs, their properties for the
+flow's create_ip.
 
-`python -m boards.ip --board B --chip C --out DIR` writes a stub of each module. A stub has the ports of the table and nothing in it:
-yosys takes it as a black box, Verilator as a module with outputs that have no driver.
+`python -m boards.ip --board B --chip C --out DIR` writes a stub of each module. A stub has the
+ports of the table and nothing in it: yosys takes it as a black box, Verilator as a module with
+outputs that have no driver.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ class IpPort:
 
 @dataclass(frozen=True)
 class Ip:
-    """One module to be created: an IP with all its properties, or corundum's wrapper, which has none."""
+    """One module to be created: an IP with all its properties, or corundum's wrapper, which
+    has none."""
 
     module: str
     ip: str
@@ -102,7 +105,8 @@ def tables(folder: Path = TABLES) -> list[dict[str, Any]]:
 
 
 def instances(board: Board, chip: str) -> list[Ip]:
-    """Every module that a chip needs from Vivado's catalogue or from corundum, with its values for this board."""
+    """Every module that a chip needs from Vivado's catalogue or from corundum, with its values for
+    this board."""
     mac = board.mac(chip)
     result = []
     for table in tables():

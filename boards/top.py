@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A chip's top: pins, clocks and IPs around its shell, as Verilog made from the board file (templates/top.sv.j2).
+"""A chip's top: pins, clocks and IPs around its shell, as Verilog made from the board file
+(templates/top.sv.j2).
 
-`python -m boards.top --board B --chip C --out DIR` writes DIR/<Chip>Board.sv, beside the shell's files, and DIR/constraints.
+`python -m boards.top --board B --chip C --out DIR` writes DIR/<Chip>Board.sv, beside the shell's
+files, and DIR/constraints.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ def shell(chip: str) -> str:
 
 
 def _links(board: Board, chip: str, modules: dict[str, ip.Ip]) -> list[dict[str, object]]:
-    """Channels in the order of the shell's ports: link by link, those of a link one after the other."""
+    """Channels in the order of the shell's ports: link by link, those of a link one after
+    the other."""
     cages = [
         (qsfp, f"Link to the {other} chip, channel {channel}")
         for other, names in board.raw["chips"][chip]["links"].items()
@@ -59,7 +62,8 @@ def buses(board: Board, chip: str) -> list[str]:
 
 
 def monitor_divisor(board: Board) -> int:
-    """By which the system monitor makes its converter's clock, 5 MHz or less, of the control clock."""
+    """By which the system monitor makes its converter's clock, 5 MHz or less, of the
+    control clock."""
     free, mmcm = board.clocks["free_running"], board.clocks["mmcm"]
     return math.ceil(free["mhz"] * mmcm["multiply"] / mmcm["control"] / 5)
 

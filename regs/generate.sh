@@ -21,7 +21,8 @@ gofmt -w "$fresh"/mgmt/internal/suite/*.go
 export_rdl scala -o "$fresh/$scala_dir"
 export_rdl go -o "$fresh/$go_dir"
 
-# Files that say at their top that they are generated: committed ones and those that would be, so that a stale file is found.
+# Files that say at their top that they are generated: committed ones and those that would be, so
+# that a stale file is found.
 folders=(common crypto_fpga docs mgmt regs sim)
 generated() {
   (cd "$1" && find "${folders[@]}" -type f -not -name '*.py[co]' -not -name generate.sh \

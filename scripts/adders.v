@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A techmap for synth_check.py: every sum of words as two-operand adders on carry chains, a LUT a bit and addition.
-// Left to itself yosys makes one compressor tree of all additions in a row, which takes half as many LUTs again.
+// A techmap for synth_check.py: every sum of words as two-operand adders on carry chains, a LUT a
+// bit and addition. Left to itself yosys makes one compressor tree of all additions in a row, which
+// takes half as many LUTs again.
 (* techmap_celltype = "$add" *)
 module adder (A, B, Y);
   parameter A_SIGNED = 0;

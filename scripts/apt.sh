@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# For scripts to source that install Debian packages by name. Such a script sets `self`, its name in messages.
+# For scripts to source that install Debian packages by name. Such a script sets `self`, its name
+# in messages.
 say() { printf '%s: %s\n' "${self:?}" "$*" >&2; }
 die() { say "$*"; exit 2; }
 
@@ -8,7 +9,8 @@ as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; elif command -v sudo >/dev/null; then sudo "$@"; else die "needs root or sudo to install: $*"; fi
 }
 
-# Runs a command that may take minutes, shows its last words if it fails, and a line every 15 s until then.
+# Runs a command that may take minutes, shows its last words if it fails, and a line every 15 s
+# until then.
 quietly() {
   local what=$1 start=$SECONDS log pid
   shift

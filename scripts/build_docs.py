@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`scripts/build_docs.py`: builds the site of docs/ into build/docs/site, with PeakRDL's register pages from build/regs.
+"""`scripts/build_docs.py`: builds the site of docs/ into build/docs/site, with PeakRDL's register
+pages from build/regs.
 
-The build is strict: a dead link or anchor, or a page that zensical.toml does not list, ends it with status 1.
+The build is strict: a dead link or anchor, or a page that zensical.toml does not list, ends it with
+status 1.
 """
 
 from __future__ import annotations

@@ -8,8 +8,9 @@ for dir in "$root"/.venv/lib/python3.*/site-packages/verilator; do VERILATOR_ROO
 # ccache in front of the compilers: an unchanged module is compiled once.
 export PATH="/usr/lib/ccache:$PATH"
 export PATH="$root/.tools/bin:$root/.venv/bin:$VERILATOR_ROOT/bin:$PATH"
-# How ChiselSim's models are compiled, for it leaves that to Verilator's generated makefile: by clang, lightly, which takes a quarter of the time of
-# g++ -Os, the default. The makefile names a precompiled header twice, in the compiler's own way. (sim/engine/Makefile says its own.)
+# How ChiselSim's models are compiled, for it leaves that to Verilator's generated makefile: by
+# clang, lightly, which takes a quarter of the time of g++ -Os, the default. The makefile names a
+# precompiled header twice, in the compiler's own way. (sim/engine/Makefile says its own.)
 if command -v clang++ > /dev/null; then
   models="CXX=clang++ LINK=clang++ LOADLIBES=-latomic OPT_FAST=-O1 OPT_GLOBAL=-O1 CFG_CXXFLAGS_PCH_I=-include-pch CFG_GCH_IF_CLANG=.gch"
 else

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Formatters and linters of every language. With --fix the formatters rewrite the tree; without it any difference fails.
+# Formatters and linters of every language. With --fix the formatters rewrite the tree; without it
+# any difference fails.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 fix=${1:-}

@@ -1,17 +1,20 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0
-# scripts/model.sh OPTION…: Verilator for ChiselSim's makefile, which compiles each distinct model once.
+# SPDX-License-Identifier: Apache-2.0 scripts/model.sh OPTION…: Verilator for ChiselSim's makefile,
+# which compiles each distinct model once.
 #
-# It runs in the folder of one simulation, whose sources lie in ../primary-sources and ../generated-sources.
-# build/models keeps each model under a hash of all that decides it: sources, options and compilers. Of
-# several callers with the same hash, one compiles and the others wait. Models unused for a week go.
+# It runs in the folder of one simulation, whose sources lie in ../primary-sources and
+# ../generated-sources. build/models keeps each model under a hash of all that decides it: sources,
+# options and compilers. Of several callers with the same hash, one compiles and the others wait.
+# Models unused for a week go.
 set -euo pipefail
 store=$(cd "$(dirname "$0")/.." && pwd)/build/models
-# ChiselSim's last option is the list of sources, by its full path. Paths below its folder differ between simulations.
+# ChiselSim's last option is the list of sources, by its full path. Paths below its folder differ
+# between simulations.
 list=${!#}
 workspace=${list%/*/*}
 
-# The sources, each after its name, without firtool's remarks at ends of lines: these name lines of Scala.
+# The sources, each after its name, without firtool's remarks at ends of lines: these name lines
+# of Scala.
 sources() {
   cd "$workspace"
   find primary-sources generated-sources -type f -print0 | LC_ALL=C sort -z |

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """LUT levels of the paths in a netlist that yosys has mapped to UltraScale+ primitives.
 
-yosys's own `ltp` walks through registers; here a path goes from a clock edge or port to the next. The hierarchy of modules
-is unfolded here and not by yosys, which would need some 50 GB for the whole crypto core.
+yosys's own `ltp` walks through registers; here a path goes from a clock edge or port to the next.
+The hierarchy of modules is unfolded here and not by yosys, which would need some 50 GB for the
+whole crypto core.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ WRITE_PIN = re.compile(r"^(D|DI|WE|WCLK|DI[A-H]|ADDRH|ADDRD)$")
 
 @dataclass
 class Cell:
-    """A primitive of one module: the bits that paths go through it from, those where they end, those it drives, its clocks."""
+    """A primitive of one module: the bits that paths go through it from, those where they end,
+    those it drives, its clocks."""
 
     kind: str
     name: str
@@ -43,7 +45,8 @@ class Module:
     """One module of the netlist, read once however many instances it has."""
 
     cells: list[Cell] = field(default_factory=list)
-    # Of each instance: its name, its module's, and of each of its port bits the bit it is joined with here.
+    # Of each instance: its name, its module's, and of each of its port bits the bit it is joined
+    # with here.
     instances: list[tuple[str, str, list[tuple[int, int]]]] = field(default_factory=list)
     ports: list[tuple[str, bool, list[int]]] = field(default_factory=list)
     names: dict[int, str] = field(default_factory=dict)
@@ -69,7 +72,8 @@ def read_module(modules: dict, name: str) -> Module:
             joined = [
                 (i, o)
                 for pin, bits in what["connections"].items()
-                for i, o in zip(inner[pin]["bits"], bits, strict=False)  # upper bits may be left open
+                # upper bits may be left open
+                for i, o in zip(inner[pin]["bits"], bits, strict=False)
                 if isinstance(i, int) and isinstance(o, int)
             ]
             module.instances.append((cell, kind, joined))
@@ -90,7 +94,8 @@ def read_module(modules: dict, name: str) -> Module:
 
 
 class Paths:
-    """The longest path to each net of a design: `modules` is a netlist as yosys writes it to JSON."""
+    """The longest path to each net of a design: `modules` is a netlist as yosys writes it
+    to JSON."""
 
     def __init__(self, modules: dict, top: str) -> None:
         self.modules = modules
@@ -125,7 +130,8 @@ class Paths:
         return net
 
     def unfold(self, name: str, prefix: str, nets: dict[int, int]) -> None:
-        """Number the nets of one instance and list its primitives; `nets` holds those that its ports bring in."""
+        """Number the nets of one instance and list its primitives; `nets` holds those that its
+        ports bring in."""
         module = self.module(name)
         place = len(self.places)
         self.places.append((prefix, module, nets))
@@ -165,7 +171,8 @@ class Paths:
             if waiting is not None:
                 stack.append(waiting)
                 continue
-            # A cell that is still on the stack closes what only seems a loop: a carry chain is one cell of many bits.
+            # A cell that is still on the stack closes what only seems a loop: a carry chain is one
+            # cell of many bits.
             best = max(before & self.levels.keys(), key=self.levels.__getitem__, default=None)
             self.previous[cell] = best
             self.levels[cell] = (0 if best is None else self.levels[best]) + self.cells[cell][0].cost
@@ -220,7 +227,8 @@ class Paths:
         return found
 
     def deep_ends(self, most: Callable[[str], int]) -> dict[str, int]:
-        """Of the ends those of paths of more levels than `most` of their clock, the deepest first, and the most of each."""
+        """Of the ends those of paths of more levels than `most` of their clock, the deepest first,
+        and the most of each."""
         found: dict[str, int] = {}
         for name, clock, depth in self.ends():
             if depth > most(clock):

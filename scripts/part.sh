@@ -3,7 +3,8 @@
 # scripts/part.sh NAME COMMAND…: one part of `make test`.
 #
 # Output goes to build/test/NAME.log, which is shown if the part fails; result and seconds go to
-# build/test/NAME.result. It exits with 0 either way, so that a failed part does not stop the others.
+# build/test/NAME.result. It exits with 0 either way, so that a failed part does not stop
+# the others.
 set -uo pipefail
 name=$1 folder=build/test start=$SECONDS
 shift

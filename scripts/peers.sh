@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # scripts/peers.sh [PEER]: what programs of Debian say of a simulated box (docs/reference/peers.md).
 #
-# Each peer is tests/peers/test_PEER*.py and its packages, which are installed here. The closing lines list the
-# program's version, the seconds and the outcome of each peer, and every skip with its reason.
+# Each peer is tests/peers/test_PEER*.py and its packages, which are installed here. The closing
+# lines list the program's version, the seconds and the outcome of each peer, and every skip with
+# its reason.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 self=peers

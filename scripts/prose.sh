@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Checks the prose of every Markdown file by Vale, with the rules in styles/Sallyport. Vale is a Go program, built once
-# into .tools: PyPI's package downloads its binary from elsewhere when it first runs.
+# Checks the prose of every Markdown file by Vale, with the rules in styles/Sallyport. Vale is a Go
+# program, built once into .tools: PyPI's package downloads its binary from elsewhere when it
+# first runs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=3.22.0

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`scripts/prose_stats.py [--ref COMMIT] [FILE...]`: sentences of each document, with their mean and longest length in words.
+"""`scripts/prose_stats.py [--ref COMMIT] [FILE...]`: sentences of each document, with their mean
+and longest length in words.
 
-Code blocks, tables, front matter and link targets are not prose. A code span counts as one word. Without FILE it reads
-every Markdown file of the repository, from the work tree or, with --ref, from a commit.
+Code blocks, tables, front matter and link targets are not prose. A code span counts as one word.
+Without FILE it reads every Markdown file of the repository, from the work tree or, with --ref, from
+a commit.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-# A full stop ends a sentence if a space and a capital, a digit, a quote, a code span or an emphasis follow.
+# A full stop ends a sentence if a space and a capital, a digit, a quote, a code span or an
+# emphasis follow.
 END_OF_SENTENCE = re.compile(r"(?<=[.!?])[\"')*]*\s+(?=[A-Z0-9`\"'(*\[])")
 ABBREVIATIONS = re.compile(r"\b(e\.g|i\.e|etc|cf|vs|St|No|Fig)\.")
 LIST_ITEM = re.compile(r"^\s*([-*+]|\d+\.) ")

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs the toolchain: Debian packages through apt-get, everything else into this clone (.tools/,
-# .venv/). Each step looks first and does nothing where its result is there: a second run costs a second.
+# .venv/). Each step looks first and does nothing where its result is there: a second run costs
+# a second.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -94,7 +95,8 @@ python_stamp() { cat pyproject.toml VERSION; }
 
 install_python() {
   local stamp=.venv/installed-from
-  # A .venv names its own folder in every script, so that of another clone, or of this one before it moved, is no use.
+  # A .venv names its own folder in every script, so that of another clone, or of this one before it
+  # moved, is no use.
   grep -qsF -- "-m venv $(pwd -P)/.venv" .venv/pyvenv.cfg || rm -rf .venv
   python_stamp | cmp -s - "$stamp" && return
   begin "installing what pyproject.toml lists into .venv"

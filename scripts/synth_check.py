@@ -91,8 +91,8 @@ def run_yosys(sources: list[Path], top: str, out: Path) -> dict:
         [
             "read_verilog -sv -D SYNTHESIS " + " ".join(map(str, sources)),
             f"hierarchy -top {top}",
-            # firtool gives each memory a module of its own, with a clock a port: inside its parent yosys sees that the
-            # clocks are one and maps it to memory blocks.
+            # firtool gives each memory a module of its own, with a clock a port: inside its parent
+            # yosys sees that the clocks are one and maps it to memory blocks.
             "proc",
             f"flatten {' '.join(memories)}" if memories else "",
             f"techmap -map {ADDERS}",

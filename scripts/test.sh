@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0
-# scripts/test.sh [--long] [PART]: the tests of `make test`, or one part of them, and what they need built.
+# SPDX-License-Identifier: Apache-2.0 scripts/test.sh [--long] [PART]: the tests of `make test`, or
+# one part of them, and what they need built.
 #
-# make starts the parts in the order below and keeps every core busy; builds and tests of different parts
-# overlap. The closing lines list the time of each part, every test that was skipped with its reason, and
-# the number of parts that passed and failed.
+# make starts the parts in the order below and keeps every core busy; builds and tests of different
+# parts overlap. The closing lines list the time of each part, every test that was skipped with its
+# reason, and the number of parts that passed and failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 long= all=1

@@ -35,7 +35,8 @@ def built_suites() -> list[str]:
 
 @pytest.fixture(scope="session")
 def office_lan(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A capture of an office's traffic, with a real one behind it where that is beside this clone."""
+    """A capture of an office's traffic, with a real one behind it where that is beside
+    this clone."""
     return captures.lan(tmp_path_factory.mktemp("captures") / "office-lan.pcap")
 
 

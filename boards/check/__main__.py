@@ -82,7 +82,8 @@ def main(skip_lint: bool) -> None:
 
 
 def lint_all(boards: list[Board]) -> list[str]:
-    """Every core and every top that was generated; a top without its core, which has been linted."""
+    """Every core and every top that was generated; a top without its core, which has
+    been linted."""
     waivers = lint.load_waivers()
     used: set[int] = set()
     found: list[str] = []

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Structural check of clock crossings on an elaborated netlist: which clocks' registers reach which clocks' registers, and where.
+"""Structural check of clock crossings on an elaborated netlist: which clocks' registers reach which
+clocks' registers, and where.
 
-A register's clock is followed through buffers and module boundaries to a port of the top or to the pin of a cell that makes it; two
-clocks are different if that differs, related or not. Modules are analysed once, in terms of their own ports, and the results put
-together from the leaves to the top. A crossing is allowed
+A register's clock is followed through buffers and module boundaries to a port of the top or to the
+pin of a cell that makes it; two clocks are different if that differs, related or not. Modules are
+analysed once, in terms of their own ports, and the results put together from the leaves to the top.
+A crossing is allowed
 
-- into a register with the attribute ASYNC_REG, in a module that has a constraint beside it (docs/reference/boards.md); what comes to its
-  data input comes from a register or a pin and not through logic, whose glitches it would take for values, and
+- into a register with the attribute ASYNC_REG, in a module that has a constraint beside it
+  (docs/reference/boards.md); what comes to its data input comes from a register or a pin and not
+  through logic, whose glitches it would take for values, and
 - from a memory's write clock to its read clock, in such a module or below one.
 """
 
@@ -17,7 +20,8 @@ from boards.check.domains import Module
 
 
 class Checker(Design):
-    """A design whose modules are analysed when they are asked for, those that they hold before them."""
+    """A design whose modules are analysed when they are asked for, those that they hold
+    before them."""
 
     def summary(self, module: str) -> Summary:
         if module not in self.summaries:
@@ -28,7 +32,8 @@ class Checker(Design):
         return self.summaries[module]
 
     def problems(self, top: str) -> list[str]:
-        """Every crossing that is not allowed; pins without a clock count as a clock of their own."""
+        """Every crossing that is not allowed; pins without a clock count as a clock of
+        their own."""
         summary = self.summary(top)
         found = []
         for crossing, places in summary.crossings.items():

@@ -13,7 +13,8 @@ REGISTER = re.compile(r"^\$(a|s|al)?dff")
 
 
 class Nets:
-    """The nets of one module: clocks are followed through buffers and submodules to a port or to the pin that makes them."""
+    """The nets of one module: clocks are followed through buffers and submodules to a port or to
+    the pin that makes them."""
 
     def __init__(self, design: Design, name: str) -> None:
         self.design = design

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 ASYNC = ("async", "none")
 WRITTEN = "-written"
 Bit = int | str
-# ("port", clock port), ("root", path of a pin that makes a clock), ("data", input port), or ASYNC; with WRITTEN behind its first word a
-# clock is that of writes into a memory, whose contents this is
+# ("port", clock port), ("root", path of a pin that makes a clock), ("data", input port), or ASYNC;
+# with WRITTEN behind its first word a clock is that of writes into a memory, whose contents this is
 Symbol = tuple[str, str]
 
 
@@ -41,8 +41,10 @@ class Summary:
     sources: dict[str, set[Symbol]] = field(default_factory=dict)  # of each output's data
     sinks: dict[str, set[Symbol]] = field(default_factory=dict)  # clocks that take an input's data
     crossings: dict[Crossing, set[str]] = field(default_factory=lambda: defaultdict(set))
-    mixed: dict[str, set[Symbol]] = field(default_factory=dict)  # those of `sources` that come through logic
-    settles: dict[str, set[Settling]] = field(default_factory=dict)  # where an input's data is made another clock's
+    # those of `sources` that come through logic
+    mixed: dict[str, set[Symbol]] = field(default_factory=dict)
+    # where an input's data is made another clock's
+    settles: dict[str, set[Settling]] = field(default_factory=dict)
     glitches: set[str] = field(default_factory=set)
 
 
@@ -59,7 +61,8 @@ def tell(symbol: Symbol) -> str:
 
 
 class Design:
-    """`boxes`: black boxes with their `clocks` or `through` (boards/ip, check/primitives.yaml); `allowed`: the crossing modules."""
+    """`boxes`: black boxes with their `clocks` or `through` (boards/ip, check/primitives.yaml);
+    `allowed`: the crossing modules."""
 
     def __init__(self, modules: dict[str, Any], boxes: dict[str, dict[str, Any]], allowed: set[str]) -> None:
         self.modules = modules

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The clock domains of one module of a netlist, in terms of its own ports: what boards/check/cdc.py puts together."""
+"""The clock domains of one module of a netlist, in terms of its own ports: what boards/check/cdc.py
+puts together."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ LATCH = re.compile(r"^\$(a|s)?dlatch")
 
 
 class Module(Nets):
-    """The analysis of one module. A node is a bit of a net, or one that stands for a cell all of whose inputs reach all outputs."""
+    """The analysis of one module. A node is a bit of a net, or one that stands for a cell all of
+    whose inputs reach all outputs."""
 
     def __init__(self, design: Design, name: str) -> None:
         super().__init__(design, name)
@@ -53,7 +55,7 @@ class Module(Nets):
         self._resolve_settlings(reached, mixed)
         return self.out
 
-    # --- cells -----------------------------------------------------------------------------------------------------------
+    # --- cells ------------------------------------------------------------------------------------
 
     def _cell(self, name: str, cell: dict[str, Any]) -> None:
         kind = cell["type"]
@@ -85,7 +87,8 @@ class Module(Nets):
         if settles:
             self.design.crossing_modules.add(self.name)
             self.settlings += [(bit, Settling(clock, place, False)) for bit in connections["D"]]
-        # A synchroniser's data and asynchronous set may be another clock's; its enable and reset may not.
+        # A synchroniser's data and asynchronous set may be another clock's; its enable and reset
+        # may not.
         controls = ("EN", "SRST") if settles else connections.keys() - {"CLK", "Q"}
         for port, bits in connections.items():
             if port in controls:
@@ -187,7 +190,7 @@ class Module(Nets):
             if source and target and source != target:
                 self.out.crossings[Crossing(source, target, crossing.memory)] |= {f"{name}.{place}" for place in places}
 
-    # --- results ---------------------------------------------------------------------------------------------------------
+    # --- results ----------------------------------------------------------------------------------
 
     def _propagate(self, start: dict[Any, set[Symbol]]) -> dict[Any, set[Symbol]]:
         reached: dict[Any, set[Symbol]] = defaultdict(set)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verilator's lint of generated Verilog: every warning is fixed, or waived in waivers.yaml with a reason."""
+"""Verilator's lint of generated Verilog: every warning is fixed, or waived in waivers.yaml with
+a reason."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ class Message:
 
 
 def verilate(top: str, files: list[Path], library: list[Path]) -> list[Message]:
-    """All messages of `verilator --lint-only -Wall`; `library` are folders with one module a file."""
+    """All messages of `verilator --lint-only -Wall`; `library` are folders with one module
+    a file."""
     command = ["verilator", "--lint-only", "-Wall", "-Wno-fatal", "--top-module", top, "+libext+.sv+.v"]
     command += [word for folder in library for word in ("-y", str(folder))]
     done = subprocess.run([*command, *map(str, files)], capture_output=True, text=True, check=False)

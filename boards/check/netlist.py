@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elaboration of a chip by yosys: generated Verilog, stubs of IPs, Xilinx's cell library; the core may be a black box."""
+"""Elaboration of a chip by yosys: generated Verilog, stubs of IPs, Xilinx's cell library; the core
+may be a black box."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ def sources(folder: Path, top: str, stop: Iterable[str] = ()) -> list[Path]:
 
 
 def elaborate(top: str, files: list[Path], black_boxes: list[Path], work: Path, passes: str = "proc") -> dict[str, Any]:
-    """`hierarchy -check` of `top`; returns the modules of yosys's JSON. Of `black_boxes` and primitives the ports alone are read."""
+    """`hierarchy -check` of `top`; returns the modules of yosys's JSON. Of `black_boxes` and
+    primitives the ports alone are read."""
     work.mkdir(parents=True, exist_ok=True)
     result = work / f"{top}.json"
     primitives = work / f"{top}_primitives.v"
@@ -79,7 +81,8 @@ def _identifiers(path: Path) -> frozenset[str]:
 
 
 def foreign_clocks(path: Path) -> set[str]:
-    """Clocks of a generated file other than its port `clock` and those of a memory's ports, which come from it."""
+    """Clocks of a generated file other than its port `clock` and those of a memory's ports, which
+    come from it."""
     text = path.read_text()
     used = set(re.findall(r"posedge (\w+)", text))
     gated = set(re.findall(r"\.(?:gated|out)\s*\((\w+)\)", text)) if "SallyportClockGate" in text else set()
@@ -89,7 +92,8 @@ def foreign_clocks(path: Path) -> set[str]:
 
 
 def lint_stubs(modules: dict[str, Any], folder: Path) -> list[Path]:
-    """Verilog of the black boxes among `modules` for Verilator: ports and parameters, nothing inside."""
+    """Verilog of the black boxes among `modules` for Verilator: ports and parameters,
+    nothing inside."""
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     for name, module in modules.items():

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What report_cdc takes for a synchroniser: registers in a row whose controls are alike, or held words that an enable lets in.
+"""What report_cdc takes for a synchroniser: registers in a row whose controls are alike, or held
+words that an enable lets in.
 
 Vivado counts as a synchroniser's depth the flip-flops in a row that share their control signals
-(UG906, report_cdc). A first register with a reset or an enable which the second has not is therefore
-a depth of 1: CDC-1 or CDC-4, both critical. A word that is held while it is taken needs no second
-register, if the enable of the one that takes it has been synchronised: CDC-15, a warning.
+(UG906, report_cdc). A first register with a reset or an enable which the second has not is
+therefore a depth of 1: CDC-1 or CDC-4, both critical. A word that is held while it is taken needs
+no second register, if the enable of the one that takes it has been synchronised: CDC-15, a warning.
 
-Registers are those with ASYNC_REG, after yosys's `opt_dff`, which finds enables and resets as Vivado's synthesis does.
+Registers are those with ASYNC_REG, after yosys's `opt_dff`, which finds enables and resets as
+Vivado's synthesis does.
 """
 
 from __future__ import annotations

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# Vivado's commands, for tclsh: each checks its options against vivado.yaml, records its call, and answers as a good run would.
+# Vivado's commands, for tclsh: each checks its options against vivado.yaml, records its call, and
+# answers as a good run would.
 #
-# Set before: `commands` (dict: command -> dict of options, 1 if one takes a value), `values` (dict: "command -option" -> list), `needs` and
-# `some` (lists of vivado.yaml's rules), `settable`, `readable` (dict with answers), `xdc_commands`, `reports` (the folder of reports), `record` (a channel), and `scenario`, a dict
-# of command -> script that answers in the stub's place, with `options` and `rest` at hand.
-# A call is a line: the command and its words, separated by unit separators (0x1f).
+# Set before: `commands` (dict: command -> dict of options, 1 if one takes a value), `values` (dict:
+# "command -option" -> list), `needs` and `some` (lists of vivado.yaml's rules), `settable`,
+# `readable` (dict with answers), `xdc_commands`, `reports` (the folder of reports), `record` (a
+# channel), and `scenario`, a dict of command -> script that answers in the stub's place, with
+# `options` and `rest` at hand. A call is a line: the command and its words, separated by unit
+# separators (0x1f).
 
 set handles 0
 set described {}

@@ -113,7 +113,8 @@ def property_problems(board: str, found: dict[str, tuple[str, dict[str, str]]]) 
             f"{module}: optional port {port} is none that corundum connects" for port in optional if port not in ports
         ]
         if kind.startswith("cmac_gty"):
-            values.pop("CHANNEL_ENABLE", "")  # the flow leaves one of the preset's channels, whichever is first
+            # the flow leaves one of the preset's channels, whichever is first
+            values.pop("CHANNEL_ENABLE", "")
         for name in sorted(wanted.keys() | values.keys()):
             if wanted.get(name) != values.get(name):
                 problems.append(

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `make board-check` holds a chip's generated top against: port list, elaboration, clock crossings, constraints, lint."""
+"""What `make board-check` holds a chip's generated top against: port list, elaboration, clock
+crossings, constraints, lint."""
 
 from __future__ import annotations
 
@@ -104,7 +105,8 @@ def _black_boxes(board: Board, chip: str, rtl: Path, work: Path) -> list[Path]:
 
 
 def netlist_problems(board: Board, chip: str, rtl: Path, work: Path) -> list[str]:
-    """Elaboration with `hierarchy -check`, ports, floorplan, clock crossings and their constraints."""
+    """Elaboration with `hierarchy -check`, ports, floorplan, clock crossings and their
+    constraints."""
     top, core = xdc.top(chip), xdc.core(chip)
     files = [path for path in netlist.sources(rtl, top, stop=[core]) if path.stem != core]
     try:
@@ -124,7 +126,8 @@ def netlist_problems(board: Board, chip: str, rtl: Path, work: Path) -> list[str
 
 
 def core_problems(rtl: Path, core: str) -> list[str]:
-    """The netlist check takes a core's ports to be of one clock: no register inside may have another."""
+    """The netlist check takes a core's ports to be of one clock: no register inside may
+    have another."""
     found = []
     for path in netlist.sources(rtl, core):
         found += [f"{path.name}: a register has the clock {clock}" for clock in netlist.foreign_clocks(path)]

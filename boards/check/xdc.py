@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""XDC lint: what the constraints do, as recorded by the stub of Vivado, against a chip's ports and the card's table of pins."""
+"""XDC lint: what the constraints do, as recorded by the stub of Vivado, against a chip's ports and
+the card's table of pins."""
 
 from __future__ import annotations
 
@@ -168,7 +169,8 @@ def _exceptions(
 
 
 def crossing_problems(folder: Path, modules: set[str], work: Path) -> list[str]:
-    """Each module in which clocks cross has a constraint in `folder`, and each constraint there runs and excepts a path."""
+    """Each module in which clocks cross has a constraint in `folder`, and each constraint there
+    runs and excepts a path."""
     files = sorted(folder.glob("*.tcl"))
     problems = [
         f"{module} crosses clocks and has no constraint in {folder}"
@@ -194,9 +196,11 @@ def crossing_problems(folder: Path, modules: set[str], work: Path) -> list[str]:
 
 
 def register_problems(folder: Path, modules: dict[str, Any]) -> list[str]:
-    """Registers that a constraint names and its module has not: Vivado would find no cell and go on.
+    """Registers that a constraint names and its module has not: Vivado would find no cell and
+    go on.
 
-    `modules` is a netlist of yosys's. Vivado calls a register's cell after the register, with `_reg` behind it.
+    `modules` is a netlist of yosys's. Vivado calls a register's cell after the register, with
+    `_reg` behind it.
     """
     problems = []
     for file in sorted(folder.glob("*.tcl")):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# A row of LUT RAM is read several clocks after it was written: its pointer crosses first. The registers of block RAM have their reader's clock alone.
+# A row of LUT RAM is read several clocks after it was written: its pointer crosses first. The
+# registers of block RAM have their reader's clock alone.
 foreach cell [get_cells -quiet -hierarchical -filter {(ORIG_REF_NAME =~ AsyncFifo* || REF_NAME =~ AsyncFifo*)}] {
   set rows [get_cells -quiet -hierarchical -filter "NAME =~ $cell/memory/* && (REF_NAME =~ RAM32* || REF_NAME =~ RAM64*)"]
   if {[llength $rows]} {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Bits of one code word come within a period of the clock that sends them, together, so that no two changes are seen at once.
+# Bits of one code word come within a period of the clock that sends them, together, so that no two
+# changes are seen at once.
 foreach cell [get_cells -quiet -hierarchical -filter {(ORIG_REF_NAME =~ GrayCrossing* || REF_NAME =~ GrayCrossing*)}] {
   set sent [get_cells "$cell/gray_reg*"]
   set taken [get_cells "$cell/settling_reg*"]

@@ -13,7 +13,8 @@ import sallyport.iface.outer.OuterConfig
 import java.nio.file.Paths
 
 /**
- * The command line of a shell's elaboration; `python -m boards.top --shell-options` says what a board needs.
+ * The command line of a shell's elaboration; `python -m boards.top --shell-options` says what a
+ * board needs.
  *
  * @param fabric for simulations beside a core
  */

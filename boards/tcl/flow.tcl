@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# One chip, from Verilog to bitstream, without a project: vivado -mode batch -source flow.tcl -tclargs CHIP.tcl [LAST_STEP]
-# CHIP.tcl is what boards/flow.py writes: parts, files, IPs with their properties. A step whose checkpoint is there is not run again; boards/flow.py
-# removes the checkpoints when an input has changed. Exit status: 1 if the gate fails, 2 if the licence or the part is missing.
+# One chip, from Verilog to bitstream, without a project: vivado -mode batch -source
+# flow.tcl -tclargs CHIP.tcl [LAST_STEP] CHIP.tcl is what boards/flow.py writes: parts, files, IPs
+# with their properties. A step whose checkpoint is there is not run again; boards/flow.py removes
+# the checkpoints when an input has changed. Exit status: 1 if the gate fails, 2 if the licence or
+# the part is missing.
 set here [file dirname [file normalize [info script]]]
 foreach part {log licences ip waivers steps gate} { source [file join $here $part.tcl] }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The gate: what a routed design must not have. Each proc returns a list of sentences, empty if all is well; none relies on Vivado's exit status,
-# for Vivado writes bitstreams that miss their timing.
+# The gate: what a routed design must not have. Each proc returns a list of sentences, empty if all
+# is well; none relies on Vivado's exit status, for Vivado writes bitstreams that miss their timing.
 
 proc gate_violations {} {
   return [concat [slack_violations max setup] [slack_violations min hold] [pulse_width_violations] [unconstrained_violations] \
@@ -26,7 +26,8 @@ proc pulse_width_violations {} {
   return [list "pulse width slack $slack ns"]
 }
 
-# Everything check_timing counts: registers without a clock, endpoints without a constraint, ports without a delay, loops.
+# Everything check_timing counts: registers without a clock, endpoints without a constraint, ports
+# without a delay, loops.
 proc unconstrained_violations {} {
   set wrong {}
   set found 0
@@ -39,7 +40,8 @@ proc unconstrained_violations {} {
   return [lsort -unique $wrong]
 }
 
-# The lines of a report's section. Its title is underlined; the table of contents has it without a line.
+# The lines of a report's section. Its title is underlined; the table of contents has it without
+# a line.
 proc section {report title} {
   set lines [split $report "\n"]
   set found {}
@@ -54,8 +56,9 @@ proc section {report title} {
   return $found
 }
 
-# A row of the summary begins with its number and the constraint's position, and ends, two lines further on,
-# with corner, requirement, actual skew and slack (UG906; in one line where the names are short).
+# A row of the summary begins with its number and the constraint's position, and ends, two lines
+# further on, with corner, requirement, actual skew and slack (UG906; in one line where the names
+# are short).
 proc bus_skew_violations {} {
   set wrong {}
   set rows 0
@@ -72,7 +75,8 @@ proc bus_skew_violations {} {
   return $wrong
 }
 
-# Rows of the report's summary are rule, severity, count, description. Read as text: not every Vivado has get_cdc_violations.
+# Rows of the report's summary are rule, severity, count, description. Read as text: not every
+# Vivado has get_cdc_violations.
 proc cdc_violations {} {
   set wrong {}
   set rows [regexp -all -inline -line {^\s*(CDC-\d+)\s+(Critical|Warning|Info)\s+(\d+)\s+(.*)$} [report_cdc -details -return_string]]
@@ -83,7 +87,8 @@ proc cdc_violations {} {
   return $wrong
 }
 
-# What a rule deck, methodology or drc, calls an error or a critical warning. The report is made here, so that they are of this design.
+# What a rule deck, methodology or drc, calls an error or a critical warning. The report is made
+# here, so that they are of this design.
 proc rule_violations {deck} {
   report_$deck -file [file join $::chip(build) gate_$deck.rpt]
   set wrong {}

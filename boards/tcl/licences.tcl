@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Licences: what a run needs is asked for before it begins to work, for Vivado tells some of it hours later.
+# Licences: what a run needs is asked for before it begins to work, for Vivado tells some of it
+# hours later.
 
-# Synthesis of a register and its optimisation take both licences that a run needs of the device, in a minute.
+# Synthesis of a register and its optimisation take both licences that a run needs of the device, in
+# a minute.
 proc check_licence {} {
   global chip
   if {[llength [get_parts -quiet $chip(part)]] == 0} {
@@ -19,8 +21,8 @@ proc check_licence {} {
   remove_files [get_files $trial]
 }
 
-# Rows of the table of licences: instance, licence, level of the generated files, level that is there. A row of the
-# same instance leaves its name out.
+# Rows of the table of licences: instance, licence, level of the generated files, level that is
+# there. A row of the same instance leaves its name out.
 proc licence_rows {report} {
   set rows {}
   set name ""
@@ -34,7 +36,8 @@ proc licence_rows {report} {
   return $rows
 }
 
-# An IP with a licence of the level Design_Linking is synthesised, placed and routed, and refused by write_bitstream.
+# An IP with a licence of the level Design_Linking is synthesised, placed and routed, and refused by
+# write_bitstream.
 proc check_ip_licences {last} {
   global chip
   set report [report_ip_status -license_status -return_string]

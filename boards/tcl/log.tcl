@@ -11,7 +11,8 @@ proc say {step text} {
   close $log
 }
 
-# Ends the run with a sentence that says what is missing and what mends it; nothing has been built yet.
+# Ends the run with a sentence that says what is missing and what mends it; nothing has been
+# built yet.
 proc give_up {sentence} {
   puts stderr "sallyport: $sentence"
   exit 2

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Loads a bitstream by JTAG: vivado -mode batch -source program.tcl -tclargs FILE PARTS [TARGET]
-# PARTS are device names of which the card must have one; TARGET is a pattern of hw_target, needed where several cables are found.
+# PARTS are device names of which the card must have one; TARGET is a pattern of hw_target, needed
+# where several cables are found.
 lassign $argv file parts target
 
 proc give_up {sentence} {

@@ -77,13 +77,14 @@ proc step_synth {} {
   }
   read_verilog -sv $chip(verilog)
   read_xdc $chip(ports)
-  # Delays of a few cycles stay flip-flops: placement can spread those, and there are two for each LUT.
+  # Delays of a few cycles stay flip-flops: placement can spread those, and there are two for
+  # each LUT.
   synth_design -top $chip(top) -part $chip(part) -verilog_define SYNTHESIS -flatten_hierarchy rebuilt -directive PerformanceOptimized -shreg_min_size 8
   write_checkpoint -force [checkpoint synth]
 }
 
-# These find cells by their module's name, so there must be a netlist. A step of its own: what Vivado refuses here
-# is mended without another synthesis.
+# These find cells by their module's name, so there must be a netlist. A step of its own: what
+# Vivado refuses here is mended without another synthesis.
 proc step_constrain {} {
   global chip
   open_result_of synth

@@ -47,7 +47,10 @@ case class CryptoElaboration(
   }
 }
 
-/** Writes the crypto chip's SystemVerilog into a folder's subfolder `crypto` (`crypto-model` with `--model`): `--out FOLDER --version M.m.p` and [[CryptoElaboration]]. */
+/**
+ * Writes the crypto chip's SystemVerilog into a folder's subfolder `crypto` (`crypto-model` with
+ * `--model`): `--out FOLDER --version M.m.p` and [[CryptoElaboration]].
+ */
 object Elaborate {
   private implicit val chip: ParserForClass[Elaboration] = Elaboration.parser
   private val parser = ParserForClass[CryptoElaboration]

@@ -10,8 +10,8 @@ import sallyport.crypto.lane.HashEngine
 import java.nio.file.Paths
 
 /**
- * Writes each pipe alone, and the engine of the chained hashes with its four, into `FOLDER/<name>`, for the figures in
- * docs/explanation/performance.md; the one argument is FOLDER.
+ * Writes each pipe alone, and the engine of the chained hashes with its four, into `FOLDER/<name>`,
+ * for the figures in docs/explanation/performance.md; the one argument is FOLDER.
  */
 object ElaboratePipes {
   def main(args: Array[String]): Unit = {

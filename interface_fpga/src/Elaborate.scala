@@ -25,7 +25,10 @@ case class InterfaceElaboration(
     ]
 )
 
-/** Writes the interface chips' SystemVerilog: `--out FOLDER --version M.m.p [--small | --full] [--rules N]`, into FOLDER/inner and FOLDER/outer. */
+/**
+ * Writes the interface chips' SystemVerilog: `--out FOLDER --version M.m.p [--small | --full]
+ * [--rules N]`, into FOLDER/inner and FOLDER/outer.
+ */
 object Elaborate {
   private implicit val chip: ParserForClass[Elaboration] = Elaboration.parser
   private val parser = ParserForClass[InterfaceElaboration]

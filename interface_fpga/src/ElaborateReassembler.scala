@@ -8,8 +8,9 @@ import sallyport.iface.receive.FragmentDetour
 import java.nio.file.Paths
 
 /**
- * Writes the reassembler alone, and all that reassembly adds to a chip, into `FOLDER/Reassembler` and
- * `FOLDER/FragmentDetour`, for the figures in docs/explanation/fragments.md; the one argument is FOLDER.
+ * Writes the reassembler alone, and all that reassembly adds to a chip, into `FOLDER/Reassembler`
+ * and `FOLDER/FragmentDetour`, for the figures in docs/explanation/fragments.md; the one argument
+ * is FOLDER.
  */
 object ElaborateReassembler {
   def main(args: Array[String]): Unit = {

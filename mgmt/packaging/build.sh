@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Make build/packages/sallyport-mgmt_VERSION_ARCH.deb for each architecture: static programs, crossed by Go. Needs Go alone. The same commit gives
-# the same bytes.
+# Make build/packages/sallyport-mgmt_VERSION_ARCH.deb for each architecture: static programs,
+# crossed by Go. Needs Go alone. The same commit gives the same bytes.
 set -euo pipefail
 cd "$(dirname "$0")"
 root=$(cd ../.. && pwd)
@@ -9,7 +9,8 @@ VERSION=$(cat "$root/VERSION")
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export VERSION SOURCE_DATE_EPOCH
 
-# The programs hold other modules and Go's own library, whose licences ask to be handed on with them.
+# The programs hold other modules and Go's own library, whose licences ask to be handed on
+# with them.
 licences() {
   local module folder file
   cat "$root/LICENSE"

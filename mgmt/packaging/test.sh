@@ -1,16 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Run the Go tests as arm64 and loong64 programs, under qemu-user (Debian: qemu-user). Without an argument those of every package, which takes
-# long; with --quick of those in which processors differ, and an emulator that is not there is no failure.
+# Run the Go tests as arm64 and loong64 programs, under qemu-user (Debian: qemu-user). Without an
+# argument those of every package, which takes long; with --quick of those in which processors
+# differ, and an emulator that is not there is no failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 packages=(./...)
 if [ "${1:-}" = --quick ]; then
-  # Ciphers and their assembly, byte order and alignment of registers and tables, files, sockets and system calls of the daemon.
+  # Ciphers and their assembly, byte order and alignment of registers and tables, files, sockets and
+  # system calls of the daemon.
   packages=(./internal/keys ./internal/suite ./internal/transport ./internal/chip ./internal/cuckoo ./internal/xfrm ./internal/config ./internal/daemon ./cmd/sallyportd)
 fi
-# The store of used keys maps a file beyond its end before it grows, as Linux allows. qemu-user maps nothing there where the
-# emulated pages (16 KiB of loong64) are larger than the machine's, so packages whose tests have the store fault under it alone.
+# The store of used keys maps a file beyond its end before it grows, as Linux allows. qemu-user maps
+# nothing there where the emulated pages (16 KiB of loong64) are larger than the machine's, so
+# packages whose tests have the store fault under it alone.
 without_store() {
   local package
   for package in $(go list "$@"); do
@@ -21,8 +24,8 @@ without_store() {
     fi
   done
 }
-# TestRights and TestNoKeysInMemory start a second program, which the kernel refuses. The others wait for bounds in time that an
-# emulator breaks.
+# TestRights and TestNoKeysInMemory start a second program, which the kernel refuses. The others
+# wait for bounds in time that an emulator breaks.
 skipped='^(TestRights|TestNoKeysInMemory|TestBusyIsNotDead|TestStop|TestFence)$'
 echo "not run under emulation: $skipped"
 for each in "arm64 qemu-aarch64 purego" "loong64 qemu-loongarch64 "; do

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: GPL-2.0-or-later
-# build.sh FOLDER PREFIX ARCHIVE: strongSwan 5.9.8 with Debian's patches (FOLDER/debian) and ours, in FOLDER/source, installed below FOLDER/root as if
-# that were /. Its home is PREFIX, beside the distribution's; FOLDER/log is what was said. Needs a C compiler, make, perl, patch and libssl-dev. As any user.
+# SPDX-License-Identifier: GPL-2.0-or-later build.sh FOLDER PREFIX ARCHIVE: strongSwan 5.9.8 with
+# Debian's patches (FOLDER/debian) and ours, in FOLDER/source, installed below FOLDER/root as if
+# that were /. Its home is PREFIX, beside the distribution's; FOLDER/log is what was said. Needs a C
+# compiler, make, perl, patch and libssl-dev. As any user.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
@@ -14,7 +15,8 @@ rm -rf "$folder/source" "$folder/root"
 mkdir "$folder/source"
 tar -xjf "$archive" -C "$folder/source" --strip-components=1 --no-same-owner
 cd "$folder/source"
-# Debian's security fixes among them. What changes the inputs of autotools is packaging, and would ask for autotools here.
+# Debian's security fixes among them. What changes the inputs of autotools is packaging, and would
+# ask for autotools here.
 while read -r change; do
   grep -q '^+++ .*\(\.am\|\.ac\)$' "$folder/debian/$change" || patch --quiet --strip=1 <"$folder/debian/$change"
 done < <(sed 's/[ #].*//; /^$/d' "$folder/debian/series")
@@ -22,7 +24,8 @@ for change in "$here"/patches/*.patch; do patch --quiet --strip=1 --fuzz=0 <"$ch
 # The environment of the project's own builds has a LINK that strongSwan's would take for theirs.
 alone() { env -i PATH="$PATH" "$@"; }
 build() {
-  # Nothing but what a box's IKEv2 needs. No patch touches what autotools, gperf or bison make, so none of them is needed.
+  # Nothing but what a box's IKEv2 needs. No patch touches what autotools, gperf or bison make, so
+  # none of them is needed.
   alone ./configure --prefix="$prefix" --sysconfdir="/etc/$name" --with-piddir="/run/$name" --with-systemdsystemunitdir=no --disable-defaults \
     --disable-static --enable-charon --enable-ikev2 --enable-vici --enable-swanctl --enable-openssl --enable-random --enable-nonce \
     --enable-kdf --enable-pem --enable-pkcs1 --enable-pkcs8 --enable-pubkey --enable-x509 --enable-constraints --enable-revocation \

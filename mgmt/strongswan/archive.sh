@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: GPL-2.0-or-later
-# archive.sh FILE [FOLDER]: puts the archive of strongSwan 5.9.8 there as FILE, and into FOLDER the patches of Debian 12's newest revision that can be
-# had (FOLDER/revision; FOLDER/missed, if there is a newer one). From the source package that apt knows where to find. As any user.
+# SPDX-License-Identifier: GPL-2.0-or-later archive.sh FILE [FOLDER]: puts the archive of
+# strongSwan 5.9.8 there as FILE, and into FOLDER the patches of Debian 12's newest revision that
+# can be had (FOLDER/revision; FOLDER/missed, if there is a newer one). From the source package that
+# apt knows where to find. As any user.
 set -euo pipefail
 version=5.9.8
 checksum=d3303a43c0bd7b75a12b64855e8edcb53696f06190364f26d1533bde1f2e453c
@@ -16,7 +17,8 @@ command -v apt-get >/dev/null || die "this machine has no apt-get: put strongswa
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/lists/partial" "$work/archives/partial"
-# The repositories that this machine has its packages from, but their sources; its own lists stay as they are.
+# The repositories that this machine has its packages from, but their sources; its own lists stay as
+# they are.
 apt-get indextargets --format 'deb-src $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' | sort -u >"$work/sources.list"
 options=(-o Dir::Etc::sourcelist="$work/sources.list" -o Dir::Etc::sourceparts=- -o Dir::State::lists="$work/lists" -o Dir::Cache="$work")
 apt() { apt-get -qq "${options[@]}" -o APT::Sandbox::User= "$@"; }

@@ -27,7 +27,8 @@ client_t *client_create() {
   return this;
 }
 
-// One try on a connection, which is closed if anything goes wrong. NULL if there was no answer, with errno set.
+// One try on a connection, which is closed if anything goes wrong. NULL if there was no answer,
+// with errno set.
 static json_object *exchange(client_t *this, const line_t *line) {
   json_object *reply = NULL, *id;
 
@@ -60,7 +61,8 @@ static json_object *insist(client_t *this, const line_t *line) {
     if (!this->missed) {
       this->missed = now;
     }
-    // One that is there but does not answer, or answers something else, would not do better the next time.
+    // One that is there but does not answer, or answers something else, would not do better the
+    // next time.
     if (reason == EAGAIN || reason == EPROTO || now - this->missed >= RESTART_S) {
       errno = reason;
       return NULL;

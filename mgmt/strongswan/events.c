@@ -56,8 +56,8 @@ static void mapping(events_t *this, json_object *event) {
   DESTROY_IF(moved);
 }
 
-// One side of the packet that waits for an SA. Type and code of a message stand in the ports of both (RFC
-// 7296, 3.13.1).
+// One side of the packet that waits for an SA. Type and code of a message stand in the ports of
+// both (RFC 7296, 3.13.1).
 static traffic_selector_t *side(json_object *event, const char *address, const char *port) {
   host_t *host = host_create_from_string((char *)text(event, address), 0);
   bool message = json_object_object_get_ex(event, "type", NULL);
@@ -96,8 +96,8 @@ void events_handle(events_t *this, json_object *event) {
   DBG2(DBG_KNL, "sallyportd: %s", json_object_to_json_string(event));
 }
 
-// Asks for what events would have told of an SA. INVALID_ARG if the box has it no longer; anything else but SUCCESS if
-// it does not say.
+// Asks for what events would have told of an SA. INVALID_ARG if the box has it no longer; anything
+// else but SUCCESS if it does not say.
 static status_t catch_up(events_t *this, const installed_sa_t *sa) {
   line_t request = LINE_EMPTY, why = LINE_EMPTY;
   json_object *reply;

@@ -15,9 +15,9 @@ typedef struct {
   installed_t *installed;
 } events_t;
 
-// Passes an event of sallyportd on to charon: expire, acquire and mapping as a kernel would. After a restart of the
-// chips, which then have no SA, policies are installed again and every CHILD_SA is rekeyed. What charon has no use for
-// is logged at level 2.
+// Passes an event of sallyportd on to charon: expire, acquire and mapping as a kernel would. After
+// a restart of the chips, which then have no SA, policies are installed again and every CHILD_SA is
+// rekeyed. What charon has no use for is logged at level 2.
 void events_handle(events_t *this, json_object *event);
 
 // To be called when events come again: finds out what of limits and restarts was missed.

@@ -14,8 +14,8 @@ typedef struct {
 
 void installed_sa_destroy(installed_sa_t *this);
 
-// The SAs that charon has had installed and has not deleted. The box may have fewer: it deletes them at hard limits in
-// time, and a reset takes them all.
+// The SAs that charon has had installed and has not deleted. The box may have fewer: it deletes
+// them at hard limits in time, and a reset takes them all.
 typedef struct installed_t installed_t;
 
 installed_t *installed_create();

@@ -39,8 +39,8 @@ static uint64_t count(json_object *reply, const char *name) {
   return json_object_object_get_ex(reply, name, &field) ? json_object_get_uint64(field) : 0;
 }
 
-// No KERNEL_POLICY_SPI: policies name SAs by reqid, and the newest one counts; so charon installs a rekeyed outbound SA
-// when its peer has the inbound one. KERNEL_NO_POLICY_UPDATES: see update_sa().
+// No KERNEL_POLICY_SPI: policies name SAs by reqid, and the newest one counts; so charon installs a
+// rekeyed outbound SA when its peer has the inbound one. KERNEL_NO_POLICY_UPDATES: see update_sa().
 METHOD(kernel_ipsec_t, get_features, kernel_feature_t, ipsec_t *this) {
   return KERNEL_ESP_V3_TFC | KERNEL_NO_POLICY_UPDATES;
 }
@@ -89,9 +89,9 @@ METHOD(kernel_ipsec_t, add_sa, status_t, ipsec_t *this, kernel_ipsec_sa_id_t *id
   return status;
 }
 
-// An SA with other addresses or ports is a new SA for the chips, whose sequence numbers begin at 1 again: under the
-// same key that would repeat every nonce (RFC 4106, 9), and reopen the anti-replay window. So charon is told to rekey
-// the CHILD_SA instead, which it does on the new addresses.
+// An SA with other addresses or ports is a new SA for the chips, whose sequence numbers begin at 1
+// again: under the same key that would repeat every nonce (RFC 4106, 9), and reopen the anti-replay
+// window. So charon is told to rekey the CHILD_SA instead, which it does on the new addresses.
 METHOD(kernel_ipsec_t, update_sa, status_t, ipsec_t *this, kernel_ipsec_sa_id_t *id, kernel_ipsec_update_sa_t *data) {
   DBG1(DBG_KNL, "SA with SPI %.8x cannot move from %#H === %#H to %#H === %#H under its key: its CHILD_SA is rekeyed",
        ntohl(id->spi), id->src, id->dst, data->new_src, data->new_dst);
@@ -125,11 +125,13 @@ METHOD(kernel_ipsec_t, query_sa, status_t, ipsec_t *this, kernel_ipsec_sa_id_t *
 METHOD(kernel_ipsec_t, del_sa, status_t, ipsec_t *this, kernel_ipsec_sa_id_t *id, kernel_ipsec_del_sa_t *data) {
   line_t words = LINE_EMPTY, why = LINE_EMPTY;
 
-  // charon deletes the SA of an SPI that it has only reserved, too. The daemon forgets such by itself.
+  // charon deletes the SA of an SPI that it has only reserved, too. The daemon forgets such
+  // by itself.
   if (!installed_remove(this->installed, id->spi, id->dst)) {
     return SUCCESS;
   }
-  // deleteall finds nothing wrong with an SA that the daemon has deleted at its hard limit, or a reset has.
+  // deleteall finds nothing wrong with an SA that the daemon has deleted at its hard limit, or a
+  // reset has.
   line_add(&words, "xfrm state deleteall ");
   state_name_words(&words, id);
   if (!client_batch(this->client, &words, &why)) {
@@ -185,8 +187,8 @@ METHOD(kernel_ipsec_t, del_policy, status_t, ipsec_t *this, kernel_ipsec_policy_
 
 METHOD(kernel_ipsec_t, flush_policies, status_t, ipsec_t *this) { return policies_flush(this->policies); }
 
-// charon's sockets are this machine's, whose packets never pass the chips' policies: the box punts IKE to it and takes
-// its frames as they are.
+// charon's sockets are this machine's, whose packets never pass the chips' policies: the box punts
+// IKE to it and takes its frames as they are.
 METHOD(kernel_ipsec_t, bypass_socket, bool, ipsec_t *this, int fd, int family) { return TRUE; }
 
 METHOD(kernel_ipsec_t, enable_udp_decap, bool, ipsec_t *this, int fd, int family, uint16_t port) {

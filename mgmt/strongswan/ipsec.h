@@ -4,7 +4,8 @@
 
 #include <kernel/kernel_ipsec.h>
 
-// Makes charon's IPsec backend of the chips that sallyportd owns. It is there whether the daemon is or not.
+// Makes charon's IPsec backend of the chips that sallyportd owns. It is there whether the daemon is
+// or not.
 kernel_ipsec_t *ipsec_create();
 
 #endif

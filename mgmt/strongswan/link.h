@@ -17,8 +17,8 @@ typedef struct {
 // Where the daemon listens: charon.plugins.kernel-sallyport.socket.
 const char *link_path();
 
-// Connects. FALSE with errno set if there is no daemon; then the link is closed. A reply is waited for `seconds` at
-// most, 0 for ever.
+// Connects. FALSE with errno set if there is no daemon; then the link is closed. A reply is waited
+// for `seconds` at most, 0 for ever.
 bool link_open(link_t *link, unsigned seconds);
 
 // A link that is not connected, for link_close() to be harmless.
@@ -27,8 +27,9 @@ void link_init(link_t *link);
 // Sends a whole line. FALSE with errno set if the daemon has gone.
 bool link_send(link_t *link, const char *line, size_t length);
 
-// The next object that the daemon sends, which is the caller's. NULL with errno set if there is none: EAGAIN if nothing
-// has come (in time), ECONNRESET behind the last, EPROTO for what is no JSON object.
+// The next object that the daemon sends, which is the caller's. NULL with errno set if there is
+// none: EAGAIN if nothing has come (in time), ECONNRESET behind the last, EPROTO for what is no
+// JSON object.
 json_object *link_receive(link_t *link, bool wait);
 
 // Closes; a closed link stays so.

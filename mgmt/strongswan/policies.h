@@ -6,13 +6,15 @@
 
 #include "client.h"
 
-// The policies of charon's CHILD_SAs. Several may want one selector, old and new ones of a rekey above all, and the box
-// has it once: the one of the best priority is in the box, of equal ones the latest.
+// The policies of charon's CHILD_SAs. Several may want one selector, old and new ones of a rekey
+// above all, and the box has it once: the one of the best priority is in the box, of equal ones
+// the latest.
 typedef struct policies_t policies_t;
 
 policies_t *policies_create(client_t *client);
 
-// What a kernel_ipsec_t guarantees of add_policy, del_policy and flush_policies. Why something was refused is logged.
+// What a kernel_ipsec_t guarantees of add_policy, del_policy and flush_policies. Why something was
+// refused is logged.
 status_t policies_add(policies_t *this, const kernel_ipsec_policy_id_t *id, const kernel_ipsec_manage_policy_t *policy);
 status_t policies_remove(policies_t *this, const kernel_ipsec_policy_id_t *id,
                          const kernel_ipsec_manage_policy_t *policy);

@@ -3,8 +3,9 @@
 
 #include "selector.h"
 
-// As in strongSwan's kernel-netlink: regular policies stand between passes and fallbacks; of one class the narrower
-// selector has the lower number, and a trap stands directly behind the policy that it is for.
+// As in strongSwan's kernel-netlink: regular policies stand between passes and fallbacks; of one
+// class the narrower selector has the lower number, and a trap stands directly behind the policy
+// that it is for.
 #define CLASS_SIZE 200000
 
 static uint32_t compute_priority(const kernel_ipsec_manage_policy_t *policy, const selector_t *selector) {
@@ -36,8 +37,8 @@ static const char *missing(const kernel_ipsec_policy_id_t *id, const kernel_ipse
   if (policy->type != POLICY_IPSEC) {
     return NULL;
   }
-  // In Linux such a policy lets what has been decrypted through, past drop policies. Here it would let clear packets
-  // in.
+  // In Linux such a policy lets what has been decrypted through, past drop policies. Here it would
+  // let clear packets in.
   if (!policy->sa->reqid) {
     return "policies without an SA are not supported: leave policies_fwd_out off";
   }
@@ -50,7 +51,8 @@ static const char *missing(const kernel_ipsec_policy_id_t *id, const kernel_ipse
   return NULL;
 }
 
-// No SPI: the template asks for the newest SA of its reqid, so a rekeyed one takes over without a change of the policy.
+// No SPI: the template asks for the newest SA of its reqid, so a rekeyed one takes over without a
+// change of the policy.
 static void add_template(line_t *words, const kernel_ipsec_manage_policy_t *policy) {
   line_add(words, "tmpl ");
   if (policy->sa->mode == MODE_TUNNEL) {

@@ -16,14 +16,15 @@ typedef struct {
   uint32_t spi, reqid;
 } wanted_t;
 
-// Makes one, and writes the policy's name, `src … dst … dir …`. NULL, and `why` says so, for what the box cannot do.
+// Makes one, and writes the policy's name, `src … dst … dir …`. NULL, and `why` says so, for what
+// the box cannot do.
 wanted_t *wanted_create(const kernel_ipsec_policy_id_t *id, const kernel_ipsec_manage_policy_t *policy, line_t *name,
                         line_t *why);
 
 void wanted_destroy(wanted_t *this);
 
-// Whether it stays before one that comes later: a lower number is better, as in ip xfrm, and so is a later one with an
-// SA.
+// Whether it stays before one that comes later: a lower number is better, as in ip xfrm, and so is
+// a later one with an SA.
 bool wanted_before(const wanted_t *this, const wanted_t *later);
 
 bool wanted_equals(const wanted_t *this, const wanted_t *other);

@@ -4,7 +4,8 @@
 #include <netinet/in.h>
 #include <stdio.h>
 
-// Ports as traffic selectors have them: all of them is any, and the wrong way round is OPAQUE (RFC 7296, 3.13.1).
+// Ports as traffic selectors have them: all of them is any, and the wrong way round is OPAQUE (RFC
+// 7296, 3.13.1).
 typedef struct {
   uint16_t first, last;
 } ports_t;
@@ -40,7 +41,8 @@ static uint32_t shared_bits(ports_t ports) {
   return differing ? __builtin_clz(differing) - 16 : 16;
 }
 
-// The addresses as a prefix or a range. Returns the length of the shortest prefix that holds them all.
+// The addresses as a prefix or a range. Returns the length of the shortest prefix that holds
+// them all.
 static uint8_t print_addresses(char *word, size_t size, traffic_selector_t *ts) {
   host_t *net;
   uint8_t mask;
@@ -59,8 +61,8 @@ static uint8_t print_addresses(char *word, size_t size, traffic_selector_t *ts) 
   return mask;
 }
 
-// Type and code of messages stand in the port fields, the type in the upper byte (RFC 7296, 3.13.1), of one side or
-// both.
+// Type and code of messages stand in the port fields, the type in the upper byte (RFC
+// 7296, 3.13.1), of one side or both.
 static bool add_messages(selector_t *selector, uint8_t proto, ports_t src, ports_t dst, line_t *why) {
   ports_t messages = is_any(src) ? dst : src;
   if (!is_any(src) && !is_any(dst) && memcmp(&src, &dst, sizeof(src)) != 0) {

@@ -8,8 +8,8 @@ struct standby_t {
   installed_t *installed;
 };
 
-// An IKE_SA's own list of CHILD_SAs is no way to them: where it stands in ike_sa_t depends on how charon was
-// configured.
+// An IKE_SA's own list of CHILD_SAs is no way to them: where it stands in ike_sa_t depends on how
+// charon was configured.
 METHOD(listener_t, ike_state_change, bool, standby_t *this, ike_sa_t *ike_sa, ike_sa_state_t state) {
   if (ike_sa->get_state(ike_sa) == IKE_PASSIVE && state == IKE_ESTABLISHED) {
     DBG1(DBG_KNL, "this charon has taken over: rekeying the CHILD_SAs of %s", ike_sa->get_name(ike_sa));

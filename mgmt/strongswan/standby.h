@@ -4,9 +4,9 @@
 
 #include "installed.h"
 
-// On a pair of boxes (docs/how-to/ike.md) the ha plugin makes the IKE_SAs of a charon that takes over active. Their
-// CHILD_SAs are then rekeyed: the box leaves numbers out to be safe, and what the peer sends under them counts as
-// received.
+// On a pair of boxes (docs/how-to/ike.md) the ha plugin makes the IKE_SAs of a charon that takes
+// over active. Their CHILD_SAs are then rekeyed: the box leaves numbers out to be safe, and what
+// the peer sends under them counts as received.
 typedef struct standby_t standby_t;
 
 // The SAs are those of `installed`, which must outlive it.

@@ -7,8 +7,8 @@
 
 // The longest packet that an SA may pad to; the box pads to less where less fits.
 #define LONGEST_PADDING 9582
-// The box has windows of 64 packets and more; charon's default is 32. A larger one accepts nothing that the smaller
-// would not, were it to come earlier (RFC 4303, 3.4.3).
+// The box has windows of 64 packets and more; charon's default is 32. A larger one accepts nothing
+// that the smaller would not, were it to come earlier (RFC 4303, 3.4.3).
 #define SMALLEST_WINDOW 64
 
 // What the chips, or the words for them, have nothing for.
@@ -55,7 +55,8 @@ static void add_flags(line_t *words, const kernel_ipsec_add_sa_t *sa) {
   }
 }
 
-// Anti-replay is the receiver's, but extended sequence numbers need a window in the words of an outbound SA too.
+// Anti-replay is the receiver's, but extended sequence numbers need a window in the words of an
+// outbound SA too.
 static uint32_t window(const kernel_ipsec_add_sa_t *sa) {
   if (!sa->replay_window) {
     return 0;

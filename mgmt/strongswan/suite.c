@@ -4,14 +4,16 @@
 #include <crypto/crypters/crypter.h>
 #include <crypto/signers/signer.h>
 
-// The numbers that ../strongswan-sm's patches give the ShangMi algorithms, in the range for private use. This plugin
-// serves the distribution's charon too, whose headers have none, and which never negotiates them.
+// The numbers that ../strongswan-sm's patches give the ShangMi algorithms, in the range for private
+// use. This plugin serves the distribution's charon too, whose headers have none, and which never
+// negotiates them.
 enum { SM4_CBC = 1100, SM4_GCM_ICV16 = 1101, HMAC_SM3_128 = 1100, HMAC_SM3_256 = 1101 };
 
-// What regs/suites.yaml lists and IKE has numbers for. Lengths are in bytes, with the salt that GCM, GMAC, ChaCha20 and
-// CTR have behind the key.
+// What regs/suites.yaml lists and IKE has numbers for. Lengths are in bytes, with the salt that
+// GCM, GMAC, ChaCha20 and CTR have behind the key.
 static const struct {
-  uint16_t encryption, integrity;  // encryption_algorithm_t and integrity_algorithm_t, or one of the above
+  // encryption_algorithm_t and integrity_algorithm_t, or one of the above
+  uint16_t encryption, integrity;
   size_t key, integrity_key;
   const char *kind, *encryption_name, *integrity_name;
   unsigned icv_bits;

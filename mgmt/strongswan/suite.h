@@ -6,8 +6,8 @@
 
 #include "line.h"
 
-// Appends an SA's algorithms and keys in the words of ip xfrm, as docs/reference/suites.md lists them. FALSE,
-// with nothing appended, if the box has no such suite.
+// Appends an SA's algorithms and keys in the words of ip xfrm, as docs/reference/suites.md lists
+// them. FALSE, with nothing appended, if the box has no such suite.
 bool suite_add_words(line_t *words, const kernel_ipsec_add_sa_t *sa);
 
 #endif

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Go constants and tables, package regs. The plugin runs gofmt over them, which does the alignment."""
+"""Go constants and tables, package regs. The plugin runs gofmt over them, which does the
+alignment."""
 
 from .model import Chip, Field, Model, Register, Row
 from .names import LICENCE, upper_camel

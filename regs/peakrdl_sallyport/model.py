@@ -11,7 +11,8 @@ KINDS = ("received", "sent", "punted", "drop", "merged", "split", "injected", "l
 
 
 class ModelError(Exception):
-    """The SystemRDL is valid but is not a Sallyport description; the message says which node and why."""
+    """The SystemRDL is valid but is not a Sallyport description; the message says which node
+    and why."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,8 @@ class Field:
 
 @dataclass(frozen=True)
 class Register:
-    """`role`: constant (in the RDL), build (fixed at elaboration), status (from hardware), control (software's) or window."""
+    """`role`: constant (in the RDL), build (fixed at elaboration), status (from hardware), control
+    (software's) or window."""
 
     name: str
     offset: int

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scala descriptors, package sallyport.common.registers.map. One statement a line if it fits, so that scalafmt has nothing to do.
+"""Scala descriptors, package sallyport.common.registers.map. One statement a line if it fits, so
+that scalafmt has nothing to do.
 
 Registers are a file a chip, and one of those that all chips have, for each is read by itself.
 """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m suite_list LIST FOLDER` reads the list and writes every file that comes from it below FOLDER."""
+"""`python -m suite_list LIST FOLDER` reads the list and writes every file that comes from it
+below FOLDER."""
 
 import sys
 from pathlib import Path

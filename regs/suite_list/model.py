@@ -20,7 +20,8 @@ NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 @dataclass(frozen=True)
 class Mode:
-    """How a cipher is used; `icv` is None where a hash makes the ICV. The file says what the fields mean."""
+    """How a cipher is used; `icv` is None where a hash makes the ICV. The file says what the
+    fields mean."""
 
     name: str
     source: str

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads nodes of a YAML tree as what they have to be; each mistake is one sentence that says where it is."""
+"""Reads nodes of a YAML tree as what they have to be; each mistake is one sentence that says where
+it is."""
 
 from __future__ import annotations
 

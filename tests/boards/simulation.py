@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulates one part of the boards' shells by itself: cocotb drives it, Verilator runs it.
 
-`make board-parts` writes the Verilog of each part into build/boards/parts/<part>; the cocotb tests are in tests/boards/parts.
+`make board-parts` writes the Verilog of each part into build/boards/parts/<part>; the cocotb tests
+are in tests/boards/parts.
 """
 
 from __future__ import annotations
@@ -36,10 +37,12 @@ def top_of(sources: list[Path]) -> str:
 
 
 def run_part(part: str, module: str, *, testcase: str | None = None, seed: int = 1, **parameters: object) -> None:
-    """Build the part if its Verilog changed, run the tests of tests/boards/parts/<module>.py on it, and fail where one does.
+    """Build the part if its Verilog changed, run the tests of tests/boards/parts/<module>.py on it,
+    and fail where one does.
 
-    `parameters` are the tests' own, read by `parameter`; generated Verilog has none. Registers without a reset start at random, by `seed`.
-    A failed assertion of the Verilog ends the simulation and fails too. WAVES=1 leaves a dump.vcd beside the logs.
+    `parameters` are the tests' own, read by `parameter`; generated Verilog has none. Registers
+    without a reset start at random, by `seed`. A failed assertion of the Verilog ends the
+    simulation and fails too. WAVES=1 leaves a dump.vcd beside the logs.
     """
     sources = sorted((PARTS / part).glob("*.sv"))
     if not sources:

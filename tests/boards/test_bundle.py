@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The archive of a run: what is in it, what stays out, and a summary of runs that ended in each way."""
+"""The archive of a run: what is in it, what stays out, and a summary of runs that ended in
+each way."""
 
 from __future__ import annotations
 

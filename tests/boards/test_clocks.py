@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What crosses clocks in the shells, each by itself, under clocks that drift: fast to slow, slow to fast, and about equal."""
+"""What crosses clocks in the shells, each by itself, under clocks that drift: fast to slow, slow to
+fast, and about equal."""
 
 from __future__ import annotations
 
@@ -106,8 +107,9 @@ def test_clocks_cross_where_there_is_a_constraint(part: str):
 
 @pytest.mark.parametrize("part", TOPS)
 def test_nothing_moves_without_a_clock_but_resets(part: str):
-    """Registers with an asynchronous set, which may move at any time, are those that make resets of clocks, and no other; what comes to a
-    synchroniser of resets is a register's or a pin's, of one clock, for two that meet in logic may have spikes (report_cdc: CDC-12)."""
+    """Registers with an asynchronous set, which may move at any time, are those that make resets of
+    clocks, and no other; what comes to a synchroniser of resets is a register's or a pin's, of one
+    clock, for two that meet in logic may have spikes (report_cdc: CDC-12)."""
     work = SIMULATIONS / part / "netlist"
     modules = netlist.elaborate(TOPS[part], sorted((PARTS / part).glob("*.sv")), [], work, top.PASSES)
     makes = {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The control side of the boards' shells, part by part: what the host does reaches the registers, once, and nothing hangs."""
+"""The control side of the boards' shells, part by part: what the host does reaches the registers,
+once, and nothing hangs."""
 
 from __future__ import annotations
 
@@ -7,7 +8,8 @@ import pytest
 
 from tests.boards.simulation import run_part
 
-# MHz: from the PCIe block's clock to the core's, from the core's to the control clock and back; and others.
+# MHz: from the PCIe block's clock to the core's, from the core's to the control clock and back;
+# and others.
 OURS = [(250, 300), (300, 125), (125, 300)]
 OTHERS = [(300, 250), (300, 300), (20, 300), (300, 20)]
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make bitstreams`, `make program`, `make corundum`: bad input is one sentence and status 2, before any work. vivado is a stand-in."""
+"""`make bitstreams`, `make program`, `make corundum`: bad input is one sentence and status 2,
+before any work. vivado is a stand-in."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elaboration, clock crossings and lint of board tops, on a small top made by hand; each planted error is caught."""
+"""Elaboration, clock crossings and lint of board tops, on a small top made by hand; each planted
+error is caught."""
 
 from __future__ import annotations
 
@@ -107,7 +108,8 @@ def tie_inputs(body: str, board: Board) -> str:
 
 
 def make_top(folder: Path, changes: dict[str, tuple[str, str]]) -> Path:
-    """A folder as the generator leaves it; `changes` replaces a piece of a file, or of all of them but the first."""
+    """A folder as the generator leaves it; `changes` replaces a piece of a file, or of all of them
+    but the first."""
     board = Board.load("vcu1525")
     words = {"in": "input", "out": "output", "inout": "inout"}
     ports = [

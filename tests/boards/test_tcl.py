@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The board flow's Tcl under stubs of Vivado's commands: it runs to its end, and each planted error is caught."""
+"""The board flow's Tcl under stubs of Vivado's commands: it runs to its end, and each planted error
+is caught."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ STEPS = ["ip", "licences", "synth", "constrain", "opt", "place", "phys_opt", "ro
 
 @pytest.fixture
 def described(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Describes a chip as `make bitstreams` does, with one file of Verilog and empty files in the place of corundum's."""
+    """Describes a chip as `make bitstreams` does, with one file of Verilog and empty files in the
+    place of corundum's."""
 
     def describe(board: str = "vcu1525", chip: str = "inner", verilog: str = "") -> Path:
         monkeypatch.setattr(flow.corundum, "FOLDER", tmp_path / "corundum")
@@ -55,7 +57,8 @@ def test_flow_runs_to_the_bitstream(described, tmp_path: Path, board: str, chip:
 
 
 def test_synthesis_is_told_that_it_is_one(described, tmp_path: Path):
-    """Without SYNTHESIS a clock gate is a latch and an AND, which are for simulation, and an S-box is no ROM."""
+    """Without SYNTHESIS a clock gate is a latch and an AND, which are for simulation, and an S-box
+    is no ROM."""
     (design,) = [call for call in run_flow(described(), tmp_path).of("synth_design") if "InnerBoard" in call]
     assert design[design.index("-verilog_define") + 1] == "SYNTHESIS"
 
@@ -138,7 +141,8 @@ VIOLATIONS = {
     "no bus skew": ({"report_bus_skew": "format {No bus skew constraints}"}, "there is no bus skew constraint"),
     "unrouted": ({"get_nets": "list net_a net_b"}, "2 nets are not routed, the first is net_a"),
 }
-# Of a report of a good design: its command, its file, what a bad one has in the place of what, and the gate's sentence.
+# Of a report of a good design: its command, its file, what a bad one has in the place of what, and
+# the gate's sentence.
 NO_CLOCK = ("checking no_clock (0)", "checking no_clock (3)")
 CDC_ROW = "CDC-3   Info         12  1-bit synchronized with ASYNC_REG property\n"
 REPORTED = {
@@ -221,7 +225,8 @@ def run_gate(description: Path, tmp_path: Path, scenario: dict[str, str]) -> tcl
 
 
 def test_a_waiver_that_covers_nothing_stops_the_run(described, tmp_path: Path):
-    """Names below corundum's modules have changed: better told before placement than by the gate behind it."""
+    """Names below corundum's modules have changed: better told before placement than by the gate
+    behind it."""
     result = run_flow(described(), tmp_path, {"get_pins": "expr {[string match *rx_active* $rest] ? {} : {some_pin}}"})
     assert result.status == 1
     assert "the waiver of CDC-7 covers nothing" in result.errors
@@ -234,7 +239,8 @@ WAIVED = re.findall(r"^  (CDC-\d+) (\w+) (\S+)$", (tcl.TCL / "waivers.tcl").read
 @pytest.mark.skipif(not (flow.corundum.FOLDER / ".git").exists(), reason="make corundum")
 @pytest.mark.parametrize(("rule", "module", "pins"), WAIVED)
 def test_what_is_waived_is_in_corundum(rule: str, module: str, pins: str):
-    """The register of each waiver, and what makes report_cdc report it: an asynchronous reset, or logic before one."""
+    """The register of each waiver, and what makes report_cdc report it: an asynchronous reset, or
+    logic before one."""
     source = (flow.corundum.FOLDER / "fpga/common/rtl" / f"{module}.v").read_text()
     first = pins.split("/")[0]
     if rule == "CDC-7":

@@ -15,7 +15,8 @@ CARDS = [(board, chip) for board in Board.names() for chip in CHIPS]
 
 @pytest.mark.parametrize(("board_name", "chip"), CARDS)
 def test_the_monitors_converter_has_a_clock_that_it_takes(board_name: str, chip: str):
-    """UG580: 1 to 5.2 MHz, that of the DRP divided by bits 15:8 of configuration register 42h, where 0 to 2 are 2."""
+    """UG580: 1 to 5.2 MHz, that of the DRP divided by bits 15:8 of configuration register 42h,
+    where 0 to 2 are 2."""
     board = Board.load(board_name)
     free, mmcm = board.clocks["free_running"], board.clocks["mmcm"]
     control = free["mhz"] * mmcm["multiply"] / mmcm["control"]
@@ -28,7 +29,8 @@ def test_the_monitors_converter_has_a_clock_that_it_takes(board_name: str, chip:
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("board_name", Board.names())
 def test_the_core_has_the_clock_of_its_variant(board_name: str, variant: str):
-    """UG572: the clock's multiplier over the divisor of CLKOUT0, in eighths; the VCO within 800 to 1600 MHz."""
+    """UG572: the clock's multiplier over the divisor of CLKOUT0, in eighths; the VCO within 800 to
+    1600 MHz."""
     board = Board.load(board_name).with_variant(variant)
     text = top.text(board, "crypto")
     period = float(re.search(r"CLKIN1_PERIOD\(([\d.]+)\)", text)[1])

@@ -44,7 +44,8 @@ def test_constraints_are_clean(tmp_path: Path, board: str, chip: str):
 
 
 def test_what_may_hang_open_is_pulled_up():
-    """Connectors of the XUP-P3R: a cut loop at tamper is an alarm, an absent noise chip a constant."""
+    """Connectors of the XUP-P3R: a cut loop at tamper is an alarm, an absent noise chip a
+    constant."""
     text = xdc.port_constraints(Board.load("xupp3r"), "crypto")
     for port in ("noise", "tamper"):
         (line,) = [line for line in text.splitlines() if line.endswith(f"[get_ports {{{port}}}]") and "PACKAGE" in line]
@@ -118,7 +119,8 @@ def floorplan(tmp_path: Path, scenario: dict[str, str]) -> tcl.Run:
 
 
 def test_clocks_of_pcie_are_asynchronous_to_its_reference(tmp_path: Path):
-    """AMD's example constraints for the core; without them methodology reports TIMING-6 and TIMING-7."""
+    """AMD's example constraints for the core; without them methodology reports TIMING-6 and
+    TIMING-7."""
     result = floorplan(tmp_path, {"get_clocks": "format %s $rest$options"})
     pins = [word for call in result.of("get_pins") for word in call if "pcie/" in word]
     assert [pin.split("/")[-2:] for pin in pins] == [
@@ -129,7 +131,8 @@ def test_clocks_of_pcie_are_asynchronous_to_its_reference(tmp_path: Path):
 
 
 def test_what_the_floorplan_does_not_find_it_leaves_alone(tmp_path: Path):
-    """set_property and set_clock_groups refuse an empty list, and so a stage that was optimised away would stop the run."""
+    """set_property and set_clock_groups refuse an empty list, and so a stage that was optimised
+    away would stop the run."""
     nothing = {"get_clocks": "expr {[dict exists $options -of_objects] ? {} : {pcie_refclk}}"}
     assert floorplan(tmp_path, nothing).of("set_clock_groups") == []
     parent = {"get_cells": "expr {[string match {*PARENT ==*} $options] ? {} : {cell}}"}
@@ -198,7 +201,8 @@ def test_constraint_of_a_crossing_runs(tmp_path: Path, name: str):
 
 @pytest.mark.parametrize("name", [name for name, text in OURS.items() if "-datapath_only" in text])
 def test_a_datapath_has_a_beginning(tmp_path: Path, name: str):
-    """UG903: `-datapath_only` needs `-from`; Vivado reports Constraints 18-540 and applies no exception."""
+    """UG903: `-datapath_only` needs `-from`; Vivado reports Constraints 18-540 and applies no
+    exception."""
     planted = re.sub(r"-datapath_only -from (\$\w+|\[.*?\])", "-datapath_only", OURS[name])
     assert planted != OURS[name]
     assert "set_max_delay -datapath_only needs -from" in run_constraint(name, planted, tmp_path).errors

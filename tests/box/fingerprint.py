@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m tests.box.fingerprint`: one hash over what the boxes do, for a change that must do nothing.
+"""`python -m tests.box.fingerprint`: one hash over what the boxes do, for a change that must
+do nothing.
 
 It hashes the captures (bytes and simulated times) and counters of a fixed set of replays in both
 directions, and the rows of a fixed set of trials. Two commits with the same hash carry the same
@@ -84,7 +85,8 @@ def run(*arguments: object) -> None:
 
 
 def replays(folder: Path) -> dict[str, str]:
-    """A hash of each suite and direction: what went in by red comes back by the peer's black port."""
+    """A hash of each suite and direction: what went in by red comes back by the peer's
+    black port."""
     source = folder / "red.pcap"
     with PcapWriter(str(source), linktype=1) as writer:
         for number, frame in enumerate(frames()):

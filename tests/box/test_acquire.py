@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A policy that protects but has no SA (RFC 4301 5.1 step 3b): the management CPU gets the packets, the black side none of them."""
+"""A policy that protects but has no SA (RFC 4301 5.1 step 3b): the management CPU gets the packets,
+the black side none of them."""
 
 from __future__ import annotations
 
@@ -118,7 +119,8 @@ def test_the_sa_that_was_asked_for_takes_what_follows(tmp_path: Path) -> None:
 
 
 def test_hosts_without_an_sa_ask_beside_those_that_have_one(tmp_path: Path) -> None:
-    """A bump in the wire: a policy of networks asks for each two hosts by themselves; frames are as the host sent them."""
+    """A bump in the wire: a policy of networks asks for each two hosts by themselves; frames are as
+    the host sent them."""
     pair = Pair(near="198.18.0.1", far="198.19.0.1")
     policy = "src 198.18.0.0/16 dst 198.19.0.0/16 dir out tmpl proto esp reqid 7 mode transport"
     batch = f"{BRIDGE}{pair.states(reqid=7)}xfrm policy add {policy}\n{LAST}"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bump in the wire: what a bridged box lets pass is the frame as it came, both ways; what it protects comes out of the box at the other
-end as it went into the first."""
+"""Bump in the wire: what a bridged box lets pass is the frame as it came, both ways; what it
+protects comes out of the box at the other end as it went into the first."""
 
 from __future__ import annotations
 
@@ -164,7 +164,8 @@ def test_a_bridge_does_not_cut(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("action", ["allow", "block", None])
 def test_esp_of_the_hosts_crosses_as_policies_say(tmp_path: Path, action: str | None) -> None:
-    """ESP that no SA takes is the hosts' own (RFC 4301 5.2 step 3b), short and odd as it may be; that of an SA is not asked."""
+    """ESP that no SA takes is the hosts' own (RFC 4301 5.2 step 3b), short and odd as it may be;
+    that of an SA is not asked."""
     batch = BRIDGE + V6.lines()
     if action:
         batch += f"xfrm policy add src {V4.far} dst {V4.near} proto 50 dir in action {action}\n"
@@ -209,7 +210,8 @@ def test_clear_protected_and_discarded_side_by_side(tmp_path: Path) -> None:
 
 @both_ways
 def test_wrong_mode_is_dropped_by_name(tmp_path: Path, way: str) -> None:
-    """An interface chip that sends a packet in another mode than its key's, by a fault, sends nothing."""
+    """An interface chip that sends a packet in another mode than its key's, by a fault,
+    sends nothing."""
     chip, table, row = {"encrypt": ("inner", "rule", "RuleRow"), "decrypt": ("outer", "sad", "SadRow")}[way]
 
     def fault(sim: Simulator) -> None:
@@ -244,7 +246,8 @@ def mixed(pairs: list[Pair], seed: int, back: bool) -> list[Packet]:
 
 @pytest.mark.parametrize("names", [("aes256gcm16", "sm4gcm16"), ("sm4-sm3", "aes128-sha256")], ids=["GHASH", "chained"])
 def test_two_boxes_are_not_there(tmp_path: Path, built_suites: list[str], names: tuple[str, str]) -> None:
-    """Hosts on both sides see each other's frames byte for byte, in order, both ways at once; in between they are ESP."""
+    """Hosts on both sides see each other's frames byte for byte, in order, both ways at once; in
+    between they are ESP."""
     if not set(names) <= set(built_suites):
         pytest.skip(f"the simulated crypto chip was built without {' or '.join(names)}")
     pairs = [

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames to and from the management CPU: punt headers, policers of the trap groups, and frames that it injects, on whole boxes."""
+"""Frames to and from the management CPU: punt headers, policers of the trap groups, and frames that
+it injects, on whole boxes."""
 
 from __future__ import annotations
 
@@ -34,13 +35,15 @@ EVERYBODY = Ether(dst="ff:ff:ff:ff:ff:ff", src="02:00:00:00:00:99")
 UNKNOWN = ESP(spi=7, seq=1, data=bytes(64))
 NS = ICMPv6ND_NS(tgt="2001:db8::9")
 CYCLES_PER_S = 300_000_000
-# Of a token bucket: cycles in which it gains its rate, and cycles between two of its turns (docs/explanation/chips.md).
+# Of a token bucket: cycles in which it gains its rate, and cycles between two of its turns
+# (docs/explanation/chips.md).
 INTERVAL, TURNS = 1 << 26, 8
 
 
 @dataclass(frozen=True)
 class Punted:
-    """A punted frame as captured: what its header says, and when it left, in ns of simulated time."""
+    """A punted frame as captured: what its header says, and when it left, in ns of
+    simulated time."""
 
     reason: str
     port: int
@@ -99,7 +102,8 @@ BLACK = [
         "unknown_spi",
         ETHERNET / IP(src=FAR, dst=NEAR) / UDP(sport=4500, dport=4500) / Raw(b"\0\0\0\x07" + bytes(60)),
     ),
-    # Of these the source is told (RFC 8200 4.5): a length that is no multiple of 8, an end beyond 65,535, TCP of 16 bytes.
+    # Of these the source is told (RFC 8200 4.5): a length that is no multiple of 8, an end beyond
+    # 65,535, TCP of 16 bytes.
     ("reasm", "reasm", piece(63, nh=17, m=1, offset=1)),
     ("reasm", "reasm", piece(1400, nh=17, m=1, offset=8180)),
     ("reasm", "reasm", piece(16, nh=6, m=1)),
@@ -115,7 +119,8 @@ RED = [
 
 
 def test_headers_say_what_a_frame_is(tmp_path: Path) -> None:
-    """Reason, group, port and time of each frame of each port; the engine holds length and reserved bytes against the frame."""
+    """Reason, group, port and time of each frame of each port; the engine holds length and reserved
+    bytes against the frame."""
     frames = {"box0.red": [frame for *_, frame in RED] * 3, "box0.black": [frame for *_, frame in BLACK] * 3}
     seen = boxes.run([ROUTER], frames, ["box0.inner.punt", "box0.outer.punt"], tmp_path, ready())
     for port, (chip, kinds) in enumerate({"inner": RED, "outer": BLACK}.items()):
@@ -125,8 +130,8 @@ def test_headers_say_what_a_frame_is(tmp_path: Path) -> None:
         assert {p.port for p in found} == {port}
         times = [p.cycle for p in found]
         assert times == sorted(set(times))
-        # A frame leaves soon after it was judged, the longest 150 beats later; what register accesses before the run took of the
-        # chip's clock is between its cycles and simulated time.
+        # A frame leaves soon after it was judged, the longest 150 beats later; what register
+        # accesses before the run took of the chip's clock is between its cycles and simulated time.
         since = [p.left_ns * CYCLES_PER_S / 1e9 - p.cycle for p in found]
         assert max(since) - min(since) < 200
     assert sum(seen.named[0].values()) == 3 * (len(RED) + len(BLACK))
@@ -134,8 +139,9 @@ def test_headers_say_what_a_frame_is(tmp_path: Path) -> None:
 
 
 def test_esp_without_an_sa_has_all_that_a_log_needs(tmp_path: Path) -> None:
-    """Time, SPI, addresses, protocol, sequence number and flow label of ESP to the box that no SA is for, as scapy reads them in what
-    the management CPU gets (RFC 4301 5.2 step 3a, RFC 4303 3.4.2)."""
+    """Time, SPI, addresses, protocol, sequence number and flow label of ESP to the box that no SA
+    is for, as scapy reads them in what the management CPU gets (RFC 4301 5.2 step 3a, RFC
+    4303 3.4.2)."""
     esp = [ESP(spi=0xC0FFEE00 + n, seq=0xFFFFFFF0 + n, data=bytes(64 + 4 * n)) for n in range(6)]
     outer = [
         IPv6(src="2001:db8:77::5", dst=NEAR_V6, fl=0xABCDE, tc=3) / esp[0],
@@ -207,14 +213,16 @@ def test_policer_lets_its_burst_pass(tmp_path: Path, group: str) -> None:
 
 
 def test_policer_refills_at_its_rate(tmp_path: Path) -> None:
-    """Frames a microsecond apart, tokens every 1024 cycles: which frames pass is worked out to the turn."""
+    """Frames a microsecond apart, tokens every 1024 cycles: which frames pass is worked out to
+    the turn."""
     count, burst, rate = 200, 3, 65535
     frames = [of_group("icmp", number) for number in range(count)]
     before = ready(f"icmp rate 292965 burst {burst}")
     boxes.run([ROUTER], {"box0.black": frames}, ["box0.outer.punt"], tmp_path, before, pacing="original")
     found = punted(tmp_path, "outer")
     assert [p.frame for p in found[:burst]] == [padded(frame) for frame in frames[:burst]]
-    # Between any two of them: no more than the burst and what came meanwhile; from first to last, all that came.
+    # Between any two of them: no more than the burst and what came meanwhile; from first to last,
+    # all that came.
     for i, first in enumerate(found):
         for j, last in enumerate(found[i:], start=i):
             assert j - i + 1 <= burst + (last.cycle - first.cycle) * rate / INTERVAL + 1
@@ -308,7 +316,8 @@ def test_injected_frames_leave_by_both_ports_beside_traffic(tmp_path: Path) -> N
 
 
 def test_injected_ike_keeps_its_marker(tmp_path: Path) -> None:
-    """RFC 3948 2.2: where ESP has its SPI, IKE has four zero bytes. It leaves as IKE wrote it, with ESP of the same two ports beside it."""
+    """RFC 3948 2.2: where ESP has its SPI, IKE has four zero bytes. It leaves as IKE wrote it, with
+    ESP of the same two ports beside it."""
     tunnel = Tunnel(far_port=33000)
     batch = tunnel.batch(src="198.18.0.0/16", dst="198.19.0.0/16", back="198.19.0.0/16")
     header = Ether(src="02:62:c0:00:02:01", dst="02:00:00:00:00:77") / IP(src=NEAR, dst=FAR, id=7, flags="DF")
@@ -338,7 +347,8 @@ def test_injected_frames_wait_for_their_tokens(tmp_path: Path) -> None:
     with RawPcapReader(str(tmp_path / "box0.black.pcapng")) as reader:
         times = [(meta.tshigh << 32 | meta.tslow) * 1e9 / meta.tsresol for frame, meta in reader if is_ours(frame)]
     assert len(times) == count
-    # The first tokens, and those that come meanwhile; a frame waits for the line besides, a long one of traffic or two.
+    # The first tokens, and those that come meanwhile; a frame waits for the line besides, a long
+    # one of traffic or two.
     for n in range(burst, count):
         assert times[n] - times[0] >= (n - burst) * INTERVAL / 65535 / 0.3 - 1500
     assert times[-1] - times[0] <= (count - burst + 1) * INTERVAL / 65535 / 0.3 + 1500

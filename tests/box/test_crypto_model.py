@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`--crypto model` changes nothing but speed: the same bytes at the same times, the same counters, whatever comes."""
+"""`--crypto model` changes nothing but speed: the same bytes at the same times, the same counters,
+whatever comes."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ def model_is_built() -> None:
 
 
 def box(crypto: str, number: int, boxes: int) -> Simulator:
-    """A simulation of `boxes` boxes, the first of them being box `number`; SAs of every suite in turn."""
+    """A simulation of `boxes` boxes, the first of them being box `number`; SAs of every suite
+    in turn."""
     sim = Simulator(boxes, None, SEED, crypto=crypto)
     for each in range(boxes):
         next_hops(sim, each)
@@ -98,7 +100,8 @@ def test_every_suite_both_ways(tmp_path: Path) -> None:
 
 
 def opened(crypto: str, frames: Path, folder: Path) -> tuple[dict, str]:
-    """A box that gets `frames` on black, loses its keys in the middle of them, and gets the rest."""
+    """A box that gets `frames` on black, loses its keys in the middle of them, and gets
+    the rest."""
     folder.mkdir()
     with box(crypto, 1, boxes=1) as sim:
         sim.command("capture", port="box0.red", direction="out", file=str(folder / "red.pcapng"))

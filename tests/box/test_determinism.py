@@ -16,7 +16,8 @@ def test_threads_do_not_change_a_byte(make_box, office_lan: Path) -> None:
 
 
 def test_trials_of_one_call_know_nothing_of_each_other(tmp_path: Path) -> None:
-    """They share boxes that were configured once, yet each row is that of a call of its own: with rekeys, one box, other threads."""
+    """They share boxes that were configured once, yet each row is that of a call of its own: with
+    rekeys, one box, other threads."""
     for number, arguments in enumerate(
         [
             ("--test", "latency", "--latency-at", 100, "--share", 90, "--sas", 4, "--rekeys", 4, "--measure-us", 100),

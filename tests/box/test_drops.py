@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every way a packet can be bad: dropped under its own counter on its own chip, and the good traffic beside it untouched."""
+"""Every way a packet can be bad: dropped under its own counter on its own chip, and the good
+traffic beside it untouched."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ def wire(packet: Packet, sequence: int) -> Ether:
 
 
 def cut(frame: Packet, payload: int) -> bytes:
-    """The frame with its IP packet cut to a header and `payload` bytes, lengths and checksum made right again."""
+    """The frame with its IP packet cut to a header and `payload` bytes, lengths and checksum made
+    right again."""
     outer = IP(src=frame[IP].src, dst=NEAR, proto=50) / Raw(bytes(frame[IP].payload)[:payload])
     return bytes(ETHERNET / outer).ljust(60, b"\0")
 
@@ -54,7 +56,8 @@ def flipped(frame: Packet, position: int) -> bytes:
 
 @dataclass(frozen=True)
 class Case:
-    """One kind of bad frame: `bad(n)` makes it when n good packets went before; `counter` is where it must be counted."""
+    """One kind of bad frame: `bad(n)` makes it when n good packets went before; `counter` is where
+    it must be counted."""
 
     counter: str
     bad: Callable[[], bytes | Packet]
@@ -62,7 +65,8 @@ class Case:
 
 
 def good_count(number: int) -> int:
-    """Sequence numbers of the good packets: 2001 to 2006, so that low numbers are older than the window."""
+    """Sequence numbers of the good packets: 2001 to 2006, so that low numbers are older than
+    the window."""
     return 2001 + number
 
 
@@ -128,7 +132,8 @@ def test_red_frame_is_dropped_by_name(make_box, name: str) -> None:
 
 
 def test_manual_keys_have_no_window_unless_asked(make_box) -> None:
-    """Without `replay-window` an SA has no anti-replay (RFC 4303 3.3.3): the numbers of a sender that lost its count are taken."""
+    """Without `replay-window` an SA has no anti-replay (RFC 4303 3.3.3): the numbers of a sender
+    that lost its count are taken."""
     batch = BATCH.replace("replay-window 1024 ", "")
     assert "replay-window" not in batch
     numbers = [5000, 1, 1, 2, 5000, 3]
@@ -147,8 +152,9 @@ ALLOWED = " allowed src 198.19.0.0/16 dst 0.0.0.0/0"
 
 @dataclass(frozen=True)
 class Line:
-    """A line of `sallyctl audit` without its times, which are apart, in µs of the day's and of the chip's clock. In the simulator the
-    chips' clocks are not alike: register accesses between runs take time of the chip that they go to alone."""
+    """A line of `sallyctl audit` without its times, which are apart, in µs of the day's and of the
+    chip's clock. In the simulator the chips' clocks are not alike: register accesses between runs
+    take time of the chip that they go to alone."""
 
     text: str
     day: float
@@ -167,7 +173,8 @@ def audit_lines(box: Simulator) -> list[Line]:
         day = datetime.strptime(match[1], "%Y-%m-%dT%H:%M:%S.%f%z").timestamp()
         found.append(Line(match[2] + match[4], day * 1e6, float(match[3]) * 1e6))
     assert [line.day for line in found] == sorted(line.day for line in found)
-    # A chip's clock and that of the day run alike; the latter is printed to the microsecond, and comes as a float.
+    # A chip's clock and that of the day run alike; the latter is printed to the microsecond, and
+    # comes as a float.
     for crypto in (True, False):
         for before, after in pairwise(line for line in found if line.of_crypto == crypto):
             assert abs((after.day - before.day) - (after.uptime - before.uptime)) < 3, (before, after)
@@ -179,7 +186,8 @@ def audit(box: Simulator) -> list[str]:
 
 
 def test_audit_tells_of_authentic_drops_alone(tmp_path: Path) -> None:
-    """Every step is one replay, and what `sallyctl audit` prints then (RFC 4303 3.4.3, RFC 4301 5.2 step 4)."""
+    """Every step is one replay, and what `sallyctl audit` prints then (RFC 4303 3.4.3, RFC 4301 5.2
+    step 4)."""
 
     def good(*numbers: int) -> list[bytes | Packet]:
         return [wire(black_packet(number), number) for number in numbers]
@@ -283,7 +291,8 @@ def test_audit_has_the_time_of_reception(tmp_path: Path) -> None:
         started(sim, *states)
         replay(sim, tmp_path, [frame for frame, _ in sent])
         found = audit_lines(sim)
-        # A flood of forgeries of two SAs fills the crypto chip's places, and is told of as far as that; good packets pass.
+        # A flood of forgeries of two SAs fills the crypto chip's places, and is told of as far as
+        # that; good packets pass.
         replay(sim, tmp_path, [bad_icv, others[0]] * 20 + [good(2600)])
         flood = audit_lines(sim)
         counters = sim.counters(0)
@@ -300,7 +309,8 @@ def test_audit_has_the_time_of_reception(tmp_path: Path) -> None:
         ("0x00002002", 900),
         ("0x00003002", 0xFFFFFFFF),
     ]
-    # To the time at which a frame came, but for what it takes to get to the chip that drops it: of one chip, the same for all.
+    # To the time at which a frame came, but for what it takes to get to the chip that drops it: of
+    # one chip, the same for all.
     for crypto in (True, False):
         delays = [
             line.uptime - place for line, (place, _) in zip(found, wanted, strict=True) if line.of_crypto == crypto
@@ -312,7 +322,8 @@ def test_audit_has_the_time_of_reception(tmp_path: Path) -> None:
 
 
 def test_audit_has_what_was_in_a_packet(tmp_path: Path) -> None:
-    """Selectors of packets that their SA does not allow, as scapy made them: for the log, and for IKE's INVALID_SELECTORS."""
+    """Selectors of packets that their SA does not allow, as scapy made them: for the log, and for
+    IKE's INVALID_SELECTORS."""
     v4, v6 = {"src": "203.0.113.5", "dst": "198.18.0.1"}, {"src": "2001:db8:7::5", "dst": "2001:db8:8:9:a:b:c:d"}
     ends = "src 203.0.113.5/32 dst 198.18.0.1/32", "src 2001:db8:7::5/128 dst 2001:db8:8:9:a:b:c:d/128"
     aliens = [
@@ -343,7 +354,8 @@ def test_audit_has_what_was_in_a_packet(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("size", "counter"), [(9582, None), (9583, "inner.drop_rx_oversize")])
 def test_frame_limit_at_9600_bytes(make_box, size: int, counter: str | None) -> None:
-    """9600 B with the FCS is 9582 B of IP: received; one byte more is oversize. What it becomes as ESP exceeds the MTU."""
+    """9600 B with the FCS is 9582 B of IP: received; one byte more is oversize. What it becomes as
+    ESP exceeds the MTU."""
     packet = IP(src="198.18.0.1", dst="198.19.0.1") / UDP(sport=7, dport=9) / Raw(bytes(size - 28))
     outcome = make_box(BATCH).red([ETHERNET / packet])
     assert len(outcome.named()) == 1

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tells packets apart besides their selectors: the SA by DSCP, and which extension headers are skipped (RFC 4301 4.4.2.1, 4.4.1.1)."""
+"""What tells packets apart besides their selectors: the SA by DSCP, and which extension headers are
+skipped (RFC 4301 4.4.2.1, 4.4.1.1)."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ def by_dscp(spi: int, words: str, reqid: int) -> str:
 
 
 def test_the_sa_follows_the_dscp(make_box) -> None:
-    """A rule and a flow of one reqid, with three SAs; and a policy whose SAs leave DSCPs over, which are punted."""
+    """A rule and a flow of one reqid, with three SAs; and a policy whose SAs leave DSCPs over,
+    which are punted."""
     ends = f"tmpl src {NEAR} dst {Tunnel().far} proto esp mode tunnel reqid"
     batch = f"addr add {NEAR}/24 dev black\n"
     batch += by_dscp(0x1001, "", 7) + by_dscp(0x1002, "for-dscp ef,63", 7) + by_dscp(0x1003, "for-dscp af41", 7)
@@ -64,7 +66,8 @@ def test_headers_that_are_not_skipped_are_protocols(tmp_path: Path) -> None:
     route = IPv6ExtHdrRouting(addresses=["2001:db8:3::1"])
 
     def packets(src: str, dst: str) -> list[tuple[Packet, str]]:
-        """Packets, and what becomes of them: for the SA of UDP, for that of protocol 43, for none."""
+        """Packets, and what becomes of them: for the SA of UDP, for that of protocol 43,
+        for none."""
         ip, udp = IPv6(src=src, dst=dst, hlim=9), UDP(sport=5, dport=9)
         return [
             (ip / udp, "udp"),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a peer may put around the packet in an ESP payload (RFC 4303 2.4, 2.6, 2.7): padding, TFC padding, nothing but noise."""
+"""What a peer may put around the packet in an ESP payload (RFC 4303 2.4, 2.6, 2.7): padding, TFC
+padding, nothing but noise."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets that are longer than the black MTU: cut behind ESP or before it, or punted so that the sender can be told; by scapy."""
+"""Packets that are longer than the black MTU: cut behind ESP or before it, or punted so that the
+sender can be told; by scapy."""
 
 from __future__ import annotations
 
@@ -46,7 +47,8 @@ def unpadded(packet: Packet) -> Packet:
 
 
 def whole(outcome) -> list[Packet]:
-    """Outer packets of the black capture, put together by scapy; no frame is longer than the MTU."""
+    """Outer packets of the black capture, put together by scapy; no frame is longer than
+    the MTU."""
     packets = [unpadded(Ether(frame).payload) for frame in outcome.out]
     assert max(len(packet) for packet in packets) <= MTU
     alone = [
@@ -106,7 +108,8 @@ def test_nopmtudisc_clears_df_and_cuts(make_box) -> None:
 
 
 def test_fragment_first_cuts_before_esp(make_box) -> None:
-    """Every ESP packet is whole, and holds a fragment that scapy would make; a header with options is cut behind ESP."""
+    """Every ESP packet is whole, and holds a fragment that scapy would make; a header with options
+    is cut behind ESP."""
     tunnel = Tunnel()
     batch = tunnel.batch().replace("dir out tmpl", "dir out flag fragment-first tmpl")
     assert "fragment-first" in batch

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""IPv6 through one box: in tunnels of either version, judged by scapy both ways; what stays on its link, and what no policy names."""
+"""IPv6 through one box: in tunnels of either version, judged by scapy both ways; what stays on its
+link, and what no policy names."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Look-ups at the rate of the wire: every 64 B frame that 100 Gb/s carry is judged, whatever becomes of it."""
+"""Look-ups at the rate of the wire: every 64 B frame that 100 Gb/s carry is judged, whatever
+becomes of it."""
 
 from __future__ import annotations
 
@@ -63,7 +64,8 @@ def test_bypass_at_line_rate_both_ways(tmp_path: Path) -> None:
 
 
 def test_discard_of_what_a_full_wire_carries_beside_protected_traffic(tmp_path: Path) -> None:
-    """60 % of the wire is protected, next to the 60.87 % that ESP leaves room for; the rest of it is discarded."""
+    """60 % of the wire is protected, next to the 60.87 % that ESP leaves room for; the rest of it
+    is discarded."""
     batch = tmp_path / "protect.xfrm"
     batch.write_text(Tunnel().batch(dst="198.19.0.0/17"))
     with Simulator(boxes=1, threads=None, seed=1) as sim:
@@ -82,7 +84,8 @@ def test_discard_of_what_a_full_wire_carries_beside_protected_traffic(tmp_path: 
 
 @pytest.mark.parametrize("side", ["red", "black"])
 def test_datagrams_of_two_fragments_at_95_percent(tmp_path: Path, side: str) -> None:
-    """1500 B in two fragments, so many that the table of 64 datagrams is used again and again: all are put together."""
+    """1500 B in two fragments, so many that the table of 64 datagrams is used again and again: all
+    are put together."""
     count, tunnel = 400, Tunnel()
     peer = tunnel.peer_sender()
     packets = [

@@ -182,7 +182,8 @@ def test_only_an_authentic_peer_has_moved(tmp_path: Path) -> None:
     steps = [
         ("the peer where it is expected", [sent_from(home, 1)], ""),
         ("forged alone", [forged(FORGER, 2)], ""),
-        # Before and behind the authentic packet its own number; the last has a good ICV, as a copy of it would have.
+        # Before and behind the authentic packet its own number; the last has a good ICV, as a copy
+        # of it would have.
         (
             "forged around the peer's own",
             [forged(FORGER, 2), sent_from(MOVED, 2), forged(FORGER, 2), sent_from(other_port, 2)],

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The noise source of a simulated box, from the noise chip to the registers; each of its tests at its cutoff is `NoiseSpec`'s."""
+"""The noise source of a simulated box, from the noise chip to the registers; each of its tests at
+its cutoff is `NoiseSpec`'s."""
 
 from __future__ import annotations
 

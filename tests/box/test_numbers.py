@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sequence numbers that do not begin at 1: of SAs that another box had before (docs/decisions/0008)."""
+"""Sequence numbers that do not begin at 1: of SAs that another box had before
+(docs/decisions/0008)."""
 
 from __future__ import annotations
 
@@ -48,7 +49,8 @@ def test_the_last_number_is_the_last(make_box) -> None:
 
 
 def test_what_is_received_is_above_replay_seq(make_box) -> None:
-    """Numbers up to replay-seq are refused; those above it are opened, with the high half that follows from it."""
+    """Numbers up to replay-seq are refused; those above it are opened, with the high half that
+    follows from it."""
     tunnel = Tunnel(esn=True)
     peer = tunnel.peer_sender()
     wire, expected = [], []

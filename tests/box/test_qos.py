@@ -39,7 +39,8 @@ TICKS, NANOSECONDS = 75, 2
 
 @dataclass(frozen=True)
 class Overload:
-    """Of each DSCP the sequence numbers of frames in the order they came out, and each one's latency; counters of the inner chip."""
+    """Of each DSCP the sequence numbers of frames in the order they came out, and each one's
+    latency; counters of the inner chip."""
 
     numbers: dict[int, list[int]]
     latency_ns: dict[int, list[float]]
@@ -96,7 +97,8 @@ def test_marked_frames_are_not_lost_and_pass_the_queue(tmp_path: Path) -> None:
     assert seen.lost(BEST_EFFORT) > 1000
     assert seen.drops() == {"drop_rx_overflow": seen.lost(BEST_EFFORT)}
     assert seen.inner["rx_priority"] == SENT[EF] + SENT[CS6]
-    # A full queue holds 512 frames, which the marked ones pass; the buffers of the links they share with the others.
+    # A full queue holds 512 frames, which the marked ones pass; the buffers of the links they share
+    # with the others.
     slowest = {dscp: max(latency) for dscp, latency in seen.latency_ns.items()}
     assert max(slowest[EF], slowest[CS6]) < 17_500
     assert slowest[BEST_EFFORT] > 17_500 + 8_000

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fragments to both ports of one box: what scapy cut goes on whole, judged by scapy; an overlap costs its datagram alone."""
+"""Fragments to both ports of one box: what scapy cut goes on whole, judged by scapy; an overlap
+costs its datagram alone."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ NEIGHBOURS = "".join(
 
 
 def together(outcome, packets: list[Packet], frames: list[Packet]) -> None:
-    """These packets and nothing else came out of the tunnel, and the inner chip counted what it made them of."""
+    """These packets and nothing else came out of the tunnel, and the inner chip counted what it
+    made them of."""
     peer = TUNNEL.peer_receiver()
     received = [bytes(peer.decrypt(esp_payload(frame))) for frame in outcome.out]
     assert received == [forwarded(bytes(packet)) for packet in packets]
@@ -102,7 +104,8 @@ def test_an_overlap_is_dropped_by_name(make_box) -> None:
     assert outcome.named() == {"inner.drop_reasm_overlap": len(pieces) + 1}
 
 
-# Linux's ip_frag_ecn_table (RFC 3168 5.3): ECN fields of three fragments, and that of the datagram, None if it is dropped.
+# Linux's ip_frag_ecn_table (RFC 3168 5.3): ECN fields of three fragments, and that of the datagram,
+# None if it is dropped.
 NOT_ECT, ECT1, ECT0, CE = range(4)
 MARKS: list[tuple[tuple[int, int, int], int | None]] = [
     ((ECT0, ECT0, CE), CE),
@@ -134,7 +137,8 @@ def marked(packet: Packet, ecn: int) -> Packet:
 
 @pytest.mark.parametrize("v6", [False, True], ids=["IPv4", "IPv6"])
 def test_ecn_of_fragments_is_combined(make_box, v6: bool) -> None:
-    """Congestion that any fragment met reaches the host; what no sender makes is dropped by name (RFC 3168 5.3)."""
+    """Congestion that any fragment met reaches the host; what no sender makes is dropped by name
+    (RFC 3168 5.3)."""
     frames, expected, dropped = [], [], 0
     for number, (marks, result) in enumerate(MARKS, start=1):
         packet, pieces = v6_cut(number, 3000) if v6 else (p := v4_packet(number), fragment(p, 744))
@@ -153,7 +157,8 @@ def test_ecn_of_fragments_is_combined(make_box, v6: bool) -> None:
 
 
 def test_congestion_of_esp_fragments_reaches_the_host(make_box) -> None:
-    """RFC 3168 5.3, then RFC 6040 figure 4: one fragment of ESP has CE, and so has the packet that was in it."""
+    """RFC 3168 5.3, then RFC 6040 figure 4: one fragment of ESP has CE, and so has the packet that
+    was in it."""
     inner = IP(bytes(IP(src="198.19.0.1", dst="198.18.0.1", id=1, tos=ECT0) / UDP(sport=7, dport=9) / Raw(bytes(1400))))
     outer = TUNNEL.peer_sender().encrypt(inner)
     pieces = [marked(piece, ecn) for piece, ecn in zip(fragment(outer, 800), (ECT0, CE), strict=True)]
@@ -164,7 +169,8 @@ def test_congestion_of_esp_fragments_reaches_the_host(make_box) -> None:
 
 @pytest.mark.parametrize("size", [8, 16, 24])
 def test_a_first_fragment_without_its_headers_is_dropped_by_name(make_box, size: int) -> None:
-    """RFC 8200 4.5, RFC 7112: 20 bytes of TCP; what lacks some is dropped alone, with one that has them the datagram is whole."""
+    """RFC 8200 4.5, RFC 7112: 20 bytes of TCP; what lacks some is dropped alone, with one that has
+    them the datagram is whole."""
     packet, pieces = v6_cut(1, 2000)
     head, upper = pieces[0][IPv6].copy(), bytes(packet[TCP])
     number = pieces[0][IPv6ExtHdrFragment].id
@@ -212,7 +218,8 @@ def test_who_sends_bad_fragments_to_the_box_can_be_told(make_box) -> None:
 
 
 def test_fragments_are_discarded_by_the_rules_of_their_packet(tmp_path: Path) -> None:
-    """Ports decide although later fragments have none: of each port some datagrams are blocked, others go on (RFC 4301 7.4)."""
+    """Ports decide although later fragments have none: of each port some datagrams are blocked,
+    others go on (RFC 4301 7.4)."""
 
     def cut(src: str, dst: str, port: int, number: int) -> tuple[Packet, list[Packet]]:
         packet = IP(bytes(IP(src=src, dst=dst, id=number) / UDP(sport=7, dport=port) / Raw(bytes([number]) * 1500)))
@@ -238,7 +245,8 @@ def test_fragments_are_discarded_by_the_rules_of_their_packet(tmp_path: Path) ->
 
 
 def test_limits_are_what_was_set(tmp_path: Path) -> None:
-    """60 s and 64 datagrams after reset (RFC 8200 4.5), by the register in cycles of 300 MHz; then as sallyctl sets them, on both ports."""
+    """60 s and 64 datagrams after reset (RFC 8200 4.5), by the register in cycles of 300 MHz; then
+    as sallyctl sets them, on both ports."""
     waits = 3
 
     def limit(sim: Simulator) -> None:

@@ -59,7 +59,8 @@ def test_rekeys_at_90_percent_lose_nothing(tmp_path: Path, size: str, sas: int, 
 
 
 def test_packets_move_from_sa_to_sa(tmp_path: Path) -> None:
-    """On the black wire each SA has the numbers from 1 on without a gap, and none is used again after the next one's first."""
+    """On the black wire each SA has the numbers from 1 on without a gap, and none is used again
+    after the next one's first."""
     rekeys, captures = 3, [tmp_path / f"box{box}.pcapng" for box in (0, 1)]
     setup = Setup({256: 1}, GCM, rekeys=rekeys, warmup_ns=10_000, measure_ns=measure_us(rekeys, 1, GCM) * 1000)
     with Simulator(boxes=2, threads=None, seed=1) as sim:
@@ -84,7 +85,8 @@ def test_packets_move_from_sa_to_sa(tmp_path: Path) -> None:
 
 
 def test_rekeys_are_the_same_every_time() -> None:
-    """What software asks for decides over simulated time, not when it asks, nor the number of threads."""
+    """What software asks for decides over simulated time, not when it asks, nor the number
+    of threads."""
     setup = Setup({1400: 1}, GCM, rekeys=1, warmup_ns=5_000, measure_ns=measure_us(1, 1, GCM) * 1000)
 
     def run(threads: int) -> dict:
@@ -103,7 +105,8 @@ def test_rekeys_are_the_same_every_time() -> None:
 
 
 def test_one_batch_lets_packets_out_before_their_sa_goes(tmp_path: Path) -> None:
-    """An outbound SA and its successor in one batch: what the old one has under way leaves before its rows are cleared."""
+    """An outbound SA and its successor in one batch: what the old one has under way leaves before
+    its rows are cleared."""
     capture = tmp_path / "black.pcapng"
     with Simulator(boxes=1, threads=None, seed=1) as sim:
         configured(sim, 1, 1)
@@ -121,7 +124,8 @@ def test_one_batch_lets_packets_out_before_their_sa_goes(tmp_path: Path) -> None
         drops = {name: count for name, count in sim.counters(0)["crypto"].items() if name.startswith("drop_") and count}
         sim.command("quit")
     assert (row["lost_total"], drops) == (0, {})
-    assert answer["software"]["sim_us"] > 1000  # sallyctl waits for a millisecond, in simulated time
+    # sallyctl waits for a millisecond, in simulated time
+    assert answer["software"]["sim_us"] > 1000
     assert [spi for spi, _ in groupby(esp_packets(capture), key=lambda packet: packet[0])] == [
         FIRST_SPI,
         0x2000,

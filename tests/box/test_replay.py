@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real capture and scapy's own ESP through one box: what comes out is judged by scapy, never by our code."""
+"""A real capture and scapy's own ESP through one box: what comes out is judged by scapy, never by
+our code."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranges of ports, ICMP types and codes, and of addresses, through one box, below, at and above both ends, types of mobility headers, ports
-that cannot be read, and ESP of hosts behind the box; by scapy."""
+"""Ranges of ports, ICMP types and codes, and of addresses, through one box, below, at and above
+both ends, types of mobility headers, ports that cannot be read, and ESP of hosts behind the box;
+by scapy."""
 
 from __future__ import annotations
 
@@ -56,7 +57,8 @@ def test_policies_of_ranges_encrypt_what_is_in_them(make_box) -> None:
 
 
 def test_selectors_of_ranges_pass_what_is_in_them(make_box) -> None:
-    """What an SA decrypts is held to both ranges of its policy (RFC 4301 5.2), of either IP version."""
+    """What an SA decrypts is held to both ranges of its policy (RFC 4301 5.2), of either
+    IP version."""
     v4, v6 = Tunnel(), Tunnel(spi_out=0x3003, spi_in=0x4004)
     batch = v4.batch("198.18.0.0/16", "198.19.0.0/16", "198.19.0.0/16 proto udp sport 1024-65535 dport 80-443")
     batch += v6.lines("2001:db8:1::/48", "::/0", "2001:db8:2::/48 proto ipv6-icmp type 1-4")
@@ -77,7 +79,8 @@ def test_selectors_of_ranges_pass_what_is_in_them(make_box) -> None:
 
 
 def test_an_sa_of_several_sets_is_held_to_the_spd_in_its_order(make_box) -> None:
-    """Policies of one SA, a block before the first and another SA's between them (RFC 4301 4.4.1, 4.4.1.2); rekeyed, it has the same."""
+    """Policies of one SA, a block before the first and another SA's between them (RFC
+    4301 4.4.1, 4.4.1.2); rekeyed, it has the same."""
     several, rekeyed, other = Tunnel(), Tunnel(spi_in=0x2009), Tunnel(spi_in=0x4004)
     batch = f"addr add {several.near}/24 dev black\n"
     for tunnel, reqid in ((several, 1), (rekeyed, 1), (other, 2)):
@@ -118,7 +121,8 @@ def test_an_sa_of_several_sets_is_held_to_the_spd_in_its_order(make_box) -> None
 
 
 def test_an_sa_of_one_set_is_held_to_the_spd_in_its_order(make_box) -> None:
-    """An earlier policy of another SA, and one that lets packets pass in clear, cut out of a wider set (RFC 4301 4.4.1)."""
+    """An earlier policy of another SA, and one that lets packets pass in clear, cut out of a wider
+    set (RFC 4301 4.4.1)."""
     wide, narrow = Tunnel(), Tunnel(spi_out=0x3003, spi_in=0x4004)
     inbound = "dst 198.18.0.0/16 dir in"
     batch = f"addr add {wide.near}/24 dev black\n"
@@ -151,7 +155,8 @@ CUT_SHORT = [(6, b"abc"), (17, b""), (17, b"x"), (132, b"abc"), (1, b"")]
 
 
 def test_policies_of_opaque_ports_encrypt_what_has_none(make_box) -> None:
-    """OPAQUE (RFC 4301 4.4.1.1) is of no packet with ports, no port is of OPAQUE, and ANY is of both; fragments are whole before."""
+    """OPAQUE (RFC 4301 4.4.1.1) is of no packet with ports, no port is of OPAQUE, and ANY is of
+    both; fragments are whole before."""
     opaque, ported = Tunnel(), Tunnel(spi_out=0x3003, spi_in=0x4004)
     batch = opaque.batch("198.18.0.0/16", "198.19.0.0/16 sport opaque dport opaque", "198.19.0.0/16")
     batch += ported.lines("198.18.0.0/16", "198.19.0.0/16 proto udp dport 0-65534", "198.20.0.0/16")
@@ -178,7 +183,8 @@ def test_policies_of_opaque_ports_encrypt_what_has_none(make_box) -> None:
 
 
 def test_selectors_of_opaque_ports_pass_what_has_none(make_box) -> None:
-    """An SA of OPAQUE ports carries later fragments, and headers cut short, and nothing with ports."""
+    """An SA of OPAQUE ports carries later fragments, and headers cut short, and nothing
+    with ports."""
     tunnel = Tunnel()
     box = make_box(tunnel.batch("198.18.0.0/16", "198.19.0.0/16", "198.19.0.0/16 proto udp sport opaque"))
     pieces = fragment(IP(**BLACK, id=7) / UDP(sport=7, dport=9) / Raw(bytes(2000)), 800)
@@ -195,7 +201,8 @@ def test_selectors_of_opaque_ports_pass_what_has_none(make_box) -> None:
 
 
 def test_fragments_over_the_flags_of_tcp_are_dropped(make_box) -> None:
-    """RFC 4301 7.2, RFC 1858 4: TCP in a tunnel that begins 8 bytes behind the first fragment's, whose flags a filter has seen."""
+    """RFC 4301 7.2, RFC 1858 4: TCP in a tunnel that begins 8 bytes behind the first fragment's,
+    whose flags a filter has seen."""
     tunnel = Tunnel()
     box = make_box(tunnel.batch("198.18.0.0/16", "198.19.0.0/16", "198.19.0.0/16"))
     pieces = fragment(IP(**BLACK, id=7) / TCP(sport=7, dport=9) / Raw(bytes(200)), 96)
@@ -239,7 +246,8 @@ def test_esp_for_others_goes_by_the_policies(make_box) -> None:
 
 
 def test_an_sa_is_found_by_its_spi_alone(make_box) -> None:
-    """RFC 4301 4.4.2: at each of the box's addresses, of either IP version, and in its own second one; ESP for others stays theirs."""
+    """RFC 4301 4.4.2: at each of the box's addresses, of either IP version, and in its own second
+    one; ESP for others stays theirs."""
     v4, v6, second = (
         Tunnel(),
         Tunnel(spi_out=0x3003, spi_in=0x4004, near="2001:db8:b::1", far="2001:db8:b::2"),
@@ -270,7 +278,8 @@ def test_an_sa_is_found_by_its_spi_alone(make_box) -> None:
 
 
 def test_types_of_mobility_headers_are_selected_both_ways(make_box) -> None:
-    """RFC 4301 4.4.1.1, RFC 6275 6.1: one type by a flow, a range by rules and an SA's selector, behind extension headers, cut short."""
+    """RFC 4301 4.4.1.1, RFC 6275 6.1: one type by a flow, a range by rules and an SA's selector,
+    behind extension headers, cut short."""
     tunnel = Tunnel()
     batch = tunnel.batch(
         "2001:db8:1::/48", "2001:db8:2::/48 proto 135 type 1-4", "2001:db8:2::/48 proto mobility-header type 1-4"
@@ -292,7 +301,8 @@ def test_types_of_mobility_headers_are_selected_both_ways(make_box) -> None:
             inside = 1 <= message.mhtype <= 4
             cases.append((IPv6(**ends) / message, inside))
             cases.append((IPv6(**ends) / IPv6ExtHdrDestOpt() / message, inside))
-        # Too short for the type to count; the code that ICMP would have in its second byte; a port that is the type.
+        # Too short for the type to count; the code that ICMP would have in its second byte; a port
+        # that is the type.
         cases += [(IPv6(**ends, nh=135) / Raw(bytes([59, 0, 1, 0])[:size]), size == 4) for size in (0, 3, 4)]
         return [
             *cases,
@@ -361,7 +371,8 @@ def tunnels_of_lists() -> tuple[list[Tunnel], str]:
 
 
 def between(sources: dict[str, list[str]], destinations: dict[str, list[str]]) -> list[tuple[int, Packet, bool]]:
-    """Packets between all addresses of two lists; which tunnel's they are, and whether both lists hold them."""
+    """Packets between all addresses of two lists; which tunnel's they are, and whether both lists
+    hold them."""
     cases: list[tuple[int, Packet, bool]] = []
     for number, (source, destination) in enumerate(zip(sources, destinations, strict=True)):
         for src in sources[source]:
@@ -398,7 +409,8 @@ def test_an_sa_of_lists_passes_what_is_in_them(make_box) -> None:
 
 
 def test_lists_of_clear_traffic_pass_both_ways(make_box) -> None:
-    """One policy each way lets the packets between two lists by in clear, and punts those of a list that comes before."""
+    """One policy each way lets the packets between two lists by in clear, and punts those of a list
+    that comes before."""
     near, far = "198.18.0.1-198.18.0.20,198.18.2.0/24", "198.19.0.9-198.19.0.10"
     batch = f"xfrm policy add src {near} dst {far} dir out action allow priority 9\n"
     batch += f"xfrm policy add src {far} dst {near} dir in action allow priority 9\n"

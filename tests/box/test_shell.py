@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`--chips shell`: chips as they are built, with a card's clocks, crossings and PCIe around each core, carry the first-light traffic."""
+"""`--chips shell`: chips as they are built, with a card's clocks, crossings and PCIe around each
+core, carry the first-light traffic."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ from tests.support.runs import digest
 
 MINIMUM = 60
 ETHERNET = Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:02")
-# UDP payloads whose frames end at every byte of a beat, and the longest that a tunnel of 9600 B takes.
+# UDP payloads whose frames end at every byte of a beat, and the longest that a tunnel of 9600
+# B takes.
 SIZES = [*range(18, 84), 256, 1400, 1472, 4000, 9000]
 
 
@@ -35,7 +37,8 @@ def shell_is_built() -> None:
 
 
 def test_real_frames_leave_as_esp(make_box, office_lan: Path) -> None:
-    """What policy protects is opened by scapy, in order; the core alone drops and punts the same under the same names."""
+    """What policy protects is opened by scapy, in order; the core alone drops and punts the same
+    under the same names."""
     tunnel = Tunnel()
     outcome = make_box(tunnel.batch()).red(office_lan, "--chips", "shell")
     frames = [frame.ljust(MINIMUM, b"\0") for frame in read_frames(office_lan)]
@@ -49,7 +52,8 @@ def test_real_frames_leave_as_esp(make_box, office_lan: Path) -> None:
 
 
 def test_frames_of_every_length_come_back(make_box) -> None:
-    """scapy's ESP of frames that end at every byte of a beat: decrypted, in order, byte for byte."""
+    """scapy's ESP of frames that end at every byte of a beat: decrypted, in order, byte
+    for byte."""
     tunnel = Tunnel()
     peer = tunnel.peer_sender()
     packets = [
@@ -69,7 +73,8 @@ def test_frames_of_every_length_come_back(make_box) -> None:
 
 
 def test_two_boxes_carry_what_the_wire_allows(tmp_path: Path) -> None:
-    """Both directions at the theoretical maximum, nothing lost, in the order sent; 65 B is the worst length for 512 bits."""
+    """Both directions at the theoretical maximum, nothing lost, in the order sent; 65 B is the
+    worst length for 512 bits."""
     rows = tmp_path / "rows.json"
     sallyport("rfc2544", "--chips", "shell", "--frame-size", "64,65,1518", "--measure-us", "50", "--json", rows)
     for row in json.loads(rows.read_text()):
@@ -87,7 +92,8 @@ def test_same_run_same_bytes_whatever_the_threads(make_box) -> None:
 
 
 def test_a_damaged_link_mends_itself(make_box) -> None:
-    """Bit errors between two chips cost packets, under the name of their loss, and never a wrong one; the link goes on."""
+    """Bit errors between two chips cost packets, under the name of their loss, and never a wrong
+    one; the link goes on."""
     tunnel = Tunnel()
     frames = [ETHERNET / IP(src="198.18.0.1", dst="198.19.0.1", id=n) / UDP() / Raw(bytes(1000)) for n in range(400)]
     outcome = make_box(tunnel.batch()).red(frames, "--chips", "shell", "--fault", "link-ber:1e-6")
@@ -105,7 +111,8 @@ def cards(simulation: Simulator) -> subprocess.CompletedProcess:
 
 
 def test_the_cards_say_how_they_are() -> None:
-    """The shells' registers by PCIe: each card is what it should be, with its links up and its MAC out of reset."""
+    """The shells' registers by PCIe: each card is what it should be, with its links up and its MAC
+    out of reset."""
     with Simulator(1, None, 1, chips="shell") as simulation:
         done = cards(simulation)
     assert done.returncode == 0, done.stderr
@@ -126,7 +133,8 @@ def test_the_cards_say_how_they_are() -> None:
 
 
 def test_ports_of_cards_are_read_by_hand() -> None:
-    """A word of the system monitor through the shell's window; where nothing answers, the access ends by itself."""
+    """A word of the system monitor through the shell's window; where nothing answers, the access
+    ends by itself."""
     with Simulator(1, None, 1, chips="shell") as simulation:
         words = [program("sallyctl"), "--socket", simulation.socket(0), "card", "drp"]
         done = [

@@ -23,13 +23,15 @@ ESP_AT = 14 + 20  # bytes of a black frame before its ESP header
 every_suite = pytest.mark.parametrize("name", suites.SUITES)
 both_numbers = pytest.mark.parametrize("esn", [False, True], ids=["32-bit", "esn"])
 
-# UDP payloads whose ESP payloads end at every place in a cipher's and in a hash's block, then long ones.
+# UDP payloads whose ESP payloads end at every place in a cipher's and in a hash's block, then
+# long ones.
 SIZES = [*range(0, 68), 99, 100, 101, 247, 248, 511, 1000, 1400, 1472, 4000, 9000]
 
 
 @pytest.fixture
 def tunnel_of(built_suites: list[str]):
-    """`tunnel_of(suite, …)` is a tunnel of that suite, or a skip if the simulated chip says that it lacks it."""
+    """`tunnel_of(suite, …)` is a tunnel of that suite, or a skip if the simulated chip says that it
+    lacks it."""
 
     def make(name: str, **fields) -> Tunnel:
         built = suites.find(name).built
@@ -55,7 +57,8 @@ def assert_forwarded(frames: list[bytes], packets: list[Packet]) -> None:
 @every_suite
 @both_numbers
 def test_real_frames_decrypt_with_scapy(make_box, tunnel_of, office_lan: Path, name: str, esn: bool) -> None:
-    """What policy protects comes out as ESP of the suite's exact size, in order, padded as RFC 4303 2.4 says; the rest is named."""
+    """What policy protects comes out as ESP of the suite's exact size, in order, padded as RFC
+    4303 2.4 says; the rest is named."""
     tunnel = tunnel_of(name, esn=esn)
     outcome = make_box(tunnel.batch()).red(office_lan)
     frames = [frame.ljust(MINIMUM, b"\0") for frame in read_frames(office_lan)]
@@ -106,7 +109,8 @@ def flips(frame: bytes, name: str) -> dict[str, int]:
 @every_suite
 @both_numbers
 def test_one_wrong_bit_anywhere_is_dropped(make_box, tunnel_of, name: str, esn: bool) -> None:
-    """A flipped bit in any region, and with ESN a wrong high half, fails the ICV; good packets between them pass."""
+    """A flipped bit in any region, and with ESN a wrong high half, fails the ICV; good packets
+    between them pass."""
     tunnel = tunnel_of(name, esn=esn)
     peer = tunnel.peer_sender()
     frames, good, bad = [], [], 0
@@ -148,7 +152,8 @@ def test_authentic_packet_with_wrong_padding_is_dropped(make_box, tunnel_of, nam
 
 
 def test_all_suites_side_by_side(make_box, built_suites: list[str]) -> None:
-    """An SA of each suite, packets of all of them mixed: each is its own suite's, and every SA keeps its order."""
+    """An SA of each suite, packets of all of them mixed: each is its own suite's, and every SA
+    keeps its order."""
     names = [name for name, suite in suites.SUITES.items() if suite.built in built_suites]
     tunnels = [
         Tunnel(suite=name, spi_out=0x1000 + n, spi_in=0x2000 + n, esn=bool(n % 2)) for n, name in enumerate(names)

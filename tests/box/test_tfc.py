@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traffic flow confidentiality of the sender (RFC 4303 2.6, 2.7): TFC padding and dummy packets by SA, judged by scapy's ESP."""
+"""Traffic flow confidentiality of the sender (RFC 4303 2.6, 2.7): TFC padding and dummy packets by
+SA, judged by scapy's ESP."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ DUMMIES = Tunnel(spi_out=0x3001, spi_in=0x3002)
 FAR_DUMMIES = Tunnel(spi_out=DUMMIES.spi_in, spi_in=DUMMIES.spi_out, near=NEAR.far, far=NEAR.near)
 ETHERNET = Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:02")
 DUMMY = 59
-# An interval of 16 µs is 300 turns of 16 cycles. On its way to the wire a packet waits for words of two links and the port.
+# An interval of 16 µs is 300 turns of 16 cycles. On its way to the wire a packet waits for words of
+# two links and the port.
 EVERY_NS, JITTER_NS = 16_000, 100
 
 
@@ -69,7 +71,8 @@ SHORT = [v4(28), v6(48), v4(60), *(v4(length) for length in range(61, 68)), v4(5
 @pytest.mark.parametrize("suite", ["aes256gcm16", "aes128-sha256"])
 @pytest.mark.parametrize("least", [20, 64, 1000, 1001, 1003])
 def test_padded_packets_have_one_length(make_box, built_suites: list[str], suite: str, least: int) -> None:
-    """Each is scapy's packet, zeros behind it, and as long as ESP of the length asked for; longer ones are as they were."""
+    """Each is scapy's packet, zeros behind it, and as long as ESP of the length asked for; longer
+    ones are as they were."""
     if suite not in built_suites:
         pytest.skip(f"the simulated crypto chip was built without {suite}")
     tunnel = Tunnel(suite=suite)
@@ -91,7 +94,8 @@ def test_padded_packets_have_one_length(make_box, built_suites: list[str], suite
 
 
 def test_padding_stops_at_the_mtu(make_box) -> None:
-    """A length above what fits pads to what fits, and nothing is cut or punted for it; fragments made before ESP are padded too."""
+    """A length above what fits pads to what fits, and nothing is cut or punted for it; fragments
+    made before ESP are padded too."""
     mtu, fits = 1400, 1346
     batch = f"link set dev black mtu {mtu}\n" + with_words(NEAR, "tfcpad 9582")
     outcome = make_box(batch.replace("dir out tmpl", "dir out flag fragment-first tmpl")).red(
@@ -118,7 +122,8 @@ def test_bypassed_packets_are_not_padded(make_box) -> None:
 
 
 def test_a_second_box_gives_the_packets_back(tmp_path: Path) -> None:
-    """Byte for byte, of both versions and every length, beside another SA's dummies, which it drops under their own counter."""
+    """Byte for byte, of both versions and every length, beside another SA's dummies, which it drops
+    under their own counter."""
     packets, dummies = [*SHORT, v4(1400), v6(1300)], 8
     # An SA that no policy names, and whose last packets the dummies are.
     (sends,) = [
@@ -146,7 +151,8 @@ def test_a_second_box_gives_the_packets_back(tmp_path: Path) -> None:
 
 
 def test_dummies_have_their_length_and_interval(tmp_path: Path) -> None:
-    """What scapy decrypts: next header 59, zeros, numbers in order; on the wire one every 4800 cycles, as many as the SA's limit lets."""
+    """What scapy decrypts: next header 59, zeros, numbers in order; on the wire one every 4800
+    cycles, as many as the SA's limit lets."""
     count, length = 12, 1400
     batch, capture = tmp_path / "box.xfrm", tmp_path / "black.pcapng"
     batch.write_text(
@@ -212,7 +218,8 @@ def test_dummies_end_with_their_sa_and_with_the_port(tmp_path: Path) -> None:
         counters = sim.counters(0)
         sim.command("quit")
     assert all(path["balanced"] for path in counters["conservation"]["paths"])
-    # Between runs a chip has time for register accesses alone, so the last dummies come to the crypto chip after the key has gone.
+    # Between runs a chip has time for register accesses alone, so the last dummies come to the
+    # crypto chip after the key has gone.
     drops = {
         name for chip in boxes.CHIPS for name, count in counters[chip].items() if count and name.startswith("drop_")
     }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transport mode through one box, a bump in the wire between two hosts: judged by scapy both ways, headers and tags included."""
+"""Transport mode through one box, a bump in the wire between two hosts: judged by scapy both ways,
+headers and tags included."""
 
 from __future__ import annotations
 
@@ -60,7 +61,8 @@ def option(words: int) -> list[Packet]:
 
 
 def varied(pair: Pair, back: bool = False) -> list[Packet]:
-    """IP packets of every length around a block, and of several protocols; a bridge looks at no TTL."""
+    """IP packets of every length around a block, and of several protocols; a bridge looks at
+    no TTL."""
     packets = [pair.packet(size, back) for size in SIZES]
     src, dst = (pair.far, pair.near) if back else (pair.near, pair.far)
     if pair.near == V4.near:
@@ -84,7 +86,8 @@ def tagged(ether: Packet, packets: list[Packet]) -> list[Packet]:
 @every_suite
 @both_versions
 def test_scapy_decrypts_what_hosts_send(make_box, built_suites: list[str], pair: Pair, name: str) -> None:
-    """Every byte is the host's own but for ESP, the lengths, the protocol and the checksum: Ethernet header, tags, TTL, identification."""
+    """Every byte is the host's own but for ESP, the lengths, the protocol and the checksum:
+    Ethernet header, tags, TTL, identification."""
     pair = built(pair, name, built_suites)
     frames = tagged(TO_BLACK, varied(pair))
     outcome = make_box(pair.batch()).red(frames)
@@ -132,7 +135,8 @@ def test_hosts_of_one_link(make_box) -> None:
 
 
 def test_hosts_have_sas_of_their_own(make_box) -> None:
-    """One policy of networks and one of each direction's SAs for each two hosts; who has none asks for them, and is not let through."""
+    """One policy of networks and one of each direction's SAs for each two hosts; who has none asks
+    for them, and is not let through."""
     pairs = [Pair(spi_out=0x1000 + n, spi_in=0x2000 + n, near=f"198.18.0.{n}", far=f"198.19.0.{n}") for n in (1, 2, 3)]
     text = BRIDGE + "".join(pair.states(reqid=7) for pair in pairs)
     networks = {"out": "src 198.18.0.0/16 dst 198.19.0.0/16", "in": "src 198.19.0.0/16 dst 198.18.0.0/16"}
@@ -151,7 +155,8 @@ def test_hosts_have_sas_of_their_own(make_box) -> None:
     assert outcome.named() == {}
 
 
-# Words of options that fill the 62 bytes that may stand in front of the payload: Ethernet header, tags, IPv4 header.
+# Words of options that fill the 62 bytes that may stand in front of the payload: Ethernet header,
+# tags, IPv4 header.
 MOST_OPTIONS = {"untagged": 7, "VLAN": 6, "QinQ": 5}
 
 
@@ -220,7 +225,8 @@ UDP_PAIR = Pair()
 
 @pytest.mark.parametrize(("more", "passing"), [("proto udp", (0, 9, 10)), ("proto udp dport 0-9", ())])
 def test_ports_too_far_behind_are_opaque(make_box, monkeypatch, more: str, passing: tuple[int, ...]) -> None:
-    """Behind two tags and 64 bytes of extension headers inside ESP they are not among the bytes that are read; behind one tag they are."""
+    """Behind two tags and 64 bytes of extension headers inside ESP they are not among the bytes
+    that are read; behind one tag they are."""
     ends, options = {"src": V6.far, "dst": V6.near}, IPv6ExtHdrDestOpt(options=[PadN(optdata=bytes(60))])
     one, two = TAGS["VLAN"], TAGS["QinQ"]
     frames = [
@@ -245,7 +251,8 @@ UDP_ONLY = "proto udp dport 9"
 
 
 def bad_frames() -> dict[str, tuple[str, bytes]]:
-    """A frame that the box must refuse between good ones with numbers 2001 and 2002, and its counter."""
+    """A frame that the box must refuse between good ones with numbers 2001 and 2002, and
+    its counter."""
     host, other = UDP_PAIR.far_sender(), Pair(far="198.19.0.99").packet(50, back=True)
     packet = UDP_PAIR.packet(50, back=True)
     tcp = IP(src=FAR, dst=NEAR) / TCP(sport=7, dport=9)
@@ -300,7 +307,8 @@ LONGEST, LONGEST_V6 = 1346 + 20, 1326 + 40
 
 
 def test_fragments_are_put_together_before_esp(make_box) -> None:
-    """RFC 4303 3.3.4: transport mode is applied to whole datagrams. The frame around is that of the first fragment."""
+    """RFC 4303 3.3.4: transport mode is applied to whole datagrams. The frame around is that of the
+    first fragment."""
     packets = [V4.packet(3000, id=number) for number in (1, 2)]
     cuts = [fragment(packet, 576) for packet in packets]
     frames = [TO_BLACK / piece for piece in cuts[0]] + [TAGS["VLAN"](TO_BLACK) / piece for piece in cuts[1][::-1]]
@@ -341,7 +349,8 @@ def sized(pair: Pair, length: int, **fields: Any) -> Packet:
 
 
 def test_what_is_too_long_is_cut_behind_esp(make_box) -> None:
-    """The fragments have the packet's own identification and the frame's own addresses; none is longer than the MTU."""
+    """The fragments have the packet's own identification and the frame's own addresses; none is
+    longer than the MTU."""
     lengths = [LONGEST, LONGEST + 1, 300, 4000]
     frames = [TO_BLACK / sized(V4, length, id=length) for length in lengths]
     outcome = make_box(f"link set black mtu {MTU}\n" + V4.batch()).red(frames)
@@ -388,7 +397,8 @@ def test_what_the_box_cannot_cut_is_dropped_by_name(make_box, name: str) -> None
 
 
 def test_lifetimes_count_whole_packets(make_box) -> None:
-    """Bytes are those of the IP packets before ESP, as in tunnel mode: 3 packets of 100 bytes reach a limit of 300."""
+    """Bytes are those of the IP packets before ESP, as in tunnel mode: 3 packets of 100 bytes reach
+    a limit of 300."""
     batch = V4.batch().replace(
         f"reqid {V4.spi_out} mode transport dir", f"reqid {V4.spi_out} limit byte-hard 300 mode transport dir"
     )

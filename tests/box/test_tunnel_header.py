@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the outer header has of the inner one and the inner one of the outer (RFC 4301 5.1.2, RFC 6040), through a whole box."""
+"""What the outer header has of the inner one and the inner one of the outer (RFC 4301 5.1.2,
+RFC 6040), through a whole box."""
 
 from __future__ import annotations
 
@@ -38,8 +39,8 @@ def traffic_class(packet: Packet) -> int:
     return packet.tc if IPv6 in packet else packet.tos
 
 
-# Words of an outbound SA, and what the outer header then has: bits of the inner traffic class and bits of its own, by DSCP where a map
-# has them, and DF, which None copies.
+# Words of an outbound SA, and what the outer header then has: bits of the inner traffic class and
+# bits of its own, by DSCP where a map has them, and DF, which None copies.
 FLAGS = [
     ("", 0xFF, 0, None),
     ("flag noecn", 0xFC, 0, None),
@@ -62,7 +63,8 @@ DF_WORDS = [
 
 
 def flagged(number: int, words: str, near: str, far: str) -> tuple[Tunnel, str]:
-    """A tunnel with these words in its outbound SA, for 198.19.number.0/24 and 2001:db8:2:number::/64."""
+    """A tunnel with these words in its outbound SA, for 198.19.number.0/24 and
+    2001:db8:2:number::/64."""
     tunnel = Tunnel(spi_out=0x1001 + number, spi_in=0x2001 + number, near=near, far=far)
     lines = tunnel.lines("0.0.0.0/0", f"198.19.{number}.0/24", f"198.19.{number}.0/24")
     ends = f"tmpl src {near} dst {far} proto esp reqid {tunnel.spi_out} mode tunnel"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Next hops in a VLAN, or in one inside another: what leaves both ports has the tags, and else the bytes that it has without; by scapy."""
+"""Next hops in a VLAN, or in one inside another: what leaves both ports has the tags, and else the
+bytes that it has without; by scapy."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from tests.support.replay import Box, sallyport
 ETHERNET = Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:02")
 PEER, HOST = "02:00:00:00:00:22", "02:00:00:00:00:09"
 MTU = 1400
-# Ends of frames on both sides of each beat with no, one and two tags, the shortest, and the longest without tags.
+# Ends of frames on both sides of each beat with no, one and two tags, the shortest, and the longest
+# without tags.
 SIZES = [28, 34, 38, 42, 46, 47, 50, 54, 64, 100, 106, 110, 114, 500, 1346]
 
 
@@ -45,7 +47,8 @@ def packets(src: str, dst: str) -> list[Packet]:
 
 @pytest.mark.parametrize("tags", [0, 1, 2])
 def test_black_frames_have_the_tags_of_the_peers_vlan(make_box, tags: int) -> None:
-    """Each ESP packet is scapy's whole; one that is too long for the MTU is cut, and each fragment has the tags."""
+    """Each ESP packet is scapy's whole; one that is too long for the MTU is cut, and each fragment
+    has the tags."""
     lines, device = devices("black", tags)
     tunnel = Tunnel()
     batch = f"{lines}link set black mtu {MTU}\n{tunnel.batch()}neigh add {FAR} lladdr {PEER} dev {device}\n"

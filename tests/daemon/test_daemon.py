@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Daemons configure two boxes through their control sockets; they are killed and come again under traffic, which nobody who only sees the
-packets can tell."""
+"""Daemons configure two boxes through their control sockets; they are killed and come again under
+traffic, which nobody who only sees the packets can tell."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ PACKET = SIZE - 18  # without Ethernet's header and FCS
 
 @contextmanager
 def daemons(sim: Simulator, folder: Path, boxes: int, more: str = "") -> Iterator[list[Daemon]]:
-    """A daemon a box, started, the last with `more` in its configuration; they are gone afterwards, whatever happens."""
+    """A daemon a box, started, the last with `more` in its configuration; they are gone afterwards,
+    whatever happens."""
     each = [
         Daemon(sim.socket(box), folder / f"box{box}", box, more if box == boxes - 1 else "") for box in range(boxes)
     ]
@@ -87,7 +88,8 @@ def listed(daemon: Daemon) -> tuple[list[str], list[str]]:
 
 
 def test_a_daemon_is_killed_under_traffic_and_comes_again(tmp_path: Path) -> None:
-    """What its boxes forward, and how often they did, is the same as without that; keys stay on the chips and nowhere else."""
+    """What its boxes forward, and how often they did, is the same as without that; keys stay on the
+    chips and nowhere else."""
     captures = [tmp_path / f"black{box}.pcapng" for box in (0, 1)]
     with Simulator(boxes=2, threads=None, seed=1) as sim, daemons(sim, tmp_path, 2) as each:
         lines = [line for box, daemon in enumerate(each) for line in configure(daemon, box)]
@@ -148,7 +150,8 @@ def test_a_daemon_is_killed_under_traffic_and_comes_again(tmp_path: Path) -> Non
 
 
 def test_one_writer(tmp_path: Path) -> None:
-    """While a daemon has a box nobody else reaches it, and sallyctl does the same through the daemon as it does without one."""
+    """While a daemon has a box nobody else reaches it, and sallyctl does the same through the
+    daemon as it does without one."""
     with Simulator(boxes=1, threads=None, seed=1) as sim:
         sim.sallyctl(0, "addr", "add", "192.0.2.1/24", "dev", "black")
         with daemons(sim, tmp_path, 1) as (daemon,):
@@ -157,7 +160,8 @@ def test_one_writer(tmp_path: Path) -> None:
                     CheckFailed, match=f"sallyportd has this box: use sallyctl --daemon {daemon.control},"
                 ):
                     sim.sallyctl(0, *arguments)
-            assert "192.0.2.1/24 dev black" in daemon.sallyctl("addr", "show").stdout  # adopted from sallyctl
+            # adopted from sallyctl
+            assert "192.0.2.1/24 dev black" in daemon.sallyctl("addr", "show").stdout
             batch = tmp_path / "batch"
             batch.write_text("addr add 10.1.0.1/24 dev red\nroute add 10.2.0.0/16 via 192.0.2.9 dev frob\n")
             refused = daemon.sallyctl("-batch", batch)
@@ -212,7 +216,8 @@ def test_an_spi_is_promised_once_and_events_come_as_they_happen(tmp_path: Path) 
 
 
 def test_an_sa_ends_at_its_time(tmp_path: Path) -> None:
-    """By the machine's own clock: a warning, then the SA is gone from the chips, and its traffic stops."""
+    """By the machine's own clock: a warning, then the SA is gone from the chips, and its
+    traffic stops."""
     with Simulator(boxes=2, threads=None, seed=1) as sim, daemons(sim, tmp_path, 2) as each:
         for box, daemon in enumerate(each):
             configure(daemon, box)
@@ -239,8 +244,8 @@ def test_an_sa_ends_at_its_time(tmp_path: Path) -> None:
 
 
 def test_a_reset_under_the_daemon(tmp_path: Path) -> None:
-    """The chips' own reset, under traffic: the daemon gives them back all but the SAs and tells so; with new ones, which is all
-    that IKE would bring, nothing is lost."""
+    """The chips' own reset, under traffic: the daemon gives them back all but the SAs and tells so;
+    with new ones, which is all that IKE would bring, nothing is lost."""
     with Simulator(boxes=2, threads=None, seed=1) as sim, daemons(sim, tmp_path, 2) as each:
         for box, daemon in enumerate(each):
             configure(daemon, box)
@@ -254,7 +259,8 @@ def test_a_reset_under_the_daemon(tmp_path: Path) -> None:
 
         def reset() -> dict[str, float]:
             sim.command("reset", box=0)
-            while monitor.next()["event"] != "restart":  # links between chips go down and come up, too
+            # links between chips go down and come up, too
+            while monitor.next()["event"] != "restart":
                 pass
             return {}
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two boxes with the same SAs on two switches: the one that holds the tunnel is killed under traffic, and the other carries on
-(docs/decisions/0008)."""
+"""Two boxes with the same SAs on two switches: the one that holds the tunnel is killed under
+traffic, and the other carries on (docs/decisions/0008)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ neigh add {FAR} lladdr {PEER_MAC} dev black
 {TUNNEL.lines("10.1.0.0/24", "10.2.0.0/24", "10.2.0.0/24")}"""
 SPACING_S = 0.1
 PACKETS = 25  # before the box is killed, and again behind the take-over
-# From when the other box knows until its ports are open and the hosts told: accesses to registers of a simulation, on a busy machine.
+# From when the other box knows until its ports are open and the hosts told: accesses to registers
+# of a simulation, on a busy machine.
 TAKE_OVER_S = 5
 MOST_LOST = math.ceil((DETECTION_S + TAKE_OVER_S) / SPACING_S)
 
@@ -85,7 +86,8 @@ def test_the_other_box_carries_on(tmp_path: Path) -> None:
             sender.ended.set()
             sender.join()
 
-        # What the dead box received, or may have, counts as received by the living one. What the peer sends above that is taken, once.
+        # What the dead box received, or may have, counts as received by the living one. What the
+        # peer sends above that is taken, once.
         top = highest(second)
         assert not of(UDP, red.seen, 1) and top > len(before) + RATE * DEAD_S
         peer.seq_num = top + 1
@@ -126,7 +128,8 @@ def wait_until_replayed(box: PairBox, count: int) -> None:
 
 
 def judge(sent: int, frames: list[bytes], first_box: list[bytes]) -> None:
-    """No number and no IV twice, by scapy; what is lost is one run of packets, no longer than it takes to find that the box is dead."""
+    """No number and no IV twice, by scapy; what is lost is one run of packets, no longer than it
+    takes to find that the box is dead."""
     opener = TUNNEL.peer_receiver()
     numbers, ivs, ids = [], [], []
     for frame in frames:
@@ -141,7 +144,8 @@ def judge(sent: int, frames: list[bytes], first_box: list[bytes]) -> None:
     last = len(first_box)
     assert numbers[:last] == list(range(1, last + 1)) == [int.from_bytes(iv, "big") for iv in ivs[:last]]
     jump = numbers[last]
-    # The rate counts from the numbers that the dead box told, which may be two intervals old (docs/decisions/0008).
+    # The rate counts from the numbers that the dead box told, which may be two intervals old
+    # (docs/decisions/0008).
     assert jump > last and jump >= last - 2 * INTERVAL_S / SPACING_S + RATE * DEAD_S
     assert numbers[last:] == list(range(jump, jump + len(numbers) - last))
     assert [int.from_bytes(iv, "big") for iv in ivs[last:]] == [number | 1 << 63 for number in numbers[last:]]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Debian packages of the management (`make packages`): what is in each, and what dpkg makes of the one for this machine."""
+"""The Debian packages of the management (`make packages`): what is in each, and what dpkg makes of
+the one for this machine."""
 
 from __future__ import annotations
 
@@ -104,7 +105,8 @@ done
 
 
 def in_an_overlay(tmp_path: Path, *arguments: Path) -> subprocess.CompletedProcess[str]:
-    """Run STEPS where this machine's files are below an overlay, which nobody else sees and which goes with its process."""
+    """Run STEPS where this machine's files are below an overlay, which nobody else sees and which
+    goes with its process."""
     place = tmp_path / "overlay"
     place.mkdir(exist_ok=True)
     return subprocess.run(
@@ -114,7 +116,8 @@ def in_an_overlay(tmp_path: Path, *arguments: Path) -> subprocess.CompletedProce
 
 
 def test_dpkg_installs_upgrades_and_removes(tmp_path: Path) -> None:
-    """dpkg works on an overlay over this machine's files, whose upper layer then has what the package changed, and no more."""
+    """dpkg works on an overlay over this machine's files, whose upper layer then has what the
+    package changed, and no more."""
     arch = run("dpkg", "--print-architecture").strip()
     if arch not in MACHINES:
         pytest.skip(f"there is no package for {arch}")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The daemon's page in headless Chromium: what it shows of a simulated box, against what was sent, and of answers made up here."""
+"""The daemon's page in headless Chromium: what it shows of a simulated box, against what was sent,
+and of answers made up here."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ ASSETS = ROOT / "mgmt" / "internal" / "web" / "assets"
 ADDRESS = "127.0.0.1:19790"
 URL = f"http://{ADDRESS}/"
 SCREEN = {"width": 1280, "height": 900}
-# Pixels of the colours of both directions' lines, in each plot; where lines lie upon each other the last one counts.
+# Pixels of the colours of both directions' lines, in each plot; where lines lie upon each other the
+# last one counts.
 DRAWN = """
 () => [...document.querySelectorAll("canvas")].map((canvas) => {
   const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
@@ -203,7 +205,8 @@ def made_up(browser) -> Watched:
 
 
 def test_what_a_box_may_say(made_up: Watched) -> None:
-    """Names stay text, counts of 64 bits keep each digit, what is not known is a dash and a gap, and faults stand at the top."""
+    """Names stay text, counts of 64 bits keep each digit, what is not known is a dash and a gap,
+    and faults stand at the top."""
     page = made_up.page
     assert page.query_selector("img") is None and page.title() == "Sallyport"
     assert page.inner_text("#daemon") == f"sallyportd {BAD}"

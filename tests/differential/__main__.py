@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m tests.differential --packets N --seed N`: the long form of tests/differential/test_differential.py."""
+"""`python -m tests.differential --packets N --seed N`: the long form of
+tests/differential/test_differential.py."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An ESP packet that left the black port, field by field (RFC 4301 5.1.2, RFC 6040 4.1, RFC 3948 2.1), opened by scapy."""
+"""An ESP packet that left the black port, field by field (RFC 4301 5.1.2, RFC 6040 4.1, RFC
+3948 2.1), opened by scapy."""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ def esp_of(frame: bytes) -> bytes | None:
 
 
 def fault(frame: bytes, wanted: Protected, opened: Opened, identification: int | None) -> tuple[str, int | None]:
-    """What is wrong with the frame, "" if nothing; and the identification of its IPv4 header, which no packet before had."""
+    """What is wrong with the frame, "" if nothing; and the identification of its IPv4 header, which
+    no packet before had."""
     sa = wanted.sa
     ethernet = Ether(frame[:14])
     if (ethernet.dst, ethernet.src) != (wanted.mac, MAC_OF_PORT["black"]):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames to the black port: ESP of every SA with and without UDP around it, what looks like it, ESP of the hosts, IKE, and packets in
-clear."""
+"""Frames to the black port: ESP of every SA with and without UDP around it, what looks like it, ESP
+of the hosts, IKE, and packets in clear."""
 
 from __future__ import annotations
 
@@ -80,7 +80,8 @@ def _esp(dice: random.Random, sender: Sender, now: int) -> bytes:
 
 
 def _to_the_box(dice: random.Random) -> bytes:
-    """IKE, keepalives, pings, ESP that is no SA's, and other packets, to the box's addresses and beside them."""
+    """IKE, keepalives, pings, ESP that is no SA's, and other packets, to the box's addresses and
+    beside them."""
     version = dice.choice([4, 4, 6])
     dst = dice.choice([LOCAL[version], LOCAL[version], OTHER_LOCAL if version == 4 else PEERS[6][1]])
     protocol = 17

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must become of a frame at the black port (RFC 4301 5.2; docs/explanation/decrypt-path.md)."""
+"""What must become of a frame at the black port (RFC 4301 5.2;
+docs/explanation/decrypt-path.md)."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ class BlackJudge:
         self.sas = {self._key(sa.spi, ip_address(sa.dst)): inbound(sa, configuration) for sa in configuration.inbound}
 
     def _key(self, spi: int, dst: IPv4Address | IPv6Address) -> tuple[int, IPv4Address | IPv6Address | None]:
-        """A router gives out its SPIs; a bump in the wire stands in for hosts that may each give out the same."""
+        """A router gives out its SPIs; a bump in the wire stands in for hosts that may each give
+        out the same."""
         return spi, dst if self.configuration.bump else None
 
     def __call__(self, frame: Frame) -> Outcome:
@@ -105,7 +107,8 @@ def crosses(data: bytes) -> Outcome:
 
 
 def _udp_content(packet: Reading) -> str:
-    """What UDP to port 4500 carries (RFC 3948 2): "malformed", "keepalive", "ike" or "esp"; "" of all other packets."""
+    """What UDP to port 4500 carries (RFC 3948 2): "malformed", "keepalive", "ike" or "esp"; "" of
+    all other packets."""
     if packet.protocol != 17 or packet.upper != "ports" or packet.numbers[1] != NATT_PORT:
         return ""
     if len(packet.payload) < 8 or UDP(packet.payload[:8]).len != len(packet.payload):

@@ -14,10 +14,11 @@ from sallyport.suites import SUITES
 from .ethernet import Frame
 from .network import DEFAULT_HOP
 
-# Percent of line rate at which nothing overflows, if every SA has a chained hash: a long packet then holds up all short ones
-# behind it (docs/explanation/crypto-chip.md, Order).
+# Percent of line rate at which nothing overflows, if every SA has a chained hash: a long packet
+# then holds up all short ones behind it (docs/explanation/crypto-chip.md, Order).
 LOAD = 25
-# A packet of 9,000 bytes is inside a lane for 20,500 cycles with SM3 (docs/explanation/performance.md), and may be the last.
+# A packet of 9,000 bytes is inside a lane for 20,500 cycles with SM3
+# (docs/explanation/performance.md), and may be the last.
 QUIET_CYCLES = 24_000
 # Of one simulation; whoever has more processors runs several seeds side by side.
 THREADS = 1
@@ -26,7 +27,8 @@ CHIPS = ("inner", "crypto", "outer")
 
 @dataclass(frozen=True)
 class Observed:
-    """`sent` by port; `punted` by chip, each frame with its reason; `counters` that are not 0, as "chip.name"."""
+    """`sent` by port; `punted` by chip, each frame with its reason; `counters` that are not 0, as
+    "chip.name"."""
 
     sent: dict[str, list[bytes]]
     punted: dict[str, list[tuple[str, bytes]]]
@@ -36,7 +38,8 @@ class Observed:
 
 
 def suites() -> list[str]:
-    """The names of every suite that the simulated crypto chip has been built with, with each length of its ICV."""
+    """The names of every suite that the simulated crypto chip has been built with, with each length
+    of its ICV."""
     with Simulator(boxes=1, threads=THREADS, seed=1) as sim:
         built = sim.suites(0)
     return [name for name, suite in SUITES.items() if suite.built in built]
@@ -51,7 +54,8 @@ def run(batch: str, frames: dict[str, list[Frame]], folder: Path, seed: int = 1)
     }
     with Simulator(boxes=1, threads=THREADS, seed=seed) as sim:
         sim.sallyctl(0, "-batch", folder / "box.xfrm")
-        # How many frames may be punted depends on when they come: tests/box/test_cpu_frames.py counts those.
+        # How many frames may be punted depends on when they come: tests/box/test_cpu_frames.py
+        # counts those.
         sim.sallyctl(0, "punt", "set", "all", "rate", "unlimited")
         for device, mac in DEFAULT_HOP.items():
             sim.sallyctl(0, "next-hop", "default", "dev", device, "lladdr", mac)

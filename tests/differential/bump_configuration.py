@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A random bump in the wire: SAs between hosts on both sides of it, and policies of hosts and of networks around them, from a seed."""
+"""A random bump in the wire: SAs between hosts on both sides of it, and policies of hosts and of
+networks around them, from a seed."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ NEAR = {4: ("10.1.0.1", "10.1.0.2", "10.1.77.5"), 6: ("2001:db8:1::1", "2001:db8
 FAR = {4: ("10.2.0.1", "10.2.0.2", "10.2.200.9"), 6: ("2001:db8:2::1", "2001:db8:2::2")}
 LINK_LOCAL = ("fe80::11", "fe80::22")
 LINK = ip_network("fe80::/10")
-# Two hosts each: the first ones are of one group, whose two first are of the same hosts, an old SA and its successor.
+# Two hosts each: the first ones are of one group, whose two first are of the same hosts, an old SA
+# and its successor.
 PAIRS = {
     4: [(0, 0), (0, 0), (1, 1), (0, 2), (2, 1), (1, 0), (2, 2)],
     6: [(0, 0), (1, 1), (1, 0)],
@@ -58,7 +60,8 @@ def _sas(dice: random.Random, suite_names: list[str], outbound: bool) -> list[Sa
 
 
 def _numbers(dice: random.Random, number: int, outbound: bool) -> dict:
-    """ESN, window and limit; of some inbound SAs what becomes of a packet does not depend on those before, so theirs may come cut."""
+    """ESN, window and limit; of some inbound SAs what becomes of a packet does not depend on those
+    before, so theirs may come cut."""
     if outbound:
         return {"esn": dice.random() < 0.4, "hard_limit": dice.randrange(1, 200) if number == 5 else 0}
     window = 0 if number in (2, 4, 8) else dice.choice(WINDOWS)
@@ -87,7 +90,8 @@ def _group(sas: list[Sa], version: int, outbound: bool) -> Hosts:
 
 
 def _out_policies(dice: random.Random, sas: list[Sa]) -> list[Policy]:
-    """Rules and flows with few priority numbers, as for tunnels; behind them all packets of hosts that have SAs."""
+    """Rules and flows with few priority numbers, as for tunnels; behind them all packets of hosts
+    that have SAs."""
     single = [sa for sa in sas if sa.outbound and not sa.group]
     found: dict[Selector, Policy] = {}
 
@@ -123,7 +127,8 @@ def _out_policies(dice: random.Random, sas: list[Sa]) -> list[Policy]:
 
 
 def _in_policies(dice: random.Random, sas: list[Sa]) -> list[Policy]:
-    """One policy for each inbound SA or group of them but one; clear traffic that crosses, is refused and punted."""
+    """One policy for each inbound SA or group of them but one; clear traffic that crosses, is
+    refused and punted."""
     found: dict[Selector, Policy] = {}
 
     def add(selector: Selector, priority: int, action: str | Hosts) -> bool:
@@ -137,7 +142,8 @@ def _in_policies(dice: random.Random, sas: list[Sa]) -> list[Policy]:
         networks = SPACE["black", version], SPACE["red", version]
         wide = Selector(*networks) if dice.random() < 0.5 else selector_of(dice, *networks)
         add(wide, dice.randrange(100), _group(sas, version, outbound=False))
-    # A block in front of a protected policy is refused (docs/reference/sallyctl-policies.md): these come behind all of them.
+    # A block in front of a protected policy is refused (docs/reference/sallyctl-policies.md): these
+    # come behind all of them.
     for _ in range(8):
         action = dice.choice(["allow", "allow", "punt", "block"])
         priority = 100 + dice.randrange(4) if action == "block" else dice.randrange(104)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must become of a frame at the red port of a bump in the wire (RFC 4301 5.1; docs/explanation/transport-mode.md)."""
+"""What must become of a frame at the red port of a bump in the wire (RFC 4301 5.1;
+docs/explanation/transport-mode.md)."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ LONGEST_FRAME = 9596  # without its FCS
 
 
 class BumpRedJudge(RedJudge):
-    """Frames keep their Ethernet header, tags and TTL; a bridge cuts nothing but what ESP has made too long."""
+    """Frames keep their Ethernet header, tags and TTL; a bridge cuts nothing but what ESP has made
+    too long."""
 
     def _whole(self, frame: Frame) -> Outcome:
         counter, packet = frame_judge.judge(frame, bump=True)

@@ -36,7 +36,8 @@ def compare(frames: dict[str, list[Frame]], outcomes: dict[str, list[Outcome]], 
 
 
 def _compared(name: str) -> bool:
-    """Counters of frames and packets that came in from outside, were put together or cut, sent, punted, dropped, lost or odd."""
+    """Counters of frames and packets that came in from outside, were put together or cut, sent,
+    punted, dropped, lost or odd."""
     counter = name.split(".")[1]
     if counter.startswith(("reasm_", "frag_")) or counter in (
         "rx_frames",

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A random configuration: SAs of both versions and of several suites, and policies around them, from a seed."""
+"""A random configuration: SAs of both versions and of several suites, and policies around them,
+from a seed."""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ class Configuration:
         return [policy for policy in self.policies if policy.direction != "out"]
 
     def aims(self) -> list[Selector]:
-        """What packets to the red port should be of: policies, and twice the SAs of two hosts that they ask for."""
+        """What packets to the red port should be of: policies, and twice the SAs of two hosts that
+        they ask for."""
         found = [policy.selector for policy in self.out()]
         hosts = [policy.carried_by(sa) for policy in self.out() for sa in self.outbound if sa.transport]
         return [*found, *(selector for selector in 2 * hosts if selector)]
@@ -91,7 +93,8 @@ def _inbound(dice: random.Random, suite_of) -> list[Sa]:
             (6, LOCAL[6], False), (4, OTHER_LOCAL, False), (6, LOCAL[6], True)]  # fmt: skip
     sas = []
     for number, (version, local, encap) in enumerate(ends):
-        # Of two SAs at least what becomes of a packet does not depend on those before: theirs may come cut.
+        # Of two SAs at least what becomes of a packet does not depend on those before: theirs may
+        # come cut.
         window = 0 if number in (1, 5) else dice.choice(WINDOWS)
         esn = window > 0 and dice.random() < 0.5
         received = dice.choice([0, 0, 100, 5000, (1 << 31) - 1]) if window else 0
@@ -156,7 +159,8 @@ def exact_selector(dice: random.Random, version: int) -> Selector:
 
 
 def _out_policies(dice: random.Random, sas: list[Sa]) -> list[Policy]:
-    """Rules and flows with few priority numbers, so that many are equal; behind them, mostly, tunnels for all the rest."""
+    """Rules and flows with few priority numbers, so that many are equal; behind them, mostly,
+    tunnels for all the rest."""
     outbound = [sa for sa in sas if sa.outbound]
     found: dict[Selector, Policy] = {}
 
@@ -181,7 +185,8 @@ def _out_policies(dice: random.Random, sas: list[Sa]) -> list[Policy]:
 
 
 def _in_policies(dice: random.Random, sas: list[Sa]) -> list[Policy]:
-    """One selector for each inbound SA but one; clear traffic that is let in, refused and punted."""
+    """One selector for each inbound SA but one; clear traffic that is let in, refused
+    and punted."""
     found: dict[Selector, Policy] = {}
 
     def add(selector: Selector, priority: int, action: str | Sa) -> bool:
@@ -199,7 +204,8 @@ def _in_policies(dice: random.Random, sas: list[Sa]) -> list[Policy]:
         selector = wide if dice.random() < 0.5 else any_selector(dice, version, "black", "red")
         while not add(selector, dice.randrange(100), sa):
             selector = any_selector(dice, version, "black", "red")
-    # A block in front of a protected policy is refused (docs/reference/sallyctl-policies.md): these come behind all of them.
+    # A block in front of a protected policy is refused (docs/reference/sallyctl-policies.md): these
+    # come behind all of them.
     for _ in range(8):
         action = dice.choice(["allow", "allow", "punt", "block"])
         priority = 100 + dice.randrange(4) if action == "block" else dice.randrange(104)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must become of an ESP packet of an inbound SA (RFC 4303 3.4; docs/explanation/crypto-chip.md;
-docs/explanation/decrypt-path.md).
+"""What must become of an ESP packet of an inbound SA (RFC 4303 3.4;
+docs/explanation/crypto-chip.md; docs/explanation/decrypt-path.md).
 
 [Inbound] is in tunnel mode, [transport_decryption] what is other in transport mode."""
 
@@ -100,7 +100,8 @@ class Inbound:
         return counters, Clear(framed("red", self._mac(), forwarded(with_ecn(data[: packet.total], ecn))))
 
     def allows(self, packet: Reading) -> bool:
-        """Whether the first policy that it meets is one of the SA's (RFC 4301 4.4.1: the SPD is ordered)."""
+        """Whether the first policy that it meets is one of the SA's (RFC 4301 4.4.1: the SPD is
+        ordered)."""
         policy = decide(self.policies, packet)
         carried = policy.carried_by(self.sa) if policy else None
         return carried is not None and carried.takes(packet)

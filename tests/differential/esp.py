@@ -39,7 +39,8 @@ class Peer:
         self.association: SecurityAssociation = sa.association()
 
     def seal(self, body: bytes, pad_length: int, next_header: int, number: int, iv: bytes) -> bytes:
-        """An ESP packet whose text is `body` and a trailer with these values, whether they make sense or not."""
+        """An ESP packet whose text is `body` and a trailer with these values, whether they make
+        sense or not."""
         low, high = number & 0xFFFFFFFF, number >> 32
         plain = _ESPPlain(
             spi=self.sa.spi, seq=low, iv=iv, data=Raw(body), padding=b"", padlen=pad_length, nh=next_header

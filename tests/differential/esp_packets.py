@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ESP as a peer makes it and as others forge it: payloads, padding, trailers, ICVs and numbers, right and wrong."""
+"""ESP as a peer makes it and as others forge it: payloads, padding, trailers, ICVs and numbers,
+right and wrong."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from .sa import Sa
 
 
 class Sender:
-    """Makes the packets of one inbound SA, each depending on those before as far as their numbers go."""
+    """Makes the packets of one inbound SA, each depending on those before as far as their
+    numbers go."""
 
     def __init__(self, sa: Sa, configuration: Configuration, dice: random.Random) -> None:
         self.sa = sa
@@ -58,7 +60,8 @@ class Sender:
         return *self._padded(inner), next_header
 
     def _padded(self, payload: bytes) -> tuple[bytes, int]:
-        """The least padding, sometimes more, sometimes wrong, and the pad length, sometimes another."""
+        """The least padding, sometimes more, sometimes wrong, and the pad length,
+        sometimes another."""
         dice, block = self.dice, self.sa.suite.block
         length = -(len(payload) + 2) % block
         if dice.random() < 0.08:

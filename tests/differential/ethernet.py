@@ -30,7 +30,8 @@ class Frame:
 
 
 def around(dice: random.Random, packet: bytes) -> Frame:
-    """A packet as a frame's payload; 4 frames in 100 say that it is something else, or are damaged themselves."""
+    """A packet as a frame's payload; 4 frames in 100 say that it is something else, or are damaged
+    themselves."""
     ether_type = IPV6 if packet[:1] and packet[0] >> 4 == 6 else IPV4
     if dice.random() < 0.015:
         ether_type = dice.choice([IPV4, IPV6, 0x0806, 0x8847, 0x88CC, dice.randrange(0x10000), dice.randrange(0x600)])
@@ -79,7 +80,8 @@ def neighbours(dice: random.Random) -> bytes:
 
 
 def finish(dice: random.Random, data: bytes) -> Frame:
-    """Padding (which may be anything), and frames that no port may take: bad FCS, too short, too long."""
+    """Padding (which may be anything), and frames that no port may take: bad FCS, too short,
+    too long."""
     chance = dice.random()
     if chance < 0.06:
         data += dice.randbytes(dice.choice([1, 2, 4, dice.randrange(60), dice.randrange(600)]))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a router changes in a packet (RFC 1812 5.3.1, RFC 8200 3), and what decapsulation does to ECN (RFC 6040 4.2)."""
+"""What a router changes in a packet (RFC 1812 5.3.1, RFC 8200 3), and what decapsulation does to
+ECN (RFC 6040 4.2)."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ FIGURE_4: dict[int, dict[int, int | None]] = {
 }
 
 
-# The cells of the figure that are marked "(!!!)" and "(!)", currently unused, but for the one that is dropped: inner, outer.
+# The cells of the figure that are marked "(!!!)" and "(!)", currently unused, but for the one that
+# is dropped: inner, outer.
 UNUSED = {(NOT_ECT, ECT0), (NOT_ECT, ECT1), (ECT1, ECT0), (CE, ECT1)}
 
 
@@ -50,7 +52,8 @@ def with_ecn(packet: bytes, ecn: int) -> bytes:
 
 
 def framed(port: str, mac: str, packet: bytes) -> bytes:
-    """The frame that takes an IP packet from a port to its next hop, padded to the shortest there is."""
+    """The frame that takes an IP packet from a port to its next hop, padded to the shortest
+    there is."""
     ether_type = IPV6 if packet[0] >> 4 == 6 else IPV4
     return (bytes(Ether(dst=mac, src=MAC_OF_PORT[port], type=ether_type)) + packet).ljust(MINIMUM, b"\0")
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What both interface chips ask of a frame first (docs/explanation/encrypt-path.md, down to fragments).
+"""What both interface chips ask of a frame first (docs/explanation/encrypt-path.md, down
+to fragments).
 
-A fragment is what [judge] would punt as one; before its verdict counts, [reassembly] puts fragments together."""
+A fragment is what [judge] would punt as one; before its verdict counts, [reassembly] puts fragments
+together."""
 
 from __future__ import annotations
 
@@ -31,9 +33,11 @@ def of_mac(frame: Frame) -> str:
 
 
 def judge(frame: Frame, bump: bool = False) -> tuple[str, Reading]:
-    """The counter of a frame that the MAC took and that goes no further, or "" and what its IP packet says.
+    """The counter of a frame that the MAC took and that goes no further, or "" and what its IP
+    packet says.
 
-    `bump`: the box is a bump in the wire (docs/explanation/transport-mode.md), so of what finds neighbours the answer is [CROSSES].
+    `bump`: the box is a bump in the wire (docs/explanation/transport-mode.md), so of what finds
+    neighbours the answer is [CROSSES].
     """
     nothing = Reading("malformed")
     kind, at = ether_type(frame)
@@ -53,7 +57,8 @@ def judge(frame: Frame, bump: bool = False) -> tuple[str, Reading]:
 
 
 def ether_type(frame: Frame) -> tuple[int, int]:
-    """The type behind up to two tags, and where what it names begins; 802.3 lengths are types that are none."""
+    """The type behind up to two tags, and where what it names begins; 802.3 lengths are types that
+    are none."""
     kind, at = int.from_bytes(frame.data[12:14], "big"), 14
     for _ in range(MOST_TAGS):
         if kind in TAGS:
@@ -66,7 +71,8 @@ def neighbour_discovery(packet: Reading) -> bool:
 
 
 def of_this_link(packet: Reading) -> bool:
-    """IPv6 that no router forwards: neighbour discovery (RFC 4861), link-local addresses (RFC 4291 2.5.6), and multicast."""
+    """IPv6 that no router forwards: neighbour discovery (RFC 4861), link-local addresses (RFC
+    4291 2.5.6), and multicast."""
     if not isinstance(packet.src, IPv6Address) or not isinstance(packet.dst, IPv6Address):
         return False
     if neighbour_discovery(packet):

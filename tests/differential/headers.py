@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Headers as bytes, with any values in their fields. Only the lengths and the IPv4 checksum are worked out.
+"""Headers as bytes, with any values in their fields. Only the lengths and the IPv4 checksum are
+worked out.
 
-Written out here instead of made by scapy, which judges them afterwards and takes ten times as long to make them.
+Written out here instead of made by scapy, which judges them afterwards and takes ten times as long
+to make them.
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ def ipv6(
 
 
 def options_header(next_header: int, contents: bytes) -> bytes:
-    """Hop-by-hop or destination options (RFC 8200 4.3, 4.6) of one PadN option around `contents`, which fill the header."""
+    """Hop-by-hop or destination options (RFC 8200 4.3, 4.6) of one PadN option around `contents`,
+    which fill the header."""
     return bytes([next_header, len(contents) // 8, 1, len(contents)]) + contents
 
 
@@ -77,5 +80,6 @@ def icmp(kind: int, code: int, rest: bytes) -> bytes:
 
 
 def mobility(kind: int, reserved: int, rest: bytes) -> bytes:
-    """A mobility header (RFC 6275 6.1.1) of 8 bytes, with nothing behind it; `rest` are its checksum and 2 bytes of message."""
+    """A mobility header (RFC 6275 6.1.1) of 8 bytes, with nothing behind it; `rest` are its
+    checksum and 2 bytes of message."""
     return bytes([59, 0, kind, reserved]) + rest

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""IP packets of every kind, as a host would send them or as an attacker would: right but for what their header fields say."""
+"""IP packets of every kind, as a host would send them or as an attacker would: right but for what
+their header fields say."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ HOP_BY_HOP, ROUTING, FRAGMENT, DESTINATION = 0, 43, 44, 60
 
 
 def payload_size(dice: random.Random) -> int:
-    """Mostly small, some around what a link takes, few jumbo up to and just above what a frame holds."""
+    """Mostly small, some around what a link takes, few jumbo up to and just above what a
+    frame holds."""
     chance = dice.random()
     if chance < 0.85:
         return dice.randrange(0, 90)
@@ -68,7 +70,8 @@ def build(
 ) -> bytes:
     """An IP header, with random options or extension headers, in front of an upper layer.
 
-    `straight`: nothing in them makes it wait where fragments are put together (docs/explanation/fragments.md).
+    `straight`: nothing in them makes it wait where fragments are put together
+    (docs/explanation/fragments.md).
     """
     src, dst = ip_address(src), ip_address(dst)
     return (_ipv4 if dst.version == 4 else _ipv6)(dice, src, dst, protocol, upper, straight)
@@ -162,7 +165,8 @@ def _extension(dice: random.Random, first: bool) -> int:
 
 
 def _extension_header(dice: random.Random, kind: int, next_header: int) -> bytes:
-    """Options of 8 to 72 bytes, up to three addresses; fragment headers are mostly those of whole packets (RFC 6946)."""
+    """Options of 8 to 72 bytes, up to three addresses; fragment headers are mostly those of whole
+    packets (RFC 6946)."""
     if kind == ROUTING:
         return headers.routing_header(next_header, dice.choice([0, 1, 1, 2, 3]), dice.randrange(3))
     if kind == FRAGMENT:

@@ -12,7 +12,8 @@ CHIP = {"red": "inner", "black": "outer"}
 
 @dataclass(frozen=True)
 class Mismatch:
-    """`index` of the frame that came in at `port`; None where only a count says that something is wrong.
+    """`index` of the frame that came in at `port`; None where only a count says that something
+    is wrong.
 
     `overflow`: a queue was full, so frames came too fast, and what else differs says nothing.
     """

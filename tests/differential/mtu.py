@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is longer than an MTU: what an SA takes (RFC 4301 8.2.1), and in how many pieces a packet leaves (RFC 791 3.2, RFC 8200 4.5)."""
+"""What is longer than an MTU: what an SA takes (RFC 4301 8.2.1), and in how many pieces a packet
+leaves (RFC 791 3.2, RFC 8200 4.5)."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from .sa import Sa
 
 @cache
 def inner_mtu(sa: Sa, mtu: int) -> int:
-    """The longest packet that leaves in no more than the MTU; in transport mode of those without options."""
+    """The longest packet that leaves in no more than the MTU; in transport mode of those
+    without options."""
     kept = ip_header(sa) if sa.transport else 0
     sizes = range(kept, mtu)
     return max((size for size in sizes if sa.outer_header + sa.esp_bytes(size - kept) <= mtu), default=0)

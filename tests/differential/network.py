@@ -24,7 +24,8 @@ PEERS = {4: ("192.0.2.2", "198.51.100.7"), 6: ("2001:db8:c0::2", "2001:db8:cf::7
 
 @dataclass(frozen=True)
 class Gateway:
-    """A route to `prefix` on a device, by a router with an Ethernet address of its own; `mtu` 0: the device's."""
+    """A route to `prefix` on a device, by a router with an Ethernet address of its own; `mtu` 0:
+    the device's."""
 
     device: str
     prefix: Network
@@ -42,14 +43,16 @@ class Gateway:
 
 @dataclass(frozen=True)
 class Paths:
-    """The routes of a box; `mtu` is black's, and `local` are the addresses there at which it is spoken to, by IP version."""
+    """The routes of a box; `mtu` is black's, and `local` are the addresses there at which it is
+    spoken to, by IP version."""
 
     gateways: tuple[Gateway, ...]
     mtu: int
     local: dict[int, str] = field(default_factory=lambda: LOCAL)
 
     def to(self, device: str, prefix: Network) -> tuple[str, int]:
-        """Ethernet address and route's MTU: the longest route that holds the prefix, else the one router inside it, else the default."""
+        """Ethernet address and route's MTU: the longest route that holds the prefix, else the one
+        router inside it, else the default."""
         routes = [g for g in self.gateways if g.device == device and g.prefix.version == prefix.version]
         holding = [g for g in routes if prefix.subnet_of(g.prefix)]  # type: ignore[arg-type]
         if holding:
@@ -75,7 +78,8 @@ class Paths:
 
 @dataclass(frozen=True)
 class Bridge(Paths):
-    """A bump in the wire: no routes, and addresses only if it is spoken to by IKE (docs/reference/sallyctl-network.md)."""
+    """A bump in the wire: no routes, and addresses only if it is spoken to by IKE
+    (docs/reference/sallyctl-network.md)."""
 
     def lines(self) -> list[str]:
         lines = ["link add br0 type bridge", "link set red master br0", "link set black master br0"]
@@ -87,7 +91,8 @@ class Bridge(Paths):
         ]
 
 
-# Two routers on each side and of each version, so that a prefix that holds them all has no single one.
+# Two routers on each side and of each version, so that a prefix that holds them all has no
+# single one.
 def gateways(route_mtu: dict[str, int]) -> tuple[Gateway, ...]:
     """`route_mtu`: by prefix."""
     table = [

@@ -8,13 +8,14 @@ import random
 from .numbers import TURN
 from .sa import Sa
 
-# Frames after which the box has verified a packet of a suite with GHASH, with much to spare: what the box infers of a number is
-# certain only if it does not depend on packets that are still inside.
+# Frames after which the box has verified a packet of a suite with GHASH, with much to spare: what
+# the box infers of a number is certain only if it does not depend on packets that are still inside.
 SETTLED = 600
 
 
 class Numbering:
-    """`next` gives the number of the next packet of an SA: mostly one more, sometimes a leap, an old one or one that was sent."""
+    """`next` gives the number of the next packet of an SA: mostly one more, sometimes a leap, an
+    old one or one that was sent."""
 
     def __init__(self, sa: Sa, dice: random.Random) -> None:
         self.sa = sa
@@ -52,7 +53,8 @@ class Numbering:
         return number
 
     def _old(self, now: int, window: int) -> int | None:
-        """A number left of the window; with ESN left of what the window was some time ago, and of a fast suite alone."""
+        """A number left of the window; with ESN left of what the window was some time ago, and of a
+        fast suite alone."""
         if not self.sa.esn:
             edge = self.highest - window
         elif self.sa.suite.fast:

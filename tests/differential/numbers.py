@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sequence numbers of an inbound SA: the high half that is not sent (RFC 4303 A2.2) and the anti-replay window (3.4.3)."""
+"""Sequence numbers of an inbound SA: the high half that is not sent (RFC 4303 A2.2) and the
+anti-replay window (3.4.3)."""
 
 from __future__ import annotations
 
@@ -7,7 +8,8 @@ TURN = 1 << 32
 
 
 class HighHalf:
-    """Infers the high 32 bits of a number from the highest that was authentic or counts as `received`."""
+    """Infers the high 32 bits of a number from the highest that was authentic or counts as
+    `received`."""
 
     def __init__(self, window: int, received: int) -> None:
         self.window = window
@@ -25,7 +27,8 @@ class HighHalf:
 
 
 class Window:
-    """Which numbers may still come: those not received, up to `size` - 1 below the highest. Size 0: all."""
+    """Which numbers may still come: those not received, up to `size` - 1 below the highest. Size
+    0: all."""
 
     def __init__(self, size: int, received: int) -> None:
         self.size = size

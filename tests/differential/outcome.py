@@ -24,7 +24,8 @@ class Clear:
 
 @dataclass(frozen=True)
 class Protected:
-    """An ESP packet that leaves: of this SA, around this IP packet, behind an outer header with these fields.
+    """An ESP packet that leaves: of this SA, around this IP packet, behind an outer header with
+    these fields.
 
     It leaves in pieces if it is longer than `mtu`.
     """
@@ -43,7 +44,8 @@ class Protected:
 
 @dataclass(frozen=True)
 class Transported:
-    """The same in transport mode: around this payload, behind `head`, Ethernet and IP header as they came; IP begins `ip_at`."""
+    """The same in transport mode: around this payload, behind `head`, Ethernet and IP header as
+    they came; IP begins `ip_at`."""
 
     sa: Sa
     payload: bytes
@@ -55,7 +57,8 @@ class Transported:
 
 @dataclass(frozen=True)
 class Lost:
-    """A packet that counts for an SA and that no wire ever sees; `numbered`: it has a sequence number, which nobody sees either."""
+    """A packet that counts for an SA and that no wire ever sees; `numbered`: it has a sequence
+    number, which nobody sees either."""
 
     sa: Sa
     numbered: bool = False
@@ -66,10 +69,12 @@ Item = Clear | Protected | Transported | Lost
 
 @dataclass(frozen=True)
 class Outcome:
-    """`counters` are "chip.name", of sending, punting and dropping, and of cutting and putting together.
+    """`counters` are "chip.name", of sending, punting and dropping, and of cutting and
+    putting together.
 
-    `fast` and `way` say which order it keeps (docs/explanation/crypto-chip.md, Order; [reassembly], AHEAD). `whole`: the frame
-    that is punted, if not the one that came. `lapsed`: `counters` if its SA has reached its hard limit before.
+    `fast` and `way` say which order it keeps (docs/explanation/crypto-chip.md, Order; [reassembly],
+    AHEAD). `whole`: the frame that is punted, if not the one that came. `lapsed`: `counters` if its
+    SA has reached its hard limit before.
     """
 
     counters: tuple[str, ...]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fragments that left the black port, put together by scapy, and cut again by scapy to see that each is as it must be."""
+"""Fragments that left the black port, put together by scapy, and cut again by scapy to see that
+each is as it must be."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ def whole(frames: list[bytes]) -> bytes | None:
 
 
 def fault(frames: list[bytes], packet: bytes, mtu: int) -> str:
-    """What is wrong with the fragments of an IP packet, "" if nothing: sizes, headers, checksums, padding."""
+    """What is wrong with the fragments of an IP packet, "" if nothing: sizes, headers,
+    checksums, padding."""
     if packet[0] >> 4 == 4:
         pieces = fragment(IP(packet), piece_bytes(False, mtu))
     else:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Selectors and policies (RFC 4301 4.4.1): what packets they name, and which policy of several decides."""
+"""Selectors and policies (RFC 4301 4.4.1): what packets they name, and which policy of
+several decides."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ Number = int | tuple[int, int]  # one, or the first and the last of a range
 
 @dataclass(frozen=True)
 class Selector:
-    """What a policy names. None is "any"; `first` and `second` are ports or ranges of them, type and code of ICMP, or the type of a
-    mobility header and None."""
+    """What a policy names. None is "any"; `first` and `second` are ports or ranges of them, type
+    and code of ICMP, or the type of a mobility header and None."""
 
     src: Network
     dst: Network
@@ -37,7 +38,8 @@ class Selector:
         return "icmp" if self.protocol == ICMP_OF[self.version] else "ports"
 
     def takes(self, packet: Reading) -> bool:
-        """A number that cannot be read (RFC 4301 4.4.1.1: OPAQUE) is none that a selector can name."""
+        """A number that cannot be read (RFC 4301 4.4.1.1: OPAQUE) is none that a selector
+        can name."""
         if packet.version != self.version or packet.src not in self.src or packet.dst not in self.dst:
             return False
         if self.protocol not in (None, packet.protocol):
@@ -57,7 +59,8 @@ class Selector:
 
     @property
     def exact(self) -> bool:
-        """Names one 5-tuple: it then wins against any other selector of the same priority number (docs/reference/sallyctl-policies.md)."""
+        """Names one 5-tuple: it then wins against any other selector of the same priority number
+        (docs/reference/sallyctl-policies.md)."""
         whole = self.src.prefixlen == self.src.max_prefixlen and self.dst.prefixlen == self.dst.max_prefixlen
         numbered = self.protocol in PORT_PROTOCOLS or self.kind != "ports"
         named = (self.first,) if self.kind == "mobility" else (self.first, self.second)
@@ -81,7 +84,8 @@ class Selector:
 
 @dataclass(frozen=True)
 class Hosts:
-    """A template in transport mode: of the SA of two hosts that it names, or of the SAs with a reqid of any two (RFC 4301 4.4.1)."""
+    """A template in transport mode: of the SA of two hosts that it names, or of the SAs with a
+    reqid of any two (RFC 4301 4.4.1)."""
 
     sas: tuple[Sa, ...]
     named: bool
@@ -99,7 +103,8 @@ class Hosts:
 
 @dataclass(frozen=True)
 class Policy:
-    """One line: `direction` is out, in or fwd; `action` is allow, block or punt, or what protects."""
+    """One line: `direction` is out, in or fwd; `action` is allow, block or punt, or what
+    protects."""
 
     selector: Selector
     direction: str
@@ -124,7 +129,8 @@ def holds(wanted: Number, number: int) -> bool:
 
 
 def decide(policies: list[Policy], packet: Reading) -> Policy | None:
-    """The policy that decides: the lowest priority number, then an exact one of `out`, then the oldest."""
+    """The policy that decides: the lowest priority number, then an exact one of `out`, then
+    the oldest."""
     matching = [(number, policy) for number, policy in enumerate(policies) if policy.selector.takes(packet)]
     if not matching:
         return None

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames that pass others at their port while no DSCP is marked (docs/explanation/priority.md), from their first 64 bytes."""
+"""Frames that pass others at their port while no DSCP is marked (docs/explanation/priority.md),
+from their first 64 bytes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands in an IP packet, by scapy's dissection of its raw bytes and the limits that docs/explanation/chips.md sets to it."""
+"""What stands in an IP packet, by scapy's dissection of its raw bytes and the limits that
+docs/explanation/chips.md sets to it."""
 
 from __future__ import annotations
 
@@ -35,11 +36,12 @@ NOWHERE = IPv4Address(0)
 
 @dataclass(frozen=True)
 class Reading:
-    """`state`: "whole", or why nothing more is known: "malformed", "checksum", "unread" (more extension headers than are read).
+    """`state`: "whole", or why nothing more is known: "malformed", "checksum", "unread" (more
+    extension headers than are read).
 
-    `upper` says what `numbers` are: "ports", "icmp" (type and code), "mobility" (type and 0), or "" where none can be read. `total`
-    counts the bytes of the IP packet, `header` those in front of the upper layer. `fragment`: of several; `later`: not the first of
-    them.
+    `upper` says what `numbers` are: "ports", "icmp" (type and code), "mobility" (type and 0), or ""
+    where none can be read. `total` counts the bytes of the IP packet, `header` those in front of
+    the upper layer. `fragment`: of several; `later`: not the first of them.
     """
 
     state: str
@@ -60,7 +62,8 @@ class Reading:
 
 
 def read(packet: bytes, version: int | None = None) -> Reading:
-    """The packet at the beginning of some bytes, which an EtherType or a next header says to be of `version`."""
+    """The packet at the beginning of some bytes, which an EtherType or a next header says to be of
+    `version`."""
     found = packet[0] >> 4 if packet else 0
     if version not in (None, found) or found not in (4, 6):
         return Reading("malformed")
@@ -94,7 +97,8 @@ def _ipv6(packet: bytes) -> Reading:
     rest, protocol, at = packet[40 : 40 + ip.plen], ip.nh, 0
     fragment = later = False
     read_headers = 0
-    # RFC 8200 4: each header says what follows. What a later fragment begins with is no header (4.5).
+    # RFC 8200 4: each header says what follows. What a later fragment begins with is no
+    # header (4.5).
     while protocol in EXTENSIONS and not later:
         if (protocol == 0 and read_headers > 0) or len(rest) < at + 8:
             return Reading("malformed", version=6)
@@ -117,7 +121,8 @@ def _ipv6(packet: bytes) -> Reading:
 
 
 def _numbers(version: int, protocol: int, payload: bytes, later: bool) -> tuple[str, tuple[int, int]]:
-    """Ports, or type and code, or a mobility header's type, if the packet has them in its first 4 bytes behind the headers."""
+    """Ports, or type and code, or a mobility header's type, if the packet has them in its first 4
+    bytes behind the headers."""
     if later or len(payload) < 4:
         return "", (0, 0)
     if protocol in PORTS:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of fragments at a port (docs/explanation/fragments.md; RFC 791 3.2, RFC 8200 4.5, RFC 5722,
-RFC 7112, RFC 3168 5.3), by scapy's reading of them."""
+"""What becomes of fragments at a port (docs/explanation/fragments.md; RFC 791 3.2, RFC 8200 4.5,
+RFC 5722, RFC 7112, RFC 3168 5.3), by scapy's reading of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from .reading import EXTENSIONS
 if TYPE_CHECKING:
     from .configuration import Configuration
 
-# Bytes of upper-layer headers that the first fragment of an IPv6 datagram must have; ICMPv6: type, code and checksum.
+# Bytes of upper-layer headers that the first fragment of an IPv6 datagram must have; ICMPv6: type,
+# code and checksum.
 LAYERS: dict[int, type[Packet]] = {4: IP, 6: TCP, 17: UDP, 41: IPv6, 50: ESP, 51: AH, 132: SCTP}
 UPPER = {protocol: len(layer()) for protocol, layer in LAYERS.items()} | {58: 4}
 LONGEST_PAYLOAD = 65535  # what the IPv6 header can say
@@ -32,7 +33,8 @@ STRAIGHT, ROUND, JOINED = "straight", "round", "joined"
 
 @dataclass(frozen=True)
 class Piece:
-    """A fragment: bytes `start` to `end` of its datagram's payload, and the frame's bytes in front of that as a whole packet has them."""
+    """A fragment: bytes `start` to `end` of its datagram's payload, and the frame's bytes in front
+    of that as a whole packet has them."""
 
     key: tuple[object, ...]
     start: int
@@ -54,7 +56,8 @@ class Piece:
 
 @dataclass
 class Datagram:
-    """`came`: numbers of the frames that were fragments of it. `dead`: the counter of all of them, once they are discarded."""
+    """`came`: numbers of the frames that were fragments of it. `dead`: the counter of all of them,
+    once they are discarded."""
 
     pieces: list[Piece] = field(default_factory=list)
     came: list[int] = field(default_factory=list)
@@ -63,7 +66,8 @@ class Datagram:
 
 @dataclass(frozen=True)
 class Step:
-    """What a frame leads to: counters without their chip, and a frame that goes on, in one of three orders (`way`).
+    """What a frame leads to: counters without their chip, and a frame that goes on, in one of three
+    orders (`way`).
 
     `punt`: the counter under which that frame is punted, whatever else it is.
     """
@@ -75,7 +79,8 @@ class Step:
 
 
 class Reassembly:
-    """The datagrams of one port; frames come in order. `open`: those that are neither whole nor dead.
+    """The datagrams of one port; frames come in order. `open`: those that are neither whole
+    nor dead.
 
     `bump`: of a bump in the wire. `own`: the box's IPv6 address there, at which fragments end.
     """
@@ -88,7 +93,8 @@ class Reassembly:
 
     @classmethod
     def at(cls, port: str, configuration: Configuration) -> Reassembly:
-        """Of "red" or "black": fragments to the box end at its address there, but a bridge is nobody's destination."""
+        """Of "red" or "black": fragments to the box end at its address there, but a bridge is
+        nobody's destination."""
         ends = port == "black" and not configuration.bump
         return cls(configuration.bump, configuration.paths.local.get(6) if ends else None)
 
@@ -130,7 +136,8 @@ class Reassembly:
 
 
 def without_incomplete(frames: list[Frame], port: Reassembly) -> list[Frame]:
-    """The frames but those of datagrams of which something never comes: a box would wait for it. `port`: at which none has come yet."""
+    """The frames but those of datagrams of which something never comes: a box would wait for it.
+    `port`: at which none has come yet."""
     for frame in frames:
         port.take(frame)
     waiting = {number for datagram in port.open.values() if not datagram.dead for number in datagram.came}
@@ -168,7 +175,8 @@ def read(frame: Frame) -> Piece:
         return Piece(key, 8 * ip.frag, payload, bool(ip.flags.MF), frame.data[: at + head], at, ip.tos & 3)
     ip = IPv6(packet[:40])
     names, there = 6, 40
-    # The first header of several that says so: one before it is of a whole packet, and done with (RFC 6946).
+    # The first header of several that says so: one before it is of a whole packet, and done with
+    # (RFC 6946).
     while packet[names] != FRAGMENT or not int.from_bytes(packet[there + 2 : there + 4], "big") & 0xFFF9:
         names, there = there, there + (8 if packet[names] == FRAGMENT else 8 * (packet[there + 1] + 1))
     said = IPv6ExtHdrFragment(packet[there : there + 8])
@@ -179,7 +187,8 @@ def read(frame: Frame) -> Piece:
 
 
 def joined(pieces: list[Piece]) -> Frame | None:
-    """The frame around the whole datagram, with the first fragment's headers, and CE if any had it; None while something is missing.
+    """The frame around the whole datagram, with the first fragment's headers, and CE if any had it;
+    None while something is missing.
 
     None overlap.
     """

@@ -22,8 +22,8 @@ LONGEST_PACKET = 9582  # what a frame of 9600 B holds
 class RedJudge:
     """Judges frames in order, since fragments come one after the other.
 
-    Of an SA with a hard limit each packet's outcome is what it is before that limit; how many get that far is for the
-    comparison to say, for which of them do depends on who overtook whom.
+    Of an SA with a hard limit each packet's outcome is what it is before that limit; how many get
+    that far is for the comparison to say, for which of them do depends on who overtook whom.
     """
 
     def __init__(self, configuration: Configuration) -> None:
@@ -51,7 +51,8 @@ class RedJudge:
         return self._bypass(packet, data, *self.configuration.paths.to("black", policy.selector.dst))
 
     def _bypass(self, packet: Reading, data: bytes, mac: str, route_mtu: int) -> Outcome:
-        """Cut or refused as by any router (RFC 1812 4.2.2.7, 4.3.3.1), or left to the CPU if there are options to cut."""
+        """Cut or refused as by any router (RFC 1812 4.2.2.7, 4.3.3.1), or left to the CPU if there
+        are options to cut."""
         before = ("inner.tx_bypass", "crypto.black_tx_packets")
         mtu = self._mtu(route_mtu)
         if len(data) <= mtu:

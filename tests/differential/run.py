@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One configuration, its frames, the box's deeds and the model's, compared; and who is to blame if they differ."""
+"""One configuration, its frames, the box's deeds and the model's, compared; and who is to blame if
+they differ."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ class Case:
 
 @dataclass(frozen=True)
 class Result:
-    """`report` says what differs; "" if nothing does. `seconds` are processor time but for the simulation's."""
+    """`report` says what differs; "" if nothing does. `seconds` are processor time but for the
+    simulation's."""
 
     packets: int
     report: str
@@ -42,7 +44,8 @@ class Result:
 
 
 def make(seed: int, number: int, packets: int, suite_names: list[str]) -> tuple[Case, dict[str, float]]:
-    """The case of that number under a seed, half of its packets to each port; and how long it took."""
+    """The case of that number under a seed, half of its packets to each port; and how long
+    it took."""
     dice = random.Random(f"{seed}/{number}")
     start = time.process_time()
     config = (bump_configuration if is_bump(number) else configuration).make(dice, suite_names)
@@ -80,7 +83,8 @@ def judge(config: Configuration, frames: Frames) -> dict[str, list[Outcome]]:
 
 
 def narrow(case: Case, folder: Path) -> Mismatch:
-    """Only counters differ: the shortest beginning of one port's frames with which something does; its last frame is to blame."""
+    """Only counters differ: the shortest beginning of one port's frames with which something does;
+    its last frame is to blame."""
 
     def differs(some: Frames) -> Mismatch | None:
         return compare(some, judge(case.config, some), box.run(case.config.batch(), some, folder))

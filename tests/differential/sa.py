@@ -17,11 +17,15 @@ NATT_PORT = 4500
 
 @dataclass(frozen=True)
 class Sa:
-    """An SA of one direction, from `src` to `dst`; `reqid` ties policies to it. Its keys follow from its SPI, so no two SAs share one.
+    """An SA of one direction, from `src` to `dst`; `reqid` ties policies to it. Its keys follow
+    from its SPI, so no two SAs share one.
 
-    `transport`: between two hosts, with the reqid `group` if it is one of several that a policy asks for.
-    `far_port`: ESP is in UDP between port 4500 of the box and this port of the peer. `window` 0: no anti-replay.
-    `received`: every number up to it counts as received already. `hard_limit`: last number that is sent, 0 for none.
+    `transport`: between two hosts, with the reqid `group` if it is one of several that a policy
+    asks for.
+    `far_port`: ESP is in UDP between port 4500 of the box and this port of the peer. `window` 0: no
+    anti-replay.
+    `received`: every number up to it counts as received already. `hard_limit`: last number that is
+    sent, 0 for none.
     `first`: the number with which the peer begins.
     """
 
@@ -108,6 +112,7 @@ class Sa:
         return (40 if self.v6 else 20) + (0 if self.far_port is None else 8)
 
     def esp_bytes(self, payload: int) -> int:
-        """Length of the ESP packet around a payload (RFC 4303 2, 2.4: no more padding than the cipher needs)."""
+        """Length of the ESP packet around a payload (RFC 4303 2, 2.4: no more padding than the
+        cipher needs)."""
         text = -(-(payload + 2) // self.suite.block) * self.suite.block
         return 8 + self.suite.iv + text + self.suite.icv

@@ -19,8 +19,9 @@ def sent(port: str, outcomes: list[Outcome], frames: list[bytes]) -> tuple[Misma
 
 
 class Sent:
-    """Frames keep their order within each class of the crypto chip (docs/decisions/0005) that came on one way ([reassembly]);
-    each frame, or all that one packet was cut into, is the next of one of these.
+    """Frames keep their order within each class of the crypto chip (docs/decisions/0005) that came
+    on one way ([reassembly]); each frame, or all that one packet was cut into, is the next of one
+    of these.
     """
 
     def __init__(self, port: str, outcomes: list[Outcome], frames: list[bytes]) -> None:
@@ -29,7 +30,8 @@ class Sent:
         self.peers: dict[int, Peer] = {}
         self.numbers: Counter[int] = Counter()  # of packets sent, by SPI
         self.gaps: Counter[int] = Counter()  # numbers that no wire will see, by SPI
-        self.counted: Counter[int] = Counter()  # of packets that were for the limit to judge, by SPI
+        # of packets that were for the limit to judge, by SPI
+        self.counted: Counter[int] = Counter()
         self.lapsed: set[int] = set()
         self.identification: int | None = None
         for index, outcome in enumerate(outcomes):
@@ -79,9 +81,11 @@ class Sent:
         return None
 
     def _protected(self, place: int) -> tuple[int, Mismatch | None]:
-        """The ESP packet that begins at a place, with the next number of its SA, around the next packet in one order.
+        """The ESP packet that begins at a place, with the next number of its SA, around the next
+        packet in one order.
 
-        Who overtook a packet that was lost with its number is not known: so the gap may be anywhere.
+        Who overtook a packet that was lost with its number is not known: so the gap may
+        be anywhere.
         """
         count = pieces.first_train(self.frames[place : place + MOST_PIECES])
         cut = self.frames[place : place + count]

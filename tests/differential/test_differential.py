@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generated frames through a box and through a model of it: no difference (docs/explanation is what both are held to).
+"""Generated frames through a box and through a model of it: no difference (docs/explanation is what
+both are held to).
 
-A slice with a fixed seed; `python -m tests.differential --packets 200000 --seed N` is the long form.
+A slice with a fixed seed; `python -m tests.differential --packets 200000 --seed N` is the
+long form.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ from tests.differential.run import Case, is_bump, judge, make, narrow, run
 SEED = 4301
 RUNS, PACKETS = 10, 5_000
 
-# What every slice must have met, so that "no difference" says something: each sort of outcome that traffic alone can bring about.
+# What every slice must have met, so that "no difference" says something: each sort of outcome that
+# traffic alone can bring about.
 TUNNELS = {
     "inner": "drop_rx_bad_fcs drop_rx_undersize drop_rx_oversize drop_ip_malformed drop_ip_checksum drop_ttl_expired drop_policy "
     "punt_arp punt_nd punt_ipv6 punt_vlan punt_mtu punt_other punt_extension_headers punt_policy "
@@ -123,7 +126,8 @@ def test_comparison_sees_every_fault(tmp_path: Path, suite_names: list[str], num
 def test_the_frame_that_only_a_counter_tells_of_is_found(
     tmp_path: Path, suite_names: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A box that would do what the model says, but for one frame that it drops for another reason."""
+    """A box that would do what the model says, but for one frame that it drops for
+    another reason."""
     case, _ = make(SEED, 1002, 600, suite_names)
     pairs = zip(case.frames["red"], case.outcomes["red"], strict=True)
     unprotected = [frame for frame, outcome in pairs if all(isinstance(item, Clear) for item in outcome.sent)]

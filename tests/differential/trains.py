@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Datagrams that come in fragments: in order or not, among other frames. Some met congestion, and of some the fragments overlap or do
-not agree on ECN."""
+"""Datagrams that come in fragments: in order or not, among other frames. Some met congestion, and
+of some the fragments overlap or do not agree on ECN."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from .ethernet import Frame
 from .forwarding import CE, NOT_ECT, with_ecn
 
 CUT = 0.05
-# The simulated box has four places for datagrams of one hash, and what is dead keeps its own to the end of a run
-# (docs/explanation/fragments.md).
+# The simulated box has four places for datagrams of one hash, and what is dead keeps its own to the
+# end of a run (docs/explanation/fragments.md).
 MOST_AT_ONCE = 2
 MOST_DEAD = 4
 MOST_FRAGMENTS = 5
 LONGEST = 9500  # the whole has to fit a frame, tags and all (drop_reasm_oversize)
-ROUTED = (0, 43)  # headers that every router reads go in front of the fragment header (RFC 8200 4.5)
+# headers that every router reads go in front of the fragment header (RFC 8200 4.5)
+ROUTED = (0, 43)
 
 
 class Trains:
-    """Trains under way to one port. Identifications count, so no two datagrams of a run share one."""
+    """Trains under way to one port. Identifications count, so no two datagrams of a run
+    share one."""
 
     def __init__(self, dice: random.Random) -> None:
         self.dice = dice
@@ -84,7 +86,8 @@ def ecn_of(packet: bytes) -> int:
 
 
 def cut(dice: random.Random, packet: bytes, number: int) -> list[bytes]:
-    """Two to five fragments of any sizes, as some router or the sender made them; fewer if the packet has nothing to cut."""
+    """Two to five fragments of any sizes, as some router or the sender made them; fewer if the
+    packet has nothing to cut."""
     v6 = packet[0] >> 4 == 6
     head = 40 if v6 else 4 * (packet[0] & 15)
     if v6 and (packet[6] in ROUTED or packet[6] == 44):

@@ -15,9 +15,11 @@ SEEN = 128  # bytes of a frame: ports that are not all in them are not read
 
 
 class HostInbound(Inbound):
-    """An SA of two hosts: the packet is what the header in front of ESP says, with the payload and the protocol that ESP hid.
+    """An SA of two hosts: the packet is what the header in front of ESP says, with the payload and
+    the protocol that ESP hid.
 
-    So it cannot be of another version or have a wrong checksum, there is no ECN of another header, and no hop to count.
+    So it cannot be of another version or have a wrong checksum, there is no ECN of another header,
+    and no hop to count.
     """
 
     def _packet(self, data: bytes, next_header: int, outer: Reading, head: bytes) -> Result:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An ESP packet in transport mode that left the black port (RFC 4303 3.1.1, 3.3.2): the host's own headers, and scapy's view of ESP."""
+"""An ESP packet in transport mode that left the black port (RFC 4303 3.1.1, 3.3.2): the host's own
+headers, and scapy's view of ESP."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from .transport import with_payload
 
 
 def fault(frame: bytes, wanted: Transported, opened: Opened) -> str:
-    """What is wrong with the frame, "" if nothing: of the headers only length, protocol and checksum are other than they came."""
+    """What is wrong with the frame, "" if nothing: of the headers only length, protocol and
+    checksum are other than they came."""
     head = with_payload(wanted.head, wanted.ip_at, ESP, wanted.sa.esp_bytes(len(wanted.payload)))
     if not frame.startswith(head):
         return f"headers {head.hex()}"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ESP in transport mode as a far host makes it, and as others forge it: behind that host's own IP header."""
+"""ESP in transport mode as a far host makes it, and as others forge it: behind that host's own
+IP header."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ class HostSender(Sender):
     head = b""
 
     def in_packet(self, now: int) -> bytes:
-        """An IP packet with ESP; 2 in 100 have it in UDP, 2 behind extension headers, and some are of other hosts."""
+        """An IP packet with ESP; 2 in 100 have it in UDP, 2 behind extension headers, and some are
+        of other hosts."""
         esp, protocol, chance = self.packet(now), ESP, self.dice.random()
         if chance < 0.02:
             far, protocol = self.dice.choice([NATT_PORT, self.dice.randrange(65536)]), UDP
@@ -34,7 +36,8 @@ class HostSender(Sender):
         return _around(self.head, protocol, esp)
 
     def _text(self) -> tuple[bytes, int, int]:
-        """Behind the IP header is what ESP hides: with extension headers in it, and sometimes what no packet has there."""
+        """Behind the IP header is what ESP hides: with extension headers in it, and sometimes what
+        no packet has there."""
         dice, hosts = self.dice, Selector(ip_network(self.sa.src), ip_network(self.sa.dst))
         packet = ip_packets.make(dice, "black", self.selectors or [hosts])
         while (packet[0] >> 4 == 6) != self.sa.v6:

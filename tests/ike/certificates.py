@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Certificates for charons, as swanctl finds them in a folder: an authority that all trust, and a key of one's own."""
+"""Certificates for charons, as swanctl finds them in a folder: an authority that all trust, and a
+key of one's own."""
 
 from __future__ import annotations
 

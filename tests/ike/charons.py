@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two of Debian's charons, unmodified, in network namespaces of their own, with the plugin of mgmt/strongswan and a simulated box, or with
-libipsec for ESP."""
+"""Two of Debian's charons, unmodified, in network namespaces of their own, with the plugin of
+mgmt/strongswan and a simulated box, or with libipsec for ESP."""
 
 from __future__ import annotations
 
@@ -79,7 +79,8 @@ def child(name: str, left: int, right: int, words: str) -> str:
 
 
 def skip_without_strongswan() -> None:
-    """Skip where there is no charon of the version that the plugin is for, or no namespaces; else build the plugin."""
+    """Skip where there is no charon of the version that the plugin is for, or no namespaces; else
+    build the plugin."""
     skip_without_taps()
     if not CHARON.exists() or shutil.which("swanctl") is None:
         pytest.skip(
@@ -94,8 +95,9 @@ def skip_without_strongswan() -> None:
 
 
 class Charon:
-    """One charon. Its plugins are Debian's and ours, in a folder that is mounted over Debian's for this process alone. It asks the
-    sallyportd at `control`, or has libipsec where there is none; `more` are other plugins with their sections of strongswan.conf."""
+    """One charon. Its plugins are Debian's and ours, in a folder that is mounted over Debian's for
+    this process alone. It asks the sallyportd at `control`, or has libipsec where there is none;
+    `more` are other plugins with their sections of strongswan.conf."""
 
     box: IkeBox  # of one with the plugin, for a test
 
@@ -167,7 +169,8 @@ class Charon:
         return done.stdout + done.stderr
 
     def load(self, children: str, options: str = "", auth: str = "psk") -> None:
-        """Gives it one connection, `t`, with these children. For `pubkey` there are certificates in its folder (certificates.py)."""
+        """Gives it one connection, `t`, with these children. For `pubkey` there are certificates in
+        its folder (certificates.py)."""
         path = self.folder / "swanctl.conf"
         certificate = "certs = own.pem" if auth == "pubkey" else ""
         words = {"me": self.me, "other": self.other, "children": children, "options": options}
@@ -181,7 +184,8 @@ class Charon:
         self.swanctl("--terminate", "--ike", "t", "--timeout", "20", check=False)
 
     def children(self) -> list[dict[str, str]]:
-        """What charon negotiated, from each CHILD_SA's first word to its last, as `swanctl --list-sas --raw` prints it."""
+        """What charon negotiated, from each CHILD_SA's first word to its last, as
+        `swanctl --list-sas --raw` prints it."""
         raw = self.swanctl("--list-sas", "--raw")
         return [dict(re.findall(r"([\w-]+)=(\[[^]]*\]|\S*)", c)) for c in re.findall(r"\{name=[^{}]*", raw)]
 
@@ -200,7 +204,8 @@ ADDRESSES = ("10.9.0.1", "10.9.0.2")
 
 @contextmanager
 def cabled(tag: str = "") -> Iterator[list[Host]]:
-    """Two namespaces at the ends of a veth cable: ADDRESSES, with 10.1.0.1 and 10.2.0.1 behind them. `tag` parts them from others'."""
+    """Two namespaces at the ends of a veth cable: ADDRESSES, with 10.1.0.1 and 10.2.0.1 behind
+    them. `tag` parts them from others'."""
     ends = [f"{PREFIX}v{n}{tag}" for n in "ab"]
     with hosts(f"ca{tag}", f"cb{tag}") as spaces:
         ip("link", "add", ends[0], "type", "veth", "peer", "name", ends[1])
@@ -212,8 +217,8 @@ def cabled(tag: str = "") -> Iterator[list[Host]]:
 
 @contextmanager
 def two_charons(folder: Path, libipsec: bool = False, tag: str = "") -> Iterator[tuple[Charon, Charon]]:
-    """Charons at 10.9.0.1 and 10.9.0.2 of a veth cable: the first with the plugin, the second with it too or with libipsec. Their boxes are
-    those of one simulation, back to back."""
+    """Charons at 10.9.0.1 and 10.9.0.2 of a veth cable: the first with the plugin, the second with
+    it too or with libipsec. Their boxes are those of one simulation, back to back."""
     skip_without_strongswan()
     made: list[Charon] = []
     boxes: list[IkeBox] = []

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Between charon and a sallyportd: who notes what is asked, refuses what the chips would not, and tells of what did not happen to them."""
+"""Between charon and a sallyportd: who notes what is asked, refuses what the chips would not, and
+tells of what did not happen to them."""
 
 from __future__ import annotations
 
@@ -18,8 +19,9 @@ def nothing_refused(_: str) -> None:
 
 
 class Relay:
-    """Answers at `path` what the daemon at `upstream` does (docs/reference/control-socket.md). `refuse` may object to a line
-    of a batch with a sentence; then the daemon does not hear of the batch."""
+    """Answers at `path` what the daemon at `upstream` does (docs/reference/control-socket.md).
+    `refuse` may object to a line of a batch with a sentence; then the daemon does not hear of
+    the batch."""
 
     def __init__(self, path: Path, upstream: Path) -> None:
         self.path, self._upstream = path, upstream
@@ -35,7 +37,8 @@ class Relay:
 
         class Handler(socketserver.StreamRequestHandler):
             def handle(self) -> None:
-                with suppress(OSError), socket.socket(socket.AF_UNIX) as daemon:  # one of them has gone
+                # one of them has gone
+                with suppress(OSError), socket.socket(socket.AF_UNIX) as daemon:
                     daemon.connect(str(outer._upstream))
                     outer._serve(self.connection, self.rfile, daemon)
 

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-# GB/T 32918.5-2017: the field, and the private key of user B in B.2, whose public key mgmt/strongswan-sm/tests/self_test.c has.
+# GB/T 32918.5-2017: the field, and the private key of user B in B.2, whose public key
+# mgmt/strongswan-sm/tests/self_test.c has.
 P = 0xFFFFFFFEFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF00000000FFFFFFFFFFFFFFFF
 USER_B = 0x81EB26E941BB5AF16DF116495F90695272AE2CD63D6C4AE1678418BE48230029
 Point = tuple[int, int] | None

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tunnel from end to end: charon beside the daemon of a live box, whose IKE goes through the box itself, and a host behind it. The other
-gateway is Debian's charon with strongSwan's own ESP (libipsec) on the black cable, behind a NAT or not."""
+"""A tunnel from end to end: charon beside the daemon of a live box, whose IKE goes through the box
+itself, and a host behind it. The other gateway is Debian's charon with strongSwan's own ESP
+(libipsec) on the black cable, behind a NAT or not."""
 
 from __future__ import annotations
 
@@ -62,8 +63,8 @@ class Ends:
             charon.wait_for_log(r"IKE_SA t\[\d+\] rekeyed between")
 
     def settle(self) -> None:
-        """Until the box has the next hop of its SAs, which the daemon learns from Linux a moment after they come; what is sent before is
-        dropped."""
+        """Until the box has the next hop of its SAs, which the daemon learns from Linux a moment
+        after they come; what is sent before is dropped."""
         self.box.wait_for(lambda: f"{PEER} dev black lladdr" in self.daemon.sallyctl("neigh", "show").stdout)
 
     def ping(self, count: int = 3) -> None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two charons of mgmt/strongswan-sm, where it has been built, each with the plugins of its package and a simulated box."""
+"""Two charons of mgmt/strongswan-sm, where it has been built, each with the plugins of its package
+and a simulated box."""
 
 from __future__ import annotations
 
@@ -66,7 +67,8 @@ NUMBERS = "transform_ids { sm4 = 2001\n sm4gcm16 = 2002\n sm3 = 2003\n prfsm3 = 
 
 
 def skip_unless_built() -> None:
-    """Skip where `make strongswan-sm` has not been run, or there are no namespaces; else bring the plugins up to date."""
+    """Skip where `make strongswan-sm` has not been run, or there are no namespaces; else bring the
+    plugins up to date."""
     if not (BUILD / ".built").exists():
         pytest.skip("strongSwan with the ShangMi algorithms is not built: make strongswan-sm, which takes a minute")
     skip_without_taps()
@@ -99,7 +101,8 @@ class SmCharon(Charon):
         self.wait_for(lambda: (self.folder / "vici").exists())
 
     def configure(self, ike: str, esp: str, auth: str = "psk", certificates: Path | None = None) -> None:
-        """Gives it one connection, `t`, with one child, `net`, and the certificate of its number."""
+        """Gives it one connection, `t`, with one child, `net`, and the certificate of
+        its number."""
         home = self.folder / "swanctl"
         shutil.rmtree(home, ignore_errors=True)
         for folder in ("x509", "x509ca", "private"):
@@ -156,8 +159,8 @@ def openssl_certificates(folder: Path, kind: list[str]) -> Path:
 
 @contextmanager
 def two_sm_charons(folder: Path, *settings: str) -> Iterator[tuple[SmCharon, SmCharon]]:
-    """Charons at 10.9.0.1 and 10.9.0.2 of a veth cable, with these lines in their strongswan.conf; two pairs at once if one has none.
-    Their boxes are those of one simulation, back to back."""
+    """Charons at 10.9.0.1 and 10.9.0.2 of a veth cable, with these lines in their strongswan.conf;
+    two pairs at once if one has none. Their boxes are those of one simulation, back to back."""
     folder.mkdir(exist_ok=True)
     made: list[SmCharon] = []
     boxes: list[IkeBox] = []

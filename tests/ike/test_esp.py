@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys and words that reach sallyportd are those of the peer's ESP: the peer is strongSwan's own data plane (libipsec), the box scapy."""
+"""Keys and words that reach sallyportd are those of the peer's ESP: the peer is strongSwan's own
+data plane (libipsec), the box scapy."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from tests.ike.words import State
 
 CIPHERS = {"rfc4106(gcm(aes))": "AES-GCM", "cbc(aes)": "AES-CBC", "rfc3686(ctr(aes))": "AES-CTR"}
 
-# Sends one datagram from port 4500 as the box would, if there is any, and prints the ESP that comes out of the peer then or by itself.
+# Sends one datagram from port 4500 as the box would, if there is any, and prints the ESP that comes
+# out of the peer then or by itself.
 BOX = """
 import socket, sys
 raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x800))

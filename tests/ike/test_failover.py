@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""strongSwan's ha plugin on a pair of boxes: the charon of the box that takes over goes on with the IKE_SA (docs/how-to/ike.md)."""
+"""strongSwan's ha plugin on a pair of boxes: the charon of the box that takes over goes on with the
+IKE_SA (docs/how-to/ike.md)."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ neigh add {RED_HOST} lladdr {RED_HOST_MAC} dev red
 neigh add {PEER} lladdr {PEER_MAC} dev black
 route add 10.2.0.0/16 via {PEER} dev black
 """
-# The node whose own address is the greater as a string takes the segment when both start, so that is side a.
+# The node whose own address is the greater as a string takes the segment when both start, so that
+# is side a.
 HA = """ha {{
       local = {own}
       remote = {other}
@@ -90,12 +92,14 @@ def numbers(frame: bytes) -> list[tuple[int, int]]:
 
 
 def test_the_other_charon_goes_on(tmp_path: Path) -> None:
-    """The charon that stands by has the IKE_SA and has the box install the same SAs. When the other dies with its box it rekeys them, and
-    then it rekeys, is rekeyed, and deletes as one that was there from the start."""
+    """The charon that stands by has the IKE_SA and has the box install the same SAs. When the other
+    dies with its box it rekeys them, and then it rekeys, is rekeyed, and deletes as one that was
+    there from the start."""
     with ends(tmp_path) as (boxes, (first, second), black):
         boxes[0].wait_until_active()
         first.box.wait_for_log("HA segment 1 activated, now active: 1")
-        # A second after its start each charon asks the other for all IKE_SAs: one made before that comes back as a passive one.
+        # A second after its start each charon asks the other for all IKE_SAs: one made before that
+        # comes back as a passive one.
         for ends_of in (first, second):
             ends_of.box.wait_for_log("requesting HA resynchronization")
         second.box.load(child("net", 1, 2, NET), ENCAP)
@@ -123,6 +127,7 @@ def test_the_other_charon_goes_on(tmp_path: Path) -> None:
 
     used = [(box, number) for box, frame in black.seen for number in numbers(frame)]
     assert len({number for _, number in used}) == len(used), "no SA of either box used a number twice"
-    # Each box sent: the first its answers and requests under the old SA, the other those of all that came later.
+    # Each box sent: the first its answers and requests under the old SA, the other those of all
+    # that came later.
     assert {box for box, _ in used} == {0, 1}
     assert {f"0x{spi:08x}" for box, (spi, _) in used if box == 0} <= old

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What charon does when the box refuses, when sallyportd dies and returns, when the chips were reset, and when there are events."""
+"""What charon does when the box refuses, when sallyportd dies and returns, when the chips were
+reset, and when there are events."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ SENTENCE = "the SAD of the crypto chip is full"
 
 @pytest.mark.parametrize("refused", ["state add .* dir in", "state add .* dir out", "policy update .* dir out"])
 def test_refused_batch(fresh: tuple[Charon, Charon], refused: str) -> None:
-    """The CHILD_SA fails at both ends, the log says why, nothing is left behind, and the next one works."""
+    """The CHILD_SA fails at both ends, the log says why, nothing is left behind, and the next
+    one works."""
     a, b = fresh
     a.box.relay.refuse = lambda line: SENTENCE if re.search(refused, line) else None
     for charon, ends in ((a, (1, 2)), (b, (2, 1))):
@@ -45,7 +47,8 @@ def test_refused_rekey(fresh: tuple[Charon, Charon]) -> None:
 
 
 def test_daemon_dies_and_returns(fresh: tuple[Charon, Charon]) -> None:
-    """Nothing is lost: charon waits a little, says it once, and goes on with the SAs that are still there."""
+    """Nothing is lost: charon waits a little, says it once, and goes on with the SAs that are
+    still there."""
     a, _ = fresh
     both = installed(fresh)
     before, requests = both[0].spis(), len(both[0].lines)
@@ -81,7 +84,8 @@ def expired(box: IkeBox) -> list[tuple[int, str]]:
 
 
 def test_time_limits(fresh: tuple[Charon, Charon]) -> None:
-    """The daemon keeps them, and its event rekeys; charon gives the soft one to the inbound SA alone."""
+    """The daemon keeps them, and its event rekeys; charon gives the soft one to the inbound
+    SA alone."""
     both = installed(fresh, "rekey_time = 3s\n rand_time = 0\n life_time = 60s")
     into = both[0].only("in")
     assert (into.limits, both[0].only("out").limits) == ({"time-soft": 3, "time-hard": 60}, {"time-hard": 60})
@@ -91,7 +95,8 @@ def test_time_limits(fresh: tuple[Charon, Charon]) -> None:
 
 
 def test_hard_time_limit(fresh: tuple[Charon, Charon]) -> None:
-    """The daemon deletes the SAs before charon does, which finds nothing wrong with it, and makes the CHILD_SA anew."""
+    """The daemon deletes the SAs before charon does, which finds nothing wrong with it, and makes
+    the CHILD_SA anew."""
     a, b = fresh
     a.load(child("net", 1, 2, "esp_proposals = aes256gcm16\n rekey_time = 0\n rand_time = 0\n life_time = 4s"))
     b.load(child("net", 2, 1, "esp_proposals = aes256gcm16"))
@@ -105,8 +110,8 @@ def test_hard_time_limit(fresh: tuple[Charon, Charon]) -> None:
 
 
 def test_limits_while_nobody_looks(fresh: tuple[Charon, Charon]) -> None:
-    """What the daemon tells before charon is connected to it again is not lost: one CHILD_SA is rekeyed, another is gone and
-    closed, the third stays."""
+    """What the daemon tells before charon is connected to it again is not lost: one CHILD_SA is
+    rekeyed, another is gone and closed, the third stays."""
     a, b = fresh
     limits = {
         "none": "rekey_time = 0",
@@ -140,7 +145,8 @@ ECHO = {"proto": 1, "type": 8, "code": 0}
     ],
 )
 def test_acquire(fresh: tuple[Charon, Charon], packet: dict, said: str) -> None:
-    """A trap is a policy without an SA; a packet that it caught starts IKE, and its policy stays one row."""
+    """A trap is a policy without an SA; a packet that it caught starts IKE, and its policy stays
+    one row."""
     a, b = fresh
     da, db = a.box, b.box
     b.load(child("net", 2, 1, "esp_proposals = aes256gcm16"))
@@ -185,7 +191,8 @@ def test_shunts(fresh: tuple[Charon, Charon]) -> None:
 
 
 def test_peer_moves(fresh: tuple[Charon, Charon]) -> None:
-    """A mapping event: no SA is moved under its key. The CHILD_SA is rekeyed to where the peer is now."""
+    """A mapping event: no SA is moved under its key. The CHILD_SA is rekeyed to where the peer
+    is now."""
     a, b = fresh
     both = installed(fresh, options="encap = yes")
     before, mark = both[0].spis(), len(both[0].lines)
@@ -200,12 +207,14 @@ def test_peer_moves(fresh: tuple[Charon, Charon]) -> None:
     assert {both[0].only("in").src, both[0].only("out").dst} == {"10.9.0.22"}
     assert not [line for line in both[0].lines[mark:] if "state update" in line]
     assert "dst 10.9.0.22 proto esp" in both[0].policy("out").tmpl and len(both[0].policies) == 3
-    agree(*both, alike=("mode", "suite", "keys", "spi"))  # the peer does not know of its new address
+    # the peer does not know of its new address
+    agree(*both, alike=("mode", "suite", "keys", "spi"))
 
 
 @pytest.mark.parametrize("unseen", [False, True])
 def test_reset_of_the_chips(fresh: tuple[Charon, Charon], unseen: bool) -> None:
-    """The box is empty, which the daemon tells, or nobody saw while it was away: policies come again, and new SAs for those that went."""
+    """The box is empty, which the daemon tells, or nobody saw while it was away: policies come
+    again, and new SAs for those that went."""
     both = installed(fresh)
     before, policies = both[0].spis(), both[0].policies
     if unseen:

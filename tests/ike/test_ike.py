@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two charons with the plugin, each with a sallyportd: what the boxes hold is what IKE negotiated."""
+"""Two charons with the plugin, each with a sallyportd: what the boxes hold is what IKE
+negotiated."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ def test_child_sa(fresh: tuple[Charon, Charon]) -> None:
             Policy(f"src {remote} dst {local}", "fwd", 383615, tmpl=f"src {charon.other} dst {charon.me} {ends}"),
         }
     keys = [key for charon in fresh for s in charon.box.states for key in s.keys]
-    for charon in fresh:  # at level 4 charon prints its own keys, of which the plugin's share must be none
+    # at level 4 charon prints its own keys, of which the plugin's share must be none
+    for charon in fresh:
         ours = "\n".join(line for line in charon.log().splitlines() if "[KNL]" in line)
         assert not any(key[:16] in re.sub(r"[^0-9a-f]", "", ours.lower()) for key in keys)
 
@@ -74,7 +76,8 @@ OTHERS = [
 
 
 def key_lengths(name: str) -> list[int]:
-    """Key and salt, and the key of the HMAC, by the RFCs of the suites (4106, 4543, 7634, 3602, 3686, 4868, 2404)."""
+    """Key and salt, and the key of the HMAC, by the RFCs of the suites (4106, 4543, 7634, 3602,
+    3686, 4868, 2404)."""
     cipher, _, rest = name.partition("-")
     size = {"aes128": 16, "aes192": 24, "aes256": 32, "chacha": 32, "null-s": 0}[(cipher + "-sha")[:6]]
     salted = any(word in cipher for word in ("gcm", "gmac", "ctr", "chacha"))
@@ -82,7 +85,8 @@ def key_lengths(name: str) -> list[int]:
 
 
 def test_suites(fresh: tuple[Charon, Charon]) -> None:
-    """One CHILD_SA of each suite that the box has, under one IKE_SA, and none of those that it has not."""
+    """One CHILD_SA of each suite that the box has, under one IKE_SA, and none of those that it
+    has not."""
     a, b = fresh
     names = [*SUITES, *OTHERS]
     for charon, left in ((a, 0), (b, 100)):
@@ -118,7 +122,8 @@ SELECTORS = {
 
 
 def test_selectors(fresh: tuple[Charon, Charon]) -> None:
-    """Ranges and ports come exactly as negotiated; the priority is kernel-netlink's, of the prefix around a range."""
+    """Ranges and ports come exactly as negotiated; the priority is kernel-netlink's, of the prefix
+    around a range."""
     a, b = fresh
     for charon, (mine, theirs) in ((a, ("local", "remote")), (b, ("remote", "local"))):
         charon.load(
@@ -169,7 +174,8 @@ def test_options(fresh: tuple[Charon, Charon]) -> None:
     limits = {"byte-soft": 1000, "byte-hard": 2000, "packet-soft": 10, "packet-hard": 20, "time-hard": 6000}
     into, out = a.box.only("in"), a.box.only("out")
     assert (into.window, out.window, out.limits, out.tfcpad, out.encap) == (1024, 0, limits, 9582, (4500, 4500))
-    assert into.limits == limits | {"time-soft": 5000}  # charon sees to it that one of the two rekeys
+    # charon sees to it that one of the two rekeys
+    assert into.limits == limits | {"time-soft": 5000}
     assert into.flags == out.flags == {"noecn", "nopmtudisc"} and out.extra == {"dont-encap-dscp"} and not into.extra
     into, out = b.box.only("in"), b.box.only("out")
     assert (into.window, out.tfcpad, into.flags, into.limits) == (0, 500, {"nopmtudisc"}, {})
@@ -202,7 +208,8 @@ def test_transport_mode(fresh: tuple[Charon, Charon]) -> None:
 
 @pytest.mark.parametrize("who", [0, 1])
 def test_rekey_child_sa(fresh: tuple[Charon, Charon], who: int) -> None:
-    """From either side: the new SAs are there before the old ones go, in the order of RFC 7296, 2.8, and no policy is touched."""
+    """From either side: the new SAs are there before the old ones go, in the order of RFC
+    7296, 2.8, and no policy is touched."""
     both = installed(fresh)
     old, marks = both[0].spis(), [len(box.lines) for box in both]
     fresh[who].swanctl("--rekey", "--child", "net")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From end to end, with a host behind a live box and strongSwan's own ESP at the other side: tests/ike/ends.py."""
+"""From end to end, with a host behind a live box and strongSwan's own ESP at the other side:
+tests/ike/ends.py."""
 
 from __future__ import annotations
 
@@ -47,8 +48,9 @@ def connected(ends: Ends) -> Ends:
 
 
 def test_acquire(ends: Ends) -> None:
-    """A packet from the host that no SA is there for has charon make the tunnel. IKE goes through the box's punted frames at ports 500 and
-    4500, ESP in UDP through its chips, and nobody wrote the peer's MAC address."""
+    """A packet from the host that no SA is there for has charon make the tunnel. IKE goes through
+    the box's punted frames at ports 500 and 4500, ESP in UDP through its chips, and nobody wrote
+    the peer's MAC address."""
     ends.load("start_action = trap")
     ends.box.wait_for(lambda: len(ends.items("policy")) == 3)
     assert not ends.spis()
@@ -65,7 +67,8 @@ def test_acquire(ends: Ends) -> None:
 
 @pytest.mark.parametrize("rounds", [1, pytest.param(17, marks=pytest.mark.long)])
 def test_rekeys_under_pings(connected: Ends, rounds: int) -> None:
-    """Not one ping either way is lost while each side rekeys its CHILD_SA twice and the IKE_SA once a round."""
+    """Not one ping either way is lost while each side rekeys its CHILD_SA twice and the IKE_SA once
+    a round."""
     ends = connected
     with ThreadPoolExecutor() as pool:
         for kind in ("child", "ike", "child") * rounds:
@@ -78,8 +81,8 @@ def test_rekeys_under_pings(connected: Ends, rounds: int) -> None:
 
 
 def test_path_mtu(connected: Ends) -> None:
-    """TCP from the host sends segments that are too long for the tunnel, with DF as ever, until it hears how long they may be,
-    and then all of it arrives."""
+    """TCP from the host sends segments that are too long for the tunnel, with DF as ever, until it
+    hears how long they may be, and then all of it arrives."""
     ends = connected
     with ends.peer.space.serving(sys.executable, "-c", SINK, BEHIND_PEER) as sink:
         assert sink.stdout is not None and sink.stdout.readline() == "ready\n"
@@ -90,8 +93,9 @@ def test_path_mtu(connected: Ends) -> None:
 
 
 def test_reset_of_the_chips(connected: Ends) -> None:
-    """One chip has lost everything: the daemon gives the box back its addresses, routes and neighbours, without which IKE would
-    not reach it, and charon negotiates new SAs. The host's pings are answered again."""
+    """One chip has lost everything: the daemon gives the box back its addresses, routes and
+    neighbours, without which IKE would not reach it, and charon negotiates new SAs. The host's
+    pings are answered again."""
     ends = connected
     before = ends.spis()
     with Registers(ends.daemon.registers) as registers:
@@ -102,7 +106,8 @@ def test_reset_of_the_chips(connected: Ends) -> None:
 
 
 def test_delete(connected: Ends) -> None:
-    """From each side: nothing is left in the box. Then the tunnel comes again, and a peer that is silent is asked whether it lives."""
+    """From each side: nothing is left in the box. Then the tunnel comes again, and a peer that is
+    silent is asked whether it lives."""
     ends = connected
     ends.load(options="encap = yes\n dpd_delay = 4s")
     ends.box.swanctl("--uninstall", "--child", "net", check=False)

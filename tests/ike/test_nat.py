@@ -28,8 +28,9 @@ def remember(ends: Ends, seconds: int) -> None:
 
 
 def test_peer_behind_a_nat(tmp_path: Path) -> None:
-    """NAT traversal is found to be needed; the box takes and sends ESP at the NAT's port; rekeys from both sides go through. When the NAT
-    gives another port, the first packet from there is an event of the box, and the CHILD_SA is rekeyed to it."""
+    """NAT traversal is found to be needed; the box takes and sends ESP at the NAT's port; rekeys
+    from both sides go through. When the NAT gives another port, the first packet from there is an
+    event of the box, and the CHILD_SA is rekeyed to it."""
     with live_ends(tmp_path, nat=True) as ends:
         certify({charon.me: charon.folder for charon in (ends.box, ends.peer)})
         ends.load(options="remote_addrs = %any", auth="pubkey")

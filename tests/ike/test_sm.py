@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""IKE with SM2, SM3 and SM4 between two charons of mgmt/strongswan-sm: what their boxes hold is what they negotiated."""
+"""IKE with SM2, SM3 and SM4 between two charons of mgmt/strongswan-sm: what their boxes hold is
+what they negotiated."""
 
 from __future__ import annotations
 
@@ -178,7 +179,8 @@ def test_sm2_refuses(fresh: Two, certificates: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("esp", ["sm4-sm3", "sm4gcm16-curvesm2"])
 def test_rekeys(fresh: Two, certificates: Path, esp: str) -> None:
-    """The new SAs are there before the old ones go, and with them the same algorithms; so is the new IKE_SA's key material."""
+    """The new SAs are there before the old ones go, and with them the same algorithms; so is the
+    new IKE_SA's key material."""
     both = connected(fresh, SM_IKE, esp, "pubkey", certificates)
     for who in (0, 1):
         marks = [len(one.lines) for one in both]
@@ -202,7 +204,8 @@ def test_rekeys(fresh: Two, certificates: Path, esp: str) -> None:
 
 @pytest.mark.parametrize("esp", ["sm4-sm3", "sm4gcm16-esn"])
 def test_traffic(fresh: Two, certificates: Path, esp: str) -> None:
-    """The boxes carry packets under what was negotiated, both ways and through a rekey: none is lost, and either SA counts its own."""
+    """The boxes carry packets under what was negotiated, both ways and through a rekey: none is
+    lost, and either SA counts its own."""
     both = connected(fresh, SM_IKE, esp, "sm2", certificates)
 
     def carried() -> None:
@@ -231,7 +234,8 @@ def test_configured_numbers(tmp_path: Path, certificates: Path) -> None:
     skip_unless_built()
     with two_sm_charons(tmp_path / "alike", NUMBERS, NUMBERS) as two:
         connected(two, SM_IKE, "sm4gcm16-curvesm2", "pubkey", certificates)
-        # A proposal with a group that the peer prefers to another: the number in INVALID_KE_PAYLOAD is translated as well.
+        # A proposal with a group that the peer prefers to another: the number in INVALID_KE_PAYLOAD
+        # is translated as well.
         two[0].terminate()
         two[0].configure("sm4-sm3-ecp256-curvesm2", SM_ESP)
         two[1].configure(SM_IKE, SM_ESP)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What two charons of mgmt/strongswan-sm send, worked out once more by scapy, OpenSSL and the cryptography package: from the messages and
-the Diffie-Hellman secret, which alone is taken from charon, come the keys of the IKE SA, the signatures and the keys the box is told."""
+"""What two charons of mgmt/strongswan-sm send, worked out once more by scapy, OpenSSL and the
+cryptography package: from the messages and the Diffie-Hellman secret, which alone is taken from
+charon, come the keys of the IKE SA, the signatures and the keys the box is told."""
 
 from __future__ import annotations
 
@@ -130,7 +131,8 @@ def test_exchange(tmp_path: Path, gcm: bool, configured: bool) -> None:
         secret = dumped(two[0].log(), "shared Diffie Hellman secret")
     init, answer = (IKEv2(message) for message in messages[:2])
 
-    # Numbers of transforms and the hash, and no Key Length, in what was proposed and in what was chosen.
+    # Numbers of transforms and the hash, and no Key Length, in what was proposed and in what
+    # was chosen.
     numbers = {"sm4": 1100, "sm4gcm16": 1101, "sm3": 1100, "prfsm3": 1100, "curvesm2": 1100, "signature_sm3": 1100}
     if configured:
         numbers = {name: int(number) for name, number in re.findall(r"(\w+) = (\d+)", NUMBERS)}
@@ -161,7 +163,8 @@ def test_exchange(tmp_path: Path, gcm: bool, configured: bool) -> None:
     sk_d, sk_ai, sk_ar, sk_ei, sk_er, sk_pi, sk_pr = (keys[sum(sizes[:n]) : sum(sizes[: n + 1])] for n in range(7))
     assert len(secret) == 32
 
-    # RFC 7296, 2.15 and RFC 7427, 3: either signs its own first message, the other's nonce and its identity.
+    # RFC 7296, 2.15 and RFC 7427, 3: either signs its own first message, the other's nonce and
+    # its identity.
     initiator, responder = opened(messages[2], sk_ei, sk_ai), opened(messages[3], sk_er, sk_ar)
     ends = [(initiator, 35, messages[0], bytes(answer[IKEv2_Nonce].nonce), sk_pi)]
     ends += [(responder, 36, messages[1], bytes(init[IKEv2_Nonce].nonce), sk_pr)]
@@ -172,7 +175,8 @@ def test_exchange(tmp_path: Path, gcm: bool, configured: bool) -> None:
         assert openssl_verifies(certificates / f"{n}.pem", octets, auth[17:], tmp_path)
         assert not openssl_verifies(certificates / f"{n}.pem", octets + b"x", auth[17:], tmp_path)
 
-    # RFC 7296, 2.17: the keys of the SAs, initiator to responder first, encryption before integrity.
+    # RFC 7296, 2.17: the keys of the SAs, initiator to responder first, encryption
+    # before integrity.
     lengths = [20] if gcm else [16, 32]
     keymat = prf_plus(sk_d, nonces, 2 * sum(lengths)).hex()
     assert "".join(key for keys in told for key in keys) == keymat

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traffic through two boxes back to back, under SAs that two charons negotiated for them: nothing is lost in a rekey, and what the chips
-count is what IKE goes by."""
+"""Traffic through two boxes back to back, under SAs that two charons negotiated for them: nothing
+is lost in a rekey, and what the chips count is what IKE goes by."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ def trial(both: tuple[IkeBox, IkeBox], *streams: dict, measure_us: int = 10, **m
 
 
 def test_rekeys_under_traffic(fresh: tuple[Charon, Charon]) -> None:
-    """CHILD_SA and IKE_SA are rekeyed while packets cross the boxes both ways: not one is lost, and new SAs carry the last."""
+    """CHILD_SA and IKE_SA are rekeyed while packets cross the boxes both ways: not one is lost, and
+    new SAs carry the last."""
     both = installed(fresh)
     old = both[0].spis()
 
@@ -47,7 +48,8 @@ def test_rekeys_under_traffic(fresh: tuple[Charon, Charon]) -> None:
     def both_ways() -> list[int]:
         return trial(both, stream(0), stream(1), registers="live")
 
-    # The first packets cross before the rekey, which may be quicker than a trial begins, and the last behind it.
+    # The first packets cross before the rekey, which may be quicker than a trial begins, and the
+    # last behind it.
     sent = [both_ways()]
     with ThreadPoolExecutor() as pool:
         rekeying = pool.submit(rekey)
@@ -63,7 +65,8 @@ def test_rekeys_under_traffic(fresh: tuple[Charon, Charon]) -> None:
 
 
 def test_usage(fresh: tuple[Charon, Charon]) -> None:
-    """What the chips count is what swanctl shows, and packets of the peer stand for an answer to dead peer detection (RFC 7296, 2.4)."""
+    """What the chips count is what swanctl shows, and packets of the peer stand for an answer to
+    dead peer detection (RFC 7296, 2.4)."""
     a, b = fresh
     both = installed(fresh, options="dpd_delay = 3s")
 
@@ -84,7 +87,8 @@ def test_usage(fresh: tuple[Charon, Charon]) -> None:
 
 
 def test_five_tuples(fresh: tuple[Charon, Charon]) -> None:
-    """Two flows between the same two hosts, told apart by a port alone, go under two SAs with keys of their own."""
+    """Two flows between the same two hosts, told apart by a port alone, go under two SAs with keys
+    of their own."""
     a, b = fresh
     near, far = "10.1.0.9/32[udp/{}]", "10.2.0.9/32[udp/9]"
     frames = {"c7001": 5, "c7002": 8}

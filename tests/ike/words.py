@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SAs and policies of a box as a test of IKE compares them: read from the lines of batches that its daemon carried out, and from its lists.
-What the daemon accepts is not checked again here."""
+"""SAs and policies of a box as a test of IKE compares them: read from the lines of batches that its
+daemon carried out, and from its lists. What the daemon accepts is not checked again here."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The management CPU's end of a simulated box's punt and inject streams (docs/reference/simulator-sockets.md), answering as a test says."""
+"""The management CPU's end of a simulated box's punt and inject streams
+(docs/reference/simulator-sockets.md), answering as a test says."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ class Punted:
 
 @dataclass
 class FramesClient:
-    """Hands every punted frame to `answer`, and injects what that gives into the port it came from, until closed."""
+    """Hands every punted frame to `answer`, and injects what that gives into the port it came from,
+    until closed."""
 
     path: Path
     answer: Callable[[Punted], Packet | None]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Linux as the host behind a live box, through `sallyportd`: it answers ARP and ping for the box, hears its IKE, finds its next hops."""
+"""Linux as the host behind a live box, through `sallyportd`: it answers ARP and ping for the box,
+hears its IKE, finds its next hops."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
 def test_linux_answers_for_the_box(tmp_path: Path) -> None:
     with live_box(tmp_path) as (run, red, black), hosts("box") as (box,):
         with managed(box, tmp_path) as daemon:
-            # The peer finds the box by ARP and pings its black address: both are punted, and the kernel answers.
+            # The peer finds the box by ARP and pings its black address: both are punted, and the
+            # kernel answers.
             assert black.python(PING, BOX[1][0], 5) == "5\n"
             assert f"lladdr {BOX[1][1]}" in black.run("ip", "neigh", "show", BOX[1][0])
             assert f"dev sp-black lladdr {PEER_MAC}" in box.run("ip", "neigh", "show", PEER)
@@ -56,7 +58,8 @@ def test_linux_answers_for_the_box(tmp_path: Path) -> None:
     assert counters["inner"]["punt_arp"] >= 1 and counters["inner"]["inject_frames"] >= 1
 
 
-# Datagrams whose frames, with 42 bytes in front, end at different bytes of a beat with the punt header and without, and long ones.
+# Datagrams whose frames, with 42 bytes in front, end at different bytes of a beat with the punt
+# header and without, and long ones.
 LENGTHS = (18, 19, 21, 22, 23, 69, 70, 71, 72, 85, 86, 87, 1471, 1472)
 # Sends back what comes to UDP port 500 of an address.
 ECHO = """
@@ -67,7 +70,8 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
     while True:
         udp.sendto(*udp.recvfrom(2000))
 """
-# Sends datagrams of these lengths there, one after the other, and prints how many come back as they were.
+# Sends datagrams of these lengths there, one after the other, and prints how many come back as
+# they were.
 ASK = """
 import random, socket, sys
 back = 0
@@ -83,7 +87,8 @@ print(back)
 
 
 def test_linux_answers_by_the_mailboxes_of_cards(tmp_path: Path) -> None:
-    """Of simulated cards, as of real ones, the daemon takes the frames out of the shells' registers, and puts its own in."""
+    """Of simulated cards, as of real ones, the daemon takes the frames out of the shells'
+    registers, and puts its own in."""
     program(SHELL)
     with live_box(tmp_path, "--chips", "shell") as (run, red, black), hosts("box") as (box,):
         with managed(box, tmp_path) as daemon:
@@ -133,7 +138,8 @@ xfrm policy add src 10.1.0.0/24 dst 10.2.0.0/24 dir out tmpl src {BOX[1][0]} dst
 
 
 def test_next_hops_are_learned_and_sas_asked_for(tmp_path: Path) -> None:
-    """Nobody writes a MAC address: Linux finds a gateway and a host for the chips. A packet that no SA is there for becomes an event."""
+    """Nobody writes a MAC address: Linux finds a gateway and a host for the chips. A packet that no
+    SA is there for becomes an event."""
     with live_box(tmp_path, lines=WITHOUT_NEIGHBOURS) as (run, red, black), hosts("box") as (box,):
         black.run("ip", "addr", "add", f"{BEHIND}/32", "dev", BLACK_TAP)
         with managed(box, tmp_path) as daemon:
@@ -176,7 +182,8 @@ def test_next_hops_are_learned_and_sas_asked_for(tmp_path: Path) -> None:
     assert status == 0 and "conservation: " in said, said
 
 
-TUNNEL_MTU = 1386  # of 1440 on black: less 20, 8, 8 and 16, which is a multiple of 4, less the trailer's 2
+# of 1440 on black: less 20, 8, 8 and 16, which is a multiple of 4, less the trailer's 2
+TUNNEL_MTU = 1386
 TOO_LONG = f"""addr add {BOX[0][0]}/24 dev red
 addr add 2001:db8:1::1/64 dev red
 addr add {BOX[1][0]}/24 dev black
@@ -186,7 +193,8 @@ xfrm state add src {BOX[1][0]} dst {PEER} proto esp spi 0x1001 reqid 7 mode tunn
 xfrm policy add src 10.1.0.0/24 dst 10.2.0.0/24 dir out tmpl src {BOX[1][0]} dst {PEER} proto esp reqid 7 mode tunnel
 xfrm policy add src 2001:db8:1::/64 dst 2001:db8:2::/64 dir out tmpl src {BOX[1][0]} dst {PEER} proto esp reqid 7 mode tunnel
 """
-# Sends datagrams that nobody may cut until the kernel knows how long they may be; prints that, and sends one that is just as long.
+# Sends datagrams that nobody may cut until the kernel knows how long they may be; prints that, and
+# sends one that is just as long.
 GROW = """
 import socket, sys, time
 v6 = ":" in sys.argv[1]
@@ -207,7 +215,8 @@ with socket.socket(socket.AF_INET6 if v6 else socket.AF_INET, socket.SOCK_DGRAM)
 
 
 def test_senders_learn_the_path_mtu(tmp_path: Path) -> None:
-    """Linux behind the box believes what the daemon tells it, over IPv4 and IPv6, and what is as long as that passes."""
+    """Linux behind the box believes what the daemon tells it, over IPv4 and IPv6, and what is as
+    long as that passes."""
     with live_box(tmp_path, lines=TOO_LONG) as (_, red, _), hosts("box") as (box,), managed(box, tmp_path) as daemon:
         for setting in ("all", "default", RED_TAP):
             red.run("sh", "-c", f"echo 0 > /proc/sys/net/ipv6/conf/{setting}/disable_ipv6")

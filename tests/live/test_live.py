@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts in namespaces of their own across simulated boxes on TAPs: the kernel's TCP/IP on both sides, scapy's ESP between."""
+"""Hosts in namespaces of their own across simulated boxes on TAPs: the kernel's TCP/IP on both
+sides, scapy's ESP between."""
 
 from __future__ import annotations
 
@@ -142,7 +143,8 @@ def test_the_summary_counts_and_balances(session: Session) -> None:
 
 
 def test_a_recording_replays_to_the_byte(session: Session, tmp_path: Path) -> None:
-    """Every frame into and out of every port with its time, however many threads there are; both at once, to save time."""
+    """Every frame into and out of every port with its time, however many threads there are; both at
+    once, to save time."""
     arguments = [word for batch in session.batches for word in ("--xfrm", batch)] + ["--replay", session.recording]
     again = {threads: tmp_path / f"{threads}.pcapng" for threads in (1, 2)}
     runs = [

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Software at the sockets of a box that runs live: registers, and frames of the management CPU, while hosts ping through it."""
+"""Software at the sockets of a box that runs live: registers, and frames of the management CPU,
+while hosts ping through it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Linux guest in QEMU on a bridge of a namespace, which runs what a test writes into its virtual serial port."""
+"""A Linux guest in QEMU on a bridge of a namespace, which runs what a test writes into its virtual
+serial port."""
 
 from __future__ import annotations
 
@@ -40,7 +41,8 @@ class Guest:
 
 
 def join(space: Host, device: str) -> None:
-    """A bridge in the namespace between a device that is there and one for the guest. Neither has an address."""
+    """A bridge in the namespace between a device that is there and one for the guest. Neither has
+    an address."""
     space.run("ip", "link", "add", BRIDGE, "type", "bridge", "mcast_snooping", "0")
     space.run("ip", "tuntap", "add", "dev", TAP, "mode", "tap")
     for each in (device, TAP):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Debian's kernel with an initial RAM disk of busybox, iproute2 and the modules of ESP; made from packages, kept in build/peers."""
+"""Debian's kernel with an initial RAM disk of busybox, iproute2 and the modules of ESP; made from
+packages, kept in build/peers."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from tests.support.paths import ROOT
 
 CACHE = ROOT / "build/peers/linux"
 PACKAGE = "linux-image-cloud-amd64"  # the name that always has the newest kernel
-# With what they need. Hashes, AES and CBC are in the kernel itself; the makers of IVs draw their salts from drbg.
+# With what they need. Hashes, AES and CBC are in the kernel itself; the makers of IVs draw their
+# salts from drbg.
 MODULES = (
     "virtio_pci", "virtio_net", "virtio_console", "xfrm_user", "esp4", "esp6", "xfrm4_tunnel", "xfrm6_tunnel",
     "gcm", "ghash-generic", "ctr", "authenc", "authencesn", "seqiv", "echainiv", "drbg",

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that the host behind the box runs in its namespace (`Host.python`)."""
 
-# Sends echo requests 1 to COUNT with SIZE bytes, each when the one before was answered, and prints how many were, byte for byte.
+# Sends echo requests 1 to COUNT with SIZE bytes, each when the one before was answered, and prints
+# how many were, byte for byte.
 PING = """
 import random, socket, struct, sys
 to, count, size = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tunnels between one box and one Linux, each with a prefix of its own behind the Linux, and the box's file of all of them."""
+"""Tunnels between one box and one Linux, each with a prefix of its own behind the Linux, and the
+box's file of all of them."""
 
 from __future__ import annotations
 
@@ -81,7 +82,8 @@ def box_file(these: list[Case]) -> str:
 
 
 def other_end(text: str) -> str:
-    """The lines of the box's file that are the peer's as well: every state as it is, and every policy with the other direction.
+    """The lines of the box's file that are the peer's as well: every state as it is, and every
+    policy with the other direction.
 
     iproute2 6.1 has no `dir` of a state yet, which is how a bump learns what is outbound.
     """

@@ -40,7 +40,8 @@ class Network:
 
 @contextmanager
 def network(folder: Path, text: str, *more: object) -> Iterator[Network]:
-    """A box with this file. Both hosts' devices are up, and neither has an address yet; at the end every counter balances."""
+    """A box with this file. Both hosts' devices are up, and neither has an address yet; at the end
+    every counter balances."""
     skip_without_taps()
     system = image()
     batch = folder / "box.xfrm"

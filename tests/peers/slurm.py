@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Slurm cluster on this machine: munged, slurmctld and a slurmd for each node, with all their files in one folder."""
+"""A Slurm cluster on this machine: munged, slurmctld and a slurmd for each node, with all their
+files in one folder."""
 
 from __future__ import annotations
 
@@ -71,7 +72,8 @@ class Slurm:
 
 @contextmanager
 def slurm(folder: Path, nodes: int) -> Iterator[Slurm]:
-    """A cluster whose nodes n0, n1 … are idle and have a processor each; every process of it ends with the block."""
+    """A cluster whose nodes n0, n1 … are idle and have a processor each; every process of it ends
+    with the block."""
     munged, slurmctld, slurmd, *_ = need("munged", "slurmctld", "slurmd", "sbatch", "sinfo", "squeue", "scancel")
     host = socket.gethostname()
     (folder / "state").mkdir(parents=True)

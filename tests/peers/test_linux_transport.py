@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bump in the wire before a host, and Linux in QEMU as the other end of its SAs in transport mode."""
+"""A bump in the wire before a host, and Linux in QEMU as the other end of its SAs in
+transport mode."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ def test_transport_mode_by_a_bump(tmp_path: Path) -> None:
             length, more = (64, "nodad") if ":" in pair.near else (24, "")
             bump.red.run("ip", "addr", "add", f"{pair.near}/{length}", "dev", RED_TAP, *more.split())
             bump.linux.run(f"/bin/ip addr add {pair.far}/{length} dev eth0 {more}")
-            if ":" in pair.near:  # Linux would ask for its neighbour in ESP, since the policies have that, too
+            # Linux would ask for its neighbour in ESP, since the policies have that, too
+            if ":" in pair.near:
                 bump.red.run("ip", "neigh", "add", pair.far, "lladdr", PEER_MAC, "dev", RED_TAP)
                 bump.linux.run(f"/bin/ip neigh add {pair.near} lladdr {RED_HOST_MAC} dev eth0")
             assert bump.pings_answered(pair.far) == PINGS

@@ -100,7 +100,8 @@ def test_the_page_behind_tls_and_a_password(tmp_path: Path) -> None:
                 assert set(json.loads(get("/api/box", tmp_path))) >= {"chips"}
                 assert refused(get, "/", tmp_path, None) == 401
                 assert refused(get, "/api/box", tmp_path, "wrong") == 401
-                # The daemon itself takes no request under a name, as a page of another site would send it.
+                # The daemon itself takes no request under a name, as a page of another site would
+                # send it.
                 by_name = urllib.request.Request(f"http://{PAGE}/", headers={"Host": NAME})
                 assert refused(urllib.request.urlopen, by_name) in (403, 421)
             assert daemon.stop() == 0

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prometheus scrapes two daemons: it has every figure that they have, and takes the packaged alerts."""
+"""Prometheus scrapes two daemons: it has every figure that they have, and takes the
+packaged alerts."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A sweep on Debian's Slurm: a node is drained and a job is killed under it, and its rows are those of one process."""
+"""A sweep on Debian's Slurm: a node is drained and a job is killed under it, and its rows are those
+of one process."""
 
 from __future__ import annotations
 
@@ -64,7 +65,8 @@ def worker_log(folder: Path, job: int) -> str:
 
 
 def test_a_drained_node_and_killed_jobs_change_no_row(alone: list[dict], tmp_path: Path) -> None:
-    """Two jobs on three nodes. A node is drained and both jobs are killed, so that others must take their places elsewhere."""
+    """Two jobs on three nodes. A node is drained and both jobs are killed, so that others must take
+    their places elsewhere."""
     with slurm(tmp_path / "cluster", nodes=3) as cluster, sweep(cluster, tmp_path, jobs=2) as process:
         before = cluster.jobs()
         for job in before:

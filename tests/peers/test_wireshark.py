@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tshark decrypts what a box sends, with preferences made of the box's own file, and finds every ICV right."""
+"""tshark decrypts what a box sends, with preferences made of the box's own file, and finds every
+ICV right."""
 
 from __future__ import annotations
 

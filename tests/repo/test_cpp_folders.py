@@ -17,7 +17,8 @@ INCLUDE = re.compile(r'^#include "(.+)"$', re.M)
 
 
 def folders(engine: Path) -> dict[str, set[str]]:
-    """The folders that each folder of `engine` includes from: `wire`, `test/wire`; "" for files beside them.
+    """The folders that each folder of `engine` includes from: `wire`, `test/wire`; "" for files
+    beside them.
 
     An include is looked up in `src`, then in `engine` itself, as the Makefile does. One that names
     no folder, or no file of the engine, fails with a sentence.
@@ -34,7 +35,8 @@ def folders(engine: Path) -> dict[str, set[str]]:
 
 
 def in_order(arrows: dict[str, set[str]]) -> list[str]:
-    """The folders, each behind those that it includes from. Throws CycleError when there is no such order."""
+    """The folders, each behind those that it includes from. Throws CycleError when there is no
+    such order."""
     return list(TopologicalSorter(arrows).static_order())
 
 

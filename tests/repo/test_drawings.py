@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The committed drawings are those of their text sources: `scripts/draw.sh` makes docs/drawings/*.svg of *.dot."""
+"""The committed drawings are those of their text sources: `scripts/draw.sh` makes
+docs/drawings/*.svg of *.dot."""
 
 from __future__ import annotations
 

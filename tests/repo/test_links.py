@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links of every Markdown file lead to a file and an anchor that exist, and so does each docs/ path that a source names."""
+"""Links of every Markdown file lead to a file and an anchor that exist, and so does each docs/ path
+that a source names."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`scripts/model.sh` compiles each model of ChiselSim once; a program that counts its calls stands in for Verilator."""
+"""`scripts/model.sh` compiles each model of ChiselSim once; a program that counts its calls stands
+in for Verilator."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# The "model" is a program that prints the Verilog it was compiled of. A file `broken` ends the compiler half-way.
+# The "model" is a program that prints the Verilog it was compiled of. A file `broken` ends the
+# compiler half-way.
 VERILATOR = """#!/bin/sh
 [ "$1" != --version ] || exec echo "stand-in"
 echo "$PWD" >> "$CALLS"

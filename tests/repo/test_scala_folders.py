@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A package of Scala is a folder, and no two folders of sources refer to each other, neither directly nor in a circle."""
+"""A package of Scala is a folder, and no two folders of sources refer to each other, neither
+directly nor in a circle."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ def folders(root: Path, sources: str = "src") -> dict[Path, str]:
 
 
 def references(root: Path) -> dict[str, set[str]]:
-    """Each package of sources with the other packages that its code names; comments do not count."""
+    """Each package of sources with the other packages that its code names; comments do
+    not count."""
     files = folders(root)
     packages = set(files.values())
     graph: dict[str, set[str]] = {package: set() for package in packages}
@@ -46,7 +48,8 @@ def references(root: Path) -> dict[str, set[str]]:
 
 
 def order(root: Path) -> list[str]:
-    """The packages, each after those that it refers to; raises a `CycleError` that names a circle."""
+    """The packages, each after those that it refers to; raises a `CycleError` that names
+    a circle."""
     return list(TopologicalSorter(references(root)).static_order())
 
 

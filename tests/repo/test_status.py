@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every row of docs/status.md has a feature, a state and tests, and each test and make target that it names exists."""
+"""Every row of docs/status.md has a feature, a state and tests, and each test and make target that
+it names exists."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ MAKE_TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), r
 
 
 def exists(name: str) -> bool:
-    """True if `name` is a ScalaTest spec, a file in tests/, a Go test or `make TARGET` of this tree."""
+    """True if `name` is a ScalaTest spec, a file in tests/, a Go test or `make TARGET` of
+    this tree."""
     if name.startswith("make "):
         return name.removeprefix("make ") in MAKE_TARGETS
     return name in SPECS | PYTHON_TESTS | GO_TESTS

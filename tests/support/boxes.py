@@ -17,7 +17,8 @@ CHIPS = ("inner", "crypto", "outer")
 
 @dataclass(frozen=True)
 class Seen:
-    """Frames out of each port that was asked for, and by box the punts, drops and injected frames that are not 0, as "chip.name"."""
+    """Frames out of each port that was asked for, and by box the punts, drops and injected frames
+    that are not 0, as "chip.name"."""
 
     out: dict[str, list[bytes]]
     named: list[dict[str, int]]
@@ -37,7 +38,8 @@ def run(
     before: Callable[[Simulator], None] | None = None,
     pacing: str = "line-rate",
 ) -> Seen:
-    """A box of each batch, `frames` into ports and inject streams by name, and what leaves the ports and punt streams of `watch`.
+    """A box of each batch, `frames` into ports and inject streams by name, and what leaves the
+    ports and punt streams of `watch`.
 
     With the pacing `original` frames start a microsecond apart. Every counter balances.
     """

@@ -22,13 +22,15 @@ def headless_chromium() -> Iterator:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as play:
-        chromium = play.chromium.launch(executable_path=path, args=["--no-sandbox"], timeout=TIMEOUT_MS)  # CI is root
+        # CI is root
+        chromium = play.chromium.launch(executable_path=path, args=["--no-sandbox"], timeout=TIMEOUT_MS)
         yield chromium
         chromium.close()
 
 
 class Watched:
-    """A page of a browser; `errors` and `requests` are what went wrong in it and what it asked for."""
+    """A page of a browser; `errors` and `requests` are what went wrong in it and what it
+    asked for."""
 
     def __init__(self, browser, **context: object) -> None:
         self.page = browser.new_context(**context).new_page()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Captures for tests that need a whole file of frames: made by scapy here, with real ones behind them where they are at hand."""
+"""Captures for tests that need a whole file of frames: made by scapy here, with real ones behind
+them where they are at hand."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ def _real(name: str) -> list[bytes]:
 
 
 def lan(path: Path) -> Path:
-    """Writes to `path` what hosts of an office send: a TCP session, DNS, DHCP, ping, IPv6, ARP, STP, and what goes wrong there."""
+    """Writes to `path` what hosts of an office send: a TCP session, DNS, DHCP, ping, IPv6, ARP,
+    STP, and what goes wrong there."""
     write_frames(
         path, [*map(bytes, _sessions()), *map(bytes, _control()), *map(bytes, _broken()), *_real("office-lan.pcap")]
     )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A `sallyportd` for a simulated box, and a client of its control socket (docs/reference/control-socket.md)."""
+"""A `sallyportd` for a simulated box, and a client of its control socket
+(docs/reference/control-socket.md)."""
 
 from __future__ import annotations
 
@@ -51,8 +52,9 @@ class Client:
 
 
 class Daemon:
-    """The daemon of the box whose registers answer at `registers`, in a namespace or not; `folder` is its own. `start` it; it may be
-    killed and started again. Without a number the daemon serves no metrics."""
+    """The daemon of the box whose registers answer at `registers`, in a namespace or not; `folder`
+    is its own. `start` it; it may be killed and started again. Without a number the daemon serves
+    no metrics."""
 
     def __init__(
         self, registers: Path, folder: Path, number: int | None = 0, more: str = "", inside: Host | None = None

@@ -13,7 +13,8 @@ from pathlib import PurePath
 def circle(
     references: Mapping[PurePath, Iterable[PurePath]], folder: Callable[[PurePath], PurePath] = lambda file: file.parent
 ) -> list[str]:
-    """The steps of one circle, each with the first file that makes it; nothing if folders depend one way.
+    """The steps of one circle, each with the first file that makes it; nothing if folders depend
+    one way.
 
     `references` has the files that each file refers to. `folder` says what a file belongs to: its
     folder, or the file itself to find circles of files.

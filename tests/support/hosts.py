@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts behind bumps in the wire: their SAs in transport mode, as `ip xfrm` and as scapy take them, and their frames."""
+"""Hosts behind bumps in the wire: their SAs in transport mode, as `ip xfrm` and as scapy take them,
+and their frames."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ MINIMUM = 60  # bytes of the shortest frame without its FCS
 
 @dataclass(frozen=True)
 class Pair:
-    """Two hosts with an SA each way, one of them behind the box's red port. Keys follow from the SPIs."""
+    """Two hosts with an SA each way, one of them behind the box's red port. Keys follow from
+    the SPIs."""
 
     suite: str = "aes256gcm16"
     spi_out: int = 0x1001
@@ -42,7 +44,8 @@ class Pair:
     far: str = FAR
 
     def batch(self, more: str = "", window: int = 1024) -> str:
-        """The batch file of the box: a bridge, and these SAs for what the selector `more` narrows of the hosts' packets."""
+        """The batch file of the box: a bridge, and these SAs for what the selector `more` narrows
+        of the hosts' packets."""
         return BRIDGE + self.lines(more, window)
 
     def lines(self, more: str = "", window: int = 1024) -> str:
@@ -113,7 +116,8 @@ def ip_of(frame: bytes) -> Packet:
 
 
 def opened(association: SecurityAssociation, frame: bytes) -> bytes:
-    """The frame that a host would have sent in clear: its Ethernet header, tags and all, and what scapy decrypts of the rest."""
+    """The frame that a host would have sent in clear: its Ethernet header, tags and all, and what
+    scapy decrypts of the rest."""
     return frame[: header_length(frame)] + bytes(association.decrypt(ip_of(frame)))
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One routed box between a host and a peer on TAPs, with the sockets of its software in a folder of the test."""
+"""One routed box between a host and a peer on TAPs, with the sockets of its software in a folder of
+the test."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
 
 @contextmanager
 def live_box(folder: Path, *more: object, lines: str = BATCH) -> Iterator[tuple[Live, Host, Host]]:
-    """The run, the host behind the red port and the peer on black, who know the box's addresses and no MAC of it."""
+    """The run, the host behind the red port and the peer on black, who know the box's addresses and
+    no MAC of it."""
     skip_without_taps()
     batch = folder / "box.xfrm"
     batch.write_text(lines)

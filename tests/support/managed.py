@@ -17,7 +17,8 @@ TAPS = f'[taps]\nred = "{DEVICES[0]}"\nblack = "{DEVICES[1]}"\n'
 
 @contextmanager
 def managed(box: Host, folder: Path) -> Iterator[Daemon]:
-    """The box's daemon in a namespace where Linux has the box's addresses; it ends well, and its devices with it."""
+    """The box's daemon in a namespace where Linux has the box's addresses; it ends well, and its
+    devices with it."""
     box.run("ip", "link", "set", "lo", "up")
     daemon = Daemon(folder / "box0.sock", folder / "daemon", more=TAPS, inside=box)
     daemon.start()

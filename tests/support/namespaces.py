@@ -38,7 +38,8 @@ def ip(*words: object) -> None:
 
 
 class Host:
-    """A namespace of its own at a live run's TAP. No IPv6, so that the kernel sends nothing by itself but ARP."""
+    """A namespace of its own at a live run's TAP. No IPv6, so that the kernel sends nothing by
+    itself but ARP."""
 
     def __init__(self, name: str) -> None:
         self.name = name

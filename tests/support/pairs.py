@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two simulated boxes that stand in for each other (docs/decisions/0008), with their daemons, at two switches: red and black."""
+"""Two simulated boxes that stand in for each other (docs/decisions/0008), with their daemons, at
+two switches: red and black."""
 
 from __future__ import annotations
 
@@ -19,15 +20,18 @@ from tests.support.switch import Switch
 
 RATE = 40  # packets/s of an SA, as both daemons are told
 INTERVAL_S, DEAD_S = 2, 8
-# From a box's death until the other one knows: it asks every interval, and an answer may take as long; docs/reference/sallyportd-pair.md.
+# From a box's death until the other one knows: it asks every interval, and an answer may take as
+# long; docs/reference/sallyportd-pair.md.
 DETECTION_S = DEAD_S + 2 * INTERVAL_S
 PORT = 19790
-# Of sides a and b, on the cable between them. Of two charons that start, the ha plugin begins at the address that is the greater as text.
+# Of sides a and b, on the cable between them. Of two charons that start, the ha plugin begins at
+# the address that is the greater as text.
 LINK = ("10.255.0.2", "10.255.0.1")
 
 
 class PairBox:
-    """A box, its daemon and, if it has one, the namespace where Linux is the host behind its ports. `run` and `daemon` may be killed."""
+    """A box, its daemon and, if it has one, the namespace where Linux is the host behind its ports.
+    `run` and `daemon` may be killed."""
 
     def __init__(self, run: Live, daemon: Daemon, space: Host | None) -> None:
         self.run, self.daemon, self.space = run, daemon, space

@@ -4,5 +4,6 @@
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# Captures and vectors that are not ours to distribute; every test that takes some makes its own, too.
+# Captures and vectors that are not ours to distribute; every test that takes some makes its
+# own, too.
 SHARED = ROOT.parent / "shared"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a box should do with a frame, by scapy and `cryptography`: an implementation that shares nothing with the RTL.
+"""What a box should do with a frame, by scapy and `cryptography`: an implementation that shares
+nothing with the RTL.
 
 Tunnels of any suite over IPv4 or IPv6. Used to judge what comes out of a port, never to make it.
 """
@@ -29,9 +30,11 @@ FRAGMENT_BITS = 0x3FFF  # more-fragments and the offset
 
 @dataclass(frozen=True)
 class Tunnel:
-    """One SA pair, as `ip xfrm` and as scapy take it. Keys follow from the SPIs, so that no two SAs share one.
+    """One SA pair, as `ip xfrm` and as scapy take it. Keys follow from the SPIs, so that no two SAs
+    share one.
 
-    `far_port`: ESP goes in UDP, between port 4500 here and that port of the peer, which a NAT may have changed.
+    `far_port`: ESP goes in UDP, between port 4500 here and that port of the peer, which a NAT may
+    have changed.
     """
 
     suite: str = "aes256gcm16"
@@ -43,7 +46,8 @@ class Tunnel:
     far: str = FAR
 
     def batch(self, src: str = ANY, dst: str = ANY, back: str = ANY, window: int = 1024) -> str:
-        """The box's batch file: protects src → dst outbound and accepts `back` → anything inbound."""
+        """The box's batch file: protects src → dst outbound and accepts `back` →
+        anything inbound."""
         length = 64 if ":" in self.near else 24
         return f"addr add {self.near}/{length} dev black\n" + self.lines(src, dst, back, window)
 
@@ -93,7 +97,8 @@ class Tunnel:
 
 
 def _policies(src: str, dst: str, direction: str) -> list[str]:
-    """The selectors of policies: of both IP versions if neither end is given, else of that end's."""
+    """The selectors of policies: of both IP versions if neither end is given, else of
+    that end's."""
     if src == dst == ANY:
         return [f"src {anything} dst {anything} dir {direction}" for anything in ("0.0.0.0/0", "::/0")]
     anything = "::/0" if ":" in src + dst else "0.0.0.0/0"
@@ -101,7 +106,8 @@ def _policies(src: str, dst: str, direction: str) -> list[str]:
 
 
 def forwarded(packet: bytes) -> bytes:
-    """The packet after one router: TTL or hop limit one less, IPv4 header checksum right (RFC 1812 5.3.1), padding gone."""
+    """The packet after one router: TTL or hop limit one less, IPv4 header checksum right (RFC
+    1812 5.3.1), padding gone."""
     if packet[0] >> 4 == 6:
         return packet[:7] + bytes([packet[7] - 1]) + packet[8 : 40 + int.from_bytes(packet[4:6], "big")]
     header = 4 * (packet[0] & 15)
@@ -114,7 +120,8 @@ def forwarded(packet: bytes) -> bytes:
 
 
 def classify_red(frame: bytes) -> str:
-    """What a box whose policy protects everything does with a red frame: "protect" or the counter's name."""
+    """What a box whose policy protects everything does with a red frame: "protect" or the
+    counter's name."""
     start = ETHERNET_HEADER
     while start < ETHERNET_HEADER + 8 and frame[start - 2 : start] in VLAN_TAGS:
         start += 4
@@ -175,7 +182,8 @@ def with_udp_checksum(packet: Packet) -> Packet:
 
 
 def open_esp(association: SecurityAssociation, outer: Packet) -> Packet:
-    """The plain ESP of a packet (`iv`, `data`, `padding`, `padlen`, `nh`); scapy's IPSecIntegrityError if it is not authentic."""
+    """The plain ESP of a packet (`iv`, `data`, `padding`, `padlen`, `nh`); scapy's
+    IPSecIntegrityError if it is not authentic."""
     esp, high = outer[ESP], {"esn_en": association.esn_en, "esn": association.esn}
     association.check_spi(outer)
     association.auth_algo.verify(esp, association.auth_key, **high)

@@ -16,7 +16,8 @@ from tests.support.paths import ROOT
 
 
 def sallyport(*args: object, check: bool = True) -> subprocess.CompletedProcess[str]:
-    """Run ./sallyport; with `check` a non-zero exit fails the test with what it printed. Trials are made, never looked up."""
+    """Run ./sallyport; with `check` a non-zero exit fails the test with what it printed. Trials are
+    made, never looked up."""
     fresh = ("--no-cache",) if args[0] == "rfc2544" else ()
     done = subprocess.run(
         [str(ROOT / "sallyport"), *map(str, args), *fresh], capture_output=True, text=True, check=False, cwd=ROOT
@@ -28,7 +29,8 @@ def sallyport(*args: object, check: bool = True) -> subprocess.CompletedProcess[
 
 @dataclass
 class Outcome:
-    """What one replay left: frames out of the far port, punted frames, counters by chip and name."""
+    """What one replay left: frames out of the far port, punted frames, counters by chip
+    and name."""
 
     out: list[bytes]
     counters: dict[str, dict[str, int]]
@@ -45,7 +47,8 @@ class Outcome:
 
 
 class Box:
-    """One simulated box with a batch file; `red` and `black` put frames into a port and return what came of it."""
+    """One simulated box with a batch file; `red` and `black` put frames into a port and return what
+    came of it."""
 
     def __init__(self, folder: Path, batch: str) -> None:
         self.folder = folder

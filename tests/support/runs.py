@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs that are compared with each other: their files' bytes, and the rows of short RFC 2544 runs."""
+"""Runs that are compared with each other: their files' bytes, and the rows of short RFC
+2544 runs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scapy's ESP with the algorithms that it lacks, all of them by `cryptography` (OpenSSL), and what each suite is called there."""
+"""scapy's ESP with the algorithms that it lacks, all of them by `cryptography` (OpenSSL), and what
+each suite is called there."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ for _bits in (96, 128, 256):
     _name = f"HMAC-SM3-{_bits}"
     AUTH_ALGOS[_name] = AuthAlgo(_name, mac=HMAC, digestmod=hashes.SM3, icv_size=_bits // 8)
 
-# Suite by strongSwan's name: scapy's encryption, scapy's authentication, bytes of their keys (salt included).
+# Suite by strongSwan's name: scapy's encryption, scapy's authentication, bytes of their keys
+# (salt included).
 SCAPY: dict[str, tuple[str, str | None, int, int]] = {
     "aes128gcm16": ("AES-GCM", None, 20, 0),
     "aes192gcm16": ("AES-GCM", None, 28, 0),
@@ -53,7 +55,8 @@ SCAPY: dict[str, tuple[str, str | None, int, int]] = {
 
 
 def keys(suite: str, spi: int) -> tuple[bytes, bytes]:
-    """Keys of encryption and authentication, which follow from the SPI, so that no two SAs share one."""
+    """Keys of encryption and authentication, which follow from the SPI, so that no two SAs
+    share one."""
     _, _, crypt, auth = SCAPY[suite]
     source = random.Random(spi)
     return source.randbytes(crypt), source.randbytes(auth)

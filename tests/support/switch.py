@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A switch in a namespace, with ports of boxes, a host's place at it, and a record of what came from which box."""
+"""A switch in a namespace, with ports of boxes, a host's place at it, and a record of what came
+from which box."""
 
 from __future__ import annotations
 
@@ -37,8 +38,8 @@ def socket_in(space: Host, device: str) -> socket.socket:
 
 
 class Switch:
-    """Linux's bridge, which learns where addresses are, with the devices as ports. `send` is a host at it; `seen` has what came in
-    at each port."""
+    """Linux's bridge, which learns where addresses are, with the devices as ports. `send` is a host
+    at it; `seen` has what came in at each port."""
 
     def __init__(self, space: Host, devices: list[str]) -> None:
         self.space = space

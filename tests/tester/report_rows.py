@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows made by hand, of every test, for the tests of reports and comparisons: what a runner hands over, without a simulation."""
+"""Rows made by hand, of every test, for the tests of reports and comparisons: what a runner hands
+over, without a simulation."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bad input: one sentence on standard error that names the file, the line and the reason; exit status 2; no traceback."""
+"""Bad input: one sentence on standard error that names the file, the line and the reason; exit
+status 2; no traceback."""
 
 from __future__ import annotations
 

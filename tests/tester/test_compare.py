@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`./sallyport compare`: what it pairs, what it finds worse, and its exit status; and the boxes against the baseline."""
+"""`./sallyport compare`: what it pairs, what it finds worse, and its exit status; and the boxes
+against the baseline."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ def statuses(before: list[dict], after: list[dict], limit: Fraction = ONE) -> li
 
 
 def changed(path: str, value: Callable[[float], object], **of: object) -> tuple[dict, dict]:
-    """A throughput row, and the same with one figure changed; `path` is a column, or two with a dot."""
+    """A throughput row, and the same with one figure changed; `path` is a column, or two with
+    a dot."""
     before = row("64", "throughput") | of
     after = deepcopy(before)
     place, *inner = path.split(".")
@@ -51,7 +53,8 @@ def run(tmp_path: Path):
 
 
 def test_a_run_is_the_same_as_itself(run) -> None:
-    rows = [each for each in every() if verdict(each) is not False]  # what failed there fails here too
+    # what failed there fails here too
+    rows = [each for each in every() if verdict(each) is not False]
     assert set(statuses(rows, deepcopy(rows), Fraction(0))) == {SAME}
     done = run(rows, rows, "--threshold", "0")
     assert (done.exit_code, done.stderr) == (0, "")
@@ -97,7 +100,8 @@ def test_loss_is_compared_in_points() -> None:
     assert statuses([before], [before | {"loss_pct": 39.9}]) == [SAME]
     assert statuses([before], [before | {"loss_pct": 40.1}]) == [WORSE]
     assert statuses([before], [before | {"loss_pct": 37.0}]) == [BETTER]
-    assert statuses([before], [before | {"load_pct": 10.0}]) == [MISSING, NEW]  # another load is another row
+    # another load is another row
+    assert statuses([before], [before | {"load_pct": 10.0}]) == [MISSING, NEW]
 
 
 @pytest.mark.parametrize(("test", "column"), [("recovery", "recovery_ns"), ("reset", "outage_ns")])
@@ -209,7 +213,8 @@ def test_a_threshold_that_is_none_is_refused(run, text: str, why: str) -> None:
 
 
 def test_the_boxes_are_as_fast_as_the_baseline(tmp_path: Path) -> None:
-    """Every figure, exactly: what changes one changes the baseline in the same commit (`python -m tests.tester.make_baseline`)."""
+    """Every figure, exactly: what changes one changes the baseline in the same commit
+    (`python -m tests.tester.make_baseline`)."""
     if not make_baseline.BASELINE.exists():
         pytest.skip(
             f"{make_baseline.BASELINE.name} is not there yet: make it with python -m tests.tester.make_baseline"

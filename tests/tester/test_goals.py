@@ -28,7 +28,8 @@ CAPABILITIES = Capabilities("noisy", False, (), (2,), (), (), 0, SETUP.measure_n
 
 @dataclass
 class NoisyBox:
-    """Carries 40 % of line rate; at any load it loses a frame `noise` times a second, and `leak` of all frames."""
+    """Carries 40 % of line rate; at any load it loses a frame `noise` times a second, and `leak` of
+    all frames."""
 
     noise: float = 0.0
     leak: float = 0.0
@@ -140,7 +141,8 @@ def test_a_run_that_was_killed_goes_on_from_its_rows(tmp_path: Path, monkeypatch
 
     def run(after: int, *more: str):
         monkeypatch.setattr("sallyport.rfc2544.asked.Asked.backend", lambda *_: Dying(box, after))
-        monkeypatch.setattr("sallyport.rfc2544.asked.Asked.write", lambda *_: None)  # as power loss would
+        # as power loss would
+        monkeypatch.setattr("sallyport.rfc2544.asked.Asked.write", lambda *_: None)
         return CliRunner().invoke(command.rfc2544_command, [*arguments, *more])
 
     run(10)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports of rows made by hand: the page in a browser without a network, its figures against the rows, CSV and JSON."""
+"""Reports of rows made by hand: the page in a browser without a network, its figures against the
+rows, CSV and JSON."""
 
 from __future__ import annotations
 

@@ -75,7 +75,8 @@ def test_largest_frames_match_the_published_table(table: str, name: str) -> None
 
 @pytest.mark.parametrize("name", sorted({name for names in TABLES.values() for name in names}))
 def test_tunnel_frames_are_as_long_as_scapy_s(name: str) -> None:
-    """Over either IP version, with ESP in UDP and without, at each length of the last block; and so is the share of the wire."""
+    """Over either IP version, with ESP in UDP and without, at each length of the last block; and so
+    is the share of the wire."""
     suite = suites.find(name)
     for (ip, near, far), port in product(((4, NEAR, FAR), (6, NEAR_V6, FAR_V6)), (None, 4500)):
         peer = Tunnel(suite=name, near=near, far=far, far_port=port).peer_sender()
@@ -105,7 +106,8 @@ def test_several_suites_share_the_wire() -> None:
 
 
 def test_suites_of_both_classes_share_two_boxes(tmp_path: Path) -> None:
-    """GCM overtakes CBC and HMAC, at the theoretical maximum of both together; nothing is lost, and each suite keeps its order."""
+    """GCM overtakes CBC and HMAC, at the theoretical maximum of both together; nothing is lost, and
+    each suite keeps its order."""
     rows_file = tmp_path / "rows.json"
     sallyport(
         "rfc2544", "--suite", "aes256gcm16,sm4-sm3", "--sas", "8", "--frame-size", "64", "--warmup-us", "20", "--measure-us", "40",
@@ -119,7 +121,8 @@ def test_suites_of_both_classes_share_two_boxes(tmp_path: Path) -> None:
 
 
 def test_two_boxes_carry_what_the_wire_allows(tmp_path: Path) -> None:
-    """A short slice of `make demo`: latency test at the theoretical maximum, so one trial a size, zero loss."""
+    """A short slice of `make demo`: latency test at the theoretical maximum, so one trial a size,
+    zero loss."""
     rows_file = tmp_path / "rows.json"
     sallyport(
         "rfc2544", "--frame-size", "64,1400", "--warmup-us", "20", "--measure-us", "40", "--json", rows_file,
@@ -138,7 +141,8 @@ def test_two_boxes_carry_what_the_wire_allows(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("boxes", "sas"), [(2, 1), (2, 16), (1, 4)])
 def test_transport_mode_carries_what_the_wire_allows(tmp_path: Path, boxes: int, sas: int) -> None:
-    """Bumps in the wire: every frame comes out byte for byte, at the rate that the black frames of the hosts' own headers leave."""
+    """Bumps in the wire: every frame comes out byte for byte, at the rate that the black frames of
+    the hosts' own headers leave."""
     rows_file = tmp_path / "rows.json"
     sallyport(
         "rfc2544", "--mode", "transport", "--boxes", boxes, "--sas", sas, "--frame-size", "64,1400",
@@ -154,7 +158,8 @@ def test_transport_mode_carries_what_the_wire_allows(tmp_path: Path, boxes: int,
 
 @pytest.mark.parametrize("direction", ["encrypt", "decrypt", "both"])
 def test_one_box_carries_what_the_wire_allows(tmp_path: Path, direction: str) -> None:
-    """A box alone, its tester on red and on black; what it decrypts was encrypted by another one in an earlier run."""
+    """A box alone, its tester on red and on black; what it decrypts was encrypted by another one in
+    an earlier run."""
     rows_file = tmp_path / "rows.json"
     sallyport(
         "rfc2544", "--boxes", "1", "--direction", direction, "--frame-size", "64,1400,imix", "--sas", "4",
@@ -169,7 +174,8 @@ def test_one_box_carries_what_the_wire_allows(tmp_path: Path, direction: str) ->
 
 
 def test_latency_at_a_tenth_of_line_rate(tmp_path: Path) -> None:
-    """One trial a size at just that load; two boxes take what one takes twice, and the wire between them."""
+    """One trial a size at just that load; two boxes take what one takes twice, and the wire
+    between them."""
     latency = {}
     for boxes, direction in ((1, "encrypt"), (1, "decrypt"), (2, "encrypt")):
         rows_file = tmp_path / "rows.json"

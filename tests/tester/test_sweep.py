@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trials give the same rows wherever they are made; a lost worker loses none, and a killed sweep goes on where it was."""
+"""Trials give the same rows wherever they are made; a lost worker loses none, and a killed sweep
+goes on where it was."""
 
 from __future__ import annotations
 
@@ -82,7 +83,8 @@ def test_four_processes_make_the_same_rows(alone: list[dict]) -> None:
 
 
 def test_a_killed_worker_changes_nothing(alone: list[dict], two_workers: LocalCluster) -> None:
-    """Of two workers of a cluster, one is killed after the first trial; the trial it had is made again."""
+    """Of two workers of a cluster, one is killed after the first trial; the trial it had is
+    made again."""
     address = two_workers.scheduler_address
     with Client(address) as watcher:
         (victim, *_) = sorted(watcher.run(os.getpid).values())
@@ -167,7 +169,8 @@ def test_a_cluster_that_is_not_there_is_one_sentence(arguments: list[str], sente
 def test_a_batch_system_that_is_not_there_is_one_sentence(
     system: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Also on a machine that has one: PATH leads nowhere. Ctrl-C is still an exception after dask_jobqueue's import."""
+    """Also on a machine that has one: PATH leads nowhere. Ctrl-C is still an exception after
+    dask_jobqueue's import."""
     interrupt = signal.getsignal(signal.SIGINT)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SystemExit) as ended:

@@ -28,7 +28,8 @@ NO_LATENCY = Latency(0, 0, 0, 0, 0, 0, 0)
 
 @dataclass
 class KnownBox:
-    """Forwards `capacity` frames a second, holds `buffer` frames, and loses the rest; how it is asked, `trials` tells."""
+    """Forwards `capacity` frames a second, holds `buffer` frames, and loses the rest; how it is
+    asked, `trials` tells."""
 
     capacity: Fraction
     buffer: int = 0
@@ -62,7 +63,8 @@ class KnownBox:
 @pytest.mark.parametrize("hint", [True, False])
 @pytest.mark.parametrize("buffer", [1, 700, 5000])
 def test_back_to_back_finds_the_longest_burst(buffer: int, hint: bool) -> None:
-    """By a hint in three trials, by halves otherwise; RFC 9004's corrected buffer is the box's own."""
+    """By a hint in three trials, by halves otherwise; RFC 9004's corrected buffer is the
+    box's own."""
     box = KnownBox(SETUP.line_fps / 2, buffer, hint)
     (row,) = box.rows("back-to-back", burst_runs=2)
     assert row["burst_runs"] == [2 * buffer] * 2

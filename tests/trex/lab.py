@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A lab of the stand-in for TRex (tests/trex/stand_in): its file, its environment, and the log of what was called."""
+"""A lab of the stand-in for TRex (tests/trex/stand_in): its file, its environment, and the log of
+what was called."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ GATEWAY = "198.19.255.254"
 
 
 def fields(**changes: object) -> dict:
-    """A lab file that fits the stand-in as it is when all is well; `changes` by dotted name with `__` for dots."""
+    """A lab file that fits the stand-in as it is when all is well; `changes` by dotted name with
+    `__` for dots."""
     text = yaml.safe_load((ROOT / "docs/examples/lab.yaml").read_text())
     text["trex"] |= {"client": str(STAND_IN)}
     del text["trex"]["python"]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The boxes of a lab over ssh: configured, read after each trial, reset by command; against a stub that refuses what ssh does."""
+"""The boxes of a lab over ssh: configured, read after each trial, reset by command; against a stub
+that refuses what ssh does."""
 
 from __future__ import annotations
 

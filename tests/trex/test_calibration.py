@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a cable shows of TRex, kept with the lab and held against results; percentiles by --hdrh; a tester that is the limit."""
+"""What a cable shows of TRex, kept with the lab and held against results; percentiles by --hdrh; a
+tester that is the limit."""
 
 from __future__ import annotations
 

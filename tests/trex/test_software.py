@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/how-to/trex-software.md as it stands there: its links and files everywhere, all of it where TREX names a TRex release."""
+"""docs/how-to/trex-software.md as it stands there: its links and files everywhere, all of it where
+TREX names a TRex release."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a trial begins: TRex's scheduler is late when traffic starts, and what it sends then is no part of a measurement."""
+"""How a trial begins: TRex's scheduler is late when traffic starts, and what it sends then is no
+part of a measurement."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What TRex is told to send, byte for byte: frames and field engine programs against scapy and [sallyport.tunnels]."""
+"""What TRex is told to send, byte for byte: frames and field engine programs against scapy and
+[sallyport.tunnels]."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ def addresses(way: int, number: int, ip: int) -> tuple[str, str]:
 
 
 def expected(way: int, number: int, size: int, ip: int = 4, dst: str | None = None, summed: bool = False) -> bytes:
-    """As the simulated tester makes it (sim/engine/src/tester/test_packet.cpp), by scapy, without the FCS."""
+    """As the simulated tester makes it (sim/engine/src/tester/test_packet.cpp), by scapy, without
+    the FCS."""
     src, to = addresses(way, number, ip)
     header = IP(src=src, dst=to, ttl=64, id=0) if ip == 4 else IPv6(src=src, dst=to, hlim=64)
     datagram = UDP(sport=tunnels.UDP_PORTS[0], dport=tunnels.UDP_PORTS[1], chksum=None if summed else 0)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trials by TRex, through the process that holds its client, against a stand-in (tests/trex/stand_in): no TRex runs here."""
+"""Trials by TRex, through the process that holds its client, against a stand-in
+(tests/trex/stand_in): no TRex runs here."""
 
 from __future__ import annotations
 
@@ -64,7 +65,8 @@ def test_a_single_lost_frame_is_seen_wherever_it_is_lost(lab: Lab) -> None:
 
 
 def test_frames_that_come_twice_hide_no_lost_ones(lab: Lab) -> None:
-    """Of a latency stream TRex counts what is missing in its order; the bulk's frames have no numbers."""
+    """Of a latency stream TRex counts what is missing in its order; the bulk's frames have
+    no numbers."""
     lab.world(lose={"16": 60}, double={"16": 51})
     result = lab.backend().run_trial(trial(100_000))
     assert (result.lost, result.duplicated) == (60, 51)
@@ -144,7 +146,8 @@ def test_what_waits_in_a_box_is_not_lost(lab: Lab) -> None:
 
 
 def test_the_last_loss_is_not_taken_for_one_that_waits(lab: Lab) -> None:
-    """After the change the box goes on losing 5 frames a second of its full queue of 2,000, until the end."""
+    """After the change the box goes on losing 5 frames a second of its full queue of 2,000, until
+    the end."""
     lab.world(capacity_fps=995, queue=2000)
     result = lab.backend().run_trial(trial(2000, then_fps=1000))
     assert result.last_loss_ns is not None
@@ -306,7 +309,8 @@ def test_progress_is_told(lab: Lab) -> None:
 
 
 def test_the_command_measures_the_lab(lab: Lab, tmp_path: Path) -> None:
-    """`./sallyport rfc2544 --backend trex`, in real time: rows that say they were measured, of each test that a lab can do."""
+    """`./sallyport rfc2544 --backend trex`, in real time: rows that say they were measured, of each
+    test that a lab can do."""
     lab.in_real_time()
     lab.backend()  # writes the lab file
     rows_file = tmp_path / "rows.json"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fragments that FragmenterSpec wants are scapy's.
 
-`python -m tests.vectors.test_fragmenter_packets` writes the table anew; the test fails if scapy no longer makes what is committed.
+`python -m tests.vectors.test_fragmenter_packets` writes the table anew; the test fails if scapy no
+longer makes what is committed.
 """
 
 import random
@@ -30,7 +31,8 @@ def filler(count: int) -> bytes:
 
 
 def piece_of(packet: bytes, body: int, piece: bytes) -> str:
-    """A fragment as the table has it, if it is headers and a part of the packet's payload, which starts at `body`."""
+    """A fragment as the table has it, if it is headers and a part of the packet's payload, which
+    starts at `body`."""
     header = body if piece[0] >> 4 == 4 else body + 8
     offset = (
         int.from_bytes(piece[6:8], "big") % (1 << 13) * 8

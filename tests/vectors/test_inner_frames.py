@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames to both sides of the inner chip and what must become of them, made and worked out by scapy.
+"""Frames to both sides of the inner chip and what must become of them, made and worked out
+by scapy.
 
-`python -m tests.vectors.test_inner_frames` writes the tables anew; the tests fail if scapy no longer makes what is committed. The cases
-stand in tests/vectors/inner_frames.
+`python -m tests.vectors.test_inner_frames` writes the tables anew; the tests fail if scapy no
+longer makes what is committed. The cases stand in tests/vectors/inner_frames.
 """
 
 from scapy.compat import raw
@@ -58,7 +59,8 @@ def made(expression: str) -> bytes:
 
 
 def routed(packet: bytes, ecn: int | None = None) -> bytes:
-    """The IP packet with TTL one less, another ECN field if need be, and scapy's checksum; nothing behind its total length."""
+    """The IP packet with TTL one less, another ECN field if need be, and scapy's checksum; nothing
+    behind its total length."""
     if packet[0] >> 4 == 6:
         header = IPv6(packet[:40])
         header.hlim -= 1

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The headers and frames that the outer chip's specs go by are what scapy makes of the expression beside each."""
+"""The headers and frames that the outer chip's specs go by are what scapy makes of the expression
+beside each."""
 
 from itertools import pairwise
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The frames that HeaderParserSpec judges the parser by are made by scapy, and read back by scapy's dissector.
+"""The frames that HeaderParserSpec judges the parser by are made by scapy, and read back by
+scapy's dissector.
 
-`python -m tests.vectors.test_parser_frames` writes the table anew; the test fails if scapy no longer makes what is committed.
+`python -m tests.vectors.test_parser_frames` writes the table anew; the test fails if scapy no
+longer makes what is committed.
 """
 
 import random
@@ -70,7 +72,8 @@ MAX_HEADERS, MAX_BYTES = 4, 64  # of extension headers: the parser's limits
 
 
 def expressions() -> Iterator[str]:
-    """Every kind of frame by name, then IPv4 with each header length, protocol and payload length."""
+    """Every kind of frame by name, then IPv4 with each header length, protocol and
+    payload length."""
     dice = random.Random(4303)
     yield f'{ETHER} / ARP(psrc="10.0.0.1", pdst="10.0.0.2")'
     yield f'{ETHER} / IPv6(src="2001:db8::1", dst="2001:db8::2") / UDP(sport=1, dport=2)'
@@ -116,7 +119,8 @@ def expressions() -> Iterator[str]:
 
 
 def natt_expressions() -> Iterator[str]:
-    """UDP to port 4500: each kind of payload behind each header length, and lengths that are wrong."""
+    """UDP to port 4500: each kind of payload behind each header length, and lengths that
+    are wrong."""
     payloads = ["ESP(spi=0xc0ffee00, seq=7)", "ESP(spi=1, seq=7)", "Raw(bytes(4))", "Raw(bytes(3))", "Raw(bytes(64))",
                 'Raw(b"\\xff")', 'Raw(b"\\xff\\xff")', 'Raw(b"\\x00")', 'Raw(b"\\xff\\x00\\x00\\x00")', 'Raw(b"")']  # fmt: skip
     for options in range(0, 44, 4):
@@ -133,7 +137,8 @@ def natt_expressions() -> Iterator[str]:
 
 
 def ethernet(types: tuple[int, ...]) -> str:
-    """An Ethernet header and a VLAN tag for each type; the last tag's own type follows from what comes next."""
+    """An Ethernet header and a VLAN tag for each type; the last tag's own type follows from what
+    comes next."""
     if not types:
         return ETHER
     tags = [f", type={follows:#x}" for follows in types[1:]] + [""]
@@ -160,7 +165,8 @@ def tagged_expressions() -> Iterator[str]:
 HOP_BY_HOP, DESTINATION, ROUTING = "HopByHop(options=options(8))", "DestOpt(options=options(8))", "Routing(segleft=0)"
 FIRST, LATER, ATOMIC = "Fragment(m=1, id=7)", "Fragment(offset=3, id=7)", "Fragment(id=7, res1=255)"
 ADDRESS = '"2001:db8::3"'
-# No extension header, each alone, legal orders, out of order, and below, at and above the limits of number and bytes.
+# No extension header, each alone, legal orders, out of order, and below, at and above the limits of
+# number and bytes.
 CHAINS = [
     [], [HOP_BY_HOP], [DESTINATION], [ROUTING], [FIRST], [LATER], [ATOMIC], ["Fragment(offset=3, m=1, id=7)"],
     [HOP_BY_HOP, DESTINATION], [f"Routing(segleft=1, addresses=[{ADDRESS}])", DESTINATION], [HOP_BY_HOP, FIRST, DESTINATION],
@@ -188,7 +194,8 @@ def ip6(chain: list[str], upper: str, source: str = "2001:db8::1", **fields: obj
 
 
 def combinations() -> Iterator[str]:
-    """Every number of tags with each family, its options or extension headers, and what they carry."""
+    """Every number of tags with each family, its options or extension headers, and what
+    they carry."""
     dice = random.Random(8200)
     one, two = cycle(TAGS), cycle(product(TAGS, TAGS))
     for tags in range(3):
@@ -205,7 +212,8 @@ def combinations() -> Iterator[str]:
 
 
 def broken_ipv6() -> Iterator[str]:
-    """IPv6 that is cut at and beside each boundary, payloads too short for what they should hold, and wrong fields."""
+    """IPv6 that is cut at and beside each boundary, payloads too short for what they should hold,
+    and wrong fields."""
     for chain in (
         [],
         [HOP_BY_HOP],
@@ -220,7 +228,8 @@ def broken_ipv6() -> Iterator[str]:
             whole_frame = len(raw(eval(f"{ethernet(tags)} / {whole}", NAMES)))
             for cut in (60, 61, 62, 63, whole_frame - 9, whole_frame - 1):
                 yield f"Ether(raw({ethernet(tags)} / {whole})[:{cut}])"
-    # Too many headers and bytes, and then cut: what is out of place or not there counts before what is too much.
+    # Too many headers and bytes, and then cut: what is out of place or not there counts before what
+    # is too much.
     for chain in ([DESTINATION] * 5, ["DestOpt(options=options(64))", DESTINATION], ["DestOpt(options=options(72))"]):
         for cut in (7, 8, 31, 32, 33, 39, 40, 63, 64, 71, 72):
             yield f"ends_at({ETHER} / {ip6(chain, 'UDP(sport=7, dport=8) / Raw(bytes(60))')}, {cut})"
@@ -233,7 +242,8 @@ def broken_ipv6() -> Iterator[str]:
 
 
 def mobility_expressions() -> Iterator[str]:
-    """Mobility headers (RFC 6275 6.1) of each kind that scapy knows and of any type, behind every chain, cut short, and in IPv4."""
+    """Mobility headers (RFC 6275 6.1) of each kind that scapy knows and of any type, behind every
+    chain, cut short, and in IPv4."""
     dice = random.Random(6275)
     for chain in CHAINS:
         kind, rest = dice.randrange(256), dice.randrange(3)
@@ -296,7 +306,8 @@ def ipv6(packet: bytes) -> dict[str, object]:
     length = int.from_bytes(packet[4:6], "big")
     if packet[0] >> 4 != 6 or len(packet) < 40 or length > len(packet) - 40:
         return {"malformed": 1}
-    # Scapy reads the headers of all that is there; which of them the payload length still covers is judged here.
+    # Scapy reads the headers of all that is there; which of them the payload length still covers is
+    # judged here.
     room = len(packet) - 40
     ip = IPv6(packet[:4] + room.to_bytes(2, "big") + packet[6:])
     protocol, at, fragment, later = ip.nh, 0, False, False
@@ -354,7 +365,8 @@ def upper_layer(protocol: int, payload: bytes, later: bool, icmp: int) -> dict[s
 
 
 def udp_encap(payload: bytes) -> tuple[str, int]:
-    """What RFC 3948 section 2 says of a UDP packet, and the first 4 bytes of ESP in it, else of the packet."""
+    """What RFC 3948 section 2 says of a UDP packet, and the first 4 bytes of ESP in it, else of
+    the packet."""
     first = int.from_bytes(payload[:4], "big")
     if first & 0xFFFF != 4500:
         return "none", first

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The frames that PriorityClassSpec judges the classes of the receive queue by are made by scapy, and read back by its dissector.
+"""The frames that PriorityClassSpec judges the classes of the receive queue by are made by scapy,
+and read back by its dissector.
 
-`python -m tests.vectors.test_priority_frames` writes the table anew; the test fails if scapy no longer makes what is committed.
+`python -m tests.vectors.test_priority_frames` writes the table anew; the test fails if scapy no
+longer makes what is committed.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fragments that ReassemblerSpec judges reassembly by are cut by scapy, and put together again they are scapy's packets.
+"""The fragments that ReassemblerSpec judges reassembly by are cut by scapy, and put together again
+they are scapy's packets.
 
-`python -m tests.vectors.test_reassembly_packets` writes the table anew; the test fails if scapy no longer makes what is committed.
+`python -m tests.vectors.test_reassembly_packets` writes the table anew; the test fails if scapy no
+longer makes what is committed.
 """
 
 import random
@@ -85,7 +87,8 @@ def ipv6(dice: random.Random) -> str:
     identification = dice.randrange(1 << 32)
     link = links(dice).replace(b"\x08\x00", b"\x86\xdd")
     pieces = fragment6(cut / IPv6ExtHdrFragment(id=identification) / transport, dice.choice([256, 800, 1280, 1500]))
-    # An address in a routing header changes the checksum alone; it is that of the packet as it was cut.
+    # An address in a routing header changes the checksum alone; it is that of the packet as it
+    # was cut.
     together = b"".join(raw(piece[IPv6ExtHdrFragment].payload) for piece in pieces)
     headers = raw(whole)[: len(whole) - len(together)]
     protocol = transport.overload_fields[IPv6]["nh"]

@@ -6,10 +6,12 @@ import chisel3.util._
 import sallyport.boards.clocks.{AsyncFifo, BitSynchronizer, CrossingReset, EventCrossing, ResetSynchronizer, SlrPipe}
 
 /**
- * One channel of an [[AuroraLink]]: the way of its words between the core's clock, which is this module's own, and the Aurora core's user clock.
+ * One channel of an [[AuroraLink]]: the way of its words between the core's clock, which is this
+ * module's own, and the Aurora core's user clock.
  *
- * While `flush` is high, both queues are empty and the training starts anew; it takes place as soon as `flush` is low. `words` come out as soon as
- * this receiver is aligned, `trained` or not. From a word at `send` to its beat: 4 cycles and 8 of the user clock.
+ * While `flush` is high, both queues are empty and the training starts anew; it takes place as soon
+ * as `flush` is low. `words` come out as soon as this receiver is aligned, `trained` or not. From a
+ * word at `send` to its beat: 4 cycles and 8 of the user clock.
  *
  * @param wordBits  256 or 512
  * @param queue     words in the receive queue: those that wait for the other channel
@@ -75,7 +77,8 @@ class AuroraChannel(wordBits: Int, channel: Int, queue: Int, params: AuroraLinkP
   io.words <> received.out
   io.status.overflow := told(rx.io.words.valid && !received.in.ready)
 
-  // Low until the user clock has seen this reset, however long it stood still: what it said before is then forgotten.
+  // Low until the user clock has seen this reset, however long it stood still: what it said before
+  // is then forgotten.
   private val trained = withClockAndReset(user, link.reset)(RegNext(tx.io.done && rx.io.aligned, false.B))
   io.trained := withReset(core.reset)(RegNext(BitSynchronizer(trained), false.B))
 }

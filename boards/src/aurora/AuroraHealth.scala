@@ -6,8 +6,9 @@ import chisel3._
 /**
  * Whether a channel can be used, in its user clock.
  *
- * `good` falls a cycle after channel_up falls or hard_err rises and stays low for [[AuroraHealth.pause]] cycles or longer, so that a slower clock
- * sees it. After a hard error the core starts its channel anew by itself (PG074); until it does, `good` stays low.
+ * `good` falls a cycle after channel_up falls or hard_err rises and stays low for
+ * [[AuroraHealth.pause]] cycles or longer, so that a slower clock sees it. After a hard error the
+ * core starts its channel anew by itself (PG074); until it does, `good` stays low.
  */
 class AuroraHealth extends Module {
   val io = IO(new Bundle {

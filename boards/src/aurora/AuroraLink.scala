@@ -36,29 +36,39 @@ class AuroraChannelStatus extends Bundle {
   /** Pulse for each cycle of soft_err. */
   val softError = Bool()
 
-  /** Pulse: a word was lost since the receive queue was full, which cannot be; the link restarts. */
+  /**
+   * Pulse: a word was lost since the receive queue was full, which cannot be; the link
+   * restarts.
+   */
   val overflow = Bool()
 }
 
 /**
- * Link between two chips, from the core's [[LinkPort]] to one or two Aurora cores. Clock and reset of this module are the core's, 300 MHz.
+ * Link between two chips, from the core's [[LinkPort]] to one or two Aurora cores. Clock and reset
+ * of this module are the core's, 300 MHz.
  *
- * Delivers the words that the far end's core gave, in order, unchanged but for bit errors, each once, from when `up` is high at both ends until it
- * falls at one. One channel carries a word as two beats, its lower half first; of two, channel 0 carries the lower half and channel 1
- * the upper. A beat is lost to none but the Aurora core: a word leaves whenever that has a place (195.0 M words/s on one channel). On two
- * channels the core's own clock is the limit; one cycle in 1024 takes no word, so that a sender whose clock is fast by 100 ppm cannot
- * overrun a receiver whose clock is slow.
+ * Delivers the words that the far end's core gave, in order, unchanged but for bit errors, each
+ * once, from when `up` is high at both ends until it falls at one. One channel carries a word as
+ * two beats, its lower half first; of two, channel 0 carries the lower half and channel 1 the
+ * upper. A beat is lost to none but the Aurora core: a word leaves whenever that has a place (195.0
+ * M words/s on one channel). On two channels the core's own clock is the limit; one cycle in 1024
+ * takes no word, so that a sender whose clock is fast by 100 ppm cannot overrun a receiver whose
+ * clock is slow.
  *
- * Aurora's streams have no marks, and beats sent before the far end is up are lost, so each channel begins with a training of fixed length
- * ([[TrainingMarker]]). `up` is high when all channels have ended it both ways as far as this end can tell. It falls with channel_up or on hard_err of any
- * channel; then the queues are emptied, and when all channels are good again, they train anew. Words that come while `up` is low are lost. An Aurora core that loses its channel
- * tells the far end, which does the same; its senders have stopped before this end's channel comes up again, so a receiver in training sees no words.
- * If all channels are up and no training ends in four times its length (a far end that did not begin anew, an overflow, cables swapped), all Aurora cores are reset, for so
- * long that the far end notices; `restart` does the same, and so does the core's (`link.restart`): a bit error in the two bits that tell a block of data from another (soft_err)
+ * Aurora's streams have no marks, and beats sent before the far end is up are lost, so each channel
+ * begins with a training of fixed length ([[TrainingMarker]]). `up` is high when all channels have
+ * ended it both ways as far as this end can tell. It falls with channel_up or on hard_err of any
+ * channel; then the queues are emptied, and when all channels are good again, they train anew.
+ * Words that come while `up` is low are lost. An Aurora core that loses its channel tells the far
+ * end, which does the same; its senders have stopped before this end's channel comes up again, so a
+ * receiver in training sees no words. If all channels are up and no training ends in four times its
+ * length (a far end that did not begin anew, an overflow, cables swapped), all Aurora cores are
+ * reset, for so long that the far end notices; `restart` does the same, and so does the core's
+ * (`link.restart`): a bit error in the two bits that tell a block of data from another (soft_err)
  * can cost a beat, and every word after it is then made of the halves of two.
  *
- * The core may be in another SLR: [[SlrStage]]s are on the way to and from it. From `tx` to the Aurora core: 7 cycles and 8 of the user clock; back
- * 7 of the user clock and 11 cycles.
+ * The core may be in another SLR: [[SlrStage]]s are on the way to and from it. From `tx` to the
+ * Aurora core: 7 cycles and 8 of the user clock; back 7 of the user clock and 11 cycles.
  */
 class AuroraLink(params: AuroraLinkParams) extends Module {
   val io = IO(new Bundle {

@@ -8,8 +8,10 @@ import sallyport.boards.clocks.BitSynchronizer
 /**
  * Times of [[AuroraReset]], in cycles of the initial clock (50 MHz).
  *
- * @param before  reset_pb alone, before pma_init: 128 cycles of the user clock at least (PG074), which are 16 of this one
- * @param hold    pma_init: so long that the far end has lost the channel as well, a second, as designs with hot plug have it
+ * @param before  reset_pb alone, before pma_init: 128 cycles of the user clock at least (PG074),
+ *                which are 16 of this one
+ * @param hold    pma_init: so long that the far end has lost the channel as well, a second, as
+ *                designs with hot plug have it
  * @param after   reset_pb after pma_init
  */
 case class AuroraResetTimes(before: Int = 64, hold: Int = 50000000, after: Int = 256) {
@@ -20,10 +22,12 @@ case class AuroraResetTimes(before: Int = 64, hold: Int = 50000000, after: Int =
 }
 
 /**
- * Reset of a link's Aurora cores and their transceivers, in the initial clock: at power-up and when asked (PG074, "Reset and power down").
+ * Reset of a link's Aurora cores and their transceivers, in the initial clock: at power-up and when
+ * asked (PG074, "Reset and power down").
  *
- * Power-up: both resets are high from the first cycle; pma_init falls after `hold`, reset_pb `after` later. Restart: reset_pb rises, pma_init
- * `before` later, and then as at power-up. `request` is another clock's level, a register; it stays until `active` answers it, and has to
+ * Power-up: both resets are high from the first cycle; pma_init falls after `hold`, reset_pb
+ * `after` later. Restart: reset_pb rises, pma_init `before` later, and then as at power-up.
+ * `request` is another clock's level, a register; it stays until `active` answers it, and has to
  * fall before `active` does. Outputs are registers.
  */
 class AuroraReset(times: AuroraResetTimes) extends Module {

@@ -5,11 +5,13 @@ import chisel3._
 import chisel3.util._
 
 /**
- * Receiver of one channel, in its user clock: finds its place by the far sender's markers ([[AuroraTx]]), and makes words of the beats behind them.
+ * Receiver of one channel, in its user clock: finds its place by the far sender's markers
+ * ([[AuroraTx]]), and makes words of the beats behind them.
  *
- * Before the first word nothing but markers comes: a sender has words only after its own receiver has found its place, and both ends begin anew
- * together, so no bytes of a stranger are ever looked at for a marker. Beats that are no marker, or a damaged one, are counted on from the last good one.
- * Takes a beat in any cycle. Latency 4 cycles from the last beat of a word.
+ * Before the first word nothing but markers comes: a sender has words only after its own receiver
+ * has found its place, and both ends begin anew together, so no bytes of a stranger are ever looked
+ * at for a marker. Beats that are no marker, or a damaged one, are counted on from the last good
+ * one. Takes a beat in any cycle. Latency 4 cycles from the last beat of a word.
  */
 class AuroraRx(wordBits: Int, channel: Int, markers: Int) extends Module {
   val io = IO(new Bundle {

@@ -6,11 +6,13 @@ import chisel3.util._
 import sallyport.common.stream.RegisterSlice
 
 /**
- * Sender of one channel, in its user clock: from reset `markers` markers ([[TrainingMarker]]), then words, low beat first.
+ * Sender of one channel, in its user clock: from reset `markers` markers ([[TrainingMarker]]), then
+ * words, low beat first.
  *
- * After reset every beat that the core takes is a marker until all are sent; `done` says so. From then on the core has a beat whenever there is a word:
- * a word of one beat a cycle, a word of two beats every other cycle. `beats` comes from registers; a reset may withdraw a beat that was not taken, for the far end
- * takes nothing for a word until it was trained again. Latency 1 cycle.
+ * After reset every beat that the core takes is a marker until all are sent; `done` says so. From
+ * then on the core has a beat whenever there is a word: a word of one beat a cycle, a word of two
+ * beats every other cycle. `beats` comes from registers; a reset may withdraw a beat that was not
+ * taken, for the far end takes nothing for a word until it was trained again. Latency 1 cycle.
  *
  * @param wordBits 256 or 512
  * @param markers  a power of two, up to 65536

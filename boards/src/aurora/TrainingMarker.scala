@@ -4,11 +4,13 @@ package sallyport.boards.aurora
 import chisel3._
 
 /**
- * The beats that a channel carries before its first word: a text, the channel's number in it, and how many markers follow.
+ * The beats that a channel carries before its first word: a text, the channel's number in it, and
+ * how many markers follow.
  *
- * Bits 15:0 are that count, 31:16 the same inverted, 255:32 the text in ASCII, its first letter lowest. A receiver knows the place of the first word
- * from any one of them, so bit errors in others do no harm, and 240 bits have to be right before one counts. A channel whose cable is in another channel's cage
- * never trains.
+ * Bits 15:0 are that count, 31:16 the same inverted, 255:32 the text in ASCII, its first letter
+ * lowest. A receiver knows the place of the first word from any one of them, so bit errors in
+ * others do no harm, and 240 bits have to be right before one counts. A channel whose cable is in
+ * another channel's cage never trains.
  */
 object TrainingMarker {
   val countBits: Int = 16

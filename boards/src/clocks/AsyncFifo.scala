@@ -9,21 +9,26 @@ import sallyport.common.queue.ReadSlice
 /**
  * A first-in first-out queue between two clocks of any ratio.
  *
- * One word a cycle of either clock. `in.ready`, `room`, `out.valid` and the bits are registers. The input is ready, or has room, while 3 or more
- * places are free for all that this side can know, and `spare`; those 3 are for what comes while the count of free places is on its way. Latency from a write to `out.valid`: 2 cycles of the
- * writer and 7 to 8 of the reader; a place that is read is free again for the writer after as much the other way round, so a stream without
- * pauses needs `depth` of 32 where the clocks are about equal.
+ * One word a cycle of either clock. `in.ready`, `room`, `out.valid` and the bits are registers. The
+ * input is ready, or has room, while 3 or more places are free for all that this side can know, and
+ * `spare`; those 3 are for what comes while the count of free places is on its way. Latency from a
+ * write to `out.valid`: 2 cycles of the writer and 7 to 8 of the reader; a place that is read is
+ * free again for the writer after as much the other way round, so a stream without pauses needs
+ * `depth` of 32 where the clocks are about equal.
  *
- * With `isLast` the reader sees words of whole frames alone, so a frame that has begun to leave can be read to its end without a pause. Then no
- * frame may be longer than `depth - 3` words: it would never leave.
+ * With `isLast` the reader sees words of whole frames alone, so a frame that has begun to leave can
+ * be read to its end without a pause. Then no frame may be longer than `depth - 3` words: it would
+ * never leave.
  *
- * The sides are reset together: by [[CrossingReset]]. The queue is then empty and takes its first word after the reset. Rows of the memory are written by
- * one clock and read, into a register, by the other: LUT RAM up to 64 rows, block RAM above (`MemoryBinding`). Constraint:
+ * The sides are reset together: by [[CrossingReset]]. The queue is then empty and takes its first
+ * word after the reset. Rows of the memory are written by one clock and read, into a register, by
+ * the other: LUT RAM up to 64 rows, block RAM above (`MemoryBinding`). Constraint:
  * boards/constraints/AsyncFifo.tcl.
  *
  * @param depth  rows of the memory, a power of two, 16 or more
- * @param spare  words that find a place although `room` is low when they come, however late: for a sender that sees it late, and looks at nothing
- *               else; `in.ready` then only says that there is no reset
+ * @param spare  words that find a place although `room` is low when they come, however late: for a
+ *               sender that sees it late, and looks at nothing else; `in.ready` then only says that
+ *               there is no reset
  * @param isLast whether a word is the last of its frame
  */
 class AsyncFifo[T <: Data](gen: T, depth: Int, spare: Int = 0, isLast: Option[T => Bool] = None) extends RawModule {
@@ -70,7 +75,8 @@ class AsyncFifo[T <: Data](gen: T, depth: Int, spare: Int = 0, isLast: Option[T 
   withClockAndReset(read.clock, read.reset) {
     val place = RegInit(0.U(bits.W))
     val slice = Module(new ReadSlice(UInt(gen.getWidth.W)))
-    // Words that were there a cycle ago, up to 3. Reads of that cycle and of this one are not in it yet.
+    // Words that were there a cycle ago, up to 3. Reads of that cycle and of this one are not in
+    // it yet.
     val waiting = seen - place
     val some = RegNext(Mux(waiting >= 3.U, 3.U, waiting(1, 0)), 0.U(2.W))
     val reads = slice.io.read +& RegNext(slice.io.read, false.B)

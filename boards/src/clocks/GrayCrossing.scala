@@ -11,11 +11,14 @@ class ClockSide extends Bundle {
 }
 
 /**
- * A counter of one clock as another clock sees it: `out` is `in` as it was a few cycles ago, and no value is ever seen that `in` did not have.
+ * A counter of one clock as another clock sees it: `out` is `in` as it was a few cycles ago, and no
+ * value is ever seen that `in` did not have.
  *
- * `in` is a register that moves by at most one a cycle, modulo its range. As a Gray code one bit changes at a time, so a register of the other
- * clock that samples a change takes the value before or after it. Latency: one cycle of `from`, then 3 to 4 of `to`. Both sides are reset
- * together ([[CrossingReset]]); `in` is then 0, as is `out`. Constraint: boards/constraints/GrayCrossing.tcl.
+ * `in` is a register that moves by at most one a cycle, modulo its range. As a Gray code one bit
+ * changes at a time, so a register of the other clock that samples a change takes the value before
+ * or after it. Latency: one cycle of `from`, then 3 to 4 of `to`. Both sides are reset together
+ * ([[CrossingReset]]); `in` is then 0, as is `out`. Constraint:
+ * boards/constraints/GrayCrossing.tcl.
  */
 class GrayCrossing(width: Int) extends RawModule {
   override def desiredName = "GrayCrossing"

@@ -5,8 +5,9 @@ import chisel3._
 import chisel3.util._
 
 /**
- * One stage of registers on the way between two SLRs: flip-flops alone, without reset, enable or initial value, as those at the border of an SLR
- * have to be (boards/xdc.py finds them by the name of this module; UG949 asks for three stages above 250 MHz).
+ * One stage of registers on the way between two SLRs: flip-flops alone, without reset, enable or
+ * initial value, as those at the border of an SLR have to be (boards/xdc.py finds them by the name
+ * of this module; UG949 asks for three stages above 250 MHz).
  */
 class SlrStage[T <: Data](gen: T) extends Module {
   override def desiredName = "SlrStage"
@@ -32,11 +33,13 @@ object SlrStage {
 }
 
 /**
- * Carries a stream between two SLRs to an [[AsyncFifo]]: words one way, the queue's `room` the other.
+ * Carries a stream between two SLRs to an [[AsyncFifo]]: words one way, the queue's `room`
+ * the other.
  *
- * `in.ready` is `room` as it was [[SlrStage.stages]] cycles ago, and a word comes out as many cycles after it came in; so up to
- * [[SlrPipe.spare]] words come after `room` has fallen, and all find a place if the queue has that many to spare. One word a cycle, none lost.
- * There is no reset: while both ends are in reset, for twice the stages or longer, what is under way is lost.
+ * `in.ready` is `room` as it was [[SlrStage.stages]] cycles ago, and a word comes out as many
+ * cycles after it came in; so up to [[SlrPipe.spare]] words come after `room` has fallen, and all
+ * find a place if the queue has that many to spare. One word a cycle, none lost. There is no reset:
+ * while both ends are in reset, for twice the stages or longer, what is under way is lost.
  */
 class SlrPipe[T <: Data](gen: T) extends Module {
   val io = IO(new Bundle {

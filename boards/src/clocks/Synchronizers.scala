@@ -7,11 +7,13 @@ import chisel3.util.addAttribute
 /**
  * A level of another clock, or of a pin, as a register of this clock.
  *
- * `in` comes from a register or a pin, not through logic, and stays for longer than a period of this clock, or may be missed. Latency: 2 to 3
- * cycles of this clock. The first register may be metastable for a cycle. Constraint: boards/constraints/BitSynchronizer.tcl.
+ * `in` comes from a register or a pin, not through logic, and stays for longer than a period of
+ * this clock, or may be missed. Latency: 2 to 3 cycles of this clock. The first register may be
+ * metastable for a cycle. Constraint: boards/constraints/BitSynchronizer.tcl.
  *
- * Neither register has a reset, so `out` is `in` during a reset, too. Vivado counts as stages of one synchroniser only registers with the same
- * controls (UG906), and a reset of the first could become logic before it.
+ * Neither register has a reset, so `out` is `in` during a reset, too. Vivado counts as stages of
+ * one synchroniser only registers with the same controls (UG906), and a reset of the first could
+ * become logic before it.
  */
 class BitSynchronizer extends Module {
   override def desiredName = "BitSynchronizer"
@@ -38,8 +40,9 @@ object BitSynchronizer {
 }
 
 /**
- * A reset for the logic of one clock: rises with `in` at once, even while the clock stands still, and falls with the clock, two to three cycles
- * after `in`. `in` may be any clock's, but must not have spikes: a register's or a pin's. Constraint: boards/constraints/ResetSynchronizer.tcl.
+ * A reset for the logic of one clock: rises with `in` at once, even while the clock stands still,
+ * and falls with the clock, two to three cycles after `in`. `in` may be any clock's, but must not
+ * have spikes: a register's or a pin's. Constraint: boards/constraints/ResetSynchronizer.tcl.
  */
 class ResetSynchronizer extends RawModule {
   override def desiredName = "ResetSynchronizer"

@@ -8,8 +8,9 @@ import sallyport.common.registers.AxiLite
 /**
  * Makes AXI4-Lite accesses (AMBA IHI 0022 B1) of those of a [[RegisterPort]], one at a time.
  *
- * Address and data of a write are offered together and taken in either order. SLVERR and DECERR become errors. Latency 1 cycle each way. A
- * subordinate that never answers stops the port for ever.
+ * Address and data of a write are offered together and taken in either order. SLVERR and DECERR
+ * become errors. Latency 1 cycle each way. A subordinate that never answers stops the port
+ * for ever.
  */
 class AxiLiteManager(addressBits: Int) extends Module {
   require(

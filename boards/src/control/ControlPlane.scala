@@ -41,18 +41,24 @@ case class ControlPlaneParams(chip: Int, board: Int, version: String, channels: 
 }
 
 /**
- * The way of software to one card: PCIe, the core's and the shell's registers, and the tunnel to the cards behind the links.
+ * The way of software to one card: PCIe, the core's and the shell's registers, and the tunnel to
+ * the cards behind the links.
  *
  *                 250 MHz |  core clock, 300 MHz
  *     host ─ PcieBridge ─ RegisterCrossing ─ CardDecoder ─┬─ AxiLiteManager ─ core
- *                                                         ├─ ShellRegisters ─ status, pins, mailbox, RegisterCrossing ─ DrpManager (125 MHz)
- *                                                         └─ RegisterTunnelMaster ─ messages of a link (crypto card)
+ *                                                         ├─ ShellRegisters
+ *                                                         └─ RegisterTunnelMaster
  *
- * On an interface card there is no master; messages come to a [[RegisterTunnelTarget]], which shares the decoder with the host of the card's own
- * PCIe, if it has one, through a [[RegisterArbiter]].
+ * [[ShellRegisters]] has status, pins, the mailbox and, in 125 MHz behind a RegisterCrossing, the
+ * DrpManager. A crypto card has the RegisterTunnelMaster, which sends messages of a link.
  *
- * All ports are in the core clock but `pcie`, pins, and the DRPs, which are in the control clock. Each reset is synchronous to its clock. A PCIe
- * reset ends no access half-way ([[RegisterCrossing]]); it lasts for microseconds.
+ * On an interface card there is no master; messages come to a [[RegisterTunnelTarget]], which
+ * shares the decoder with the host of the card's own PCIe, if it has one, through a
+ * [[RegisterArbiter]].
+ *
+ * All ports are in the core clock but `pcie`, pins, and the DRPs, which are in the control clock.
+ * Each reset is synchronous to its clock. A PCIe reset ends no access half-way
+ * ([[RegisterCrossing]]); it lasts for microseconds.
  */
 class ControlPlane(p: ControlPlaneParams) extends RawModule {
   override def desiredName = "ControlPlane"

@@ -24,7 +24,10 @@ class ControlLink(channelsOfLink: Int) extends Bundle {
   val receive = Flipped(Valid(UInt(LinkFrame.messageBits.W)))
 }
 
-/** What the shell tells of the MAC. The levels may be any clock's, from registers; `overflow` is a pulse in the core clock. */
+/**
+ * What the shell tells of the MAC. The levels may be any clock's, from registers; `overflow` is a
+ * pulse in the core clock.
+ */
 class ControlMac extends Bundle {
   val rxStatus = Bool()
   val txReset = Bool()

@@ -3,7 +3,10 @@ package sallyport.boards.control
 
 import chisel3._
 
-/** A dynamic reconfiguration port (UG580, UG578) from the side of who uses it, all in the control clock: words of 16 bits. */
+/**
+ * A dynamic reconfiguration port (UG580, UG578) from the side of who uses it, all in the control
+ * clock: words of 16 bits.
+ */
 class DrpPort(val addressBits: Int) extends Bundle {
 
   /** One cycle long; address, data and `write` stand with it. */

@@ -5,7 +5,10 @@ import chisel3._
 import sallyport.boards.registers.CardMap
 import sallyport.common.link.LinkFrame
 
-/** A message of the register tunnel in the 88 bits of a link's message (docs/reference/link.md), highest bits first. */
+/**
+ * A message of the register tunnel in the 88 bits of a link's message (docs/reference/link.md),
+ * highest bits first.
+ */
 class RegisterMessage extends Bundle {
   val reserved = UInt((LinkFrame.messageBits - 61).W)
 

@@ -7,19 +7,24 @@ import sallyport.boards.registers.{CardMap, RegisterPort}
 import sallyport.common.link.LinkFrame
 
 /**
- * Register accesses to the card at the far end of a link, as messages of the link; on the crypto card alone. An interface card has no master and
- * the crypto card no [[RegisterTunnelTarget]], so that whoever has captured an interface chip has no way to a register of the crypto chip: what
+ * Register accesses to the card at the far end of a link, as messages of the link; on the crypto
+ * card alone. An interface card has no master and the crypto card no [[RegisterTunnelTarget]], so
+ * that whoever has captured an interface chip has no way to a register of the crypto chip: what
  * comes to a master is looked at as an answer to what it has asked, or not at all.
  *
- * An access is made once or not at all, though messages get lost: a request is sent again until its answer comes, and the target answers a
- * repeated one again without making the access (its sequence bit is that of the last). That needs both ends to agree on the bit, so the
- * first access, and the first after one was given up, is preceded by `open`, answered with its own round. The link keeps messages in order, so
- * what was sent before is then through.
+ * An access is made once or not at all, though messages get lost: a request is sent again until its
+ * answer comes, and the target answers a repeated one again without making the access (its sequence
+ * bit is that of the last). That needs both ends to agree on the bit, so the first access, and the
+ * first after one was given up, is preceded by `open`, answered with its own round. The link keeps
+ * messages in order, so what was sent before is then through.
  *
- * When `patience` has passed `tries` times without an answer, to `open` and request together, the access ends in an error: it was made once, or not. Latency:
- * two ways of the link and the access. At most `patience * (tries + 1)` cycles, which has to be below the 50 us that PCI Express leaves a completion.
+ * When `patience` has passed `tries` times without an answer, to `open` and request together, the
+ * access ends in an error: it was made once, or not. Latency: two ways of the link and the access.
+ * At most `patience * (tries + 1)` cycles, which has to be below the 50 us that PCI Express leaves
+ * a completion.
  *
- * @param patience cycles from a message to its repetition: a power of two, above the time that messages and the access take
+ * @param patience cycles from a message to its repetition: a power of two, above the time that
+ *   messages and the access take
  */
 class RegisterTunnelMaster(patience: Int = 2048, tries: Int = 6) extends Module {
   require(isPow2(patience), s"a patience of $patience cycles: make it a power of two")
@@ -50,7 +55,8 @@ class RegisterTunnelMaster(patience: Int = 2048, tries: Int = 6) extends Module 
   private val answers =
     comes && busy && open && message.kind === RegisterMessage.response.U && message.sequence === sequence
 
-  // When something goes: at the beginning, when the target has opened, and when nothing has come for a while.
+  // When something goes: at the beginning, when the target has opened, and when nothing has come
+  // for a while.
   private val waited = RegInit(0.U(log2Ceil(patience + 1).W))
   private val expiries = RegInit(0.U(log2Ceil(tries + 1).W))
   private val expired = busy && waited(log2Ceil(patience))
@@ -74,7 +80,8 @@ class RegisterTunnelMaster(patience: Int = 2048, tries: Int = 6) extends Module 
     round := round + 1.U
   }
 
-  // What goes. A message that still waits for the link is not followed by another: that one counts as lost.
+  // What goes. A message that still waits for the link is not followed by another: that one counts
+  // as lost.
   private val out = Wire(new RegisterMessage)
   out := RegisterMessage(RegisterMessage.open.U)
   out.round := round

@@ -7,11 +7,14 @@ import sallyport.boards.registers.{CardMap, RegisterPort, RegisterRequest}
 import sallyport.common.link.LinkFrame
 
 /**
- * The far end of a [[RegisterTunnelMaster]], on an interface card: makes the accesses that come as messages, each once, and answers them.
+ * The far end of a [[RegisterTunnelMaster]], on an interface card: makes the accesses that come as
+ * messages, each once, and answers them.
  *
- * A request whose sequence bit is that of the last access is answered with what that answered. After reset, and so long as no `open` has come,
- * requests are ignored, for one that was made before the reset may be repeated after it. So are messages that come while an access or an answer is under way:
- * the master repeats them. Latency 3 cycles from a message to the access, 2 from its end to the answer.
+ * A request whose sequence bit is that of the last access is answered with what that answered.
+ * After reset, and so long as no `open` has come, requests are ignored, for one that was made
+ * before the reset may be repeated after it. So are messages that come while an access or an answer
+ * is under way: the master repeats them. Latency 3 cycles from a message to the access, 2 from its
+ * end to the answer.
  */
 class RegisterTunnelTarget extends Module {
   val io = IO(new Bundle {

@@ -5,7 +5,10 @@ import chisel3._
 import chisel3.util._
 import sallyport.common.stream.PacketStream
 
-/** A beat as the 100GbE MAC has it; byte 0 is data(7, 0), `keep` is contiguous from bit 0 and partial on the last beat alone. */
+/**
+ * A beat as the 100GbE MAC has it; byte 0 is data(7, 0), `keep` is contiguous from bit 0 and
+ * partial on the last beat alone.
+ */
 class CmacBeat extends Bundle {
   val data = UInt(PacketStream.dataBits.W)
   val keep = UInt(PacketStream.dataBytes.W)
@@ -18,8 +21,9 @@ class CmacBeat extends Bundle {
 /**
  * The shell's side of corundum's cmac_gty_wrapper (boards/ip/cmac_gty_wrapper.yaml).
  *
- * `tx` is in the domain of `txClock`, `rx` in that of `rxClock`, both 322.265625 MHz, neither the other's phase nor exactly its rate. Once a
- * frame has begun, `tx.valid` must stay high to its end. Nothing holds `rx` back; a frame's beats may have gaps.
+ * `tx` is in the domain of `txClock`, `rx` in that of `rxClock`, both 322.265625 MHz, neither the
+ * other's phase nor exactly its rate. Once a frame has begun, `tx.valid` must stay high to its end.
+ * Nothing holds `rx` back; a frame's beats may have gaps.
  */
 class CmacPort extends Bundle {
   val txClock = Input(Clock())

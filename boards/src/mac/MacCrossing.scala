@@ -7,11 +7,12 @@ import sallyport.boards.clocks.{BitSynchronizer, SlrStage}
 import sallyport.common.stream.MacBeat
 
 /**
- * All between a core and its 100GbE MAC: [[MacIngress]], [[MacEgress]], their resets and the MAC's state. Clock and reset of this module are the
- * core's, 300 MHz.
+ * All between a core and its 100GbE MAC: [[MacIngress]], [[MacEgress]], their resets and the MAC's
+ * state. Clock and reset of this module are the core's, 300 MHz.
  *
- * The resets of the wrapper (boards/ip/cmac_gty_wrapper.yaml) are in its clocks; each empties the queue of its direction, the core's both. The
- * core may be in another SLR: [[SlrStage]]s are on the ways both ways.
+ * The resets of the wrapper (boards/ip/cmac_gty_wrapper.yaml) are in its clocks; each empties the
+ * queue of its direction, the core's both. The core may be in another SLR: [[SlrStage]]s are on the
+ * ways both ways.
  */
 class MacCrossing extends Module {
   val io = IO(new Bundle {

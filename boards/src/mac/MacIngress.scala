@@ -7,14 +7,17 @@ import sallyport.boards.clocks.{AsyncFifo, CrossingReset, EventCrossing, ResetSy
 import sallyport.common.stream.{MacBeat, PacketStream}
 
 /**
- * Frames from the MAC (322.265625 MHz) to the core (300 MHz), whose clock and reset are this module's own.
+ * Frames from the MAC (322.265625 MHz) to the core (300 MHz), whose clock and reset are this
+ * module's own.
  *
- * Neither side can be held back. The core takes a beat a cycle and a wire brings fewer, 281 M/s at most (frames of 69 bytes, two beats each); the
- * queue of 64 holds what comes faster for a while. A frame that meets a full queue is cut: its last beat has `error`; one that begins while there is
+ * Neither side can be held back. The core takes a beat a cycle and a wire brings fewer, 281 M/s at
+ * most (frames of 69 bytes, two beats each); the queue of 64 holds what comes faster for a while. A
+ * frame that meets a full queue is cut: its last beat has `error`; one that begins while there is
  * no room is left out whole. `overflow` has a pulse for each frame of both kinds.
  *
- * A reset of either side empties the queue. A frame of which the core has had a part then ends with a beat of one byte with `error`; the rest
- * of one that the MAC was in is left out. Latency: 4 cycles of the MAC's clock and 8 of the core's.
+ * A reset of either side empties the queue. A frame of which the core has had a part then ends with
+ * a beat of one byte with `error`; the rest of one that the MAC was in is left out. Latency: 4
+ * cycles of the MAC's clock and 8 of the core's.
  */
 class MacIngress extends Module {
   val io = IO(new Bundle {
@@ -78,7 +81,10 @@ class MacIngress extends Module {
 
 object MacIngress {
 
-  /** Bytes that `keep` names, which is ones from bit 0 on: bit n of the number is high in every second run of 2^n ones. */
+  /**
+   * Bytes that `keep` names, which is ones from bit 0 on: bit n of the number is high in every
+   * second run of 2^n ones.
+   */
   def bytes(keep: UInt): UInt = {
     val counts = PacketStream.dataBytes
     def reached(n: Int) = if (n > counts) false.B else keep(n - 1)

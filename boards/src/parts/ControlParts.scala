@@ -81,7 +81,10 @@ object AxiLiteToRegisters {
   }
 }
 
-/** Both ends of a register tunnel, with the messages between them at ports; AXI4-Lite at both sides. */
+/**
+ * Both ends of a register tunnel, with the messages between them at ports; AXI4-Lite at
+ * both sides.
+ */
 class RegisterTunnel extends Module {
   val s_axil = IO(Flipped(new AxiLite))
   val m_axil = IO(new AxiLite)

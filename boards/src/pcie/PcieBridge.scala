@@ -7,24 +7,27 @@ import sallyport.boards.registers.{CardMap, RegisterPort}
 import sallyport.common.stream.RegisterSlice
 
 /**
- * The host's reads and writes of BAR0 as accesses of registers, and what it else sends answered as PCI Express asks. 250 MHz, 256 bits, no
- * straddling, payload behind the descriptor (PG213, "DWORD aligned").
+ * The host's reads and writes of BAR0 as accesses of registers, and what it else sends answered as
+ * PCI Express asks. 250 MHz, 256 bits, no straddling, payload behind the descriptor (PG213,
+ * "DWORD aligned").
  *
  * | request | |
  * |---|---|
  * | memory read of a word, all bytes | a read; completion with the data |
- * | memory read of a word, no byte | no access; successful completion with 0: the flush of 2.2.5, and every write before it is done |
+ * | memory read of a word, no byte | no access, all writes done; completion with 0 (flush, 2.2.5) |
  * | memory write of a word | a write with its byte enables; none if no byte is enabled |
- * | any other memory read | Completer Abort: whole registers alone can be read, since a read may have effects |
+ * | any other memory read | Completer Abort: only whole registers can be read |
  * | any other memory write, one whose payload the block found damaged, messages | dropped |
  * | I/O, atomic and locked requests | Unsupported Request |
  *
- * The last three toggle `refused` once each. A read of a register that answers an error completes successfully with all
- * ones, as one of an absent device would read: Completer Abort would become a machine check or a fatal AER event on some hosts, for a wrong
- * address of a debugging tool. (The shell counts them.)
+ * The last three toggle `refused` once each. A read of a register that answers an error completes
+ * successfully with all ones, as one of an absent device would read: Completer Abort would become a
+ * machine check or a fatal AER event on some hosts, for a wrong address of a debugging tool. (The
+ * shell counts them.)
  *
- * One request at a time, in order; a write is done before the next request is looked at. About 10 cycles a request and the access's own. Stalls
- * `cq` meanwhile, and while `cc` does; the block stores what waits.
+ * One request at a time, in order; a write is done before the next request is looked at. About 10
+ * cycles a request and the access's own. Stalls `cq` meanwhile, and while `cc` does; the block
+ * stores what waits.
  */
 class PcieBridge extends Module {
   val io = IO(new Bundle {
@@ -93,7 +96,8 @@ class PcieBridge extends Module {
     is(answers) { when(completion.ready) { state := idle } }
   }
 
-  // The completion. Its bytes and address are, by 2.2.9, those of a memory read from the first enabled byte to the last, and of others 4 and 0.
+  // The completion. Its bytes and address are, by 2.2.9, those of a memory read from the first
+  // enabled byte to the last, and of others 4 and 0.
   private val skipped = RegNext(Mux(firstEnables.orR, PriorityEncoder(firstEnables), 0.U(2.W)))
   private val ending = Mux(single, firstEnables, lastEnables)
   private val unused = RegNext(Mux(ending.orR, PriorityEncoder(Reverse(ending)), 3.U(2.W)))

@@ -3,7 +3,10 @@ package sallyport.boards.pcie
 
 import chisel3._
 
-/** Descriptor in front of a request of the host, 128 bits (PG213, completer request), highest bits first. */
+/**
+ * Descriptor in front of a request of the host, 128 bits (PG213, completer request), highest
+ * bits first.
+ */
 class CompleterRequest extends Bundle {
   val reserved1 = Bool()
   val attributes = UInt(3.W)
@@ -44,13 +47,19 @@ object CompleterRequestUser {
   def discontinue(user: UInt): Bool = user(41)
 }
 
-/** Descriptor in front of a completion, 96 bits (PG213, completer completion), highest bits first. */
+/**
+ * Descriptor in front of a completion, 96 bits (PG213, completer completion), highest
+ * bits first.
+ */
 class CompleterCompletion extends Bundle {
   val forceEcrc = Bool()
   val attributes = UInt(3.W)
   val trafficClass = UInt(3.W)
 
-  /** The block takes the completer's bus and device from the configuration of the function instead. */
+  /**
+   * The block takes the completer's bus and device from the configuration of the
+   * function instead.
+   */
   val completerEnable = Bool()
   val completerBus = UInt(8.W)
   val function = UInt(8.W)

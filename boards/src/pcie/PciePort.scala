@@ -4,7 +4,10 @@ package sallyport.boards.pcie
 import chisel3._
 import chisel3.util._
 
-/** One of the two AXI4-Streams of the PCIe block that carry requests of the host and their completions (PG213), 256 bits, 32-bit aligned. */
+/**
+ * One of the two AXI4-Streams of the PCIe block that carry requests of the host and their
+ * completions (PG213), 256 bits, 32-bit aligned.
+ */
 class PcieBeat(userBits: Int) extends Bundle {
   val data = UInt(PciePort.dataBits.W)
   val keep = UInt((PciePort.dataBits / 32).W)
@@ -12,7 +15,10 @@ class PcieBeat(userBits: Int) extends Bundle {
   val user = UInt(userBits.W)
 }
 
-/** The shell's side of pcie4_uscale_plus (boards/ip/pcie4_uscale_plus.yaml), all in the domain of `clock`, 250 MHz. */
+/**
+ * The shell's side of pcie4_uscale_plus (boards/ip/pcie4_uscale_plus.yaml), all in the domain of
+ * `clock`, 250 MHz.
+ */
 class PciePort extends Bundle {
   val clock = Input(Clock())
   val reset = Input(Bool())

@@ -6,7 +6,8 @@ import chisel3._
 /**
  * Two managers of the same registers, who take turns: after an access of one, the other goes first.
  *
- * An access has the target for itself until it is answered. Latency 1 cycle to the target, none back.
+ * An access has the target for itself until it is answered. Latency 1 cycle to the target,
+ * none back.
  */
 class RegisterArbiter(addressBits: Int) extends Module {
   val io = IO(new Bundle {

@@ -8,14 +8,17 @@ import sallyport.boards.clocks.BitSynchronizer
 /**
  * A [[RegisterPort]] from one clock into another, of any ratio.
  *
- * Four phases: `asks` rises with the request held beside it, `answered` with the response, `asks` falls, `answered` falls. Levels, not toggles,
- * so that an end that is reset alone comes back to the idle state by itself, and the other with it:
- *   - the manager's end is reset: the access that is under way ends at the target, and its answer is given to nobody. The reset has to last for
- *     five periods of the target's clock.
- *   - the target's end is reset: a request that waits for its answer is made again once the reset is over, so the manager gets one.
+ * Four phases: `asks` rises with the request held beside it, `answered` with the response, `asks`
+ * falls, `answered` falls. Levels, not toggles, so that an end that is reset alone comes back to
+ * the idle state by itself, and the other with it:
+ *   - the manager's end is reset: the access that is under way ends at the target, and its answer
+ *     is given to nobody. The reset has to last for five periods of the target's clock.
+ *   - the target's end is reset: a request that waits for its answer is made again once the reset
+ *     is over, so the manager gets one.
  *
- * Each access reaches the target once. Latency: 4 to 5 periods of the clock that receives each way; the next access may begin after as many
- * again. Constraint: boards/constraints/RegisterCrossing.tcl.
+ * Each access reaches the target once. Latency: 4 to 5 periods of the clock that receives each way;
+ * the next access may begin after as many again. Constraint:
+ * boards/constraints/RegisterCrossing.tcl.
  */
 class RegisterCrossing(addressBits: Int) extends RawModule {
   override def desiredName = "RegisterCrossing"
@@ -32,7 +35,10 @@ class RegisterCrossing(addressBits: Int) extends RawModule {
   private val answered = withClockAndReset(targetClock, targetReset)(RegInit(false.B))
   private val response = withClock(targetClock)(Reg(new RegisterResponse))
 
-  /** `held`, which is the other clock's, from the cycle after `now` on; it has been still for three cycles then (CDC-15 of UG906). */
+  /**
+   * `held`, which is the other clock's, from the cycle after `now` on; it has been still for three
+   * cycles then (CDC-15 of UG906).
+   */
   private def take[T <: Data](held: T, now: Bool): T = {
     val seen = RegEnable(held.asUInt, now).suggestName("seen")
     addAttribute(seen, "ASYNC_REG = \"TRUE\"")
@@ -55,7 +61,8 @@ class RegisterCrossing(addressBits: Int) extends RawModule {
     val asked = BitSynchronizer(asks)
     val busy = RegInit(false.B)
     val waits = RegInit(false.B)
-    // `asks` fell before the answer: who asked was reset, and what asks from now on is another access.
+    // `asks` fell before the answer: who asked was reset, and what asks from now on is
+    // another access.
     val abandoned = RegInit(false.B)
     val begins = asked && RegNext(asked, false.B) && !busy
     target.request.valid := waits

@@ -5,10 +5,12 @@ import chisel3._
 import chisel3.util._
 
 /**
- * Access to one 32-bit register at a time, the idiom of [[sallyport.common.table.TablePort]]; written from the manager's side: flip it at a target.
+ * Access to one 32-bit register at a time, the idiom of [[sallyport.common.table.TablePort]];
+ * written from the manager's side: flip it at a target.
  *
- * The manager holds `request` until `ready`, then waits for exactly one pulse of `response`, one or more cycles later, before the next. Every
- * target answers in bounded time. It is what crosses clocks, links and arbiters inside a shell: AXI4-Lite has five channels for it.
+ * The manager holds `request` until `ready`, then waits for exactly one pulse of `response`, one or
+ * more cycles later, before the next. Every target answers in bounded time. It is what crosses
+ * clocks, links and arbiters inside a shell: AXI4-Lite has five channels for it.
  *
  * @param addressBits bits of the byte address, of which the lowest two are 0
  */

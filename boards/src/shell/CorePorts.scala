@@ -8,8 +8,9 @@ import sallyport.common.registers.AxiLite
 import sallyport.common.stream.{MacBeat, NoMeta, PacketStream}
 
 /**
- * The fabric's side of a core: what [[sallyport.iface.inner.InnerCore]], OuterCore and [[sallyport.crypto.chip.CryptoCore]] have at their ports, under one set of
- * names. All in the core clock.
+ * The fabric's side of a core: what [[sallyport.iface.inner.InnerCore]], OuterCore and
+ * [[sallyport.crypto.chip.CryptoCore]] have at their ports, under one set of names. All in the
+ * core clock.
  *
  * @param links of the crypto chip two, red and black, of the others one
  */

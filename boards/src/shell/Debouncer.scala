@@ -5,7 +5,8 @@ import chisel3._
 import sallyport.boards.clocks.BitSynchronizer
 
 /**
- * A pin as a level that has lasted: `out` is `in` once that has been the same for 2^`bits` cycles of this clock, `initial` until then.
+ * A pin as a level that has lasted: `out` is `in` once that has been the same for 2^`bits` cycles
+ * of this clock, `initial` until then.
  *
  * For switches and wires that pick up spikes. `in` is the pin itself.
  */

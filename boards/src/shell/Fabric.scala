@@ -8,10 +8,11 @@ import sallyport.boards.control.ControlPlane
 import sallyport.boards.mac.MacCrossing
 
 /**
- * All of a chip that is neither its core nor an IP: crossings of links and MAC, control plane, resets, slow pins.
+ * All of a chip that is neither its core nor an IP: crossings of links and MAC, control plane,
+ * resets, slow pins.
  *
- * Everything is held in reset while `locked` is low, and the transceivers until the clock chips beside the cages have settled. The core's part of
- * a crossing stands behind [[SlrStage]]s.
+ * Everything is held in reset while `locked` is low, and the transceivers until the clock chips
+ * beside the cages have settled. The core's part of a crossing stands behind [[SlrStage]]s.
  */
 class Fabric(config: ShellConfig) extends RawModule {
   override def desiredName = s"${config.name}Fabric"

@@ -3,7 +3,10 @@ package sallyport.common.arithmetic
 
 import chisel3._
 
-/** Sums of many numbers in steps of three, each registered: one carry chain behind one LUT. No bit is lost. */
+/**
+ * Sums of many numbers in steps of three, each registered: one carry chain behind one LUT. No bit
+ * is lost.
+ */
 object AdderTree {
   private val arity = 3
 

@@ -4,10 +4,16 @@ package sallyport.common.arithmetic
 import chisel3._
 import chisel3.util._
 
-/** Pipelined shifts of a wide word by a number of bytes, four choices (two LUT levels or less) a register stage. */
+/**
+ * Pipelined shifts of a wide word by a number of bytes, four choices (two LUT levels or less) a
+ * register stage.
+ */
 object ByteShift {
 
-  /** Pairs of bits of the amounts, most significant first, that differ between the amounts: each needs a stage. */
+  /**
+   * Pairs of bits of the amounts, most significant first, that differ between the amounts: each
+   * needs a stage.
+   */
   private def variable(amounts: Seq[Int]): Seq[Int] =
     Seq(4, 2, 0).filter(low => amounts.map(_ >> low & 3).distinct.length > 1)
 

@@ -5,10 +5,11 @@ import chisel3._
 import chisel3.util._
 
 /**
- * A reflected CRC as a matrix over GF(2): many bits a step, each result bit one parity of masked inputs.
+ * A reflected CRC as a matrix over GF(2): many bits a step, each result bit one parity of
+ * masked inputs.
  *
- * Bit 0 of the data is the first on the wire, as in Ethernet and zlib. States are raw: the caller applies the initial
- * value and the final XOR.
+ * Bit 0 of the data is the first on the wire, as in Ethernet and zlib. States are raw: the caller
+ * applies the initial value and the final XOR.
  *
  * @param width bits of the CRC
  * @param polynomial in reflected notation, e.g. 0xEDB88320 for IEEE 802.3

@@ -39,7 +39,10 @@ class ClockGate extends ExtModule {
 
 object ClockGate {
 
-  /** The clock, alive in the cycles in which `enable` is high. Registers that wake it must not be behind it. */
+  /**
+   * The clock, alive in the cycles in which `enable` is high. Registers that wake it must not be
+   * behind it.
+   */
   def apply(clock: Clock, enable: Bool): Clock = {
     val gate = Module(new ClockGate)
     gate.clock := clock

@@ -3,7 +3,10 @@ package sallyport.common.clock
 
 import chisel3._
 
-/** Core cycles since reset, as punt headers and events tell them: CYCLES_LO and CYCLES_HI of each chip. A register. */
+/**
+ * Core cycles since reset, as punt headers and events tell them: CYCLES_LO and CYCLES_HI of each
+ * chip. A register.
+ */
 class CycleCounter extends Module {
   val io = IO(new Bundle {
     val value = Output(UInt(64.W))

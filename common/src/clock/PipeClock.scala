@@ -3,7 +3,10 @@ package sallyport.common.clock
 
 import chisel3._
 
-/** The clock of a feed-forward pipe, which stops in simulation while the pipe is empty ([[ClockGate]]). */
+/**
+ * The clock of a feed-forward pipe, which stops in simulation while the pipe is empty
+ * ([[ClockGate]]).
+ */
 object PipeClock {
 
   /**

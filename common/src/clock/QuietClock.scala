@@ -4,15 +4,17 @@ package sallyport.common.clock
 import chisel3._
 import chisel3.util._
 
-/** The clock of a part that comes to rest by itself, which stops in simulation while nothing stirs in it ([[ClockGate]]). */
+/**
+ * The clock of a part that comes to rest by itself, which stops in simulation while nothing stirs
+ * in it ([[ClockGate]]).
+ */
 object QuietClock {
 
   /**
    * The clock of here, alive while `stirs` is high and for `cycles`, a power of two, after that.
    *
-   * @param stirs
-   *   something comes, leaves or is held; within `cycles` of the last time nothing more happens inside by itself. What makes it rise must not stand
-   *   on this clock
+   * @param stirs something comes, leaves or is held; within `cycles` of the last time nothing more
+   *   happens inside by itself. What makes it rise must not stand on this clock
    */
   def apply(stirs: Bool, cycles: Int): Clock = {
     require(isPow2(cycles), s"quiet for $cycles cycles: make it a power of two")

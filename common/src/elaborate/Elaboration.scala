@@ -10,7 +10,8 @@ import java.nio.file.{Path, Paths}
  *
  * @param out     folder that gets one folder a chip
  * @param version text of the VERSION file, for the identity block
- * @param small   the smallest useful configuration instead of the simulation's, for a quick synthesis
+ * @param small   the smallest useful configuration instead of the simulation's, for a
+ *                quick synthesis
  */
 @main
 case class Elaboration(

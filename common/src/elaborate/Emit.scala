@@ -7,12 +7,15 @@ import sallyport.common.memory.MemoryModule
 
 import java.nio.file.{Files, Path}
 
-/** Writes a design as SystemVerilog, one file a module, in the dialect that Verilator, yosys and Vivado all read. */
+/**
+ * Writes a design as SystemVerilog, one file a module, in the dialect that Verilator, yosys and
+ * Vivado all read.
+ */
 object Emit {
 
   /**
-   * Why each option: yosys rejects local variables and packed arrays; random initial values would make runs differ; assertions stay in the
-   * modules, under `ifndef SYNTHESIS`.
+   * Why each option: yosys rejects local variables and packed arrays; random initial values would
+   * make runs differ; assertions stay in the modules, under `ifndef SYNTHESIS`.
    */
   private val firtool = Array(
     "--strip-debug-info",
@@ -23,9 +26,11 @@ object Emit {
   )
 
   /**
-   * Elaborates `design` and writes its files into `folder`, which is emptied of older .sv files first.
+   * Elaborates `design` and writes its files into `folder`, which is emptied of older .sv
+   * files first.
    *
-   * @param bindsMemories whether the modules of memories say what the memories are made of ([[MemoryBinding]]), for a device
+   * @param bindsMemories whether the modules of memories say what the memories are made of
+   *   ([[MemoryBinding]]), for a device
    */
   def apply(design: => RawModule, folder: Path, bindsMemories: Boolean = false): Unit = {
     Files.createDirectories(folder)

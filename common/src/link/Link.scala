@@ -15,8 +15,8 @@ class LinkStatus extends Bundle {
   val received = Bool()
 
   /**
-   * Packets that were lost on the link before this end, as they become known: exact as soon as the receiver has locked
-   * again.
+   * Packets that were lost on the link before this end, as they become known: exact as soon as the
+   * receiver has locked again.
    */
   val lost = UInt(14.W)
 
@@ -34,27 +34,34 @@ class LinkStatus extends Bundle {
  */
 class LinkMessages extends Bundle {
 
-  /** Taken at once while the link carries no packets, and lost; else one in [[LinkTx.messagePeriod]] cycles. */
+  /**
+   * Taken at once while the link carries no packets, and lost; else one in
+   * [[LinkTx.messagePeriod]] cycles.
+   */
   val send = Flipped(Decoupled(UInt(LinkFrame.messageBits.W)))
   val receive = Valid(UInt(LinkFrame.messageBits.W))
 }
 
 /**
- * One end of a link between two chips: sender, receiver, credits and resynchronisation (docs/reference/link.md).
+ * One end of a link between two chips: sender, receiver, credits and resynchronisation
+ * (docs/reference/link.md).
  *
- * Delivers the packets that the far end's `in` took, in order, unchanged, each once; or not at all, and then counted.
- * See [[LinkTx]] and [[LinkRx]] for stalls and latency.
+ * Delivers the packets that the far end's `in` took, in order, unchanged, each once; or not at all,
+ * and then counted. See [[LinkTx]] and [[LinkRx]] for stalls and latency.
  *
- * Deadlock: none is possible. The encrypt and the decrypt direction share no buffer, and within a link nothing that
- * frees a buffer waits for one: a sender waits only for credits of the far receive buffer; that buffer drains into the
- * far chip's path of the same direction, which ends at a port that drops rather than waits. What returns credits
- * (headers of any packet, credit-only headers) and what repairs the framing (request, resync) needs no credit, is made
- * between two packets, and is read by the far receiver as it comes, before any buffer. A packet starts only when all
- * its beats are here and have a place there, so it never stops half-way for either. A lost credit is made good by the
- * next header, since counts are cumulative; a lost resync or request by the next request, 32 cycles later.
+ * Deadlock: none is possible. The encrypt and the decrypt direction share no buffer, and within a
+ * link nothing that frees a buffer waits for one: a sender waits only for credits of the far
+ * receive buffer; that buffer drains into the far chip's path of the same direction, which ends at
+ * a port that drops rather than waits. What returns credits (headers of any packet, credit-only
+ * headers) and what repairs the framing (request, resync) needs no credit, is made between two
+ * packets, and is read by the far receiver as it comes, before any buffer. A packet starts only
+ * when all its beats are here and have a place there, so it never stops half-way for either. A lost
+ * credit is made good by the next header, since counts are cumulative; a lost resync or request by
+ * the next request, 32 cycles later.
  *
- * What the framing cannot mend is a channel that has lost a part of a word, so that no header is where one may be: then no good header comes,
- * although the far end sends one at least every 64 cycles or behind its longest packet, and `port.restart` asks for the channel to begin anew.
+ * What the framing cannot mend is a channel that has lost a part of a word, so that no header is
+ * where one may be: then no good header comes, although the far end sends one at least every 64
+ * cycles or behind its longest packet, and `port.restart` asks for the channel to begin anew.
  */
 class Link(params: LinkParams) extends Module {
   val io = IO(new Bundle {
@@ -93,6 +100,9 @@ class Link(params: LinkParams) extends Module {
 
 object Link {
 
-  /** Cycles without a good header that no link has whose words are in step: 109 us, some hundred times what a resynchronisation takes. */
+  /**
+   * Cycles without a good header that no link has whose words are in step: 109 us, some hundred
+   * times what a resynchronisation takes.
+   */
   val patience: Int = 1 << 15
 }

@@ -10,8 +10,10 @@ import sallyport.common.stream.PacketStream
  *
  * @param withSequenceTx packets sent carry the 64-bit sequence number (crypto to inner)
  * @param withSequenceRx packets received carry it
- * @param withSumRx packets received come with their [[PayloadSum]] (crypto to outer), which is not sent
- * @param bufferBeats 64-byte beats of the receive buffer, here and at the far end: the credits; a power of two
+ * @param withSumRx packets received come with their [[PayloadSum]] (crypto to outer), which is
+ *   not sent
+ * @param bufferBeats 64-byte beats of the receive buffer, here and at the far end: the credits; a
+ *   power of two
  * @param messages the link carries messages beside packets, at both ends or at neither
  */
 case class LinkParams(
@@ -37,7 +39,10 @@ object LinkFrame {
   val maxBytes = 9600
   val maxBeats: Int = maxBytes / PacketStream.dataBytes
 
-  /** Cycles without a word inside a frame after which a receiver gives it up: longer than any pause of Aurora. */
+  /**
+   * Cycles without a word inside a frame after which a receiver gives it up: longer than any pause
+   * of Aurora.
+   */
   val silence = 24
 
   val idle = 0

@@ -52,7 +52,8 @@ class LinkMeta extends Bundle {
 
   /**
    * Encrypt, inner → crypto: next header for the ESP trailer. In tunnel mode, and for a bypassed
-   * packet, 4 for IPv4 and 41 for IPv6. Encrypt, crypto → outer: the same of a bypassed packet, else
+   * packet, 4 for IPv4 and 41 for IPv6. Encrypt, crypto → outer: the same of a bypassed
+   * packet, else
    * 0. Decrypt, crypto → inner: next header of the ESP trailer.
    */
   val nextHeader = UInt(8.W)

@@ -81,8 +81,9 @@ class LinkParser(withSequence: Boolean, messages: Boolean) extends Module {
   private val running = withClock(clock)(QuietClock(stirs, cycles = 4))
   override protected def implicitClock: Clock = running
 
-  // The nonce: a generator that never rests, sampled at the start of a hunt. No reset stops it either, or the first nonce behind each
-  // would be the same, and strangers could have it in a payload that is under way. It leaves 0, as which it may wake up, by itself.
+  // The nonce: a generator that never rests, sampled at the start of a hunt. No reset stops it
+  // either, or the first nonce behind each would be the same, and strangers could have it in a
+  // payload that is under way. It leaves 0, as which it may wake up, by itself.
   private val generator = withClock(clock)(Reg(UInt(32.W)))
   private val g1 = generator ^ (generator << 13)(31, 0)
   private val g2 = g1 ^ (g1 >> 17).asUInt
@@ -119,7 +120,8 @@ class LinkParser(withSequence: Boolean, messages: Boolean) extends Module {
     c.control := checked && kind >= LinkFrame.credit.U && kind <= lastControl.U
     c.request := checked && kind === LinkFrame.request.U
     c.resync := checked && kind === LinkFrame.resync.U && unit(63, 32) === nonce
-    // Started units less those that this word has room for: one sum, negative if there is room for all.
+    // Started units less those that this word has room for: one sum, negative if there is room
+    // for all.
     val here = 8 - position - headUnits
     val beyond = length.zext +& (7 - 8 * here).S
     val packetAfter = Mux(beyond < 0.S, 0.U, beyond(13, 3))
@@ -181,7 +183,8 @@ class LinkParser(withSequence: Boolean, messages: Boolean) extends Module {
       hunting := broken
     }
   }
-  // A sender does not pause inside a frame: silence there means that words are missing, or that a length was wrong.
+  // A sender does not pause inside a frame: silence there means that words are missing, or that a
+  // length was wrong.
   private val silence = RegInit(0.U(5.W))
   private val silent = silence === LinkFrame.silence.U
   silence := Mux(valid1 || left === 0.U, 0.U, Mux(silent, silence, silence + 1.U))

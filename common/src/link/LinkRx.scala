@@ -11,14 +11,14 @@ import sallyport.common.stream.PacketStream
 /**
  * Receiver of one end of a link (docs/reference/link.md).
  *
- * Takes a word in any cycle, without back-pressure. Delivers a packet only if its CRC is right, it is the next in the
- * sender's count of beats, and everything since the last resync was right as well. After the first fault (header check,
- * type, length, CRC, count, a second reset of the sender) it throws everything away until the resync it asks for comes,
- * and counts in `lost` what the sender had sent in between. Packets that are lost because one end is reset are not
- * counted.
+ * Takes a word in any cycle, without back-pressure. Delivers a packet only if its CRC is right, it
+ * is the next in the sender's count of beats, and everything since the last resync was right as
+ * well. After the first fault (header check, type, length, CRC, count, a second reset of the
+ * sender) it throws everything away until the resync it asks for comes, and counts in `lost` what
+ * the sender had sent in between. Packets that are lost because one end is reset are not counted.
  *
- * Latency from the word that ends a packet to its first beat out: 18 cycles. One beat a cycle. `out` may stall for
- * ever: the credits then stop the far sender.
+ * Latency from the word that ends a packet to its first beat out: 18 cycles. One beat a cycle.
+ * `out` may stall for ever: the credits then stop the far sender.
  */
 class LinkRx(params: LinkParams) extends Module {
   val io = IO(new Bundle {
@@ -139,8 +139,8 @@ class LinkRx(params: LinkParams) extends Module {
   private val isCredit = verdict && final_.control && !final_.hunting && header.kind === LinkFrame.credit.U
   private val isRequest = verdict && final_.control && header.kind === LinkFrame.request.U
   private val isRestart = verdict && final_.resync
-  // All but the CRC is judged a cycle before the verdict, as if the verdict of this cycle were good: a bad one throws away what
-  // follows it, and nothing follows a resync for some cycles.
+  // All but the CRC is judged a cycle before the verdict, as if the verdict of this cycle were
+  // good: a bad one throws away what follows it, and nothing follows a resync for some cycles.
   private val soon = items(depth - 1)
   private val soonHeader = soon.header.asTypeOf(new LinkHeader)
   private val soonInOrder = soonHeader.sent === expected + Mux(isPacket, beats, 0.U) && !soonHeader.fresh

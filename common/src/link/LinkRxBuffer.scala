@@ -9,9 +9,10 @@ import sallyport.common.stream.{FrameDescriptor, PacketStream}
 /**
  * Receive buffer of a link: beats are written as they come, packets leave once they are committed.
  *
- * Beats of packets that are not committed yet follow each other in the ring; `restart` goes back to the end of the last
- * committed packet and forgets them. A beat that finds no room is not written and pulses `full` (the credits keep a
- * good sender from that). One beat a cycle in and out, a commit every cycle; 3 cycles from commit to first beat out.
+ * Beats of packets that are not committed yet follow each other in the ring; `restart` goes back to
+ * the end of the last committed packet and forgets them. A beat that finds no room is not written
+ * and pulses `full` (the credits keep a good sender from that). One beat a cycle in and out, a
+ * commit every cycle; 3 cycles from commit to first beat out.
  */
 class LinkRxBuffer(beats: Int) extends Module {
   private val pointerBits = log2Ceil(beats)

@@ -10,19 +10,20 @@ import sallyport.common.stream.{PacketStream, PipelineOutlet}
 /**
  * Sender of one end of a link (docs/reference/link.md).
  *
- * Takes packets of 1 to 9600 bytes, stores each until it is whole, and sends it when the far buffer has room for it.
- * The length in the header is counted here. A packet with `error` or longer than 9600 bytes is dropped and pulses
- * `dropped`; nothing else is.
+ * Takes packets of 1 to 9600 bytes, stores each until it is whole, and sends it when the far buffer
+ * has room for it. The length in the header is counted here. A packet with `error` or longer than
+ * 9600 bytes is dropped and pulses `dropped`; nothing else is.
  *
- * Stalls: the input waits when the store (256 beats) is full, which is when the credits are used up, when Aurora takes
- * no words, while `up` is low, and from reset until the far receiver has locked on a resync of this sender.
+ * Stalls: the input waits when the store (256 beats) is full, which is when the credits are used
+ * up, when Aurora takes no words, while `up` is low, and from reset until the far receiver has
+ * locked on a resync of this sender.
  *
- * Order of frames, decided between packets: resync (answer to a request), resync request (every 32 cycles while the
- * receiver hunts), message (at most every 64 cycles), credit-only that is 64 cycles overdue, packet, credit-only if `freed` moved (at most every 16
- * cycles).
+ * Order of frames, decided between packets: resync (answer to a request), resync request (every 32
+ * cycles while the receiver hunts), message (at most every 64 cycles), credit-only that is 64
+ * cycles overdue, packet, credit-only if `freed` moved (at most every 16 cycles).
  *
- * One word a cycle; a one-beat packet every cycle. Latency from the last beat in to the first word out: 10 cycles on an
- * idle link.
+ * One word a cycle; a one-beat packet every cycle. Latency from the last beat in to the first word
+ * out: 10 cycles on an idle link.
  */
 class LinkTx(params: LinkParams) extends Module {
   val io = IO(new Bundle {

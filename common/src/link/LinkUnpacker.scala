@@ -7,7 +7,10 @@ import sallyport.common.arithmetic.ByteShift
 import sallyport.common.clock.ClockGate
 import sallyport.common.stream.PacketStream
 
-/** What a received word holds, one piece a cycle: a payload beat at byte 0, or a header that stands alone. */
+/**
+ * What a received word holds, one piece a cycle: a payload beat at byte 0, or a header that
+ * stands alone.
+ */
 class LinkItem extends Bundle {
   val beat = Bool()
   val first = Bool()
@@ -25,7 +28,10 @@ class LinkItem extends Bundle {
   val hunting = Bool()
   val lock = UInt(4.W)
 
-  /** Header and sequence number of the packet, valid with its last beat; of a control item its header. */
+  /**
+   * Header and sequence number of the packet, valid with its last beat; of a control item
+   * its header.
+   */
   val header = UInt(LinkFrame.headerBits.W)
   val sequence = UInt(64.W)
 }

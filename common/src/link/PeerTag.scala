@@ -5,7 +5,8 @@ import chisel3._
 import chisel3.util._
 
 /**
- * The name of a place in which the outer chip keeps where a packet came from: what [[LinkMeta.peerTag]] holds with `moved`.
+ * The name of a place in which the outer chip keeps where a packet came from: what
+ * [[LinkMeta.peerTag]] holds with `moved`.
  */
 class PeerTag extends Bundle {
   val round = UInt(PeerTag.roundBits.W)

@@ -4,25 +4,30 @@ package sallyport.common.memory
 import java.nio.file.{Files, Path}
 
 /**
- * The Verilog of a memory that firtool has lifted out of a design: an array for each of its [[MemorySlice]]s, with the
- * attribute by which synthesis binds it, and registered reads, as Vivado infers URAM and block RAM from.
+ * The Verilog of a memory that firtool has lifted out of a design: an array for each of its
+ * [[MemorySlice]]s, with the attribute by which synthesis binds it, and registered reads, as Vivado
+ * infers URAM and block RAM from.
  *
- * A read of a row in the cycle that writes it gives the old row; no design may rely on that, since Chisel leaves it open. A
- * port that does not read keeps what it read last.
+ * A read of a row in the cycle that writes it gives the old row; no design may rely on that, since
+ * Chisel leaves it open. A port that does not read keeps what it read last.
  *
- * Both ports of a URAM have one clock (UG573), and Vivado falls back to other memory where it sees two (UG901; Synth 8-6849).
- * firtool gives each port a clock of its own, so an array of URAM has that of the first port. Such a memory is inside a core,
- * which has one clock.
+ * Both ports of a URAM have one clock (UG573), and Vivado falls back to other memory where it sees
+ * two (UG901; Synth 8-6849). firtool gives each port a clock of its own, so an array of URAM has
+ * that of the first port. Such a memory is inside a core, which has one clock.
  */
 object MemoryModule {
 
   /**
-   * URAMs that hand their data on to each other. Vivado's default of 8 makes the longest way of a design (UG573 asks for a register
-   * every few blocks, but a read has one cycle here); four such columns meet in a LUT.
+   * URAMs that hand their data on to each other. Vivado's default of 8 makes the longest way of a
+   * design (UG573 asks for a register every few blocks, but a read has one cycle here); four such
+   * columns meet in a LUT.
    */
   private val cascadeHeight = 4
 
-  /** Writes the modules of all memories that `list`, a file of firtool's, names: into its folder. */
+  /**
+   * Writes the modules of all memories that `list`, a file of firtool's, names: into
+   * its folder.
+   */
   def writeAll(list: Path): Unit =
     for (shape <- MemoryShape.list(Files.readString(list)))
       Files.writeString(list.resolveSibling(s"${shape.name}.sv"), text(shape))

@@ -6,7 +6,8 @@ package sallyport.common.memory
  * `name rows_ext depth 512 width 1024 ports mwrite,read mask_gran 8`.
  *
  * @param name  the module that firtool expects somebody else to write
- * @param ports in firtool's order: `read`, `write`, `rw`, and `mwrite` or `mrw` if parts of a row are written apart
+ * @param ports in firtool's order: `read`, `write`, `rw`, and `mwrite` or `mrw` if parts of a row
+ *   are written apart
  * @param grain bits of such a part; else those of a row
  */
 case class MemoryShape(name: String, depth: Int, width: Int, ports: Seq[String], grain: Int) {

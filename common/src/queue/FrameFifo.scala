@@ -21,7 +21,8 @@ object WhenFull {
  * Parameters of a [[FrameFifo]].
  *
  * @param beats rows of the data memory, a power of two
- * @param frames packets it holds at most, a power of two; as many as beats by default, so that it never limits
+ * @param frames packets it holds at most, a power of two; as many as beats by default, so that it
+ *   never limits
  * @param whenFull stall or drop
  */
 case class FrameFifoParams(beats: Int, frames: Int, whenFull: WhenFull) {
@@ -39,16 +40,17 @@ object FrameFifoParams {
 /**
  * Store-and-forward FIFO of packets: a packet leaves only when its last beat is in.
  *
- * Drops, whole: a packet whose last beat has `error` (`droppedError`); a packet that does not fit (`droppedOverflow`):
- * under `Drop` one that meets a full memory, under either one that is longer than the memory. One pulse a packet, in
- * the cycle after its last beat; a packet that is both counts as an error. Under `Stall` the input waits while the
- * memory is full; under `Drop` `in.ready` is constant.
+ * Drops, whole: a packet whose last beat has `error` (`droppedError`); a packet that does not fit
+ * (`droppedOverflow`): under `Drop` one that meets a full memory, under either one that is longer
+ * than the memory. One pulse a packet, in the cycle after its last beat; a packet that is both
+ * counts as an error. Under `Stall` the input waits while the memory is full; under `Drop`
+ * `in.ready` is constant.
  *
- * Metadata is stored once a packet, as it is on the last beat; every output beat carries it. Output `error` is never
- * set.
+ * Metadata is stored once a packet, as it is on the last beat; every output beat carries it. Output
+ * `error` is never set.
  *
- * One beat a cycle, and a one-beat packet every cycle. From last input beat to first output beat: 3 cycles when empty.
- * `in.ready` and every output come from registers.
+ * One beat a cycle, and a one-beat packet every cycle. From last input beat to first output beat: 3
+ * cycles when empty. `in.ready` and every output come from registers.
  */
 class FrameFifo[M <: Data](meta: M, params: FrameFifoParams) extends Module {
   val io = IO(new Bundle {

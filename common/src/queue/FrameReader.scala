@@ -6,9 +6,11 @@ import chisel3.util._
 import sallyport.common.stream.{FrameCursor, FrameDescriptor, PacketBeat, PacketStream}
 
 /**
- * Read side of a packet buffer: plays the packets that `descriptors` names out of a ring memory, in order.
+ * Read side of a packet buffer: plays the packets that `descriptors` names out of a ring memory,
+ * in order.
  *
- * One beat a cycle, and a one-beat packet every cycle; 3 cycles from descriptor to first beat, registered output.
+ * One beat a cycle, and a one-beat packet every cycle; 3 cycles from descriptor to first beat,
+ * registered output.
  */
 class FrameReader[M <: Data](meta: M, beats: Int) extends Module {
   private val pointerBits = log2Ceil(beats)

@@ -6,10 +6,11 @@ import chisel3.util._
 import sallyport.common.stream.{FrameCursor, FrameDescriptor, PacketBeat, PacketStream}
 
 /**
- * The memory of a [[FrameFifo]] without its output: packets are written as they come, and can be read once they are whole.
+ * The memory of a [[FrameFifo]] without its output: packets are written as they come, and can be
+ * read once they are whole.
  *
- * Drops and stalls as [[FrameFifo]] says. Reading is [[FrameCursor]]'s contract: `waiting` rises in the cycle after a packet's
- * last beat, and `beat` is the beat read in the cycle before.
+ * Drops and stalls as [[FrameFifo]] says. Reading is [[FrameCursor]]'s contract: `waiting` rises in
+ * the cycle after a packet's last beat, and `beat` is the beat read in the cycle before.
  */
 class FrameStore[M <: Data](meta: M, params: FrameFifoParams) extends Module {
   val io = IO(new Bundle {

@@ -5,8 +5,8 @@ import chisel3._
 import chisel3.util._
 
 /**
- * A first-in first-out queue in LUT RAM, for where long paths begin: `in.ready` and `out.valid` are registers themselves, with no
- * pointers to compare behind them.
+ * A first-in first-out queue in LUT RAM, for where long paths begin: `in.ready` and `out.valid` are
+ * registers themselves, with no pointers to compare behind them.
  *
  * One transfer a cycle. Latency 1 cycle. Never drops.
  *

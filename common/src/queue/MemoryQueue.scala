@@ -8,9 +8,10 @@ import sallyport.common.stream.RegisterSlice
 /**
  * A first-in first-out queue in a block memory, with a register slice behind it.
  *
- * Sustains one transfer a cycle. Latency 1 cycle when it is empty (the memory is passed by), 3 when it is not.
- * `io.in.ready` and every output come from registers. The memory never reads a row in the cycle that writes it, so it
- * may be any kind of block RAM. Holds `entries` transfers, and two more in the slice. Never drops.
+ * Sustains one transfer a cycle. Latency 1 cycle when it is empty (the memory is passed by), 3 when
+ * it is not. `io.in.ready` and every output come from registers. The memory never reads a row in
+ * the cycle that writes it, so it may be any kind of block RAM. Holds `entries` transfers, and two
+ * more in the slice. Never drops.
  *
  * @param entries rows of the memory, a power of two
  */
@@ -29,7 +30,8 @@ class MemoryQueue[T <: Data](gen: T, entries: Int) extends Module {
   private val pointerBits = log2Ceil(entries)
   private val write = RegInit(0.U(pointerBits.W))
   private val read = RegInit(0.U(pointerBits.W))
-  // Entries, every bit inverted: the highest one is 1 while there is room, so that `in.ready` is a register's bit.
+  // Entries, every bit inverted: the highest one is 1 while there is room, so that `in.ready` is a
+  // register's bit.
   private val notCount = RegInit(((BigInt(2) << pointerBits) - 1).U)
   // Whether there is any, as a register too: long paths begin with it.
   private val some = RegInit(false.B)

@@ -51,8 +51,8 @@ class PriorityFrameFifo[M <: Data](meta: M, beats: Int, highBeats: Int) extends 
   io.droppedOverflow := low.io.droppedOverflow
   io.droppedHighOverflow := high.io.droppedOverflow
 
-  // Whose packet is being read; between two packets, whose is next. A store whose packet is being read is waiting, so something
-  // is to be read whenever either is.
+  // Whose packet is being read; between two packets, whose is next. A store whose packet is being
+  // read is waiting, so something is to be read whenever either is.
   private val inPacket = RegInit(false.B)
   private val inHigh = Reg(Bool())
   private val chooseHigh = Mux(inPacket, inHigh, high.io.waiting)

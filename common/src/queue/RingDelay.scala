@@ -5,8 +5,8 @@ import chisel3._
 import chisel3.util._
 
 /**
- * `in`, `cycles` later, without a reset: a memory that is written and read in turn, where a chain of registers would move every bit
- * in every cycle.
+ * `in`, `cycles` later, without a reset: a memory that is written and read in turn, where a chain
+ * of registers would move every bit in every cycle.
  */
 object RingDelay {
   def apply[T <: Data](in: T, cycles: Int): T =

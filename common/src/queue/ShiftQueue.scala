@@ -5,11 +5,11 @@ import chisel3._
 import chisel3.util._
 
 /**
- * A queue of a few narrow entries in a shift register: `in.ready`, `out.valid` and the bits are registers themselves, with no
- * pointer to decode behind them.
+ * A queue of a few narrow entries in a shift register: `in.ready`, `out.valid` and the bits are
+ * registers themselves, with no pointer to decode behind them.
  *
- * One transfer a cycle. Latency 1 cycle. Never drops. Costs a LUT for each bit of each entry, so it is for decisions, not
- * for data.
+ * One transfer a cycle. Latency 1 cycle. Never drops. Costs a LUT for each bit of each entry, so it
+ * is for decisions, not for data.
  */
 class ShiftQueue[T <: Data](gen: T, entries: Int) extends Module {
   require(entries >= 2, s"ShiftQueue of $entries entries: make it 2 or more")

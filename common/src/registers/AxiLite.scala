@@ -4,7 +4,10 @@ package sallyport.common.registers
 import chisel3._
 import chisel3.util._
 
-/** AXI4-Lite (AMBA IHI 0022), 32-bit data, 16-bit byte address; written from the manager's side: flip it at a chip. */
+/**
+ * AXI4-Lite (AMBA IHI 0022), 32-bit data, 16-bit byte address; written from the manager's side:
+ * flip it at a chip.
+ */
 class AxiLite extends Bundle {
   val aw = Decoupled(new Bundle { val addr = UInt(AxiLite.addressBits.W); val prot = UInt(3.W) })
   val w = Decoupled(new Bundle { val data = UInt(32.W); val strb = UInt(4.W) })

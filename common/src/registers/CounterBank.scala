@@ -16,10 +16,12 @@ object CounterBank {
 }
 
 /**
- * `counters` 64-bit counters, each with an increment of 0 to 2^14 - 1 every cycle; they wrap after 2^64.
+ * `counters` 64-bit counters, each with an increment of 0 to 2^14 - 1 every cycle; they wrap
+ * after 2^64.
  *
- * An increment counts two cycles later at the latest, in a read that starts then. A read takes one value whole: the halves
- * of a counter are one cycle apart (the carry is registered) and are sampled one cycle apart.
+ * An increment counts two cycles later at the latest, in a read that starts then. A read takes one
+ * value whole: the halves of a counter are one cycle apart (the carry is registered) and are
+ * sampled one cycle apart.
  */
 class CounterBank(counters: Int) extends Module {
   require(counters >= 2, s"a counter bank has two counters or more, not $counters")

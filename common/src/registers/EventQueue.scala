@@ -8,7 +8,8 @@ import sallyport.common.registers.map.RowField
 /**
  * Up to 16 events that wait for software, which looks at the oldest and takes it away with `pop`.
  *
- * An event a cycle. One that finds the queue full (no `room`) is lost, which `lost` says until `clearLost`.
+ * An event a cycle. One that finds the queue full (no `room`) is lost, which `lost` says until
+ * `clearLost`.
  */
 class EventQueue[T <: Data](gen: T) extends Module {
   val io = IO(new Bundle {

@@ -61,13 +61,14 @@ class RegisterValues(registers: Seq[RegisterDesc]) extends Record {
 }
 
 /**
- * The registers of a chip behind AXI4-Lite: identity, capabilities, scratch, status, control, counter window, table
- * window, as the RDL describes them (docs/reference/registers.md).
+ * The registers of a chip behind AXI4-Lite: identity, capabilities, scratch, status, control,
+ * counter window, table window, as the RDL describes them (docs/reference/registers.md).
  *
- * `control` holds what software wrote (after reset: the RDL's reset values); a bit that the RDL calls a single pulse is high
- * for one cycle after software wrote 1 and reads 0. `status` is sampled when it is read. An address that is no register, a
- * write to a register without a writable bit, and a read of TABLE_COMMAND answer SLVERR and change nothing. One
- * write and one read every 5 cycles; a write of COUNTER_INDEX ends when the counter is latched, 4 cycles later.
+ * `control` holds what software wrote (after reset: the RDL's reset values); a bit that the RDL
+ * calls a single pulse is high for one cycle after software wrote 1 and reads 0. `status` is
+ * sampled when it is read. An address that is no register, a write to a register without a writable
+ * bit, and a read of TABLE_COMMAND answer SLVERR and change nothing. One write and one read every 5
+ * cycles; a write of COUNTER_INDEX ends when the counter is latched, 4 cycles later.
  *
  * `clear` empties the shadow row of the table window (zeroize).
  */

@@ -8,8 +8,9 @@ import sallyport.common.table.TablePort
 /**
  * The registers of the table window and the command they start (regs/common.rdl, table_block).
  *
- * A write strobe (`setWord` one-hot, `setSelect`, `setIndex`, `command`) comes alone, and while `busy` does nothing. The
- * shadow row is cleared when a write command is done and by `clear`, so that no key stays in it.
+ * A write strobe (`setWord` one-hot, `setSelect`, `setIndex`, `command`) comes alone, and while
+ * `busy` does nothing. The shadow row is cleared when a write command is done and by `clear`, so
+ * that no key stays in it.
  *
  * A `clear` may cut a row in two while software writes its words. So the write command under way
  * fails, and so does every later one, which then reaches no table, until software begins a row anew

@@ -5,10 +5,12 @@ import chisel3._
 import chisel3.util._
 
 /**
- * One beat from or to the 100GbE MAC: a frame from its destination address to the last byte before the FCS.
+ * One beat from or to the 100GbE MAC: a frame from its destination address to the last byte before
+ * the FCS.
  *
- * Receive side (`Valid`: the CMAC has no back-pressure): `error` with `last` says that the MAC found the frame bad (FCS,
- * coding). Length rules are the core's. Transmit side (`Decoupled`): `error` with `last` makes the MAC send a bad FCS.
+ * Receive side (`Valid`: the CMAC has no back-pressure): `error` with `last` says that the MAC
+ * found the frame bad (FCS, coding). Length rules are the core's. Transmit side (`Decoupled`):
+ * `error` with `last` makes the MAC send a bad FCS.
  */
 class MacBeat extends Bundle {
   val data = UInt(PacketStream.dataBits.W)

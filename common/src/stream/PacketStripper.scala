@@ -7,17 +7,19 @@ import sallyport.common.arithmetic.ByteShift
 import sallyport.common.clock.ClockGate
 
 /**
- * Takes the first bytes of every packet away and cuts it to a length: link-layer header off, padding off.
+ * Takes the first bytes of every packet away and cuts it to a length: link-layer header off,
+ * padding off.
  *
- * `offset` and `length` read both numbers from the metadata. Bytes above the new length are zero. A packet that has
- * fewer than `offset + length` bytes comes out with `error` on its last beat; an input `error` comes out if the beat
- * that carries it holds a byte that is kept or stands directly behind one that does, so put a [[FrameFifo]] in front
- * where broken packets may come. Never drops.
+ * `offset` and `length` read both numbers from the metadata. Bytes above the new length are zero. A
+ * packet that has fewer than `offset + length` bytes comes out with `error` on its last beat; an
+ * input `error` comes out if the beat that carries it holds a byte that is kept or stands directly
+ * behind one that does, so put a [[FrameFifo]] in front where broken packets may come. Never drops.
  *
- * One beat a cycle. Latency `3 + ByteShift.stages` cycles (at least 4) from the beat that completes an output beat.
- * Registered both ways. The clock stops while the module is empty.
+ * One beat a cycle. Latency `3 + ByteShift.stages` cycles (at least 4) from the beat that completes
+ * an output beat. Registered both ways. The clock stops while the module is empty.
  *
- * @param offsets the values that `offset` can have, below 128; those of one static header or the few that IPv4 header lengths give
+ * @param offsets the values that `offset` can have, below 128; those of one static header or the
+ *   few that IPv4 header lengths give
  * @param offset bytes to take away
  * @param length bytes to keep, at least 1
  */
@@ -75,7 +77,10 @@ class PacketStripper[M <: Data](meta: M, offsets: Seq[Int])(offset: M => UInt, l
     val remaining = UInt(7.W)
     val shift = UInt(6.W)
 
-    /** Bytes that the packet has from the start of the pair's first beat, if it ends in the pair. */
+    /**
+     * Bytes that the packet has from the start of the pair's first beat, if it ends in
+     * the pair.
+     */
     val have = UInt(8.W)
     val error = Bool()
     val meta = chiselTypeOf(current.meta)

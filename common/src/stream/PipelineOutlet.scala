@@ -5,11 +5,13 @@ import chisel3._
 import chisel3.util._
 
 /**
- * Gives a feed-forward pipeline a `Decoupled` output, and its entry a `ready` that comes from registers.
+ * Gives a feed-forward pipeline a `Decoupled` output, and its entry a `ready` that comes
+ * from registers.
  *
- * The pipeline itself never stalls: its entry takes a transfer only while `ready`, which reserves a place here. A
- * transfer that yields nothing gives its place back with `cancel`. Latency 1 cycle when empty; one transfer a cycle if
- * `entries` is at least the pipeline's latency plus 3. Never drops.
+ * The pipeline itself never stalls: its entry takes a transfer only while `ready`, which reserves a
+ * place here. A transfer that yields nothing gives its place back with `cancel`. Latency 1 cycle
+ * when empty; one transfer a cycle if `entries` is at least the pipeline's latency plus 3.
+ * Never drops.
  */
 class PipelineOutlet[T <: Data](gen: T, entries: Int) extends Module {
   val io = IO(new Bundle {
@@ -34,7 +36,8 @@ class PipelineOutlet[T <: Data](gen: T, entries: Int) extends Module {
   private val queue = Module(new Queue(gen, entries, flow = true))
   private val valid = RegInit(false.B)
   private val bits = Reg(gen)
-  // Free places, and one less than a power of two: the highest bit is 1 while there is one, and needs no comparison.
+  // Free places, and one less than a power of two: the highest bit is 1 while there is one, and
+  // needs no comparison.
   private val freeBits = log2Ceil(entries + 1)
   private val free = RegInit((entries + (1 << freeBits) - 1).U((freeBits + 1).W))
 

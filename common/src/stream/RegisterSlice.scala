@@ -5,9 +5,11 @@ import chisel3._
 import chisel3.util._
 
 /**
- * A register slice, registered both ways: neither `valid`, the bits nor `ready` pass combinationally.
+ * A register slice, registered both ways: neither `valid`, the bits nor `ready` pass
+ * combinationally.
  *
- * Two entries (output register and skid register), so it sustains one transfer a cycle. Latency 1 cycle. Never drops.
+ * Two entries (output register and skid register), so it sustains one transfer a cycle. Latency 1
+ * cycle. Never drops.
  */
 class RegisterSlice[T <: Data](gen: T) extends Module {
   val io = IO(new Bundle {

@@ -5,7 +5,8 @@ import chisel3._
 import chisel3.util._
 
 /**
- * Ends a path of `ready` without a cycle of latency: `in.ready` is a register, `valid` and the bits pass through a multiplexer.
+ * Ends a path of `ready` without a cycle of latency: `in.ready` is a register, `valid` and the bits
+ * pass through a multiplexer.
  *
  * One place, which takes what came while `out` could not. One transfer a cycle. Never drops.
  */

@@ -7,10 +7,11 @@ import chisel3.util._
 /**
  * The hashes of a cuckoo table (docs/reference/tables.md), for hardware and for Scala.
  *
- * Ways 0 and 1 use the low and high half of CRC-32C (Castagnoli) of the key's bytes, ways 2 and 3 those of CRC-32K
- * (Koopman, polynomial 0x741B8CD7): both reflected, with initial value and final XOR 0xFFFFFFFF. The key's bytes are
- * little-endian from its low bit, its width rounded up to bytes. A CRC is affine in the key, so each bit of it is the
- * parity of the key under a mask and a constant.
+ * Ways 0 and 1 use the low and high half of CRC-32C (Castagnoli) of the key's bytes, ways 2 and 3
+ * those of CRC-32K (Koopman, polynomial 0x741B8CD7): both reflected, with initial value and final
+ * XOR 0xFFFFFFFF. The key's bytes are little-endian from its low bit, its width rounded up to
+ * bytes. A CRC is affine in the key, so each bit of it is the parity of the key under a mask and
+ * a constant.
  */
 object CuckooHash {
   val ways = 4

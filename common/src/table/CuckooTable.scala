@@ -25,7 +25,10 @@ case class CuckooTableParams(rows: Int, keyBits: Int, rowBits: Int, valid: RowFi
 
 object CuckooTable {
 
-  /** Cycles from `lookup` to `result`: key register, hash, memory, two output registers, comparison, selection. */
+  /**
+   * Cycles from `lookup` to `result`: key register, hash, memory, two output registers,
+   * comparison, selection.
+   */
   val latency: Int = 7
 
   /** The first `short` fields of the key are enough, if there are any ([[CuckooTable.short]]). */
@@ -43,14 +46,17 @@ object CuckooTable {
 }
 
 /**
- * An exact-match table of four ways: `lookup` is the key, `hit` says that a valid row holds it. Contract: [[TableIO]].
+ * An exact-match table of four ways: `lookup` is the key, `hit` says that a valid row holds it.
+ * Contract: [[TableIO]].
  *
- * Row number for software: way × rowsPerWay + row, with the row of [[CuckooHash]]. Software places and moves rows; it
- * writes the new place before it clears the old one, and while both hold the key the lower way answers. One memory a
- * way, of one read port (lookups) and one read/write port (software).
+ * Row number for software: way × rowsPerWay + row, with the row of [[CuckooHash]]. Software places
+ * and moves rows; it writes the new place before it clears the old one, and while both hold the key
+ * the lower way answers. One memory a way, of one read port (lookups) and one read/write
+ * port (software).
  *
- * With `short` a row is found by the key's low `shortBits` alone, in the place of the key with zeros above them, and `whole` says
- * whether it holds the rest of the key too. No lookup is under way when `short` changes.
+ * With `short` a row is found by the key's low `shortBits` alone, in the place of the key with
+ * zeros above them, and `whole` says whether it holds the rest of the key too. No lookup is under
+ * way when `short` changes.
  */
 class CuckooTable(p: CuckooTableParams) extends Module {
   val io = IO(new TableIO(p.keyBits, p.rowBits))

@@ -26,7 +26,10 @@ case class DirectTableParams(
 
 object DirectTable {
 
-  /** Cycles from `lookup` to `result`: index register, memory, two output registers (for a memory of many blocks). */
+  /**
+   * Cycles from `lookup` to `result`: index register, memory, two output registers (for a memory
+   * of many blocks).
+   */
   val latency: Int = 4
 
   /** What software can read is all kept, so that a row reads as it was written. */
@@ -35,11 +38,13 @@ object DirectTable {
 }
 
 /**
- * A table indexed by number: `lookup` is the index, `hit` the row's valid bit. Contract: [[TableIO]].
+ * A table indexed by number: `lookup` is the index, `hit` the row's valid bit. Contract:
+ * [[TableIO]].
  *
- * One memory of one read port (lookups) and one read/write port (software). `written` pulses in the cycle in which the
- * memory takes a row that software wrote, so that a state kept beside the row can start anew: a lookup presented before
- * the pulse answers with the old row, one presented with it or later with the new one.
+ * One memory of one read port (lookups) and one read/write port (software). `written` pulses in the
+ * cycle in which the memory takes a row that software wrote, so that a state kept beside the row
+ * can start anew: a lookup presented before the pulse answers with the old row, one presented with
+ * it or later with the new one.
  */
 class DirectTable(p: DirectTableParams) extends Module {
   private val indexBits = log2Ceil(p.rows)
@@ -66,7 +71,8 @@ class DirectTable(p: DirectTableParams) extends Module {
   private val reads = live && !access.io.clearing
 
   private val software = access.io.memory
-  // Compared a cycle ahead, so an access waits until its index has been there for one. There are no reads while it clears.
+  // Compared a cycle ahead, so an access waits until its index has been there for one. There are no
+  // reads while it clears.
   private val collides = RegNext(io.lookup.bits === access.io.index)
   private val settled = RegNext(software.valid, false.B)
   software.ready := access.io.clearing || settled && !(reads && software.bits.write && collides)

@@ -5,10 +5,11 @@ import chisel3._
 import chisel3.util._
 
 /**
- * The lowest bit that is set, in groups: the first in each group, then the first group that has one.
+ * The lowest bit that is set, in groups: the first in each group, then the first group that
+ * has one.
  *
- * A pipeline without stalls; `index` belongs to the `matches` of [[FirstMatch.latency]] cycles before and is valid if any bit
- * of it was set.
+ * A pipeline without stalls; `index` belongs to the `matches` of [[FirstMatch.latency]] cycles
+ * before and is valid if any bit of it was set.
  */
 class FirstMatch(p: TernaryTableParams) extends Module {
   import FirstMatch._
@@ -37,8 +38,8 @@ object FirstMatch {
   def latency(p: TernaryTableParams): Int = if (p.large) 3 else 2
 
   /**
-   * One-hot of the lowest bit set. By fours, and the first four that have one in the same way: 5 LUT levels for 64 bits, where a
-   * comparison of each bit with all below it became a chain of 7.
+   * One-hot of the lowest bit set. By fours, and the first four that have one in the same way: 5
+   * LUT levels for 64 bits, where a comparison of each bit with all below it became a chain of 7.
    */
   private def lowest(bits: Seq[Bool]): Vec[Bool] = {
     val fours = bits.grouped(4).toSeq

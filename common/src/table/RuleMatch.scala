@@ -4,7 +4,10 @@ package sallyport.common.table
 import chisel3._
 import chisel3.util._
 
-/** One word's part of a group of rows, for every chunk of the key alike: what [[RuleWriter]] writes in a cycle. */
+/**
+ * One word's part of a group of rows, for every chunk of the key alike: what [[RuleWriter]] writes
+ * in a cycle.
+ */
 class RuleColumn(p: TernaryTableParams) extends Bundle {
   val address = UInt(RuleMatch.chunkBits.W)
   val group = UInt(log2Ceil(p.rows / RuleMatch.groupRows).W)
@@ -16,12 +19,14 @@ class RuleColumn(p: TernaryTableParams) extends Bundle {
 /**
  * Which rules match a key.
  *
- * The key is cut into chunks. A memory for each chunk is read at the chunk's value and says which rows that value does not
- * rule out; the rows that no chunk rules out match. So a rule may want any set of values of a chunk, and the look-up has no
- * comparison at all. Memories in LUTs, of one read and one write port, in which a group of rows is written apart.
+ * The key is cut into chunks. A memory for each chunk is read at the chunk's value and says which
+ * rows that value does not rule out; the rows that no chunk rules out match. So a rule may want any
+ * set of values of a chunk, and the look-up has no comparison at all. Memories in LUTs, of one read
+ * and one write port, in which a group of rows is written apart.
  *
- * A pipeline without stalls: `matches` belongs to the `key` of [[RuleMatch.latency]] cycles before, and is zero if there was
- * none. A column is written in a cycle in which no chunk is read (`column.ready`).
+ * A pipeline without stalls: `matches` belongs to the `key` of [[RuleMatch.latency]] cycles before,
+ * and is zero if there was none. A column is written in a cycle in which no chunk is read
+ * (`column.ready`).
  */
 class RuleMatch(p: TernaryTableParams) extends Module {
   import RuleMatch._
@@ -59,7 +64,10 @@ object RuleMatch {
   /** Rows whose bits are written at once: the LUTs of a slice. */
   val groupRows: Int = 8
 
-  /** Address bits of a memory: those of a LUT. Chunks of 9 bits in block RAM would be 510 BRAM36 for 1 Ki rules, not 51 LUTs a rule. */
+  /**
+   * Address bits of a memory: those of a LUT. Chunks of 9 bits in block RAM would be 510 BRAM36
+   * for 1 Ki rules, not 51 LUTs a rule.
+   */
   val chunkBits: Int = 6
   def chunks(p: TernaryTableParams): Int = (p.keyBits + chunkBits - 1) / chunkBits
 

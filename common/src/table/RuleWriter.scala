@@ -116,7 +116,8 @@ class RuleWriter(p: TernaryTableParams) extends Module {
     masks(i) := mask(row)
   }
 
-  // Registered, for each bit goes to every group of a memory. A column left behind by a clear meets rows that are not valid.
+  // Registered, for each bit goes to every group of a memory. A column left behind by a clear meets
+  // rows that are not valid.
   columns.io.in.valid := state === fill
   columns.io.in.bits.address := address
   columns.io.in.bits.group := software.index >> groupLow

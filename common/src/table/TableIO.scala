@@ -17,14 +17,17 @@ class TableResult(rowBits: Int) extends Bundle {
 /**
  * Ports that every table has.
  *
- * Lookups: one a cycle, never refused; `result.valid` follows `lookup.valid` by exactly the `latency` of the table's
- * companion object, in order. A lookup while `ready` is low answers without a hit.
+ * Lookups: one a cycle, never refused; `result.valid` follows `lookup.valid` by exactly the
+ * `latency` of the table's companion object, in order. A lookup while `ready` is low answers
+ * without a hit.
  *
- * Rows: software's access (see [[TablePort]]; `table` of the request is ignored, [[TableMux]] has decoded it). A row
- * changes between two lookups, never inside one. A write waits for a cycle in which no lookup reads that very row, so
- * only a lookup of one row in every cycle can hold it off; packets come at most every second cycle.
+ * Rows: software's access (see [[TablePort]]; `table` of the request is ignored, [[TableMux]] has
+ * decoded it). A row changes between two lookups, never inside one. A write waits for a cycle in
+ * which no lookup reads that very row, so only a lookup of one row in every cycle can hold it off;
+ * packets come at most every second cycle.
  *
- * `clear` (one cycle is enough) empties the table, as reset does; `ready` is low meanwhile, and row accesses wait.
+ * `clear` (one cycle is enough) empties the table, as reset does; `ready` is low meanwhile, and row
+ * accesses wait.
  */
 class TableIO(keyBits: Int, rowBits: Int) extends Bundle {
   val lookup = Flipped(Valid(UInt(keyBits.W)))

@@ -5,14 +5,15 @@ import chisel3._
 import chisel3.util._
 
 /**
- * Routes the register bank's [[TablePort]] to the tables by number; a number without a table answers error.
+ * Routes the register bank's [[TablePort]] to the tables by number; a number without a table
+ * answers error.
  *
  * A request that its table has not taken after `patience` cycles is withdrawn and answers error:
  * nothing was written or read. So a table that waits for traffic on a stalled link does not keep
  * software from the others.
  *
- * Every output is a register or, for the row of a request, the bank's shadow row itself, which stands still until
- * `ready`. Adds two cycles to an access.
+ * Every output is a register or, for the row of a request, the bank's shadow row itself, which
+ * stands still until `ready`. Adds two cycles to an access.
  */
 class TableMux(tables: Int, patience: Int = TableMux.patience) extends Module {
   require(tables >= 1 && tables <= 255, s"1 to 255 tables, not $tables")

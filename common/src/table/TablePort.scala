@@ -5,12 +5,13 @@ import chisel3._
 import chisel3.util._
 
 /**
- * Access to one row of one table, from the register bank's indirect window to the table that `table` names.
+ * Access to one row of one table, from the register bank's indirect window to the table that
+ * `table` names.
  *
  * One request at a time. It stands still until `ready`, and exactly one `response` follows.
  * [[TableMux]] may withdraw a request that was not taken: that has no response and changes nothing.
- * A row is written whole in one cycle of the table (shadow row + commit), so traffic never sees half
- * a row.
+ * A row is written whole in one cycle of the table (shadow row + commit), so traffic never sees
+ * half a row.
  */
 class TablePort extends Bundle {
   val request = Decoupled(new TableRequest)

@@ -7,8 +7,8 @@ import sallyport.common.clock.PipeClock
 import sallyport.common.registers.map.{RowField, RuleRow}
 
 /**
- * Layout of a ternary row: the value to match in the low `keyBits` bits, the result above it, the mask of the value in
- * the `keyBits` bits from `maskLsb`.
+ * Layout of a ternary row: the value to match in the low `keyBits` bits, the result above it, the
+ * mask of the value in the `keyBits` bits from `maskLsb`.
  *
  * @param rows number of rules, a power of two, 8 to 1024
  */

@@ -28,8 +28,9 @@ class LinkState extends Bundle {
 /**
  * The crypto chip between its two links: both paths, keys, registers, counters.
  *
- * Contracts: [[EncryptPath]], [[DecryptPath]], [[Zeroizer]], [[AuditEvents]], [[NoiseSource]]; registers and counters as regs/crypto.rdl has them. The paths share
- * nothing but the registers and the zeroizer, so neither can hold up the other.
+ * Contracts: [[EncryptPath]], [[DecryptPath]], [[Zeroizer]], [[AuditEvents]], [[NoiseSource]];
+ * registers and counters as regs/crypto.rdl has them. The paths share nothing but the registers and
+ * the zeroizer, so neither can hold up the other.
  *
  * @param lane
  *   makes a lane and gives its ports

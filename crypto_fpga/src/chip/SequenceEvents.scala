@@ -5,7 +5,10 @@ import chisel3._
 import chisel3.util._
 import sallyport.common.registers.map.CryptoRegs
 
-/** The register SEQUENCE_EVENTS: sticky bits for soft and hard limit, and the SA of the last event, until `clear`. */
+/**
+ * The register SEQUENCE_EVENTS: sticky bits for soft and hard limit, and the SA of the last event,
+ * until `clear`.
+ */
 class SequenceEvents(saBits: Int) extends Module {
   val io = IO(new Bundle {
     val softLimit = Flipped(Valid(UInt(saBits.W)))

@@ -6,7 +6,8 @@ import chisel3.experimental.hierarchy.Definition
 import chisel3.util._
 
 /**
- * FIPS-197 as functions on hardware values. Byte 0 of a block or key is in bits 7:0; a column is a 32-bit word.
+ * FIPS-197 as functions on hardware values. Byte 0 of a block or key is in bits 7:0; a column is a
+ * 32-bit word.
  *
  * Arithmetic is on whole words: 2.9 times as fast in Verilator as byte by byte, and the same LUTs.
  */
@@ -41,7 +42,10 @@ object Aes {
 
   private val doubledSbox: Seq[Int] = sbox.map(s => s | double(s) << 8)
 
-  /** SubBytes in block RAM: of each byte, after a cycle, its image and in the high half that times x. A round is then one LUT a bit. */
+  /**
+   * SubBytes in block RAM: of each byte, after a cycle, its image and in the high half that times
+   * x. A round is then one LUT a bit.
+   */
   def subBytesDoubled(state: UInt): Seq[UInt] =
     SboxRom.lookUp(new SboxRom("AesSboxRom", doubledSbox, 16), state, 16)
 
@@ -74,7 +78,10 @@ object Aes {
     twice ^ rotateRight(twice ^ once, 8) ^ rotateRight(once, 16) ^ rotateRight(once, 24)
   })
 
-  /** The inverse matrix is that of mixColumns times one that adds 4(a + c) and 4(b + d) to a column's (a, b, c, d). */
+  /**
+   * The inverse matrix is that of mixColumns times one that adds 4(a + c) and 4(b + d) to a
+   * column's (a, b, c, d).
+   */
   def inverseMixColumns(state: UInt): UInt = mixColumns(pack(words(state).map { column =>
     val fourfold = xtime(xtime(column ^ rotateRight(column, 16)))
     column ^ fourfold

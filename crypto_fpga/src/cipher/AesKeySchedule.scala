@@ -21,17 +21,21 @@ object AesKeySize extends ChiselEnum {
 }
 
 /**
- * The key expansion (FIPS-197 5.2) on the fly: four words a stage, whatever the key length, from the eight before
- * them. One SubWord a stage is enough for all three lengths, because the words that AES-192 transforms, those whose
- * number is a multiple of 6, are six apart: word 4k or 4k + 2 of round key k, or none. What SubWord takes ([[word]]) and what becomes of it
- * ([[next]]) are apart, so that both directions can share it.
+ * The key expansion (FIPS-197 5.2) on the fly: four words a stage, whatever the key length, from
+ * the eight before them. One SubWord a stage is enough for all three lengths, because the words
+ * that AES-192 transforms, those whose number is a multiple of 6, are six apart: word 4k or 4k + 2
+ * of round key k, or none. What SubWord takes ([[word]]) and what becomes of it ([[next]]) are
+ * apart, so that both directions can share it.
  */
 private[crypto] object AesKeySchedule {
 
   /** Each word is the sum of the word before it and the one Nk words before it. */
   private def chain(base: Seq[UInt], before: UInt): Seq[UInt] = base.scanLeft(before)(_ ^ _).tail
 
-  /** What round key `k` needs by key length; those whose last round key is before it need nothing. */
+  /**
+   * What round key `k` needs by key length; those whose last round key is before it
+   * need nothing.
+   */
   private def bySize(k: Int, size: AesKeySize.Type)(for128: => UInt, for192: => UInt, for256: => UInt): UInt =
     if (k > 12) for256
     else {
@@ -50,7 +54,10 @@ private[crypto] object AesKeySchedule {
     Cat(Seq.tabulate(4)(i => bySize(1, size)(for128(i), for192(i), w(4 + i))).reverse)
   }
 
-  /** Which of the four words of round key `k`, if any, is the sum of a transformed one with AES-192. */
+  /**
+   * Which of the four words of round key `k`, if any, is the sum of a transformed one
+   * with AES-192.
+   */
   private def offset192(k: Int): Option[Int] = if (k > 12) None else Seq(Some(0), Some(2), None)(k % 3)
 
   /** The word that SubWord transforms for [[next]]. */
@@ -60,7 +67,10 @@ private[crypto] object AesKeySchedule {
     if (offset192(k).contains(2)) Mux(size === AesKeySize.bits192, last ^ before(2) ^ before(3), last) else last
   }
 
-  /** Round key `k`, from 2 to 14, after round keys k - 2 (`older`) and k - 1 (`newer`); `sub` is SubWord of [[word]]. */
+  /**
+   * Round key `k`, from 2 to 14, after round keys k - 2 (`older`) and k - 1 (`newer`); `sub` is
+   * SubWord of [[word]].
+   */
   def next(k: Int, older: UInt, newer: UInt, size: AesKeySize.Type, sub: UInt): UInt = {
     val is192 = size === AesKeySize.bits192
     val w = Aes.words(older) ++ Aes.words(newer)
@@ -85,8 +95,8 @@ private[crypto] object AesKeySchedule {
   }
 
   /**
-   * Backwards, AES-128 and AES-256: round key `k` - 1 before round keys k (`older`) and, with AES-256, k + 1 (`newer`); `sub` is SubWord of
-   * [[wordBack]].
+   * Backwards, AES-128 and AES-256: round key `k` - 1 before round keys k (`older`) and, with
+   * AES-256, k + 1 (`newer`); `sub` is SubWord of [[wordBack]].
    */
   def previous(k: Int, older: UInt, newer: UInt, is128: Bool, sub: UInt): UInt = {
     val base = Aes.words(backBySize(k, is128)(older, newer))

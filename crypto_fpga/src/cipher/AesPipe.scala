@@ -11,8 +11,9 @@ class CipherBlock[T <: Data](tagType: T) extends Bundle {
   val block = UInt(128.W)
 
   /**
-   * The low `size` bits count. Of a block that is deciphered the last words of the key schedule, as many as the key has, in their order: round
-   * key 10 in the low half with AES-128, round keys 13 and 14 with AES-256.
+   * The low `size` bits count. Of a block that is deciphered the last words of the key schedule, as
+   * many as the key has, in their order: round key 10 in the low half with AES-128, round keys 13
+   * and 14 with AES-256.
    */
   val key = UInt(256.W)
   val size = AesKeySize()
@@ -23,21 +24,24 @@ class CipherBlock[T <: Data](tagType: T) extends Bundle {
 }
 
 /**
- * Feed-forward AES (FIPS-197): one block a cycle, each with a key of 128, 192 or 256 bits, no stall; with `deciphers` each the one way
- * or the other.
+ * Feed-forward AES (FIPS-197): one block a cycle, each with a key of 128, 192 or 256 bits, no
+ * stall; with `deciphers` each the one way or the other.
  *
- * The key schedule runs on the fly beside the data, so each block brings its own key and a change of key costs
- * nothing. Latency is [[AesPipe.latency]] cycles for all key lengths and both ways: AES-128 passes through the last four stages
- * unchanged, AES-192 through the last two. Deciphering (the inverse cipher of 5.3), the schedule runs backwards from the last words of it, which
- * software computes once a key, and AES-128 waits in the first four stages, and so has round key k in the same stage as AES-256. What is in `tag` comes out beside the block; `ahead` shows the same `aheadBy` cycles earlier, for
- * whoever has to fetch something for it.
+ * The key schedule runs on the fly beside the data, so each block brings its own key and a change
+ * of key costs nothing. Latency is [[AesPipe.latency]] cycles for all key lengths and both ways:
+ * AES-128 passes through the last four stages unchanged, AES-192 through the last two. Deciphering
+ * (the inverse cipher of 5.3), the schedule runs backwards from the last words of it, which
+ * software computes once a key, and AES-128 waits in the first four stages, and so has round key k
+ * in the same stage as AES-256. What is in `tag` comes out beside the block; `ahead` shows the same
+ * `aheadBy` cycles earlier, for whoever has to fetch something for it.
  *
- * The pipe's clock stops while it is empty. While `wipe` is high zeros enter; after [[AesPipe.latency]] such
- * cycles no register holds a key.
+ * The pipe's clock stops while it is empty. While `wipe` is high zeros enter; after
+ * [[AesPipe.latency]] such cycles no register holds a key.
  *
- * A stage begins with its bytes coming out of the S-boxes ([[SboxRom]]). Beside them are the last two round keys,
- * `newer` for this round ([[AesKeySchedule]]), and from stage 11 on what blocks of shorter keys have come to. The two ways are two
- * paths with the S-boxes in common, both those of the data and those of the key schedule, since a block goes but one.
+ * A stage begins with its bytes coming out of the S-boxes ([[SboxRom]]). Beside them are the last
+ * two round keys, `newer` for this round ([[AesKeySchedule]]), and from stage 11 on what blocks of
+ * shorter keys have come to. The two ways are two paths with the S-boxes in common, both those of
+ * the data and those of the key schedule, since a block goes but one.
  *
  * @param aheadBy
  *   0 to [[AesPipe.latency]] - 1
@@ -66,7 +70,10 @@ class AesPipe[T <: Data](tagType: T, aheadBy: Int, deciphers: Boolean = false) e
     val tag = tagType.cloneType
   }
 
-  /** Of a block that is deciphered: the key of the round that comes, and the one before; AES-128 needs the first alone. */
+  /**
+   * Of a block that is deciphered: the key of the round that comes, and the one before; AES-128
+   * needs the first alone.
+   */
   private class BackStage extends Bundle {
     val older = UInt(128.W)
     val newer = UInt(128.W)
@@ -117,8 +124,8 @@ class AesPipe[T <: Data](tagType: T, aheadBy: Int, deciphers: Boolean = false) e
         (RegNext(after), RegNext(backAfter))
     }.unzip
 
-    // States, and what those have come to that have had their last round; the states of the way back. A stage begins with what the one before
-    // it has at the S-boxes' addresses.
+    // States, and what those have come to that have had their last round; the states of the way
+    // back. A stage begins with what the one before it has at the S-boxes' addresses.
     case class States(inverse: Bool, forth: UInt, ended: UInt, back: UInt)
     val backFirst = in.block ^ Mux(backEntry.is128, backEntry.older, backEntry.newer)
     val last = stages
@@ -131,7 +138,8 @@ class AesPipe[T <: Data](tagType: T, aheadBy: Int, deciphers: Boolean = false) e
           val rows = Aes.shiftRows(images)
           val ends = AesKeySize.all.find(AesKeySize.rounds(_) == r).fold(false.B)(stage.size === _)
 
-          // The key goes in before the columns are mixed: behind it, the key would need a mixing of its own.
+          // The key goes in before the columns are mixed: behind it, the key would need a mixing of
+          // its own.
           val k = AesPipe.rounds - r
           val keyed = Aes.low(Aes.inverseShiftRows(images)) ^ backStage.older
           val mixed = if (k > 0) Aes.inverseMixColumns(keyed) else keyed

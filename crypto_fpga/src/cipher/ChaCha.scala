@@ -3,7 +3,10 @@ package sallyport.crypto.cipher
 
 import chisel3._
 
-/** ChaCha20 (RFC 8439) as functions on hardware values: a state is 16 words of 32 bits, row by row. */
+/**
+ * ChaCha20 (RFC 8439) as functions on hardware values: a state is 16 words of 32 bits, row
+ * by row.
+ */
 object ChaCha {
 
   /** The first row: "expand 32-byte k" (2.3). */
@@ -12,7 +15,8 @@ object ChaCha {
   def words(x: UInt): Seq[UInt] = Seq.tabulate(x.getWidth / 32)(i => x(32 * i + 31, 32 * i))
 
   /**
-   * Half of four quarter rounds (2.1): a += b; d ^= a; d <<<= 16 or 8; c += d; b ^= c; b <<<= 12 or 7.
+   * Half of four quarter rounds (2.1): a += b; d ^= a; d <<<= 16 or 8; c += d; b ^= c; b <<<= 12
+   * or 7.
    *
    * @param diagonal
    *   on diagonals, not on columns
@@ -33,8 +37,8 @@ object ChaCha {
   }
 
   /**
-   * Turns columns into diagonals and diagonals into columns: in row r word j changes places with word r - j. Twice, it
-   * changes nothing.
+   * Turns columns into diagonals and diagonals into columns: in row r word j changes places with
+   * word r - j. Twice, it changes nothing.
    */
   def exchange(state: Seq[UInt]): Seq[UInt] =
     Seq.tabulate(16) { i =>

@@ -13,18 +13,22 @@ class ChaChaBlock extends Bundle {
 }
 
 /**
- * The block function of ChaCha20 (RFC 8439 2.3), feed-forward, no stall: 64 bytes of key stream every 4 cycles, each
- * block with its own key, nonce and counter. Byte 0 of key, nonce and result is in bits 7:0.
+ * The block function of ChaCha20 (RFC 8439 2.3), feed-forward, no stall: 64 bytes of key stream
+ * every 4 cycles, each block with its own key, nonce and counter. Byte 0 of key, nonce and result
+ * is in bits 7:0.
  *
- * A block passes four times through a loop of 11 stages: a register where it enters or comes round, and five rounds of
- * two stages each. 11 is odd, so blocks that enter every 4 cycles, always in the same phase of the clock, never meet
- * one that comes round; any that would are refused by an assertion. Five rounds end on the other kind of round than
- * they began with; [[ChaCha.exchange]] on the way back to the entry makes every pass the same.
+ * A block passes four times through a loop of 11 stages: a register where it enters or comes round,
+ * and five rounds of two stages each. 11 is odd, so blocks that enter every 4 cycles, always in the
+ * same phase of the clock, never meet one that comes round; any that would are refused by an
+ * assertion. Five rounds end on the other kind of round than they began with; [[ChaCha.exchange]]
+ * on the way back to the entry makes every pass the same.
  *
- * Latency is [[ChaChaPipe.latency]] cycles. What has come in waits in a ring of rows for the final addition.
+ * Latency is [[ChaChaPipe.latency]] cycles. What has come in waits in a ring of rows for the
+ * final addition.
  *
- * The clock stops while the pipe is empty. While `wipe` is high zeros enter and what is inside is forgotten; after
- * [[ChaChaPipe.latency]] such cycles no register and no row of the ring holds a secret.
+ * The clock stops while the pipe is empty. While `wipe` is high zeros enter and what is inside is
+ * forgotten; after [[ChaChaPipe.latency]] such cycles no register and no row of the ring holds
+ * a secret.
  */
 class ChaChaPipe extends Module {
   val io = IO(new Bundle {

@@ -6,8 +6,8 @@ import chisel3.experimental.hierarchy.{Definition, Instance}
 import chisel3.util._
 
 /**
- * A substitution of bytes, 32 LUTs and F7/F8. It stays a module of its own: flattened before mapping, synthesis
- * spends 1.7 times the area on it.
+ * A substitution of bytes, 32 LUTs and F7/F8. It stays a module of its own: flattened before
+ * mapping, synthesis spends 1.7 times the area on it.
  */
 abstract class Sbox(table: Seq[Int]) extends FixedIORawModule(new SboxPorts) {
   io.out := VecInit(table.map(_.U(8.W)))(io.in)

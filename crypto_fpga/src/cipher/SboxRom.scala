@@ -5,11 +5,12 @@ import chisel3._
 import chisel3.util.log2Ceil
 
 /**
- * Two lookups a cycle in tables of 256 rows of up to 18 bits, of which four fit half a block RAM: the S-boxes of a pipe's data. Row
- * `address` is in `data` a cycle later.
+ * Two lookups a cycle in tables of 256 rows of up to 18 bits, of which four fit half a block RAM:
+ * the S-boxes of a pipe's data. Row `address` is in `data` a cycle later.
  *
- * As LUTs a box of 8 bits takes 32 of them, and two thirds of a cipher pipe are boxes. The table of synthesis and
- * that of simulation are the same rows; the second form is one that Verilator shares between all instances.
+ * As LUTs a box of 8 bits takes 32 of them, and two thirds of a cipher pipe are boxes. The table of
+ * synthesis and that of simulation are the same rows; the second form is one that Verilator shares
+ * between all instances.
  *
  * @param name
  *   of the module, one for each table
@@ -56,7 +57,10 @@ class SboxRom(name: String, rows: Seq[Int], bits: Int) extends ExtModule {
 
 object SboxRom {
 
-  /** The rows of the `bytes` bytes of `x`, byte 0 first, a cycle later; of two tables in the second if `second`. */
+  /**
+   * The rows of the `bytes` bytes of `x`, byte 0 first, a cycle later; of two tables in the second
+   * if `second`.
+   */
   def lookUp(rom: => SboxRom, x: UInt, bytes: Int, second: Option[Bool] = None): Seq[UInt] =
     (0 until bytes).grouped(2).toSeq.flatMap { pair =>
       val box = Module(rom)

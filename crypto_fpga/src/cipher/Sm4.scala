@@ -6,8 +6,8 @@ import chisel3.experimental.hierarchy.Definition
 import chisel3.util._
 
 /**
- * SM4 (GB/T 32907-2016) as functions on hardware values. A word is the standard's: its first byte on the wire in
- * bits 31:24.
+ * SM4 (GB/T 32907-2016) as functions on hardware values. A word is the standard's: its first byte
+ * on the wire in bits 31:24.
  */
 object Sm4 {
 

@@ -16,17 +16,17 @@ class Sm4Block extends Bundle {
 }
 
 /**
- * Feed-forward SM4 (GB/T 32907-2016), both directions: one block a cycle, each with its own key, no stall. Byte 0 of
- * a block or key is in bits 7:0.
+ * Feed-forward SM4 (GB/T 32907-2016), both directions: one block a cycle, each with its own key, no
+ * stall. Byte 0 of a block or key is in bits 7:0.
  *
- * Decryption is the cipher with the round keys in reverse order. They are words of a recurrence that runs both ways:
- * with K the words of the key expansion, of which K4 to K35 are the round keys, and its rule and CK continued four
- * steps to K39, the step with the constants in reverse order makes K35, K34 … of K39 to K36. Software computes these
- * four once a key.
+ * Decryption is the cipher with the round keys in reverse order. They are words of a recurrence
+ * that runs both ways: with K the words of the key expansion, of which K4 to K35 are the round
+ * keys, and its rule and CK continued four steps to K39, the step with the constants in reverse
+ * order makes K35, K34 … of K39 to K36. Software computes these four once a key.
  *
- * Latency [[Sm4Pipe.latency]] cycles, one a round: the S-boxes of the first round have the inputs at their address, and the output is
- * one LUT behind those of the last. A stage makes the round key of the next; the first one its own as well, with
- * S-boxes in LUTs.
+ * Latency [[Sm4Pipe.latency]] cycles, one a round: the S-boxes of the first round have the inputs
+ * at their address, and the output is one LUT behind those of the last. A stage makes the round key
+ * of the next; the first one its own as well, with S-boxes in LUTs.
  *
  * The clock stops while the pipe is empty. While `wipe` is high zeros enter; after
  * [[Sm4Pipe.latency]] such cycles no register holds a key.

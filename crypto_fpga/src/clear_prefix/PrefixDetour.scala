@@ -8,11 +8,12 @@ import sallyport.common.stream.PacketStream
 import sallyport.crypto.dispatch.{DropEvent, MergeEvent}
 
 /**
- * The way of the clear headers of transport mode past key fetch and lanes: off between `in` and `bare`, and on again between `lanes` and
- * `out`. What happens to a packet between the two is told by `dropped` and `merged`, one event a packet.
+ * The way of the clear headers of transport mode past key fetch and lanes: off between `in` and
+ * `bare`, and on again between `lanes` and `out`. What happens to a packet between the two is told
+ * by `dropped` and `merged`, one event a packet.
  *
- * Contracts: [[PrefixStrip]], [[PrefixStore]], [[PrefixJoin]]. A full store holds up `in` until a packet leaves, for which it needs
- * nothing of `in`.
+ * Contracts: [[PrefixStrip]], [[PrefixStore]], [[PrefixJoin]]. A full store holds up `in` until a
+ * packet leaves, for which it needs nothing of `in`.
  */
 class PrefixDetour extends Module {
   val io = IO(new Bundle {

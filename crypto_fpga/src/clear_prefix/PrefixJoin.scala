@@ -18,12 +18,13 @@ class JoinedPrefix extends Bundle {
 }
 
 /**
- * Puts the clear headers back in front of the packets of transport mode as they leave the lanes, with `length`, `df` and `tos` as
- * a packet of the link has them; others pass.
+ * Puts the clear headers back in front of the packets of transport mode as they leave the lanes,
+ * with `length`, `df` and `tos` as a packet of the link has them; others pass.
  *
- * `merged` is what [[Merge]] says of each packet with or before its first beat at `in`; `leaves` and `prefix` are the
- * [[PrefixStore]]'s. A packet whose verdict is bad ends there, and gives its row back. A beat a cycle; a prefix that pushes the packet's
- * end into a further beat costs one. Latency 1 cycle, with a prefix 2. Stalls with `out`.
+ * `merged` is what [[Merge]] says of each packet with or before its first beat at `in`; `leaves`
+ * and `prefix` are the [[PrefixStore]]'s. A packet whose verdict is bad ends there, and gives its
+ * row back. A beat a cycle; a prefix that pushes the packet's end into a further beat costs one.
+ * Latency 1 cycle, with a prefix 2. Stalls with `out`.
  */
 class PrefixJoin extends Module {
   val io = IO(new Bundle {

@@ -22,10 +22,11 @@ class StoredPrefix extends Bundle {
 /**
  * Keeps the clear headers of packets in transport mode while what is behind them is in the lanes.
  *
- * Packets leave the lanes in another order than they came, so each has a row of its own, whose number goes with it. `write` puts
- * a prefix into the row at `free`, which must be valid. `leaves` reads a row, whose contents are at `prefix` in the next
- * cycle, and frees it; `dropped` frees it alone. An event of each kind a cycle, those of `leaves` two cycles apart. Never stalls: that no row is
- * free holds up whoever wants one.
+ * Packets leave the lanes in another order than they came, so each has a row of its own, whose
+ * number goes with it. `write` puts a prefix into the row at `free`, which must be valid. `leaves`
+ * reads a row, whose contents are at `prefix` in the next cycle, and frees it; `dropped` frees it
+ * alone. An event of each kind a cycle, those of `leaves` two cycles apart. Never stalls: that no
+ * row is free holds up whoever wants one.
  */
 class PrefixStore extends Module {
   val io = IO(new Bundle {

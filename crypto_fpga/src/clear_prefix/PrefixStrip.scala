@@ -15,12 +15,14 @@ class PrefixedMeta extends Bundle {
 }
 
 /**
- * Takes the clear headers off the packets of transport mode and stores them, so that key fetch and lanes meet ESP packets, or
- * what is to become one, alone.
+ * Takes the clear headers off the packets of transport mode and stores them, so that key fetch and
+ * lanes meet ESP packets, or what is to become one, alone.
  *
- * Such a packet goes on with `length` less its prefix, and in `df` and `tos` the row of the [[PrefixStore]] that has it. Others pass as they
- * are, without a cycle of latency while no packet with a prefix is under way here, and behind it else. A packet whose prefix cannot be
- * one ([[ClearPrefix]]), or that has nothing behind it, goes on as one byte with a `length` of 0, by which [[KeyDecision]] knows it.
+ * Such a packet goes on with `length` less its prefix, and in `df` and `tos` the row of the
+ * [[PrefixStore]] that has it. Others pass as they are, without a cycle of latency while no packet
+ * with a prefix is under way here, and behind it else. A packet whose prefix cannot be one
+ * ([[ClearPrefix]]), or that has nothing behind it, goes on as one byte with a `length` of 0, by
+ * which [[KeyDecision]] knows it.
  *
  * A beat a cycle. Stalls with `out`, and between packets while the store is full.
  */

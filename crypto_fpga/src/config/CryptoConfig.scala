@@ -70,7 +70,10 @@ object CryptoConfig {
   /** For a board: 64 Ki SAs a direction. */
   val full: CryptoConfig = CryptoConfig(saBits = 16)
 
-  /** For the first light of a board: a third of the area of [[full]]; 64 Gb/s a direction at 250 MHz. */
+  /**
+   * For the first light of a board: a third of the area of [[full]]; 64 Gb/s a direction at
+   * 250 MHz.
+   */
   val first: CryptoConfig = CryptoConfig(
     saBits = 14,
     lanes = 2,

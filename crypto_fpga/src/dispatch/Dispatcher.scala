@@ -18,17 +18,21 @@ class DropEvent extends Bundle {
 }
 
 /**
- * Joins each packet with its job, and sends it to the lane with the least work, past the lanes, or nowhere.
+ * Joins each packet with its job, and sends it to the lane with the least work, past the lanes,
+ * or nowhere.
  *
- * Jobs come on `job` in the order of the packets on `in`; a job may come after its packet has begun, never later than the packet can wait.
- * Sustains a beat a cycle and a packet every 2 cycles. Latency 2 cycles. For each packet that enters a lane or the bypass one
- * `order` entry leaves, in the order of arrival. Everything else is dropped here, one pulse of `drop` a packet with its reason.
- * Stalls while no lane has room for the packet's class ([[Suite.fast]]), and while the bypass queue that a packet has begun to enter is
- * full: the lanes' own packets go on meanwhile, so this ends as long as the merge goes on.
+ * Jobs come on `job` in the order of the packets on `in`; a job may come after its packet has
+ * begun, never later than the packet can wait. Sustains a beat a cycle and a packet every 2 cycles.
+ * Latency 2 cycles. For each packet that enters a lane or the bypass one `order` entry leaves, in
+ * the order of arrival. Everything else is dropped here, one pulse of `drop` a packet with its
+ * reason. Stalls while no lane has room for the packet's class ([[Suite.fast]]), and while the
+ * bypass queue that a packet has begun to enter is full: the lanes' own packets go on meanwhile, so
+ * this ends as long as the merge goes on.
  *
- * `blocked`: the keys are being zeroized, or the chip is not ready. From the next cycle on no packet begins to enter a lane or the bypass
- * (`drop` says `notReady`); one that has begun is finished. A packet whose first beat waits for a lane is withdrawn, which is
- * the one exception to the rule at [[sallyport.common.stream.PacketBeat]]; a lane's `zeroize` is high by then.
+ * `blocked`: the keys are being zeroized, or the chip is not ready. From the next cycle on no
+ * packet begins to enter a lane or the bypass (`drop` says `notReady`); one that has begun is
+ * finished. A packet whose first beat waits for a lane is withdrawn, which is the one exception to
+ * the rule at [[sallyport.common.stream.PacketBeat]]; a lane's `zeroize` is high by then.
  */
 class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
   val io = IO(new Bundle {
@@ -118,8 +122,9 @@ class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
     stageFirst := false.B
     dropping := true.B
   }
-  // The lane took the key with the first beat, and has lost it; a bypassed packet needs none. The meta is no secret, and the bypass
-  // reads it with every beat. Nor is the suite, by which a lane files every beat, the last as the first.
+  // The lane took the key with the first beat, and has lost it; a bypassed packet needs none. The
+  // meta is no secret, and the bypass reads it with every beat. Nor is the suite, by which a lane
+  // files every beat, the last as the first.
   private val keyless = WireDefault(PathJob.none.lane)
   keyless.suite := stageJob.lane.suite
   keyless.icv := stageJob.lane.icv
@@ -164,6 +169,9 @@ object Dispatcher {
   /** What a packet costs a lane beside its bytes, in blocks: tag mask, length block, ESP header. */
   val overheadBlocks: Int = 3
 
-  /** The same with a hash, which takes 4 cycles for every 64 bytes or part of them, and once more for the outer hash. */
+  /**
+   * The same with a hash, which takes 4 cycles for every 64 bytes or part of them, and once more
+   * for the outer hash.
+   */
   val hashedOverheadBlocks: Int = 9
 }

@@ -11,11 +11,13 @@ import sallyport.crypto.lane.{LaneConfig, LanePorts}
 /**
  * The lanes of one direction between their dispatch and their merge.
  *
- * Packets of a class leave on `out` in the order in which they came ([[OrderArbiter]]), less those that are dropped: by dispatch (`drop`) or with a bad
- * verdict (`merged`). For every packet that comes in exactly one of the two pulses. A bypassed packet keeps its place among the fast ones.
+ * Packets of a class leave on `out` in the order in which they came ([[OrderArbiter]]), less those
+ * that are dropped: by dispatch (`drop`) or with a bad verdict (`merged`). For every packet that
+ * comes in exactly one of the two pulses. A bypassed packet keeps its place among the fast ones.
  *
- * A beat a cycle and a packet every 2 cycles each way; lanes add their own 16 bytes a cycle each. No deadlock: the merge waits only for the packet that
- * was granted first, which is finished (or in the bypass), and dispatch waits only for room in front of it.
+ * A beat a cycle and a packet every 2 cycles each way; lanes add their own 16 bytes a cycle each.
+ * No deadlock: the merge waits only for the packet that was granted first, which is finished (or in
+ * the bypass), and dispatch waits only for room in front of it.
  *
  * @param lane
  *   makes a lane and gives its ports
@@ -52,7 +54,8 @@ class LaneFarm(config: LaneConfig, lanes: Int, jobs: Int, lane: LaneConfig => La
     merge.io.lane(index) <> ports.out
   }
 
-  // One 9600-byte packet and some, so that a bypassed packet in front of the merge does not hold up dispatch.
+  // One 9600-byte packet and some, so that a bypassed packet in front of the merge does not hold
+  // up dispatch.
   private val bypass = Module(new PacketQueue(new LinkMeta, LaneFarm.bypassBeats))
   bypass.io.in <> dispatcher.io.bypass
   merge.io.bypass <> bypass.io.out

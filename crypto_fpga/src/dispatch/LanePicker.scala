@@ -5,12 +5,14 @@ import chisel3._
 import chisel3.util._
 
 /**
- * Says which lane gets the next packet: of the lanes that can take one, the one with the least work left, by an estimate.
+ * Says which lane gets the next packet: of the lanes that can take one, the one with the least work
+ * left, by an estimate.
  *
- * The estimate of a lane rises by a packet's blocks of 16 bytes when it is sent there and falls by one a cycle, which is
- * what a lane does. Fair shares for packets of any mix of sizes follow; counting packets in turn would give one lane all the long
- * ones of a periodic mix. Equal lanes take turns. For each class of packets (index 0 slow, 1 fast) `pick` is one-hot and a register; after `taken` it is not
- * valid for one cycle, and then not the same lane again at once.
+ * The estimate of a lane rises by a packet's blocks of 16 bytes when it is sent there and falls by
+ * one a cycle, which is what a lane does. Fair shares for packets of any mix of sizes follow;
+ * counting packets in turn would give one lane all the long ones of a periodic mix. Equal lanes
+ * take turns. For each class of packets (index 0 slow, 1 fast) `pick` is one-hot and a register;
+ * after `taken` it is not valid for one cycle, and then not the same lane again at once.
  */
 class LanePicker(lanes: Int) extends Module {
   require(lanes >= 1 && lanes <= 16, s"$lanes lanes a direction: choose 1 to 16")
@@ -42,7 +44,8 @@ class LanePicker(lanes: Int) extends Module {
     work(lane) := Mux(overflow, LanePicker.mostWork.U, Mux(underflow, 0.U, sum(LanePicker.workBits - 1, 0)))
   }
 
-  // Among equals it is the turn of the lane behind the last one taken: slow packets stay long after their work seems done.
+  // Among equals it is the turn of the lane behind the last one taken: slow packets stay long after
+  // their work seems done.
   private val turn = RegInit(0.U(log2Ceil(lanes).max(1).W))
   when(io.taken) { turn := OHToUInt(Seq.tabulate(lanes)(i => io.lane((i + lanes - 1) % lanes))) }
   private def comesFirst(i: Int, j: Int): Bool =

@@ -20,11 +20,13 @@ class MergeEvent extends Bundle {
 /**
  * Takes packets from the lanes and the bypass in the order in which they were dispatched.
  *
- * Only a packet of a lane whose verdict is `ok`, or one of the bypass, goes on; `meta.bypass` is set here by where the bytes came from,
- * whatever the packet says. Any other verdict ends here. One `event` a packet, in order, with its first beat.
- * While `hold` (a register of the event's user) is high no packet begins.
+ * Only a packet of a lane whose verdict is `ok`, or one of the bypass, goes on; `meta.bypass` is
+ * set here by where the bytes came from, whatever the packet says. Any other verdict ends here. One
+ * `event` a packet, in order, with its first beat. While `hold` (a register of the event's user) is
+ * high no packet begins.
  *
- * A beat a cycle, a packet every 2 cycles. Latency 1 cycle. Stalls while the packet that is next in order is not there.
+ * A beat a cycle, a packet every 2 cycles. Latency 1 cycle. Stalls while the packet that is next in
+ * order is not there.
  */
 class Merge(lanes: Int) extends Module {
   val io = IO(new Bundle {

@@ -7,7 +7,10 @@ import sallyport.common.queue.{RingQueue, ShiftQueue}
 import sallyport.common.stream.RegisterSlice
 import sallyport.crypto.lane.LanePorts
 
-/** Which way a packet took, so that [[Merge]] can take them back in order. One-hot: bit n is lane n, the highest bit the bypass. */
+/**
+ * Which way a packet took, so that [[Merge]] can take them back in order. One-hot: bit n is lane
+ * n, the highest bit the bypass.
+ */
 class OrderEntry(lanes: Int) extends Bundle {
   val target = UInt((lanes + 1).W)
 
@@ -17,17 +20,18 @@ class OrderEntry(lanes: Int) extends Bundle {
 }
 
 /**
- * Decides which packet leaves next: of each class the one that came first, as soon as its lane has finished it.
+ * Decides which packet leaves next: of each class the one that came first, as soon as its lane has
+ * finished it.
  *
- * So the order of arrival is kept within a class, and with it that of every SA, whose suite is of one class; and a slow packet of
- * thousands of cycles holds up none but slow ones. A packet is granted when it is finished, never before, so what has been granted
- * leaves without waiting for anything but the merge.
+ * So the order of arrival is kept within a class, and with it that of every SA, whose suite is of
+ * one class; and a slow packet of thousands of cycles holds up none but slow ones. A packet is
+ * granted when it is finished, never before, so what has been granted leaves without waiting for
+ * anything but the merge.
  *
  * `out` is the order for the merge, a register. Two classes take turns; a packet a cycle.
  *
- * @param packets
- *   of each class that may be on their way at most: slots of all lanes, and for the fast ones those in the bypass queue. There
- *   is room for so many, and `in` need not wait
+ * @param packets of each class that may be on their way at most: slots of all lanes, and for the
+ *   fast ones those in the bypass queue. There is room for so many, and `in` need not wait
  */
 class OrderArbiter(lanes: Int, packets: Int) extends Module {
   val io = IO(new Bundle {

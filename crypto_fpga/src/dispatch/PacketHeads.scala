@@ -17,9 +17,9 @@ class PacketHead extends Bundle {
 /**
  * Lets packets start one at a time and shows the head of each.
  *
- * `head` pulses with the first beat of a packet, at most every second cycle and at most `jobs` times ahead of `jobTaken`.
- * `hold` (a register) keeps packets from starting; one that has started goes on. Beats pass in the cycle they come; `in.ready` depends on
- * `beats.ready` and registers.
+ * `head` pulses with the first beat of a packet, at most every second cycle and at most `jobs`
+ * times ahead of `jobTaken`. `hold` (a register) keeps packets from starting; one that has started
+ * goes on. Beats pass in the cycle they come; `in.ready` depends on `beats.ready` and registers.
  */
 class PacketHeads(jobs: Int) extends Module {
   val io = IO(new Bundle {

@@ -4,7 +4,10 @@ package sallyport.crypto.dispatch
 import chisel3._
 import sallyport.crypto.lane.LaneJob
 
-/** Where dispatch sends a packet: to a lane, past the lanes, or nowhere (and under which counter). */
+/**
+ * Where dispatch sends a packet: to a lane, past the lanes, or nowhere (and under which
+ * counter).
+ */
 object Route extends ChiselEnum {
   val lane, bypass, notReady, noKey, wrongMode, bypassDenied, exhausted, oversize, truncated = Value
 }
@@ -20,7 +23,10 @@ class PathJob extends Bundle {
 
 object PathJob {
 
-  /** Packets between key fetch and dispatch: they hide the latency of the fetch at a packet every 2 cycles. */
+  /**
+   * Packets between key fetch and dispatch: they hide the latency of the fetch at a packet every
+   * 2 cycles.
+   */
   val waiting: Int = 8
 
   /** A job that holds no key and goes nowhere. */

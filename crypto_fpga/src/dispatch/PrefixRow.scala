@@ -6,7 +6,8 @@ import chisel3.util._
 import sallyport.common.link.LinkMeta
 
 /**
- * The number of the row in which the clear headers of a packet in transport mode wait while the packet is in the lanes.
+ * The number of the row in which the clear headers of a packet in transport mode wait while the
+ * packet is in the lanes.
  *
  * It crosses them in [[sallyport.common.link.LinkMeta.df]] and `tos`, whose values wait in the row.
  */

@@ -7,10 +7,12 @@ import sallyport.common.clock.ClockGate
 import sallyport.crypto.suite.Suite
 
 /**
- * A queue of jobs in registers that forgets: an entry is overwritten with [[PathJob.none]] in the cycle after the one in which it leaves, so
- * no key stays behind in a queue that has run empty. While `wipe` is high every job it holds or takes loses its key and becomes
- * `notReady`; it still leaves in its turn, with its metadata. One transfer a cycle, latency 1; `in.ready` and `out` come from registers; `out.valid`,
- * `route` and `fast`, by which dispatch decides, are registers. Its clock stops while it is empty.
+ * A queue of jobs in registers that forgets: an entry is overwritten with [[PathJob.none]] in the
+ * cycle after the one in which it leaves, so no key stays behind in a queue that has run empty.
+ * While `wipe` is high every job it holds or takes loses its key and becomes `notReady`; it still
+ * leaves in its turn, with its metadata. One transfer a cycle, latency 1; `in.ready` and `out` come
+ * from registers; `out.valid`, `route` and `fast`, by which dispatch decides, are registers. Its
+ * clock stops while it is empty.
  */
 class SecretQueue(entries: Int) extends Module {
   require(isPow2(entries) && entries >= 2, s"SecretQueue of $entries entries: make it a power of two, 2 or more")
@@ -23,7 +25,10 @@ class SecretQueue(entries: Int) extends Module {
     val taken = Input(Bool())
     val wipe = Input(Bool())
 
-    /** Of the job at `out`: where it goes, and the class of its suite ([[Suite.fast]]) unless it is wiped. */
+    /**
+     * Of the job at `out`: where it goes, and the class of its suite ([[Suite.fast]]) unless it
+     * is wiped.
+     */
     val route = Output(Route())
     val fast = Output(Bool())
   })
@@ -59,14 +64,15 @@ class SecretQueue(entries: Int) extends Module {
   }
   when(io.taken) { read := behind }
 
-  // A cycle late, for the bits are many and what takes a job is a long path; unless a job has come into its place. Last, so that
-  // it is the registers' reset.
+  // A cycle late, for the bits are many and what takes a job is a long path; unless a job has come
+  // into its place. Last, so that it is the registers' reset.
   left := RegNext(io.taken, false.B)
   private val leftSlot = RegNext(slot(read))
   private val replaced = io.in.fire && slot(write) === leftSlot
   when(left && !replaced) { slots(leftSlot) := PathJob.none }
 
-  // The job at `out` of the next cycle: the one behind, if this one leaves; one that comes now, if there is none.
+  // The job at `out` of the next cycle: the one behind, if this one leaves; one that comes now, if
+  // there is none.
   private val route = Reg(Route())
   private val fast = Reg(Bool())
   private def follow(now: PathJob, waits: Bool): Unit = {

@@ -7,9 +7,10 @@ import chisel3.util._
 /**
  * GF(2^128) of GCM (NIST SP 800-38D 6.3) as functions on hardware values.
  *
- * GCM numbers coefficients from the first bit on the wire, which is bit 7 of byte 0. With the bits of each byte
- * reversed (wires only) coefficient i is bit i, and multiplication is the ordinary one modulo x^128 + x^7 + x^2 +
- * x + 1. Values in this order are called polynomials here, and blocks as they are on the wire blocks.
+ * GCM numbers coefficients from the first bit on the wire, which is bit 7 of byte 0. With the bits
+ * of each byte reversed (wires only) coefficient i is bit i, and multiplication is the ordinary one
+ * modulo x^128 + x^7 + x^2 + x + 1. Values in this order are called polynomials here, and blocks as
+ * they are on the wire blocks.
  */
 object Gf128 {
   private val leaf = 32
@@ -23,7 +24,10 @@ object Gf128 {
     swap(swap(swap(x, 1, 0x55), 2, 0x33), 4, 0x0f)
   }
 
-  /** Karatsuba's operands of x, leaves of 32 bits: of 64 bits the low half, the high half and their sum, and so on. */
+  /**
+   * Karatsuba's operands of x, leaves of 32 bits: of 64 bits the low half, the high half and their
+   * sum, and so on.
+   */
   def leaves(x: UInt): Seq[UInt] = {
     val half = x.getWidth / 2
     if (half < leaf) Seq(x)

@@ -6,14 +6,15 @@ import chisel3.util._
 import sallyport.common.clock.ClockGate
 
 /**
- * Feed-forward multiplier of GF(2^128): `out` = `a` · `b`, polynomials in the order of [[Gf128]]; one a cycle, no
- * stall.
+ * Feed-forward multiplier of GF(2^128): `out` = `a` · `b`, polynomials in the order of [[Gf128]];
+ * one a cycle, no stall.
  *
- * Latency [[GhashMultiply.latency]] cycles: operands of two Karatsuba levels, then their 32 × 32 products, the
- * sum of these, and the reduction. The operands' sums stand in front of their registers, so that the products are
- * nothing but 32 × 32: mapped together they take twice the LUTs. A chain y' = (y ^ x) · h therefore takes a block every 4 cycles, with the XOR in front
- * of the operand register. The clock stops while the multiplier is empty; while `wipe` is high zeros enter and
- * replace what it holds.
+ * Latency [[GhashMultiply.latency]] cycles: operands of two Karatsuba levels, then their 32 × 32
+ * products, the sum of these, and the reduction. The operands' sums stand in front of their
+ * registers, so that the products are nothing but 32 × 32: mapped together they take twice the
+ * LUTs. A chain y' = (y ^ x) · h therefore takes a block every 4 cycles, with the XOR in front of
+ * the operand register. The clock stops while the multiplier is empty; while `wipe` is high zeros
+ * enter and replace what it holds.
  */
 class GhashMultiply[T <: Data](tagType: T) extends Module {
   val io = IO(new Bundle {

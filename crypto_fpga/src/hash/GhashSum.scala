@@ -33,17 +33,21 @@ class GhashTag(slots: Int) extends Bundle {
 }
 
 /**
- * GHASH of every packet in flight and its end, the tag (NIST SP 800-38D 6.4, 7.1), in four chains a packet.
+ * GHASH of every packet in flight and its end, the tag (NIST SP 800-38D 6.4, 7.1), in four chains
+ * a packet.
  *
- * Block i of n counts with H^(n-i). Block i goes to chain i mod 4: while five or more are left its chain steps
- * y' = (y ^ x) · H^4; the chain's last block is multiplied by H to the number of blocks left, and the sum of the
- * up to four last products is GHASH. The multiplier's 4 cycles are then those between two blocks of a chain, so
- * one packet alone may bring a block every cycle, and any mixture of packets may too.
+ * Block i of n counts with H^(n-i). Block i goes to chain i mod 4: while five or more are left its
+ * chain steps y' = (y ^ x) · H^4; the chain's last block is multiplied by H to the number of blocks
+ * left, and the sum of the up to four last products is GHASH. The multiplier's 4 cycles are then
+ * those between two blocks of a chain, so one packet alone may bring a block every cycle, and any
+ * mixture of packets may too.
  *
- * `load` comes a cycle or more before the packet's first block, `seal` at any time up to its last one. `done`
- * follows the last block by [[GhashSum.latency]] cycles; then the slot is free. Nothing stalls, and nothing of a
- * slot's earlier packets counts. While `wipe` is high memories are overwritten one row a cycle, `slots` rows, and
- * zeros replace what the multiplier and the memories' outputs hold: nothing is left after `slots` + 8 cycles. The clock stops while nothing comes and nothing is on its way.
+ * `load` comes a cycle or more before the packet's first block, `seal` at any time up to its last
+ * one. `done` follows the last block by [[GhashSum.latency]] cycles; then the slot is free. Nothing
+ * stalls, and nothing of a slot's earlier packets counts. While `wipe` is high memories are
+ * overwritten one row a cycle, `slots` rows, and zeros replace what the multiplier and the
+ * memories' outputs hold: nothing is left after `slots` + 8 cycles. The clock stops while nothing
+ * comes and nothing is on its way.
  */
 class GhashSum(slots: Int) extends Module {
   require(slots >= 2 && slots <= 256, s"GHASH keeps 2 to 256 packets in flight, not $slots")
@@ -90,7 +94,8 @@ class GhashSum(slots: Int) extends Module {
     when(io.load.valid || io.wipe) { powers.write(row(io.load.bits.slot), polynomials(io.load.bits.powers)) }
     when(io.seal.valid || io.wipe) { seals.write(row(io.seal.bits.slot), data(Gf128.reflect(io.seal.bits.block))) }
 
-    // The powers are read while the block waits a cycle; then it meets its chain, or the product just made for it.
+    // The powers are read while the block waits a cycle; then it meets its chain, or the product
+    // just made for it.
     val in = RegNext(io.in.bits)
     val power = RegNext(Mux(io.in.bits.left(2), 3.U, io.in.bits.left(1, 0) - 1.U))
     // A board's memory keeps what it read last, so a wipe reads on: at its end every row is zero.

@@ -6,19 +6,26 @@ import chisel3.util._
 import sallyport.common.arithmetic.WireOrder
 import sallyport.common.clock.ClockGate
 
-/** A compression on its way: working variables, and the 16 words of the message schedule that come next. */
+/**
+ * A compression on its way: working variables, and the 16 words of the message schedule that
+ * come next.
+ */
 case class HashWords(variables: Seq[UInt], schedule: Seq[UInt])
 
 /**
- * A compression function on big-endian words of 32 bits, cut into stages of a loop that a block passes four times: a
- * quarter of the hardware takes a block every 4 cycles, which is 128 bits a cycle.
+ * A compression function on big-endian words of 32 bits, cut into stages of a loop that a block
+ * passes four times: a quarter of the hardware takes a block every 4 cycles, which is 128 bits
+ * a cycle.
  */
 trait HashLoop {
 
   /** 1 modulo 4: then blocks that enter every 4 cycles never meet one that comes round. */
   def stages: Int
 
-  /** Register stages behind the loop, 1 to 3, another number for each hash, so that results of two never meet. */
+  /**
+   * Register stages behind the loop, 1 to 3, another number for each hash, so that results of two
+   * never meet.
+   */
   def phase: Int
 
   /** Words of the state. */
@@ -27,7 +34,10 @@ trait HashLoop {
   /** What a block meets between two registers; `stage` from 0, `pass` 0 to 3. */
   def step(stage: Int, pass: UInt, in: HashWords): HashWords
 
-  /** The feed-forward: a word of the new state, from what the loop gives and the word of the old state. */
+  /**
+   * The feed-forward: a word of the new state, from what the loop gives and the word of the
+   * old state.
+   */
   def finish(after: UInt, before: UInt): UInt
 
   /** Cycles from `in` to `out`. */
@@ -37,18 +47,21 @@ trait HashLoop {
 class HashPipePorts extends Bundle {
   val in = Flipped(Valid(new Bundle { val state = UInt(256.W); val block = UInt(512.W) }))
 
-  /** While high, zeros enter and what is inside is forgotten; after `latency` cycles no register holds a secret. */
+  /**
+   * While high, zeros enter and what is inside is forgotten; after `latency` cycles no register
+   * holds a secret.
+   */
   val wipe = Input(Bool())
   val out = Valid(UInt(256.W))
 }
 
 /**
- * Runs a compression function, feed-forward and with no stall: `out` is compress(state, block) `latency` cycles after
- * `in`. A block every 4 cycles, always in the same phase of the clock.
+ * Runs a compression function, feed-forward and with no stall: `out` is compress(state, block)
+ * `latency` cycles after `in`. A block every 4 cycles, always in the same phase of the clock.
  *
- * State and result are byte strings as the digest is written, byte 0 in bits 7:0; a shorter one is in the low bits.
- * The state that came in waits for the end in a ring of rows, one for each block that the loop can hold. The clock
- * stops while the pipe is empty.
+ * State and result are byte strings as the digest is written, byte 0 in bits 7:0; a shorter one is
+ * in the low bits. The state that came in waits for the end in a ring of rows, one for each block
+ * that the loop can hold. The clock stops while the pipe is empty.
  */
 abstract class HashPipe(loop: HashLoop) extends Module {
   require(loop.stages % 4 == 1, s"a loop of ${loop.stages} stages meets its own blocks: make it 1 modulo 4")
@@ -60,7 +73,8 @@ abstract class HashPipe(loop: HashLoop) extends Module {
   private val running = ClockGate(clock, io.in.valid || io.wipe || reset.asBool || busy)
 
   withClock(running) {
-    // Where blocks are: in the stages but the last, in the last with passes to go or none, and behind the loop.
+    // Where blocks are: in the stages but the last, in the last with passes to go or none, and
+    // behind the loop.
     val inside = RegInit(0.U((loop.stages - 1).W))
     val again = RegInit(false.B)
     val leaves = RegInit(false.B)
@@ -74,7 +88,8 @@ abstract class HashPipe(loop: HashLoop) extends Module {
     busy := inside.orR || again || leaves || behind.orR
     assert(!(again && io.in.valid))
 
-    // The pass of what stands before each stage; a block that has done its last, and no block at all, count as 0.
+    // The pass of what stands before each stage; a block that has done its last, and no block at
+    // all, count as 0.
     passes.head := RegNext(Mux(ends, passes.last + 1.U, 0.U), 0.U)
     passes.tail.zip(passes).foreach { case (now, before) => now := RegNext(before) }
 

@@ -7,11 +7,12 @@ import chisel3.util._
 /**
  * Arithmetic modulo 2^130 - 5 for [[Poly1305Pipe]] (RFC 8439 2.5), as pipelines of registers.
  *
- * A number is five limbs, limb k counting 2^(26 k) times. Between multiplications limbs have up to 27 bits and the
- * number is any representative; 2^130 = 5 carries from the top limb to the lowest.
+ * A number is five limbs, limb k counting 2^(26 k) times. Between multiplications limbs have up to
+ * 27 bits and the number is any representative; 2^130 = 5 carries from the top limb to the lowest.
  *
- * Every product is one of 26 by 17 bits, which fills the multiplier of a DSP48E2 (27 by 18, signed): 50 of them. The
- * two registers behind each are the DSP's own. All but the last reduction fits 64-bit words, for Verilator.
+ * Every product is one of 26 by 17 bits, which fills the multiplier of a DSP48E2 (27 by 18,
+ * signed): 50 of them. The two registers behind each are the DSP's own. All but the last reduction
+ * fits 64-bit words, for Verilator.
  */
 object Poly1305 {
 
@@ -32,7 +33,10 @@ object Poly1305 {
     VecInit.tabulate(5)(k => padded(low * k + low - 1, low * k))
   }
 
-  /** Each limb gives what it has above its 26 bits to the next one, the top limb five times to the lowest. */
+  /**
+   * Each limb gives what it has above its 26 bits to the next one, the top limb five times to
+   * the lowest.
+   */
   private def carry(x: Seq[UInt]): Seq[UInt] = {
     val over = x.map(limb => (limb >> low).asUInt)
     val received = (over.last +& (over.last << 2)) +: over.init
@@ -40,12 +44,13 @@ object Poly1305 {
   }
 
   /**
-   * (x + block) · r in limbs of 27 bits, 8 cycles after x and `block` (129 bits), 7 after `r` (124 bits).
+   * (x + block) · r in limbs of 27 bits, 8 cycles after x and `block` (129 bits), 7 after `r`
+   * (124 bits).
    *
-   * Bounds, for each limb of x below 2^26 + 2^9: with the block it is below 2^27 + 2^9, and five times that has 30
-   * bits, 17 and 13. A column of five products of 56 bits at most has 58. What it carries has 32 bits, and so has five
-   * times what the top column carries, whose limbs of r and x are not multiplied by five. The second carry has 6 bits,
-   * five times that is below 2^9.
+   * Bounds, for each limb of x below 2^26 + 2^9: with the block it is below 2^27 + 2^9, and five
+   * times that has 30 bits, 17 and 13. A column of five products of 56 bits at most has 58. What it
+   * carries has 32 bits, and so has five times what the top column carries, whose limbs of r and x
+   * are not multiplied by five. The second carry has 6 bits, five times that is below 2^9.
    */
   def multiplyAdd(x: Seq[UInt], block: UInt, r: UInt): Vec[UInt] = {
     val sum = RegNext(VecInit(x.zip(limbs(block)).map { case (a, b) => a +& b }))
@@ -70,10 +75,12 @@ object Poly1305 {
   }
 
   /**
-   * The representative below 2^130, registered; and, not registered, the one below 2^130 - 5; 3 cycles.
+   * The representative below 2^130, registered; and, not registered, the one below 2^130 - 5;
+   * 3 cycles.
    *
-   * Limbs of up to 27 bits are less than 2^130 + 2^115 together, so what is above 2^130 can be carried to the bottom
-   * once and then fits; and what is below 2^130 is at most once above 2^130 - 5.
+   * Limbs of up to 27 bits are less than 2^130 + 2^115 together, so what is above 2^130 can be
+   * carried to the bottom once and then fits; and what is below 2^130 is at most once above
+   * 2^130 - 5.
    */
   def reduce(x: Vec[UInt]): (UInt, UInt) = {
     val over = Cat(x.init.reverse.map(limb => (limb >> low).pad(low))) ## (5.U(low.W) & Fill(low, x.last(low)))

@@ -30,16 +30,19 @@ class PolyResult extends Bundle {
 }
 
 /**
- * Poly1305 (RFC 8439 2.5) of one to four whole blocks: acc = (acc + block + 2^128) · r mod 2^130 - 5 for each, and
- * tag = (acc mod 2^130 - 5) + s mod 2^128. A new group at most every 4 cycles, always in the same phase; no stall.
+ * Poly1305 (RFC 8439 2.5) of one to four whole blocks: acc = (acc + block + 2^128) · r mod 2^130 -
+ * 5 for each, and tag = (acc mod 2^130 - 5) + s mod 2^128. A new group at most every 4 cycles,
+ * always in the same phase; no stall.
  *
- * A group goes four times round a loop of [[Poly1305.stages]] stages, one block a time, and then through the last
- * reduction: latency [[Poly1305Pipe.latency]] cycles. Because the number of stages is odd, a group that comes round
- * meets no new one, and the loop is full at a group every 4 cycles. A round beyond the last block adds 0 and
- * multiplies by 1. What a group needs in later rounds waits in a ring of rows, one a group.
+ * A group goes four times round a loop of [[Poly1305.stages]] stages, one block a time, and then
+ * through the last reduction: latency [[Poly1305Pipe.latency]] cycles. Because the number of stages
+ * is odd, a group that comes round meets no new one, and the loop is full at a group every 4
+ * cycles. A round beyond the last block adds 0 and multiplies by 1. What a group needs in later
+ * rounds waits in a ring of rows, one a group.
  *
- * The clock stops while the pipe is empty. While `wipe` is high zeros enter, the loop too, and overwrite the ring a
- * row a cycle; after [[Poly1305Pipe.latency]] such cycles nothing of a key or a message is left.
+ * The clock stops while the pipe is empty. While `wipe` is high zeros enter, the loop too, and
+ * overwrite the ring a row a cycle; after [[Poly1305Pipe.latency]] such cycles nothing of a key or
+ * a message is left.
  */
 class Poly1305Pipe extends Module {
   val io = IO(new Bundle {

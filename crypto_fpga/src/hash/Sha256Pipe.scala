@@ -11,7 +11,10 @@ object Sha256Pipe extends ShaLoop {
   val phase = 1
   val words = 8
 
-  /** The first 32 bits of the fractional parts of the cube roots of the first 64 primes (FIPS 180-4 4.2.2). */
+  /**
+   * The first 32 bits of the fractional parts of the cube roots of the first 64 primes (FIPS
+   * 180-4 4.2.2).
+   */
   private val k: Seq[BigInt] = {
     def cubeRoot(x: BigInt) = (39 to 0 by -1).foldLeft(BigInt(0)) { (root, bit) =>
       val larger = root.setBit(bit)

@@ -4,10 +4,12 @@ package sallyport.crypto.hash
 import chisel3._
 
 /**
- * The compression function of SM3 (GB/T 32905-2016 5.3): 16 rounds a pass, two stages a round; see [[HashPipe]].
+ * The compression function of SM3 (GB/T 32905-2016 5.3): 16 rounds a pass, two stages a round; see
+ * [[HashPipe]].
  *
- * A round has two additions in a row, SS1 and then TT1 and TT2, so the first stage makes SS1 (before its rotation) and
- * what else goes into TT1 and TT2, the second the rest. The stage that makes the loop odd does nothing.
+ * A round has two additions in a row, SS1 and then TT1 and TT2, so the first stage makes SS1
+ * (before its rotation) and what else goes into TT1 and TT2, the second the rest. The stage that
+ * makes the loop odd does nothing.
  */
 class Sm3Pipe extends HashPipe(Sm3Pipe)
 

@@ -14,15 +14,18 @@ import sallyport.crypto.suite.Suite
 /**
  * Finds the key of each inbound packet and infers the high half of its sequence number.
  *
- * Beats pass on at once; the packet's job follows [[DecryptFetch.latency]] cycles after its first beat. A packet every 2 cycles, of any
- * SAs. Packets wait while a key row is being written (some 20 cycles). Nothing is dropped here: the job says what becomes of the packet. A
- * packet whose SPI is not its key row's has no key.
+ * Beats pass on at once; the packet's job follows [[DecryptFetch.latency]] cycles after its first
+ * beat. A packet every 2 cycles, of any SAs. Packets wait while a key row is being written (some 20
+ * cycles). Nothing is dropped here: the job says what becomes of the packet. A packet whose SPI is
+ * not its key row's has no key.
  *
- * `verified` brings back what the lanes found authentic, and `numbers` what software says was on another box (fail-over): either raises the highest number of an SA. A packet may be verified after its SA's row was written anew, and its number
- * must not count for the new key. So each job carries an epoch bit, which flips with every row written; numbers that come back
- * with the old epoch are ignored (for other SAs that only means that the highest number waits for the next packet), and a
- * row is written only when no packet of the epoch before is in the chip. `merged` and `dropped`
- * report every packet that has ended, good or bad.
+ * `verified` brings back what the lanes found authentic, and `numbers` what software says was on
+ * another box (fail-over): either raises the highest number of an SA. A packet may be verified
+ * after its SA's row was written anew, and its number must not count for the new key. So each job
+ * carries an epoch bit, which flips with every row written; numbers that come back with the old
+ * epoch are ignored (for other SAs that only means that the highest number waits for the next
+ * packet), and a row is written only when no packet of the epoch before is in the chip. `merged`
+ * and `dropped` report every packet that has ended, good or bad.
  *
  * @param inFlight
  *   packets that may have begun here and not ended, at most
@@ -124,7 +127,8 @@ class DecryptFetch(saBits: Int, suites: Seq[Suite], inFlight: Int, jobs: Int = 8
   inference.io.request.bits.esn := route === Route.lane && InboundKeyRow.esn(rowDecided).asBool
   inference.io.request.bits.window := InboundKeyRow.window(rowDecided)
   inference.io.request.bits.low := WireOrder.bigEndian(headDecided.bytes(63, 32))
-  // A cycle late: a row that is written ends a long path, and no packet that meets it is here so soon.
+  // A cycle late: a row that is written ends a long path, and no packet that meets it is here
+  // so soon.
   inference.io.restart := RegNext(keys.io.restart, 0.U.asTypeOf(keys.io.restart))
   // Software's word waits until `hold` keeps the lanes' away, for these cannot wait.
   private val room = inference.io.update.ready
@@ -141,7 +145,8 @@ class DecryptFetch(saBits: Int, suites: Seq[Suite], inFlight: Int, jobs: Int = 8
   numbers.io.memory.ready := (room && hold) || numbers.io.clearing
   numbers.io.data := 0.U
 
-  // Rows run through in step with the inference and leave zeros behind. A packet that goes past the lanes has none.
+  // Rows run through in step with the inference and leave zeros behind. A packet that goes past the
+  // lanes has none.
   private val answerAt = EsnInference.latency
   private val rowAnswered = ShiftRegister(Mux(route === Route.lane, rowDecided, 0.U), answerAt, 0.U, true.B)
   private val job = Wire(new PathJob)

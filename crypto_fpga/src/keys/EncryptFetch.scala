@@ -13,11 +13,14 @@ import sallyport.crypto.suite.Suite
 /**
  * Finds the key of each outbound packet and gives it its sequence number and nonce.
  *
- * Beats pass on at once; the packet's job follows [[EncryptFetch.latency]] cycles after its first beat. A packet every 2 cycles, of any
- * SAs. Packets wait while a key row is being written, or a counter read or raised (some 20 cycles). Nothing is dropped here: the job says what becomes of the packet.
+ * Beats pass on at once; the packet's job follows [[EncryptFetch.latency]] cycles after its first
+ * beat. A packet every 2 cycles, of any SAs. Packets wait while a key row is being written, or a
+ * counter read or raised (some 20 cycles). Nothing is dropped here: the job says what becomes of
+ * the packet.
  *
- * The IV is the sequence number XOR the row's `iv_mask` (RFC 4106 section 3.1: unique for each key, which any one-to-one image of a counter
- * is). The key travels with the job, so a row written meanwhile changes nothing for a packet that has begun.
+ * The IV is the sequence number XOR the row's `iv_mask` (RFC 4106 section 3.1: unique for each key,
+ * which any one-to-one image of a counter is). The key travels with the job, so a row written
+ * meanwhile changes nothing for a packet that has begun.
  */
 class EncryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Module {
   val io = IO(new Bundle {
@@ -27,7 +30,10 @@ class EncryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Modul
     val jobTaken = Input(Bool())
     val table = Flipped(new TablePort)
 
-    /** Of the sequence counters. Never at the same time as `table`: software has one access at a time. */
+    /**
+     * Of the sequence counters. Never at the same time as `table`: software has one access at
+     * a time.
+     */
     val numbers = Flipped(new TablePort)
     val allowBypass = Input(Bool())
 
@@ -103,12 +109,14 @@ class EncryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Modul
   authority.io.request.bits.esn := OutboundKeyRow.esn(rowDecided)
   authority.io.request.bits.softLimit := OutboundKeyRow.softLimit(rowDecided)
   authority.io.request.bits.hardLimit := OutboundKeyRow.hardLimit(rowDecided)
-  // A cycle late: a row that is written ends a long path, and no packet that meets it is here so soon.
+  // A cycle late: a row that is written ends a long path, and no packet that meets it is here
+  // so soon.
   authority.io.restart := RegNext(keys.io.restart, 0.U.asTypeOf(keys.io.restart))
   authority.io.raise := numbers.io.raise
   io.softLimit := authority.io.softLimit
 
-  // Rows run through in step with the authority and leave zeros behind. A packet that goes past the lanes has none.
+  // Rows run through in step with the authority and leave zeros behind. A packet that goes past the
+  // lanes has none.
   private val grantAt = SequenceAuthority.latency
   private val routeGranted = ShiftRegister(route, grantAt)
   private val headGranted = ShiftRegister(headDecided.meta, grantAt)

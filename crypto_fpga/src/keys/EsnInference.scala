@@ -9,7 +9,10 @@ class EsnRequest(saBits: Int) extends Bundle {
   val sa = UInt(saBits.W)
   val esn = Bool()
 
-  /** Anti-replay window of the key row; values under [[EsnInference.minimumWindow]] count as that. */
+  /**
+   * Anti-replay window of the key row; values under [[EsnInference.minimumWindow]] count
+   * as that.
+   */
   val window = UInt(16.W)
 
   /** Low half, from the packet. */
@@ -23,18 +26,20 @@ class EsnUpdate(saBits: Int) extends Bundle {
 }
 
 /**
- * High half of an inbound sequence number (RFC 4303 appendix A2.2) from the highest number verified on its SA, which is kept
- * here.
+ * High half of an inbound sequence number (RFC 4303 appendix A2.2) from the highest number verified
+ * on its SA, which is kept here.
  *
- * One request every 2 cycles; `sequence` follows exactly `EsnInference.latency` cycles later, in order, and never waits. Without
- * ESN the high half is 0. With T the highest verified number (Th, Tl its halves) and W the window: if Tl >= W-1 the
- * window lies in one subspace and a low half below its bottom belongs to Th+1; otherwise it spans two and a low half at or
- * above its bottom belongs to Th-1. Arithmetic is modulo 2^32 as in the RFC: with T = 0 a low half just under 2^32 gives
- * Th-1 = 2^32-1, and the ICV, which covers the high half, refuses it.
+ * One request every 2 cycles; `sequence` follows exactly `EsnInference.latency` cycles later, in
+ * order, and never waits. Without ESN the high half is 0. With T the highest verified number (Th,
+ * Tl its halves) and W the window: if Tl >= W-1 the window lies in one subspace and a low half
+ * below its bottom belongs to Th+1; otherwise it spans two and a low half at or above its bottom
+ * belongs to Th-1. Arithmetic is modulo 2^32 as in the RFC: with T = 0 a low half just under 2^32
+ * gives Th-1 = 2^32-1, and the ICV, which covers the high half, refuses it.
  *
- * `update` raises T to a verified number and never lowers it; it is taken between requests, so at least every other cycle. A
- * request that sees a T of a few packets ago infers the same: packets inside the chip are few against 2^31. `restart` sets T
- * to 0 when the key row is written and forgets the updates that wait; it may come only while no request with `esn` is on its way.
+ * `update` raises T to a verified number and never lowers it; it is taken between requests, so at
+ * least every other cycle. A request that sees a T of a few packets ago infers the same: packets
+ * inside the chip are few against 2^31. `restart` sets T to 0 when the key row is written and
+ * forgets the updates that wait; it may come only while no request with `esn` is on its way.
  */
 class EsnInference(saBits: Int) extends Module {
   require(saBits >= 1 && saBits <= 16, s"saBits is $saBits; the link header carries an SA index of 1 to 16 bits")

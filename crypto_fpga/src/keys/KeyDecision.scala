@@ -9,13 +9,22 @@ import sallyport.crypto.suite.Suite
 /** What becomes of a packet as far as its key row and its length say. */
 object KeyDecision {
 
-  /** Longest ESP packet that fits an outer IPv4 header into a 9600-byte frame, with room for nothing else: 9600 - 18. */
+  /**
+   * Longest ESP packet that fits an outer IPv4 header into a 9600-byte frame, with room for
+   * nothing else: 9600 - 18.
+   */
   val longestEsp: Int = 9582
 
-  /** The shortest packet of any suite: without a cipher, header, one word of 4 bytes with the trailer, ICV. Lanes know their suite's. */
+  /**
+   * The shortest packet of any suite: without a cipher, header, one word of 4 bytes with the
+   * trailer, ICV. Lanes know their suite's.
+   */
   val shortestEsp: Int = 8 + 4 + 16
 
-  /** The longest payload whose ESP packet is not above [[longestEsp]]: text is a multiple of the padding, and 2 bytes are trailer. */
+  /**
+   * The longest payload whose ESP packet is not above [[longestEsp]]: text is a multiple of the
+   * padding, and 2 bytes are trailer.
+   */
   def longestPayload(suite: Suite, icvBytes: Int): Int =
     (longestEsp - suite.headBytes - icvBytes) / suite.padTo * suite.padTo - 2
 
@@ -61,7 +70,10 @@ object KeyDecision {
     )
   }
 
-  /** What [[PrefixStrip]] makes of a packet without a possible prefix, or without anything behind it. */
+  /**
+   * What [[PrefixStrip]] makes of a packet without a possible prefix, or without anything
+   * behind it.
+   */
   private def malformed(head: PacketHead): Bool = head.meta.hasPrefix && head.meta.length === 0.U
 
   private def priority(otherwise: Route.Type, cases: (Bool, Route.Type)*): Route.Type =

@@ -9,11 +9,13 @@ import sallyport.common.table.{DirectTable, TablePort, TableResult}
 /**
  * A write-only key table whose rows change only between packets.
  *
- * What is kept per SA beside the row (sequence counter, highest number) starts anew with the row: for that a write waits until
- * `mayWrite` and for a [[PacketPause]] (`hold`, `drained`), writes, and pulses `restart`.
+ * What is kept per SA beside the row (sequence counter, highest number) starts anew with the row:
+ * for that a write waits until `mayWrite` and for a [[PacketPause]] (`hold`, `drained`), writes,
+ * and pulses `restart`.
  *
- * Lookups: `result` follows `lookup` by `DirectTable.latency` cycles and stays. `clear` empties the table; a write that is under way then writes a row of
- * zeros. `scrub` reads a row for its own sake, which no packet sees: after a clear the output register then holds none of a key.
+ * Lookups: `result` follows `lookup` by `DirectTable.latency` cycles and stays. `clear` empties the
+ * table; a write that is under way then writes a row of zeros. `scrub` reads a row for its own
+ * sake, which no packet sees: after a clear the output register then holds none of a key.
  */
 class KeyTable(saBits: Int, row: Row, valid: RowField) extends Module {
   val io = IO(new Bundle {

@@ -7,11 +7,11 @@ import sallyport.common.registers.map.OutboundNumberRow
 import sallyport.common.table.{TableAccess, TablePort}
 
 /**
- * Software's way to the outbound sequence counters: a row is the last number that its SA was given. It is read, and a write raises it
- * ([[SequenceAuthority]]); a lower number changes nothing.
+ * Software's way to the outbound sequence counters: a row is the last number that its SA was given.
+ * It is read, and a write raises it ([[SequenceAuthority]]); a lower number changes nothing.
  *
- * Either waits for a [[PacketPause]] (`hold`, `drained`), for the counter is read and written where packets' numbers are. A write that is
- * under way at `clear` raises nothing.
+ * Either waits for a [[PacketPause]] (`hold`, `drained`), for the counter is read and written where
+ * packets' numbers are. A write that is under way at `clear` raises nothing.
  */
 class NumberTable(saBits: Int) extends Module {
   val io = IO(new Bundle {

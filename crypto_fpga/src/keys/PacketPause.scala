@@ -6,12 +6,13 @@ import chisel3.util._
 import sallyport.common.table.TablePort
 
 /**
- * Lets software reach a table only between packets: what a packet finds in several memories then belongs together.
+ * Lets software reach a table only between packets: what a packet finds in several memories then
+ * belongs together.
  *
  * An access waits until `may`, then raises `hold`, which keeps new packets from starting a fetch,
- * until `drained` says that no packet is between its lookup and its number. It goes on to `out`, and
- * `hold` falls after the answer, or when the access is withdrawn. Traffic waits some 20 cycles and
- * loses nothing.
+ * until `drained` says that no packet is between its lookup and its number. It goes on to `out`,
+ * and `hold` falls after the answer, or when the access is withdrawn. Traffic waits some 20 cycles
+ * and loses nothing.
  */
 class PacketPause extends Module {
   val io = IO(new Bundle {
@@ -26,7 +27,8 @@ class PacketPause extends Module {
   private val state = RegInit(State.idle)
   switch(state) {
     is(State.idle) { when(io.in.request.valid && io.may) { state := State.holding } }
-    // `hold` reaches the packets; the last one that begins counts in `drained` by the end of `settling`.
+    // `hold` reaches the packets; the last one that begins counts in `drained` by the end
+    // of `settling`.
     is(State.holding) { state := State.settling }
     is(State.settling) { state := State.draining }
     is(State.draining) { when(io.drained) { state := State.offer } }

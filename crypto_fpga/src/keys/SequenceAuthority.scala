@@ -8,7 +8,10 @@ import chisel3.util._
 class SequenceRequest(saBits: Int, bits: Int) extends Bundle {
   val sa = UInt(saBits.W)
 
-  /** False: the packet passes through without a number and without a trace (it has no key, or is bypassed). */
+  /**
+   * False: the packet passes through without a number and without a trace (it has no key, or is
+   * bypassed).
+   */
   val take = Bool()
 
   val esn = Bool()
@@ -42,21 +45,22 @@ class SequenceRaise(saBits: Int, bits: Int) extends Bundle {
  *   - No number is above `hardLimit`, above 2^32-1 without ESN, or above 2^64-1 with ESN.
  *   - After the first refusal every request is refused.
  *   - Only `restart` lowers a counter: the key row was written, and the counter starts anew.
- *   - After `raise` the next number is one above the raised one, if the counter was lower (fail-over).
+ *   - After `raise` the next number is one above the raised one, if the counter was lower
+ *     (fail-over).
  *
- * It takes one request every 2 cycles, of any SAs. Consecutive requests may be of one SA: the counter
- * is forwarded. The grant follows exactly `SequenceAuthority.latency` cycles later, in order, and
- * never waits.
+ * It takes one request every 2 cycles, of any SAs. Consecutive requests may be of one SA: the
+ * counter is forwarded. The grant follows exactly `SequenceAuthority.latency` cycles later, in
+ * order, and never waits.
  *
  * `restart` and `raise` may come only while no request with `take` is under way. So no packet pairs
- * the key of one row with the counter of another, and no raise misses a packet. For 3 cycles after a
- * raise neither of the two may come, nor a request with `take`.
+ * the key of one row with the counter of another, and no raise misses a packet. For 3 cycles after
+ * a raise neither of the two may come, nor a request with `take`.
  *
  * `last` shows the counter before a raise, from `raiseLatency` cycles after the raise. `softLimit`
  * pulses once per SA and restart, when the granted number reaches the soft limit.
  *
- * @param bits
- *   width of a number with ESN; without ESN half of them count. 64, but for tests that reach the end
+ * @param bits width of a number with ESN; without ESN half of them count. 64, but for tests that
+ *   reach the end
  */
 class SequenceAuthority(saBits: Int, bits: Int = 64) extends Module {
   require(saBits >= 1 && saBits <= 16, s"saBits is $saBits; the link header carries an SA index of 1 to 16 bits")
@@ -82,7 +86,8 @@ class SequenceAuthority(saBits: Int, bits: Int = 64) extends Module {
 
   private val counters = SyncReadMem(1 << saBits, new Counter)
 
-  // Stage 1: the memory answers. Stage 2: candidate. Stage 3: limits. Stage 4: grant and write back.
+  // Stage 1: the memory answers. Stage 2: candidate. Stage 3: limits. Stage 4: grant and
+  // write back.
   private val valid1 = RegNext(io.request.valid, false.B)
   private val request1 = RegEnable(io.request.bits, io.request.valid)
   private val readSa = Mux(io.raise.valid, io.raise.bits.sa, io.request.bits.sa)
@@ -96,7 +101,8 @@ class SequenceAuthority(saBits: Int, bits: Int = 64) extends Module {
   private val request3 = RegEnable(request2, valid2)
   private val taking3 = valid3 && request3.take
 
-  // The two newest results: what the memory does not show yet to a request two or four cycles behind.
+  // The two newest results: what the memory does not show yet to a request two or four
+  // cycles behind.
   private val newest = Reg(new Counter)
   private val newestSa = Reg(UInt(saBits.W))
   private val newestValid = RegInit(false.B)
@@ -137,7 +143,8 @@ class SequenceAuthority(saBits: Int, bits: Int = 64) extends Module {
     olderValid := false.B
   }
 
-  // A raise: the memory answers, the comparison has a stage to itself, then the counter is written back.
+  // A raise: the memory answers, the comparison has a stage to itself, then the counter is
+  // written back.
   private val raised1 = RegNext(io.raise.valid, false.B)
   private val raised2 = RegNext(raised1, false.B)
   private val raised3 = RegNext(raised2, false.B)

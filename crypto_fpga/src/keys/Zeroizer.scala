@@ -6,13 +6,15 @@ import chisel3.util._
 import sallyport.crypto.lane.LanePorts
 
 /**
- * Clears every key of the chip after reset, on `request`, and when `tamper` (any clock's, synchronised here) rises and when it falls;
- * `blocked` stays high in between.
+ * Clears every key of the chip after reset, on `request`, and when `tamper` (any clock's,
+ * synchronised here) rises and when it falls; `blocked` stays high in between.
  *
- * In order: `blocked` rises and with it the key tables are told to clear; one cycle later, when dispatch has withdrawn what waits
- * for a lane, the lanes' `zeroize` is high for four cycles; when the tables are clear and `lanesCycles` have
- * passed (more than a lane promises, [[LanePorts.wipeCycles]]), `scrub` has each table read a cleared row once, so that its output register holds no key; then
- * `blocked` falls. Time: rows of a table + 16 cycles, or `lanesCycles` + 16.
+ * In order: `blocked` rises and with it the key tables are told to clear; one cycle later, when
+ * dispatch has withdrawn what waits for a lane, the lanes' `zeroize` is high for four cycles; when
+ * the tables are clear and `lanesCycles` have passed (more than a lane promises,
+ * [[LanePorts.wipeCycles]]), `scrub` has each table read a cleared row once, so that its output
+ * register holds no key; then `blocked` falls. Time: rows of a table + 16 cycles, or
+ * `lanesCycles` + 16.
  *
  * A trigger during such a pass does not start it over, for a contact that bounces would then keep
  * the lanes from ever being wiped. The pass ends, and one more follows: at most twice that time

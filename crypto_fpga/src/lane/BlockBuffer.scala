@@ -12,12 +12,13 @@ class BeatWrite(config: LaneConfig) extends Bundle {
 }
 
 /**
- * A packet buffer that is written by the beat and read by 16 bytes from any word on, and, from black to red, by the beat for the
- * hashes.
+ * A packet buffer that is written by the beat and read by 16 bytes from any word on, and, from
+ * black to red, by the beat for the hashes.
  *
- * A block that crosses from the last 16 bytes of a beat needs the first 16 of the beat behind. So a beat stands in two memories with an address
- * each: its first 18 bytes, which fill two columns of URAM, and the rest. Beats are read through the port that writes them, so never in a
- * cycle with `write`.
+ * A block that crosses from the last 16 bytes of a beat needs the first 16 of the beat behind. So a
+ * beat stands in two memories with an address each: its first 18 bytes, which fill two columns of
+ * URAM, and the rest. Beats are read through the port that writes them, so never in a cycle
+ * with `write`.
  */
 class BeatToBlockBuffer(config: LaneConfig) extends Module {
   val io = IO(new Bundle {
@@ -75,8 +76,8 @@ class BlockWrite(config: LaneConfig) extends Bundle {
 }
 
 /**
- * A packet buffer that is written by 16 bytes from any 8 on, and read by the beat: eight banks of 8 bytes a beat, each of which fills a column
- * of URAM.
+ * A packet buffer that is written by 16 bytes from any 8 on, and read by the beat: eight banks of 8
+ * bytes a beat, each of which fills a column of URAM.
  */
 class BlockToBeatBuffer(config: LaneConfig) extends Module {
   val io = IO(new Bundle {

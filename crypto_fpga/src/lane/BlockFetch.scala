@@ -5,7 +5,10 @@ import chisel3._
 import chisel3.util._
 import sallyport.crypto.suite.{AuthKind, Suite}
 
-/** What a lane keeps of a packet's header, for the associated data and the ESP header: byte strings as on the wire. */
+/**
+ * What a lane keeps of a packet's header, for the associated data and the ESP header: byte strings
+ * as on the wire.
+ */
 class EspHead extends Bundle {
   val spi = UInt(32.W)
   val sequenceLow = UInt(32.W)
@@ -19,16 +22,21 @@ class EspHead extends Bundle {
   /** The first 16 bytes of the packet. */
   def wire: UInt = Cat(iv, sequenceLow, spi)
 
-  /** RFC 4543 section 3.3: the number in full, then the IV; with 64 bits of number its last 4 bytes begin the block behind. */
+  /**
+   * RFC 4543 section 3.3: the number in full, then the IV; with 64 bits of number its last 4 bytes
+   * begin the block behind.
+   */
   def gmacAad: UInt = Cat(Mux(esn, Cat(iv(31, 0), sequenceLow, sequenceHigh), Cat(iv, sequenceLow)), spi)
 }
 
 /**
- * Brings the block that a step works on: associated data from the packet's head, anything else from the packet buffer,
- * with the ESP trailer put behind the payload (encrypt). From black to red blocks lie at any word of the buffer.
+ * Brings the block that a step works on: associated data from the packet's head, anything else from
+ * the packet buffer, with the ESP trailer put behind the payload (encrypt). From black to red
+ * blocks lie at any word of the buffer.
  *
- * Feed-forward, a block a cycle, [[BlockFetch.cycles]] cycles. `base`, `frame`, `arrived` and `nextHeader` are those of the slot of `op`,
- * `head` that of `headSlot`: memories with asynchronous read.
+ * Feed-forward, a block a cycle, [[BlockFetch.cycles]] cycles. `base`, `frame`, `arrived` and
+ * `nextHeader` are those of the slot of `op`, `head` that of `headSlot`: memories with
+ * asynchronous read.
  */
 class BlockFetch(config: LaneConfig) extends Module {
   val io = IO(new Bundle {
@@ -36,7 +44,10 @@ class BlockFetch(config: LaneConfig) extends Module {
     val base = Input(UInt(config.rowBits.W))
     val frame = Input(new LaneFrame)
 
-    /** All of the packet is there. Before, `frame` is not known, and every block of text is one of payload alone. */
+    /**
+     * All of the packet is there. Before, `frame` is not known, and every block of text is one of
+     * payload alone.
+     */
     val arrived = Input(Bool())
     val nextHeader = Input(UInt(8.W))
     val headSlot = Output(UInt(config.slotBits.W))
@@ -113,7 +124,10 @@ object BlockFetch {
   val cycles = 6
 }
 
-/** Sixteen bytes of a packet buffer from word `word` of beat `row` on; `next` is the beat behind. */
+/**
+ * Sixteen bytes of a packet buffer from word `word` of beat `row` on; `next` is the
+ * beat behind.
+ */
 class BlockAddress(config: LaneConfig) extends Bundle {
   val row = UInt(config.rowBits.W)
   val next = UInt(config.rowBits.W)
@@ -121,11 +135,13 @@ class BlockAddress(config: LaneConfig) extends Bundle {
 }
 
 /**
- * Puts the ESP trailer (RFC 4303 section 2.4) behind the payload: pad bytes 1, 2, 3 …, their number, the next header.
+ * Puts the ESP trailer (RFC 4303 section 2.4) behind the payload: pad bytes 1, 2, 3 …, their
+ * number, the next header.
  *
- * Everything but `block` belongs to cycle 0, `block` to cycle 5, `out` is in the same cycle as `block`. `text` counts payload and trailer and may be
- * up to 17 bytes more than `payload`. Bytes behind the text do not matter. Unless `arrived` the lengths are not known, and the block is
- * payload.
+ * Everything but `block` belongs to cycle 0, `block` to cycle 5, `out` is in the same cycle as
+ * `block`. `text` counts payload and trailer and may be up to 17 bytes more than `payload`. Bytes
+ * behind the text do not matter. Unless `arrived` the lengths are not known, and the block
+ * is payload.
  */
 class TrailerInsert extends Module {
   val io = IO(new Bundle {

@@ -8,12 +8,13 @@ import sallyport.crypto.cipher.{AesPipe, Sm4Pipe}
 import sallyport.crypto.suite.Suite
 
 /**
- * The steps of CBC from red to black, where a block waits for the block before it to leave the cipher: each step from
- * another packet, a barrel schedule.
+ * The steps of CBC from red to black, where a block waits for the block before it to leave the
+ * cipher: each step from another packet, a barrel schedule.
  *
- * A packet's steps are `head`, `iv`, and its blocks of text. After a step that goes through a cipher a packet is woken so that its next step
- * enters the cipher in the very cycle in which the block before comes out; n packets alone in the lane with a
- * cipher of n cycles fill it. Woken packets wait in queues of slot numbers, those of the ciphers in front of those that start.
+ * A packet's steps are `head`, `iv`, and its blocks of text. After a step that goes through a
+ * cipher a packet is woken so that its next step enters the cipher in the very cycle in which the
+ * block before comes out; n packets alone in the lane with a cipher of n cycles fill it. Woken
+ * packets wait in queues of slot numbers, those of the ciphers in front of those that start.
  *
  * A step a cycle. `clear` forgets every packet.
  */
@@ -55,7 +56,10 @@ class ChainSequence(config: LaneConfig) extends Module {
   // Packets that may go on, the most urgent first.
   private def queue(valid: Bool, bits: UInt): DecoupledIO[UInt] = RingQueue(valid, bits, config.slots, io.clear)
 
-  /** Packets whose block comes out of a cipher of so many cycles. A register first: who is issued is known late. */
+  /**
+   * Packets whose block comes out of a cipher of so many cycles. A register first: who is issued
+   * is known late.
+   */
   private val issued = RegNext(io.issued.bits)
   private val issuedValid = RegNext(io.issued.valid && !io.clear, false.B)
   private val throughCipher = issuedValid && !issued.step.head && !issued.last

@@ -20,9 +20,9 @@ class LaneDecided(config: LaneConfig) extends Bundle {
 }
 
 /**
- * Judges a decrypted packet: ICV first, then the pad length against the payload, then the padding, then whether
- * there is anything to deliver ([[Verdict]]). Latency 2 cycles from `done`, which comes after the packet's text and
- * [[PadCheck.latency]].
+ * Judges a decrypted packet: ICV first, then the pad length against the payload, then the padding,
+ * then whether there is anything to deliver ([[Verdict]]). Latency 2 cycles from `done`, which
+ * comes after the packet's text and [[PadCheck.latency]].
  *
  * `textBytes` is the length of the text of the slot in `done`, in the same cycle.
  */

@@ -23,16 +23,18 @@ class HashPlan(slots: Int) extends Bundle {
 }
 
 /**
- * Makes the block of 64 bytes of each unit: fetches the packet's beat and appends what the hash wants behind the message.
+ * Makes the block of 64 bytes of each unit: fetches the packet's beat and appends what the hash
+ * wants behind the message.
  *
- * HMAC: the high half of the sequence number under ESN (RFC 4303 2.2.1), then 0x80, zeros, and the number of bits with the
- * key's block in the last two words (FIPS 180-4 5.1.1, which GB/T 32905 shares). The outer hash is the same of a message of
- * 8 or 5 words, the digest, which comes in `chain`. Poly1305: the first block replaced by `head`, the last one filled up
- * with zeros, then the block of lengths (RFC 8439 2.8, RFC 7634 2.1). All of it is whole words, so that a block is picked
- * together word by word.
+ * HMAC: the high half of the sequence number under ESN (RFC 4303 2.2.1), then 0x80, zeros, and the
+ * number of bits with the key's block in the last two words (FIPS 180-4 5.1.1, which GB/T 32905
+ * shares). The outer hash is the same of a message of 8 or 5 words, the digest, which comes in
+ * `chain`. Poly1305: the first block replaced by `head`, the last one filled up with zeros, then
+ * the block of lengths (RFC 8439 2.8, RFC 7634 2.1). All of it is whole words, so that a block is
+ * picked together word by word.
  *
- * `read` follows `in` by a cycle, `beat` follows `read` by [[HashEngine.readLatency]], `plan` and `block` are those of the
- * cycle of `beat`; one unit a cycle.
+ * `read` follows `in` by a cycle, `beat` follows `read` by [[HashEngine.readLatency]], `plan` and
+ * `block` are those of the cycle of `beat`; one unit a cycle.
  */
 class HashBlocks(slots: Int, rowBits: Int, poly: Boolean, next: (UInt, UInt) => UInt) extends Module {
   private val unitBits = HashEngine.unitBits
@@ -56,7 +58,10 @@ class HashBlocks(slots: Int, rowBits: Int, poly: Boolean, next: (UInt, UInt) => 
     val index = UInt(unitBits.W)
     val words = UInt(placeBits.W)
 
-    /** What is behind the message: two words, each with its place. Poly1305's are followed by one of zeros each. */
+    /**
+     * What is behind the message: two words, each with its place. Poly1305's are followed by one
+     * of zeros each.
+     */
     val places = Vec(2, UInt(placeBits.W))
     val extras = Vec(2, UInt(32.W))
     val hasFirst = Bool()

@@ -7,19 +7,23 @@ import sallyport.common.clock.ClockGate
 import sallyport.crypto.hash.{HashKind, HashPipe, Poly1305Pipe, Sha1Pipe, Sha256Pipe, Sm3Pipe}
 
 /**
- * Runs the chained hashes of many packets at once: HMAC (RFC 2104) with SHA-256, SHA-1 or SM3, and Poly1305 (RFC 8439).
+ * Runs the chained hashes of many packets at once: HMAC (RFC 2104) with SHA-256, SHA-1 or SM3, and
+ * Poly1305 (RFC 8439).
  *
- * A packet is a chain of units of 64 bytes, and one unit of any packet that is ready enters its pipe every 4 cycles. A
- * unit comes back after the latency of its pipe, and goes on no sooner than [[HashEngine.turnaround]] cycles after its
- * turn; with that many packets times a quarter in flight the rate is 128 bits a cycle. A packet of n bytes takes
- * ⌈(n + 9) / 64⌉ + 1 units under HMAC (n + 4 in the place of n with ESN), ⌈(⌈n / 16⌉ + 1) / 4⌉ under Poly1305.
+ * A packet is a chain of units of 64 bytes, and one unit of any packet that is ready enters its
+ * pipe every 4 cycles. A unit comes back after the latency of its pipe, and goes on no sooner than
+ * [[HashEngine.turnaround]] cycles after its turn; with that many packets times a quarter in flight
+ * the rate is 128 bits a cycle. A packet of n bytes takes ⌈(n + 9) / 64⌉ + 1 units under HMAC (n +
+ * 4 in the place of n with ESN), ⌈(⌈n / 16⌉ + 1) / 4⌉ under Poly1305.
  *
- * Turns have a fixed phase of 4 cycles. The pipes' latencies differ modulo 4, so results come one a cycle, each pipe's in
- * its phase, and one port writes them all. As every pipe keeps order and time, what belongs to a result is found in a ring
- * of tickets by the time at which the unit entered. So a packet is scheduled anew a turn before its result comes out: the next unit is
+ * Turns have a fixed phase of 4 cycles. The pipes' latencies differ modulo 4, so results come one a
+ * cycle, each pipe's in its phase, and one port writes them all. As every pipe keeps order and
+ * time, what belongs to a result is found in a ring of tickets by the time at which the unit
+ * entered. So a packet is scheduled anew a turn before its result comes out: the next unit is
  * fetched meanwhile and meets the chain as it is written.
  *
- * The clock stops while no packet is in the engine, each pipe's while the pipe is empty. Ports: [[HashEnginePorts]].
+ * The clock stops while no packet is in the engine, each pipe's while the pipe is empty. Ports:
+ * [[HashEnginePorts]].
  *
  * @param kinds
  *   the hashes that are built; `start` names no other
@@ -56,7 +60,8 @@ class HashEngine(slots: Int, rowBits: Int, kinds: Set[HashKind.Type], next: (UIn
     packets := Mux(io.wipe, 0.U, packets + io.start.valid - io.done.valid)
     busy := packets =/= 0.U
 
-    // Keys and chains. What is read of them in a wipe comes to be zero too, because every cycle reads.
+    // Keys and chains. What is read of them in a wipe comes to be zero too, because every
+    // cycle reads.
     val wipeRow = RegInit(0.U(slotBits.W))
     wipeRow := Mux(io.wipe, wipeRow + 1.U, 0.U)
     def memory(valid: Bool, slot: UInt, data: UInt): SyncReadMem[UInt] = {
@@ -74,7 +79,8 @@ class HashEngine(slots: Int, rowBits: Int, kinds: Set[HashKind.Type], next: (UIn
     val jobs = SyncReadMem(slots, new HashStart(slots, rowBits))
     when(io.start.valid) { jobs.write(io.start.bits.slot, io.start.bits) }
 
-    // The time: turns and, in the high bits, rows of the ring of tickets, which outlast the longest pipe.
+    // The time: turns and, in the high bits, rows of the ring of tickets, which outlast the
+    // longest pipe.
     val rows = 1 << log2Ceil(HashEngine.latencies.filter(l => kinds(l._1)).map(_._2).max / 4 + 1)
     val time = RegInit(0.U((log2Ceil(rows) + 2).W))
     time := time + 1.U
@@ -198,9 +204,15 @@ object HashEngine {
   /** Cycles of a kind's pipe. */
   def latency(kind: HashKind.Type): Int = latencies.find(_._1 == kind).get._2
 
-  /** Cycles from a packet's turn to its next one at the earliest: what a unit takes less the turn by which it is foreseen. */
+  /**
+   * Cycles from a packet's turn to its next one at the earliest: what a unit takes less the turn
+   * by which it is foreseen.
+   */
   def turnaround(kind: HashKind.Type): Int = (entry + latency(kind) + 2 - 4 + 3) / 4 * 4
 
-  /** Cycles for which `wipe` is held: every row of every memory, and longer than a unit is on its way. */
+  /**
+   * Cycles for which `wipe` is held: every row of every memory, and longer than a unit is on
+   * its way.
+   */
   def wipeCycles(slots: Int): Int = math.max(slots, latencies.map(_._2).max) + 16
 }

@@ -5,11 +5,17 @@ import chisel3._
 import chisel3.util._
 import sallyport.common.queue.RingQueue
 
-/** What goes through a hash pipe at once: 64 bytes of a packet's message, or the outer hash of its HMAC. */
+/**
+ * What goes through a hash pipe at once: 64 bytes of a packet's message, or the outer hash of
+ * its HMAC.
+ */
 class HashUnit(slots: Int) extends Bundle {
   val slot = UInt(log2Ceil(slots).W)
 
-  /** Of the beat among those of the packet; the last ones may lie beyond, with padding or lengths alone. */
+  /**
+   * Of the beat among those of the packet; the last ones may lie beyond, with padding or
+   * lengths alone.
+   */
   val index = UInt(HashEngine.unitBits.W)
 
   /** The outer hash; `index` does not count then. */
@@ -17,15 +23,16 @@ class HashUnit(slots: Int) extends Bundle {
 }
 
 /**
- * Which packet's unit is next. A packet is in one of three queues of slots that are ready, or in the pipes, or waits for
- * more of its message; no slot is ever searched for.
+ * Which packet's unit is next. A packet is in one of three queues of slots that are ready, or in
+ * the pipes, or waits for more of its message; no slot is ever searched for.
  *
- * In a cycle with `turn` the head of a queue is taken: of chains that have come back first, then of those that waited,
- * then of new ones, so that the oldest packets end first. `pick` follows a cycle later. `returned` brings a packet back
- * with the unit that it needs next.
+ * In a cycle with `turn` the head of a queue is taken: of chains that have come back first, then of
+ * those that waited, then of new ones, so that the oldest packets end first. `pick` follows a cycle
+ * later. `returned` brings a packet back with the unit that it needs next.
  *
- * No wake-up is lost: whether the packet's beat is there is asked once, in the cycle of `returned`, which sees a `grown`
- * of the same cycle; and a `grown` of any later cycle finds the packet marked as waiting.
+ * No wake-up is lost: whether the packet's beat is there is asked once, in the cycle of `returned`,
+ * which sees a `grown` of the same cycle; and a `grown` of any later cycle finds the packet marked
+ * as waiting.
  */
 class HashSchedule(slots: Int) extends Module {
   private val slotBits = log2Ceil(slots)
@@ -54,12 +61,16 @@ class HashSchedule(slots: Int) extends Module {
   private val grown = io.grown.bits
   private val returned = io.returned.bits
 
-  // Packets that wait, those all of whose message is there, and those of which no beat has been announced yet.
+  // Packets that wait, those all of whose message is there, and those of which no beat has been
+  // announced yet.
   private val waiting = RegInit(0.U(slots.W))
   private val whole = Reg(UInt(slots.W))
   private val fresh = Reg(UInt(slots.W))
 
-  /** Beats announced, counted unless `fresh`. A packet that is not whole has had one for each unit it did. */
+  /**
+   * Beats announced, counted unless `fresh`. A packet that is not whole has had one for each unit
+   * it did.
+   */
   private val beats = Mem(slots, UInt(HashEngine.unitBits.W))
   when(io.grown.valid) { beats(grown.slot) := Mux(fresh(grown.slot), 0.U, beats(grown.slot)) + 1.U }
 

@@ -9,24 +9,27 @@ import sallyport.common.link.LinkMeta
 import sallyport.crypto.suite.Suite
 
 /**
- * One lane of a direction: ESP (RFC 4303) with any of the suites of its configuration, many packets in flight, 128 bits a cycle.
+ * One lane of a direction: ESP (RFC 4303) with any of the suites of its configuration, many packets
+ * in flight, 128 bits a cycle.
  *
- * Encrypt: an inner packet goes in and SPI, sequence number, IV, ciphertext of packet, padding and trailer, and
- * ICV come out. Decrypt: the reverse; of a packet nothing leaves before its ICV is found right, and of a packet
- * that is refused nothing leaves at all. The contract of the ports, of verdicts and of `zeroize` is at
- * [[LanePorts]] and [[Verdict]].
+ * Encrypt: an inner packet goes in and SPI, sequence number, IV, ciphertext of packet, padding and
+ * trailer, and ICV come out. Decrypt: the reverse; of a packet nothing leaves before its ICV is
+ * found right, and of a packet that is refused nothing leaves at all. The contract of the ports, of
+ * verdicts and of `zeroize` is at [[LanePorts]] and [[Verdict]].
  *
- * Never drops. Rate: a block of 16 bytes a cycle, and 2 cycles more a packet with GCM: a 64-byte frame (46 bytes inside)
- * takes 5 cycles, 1400 bytes 89. Suites with a hash take 4 cycles for each 64 bytes hashed if that is more, and want
- * many packets in flight ([[ChainSequence]], [[HashEngine]]).
+ * Never drops. Rate: a block of 16 bytes a cycle, and 2 cycles more a packet with GCM: a 64-byte
+ * frame (46 bytes inside) takes 5 cycles, 1400 bytes 89. Suites with a hash take 4 cycles for each
+ * 64 bytes hashed if that is more, and want many packets in flight ([[ChainSequence]],
+ * [[HashEngine]]).
  *
- * Order of things: the intake writes the packet into the first buffer and keeps what came beside it in the
- * memories of its slot. The engine starts with a fast packet ([[Suite.fast]]) as it comes in, with a slow one once all of it is
- * there. Text comes back into the second buffer, and
- * when the packet's end is known its slot is done. The outlet sends slots as they are granted. The hashes read what
- * is on the black side: the second buffer (encrypt), in whose reads the outlet pauses for them, or the first, in whose writes
- * the intake does. That is one cycle of four at most and takes nothing from the rate, since beats come and go four times as fast as blocks. Both buffers
- * have one layout, so a packet's place is one number.
+ * Order of things: the intake writes the packet into the first buffer and keeps what came beside it
+ * in the memories of its slot. The engine starts with a fast packet ([[Suite.fast]]) as it comes
+ * in, with a slow one once all of it is there. Text comes back into the second buffer, and when the
+ * packet's end is known its slot is done. The outlet sends slots as they are granted. The hashes
+ * read what is on the black side: the second buffer (encrypt), in whose reads the outlet pauses for
+ * them, or the first, in whose writes the intake does. That is one cycle of four at most and takes
+ * nothing from the rate, since beats come and go four times as fast as blocks. Both buffers have
+ * one layout, so a packet's place is one number.
  *
  * The clock of the whole lane stops while it is empty.
  */
@@ -63,7 +66,8 @@ class Lane(config: LaneConfig) extends Module {
     val done = RegInit(0.U(slots.W))
 
     // Zeroizing: no packet enters, the engine forgets, and what is in the lane is done, as it is.
-    // The highest bit of what counts down is 1 meanwhile, and needs no comparison in front of the pipes.
+    // The highest bit of what counts down is 1 meanwhile, and needs no comparison in front of
+    // the pipes.
     val wipeBits = log2Ceil(LanePorts.wipeCycles)
     val wiping = RegInit(0.U((wipeBits + 1).W))
     val wipe = wiping(wipeBits)
@@ -102,7 +106,8 @@ class Lane(config: LaneConfig) extends Module {
     engine.io.load.bits.nonce := head.iv ## job.salt
     engine.io.load.bits.auth := job.auth
 
-    // It has begun, or all of it is there. A malformed packet that the engine has begun with is finished by it, as any length will do.
+    // It has begun, or all of it is there. A malformed packet that the engine has begun with is
+    // finished by it, as any length will do.
     val arrived = intake.io.arrived
     val inSlot = intake.io.slot
     val inHead = heads(inSlot)

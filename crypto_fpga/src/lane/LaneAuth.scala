@@ -24,11 +24,12 @@ class LaneDone(config: LaneConfig) extends Bundle {
 }
 
 /**
- * The authentication of a lane: GHASH beside the cipher, the chained hashes on their own, and the judgement of the ICV.
+ * The authentication of a lane: GHASH beside the cipher, the chained hashes on their own, and the
+ * judgement of the ICV.
  *
- * `hashed` brings GHASH its blocks, `mask` E(K, J0); `start`, `grown`, `beat` and `readsSoon` are the [[HashEngine]]'s. `icv` brings the ICV
- * received, in one or two blocks, before the packet's hash can be done. `icvBytes` is that of `slotDone`. `done` comes once a
- * packet.
+ * `hashed` brings GHASH its blocks, `mask` E(K, J0); `start`, `grown`, `beat` and `readsSoon` are
+ * the [[HashEngine]]'s. `icv` brings the ICV received, in one or two blocks, before the packet's
+ * hash can be done. `icvBytes` is that of `slotDone`. `done` comes once a packet.
  */
 class LaneAuth(config: LaneConfig) extends Module {
   val io = IO(new Bundle {

@@ -22,19 +22,24 @@ class LaneBlock(config: LaneConfig) extends Bundle {
   /** The block that was fetched. */
   val data = UInt(128.W)
 
-  /** What the cipher made: a block of key stream, or a block of CBC before it is chained (decrypt) or after (encrypt). */
+  /**
+   * What the cipher made: a block of key stream, or a block of CBC before it is chained (decrypt)
+   * or after (encrypt).
+   */
   val result = UInt(128.W)
 }
 
 /**
  * The ciphers of a lane: counter mode (NIST SP 800-38A 6.5), CBC (6.2) and ChaCha20 (RFC 8439).
  *
- * A step comes in with `op`, its block [[BlockFetch.cycles]] later with `data`; it comes out its cipher's latency
- * ([[LaneCipher.latency]]) + 1 cycles after that. [[LaneSequence]] sees to it that steps never meet at the exit. CBC from red to black takes its result back to the
- * entrance as soon as the cipher has it. `polyKey` is the first 32 bytes of ChaCha20's block 0, with the step `head`.
+ * A step comes in with `op`, its block [[BlockFetch.cycles]] later with `data`; it comes out its
+ * cipher's latency ([[LaneCipher.latency]]) + 1 cycles after that. [[LaneSequence]] sees to it that
+ * steps never meet at the exit. CBC from red to black takes its result back to the entrance as soon
+ * as the cipher has it. `polyKey` is the first 32 bytes of ChaCha20's block 0, with the
+ * step `head`.
  *
- * The IV of CBC is the encrypted counter (NIST SP 800-38A appendix C, first method). `wipe`, held for
- * [[LanePorts.wipeCycles]], overwrites every key.
+ * The IV of CBC is the encrypted counter (NIST SP 800-38A appendix C, first method). `wipe`, held
+ * for [[LanePorts.wipeCycles]], overwrites every key.
  */
 class LaneCipher(config: LaneConfig) extends Module {
   import CipherKind._
@@ -70,7 +75,8 @@ class LaneCipher(config: LaneConfig) extends Module {
   private val op = ops(entry)
   private def at(property: Suite => Boolean): Bool = RegNext(Suite.is(soon.suite)(property))
 
-  // GCM: J0 is the nonce and 1, text block i the nonce and i + 2. CTR begins with 1 (RFC 3686 section 4).
+  // GCM: J0 is the nonce and 1, text block i the nonce and i + 2. CTR begins with 1 (RFC 3686
+  // section 4).
   private val counter = Reg(UInt(16.W))
   counter := Mux(
     ops(entry - 2).step.head,
@@ -95,8 +101,8 @@ class LaneCipher(config: LaneConfig) extends Module {
     RegNext(valids(entry - 1) && throughBlock && Suite.is(soon.suite)(cipher) && !io.wipe, false.B)
 
   /**
-   * The block for a cipher with this result and latency. CBC takes its last result back as it comes out, or, if other packets came
-   * between, as it was kept.
+   * The block for a cipher with this result and latency. CBC takes its last result back as it comes
+   * out, or, if other packets came between, as it was kept.
    */
   private def block(latency: Int, out: Valid[UInt]): UInt =
     if (config.encrypt && config.hasCbc) {
@@ -151,7 +157,8 @@ class LaneCipher(config: LaneConfig) extends Module {
     pipe.io.out.bits
   }
 
-  // All of it together at the exit: steps wait in a line for their cipher, and leave it where its result comes out.
+  // All of it together at the exit: steps wait in a line for their cipher, and leave it where its
+  // result comes out.
   private class Waiting extends Bundle { val op = new LaneOp(config); val data = UInt(128.W) }
   private val waiting = Wire(new Waiting)
   waiting.op := op
@@ -168,10 +175,14 @@ class LaneCipher(config: LaneConfig) extends Module {
   private val exit = Mux1H(leaves, exits.map(_._1))
   assert(PopCount(leaves) <= 1.U, "steps meet behind the ciphers")
 
-  /** The step that leaves a cipher of this latency; here, and not at the exit, it is known which result it takes. */
+  /**
+   * The step that leaves a cipher of this latency; here, and not at the exit, it is known which
+   * result it takes.
+   */
   private def leaving(latency: Int): (Waiting, Bool) = exits(latencies.indexOf(latency))
   private val streamResult = chacha.map { stream =>
-    // Four blocks of key stream at a time: the steps behind the one that asked for it take what it left.
+    // Four blocks of key stream at a time: the steps behind the one that asked for it take what
+    // it left.
     val rest = Reg(UInt(384.W))
     val (here, leaves) = leaving(ChaChaPipe.latency)
     val fresh = here.op.index(1, 0) === 0.U

@@ -13,12 +13,11 @@ import sallyport.crypto.suite.{AuthKind, CipherKind, Suite}
  *   direction of the lane: it builds ESP packets, or it verifies and opens them
  * @param suites
  *   what it can do; pipes that none of them needs are not built
- * @param slots
- *   packets in flight, a power of two. A chained suite wants them: the longest packets of a mix take 3,500 cycles, and
- *   those behind them must find a place
- * @param bufferBeats
- *   beats of 64 bytes in each packet buffer, a power of two. 4096 fill eight URAMs and hold 25 packets of 9000 bytes in
- *   the slow ring, as many as CBC needs to keep the SM4 pipe busy
+ * @param slots packets in flight, a power of two. A chained suite wants them: the longest packets
+ *   of a mix take 3,500 cycles, and those behind them must find a place
+ * @param bufferBeats beats of 64 bytes in each packet buffer, a power of two. 4096 fill eight URAMs
+ *   and hold 25 packets of 9000 bytes in the slow ring, as many as CBC needs to keep the SM4
+ *   pipe busy
  */
 case class LaneConfig(encrypt: Boolean, suites: Seq[Suite] = Suite.all, slots: Int = 128, bufferBeats: Int = 4096) {
   require(suites.nonEmpty, "a lane without a suite has nothing to do")
@@ -34,7 +33,10 @@ case class LaneConfig(encrypt: Boolean, suites: Seq[Suite] = Suite.all, slots: I
   val slotBits: Int = log2Ceil(slots)
   val rowBits: Int = log2Ceil(bufferBeats)
 
-  /** Fast packets and slow ones (see [[Suite.fast]]) have rings of slots and of beats of their own: neither waits for the other. */
+  /**
+   * Fast packets and slow ones (see [[Suite.fast]]) have rings of slots and of beats of their own:
+   * neither waits for the other.
+   */
   val slotRings: Rings = Rings.split(slots, slots / 8, suites)
   val beatRings: Rings = Rings.split(bufferBeats, if (bufferBeats >= 2048) bufferBeats / 8 else bufferBeats / 2, suites)
 

@@ -18,22 +18,25 @@ class LaneLoad(config: LaneConfig) extends Bundle {
 }
 
 /**
- * Ciphers and authentication of a lane, on many packets at once, a block a cycle. It knows nothing of ESP beyond the lengths of its
- * headers.
+ * Ciphers and authentication of a lane, on many packets at once, a block a cycle. It knows nothing
+ * of ESP beyond the lengths of its headers.
  *
- * A packet owns a slot: `load` brings its keys, `start` begins it, `length` comes once its bytes are there: in the cycle of `start`,
- * or, of a fast packet with one block of associated data, later. Lengths come in the order of starts, no start before the length of
- * the packet before it. Meanwhile `entered` counts the beats of the packet that are there (see [[StreamSequence]]). From `start` on the
- * engine asks for one block a cycle with `fetch`, of any packet, and takes it at `data` exactly [[BlockFetch.cycles]]
- * later. It gives back each block of text with `text`, in order for each packet, and ends with `done`. `headed` says
- * that a packet's first step has come by; its text follows.
+ * A packet owns a slot: `load` brings its keys, `start` begins it, `length` comes once its bytes
+ * are there: in the cycle of `start`, or, of a fast packet with one block of associated data,
+ * later. Lengths come in the order of starts, no start before the length of the packet before it.
+ * Meanwhile `entered` counts the beats of the packet that are there (see [[StreamSequence]]). From
+ * `start` on the engine asks for one block a cycle with `fetch`, of any packet, and takes it at
+ * `data` exactly [[BlockFetch.cycles]] later. It gives back each block of text with `text`, in
+ * order for each packet, and ends with `done`. `headed` says that a packet's first step has come
+ * by; its text follows.
  *
- * The chained hashes read the packet themselves, by the beat, from the memory behind `read` ([[HashEngine.readLatency]]): from
- * red to black the one that `text` is written to, as `grown` says, from black to red the one that the packet came into.
- * `readsSoon` comes two cycles before every `read`.
+ * The chained hashes read the packet themselves, by the beat, from the memory behind `read`
+ * ([[HashEngine.readLatency]]): from red to black the one that `text` is written to, as `grown`
+ * says, from black to red the one that the packet came into. `readsSoon` comes two cycles before
+ * every `read`.
  *
- * `wipe`, held for [[LanePorts.wipeCycles]], forgets all packets and overwrites every memory and register that
- * holds key material.
+ * `wipe`, held for [[LanePorts.wipeCycles]], forgets all packets and overwrites every memory and
+ * register that holds key material.
  */
 class LaneEngine(config: LaneConfig) extends Module {
   val io = IO(new Bundle {
@@ -87,8 +90,9 @@ class LaneEngine(config: LaneConfig) extends Module {
   private val gmac = Suite.isAuth(op.suite, AuthKind.Gmac)
   private val exit = Module(new LaneExit(config))
   exit.io.in := out
-  // GMAC hashes IV and text as associated data (RFC 4543 section 3.3). The sum is of the step before: a step of this packet, since
-  // packets of one cipher do not mix, and one of text, since blocks that may be the last wait for the length.
+  // GMAC hashes IV and text as associated data (RFC 4543 section 3.3). The sum is of the step
+  // before: a step of this packet, since packets of one cipher do not mix, and one of text, since
+  // blocks that may be the last wait for the length.
   private val gmacBytes = RegEnable(start.aadBytes + textBytes + 8.U, out.valid && gmac)
   exit.io.aadBytes := start.aadBytes
   exit.io.textBytes := textBytes

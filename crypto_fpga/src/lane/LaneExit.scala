@@ -12,21 +12,28 @@ class LaneHashed(config: LaneConfig) extends Bundle {
 }
 
 /**
- * Where a block and what the cipher made for it meet: text, and what GHASH gets of it. One register deep.
+ * Where a block and what the cipher made for it meet: text, and what GHASH gets of it. One
+ * register deep.
  *
- * Steps of the packets that are not chained come one packet after the other as far as their ciphers have one latency
- * ([[StreamSequence]]), so what is kept from one step to the next is a register.
+ * Steps of the packets that are not chained come one packet after the other as far as their ciphers
+ * have one latency ([[StreamSequence]]), so what is kept from one step to the next is a register.
  */
 class LaneExit(config: LaneConfig) extends Module {
   val io = IO(new Bundle {
     val in = Flipped(Valid(new LaneBlock(config)))
 
-    /** Of the packet in `in`: bytes of associated data and of text, and of all that GMAC hashes, for GHASH. */
+    /**
+     * Of the packet in `in`: bytes of associated data and of text, and of all that GMAC hashes,
+     * for GHASH.
+     */
     val aadBytes = Input(UInt(LaneOp.lengthBits.W))
     val textBytes = Input(UInt(LaneOp.lengthBits.W))
     val gmacBytes = Input(UInt(LaneOp.lengthBits.W))
 
-    /** GMAC with 64 bits of number: the last 4 bytes of the IV, which the block of `head` has no room for. */
+    /**
+     * GMAC with 64 bits of number: the last 4 bytes of the IV, which the block of `head` has no
+     * room for.
+     */
     val headRest = Input(UInt(32.W))
 
     /** Text, and from red to black CBC's IV. */

@@ -35,15 +35,17 @@ class LaneRelease extends Bundle {
 }
 
 /**
- * The entrance of a lane: gives each packet a slot and room in the buffers, writes it, and measures it.
+ * The entrance of a lane: gives each packet a slot and room in the buffers, writes it, and
+ * measures it.
  *
- * A beat a cycle; stalls with `hold` and `pause` alone. `room` is low for a class while the slots of its ring are taken or its beats would not
- * hold the longest packet; it is a register, late by two cycles, which is allowed for. Slots and beats are rings: taken in
- * order of arrival, given back in that order by `release`. From red to black a packet grows by 41 bytes at most before its
+ * A beat a cycle; stalls with `hold` and `pause` alone. `room` is low for a class while the slots
+ * of its ring are taken or its beats would not hold the longest packet; it is a register, late by
+ * two cycles, which is allowed for. Slots and beats are rings: taken in order of arrival, given
+ * back in that order by `release`. From red to black a packet grows by 41 bytes at most before its
  * ICV, so one more beat is set aside for it.
  *
- * `begin` is in the cycle of a packet's first beat; three cycles after a beat it is told on: by `opens` the first one, by
- * `arrived` the last.
+ * `begin` is in the cycle of a packet's first beat; three cycles after a beat it is told on: by
+ * `opens` the first one, by `arrived` the last.
  */
 class LaneIntake(config: LaneConfig) extends Module {
   val io = IO(new Bundle {

@@ -5,11 +5,12 @@ import chisel3._
 import chisel3.reflect.DataMirror
 
 /**
- * What stands in for a [[Lane]] in a simulation that has to be fast: a C++ object behind DPI (sim/engine/src/model), which does
- * the same at the same time at every port.
+ * What stands in for a [[Lane]] in a simulation that has to be fast: a C++ object behind DPI
+ * (sim/engine/src/model), which does the same at the same time at every port.
  *
- * Only for Verilator. The ports are [[LanePorts]]' and are the lane's in every cycle, `out.bits` while `out.valid` is high. C++ is called
- * in the cycles in which a lane's clock runs; wide operands cross in those alone in which a beat comes or a new one is there to go.
+ * Only for Verilator. The ports are [[LanePorts]]' and are the lane's in every cycle, `out.bits`
+ * while `out.valid` is high. C++ is called in the cycles in which a lane's clock runs; wide
+ * operands cross in those alone in which a beat comes or a new one is there to go.
  */
 class LaneModel(config: LaneConfig) extends ExtModule {
   override def desiredName = if (config.encrypt) "EncryptLaneModel" else "DecryptLaneModel"
@@ -29,7 +30,10 @@ class LaneModel(config: LaneConfig) extends ExtModule {
     s"$direction ${range(leaf.getWidth)}$name"
   }
 
-  /** What goes through a lane as it is, which is all of the metadata but what the lane reads or writes. */
+  /**
+   * What goes through a lane as it is, which is all of the metadata but what the lane reads
+   * or writes.
+   */
   private val passed = leaves(io.in.bits.meta.meta, "").filterNot { case (name, _) =>
     name == "_length" || name == "_nextHeader"
   }

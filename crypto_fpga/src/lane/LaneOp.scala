@@ -8,11 +8,13 @@ import sallyport.crypto.suite.Suite
 /**
  * What a step of a packet does with its block, one-hot. In this order:
  *
- *   - `head`: the associated data; the first one also makes E(K, J0) of GCM or the key of Poly1305, and starts the hash
+ *   - `head`: the associated data; the first one also makes E(K, J0) of GCM or the key of Poly1305,
+ *     and starts the hash
  *   - `iv`: CBC's IV; made by encryption, or taken from the packet
  *   - `text`: through the cipher
  *   - `spill`: GMAC with a 64-bit number: the 4 bytes by which the hash lags behind the text
- *   - `end`: the block of lengths of GHASH; black to red also the first 16 bytes of the ICV received
+ *   - `end`: the block of lengths of GHASH; black to red also the first 16 bytes of the
+ *     ICV received
  *   - `icv`: black to red: the ICV's second 16 bytes
  */
 class Step extends Bundle {
@@ -47,7 +49,10 @@ class LaneOp(config: LaneConfig) extends Bundle {
   /** GMAC with 64 bits of number: GHASH gets the text 4 bytes late. */
   val lags = Bool()
 
-  /** The number of the block in GHASH modulo 4, whether it is below 4, and blocks from this one on, 5 for more. */
+  /**
+   * The number of the block in GHASH modulo 4, whether it is below 4, and blocks from this one on,
+   * 5 for more.
+   */
   val chain = UInt(2.W)
   val opens = Bool()
   val left = UInt(3.W)
@@ -63,7 +68,10 @@ object LaneOp {
   val blockBits = 11
 }
 
-/** A packet that begins: its keys and first bytes are there. Its [[LaneLength]] is in the same cycle or follows. */
+/**
+ * A packet that begins: its keys and first bytes are there. Its [[LaneLength]] is in the same
+ * cycle or follows.
+ */
 class LaneStart(config: LaneConfig) extends Bundle {
   val slot = UInt(config.slotBits.W)
   val suite = UInt(Suite.laneBits.W)

@@ -22,7 +22,10 @@ class LaneFinished(config: LaneConfig) extends Bundle {
   val length = UInt(PacketStream.lengthBits.W)
   val nextHeader = UInt(8.W)
 
-  /** Encrypt: what stands behind the ciphertext, and the words of 4 bytes in front of it: header, IV and ciphertext. */
+  /**
+   * Encrypt: what stands behind the ciphertext, and the words of 4 bytes in front of it: header,
+   * IV and ciphertext.
+   */
   val tag = UInt(256.W)
   val words = UInt((PacketStream.lengthBits - 2).W)
 
@@ -31,13 +34,15 @@ class LaneFinished(config: LaneConfig) extends Bundle {
 }
 
 /**
- * The exit of a lane: sends finished packets as they are granted, those of a class in the order of their slots, and gives back
- * their room.
+ * The exit of a lane: sends finished packets as they are granted, those of a class in the order of
+ * their slots, and gives back their room.
  *
- * A beat a cycle, without a pause between packets, but none is read with `pause`. `offer` says, a cycle late, that the oldest packet of a class that has not been granted
- * is done. The outlet looks at slot `slot` of memories with asynchronous read (`finished`), and takes it with `taken`.
- * `release` is in the cycle of the last read: the room is free from then on. An encrypting lane puts the ICV, whose place is
- * any word, behind the ciphertext. A packet whose verdict is not ok leaves as one empty beat; the buffer is not read for it.
+ * A beat a cycle, without a pause between packets, but none is read with `pause`. `offer` says, a
+ * cycle late, that the oldest packet of a class that has not been granted is done. The outlet looks
+ * at slot `slot` of memories with asynchronous read (`finished`), and takes it with `taken`.
+ * `release` is in the cycle of the last read: the room is free from then on. An encrypting lane
+ * puts the ICV, whose place is any word, behind the ciphertext. A packet whose verdict is not ok
+ * leaves as one empty beat; the buffer is not read for it.
  */
 class LaneOutlet(config: LaneConfig) extends Module {
   private val rowBits = config.rowBits
@@ -72,11 +77,17 @@ class LaneOutlet(config: LaneConfig) extends Module {
 
     val fast = Bool()
 
-    /** Bytes to send, and whether one beat holds them: known a cycle early, as whole slots turn on it. */
+    /**
+     * Bytes to send, and whether one beat holds them: known a cycle early, as whole slots turn
+     * on it.
+     */
     val bytes = UInt(PacketStream.lengthBits.W)
     val last = Bool()
 
-    /** Encrypt: words in front of the ICV; words of the ICV; the ICV, turned so that each word is in its place modulo eight. */
+    /**
+     * Encrypt: words in front of the ICV; words of the ICV; the ICV, turned so that each word is
+     * in its place modulo eight.
+     */
     val words = UInt((PacketStream.lengthBits - 2).W)
     val icvWords = UInt(4.W)
     val tag = UInt(256.W)

@@ -9,8 +9,9 @@ import sallyport.crypto.suite.Suite
 /**
  * Everything a lane needs to know of a packet beside its bytes.
  *
- * Fields that are byte strings (`key`, `auth`, `salt`) have byte 0 in bits 7:0, as the key rows have.
- * Fields that are numbers (`spi`, `sequence`, `iv`) are big-endian on the wire; the lane turns them.
+ * Fields that are byte strings (`key`, `auth`, `salt`) have byte 0 in bits 7:0, as the key rows
+ * have. Fields that are numbers (`spi`, `sequence`, `iv`) are big-endian on the wire; the lane
+ * turns them.
  */
 class LaneJob extends Bundle {
   val suite = UInt(Suite.laneBits.W)
@@ -21,25 +22,40 @@ class LaneJob extends Bundle {
   /** Cipher key. CBC from black to red: what [[CipherBlock.key]] and [[Sm4Pipe]] start from. */
   val key = UInt(256.W)
 
-  /** GHASH: H, H², H³, H⁴ in 128 bits each. HMAC: the states behind the inner and the outer key block, 256 bits each. */
+  /**
+   * GHASH: H, H², H³, H⁴ in 128 bits each. HMAC: the states behind the inner and the outer key
+   * block, 256 bits each.
+   */
   val auth = UInt(512.W)
 
   /** The nonce's first four bytes (RFC 4106, RFC 3686, RFC 7634). */
   val salt = UInt(32.W)
 
-  /** The ICV covers all 64 bits of the sequence number (RFC 4303 section 2.2.1, RFC 4106 section 5). */
+  /**
+   * The ICV covers all 64 bits of the sequence number (RFC 4303 section 2.2.1, RFC 4106
+   * section 5).
+   */
   val esn = Bool()
 
-  /** Encrypt: the packet's number. Decrypt: the inferred number; the lane uses its high half alone, under `esn`. */
+  /**
+   * Encrypt: the packet's number. Decrypt: the inferred number; the lane uses its high half alone,
+   * under `esn`.
+   */
   val sequence = UInt(64.W)
 
-  /** Encrypt only: the explicit IV, or what CBC's IV is made of by encrypting it. Decrypt: the lane takes it from the packet. */
+  /**
+   * Encrypt only: the explicit IV, or what CBC's IV is made of by encrypting it. Decrypt: the lane
+   * takes it from the packet.
+   */
   val iv = UInt(64.W)
 
   /** Encrypt only. Decrypt: the lane takes it from the packet. */
   val spi = UInt(32.W)
 
-  /** Passed through to the result; see [[LaneResult.meta]]. Encrypt reads `nextHeader` for the trailer. */
+  /**
+   * Passed through to the result; see [[LaneResult.meta]]. Encrypt reads `nextHeader` for
+   * the trailer.
+   */
   val meta = new LinkMeta
 }
 
@@ -49,19 +65,25 @@ object Verdict extends ChiselEnum {
   /** Encrypted, or authentic and well formed. */
   val ok = Value
 
-  /** The 16 bytes of the ICV do not all match. Takes precedence over the padding, which nobody may look at then. */
+  /**
+   * The 16 bytes of the ICV do not all match. Takes precedence over the padding, which nobody may
+   * look at then.
+   */
   val badIcv = Value
 
   /** Authentic, but the pad bytes are not 1, 2, 3 … (RFC 4303 section 2.4). */
   val badPadding = Value
 
   /**
-   * Shorter than ESP header, IV, trailer and ICV, or not a multiple of 4 bytes, or authentic with a pad length
-   * beyond the payload, or the input beat said `error`.
+   * Shorter than ESP header, IV, trailer and ICV, or not a multiple of 4 bytes, or authentic with a
+   * pad length beyond the payload, or the input beat said `error`.
    */
   val truncated = Value
 
-  /** Authentic, with nothing to deliver: next header 59 (RFC 4303 section 2.6), or a payload of no bytes. */
+  /**
+   * Authentic, with nothing to deliver: next header 59 (RFC 4303 section 2.6), or a payload of
+   * no bytes.
+   */
   val dummy = Value
 
   /** Its keys were zeroized while it was in the lane. */
@@ -73,8 +95,8 @@ class LaneResult extends Bundle {
   val verdict = Verdict()
 
   /**
-   * The job's `meta`; if the verdict is `ok`, with `length` (both directions) and `nextHeader` (decrypt: from the
-   * trailer) replaced.
+   * The job's `meta`; if the verdict is `ok`, with `length` (both directions) and `nextHeader`
+   * (decrypt: from the trailer) replaced.
    */
   val meta = new LinkMeta
 }
@@ -82,19 +104,23 @@ class LaneResult extends Bundle {
 /**
  * Ports of a [[Lane]]; both streams obey the rule at [[sallyport.common.stream.PacketBeat]].
  *
- * A packet may begin to enter while `room` is high for its class (index 0 slow, 1 fast; [[Suite.fast]]); then there is room for
- * all of it, and `in` is ready but while keys are being wiped and, from black to red, for a cycle of four at most in which a hash reads. A packet that has entered is finished on its own; when `offer` of its
- * class is high, `grant` of that class lets the oldest packet of the class out. Packets leave in the order of grants, each
- * exactly once, with its verdict. A packet whose verdict is not `ok` comes out as exactly one beat with `data` 0, `bytes`
- * 1, `last` and `error`: nothing of its bytes leaves.
+ * A packet may begin to enter while `room` is high for its class (index 0 slow, 1 fast;
+ * [[Suite.fast]]); then there is room for all of it, and `in` is ready but while keys are being
+ * wiped and, from black to red, for a cycle of four at most in which a hash reads. A packet that
+ * has entered is finished on its own; when `offer` of its class is high, `grant` of that class lets
+ * the oldest packet of the class out. Packets leave in the order of grants, each exactly once, with
+ * its verdict. A packet whose verdict is not `ok` comes out as exactly one beat with `data` 0,
+ * `bytes` 1, `last` and `error`: nothing of its bytes leaves.
  *
- * `offer` is low in the cycle after its grant. No more than [[LanePorts.grants]] packets may be granted and not yet out.
+ * `offer` is low in the cycle after its grant. No more than [[LanePorts.grants]] packets may be
+ * granted and not yet out.
  *
  * `in.bits.meta.meta.length` is not relied on: the lane counts the bytes that come in.
  *
- * `zeroize`, a pulse or a level: every packet that has begun to enter the lane and not begun to leave it comes out
- * as `zeroized`; key material is wiped from memories and pipes within [[LanePorts.wipeCycles]], and `in` is
- * not ready until that is done and `zeroize` is low. A packet whose output has begun is finished.
+ * `zeroize`, a pulse or a level: every packet that has begun to enter the lane and not begun to
+ * leave it comes out as `zeroized`; key material is wiped from memories and pipes within
+ * [[LanePorts.wipeCycles]], and `in` is not ready until that is done and `zeroize` is low. A packet
+ * whose output has begun is finished.
  */
 class LanePorts extends Bundle {
   val in = Flipped(PacketStream(new LaneJob))
@@ -113,6 +139,9 @@ object LanePorts {
   /** Packets that may be granted and not yet out. */
   val grants: Int = 8
 
-  /** From the end of `zeroize` until nothing of a key is left in a lane: as many cycles as a lane may have slots, and more. */
+  /**
+   * From the end of `zeroize` until nothing of a key is left in a lane: as many cycles as a lane
+   * may have slots, and more.
+   */
   val wipeCycles: Int = 272
 }

@@ -7,10 +7,11 @@ import sallyport.common.stream.SkidBuffer
 import sallyport.crypto.suite.Suite
 
 /**
- * The steps of all packets of a lane, one a cycle: those of [[StreamSequence]] and of [[ChainSequence]] in turn while both
- * have one, so that neither kind of suite holds up the other.
+ * The steps of all packets of a lane, one a cycle: those of [[StreamSequence]] and of
+ * [[ChainSequence]] in turn while both have one, so that neither kind of suite holds up the other.
  *
- * Ciphers differ in latency. A step waits a cycle if it would meet an earlier one behind the ciphers.
+ * Ciphers differ in latency. A step waits a cycle if it would meet an earlier one behind
+ * the ciphers.
  *
  * `op` is a register; nothing stalls it. During `clear` the steps that wait are thrown away.
  */
@@ -65,7 +66,8 @@ class LaneSequence(config: LaneConfig) extends Module {
     SkidBuffer(offer)
   }
 
-  // ChaCha20 makes four blocks of key stream at a time, every 4 cycles, so steps that ask it for more wait for its turn.
+  // ChaCha20 makes four blocks of key stream at a time, every 4 cycles, so steps that ask it for
+  // more wait for its turn.
   private val phase = RegInit(0.U(2.W))
   phase := phase + 1.U
   private val streamed = offer(stream.io.op, stream.io.launches)

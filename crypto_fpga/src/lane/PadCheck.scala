@@ -14,13 +14,15 @@ class EspTrailer extends Bundle {
 }
 
 /**
- * Reads the trailer of each decrypted packet and checks the padding, which may reach over up to 17 blocks.
+ * Reads the trailer of each decrypted packet and checks the padding, which may reach over up to
+ * 17 blocks.
  *
  * A block of text a cycle, of any slot, blocks of one slot in order. `out` follows a
  * packet's last block by [[PadCheck.latency]] cycles.
  *
- * The pad length comes last, when the pad has gone by. So for each packet the check keeps the *run*: n if the
- * bytes so far end with 1, 2 … n, else 0. Padding of length n is right if the run before the pad length is n.
+ * The pad length comes last, when the pad has gone by. So for each packet the check keeps
+ * the *run*: n if the bytes so far end with 1, 2 … n, else 0. Padding of length n is right if the
+ * run before the pad length is n.
  */
 class PadCheck(config: LaneConfig) extends Module {
   private val slotBits = config.slotBits
@@ -40,7 +42,8 @@ class PadCheck(config: LaneConfig) extends Module {
   )
   private val valid = RegNext(io.in.valid, false.B)
 
-  // Cycle 2: the run at the byte that matters: the block's last, or the one before the pad length. Text ends on a word.
+  // Cycle 2: the run at the byte that matters: the block's last, or the one before the pad length.
+  // Text ends on a word.
   private def starts(end: Int): Bool =
     (0 to end).map(from => one(from) && (from + 1 to end).map(follows(_)).foldLeft(true.B)(_ && _)).reduce(_ || _)
   private def through(end: Int): Bool = (1 to end).map(follows(_)).reduce(_ && _)

@@ -7,15 +7,18 @@ import sallyport.common.queue.RingQueue
 import sallyport.crypto.suite.{AuthKind, CipherKind, Suite}
 
 /**
- * The steps of the packets that are not chained, one packet after the other, a step a cycle: everything but CBC from red
- * to black.
+ * The steps of the packets that are not chained, one packet after the other, a step a cycle:
+ * everything but CBC from red to black.
  *
- * Packets go in the order of `start`, without a pause between them. Finishing one packet before the next is begun keeps
- * latency low, and whatever must be kept from one step to the next of a packet is a register and not a memory.
+ * Packets go in the order of `start`, without a pause between them. Finishing one packet before the
+ * next is begun keeps latency low, and whatever must be kept from one step to the next of a packet
+ * is a register and not a memory.
  *
- * A packet whose `length` is not there yet is still coming in, and no start follows it before. Its steps go on as far as its bytes
- * are there and what GHASH must know of the end is certain: the blocks of a beat when the next beat, which is not the last one, is there as well
- * (`entered` counts beats but the last); then at least 33 bytes of text follow, whatever the length. A cycle passes when the length comes.
+ * A packet whose `length` is not there yet is still coming in, and no start follows it before. Its
+ * steps go on as far as its bytes are there and what GHASH must know of the end is certain: the
+ * blocks of a beat when the next beat, which is not the last one, is there as well (`entered`
+ * counts beats but the last); then at least 33 bytes of text follow, whatever the length. A cycle
+ * passes when the length comes.
  *
  * `clear` forgets every packet.
  */
@@ -66,7 +69,8 @@ class StreamSequence(config: LaneConfig) extends Module {
   private val plans = RingQueue(io.start.valid, plan, config.slots, io.clear)
   private val extents = RingQueue(io.length.valid, extent, config.slots, io.clear)
 
-  // The packet whose steps go out. Until its length is known, what counts down to its end starts from 0 and runs below.
+  // The packet whose steps go out. Until its length is known, what counts down to its end starts
+  // from 0 and runs below.
   private val active = RegInit(false.B)
   private val known = Reg(Bool())
   private val now = Reg(new Plan)
@@ -76,7 +80,10 @@ class StreamSequence(config: LaneConfig) extends Module {
   private val index = Reg(UInt(LaneOp.blockBits.W))
   private val left = Reg(UInt(LaneOp.blockBits.W))
 
-  /** Number of the block in GHASH, 4 for any more; its number modulo 4; and blocks of GHASH from this one on. */
+  /**
+   * Number of the block in GHASH, 4 for any more; its number modulo 4; and blocks of GHASH from
+   * this one on.
+   */
   private val few = Reg(UInt(3.W))
   private val chain = Reg(UInt(2.W))
   private val hashLeft = Reg(UInt((LaneOp.blockBits + 1).W))
@@ -143,7 +150,8 @@ class StreamSequence(config: LaneConfig) extends Module {
     hashLeft := plusText(hashLeft, more.blocks, spills(now))
   }
 
-  // The index may move on in the cycle of the register: the next one is asked for. In the cycle of `learns` nothing does.
+  // The index may move on in the cycle of the register: the next one is asked for. In the cycle of
+  // `learns` nothing does.
   private val enough = RegNext(((index +& 5.U) >> 2) < io.entered && !io.length.valid)
   assert(!learns || !io.op.fire)
 

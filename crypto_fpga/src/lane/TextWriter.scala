@@ -6,11 +6,13 @@ import chisel3.util._
 import sallyport.crypto.suite.Suite
 
 /**
- * Finds the place of each block in the output buffer, and tells the hashes how far a packet has grown.
+ * Finds the place of each block in the output buffer, and tells the hashes how far a packet
+ * has grown.
  *
- * Encrypt: `head` of a packet at its start, then IV and text behind each other: later blocks overwrite what an earlier one
- * has too much. Decrypt: text from the packet's start. `frame` is that of the slot of `op`, the op of `headed` or `text`,
- * which are never in one cycle. Two cycles from them to `write`; `grown` is in the cycle of `write`.
+ * Encrypt: `head` of a packet at its start, then IV and text behind each other: later blocks
+ * overwrite what an earlier one has too much. Decrypt: text from the packet's start. `frame` is
+ * that of the slot of `op`, the op of `headed` or `text`, which are never in one cycle. Two cycles
+ * from them to `write`; `grown` is in the cycle of `write`.
  */
 class TextWriter(config: LaneConfig) extends Module {
   val io = IO(new Bundle {
@@ -28,7 +30,8 @@ class TextWriter(config: LaneConfig) extends Module {
   private val op = io.text.bits.op
   io.slot := op.slot
 
-  // Cycle 0: the place in words of 8 bytes from the packet's start. Cycle 1: the beat. Cycle 2: and the one behind it.
+  // Cycle 0: the place in words of 8 bytes from the packet's start. Cycle 1: the beat. Cycle 2: and
+  // the one behind it.
   private val textAt = op.index << 1
   private val place = RegNext(
     if (config.encrypt)

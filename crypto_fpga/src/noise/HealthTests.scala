@@ -5,9 +5,10 @@ import chisel3._
 import chisel3.util._
 
 /**
- * The continuous health tests of a noise source of bits: repetition count and adaptive proportion (NIST SP 800-90B 4.4.1, 4.4.2), with start-up
- * tests (4.3): `good` rises after a window of samples that passed, which are not to be used, and falls for good with
- * the sample that fails a test; `restart` forgets all and starts again.
+ * The continuous health tests of a noise source of bits: repetition count and adaptive proportion
+ * (NIST SP 800-90B 4.4.1, 4.4.2), with start-up tests (4.3): `good` rises after a window of samples
+ * that passed, which are not to be used, and falls for good with the sample that fails a test;
+ * `restart` forgets all and starts again.
  *
  * A sample in any cycle; the verdict on it in the next cycle.
  */

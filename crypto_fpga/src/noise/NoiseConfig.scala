@@ -20,14 +20,16 @@ case class NoiseConfig(entropy: Double = 0.5, window: Int = 1024, sampleCycles: 
   val repetitions: Int = 1 + math.ceil(-math.log(falseAlarm) / math.log(2) / entropy).toInt
 
   /**
-   * As many samples of a window that equal its first, itself among them, fail the adaptive proportion test (SP 800-90B 4.4.2). The standard's
-   * formula counts the first as if it could differ; this is 2 + critbinom(window - 1, 2^-entropy, 1 - falseAlarm), as jitterentropy has it, and
-   * no more than a window has.
+   * As many samples of a window that equal its first, itself among them, fail the adaptive
+   * proportion test (SP 800-90B 4.4.2). The standard's formula counts the first as if it could
+   * differ; this is 2 + critbinom(window - 1, 2^-entropy, 1 - falseAlarm), as jitterentropy has it,
+   * and no more than a window has.
    */
   val proportion: Int = {
     val others = window - 1
     val likeliest = math.pow(2, -entropy)
-    // The probability of k of the others, from that of k - 1, in logarithms: that of 0 may be too small for a Double.
+    // The probability of k of the others, from that of k - 1, in logarithms: that of 0 may be too
+    // small for a Double.
     val exactly = (1 to others).scanLeft(others * math.log1p(-likeliest)) { (before, k) =>
       before + math.log((others - k + 1).toDouble / k) + math.log(likeliest) - math.log1p(-likeliest)
     }

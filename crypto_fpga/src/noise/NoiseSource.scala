@@ -7,11 +7,14 @@ import sallyport.common.registers.EventQueue
 import sallyport.common.registers.map.CryptoRegs
 
 /**
- * Raw bits of the board's noise chip for the management CPU, as long as [[HealthTests]] find them good.
+ * Raw bits of the board's noise chip for the management CPU, as long as [[HealthTests]] find
+ * them good.
  *
- * A sample of `noise` (any clock's, synchronised here) every `sampleCycles`; 32 of them are a word, the first in bit 0; up to
- * [[NoiseSource.words]] words wait, and while they do, samples are tested and thrown away. A word is erased when it is taken. A failed test and `erase` (the keys are
- * erased) throw away what waits, and a failed one lets nothing come until `restart` and a window of good samples.
+ * A sample of `noise` (any clock's, synchronised here) every `sampleCycles`; 32 of them are a word,
+ * the first in bit 0; up to [[NoiseSource.words]] words wait, and while they do, samples are tested
+ * and thrown away. A word is erased when it is taken. A failed test and `erase` (the keys are
+ * erased) throw away what waits, and a failed one lets nothing come until `restart` and a window of
+ * good samples.
  */
 class NoiseSource(p: NoiseConfig) extends Module {
   val io = IO(new Bundle {

@@ -14,7 +14,10 @@ import sallyport.crypto.dispatch.{LaneFarm, PathJob, Route}
 import sallyport.crypto.keys.DecryptFetch
 import sallyport.crypto.lane.{LaneConfig, LanePorts, Verdict}
 
-/** Packets of the decrypt path by fate, in this cycle. `received` = `sent` + the others once the path is empty. */
+/**
+ * Packets of the decrypt path by fate, in this cycle. `received` = `sent` + the others once the
+ * path is empty.
+ */
 class DecryptCounts extends Bundle {
   val received = Bool()
   val sent = Bool()
@@ -35,18 +38,21 @@ class DecryptCounts extends Bundle {
 /**
  * Black to red: key and number, ICV, padding, order.
  *
- * Drops, one count each: packets that come while the chip is not enabled or keys are being erased, and those whose keys are
- * erased while they are inside (`notReady`); bypass packets without `allowBypass`; packets too short for ESP or not a multiple of 4 bytes
- * (`truncated`), without a usable key row of their SPI (`noKey`), in another mode than the row's or with a clear prefix that cannot
- * be one (`wrongMode`); and by what the lane finds: `icv`, `padding`, a pad longer than the payload (`truncated`), next header
- * 59 (`dummy`).
+ * Drops, one count each: packets that come while the chip is not enabled or keys are being erased,
+ * and those whose keys are erased while they are inside (`notReady`); bypass packets without
+ * `allowBypass`; packets too short for ESP or not a multiple of 4 bytes (`truncated`), without a
+ * usable key row of their SPI (`noKey`), in another mode than the row's or with a clear prefix that
+ * cannot be one (`wrongMode`); and by what the lane finds: `icv`, `padding`, a pad longer than the
+ * payload (`truncated`), next header 59 (`dummy`).
  *
  * `audit` tells of each packet that is dropped as `icv`, a cycle later, and stalls nothing.
  *
- * What leaves is the payload of an ESP packet whose ICV a lane found good, with its 64-bit sequence number and next header in the metadata
- * (whoever takes it judges both), in transport mode behind the clear headers with which it came, which no ICV covers; or a packet
- * that came with `bypass` while `allowBypass` was set, and says so. A beat a cycle, a packet every 2 cycles, bounded by the
- * lanes. Latency: [[DecryptFetch]], dispatch 2, lane, merge 1, [[PrefixJoin]]. Stalls with `out` and while a key row is written.
+ * What leaves is the payload of an ESP packet whose ICV a lane found good, with its 64-bit sequence
+ * number and next header in the metadata (whoever takes it judges both), in transport mode behind
+ * the clear headers with which it came, which no ICV covers; or a packet that came with `bypass`
+ * while `allowBypass` was set, and says so. A beat a cycle, a packet every 2 cycles, bounded by the
+ * lanes. Latency: [[DecryptFetch]], dispatch 2, lane, merge 1, [[PrefixJoin]]. Stalls with `out`
+ * and while a key row is written.
  */
 class DecryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends Module {
   val io = IO(new Bundle {
@@ -62,7 +68,8 @@ class DecryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
 
   private val prefixes = Module(new PrefixDetour)
   private val laneConfig = config.lane(encrypt = false)
-  // Those that wait for dispatch, one at its output, those behind it, and one whose event is on its way back.
+  // Those that wait for dispatch, one at its output, those behind it, and one whose event is on its
+  // way back.
   private val inFlight = PathJob.waiting + 1 + LaneFarm.packets(laneConfig, config.lanes) + 1
   private val fetch = Module(new DecryptFetch(config.saBits, config.suites, inFlight, PathJob.waiting))
   private val farm = Module(new LaneFarm(laneConfig, config.lanes, PathJob.waiting, lane))
@@ -88,7 +95,8 @@ class DecryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
   farm.io.blocked := io.control.blocked
   farm.io.zeroize := io.control.zeroizeLanes
 
-  // What a lane found authentic raises the SA's highest number, padding and next header whatever they are.
+  // What a lane found authentic raises the SA's highest number, padding and next header whatever
+  // they are.
   private val event = farm.io.merged
   private def merged(verdict: Verdict.Type): Bool = event.valid && event.bits.verdict === verdict
   fetch.io.merged.valid := event.valid

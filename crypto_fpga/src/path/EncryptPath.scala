@@ -28,7 +28,10 @@ class PathControl extends Bundle {
   val scrub = Bool()
 }
 
-/** Packets of the encrypt path by fate, in this cycle. `received` = `sent` + the others once the path is empty. */
+/**
+ * Packets of the encrypt path by fate, in this cycle. `received` = `sent` + the others once the
+ * path is empty.
+ */
 class EncryptCounts extends Bundle {
   val received = Bool()
   val sent = Bool()
@@ -45,14 +48,18 @@ class EncryptCounts extends Bundle {
 /**
  * Red to black: key and number, ESP, order.
  *
- * Drops, one count each: packets that come while the chip is not enabled or keys are being erased, and those whose keys are
- * erased while they are inside (`notReady`); bypass packets without `allowBypass`; packets without a usable key row (`noKey`), in another mode
- * than the row's or with a clear prefix that cannot be one (`wrongMode`), whose ESP packet would exceed 9582 bytes (`oversize`), or whose SA has no number left (`exhausted`).
+ * Drops, one count each: packets that come while the chip is not enabled or keys are being erased,
+ * and those whose keys are erased while they are inside (`notReady`); bypass packets without
+ * `allowBypass`; packets without a usable key row (`noKey`), in another mode than the row's or with
+ * a clear prefix that cannot be one (`wrongMode`), whose ESP packet would exceed 9582 bytes
+ * (`oversize`), or whose SA has no number left (`exhausted`).
  *
- * What leaves is an ESP packet made by a lane, in transport mode behind the clear headers with which it came, or a packet that came with `bypass` while `allowBypass` was set, and says so in
- * its metadata. `moved` and `peerTag` leave as 0, and so does `nextHeader` but for a bypassed packet: a captured inner chip
- * writes nothing into them. A beat a cycle, a packet every 2 cycles, bounded by the lanes. Latency: [[EncryptFetch]], dispatch 2, lane,
- * merge 1, [[PrefixJoin]]. Stalls with `out`, and while a key row is written or a counter read or raised.
+ * What leaves is an ESP packet made by a lane, in transport mode behind the clear headers with
+ * which it came, or a packet that came with `bypass` while `allowBypass` was set, and says so in
+ * its metadata. `moved` and `peerTag` leave as 0, and so does `nextHeader` but for a bypassed
+ * packet: a captured inner chip writes nothing into them. A beat a cycle, a packet every 2 cycles,
+ * bounded by the lanes. Latency: [[EncryptFetch]], dispatch 2, lane, merge 1, [[PrefixJoin]].
+ * Stalls with `out`, and while a key row is written or a counter read or raised.
  */
 class EncryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends Module {
   val io = IO(new Bundle {

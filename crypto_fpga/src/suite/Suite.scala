@@ -53,7 +53,10 @@ case class Suite(
 ) {
   import AuthKind._
 
-  /** No step of a packet waits for the step before: such packets overtake the others (see [[OrderArbiter]]). */
+  /**
+   * No step of a packet waits for the step before: such packets overtake the others (see
+   * [[OrderArbiter]]).
+   */
   def fast: Boolean = auth == Ghash || auth == Gmac
   def hmac: Boolean = auth.isInstanceOf[Hmac]
 
@@ -81,7 +84,10 @@ object Suite {
   /** Parts of strongSwan's names of what RFC 8221 forbids or advises against. */
   private val forbidden = "(^|-)(3?des\\d*|md5\\w*|blowfish\\w*|cast\\w*)(-|$)".r
 
-  /** The suite of strongSwan's name; raises an `IllegalArgumentException` that names those there are. */
+  /**
+   * The suite of strongSwan's name; raises an `IllegalArgumentException` that names those
+   * there are.
+   */
   def named(name: String): Suite = all.find(_.name == name).getOrElse {
     val why =
       if (forbidden.findFirstIn(name.toLowerCase).isEmpty) s"no suite is called $name"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plays a script (EraseScript.scala) on an EraseHarness and searches the whole state of the model, every register, wire
-// and memory, for secrets. A line of the script is one of:
+// Plays a script (EraseScript.scala) on an EraseHarness and searches the whole state of the model,
+// every register, wire and memory, for secrets. A line of the script is one of:
 //
 //   write ADDRESS DATA     a register, in hexadecimal
 //   red BEAT, black BEAT   puts a beat into the queue of its side
@@ -8,7 +8,8 @@
 //   settle                 until the queues are empty and nothing has left for long
 //   ready                  until the chip is
 //   secret NAME BITS VALUE 64 bits, found at any place, or 32, found where a value has just these
-//   search LABEL           tells each secret that is found, and where; and how many packets have left, red and black
+//   search LABEL           tells each secret that is found, and where; and how many packets have
+//                          left, red and black
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drives LanePairs with packets out of a file (LanePackets.scala) for so many cycles, by a seed: stretches with packets
-// of every suite, of one class or of one suite, at the full rate, with gaps, and with none until the lane is empty;
-// stalls, late grants, and now and then keys erased. Ends with 1 at the first cycle in which a port differs, which it
-// tells.
+// Drives LanePairs with packets out of a file (LanePackets.scala) for so many cycles, by a seed:
+// stretches with packets of every suite, of one class or of one suite, at the full rate, with gaps,
+// and with none until the lane is empty; stalls, late grants, and now and then keys erased. Ends
+// with 1 at the first cycle in which a port differs, which it tells.
 //
 //   pairs FILE CYCLES SEED
 #include <algorithm>

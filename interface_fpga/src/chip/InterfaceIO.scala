@@ -7,7 +7,10 @@ import sallyport.common.link.{LinkMessages, LinkPort}
 import sallyport.common.registers.AxiLite
 import sallyport.common.stream.{MacBeat, NoMeta, PacketStream}
 
-/** Ports of an interface chip's core (docs/reference/chip-ports.md); `linkMessages`: the link carries messages beside packets. */
+/**
+ * Ports of an interface chip's core (docs/reference/chip-ports.md); `linkMessages`: the link
+ * carries messages beside packets.
+ */
 class InterfaceIO(linkMessages: Boolean) extends Bundle {
   val macRx = Flipped(Valid(new MacBeat))
   val macTx = Decoupled(new MacBeat)

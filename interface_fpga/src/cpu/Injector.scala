@@ -8,7 +8,10 @@ import sallyport.common.stream.{NoMeta, PacketStream, RegisterSlice}
 import sallyport.iface.headers.EthernetHeader
 import sallyport.iface.mac.MacReceive
 
-/** What happened to injected frames in one cycle; each raises `frames` once and at most one of the drops once. */
+/**
+ * What happened to injected frames in one cycle; each raises `frames` once and at most one of the
+ * drops once.
+ */
 class InjectorEvents extends Bundle {
   val frames = Bool()
   val dropDisabled = Bool()
@@ -16,11 +19,13 @@ class InjectorEvents extends Bundle {
 }
 
 /**
- * The way of the management CPU's own frames to the port: kept until they are whole, and let go no faster than a token bucket says.
+ * The way of the management CPU's own frames to the port: kept until they are whole, and let go no
+ * faster than a token bucket says.
  *
- * A frame of fewer than 14 or more than 9596 bytes, or one whose last beat has `error`, is dropped as `dropLength`, any other
- * that ends while `enable` is low as `dropDisabled`. The rest waits for a token of `limit` and leaves; `in` stalls when the
- * buffer is full, which is the CPU's affair alone. At `out` a frame is without gaps once it has begun.
+ * A frame of fewer than 14 or more than 9596 bytes, or one whose last beat has `error`, is dropped
+ * as `dropLength`, any other that ends while `enable` is low as `dropDisabled`. The rest waits for
+ * a token of `limit` and leaves; `in` stalls when the buffer is full, which is the CPU's affair
+ * alone. At `out` a frame is without gaps once it has begun.
  *
  * Latency 7 cycles from a frame's last beat to its first at `out`.
  *

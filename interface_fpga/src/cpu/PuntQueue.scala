@@ -8,7 +8,10 @@ import sallyport.common.queue.{FrameFifo, FrameFifoParams, WhenFull}
 import sallyport.common.registers.map.PuntHeader
 import sallyport.common.stream.{ConnectStream, HeaderPrepend, NoMeta, PacketStream}
 
-/** Why a frame goes to the management CPU: a value of [[sallyport.common.registers.map.PuntReason]]. */
+/**
+ * Why a frame goes to the management CPU: a value of
+ * [[sallyport.common.registers.map.PuntReason]].
+ */
 class PuntMeta extends Bundle {
   val reason = UInt(8.W)
 }

@@ -4,7 +4,10 @@ package sallyport.iface.cpu
 import chisel3._
 import chisel3.util._
 
-/** What software sets of one bucket of [[TokenBuckets]]: a register `token_bucket` of regs/common.rdl. */
+/**
+ * What software sets of one bucket of [[TokenBuckets]]: a register `token_bucket` of
+ * regs/common.rdl.
+ */
 class TokenLimit extends Bundle {
 
   /** Tokens in [[TokenBuckets.interval]] cycles; 0: no limit. */
@@ -15,15 +18,18 @@ class TokenLimit extends Bundle {
 }
 
 /**
- * Token buckets with one adder and one comparator for all: whether one more packet of a kind may pass.
+ * Token buckets with one adder and one comparator for all: whether one more packet of a kind
+ * may pass.
  *
- * `request` asks for a token of one bucket; `granted` answers in the next cycle, a request a cycle. A bucket loses a token with
- * each grant and gains `rate` in each [[TokenBuckets.interval]] cycles, evenly, until it holds `burst`; it is full after reset. A
- * bucket of rate 0 grants all and keeps its tokens.
+ * `request` asks for a token of one bucket; `granted` answers in the next cycle, a request a cycle.
+ * A bucket loses a token with each grant and gains `rate` in each [[TokenBuckets.interval]] cycles,
+ * evenly, until it holds `burst`; it is full after reset. A bucket of rate 0 grants all and keeps
+ * its tokens.
  *
- * A bucket has its turn every [[TokenBuckets.turns]] cycles; a token that comes finds the bucket as it was two cycles before, so
- * at its brim it is lost even if a request of those two cycles makes room. A `burst` that is lowered takes what is
- * above it at the next turn; one that is raised fills at `rate`.
+ * A bucket has its turn every [[TokenBuckets.turns]] cycles; a token that comes finds the bucket as
+ * it was two cycles before, so at its brim it is lost even if a request of those two cycles makes
+ * room. A `burst` that is lowered takes what is above it at the next turn; one that is raised fills
+ * at `rate`.
  *
  * @param buckets 1 to [[TokenBuckets.turns]]
  */
@@ -43,7 +49,8 @@ class TokenBuckets(buckets: Int) extends Module {
   private val tokens = Seq.fill(buckets)(RegInit(((1 << bits) - 1).U(bits.W)))
   private val fractions = Seq.fill(buckets)(RegInit(0.U(TokenBuckets.fractionBits.W)))
 
-  // Turn: one bucket after the other is read, its rate is added and its tokens are held against the burst, and it is written.
+  // Turn: one bucket after the other is read, its rate is added and its tokens are held against the
+  // burst, and it is written.
   private val turn = RegInit(1.U(TokenBuckets.turns.W))
   turn := turn.rotateLeft(1)
   private val read = turn(buckets - 1, 0)

@@ -8,7 +8,10 @@ import sallyport.iface.headers.{Ipv4Header, Ipv6Header}
 /** How [[Fragmenter]] cuts a packet. */
 class FragmentCut extends Bundle {
 
-  /** Payload of every fragment but the last, in units of 8 bytes (RFC 791 3.2, RFC 8200 4.5). 0: the packet passes whole. */
+  /**
+   * Payload of every fragment but the last, in units of 8 bytes (RFC 791 3.2, RFC 8200 4.5). 0:
+   * the packet passes whole.
+   */
   val units = UInt(FragmentCut.unitsBits.W)
 
   /** The packet is IPv6. */

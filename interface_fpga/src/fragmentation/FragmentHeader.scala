@@ -32,8 +32,9 @@ class FragmentPiece extends Bundle {
 /**
  * Works out the next fragment of a packet.
  *
- * Of packets whose IP header starts at byte `ipAt`. `piece` is right [[FragmentHeader.latency]] cycles after the last change of an input, and stays so. The IPv4 checksum is
- * updated from the whole packet's (RFC 1624), so an error in that one survives.
+ * Of packets whose IP header starts at byte `ipAt`. `piece` is right [[FragmentHeader.latency]]
+ * cycles after the last change of an input, and stays so. The IPv4 checksum is updated from the
+ * whole packet's (RFC 1624), so an error in that one survives.
  */
 class FragmentHeader(ipAt: Int) extends Module {
   import FragmentHeader.headerBytes

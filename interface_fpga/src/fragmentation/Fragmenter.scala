@@ -10,15 +10,17 @@ import sallyport.iface.headers.Ipv4Header
 /**
  * Cuts IP packets into fragments (RFC 791 3.2, RFC 8200 4.5), in the order of the stream.
  *
- * A packet with `units` of 0 passes as it is. Of any other every fragment but the last has `units` times 8 bytes of payload.
- * Its IPv4 header has no options, no offset and DF clear, its IPv6 header no extension headers: payload begins behind the
- * fixed header. The stream's packet ends where the IP packet does, and is whole (`error` low).
+ * A packet with `units` of 0 passes as it is. Of any other every fragment but the last has `units`
+ * times 8 bytes of payload. Its IPv4 header has no options, no offset and DF clear, its IPv6 header
+ * no extension headers: payload begins behind the fixed header. The stream's packet ends where the
+ * IP packet does, and is whole (`error` low).
  *
- * The bytes that leave are the packet's own with the headers put over the 20 or 48 bytes in front of each piece of payload, so
- * each beat is a window on two beats of the packet, in lanes of 8 bytes.
+ * The bytes that leave are the packet's own with the headers put over the 20 or 48 bytes in front
+ * of each piece of payload, so each beat is a window on two beats of the packet, in lanes of
+ * 8 bytes.
  *
- * A beat a cycle; a fragment takes [[FragmentHeader.latency]] + 2 cycles at least. Latency of what passes: 2 cycles; registered
- * both ways.
+ * A beat a cycle; a fragment takes [[FragmentHeader.latency]] + 2 cycles at least. Latency of what
+ * passes: 2 cycles; registered both ways.
  *
  * @param meta    what travels beside a packet, and beside each of its fragments
  * @param ipAt    byte of the packet where its IP header starts
@@ -75,8 +77,8 @@ class Fragmenter[M <: Data](meta: M, ipAt: Int)(cut: M => FragmentCut)(resized: 
   private val lastBeat = Reg(Bool())
   private val lastBytes = Reg(UInt(7.W))
 
-  // The window: it starts `at` lanes behind the start of beat `held`, whose successor is the input. Negative: in front of
-  // it, where headers come.
+  // The window: it starts `at` lanes behind the start of beat `held`, whose successor is the input.
+  // Negative: in front of it, where headers come.
   private val held = Reg(UInt(PacketStream.dataBits.W))
   private val heldLast = Reg(Bool())
   private val at = Reg(SInt(5.W))
@@ -115,7 +117,8 @@ class Fragmenter[M <: Data](meta: M, ipAt: Int)(cut: M => FragmentCut)(resized: 
   io.cuts := RegNext(state === pass && !passes && in.valid, false.B)
   io.further := RegNext(out.fire && state === send && lastBeat && piece.offset =/= 0.U, false.B)
 
-  // Where the next fragment's window starts, if this beat is a fragment's last and another comes: never its only one.
+  // Where the next fragment's window starts, if this beat is a fragment's last and another comes:
+  // never its only one.
   private def headerBytes(v6: Boolean): SInt = FragmentHeader.headerBytes(ipAt, v6).S(8.W)
   private val ahead = RegNext((lastBytes.zext - Mux(how.v6, headerBytes(true), headerBytes(false)))(7, 3).asSInt)
   private val following = at + ahead

@@ -4,14 +4,19 @@ package sallyport.iface.headers
 import chisel3._
 
 /**
- * Incremental update of the IPv4 header checksum (RFC 1624, equation 3), in two halves for a register between them.
+ * Incremental update of the IPv4 header checksum (RFC 1624, equation 3), in two halves for a
+ * register between them.
  *
- * `HC' = ~(~HC + ~m + m')`. One less TTL makes `~m + m'` 0xFEFF; a change of the ECN field by d adds d to that. Neither sum
- * can be zero, so the result is never the 0xFFFF that a checksum computed anew cannot be.
+ * `HC' = ~(~HC + ~m + m')`. One less TTL makes `~m + m'` 0xFEFF; a change of the ECN field by d
+ * adds d to that. Neither sum can be zero, so the result is never the 0xFFFF that a checksum
+ * computed anew cannot be.
  */
 object ChecksumUpdate {
 
-  /** First half: TTL one less, TOS byte greater by `tosDelta` (-1 to 2, as the ECN rules of RFC 6040 change it). */
+  /**
+   * First half: TTL one less, TOS byte greater by `tosDelta` (-1 to 2, as the ECN rules of RFC
+   * 6040 change it).
+   */
   def sum(checksum: UInt, tosDelta: SInt): UInt =
     (~checksum).asUInt +& (0xfeff.S(18.W) + tosDelta).asUInt(15, 0)
 

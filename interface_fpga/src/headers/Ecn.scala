@@ -3,7 +3,10 @@ package sallyport.iface.headers
 
 import chisel3._
 
-/** Explicit congestion notification: at the end of a tunnel (RFC 6040 section 4.2, figure 4), and of fragments (RFC 3168 5.3). */
+/**
+ * Explicit congestion notification: at the end of a tunnel (RFC 6040 section 4.2, figure 4), and
+ * of fragments (RFC 3168 5.3).
+ */
 object Ecn {
   val notEct: Int = 0
   val ect1: Int = 1
@@ -30,9 +33,15 @@ object Ecn {
     inner === notEct.U && (outer === ect0.U || outer === ect1.U) ||
       inner === ect1.U && outer === ect0.U || inner === ce.U && outer === ect1.U
 
-  /** Of fragments, a bit a codepoint that one of them has: the datagram has CE, if it is not dropped. */
+  /**
+   * Of fragments, a bit a codepoint that one of them has: the datagram has CE, if it is
+   * not dropped.
+   */
   def congested(seen: UInt): Bool = seen(ce)
 
-  /** The same: some are Not-ECT and others are not, which no sender makes; the datagram has to be dropped. */
+  /**
+   * The same: some are Not-ECT and others are not, which no sender makes; the datagram has to
+   * be dropped.
+   */
   def mixed(seen: UInt): Bool = seen(notEct) && seen(codepoints - 1, notEct + 1).orR
 }

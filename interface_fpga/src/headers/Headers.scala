@@ -5,7 +5,10 @@ import chisel3._
 import chisel3.util._
 import sallyport.common.arithmetic.WireOrder
 
-/** An Ethernet II header. Addresses hold their first wire byte in bits 7:0, as the register PORT_MAC and next-hop rows do. */
+/**
+ * An Ethernet II header. Addresses hold their first wire byte in bits 7:0, as the register
+ * PORT_MAC and next-hop rows do.
+ */
 class EthernetHeader extends Bundle {
   val destination = UInt(48.W)
   val source = UInt(48.W)
@@ -83,7 +86,10 @@ object IpHeader {
   val tcp: Int = 6
   val esp: Int = 50
 
-  /** Protocol numbers of IP packets in others: next headers of the ESP trailer that mean a tunnel (RFC 4303 2.6). */
+  /**
+   * Protocol numbers of IP packets in others: next headers of the ESP trailer that mean a tunnel
+   * (RFC 4303 2.6).
+   */
   val v4InIp: Int = 4
   val v6InIp: Int = 41
 
@@ -121,7 +127,10 @@ object Ipv6Header {
   /** ICMPv6 types of neighbour discovery (RFC 4861). */
   val neighbourTypes: Seq[Int] = 133 to 137
 
-  /** The mobility header (RFC 6275 6.1.1), to IPsec a next layer protocol (RFC 4301 4.4.1.1) and no extension header. */
+  /**
+   * The mobility header (RFC 6275 6.1.1), to IPsec a next layer protocol (RFC 4301 4.4.1.1) and no
+   * extension header.
+   */
   val protocolMobility: Int = 135
 
   /** Next header: a fragment header. */

@@ -7,8 +7,9 @@ import sallyport.common.arithmetic.{AdderTree, WireOrder}
 /**
  * Internet checksum (RFC 1071) of `count` 16-bit words, the checksum's own left out or zero.
  *
- * A pipeline without stalls: `checksum` and `isZero` (the checksum is 0, which UDP writes as 0xFFFF, RFC 768) belong to the `words`,
- * host-order numbers as `checksum` is, of [[InternetChecksum.latency]] cycles before.
+ * A pipeline without stalls: `checksum` and `isZero` (the checksum is 0, which UDP writes as
+ * 0xFFFF, RFC 768) belong to the `words`, host-order numbers as `checksum` is, of
+ * [[InternetChecksum.latency]] cycles before.
  */
 class InternetChecksum(count: Int) extends Module {
   val io = IO(new Bundle {

@@ -7,7 +7,10 @@ import sallyport.common.arithmetic.WireOrder
 import sallyport.common.link.{ClearPrefix, LinkMeta}
 import sallyport.common.stream.{PacketBeat, PacketStream}
 
-/** What the IP header of a frame in transport mode becomes (RFC 4303 3.1.1); no change without `enable`. */
+/**
+ * What the IP header of a frame in transport mode becomes (RFC 4303 3.1.1); no change without
+ * `enable`.
+ */
 class TransportPatch extends Bundle {
   val enable = Bool()
 
@@ -26,8 +29,9 @@ class TransportPatch extends Bundle {
 }
 
 /**
- * Computes the IP header of a frame whose payload has become ESP, or was: length, protocol and, of IPv4, the checksum, updated
- * and not computed anew (RFC 1624 equation 3), so that a header that was broken stays broken.
+ * Computes the IP header of a frame whose payload has become ESP, or was: length, protocol and, of
+ * IPv4, the checksum, updated and not computed anew (RFC 1624 equation 3), so that a header that
+ * was broken stays broken.
  *
  * A pipeline without stalls; latency [[TransportHeader.latency]] cycles.
  */
@@ -56,7 +60,8 @@ class TransportHeader extends Module {
   private val oldChecksum = RegNext(at(10, 2))
   private val protocol = RegNext(io.protocol)
 
-  // Stages 2 and 3: ~HC + ~m + m' of the words of length and protocol; TTL stays. Stages 4 and 5: carries in, and HC'.
+  // Stages 2 and 3: ~HC + ~m + m' of the words of length and protocol; TTL stays. Stages 4 and 5:
+  // carries in, and HC'.
   private val lengthTerm = RegNext((~oldLength).asUInt +& ipBytes)
   private val protocolTerm = RegNext(Cat(0xff.U(8.W), (~oldProtocol).asUInt) +& protocol)
   private val checksumTerm = RegNext((~oldChecksum).asUInt)
@@ -80,7 +85,10 @@ class TransportHeader extends Module {
 object TransportHeader {
   val latency: Int = 6
 
-  /** Connects two packet streams and puts the new values into the headers on the way. No latency. */
+  /**
+   * Connects two packet streams and puts the new values into the headers on the way.
+   * No latency.
+   */
   def rewrite[M <: Data](to: DecoupledIO[PacketBeat[M]], from: DecoupledIO[PacketBeat[M]])(
       patch: M => TransportPatch
   ): Unit = {

@@ -23,7 +23,10 @@ object VlanTags {
   val bytes: Int = 4
   val most: Int = 2
 
-  /** Tag protocol identifiers: customer tag, service tag, and what stood for the latter before IEEE 802.1ad. */
+  /**
+   * Tag protocol identifiers: customer tag, service tag, and what stood for the latter before
+   * IEEE 802.1ad.
+   */
   val types: Seq[Int] = Seq(0x8100, 0x88a8, 0x9100)
 
   def none: VlanTags = 0.U.asTypeOf(new VlanTags)

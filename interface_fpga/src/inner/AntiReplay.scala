@@ -27,16 +27,19 @@ class ReplayClear(rowBits: Int) extends Bundle {
 }
 
 /**
- * Checks and updates the anti-replay windows of all SAs (RFC 4303 3.4.3, after the ICV is verified).
+ * Checks and updates the anti-replay windows of all SAs (RFC 4303 3.4.3, after the ICV
+ * is verified).
  *
- * A packet left of the window is too old; one whose number was received before, or is 0, is replayed; any other is marked
- * received. A pipeline without stalls: a query every second cycle, all of one SA if need be, answered in order
- * [[AntiReplay.latency]] cycles later. A query touches the SA's highest number ([[ReplayTops]]) and, two stages later, one
- * row of its ring ([[ReplayWindow]]); results that are not in a memory yet are forwarded ([[ReplayMemory]]).
+ * A packet left of the window is too old; one whose number was received before, or is 0, is
+ * replayed; any other is marked received. A pipeline without stalls: a query every second cycle,
+ * all of one SA if need be, answered in order [[AntiReplay.latency]] cycles later. A query touches
+ * the SA's highest number ([[ReplayTops]]) and, two stages later, one row of its ring
+ * ([[ReplayWindow]]); results that are not in a memory yet are forwarded ([[ReplayMemory]]).
  *
- * `clear` starts an SA anew in [[AntiReplay.clearCycles]] cycles. `table` is software's access to the rows, in halves
- * (replay_row of regs/rows.rdl), which takes some 10 cycles. Both come while no query is under way. After reset every row is
- * cleared, one a cycle; `ready` is high when that is done. Queries before are an error of the user's.
+ * `clear` starts an SA anew in [[AntiReplay.clearCycles]] cycles. `table` is software's access to
+ * the rows, in halves (replay_row of regs/rows.rdl), which takes some 10 cycles. Both come while no
+ * query is under way. After reset every row is cleared, one a cycle; `ready` is high when that is
+ * done. Queries before are an error of the user's.
  */
 class AntiReplay(rowBits: Int) extends Module {
   require(rowBits >= 1 && rowBits <= 16, s"a window row's number has 1 to 16 bits, not $rowBits")
@@ -102,7 +105,8 @@ class AntiReplay(rowBits: Int) extends Module {
   merged.received := Mux(half, Cat(newHalf, halves(halfBits - 1, 0)), Cat(halves(2 * halfBits - 1, halfBits), newHalf))
     .asTypeOf(merged.received)
 
-  // Writes from outside the pipeline: zeros after reset and for an SA that starts anew, and software's rows.
+  // Writes from outside the pipeline: zeros after reset and for an SA that starts anew, and
+  // software's rows.
   private val clearing = RegInit(0.U(mostRows.W))
   private val cleared = RegEnable(io.clear.bits.rows, io.clear.valid)
   when(io.clear.valid) {

@@ -8,7 +8,10 @@ import sallyport.common.registers.AuditEvent
 import sallyport.common.registers.map.{AuditReason, InnerRegs}
 import sallyport.iface.parse.PacketKey
 
-/** The audit events of the inner chip: packets that were decrypted, and dropped for their number or their selectors. */
+/**
+ * The audit events of the inner chip: packets that were decrypted, and dropped for their number or
+ * their selectors.
+ */
 object DecryptAudit {
 
   /** Bits kept of a packet: its [[PacketKey]]. */

@@ -11,14 +11,15 @@ import sallyport.iface.parse.{HeaderFields, HeaderParser, HeaderWindow}
 import sallyport.iface.stream.LookupLaunch
 
 /**
- * What the parser sees of a packet to the red network: from the IP header on, and in transport mode with the length and the protocol that
- * the packet had before ESP (RFC 4303 3.1.1). The checksum is not that packet's.
+ * What the parser sees of a packet to the red network: from the IP header on, and in transport mode
+ * with the length and the protocol that the packet had before ESP (RFC 4303 3.1.1). The checksum is
+ * not that packet's.
  */
 object DecryptWindow {
 
   /**
-   * Two beats. A third would keep long packets waiting, and is wanted by frames alone that have two VLAN tags and all the IPv6
-   * extension headers that the parser reads ([[seen]]).
+   * Two beats. A third would keep long packets waiting, and is wanted by frames alone that have two
+   * VLAN tags and all the IPv6 extension headers that the parser reads ([[seen]]).
    */
   val windowBytes: Int = 2 * PacketStream.dataBytes
 

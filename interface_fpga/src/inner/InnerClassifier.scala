@@ -32,7 +32,10 @@ class InnerVerdict extends FrameVerdict {
   /** With `toLink`: payload units of its fragments; 0: it goes whole ([[FragmentCut]]). */
   val units = UInt(FragmentCut.unitsBits.W)
 
-  /** With `toLink`: least length of it, or of each of its fragments, in units of 4 bytes ([[TfcPadder]]). */
+  /**
+   * With `toLink`: least length of it, or of each of its fragments, in units of 4 bytes
+   * ([[TfcPadder]]).
+   */
   val tfc = UInt(TfcPadder.unitsBits.W)
 
   /** With `toLink`: the IP header's new values. */
@@ -51,16 +54,18 @@ class InnerDrops extends FrameDrops {
  * Decides on each frame from the red network (RFC 4301 5.1). The first line that fits counts:
  *
  *  1. what [[FrameJudge]] drops or punts
- *  1. the SPD decision, of flow and rule that with the lower priority number, the flow at equality: PUNT: punt; DISCARD or
- *     none at all: drop policy; BYPASS or PROTECT with a TTL or hop limit of 0 or 1: drop ttlExpired; longer than the MTU that
- *     comes with the decision, and IPv6 or IPv4 with DF: punt, for the sender has to be told (RFC 4301 8.2.1), and so is IPv4 with
- *     options under BYPASS, for this chip cannot cut it (RFC 1812 4.2.2.7); else to the link
- *     with TTL or hop limit one less (RFC 4301 5.1.2.1 note 2, RFC 1812 5.3.1), cut if it is longer than that MTU, the decision
- *     says so and the header has no options
+ *  1. the SPD decision, of flow and rule that with the lower priority number, the flow at equality:
+ *     PUNT: punt; DISCARD or none at all: drop policy; BYPASS or PROTECT with a TTL or hop limit of
+ *     0 or 1: drop ttlExpired; longer than the MTU that comes with the decision, and IPv6 or IPv4
+ *     with DF: punt, for the sender has to be told (RFC 4301 8.2.1), and so is IPv4 with options
+ *     under BYPASS, for this chip cannot cut it (RFC 1812 4.2.2.7); else to the link with TTL or
+ *     hop limit one less (RFC 4301 5.1.2.1 note 2, RFC 1812 5.3.1), cut if it is longer than that
+ *     MTU, the decision says so and the header has no options
  *
- * Under PROTECT in transport mode, and under BYPASS of a bump in the wire, the whole frame goes to the link, with the TTL that it
- * has and uncut. ESP stands behind the IPv4 header with its options, or the IPv6 header alone: without anything behind it, with a longer
- * [[ClearPrefix]] than there can be or with IPv6 extension headers, skipped or not, a packet is dropped as transportHeader.
+ * Under PROTECT in transport mode, and under BYPASS of a bump in the wire, the whole frame goes to
+ * the link, with the TTL that it has and uncut. ESP stands behind the IPv4 header with its options,
+ * or the IPv6 header alone: without anything behind it, with a longer [[ClearPrefix]] than there
+ * can be or with IPv6 extension headers, skipped or not, a packet is dropped as transportHeader.
  *
  * With `byDscp` in its SPD entry the packet's SA is still to be found ([[SaByDscp]]).
  *
@@ -68,8 +73,9 @@ class InnerDrops extends FrameDrops {
  *
  * What would go to the link is dropped as linkDown while `linkUp` is low.
  *
- * A pipeline without stalls: one frame a cycle, answered [[InnerClassifier.latency]] cycles later. `drops` pulses with the
- * verdict, and so does `policy`, with the row that counts the flow or rule that decided.
+ * A pipeline without stalls: one frame a cycle, answered [[InnerClassifier.latency]] cycles later.
+ * `drops` pulses with the verdict, and so does `policy`, with the row that counts the flow or rule
+ * that decided.
  */
 class InnerClassifier extends Module {
   val io = IO(new Bundle {

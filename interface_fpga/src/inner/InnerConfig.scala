@@ -8,12 +8,16 @@ import sallyport.iface.reassembly.ReassemblyConfig
 /**
  * Parameters of [[InnerCore]].
  *
- * @param saBits        log2 of the inbound SAs: rows of the selector table, and window rows of 1024 packets each
- * @param flowBits      log2 of the rows of the flow table, four ways together; twice the SAs, because hashing does not fill it.
- *                      Also of the rows that count the packets of policies
- * @param rules         rows of each rule table, of the SPD outbound and of inbound SAs, a power of two, 8 to 1024
+ * @param saBits        log2 of the inbound SAs: rows of the selector table, and window rows of 1024
+ *                      packets each
+ * @param flowBits      log2 of the rows of the flow table, four ways together; twice the SAs,
+ *                      because hashing does not fill it. Also of the rows that count the packets
+ *                      of policies
+ * @param rules         rows of each rule table, of the SPD outbound and of inbound SAs, a power of
+ *                      two, 8 to 1024
  * @param nextHops      rows of the next-hop table
- * @param receiveBeats  receive queue of the port in 64-byte beats; holds what arrives while the link is short of credits
+ * @param receiveBeats  receive queue of the port in 64-byte beats; holds what arrives while the
+ *                      link is short of credits
  * @param priorityBeats the same of frames that pass the others ([[PriorityClass]])
  * @param transmitBeats transmit buffer of the port in 64-byte beats
  * @param puntBeats     queue to the management CPU in 64-byte beats
@@ -60,8 +64,9 @@ object InnerConfig {
   val puntGroups: Seq[Int] = Seq(PuntGroup.other, PuntGroup.arp, PuntGroup.nd, PuntGroup.mtu)
 
   /**
-   * For a board: 64 Ki SAs, flow rows and policies. The cuckoo table of flows fills to some 95 %; twice the rows would be
-   * beyond 60 % of an XCVU9P's URAM, and so would more than 2 MiB for fragments, which the red side sees few of.
+   * For a board: 64 Ki SAs, flow rows and policies. The cuckoo table of flows fills to some 95 %;
+   * twice the rows would be beyond 60 % of an XCVU9P's URAM, and so would more than 2 MiB for
+   * fragments, which the red side sees few of.
    */
   val full: InnerConfig =
     InnerConfig(saBits = 16, flowBits = 16, rules = 1024, reassembly = ReassemblyConfig.full.copy(cells = 2048))

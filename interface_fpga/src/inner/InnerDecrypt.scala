@@ -36,24 +36,27 @@ class TreatedVerdict extends Bundle {
 }
 
 /**
- * From the link to the red port: selectors, anti-replay window, headers read, verdict, TTL and ECN, Ethernet on, MAC.
+ * From the link to the red port: selectors, anti-replay window, headers read, verdict, TTL and ECN,
+ * Ethernet on, MAC.
  *
- * `in` carries decrypted IP packets, whose `meta.sa` names the inbound SA, and bypassed ones, whose `meta.sa` names the next
- * hop; or whole frames with either (`meta.transport`), which keep their Ethernet header. [[InnerInspector]] judges them. Bytes behind the IP total length are cut off.
+ * `in` carries decrypted IP packets, whose `meta.sa` names the inbound SA, and bypassed ones, whose
+ * `meta.sa` names the next hop; or whole frames with either (`meta.transport`), which keep their
+ * Ethernet header. [[InnerInspector]] judges them. Bytes behind the IP total length are cut off.
  *
- * A row that is written to the selector table clears the window rows that it names, unless it says that they stay; packets
- * before the write meet the old row and window, packets after it the new ones, and traffic waits about 20 cycles. It waits
- * as long for each access to a window row.
+ * A row that is written to the selector table clears the window rows that it names, unless it says
+ * that they stay; packets before the write meet the old row and window, packets after it the new
+ * ones, and traffic waits about 20 cycles. It waits as long for each access to a window row.
  *
- * `events.peer` tells of each packet with `meta.moved` that is neither too old nor replayed, whatever else becomes of it: an
- * SA that does not check its numbers tells of copies as well.
+ * `events.peer` tells of each packet with `meta.moved` that is neither too old nor replayed,
+ * whatever else becomes of it: an SA that does not check its numbers tells of copies as well.
  *
- * `events.audit` tells of each packet that is dropped as `replayed`, `tooOld`, `selectorMismatch` or `noSelector`, once, and what selectors see of it.
- * That is what is in the packet only if it was looked at, `selectorMismatch`: those that are dropped before may be no IP packet at all.
+ * `events.audit` tells of each packet that is dropped as `replayed`, `tooOld`, `selectorMismatch`
+ * or `noSelector`, once, and what selectors see of it. That is what is in the packet only if it was
+ * looked at, `selectorMismatch`: those that are dropped before may be no IP packet at all.
  *
- * A packet every 2 cycles and a beat a cycle, except that an Ethernet header that pushes a packet's end into a further beat
- * costs one cycle. Stalls when the MAC does. Takes no packet until `ready`. `inject` carries frames for the port that have come no such
- * way ([[Injector]]).
+ * A packet every 2 cycles and a beat a cycle, except that an Ethernet header that pushes a packet's
+ * end into a further beat costs one cycle. Stalls when the MAC does. Takes no packet until `ready`.
+ * `inject` carries frames for the port that have come no such way ([[Injector]]).
  */
 class InnerDecrypt(config: InnerConfig) extends Module {
   val io = IO(new Bundle {
@@ -139,7 +142,8 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   nextHops.io.lookup.bits := nextHop1(log2Ceil(config.nextHops) - 1, 0)
   private val nextHopInRange1 = (nextHop1 >> log2Ceil(config.nextHops)) === 0.U
 
-  // The packet's fields meet the selector row as soon as they are read, a cycle before the parser has its checksum.
+  // The packet's fields meet the selector row as soon as they are read, a cycle before the parser
+  // has its checksum.
   private val readTime = InnerDecrypt.parserLatency - 1
   private val allowed = Module(new InboundSelectors(config.rules))
   allowed.io.table <> io.ruleTable

@@ -40,18 +40,21 @@ class InnerEncryptEvents extends Bundle {
 }
 
 /**
- * From the red port to the link: MAC, fragments put together, headers read, flow and rule looked up, verdict, counted, Ethernet and
- * tags off, TTL.
+ * From the red port to the link: MAC, fragments put together, headers read, flow and rule looked
+ * up, verdict, counted, Ethernet and tags off, TTL.
  *
- * What [[ReceivePath]] lets pass is judged by [[InnerClassifier]], whose SA [[SaByDscp]] may choose: protected and bypassed IP packets go to `out`, without padding
- * behind their total length, as whole frames or without Ethernet header and VLAN tags, and then cut if they are too long for their
- * SPD entry, and padded if they are too short for it ([[TfcPadder]]); punted frames as
- * they came, behind a header, to `punt`; the rest nowhere. [[DummySource]] puts packets of its own between them. [[EncryptUsage]] counts those for the link beside their way, whole, and stops what its
- * SA may not send any more.
- * Each drop has an event. A dead CPU costs punted frames alone ([[PuntQueue]]); a stalled link fills the receive queues,
- * whose overflows are events.
+ * What [[ReceivePath]] lets pass is judged by [[InnerClassifier]], whose SA [[SaByDscp]] may
+ * choose: protected and bypassed IP packets go to `out`, without padding behind their total length,
+ * as whole frames or without Ethernet header and VLAN tags, and then cut if they are too long for
+ * their SPD entry, and padded if they are too short for it ([[TfcPadder]]); punted frames as they
+ * came, behind a header, to `punt`; the rest nowhere. [[DummySource]] puts packets of its own
+ * between them. [[EncryptUsage]] counts those for the link beside their way, whole, and stops what
+ * its SA may not send any more.
+ * Each drop has an event. A dead CPU costs punted frames alone ([[PuntQueue]]); a stalled link
+ * fills the receive queues, whose overflows are events.
  *
- * A packet every 2 cycles, a beat a cycle. Latency: that of [[ReceivePath]], of the slower look-up, and what the modules named here add.
+ * A packet every 2 cycles, a beat a cycle. Latency: that of [[ReceivePath]], of the slower look-up,
+ * and what the modules named here add.
  */
 class InnerEncrypt(config: InnerConfig) extends Module {
   val io = IO(new Bundle {

@@ -13,7 +13,10 @@ class InspectorFindings extends Bundle {
   val fields = new HeaderFields
   val bypass = Bool()
 
-  /** A whole frame of `frameBytes`: bypassed by a bump in the wire, or with an IP packet of transport mode. */
+  /**
+   * A whole frame of `frameBytes`: bypassed by a bump in the wire, or with an IP packet of
+   * transport mode.
+   */
   val frame = Bool()
   val frameBytes = UInt(PacketStream.lengthBits.W)
 
@@ -38,7 +41,10 @@ class InspectorFindings extends Bundle {
 class InspectorVerdict extends Bundle {
   val forward = Bool()
 
-  /** With `forward`: bytes of the IP packet; what is behind them is TFC padding (RFC 4303 2.7). Or bytes of the frame. */
+  /**
+   * With `forward`: bytes of the IP packet; what is behind them is TFC padding (RFC 4303 2.7). Or
+   * bytes of the frame.
+   */
   val length = UInt(PacketStream.lengthBits.W)
 
   /** It has an Ethernet header. */
@@ -69,30 +75,35 @@ class InspectorDrops extends Bundle {
 }
 
 /**
- * Decides on each packet to the red network. The first line that fits counts; the first four and those of fragments and ECN are for
- * decrypted packets alone, a bypassed one never was in a tunnel:
+ * Decides on each packet to the red network. The first line that fits counts; the first four and
+ * those of fragments and ECN are for decrypted packets alone, a bypassed one never was in a tunnel:
  *
  *  1. the SA has no selector row: drop noSelector
- *  1. its number is left of the window, or was received before: drop tooOld, replayed (RFC 4303 3.4.3; the ICV is good, so
- *     the window has moved already, whatever comes of the packet)
+ *  1. its number is left of the window, or was received before: drop tooOld, replayed (RFC
+ *     4303 3.4.3; the ICV is good, so the window has moved already, whatever comes of the packet)
  *  1. next header is neither IPv4 nor IPv6: drop notIp
- *  1. another version than the next header's, or malformed: drop malformed; IPv4 header checksum wrong: drop checksum
- *  1. more IPv6 extension headers than the parser reads, so that its selectors are not known: drop extensionHeaders
+ *  1. another version than the next header's, or malformed: drop malformed; IPv4 header checksum
+ *     wrong: drop checksum
+ *  1. more IPv6 extension headers than the parser reads, so that its selectors are not known: drop
+ *     extensionHeaders
  *  1. not what the SA's selectors allow (RFC 4301 5.2 step 4): drop selectorMismatch
- *  1. an IPv4 fragment of TCP that begins at byte 8 of the TCP header (RFC 4301 7.2, RFC 1858 4): drop fragmentOffset
+ *  1. an IPv4 fragment of TCP that begins at byte 8 of the TCP header (RFC 4301 7.2, RFC 1858 4):
+ *     drop fragmentOffset
  *  1. congestion met by a packet without ECN (RFC 6040 4.2): drop ecn
  *  1. TTL or hop limit 0 or 1: drop ttlExpired (RFC 1812 5.3.1; RFC 4301 5.1.2.1 note 2)
  *  1. no valid next hop: drop noNextHop; `enable` low: drop txDisabled
  *  1. the SA has reached a hard limit of its lifetime ([[UsageTable]]): drop lifetime
- *  1. else forward, with TTL one less and the ECN field of RFC 6040 figure 4; `ecnUnexpected` pulses with the verdict if the figure
- *     says of inner and outer field that they are currently unused together
+ *  1. else forward, with TTL one less and the ECN field of RFC 6040 figure 4; `ecnUnexpected`
+ *     pulses with the verdict if the figure says of inner and outer field that they are currently
+ *     unused together
  *
- * Of a whole frame nothing is asked about its next header, checksum, ECN, TTL and next hop: it was no packet of a tunnel, and this
- * box is no hop on its way. A bypassed frame need not be IP, and is not asked what it is at all.
+ * Of a whole frame nothing is asked about its next header, checksum, ECN, TTL and next hop: it was
+ * no packet of a tunnel, and this box is no hop on its way. A bypassed frame need not be IP, and is
+ * not asked what it is at all.
  *
- * A pipeline without stalls: one packet a cycle, answered [[InnerInspector.latency]] cycles later. `drops` pulses with the
- * verdict. [[InnerInspector.chargeLatency]] cycles after the findings, `charge` says whether the packet counts, and `expired`
- * whether its SA has expired.
+ * A pipeline without stalls: one packet a cycle, answered [[InnerInspector.latency]] cycles later.
+ * `drops` pulses with the verdict. [[InnerInspector.chargeLatency]] cycles after the findings,
+ * `charge` says whether the packet counts, and `expired` whether its SA has expired.
  */
 class InnerInspector extends Module {
   val io = IO(new Bundle {

@@ -14,9 +14,10 @@ import sallyport.iface.usage.LifetimeEvents
 /**
  * The inner chip without its link: both paths, registers, counters and tables.
  *
- * `ready` rises when every table is clear; until then, and while CONTROL.rx_enable is 0, frames are dropped as not ready, and
- * no packet is taken from the link until `ready`. Each packet is counted once as received, injected or made here, and once as sent, punted, merged
- * or dropped by a name (regs/inner.rdl): in any quiescent state the two are equal on each path.
+ * `ready` rises when every table is clear; until then, and while CONTROL.rx_enable is 0, frames are
+ * dropped as not ready, and no packet is taken from the link until `ready`. Each packet is counted
+ * once as received, injected or made here, and once as sent, punted, merged or dropped by a name
+ * (regs/inner.rdl): in any quiescent state the two are equal on each path.
  */
 class InnerPaths(config: InnerConfig) extends Module {
   val io = IO(new Bundle {
@@ -33,7 +34,10 @@ class InnerPaths(config: InnerConfig) extends Module {
     val fromLink = Flipped(PacketStream(new LinkMeta))
     val linkUp = Input(Bool())
 
-    /** Packets found to be lost on the link in this cycle, and times its receiver lost the framing. */
+    /**
+     * Packets found to be lost on the link in this cycle, and times its receiver lost
+     * the framing.
+     */
     val linkLost = Input(UInt(CounterBank.incrementBits.W))
     val linkResync = Input(Bool())
     val ready = Output(Bool())

@@ -25,8 +25,9 @@ object PeerEvent {
 /**
  * The events of peers that have moved, for software: PEER_EVENT and PEER_CONTROL of regs/inner.rdl.
  *
- * An event a cycle. One that finds 16 others waiting is lost, which `value` says until `clearLost`: the peer's next packets bring it
- * again when software has cleared the places of the outer chip ([[PeerPlaces]]).
+ * An event a cycle. One that finds 16 others waiting is lost, which `value` says until `clearLost`:
+ * the peer's next packets bring it again when software has cleared the places of the outer chip
+ * ([[PeerPlaces]]).
  */
 class PeerEvents extends Module {
   val io = IO(new Bundle {

@@ -5,13 +5,16 @@ import chisel3._
 import chisel3.util._
 
 /**
- * A memory whose rows are read, changed and written back in a pipeline in which a row may follow itself two cycles later.
+ * A memory whose rows are read, changed and written back in a pipeline in which a row may follow
+ * itself two cycles later.
  *
- * A row named by `read` is at `state` [[ReplayMemory.latency]] cycles later; the cycle after, `update` may give its new
- * value. What the memory does not show yet is forwarded. Reads are two cycles apart or more.
+ * A row named by `read` is at `state` [[ReplayMemory.latency]] cycles later; the cycle after,
+ * `update` may give its new value. What the memory does not show yet is forwarded. Reads are two
+ * cycles apart or more.
  *
- * `set` writes a row from outside that pipeline; it comes while no read is under way that may be updated. One read port
- * with two output registers and one write port, so that the memory can be URAM.
+ * `set` writes a row from outside that pipeline; it comes while no read is under way that may be
+ * updated. One read port with two output registers and one write port, so that the memory can
+ * be URAM.
  */
 class ReplayMemory(rowBits: Int, stateBits: Int) extends Module {
   val io = IO(new Bundle {
@@ -40,12 +43,13 @@ class ReplayMemory(rowBits: Int, stateBits: Int) extends Module {
   private val row3 = ShiftRegister(io.read.bits, 3)
   private val row5 = ShiftRegister(row3, 2)
 
-  // The last two results. A read misses what is written in its own cycle or later; reads two cycles apart or more
-  // finish at most one other result between that write and stage 3.
+  // The last two results. A read misses what is written in its own cycle or later; reads two cycles
+  // apart or more finish at most one other result between that write and stage 3.
   private val last = RegInit(0.U.asTypeOf(new Result))
   private val older = RegInit(0.U.asTypeOf(new Result))
 
-  // Stage 3: the memory's value or a newer one. The read two cycles ahead is not done yet: stage 4 takes its result.
+  // Stage 3: the memory's value or a newer one. The read two cycles ahead is not done yet: stage 4
+  // takes its result.
   private def matches(result: Result): Bool = result.valid && result.row === row3
   private val state4 = RegNext(Mux(matches(last), last.state, Mux(matches(older), older.state, read3)))
   private val forward4 = RegNext(io.update.valid && row5 === row3, false.B)

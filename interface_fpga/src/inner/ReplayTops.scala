@@ -5,11 +5,13 @@ import chisel3._
 import chisel3.util._
 
 /**
- * The highest number received of each SA, and where each packet's number stands against it (RFC 4303 3.4.3).
+ * The highest number received of each SA, and where each packet's number stands against it (RFC
+ * 4303 3.4.3).
  *
- * A query every second cycle, of one SA if need be; `place` follows [[ReplayTops.latency]] cycles later, in order. An SA is
- * known here by its first window row. `access` reads a row for software, [[ReplayMemory.latency]] cycles later, and `set`
- * writes one; both come while no query is under way.
+ * A query every second cycle, of one SA if need be; `place` follows [[ReplayTops.latency]] cycles
+ * later, in order. An SA is known here by its first window row. `access` reads a row for software,
+ * [[ReplayMemory.latency]] cycles later, and `set` writes one; both come while no query is
+ * under way.
  */
 class ReplayTops(rowBits: Int) extends Module {
   val io = IO(new Bundle {
@@ -71,8 +73,9 @@ class ReplayTops(rowBits: Int) extends Module {
   private val sameRow5 = RegNext(((row(top4) ^ row(sequence4)) & rowMask4) === 0.U)
   private val sameRowOfAll5 = RegNext(row(top4) === row(sequence4))
 
-  // Stage 5: the highest moves, and so does the last number of the packet's row: to the number itself if it is the highest;
-  // to the highest, if that is in the same row; else the row's block is complete.
+  // Stage 5: the highest moves, and so does the last number of the packet's row: to the number
+  // itself if it is the highest; to the highest, if that is in the same row; else the row's block
+  // is complete.
   memory.io.update.valid := valid5 && ahead5
   memory.io.update.bits := sequence5
   private val inRing = sameLap5 || (nextLap5 && above5)

@@ -5,10 +5,12 @@ import chisel3._
 import chisel3.util._
 
 /**
- * A row of 1024 numbers of an SA's ring: of block b (the numbers from 1024 b on), of b plus the rows of the ring, and so on.
+ * A row of 1024 numbers of an SA's ring: of block b (the numbers from 1024 b on), of b plus the
+ * rows of the ring, and so on.
  *
- * Which block a bit speaks of follows from `last`: the bits up to its place are of its block, those above of the block one
- * ring before. A row that no packet has touched for a while is thus not wrong but behind, and is brought up when one does.
+ * Which block a bit speaks of follows from `last`: the bits up to its place are of its block, those
+ * above of the block one ring before. A row that no packet has touched for a while is thus not
+ * wrong but behind, and is brought up when one does.
  */
 class ReplayState extends Bundle {
 
@@ -20,10 +22,11 @@ class ReplayState extends Bundle {
 }
 
 /**
- * The two halves of what happens to a row, so that a register can stand between them, and its dimensions.
+ * The two halves of what happens to a row, so that a register can stand between them, and
+ * its dimensions.
  *
- * A ring, as in RFC 6479, of single numbers: the window slides by clearing the bits that come in, all those of one row in
- * one go.
+ * A ring, as in RFC 6479, of single numbers: the window slides by clearing the bits that come in,
+ * all those of one row in one go.
  */
 object ReplayWindow {
   val rowSize: Int = 1024
@@ -44,7 +47,10 @@ object ReplayWindow {
   def beyondOne(window: UInt): Bool = window > rowSize.U
   def beyondTwo(window: UInt): Bool = window > (2 * rowSize).U
 
-  /** Bit i: i <= index. A function of the index's bits alone, where a comparison would be an adder. */
+  /**
+   * Bit i: i <= index. A function of the index's bits alone, where a comparison would be
+   * an adder.
+   */
   private def upTo(index: UInt): UInt = {
     val width = index.getWidth
     if (width == 1) Cat(index(0), true.B)
@@ -79,7 +85,10 @@ object ReplayWindow {
   /** The facts about a number before its row is read. */
   class Place extends Bundle {
 
-    /** Place of the number in its row; `zero`: it is number 0, which is never sent and counts as received (RFC 4303 2.2). */
+    /**
+     * Place of the number in its row; `zero`: it is number 0, which is never sent and counts as
+     * received (RFC 4303 2.2).
+     */
     val low = UInt(lowBits.W)
     val zero = Bool()
 
@@ -140,7 +149,8 @@ object ReplayWindow {
   /** Second half: the verdict and, unless the number is too old, the new row. */
   def update(c: Comparison): (Verdict, ReplayState) = {
     val place = c.place
-    // A bit counts if it is of the number's block: a row that was behind may still hold one of a ring before.
+    // A bit counts if it is of the number's block: a row that was behind may still hold one of a
+    // ring before.
     val known = Mux(place.current, c.sameLap && c.covered, c.sameLap || (c.nextLap && c.covered))
     val verdict = Wire(new Verdict)
     verdict.tooOld := place.tooOld
@@ -153,7 +163,8 @@ object ReplayWindow {
     val state = Wire(new ReplayState)
     state.last := Cat(place.lastBlock, place.lastLow)
     for (w <- 0 until words) {
-      // The places behind the old `last` up to the new one, around the row's end if the new one is the smaller.
+      // The places behind the old `last` up to the new one, around the row's end if the new one is
+      // the smaller.
       val behind = ~c.from.within(w)
       val reached = c.to.within(w)
       val between = Mux(c.wraps, behind | reached, behind & reached)

@@ -26,7 +26,8 @@ class IpRewrite extends Bundle {
 }
 
 /**
- * Connects two streams of IP packets with the same metadata and puts new values into the IP headers on the way. No latency.
+ * Connects two streams of IP packets with the same metadata and puts new values into the IP headers
+ * on the way. No latency.
  */
 object RewriteHeader {
 

@@ -8,11 +8,14 @@ import sallyport.common.table.{DirectTable, TablePort}
 import sallyport.iface.parse.PriorityClass
 
 /**
- * Finds the SA of a packet whose SPD entry has one for each of several sets of DSCPs (RFC 4301 4.4.2.1): with `byDscp` the verdict's SA
- * is a block of table `dscp_sa`, and the row of the packet's DSCP there has the SA. Where that is not valid the packet is punted as by
- * policy, for there is no SA for it yet; so it is if the block is none that there is. Other verdicts pass as they are.
+ * Finds the SA of a packet whose SPD entry has one for each of several sets of DSCPs (RFC
+ * 4301 4.4.2.1): with `byDscp` the verdict's SA is a block of table `dscp_sa`, and the row of the
+ * packet's DSCP there has the SA. Where that is not valid the packet is punted as by policy, for
+ * there is no SA for it yet; so it is if the block is none that there is. Other verdicts pass as
+ * they are.
  *
- * A pipeline without stalls: one verdict a cycle, out [[SaByDscp.latency]] cycles later. The SA of a row changes between two packets.
+ * A pipeline without stalls: one verdict a cycle, out [[SaByDscp.latency]] cycles later. The SA of
+ * a row changes between two packets.
  */
 class SaByDscp extends Module {
   val io = IO(new Bundle {

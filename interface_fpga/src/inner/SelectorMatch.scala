@@ -7,11 +7,12 @@ import sallyport.common.registers.map.SelectorRow
 import sallyport.iface.parse.{HeaderFields, PacketKey}
 
 /**
- * Compares a packet with the one selector set of its SA (RFC 4301 5.2 step 4): its addresses with two prefixes, its ports, or of
- * ICMP type and code, with two ranges, all else where (packet & mask) = (value & mask).
+ * Compares a packet with the one selector set of its SA (RFC 4301 5.2 step 4): its addresses with
+ * two prefixes, its ports, or of ICMP type and code, with two ranges, all else where (packet &
+ * mask) = (value & mask).
  *
- * What has no ports to read, a later fragment among it, is a value of its own in `upper` (RFC 4301 4.4.1.1: OPAQUE). A
- * pipeline without stalls; latency [[SelectorMatch.latency]] cycles.
+ * What has no ports to read, a later fragment among it, is a value of its own in `upper` (RFC
+ * 4301 4.4.1.1: OPAQUE). A pipeline without stalls; latency [[SelectorMatch.latency]] cycles.
  */
 class SelectorMatch extends Module {
   val io = IO(new Bundle {

@@ -16,7 +16,10 @@ class RxMeta extends Bundle {
   val length = UInt(PacketStream.lengthBits.W)
 }
 
-/** What happened on the receive side in one cycle; each frame raises `rxFrames` once and at most one of the drops once. */
+/**
+ * What happened on the receive side in one cycle; each frame raises `rxFrames` once and at most
+ * one of the drops once.
+ */
 class MacReceiveEvents extends Bundle {
   val rxFrames = Bool()
 
@@ -36,15 +39,16 @@ class MacReceiveEvents extends Bundle {
 /**
  * From the MAC to a packet stream: good frames of legal length pass, the others are dropped whole.
  *
- * A frame that raised the MAC's error counts as bad FCS whatever its length; then below 60 B (64 with FCS, IEEE 802.3
- * 4A.2.9.2) undersize, above 9596 B oversize, and a frame that is good but finds no room overflow. A frame that starts while
- * `enable` is low is dropped as not ready. Never stalls the MAC: a beat every cycle, a one-beat frame every cycle.
+ * A frame that raised the MAC's error counts as bad FCS whatever its length; then below 60 B (64
+ * with FCS, IEEE 802.3 4A.2.9.2) undersize, above 9596 B oversize, and a frame that is good but
+ * finds no room overflow. A frame that starts while `enable` is low is dropped as not ready. Never
+ * stalls the MAC: a beat every cycle, a one-beat frame every cycle.
  *
- * Two queues ([[PriorityFrameFifo]]): what [[PriorityClass]] takes for high passes the other frames that wait, and finds room
- * whatever they fill; its own overflow is counted apart.
+ * Two queues ([[PriorityFrameFifo]]): what [[PriorityClass]] takes for high passes the other frames
+ * that wait, and finds room whatever they fill; its own overflow is counted apart.
  *
- * Store and forward. Latency: 5 cycles from the last beat in to the first beat out, of either class. The length is known with
- * the first beat of `out`.
+ * Store and forward. Latency: 5 cycles from the last beat in to the first beat out, of either
+ * class. The length is known with the first beat of `out`.
  *
  * @param beats         receive queue in 64-byte beats, a power of two
  * @param priorityBeats the same of high frames

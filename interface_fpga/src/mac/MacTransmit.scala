@@ -18,14 +18,17 @@ class MacTransmitEvents extends Bundle {
 }
 
 /**
- * From a packet stream of whole frames (Ethernet header first), and the frames that the management CPU injects, to the MAC.
+ * From a packet stream of whole frames (Ethernet header first), and the frames that the management
+ * CPU injects, to the MAC.
  *
- * Frames of `in` get their VLAN tags ([[TagInsert]]). Injected frames go in between two frames of `in`, or when none is there; one at a time, and [[Injector]] limits how many. Each costs
- * `in` its own beats and a cycle; where there is none, `in` waits for nothing.
+ * Frames of `in` get their VLAN tags ([[TagInsert]]). Injected frames go in between two frames of
+ * `in`, or when none is there; one at a time, and [[Injector]] limits how many. Each costs `in` its
+ * own beats and a cycle; where there is none, `in` waits for nothing.
  *
- * Pads frames below 60 B with zeros (IEEE 802.3 4.2.3.3). A frame starts on `mac` only when all of it is here, so that
- * `valid` stays high from its first to its last beat: the CMAC must not underrun. Counts a frame when it is complete in the
- * buffer. Stalls `in` when the buffer is full. Drops nothing; `error` on `in` must be low.
+ * Pads frames below 60 B with zeros (IEEE 802.3 4.2.3.3). A frame starts on `mac` only when all of
+ * it is here, so that `valid` stays high from its first to its last beat: the CMAC must not
+ * underrun. Counts a frame when it is complete in the buffer. Stalls `in` when the buffer is full.
+ * Drops nothing; `error` on `in` must be low.
  *
  * Store and forward, a beat a cycle. Latency: 4 cycles from the last beat in to the first beat out.
  *
@@ -44,7 +47,8 @@ class MacTransmit(beats: Int) extends Module {
     val events = Output(new MacTransmitEvents)
   })
 
-  // Whose turn it is is a register, and the choice is in front of the registers that are there anyway: `in` takes no cycle more.
+  // Whose turn it is is a register, and the choice is in front of the registers that are there
+  // anyway: `in` takes no cycle more.
   private val merged = Wire(PacketStream(new VlanTags))
   private val tagged = Module(new TagInsert)
   tagged.io.in <> merged

@@ -9,9 +9,10 @@ import sallyport.iface.headers.VlanTags
 /**
  * Puts the VLAN tags that a frame carries as metadata behind its addresses (IEEE 802.1Q 9.3).
  *
- * [[HeaderPrepend]] puts the frame's first bytes in front of it, as many as the tags have, and the tags take the place that these
- * leave behind the addresses. So a frame costs a cycle more where its tags push its end into a further beat. A frame has 14
- * bytes or more. Latency 1 cycle. Stalls only when `out` does; drops nothing. `in.ready` and every output come from registers.
+ * [[HeaderPrepend]] puts the frame's first bytes in front of it, as many as the tags have, and the
+ * tags take the place that these leave behind the addresses. So a frame costs a cycle more where
+ * its tags push its end into a further beat. A frame has 14 bytes or more. Latency 1 cycle. Stalls
+ * only when `out` does; drops nothing. `in.ready` and every output come from registers.
  */
 class TagInsert extends Module {
   val io = IO(new Bundle {

@@ -33,7 +33,10 @@ class HeaderFault extends Bundle {
 /** A finished header for [[HeaderPrepend]]. */
 class BuiltHeader extends Bundle {
 
-  /** Ethernet, outer IP and UDP header, byte 0 lowest; as many bytes count as `select` says, of a frame none. */
+  /**
+   * Ethernet, outer IP and UDP header, byte 0 lowest; as many bytes count as `select` says, of a
+   * frame none.
+   */
   val bytes = UInt((8 * HeaderBuilder.lengths.max).W)
 
   /** Index into [[HeaderBuilder.lengths]]. */
@@ -47,25 +50,28 @@ class BuiltHeader extends Bundle {
 /**
  * Builds the headers in front of a packet to the black network.
  *
- * ESP packets get Ethernet and outer IPv4 headers as RFC 4301 5.1.2.1 says: DSCP copied or set, ECN by RFC 6040 section
- * 4.1, DF copied, set or cleared, TTL from the template, protocol 50, total length, checksum. The identification is one
- * counter of the chip that starts at 0 and moves with each ESP packet (RFC 6864 4.3: unique per source within the
- * counter's period of 2^16; of IPv6 fragments 2^32, RFC 8200 4.5). With `encap` in the template the protocol is 17 and a UDP header follows: the template's ports, length,
- * checksum 0 (RFC 3948 2.1). With `v6` the outer header is IPv6 with the template's flow label and hop limit (5.1.2.2), and a UDP
- * header's checksum is that of the datagram (RFC 8200 8.1), of which the link's receiver has summed ESP up.
- * Bypassed packets are IP packets already and get the Ethernet header alone. Whole frames, with `transport`, get none, and need
- * neither template nor next hop.
+ * ESP packets get Ethernet and outer IPv4 headers as RFC 4301 5.1.2.1 says: DSCP copied or set, ECN
+ * by RFC 6040 section 4.1, DF copied, set or cleared, TTL from the template, protocol 50, total
+ * length, checksum. The identification is one counter of the chip that starts at 0 and moves with
+ * each ESP packet (RFC 6864 4.3: unique per source within the counter's period of 2^16; of IPv6
+ * fragments 2^32, RFC 8200 4.5). With `encap` in the template the protocol is 17 and a UDP header
+ * follows: the template's ports, length, checksum 0 (RFC 3948 2.1). With `v6` the outer header is
+ * IPv6 with the template's flow label and hop limit (5.1.2.2), and a UDP header's checksum is that
+ * of the datagram (RFC 8200 8.1), of which the link's receiver has summed ESP up. Bypassed packets
+ * are IP packets already and get the Ethernet header alone. Whole frames, with `transport`, get
+ * none, and need neither template nor next hop.
  *
- * An IP packet is too long if it is longer than the template's `mtu`, than `portMtu` or than fits a frame. An ESP packet that is
- * too long is cut behind its headers, if what would be its DF bit is clear, IPv6 or not (RFC 4301 8.1, RFC 4303 3.3.4); `cut` says how. In
- * transport mode the IP header is the host's, and ESP is cut behind it if that is IPv4 without DF, options and VLAN tags.
+ * An IP packet is too long if it is longer than the template's `mtu`, than `portMtu` or than fits a
+ * frame. An ESP packet that is too long is cut behind its headers, if what would be its DF bit is
+ * clear, IPv6 or not (RFC 4301 8.1, RFC 4303 3.3.4); `cut` says how. In transport mode the IP
+ * header is the host's, and ESP is cut behind it if that is IPv4 without DF, options and VLAN tags.
  * Under an MTU that no link of that IP version may have none is cut.
  *
- * `fault` names the first reason for which the packet cannot go, in this order: `enable` is low; no valid template; no valid
- * next hop; too long, and not cut.
+ * `fault` names the first reason for which the packet cannot go, in this order: `enable` is low; no
+ * valid template; no valid next hop; too long, and not cut.
  *
- * A pipeline without stalls: one request a cycle, answered [[HeaderBuilder.latency]] cycles later. The port's address and
- * MTU are registers that software sets while no traffic flows.
+ * A pipeline without stalls: one request a cycle, answered [[HeaderBuilder.latency]] cycles later.
+ * The port's address and MTU are registers that software sets while no traffic flows.
  */
 class HeaderBuilder extends Module {
   val io = IO(new Bundle {
@@ -209,7 +215,10 @@ object HeaderBuilder {
   private val ipWords: Int = Ipv4Header.bytes / 2
   val latency: Int = 1 + InternetChecksum.latency(ipWords)
 
-  /** Bytes of the headers of a bypassed packet, of ESP and ESP in UDP over IPv4, of both over IPv6, and of a whole frame. */
+  /**
+   * Bytes of the headers of a bypassed packet, of ESP and ESP in UDP over IPv4, of both over IPv6,
+   * and of a whole frame.
+   */
   val lengths: Seq[Int] = {
     val ips = Seq(Ipv4Header.bytes, Ipv6Header.bytes)
     (0 +: ips.flatMap(ip => Seq(ip, ip + UdpHeader.bytes))).map(EthernetHeader.bytes + _) :+ 0

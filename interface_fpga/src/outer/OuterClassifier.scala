@@ -39,7 +39,10 @@ class OuterFindings extends Bundle {
 /** What becomes of one frame from the black network. */
 class OuterVerdict extends FrameVerdict {
 
-  /** With `toLink`: bytes at the frame's start that stay here; the link's packet is the `link.length` bytes behind them. */
+  /**
+   * With `toLink`: bytes at the frame's start that stay here; the link's packet is the
+   * `link.length` bytes behind them.
+   */
   val strip = UInt(7.W)
 }
 
@@ -61,27 +64,29 @@ class OuterDrops extends FrameDrops {
  *
  *  1. what [[FrameJudge]] drops or punts
  *  1. UDP to port 4500 of this box (`toUs`): with a wrong UDP length drop udpMalformed; a NAT
- *     keepalive: drop nattKeepalive; IKE behind the non-ESP marker: punt; all else is ESP (RFC 3948 2). UDP to port 4500 of
- *     another address is ESP if there is an SA for it
- *  1. ESP, in UDP or not, that is for this box or has an SA of its destination; all else is somebody else's and goes by the rules (RFC 4301 5.2
- *     step 3b). One that cannot hold SPI, sequence number, IV, 4 bytes and ICV, or whose length is no multiple of 4 (RFC 4303
- *     2.4): drop espTruncated; no SA of its SPI, and of a bump in the wire of its destination (RFC 4301 5.2 step 3a): punt, so that IKE can tell the peer (RFC 7296
- *     1.5); in UDP for an SA without
- *     encapsulation or in transport mode, or behind VLAN tags and 64 bytes of extension headers, or not in UDP for an SA with it: drop
- *     encapMismatch; for an SA in transport mode
- *     and with a longer [[ClearPrefix]] than there can be, or with IPv6 extension headers: drop transportHeader; else to the link,
- *     without padding behind the total length and, but in transport mode, without Ethernet, tags, IP and UDP headers, and
- *     `moved` if it is in UDP and not from the SA's peer
+ *     keepalive: drop nattKeepalive; IKE behind the non-ESP marker: punt; all else is ESP (RFC
+ *     3948 2). UDP to port 4500 of another address is ESP if there is an SA for it
+ *  1. ESP, in UDP or not, that is for this box or has an SA of its destination; all else is
+ *     somebody else's and goes by the rules (RFC 4301 5.2 step 3b). One that cannot hold SPI,
+ *     sequence number, IV, 4 bytes and ICV, or whose length is no multiple of 4 (RFC 4303 2.4):
+ *     drop espTruncated; no SA of its SPI, and of a bump in the wire of its destination (RFC
+ *     4301 5.2 step 3a): punt, so that IKE can tell the peer (RFC 7296 1.5); in UDP for an SA
+ *     without encapsulation or in transport mode, or behind VLAN tags and 64 bytes of extension
+ *     headers, or not in UDP for an SA with it: drop encapMismatch; for an SA in transport mode and
+ *     with a longer [[ClearPrefix]] than there can be, or with IPv6 extension headers: drop
+ *     transportHeader; else to the link, without padding behind the total length and, but in
+ *     transport mode, without Ethernet, tags, IP and UDP headers, and `moved` if it is in UDP and
+ *     not from the SA's peer
  *  1. IKE (UDP to port 500), or ICMP to this box that is no bump in the wire: punt
- *  1. the rule that matches: PUNT: punt; BYPASS: to the link as an IP packet, or drop ttlExpired if its TTL is 0, by a bump in the wire as it is; any other,
- *     and no rule at all: drop policy (RFC 4301 5.2: what has to be protected is not let in unprotected), or,
- *     of ESP, drop unknownSpi
+ *  1. the rule that matches: PUNT: punt; BYPASS: to the link as an IP packet, or drop ttlExpired if
+ *     its TTL is 0, by a bump in the wire as it is; any other, and no rule at all: drop policy (RFC
+ *     4301 5.2: what has to be protected is not let in unprotected), or, of ESP, drop unknownSpi
  *
- * What would go to the link is dropped as linkDown while `linkUp` is low. The TTL of ESP packets is not judged: they are for
- * this box (RFC 1812 4.2.2.9).
+ * What would go to the link is dropped as linkDown while `linkUp` is low. The TTL of ESP packets is
+ * not judged: they are for this box (RFC 1812 4.2.2.9).
  *
- * A pipeline without stalls: one frame a cycle, answered [[OuterClassifier.latency]] cycles later. `drops` pulses with the
- * verdict.
+ * A pipeline without stalls: one frame a cycle, answered [[OuterClassifier.latency]] cycles later.
+ * `drops` pulses with the verdict.
  */
 class OuterClassifier extends Module {
   val io = IO(new Bundle {
@@ -205,7 +210,8 @@ class OuterClassifier extends Module {
   link.moved := esp && expects && (otherAddress || otherPort)
   link.tos := Mux(whole, prefix1, tos1)
 
-  // What crosses whatever the policy, if that is what the frame is; its length is all that is known of it.
+  // What crosses whatever the policy, if that is what the frame is; its length is all that is known
+  // of it.
   private val crossing = Wire(new LinkMeta)
   crossing := 0.U.asTypeOf(crossing)
   crossing.length := length1

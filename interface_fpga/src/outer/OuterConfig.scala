@@ -9,10 +9,12 @@ import sallyport.iface.reassembly.ReassemblyConfig
  * Parameters of [[OuterCore]].
  *
  * @param saBits       log2 of the outbound SAs: rows of the tunnel table
- * @param sadBits      log2 of the rows of the SAD, four ways together; twice the SAs, because hashing does not fill it
+ * @param sadBits      log2 of the rows of the SAD, four ways together; twice the SAs, because
+ *                     hashing does not fill it
  * @param rules        rows of the rule table, a power of two, 8 to 1024
  * @param nextHops     rows of the next-hop table
- * @param receiveBeats receive queue of the port in 64-byte beats; holds what arrives while the link is short of credits
+ * @param receiveBeats receive queue of the port in 64-byte beats; holds what arrives while the link
+ *   is short of credits
  * @param priorityBeats the same of frames that pass the others ([[PriorityClass]])
  * @param transmitBeats transmit buffer of the port in 64-byte beats
  * @param puntBeats    queue to the management CPU in 64-byte beats

@@ -23,15 +23,19 @@ class OuterDecryptEvents extends Bundle {
 }
 
 /**
- * From the black port to the link: MAC, fragments put together, headers read, SAD and rules looked up, verdict, headers off.
+ * From the black port to the link: MAC, fragments put together, headers read, SAD and rules looked
+ * up, verdict, headers off.
  *
- * [[OuterClassifier]] judges what a [[ReceivePath]] holds: ESP packets (from SPI to ICV, in transport mode with what is in front of
- * it) and bypassed IP packets or frames go to `out`, punted frames as they came, behind a header, to `punt`, the rest nowhere; each drop has an
- * event. Stalls as [[ReceivePath]] does.
+ * [[OuterClassifier]] judges what a [[ReceivePath]] holds: ESP packets (from SPI to ICV, in
+ * transport mode with what is in front of it) and bypassed IP packets or frames go to `out`, punted
+ * frames as they came, behind a header, to `punt`, the rest nowhere; each drop has an event. Stalls
+ * as [[ReceivePath]] does.
  *
- * ESP in UDP that comes from elsewhere than its SA's row expects takes one of the [[PeerPlaces]], if there is one.
+ * ESP in UDP that comes from elsewhere than its SA's row expects takes one of the [[PeerPlaces]],
+ * if there is one.
  *
- * A packet every 2 cycles, a beat a cycle. From the last beat of a frame to the first of its packet at `out`: 40 cycles.
+ * A packet every 2 cycles, a beat a cycle. From the last beat of a frame to the first of its packet
+ * at `out`: 40 cycles.
  */
 class OuterDecrypt(config: OuterConfig) extends Module {
   val io = IO(new Bundle {
@@ -94,12 +98,14 @@ class OuterDecrypt(config: OuterConfig) extends Module {
   // Both look-ups side by side; the faster one waits.
   private val sad =
     CuckooTable(1 << config.sadBits, SadRow, Seq(SadRow.spi, SadRow.dstAddr, SadRow.version), SadRow.valid, short = 1)
-  // A router gave out its SPIs itself (RFC 4301 4.4.2); the hosts behind a bump in the wire may give out the same ones.
+  // A router gave out its SPIs itself (RFC 4301 4.4.2); the hosts behind a bump in the wire may
+  // give out the same ones.
   sad.short := RegNext(!io.bump)
   sad.io.table <> io.sadTable
   sad.io.clear := false.B
   sad.io.lookup.valid := path.io.fields.valid
-  // Only the SPI of ESP, in UDP or not, is taken for one by the classifier: there is no protocol to tell apart.
+  // Only the SPI of ESP, in UDP or not, is taken for one by the classifier: there is no protocol to
+  // tell apart.
   sad.io.lookup.bits := Cat(Mux(fields.isV6, 6.U(8.W), 4.U(8.W)), fields.destination, fields.spi)
 
   private val rules = TernaryTable(config.rules)
@@ -170,8 +176,9 @@ class OuterDecrypt(config: OuterConfig) extends Module {
 object OuterDecrypt {
 
   /**
-   * Ethernet with its tags, alone, or with an IPv4 header of 5 to 15 words or an IPv6 header and its extension headers, and, maybe, one
-   * of UDP: all steps of 4 bytes, but for the longest with UDP, which [[OuterClassifier]] drops.
+   * Ethernet with its tags, alone, or with an IPv4 header of 5 to 15 words or an IPv6 header and
+   * its extension headers, and, maybe, one of UDP: all steps of 4 bytes, but for the longest with
+   * UDP, which [[OuterClassifier]] drops.
    */
   val headerLengths: Seq[Int] = {
     val v4 = Ipv4Header.maxBytes + UdpHeader.bytes

@@ -13,9 +13,10 @@ import sallyport.iface.chip.InterfaceRegisters
 /**
  * The outer chip without its link: both paths, registers, counters and tables.
  *
- * `ready` rises when every table is clear; until then, and while CONTROL.rx_enable is 0, frames are dropped as not ready.
- * Packets from the link are dropped as disabled while CONTROL.tx_enable is 0. Each packet is counted once as received or injected, and
- * once as sent, punted, merged or dropped by a name (regs/outer.rdl): in any quiescent state the two are equal on each path.
+ * `ready` rises when every table is clear; until then, and while CONTROL.rx_enable is 0, frames are
+ * dropped as not ready. Packets from the link are dropped as disabled while CONTROL.tx_enable is 0.
+ * Each packet is counted once as received or injected, and once as sent, punted, merged or dropped
+ * by a name (regs/outer.rdl): in any quiescent state the two are equal on each path.
  */
 class OuterPaths(config: OuterConfig) extends Module {
   val io = IO(new Bundle {
@@ -32,7 +33,10 @@ class OuterPaths(config: OuterConfig) extends Module {
     val fromLink = Flipped(PacketStream(new LinkMeta))
     val linkUp = Input(Bool())
 
-    /** Packets found to be lost on the link in this cycle, and times its receiver lost the framing. */
+    /**
+     * Packets found to be lost on the link in this cycle, and times its receiver lost
+     * the framing.
+     */
     val linkLost = Input(UInt(CounterBank.incrementBits.W))
     val linkResync = Input(Bool())
     val ready = Output(Bool())

@@ -18,16 +18,18 @@ class PeerCandidate extends Bundle {
 }
 
 /**
- * Keeps where packets come from that do not come from where their SA's packets are expected, until software knows which of them
- * were authentic (RFC 3948 and RFC 7296 2.23: an address is believed of an authenticated packet alone).
+ * Keeps where packets come from that do not come from where their SA's packets are expected, until
+ * software knows which of them were authentic (RFC 3948 and RFC 7296 2.23: an address is believed
+ * of an authenticated packet alone).
  *
- * A packet with `moved` takes the next place, if `takes`: then its `tag` names that place, and no other packet's does. A place is
- * kept until `clear`, which begins another round, so nobody can put another address in the place of an authentic packet; a packet
- * that finds no place free takes none, nor does one that is as the last that took one. In flight and in its queue an event is
- * at most a round old, when software takes all events before it clears: `round` tells four apart.
+ * A packet with `moved` takes the next place, if `takes`: then its `tag` names that place, and no
+ * other packet's does. A place is kept until `clear`, which begins another round, so nobody can put
+ * another address in the place of an authentic packet; a packet that finds no place free takes
+ * none, nor does one that is as the last that took one. In flight and in its queue an event is at
+ * most a round old, when software takes all events before it clears: `round` tells four apart.
  *
- * `candidate` belongs to the packet of which `moved` speaks a cycle later. One a cycle, never stalls. `shown` is what is in `place`, a cycle
- * later.
+ * `candidate` belongs to the packet of which `moved` speaks a cycle later. One a cycle, never
+ * stalls. `shown` is what is in `place`, a cycle later.
  */
 class PeerPlaces extends Module {
   import PeerTag.{places, roundBits}
@@ -50,7 +52,8 @@ class PeerPlaces extends Module {
   private val round = RegInit(0.U(roundBits.W))
   private val candidate = RegNext(io.candidate)
   private val last = Reg(new PeerCandidate)
-  // Compared with the last but one where packets follow each other at once: that one has its place as well.
+  // Compared with the last but one where packets follow each other at once: that one has its place
+  // as well.
   private val asLast = RegNext(io.candidate.asUInt === last.asUInt)
 
   private val full = taken(log2Ceil(places))

@@ -22,11 +22,12 @@ class IpWindow(count: Int) extends Bundle {
 }
 
 /**
- * Finds the Ethernet type behind no, one or two VLAN tags (IEEE 802.1Q: TPID 0x8100, 0x88A8 or the older 0x9100, in any
- * order) and puts what follows it in place. With more tags the class is `vlan`, and the rest means nothing.
+ * Finds the Ethernet type behind no, one or two VLAN tags (IEEE 802.1Q: TPID 0x8100, 0x88A8 or the
+ * older 0x9100, in any order) and puts what follows it in place. With more tags the class is
+ * `vlan`, and the rest means nothing.
  *
- * A pipeline without stalls: `out` belongs to the `in` of [[EthernetParser.latency]] cycles before. Frames are 60 bytes or
- * longer, so a tag is always there to read.
+ * A pipeline without stalls: `out` belongs to the `in` of [[EthernetParser.latency]] cycles before.
+ * Frames are 60 bytes or longer, so a tag is always there to read.
  *
  * @param words 32-bit words from the IP header on that `out` shows
  */
@@ -40,7 +41,8 @@ class EthernetParser(words: Int) extends Module {
   private def at(offset: Int, bytes: Int): UInt =
     WireOrder.bigEndian(io.in.bytes(8 * (offset + bytes) - 1, 8 * offset))
 
-  // Stage 1: what each of the three places of a type holds, and what each number of tags leaves for IP.
+  // Stage 1: what each of the three places of a type holds, and what each number of tags leaves
+  // for IP.
   private val types = (0 to VlanTags.most).map(tags => at(2 * 6 + VlanTags.bytes * tags, 2))
   private val tagged = types.map(kind => RegNext(VecInit(VlanTags.types.map(kind === _.U)).asUInt.orR))
   private val classes = types.map(kind => RegNext(classify(kind)))

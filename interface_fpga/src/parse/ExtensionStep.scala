@@ -7,7 +7,10 @@ import chisel3.util._
 /** How far the headers of an IP packet have been read. */
 class ExtensionWalk extends Bundle {
 
-  /** The next-header or protocol number of what stands at `at`, and its kind: none once there is nothing more to read. */
+  /**
+   * The next-header or protocol number of what stands at `at`, and its kind: none once there is
+   * nothing more to read.
+   */
   val protocol = UInt(8.W)
   val kind = new HeaderKind
 
@@ -17,7 +20,10 @@ class ExtensionWalk extends Bundle {
   /** The unit of the extension header before it, one-hot; 0 if there is none. */
   val previous = UInt((ExtensionStep.maxUnits + 1).W)
 
-  /** With `fragment` of IPv6: the unit of the first header that says so, and that of the header before it. */
+  /**
+   * With `fragment` of IPv6: the unit of the first header that says so, and that of the header
+   * before it.
+   */
   val fragmentAt = UInt((ExtensionStep.maxUnits + 1).W)
   val beforeFragment = UInt((ExtensionStep.maxUnits + 1).W)
 
@@ -29,12 +35,13 @@ class ExtensionWalk extends Bundle {
 }
 
 /**
- * The walk over the extension headers of an IPv6 packet (RFC 8200 section 4): hop-by-hop options, routing, destination options
- * and fragment, as far as [[ExtensionSkip]] says so. Any other number, ESP, AH and no-next-header among them, is left where it is.
+ * The walk over the extension headers of an IPv6 packet (RFC 8200 section 4): hop-by-hop options,
+ * routing, destination options and fragment, as far as [[ExtensionSkip]] says so. Any other number,
+ * ESP, AH and no-next-header among them, is left where it is.
  *
- * In any order and number (4.1), but hop-by-hop options only as the first: elsewhere `malformed`. So is a header that goes
- * beyond the packet. One that goes beyond [[ExtensionStep.maxUnits]] is `unfinished`, whatever its end. Of a fragment header
- * the reserved bits are ignored (4.5).
+ * In any order and number (4.1), but hop-by-hop options only as the first: elsewhere `malformed`.
+ * So is a header that goes beyond the packet. One that goes beyond [[ExtensionStep.maxUnits]] is
+ * `unfinished`, whatever its end. Of a fragment header the reserved bits are ignored (4.5).
  */
 object ExtensionStep {
   val unitBytes: Int = 8
@@ -85,7 +92,10 @@ object ExtensionStep {
     next
   }
 
-  /** A packet's walk with all headers read that may be: what still continues is judged as a further header would be. */
+  /**
+   * A packet's walk with all headers read that may be: what still continues is judged as a further
+   * header would be.
+   */
   def close(walk: ExtensionWalk, units: Vec[ExtensionUnit]): ExtensionWalk = {
     val bad = walk.kind.hopByHop || Mux1H(walk.at, units.map(_.cut))
     val closed = WireDefault(walk)

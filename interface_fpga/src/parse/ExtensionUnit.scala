@@ -18,7 +18,10 @@ object ExtensionSkip {
   def all: ExtensionSkip = ((BigInt(1) << new ExtensionSkip().getWidth) - 1).U.asTypeOf(new ExtensionSkip)
 }
 
-/** What an IPv6 next-header number is to the walk over extension headers; no bit set: not one of them, the walk ends. */
+/**
+ * What an IPv6 next-header number is to the walk over extension headers; no bit set: not one of
+ * them, the walk ends.
+ */
 class HeaderKind extends Bundle {
   val hopByHop = Bool()
   val fragment = Bool()
@@ -45,8 +48,9 @@ object HeaderKind {
 }
 
 /**
- * What stands at one of the 8-byte units behind the fixed IPv6 header, should an extension header begin there (RFC 8200
- * section 4). All units are read at once, before the walk knows which ones matter.
+ * What stands at one of the 8-byte units behind the fixed IPv6 header, should an extension header
+ * begin there (RFC 8200 section 4). All units are read at once, before the walk knows which
+ * ones matter.
  */
 class ExtensionUnit extends Bundle {
   import ExtensionStep.maxUnits
@@ -55,7 +59,10 @@ class ExtensionUnit extends Bundle {
   val protocol = UInt(8.W)
   val next = new HeaderKind
 
-  /** The unit behind the header, one-hot, unless it is `beyond` what the parser reads; of a fragment header it is the next one. */
+  /**
+   * The unit behind the header, one-hot, unless it is `beyond` what the parser reads; of a
+   * fragment header it is the next one.
+   */
   val end = UInt((maxUnits + 1).W)
   val beyond = Bool()
 
@@ -76,7 +83,8 @@ object ExtensionUnit {
 
   /**
    * @param unit number of the unit, 0 directly behind the fixed header
-   * @param word its first 4 bytes, in host order; of the unit behind the last that is read it does not matter
+   * @param word its first 4 bytes, in host order; of the unit behind the last that is read it does
+   *   not matter
    * @param payload bytes of the packet behind the fixed header
    * @param skip    headers that are walked over
    */

@@ -7,8 +7,9 @@ import sallyport.common.stream.PacketStream
 import sallyport.iface.headers.Ipv6Header
 
 /**
- * What [[HeaderParser]] reads of a fragment beside its [[HeaderFields]]; of no meaning unless `fragment` is set there. Of more
- * than one IPv6 fragment header that makes a packet a fragment, the first.
+ * What [[HeaderParser]] reads of a fragment beside its [[HeaderFields]]; of no meaning unless
+ * `fragment` is set there. Of more than one IPv6 fragment header that makes a packet a fragment,
+ * the first.
  */
 class FragmentFields extends Bundle {
 
@@ -19,13 +20,19 @@ class FragmentFields extends Bundle {
   val offset = UInt(13.W)
   val more = Bool()
 
-  /** Bytes of the packet in front of the IPv4 payload, or of the IPv6 fragment header; at most 118. */
+  /**
+   * Bytes of the packet in front of the IPv4 payload, or of the IPv6 fragment header; at
+   * most 118.
+   */
   val headerBytes = UInt(7.W)
 
   /** Bytes behind the IPv4 header, or behind the IPv6 fragment header. */
   val payloadBytes = UInt(PacketStream.lengthBits.W)
 
-  /** IPv6: next header of the fragment header, and the byte of the packet where 44 stands for it. */
+  /**
+   * IPv6: next header of the fragment header, and the byte of the packet where 44 stands
+   * for it.
+   */
   val nextHeader = UInt(8.W)
   val nextHeaderAt = UInt(7.W)
 }
@@ -35,7 +42,10 @@ object FragmentFields {
   /** IPv6 header byte that has its next header. */
   private val nextHeaderByte: Int = 6
 
-  /** Of a packet and the end of the walk over its extension headers. No registers: a selection and a sum. */
+  /**
+   * Of a packet and the end of the walk over its extension headers. No registers: a selection and
+   * a sum.
+   */
   def apply(packet: IpWindow, walk: ExtensionWalk): FragmentFields = {
     val words = packet.words
     val v6 = packet.etherClass === EtherClass.ipv6

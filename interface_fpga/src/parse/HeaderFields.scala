@@ -7,7 +7,10 @@ import sallyport.common.stream.PacketStream
 /** What the Ethernet type field says a frame carries, behind its VLAN tags. */
 object EtherClass extends ChiselEnum {
 
-  /** `vlan`: more than two tags. `other`: every other type (MPLS among them) and IEEE 802.3 length fields. */
+  /**
+   * `vlan`: more than two tags. `other`: every other type (MPLS among them) and IEEE 802.3
+   * length fields.
+   */
   val ipv4, arp, ipv6, vlan, other = Value
 }
 
@@ -28,18 +31,24 @@ class HeaderWindow(val windowBytes: Int) extends Bundle {
 /**
  * What [[HeaderParser]] found in one packet. Numbers are in host order.
  *
- * All fields past `l2Bytes` are meaningful only if `etherClass` is `ipv4` or `ipv6`, those past `malformed` only if that is
- * low, those past `unfinished` only if that is low too.
+ * All fields past `l2Bytes` are meaningful only if `etherClass` is `ipv4` or `ipv6`, those past
+ * `malformed` only if that is low, those past `unfinished` only if that is low too.
  */
 class HeaderFields extends Bundle {
 
   /** Of IP packets alone: IPv6, not IPv4. */
   def isV6: Bool = etherClass === EtherClass.ipv6
 
-  /** Bytes of the packet as it was given to the parser (with its Ethernet header and padding if it has them). */
+  /**
+   * Bytes of the packet as it was given to the parser (with its Ethernet header and padding if it
+   * has them).
+   */
   val length = UInt(PacketStream.lengthBits.W)
 
-  /** Destination address, first wire byte in bits 7:0 (bit 0: group address); 0 of a bare IP packet. */
+  /**
+   * Destination address, first wire byte in bits 7:0 (bit 0: group address); 0 of a bare
+   * IP packet.
+   */
   val macDestination = UInt(48.W)
 
   /** Of a bare IP packet its version: `ipv6` if that is 6, else `ipv4`. */
@@ -49,9 +58,10 @@ class HeaderFields extends Bundle {
   val l2Bytes = UInt(5.W)
 
   /**
-   * Not a possible packet. IPv4 (RFC 791 3.1): version not 4, IHL below 5, total length below the header's or beyond the
-   * packet's end. IPv6 (RFC 8200): version not 6, payload length beyond the packet's end, an extension header beyond the
-   * payload's, hop-by-hop options elsewhere than directly behind the fixed header (4.1).
+   * Not a possible packet. IPv4 (RFC 791 3.1): version not 4, IHL below 5, total length below the
+   * header's or beyond the packet's end. IPv6 (RFC 8200): version not 6, payload length beyond the
+   * packet's end, an extension header beyond the payload's, hop-by-hop options elsewhere than
+   * directly behind the fixed header (4.1).
    */
   val malformed = Bool()
 
@@ -83,30 +93,46 @@ class HeaderFields extends Bundle {
   /** High of IPv6, which no router fragments. */
   val dontFragment = Bool()
 
-  /** More fragments, or an offset that is not 0. An IPv6 fragment header without either is a whole packet (RFC 6946). */
+  /**
+   * More fragments, or an offset that is not 0. An IPv6 fragment header without either is a whole
+   * packet (RFC 6946).
+   */
   val fragment = Bool()
 
-  /** With `fragment`: its sender has to be told ([[FragmentNotice]]). Low from the parser, which does not know the box's addresses. */
+  /**
+   * With `fragment`: its sender has to be told ([[FragmentNotice]]). Low from the parser, which
+   * does not know the box's addresses.
+   */
   val notice = Bool()
 
-  /** IPv4 fragment of TCP at offset 1: from byte 8 of the TCP header on, its flags among them (RFC 1858 4). */
+  /**
+   * IPv4 fragment of TCP at offset 1: from byte 8 of the TCP header on, its flags among them (RFC
+   * 1858 4).
+   */
   val overTcpFlags = Bool()
 
-  /** IPv4 protocol, or the next header behind the last extension header; of a later fragment that behind its fragment header. */
+  /**
+   * IPv4 protocol, or the next header behind the last extension header; of a later fragment that
+   * behind its fragment header.
+   */
   val protocol = UInt(8.W)
 
   /** An IPv4 address stands in bits 31:0 with zeros above it. */
   val source = UInt(128.W)
   val destination = UInt(128.W)
 
-  /** `sourcePort` and `destinationPort` were there to read: TCP, UDP or SCTP, offset 0, 4 bytes of payload. Else both are 0. */
+  /**
+   * `sourcePort` and `destinationPort` were there to read: TCP, UDP or SCTP, offset 0, 4 bytes of
+   * payload. Else both are 0.
+   */
   val hasPorts = Bool()
   val sourcePort = UInt(16.W)
   val destinationPort = UInt(16.W)
 
   /**
-   * `messageType` was there to read: ICMP in IPv4 or ICMPv6 in IPv6, with `messageCode`, or a mobility header in IPv6 (RFC 6275
-   * 6.1.1), which has no code; offset 0, 4 bytes of payload. Else both are 0.
+   * `messageType` was there to read: ICMP in IPv4 or ICMPv6 in IPv6, with `messageCode`, or a
+   * mobility header in IPv6 (RFC 6275 6.1.1), which has no code; offset 0, 4 bytes of payload. Else
+   * both are 0.
    */
   val hasIcmp = Bool()
   val hasMobility = Bool()
@@ -117,8 +143,8 @@ class HeaderFields extends Bundle {
   val udpEncap = UdpEncap()
 
   /**
-   * First 4 bytes of the payload, with `udpEncap` `esp` those behind the UDP header: of ESP the SPI. Meaningful if
-   * `payloadLength` says that they are there.
+   * First 4 bytes of the payload, with `udpEncap` `esp` those behind the UDP header: of ESP the
+   * SPI. Meaningful if `payloadLength` says that they are there.
    */
   val spi = UInt(32.W)
 }

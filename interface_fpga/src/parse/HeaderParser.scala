@@ -9,16 +9,18 @@ import sallyport.common.stream.PacketStream
 import sallyport.iface.headers.{EthernetHeader, IpHeader, Ipv4Header, Ipv6Header, UdpHeader}
 
 /**
- * Reads the headers of one packet: Ethernet type behind up to two VLAN tags, IPv4 with options or IPv6 with extension headers,
- * ports, ICMP type and code, mobility header type or SPI wherever they stand, and of a frame what UDP to port 4500 carries.
+ * Reads the headers of one packet: Ethernet type behind up to two VLAN tags, IPv4 with options or
+ * IPv6 with extension headers, ports, ICMP type and code, mobility header type or SPI wherever they
+ * stand, and of a frame what UDP to port 4500 carries.
  *
- * A pipeline without stalls: one packet a cycle, answered in order [[HeaderParser.latency]] cycles later. It judges and drops
- * nothing. Of IPv6 it reads [[ExtensionStep.maxHeaders]] extension headers and [[ExtensionStep.maxUnits]] times 8 bytes of
- * them; a packet with more is `unfinished`. A header that `skip` does not name ends them, and is the packet's protocol, without ports:
- * what it says of its length is not asked.
+ * A pipeline without stalls: one packet a cycle, answered in order [[HeaderParser.latency]] cycles
+ * later. It judges and drops nothing. Of IPv6 it reads [[ExtensionStep.maxHeaders]] extension
+ * headers and [[ExtensionStep.maxUnits]] times 8 bytes of them; a packet with more is `unfinished`.
+ * A header that `skip` does not name ends them, and is the packet's protocol, without ports: what
+ * it says of its length is not asked.
  *
- * The packet's words go along the pipeline, and the fields of the fixed header are taken from them at its end, which needs
- * fewer registers than the fields would. Its clock stops while it is empty.
+ * The packet's words go along the pipeline, and the fields of the fixed header are taken from them
+ * at its end, which needs fewer registers than the fields would. Its clock stops while it is empty.
  *
  * @param ethernet  the packet starts with an Ethernet header; else with its IP header
  * @param fragments give the [[FragmentFields]] as well
@@ -72,7 +74,8 @@ class HeaderParser(ethernet: Boolean, fragments: Boolean = false) extends Module
   private val checksum = Module(new Ipv4ChecksumCheck)
   checksum.io.words := start.words.take(Ipv4Header.maxBytes / 4)
 
-  // What each place of an extension header holds; then the walk, a header a cycle. An IPv4 packet passes with its own numbers.
+  // What each place of an extension header holds; then the walk, a header a cycle. An IPv4 packet
+  // passes with its own numbers.
   private val words0 = start.words
   private val payload6 = words0(1)(31, 16)
   private val units1 = RegNext(VecInit.tabulate(ExtensionStep.maxUnits + 1) { unit =>
@@ -91,7 +94,8 @@ class HeaderParser(ethernet: Boolean, fragments: Boolean = false) extends Module
   for (fragment <- io.fragment)
     fragment := ShiftRegister(FragmentFields(packet(walkEnd), walked), fieldsTime(ethernet) + 1 - walkEnd)
 
-  // Where the payload is, and how long: one place of those that an IPv4 header's length or the walk can give.
+  // Where the payload is, and how long: one place of those that an IPv4 header's length or the walk
+  // can give.
   private val ihl = words0(0)(27, 24)
   private val afterFirst = walkEnd - 1
   private val ends4 = (Ipv4Header.bytes / 4 to Ipv4Header.maxBytes / 4).map { place =>
@@ -182,7 +186,10 @@ class HeaderParser(ethernet: Boolean, fragments: Boolean = false) extends Module
 
 object HeaderParser {
 
-  /** Cycles from time 0 to the end of the walk over extension headers, and to the payload's first words. */
+  /**
+   * Cycles from time 0 to the end of the walk over extension headers, and to the payload's
+   * first words.
+   */
   private val walkEnd: Int = 1 + ExtensionStep.maxHeaders
   private val readTime: Int = walkEnd + 1
 

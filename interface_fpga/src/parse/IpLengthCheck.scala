@@ -7,11 +7,13 @@ import sallyport.common.stream.PacketStream
 import sallyport.iface.headers.{Ipv4Header, Ipv6Header}
 
 /**
- * Whether version or lengths of an IP header's fixed part are impossible: IPv4 (RFC 791 3.1) version, IHL, total length
- * against header and packet; IPv6 (RFC 8200 3) version, payload length against the packet. Lengths of 0 that announce a
- * jumbogram (RFC 2675) are nothing else than 0 here: no frame is that long.
+ * Whether version or lengths of an IP header's fixed part are impossible: IPv4 (RFC 791 3.1)
+ * version, IHL, total length against header and packet; IPv6 (RFC 8200 3) version, payload length
+ * against the packet. Lengths of 0 that announce a jumbogram (RFC 2675) are nothing else than 0
+ * here: no frame is that long.
  *
- * A pipeline without stalls: `bad` belongs to the inputs of [[IpLengthCheck.latency]] cycles before.
+ * A pipeline without stalls: `bad` belongs to the inputs of [[IpLengthCheck.latency]]
+ * cycles before.
  */
 class IpLengthCheck extends Module {
   val io = IO(new Bundle {

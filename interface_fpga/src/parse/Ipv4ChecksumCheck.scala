@@ -5,10 +5,11 @@ import chisel3._
 import sallyport.iface.headers.Ipv4Header
 
 /**
- * Whether an IPv4 header's checksum is wrong, options included (RFC 1071, RFC 1122 3.2.1.2): the sum of its 16-bit words has
- * to be all ones.
+ * Whether an IPv4 header's checksum is wrong, options included (RFC 1071, RFC 1122 3.2.1.2): the
+ * sum of its 16-bit words has to be all ones.
  *
- * A pipeline without stalls: `bad` belongs to the `words` of [[Ipv4ChecksumCheck.latency]] cycles before.
+ * A pipeline without stalls: `bad` belongs to the `words` of [[Ipv4ChecksumCheck.latency]]
+ * cycles before.
  */
 class Ipv4ChecksumCheck extends Module {
   val io = IO(new Bundle {

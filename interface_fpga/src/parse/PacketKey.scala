@@ -5,7 +5,10 @@ import chisel3._
 import chisel3.util._
 import sallyport.common.registers.map.{FlowRow, RowField, Upper}
 
-/** What the SPD, flows and selectors of an SA look at (RFC 4301 4.4.1.1), as it stands in the low bits of each of their rows. */
+/**
+ * What the SPD, flows and selectors of an SA look at (RFC 4301 4.4.1.1), as it stands in the low
+ * bits of each of their rows.
+ */
 object PacketKey {
 
   /** In order from bit 0; the same in rules and selector rows. */
@@ -19,7 +22,10 @@ object PacketKey {
     FlowRow.upper
   )
 
-  /** The key of a packet. Without ports their fields are 0, or hold a message's type and code; `upper` says which. */
+  /**
+   * The key of a packet. Without ports their fields are 0, or hold a message's type and code;
+   * `upper` says which.
+   */
   def apply(packet: HeaderFields): UInt = Cat(
     Mux(
       packet.hasPorts,

@@ -7,18 +7,21 @@ import sallyport.common.stream.{MacBeat, PacketStream}
 import sallyport.iface.headers.{EthernetHeader, Ipv4Header, Ipv6Header, UdpHeader, VlanTags}
 
 /**
- * Tells the frames that pass the receive queue first from the others, by the first beat of each as it comes from the MAC.
+ * Tells the frames that pass the receive queue first from the others, by the first beat of each as
+ * it comes from the MAC.
  *
- * High is control: ARP; IPv6 neighbour discovery (ICMPv6 types 133 to 137, RFC 4861); IKE, which is UDP to port 500, or to port 4500
- * with the non-ESP marker (RFC 7296 2.23, RFC 3948 2.2). And high is every IPv4 and IPv6 packet whose DSCP is one of `marked`
- * (RFC 2474). All of it behind no, one or two VLAN tags, as [[EthernetParser]] reads them; frames with more are low.
+ * High is control: ARP; IPv6 neighbour discovery (ICMPv6 types 133 to 137, RFC 4861); IKE, which is
+ * UDP to port 500, or to port 4500 with the non-ESP marker (RFC 7296 2.23, RFC 3948 2.2). And high
+ * is every IPv4 and IPv6 packet whose DSCP is one of `marked` (RFC 2474). All of it behind no, one
+ * or two VLAN tags, as [[EthernetParser]] reads them; frames with more are low.
  *
- * What 64 bytes do not show is low, unless its DSCP is marked: control behind IPv4 options or IPv6 extension headers; later
- * fragments of it; in IPv6, IKE to port 4500, whose marker is in the second beat, and IKE to port 500 behind two tags. Nothing is
- * checked but what is named here: a frame that is later dropped as malformed may have been high.
+ * What 64 bytes do not show is low, unless its DSCP is marked: control behind IPv4 options or IPv6
+ * extension headers; later fragments of it; in IPv6, IKE to port 4500, whose marker is in the
+ * second beat, and IKE to port 500 behind two tags. Nothing is checked but what is named here: a
+ * frame that is later dropped as malformed may have been high.
  *
- * A pipeline without stalls: `high` belongs to the beat of [[PriorityClass.latency]] cycles before, and is the same on each beat of a
- * frame. The output is a register.
+ * A pipeline without stalls: `high` belongs to the beat of [[PriorityClass.latency]] cycles before,
+ * and is the same on each beat of a frame. The output is a register.
  */
 class PriorityClass extends Module {
   val io = IO(new Bundle {
@@ -38,7 +41,8 @@ class PriorityClass extends Module {
   when(io.beat.valid) { first := io.beat.bits.last }
   private val first1 = RegNext(io.beat.valid && first, false.B)
 
-  // Stage 2: the one that counts. A tag's type is none of IP: what is found behind fewer tags than there are is nothing.
+  // Stage 2: the one that counts. A tag's type is none of IP: what is found behind fewer tags than
+  // there are is nothing.
   private val found = behind.map(is => is.control || is.ip && io.marked(is.dscp))
   private val high = RegEnable(found(0) || tagged(0) && (found(1) || tagged(1) && found(2)), first1)
   io.high := high

@@ -10,18 +10,20 @@ import sallyport.iface.headers.UdpHeader
 object UdpEncap extends ChiselEnum {
 
   /**
-   * `none`: this is no such datagram. `malformed`: its length is below 8 or not that of the IP packet's payload (RFC 768).
-   * `keepalive`: the one byte 0xFF (RFC 3948 2.3). `ike`: 4 bytes of zero, the non-ESP marker, come first (2.2). `esp`: all
-   * else, however short (2.1).
+   * `none`: this is no such datagram. `malformed`: its length is below 8 or not that of the IP
+   * packet's payload (RFC 768).
+   * `keepalive`: the one byte 0xFF (RFC 3948 2.3). `ike`: 4 bytes of zero, the non-ESP marker, come
+   * first (2.2). `esp`: all else, however short (2.1).
    */
   val none, malformed, keepalive, ike, esp = Value
 }
 
 /**
- * Tells what a UDP datagram to port 4500 carries. Its checksum is not looked at: RFC 3948 2.1 lets no receiver depend on it,
- * and ESP has an ICV.
+ * Tells what a UDP datagram to port 4500 carries. Its checksum is not looked at: RFC 3948 2.1 lets
+ * no receiver depend on it, and ESP has an ICV.
  *
- * A pipeline without stalls: `encap` belongs to the inputs of [[UdpEncapParser.latency]] cycles before.
+ * A pipeline without stalls: `encap` belongs to the inputs of [[UdpEncapParser.latency]]
+ * cycles before.
  */
 class UdpEncapParser extends Module {
   val io = IO(new Bundle {
@@ -32,7 +34,10 @@ class UdpEncapParser extends Module {
     /** Bytes behind the IP header. */
     val length = Input(UInt(PacketStream.lengthBits.W))
 
-    /** The first 12 bytes behind the IP header, each word in host order: ports; length and checksum; the datagram's first. */
+    /**
+     * The first 12 bytes behind the IP header, each word in host order: ports; length and
+     * checksum; the datagram's first.
+     */
     val words = Input(Vec(UdpEncapParser.words, UInt(32.W)))
     val encap = Output(UdpEncap())
   })

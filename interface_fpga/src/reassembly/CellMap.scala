@@ -20,8 +20,8 @@ class CellStep(p: ReassemblyConfig) extends Bundle {
 /**
  * Which units of each cell are filled: a bit each.
  *
- * A step fills units of a cell; `overlap` rises 4 cycles later if one of them was filled, and stays until `clear`. One
- * step a cycle; steps for one cell are 4 cycles apart or more.
+ * A step fills units of a cell; `overlap` rises 4 cycles later if one of them was filled, and stays
+ * until `clear`. One step a cycle; steps for one cell are 4 cycles apart or more.
  */
 class CellMap(p: ReassemblyConfig) extends Module {
   val io = IO(new Bundle {

@@ -8,8 +8,9 @@ import sallyport.common.queue.MemoryQueue
 /**
  * The free cells of the memory.
  *
- * `taken` gives one a cycle. `read` gives one back, any cycle; `discarded` gives all the cells of a datagram back, one
- * a cycle, and waits for `read`. Reset puts every cell in, one a cycle; `ready` says when.
+ * `taken` gives one a cycle. `read` gives one back, any cycle; `discarded` gives all the cells of a
+ * datagram back, one a cycle, and waits for `read`. Reset puts every cell in, one a cycle; `ready`
+ * says when.
  */
 class CellPool(p: ReassemblyConfig) extends Module {
   val io = IO(new Bundle {
@@ -37,7 +38,8 @@ class CellPool(p: ReassemblyConfig) extends Module {
     cells := io.discarded.bits.cells
   }.elsewhen(!io.read.valid) { held := held & ~next }
 
-  // A cell's number rests here for a cycle, so that what gives it back does not reach into the queue.
+  // A cell's number rests here for a cycle, so that what gives it back does not reach into
+  // the queue.
   private val last = RegNext(returned)
   queue.io.in.valid := RegNext(returned.valid, false.B)
   queue.io.in.bits := last.bits

@@ -33,10 +33,11 @@ class ReplayMeta(p: ReassemblyConfig) extends Bundle {
 }
 
 /**
- * Reads whole datagrams from their cells and gives the cells back: rows of 64 bytes, of which the packet is `length`
- * bytes from `skip` on.
+ * Reads whole datagrams from their cells and gives the cells back: rows of 64 bytes, of which the
+ * packet is `length` bytes from `skip` on.
  *
- * A row a cycle, datagram behind datagram; 6 cycles from `replay` to the first row. Waits when `out` does. Never drops.
+ * A row a cycle, datagram behind datagram; 6 cycles from `replay` to the first row. Waits when
+ * `out` does. Never drops.
  */
 class CellReader(p: ReassemblyConfig) extends Module {
   private val rowBits = log2Ceil(p.pages * cellRows)

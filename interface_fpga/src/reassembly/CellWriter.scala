@@ -20,11 +20,12 @@ class CellWrite(p: ReassemblyConfig) extends Bundle {
 }
 
 /**
- * Writes accepted fragments to their cells: each lane to the place that the fragment's offset gives it. The header of a first
- * fragment ends where its payload begins: the lanes of an IPv6 header move up by one, over the fragment header.
+ * Writes accepted fragments to their cells: each lane to the place that the fragment's offset gives
+ * it. The header of a first fragment ends where its payload begins: the lanes of an IPv6 header
+ * move up by one, over the fragment header.
  *
- * A beat a cycle; its write leaves 2 cycles later. The last beat of a fragment that makes its datagram whole goes with the
- * `replay`, and waits until that is taken.
+ * A beat a cycle; its write leaves 2 cycles later. The last beat of a fragment that makes its
+ * datagram whole goes with the `replay`, and waits until that is taken.
  */
 class CellWriter(p: ReassemblyConfig) extends Module {
   val io = IO(new Bundle {

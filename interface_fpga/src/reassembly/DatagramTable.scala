@@ -62,13 +62,13 @@ class DatagramAnswer(p: ReassemblyConfig) extends Bundle {
 }
 
 /**
- * The datagrams under reassembly: four ways, each with a hash of its own ([[CuckooHash]]). Rows do not move; with a
- * load of a quarter a new datagram nearly always finds a way that is free.
+ * The datagrams under reassembly: four ways, each with a hash of its own ([[CuckooHash]]). Rows do
+ * not move; with a load of a quarter a new datagram nearly always finds a way that is free.
  *
- * `read` reads a row of each way; `expired` (a bit a way) says 3 cycles later which of them hold a datagram whose time
- * is over, `answer` 4 cycles later what else is there, for the `key` and `pick` of the second and third cycle after
- * `read`. A row is not read in the cycle in which it is written. Reset empties the table, a row a cycle; `ready` says
- * when.
+ * `read` reads a row of each way; `expired` (a bit a way) says 3 cycles later which of them hold a
+ * datagram whose time is over, `answer` 4 cycles later what else is there, for the `key` and `pick`
+ * of the second and third cycle after `read`. A row is not read in the cycle in which it is
+ * written. Reset empties the table, a row a cycle; `ready` says when.
  */
 class DatagramTable(p: ReassemblyConfig) extends Module {
   val io = IO(new Bundle {

@@ -35,8 +35,8 @@ class DatagramGrowth(p: ReassemblyConfig) extends Bundle {
 }
 
 /**
- * Adds a fragment to its datagram's record: a pipeline of [[DatagramUpdate.latency]] stages, whose inputs stay as they
- * are until its result is used.
+ * Adds a fragment to its datagram's record: a pipeline of [[DatagramUpdate.latency]] stages, whose
+ * inputs stay as they are until its result is used.
  */
 class DatagramUpdate(p: ReassemblyConfig) extends Module {
   val io = IO(new Bundle {

@@ -8,18 +8,22 @@ import sallyport.common.stream.PacketStream
 import sallyport.iface.parse.{FragmentFields, HeaderFields}
 
 /**
- * What a parser knows of a packet in front of a [[Reassembler]]. Numbers are in host order. Past `fragment` nothing has
- * a meaning unless it is set.
+ * What a parser knows of a packet in front of a [[Reassembler]]. Numbers are in host order. Past
+ * `fragment` nothing has a meaning unless it is set.
  *
- * The parser gives as fragments only what is sound: IPv4 header checksum and version right, all of `headerBytes` and
- * `payloadBytes` inside the packet, `headerBytes` even and at most 120. Other packets pass as whole ones.
+ * The parser gives as fragments only what is sound: IPv4 header checksum and version right, all of
+ * `headerBytes` and `payloadBytes` inside the packet, `headerBytes` even and at most 120. Other
+ * packets pass as whole ones.
  */
 class FragmentInfo extends FragmentFields {
 
   /** Bytes of the packet, with its link-layer header and padding. */
   val length = UInt(PacketStream.lengthBits.W)
 
-  /** IPv4: more fragments, or an offset that is not 0. IPv6: there is a fragment header (RFC 8200 4.5). */
+  /**
+   * IPv4: more fragments, or an offset that is not 0. IPv6: there is a fragment header (RFC
+   * 8200 4.5).
+   */
   val fragment = Bool()
   val ipv6 = Bool()
 
@@ -49,7 +53,10 @@ class FragmentInfo extends FragmentFields {
 object FragmentInfo {
   val keyBits: Int = 1 + 8 + 32 + 2 * 128
 
-  /** Of a frame that a parser has read; a fragment unless someone says otherwise, if it is one. `headless` is left to the caller, and so is `notice`. */
+  /**
+   * Of a frame that a parser has read; a fragment unless someone says otherwise, if it is one.
+   * `headless` is left to the caller, and so is `notice`.
+   */
   def apply(fields: HeaderFields, fragment: FragmentFields): FragmentInfo = {
     val info = Wire(new FragmentInfo)
     info.viewAsSupertype(new FragmentFields) := fragment

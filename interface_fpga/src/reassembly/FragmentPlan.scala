@@ -40,7 +40,10 @@ class FragmentPlan(p: ReassemblyConfig) extends Bundle {
   val more = Bool()
   val first = Bool()
 
-  /** First and last at once: of a datagram of its own, whatever else is under way (RFC 8200 4.5, RFC 6946). */
+  /**
+   * First and last at once: of a datagram of its own, whatever else is under way (RFC 8200 4.5,
+   * RFC 6946).
+   */
   val atomic = Bool()
 
   /** Empty, or not the last and no multiple of 8 bytes. */
@@ -77,8 +80,8 @@ class FragmentPlan(p: ReassemblyConfig) extends Bundle {
 }
 
 /**
- * Where the lanes (8 bytes) of a fragment's packet go, once zeros in front of it have brought its payload to a lane of
- * its own.
+ * Where the lanes (8 bytes) of a fragment's packet go, once zeros in front of it have brought its
+ * payload to a lane of its own.
  */
 class FragmentLayout(p: ReassemblyConfig) extends Bundle {
 
@@ -99,8 +102,8 @@ class FragmentLayout(p: ReassemblyConfig) extends Bundle {
 }
 
 /**
- * Works out the plan of a fragment. A pipeline without stalls, one fragment a cycle, answered in order
- * [[FragmentPlanner.latency]] cycles later.
+ * Works out the plan of a fragment. A pipeline without stalls, one fragment a cycle, answered in
+ * order [[FragmentPlanner.latency]] cycles later.
  */
 class FragmentPlanner(p: ReassemblyConfig) extends Module {
   val io = IO(new Bundle {

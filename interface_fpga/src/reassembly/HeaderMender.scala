@@ -6,9 +6,10 @@ import chisel3.util._
 import sallyport.common.stream.{ConnectStream, PacketStream}
 
 /**
- * Mends the IP header of packets that were put together. IPv4: total length, no flags, no offset, checksum; the
- * checksum is the sum over the whole header, since what the first fragment brought was right (RFC 1624). IPv6: payload
- * length; next header was mended when the fragment came. Both: the ECN field, which becomes CE where congestion was met.
+ * Mends the IP header of packets that were put together. IPv4: total length, no flags, no offset,
+ * checksum; the checksum is the sum over the whole header, since what the first fragment brought
+ * was right (RFC 1624). IPv6: payload length; next header was mended when the fragment came. Both:
+ * the ECN field, which becomes CE where congestion was met.
  *
  * Combinational, in the first beat alone: every byte that is mended lies in it.
  */

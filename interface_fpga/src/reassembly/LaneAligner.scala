@@ -13,10 +13,12 @@ class AlignedBeat[M <: Data](metaType: M) extends Bundle {
 }
 
 /**
- * Puts 0 to 7 zero bytes in front of every packet, so that its payload begins in a lane (8 bytes) of its own.
+ * Puts 0 to 7 zero bytes in front of every packet, so that its payload begins in a lane (8 bytes)
+ * of its own.
  *
- * One beat a cycle; a packet that needs one beat more than before stalls the input for one cycle. What stands in such a beat
- * behind the last lane that counts is left out. Latency 2 cycles, registered both ways. Never drops.
+ * One beat a cycle; a packet that needs one beat more than before stalls the input for one cycle.
+ * What stands in such a beat behind the last lane that counts is left out. Latency 2 cycles,
+ * registered both ways. Never drops.
  *
  * @param pad zero bytes in front of a packet
  * @param end lanes of a packet that count, with `pad`

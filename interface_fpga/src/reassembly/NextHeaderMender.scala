@@ -6,14 +6,14 @@ import chisel3.util._
 import sallyport.common.stream.{PacketBeat, PacketStream}
 
 /**
- * Takes the fragment header out of the chain of IPv6 headers: where 44 stands, its own next header comes (RFC 8200
- * 4.5).
+ * Takes the fragment header out of the chain of IPv6 headers: where 44 stands, its own next header
+ * comes (RFC 8200 4.5).
  */
 object NextHeaderMender {
 
   /**
-   * The stream with that byte in the first two beats of every IPv6 packet; combinational. Of later fragments it is not
-   * kept.
+   * The stream with that byte in the first two beats of every IPv6 packet; combinational. Of later
+   * fragments it is not kept.
    */
   def apply(in: DecoupledIO[PacketBeat[FragmentInfo]]): DecoupledIO[PacketBeat[FragmentInfo]] = {
     val position = RegInit(0.U(2.W))

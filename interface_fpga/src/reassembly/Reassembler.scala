@@ -8,24 +8,25 @@ import sallyport.common.stream.{ConnectStream, PacketArbiter, PacketStream, Pack
 import sallyport.iface.stream.{LookupStage, PacketSteer}
 
 /**
- * Puts fragments of IPv4 (RFC 791, RFC 815) and IPv6 (RFC 8200 4.5, RFC 5722) datagrams together, on a stream of frames
- * or IP packets between a parser and what judges whole packets.
+ * Puts fragments of IPv4 (RFC 791, RFC 815) and IPv6 (RFC 8200 4.5, RFC 5722) datagrams together,
+ * on a stream of frames or IP packets between a parser and what judges whole packets.
  *
- * What is no fragment passes unchanged, in order, after 2 cycles, whatever the fragments do: those wait in a queue of
- * their own, which drops when it is full. A whole datagram leaves as one packet with the header of its first fragment:
- * IPv4 with total length and checksum of the whole and neither flags nor offset, IPv6 without its fragment header, both
- * with CE if any fragment had it (RFC 3168 5.3). It comes between two packets, so a packet waits for one datagram at most. It has to be parsed anew: ports and selectors
- * are those of the whole.
+ * What is no fragment passes unchanged, in order, after 2 cycles, whatever the fragments do: those
+ * wait in a queue of their own, which drops when it is full. A whole datagram leaves as one packet
+ * with the header of its first fragment: IPv4 with total length and checksum of the whole and
+ * neither flags nor offset, IPv6 without its fragment header, both with CE if any fragment had it
+ * (RFC 3168 5.3). It comes between two packets, so a packet waits for one datagram at most. It has
+ * to be parsed anew: ports and selectors are those of the whole.
  *
- * Drops fragments and datagrams under the names of [[ReassemblyEvents]]; rules at [[ReassemblyControl]]. Frames in =
- * packets out + drops + `merged` + what is held.
+ * Drops fragments and datagrams under the names of [[ReassemblyEvents]]; rules at
+ * [[ReassemblyControl]]. Frames in = packets out + drops + `merged` + what is held.
  *
- * Rate: a beat a cycle as long as fragments have 10 beats (of a datagram in one cell; 11 in two) on average; more,
- * shorter ones at a fragment in 10 cycles. Stalls `in` when `out` does. From the last beat of the fragment that
- * completes a datagram to its first beat out: some 40 cycles.
+ * Rate: a beat a cycle as long as fragments have 10 beats (of a datagram in one cell; 11 in two) on
+ * average; more, shorter ones at a fragment in 10 cycles. Stalls `in` when `out` does. From the
+ * last beat of the fragment that completes a datagram to its first beat out: some 40 cycles.
  *
- * Fragments wait until `ready`, which rises when tables and cells are set up after reset. `in` has no packet with
- * `error`.
+ * Fragments wait until `ready`, which rises when tables and cells are set up after reset. `in` has
+ * no packet with `error`.
  */
 class Reassembler(p: ReassemblyConfig) extends Module {
   val io = IO(new Bundle {
@@ -80,7 +81,8 @@ class Reassembler(p: ReassemblyConfig) extends Module {
   private val buffer = Module(new CellBuffer(p))
   buffer.io.write := writer.io.write
 
-  // Whole datagrams come out of them. The last write is 2 cycles behind its replay, the first read 3.
+  // Whole datagrams come out of them. The last write is 2 cycles behind its replay, the first
+  // read 3.
   private val replays = Module(new Queue(new DatagramReplay(p), Reassembler.replays))
   replays.io.enq <> writer.io.replay
   private val reader = Module(new CellReader(p))

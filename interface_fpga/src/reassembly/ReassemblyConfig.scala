@@ -10,10 +10,11 @@ import sallyport.iface.mac.MacReceive
  * Parameters of a [[Reassembler]].
  *
  * @param datagrams  datagrams under reassembly at once
- * @param tableRows  rows of each of the table's four ways, a power of two; at a row for each datagram and way the chance that
- *                   one of them finds no place is below 1 %
+ * @param tableRows  rows of each of the table's four ways, a power of two; at a row for each
+ *                   datagram and way the chance that one of them finds no place is below 1 %
  * @param cells      cells of [[ReassemblyConfig.cellBytes]] that hold them, a power of two
- * @param sources    counters of datagrams by source address, a power of two: sources that share one share a limit
+ * @param sources    counters of datagrams by source address, a power of two: sources that share one
+ *                   share a limit
  * @param maxBytes   longest packet that is made, with its link-layer header
  * @param queueBeats fragments that wait, in 64-byte beats, a power of two
  * @param ipOffsets  bytes that may stand in front of the IP header
@@ -85,7 +86,10 @@ object ReassemblyConfig {
   val headerUnits: Int = headerBytes / unitBytes
   val ways: Int = CuckooHash.ways
 
-  /** For simulation: models of it are small, and time passes in a thousandth. No packet is longer than one from a port. */
+  /**
+   * For simulation: models of it are small, and time passes in a thousandth. No packet is longer
+   * than one from a port.
+   */
   val small: ReassemblyConfig = ReassemblyConfig(
     datagrams = 64,
     tableRows = 64,

@@ -30,25 +30,29 @@ private[iface] object ControlState extends ChiselEnum {
 }
 
 /**
- * Judges fragments one after the other: finds or makes the datagram's record, gives it cells, sees whether it is whole.
+ * Judges fragments one after the other: finds or makes the datagram's record, gives it cells, sees
+ * whether it is whole.
  *
  * 9 cycles and one for each cell that the fragment touches. Rules, in this order:
- *  - a fragment of a wrong length, and a first one without all headers, is dropped alone (`length`, `headers`);
+ *  - a fragment of a wrong length, and a first one without all headers, is dropped alone
+ *    (`length`, `headers`);
  *  - a datagram whose time is over is dropped before anything is added to it (`timeout`);
  *  - a fragment of a dead datagram is dropped for the reason for which the datagram died;
  *  - what has no place for a new datagram drops the fragment alone (`full`, `source`);
- *  - what is wrong with a datagram kills it: all its fragments are dropped, and its record stays, dead, until its time is
- *    over (`oversize`, `memory`, `end`, `ecn`, `overlap`), so the order of its fragments makes no difference.
+ *  - what is wrong with a datagram kills it: all its fragments are dropped, and its record stays,
+ *    dead, until its time is over (`oversize`, `memory`, `end`, `ecn`, `overlap`), so the order of
+ *    its fragments makes no difference.
  *
- * ECN (RFC 3168 5.3): CE on any fragment is CE on the datagram, but where a fragment is Not-ECT and another one is not, the
- * datagram is dropped (`ecn`), which the RFC allows and Linux does (ip_frag_ecn_table). Of ECT(0) and ECT(1) alone the first
- * fragment's stays.
+ * ECN (RFC 3168 5.3): CE on any fragment is CE on the datagram, but where a fragment is Not-ECT and
+ * another one is not, the datagram is dropped (`ecn`), which the RFC allows and Linux does
+ * (ip_frag_ecn_table). Of ECT(0) and ECT(1) alone the first fragment's stays.
  *
- * An exact duplicate is an overlap like any other (RFC 8200 4.5 allows both): to tell it from one that carries other
- * bytes, all of them would have to be compared. A datagram in one fragment (RFC 6946) has no record.
+ * An exact duplicate is an overlap like any other (RFC 8200 4.5 allows both): to tell it from one
+ * that carries other bytes, all of them would have to be compared. A datagram in one fragment
+ * (RFC 6946) has no record.
  *
- * `verdict` is a pulse, one for each `plan`, in order. Waits for `release` alone, which takes a datagram's cells back
- * when it dies.
+ * `verdict` is a pulse, one for each `plan`, in order. Waits for `release` alone, which takes a
+ * datagram's cells back when it dies.
  */
 class ReassemblyControl(p: ReassemblyConfig) extends Module {
   val io = IO(new Bundle {

@@ -3,14 +3,17 @@ package sallyport.iface.reassembly
 
 import chisel3._
 
-/** Why fragments are dropped once they have left the queue; the order in which the reasons are tried. */
+/**
+ * Why fragments are dropped once they have left the queue; the order in which the reasons
+ * are tried.
+ */
 object FragmentDrop extends ChiselEnum {
   val length, headers, full, source, oversize, memory, end, ecn, overlap, timeout = Value
 }
 
 /**
- * What happened to fragments in one cycle, counted in frames: those taken in are those `merged`, those dropped, a frame
- * of each datagram `reassembled`, and those that are still held.
+ * What happened to fragments in one cycle, counted in frames: those taken in are those `merged`,
+ * those dropped, a frame of each datagram `reassembled`, and those that are still held.
  */
 class ReassemblyEvents extends Bundle {
   private def frames = UInt(ReassemblyEvents.frameBits.W)
@@ -27,7 +30,10 @@ class ReassemblyEvents extends Bundle {
   /** Empty, or not the last of its datagram and no multiple of 8 bytes long (RFC 8200 4.5). */
   val dropLength = frames
 
-  /** First of an IPv6 datagram, without all headers up to that of the upper layer (RFC 8200 4.5, RFC 7112). */
+  /**
+   * First of an IPv6 datagram, without all headers up to that of the upper layer (RFC 8200 4.5,
+   * RFC 7112).
+   */
   val dropHeaders = frames
 
   /** Of a new datagram, and the table is full. */

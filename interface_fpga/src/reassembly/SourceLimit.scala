@@ -11,11 +11,11 @@ class SourceWrite(p: ReassemblyConfig) extends Bundle {
 }
 
 /**
- * Datagrams under reassembly by source address. A counter stands for all sources of one hash: those share a limit, no
- * source ever has more than it.
+ * Datagrams under reassembly by source address. A counter stands for all sources of one hash: those
+ * share a limit, no source ever has more than it.
  *
- * `count` and `full` hold from 2 and 3 cycles after `read` until the next one. Reset clears a counter a cycle; `ready`
- * says when.
+ * `count` and `full` hold from 2 and 3 cycles after `read` until the next one. Reset clears a
+ * counter a cycle; `ready` says when.
  */
 class SourceLimit(p: ReassemblyConfig) extends Module {
   val io = IO(new Bundle {

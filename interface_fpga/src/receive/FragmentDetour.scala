@@ -16,11 +16,13 @@ class WholeMeta extends RxMeta {
 }
 
 /**
- * Frames in, whole packets out: what may be a fragment ([[FragmentSteer]]) goes by a [[FragmentPath]], all else past it.
+ * Frames in, whole packets out: what may be a fragment ([[FragmentSteer]]) goes by a
+ * [[FragmentPath]], all else past it.
  *
- * Frames that pass keep their order, and so do those that go round; a frame may overtake one that goes round. No packet waits
- * for more than one of the others. A beat a cycle; latency of what passes: 3 cycles, and one more if the packet before it
- * went round. Stalls `in` when `out` does. The path's clock stops while there is nothing on it.
+ * Frames that pass keep their order, and so do those that go round; a frame may overtake one that
+ * goes round. No packet waits for more than one of the others. A beat a cycle; latency of what
+ * passes: 3 cycles, and one more if the packet before it went round. Stalls `in` when `out` does.
+ * The path's clock stops while there is nothing on it.
  */
 class FragmentDetour(p: ReassemblyConfig) extends Module {
   val io = IO(new Bundle {

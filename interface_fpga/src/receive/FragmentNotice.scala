@@ -44,7 +44,8 @@ class FragmentNotice extends Module {
   private val partial = io.fragment.more && io.fragment.payloadBytes(unit - 1, 0) =/= 0.U
   private val partial2 = ShiftRegister(partial, 2)
 
-  // What the payload length of the whole would count: extension headers in front of the fragment header, and up to its end.
+  // What the payload length of the whole would count: extension headers in front of the fragment
+  // header, and up to its end.
   private val end1 = RegNext(Cat(io.fragment.offset, 0.U(unit.W)) +& io.fragment.payloadBytes)
   private val extensions1 = RegNext(io.fragment.headerBytes - io.fields.l2Bytes - Ipv6Header.bytes.U)
   private val beyond2 = RegNext((end1 +& extensions1) >> FragmentNotice.payloadLengthBits =/= 0.U)

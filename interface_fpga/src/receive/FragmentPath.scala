@@ -50,7 +50,10 @@ class FragmentPath(p: ReassemblyConfig) extends Module {
     val ready = Output(Bool())
     val events = Output(new ReassemblyEvents)
 
-    /** Fragments are held. Without any, all that is inside is at `out` within [[FragmentPath.transitCycles]]. */
+    /**
+     * Fragments are held. Without any, all that is inside is at `out` within
+     * [[FragmentPath.transitCycles]].
+     */
     val busy = Output(Bool())
   })
 
@@ -104,6 +107,9 @@ class FragmentPath(p: ReassemblyConfig) extends Module {
 
 object FragmentPath {
 
-  /** More cycles than a frame takes from `in` to `out` or into the queue of fragments, or those that have left it to a drop. */
+  /**
+   * More cycles than a frame takes from `in` to `out` or into the queue of fragments, or those
+   * that have left it to a drop.
+   */
   val transitCycles: Int = 1024
 }

@@ -10,13 +10,16 @@ import sallyport.iface.parse.HeaderKind
 import sallyport.iface.stream.PacketSteer
 
 /**
- * Sends frames that may be fragments to `aside` and all others to `straight`, so that those need not wait for a parser.
+ * Sends frames that may be fragments to `aside` and all others to `straight`, so that those need
+ * not wait for a parser.
  *
- * Looks at the first beat alone: behind up to two VLAN tags (as [[EthernetParser]] finds them) IPv4 with more fragments or an
- * offset that is not 0, or IPv6 with a fragment header or with two extension headers, behind which one may be. Every fragment
- * that [[HeaderParser]] can find goes aside; so do packets that are none.
+ * Looks at the first beat alone: behind up to two VLAN tags (as [[EthernetParser]] finds them) IPv4
+ * with more fragments or an offset that is not 0, or IPv6 with a fragment header or with two
+ * extension headers, behind which one may be. Every fragment that [[HeaderParser]] can find goes
+ * aside; so do packets that are none.
  *
- * A beat a cycle, latency 2 cycles, registered both ways. Stalls while either output does. Drops nothing.
+ * A beat a cycle, latency 2 cycles, registered both ways. Stalls while either output does.
+ * Drops nothing.
  */
 class FragmentSteer extends Module {
   val io = IO(new Bundle {
@@ -52,7 +55,10 @@ class FragmentSteer extends Module {
 
 object FragmentSteer {
 
-  /** Bytes of the IP header: flags and offset of IPv4, next header of IPv6, and that of the extension header behind it. */
+  /**
+   * Bytes of the IP header: flags and offset of IPv4, next header of IPv6, and that of the
+   * extension header behind it.
+   */
   private val v4Flags: Int = 6
   private val v6Next: Int = 6
   private val v6NextBehind: Int = Ipv6Header.bytes

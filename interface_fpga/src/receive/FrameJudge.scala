@@ -34,16 +34,20 @@ class FrameJudgement extends Bundle {
 }
 
 /**
- * The questions that both interface chips ask of a frame before their own. The first line that fits counts:
+ * The questions that both interface chips ask of a frame before their own. The first line that
+ * fits counts:
  *
- *  1. `macFilter` is on and the destination is neither `portMac` nor a group address: drop macFilter
- *  1. ARP: punt, of a bump in the wire crosses; more than two VLAN tags, any other type but IP: punt
+ *  1. `macFilter` is on and the destination is neither `portMac` nor a group address:
+ *     drop macFilter
+ *  1. ARP: punt, of a bump in the wire crosses; more than two VLAN tags, any other type but
+ *     IP: punt
  *  1. a malformed IP packet: drop ipMalformed; a wrong IPv4 header checksum: drop ipChecksum
  *  1. more IPv6 extension headers than the parser reads: punt
- *  1. IPv6 neighbour discovery: punt; of a bump in the wire crosses if its hop limit is 255, which says that it comes from this
- *     link, and is judged as any other packet if not (RFC 4861 6.1, 7.1)
- *  1. other IPv6 of this link alone, from or to a link-local address or to a multicast one: punt (RFC 4291 2.5.6); passes of
- *     a bump in the wire
+ *  1. IPv6 neighbour discovery: punt; of a bump in the wire crosses if its hop limit is 255, which
+ *     says that it comes from this link, and is judged as any other packet if not (RFC
+ *     4861 6.1, 7.1)
+ *  1. other IPv6 of this link alone, from or to a link-local address or to a multicast one: punt
+ *     (RFC 4291 2.5.6); passes of a bump in the wire
  *  1. a fragment: punt, with a reason of its own if its sender has to be told ([[FragmentNotice]])
  *
  * A pipeline without stalls: `out` belongs to the inputs of [[FrameJudge.latency]] cycles before.

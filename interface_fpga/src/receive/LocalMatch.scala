@@ -13,8 +13,8 @@ class LocalAddresses extends Bundle {
 /**
  * Whether a packet is for this box: for one of its addresses, or for anyone while both are 0.
  *
- * A pipeline without stalls: `toUs` belongs to the `fields` of [[LocalMatch.latency]] cycles before. Software sets the addresses
- * while no traffic flows.
+ * A pipeline without stalls: `toUs` belongs to the `fields` of [[LocalMatch.latency]] cycles
+ * before. Software sets the addresses while no traffic flows.
  */
 class LocalMatch extends Module {
   val io = IO(new Bundle {

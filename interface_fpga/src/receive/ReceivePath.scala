@@ -31,18 +31,20 @@ class ReceivePathEvents extends Bundle {
 }
 
 /**
- * The part of the way from a port to the link that is the same on both interface chips: MAC, fragments put together, headers
- * read, the frame held until it is judged, and sent where the verdict says.
+ * The part of the way from a port to the link that is the same on both interface chips: MAC,
+ * fragments put together, headers read, the frame held until it is judged, and sent where the
+ * verdict says.
  *
- * What [[MacReceive]] lets pass is parsed: at once, or, if it may be a fragment, once [[FragmentDetour]] has
- * a whole packet, which other frames may overtake; `fields` starts the chip's own look-ups, which cannot stall and answer each with one
- * `verdict`, in order, after any latency ([[LookupStage]]). Frames for the link leave at `out` with their Ethernet header,
- * punted ones at `punt`, the others nowhere: whoever made the verdict counts them. A dead management CPU costs punted
- * frames alone ([[PuntQueue]]); a stalled `out` fills the receive queues, whose overflows are events. High frames pass the others
- * there, and nowhere else.
+ * What [[MacReceive]] lets pass is parsed: at once, or, if it may be a fragment, once
+ * [[FragmentDetour]] has a whole packet, which other frames may overtake; `fields` starts the
+ * chip's own look-ups, which cannot stall and answer each with one `verdict`, in order, after any
+ * latency ([[LookupStage]]). Frames for the link leave at `out` with their Ethernet header, punted
+ * ones at `punt`, the others nowhere: whoever made the verdict counts them. A dead management CPU
+ * costs punted frames alone ([[PuntQueue]]); a stalled `out` fills the receive queues, whose
+ * overflows are events. High frames pass the others there, and nowhere else.
  *
- * A frame every 2 cycles, a beat a cycle. From the last beat of a frame to its first at `out`: 24 cycles and the latency of
- * the look-ups.
+ * A frame every 2 cycles, a beat a cycle. From the last beat of a frame to its first at `out`: 24
+ * cycles and the latency of the look-ups.
  *
  * @param port         of the header of punted frames: 0 inner, 1 outer
  * @param puntGroups   trap groups of this port, values of PuntGroup

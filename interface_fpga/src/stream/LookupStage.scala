@@ -17,14 +17,15 @@ class LookupLaunch[M <: Data](metaType: M, windowBytes: Int) extends Bundle {
 /**
  * Joins a packet stream with the answers of a look-up pipeline, one for each packet.
  *
- * The packet's first bytes and metadata leave at `launch` for a pipeline of the user's, which cannot stall and answers each
- * launch with one `result`, in order, after any latency. Meanwhile the packet waits in a FIFO; at `out` each beat carries
- * the packet's result as metadata.
+ * The packet's first bytes and metadata leave at `launch` for a pipeline of the user's, which
+ * cannot stall and answers each launch with one `result`, in order, after any latency. Meanwhile
+ * the packet waits in a FIFO; at `out` each beat carries the packet's result as metadata.
  *
- * A packet is let in only if there is room for its result (credits), so results never overflow. At most one launch in
- * `interval` cycles; one-beat packets pass at that rate as long as the pipeline's latency is below `results × interval`
- * and, at a beat a cycle, below `beats`. Stalls `in` when a FIFO is full or while `hold` is high at a packet's start. Drops
- * nothing. `error` must be low: broken packets end at the frame FIFO before this stage.
+ * A packet is let in only if there is room for its result (credits), so results never overflow. At
+ * most one launch in `interval` cycles; one-beat packets pass at that rate as long as the
+ * pipeline's latency is below `results × interval` and, at a beat a cycle, below `beats`. Stalls
+ * `in` when a FIFO is full or while `hold` is high at a packet's start. Drops nothing. `error` must
+ * be low: broken packets end at the frame FIFO before this stage.
  *
  * Latency: the pipeline's plus 3 cycles (window, result FIFO, output register).
  *
@@ -73,13 +74,15 @@ class LookupStage[M <: Data, R <: Data](
   private val verdicts = Module(new Queue(resultType.cloneType, results))
   private val output = Module(new RegisterSlice(chiselTypeOf(io.out.bits)))
 
-  // Where the next beat of `in` stands in its packet: 0, 1 …, or `windowBeats` for all that are not in the window.
+  // Where the next beat of `in` stands in its packet: 0, 1 …, or `windowBeats` for all that are not
+  // in the window.
   private val windowBeats = (windowBytes + PacketStream.dataBytes - 1) / PacketStream.dataBytes
   private val position = RegInit(0.U(log2Ceil(windowBeats + 1).W))
   private val credits = RegInit(results.U(log2Ceil(results + 1).W))
   private val room = RegInit(true.B)
 
-  // The window: complete after its last beat or the packet's, and then held until the interval has passed.
+  // The window: complete after its last beat or the packet's, and then held until the interval
+  // has passed.
   private val window = Reg(Vec(windowBeats, UInt(PacketStream.dataBits.W)))
   private val windowMeta = Reg(meta.cloneType)
   private val complete = RegInit(false.B)

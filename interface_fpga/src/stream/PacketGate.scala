@@ -6,10 +6,12 @@ import chisel3.util._
 import sallyport.common.stream.PacketStream
 
 /**
- * Lets each packet pass or swallows it, as one answer a packet says that comes beside them, in order.
+ * Lets each packet pass or swallows it, as one answer a packet says that comes beside them,
+ * in order.
  *
- * No latency; a packet that is there before its answer waits. Up to `ahead` answers may wait for their packets; one more is an
- * error of the user's. The module that answers counts the swallowed packets.
+ * No latency; a packet that is there before its answer waits. Up to `ahead` answers may wait for
+ * their packets; one more is an error of the user's. The module that answers counts the
+ * swallowed packets.
  */
 class PacketGate[M <: Data](meta: M, ahead: Int) extends Module {
   val io = IO(new Bundle {

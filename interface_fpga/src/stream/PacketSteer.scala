@@ -8,9 +8,10 @@ import sallyport.common.stream.{PacketStream, RegisterSlice}
 /**
  * Sends each packet to the one output that `select` names, or swallows it if it names none.
  *
- * `select` (one bit an output) is a function of `in.bits.meta` alone, so it is the same on every beat of a packet. One beat
- * a cycle; latency 1 cycle. Stalls while any output's slice is full, so an output that must not hold up the others has to
- * be always ready. Drops nothing by itself: the module that names no output counts the packet.
+ * `select` (one bit an output) is a function of `in.bits.meta` alone, so it is the same on every
+ * beat of a packet. One beat a cycle; latency 1 cycle. Stalls while any output's slice is full, so
+ * an output that must not hold up the others has to be always ready. Drops nothing by itself: the
+ * module that names no output counts the packet.
  */
 class PacketSteer[M <: Data](meta: M, outputs: Int) extends Module {
   val io = IO(new Bundle {

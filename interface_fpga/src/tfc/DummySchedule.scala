@@ -17,12 +17,14 @@ class Dummy extends Bundle {
 }
 
 /**
- * Says when a dummy packet is due: table `dummy` of regs/rows.rdl, of [[DummySchedule.entries]] rows, and the time since the last one of each.
+ * Says when a dummy packet is due: table `dummy` of regs/rows.rdl, of [[DummySchedule.entries]]
+ * rows, and the time since the last one of each.
  *
- * A row has its turn once in as many cycles as there are rows, and its dummy is due when the row has had `interval` turns since the
- * last one, or since it became valid or `enable` rose. `due` holds it until it is taken. What becomes due meanwhile is next, round robin,
- * and its row's time starts when `due` has it: so a row that is always due gets no more than the others, and nothing is made up for.
- * `revoked` says that software has written the row of `due` since.
+ * A row has its turn once in as many cycles as there are rows, and its dummy is due when the row
+ * has had `interval` turns since the last one, or since it became valid or `enable` rose. `due`
+ * holds it until it is taken. What becomes due meanwhile is next, round robin, and its row's time
+ * starts when `due` has it: so a row that is always due gets no more than the others, and nothing
+ * is made up for. `revoked` says that software has written the row of `due` since.
  */
 class DummySchedule extends Module {
   import DummySchedule._

@@ -6,11 +6,12 @@ import chisel3.util._
 import sallyport.common.stream.{PacketBeat, PacketStream, RegisterSlice}
 
 /**
- * Traffic flow confidentiality padding of the sender (RFC 4303 2.7): a packet that is shorter than its `least` gets zeros behind it up to
- * that length, any other passes as it is.
+ * Traffic flow confidentiality padding of the sender (RFC 4303 2.7): a packet that is shorter than
+ * its `least` gets zeros behind it up to that length, any other passes as it is.
  *
- * A beat a cycle; what is added takes a cycle for each further beat. Latency 1 cycle. Stalls only when `out` does or while it adds
- * beats. Drops nothing; `error` is passed on. `in.ready` and every output come from registers.
+ * A beat a cycle; what is added takes a cycle for each further beat. Latency 1 cycle. Stalls only
+ * when `out` does or while it adds beats. Drops nothing; `error` is passed on. `in.ready` and every
+ * output come from registers.
  *
  * @param meta    what travels beside a packet
  * @param length  a packet's bytes on the stream, from its metadata
@@ -34,7 +35,8 @@ class TfcPadder[M <: Data](meta: M)(length: M => UInt, least: M => UInt)(resized
   /** Beats of the padded packet behind this one. */
   private val left = Reg(UInt((unitsBits - unitsPerBeatBits).W))
 
-  // The packet ended and its last beat was not the padded packet's: what the further ones have beside them.
+  // The packet ended and its last beat was not the padded packet's: what the further ones have
+  // beside them.
   private val adds = RegInit(false.B)
   private val addedError = Reg(Bool())
   private val addedMeta = Reg(meta.cloneType)

@@ -86,6 +86,9 @@ class EncryptUsage(saBits: Int, policyBits: Int) extends Module {
 
 object EncryptUsage {
 
-  /** Packets that may have been judged and not have reached the gate: those of [[LookupStage]] and of the stripper behind it. */
+  /**
+   * Packets that may have been judged and not have reached the gate: those of [[LookupStage]] and
+   * of the stripper behind it.
+   */
   val ahead: Int = 64
 }

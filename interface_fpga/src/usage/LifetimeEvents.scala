@@ -7,10 +7,11 @@ import sallyport.common.registers.EventQueue
 import sallyport.common.registers.map.InnerRegs
 
 /**
- * The events of lifetimes, of both directions, for software: LIFETIME_EVENT and LIFETIME_CONTROL of regs/inner.rdl.
+ * The events of lifetimes, of both directions, for software: LIFETIME_EVENT and LIFETIME_CONTROL of
+ * regs/inner.rdl.
  *
- * Each input brings an event every second cycle at most. An event that finds the queue full is lost, which `value` says
- * until `clearLost`: software then looks at the rows themselves.
+ * Each input brings an event every second cycle at most. An event that finds the queue full is
+ * lost, which `value` says until `clearLost`: software then looks at the rows themselves.
  */
 class LifetimeEvents extends Module {
   val io = IO(new Bundle {

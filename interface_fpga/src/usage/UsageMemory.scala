@@ -5,17 +5,20 @@ import chisel3._
 import chisel3.util._
 
 /**
- * A memory whose rows packets change in a pipeline, in which a row may follow itself two cycles later, and which software
- * reads and writes meanwhile.
+ * A memory whose rows packets change in a pipeline, in which a row may follow itself two cycles
+ * later, and which software reads and writes meanwhile.
  *
- * A row named by `read` is at `state` [[UsageMemory.latency]] cycles later; the cycle after, `update` may give its new value.
- * Packets' reads are two cycles apart or more. Software takes a cycle between: `software.ready` is high when no packet comes,
- * so it waits for one cycle for them. All act in the order in which they come; what the memory does not show yet is forwarded.
- * What software reads lacks the packet of the cycle before. It waits for [[UsageMemory.writeInterval]] cycles behind a write,
- * but while `clearing`: then it writes zeros, a row a cycle, and no packet comes until that many cycles later.
+ * A row named by `read` is at `state` [[UsageMemory.latency]] cycles later; the cycle after,
+ * `update` may give its new value. Packets' reads are two cycles apart or more. Software takes a
+ * cycle between: `software.ready` is high when no packet comes, so it waits for one cycle for them.
+ * All act in the order in which they come; what the memory does not show yet is forwarded. What
+ * software reads lacks the packet of the cycle before. It waits for [[UsageMemory.writeInterval]]
+ * cycles behind a write, but while `clearing`: then it writes zeros, a row a cycle, and no packet
+ * comes until that many cycles later.
  *
- * As [[ReplayMemory]], of which software's accesses hold up traffic: that is one result to forward less, of 1088 bits there.
- * One read port with two output registers and one write port, so that the memory can be URAM.
+ * As [[ReplayMemory]], of which software's accesses hold up traffic: that is one result to forward
+ * less, of 1088 bits there. One read port with two output registers and one write port, so that the
+ * memory can be URAM.
  */
 class UsageMemory(rowBits: Int, stateBits: Int) extends Module {
   val io = IO(new Bundle {
@@ -57,8 +60,9 @@ class UsageMemory(rowBits: Int, stateBits: Int) extends Module {
     val state = UInt(stateBits.W)
   }
 
-  // The last results, newest first. A read misses what is written in its own cycle or later; between that write and
-  // stage 3 at most three results become complete: two of packets, and one of software.
+  // The last results, newest first. A read misses what is written in its own cycle or later;
+  // between that write and stage 3 at most three results become complete: two of packets, and one
+  // of software.
   private val results = RegInit(VecInit.fill(3)(0.U.asTypeOf(new Result)))
   private val commits = io.update.valid || sets5
   when(commits) {
@@ -88,6 +92,9 @@ object UsageMemory {
   /** Cycles from a row's name to its value: memory, two output registers, forwarding. */
   val latency: Int = 4
 
-  /** Cycles after a write of software's in which it has to wait: the row is still in the pipeline. */
+  /**
+   * Cycles after a write of software's in which it has to wait: the row is still in the
+   * pipeline.
+   */
   val writeInterval: Int = 6
 }

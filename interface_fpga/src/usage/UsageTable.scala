@@ -22,7 +22,10 @@ class UsageEvent extends Bundle {
 /** A packet to be counted, [[UsageTable.latency]] cycles after its row was named. */
 class UsageCharge extends Bundle {
 
-  /** It goes on, unless its SA has expired; else it is dropped for another reason and does not count. */
+  /**
+   * It goes on, unless its SA has expired; else it is dropped for another reason and does
+   * not count.
+   */
   val counts = Bool()
   val bytes = UInt(PacketStream.lengthBits.W)
 }
@@ -30,15 +33,18 @@ class UsageCharge extends Bundle {
 /**
  * Packets and bytes of each SA or policy, and the lifetimes of SAs (RFC 4301 4.4.2.1).
  *
- * `read` names a packet's row. [[UsageTable.latency]] cycles later `expired` says whether the row had reached a hard limit before
- * this packet, and `charge` whether the packet counts, which it does not if `expired`. So a limit of N packets lets N pass; one
- * of bytes is reached by the packet that crosses it, which passes, and the next does not. Exact to the packet, for a packet
- * every second cycle of one row.
+ * `read` names a packet's row. [[UsageTable.latency]] cycles later `expired` says whether the row
+ * had reached a hard limit before this packet, and `charge` whether the packet counts, which it
+ * does not if `expired`. So a limit of N packets lets N pass; one of bytes is reached by the packet
+ * that crosses it, which passes, and the next does not. Exact to the packet, for a packet every
+ * second cycle of one row.
  *
- * `event` pulses two cycles after the charge that reaches a limit: once for soft limits, once for hard ones, and for hard ones
- * alone if both come at once. Rows are those of [[SaUsageRow]] or, without limits, [[PolicyUsageRow]]: software writes the
- * counter less its hard limit, so that a carry out is all that has to be noticed. Software reads and writes a row under traffic
- * in order with its packets; neither waits. After reset every row is cleared, one a cycle; a packet before `ready` does not count.
+ * `event` pulses two cycles after the charge that reaches a limit: once for soft limits, once for
+ * hard ones, and for hard ones alone if both come at once. Rows are those of [[SaUsageRow]] or,
+ * without limits, [[PolicyUsageRow]]: software writes the counter less its hard limit, so that a
+ * carry out is all that has to be noticed. Software reads and writes a row under traffic in order
+ * with its packets; neither waits. After reset every row is cleared, one a cycle; a packet before
+ * `ready` does not count.
  *
  * @param limited the rows have limits
  */
@@ -85,7 +91,8 @@ class UsageTable(indexBits: Int, limited: Boolean) extends Module {
   }
   memory.io.software.bits.state := written.asUInt
 
-  // Stage 4: the row as the packets before this one left it. Stage 5: the row with this one. What wraps has reached its limit.
+  // Stage 4: the row as the packets before this one left it. Stage 5: the row with this one. What
+  // wraps has reached its limit.
   private val state4 = memory.io.state.asTypeOf(new State(limited))
   private val expired4 = state4.flags.fold(false.B)(_.expired)
   private val valid4 = ShiftRegister(names, latency, false.B, true.B)
@@ -100,7 +107,8 @@ class UsageTable(indexBits: Int, limited: Boolean) extends Module {
   memory.io.update.bits := state5.asUInt
 
   if (limited) {
-    // The soft limits never change in the pipeline: a memory without forwarding, written in the order of the reads.
+    // The soft limits never change in the pipeline: a memory without forwarding, written in the
+    // order of the reads.
     val limitBits = SaUsageRow.softBytes.width
     val softLimits = SyncReadMem(rows, UInt((2 * limitBits).W))
     when(software.fire && software.bits.write)(softLimits.write(

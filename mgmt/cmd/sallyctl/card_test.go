@@ -35,7 +35,8 @@ const cryptoCard = `crypto  board vcu1525 version 0.1.0 ready true
         pcie-refused 0 access-errors 0
 `
 
-// TestCard: a box with a card that is not as it should be, directly and through a daemon, as text and as JSON.
+// TestCard: a box with a card that is not as it should be, directly and through a daemon, as text
+// and as JSON.
 func TestCard(t *testing.T) {
 	for _, way := range []string{"--socket", "--daemon"} {
 		w := newWorld(t)

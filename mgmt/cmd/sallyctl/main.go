@@ -26,14 +26,15 @@ func main() {
 	if err == nil {
 		return
 	}
-	if !errors.Is(err, errUnbalanced) && !errors.Is(err, errUnread) { // which have said what there is to say
+	// which have said what there is to say
+	if !errors.Is(err, errUnbalanced) && !errors.Is(err, errUnread) {
 		fmt.Fprintln(os.Stderr, err)
 	}
 	os.Exit(status(err))
 }
 
-// normalFlags turns iproute2's one-dash options into this program's, and gives --daemon the path behind it: a word with a slash, which no
-// command is.
+// normalFlags turns iproute2's one-dash options into this program's, and gives --daemon the path
+// behind it: a word with a slash, which no command is.
 func normalFlags(args []string) (out []string) {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]

@@ -60,7 +60,8 @@ func daemonOf(t *testing.T, w *world) string {
 	return path
 }
 
-// TestDaemon: through a daemon commands do and print what they do and print without one, before it came and after it has gone.
+// TestDaemon: through a daemon commands do and print what they do and print without one, before it
+// came and after it has gone.
 func TestDaemon(t *testing.T) {
 	w := newWorld(t)
 	w.fake.Count(transport.Inner, "rx_frames", 5)

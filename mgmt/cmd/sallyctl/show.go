@@ -14,8 +14,8 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// conservation is the account of the box: every packet received or injected was sent, punted, dropped by name or merged
-// into another one.
+// conservation is the account of the box: every packet received or injected was sent, punted,
+// dropped by name or merged into another one.
 type conservation struct {
 	Balanced bool           `json:"balanced"`
 	Paths    []chip.Balance `json:"paths"`

@@ -9,8 +9,8 @@ import (
 	"kernel.org/pub/linux/libs/security/libcap/cap"
 )
 
-// dropCapabilities gives up every capability of the process for good, in all of its threads: none is needed once the cards are mapped. Then it looks whether
-// they are gone.
+// dropCapabilities gives up every capability of the process for good, in all of its threads: none
+// is needed once the cards are mapped. Then it looks whether they are gone.
 func dropCapabilities() error {
 	if _, err := cap.Prctlw(unix.PR_SET_NO_NEW_PRIVS, 1); err != nil {
 		return fmt.Errorf("keeping programs from gaining rights failed: %w", err)

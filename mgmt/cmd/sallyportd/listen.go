@@ -13,7 +13,8 @@ import (
 	"sallyport/mgmt/internal/config"
 )
 
-// listenControl makes the control socket, which its owner and group alone may use from its first moment on.
+// listenControl makes the control socket, which its owner and group alone may use from its first
+// moment on.
 func listenControl(c config.Control) (net.Listener, error) {
 	path := c.Path.Name
 	if conn, err := net.Dial("unix", path); err == nil {

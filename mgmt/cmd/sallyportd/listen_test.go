@@ -13,7 +13,8 @@ import (
 	"sallyport/mgmt/internal/config"
 )
 
-// TestListen: the socket is for owner and group; one that a killed daemon left is replaced, anything else stays.
+// TestListen: the socket is for owner and group; one that a killed daemon left is replaced,
+// anything else stays.
 func TestListen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.sock")
 	c := config.Control{Path: config.Path{Name: path}}

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hideMemory keeps what the process has in memory, keys among it, out of core dumps, and from other processes of its user, however it was started.
+// hideMemory keeps what the process has in memory, keys among it, out of core dumps, and from other
+// processes of its user, however it was started.
 func hideMemory() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("hiding the memory failed: %w", err)
@@ -20,8 +21,9 @@ func hideMemory() error {
 	return nil
 }
 
-// lockMemory keeps the memory out of swap, as far as the process has it, and what it gets. That needs the limit of locked memory to be infinite: under
-// another the process would fail once it reached that.
+// lockMemory keeps the memory out of swap, as far as the process has it, and what it gets. That
+// needs the limit of locked memory to be infinite: under another the process would fail once it
+// reached that.
 func lockMemory(log *slog.Logger) {
 	var limit unix.Rlimit
 	err := unix.Getrlimit(unix.RLIMIT_MEMLOCK, &limit)

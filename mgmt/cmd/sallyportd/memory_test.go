@@ -36,7 +36,8 @@ var suites = []struct {
 	{"auth-trunc hmac(sha256) A 128 enc cbc(aes) K", 32, 32},
 }
 
-// TestNoKeysInMemory: a second behind their installation the daemon's memory holds no key, as bytes, as digits or as the words of a row.
+// TestNoKeysInMemory: a second behind their installation the daemon's memory holds no key, as
+// bytes, as digits or as the words of a row.
 func TestNoKeysInMemory(t *testing.T) {
 	if path := os.Getenv(scanned); path != "" {
 		root := newRoot()

@@ -51,7 +51,8 @@ func joinPair(c *config.Config, d *core.Daemon, frames punt.Frames, r *reloader)
 	return listener, nil
 }
 
-// fence has a program make sure that the other box forwards nothing: its status is 0 once that is so. It gets the other's address, and of the environment no more than PATH.
+// fence has a program make sure that the other box forwards nothing: its status is 0 once that is
+// so. It gets the other's address, and of the environment no more than PATH.
 func fence(ctx context.Context, program string, other netip.AddrPort) error {
 	command := exec.CommandContext(ctx, program, other.Addr().String())
 	command.Env = []string{"PATH=" + os.Getenv("PATH")}
@@ -65,7 +66,8 @@ func fence(ctx context.Context, program string, other netip.AddrPort) error {
 // mostSaid is how much of what a fence says is logged, in bytes.
 const mostSaid = 256
 
-// servePair has the box be one of the pair until ctx ends, and then leave the pair: an active box gives its place to the other, for which both go on meanwhile.
+// servePair has the box be one of the pair until ctx ends, and then leave the pair: an active box
+// gives its place to the other, for which both go on meanwhile.
 func servePair(ctx context.Context, d *core.Daemon, listener net.Listener) error {
 	rest, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()

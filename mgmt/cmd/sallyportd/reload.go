@@ -18,7 +18,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// reloader reads the configuration again at SIGHUP. The level of the log and the certificates of a pair change at once; what else differs takes a restart.
+// reloader reads the configuration again at SIGHUP. The level of the log and the certificates of a
+// pair change at once; what else differs takes a restart.
 type reloader struct {
 	path     string
 	now      *config.Config
@@ -77,7 +78,8 @@ func differ(a, b *config.Config) (names []string) {
 	return names
 }
 
-// closePorts closes the ports of a box of a pair whose daemon has died, so that the other can forward; of a box that is alone it leaves them.
+// closePorts closes the ports of a box of a pair whose daemon has died, so that the other can
+// forward; of a box that is alone it leaves them.
 func closePorts(c *config.Config) error {
 	if !c.Peer.Wanted() {
 		return nil

@@ -15,7 +15,8 @@ import (
 	"sallyport/mgmt/internal/peertest"
 )
 
-// TestReload: the level of the log and the certificates change, other parts are named, and a file that is wrong changes nothing.
+// TestReload: the level of the log and the certificates change, other parts are named, and a file
+// that is wrong changes nothing.
 func TestReload(t *testing.T) {
 	folder := t.TempDir()
 	for _, name := range []string{"box-a", "box-b"} {

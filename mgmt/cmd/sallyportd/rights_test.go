@@ -14,7 +14,8 @@ import (
 // child says that the test's process is the one that gives rights up.
 const child = "SALLYPORT_TEST_RIGHTS"
 
-// TestRights: in every thread no capability is left, none can be gained, and no core is dumped. A process of the test's own gives them up.
+// TestRights: in every thread no capability is left, none can be gained, and no core is dumped. A
+// process of the test's own gives them up.
 func TestRights(t *testing.T) {
 	if os.Getenv(child) == "" {
 		command := exec.Command(os.Args[0], "-test.run=^TestRights$", "-test.v")

@@ -30,7 +30,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// run owns the box until ctx ends or something fails. What needs rights is opened first; then they are given up.
+// run owns the box until ctx ends or something fails. What needs rights is opened first; then they
+// are given up.
 func run(ctx context.Context, c *config.Config, initial []xfrm.Command, log *slog.Logger, r *reloader) error {
 	claim, err := c.Registers.Claim(c.Control.Path.Name)
 	if err != nil {
@@ -97,8 +98,10 @@ func openSession(c *config.Config) (*session.Session, error) {
 	return &session.Session{Box: chips, StatePath: cmp.Or(c.State.Name, c.Registers.State()), KeysPath: c.Registers.Keys()}, nil
 }
 
-// openFrames takes the frames of the management CPU, if anything here has a use for them; none otherwise. Cards have them in mailboxes, simulated ones too. A box
-// of a pair announces its addresses, for which the frames of a simulation of cores alone are taken for a moment each time, and left to others.
+// openFrames takes the frames of the management CPU, if anything here has a use for them; none
+// otherwise. Cards have them in mailboxes, simulated ones too. A box of a pair announces its
+// addresses, for which the frames of a simulation of cores alone are taken for a moment each time,
+// and left to others.
 func openFrames(c *config.Config, registers transport.Transport, log *slog.Logger) (punt.Frames, error) {
 	switch {
 	case !c.Taps.Wanted() && !c.Peer.Wanted():
@@ -127,7 +130,8 @@ func configure(d *core.Daemon, initial []xfrm.Command, log *slog.Logger) error {
 	return err
 }
 
-// useNoise has the noise source feed the kernel's pool, if that is configured. The pool stays open as long as the daemon runs.
+// useNoise has the noise source feed the kernel's pool, if that is configured. The pool stays open
+// as long as the daemon runs.
 func useNoise(c *config.Config, d *core.Daemon) error {
 	if !c.Noise.Use {
 		return nil
@@ -140,7 +144,8 @@ func useNoise(c *config.Config, d *core.Daemon) error {
 	return nil
 }
 
-// openTaps makes Linux the host behind the ports, if that is configured: of a box that is configured, so that the devices are as its ports.
+// openTaps makes Linux the host behind the ports, if that is configured: of a box that is
+// configured, so that the devices are as its ports.
 func openTaps(c *config.Config, d *core.Daemon, frames punt.Frames) error {
 	if !c.Taps.Wanted() {
 		return nil

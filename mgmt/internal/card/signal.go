@@ -9,7 +9,8 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// Signal says whether the MAC of an interface card has the far end's signal: one register read. A simulated box of cores alone gives ErrNoShell.
+// Signal says whether the MAC of an interface card has the far end's signal: one register read. A
+// simulated box of cores alone gives ErrNoShell.
 func Signal(t transport.Transport, c transport.Chip) (bool, error) {
 	ops := []transport.Op{transport.Read(c, at(regs.ShellMacState))}
 	var refused transport.Refusal

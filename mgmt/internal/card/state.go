@@ -10,7 +10,8 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// State is what the shell of a card says. Counts are since the shell's reset and wrap, at 2^16 where nothing else is said.
+// State is what the shell of a card says. Counts are since the shell's reset and wrap, at 2^16
+// where nothing else is said.
 type State struct {
 	// Failure is why the card could not be read; nothing else is known then.
 	Failure string `json:"failure,omitempty"`
@@ -28,7 +29,8 @@ type Reading struct {
 	Cages []Cage `json:"cages"`
 	// Monitor is none if the system monitor does not answer.
 	Monitor *Monitor `json:"monitor,omitempty"`
-	// PCIeRefused are requests of the host that were no access of a register, AccessErrors accesses that failed; both modulo 2^32.
+	// PCIeRefused are requests of the host that were no access of a register, AccessErrors accesses
+	// that failed; both modulo 2^32.
 	PCIeRefused  uint32 `json:"pcie_refused"`
 	AccessErrors uint32 `json:"access_errors"`
 }
@@ -49,7 +51,8 @@ type Channel struct {
 	SoftErrors uint64 `json:"soft_errors"`
 	HardErrors uint64 `json:"hard_errors"`
 	Overflow   uint64 `json:"overflow"` // words lost behind the channel
-	Restarts   uint64 `json:"restarts"` // by software, or since it did not come up or brought nothing right
+	// by software, or since it did not come up or brought nothing right
+	Restarts uint64 `json:"restarts"`
 }
 
 // Tunnel is that of register accesses to the card at a link's far end. Timeouts wrap at 2^15.
@@ -135,7 +138,8 @@ func Read(t transport.Transport, c transport.Chip) (*Reading, error) {
 	return s, err
 }
 
-// registers are those that tell of the shell's state, by their offsets over 4. PUNT_DATA is none of them: to read it is to take it.
+// registers are those that tell of the shell's state, by their offsets over 4. PUNT_DATA is none of
+// them: to read it is to take it.
 func registers(t transport.Transport, c transport.Chip) ([]uint32, error) {
 	words := make([]uint32, regs.ShellAccessErrors.Offset/4+1)
 	var ops []transport.Op

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package chip drives the registers, counters and tables of the three chips of a box over a transport.
+// Package chip drives the registers, counters and tables of the three chips of a box over
+// a transport.
 package chip
 
 import (
@@ -24,7 +25,8 @@ type Identity struct {
 	Build      uint32 `json:"build"`
 }
 
-// Capabilities are the sizes a chip was built with. Software takes them from here and never guesses.
+// Capabilities are the sizes a chip was built with. Software takes them from here and
+// never guesses.
 type Capabilities struct {
 	SAs             int `json:"sas"`
 	FlowRows        int `json:"flow_rows"`
@@ -46,8 +48,9 @@ type Box struct {
 	t            transport.Transport
 	Identity     [3]Identity
 	Capabilities [3]Capabilities
-	mu           sync.Mutex // of the chips' windows: a row or the counters of a chip take several accesses
-	ready        [3]bool    // a chip has cleared its tables, as WaitReady has seen
+	// of the chips' windows: a row or the counters of a chip take several accesses
+	mu    sync.Mutex
+	ready [3]bool // a chip has cleared its tables, as WaitReady has seen
 	// cleared says that the shadow row of a chip's table window is known to be zero.
 	cleared [3]bool
 }
@@ -175,7 +178,8 @@ const (
 	pollTimeout = 2 * time.Minute // of wall-clock time: a simulation may be slow
 )
 
-// poll reads a register until done says so. Reads go in batches, because in simulation each one moves time on.
+// poll reads a register until done says so. Reads go in batches, because in simulation each one
+// moves time on.
 func (b *Box) poll(c transport.Chip, r regs.Register, what string, done func(uint32) bool) (uint32, error) {
 	for deadline := time.Now().Add(pollTimeout); time.Now().Before(deadline); {
 		ops := make([]transport.Op, pollBatch)

@@ -73,7 +73,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestShadow: words that were zero in this row but not in one that was read before do not leak into it.
+// TestShadow: words that were zero in this row but not in one that was read before do not leak
+// into it.
 func TestShadow(t *testing.T) {
 	fake := fakebox.New(fakebox.Small)
 	b, err := Open(fake)
@@ -116,7 +117,8 @@ func TestRowErrors(t *testing.T) {
 	}
 }
 
-// TestRowAfterErasure: a row that the crypto chip's erasure may have cut is begun anew, one of zeros too.
+// TestRowAfterErasure: a row that the crypto chip's erasure may have cut is begun anew, one of
+// zeros too.
 func TestRowAfterErasure(t *testing.T) {
 	fake := fakebox.New(fakebox.Small)
 	b, err := Open(fake)
@@ -137,7 +139,8 @@ func TestRowAfterErasure(t *testing.T) {
 	}
 }
 
-// TestManyRows: rows of several chips in one piece, each with what it has alone, and a sentence about the one that is refused.
+// TestManyRows: rows of several chips in one piece, each with what it has alone, and a sentence
+// about the one that is refused.
 func TestManyRows(t *testing.T) {
 	fake := fakebox.New(fakebox.Small)
 	fake.BusyReads = 3

@@ -51,7 +51,8 @@ type Balance struct {
 	Balanced bool   `json:"balanced"`
 }
 
-// Arisen is the packets that came in, those that the management CPU put in and those that came out of others.
+// Arisen is the packets that came in, those that the management CPU put in and those that came out
+// of others.
 func (b Balance) Arisen() uint64 { return b.Received + b.Injected + b.Split }
 
 // Accounted sums the packets whose outcome the chip has counted.

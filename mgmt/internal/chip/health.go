@@ -18,7 +18,8 @@ type Health struct {
 	Ready bool
 	// LinkUp is the link to the crypto chip; of the crypto chip, that to the inner one.
 	LinkUp bool
-	// BlackLinkUp is the crypto chip's link to the outer one; false of others, which have no second link.
+	// BlackLinkUp is the crypto chip's link to the outer one; false of others, which have no
+	// second link.
 	BlackLinkUp bool
 	// Tamper is the crypto chip's input, now or at any time since the reset.
 	Tamper bool

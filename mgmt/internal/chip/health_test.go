@@ -30,7 +30,8 @@ func (r *running) Do(ops []transport.Op) error {
 	return nil
 }
 
-// TestHealth: state and both links of each chip, and a time that is one of those while it was read, also when the low half overflows meanwhile.
+// TestHealth: state and both links of each chip, and a time that is one of those while it was read,
+// also when the low half overflows meanwhile.
 func TestHealth(t *testing.T) {
 	clock := &running{Box: fakebox.New(fakebox.Small)}
 	b, err := Open(clock)

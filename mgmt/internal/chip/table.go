@@ -17,7 +17,8 @@ type Row struct {
 	Words []uint32
 }
 
-// MostRows go to the chips in one piece: enough that the way there costs little beside their accesses.
+// MostRows go to the chips in one piece: enough that the way there costs little beside
+// their accesses.
 const MostRows = 256
 
 // WriteRow writes one row.

@@ -10,7 +10,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// Allowed prints the selectors of an inbound SA: what policies say that it carries, the first of them first.
+// Allowed prints the selectors of an inbound SA: what policies say that it carries, the first of
+// them first.
 func Allowed(m *model.Model, sa *model.SA) string {
 	var sets []set
 	for _, p := range m.Naming(sa) {

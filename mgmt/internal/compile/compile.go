@@ -18,7 +18,8 @@ type Sizes struct {
 	Suites                                                                                 uint32
 }
 
-// Placed is a row that still needs its place in a table: the one of its owner, or one part of several.
+// Placed is a row that still needs its place in a table: the one of its owner, or one part
+// of several.
 type Placed struct {
 	Owner    string
 	Part     int
@@ -31,9 +32,10 @@ type Placed struct {
 
 // Target is what the tables should hold.
 type Target struct {
-	Flows, Sad                   []Placed // in order of age
-	InnerRules, OuterRules       []Placed
-	InboundRules                 []Placed // of the inner chip, for inbound SAs that have several selector sets
+	Flows, Sad             []Placed // in order of age
+	InnerRules, OuterRules []Placed
+	// of the inner chip, for inbound SAs that have several selector sets
+	InboundRules                 []Placed
 	Selectors, Tunnels, Dummies  map[int]Row
 	DscpMap, DscpSA              map[int]Row            // of the outer and of the inner chip
 	Hops                         map[string]map[int]Hop // by device
@@ -41,7 +43,8 @@ type Target struct {
 	BypassEncrypt, BypassDecrypt bool
 	// Leads are the next hops that rows of SAs and policies lead to.
 	Leads []Lead
-	// Part says what the tables hold besides, if the target is of a part alone: all that it does not name stays.
+	// Part says what the tables hold besides, if the target is of a part alone: all that it does
+	// not name stays.
 	Part *Part
 }
 

@@ -8,13 +8,15 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// DscpArrays and dscpBlocks are how many arrays of DSCPs the outer chip has, and blocks of SAs the inner one (regs/rows.rdl).
+// DscpArrays and dscpBlocks are how many arrays of DSCPs the outer chip has, and blocks of SAs the
+// inner one (regs/rows.rdl).
 const (
 	DscpArrays = 16
 	DscpBlocks = 64
 )
 
-// Block is an array of dscp_map or a block of dscp_sa: for each DSCP a row's only word, 0 of one that is not valid.
+// Block is an array of dscp_map or a block of dscp_sa: for each DSCP a row's only word, 0 of one
+// that is not valid.
 type Block [model.Dscps]uint32
 
 // blockOf is what the inner chip is told of a choice.
@@ -56,9 +58,10 @@ func BlockAt(rows map[int]Row, number int) (b Block) {
 	return b
 }
 
-// placeDSCPs gives each different map of DSCPs an array of the outer chip, and each different choice of SAs by DSCP a block of the inner one.
-// Policies lead to blocks, so what is in use is not taken for another before rows let go of it (detach); an array may be, for all that
-// changes is a packet's mark.
+// placeDSCPs gives each different map of DSCPs an array of the outer chip, and each different
+// choice of SAs by DSCP a block of the inner one. Policies lead to blocks, so what is in use is not
+// taken for another before rows let go of it (detach); an array may be, for all that changes is a
+// packet's mark.
 func (c *compiler) placeDSCPs() error {
 	arrays, blocks := newPlacer(c.old.DSCPMap, DscpArrays, true), newPlacer(c.old.DSCPSA, DscpBlocks, c.reuse)
 	byDSCP := false

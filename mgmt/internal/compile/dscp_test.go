@@ -16,7 +16,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// outerDSCP is what the outer chip makes of a packet's DSCP under an SA, as the rows say; mapped says whether an array has it.
+// outerDSCP is what the outer chip makes of a packet's DSCP under an SA, as the rows say; mapped
+// says whether an array has it.
 func (r *rig) outerDSCP(sa int, inner uint64) (dscp uint64, mapped bool) {
 	r.T.Helper()
 	tunnel := r.Fake.Table(transport.Outer, regs.OuterTableTunnel)[sa]
@@ -30,7 +31,8 @@ func (r *rig) outerDSCP(sa int, inner uint64) (dscp uint64, mapped bool) {
 	return regs.DscpMapRow.Dscp.Get(row), true
 }
 
-// TestDSCPMapRows: each SA's tunnel row leads to an array that holds its map and nothing else, whatever came before.
+// TestDSCPMapRows: each SA's tunnel row leads to an array that holds its map and nothing else,
+// whatever came before.
 func TestDSCPMapRows(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	maps := map[int]string{}
@@ -136,7 +138,8 @@ func TestDSCPMapsAreLimited(t *testing.T) {
 	r.Must(batch(16))
 }
 
-// chosen are the SPIs that the inner chip gives packets of each DSCP under its first rule; 0 is punted.
+// chosen are the SPIs that the inner chip gives packets of each DSCP under its first rule; 0
+// is punted.
 func (r *rig) chosen() (out [64]uint64) {
 	r.T.Helper()
 	f, rule := regs.RuleRow, r.Fake.Table(transport.Inner, regs.InnerTableRule)[0]
@@ -152,7 +155,8 @@ func (r *rig) chosen() (out [64]uint64) {
 	return out
 }
 
-// TestForDSCP: each DSCP goes to the newest SA for it, or the newest of all others, through a rekey and back to one SA.
+// TestForDSCP: each DSCP goes to the newest SA for it, or the newest of all others, through a rekey
+// and back to one SA.
 func TestForDSCP(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	expect := func(others uint64, by map[int]uint64) {
@@ -183,7 +187,8 @@ func TestForDSCP(t *testing.T) {
 	// Rekeyed, one after the other: new ones first, and then the old ones go.
 	add(0x1012, "for-dscp EF,34")
 	expect(0x1001, map[int]uint64{46: 0x1012, 34: 0x1012, 0: 0x1003})
-	// Until the rule leads to the new block, the old one stays as it is; and it is cleared when what it led to may be gone.
+	// Until the rule leads to the new block, the old one stays as it is; and it is cleared when
+	// what it led to may be gone.
 	var order []string
 	for _, row := range r.Fake.Log {
 		name := row.Table
@@ -225,7 +230,8 @@ func TestForDSCP(t *testing.T) {
 	}
 }
 
-// TestForDSCPWhenFull: with no room beside what goes, what leads to a block or row that another takes discards first.
+// TestForDSCPWhenFull: with no room beside what goes, what leads to a block or row that another
+// takes discards first.
 func TestForDSCPWhenFull(t *testing.T) {
 	sizes := fakebox.Small
 	sizes.SABits = 8
@@ -289,7 +295,8 @@ func TestForDSCPWhenFull(t *testing.T) {
 	}
 }
 
-// TestForDSCPIsOutbound: an SA whose direction follows from its ends is refused as one with `dir in` is; one in transport mode is not.
+// TestForDSCPIsOutbound: an SA whose direction follows from its ends is refused as one with
+// `dir in` is; one in transport mode is not.
 func TestForDSCPIsOutbound(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	err := r.Run("addr add 192.0.2.1/24 dev black\n" + testbox.Sa6("192.0.2.2", "192.0.2.1", 0x2001, 7, "for-dscp ef"))

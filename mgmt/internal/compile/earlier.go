@@ -9,8 +9,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// shape is what selectors fix of a packet by a value and a mask, for a look-up of those that may share a packet with another one. Of a
-// list of addresses that is the prefix around it.
+// shape is what selectors fix of a packet by a value and a mask, for a look-up of those that may
+// share a packet with another one. Of a list of addresses that is the prefix around it.
 type shape struct {
 	version             uint8
 	src, dst            int
@@ -42,7 +42,8 @@ func (h shape) of(s xfrm.Selector) (out xfrm.Selector) {
 	return out
 }
 
-// earlier finds, among tens of thousands of policies, those that are asked before the policies of some sets.
+// earlier finds, among tens of thousands of policies, those that are asked before the policies of
+// some sets.
 type earlier struct {
 	shaped map[shape][]*model.Policy // in the SPD's order
 	cut    map[[2]shape]map[xfrm.Selector][]*model.Policy
@@ -70,7 +71,8 @@ func (e *earlier) alike(h, to shape) map[xfrm.Selector][]*model.Policy {
 	return e.cut[key]
 }
 
-// cuts says whether a policy of which none of some sets is comes before one of theirs, for a packet of both.
+// cuts says whether a policy of which none of some sets is comes before one of theirs, for a packet
+// of both.
 func (e *earlier) cuts(sets []set) bool {
 	for _, s := range sets {
 		own := shapeOf(s.sel)

@@ -54,7 +54,8 @@ func TestEncap(t *testing.T) {
 	}
 }
 
-// TestEncapOverIPv6: the rows have UDP and ports, and expect the peer nowhere, for the chip has no place for its address.
+// TestEncapOverIPv6: the rows have UDP and ports, and expect the peer nowhere, for the chip has no
+// place for its address.
 func TestEncapOverIPv6(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Must("addr add " + near6 + "/64 dev black\n" + testbox.Sa6(near6, far6, 0x1001, 1, "encap espinudp 4500 61000 ::") + testbox.Sa6(far6, near6, 0x2001, 1, "encap espinudp 61000 4500 ::"))
@@ -74,7 +75,8 @@ func TestEncapOverIPv6(t *testing.T) {
 	}
 }
 
-// TestInboundEncapPort: an SA that turns out to be inbound needs port 4500, and nothing is written otherwise.
+// TestInboundEncapPort: an SA that turns out to be inbound needs port 4500, and nothing is
+// written otherwise.
 func TestInboundEncapPort(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	err := r.Run(strings.Replace(testbox.Encapsulated, "espinudp 61000 4500", "espinudp 61000 4501", 1))

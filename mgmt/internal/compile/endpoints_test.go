@@ -21,8 +21,8 @@ const (
 	in6         = " tmpl src " + far6 + " dst " + near6 + " proto esp mode tunnel reqid "
 )
 
-// mixed has tunnels of both IP versions that carry both: 6 in 6 and 4 in 6 between near6 and far6, 6 in 4 as ends6 has it. One SPI
-// is of an outbound SA of each version.
+// mixed has tunnels of both IP versions that carry both: 6 in 6 and 4 in 6 between near6 and far6,
+// 6 in 4 as ends6 has it. One SPI is of an outbound SA of each version.
 var mixed = ends6 + `
 addr add 10.1.0.1/24 dev red
 addr add ` + near6 + `/64 dev black
@@ -53,8 +53,8 @@ func tunnelPlaces(src, dst, v6, dscpCopy, ecnCopy, dfMode, hop, mtu string) []pl
 	}
 }
 
-// TestMixedTunnels: every tunnel and SAD row field by field, and that each policy leads to its tunnel, whether the lines come in
-// one batch or one by one.
+// TestMixedTunnels: every tunnel and SAD row field by field, and that each policy leads to its
+// tunnel, whether the lines come in one batch or one by one.
 func TestMixedTunnels(t *testing.T) {
 	whole, single := newRig(t, fakebox.Small), newRig(t, fakebox.Small)
 	whole.Quiet(mixed)
@@ -92,7 +92,8 @@ func (r *rig) checkMixed() {
 	r.checkSelectorOf(2, 4, 112, 112)
 }
 
-// TestMixedLists: SAs of both IP versions are listed, named, updated and go, one by one and at once.
+// TestMixedLists: SAs of both IP versions are listed, named, updated and go, one by one and
+// at once.
 func TestMixedLists(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Quiet(mixed)
@@ -156,7 +157,8 @@ func (r *rig) local6() string {
 	return fmt.Sprintf("%x %x", r.Fake.Get(transport.Outer, regs.OuterLocalIpv4), words)
 }
 
-// TestLocalAddresses: the first of each IP version, by a line or by an outbound SA; link-local ones are nobody's name.
+// TestLocalAddresses: the first of each IP version, by a line or by an outbound SA; link-local ones
+// are nobody's name.
 func TestLocalAddresses(t *testing.T) {
 	const none, six = "[0 0 0 0]", "[20010db8 b0000 0 1]"
 	for _, test := range []struct{ text, want string }{
@@ -208,8 +210,9 @@ func TestMACOfIPv6(t *testing.T) {
 	}
 }
 
-// TestOneSPIOnce: in a router a second inbound SA of one SPI is refused and leaves what there was; as an update or in place of the
-// first it comes, and outbound SAs may well share one. Hosts at both ends of a bump in the wire may give out the same SPI.
+// TestOneSPIOnce: in a router a second inbound SA of one SPI is refused and leaves what there was;
+// as an update or in place of the first it comes, and outbound SAs may well share one. Hosts at
+// both ends of a bump in the wire may give out the same SPI.
 func TestOneSPIOnce(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Must(testbox.Sa6(far6, near6, 0x2001, 1, "dir in"))

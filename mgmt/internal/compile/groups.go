@@ -11,8 +11,9 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// group is what inbound SAs share whose selector sets are the same, and more than the one selector of a row can say. The sets are
-// rules of the inner chip that bear the group's number, as the SAs' rows do. So a rekeyed SA finds its rules there.
+// group is what inbound SAs share whose selector sets are the same, and more than the one selector
+// of a row can say. The sets are rules of the inner chip that bear the group's number, as the SAs'
+// rows do. So a rekeyed SA finds its rules there.
 type group struct {
 	sets   []set
 	sas    []*model.SA
@@ -28,9 +29,10 @@ func (c *compiler) had(sa *model.SA) (number int, grouped bool) {
 	return int(f.Group.Get(row)), true
 }
 
-// number gives each group the number that its SAs' rows have already, or else its rules, or else one that no rule has had up to this
-// change: what a row leads to while rows and rules are written was its own before or is in the end. It gives the number that a policy's
-// rules need until the rows of SAs that have a group no more are written.
+// number gives each group the number that its SAs' rows have already, or else its rules, or else
+// one that no rule has had up to this change: what a row leads to while rows and rules are written
+// was its own before or is in the end. It gives the number that a policy's rules need until the
+// rows of SAs that have a group no more are written.
 func (c *compiler) number(groups []*group) (until map[*model.Policy]int) {
 	ruled := map[string]int{}
 	taken, kept := map[int]bool{}, map[int]bool{}
@@ -40,7 +42,8 @@ func (c *compiler) number(groups []*group) (until map[*model.Policy]int) {
 			taken[ruled[rule.Owner]] = true
 		}
 	}
-	// What the rows of SAs lead to that are in no group now, or in another, is for nobody else before they are written.
+	// What the rows of SAs lead to that are in no group now, or in another, is for nobody else
+	// before they are written.
 	lead := map[int]bool{}
 	for sa := range c.m.SAs.All() {
 		if number, grouped := c.had(sa); sa.Way == xfrm.DirIn && grouped {
@@ -86,8 +89,9 @@ func (c *compiler) number(groups []*group) (until map[*model.Policy]int) {
 	return until
 }
 
-// inboundRules makes the rules of all groups, and before them those of other policies that their packets might meet first: the inbound
-// SPD in its order, as far as the groups' SAs ask it. One selector has one rule, the first.
+// inboundRules makes the rules of all groups, and before them those of other policies that their
+// packets might meet first: the inbound SPD in its order, as far as the groups' SAs ask it. One
+// selector has one rule, the first.
 func (c *compiler) inboundRules(groups []*group, all []*model.Policy, until map[*model.Policy]int) error {
 	type entry struct {
 		set

@@ -54,7 +54,8 @@ func (c *compiler) hop(dev string, to netip.Prefix, pos xfrm.Pos) (row int, p mo
 	return row, p, nil
 }
 
-// lead notes where the rows that are made lead to. If only some are made, those of policies led there before.
+// lead notes where the rows that are made lead to. If only some are made, those of policies led
+// there before.
 func (c *compiler) lead(dev string, hop, wanted netip.Addr) {
 	if c.standing == nil || c.user != 0 {
 		c.out.Leads = append(c.out.Leads, Lead{c.user, dev, hop, wanted})
@@ -86,7 +87,8 @@ func (c *compiler) hops() {
 	}
 }
 
-// want notes a next hop, if nobody wrote its address. Those in VLANs have to be written: Linux's device is the whole port's.
+// want notes a next hop, if nobody wrote its address. Those in VLANs have to be written: Linux's
+// device is the whole port's.
 func (c *compiler) want(h model.NextHop) netip.Addr {
 	if c.m.ByHand(h) || c.m.HopVLAN(h.Dev, h.IP) != "" {
 		return netip.Addr{}
@@ -95,7 +97,8 @@ func (c *compiler) want(h model.NextHop) netip.Addr {
 	return h.IP
 }
 
-// wantHop notes the next hop of a prefix, and gives it: its gateway, or the one host that it is, if that is on the port's network.
+// wantHop notes the next hop of a prefix, and gives it: its gateway, or the one host that it is, if
+// that is on the port's network.
 func (c *compiler) wantHop(dev string, to netip.Prefix, p model.Path) netip.Addr {
 	switch {
 	case p.Hop.IsValid():

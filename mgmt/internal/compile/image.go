@@ -21,7 +21,8 @@ func (i *Image) BlocksOf(sas map[int]bool) map[int]bool {
 	return out
 }
 
-// Hop is a next-hop row and whose it is; row 0 belongs to no address. An empty Row is not valid on the chip.
+// Hop is a next-hop row and whose it is; row 0 belongs to no address. An empty Row is not valid on
+// the chip.
 type Hop struct {
 	IP  netip.Addr `json:"ip"`
 	Row Row        `json:"row"`

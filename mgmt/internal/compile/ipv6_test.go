@@ -58,7 +58,8 @@ func TestTunnel6(t *testing.T) {
 	if hop := r.hop(transport.Inner, regs.InnerTableNextHop, r.selectorHop()); hop != 9 {
 		t.Errorf("what is decrypted goes to %x", hop)
 	}
-	// Black's first address is IPv6, but its register and its MAC are made of the first that is IPv4.
+	// Black's first address is IPv6, but its register and its MAC are made of the first that
+	// is IPv4.
 	if got := []uint32{r.Fake.Get(transport.Outer, regs.OuterLocalIpv4), r.Fake.Get(transport.Outer, regs.OuterPortMacHi)}; got[0] != 0xC0000201 || got[1] != 0x0102 {
 		t.Errorf("black has %#x", got)
 	}
@@ -86,7 +87,8 @@ func TestTunnel6(t *testing.T) {
 	}
 }
 
-// TestHops6: a next hop is looked for among the routes and neighbours of its own IP version, by the longest prefix.
+// TestHops6: a next hop is looked for among the routes and neighbours of its own IP version, by the
+// longest prefix.
 func TestHops6(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Quiet(tunnel6 + "route add default via 192.0.2.254 dev black\nroute add default via 10.1.0.254 dev red\nneigh add 192.0.2.254 lladdr 02:00:00:00:00:fe dev black\n")
@@ -146,7 +148,8 @@ func TestBothVersions(t *testing.T) {
 	if got := testbox.FieldHex(f.SrcAddr, row) + testbox.FieldHex(f.DstAddr, row); strings.Trim(got, "0") != "" {
 		t.Errorf("the addresses are %s", got)
 	}
-	// The next hop has an address of each version, which is one station: there is nothing to warn of. Two are worth a word.
+	// The next hop has an address of each version, which is one station: there is nothing to warn
+	// of. Two are worth a word.
 	if hop := r.hop(transport.Inner, regs.InnerTableNextHop, r.selectorHop()); hop != 9 {
 		t.Errorf("what is decrypted goes to %x", hop)
 	}
@@ -197,8 +200,8 @@ func TestRefusals6(t *testing.T) {
 	}
 }
 
-// TestVersionsApart: policies of the two IP versions never meet. A wide bypass of IPv4 does not make clear IPv6 that belongs in the
-// tunnel need a rule; one of IPv6 does.
+// TestVersionsApart: policies of the two IP versions never meet. A wide bypass of IPv4 does not
+// make clear IPv6 that belongs in the tunnel need a rule; one of IPv6 does.
 func TestVersionsApart(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Quiet(tunnel6 + "xfrm policy add dir fwd priority 1000 action allow\n")

@@ -36,8 +36,8 @@ func (r *rig) between(c transport.Chip, table regs.Table, src, dst netip.Addr) (
 	return rows
 }
 
-// TestListRows: the rows of a policy take just the packets between the addresses of both lists, each once, in either chip; the judge compares
-// addresses.
+// TestListRows: the rows of a policy take just the packets between the addresses of both lists,
+// each once, in either chip; the judge compares addresses.
 func TestListRows(t *testing.T) {
 	random := rand.New(rand.NewPCG(31, 32))
 	for _, base := range []string{"10.0.0.0", "2001:db8::"} {
@@ -81,7 +81,8 @@ func TestListRows(t *testing.T) {
 	}
 }
 
-// TestListIsOnePolicy: it is counted, listed, changed and deleted as one, under any order of its words, and its rows share their usage row.
+// TestListIsOnePolicy: it is counted, listed, changed and deleted as one, under any order of its
+// words, and its rows share their usage row.
 func TestListIsOnePolicy(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	rows := func() string { return r.Rules(transport.Inner, regs.InnerTableRule) }
@@ -127,7 +128,8 @@ func TestListIsOnePolicy(t *testing.T) {
 	}
 }
 
-// TestFullOfLists: a list of which not all rules fit is refused with how many it needs, and nothing is written.
+// TestFullOfLists: a list of which not all rules fit is refused with how many it needs, and nothing
+// is written.
 func TestFullOfLists(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Quiet("xfrm policy add dst 10.0.0.0/8 dir out priority 5 action block")
@@ -155,7 +157,8 @@ func TestFullOfLists(t *testing.T) {
 	}
 }
 
-// TestListsOfSAs: an inbound SA under a list is held to all of it by rules, alone or besides others; under a sel of one prefix inside it, by its row.
+// TestListsOfSAs: an inbound SA under a list is held to all of it by rules, alone or besides
+// others; under a sel of one prefix inside it, by its row.
 func TestListsOfSAs(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	step := func(what, text, row, rules string) {
@@ -196,7 +199,8 @@ func TestListsOfSAs(t *testing.T) {
 	}
 }
 
-// TestBypassOfLists: clear packets of one policy go to the next hop of their own part of its dst, in either direction.
+// TestBypassOfLists: clear packets of one policy go to the next hop of their own part of its dst,
+// in either direction.
 func TestBypassOfLists(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	base := "addr add 192.0.2.1/24 dev %[1]s\nneigh add 192.0.2.5 lladdr 02:00:00:00:00:05 dev %[1]s\nneigh add 192.0.2.6 lladdr 02:00:00:00:00:06 dev %[1]s\n" +
@@ -209,7 +213,8 @@ func TestBypassOfLists(t *testing.T) {
 	r.Want("in", r.Rules(transport.Outer, regs.OuterTableRule), "0:bypass/1/0 1:bypass/2/0 2:bypass/2/0")
 }
 
-// TestHopOfInboundLists: what an SA decrypts goes to the next hop that all parts of dst have, whatever lies between them.
+// TestHopOfInboundLists: what an SA decrypts goes to the next hop that all parts of dst have,
+// whatever lies between them.
 func TestHopOfInboundLists(t *testing.T) {
 	hops := "neigh add 10.0.1.5 lladdr 02:00:00:00:00:05 dev red\nneigh add 10.0.1.6 lladdr 02:00:00:00:00:06 dev red\naddr add 10.0.1.1/24 dev red\n" +
 		"route add 10.5.0.0/16 via 10.0.1.5 dev red\nroute add 10.6.0.0/16 via 10.0.1.5 dev red\nroute add 10.7.0.0/16 via 10.0.1.6 dev red\n"
@@ -225,7 +230,8 @@ func TestHopOfInboundLists(t *testing.T) {
 	}
 }
 
-// TestListsOfHosts: in transport mode a template without hosts asks for the SAs of hosts in the list alone.
+// TestListsOfHosts: in transport mode a template without hosts asks for the SAs of hosts in the
+// list alone.
 func TestListsOfHosts(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	state := func(src string, spi int) string {

@@ -7,7 +7,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// NumberRow is a row of either table of sequence numbers on the crypto chip; both have one field, of 64 bits from bit 0.
+// NumberRow is a row of either table of sequence numbers on the crypto chip; both have one field,
+// of 64 bits from bit 0.
 func NumberRow(number uint64) Row {
 	row := newRow(regs.OutboundNumberRow.Bits)
 	regs.OutboundNumberRow.Last.Put(row, number)

@@ -12,7 +12,8 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// TestOpaqueRows: OPAQUE ports and types in rules, flows and selectors: `upper` is 0 under its whole mask.
+// TestOpaqueRows: OPAQUE ports and types in rules, flows and selectors: `upper` is 0 under its
+// whole mask.
 func TestOpaqueRows(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Quiet("addr add 192.0.2.1/24 dev black\n" + testbox.WindowedState("add", 1, 64, "") + inPolicy("src 10.2.0.0/16 dst 10.1.0.0/16 proto udp sport opaque") + `

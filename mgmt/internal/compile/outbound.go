@@ -42,8 +42,8 @@ func decide(p *model.Policy, action uint64) decision {
 	return decision{action: action, priority: p.Priority, fragment: p.FragmentFirst, usage: p.Usage}
 }
 
-// protect leads a policy's packets to its SA. In transport mode each two hosts have an SA of their own. What there is no SA for is
-// punted, so that IKE can be asked for one (RFC 4301 5.1 step 3b).
+// protect leads a policy's packets to its SA. In transport mode each two hosts have an SA of their
+// own. What there is no SA for is punted, so that IKE can be asked for one (RFC 4301 5.1 step 3b).
 func (c *compiler) protect(p *model.Policy) error {
 	choices, whole := c.m.Choices(p), false
 	for i := range choices {
@@ -96,8 +96,9 @@ func (c *compiler) protection(p *model.Policy, choice *model.Choice, sel xfrm.Se
 	return d, nil
 }
 
-// bypass lets a policy's packets out as they are, to the next hop of each prefix of its dst. A router cuts what it may cut, for behind the crypto chip nobody cuts clear
-// packets; a bridge does not cut.
+// bypass lets a policy's packets out as they are, to the next hop of each prefix of its dst. A
+// router cuts what it may cut, for behind the crypto chip nobody cuts clear packets; a bridge does
+// not cut.
 func (c *compiler) bypass(p *model.Policy) error {
 	c.out.BypassEncrypt = true
 	var rows []Row
@@ -118,7 +119,8 @@ func (c *compiler) bypass(p *model.Policy) error {
 	return nil
 }
 
-// bypassHop is the next hop of clear packets that leave by a device, and their MTU there. A bridge has neither: frames keep their addresses.
+// bypassHop is the next hop of clear packets that leave by a device, and their MTU there. A bridge
+// has neither: frames keep their addresses.
 func (c *compiler) bypassHop(dev string, to netip.Prefix, pos xfrm.Pos) (row int, mtu uint32, err error) {
 	if c.m.Bump() {
 		return 0, 0, nil
@@ -127,7 +129,8 @@ func (c *compiler) bypassHop(dev string, to netip.Prefix, pos xfrm.Pos) (row int
 	return row, cmp.Or(path.Mtu, c.m.Mtu(dev)), err
 }
 
-// decide makes the flow or the rules of what a policy says: of all its packets, or of those of two hosts, which come first.
+// decide makes the flow or the rules of what a policy says: of all its packets, or of those of two
+// hosts, which come first.
 func (c *compiler) decide(p *model.Policy, sel xfrm.Selector, d decision) {
 	if model.Exact(p.Selector) {
 		c.out.Flows = append(c.out.Flows, placedOf(p, flowRow(packetOf(sel), d)))

@@ -19,8 +19,8 @@ func outerState(words string) string {
 		"xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir out priority 9 tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid 7 mode tunnel\n"
 }
 
-// TestOuterHeaderRows: DF and DSCP of an outbound SA in its tunnel row, whole, and what they mean for packets that are too long
-// (RFC 4301, 8.2.1).
+// TestOuterHeaderRows: DF and DSCP of an outbound SA in its tunnel row, whole, and what they mean
+// for packets that are too long (RFC 4301, 8.2.1).
 func TestOuterHeaderRows(t *testing.T) {
 	const copied, set, clear = "0", "1", "2"
 	for _, test := range []struct {
@@ -71,7 +71,8 @@ func TestOuterHeaderLists(t *testing.T) {
 	}
 }
 
-// TestOuterHeaderIsOutbound: an SA whose direction follows from its ends is refused as one with `dir in` is, and nothing is written.
+// TestOuterHeaderIsOutbound: an SA whose direction follows from its ends is refused as one with
+// `dir in` is, and nothing is written.
 func TestOuterHeaderIsOutbound(t *testing.T) {
 	for _, words := range []string{"df set", "dscp 46"} {
 		r := newRig(t, fakebox.Small)

@@ -24,8 +24,8 @@ func want(f regs.Field, given bool, value uint64) wanted {
 	return wanted{value, 1<<f.Width - 1}
 }
 
-// packet is what a selector says of a packet: the fields that flow, rule and selector rows begin with alike (PACKET_FIELDS in
-// regs/rows.rdl). What it does not name is 0.
+// packet is what a selector says of a packet: the fields that flow, rule and selector rows begin
+// with alike (PACKET_FIELDS in regs/rows.rdl). What it does not name is 0.
 type packet struct {
 	src, dst                 netip.Addr
 	srcPort, dstPort         xfrm.Range // of ICMP its type and code, of a mobility header its type
@@ -76,7 +76,8 @@ func (p packet) put(row Row) {
 	f.Upper.Put(row, p.upper.value)
 }
 
-// putMasks writes the masks of all but addresses and ports into the fields that a kind of row has for them.
+// putMasks writes the masks of all but addresses and ports into the fields that a kind of row has
+// for them.
 func (p packet) putMasks(row Row, protocol, version, upper regs.Field) {
 	protocol.Put(row, p.protocol.mask)
 	version.Put(row, p.version.mask)
@@ -106,7 +107,8 @@ func addrBytes(addr netip.Addr) []byte {
 	return octets
 }
 
-// depth is how many of a row's 128 bits of an address a prefix fixes, from the highest: an IPv4 address has zeros above.
+// depth is how many of a row's 128 bits of an address a prefix fixes, from the highest: an IPv4
+// address has zeros above.
 func depth(p netip.Prefix) uint64 {
 	if !p.IsValid() {
 		return 0

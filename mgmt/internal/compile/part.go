@@ -12,7 +12,8 @@ import (
 
 // Part is what a target of a part says besides the rows that are to be.
 type Part struct {
-	// Selectors are the inbound rows that are looked at: those without a row in the target are cleared.
+	// Selectors are the inbound rows that are looked at: those without a row in the target
+	// are cleared.
 	Selectors []int
 	// Flows and SAD are the keys of entries that are gone.
 	Flows, SAD []string
@@ -22,14 +23,17 @@ type Part struct {
 	Ended []Lead
 }
 
-// errWhole says that what a change touches is not told from the rest, so that everything is computed.
+// errWhole says that what a change touches is not told from the rest, so that everything
+// is computed.
 var errWhole = errors.New("everything is to be computed")
 
-// CompilePart computes the rows that a change of SAs and policies touches, and nothing else. False if more than
-// these may change, or if something is wrong or does not fit: Compile computes everything then, and says what.
+// CompilePart computes the rows that a change of SAs and policies touches, and nothing else. False
+// if more than these may change, or if something is wrong or does not fit: Compile computes
+// everything then, and says what.
 //
-// SAs for DSCPs, SAs that send dummy packets, policies that let clear packets pass, policies that overlap with another one of an
-// inbound SA, and inbound SAs of several selectors concern others besides themselves.
+// SAs for DSCPs, SAs that send dummy packets, policies that let clear packets pass, policies that
+// overlap with another one of an inbound SA, and inbound SAs of several selectors concern others
+// besides themselves.
 func CompilePart(m *model.Model, old *Image, standing *Standing, sizes Sizes, r *model.Report) (*Target, bool) {
 	if m.Changes.Network {
 		return nil, false
@@ -83,8 +87,9 @@ func (c *compiler) byDSCP(p *model.Policy) bool {
 	return c.m.SAs.ByDSCP() && p.Template != nil && slices.ContainsFunc(c.m.Named(p, xfrm.DirOut), func(sa *model.SA) bool { return sa.ForDSCP != 0 })
 }
 
-// meetsOthers says whether packets of an inbound policy may be those of another: of one whose SAs have to be told of it, or of
-// one that lets clear packets in behind it. A policy of the same selector for the other direction is the same policy.
+// meetsOthers says whether packets of an inbound policy may be those of another: of one whose SAs
+// have to be told of it, or of one that lets clear packets in behind it. A policy of the same
+// selector for the other direction is the same policy.
 func (c *compiler) meetsOthers(p *model.Policy) (meets bool) {
 	key := p.Selector
 	key.Dev = ""
@@ -205,7 +210,8 @@ func (c *compiler) partOut() error {
 	return nil
 }
 
-// partIn gives the inbound SAs that are touched their selectors. One that needs more than a selector concerns others.
+// partIn gives the inbound SAs that are touched their selectors. One that needs more than a
+// selector concerns others.
 func (c *compiler) partIn() error {
 	sas := c.named()
 	for _, sa := range c.m.Changes.Added() {
@@ -251,7 +257,8 @@ func (c *compiler) firstOf(p *model.Policy) *model.Policy {
 	return p
 }
 
-// cut says whether a policy of which none of some sets is comes before one of theirs, for a packet of both.
+// cut says whether a policy of which none of some sets is comes before one of theirs, for a packet
+// of both.
 func (c *compiler) cut(sets []set) (is bool) {
 	for _, s := range sets {
 		c.m.Policies.Overlapping(s.sel, func(p *model.Policy) bool {

@@ -24,7 +24,8 @@ func partsOf(p *model.Policy, rows []Row) (rules []Placed) {
 	return rules
 }
 
-// inPolicies become selectors of inbound SAs, or rules of the outer chip. What is written for `in` and again for `fwd` is one.
+// inPolicies become selectors of inbound SAs, or rules of the outer chip. What is written for `in`
+// and again for `fwd` is one.
 func (c *compiler) inPolicies() error {
 	rules := map[xfrm.Selector]*model.Policy{}
 	var order, open []*model.Policy
@@ -66,8 +67,8 @@ func (c *compiler) inRule(p *model.Policy, open []*model.Policy) error {
 	d := decision{action: regs.ActionDiscard, priority: p.Priority}
 	switch {
 	case p.Template != nil:
-		// Clear packets that should have come through the tunnel are discarded. That is the default, unless a rule that
-		// comes later would let them in.
+		// Clear packets that should have come through the tunnel are discarded. That is the
+		// default, unless a rule that comes later would let them in.
 		if !slices.ContainsFunc(open, func(q *model.Policy) bool {
 			return p.Overlaps(q.Selector) && p.Before(q)
 		}) {

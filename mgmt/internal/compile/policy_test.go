@@ -14,7 +14,8 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// TestBypass: allow without tmpl opens both the rule and the crypto chip's own gate, and closes it with the last rule.
+// TestBypass: allow without tmpl opens both the rule and the crypto chip's own gate, and closes it
+// with the last rule.
 func TestBypass(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	crypto := func() uint32 { return r.Fake.Get(transport.Crypto, regs.CryptoControl) }
@@ -82,7 +83,8 @@ func TestDirections(t *testing.T) {
 	}
 }
 
-// TestDeferredDirection: an SA that was taken as inbound on its own is not silently used for the other direction later.
+// TestDeferredDirection: an SA that was taken as inbound on its own is not silently used for the
+// other direction later.
 func TestDeferredDirection(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Must("xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x77 mode tunnel aead 'rfc4106(gcm(aes))' " + testbox.Key128 + " 128")
@@ -150,7 +152,8 @@ func tunnelOf(to string) string {
 		"xfrm policy add dst " + to + " dir fwd tmpl src 198.51.100.2 dst 192.0.2.1 proto esp mode tunnel\n"
 }
 
-// TestSel: an SA's own selector narrows its policy's, and a policy may not be wider than its outbound SA's.
+// TestSel: an SA's own selector narrows its policy's, and a policy may not be wider than its
+// outbound SA's.
 func TestSel(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	in := strings.Replace(tunnelOf("10.1.0.0/16"), " dir in", " dir in sel dst 10.1.5.0/24 proto tcp", 1)

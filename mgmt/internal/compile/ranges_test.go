@@ -33,7 +33,8 @@ func (r *rig) takes(c transport.Chip, table regs.Table, sport, dport int) (rows 
 	return rows
 }
 
-// TestRangeRows: the rows of a policy take just the packets of both ranges, each once, in either chip.
+// TestRangeRows: the rows of a policy take just the packets of both ranges, each once, in
+// either chip.
 func TestRangeRows(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 12))
 	port := func() int { return random.IntN(1 << (1 + random.IntN(16))) }
@@ -64,7 +65,8 @@ func TestRangeRows(t *testing.T) {
 	}
 }
 
-// TestRangeIsOnePolicy: it is listed, changed and deleted as one, and its rows stand together in their order.
+// TestRangeIsOnePolicy: it is listed, changed and deleted as one, and its rows stand together in
+// their order.
 func TestRangeIsOnePolicy(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	rows := func() string { return r.Rules(transport.Inner, regs.InnerTableRule) }
@@ -126,7 +128,8 @@ func TestRangeForInAndFwd(t *testing.T) {
 	}
 }
 
-// TestFullOfRanges: a policy whose rows do not all fit is refused with how many it needs and how many there are, and the rest stays.
+// TestFullOfRanges: a policy whose rows do not all fit is refused with how many it needs and how
+// many there are, and the rest stays.
 func TestFullOfRanges(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Quiet("xfrm policy add dst 10.0.0.0/8 dir out priority 5 action block\nxfrm policy add proto tcp dport 1-6 dir out priority 6 action punt")
@@ -153,7 +156,8 @@ func TestFullOfRanges(t *testing.T) {
 	}
 }
 
-// TestRangesOfSAs: what an SA's sel and its policy's selector say of ports is held against each other as ranges.
+// TestRangesOfSAs: what an SA's sel and its policy's selector say of ports is held against each
+// other as ranges.
 func TestRangesOfSAs(t *testing.T) {
 	in := func(sel, policy string) string {
 		return "addr add 192.0.2.1/24 dev black\n" + testbox.WindowedState("add", 1, 64, "sel "+sel) + inPolicy(policy)

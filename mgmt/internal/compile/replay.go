@@ -37,8 +37,8 @@ func rowsNamed(row Row) (rows []int) {
 	return rows
 }
 
-// placeWindows gives each new inbound SA the lowest free window rows. They need not be neighbours, so an SA of any window
-// finds room as long as there are rows.
+// placeWindows gives each new inbound SA the lowest free window rows. They need not be neighbours,
+// so an SA of any window finds room as long as there are rows.
 func (c *compiler) placeWindows() error {
 	taken := c.windowsTaken()
 	next, used := 0, taken.Len()
@@ -97,7 +97,8 @@ func PresetRow(top uint64, number, rows int) Row {
 	return row
 }
 
-// lastOfRow is the last number up to top that is in row `number` of a ring of so many rows; 0 if there is none.
+// lastOfRow is the last number up to top that is in row `number` of a ring of so many rows; 0 if
+// there is none.
 func lastOfRow(top, number, rows uint64) uint64 {
 	block := top / WindowRowSize
 	back := (block%rows + rows - number) % rows

@@ -14,8 +14,8 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// TestWindowRows: an SA has a row for each 1024 packets of its window, and no two SAs share one; a window without room is
-// refused and leaves what was there; rows of an SA that goes are free again.
+// TestWindowRows: an SA has a row for each 1024 packets of its window, and no two SAs share one; a
+// window without room is refused and leaves what was there; rows of an SA that goes are free again.
 func TestWindowRows(t *testing.T) {
 	r := newRig(t, fakebox.Small) // 16 window rows
 	r.Quiet("addr add 192.0.2.1/24 dev black\n" + testbox.Windowed(1, 64, "") + testbox.Windowed(2, 1025, "") + testbox.Windowed(3, 4096, "") + testbox.Windowed(4, 0, "") + testbox.Windowed(5, 2048, "") + testbox.Windowed(6, 2049, ""))
@@ -43,13 +43,14 @@ func TestWindowRows(t *testing.T) {
 	r.Must("xfrm state delete dst 192.0.2.1 proto esp spi 0x501")
 	r.Must(testbox.Windowed(7, 4096, ""))
 	check(0, 4096, 0, 13, 14, 15)
-	// There is no room for an update beside the SA that it replaces: it takes that one's rows over, which start anew.
+	// There is no room for an update beside the SA that it replaces: it takes that one's rows over,
+	// which start anew.
 	r.Must(testbox.WindowedState("update", 3, 4096, ""))
 	check(2, 4096, 3, 4, 5, 6)
 }
 
-// TestWindowStays: what changes beside an SA's window leaves it as it is, even if its policy goes and comes again; a new SA
-// starts anew.
+// TestWindowStays: what changes beside an SA's window leaves it as it is, even if its policy goes
+// and comes again; a new SA starts anew.
 func TestWindowStays(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	policy := "src 10.1.0.0/16 dir fwd"
@@ -107,7 +108,8 @@ func TestReplaySeq(t *testing.T) {
 	}
 }
 
-// TestWindowIsRead: `get` prints the window on the chip in Linux's order of bits, whatever its rows are behind.
+// TestWindowIsRead: `get` prints the window on the chip in Linux's order of bits, whatever its rows
+// are behind.
 func TestWindowIsRead(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	get := "xfrm state get dst 192.0.2.1 proto esp spi 0x501"
@@ -118,7 +120,8 @@ func TestWindowIsRead(t *testing.T) {
 	if !strings.Contains(r.Out, want) {
 		t.Errorf("got\n%s\nwant\n%s", r.Out, want)
 	}
-	// A window of 100 in which 2^32 + 1030, 1025 and 1010 were received; the row of a window up to 1024 is one ring.
+	// A window of 100 in which 2^32 + 1030, 1025 and 1010 were received; the row of a window up to
+	// 1024 is one ring.
 	r.Must(testbox.WindowedState("update", 1, 100, ""))
 	_, rows, _ := r.Named(1)
 	f, top := regs.ReplayRow, uint64(1<<32+1030)
@@ -127,7 +130,8 @@ func TestWindowIsRead(t *testing.T) {
 		f.Top.Put(row, top)
 		f.Last.Put(row, top)
 		if half == 0 {
-			row[0] = 1<<(1030-1024) | 1<<(1025-1024) | 1<<20 // bit 20 is 1044 - 1024: of the ring before
+			// bit 20 is 1044 - 1024: of the ring before
+			row[0] = 1<<(1030-1024) | 1<<(1025-1024) | 1<<20
 		} else {
 			row[(1010-512)/32] = 1 << (1010 % 32)
 		}

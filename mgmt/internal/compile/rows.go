@@ -75,7 +75,8 @@ func flowRow(p packet, d decision) Row {
 	return row
 }
 
-// ruleRows are the rows of a selector, one for each two prefixes of its sides and each block of its ranges. Each begins as a flow row does (regs/rows.rdl).
+// ruleRows are the rows of a selector, one for each two prefixes of its sides and each block of its
+// ranges. Each begins as a flow row does (regs/rows.rdl).
 func ruleRows(s xfrm.Selector, d decision) (rows []Row) {
 	for _, part := range s.Parts() {
 		rows = append(rows, partRows(part, d)...)
@@ -158,7 +159,8 @@ func sadRow(sa *model.SA) Row {
 	f.Valid.Put(row, 1)
 	if sa.Encap != nil {
 		f.Encap.Put(row, 1)
-		if peer := sa.Peer(); peer.Addr().Is4() { // the chip has no place for where packets over IPv6 come from
+		// the chip has no place for where packets over IPv6 come from
+		if peer := sa.Peer(); peer.Addr().Is4() {
 			f.PeerAddr.PutBytes(row, addrBytes(peer.Addr()))
 			f.PeerPort.Put(row, uint64(peer.Port()))
 		}
@@ -170,7 +172,9 @@ func sadRow(sa *model.SA) Row {
 	return row
 }
 
-// tunnelRow makes the outer headers as Linux makes them unless the SA says otherwise: DSCP and ECN copied, DF of IPv4 copied; array is that of its map of DSCPs, if it has one. The flow label of IPv6 stays 0, which is none (RFC 6437, 2).
+// tunnelRow makes the outer headers as Linux makes them unless the SA says otherwise: DSCP and ECN
+// copied, DF of IPv4 copied; array is that of its map of DSCPs, if it has one. The flow label of
+// IPv6 stays 0, which is none (RFC 6437, 2).
 func tunnelRow(sa *model.SA, hop int, mtu uint32, array int) Row {
 	f, row := regs.TunnelRow, newRow(regs.TunnelRow.Bits)
 	f.Valid.Put(row, 1)
@@ -208,10 +212,12 @@ func tunnelRow(sa *model.SA, hop int, mtu uint32, array int) Row {
 	return row
 }
 
-// icvValues are the row's codes of the length of an ICV, which the SM3 suites alone have: the others have one length.
+// icvValues are the row's codes of the length of an ICV, which the SM3 suites alone have: the
+// others have one length.
 var icvValues = map[int]uint64{96: regs.IcvBits96, 128: regs.IcvBits128, 256: regs.IcvBits256}
 
-// KeyRow makes the row of either key table; IVs of an outbound one are sequence numbers XOR ivMask. The caller wipes it.
+// KeyRow makes the row of either key table; IVs of an outbound one are sequence numbers XOR ivMask.
+// The caller wipes it.
 func KeyRow(sa *model.SA, ivMask uint64) (Row, error) {
 	s := sa.Suite()
 	material, err := keys.Compute(s, sa.Crypt().Key, sa.Auth.Key, sa.Way == xfrm.DirIn)
@@ -247,6 +253,7 @@ func KeyRow(sa *model.SA, ivMask uint64) (Row, error) {
 	row := common(newRow(f.Bits), f.Key, f.Auth, f.Salt, f.Spi, f.Valid, f.Esn, f.Icv, f.Transport, f.Suite)
 	f.IvMask.Put(row, ivMask)
 	f.SoftLimit.Put(row, sa.PacketSoft)
-	f.HardLimit.Put(row, sa.PacketHard) // 0: the last that the number on the wire holds (RFC 4303, 3.3.3)
+	// 0: the last that the number on the wire holds (RFC 4303, 3.3.3)
+	f.HardLimit.Put(row, sa.PacketHard)
 	return row, nil
 }

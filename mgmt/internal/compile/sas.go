@@ -35,7 +35,8 @@ func (c *compiler) checkSAs() error {
 	return nil
 }
 
-// checkSPIs refuses a second inbound SA of one SPI: a router finds them by that alone (RFC 4301 4.4.2).
+// checkSPIs refuses a second inbound SA of one SPI: a router finds them by that alone (RFC
+// 4301 4.4.2).
 func (c *compiler) checkSPIs() error {
 	for sa := range c.m.TouchedSAs() {
 		if sa.Way != xfrm.DirIn || c.m.Bump() {
@@ -137,7 +138,8 @@ func (c *compiler) selectorOf(sa *model.SA) error {
 	return nil
 }
 
-// inboundHop is the next hop of what an inbound SA decrypts: the one of all its selector sets, or the default where they differ.
+// inboundHop is the next hop of what an inbound SA decrypts: the one of all its selector sets, or
+// the default where they differ.
 func (c *compiler) inboundHop(sa *model.SA) (row int, err error) {
 	g := c.group[sa]
 	if g == nil {

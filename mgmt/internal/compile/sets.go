@@ -18,8 +18,8 @@ type set struct {
 	policy *model.Policy
 }
 
-// nameInbound notes what every inbound SA that a policy's template asks for carries of it. What is written for `in` and again for
-// `fwd` is one policy, the first.
+// nameInbound notes what every inbound SA that a policy's template asks for carries of it. What is
+// written for `in` and again for `fwd` is one policy, the first.
 func (c *compiler) nameInbound(p, first *model.Policy) {
 	found := false
 	for _, sa := range c.m.Named(p, xfrm.DirIn) {
@@ -49,8 +49,9 @@ func withSet(sets []set, s set) []set {
 	return sets
 }
 
-// inboundSets gives each inbound SA one selector for its row, or a group where one cannot say it: if it has several sets, or if an
-// earlier policy takes packets of its one set, or if that is a list of addresses. all are the in and fwd policies.
+// inboundSets gives each inbound SA one selector for its row, or a group where one cannot say it:
+// if it has several sets, or if an earlier policy takes packets of its one set, or if that is a
+// list of addresses. all are the in and fwd policies.
 func (c *compiler) inboundSets(all []*model.Policy) error {
 	before := newEarlier(all)
 	groups := map[string]*group{}
@@ -89,7 +90,8 @@ func cuts(p *model.Policy, sets []set) bool {
 	return slices.ContainsFunc(sets, func(s set) bool { return p.Before(s.policy) && p.Overlaps(s.sel) })
 }
 
-// narrowed gives the sets of an SA under its own selector, if it has one. Of several policies it may leave some out.
+// narrowed gives the sets of an SA under its own selector, if it has one. Of several policies it
+// may leave some out.
 func narrowed(sa *model.SA, sets []set) (out []set, err error) {
 	if sa.Sel == nil || len(sets) == 0 {
 		return sets, nil
@@ -117,8 +119,9 @@ func apart(sa *model.SA, s set) error {
 	return xfrm.Errorf(sa.Pos, "the sel of the SA spi 0x%x and the selector of its policy (%s) do not contain one another", sa.SPI, s.sel)
 }
 
-// oneSelector gives the selector of just the packets of some sets, if there is one: of all, one may contain the others, or two take
-// every address, one of each IP version. A list of addresses is none that a row could say.
+// oneSelector gives the selector of just the packets of some sets, if there is one: of all, one may
+// contain the others, or two take every address, one of each IP version. A list of addresses is
+// none that a row could say.
 func oneSelector(sets []set) (xfrm.Selector, bool) {
 	var wide []xfrm.Selector
 	for _, s := range sets {

@@ -49,8 +49,8 @@ func (r *rig) selectedBy(row int) string {
 	return "one"
 }
 
-// TestSets: a second policy of an inbound SA makes rules of both; what one selector says, by policies one inside the other or of every
-// address of either version, costs none.
+// TestSets: a second policy of an inbound SA makes rules of both; what one selector says, by
+// policies one inside the other or of every address of either version, costs none.
 func TestSets(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	step := func(text, row, rules string) {
@@ -77,7 +77,8 @@ func TestSets(t *testing.T) {
 	step("xfrm state flush\nxfrm policy flush", "none", "")
 }
 
-// TestSetsInOrder: a block, and a policy of another SA, that come before a set are rules before it; those that come behind are none.
+// TestSetsInOrder: a block, and a policy of another SA, that come before a set are rules before it;
+// those that come behind are none.
 func TestSetsInOrder(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Quiet(ends6 + secondIn + setPolicy("add", "src 10.2.0.0/16 priority 50", 1) + setPolicy("add", "src 10.2.7.0/24 priority 60", 2) +
@@ -92,7 +93,8 @@ func TestSetsInOrder(t *testing.T) {
 	r.Want("a punt before a set", r.inboundRules(), "protect/0 discard/0 protect/1 protect/0")
 }
 
-// TestRekeyedSets: SAs of the same policies, a rekeyed one among them, share their rules, which are not written again.
+// TestRekeyedSets: SAs of the same policies, a rekeyed one among them, share their rules, which are
+// not written again.
 func TestRekeyedSets(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Quiet(ends6 + setPolicy("add", "src 10.2.0.0/16 priority 20", 1) + setPolicy("add", "src 10.3.0.0/16 priority 30", 1))
@@ -113,7 +115,8 @@ func TestRekeyedSets(t *testing.T) {
 	}
 }
 
-// TestSharedSet: one policy is not of two different lists of sets; the sentence says how to tell them apart.
+// TestSharedSet: one policy is not of two different lists of sets; the sentence says how to tell
+// them apart.
 func TestSharedSet(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	both := strings.Replace(setPolicy("add", "src 10.2.0.0/16", 1), "reqid 1 ", "", 1)
@@ -137,7 +140,8 @@ func TestSetsOfHosts(t *testing.T) {
 	r.Want("two SAs", r.selectedBy(0)+", "+r.selectedBy(1)+", "+r.inboundRules(), "group 0, group 1, protect/0 protect/1 protect/0 protect/1")
 }
 
-// TestSelOfSets: the SA's own selector leaves out what it has nothing of, and one that cuts across a policy is refused.
+// TestSelOfSets: the SA's own selector leaves out what it has nothing of, and one that cuts across
+// a policy is refused.
 func TestSelOfSets(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	sel := func(words string) string { return strings.Replace(ends6, "spi 0x2001", "spi 0x2001 sel "+words, 1) }
@@ -164,7 +168,8 @@ func TestHopOfSets(t *testing.T) {
 	if hop := r.hop(transport.Inner, regs.InnerTableNextHop, r.selectorHop()); hop != 9 {
 		t.Errorf("what is decrypted goes to %x", hop)
 	}
-	r.Quiet("neigh add 10.1.0.10 lladdr 02:00:00:00:00:09 dev red\n" + setPolicy("add", "dst 10.6.0.0/16", 1)) // one station by two names
+	// one station by two names
+	r.Quiet("neigh add 10.1.0.10 lladdr 02:00:00:00:00:09 dev red\n" + setPolicy("add", "dst 10.6.0.0/16", 1))
 	if hop := r.hop(transport.Inner, regs.InnerTableNextHop, r.selectorHop()); hop != 9 {
 		t.Errorf("what is decrypted goes to %x", hop)
 	}
@@ -174,9 +179,11 @@ func TestHopOfSets(t *testing.T) {
 	}
 }
 
-// TestSetsUnderTraffic changes policies of three SAs and blocks at random. A packet of which an SPD entry of one SA decides before and after
-// a change, and that an SA may carry before and after it, it may carry at each moment; and one that it may not, never. Which it may is by the book: those that the SPD's first policy gives it,
-// or, of an SA whose policies are one selector that no block cuts, those of its policies.
+// TestSetsUnderTraffic changes policies of three SAs and blocks at random. A packet of which an SPD
+// entry of one SA decides before and after a change, and that an SA may carry before and after it,
+// it may carry at each moment; and one that it may not, never. Which it may is by the book: those
+// that the SPD's first policy gives it, or, of an SA whose policies are one selector that no block
+// cuts, those of its policies.
 func TestSetsUnderTraffic(t *testing.T) {
 	const peers = 3
 	sizes := testbox.WithRules(256)
@@ -247,7 +254,8 @@ func TestSetsUnderTraffic(t *testing.T) {
 		for range 1 + random.IntN(3) {
 			p := policy{
 				src: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(random.IntN(4)) << 6}), 8+random.IntN(3)).Masked(),
-				// The owner and the protocol are by the network, for a policy that goes from one SA to another is a change of both.
+				// The owner and the protocol are by the network, for a policy that goes from one SA
+				// to another is a change of both.
 				priority: random.IntN(3), last: 65535,
 			}
 			p.owner = int(p.src.Addr().As4()[1]>>6+byte(p.src.Bits())) % (peers + 1)
@@ -329,8 +337,9 @@ func TestSetsUnderTraffic(t *testing.T) {
 	}
 }
 
-// TestOneSetInOrder: what an earlier policy gives to another SA, lets pass in clear, punts or has no SA for is not let in by an SA of
-// one wider set; an SA whose set meets nothing earlier costs no rule. Where the rules do not fit, the batch is refused.
+// TestOneSetInOrder: what an earlier policy gives to another SA, lets pass in clear, punts or has
+// no SA for is not let in by an SA of one wider set; an SA whose set meets nothing earlier costs no
+// rule. Where the rules do not fit, the batch is refused.
 func TestOneSetInOrder(t *testing.T) {
 	r := newRig(t, testbox.WithRules(8))
 	r.Must(ends6 + secondIn + setPolicy("add", "src 10.0.0.0/8 priority 50", 1) + setPolicy("add", "src 10.2.7.0/24 priority 40", 2))

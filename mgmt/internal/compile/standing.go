@@ -17,8 +17,8 @@ type Lead struct {
 	Wanted netip.Addr // a host whose address is to be learned; invalid: none
 }
 
-// Standing is what a change has to know of all the rows that it does not touch. It follows from the model and the image, and is
-// kept beside them so that a change need not look at all of them.
+// Standing is what a change has to know of all the rows that it does not touch. It follows from the
+// model and the image, and is kept beside them so that a change need not look at all of them.
 type Standing struct {
 	windows, usage RowSet          // rows that are taken
 	leads          map[uint64]Lead // by age of the SA
@@ -98,7 +98,8 @@ func (s *Standing) Protects(row int) bool { return s.flows[row] > 0 }
 // Bypasses says whether a flow bypasses to a next hop of black.
 func (s *Standing) Bypasses(row int) bool { return s.clear[row] > 0 }
 
-// Follow takes over what a part of a change has done: to the model and, of the flows, from what they were to what they are.
+// Follow takes over what a part of a change has done: to the model and, of the flows, from what
+// they were to what they are.
 func (s *Standing) Follow(ch *model.Changes, t *Target, before, after []Row) {
 	for _, sa := range ch.Removed() {
 		for _, row := range sa.WindowRows {

@@ -71,7 +71,8 @@ func TestSuiteNotBuilt(t *testing.T) {
 	}
 }
 
-// TestRepeatedKeys: the refusal says what the second use of a key breaks, in one batch and later, and a suite that repeats nothing may have its key again.
+// TestRepeatedKeys: the refusal says what the second use of a key breaks, in one batch and later,
+// and a suite that repeats nothing may have its key again.
 func TestRepeatedKeys(t *testing.T) {
 	ctr := "enc 'rfc3686(ctr(sm4))' " + cipherKey + "a0a1a2a3 auth 'hmac(sm3)' " + hmacKey
 	sm4gcm := "aead 'rfc4106(gcm(sm4))' " + cipherKey + "a0a1a2a3 128"

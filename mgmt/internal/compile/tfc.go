@@ -11,13 +11,15 @@ import (
 // DummyRows are the rows of the inner chip's table `dummy`: SAs that send dummy packets.
 const DummyRows = 16
 
-// tfcUnits is a length inside ESP in units of 4 bytes: those which make packets of ESP as long as the length itself would, for ESP adds 2 bytes
-// and then pads to 4 or more (RFC 4303, 2.4). It is at most what the SA carries uncut; 0, none, stays 0.
+// tfcUnits is a length inside ESP in units of 4 bytes: those which make packets of ESP as long as
+// the length itself would, for ESP adds 2 bytes and then pads to 4 or more (RFC 4303, 2.4). It is
+// at most what the SA carries uncut; 0, none, stays 0.
 func (c *compiler) tfcUnits(sa *model.SA, length uint32) uint32 {
 	return min((length+1)/4, model.InnerMTU(sa, c.m.PathMTU(sa))/4)
 }
 
-// placeDummies gives each new SA that sends dummy packets the lowest free row, and makes the rows of all.
+// placeDummies gives each new SA that sends dummy packets the lowest free row, and makes the rows
+// of all.
 func (c *compiler) placeDummies() error {
 	taken := map[int]bool{}
 	if !c.reuse {

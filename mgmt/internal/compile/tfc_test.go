@@ -16,8 +16,9 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// TestTFCPadRows: the least length of an SA's packets in its rules and flows: that of the state, or what its MTU leaves of it (RFC 4303, 2.7).
-// With AES-GCM a packet of n bytes is ESP of 20 + 8 + 8 + n + 2 bytes, padded to 4, and 16.
+// TestTFCPadRows: the least length of an SA's packets in its rules and flows: that of the state, or
+// what its MTU leaves of it (RFC 4303, 2.7). With AES-GCM a packet of n bytes is ESP of 20 + 8 +
+// 8 + n + 2 bytes, padded to 4, and 16.
 func TestTFCPadRows(t *testing.T) {
 	cbc := `enc "cbc(aes)" 0x` + strings.Repeat("01", 16) + ` auth-trunc "hmac(sha256)" 0x` + strings.Repeat("02", 32) + " 128"
 	for _, test := range []struct {
@@ -74,7 +75,8 @@ func removeSA(spi int) string {
 	return fmt.Sprintf("xfrm state delete dst 192.0.2.2 proto esp spi 0x%x\n", spi)
 }
 
-// TestDummyRows: a row for each SA that sends dummies, released with it, refused when all are taken, and behind an MTU that changes.
+// TestDummyRows: a row for each SA that sends dummies, released with it, refused when all are
+// taken, and behind an MTU that changes.
 func TestDummyRows(t *testing.T) {
 	sizes := fakebox.Small
 	sizes.SABits = 5
@@ -122,7 +124,8 @@ func TestDummyRows(t *testing.T) {
 		t.Errorf("row 3 is SA %d's; key at %d, dummy at %d", f.Sa.Get(rows()[3]), keyAt, dummyAt)
 	}
 
-	// All at once for others: rows of what goes are taken, and none leads to an SA that is being replaced.
+	// All at once for others: rows of what goes are taken, and none leads to an SA that is
+	// being replaced.
 	batch = ""
 	for spi := range compile.DummyRows {
 		if spi != 3 {
@@ -163,7 +166,8 @@ func TestTFCLists(t *testing.T) {
 	}
 }
 
-// TestTFCIsOutbound: an SA whose direction follows from its ends is refused as one with `dir in` is, and nothing is written.
+// TestTFCIsOutbound: an SA whose direction follows from its ends is refused as one with `dir in`
+// is, and nothing is written.
 func TestTFCIsOutbound(t *testing.T) {
 	for _, words := range []string{"tfcpad 1000", "dummy 1000 every 1ms"} {
 		r := newRig(t, fakebox.Small)

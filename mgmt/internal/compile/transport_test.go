@@ -74,7 +74,8 @@ func TestTunnelsHaveNoTransport(t *testing.T) {
 	}
 }
 
-// decisions are the rules of the inner chip in order: source, destination, action, SA, in transport mode.
+// decisions are the rules of the inner chip in order: source, destination, action, SA, in
+// transport mode.
 func (r *rig) decisions() (out []string) {
 	f, rows := regs.RuleRow, r.Fake.Table(transport.Inner, regs.InnerTableRule)
 	for _, index := range slices.Sorted(maps.Keys(rows)) {
@@ -84,8 +85,8 @@ func (r *rig) decisions() (out []string) {
 	return out
 }
 
-// TestHostsOfOnePolicy: a policy of networks leads each two hosts to their SA and punts what is of no two; SAs come, are replaced
-// by newer ones, and go.
+// TestHostsOfOnePolicy: a policy of networks leads each two hosts to their SA and punts what is of
+// no two; SAs come, are replaced by newer ones, and go.
 func TestHostsOfOnePolicy(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	wide := "xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir out priority 7" + testbox.AnyTmpl
@@ -133,7 +134,8 @@ func TestExactHosts(t *testing.T) {
 	}
 }
 
-// TestInboundHosts: the selector of an inbound SA is its policy's, between its own hosts, and its sel's.
+// TestInboundHosts: the selector of an inbound SA is its policy's, between its own hosts, and
+// its sel's.
 func TestInboundHosts(t *testing.T) {
 	for _, test := range []struct {
 		sel, policy string
@@ -150,7 +152,8 @@ func TestInboundHosts(t *testing.T) {
 	}
 }
 
-// TestTransportMTU: the longest packet whose ESP fits, worked out by hand: its header, and of what is left for ESP as in TestInnerMTU.
+// TestTransportMTU: the longest packet whose ESP fits, worked out by hand: its header, and of what
+// is left for ESP as in TestInnerMTU.
 func TestTransportMTU(t *testing.T) {
 	const cbc = `enc "cbc(aes)" 0x000102030405060708090a0b0c0d0e0f auth-trunc "hmac(sha256)" 0x000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f 128`
 	v4, v6 := [2]string{"10.1.0.1", "10.2.0.1"}, [2]string{"2001:db8::1", "2001:db8::2"}

@@ -16,9 +16,10 @@ var (
 	discovery = xfrm.Range{Given: true, First: 133, Last: 137}
 )
 
-// warnUnasked says of a new policy for clear packets that both chips punt all of them before they ask a policy (docs/explanation/encrypt-path.md), or, of
-// neighbour discovery, let them pass a bridge. It is no mistake: a Linux peer needs policies that let neighbour discovery pass, and
-// one file may be for both.
+// warnUnasked says of a new policy for clear packets that both chips punt all of them before they
+// ask a policy (docs/explanation/encrypt-path.md), or, of neighbour discovery, let them pass a
+// bridge. It is no mistake: a Linux peer needs policies that let neighbour discovery pass, and one
+// file may be for both.
 func (c *compiler) warnUnasked(p *model.Policy) {
 	within := func(outer, inner netip.Prefix) bool { return inner.IsValid() && xfrm.Within(outer, inner) }
 	s := p.Selector

@@ -31,8 +31,9 @@ func SaUsageRow(sa *model.SA) Row {
 	return row
 }
 
-// placeUsage gives each new outbound policy the lowest usage row that is free. Row 0 is for those that find none: there are as
-// many rows as flows, so that is when the table of flows is all but full.
+// placeUsage gives each new outbound policy the lowest usage row that is free. Row 0 is for those
+// that find none: there are as many rows as flows, so that is when the table of flows is all
+// but full.
 func (c *compiler) placeUsage() error {
 	taken := c.usageTaken()
 	next := 1

@@ -27,7 +27,8 @@ const DefaultPath = "/etc/sallyport/sallyportd.toml"
 type Config struct {
 	// Registers says how the chips are reached: unix:PATH, pci:CRYPTO or pci:INNER,CRYPTO,OUTER.
 	Registers Registers `toml:"registers"`
-	// State is the file that keeps the configuration; empty: where sallyctl has it for the same box.
+	// State is the file that keeps the configuration; empty: where sallyctl has it for the
+	// same box.
 	State Path `toml:"state"`
 	// Initial is a batch file that a box gets which has no configuration.
 	Initial Path    `toml:"initial_batch"`
@@ -41,7 +42,8 @@ type Config struct {
 	Log     Log     `toml:"log"`
 }
 
-// Control is the control socket. Group may use it besides the daemon's own user; empty: the daemon's group.
+// Control is the control socket. Group may use it besides the daemon's own user; empty: the
+// daemon's group.
 type Control struct {
 	Path  Path  `toml:"path"`
 	Group Group `toml:"group"`
@@ -94,7 +96,8 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Reason) }
 
-// Load reads the file and checks all that can be known before the chips are reached. The commands of the initial batch come with it.
+// Load reads the file and checks all that can be known before the chips are reached. The commands
+// of the initial batch come with it.
 func Load(path string) (*Config, []xfrm.Command, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -164,7 +167,8 @@ func (c *Config) initial() ([]xfrm.Command, error) {
 	return commands, checkInitial(commands)
 }
 
-// checkInitial refuses SAs that are outbound by their own words. Of others the box finds out when it loads them.
+// checkInitial refuses SAs that are outbound by their own words. Of others the box finds out when
+// it loads them.
 func checkInitial(commands []xfrm.Command) error {
 	for _, command := range commands {
 		if c, ok := command.(xfrm.StateAdd); ok && c.State.Dir == xfrm.DirOut {
@@ -206,7 +210,8 @@ func located(path string, text []byte, err error) error {
 		line, _ := decodeError.Position()
 		return &Error{path, line, strings.TrimPrefix(decodeError.Error(), "toml: ")}
 	}
-	// A number where text should stand, or values that do not go together: nobody says where. It is the first line with which the error comes.
+	// A number where text should stand, or values that do not go together: nobody says where. It is
+	// the first line with which the error comes.
 	end, line := 0, 0
 	for part := range bytes.Lines(text) {
 		end, line = end+len(part), line+1

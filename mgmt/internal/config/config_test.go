@@ -125,7 +125,8 @@ func TestPackaged(t *testing.T) {
 	}
 }
 
-// TestInitialBatch: one that others may read or write is refused, and so is one with an SA that is outbound by its own words.
+// TestInitialBatch: one that others may read or write is refused, and so is one with an SA that is
+// outbound by its own words.
 func TestInitialBatch(t *testing.T) {
 	const out = "xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x1001 mode tunnel dir out aead 'rfc4106(gcm(aes))' 0x000102030405060708090a0b0c0d0e0fa0a1a2a3 128\n"
 	for _, test := range []struct {

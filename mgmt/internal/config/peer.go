@@ -17,7 +17,8 @@ type Peer struct {
 	Side    Side   `toml:"side"`
 	Listen  Listen `toml:"listen"`  // where the other box asks
 	Connect Listen `toml:"connect"` // where it is asked
-	// Certificate and Key are this box's. Trust has the other's certificate, or one that signs it, and Name is the DNS name in it.
+	// Certificate and Key are this box's. Trust has the other's certificate, or one that signs it,
+	// and Name is the DNS name in it.
 	Certificate Certificates `toml:"certificate"`
 	Key         Key          `toml:"key"`
 	Trust       Certificates `toml:"trust"`

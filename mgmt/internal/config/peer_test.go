@@ -14,7 +14,8 @@ import (
 	"sallyport/mgmt/internal/peertest"
 )
 
-// TestPeer: a box is alone, or one of a pair with all that it takes. A mistake is one sentence with its line.
+// TestPeer: a box is alone, or one of a pair with all that it takes. A mistake is one sentence with
+// its line.
 func TestPeer(t *testing.T) {
 	folder := t.TempDir()
 	peertest.Write(t, folder, "box-a", time.Hour)

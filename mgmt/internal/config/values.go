@@ -13,12 +13,13 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// Each value of the file checks itself when it is read, so that the error has its line. All are structs, for the TOML library does not ask
-// named strings and numbers.
+// Each value of the file checks itself when it is read, so that the error has its line. All are
+// structs, for the TOML library does not ask named strings and numbers.
 
 var defaultPoll = Period{100 * time.Millisecond}
 
-// leastPoll and mostPoll bound the period of polling: a chip keeps 16 events, and the watchdog waits for polls.
+// leastPoll and mostPoll bound the period of polling: a chip keeps 16 events, and the watchdog
+// waits for polls.
 const (
 	leastPoll = time.Millisecond
 	mostPoll  = 10 * time.Second

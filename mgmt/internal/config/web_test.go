@@ -9,7 +9,8 @@ import (
 	"sallyport/mgmt/internal/config"
 )
 
-// TestWeb: there is no page unless it is asked for, and none that other machines reach unless that is said.
+// TestWeb: there is no page unless it is asked for, and none that other machines reach unless that
+// is said.
 func TestWeb(t *testing.T) {
 	const ok = "registers = \"unix:/s\"\n[web]\n"
 	for text, want := range map[string]string{

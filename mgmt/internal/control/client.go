@@ -50,7 +50,8 @@ func (c *Client) Do(request, answer any) error {
 	if len(line) > MaxLine {
 		return &Refused{Reason: fmt.Sprintf("as one request the batch has %d bytes, more than the %d of the control socket: split it, or stop sallyportd and load it directly", len(line), MaxLine), Input: true}
 	}
-	for _, part := range [][]byte{line, []byte("\n")} { // never joined, which would leave keys behind
+	// never joined, which would leave keys behind
+	for _, part := range [][]byte{line, []byte("\n")} {
 		if _, err := c.conn.Write(part); err != nil {
 			return fmt.Errorf("%s: sending a request: %w", c.path, err)
 		}

@@ -27,8 +27,9 @@ func DecodeHead(line []byte) (Head, error) {
 	return head, nil
 }
 
-// Decode reads a request and refuses fields that it does not have. Of the line it copies nothing but what becomes of the
-// request, so that its caller can wipe the keys in both: a json.Decoder would keep a copy.
+// Decode reads a request and refuses fields that it does not have. Of the line it copies nothing
+// but what becomes of the request, so that its caller can wipe the keys in both: a json.Decoder
+// would keep a copy.
 func Decode(line []byte, request any) error {
 	var named map[string]passed
 	if err := json.Unmarshal(line, &named); err != nil {
@@ -62,7 +63,8 @@ func fieldsOf(of reflect.Type) (names []string) {
 	return names
 }
 
-// sentence says what is wrong with a request and shows nothing of it but names of fields, for it may hold a key.
+// sentence says what is wrong with a request and shows nothing of it but names of fields, for it
+// may hold a key.
 func sentence(err error) string {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError

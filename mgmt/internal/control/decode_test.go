@@ -38,7 +38,8 @@ func FuzzUnquote(f *testing.F) {
 	})
 }
 
-// TestDecode: fields that a request does not have, and values of another kind, are named without what they hold.
+// TestDecode: fields that a request does not have, and values of another kind, are named without
+// what they hold.
 func TestDecode(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"id":1,"do":"batch","lines":["a"],"file":"f"}`:   "",

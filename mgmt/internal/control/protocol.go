@@ -44,7 +44,8 @@ type Head struct {
 // Line is text that may hold a key: bytes, so that they can be wiped. It is a string in JSON.
 type Line []byte
 
-// UnmarshalJSON copies a string into the only bytes that have it then: encoding/json would leave a copy of one with escapes.
+// UnmarshalJSON copies a string into the only bytes that have it then: encoding/json would leave a
+// copy of one with escapes.
 func (l *Line) UnmarshalJSON(text []byte) (err error) {
 	*l, err = unquote(text)
 	return err
@@ -96,7 +97,8 @@ type QueryState struct {
 	SPI   uint32 `json:"spi"`
 }
 
-// StateUsage is the answer. Times are seconds since the epoch; UseTime is that of the query that first saw the count, 0 if nothing was carried.
+// StateUsage is the answer. Times are seconds since the epoch; UseTime is that of the query that
+// first saw the count, 0 if nothing was carried.
 type StateUsage struct {
 	Bytes   uint64  `json:"bytes"`
 	Packets uint64  `json:"packets"`
@@ -112,7 +114,8 @@ type Advance struct {
 	Number uint64 `json:"number"`
 }
 
-// QueryPolicy names a policy by its direction and the words of its selector; numbers may be written as such.
+// QueryPolicy names a policy by its direction and the words of its selector; numbers may be written
+// as such.
 type QueryPolicy struct {
 	Head
 	Src   Word `json:"src"`

@@ -13,7 +13,8 @@ import (
 // escapes are the bytes that stand for others behind a backslash (RFC 8259, 7).
 var escapes = map[byte]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// unquote gives the text of a string in valid JSON. It allocates once, no more than the string is long.
+// unquote gives the text of a string in valid JSON. It allocates once, no more than the string
+// is long.
 func unquote(text []byte) ([]byte, error) {
 	if text[0] != '"' {
 		return nil, &json.UnmarshalTypeError{Value: kindOf(text[0]), Type: reflect.TypeFor[string]()}

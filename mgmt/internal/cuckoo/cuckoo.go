@@ -44,8 +44,8 @@ type Table[V any] struct {
 	rows       map[int]*Entry[V] // that differ from the chip's; nil is free
 }
 
-// New makes the table of the given number of rows, which must be a multiple of Ways, of what `base` says that
-// the chip holds, each entry in one of its places.
+// New makes the table of the given number of rows, which must be a multiple of Ways, of what `base`
+// says that the chip holds, each entry in one of its places.
 func New[V any](rows int, base func(index int) (Entry[V], bool)) *Table[V] {
 	return &Table[V]{uint32(rows / Ways), base, map[int]*Entry[V]{}}
 }
@@ -114,7 +114,8 @@ func (t *Table[V]) set(index int, entry Entry[V]) Write[V] {
 	return Write[V]{Index: index, Valid: true, Entry: entry}
 }
 
-// chain searches, breadth first, rows r0 … rn: r0 is a place of the key, r(i+1) another place of the entry in r(i), rn is free.
+// chain searches, breadth first, rows r0 … rn: r0 is a place of the key, r(i+1) another place of
+// the entry in r(i), rn is free.
 func (t *Table[V]) chain(key string) ([]int, error) {
 	from := map[int]int{}
 	var queue []int

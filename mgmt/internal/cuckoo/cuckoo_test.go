@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestHashes holds the two polynomials against published check values (RFC 3720 B.4 for CRC-32C, the CRC catalogue's
-// "123456789" for both).
+// TestHashes holds the two polynomials against published check values (RFC 3720 B.4 for CRC-32C,
+// the CRC catalogue's "123456789" for both).
 func TestHashes(t *testing.T) {
 	if got := crc32.Checksum([]byte("123456789"), castagnoli); got != 0xE3069283 {
 		t.Errorf("CRC-32C = %#x", got)
@@ -66,7 +66,8 @@ func (c chip) has(key string) bool {
 // empty is a chip without entries.
 func empty(int) (Entry[int], bool) { return Entry[int]{}, false }
 
-// TestNoLookupIsLost fills a table until it is full; after every single write every key that was ever stored is found.
+// TestNoLookupIsLost fills a table until it is full; after every single write every key that was
+// ever stored is found.
 func TestNoLookupIsLost(t *testing.T) {
 	const rows = 256
 	table := New(rows, empty)

@@ -11,8 +11,9 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// answerAsking takes frames that the inner chip punted by a policy, until ctx ends or the chips fail. Where an SA is missing that is an event, and the
-// frame goes no further: nobody may send it on in clear. What a policy punts is delivered to Linux.
+// answerAsking takes frames that the inner chip punted by a policy, until ctx ends or the chips
+// fail. Where an SA is missing that is an event, and the frame goes no further: nobody may send it
+// on in clear. What a policy punts is delivered to Linux.
 func (d *Daemon) answerAsking(ctx context.Context, frames <-chan []byte, deliver func(frame []byte) error) error {
 	return d.eachFlow(ctx, frames, func(frame []byte, _ xfrm.Selector, note func() bool) error {
 		asking, event, err := d.acquire(frame)

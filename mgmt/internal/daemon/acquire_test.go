@@ -25,7 +25,8 @@ func asked(t *testing.T, sport uint16) []byte {
 	return frame
 }
 
-// TestAcquire: a flow without an SA is one event a second, and its frames go nowhere; what a policy punts is Linux's.
+// TestAcquire: a flow without an SA is one event a second, and its frames go nowhere; what a policy
+// punts is Linux's.
 func TestAcquire(t *testing.T) {
 	r := newRig(t)
 	now := time.Unix(1_700_000_000, 0)

@@ -14,7 +14,8 @@ import (
 // agePeriod is how often limits in time are looked at, which are seconds.
 const agePeriod = time.Second
 
-// age deletes the SAs that have reached a hard limit in time, and tells the monitors of these and of soft limits.
+// age deletes the SAs that have reached a hard limit in time, and tells the monitors of these and
+// of soft limits.
 func (d *Daemon) age() error {
 	now := d.now()
 	if !d.adopted.Load() || now.Sub(d.aged) < agePeriod {
@@ -31,8 +32,9 @@ func (d *Daemon) age() error {
 	return d.end(hard)
 }
 
-// end deletes the SAs of events together and then tells of them. If the chips cannot hold what would be left, the events are parted, so that
-// no SA outlives its limit for another's sake; one that has to stay is tried again each time.
+// end deletes the SAs of events together and then tells of them. If the chips cannot hold what
+// would be left, the events are parted, so that no SA outlives its limit for another's sake; one
+// that has to stay is tried again each time.
 func (d *Daemon) end(events []events.Event) error {
 	deletes := make([]xfrm.Command, len(events))
 	for i, e := range events {

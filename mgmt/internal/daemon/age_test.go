@@ -63,7 +63,8 @@ func limited(limits string) []string {
 	return lines
 }
 
-// TestTimeSinceAdded: an SA warns once at its soft limit and is deleted at its hard one, to the second, whatever restarts in between.
+// TestTimeSinceAdded: an SA warns once at its soft limit and is deleted at its hard one, to the
+// second, whatever restarts in between.
 func TestTimeSinceAdded(t *testing.T) {
 	c := newClocked(t)
 	c.must(limited("limit time-soft 60 limit time-hard 100")...)
@@ -91,7 +92,8 @@ func TestTimeSinceAdded(t *testing.T) {
 	c.same("nothing more", c.events(), 1)
 }
 
-// TestTimeSinceUsed: the time runs from when an SA was first seen to have carried a packet, and goes on over a restart.
+// TestTimeSinceUsed: the time runs from when an SA was first seen to have carried a packet, and
+// goes on over a restart.
 func TestTimeSinceUsed(t *testing.T) {
 	c := newClocked(t)
 	c.must(limited("limit time-use-soft 5 limit time-use-hard 10 limit time-hard 100000")...)
@@ -112,7 +114,8 @@ func TestTimeSinceUsed(t *testing.T) {
 	c.same("count", c.get("command", `,"words":["xfrm","state","count"]`)["output"], "\t SAD count 1\n")
 }
 
-// TestTimePassedWithoutADaemon: what should have gone while no daemon ran goes when one starts; both limits at once are the hard one alone.
+// TestTimePassedWithoutADaemon: what should have gone while no daemon ran goes when one starts;
+// both limits at once are the hard one alone.
 func TestTimePassedWithoutADaemon(t *testing.T) {
 	c := newClocked(t)
 	c.must(limited("limit time-soft 60 limit time-hard 100 limit time-use-hard 7")...)
@@ -131,7 +134,8 @@ func TestTimePassedWithoutADaemon(t *testing.T) {
 	c.told(0x1001, true, "time")
 }
 
-// TestExpiredIsTold: whoever missed an event learns of the limit when it asks, of time and of what was carried.
+// TestExpiredIsTold: whoever missed an event learns of the limit when it asks, of time and of what
+// was carried.
 func TestExpiredIsTold(t *testing.T) {
 	c := newClocked(t)
 	c.must(limited("limit time-soft 60 limit time-hard 100")...)

@@ -23,7 +23,8 @@ import (
 // full are the sizes of the largest box.
 var full = fakebox.Sizes{SABits: 16, FlowBits: 16, SADBits: 17, Rules: 1024, NextHops: 256, Window: 4096, Suites: fakebox.Small.Suites}
 
-// standing is how many SAs stand each way: fewer than the box holds, so that there is room for new ones.
+// standing is how many SAs stand each way: fewer than the box holds, so that there is room for
+// new ones.
 const standing = 60000
 
 // sa is an SA of a tunnel, of a generation, with a key that was not used before.
@@ -106,7 +107,8 @@ func (c *crowd) size() float64 {
 	return float64(info.Size()) / (1 << 20)
 }
 
-// BenchmarkRekey replaces both SAs of a tunnel: new ones come, and then the old ones go, as with IKE.
+// BenchmarkRekey replaces both SAs of a tunnel: new ones come, and then the old ones go, as
+// with IKE.
 func BenchmarkRekey(b *testing.B) {
 	c := newCrowd(b, standing)
 	var whole []time.Duration
@@ -153,7 +155,8 @@ func (c *crowd) watch() (longest func() time.Duration) {
 	}
 }
 
-// BenchmarkBatch installs 1,000 tunnels without policies at a time beside half of the largest box's, and deletes them.
+// BenchmarkBatch installs 1,000 tunnels without policies at a time beside half of the largest
+// box's, and deletes them.
 func BenchmarkBatch(b *testing.B) {
 	const size = 1000
 	c := newCrowd(b, standing/2)

@@ -17,7 +17,8 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// TestHostOfCards: with cards, too, the kernel answers ARP for the box, by the mailbox of the card that has the port, while the daemon drives the chips.
+// TestHostOfCards: with cards, too, the kernel answers ARP for the box, by the mailbox of the card
+// that has the port, while the daemon drives the chips.
 func TestHostOfCards(t *testing.T) {
 	if !alone(t) {
 		return

@@ -66,7 +66,8 @@ func New(session *session.Session, log *slog.Logger, version string) (*Daemon, e
 // Adopted says whether the chips hold a configuration; otherwise the box is as after a reset.
 func (d *Daemon) Adopted() bool { return d.adopted.Load() }
 
-// Recover undoes a change that the end of another daemon cut short. It comes once it is known whether the ports may be open.
+// Recover undoes a change that the end of another daemon cut short. It comes once it is known
+// whether the ports may be open.
 func (d *Daemon) Recover() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -91,7 +92,8 @@ func (d *Daemon) Run(commands []xfrm.Command, statistics bool) (control.Done, er
 	return d.run(commands, statistics)
 }
 
-// RunInitial carries out the batch that a box gets each time that it has no configuration, and wipes the keys in it. It cannot have outbound SAs.
+// RunInitial carries out the batch that a box gets each time that it has no configuration, and
+// wipes the keys in it. It cannot have outbound SAs.
 func (d *Daemon) RunInitial(commands []xfrm.Command) (control.Done, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -57,7 +57,8 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// TestBatch: what a client installs is on the chips, listed without keys, and stays when the client goes.
+// TestBatch: what a client installs is on the chips, listed without keys, and stays when the
+// client goes.
 func TestBatch(t *testing.T) {
 	r := newRig(t)
 	r.must(tunnel...)
@@ -88,7 +89,8 @@ func TestBatch(t *testing.T) {
 	r.same("sas", capabilities["chips"].(map[string]any)["inner"].(map[string]any)["capabilities"].(map[string]any)["sas"], 16)
 }
 
-// TestRestart: a daemon that starts writes no row, knows everything, and goes on from there; after a reset it configures the chips again, but for SAs, and says so.
+// TestRestart: a daemon that starts writes no row, knows everything, and goes on from there; after
+// a reset it configures the chips again, but for SAs, and says so.
 func TestRestart(t *testing.T) {
 	r := newRig(t)
 	r.must(tunnel...)
@@ -225,7 +227,8 @@ func TestMonitor(t *testing.T) {
 	r.poll()
 	for _, l := range []*line{first, second} {
 		r.same("expire", l.next(), `{"event":"expire","src":"192.0.2.1","dst":"192.0.2.2","proto":"esp","spi":4097,"reqid":1,"dir":"out","hard":true,"limit":"bytes"}`)
-		for _, want := range []string{`"event":"audit"`, `"event":"icv"`} { // of one time, so the inner chip's comes first
+		// of one time, so the inner chip's comes first
+		for _, want := range []string{`"event":"audit"`, `"event":"icv"`} {
 			if text := l.next(); !strings.Contains(text, want) {
 				t.Errorf("%s, want %s", text, want)
 			}
@@ -256,7 +259,8 @@ func TestMerged(t *testing.T) {
 	}
 }
 
-// TestManyClients: requests of many at once are each answered, in order, and none is mixed with another's.
+// TestManyClients: requests of many at once are each answered, in order, and none is mixed
+// with another's.
 func TestManyClients(t *testing.T) {
 	r := newRig(t)
 	r.must(tunnel[0])

@@ -10,8 +10,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// Of packets of one flow the first in askAgain counts, and no more than mostAsked flows do in that time. Frames of which mostAsking wait
-// already are dropped.
+// Of packets of one flow the first in askAgain counts, and no more than mostAsked flows do in that
+// time. Frames of which mostAsking wait already are dropped.
 const (
 	askAgain   = time.Second
 	mostAsked  = 256
@@ -43,8 +43,8 @@ func (q questions) add(flow xfrm.Selector, now time.Time) bool {
 	return true
 }
 
-// eachFlow hands punted frames to `handle` until ctx ends or it fails, but for those of a flow that it noted just now; `note` does that, and is false if too
-// many are noted.
+// eachFlow hands punted frames to `handle` until ctx ends or it fails, but for those of a flow that
+// it noted just now; `note` does that, and is false if too many are noted.
 func (d *Daemon) eachFlow(ctx context.Context, frames <-chan []byte, handle func(frame []byte, flow xfrm.Selector, note func() bool) error) error {
 	noted := questions{}
 	for {

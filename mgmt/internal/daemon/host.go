@@ -83,7 +83,8 @@ func (d *Daemon) Relay(ctx context.Context) error {
 	return group.Wait()
 }
 
-// hostChanged gives the devices the addresses that their ports have after a change. An MTU takes rights that the daemon has given up.
+// hostChanged gives the devices the addresses that their ports have after a change. An MTU takes
+// rights that the daemon has given up.
 func (d *Daemon) hostChanged() error {
 	if d.host == nil {
 		return nil

@@ -23,7 +23,8 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// alone runs a test again, as a process in a network namespace of its own, and says whether this is that process.
+// alone runs a test again, as a process in a network namespace of its own, and says whether this is
+// that process.
 func alone(t *testing.T) bool {
 	t.Helper()
 	const inside = "SALLYPORT_TEST_ALONE"
@@ -174,8 +175,9 @@ const (
 	boxBlack        = "0262c0000201 c0000201 "
 )
 
-// TestHost: the kernel answers ARP for the box; a gateway that the box needs is looked for, and its address is the next hop's, unless somebody wrote another. What waits for
-// an SA is an event and comes to no device. All of it is there again when the daemon is.
+// TestHost: the kernel answers ARP for the box; a gateway that the box needs is looked for, and its
+// address is the next hop's, unless somebody wrote another. What waits for an SA is an event and
+// comes to no device. All of it is there again when the daemon is.
 func TestHost(t *testing.T) {
 	if !alone(t) {
 		return

@@ -9,7 +9,8 @@ import (
 	"sallyport/mgmt/internal/events"
 )
 
-// behind is how many events a monitor may be behind; one that is further behind is cut off, so that it knows of its loss.
+// behind is how many events a monitor may be behind; one that is further behind is cut off, so that
+// it knows of its loss.
 const behind = 1024
 
 // hub gives each event to every monitor, and counts.
@@ -25,7 +26,8 @@ func newHub() hub {
 	}}
 }
 
-// subscribe gives a channel of all events from now on. It is closed when its reader is too slow, or when the daemon ends.
+// subscribe gives a channel of all events from now on. It is closed when its reader is too slow, or
+// when the daemon ends.
 func (h *hub) subscribe() chan events.Event {
 	h.mu.Lock()
 	defer h.mu.Unlock()

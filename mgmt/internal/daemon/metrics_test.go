@@ -23,7 +23,8 @@ func (r *rig) scrape() string {
 	return answer.Body.String()
 }
 
-// TestMetrics: every counter is there under its name, and Prometheus' own linter finds nothing to say.
+// TestMetrics: every counter is there under its name, and Prometheus' own linter finds nothing
+// to say.
 func TestMetrics(t *testing.T) {
 	r := newRig(t)
 	r.must(tunnel...)
@@ -56,7 +57,8 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestFlood: events that come as fast as they are taken keep neither a poll nor a request waiting; that some are left is counted.
+// TestFlood: events that come as fast as they are taken keep neither a poll nor a request waiting;
+// that some are left is counted.
 func TestFlood(t *testing.T) {
 	const flood = 10_000
 	r := newRig(t)

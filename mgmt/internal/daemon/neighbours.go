@@ -13,7 +13,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// A host that the chips send to, and that Linux does not know, is looked for after firstProbe, and then after twice the time before, up to lastProbe.
+// A host that the chips send to, and that Linux does not know, is looked for after firstProbe, and
+// then after twice the time before, up to lastProbe.
 const (
 	firstProbe = time.Second
 	lastProbe  = 30 * time.Second
@@ -33,7 +34,8 @@ type probe struct {
 	wait time.Duration
 }
 
-// followNeighbours keeps the chips' next hops as Linux knows their hosts, until ctx ends or the chips fail.
+// followNeighbours keeps the chips' next hops as Linux knows their hosts, until ctx ends or the
+// chips fail.
 func (d *Daemon) followNeighbours(ctx context.Context) error {
 	n := &neighbours{daemon: d, probes: map[model.NextHop]probe{}}
 	for ctx.Err() == nil {
@@ -50,7 +52,8 @@ func (d *Daemon) followNeighbours(ctx context.Context) error {
 	return nil
 }
 
-// follow takes changes until there are no more, and sees every firstProbe whether hosts have to be looked for.
+// follow takes changes until there are no more, and sees every firstProbe whether hosts have to be
+// looked for.
 func (n *neighbours) follow(ctx context.Context, found <-chan punt.Neighbour) error {
 	ticks := time.NewTicker(firstProbe)
 	defer ticks.Stop()
@@ -89,8 +92,9 @@ func (n *neighbours) take(change punt.Neighbour) bool {
 	return mac != before
 }
 
-// settle teaches the box what Linux knows of the hosts that it sends to, and makes Linux look for the others. What the box has learned it keeps until there is
-// another address: its traffic goes on while a host is silent, or Linux has forgotten it, which sends it nothing.
+// settle teaches the box what Linux knows of the hosts that it sends to, and makes Linux look for
+// the others. What the box has learned it keeps until there is another address: its traffic goes on
+// while a host is silent, or Linux has forgotten it, which sends it nothing.
 func (n *neighbours) settle() error {
 	wanted, err := n.learn()
 	if err != nil {

@@ -10,10 +10,12 @@ import (
 	"sallyport/mgmt/internal/events"
 )
 
-// Pool is the kernel's. What is written there is mixed in and counts for nothing, which needs no right.
+// Pool is the kernel's. What is written there is mixed in and counts for nothing, which needs
+// no right.
 const Pool = "/dev/random"
 
-// noise is the use of the noise source: where its words go, and how it was when it was last looked at.
+// noise is the use of the noise source: where its words go, and how it was when it was last
+// looked at.
 type noise struct {
 	pool io.Writer // nil: it is not used
 	good atomic.Bool
@@ -28,7 +30,8 @@ func (d *Daemon) UseNoise(pool io.Writer) {
 	d.noise.pool = pool
 }
 
-// pollNoise tells once that the source fails, and once that it is good again. A failed source whose tests begin anew is neither.
+// pollNoise tells once that the source fails, and once that it is good again. A failed source whose
+// tests begin anew is neither.
 func (d *Daemon) pollNoise() error {
 	if d.noise.pool == nil {
 		return nil

@@ -13,8 +13,8 @@ import (
 
 const alloc = `{"id":9,"do":"alloc-spi","src":"192.0.2.2","dst":"192.0.2.1","min":3221225472,"max":3221225999}`
 
-// TestNoise: words go to the pool and are taken off the chip, no SPI is given away before the health tests have passed or after one has failed, and each
-// change is told once.
+// TestNoise: words go to the pool and are taken off the chip, no SPI is given away before the
+// health tests have passed or after one has failed, and each change is told once.
 func TestNoise(t *testing.T) {
 	r := newRig(t)
 	client, monitor := r.dial(), r.dial()

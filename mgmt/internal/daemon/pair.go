@@ -17,7 +17,8 @@ import (
 	"sallyport/mgmt/internal/session"
 )
 
-// Pair is how a box finds the other one that has the same SAs, and what it knows of it (docs/decisions/0008).
+// Pair is how a box finds the other one that has the same SAs, and what it knows of it
+// (docs/decisions/0008).
 type Pair struct {
 	Side  peer.Side
 	Other netip.AddrPort
@@ -29,7 +30,8 @@ type Pair struct {
 	Interval, Dead time.Duration
 	// Rate is the most packets/s that an SA carries, each way.
 	Rate uint64
-	// Fence makes sure that a silent box forwards nothing before its place is taken; nil if there is no way to.
+	// Fence makes sure that a silent box forwards nothing before its place is taken; nil if there
+	// is no way to.
 	Fence func(context.Context) error
 	// Send injects a frame into a port, to tell hosts of new addresses.
 	Send func(port uint8, frame []byte) error
@@ -38,11 +40,14 @@ type Pair struct {
 	facts  *pair.Facts
 	own    atomic.Pointer[ownNumbers] // what the other box is told
 	seldom rate.Sometimes
-	wake   chan struct{}             // something has changed that may be acted upon
-	ended  atomic.Pointer[time.Time] // when the other box, active as this one, was heard to be passive; nil: it was not, or its last numbers have come
+	wake   chan struct{} // something has changed that may be acted upon
+	// when the other box, active as this one, was heard to be passive; nil: it was not, or its last
+	// numbers have come
+	ended atomic.Pointer[time.Time]
 
 	// With the daemon's lock:
-	since    time.Time                   // the other box's numbers were not read before; zero: it told none
+	// the other box's numbers were not read before; zero: it told none
+	since    time.Time
 	numbers  map[session.Directed]uint64 // the highest that it has told
 	announce int                         // how often hosts are still to be told
 }
@@ -112,7 +117,8 @@ func (p *Pair) wakeUp() {
 	}
 }
 
-// FollowPair asks the other box until ctx ends, and does what its answers, or its silence, call for. It ends before if the chips fail.
+// FollowPair asks the other box until ctx ends, and does what its answers, or its silence, call
+// for. It ends before if the chips fail.
 func (d *Daemon) FollowPair(ctx context.Context) error {
 	p := d.pair
 	group, ctx := errgroup.WithContext(ctx)
@@ -123,7 +129,8 @@ func (d *Daemon) FollowPair(ctx context.Context) error {
 	return group.Wait()
 }
 
-// every does something at once, each period behind its end, and when it is woken, until ctx ends or it fails.
+// every does something at once, each period behind its end, and when it is woken, until ctx ends or
+// it fails.
 func every(ctx context.Context, period time.Duration, wake <-chan struct{}, do func() error) error {
 	for {
 		if err := do(); err != nil || ctx.Err() != nil {
@@ -188,7 +195,8 @@ func (d *Daemon) askNumbers(ctx context.Context) error {
 	return d.heardNumbers(numbers, since)
 }
 
-// readOwnNumbers reads what the other box is told. While the chips are busy it is told what was read before, and how old that is.
+// readOwnNumbers reads what the other box is told. While the chips are busy it is told what was
+// read before, and how old that is.
 func (d *Daemon) readOwnNumbers() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -23,7 +23,8 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// boxes are two whose daemons ask each other over loopback. A box is dead after 2 s, for a busy machine may stall a test for 500 ms.
+// boxes are two whose daemons ask each other over loopback. A box is dead after 2 s, for a busy
+// machine may stall a test for 500 ms.
 type boxes struct {
 	t     *testing.T
 	each  [2]*rig
@@ -145,7 +146,8 @@ func TestPairOverTheNetwork(t *testing.T) {
 	}
 }
 
-// TestBusyIsNotDead: a box whose lock a change holds for many times dead_after stays active, and the other stands by.
+// TestBusyIsNotDead: a box whose lock a change holds for many times dead_after stays active, and
+// the other stands by.
 func TestBusyIsNotDead(t *testing.T) {
 	b := newBoxes(t)
 	b.untilActive(0)
@@ -163,7 +165,8 @@ func TestBusyIsNotDead(t *testing.T) {
 	}
 }
 
-// TestStop: the active box closes its ports when its daemon stops, and the other is active before that ends, sooner than it takes to find a box dead.
+// TestStop: the active box closes its ports when its daemon stops, and the other is active before
+// that ends, sooner than it takes to find a box dead.
 func TestStop(t *testing.T) {
 	b := newBoxes(t)
 	b.untilActive(0)
@@ -237,7 +240,8 @@ func TestPortIsDark(t *testing.T) {
 	b.untilActive(1)
 }
 
-// TestPairRequest: the administrator sees both boxes and moves the place, at either; a box that is alone has no pair.
+// TestPairRequest: the administrator sees both boxes and moves the place, at either; a box that is
+// alone has no pair.
 func TestPairRequest(t *testing.T) {
 	b := newBoxes(t)
 	b.untilActive(0)

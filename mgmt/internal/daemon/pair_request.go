@@ -12,7 +12,8 @@ import (
 // yieldTimeout is how long the other box may take to say that it gives its place away.
 const yieldTimeout = 5 * time.Second
 
-// pairRequest tells of the pair, moves the place, or takes this box out of service. It waits for no change of the chips.
+// pairRequest tells of the pair, moves the place, or takes this box out of service. It waits for no
+// change of the chips.
 func (d *Daemon) pairRequest(r *control.PairRequest) (any, error) {
 	p := d.pair
 	if p == nil {

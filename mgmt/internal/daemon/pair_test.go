@@ -91,7 +91,8 @@ func (h *half) use(number uint64) {
 	h.get("advance", `,"dst":"192.0.2.2","proto":"esp","spi":4097,"number":`+strconv.FormatUint(number, 10))
 }
 
-// TestTakeOver: of two boxes a begins; b takes its place when it is silent, with numbers above all that a can have used since it was asked last.
+// TestTakeOver: of two boxes a begins; b takes its place when it is silent, with numbers above all
+// that a can have used since it was asked last.
 func TestTakeOver(t *testing.T) {
 	a, b := newHalf(t, peer.SideA), newHalf(t, peer.SideB)
 	b.hear(a)
@@ -153,7 +154,8 @@ func TestTakeOver(t *testing.T) {
 	}
 }
 
-// TestTakeOverBlind: SAs of which nobody said how far they were used are deleted, and so are those of a report that is too old.
+// TestTakeOverBlind: SAs of which nobody said how far they were used are deleted, and so are those
+// of a report that is too old.
 func TestTakeOverBlind(t *testing.T) {
 	b := newHalf(t, peer.SideB)
 	b.must(tunnel...)
@@ -176,7 +178,8 @@ func TestTakeOverBlind(t *testing.T) {
 	}
 }
 
-// TestPairStarts: a box whose ports are open when its daemon starts is active; of two of one side none is active.
+// TestPairStarts: a box whose ports are open when its daemon starts is active; of two of one side
+// none is active.
 func TestPairStarts(t *testing.T) {
 	a, b := newHalf(t, peer.SideA), newHalf(t, peer.SideB)
 	a.hear(b)

@@ -14,7 +14,8 @@ import (
 )
 
 // Poll takes the chips' events every `period`, and ends SAs at their limits in time. It runs until
-// ctx ends or the chips fail, and calls alive after each successful poll, and during a large change.
+// ctx ends or the chips fail, and calls alive after each successful poll, and during a
+// large change.
 func (d *Daemon) Poll(ctx context.Context, period time.Duration, alive func()) error {
 	ticks := time.NewTicker(period)
 	defer ticks.Stop()
@@ -98,7 +99,8 @@ func (d *Daemon) poll() error {
 	return nil
 }
 
-// restore configures chips again that have lost their configuration, and tells that the SAs are gone.
+// restore configures chips again that have lost their configuration, and tells that the SAs
+// are gone.
 func (d *Daemon) restore() error {
 	if undone, err := d.undo(); undone || err != nil {
 		return err
@@ -114,7 +116,8 @@ func (d *Daemon) restore() error {
 	return d.changed(0)
 }
 
-// undo gives chips the configuration of before a change that was cut short, and says in the log which SAs went with it.
+// undo gives chips the configuration of before a change that was cut short, and says in the log
+// which SAs went with it.
 func (d *Daemon) undo() (undone bool, err error) {
 	undone, lost, err := d.session.Undo()
 	if err != nil || !undone {
@@ -137,7 +140,8 @@ func (d *Daemon) tell(e events.Event) {
 	d.events.publish(e)
 }
 
-// merged makes one event of all bad ICVs of an SA, with what was in the first, and how many events there were.
+// merged makes one event of all bad ICVs of an SA, with what was in the first, and how many events
+// there were.
 func merged(taken []events.Event) (out []events.Event) {
 	first := map[uint32]*events.Dropped{}
 	for _, e := range taken {

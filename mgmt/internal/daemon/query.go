@@ -12,8 +12,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// uses remember, by age, the count of an SA or a policy and the time at which it was first seen. The chips keep no times, so the last use was
-// between the query before and that time.
+// uses remember, by age, the count of an SA or a policy and the time at which it was first seen.
+// The chips keep no times, so the last use was between the query before and that time.
 type uses map[uint64]use
 
 type use struct {

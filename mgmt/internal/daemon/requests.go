@@ -55,7 +55,8 @@ func (d *Daemon) answer(who caller, line []byte) (text []byte, monitor bool) {
 	return reply(head.ID, true, result), head.Do == control.DoMonitor
 }
 
-// refuse answers that a request was not carried out. The log never has what is wrong with the words of a request, which may be a key.
+// refuse answers that a request was not carried out. The log never has what is wrong with the words
+// of a request, which may be a key.
 func (d *Daemon) refuse(head control.Head, err error) []byte {
 	input := session.IsInput(err)
 	if input {

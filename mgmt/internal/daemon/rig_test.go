@@ -75,7 +75,8 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// start makes a daemon as it is after a boot or a crash: it knows what the chips and the state file say.
+// start makes a daemon as it is after a boot or a crash: it knows what the chips and the state
+// file say.
 func (r *rig) start() {
 	r.t.Helper()
 	b, err := chip.Open(r.fake)

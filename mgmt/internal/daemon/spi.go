@@ -19,7 +19,8 @@ const larval = 165 * time.Second
 // firstSPI is the first that is not reserved (RFC 4303, 2.1).
 const firstSPI = 256
 
-// reservations are SPIs that were given away and have no SA yet, with the time at which they are free again.
+// reservations are SPIs that were given away and have no SA yet, with the time at which they are
+// free again.
 type reservations map[uint32]time.Time
 
 // reserved are the reservations, with their lock.
@@ -52,8 +53,8 @@ func (r reservations) expire(now time.Time) {
 	}
 }
 
-// allocSPI gives an SPI that no inbound SA has and no other was promised. A router finds inbound SAs by their SPI alone, so it is unique over
-// all destinations.
+// allocSPI gives an SPI that no inbound SA has and no other was promised. A router finds inbound
+// SAs by their SPI alone, so it is unique over all destinations.
 func (d *Daemon) allocSPI(r *control.AllocSPI) (any, error) {
 	src, err := netip.ParseAddr(r.Src)
 	if err != nil {

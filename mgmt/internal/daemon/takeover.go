@@ -17,13 +17,15 @@ import (
 // announcements are sent at take-over and with the next steps, for a frame may be lost.
 const announcements = 3
 
-// farthest is how far a receiver can follow a jump with 32 bits on the wire, half of them to be sure (RFC 4303, A2).
+// farthest is how far a receiver can follow a jump with 32 bits on the wire, half of them to be
+// sure (RFC 4303, A2).
 const farthest = 1 << 31
 
 // fencing is how long a fence may take.
 const fencing = 30 * time.Second
 
-// stepPair does what is known of the pair calls for. What takes the network's time is done without the chips' lock, and what is known is looked at again behind it.
+// stepPair does what is known of the pair calls for. What takes the network's time is done without
+// the chips' lock, and what is known is looked at again behind it.
 func (d *Daemon) stepPair(ctx context.Context) error {
 	p := d.pair
 	step := p.facts.View(d.now()).Decide()
@@ -49,7 +51,8 @@ func (d *Daemon) stepPair(ctx context.Context) error {
 	return d.tellHosts()
 }
 
-// mayStep makes sure that the other box forwards nothing: one that answers says so, one that is silent is fenced.
+// mayStep makes sure that the other box forwards nothing: one that answers says so, one that is
+// silent is fenced.
 func (d *Daemon) mayStep(ctx context.Context, step pair.Step) bool {
 	p := d.pair
 	switch step {
@@ -80,7 +83,8 @@ func (d *Daemon) mayStep(ctx context.Context, step pair.Step) bool {
 	return true
 }
 
-// heardNumbers keeps the numbers of the other box, and those told before of SAs that this box has: a box that was reset knows them no longer.
+// heardNumbers keeps the numbers of the other box, and those told before of SAs that this box has:
+// a box that was reset knows them no longer.
 func (d *Daemon) heardNumbers(told []peer.Number, since time.Time) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -102,7 +106,8 @@ func (d *Daemon) heardNumbers(told []peer.Number, since time.Time) error {
 	if since.After(p.since) {
 		p.since = since
 	}
-	if ended := p.ended.Load(); ended != nil && since.After(*ended) { // it has sent meanwhile, and does so no more
+	// it has sent meanwhile, and does so no more
+	if ended := p.ended.Load(); ended != nil && since.After(*ended) {
 		p.ended.Store(nil)
 		p.announce = announcements
 		return d.advance(0)
@@ -110,7 +115,8 @@ func (d *Daemon) heardNumbers(told []peer.Number, since time.Time) error {
 	return nil
 }
 
-// takeOver opens the ports, with numbers that the other box cannot have used, and tells hosts where its addresses are.
+// takeOver opens the ports, with numbers that the other box cannot have used, and tells hosts where
+// its addresses are.
 func (d *Daemon) takeOver() error {
 	p, now := d.pair, d.now()
 	// Also of one that was passive then: it may have become active since.
@@ -164,7 +170,8 @@ func (d *Daemon) LeavePair() error {
 	return nil
 }
 
-// advance has all SAs go on from the numbers that the other box has told and so many more. One of which it has told nothing came after it was asked.
+// advance has all SAs go on from the numbers that the other box has told and so many more. One of
+// which it has told nothing came after it was asked.
 func (d *Daemon) advance(gap uint64) error {
 	numbers, err := d.numbers()
 	if err != nil {

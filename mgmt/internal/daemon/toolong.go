@@ -10,8 +10,9 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// tellSenders answers frames that the inner chip punted because they are too long for their path, until ctx ends or the chips fail: their senders learn how
-// long packets may be. One flow is told once in askAgain, and no more than mostAsked flows in that time.
+// tellSenders answers frames that the inner chip punted because they are too long for their path,
+// until ctx ends or the chips fail: their senders learn how long packets may be. One flow is told
+// once in askAgain, and no more than mostAsked flows in that time.
 func (d *Daemon) tellSenders(ctx context.Context, frames <-chan []byte, send func(frame []byte) error) error {
 	return d.eachFlow(ctx, frames, func(frame []byte, flow xfrm.Selector, note func() bool) error {
 		from, mtu, err := d.tooLong(frame)
@@ -31,7 +32,8 @@ func (d *Daemon) tellSenders(ctx context.Context, frames <-chan []byte, send fun
 	})
 }
 
-// tooLong says what the sender of the packet in a frame is to be told, and from which address; 0 if nothing.
+// tooLong says what the sender of the packet in a frame is to be told, and from which address; 0
+// if nothing.
 func (d *Daemon) tooLong(frame []byte) (from netip.Addr, mtu uint32, err error) {
 	v, err := d.view()
 	if err != nil {

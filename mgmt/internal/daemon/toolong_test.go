@@ -19,7 +19,8 @@ func long(t *testing.T, sport uint16) []byte {
 	return frame
 }
 
-// TestTellSenders: a flow is told once a second how long its packets may be, and what may be cut is not spoken of.
+// TestTellSenders: a flow is told once a second how long its packets may be, and what may be cut is
+// not spoken of.
 func TestTellSenders(t *testing.T) {
 	r := newRig(t)
 	now := time.Unix(1_700_000_000, 0)

@@ -11,10 +11,12 @@ import (
 	"sallyport/mgmt/internal/control"
 )
 
-// changing are the requests that may change the box: the log says who asked, and whether it was done.
+// changing are the requests that may change the box: the log says who asked, and whether it
+// was done.
 var changing = map[string]bool{control.DoBatch: true, control.DoCommand: true, control.DoAdvance: true, control.DoPair: true}
 
-// caller is the process at the other end of a control connection, as the kernel knew it when it connected (SO_PEERCRED, unix(7)).
+// caller is the process at the other end of a control connection, as the kernel knew it when it
+// connected (SO_PEERCRED, unix(7)).
 type caller struct {
 	uid, gid uint32
 	pid      int32
@@ -39,7 +41,8 @@ func callerOf(conn net.Conn) (c caller) {
 	return c
 }
 
-// note writes a request that may change the box into the log: who asked for what, and whether it was done. The words are not in it: they may be keys.
+// note writes a request that may change the box into the log: who asked for what, and whether it
+// was done. The words are not in it: they may be keys.
 func (c caller) note(log *slog.Logger, do string, done bool) {
 	if !changing[do] {
 		return

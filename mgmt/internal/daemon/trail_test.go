@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestTrail: the log says which process of whom asked for each change, and whether it was done; nothing of who reads, and no key.
+// TestTrail: the log says which process of whom asked for each change, and whether it was done;
+// nothing of who reads, and no key.
 func TestTrail(t *testing.T) {
 	r := newRig(t)
 	r.must(tunnel...)

@@ -14,7 +14,8 @@ import (
 	"sallyport/mgmt/internal/fakebox"
 )
 
-// hold lets the next change, or restoration, stop in its middle: `entered` is closed once it is there, and it goes on with `end`.
+// hold lets the next change, or restoration, stop in its middle: `entered` is closed once it is
+// there, and it goes on with `end`.
 func (r *rig) hold() (entered chan struct{}, end func()) {
 	entered, gone := make(chan struct{}), make(chan struct{})
 	var first atomic.Bool
@@ -31,7 +32,8 @@ func (r *rig) hold() (entered chan struct{}, end func()) {
 
 const neighbour = "neigh add 192.0.2.2 lladdr 02:00:00:00:00:22 dev black"
 
-// TestReadersDoNotWait: while a change has written a part of its rows, others are answered with what was there before it.
+// TestReadersDoNotWait: while a change has written a part of its rows, others are answered with
+// what was there before it.
 func TestReadersDoNotWait(t *testing.T) {
 	r := newRig(t)
 	r.must(append([]string{neighbour}, tunnel...)...)
@@ -71,8 +73,8 @@ func TestReadersDoNotWait(t *testing.T) {
 	}
 }
 
-// TestReadersSeeWhatTheChipsHold: behind a reset nobody is told of what was there before it; who asks while the daemon restores
-// the box is told what it then holds.
+// TestReadersSeeWhatTheChipsHold: behind a reset nobody is told of what was there before it; who
+// asks while the daemon restores the box is told what it then holds.
 func TestReadersSeeWhatTheChipsHold(t *testing.T) {
 	r := newRig(t)
 	r.must(append([]string{neighbour}, tunnel...)...)
@@ -115,7 +117,8 @@ func TestReadersSeeWhatTheChipsHold(t *testing.T) {
 	}
 }
 
-// TestViewOfABrokenChange: what a change left half done is not shown by itself, and the next poll undoes it.
+// TestViewOfABrokenChange: what a change left half done is not shown by itself, and the next poll
+// undoes it.
 func TestViewOfABrokenChange(t *testing.T) {
 	r := newRig(t)
 	r.must(tunnel...)

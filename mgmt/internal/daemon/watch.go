@@ -49,8 +49,8 @@ type Holding struct {
 	Identity     [3]chip.Identity
 	Capabilities [3]chip.Capabilities
 	session.Installed
-	// LastUse has, by age, the time of last use of what is installed, in seconds since the epoch; 0 of what was never used. It is as exact as
-	// others ask often.
+	// LastUse has, by age, the time of last use of what is installed, in seconds since the epoch; 0
+	// of what was never used. It is as exact as others ask often.
 	LastUse map[uint64]int64
 }
 
@@ -78,7 +78,8 @@ func (d *Daemon) Holding(most int) (Holding, error) {
 	return out, nil
 }
 
-// Watch gives a channel of all events from now on. It is closed when its reader is too far behind, or when the daemon ends.
+// Watch gives a channel of all events from now on. It is closed when its reader is too far behind,
+// or when the daemon ends.
 func (d *Daemon) Watch() <-chan events.Event { return d.events.subscribe() }
 
 // shown is what the last poll or change found, for those who do not wait for the next.
@@ -91,8 +92,9 @@ type shown struct {
 // show lets others see it. The caller has the daemon's lock.
 func (d *Daemon) show() { d.shown.Store(&shown{d.links, d.statuses, d.session.Left()}) }
 
-// view is the configuration that the chips hold. It waits for the daemon's lock only while the chips do not
-// hold what they did: a restoration that runs is finished first, so nobody is told of what is not there.
+// view is the configuration that the chips hold. It waits for the daemon's lock only while the
+// chips do not hold what they did: a restoration that runs is finished first, so nobody is told of
+// what is not there.
 func (d *Daemon) view() (*session.View, error) {
 	if v, err := d.session.View(); v != nil || err != nil {
 		return v, err

@@ -15,7 +15,8 @@ import (
 // auditTime is RFC 3339 with microseconds: a chip's time is read over a bus.
 const auditTime = "2006-01-02T15:04:05.000000Z07:00"
 
-// Audit takes the events of packets of inbound SAs that were dropped for their ICV, their number or their selectors, in the order of their times.
+// Audit takes the events of packets of inbound SAs that were dropped for their ICV, their number or
+// their selectors, in the order of their times.
 func (s *Source) Audit(m *model.Model) (out []Event, err error) {
 	clocks, now, err := s.readClocks()
 	if err != nil {

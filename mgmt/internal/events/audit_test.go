@@ -15,7 +15,8 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// audit is one invocation of `sallyctl audit`, a second after the one before, and what it must print behind the time.
+// audit is one invocation of `sallyctl audit`, a second after the one before, and what it must
+// print behind the time.
 func (r *rig) audit(lines ...string) {
 	r.T.Helper()
 	r.Clock++
@@ -102,8 +103,8 @@ func TestAuditLost(t *testing.T) {
 	}
 }
 
-// TestAuditTimes: seconds since the chip's reset, and the time of day that they stand for; lines of both chips, which were reset at
-// different times, in the order of the day.
+// TestAuditTimes: seconds since the chip's reset, and the time of day that they stand for; lines of
+// both chips, which were reset at different times, in the order of the day.
 func TestAuditTimes(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Must(testbox.Tunnel)
@@ -135,7 +136,8 @@ func TestAuditTimes(t *testing.T) {
 	}
 }
 
-// TestAuditPacket: what was in a packet with other selectors than its SA's, and those, in the words of a selector.
+// TestAuditPacket: what was in a packet with other selectors than its SA's, and those, in the words
+// of a selector.
 func TestAuditPacket(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Must(testbox.Tunnel + "xfrm policy add src 10.2.0.0/16 dst 10.9.0.0/16 proto udp dport 53 dir in priority 90 tmpl src 192.0.2.2 dst 192.0.2.1 proto esp reqid 1 mode tunnel\n")
@@ -163,7 +165,8 @@ func TestAuditPacket(t *testing.T) {
 	}
 }
 
-// TestAuditOfAnother: what waits of an SA is not said of the one that gets its row, and that it is not said is.
+// TestAuditOfAnother: what waits of an SA is not said of the one that gets its row, and that it is
+// not said is.
 func TestAuditOfAnother(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Must(testbox.Tunnel)

@@ -50,7 +50,8 @@ var auditQueues = []auditQueue{
 	},
 }
 
-// takeAudit takes the events that wait in a queue, as many as it holds, and says whether some were lost.
+// takeAudit takes the events that wait in a queue, as many as it holds, and says whether some
+// were lost.
 func (s *Source) takeAudit(q auditQueue) (events []audited, lost bool, err error) {
 	lost, err = s.takeQueue(q.eventQueue, func(event []uint32) error {
 		e := audited{chip: q.chip, row: int(regs.InnerAuditEventSa.Get(event)), reason: uint32(regs.InnerAuditEventReason.Get(event))}
@@ -77,10 +78,12 @@ func duration(cycle, other uint64) time.Duration {
 	return time.Duration(cycles/chip.CyclesPerSecond)*time.Second + time.Duration(cycles%chip.CyclesPerSecond)*time.Second/chip.CyclesPerSecond
 }
 
-// clockReads is how often clocks are read until none of their high halves changes meanwhile, which each does every 14 s.
+// clockReads is how often clocks are read until none of their high halves changes meanwhile, which
+// each does every 14 s.
 const clockReads = 4
 
-// readClocks reads the cycles since reset of the chips that have such queues, together, and says what time that is.
+// readClocks reads the cycles since reset of the chips that have such queues, together, and says
+// what time that is.
 func (s *Source) readClocks() (cycles map[transport.Chip]uint64, now time.Time, err error) {
 	var sources []chip.Source
 	for _, q := range auditQueues {

@@ -28,7 +28,8 @@ const (
 	EventNoise    = "noise"    // the noise source has failed its health tests, or is good again
 	EventTamper   = "tamper"   // a chip's tamper input was active, or the chip was reset since
 	EventReady    = "ready"    // a chip clears its tables after a reset, or has cleared them
-	EventRestart  = "restart"  // the chips had lost their configuration, and have it again but for SAs
+	// the chips had lost their configuration, and have it again but for SAs
+	EventRestart = "restart"
 )
 
 // Protocol is that of an SA, as esp, or the number of a packet's, which is a number in JSON.
@@ -53,7 +54,8 @@ type Event struct {
 	ReqID uint32     `json:"reqid,omitempty"`
 	Dir   xfrm.Dir   `json:"dir,omitempty"`
 
-	// Of an expire: whether the hard limit was reached, and in what: "bytes", "packets", "time", "time-use", or two of them with a comma.
+	// Of an expire: whether the hard limit was reached, and in what: "bytes", "packets", "time",
+	// "time-use", or two of them with a comma.
 	Hard  *bool  `json:"hard,omitempty"`
 	Limit string `json:"limit,omitempty"`
 
@@ -83,7 +85,8 @@ type Dropped struct {
 	Reason string `json:"reason"`          // as in the counter drop_…
 	Seq    uint32 `json:"seq"`             // in the ESP header
 	Count  int    `json:"count,omitempty"` // how many events this line stands for
-	// Time is when the packet was judged, by this machine's clock; Uptime the same in seconds since the chip's reset.
+	// Time is when the packet was judged, by this machine's clock; Uptime the same in seconds since
+	// the chip's reset.
 	Time    time.Time `json:"time"`
 	Uptime  string    `json:"uptime"`
 	Packet  string    `json:"packet,omitempty"`  // the packet's selectors, if they were the reason
@@ -102,7 +105,8 @@ func ExpireEvent(sa *model.SA, hard bool, limit string) Event {
 	return e
 }
 
-// String is the line that sallyctl prints, in the words of `ip xfrm monitor` where it has such events.
+// String is the line that sallyctl prints, in the words of `ip xfrm monitor` where it has
+// such events.
 func (e Event) String() string {
 	of := fmt.Sprintf("src %s dst %s proto %s spi 0x%08x reqid %d dir %s", e.Src, e.Dst, e.Proto, e.SPI, e.ReqID, e.Dir)
 	switch e.Kind {

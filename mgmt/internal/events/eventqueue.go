@@ -7,11 +7,12 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// mostEvents are taken of a queue at a time: as many as it holds. Traffic can fill a queue as fast as software empties it, and must not keep it from anything else.
+// mostEvents are taken of a queue at a time: as many as it holds. Traffic can fill a queue as fast
+// as software empties it, and must not keep it from anything else.
 const mostEvents = 16
 
-// eventQueue is a queue of events of a chip (docs/reference/registers.md). `event` shows the oldest; where it has `lost` and `valid`, and what the bits of `control` do,
-// is the same for each.
+// eventQueue is a queue of events of a chip (docs/reference/registers.md). `event` shows the
+// oldest; where it has `lost` and `valid`, and what the bits of `control` do, is the same for each.
 type eventQueue struct {
 	name           string
 	chip           transport.Chip
@@ -32,7 +33,8 @@ func QueueNames() []string {
 	return names
 }
 
-// takeQueue gives `take` the events that a queue held when it was called, and says whether some were lost. What came meanwhile is left for the next time, and counted.
+// takeQueue gives `take` the events that a queue held when it was called, and says whether some
+// were lost. What came meanwhile is left for the next time, and counted.
 func (s *Source) takeQueue(q eventQueue, take func(event []uint32) error) (lost bool, err error) {
 	for range mostEvents {
 		value, err := s.Box.Read32(q.chip, q.event)

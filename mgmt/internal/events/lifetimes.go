@@ -12,7 +12,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// lifetimes takes the events of lifetimes from the inner chip; if some were lost, every SA that has reached a limit has one more.
+// lifetimes takes the events of lifetimes from the inner chip; if some were lost, every SA that has
+// reached a limit has one more.
 func (s *Source) lifetimes(m *model.Model, found func(Event)) error {
 	expired := func(sa *model.SA, hard bool, of string) {
 		if sa == nil {

@@ -8,7 +8,8 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// Links are the links between the chips, by the name of the one beside the crypto chip, and whether they are up.
+// Links are the links between the chips, by the name of the one beside the crypto chip, and whether
+// they are up.
 type Links map[string]bool
 
 // AllUp is what they are in a box that works.

@@ -12,7 +12,8 @@ import (
 
 // Noise is what the crypto chip's noise source had for software.
 type Noise struct {
-	// Good says that its health tests have passed since they began, Failed that one has not; in between they are beginning.
+	// Good says that its health tests have passed since they began, Failed that one has not; in
+	// between they are beginning.
 	Good, Failed bool
 	// Words are raw bits, which are nowhere else now. There are none without Good.
 	Words []byte

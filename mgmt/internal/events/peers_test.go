@@ -20,7 +20,8 @@ const (
 	forged = "203.0.113.9:4500"
 )
 
-// TestPeerOfSAD: the SAD's row expects the packets from the SA's source and its source port, which of an inbound SA are the peer's, as in Linux.
+// TestPeerOfSAD: the SAD's row expects the packets from the SA's source and its source port, which
+// of an inbound SA are the peer's, as in Linux.
 func TestPeerOfSAD(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Must(testbox.Encapsulated)
@@ -36,7 +37,8 @@ func TestPeerOfSAD(t *testing.T) {
 	}
 }
 
-// TestMovedPeers: what was authentic is printed once, by whatever was forged beside it; nothing else ever is.
+// TestMovedPeers: what was authentic is printed once, by whatever was forged beside it; nothing
+// else ever is.
 func TestMovedPeers(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Must(testbox.Encapsulated)
@@ -70,7 +72,8 @@ func TestMovedPeers(t *testing.T) {
 	r.Fake.Late(late)
 	expect("")
 
-	// More than 16, and no more places: what is said is still true, and the next packets are heard again.
+	// More than 16, and no more places: what is said is still true, and the next packets are
+	// heard again.
 	for range 20 {
 		arrive(0, moved, true)
 	}

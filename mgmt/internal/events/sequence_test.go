@@ -13,7 +13,8 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// TestSequence: an SA without a limit of its own that has used its last number is one event, and the register is cleared for the next.
+// TestSequence: an SA without a limit of its own that has used its last number is one event, and
+// the register is cleared for the next.
 func TestSequence(t *testing.T) {
 	const soft, exhausted = 1, 2
 	r := newRig(t, fakebox.Small)

@@ -52,7 +52,8 @@ type Box struct {
 	Writes int
 	// BusyReads is how often TABLE_STATUS says busy after a command.
 	BusyReads int
-	// Flood is how many more events come: for each that is taken another like it, at once, as long as there are any.
+	// Flood is how many more events come: for each that is taken another like it, at once, as long
+	// as there are any.
 	Flood int
 	// FailAfter, if positive, makes the access after that many fail.
 	FailAfter int
@@ -330,7 +331,8 @@ func (b *Box) Arrive(sa uint16, from netip.AddrPort, authentic bool) {
 	}
 }
 
-// Late queues an event of a peer, a value of PEER_EVENT, whose packet was on its way while places were freed.
+// Late queues an event of a peer, a value of PEER_EVENT, whose packet was on its way while places
+// were freed.
 func (b *Box) Late(event uint32) { b.raise(&b.peers, event) }
 
 // Drop drops an authentic packet of an inbound SA, as the inner chip does for a reason of the audit

@@ -17,7 +17,8 @@ type queue struct {
 
 const depth = 16
 
-// The queues are alike in where their first register has `lost` and `valid`, and in the bits of their control registers.
+// The queues are alike in where their first register has `lost` and `valid`, and in the bits of
+// their control registers.
 var (
 	lostBit  = uint32(1) << regs.InnerAuditEventLost.LSB
 	validBit = uint32(1) << regs.InnerAuditEventValid.LSB

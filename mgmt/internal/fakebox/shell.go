@@ -11,7 +11,8 @@ import (
 
 // Shell is the logic around a chip on a card: its registers as regs/shell.rdl has them.
 type Shell struct {
-	// DRP has words by what DRP_SELECT is for them: the system monitor's by their addresses, those of the MAC from 2^24 on. Where there is none, nothing answers.
+	// DRP has words by what DRP_SELECT is for them: the system monitor's by their addresses, those
+	// of the MAC from 2^24 on. Where there is none, nothing answers.
 	DRP map[uint32]uint16
 	// Mailbox is that of an interface card; nil of the crypto card.
 	Mailbox *Mailbox
@@ -19,7 +20,8 @@ type Shell struct {
 	registers map[uint32]uint32
 }
 
-// AddShells puts the chips on cards of board 1 whose links, MACs and cages are as they should be, and gives the cards' shells.
+// AddShells puts the chips on cards of board 1 whose links, MACs and cages are as they should be,
+// and gives the cards' shells.
 func (b *Box) AddShells() [3]*Shell {
 	b.mu.Lock()
 	defer b.mu.Unlock()

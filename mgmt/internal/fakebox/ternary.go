@@ -47,7 +47,8 @@ func condition(row []uint32) string {
 	return fmt.Sprint(row)
 }
 
-// Matches says whether a packet with such a key, in the words of a row's low bits, is one of a row's.
+// Matches says whether a packet with such a key, in the words of a row's low bits, is one of
+// a row's.
 func Matches(row, key []uint32) bool {
 	for i, word := range key {
 		if (word^row[i])&row[i+regs.RuleRow.SrcMask.LSB/32] != 0 {

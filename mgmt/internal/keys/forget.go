@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// forget clears the key schedule of a cipher, which begins with the key. A cipher that refers to other memory is left alone, because
-// the garbage collector has to see references go.
+// forget clears the key schedule of a cipher, which begins with the key. A cipher that refers to
+// other memory is left alone, because the garbage collector has to see references go.
 func forget(block cipher.Block) {
 	v := reflect.ValueOf(block)
 	if v.Kind() == reflect.Pointer && !refers(v.Type().Elem()) {

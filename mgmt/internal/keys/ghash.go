@@ -7,7 +7,8 @@ import (
 	"encoding/binary"
 )
 
-// hashPowers returns H, the encryption of the zero block by block (SP 800-38D, 6.4), H², H³ and H⁴, 16 bytes each.
+// hashPowers returns H, the encryption of the zero block by block (SP 800-38D, 6.4), H², H³ and H⁴,
+// 16 bytes each.
 func hashPowers(block cipher.Block) [64]byte {
 	var h [16]byte
 	block.Encrypt(h[:], h[:])
@@ -22,8 +23,8 @@ func hashPowers(block cipher.Block) [64]byte {
 	return powers
 }
 
-// multiply is the product in GF(2^128) as GCM orders its bits. Neither the time it takes nor the memory it touches
-// depends on the operands.
+// multiply is the product in GF(2^128) as GCM orders its bits. Neither the time it takes nor the
+// memory it touches depends on the operands.
 func multiply(x, y [16]byte) [16]byte {
 	xHi, xLo := binary.BigEndian.Uint64(x[:8]), binary.BigEndian.Uint64(x[8:])
 	vHi, vLo := binary.BigEndian.Uint64(y[:8]), binary.BigEndian.Uint64(y[8:])

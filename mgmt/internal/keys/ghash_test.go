@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestHashKey is test case 2 of the GCM specification (McGrew and Viega, appendix B): H of the zero key, and the product
-// that its GHASH passes through.
+// TestHashKey is test case 2 of the GCM specification (McGrew and Viega, appendix B): H of the zero
+// key, and the product that its GHASH passes through.
 func TestHashKey(t *testing.T) {
 	block, _ := aes.NewCipher(make([]byte, 16))
 	powers := hashPowers(block)
@@ -30,8 +30,8 @@ func TestHashKey(t *testing.T) {
 	}
 }
 
-// TestPowersAgainstLibrary builds the tag of three blocks of additional data from H, H², H³ and H⁴ alone and compares it with
-// crypto/cipher.
+// TestPowersAgainstLibrary builds the tag of three blocks of additional data from H, H², H³ and H⁴
+// alone and compares it with crypto/cipher.
 func TestPowersAgainstLibrary(t *testing.T) {
 	random := rand.NewChaCha8([32]byte{1})
 	for _, size := range []int{16, 24, 32} {

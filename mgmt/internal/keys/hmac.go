@@ -9,8 +9,8 @@ import (
 	"hash"
 )
 
-// hmacStates puts the hash's states behind the blocks key ^ ipad and key ^ opad (RFC 2104, 2) into the two halves of Auth. The key
-// is not longer than a block.
+// hmacStates puts the hash's states behind the blocks key ^ ipad and key ^ opad (RFC 2104, 2) into
+// the two halves of Auth. The key is not longer than a block.
 func (m *Material) hmacStates(newHash func() hash.Hash, key []byte) error {
 	for i, pad := range []byte{0x36, 0x5c} {
 		h := newHash()
@@ -30,7 +30,8 @@ func (m *Material) hmacStates(newHash func() hash.Hash, key []byte) error {
 	return nil
 }
 
-// magicBytes stand before the chaining value in the state that the SHA-1, SHA-256 and SM3 packages marshal.
+// magicBytes stand before the chaining value in the state that the SHA-1, SHA-256 and SM3
+// packages marshal.
 const magicBytes = 4
 
 // chainingValue reads the hash's state after whole blocks, which is written as a digest is.

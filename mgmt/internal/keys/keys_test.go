@@ -31,7 +31,8 @@ func compute(t *testing.T, s *suite.Suite, inbound bool) (m *Material, crypt, au
 	return m, crypt, auth
 }
 
-// TestEveryPartOfEverySuite: where the key, the salt and what the hash needs stand in a row, for every suite both ways.
+// TestEveryPartOfEverySuite: where the key, the salt and what the hash needs stand in a row, for
+// every suite both ways.
 func TestEveryPartOfEverySuite(t *testing.T) {
 	for i := range suite.All {
 		s := &suite.All[i]

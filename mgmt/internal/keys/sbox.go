@@ -2,20 +2,23 @@
 
 package keys
 
-// sbox is an S-box of AES or SM4 as its standard's algebra defines it: an inversion in GF(2^8) between affine maps. Computed
-// instead of looked up, so that neither its time nor the memory it touches depends on a key.
+// sbox is an S-box of AES or SM4 as its standard's algebra defines it: an inversion in GF(2^8)
+// between affine maps. Computed instead of looked up, so that neither its time nor the memory it
+// touches depends on a key.
 type sbox struct {
 	polynomial uint16
 	before     affine
 	after      affine
 }
 
-// affine XORs the rotations of a byte named by the bits of rotate (bit n: left by n) and a constant.
+// affine XORs the rotations of a byte named by the bits of rotate (bit n: left by n) and
+// a constant.
 type affine struct{ rotate, constant byte }
 
 var (
-	aesSbox = sbox{0x11b, affine{1, 0}, affine{0x1f, 0x63}}       // FIPS 197, 5.1.1
-	sm4Sbox = sbox{0x1f5, affine{0xcb, 0xd3}, affine{0xcb, 0xd3}} // equal to the table of GB/T 32907, 6.2
+	aesSbox = sbox{0x11b, affine{1, 0}, affine{0x1f, 0x63}} // FIPS 197, 5.1.1
+	// equal to the table of GB/T 32907, 6.2
+	sm4Sbox = sbox{0x1f5, affine{0xcb, 0xd3}, affine{0xcb, 0xd3}}
 )
 
 func (a affine) of(x byte) byte {

@@ -7,8 +7,8 @@ import (
 	"math/bits"
 )
 
-// aesEnd returns the last words of the expanded key, as many as the key has: where a schedule that runs backwards starts
-// (FIPS 197, 5.2).
+// aesEnd returns the last words of the expanded key, as many as the key has: where a schedule that
+// runs backwards starts (FIPS 197, 5.2).
 func aesEnd(key []byte) []byte {
 	nk := len(key) / 4
 	words := make([]uint32, 4*(nk+7))
@@ -55,8 +55,8 @@ func sm4Step(k0, k1, k2, k3, ck uint32) uint32 {
 	return k0 ^ b ^ bits.RotateLeft32(b, 13) ^ bits.RotateLeft32(b, 23)
 }
 
-// sm4End returns K39, K38, K37, K36 of the key schedule run on four steps beyond its end. The same step, with the constants in
-// reverse order, makes rk31, rk30 … of them as they are needed.
+// sm4End returns K39, K38, K37, K36 of the key schedule run on four steps beyond its end. The same
+// step, with the constants in reverse order, makes rk31, rk30 … of them as they are needed.
 func sm4End(key [16]byte) (end [16]byte) {
 	var k [4]uint32
 	for i := range k {

@@ -34,8 +34,9 @@ func TestAESEnd(t *testing.T) {
 	}
 }
 
-// TestSM4End runs the schedule backwards from its end, as the hardware does, and decrypts with it: example 1 of GB/T 32907, annex A,
-// which names rk31 and rk0, and random blocks against the library.
+// TestSM4End runs the schedule backwards from its end, as the hardware does, and decrypts with it:
+// example 1 of GB/T 32907, annex A, which names rk31 and rk0, and random blocks against
+// the library.
 func TestSM4End(t *testing.T) {
 	decrypt := func(end, block [16]byte) (out [16]byte, roundKeys []uint32) {
 		var k, x [4]uint32

@@ -34,7 +34,8 @@ const mostFiles = 40
 
 const module = "sallyport/mgmt/internal/"
 
-// TestLayers: no package imports one that is not below it, and none has more files than one can know.
+// TestLayers: no package imports one that is not below it, and none has more files than one
+// can know.
 func TestLayers(t *testing.T) {
 	folders, err := filepath.Glob("../*")
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// firstPause and longestPause bound how long a listener waits after an Accept that failed: for lack of file descriptors, say.
+// firstPause and longestPause bound how long a listener waits after an Accept that failed: for lack
+// of file descriptors, say.
 const (
 	firstPause   = 5 * time.Millisecond
 	longestPause = time.Second

@@ -11,7 +11,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// Apply carries one command out on the model and returns what it prints: with what SAs and policies have carried, if there is a meter.
+// Apply carries one command out on the model and returns what it prints: with what SAs and policies
+// have carried, if there is a meter.
 func (m *Model) Apply(command xfrm.Command, meter Meter) (string, error) {
 	if ofNetwork(command) {
 		m.Changes.Network = true
@@ -62,7 +63,8 @@ func (m *Model) Apply(command xfrm.Command, meter Meter) (string, error) {
 	case xfrm.Show:
 		return m.show(c.What), nil
 	default:
-		// Only the parser makes commands, and every kind of them has its case above: no user can come here.
+		// Only the parser makes commands, and every kind of them has its case above: no user can
+		// come here.
 		panic(fmt.Sprintf("apply has no case for %T", c))
 	}
 	return "", nil
@@ -117,7 +119,8 @@ func (m *Model) selectStates(c xfrm.StateSelect, meter Meter) (string, error) {
 	return out.String(), nil
 }
 
-// matching are the SAs that a command is about. One that is named by destination, protocol and SPI is found at once.
+// matching are the SAs that a command is about. One that is named by destination, protocol and SPI
+// is found at once.
 func (m *Model) matching(c xfrm.StateSelect) (found []*SA) {
 	if c.Verb <= xfrm.Get {
 		if sa := m.SAs.Find(c.Filter.ID()); sa != nil && c.Filter.Match(&sa.State) {
@@ -197,7 +200,8 @@ func (m *Model) selectPolicies(c xfrm.PolicySelect, meter Meter) (string, error)
 	return out.String(), nil
 }
 
-// matchingPolicies are those that a command is about. One that is named by selector or index is found at once.
+// matchingPolicies are those that a command is about. One that is named by selector or index is
+// found at once.
 func (m *Model) matchingPolicies(c xfrm.PolicySelect) (found []*Policy) {
 	if c.Verb <= xfrm.Get {
 		p, _ := m.Policies.index.Get(c.Filter.Index)

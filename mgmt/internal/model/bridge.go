@@ -4,8 +4,9 @@ package model
 
 import "sallyport/mgmt/internal/xfrm"
 
-// Bump says whether the box is a bump in the wire (RFC 4301, 3.3): a bridge over both ports, with ESP of the hosts at both ends on
-// the way. checkBridge sees to it that both ports are in it or neither.
+// Bump says whether the box is a bump in the wire (RFC 4301, 3.3): a bridge over both ports, with
+// ESP of the hosts at both ends on the way. checkBridge sees to it that both ports are in it
+// or neither.
 func (m *Model) Bump() bool { return m.Links[xfrm.Red].Master != "" }
 
 func (m *Model) addBridge(c xfrm.Bridge) error {
@@ -40,7 +41,8 @@ func (m *Model) linkAdded(c xfrm.Link) error {
 	return nil
 }
 
-// master puts a port into the bridge or takes it out. A bridge of one port leads nowhere: if one goes, both do.
+// master puts a port into the bridge or takes it out. A bridge of one port leads nowhere: if one
+// goes, both do.
 func (m *Model) master(c xfrm.Link, l *Link) error {
 	switch {
 	case *c.Master == "":
@@ -61,7 +63,8 @@ func (m *Model) ungroup(pos xfrm.Pos) {
 	m.bridged = pos
 }
 
-// CheckBridge refuses what would be half a bridge, and SAs of a mode that does not go with what the box is.
+// CheckBridge refuses what would be half a bridge, and SAs of a mode that does not go with what the
+// box is.
 func (m *Model) CheckBridge() error {
 	red, black := m.Links[xfrm.Red].Master, m.Links[xfrm.Black].Master
 	if red != black {

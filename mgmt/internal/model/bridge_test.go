@@ -19,7 +19,8 @@ func (r *rig) controlsOf() [3]uint32 {
 	return [3]uint32{r.Fake.Get(transport.Inner, regs.InnerControl), r.Fake.Get(transport.Crypto, regs.CryptoControl), r.Fake.Get(transport.Outer, regs.OuterControl)}
 }
 
-// TestBridge: CONTROL of a bridge and of a router, clear packets of both, and that the bridge is kept between invocations.
+// TestBridge: CONTROL of a bridge and of a router, clear packets of both, and that the bridge is
+// kept between invocations.
 func TestBridge(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	clear := "route add default via 192.0.2.9 dev black\nneigh add 192.0.2.9 lladdr 02:00:00:00:00:09 dev black\nlink set black mtu 1500\n" +
@@ -42,7 +43,8 @@ func TestBridge(t *testing.T) {
 	check([3]uint32{ports, 7, ports}, 1, 1500)
 	r.Quiet(testbox.Bridged)
 	check([3]uint32{ports | bump, 7, ports | bump}, 0, 0)
-	// While rows change their meaning nothing is received: CONTROL without rx_enable, and then with bump.
+	// While rows change their meaning nothing is received: CONTROL without rx_enable, and then
+	// with bump.
 	r.Quiet("link show")
 	if !strings.Contains(r.Out, "red up mtu 9582 address 02:72:00:00:00:01 master br0\n") || !strings.Contains(r.Out, "\nbr0 type bridge\n") {
 		t.Errorf("the list is\n%s", r.Out)
@@ -70,7 +72,8 @@ func TestBridgeOpensTheCryptoChip(t *testing.T) {
 	}
 }
 
-// TestBridgeRestsMeanwhile: a box that becomes a bridge or ceases to be one has both ports off from before the first row to after the last.
+// TestBridgeRestsMeanwhile: a box that becomes a bridge or ceases to be one has both ports off from
+// before the first row to after the last.
 func TestBridgeRestsMeanwhile(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	policy := "xfrm policy add dst 10.1.0.0/16 dir out action allow\n"
@@ -104,7 +107,8 @@ func TestBridgeHasNoAddress(t *testing.T) {
 	}
 }
 
-// TestBridgeWarnings: of clear IPv6 of one link, neighbour discovery alone asks no policy in a bridge.
+// TestBridgeWarnings: of clear IPv6 of one link, neighbour discovery alone asks no policy in
+// a bridge.
 func TestBridgeWarnings(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Quiet(testbox.Bridged + "xfrm policy add src fe80::/10 dir in action allow\nxfrm policy add dst ff02::/16 dir out action allow\n")

@@ -11,7 +11,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// Changes are what a model has and its origin has not, and the other way round: SAs by age, policies by place.
+// Changes are what a model has and its origin has not, and the other way round: SAs by age,
+// policies by place.
 type Changes struct {
 	SAs, GoneSAs           map[uint64]*SA
 	Policies, GonePolicies map[uint64]*Policy
@@ -105,7 +106,8 @@ func (m *Model) EditSA(sa *SA, edit func(*SA)) {
 	m.Changes.SAs[own.Age] = &own
 }
 
-// Renew has all policies count anew, as behind a loss of the chips' tables, and everything be computed.
+// Renew has all policies count anew, as behind a loss of the chips' tables, and everything
+// be computed.
 func (m *Model) Renew() {
 	m.Changes.Network = true
 	for _, p := range slices.Collect(m.Policies.All()) {
@@ -124,7 +126,8 @@ func (m *Model) TouchedSAs() iter.Seq[*SA] {
 	return slices.Values(m.Changes.Added())
 }
 
-// Touched are the policies that a change may concern, in their order: new ones, and those that name SAs which came or went.
+// Touched are the policies that a change may concern, in their order: new ones, and those that name
+// SAs which came or went.
 func (m *Model) Touched() []*Policy {
 	if m.Changes.Network {
 		return slices.Collect(m.Policies.All())
@@ -147,7 +150,8 @@ func (m *Model) MarkTimes(now time.Time) {
 	}
 }
 
-// Settle makes what a change added a part of what there is. Its keys are on the chips now, and nowhere else.
+// Settle makes what a change added a part of what there is. Its keys are on the chips now, and
+// nowhere else.
 func (m *Model) Settle() {
 	for _, sa := range m.Changes.SAs {
 		if sa.Fresh {

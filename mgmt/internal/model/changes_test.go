@@ -61,7 +61,8 @@ func told(t *testing.T, m *model.Model) string {
 	return out.String()
 }
 
-// TestCopies: while copies change, one after the other, those who read what they were made of find it as it was.
+// TestCopies: while copies change, one after the other, those who read what they were made of find
+// it as it was.
 func TestCopies(t *testing.T) {
 	const tunnels = 200
 	seed := rand.Uint64()

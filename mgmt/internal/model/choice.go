@@ -11,15 +11,16 @@ import (
 // Dscps are the values of the field.
 const Dscps = 64
 
-// Choice is the outbound SAs that a policy uses between two ends, as Linux prefers them: the newest of all, or, of the packets of a DSCP, the
-// newest of those for it, if there is one (RFC 4301, 4.4.2.1).
+// Choice is the outbound SAs that a policy uses between two ends, as Linux prefers them: the newest
+// of all, or, of the packets of a DSCP, the newest of those for it, if there is one (RFC
+// 4301, 4.4.2.1).
 type Choice struct {
 	All *SA
 	By  [Dscps]*SA
 }
 
-// Choices gives what a policy uses. The ends are the template's in tunnel mode, and so there is one; in transport mode each two hosts have
-// their own.
+// Choices gives what a policy uses. The ends are the template's in tunnel mode, and so there is
+// one; in transport mode each two hosts have their own.
 func (m *Model) Choices(p *Policy) (out []Choice) {
 	places := map[[2]netip.Addr]int{}
 	for _, sa := range m.Named(p, xfrm.DirOut) {

@@ -12,7 +12,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// DescribeSA prints as `ip xfrm state list`, with the key redacted; with statistics as `ip -s xfrm state list`, without times.
+// DescribeSA prints as `ip xfrm state list`, with the key redacted; with statistics as
+// `ip -s xfrm state list`, without times.
 func (m *Model) DescribeSA(sa *SA, meter Meter) (string, error) {
 	way := sa.Way
 	if sa.Fresh {
@@ -88,7 +89,8 @@ func limitText(n uint64) string {
 	return fmt.Sprint(n)
 }
 
-// DescribePolicy prints as `ip xfrm policy list`; with statistics also what it has carried, if that is counted.
+// DescribePolicy prints as `ip xfrm policy list`; with statistics also what it has carried, if that
+// is counted.
 func (m *Model) DescribePolicy(p *Policy, meter Meter) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s \n\tdir %s ", p.Selector, p.Dir)
@@ -119,7 +121,8 @@ func (m *Model) DescribePolicy(p *Policy, meter Meter) (string, error) {
 	return b.String(), nil
 }
 
-// show prints addresses, links, routes, neighbours, or the limits of reassembly or of punted frames, as lines that could be added again.
+// show prints addresses, links, routes, neighbours, or the limits of reassembly or of punted
+// frames, as lines that could be added again.
 func (m *Model) show(what string) string {
 	var b strings.Builder
 	switch what {

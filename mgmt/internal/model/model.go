@@ -18,17 +18,20 @@ type SA struct {
 	Way xfrm.Dir `json:"way"`
 	// Row is its index in the tables of its direction.
 	Row int `json:"row"`
-	// WindowRows are its rows of the inner chip's replay table; an inbound SA keeps them as long as it lives.
+	// WindowRows are its rows of the inner chip's replay table; an inbound SA keeps them as long as
+	// it lives.
 	WindowRows []int `json:"window_rows,omitempty"`
 	// DummyRow is its row of the inner chip's table of dummy packets, if it sends any.
 	DummyRow int `json:"dummy_row,omitempty"`
-	// Started says that its window is on the chip: a selector row that is written again must leave it alone.
+	// Started says that its window is on the chip: a selector row that is written again must leave
+	// it alone.
 	Started bool `json:"started,omitempty"`
 	// Age orders SAs by when they were added.
 	Age uint64 `json:"age"`
 	// Added is when it came to the chips, in seconds since the epoch.
 	Added int64 `json:"added,omitempty"`
-	// Used is when it was first seen to have carried a packet, likewise, where a limit in time counts from there.
+	// Used is when it was first seen to have carried a packet, likewise, where a limit in time
+	// counts from there.
 	Used int64 `json:"used,omitempty"`
 	// Warned says that its soft limit in time was told.
 	Warned bool `json:"warned,omitempty"`
@@ -46,7 +49,8 @@ func (sa *SA) Peer() netip.AddrPort {
 type Policy struct {
 	xfrm.Policy
 	Age uint64 `json:"age"`
-	// Usage is the row of the inner chip that counts its packets, if it is a flow or rule there; 0 if it has none of its own.
+	// Usage is the row of the inner chip that counts its packets, if it is a flow or rule there; 0
+	// if it has none of its own.
 	Usage int `json:"usage,omitempty"`
 
 	Pos   xfrm.Pos `json:"-"` // where it was written
@@ -58,7 +62,8 @@ type Policy struct {
 // At is the policy's place in the order in which policies were written last.
 func (p *Policy) At() uint64 { return p.place }
 
-// Place is where an address, a route or a neighbour is: at a port, and there in a VLAN, by its device, if not in none.
+// Place is where an address, a route or a neighbour is: at a port, and there in a VLAN, by its
+// device, if not in none.
 type Place struct {
 	Dev  string `json:"dev"`
 	VLAN string `json:"vlan,omitempty"`
@@ -130,7 +135,8 @@ type Network struct {
 	Learned map[NextHop]xfrm.MAC `json:"learned,omitempty"`
 	// Reassembly are the limits of what waits for fragments.
 	Reassembly Reassembly `json:"reassembly,omitzero"`
-	// Punt has the limits of punted and injected frames that differ from those after reset, by device and group.
+	// Punt has the limits of punted and injected frames that differ from those after reset, by
+	// device and group.
 	Punt map[string]map[string]Limit `json:"punt,omitempty"`
 	// Bridge is the name of the bridge, if there is one.
 	Bridge string `json:"bridge,omitempty"`

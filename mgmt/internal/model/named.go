@@ -9,8 +9,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// ends are the two endpoints and the reqid that templates find SAs by; reqid 0 holds the SAs of every reqid, and no endpoints those
-// of every host, in transport mode.
+// ends are the two endpoints and the reqid that templates find SAs by; reqid 0 holds the SAs of
+// every reqid, and no endpoints those of every host, in transport mode.
 type ends struct {
 	src, dst netip.Addr
 	reqID    uint32

@@ -4,7 +4,8 @@ package model
 
 import "sallyport/mgmt/internal/xfrm"
 
-// removePoliciesAnd removes policies and, if that is asked for, the SAs that they leave without any.
+// removePoliciesAnd removes policies and, if that is asked for, the SAs that they leave
+// without any.
 func (m *Model) removePoliciesAnd(orphans xfrm.Orphans, gone []*Policy) {
 	m.removePolicies(gone)
 	if orphans.Delete {
@@ -12,7 +13,8 @@ func (m *Model) removePoliciesAnd(orphans xfrm.Orphans, gone []*Policy) {
 	}
 }
 
-// removeOrphans removes the SAs of both directions that policies which are gone named, and that no other policy names.
+// removeOrphans removes the SAs of both directions that policies which are gone named, and that no
+// other policy names.
 func (m *Model) removeOrphans(gone []*Policy) {
 	for _, p := range gone {
 		if p.Template == nil {

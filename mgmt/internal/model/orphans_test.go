@@ -12,7 +12,8 @@ import (
 	"sallyport/mgmt/internal/testbox"
 )
 
-// twoTunnels are two SA pairs of reqid 1 and 2; the first pair's in and fwd policies are one selector, and two out policies name its SA.
+// twoTunnels are two SA pairs of reqid 1 and 2; the first pair's in and fwd policies are one
+// selector, and two out policies name its SA.
 func twoTunnels() string {
 	text := "addr add 192.0.2.1/24 dev black\n"
 	for reqid := 1; reqid <= 2; reqid++ {
@@ -23,7 +24,8 @@ func twoTunnels() string {
 	return text + "xfrm policy add dst 10.9.0.0/16 dir out tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid 1 mode tunnel\n"
 }
 
-// TestPolicyChangeAndSAs: the administrator chooses whether SAs go with the last policy that names them, or stay (RFC 4301, 4.4.1).
+// TestPolicyChangeAndSAs: the administrator chooses whether SAs go with the last policy that names
+// them, or stay (RFC 4301, 4.4.1).
 func TestPolicyChangeAndSAs(t *testing.T) {
 	const all = "1001 2001 1002 2002"
 	turned := "xfrm policy update dst 10.2.0.0/16 dir out tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid 1 mode tunnel"

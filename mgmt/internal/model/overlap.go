@@ -11,7 +11,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// shape is how long the prefixes of a selector are. Of a list of addresses that is the prefix around it.
+// shape is how long the prefixes of a selector are. Of a list of addresses that is the prefix
+// around it.
 type shape struct {
 	version  uint8
 	src, dst int
@@ -38,8 +39,8 @@ func (a shaped) compare(b shaped) int {
 	)
 }
 
-// Overlapping gives the in and fwd policies that share a packet with a selector until yield is false. It looks
-// at those of a shape that lie in the selector's prefixes, or around them.
+// Overlapping gives the in and fwd policies that share a packet with a selector until yield is
+// false. It looks at those of a shape that lie in the selector's prefixes, or around them.
 func (s *Policies) Overlapping(sel xfrm.Selector, yield func(*Policy) bool) {
 	own, more := shapeOf(sel), true
 	for h := range s.shapes {

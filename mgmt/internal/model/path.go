@@ -70,7 +70,8 @@ func (m *Model) Routed(dev string, addr netip.Addr) bool {
 	return slices.ContainsFunc(m.Routes, func(r Route) bool { return r.Dev == dev && r.Via == addr })
 }
 
-// bothVersions is the path of every address. IPv4's and IPv6's next hop may be one station by two names.
+// bothVersions is the path of every address. IPv4's and IPv6's next hop may be one station by
+// two names.
 func (m *Model) bothVersions(dev string) Path {
 	v4, v6 := m.Lookup(dev, xfrm.Everything), m.Lookup(dev, xfrm.Everything6)
 	out := v4

@@ -76,7 +76,8 @@ func (m *Model) SharedMTU(sas []*SA, pos xfrm.Pos) (shared uint32, err error) {
 	return shared, nil
 }
 
-// EntryMTU is the longest packet that the rows of an out policy let a packet of its be; 0 if they have no limit.
+// EntryMTU is the longest packet that the rows of an out policy let a packet of its be; 0 if they
+// have no limit.
 func (m *Model) EntryMTU(p *Policy, packet xfrm.Selector) uint32 {
 	if p.Template == nil && p.Action == xfrm.ActionAllow {
 		for _, sel := range p.ByDst() {

@@ -12,8 +12,8 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// TestInnerMTU: the longest packet of each kind of SA, worked out by hand: MTU less headers and ICV, down to whole blocks, less
-// two bytes of trailer.
+// TestInnerMTU: the longest packet of each kind of SA, worked out by hand: MTU less headers and
+// ICV, down to whole blocks, less two bytes of trailer.
 func TestInnerMTU(t *testing.T) {
 	const (
 		gcm  = `aead "rfc4106(gcm(aes))" 0x` + "000102030405060708090a0b0c0d0e0f10111213 128"

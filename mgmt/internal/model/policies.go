@@ -62,7 +62,8 @@ func (s *Policies) Plain() iter.Seq[*Policy] { return values(s.plain) }
 // Rules are the out policies that are no flow of the inner chip.
 func (s *Policies) Rules() iter.Seq[*Policy] { return values(s.rules) }
 
-// keyOfPolicy is what Linux knows a policy by. A device does not tell policies apart: each direction has one.
+// keyOfPolicy is what Linux knows a policy by. A device does not tell policies apart: each
+// direction has one.
 func keyOfPolicy(sel xfrm.Selector, dir xfrm.Dir) string {
 	sel.Dev = ""
 	return string(dir) + " " + sel.String()

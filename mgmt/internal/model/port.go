@@ -17,8 +17,9 @@ func (m *Model) Mtu(dev string) uint32 {
 	return xfrm.MaxMTU
 }
 
-// PortMAC is the configured address of a port, or a locally administered one made of its first IPv4 address, else of the
-// last four bytes of an IPv6 one, so that two boxes on one wire differ and the same configuration always gives the same frames.
+// PortMAC is the configured address of a port, or a locally administered one made of its first IPv4
+// address, else of the last four bytes of an IPv6 one, so that two boxes on one wire differ and the
+// same configuration always gives the same frames.
 func (m *Model) PortMAC(dev string) xfrm.MAC {
 	if mac := m.Links[dev].Address; mac != nil {
 		return *mac
@@ -37,8 +38,8 @@ func (m *Model) PortMAC(dev string) xfrm.MAC {
 	return mac
 }
 
-// Local is the first address of a port of an IP version, one of IPv6 that is of this link alone apart: the box punts what goes
-// there anyway. Black's may be known from an outbound SA alone.
+// Local is the first address of a port of an IP version, one of IPv6 that is of this link alone
+// apart: the box punts what goes there anyway. Black's may be known from an outbound SA alone.
 func (m *Model) Local(dev string, v6 bool) netip.Addr {
 	fits := func(a netip.Addr) bool { return a.Is6() == v6 && !(v6 && a.IsLinkLocalUnicast()) }
 	for _, a := range m.Addrs {

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Reassembly are the limits of what waits for fragments, of both ports alike. 0 is what the chips have after reset.
+// Reassembly are the limits of what waits for fragments, of both ports alike. 0 is what the chips
+// have after reset.
 type Reassembly struct {
 	Timeout   time.Duration `json:"timeout,omitempty"`
 	PerSource uint32        `json:"per_source,omitempty"`

@@ -13,7 +13,8 @@ func (m *Model) LoadPolicy(place uint64, p *Policy) {
 	m.Policies.put(p)
 }
 
-// UnmarshalJSON reads a model as files of format 7 have it: SAs and policies are lists in their order.
+// UnmarshalJSON reads a model as files of format 7 have it: SAs and policies are lists in
+// their order.
 func (m *Model) UnmarshalJSON(text []byte) error {
 	in := struct {
 		SAs      []*SA     `json:"sas"`

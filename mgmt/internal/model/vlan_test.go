@@ -34,7 +34,8 @@ func (r *rig) tagsIn(last byte) []byte {
 	return nil
 }
 
-// TestVLAN: the next hops of a VLAN, of one inside another, and of none; a gateway, and a hop that no neighbour line names.
+// TestVLAN: the next hops of a VLAN, of one inside another, and of none; a gateway, and a hop that
+// no neighbour line names.
 func TestVLAN(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Quiet(vlans + "xfrm policy add dst 10.1.0.9/32 dir in action allow\nxfrm policy add dst 10.1.0.9/32 dir fwd action allow")

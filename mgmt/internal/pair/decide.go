@@ -13,7 +13,8 @@ import (
 // Box is the part of a box's state that decides.
 type Box struct {
 	peer.Status
-	// Maintained says that the administrator has taken the box out of service: it never takes the place. It is known of this box alone.
+	// Maintained says that the administrator has taken the box out of service: it never takes the
+	// place. It is known of this box alone.
 	Maintained bool
 }
 
@@ -21,7 +22,8 @@ type Box struct {
 type View struct {
 	Own   Box
 	Other peer.Status
-	// Answered says that the other box has answered since the start; Silent is how long it has not, or since when it is asked.
+	// Answered says that the other box has answered since the start; Silent is how long it has not,
+	// or since when it is asked.
 	Answered bool
 	Silent   time.Duration
 	Dead     time.Duration
@@ -43,10 +45,12 @@ const (
 	GiveWay         // the other box can do better: close the ports, and let it
 )
 
-// Decide says what the box does. Of two passive boxes the one with fewer problems begins, else a; of two active ones, that could not hear each other,
-// b stands by. A box never takes the place back because it had it before.
+// Decide says what the box does. Of two passive boxes the one with fewer problems begins, else a;
+// of two active ones, that could not hear each other, b stands by. A box never takes the place back
+// because it had it before.
 //
-// Two boxes of one side would use the same IVs: then an active one stays so alone as long as the other is passive.
+// Two boxes of one side would use the same IVs: then an active one stays so alone as long as the
+// other is passive.
 func (v View) Decide() Step {
 	alive := v.Answered && v.Silent < v.Dead
 	switch {

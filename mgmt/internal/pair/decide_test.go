@@ -66,7 +66,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestOneBegins: of two boxes that hear each other and are passive exactly one takes the place, whatever each says of itself, unless both are maintained.
+// TestOneBegins: of two boxes that hear each other and are passive exactly one takes the place,
+// whatever each says of itself, unless both are maintained.
 func TestOneBegins(t *testing.T) {
 	statuses := []peer.Status{}
 	for _, yields := range []bool{false, true} {

@@ -75,7 +75,8 @@ func (f *Facts) Status(now time.Time) peer.Status {
 	return f.status(now)
 }
 
-// Heard keeps an answer of the other box. It says whether the other has just become passive while both were active.
+// Heard keeps an answer of the other box. It says whether the other has just become passive while
+// both were active.
 func (f *Facts) Heard(other peer.Status, now time.Time) (ended bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -184,7 +185,8 @@ func (f *Facts) Claiming(now time.Time) bool {
 	return true
 }
 
-// Claimed says whether the place is still this box's to take, once the other has let it; `let` says that it did.
+// Claimed says whether the place is still this box's to take, once the other has let it; `let` says
+// that it did.
 func (f *Facts) Claimed(let bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

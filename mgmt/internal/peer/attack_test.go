@@ -35,8 +35,8 @@ func closed(conn net.Conn) bool {
 	return !(errors.As(err, &timeout) && timeout.Timeout())
 }
 
-// TestFlood: connections that say nothing, say nonsense, or stop within the handshake, keep the other box neither from asking again nor from a first question, and
-// are closed.
+// TestFlood: connections that say nothing, say nonsense, or stop within the handshake, keep the
+// other box neither from asking again nor from a first question, and are closed.
 func TestFlood(t *testing.T) {
 	a, b := peertest.Pair(t)
 	address, _ := serve(t, b, nil)
@@ -90,7 +90,8 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// TestReflection: a box that is answered by its own port, whose answers somebody passes on, takes itself for nobody.
+// TestReflection: a box that is answered by its own port, whose answers somebody passes on, takes
+// itself for nobody.
 func TestReflection(t *testing.T) {
 	a, _ := peertest.Pair(t)
 	address, _ := serve(t, a, nil)

@@ -26,7 +26,8 @@ type Client struct {
 	http  http.Client
 }
 
-// NewClient makes a client that asks the box at an address, from the address `from` where that is a specific one: the other takes only that.
+// NewClient makes a client that asks the box at an address, from the address `from` where that is a
+// specific one: the other takes only that.
 func NewClient(other netip.AddrPort, from netip.Addr, identity func() *Identity) *Client {
 	dialer := &net.Dialer{}
 	if from.IsValid() && !from.IsUnspecified() {
@@ -42,7 +43,8 @@ func NewClient(other netip.AddrPort, from netip.Addr, identity func() *Identity)
 	return &Client{other.String(), http.Client{Transport: transport, CheckRedirect: refuse}}
 }
 
-// Close ends connections that wait for the next question; those that come after a change of certificates are new.
+// Close ends connections that wait for the next question; those that come after a change of
+// certificates are new.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Status asks how the other box is, until ctx ends.
@@ -56,7 +58,8 @@ func (c *Client) Status(ctx context.Context) (s Status, err error) {
 	return s, nil
 }
 
-// Numbers asks how far the other box's SAs have come, and gives a time by this machine's clock before which they were not read.
+// Numbers asks how far the other box's SAs have come, and gives a time by this machine's clock
+// before which they were not read.
 func (c *Client) Numbers(ctx context.Context) (numbers []Number, since time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, numbersTimeout)
 	defer cancel()
@@ -110,7 +113,8 @@ func (c *Client) sentence(err error) error {
 	var operation *net.OpError
 	var request *url.Error
 	switch {
-	case errors.As(err, &operation) && operation.Op == "remote error": // so crypto/tls says that the far end has sent an alert
+	// so crypto/tls says that the far end has sent an alert
+	case errors.As(err, &operation) && operation.Op == "remote error":
 		return fmt.Errorf("%s refuses this box's certificate, and its log says why: %w", c.other, operation.Err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s does not answer in time", c.other)

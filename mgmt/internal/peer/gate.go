@@ -14,8 +14,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Connections have places: mostStrangers while their handshake lasts, mostKnown of the other box behind it. A new connection takes the place of the
-// oldest, so that those that say nothing keep the other box out for no longer than its next attempt.
+// Connections have places: mostStrangers while their handshake lasts, mostKnown of the other box
+// behind it. A new connection takes the place of the oldest, so that those that say nothing keep
+// the other box out for no longer than its next attempt.
 const (
 	mostStrangers = 16
 	mostKnown     = 8

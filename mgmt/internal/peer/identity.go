@@ -20,14 +20,16 @@ type Identity struct {
 	own   tls.Certificate
 	roots *x509.CertPool
 	name  string // of the other's certificate
-	// now is the time by which certificates are judged: that of the start, and what has passed since. A clock that is set parts no pair.
+	// now is the time by which certificates are judged: that of the start, and what has passed
+	// since. A clock that is set parts no pair.
 	now func() time.Time
 }
 
 // Expires is when this box's own certificate ends.
 func (i *Identity) Expires() time.Time { return i.own.Leaf.NotAfter }
 
-// ReadCertificates reads the certificates of a PEM file, of which there is at least one. Each has to be valid now.
+// ReadCertificates reads the certificates of a PEM file, of which there is at least one. Each has
+// to be valid now.
 func ReadCertificates(path string) ([]*x509.Certificate, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -64,7 +66,8 @@ func outOfTime(c *x509.Certificate, now time.Time) string {
 	return ""
 }
 
-// ReadKey reads a private key in PEM form (PKCS 8, SEC 1 or PKCS 1) from a file that others may not read.
+// ReadKey reads a private key in PEM form (PKCS 8, SEC 1 or PKCS 1) from a file that others may
+// not read.
 func ReadKey(path string) (crypto.Signer, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -101,8 +104,9 @@ func parseKey(block *pem.Block) crypto.Signer {
 	return nil
 }
 
-// NewIdentity joins a box's certificate (the first of own, before those that lead to its root) and key with what it knows the other by: certificates that
-// sign the other's, or that certificate itself, and the DNS name in it.
+// NewIdentity joins a box's certificate (the first of own, before those that lead to its root) and
+// key with what it knows the other by: certificates that sign the other's, or that certificate
+// itself, and the DNS name in it.
 func NewIdentity(own []*x509.Certificate, key crypto.Signer, trust []*x509.Certificate, name string) (*Identity, error) {
 	public, ok := own[0].PublicKey.(interface{ Equal(crypto.PublicKey) bool })
 	if !ok || !public.Equal(key.Public()) {
@@ -123,7 +127,8 @@ func NewIdentity(own []*x509.Certificate, key crypto.Signer, trust []*x509.Certi
 	return i, nil
 }
 
-// config is that of both ends: the way in which a certificate is judged is the same, so Go's own, which differs, is off.
+// config is that of both ends: the way in which a certificate is judged is the same, so Go's own,
+// which differs, is off.
 func (i *Identity) config() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{i.own}, ServerName: i.name, Time: i.now, SessionTicketsDisabled: true,

@@ -14,7 +14,8 @@ import (
 	"math/big"
 )
 
-// TestClock: certificates are judged by the time since the start, so that a clock that is set changes nothing; one that runs out does.
+// TestClock: certificates are judged by the time since the start, so that a clock that is set
+// changes nothing; one that runs out does.
 func TestClock(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

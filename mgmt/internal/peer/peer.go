@@ -47,7 +47,8 @@ type Numbers struct {
 	Numbers []Number      `json:"numbers"`
 }
 
-// Number is the last sequence number that an outbound SA of the box used, or the highest that an inbound one received.
+// Number is the last sequence number that an outbound SA of the box used, or the highest that an
+// inbound one received.
 type Number struct {
 	xfrm.ID
 	Dir    xfrm.Dir `json:"dir"`

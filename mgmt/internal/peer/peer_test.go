@@ -114,7 +114,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestStrangers: a box answers the other alone, and each side says in a sentence what is wrong with a certificate.
+// TestStrangers: a box answers the other alone, and each side says in a sentence what is wrong with
+// a certificate.
 func TestStrangers(t *testing.T) {
 	folder := t.TempDir()
 	for _, name := range []string{"box-a", "box-b", "stranger"} {

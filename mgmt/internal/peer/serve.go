@@ -24,7 +24,8 @@ const mostHead = 4 << 10
 
 // Server answers the other box. None of its functions may wait for the box.
 type Server struct {
-	// Other is the address from which the other box asks; connections from elsewhere are closed at once.
+	// Other is the address from which the other box asks; connections from elsewhere are closed
+	// at once.
 	Other netip.Addr
 	// Identity is the one of now: it changes when certificates are renewed.
 	Identity func() *Identity
@@ -36,7 +37,8 @@ type Server struct {
 	Numbers func() Numbers
 	// Yield begins to give the place away, or says why not.
 	Yield func() error
-	// Claim lets the other box have the place, for as long as it takes it to become active, or says why not.
+	// Claim lets the other box have the place, for as long as it takes it to become active, or says
+	// why not.
 	Claim func() error
 }
 

@@ -14,9 +14,10 @@ import (
 	"time"
 )
 
-// A daemon has the box alone, and whoever else drives it directly does so for a moment beside others of that kind, whom the lock of the
-// state file keeps apart. So there is a second lock, on the file below: the daemon's is exclusive, theirs is shared. The kernel lets go of
-// either when its holder dies.
+// A daemon has the box alone, and whoever else drives it directly does so for a moment beside
+// others of that kind, whom the lock of the state file keeps apart. So there is a second lock, on
+// the file below: the daemon's is exclusive, theirs is shared. The kernel lets go of either when
+// its holder dies.
 
 // patience is how long a daemon waits for others to finish what they do.
 const patience = 10 * time.Second
@@ -41,7 +42,8 @@ func (p Place) Share() (io.Closer, error) {
 	return file, nil
 }
 
-// Claim gives the box to a daemon, which can be reached at `control`, until it closes what this returns or dies.
+// Claim gives the box to a daemon, which can be reached at `control`, until it closes what this
+// returns or dies.
 func (p Place) Claim(control string) (io.Closer, error) {
 	file, err := p.open()
 	if err != nil {

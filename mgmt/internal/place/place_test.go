@@ -46,7 +46,8 @@ func TestState(t *testing.T) {
 	}
 }
 
-// TestOpen: cards are looked at before anybody drives them, unless somebody asks for them as they are.
+// TestOpen: cards are looked at before anybody drives them, unless somebody asks for them as
+// they are.
 func TestOpen(t *testing.T) {
 	bar := filepath.Join(t.TempDir(), "resource0")
 	if err := os.WriteFile(bar, make([]byte, 512<<10), 0o600); err != nil {

@@ -71,7 +71,8 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestReplaceWhenFull: a batch that flushes full tables and fills them again goes through although old and new do not fit together.
+// TestReplaceWhenFull: a batch that flushes full tables and fills them again goes through although
+// old and new do not fit together.
 func TestReplaceWhenFull(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	text := "xfrm state flush\nxfrm policy flush\n"
@@ -89,8 +90,8 @@ func TestReplaceWhenFull(t *testing.T) {
 	}
 }
 
-// TestRekeyUnderTraffic: a rekey writes the new key and tunnel before the flow leads to them, and nothing else; a delete
-// takes the lookup away first.
+// TestRekeyUnderTraffic: a rekey writes the new key and tunnel before the flow leads to them, and
+// nothing else; a delete takes the lookup away first.
 func TestRekeyUnderTraffic(t *testing.T) {
 	r := newRig(t, fakebox.Sizes{SABits: 6, FlowBits: 7, SADBits: 7, Rules: 32, NextHops: 256, Window: 4096, Suites: fakebox.Small.Suites})
 	text := "addr add 192.0.2.1/24 dev black\n"
@@ -136,7 +137,8 @@ func TestRekeyUnderTraffic(t *testing.T) {
 	}
 }
 
-// TestUpdate: an update is a new SA in a new row, so that no sequence counter starts again under the old key.
+// TestUpdate: an update is a new SA in a new row, so that no sequence counter starts again under
+// the old key.
 func TestUpdate(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Quiet(testbox.Tunnel)

@@ -57,7 +57,8 @@ func (p *planner) newHops(dev string) map[int]bool {
 	return rows
 }
 
-// discarding gives the row that a flow or rule becomes if it leads to one of some SAs, blocks of SAs or next hops; the same one if it does not.
+// discarding gives the row that a flow or rule becomes if it leads to one of some SAs, blocks of
+// SAs or next hops; the same one if it does not.
 func discarding(sas, blocks, hops map[int]bool) func(compile.Row) compile.Row {
 	f := regs.FlowRow // a rule's decision stands in the same place
 	return func(row compile.Row) compile.Row {

@@ -11,8 +11,8 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// DrainTime is how long packets that have passed a look-up may be under way to the row that it gave: two link buffers of 32 KiB leave at
-// 1 Gb/s in half of it.
+// DrainTime is how long packets that have passed a look-up may be under way to the row that it
+// gave: two link buffers of 32 KiB leave at 1 Gb/s in half of it.
 const DrainTime = time.Millisecond
 
 // drain marks the writes before which the box must send all packets that have passed the look-ups.
@@ -33,7 +33,8 @@ func (p *planner) drain() {
 	}
 }
 
-// flows are those on the chip that are to be looked at. Those of blocks are there where SAs are by DSCP, which are planned with everything.
+// flows are those on the chip that are to be looked at. Those of blocks are there where SAs are by
+// DSCP, which are planned with everything.
 func (p *planner) flows() map[int]compile.Row {
 	if p.standing != nil {
 		return nil

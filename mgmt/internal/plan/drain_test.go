@@ -28,13 +28,14 @@ const (
 	oldIn  = "xfrm state delete src 198.51.100.1 dst 192.0.2.1 proto esp spi 0x201\n"
 )
 
-// TestDrain: packets under way have time to leave before the rows go that flows and rules sent them to, and nothing waits
-// otherwise: a rekey in the order of RFC 7296, 2.8, needs no wait.
+// TestDrain: packets under way have time to leave before the rows go that flows and rules sent them
+// to, and nothing waits otherwise: a rekey in the order of RFC 7296, 2.8, needs no wait.
 func TestDrain(t *testing.T) {
 	outKey, outerHop := regs.CryptoTableOutboundKey.Name, regs.OuterTableNextHop.Name
 	for _, test := range []struct {
 		name, before, change string
-		cleared              string // the table of which a row goes behind the wait; none without a wait
+		// the table of which a row goes behind the wait; none without a wait
+		cleared string
 	}{
 		{"a new inbound SA", "", newIn, ""},
 		{"a new outbound SA", "", newOut, ""},

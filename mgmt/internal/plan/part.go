@@ -13,8 +13,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// planPart is the plan of a change that is told from the rest; nil if it is not, or if it does not fit.
-// It has the writes of planOnce in the same order.
+// planPart is the plan of a change that is told from the rest; nil if it is not, or if it does not
+// fit. It has the writes of planOnce in the same order.
 func planPart(m *model.Model, old *compile.Image, standing *compile.Standing, sizes compile.Sizes, r *model.Report) *Plan {
 	t, ok := compile.CompilePart(m, old, standing, sizes, r)
 	if !ok {
@@ -81,7 +81,8 @@ func gone(keys []string, want []compile.Placed, keyOf func(compile.Row) string) 
 	return slices.DeleteFunc(keys, func(key string) bool { return keep[key] })
 }
 
-// some changes the rows of a directly indexed table that are named to the wanted ones, as direct does of all.
+// some changes the rows of a directly indexed table that are named to the wanted ones, as direct
+// does of all.
 func (p *planner) some(c transport.Chip, table regs.Table, have, want map[int]compile.Row, rows []int, always map[int]bool) {
 	for _, index := range rows {
 		switch row, wanted := want[index]; {

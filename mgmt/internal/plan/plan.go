@@ -17,8 +17,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// phase orders the writes of a plan so that traffic never meets half of a change: whatever a lookup can lead to is there
-// before the lookup finds it, and goes after the lookup no longer does.
+// phase orders the writes of a plan so that traffic never meets half of a change: whatever a lookup
+// can lead to is there before the lookup finds it, and goes after the lookup no longer does.
 type phase int
 
 const (
@@ -48,7 +48,8 @@ type Write struct {
 type Plan struct {
 	Writes []Write
 	Target *compile.Target
-	// Image is what the tables hold in the end; of a part, where Target has one, the tables alone that are written whole.
+	// Image is what the tables hold in the end; of a part, where Target has one, the tables alone
+	// that are written whole.
 	Image *compile.Image
 }
 
@@ -205,8 +206,8 @@ func (p *planner) direct(c transport.Chip, table regs.Table, have, want map[int]
 	}
 }
 
-// freshInbound gives the rows of the new inbound SAs: their selector rows are written even if they look the same, because
-// that starts their windows.
+// freshInbound gives the rows of the new inbound SAs: their selector rows are written even if they
+// look the same, because that starts their windows.
 func (p *planner) freshInbound() map[int]bool {
 	out := map[int]bool{}
 	for _, sa := range p.m.Changes.Added() {

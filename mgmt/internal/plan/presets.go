@@ -24,7 +24,8 @@ func (p *planner) presetUsage() {
 	}
 }
 
-// presetNumbers raises the numbers of new SAs that go on from others than 0, behind their keys and before a packet can meet them.
+// presetNumbers raises the numbers of new SAs that go on from others than 0, behind their keys and
+// before a packet can meet them.
 func (p *planner) presetNumbers() {
 	for _, sa := range p.m.Changes.Added() {
 		if number := max(sa.ReplaySeq, sa.ReplayOSeq); number != 0 {
@@ -33,8 +34,8 @@ func (p *planner) presetNumbers() {
 	}
 }
 
-// presetWindows writes the windows of new SAs that start behind other numbers than 0. No packet meets them until the
-// selector row names them.
+// presetWindows writes the windows of new SAs that start behind other numbers than 0. No packet
+// meets them until the selector row names them.
 func (p *planner) presetWindows() {
 	for _, sa := range p.m.Changes.Added() {
 		if sa.Way != xfrm.DirIn || sa.ReplaySeq == 0 || p.Target.Selectors[sa.Row] == nil {

@@ -45,8 +45,9 @@ func (t tables) follow(log []fakebox.Row, look func(n int, w fakebox.Row)) {
 	}
 }
 
-// outcomes gives for every flow and rule what becomes of its packets: by its condition and priority, which the tests leave alone,
-// the SPI and the peer, or the station that a bypassed packet goes to. Dropped is what lacks a row on its way.
+// outcomes gives for every flow and rule what becomes of its packets: by its condition and
+// priority, which the tests leave alone, the SPI and the peer, or the station that a bypassed
+// packet goes to. Dropped is what lacks a row on its way.
 func (t tables) outcomes() map[string]string {
 	out := map[string]string{}
 	f := regs.RuleRow
@@ -83,8 +84,9 @@ func outbound(n, generation int) string {
 		generation, n, 0x1000*generation+n, n, 0x1000*generation+n)
 }
 
-// TestNoOtherSA: in a table that is full, new SAs take the rows of those that go in the same batch. No packet of a policy leaves
-// under an SA, to a peer or by a gateway other than its own before or after the change; it is dropped at worst.
+// TestNoOtherSA: in a table that is full, new SAs take the rows of those that go in the same batch.
+// No packet of a policy leaves under an SA, to a peer or by a gateway other than its own before or
+// after the change; it is dropped at worst.
 func TestNoOtherSA(t *testing.T) {
 	random := rand.New(rand.NewPCG(21, 22))
 	for range 30 {
@@ -105,7 +107,8 @@ func TestNoOtherSA(t *testing.T) {
 			text += fmt.Sprintf("route add 203.0.113.%d via 192.0.2.%d dev black\nxfrm policy add dst 203.0.113.%d dir out priority 11\n", n, 48+n, n)
 		}
 		r.Quiet(text)
-		// Some SAs are followed by ones to other peers, whose gateways need rows too, in any order; some go for good.
+		// Some SAs are followed by ones to other peers, whose gateways need rows too, in any order;
+		// some go for good.
 		change, after := "", ""
 		for _, n := range random.Perm(16)[:1+random.IntN(16)] {
 			change += fmt.Sprintf("xfrm state delete dst 198.51.1.%d proto esp spi %d\n", n, 0x1000+n)
@@ -141,7 +144,8 @@ func TestNoOtherSA(t *testing.T) {
 	}
 }
 
-// TestNoOtherInboundSA: a packet that comes meanwhile meets the old key, selector and window of its SA, or all of the new.
+// TestNoOtherInboundSA: a packet that comes meanwhile meets the old key, selector and window of its
+// SA, or all of the new.
 func TestNoOtherInboundSA(t *testing.T) {
 	random := rand.New(rand.NewPCG(23, 24))
 	state := func(verb string, n, generation int) string {

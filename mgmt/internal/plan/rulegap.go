@@ -35,11 +35,12 @@ func (t *ruleTable) gap(rank int) gap {
 	return g
 }
 
-// tailGap is the part of the table that is left free, at most, before a rule that goes behind all others: most rules come
-// that way, one after the other.
+// tailGap is the part of the table that is left free, at most, before a rule that goes behind all
+// others: most rules come that way, one after the other.
 const tailGap = 256
 
-// row spreads the rules of a gap evenly over its free rows, so that there is room for more between them.
+// row spreads the rules of a gap evenly over its free rows, so that there is room for more
+// between them.
 func (g gap) row(size int) int {
 	parts := g.before + g.after + 2
 	spare := max(len(g.free)-parts+1, 0)
@@ -49,13 +50,14 @@ func (g gap) row(size int) int {
 	return g.free[min(g.before+spare*(g.before+1)/parts, len(g.free)-1)]
 }
 
-// movesUp says whether a rule that is not settled stands below its gap. As no other rule could have been settled too, each
-// stands either above or below.
+// movesUp says whether a rule that is not settled stands below its gap. As no other rule could have
+// been settled too, each stands either above or below.
 func (t *ruleTable) movesUp(old *cell) bool {
 	return slices.Index(t.cells, old) > t.gap(old.rank).high
 }
 
-// put writes a wanted rule to a row of its gap; false if the table is full. A row where it stood before keeps it.
+// put writes a wanted rule to a row of its gap; false if the table is full. A row where it stood
+// before keeps it.
 func (t *ruleTable) put(rank int) bool {
 	g, rule := t.gap(rank), t.want[rank]
 	index, ok := 0, true
@@ -68,8 +70,9 @@ func (t *ruleTable) put(rank int) bool {
 	return true
 }
 
-// shift moves the rules from one end of a gap up to the nearest free row by a row, and gives the row at that end, whose rule
-// now stands beside it as well. Each rule is in its new row before its old one is overwritten.
+// shift moves the rules from one end of a gap up to the nearest free row by a row, and gives the
+// row at that end, whose rule now stands beside it as well. Each rule is in its new row before its
+// old one is overwritten.
 func (t *ruleTable) shift(g gap) (index int, ok bool) {
 	for n := 1; g.low-n >= 0 || g.high+n < len(t.cells); n++ {
 		if to := g.high + n; to < len(t.cells) && t.cells[to] == nil {
@@ -88,10 +91,11 @@ func (t *ruleTable) shift(g gap) (index int, ok bool) {
 	return 0, false
 }
 
-// mostInOrder gives as many cells as possible, of those that hold wanted rules, that are in their order already: the longest
-// increasing subsequence of their ranks.
+// mostInOrder gives as many cells as possible, of those that hold wanted rules, that are in their
+// order already: the longest increasing subsequence of their ranks.
 func mostInOrder(cells []*cell) []*cell {
-	// ends[n] ends a run of n+1 cells in order, the one that ends in the lowest rank so far; before leads back through it.
+	// ends[n] ends a run of n+1 cells in order, the one that ends in the lowest rank so far; before
+	// leads back through it.
 	var ends []*cell
 	before := map[*cell]*cell{}
 	for _, c := range cells {

@@ -9,13 +9,14 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// rules brings a rule table to hold what is wanted, from row 0 on by priority and then age. Rules that are in that order keep
-// their rows.
+// rules brings a rule table to hold what is wanted, from row 0 on by priority and then age. Rules
+// that are in that order keep their rows.
 //
-// A lookup at any moment sees the old decision or the new one, unless old rules have to leave first to make room. First, rules
-// only come in, move up or get another result, from the first to the last: whatever stands above a packet's old rule and was not
-// there before is its new rule, since all that come before that one in the end are above it already. Then rules only move down or
-// go, from the last to the first: the same seen backwards, from the new table to the old.
+// A lookup at any moment sees the old decision or the new one, unless old rules have to leave first
+// to make room. First, rules only come in, move up or get another result, from the first to the
+// last: whatever stands above a packet's old rule and was not there before is its new rule, since
+// all that come before that one in the end are above it already. Then rules only move down or go,
+// from the last to the first: the same seen backwards, from the new table to the old.
 func (p *planner) rules(c transport.Chip, table regs.Table, size int, have map[int]compile.Rule, want []compile.Placed) (map[int]compile.Rule, error) {
 	t := newRuleTable(size, have, want)
 	phase, insert, what, hint := phaseEarlyRemove, PhaseInsert, "rules", "one exact 5-tuple needs none, "
@@ -51,7 +52,8 @@ func (p *planner) rules(c transport.Chip, table regs.Table, size int, have map[i
 			}
 			t.clear(old)
 		case table == regs.InnerTableInboundRule && regs.RuleRow.Action.Get(old.Row) == regs.ActionDiscard:
-			// It moves down, but an SA whose row is about to lead to it had its selector in the row up to now.
+			// It moves down, but an SA whose row is about to lead to it had its selector in the row
+			// up to now.
 			t.update(old)
 		}
 	}

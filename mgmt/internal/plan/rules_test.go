@@ -103,8 +103,8 @@ func (s *spd) change(random *rand.Rand, dir string, age int) (commands string) {
 	return commands
 }
 
-// TestRulesUnderTraffic changes policies at random, each batch an invocation. At each moment every packet gets the decision
-// that it got before or the one that it gets in the end.
+// TestRulesUnderTraffic changes policies at random, each batch an invocation. At each moment every
+// packet gets the decision that it got before or the one that it gets in the end.
 func TestRulesUnderTraffic(t *testing.T) {
 	f := regs.RuleRow
 	actions := map[uint64]string{regs.ActionBypass: "allow", regs.ActionDiscard: "block", regs.ActionPunt: "punt"}
@@ -257,7 +257,8 @@ func TestManyRules(t *testing.T) {
 	count(size, size)
 }
 
-// TestUnfinishedShift: a change that broke off while rules stood in two rows leaves them in their order, each once.
+// TestUnfinishedShift: a change that broke off while rules stood in two rows leaves them in their
+// order, each once.
 func TestUnfinishedShift(t *testing.T) {
 	r := newRig(t, testbox.WithRules(64))
 	r.Quiet(numbered("add", 1, 1) + numbered("add", 2, 2) + numbered("add", 3, 3))

@@ -12,9 +12,10 @@ import (
 	"sallyport/mgmt/internal/model"
 )
 
-// ruleTable is the copy of a rule table that a change is planned on. Of the valid rows that match a packet the lowest answers,
-// and a row matches nothing while another rule is written to it. So a rule that is overwritten stands in another row already,
-// and what changes of a rule in its row is its result alone, which the chip takes from one lookup to the next.
+// ruleTable is the copy of a rule table that a change is planned on. Of the valid rows that match a
+// packet the lowest answers, and a row matches nothing while another rule is written to it. So a
+// rule that is overwritten stands in another row already, and what changes of a rule in its row is
+// its result alone, which the chip takes from one lookup to the next.
 type ruleTable struct {
 	cells []*cell          // by row; nil is free
 	want  []compile.Placed // in order; a rule's index is its rank
@@ -94,7 +95,8 @@ func (t *ruleTable) find(rank int) *cell {
 	return nil
 }
 
-// upwards gives the cells of a kind from the last row to the first. They may be cleared and moved meanwhile.
+// upwards gives the cells of a kind from the last row to the first. They may be cleared and
+// moved meanwhile.
 func (t *ruleTable) upwards(kind func(*cell) bool) iter.Seq[*cell] {
 	return func(yield func(*cell) bool) {
 		for _, cell := range slices.Backward(slices.Clone(t.cells)) {

@@ -38,8 +38,8 @@ func letterOf(row []uint32) string {
 	return string(rune(regs.RuleRow.Sa.Get(row)))
 }
 
-// changeLetters brings a table of letters, a point being a free row, to hold others in that order. It gives the table and the
-// writes.
+// changeLetters brings a table of letters, a point being a free row, to hold others in that order.
+// It gives the table and the writes.
 func changeLetters(t *testing.T, have, want string, removeFirst bool) (string, []Write, error) {
 	t.Helper()
 	rows, rules := map[int]compile.Rule{}, []compile.Placed{}
@@ -69,7 +69,8 @@ func changeLetters(t *testing.T, have, want string, removeFirst bool) (string, [
 	return table, p.Writes, nil
 }
 
-// TestRulePlaces: which rows rules get, and the writes, those before and after the insertions apart.
+// TestRulePlaces: which rows rules get, and the writes, those before and after the
+// insertions apart.
 func TestRulePlaces(t *testing.T) {
 	const firstFrees = true
 	for _, test := range []struct {
@@ -114,8 +115,9 @@ func TestRulePlaces(t *testing.T) {
 	}
 }
 
-// TestNoDecisionBetween: whichever of the rules match a packet, each lookup during a change sees the old first of them or the
-// new one. Where old rules leave first, it may see the first of those that stay.
+// TestNoDecisionBetween: whichever of the rules match a packet, each lookup during a change sees
+// the old first of them or the new one. Where old rules leave first, it may see the first of those
+// that stay.
 func TestNoDecisionBetween(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	full := 0

@@ -22,8 +22,8 @@ func flowPolicy6(i int) string {
 // over6 gives a line of one of the tunnels IPv6 ends.
 var over6 = strings.NewReplacer("192.0.2.", "2001:db8:b::")
 
-// TestManySAs loads three quarters of the SAs of a full-size box each way, and as many flow rows: every other flow is of IPv6,
-// and of each four tunnels two have IPv6 ends.
+// TestManySAs loads three quarters of the SAs of a full-size box each way, and as many flow rows:
+// every other flow is of IPv6, and of each four tunnels two have IPv6 ends.
 func TestManySAs(t *testing.T) {
 	const count = 12 << 10
 	r := newRig(t, fakebox.Sizes{SABits: 14, FlowBits: 14, SADBits: 14, Rules: 32, NextHops: 256, Window: 4096, Suites: fakebox.Small.Suites})
@@ -75,9 +75,10 @@ func TestManySAs(t *testing.T) {
 	}
 }
 
-// TestFullTables loads what a full-size box holds, 64 Ki SAs each way with a flow each, as `./sallyport rfc2544 --sas 65536` does:
-// nothing is written twice but what a cuckoo table moves, and every row is found as a packet finds it. Flows between hosts that
-// follow each other fill the table of flows to its last row.
+// TestFullTables loads what a full-size box holds, 64 Ki SAs each way with a flow each, as
+// `./sallyport rfc2544 --sas 65536` does: nothing is written twice but what a cuckoo table moves,
+// and every row is found as a packet finds it. Flows between hosts that follow each other fill the
+// table of flows to its last row.
 func TestFullTables(t *testing.T) {
 	const count = 1 << 16
 	r := newRig(t, fakebox.Sizes{SABits: 16, FlowBits: 16, SADBits: 17, Rules: 1024, NextHops: 256, Window: 4096, Suites: fakebox.Small.Suites})

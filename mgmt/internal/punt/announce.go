@@ -23,7 +23,8 @@ func Announcement(mac xfrm.MAC, ip netip.Addr) []byte {
 
 func announceARP(mac xfrm.MAC, ip netip.Addr) []byte {
 	frame := ethernet(xfrm.MAC{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}, mac, unix.ETH_P_ARP)
-	frame = append(frame, 0, 1, 0x08, 0x00, 6, 4, 0, 1) // a request, of an Ethernet address for IPv4
+	// a request, of an Ethernet address for IPv4
+	frame = append(frame, 0, 1, 0x08, 0x00, 6, 4, 0, 1)
 	frame = append(append(frame, mac[:]...), ip.AsSlice()...)
 	return append(append(frame, make([]byte, len(mac))...), ip.AsSlice()...)
 }
@@ -39,7 +40,8 @@ func announceND(mac xfrm.MAC, ip netip.Addr) []byte {
 	sum := checksum(append(append(append([]byte(nil), addresses...), 0, 0, 0, byte(len(message)), 0, 0, 0, unix.IPPROTO_ICMPV6), message...))
 	binary.BigEndian.PutUint16(message[2:], sum)
 	frame := ethernet(xfrm.MAC{0x33, 0x33, 0, 0, 0, 1}, mac, unix.ETH_P_IPV6)
-	frame = append(frame, 0x60, 0, 0, 0, 0, byte(len(message)), unix.IPPROTO_ICMPV6, 255) // the hop limit that RFC 4861 asks for
+	// the hop limit that RFC 4861 asks for
+	frame = append(frame, 0x60, 0, 0, 0, 0, byte(len(message)), unix.IPPROTO_ICMPV6, 255)
 	return append(append(frame, addresses...), message...)
 }
 

@@ -12,7 +12,8 @@ import (
 
 // TestAnnouncement: the bytes are scapy's, of
 // Ether(dst="ff:ff:ff:ff:ff:ff")/ARP(op=1, hwsrc=MAC, psrc=IP, pdst=IP) and
-// Ether(dst="33:33:00:00:00:01")/IPv6(src=IP, dst="ff02::1", hlim=255)/ICMPv6ND_NA(R=1, S=0, O=1, tgt=IP)/ICMPv6NDOptDstLLAddr(lladdr=MAC).
+// Ether(dst="33:33:00:00:00:01")/IPv6(src=IP, dst="ff02::1", hlim=255)/ICMPv6ND_NA(R=1, S=0, O=1,
+// tgt=IP)/ICMPv6NDOptDstLLAddr(lladdr=MAC).
 func TestAnnouncement(t *testing.T) {
 	mac := xfrm.MAC{0x02, 0x62, 0xC0, 0x00, 0x02, 0x01}
 	for ip, want := range map[string]string{

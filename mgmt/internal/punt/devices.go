@@ -24,7 +24,8 @@ type Devices struct {
 	refused atomic.Uint64
 }
 
-// Open makes both devices, in the network namespace of the calling thread, or none. They go with Close.
+// Open makes both devices, in the network namespace of the calling thread, or none. They go
+// with Close.
 func Open(red, black Device) (*Devices, error) {
 	d := &Devices{}
 	for port, device := range []Device{red, black} {
@@ -37,7 +38,8 @@ func Open(red, black Device) (*Devices, error) {
 	return d, nil
 }
 
-// Deliver hands Linux a frame that came in at a port. One for a device that is down is refused and counted.
+// Deliver hands Linux a frame that came in at a port. One for a device that is down is refused
+// and counted.
 func (d *Devices) Deliver(port uint8, frame []byte) error {
 	taken, err := d.taps[port].write(frame)
 	if err == nil && !taken {

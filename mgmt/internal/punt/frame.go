@@ -18,7 +18,8 @@ const (
 	typeIPv6 = 0x86DD
 )
 
-// Flow is what packets of a frame's kind have in common, to know them by. False if it has no IP packet.
+// Flow is what packets of a frame's kind have in common, to know them by. False if it has no
+// IP packet.
 func Flow(frame []byte) (xfrm.Selector, bool) { return ReadPacket(frame, xfrm.AllExtensionHeaders) }
 
 // ReadPacket is the selector of exactly the IP packet in a frame, from the fields that the chips
@@ -40,7 +41,8 @@ func ReadPacket(frame []byte, skipped xfrm.ExtensionHeaders) (xfrm.Selector, boo
 
 const typeBytes = 2
 
-// SplitFrame parts a frame behind its Ethernet header, which ends with the type of what follows. False if it is too short to have one.
+// SplitFrame parts a frame behind its Ethernet header, which ends with the type of what follows.
+// False if it is too short to have one.
 func SplitFrame(frame []byte) (head, packet []byte, ok bool) {
 	const addresses, tag = 12, 4
 	at := addresses
@@ -91,7 +93,8 @@ func readIPv6(packet []byte, skipped xfrm.ExtensionHeaders) (s xfrm.Selector, ok
 	return packetSelector(packet[8:24], packet[24:40], next, rest), true
 }
 
-// packetSelector is that of a packet. Of one that is too short for its ports or its type nothing can be read.
+// packetSelector is that of a packet. Of one that is too short for its ports or its type nothing
+// can be read.
 func packetSelector(src, dst []byte, proto uint8, payload []byte) xfrm.Selector {
 	host := func(octets []byte) netip.Prefix {
 		addr, _ := netip.AddrFromSlice(octets)

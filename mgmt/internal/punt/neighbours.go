@@ -14,7 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Neighbour is what Linux knows of a host behind a port. Without an address it knows it no longer, or not yet.
+// Neighbour is what Linux knows of a host behind a port. Without an address it knows it no longer,
+// or not yet.
 type Neighbour struct {
 	Port uint8
 	IP   netip.Addr
@@ -28,7 +29,8 @@ const known = netlink.NUD_REACHABLE | netlink.NUD_STALE | netlink.NUD_DELAY | ne
 // the channel when ctx ends or changes were lost. It needs no rights.
 func (d *Devices) Neighbours(ctx context.Context) (<-chan Neighbour, error) {
 	updates := make(chan netlink.NeighUpdate)
-	if err := netlink.NeighSubscribe(updates, ctx.Done()); err != nil { // errors later close the channel
+	// errors later close the channel
+	if err := netlink.NeighSubscribe(updates, ctx.Done()); err != nil {
 		return nil, fmt.Errorf("cannot watch Linux's neighbours: %w", err)
 	}
 	// The library lists what there is with the subscription for root alone.

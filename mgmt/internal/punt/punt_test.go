@@ -90,7 +90,8 @@ func own(t *testing.T, device, address string) netlink.Link {
 	return link
 }
 
-// TestLinuxAnswers: the kernel answers ARP for the address of a port on that port, with its MAC, and nowhere else.
+// TestLinuxAnswers: the kernel answers ARP for the address of a port on that port, with its MAC,
+// and nowhere else.
 func TestLinuxAnswers(t *testing.T) {
 	alone(t)
 	devices := open(t)
@@ -110,7 +111,8 @@ func TestLinuxAnswers(t *testing.T) {
 			return nil
 		})
 	}()
-	for _, port := range []uint8{transport.PortRed, transport.PortBlack} { // an address of black's is none of red's
+	// an address of black's is none of red's
+	for _, port := range []uint8{transport.PortRed, transport.PortBlack} {
 		if err := devices.Deliver(port, ask); err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +158,8 @@ func TestAddressOfAPort(t *testing.T) {
 	}
 }
 
-// TestNeighbours: a probe makes the kernel ask, an answer is a neighbour, and so is what hosts tell of themselves; what goes is told too.
+// TestNeighbours: a probe makes the kernel ask, an answer is a neighbour, and so is what hosts tell
+// of themselves; what goes is told too.
 func TestNeighbours(t *testing.T) {
 	alone(t)
 	devices := open(t)
@@ -218,7 +221,8 @@ func TestNeighbours(t *testing.T) {
 	}
 }
 
-// TestLinuxIsNoRouter: what is punted for lack of an SA does not leave by the other port, although the namespace forwards.
+// TestLinuxIsNoRouter: what is punted for lack of an SA does not leave by the other port, although
+// the namespace forwards.
 func TestLinuxIsNoRouter(t *testing.T) {
 	alone(t)
 	if err := os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0); err != nil {

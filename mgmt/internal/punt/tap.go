@@ -24,14 +24,16 @@ type Device struct {
 	MTU  int
 }
 
-// tap is an Ethernet device of Linux: what is written here comes in there, and what Linux sends can be read.
+// tap is an Ethernet device of Linux: what is written here comes in there, and what Linux sends can
+// be read.
 type tap struct {
 	file  *os.File
 	name  string
 	index int
 }
 
-// openTAP makes the device, or takes one that nobody uses, and sets it up. One that it made goes with the program.
+// openTAP makes the device, or takes one that nobody uses, and sets it up. One that it made goes
+// with the program.
 func openTAP(device Device) (*tap, error) {
 	wrong := func(err error) error { return fmt.Errorf("TAP %s: %w", device.Name, err) }
 	request, err := unix.NewIfreq(device.Name)
@@ -64,15 +66,16 @@ func openTAP(device Device) (*tap, error) {
 
 // settle gives the device its address and MTU, ties it to its port, and sets it up.
 func (t *tap) settle(device Device) error {
-	// Linux is a host here and no router: what the box punts because it has no SA for it must not leave by the other port in
-	// clear. And it speaks of a port's addresses on that port alone.
+	// Linux is a host here and no router: what the box punts because it has no SA for it must not
+	// leave by the other port in clear. And it speaks of a port's addresses on that port alone.
 	for path, want := range map[string]string{
 		"ipv4/conf/" + t.name + "/forwarding": "0",
 		"ipv4/conf/" + t.name + "/arp_ignore": "1",
 		"ipv6/conf/" + t.name + "/forwarding": "0",
 	} {
 		err := os.WriteFile("/proc/sys/net/"+path, []byte(want), 0)
-		if err != nil && !(strings.HasPrefix(path, "ipv6") && errors.Is(err, fs.ErrNotExist)) { // a kernel without IPv6 forwards none
+		// a kernel without IPv6 forwards none
+		if err != nil && !(strings.HasPrefix(path, "ipv6") && errors.Is(err, fs.ErrNotExist)) {
 			return err
 		}
 	}
@@ -92,7 +95,8 @@ func (t *tap) settle(device Device) error {
 	return netlink.LinkSetUp(link)
 }
 
-// address gives the device an Ethernet address, which needs no rights through the descriptor that holds it.
+// address gives the device an Ethernet address, which needs no rights through the descriptor that
+// holds it.
 func (t *tap) address(mac net.HardwareAddr) error {
 	request := struct { // ifreq with ifr_hwaddr
 		name   [unix.IFNAMSIZ]byte

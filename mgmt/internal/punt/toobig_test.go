@@ -18,15 +18,17 @@ func unhex(t *testing.T, text string) []byte {
 }
 
 const (
-	headOf    = "02720a010001" + "020000000102"
-	headBack  = "020000000102" + "02720a010001"
-	packet4   = "4500057800074000401121690a0100020a0200010007000905640000" // 1400 bytes of UDP with DF
+	headOf   = "02720a010001" + "020000000102"
+	headBack = "020000000102" + "02720a010001"
+	// 1400 bytes of UDP with DF
+	packet4   = "4500057800074000401121690a0100020a0200010007000905640000"
 	packet6   = "6000000005b4114020010db8000100000000000000000002" + "20010db8000200000000000000000001" + "0007000905b41234"
 	cuttable4 = "4500057800070000401161690a0100020a0200010007000905640000"
 )
 
-// TestTooBig: the bytes are scapy's, of Ether(dst=HOST, src=PORT)/IP(src=PORT, dst=HOST, tos=0xc0, id=0, flags="DF")/ICMP(type=3, code=4, nexthopmtu=MTU)/… and
-// Ether(…)/IPv6(src=PORT, dst=HOST, hlim=64)/ICMPv6PacketTooBig(mtu=MTU)/…, of UDP with zeros behind it.
+// TestTooBig: the bytes are scapy's, of Ether(dst=HOST, src=PORT)/IP(src=PORT, dst=HOST, tos=0xc0,
+// id=0, flags="DF")/ICMP(type=3, code=4, nexthopmtu=MTU)/… and Ether(…)/IPv6(src=PORT, dst=HOST,
+// hlim=64)/ICMPv6PacketTooBig(mtu=MTU)/…, of UDP with zeros behind it.
 func TestTooBig(t *testing.T) {
 	for name, test := range map[string]struct {
 		tags, packet string
@@ -65,7 +67,8 @@ func TestTooBig(t *testing.T) {
 			t.Errorf("%s:\n%x\n%s", name, got, want)
 		}
 	}
-	// An MTU below what IPv6 needs is told as that; to what a group of stations got there is no answer.
+	// An MTU below what IPv6 needs is told as that; to what a group of stations got there is
+	// no answer.
 	packet := append(unhex(t, packet6), make([]byte, 1500-len(packet6)/2)...)
 	if got, ok := TooBig(unhex(t, headOf+"86dd"), packet, netip.MustParseAddr("2001:db8:1::1"), 1000); !ok || hex.EncodeToString(got[54+4:54+8]) != "00000500" {
 		t.Errorf("%x", got)

@@ -27,8 +27,8 @@ type Register struct {
 	Writable, Reset uint32
 }
 
-// Counter is one 64-bit counter. Path is encrypt, decrypt or none; Kind is received, sent, punted, drop,
-// merged, split, injected, lost or info.
+// Counter is one 64-bit counter. Path is encrypt, decrypt or none; Kind is received, sent, punted,
+// drop, merged, split, injected, lost or info.
 type Counter struct {
 	Name       string
 	Index      uint32
@@ -47,8 +47,8 @@ type Table struct {
 // Words is the number of 32-bit data words of a row.
 func (t Table) Words() int { return (t.RowBits + 31) / 32 }
 
-// Field is a bit field of a register or of a row. A field of 32 bits or less lies within one data word; a wider one
-// starts at a byte.
+// Field is a bit field of a register or of a row. A field of 32 bits or less lies within one data
+// word; a wider one starts at a byte.
 type Field struct {
 	LSB, Width int
 }
@@ -81,8 +81,8 @@ func (f Field) Put(row []uint32, value uint64) {
 	}
 }
 
-// PutBytes sets the field to a string of bytes, byte 0 in the lowest bits, and the rest of the field to zero. The
-// bytes must fit the field.
+// PutBytes sets the field to a string of bytes, byte 0 in the lowest bits, and the rest of the
+// field to zero. The bytes must fit the field.
 func (f Field) PutBytes(row []uint32, value []byte) {
 	if 8*len(value) > f.Width {
 		panic(fmt.Sprintf("regs: %d bytes do not fit a field of %d bits", len(value), f.Width))

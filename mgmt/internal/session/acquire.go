@@ -14,11 +14,13 @@ type Asking int
 
 const (
 	AskedNothing Asking = iota // no policy speaks of it any more: it is dropped
-	AskedSA                    // its policy protects, and has no SA for it: key management is asked for one
-	AskedPunt                  // its policy is to punt
+	// its policy protects, and has no SA for it: key management is asked for one
+	AskedSA
+	AskedPunt // its policy is to punt
 )
 
-// Acquire says what the policy of a packet wants that the inner chip punted for it (RFC 4301, 5.1 step 3b); with AskedSA comes the event.
+// Acquire says what the policy of a packet wants that the inner chip punted for it (RFC 4301, 5.1
+// step 3b); with AskedSA comes the event.
 func (v *View) Acquire(packet xfrm.Selector) (Asking, events.Event) {
 	switch p := v.model.OutPolicy(packet); {
 	case p == nil:

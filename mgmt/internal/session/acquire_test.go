@@ -16,11 +16,13 @@ import (
 
 // The frames behind their MAC addresses, as scapy makes them.
 const (
-	frameUDP      = "08004500001f00010000401166b90a0100090a02000900070009000b2751616263"
-	frameTags     = "88a800078100000808004600002c00010000400663b50a0100090a020009010101019c4001bb000000000000000050022000ddd20000" // TCP in two VLANs, behind IP options
-	frameSCTP     = "86dd60000000000c844020010db800010000000000000000000920010db80002000000000000000000090001000200000000fd988051"
-	framePing     = "08004500001c00010000400166cc0a0100090a0200090800f7ff00000000"
-	frameHop      = "86dd600000000010004020010db800010000000000000000000920010db80002000000000000000000093a000104000000008100233600000000" // an echo reply behind hop-by-hop options
+	frameUDP = "08004500001f00010000401166b90a0100090a02000900070009000b2751616263"
+	// TCP in two VLANs, behind IP options
+	frameTags = "88a800078100000808004600002c00010000400663b50a0100090a020009010101019c4001bb000000000000000050022000ddd20000"
+	frameSCTP = "86dd60000000000c844020010db800010000000000000000000920010db80002000000000000000000090001000200000000fd988051"
+	framePing = "08004500001c00010000400166cc0a0100090a0200090800f7ff00000000"
+	// an echo reply behind hop-by-hop options
+	frameHop      = "86dd600000000010004020010db800010000000000000000000920010db80002000000000000000000093a000104000000008100233600000000"
 	frameRouting  = "86dd6000000000282b4020010db800010000000000000000000920010db80002000000000000000000093c0200000000000020010db80000000000000000000000011100010400000000000700090008a447"
 	frameESP      = "08004500002400010000403266930a0100090a02000900000000000000000000000000000000"
 	frameCut      = "08004500001600010000401166c20a0100090a0200096162"
@@ -36,14 +38,16 @@ func framed(t *testing.T, behind string) []byte {
 	return frame
 }
 
-// protecting has a policy for each IP version, no SA, and policies that come before and behind them.
+// protecting has a policy for each IP version, no SA, and policies that come before and
+// behind them.
 const protecting = `addr add 192.0.2.1/24 dev black
 xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir out priority 10 tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid 7 mode tunnel
 xfrm policy add src 2001:db8:1::/48 dst 2001:db8:2::/48 dir out priority 10 tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid 8 mode tunnel
 xfrm policy add src 10.0.0.0/8 dst 10.0.0.0/8 dir out priority 20 action allow
 `
 
-// TestAcquire: the event has the packet's selectors, and the reqid of the policy that the chip found.
+// TestAcquire: the event has the packet's selectors, and the reqid of the policy that the
+// chip found.
 func TestAcquire(t *testing.T) {
 	const head4, head6 = `{"event":"acquire","src":"10.1.0.9","dst":"10.2.0.9","proto":`, `{"event":"acquire","src":"2001:db8:1::9","dst":"2001:db8:2::9","proto":`
 	const tail4, tail6 = `,"reqid":7,"policy":"src 10.1.0.0/16 dst 10.2.0.0/16"`, `,"reqid":8,"policy":"src 2001:db8:1::/48 dst 2001:db8:2::/48"`
@@ -89,7 +93,8 @@ func (r *rig) asking(frame []byte) (asking session.Asking, event events.Event) {
 	return asking, event
 }
 
-// TestAcquireOfThePolicyThatDecides: the first by priority, at equality one flow before others, then the older one; headers that are not skipped are the protocol.
+// TestAcquireOfThePolicyThatDecides: the first by priority, at equality one flow before others,
+// then the older one; headers that are not skipped are the protocol.
 func TestAcquireOfThePolicyThatDecides(t *testing.T) {
 	const before = "xfrm policy add src 10.1.0.9 dst 10.2.0.9 proto udp sport 7 dport 9 dir out priority "
 	for _, test := range []struct {

@@ -60,7 +60,8 @@ func (s *Session) compare() (state *store.State, found comparison, err error) {
 	return state, comparison{tablesCut, j}, nil
 }
 
-// load is compare for those who go on from what it finds: an empty configuration where the file says nothing of the tables.
+// load is compare for those who go on from what it finds: an empty configuration where the file
+// says nothing of the tables.
 func (s *Session) load() (*store.State, comparison, error) {
 	state, found, err := s.compare()
 	if err != nil {

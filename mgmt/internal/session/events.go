@@ -30,7 +30,8 @@ func (s *Session) Events() (events []events.Event, err error) {
 	return events, err
 }
 
-// Audit takes the events of packets of inbound SAs that were dropped for their ICV, their number or their selectors, in the order of their times.
+// Audit takes the events of packets of inbound SAs that were dropped for their ICV, their number or
+// their selectors, in the order of their times.
 func (s *Session) Audit() (events []events.Event, err error) {
 	err = s.reading(func(state *store.State) (err error) {
 		events, err = s.source().Audit(state.Model)
@@ -39,7 +40,8 @@ func (s *Session) Audit() (events []events.Event, err error) {
 	return events, err
 }
 
-// reading locks the configuration, so that no other takes events or moves SAs, and gives it to `use`, which changes nothing.
+// reading locks the configuration, so that no other takes events or moves SAs, and gives it to
+// `use`, which changes nothing.
 func (s *Session) reading(use func(*store.State) error) error {
 	unlock, err := s.lock()
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"sallyport/mgmt/internal/plan"
 )
 
-// PlanOfAll is the plan that brings the tables from what they hold to what everything, computed anew, makes of the configuration.
+// PlanOfAll is the plan that brings the tables from what they hold to what everything, computed
+// anew, makes of the configuration.
 func (s *Session) PlanOfAll() (*plan.Plan, error) {
 	sizes, err := s.sizes()
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// TestHeld: a session that has the box alone goes on as one that reads the file anew. It says that it is alive
-// each time that the chips have taken rows.
+// TestHeld: a session that has the box alone goes on as one that reads the file anew. It says that
+// it is alive each time that the chips have taken rows.
 func TestHeld(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	alive := 0

@@ -15,7 +15,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// control is the CONTROL register of each chip that a model asks for; with closed ports nothing comes in or goes out.
+// control is the CONTROL register of each chip that a model asks for; with closed ports nothing
+// comes in or goes out.
 func control(m *model.Model, t *compile.Target, closed bool) [3]uint32 {
 	var out [3]uint32
 	bit := func(c transport.Chip, f regs.Field, on bool) {
@@ -88,8 +89,8 @@ func (s *Session) install(m *model.Model, p *plan.Plan) error {
 	return nil
 }
 
-// rest stops the ports of a box that becomes a bridge, or ceases to be one, until its rows are in: the same row means one thing to
-// a router and another to a bridge.
+// rest stops the ports of a box that becomes a bridge, or ceases to be one, until its rows are in:
+// the same row means one thing to a router and another to a bridge.
 func (s *Session) rest(want [3]uint32) error {
 	bump := uint32(1) << regs.InnerControlBump.LSB
 	now, err := s.Box.Read32(transport.Inner, regs.InnerControl)
@@ -143,7 +144,8 @@ func (s *Session) ports(m *model.Model) error {
 	)
 }
 
-// clearAll stops the chips and clears every row that a packet is looked up in, for tables whose contents are not known. It erases the keys if they are not known either.
+// clearAll stops the chips and clears every row that a packet is looked up in, for tables whose
+// contents are not known. It erases the keys if they are not known either.
 func (s *Session) clearAll(erase bool) error {
 	for _, c := range []transport.Chip{transport.Inner, transport.Outer, transport.Crypto} {
 		if err := s.Box.Write32(c, controls[c], 0); err != nil {

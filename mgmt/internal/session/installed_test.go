@@ -12,7 +12,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// TestInstalled: the first SAs and policies with what they have carried, and no row is read for any other.
+// TestInstalled: the first SAs and policies with what they have carried, and no row is read for
+// any other.
 func TestInstalled(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Must(testbox.Limited("add", "in", 7, "limit packet-hard 5") + testbox.Limited("add", "in", 9, "") + testbox.Limited("add", "out", 11, "") +

@@ -18,10 +18,12 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// journal is what a change does to keys, which no chip shows: the rows of the key tables that it writes or clears. It is on the disk before the first register is
-// written, so that a change that is cut short can be undone.
+// journal is what a change does to keys, which no chip shows: the rows of the key tables that it
+// writes or clears. It is on the disk before the first register is written, so that a change that
+// is cut short can be undone.
 type journal struct {
-	// Before is the generation of the configuration that the change starts from, Generation the one that it leads to. SCRATCH has the latter from the first write on.
+	// Before is the generation of the configuration that the change starts from, Generation the one
+	// that it leads to. SCRATCH has the latter from the first write on.
 	Before     uint32 `json:"before"`
 	Generation uint32 `json:"generation"`
 	Out        []int  `json:"out,omitempty"`
@@ -70,7 +72,8 @@ func (s *Session) begin(j *journal) error {
 	return s.mark(j.Generation)
 }
 
-// interrupted reads the journal of the change from a configuration that was cut short; nil if there is none.
+// interrupted reads the journal of the change from a configuration that was cut short; nil if there
+// is none.
 func (s *Session) interrupted(before uint32) (*journal, error) {
 	text, err := os.ReadFile(s.journalPath())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -86,7 +89,8 @@ func (s *Session) interrupted(before uint32) (*journal, error) {
 	return j, nil
 }
 
-// lose removes the SAs whose keys a change that was cut short may have cleared or overwritten, and says which.
+// lose removes the SAs whose keys a change that was cut short may have cleared or overwritten, and
+// says which.
 func (j *journal) lose(m *model.Model) (lost []xfrm.ID) {
 	gone := func(sa *model.SA) bool {
 		_, found := slices.BinarySearch(*j.keys(sa.Way), sa.Row)
@@ -102,7 +106,8 @@ func (j *journal) lose(m *model.Model) (lost []xfrm.ID) {
 	return lost
 }
 
-// image is what the chips hold when all look-ups are cleared: keys of before, and some of those that the change wrote.
+// image is what the chips hold when all look-ups are cleared: keys of before, and some of those
+// that the change wrote.
 func (j *journal) image(before *compile.Image) *compile.Image {
 	image := compile.NewImage()
 	for _, way := range []xfrm.Dir{xfrm.DirOut, xfrm.DirIn} {

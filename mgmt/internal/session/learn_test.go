@@ -55,7 +55,8 @@ const outSA = `addr add 192.0.2.1/24 dev black
 xfrm state add src 192.0.2.1 dst %s proto esp spi 9 reqid 1 mode tunnel dir out aead "rfc4106(gcm(aes))" 0x000102030405060708090a0b0c0d0e0f10111213 128
 `
 
-// TestWantedNextHops: gateways, and hosts on the network; not those that were written, are in a VLAN, or are nowhere.
+// TestWantedNextHops: gateways, and hosts on the network; not those that were written, are in a
+// VLAN, or are nowhere.
 func TestWantedNextHops(t *testing.T) {
 	for _, test := range []struct{ peer, more, want string }{
 		{"192.0.2.9", "", "{black 192.0.2.9}"},
@@ -73,7 +74,8 @@ func TestWantedNextHops(t *testing.T) {
 	}
 }
 
-// TestLearned: an address that was learned is the next hop's in one write, survives other changes, and gives way to what is written and to a new one.
+// TestLearned: an address that was learned is the next hop's in one write, survives other changes,
+// and gives way to what is written and to a new one.
 func TestLearned(t *testing.T) {
 	peer := model.NextHop{Dev: xfrm.Black, IP: netip.MustParseAddr("192.0.2.9")}
 	first, second, written := xfrm.MAC{2, 0, 0, 0, 0, 1}, xfrm.MAC{2, 0, 0, 0, 0, 2}, xfrm.MAC{2, 0, 0, 0, 0, 3}
@@ -121,7 +123,8 @@ func TestLearned(t *testing.T) {
 	check(second)
 }
 
-// TestLearnedHostsWithoutRoom: more of them than rows go to the default, and no change fails for them.
+// TestLearnedHostsWithoutRoom: more of them than rows go to the default, and no change fails
+// for them.
 func TestLearnedHostsWithoutRoom(t *testing.T) {
 	sizes := fakebox.Small
 	sizes.NextHops = 2

@@ -14,7 +14,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// number reads the last number that an outbound SA used, or the highest that an inbound one received, which is known if it has a window on the chip.
+// number reads the last number that an outbound SA used, or the highest that an inbound one
+// received, which is known if it has a window on the chip.
 func (v *View) number(sa *model.SA) (number uint64, known bool, err error) {
 	switch {
 	case sa.Fresh:
@@ -67,8 +68,8 @@ func (s *Session) Advance(id xfrm.ID, number uint64) error {
 	})
 }
 
-// advanceWindow presets the window of an SA that may be under traffic: its selector row lets go of it meanwhile. If that is cut short this SA is lost, and
-// no other.
+// advanceWindow presets the window of an SA that may be under traffic: its selector row lets go of
+// it meanwhile. If that is cut short this SA is lost, and no other.
 func (s *Session) advanceWindow(state *store.State, sa *model.SA, top uint64) error {
 	selector := slices.Clone(state.Image.Selector[sa.Row])
 	j := journal{Before: state.Generation, Generation: generation()}

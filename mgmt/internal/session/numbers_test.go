@@ -31,7 +31,8 @@ func (r *rig) number(table regs.Table, row int) uint64 {
 	return regs.OutboundNumberRow.Last.Get(words)
 }
 
-// TestReplayOSeq: an SA goes on from replay-oseq, which is written behind its key; a new SA in its row starts anew.
+// TestReplayOSeq: an SA goes on from replay-oseq, which is written behind its key; a new SA in its
+// row starts anew.
 func TestReplayOSeq(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Must("addr add 192.0.2.1/24 dev black\n" + sendingFrom("0x701", "replay-oseq 77") + strings.Replace(sendingFrom("0x702", "flag esn replay-window 64 replay-oseq 1 replay-oseq-hi 2"), "0x0001", "0x1001", 1))
@@ -61,7 +62,8 @@ func TestReplayOSeq(t *testing.T) {
 	}
 }
 
-// TestAdvance: SAs of both directions go on from a number without their keys; nothing goes back; what cannot be is refused.
+// TestAdvance: SAs of both directions go on from a number without their keys; nothing goes back;
+// what cannot be is refused.
 func TestAdvance(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Quiet("addr add 192.0.2.1/24 dev black\n" + testbox.Windowed(1, 2048, ""))
@@ -100,7 +102,8 @@ func TestAdvance(t *testing.T) {
 			}
 		}
 	}
-	// The window stays when the SA's selector row is written again, and the file agrees with the chips.
+	// The window stays when the SA's selector row is written again, and the file agrees with
+	// the chips.
 	r.Quiet("neigh add 198.51.100.9 lladdr 02:00:00:00:00:09 dev red")
 
 	for _, c := range []struct {
@@ -120,7 +123,8 @@ func TestAdvance(t *testing.T) {
 	}
 }
 
-// TestClosedPorts: a box that stands by has all rows and neither receives nor sends, until its ports are opened.
+// TestClosedPorts: a box that stands by has all rows and neither receives nor sends, until its
+// ports are opened.
 func TestClosedPorts(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	state := func() (inner, outer uint32) {
@@ -163,7 +167,8 @@ func TestClosedPorts(t *testing.T) {
 	}
 }
 
-// TestUsedKeys: a box installs no outbound SA again, after a reset neither, unless it goes on above a number. Inbound ones may come again.
+// TestUsedKeys: a box installs no outbound SA again, after a reset neither, unless it goes on above
+// a number. Inbound ones may come again.
 func TestUsedKeys(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Remembers = true
@@ -193,7 +198,8 @@ func TestUsedKeys(t *testing.T) {
 	}
 }
 
-// TestInitialHasNoOutbound: a batch that is loaded with each reset holds no SA whose numbers would begin again, whatever says that it is outbound; inbound ones it may.
+// TestInitialHasNoOutbound: a batch that is loaded with each reset holds no SA whose numbers would
+// begin again, whatever says that it is outbound; inbound ones it may.
 func TestInitialHasNoOutbound(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	load := func(text string) error {
@@ -219,7 +225,8 @@ func TestInitialHasNoOutbound(t *testing.T) {
 	}
 }
 
-// TestKeysAreMarkedBeforeTheyAreWritten: wherever a change is cut short once the first register is written, its key counts as used; two outbound SAs never share one.
+// TestKeysAreMarkedBeforeTheyAreWritten: wherever a change is cut short once the first register is
+// written, its key counts as used; two outbound SAs never share one.
 func TestKeysAreMarkedBeforeTheyAreWritten(t *testing.T) {
 	text := "addr add 192.0.2.1/24 dev black\n" + sendingFrom("0x701", "")
 	for after := 1; ; after++ {

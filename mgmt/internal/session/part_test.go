@@ -45,7 +45,8 @@ func (c *changer) state(verb string, i int, way string) string {
 		verb, src, dst, 0x1000+c.spi%40, i+1, way, 64<<c.IntN(7), more, c.keys, c.keys)
 }
 
-// policy is a flow, a rule, or what inbound SAs carry; some are twins for in and fwd, and some overlap.
+// policy is a flow, a rule, or what inbound SAs carry; some are twins for in and fwd, and
+// some overlap.
 func (c *changer) policy(verb string) string {
 	i := c.IntN(tunnels)
 	tmpl := fmt.Sprintf(" tmpl src 192.0.2.1 dst 198.51.100.%d proto esp reqid %d mode tunnel", 1+i/2, i+1)
@@ -93,8 +94,9 @@ func (c *changer) line() string {
 	return c.policy("add")
 }
 
-// TestParts: whatever changes, what a change computes of a part is what everything would be, computed anew: not a row differs, on
-// the chips too, and no count of what stands. Most changes are of a part.
+// TestParts: whatever changes, what a change computes of a part is what everything would be,
+// computed anew: not a row differs, on the chips too, and no count of what stands. Most changes are
+// of a part.
 func TestParts(t *testing.T) {
 	seed := rand.Uint64()
 	parts, changes := 0, 0

@@ -25,7 +25,8 @@ func (s *Session) Open() (bool, error) {
 	return (inner|outer)&portBits != 0, err
 }
 
-// ClosePorts closes both ports, whatever the tables hold. Of a box that is configured later it holds, too.
+// ClosePorts closes both ports, whatever the tables hold. Of a box that is configured later it
+// holds, too.
 func (s *Session) ClosePorts() error {
 	s.Closed = true
 	for _, c := range []transport.Chip{transport.Inner, transport.Outer} {

@@ -13,7 +13,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// TestQoS: the registers of both chips have what was last said, across invocations, and after a reset what a chip has then.
+// TestQoS: the registers of both chips have what was last said, across invocations, and after a
+// reset what a chip has then.
 func TestQoS(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	line := func(words string) error {

@@ -14,13 +14,16 @@ type Carried struct {
 	Age uint64
 	// Added is when an SA came to the chips, in seconds since the epoch.
 	Added int64
-	// Sequence is the highest number that an inbound SA with a window has received, or an outbound one has used; nil of others, for no chip shows theirs.
+	// Sequence is the highest number that an inbound SA with a window has received, or an outbound
+	// one has used; nil of others, for no chip shows theirs.
 	Sequence *uint64
-	// Expired is the limit that an SA has reached, "soft" or "hard", whether or not anybody took the event; "" for none.
+	// Expired is the limit that an SA has reached, "soft" or "hard", whether or not anybody took
+	// the event; "" for none.
 	Expired string
 }
 
-// State says what the SA of that destination, protocol and SPI has carried; src, if it is given, must be its own.
+// State says what the SA of that destination, protocol and SPI has carried; src, if it is given,
+// must be its own.
 func (v *View) State(id xfrm.ID) (out Carried, err error) {
 	sa, err := v.named(id)
 	if err != nil {

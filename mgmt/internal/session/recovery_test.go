@@ -44,8 +44,9 @@ func TestOneChipReset(t *testing.T) {
 	}
 }
 
-// TestRestore: after a reset of all chips or of one the tables are those of the same configuration without its SAs, which a box that never had
-// any would have; limits of punted frames, ports and learned hosts too. Chips that hold their configuration are not touched.
+// TestRestore: after a reset of all chips or of one the tables are those of the same configuration
+// without its SAs, which a box that never had any would have; limits of punted frames, ports and
+// learned hosts too. Chips that hold their configuration are not touched.
 func TestRestore(t *testing.T) {
 	network := `addr add 192.0.2.1/24 dev black
 addr add 10.1.0.1/24 dev red

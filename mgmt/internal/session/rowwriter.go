@@ -8,7 +8,8 @@ import (
 	"sallyport/mgmt/internal/plan"
 )
 
-// rowWriter writes rows in their order, many in one piece: what is added may be on the chips only after flush.
+// rowWriter writes rows in their order, many in one piece: what is added may be on the chips only
+// after flush.
 type rowWriter struct {
 	box    *chip.Box
 	ivMask uint64

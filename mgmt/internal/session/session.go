@@ -36,18 +36,22 @@ type Session struct {
 	Notes      io.Writer // warnings, one sentence a line
 	// Now is the clock of the audit log and of when SAs were added; without, the system's.
 	Now func() time.Time
-	// Ages says that somebody calls Aged each second or so; otherwise SAs with limits in time are refused.
+	// Ages says that somebody calls Aged each second or so; otherwise SAs with limits in time
+	// are refused.
 	Ages bool
-	// Closed keeps both ports from receiving and sending, whatever the configuration says: another box does, and this one stands by.
+	// Closed keeps both ports from receiving and sending, whatever the configuration says: another
+	// box does, and this one stands by.
 	Closed bool
 	// KeysPath is the file that remembers which outbound keys were used; empty: beside StatePath.
 	KeysPath string
-	// Initial says that the commands are loaded anew with each reset of the box: outbound SAs among them are refused.
+	// Initial says that the commands are loaded anew with each reset of the box: outbound SAs among
+	// them are refused.
 	Initial bool
 	// IVMask is what tells this box's IVs from those of another that has the same keys.
 	IVMask uint64
 
-	// Alive, if there is one, is called each time that the chips have taken some rows: a large change takes long.
+	// Alive, if there is one, is called each time that the chips have taken some rows: a large
+	// change takes long.
 	Alive func()
 
 	left  map[string]uint64 // of Left
@@ -58,7 +62,8 @@ type Session struct {
 	published published
 }
 
-// Run carries all commands out, or, if one of them is wrong or does not fit, none. It wipes the keys in them.
+// Run carries all commands out, or, if one of them is wrong or does not fit, none. It wipes the
+// keys in them.
 func (s *Session) Run(commands []xfrm.Command) error {
 	defer xfrm.Wipe(commands)
 	unlock, err := s.lock()
@@ -146,7 +151,8 @@ func (s *Session) change(state *store.State, found comparison) error {
 		return err
 	}
 	notes.Print(s.Notes)
-	// Where a change is undone the file still has the configuration that it started from, and the rows that it touched count as well.
+	// Where a change is undone the file still has the configuration that it started from, and the
+	// rows that it touched count as well.
 	j := journal{Before: state.Generation, Generation: generation()}
 	if found.journal != nil {
 		j.Out, j.In = found.journal.Out, found.journal.In
@@ -239,7 +245,8 @@ func (s *Session) mark(value uint32) error {
 	return nil
 }
 
-// IsInput says whether an error is about what was asked for rather than about the box: its exit status is 2.
+// IsInput says whether an error is about what was asked for rather than about the box: its exit
+// status is 2.
 func IsInput(err error) bool {
 	var input *xfrm.Error
 	return errors.As(err, &input)

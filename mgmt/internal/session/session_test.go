@@ -131,7 +131,8 @@ func TestOneByOne(t *testing.T) {
 	}
 }
 
-// TestNothingHalfInstalled: after a good batch, a batch with one mistake changes no register, and the sentence names the line.
+// TestNothingHalfInstalled: after a good batch, a batch with one mistake changes no register, and
+// the sentence names the line.
 func TestNothingHalfInstalled(t *testing.T) {
 	good := "xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x3001 mode tunnel dir out aead \"rfc4106(gcm(aes))\" " + testbox.Key128 + " 128\n"
 	policy := "tmpl src 192.0.2.2 dst 192.0.2.1 proto esp reqid 1 mode tunnel"

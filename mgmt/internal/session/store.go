@@ -24,7 +24,8 @@ func lockStore(path string) (*os.File, error) {
 	return file, nil
 }
 
-// replaceFile writes a value as JSON in place of a file, which another process finds as it was before or whole.
+// replaceFile writes a value as JSON in place of a file, which another process finds as it was
+// before or whole.
 func replaceFile(path string, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {

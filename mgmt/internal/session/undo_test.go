@@ -49,8 +49,9 @@ func newCut(t *testing.T) *rig {
 	return r
 }
 
-// TestUndo breaks changes off at each access to the chips, as the end of the program does. The next invocation finds the configuration of before, on the chips too, and every SA that
-// the change was not about to delete with its key, its numbers and its window; nothing of what the change added.
+// TestUndo breaks changes off at each access to the chips, as the end of the program does. The next
+// invocation finds the configuration of before, on the chips too, and every SA that the change was
+// not about to delete with its key, its numbers and its window; nothing of what the change added.
 func TestUndo(t *testing.T) {
 	for _, c := range changesToCut {
 		steps := 0

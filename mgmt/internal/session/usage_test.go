@@ -16,7 +16,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// carry adds a packet to a row as the inner chip does: what carries out of a counter has reached its limit.
+// carry adds a packet to a row as the inner chip does: what carries out of a counter has reached
+// its limit.
 func (r *rig) carry(table regs.Table, index int, bytes uint64) {
 	row := r.Fake.Table(transport.Inner, table)[index]
 	if row == nil {
@@ -32,7 +33,8 @@ func (r *rig) carry(table regs.Table, index int, bytes uint64) {
 	}
 }
 
-// TestLifetimeRows: counters less their hard limits, soft limits less the hard ones, by the numbers.
+// TestLifetimeRows: counters less their hard limits, soft limits less the hard ones, by
+// the numbers.
 func TestLifetimeRows(t *testing.T) {
 	for _, test := range []struct {
 		limits                                 string
@@ -65,7 +67,8 @@ func TestLifetimeRows(t *testing.T) {
 	}
 }
 
-// TestStatistics: what the rows hold is told as `ip -s` tells it, of SAs and of policies of both directions.
+// TestStatistics: what the rows hold is told as `ip -s` tells it, of SAs and of policies of
+// both directions.
 func TestStatistics(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Must(testbox.Limited("add", "out", 1, "limit byte-hard 250 limit packet-hard 9") + testbox.Limited("add", "in", 11, "limit packet-soft 3") + testbox.Limited("add", "in", 13, "") +
@@ -106,7 +109,8 @@ func TestStatistics(t *testing.T) {
 		t.Errorf("without statistics:\n%s", r.Out)
 	}
 
-	// Counts go on over changes that are not the policy's own, even of its rule's row; a policy that is written again starts anew.
+	// Counts go on over changes that are not the policy's own, even of its rule's row; a policy
+	// that is written again starts anew.
 	r.Must("xfrm policy add dst 10.1.0.0/16 dir out action block\nxfrm policy delete dst 10.3.0.0/16 dir out\n" +
 		"xfrm policy add dst 10.4.0.0/16 dir out action block priority 9")
 	show("xfrm policy list dir out", "10.2.0.0/16", "300(bytes), 3(packets)\n", "10.1.0.0/16", "0(bytes), 0(packets)\n", "10.4.0.0/16", "0(bytes), 0(packets)\n")
@@ -134,7 +138,8 @@ func TestNoUsageRowLeft(t *testing.T) {
 	}
 }
 
-// TestTimeNeedsADaemon: nobody keeps a limit in time for sallyctl, so it is refused; what a daemon has loaded stays as it is.
+// TestTimeNeedsADaemon: nobody keeps a limit in time for sallyctl, so it is refused; what a daemon
+// has loaded stays as it is.
 func TestTimeNeedsADaemon(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	line := testbox.Limited("add", "out", 1, "limit time-use-hard 5")

@@ -33,9 +33,9 @@ type published struct {
 	writing atomic.Uint32
 }
 
-// View gives the configuration that the chips hold, without waiting for a change that runs: until its
-// end that is the configuration of before. Nil where the chips do not hold it: they were reset, or a
-// change was cut short, or they are being restored. Then Look says what there is.
+// View gives the configuration that the chips hold, without waiting for a change that runs: until
+// its end that is the configuration of before. Nil where the chips do not hold it: they were reset,
+// or a change was cut short, or they are being restored. Then Look says what there is.
 func (s *Session) View() (*View, error) {
 	for {
 		v := s.published.view.Load()
@@ -98,7 +98,8 @@ func (s *Session) marks() (marks [3]uint32, err error) {
 	return marks, err
 }
 
-// Read carries out commands that change nothing, and gives what they print: with what SAs and policies have carried, if that is asked for.
+// Read carries out commands that change nothing, and gives what they print: with what SAs and
+// policies have carried, if that is asked for.
 func (v *View) Read(commands []xfrm.Command, statistics bool) (string, error) {
 	return v.printed(v.model, commands, statistics)
 }

@@ -35,8 +35,8 @@ func (v *View) readWindow(sa *model.SA) (*window, error) {
 	return w, nil
 }
 
-// received says whether a number up to top was received. A number that packets which came while the rows were read pushed out
-// of the ring counts as received: it can no longer be.
+// received says whether a number up to top was received. A number that packets which came while the
+// rows were read pushed out of the ring counts as received: it can no longer be.
 func (w *window) received(number uint64) bool {
 	ring := uint64(len(w.rows)) * compile.WindowRowSize
 	half := w.rows[number/compile.WindowRowSize%uint64(len(w.rows))][number%compile.WindowRowSize/(compile.WindowRowSize/2)]
@@ -50,8 +50,9 @@ func (w *window) received(number uint64) bool {
 	return half[bit/32]>>(bit%32)&1 == 1
 }
 
-// describe prints as `ip xfrm state get` does of an SA with extended sequence numbers. Linux keeps number n in bit (n - 1) modulo
-// the window, counted back from the highest, and ip prints the last word first.
+// describe prints as `ip xfrm state get` does of an SA with extended sequence numbers. Linux keeps
+// number n in bit (n - 1) modulo the window, counted back from the highest, and ip prints the last
+// word first.
 func (w *window) describe(size uint64) string {
 	bitmap := make([]uint32, (size+31)/32)
 	for age := range min(size, w.top) {
@@ -72,7 +73,8 @@ func (w *window) describe(size uint64) string {
 	return b.String() + "\n"
 }
 
-// windowOf prints what the SA that `xfrm state get` names has received or sent; nothing of one that has no window on the chip.
+// windowOf prints what the SA that `xfrm state get` names has received or sent; nothing of one that
+// has no window on the chip.
 func (v *View) windowOf(m *model.Model, c xfrm.StateSelect) (string, error) {
 	sa := m.SAs.Find(c.Filter.ID())
 	if c.Verb != xfrm.Get || sa == nil {

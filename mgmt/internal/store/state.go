@@ -12,15 +12,16 @@ import (
 
 // State is what is kept.
 type State struct {
-	// Generation is also in the SCRATCH register of each chip, so that a file is never taken for another box's, or for the
-	// same box's before a reset.
+	// Generation is also in the SCRATCH register of each chip, so that a file is never taken for
+	// another box's, or for the same box's before a reset.
 	Generation uint32         `json:"generation"`
 	Model      *model.Model   `json:"model"`
 	Image      *compile.Image `json:"image"`
 	// Hops are the next hops that the image leads to and that nobody wrote the addresses of.
 	Hops []model.NextHop `json:"hops,omitempty"`
 
-	// Standing is what a change has to know of all of them; nil if that has not been counted yet. It is not stored.
+	// Standing is what a change has to know of all of them; nil if that has not been counted yet.
+	// It is not stored.
 	Standing *compile.Standing `json:"-"`
 }
 

@@ -17,7 +17,8 @@ import (
 	"sallyport/mgmt/internal/model"
 )
 
-// format changes when an older file can no longer be read. 7 is that of the files of JSON, which are taken over.
+// format changes when an older file can no longer be read. 7 is that of the files of JSON, which
+// are taken over.
 const format = 8
 
 // Store is a file, which this process alone has until Close.
@@ -41,7 +42,8 @@ type rest struct {
 	Hops       []model.NextHop     `json:"hops,omitempty"`
 }
 
-// Open opens the file, or makes it; one of format 7, there or at PATH.json, becomes one of this format.
+// Open opens the file, or makes it; one of format 7, there or at PATH.json, becomes one of
+// this format.
 func Open(path string) (*Store, error) {
 	if err := takeOver(path); err != nil {
 		return nil, err

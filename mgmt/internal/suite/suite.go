@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package suite lists the ESP suites of the crypto chip under strongSwan's and Linux's names. The list comes from regs/suites.yaml.
+// Package suite lists the ESP suites of the crypto chip under strongSwan's and Linux's names. The
+// list comes from regs/suites.yaml.
 package suite
 
 import (
@@ -56,7 +57,8 @@ type Suite struct {
 // Hashes of HMACs, by the list's names.
 var newSHA1, newSHA256, newSM3 = sha1.New, sha256.New, sm3.New
 
-// Find is the suite of these algorithms, by Linux's names; auth is "" for an AEAD. The key's length has the salt in it.
+// Find is the suite of these algorithms, by Linux's names; auth is "" for an AEAD. The key's length
+// has the salt in it.
 func Find(crypt string, keyBytes int, auth string, icvBits int) *Suite {
 	for i := range All {
 		if s := &All[i]; s.Crypt == crypt && s.Key+s.Salt == keyBytes && s.Auth == auth && slices.Contains(s.ICVBits, icvBits) {
@@ -80,7 +82,8 @@ func Names(capability uint32) []string {
 	return names
 }
 
-// Repetition says what a key's second use breaks when the sequence numbers, and all that is made of them, start again; "" is nothing.
+// Repetition says what a key's second use breaks when the sequence numbers, and all that is made of
+// them, start again; "" is nothing.
 func (s *Suite) Repetition() string {
 	switch s.Mode {
 	case GCM, GMAC, Poly1305:

@@ -19,7 +19,8 @@ func FlowPolicy(i int) string {
 	return fmt.Sprintf("xfrm policy add src 10.1.0.%d dst 10.2.0.%d proto udp sport 7 dport %d dir out tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid %d mode tunnel\n", i%256, i/256, 1000+i, i+1)
 }
 
-// Encapsulated is the tunnel of session_test.go with both its SAs in UDP, through a NAT that moves the peer to port 61000.
+// Encapsulated is the tunnel of session_test.go with both its SAs in UDP, through a NAT that moves
+// the peer to port 61000.
 var Encapsulated = strings.NewReplacer(
 	"spi 0x1001 reqid 1", "spi 0x1001 encap espinudp 4500 61000 0.0.0.0 reqid 1",
 	"spi 0x2001 reqid 1", "spi 0x2001 encap espinudp 61000 4500 10.9.8.7 reqid 1",

@@ -35,7 +35,8 @@ type Rig struct {
 	// statistics as with `sallyctl -s`
 	Statistics bool
 	Clock      int // of audit
-	// Remembers says that the box remembers which keys were used; otherwise each invocation finds a new one, so that a test may write a key again.
+	// Remembers says that the box remembers which keys were used; otherwise each invocation finds a
+	// new one, so that a test may write a key again.
 	Remembers bool
 }
 
@@ -183,14 +184,16 @@ func le32(n uint32) []byte { return []byte{byte(n), byte(n >> 8), byte(n >> 16),
 
 func Le16(n uint16) []byte { return []byte{byte(n), byte(n >> 8)} }
 
-// IpBytes is an address as the chips have it in a field of so many bytes: a number, lowest byte first.
+// IpBytes is an address as the chips have it in a field of so many bytes: a number, lowest
+// byte first.
 func IpBytes(text string, width int) []byte {
 	octets := netip.MustParseAddr(text).AsSlice()
 	slices.Reverse(octets)
 	return append(octets, make([]byte, width-len(octets))...)
 }
 
-// FlowRow is the row of an exact 5-tuple in the flow table, found as a packet finds it; of ICMP the ports are type and code.
+// FlowRow is the row of an exact 5-tuple in the flow table, found as a packet finds it; of ICMP the
+// ports are type and code.
 func (r *Rig) FlowRow(src, dst string, proto byte, sport, dport uint16) []uint32 {
 	version, upper := byte(4), byte(0)
 	if netip.MustParseAddr(src).Is6() {

@@ -33,8 +33,8 @@ type PuntHeader struct {
 	Cycles        uint64
 }
 
-// Frames is the management CPU's end of a simulated box's punt and inject streams (docs/reference/simulator-sockets.md). Receive may
-// run beside Send; Close ends both.
+// Frames is the management CPU's end of a simulated box's punt and inject streams
+// (docs/reference/simulator-sockets.md). Receive may run beside Send; Close ends both.
 type Frames struct {
 	conn    net.Conn
 	path    string
@@ -44,7 +44,8 @@ type Frames struct {
 // FramesPath is where the simulator has the frames of the box whose registers it has at this path.
 func FramesPath(registers string) string { return strings.TrimSuffix(registers, ".sock") + ".frames" }
 
-// DialFrames connects to the simulator's socket of frames of one box. If another program has it, the first Receive says so.
+// DialFrames connects to the simulator's socket of frames of one box. If another program has it,
+// the first Receive says so.
 func DialFrames(path string) (*Frames, error) {
 	conn, err := net.Dial("unixpacket", path)
 	if err != nil {
@@ -69,7 +70,8 @@ func (f *Frames) Receive() (PuntHeader, []byte, error) {
 	return header, append([]byte(nil), frame...), nil
 }
 
-// Send injects an Ethernet frame, without FCS, that leaves by a port. While the chip has no room it waits.
+// Send injects an Ethernet frame, without FCS, that leaves by a port. While the chip has no room
+// it waits.
 func (f *Frames) Send(port uint8, frame []byte) error {
 	if port > PortBlack || len(frame) == 0 || len(frame) > MaxFrame {
 		return fmt.Errorf("cannot inject %d bytes into port %d: a frame has 1 to %d, and the ports are 0 and 1", len(frame), port, MaxFrame)
@@ -80,7 +82,8 @@ func (f *Frames) Send(port uint8, frame []byte) error {
 	return nil
 }
 
-// Inject sends one frame for a program that has no other use for the frames of the box whose registers are at a path.
+// Inject sends one frame for a program that has no other use for the frames of the box whose
+// registers are at a path.
 func Inject(registers string, port uint8, frame []byte) error {
 	frames, err := DialFrames(FramesPath(registers))
 	if err != nil {

@@ -38,7 +38,8 @@ func engine(t *testing.T, speak func(net.Conn)) *transport.Frames {
 	return frames
 }
 
-// ike is a punted frame of 60 bytes, its header byte for byte as docs/reference/chip-ports.md has it.
+// ike is a punted frame of 60 bytes, its header byte for byte as docs/reference/chip-ports.md
+// has it.
 var ike = append([]byte{1, 5, 1, 0, 0, 60, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8}, bytes.Repeat([]byte{0xA5}, 60)...)
 
 // TestFrames: both directions, a message a frame.

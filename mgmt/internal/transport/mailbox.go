@@ -15,8 +15,8 @@ import (
 	"sallyport/mgmt/internal/regs"
 )
 
-// Of the mailboxes: how often they are looked at when nothing is punted, how long the rest of a frame may be in coming or going, and how often it is asked
-// for meanwhile.
+// Of the mailboxes: how often they are looked at when nothing is punted, how long the rest of a
+// frame may be in coming or going, and how often it is asked for meanwhile.
 const (
 	mailboxIdle     = time.Millisecond
 	mailboxPatience = 100 * time.Millisecond
@@ -120,7 +120,8 @@ func (m *Mailbox) take(port uint8) (header PuntHeader, frame []byte, err error) 
 	return header, nil, err
 }
 
-// misfit is what is wrong with a beat of so many bytes behind what was taken; nothing if it is empty.
+// misfit is what is wrong with a beat of so many bytes behind what was taken; nothing if it
+// is empty.
 func (m *Mailbox) misfit(bytes int) string {
 	switch taken := len(m.message); {
 	case bytes == 0 || bytes > beatBytes:
@@ -168,7 +169,8 @@ func (m *Mailbox) drop(c Chip, why string) error {
 	return m.t.Do([]Op{pulse(c, regs.ShellPuntControl, regs.ShellPuntControlDrop)})
 }
 
-// Send injects an Ethernet frame, without FCS, that leaves by a port. While the card has no room it waits, for 100 ms at most.
+// Send injects an Ethernet frame, without FCS, that leaves by a port. While the card has no room it
+// waits, for 100 ms at most.
 func (m *Mailbox) Send(port uint8, frame []byte) error {
 	if port > PortBlack || len(frame) < leastFrame || len(frame) > MaxFrame {
 		return fmt.Errorf("cannot inject %d bytes into port %d: a frame has %d to %d, and the ports are 0 and 1", len(frame), port, leastFrame, MaxFrame)
@@ -206,7 +208,8 @@ func (m *Mailbox) abort(c Chip, why string) error {
 	return m.t.Do([]Op{pulse(c, regs.ShellInjectControl, regs.ShellInjectControlAbort, regs.ShellInjectControlClear)})
 }
 
-// lose counts a frame that is lost, and tells the log of the first, the second, the fourth and so on.
+// lose counts a frame that is lost, and tells the log of the first, the second, the fourth and
+// so on.
 func (m *Mailbox) lose(c Chip, way, why string) {
 	if lost := m.lost.Add(1); bits.OnesCount64(lost) == 1 {
 		m.log.Warn("a frame of the management CPU is lost", "card", c.String(), "way", way, "reason", why, "lost", lost)
@@ -226,7 +229,8 @@ func (m *Mailbox) state(c Chip, r regs.Register) (state, error) {
 	return state(word), err
 }
 
-// until reads a register until a bit is 1, for as long as patience goes, and gives what it read last; `now` was read before.
+// until reads a register until a bit is 1, for as long as patience goes, and gives what it read
+// last; `now` was read before.
 func (m *Mailbox) until(c Chip, r regs.Register, bit regs.Field, now state) (state, error) {
 	var err error
 	for deadline := time.Now().Add(mailboxPatience); err == nil && !now.has(bit) && time.Now().Before(deadline); {

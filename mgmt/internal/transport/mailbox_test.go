@@ -15,7 +15,8 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// cards is a fake box with shells, whose mailboxes a program has taken. The log is what it said until the last call.
+// cards is a fake box with shells, whose mailboxes a program has taken. The log is what it said
+// until the last call.
 type cards struct {
 	*transport.Mailbox
 	t     *testing.T
@@ -41,7 +42,8 @@ func newCards(t *testing.T, before func(*cards)) *cards {
 	return c
 }
 
-// message is a frame of so many bytes behind its punt header, byte for byte as docs/reference/chip-ports.md has that.
+// message is a frame of so many bytes behind its punt header, byte for byte as
+// docs/reference/chip-ports.md has that.
 func message(port uint8, length int) []byte {
 	out := []byte{port, regs.PuntReasonArp, regs.PuntGroupArp, 0}
 	out = binary.BigEndian.AppendUint16(out, uint16(length))
@@ -192,7 +194,8 @@ func TestMailboxSends(t *testing.T) {
 	}
 }
 
-// TestMailboxIsFull: a frame that the card does not take in time is lost and told, and those behind it leave.
+// TestMailboxIsFull: a frame that the card does not take in time is lost and told, and those behind
+// it leave.
 func TestMailboxIsFull(t *testing.T) {
 	c := newCards(t, nil)
 	c.boxes[0].Holds = true

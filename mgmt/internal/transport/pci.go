@@ -16,7 +16,8 @@ import (
 	"sallyport/mgmt/internal/regs"
 )
 
-// Shell is where the registers of a card's shell begin, behind those of its core (docs/reference/cards.md).
+// Shell is where the registers of a card's shell begin, behind those of its core
+// (docs/reference/cards.md).
 const Shell = 0x8000
 
 // Of BAR 0: what a Sallyport card has, and the part of it that is one card of the box.
@@ -46,7 +47,8 @@ const sysfsDevices = "/sys/bus/pci/devices"
 // untilTimeout is how long a read waits for bits that no working chip holds for a millisecond.
 const untilTimeout = time.Second
 
-// allOnes is what a host reads where nothing answers, and what a card answers to an access that fails.
+// allOnes is what a host reads where nothing answers, and what a card answers to an access
+// that fails.
 const allOnes = ^uint32(0)
 
 // OpenPCI maps BAR 0 of the crypto card, or of three cards in the order inner, crypto, outer. A

@@ -122,7 +122,8 @@ func TestOneBar(t *testing.T) {
 	}
 }
 
-// TestNobodyAnswers: all ones are a value of a card that answers, and an error that names the card of one that does not.
+// TestNobodyAnswers: all ones are a value of a card that answers, and an error that names the card
+// of one that does not.
 func TestNobodyAnswers(t *testing.T) {
 	const gone = ^uint32(0)
 	b := newBar(t, 0, innerPlace, outerPlace)
@@ -162,12 +163,14 @@ func TestNobodyAnswers(t *testing.T) {
 	}
 }
 
-// TestFailedWrite: the card that the host sees counts a write that failed, and only so can it be known.
+// TestFailedWrite: the card that the host sees counts a write that failed, and only so can it
+// be known.
 func TestFailedWrite(t *testing.T) {
 	b := newBar(t, 0, innerPlace, outerPlace)
 	p := openPCI(t, b.path)
 	defer p.Close()
-	count := transport.Write(transport.Crypto, 0x8000+regs.ShellAccessErrors.Offset, 1) // the file lets us play the counter
+	// the file lets us play the counter
+	count := transport.Write(transport.Crypto, 0x8000+regs.ShellAccessErrors.Offset, 1)
 	err := p.Do([]transport.Op{transport.Read(transport.Crypto, 0), transport.Write(transport.Inner, 0x10, 7), count})
 	if err == nil || !strings.Contains(err.Error(), "write of inner register 0x010 or an access behind it failed") {
 		t.Errorf("counted: %v", err)

@@ -24,7 +24,8 @@ const (
 	badRequest = 0xFFFFFFFF
 )
 
-// Socket speaks the simulator's register protocol (docs/reference/simulator-sockets.md). Do and Wait may be called by several goroutines at once, and take turns.
+// Socket speaks the simulator's register protocol (docs/reference/simulator-sockets.md). Do and
+// Wait may be called by several goroutines at once, and take turns.
 type Socket struct {
 	mu      sync.Mutex // of both directions
 	conn    net.Conn
@@ -32,7 +33,8 @@ type Socket struct {
 	path    string
 }
 
-// Refusal is the status of an access that the simulator, or a chip of its, refused: an AXI response, if it is no badRequest.
+// Refusal is the status of an access that the simulator, or a chip of its, refused: an AXI
+// response, if it is no badRequest.
 type Refusal uint32
 
 func (r Refusal) Error() string {

@@ -52,9 +52,9 @@ func ReadUntil(c Chip, addr, bits uint32) Op { return Op{Chip: c, Addr: addr, Un
 // Write makes a write access.
 func Write(c Chip, addr, data uint32) Op { return Op{Write: true, Chip: c, Addr: addr, Data: data} }
 
-// Transport performs accesses strictly in the order given. Do stops at the first access that the chip
-// answers with an error and says which it was; later accesses of the same call may or may not have happened. Wait returns when
-// d has passed for the chips: a simulation's time is its own.
+// Transport performs accesses strictly in the order given. Do stops at the first access that the
+// chip answers with an error and says which it was; later accesses of the same call may or may not
+// have happened. Wait returns when d has passed for the chips: a simulation's time is its own.
 type Transport interface {
 	Do(ops []Op) error
 	Wait(d time.Duration) error

@@ -103,7 +103,8 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// TestLongBatch sends far more requests than the socket's buffers hold to a server that answers each before it reads the next.
+// TestLongBatch sends far more requests than the socket's buffers hold to a server that answers
+// each before it reads the next.
 func TestLongBatch(t *testing.T) {
 	listener, path := listen(t)
 	fake := fakebox.New(fakebox.Small)

@@ -18,7 +18,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Most is how many keys are remembered, so that the file is bounded: 16 rekeys of each SA of the largest box. Of more the oldest are forgotten.
+// Most is how many keys are remembered, so that the file is bounded: 16 rekeys of each SA of the
+// largest box. Of more the oldest are forgotten.
 const Most = 1 << 20
 
 // Mark stands for a key. It says nothing of it.
@@ -79,9 +80,11 @@ func (k *Keys) begin() error {
 	})
 }
 
-// Mark is that of a key with its salt: the same under every suite, for a number must not come again under another one either.
+// Mark is that of a key with its salt: the same under every suite, for a number must not come again
+// under another one either.
 func (k *Keys) Mark(key []byte) (m Mark) {
-	// Whole blocks, which SHA-256 takes where they are: of others it would keep a copy that nobody can clear.
+	// Whole blocks, which SHA-256 takes where they are: of others it would keep a copy that nobody
+	// can clear.
 	blocks := make([]byte, sha256.BlockSize*(len(key)/sha256.BlockSize+1))
 	defer clear(blocks)
 	copy(blocks, key)

@@ -33,7 +33,8 @@ func (k *Keys) used(t *testing.T, n int) bool {
 	return used
 }
 
-// TestMarks: a key is known when it comes again, also to another process; the file has nothing of it.
+// TestMarks: a key is known when it comes again, also to another process; the file has nothing
+// of it.
 func TestMarks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "var", "keys")
 	k := mustOpen(t, path, 4)
@@ -63,8 +64,8 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestBounded: the last keys are known however many there were, and the file grows no further. One rekey is one transaction.
-// SALLYPORT_USED_KEYS is how many rekeys the long form has.
+// TestBounded: the last keys are known however many there were, and the file grows no further. One
+// rekey is one transaction. SALLYPORT_USED_KEYS is how many rekeys the long form has.
 func TestBounded(t *testing.T) {
 	most, rekeys, at := 500, 10_000, 1
 	if long, err := strconv.Atoi(os.Getenv("SALLYPORT_USED_KEYS")); err == nil {

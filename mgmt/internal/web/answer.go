@@ -14,7 +14,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// Box is the answer: what the box is and holds. Counts are strings, for they may be more than a number of JavaScript holds.
+// Box is the answer: what the box is and holds. Counts are strings, for they may be more than a
+// number of JavaScript holds.
 type Box struct {
 	Daemon     string           `json:"daemon"` // its version
 	Configured bool             `json:"configured"`
@@ -70,10 +71,12 @@ type Policy struct {
 	*used
 }
 
-// mostListed SAs and policies are listed each: what they have carried is read from the chips one after the other.
+// mostListed SAs and policies are listed each: what they have carried is read from the chips one
+// after the other.
 const mostListed = 100
 
-// held keeps what the box holds for as long as the chips need to rest from being read, so that many browsers ask no more of them than one.
+// held keeps what the box holds for as long as the chips need to rest from being read, so that many
+// browsers ask no more of them than one.
 type held struct {
 	mu    sync.Mutex
 	until time.Time

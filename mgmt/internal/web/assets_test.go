@@ -19,7 +19,8 @@ var plots = map[string]string{
 
 var named = regexp.MustCompile(`(?:src|href)="([^"]+)"|from "\./([^"]+)"`)
 
-// TestAssets: all that the page names is in the program, nothing is from elsewhere, no text becomes HTML, and the library is what was published.
+// TestAssets: all that the page names is in the program, nothing is from elsewhere, no text becomes
+// HTML, and the library is what was published.
 func TestAssets(t *testing.T) {
 	entries, err := files.ReadDir("assets")
 	if err != nil {

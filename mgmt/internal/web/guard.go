@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// headers keep the page to itself: nothing from elsewhere, nothing written into it runs, no other site shows it, no copy of it stays.
+// headers keep the page to itself: nothing from elsewhere, nothing written into it runs, no other
+// site shows it, no copy of it stays.
 var headers = map[string]string{
 	"Content-Security-Policy":      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 	"Cross-Origin-Resource-Policy": "same-origin",
@@ -19,8 +20,10 @@ var headers = map[string]string{
 	"Cache-Control":                "no-store",
 }
 
-// Guarded adds the headers to each answer, and refuses requests under a name that is not this machine's own: such a name may be another site's that
-// points here, whose scripts would read the page (DNS rebinding). An address cannot be pointed elsewhere, and `names` are the administrator's.
+// Guarded adds the headers to each answer, and refuses requests under a name that is not this
+// machine's own: such a name may be another site's that points here, whose scripts would read the
+// page (DNS rebinding). An address cannot be pointed elsewhere, and `names` are the
+// administrator's.
 func Guarded(next http.Handler, names ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range headers {

@@ -41,7 +41,8 @@ type change struct {
 	rates []float64 // by counter; nil if the chip was reset
 }
 
-// between compares two samples of a chip. Its own clock is the measure: in simulation no other means anything.
+// between compares two samples of a chip. Its own clock is the measure: in simulation no other
+// means anything.
 func between(before, after daemon.ChipSample) change {
 	if len(before.Counters) != len(after.Counters) || after.Cycles < before.Cycles {
 		return change{}

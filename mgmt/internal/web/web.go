@@ -87,7 +87,8 @@ func (p *Page) sampleOn(ctx context.Context) error {
 	}
 }
 
-// watch takes the events. After more at once than the daemon keeps for a reader it goes on, and says that some are missing.
+// watch takes the events. After more at once than the daemon keeps for a reader it goes on, and
+// says that some are missing.
 func (p *Page) watch(ctx context.Context) {
 	events := p.source.Watch()
 	for {
@@ -126,5 +127,6 @@ func (p *Page) box(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(answer(holding, p.history.since(r.FormValue("after")))) // a browser that has gone needs no answer
+	// a browser that has gone needs no answer
+	_ = json.NewEncoder(w).Encode(answer(holding, p.history.since(r.FormValue("after"))))
 }

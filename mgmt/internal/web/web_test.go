@@ -108,7 +108,8 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatIsNew: a browser that says how far it is gets what came since; one that comes from another life of the daemon gets all.
+// TestOnlyWhatIsNew: a browser that says how far it is gets what came since; one that comes from
+// another life of the daemon gets all.
 func TestOnlyWhatIsNew(t *testing.T) {
 	r := newRig(t)
 	for i := range mostPoints + 10 {
@@ -141,7 +142,8 @@ func TestOnlyWhatIsNew(t *testing.T) {
 	}
 }
 
-// TestGuard: no other site gets at the page, by a name of its own or inside itself, and nothing can be changed.
+// TestGuard: no other site gets at the page, by a name of its own or inside itself, and nothing can
+// be changed.
 func TestGuard(t *testing.T) {
 	r := newRig(t)
 	for _, path := range []string{"/", "/page.js", "/page.css", "/uPlot.LICENSE.txt", "/icon.svg", "/api/box", "/none"} {
@@ -205,7 +207,8 @@ type flood struct {
 
 func (f flood) Watch() <-chan events.Event { return <-f.channels }
 
-// TestServe: events come to browsers, also after more at once than are kept; the end of the daemon ends the page.
+// TestServe: events come to browsers, also after more at once than are kept; the end of the daemon
+// ends the page.
 func TestServe(t *testing.T) {
 	r := newRig(t)
 	first, second := make(chan events.Event, 1), make(chan events.Event, 1)

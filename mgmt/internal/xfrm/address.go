@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// parseAddr reads an address as iproute2 does: bytes missing at the end of an IPv4 one are 0, and an IPv6 one has no zone.
+// parseAddr reads an address as iproute2 does: bytes missing at the end of an IPv4 one are 0, and
+// an IPv6 one has no zone.
 func parseAddr(text string) (netip.Addr, bool) {
 	if strings.Contains(text, ":") {
 		addr, err := netip.ParseAddr(text)
@@ -30,7 +31,8 @@ func parseAddr(text string) (netip.Addr, bool) {
 	return netip.AddrFrom4(bytes), true
 }
 
-// interfacePrefix reads ADDRESS/LENGTH and keeps the host bits; a bare address is a prefix of all its bits.
+// interfacePrefix reads ADDRESS/LENGTH and keeps the host bits; a bare address is a prefix of all
+// its bits.
 func (p *parser) interfacePrefix(what string) (netip.Prefix, Token, error) {
 	word, err := p.take(what)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 // the same addresses are always the same list. The list of a single prefix is empty.
 type AddressList string
 
-// The most that one policy may take of a rule table: the prefixes that cover a side, and the rules of all together.
+// The most that one policy may take of a rule table: the prefixes that cover a side, and the rules
+// of all together.
 const (
 	MaxPrefixes    = 64
 	MaxPolicyRules = 4096

@@ -17,7 +17,8 @@ func listed(t *testing.T, words string) Selector {
 	return parseOne(t, "xfrm policy add "+words+" dir out").(PolicyAdd).Policy.Selector
 }
 
-// TestAddressLists: what is written, what it is called, the prefix around it, and that it comes back from a state file and from its own name.
+// TestAddressLists: what is written, what it is called, the prefix around it, and that it comes
+// back from a state file and from its own name.
 func TestAddressLists(t *testing.T) {
 	for _, test := range []struct{ words, src, around string }{
 		{"10.0.0.1-10.0.0.20", "10.0.0.1-10.0.0.20", "10.0.0.0/27"},
@@ -123,7 +124,8 @@ func TestRefusedAddressLists(t *testing.T) {
 	}
 }
 
-// TestPrefixesOfLists: each address of a list is in just one prefix, no other is, and ranges take as few as the same range of ports takes blocks.
+// TestPrefixesOfLists: each address of a list is in just one prefix, no other is, and ranges take
+// as few as the same range of ports takes blocks.
 func TestPrefixesOfLists(t *testing.T) {
 	random := rand.New(rand.NewPCG(21, 22))
 	for range 300 {

@@ -188,7 +188,8 @@ func list[T any](items []T) string {
 	return text
 }
 
-// keyBytes decodes 0x… as iproute2 does (an odd number of digits gets a 0 in front); anything else is the key itself.
+// keyBytes decodes 0x… as iproute2 does (an odd number of digits gets a 0 in front); anything else
+// is the key itself.
 func keyBytes(text []byte) (Secret, bool) {
 	if len(text) <= 2 || string(text[:2]) != "0x" {
 		return append(Secret(nil), text...), true

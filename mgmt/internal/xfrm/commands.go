@@ -91,7 +91,8 @@ type (
 // Orphans says what becomes of SAs that a change of policies leaves without any (RFC 4301, 4.4.1).
 type Orphans struct{ Delete bool }
 
-// PolicyFilter matches policies; fields not given match all, except that Delete and Get compare the whole selector.
+// PolicyFilter matches policies; fields not given match all, except that Delete and Get compare the
+// whole selector.
 type PolicyFilter struct {
 	Selector Selector
 	HasSel   bool
@@ -163,7 +164,8 @@ type (
 		Dev string
 		MAC MAC
 	}
-	// PuntSet sets the token buckets of a trap group, or of injected frames (`sallyctl punt set`, not in iproute2).
+	// PuntSet sets the token buckets of a trap group, or of injected frames (`sallyctl punt set`,
+	// not in iproute2).
 	PuntSet struct {
 		At
 		Group string  // AllGroups: of every trap group
@@ -171,7 +173,8 @@ type (
 		Rate  *uint32 // packets/s, 0 no limit
 		Burst *uint32
 	}
-	// Show lists addresses, links, routes, neighbours, or the limits of reassembly or of punted frames.
+	// Show lists addresses, links, routes, neighbours, or the limits of reassembly or of
+	// punted frames.
 	Show struct {
 		At
 		What string

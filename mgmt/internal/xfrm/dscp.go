@@ -72,8 +72,8 @@ func (p *parser) dscpMap() (DSCPMap, error) {
 	return d, nil
 }
 
-// forDSCP reads `for-dscp DSCP,DSCP…`, which iproute2 does not have: what an outbound SA carries, beside others of the same template
-// (RFC 4301, 4.4.2.1).
+// forDSCP reads `for-dscp DSCP,DSCP…`, which iproute2 does not have: what an outbound SA carries,
+// beside others of the same template (RFC 4301, 4.4.2.1).
 func (p *parser) forDSCP(s *State) error {
 	p.skip()
 	word, err := p.take("the DSCPs")

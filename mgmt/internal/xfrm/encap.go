@@ -7,7 +7,8 @@ import (
 	"net/netip"
 )
 
-// PortNATT is the port of IKE and of ESP in UDP (RFC 7296, 2.23), the only one at which the box takes such ESP.
+// PortNATT is the port of IKE and of ESP in UDP (RFC 7296, 2.23), the only one at which the box
+// takes such ESP.
 const PortNATT = 4500
 
 // Encap puts an SA's ESP into UDP (RFC 3948). OAddr is the peer's address before NAT, which

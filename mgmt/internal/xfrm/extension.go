@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// ExtensionHeaders is a set of IPv6 extension headers; its bits are those of the chips' register SKIP_HEADERS.
+// ExtensionHeaders is a set of IPv6 extension headers; its bits are those of the chips' register
+// SKIP_HEADERS.
 type ExtensionHeaders uint8
 
 // AllExtensionHeaders are skipped after reset. Fragment headers are none of them: they always are.
@@ -18,10 +19,12 @@ type extensionHeader struct {
 	proto uint8
 }
 
-// extensionHeaders are their names and numbers, in the order of the bits. 0, of hop-by-hop options, is any protocol in a selector.
+// extensionHeaders are their names and numbers, in the order of the bits. 0, of hop-by-hop options,
+// is any protocol in a selector.
 var extensionHeaders = []extensionHeader{{"hop", 0}, {"route", protoRouting}, {"dst", protoDestOpts}}
 
-// Has says whether a protocol is one of them, so that no packet is of it whose headers of the set are skipped.
+// Has says whether a protocol is one of them, so that no packet is of it whose headers of the set
+// are skipped.
 func (e ExtensionHeaders) Has(proto uint8) bool { return proto != 0 && e.Skips(proto) }
 
 // Skips reports whether the parser skips a header with this number in front of another, if the
@@ -49,7 +52,8 @@ func (e ExtensionHeaders) String() string {
 	return strings.Join(names, ",")
 }
 
-// SkipHeaders says which extension headers the chips skip to find a packet's protocol (`sallyctl skip-headers set`, not in iproute2).
+// SkipHeaders says which extension headers the chips skip to find a packet's protocol
+// (`sallyctl skip-headers set`, not in iproute2).
 type SkipHeaders struct {
 	At
 	Skipped ExtensionHeaders

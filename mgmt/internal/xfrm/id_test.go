@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestStateFilters: a filter's addresses may be prefixes, with bits behind them, and are of one IP version.
+// TestStateFilters: a filter's addresses may be prefixes, with bits behind them, and are of one
+// IP version.
 func TestStateFilters(t *testing.T) {
 	addr := netip.MustParseAddr
 	states := []State{

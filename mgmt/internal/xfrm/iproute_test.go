@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// iproute runs lines through the machine's own ip in a network namespace with devices red and black, and says for each
-// whether ip could read it: a line that only the kernel refuses (it may lack ESP) counts as read; ip ends with 2 or names RTNETLINK then.
+// iproute runs lines through the machine's own ip in a network namespace with devices red and
+// black, and says for each whether ip could read it: a line that only the kernel refuses (it may
+// lack ESP) counts as read; ip ends with 2 or names RTNETLINK then.
 func iproute(t *testing.T, lines []string) []bool {
 	t.Helper()
 	ip, err := exec.LookPath("ip")
@@ -47,8 +48,9 @@ done`
 	return read
 }
 
-// TestSameSyntaxAsIproute: what is read here is read by ip, and what ip cannot read is not read here but for ranges, opaque, df,
-// dscp, dummy, sas and `action punt`. Lines that ip reads and this box refuses are in TestRefusals, each with its reason.
+// TestSameSyntaxAsIproute: what is read here is read by ip, and what ip cannot read is not read
+// here but for ranges, opaque, df, dscp, dummy, sas and `action punt`. Lines that ip reads and this
+// box refuses are in TestRefusals, each with its reason.
 func TestSameSyntaxAsIproute(t *testing.T) {
 	state, policy := "xfrm state add "+sa, "xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 "
 	state6 := "xfrm state add src 2001:db8::1 dst 2001:db8::2 proto esp spi 1 mode tunnel "

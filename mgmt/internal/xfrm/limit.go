@@ -10,7 +10,8 @@ import (
 // MaxPackets is the greatest packet limit that the crypto chip holds.
 const MaxPackets = 1<<56 - 1
 
-// TimeLimits are lifetimes in seconds, 0 for none: since the SA was added, and since it first carried a packet.
+// TimeLimits are lifetimes in seconds, 0 for none: since the SA was added, and since it first
+// carried a packet.
 type TimeLimits struct {
 	Soft    uint64 `json:"soft,omitempty"`
 	Hard    uint64 `json:"hard,omitempty"`

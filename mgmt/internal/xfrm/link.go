@@ -18,7 +18,8 @@ func (p *parser) link() (Command, error) {
 	return p.linkDelete()
 }
 
-// linkSet reads `link set [dev] D [up|down] [mtu N] [address MAC] [master BRIDGE|nomaster]`; a bridge itself can be set up alone.
+// linkSet reads `link set [dev] D [up|down] [mtu N] [address MAC] [master BRIDGE|nomaster]`; a
+// bridge itself can be set up alone.
 func (p *parser) linkSet() (Command, error) {
 	l := Link{At: p.at()}
 	onlyUp := true // which a bridge may be told too
@@ -84,7 +85,8 @@ func (p *parser) linkDevice(l *Link) error {
 	return err
 }
 
-// linkAdd reads `link add [link PARENT] [name|dev] NAME type bridge|vlan [protocol 802.1Q|802.1ad] [id N]`.
+// linkAdd reads `link add [link PARENT] [name|dev] NAME type bridge|vlan [protocol 802.1Q|802.1ad]
+// [id N]`.
 func (p *parser) linkAdd() (Command, error) {
 	var name, kind string
 	vlan := VLAN{At: p.at(), Protocol: tpid8021Q, ID: noVLAN}
@@ -170,7 +172,8 @@ func IsLinkName(name string) bool {
 	return name != "" && len(name) <= maxName && !strings.ContainsAny(name, "/: \t") && name != "." && name != ".."
 }
 
-// The tags' protocol identifiers (IEEE 802.1Q 9.5), and the VIDs that a VLAN may have: 4095 is reserved (table 9-2).
+// The tags' protocol identifiers (IEEE 802.1Q 9.5), and the VIDs that a VLAN may have: 4095 is
+// reserved (table 9-2).
 const (
 	tpid8021Q  = 0x8100
 	tpid8021AD = 0x88a8

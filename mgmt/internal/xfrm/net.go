@@ -77,7 +77,8 @@ func (p *parser) showOr(err error, what string) (Command, error) {
 	return p.show(what)
 }
 
-// The range of an MTU: IPv4's least (RFC 791), IPv6's (RFC 8200, 5), and the largest frame less its Ethernet header and FCS.
+// The range of an MTU: IPv4's least (RFC 791), IPv6's (RFC 8200, 5), and the largest frame less its
+// Ethernet header and FCS.
 const (
 	MinMTU  = 68
 	MinMTU6 = 1280

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// DF says what the outer IPv4 header's DF bit is (RFC 4301, 8.1), in the words that `ip link` has for tunnels.
+// DF says what the outer IPv4 header's DF bit is (RFC 4301, 8.1), in the words that `ip link` has
+// for tunnels.
 type DF string
 
 const (
@@ -82,12 +83,14 @@ func (s *State) ClearsDF() bool { return s.Flags.NoPMTUDisc || s.DF == DFUnset }
 // SetsDF says whether outer headers have DF set whatever the inner ones have.
 func (s *State) SetsDF() bool { return s.DF == DFSet }
 
-// OuterDSCP is the DSCP of outer headers; copied, that of the inner header. Under a map it is neither.
+// OuterDSCP is the DSCP of outer headers; copied, that of the inner header. Under a map it
+// is neither.
 func (s *State) OuterDSCP() (value uint8, copied bool) {
 	return s.DSCP.Value, !s.Flags.DontEncapDSCP && (!s.DSCP.Given || s.DSCP.Inherit)
 }
 
-// checkOuter refuses words on an outer header that the SA does not make, and two that speak of one field.
+// checkOuter refuses words on an outer header that the SA does not make, and two that speak of
+// one field.
 func (s *State) checkOuter(pos Pos) error {
 	if s.Dir == DirIn {
 		if err := s.CheckInboundOuter(pos); err != nil {
@@ -108,7 +111,8 @@ func (s *State) checkOuter(pos Pos) error {
 	return nil
 }
 
-// CheckInboundOuter refuses those words, and the choice by DSCP, in an SA that is known to be inbound.
+// CheckInboundOuter refuses those words, and the choice by DSCP, in an SA that is known to
+// be inbound.
 func (s *State) CheckInboundOuter(pos Pos) error {
 	if s.ForDSCP != 0 {
 		return Errorf(pos, "for-dscp is of outbound SAs alone, and the SA spi 0x%x is inbound: leave it out, for DSCPs are not checked there", s.SPI)

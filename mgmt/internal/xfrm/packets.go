@@ -12,7 +12,8 @@ import (
 type Selector struct {
 	Src netip.Prefix `json:"src"`
 	Dst netip.Prefix `json:"dst"`
-	// SrcList and DstList say which addresses of Src and Dst alone; empty: all of them. Only those of policies are not.
+	// SrcList and DstList say which addresses of Src and Dst alone; empty: all of them. Only those
+	// of policies are not.
 	SrcList AddressList `json:"src_list,omitempty"`
 	DstList AddressList `json:"dst_list,omitempty"`
 	Proto   uint8       `json:"proto,omitempty"`
@@ -20,7 +21,8 @@ type Selector struct {
 	DPort   Range       `json:"dport,omitzero"`
 	Type    Range       `json:"type,omitzero"`
 	Code    Range       `json:"code,omitzero"`
-	// Opaque: packets alone in which there is neither port nor type to read (RFC 4301, 4.4.1.1). Then none of the four ranges is given.
+	// Opaque: packets alone in which there is neither port nor type to read (RFC 4301, 4.4.1.1).
+	// Then none of the four ranges is given.
 	Opaque bool   `json:"opaque,omitempty"`
 	Dev    string `json:"dev,omitempty"`
 }
@@ -106,7 +108,8 @@ func (s Selector) numbered() bool {
 	return s.SPort.Given || s.DPort.Given || s.Type.Given || s.Code.Given
 }
 
-// Overlaps says whether some packet may be of both selectors, which have prefixes; those of two IP versions have none in common.
+// Overlaps says whether some packet may be of both selectors, which have prefixes; those of two IP
+// versions have none in common.
 func (s Selector) Overlaps(o Selector) bool {
 	return s.src().overlaps(o.src()) && s.dst().overlaps(o.dst()) && (holds(s.Proto, o.Proto) || holds(o.Proto, s.Proto)) &&
 		!(s.Opaque && o.numbered()) && !(o.Opaque && s.numbered()) &&

@@ -79,7 +79,8 @@ func TestCoversAndOverlaps(t *testing.T) {
 	}
 }
 
-// TestJoin: two selectors have one of both if they are the same, or are every address of the one and of the other IP version.
+// TestJoin: two selectors have one of both if they are the same, or are every address of the one
+// and of the other IP version.
 func TestJoin(t *testing.T) {
 	tcp := func(s *Selector) { s.Proto = 6 }
 	all4, all6, all := sel("0.0.0.0/0", "0.0.0.0/0", nil), sel("::/0", "::/0", nil), Selector{}

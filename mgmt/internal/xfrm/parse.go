@@ -109,7 +109,8 @@ func (p *parser) zeroOption(why string) error {
 	return err
 }
 
-// mark takes `mark M [mask N]`; an SA or policy that asks for marked packets alone cannot be honoured.
+// mark takes `mark M [mask N]`; an SA or policy that asks for marked packets alone cannot
+// be honoured.
 func (p *parser) mark() error {
 	word := p.skip()
 	value, err := p.number("the value of mark", 32)

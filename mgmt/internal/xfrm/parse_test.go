@@ -175,7 +175,8 @@ func TestPolicy(t *testing.T) {
 }
 
 func (p Policy) on(dev string) Policy {
-	// The device of a selector does not name packets here, but a policy is listed as it was written.
+	// The device of a selector does not name packets here, but a policy is listed as it
+	// was written.
 	p.Dev = dev
 	return p
 }

@@ -100,7 +100,8 @@ func (p *parser) policyFlag(pol *Policy) error {
 	return word.errorf("flag must be fragment-first, not %s", word.quoted())
 }
 
-// policyAdd reads what iproute2's xfrm_policy_modify reads, `action punt`, `flag fragment-first` and, in an update, `sas`.
+// policyAdd reads what iproute2's xfrm_policy_modify reads, `action punt`, `flag fragment-first`
+// and, in an update, `sas`.
 func (p *parser) policyAdd(update bool) (Command, error) {
 	pol := Policy{Selector: Selector{Src: Everything, Dst: Everything}, Action: ActionAllow}
 	var selector, dir bool
@@ -186,7 +187,8 @@ func checkPolicy(pos Pos, pol *Policy) error {
 	return nil
 }
 
-// checkHosts refuses a template in transport mode whose ends are not among the hosts that its policy is for: no SA could fit it.
+// checkHosts refuses a template in transport mode whose ends are not among the hosts that its
+// policy is for: no SA could fit it.
 func checkHosts(pos Pos, pol *Policy) error {
 	for _, side := range []struct {
 		word  string

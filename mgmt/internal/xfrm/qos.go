@@ -35,7 +35,8 @@ func (d DSCPs) String() string {
 	return strings.Join(words, " ")
 }
 
-// QoS marks the DSCPs whose packets pass the others at both ports (`sallyctl qos set dscp`, not in iproute2).
+// QoS marks the DSCPs whose packets pass the others at both ports (`sallyctl qos set dscp`, not
+// in iproute2).
 type QoS struct {
 	At
 	Marked DSCPs
@@ -43,7 +44,8 @@ type QoS struct {
 
 const qosUsage = "write `qos set dscp DSCP …`, with names such as ef, cs6 and af41 or numbers of 0 to 63, or `qos set dscp none`, or `qos show`"
 
-// qos reads `qos set dscp DSCP … | none` and `qos show`. DSCPs stand apart or with commas between them.
+// qos reads `qos set dscp DSCP … | none` and `qos show`. DSCPs stand apart or with commas
+// between them.
 func (p *parser) qos() (Command, error) {
 	verb, err := p.verb("qos", "set")
 	switch {

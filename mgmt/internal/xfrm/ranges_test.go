@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// checkBlocks holds the blocks of a range against their definition: every number of it is in one and no other in any, each fixes
-// its leading bits alone, and there are as few as a trie has: the blocks in the range whose parents are not.
+// checkBlocks holds the blocks of a range against their definition: every number of it is in one
+// and no other in any, each fixes its leading bits alone, and there are as few as a trie has: the
+// blocks in the range whose parents are not.
 func checkBlocks(t *testing.T, first, last uint16) {
 	t.Helper()
 	blocks := Range{true, first, last}.Blocks()

@@ -16,7 +16,8 @@ type Reassembly struct {
 	PerSource uint32
 }
 
-// ReassemblyTick is the time that REASM_TIMEOUT counts in: 2^20 cycles of 300 MHz (docs/reference/registers.md).
+// ReassemblyTick is the time that REASM_TIMEOUT counts in: 2^20 cycles of 300 MHz
+// (docs/reference/registers.md).
 const ReassemblyTick = time.Second << 20 / 300_000_000
 
 // The longest time and the most datagrams that the registers hold.

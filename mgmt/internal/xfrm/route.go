@@ -4,7 +4,8 @@ package xfrm
 
 import "net/netip"
 
-// route reads `route add|replace|append|change|del PREFIX|default [via [inet|inet6] ADDR] dev D [mtu N]`.
+// route reads `route add|replace|append|change|del PREFIX|default [via [inet|inet6] ADDR] dev D
+// [mtu N]`.
 func (p *parser) route() (Command, error) {
 	verb, err := p.verb("route", "add", "change", "replace", "append", "delete")
 	if err != nil || verb == "show" {

@@ -61,7 +61,8 @@ func (p *parser) selector(missing netip.Prefix, lists bool) (Selector, error) {
 	return s.complete(missing, p.lastPos())
 }
 
-// side reads `src` or `dst` and what it takes, which must be of the other side's IP version if that has been given.
+// side reads `src` or `dst` and what it takes, which must be of the other side's IP version if that
+// has been given.
 func (p *parser) side(other side, lists bool) (side, error) {
 	word := p.skip()
 	token, err := p.take("the prefix after " + string(word.Text))
@@ -125,7 +126,8 @@ func (s Selector) errExtension(pos Pos) error {
 	return Errorf(pos, "proto %d is of no packet in an IPv6 selector: it is an extension header, and the protocol is what follows those", s.Proto)
 }
 
-// CheckExtensions refuses a selector of packets whose protocol is an extension header that the chips skip.
+// CheckExtensions refuses a selector of packets whose protocol is an extension header that the
+// chips skip.
 func (s Selector) CheckExtensions(skipped ExtensionHeaders, pos Pos) error {
 	if s.Version() == 6 && skipped.Has(s.Proto) {
 		return s.errExtension(pos)
@@ -174,7 +176,8 @@ func (p *parser) upper(s *Selector) (err error) {
 	return nil
 }
 
-// orOpaque reads numbers, or `opaque`, which iproute2 does not have, and notes the word that it stands behind.
+// orOpaque reads numbers, or `opaque`, which iproute2 does not have, and notes the word that it
+// stands behind.
 func (p *parser) orOpaque(what, word string, bits int, opaque **Token) (Range, error) {
 	if p.peek() != "opaque" {
 		return p.numbers(what, word, bits)

@@ -30,7 +30,8 @@ func icmp(proto uint8, typ, code int) func(s *Selector) {
 	return func(s *Selector) { s.Proto, s.Type, s.Code = proto, number(typ), number(code) }
 }
 
-// TestSelectors: what the words of a selector mean, in a policy and in the sel of a state, and that it prints as ip prints it.
+// TestSelectors: what the words of a selector mean, in a policy and in the sel of a state, and that
+// it prints as ip prints it.
 func TestSelectors(t *testing.T) {
 	for _, test := range []struct {
 		words string
@@ -59,7 +60,8 @@ func TestSelectors(t *testing.T) {
 	}
 }
 
-// TestFilters: a list without addresses is of both IP versions, but delete and get name one policy, of IPv4.
+// TestFilters: a list without addresses is of both IP versions, but delete and get name one policy,
+// of IPv4.
 func TestFilters(t *testing.T) {
 	for line, want := range map[string]Selector{
 		"xfrm policy list proto tcp":                        sel("", "", func(s *Selector) { s.Proto = 6 }),
@@ -77,7 +79,8 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// TestOpaque: packets in which there is no port or type to read are a selector of their own (RFC 4301, 4.4.1.1), and of "any".
+// TestOpaque: packets in which there is no port or type to read are a selector of their own (RFC
+// 4301, 4.4.1.1), and of "any".
 func TestOpaque(t *testing.T) {
 	opaque := func(proto uint8) func(s *Selector) {
 		return func(s *Selector) { s.Proto, s.Opaque = proto, true }

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// TestQoS: names and values are those of IANA's registry "Differentiated Services Field Codepoints".
+// TestQoS: names and values are those of IANA's registry "Differentiated Services Field
+// Codepoints".
 func TestQoS(t *testing.T) {
 	for line, want := range map[string]DSCPs{
 		"dscp none": 0, "dscp 0": 1, "dscp cs6 cs7": ResetDSCPs, "dscp CS6,cs7": 1<<48 | 1<<56, "dscp ef": 1 << 46, "dscp 0x2e 46 EF": 1 << 46,

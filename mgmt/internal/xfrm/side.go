@@ -9,7 +9,8 @@ import (
 	"go4.org/netipx"
 )
 
-// side is src or dst of a selector: a prefix, or what a list says, which lies in the prefix. The zero prefix is any address.
+// side is src or dst of a selector: a prefix, or what a list says, which lies in the prefix. The
+// zero prefix is any address.
 type side struct {
 	prefix netip.Prefix
 	list   AddressList
@@ -18,7 +19,8 @@ type side struct {
 func (s Selector) src() side { return side{s.Src, s.SrcList} }
 func (s Selector) dst() side { return side{s.Dst, s.DstList} }
 
-// sideOf is the one side of just the addresses of a set, which is not empty. Beside a list stands the longest prefix around all of it.
+// sideOf is the one side of just the addresses of a set, which is not empty. Beside a list stands
+// the longest prefix around all of it.
 func sideOf(set *netipx.IPSet) side {
 	ranges := set.Ranges()
 	if prefix, ok := ranges[0].Prefix(); ok && len(ranges) == 1 {

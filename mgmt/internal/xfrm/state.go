@@ -193,7 +193,8 @@ const (
 	MaxWindow = 4096
 )
 
-// MaxNumber is the highest sequence number that an SA may be told to go on from: of two boxes that share its key, each has half of the IVs.
+// MaxNumber is the highest sequence number that an SA may be told to go on from: of two boxes that
+// share its key, each has half of the IVs.
 const MaxNumber = 1<<63 - 1
 
 // half reads one half of a sequence number.

@@ -70,7 +70,8 @@ func (p *Policy) Names(s *State) bool {
 	return end(t.Src, s.Src, p.src()) && end(t.Dst, s.Dst, p.dst())
 }
 
-// Carried is the part of a selector that an SA carries: in transport mode the packets of its own ends, else all of it.
+// Carried is the part of a selector that an SA carries: in transport mode the packets of its own
+// ends, else all of it.
 func (s *State) Carried(sel Selector) Selector {
 	if s.Mode == ModeTransport {
 		sel.Src, sel.Dst = netip.PrefixFrom(s.Src, s.Src.BitLen()), netip.PrefixFrom(s.Dst, s.Dst.BitLen())

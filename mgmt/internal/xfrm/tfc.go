@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// Limits of traffic flow confidentiality (RFC 4303, 2.6, 2.7): bytes of an IP packet, from the shortest that there is to the longest that a
-// frame of 9600 bytes holds, and the time from one dummy packet to the next.
+// Limits of traffic flow confidentiality (RFC 4303, 2.6, 2.7): bytes of an IP packet, from the
+// shortest that there is to the longest that a frame of 9600 bytes holds, and the time from one
+// dummy packet to the next.
 const (
 	MinTFC   = 20
 	MaxTFC   = MaxMTU
@@ -27,11 +28,13 @@ type Dummy struct {
 
 // String prints it as it is read.
 func (d *Dummy) String() string {
-	i := slices.IndexFunc(everyUnits, func(u everyUnit) bool { return d.Every%u.unit == 0 }) // microseconds always are
+	// microseconds always are
+	i := slices.IndexFunc(everyUnits, func(u everyUnit) bool { return d.Every%u.unit == 0 })
 	return fmt.Sprintf("dummy %d every %d%s", d.Length, d.Every/everyUnits[i].unit, everyUnits[i].name)
 }
 
-// Turns is the interval as the inner chip has it, in units of 16 cycles of 300 MHz (160/3 ns), to the nearest.
+// Turns is the interval as the inner chip has it, in units of 16 cycles of 300 MHz (160/3 ns), to
+// the nearest.
 func (d *Dummy) Turns() uint64 { return (uint64(d.Every)*3 + 80) / 160 }
 
 type everyUnit struct {

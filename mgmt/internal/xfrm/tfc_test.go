@@ -39,7 +39,8 @@ func TestTFCWords(t *testing.T) {
 	}
 }
 
-// TestTFCRefusals: one sentence each, just outside of what is taken and where it would mean nothing.
+// TestTFCRefusals: one sentence each, just outside of what is taken and where it would
+// mean nothing.
 func TestTFCRefusals(t *testing.T) {
 	add, transport := "xfrm state add "+sa+"mode tunnel ", "xfrm state add "+sa+"mode transport "
 	for _, test := range []struct{ line, reason string }{

@@ -39,7 +39,8 @@ const (
 	DirFwd  Dir = "fwd"
 )
 
-// ID names an SA or, in a template, what an SA must be. Invalid addresses and zero numbers are "not given".
+// ID names an SA or, in a template, what an SA must be. Invalid addresses and zero numbers are
+// "not given".
 type ID struct {
 	Src   netip.Addr `json:"src"`
 	Dst   netip.Addr `json:"dst"`
@@ -85,17 +86,20 @@ type State struct {
 	Mode         string `json:"mode"`
 	ReqID        uint32 `json:"reqid,omitempty"`
 	ReplayWindow uint32 `json:"replay_window"`
-	// ReplaySeq is the highest number that counts as received from the start, ReplayOSeq the one that counts as sent.
+	// ReplaySeq is the highest number that counts as received from the start, ReplayOSeq the one
+	// that counts as sent.
 	ReplaySeq  uint64 `json:"replay_seq,omitempty"`
 	ReplayOSeq uint64 `json:"replay_oseq,omitempty"`
 	Flags      Flags  `json:"flags"`
 	// DF and DSCP of the outer headers that an outbound SA makes.
 	DF   DF   `json:"df,omitempty"`
 	DSCP DSCP `json:"dscp,omitzero"`
-	// TFCPad is the least length of what an outbound SA has inside ESP; Dummy what it sends besides.
+	// TFCPad is the least length of what an outbound SA has inside ESP; Dummy what it
+	// sends besides.
 	TFCPad uint32 `json:"tfcpad,omitempty"`
 	Dummy  *Dummy `json:"dummy,omitempty"`
-	// ForDSCP are the DSCPs whose packets an outbound SA carries before others of its template; 0: those that are no other's.
+	// ForDSCP are the DSCPs whose packets an outbound SA carries before others of its template; 0:
+	// those that are no other's.
 	ForDSCP DSCPs `json:"for_dscp,omitempty"`
 	Dir     Dir   `json:"dir,omitempty"`
 	// An SA has Aead, or Enc and Auth.
@@ -162,7 +166,8 @@ type Policy struct {
 	Priority uint32    `json:"priority"`
 	Index    uint32    `json:"index"` // 0: to be chosen
 	Template *Template `json:"tmpl,omitempty"`
-	// FragmentFirst: IPv4 packets that are too long for the SA, and may be cut, are cut before they are encrypted, not behind.
+	// FragmentFirst: IPv4 packets that are too long for the SA, and may be cut, are cut before they
+	// are encrypted, not behind.
 	FragmentFirst bool `json:"fragment_first,omitempty"`
 }
 

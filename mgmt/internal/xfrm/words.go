@@ -152,7 +152,8 @@ func (p *parser) mac(what string) (MAC, error) {
 	return mac, nil
 }
 
-// Protocols by the names of /etc/protocols that matter here; getprotobyname also knows the upper-case aliases.
+// Protocols by the names of /etc/protocols that matter here; getprotobyname also knows the
+// upper-case aliases.
 var protocolNumbers = map[string]uint8{
 	"ip": 0, "icmp": 1, "igmp": 2, "ggp": 3, "ipencap": 4, "st": 5, "tcp": 6, "egp": 8, "igp": 9, "pup": 12, "udp": 17, "hmp": 20, "xns-idp": 22,
 	"rdp": 27, "iso-tp4": 29, "dccp": 33, "xtp": 36, "ddp": 37, "idpr-cmtp": 38, "ipv6": 41, "ipv6-route": 43, "ipv6-frag": 44, "idrp": 45,
@@ -161,7 +162,8 @@ var protocolNumbers = map[string]uint8{
 	"isis": 124, "sctp": 132, "fc": 133, "mobility-header": 135, "udplite": 136, "mpls-in-ip": 137, "manet": 138, "hip": 139, "shim6": 140, "wesp": 141, "rohc": 142,
 }
 
-// protocolByName accepts the names of /etc/protocols and, as getprotobyname does, their upper-case aliases.
+// protocolByName accepts the names of /etc/protocols and, as getprotobyname does, their
+// upper-case aliases.
 func protocolByName(name string) (uint8, bool) {
 	if name == strings.ToUpper(name) {
 		name = strings.ToLower(name)
@@ -195,12 +197,14 @@ const (
 // HasPorts says whether the chips find ports in packets of a protocol.
 func HasPorts(proto uint8) bool { return proto == protoTCP || proto == protoUDP || proto == protoSCTP }
 
-// HasCode says whether the chips find an ICMP type and code in packets of a protocol under an IP version.
+// HasCode says whether the chips find an ICMP type and code in packets of a protocol under an
+// IP version.
 func HasCode(proto, version uint8) bool {
 	return proto == protoICMP && version == 4 || proto == protoICMPv6 && version == 6
 }
 
-// HasType says whether they find a type: of ICMP, or of a mobility header, which has no code (RFC 6275, 6.1.1).
+// HasType says whether they find a type: of ICMP, or of a mobility header, which has no code (RFC
+// 6275, 6.1.1).
 func HasType(proto, version uint8) bool {
 	return HasCode(proto, version) || proto == protoMobility && version == 6
 }

@@ -4,11 +4,12 @@
 
 #include <utils/utils.h>
 
-// FALSE, with a sentence in the log, if what strongswan.conf says in transform_ids would make messages ambiguous: a
-// number that is none, is that of another algorithm, or stands there twice.
+// FALSE, with a sentence in the log, if what strongswan.conf says in transform_ids would make
+// messages ambiguous: a number that is none, is that of another algorithm, or stands there twice.
 bool identifiers_are_sound();
 
-// Makes the algorithms' names words of proposals in swanctl.conf: sm4, sm4gcm16, sm3, sm3_256, prfsm3, curvesm2.
+// Makes the algorithms' names words of proposals in swanctl.conf: sm4, sm4gcm16, sm3, sm3_256,
+// prfsm3, curvesm2.
 void identifiers_register_words();
 
 #endif

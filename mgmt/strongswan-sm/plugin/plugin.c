@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
-// sm: what a strongSwan with our patches lacks of the ShangMi algorithms; docs/how-to/ike-sm.md. SM4-CBC, SM3 and
-// curveSM2 are its openssl plugin's.
+// SPDX-License-Identifier: GPL-2.0-or-later sm: what a strongSwan with our patches lacks of the
+// ShangMi algorithms; docs/how-to/ike-sm.md. SM4-CBC, SM3 and curveSM2 are its openssl plugin's.
 #include <library.h>
 #include <plugins/plugin.h>
 
@@ -43,7 +42,8 @@ __attribute__((visibility("default"))) plugin_t *sm_plugin_create() {
     return NULL;
   }
   identifiers_register_words();
-  // They are there before any algorithm is, so that `crypto_test { on_add = yes }` tests the openssl plugin's as well.
+  // They are there before any algorithm is, so that `crypto_test { on_add = yes }` tests the
+  // openssl plugin's as well.
   vectors_add();
   INIT(this, .get_name = _get_name, .get_features = _get_features, .destroy = _destroy, );
   return this;

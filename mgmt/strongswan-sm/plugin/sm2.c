@@ -5,7 +5,8 @@
 #include <library.h>
 #include <openssl/x509.h>
 
-// GM/T 0009-2012, 10: the signer's identity unless peers agreed on another. Certificates are signed with it too.
+// GM/T 0009-2012, 10: the signer's identity unless peers agreed on another. Certificates are signed
+// with it too.
 static const char IDENTITY[] = "1234567812345678";
 
 EVP_PKEY *sm2_only(EVP_PKEY *key) {
@@ -20,7 +21,8 @@ chunk_t sm2_builder_blob(va_list args) {
   chunk_t blob = chunk_empty;
   builder_part_t part;
 
-  // swanctl hands over DER too as what may be PEM, which strongSwan's pem plugin reads for kinds of keys that it knows.
+  // swanctl hands over DER too as what may be PEM, which strongSwan's pem plugin reads for kinds of
+  // keys that it knows.
   while ((part = va_arg(args, builder_part_t)) == BUILD_BLOB_ASN1_DER || part == BUILD_BLOB_PEM) {
     blob = va_arg(args, chunk_t);
   }

@@ -2,8 +2,8 @@
 #ifndef SALLYPORT_VECTORS_H_
 #define SALLYPORT_VECTORS_H_
 
-// Gives strongSwan's self-test the vectors of the standards, for SM4, SM3 and its HMAC. OpenSSL takes no private key
-// from outside for curveSM2, so that there is none for it.
+// Gives strongSwan's self-test the vectors of the standards, for SM4, SM3 and its HMAC. OpenSSL
+// takes no private key from outside for curveSM2, so that there is none for it.
 void vectors_add();
 
 #endif

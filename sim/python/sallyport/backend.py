@@ -19,7 +19,8 @@ from sallyport.suites import Suite
 
 @dataclass(frozen=True)
 class Setup:
-    """A device under test and the traffic that crosses it; what stays the same for all trials of a row."""
+    """A device under test and the traffic that crosses it; what stays the same for all trials of
+    a row."""
 
     mix: dict[int, int]  # frame size: weight
     suites: tuple[Suite, ...]  # which the SAs take in turn
@@ -47,22 +48,28 @@ class Setup:
 
     @property
     def ceiling(self) -> Fraction:
-        """The theoretical maximum: the part of line rate, 1 at most, whose ESP fills the black wire."""
+        """The theoretical maximum: the part of line rate, 1 at most, whose ESP fills the
+        black wire."""
         return limits.theoretical_fraction(self.mix, self.suites, self.mode, self.ip, self.nat_t)
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What every red port in use sends, once: `setup.warmup_ns` and `setup.measure_ns` at one rate, unless a field says otherwise."""
+    """What every red port in use sends, once: `setup.warmup_ns` and `setup.measure_ns` at one rate,
+    unless a field says otherwise."""
 
     setup: Setup
     fps: Fraction
-    burst: int | None = None  # so many frames at `fps` and nothing else, not even a warm-up (RFC 2544 26.4)
-    then_fps: Fraction | None = None  # for half as long again as the measured interval, behind it (RFC 2544 26.5)
+    # so many frames at `fps` and nothing else, not even a warm-up (RFC 2544 26.4)
+    burst: int | None = None
+    # for half as long again as the measured interval, behind it (RFC 2544 26.5)
+    then_fps: Fraction | None = None
     reset: str | None = (
-        None  # how box 0 is reset at the beginning of the measured interval (RFC 6201); see Capabilities
+        # how box 0 is reset at the beginning of the measured interval (RFC 6201); see Capabilities
+        None
     )
-    attack: str | None = None  # what a hostile sender fills the rest of the black wire with; see Capabilities
+    # what a hostile sender fills the rest of the black wire with; see Capabilities
+    attack: str | None = None
 
 
 @dataclass(frozen=True)
@@ -80,7 +87,8 @@ class Latency:
 
 @dataclass(frozen=True)
 class TrialResult:
-    """One trial: counts of both directions together, over the measured interval and the drain after it."""
+    """One trial: counts of both directions together, over the measured interval and the drain
+    after it."""
 
     intended_fps: Fraction
     offered_fps: Fraction  # as sent
@@ -91,18 +99,27 @@ class TrialResult:
     duplicated: int
     corrupted: int
     queue_grew: bool
-    lifo_ns: Latency | None  # last bit in to first bit out (RFC 1242 3.8, store and forward); None: not measured
-    fifo_ns: Latency | None  # first bit in to first bit out (RFC 1242 3.8, bit forwarding); None: not measured
-    jitter_ns: float | None  # mean of the differences between successive frames' latencies (RFC 4689 3.2.6)
-    histogram: list[tuple[float, int]]  # of `lifo_ns`, else `fifo_ns`: upper end of each bucket and packets in it
-    first_lost: int | None = None  # number of the first lost frame of a port; None: none was, or not known
-    last_loss_ns: float | None = None  # when the last lost frame was sent, since the measured interval began
-    outage_ns: float | None = None  # of a reset: between the last packet before and the first one after
-    dropped: dict[str, int] = field(default_factory=dict)  # by box, chip and counter: "box0.outer.drop_replay"
+    # last bit in to first bit out (RFC 1242 3.8, store and forward); None: not measured
+    lifo_ns: Latency | None
+    # first bit in to first bit out (RFC 1242 3.8, bit forwarding); None: not measured
+    fifo_ns: Latency | None
+    # mean of the differences between successive frames' latencies (RFC 4689 3.2.6)
+    jitter_ns: float | None
+    # of `lifo_ns`, else `fifo_ns`: upper end of each bucket and packets in it
+    histogram: list[tuple[float, int]]
+    # number of the first lost frame of a port; None: none was, or not known
+    first_lost: int | None = None
+    # when the last lost frame was sent, since the measured interval began
+    last_loss_ns: float | None = None
+    # of a reset: between the last packet before and the first one after
+    outage_ns: float | None = None
+    # by box, chip and counter: "box0.outer.drop_replay"
+    dropped: dict[str, int] = field(default_factory=dict)
     rekeys: int = 0
     checks: list[str] = field(default_factory=list)  # what else went wrong, a sentence each
     simulation: dict | None = None  # sim_cycles, wall_s, cycles_per_s; None: measured on hardware
-    tester: dict = field(default_factory=dict)  # of hardware: what measured it, and how busy that was
+    # of hardware: what measured it, and how busy that was
+    tester: dict = field(default_factory=dict)
 
     @property
     def sound(self) -> bool:
@@ -136,9 +153,12 @@ class Capabilities:
     warmup_ns: int  # of a trial, unless the command says otherwise
     measure_ns: int
     latency_measure_ns: int  # the same of the latency test
-    repeatable: bool  # the same trial gives the same result, so it may be cached, and made by any of several processes
+    # the same trial gives the same result, so it may be cached, and made by any of
+    # several processes
+    repeatable: bool
     line_gbps: int = limits.LINE_GBPS  # of the ports
-    first_trial_ns: int | None = None  # of the first trials of a search; None: as long as the others
+    # of the first trials of a search; None: as long as the others
+    first_trial_ns: int | None = None
 
 
 class TrafficBackend(Protocol):

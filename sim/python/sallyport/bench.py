@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast the simulator is on this machine, beside plain single-threaded Verilator: the same chips, all of them a cycle at a time."""
+"""How fast the simulator is on this machine, beside plain single-threaded Verilator: the same
+chips, all of them a cycle at a time."""
 
 from __future__ import annotations
 
@@ -77,7 +78,8 @@ def _busy(simulation: dict) -> float:
 
 
 def run(suite: tuple[Suite, ...], sizes: list[tuple[str, dict[int, int]]], cryptos: list[str], rounds: int) -> dict:
-    """Measure. Contenders take turns, so that what else the machine does meets all of them; the best of `rounds` counts."""
+    """Measure. Contenders take turns, so that what else the machine does meets all of them; the
+    best of `rounds` counts."""
     for crypto in cryptos:
         program(CRYPTO[crypto])  # or a sentence, before anything runs
     rows = []
@@ -107,7 +109,8 @@ def run(suite: tuple[Suite, ...], sizes: list[tuple[str, dict[int, int]]], crypt
 
 
 def _ratios(rows: list[dict], cryptos: list[str]) -> list[dict]:
-    """What threads gain over lock-step, and what the model gains over the pipes, by topology and frames."""
+    """What threads gain over lock-step, and what the model gains over the pipes, by topology
+    and frames."""
     by = {(row["chips"], row["frames"], row["crypto"], row["engine"]): row for row in rows}
     ratios = []
     for chips, frames in dict.fromkeys((row["chips"], row["frames"]) for row in rows):

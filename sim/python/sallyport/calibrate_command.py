@@ -29,7 +29,8 @@ GOAL = replace(search.GOALS["rfc2544"], width=0.01)
 @click.option("--load", type=click.FloatRange(0.0001, 100), default=100.0, show_default=True, help="Highest load, %.")
 @click.option("--measure-us", type=click.IntRange(100_000), default=5_000_000, show_default=True, help="Of each trial.")
 def calibrate_command(lab: Path, frame_size: str, load: float, measure_us: int) -> None:
-    """Find what TRex carries and adds by itself: rate, latency and start, through a cable between its ports."""
+    """Find what TRex carries and adds by itself: rate, latency and start, through a cable between
+    its ports."""
     with closing(TrexBackend(lab, cable=True)) as backend:
         sizes = [_size(part) for part in frame_size.split(",")]
         # Frames are for the far port, as those of bumps in the wire are.

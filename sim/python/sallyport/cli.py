@@ -25,7 +25,8 @@ seed_option = click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=
 
 
 class _Group(click.Group):
-    """click already exits with 2 on bad usage; this keeps its message to one sentence, without the usage lines."""
+    """click already exits with 2 on bad usage; this keeps its message to one sentence, without the
+    usage lines."""
 
     def main(self, *args, **kwargs):
         try:
@@ -44,7 +45,8 @@ class _Group(click.Group):
 
 @click.group(cls=_Group, name="./sallyport")
 def main() -> None:
-    """Simulate Sallyport boxes: RFC 2544 runs, captures through a box, TAPs on boxes, simulator speed."""
+    """Simulate Sallyport boxes: RFC 2544 runs, captures through a box, TAPs on boxes,
+    simulator speed."""
 
 
 @main.command(name="replay")
@@ -122,7 +124,8 @@ def live_command(
     threads: int | None,
     seed: int,
 ) -> None:
-    """TAP devices as cables of simulated boxes: ping, curl, iperf3 or an IPsec peer through them."""
+    """TAP devices as cables of simulated boxes: ping, curl, iperf3 or an IPsec peer
+    through them."""
     live_module.run(xfrm, red_tap, black_tap, replay, record, threads, crypto, chips, seed, socket_dir)
 
 
@@ -154,7 +157,8 @@ def wireshark_command(xfrm: Path, out: Path) -> None:
 @click.option("--rounds", type=click.IntRange(1), default=3, show_default=True, help="Of which the best one counts.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the figures here.")
 def bench_command(suite: str, frame_size: str, crypto: str, rounds: int, json_file: Path | None) -> None:
-    """How fast the simulator runs on this machine, beside the same chips lock-stepped cycle by cycle."""
+    """How fast the simulator runs on this machine, beside the same chips lock-stepped cycle
+    by cycle."""
     chosen = suites.parse(suite)
     sizes = parse_sizes(frame_size, Setup({}, chosen))
     result = bench_module.run(chosen, sizes, list(CRYPTO) if crypto == "both" else [crypto], rounds)

@@ -76,7 +76,8 @@ _OWN = {"back-to-back": ("burst_frames",), "recovery": ("recovery_ns",), "reset"
 
 @dataclass
 class Pair:
-    """One row of both runs. `changes` is, of each measure that both have, before, after and the difference in percent."""
+    """One row of both runs. `changes` is, of each measure that both have, before, after and the
+    difference in percent."""
 
     key: tuple
     before: dict | None
@@ -191,7 +192,8 @@ def _judge(pair: Pair, limit: Fraction) -> None:
 
 
 def _overlap(before: dict, after: dict, column: str) -> bool:
-    """Whether the repeated figures of two rows lie among each other, so that a difference may be chance."""
+    """Whether the repeated figures of two rows lie among each other, so that a difference may
+    be chance."""
     left, right = before.get(column) or [], after.get(column) or []
     if min(len(left), len(right)) < LEAST_RUNS:
         return False

@@ -31,7 +31,8 @@ class Faults:
 
 
 def parse(texts: tuple[str, ...]) -> Faults:
-    """`("bad-fcs:3", "link-ber:1e-6")` as [Faults]; InputError names the fault that is wrong and lists what there is."""
+    """`("bad-fcs:3", "link-ber:1e-6")` as [Faults]; InputError names the fault that is wrong and
+    lists what there is."""
     faults = Faults()
     for text in texts:
         name, _, argument = text.partition(":")

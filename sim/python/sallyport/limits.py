@@ -24,7 +24,8 @@ ESP_HEADER_BYTES = 8
 ESP_TRAILER_BYTES = 2  # pad length and next header
 SIGNATURE_BYTES = 16  # of a tester's frame, the simulated one's as TRex's
 MIN_FRAME, MAX_FRAME = 64, 9600
-# Largest frame of a tester's red port for the black frame to be no larger than the usual ports of this size.
+# Largest frame of a tester's red port for the black frame to be no larger than the usual ports of
+# this size.
 PORT_SIZES = (1518, 9216)
 
 
@@ -32,7 +33,8 @@ MODES = ("tunnel", "transport")
 
 
 def esp_frame_bytes(frame: int, suite: Suite, mode: str = "tunnel", ip: int = 4, nat_t: bool = False) -> int:
-    """Bytes of the black frame, FCS included, that carries a red frame of `frame` bytes; in a tunnel over IP version `ip`."""
+    """Bytes of the black frame, FCS included, that carries a red frame of `frame` bytes; in a
+    tunnel over IP version `ip`."""
     clear = ETHERNET_BYTES + (IP_BYTES[ip] if mode == "transport" else 0)
     text = frame - clear + ESP_TRAILER_BYTES
     padded = -(-text // suite.block) * suite.block
@@ -41,7 +43,8 @@ def esp_frame_bytes(frame: int, suite: Suite, mode: str = "tunnel", ip: int = 4,
 
 
 def smallest_frame(ip: int) -> int:
-    """The shortest frame that carries a tester's packet: RFC 2544's 64 B over IPv4, 82 B over IPv6 (RFC 5180 5.1.1)."""
+    """The shortest frame that carries a tester's packet: RFC 2544's 64 B over IPv4, 82 B over IPv6
+    (RFC 5180 5.1.1)."""
     return max(MIN_FRAME, ETHERNET_BYTES + IP_BYTES[ip] + UDP_BYTES + SIGNATURE_BYTES)
 
 
@@ -61,7 +64,8 @@ def line_rate_fps(frame: float | Fraction, gbps: int = LINE_GBPS) -> Fraction:
 def theoretical_fraction(
     mix: dict[int, int], suites: Sequence[Suite], mode: str = "tunnel", ip: int = 4, nat_t: bool = False
 ) -> Fraction:
-    """Largest intended load, as a fraction of line rate, that the black wire can carry for a mix {frame size: weight}.
+    """Largest intended load, as a fraction of line rate, that the black wire can carry for a mix
+    {frame size: weight}.
 
     Each of `suites` has the same share of the frames.
     """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TAP devices as cables of simulated boxes, and recordings of such runs once more; docs/reference/live.md is a tour of it."""
+"""TAP devices as cables of simulated boxes, and recordings of such runs once more;
+docs/reference/live.md is a tour of it."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ def run(
     seed: int,
     socket_dir: Path | None,
 ) -> None:
-    """Boxes on TAPs until Ctrl-C or SIGTERM, or a recording of such a run through boxes of their own; then a summary."""
+    """Boxes on TAPs until Ctrl-C or SIGTERM, or a recording of such a run through boxes of their
+    own; then a summary."""
     devices = _devices(len(xfrm), red_taps, black_taps, replay)
     for path in (*xfrm, *([replay] if replay else [])):
         readable(path)
@@ -68,7 +70,8 @@ def run(
 
 
 def _devices(boxes: int, red: tuple[str, ...], black: tuple[str, ...], replay: Path | None) -> dict[str, str]:
-    """The TAP of each port that is not the simulated cable's, or the sentence that says what fits."""
+    """The TAP of each port that is not the simulated cable's, or the sentence that says
+    what fits."""
     if not 1 <= boxes <= 2:
         raise InputError(f"live takes --xfrm FILE once, or twice for two boxes back to back, not {boxes} times")
     if replay:

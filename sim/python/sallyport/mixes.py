@@ -10,7 +10,8 @@ GENOME = {"a": 64, "b": 128, "c": 256, "d": 512, "e": 1024, "f": 1280, "g": 1518
 
 
 def genome(mix: dict[int, int]) -> str:
-    """A mix as RFC 6985 writes it: a letter for each frame, a capital one for sizes of its own, which it tells (section 5)."""
+    """A mix as RFC 6985 writes it: a letter for each frame, a capital one for sizes of its own,
+    which it tells (section 5)."""
     letters = {size: letter for letter, size in GENOME.items()}
     own = [size for size in mix if size not in letters]
     letters |= {size: chr(ord("A") + number) for number, size in enumerate(own)}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress of a run: a bar on a terminal, plain lines anywhere else. All of it on standard error."""
+"""Progress of a run: a bar on a terminal, plain lines anywhere else. All of it on
+standard error."""
 
 from __future__ import annotations
 

@@ -35,8 +35,8 @@ def run(
     crypto: str = "rtl",
     chips: str = "core",
 ) -> None:
-    """Send a capture into one port of one box, and others from the management CPU (`injected`, by chip); see docs/reference/commands.md for
-    what DIR holds afterwards."""
+    """Send a capture into one port of one box, and others from the management CPU (`injected`, by
+    chip); see docs/reference/commands.md for what DIR holds afterwards."""
     if (red and black) or not (red or black or injected):
         raise InputError(
             "replay takes one capture (--red FILE or --black FILE) and frames to inject (--inject-inner FILE, "
@@ -109,7 +109,8 @@ def _frames(path: Path) -> list[bytes]:
 
 
 def _write_cut(path: Path, frames: list[bytes], undersize: list[int]) -> None:
-    """The capture with some frames cut short; the others are padded here, since the engine then must not."""
+    """The capture with some frames cut short; the others are padded here, since the engine then
+    must not."""
     with PcapWriter(str(path), linktype=1) as writer:
         for number, frame in enumerate(frames, start=1):
             short = number in undersize

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A row of `--json`: the figures of one trial, or of one search, as the contract in docs/reference/rfc2544.md has them."""
+"""A row of `--json`: the figures of one trial, or of one search, as the contract in
+docs/reference/rfc2544.md has them."""
 
 from __future__ import annotations
 
@@ -62,9 +63,11 @@ def make(
     throughput: Fraction | None = None,
     **more: object,
 ) -> dict:
-    """The columns that rows of all tests have, and `more` of this test's own. `label` is the frame size as it was asked for.
+    """The columns that rows of all tests have, and `more` of this test's own. `label` is the frame
+    size as it was asked for.
 
-    `throughput`, frames a second, is what the trial itself shows unless it is given: its load if it passed.
+    `throughput`, frames a second, is what the trial itself shows unless it is given: its load if
+    it passed.
     """
     mean = limits.mean_frame(setup.mix)
     line, theoretical = setup.line_fps, setup.ceiling

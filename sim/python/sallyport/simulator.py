@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The co-simulation as a child process (docs/reference/simulator.md), with its boxes configured through the real `sallyctl`."""
+"""The co-simulation as a child process (docs/reference/simulator.md), with its boxes configured
+through the real `sallyctl`."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from types import TracebackType
 from sallyport.errors import CheckFailed, InputError
 
 ROOT = Path(__file__).resolve().parents[3]
-# What programs of the simulation are built into, by the size of the chips' tables, and what builds them.
+# What programs of the simulation are built into, by the size of the chips' tables, and what
+# builds them.
 TABLES = {
     "standard": (ROOT / "build" / "bin", "make sim mgmt"),
     "full": (ROOT / "build" / "full" / "bin", "make sim TABLES=full"),
@@ -55,7 +57,8 @@ def simulation(crypto: str, chips: str, tables: str) -> str:
 
 
 class Simulator:
-    """One running simulation. Use as a context manager; every call is deterministic for the same arguments and seed."""
+    """One running simulation. Use as a context manager; every call is deterministic for the same
+    arguments and seed."""
 
     def __init__(
         self,
@@ -70,7 +73,8 @@ class Simulator:
         lock_step: bool = False,
         socket_dir: Path | None = None,
     ) -> None:
-        """`own_group`: a terminal's Ctrl-C is for this process alone. Without `socket_dir` the folder of the sockets goes with it."""
+        """`own_group`: a terminal's Ctrl-C is for this process alone. Without `socket_dir` the
+        folder of the sockets goes with it."""
         executable = simulation(crypto, chips, tables)
         self._on_progress = on_progress
         self._temporary = None if socket_dir else tempfile.TemporaryDirectory(prefix="sallyport-")
@@ -117,7 +121,8 @@ class Simulator:
         self._process.stdin.flush()
 
     def command(self, cmd: str, **fields: object) -> dict:
-        """Send one command and return its result; [InputError] with the engine's sentence if it refuses."""
+        """Send one command and return its result; [InputError] with the engine's sentence if
+        it refuses."""
         self._send(cmd, **fields)
         return self._result()
 
@@ -143,17 +148,19 @@ class Simulator:
             path.write_bytes(content)
 
     def _remembered(self) -> list[Path]:
-        """What software keeps of the boxes beside their sockets: state, journals, marks of used keys."""
+        """What software keeps of the boxes beside their sockets: state, journals, marks of
+        used keys."""
         return [path for path in self._sockets.iterdir() if path.is_file()]
 
     def trial(self, on_turn: Callable[[], dict[str, float]] | None = None, **fields: object) -> dict:
-        """The command `trial`. `on_turn` is what software does in its turns; it gives the fields of `continue`."""
+        """The command `trial`. `on_turn` is what software does in its turns; it gives the fields of
+        `continue`."""
         self._send("trial", **fields)
         return self._result(on_turn)
 
     def live(self, on_ready: Callable[[list[dict]], None] | None = None, **fields: object) -> dict:
-        """The command `live`. `on_ready` is told of the TAPs once frames are taken. SIGINT and SIGTERM end the run, and a second
-        one ends it at once."""
+        """The command `live`. `on_ready` is told of the TAPs once frames are taken. SIGINT and
+        SIGTERM end the run, and a second one ends it at once."""
         assert self._process.stdin is not None
         engine = self._process.stdin.fileno()
 
@@ -195,7 +202,8 @@ class Simulator:
         self.sallyctl(box, "-batch", "-", stdin="".join(f"{line}\n" for line in lines))
 
     def socket(self, box: int) -> Path:
-        """Where the registers of a box answer (docs/reference/simulator-sockets.md); sallyctl keeps its state beside it."""
+        """Where the registers of a box answer (docs/reference/simulator-sockets.md); sallyctl keeps
+        its state beside it."""
         return self._sockets / f"box{box}.sock"
 
     def sallyctl(self, box: int, *arguments: object, stdin: str = "") -> str:
@@ -214,9 +222,11 @@ class Simulator:
         return done.stdout
 
     def suites(self, box: int) -> list[str]:
-        """What the crypto chip of a box says it was built with, by strongSwan's names ([sallyport.suites.Suite.built])."""
+        """What the crypto chip of a box says it was built with, by strongSwan's names
+        ([sallyport.suites.Suite.built])."""
         return json.loads(self.sallyctl(box, "id", "--json"))["crypto"]["capabilities"].get("suites", [])
 
     def counters(self, box: int) -> dict:
-        """Every counter of every chip of a box by name, and the account that received = sent + punted + dropped."""
+        """Every counter of every chip of a box by name, and the account that received = sent +
+        punted + dropped."""
         return json.loads(self.sallyctl(box, "counters", "--json"))

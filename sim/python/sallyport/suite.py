@@ -11,9 +11,9 @@ from dataclasses import dataclass
 class Suite:
     """One ESP transform: its wire format (RFC 4303 section 2) and how `ip xfrm` writes it.
 
-    `crypt` is an `aead`, or an `enc` with `auth` beside it. Sizes in bytes: `key` and `auth_key` as `ip xfrm` takes them (with the
-    salt), `iv` and `icv` on the wire, `block` that payload and trailer are padded to. `built` is the name by which the crypto chip
-    says that it has the suite.
+    `crypt` is an `aead`, or an `enc` with `auth` beside it. Sizes in bytes: `key` and `auth_key` as
+    `ip xfrm` takes them (with the salt), `iv` and `icv` on the wire, `block` that payload and
+    trailer are padded to. `built` is the name by which the crypto chip says that it has the suite.
     """
 
     name: str
@@ -33,7 +33,8 @@ class Suite:
 
     @property
     def fast(self) -> bool:
-        """Authenticated by GHASH: such packets overtake those that wait for a chained hash (docs/explanation/crypto-chip.md, Order)."""
+        """Authenticated by GHASH: such packets overtake those that wait for a chained hash
+        (docs/explanation/crypto-chip.md, Order)."""
         return "gcm" in self.crypt
 
     def xfrm(self, keys: random.Random) -> str:

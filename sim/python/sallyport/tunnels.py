@@ -34,7 +34,9 @@ BRIDGE = ["link add br0 type bridge", "link set red master br0", "link set black
 UDP_PORTS = (4096, 4097)
 NAT_T_PORT = 4500
 MAX_TUNNELS = (
-    65_536  # addresses of a /16; a packet finds its SA by its five-tuple alone, so the ends of the range are as good
+    # addresses of a /16; a packet finds its SA by its five-tuple alone, so the ends of the range
+    # are as good
+    65_536
 )
 FIRST_SPI = 0x1000
 GENERATION_SPIS = 1 << 20  # apart of SAs that replace others after a reset
@@ -64,9 +66,11 @@ def check_count(setup: Setup) -> None:
 
 
 class Tunnels:
-    """The SAs of a setup and the lines that configure them. Flows and SAs are counted from 0 in each direction.
+    """The SAs of a setup and the lines that configure them. Flows and SAs are counted from 0 in
+    each direction.
 
-    A direction, `way`, is the number of the box whose red port its flows enter. SAs take the setup's suites in turn.
+    A direction, `way`, is the number of the box whose red port its flows enter. SAs take the
+    setup's suites in turn.
     """
 
     def __init__(self, setup: Setup) -> None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wireshark's preferences of ESP, from the file that a simulated box read: keys come from that file, never out of a box."""
+"""Wireshark's preferences of ESP, from the file that a simulated box read: keys come from that
+file, never out of a box."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from pathlib import Path
 
 from sallyport.errors import InputError
 
-# `ip xfrm`'s names and Wireshark's (epan/dissectors/packet-ipsec.c), of what both have. GCM's ICV is its encryption's.
+# `ip xfrm`'s names and Wireshark's (epan/dissectors/packet-ipsec.c), of what both have. GCM's ICV
+# is its encryption's.
 ENCRYPTION = {
     "rfc4106(gcm(aes))": "AES-GCM with 16 octet ICV [RFC4106]",
     "rfc3686(ctr(aes))": "AES-CTR [RFC3686]",
@@ -49,7 +51,8 @@ class State:
 
 
 def write(xfrm: Path, out: Path) -> tuple[list[State], list[State]]:
-    """Write a folder for WIRESHARK_CONFIG_DIR; the SAs that are in it, and those that Wireshark cannot decrypt."""
+    """Write a folder for WIRESHARK_CONFIG_DIR; the SAs that are in it, and those that Wireshark
+    cannot decrypt."""
     states = list(_states(xfrm))
     if not states:
         raise InputError(f"{xfrm}: no line begins with 'xfrm state add'; give the file of a box with SAs")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""AsyncFifo: words in order, each once, at the rate of the slower clock, with resets at any time."""
+"""AsyncFifo: words in order, each once, at the rate of the slower clock, with resets at
+any time."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ class Fifo:
         self.taken: list[int] = []
         self.given: list[int] = []
         self.write_share = self.read_share = 1.0
-        # The writer goes by `ready`, or where words are to spare by `room`, seen so many cycles late.
+        # The writer goes by `ready`, or where words are to spare by `room`, seen so many
+        # cycles late.
         self.late: int | None = 0 if SPARE else None
         self.clocks = [DriftingClock(dut.write_clock, FROM).start(), DriftingClock(dut.read_clock, TO).start()]
         self.next = random.getrandbits(512)
@@ -112,7 +114,8 @@ async def sender_that_sees_room_late_finds_a_place(dut):
 
 @cocotb.test()
 async def words_to_spare_find_a_place_however_late(dut):
-    """`room` has long been low when they come, one by one: each is taken, and they come out behind the others."""
+    """`room` has long been low when they come, one by one: each is taken, and they come out behind
+    the others."""
     fifo = Fifo(dut)
     await fifo.reset()
     reader = fifo.start()[1]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""AuroraLink, looped back through a model of its Aurora channels: words in order, aligned, unchanged, none lost or doubled."""
+"""AuroraLink, looped back through a model of its Aurora channels: words in order, aligned,
+unchanged, none lost or doubled."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ async def begin(dut, **options) -> tuple[Core, list[Channel]]:
     for channel in channels:
         for name, value in options.items():
             setattr(channel, name, value)
-    # Asynchronous sets whose clock stands still: Verilator takes their edges for them, where a flip-flop takes the level.
+    # Asynchronous sets whose clock stands still: Verilator takes their edges for them, where a
+    # flip-flop takes the level.
     dut.reset.value = 0
     await Timer(1, "ps")
     dut.reset.value = dut.io_initReset.value = 1
@@ -56,7 +58,8 @@ async def words_come_in_order(dut):
 
 @cocotb.test()
 async def no_place_of_the_channel_is_left_unused(dut):
-    """One channel: every beat that the Aurora core takes is a word's. Two: 1023 words in 1024 cycles of the core."""
+    """One channel: every beat that the Aurora core takes is a word's. Two: 1023 words in 1024
+    cycles of the core."""
     core, channels = await started(dut)
     await Timer(1, "us")
     offered, used, sent = channels[0].offered, channels[0].used, len(core.sent)
@@ -75,7 +78,8 @@ async def no_place_of_the_channel_is_left_unused(dut):
 
 @cocotb.test()
 async def training_survives_lost_beats_and_bit_errors(dut):
-    """Whatever number of beats the far end loses before it is up, and with errors in four of five markers, the first word is the first."""
+    """Whatever number of beats the far end loses before it is up, and with errors in four of five
+    markers, the first word is the first."""
     core, channels = await begin(dut, errors=0.8)
     for lost in (0, 1, 2, 33, 250, 399):
         await core.wait_up(us=400)
@@ -125,7 +129,8 @@ async def channel_that_falls_in_traffic_begins_anew(dut):
 
 @cocotb.test()
 async def hard_error_begins_anew(dut):
-    """A hard error counts once; nothing is trained until the core has dropped its channel, as it does by itself."""
+    """A hard error counts once; nothing is trained until the core has dropped its channel, as it
+    does by itself."""
     core, channels = await started(dut)
     for count in range(1, 4):
         await Timer(500, "ns")
@@ -167,7 +172,8 @@ async def soft_errors_are_counted(dut):
 
 @cocotb.test()
 async def training_that_does_not_end_resets_the_cores(dut):
-    """Nothing comes from the far end: after four times the training's length, and not before, both resets; then it comes up by itself."""
+    """Nothing comes from the far end: after four times the training's length, and not before, both
+    resets; then it comes up by itself."""
     core, channels = await begin(dut, connected=False)
     for _ in range(2):
         for channel in channels:
@@ -207,7 +213,8 @@ async def restart_by_register(dut):
 
 @cocotb.test()
 async def a_lost_beat_is_mended_when_the_core_asks(dut):
-    """From the beat on every word is made of two; no counter of the channel tells. The core hears nothing right, and has it restarted."""
+    """From the beat on every word is made of two; no counter of the channel tells. The core hears
+    nothing right, and has it restarted."""
     core, channels = await started(dut)
     core.share = 1.0
     await Timer(1, "us")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cable and both Aurora cores of one channel, after PG074: what one end sends comes back to it, as from a far end that does so."""
+"""The cable and both Aurora cores of one channel, after PG074: what one end sends comes back to it,
+as from a far end that does so."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ PAUSE = 8
 
 
 class Channel:
-    """Takes beats but in one cycle of 33 and 8 of 4992; brings them `latency` cycles later, or not at all while the far end is not up."""
+    """Takes beats but in one cycle of 33 and 8 of 4992; brings them `latency` cycles later, or not
+    at all while the far end is not up."""
 
     def __init__(self, dut, number: int, *, latency: int = 60) -> None:
         self.signals = {
@@ -57,7 +59,8 @@ class Channel:
         return self.signals[name]
 
     async def _reset(self) -> None:
-        """The user clock stands still while pma_init is high; the channel is up a while after reset_pb has fallen."""
+        """The user clock stands still while pma_init is high; the channel is up a while after
+        reset_pb has fallen."""
         first = True
         while True:
             if not first:

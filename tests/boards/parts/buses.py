@@ -64,7 +64,8 @@ def number(handle: LogicObject) -> int:
 
 
 class Registers:
-    """What a subordinate has behind it: notes each access, and refuses addresses from `refused` on; AxiLiteSlave then answers SLVERR."""
+    """What a subordinate has behind it: notes each access, and refuses addresses from `refused` on;
+    AxiLiteSlave then answers SLVERR."""
 
     def __init__(self, refused: int = 1 << 32) -> None:
         self.words: dict[int, int] = {}

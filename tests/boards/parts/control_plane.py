@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of both kinds of ControlPlane share: a host behind the model of the PCIe block, and the ports at rest."""
+"""What the tests of both kinds of ControlPlane share: a host behind the model of the PCIe block,
+and the ports at rest."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ControlPlane of the crypto card: cards behind its links, through messages that a plain model of the far card answers."""
+"""ControlPlane of the crypto card: cards behind its links, through messages that a plain model of
+the far card answers."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ OPEN, OPENED, REQUEST, RESPONSE = range(4)
 
 
 class FarCard:
-    """What docs/reference/cards.md says of the far end of a tunnel, in software; `loss` of the messages go astray each way."""
+    """What docs/reference/cards.md says of the far end of a tunnel, in software; `loss` of the
+    messages go astray each way."""
 
     def __init__(self, dut, link: int, loss: float) -> None:
         self.dut, self.link, self.loss = dut, link, loss

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ControlPlane of an interface card: what a host and the far card reach of it, through all of it."""
+"""ControlPlane of an interface card: what a host and the far card reach of it, through all
+of it."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from tests.boards.parts.control_plane import CORE_REFUSED, SHELL, Card, drp_target, pulse, until
 
 ALL_ONES = 0xFFFFFFFF
-# RegisterMessage: kind, sequence and the rest, from bit 0 up: data 32, address 16, strobes 4, write, error, sequence, round 4, kind 2.
+# RegisterMessage: kind, sequence and the rest, from bit 0 up: data 32, address 16, strobes 4,
+# write, error, sequence, round 4, kind 2.
 OPEN, OPENED, REQUEST, RESPONSE = range(4)
 
 
@@ -71,7 +73,8 @@ async def each_address_reaches_its_half_or_an_error(dut) -> None:
         assert await card.read(address) == address ^ 0x5A5A5A5A
     assert [a for a, _ in card.core.writes] == [0, 4, 0x100, CORE_REFUSED - 4]
     reads = len(card.core.reads)
-    # No such register of the core, of the shell, and no such card: an interface card is the master of no link.
+    # No such register of the core, of the shell, and no such card: an interface card is the master
+    # of no link.
     unmapped = (CORE_REFUSED, SHELL + 0x7FFC, SHELL + 0x1C, 0x10000, 0x18000, 0x20000, 0x70000)
     for address in unmapped:
         assert await card.read(address) == ALL_ONES, hex(address)

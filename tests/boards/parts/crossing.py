@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RegisterCrossing between cocotbext-axi's manager and subordinate, at the ratio of clocks in `manager` and `target` (MHz)."""
+"""RegisterCrossing between cocotbext-axi's manager and subordinate, at the ratio of clocks in
+`manager` and `target` (MHz)."""
 
 from __future__ import annotations
 
@@ -80,7 +81,8 @@ async def strobes_cross(dut) -> None:
 
 @cocotb.test()
 async def manager_comes_back_from_its_reset(dut) -> None:
-    """Whatever an access was at when its manager was reset, the next ones are answered, each with its own answer."""
+    """Whatever an access was at when its manager was reset, the next ones are answered, each with
+    its own answer."""
     manager, registers, _ = await start(dut)
     chance = random.Random(5)
     for n in range(60):

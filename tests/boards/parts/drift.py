@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clocks that drift against each other, and handshakes on them, for the cocotb tests of what crosses clocks."""
+"""Clocks that drift against each other, and handshakes on them, for the cocotb tests of what
+crosses clocks."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ PS = {"core": 3334, "aurora": 2482, "mac": 3104, "pcie": 4000, "control": 8000, 
 
 
 class DriftingClock:
-    """Runs `signal` at about `period` ps: for spans of 50 to 500 cycles each a step of a picosecond shorter or longer, as chance has it."""
+    """Runs `signal` at about `period` ps: for spans of 50 to 500 cycles each a step of a picosecond
+    shorter or longer, as chance has it."""
 
     def __init__(self, signal: LogicObject, period: int, *, drift: int = 1) -> None:
         self.signal = signal
@@ -48,7 +50,8 @@ class DriftingClock:
 
 
 async def settled(clock: LogicObject) -> None:
-    """The next edge, when all that it changes has changed: what is read then is what the edge after it takes."""
+    """The next edge, when all that it changes has changed: what is read then is what the edge after
+    it takes."""
     await RisingEdge(clock)
     await ReadOnly()
 

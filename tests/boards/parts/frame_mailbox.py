@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""FrameMailbox as software uses it, a register access every 5 cycles at most; frames are bytes on either side."""
+"""FrameMailbox as software uses it, a register access every 5 cycles at most; frames are bytes on
+either side."""
 
 from __future__ import annotations
 
@@ -84,7 +85,8 @@ class Mailbox:
                     frame = b""
 
     async def read(self, name: str) -> int:
-        """As RegisterFile does it: says that it has read in the cycle after the one whose value it took."""
+        """As RegisterFile does it: says that it has read in the cycle after the one whose value
+        it took."""
         value = number(getattr(self.dut, name))
         self.dut.io_puntTaken.value = name == "io_puntData"
         await RisingEdge(self.dut.clock)
@@ -146,7 +148,8 @@ async def punted_frames_are_read_whole(dut) -> None:
 
 @cocotb.test()
 async def a_read_without_a_beat_takes_nothing_of_the_next(dut) -> None:
-    """Software that reads PUNT_DATA all the time, as beats come at any moment, sees each word once and 0 in between."""
+    """Software that reads PUNT_DATA all the time, as beats come at any moment, sees each word once
+    and 0 in between."""
     mailbox = Mailbox(dut, seed=4)
     await mailbox.start()
     frames = [bytes(mailbox.chance.randint(1, 255) for _ in range(64)) for _ in range(60)]

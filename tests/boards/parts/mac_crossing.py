@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MacCrossing: frames between a MAC and a core byte for byte, whatever clocks, pauses, overflow and resets do."""
+"""MacCrossing: frames between a MAC and a core byte for byte, whatever clocks, pauses, overflow and
+resets do."""
 
 from __future__ import annotations
 
@@ -83,7 +84,7 @@ class Bench:
         self.number += 1
         return frame(length, self.number), int(random.random() < 0.1)
 
-    # --- receive -------------------------------------------------------------------------------------------------------------
+    # --- receive ----------------------------------------------------------------------------------
 
     async def mac_sends(self, data: bytes, error: int, share: float = 0.85) -> None:
         """A frame from the MAC, with pauses between its beats."""
@@ -115,7 +116,7 @@ class Bench:
                 self.rx.add(*bits)
             self.overflows += dut.io_status_overflow.value == 1
 
-    # --- transmit ------------------------------------------------------------------------------------------------------------
+    # --- transmit ---------------------------------------------------------------------------------
 
     async def core_sends(self, data: bytes, error: int, share: float = 1.0) -> None:
         dut = self.dut
@@ -172,7 +173,8 @@ class Bench:
 
 
 def check_whole_or_marked(found: list[tuple[bytes, int]], sent: set[bytes], *, cut_at_beats: int) -> int:
-    """Each frame is one that was sent, or has `error` and begins as one: but for `cut_at_beats` bytes at its end.
+    """Each frame is one that was sent, or has `error` and begins as one: but for `cut_at_beats`
+    bytes at its end.
 
     The number of the latter."""
     cut = 0
@@ -262,7 +264,8 @@ async def overflow_cuts_or_leaves_out_whole_frames(dut):
 
 @cocotb.test()
 async def receive_resets_end_frames(dut):
-    """The MAC's reset inside frames, with its clock standing still at times: no frame is glued to another, the next are whole."""
+    """The MAC's reset inside frames, with its clock standing still at times: no frame is glued to
+    another, the next are whole."""
     bench = await Bench(dut).begin()
     cut = 0
     for _ in range(20):
@@ -298,7 +301,8 @@ async def receive_resets_end_frames(dut):
 
 @cocotb.test()
 async def core_resets_leave_out_the_rest_of_frames(dut):
-    """The core's reset inside frames of both directions: the core's next one begins with a first beat, the MAC's ends with `error`."""
+    """The core's reset inside frames of both directions: the core's next one begins with a first
+    beat, the MAC's ends with `error`."""
     bench = await Bench(dut).begin()
     cut = 0
     for _ in range(20):
@@ -340,7 +344,8 @@ async def core_resets_leave_out_the_rest_of_frames(dut):
 
 @cocotb.test()
 async def transmit_resets_begin_with_a_frame(dut):
-    """The MAC's reset while it sends and while the core is inside a frame: what is left of both is gone, the next frame is whole."""
+    """The MAC's reset while it sends and while the core is inside a frame: what is left of both is
+    gone, the next frame is whole."""
     bench = await Bench(dut).begin()
     for _ in range(20):
         bench.ready_share = random.choice([1.0, 0.3])
@@ -362,7 +367,8 @@ async def transmit_resets_begin_with_a_frame(dut):
         await sender
         bench.ready_share = 1.0
         await Timer(1200, "ns")
-        # Of the frames that the core began after the reset none is missing, of those before none comes in part.
+        # Of the frames that the core began after the reset none is missing, of those before none
+        # comes in part.
         assert bench.tx.done == bench.tx_sent[len(bench.tx_sent) - len(bench.tx.done) :]
         bench.tx.done.clear()
         bench.tx_sent.clear()

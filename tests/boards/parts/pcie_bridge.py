@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PcieBridge behind cocotbext-pcie's model of the UltraScale+ block, with its root complex as host; and each kind of request by itself.
+"""PcieBridge behind cocotbext-pcie's model of the UltraScale+ block, with its root complex as host;
+and each kind of request by itself.
 
-What a completion has to say is worked out by the model's Tlp (PCI Express Base Specification 2.2.9), not here.
+What a completion has to say is worked out by the model's Tlp (PCI Express Base
+Specification 2.2.9), not here.
 """
 
 from __future__ import annotations

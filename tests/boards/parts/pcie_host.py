@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A host on PCI Express: cocotbext-pcie's root complex, behind its model of the UltraScale+ block."""
+"""A host on PCI Express: cocotbext-pcie's root complex, behind its model of the
+UltraScale+ block."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ BAR_BYTES = 1 << 19
 
 
 class PcieHost:
-    """Drives the block's user clock, 250 MHz, and reset; its streams are the ports `<prefix>cq` and `<prefix>cc`."""
+    """Drives the block's user clock, 250 MHz, and reset; its streams are the ports `<prefix>cq` and
+    `<prefix>cc`."""
 
     def __init__(self, dut: HierarchyObject, clock: LogicObject, reset: LogicObject, prefix: str) -> None:
         self.root = RootComplex()
@@ -32,7 +34,8 @@ class PcieHost:
 
     @classmethod
     async def begin(cls, dut: HierarchyObject, clock: LogicObject, reset: LogicObject, prefix: str) -> PcieHost:
-        # The model's reset comes with its first clock, and what is valid before is taken for a completion.
+        # The model's reset comes with its first clock, and what is valid before is taken for
+        # a completion.
         reset.value = 1
         for level in (0, 1) * 4:
             clock.value = level

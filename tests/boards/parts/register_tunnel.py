@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Both ends of a register tunnel over a link that loses `loss` percent of the messages, in order and with a delay."""
+"""Both ends of a register tunnel over a link that loses `loss` percent of the messages, in order
+and with a delay."""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ class Link:
 
 
 async def start(dut) -> tuple[AxiLiteMaster, Registers, Link, Link]:
-    # Reset stands before the first edge, which may come at time 0: registers hold anything until then.
+    # Reset stands before the first edge, which may come at time 0: registers hold anything
+    # until then.
     dut.reset.value = 1
     dut.io_targetReset.value = 0
     await Timer(1, "ns")
@@ -147,7 +149,8 @@ async def silence_ends_in_an_error_in_time(dut) -> None:
 
 @cocotb.test()
 async def a_target_that_was_reset_makes_nothing_twice(dut) -> None:
-    """Its memory of the last access is gone, so it answers no repeated request until the master has opened again."""
+    """Its memory of the last access is gone, so it answers no repeated request until the master has
+    opened again."""
     manager, registers, out, back = await start(dut)
     out.loss = back.loss = 0
     await manager.write(0x10, b"init")

@@ -23,7 +23,8 @@ async def begin(dut) -> None:
 
 @cocotb.test()
 async def a_level_counts_once_it_has_lasted(dut):
-    """Shorter spikes of either level change nothing, however many; a level that lasts comes out 16 cycles behind its synchroniser."""
+    """Shorter spikes of either level change nothing, however many; a level that lasts comes out 16
+    cycles behind its synchroniser."""
     dut.io_in.value = 0
     await begin(dut)
     for level in (1, 0, 1, 0):
@@ -48,7 +49,8 @@ async def a_level_counts_once_it_has_lasted(dut):
 
 @cocotb.test()
 async def clock_chips_are_reset_and_then_settle(dut):
-    """clockReset for 16 cycles behind reset, `settled` 16 later; both stay so until the next reset."""
+    """clockReset for 16 cycles behind reset, `settled` 16 later; both stay so until the
+    next reset."""
     for _ in range(3):
         await begin(dut)
         high = settling = 0

@@ -71,7 +71,8 @@ async def reset_rises_without_a_clock_and_falls_with_it(dut):
 
 
 class Side:
-    """One side of a CrossingReset: counts edges in reset, and sees that the reset moves with the clock alone."""
+    """One side of a CrossingReset: counts edges in reset, and sees that the reset moves with the
+    clock alone."""
 
     def __init__(self, dut, number: int, period: int) -> None:
         self.signal = getattr(dut, f"clocks_{number}")
@@ -251,7 +252,8 @@ async def events_are_told_one_for_one(dut):
 
 @cocotb.test()
 async def pipe_needs_no_more_than_it_says_to_spare(dut):
-    """Words in order, one a cycle while there is room, at most 6 after it fell, and no gap once it is back."""
+    """Words in order, one a cycle while there is room, at most 6 after it fell, and no gap once it
+    is back."""
     DriftingClock(dut.clock, TO).start()
     spare = 6
     dut.io_in_valid.value = 0

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets from the crypto chip. The SAs and next hops that the expectations assume stand in InnerSetup.scala."""
+"""Packets from the crypto chip. The SAs and next hops that the expectations assume stand in
+InnerSetup.scala."""
 
 from collections.abc import Iterator
 
-# RFC 6040 figure 4: rows are the arriving inner header, columns the arriving outer header (Not-ECT, ECT(0), ECT(1), CE).
+# RFC 6040 figure 4: rows are the arriving inner header, columns the arriving outer header (Not-ECT,
+# ECT(0), ECT(1), CE).
 NOT_ECT, ECT1, ECT0, CE, DROP = 0, 1, 2, 3, None
 FIGURE_4 = {
     NOT_ECT: {NOT_ECT: NOT_ECT, ECT0: NOT_ECT, ECT1: NOT_ECT, CE: DROP},
@@ -17,7 +19,8 @@ UNUSED = {(NOT_ECT, ECT0), (NOT_ECT, ECT1), (ECT1, ECT0), (CE, ECT1)}
 
 
 def around_the_ports() -> Iterator[tuple[str, int, int]]:
-    """Counter and ports below, at and above both ends of the ranges that SAs 8 and 11 allow, and some bytes that agree alone."""
+    """Counter and ports below, at and above both ends of the ranges that SAs 8 and 11 allow, and
+    some bytes that agree alone."""
     for sport in (0, 4098, 4099, 4100, 0x10FF, 0x1100, 0x1300, 4999, 5000, 5001, 0x2003, 65535):
         yield "tx_frames" if 4099 <= sport <= 5000 else "drop_selector_mismatch", sport, 80
     for dport in (0, 79, 80, 81, 255, 256, 442, 443, 444, 0x0250, 65535):
@@ -25,7 +28,8 @@ def around_the_ports() -> Iterator[tuple[str, int, int]]:
 
 
 def decrypt_cases() -> Iterator[tuple[str, int, int, int, int, bool, str, int | None]]:
-    """Counter, SA, sequence number, next header, outer TOS, bypass, expression, ECN of the result."""
+    """Counter, SA, sequence number, next header, outer TOS, bypass, expression, ECN of
+    the result."""
 
     def ip(rest: str = "", src: str = "10.9.0.1", dst: str = "10.0.0.1") -> str:
         return f'IP(src="{src}", dst="{dst}", id=1{rest})'
@@ -88,7 +92,8 @@ def decrypt_cases() -> Iterator[tuple[str, int, int, int, int, bool, str, int | 
     for counter, expression in narrow:
         count += 1
         yield counter, 8, count, 4, 0, False, expression, None
-    # A packet that its selectors refuse has moved the window all the same (RFC 4301 5.2, RFC 4303 3.4.3).
+    # A packet that its selectors refuse has moved the window all the same (RFC 4301 5.2, RFC
+    # 4303 3.4.3).
     yield "drop_replayed", 8, count, 4, 0, False, f"{ip()} / {right}", None
     # SA 14 allows ICMP of type 3 with codes 1 to 4.
     for kind, code in ((3, 0), (3, 1), (3, 4), (3, 5), (3, 255), (2, 1), (4, 4), (0, 3)):
@@ -97,7 +102,8 @@ def decrypt_cases() -> Iterator[tuple[str, int, int, int, int, bool, str, int | 
         expression = f"{ip()} / ICMP(type={kind}, code={code})"
         yield "tx_frames" if allowed else "drop_selector_mismatch", 14, count, 4, 0, False, expression, None
     yield "drop_selector_mismatch", 14, count + 1, 4, 0, False, f"{ip()} / UDP(sport=3, dport=1)", None
-    # SA 1 is of group 77, SAs 2 and 3 of group 78, of InnerSetup's inboundRules: the first that matches decides.
+    # SA 1 is of group 77, SAs 2 and 3 of group 78, of InnerSetup's inboundRules: the first that
+    # matches decides.
     for dst, rest, group in (
         ("10.0.1.200", "UDP(dport=80)", 77),  # first rule
         ("10.0.1.5", "UDP(dport=80)", 77),  # first rule, before one of the other group
@@ -119,7 +125,8 @@ def decrypt_cases() -> Iterator[tuple[str, int, int, int, int, bool, str, int | 
     base = (1 << 32) + 100
     yield "tx_frames", 5, base, 4, 0, False, f"{ip(', frag=9')} / Raw(bytes(64))", None
     yield "tx_frames", 5, base + 1, 4, 0, False, f"{ip()} / ICMP()", None
-    # TCP that begins in the header of the first fragment's (RFC 1858 4); what no tunnel has carried is none of this box's.
+    # TCP that begins in the header of the first fragment's (RFC 1858 4); what no tunnel has carried
+    # is none of this box's.
     over_header = (
         ("drop_fragment_offset", "frag=1, proto=6"),
         ("drop_fragment_offset", "frag=1, proto=6, flags=1"),
@@ -146,7 +153,8 @@ def decrypt_cases() -> Iterator[tuple[str, int, int, int, int, bool, str, int | 
     for ttl in (0, 1):
         yield "drop_inner_ttl_expired", 5, base + 11 + ttl, 4, 0, False, f"{ip(f', ttl={ttl}')} / {udp}", None
         yield "drop_inner_ttl_expired", 7, 0, 0, 0, True, f"{ip(f', ttl={ttl}')} / {udp}", None
-    # Next hops: row 1 is empty (SA 10 names it), rows 0 and 7 are not; a bypassed packet names its own.
+    # Next hops: row 1 is empty (SA 10 names it), rows 0 and 7 are not; a bypassed packet names
+    # its own.
     yield "drop_no_next_hop", 10, 1, 4, 0, False, f"{ip()} / {udp}", None
     yield "drop_no_next_hop", 1, 0, 0, 0, True, f"{ip()} / {udp}", None
     yield "drop_no_next_hop", 0x107, 0, 0, 0, True, f"{ip()} / {udp}", None
@@ -174,7 +182,8 @@ def decrypt_cases_v6() -> Iterator[tuple[str, int, int, int, int, bool, str, int
     # Where a first fragment of IPv6 ends nothing says how much of TCP was in it (RFC 4301 7.2).
     count += 1
     yield "tx_frames", 5, count, 41, 0, False, f"{ip()} / Fragment(offset=1, nh=6) / Raw(bytes(64))", None
-    # SA 1 is of group 77, which the last of InnerSetup's inboundRules lets have 2001:db8:1::/48; SA 2 is of another.
+    # SA 1 is of group 77, which the last of InnerSetup's inboundRules lets have 2001:db8:1::/48; SA
+    # 2 is of another.
     for sa, dst in ((1, "2001:db8:1::1"), (1, "2001:db8:1:ffff::"), (1, "2001:db8:2::1"), (2, "2001:db8:1::1")):
         count += 1
         counter = "tx_frames" if sa == 1 and ":1:" in dst else "drop_selector_mismatch"
@@ -187,7 +196,8 @@ def decrypt_cases_v6() -> Iterator[tuple[str, int, int, int, int, bool, str, int
             marked = f"{ip(f', tc={0xA4 | inner}, fl=0xfedcb')} / {udp}"
             yield counter, 7, count, 41, 0x28 | outer, False, marked, result
             yield "tx_frames", 7, 0, 0, 0x28 | outer, True, marked, inner
-    # SA 11 allows UDP from 2001:db8:9::/61 ports 4099 to 5000 to 2001:db8::1 ports 80 to 443; SA 8 the same of IPv4.
+    # SA 11 allows UDP from 2001:db8:9::/61 ports 4099 to 5000 to 2001:db8::1 ports 80 to 443; SA 8
+    # the same of IPv4.
     right = "UDP(sport=4100, dport=80)"
     narrow = [
         ("tx_frames", f"{ip()} / {right}"),

@@ -33,7 +33,8 @@ def encrypt_cases() -> Iterator[tuple[str, int, str]]:
     yield "tx_protect", 703, f"{ip('10.2.0.5')} / ICMP()"
     yield "tx_bypass", 3, f"{ip('10.2.0.6')} / ICMP()"
     yield "tx_protect", 704, f"{ip('10.6.0.1', src='10.6.0.2')} / SCTP(sport=100, dport=200)"
-    # Lengths: shorter than the padding, around the ends of beats, long; options; DF and TOS are told to the crypto chip.
+    # Lengths: shorter than the padding, around the ends of beats, long; options; DF and TOS are
+    # told to the crypto chip.
     for length in (0, 1, 17, 18, 19, 22, 23, 35, 36, 37, 50, 86, 87, 100, 1000, 1472, 8972, 9553, 9554):
         yield "tx_protect", 5, f"{ip('10.1.0.9')} / {udp} / Raw(bytes(range(200)) * 50)[Raw].load[:{length}]"
     for options in (4, 8, 20, 36, 40):
@@ -47,7 +48,8 @@ def encrypt_cases() -> Iterator[tuple[str, int, str]]:
         )
     for ttl in (2, 3, 128, 255):
         yield "tx_protect", 5, f"{ip('10.1.0.9', f', ttl={ttl}')} / {udp}"
-    # Checksums of which the update carries: every low byte of the identification in turn moves the sum.
+    # Checksums of which the update carries: every low byte of the identification in turn moves
+    # the sum.
     for ident in range(0, 65536, 1999):
         yield "tx_protect", 5, f'{ether} / IP(src="10.0.0.1", dst="10.1.0.9", id={ident}) / {udp}'
     # TTL: of what would go on alone.
@@ -56,7 +58,8 @@ def encrypt_cases() -> Iterator[tuple[str, int, str]]:
         yield "drop_ttl_expired", 0, f"{ip('10.2.0.9', f', ttl={ttl}')} / {udp}"
         yield "punt_policy", 0, f"{ip('10.3.0.9', f', ttl={ttl}')} / {udp}"
         yield "drop_policy", 0, f"{ip('10.4.0.9', f', ttl={ttl}')} / {udp}"
-    # Tags are not looked at and stay here, whatever follows them: options, both families, padding, ends of beats.
+    # Tags are not looked at and stay here, whatever follows them: options, both families, padding,
+    # ends of beats.
     for tags in (
         "Dot1Q(vlan=5)",
         "Dot1AD(vlan=5) / Dot1Q(vlan=6)",
@@ -81,7 +84,8 @@ def encrypt_cases() -> Iterator[tuple[str, int, str]]:
     yield "punt_other", 0, f'{ether} / MPLS(label=3) / IP(dst="10.1.0.9") / {udp}'
     yield "punt_other", 0, f'Ether(dst="{PORT}", src="{HOST}", type=46) / Raw(bytes(46))'
     yield "punt_other", 0, f'Ether(dst="{PORT}", src="{HOST}", type=0x88cc) / Raw(bytes(300))'
-    # Fragments that are wrong by themselves; test_chip_fragments.py has those that are put together.
+    # Fragments that are wrong by themselves; test_chip_fragments.py has those that are
+    # put together.
     for field in ('flags="MF"', 'flags="MF", frag=7'):
         yield "drop_reasm_length", 0, f"{ip('10.1.0.9', ', ' + field)} / {udp} / Raw(bytes(7))"
     yield "drop_reasm_oversize", 0, f"{ip('10.1.0.9', ', frag=1199')} / {udp} / Raw(bytes(40))"
@@ -152,7 +156,8 @@ def encrypt_cases_v6() -> Iterator[tuple[str, int, str]]:
         yield "drop_ttl_expired", 0, f"{ip(there, f', hlim={hops}')} / {udp}"
         yield "drop_ttl_expired", 0, f"{ip('2001:db8:2::1', f', hlim={hops}')} / {udp}"
         yield "punt_policy", 0, f"{ip('2001:db8:3::1', f', hlim={hops}')} / {udp}"
-    # Of this link: neighbour discovery, whoever it is for, and addresses that no router passes on; and their neighbours.
+    # Of this link: neighbour discovery, whoever it is for, and addresses that no router passes on;
+    # and their neighbours.
     for message in ("RS()", "RA()", "NS()", "NA()", "Redirect()"):
         yield "punt_nd", 0, f"{ip(there, ', hlim=255')} / {message}"
         yield "punt_nd", 0, f"{ip(there, ', hlim=255')} / DestOpt() / {message}"
@@ -171,7 +176,8 @@ def encrypt_cases_v6() -> Iterator[tuple[str, int, str]]:
     # Fragments, too many headers, broken ones.
     yield "drop_reasm_length", 0, f"{ip(there)} / Fragment(m=1) / {udp} / Raw(bytes(1))"
     yield "drop_reasm_oversize", 0, f"{ip(there)} / HopByHop() / Fragment(offset=1199) / {udp}"
-    # First fragments without all of the upper-layer header (RFC 7112); test_chip_fragments.py has those with just all of it.
+    # First fragments without all of the upper-layer header (RFC 7112); test_chip_fragments.py has
+    # those with just all of it.
     for protocol, size in ((6, 8), (6, 16), (132, 8), (51, 8), (4, 8), (4, 16), (41, 32)):
         yield "drop_reasm_headers", 0, f"{ip(there)} / Fragment(m=1, nh={protocol}) / Raw(bytes({size}))"
     for protocol in (6, 17, 58, 50, 132):
@@ -196,7 +202,8 @@ def encrypt_cases_v6() -> Iterator[tuple[str, int, str]]:
 
 
 def encrypt_cases_mtu() -> Iterator[tuple[str, int, str, int]]:
-    """Counter, SA or next hop, expression, and the MTU to which the packet is cut, 0 if it is not. Lengths are of IP packets."""
+    """Counter, SA or next hop, expression, and the MTU to which the packet is cut, 0 if it is not.
+    Lengths are of IP packets."""
     ether = f'Ether(dst="{PORT}", src="{HOST}")'
 
     def udp(dst: str, length: int, rest: str = "") -> str:
@@ -217,7 +224,8 @@ def encrypt_cases_mtu() -> Iterator[tuple[str, int, str, int]]:
     yield "tx_protect", 10, udp("10.11.0.1", 700, ', flags="evil"'), 600
     for length in (576, 577, 1500):
         yield "tx_bypass", 4, udp("10.12.0.1", length), 576 if length > 576 else 0
-    # TTL comes first; a header with options is not cut, so who is bypassed with one is punted; a flow's MTU counts where the flow does.
+    # TTL comes first; a header with options is not cut, so who is bypassed with one is punted; a
+    # flow's MTU counts where the flow does.
     yield "drop_ttl_expired", 0, udp("10.11.0.1", 601, df + ", ttl=1"), 0
     yield "tx_protect", 10, udp("10.11.0.1", 700, option), 0
     yield "punt_mtu", 10, udp("10.11.0.1", 700, option + df), 0

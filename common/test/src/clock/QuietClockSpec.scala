@@ -45,7 +45,10 @@ class QuietClockSpec extends AnyFunSuite with CompiledOnce {
     }
   }
 
-  /** The same packets into a FIFO and into its twin on a quiet clock; bursts of some 100 cycles, and as long pauses. */
+  /**
+   * The same packets into a FIFO and into its twin on a quiet clock; bursts of some 100 cycles,
+   * and as long pauses.
+   */
   private class Twins(whenFull: WhenFull) extends Module {
     val io = IO(new Bundle {
       val differs = Output(Bool())

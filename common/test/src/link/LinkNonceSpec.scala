@@ -4,7 +4,10 @@ package sallyport.common.link
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Strangers must not know the nonce of a resynchronisation: a packet of theirs may be under way when a receiver is reset. */
+/**
+ * Strangers must not know the nonce of a resynchronisation: a packet of theirs may be under way
+ * when a receiver is reset.
+ */
 class LinkNonceSpec extends AnyFunSuite with ChiselSim {
 
   test("the first nonce behind a reset is another one each time") {

@@ -79,7 +79,8 @@ class LinkRestartSpec extends AnyFunSuite with CompiledOnce {
         val whole = delivered
         assert(whole > 0 == traffic)
 
-        // Out of step: nothing comes any more, and the end that hears nothing says so, the other does not.
+        // Out of step: nothing comes any more, and the end that hears nothing says so, the other
+        // does not.
         dut.io.slipped.poke(true.B)
         dut.clock.step(500)
         val stale = delivered

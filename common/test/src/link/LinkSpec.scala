@@ -36,8 +36,8 @@ class LinkSpec extends StreamMatrix {
     })
 
   /**
-   * LinkMeta as a number: the packet's length on top, the rest random, without a sequence number unless the link
-   * carries it.
+   * LinkMeta as a number: the packet's length on top, the rest random, without a sequence number
+   * unless the link carries it.
    */
   private def packets(lengths: Seq[Int], sequence: Boolean): Seq[Packet] = {
     val random = new Random(11)

@@ -10,7 +10,8 @@ import scala.util.Random
 /**
  * The link under faults: no wrong packet is delivered, nothing stalls, every loss is counted.
  *
- * Property `sallyport.link.packets`: packets an episode and direction (default 700; the long form is 20000).
+ * Property `sallyport.link.packets`: packets an episode and direction (default 700; the long form
+ * is 20000).
  */
 class LinkTortureSpec extends AnyFunSuite with CompiledOnce {
 
@@ -138,8 +139,8 @@ class LinkTortureSpec extends AnyFunSuite with CompiledOnce {
   }
 
   /**
-   * Resets one end under traffic: the link comes up again by itself, delivers nothing wrong, and counts rightly from
-   * then on.
+   * Resets one end under traffic: the link comes up again by itself, delivers nothing wrong, and
+   * counts rightly from then on.
    */
   private def resetOne(dut: LinkTorture, random: Random): Unit = {
     dut.io.enable.poke(true.B)

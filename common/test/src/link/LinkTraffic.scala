@@ -90,7 +90,10 @@ class LinkSource(sequence: Boolean) extends Module {
   }
 }
 
-/** Takes packets, with random stalls if `stall`; every one must be whole, right and later than the one before it. */
+/**
+ * Takes packets, with random stalls if `stall`; every one must be whole, right and later than the
+ * one before it.
+ */
 class LinkSink(sequence: Boolean) extends Module {
   val io = IO(new Bundle {
     val stall = Input(Bool())
@@ -155,8 +158,8 @@ class MessageReport extends Bundle {
 }
 
 /**
- * Two ends, joined by two channels with faults, with traffic both ways: an end with sequence numbers each way once. With `messages` each end sends
- * numbered ones as fast as it can.
+ * Two ends, joined by two channels with faults, with traffic both ways: an end with sequence
+ * numbers each way once. With `messages` each end sends numbered ones as fast as it can.
  */
 class LinkTorture(messages: Boolean = false) extends Module {
   override def desiredName = "LinkTorture"

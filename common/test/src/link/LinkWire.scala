@@ -6,12 +6,15 @@ import sallyport.common.stream.Packet
 import java.util.zip.CRC32
 
 /**
- * The link frame as docs/reference/link.md describes it, in plain Scala, with the JVM's CRC-32: what the words on
- * the wire are compared with.
+ * The link frame as docs/reference/link.md describes it, in plain Scala, with the JVM's CRC-32:
+ * what the words on the wire are compared with.
  */
 object LinkWire {
 
-  /** A frame: header fields by their place in the document, sequence prefix if the link has it, payload. */
+  /**
+   * A frame: header fields by their place in the document, sequence prefix if the link has
+   * it, payload.
+   */
   case class Frame(header: BigInt, sequence: Option[BigInt], payload: Seq[Byte]) {
     def field(high: Int, low: Int): BigInt = (header >> low) & ((BigInt(1) << (high - low + 1)) - 1)
     def kind: Int = field(3, 0).toInt
@@ -50,7 +53,8 @@ object LinkWire {
       length: Option[Int] = None,
       flags: Int = 1
   ): Frame = {
-    // LinkMeta.asUInt: length 121:108, sa 107:92, bypass 91, transport 90, moved 89, df 88, tos, next header, peer tag, sequence.
+    // LinkMeta.asUInt: length 121:108, sa 107:92, bypass 91, transport 90, moved 89, df 88, tos,
+    // next header, peer tag, sequence.
     def meta(high: Int, low: Int) = (p.meta >> low) & ((BigInt(1) << (high - low + 1)) - 1)
     frame(
       BigInt(1) | (meta(91, 91) << 8) | (meta(90, 90) << 9) | (meta(89, 89) << 10) | (meta(
@@ -91,7 +95,10 @@ object LinkWire {
     all.grouped(8).map(_.reverse.foldLeft(BigInt(0))((w, u) => (w << 64) | u)).toSeq
   }
 
-  /** Frames in words; fails on anything that the rules forbid. An unfinished frame at the end is left out. */
+  /**
+   * Frames in words; fails on anything that the rules forbid. An unfinished frame at the end is
+   * left out.
+   */
   def decode(words: Seq[BigInt], withSequence: Boolean): Seq[Frame] = {
     val all = words.flatMap(w => (0 until 8).map(i => (w >> (64 * i)) & ((BigInt(1) << 64) - 1))).toIndexedSeq
     val frames = Seq.newBuilder[Frame]

@@ -116,7 +116,10 @@ private class FarEnd(dut: Link, withSequenceTx: Boolean) extends PeekPokeAPI {
   }
 }
 
-/** The words on the wire, judged by a model written from docs/reference/link.md and the JVM's CRC-32. */
+/**
+ * The words on the wire, judged by a model written from docs/reference/link.md and the
+ * JVM's CRC-32.
+ */
 class LinkWireSpec extends AnyFunSuite with CompiledOnce {
 
   private val random = new Random(4)
@@ -139,7 +142,8 @@ class LinkWireSpec extends AnyFunSuite with CompiledOnce {
         val fresh = far.frames.filter(_.kind == 2)
         assert(fresh.length >= 2 && fresh.forall(f => f.field(13, 12) == 2 && f.field(63, 52) == 0))
 
-        // Both directions resynchronise. The far end has sent 7 packets, 100 beats, in a former life of this end.
+        // Both directions resynchronise. The far end has sent 7 packets, 100 beats, in a former
+        // life of this end.
         far.play(LinkWire.resync(nonce, 7, 100, 0x123), LinkWire.request(0xcafe1234L), LinkWire.credit(100, 0))
         far.words = Vector.empty
         far.steps(100)

@@ -12,7 +12,10 @@ import scala.util.Random
 
 class MemoryModuleSpec extends AnyFunSuite with CompiledOnce {
 
-  /** The Verilog of a memory with one read port, and one for writing or for both; under firtool's port names. */
+  /**
+   * The Verilog of a memory with one read port, and one for writing or for both; under firtool's
+   * port names.
+   */
   private class Lifted(shape: MemoryShape) extends ExtModule with HasExtModuleInline {
     override def desiredName: String = shape.name
     private val shared = shape.ports(1).endsWith("rw")

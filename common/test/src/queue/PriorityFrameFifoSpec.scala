@@ -19,7 +19,10 @@ class PriorityFrameFifoSpec extends AnyFunSuite with CompiledOnce {
     def data: BigInt = (BigInt(frame.id) << 480) | BigInt(index + 1)
   }
 
-  /** The packets a queue has whole, as [[MemoryQueue]] and [[SkidBuffer]] tell of them: a cycle later, or 3 through the memory. */
+  /**
+   * The packets a queue has whole, as [[MemoryQueue]] and [[SkidBuffer]] tell of them: a cycle
+   * later, or 3 through the memory.
+   */
   private class Whole {
     private val memory, slice = mutable.Queue.empty[Frame]
     private var coming, kept = Option.empty[Frame]

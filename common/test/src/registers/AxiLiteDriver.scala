@@ -129,7 +129,10 @@ class AxiLiteDriver(axil: AxiLite, clock: Clock, limit: Int = 1000) extends Peek
   def writeWords(row: BigInt, words: Range): Unit =
     for (n <- words) write(CommonRegs.tableData.offset + 4 * n, (row >> (32 * n)) & 0xffffffffL)
 
-  /** Begins a row with word 0 and writes the others that are not zero: the window starts from a row of zeros. */
+  /**
+   * Begins a row with word 0 and writes the others that are not zero: the window starts from a row
+   * of zeros.
+   */
   def writeRow(table: Int, index: Int, row: BigInt): Boolean = {
     val words = 0 until CommonRegs.tableData.count
     for (n <- words) if (n == 0 || ((row >> (32 * n)) & 0xffffffffL) != 0) writeWords(row, n to n)

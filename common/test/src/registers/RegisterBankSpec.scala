@@ -150,7 +150,8 @@ class RegisterBankSpec extends AnyFunSuite with CompiledOnce {
     assert(driver.tryWrite(scratch + 3, 77) == AxiLite.okay)
     assert(driver.tryRead(scratch + 1) == (AxiLite.okay, BigInt(77)))
 
-    // A second write and a second read are taken while the first answers wait, and are answered in order.
+    // A second write and a second read are taken while the first answers wait, and are answered
+    // in order.
     driver.offerAddress(scratch)
     driver.offerData(1)
     bank.clock.step(8)

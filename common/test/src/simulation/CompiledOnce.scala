@@ -11,11 +11,12 @@ import svsim.{CommonCompilationSettings, CommonSettingsModifications, PlusArg, W
 import java.nio.file.Files
 
 /**
- * ChiselSim whose models are compiled once: simulations of the same Verilog, in whatever spec and run, share one model
- * under `build/models` (`scripts/model.sh`).
+ * ChiselSim whose models are compiled once: simulations of the same Verilog, in whatever spec and
+ * run, share one model under `build/models` (`scripts/model.sh`).
  *
- * Registers and memories start at random. Verilator draws these values when a simulation starts; firtool's own code for
- * it, which takes longer to compile than many a module, is left out. The seed is fixed, so a failure repeats.
+ * Registers and memories start at random. Verilator draws these values when a simulation starts;
+ * firtool's own code for it, which takes longer to compile than many a module, is left out. The
+ * seed is fixed, so a failure repeats.
  */
 trait CompiledOnce extends ChiselSim { self: TestSuite =>
   implicit def compiledOnce: HasSimulator = CompiledOnce

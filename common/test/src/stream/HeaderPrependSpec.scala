@@ -8,7 +8,10 @@ import scala.util.Random
 class HeaderPrependSpec extends StreamMatrix {
   private val lengths = Seq(14, 34, 0, 62)
 
-  /** The matrix of lengths with a random header of each kind in front of each; an eighth is swallowed. */
+  /**
+   * The matrix of lengths with a random header of each kind in front of each; an eighth is
+   * swallowed.
+   */
   private def packets(metaWidth: Int): Seq[Packet] = {
     val random = new Random(metaWidth)
     matrixPackets(0).map { packet =>

@@ -8,7 +8,8 @@ class PacketArbiterSpec extends StreamMatrix {
   private val meta = UInt(24.W)
 
   /**
-   * The source's packets go to input `meta mod 3`, whole; each input has a queue, so that several inputs wait at once.
+   * The source's packets go to input `meta mod 3`, whole; each input has a queue, so that several
+   * inputs wait at once.
    */
   private def harness = new StreamHarness(meta, meta)(h => {
     val arbiter = Module(new PacketArbiter(meta, 3))

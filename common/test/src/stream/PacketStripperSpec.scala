@@ -19,8 +19,8 @@ class PacketStripperSpec extends StreamMatrix {
   })
 
   /**
-   * Packets of the matrix with room for the offset, cut at random: exactly at the end, a few bytes (padding) or many
-   * before.
+   * Packets of the matrix with room for the offset, cut at random: exactly at the end, a few bytes
+   * (padding) or many before.
    */
   private def packets(offset: Random => (Int, Int), short: Boolean = false): Seq[Packet] = {
     val random = new Random(3)

@@ -14,7 +14,10 @@ object Pace {
   val all: Seq[Int] = Seq(Always, Alternate, Half, Seldom, Bursts)
 }
 
-/** A register that is high when `pace` allows a transfer: a xorshift generator reseeded by `start`. */
+/**
+ * A register that is high when `pace` allows a transfer: a xorshift generator reseeded
+ * by `start`.
+ */
 private class Pacer extends Module {
   val io = IO(new Bundle {
     val start = Input(Bool())
@@ -41,7 +44,10 @@ private class Pacer extends Module {
   )
 }
 
-/** Where the module under test goes: packets come from `in`, go to `out`; the harness counts the pulses of `events`. */
+/**
+ * Where the module under test goes: packets come from `in`, go to `out`; the harness counts the
+ * pulses of `events`.
+ */
 case class StreamEnds[I <: Data, O <: Data](
     in: DecoupledIO[PacketBeat[I]],
     out: DecoupledIO[PacketBeat[O]],

@@ -8,7 +8,10 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import scala.util.Random
 
-/** A packet on a stream: its bytes, its metadata bundle as a number, and `error` on its last beat. */
+/**
+ * A packet on a stream: its bytes, its metadata bundle as a number, and `error` on its
+ * last beat.
+ */
 case class Packet(bytes: Seq[Byte], meta: BigInt = 0, error: Boolean = false) {
   def beats: Int = (bytes.length + PacketStream.dataBytes - 1) / PacketStream.dataBytes
 }
@@ -22,7 +25,10 @@ object Packet {
   /** The low `count` bytes of a number, byte 0 first. */
   def bytesOf(value: BigInt, count: Int): Seq[Byte] = (0 until count).map(i => (value >> (8 * i)).toByte)
 
-  /** The beats as numbers in the layout of `PacketBeat.asUInt` (data highest, then last, bytes, error, meta). */
+  /**
+   * The beats as numbers in the layout of `PacketBeat.asUInt` (data highest, then last, bytes,
+   * error, meta).
+   */
   def toBeats(packet: Packet, metaWidth: Int): Seq[BigInt] = {
     val chunks = packet.bytes.grouped(beatBytes).toSeq
     chunks.zipWithIndex.map { case (chunk, i) =>
@@ -80,7 +86,10 @@ class StreamBench[I <: Data, O <: Data](dut: StreamHarness[I, O]) extends PeekPo
     dut.io.load.valid.poke(false.B)
   }
 
-  /** Plays the loaded packets and runs until nothing has come out for `settle` cycles after the last beat went in. */
+  /**
+   * Plays the loaded packets and runs until nothing has come out for `settle` cycles after the
+   * last beat went in.
+   */
   def run(idle: Int, pressure: Int, seed: Int, settle: Int = 400, limit: Int = 200000): Unit = {
     dut.io.idle.poke(idle.U)
     dut.io.pressure.poke(pressure.U)
@@ -122,13 +131,17 @@ class StreamBench[I <: Data, O <: Data](dut: StreamHarness[I, O]) extends PeekPo
 }
 
 /**
- * The fixed matrix of every stream module: lengths 1 to 4 beats, then long ones; idle patterns × backpressure patterns
- * × seeds.
+ * The fixed matrix of every stream module: lengths 1 to 4 beats, then long ones; idle patterns ×
+ * backpressure patterns × seeds.
  *
- * A spec needs three lines:
+ * A spec is short:
  * {{{
  * class XSpec extends StreamMatrix {
- *   test("X passes packets") { checkMatrix(new StreamHarness(new NoMeta, new NoMeta)(h => { val x = Module(new X); x.io.in <> h.in; h.out <> x.io.out }))(Seq(_)) }
+ *   test("X passes packets") {
+ *     checkMatrix(new StreamHarness(new NoMeta, new NoMeta)(h => {
+ *       val x = Module(new X); x.io.in <> h.in; h.out <> x.io.out
+ *     }))(Seq(_))
+ *   }
  * }
  * }}}
  */
@@ -153,7 +166,8 @@ trait StreamMatrix extends AnyFunSuite with ChiselSim {
     }
 
   /**
-   * Plays `packets` (the matrix by default) in every combination of paces and compares with `reference`.
+   * Plays `packets` (the matrix by default) in every combination of paces and compares with
+   * `reference`.
    *
    * @param slack with source and sink always willing, cycles that may pass beyond one a beat
    */

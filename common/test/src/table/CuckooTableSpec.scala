@@ -43,7 +43,10 @@ class CuckooTableSpec extends AnyFunSuite with CompiledOnce {
         assert(!driver.finish(() => traffic())(check).error)
       }
 
-      /** Places a key, moving others out of its way first; the new place is written before the old one is reused. */
+      /**
+       * Places a key, moving others out of its way first; the new place is written before the old
+       * one is reused.
+       */
       def insert(key: BigInt, depth: Int): Boolean = {
         val places = (0 until CuckooHash.ways).map(place(key, _))
         places.find(!placed.contains(_)).orElse(random.shuffle(places).find(p =>

@@ -45,14 +45,18 @@ class DirectTableSpec extends AnyFunSuite with CompiledOnce {
     }
   }
 
-  /** A lookup before the pulse of `written` sees the old row; with the pulse or later, the new one. */
+  /**
+   * A lookup before the pulse of `written` sees the old row; with the pulse or later, the
+   * new one.
+   */
   private def underTraffic(table: DirectTable, driver: TableDriver, model: Array[BigInt], random: Random): Unit = {
     val expected = scala.collection.mutable.Queue.empty[BigInt]
     def check(result: driver.Result): Unit = assert(result.hit && result.row == expected.dequeue())
     for (period <- Seq(2, 3, 1); _ <- 0 until 60) {
       val index = random.nextInt(rows)
       val fresh = row(random)
-      // Half of the traffic asks for the very row that changes; at full rate one cycle in eight is left to the writer.
+      // Half of the traffic asks for the very row that changes; at full rate one cycle in eight is
+      // left to the writer.
       driver.request(write = true, index, fresh)
       var cycle = 0
       var writes = 0

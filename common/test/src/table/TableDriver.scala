@@ -7,8 +7,8 @@ import chisel3.simulator.PeekPokeAPI
 import scala.collection.mutable
 
 /**
- * Drives the ports of a table, cycle by cycle, and checks what every table promises: a result for each lookup, in order,
- * after exactly `latency` cycles, and one response for each row access.
+ * Drives the ports of a table, cycle by cycle, and checks what every table promises: a result for
+ * each lookup, in order, after exactly `latency` cycles, and one response for each row access.
  */
 class TableDriver(io: TableIO, clock: Clock, reset: Reset, latency: Int) extends PeekPokeAPI {
   case class Result(key: BigInt, hit: Boolean, row: BigInt)

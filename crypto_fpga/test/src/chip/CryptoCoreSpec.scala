@@ -10,7 +10,10 @@ import sallyport.crypto.support.{Bytes, SharedModel}
 
 import scala.util.Random
 
-/** The whole chip, real lanes: what it makes is checked by Bouncy Castle, and the other way round. */
+/**
+ * The whole chip, real lanes: what it makes is checked by Bouncy Castle, and the other
+ * way round.
+ */
 class CryptoCoreSpec extends SharedModel[DuplexHarness, CryptoBench] {
 
   private val config = CryptoConfig(saBits = 4)
@@ -154,7 +157,8 @@ class CryptoCoreSpec extends SharedModel[DuplexHarness, CryptoBench] {
 
     val walk = Seq[BigInt](subspace / 2, subspace - 2, subspace + 1, subspace - 1, subspace * 3 / 2, subspace * 2 + 5)
     assert(opened(walk: _*) == walk)
-    // A number too far ahead is not authentic, and what is not authentic does not move the inference.
+    // A number too far ahead is not authentic, and what is not authentic does not move
+    // the inference.
     assert(opened(subspace * 9, subspace * 2 + 6) == Seq(subspace * 2 + 6))
     assert(counts().filter(_._1.startsWith("drop")) == Map("drop_dec_icv" -> 1))
   }

@@ -6,7 +6,10 @@ import sallyport.common.registers.EventQueue
 import sallyport.common.registers.map.{AuditReason, Chip, CommonRegs, CryptoRegs, CryptoTables, RowField}
 import sallyport.crypto.noise.NoiseSource
 
-/** The chip's own decisions (keys, numbers, guards, zeroize, counters) around stand-in lanes, driven through AXI4-Lite. */
+/**
+ * The chip's own decisions (keys, numbers, guards, zeroize, counters) around stand-in lanes,
+ * driven through AXI4-Lite.
+ */
 class CryptoEngineSpec extends EngineSpec {
 
   import EngineModel.config
@@ -159,7 +162,8 @@ class CryptoEngineSpec extends EngineSpec {
     raise(1, 501)
     assert(numbers(red(1)) == Seq(503))
 
-    // A raise over the soft limit is told with the next packet, one over the hard limit ends the SA.
+    // A raise over the soft limit is told with the next packet, one over the hard limit ends
+    // the SA.
     raise(2, 2000)
     assert(software.read(CryptoRegs.sequenceEvents) == 0)
     assert(numbers(red(2), red(2), red(2)) == Seq(2001, 2002))
@@ -218,7 +222,8 @@ class CryptoEngineSpec extends EngineSpec {
       "drop_dec_dummy" -> 1
     ))
 
-    // The low half wraps; late packets of the old subspace still find their high half; bad packets do not move it.
+    // The low half wraps; late packets of the old subspace still find their high half; bad packets
+    // do not move it.
     def lows(numbers: Long*) =
       exchange(decrypt, numbers.map(black(1, 0x1001, _)), gap = 60).map(p =>
         (p.meta.sequence >> 32, p.meta.sequence & 0xffffffffL)
@@ -229,7 +234,8 @@ class CryptoEngineSpec extends EngineSpec {
     inbound(1, keys(0x1001, 0x12).inbound)
     assert(lows(2, 3).map(_._1) == Seq(0, 0).map(BigInt(_)), "a new key row starts at 0")
 
-    // Packets of the old key that are verified after the new row was written must not count for the new key.
+    // Packets of the old key that are verified after the new row was written must not count for the
+    // new key.
     val slow = Seq.fill(8)(black(1, 0x1001, 6, length = 2000))
     inbound(1, keys(0x1001, 0x13).inbound)
     dut.io.decrypt.stall.poke(true.B)
@@ -242,7 +248,8 @@ class CryptoEngineSpec extends EngineSpec {
     assert(lows(7) == Seq((BigInt(0), BigInt(7))))
     counts()
 
-    // An SA that another box had: numbers go on where they were there, and those of the window below are found. A lower number moves nothing.
+    // An SA that another box had: numbers go on where they were there, and those of the window
+    // below are found. A lower number moves nothing.
     raiseInbound(1, (BigInt(5) << 32) + 9)
     assert(lows(10, 0xfffffff0L, 11).map(_._1) == Seq(5, 4, 5).map(BigInt(_)))
     raiseInbound(1, 3)
@@ -301,7 +308,8 @@ class CryptoEngineSpec extends EngineSpec {
     exchange(decrypt, Seq(black(1, badIcv, 200)))
     assert(take() == Seq(1 -> 200))
 
-    // One of two SAs by turns takes all places. The others are lost, which is said; good packets pass beside them.
+    // One of two SAs by turns takes all places. The others are lost, which is said; good packets
+    // pass beside them.
     val flood = Seq.tabulate(20)(n => if (n % 2 == 0) black(1, badIcv, 300 + n) else black(10, 0xe1000010L, 300 + n))
     val good = Seq.tabulate(20)(n => black(9, 0x1009, 50 + n))
     val out = exchange(decrypt, flood.zip(good).flatMap { case (bad, fine) => Seq(bad, fine) })

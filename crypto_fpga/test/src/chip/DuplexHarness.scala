@@ -9,7 +9,10 @@ import sallyport.common.registers.AxiLite
 import sallyport.common.stream.{Packet, PacketBeat, PacketStream}
 import sallyport.crypto.dispatch.LinkMetaValue
 
-/** Ports of one direction of a [[DuplexHarness]]: a memory that is played, a memory that records. */
+/**
+ * Ports of one direction of a [[DuplexHarness]]: a memory that is played, a memory
+ * that records.
+ */
 class PlayPort extends Bundle {
   val load = Flipped(Valid(UInt(DuplexHarness.beatBits.W)))
 
@@ -43,7 +46,8 @@ class CryptoStreams extends Bundle {
 }
 
 /**
- * A crypto chip between a player and a recorder on each side, all in hardware, so that software's accesses go on under traffic.
+ * A crypto chip between a player and a recorder on each side, all in hardware, so that software's
+ * accesses go on under traffic.
  *
  * @param connect
  *   makes the chip and connects it

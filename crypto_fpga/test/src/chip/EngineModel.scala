@@ -12,7 +12,10 @@ import sallyport.crypto.support.SharedModel
 
 import scala.util.Random
 
-/** A [[CryptoEngine]] around stand-in lanes: all specs of the chip's own decisions have this model. */
+/**
+ * A [[CryptoEngine]] around stand-in lanes: all specs of the chip's own decisions have
+ * this model.
+ */
 object EngineModel {
   val config: CryptoConfig =
     CryptoConfig(saBits = 4, laneBeats = 512, noise = NoiseConfig(entropy = 0.4, sampleCycles = 4))
@@ -32,7 +35,10 @@ object EngineModel {
   })
 }
 
-/** A spec of the chip's own decisions (keys, numbers, guards, zeroize, counters), driven through AXI4-Lite. */
+/**
+ * A spec of the chip's own decisions (keys, numbers, guards, zeroize, counters), driven through
+ * AXI4-Lite.
+ */
 trait EngineSpec extends SharedModel[DuplexHarness, EngineBench] {
   def model: DuplexHarness = EngineModel()
   def bench(dut: DuplexHarness) = new EngineBench(dut)
@@ -61,7 +67,10 @@ class EngineBench(dut: DuplexHarness) extends CryptoBench(dut) {
     LinkPacket(bytes.toSeq, LinkMetaValue(length, sa, bypass = bypass, df = true, tos = 0xb8))
   }
 
-  /** A black packet: SPI, low sequence number, rest. The highest byte of the SPI is the stand-in lane's verdict. */
+  /**
+   * A black packet: SPI, low sequence number, rest. The highest byte of the SPI is the stand-in
+   * lane's verdict.
+   */
   def black(sa: Int, spi: Long, low: Long, length: Int = 80, bypass: Boolean = false): LinkPacket = {
     val bytes = new Array[Byte](length)
     random.nextBytes(bytes)

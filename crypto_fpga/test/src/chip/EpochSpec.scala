@@ -6,7 +6,10 @@ import sallyport.common.registers.map.{CommonRegs, CryptoTables, InboundNumberRo
 /** What raises an SA's highest number: packets that lanes verify, and software. */
 class EpochSpec extends EngineSpec {
 
-  /** As far from 0 as a first packet's number can be, so that a small low half behind it has the next high half. */
+  /**
+   * As far from 0 as a first packet's number can be, so that a small low half behind it has the
+   * next high half.
+   */
   private val far = 0xff000000L
   private val next = BigInt(1) << 32
 

@@ -12,7 +12,10 @@ object LinkedChip {
   /** What carries words from one end of a link to the other. */
   type Channel = DecoupledIO[UInt] => Valid[UInt]
 
-  /** Words a 256 cycles of four lanes at 25.78125 Gb/s: 99.84 Gb/s at 300 MHz and 512 bits a word. */
+  /**
+   * Words a 256 cycles of four lanes at 25.78125 Gb/s: 99.84 Gb/s at 300 MHz and 512 bits
+   * a word.
+   */
   val rate: Int = 166
 
   /** Four lanes and 41 cycles, without a fault. */

@@ -17,7 +17,8 @@ class StallSpec extends EngineSpec {
     decrypt.send(packets)
     dut.clock.step(400)
 
-    // The packets inside are of the row before: one row more may be written, and a second waits for them.
+    // The packets inside are of the row before: one row more may be written, and a second waits
+    // for them.
     inbound(2, keys(0x1002, 0x22).inbound)
     software.writeWords(keys(0x1001, 0x33).inbound, 0 until CommonRegs.tableData.count)
     software.startCommand(CryptoTables.inboundKey, 1, TableCommand.write)

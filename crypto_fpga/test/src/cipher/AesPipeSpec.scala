@@ -35,7 +35,10 @@ class AesPipeSpec extends AnyFunSuite with ChiselSim {
     )
   }
 
-  /** Puts one block (or none) a cycle in, and checks each block that comes out, its time and its tag. */
+  /**
+   * Puts one block (or none) a cycle in, and checks each block that comes out, its time and
+   * its tag.
+   */
   private def run(dut: AesPipe[UInt], blocks: Seq[Option[Job]]): Unit = {
     val expected = mutable.Queue.empty[(Int, Int, Array[Byte])]
     for ((entry, cycle) <- (blocks ++ Seq.fill(AesPipe.latency)(None)).zipWithIndex) {

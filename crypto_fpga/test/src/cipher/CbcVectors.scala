@@ -3,7 +3,10 @@ package sallyport.crypto.cipher
 
 import sallyport.crypto.support.Wycheproof
 
-/** Wycheproof's valid cases of AES-CBC with PKCS #5 padding, taken apart into blocks of the cipher. */
+/**
+ * Wycheproof's valid cases of AES-CBC with PKCS #5 padding, taken apart into blocks of
+ * the cipher.
+ */
 object CbcVectors {
 
   /** The cipher takes `plain` (text and chain added) to `secret`. */

@@ -10,7 +10,10 @@ import sallyport.crypto.suite.Suite
 
 import scala.util.Random
 
-/** The clear headers' way around a farm of stand-in lanes, which change the order of slow and fast packets. */
+/**
+ * The clear headers' way around a farm of stand-in lanes, which change the order of slow and
+ * fast packets.
+ */
 class PrefixDetourSpec extends StreamMatrix {
 
   private val laneRoute = Route.lane.litValue.toInt
@@ -75,7 +78,8 @@ class PrefixDetourSpec extends StreamMatrix {
       Iterator.continually((random.nextInt(3), 5 + random.nextInt(8))).find(p => p._1 + p._2 <= 12).get
     val prefix = if (transport && !bypass) 14 + 4 * (tags + words) else 0
     val broken = mixed && prefix > 0 && random.nextInt(10) == 0
-    // A tag too many, an IP header too short or too long, unused bits, or nothing behind the prefix.
+    // A tag too many, an IP header too short or too long, unused bits, or nothing behind
+    // the prefix.
     val tos =
       if (!broken) tags << 4 | words else Seq(3 << 4 | 5, 4, 13, 1 << 4 | 12, 2 << 6 | 5, words)(random.nextInt(6))
     val route =

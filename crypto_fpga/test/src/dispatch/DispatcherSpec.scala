@@ -11,7 +11,10 @@ class DispatcherSpec extends AnyFunSuite with ChiselSim {
   private val secret = BigInt("0123456789abcdef", 16)
   private val packet = 0x155
 
-  /** A packet of two beats goes its way by `route`, then keys are erased; `during` erases them between its beats. */
+  /**
+   * A packet of two beats goes its way by `route`, then keys are erased; `during` erases them
+   * between its beats.
+   */
   private def run(dut: Dispatcher, route: Route.Type, during: Boolean): Unit = {
     val bypasses = route == Route.bypass
     def idle(): Unit = {

@@ -8,10 +8,12 @@ import sallyport.crypto.lane.{LaneConfig, LanePorts, LaneResult, Verdict}
 import sallyport.crypto.suite.Suite
 
 /**
- * A lane as far as its ports go ([[LanePorts]]), with a toy for a cipher: bytes are XORed with byte 0 of the key.
+ * A lane as far as its ports go ([[LanePorts]]), with a toy for a cipher: bytes are XORed with byte
+ * 0 of the key.
  *
- * The packet itself says how it fares: a first byte of 0xE0 + n gives verdict n, and the second byte (mod 64) is a delay in cycles, so
- * that lanes finish out of order. An encrypting one reports the sequence number in the result's metadata.
+ * The packet itself says how it fares: a first byte of 0xE0 + n gives verdict n, and the second
+ * byte (mod 64) is a delay in cycles, so that lanes finish out of order. An encrypting one reports
+ * the sequence number in the result's metadata.
  */
 class FakeLane(config: LaneConfig) extends Module {
   val io = IO(new LanePorts)
@@ -72,7 +74,8 @@ class FakeLane(config: LaneConfig) extends Module {
 
   private val out = fifo.io.out
   private val state =
-    RegInit(0.U(3.W)) // 0 waits, 1 sends a first beat, 2 passes the rest, 3 discards the rest, 4 offers
+    // 0 waits, 1 sends a first beat, 2 passes the rest, 3 discards the rest, 4 offers
+    RegInit(0.U(3.W))
   private val timer = RegInit(0.U(6.W))
   private val verdict = Reg(Verdict())
   when(timer =/= 0.U) { timer := timer - 1.U }

@@ -102,7 +102,8 @@ class LaneFarmSpec extends StreamMatrix {
         assert(bench.events(2) + bench.events(3) == sent.length - bench.events(0) - bench.events(1))
       }
 
-      // One lane would need 4 beats where four need one: a beat a cycle, and a packet every 2 cycles.
+      // One lane would need 4 beats where four need one: a beat a cycle, and a packet every
+      // 2 cycles.
       val quick = Seq.fill(300)(40).zipWithIndex.map { case (length, i) => packet(length, i, random, mixed = false) }
       bench.load(quick)
       bench.run(0, 0, seed = 1)

@@ -36,7 +36,8 @@ class LanePickerSpec extends AnyFunSuite with ChiselSim {
         got.toSeq
       }
 
-      // A little more than four lanes can do. IMIX 7:4:1 has period 12: counting lanes in turn would send every long packet to one of four.
+      // A little more than four lanes can do. IMIX 7:4:1 has period 12: counting lanes in turn
+      // would send every long packet to one of four.
       val imix = Seq(6, 6, 38, 6, 6, 38, 6, 38, 6, 6, 38, 97)
       val shares = share(15, 240, imix, gap = 4)
       assert(shares.max - shares.min <= 2 * imix.max, s"blocks a lane: $shares")

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.crypto.dispatch
 
-/** A LinkMeta as Scala sees it, and as the number that the bundle is on a stream (first field highest). */
+/**
+ * A LinkMeta as Scala sees it, and as the number that the bundle is on a stream (first field
+ * highest).
+ */
 case class LinkMetaValue(
     length: Int,
     sa: Int,

@@ -20,7 +20,10 @@ class EraseScript {
   def outbound(index: Int, row: BigInt): Unit = writeRow(CryptoTables.outboundKey, index, row)
   def inbound(index: Int, row: BigInt): Unit = writeRow(CryptoTables.inboundKey, index, row)
 
-  /** Every form in which hardware may hold it: as it is, backwards, its words or its bytes turned round. */
+  /**
+   * Every form in which hardware may hold it: as it is, backwards, its words or its bytes
+   * turned round.
+   */
   def secret(secret: Secret): Unit = {
     def little(bytes: Seq[Byte]): BigInt = BigInt(1, bytes.reverse.toArray)
     def reflected(byte: Byte): Byte = (Integer.reverse(byte.toInt) >>> 24).toByte

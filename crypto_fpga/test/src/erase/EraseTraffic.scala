@@ -11,7 +11,10 @@ import sallyport.crypto.support.Bytes
 
 import scala.util.Random
 
-/** A value that must not be found: byte 0 is lowest. `words` are told apart even alone; else 8 bytes are needed. */
+/**
+ * A value that must not be found: byte 0 is lowest. `words` are told apart even alone; else 8
+ * bytes are needed.
+ */
 case class Secret(name: String, bytes: Seq[Byte], words: Boolean = true)
 
 /** An SA of one suite, the packets that use it both ways, and what they must not leave behind. */

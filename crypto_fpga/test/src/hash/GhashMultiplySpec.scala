@@ -6,7 +6,10 @@ import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.crypto.support.Bytes
 
-/** The product of blocks rather than polynomials, so that the vectors of the standard can be used as they are. */
+/**
+ * The product of blocks rather than polynomials, so that the vectors of the standard can be used
+ * as they are.
+ */
 private class BlockMultiply extends Module {
   val io = IO(new Bundle {
     val valid = Input(Bool())
@@ -30,7 +33,10 @@ private class BlockMultiply extends Module {
 
 class GhashMultiplySpec extends AnyFunSuite with ChiselSim {
 
-  /** H and the first products of the GHASH chains of the GCM specification (McGrew and Viega, appendix B), test cases 2 and 3. */
+  /**
+   * H and the first products of the GHASH chains of the GCM specification (McGrew and Viega,
+   * appendix B), test cases 2 and 3.
+   */
   private val vectors = Seq(
     ("66e94bd4ef8a2c3b884cfa59ca342b2e", "0388dace60b6a392f328c2b971b2fe78", "5e2ec746917062882c85b0685353deb7"),
     ("b83b533708bf535d0aa6e52980d53b78", "42831ec2217774244b7221b784d0d49c", "59ed3f2bb1a0aaa07c9f56c6a504647b")

@@ -84,7 +84,8 @@ class GhashSumBench(dut: GhashSum) extends PeekPokeAPI {
   }
 
   /**
-   * Runs packets, up to `inFlight` at a time in slots that others used before, a block in `rate` of 8 cycles.
+   * Runs packets, up to `inFlight` at a time in slots that others used before, a block in `rate` of
+   * 8 cycles.
    *
    * @return
    *   the cycles from the first to after the last block
@@ -131,7 +132,10 @@ class GhashSumBench(dut: GhashSum) extends PeekPokeAPI {
     dut.io.wipe.poke(false)
   }
 
-  /** Wipes after traffic, and shows that every chain, sum and E(K, J0), then that every power is gone. */
+  /**
+   * Wipes after traffic, and shows that every chain, sum and E(K, J0), then that every power
+   * is gone.
+   */
   def wipeAndLook(random: Random): Unit = {
     wipe()
     for (slot <- 0 until slots) {

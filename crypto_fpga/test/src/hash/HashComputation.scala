@@ -3,7 +3,10 @@ package sallyport.crypto.hash
 
 import sallyport.crypto.support.Bytes
 
-/** A computation on a compression function that somebody else evaluates: one at a time, many computations at once. */
+/**
+ * A computation on a compression function that somebody else evaluates: one at a time, many
+ * computations at once.
+ */
 sealed trait HashComputation
 object HashComputation {
   case class Compress(state: Array[Byte], block: Array[Byte], next: Array[Byte] => HashComputation)

@@ -33,8 +33,8 @@ abstract class HashPipeBench(
   }
 
   /**
-   * Runs computations together, a compression every 4 cycles as long as any is ready, and checks the cycle of each
-   * result. Gives the results, and how many turns found nothing ready.
+   * Runs computations together, a compression every 4 cycles as long as any is ready, and checks
+   * the cycle of each result. Gives the results, and how many turns found nothing ready.
    */
   private def run(dut: HashPipe, computations: Seq[HashComputation]): (Seq[Array[Byte]], Int) = {
     val results = Array.ofDim[Array[Byte]](computations.size)

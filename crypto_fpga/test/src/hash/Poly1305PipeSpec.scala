@@ -62,7 +62,10 @@ class PolyBench(dut: Poly1305Pipe) extends PeekPokeAPI {
     cycle - begin
   }
 
-  /** The tags of messages (one-time key and text) that are in the pipe together, split into groups at random. */
+  /**
+   * The tags of messages (one-time key and text) that are in the pipe together, split into groups
+   * at random.
+   */
   def macs(messages: Seq[(Array[Byte], Array[Byte])], random: Random): Seq[String] = {
     val tags = mutable.ArrayBuffer.fill(messages.size)("")
     // A message that is not in the pipe: its number, its accumulator and the blocks that are left.
@@ -75,7 +78,8 @@ class PolyBench(dut: Poly1305Pipe) extends PeekPokeAPI {
         val (r, s) = messages(i)._1.splitAt(16)
         val whole = blocks.takeWhile(_.length == 16).take(random.between(1, 5))
         val group = PolyGroup(acc, Poly1305Reference.number(r), Poly1305Reference.number(s), _)
-        // A last block that is not whole comes in by the accumulator: the pipe adds 2^128 to a block of zeros.
+        // A last block that is not whole comes in by the accumulator: the pipe adds 2^128 to a
+        // block of zeros.
         val (now, left) =
           if (whole.nonEmpty) (group(whole.map(Poly1305Reference.number)), blocks.drop(whole.size))
           else {

@@ -32,7 +32,10 @@ object Poly1305Reference {
     cipher.doFinal(new Array[Byte](32))
   }
 
-  /** Associated data and ciphertext, each padded to whole blocks, and their lengths (RFC 8439 2.8). */
+  /**
+   * Associated data and ciphertext, each padded to whole blocks, and their lengths (RFC
+   * 8439 2.8).
+   */
   def aeadMessage(aad: Array[Byte], text: Array[Byte]): Array[Byte] = {
     def padded(bytes: Array[Byte]) = bytes.padTo((bytes.length + 15) / 16 * 16, 0.toByte)
     padded(aad) ++ padded(text) ++ Bytes.fromBigInt(BigInt(aad.length), 8) ++ Bytes.fromBigInt(BigInt(text.length), 8)

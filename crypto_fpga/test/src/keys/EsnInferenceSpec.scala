@@ -7,7 +7,10 @@ import org.scalatest.funsuite.AnyFunSuite
 import scala.collection.mutable
 import scala.util.Random
 
-/** RFC 4303 appendix A2.2, clause by clause, in unbounded integers cut to 32 bits where the RFC's are. */
+/**
+ * RFC 4303 appendix A2.2, clause by clause, in unbounded integers cut to 32 bits where the
+ * RFC's are.
+ */
 object Rfc4303A2 {
   private val mask = 0xffffffffL
 
@@ -94,8 +97,10 @@ class EsnInferenceSpec extends AnyFunSuite with ChiselSim {
       // By hand: (T, window, low, expected high).
       val written = Seq(
         (BigInt(0), 64, 1L, 0L), // first packet of an SA
-        (BigInt(0), 64, 0xffffffc0L, 0L), // one below the window that spans subspaces: Tl-W+1 = 0xffffffc1
-        (BigInt(0), 64, 0xffffffc1L, 0xffffffffL), // the subspace before the first: its ICV cannot be good
+        // one below the window that spans subspaces: Tl-W+1 = 0xffffffc1
+        (BigInt(0), 64, 0xffffffc0L, 0L),
+        // the subspace before the first: its ICV cannot be good
+        (BigInt(0), 64, 0xffffffc1L, 0xffffffffL),
         (BigInt(62), 64, 0xffffffffL, 0xffffffffL), // last T of case B
         (BigInt(63), 64, 0xffffffffL, 0L), // first T of case A: window 0 .. 63
         (BigInt(63), 64, 0L, 0L),
@@ -112,7 +117,8 @@ class EsnInferenceSpec extends AnyFunSuite with ChiselSim {
         (value(7, 1022), 1024, 0xffffffffL, 6L),
         (value(7, 1024), 1024, 0L, 8L),
         (value(7, 62), 0, 0xffffffffL, 6L), // window 0 counts as 64
-        (value(0xffffffffL, 1L << 31), 64, 0L, 0L) // the end of the 64-bit space: refused by the ICV
+        // the end of the 64-bit space: refused by the ICV
+        (value(0xffffffffL, 1L << 31), 64, 0L, 0L)
       )
       for ((highest, window, low, high) <- written) {
         assert(Rfc4303A2.high(highest, window, low) == high, s"transcription at $highest, $window, $low")
@@ -123,7 +129,8 @@ class EsnInferenceSpec extends AnyFunSuite with ChiselSim {
         request(1, esn = false, window, low, value(0, low))
       }
 
-      // The maximum: lower numbers change nothing; two updates of one SA back to back count in either order.
+      // The maximum: lower numbers change nothing; two updates of one SA back to back count in
+      // either order.
       restart(2)
       for (n <- Seq(value(3, 100), value(2, 500), value(3, 99), value(3, 5000), value(3, 4999))) update(2, n)
       idle(12)

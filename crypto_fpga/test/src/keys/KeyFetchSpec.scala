@@ -14,7 +14,10 @@ import sallyport.crypto.suite.Suite
 
 import scala.util.Random
 
-/** What key fetch puts into a job: the row's secrets for a packet that goes to a lane, and for no other. */
+/**
+ * What key fetch puts into a job: the row's secrets for a packet that goes to a lane, and for
+ * no other.
+ */
 class KeyFetchSpec extends AnyFunSuite with ChiselSim {
 
   private val suite = Suite.named("aes256gcm16")

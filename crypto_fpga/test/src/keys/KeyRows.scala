@@ -4,7 +4,10 @@ package sallyport.crypto.keys
 import sallyport.common.registers.map.{InboundKeyRow, OutboundKeyRow}
 import sallyport.crypto.support.Bytes
 
-/** Keys of one SA, and its rows in both key tables. `icv` is the index into [[Suite.icvBytes]] where the suite leaves it open. */
+/**
+ * Keys of one SA, and its rows in both key tables. `icv` is the index into [[Suite.icvBytes]]
+ * where the suite leaves it open.
+ */
 case class SaKeys(keys: EspKeys, spi: Long, esn: Boolean = false, window: Int = 1024, icv: Int = 1) {
   private def number(bytes: Array[Byte]): BigInt = Bytes.toBigInt(bytes)
   private val flag = if (esn) 1 else 0

@@ -104,7 +104,10 @@ class SequenceAuthoritySpec extends AnyFunSuite with ChiselSim {
       model.restart(sa)
     }
 
-    /** Raises a counter, `beside` a packet that takes no number or alone, and looks at what it was. */
+    /**
+     * Raises a counter, `beside` a packet that takes no number or alone, and looks at what
+     * it was.
+     */
     def raise(sa: Int, number: BigInt, beside: Boolean = false): Unit = {
       drain()
       dut.io.raise.valid.poke(true)
@@ -126,7 +129,8 @@ class SequenceAuthoritySpec extends AnyFunSuite with ChiselSim {
       import bench._
       for (sa <- 0 until 16) restart(sa)
 
-      // One SA alone at a packet every 2 cycles; then two SAs in turn, then every distance up to 4 packets.
+      // One SA alone at a packet every 2 cycles; then two SAs in turn, then every distance up to
+      // 4 packets.
       for (n <- 1 to 10) assert(send(Request(3)).contains(BigInt(n)))
       for (n <- 1 to 10; sa <- Seq(4, 5)) assert(send(Request(sa)).contains(BigInt(n)))
       for (distance <- 1 to 4; n <- 0 until 6; other <- 0 until distance) send(Request(8 + other))
@@ -146,7 +150,8 @@ class SequenceAuthoritySpec extends AnyFunSuite with ChiselSim {
       model.restart(6)
       assert(send(Request(6)).contains(BigInt(1)))
 
-      // Hard limit: the last number is given out, the next is refused, and refused it stays, whatever is asked for.
+      // Hard limit: the last number is given out, the next is refused, and refused it stays,
+      // whatever is asked for.
       restart(7)
       for (n <- 1 to 5) assert(send(Request(7, hard = 5)).contains(BigInt(n)))
       assert(send(Request(7, hard = 5)).isEmpty)
@@ -162,7 +167,8 @@ class SequenceAuthoritySpec extends AnyFunSuite with ChiselSim {
       drain()
       assert(softEvents == before + 1)
 
-      // A raised counter goes on above the number, at once and with the packets before and after close by; a lower number changes nothing.
+      // A raised counter goes on above the number, at once and with the packets before and after
+      // close by; a lower number changes nothing.
       restart(9)
       for (n <- 1 to 5) send(Request(9))
       raise(9, 1000)
@@ -176,7 +182,8 @@ class SequenceAuthoritySpec extends AnyFunSuite with ChiselSim {
       raise(9, (BigInt(1) << 40) + 5, beside = true)
       assert(send(Request(9)).contains((BigInt(1) << 40) + 6))
 
-      // Raised to a limit or beyond, a counter gives no more; raised over the soft limit, the next packet is the event.
+      // Raised to a limit or beyond, a counter gives no more; raised over the soft limit, the next
+      // packet is the event.
       restart(9)
       raise(9, 4)
       assert(send(Request(9, hard = 5)).contains(BigInt(5)))

@@ -6,12 +6,18 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import scala.util.Random
 
-/** Erasure by a contact that bounces: whatever its rhythm, a pass ends, and one follows the last trigger. */
+/**
+ * Erasure by a contact that bounces: whatever its rhythm, a pass ends, and one follows the
+ * last trigger.
+ */
 class ZeroizerSpec extends AnyFunSuite with ChiselSim {
 
   private val lanesCycles = 40
 
-  /** Drives a zeroizer; knows the cycles in which its lanes were told to forget and its tables to clear. */
+  /**
+   * Drives a zeroizer; knows the cycles in which its lanes were told to forget and its tables
+   * to clear.
+   */
   private class Bench(dut: Zeroizer) {
     var lanes, tables = Seq.empty[Int]
     var now = 0

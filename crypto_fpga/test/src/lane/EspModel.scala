@@ -74,7 +74,10 @@ case class EspJob(
       (body ++ tag.take(icvBytes)).toSeq
   }
 
-  /** Whether the ICV of an ESP packet of an AEAD suite is right for this key, SPI, number and IV. */
+  /**
+   * Whether the ICV of an ESP packet of an AEAD suite is right for this key, SPI, number
+   * and IV.
+   */
   def isAuthentic(packet: Seq[Byte]): Boolean = {
     val (cipher, covered, text): (AEADCipher, Seq[Byte], Seq[Byte]) = suite.auth match {
       case AuthKind.Ghash => (GCMBlockCipher.newInstance(keys.blockCipher), aad.toSeq, packet.drop(suite.headBytes))

@@ -122,7 +122,10 @@ class HashEngineBench(dut: HashEngineHarness) extends PeekPokeAPI {
     var written = 0
   }
 
-  /** Runs packets in all slots at once, complete ones and growing ones, each step at random; gives their tags. */
+  /**
+   * Runs packets in all slots at once, complete ones and growing ones, each step at random; gives
+   * their tags.
+   */
   def run(packets: Seq[HashPacket], random: Random): Seq[String] = {
     val tags = Array.fill(packets.size)("")
     val coming = packets.zipWithIndex.to(mutable.Queue)

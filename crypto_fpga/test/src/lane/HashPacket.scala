@@ -11,7 +11,8 @@ import javax.crypto.{Cipher, Mac}
 import javax.crypto.spec.{ChaCha20ParameterSpec, IvParameterSpec, SecretKeySpec}
 
 /**
- * A packet for the engine of the chained hashes, with the tag that the JVM or Bouncy Castle gives it.
+ * A packet for the engine of the chained hashes, with the tag that the JVM or Bouncy Castle
+ * gives it.
  *
  * @param bytes
  *   ESP header, IV and ciphertext
@@ -63,7 +64,10 @@ object HashPacket {
     }
   }
 
-  /** ESP under ChaCha20-Poly1305 (RFC 7634): SPI, sequence number and IV of 8 bytes, then ciphertext. */
+  /**
+   * ESP under ChaCha20-Poly1305 (RFC 7634): SPI, sequence number and IV of 8 bytes, then
+   * ciphertext.
+   */
   private def poly(
       random: scala.util.Random,
       key: Array[Byte],

@@ -9,7 +9,10 @@ import sallyport.crypto.keys.EspKeys
 import sallyport.crypto.suite.{AuthKind, Suite}
 import sallyport.crypto.support.{Bytes, Wycheproof}
 
-/** The engine with a memory in place of ESP: associated data in rows 0 to 63, text from row 64 on. */
+/**
+ * The engine with a memory in place of ESP: associated data in rows 0 to 63, text from row
+ * 64 on.
+ */
 private class EngineHarness(config: LaneConfig) extends Module {
   val io = IO(new Bundle {
     val write = Flipped(Valid(new Bundle { val row = UInt(7.W); val block = UInt(128.W) }))
@@ -135,7 +138,10 @@ class LaneEngineSpec extends AnyFunSuite with ChiselSim {
       found
     }
 
-    /** Wipes, and gives text and tag of 32 zero bytes in a slot for which nothing was loaded since. */
+    /**
+     * Wipes, and gives text and tag of 32 zero bytes in a slot for which nothing was
+     * loaded since.
+     */
     def wiped(slot: Int): (String, String) = {
       dut.io.wipe.poke(true)
       dut.clock.step(LanePorts.wipeCycles)

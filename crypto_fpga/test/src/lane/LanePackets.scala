@@ -11,8 +11,10 @@ import scala.util.Random
 object LanePackets {
 
   /**
-   * A file of packets in an order that does not matter: of each the number of bytes (4, the highest first), whether it is fast, whether the input says
-   * `error`, the suite, a byte of no meaning, the bits of [[LaneJob]], the lowest byte first, filled up to a multiple of 4 bytes, and the packet.
+   * A file of packets in an order that does not matter: of each the number of bytes (4, the highest
+   * first), whether it is fast, whether the input says `error`, the suite, a byte of no meaning,
+   * the bits of [[LaneJob]], the lowest byte first, filled up to a multiple of 4 bytes, and
+   * the packet.
    */
   def file(encrypt: Boolean, suites: Seq[Suite], each: Int, seed: Int): Array[Byte] = {
     val random = new Random(seed)

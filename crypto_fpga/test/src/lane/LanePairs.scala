@@ -8,7 +8,8 @@ import sallyport.common.stream.PacketStream
 /**
  * A [[Lane]] beside its [[LaneModel]], both with the same inputs.
  *
- * Bit i of `differs` is high in the cycles in which port i of [[LanePairs.ports]] does: bits of `out` while `valid` is high.
+ * Bit i of `differs` is high in the cycles in which port i of [[LanePairs.ports]] does: bits of
+ * `out` while `valid` is high.
  */
 class LanePairs(config: LaneConfig) extends Module {
   val io = IO(new Bundle {

@@ -60,7 +60,10 @@ class LaneSpec extends StreamMatrix {
     )
   }
 
-  /** Packets of each class, fast ones last; within a class the order is kept. The class is the lowest bit of the SA. */
+  /**
+   * Packets of each class, fast ones last; within a class the order is kept. The class is the
+   * lowest bit of the SA.
+   */
   private def byClass(packets: Seq[Packet]): Seq[Packet] = packets.sortBy(p => ((p.meta >> EspModel.saBit) & 1).toInt)
 
   private def play(
@@ -76,7 +79,10 @@ class LaneSpec extends StreamMatrix {
     comparePackets(byClass(bench.received), byClass(trials.map(_.out)), clue)
   }
 
-  /** Cycles a packet when the lane has plenty of them, and from the first beat in to the last beat out of one alone. */
+  /**
+   * Cycles a packet when the lane has plenty of them, and from the first beat in to the last beat
+   * out of one alone.
+   */
   private def pace(bench: StreamBench[LaneJob, LaneResult], make: Random => Trial, many: Int): (Int, Int) = {
     val random = new Random(many)
     val trials = Seq.fill(2 * many)(make(random))
@@ -110,12 +116,15 @@ class LaneSpec extends StreamMatrix {
   }
 
   /**
-   * Cycles at 300 MHz in which one lane of four must do a 9000-byte frame: the shortest frame in which ESP carries it is that of GCM, 9054 bytes
-   * beside preamble and gap.
+   * Cycles at 300 MHz in which one lane of four must do a 9000-byte frame: the shortest frame in
+   * which ESP carries it is that of GCM, 9054 bytes beside preamble and gap.
    */
   private val jumboShare = 4 * (9054 + 20) * 8 * 3 / 1000
 
-  /** Frames of 64 and 9000 bytes in turn: the short ones wait behind the long ones, and must not take their places. */
+  /**
+   * Frames of 64 and 9000 bytes in turn: the short ones wait behind the long ones, and must not
+   * take their places.
+   */
   private def checkMixture(bench: StreamBench[LaneJob, LaneResult], suite: String)(
       make: (EspJob, Seq[Byte]) => Trial
   ): Unit = {
@@ -132,7 +141,10 @@ class LaneSpec extends StreamMatrix {
   private def flip(bytes: Seq[Byte], bit: Int): Seq[Byte] =
     bytes.updated(bit / 8, (bytes(bit / 8) ^ 1 << (bit % 8)).toByte)
 
-  /** Packets that zeroize the lane among others: they and some before them are lost; no other is, and none is missing. */
+  /**
+   * Packets that zeroize the lane among others: they and some before them are lost; no other is,
+   * and none is missing.
+   */
   private def checkZeroize(bench: StreamBench[LaneJob, LaneResult])(make: (EspJob, Seq[Byte]) => Trial): Unit = {
     val random = new Random(5)
     val every = 150
@@ -162,7 +174,10 @@ class LaneSpec extends StreamMatrix {
     }
   }
 
-  /** Every length around every place where a word, a block or a beat ends, of every suite, in every rhythm; random lengths. */
+  /**
+   * Every length around every place where a word, a block or a beat ends, of every suite, in every
+   * rhythm; random lengths.
+   */
   private def checkMatrix(bench: StreamBench[LaneJob, LaneResult], random: Random)(make: Int => Trial): Unit = {
     val lengths = (1 to 200) ++ (440 to 520) ++ Seq(1382, 1400, 1500, 4096, 9000, 9500)
     for (idle <- Pace.all; pressure <- Pace.all)
@@ -343,6 +358,9 @@ class LaneSpec extends StreamMatrix {
 
 private object LaneSpec {
 
-  /** Packets of 9000 bytes that the slow ring holds at a time, which is what a long run does in the time of one. */
+  /**
+   * Packets of 9000 bytes that the slow ring holds at a time, which is what a long run does in the
+   * time of one.
+   */
   val jumbos = 25
 }

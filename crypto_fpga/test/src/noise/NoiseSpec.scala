@@ -60,7 +60,8 @@ class NoiseSpec extends AnyFunSuite with ChiselSim {
       feed(alternating)
       assert(verdict == good)
 
-      // A window in which one less than the cutoff equal the first, spread over it; then one of as many.
+      // A window in which one less than the cutoff equal the first, spread over it; then one of
+      // as many.
       def window(equal: Int): Seq[Boolean] =
         Seq.tabulate(config.window)(i => (i + 1) * equal / config.window > i * equal / config.window || i == 0)
       val (below, at) = (window(config.proportion - 2), window(config.proportion - 1))

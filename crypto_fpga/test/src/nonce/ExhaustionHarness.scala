@@ -7,7 +7,10 @@ import sallyport.crypto.dispatch.Route
 import sallyport.crypto.keys.EncryptFetch
 import sallyport.crypto.suite.Suite
 
-/** [[EncryptFetch]] under packets of one SA as fast as it takes them; counts the numbers given out and holds them against RFC 4303. */
+/**
+ * [[EncryptFetch]] under packets of one SA as fast as it takes them; counts the numbers given out
+ * and holds them against RFC 4303.
+ */
 class ExhaustionHarness(suite: Suite) extends Module {
   val io = IO(new Bundle {
 
@@ -22,7 +25,10 @@ class ExhaustionHarness(suite: Suite) extends Module {
     /** The last number given out. */
     val last = Output(UInt(64.W))
 
-    /** Numbers not above the one before them in the same row, or of more than 32 bits, or given out after one was refused. */
+    /**
+     * Numbers not above the one before them in the same row, or of more than 32 bits, or given out
+     * after one was refused.
+     */
     val wrong = Output(UInt(32.W))
   })
 

@@ -8,10 +8,12 @@ import sallyport.common.link.{LinkFrame, Noise}
 import sallyport.common.stream.PacketStream
 
 /**
- * What a captured chip can do that a broken wire cannot: changes random fields of one packet header in 128 and makes check and CRC
- * good again, so that the far end believes false lengths, types, flags, SAs, peer tags, beat counts and credits.
+ * What a captured chip can do that a broken wire cannot: changes random fields of one packet header
+ * in 128 and makes check and CRC good again, so that the far end believes false lengths, types,
+ * flags, SAs, peer tags, beat counts and credits.
  *
- * Both checks are linear, so that of the change is what they change by. Only headers at the start of a word are touched. No latency.
+ * Both checks are linear, so that of the change is what they change by. Only headers at the start
+ * of a word are touched. No latency.
  */
 class HeaderForger(salt: Long) extends Module {
   val io = IO(new Bundle {

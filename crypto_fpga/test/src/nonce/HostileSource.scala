@@ -8,13 +8,14 @@ import sallyport.common.link.{LinkFrame, LinkMeta, Noise}
 import sallyport.common.stream.PacketStream
 
 /**
- * Random packets as a neighbour chip may send them, whether it means well or not: every field of the metadata takes any value,
- * those that pass often; lengths of 1 to 128 bytes, at times to 2048, and around the longest that ESP can carry.
+ * Random packets as a neighbour chip may send them, whether it means well or not: every field of
+ * the metadata takes any value, those that pass often; lengths of 1 to 128 bytes, at times to 2048,
+ * and around the longest that ESP can carry.
  *
  * @param saBits
  *   most SA numbers have this many bits; the others sixteen
- * @param spi
- *   of SA 0, each next one more: half of the packets begin with that of their SA; `None` if the packets are no ESP
+ * @param spi of SA 0, each next one more: half of the packets begin with that of their SA; `None`
+ *   if the packets are no ESP
  * @param pause
  *   a packet begins in one cycle of 2^pause
  */

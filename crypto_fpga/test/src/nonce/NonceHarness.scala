@@ -9,9 +9,10 @@ import sallyport.crypto.chip.{CryptoStreams, DuplexHarness, LinkedChip}
 import sallyport.crypto.config.CryptoConfig
 
 /**
- * A chip between two neighbours that send whatever they can: [[HostileSource]] on both sides, false headers ([[HeaderForger]]) and
- * damaged, lost and doubled words on both links to the chip. What comes out on the black side waits in a ring to be read,
- * and holds up the link when the ring is full.
+ * A chip between two neighbours that send whatever they can: [[HostileSource]] on both sides, false
+ * headers ([[HeaderForger]]) and damaged, lost and doubled words on both links to the chip. What
+ * comes out on the black side waits in a ring to be read, and holds up the link when the ring
+ * is full.
  */
 class NonceHarness(config: CryptoConfig) extends Module {
   override def desiredName = "NonceHarness"
@@ -24,7 +25,10 @@ class NonceHarness(config: CryptoConfig) extends Module {
     val forged = Output(UInt(32.W))
     val damaged = Output(UInt(32.W))
 
-    /** Beats of the black side that have come, and that software has read; what beat number `address` was. */
+    /**
+     * Beats of the black side that have come, and that software has read; what beat number
+     * `address` was.
+     */
     val recorded = Output(UInt(32.W))
     val read = Input(UInt(32.W))
     val address = Input(UInt(32.W))

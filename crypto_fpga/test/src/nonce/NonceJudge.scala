@@ -18,7 +18,10 @@ case class Generation(keys: SaKeys, ivMask: BigInt, softLimit: BigInt, hardLimit
     if (hardLimit == 0) width else hardLimit.min(width)
   }
 
-  /** The packet's number as its IV has it, if the packet was made with this row: Bouncy Castle finds its ICV good. */
+  /**
+   * The packet's number as its IV has it, if the packet was made with this row: Bouncy Castle
+   * finds its ICV good.
+   */
   def opens(packet: Seq[Byte]): Option[BigInt] = {
     def field(at: Int, size: Int): BigInt = BigInt(1, packet.slice(at, at + size).toArray)
     val iv = field(8, 8)
@@ -30,8 +33,9 @@ case class Generation(keys: SaKeys, ivMask: BigInt, softLimit: BigInt, hardLimit
 }
 
 /**
- * Judges by the packets on the black side alone that no IV is ever used twice with a key: knows what software wrote into each row,
- * and finds out with which of it a packet was made by opening it.
+ * Judges by the packets on the black side alone that no IV is ever used twice with a key: knows
+ * what software wrote into each row, and finds out with which of it a packet was made by
+ * opening it.
  */
 class NonceJudge {
   private val written = mutable.Map.empty[Int, Vector[Generation]].withDefaultValue(Vector.empty)

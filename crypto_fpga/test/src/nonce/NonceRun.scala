@@ -12,8 +12,9 @@ import sallyport.crypto.suite.Suite
 import scala.util.Random
 
 /**
- * Software around a [[NonceHarness]]: writes rows under traffic, each with a new key, reads and raises counters, opens and closes what it may, erases all keys at times, and
- * has every packet that leaves judged.
+ * Software around a [[NonceHarness]]: writes rows under traffic, each with a new key, reads and
+ * raises counters, opens and closes what it may, erases all keys at times, and has every packet
+ * that leaves judged.
  */
 class NonceRun(dut: NonceHarness, suites: Seq[Suite], saBits: Int, random: Random) extends PeekPokeAPI {
   val chip = new CryptoSoftware(dut.io.axil, dut.clock)

@@ -15,9 +15,11 @@ import sallyport.crypto.support.Bytes
 import scala.util.Random
 
 /**
- * Whatever the neighbours send and whenever software writes new keys or raises counters: no (key, IV) pair leaves twice, and no number beyond its limit.
+ * Whatever the neighbours send and whenever software writes new keys or raises counters: no (key,
+ * IV) pair leaves twice, and no number beyond its limit.
  *
- * `SALLYPORT_NONCE_PACKETS`: packets that leave under a key (default 4000; the long form has 100000).
+ * `SALLYPORT_NONCE_PACKETS`: packets that leave under a key (default 4000; the long form
+ * has 100000).
  */
 class NonceSpec extends AnyFunSuite with ChiselSim {
 

@@ -23,8 +23,9 @@ case class LaneScalingOptions(
 )
 
 /**
- * Prints, as a table in Markdown, how the chip's throughput grows with its lanes, between testers on its two links and both
- * directions at once; exits with 1 if a build is below [[LaneScaling.required]] of what is linear up to what the links carry.
+ * Prints, as a table in Markdown, how the chip's throughput grows with its lanes, between testers
+ * on its two links and both directions at once; exits with 1 if a build is below
+ * [[LaneScaling.required]] of what is linear up to what the links carry.
  */
 object LaneScaling extends ChiselSim {
 
@@ -71,7 +72,10 @@ object LaneScaling extends ChiselSim {
     results
   }
 
-  /** A line a suite, length and direction, with packet rate and inner Gb/s of each build; true if all are good. */
+  /**
+   * A line a suite, length and direction, with packet rate and inner Gb/s of each build; true if
+   * all are good.
+   */
   private def print(lanes: Seq[Int], rows: Seq[Seq[Result]]): Boolean = {
     def rate(length: Int, cycles: Double) =
       f"${megahertz / cycles}%.2f (${8 * length * megahertz / 1000 / cycles}%.1f)"

@@ -21,7 +21,10 @@ class LoopPort extends Bundle {
   val packets = Output(UInt(32.W))
 }
 
-/** A chip that is sent the same few packets again and again from both sides, as fast as it takes them, and whose output is counted. */
+/**
+ * A chip that is sent the same few packets again and again from both sides, as fast as it takes
+ * them, and whose output is counted.
+ */
 class LoopHarness(connect: CryptoStreams => Unit) extends Module {
   override def desiredName = "LoopHarness"
 

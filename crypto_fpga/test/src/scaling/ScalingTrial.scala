@@ -12,11 +12,15 @@ import sallyport.crypto.support.Bytes
 
 import scala.util.Random
 
-/** Cycles a packet that a chip needs in steady state, and those that the fuller of its two links would need alone. */
+/**
+ * Cycles a packet that a chip needs in steady state, and those that the fuller of its two links
+ * would need alone.
+ */
 case class PacketCycles(packet: Double, link: Double)
 
 /**
- * Measures a [[LoopHarness]]: one SA of `suite` each way, both directions at once, as many packets as the chip takes.
+ * Measures a [[LoopHarness]]: one SA of `suite` each way, both directions at once, as many packets
+ * as the chip takes.
  *
  * A trial resets the chip. It fails if any packet is lost.
  */
@@ -46,7 +50,8 @@ class ScalingTrial(dut: LoopHarness) extends PeekPokeAPI {
       player
     }
     players.foreach(_.run())
-    // Until every slot is taken and the first packets of each lane are gone: a packet of a chained suite is some three cycles a byte.
+    // Until every slot is taken and the first packets of each lane are gone: a packet of a chained
+    // suite is some three cycles a byte.
     dut.clock.step(ScalingTrial.settle(length))
     val before = players.map(_.packets)
     val cycles = ScalingTrial.window(length)
@@ -80,8 +85,8 @@ object ScalingTrial {
   def window(length: Int): Int = 6000 + 10 * length
 
   /**
-   * Cycles of the link a packet: header, sequence number and payload in units of 8 bytes, and no two headers in a word
-   * (docs/reference/link.md).
+   * Cycles of the link a packet: header, sequence number and payload in units of 8 bytes, and no
+   * two headers in a word (docs/reference/link.md).
    */
   def linkCycles(length: Int, withSequence: Boolean): Double = {
     val units = 2 + (if (withSequence) 1 else 0) + (length + 7) / 8

@@ -8,8 +8,8 @@ import chisel3.simulator.PeekPokeAPI
 object PipeRun extends PeekPokeAPI {
 
   /**
-   * One job (or none) a cycle goes in with `put`; `check` gets it back in the cycle in which its result must be there.
-   * No result may come out in any other.
+   * One job (or none) a cycle goes in with `put`; `check` gets it back in the cycle in which its
+   * result must be there. No result may come out in any other.
    */
   def apply[J](dut: Module, in: Bool, out: Bool, latency: Int, jobs: Seq[Option[J]])(put: J => Unit)(
       check: J => Unit

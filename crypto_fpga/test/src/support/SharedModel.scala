@@ -9,7 +9,8 @@ import scala.collection.mutable
 import scala.util.Try
 
 /**
- * A spec whose tests run one after the other on one compiled model: compiling is what takes the time.
+ * A spec whose tests run one after the other on one compiled model: compiling is what takes
+ * the time.
  *
  * @tparam D
  *   the model

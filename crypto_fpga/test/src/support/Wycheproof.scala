@@ -4,9 +4,9 @@ package sallyport.crypto.support
 import java.nio.file.{Files, Path, Paths}
 
 /**
- * The Wycheproof test vectors of AEAD ciphers and MACs, read from `shared/vectors` beside the repository: from the folder
- * that the environment's SALLYPORT_VECTORS names, or else from the first `../shared/vectors` going up from the
- * working folder.
+ * The Wycheproof test vectors of AEAD ciphers and MACs, read from `shared/vectors` beside the
+ * repository: from the folder that the environment's SALLYPORT_VECTORS names, or else from the
+ * first `../shared/vectors` going up from the working folder.
  */
 object Wycheproof {
 
@@ -33,7 +33,8 @@ object Wycheproof {
 
   /** Every case of a file; none if there is no such folder. */
   def load(name: String): Option[Seq[Case]] = folder.map { path =>
-    // Each case is a flat object that starts with its tcId, so two patterns read what is needed of the format.
+    // Each case is a flat object that starts with its tcId, so two patterns read what is needed of
+    // the format.
     val cases = Files.readString(path.resolve(name)).split("\"tcId\"").toSeq.tail
     cases.map { text =>
       val number = raw"^\s*:\s*(\d+)".r.findFirstMatchIn(text).get.group(1).toInt

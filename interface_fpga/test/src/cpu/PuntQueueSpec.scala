@@ -13,7 +13,10 @@ class PuntQueueSpec extends StreamMatrix {
   /** Reasons of all of these groups. */
   private val reasons = Seq(PuntReason.vlan, PuntReason.policy, PuntReason.ike, PuntReason.arp, PuntReason.unknownSpi)
 
-  /** Events: frames that leave, are refused, find no room; and groups of refused frames that are not those of `groups`. */
+  /**
+   * Events: frames that leave, are refused, find no room; and groups of refused frames that are
+   * not those of `groups`.
+   */
   private def harness(beats: Int, burst: Int => Int) = new StreamHarness(new PuntMeta, new NoMeta)(ends => {
     val queue = Module(new PuntQueue(port = 1, groups, beats))
     for ((limit, i) <- queue.io.limits.zipWithIndex) {

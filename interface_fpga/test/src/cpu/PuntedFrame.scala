@@ -3,7 +3,10 @@ package sallyport.iface.cpu
 
 import sallyport.common.registers.map.{PuntGroup, PuntReason}
 
-/** A frame as it leaves a punt port, with what its header says (docs/reference/chip-ports.md, read by hand). */
+/**
+ * A frame as it leaves a punt port, with what its header says (docs/reference/chip-ports.md, read
+ * by hand).
+ */
 case class PuntedFrame(port: Int, reason: Int, group: Int, cycles: BigInt, frame: Seq[Byte])
 
 object PuntedFrame {

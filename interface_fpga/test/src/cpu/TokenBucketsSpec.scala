@@ -59,7 +59,8 @@ class TokenBucketsSpec extends AnyFunSuite with CompiledOnce {
         assert(!bench.ask(i))
       }
       assert(bench.flood(6, 1000) == 1000)
-      // What has no limit keeps its tokens; a burst that is lowered takes what is above it, one that is raised gives nothing.
+      // What has no limit keeps its tokens; a burst that is lowered takes what is above it, one
+      // that is raised gives nothing.
       bench.limit(6, rate = 1, burst = 9)
       bench.settle()
       assert(bench.ask(6))
@@ -80,7 +81,8 @@ class TokenBucketsSpec extends AnyFunSuite with CompiledOnce {
       for ((rate, i) <- rates.zipWithIndex) bench.limit(i, rate, 1000)
       bench.settle()
       for (i <- rates.indices) assert(bench.flood(i, 1001) >= 1000)
-      // The tokens of n cycles are those of n cycles at the rate, to within the fraction that was there; the floods take cycles too.
+      // The tokens of n cycles are those of n cycles at the rate, to within the fraction that was
+      // there; the floods take cycles too.
       val cycles = (100L * TokenBuckets.interval / 65535).toInt
       for (i <- rates.indices) bench.flood(i, 3) // empty again
       dut.clock.step(cycles)

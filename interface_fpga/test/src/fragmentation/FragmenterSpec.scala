@@ -54,7 +54,8 @@ class FragmenterSpec extends StreamMatrix {
   for (before <- Seq(14, 0))
     test(s"every packet becomes the fragments that scapy makes, others pass; IP header at byte $before") {
       val random = new Random(before)
-      // The cut ones, and among them such as pass with whatever they hold: of one beat up to the longest.
+      // The cut ones, and among them such as pass with whatever they hold: of one beat up to
+      // the longest.
       val cut = cases.filter(_.before == before).map { c =>
         Packet(c.whole, meta(c.units, c.v6, c.identification, c.whole.length)) ->
           c.pieces.map(p => Packet(p, meta(c.units, c.v6, c.identification, p.length)))

@@ -10,7 +10,10 @@ import scala.collection.mutable
 /** A packet of SA `sa`, `gap` cycles after the one before. */
 case class Query(sa: Int, sequence: BigInt, window: Int = 1024, gap: Int = 2)
 
-/** Drives [[AntiReplay]] with 64 window rows: 16 SAs of four rows each, which lie apart and in no order. */
+/**
+ * Drives [[AntiReplay]] with 64 window rows: 16 SAs of four rows each, which lie apart and in
+ * no order.
+ */
 class AntiReplayBench(dut: AntiReplay) extends PeekPokeAPI {
   private val ringRows = 4
 
@@ -114,7 +117,10 @@ class AntiReplayBench(dut: AntiReplay) extends PeekPokeAPI {
     answer
   }
 
-  /** Presets an SA to `received` and the highest of them, as docs/reference/tables.md tells software to. */
+  /**
+   * Presets an SA to `received` and the highest of them, as docs/reference/tables.md tells
+   * software to.
+   */
   def preset(sa: Int, window: Int, received: Set[BigInt]): Unit = {
     val top = received.max
     for (r <- 0 until ring(window)) {

@@ -29,7 +29,8 @@ class AntiReplaySpec extends AnyFunSuite with CompiledOnce {
       sequence(64)(BigInt(0) -> "replayed", BigInt(1) -> "good", BigInt(1) -> "replayed", BigInt(0) -> "replayed")
       sequence(64)(BigInt(64) -> "good", BigInt(0) -> "too old", BigInt(1) -> "good", BigInt(1) -> "replayed")
       sequence(4096)(BigInt(4095) -> "good", BigInt(0) -> "replayed", BigInt(4096) -> "good", BigInt(0) -> "too old")
-      // The left edge: with T the highest, T - W + 1 is the last in the window (RFC 4303 A2.1: Bl = Tl - W + 1).
+      // The left edge: with T the highest, T - W + 1 is the last in the window (RFC 4303 A2.1: Bl =
+      // Tl - W + 1).
       for (
         window <- windows;
         top <- Seq(BigInt(5000), BigInt(5119), BigInt(5120), high32 + window - 1, high32 + window)
@@ -46,7 +47,8 @@ class AntiReplaySpec extends AnyFunSuite with CompiledOnce {
           (top - window + 2) -> "good"
         )
       }
-      // Slides by one ring, one less and one more; what was received stays received, what was not does not become so.
+      // Slides by one ring, one less and one more; what was received stays received, what was not
+      // does not become so.
       for (
         window <- Seq(1024, 2048, 4096);
         slide <- Seq(1, 31, 32, 63, 64, 1023, 1024, 1025, 2047, 2048, 2049, 4095, 4096, 4097, 8191, 8192, 12288)
@@ -84,7 +86,8 @@ class AntiReplaySpec extends AnyFunSuite with CompiledOnce {
         BigInt(1) -> "too old",
         BigInt(0) -> "too old"
       )
-      // A far jump forgets everything: nothing in the new window was received, in whatever row it is.
+      // A far jump forgets everything: nothing in the new window was received, in whatever row
+      // it is.
       for (window <- Seq(1024, 2048, 4096); far <- Seq(high32 * 5, BigInt(1) << 44, BigInt(4096) * 3)) {
         val old = Seq(BigInt(77), BigInt(1100), BigInt(2200), BigInt(3300)).filter(_ < window)
         sequence(window)(
@@ -96,7 +99,10 @@ class AntiReplaySpec extends AnyFunSuite with CompiledOnce {
     }
   }
 
-  /** Packets as a network brings them: in order, late, twice, at the edges, and after gaps of up to three rings. */
+  /**
+   * Packets as a network brings them: in order, late, twice, at the edges, and after gaps of up to
+   * three rings.
+   */
   private def walk(random: Random, count: Int, windowOf: Map[Int, Int], start: BigInt, gap: => Int): Seq[Query] = {
     val tops = mutable.Map.empty[Int, BigInt].withDefaultValue(start)
     val history = mutable.Map.empty[Int, mutable.ArrayBuffer[BigInt]]

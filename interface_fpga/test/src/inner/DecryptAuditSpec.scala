@@ -59,7 +59,8 @@ class DecryptAuditSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
       assert(!decrypts.exists(row => row.packet.bypass && audited.contains(row.counter)))
       info(s"${seen.size} events of ${decrypts.size} packets")
 
-      // A copy sent without end, at the full rate, is one event until that is taken, and then one again.
+      // A copy sent without end, at the full rate, is one event until that is taken, and then
+      // one again.
       val good = decrypts.find(d => d.counter == "tx_frames" && d.packet.sa == 5).get.packet
       def packet(number: BigInt, sa: Int = 5): LinkPacket = good.copy(sequence = number, sa = sa)
       val high = (BigInt(3) << 32) + 0xfffffff0L
@@ -99,7 +100,10 @@ class DecryptAuditSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
 
   private def number(bytes: Seq[Byte]): BigInt = BigInt(1, bytes.toArray)
 
-  /** RFC 791 and RFC 8200: what is in a packet, or `None` if headers stand between IP and the upper layer. */
+  /**
+   * RFC 791 and RFC 8200: what is in a packet, or `None` if headers stand between IP and the
+   * upper layer.
+   */
   private def selectorsOf(packet: Seq[Byte]): Option[BigInt] = {
     val v6 = packet.head >> 4 == 6
     val protocol = packet(if (v6) 6 else 9).toInt & 0xff
@@ -149,7 +153,8 @@ class DecryptAuditSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
       assert(known.map(_._2).map(FlowRow.upper(_).toInt).toSet == Set(Upper.opaque, Upper.ports, Upper.icmp))
       assert(known.map(_._2).map(FlowRow.version(_).toInt).toSet == Set(4, 6))
 
-      // Packets behind one another, as fast as they come, and of two SAs: each has its own, whatever is between.
+      // Packets behind one another, as fast as they come, and of two SAs: each has its own,
+      // whatever is between.
       val pairs = known.groupBy(_._1.sa).values.map(_.last).take(2).toSeq
       val good = decrypts.find(d => d.counter == "tx_frames" && d.packet.sa == 6).get.packet
       val burst = (0 until 12).map { n =>

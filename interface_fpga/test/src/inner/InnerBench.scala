@@ -60,8 +60,8 @@ class InnerPathsHarness(config: InnerConfig) extends InnerHarness {
 }
 
 /**
- * [[InnerCore]] and a far link end behind two modelled channels of four lanes: 24.96 Gb/s a lane at 300 MHz is 166 words
- * of 512 bits in 256 cycles, and 41 cycles of latency.
+ * [[InnerCore]] and a far link end behind two modelled channels of four lanes: 24.96 Gb/s a lane at
+ * 300 MHz is 166 words of 512 bits in 256 cycles, and 41 cycles of latency.
  */
 class InnerCoreHarness(config: InnerConfig) extends InnerHarness {
   private val core = Module(new InnerCore(config))
@@ -221,7 +221,10 @@ class InnerBench(dut: InnerHarness, config: InnerConfig) extends PeekPokeAPI {
 
   def counters(): Map[String, BigInt] = InnerCounters.all.map(c => c.name -> bus.counter(c.index)).toMap
 
-  /** received = sent + punted + drops + merged on each path, and the counters that grew since `before`. */
+  /**
+   * received = sent + punted + drops + merged on each path, and the counters that grew since
+   * `before`.
+   */
   def balanced(before: Map[String, BigInt]): Map[String, BigInt] = {
     val now = counters()
     for (path <- Seq("encrypt", "decrypt")) {

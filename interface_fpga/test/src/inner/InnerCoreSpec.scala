@@ -5,7 +5,10 @@ import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.{Chip, CommonRegs}
 import sallyport.common.simulation.CompiledOnce
 
-/** The whole chip: registers over AXI4-Lite, frames at the port, and a far link end behind channels of four lanes. */
+/**
+ * The whole chip: registers over AXI4-Lite, frames at the port, and a far link end behind channels
+ * of four lanes.
+ */
 class InnerCoreSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   private val config = InnerConfig(saBits = 4, flowBits = 8)
 
@@ -24,7 +27,8 @@ class InnerCoreSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
         Map("rx_frames" -> BigInt(encrypts.size), "link_rx_packets" -> BigInt(decrypts.size))
       assert(bench.balanced(before) - "rx_bytes" - "tx_bytes" == expected)
 
-      // 64 B line rate is a frame in 2.016 cycles; a 64 B frame takes 8 units of the link, a 69 B frame 9.
+      // 64 B line rate is a frame in 2.016 cycles; a 64 B frame takes 8 units of the link, a 69 B
+      // frame 9.
       val one = encrypts.find(r => r.counter == "tx_protect" && r.frame.length == 60).get
       val longer = encrypts.find(r => r.expected.exists(_.bytes.length == 51)).get
       for (row <- Seq(one, longer)) {

@@ -7,7 +7,10 @@ import sallyport.iface.headers.{Ecn, Ipv4Header}
 
 import scala.io.Source
 
-/** What tests/vectors/test_inner_frames.py made: frames to both sides of the inner chip, and what must become of each. */
+/**
+ * What tests/vectors/test_inner_frames.py made: frames to both sides of the inner chip, and what
+ * must become of each.
+ */
 trait InnerFrames extends Assertions {
   def bytes(hex: String): Seq[Byte] = hex.grouped(2).map(Integer.parseInt(_, 16).toByte).toSeq
   def hex(bytes: Seq[Byte]): String = bytes.take(100).map(b => f"$b%02x").mkString
@@ -76,7 +79,10 @@ trait InnerFrames extends Assertions {
     }
   }
 
-  /** RFC 6040 figure 4: the inner and outer fields that it marks as unused together, "(!!!)" or "(!)", and does not drop. */
+  /**
+   * RFC 6040 figure 4: the inner and outer fields that it marks as unused together, "(!!!)" or
+   * "(!)", and does not drop.
+   */
   val unusedEcn: Set[(Int, Int)] = {
     import Ecn._
     Set((notEct, ect0), (notEct, ect1), (ect1, ect0), (ce, ect1))

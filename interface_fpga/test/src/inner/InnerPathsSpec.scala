@@ -16,7 +16,10 @@ import sallyport.common.simulation.CompiledOnce
 import sallyport.common.stream.Packet
 import sallyport.iface.reassembly.ChipFragments
 
-/** Judged by scapy: tests/vectors/test_inner_frames.py makes the frames, what must become of them, and of which counter. */
+/**
+ * Judged by scapy: tests/vectors/test_inner_frames.py makes the frames, what must become of them,
+ * and of which counter.
+ */
 class InnerPathsSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   private val config = InnerConfig(saBits = 4, flowBits = 8, receiveBeats = 256)
 
@@ -113,7 +116,8 @@ class InnerPathsSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
     simulate(new InnerPathsHarness(config)) { dut =>
       val bench = new InnerBench(dut, config)
       bench.start()
-      // Packets of three rules and of a flow, whose SAs become blocks: the first there is, the last, and in the end those beyond.
+      // Packets of three rules and of a flow, whose SAs become blocks: the first there is, the
+      // last, and in the end those beyond.
       val blocks = Map(5 -> 0, 10 -> 2, 700 -> 63)
       def write(blocks: Map[Int, Int]): Unit = {
         def byDscp(sa: Int): BigInt = RuleRow.sa.put(blocks(sa)) | RuleRow.byDscp.put(1)
@@ -243,8 +247,8 @@ class InnerPathsSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
       bench.idle(60)
       assert(bench.balanced(before) - "tx_bytes" == Map("link_rx_packets" -> 2, "tx_frames" -> 1, "drop_replayed" -> 1))
 
-      // Writes under traffic at full rate: one packet again and again is good once after each write of its SA's row, and
-      // writes of other rows change nothing.
+      // Writes under traffic at full rate: one packet again and again is good once after each write
+      // of its SA's row, and writes of other rows change nothing.
       before = bench.counters()
       val again = one.packet.copy(sa = 7, sequence = 1L << 40)
       val link = dut.io.fromLink
@@ -260,7 +264,8 @@ class InnerPathsSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
       val rewritten = bench.balanced(before)
       assert(rewritten("tx_frames") == 6 && rewritten("drop_replayed") == rewritten("link_rx_packets") - 6)
 
-      // A row that says so leaves the window; the window itself is read and preset under the same traffic.
+      // A row that says so leaves the window; the window itself is read and preset under the
+      // same traffic.
       before = bench.counters()
       val window = InnerTables.replay
       link.valid.poke(true)
@@ -306,7 +311,8 @@ class InnerPathsSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
       val bench = new InnerBench(dut, config)
       bench.start()
       def frame(destination: String, length: Int): Seq[Byte] = {
-        // Any row of the table with the right policy and the shortest frame, made longer behind its IP packet.
+        // Any row of the table with the right policy and the shortest frame, made longer behind its
+        // IP packet.
         val row =
           encrypts.find(r => r.expected.exists(_.bytes.slice(16, 20) == bytes(destination)) && r.frame.length == 60).get
         row.frame.padTo(length, 0.toByte)

@@ -8,7 +8,10 @@ import sallyport.common.stream.Packet
 import java.net.InetAddress
 import java.util.zip.CRC32C
 
-/** The policy that the expectations of tests/vectors/test_inner_frames.py assume, as software writes it. */
+/**
+ * The policy that the expectations of tests/vectors/test_inner_frames.py assume, as software
+ * writes it.
+ */
 object InnerSetup {
   val portMac = "020000000001"
 
@@ -157,12 +160,18 @@ object InnerSetup {
 
   private def udpPorts: BigInt = numbers(17, Upper.ports, 4099 to 5000, 80 to 443)
 
-  /** Echo requests of IPv6 alone, errors of IPv6, and in IPv4 what is unreachable for codes 1 to 4; from and to anyone. */
+  /**
+   * Echo requests of IPv6 alone, errors of IPv6, and in IPv4 what is unreachable for codes 1 to 4;
+   * from and to anyone.
+   */
   private val echo: BigInt = ipVersion(6) | numbers(58, Upper.icmp, 128 to 128, any)
   private val errors: BigInt = ipVersion(6) | numbers(58, Upper.icmp, 1 to 4, any)
   private val unreachable: BigInt = ipVersion(4) | numbers(1, Upper.icmp, 3 to 3, 1 to 4)
 
-  /** What two groups of inbound SAs may carry, in the order of the rows, as they stand in a rule; a discard belongs to none. */
+  /**
+   * What two groups of inbound SAs may carry, in the order of the rows, as they stand in a rule; a
+   * discard belongs to none.
+   */
   val inboundRules: Seq[Rule] = Seq(
     Rule("10.0.1.0", 24, Action.protect, 77, 1, protocol = 17, port = 80),
     Rule("10.0.1.0", 24, Action.discard, 77, 2, protocol = 17, port = 81),
@@ -171,7 +180,10 @@ object InnerSetup {
     Rule("2001:db8:1::", 48, Action.protect, 77, 5)
   )
 
-  /** An SA of one of the groups. What else its row says of packets, those to port 0 alone, means nothing. */
+  /**
+   * An SA of one of the groups. What else its row says of packets, those to port 0 alone,
+   * means nothing.
+   */
   private def grouped(group: Int): BigInt =
     selector(1024, 0) | SelectorRow.byRules.put(1) | SelectorRow.group.put(group)
 

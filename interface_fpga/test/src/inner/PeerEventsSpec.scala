@@ -6,7 +6,10 @@ import sallyport.common.registers.map.InnerRegs
 import sallyport.common.registers.map.InnerRegs.{PeerControl, PeerEvent}
 import sallyport.common.simulation.CompiledOnce
 
-/** A peer that has moved is an event once its packet is known to be authentic (RFC 7296 2.23), and for no other. */
+/**
+ * A peer that has moved is an event once its packet is known to be authentic (RFC 7296 2.23), and
+ * for no other.
+ */
 class PeerEventsSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   private val config = InnerConfig(saBits = 4, flowBits = 8, receiveBeats = 256)
 
@@ -38,7 +41,8 @@ class PeerEventsSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
       assert(send((0 until 16).map(n => packet(1010 + n, n)): _*) == (0 until 16).map(5 -> _))
       // An SA without a row; a bypassed packet.
       assert(send(packet(2000, 6).copy(sa = 9), packet(2001, 7).copy(bypass = true)).isEmpty)
-      // An authentic packet is one of its peer's, even if the SA does not allow what is in it (SA 8: UDP of 10.9.0.0/24).
+      // An authentic packet is one of its peer's, even if the SA does not allow what is in it (SA
+      // 8: UDP of 10.9.0.0/24).
       assert(send(packet(2000, 8).copy(sa = 8)) == Seq(8 -> 8))
       assert(send(packet(3000, 9).copy(nextHeader = 59)) == Seq(5 -> 9))
       // An SA that does not check its numbers.

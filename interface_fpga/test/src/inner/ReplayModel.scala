@@ -4,8 +4,9 @@ package sallyport.iface.inner
 import scala.collection.mutable
 
 /**
- * The receiver's window as RFC 4303 3.4.3 and appendix A2.1 describe it, by sets and not by bits: every number that was ever
- * accepted, kept for ever. The right edge is the highest of them, the left edge is right - window + 1.
+ * The receiver's window as RFC 4303 3.4.3 and appendix A2.1 describe it, by sets and not by bits:
+ * every number that was ever accepted, kept for ever. The right edge is the highest of them, the
+ * left edge is right - window + 1.
  */
 class ReplayModel {
   private val received = mutable.Set(BigInt(0)) // never sent (RFC 4303 2.2)

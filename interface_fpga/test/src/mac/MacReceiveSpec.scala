@@ -183,7 +183,8 @@ class MacReceiveSpec extends AnyFunSuite with CompiledOnce {
         assert(bench.counts("overflow") == low.size - 2 - 256)
       }
 
-      // More of them than their queue holds: they are dropped under a name of their own, the others pass.
+      // More of them than their queue holds: they are dropped under a name of their own, the
+      // others pass.
       bench.received.clear()
       bench.counts.clear()
       dut.io.priorityDscps.poke(BigInt(1) << ef)

@@ -9,7 +9,8 @@ import sallyport.iface.headers.VlanTags
 class MacTransmitSpec extends StreamMatrix {
 
   /**
-   * @param injects frames of 3 beats, each byte their number, that are offered one after the other from the first beat of `in` on
+   * @param injects frames of 3 beats, each byte their number, that are offered one after the other
+   *   from the first beat of `in` on
    *
    * Events: injected frames.
    */

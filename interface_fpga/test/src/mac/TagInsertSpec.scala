@@ -9,7 +9,10 @@ import scala.util.Random
 
 class TagInsertSpec extends StreamMatrix {
 
-  /** The matrix of lengths that a frame may have, with none, one and two tags of random bytes in turn. */
+  /**
+   * The matrix of lengths that a frame may have, with none, one and two tags of random bytes
+   * in turn.
+   */
   private def packets(metaWidth: Int): Seq[Packet] = {
     val random = new Random(metaWidth)
     matrixPackets(0).filter(_.bytes.size >= EthernetHeader.bytes).zipWithIndex.map { case (packet, i) =>

@@ -75,7 +75,8 @@ class HeaderBuilderSpec extends AnyFunSuite with CompiledOnce {
       }
       assert(rows.count(_.encap) >= 15 && rows.count(_.v6) >= 20 && rows.count(_.summed) >= 10)
 
-      // (bypass, length, template valid, next hop valid, template MTU, port MTU) → fault; plain ESP, ESP in UDP, ESP over IPv6
+      // (bypass, length, template valid, next hop valid, template MTU, port MTU) → fault; plain
+      // ESP, ESP in UDP, ESP over IPv6
       val faults = Seq(
         (false, 80, true, true, 0, 1500) -> "",
         (false, 80, false, false, 0, 1500) -> "template",
@@ -143,7 +144,8 @@ class HeaderBuilderSpec extends AnyFunSuite with CompiledOnce {
         dut.io.built.valid.expect(true)
         assert(faultOf(dut) == expected, s"length $length, MTU $mtu, port MTU $portMtu")
       }
-      // DF clear: (row, length, template MTU, port MTU) → payload units of a fragment, 0 whole, none too long to be cut.
+      // DF clear: (row, length, template MTU, port MTU) → payload units of a fragment, 0 whole,
+      // none too long to be cut.
       val (v4, inUdp, v6, inUdpV6) =
         (rows.head, rows.find(_.encap).get, rows.find(_.v6).get, rows.find(_.summed).get)
       val cuts = Seq(

@@ -102,7 +102,8 @@ class OuterCoreSpec extends AnyFunSuite with CompiledOnce {
       assert(bench.balanced(none) == quiet + ("drop_tx_disabled" -> BigInt(1)))
       bench.bus.write(OuterRegs.control, enabled)
 
-      // All frames in, all headers out, at once. The packet that was refused has used an identification.
+      // All frames in, all headers out, at once. The packet that was refused has used an
+      // identification.
       var before = bench.counters()
       val frames = random.shuffle(OuterFrames.all)
       frames.foreach(f => bench.receive(f.bytes, interval = random.nextInt(8)))
@@ -145,7 +146,8 @@ class OuterCoreSpec extends AnyFunSuite with CompiledOnce {
         Sent(payload(80), tunnel)
       )
       refused.foreach(bench.send)
-      bench.drain(settle = 1500) // the link takes 230 cycles for a long packet, and the port one more time as many
+      // the link takes 230 cycles for a long packet, and the port one more time as many
+      bench.drain(settle = 1500)
       assert(bench.linked.toSeq == Seq.fill(2)(good.outcome))
       // One packet too long in two fragments.
       assert(bench.frames.map(_.length) == Seq(9594, 60, 114))

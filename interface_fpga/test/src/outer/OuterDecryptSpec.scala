@@ -256,7 +256,8 @@ class OuterDecryptSpec extends AnyFunSuite with CompiledOnce {
       assert(bench.since(filtered) == Map("rx_frames" -> 3, "mac_filter" -> 1, "tx_esp" -> 1, "punted" -> 1))
       dut.io.macFilter.poke(false)
 
-      // Without an address of its own the box takes what is for anyone on port 4500, as IKE and ICMP, and ESP.
+      // Without an address of its own the box takes what is for anyone on port 4500, as IKE and
+      // ICMP, and ESP.
       dut.io.local.v4.poke(0)
       dut.io.local.v6.poke(0)
       dut.clock.step()

@@ -39,7 +39,10 @@ private class OuterEncryptHarness(config: OuterConfig) extends Module {
 
 class OuterEncryptSpec extends AnyFunSuite with CompiledOnce {
 
-  /** As many as there are next hops, and the last that is not there; the identification counts those of IPv4. */
+  /**
+   * As many as there are next hops, and the last that is not there; the identification counts
+   * those of IPv4.
+   */
   private val rows = {
     val (v6, v4) = OuterHeaderRow.all.partition(_.v6)
     val (summed, plain) = v6.partition(_.summed)
@@ -180,7 +183,8 @@ class OuterEncryptSpec extends AnyFunSuite with CompiledOnce {
       val bench = new Bench(dut)
       bench.start()
 
-      // One packet a row, in the order that the identification counts them, with a port that stalls now and then.
+      // One packet a row, in the order that the identification counts them, with a port that stalls
+      // now and then.
       val sent = rows.zipWithIndex.map { case (row, i) =>
         Sent(payload(row), i, row.bypass, row.tos, row.df, row.nextHeader)
       }
@@ -250,7 +254,8 @@ class OuterEncryptSpec extends AnyFunSuite with CompiledOnce {
         )
       }
 
-      // The port takes 114 B frames every 3.3 cycles, with UDP 122 B every 3.5; 65 B ones, the worst of a 512-bit bus, every 2.1.
+      // The port takes 114 B frames every 3.3 cycles, with UDP 122 B every 3.5; 65 B ones, the
+      // worst of a 512-bit bus, every 2.1.
       for (
         (name, packet, wire) <- Seq(
           ("ESP, 114 B", Sent(payload(80), tunnel, bypass = false), (118 + 20) * 8 * 0.003),

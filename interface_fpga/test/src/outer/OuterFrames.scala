@@ -90,8 +90,8 @@ object OuterFrames {
   val peerPort: Int = 4500
 
   /**
-   * (SPI, destination, SA, in UDP): inbound SAs at the box's addresses and at 203.0.113.9, one of IPv6 with the bits of IPv4. A
-   * router has no SPI twice.
+   * (SPI, destination, SA, in UDP): inbound SAs at the box's addresses and at 203.0.113.9, one of
+   * IPv6 with the bits of IPv4. A router has no SPI twice.
    */
   private val sas = Seq(
     (0x1001L, "203.0.113.1", 5, 0),
@@ -102,12 +102,18 @@ object OuterFrames {
     (0x6002L, "::203.0.113.1", 8, 0)
   )
 
-  /** Table rows (index, row) of a router's SAD with `rowsPerWay` rows in each way: found by SPI alone. */
+  /**
+   * Table rows (index, row) of a router's SAD with `rowsPerWay` rows in each way: found by
+   * SPI alone.
+   */
   def sadRows(rowsPerWay: Int): Seq[(Int, BigInt)] = sas.zipWithIndex.map { case ((spi, destination, sa, encap), i) =>
     sadRow(rowsPerWay, i, spi, destination, sa, encap, key => SadRow.spi(key))
   }
 
-  /** Two SAs of one SPI, at 203.0.113.1 and 203.0.113.2: a bump in the wire finds them by their destinations too. */
+  /**
+   * Two SAs of one SPI, at 203.0.113.1 and 203.0.113.2: a bump in the wire finds them by their
+   * destinations too.
+   */
   def bumpRows(rowsPerWay: Int): Seq[(Int, BigInt)] = Seq("203.0.113.1" -> 11, "203.0.113.2" -> 12).zipWithIndex.map {
     case ((destination, sa), i) => sadRow(rowsPerWay, i, 0x1001, destination, sa, 0, identity)
   }
@@ -140,8 +146,9 @@ object OuterFrames {
     RuleRow.version.put(4) | RuleRow.versionMask.put(15)
 
   /**
-   * UDP from 198.51.100.0/24 to port 7000: BYPASS to next hop 3, from 2001:db8:64::/48 to 4; to 7001: DISCARD; TCP to 179:
-   * PUNT; OSPF: PROTECT. ESP from 198.51.100.0/24: BYPASS to 3; from 198.51.101.0/24: PUNT; from 198.51.102.0/24: DISCARD.
+   * UDP from 198.51.100.0/24 to port 7000: BYPASS to next hop 3, from 2001:db8:64::/48 to 4; to
+   * 7001: DISCARD; TCP to 179: PUNT; OSPF: PROTECT. ESP from 198.51.100.0/24: BYPASS to 3;
+   * from 198.51.101.0/24: PUNT; from 198.51.102.0/24: DISCARD.
    */
   val ruleRows: Seq[(Int, BigInt)] = Seq(
     rule(Action.bypass, 3, 10, 17, Some(7000)) |

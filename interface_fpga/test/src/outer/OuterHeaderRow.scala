@@ -7,7 +7,8 @@ import sallyport.common.stream.Packet
 import scala.io.Source
 
 /**
- * One line of outer_headers.txt: a packet on the link, the rows it meets, and the header that scapy makes for it.
+ * One line of outer_headers.txt: a packet on the link, the rows it meets, and the header that scapy
+ * makes for it.
  *
  * @param bypassVersion IP version of a bypassed packet; 0 of others
  * @param v6 the outer header is IPv6

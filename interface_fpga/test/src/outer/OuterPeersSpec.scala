@@ -7,7 +7,10 @@ import sallyport.common.registers.map.{OuterRegs, OuterTables}
 import sallyport.common.simulation.CompiledOnce
 import sallyport.common.table.CuckooHash
 
-/** ESP in UDP from elsewhere than its SA's row expects (RFC 3948), from the port to the link and to software. */
+/**
+ * ESP in UDP from elsewhere than its SA's row expects (RFC 3948), from the port to the link and to
+ * software.
+ */
 class OuterPeersSpec extends AnyFunSuite with CompiledOnce {
   private val config = OuterConfig(saBits = 10, sadBits = 10, receiveBeats = 256, linkBeats = 256)
 
@@ -30,7 +33,10 @@ class OuterPeersSpec extends AnyFunSuite with CompiledOnce {
       // Rounds go on from whatever is the first.
       val first = OuterRegs.PeerPlaces.round(bus.read(OuterRegs.peerPlaces)).toInt
 
-      /** Of each packet that goes to the link the place that it names, those of later rounds behind those of the first. */
+      /**
+       * Of each packet that goes to the link the place that it names, those of later rounds behind
+       * those of the first.
+       */
       def send(frames: Seq[Byte]*): Seq[Option[Int]] = {
         bench.clear()
         frames.foreach(bench.receive(_, interval = 2))
@@ -47,7 +53,8 @@ class OuterPeersSpec extends AnyFunSuite with CompiledOnce {
         (OuterRegs.PeerSa.sa(sa), bus.read(OuterRegs.peerAddress), OuterRegs.PeerSa.port(sa))
       }
 
-      // From the peer; an SA without encapsulation; one whose row expects nobody; BYPASS; what is dropped or punted.
+      // From the peer; an SA without encapsulation; one whose row expects nobody; BYPASS; what is
+      // dropped or punted.
       val home = frame("natt_esp_80")
       val away = frame("natt_source_port")
       val others =

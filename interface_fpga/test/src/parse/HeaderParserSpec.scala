@@ -8,7 +8,10 @@ import sallyport.common.stream.Packet
 
 import scala.io.Source
 
-/** Judged by scapy's dissector: tests/vectors/test_parser_frames.py writes the table of frames and what is in them. */
+/**
+ * Judged by scapy's dissector: tests/vectors/test_parser_frames.py writes the table of frames and
+ * what is in them.
+ */
 class HeaderParserSpec extends AnyFunSuite with CompiledOnce {
 
   /** What scapy reads in one frame, by the names of [[HeaderFields]]. */
@@ -19,7 +22,10 @@ class HeaderParserSpec extends AnyFunSuite with CompiledOnce {
     def flag(name: String): Boolean = apply(name) == 1
     def ip: Boolean = values("etherClass").startsWith("ipv")
 
-    /** A bare packet's family is its version; a frame's is its type, and another version is malformed. */
+    /**
+     * A bare packet's family is its version; a frame's is its type, and another version is
+     * malformed.
+     */
     def sameBare: Boolean = ip && ((frame(l2Bytes) & 0xf0) == 0x60) == (values("etherClass") == "ipv6")
   }
 
@@ -81,7 +87,10 @@ class HeaderParserSpec extends AnyFunSuite with CompiledOnce {
     dut.io.skip.destinationOptions.poke(headers.contains(60))
   }
 
-  /** Numbers and places, behind the IPv6 header, of what a walk over all extension headers meets. */
+  /**
+   * Numbers and places, behind the IPv6 header, of what a walk over all extension
+   * headers meets.
+   */
   private def chain(packet: Seq[Byte]): Seq[(Int, Int)] = {
     def number(at: Int): Int = packet(at) & 0xff
     def from(protocol: Int, at: Int): Seq[(Int, Int)] = (protocol, at) +: (protocol match {

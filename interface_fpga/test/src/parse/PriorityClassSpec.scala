@@ -8,7 +8,10 @@ import sallyport.common.stream.Packet
 import scala.io.Source
 import scala.util.Random
 
-/** Judged by scapy's dissector: tests/vectors/test_priority_frames.py writes the table of frames and what is in them. */
+/**
+ * Judged by scapy's dissector: tests/vectors/test_priority_frames.py writes the table of frames
+ * and what is in them.
+ */
 class PriorityClassSpec extends AnyFunSuite with CompiledOnce {
 
   /** @param dscp none of a frame whose DSCP is not seen */

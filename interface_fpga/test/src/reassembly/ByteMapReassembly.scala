@@ -6,8 +6,9 @@ import sallyport.iface.headers.Ecn
 import scala.collection.mutable
 
 /**
- * Reassembly with a map of bytes, as the RFCs tell it (791 3.2, 8200 4.5, 5722 4, 6946 4, 3168 5.3), and with the limits of a
- * [[ReassemblyConfig]]. The reference of [[ReassemblerSpec]]: no unit, no cell map, no sum that is carried on.
+ * Reassembly with a map of bytes, as the RFCs tell it (791 3.2, 8200 4.5, 5722 4, 6946 4,
+ * 3168 5.3), and with the limits of a [[ReassemblyConfig]]. The reference of [[ReassemblerSpec]]:
+ * no unit, no cell map, no sum that is carried on.
  */
 class ByteMapReassembly(p: ReassemblyConfig, timeout: Int, perSource: Int) {
   private class State(val born: Int, val source: BigInt) {

@@ -3,7 +3,10 @@ package sallyport.iface.reassembly
 
 import scala.io.Source
 
-/** A frame that a chip takes whole, and scapy's fragments of it (tests/vectors/test_chip_fragments.py). */
+/**
+ * A frame that a chip takes whole, and scapy's fragments of it
+ * (tests/vectors/test_chip_fragments.py).
+ */
 case class ChipFragments(name: String, whole: Seq[Byte], fragments: Seq[Seq[Byte]])
 
 object ChipFragments {

@@ -6,7 +6,10 @@ import sallyport.iface.headers.Ecn
 
 import scala.util.Random
 
-/** A packet in front of a [[Reassembler]], with what a parser reads in it; `fragment` is empty if it is whole. */
+/**
+ * A packet in front of a [[Reassembler]], with what a parser reads in it; `fragment` is empty if
+ * it is whole.
+ */
 case class Arrival(bytes: Seq[Byte], fragment: Option[Fragment]) {
   private val fields: Seq[(BigInt, Int)] = fragment match {
     case None => Seq(BigInt(bytes.length) -> 14, BigInt(0) -> (1 + 1 + 256 + 8 + 5 + 2 + 1 + 1))
@@ -73,8 +76,8 @@ case class Fragment(
  * An IP datagram, to be cut.
  *
  * @param link     what stands in front of its IP header
- * @param options  IPv4 options, or IPv6 extension headers in front of the fragment header: each 8 bytes without the first,
- *                 its next header
+ * @param options  IPv4 options, or IPv6 extension headers in front of the fragment header: each 8
+ *                 bytes without the first, its next header
  */
 case class Datagram(
     ipv6: Boolean,
@@ -104,14 +107,18 @@ case class Datagram(
   }
   private def extensions: Int = options.length / 7 * 8
 
-  /** The packet that its fragments make; RFC 791 3.2, RFC 8200 4.5. The header is that of the first fragment. */
+  /**
+   * The packet that its fragments make; RFC 791 3.2, RFC 8200 4.5. The header is that of the first
+   * fragment.
+   */
   def whole(payload: Seq[Byte], ttl: Int = 64, ecn: Int = Ecn.ect0): Seq[Byte] = link ++ (
     if (ipv6) ipv6Header(extensions + payload.length, ttl, protocol, ecn)
     else ipv4Header(20 + options.length + payload.length, 0, ttl, options, ecn)
   ) ++ payload
 
   /**
-   * Bytes from `from` on as a fragment; later IPv4 fragments have no options (RFC 791 3.1, "copied") and another TTL.
+   * Bytes from `from` on as a fragment; later IPv4 fragments have no options (RFC 791 3.1,
+   * "copied") and another TTL.
    */
   def fragment(from: Int, bytes: Seq[Byte], more: Boolean, flags: Int = 0, ecn: Int = Ecn.ect0): Fragment = {
     require(from % 8 == 0)

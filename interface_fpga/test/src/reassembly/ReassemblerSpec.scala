@@ -7,10 +7,11 @@ import sallyport.iface.headers.Ecn
 import scala.util.Random
 
 /**
- * Packets in, packets out, and each frame under its counter, judged by a map of bytes ([[ByteMapReassembly]]) and by
- * packets that scapy cut (tests/vectors/test_reassembly_packets.py).
+ * Packets in, packets out, and each frame under its counter, judged by a map of bytes
+ * ([[ByteMapReassembly]]) and by packets that scapy cut (tests/vectors/test_reassembly_packets.py).
  *
- * Property `sallyport.reassembly.datagrams`: datagrams of the random campaign (default 240; the long form is 20000).
+ * Property `sallyport.reassembly.datagrams`: datagrams of the random campaign (default 240; the
+ * long form is 20000).
  */
 class ReassemblerSpec extends ReassemblyTests {
   val config: ReassemblyConfig = ReassemblyConfig(
@@ -105,11 +106,15 @@ class ReassemblerSpec extends ReassemblyTests {
       bench.tick(10)
     }
     assert(Seq("overlap", "end", "length").forall(bench.counts(_) > 0), bench.counts)
-    // Of (0, 800) twice the second, when it comes last, is behind a whole datagram and begins one that nothing completes.
+    // Of (0, 800) twice the second, when it comes last, is behind a whole datagram and begins one
+    // that nothing completes.
     assert(bench.counts("timeout") == 6 && bench.counts("reassembled") == 12 + 6)
   }
 
-  /** Linux's ip_frag_ecn_table (RFC 3168 5.3): of the codepoints that fragments have, that of the datagram, if it is kept. */
+  /**
+   * Linux's ip_frag_ecn_table (RFC 3168 5.3): of the codepoints that fragments have, that of the
+   * datagram, if it is kept.
+   */
   private def combined(first: Int, seen: Set[Int]): Option[Int] = {
     import Ecn._
     seen match {

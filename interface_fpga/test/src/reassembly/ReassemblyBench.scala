@@ -21,7 +21,10 @@ private class ReassemblerSlot(p: ReassemblyConfig) {
   }
 }
 
-/** A [[Reassembler]] between source and sink, with counters of its events that live as long as it does. */
+/**
+ * A [[Reassembler]] between source and sink, with counters of its events that live as long as
+ * it does.
+ */
 class ReassemblyHarness private (val p: ReassemblyConfig, slot: ReassemblerSlot)
     extends StreamHarness(new FragmentInfo, new ReassembledMeta, 4096)(slot.place) {
   def this(p: ReassemblyConfig) = this(p, new ReassemblerSlot(p))
@@ -90,7 +93,10 @@ class ReassemblyBench(dut: ReassemblyHarness, timeout: Int = 10, perSource: Int 
     rebuilt
   }
 
-  /** Plays and compares nothing but the account of frames; packets that were whole, and packets that were made. */
+  /**
+   * Plays and compares nothing but the account of frames; packets that were whole, and packets
+   * that were made.
+   */
   def run(arrivals: Seq[Arrival], idle: Int, pressure: Int, seed: Int): (Seq[Packet], Seq[Packet]) = {
     stream.load(arrivals.map(_.packet))
     stream.run(idle, pressure, seed)
@@ -121,7 +127,10 @@ class ReassemblyBench(dut: ReassemblyHarness, timeout: Int = 10, perSource: Int 
   }
 }
 
-/** Tests that run one after the other on one compiled model, each with a bench of its own after a reset. */
+/**
+ * Tests that run one after the other on one compiled model, each with a bench of its own after
+ * a reset.
+ */
 trait ReassemblyTests extends AnyFunSuite with CompiledOnce {
   def config: ReassemblyConfig
 

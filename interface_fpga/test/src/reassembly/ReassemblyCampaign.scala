@@ -6,7 +6,10 @@ import sallyport.iface.headers.Ecn
 import scala.collection.mutable
 import scala.util.Random
 
-/** Random arrivals: datagrams in pieces, some with faults, up to twelve in turn, and whole packets between them. */
+/**
+ * Random arrivals: datagrams in pieces, some with faults, up to twelve in turn, and whole packets
+ * between them.
+ */
 class ReassemblyCampaign(random: Random) {
   private val dice = new FragmentDice(random)
   private val sources = Seq.fill(12)(random.nextInt(1 << 24))
@@ -46,7 +49,10 @@ class ReassemblyCampaign(random: Random) {
     }
   }
 
-  /** Arrivals until so many more datagrams have been begun; those that are left go on with the next chunk. */
+  /**
+   * Arrivals until so many more datagrams have been begun; those that are left go on with the
+   * next chunk.
+   */
   def chunk(datagrams: Int): Seq[Arrival] = {
     val arrivals = Seq.newBuilder[Arrival]
     var begun = 0

@@ -10,8 +10,9 @@ object ScapyCuts {
   private def bytes(hex: String): Seq[Byte] = hex.grouped(2).map(Integer.parseInt(_, 16).toByte).toSeq
 
   /**
-   * A line a packet: family, source, destination, identification, protocol, bytes in front of the IP header, packet;
-   * then for each fragment offset, more, bytes of header, bytes of payload, place of its next header, packet.
+   * A line a packet: family, source, destination, identification, protocol, bytes in front of the
+   * IP header, packet; then for each fragment offset, more, bytes of header, bytes of payload,
+   * place of its next header, packet.
    */
   def read(resource: String): Seq[ScapyCut] =
     Source.fromResource(resource).getLines().filterNot(_.startsWith("#")).map { line =>

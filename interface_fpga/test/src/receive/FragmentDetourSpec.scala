@@ -40,7 +40,10 @@ private object DetourHarness {
 private class DetourHarness(bump: Boolean = false, own: Option[BigInt] = None)
     extends StreamHarness(new RxMeta, new WholeMeta, 4096)(DetourHarness.connect(bump, own))
 
-/** Judged by scapy: the frames that its dissector was asked about, and the datagrams that it cut. */
+/**
+ * Judged by scapy: the frames that its dissector was asked about, and the datagrams that
+ * it cut.
+ */
 class FragmentDetourSpec extends AnyFunSuite with CompiledOnce {
   private def bytes(hex: String): Seq[Byte] = hex.grouped(2).map(Integer.parseInt(_, 16).toByte).toSeq
   private def packet(bytes: Seq[Byte]): Packet = Packet(bytes, bytes.length)

@@ -63,7 +63,8 @@ class LookupStageSpec extends StreamMatrix {
 
   test("one- and two-beat packets pass every second cycle") {
     withBench(harness(2)) { bench =>
-      // The longest first: a harness that is loaded again must have played as many beats as it gets.
+      // The longest first: a harness that is loaded again must have played as many beats as
+      // it gets.
       for (length <- Seq(128, 65, 64, 60)) {
         val sent = matrixPackets(PacketStream.lengthBits, Seq.fill(400)(length))
         bench.load(sent)

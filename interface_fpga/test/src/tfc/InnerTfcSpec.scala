@@ -15,7 +15,10 @@ import sallyport.iface.inner.{
 }
 import sallyport.iface.usage.{Limits, Usage}
 
-/** Traffic flow confidentiality on the inner chip (RFC 4303 2.6, 2.7), held against the frames that tests/vectors/test_inner_frames.py had scapy make. */
+/**
+ * Traffic flow confidentiality on the inner chip (RFC 4303 2.6, 2.7), held against the frames that
+ * tests/vectors/test_inner_frames.py had scapy make.
+ */
 class InnerTfcSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   private val config = InnerConfig(saBits = 4, flowBits = 8, receiveBeats = 256)
   private val turn = DummySchedule.entries
@@ -127,7 +130,8 @@ class InnerTfcSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
       for (index <- 0 until turn) write(dut, bench, index, 0)
       bench.idle(100)
 
-      // A stalled link holds one dummy, not those of the time; a link that is down and a port that is off none.
+      // A stalled link holds one dummy, not those of the time; a link that is down and a port that
+      // is off none.
       write(dut, bench, 0, row(5, 16, 4))
       dut.io.toLink.ready.poke(false)
       bench.idle(2000)

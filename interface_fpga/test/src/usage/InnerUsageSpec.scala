@@ -8,7 +8,10 @@ import sallyport.common.registers.map.{Action, InnerRegs, InnerTables, RuleRow, 
 import sallyport.common.simulation.CompiledOnce
 import sallyport.iface.inner.{InnerBench, InnerConfig, InnerFrames, InnerHarness, InnerPathsHarness, InnerSetup}
 
-/** Counts and lifetimes on the inner chip, held against the frames that tests/vectors/test_inner_frames.py had scapy make. */
+/**
+ * Counts and lifetimes on the inner chip, held against the frames that
+ * tests/vectors/test_inner_frames.py had scapy make.
+ */
 class InnerUsageSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   private val config = InnerConfig(saBits = 4, flowBits = 8, receiveBeats = 256)
   private val sas = 1 << config.saBits
@@ -60,7 +63,8 @@ class InnerUsageSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
         for (row <- decided; p <- row.expected.headOption if !p.bypass && p.sa < sas) yield p.sa -> row.packetBytes
       assert(counts(bench, InnerTables.outboundUsage, sas) == sums(protects) && sums(protects).size == 6)
 
-      // What a policy makes of a packet tells which it was: no two of InnerSetup's do the same to one IP version.
+      // What a policy makes of a packet tells which it was: no two of InnerSetup's do the same to
+      // one IP version.
       def made(action: Int, sa: Int, version: Int) = (action, if (action == Action.punt) 0 else sa, version)
       def ofPacket(row: Encrypt) = row.expected.headOption match {
         case Some(p) =>
@@ -75,7 +79,8 @@ class InnerUsageSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
       val got = byPolicy.toMap.view.filterKeys(byRow.contains).map { case (row, what) => what -> byRow(row) }.toMap
       assert(got == sums(decided.map(ofPacket)) && got.size == byRow.size && got.size > 15)
 
-      // DISCARD counts too; what no policy matched counts nowhere; rules that name one row are counted as one.
+      // DISCARD counts too; what no policy matched counts nowhere; rules that name one row are
+      // counted as one.
       val discarding = InnerSetup.rules.filter(_.action == Action.discard)
       assert(discarding.size >= 3)
       val order = InnerSetup.rules.sortBy(_.priority)

@@ -6,14 +6,18 @@ import org.scalatest.Assertions
 
 import scala.collection.mutable
 
-/** A packet of `row`, `gap` cycles after the one before; `counts`: nothing but its lifetime may drop it. */
+/**
+ * A packet of `row`, `gap` cycles after the one before; `counts`: nothing but its lifetime may
+ * drop it.
+ */
 case class Charge(row: Int, bytes: Int, counts: Boolean = true, gap: Int = 2)
 
 /**
  * Drives [[UsageTable]] cycle by cycle and compares all that it says with [[Usage]].
  *
- * A packet acts in the cycle of its read. Software acts in the first cycle from that after its request is taken in which no
- * packet is read and no write is under way; it does not see a packet of the cycle before.
+ * A packet acts in the cycle of its read. Software acts in the first cycle from that after its
+ * request is taken in which no packet is read and no write is under way; it does not see a packet
+ * of the cycle before.
  */
 class UsageBench(dut: UsageTable, limited: Boolean = true) extends PeekPokeAPI with Assertions {
   val rows: mutable.Map[Int, Usage] = mutable.Map.empty.withDefaultValue(Usage())

@@ -35,7 +35,8 @@ class UsageTableSpec extends AnyFunSuite with CompiledOnce {
       assert(passes(Limits(hardPackets = 5), six) == ((5, Seq(hardPackets))))
       assert(passes(Limits(hardPackets = 6), six) == ((6, Seq(hardPackets))))
       assert(passes(Limits(hardPackets = 7), six) == ((6, Nil)))
-      // 500 bytes are there after five packets: a limit of 500 is reached by the fifth, as are 401 and 499.
+      // 500 bytes are there after five packets: a limit of 500 is reached by the fifth, as are 401
+      // and 499.
       assert(passes(Limits(hardBytes = 400), six) == ((4, Seq(hardBytes))))
       for (limit <- Seq(401, 499, 500)) assert(passes(Limits(hardBytes = limit), six) == ((5, Seq(hardBytes))))
       assert(passes(Limits(hardBytes = 600), six) == ((6, Seq(hardBytes))))
@@ -74,7 +75,8 @@ class UsageTableSpec extends AnyFunSuite with CompiledOnce {
           def soft(hard: BigInt, most: Int): BigInt = if (hard == 0) limit(most) else limit(most).min(hard)
           val (bytes, packets) = (limit(30000), limit(60))
           val fresh = Usage(Limits(soft(bytes, 30000), bytes, soft(packets, 60), packets))
-          // Some were rekeyed from another chip, with a past; some sit where a counter's halves meet.
+          // Some were rekeyed from another chip, with a past; some sit where a counter's
+          // halves meet.
           random.nextInt(4) match {
             case 0 => fresh.copy(bytes = (BigInt(1) << 32) - 500, limits = Limits(hardBytes = BigInt(1) << 32))
             case 1 => fresh.copy(packets = random.nextInt(40), limits = Limits(hardPackets = 60, softPackets = 50))

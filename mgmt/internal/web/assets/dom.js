@@ -15,7 +15,10 @@ export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** A table of a section. Columns have a title, what they say of a row, and whether that is a number; `none` is said of no rows. */
+/**
+ * A table of a section. Columns have a title, what they say of a row, and whether that is a
+ * number; `none` is said of no rows.
+ */
 export class Table {
   constructor(section, columns, none) {
     this.columns = columns;

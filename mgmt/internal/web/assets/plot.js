@@ -9,7 +9,10 @@ const HEIGHT = 200;
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
-/** Lines have a label, a colour (`encrypt` or `decrypt`), perhaps `dashed`, and what they say of a point: null where that is not known. */
+/**
+ * Lines have a label, a colour (`encrypt` or `decrypt`), perhaps `dashed`, and what they say of a
+ * point: null where that is not known.
+ */
 export class Plot {
   constructor(figure, title, unit, lines) {
     this.lines = lines;

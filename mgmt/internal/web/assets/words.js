@@ -9,7 +9,10 @@ const PREFIXES = ["", "k", "M", "G", "T"];
 /** A count. As a string it may be longer than a number holds. */
 export const count = (number) => WHOLE.format(BigInt(number));
 
-/** A rate with at most three digits, a prefix and its unit: 98.7 Gbit/s; where it is `steady`, with three if it has a prefix. */
+/**
+ * A rate with at most three digits, a prefix and its unit: 98.7 Gbit/s; where it is `steady`, with
+ * three if it has a prefix.
+ */
 export function rate(value, unit, steady = true) {
   if (value == null) return "—";
   let power = 0;

@@ -36,7 +36,8 @@ class FrameSource {
   virtual Frame pop() = 0;
 };
 
-// What leaves a port. A frame is handed over whole as soon as its start is decided, which is before it is on the line.
+// What leaves a port. A frame is handed over whole as soon as its start is decided, which is before
+// it is on the line.
 class FrameSink {
  public:
   virtual ~FrameSink() = default;

@@ -28,8 +28,8 @@ inline constexpr Cycle kMacTxLatency = 36;
 inline constexpr Cycle kMacRxLatency = 54;
 inline constexpr Cycle kLinkLatency = 41;
 
-// Chips advance this many cycles between exchanges of tokens: never more than the shortest way from one chip to
-// another.
+// Chips advance this many cycles between exchanges of tokens: never more than the shortest way from
+// one chip to another.
 inline constexpr Cycle kLookahead = 32;
 static_assert(kLookahead <= kLinkLatency, "a link word must not be due before the exchange that carries it");
 static_assert(kLookahead <= kMacTxLatency + kMacRxLatency,

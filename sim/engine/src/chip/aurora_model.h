@@ -37,8 +37,8 @@ class AuroraModel {
   CardClock clock;
 
  private:
-  // Words between the core's input and the engine's model of the line, which has the same rate but not the same
-  // oscillator.
+  // Words between the core's input and the engine's model of the line, which has the same rate but
+  // not the same oscillator.
   static constexpr size_t kBuffered = 4;
   // No beat is taken in one clock of 33 (gearbox) and in 8 of 4992 (clock compensation).
   static constexpr int kGearbox = 33, kCompensation = 4992, kCompensated = 8;

@@ -22,11 +22,13 @@ struct RegisterResponse {
 class AxiMaster {
  public:
   bool busy() const { return responses_.size() < requests_.size(); }
-  // Only while not busy: transactions that follow each other, each from the cycle behind the end of the one before.
+  // Only while not busy: transactions that follow each other, each from the cycle behind the end of
+  // the one before.
   void start(std::vector<RegisterRequest> requests);
   // Before settle(): this cycle's inputs of the chip.
   void drive(AxiInputs& in) const;
-  // After settle(): what the chip took and gave. In the cycle that ends the last transaction busy() falls.
+  // After settle(): what the chip took and gave. In the cycle that ends the last transaction
+  // busy() falls.
   void sample(const AxiOutputs& out);
   // How the transactions of the last start() ended, in their order, as far as they have.
   const std::vector<RegisterResponse>& responses() const { return responses_; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host of a card: accesses of the engine's AXI4-Lite manager and of the frame mailbox's software by one PCIe block.
-// Once the manager accesses a register of the mailbox, that is its own until a reset: two readers would share frames.
+// The host of a card: accesses of the engine's AXI4-Lite manager and of the frame mailbox's
+// software by one PCIe block. Once the manager accesses a register of the mailbox, that is its own
+// until a reset: two readers would share frames.
 #pragma once
 
 #include "chip/card_mailbox.h"
@@ -14,7 +15,8 @@ class CardHost {
   // `hasMailbox`: the crypto chip's card has none.
   explicit CardHost(bool hasMailbox) : hasMailbox_(hasMailbox) {}
 
-  // One core cycle: takes accesses and frames of `in`, gives what came of them in `out`. The manager's go first.
+  // One core cycle: takes accesses and frames of `in`, gives what came of them in `out`. The
+  // manager's go first.
   void cycle(const ChipInputs& in, ChipOutputs& out);
   PcieHost& pcie() { return pcie_; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Software's end of a card's frame mailbox (regs/shell.rdl): punted frames out of its registers, injected ones into
-// them.
+// Software's end of a card's frame mailbox (regs/shell.rdl): punted frames out of its registers,
+// injected ones into them.
 #pragma once
 
 #include <cstdint>

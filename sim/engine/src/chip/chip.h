@@ -40,7 +40,8 @@ inline const char* chipName(ChipKind kind) {
   return names[static_cast<int>(kind)];
 }
 
-// link[0] is an interface chip's only link and the crypto chip's red one; link[1] is the crypto chip's black one.
+// link[0] is an interface chip's only link and the crypto chip's red one; link[1] is the crypto
+// chip's black one.
 struct ChipInputs {
   bool reset = true, tamper = false, noise = false;
   bool macRxValid = false, macTxReady = false, puntReady = false, injectValid = false;
@@ -57,9 +58,9 @@ struct ChipOutputs {
   AxiOutputs axi;
 };
 
-// One clock cycle is settle() and then edge(): settle() applies `in` with the clock low and fills `out`; edge() is the
-// rising edge. `in` may depend on earlier cycles only, `out` may depend on `in` of the same cycle. Data fields of `in`
-// and `out` are meaningful only beside their valid.
+// One clock cycle is settle() and then edge(): settle() applies `in` with the clock low and fills
+// `out`; edge() is the rising edge. `in` may depend on earlier cycles only, `out` may depend on
+// `in` of the same cycle. Data fields of `in` and `out` are meaningful only beside their valid.
 class Chip {
  public:
   explicit Chip(ChipKind kind) : kind_(kind) {}

@@ -11,8 +11,8 @@ namespace sallyport::sim {
 
 std::unique_ptr<Chip> makeChip(ChipKind kind, const std::string& name);
 
-// "rtl", "model" (lanes in C++, everything else RTL) or "stand-in": shown in every result, so that a
-// stand-in's figures are never taken for the design's.
+// "rtl", "model" (lanes in C++, everything else RTL) or "stand-in": shown in every result, so that
+// a stand-in's figures are never taken for the design's.
 const char* chipImplementation();
 
 }  // namespace sallyport::sim

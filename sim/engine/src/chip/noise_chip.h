@@ -9,7 +9,8 @@
 
 namespace sallyport::sim {
 
-// Seeded, so that a simulation repeats itself: what software takes from it is no secret and seeds nothing.
+// Seeded, so that a simulation repeats itself: what software takes from it is no secret and
+// seeds nothing.
 class NoiseChip {
  public:
   void seed(uint64_t seed, uint64_t sequence) { random_ = Random(seed, sequence); }

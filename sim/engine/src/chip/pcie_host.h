@@ -19,10 +19,12 @@ class PcieHost {
   // Byte address in BAR 0. One access at a time: only while idle().
   void start(bool write, uint32_t address, uint32_t data);
   bool idle() const { return state_ == State::kIdle; }
-  // Once for each access, when it has ended: what a read has read, 0 of a write, which ends when the card takes it.
+  // Once for each access, when it has ended: what a read has read, 0 of a write, which ends when
+  // the card takes it.
   std::optional<uint32_t> finish();
 
-  // One cycle of the block. Offers a request while valid() is true; taken() says that the card took it.
+  // One cycle of the block. Offers a request while valid() is true; taken() says that the card
+  // took it.
   bool valid() const { return state_ == State::kRequest; }
   PcieWords request() const;
   uint8_t keep() const { return write_ ? 0x1F : 0x0F; }
@@ -30,7 +32,8 @@ class PcieHost {
   uint32_t userLow() const { return 0xF; }
   uint32_t userHigh() const { return 1u << 8; }
   void taken();
-  // A completion's beat; throws ChipFault if it answers nothing that was asked, or says that it failed.
+  // A completion's beat; throws ChipFault if it answers nothing that was asked, or says that
+  // it failed.
   void completion(const PcieWords& beat);
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chip as it is built: its core, and around it the shell's fabric in the clocks of a card. Beyond the fabric's ports
-// stand models of the Aurora cores, the 100G MAC, the PCIe block and the system monitor at their user interfaces. For
-// the engine it is a chip like any other.
+// A chip as it is built: its core, and around it the shell's fabric in the clocks of a card. Beyond
+// the fabric's ports stand models of the Aurora cores, the 100G MAC, the PCIe block and the system
+// monitor at their user interfaces. For the engine it is a chip like any other.
 #pragma once
 
 #include <algorithm>

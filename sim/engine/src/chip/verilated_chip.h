@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adapters from Chip to Verilator's models. A template over the model class names each flattened port once.
+// Adapters from Chip to Verilator's models. A template over the model class names each flattened
+// port once.
 #pragma once
 
 #include <verilated.h>

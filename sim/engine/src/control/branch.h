@@ -20,7 +20,8 @@ struct BranchFailed : std::runtime_error {
 
 class Branch {
  public:
-  // What a branch leaves behind: the id of the command that ended it, and input that is still to be carried out.
+  // What a branch leaves behind: the id of the command that ended it, and input that is still to be
+  // carried out.
   struct Joined {
     nlohmann::json id;
     std::string unread;
@@ -29,9 +30,10 @@ class Branch {
   // True in the process that is the branch.
   bool inside() const { return back_ >= 0; }
 
-  // Begins a branch; the calling thread must be the only one, and the output flushed. In the branch it returns at once,
-  // inside(). Before, it returns when the branch has ended: nothing if that was at "quit" or at the end of input.
-  // Throws BranchFailed, or std::runtime_error with nothing changed where there can be no branch.
+  // Begins a branch; the calling thread must be the only one, and the output flushed. In the branch
+  // it returns at once, inside(). Before, it returns when the branch has ended: nothing if that was
+  // at "quit" or at the end of input. Throws BranchFailed, or std::runtime_error with nothing
+  // changed where there can be no branch.
   std::optional<Joined> take();
 
   // The ends of a branch, as the waiting process is to take them.

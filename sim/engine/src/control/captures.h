@@ -7,8 +7,8 @@
 
 namespace sallyport::sim {
 
-// Begins a capture of a port or punt stream, in place of one that is on; without "file" ends it. Throws
-// std::invalid_argument or std::runtime_error with a sentence.
+// Begins a capture of a port or punt stream, in place of one that is on; without "file" ends it.
+// Throws std::invalid_argument or std::runtime_error with a sentence.
 void setCapture(World& world, Fields& fields);
 bool capturing(const World& world);
 void closeCaptures(const World& world);

@@ -61,7 +61,8 @@ void Control::serve() {
   };
   while (!quit_) {
     const bool open = waitForInput();
-    // Registers first: what a client asked for before the next command was written is done before it.
+    // Registers first: what a client asked for before the next command was written is done
+    // before it.
     serveRegisters();
     if (!open) break;
     for (std::string line; !quit_ && input_.next(line); serveRegisters()) execute(line);

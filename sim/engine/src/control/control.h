@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control protocol of docs/reference/simulator-protocol.md: one JSON object a line in, one or more JSON lines out.
+// The control protocol of docs/reference/simulator-protocol.md: one JSON object a line in, one or
+// more JSON lines out.
 #pragma once
 
 #include <cstdio>
@@ -29,8 +30,8 @@ class Control {
   // `software` may be null (no sockets).
   Control(World& world, Software* software, uint64_t seed, int input, FILE* output, OpenDevice openDevice = openTap);
 
-  // Says "ready" and serves commands and registers until quit or the end of input. A process that "branch" made does
-  // not return from it: it ends.
+  // Says "ready" and serves commands and registers until quit or the end of input. A process that
+  // "branch" made does not return from it: it ends.
   void run();
 
  private:
@@ -39,20 +40,22 @@ class Control {
   void serve();
   void execute(const std::string& line);
   void say(const nlohmann::json& message);
-  // Waits for input or for a client of the registers, while software gets and gives frames. False at the end of the
-  // input.
+  // Waits for input or for a client of the registers, while software gets and gives frames. False
+  // at the end of the input.
   bool waitForInput();
   // Software's turn inside a trial, until a line says when the next turn is. Only register requests
   // let simulated time pass.
   NextTurn softwareTurn(const std::function<void()>& epoch);
-  // Runs `body` with the register sockets served as the command's "registers" field says: "defer" or "live".
+  // Runs `body` with the register sockets served as the command's "registers" field says: "defer"
+  // or "live".
   template <class Body>
   nlohmann::json metered(const std::string& registers, Body body);
 
   nlohmann::json trial(Fields& fields);
   nlohmann::json replay(Fields& fields);
   nlohmann::json live(Fields& fields);
-  // How often the sender has said "stop" in this live run; with `sleep` after waiting for input or a descriptor.
+  // How often the sender has said "stop" in this live run; with `sleep` after waiting for input or
+  // a descriptor.
   int stops(const std::vector<int>& descriptors, bool sleep);
   nlohmann::json idle(Fields& fields);
   nlohmann::json capture(Fields& fields);

@@ -21,8 +21,8 @@ namespace sallyport::sim {
 
 class FrameServer {
  public:
-  // Listens at directory/box<n>.frames for each box. Punted frames wait from now on. Throws std::runtime_error when it
-  // cannot.
+  // Listens at directory/box<n>.frames for each box. Punted frames wait from now on. Throws
+  // std::runtime_error when it cannot.
   FrameServer(World& world, const std::string& directory);
   ~FrameServer();
   FrameServer(const FrameServer&) = delete;
@@ -36,7 +36,8 @@ class FrameServer {
   // connection of a second one ends at once.
   void serve();
 
-  // Injected frames go to the chips from now on, until the World is unplugged; before and after they wait.
+  // Injected frames go to the chips from now on, until the World is unplugged; before and after
+  // they wait.
   void plug();
 
   // In the child of a fork(): the clients stay with the parent.

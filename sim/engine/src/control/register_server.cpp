@@ -15,7 +15,8 @@ namespace sallyport::sim {
 namespace {
 
 constexpr size_t kRequestBytes = 12;
-// So many accesses begin together at most: between two runs they end within what an access may take.
+// So many accesses begin together at most: between two runs they end within what an access
+// may take.
 constexpr size_t kMostTogether = 256;
 constexpr uint8_t kRead = 1, kWrite = 2, kWait = 3, kReadUntil = 4;
 

@@ -33,7 +33,8 @@ class RegisterServer {
   // In the child of a fork(): clients that are connected stay with the parent, new ones come here.
   void leaveClients();
 
-  // Between runs: answers all requests that are there, the world standing still. False if there was nothing to do.
+  // Between runs: answers all requests that are there, the world standing still. False if there was
+  // nothing to do.
   bool serveStill();
   // Between two epochs of a run: begins each client's next accesses, as many as go to one chip back
   // to back, and answers those that have ended.
@@ -79,7 +80,8 @@ class RegisterServer {
   void acceptAndRead();
   void dropGone();
   static bool hasRequest(const Client& client);
-  // How many requests the client has sent ahead with its next one, that one included; 0 if they are not all here.
+  // How many requests the client has sent ahead with its next one, that one included; 0 if they are
+  // not all here.
   static size_t batch(const Client& client);
   // What the client's next request says; take() goes on to the one behind it.
   Request next(const Client& client);
@@ -87,8 +89,8 @@ class RegisterServer {
   // Whether a read that waits for bits has to be repeated.
   static bool again(uint32_t until, const RegisterResponse& response, int reads);
   static std::optional<RegisterResponse> accessAlone(const Request& request);
-  // Takes what the client asks of one chip without anything between, at most so many; nothing if its next request is no
-  // access.
+  // Takes what the client asks of one chip without anything between, at most so many; nothing if
+  // its next request is no access.
   Accesses takeAccesses(Client& client, size_t most);
   // For a client that waits: answers the accesses that have ended.
   void harvest(Client& client);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands of docs/reference/simulator-protocol.md as specifications: JSON in, std::invalid_argument with a sentence if
-// it makes no sense.
+// Commands of docs/reference/simulator-protocol.md as specifications: JSON in,
+// std::invalid_argument with a sentence if it makes no sense.
 #pragma once
 
 #include <nlohmann/json.hpp>

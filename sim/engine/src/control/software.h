@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the software of the boxes reaches them by, in one directory: registers (box<n>.sock), and frames punted and
-// injected (box<n>.frames).
+// What the software of the boxes reaches them by, in one directory: registers (box<n>.sock), and
+// frames punted and injected (box<n>.frames).
 #pragma once
 
 #include <poll.h>

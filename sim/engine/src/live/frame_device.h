@@ -17,14 +17,16 @@ struct DeviceGone : std::runtime_error {
 
 class FrameDevice {
  public:
-  // Takes the descriptor, which must not block, and closes it at the end. `created`: the device goes with it.
+  // Takes the descriptor, which must not block, and closes it at the end. `created`: the device
+  // goes with it.
   FrameDevice(int descriptor, std::string name, bool created = false)
       : descriptor_(descriptor), name_(std::move(name)), created_(created) {}
   ~FrameDevice();
   FrameDevice(const FrameDevice&) = delete;
   FrameDevice& operator=(const FrameDevice&) = delete;
 
-  // The next frame that waits, padded to 60 bytes as a network card does; false if none waits. Throws DeviceGone.
+  // The next frame that waits, padded to 60 bytes as a network card does; false if none waits.
+  // Throws DeviceGone.
   bool read(std::vector<uint8_t>& frame);
   // False if the host does not take it: the interface is down. Throws DeviceGone.
   bool write(const std::vector<uint8_t>& frame);

@@ -18,7 +18,8 @@ using nlohmann::json;
 // How long a run that was told to stop waits for boxes that never get quiet, in times of `quiet`.
 constexpr Cycle kDrain = 4;
 
-// Nanoseconds of a frame's first bit, or of the end of an epoch, are less than half a cycle off, either way.
+// Nanoseconds of a frame's first bit, or of the end of an epoch, are less than half a cycle off,
+// either way.
 Cycle cycleOf(int64_t ns) { return (ns * 3 + 5) / 10; }
 
 std::string list(const std::vector<std::string>& names) {

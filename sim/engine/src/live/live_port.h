@@ -22,8 +22,8 @@ class LivePort : public FrameSource, public FrameSink {
 
   // A frame of a recording, to start in this cycle or when the line is free.
   void schedule(Cycle cycle, std::vector<uint8_t> bytes);
-  // Between epochs: takes from the device what starts before the end of the epoch that begins `now`. Others wait in the
-  // device, where the host's queue has its own rules. Throws DeviceGone.
+  // Between epochs: takes from the device what starts before the end of the epoch that begins
+  // `now`. Others wait in the device, where the host's queue has its own rules. Throws DeviceGone.
   void take(Cycle now);
   // Between epochs: hands the device what left the box. Throws DeviceGone.
   void deliver();
@@ -39,7 +39,8 @@ class LivePort : public FrameSource, public FrameSink {
   // Of a lost one, too; empty if there was none.
   const std::string& deviceName() const { return deviceName_; }
   bool idle() const { return coming_.empty(); }
-  // Frames that left the box and the host did not take: the interface was down, or they had a bad FCS.
+  // Frames that left the box and the host did not take: the interface was down, or they had a
+  // bad FCS.
   int64_t undelivered() const { return undelivered_; }
 
  private:

@@ -78,8 +78,8 @@ class BlockCipher {
   std::array<Place, 256> places_;
 };
 
-// The S-boxes, which libcrypto does not show: of AES by its definition (FIPS-197 5.1.1), of SM4 read off a round of the
-// cipher itself.
+// The S-boxes, which libcrypto does not show: of AES by its definition (FIPS-197 5.1.1), of SM4
+// read off a round of the cipher itself.
 struct Sboxes {
   std::array<uint8_t, 256> aes{}, sm4{};
 
@@ -96,8 +96,8 @@ struct Sboxes {
       aes[p] = static_cast<uint8_t>(q ^ rotated(1) ^ rotated(2) ^ rotated(3) ^ rotated(4) ^ 0x63);
     } while (p != 1);
     aes[0] = 0x63;
-    // GB/T 32907-2016 6.2 a): inversion modulo x^8 + x^7 + x^6 + x^5 + x^4 + x^2 + 1 between two times the same affine
-    // map.
+    // GB/T 32907-2016 6.2 a): inversion modulo x^8 + x^7 + x^6 + x^5 + x^4 + x^2 + 1 between two
+    // times the same affine map.
     auto affine = [](uint8_t x) {
       uint8_t y = 0;
       for (int i = 0; i < 8; i++) {
@@ -133,8 +133,8 @@ uint32_t substitute(const std::array<uint8_t, 256>& box, uint32_t word) {
          static_cast<uint32_t>(box[word >> 24]) << 24;
 }
 
-// Of FIPS-197 5.2, backwards: the first words of the key schedule from the last, `words` being those of the key. Byte 0
-// of a word is its lowest.
+// Of FIPS-197 5.2, backwards: the first words of the key schedule from the last, `words` being
+// those of the key. Byte 0 of a word is its lowest.
 Key aesKey(const Key& last, int words) {
   const int all = 4 * (words + 7);
   std::array<uint32_t, 60> w{};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operands and results of the models as byte strings and words.
 //
-// Verilator hands a vector over as 32-bit words, the lowest first; byte 0 of a block or key is in bits 7:0 (Chisel
-// side: LaneModel). On a little-endian machine that is the byte string itself, and no other kind of machine runs this.
+// Verilator hands a vector over as 32-bit words, the lowest first; byte 0 of a block or key is in
+// bits 7:0 (Chisel side: LaneModel). On a little-endian machine that is the byte string itself, and
+// no other kind of machine runs this.
 #pragma once
 
 #include <cstdint>

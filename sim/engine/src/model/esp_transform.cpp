@@ -55,7 +55,8 @@ void mix(const uint8_t* a, const uint8_t* b, size_t length, uint8_t* out) {
 
 void putBits(uint8_t* at, size_t bytes) { store64(at, __builtin_bswap64(static_cast<uint64_t>(bytes) * 8)); }
 
-// GCM's (NIST SP 800-38D 7.1) or GMAC's (RFC 4543 3.3) tag but for E(K, J0), of a packet with its ciphertext.
+// GCM's (NIST SP 800-38D 7.1) or GMAC's (RFC 4543 3.3) tag but for E(K, J0), of a packet with
+// its ciphertext.
 std::array<uint8_t, 16> ghash(const Job& job, const uint8_t* packet, size_t text) {
   const Aad aad(job, packet);
   Ghash sum(job.auth.data());
@@ -110,7 +111,8 @@ Tag encrypt(const Job& job, uint8_t* packet, size_t text) {
     return tag;
   }
   if (suite.cbc) {
-    // The IV is the encrypted counter (NIST SP 800-38A appendix C): the first block of a chain that begins with zeros.
+    // The IV is the encrypted counter (NIST SP 800-38A appendix C): the first block of a chain that
+    // begins with zeros.
     std::memset(packet + 16, 0, 8);
     encryptChained(suite, job.key.data(), packet + 8, 1 + text / 16, packet + 8);
   } else if (suite.cipher != Cipher::kNone) {

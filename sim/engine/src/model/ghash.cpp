@@ -35,7 +35,8 @@ Product multiply64(uint64_t a, uint64_t b) {
 #endif
 }
 
-// The bits of each byte turned round: a block's first coefficient is the highest bit of its first byte.
+// The bits of each byte turned round: a block's first coefficient is the highest bit of its
+// first byte.
 uint64_t reflect(uint64_t x) {
   x = (x >> 1 & 0x5555555555555555) | (x & 0x5555555555555555) << 1;
   x = (x >> 2 & 0x3333333333333333) | (x & 0x3333333333333333) << 2;

@@ -4,8 +4,9 @@
 namespace sallyport::model {
 namespace {
 
-constexpr uint32_t kTurn = 2;      // phase in which a packet is picked
-constexpr uint32_t kForeseen = 3;  // cycles from there to `returned`, and to `done`, beside the pipe's own
+constexpr uint32_t kTurn = 2;  // phase in which a packet is picked
+// cycles from there to `returned`, and to `done`, beside the pipe's own
+constexpr uint32_t kForeseen = 3;
 constexpr uint32_t kDone = 7;
 
 }  // namespace

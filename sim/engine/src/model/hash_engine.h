@@ -14,7 +14,8 @@ class HashEngine {
   struct Events {
     // Keys of a packet have come in, of any suite.
     bool load;
-    // A packet, its message whole from the start or not; another whole beat of one, or its last. Slots or -1.
+    // A packet, its message whole from the start or not; another whole beat of one, or its last.
+    // Slots or -1.
     int16_t start;
     bool complete;
     int16_t grown;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compression functions from a state: libcrypto's of SHA-1 and SHA-256, one of our own of SM3, whose state libcrypto
-// keeps to itself.
+// Compression functions from a state: libcrypto's of SHA-1 and SHA-256, one of our own of SM3,
+// whose state libcrypto keeps to itself.
 #define OPENSSL_SUPPRESS_DEPRECATED  // nothing else goes on from a state
 #include "model/hashes.h"
 
@@ -73,7 +73,8 @@ Digest store(const State& state) {
   return digest;
 }
 
-// A digest from a state that 64 bytes have led to, with the padding of FIPS 180-4 5.1.1, which GB/T 32905 shares.
+// A digest from a state that 64 bytes have led to, with the padding of FIPS 180-4 5.1.1, which GB/T
+// 32905 shares.
 Digest goOn(Auth hash, const uint8_t* from, const uint8_t* message, size_t length) {
   auto* const step = compressionOf(hash);
   State state = load(from);

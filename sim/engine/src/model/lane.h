@@ -51,7 +51,8 @@ class Lane {
   uint32_t wiping_ = 0;
   // In the last three cycles.
   uint8_t wasBusy_ = 7;
-  // Whether the hashes picked a packet; they read a beat of it three cycles later. Bit 0: in the last cycle.
+  // Whether the hashes picked a packet; they read a beat of it three cycles later. Bit 0: in the
+  // last cycle.
   uint8_t picked_ = 0;
 
   // What the sequence gets in this cycle.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the SystemVerilog of LaneModel.scala calls. A vector is a row of 32-bit words, the lowest first, which is the
-// byte string itself (bytes.h).
+// What the SystemVerilog of LaneModel.scala calls. A vector is a row of 32-bit words, the lowest
+// first, which is the byte string itself (bytes.h).
 #include <memory>
 
 #include "model/bytes.h"

@@ -27,7 +27,8 @@ class LaneIntake {
   void begin(const Job& job);
   void beat(const uint8_t* data, uint32_t bytes, bool last, bool error);
 
-  // Ends cycle `now`. `hold`: no packet begins, and no beat comes in the next cycle; `pause`: no beat alone.
+  // Ends cycle `now`. `hold`: no packet begins, and no beat comes in the next cycle; `pause`: no
+  // beat alone.
   void tick(uint32_t now, bool hold, bool pause, const Release& release);
 
   // For this cycle, before `tick`: the report, and the slot of a packet that begins, or -1.

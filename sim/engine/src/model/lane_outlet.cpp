@@ -13,7 +13,8 @@ LaneOutlet::LaneOutlet(const Shape& shape, Slots& slots) : encrypt_(shape.encryp
   }
 }
 
-// What leaves of the packet in a slot: its verdict alone, as an empty beat, if there is anything wrong with it.
+// What leaves of the packet in a slot: its verdict alone, as an empty beat, if there is anything
+// wrong with it.
 void LaneOutlet::finish(const Slot& slot, bool fast) {
   waiting_.fast = fast;
   waiting_.beats = slot.beats;

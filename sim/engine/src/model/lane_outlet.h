@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exit of a lane (LaneOutlet.scala): sends finished packets as they are granted. Here their payload is computed.
+// The exit of a lane (LaneOutlet.scala): sends finished packets as they are granted. Here their
+// payload is computed.
 #pragma once
 
 #include "model/lane_intake.h"
@@ -71,7 +72,8 @@ class LaneOutlet {
   bool offer_[2] = {}, waits_ = false, active_ = false;
   size_t at_ = 0;
 
-  // Beats read, the oldest first: in the output register if `outValid_`, queued, and on their way for two cycles.
+  // Beats read, the oldest first: in the output register if `outValid_`, queued, and on their way
+  // for two cycles.
   std::array<OutBeat, kBeats> beats_{};
   uint32_t read_ = 0, out_ = 0, taken_ = 0, queued_ = 0, free_ = kFree, pending_ = 0;
   bool outValid_ = false;

@@ -11,7 +11,8 @@ class LaneSequence {
  public:
   LaneSequence(bool encrypt, Slots& slots) : slots_(slots), stream_(encrypt, slots), chain_(slots), encrypt_(encrypt) {}
 
-  // Runs cycle `now` and gives the step that begins in it; none has slot -1. `start`: a packet's slot, or none;
+  // Runs cycle `now` and gives the step that begins in it; none has slot -1. `start`: a packet's
+  // slot, or none;
   // `length`: a length comes, of the packet in `start` if it is chained.
   Op tick(uint32_t now, int16_t start, bool length, uint32_t entered, bool clear);
 

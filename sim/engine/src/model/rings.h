@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queues and delays of a lane's model: what the lane keeps in registers and moves on, these leave where it is.
+// Queues and delays of a lane's model: what the lane keeps in registers and moves on, these leave
+// where it is.
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A suite as a lane knows it (Suite.scala), and the time that its cipher and hash take. suite_list.h has all of them.
+// A suite as a lane knows it (Suite.scala), and the time that its cipher and hash take.
+// suite_list.h has all of them.
 #pragma once
 
 #include <cstdint>

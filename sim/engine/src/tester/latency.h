@@ -10,16 +10,19 @@
 
 namespace sallyport::sim {
 
-// {count, min, avg, p50, p90, p99, p99_99, max} in nanoseconds (nearest-rank percentiles); {count: 0} without samples.
+// {count, min, avg, p50, p90, p99, p99_99, max} in nanoseconds (nearest-rank percentiles); {count:
+// 0} without samples.
 nlohmann::json latencyJson(std::vector<Tick> samples);
 
-// [[upper end in nanoseconds, samples], …]: at most `buckets` of one width from the least to the greatest sample.
+// [[upper end in nanoseconds, samples], …]: at most `buckets` of one width from the least to the
+// greatest sample.
 nlohmann::json histogramJson(const std::vector<Tick>& samples, int buckets = 50);
 
 // Nanoseconds to the picosecond, so that the text is short and the same everywhere.
 double nanoseconds(Tick ticks);
 
-// Mean difference between successive frames' latencies of a stream (RFC 4689 3.2.6), in the order of their arrival.
+// Mean difference between successive frames' latencies of a stream (RFC 4689 3.2.6), in the order
+// of their arrival.
 class Jitter {
  public:
   void add(Tick latency);
@@ -33,7 +36,8 @@ class Jitter {
   int64_t count_ = 0;
 };
 
-// Averages of the four quarters of a measurement by time of sending, and their growth from first to last.
+// Averages of the four quarters of a measurement by time of sending, and their growth from first
+// to last.
 class QueueGrowth {
  public:
   QueueGrowth(Tick from, Tick to) : from_(from), to_(to) {}

@@ -16,7 +16,8 @@ namespace sallyport::sim {
 struct ReplayInput {
   PortName port;
   std::vector<CapturedFrame> frames;
-  // By the capture's own timestamps (no gap longer than maxGap), or back to back at `loadMicroPercent` of line rate.
+  // By the capture's own timestamps (no gap longer than maxGap), or back to back at
+  // `loadMicroPercent` of line rate.
   bool original = false;
   Tick maxGap = kNever;
   int64_t loadMicroPercent = 100'000'000;
@@ -28,7 +29,8 @@ struct ReplayInput {
 
 struct ReplaySpec {
   std::vector<ReplayInput> inputs;
-  // Quiet means that no beat crossed any port for this long: longer than the slowest suite keeps the longest packet.
+  // Quiet means that no beat crossed any port for this long: longer than the slowest suite keeps
+  // the longest packet.
   Cycle quiet = 32768;
   Cycle limit = 300'000'000;
 };

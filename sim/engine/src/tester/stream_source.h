@@ -10,8 +10,8 @@
 
 namespace sallyport::sim {
 
-// The sending side of a stream. Frame n is due when frames 0 .. n-1 have had their share of the line: sum of their
-// slots / load, in exact rational arithmetic.
+// The sending side of a stream. Frame n is due when frames 0 .. n-1 have had their share of the
+// line: sum of their slots / load, in exact rational arithmetic.
 class StreamSender {
  public:
   StreamSender(const StreamSpec* spec, Tick begin);

@@ -38,8 +38,8 @@ struct FlowSpec {
 };
 
 struct StreamSpec {
-  // What the receiving side does with it: read signatures, pair ESP packets with sent frames by their order, or count
-  // frames.
+  // What the receiving side does with it: read signatures, pair ESP packets with sent frames by
+  // their order, or count frames.
   enum class Expect { kSignature, kEsp, kCount };
 
   uint16_t id = 0;
@@ -56,8 +56,8 @@ struct StreamSpec {
   // Only bridges are on the way: frames must arrive as they were sent, byte for byte.
   bool bridged = false;
   uint64_t seed = 1;
-  // Sent in this order and over again instead of made frames. With kSignature, frame n of the file carries frame n of
-  // this stream inside, as a box encrypted it in an earlier run.
+  // Sent in this order and over again instead of made frames. With kSignature, frame n of the file
+  // carries frame n of this stream inside, as a box encrypted it in an earlier run.
   std::vector<CapturedFrame> capture;
   // Every n-th frame has a bad FCS (and is not counted as sent); 0: none.
   int64_t badFcsEvery = 0;
@@ -75,8 +75,8 @@ struct StreamSpec {
   uint32_t flowOf(uint32_t sequence) const;
 };
 
-// Sizes in a repeated order in which each appears as often as its weight says, spread evenly (smooth weighted round
-// robin).
+// Sizes in a repeated order in which each appears as often as its weight says, spread evenly
+// (smooth weighted round robin).
 std::vector<uint16_t> spreadSizes(const std::vector<std::pair<uint16_t, uint32_t>>& weighted);
 
 }  // namespace sallyport::sim

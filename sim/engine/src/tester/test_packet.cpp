@@ -146,7 +146,8 @@ bool isIntact(const StreamSpec& spec, const Signature& signature, const std::vec
   const IpLayout& layout = layoutOf(spec.isV6());
   const uint8_t* ip = frame.data() + kIpAt;
   if (ip[layout.hops] == 0 || (!spec.isV6() && fold16(sum16(ip, layout.bytes)) != 0xFFFF)) return false;
-  // What a router may change is as it was sent once that has been looked at; MAC addresses are not compared.
+  // What a router may change is as it was sent once that has been looked at; MAC addresses are
+  // not compared.
   uint8_t* wanted = want.data() + kIpAt;
   wanted[layout.hops] = ip[layout.hops];
   if (spec.isV6()) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tester's packets: Ethernet, IPv4 or IPv6, UDP, a signature, and a payload that follows from stream and sequence
-// number.
+// The tester's packets: Ethernet, IPv4 or IPv6, UDP, a signature, and a payload that follows from
+// stream and sequence number.
 //
-// Signature, 16 bytes, big-endian: magic "SLPY", stream (2), sequence number (4), time of the frame's first bit (6, in
-// ticks).
+// Signature, 16 bytes, big-endian: magic "SLPY", stream (2), sequence number (4), time of the
+// frame's first bit (6, in ticks).
 #pragma once
 
 #include <cstdint>

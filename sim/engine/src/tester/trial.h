@@ -39,8 +39,8 @@ struct TrialSpec {
   Cycle firstTurn = kNoTurn;
 };
 
-// The result of docs/reference/simulator-trial.md, without the meter's part. Throws std::invalid_argument for streams
-// that make no sense here.
+// The result of docs/reference/simulator-trial.md, without the meter's part. Throws
+// std::invalid_argument for streams that make no sense here.
 nlohmann::json runTrial(World& world, const TrialSpec& spec, RunMeter& meter, const SoftwareTurn& turn = {});
 
 }  // namespace sallyport::sim

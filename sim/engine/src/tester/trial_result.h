@@ -24,11 +24,12 @@ struct MeasuredWindow {
   bool holds(Tick tick) const { return tick >= from && tick < to; }
 };
 
-// Every frame that has a receiver has reached it. (ESP packets are counted, streams of expect "count" are not waited
-// for.)
+// Every frame that has a receiver has reached it. (ESP packets are counted, streams of expect
+// "count" are not waited for.)
 bool allArrived(std::vector<TesterEnd>& ends);
 
-// {streams: [..], ports: [..], total: {..}, passed}; the fields are listed in docs/reference/simulator-trial.md.
+// {streams: [..], ports: [..], total: {..}, passed}; the fields are listed in
+// docs/reference/simulator-trial.md.
 nlohmann::json trialResult(std::vector<TesterEnd>& ends, const MeasuredWindow& window, double growthLimitNs);
 
 }  // namespace sallyport::sim

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cable between the outer ports of two boxes, one direction. Its faults stand for a WAN: loss, duplication,
-// reordering.
+// The cable between the outer ports of two boxes, one direction. Its faults stand for a WAN: loss,
+// duplication, reordering.
 #pragma once
 
 #include <deque>

@@ -15,7 +15,8 @@ class InjectSource {
   // Where frames come from, each at its start there or when the one before is gone; may be null.
   void plug(FrameSource* source) { source_ = source; }
 
-  // The beat that is offered in this cycle, or null; the same until taken() says that the chip took it.
+  // The beat that is offered in this cycle, or null; the same until taken() says that the chip
+  // took it.
   const MacBeat* offer(Cycle now);
   void taken() { beats_.pop_front(); }
   // Drops the frame that is under way.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The faults of one direction of a link: bit errors, bursts of them, and windows in which the channel is down.
+// The faults of one direction of a link: bit errors, bursts of them, and windows in which the
+// channel is down.
 #pragma once
 
 #include <optional>
@@ -19,7 +20,8 @@ class LinkFault {
 
   // Each bit is wrong with probability `rate`.
   void setBitErrors(double rate, uint64_t seed, uint64_t channel);
-  // A burst begins in a word with probability `rate` and inverts random bits of `words` words in a row.
+  // A burst begins in a word with probability `rate` and inverts random bits of `words` words in
+  // a row.
   void setBursts(double rate, int words, uint64_t seed, uint64_t channel);
   void addDown(Window window) { down_.push_back(window); }
   void clear();

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One direction of an Aurora 64B/66B streaming channel of four lanes at 25.78125 Gb/s, seen from the core clock domain.
+// One direction of an Aurora 64B/66B streaming channel of four lanes at 25.78125 Gb/s, seen from
+// the core clock domain.
 //
-// The user clock is 402.83203125 MHz = 1375/1024 of the core clock. It moves 256 bits a clock except one clock in 33
-// (gearbox) and 8 in 4992 (clock compensation): 99.84 Gb/s, 0.65 words of 512 bits a core cycle. A word is on its way
-// once its second half is sent and arrives kLinkLatency cycles later.
+// The user clock is 402.83203125 MHz = 1375/1024 of the core clock. It moves 256 bits a clock
+// except one clock in 33 (gearbox) and 8 in 4992 (clock compensation): 99.84 Gb/s, 0.65 words of
+// 512 bits a core cycle. A word is on its way once its second half is sent and arrives kLinkLatency
+// cycles later.
 #pragma once
 
 #include <deque>
@@ -27,7 +29,8 @@ class LinkTransmitter {
   // Words the shell holds between the core and Aurora.
   static constexpr size_t kBufferWords = 4;
 
-  // `phase` shifts the gearbox and compensation pauses, so that no two channels of a box pause together.
+  // `phase` shifts the gearbox and compensation pauses, so that no two channels of a box
+  // pause together.
   LinkTransmitter(LinkChannel* channel, uint32_t phase);
 
   bool ready() const { return buffer_.size() < kBufferWords; }

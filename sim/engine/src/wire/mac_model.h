@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The 100GbE MAC of a shell, seen from the core: slot timing in exact integers.
 //
-// A frame of L bytes (FCS included) takes L + 20 bytes of line: 8 preamble, 12 gap. No pause frames.
+// A frame of L bytes (FCS included) takes L + 20 bytes of line: 8 preamble, 12 gap. No
+// pause frames.
 #pragma once
 
 #include <deque>
@@ -21,8 +22,8 @@ class MacReceiver {
 
   void beginEpoch(int64_t epoch) { source_->beginEpoch(epoch); }
 
-  // Looks at what starts on the line up to the end of this cycle and returns the beat due in it, or null. A frame that
-  // starts is passed to `onFrame` (capture).
+  // Looks at what starts on the line up to the end of this cycle and returns the beat due in it, or
+  // null. A frame that starts is passed to `onFrame` (capture).
   template <class OnFrame>
   const MacBeat* cycle(Cycle now, OnFrame onFrame) {
     while (source_->nextStart() < (now + 1) * kTicksPerCycle) {
@@ -55,9 +56,9 @@ class MacReceiver {
   int64_t frames_ = 0;
 };
 
-// Core to cable, through a FIFO of kFifoBytes that holds a frame back until it is whole (a started frame cannot wait).
-// Frames shorter than 60 bytes are padded with zeros; the FCS is added. On the cable a frame starts kMacTxLatency after
-// the FIFO.
+// Core to cable, through a FIFO of kFifoBytes that holds a frame back until it is whole (a started
+// frame cannot wait). Frames shorter than 60 bytes are padded with zeros; the FCS is added. On the
+// cable a frame starts kMacTxLatency after the FIFO.
 class MacTransmitter {
  public:
   static constexpr int64_t kFifoBytes = 16384;
@@ -66,8 +67,8 @@ class MacTransmitter {
 
   // Registered: depends on earlier cycles only.
   bool ready(Cycle now);
-  // A beat the core hands over in this cycle. Throws ChipFault when a frame cannot fit the FIFO or a beat is malformed.
-  // Returns the finished frame, or null.
+  // A beat the core hands over in this cycle. Throws ChipFault when a frame cannot fit the FIFO or
+  // a beat is malformed. Returns the finished frame, or null.
   const Frame* push(const MacBeat& beat, Cycle now, int64_t epoch);
 
   // Drops the frame that is not whole yet.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a pcapng file (draft-ietf-opsawg-pcapng): one Ethernet interface or several, nanosecond timestamps of
-// simulated time (0 is reset).
+// Writes a pcapng file (draft-ietf-opsawg-pcapng): one Ethernet interface or several, nanosecond
+// timestamps of simulated time (0 is reset).
 #pragma once
 
 #include <cstdint>

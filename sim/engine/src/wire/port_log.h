@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What crossed one port since it was last asked: written by the port's node in an epoch, taken between epochs.
+// What crossed one port since it was last asked: written by the port's node in an epoch, taken
+// between epochs.
 #pragma once
 
 #include <utility>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chip with everything that stands around it: the ends of its links, its MAC, the CPU's end of punt, inject and
-// registers.
-// What a node does in an epoch depends on itself and on its channels' tokens of the epoch before; no other state is
-// shared.
+// A chip with everything that stands around it: the ends of its links, its MAC, the CPU's end of
+// punt, inject and registers.
+// What a node does in an epoch depends on itself and on its channels' tokens of the epoch before;
+// no other state is shared.
 #pragma once
 
 #include <memory>
@@ -53,18 +53,19 @@ class Node {
   }
   void setPort(FrameSource* source, FrameSink* sink) { port_.emplace(source, sink, name_); }
 
-  // From the next cycle on the chip is in reset for kResetCycles, and its channels are down for kLinkUpCycle; what its
-  // MAC holds is lost.
+  // From the next cycle on the chip is in reset for kResetCycles, and its channels are down for
+  // kLinkUpCycle; what its MAC holds is lost.
   void reset();
 
   // kLookahead cycles. Registers started with registers().start() proceed.
   void runEpoch();
-  // One cycle, in which tokens are exchanged as well: what kLookahead calls do to a world is what an epoch does. The
-  // nodes of a world all run by the one or all by the other.
+  // One cycle, in which tokens are exchanged as well: what kLookahead calls do to a world is what
+  // an epoch does. The nodes of a world all run by the one or all by the other.
   void runCycle();
 
-  // A register access while the rest of the world stands still: the chip's clock runs, its streams pause (no beat
-  // comes, none is taken). Used between trials; simulated time does not advance. Empty when the chip does not answer.
+  // A register access while the rest of the world stands still: the chip's clock runs, its streams
+  // pause (no beat comes, none is taken). Used between trials; simulated time does not advance.
+  // Empty when the chip does not answer.
   std::optional<RegisterResponse> accessAlone(const RegisterRequest& request);
   // The same for an access that registers().start() has begun.
   std::optional<RegisterResponse> finishAlone();

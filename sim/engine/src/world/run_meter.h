@@ -11,8 +11,8 @@
 
 namespace sallyport::sim {
 
-// Called now and then during a run with the phase, how much of it is done (0 to 1) and the speed so far. False stops
-// the run.
+// Called now and then during a run with the phase, how much of it is done (0 to 1) and the speed so
+// far. False stops the run.
 using Progress = std::function<bool(const char* phase, double done, double cyclesPerSecond)>;
 
 struct Cancelled : std::exception {
@@ -27,7 +27,8 @@ class RunMeter {
   void report(const char* phase, double done);
 
   Cycle cycles() const { return world_.now() - firstCycle_; }
-  // {sim_cycles, sim_us, wall_s, cycles_per_s, threads, lock_step, chips: [{name, clocks, busy_s, clocks_per_s}]}
+  // {sim_cycles, sim_us, wall_s, cycles_per_s, threads, lock_step, chips: [{name, clocks, busy_s,
+  // clocks_per_s}]}
   nlohmann::json json() const;
 
  private:

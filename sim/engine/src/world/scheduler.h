@@ -47,7 +47,8 @@ class Scheduler {
   bool lockStep_;
   int threads_;  // the calling one included
   std::vector<std::thread> workers_;
-  // Generation in the upper half, next node to claim in the lower: a late worker cannot claim a node of a later epoch.
+  // Generation in the upper half, next node to claim in the lower: a late worker cannot claim a
+  // node of a later epoch.
   std::atomic<uint64_t> ticket_{0};
   std::atomic<uint32_t> done_{0};
   std::atomic<bool> stop_{false};

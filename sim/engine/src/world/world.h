@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One or two boxes of three chips, wired: links inside a box, the cable between two boxes, the tester everywhere else.
+// One or two boxes of three chips, wired: links inside a box, the cable between two boxes, the
+// tester everywhere else.
 //
 //   1 box:   tester - red [inner = crypto = outer] black - tester
 //   2 boxes: tester - red [box 0] black - cable - black [box 1] red - tester
@@ -53,9 +54,11 @@ class World {
 
   explicit World(const WorldOptions& options);
 
-  // Runs until every chip says ready and the links are up. Throws when a chip does not within kReadyLimit.
+  // Runs until every chip says ready and the links are up. Throws when a chip does not within
+  // kReadyLimit.
   void reset();
-  // Resets the chips of a box, as its reset button does, and lets time pass by calling `epoch` until they are ready.
+  // Resets the chips of a box, as its reset button does, and lets time pass by calling `epoch`
+  // until they are ready.
   void resetBox(int box, const std::function<void()>& epoch);
 
   void runEpoch() {
@@ -70,7 +73,8 @@ class World {
   Cycle now() const { return nodes_.front()->now(); }
   Tick tick() const { return now() * kTicksPerCycle; }
 
-  // No tester has frames left, no frame is on a cable, and no beat crossed a port in the last `cycles`.
+  // No tester has frames left, no frame is on a cable, and no beat crossed a port in the
+  // last `cycles`.
   bool quietFor(Cycle cycles) const;
 
   int boxes() const { return options_.boxes; }
@@ -78,7 +82,8 @@ class World {
   bool lockStep() const { return scheduler_->lockStep(); }
   Node& node(int box, ChipKind chip) { return *nodes_.at(box * 3 + static_cast<int>(chip)); }
   const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }
-  // The node behind a port; throws std::invalid_argument with a sentence when there is no such port.
+  // The node behind a port; throws std::invalid_argument with a sentence when there is no
+  // such port.
   Node& portNode(const PortName& port);
   // Throws the same when the tester is not on that port.
   TesterPort& testerPort(const PortName& port);
@@ -110,7 +115,8 @@ class World {
 
  private:
   void addBox(int box);
-  // Calls `epoch` at least once, and until every chip says ready. Throws when a chip does not within kReadyLimit.
+  // Calls `epoch` at least once, and until every chip says ready. Throws when a chip does not
+  // within kReadyLimit.
   void untilReady(const std::function<void()>& epoch);
 
   WorldOptions options_;

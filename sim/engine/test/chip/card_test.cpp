@@ -82,7 +82,8 @@ TEST(AuroraModel, LosesEverythingWithTheChannel) {
   model.channel(true, nullptr);
   EXPECT_EQ(model.arrival(), nullptr);
   model.edge(&beat);
-  EXPECT_EQ(model.departing(), nullptr);  // half a word before the channel fell is no half of one behind it
+  // half a word before the channel fell is no half of one behind it
+  EXPECT_EQ(model.departing(), nullptr);
 }
 
 TEST(PcieHost, WritesAreRequestsOfOneWord) {

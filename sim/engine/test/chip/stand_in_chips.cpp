@@ -20,7 +20,8 @@ namespace sallyport::sim {
 namespace {
 
 constexpr int kReadyAfter = 200;
-// Room for frames between MAC and link; a frame that finds less than its first beat's room is dropped whole.
+// Room for frames between MAC and link; a frame that finds less than its first beat's room is
+// dropped whole.
 constexpr size_t kQueueBeats = 512;
 
 class RegisterStandIn {

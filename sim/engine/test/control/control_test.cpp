@@ -175,8 +175,9 @@ TEST(Control, SoftwareHasItsTurnsInATrial) {
     if (line["event"] != "ready" && results.empty()) EXPECT_EQ(line["id"], 3);
   }
   ASSERT_EQ(turns.size(), 3u);
-  EXPECT_EQ(turns[1] - turns[0], 3008 - 1824);  // at 6 and 10 us: 1800 and 3000 cycles, to the epoch
-  EXPECT_EQ(turns[2] - turns[1], 2400);         // 8 us after the second, which took no time
+  // at 6 and 10 us: 1800 and 3000 cycles, to the epoch
+  EXPECT_EQ(turns[1] - turns[0], 3008 - 1824);
+  EXPECT_EQ(turns[2] - turns[1], 2400);  // 8 us after the second, which took no time
   ASSERT_EQ(errors.size(), 3u);
   EXPECT_NE(errors[0].find("waits for \"continue\" or \"reset\", not \"status\""), std::string::npos) << errors[0];
   EXPECT_NE(errors[1].find("\"after_us\" must be"), std::string::npos) << errors[1];
@@ -200,7 +201,8 @@ TEST(Control, ABoxIsResetInATurn) {
     if (line["event"] != "progress") events[line["event"].get<std::string>() + line.value("cmd", "")] = line;
   EXPECT_NE(events["errorcontinue"]["message"].get<std::string>().find("\"box\" must be"), std::string::npos);
   EXPECT_GT(events["resultreset"]["cycle"], events["turn"]["cycle"]);
-  // Frames are lost while the chips are in reset and their links down, and only then; the next trial loses none.
+  // Frames are lost while the chips are in reset and their links down, and only then; the next
+  // trial loses none.
   const json after = said.back();
   EXPECT_TRUE(after["passed"]);
   json hit;
@@ -267,7 +269,8 @@ TEST(Control, WhatEndsABranchForGoodEndsAll) {
   const auto quit = talk(1, {R"({"cmd":"branch"})", R"({"cmd":"quit"})", R"({"cmd":"never read"})"});
   ASSERT_EQ(quit.size(), 3u);
   EXPECT_EQ(quit[2]["cmd"], "quit");
-  EXPECT_EQ(talk(1, {R"({"cmd":"branch"})", R"({"cmd":"idle"})"}).size(), 3u);  // the end of the input
+  // the end of the input
+  EXPECT_EQ(talk(1, {R"({"cmd":"branch"})", R"({"cmd":"idle"})"}).size(), 3u);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Software at its sockets during live runs, with stand-in chips: registers and frames while the world sleeps and while
-// it does not.
+// Software at its sockets during live runs, with stand-in chips: registers and frames while the
+// world sleeps and while it does not.
 #include "control/software.h"
 
 #include <gtest/gtest.h>
@@ -96,7 +96,8 @@ class LiveSoftwareTest : public ::testing::Test {
   }
   std::string at(const char* name) const { return directory / name; }
 
-  // A live run with a device at the black port; a step whenever the world sleeps, then it is stopped.
+  // A live run with a device at the black port; a step whenever the world sleeps, then it
+  // is stopped.
   json live(const std::vector<std::function<void()>>& steps, const std::string& record = "") {
     int ends[2];
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);

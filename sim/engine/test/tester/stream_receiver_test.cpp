@@ -49,7 +49,8 @@ TEST_F(StreamReceiverTest, ToleratesWhatRoutersChangeAndNothingElse) {
   receiver.receive(routed, 0);
   EXPECT_EQ(arrivals().corrupted, 0);
   for (size_t at = 14; at < routed.bytes.size(); at++) {
-    // Without magic, protocol or version it is no test frame at all; TOS changes break the checksum.
+    // Without magic, protocol or version it is no test frame at all; TOS changes break
+    // the checksum.
     if ((at >= 42 && at < 46) || at == 14 || at == 23 || (at >= 46 && at < 48)) continue;
     Frame damaged = made(1);
     damaged.bytes[at] ^= 0x10;
@@ -66,8 +67,8 @@ TEST_F(StreamReceiverTest, ABridgeChangesNothing) {
   give(0);
   EXPECT_EQ(arrivals().corrupted, 0);
   for (size_t at = 0; at < made(1).bytes.size(); at++) {
-    // Without type, version, protocol or magic it is no test frame, and with another stream or number it is another
-    // one.
+    // Without type, version, protocol or magic it is no test frame, and with another stream or
+    // number it is another one.
     if ((at >= 12 && at <= 14) || at == 23 || (at >= 42 && at < 52)) continue;
     Frame changed = made(1);
     changed.bytes[at] ^= 0x10;

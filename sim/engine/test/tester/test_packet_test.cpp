@@ -34,7 +34,8 @@ TEST(TestPacket, PacketsOverIpv6HaveItsHeaderAndChecksum) {
   EXPECT_EQ(ntohs(header->ip6_plen), 78 - 14 - 40);
   EXPECT_EQ(header->ip6_nxt, IPPROTO_UDP);
   char text[INET6_ADDRSTRLEN];
-  EXPECT_STREQ(inet_ntop(AF_INET6, &header->ip6_src, text, sizeof text), "2001:2::1");  // the low 32 bits turn over
+  // the low 32 bits turn over
+  EXPECT_STREQ(inet_ntop(AF_INET6, &header->ip6_src, text, sizeof text), "2001:2::1");
   EXPECT_STREQ(inet_ntop(AF_INET6, &header->ip6_dst, text, sizeof text), "2001:2:0:1::4");
   // RFC 8200, 8.1: pseudo header of both addresses, length and next header.
   EXPECT_EQ(fold16(sum16(frame.data() + 22, 32, 24 + IPPROTO_UDP) + sum16(frame.data() + 54, 24)), 0xFFFF);

@@ -56,7 +56,8 @@ TEST(Mac, ReceiveLatencyCountsFromTheFcs) {
   MacReceiver mac(&source);
   Cycle first = 0;
   while (!mac.cycle(first, [](const Frame&) {})) first++;
-  // 8 + 64 bytes are 216 ticks: within the second cycle, so beat 0 is due 2 + 54 cycles after the start.
+  // 8 + 64 bytes are 216 ticks: within the second cycle, so beat 0 is due 2 + 54 cycles after
+  // the start.
   EXPECT_EQ(first, 2 + kMacRxLatency);
 }
 

@@ -26,7 +26,8 @@ std::string contents(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// What must depend neither on the number of threads nor on lock-step: results and captures of a faulty two-box run.
+// What must depend neither on the number of threads nor on lock-step: results and captures of a
+// faulty two-box run.
 std::string everything(int threads, bool lockStep = false) {
   const std::string path =
       std::filesystem::temp_directory_path() / ("sallyport-threads-" + std::to_string(::getpid()) + ".pcapng");

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames of a hostile sender on the black wire, made from ESP that a box sent: what a gateway must drop at line rate.
+"""Frames of a hostile sender on the black wire, made from ESP that a box sent: what a gateway must
+drop at line rate.
 
-After draft-ietf-bmwg-ipsec-meth, section 14 (denial of service): replayed packets, packets with a bad ICV, unknown SPIs.
+After draft-ietf-bmwg-ipsec-meth, section 14 (denial of service): replayed packets, packets with a
+bad ICV, unknown SPIs.
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ KINDS = tuple(_CHANGES)
 
 
 def _esp_at(frame: bytearray) -> int:
-    """Where ESP begins in a frame of a box, which has no tags, options or extension headers, but perhaps UDP (RFC 3948)."""
+    """Where ESP begins in a frame of a box, which has no tags, options or extension headers, but
+    perhaps UDP (RFC 3948)."""
     kind = int.from_bytes(frame[12:14], "big")
     at = ETHERNET_HEADER + IP_HEADER[kind]
     return at + (UDP_HEADER if frame[ETHERNET_HEADER + PROTOCOL_AT[kind]] == UDP_PROTOCOL else 0)

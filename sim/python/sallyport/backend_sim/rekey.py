@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rekeying under load: what IKE daemons do to two boxes while traffic crosses them (RFC 7296 2.8, RFC 4301 4.4.2.1)."""
+"""Rekeying under load: what IKE daemons do to two boxes while traffic crosses them (RFC 7296 2.8,
+RFC 4301 4.4.2.1)."""
 
 from __future__ import annotations
 
@@ -37,10 +38,12 @@ def _grace_us(suites: Iterable[Suite]) -> int:
 
 
 class Rekeys:
-    """New SAs for the tunnels of a trial in turn, both directions at a time, by `sallyctl` as a daemon would run it.
+    """New SAs for the tunnels of a trial in turn, both directions at a time, by `sallyctl` as a
+    daemon would run it.
 
-    Both boxes get the SAs that they receive with before either gets those that it sends with, which its policies take from then on. The
-    old SAs go with the next turn, when what they had under way is out.
+    Both boxes get the SAs that they receive with before either gets those that it sends with, which
+    its policies take from then on. The old SAs go with the next turn, when what they had under way
+    is out.
     """
 
     def __init__(self, sim: Simulator, setup: Setup, tunnels: Tunnels) -> None:
@@ -51,13 +54,15 @@ class Rekeys:
         self.done = 0
 
     def turns(self) -> dict[str, Any]:
-        """What a trial is told so that software has its turns, evenly over the measured interval."""
+        """What a trial is told so that software has its turns, evenly over the measured
+        interval."""
         if not self._setup.rekeys:
             return {}
         return {"on_turn": self._turn, "software_after_us": self._due_us()}
 
     def finish(self, answer: dict) -> None:
-        """After the trial: remove what the last rekeys replaced. [CheckFailed] if not all were done while it measured."""
+        """After the trial: remove what the last rekeys replaced. [CheckFailed] if not all were done
+        while it measured."""
         if not self._setup.rekeys:
             return
         used, end_us = answer["software"]["until_us"], (self._setup.warmup_ns + self._setup.measure_ns) / 1000

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The co-simulation as a tester: a [TrafficBackend] whose trials all begin with the same, configured boxes."""
+"""The co-simulation as a tester: a [TrafficBackend] whose trials all begin with the same,
+configured boxes."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ from sallyport.tunnels import Tunnels, check_count
 
 # Largest IP packet of a 9600 B black frame.
 BLACK_MTU = limits.MAX_FRAME - limits.ETHERNET_BYTES
-# More time than a trial's, so that mixes of sizes and suites that come out a little smaller still fill the trial.
+# More time than a trial's, so that mixes of sizes and suites that come out a little smaller still
+# fill the trial.
 RECORDING_MARGIN = 1.02
 
 
@@ -104,7 +106,8 @@ class SimBackend:
         return Path(self._folder.name) / name
 
     def _record(self, trial: Trial, tunnels: Tunnels) -> None:
-        """Let the far box encrypt as many frames as the trial sends: what the tester gives a box that decrypts alone."""
+        """Let the far box encrypt as many frames as the trial sends: what the tester gives a box
+        that decrypts alone."""
         setup = trial.setup
         alone = replace(
             setup, boxes=1, direction="encrypt", warmup_ns=0, measure_ns=int(_sends_ns(trial) * RECORDING_MARGIN)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a trial sends, as the engine's command `trial` takes it (docs/reference/simulator-trial.md)."""
+"""What a trial sends, as the engine's command `trial` takes it
+(docs/reference/simulator-trial.md)."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ SUITE_IDS, PART_IDS, ATTACK_ID = 2, 1000, 5000
 
 
 def streams(trial: Trial, tunnels: Tunnels, recorded: Path | None, way: int | None = None) -> dict:
-    """The fields of the engine's command, for flows of `tunnels`. `recorded` is the ESP that a box that decrypts alone is given.
+    """The fields of the engine's command, for flows of `tunnels`. `recorded` is the ESP that a box
+    that decrypts alone is given.
 
     With `way` only the stream of that direction, out of the black port of a box that stands for it.
     """
@@ -91,7 +93,8 @@ def _black_load(trial: Trial, load: Fraction) -> Fraction:
 
 
 def _by_suite(stream: dict, trial: Trial) -> list[dict]:
-    """A stream's parts, one of each suite: boxes keep the order of each SA, not that between suites of different classes."""
+    """A stream's parts, one of each suite: boxes keep the order of each SA, not that between suites
+    of different classes."""
     setup = trial.setup
     each = len(setup.suites)
     if setup.boxes == 1 or each == 1:

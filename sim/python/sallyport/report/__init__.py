@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run leaves behind: tables on the terminal, an HTML page that needs no network, CSV and JSON (docs/reference/report.md)."""
+"""What a run leaves behind: tables on the terminal, an HTML page that needs no network, CSV and
+JSON (docs/reference/report.md)."""
 
 from sallyport.report.files import check_places, kept, write, write_all, write_rows
 from sallyport.report.kinds import verdict

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of the page: one for each test, with the columns of a Spirent report (docs/reference/report.md has them one by one)."""
+"""The tables of the page: one for each test, with the columns of a Spirent report
+(docs/reference/report.md has them one by one)."""
 
 from __future__ import annotations
 

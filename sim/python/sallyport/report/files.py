@@ -15,7 +15,8 @@ from sallyport.rows import SCHEMA
 
 
 def write(path: Path, text: str) -> None:
-    """Write a result file whole or not at all, making its folder; what cannot be written is a sentence, not a traceback."""
+    """Write a result file whole or not at all, making its folder; what cannot be written is a
+    sentence, not a traceback."""
     part = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -39,7 +40,8 @@ def _places(html_file: Path | None, json_file: Path | None) -> dict[str, Path]:
 
 
 def check_places(html_file: Path | None, json_file: Path | None) -> None:
-    """Before a run of hours: [InputError] if its files would overwrite each other or cannot be written."""
+    """Before a run of hours: [InputError] if its files would overwrite each other or cannot
+    be written."""
     places = _places(html_file, json_file)
     if len(set(places.values())) < len(places):
         raise InputError(
@@ -62,7 +64,8 @@ def write_rows(rows: list[dict], html_file: Path | None, json_file: Path | None)
 
 
 def kept(html_file: Path | None, json_file: Path | None) -> list[dict]:
-    """The rows of a run that ended early, none if it left none; [InputError] if the file is something else."""
+    """The rows of a run that ended early, none if it left none; [InputError] if the file is
+    something else."""
     place = _places(html_file, json_file).get("json")
     if place is None:
         raise InputError(
@@ -100,8 +103,8 @@ def write_all(
 
 
 def csv_text(rows: list[dict]) -> str:
-    """One flat line a row. Nested figures have columns of their own (`latency_ns.min`: `latency_min_ns`), lists are in one
-    cell with spaces, and histograms are in the JSON alone."""
+    """One flat line a row. Nested figures have columns of their own (`latency_ns.min`:
+    `latency_min_ns`), lists are in one cell with spaces, and histograms are in the JSON alone."""
     lines = [_flat(row) for row in rows]
     names = list(dict.fromkeys(name for line in lines for name in line))
     text = io.StringIO()

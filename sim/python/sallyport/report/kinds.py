@@ -72,7 +72,8 @@ KINDS = {
 
 
 def kind(test: str) -> Kind:
-    """Of a test; one that is not in the list is shown as throughput is, so that no run ends without its report."""
+    """Of a test; one that is not in the list is shown as throughput is, so that no run ends without
+    its report."""
     return KINDS.get(test) or Kind(test.capitalize(), "", _RATES)
 
 
@@ -102,7 +103,8 @@ def reasons(row: dict) -> list[str]:
 def verdict(row: dict) -> bool | None:
     """Whether a row passed; None for a test that only measures.
 
-    A trial passes if it lost nothing. Overload and resets must lose something: they pass if traffic came back.
+    A trial passes if it lost nothing. Overload and resets must lose something: they pass if traffic
+    came back.
     """
     if row["test"] in ("loss", "back-to-back"):
         return None

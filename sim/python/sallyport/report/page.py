@@ -18,7 +18,8 @@ MOST_REASONS = 6  # at the top of the page; each section has all of its own
 
 
 def html(rows: list[dict], command: str | None = None) -> str:
-    """The page of rows of any tests; `command` is what made them, if it is not the arguments of this process."""
+    """The page of rows of any tests; `command` is what made them, if it is not the arguments of
+    this process."""
     tests = by_test(rows)
     # Histograms show the loads of the latency test, or the throughput test's result if no latency
     # test ran.
@@ -37,8 +38,8 @@ def html(rows: list[dict], command: str | None = None) -> str:
         published=comparison(rows),
         sections=sections,
         provenance=provenance(rows, command),
-        # The package has the full bundle alone (4.8 MB). The basic one (1.1 MB) is on npm and in no Python package, so every machine
-        # that sets up would need npm for one file.
+        # The package has the full bundle alone (4.8 MB). The basic one (1.1 MB) is on npm and in no
+        # Python package, so every machine that sets up would need npm for one file.
         plotly=get_plotlyjs(),
     )
 

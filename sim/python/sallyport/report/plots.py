@@ -28,7 +28,8 @@ class Plot:
 
 
 def plots(test: str, rows: list[dict], number: int, with_histograms: bool) -> list[Plot]:
-    """The plots of one test; `number` is that of its section, which keeps the names of the elements apart."""
+    """The plots of one test; `number` is that of its section, which keeps the names of the
+    elements apart."""
     drawn: list[tuple[str, go.Figure, list[dict]]] = []
     if test in _OF_ALL:
         drawn.append((*_OF_ALL[test](rows), rows))

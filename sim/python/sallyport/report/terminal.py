@@ -115,7 +115,8 @@ def table(rows: list[dict]) -> None:
 
 
 def show_table(title: str, grid: Table) -> None:
-    """Print a table below its title. A narrow terminal folds it; a pipe has no width, and gets all of it as it is."""
+    """Print a table below its title. A narrow terminal folds it; a pipe has no width, and gets all
+    of it as it is."""
     console = Console()
     if not console.is_terminal:
         console = Console(width=max(_WIDTH, Console(width=10_000).measure(grid).maximum))

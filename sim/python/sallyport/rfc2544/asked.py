@@ -134,7 +134,8 @@ class Asked:
         )
 
     def search_goal(self, capabilities: Capabilities) -> Goal:
-        """The goal, whose seconds are a real tester's: simulated trials are as long as the setup's."""
+        """The goal, whose seconds are a real tester's: simulated trials are as long as
+        the setup's."""
         goal = GOALS[self.goal]
         if capabilities.simulated or self.measure_us:
             goal = replace(goal, trial_ns=None)

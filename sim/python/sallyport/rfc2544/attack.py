@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A hostile sender on the black wire (draft-ietf-bmwg-ipsec-meth, denial of service): honest packets lose nothing beside it."""
+"""A hostile sender on the black wire (draft-ietf-bmwg-ipsec-meth, denial of service): honest
+packets lose nothing beside it."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ HONEST = Fraction(1, 2)
 
 
 def rows(case: Case) -> Iterator[dict]:
-    """A row for each kind of attack on a box that decrypts. `dropped` are the packets that the box dropped or punted, by counter."""
+    """A row for each kind of attack on a box that decrypts. `dropped` are the packets that the box
+    dropped or punted, by counter."""
     alone = replace(case, setup=replace(case.setup, boxes=1, direction="decrypt"))
     fps = min(alone.setup.line_fps * alone.setup.ceiling * HONEST, alone.bound)
     for kind in case.capabilities.attacks:

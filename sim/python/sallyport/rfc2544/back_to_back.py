@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Back-to-back frames (RFC 2544 26.4) with the correction of RFC 9004: the longest burst at line rate that loses nothing."""
+"""Back-to-back frames (RFC 2544 26.4) with the correction of RFC 9004: the longest burst at line
+rate that loses nothing."""
 
 from __future__ import annotations
 
@@ -52,9 +53,11 @@ def rows(case: Case) -> Iterator[dict]:
 
 
 def _longest(case: Case, longest: int) -> tuple[int, TrialResult, int]:
-    """The longest burst of up to `longest` frames that passes, its trial, and how many trials there were.
+    """The longest burst of up to `longest` frames that passes, its trial, and how many trials
+    there were.
 
-    By halves, but where a trial tells which frame was lost first, the next one looks just below that.
+    By halves, but where a trial tells which frame was lost first, the next one looks just
+    below that.
     """
     low, high = 0, longest + 1  # the longest that passed, the shortest that failed
     guess, near, made = longest, False, 0

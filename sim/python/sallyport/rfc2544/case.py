@@ -19,7 +19,8 @@ class Options:
 
     load: Fraction = Fraction(1)  # highest intended load, as a part of line rate
     share: Fraction = Fraction(1)  # the same, as a part of the theoretical maximum
-    latency_at: tuple[Fraction, ...] = tuple(Fraction(n, 100) for n in (10, 50, 90, 100))  # parts of the throughput
+    # parts of the throughput
+    latency_at: tuple[Fraction, ...] = tuple(Fraction(n, 100) for n in (10, 50, 90, 100))
     burst_runs: int = 1
     latency_measure_ns: int | None = None  # of the latency test, if not the setup's
     goal: Goal = GOALS["rfc2544"]
@@ -37,7 +38,8 @@ class Case:
     capabilities: Capabilities
     run: Callable[[Trial], TrialResult]
     search_ns: int = 0  # that trials of a search measure; 0: as the setup says
-    known: dict[str, Found] = field(default_factory=dict)  # searches that cases of a command share, by their setups
+    # searches that cases of a command share, by their setups
+    known: dict[str, Found] = field(default_factory=dict)
 
     @property
     def key(self) -> tuple:
@@ -46,12 +48,14 @@ class Case:
 
     @property
     def bound(self) -> Fraction:
-        """The highest load that is tried, frames a second: above the theoretical maximum the black wire must lose."""
+        """The highest load that is tried, frames a second: above the theoretical maximum the black
+        wire must lose."""
         return self.setup.line_fps * min(self.setup.ceiling * self.options.share, self.options.load)
 
     @property
     def top(self) -> Fraction:
-        """The highest load of tests that are to lose frames, frames a second; the theoretical maximum bounds it by `share` alone."""
+        """The highest load of tests that are to lose frames, frames a second; the theoretical
+        maximum bounds it by `share` alone."""
         share = self.options.share * self.setup.ceiling if self.options.share < 1 else Fraction(1)
         return self.setup.line_fps * min(share, self.options.load)
 
@@ -77,7 +81,8 @@ class Case:
         return self.known[name]
 
     def throughput(self) -> tuple[Fraction, int]:
-        """The throughput in frames a second, 0 if there is none, and the number of trials that it took."""
+        """The throughput in frames a second, 0 if there is none, and the number of trials that
+        it took."""
         found = self.searched()
         return found.fps, len(found.trials)
 

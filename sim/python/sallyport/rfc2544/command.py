@@ -115,7 +115,8 @@ chips_option = click.option(
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the rows here.")
 @click.option("--html", "html_file", type=click.Path(path_type=Path), help="Write a self-contained report here.")
 def rfc2544_command(**given: object) -> None:
-    """RFC 2544 and its extensions: throughput, latency, loss, bursts, recovery of one or two boxes."""
+    """RFC 2544 and its extensions: throughput, latency, loss, bursts, recovery of one or
+    two boxes."""
     asked = Asked(**given)  # type: ignore[arg-type]
     report.check_places(asked.html_file, asked.json_file)
     rows = asked.kept()
@@ -146,7 +147,8 @@ def rfc2544_command(**given: object) -> None:
 
 
 def _judge(rows: list[dict]) -> None:
-    """[CheckFailed] if a row failed as the report has it; where a test must lose something, losing is no failure."""
+    """[CheckFailed] if a row failed as the report has it; where a test must lose something, losing
+    is no failure."""
     bad = [f"{row['test']} {row['frame_size']}" for row in rows if report.verdict(row) is False]
     if bad:
         raise CheckFailed(f"no trial passed: {', '.join(dict.fromkeys(bad))}; the table shows the loss")

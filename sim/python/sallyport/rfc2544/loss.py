@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frame loss rate (RFC 2544 26.3): from the highest load down in steps of 10 % of it until two trials in a row lose nothing."""
+"""Frame loss rate (RFC 2544 26.3): from the highest load down in steps of 10 % of it until two
+trials in a row lose nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ CLEAN_TRIALS = 2
 
 
 def rows(case: Case) -> Iterator[dict]:
-    """A row for each load. ESP that is recorded for a box that decrypts alone is never more than the wire carries."""
+    """A row for each load. ESP that is recorded for a box that decrypts alone is never more than
+    the wire carries."""
     clean = 0
     recorded = case.setup.boxes == 1 and case.setup.direction != "encrypt"
     for step in STEPS:

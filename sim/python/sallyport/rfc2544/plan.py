@@ -46,7 +46,8 @@ def parse_tests(text: str, capabilities: Capabilities) -> list[str]:
 def cases(
     names: list[str], setup: Setup, sizes: Sizes, options: Options, capabilities: Capabilities, run: Run
 ) -> list[Case]:
-    """Cases in the order of their rows. More than one test means one suite's whole report: see [FEW]."""
+    """Cases in the order of their rows. More than one test means one suite's whole report:
+    see [FEW]."""
 
     known: dict[str, Found] = {}
 
@@ -79,8 +80,8 @@ def outcomes(found: list[Case], jobs: int) -> Iterator[tuple[Case, list[dict]]]:
         for case in found:
             yield case, list(TESTS[case.test](case))
         return
-    # A thread a case: it waits for its trials, one at a time, which are made elsewhere. No more of them than keep the jobs busy, so that
-    # cases of the same boxes follow each other there too.
+    # A thread a case: it waits for its trials, one at a time, which are made elsewhere. No more of
+    # them than keep the jobs busy, so that cases of the same boxes follow each other there too.
     threads = ThreadPoolExecutor(max_workers=CASES_A_JOB * jobs)
     futures = [threads.submit(lambda case=case: list(TESTS[case.test](case))) for case in found]
     try:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""System recovery (RFC 2544 26.5): how long a box that was overloaded goes on losing once the load is halved."""
+"""System recovery (RFC 2544 26.5): how long a box that was overloaded goes on losing once the load
+is halved."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ ENDLESS = 1.45  # measured intervals; frames are sent for one and a half of them
 
 
 def rows(case: Case) -> Iterator[dict]:
-    """One row. `recovery_ns` is from the change to when the last lost frame was sent; null if frames were lost to the end."""
+    """One row. `recovery_ns` is from the change to when the last lost frame was sent; null if
+    frames were lost to the end."""
     throughput, trials = case.throughput()
     overload = min((throughput or case.bound) * OVERLOAD, case.setup.line_fps)
     after = overload * AFTER

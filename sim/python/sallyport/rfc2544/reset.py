@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reset recovery (RFC 2544 26.6, RFC 6201): how long a box carries nothing after each kind of reset."""
+"""Reset recovery (RFC 2544 26.6, RFC 6201): how long a box carries nothing after each kind
+of reset."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ ENDLESS = 0.95
 def rows(case: Case) -> Iterator[dict]:
     """A row for each kind of reset that the tester's boxes have, at the throughput.
 
-    `outage_ns` is RFC 6201 4's by time: from the last frame before to the first one after; null if frames were lost to the end.
+    `outage_ns` is RFC 6201 4's by time: from the last frame before to the first one after; null if
+    frames were lost to the end.
     """
     throughput, trials = case.throughput()
     for kind in case.capabilities.resets:

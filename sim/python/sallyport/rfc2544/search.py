@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Throughput by MLRsearch: the highest load that meets a goal, which may be RFC 2544's or one of noisy devices (NDR, PDR)."""
+"""Throughput by MLRsearch: the highest load that meets a goal, which may be RFC 2544's or one of
+noisy devices (NDR, PDR)."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ LOWEST = 1000  # times below the highest load, the least that is tried
 
 @dataclass(frozen=True)
 class Goal:
-    """What a load must do to count as carried. Of a set of `trials`, `exceed` may lose more than `loss`."""
+    """What a load must do to count as carried. Of a set of `trials`, `exceed` may lose more
+    than `loss`."""
 
     name: str = "rfc2544"
     loss: float = 0.0  # of the frames of a trial
@@ -28,7 +30,8 @@ class Goal:
     width: float = 0.001  # of the last interval, relative to the load
     trials: int = 1  # of a load
     trial_ns: int | None = None  # measured; None: as the command's setup says
-    first_ns: int | None = None  # of the first trials, which are to be short; None: as long as all others
+    # of the first trials, which are to be short; None: as long as all others
+    first_ns: int | None = None
 
     def met(self, trial: TrialResult) -> bool:
         """Whether one trial is good."""
@@ -43,7 +46,8 @@ GOALS = {"rfc2544": Goal(), "ndr": Goal("ndr", **_CSIT), "pdr": Goal("pdr", loss
 
 @dataclass(frozen=True)
 class Found:
-    """What a search found: the highest load that meets the goal, 0 if there is none; a good trial of it; all trials."""
+    """What a search found: the highest load that meets the goal, 0 if there is none; a good trial
+    of it; all trials."""
 
     fps: Fraction
     best: TrialResult | None
@@ -61,7 +65,8 @@ class Found:
 
 
 class _Measurer(AbstractMeasurer):
-    """MLRsearch's view of a backend: keeps every trial, because the report shows the one that passed."""
+    """MLRsearch's view of a backend: keeps every trial, because the report shows the one
+    that passed."""
 
     def __init__(self, run_trial: RunTrial, goal: Goal) -> None:
         self.run_trial, self.goal = run_trial, goal

@@ -9,7 +9,8 @@ from sallyport.errors import InputError
 from sallyport.mixes import GENOME, MIXES
 
 GENOME_PREFIX = "imix:"
-# RFC 2544 9.1 and what shows a gateway's edges: a beat more than 64 B, a published appliance's size, jumbo frames.
+# RFC 2544 9.1 and what shows a gateway's edges: a beat more than 64 B, a published appliance's
+# size, jumbo frames.
 STANDARD = (
     "64",
     "65",
@@ -35,8 +36,9 @@ Sizes = list[tuple[str, dict[int, int]]]
 def parse(text: str, setup: Setup) -> Sizes:
     """`"64,1400,imix"` as a list of (label, mix); InputError names the entry that is wrong.
 
-    `all` is [STANDARD]; `largest` is the longest frame whose ESP fits a port of 1518 B; `imix:aaadg` a mix by RFC 6985's letters.
-    With IPv6, shorter sizes become that of the shortest test frame.
+    `all` is [STANDARD]; `largest` is the longest frame whose ESP fits a port of 1518 B;
+    `imix:aaadg` a mix by RFC 6985's letters. With IPv6, shorter sizes become that of the shortest
+    test frame.
     """
     entries = [part for entry in text.split(",") for part in (STANDARD if entry.strip() == "all" else [entry.strip()])]
     least = limits.smallest_frame(setup.ip)

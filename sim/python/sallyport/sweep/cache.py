@@ -16,7 +16,8 @@ from sallyport.sweep import design
 
 
 def key(trial: Trial) -> str:
-    """What a simulated trial is known by: its arguments, but for those that cannot change it, and the design."""
+    """What a simulated trial is known by: its arguments, but for those that cannot change it, and
+    the design."""
     plain = asdict(replace(trial, setup=replace(trial.setup, threads=None)))
     text = json.dumps(
         [plain, design.digest(trial.setup.tables, trial.setup.crypto, trial.setup.chips)], sort_keys=True, default=str
@@ -31,7 +32,8 @@ class Cache:
         self._folder = folder
 
     def get(self, name: str) -> TrialResult | None:
-        """The result that was put under `name`, or None. A file that cannot be read counts as absent."""
+        """The result that was put under `name`, or None. A file that cannot be read counts
+        as absent."""
         try:
             return _decode((self._folder / name).with_suffix(".json").read_text())
         except (OSError, ValueError, TypeError, KeyError):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trials on Dask: worker processes of this machine, of a batch system, or of a scheduler that is there already.
+"""Trials on Dask: worker processes of this machine, of a batch system, or of a scheduler that is
+there already.
 
-A trial is a pure function, so Dask makes it again elsewhere when its worker is lost. A worker keeps its simulation for the next trial of
-the same boxes.
+A trial is a pure function, so Dask makes it again elsewhere when its worker is lost. A worker keeps
+its simulation for the next trial of the same boxes.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from sallyport.backend_sim import SimBackend
 from sallyport.errors import CheckFailed, InputError
 from sallyport.sweep import design
 
-# How long a scheduler may take to answer, and how often a trial may take its worker along before it is given up.
+# How long a scheduler may take to answer, and how often a trial may take its worker along before it
+# is given up.
 CONNECT_S = 10
 DEATHS = 3
 BATCH_SYSTEMS = {"slurm": ("SLURMCluster", "sbatch"), "lsf": ("LSFCluster", "bsub"), "pbs": ("PBSCluster", "qsub")}
@@ -31,7 +33,8 @@ BATCH_SYSTEMS = {"slurm": ("SLURMCluster", "sbatch"), "lsf": ("LSFCluster", "bsu
 
 @dataclass(frozen=True)
 class Where:
-    """Where trials are made: `jobs` at once, on a scheduler's workers, or on those of a batch system ("slurm", "lsf", "pbs")."""
+    """Where trials are made: `jobs` at once, on a scheduler's workers, or on those of a batch
+    system ("slurm", "lsf", "pbs")."""
 
     jobs: int | None = None
     scheduler: str | None = None
@@ -96,7 +99,8 @@ def _local_cluster(jobs: int) -> LocalCluster:
 
 
 def _batch_cluster(where: Where) -> Any:
-    """Workers as jobs of a batch system; queue, memory and wall time come from dask-jobqueue's own configuration file."""
+    """Workers as jobs of a batch system; queue, memory and wall time come from dask-jobqueue's own
+    configuration file."""
     interrupt = signal.getsignal(signal.SIGINT)
     import dask_jobqueue  # only here: it is slow to import
 
@@ -115,7 +119,8 @@ def _batch_cluster(where: Where) -> Any:
             f"--{where.batch}: {_first_line(error)}; "
             "say queue, memory and wall time in ~/.config/dask/jobqueue.yaml (docs/how-to/cluster.md)"
         ) from None
-    # Always so many: a job that the batch system ends is submitted again, which `scale` would not do.
+    # Always so many: a job that the batch system ends is submitted again, which `scale` would
+    # not do.
     cluster.adapt(minimum_jobs=where.jobs or 1, maximum_jobs=where.jobs or 1)
     return cluster
 

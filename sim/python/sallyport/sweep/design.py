@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a simulated trial's outcome depends on besides its arguments: the built design and this code, as one digest."""
+"""What a simulated trial's outcome depends on besides its arguments: the built design and this
+code, as one digest."""
 
 from __future__ import annotations
 

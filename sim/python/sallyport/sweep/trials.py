@@ -13,7 +13,8 @@ from sallyport.sweep.pool import Pool
 
 
 class Trials:
-    """Makes trials in a pool. Those of a repeatable backend are made once, and with a cache once and for all."""
+    """Makes trials in a pool. Those of a repeatable backend are made once, and with a cache once
+    and for all."""
 
     def __init__(self, pool: Pool, progress: Progress, repeatable: bool, cache: Cache | None) -> None:
         self._pool = pool

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 const PAPER = 1040; // CSS pixels across A4 landscape between its margins
 
-// Lets the print style stretch a drawing to the paper: its coordinates stay those it was drawn with.
+// Lets the print style stretch a drawing to the paper: its coordinates stay those it was
+// drawn with.
 for (const plot of document.querySelectorAll(".plotly-graph-div")) {
   const fit = () => {
     for (const svg of plot.querySelectorAll(".main-svg")) {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cisco TRex as a tester of real boxes (docs/how-to/lab.md): a [sallyport.backend.TrafficBackend] that a lab file describes."""
+"""Cisco TRex as a tester of real boxes (docs/how-to/lab.md): a [sallyport.backend.TrafficBackend]
+that a lab file describes."""
 
 from sallyport.trex.trex_backend import TrexBackend
 

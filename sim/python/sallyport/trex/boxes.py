@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The boxes under test, reached over ssh: configured by sallyctl before the first packet, their drop counters around each trial."""
+"""The boxes under test, reached over ssh: configured by sallyctl before the first packet, their
+drop counters around each trial."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ def reached(lab: Lab) -> list[tuple[int, Box, Ssh]]:
 
 
 def configure(lab: Lab) -> None:
-    """Write each box's batch file and see that its counters can be read; [InputError] for the first box that fails."""
+    """Write each box's batch file and see that its counters can be read; [InputError] for the first
+    box that fails."""
     for number, box, ssh in reached(lab):
         try:
             if ssh.configure:
@@ -46,7 +48,8 @@ def configure(lab: Lab) -> None:
 
 
 def counters(lab: Lab) -> Counters:
-    """Every drop and punt counter of every box, as "box0.outer.drop_replay"; [Unanswered] if one does not tell."""
+    """Every drop and punt counter of every box, as "box0.outer.drop_replay"; [Unanswered] if one
+    does not tell."""
     return {name: count for number, box, ssh in reached(lab) for name, count in _counters(number, box, ssh).items()}
 
 

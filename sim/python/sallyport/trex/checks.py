@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be known before the first packet: each of these ends with [InputError] and says what, where and what to do."""
+"""What can be known before the first packet: each of these ends with [InputError] and says what,
+where and what to do."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ SHORTEST_NS = 100_000_000  # of a trial that TRex begins and ends
 
 
 def setup(lab: Lab, asked: Setup) -> None:
-    """Whether a setup is one that this tester offers at all, and whether its frames fit TRex's ports."""
+    """Whether a setup is one that this tester offers at all, and whether its frames fit
+    TRex's ports."""
     if asked.boxes != 2:
         raise InputError(
             f"--boxes {asked.boxes}: TRex recognises frames that come out as they went in; choose --boxes 2"
@@ -110,7 +112,8 @@ def connect(lab: Lab, client: Client) -> str:
 
 
 def ports(lab: Lab, client: Client) -> dict:
-    """See that the ports are there, up, idle and where the lab file says; then take them. Their driver and addresses."""
+    """See that the ports are there, up, idle and where the lab file says; then take them. Their
+    driver and addresses."""
     there = client.call("get_all_ports")
     for red in (box.red for box in lab.boxes):
         if red.port not in there:

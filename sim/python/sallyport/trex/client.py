@@ -69,7 +69,8 @@ def serve(api, say):
                 result = answer(api, clients, request)
                 connected = bool(clients) and clients[-1].is_connected()
                 say({"id": request["id"], "result": result})
-            except (Exception, KeyboardInterrupt) as error:  # TRex's own thread interrupts calls when its server goes
+            except (Exception, KeyboardInterrupt) as error:
+                # TRex's own thread interrupts calls when its server goes
                 lost = connected and not clients[-1].is_connected()
                 text = str(error) or type(error).__name__
                 say({"id": request["id"], "error": text, "kind": "lost" if lost else "refused"})
@@ -105,4 +106,5 @@ if __name__ == "__main__":
     except BaseException:
         traceback.print_exc()
         status = 1
-    os._exit(status)  # not by way of the interpreter's end, where TRex's sockets wait for a server that is not there
+    # not by way of the interpreter's end, where TRex's sockets wait for a server that is not there
+    os._exit(status)

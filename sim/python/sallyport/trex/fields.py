@@ -34,7 +34,8 @@ class _Loader(yaml.BaseLoader):
 
 
 def read(file: Path, like: str) -> Section:
-    """The mapping that is the whole of `file`; `like` is the example that its sentences point to."""
+    """The mapping that is the whole of `file`; `like` is the example that its sentences
+    point to."""
     try:
         # A subclass of BaseLoader, which makes text, lists and mappings and nothing else.
         node = yaml.load(file.read_text(encoding="utf-8"), Loader=_Loader)

@@ -46,7 +46,8 @@ def addresses(way: int, number: int, ip: int) -> tuple[bytes, bytes]:
 def frame(
     way: int, number: int, ip: int, size: int, src_mac: str, dst_mac: str, final: bool = False, vlan: int | None = None
 ) -> bytes:
-    """A frame of flow `number`, of `size` bytes with the FCS that the port adds; `final`: TRex changes nothing that UDP protects."""
+    """A frame of flow `number`, of `size` bytes with the FCS that the port adds; `final`: TRex
+    changes nothing that UDP protects."""
     check(size, ip, vlan)
     packet = size - FCS - packet_at(vlan)
     datagram = packet - limits.IP_BYTES[ip]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a lab file says (docs/how-to/lab.md has the schema): where TRex is, how its ports reach the two boxes, what an operator can do."""
+"""What a lab file says (docs/how-to/lab.md has the schema): where TRex is, how its ports reach the
+two boxes, what an operator can do."""
 
 from __future__ import annotations
 
@@ -98,7 +99,8 @@ class Lab:
 
 
 def load(file: Path) -> Lab:
-    """The lab that `file` describes, every field of it checked; [InputError] for the first one that is wrong."""
+    """The lab that `file` describes, every field of it checked; [InputError] for the first one that
+    is wrong."""
     root = fields.read(file, EXAMPLE)
     tester = _tester(root.section("trex"))
     boxes = [_box(section, file) for section in root.sections("boxes", 2)]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From TRex's statistics to a trial's figures: counts of groups, latency of latency streams, loss over time."""
+"""From TRex's statistics to a trial's figures: counts of groups, latency of latency streams, loss
+over time."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ class Sample:
 
 
 def sample(stats: dict, ways: list[Way], groups: list[list[int]], at_ns: float) -> Sample:
-    """Of TRex's answer to get_stats: frames of the bulk and of the latency groups of each direction."""
+    """Of TRex's answer to get_stats: frames of the bulk and of the latency groups of each
+    direction."""
 
     def count(way: Way, latency: list[int], field: str, port: int) -> int:
         flows = stats.get("flow_stats", {})
@@ -81,7 +83,8 @@ def lost(stats: dict, ways: list[Way], groups: list[list[int]]) -> list[int]:
 
 
 def sent_within(samples: list[Sample], asked: float) -> float:
-    """Seconds in which all frames were sent: as `asked`, unless the looks tell that it took less or more."""
+    """Seconds in which all frames were sent: as `asked`, unless the looks tell that it took less
+    or more."""
     whole = samples[-1].tx
     before = max((each.at_ns for each in samples if each.tx != whole), default=0.0) / 1e9
     after = min(each.at_ns for each in samples if each.tx == whole) / 1e9
@@ -105,7 +108,8 @@ def last_loss_ns(samples: list[Sample]) -> float | None:
 
 
 def _waiting(samples: list[Sample], at: int, way: int) -> int:
-    """Frames in a queue at sample `at`: as many as leave it in the time that each has to wait (Little's law)."""
+    """Frames in a queue at sample `at`: as many as leave it in the time that each has to wait
+    (Little's law)."""
     now, then = samples[at], samples[max(0, at - QUEUE_LOOKS)]
     if not now.delay_ns or now.at_ns <= then.at_ns or now.delay_ns[way] < BUSY_QUEUE * now.least_ns[way]:
         return 0
@@ -125,7 +129,8 @@ class Delays:
 
 
 def delays(stats: dict, groups: list[int], highest_us: dict[int, float]) -> Delays:
-    """`highest_us`: the highest `total_max` of each group in any sample, since TRex forgets it between two."""
+    """`highest_us`: the highest `total_max` of each group in any sample, since TRex forgets it
+    between two."""
     rows: list[dict[str, Any]] = []
     buckets: dict[int, int] = {}
     reordered = duplicated = 0
@@ -162,7 +167,8 @@ def delays(stats: dict, groups: list[int], highest_us: dict[int, float]) -> Dela
 
 
 def _fine(encoded: list[str | None]) -> list[tuple[int, int]]:
-    """Microseconds and frames of all groups together, to three digits; none unless TRex was started with --hdrh."""
+    """Microseconds and frames of all groups together, to three digits; none unless TRex was started
+    with --hdrh."""
     whole = HdrHistogram(1, HIGHEST_US, DIGITS)
     for text in encoded:
         if not text:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TRex's client as a child process (client.py): calls of its API by name, and what becomes of them if it or its server goes away."""
+"""TRex's client as a child process (client.py): calls of its API by name, and what becomes of them
+if it or its server goes away."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from sallyport.trex.lab import Lab
 
 PROGRAM = Path(__file__).with_name("client.py")
 VARIABLE = "TREX_CLIENT"
-ANSWER_SECONDS = 60.0  # for the slowest call: streams by the thousand, or a server that does not answer
+# for the slowest call: streams by the thousand, or a server that does not answer
+ANSWER_SECONDS = 60.0
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -50,7 +52,8 @@ def folder(lab: Lab) -> Path:
 
 
 class Client:
-    """A running client. Its calls are short, so that an interrupted one is not waited for; answers that come late are dropped."""
+    """A running client. Its calls are short, so that an interrupted one is not waited for; answers
+    that come late are dropped."""
 
     def __init__(self, lab: Lab) -> None:
         self._lab = lab

@@ -66,7 +66,8 @@ class Run:
     def measured(
         self, loads: list[Load], seconds: float, multipliers: list[str], then: Callable[[], None] | None
     ) -> None:
-        """`seconds` of load, and half as long again with `multipliers` of it if there are any; `then` is called at the beginning."""
+        """`seconds` of load, and half as long again with `multipliers` of it if there are any;
+        `then` is called at the beginning."""
         self._load(loads)  # anew, so that no counter or extreme of a warm-up is left
         duration = 1.5 * seconds if multipliers else seconds
         self._client.call("start", ports=self._tx_ports, mult="1", duration=duration + self._start_s)
@@ -143,7 +144,8 @@ class Run:
             raise Refused(f"traffic of {seconds:g} s still goes on after {now:.0f} s")
 
     def _drain(self, began: float) -> None:
-        """Late frames arrive: until none has for `drain_ms` (RFC 2544 23: two seconds). Then TRex's filters may go."""
+        """Late frames arrive: until none has for `drain_ms` (RFC 2544 23: two seconds). Then TRex's
+        filters may go."""
         drain, ended = self._lab.drain_ms / 1000, time.monotonic()
         moved, arrived = ended, self._look(began).rx
         while (now := time.monotonic()) < min(moved + drain, ended + LONGEST_DRAIN_SECONDS):

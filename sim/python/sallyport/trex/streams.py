@@ -27,7 +27,8 @@ LATENCY = (16, 80)
 
 @dataclass(frozen=True)
 class Way:
-    """What enters the red port of box `number`: TRex's ports at both ends, and the addresses of its frames."""
+    """What enters the red port of box `number`: TRex's ports at both ends, and the addresses of
+    its frames."""
 
     number: int
     tx_port: int
@@ -47,7 +48,8 @@ class Load:
     fps: Fraction
 
     def multiplier(self, then_fps: Fraction) -> str:
-        """What TRex is to multiply these streams' rates by for `then_fps`; it leaves latency streams alone."""
+        """What TRex is to multiply these streams' rates by for `then_fps`; it leaves latency
+        streams alone."""
         return f"{float((then_fps - self.latency_fps) / (self.fps - self.latency_fps)):.9f}"
 
 
@@ -72,7 +74,8 @@ def make(lab: Lab, setup: Setup, way: Way, fps: Fraction, lowest: Fraction) -> L
 
 
 def burst(lab: Lab, setup: Setup, way: Way, count: int, fps: Fraction) -> Load:
-    """Streams that send `count` frames at `fps` and end; no latency, for its frames would be more."""
+    """Streams that send `count` frames at `fps` and end; no latency, for its frames would
+    be more."""
     weight = sum(setup.mix.values())
     shares = {size: count * part // weight for size, part in setup.mix.items()}
     for size in _by_weight(setup)[: count - sum(shares.values())]:
@@ -117,7 +120,8 @@ def _latency_stream(lab: Lab, setup: Setup, way: Way, size: int, mode: dict, num
 
 def _of(lab: Lab, frame: bytes, program: list[dict] | None, mode: dict, stats: dict) -> dict:
     packet = _object("STLPktBuilder", pkt_buffer={"bytes": base64.b64encode(frame).decode()}, vm=program)
-    # Of a frame given as bytes TRex takes neither address unless it is told to: bit 0 and mode 1 are "as in the packet".
+    # Of a frame given as bytes TRex takes neither address unless it is told to: bit 0 and mode 1
+    # are "as in the packet".
     return _object(
         "STLStream",
         packet=packet,
@@ -130,7 +134,8 @@ def _of(lab: Lab, frame: bytes, program: list[dict] | None, mode: dict, stats: d
 
 
 def _flows(setup: Setup, order: str, vlan: int | None) -> list[dict]:
-    """The program that makes flow k of flow 0: k in the low 16 bits of both addresses, which are 0 in flow 0."""
+    """The program that makes flow k of flow 0: k in the low 16 bits of both addresses, which are 0
+    in flow 0."""
     start = frames.packet_at(vlan)
     op = "random" if order == "random" else "inc"
     program = [

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TRex as a [sallyport.backend.TrafficBackend]: real frames through two real boxes, from red port to red port."""
+"""TRex as a [sallyport.backend.TrafficBackend]: real frames through two real boxes, from red port
+to red port."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ def _ask(sentence: str) -> None:
 
 
 class TrexBackend:
-    """Trials in real time. TRex is reached, and its ports taken, by the first `check` or trial; `close` gives them back.
+    """Trials in real time. TRex is reached, and its ports taken, by the first `check` or trial;
+    `close` gives them back.
 
     Not repeatable: boxes and tester are real. A trial that is interrupted stops its traffic first.
     """
@@ -145,7 +147,8 @@ class TrexBackend:
         return self._start_ms or []
 
     def run_trial(self, trial: Trial) -> TrialResult:
-        """Raises [CheckFailed] if TRex is lost on the way or refuses; what came before stays good."""
+        """Raises [CheckFailed] if TRex is lost on the way or refuses; what came before
+        stays good."""
         checks.setup(self.lab, trial.setup)
         client = self._connected()
         checks.trial(self.lab, trial, self._interactive)
@@ -182,7 +185,8 @@ class TrexBackend:
 
     def _way(self, setup: Setup, way: int) -> streams.Way:
         here, there = self.lab.boxes[way].red, self.lab.boxes[1 - way].red
-        # Of boxes that are a bump in the wire the next hop is the far host, which is TRex's other port.
+        # Of boxes that are a bump in the wire the next hop is the far host, which is TRex's
+        # other port.
         dst = there.mac if setup.mode == "transport" else self._next_hops[way]
         return streams.Way(way, here.port, there.port, here.mac, dst, here.vlan)
 
@@ -266,7 +270,8 @@ class TrexBackend:
         result_checks += self._limited(trial, sum(missing), run)
         outage = None
         if trial.reset:
-            # RFC 6201 4's loss method: counters are read too seldom to tell when the first packet after the reset came.
+            # RFC 6201 4's loss method: counters are read too seldom to tell when the first packet
+            # after the reset came.
             outage = max(missing) / float(trial.fps) * 1e9
             if run.silent():
                 result_checks.append(

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The answer of get_stats, in the real client's form: flow statistics and latency by group, counters by port."""
+"""The answer of get_stats, in the real client's form: flow statistics and latency by group,
+counters by port."""
 
 from hdrh.histogram import HdrHistogram
 
@@ -30,7 +31,8 @@ def statistics(world, traffic):
             counters[rx_of[port]]["ipackets"] += arrived
             if worlds.fixed(stream):
                 latency[group] = delays(world, arrived, sending.active(), waiting)
-                # It tells a gap in the numbers by a later frame; and once it has none it tells nothing.
+                # It tells a gap in the numbers by a later frame; and once it has none it
+                # tells nothing.
                 latency[group]["err_cntrs"] |= {"dropped": dropped + lost if arrived else 0, "dup": doubled}
     latency["global"] = {"old_flow": 0, "bad_hdr": world.bad_hdr}
     whole = {"cpu_util": world.cpu_util, "rx_cpu_util": world.rx_cpu_util, "queue_full": world.queue_full}
@@ -38,13 +40,15 @@ def statistics(world, traffic):
 
 
 def passes(world, port, stream):
-    """A box takes what is for it; a bump in the wire takes nothing and passes what is for the far port."""
+    """A box takes what is for it; a bump in the wire takes nothing and passes what is for the
+    far port."""
     wanted = world.ports[1 - port].mac if world.bridge else world.ports[port].box_mac
     return stream.packet.buffer[:6].hex(":") == wanted and stream.packet.buffer[6:12].hex(":") == world.ports[port].mac
 
 
 def delays(world, frames, active, waiting):
-    """Latency in the real client's form: whole microseconds, buckets named by their lower ends, extremes of a window."""
+    """Latency in the real client's form: whole microseconds, buckets named by their lower ends,
+    extremes of a window."""
     weight = sum(part for _, part in world.latency_us)
     histogram, left = {}, frames
     for value, part in world.latency_us[::-1]:
@@ -77,7 +81,8 @@ def delays(world, frames, active, waiting):
 
 
 def encoded(world, frames):
-    """The histogram as --hdrh has it: whole microseconds up to 10 s, three digits, compressed and in base64."""
+    """The histogram as --hdrh has it: whole microseconds up to 10 s, three digits, compressed and
+    in base64."""
     made = HdrHistogram(1, 10_000_000, 3)
     weight, left = sum(part for _, part in world.latency_us), frames
     for value, part in world.latency_us[::-1]:

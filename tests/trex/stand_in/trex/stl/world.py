@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The server behind the stand-in: its ports, the wires, and two boxes between them that do as they are told.
+"""The server behind the stand-in: its ports, the wires, and two boxes between them that do as they
+are told.
 
 TREX_STAND_IN is a JSON object of the fields of `World`; what is left out is as if all were well.
 """
@@ -39,13 +40,17 @@ class World:
     neighbours: dict = field(default_factory=dict)  # link-local address: MAC
     vlan: int | None = None  # in which ARP is answered
     bridge: bool = False  # boxes pass frames for the other port, and take none of their own
-    catch_up_s: float = 0.02  # what streams are to send so soon after a start leaves at once, at that time
-    capacity_fps: float | None = None  # of each direction; what is above waits, and is lost when the queue is full
+    # what streams are to send so soon after a start leaves at once, at that time
+    catch_up_s: float = 0.02
+    # of each direction; what is above waits, and is lost when the queue is full
+    capacity_fps: float | None = None
     queue: int = 0  # frames
     lose: dict = field(default_factory=dict)  # frames lost of a group, by its number
     double: dict = field(default_factory=dict)  # frames that arrive twice of a group, by its number
-    outage: list | None = None  # from, to: seconds since traffic started last, in which nothing passes
-    latency_us: list = field(default_factory=lambda: [[3, 9000], [25, 900], [140, 100]])  # value and its weight
+    # from, to: seconds since traffic started last, in which nothing passes
+    outage: list | None = None
+    # value and its weight
+    latency_us: list = field(default_factory=lambda: [[3, 9000], [25, 900], [140, 100]])
     hdrh: bool = False  # started with --hdrh: latency has a histogram by hdrhistogram.org too
     out_of_order: int = 0
     bad_hdr: int = 0
@@ -56,10 +61,12 @@ class World:
     extra: int = 0  # frames of somebody else, received as the bulk's
     sends: float = 1.0  # of what it should
     never_ends: bool = False
-    die_at: str = ""  # "method:n": its n-th call ends the client's process; with "lost:method:n" the server goes away
+    # "method:n": its n-th call ends the client's process; with "lost:method:n" the server goes away
+    die_at: str = ""
     slow: str = ""  # a method that takes 30 s
     refuse: dict = field(default_factory=dict)  # method: what the server says instead of doing it
-    clock: str = ""  # a file with the time in seconds, for tests that let it pass; else time passes by itself
+    # a file with the time in seconds, for tests that let it pass; else time passes by itself
+    clock: str = ""
     log: str = ""  # a file for all calls and streams, a JSON object a line
 
 
@@ -84,7 +91,8 @@ def delay(stream):
 
 
 class Traffic:
-    """What one port sends, from a moment on, at a factor that may change; and the box behind it, a queue and a rate."""
+    """What one port sends, from a moment on, at a factor that may change; and the box behind it, a
+    queue and a rate."""
 
     def __init__(self, world, streams, duration):
         self.world, self.streams, self.began = world, streams, clock(world)
@@ -114,7 +122,8 @@ class Traffic:
         self.ended = self.now()
 
     def sent(self, stream, until):
-        """Frames up to a moment. The scheduler is late when traffic starts: what is due by then leaves once it has caught up."""
+        """Frames up to a moment. The scheduler is late when traffic starts: what is due by then
+        leaves once it has caught up."""
         if until < self.world.catch_up_s:
             return 0.0
         if stream.mode.total_pkts and self.ended is None and until == self.duration:
@@ -132,7 +141,8 @@ class Traffic:
                 yield self.began + max(self.world.catch_up_s, delay(stream) + number / stream.mode.pps)
 
     def counts(self):
-        """Frames of each stream that were sent, that arrived and that were lost; and how many wait in the box."""
+        """Frames of each stream that were sent, that arrived and that were lost; and how many wait
+        in the box."""
         until = self.now()
         edges = {0.0, self.world.catch_up_s, until, *(since for since, _ in self.steps)}
         edges |= {delay(each) for each in self.streams} | set(self.world.outage or [])
@@ -151,7 +161,8 @@ class Traffic:
 
 
 class Box:
-    """Frames of each stream that wait in it, that have gone out and that it lost; they keep their order."""
+    """Frames of each stream that wait in it, that have gone out and that it lost; they keep
+    their order."""
 
     def __init__(self, world, streams):
         self.world, self.waiting, self.gone, self.lost = world, *([0.0] * streams for _ in range(3))
