@@ -11,7 +11,7 @@ failed=0
 check() {
   local name=$1
   shift
-  if "$@"; then printf 'lint: %-14s ok\n' "$name"; else printf 'lint: %-14s FAILED\n' "$name"; failed=1; fi
+  if "$@"; then printf 'lint: %-15s ok\n' "$name"; else printf 'lint: %-15s FAILED\n' "$name"; failed=1; fi
 }
 
 go_format() {
@@ -45,6 +45,7 @@ check "go vet" bash -c 'cd mgmt && go vet ./...'
 check staticcheck bash -c 'cd mgmt && go tool staticcheck ./...'
 [ ${#c_family[@]} = 0 ] || check clang-format clang-format --dry-run -Werror "${c_family[@]}"
 check licences licences
+check "comment columns" python scripts/comment_columns.py
 check prose scripts/prose.sh
 check "register drift" regs/generate.sh --check
 exit $failed
