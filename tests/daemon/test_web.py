@@ -144,8 +144,8 @@ def on_a_phone(shown: Watched) -> None:
     """Tables scroll inside themselves, and nothing else does, by day and by night."""
     for scheme in ("light", "dark"):
         with shown.shown_on(390, 844, color_scheme=scheme) as page:
-            page.wait_for_function("document.documentElement.scrollWidth == 390")
-            page.wait_for_function("[...document.querySelectorAll('canvas')].every(c => c.clientWidth <= 390)")
+            page.wait_for_function("() => document.documentElement.scrollWidth == 390")
+            page.wait_for_function("() => [...document.querySelectorAll('canvas')].every(c => c.clientWidth <= 390)")
             assert page.eval_on_selector("#sas .scroll", "place => place.scrollWidth > place.clientWidth")
             page.wait_for_function(f"() => ({DRAWN})().every(([one, other]) => one + other > 10)")
             colours = page.evaluate(

@@ -221,7 +221,7 @@ def test_the_verdict_its_reason_and_a_comparison_come_first() -> None:
 def test_a_phone_scrolls_tables_and_nothing_else(whole: Page, scheme: str) -> None:
     with whole.shown_on(390, 844, color_scheme=scheme) as page:
         # Plots follow the width of their window a moment later.
-        page.wait_for_function("document.documentElement.scrollWidth == 390")
+        page.wait_for_function("() => document.documentElement.scrollWidth == 390")
         text, paper = page.evaluate(
             "[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
         )
