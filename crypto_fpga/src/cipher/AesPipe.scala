@@ -32,8 +32,8 @@ class CipherBlock[T <: Data](tagType: T) extends Bundle {
  * AES-128 passes through the last four stages unchanged, AES-192 through the last two. Deciphering
  * (the inverse cipher of 5.3), the schedule runs backwards from the last words of it, which
  * software computes once a key, and AES-128 waits in the first four stages, and so has round key k
- * in the same stage as AES-256. What is in `tag` comes out beside the block; `ahead` shows the same
- * `aheadBy` cycles earlier, for whoever has to fetch something for it.
+ * in the same stage as AES-256. `tag` comes out beside the block; `ahead` shows it `aheadBy` cycles
+ * earlier, so that a memory can be read for it.
  *
  * The pipe's clock stops while it is empty. While `wipe` is high zeros enter; after
  * [[AesPipe.latency]] such cycles no register holds a key.

@@ -23,7 +23,7 @@ class ChaChaBlock extends Bundle {
  * assertion. Five rounds end on the other kind of round than they began with; [[ChaCha.exchange]]
  * on the way back to the entry makes every pass the same.
  *
- * Latency is [[ChaChaPipe.latency]] cycles. What has come in waits in a ring of rows for the
+ * Latency is [[ChaChaPipe.latency]] cycles. The input waits in a ring of rows for the
  * final addition.
  *
  * The clock stops while the pipe is empty. While `wipe` is high zeros enter and what is inside is

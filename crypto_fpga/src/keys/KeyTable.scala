@@ -9,7 +9,7 @@ import sallyport.common.table.{DirectTable, TablePort, TableResult}
 /**
  * A write-only key table whose rows change only between packets.
  *
- * What is kept per SA beside the row (sequence counter, highest number) starts anew with the row:
+ * The state of an SA beside the row (sequence counter, highest number) starts anew with the row:
  * for that a write waits until `mayWrite` and for a [[PacketPause]] (`hold`, `drained`), writes,
  * and pulses `restart`.
  *

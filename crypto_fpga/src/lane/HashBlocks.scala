@@ -59,7 +59,7 @@ class HashBlocks(slots: Int, rowBits: Int, poly: Boolean, next: (UInt, UInt) => 
     val words = UInt(placeBits.W)
 
     /**
-     * What is behind the message: two words, each with its place. Poly1305's are followed by one
+     * Two words follow the message, each with its place. Poly1305's are followed by one
      * of zeros each.
      */
     val places = Vec(2, UInt(placeBits.W))

@@ -60,8 +60,7 @@ class HashEngine(slots: Int, rowBits: Int, kinds: Set[HashKind.Type], next: (UIn
     packets := Mux(io.wipe, 0.U, packets + io.start.valid - io.done.valid)
     busy := packets =/= 0.U
 
-    // Keys and chains. What is read of them in a wipe comes to be zero too, because every
-    // cycle reads.
+    // Keys and chains. Every cycle reads, so a wipe also makes the words at the outputs zero.
     val wipeRow = RegInit(0.U(slotBits.W))
     wipeRow := Mux(io.wipe, wipeRow + 1.U, 0.U)
     def memory(valid: Bool, slot: UInt, data: UInt): SyncReadMem[UInt] = {

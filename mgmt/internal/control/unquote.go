@@ -43,7 +43,7 @@ func unquote(text []byte) ([]byte, error) {
 	return out, nil
 }
 
-// unit is the number of \uXXXX, which a text begins with; else none that is a half of a pair.
+// unit is the number of the escape that text begins with, \u and four digits, or utf8.RuneError.
 func unit(text []byte) rune {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return utf8.RuneError
