@@ -5,6 +5,7 @@ package model
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -100,23 +101,16 @@ func (m *Model) addState(c xfrm.StateAdd) error {
 }
 
 func (m *Model) selectStates(c xfrm.StateSelect, meter Meter) (string, error) {
-	var out strings.Builder
 	found := m.matching(c)
-	if c.Verb == xfrm.Delete || c.Verb == xfrm.DeleteAll {
-		m.RemoveSAs(found)
-	} else {
-		for _, sa := range found {
-			text, err := m.DescribeSA(sa, meter)
-			if err != nil {
-				return "", err
-			}
-			out.WriteString(text)
-		}
-	}
 	if len(found) == 0 && c.Verb <= xfrm.Get {
 		return "", xfrm.Errorf(c.Pos, "there is no SA with dst %s proto %s spi 0x%x", c.Filter.Dst.Addr(), c.Filter.Proto, c.Filter.SPI)
 	}
-	return out.String(), nil
+	if c.Verb.Removes() {
+		m.RemoveSAs(found)
+		return "", nil
+	}
+	texts, err := m.DescribeSAs(slices.Values(found), meter)
+	return strings.Join(texts, ""), err
 }
 
 // matching are the SAs that a command is about. One that is named by destination, protocol and SPI
@@ -128,9 +122,14 @@ func (m *Model) matching(c xfrm.StateSelect) (found []*SA) {
 		}
 		return found
 	}
-	for sa := range m.SAs.All() {
-		if c.Filter.Match(&sa.State) {
-			found = append(found, sa)
+	return passing(m.SAs.All(), func(sa *SA) bool { return c.Filter.Match(&sa.State) })
+}
+
+// passing are those that a filter lets pass.
+func passing[V any](all iter.Seq[V], match func(V) bool) (found []V) {
+	for v := range all {
+		if match(v) {
+			found = append(found, v)
 		}
 	}
 	return found
@@ -181,23 +180,16 @@ func (m *Model) addPolicy(c xfrm.PolicyAdd) error {
 }
 
 func (m *Model) selectPolicies(c xfrm.PolicySelect, meter Meter) (string, error) {
-	var out strings.Builder
 	found := m.matchingPolicies(c)
-	if c.Verb == xfrm.Delete || c.Verb == xfrm.DeleteAll {
-		m.removePoliciesAnd(c.Orphans, found)
-	} else {
-		for _, p := range found {
-			text, err := m.DescribePolicy(p, meter)
-			if err != nil {
-				return "", err
-			}
-			out.WriteString(text)
-		}
-	}
 	if len(found) == 0 && c.Verb <= xfrm.Get {
 		return "", xfrm.Errorf(c.Pos, "there is no such policy with dir %s", c.Filter.Dir)
 	}
-	return out.String(), nil
+	if c.Verb.Removes() {
+		m.removePoliciesAnd(c.Orphans, found)
+		return "", nil
+	}
+	texts, err := m.DescribePolicies(slices.Values(found), meter)
+	return strings.Join(texts, ""), err
 }
 
 // matchingPolicies are those that a command is about. One that is named by selector or index is
@@ -213,10 +205,5 @@ func (m *Model) matchingPolicies(c xfrm.PolicySelect) (found []*Policy) {
 		}
 		return found
 	}
-	for p := range m.Policies.All() {
-		if c.Filter.Match(&p.Policy) {
-			found = append(found, p)
-		}
-	}
-	return found
+	return passing(m.Policies.All(), func(p *Policy) bool { return c.Filter.Match(&p.Policy) })
 }

@@ -74,11 +74,7 @@ func (m *Model) insertSA(sa *SA) {
 func (m *Model) RemoveSAs(gone []*SA) {
 	for _, sa := range gone {
 		m.SAs.remove(sa)
-		if _, added := m.Changes.SAs[sa.Age]; added {
-			delete(m.Changes.SAs, sa.Age)
-		} else {
-			m.Changes.GoneSAs[sa.Age] = sa
-		}
+		leave(m.Changes.SAs, m.Changes.GoneSAs, sa.Age, sa)
 	}
 }
 
@@ -90,11 +86,16 @@ func (m *Model) insertPolicy(p *Policy) {
 func (m *Model) removePolicies(gone []*Policy) {
 	for _, p := range gone {
 		m.Policies.remove(p)
-		if _, added := m.Changes.Policies[p.place]; added {
-			delete(m.Changes.Policies, p.place)
-		} else {
-			m.Changes.GonePolicies[p.place] = p
-		}
+		leave(m.Changes.Policies, m.Changes.GonePolicies, p.place, p)
+	}
+}
+
+// leave notes that something goes. If the same change brought it, it leaves no trace.
+func leave[V any](came, gone map[uint64]V, key uint64, what V) {
+	if _, is := came[key]; is {
+		delete(came, key)
+	} else {
+		gone[key] = what
 	}
 }
 

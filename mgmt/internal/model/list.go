@@ -5,12 +5,34 @@ package model
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
 
 	"sallyport/mgmt/internal/xfrm"
 )
+
+// DescribeSAs prints SAs as DescribeSA does, each by itself.
+func (m *Model) DescribeSAs(sas iter.Seq[*SA], meter Meter) ([]string, error) {
+	return described(sas, meter, m.DescribeSA)
+}
+
+// DescribePolicies prints policies as DescribePolicy does, each by itself.
+func (m *Model) DescribePolicies(policies iter.Seq[*Policy], meter Meter) ([]string, error) {
+	return described(policies, meter, m.DescribePolicy)
+}
+
+func described[V any](all iter.Seq[V], meter Meter, describe func(V, Meter) (string, error)) (texts []string, err error) {
+	for v := range all {
+		text, err := describe(v, meter)
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, text)
+	}
+	return texts, nil
+}
 
 // DescribeSA prints as `ip xfrm state list`, with the key redacted; with statistics as
 // `ip -s xfrm state list`, without times.

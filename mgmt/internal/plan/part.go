@@ -3,7 +3,6 @@
 package plan
 
 import (
-	"cmp"
 	"slices"
 
 	"sallyport/mgmt/internal/compile"
@@ -43,9 +42,7 @@ func planPart(m *model.Model, old *compile.Image, standing *compile.Standing, si
 			return nil
 		}
 	}
-	slices.SortStableFunc(p.Writes, func(a, b Write) int { return cmp.Compare(a.Phase, b.Phase) })
-	p.drain()
-	return &p.Plan
+	return p.ordered()
 }
 
 // changedKeys writes the keys of new SAs, and clears those of SAs that are gone.
@@ -79,17 +76,4 @@ func gone(keys []string, want []compile.Placed, keyOf func(compile.Row) string) 
 		keep[keyOf(entry.Row)] = true
 	}
 	return slices.DeleteFunc(keys, func(key string) bool { return keep[key] })
-}
-
-// some changes the rows of a directly indexed table that are named to the wanted ones, as direct
-// does of all.
-func (p *planner) some(c transport.Chip, table regs.Table, have, want map[int]compile.Row, rows []int, always map[int]bool) {
-	for _, index := range rows {
-		switch row, wanted := want[index]; {
-		case wanted && (!slices.Equal(row, have[index]) || always[index]):
-			p.add(Write{Phase: phaseDirect, Chip: c, Table: table, Index: index, Row: row})
-		case !wanted && have[index] != nil:
-			p.add(Write{Phase: phaseClear, Chip: c, Table: table, Index: index})
-		}
-	}
 }

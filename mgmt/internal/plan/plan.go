@@ -122,9 +122,7 @@ func planOnce(m *model.Model, old *compile.Image, sizes compile.Sizes, removeFir
 	if p.Image.InboundRule, err = p.rules(transport.Inner, regs.InnerTableInboundRule, sizes.InnerRules, old.InboundRule, t.InboundRules); err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(p.Writes, func(a, b Write) int { return cmp.Compare(a.Phase, b.Phase) })
-	p.drain()
-	return &p.Plan, nil
+	return p.ordered(), nil
 }
 
 type planner struct {
@@ -137,6 +135,13 @@ type planner struct {
 }
 
 func (p *planner) add(w Write) { p.Writes = append(p.Writes, w) }
+
+// ordered puts the writes into the order of their phases, and gives the plan.
+func (p *planner) ordered() *Plan {
+	slices.SortStableFunc(p.Writes, func(a, b Write) int { return cmp.Compare(a.Phase, b.Phase) })
+	p.drain()
+	return &p.Plan
+}
 
 func (p *planner) removePhase() phase {
 	if p.removeFirst {
@@ -194,13 +199,18 @@ func (p *planner) newKeys(way xfrm.Dir, table regs.Table) {
 // direct changes a directly indexed table to the wanted rows; it writes rows in always even if they
 // are the same.
 func (p *planner) direct(c transport.Chip, table regs.Table, have, want map[int]compile.Row, always map[int]bool) {
-	for _, index := range slices.Sorted(maps.Keys(want)) {
-		if !slices.Equal(want[index], have[index]) || always[index] {
-			p.add(Write{Phase: phaseDirect, Chip: c, Table: table, Index: index, Row: want[index]})
-		}
-	}
-	for _, index := range slices.Sorted(maps.Keys(have)) {
-		if _, stays := want[index]; !stays {
+	rows := slices.Concat(slices.Collect(maps.Keys(have)), slices.Collect(maps.Keys(want)))
+	slices.Sort(rows)
+	p.some(c, table, have, want, slices.Compact(rows), always)
+}
+
+// some is direct for the rows of the table that are named.
+func (p *planner) some(c transport.Chip, table regs.Table, have, want map[int]compile.Row, rows []int, always map[int]bool) {
+	for _, index := range rows {
+		switch row, wanted := want[index]; {
+		case wanted && (!slices.Equal(row, have[index]) || always[index]):
+			p.add(Write{Phase: phaseDirect, Chip: c, Table: table, Index: index, Row: row})
+		case !wanted && have[index] != nil:
 			p.add(Write{Phase: p.clearPhase(), Chip: c, Table: table, Index: index})
 		}
 	}

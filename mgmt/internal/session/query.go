@@ -64,25 +64,9 @@ func (v *View) Policy(f xfrm.PolicyFilter) (out Carried, err error) {
 }
 
 // States gives each SA as `ip xfrm state list` prints it, with its keys redacted.
-func (v *View) States() (texts []string, err error) {
-	for sa := range v.model.SAs.All() {
-		text, err := v.model.DescribeSA(sa, nil)
-		if err != nil {
-			return nil, err
-		}
-		texts = append(texts, text)
-	}
-	return texts, nil
-}
+func (v *View) States() ([]string, error) { return v.model.DescribeSAs(v.model.SAs.All(), nil) }
 
 // Policies gives each policy as `ip xfrm policy list` prints it.
-func (v *View) Policies() (texts []string, err error) {
-	for p := range v.model.Policies.All() {
-		text, err := v.model.DescribePolicy(p, nil)
-		if err != nil {
-			return nil, err
-		}
-		texts = append(texts, text)
-	}
-	return texts, nil
+func (v *View) Policies() ([]string, error) {
+	return v.model.DescribePolicies(v.model.Policies.All(), nil)
 }

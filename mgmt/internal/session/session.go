@@ -104,9 +104,9 @@ func (s *Session) Run(commands []xfrm.Command) error {
 func reads(command xfrm.Command) bool {
 	switch c := command.(type) {
 	case xfrm.StateSelect:
-		return c.Verb == xfrm.Get || c.Verb == xfrm.List
+		return !c.Verb.Removes()
 	case xfrm.PolicySelect:
-		return c.Verb == xfrm.Get || c.Verb == xfrm.List
+		return !c.Verb.Removes()
 	case xfrm.StateCount, xfrm.PolicyCount, xfrm.Show:
 		return true
 	}

@@ -49,6 +49,9 @@ const (
 	List
 )
 
+// Removes says whether the action takes away what it finds.
+func (v Verb) Removes() bool { return v == Delete || v == DeleteAll }
+
 // StateFilter matches states; fields not given match all.
 type StateFilter struct {
 	Src, Dst netip.Prefix // of all bits in a Delete or Get
