@@ -7,6 +7,8 @@ SHELL := /bin/bash
 VERSION := $(shell cat VERSION)
 ENV := source scripts/env.sh &&
 MILL := $(ENV) mill --no-daemon --ticker false
+# Names a step, its time and, if it fails, its output. V=1: the output as it comes.
+STEP := scripts/progress.sh
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
@@ -45,12 +47,15 @@ crypto_options := $(strip $(size_option) $(if $(suites),--suites $(suites)))
 
 verilog: $(sized)/rtl/stamp ## build/rtl/<chip>/*.sv; TABLES=full: 64 Ki SAs; SUITES=name,name
 $(sized)/rtl/stamp: $(scala_sources) build.mill VERSION $(sized)/rtl/options | setup
-	@$(MILL) interface_fpga.runMain sallyport.iface.Elaborate --out $(sized)/rtl --version $(VERSION) $(interface_options)
-	@$(MILL) crypto_fpga.runMain sallyport.crypto.Elaborate --out $(sized)/rtl --version $(VERSION) $(crypto_options)
+	@$(ENV) $(STEP) "inner and outer chip: Chisel to Verilog" \
+	  mill --no-daemon --ticker false interface_fpga.runMain sallyport.iface.Elaborate --out $(sized)/rtl --version $(VERSION) $(interface_options)
+	@$(ENV) $(STEP) "crypto chip: Chisel to Verilog" \
+	  mill --no-daemon --ticker false crypto_fpga.runMain sallyport.crypto.Elaborate --out $(sized)/rtl --version $(VERSION) $(crypto_options)
 	@touch $@
 
 $(sized)/rtl/model-stamp: $(sized)/rtl/stamp
-	@$(MILL) crypto_fpga.runMain sallyport.crypto.Elaborate --out $(sized)/rtl --version $(VERSION) $(crypto_options) --model
+	@$(ENV) $(STEP) "crypto chip for lanes in C++: Chisel to Verilog" \
+	  mill --no-daemon --ticker false crypto_fpga.runMain sallyport.crypto.Elaborate --out $(sized)/rtl --version $(VERSION) $(crypto_options) --model
 	@touch $@
 
 $(sized)/rtl/options: FORCE
@@ -70,7 +75,7 @@ sim-shell: sim $(sized)/rtl/fabric-stamp ## build/bin/sallyport-sim-shell, for -
 	@$(ENV) $(MAKE) --no-print-directory -C sim/engine BUILD_DIR=$(CURDIR)/$(sized) shell
 
 mgmt: setup ## build/bin/sallyctl and build/bin/sallyportd
-	@$(ENV) cd mgmt && CGO_ENABLED=0 go build -trimpath -ldflags "-X main.version=$(VERSION)" -o ../build/bin/ ./cmd/...
+	@$(ENV) cd mgmt && CGO_ENABLED=0 ../$(STEP) "sallyctl and sallyportd" go build -trimpath -ldflags "-X main.version=$(VERSION)" -o ../build/bin/ ./cmd/...
 
 ike: setup ## build/strongswan/*.so: charon's plugin, strongSwan 5.9.8 (docs/how-to/ike.md)
 	@$(MAKE) --no-print-directory -C mgmt/strongswan

@@ -9,19 +9,16 @@ as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; elif command -v sudo >/dev/null; then sudo "$@"; else die "needs root or sudo to install: $*"; fi
 }
 
-# Runs a command that may take minutes, shows its last words if it fails, and a line every 15 s
-# until then.
+# shellcheck source=scripts/progress.sh
+source scripts/progress.sh
+
+# Runs a command that may take minutes, and shows its last words if it fails.
 quietly() {
-  local what=$1 start=$SECONDS log pid
+  local what=$1 log
   shift
   log=$(mktemp)
-  "$@" >"$log" 2>&1 &
-  pid=$!
-  while kill -0 "$pid" 2>/dev/null; do
-    sleep 1
-    [ $(((SECONDS - start) % 15)) != 14 ] || say "$what: $((SECONDS - start)) s so far"
-  done
-  wait "$pid" || { tail -n 5 "$log" >&2; rm -f "$log"; die "$what failed; check the network and the lines above, then run 'make $self' again"; }
+  watch "$log" "$what" "$@" ||
+    { tail -n 5 "$log" >&2; rm -f "$log"; die "$what failed; check the network and the lines above, then run 'make $self' again"; }
   rm -f "$log"
 }
 
