@@ -7,6 +7,7 @@ import sallyport.boards.shell.{Cores, Fabric, Shell, ShellConfig, ShellTimes}
 import sallyport.common.elaborate.{Elaboration, Emit}
 import sallyport.common.registers.map.Chip
 import sallyport.crypto.config.CryptoConfig
+import sallyport.iface.chip.InterfaceConfig
 import sallyport.iface.inner.InnerConfig
 import sallyport.iface.outer.OuterConfig
 
@@ -49,10 +50,11 @@ case class ShellElaboration(
       if (full.value) (InnerConfig.full, CryptoConfig.full, OuterConfig.full)
       else if (first.value) (InnerConfig.first, CryptoConfig.first, OuterConfig.first)
       else (InnerConfig.small, CryptoConfig.small, OuterConfig.small)
+    def onBoard(chip: InterfaceConfig) = chip.copy(version = version, simulation = false, linkMessages = true)
     Cores(
-      inner.copy(version = version, simulation = false, linkMessages = true),
+      inner.copy(chip = onBoard(inner.chip)),
       crypto.copy(version = version, simulation = false, linkMessages = true),
-      outer.copy(version = version, simulation = false, linkMessages = true)
+      outer.copy(chip = onBoard(outer.chip))
     )
   }
 }

@@ -4,6 +4,7 @@ package sallyport.iface
 import chisel3.util.isPow2
 import mainargs.{Flag, ParserForClass, arg, main}
 import sallyport.common.elaborate.{Elaboration, Emit}
+import sallyport.iface.chip.InterfaceConfig
 import sallyport.iface.inner.{InnerConfig, InnerCore}
 import sallyport.iface.outer.{OuterConfig, OuterCore}
 
@@ -49,9 +50,8 @@ object Elaborate {
     for (rules <- options.rules if !isPow2(rules) || rules < 8 || rules > 1024)
       Elaboration.refuse(s"--rules $rules: choose a power of two, 8 to 1024")
     val version = options.chip.version
-    val innerRules = options.rules.getOrElse(inner.rules)
-    val outerRules = options.rules.getOrElse(outer.rules)
-    Emit(new InnerCore(inner.copy(rules = innerRules, version = version)), options.chip.folder("inner"), full)
-    Emit(new OuterCore(outer.copy(rules = outerRules, version = version)), options.chip.folder("outer"), full)
+    def chip(of: InterfaceConfig) = of.copy(rules = options.rules.getOrElse(of.rules), version = version)
+    Emit(new InnerCore(inner.copy(chip = chip(inner.chip))), options.chip.folder("inner"), full)
+    Emit(new OuterCore(outer.copy(chip = chip(outer.chip))), options.chip.folder("outer"), full)
   }
 }

@@ -7,16 +7,18 @@ import sallyport.common.registers.map.{CommonRegs, CounterDesc, InnerRegs, Outer
 import sallyport.common.registers.{AxiLite, CounterBank, RegisterBank, RegisterBankParams, RegisterValues}
 import sallyport.common.table.{TableMux, TablePort}
 import sallyport.iface.cpu.TokenLimit
-import sallyport.iface.parse.{ExtensionSkip, PriorityClass}
+import sallyport.iface.parse.ExtensionSkip
+import sallyport.iface.receive.ReceiveControl
 
 /**
  * The register bank of an interface chip, with the parts that both chips share: CONTROL, PORT_MAC,
  * STATUS and the way to the tables.
  *
- * @param bank   the chip's registers and counters
- * @param tables number of the chip's tables
+ * @param bank       the chip's registers and counters
+ * @param tables     number of the chip's tables
+ * @param puntLimits token buckets of the port's trap groups, in their order
  */
-class InterfaceRegisters(bank: RegisterBankParams, tables: Int) extends Module {
+class InterfaceRegisters(bank: RegisterBankParams, tables: Int, puntLimits: Seq[RegisterDesc]) extends Module {
   private val own = Seq(CommonRegs.status, CommonRegs.cyclesLo, CommonRegs.cyclesHi)
 
   val io = IO(new Bundle {
@@ -28,17 +30,13 @@ class InterfaceRegisters(bank: RegisterBankParams, tables: Int) extends Module {
     val cycles = Input(UInt(64.W))
     val increments = Input(Vec(bank.counters.length, UInt(CounterBank.incrementBits.W)))
 
-    val rxEnable = Output(Bool())
     val txEnable = Output(Bool())
-    val macFilter = Output(Bool())
-    val bump = Output(Bool())
+
+    /** For the way from the port to the link, which takes frames once the chip is ready. */
+    val receive = Output(new ReceiveControl(puntLimits.length))
 
     /** First wire byte in bits 7:0. */
     val portMac = Output(UInt(48.W))
-
-    /** Bit n: packets of DSCP n are high. */
-    val priorityDscps = Output(UInt(PriorityClass.dscps.W))
-
     val extensionSkip = Output(new ExtensionSkip)
 
     /** Registers of the chip's own that software reads. */
@@ -79,17 +77,23 @@ class InterfaceRegisters(bank: RegisterBankParams, tables: Int) extends Module {
       OuterRegs.Control.bump == InnerRegs.Control.bump,
     "CONTROL of both interface chips must have one layout"
   )
-  io.rxEnable := OuterRegs.Control.rxEnable(enables)
   io.txEnable := OuterRegs.Control.txEnable(enables)
-  io.macFilter := OuterRegs.Control.macFilter(enables)
-  io.bump := OuterRegs.Control.bump(enables)
   io.portMac := Cat(control(register("port_mac_hi"))(15, 0), control(register("port_mac_lo")))
-  io.priorityDscps := Cat(control(register("qos_dscp_high")), control(register("qos_dscp_low")))
 
   private val skipped = control(register("skip_headers"))
   io.extensionSkip.hopByHop := OuterRegs.SkipHeaders.hop(skipped)
   io.extensionSkip.routing := OuterRegs.SkipHeaders.route(skipped)
   io.extensionSkip.destinationOptions := OuterRegs.SkipHeaders.dst(skipped)
+
+  io.receive.enable := io.ready && OuterRegs.Control.rxEnable(enables).asBool
+  io.receive.bump := OuterRegs.Control.bump(enables)
+  io.receive.macFilter := OuterRegs.Control.macFilter(enables)
+  io.receive.portMac := io.portMac
+  io.receive.priorityDscps := Cat(control(register("qos_dscp_high")), control(register("qos_dscp_low")))
+  io.receive.fragmentLimits.timeout := control(register("reasm_timeout"))(14, 0)
+  io.receive.fragmentLimits.perSource := control(register("reasm_per_source"))(15, 0)
+  io.receive.skip := io.extensionSkip
+  io.receive.puntLimits := VecInit(puntLimits.map(tokenLimit))
 
   private val mux = Module(new TableMux(tables))
   mux.io.in <> registers.io.table
@@ -99,14 +103,20 @@ class InterfaceRegisters(bank: RegisterBankParams, tables: Int) extends Module {
 object InterfaceRegisters {
 
   /**
-   * Connects every counter of a chip to its event, by index; a counter that is missing, or one too
-   * many, is an error.
+   * Connects every counter of a chip to its event: those that both chips have by name, its own by
+   * index. A counter without an event, and an event without a counter, is an error.
    */
-  def count(increments: Vec[UInt], counters: Seq[CounterDesc], sources: Map[Int, UInt]): Unit = {
+  def count(
+      increments: Vec[UInt],
+      counters: Seq[CounterDesc],
+      shared: Map[String, UInt],
+      own: Map[Int, UInt]
+  ): Unit = {
     for (counter <- counters) {
-      require(sources.contains(counter.index), s"nothing counts ${counter.name}")
-      increments(counter.index) := sources(counter.index)
+      val sources = own.get(counter.index) ++ shared.get(counter.name)
+      require(sources.size == 1, s"${counter.name} has ${sources.size} events, and one is needed")
+      increments(counter.index) := sources.head
     }
-    require(sources.size == counters.size, "a count for a counter that the chip does not have")
+    require(own.size + shared.size == counters.size, "an event for a counter that the chip does not have")
   }
 }

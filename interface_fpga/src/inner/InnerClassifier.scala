@@ -9,7 +9,7 @@ import sallyport.common.stream.PacketStream
 import sallyport.iface.fragmentation.FragmentCut
 import sallyport.iface.headers.{ChecksumUpdate, EthernetHeader, IpHeader, Ipv4Header, Ipv6Header}
 import sallyport.iface.parse.{HeaderFields, HeaderKind}
-import sallyport.iface.receive.{FrameDrops, FrameJudge, FrameVerdict}
+import sallyport.iface.receive.{ReceiveDrops, FrameJudge, FrameVerdict}
 import sallyport.iface.tfc.TfcPadder
 
 /** The facts about one frame from the red network when both look-ups have answered. */
@@ -40,14 +40,6 @@ class InnerVerdict extends FrameVerdict {
 
   /** With `toLink`: the IP header's new values. */
   val rewrite = new IpRewrite
-}
-
-/** The reasons for which [[InnerClassifier]] drops; at most one a frame. */
-class InnerDrops extends FrameDrops {
-  val ttlExpired = Bool()
-  val policy = Bool()
-  val transportHeader = Bool()
-  val linkDown = Bool()
 }
 
 /**
@@ -91,7 +83,7 @@ class InnerClassifier extends Module {
 
     /** With `verdict` or `policy`: length of the IP packet. */
     val ipBytes = Output(UInt(PacketStream.lengthBits.W))
-    val drops = Output(new InnerDrops)
+    val drops = Output(new ReceiveDrops)
   })
 
   private val in = io.findings.bits

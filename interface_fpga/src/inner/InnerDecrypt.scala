@@ -134,18 +134,18 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   replay.io.table <> windowGate.io.out
   windowGate.io.idle := stage.io.idle
 
-  private val nextHops = DirectTable(config.nextHops, NextHopRow, NextHopRow.valid)
+  private val nextHops = DirectTable(config.chip.nextHops, NextHopRow, NextHopRow.valid)
   nextHops.io.table <> io.nextHopTable
   nextHops.io.clear := false.B
   private val nextHop1 = Mux(meta1.bypass, meta1.sa, SelectorRow.nextHop(row1))
   nextHops.io.lookup.valid := selectors.io.result.valid
-  nextHops.io.lookup.bits := nextHop1(log2Ceil(config.nextHops) - 1, 0)
-  private val nextHopInRange1 = (nextHop1 >> log2Ceil(config.nextHops)) === 0.U
+  nextHops.io.lookup.bits := nextHop1(log2Ceil(config.chip.nextHops) - 1, 0)
+  private val nextHopInRange1 = (nextHop1 >> log2Ceil(config.chip.nextHops)) === 0.U
 
   // The packet's fields meet the selector row as soon as they are read, a cycle before the parser
   // has its checksum.
   private val readTime = InnerDecrypt.parserLatency - 1
-  private val allowed = Module(new InboundSelectors(config.rules))
+  private val allowed = Module(new InboundSelectors(config.chip.rules))
   allowed.io.table <> io.ruleTable
   allowed.io.packet.valid := ShiftRegister(
     selectors.io.result.valid && hit1 && !meta1.bypass,
@@ -227,9 +227,9 @@ class InnerDecrypt(config: InnerConfig) extends Module {
     header.drop := false.B
     header.meta := verdict.tags
   }
-  private val transmit = Module(new MacTransmit(config.transmitBeats))
+  private val transmit = Module(new MacTransmit(config.chip.transmitBeats))
   transmit.io.in <> prepend.io.out
-  private val injector = Module(new Injector(config.injectBeats))
+  private val injector = Module(new Injector(config.chip.injectBeats))
   injector.io.enable := io.enable
   injector.io.limit := io.injectLimit
   injector.io.in <> io.inject

@@ -8,11 +8,10 @@ import sallyport.common.link.LinkMeta
 import sallyport.common.registers.map.FlowRow
 import sallyport.common.stream.{ConnectStream, MacBeat, NoMeta, PacketStream, PacketStripper}
 import sallyport.common.table.{CuckooTable, TablePort, TernaryTable}
-import sallyport.iface.cpu.TokenLimit
 import sallyport.iface.fragmentation.{FragmentCut, Fragmenter}
 import sallyport.iface.headers.{EthernetHeader, IpHeader}
-import sallyport.iface.parse.{ExtensionSkip, PacketKey, PriorityClass}
-import sallyport.iface.receive.{FragmentLimits, FrameVerdict, ReceivePath, ReceivePathEvents}
+import sallyport.iface.parse.PacketKey
+import sallyport.iface.receive.{FrameVerdict, ReceiveControl, ReceiveDrops, ReceivePath, ReceivePathEvents}
 import sallyport.iface.stream.PacketGate
 import sallyport.iface.tfc.{DummySource, TfcPadder}
 import sallyport.iface.usage.{EncryptUsage, UsageEvent}
@@ -20,7 +19,7 @@ import sallyport.iface.usage.{EncryptUsage, UsageEvent}
 /** What happened on the encrypt path in one cycle. */
 class InnerEncryptEvents extends Bundle {
   val path = new ReceivePathEvents
-  val drops = new InnerDrops
+  val drops = new ReceiveDrops
 
   /** The outbound SA of a packet has expired. */
   val dropLifetime = Bool()
@@ -58,16 +57,7 @@ class InnerEncryptEvents extends Bundle {
  */
 class InnerEncrypt(config: InnerConfig) extends Module {
   val io = IO(new Bundle {
-    val enable = Input(Bool())
-
-    /** The box is a bump in the wire. */
-    val bump = Input(Bool())
-    val macFilter = Input(Bool())
-    val portMac = Input(UInt(48.W))
-    val priorityDscps = Input(UInt(PriorityClass.dscps.W))
-    val fragmentLimits = Input(new FragmentLimits)
-    val skip = Input(new ExtensionSkip)
-    val puntLimits = Input(Vec(InnerConfig.puntGroups.length, new TokenLimit))
+    val receive = Input(new ReceiveControl(InnerConfig.puntGroups.length))
     val linkUp = Input(Bool())
 
     /** Dummy packets may be made. */
@@ -93,23 +83,16 @@ class InnerEncrypt(config: InnerConfig) extends Module {
       new InnerVerdict,
       InnerConfig.puntPort,
       InnerConfig.puntGroups,
-      config.receiveBeats,
-      config.priorityBeats,
-      config.puntBeats,
-      config.reassembly
+      config.chip.receiveBeats,
+      config.chip.priorityBeats,
+      config.chip.puntBeats,
+      config.chip.reassembly
     )
   )
-  path.io.enable := io.enable
-  path.io.bump := io.bump
+  path.io.control := io.receive
   // Red fragments are in transit: a gateway sends no message about them.
   path.io.own.valid := false.B
   path.io.own.bits := DontCare
-  path.io.macFilter := io.macFilter
-  path.io.portMac := io.portMac
-  path.io.priorityDscps := io.priorityDscps
-  path.io.fragmentLimits := io.fragmentLimits
-  path.io.skip := io.skip
-  path.io.puntLimits := io.puntLimits
   path.io.mac := io.mac
   io.punt <> path.io.punt
   io.cycles := path.io.cycles
@@ -123,7 +106,7 @@ class InnerEncrypt(config: InnerConfig) extends Module {
   flows.io.lookup.valid := path.io.fields.valid
   flows.io.lookup.bits := key
 
-  private val rules = TernaryTable(config.rules)
+  private val rules = TernaryTable(config.chip.rules)
   rules.io.table <> io.ruleTable
   rules.io.clear := false.B
   rules.io.lookup.valid := path.io.fields.valid
@@ -131,9 +114,9 @@ class InnerEncrypt(config: InnerConfig) extends Module {
 
   private val lookups = CuckooTable.latency max rules.latency
   private val classifier = Module(new InnerClassifier)
-  classifier.io.bump := io.bump
-  classifier.io.macFilter := io.macFilter
-  classifier.io.portMac := io.portMac
+  classifier.io.bump := io.receive.bump
+  classifier.io.macFilter := io.receive.macFilter
+  classifier.io.portMac := io.receive.portMac
   classifier.io.linkUp := io.linkUp
   classifier.io.findings.valid := ShiftRegister(path.io.fields.valid, lookups, false.B, true.B)
   classifier.io.findings.bits.fields := ShiftRegister(fields, lookups)

@@ -2,13 +2,9 @@
 package sallyport.iface.inner
 
 import chisel3._
-import chisel3.util._
-import sallyport.common.link.LinkMeta
 import sallyport.common.registers.map.{Chip, CommonRegs, InnerCounters, InnerRegs, InnerTables, PuntGroup, PuntReason}
-import sallyport.common.registers.{AuditEvents, AxiLite, CounterBank, RegisterBankParams}
-import sallyport.common.stream.{MacBeat, NoMeta, PacketStream}
-import sallyport.common.table.CuckooHash
-import sallyport.iface.chip.InterfaceRegisters
+import sallyport.common.registers.{AuditEvents, RegisterBankParams}
+import sallyport.iface.chip.{InterfaceRegisters, PathsIO, PortCounts}
 import sallyport.iface.usage.LifetimeEvents
 
 /**
@@ -20,43 +16,18 @@ import sallyport.iface.usage.LifetimeEvents
  * (regs/inner.rdl): in any quiescent state the two are equal on each path.
  */
 class InnerPaths(config: InnerConfig) extends Module {
-  val io = IO(new Bundle {
-    val macRx = Flipped(Valid(new MacBeat))
-    val macTx = Decoupled(new MacBeat)
+  val io = IO(new PathsIO)
 
-    /** Frames for the management CPU, each behind its punt header. */
-    val punt = PacketStream(new NoMeta)
-
-    /** Frames of the management CPU for the port. */
-    val inject = Flipped(PacketStream(new NoMeta))
-    val axil = Flipped(new AxiLite)
-    val toLink = PacketStream(new LinkMeta)
-    val fromLink = Flipped(PacketStream(new LinkMeta))
-    val linkUp = Input(Bool())
-
-    /**
-     * Packets found to be lost on the link in this cycle, and times its receiver lost
-     * the framing.
-     */
-    val linkLost = Input(UInt(CounterBank.incrementBits.W))
-    val linkResync = Input(Bool())
-    val ready = Output(Bool())
-  })
-
-  private val build = Map(
-    CommonRegs.build -> CommonRegs.Build.simulation.put(if (config.simulation) 1 else 0),
+  private val build = config.chip.registers ++ Map(
     CommonRegs.capabilitySaBits -> BigInt(config.saBits),
     CommonRegs.capabilityFlowBits -> BigInt(config.flowBits),
-    CommonRegs.capabilityWays -> BigInt(CuckooHash.ways),
-    CommonRegs.capabilityRules -> BigInt(config.rules),
-    CommonRegs.capabilityNextHops -> BigInt(config.nextHops),
-    CommonRegs.capabilityLinkBufferBeats -> BigInt(config.linkBeats),
     CommonRegs.capabilityReplayWindow -> BigInt(ReplayWindow.size)
   )
   private val registers = Module(
     new InterfaceRegisters(
-      RegisterBankParams(Chip.inner, config.version, InnerRegs.all, InnerCounters.all, build),
-      InnerTables.all.length
+      RegisterBankParams(Chip.inner, config.chip.version, InnerRegs.all, InnerCounters.all, build),
+      InnerTables.all.length,
+      InnerPaths.puntLimits
     )
   )
   registers.io.axil <> io.axil
@@ -70,24 +41,9 @@ class InnerPaths(config: InnerConfig) extends Module {
   registers.io.linkUp := linkUp
   registers.io.cycles := encrypt.io.cycles
 
-  encrypt.io.enable := ready && registers.io.rxEnable
-  encrypt.io.bump := registers.io.bump
-  encrypt.io.macFilter := registers.io.macFilter
-  encrypt.io.priorityDscps := registers.io.priorityDscps
-  encrypt.io.portMac := registers.io.portMac
-  encrypt.io.fragmentLimits.timeout := registers.io.control(InnerRegs.reasmTimeout)(14, 0)
-  encrypt.io.fragmentLimits.perSource := registers.io.control(InnerRegs.reasmPerSource)(15, 0)
-  encrypt.io.skip := registers.io.extensionSkip
-  encrypt.io.puntLimits := VecInit(
-    Seq(
-      InnerRegs.limitOther,
-      InnerRegs.limitArp,
-      InnerRegs.limitNd,
-      InnerRegs.limitMtu
-    ).map(register => registers.tokenLimit(register))
-  )
+  encrypt.io.receive := registers.io.receive
   encrypt.io.linkUp := linkUp
-  encrypt.io.dummies := RegNext(ready && registers.io.rxEnable && linkUp, false.B)
+  encrypt.io.dummies := RegNext(registers.io.receive.enable && linkUp, false.B)
   encrypt.io.mac := io.macRx
   io.toLink <> encrypt.io.out
   io.punt <> encrypt.io.punt
@@ -139,47 +95,21 @@ class InnerPaths(config: InnerConfig) extends Module {
   for ((register, n) <- DecryptAudit.words.zipWithIndex)
     registers.io.status(register) := (audit.io.packet >> (32 * n)).asUInt.pad(32)(31, 0)
 
-  private val rx = encrypt.io.events.path.receive
-  private val reassembly = encrypt.io.events.path.reassembly
   private val punt = encrypt.io.events.path.punt
-  private val judged = encrypt.io.events.drops
   private val inspected = decrypt.io.events.drops
-  private val tx = decrypt.io.events.transmit
-  private val inject = decrypt.io.events.inject
   InterfaceRegisters.count(
     registers.io.increments,
     InnerCounters.all,
+    PortCounts(
+      io,
+      encrypt.io.events.path,
+      encrypt.io.events.drops,
+      decrypt.io.events.transmit,
+      decrypt.io.events.inject
+    ),
     Map(
-      InnerCounters.rxFrames -> rx.rxFrames,
-      InnerCounters.rxBytes -> rx.rxBytes,
-      InnerCounters.dropRxBadFcs -> rx.dropBadFcs,
-      InnerCounters.dropRxUndersize -> rx.dropUndersize,
-      InnerCounters.dropRxOversize -> rx.dropOversize,
-      InnerCounters.dropRxOverflow -> rx.dropOverflow,
-      InnerCounters.dropRxPriorityOverflow -> rx.dropPriorityOverflow,
-      InnerCounters.rxPriority -> rx.priority,
-      InnerCounters.dropNotReady -> rx.dropNotReady,
-      InnerCounters.dropMacFilter -> judged.macFilter,
-      InnerCounters.dropIpMalformed -> judged.ipMalformed,
-      InnerCounters.dropIpChecksum -> judged.ipChecksum,
-      InnerCounters.dropTtlExpired -> judged.ttlExpired,
-      InnerCounters.dropPolicy -> judged.policy,
-      InnerCounters.dropTransportHeader -> judged.transportHeader,
-      InnerCounters.dropLinkDown -> judged.linkDown,
       InnerCounters.dropLifetime -> encrypt.io.events.dropLifetime,
-      InnerCounters.dropPuntOverflow -> punt.dropOverflow,
-      InnerCounters.puntArp -> punt.punted(PuntReason.arp),
-      InnerCounters.puntNd -> punt.punted(PuntReason.nd),
-      InnerCounters.dropPuntOther -> punt.refused(PuntGroup.other),
-      InnerCounters.dropPuntArp -> punt.refused(PuntGroup.arp),
-      InnerCounters.dropPuntNd -> punt.refused(PuntGroup.nd),
       InnerCounters.dropPuntMtu -> punt.refused(PuntGroup.mtu),
-      InnerCounters.puntIpv6 -> punt.punted(PuntReason.ipv6),
-      InnerCounters.puntVlan -> punt.punted(PuntReason.vlan),
-      InnerCounters.puntFragment -> punt.punted(PuntReason.fragment),
-      InnerCounters.puntOther -> punt.punted(PuntReason.other),
-      InnerCounters.puntExtensionHeaders -> punt.punted(PuntReason.extensionHeaders),
-      InnerCounters.puntPolicy -> punt.punted(PuntReason.policy),
       InnerCounters.puntMtu -> punt.punted(PuntReason.mtu),
       InnerCounters.fragPackets -> encrypt.io.events.cut,
       InnerCounters.fragSplit -> encrypt.io.events.further,
@@ -187,22 +117,6 @@ class InnerPaths(config: InnerConfig) extends Module {
       InnerCounters.txBypass -> encrypt.io.events.txBypass,
       InnerCounters.dummyPackets -> encrypt.io.events.dummy,
       InnerCounters.txDummy -> encrypt.io.events.txDummy,
-      InnerCounters.dropReasmOverflow -> reassembly.dropOverflow,
-      InnerCounters.dropReasmLength -> reassembly.dropLength,
-      InnerCounters.dropReasmHeaders -> reassembly.dropHeaders,
-      InnerCounters.dropReasmFull -> reassembly.dropFull,
-      InnerCounters.dropReasmSource -> reassembly.dropSource,
-      InnerCounters.dropReasmOversize -> reassembly.dropOversize,
-      InnerCounters.dropReasmMemory -> reassembly.dropMemory,
-      InnerCounters.dropReasmEnd -> reassembly.dropEnd,
-      InnerCounters.dropReasmEcn -> reassembly.dropEcn,
-      InnerCounters.dropReasmOverlap -> reassembly.dropOverlap,
-      InnerCounters.dropReasmTimeout -> reassembly.dropTimeout,
-      InnerCounters.reasmMerged -> reassembly.merged,
-      InnerCounters.reasmDatagrams -> reassembly.reassembled,
-      InnerCounters.linkRxPackets -> RegNext(io.fromLink.fire && io.fromLink.bits.last, false.B),
-      InnerCounters.linkRxLost -> io.linkLost,
-      InnerCounters.linkResyncs -> io.linkResync,
       InnerCounters.dropTxDisabled -> inspected.txDisabled,
       InnerCounters.dropNoSelector -> inspected.noSelector,
       InnerCounters.dropReplayed -> inspected.replayed,
@@ -217,12 +131,13 @@ class InnerPaths(config: InnerConfig) extends Module {
       InnerCounters.dropEcn -> inspected.ecn,
       InnerCounters.ecnUnexpected -> decrypt.io.events.ecnUnexpected,
       InnerCounters.dropNoNextHop -> inspected.noNextHop,
-      InnerCounters.dropInnerLifetime -> inspected.lifetime,
-      InnerCounters.injectFrames -> inject.frames,
-      InnerCounters.dropInjectDisabled -> inject.dropDisabled,
-      InnerCounters.dropInjectLength -> inject.dropLength,
-      InnerCounters.txFrames -> tx.txFrames,
-      InnerCounters.txBytes -> tx.txBytes
+      InnerCounters.dropInnerLifetime -> inspected.lifetime
     )
   )
+}
+
+object InnerPaths {
+
+  /** Token buckets of [[InnerConfig.puntGroups]]. */
+  private val puntLimits = Seq(InnerRegs.limitOther, InnerRegs.limitArp, InnerRegs.limitNd, InnerRegs.limitMtu)
 }

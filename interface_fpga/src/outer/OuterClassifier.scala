@@ -7,7 +7,7 @@ import sallyport.common.link.{ClearPrefix, LinkMeta}
 import sallyport.common.registers.map.{Action, PuntReason}
 import sallyport.iface.headers.{EthernetHeader, IpHeader, Ipv4Header, Ipv6Header, UdpHeader}
 import sallyport.iface.parse.{ExtensionStep, HeaderFields, UdpEncap}
-import sallyport.iface.receive.{FrameDrops, FrameJudge, FrameVerdict}
+import sallyport.iface.receive.{FrameJudge, FrameVerdict, ReceiveDrops}
 
 /** The facts about one frame from the black network when both look-ups have answered. */
 class OuterFindings extends Bundle {
@@ -47,16 +47,12 @@ class OuterVerdict extends FrameVerdict {
 }
 
 /** The reasons for which [[OuterClassifier]] drops; at most one a frame. */
-class OuterDrops extends FrameDrops {
-  val ttlExpired = Bool()
+class OuterDrops extends ReceiveDrops {
   val espTruncated = Bool()
   val unknownSpi = Bool()
   val encapMismatch = Bool()
-  val transportHeader = Bool()
   val udpMalformed = Bool()
   val nattKeepalive = Bool()
-  val policy = Bool()
-  val linkDown = Bool()
 }
 
 /**

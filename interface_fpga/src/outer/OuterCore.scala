@@ -2,8 +2,8 @@
 package sallyport.iface.outer
 
 import chisel3._
-import sallyport.common.link.{Link, LinkParams}
-import sallyport.iface.chip.InterfaceIO
+import sallyport.common.link.Link
+import sallyport.iface.chip.{InterfaceIO, PathsIO}
 
 /**
  * The outer chip, between the crypto chip and the black network: [[OuterPaths]] behind a [[Link]].
@@ -19,24 +19,9 @@ import sallyport.iface.chip.InterfaceIO
 class OuterCore(config: OuterConfig) extends Module {
   override def desiredName = "OuterCore"
 
-  val io = IO(new InterfaceIO(config.linkMessages))
+  val io = IO(new InterfaceIO(config.chip.linkMessages))
 
-  private val link =
-    Module(new Link(LinkParams(withSumRx = true, bufferBeats = config.linkBeats, messages = config.linkMessages)))
   private val paths = Module(new OuterPaths(config))
-  io.link <> link.io.port
-  link.io.in <> paths.io.toLink
-  for ((port, messages) <- io.messages.zip(link.io.messages)) port <> messages
-  paths.io.fromLink <> link.io.out
-  paths.io.linkUp := link.io.status.up
-  paths.io.linkLost := link.io.status.lost
-  paths.io.linkResync := link.io.status.resynced
-  assert(!link.io.status.dropped, "a packet for the link was broken or too long")
-
-  paths.io.macRx := io.macRx
-  io.macTx <> paths.io.macTx
-  io.punt <> paths.io.punt
-  paths.io.inject <> io.inject
-  paths.io.axil <> io.axil
-  io.ready := paths.io.ready
+  private val link = Module(new Link(config.chip.link.copy(withSumRx = true)))
+  PathsIO.connect(io, paths.io, link)
 }

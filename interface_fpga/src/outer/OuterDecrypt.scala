@@ -7,10 +7,9 @@ import sallyport.common.link.{LinkMeta, PeerTag}
 import sallyport.common.registers.map.{OuterRegs, RuleRow, SadRow}
 import sallyport.common.stream.{ConnectStream, MacBeat, NoMeta, PacketStream, PacketStripper}
 import sallyport.common.table.{CuckooTable, TablePort, TernaryTable}
-import sallyport.iface.cpu.TokenLimit
 import sallyport.iface.headers.{EthernetHeader, Ipv4Header, Ipv6Header, UdpHeader}
-import sallyport.iface.parse.{ExtensionSkip, ExtensionStep, PacketKey, PriorityClass}
-import sallyport.iface.receive.{FragmentLimits, LocalAddresses, LocalMatch, ReceivePath, ReceivePathEvents}
+import sallyport.iface.parse.{ExtensionStep, PacketKey}
+import sallyport.iface.receive.{LocalAddresses, LocalMatch, ReceiveControl, ReceivePath, ReceivePathEvents}
 
 /** What happened on the decrypt path in one cycle. */
 class OuterDecryptEvents extends Bundle {
@@ -39,16 +38,7 @@ class OuterDecryptEvents extends Bundle {
  */
 class OuterDecrypt(config: OuterConfig) extends Module {
   val io = IO(new Bundle {
-    val enable = Input(Bool())
-
-    /** The box is a bump in the wire. */
-    val bump = Input(Bool())
-    val macFilter = Input(Bool())
-    val portMac = Input(UInt(48.W))
-    val priorityDscps = Input(UInt(PriorityClass.dscps.W))
-    val fragmentLimits = Input(new FragmentLimits)
-    val skip = Input(new ExtensionSkip)
-    val puntLimits = Input(Vec(OuterConfig.puntGroups.length, new TokenLimit))
+    val receive = Input(new ReceiveControl(OuterConfig.puntGroups.length))
     val local = Input(new LocalAddresses)
     val linkUp = Input(Bool())
     val mac = Flipped(Valid(new MacBeat))
@@ -74,22 +64,15 @@ class OuterDecrypt(config: OuterConfig) extends Module {
       new OuterVerdict,
       OuterConfig.puntPort,
       OuterConfig.puntGroups,
-      config.receiveBeats,
-      config.priorityBeats,
-      config.puntBeats,
-      config.reassembly
+      config.chip.receiveBeats,
+      config.chip.priorityBeats,
+      config.chip.puntBeats,
+      config.chip.reassembly
     )
   )
-  path.io.enable := io.enable
-  path.io.bump := io.bump
-  path.io.own.valid := !io.bump
+  path.io.control := io.receive
+  path.io.own.valid := !io.receive.bump
   path.io.own.bits := io.local
-  path.io.macFilter := io.macFilter
-  path.io.portMac := io.portMac
-  path.io.priorityDscps := io.priorityDscps
-  path.io.fragmentLimits := io.fragmentLimits
-  path.io.skip := io.skip
-  path.io.puntLimits := io.puntLimits
   path.io.mac := io.mac
   io.punt <> path.io.punt
   io.cycles := path.io.cycles
@@ -100,7 +83,7 @@ class OuterDecrypt(config: OuterConfig) extends Module {
     CuckooTable(1 << config.sadBits, SadRow, Seq(SadRow.spi, SadRow.dstAddr, SadRow.version), SadRow.valid, short = 1)
   // A router gave out its SPIs itself (RFC 4301 4.4.2); the hosts behind a bump in the wire may
   // give out the same ones.
-  sad.short := RegNext(!io.bump)
+  sad.short := RegNext(!io.receive.bump)
   sad.io.table <> io.sadTable
   sad.io.clear := false.B
   sad.io.lookup.valid := path.io.fields.valid
@@ -108,7 +91,7 @@ class OuterDecrypt(config: OuterConfig) extends Module {
   // tell apart.
   sad.io.lookup.bits := Cat(Mux(fields.isV6, 6.U(8.W), 4.U(8.W)), fields.destination, fields.spi)
 
-  private val rules = TernaryTable(config.rules)
+  private val rules = TernaryTable(config.chip.rules)
   rules.io.table <> io.ruleTable
   rules.io.clear := false.B
   rules.io.lookup.valid := path.io.fields.valid
@@ -123,9 +106,9 @@ class OuterDecrypt(config: OuterConfig) extends Module {
   local.io.fields := fields
 
   private val classifier = Module(new OuterClassifier)
-  classifier.io.bump := io.bump
-  classifier.io.macFilter := io.macFilter
-  classifier.io.portMac := io.portMac
+  classifier.io.bump := io.receive.bump
+  classifier.io.macFilter := io.receive.macFilter
+  classifier.io.portMac := io.receive.portMac
   classifier.io.linkUp := io.linkUp
   classifier.io.findings.valid := ShiftRegister(path.io.fields.valid, lookups, false.B, true.B)
   classifier.io.findings.bits.fields := ShiftRegister(fields, lookups)

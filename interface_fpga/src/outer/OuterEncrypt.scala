@@ -86,11 +86,11 @@ class OuterEncrypt(config: OuterConfig) extends Module {
   private val template1 = TunnelTemplate(tunnels.io.result.bits)
   private val nextHop1 = Mux(meta1.bypass, meta1.sa, template1.nextHop)
 
-  private val nextHops = DirectTable(config.nextHops, NextHopRow, NextHopRow.valid)
+  private val nextHops = DirectTable(config.chip.nextHops, NextHopRow, NextHopRow.valid)
   nextHops.io.table <> io.nextHopTable
   nextHops.io.clear := false.B
   nextHops.io.lookup.valid := tunnels.io.result.valid
-  nextHops.io.lookup.bits := nextHop1(log2Ceil(config.nextHops) - 1, 0)
+  nextHops.io.lookup.bits := nextHop1(log2Ceil(config.chip.nextHops) - 1, 0)
 
   // What the tunnel's array makes of the inner DSCP, beside the next hop.
   private val dscps = DirectTable(TunnelTemplate.mapRows, DscpMapRow, DscpMapRow.valid)
@@ -118,7 +118,7 @@ class OuterEncrypt(config: OuterConfig) extends Module {
     DirectTable.latency
   )
   builder.io.request.bits.nextHopValid := nextHops.io.result.bits.hit &&
-    ShiftRegister((nextHop1 >> log2Ceil(config.nextHops)) === 0.U, DirectTable.latency)
+    ShiftRegister((nextHop1 >> log2Ceil(config.chip.nextHops)) === 0.U, DirectTable.latency)
   builder.io.request.bits.nextHopMac := NextHopRow.mac(nextHops.io.result.bits.row)
 
   private val built = builder.io.built
@@ -139,9 +139,9 @@ class OuterEncrypt(config: OuterConfig) extends Module {
   TransportHeader.rewrite(prepend.io.in, stage.io.out)(_.meta.patch)
   private val fragmenter = Module(new Fragmenter(new OuterTreatment, EthernetHeader.bytes)(_.cut)())
   fragmenter.io.in <> prepend.io.out
-  private val transmit = Module(new MacTransmit(config.transmitBeats))
+  private val transmit = Module(new MacTransmit(config.chip.transmitBeats))
   ConnectStream(transmit.io.in, fragmenter.io.out)(_ := _.tags)
-  private val injector = Module(new Injector(config.injectBeats))
+  private val injector = Module(new Injector(config.chip.injectBeats))
   injector.io.enable := io.enable
   injector.io.limit := io.injectLimit
   injector.io.in <> io.inject

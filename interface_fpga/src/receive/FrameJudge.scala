@@ -14,6 +14,14 @@ class FrameDrops extends Bundle {
   val ipChecksum = Bool()
 }
 
+/** Why an interface chip drops a frame that its look-ups have answered for; one is high at most. */
+class ReceiveDrops extends FrameDrops {
+  val ttlExpired = Bool()
+  val policy = Bool()
+  val transportHeader = Bool()
+  val linkDown = Bool()
+}
+
 /** What [[FrameJudge]] says of one frame: `passes`, `crosses`, `punts` or one of `drops`. */
 class FrameJudgement extends Bundle {
   val passes = Bool()

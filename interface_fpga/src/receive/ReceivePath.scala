@@ -5,9 +5,9 @@ import chisel3._
 import chisel3.util._
 import sallyport.common.link.LinkMeta
 import sallyport.common.stream.{ConnectStream, MacBeat, NoMeta, PacketStream}
-import sallyport.iface.cpu.{PuntEvents, PuntQueue, TokenLimit}
+import sallyport.iface.cpu.{PuntEvents, PuntQueue}
 import sallyport.iface.mac.{MacReceive, MacReceiveEvents}
-import sallyport.iface.parse.{ExtensionSkip, HeaderFields, HeaderParser, PriorityClass}
+import sallyport.iface.parse.{HeaderFields, HeaderParser}
 import sallyport.iface.reassembly.{ReassemblyConfig, ReassemblyEvents}
 import sallyport.iface.stream.{LookupStage, PacketSteer}
 
@@ -63,19 +63,10 @@ class ReceivePath[V <: FrameVerdict](
     reassembly: ReassemblyConfig
 ) extends Module {
   val io = IO(new Bundle {
-    val enable = Input(Bool())
-
-    /** The box is a bump in the wire. */
-    val bump = Input(Bool())
+    val control = Input(new ReceiveControl(puntGroups.length))
 
     /** This box's own addresses at this port, if fragments to them end here. */
     val own = Flipped(Valid(new LocalAddresses))
-    val macFilter = Input(Bool())
-    val portMac = Input(UInt(48.W))
-    val priorityDscps = Input(UInt(PriorityClass.dscps.W))
-    val fragmentLimits = Input(new FragmentLimits)
-    val skip = Input(new ExtensionSkip)
-    val puntLimits = Input(Vec(puntGroups.length, new TokenLimit))
     val mac = Flipped(Valid(new MacBeat))
     val fields = Valid(new HeaderFields)
     val verdict = Flipped(Valid(verdictType))
@@ -91,16 +82,16 @@ class ReceivePath[V <: FrameVerdict](
   })
 
   private val receive = Module(new MacReceive(receiveBeats, priorityBeats))
-  receive.io.priorityDscps := io.priorityDscps
+  receive.io.priorityDscps := io.control.priorityDscps
   receive.io.mac := io.mac
-  receive.io.enable := io.enable
+  receive.io.enable := io.control.enable
 
   private val whole = Module(new FragmentDetour(reassembly))
-  whole.io.bump := io.bump
+  whole.io.bump := io.control.bump
   whole.io.own := io.own
-  whole.io.macFilter := io.macFilter
-  whole.io.portMac := io.portMac
-  whole.io.limits := io.fragmentLimits
+  whole.io.macFilter := io.control.macFilter
+  whole.io.portMac := io.control.portMac
+  whole.io.limits := io.control.fragmentLimits
   whole.io.in <> receive.io.out
 
   private val stage = Module(new LookupStage(new WholeMeta, verdictType, HeaderParser.windowBytes(ethernet = true)))
@@ -108,7 +99,7 @@ class ReceivePath[V <: FrameVerdict](
   stage.io.hold := false.B
 
   private val parser = Module(new HeaderParser(ethernet = true))
-  parser.io.skip := io.skip
+  parser.io.skip := io.control.skip
   parser.io.in.valid := stage.io.launch.valid
   parser.io.in.bits.bytes := stage.io.launch.bits.bytes
   parser.io.in.bits.length := stage.io.launch.bits.meta.length
@@ -122,7 +113,7 @@ class ReceivePath[V <: FrameVerdict](
   io.out <> steer.io.out(0)
 
   private val punt = Module(new PuntQueue(port, puntGroups, puntBeats))
-  punt.io.limits := io.puntLimits
+  punt.io.limits := io.control.puntLimits
   ConnectStream(punt.io.in, steer.io.out(1))(_.reason := _.reason)
   io.punt <> punt.io.out
   io.cycles := punt.io.cycles

@@ -6,10 +6,11 @@ import sallyport.common.registers.EventQueue
 import sallyport.common.registers.map.InnerRegs.{AuditControl, AuditEvent => Fields}
 import sallyport.common.registers.map.{AuditReason, CommonRegs, FlowRow, InnerRegs, RegisterDesc, Upper}
 import sallyport.common.simulation.CompiledOnce
+import sallyport.iface.chip.InterfaceConfig
 
 /** What a log of dropped packets is made of (RFC 4303 3.4.3, RFC 4301 5.2 step 4). */
 class DecryptAuditSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
-  private val config = InnerConfig(saBits = 4, flowBits = 8, receiveBeats = 256)
+  private val config = InnerConfig(saBits = 4, flowBits = 8, chip = InterfaceConfig(receiveBeats = 256))
 
   private case class Event(sa: Int, reason: Int, sequence: BigInt)
   private def of(value: BigInt, sequence: BigInt): Event =

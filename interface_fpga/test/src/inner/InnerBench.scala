@@ -65,7 +65,7 @@ class InnerPathsHarness(config: InnerConfig) extends InnerHarness {
  */
 class InnerCoreHarness(config: InnerConfig) extends InnerHarness {
   private val core = Module(new InnerCore(config))
-  private val far = Module(new Link(LinkParams(withSequenceTx = true, bufferBeats = config.linkBeats)))
+  private val far = Module(new Link(LinkParams(withSequenceTx = true, bufferBeats = config.chip.linkBeats)))
   core.io.macRx := io.macRx
   io.macTx <> core.io.macTx
   io.punt <> core.io.punt

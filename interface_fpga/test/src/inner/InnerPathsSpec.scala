@@ -14,6 +14,7 @@ import sallyport.common.registers.map.{
 }
 import sallyport.common.simulation.CompiledOnce
 import sallyport.common.stream.Packet
+import sallyport.iface.chip.InterfaceConfig
 import sallyport.iface.reassembly.ChipFragments
 
 /**
@@ -21,7 +22,7 @@ import sallyport.iface.reassembly.ChipFragments
  * and of which counter.
  */
 class InnerPathsSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
-  private val config = InnerConfig(saBits = 4, flowBits = 8, receiveBeats = 256)
+  private val config = InnerConfig(saBits = 4, flowBits = 8, chip = InterfaceConfig(receiveBeats = 256))
 
   test("encrypt path: every frame becomes what scapy says, under its own counter") {
     simulate(new InnerPathsHarness(config)) { dut =>
@@ -210,7 +211,7 @@ class InnerPathsSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
       assert(send(two.fragments.init).isEmpty)
       val rivals = cuts.filter(c => Seq("ports", "tagged").contains(c.name)).map(_.fragments.head)
       assert(send(rivals).isEmpty)
-      bench.idle(4 * config.reassembly.tickCycles)
+      bench.idle(4 * config.chip.reassembly.tickCycles)
       val dropped = Map[String, BigInt](
         "rx_frames" -> (1 + one.fragments.size + two.fragments.size - 1 + rivals.size),
         "drop_reasm_overlap" -> (1 + one.fragments.size),

@@ -5,13 +5,14 @@ import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.InnerRegs
 import sallyport.common.registers.map.InnerRegs.{PeerControl, PeerEvent}
 import sallyport.common.simulation.CompiledOnce
+import sallyport.iface.chip.InterfaceConfig
 
 /**
  * A peer that has moved is an event once its packet is known to be authentic (RFC 7296 2.23), and
  * for no other.
  */
 class PeerEventsSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
-  private val config = InnerConfig(saBits = 4, flowBits = 8, receiveBeats = 256)
+  private val config = InnerConfig(saBits = 4, flowBits = 8, chip = InterfaceConfig(receiveBeats = 256))
 
   test("an event for each packet that says so and is neither copied nor too old, whatever else becomes of it") {
     simulate(new InnerPathsHarness(config)) { dut =>

@@ -14,7 +14,7 @@ import scala.collection.mutable
 /** [[OuterCore]] with the crypto chip's end of its link behind a model of four Aurora lanes. */
 class OuterCoreHarness(config: OuterConfig) extends Module {
   private val core = Module(new OuterCore(config))
-  private val far = Module(new Link(LinkParams(bufferBeats = config.linkBeats)))
+  private val far = Module(new Link(LinkParams(bufferBeats = config.chip.linkBeats)))
 
   val io = IO(new Bundle {
     val macRx = Flipped(Valid(new MacBeat))

@@ -5,13 +5,18 @@ import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.{Chip, CommonRegs, OuterRegs, OuterTables, PuntReason, TunnelRow}
 import sallyport.common.simulation.CompiledOnce
 import sallyport.common.table.CuckooHash
+import sallyport.iface.chip.InterfaceConfig
 
 import scala.util.Random
 
 class OuterCoreSpec extends AnyFunSuite with CompiledOnce {
   import OuterCoreBench.Sent
 
-  private val config = OuterConfig(saBits = 8, sadBits = 10, receiveBeats = 256, linkBeats = 256, version = "1.2.3")
+  private val config = OuterConfig(
+    saBits = 8,
+    sadBits = 10,
+    chip = InterfaceConfig(receiveBeats = 256, linkBeats = 256, version = "1.2.3")
+  )
   private val random = new Random(4303)
 
   /** Header rows that fit a few hundred cycles each. */
@@ -39,7 +44,7 @@ class OuterCoreSpec extends AnyFunSuite with CompiledOnce {
     assert(bus.read(CommonRegs.version) == 0x010203)
     assert(bus.read(CommonRegs.capabilitySaBits) == config.saBits)
     assert(bus.read(CommonRegs.capabilitySadBits) == config.sadBits)
-    assert(bus.read(CommonRegs.capabilityLinkBufferBeats) == config.linkBeats)
+    assert(bus.read(CommonRegs.capabilityLinkBufferBeats) == config.chip.linkBeats)
     assert(bus.read(OuterRegs.portMtu) == 9582)
 
     for ((index, row) <- OuterFrames.sadRows((1 << config.sadBits) / CuckooHash.ways))

@@ -6,6 +6,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.simulation.CompiledOnce
 import sallyport.common.stream.Packet
 import sallyport.common.table.{CuckooHash, TablePort}
+import sallyport.iface.chip.InterfaceConfig
 import sallyport.iface.reassembly.ChipFragments
 
 import scala.collection.mutable
@@ -50,7 +51,7 @@ private class OuterDecryptHarness(config: OuterConfig) extends Module {
 }
 
 class OuterDecryptSpec extends AnyFunSuite with CompiledOnce {
-  private val config = OuterConfig(puntBeats = 256)
+  private val config = OuterConfig(chip = InterfaceConfig(puntBeats = 256))
 
   private class Bench(dut: OuterDecryptHarness) {
     var linked: Vector[Outcome.Link] = Vector.empty
@@ -111,16 +112,16 @@ class OuterDecryptSpec extends AnyFunSuite with CompiledOnce {
       counts.map { case (name, count) => name -> (count - before(name)) }.filter(_._2 != 0)
 
     def start(): Unit = {
-      dut.io.enable.poke(true)
-      dut.io.portMac.poke(OuterFrames.portMac)
+      dut.io.receive.enable.poke(true)
+      dut.io.receive.portMac.poke(OuterFrames.portMac)
       dut.io.local.v4.poke(OuterFrames.localIpv4)
       dut.io.local.v6.poke(OuterFrames.localIpv6)
       dut.io.linkUp.poke(true)
-      dut.io.skip.hopByHop.poke(true)
-      dut.io.skip.routing.poke(true)
-      dut.io.skip.destinationOptions.poke(true)
-      dut.io.fragmentLimits.timeout.poke(1000)
-      dut.io.fragmentLimits.perSource.poke(64)
+      dut.io.receive.skip.hopByHop.poke(true)
+      dut.io.receive.skip.routing.poke(true)
+      dut.io.receive.skip.destinationOptions.poke(true)
+      dut.io.receive.fragmentLimits.timeout.poke(1000)
+      dut.io.receive.fragmentLimits.perSource.poke(64)
       dut.io.out.ready.poke(true)
       dut.io.punt.ready.poke(true)
       while (!flag(dut.io.ready)) dut.clock.step()
@@ -248,13 +249,13 @@ class OuterDecryptSpec extends AnyFunSuite with CompiledOnce {
       assert(bench.since(down) == Map("rx_frames" -> 4, "link_down" -> 2, "punted" -> 2))
       dut.io.linkUp.poke(true)
 
-      dut.io.macFilter.poke(true)
+      dut.io.receive.macFilter.poke(true)
       val filtered = bench.counts
       val elsewhere = OuterFrames.bytes("025a00000002") ++ frame("esp_80").bytes.drop(6)
       Seq(elsewhere, frame("esp_80").bytes, frame("arp_broadcast").bytes).foreach(bench.send(_))
       bench.settle()
       assert(bench.since(filtered) == Map("rx_frames" -> 3, "mac_filter" -> 1, "tx_esp" -> 1, "punted" -> 1))
-      dut.io.macFilter.poke(false)
+      dut.io.receive.macFilter.poke(false)
 
       // Without an address of its own the box takes what is for anyone on port 4500, as IKE and
       // ICMP, and ESP.
@@ -284,7 +285,7 @@ class OuterDecryptSpec extends AnyFunSuite with CompiledOnce {
       val frames = Seq("esp_80", "esp_other_destination", "ipv6_esp_hop_limit_0", "esp_of_hosts_known_spi")
       assert(sas(frames: _*) == Seq(5 -> false, 5 -> false, 3 -> true))
 
-      dut.io.bump.poke(true)
+      dut.io.receive.bump.poke(true)
       OuterFrames.bumpRows((1 << config.sadBits) / CuckooHash.ways).foreach((bench.writeSad _).tupled)
       assert(sas(frames: _*) == Seq(11 -> false, 12 -> false, 12 -> false))
     }

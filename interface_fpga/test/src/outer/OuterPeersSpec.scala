@@ -6,13 +6,15 @@ import sallyport.common.link.PeerTag
 import sallyport.common.registers.map.{OuterRegs, OuterTables}
 import sallyport.common.simulation.CompiledOnce
 import sallyport.common.table.CuckooHash
+import sallyport.iface.chip.InterfaceConfig
 
 /**
  * ESP in UDP from elsewhere than its SA's row expects (RFC 3948), from the port to the link and to
  * software.
  */
 class OuterPeersSpec extends AnyFunSuite with CompiledOnce {
-  private val config = OuterConfig(saBits = 10, sadBits = 10, receiveBeats = 256, linkBeats = 256)
+  private val config =
+    OuterConfig(saBits = 10, sadBits = 10, chip = InterfaceConfig(receiveBeats = 256, linkBeats = 256))
 
   private def frame(name: String): Seq[Byte] = OuterFrames.all.find(_.name == name).get.bytes
 

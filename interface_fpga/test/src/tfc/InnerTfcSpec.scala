@@ -4,6 +4,7 @@ package sallyport.iface.tfc
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.{Action, DummyRow, FlowRow, InnerRegs, InnerTables, RuleRow, SaUsageRow}
 import sallyport.common.simulation.CompiledOnce
+import sallyport.iface.chip.InterfaceConfig
 import sallyport.iface.inner.{
   InnerBench,
   InnerConfig,
@@ -20,7 +21,7 @@ import sallyport.iface.usage.{Limits, Usage}
  * tests/vectors/test_inner_frames.py had scapy make.
  */
 class InnerTfcSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
-  private val config = InnerConfig(saBits = 4, flowBits = 8, receiveBeats = 256)
+  private val config = InnerConfig(saBits = 4, flowBits = 8, chip = InterfaceConfig(receiveBeats = 256))
   private val turn = DummySchedule.entries
 
   private def run(body: (InnerHarness, InnerBench) => Unit): Unit = simulate(new InnerPathsHarness(config)) { dut =>

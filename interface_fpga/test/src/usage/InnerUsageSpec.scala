@@ -6,6 +6,7 @@ import sallyport.common.registers.EventQueue
 import sallyport.common.registers.map.InnerRegs.{LifetimeControl, LifetimeEvent}
 import sallyport.common.registers.map.{Action, InnerRegs, InnerTables, RuleRow, SaUsageRow}
 import sallyport.common.simulation.CompiledOnce
+import sallyport.iface.chip.InterfaceConfig
 import sallyport.iface.inner.{InnerBench, InnerConfig, InnerFrames, InnerHarness, InnerPathsHarness, InnerSetup}
 
 /**
@@ -13,7 +14,7 @@ import sallyport.iface.inner.{InnerBench, InnerConfig, InnerFrames, InnerHarness
  * tests/vectors/test_inner_frames.py had scapy make.
  */
 class InnerUsageSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
-  private val config = InnerConfig(saBits = 4, flowBits = 8, receiveBeats = 256)
+  private val config = InnerConfig(saBits = 4, flowBits = 8, chip = InterfaceConfig(receiveBeats = 256))
   private val sas = 1 << config.saBits
 
   private def run(body: (InnerHarness, InnerBench) => Unit): Unit = simulate(new InnerPathsHarness(config)) { dut =>

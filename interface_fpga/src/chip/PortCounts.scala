@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+package sallyport.iface.chip
+
+import chisel3._
+import sallyport.common.registers.map.{PuntGroup, PuntReason}
+import sallyport.iface.cpu.{InjectorEvents, PuntEvents}
+import sallyport.iface.mac.{MacReceiveEvents, MacTransmitEvents}
+import sallyport.iface.reassembly.ReassemblyEvents
+import sallyport.iface.receive.{ReceiveDrops, ReceivePathEvents}
+
+/** The events of the counters that both interface chips have, by the counters' names. */
+object PortCounts {
+
+  def apply(
+      io: PathsIO,
+      path: ReceivePathEvents,
+      drops: ReceiveDrops,
+      transmit: MacTransmitEvents,
+      inject: InjectorEvents
+  ): Map[String, UInt] =
+    received(path.receive) ++ judged(drops) ++ reassembled(path.reassembly) ++ punted(path.punt) ++
+      linked(io) ++ sent(transmit, inject)
+
+  private def received(rx: MacReceiveEvents) = Map(
+    "rx_frames" -> rx.rxFrames,
+    "rx_bytes" -> rx.rxBytes,
+    "rx_priority" -> rx.priority,
+    "drop_rx_bad_fcs" -> rx.dropBadFcs,
+    "drop_rx_undersize" -> rx.dropUndersize,
+    "drop_rx_oversize" -> rx.dropOversize,
+    "drop_rx_overflow" -> rx.dropOverflow,
+    "drop_rx_priority_overflow" -> rx.dropPriorityOverflow,
+    "drop_not_ready" -> rx.dropNotReady
+  )
+
+  private def judged(drops: ReceiveDrops) = Map(
+    "drop_mac_filter" -> drops.macFilter,
+    "drop_ip_malformed" -> drops.ipMalformed,
+    "drop_ip_checksum" -> drops.ipChecksum,
+    "drop_ttl_expired" -> drops.ttlExpired,
+    "drop_policy" -> drops.policy,
+    "drop_transport_header" -> drops.transportHeader,
+    "drop_link_down" -> drops.linkDown
+  )
+
+  private def reassembled(reassembly: ReassemblyEvents) = Map(
+    "drop_reasm_overflow" -> reassembly.dropOverflow,
+    "drop_reasm_length" -> reassembly.dropLength,
+    "drop_reasm_headers" -> reassembly.dropHeaders,
+    "drop_reasm_full" -> reassembly.dropFull,
+    "drop_reasm_source" -> reassembly.dropSource,
+    "drop_reasm_oversize" -> reassembly.dropOversize,
+    "drop_reasm_memory" -> reassembly.dropMemory,
+    "drop_reasm_end" -> reassembly.dropEnd,
+    "drop_reasm_ecn" -> reassembly.dropEcn,
+    "drop_reasm_overlap" -> reassembly.dropOverlap,
+    "drop_reasm_timeout" -> reassembly.dropTimeout,
+    "reasm_merged" -> reassembly.merged,
+    "reasm_datagrams" -> reassembly.reassembled
+  )
+
+  private def punted(punt: PuntEvents) = Map(
+    "drop_punt_overflow" -> punt.dropOverflow,
+    "drop_punt_other" -> punt.refused(PuntGroup.other),
+    "drop_punt_arp" -> punt.refused(PuntGroup.arp),
+    "drop_punt_nd" -> punt.refused(PuntGroup.nd),
+    "punt_arp" -> punt.punted(PuntReason.arp),
+    "punt_nd" -> punt.punted(PuntReason.nd),
+    "punt_ipv6" -> punt.punted(PuntReason.ipv6),
+    "punt_vlan" -> punt.punted(PuntReason.vlan),
+    "punt_fragment" -> punt.punted(PuntReason.fragment),
+    "punt_extension_headers" -> punt.punted(PuntReason.extensionHeaders),
+    "punt_policy" -> punt.punted(PuntReason.policy),
+    "punt_other" -> punt.punted(PuntReason.other)
+  )
+
+  private def linked(io: PathsIO) = Map(
+    "link_rx_packets" -> RegNext(io.fromLink.fire && io.fromLink.bits.last, false.B),
+    "link_rx_lost" -> io.linkLost,
+    "link_resyncs" -> io.linkResync
+  )
+
+  private def sent(transmit: MacTransmitEvents, inject: InjectorEvents) = Map(
+    "inject_frames" -> inject.frames,
+    "drop_inject_disabled" -> inject.dropDisabled,
+    "drop_inject_length" -> inject.dropLength,
+    "tx_frames" -> transmit.txFrames,
+    "tx_bytes" -> transmit.txBytes
+  )
+}
