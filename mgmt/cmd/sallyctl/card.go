@@ -17,7 +17,6 @@ import (
 )
 
 func newCard(o *options) *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "card", Short: "Print the state of the cards: links, MACs, cages, temperatures and voltages", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -29,7 +28,7 @@ func newCard(o *options) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if o.lists.JSON {
 				err = printJSON(cmd, states)
 			}
 			for _, c := range transport.Chips {
@@ -37,14 +36,13 @@ func newCard(o *options) *cobra.Command {
 				if state.Failure != "" {
 					fmt.Fprintln(cmd.ErrOrStderr(), state.Failure)
 					err = errUnread
-				} else if !asJSON {
+				} else if !o.lists.JSON {
 					printCard(cmd.OutOrStdout(), c, state.Reading)
 				}
 			}
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
 	cmd.AddCommand(newDRP(o))
 	return cmd
 }

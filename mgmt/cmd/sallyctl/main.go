@@ -43,6 +43,8 @@ func normalFlags(args []string) (out []string) {
 			arg = "--batch"
 		case "-s", "-st", "-sta", "-stat", "-stats", "-stati", "-statis", "-statist", "-statisti", "-statistic", "-statistics":
 			arg = "--statistics"
+		case "-j", "-js", "-jso", "-json":
+			arg = "--json"
 		case "--daemon":
 			if i+1 < len(args) && strings.Contains(args[i+1], "/") && !strings.HasPrefix(args[i+1], "-") {
 				i++

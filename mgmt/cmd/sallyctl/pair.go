@@ -14,7 +14,6 @@ import (
 
 func newPair(o *options) *cobra.Command {
 	pair := &cobra.Command{Use: "pair", Short: "The pair of boxes that stand in for each other, through sallyportd", Args: noArguments, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	var asJSON bool
 	status := &cobra.Command{
 		Use: "status", Short: "Print which box is active, and what is wrong with either", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -22,14 +21,13 @@ func newPair(o *options) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if o.lists.JSON {
 				return printJSON(cmd, state)
 			}
 			fmt.Fprint(cmd.OutOrStdout(), describePair(state))
 			return nil
 		},
 	}
-	status.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
 	pair.AddCommand(status)
 	for _, verb := range []struct {
 		name  control.PairVerb

@@ -12,13 +12,14 @@ import (
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/control"
 	"sallyport/mgmt/internal/events"
+	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/transport"
 )
 
 // remote is a box that a daemon has.
 type remote struct {
 	path       string
-	statistics bool
+	lists      session.Lists
 	out, notes io.Writer
 }
 
@@ -41,7 +42,7 @@ func (r *remote) batch(name string, input []byte) error {
 }
 
 func (r *remote) command(words []string) error {
-	request := control.Command{Statistics: r.statistics}
+	request := control.Command{Statistics: r.lists.Statistics, JSON: r.lists.JSON}
 	for _, word := range words {
 		request.Words = append(request.Words, control.Line(word))
 	}
@@ -110,10 +111,7 @@ func (r *remote) audit() error  { return errTaken }
 
 func (r *remote) monitor() error {
 	return r.with(func(c *control.Client) error {
-		return c.Monitor(func(e events.Event) error {
-			_, err := fmt.Fprintln(r.out, e)
-			return err
-		})
+		return c.Monitor(func(e events.Event) error { return printEvent(r.out, e, r.lists.JSON) })
 	})
 }
 

@@ -21,7 +21,7 @@ import (
 type options struct {
 	place.Place
 	state, batch, daemon string
-	statistics           bool
+	lists                session.Lists
 }
 
 // usageError is a mistake on the command line.
@@ -66,7 +66,8 @@ func newRoot() *cobra.Command {
 	flags.StringVar(&o.Socket, "socket", "", "the simulator's register `socket` of one box")
 	flags.StringVar(&o.PCI, "pci", "", "the cards of one box: the PCI `address` of the crypto card, or of all three as inner,crypto,outer")
 	flags.StringVar(&o.state, "state", "", "the `file` that keeps the configuration between invocations (default: beside the socket, or in /run/sallyport)")
-	flags.BoolVar(&o.statistics, "statistics", false, "xfrm state and policy list and get tell what was carried, as ip -s does")
+	flags.BoolVar(&o.lists.JSON, "json", false, "print JSON: lists as ip -j does, events a line each")
+	flags.BoolVar(&o.lists.Statistics, "statistics", false, "xfrm state and policy list and get tell what was carried, as ip -s does")
 	root.Flags().StringVar(&o.batch, "batch", "", "carry out the lines of a `file` (- is standard input), all or none, as ip -batch does")
 	for _, object := range []struct{ name, alias, short string }{
 		{"xfrm", "x", "States and policies: state|policy add|update|delete|deleteall|get|list|flush|count"},
@@ -116,7 +117,7 @@ func (o *options) with(cmd *cobra.Command, use func(target) error) error {
 	case path != "" && o.state != "":
 		return usageError{errors.New("--state is not for --daemon: sallyportd's configuration names its state file")}
 	case path != "":
-		return use(&remote{path: path, statistics: o.statistics, out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr()})
+		return use(&remote{path: path, lists: o.lists, out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr()})
 	case given == 0:
 		return usageError{errors.New("which box? Give --daemon PATH (sallyportd), --socket PATH (simulator), --pci CRYPTO or --pci INNER,CRYPTO,OUTER (cards)")}
 	}
@@ -125,7 +126,7 @@ func (o *options) with(cmd *cobra.Command, use func(target) error) error {
 			return usageError{err}
 		}
 	}
-	return use(&direct{place: o.Place, state: cmp.Or(o.state, o.State()), statistics: o.statistics, out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr()})
+	return use(&direct{place: o.Place, state: cmp.Or(o.state, o.State()), lists: o.lists, out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr()})
 }
 
 func isSocket(path string) bool {
@@ -139,6 +140,9 @@ func (o *options) runBatch(cmd *cobra.Command) error {
 		return usageError{err}
 	}
 	defer clear(input) // it holds keys
+	if o.lists.JSON {
+		return usageError{errors.New("-json is for one command, not for the lines of a batch file")}
+	}
 	return o.with(cmd, func(t target) error { return t.batch(name, input) })
 }
 

@@ -5,12 +5,14 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/control"
+	"sallyport/mgmt/internal/events"
 	"sallyport/mgmt/internal/transport"
 )
 
@@ -22,7 +24,7 @@ type conservation struct {
 }
 
 func newCounters(o *options) *cobra.Command {
-	var asJSON, check bool
+	var check bool
 	cmd := &cobra.Command{
 		Use: "counters", Short: "Print every counter of every chip by name", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -41,7 +43,7 @@ func newCounters(o *options) *cobra.Command {
 				byName := map[string]uint64{}
 				for i, counter := range chip.CounterList[c] {
 					byName[counter.Name] = values[i]
-					if !asJSON && values[i] != 0 {
+					if !o.lists.JSON && values[i] != 0 {
 						fmt.Fprintf(cmd.OutOrStdout(), "%-7s %-8s %-32s %d\n", c, counter.Path, counter.Name, values[i])
 					}
 				}
@@ -52,7 +54,7 @@ func newCounters(o *options) *cobra.Command {
 				}
 			}
 			document["conservation"] = account
-			if asJSON {
+			if o.lists.JSON {
 				if err := printJSON(cmd, document); err != nil {
 					return err
 				}
@@ -60,7 +62,6 @@ func newCounters(o *options) *cobra.Command {
 			return account.verdict(cmd, check)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object, zero counters too")
 	cmd.Flags().BoolVar(&check, "check", false, "exit with status 1 if received + injected + split = sent + punted + dropped + merged fails on a path of a chip (packets in flight and fragments that wait count as missing)")
 	return cmd
 }
@@ -104,6 +105,15 @@ func newMonitor(o *options) *cobra.Command {
 	}
 }
 
+// printEvent prints an event as a line of text, or of JSON as sallyportd's monitor has it.
+func printEvent(out io.Writer, e events.Event, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(out).Encode(e)
+	}
+	_, err := fmt.Fprintln(out, e)
+	return err
+}
+
 func printJSON(cmd *cobra.Command, value any) error {
 	encoder := json.NewEncoder(cmd.OutOrStdout())
 	encoder.SetIndent("", "  ")
@@ -111,8 +121,7 @@ func printJSON(cmd *cobra.Command, value any) error {
 }
 
 func newID(o *options) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use: "id", Short: "Print what each chip is and the sizes it was built with", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var identities map[string]control.Chip
@@ -125,19 +134,17 @@ func newID(o *options) *cobra.Command {
 			}
 			for _, c := range transport.Chips {
 				id, cap := identities[c.String()], identities[c.String()].Capabilities
-				if !asJSON {
+				if !o.lists.JSON {
 					fmt.Fprintf(cmd.OutOrStdout(), "%-7s version %s build 0x%08x simulation %t ready %t link %t tamper %t\n%s",
 						c, id.Version, id.Build, id.Simulation, id.Ready, id.LinkUp, id.Tamper, sizes(c, cap))
 				}
 			}
-			if asJSON {
+			if o.lists.JSON {
 				return printJSON(cmd, identities)
 			}
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
-	return cmd
 }
 
 func sizes(c transport.Chip, cap chip.Capabilities) string {

@@ -41,7 +41,7 @@ type target interface {
 type direct struct {
 	place      place.Place
 	state      string
-	statistics bool
+	lists      session.Lists
 	out, notes io.Writer
 }
 
@@ -67,7 +67,7 @@ func (d *direct) with(use func(*session.Session) error) error {
 	if err != nil {
 		return err
 	}
-	err = use(&session.Session{Box: b, StatePath: d.state, KeysPath: d.place.Keys(), Statistics: d.statistics, Out: d.out, Notes: d.notes})
+	err = use(&session.Session{Box: b, StatePath: d.state, KeysPath: d.place.Keys(), Lists: d.lists, Out: d.out, Notes: d.notes})
 	return errors.Join(err, b.Close(), share.Close())
 }
 
@@ -161,7 +161,9 @@ func (d *direct) audit() error {
 
 func (d *direct) print(events []events.Event, err error) error {
 	for _, e := range events {
-		fmt.Fprintln(d.out, e)
+		if printErr := printEvent(d.out, e, d.lists.JSON); printErr != nil {
+			return errors.Join(err, printErr)
+		}
 	}
 	return err
 }

@@ -66,6 +66,7 @@ type Command struct {
 	Head
 	Words      []Line `json:"words"`
 	Statistics bool   `json:"statistics,omitempty"`
+	JSON       bool   `json:"json,omitempty"`
 }
 
 // Done is the answer to both: what the commands print, and warnings and notes, a sentence each.

@@ -40,7 +40,7 @@ func (d *Daemon) end(events []events.Event) error {
 	for i, e := range events {
 		deletes[i] = xfrm.StateSelect{Verb: xfrm.Delete, Filter: xfrm.StateFilter{Src: single(e.Src), Dst: single(e.Dst), Proto: string(e.Proto), SPI: e.SPI}}
 	}
-	_, err := d.run(deletes, false)
+	_, err := d.run(deletes, session.Lists{})
 	switch {
 	case err == nil:
 		for _, e := range events {

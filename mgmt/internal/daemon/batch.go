@@ -7,6 +7,7 @@ import (
 	"cmp"
 
 	"sallyport/mgmt/internal/control"
+	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -33,7 +34,7 @@ func (d *Daemon) batch(r *control.Batch) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.Run(commands, false)
+	return d.Run(commands, session.Lists{})
 }
 
 func (d *Daemon) command(r *control.Command) (any, error) {
@@ -46,7 +47,7 @@ func (d *Daemon) command(r *control.Command) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.Run([]xfrm.Command{command}, r.Statistics)
+	return d.Run([]xfrm.Command{command}, session.Lists{Statistics: r.Statistics, JSON: r.JSON})
 }
 
 func wipe(lines []control.Line) {

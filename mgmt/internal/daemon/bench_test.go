@@ -91,7 +91,7 @@ func (c *crowd) run(text string) {
 	c.b.Helper()
 	commands, err := xfrm.ParseBatch("f", []byte(text))
 	if err == nil {
-		_, err = c.daemon.Run(commands, false)
+		_, err = c.daemon.Run(commands, session.Lists{})
 	}
 	if err != nil {
 		c.b.Fatal(err)

@@ -76,20 +76,20 @@ func (d *Daemon) Recover() error {
 }
 
 // Run carries out all commands or none, and wipes the keys in them.
-func (d *Daemon) Run(commands []xfrm.Command, statistics bool) (control.Done, error) {
+func (d *Daemon) Run(commands []xfrm.Command, lists session.Lists) (control.Done, error) {
 	if !session.Changes(commands) {
 		v, err := d.session.View()
 		if err != nil {
 			return control.Done{}, err
 		}
 		if v != nil {
-			out, err := v.Read(commands, statistics)
+			out, err := v.Read(commands, lists)
 			return control.Done{Output: out, Notes: sentences("")}, err
 		}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.run(commands, statistics)
+	return d.run(commands, lists)
 }
 
 // RunInitial carries out the batch that a box gets each time that it has no configuration, and
@@ -99,10 +99,10 @@ func (d *Daemon) RunInitial(commands []xfrm.Command) (control.Done, error) {
 	defer d.mu.Unlock()
 	d.session.Initial = true
 	defer func() { d.session.Initial = false }()
-	return d.run(commands, false)
+	return d.run(commands, session.Lists{})
 }
 
-func (d *Daemon) run(commands []xfrm.Command, statistics bool) (control.Done, error) {
+func (d *Daemon) run(commands []xfrm.Command, lists session.Lists) (control.Done, error) {
 	changes := session.Changes(commands)
 	if changes {
 		if err := d.poll(); err != nil { // a change discards events that wait
@@ -111,8 +111,8 @@ func (d *Daemon) run(commands []xfrm.Command, statistics bool) (control.Done, er
 		}
 	}
 	var out, notes bytes.Buffer
-	d.session.Out, d.session.Notes, d.session.Statistics = &out, &notes, statistics
-	defer func() { d.session.Out, d.session.Notes, d.session.Statistics = io.Discard, io.Discard, false }()
+	d.session.Out, d.session.Notes, d.session.Lists = &out, &notes, lists
+	defer func() { d.session.Out, d.session.Notes, d.session.Lists = io.Discard, io.Discard, session.Lists{} }()
 	if err := d.session.Run(commands); err != nil {
 		return control.Done{}, err
 	}

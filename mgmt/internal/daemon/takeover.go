@@ -192,7 +192,7 @@ func (d *Daemon) forgetSAs() error {
 		return err
 	}
 	d.log.Error("it is not known how far the SAs were used: they are deleted", "sas", len(numbers))
-	_, err = d.run([]xfrm.Command{xfrm.StateFlush{}}, false)
+	_, err = d.run([]xfrm.Command{xfrm.StateFlush{}}, session.Lists{})
 	return err
 }
 

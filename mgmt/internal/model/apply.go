@@ -7,14 +7,12 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// Apply carries one command out on the model and returns what it prints: with what SAs and policies
-// have carried, if there is a meter.
-func (m *Model) Apply(command xfrm.Command, meter Meter) (string, error) {
+// Apply carries one command out on the model and returns what it prints.
+func (m *Model) Apply(command xfrm.Command, l Listing) (string, error) {
 	if ofNetwork(command) {
 		m.Changes.Network = true
 	}
@@ -22,20 +20,21 @@ func (m *Model) Apply(command xfrm.Command, meter Meter) (string, error) {
 	case xfrm.StateAdd:
 		return "", m.addState(c)
 	case xfrm.StateSelect:
-		return m.selectStates(c, meter)
+		return m.selectStates(c, l)
 	case xfrm.StateFlush:
 		m.RemoveSAs(slices.Collect(m.SAs.All()))
 	case xfrm.StateCount:
-		return fmt.Sprintf("\t SAD count %d\n", m.SAs.Len()), nil
+		n := m.SAs.Len()
+		return l.count(fmt.Sprintf("\t SAD count %d\n", n), map[string]int{"count": n})
 	case xfrm.PolicyAdd:
 		return "", m.addPolicy(c)
 	case xfrm.PolicySelect:
-		return m.selectPolicies(c, meter)
+		return m.selectPolicies(c, l)
 	case xfrm.PolicyFlush:
 		m.removePoliciesAnd(c.Orphans, slices.Collect(m.Policies.All()))
 	case xfrm.PolicyCount:
-		count := m.Policies.Count
-		return fmt.Sprintf("\t SPD IN  %d OUT %d FWD %d\n", count(xfrm.DirIn), count(xfrm.DirOut), count(xfrm.DirFwd)), nil
+		in, out, fwd := m.Policies.Count(xfrm.DirIn), m.Policies.Count(xfrm.DirOut), m.Policies.Count(xfrm.DirFwd)
+		return l.count(fmt.Sprintf("\t SPD IN  %d OUT %d FWD %d\n", in, out, fwd), map[string]int{"in": in, "out": out, "fwd": fwd})
 	case xfrm.Addr:
 		return "", m.addr(c)
 	case xfrm.Link:
@@ -62,6 +61,9 @@ func (m *Model) Apply(command xfrm.Command, meter Meter) (string, error) {
 	case xfrm.SkipHeaders:
 		return "", m.setSkipped(c)
 	case xfrm.Show:
+		if l.JSON {
+			return jsonLine(m.object(c.What))
+		}
 		return m.show(c.What), nil
 	default:
 		// Only the parser makes commands, and every kind of them has its case above: no user can
@@ -100,7 +102,7 @@ func (m *Model) addState(c xfrm.StateAdd) error {
 	return nil
 }
 
-func (m *Model) selectStates(c xfrm.StateSelect, meter Meter) (string, error) {
+func (m *Model) selectStates(c xfrm.StateSelect, l Listing) (string, error) {
 	found := m.matching(c)
 	if len(found) == 0 && c.Verb <= xfrm.Get {
 		return "", xfrm.Errorf(c.Pos, "there is no SA with dst %s proto %s spi 0x%x", c.Filter.Dst.Addr(), c.Filter.Proto, c.Filter.SPI)
@@ -109,8 +111,10 @@ func (m *Model) selectStates(c xfrm.StateSelect, meter Meter) (string, error) {
 		m.RemoveSAs(found)
 		return "", nil
 	}
-	texts, err := m.DescribeSAs(slices.Values(found), meter)
-	return strings.Join(texts, ""), err
+	if c.Verb != xfrm.Get {
+		l.Sequence = nil
+	}
+	return printAll(l, slices.Values(found), m.DescribeSA, m.stateObject)
 }
 
 // matching are the SAs that a command is about. One that is named by destination, protocol and SPI
@@ -179,7 +183,7 @@ func (m *Model) addPolicy(c xfrm.PolicyAdd) error {
 	return nil
 }
 
-func (m *Model) selectPolicies(c xfrm.PolicySelect, meter Meter) (string, error) {
+func (m *Model) selectPolicies(c xfrm.PolicySelect, l Listing) (string, error) {
 	found := m.matchingPolicies(c)
 	if len(found) == 0 && c.Verb <= xfrm.Get {
 		return "", xfrm.Errorf(c.Pos, "there is no such policy with dir %s", c.Filter.Dir)
@@ -188,8 +192,7 @@ func (m *Model) selectPolicies(c xfrm.PolicySelect, meter Meter) (string, error)
 		m.removePoliciesAnd(c.Orphans, found)
 		return "", nil
 	}
-	texts, err := m.DescribePolicies(slices.Values(found), meter)
-	return strings.Join(texts, ""), err
+	return printAll(l, slices.Values(found), m.DescribePolicy, m.policyObject)
 }
 
 // matchingPolicies are those that a command is about. One that is named by selector or index is

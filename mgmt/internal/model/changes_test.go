@@ -24,7 +24,7 @@ func apply(t *testing.T, m *model.Model, text string) {
 		t.Fatal(err)
 	}
 	for _, command := range commands {
-		if _, err := m.Apply(command, nil); err != nil {
+		if _, err := m.Apply(command, model.Listing{}); err != nil {
 			t.Fatal(err)
 		}
 	}

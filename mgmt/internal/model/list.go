@@ -37,27 +37,14 @@ func described[V any](all iter.Seq[V], meter Meter, describe func(V, Meter) (str
 // DescribeSA prints as `ip xfrm state list`, with the key redacted; with statistics as
 // `ip -s xfrm state list`, without times.
 func (m *Model) DescribeSA(sa *SA, meter Meter) (string, error) {
-	way := sa.Way
-	if sa.Fresh {
-		way, _ = m.direction(sa, m.asked(sa))
-	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "src %s dst %s\n\tproto %s spi 0x%08x reqid %d mode %s\n", sa.Src, sa.Dst, sa.Proto, sa.SPI, sa.ReqID, sa.Mode)
 	fmt.Fprintf(&b, "\treplay-window %d ", sa.ReplayWindow)
-	var flags []string
-	for _, f := range []struct {
-		on   bool
-		name string
-	}{{sa.Flags.NoECN, "noecn"}, {sa.Flags.NoPMTUDisc, "nopmtudisc"}, {sa.Flags.AFUnspec, "af-unspec"}, {sa.Flags.Align4, "align4"}, {sa.Flags.ESN, "esn"}} {
-		if f.on {
-			flags = append(flags, f.name)
-		}
-	}
-	if len(flags) > 0 {
+	if flags := flagsOf(sa); len(flags) > 0 {
 		fmt.Fprintf(&b, "flag %s ", strings.Join(flags, " "))
 	}
-	if sa.Flags.DontEncapDSCP {
-		b.WriteString("extra_flag dont-encap-dscp ")
+	if flags := extraFlagsOf(sa); len(flags) > 0 {
+		fmt.Fprintf(&b, "extra_flag %s ", strings.Join(flags, " "))
 	}
 	if sa.DF != "" {
 		fmt.Fprintf(&b, "df %s ", sa.DF)
@@ -100,8 +87,17 @@ func (m *Model) DescribeSA(sa *SA, meter Meter) (string, error) {
 		}
 		b.WriteString(used.String())
 	}
-	fmt.Fprintf(&b, "\tdir %s\n", way)
+	fmt.Fprintf(&b, "\tdir %s\n", m.wayOf(sa))
 	return b.String(), nil
+}
+
+// wayOf is the direction of an SA, of one that is new too.
+func (m *Model) wayOf(sa *SA) xfrm.Dir {
+	if !sa.Fresh {
+		return sa.Way
+	}
+	way, _ := m.direction(sa, m.asked(sa))
+	return way
 }
 
 func limitText(n uint64) string {

@@ -30,10 +30,9 @@ import (
 type Session struct {
 	Box       *chip.Box
 	StatePath string
-	// Statistics makes lists tell what SAs and policies have carried, as `ip -s` does.
-	Statistics bool
-	Out        io.Writer // what list and count print
-	Notes      io.Writer // warnings, one sentence a line
+	Lists
+	Out   io.Writer // what list and count print
+	Notes io.Writer // warnings, one sentence a line
 	// Now is the clock of the audit log and of when SAs were added; without, the system's.
 	Now func() time.Time
 	// Ages says that somebody calls Aged each second or so; otherwise SAs with limits in time
@@ -62,6 +61,14 @@ type Session struct {
 	published published
 }
 
+// Lists is how lists are printed.
+type Lists struct {
+	// Statistics makes them tell what SAs and policies have carried, as `ip -s` does.
+	Statistics bool
+	// JSON makes each a line of JSON, as `ip -j` does.
+	JSON bool
+}
+
 // Run carries all commands out, or, if one of them is wrong or does not fit, none. It wipes the
 // keys in them.
 func (s *Session) Run(commands []xfrm.Command) error {
@@ -82,7 +89,7 @@ func (s *Session) Run(commands []xfrm.Command) error {
 	if changes {
 		state = state.Begin()
 	}
-	printed, err := s.viewOf(state).printed(state.Model, commands, s.Statistics)
+	printed, err := s.viewOf(state).printed(state.Model, commands, s.Lists)
 	if err != nil {
 		return err
 	}

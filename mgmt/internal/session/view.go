@@ -98,24 +98,23 @@ func (s *Session) marks() (marks [3]uint32, err error) {
 	return marks, err
 }
 
-// Read carries out commands that change nothing, and gives what they print: with what SAs and
-// policies have carried, if that is asked for.
-func (v *View) Read(commands []xfrm.Command, statistics bool) (string, error) {
-	return v.printed(v.model, commands, statistics)
+// Read carries out commands that change nothing, and gives what they print.
+func (v *View) Read(commands []xfrm.Command, lists Lists) (string, error) {
+	return v.printed(v.model, commands, lists)
 }
 
 // printed carries commands out on a model.
-func (v *View) printed(m *model.Model, commands []xfrm.Command, statistics bool) (out string, err error) {
-	var counts model.Meter
-	if statistics {
-		counts = meter{v.box}
+func (v *View) printed(m *model.Model, commands []xfrm.Command, lists Lists) (out string, err error) {
+	listing := model.Listing{JSON: lists.JSON, Sequence: v.number}
+	if lists.Statistics {
+		listing.Meter = meter{v.box}
 	}
 	for _, command := range commands {
-		text, err := m.Apply(command, counts)
+		text, err := m.Apply(command, listing)
 		if err != nil {
 			return "", err
 		}
-		if query, ok := command.(xfrm.StateSelect); ok {
+		if query, ok := command.(xfrm.StateSelect); ok && !lists.JSON {
 			received, err := v.windowOf(m, query)
 			if err != nil {
 				return "", err

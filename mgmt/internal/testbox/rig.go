@@ -97,7 +97,7 @@ func (r *Rig) SessionOf(b *chip.Box, run func(*session.Session) error) error {
 		}
 	}
 	r.Fake.Log, r.Fake.Waits = nil, nil
-	err := run(&session.Session{Box: b, StatePath: r.State, Statistics: r.Statistics, Out: &out, Notes: &notes})
+	err := run(&session.Session{Box: b, StatePath: r.State, Lists: session.Lists{Statistics: r.Statistics}, Out: &out, Notes: &notes})
 	r.Out, r.Notes = out.String(), notes.String()
 	return err
 }

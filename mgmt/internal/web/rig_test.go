@@ -68,7 +68,7 @@ func (r *rig) load(text string) {
 	r.t.Helper()
 	commands, err := xfrm.ParseBatch("batch", []byte(text))
 	if err == nil {
-		_, err = r.daemon.Run(commands, false)
+		_, err = r.daemon.Run(commands, session.Lists{})
 	}
 	if err != nil {
 		r.t.Fatal(err)

@@ -3,8 +3,8 @@
 package xfrm
 
 import (
-	"fmt"
 	"net/netip"
+	"strings"
 )
 
 // Selector selects packets of one IP version; the zero protocol is any. If both prefixes are zero,
@@ -60,11 +60,26 @@ func PrefixText(p netip.Prefix) string {
 	return p.String()
 }
 
+// opaqueWord stands for a port, type or code that no lookup can read.
+const opaqueWord = "opaque"
+
+// Word is a word of a selector and what stands behind it.
+type Word struct{ Name, Value string }
+
 // String prints as iproute2 does, and ranges as they are written.
 func (s Selector) String() string {
-	out := fmt.Sprintf("src %s dst %s", s.src(), s.dst())
+	var out []string
+	for _, w := range s.Words() {
+		out = append(out, w.Name+" "+w.Value)
+	}
+	return strings.Join(out, " ")
+}
+
+// Words are those that String prints, in their order.
+func (s Selector) Words() []Word {
+	out := []Word{{"src", s.src().String()}, {"dst", s.dst().String()}}
 	if s.Proto != 0 {
-		out += " proto " + protocolName(s.Proto)
+		out = append(out, Word{"proto", protocolName(s.Proto)})
 	}
 	for _, part := range []struct {
 		name  string
@@ -72,19 +87,19 @@ func (s Selector) String() string {
 		port  bool
 	}{{"sport", s.SPort, true}, {"dport", s.DPort, true}, {"type", s.Type, false}, {"code", s.Code, false}} {
 		if part.value.Given {
-			out += " " + part.name + " " + part.value.text(part.port)
+			out = append(out, Word{part.name, part.value.text(part.port)})
 		}
 	}
 	switch {
 	case s.Opaque && (s.Proto == protoICMP || s.Proto == protoICMPv6):
-		out += " type opaque code opaque"
+		out = append(out, Word{"type", opaqueWord}, Word{"code", opaqueWord})
 	case s.Opaque && s.Proto == protoMobility:
-		out += " type opaque"
+		out = append(out, Word{"type", opaqueWord})
 	case s.Opaque:
-		out += " sport opaque dport opaque"
+		out = append(out, Word{"sport", opaqueWord}, Word{"dport", opaqueWord})
 	}
 	if s.Dev != "" {
-		out += " dev " + s.Dev
+		out = append(out, Word{"dev", s.Dev})
 	}
 	return out
 }

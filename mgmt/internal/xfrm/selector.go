@@ -179,7 +179,7 @@ func (p *parser) upper(s *Selector) (err error) {
 // orOpaque reads numbers, or `opaque`, which iproute2 does not have, and notes the word that it
 // stands behind.
 func (p *parser) orOpaque(what, word string, bits int, opaque **Token) (Range, error) {
-	if p.peek() != "opaque" {
+	if p.peek() != opaqueWord {
 		return p.numbers(what, word, bits)
 	}
 	*opaque = &p.words[p.next-1]

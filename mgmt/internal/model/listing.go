@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+)
+
+// Listing is how lists are printed: as iproute2 does, or as one line of JSON, as `ip -j` does.
+type Listing struct {
+	Meter Meter // of what SAs and policies have carried; nil: lists do not tell
+	JSON  bool
+	// Sequence gives the sequence number that an SA has reached, if that is known; JSON has it of
+	// an SA that is asked for by name.
+	Sequence func(*SA) (number uint64, known bool, err error)
+}
+
+// printAll prints each of some things as text or as an element of a JSON array.
+func printAll[V any](l Listing, all iter.Seq[V], text func(V, Meter) (string, error), object func(V, Listing) (any, error)) (string, error) {
+	if !l.JSON {
+		texts, err := described(all, l.Meter, text)
+		return strings.Join(texts, ""), err
+	}
+	objects := []any{}
+	for v := range all {
+		o, err := object(v, l)
+		if err != nil {
+			return "", err
+		}
+		objects = append(objects, o)
+	}
+	return jsonLine(objects)
+}
+
+func jsonLine(value any) (string, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "", fmt.Errorf("cannot print as JSON: %w", err)
+	}
+	return string(text) + "\n", nil
+}
+
+// count prints a count, as text or as JSON.
+func (l Listing) count(text string, value any) (string, error) {
+	if l.JSON {
+		return jsonLine(value)
+	}
+	return text, nil
+}
+
+// names are those of flags that are set, in their order.
+func names(flags ...flag) []string {
+	out := []string{}
+	for _, f := range flags {
+		if f.on {
+			out = append(out, f.name)
+		}
+	}
+	return out
+}
+
+type flag struct {
+	on   bool
+	name string
+}
+
+// flagsOf are an SA's flags by iproute2's names.
+func flagsOf(sa *SA) []string {
+	f := sa.Flags
+	return names(flag{f.NoECN, "noecn"}, flag{f.NoPMTUDisc, "nopmtudisc"}, flag{f.AFUnspec, "af-unspec"}, flag{f.Align4, "align4"}, flag{f.ESN, "esn"})
+}
+
+// extraFlagsOf are those that iproute2 calls extra.
+func extraFlagsOf(sa *SA) []string {
+	return names(flag{sa.Flags.DontEncapDSCP, "dont-encap-dscp"})
+}
+
+// words splits the words of a set; "none" is no word.
+func words(text, separator string) []string {
+	return slices.DeleteFunc(strings.Split(text, separator), func(w string) bool { return w == "none" })
+}

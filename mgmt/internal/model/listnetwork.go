@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import (
+	"cmp"
+	"maps"
+	"net/netip"
+	"slices"
+
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// The objects of `sallyctl -j addr|link|route|neigh` have the keys of `ip -j`, as far as the box
+// has something to say under them.
+type (
+	deviceJSON struct {
+		Link           string         `json:"link,omitempty"`
+		Name           string         `json:"ifname"`
+		Flags          []string       `json:"flags"`
+		MTU            uint32         `json:"mtu,omitempty"`
+		Master         string         `json:"master,omitempty"`
+		Type           string         `json:"link_type"`
+		Address        *xfrm.MAC      `json:"address,omitempty"`
+		LinkInfo       *linkInfoJSON  `json:"linkinfo,omitempty"`
+		DefaultNextHop *xfrm.MAC      `json:"default_next_hop,omitempty"` // not iproute2's
+		Addresses      *[]addressJSON `json:"addr_info,omitempty"`        // of addr
+	}
+	linkInfoJSON struct {
+		Kind string        `json:"info_kind"`
+		Data *vlanDataJSON `json:"info_data,omitempty"`
+	}
+	vlanDataJSON struct {
+		Protocol string `json:"protocol"`
+		ID       uint16 `json:"id"`
+	}
+	addressJSON struct {
+		Family    string     `json:"family"`
+		Local     netip.Addr `json:"local"`
+		PrefixLen int        `json:"prefixlen"`
+	}
+	routeJSON struct {
+		Dst     string        `json:"dst"`
+		Gateway *netip.Addr   `json:"gateway,omitempty"`
+		Via     *viaJSON      `json:"via,omitempty"` // a gateway of the other family
+		Dev     string        `json:"dev"`
+		Flags   []string      `json:"flags"`
+		Metrics []metricsJSON `json:"metrics,omitempty"`
+	}
+	viaJSON struct {
+		Family string     `json:"family"`
+		Host   netip.Addr `json:"host"`
+	}
+	metricsJSON struct {
+		MTU uint32 `json:"mtu"`
+	}
+	neighJSON struct {
+		Dst    netip.Addr `json:"dst"`
+		Dev    string     `json:"dev"`
+		LLAddr xfrm.MAC   `json:"lladdr"`
+		State  []string   `json:"state"`
+	}
+)
+
+func family(a netip.Addr) string {
+	if a.Is6() {
+		return "inet6"
+	}
+	return "inet"
+}
+
+// deviceObjects are the ports, the bridge and the VLANs.
+func (m *Model) deviceObjects() (out []deviceJSON) {
+	for _, dev := range Devices {
+		l, mac := m.Links[dev], m.PortMAC(dev)
+		out = append(out, deviceJSON{
+			Name: dev, Flags: names(flag{!l.Down, "UP"}), MTU: m.Mtu(dev), Master: l.Master, Type: "ether", Address: &mac, DefaultNextHop: l.Default,
+		})
+	}
+	if m.Bridge != "" {
+		out = append(out, deviceJSON{Name: m.Bridge, Flags: []string{"UP"}, Type: "ether", LinkInfo: &linkInfoJSON{Kind: "bridge"}})
+	}
+	for _, v := range m.VLANs {
+		out = append(out, deviceJSON{
+			Link: cmp.Or(v.Parent, v.Dev), Name: v.VLAN, Flags: names(flag{!m.Links[v.Dev].Down, "UP"}), Type: "ether",
+			LinkInfo: &linkInfoJSON{"vlan", &vlanDataJSON{xfrm.VLAN{Protocol: v.Protocol}.ProtocolName(), v.ID}},
+		})
+	}
+	return out
+}
+
+// addrObjects are the devices with their addresses.
+func (m *Model) addrObjects() []deviceJSON {
+	out := m.deviceObjects()
+	for i := range out {
+		own := []addressJSON{}
+		for _, a := range m.Addrs {
+			if a.String() == out[i].Name {
+				own = append(own, addressJSON{family(a.Prefix.Addr()), a.Prefix.Addr(), a.Prefix.Bits()})
+			}
+		}
+		out[i].Addresses, out[i].DefaultNextHop = &own, nil
+	}
+	return out
+}
+
+func (m *Model) routeObjects() []routeJSON {
+	out := []routeJSON{}
+	for _, r := range m.Routes {
+		o := routeJSON{Dst: destination(r.Prefix), Dev: r.String(), Flags: []string{}}
+		switch {
+		case !r.Via.IsValid():
+		case r.Via.Is6() == r.Prefix.Addr().Is6():
+			o.Gateway = &r.Via
+		default:
+			o.Via = &viaJSON{family(r.Via), r.Via}
+		}
+		if r.MTU != 0 {
+			o.Metrics = []metricsJSON{{r.MTU}}
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// destination is a prefix as `ip route` prints it.
+func destination(p netip.Prefix) string {
+	switch {
+	case p.Bits() == 0:
+		return "default"
+	case p.IsSingleIP():
+		return p.Addr().String()
+	}
+	return p.String()
+}
+
+func (m *Model) neighObjects() []neighJSON {
+	out := []neighJSON{}
+	for _, n := range m.Neighs {
+		out = append(out, neighJSON{n.IP, n.String(), n.MAC, []string{"PERMANENT"}})
+	}
+	for _, hop := range slices.SortedFunc(maps.Keys(m.Learned), NextHop.Compare) {
+		if !m.ByHand(hop) {
+			out = append(out, neighJSON{hop.IP, hop.Dev, m.Learned[hop], []string{"REACHABLE"}})
+		}
+	}
+	return out
+}
