@@ -44,7 +44,8 @@ type window struct {
 // sysfsDevices is where Linux lists PCI functions.
 const sysfsDevices = "/sys/bus/pci/devices"
 
-// untilTimeout is how long a read waits for bits that no working chip holds for a millisecond.
+// untilTimeout is how long the reads of one Do wait together, for bits that no working chip holds
+// for a millisecond, once one of them has waited in vain.
 const untilTimeout = time.Second
 
 // allOnes is what a host reads where nothing answers, and what a card answers to an access
@@ -131,7 +132,7 @@ func (p *PCI) Do(ops []Op) error {
 			return fmt.Errorf("%s: outside the card", ops[i].describe())
 		}
 	}
-	before := p.failures(ops)
+	before, patience := p.failures(ops), untilTimeout
 	for i := range ops {
 		op := &ops[i]
 		word := p.word(op.Chip, op.Addr)
@@ -139,13 +140,17 @@ func (p *PCI) Do(ops []Op) error {
 			atomic.StoreUint32(word, op.Data)
 			continue
 		}
-		for deadline := time.Now().Add(untilTimeout); ; {
+		for deadline := time.Now().Add(patience); ; {
 			if op.Data = atomic.LoadUint32(word); op.Data == allOnes {
 				if err := p.answers(op.Chip); err != nil {
 					return fmt.Errorf("%s: %w", op.describe(), err)
 				}
 			}
-			if op.Data&op.Until == 0 || time.Now().After(deadline) {
+			if op.Data&op.Until == 0 {
+				break
+			}
+			if !time.Now().Before(deadline) {
+				patience = 0 // those behind it do not wait again
 				break
 			}
 		}

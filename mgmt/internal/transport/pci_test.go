@@ -185,6 +185,22 @@ func TestFailedWrite(t *testing.T) {
 	}
 }
 
+// TestBusyForEver: of many rows that a chip never finishes one is waited for, and no more. Waiting
+// for each would take ten minutes.
+func TestBusyForEver(t *testing.T) {
+	b := newBar(t, 0, innerPlace, outerPlace)
+	p := openPCI(t, b.path)
+	defer p.Close()
+	b.set(innerPlace+int64(regs.CommonTableStatus.Offset), 1)
+	ops := make([]transport.Op, 600)
+	for i := range ops {
+		ops[i] = transport.ReadUntil(transport.Inner, regs.CommonTableStatus.Offset, 1)
+	}
+	if err := p.Do(ops); err != nil || ops[599].Data != 1 {
+		t.Errorf("%v, %d", err, ops[599].Data)
+	}
+}
+
 // TestPCIRefuses: what is no card of a box.
 func TestPCIRefuses(t *testing.T) {
 	small := filepath.Join(t.TempDir(), "resource0")

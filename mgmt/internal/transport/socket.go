@@ -5,9 +5,11 @@ package transport
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"time"
 )
@@ -31,7 +33,12 @@ type Socket struct {
 	conn    net.Conn
 	answers *bufio.Reader // of conn: the simulator sends those of a batch together
 	path    string
+	// Patience is how long an answer may take. A run may keep accesses waiting until it ends.
+	Patience time.Duration
 }
+
+// patience is that of a socket which is not told another one: no run of a test is as long.
+const patience = 30 * time.Minute
 
 // Refusal is the status of an access that the simulator, or a chip of its, refused: an AXI
 // response, if it is no badRequest.
@@ -50,7 +57,7 @@ func DialSocket(path string) (*Socket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot reach the simulator at %s: %w", path, err)
 	}
-	return &Socket{conn: conn, answers: bufio.NewReader(conn), path: path}, nil
+	return &Socket{conn: conn, answers: bufio.NewReader(conn), path: path, Patience: patience}, nil
 }
 
 // Do sends all requests ahead while it collects the responses, so that a batch costs one round trip
@@ -76,6 +83,7 @@ func (s *Socket) Do(ops []Op) error {
 		request = binary.LittleEndian.AppendUint32(request, op.Addr)
 		request = binary.LittleEndian.AppendUint32(request, data)
 	}
+	_ = s.conn.SetDeadline(time.Now().Add(s.Patience))
 	sent := make(chan error, 1)
 	go func() {
 		_, err := s.conn.Write(request)
@@ -105,7 +113,7 @@ func (s *Socket) collect(ops []Op) *failure {
 	response := make([]byte, responseBytes)
 	for i := range ops {
 		if _, err := io.ReadFull(s.answers, response); err != nil {
-			return &failure{fmt.Errorf("%s: %s: the simulator closed the connection: %w", s.path, ops[i].describe(), err), true}
+			return &failure{fmt.Errorf("%s: %s: %w", s.path, ops[i].describe(), s.silent(err)), true}
 		}
 		status := binary.LittleEndian.Uint32(response)
 		if status != 0 && first == nil {
@@ -118,10 +126,19 @@ func (s *Socket) collect(ops []Op) *failure {
 	return first
 }
 
+// silent says why no answer came.
+func (s *Socket) silent(err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return fmt.Errorf("the simulator has not answered for %v: end its run, or start it again", s.Patience)
+	}
+	return fmt.Errorf("the simulator closed the connection: %w", err)
+}
+
 // Wait lets simulated time pass. Where it cannot, between runs, nothing is under way.
 func (s *Socket) Wait(d time.Duration) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	_ = s.conn.SetDeadline(time.Now().Add(s.Patience))
 	request := make([]byte, requestBytes)
 	request[0] = opWait
 	binary.LittleEndian.PutUint32(request[8:], uint32(d.Nanoseconds()))
@@ -130,7 +147,8 @@ func (s *Socket) Wait(d time.Duration) error {
 	}
 	response := make([]byte, responseBytes)
 	if _, err := io.ReadFull(s.answers, response); err != nil {
-		return fmt.Errorf("%s: waiting: the simulator closed the connection: %w", s.path, err)
+		s.conn.Close() // a late answer would be taken for another one
+		return fmt.Errorf("%s: waiting: %w", s.path, s.silent(err))
 	}
 	if status := binary.LittleEndian.Uint32(response); status != 0 {
 		return fmt.Errorf("%s: the simulator refused to wait", s.path)

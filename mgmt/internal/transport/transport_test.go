@@ -174,3 +174,27 @@ func TestClosedConnection(t *testing.T) {
 		t.Errorf("gave %v", err)
 	}
 }
+
+// TestSilence: a simulator that does not answer ends an access after a bound, with one sentence, and
+// nobody waits behind it.
+func TestSilence(t *testing.T) {
+	for name, access := range map[string]func(*transport.Socket) error{
+		"read of inner register 0x000": func(s *transport.Socket) error { _, err := transport.Read32(s, transport.Inner, 0); return err },
+		"waiting":                      func(s *transport.Socket) error { return s.Wait(time.Microsecond) },
+	} {
+		_, path := listen(t)
+		s, err := transport.DialSocket(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Patience = 20 * time.Millisecond
+		want := path + ": " + name + ": the simulator has not answered for 20ms: end its run, or start it again"
+		if err := access(s); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+		s.Patience = time.Hour
+		if err := access(s); err == nil {
+			t.Error("a connection that is out of step is used again")
+		}
+	}
+}
