@@ -21,13 +21,17 @@ UNIT = "usr/lib/systemd/system/sallyportd.service"
 DOC = "usr/share/doc/sallyport-mgmt"
 PAGES = ["control-socket"]
 PAGES += ["sallyportd", *(f"sallyportd-{part}" for part in ("taps", "pair", "monitoring"))]
-PAGES += ["sallyctl", *(f"sallyctl-{part}" for part in ("states", "policies", "network", "limits", "events", "card"))]
+PAGES += [
+    "sallyctl",
+    *(f"sallyctl-{part}" for part in ("states", "policies", "network", "limits", "config", "events", "card")),
+]
 FILES = {
     "usr/sbin/sallyportd": 0o755,
     "usr/bin/sallyctl": 0o755,
     UNIT: 0o644,
     "usr/lib/systemd/system/strongswan.service.d/sallyport.conf": 0o644,
     "usr/lib/sysusers.d/sallyport.conf": 0o644,
+    "usr/share/sallyport/sallyctl.schema.json": 0o644,
     f"{DOC}/examples/sallyportd.toml": 0o644,
     f"{DOC}/examples/sallyport.rules.yml": 0o644,
     **{f"{DOC}/{page}.md": 0o644 for page in PAGES},

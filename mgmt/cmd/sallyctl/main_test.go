@@ -112,7 +112,7 @@ func TestExitStatus(t *testing.T) {
 		sentence string
 	}{
 		{[]string{"--socket", w.socket, "-batch", bad}, 2, bad + ":7: the prefix after dst"},
-		{[]string{"--socket", w.socket, "-batch", w.dir + "/none"}, 2, "cannot read the batch file " + w.dir + "/none: no such file"},
+		{[]string{"--socket", w.socket, "-batch", w.dir + "/none"}, 2, "cannot read " + w.dir + "/none: no such file"},
 		{[]string{"--socket", w.socket, "xfrm", "frob"}, 2, "unknown word"},
 		{[]string{"--socket", w.socket, "xfrm", "state", "delete", "dst", "1.2.3.4", "proto", "esp", "spi", "1"}, 2, "there is no SA"},
 		{[]string{"--socket", w.socket, "frob"}, 2, "unknown command"},

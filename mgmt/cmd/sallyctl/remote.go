@@ -32,13 +32,17 @@ func (r *remote) with(use func(*control.Client) error) error {
 }
 
 func (r *remote) batch(name string, input []byte) error {
-	var lines []control.Line
+	return r.with(func(c *control.Client) error {
+		return r.done(c, control.Batch{Head: c.Head(control.DoBatch), Lines: linesOf(input), File: name})
+	})
+}
+
+// linesOf are the lines of a file, which stay where they are.
+func linesOf(input []byte) (lines []control.Line) {
 	for line := range bytes.Lines(input) {
 		lines = append(lines, bytes.TrimRight(line, "\r\n"))
 	}
-	return r.with(func(c *control.Client) error {
-		return r.done(c, control.Batch{Head: c.Head(control.DoBatch), Lines: lines, File: name})
-	})
+	return lines
 }
 
 func (r *remote) command(words []string) error {
@@ -120,4 +124,12 @@ func (r *remote) pair(verb control.PairVerb) (state control.Pair, err error) {
 		return c.Do(control.PairRequest{Head: c.Head(control.DoPair), Verb: verb}, &state)
 	})
 	return state, err
+}
+
+func (r *remote) config(request control.ConfigRequest) (answer control.Config, err error) {
+	err = r.with(func(c *control.Client) error {
+		request.Head = c.Head(control.DoConfig)
+		return c.Do(request, &answer)
+	})
+	return answer, err
 }

@@ -42,6 +42,9 @@ func daemonOf(t *testing.T, w *world) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := d.KeepConfig(p.Saved()); err != nil {
+		t.Fatal(err)
+	}
 	listener, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)

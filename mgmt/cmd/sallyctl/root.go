@@ -11,6 +11,7 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"sallyport/mgmt/internal/control"
 	"sallyport/mgmt/internal/place"
@@ -88,7 +89,7 @@ func newRoot() *cobra.Command {
 			},
 		})
 	}
-	root.AddCommand(newCounters(o), newEvents(o), newAudit(o), newMonitor(o), newID(o), newCard(o), newPair(o))
+	root.AddCommand(newCounters(o), newEvents(o), newAudit(o), newMonitor(o), newID(o), newCard(o), newPair(o), newConfig(o))
 	return root
 }
 
@@ -109,7 +110,7 @@ func (o *options) with(cmd *cobra.Command, use func(target) error) error {
 	}
 	path := o.daemon
 	if given == 0 && isSocket(control.DefaultPath) {
-		path = control.DefaultPath
+		path = usable(control.DefaultPath)
 	}
 	switch {
 	case given > 1:
@@ -127,6 +128,14 @@ func (o *options) with(cmd *cobra.Command, use func(target) error) error {
 		}
 	}
 	return use(&direct{place: o.Place, state: cmp.Or(o.state, o.State()), lists: o.lists, out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr()})
+}
+
+// usable is the socket of a daemon that this user may use: where only the readers' is, that one.
+func usable(path string) string {
+	if read := control.ReadPath(path); unix.Access(path, unix.W_OK) != nil && unix.Access(read, unix.W_OK) == nil {
+		return read
+	}
+	return path
 }
 
 func isSocket(path string) bool {
@@ -154,7 +163,7 @@ func readBatch(name string, stdin io.Reader) (string, []byte, error) {
 	input, err := os.ReadFile(name)
 	var path *fs.PathError
 	if errors.As(err, &path) {
-		err = fmt.Errorf("cannot read the batch file %s: %w", name, path.Err)
+		err = fmt.Errorf("cannot read %s: %w", name, path.Err)
 	}
 	return name, input, err
 }

@@ -31,6 +31,8 @@ type target interface {
 	drp(drpAccess) error
 	// pair tells of the pair, or changes it.
 	pair(control.PairVerb) (control.Pair, error)
+	// config tells of the configuration that lasts, or changes it.
+	config(control.ConfigRequest) (control.Config, error)
 	// events and audit print what has waited; monitor prints what comes, until it fails.
 	events() error
 	audit() error
@@ -174,4 +176,8 @@ func (d *direct) monitor() error {
 
 func (d *direct) pair(control.PairVerb) (control.Pair, error) {
 	return control.Pair{}, usageError{errors.New("pair is of sallyportd: give --daemon PATH")}
+}
+
+func (d *direct) config(control.ConfigRequest) (control.Config, error) {
+	return control.Config{}, usageError{errors.New("config is of sallyportd: give --daemon PATH")}
 }

@@ -13,10 +13,19 @@ import (
 	"sallyport/mgmt/internal/config"
 )
 
-// listenControl makes the control socket, which its owner and group alone may use from its first
-// moment on.
-func listenControl(c config.Control) (net.Listener, error) {
-	path := c.Path.Name
+// listenControl makes the control socket, and that of readers, if a group may read.
+func listenControl(c config.Control) (control, readers net.Listener, err error) {
+	if control, err = listenFor(c.Path.Name, c.Group); err != nil || c.ReadGroup.Name == "" {
+		return control, nil, err
+	}
+	if readers, err = listenFor(c.ReadPath(), c.ReadGroup); err != nil {
+		return nil, nil, errors.Join(err, control.Close())
+	}
+	return control, readers, nil
+}
+
+// listenFor makes a socket that its owner and group alone may use from its first moment on.
+func listenFor(path string, group config.Group) (net.Listener, error) {
 	if conn, err := net.Dial("unix", path); err == nil {
 		conn.Close()
 		return nil, fmt.Errorf("another daemon answers at %s", path)
@@ -28,7 +37,7 @@ func listenControl(c config.Control) (net.Listener, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("cannot replace the control socket: %w", err)
 	}
-	gid, err := c.Group.GID()
+	gid, err := group.GID()
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +52,7 @@ func listenControl(c config.Control) (net.Listener, error) {
 		err = os.Chmod(path, 0o660)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot give %s to the group %q: %w", path, c.Group.Name, err), listener.Close())
+		return nil, errors.Join(fmt.Errorf("cannot give %s to the group %q: %w", path, group.Name, err), listener.Close())
 	}
 	return listener, nil
 }

@@ -3,11 +3,14 @@
 package main
 
 import (
+	"fmt"
 	"io/fs"
 	"net"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"sallyport/mgmt/internal/config"
@@ -23,11 +26,11 @@ func TestListen(t *testing.T) {
 		t.Fatal(err)
 	}
 	left.(*net.UnixListener).SetUnlinkOnClose(false)
-	if _, err := listenControl(c); err == nil || !strings.Contains(err.Error(), "another daemon answers") {
+	if _, _, err := listenControl(c); err == nil || !strings.Contains(err.Error(), "another daemon answers") {
 		t.Errorf("beside another: %v", err)
 	}
 	left.Close()
-	listener, err := listenControl(c)
+	listener, _, err := listenControl(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,10 +38,25 @@ func TestListen(t *testing.T) {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 	listener.Close()
+	mine, err := user.LookupGroupId(fmt.Sprint(os.Getgid()))
+	if err != nil {
+		t.Skip(err)
+	}
+	c.ReadGroup.Name = mine.Name
+	listener, readers, err := listenControl(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(strings.Replace(path, "c.sock", "c-read.sock", 1))
+	if err != nil || info.Mode() != fs.ModeSocket|0o660 || int(info.Sys().(*syscall.Stat_t).Gid) != os.Getgid() {
+		t.Errorf("%v, %v", info, err)
+	}
+	listener.Close()
+	readers.Close()
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := listenControl(c); err == nil || !strings.Contains(err.Error(), "is no socket") {
+	if _, _, err := listenControl(c); err == nil || !strings.Contains(err.Error(), "is no socket") {
 		t.Errorf("over a file: %v", err)
 	}
 }

@@ -68,7 +68,7 @@ func newRoot() *cobra.Command {
 			}
 			defer xfrm.Wipe(initial)
 			if check {
-				return nil
+				return c.CheckSaved()
 			}
 			if ports {
 				return closePorts(c)

@@ -48,11 +48,14 @@ func run(ctx context.Context, c *config.Config, initial []xfrm.Command, log *slo
 	if err := session.Hold(); err != nil {
 		return errors.Join(err, chips.Close())
 	}
-	control, err := listenControl(c.Control)
+	control, readers, err := listenControl(c.Control)
 	if err != nil {
 		return errors.Join(err, session.Release(), chips.Close())
 	}
 	defer control.Close()
+	if readers != nil {
+		defer readers.Close()
+	}
 	d, err := core.New(session, log, version)
 	if err != nil {
 		return errors.Join(err, session.Release(), chips.Close())
@@ -68,7 +71,7 @@ func run(ctx context.Context, c *config.Config, initial []xfrm.Command, log *slo
 		}
 	}
 	if err == nil {
-		err = configure(d, initial, log)
+		err = configure(c, d, initial, log)
 	}
 	if err == nil {
 		err = openTaps(c, d, frames)
@@ -80,7 +83,7 @@ func run(ctx context.Context, c *config.Config, initial []xfrm.Command, log *slo
 		err = dropCapabilities()
 	}
 	if err == nil {
-		err = serve(ctx, c, d, control, pair, log, r)
+		err = serve(ctx, c, d, sockets{control, readers, pair}, log, r)
 	}
 	return errors.Join(err, d.Close())
 }
@@ -114,16 +117,19 @@ func openFrames(c *config.Config, registers transport.Transport, log *slog.Logge
 	return nil, nil
 }
 
-// configure undoes a change that was cut short, and loads the initial batch into a box without a
-// configuration.
-func configure(d *core.Daemon, initial []xfrm.Command, log *slog.Logger) error {
-	if err := d.Recover(); err != nil {
+// configure undoes a change that was cut short. A box without a configuration gets the saved one,
+// or, if none is saved, the initial batch.
+func configure(c *config.Config, d *core.Daemon, initial []xfrm.Command, log *slog.Logger) error {
+	if err := errors.Join(d.KeepConfig(c.SavedPath()), d.Recover()); err != nil {
 		return err
 	}
-	if d.Adopted() || len(initial) == 0 {
+	if d.Adopted() {
 		return nil
 	}
-	done, err := d.RunInitial(initial)
+	done, found, err := d.RunSaved()
+	if err == nil && !found && len(initial) > 0 {
+		done, err = d.RunInitial(initial)
+	}
 	for _, note := range done.Notes {
 		log.Warn(note)
 	}
@@ -153,18 +159,25 @@ func openTaps(c *config.Config, d *core.Daemon, frames punt.Frames) error {
 	return d.OpenHost(frames, c.Taps.Red.Name, c.Taps.Black.Name)
 }
 
+// sockets are those at which clients and the other box of a pair ask; nil: nobody does.
+type sockets struct{ control, readers, pair net.Listener }
+
 // serve answers until ctx ends or something fails.
-func serve(ctx context.Context, c *config.Config, d *core.Daemon, control, pair net.Listener, log *slog.Logger, r *reloader) error {
+func serve(ctx context.Context, c *config.Config, d *core.Daemon, at sockets, log *slog.Logger, r *reloader) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return r.follow(ctx, log) })
-	if pair != nil {
-		group.Go(func() error { return servePair(ctx, d, listen.Steady(pair, log)) })
+	if at.pair != nil {
+		group.Go(func() error { return servePair(ctx, d, listen.Steady(at.pair, log)) })
+	}
+	if at.readers != nil {
+		group.Go(func() error { return d.ServeReaders(ctx, listen.Steady(at.readers, log)) })
 	}
 	if c.Taps.Wanted() {
 		group.Go(func() error { return d.Relay(ctx) })
 	}
+	group.Go(func() error { return d.UndoLoads(ctx) })
 	group.Go(func() error { return d.Poll(ctx, c.Events.Poll.Duration, alive) })
-	group.Go(func() error { return d.Serve(ctx, listen.Steady(control, log)) })
+	group.Go(func() error { return d.Serve(ctx, listen.Steady(at.control, log)) })
 	if c.Metrics.Listen.IsValid() {
 		listener, err := net.Listen("tcp", c.Metrics.Listen.String())
 		if err != nil {

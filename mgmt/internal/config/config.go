@@ -5,6 +5,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -31,7 +32,9 @@ type Config struct {
 	// same box.
 	State Path `toml:"state"`
 	// Initial is a batch file that a box gets which has no configuration.
-	Initial Path    `toml:"initial_batch"`
+	Initial Path `toml:"initial_batch"`
+	// Saved is the saved configuration; empty: where Place.Saved has it.
+	Saved   Path    `toml:"saved"`
 	Control Control `toml:"control"`
 	Events  Events  `toml:"events"`
 	Taps    Taps    `toml:"taps"`
@@ -43,11 +46,16 @@ type Config struct {
 }
 
 // Control is the control socket. Group may use it besides the daemon's own user; empty: the
-// daemon's group.
+// daemon's group. ReadGroup has a socket of its own, on which it may ask and change nothing; empty:
+// there is none.
 type Control struct {
-	Path  Path  `toml:"path"`
-	Group Group `toml:"group"`
+	Path      Path  `toml:"path"`
+	Group     Group `toml:"group"`
+	ReadGroup Group `toml:"read_group"`
 }
+
+// ReadPath is the socket of ReadGroup, beside the other.
+func (c Control) ReadPath() string { return control.ReadPath(c.Path.Name) }
 
 // Events says how often the chips are asked for events.
 type Events struct {
@@ -115,6 +123,21 @@ func Load(path string) (*Config, []xfrm.Command, error) {
 	}
 	commands, err := c.initial()
 	return c, commands, err
+}
+
+// SavedPath is the file of the saved configuration.
+func (c *Config) SavedPath() string { return cmp.Or(c.Saved.Name, c.Registers.Saved()) }
+
+// CheckSaved says what is wrong with the saved configuration, if there is one.
+func (c *Config) CheckSaved() error {
+	text, err := os.ReadFile(c.SavedPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		_, err = xfrm.ParseConfig(c.SavedPath(), text)
+	}
+	return err
 }
 
 // wrongTaps is what is wrong with the devices beside each other; nothing if it is empty.

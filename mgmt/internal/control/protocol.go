@@ -8,6 +8,7 @@ package control
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"sallyport/mgmt/internal/card"
 	"sallyport/mgmt/internal/chip"
@@ -15,6 +16,9 @@ import (
 
 // DefaultPath is where the daemon listens unless its configuration says otherwise.
 const DefaultPath = "/run/sallyport/control.sock"
+
+// ReadPath is the socket for those who may read alone, beside the control socket.
+func ReadPath(path string) string { return strings.TrimSuffix(path, ".sock") + "-read.sock" }
 
 // MaxLine is the longest line, without its end.
 const MaxLine = 1 << 20
@@ -32,6 +36,7 @@ const (
 	DoCapabilities = "capabilities"
 	DoCards        = "cards"
 	DoPair         = "pair"
+	DoConfig       = "config"
 	DoMonitor      = "monitor"
 )
 

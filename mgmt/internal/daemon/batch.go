@@ -14,30 +14,35 @@ import (
 // linesName stands for a file in errors about the lines of a batch that has no name.
 const linesName = "lines"
 
-func (d *Daemon) batch(r *control.Batch) (any, error) {
-	defer wipe(r.Lines)
-	for i, line := range r.Lines {
+func (d *Daemon) batch(who caller, r *control.Batch) (any, error) {
+	commands, err := parsed(r.Lines, cmp.Or(r.File, linesName), xfrm.ParseBatch)
+	if err != nil {
+		return nil, err
+	}
+	return d.runFor(who, commands, session.Lists{})
+}
+
+// parsed reads lines of a file, and wipes them.
+func parsed(lines []control.Line, file string, parse func(string, []byte) ([]xfrm.Command, error)) ([]xfrm.Command, error) {
+	defer wipe(lines)
+	for i, line := range lines {
 		if bytes.ContainsAny(line, "\r\n") {
-			return nil, xfrm.Errorf(xfrm.Pos{File: cmp.Or(r.File, linesName), Line: i + 1}, "a line cannot have a line break in it")
+			return nil, xfrm.Errorf(xfrm.Pos{File: file, Line: i + 1}, "a line cannot have a line break in it")
 		}
 	}
-	size := len(r.Lines)
-	for _, line := range r.Lines {
+	size := len(lines)
+	for _, line := range lines {
 		size += len(line)
 	}
 	text := make([]byte, 0, size) // never grown, which would leave keys behind
 	defer func() { clear(text) }()
-	for _, line := range r.Lines {
+	for _, line := range lines {
 		text = append(append(text, line...), '\n')
 	}
-	commands, err := xfrm.ParseBatch(cmp.Or(r.File, linesName), text)
-	if err != nil {
-		return nil, err
-	}
-	return d.Run(commands, session.Lists{})
+	return parse(file, text)
 }
 
-func (d *Daemon) command(r *control.Command) (any, error) {
+func (d *Daemon) command(who caller, r *control.Command) (any, error) {
 	defer wipe(r.Words)
 	words := make([]xfrm.Token, len(r.Words))
 	for i, word := range r.Words {
@@ -47,7 +52,7 @@ func (d *Daemon) command(r *control.Command) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.Run([]xfrm.Command{command}, session.Lists{Statistics: r.Statistics, JSON: r.JSON})
+	return d.runFor(who, []xfrm.Command{command}, session.Lists{Statistics: r.Statistics, JSON: r.JSON})
 }
 
 func wipe(lines []control.Line) {

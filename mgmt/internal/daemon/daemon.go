@@ -16,6 +16,8 @@ import (
 
 	"sallyport/mgmt/internal/control"
 	"sallyport/mgmt/internal/events"
+	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/saved"
 	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -39,26 +41,34 @@ type Daemon struct {
 	aged     time.Time // when limits in time were last looked at
 	noise    noise
 	health   health
-	pair     *Pair // nil of a box that is alone
+	pair     *Pair         // nil of a box that is alone
+	saved    *saved.Files  // nil: none is kept
+	waits    chan struct{} // a load more or less waits for its confirmation
+	by       caller        // who asked for the change that runs
+	trailed  *model.Model  // of the last change that is in the trail
 
 	events hub
 }
 
 // New makes the daemon of a session that holds its box, and says in the log what it found there.
 func New(session *session.Session, log *slog.Logger, version string) (*Daemon, error) {
-	d := &Daemon{log: log, version: version, now: time.Now, session: session, reserved: reserved{spis: reservations{}}, uses: lastUses{uses: uses{}}, links: events.AllUp(), statuses: events.AllWell(), events: newHub()}
+	d := &Daemon{log: log, version: version, now: time.Now, session: session, reserved: reserved{spis: reservations{}}, uses: lastUses{uses: uses{}}, links: events.AllUp(), statuses: events.AllWell(), events: newHub(), waits: make(chan struct{}, 1)}
 	session.Out, session.Notes, session.Ages = io.Discard, io.Discard, true
 	d.show()
 	adopted, err := session.Adopted()
-	if err != nil || !adopted {
+	if err != nil {
 		return d, err
 	}
-	d.adopted.Store(true)
 	v, err := session.Look()
 	if err != nil {
 		return nil, err
 	}
 	m := v.Model()
+	d.trailed = m
+	if !adopted {
+		return d, nil
+	}
+	d.adopted.Store(true)
 	log.Info("adopted what the chips hold", "sas_in", m.SAs.Count(xfrm.DirIn), "sas_out", m.SAs.Count(xfrm.DirOut), "policies", m.Policies.Len())
 	return d, nil
 }
@@ -77,7 +87,17 @@ func (d *Daemon) Recover() error {
 
 // Run carries out all commands or none, and wipes the keys in them.
 func (d *Daemon) Run(commands []xfrm.Command, lists session.Lists) (control.Done, error) {
-	if !session.Changes(commands) {
+	return d.runFor(caller{}, commands, lists)
+}
+
+// runFor carries out what a client asks for.
+func (d *Daemon) runFor(who caller, commands []xfrm.Command, lists session.Lists) (control.Done, error) {
+	if session.Changes(commands) {
+		if err := who.mayChange(); err != nil {
+			xfrm.Wipe(commands)
+			return control.Done{}, err
+		}
+	} else {
 		v, err := d.session.View()
 		if err != nil {
 			return control.Done{}, err
@@ -87,9 +107,18 @@ func (d *Daemon) Run(commands []xfrm.Command, lists session.Lists) (control.Done
 			return control.Done{Output: out, Notes: sentences("")}, err
 		}
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	defer d.lockFor(who)()
 	return d.run(commands, lists)
+}
+
+// lockFor keeps others out until the function that it returns is called.
+func (d *Daemon) lockFor(who caller) (unlock func()) {
+	d.mu.Lock()
+	d.by = who
+	return func() {
+		d.by = caller{}
+		d.mu.Unlock()
+	}
 }
 
 // RunInitial carries out the batch that a box gets each time that it has no configuration, and
@@ -134,6 +163,7 @@ func (d *Daemon) changed(commands int) error {
 		return err
 	}
 	m := v.Model()
+	d.trail(m)
 	d.reserved.release(m.SAs.Inbound)
 	d.uses.keep(m)
 	d.log.Info("configuration changed", "commands", commands, "sas_in", m.SAs.Count(xfrm.DirIn), "sas_out", m.SAs.Count(xfrm.DirOut))

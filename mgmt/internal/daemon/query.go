@@ -3,6 +3,7 @@
 package daemon
 
 import (
+	"fmt"
 	"net/netip"
 	"sync"
 
@@ -87,14 +88,21 @@ func named(r *control.QueryState) (id xfrm.ID, err error) {
 	return id, nil
 }
 
-func (d *Daemon) advanceState(r *control.Advance) (any, error) {
+func (d *Daemon) advanceState(who caller, r *control.Advance) (any, error) {
+	if err := who.mayChange(); err != nil {
+		return nil, err
+	}
 	id, err := named(&r.QueryState)
 	if err != nil {
 		return nil, err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return struct{}{}, d.session.Advance(id, r.Number)
+	defer d.lockFor(who)()
+	if err := d.session.Advance(id, r.Number); err != nil {
+		return nil, err
+	}
+	object := fmt.Sprintf("sequence number of xfrm state dst %s proto %s spi 0x%08x", id.Dst, id.Proto, id.SPI)
+	d.log.Info("change", append([]any{"event", "change", "object", object, "after", r.Number}, who.who()...)...)
+	return struct{}{}, nil
 }
 
 func (d *Daemon) queryState(r *control.QueryState) (any, error) {

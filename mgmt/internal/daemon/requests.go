@@ -10,29 +10,36 @@ import (
 )
 
 // requests by name, but for monitor, after which there are no more.
-var requests = map[string]func(*Daemon, []byte) (any, error){
-	control.DoBatch:        request((*Daemon).batch),
-	control.DoCommand:      request((*Daemon).command),
-	control.DoAllocSPI:     request((*Daemon).allocSPI),
+var requests = map[string]func(*Daemon, caller, []byte) (any, error){
+	control.DoBatch:        requestOf((*Daemon).batch),
+	control.DoCommand:      requestOf((*Daemon).command),
+	control.DoAllocSPI:     requestOf((*Daemon).allocSPI),
 	control.DoQueryState:   request((*Daemon).queryState),
 	control.DoQueryPolicy:  request((*Daemon).queryPolicy),
-	control.DoAdvance:      request((*Daemon).advanceState),
+	control.DoAdvance:      requestOf((*Daemon).advanceState),
 	control.DoList:         request((*Daemon).list),
 	control.DoCounters:     request((*Daemon).counters),
 	control.DoCapabilities: request((*Daemon).capabilities),
 	control.DoCards:        request((*Daemon).cards),
-	control.DoPair:         request((*Daemon).pairRequest),
+	control.DoPair:         requestOf((*Daemon).pairRequest),
+	control.DoConfig:       requestOf((*Daemon).config),
 	control.DoMonitor:      request(func(*Daemon, *control.Plain) (any, error) { return struct{}{}, nil }),
 }
 
-// request makes a function of a line of one that takes what is in it.
-func request[R any](run func(*Daemon, *R) (any, error)) func(*Daemon, []byte) (any, error) {
-	return func(d *Daemon, line []byte) (any, error) {
+// request makes a function of a line of one that takes what is in it, of a query that anybody may
+// ask.
+func request[R any](run func(*Daemon, *R) (any, error)) func(*Daemon, caller, []byte) (any, error) {
+	return requestOf(func(d *Daemon, _ caller, r *R) (any, error) { return run(d, r) })
+}
+
+// requestOf is for a request that may change something, which looks at who asks.
+func requestOf[R any](run func(*Daemon, caller, *R) (any, error)) func(*Daemon, caller, []byte) (any, error) {
+	return func(d *Daemon, who caller, line []byte) (any, error) {
 		var r R
 		if err := control.Decode(line, &r); err != nil {
 			return nil, inputf("%s", err)
 		}
-		return run(d, &r)
+		return run(d, who, &r)
 	}
 }
 
@@ -46,7 +53,7 @@ func (d *Daemon) answer(who caller, line []byte) (text []byte, monitor bool) {
 	if run == nil {
 		return d.refuse(head, inputf(`"do" cannot be %q`, head.Do)), false
 	}
-	result, err := run(d, line)
+	result, err := run(d, who, line)
 	who.note(d.log, head.Do, err == nil)
 	if err != nil {
 		return d.refuse(head, err), false

@@ -22,6 +22,15 @@ const writeTimeout = 10 * time.Second
 
 // Serve answers clients of a listener until ctx ends. Requests that have begun are finished first.
 func (d *Daemon) Serve(ctx context.Context, listener net.Listener) error {
+	return d.serve(ctx, listener, false)
+}
+
+// ServeReaders answers clients that may change nothing.
+func (d *Daemon) ServeReaders(ctx context.Context, listener net.Listener) error {
+	return d.serve(ctx, listener, true)
+}
+
+func (d *Daemon) serve(ctx context.Context, listener net.Listener, reads bool) error {
 	var clients sync.WaitGroup
 	defer clients.Wait()
 	ctx, cancel := context.WithCancel(ctx)
@@ -47,17 +56,18 @@ func (d *Daemon) Serve(ctx context.Context, listener net.Listener) error {
 		clients.Add(1)
 		go func() {
 			defer func() { <-places; clients.Done() }()
-			d.client(ctx, conn)
+			who := callerOf(conn)
+			who.reads = reads
+			d.client(ctx, who, conn)
 		}()
 	}
 }
 
 // client answers the requests of one connection, in their order.
-func (d *Daemon) client(ctx context.Context, conn net.Conn) {
+func (d *Daemon) client(ctx context.Context, who caller, conn net.Conn) {
 	defer conn.Close()
 	// The end of the daemon ends what is read, not the answer to a request that has begun.
 	defer context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Now()) })()
-	who := callerOf(conn)
 	lines := bufio.NewScanner(conn)
 	lines.Buffer(make([]byte, control.MaxLine+2), 0) // never grown, which would leave keys behind
 	for lines.Scan() {

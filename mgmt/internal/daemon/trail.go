@@ -9,18 +9,19 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sallyport/mgmt/internal/control"
+	"sallyport/mgmt/internal/model"
 )
 
-// changing are the requests that may change the box: the log says who asked, and whether it
-// was done.
-var changing = map[string]bool{control.DoBatch: true, control.DoCommand: true, control.DoAdvance: true, control.DoPair: true}
+// noted are the requests that may change the box: the log says who asked, and whether it was done.
+var noted = map[string]bool{control.DoBatch: true, control.DoCommand: true, control.DoAdvance: true, control.DoPair: true, control.DoConfig: true}
 
 // caller is the process at the other end of a control connection, as the kernel knew it when it
 // connected (SO_PEERCRED, unix(7)).
 type caller struct {
 	uid, gid uint32
 	pid      int32
-	known    bool
+	known    bool // else it is the daemon itself, or no process of this machine
+	reads    bool // it may change nothing
 }
 
 // callerOf asks the kernel.
@@ -35,7 +36,7 @@ func callerOf(conn net.Conn) (c caller) {
 	}
 	_ = raw.Control(func(fd uintptr) {
 		if cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
-			c = caller{cred.Uid, cred.Gid, cred.Pid, true}
+			c = caller{uid: cred.Uid, gid: cred.Gid, pid: cred.Pid, known: true}
 		}
 	})
 	return c
@@ -44,12 +45,33 @@ func callerOf(conn net.Conn) (c caller) {
 // note writes a request that may change the box into the log: who asked for what, and whether it
 // was done. The words are not in it: they may be keys.
 func (c caller) note(log *slog.Logger, do string, done bool) {
-	if !changing[do] {
-		return
+	if noted[do] {
+		log.Info("request", append([]any{"event", "request", "do", do, "done", done}, c.who()...)...)
 	}
-	who := []any{"event", "request", "do", do, "done", done}
-	if c.known {
-		who = append(who, "uid", c.uid, "gid", c.gid, "pid", c.pid)
+}
+
+// who names a caller in the log.
+func (c caller) who() []any {
+	if !c.known {
+		return nil
 	}
-	log.Info("request", who...)
+	return []any{"uid", c.uid, "gid", c.gid, "pid", c.pid}
+}
+
+// mayChange refuses a caller that may read alone.
+func (c caller) mayChange() error {
+	if c.reads {
+		return inputf("this socket is for queries alone: changes need the socket of the group that may configure the box")
+	}
+	return nil
+}
+
+// trail writes what a change has made of each object into the log, and who asked for it; nobody
+// did where the daemon itself saw to it.
+func (d *Daemon) trail(after *model.Model) {
+	before := d.trailed
+	d.trailed = after
+	for _, x := range after.Differences(before) {
+		d.log.Info("change", append([]any{"event", "change", "object", x.Object, "before", x.Before, "after", x.After}, d.by.who()...)...)
+	}
 }

@@ -20,7 +20,7 @@ import (
 var upwards = strings.Fields(`
 	regs suite cuckoo journal transport xfrm keys
 	card chip place
-	model compile plan usedkeys store events session
+	model compile plan usedkeys store saved events session
 	listen control peer pair
 	punt
 	config

@@ -176,15 +176,7 @@ func (m *Model) show(what string) string {
 		}
 	case "route":
 		for _, r := range m.Routes {
-			b.WriteString(r.Prefix.String())
-			if r.Via.IsValid() {
-				b.WriteString(viaText(r))
-			}
-			fmt.Fprintf(&b, " dev %s", r.Place)
-			if r.MTU != 0 {
-				fmt.Fprintf(&b, " mtu %d", r.MTU)
-			}
-			b.WriteByte('\n')
+			fmt.Fprintln(&b, r.line())
 		}
 	case "reassembly":
 		fmt.Fprintf(&b, "timeout %s per-source %d\n", timeoutText(m.Reassembly.TimeoutOrDefault()), m.Reassembly.PerSourceOrDefault())

@@ -76,18 +76,22 @@ func (m *Model) setPunt(c xfrm.PuntSet) error {
 		if c.Burst != nil {
 			limit.Burst = *c.Burst
 		}
-		if m.Punt == nil {
-			m.Punt = map[string]map[string]Limit{}
-		}
-		if m.Punt[b.Dev] == nil {
-			m.Punt[b.Dev] = map[string]Limit{}
-		}
-		m.Punt[b.Dev][b.Group] = limit
+		m.setBucket(b, limit)
 	}
 	if !found {
 		return xfrm.Errorf(c.Pos, "%s has no trap group %s: there are %s", c.Dev, c.Group, strings.Join(groupsOf(c.Dev), ", "))
 	}
 	return nil
+}
+
+func (m *Model) setBucket(b bucket, limit Limit) {
+	if m.Punt == nil {
+		m.Punt = map[string]map[string]Limit{}
+	}
+	if m.Punt[b.Dev] == nil {
+		m.Punt[b.Dev] = map[string]Limit{}
+	}
+	m.Punt[b.Dev][b.Group] = limit
 }
 
 func groupsOf(dev string) []string {

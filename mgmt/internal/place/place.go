@@ -18,8 +18,8 @@ import (
 // runDir is for what does not outlive a boot, as the tables of cards do not.
 const runDir = "/run/sallyport"
 
-// keysDir is for what does.
-const keysDir = "/var/lib/sallyport"
+// lasting is for what does.
+const lasting = "/var/lib/sallyport"
 
 // Place is one box. Either Socket or PCI is set.
 type Place struct {
@@ -93,7 +93,15 @@ func (p Place) Keys() string {
 	if p.Socket != "" {
 		return ""
 	}
-	return filepath.Join(keysDir, filepath.Base(p.base())+".keys")
+	return filepath.Join(lasting, filepath.Base(p.base())+".keys")
+}
+
+// Saved is the path of the saved configuration: for cards in /var/lib, likewise.
+func (p Place) Saved() string {
+	if p.Socket != "" {
+		return p.base() + ".saved"
+	}
+	return filepath.Join(lasting, filepath.Base(p.base())+".saved")
 }
 
 // base is the same for a box however its cards are named: it goes by the crypto card's address.

@@ -4,6 +4,9 @@ package session
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"syscall"
 
 	"sallyport/mgmt/internal/store"
 )
@@ -61,4 +64,17 @@ func (s *Session) Adopted() (bool, error) {
 	defer unlock()
 	_, found, err := s.compare()
 	return err == nil && found.tables == tablesKnown, err
+}
+
+// lockStore keeps other invocations out until the file it returns is closed.
+func lockStore(path string) (*os.File, error) {
+	file, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("cannot lock the state file: %w", err)
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+		file.Close()
+		return nil, fmt.Errorf("cannot lock %s: %w", file.Name(), err)
+	}
+	return file, nil
 }

@@ -14,6 +14,7 @@ import (
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/plan"
 	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/store"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -65,8 +66,12 @@ func (s *Session) journalPath() string { return s.StatePath + ".journal" }
 
 // begin writes the journal and then SCRATCH: from here on the tables are those of no configuration.
 func (s *Session) begin(j *journal) error {
-	if err := replaceFile(s.journalPath(), j); err != nil {
-		return err
+	text, err := json.Marshal(j)
+	if err == nil {
+		err = store.Replace(s.journalPath(), text)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write the journal of the change, %s: %w", s.journalPath(), err)
 	}
 	s.published.writing.Store(j.Generation)
 	return s.mark(j.Generation)

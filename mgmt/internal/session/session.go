@@ -79,15 +79,13 @@ func (s *Session) Run(commands []xfrm.Command) error {
 	}
 	defer unlock()
 	changes := Changes(commands)
-	state, found, err := s.load()
-	if err == nil && changes && found.tables == tablesCut {
-		state, found, err = s.undone(state, found)
+	load := s.load
+	if changes {
+		load = s.begun
 	}
+	state, found, err := load()
 	if err != nil {
 		return err
-	}
-	if changes {
-		state = state.Begin()
 	}
 	printed, err := s.viewOf(state).printed(state.Model, commands, s.Lists)
 	if err != nil {

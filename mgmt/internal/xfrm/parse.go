@@ -12,13 +12,23 @@ var ownCommands = []string{"next-hop", "reassembly", "punt", "qos", "skip-header
 
 // ParseBatch reads a whole `ip -batch` file. The first mistake ends it.
 func ParseBatch(file string, input []byte) ([]Command, error) {
+	return parseFile(file, input, func(words []Token) (Command, error) {
+		if name := objectOf(words[0]); slices.Contains(ownCommands, name) {
+			return nil, words[0].errorf("%s is a command of sallyctl alone: a batch file, which Linux may load too, cannot hold it", name)
+		}
+		return Parse(words)
+	})
+}
+
+// parseFile reads the lines of a file.
+func parseFile(file string, input []byte, parse func([]Token) (Command, error)) ([]Command, error) {
 	lines, err := Lex(file, input)
 	if err != nil {
 		return nil, err
 	}
 	var commands []Command
 	for _, words := range lines {
-		command, err := Parse(words)
+		command, err := parse(words)
 		if err != nil {
 			Wipe(commands)
 			return nil, err
@@ -26,6 +36,42 @@ func ParseBatch(file string, input []byte) ([]Command, error) {
 		commands = append(commands, command)
 	}
 	return commands, nil
+}
+
+// objectOf is what a line is about; empty if it is nothing that the box knows.
+func objectOf(word Token) string {
+	return choose(string(word.Text), append([]string{"address", "route", "neighbor", "neighbour", "link", "xfrm"}, ownCommands...)...)
+}
+
+// ParseConfig reads a configuration without SAs: lines of sallyctl that add or set. The first
+// mistake ends it.
+func ParseConfig(file string, input []byte) ([]Command, error) {
+	return parseFile(file, input, func(words []Token) (Command, error) {
+		command, err := Parse(words)
+		if err != nil {
+			return nil, err
+		}
+		if !configures(command) {
+			Wipe([]Command{command})
+			return nil, Errorf(command.Where(), "a configuration holds lines that add or set anything but SAs: load SAs with -batch, or leave them to IKE")
+		}
+		return command, nil
+	})
+}
+
+// configures says whether a command is one of a configuration.
+func configures(command Command) bool {
+	switch c := command.(type) {
+	case Addr:
+		return !c.Del
+	case Route:
+		return !c.Del
+	case Neigh:
+		return !c.Del
+	case Link, Bridge, VLAN, NextHop, Reassembly, PuntSet, QoS, SkipHeaders, PolicyAdd:
+		return true
+	}
+	return false
 }
 
 // Parse reads one command as `ip` would, without the `ip`.
@@ -38,12 +84,8 @@ func Parse(words []Token) (Command, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := choose(string(object.Text), append([]string{"address", "route", "neighbor", "neighbour", "link", "xfrm"}, ownCommands...)...)
-	if p.start.File != "" && slices.Contains(ownCommands, name) {
-		return nil, object.errorf("%s is a command of sallyctl alone: a batch file, which Linux may load too, cannot hold it", name)
-	}
 	var command Command
-	switch name {
+	switch objectOf(object) {
 	case "address":
 		command, err = p.addr()
 	case "route":

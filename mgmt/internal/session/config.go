@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"sallyport/mgmt/internal/store"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// Config is the configuration without its SAs, as lines that Replace takes (xfrm.ParseConfig).
+func (v *View) Config() []string { return v.model.Lines() }
+
+// Replace makes the configuration that of some commands, or, if one of them is wrong or does not
+// fit, changes nothing. SAs stay.
+func (s *Session) Replace(commands []xfrm.Command) error {
+	unlock, err := s.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	state, found, err := s.begun()
+	if err != nil {
+		return err
+	}
+	if err := state.Model.Replace(commands); err != nil {
+		return err
+	}
+	return s.change(state, found)
+}
+
+// begun is a copy of the configuration for a change. One that was cut short is undone first.
+func (s *Session) begun() (*store.State, comparison, error) {
+	state, found, err := s.load()
+	if err == nil && found.tables == tablesCut {
+		state, found, err = s.undone(state, found)
+	}
+	if err != nil {
+		return nil, found, err
+	}
+	return state.Begin(), found, nil
+}
