@@ -124,7 +124,7 @@ part-crypto part-interface part-common: part-%: | setup $(if $(ALL),$(elaborated
 part-lint: | setup
 	$(part) scripts/lint.sh
 part-management: | setup
-	$(part) bash -c 'cd mgmt && CGO_ENABLED=0 go test ./...'
+	$(part) mgmt/test.sh $(if $(LONG),--long)
 part-processors: | setup
 	$(part) mgmt/packaging/test.sh $(if $(LONG),,--quick)
 part-engine: | setup

@@ -12,11 +12,12 @@ import (
 	"strings"
 )
 
-// DecodeHead reads what each request begins with; `id` must be there.
+// DecodeHead reads what each request begins with; `id` must be there. Beside an error stands what
+// could be read.
 func DecodeHead(line []byte) (Head, error) {
 	var head Head
 	if err := json.Unmarshal(line, &head); err != nil {
-		return Head{}, errors.New(sentence(err))
+		return head, errors.New(sentence(err))
 	}
 	switch {
 	case len(head.ID) == 0:

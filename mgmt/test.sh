@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The tests of the management. With --long also those of all packages under the race detector, and
+# each fuzz target for FUZZ_TIME, 60 s without it. What a target finds goes into testdata/fuzz of
+# its package: commit it with the cure, and every later run of the tests tries it again.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+# Go counts the end of a target's time as a failure where it falls into a try; such a failure has
+# found nothing.
+fuzz() {
+  local output
+  output=$(go test -run '^$' -fuzz "^$1\$" -fuzztime "${FUZZ_TIME:-60s}" -fuzzminimizetime 1s "$2" 2>&1) && { echo "$1: nothing found"; return; }
+  grep -q 'context deadline exceeded' <<< "$output" && ! grep -q 'Failing input' <<< "$output" || { echo "$output"; return 1; }
+}
+
+CGO_ENABLED=0 go test ./...
+[ "${1:-}" = --long ] || exit 0
+CGO_ENABLED=1 go test -race -timeout 60m ./...
+while read -r file; do
+  for target in $(sed -nE 's/^func (Fuzz[A-Za-z]+)\(.*/\1/p' "$file"); do
+    fuzz "$target" "$(dirname "$file")"
+  done
+done < <(grep -rlE '^func Fuzz' --include='*_test.go' . | sort)
