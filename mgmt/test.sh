@@ -15,6 +15,7 @@ fuzz() {
 }
 
 CGO_ENABLED=0 go test ./...
+(cd packaging && go test ./meta)
 [ "${1:-}" = --long ] || exit 0
 CGO_ENABLED=1 go test -race -timeout 60m ./...
 while read -r file; do

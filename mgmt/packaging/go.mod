@@ -1,9 +1,11 @@
 // nfpm, which makes the packages, pinned apart from what is in them.
 module sallyport/mgmt/packaging
 
-go 1.24.0
+go 1.25
 
 tool github.com/goreleaser/nfpm/v2/cmd/nfpm
+
+require github.com/CycloneDX/cyclonedx-go v0.12.0
 
 require (
 	dario.cat/mergo v1.0.2 // indirect

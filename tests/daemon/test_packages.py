@@ -4,6 +4,7 @@ the one for this machine."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import stat
@@ -25,6 +26,21 @@ PAGES += [
     "sallyctl",
     *(f"sallyctl-{part}" for part in ("states", "policies", "network", "limits", "config", "events", "card")),
 ]
+# The commands of sallyctl, as its man pages are named.
+COMMANDS = [
+    "",
+    "addr",
+    "audit",
+    "card",
+    "card-drp",
+    "config",
+    "config-confirm",
+    "config-diff",
+    "config-load",
+    "config-save",
+]
+COMMANDS += ["config-show", "counters", "events", "id", "link", "monitor", "neigh", "next-hop", "pair", "pair-maintain"]
+COMMANDS += ["pair-resume", "pair-status", "pair-switch", "punt", "qos", "reassembly", "route", "skip-headers", "xfrm"]
 FILES = {
     "usr/sbin/sallyportd": 0o755,
     "usr/bin/sallyctl": 0o755,
@@ -35,6 +51,14 @@ FILES = {
     f"{DOC}/examples/sallyportd.toml": 0o644,
     f"{DOC}/examples/sallyport.rules.yml": 0o644,
     **{f"{DOC}/{page}.md": 0o644 for page in PAGES},
+    **{f"usr/share/man/man1/{'-'.join(filter(None, ('sallyctl', command)))}.1.gz": 0o644 for command in COMMANDS},
+    "usr/share/man/man8/sallyportd.8.gz": 0o644,
+    "usr/share/bash-completion/completions/sallyctl": 0o644,
+    "usr/share/zsh/vendor-completions/_sallyctl": 0o644,
+    "usr/share/fish/vendor_completions.d/sallyctl.fish": 0o644,
+    "usr/share/lintian/overrides/sallyport-mgmt": 0o644,
+    f"{DOC}/changelog.gz": 0o644,
+    f"{DOC}/sbom.cdx.json": 0o644,
     f"{DOC}/copyright": 0o644,
     f"{DOC}/uPlot.LICENSE.txt": 0o644,
 }
@@ -73,8 +97,8 @@ def test_a_package_has_its_files_and_programs_of_its_machine(arch: str, tmp_path
         assert "INTERP" not in headers and "DYNAMIC" not in headers
     # Those whose work is in the programs ask to be named with them.
     notices = (tmp_path / DOC / "copyright").read_text()
-    for name in ("== Go go", "== github.com/spf13/cobra ", "== github.com/prometheus/client_golang "):
-        assert name in notices
+    for name in ("std@go", "github.com/spf13/cobra@", "github.com/prometheus/client_golang@"):
+        assert f"\nFiles: {name}" in notices
 
 
 # systemd's `systemctl`, which is not there to be run: it says how it is called.
@@ -167,3 +191,40 @@ def test_dpkg_installs_upgrades_and_removes(tmp_path: Path) -> None:
     assert (seen / "version").read_text() == f"sallyportd version {VERSION}\n"
     assert (seen / "check").read_text() == ""
     assert (seen / "verify").read_text() == ""
+
+
+def test_the_bill_of_materials_has_what_the_programs_say(tmp_path: Path) -> None:
+    """Go writes the modules of a program into it; sbom.cdx.json has those of both."""
+    go = shutil.which("go")
+    assert go, "go is not there: source scripts/env.sh"
+    run("dpkg-deb", "-x", package("amd64"), tmp_path)
+    inside = set()
+    for program in ("usr/sbin/sallyportd", "usr/bin/sallyctl"):
+        for line in run(go, "version", "-m", tmp_path / program).splitlines():
+            words = line.split()
+            if words[0] == "dep":
+                inside.add((words[1], words[2]))
+    bill = json.loads((tmp_path / DOC / "sbom.cdx.json").read_text())
+    assert (bill["bomFormat"], bill["specVersion"], bill["metadata"]["component"]["version"]) == (
+        "CycloneDX",
+        "1.6",
+        VERSION,
+    )
+    listed = {(each["name"], each["version"]) for each in bill["components"] if each["name"] != "std"}
+    assert listed == inside
+    notices = (tmp_path / DOC / "copyright").read_text()
+    for each in bill["components"]:
+        assert each["licenses"], each["name"]
+        assert f"\nFiles: {each['name']}@{each['version']}/*\n" in notices
+
+
+@pytest.mark.parametrize("arch", ["amd64", "arm64"])  # lintian of 2022 does not know loong64
+def test_lintian_finds_nothing(arch: str) -> None:
+    """Debian's own rules, but for the overrides that the package gives reasons for."""
+    if shutil.which("lintian") is None:
+        pytest.skip("lintian is not installed: apt-get install lintian")
+    done = subprocess.run(
+        ["lintian", "--fail-on", "error,warning", "--allow-root", package(arch)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr

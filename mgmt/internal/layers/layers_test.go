@@ -27,6 +27,7 @@ var upwards = strings.Fields(`
 	daemon
 	web
 	fakebox testbox peertest
+	pages
 `)
 
 // mostFiles is how many files a package has at most, its tests among them.
