@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.common.link
 
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.simulation.CompiledOnce
 
 /**
  * Strangers must not know the nonce of a resynchronisation: a packet of theirs may be under way
  * when a receiver is reset.
  */
-class LinkNonceSpec extends AnyFunSuite with ChiselSim {
+class LinkNonceSpec extends AnyFunSuite with CompiledOnce {
 
   test("the first nonce behind a reset is another one each time") {
     simulate(new LinkParser(withSequence = false, messages = false)) { dut =>

@@ -3,8 +3,8 @@ package sallyport.common.stream
 
 import chisel3._
 import chisel3.simulator.PeekPokeAPI
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.simulation.CompiledOnce
 
 import scala.util.Random
 
@@ -145,7 +145,7 @@ class StreamBench[I <: Data, O <: Data](dut: StreamHarness[I, O]) extends PeekPo
  * }
  * }}}
  */
-trait StreamMatrix extends AnyFunSuite with ChiselSim {
+trait StreamMatrix extends AnyFunSuite with CompiledOnce {
 
   /** Lengths of the matrix. */
   val matrixLengths: Seq[Int] =

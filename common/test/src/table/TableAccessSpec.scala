@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.common.table
 
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.simulation.CompiledOnce
 
 /** The clearing of a table whose `clear` comes again and again. */
-class TableAccessSpec extends AnyFunSuite with ChiselSim {
+class TableAccessSpec extends AnyFunSuite with CompiledOnce {
   private val rows = 12
 
   test("clears that come again: every row within one pass, and a whole pass after the last") {

@@ -2,15 +2,15 @@
 package sallyport.crypto.cipher
 
 import chisel3._
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.simulation.CompiledOnce
 import sallyport.crypto.support.{Bytes, Wycheproof}
 
 import javax.crypto.Cipher
 import javax.crypto.spec.SecretKeySpec
 import scala.collection.mutable
 
-class AesPipeSpec extends AnyFunSuite with ChiselSim {
+class AesPipeSpec extends AnyFunSuite with CompiledOnce {
 
   private case class Job(key: Array[Byte], block: Array[Byte], result: Array[Byte], inverse: Boolean = false) {
 

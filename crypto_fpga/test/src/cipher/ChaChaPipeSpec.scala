@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.crypto.cipher
 
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.simulation.CompiledOnce
 import sallyport.crypto.support.{Bytes, PipeRun, Wycheproof}
 
 import javax.crypto.Cipher
 import javax.crypto.spec.{ChaCha20ParameterSpec, SecretKeySpec}
 
-class ChaChaPipeSpec extends AnyFunSuite with ChiselSim {
+class ChaChaPipeSpec extends AnyFunSuite with CompiledOnce {
 
   /** `stream` may be shorter than a block. */
   private case class Job(key: Array[Byte], nonce: Array[Byte], counter: Int, stream: Array[Byte])

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.crypto.cipher
 
-import chisel3.simulator.scalatest.ChiselSim
 import org.bouncycastle.crypto.engines.SM4Engine
 import org.bouncycastle.crypto.params.KeyParameter
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.simulation.CompiledOnce
 import sallyport.crypto.support.{Bytes, PipeRun}
 
-class Sm4PipeSpec extends AnyFunSuite with ChiselSim {
+class Sm4PipeSpec extends AnyFunSuite with CompiledOnce {
   private case class Job(key: Array[Byte], block: Array[Byte], decrypt: Boolean, result: Array[Byte])
 
   private def job(key: Array[Byte], block: Array[Byte], decrypt: Boolean): Job = {

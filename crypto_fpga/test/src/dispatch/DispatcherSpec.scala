@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.crypto.dispatch
 
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.simulation.CompiledOnce
 
 /** What dispatch shows of a packet's key, whatever the packet's way, while keys are erased. */
-class DispatcherSpec extends AnyFunSuite with ChiselSim {
+class DispatcherSpec extends AnyFunSuite with CompiledOnce {
 
   private val lanes = 2
   private val secret = BigInt("0123456789abcdef", 16)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.crypto.dispatch
 
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.simulation.CompiledOnce
 
-class LanePickerSpec extends AnyFunSuite with ChiselSim {
+class LanePickerSpec extends AnyFunSuite with CompiledOnce {
 
   test("a periodic mix of sizes is shared evenly, and a lane that is not ready gets nothing") {
     simulate(new LanePicker(4)) { dut =>

@@ -2,14 +2,14 @@
 package sallyport.crypto.dispatch
 
 import chisel3._
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.simulation.CompiledOnce
 import sallyport.crypto.lane.LaneJob
 
 import scala.collection.mutable
 import scala.util.Random
 
-class SecretQueueSpec extends AnyFunSuite with ChiselSim {
+class SecretQueueSpec extends AnyFunSuite with CompiledOnce {
   private val entries = 4
   private val secrets: LaneJob => Seq[UInt] = job => Seq(job.key, job.auth, job.salt, job.iv)
 

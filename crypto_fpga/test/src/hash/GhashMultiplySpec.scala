@@ -2,8 +2,8 @@
 package sallyport.crypto.hash
 
 import chisel3._
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.simulation.CompiledOnce
 import sallyport.crypto.support.Bytes
 
 /**
@@ -31,7 +31,7 @@ private class BlockMultiply extends Module {
   io.outTag := multiply.io.out.bits.tag
 }
 
-class GhashMultiplySpec extends AnyFunSuite with ChiselSim {
+class GhashMultiplySpec extends AnyFunSuite with CompiledOnce {
 
   /**
    * H and the first products of the GHASH chains of the GCM specification (McGrew and Viega,

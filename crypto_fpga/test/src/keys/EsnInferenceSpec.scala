@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.crypto.keys
 
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.simulation.CompiledOnce
 
 import scala.collection.mutable
 import scala.util.Random
@@ -30,7 +30,7 @@ object Rfc4303A2 {
   }
 }
 
-class EsnInferenceSpec extends AnyFunSuite with ChiselSim {
+class EsnInferenceSpec extends AnyFunSuite with CompiledOnce {
 
   private val two32 = BigInt(1) << 32
 

@@ -2,10 +2,10 @@
 package sallyport.crypto.keys
 
 import chisel3._
-import chisel3.simulator.scalatest.ChiselSim
 import chisel3.util.DecoupledIO
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.link.LinkMeta
+import sallyport.common.simulation.CompiledOnce
 import sallyport.common.stream.PacketBeat
 import sallyport.common.table.TablePort
 import sallyport.crypto.config.CryptoConfig
@@ -18,7 +18,7 @@ import scala.util.Random
  * What key fetch puts into a job: the row's secrets for a packet that goes to a lane, and for
  * no other.
  */
-class KeyFetchSpec extends AnyFunSuite with ChiselSim {
+class KeyFetchSpec extends AnyFunSuite with CompiledOnce {
 
   private val suite = Suite.named("aes256gcm16")
   private val sa = 3

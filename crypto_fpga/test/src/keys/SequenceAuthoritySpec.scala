@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.crypto.keys
 
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.simulation.CompiledOnce
 
 import scala.collection.mutable
 import scala.util.Random
 
 /** The authority against a model in BigInt: RFC 4303 3.3.3 as sentences, not as the pipeline. */
-class SequenceAuthoritySpec extends AnyFunSuite with ChiselSim {
+class SequenceAuthoritySpec extends AnyFunSuite with CompiledOnce {
 
   private val saBits = 4
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.crypto.keys
 
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.simulation.CompiledOnce
 
 import scala.util.Random
 
@@ -10,7 +10,7 @@ import scala.util.Random
  * Erasure by a contact that bounces: whatever its rhythm, a pass ends, and one follows the
  * last trigger.
  */
-class ZeroizerSpec extends AnyFunSuite with ChiselSim {
+class ZeroizerSpec extends AnyFunSuite with CompiledOnce {
 
   private val lanesCycles = 40
 

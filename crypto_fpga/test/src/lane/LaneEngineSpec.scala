@@ -2,9 +2,9 @@
 package sallyport.crypto.lane
 
 import chisel3._
-import chisel3.simulator.scalatest.ChiselSim
 import chisel3.util._
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.simulation.CompiledOnce
 import sallyport.crypto.keys.EspKeys
 import sallyport.crypto.suite.{AuthKind, Suite}
 import sallyport.crypto.support.{Bytes, Wycheproof}
@@ -57,7 +57,7 @@ private class EngineHarness(config: LaneConfig) extends Module {
 }
 
 /** AES-GCM, SM4-GCM and GMAC with associated data of any length: more than ESP ever asks for. */
-class LaneEngineSpec extends AnyFunSuite with ChiselSim {
+class LaneEngineSpec extends AnyFunSuite with CompiledOnce {
   private val suites = Suite.all.filter(_.auth == AuthKind.Ghash)
   private def config(encrypt: Boolean) = LaneConfig(encrypt, suites, slots = 32, bufferBeats = 512)
 

@@ -2,14 +2,14 @@
 package sallyport.crypto.noise
 
 import chisel3._
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.CryptoRegs.NoiseStatus
+import sallyport.common.simulation.CompiledOnce
 
 import scala.util.Random
 
 /** The noise source and its health tests (NIST SP 800-90B 4.3, 4.4). */
-class NoiseSpec extends AnyFunSuite with ChiselSim {
+class NoiseSpec extends AnyFunSuite with CompiledOnce {
   private val config = NoiseConfig(entropy = 0.5, sampleCycles = 4)
   private val alternating = Seq.tabulate(config.window)(_ % 2 == 1)
 

@@ -2,9 +2,9 @@
 package sallyport.crypto.nonce
 
 import chisel3._
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.OutboundNumberRow
+import sallyport.common.simulation.CompiledOnce
 import sallyport.common.table.TablePort
 import sallyport.crypto.keys.{EspKeys, SaKeys}
 import sallyport.crypto.suite.Suite
@@ -12,7 +12,7 @@ import sallyport.crypto.suite.Suite
 import scala.util.Random
 
 /** The last of the 2^32-1 numbers that an SA without ESN has, at the full width of the hardware. */
-class ExhaustionSpec extends AnyFunSuite with ChiselSim {
+class ExhaustionSpec extends AnyFunSuite with CompiledOnce {
 
   private val suite = Suite.named("aes128gcm16")
   private val most = (1L << 32) - 1

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.crypto.nonce
 
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.CryptoRegs
+import sallyport.common.simulation.CompiledOnce
 import sallyport.crypto.chip.LinkPacket
 import sallyport.crypto.config.CryptoConfig
 import sallyport.crypto.dispatch.LinkMetaValue
@@ -21,7 +21,7 @@ import scala.util.Random
  * `SALLYPORT_NONCE_PACKETS`: packets that leave under a key (default 4000; the long form
  * has 100000).
  */
-class NonceSpec extends AnyFunSuite with ChiselSim {
+class NonceSpec extends AnyFunSuite with CompiledOnce {
 
   private val packets = sys.env.getOrElse("SALLYPORT_NONCE_PACKETS", "4000").toInt
   private val suites = Seq("aes128gcm16", "aes256gcm16", "aes256gmac").map(Suite.named)

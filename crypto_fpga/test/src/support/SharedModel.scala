@@ -2,8 +2,8 @@
 package sallyport.crypto.support
 
 import chisel3.Module
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.simulation.CompiledOnce
 
 import scala.collection.mutable
 import scala.util.Try
@@ -17,7 +17,7 @@ import scala.util.Try
  * @tparam B
  *   what drives it; made anew for each test, and resets the model
  */
-trait SharedModel[D <: Module, B] extends AnyFunSuite with ChiselSim {
+trait SharedModel[D <: Module, B] extends AnyFunSuite with CompiledOnce {
   def model: D
   def bench(dut: D): B
 

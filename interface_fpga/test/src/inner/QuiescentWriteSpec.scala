@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.iface.inner
 
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.simulation.CompiledOnce
 
-class QuiescentWriteSpec extends AnyFunSuite with ChiselSim {
+class QuiescentWriteSpec extends AnyFunSuite with CompiledOnce {
 
   test("a write holds packets until it is answered, or withdrawn before the look-ups have ended") {
     simulate(new QuiescentWrite()) { dut =>
