@@ -91,10 +91,12 @@ func TestUndoOfAll(t *testing.T) {
 	}
 }
 
-// TestUndoIsUndone: an undoing that is cut short is taken up again, wherever that is.
+// TestUndoIsUndone: an undoing that is cut short is taken up again, wherever that is. Five of six
+// accesses clear the rows of two tables of DSCPs, so it is cut there less often.
 func TestUndoIsUndone(t *testing.T) {
 	c := changesToCut[0]
-	for after := 1; ; after += 7 {
+	step := 0
+	for after := 1; ; after += step {
 		r := newCut(t)
 		before, keys := r.Snapshot(), len(r.Fake.Table(transport.Crypto, regs.CryptoTableOutboundKey))
 		run := r.start(c.change)
@@ -109,6 +111,10 @@ func TestUndoIsUndone(t *testing.T) {
 		r.Fake.FailAfter = 0
 		if err == nil {
 			break
+		}
+		step = 7
+		if written := r.Fake.Log; len(written) > 0 && strings.HasPrefix(written[len(written)-1].Table, "dscp_") {
+			step = 301
 		}
 		r.checkUndone(fmt.Sprintf("an undoing cut short after %d", after), c, before, keys)
 	}
