@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
@@ -156,7 +157,9 @@ func (w *writer) tables(before, after *compile.Image) {
 				w.put([]byte(name), uint64(index), nil)
 			}
 		}
-		for index, row := range *rows {
+		// In order, so that bbolt appends each record: a full box has 64 Ki rows a table.
+		for _, index := range slices.Sorted(maps.Keys(*rows)) {
+			row := (*rows)[index]
 			if had, there := (*old[name])[index]; !there || !slices.Equal(had, row) {
 				w.put([]byte(name), uint64(index), textOf(row))
 			}
