@@ -4,6 +4,9 @@ there already.
 
 A trial is a pure function, so Dask makes it again elsewhere when its worker is lost. A worker keeps
 its simulation for the next trial of the same boxes.
+
+Functions import Dask: that is half the time in which `./sallyport` starts, and few commands
+need it.
 """
 
 from __future__ import annotations
@@ -14,15 +17,15 @@ import shutil
 import signal
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
-
-from dask import config
-from distributed import Client, LocalCluster
+from typing import TYPE_CHECKING, Any
 
 from sallyport.backend import Trial, TrialResult
 from sallyport.backend_sim import SimBackend
 from sallyport.errors import CheckFailed, InputError
 from sallyport.sweep import design
+
+if TYPE_CHECKING:
+    from distributed import Client, LocalCluster
 
 # How long a scheduler may take to answer, and how often a trial may take its worker along before it
 # is given up.
@@ -51,6 +54,8 @@ class ClusterPool:
 
     def __init__(self, where: Where) -> None:
         """[InputError] if there is no such scheduler or batch system."""
+        from dask import config
+
         config.set({"distributed.scheduler.allowed-failures": DEATHS})
         self._cluster: Any = None
         self._client = self._connect(where)
@@ -58,6 +63,8 @@ class ClusterPool:
         self.jobs = where.jobs or max(1, len(workers))
 
     def _connect(self, where: Where) -> Client:
+        from distributed import Client
+
         if where.scheduler:
             try:
                 return Client(where.scheduler, timeout=CONNECT_S)
@@ -93,6 +100,8 @@ def _first_line(error: BaseException) -> str:
 
 
 def _local_cluster(jobs: int) -> LocalCluster:
+    from distributed import LocalCluster
+
     return LocalCluster(
         n_workers=jobs, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=logging.CRITICAL
     )
@@ -102,7 +111,7 @@ def _batch_cluster(where: Where) -> Any:
     """Workers as jobs of a batch system; queue, memory and wall time come from dask-jobqueue's own
     configuration file."""
     interrupt = signal.getsignal(signal.SIGINT)
-    import dask_jobqueue  # only here: it is slow to import
+    import dask_jobqueue
 
     # The import has Ctrl-C exit at once, before a sweep or a tester is stopped.
     signal.signal(signal.SIGINT, interrupt)
