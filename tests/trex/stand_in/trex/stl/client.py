@@ -41,7 +41,7 @@ class STLClient:
             os._exit(139)
         if self._world.die_at == "lost:" + here:
             self._connected, self._cause = False, "subscriber timed out"
-        if self._world.slow == name:
+        if self._world.slow == here:
             time.sleep(30)
         if name in self._world.refuse:
             raise STLError(self._world.refuse[name])

@@ -63,7 +63,7 @@ class World:
     never_ends: bool = False
     # "method:n": its n-th call ends the client's process; with "lost:method:n" the server goes away
     die_at: str = ""
-    slow: str = ""  # a method that takes 30 s
+    slow: str = ""  # "method:n": its n-th call takes 30 s
     refuse: dict = field(default_factory=dict)  # method: what the server says instead of doing it
     # a file with the time in seconds, for tests that let it pass; else time passes by itself
     clock: str = ""
