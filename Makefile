@@ -65,10 +65,16 @@ model_rtl := $(if $(filter model,$(CRYPTO)),$(sized)/rtl/model-stamp)
 sim: verilog $(model_rtl) ## build/bin/sallyport-sim, the co-simulation; TABLES=full, CRYPTO=model
 	@$(ENV) $(MAKE) --no-print-directory -C sim/engine BUILD_DIR=$(CURDIR)/$(sized) all $(filter model,$(CRYPTO))
 
+# Elaborates the shells of all chips of $(1) boards by one start of mill; $(2) folder of one, in
+# terms of $$board and $$chip, $(3) more options.
+shells = $(MILL) boards.runMain sallyport.boards.Elaborate \
+  $$($(ENV) and=; for board in $(1); do for chip in inner crypto outer; do \
+    echo $$and --out $(2) --version $(VERSION) $(3) $$(python -m boards.top --board $$board --chip $$chip --shell-options); \
+    and=--and; done; done)
+
 # Fabrics as on a VCU1525, but that resets of links take no second.
 $(sized)/rtl/fabric-stamp: $(shell_sources) build.mill VERSION | setup
-	@for chip in inner crypto outer; do $(MILL) boards.runMain sallyport.boards.Elaborate --fabric --out $(sized)/rtl/$$chip-fabric \
-	  --version $(VERSION) $$($(ENV) python -m boards.top --board vcu1525 --chip $$chip --shell-options) || exit 1; done
+	@$(call shells,vcu1525,$(sized)/rtl/$$chip-fabric,--fabric)
 	@touch $@
 
 sim-shell: sim $(sized)/rtl/fabric-stamp ## build/bin/sallyport-sim-shell, for --chips shell
@@ -181,9 +187,11 @@ synth-check: setup ## area and depth of the full chips in BOARD's shells, by yos
 # Tops for checks have small tables, which make no other crossings; those of bitstreams are made
 # where they are built.
 board_sources := $(shell_sources) $(wildcard boards/data/*.yaml boards/ip/*.yaml boards/constraints/*.tcl boards/templates/* boards/*.py)
+checked_boards := $(basename $(notdir $(wildcard boards/data/*.yaml)))
 build/boards/check/stamp: $(board_sources) build.mill VERSION | setup
-	@for board in $(basename $(notdir $(wildcard boards/data/*.yaml))); do for chip in inner crypto outer; do \
-	  $(call board_rtl,$$board,$$chip,$(@D)/$$board/$$chip/rtl,) || exit 1; done; done
+	@$(call shells,$(checked_boards),$(@D)/$$board/$$chip/rtl)
+	@$(ENV) for board in $(checked_boards); do for chip in inner crypto outer; do \
+	  python -m boards.top --board $$board --chip $$chip --out $(@D)/$$board/$$chip/rtl || exit 1; done; done
 	@touch $@
 
 board-parts: build/boards/parts/stamp ## Verilog of shell parts for their own tests

@@ -59,17 +59,25 @@ case class ShellElaboration(
   }
 }
 
-/** Writes a shell's SystemVerilog into a folder. */
+/**
+ * Writes the SystemVerilog of shells into folders: of one, or of several with `--and` between their
+ * options. The start of the program takes longer than a small shell.
+ */
 object Elaborate {
   private val parser = ParserForClass[ShellElaboration]
 
-  def main(args: Array[String]): Unit = {
-    val options = Elaboration.parse(parser, args)
-    val config =
-      try options.config
-      catch { case error: IllegalArgumentException => Elaboration.refuse(error.getMessage) }
-    val folder = Paths.get(options.out)
-    if (options.fabric.value) Emit(new Fabric(config), folder)
-    else Emit(new Shell(config, options.cores), folder, bindsMemories = options.full.value || options.first.value)
+  private def several(args: Array[String]): Seq[Array[String]] = {
+    val end = args.indexOf("--and")
+    if (end < 0) Seq(args) else args.take(end) +: several(args.drop(end + 1))
   }
+
+  def main(args: Array[String]): Unit =
+    for (options <- several(args).map(Elaboration.parse(parser, _))) {
+      val config =
+        try options.config
+        catch { case error: IllegalArgumentException => Elaboration.refuse(error.getMessage) }
+      val folder = Paths.get(options.out)
+      if (options.fabric.value) Emit(new Fabric(config), folder)
+      else Emit(new Shell(config, options.cores), folder, bindsMemories = options.full.value || options.first.value)
+    }
 }
