@@ -2,7 +2,7 @@
 # Sallyport. Every target sets up what it needs; `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: FORCE help setup regs verilog sim sim-shell mgmt ike packages strongswan-sm demo lab-test peers test test-long bench-mgmt docs lint format synth-check board-check board-parts bitstreams first-run program corundum clean
+.PHONY: FORCE help setup regs verilog sim sim-shell mgmt ike packages strongswan-sm demo formal lab-test peers test test-long bench-mgmt docs lint format synth-check board-check board-parts bitstreams first-run program corundum clean
 
 VERSION := $(shell cat VERSION)
 ENV := source scripts/env.sh &&
@@ -103,6 +103,9 @@ test: ## every test that needs neither Vivado nor a board; PART=name for one par
 test-long: ## the same in long forms: more packets, rekeys, seeds and cycles
 	@scripts/test.sh --long $(PART)
 
+formal: setup ## proofs of the RTL by k-induction, 2 at a time; PROPERTY=name for one
+	@$(ENV) python -m formal $(PROPERTY)
+
 lab-test: ## docs/how-to/trex-software.md, with TREX=FOLDER of a TRex release; as root
 	@TREX="$(TREX)" $(ENV) python -m pytest -q -rs tests/trex/test_software.py
 
@@ -117,6 +120,7 @@ ifneq ($(ALL),)
 part-interface: | part-crypto
 part-common: | part-interface
 part-lint: | part-common
+part-formal: | part-lint
 endif
 scala_folder = $(if $(filter common,$*),common,$*_fpga)
 PYTEST := python -m pytest -q $(if $(LONG),--long)
@@ -129,6 +133,8 @@ part-crypto part-interface part-common: part-%: | setup $(if $(ALL),$(elaborated
 	$(part) mill --no-daemon --ticker false $(scala_folder).test
 part-lint: | setup
 	$(part) scripts/lint.sh
+part-formal: | setup $(if $(ALL),$(elaborated))
+	$(part) python -m formal $(if $(LONG),,--quick)
 part-management: | setup
 	$(part) mgmt/test.sh $(if $(LONG),--long)
 part-processors: | setup

@@ -9,7 +9,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 long= all=1
 [ "${1:-}" != --long ] || { long=1; shift; }
-parts=(boxes tester ike differential boards daemon live crypto interface common lint management processors engine registers repo)
+parts=(boxes tester ike differential boards daemon live crypto interface common lint formal management processors engine registers repo)
 wanted=("${parts[@]}")
 if [ -n "${1:-}" ]; then
   case " ${parts[*]} " in

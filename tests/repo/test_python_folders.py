@@ -15,7 +15,7 @@ from tests.support.folder_graph import circle
 from tests.support.paths import ROOT
 
 # Each package's name, and the folder that Python looks for it in.
-PACKAGES = {"sallyport": "sim/python", "boards": ".", "peakrdl_sallyport": "regs", "tests": "."}
+PACKAGES = {"sallyport": "sim/python", "boards": ".", "formal": ".", "peakrdl_sallyport": "regs", "tests": "."}
 PACKAGE_ROOTS = {PurePath(place) / name for name, place in PACKAGES.items()}
 
 

@@ -19,6 +19,7 @@ TREES = {
     "interface_fpga": "sallyport.iface",
     "crypto_fpga": "sallyport.crypto",
     "boards": "sallyport.boards",
+    "formal": "sallyport.formal",
 }
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 PACKAGE = re.compile(r"^package ([\w.]+)$", re.M)

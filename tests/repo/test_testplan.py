@@ -16,6 +16,7 @@ import re
 import pytest
 import yaml
 
+from formal.registry import names
 from tests.support.paths import ROOT
 
 PLANS = {path.stem: yaml.safe_load(path.read_text()) for path in sorted((ROOT / "docs/testplan").glob("*.yaml"))}
@@ -25,6 +26,8 @@ SPECS = {
     for part in ("common", "interface_fpga", "crypto_fpga")
     for path in (ROOT / part / "test/src").rglob("*Spec.scala")
 }
+
+PROOFS = names()
 
 # The sections that the plans of RFCs go through: those that ask for something.
 SECTIONS = {
@@ -49,8 +52,10 @@ def titles(spec: str) -> list[str]:
 
 
 def exists(test: str) -> bool:
-    """True if `test` ("XSpec: title", "tests/file.py::function" or "mgmt/path_test.go::TestName")
-    is in the tree."""
+    """True if `test` ("XSpec: title", "tests/file.py::function", "mgmt/path_test.go::TestName" or
+    "formal: name", a proof) is in the tree."""
+    if test.startswith("formal: "):
+        return test.removeprefix("formal: ") in PROOFS
     if "::" in test:
         file, function = test.split("::")
         path = ROOT / file
