@@ -2,7 +2,11 @@
 
 package session
 
-import "sallyport/mgmt/internal/store"
+import (
+	"slices"
+
+	"sallyport/mgmt/internal/store"
+)
 
 // tables says what the chips' tables hold.
 type tables int
@@ -53,7 +57,7 @@ func (s *Session) compare() (state *store.State, found comparison, err error) {
 		return state, comparison{tables: tablesUnknown}, err
 	}
 	for _, mark := range marks {
-		if mark != j.Generation && mark != j.Before {
+		if mark != j.Generation && mark != j.Before && !slices.Contains(j.Earlier, mark) {
 			return state, comparison{tables: tablesUnknown}, nil
 		}
 	}

@@ -27,8 +27,11 @@ type journal struct {
 	// that it leads to. SCRATCH has the latter from the first write on.
 	Before     uint32 `json:"before"`
 	Generation uint32 `json:"generation"`
-	Out        []int  `json:"out,omitempty"`
-	In         []int  `json:"in,omitempty"`
+	// Earlier are the generations of changes that were cut short before, whose marks a chip may
+	// still have.
+	Earlier []uint32 `json:"earlier,omitempty"`
+	Out     []int    `json:"out,omitempty"`
+	In      []int    `json:"in,omitempty"`
 }
 
 // keys are the rows of a direction.

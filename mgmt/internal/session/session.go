@@ -161,6 +161,7 @@ func (s *Session) change(state *store.State, found comparison) error {
 	j := journal{Before: state.Generation, Generation: generation()}
 	if found.journal != nil {
 		j.Out, j.In = found.journal.Out, found.journal.In
+		j.Earlier = append(found.journal.Earlier, found.journal.Generation)
 	}
 	j.touchAll(plan.Writes)
 	if err := s.begin(&j); err != nil {
