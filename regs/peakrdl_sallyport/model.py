@@ -33,6 +33,7 @@ class Register:
     role: str
     writable: int
     pulse: int
+    cleared: int
     reset: int
     fields: tuple[Field, ...]
 
@@ -156,6 +157,7 @@ def _registers(model: Model, chip: Chip, space: AddrmapNode) -> None:
             role=_role(node),
             writable=_mask([f for f in fields if f.is_sw_writable]),
             pulse=_mask([f for f in fields if f.get_property("singlepulse")]),
+            cleared=_mask([f for f in fields if f.get_property("hwclr")]),
             reset=sum(_reset(f) << f.lsb for f in fields),
             fields=_fields(node),
         )

@@ -41,7 +41,7 @@ def _field(f: Field) -> str:
 
 def _register(r: Register) -> list[str]:
     args = f'"{r.name}", 0x{r.offset:03x}, RegisterRole.{upper_camel(r.role)}'
-    for name in ("writable", "pulse", "reset"):
+    for name in ("writable", "pulse", "cleared", "reset"):
         if value := getattr(r, name):
             args += f", {name} = 0x{value:x}L"
     if r.count > 1:

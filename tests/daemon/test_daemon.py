@@ -279,6 +279,37 @@ def test_a_reset_under_the_daemon(tmp_path: Path) -> None:
         sim.command("quit")
 
 
+def test_tamper_under_the_daemon(tmp_path: Path) -> None:
+    """While the tamper input is active the daemon shows no SA and changes nothing; then the box has
+    all but its SAs again, and with new ones it forwards."""
+    with Simulator(boxes=2, threads=None, seed=1) as sim, daemons(sim, tmp_path, 2) as each:
+        for box, daemon in enumerate(each):
+            configure(daemon, box)
+        policies = listed(each[0])[1]
+        monitor, client = Client(each[0].control), Client(each[0].control)
+        monitor.get("monitor")
+        sim.command("tamper", box=0, on=True)
+        sim.command("idle", cycles=100)
+        assert listed(each[0]) == ([], [])
+        refused = client.ask("command", words=["xfrm", "policy", "flush"])
+        assert not refused["ok"] and not refused["input"] and "has erased its keys" in refused["error"]
+        sim.command("tamper", box=0, on=False)
+        told = []
+        while not told or told[-1]["event"] != "restart":
+            told.append(monitor.next())
+        assert {"event": "tamper", "chip": "crypto", "ok": False} in told
+        assert listed(each[0]) == ([], policies)
+        new = [state for way in (0, 1) for state in TUNNELS.states(way, generation=1)]
+        for daemon in reversed(each):
+            adding = Client(daemon.control)
+            adding.get("batch", lines=new)
+            adding.close()
+        assert min(trial(sim)) > 0
+        for connection in (client, monitor):
+            connection.close()
+        sim.command("quit")
+
+
 def test_bad_input(tmp_path: Path) -> None:
     """A mistake in the configuration is one sentence with its line, and exit status 2."""
     daemon = Daemon(tmp_path / "none.sock", tmp_path / "d")

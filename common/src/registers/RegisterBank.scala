@@ -70,7 +70,8 @@ class RegisterValues(registers: Seq[RegisterDesc]) extends Record {
  * bit, and a read of TABLE_COMMAND answer SLVERR and change nothing. One write and one read every 5
  * cycles; a write of COUNTER_INDEX ends when the counter is latched, 4 cycles later.
  *
- * `clear` empties the shadow row of the table window (zeroize).
+ * `clear` empties the shadow row of the table window and sets the control bits that the RDL calls
+ * `hwclr` to 0 (zeroize). While it stays high neither can be written, and write commands fail.
  */
 class RegisterBank(p: RegisterBankParams) extends Module {
   val io = IO(new Bundle {
@@ -111,6 +112,7 @@ class RegisterBank(p: RegisterBankParams) extends Module {
     val value = RegInit(r.reset.U(32.W))
     val pulse = RegNext(Mux(strobe(r), data & mask & r.pulse.U, 0.U), 0.U)
     when(strobe(r)) { value := (value & ~mask) | (data & mask & held.U) }
+    if (r.cleared != 0) when(io.clear) { value := value & (~r.cleared & 0xffffffffL).U }
     io.control(r) := value | pulse
   }
 

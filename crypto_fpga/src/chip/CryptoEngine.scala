@@ -80,7 +80,7 @@ class CryptoEngine(config: CryptoConfig, lane: LaneConfig => LanePorts) extends 
   zeroizer.io.tamper := io.tamper
   zeroizer.io.tablesReady := encrypt.io.tableReady && decrypt.io.tableReady
   io.ready := !zeroizer.io.blocked
-  bank.io.clear := zeroizer.io.clearTables
+  bank.io.clear := zeroizer.io.clearSoftware
 
   for (
     (control, bypass) <- Seq(encrypt.io.control -> fields.bypassEncrypt, decrypt.io.control -> fields.bypassDecrypt)

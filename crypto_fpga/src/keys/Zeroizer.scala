@@ -30,6 +30,9 @@ class Zeroizer(lanesCycles: Int = LanePorts.wipeCycles + 16) extends Module {
 
     val blocked = Output(Bool())
     val clearTables = Output(Bool())
+
+    /** High with `clearTables`, and as long as `tamper` is: software's rows and enables end. */
+    val clearSoftware = Output(Bool())
     val zeroizeLanes = Output(Bool())
     val scrub = Output(Bool())
 
@@ -67,6 +70,7 @@ class Zeroizer(lanesCycles: Int = LanePorts.wipeCycles + 16) extends Module {
 
   io.blocked := blocked
   io.clearTables := RegNext(trigger, false.B)
+  io.clearSoftware := RegNext(trigger || tamper, false.B)
   io.zeroizeLanes := blocked && age >= 1.U && age <= 4.U
   io.scrub := scrubbing(0)
 }

@@ -5,6 +5,7 @@
 package chip
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -49,8 +50,7 @@ type Box struct {
 	Identity     [3]Identity
 	Capabilities [3]Capabilities
 	// of the chips' windows: a row or the counters of a chip take several accesses
-	mu    sync.Mutex
-	ready [3]bool // a chip has cleared its tables, as WaitReady has seen
+	mu sync.Mutex
 	// cleared says that the shadow row of a chip's table window is known to be zero.
 	cleared [3]bool
 }
@@ -104,7 +104,6 @@ func (b *Box) identify(c transport.Chip) error {
 		LinkUp:     regs.CommonStatusLinkUp.Get(word(4)) != 0 && (c != transport.Crypto || regs.CommonStatusBlackLinkUp.Get(word(4)) != 0),
 		Tamper:     regs.CommonStatusTamper.Get(word(4)) != 0,
 	}
-	b.ready[c] = b.Identity[c].Ready
 	b.Capabilities[c] = Capabilities{
 		SAs: 1 << ops[5].Data, FlowRows: 1 << ops[6].Data, SADRows: 1 << ops[7].Data, Ways: int(ops[8].Data), Rules: int(ops[9].Data),
 		NextHops: int(ops[10].Data), Lanes: int(ops[11].Data), LinkBufferBeats: int(ops[12].Data), ReplayWindow: int(ops[13].Data),
@@ -196,19 +195,25 @@ func (b *Box) poll(c transport.Chip, r regs.Register, what string, done func(uin
 	return 0, fmt.Errorf("the %s chip: %s after %v", c, what, pollTimeout)
 }
 
-// WaitReady waits until each chip has cleared its tables after reset.
+// ErrErased says that the crypto chip takes no configuration now, or has lost the one it had.
+var ErrErased = errors.New("the crypto chip has erased its keys, by its tamper input or a zeroize: nothing can be changed until that is quiet and the chip is configured again")
+
+// WaitReady waits until each chip has cleared its tables. ErrErased if the crypto chip's tamper
+// input may keep it from that.
 func (b *Box) WaitReady() error {
+	ready := func(status uint32) bool { return regs.CommonStatusReady.Get([]uint32{status}) != 0 }
+	tampered := func(status uint32) bool { return regs.CommonStatusTamper.Get([]uint32{status}) != 0 }
 	for _, c := range transport.Chips {
-		if b.ready[c] {
-			continue
+		status, err := b.Read32(c, regs.CommonStatus)
+		if err == nil && !ready(status) {
+			status, err = b.poll(c, regs.CommonStatus, "its tables are not clear", func(v uint32) bool { return ready(v) || tampered(v) })
 		}
-		_, err := b.poll(c, regs.CommonStatus, "its tables are not clear", func(v uint32) bool {
-			return regs.CommonStatusReady.Get([]uint32{v}) != 0
-		})
 		if err != nil {
 			return err
 		}
-		b.ready[c] = true
+		if !ready(status) {
+			return ErrErased
+		}
 	}
 	return nil
 }

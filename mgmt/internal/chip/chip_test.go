@@ -3,6 +3,7 @@
 package chip
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -234,7 +235,15 @@ func TestWaitReady(t *testing.T) {
 		t.Error("not ready reads as ready")
 	}
 	fake.Set(transport.Outer, regs.CommonStatus, 1)
-	if err := b.WaitReady(); err != nil || !b.ready[transport.Outer] {
+	if err := b.WaitReady(); err != nil {
 		t.Error(err)
+	}
+	fake.Tamper(true)
+	if err := b.WaitReady(); !errors.Is(err, ErrErased) {
+		t.Errorf("tamper is active: %v", err)
+	}
+	fake.Tamper(false)
+	if err := b.WaitReady(); err != nil {
+		t.Errorf("tamper was active: %v", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/control"
 	"sallyport/mgmt/internal/events"
 	"sallyport/mgmt/internal/model"
@@ -37,6 +38,7 @@ type Daemon struct {
 	session  *session.Session
 	links    events.Links
 	statuses events.Statuses
+	owed     bool      // the chips have lost their configuration, and get it again
 	host     *host     // nil without devices
 	aged     time.Time // when limits in time were last looked at
 	noise    noise
@@ -137,6 +139,10 @@ func (d *Daemon) run(commands []xfrm.Command, lists session.Lists) (control.Done
 		if err := d.poll(); err != nil { // a change discards events that wait
 			xfrm.Wipe(commands)
 			return control.Done{}, err
+		}
+		if d.owed {
+			xfrm.Wipe(commands)
+			return control.Done{}, chip.ErrErased
 		}
 	}
 	var out, notes bytes.Buffer

@@ -4,12 +4,14 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"strings"
 	"time"
 
+	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/events"
 )
 
@@ -47,12 +49,13 @@ func (d *Daemon) poll() error {
 	if err != nil {
 		return err
 	}
-	if d.adopted.Load() && !adopted {
-		if err := d.restore(); err != nil {
-			return err
-		}
-	} else {
+	d.owed = d.owed || d.adopted.Load() && !adopted
+	if !d.owed {
 		d.adopted.Store(adopted)
+	} else if err := d.restore(); err == nil {
+		d.owed = false
+	} else if !errors.Is(err, chip.ErrErased) { // else the next poll tries again
+		return err
 	}
 	links, err := events.ReadLinks(d.session.Box)
 	if err != nil {
@@ -99,13 +102,15 @@ func (d *Daemon) poll() error {
 	return nil
 }
 
-// restore configures chips again that have lost their configuration, and tells that the SAs
-// are gone.
+// restore configures chips again that have lost their configuration, and tells that the SAs are
+// gone. ErrErased as long as the crypto chip's tamper input keeps it from being configured.
 func (d *Daemon) restore() error {
 	if undone, err := d.undo(); undone || err != nil {
 		return err
 	}
-	d.log.Error("the chips have lost their configuration: a reset, or a change that did not finish")
+	if d.adopted.Swap(false) {
+		d.log.Error("the chips have lost their configuration: a reset, an erasure of the keys, or a change that did not finish")
+	}
 	gone, err := d.session.Restore()
 	if err != nil {
 		return err

@@ -3,9 +3,12 @@
 package daemon
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"sallyport/mgmt/internal/chip"
+	"sallyport/mgmt/internal/events"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
 )
@@ -61,4 +64,71 @@ func TestLinkEvents(t *testing.T) {
 	if count := r.daemon.events.counted()["link"]; count != 2 {
 		t.Errorf("%d events", count)
 	}
+}
+
+// TestTamperIsWaitedFor: while the tamper input is active no reader is told of SAs, changes are
+// refused, and nothing is written. Then the box is configured again but for SAs.
+func TestTamperIsWaitedFor(t *testing.T) {
+	r := newRig(t)
+	r.must(tunnel...)
+	monitor := r.dial()
+	monitor.ask(`{"id":1,"do":"monitor"}`)
+	r.fake.Tamper(true)
+	r.same("SAs before a poll", r.get("command", `,"words":["xfrm","state","count"]`)["output"], "\t SAD count 0\n")
+	r.fake.Log = nil
+	for range 3 {
+		r.poll()
+		r.same("SAs", r.get("list", `,"what":"state"`)["items"], []any{})
+		answer := r.get("batch", fmt.Sprintf(`,"lines":[%q]`, neighbour))
+		r.same("a change", answer["error"], chip.ErrErased.Error())
+		r.same("is not its client's fault", answer["input"], false)
+	}
+	r.same("rows", len(r.fake.Log), 0)
+	if !strings.Contains(r.scrape(), "sallyport_configured 0\n") {
+		t.Error("the metrics say that the box is configured")
+	}
+	r.fake.Tamper(false)
+	r.poll()
+	for _, want := range []string{
+		`{"event":"tamper","chip":"crypto","ok":false}`, `{"event":"ready","chip":"crypto","ok":false}`, `{"event":"restart"}`,
+		`{"event":"ready","chip":"crypto","ok":true}`,
+	} {
+		r.same("event", monitor.next(), want)
+	}
+	r.same("SAs then", r.get("list", `,"what":"state"`)["items"], []any{})
+	r.same("policies then", len(r.get("list", `,"what":"policy"`)["items"].([]any)), 2)
+	if n := strings.Count(r.log.String(), "the chips have lost their configuration"); n != 1 {
+		t.Errorf("the log tells %d times", n)
+	}
+	r.must(neighbour, otherKey(tunnel[1]), tunnel[2])
+}
+
+// TestZeroizeIsNoticed: keys that others have erased are a loss of the configuration.
+func TestZeroizeIsNoticed(t *testing.T) {
+	r := newRig(t)
+	r.must(tunnel...)
+	zeroize := uint32(1) << regs.CryptoControlZeroize.LSB
+	if err := transport.Write32(r.fake, transport.Crypto, regs.CryptoControl.Offset, zeroize); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := r.daemon.session.View(); v != nil || err != nil {
+		t.Errorf("%v, %v", v, err)
+	}
+	r.poll()
+	r.same("restarts", r.daemon.events.counted()[events.EventRestart], 1)
+	r.same("SAs", r.get("list", `,"what":"state"`)["items"], []any{})
+	r.same("enable", r.fake.Get(transport.Crypto, regs.CryptoControl)&1, 1)
+}
+
+// TestDisabledChip: a crypto chip that is not enabled has lost its keys, whatever its mark says.
+func TestDisabledChip(t *testing.T) {
+	r := newRig(t)
+	r.must(tunnel...)
+	r.fake.Set(transport.Crypto, regs.CryptoControl, 0)
+	if v, err := r.daemon.session.View(); v != nil || err != nil {
+		t.Errorf("%v, %v", v, err)
+	}
+	r.poll()
+	r.same("restarts", r.daemon.events.counted()[events.EventRestart], 1)
+	r.same("SAs", r.get("list", `,"what":"state"`)["items"], []any{})
 }

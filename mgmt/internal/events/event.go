@@ -27,7 +27,7 @@ const (
 	EventAudit    = "audit"    // a packet was dropped for its number or its selectors
 	EventNoise    = "noise"    // the noise source has failed its health tests, or is good again
 	EventTamper   = "tamper"   // a chip's tamper input was active, or the chip was reset since
-	EventReady    = "ready"    // a chip clears its tables after a reset, or has cleared them
+	EventReady    = "ready"    // a chip clears its tables, or has cleared them
 	// the chips had lost their configuration, and have it again but for SAs
 	EventRestart = "restart"
 )

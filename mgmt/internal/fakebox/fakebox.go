@@ -35,6 +35,7 @@ type chip struct {
 	busy      int
 	failed    bool
 	torn      bool // the row in data was begun before a zeroize
+	tampered  bool // its tamper input is active now
 }
 
 // Box implements transport.Transport.
@@ -274,7 +275,7 @@ func (b *Box) write(c transport.Chip, addr, data uint32) error {
 		chip.latched = chip.counters[data]
 	case r.Name == regs.CommonTableData.Name:
 		chip.data[(addr-r.Offset)/4] = data
-		chip.torn = chip.torn && addr != r.Offset
+		chip.torn = chip.tampered || chip.torn && addr != r.Offset
 	case r.Name == regs.CommonTableCommand.Name:
 		b.command(c, data)
 	case r.Name == regs.CryptoControl.Name && c == transport.Crypto:
@@ -282,9 +283,10 @@ func (b *Box) write(c transport.Chip, addr, data uint32) error {
 			chip.registers[regs.CryptoSequenceEvents.Offset] = 0
 		}
 		chip.registers[addr] = data & 7
-		if data>>regs.CryptoControlZeroize.LSB&1 != 0 {
+		if data>>regs.CryptoControlZeroize.LSB&1 != 0 || chip.tampered {
 			chip.erase()
 		}
+	case r.Name == regs.CommonScratch.Name && chip.tampered: // stays 0
 	case r.Name == regs.InnerLifetimeControl.Name && c == transport.Inner:
 		b.show(&b.events, data)
 	case r.Name == regs.InnerPeerControl.Name && c == transport.Inner:
@@ -309,10 +311,23 @@ func (b *Box) write(c transport.Chip, addr, data uint32) error {
 
 // erase is what a zeroize does to the crypto chip.
 func (c *chip) erase() {
+	c.registers[regs.CryptoControl.Offset], c.registers[regs.CommonScratch.Offset] = 0, 0
 	for number := range c.tables {
 		c.tables[number] = map[int][]uint32{}
 	}
 	c.data, c.torn = [32]uint32{}, true
+}
+
+// Tamper drives the crypto chip's input: as long as it is active nothing is written to the chip.
+func (b *Box) Tamper(active bool) {
+	c := b.chips[transport.Crypto]
+	c.tampered = active
+	c.erase()
+	status := c.registers[regs.CommonStatus.Offset] | 1<<regs.CommonStatusTamper.LSB | 1<<regs.CommonStatusReady.LSB
+	if active {
+		status &^= 1 << regs.CommonStatusReady.LSB
+	}
+	c.registers[regs.CommonStatus.Offset] = status
 }
 
 // Expire queues an event of a lifetime, a value of LIFETIME_EVENT.

@@ -3,9 +3,14 @@
 package session
 
 import (
+	"fmt"
 	"slices"
 
+	"sallyport/mgmt/internal/chip"
+	"sallyport/mgmt/internal/plan"
+	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/store"
+	"sallyport/mgmt/internal/transport"
 )
 
 // tables says what the chips' tables hold.
@@ -34,11 +39,11 @@ func (s *Session) compare() (state *store.State, found comparison, err error) {
 	if s.held != nil {
 		s.kept = state
 	}
-	marks, err := s.marks()
+	marks, enabled, err := s.marks()
 	if err != nil {
 		return nil, found, err
 	}
-	same, reset := state.Generation != 0, true
+	same, reset := state.Generation != 0 && enabled, true
 	for _, mark := range marks {
 		same = same && mark == state.Generation
 		reset = reset && mark == 0
@@ -53,7 +58,7 @@ func (s *Session) compare() (state *store.State, found comparison, err error) {
 		return state, comparison{tables: tablesEmpty}, nil
 	}
 	j, err := s.interrupted(state.Generation)
-	if err != nil || j == nil || state.Generation == 0 {
+	if err != nil || j == nil || state.Generation == 0 || !enabled {
 		return state, comparison{tables: tablesUnknown}, err
 	}
 	for _, mark := range marks {
@@ -80,7 +85,7 @@ func (s *Session) load() (*store.State, comparison, error) {
 	case found.tables == tablesEmpty && state.Generation != 0:
 		s.note("the box was reset since %s was written: starting from an empty configuration", s.StatePath)
 	case found.tables == tablesUnknown:
-		s.note("the tables do not agree with %s (a chip was reset, or a first change did not finish): starting from an empty configuration", s.StatePath)
+		s.note("the tables do not agree with %s (a chip was reset, the keys were erased, or a first change did not finish): starting from an empty configuration", s.StatePath)
 	}
 	return store.NewState(), found, nil
 }
@@ -95,4 +100,34 @@ func (s *Session) undone(state *store.State, found comparison) (*store.State, co
 		s.note("the SA dst %s proto %s spi 0x%x is lost with the change that was cut short", id.Dst, id.Proto, id.SPI)
 	}
 	return s.load()
+}
+
+// writeMarked is write, behind begin of the same generation. ErrErased if the crypto chip has
+// erased its keys since its mark was compared.
+func (s *Session) writeMarked(state *store.State, plan *plan.Plan, tables tables, generation uint32) error {
+	if tables == tablesKnown || tables == tablesCut {
+		// Nothing has enabled the chip since, so that it still is shows that it has its keys. From
+		// here on its mark shows that.
+		if err := s.checkMark(generation); err != nil {
+			return err
+		}
+	}
+	err := s.write(state, plan, tables, generation)
+	if err == nil {
+		return s.checkMark(generation)
+	}
+	// It may not be enabled yet.
+	if mark, unread := s.Box.Read32(transport.Crypto, regs.CommonScratch); unread == nil && mark != generation {
+		return chip.ErrErased
+	}
+	return fmt.Errorf("%w (the change did not finish; the next one undoes it first)", err)
+}
+
+// checkMark gives ErrErased unless the crypto chip has its keys and this mark.
+func (s *Session) checkMark(generation uint32) error {
+	marks, enabled, err := s.marks()
+	if err == nil && (!enabled || marks[transport.Crypto] != generation) {
+		err = chip.ErrErased
+	}
+	return err
 }

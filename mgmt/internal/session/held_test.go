@@ -3,13 +3,16 @@
 package session_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/fakebox"
+	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/testbox"
+	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -53,5 +56,114 @@ func TestHeld(t *testing.T) {
 	r.Must("xfrm state list")
 	if got := r.Out; strings.Count(got, "<redacted>") != 2 {
 		t.Error(got)
+	}
+}
+
+// pulsing is a way to a box whose tamper input has a pulse before one access.
+type pulsing struct {
+	*fakebox.Box
+	before int // accesses before it; negative: it was
+}
+
+func (p *pulsing) Do(ops []transport.Op) error {
+	for i := range ops {
+		if p.before == 0 {
+			p.Tamper(true)
+			p.Tamper(false)
+		}
+		p.before--
+		if err := p.Box.Do(ops[i : i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestErasedMeanwhile: wherever among the accesses of a change or of an advance the keys are
+// erased, no view says then that an SA is there whose key is not, and the box can be restored.
+func TestErasedMeanwhile(t *testing.T) {
+	run := func(text string) func(*session.Session) error {
+		return func(s *session.Session) error {
+			commands, err := xfrm.ParseBatch("f", []byte(text))
+			if err != nil {
+				return err
+			}
+			return s.Run(commands)
+		}
+	}
+	for name, do := range map[string]func(*session.Session) error{
+		"a policy": run("xfrm policy add dst 10.7.0.0/16 dir out action allow\n"),
+		"an SA":    run(testbox.State(4, "out")),
+		"an advance": func(s *session.Session) error {
+			v, err := s.Look()
+			if err != nil || len(v.SAs()) == 0 {
+				return err
+			}
+			return s.Advance(v.SAs()[len(v.SAs())-1].ID, 5000)
+		},
+	} {
+		for before := 0; ; before += 3 {
+			r, done := newCut(t), false
+			way := &pulsing{r.Fake, -1}
+			b, err := chip.Open(way)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = r.SessionOf(b, func(s *session.Session) error {
+				if err := s.Hold(); err != nil {
+					return err
+				}
+				if adopted, err := s.Adopted(); err != nil || !adopted {
+					t.Fatal("the box was not adopted", err)
+				}
+				way.before = before
+				if err := do(s); way.before >= 0 {
+					done = true
+					return errors.Join(err, s.Release())
+				}
+				v, err := s.View()
+				if err != nil {
+					return err
+				}
+				keys := len(r.Fake.Table(transport.Crypto, regs.CryptoTableOutboundKey)) + len(r.Fake.Table(transport.Crypto, regs.CryptoTableInboundKey))
+				if v != nil && len(v.SAs()) != keys {
+					t.Errorf("%s, erased before access %d: the view has %d SAs, and the chip %d keys", name, before, len(v.SAs()), keys)
+				}
+				if _, err := s.Restore(); err != nil {
+					return err
+				}
+				if v, err = s.View(); err != nil || v == nil {
+					t.Errorf("%s, erased before access %d: no view of the box that is restored: %v", name, before, err)
+				}
+				return s.Release()
+			})
+			if err != nil {
+				t.Fatalf("%s, erased before access %d: %v", name, before, err)
+			}
+			if done {
+				if before < 12 {
+					t.Errorf("%s is over after %d accesses", name, before)
+				}
+				break
+			}
+		}
+	}
+}
+
+// TestTamperIsActive: as long as it is, a change is refused and nothing is written.
+func TestTamperIsActive(t *testing.T) {
+	r := newCut(t)
+	r.Fake.Tamper(true)
+	writes := r.Fake.Writes
+	if err := r.Run("xfrm policy flush\n"); !errors.Is(err, chip.ErrErased) || session.IsInput(err) || strings.Contains(err.Error(), "\n") {
+		t.Error(err)
+	}
+	if r.Fake.Writes != writes || len(r.Fake.Log) != 0 {
+		t.Errorf("%d writes, rows %v", r.Fake.Writes-writes, r.Fake.Log)
+	}
+	r.Fake.Tamper(false)
+	r.Must("xfrm policy flush\n" + testbox.State(4, "out"))
+	if !strings.Contains(r.Notes, "starting from an empty configuration") {
+		t.Errorf("notes: %q", r.Notes)
 	}
 }

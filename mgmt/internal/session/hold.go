@@ -54,8 +54,8 @@ func (s *Session) take() (release func() error, err error) {
 }
 
 // Adopted reports whether the chips hold the configuration of the state file. They do if a session
-// starts while they carry traffic. They do not after a reset of one of them, or after an unfinished
-// change.
+// starts while they carry traffic. They do not after a reset of one of them, an erasure of the
+// keys, or an unfinished change.
 func (s *Session) Adopted() (bool, error) {
 	unlock, err := s.lock()
 	if err != nil {

@@ -144,16 +144,20 @@ func (s *Session) ports(m *model.Model) error {
 	)
 }
 
-// clearAll stops the chips and clears every row that a packet is looked up in, for tables whose
-// contents are not known. It erases the keys if they are not known either.
-func (s *Session) clearAll(erase bool) error {
-	for _, c := range []transport.Chip{transport.Inner, transport.Outer, transport.Crypto} {
+// eraseKeys erases keys that are not known, and with them the crypto chip's enables and its mark,
+// which it writes again.
+func (s *Session) eraseKeys(generation uint32) error {
+	return s.Box.WriteAll(
+		chip.Set(transport.Crypto, regs.CryptoControl, 1<<regs.CryptoControlZeroize.LSB),
+		chip.Set(transport.Crypto, regs.CommonScratch, generation),
+	)
+}
+
+// clearAll stops the ports and clears every row that a packet is looked up in, for tables whose
+// contents are not known. The crypto chip stays enabled if it is, which shows that it has its keys.
+func (s *Session) clearAll() error {
+	for _, c := range []transport.Chip{transport.Inner, transport.Outer} {
 		if err := s.Box.Write32(c, controls[c], 0); err != nil {
-			return err
-		}
-	}
-	if erase {
-		if err := s.Box.Write32(transport.Crypto, regs.CryptoControl, 1<<regs.CryptoControlZeroize.LSB); err != nil {
 			return err
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // Restore configures chips that have lost their configuration as before, except SAs, and returns
 // how many of these are lost. No other place holds their keys, and their sequence numbers would
 // begin again (RFC 4303, 3.3.3). Policies stay, so that packets ask for new SAs. Restore leaves
-// chips that hold the configuration alone.
+// chips that hold the configuration alone. ErrErased if the crypto chip cannot be configured yet.
 func (s *Session) Restore() (gone int, err error) {
 	unlock, err := s.lock()
 	if err != nil {
@@ -26,6 +26,7 @@ func (s *Session) Restore() (gone int, err error) {
 		found.tables = tablesUnknown // whoever wants to keep SAs calls Undo first
 	}
 	state = state.Begin()
+	state.Generation = 0 // no change that is cut short can be undone to SAs that are gone
 	gone = state.Model.SAs.Len()
 	state.Model.RemoveSAs(slices.Collect(state.Model.SAs.All()))
 	state.Model.Renew()

@@ -168,8 +168,8 @@ func (s *Session) change(state *store.State, found comparison) error {
 		return err
 	}
 	defer s.published.writing.Store(0)
-	if err := s.write(state, plan, found.tables); err != nil {
-		return fmt.Errorf("%w (the change did not finish; the next one undoes it first)", err)
+	if err := s.writeMarked(state, plan, found.tables, j.Generation); err != nil {
+		return err
 	}
 	state.Model.MarkTimes(s.now())
 	markWindows(state.Model, plan.Target)
@@ -214,9 +214,17 @@ func (s *Session) keep(state *store.State) {
 }
 
 // write brings the chips from what their tables hold to what is planned.
-func (s *Session) write(state *store.State, plan *plan.Plan, tables tables) error {
-	if tables == tablesUnknown || tables == tablesCut {
-		if err := s.clearAll(tables == tablesUnknown); err != nil {
+func (s *Session) write(state *store.State, plan *plan.Plan, tables tables, generation uint32) error {
+	switch tables {
+	case tablesCut:
+		if err := s.clearAll(); err != nil {
+			return err
+		}
+	case tablesUnknown:
+		if err := s.eraseKeys(generation); err != nil {
+			return err
+		}
+		if err := s.clearAll(); err != nil {
 			return err
 		}
 	}

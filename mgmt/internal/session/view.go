@@ -35,7 +35,8 @@ type published struct {
 
 // View gives the configuration that the chips hold, without waiting for a change that runs: until
 // its end that is the configuration of before. Nil where the chips do not hold it: they were reset,
-// or a change was cut short, or they are being restored. Then Look says what there is.
+// the keys were erased, a change was cut short, or they are being restored. Then Look says what
+// there is.
 func (s *Session) View() (*View, error) {
 	for {
 		v := s.published.view.Load()
@@ -43,11 +44,10 @@ func (s *Session) View() (*View, error) {
 			return nil, nil
 		}
 		writing := s.published.writing.Load()
-		marks, err := s.marks()
+		marks, held, err := s.marks()
 		if err != nil {
 			return nil, err
 		}
-		held := true
 		for _, mark := range marks {
 			held = held && (mark == v.generation || writing != 0 && mark == writing)
 		}
@@ -87,15 +87,17 @@ func (s *Session) publish(state *store.State) {
 	}
 }
 
-// marks reads the generations in the chips' SCRATCH registers, in one piece.
-func (s *Session) marks() (marks [3]uint32, err error) {
-	var sources []chip.Source
+// marks reads the generations in the chips' SCRATCH registers, in one piece. The crypto chip's ends
+// with its keys. So does CONTROL.enable, which a configured chip always has: a chip that is not
+// enabled has no keys, though the mark may have been written after they were erased.
+func (s *Session) marks() (marks [3]uint32, enabled bool, err error) {
+	sources := []chip.Source{{Chip: transport.Crypto, Register: regs.CryptoControl}}
 	for _, c := range transport.Chips {
 		sources = append(sources, chip.Source{Chip: c, Register: regs.CommonScratch})
 	}
 	words, err := s.Box.ReadAll(sources...)
-	copy(marks[:], words)
-	return marks, err
+	copy(marks[:], words[1:])
+	return marks, regs.CryptoControlEnable.Get(words[:1]) != 0, err
 }
 
 // Read carries out commands that change nothing, and gives what they print.

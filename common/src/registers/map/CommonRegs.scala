@@ -15,7 +15,7 @@ object CommonRegs {
   object Build {
     val simulation = RowField(0, 1)
   }
-  val scratch = RegisterDesc("scratch", 0x010, RegisterRole.Control, writable = 0xffffffffL)
+  val scratch = RegisterDesc("scratch", 0x010, RegisterRole.Control, writable = 0xffffffffL, cleared = 0xffffffffL)
   val capabilitySaBits = RegisterDesc("capability_sa_bits", 0x020, RegisterRole.Build)
   val capabilityFlowBits = RegisterDesc("capability_flow_bits", 0x024, RegisterRole.Build)
   val capabilitySadBits = RegisterDesc("capability_sad_bits", 0x028, RegisterRole.Build)

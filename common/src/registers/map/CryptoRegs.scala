@@ -3,7 +3,8 @@
 package sallyport.common.registers.map
 
 object CryptoRegs {
-  val control = RegisterDesc("control", 0x080, RegisterRole.Control, writable = 0xc0000007L, pulse = 0xc0000000L)
+  val control =
+    RegisterDesc("control", 0x080, RegisterRole.Control, writable = 0xc0000007L, pulse = 0xc0000000L, cleared = 0x7L)
   object Control {
     val enable = RowField(0, 1)
     val bypassEncrypt = RowField(1, 1)

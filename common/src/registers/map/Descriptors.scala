@@ -62,6 +62,7 @@ object RegisterRole {
  * @param offset byte offset in the chip's 4 KiB, of a shell register in the shell's 32 KiB
  * @param writable bits that software can write
  * @param pulse bits that are 1 for one cycle after software writes 1
+ * @param cleared bits that end with the crypto chip's keys (the RDL's `hwclr`)
  */
 case class RegisterDesc(
     name: String,
@@ -69,6 +70,7 @@ case class RegisterDesc(
     role: RegisterRole,
     writable: BigInt = 0,
     pulse: BigInt = 0,
+    cleared: BigInt = 0,
     reset: BigInt = 0,
     count: Int = 1
 ) {

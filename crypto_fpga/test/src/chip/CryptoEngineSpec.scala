@@ -348,9 +348,9 @@ class CryptoEngineSpec extends EngineSpec {
     bench =>
       import bench._
       untilReady()
-      control()
       var sent = 0
       for (round <- 0 until 4) {
+        control()
         for (sa <- 0 until 4) {
           outbound(sa, keys(0x1000 + sa, 0x60 + sa).outbound())
           inbound(sa, keys(0x1000 + sa, 0x70 + sa).inbound)
@@ -369,6 +369,7 @@ class CryptoEngineSpec extends EngineSpec {
         if (round % 2 == 1) { dut.io.tamper.poke(false); dut.clock.step(10); assert(!ready) }
         untilReady()
         assert(status(CommonRegs.Status.tamper) == (if (round == 0) 0 else 1))
+        control()
         encrypt.settle()
         decrypt.settle()
         for ((player, in, key) <- Seq((encrypt, reds, 0x60), (decrypt, blacks, 0x70))) {
