@@ -71,7 +71,7 @@ def test_scala_prints_every_register_counter_and_field(top: AddrmapNode) -> None
         in text["OuterRegs.scala"]
     )
     assert "zeroize = RowField(31, 1)" in text["CryptoRegs.scala"]
-    assert "pulse = 0xc0000000L, cleared = 0x7L)" in text["CryptoRegs.scala"]
+    assert "pulse = 0xc0000000L, cleared = 0xfL)" in text["CryptoRegs.scala"]
     assert "val auth = RowField(256, 512)" in text["Rows.scala"]
     assert 'CounterDesc("drop_dec_icv", 17, "decrypt", "drop")' in text["Counters.scala"]
     counters = [c.name for chip in model.chips for c in chip.counters]

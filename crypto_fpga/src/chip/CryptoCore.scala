@@ -13,10 +13,11 @@ import sallyport.crypto.lane.{Lane, LaneConfig, LaneModel, LanePorts}
  *
  * Guarantees, each held by structure and watched by assertions:
  *   - A packet leaves on the black link only if a lane made it under a key row of this chip, or if
- *     it arrived marked as bypass while CONTROL.bypass_encrypt was set. It keeps that mark.
+ *     it arrived marked as bypass while CONTROL.bypass_encrypt was set, and CONTROL.bump if it is a
+ *     whole frame. It keeps that mark.
  *   - A packet leaves on the red link only if its ICV is right, with its verified 64-bit sequence
- *     number, or if it arrived marked as bypass while CONTROL.bypass_decrypt was set. It keeps that
- *     mark.
+ *     number, or if it arrived marked as bypass while CONTROL.bypass_decrypt was set, and
+ *     CONTROL.bump if it is a whole frame. It keeps that mark.
  *   - No nonce is used twice under one key ([[sallyport.crypto.keys.SequenceAuthority]]).
  *   - Each direction keeps the order of its packets. Every packet is counted once, as sent or under
  *     the name of its drop.

@@ -87,6 +87,7 @@ class CryptoEngine(config: CryptoConfig, lane: LaneConfig => LanePorts) extends 
   ) {
     control.enable := fields.enable(word)
     control.allowBypass := bypass(word)
+    control.allowFrames := bypass(word).asBool && fields.bump(word).asBool
     control.blocked := zeroizer.io.blocked
     control.clearTables := zeroizer.io.clearTables
     control.zeroizeLanes := zeroizer.io.zeroizeLanes

@@ -41,6 +41,7 @@ class DecryptFetch(saBits: Int, suites: Seq[Suite], inFlight: Int, jobs: Int = 8
     /** Of the highest numbers, which a write raises. */
     val numbers = Flipped(new TablePort)
     val allowBypass = Input(Bool())
+    val allowFrames = Input(Bool())
 
     /** Packets that start now are dropped as not ready. */
     val closed = Input(Bool())
@@ -113,7 +114,7 @@ class DecryptFetch(saBits: Int, suites: Seq[Suite], inFlight: Int, jobs: Int = 8
     KeyDecision.decrypt(
       closedAtRow,
       headAtRow,
-      io.allowBypass,
+      Mux(headAtRow.meta.transport, io.allowFrames, io.allowBypass),
       KeyDecision.usable(hit, InboundKeyRow.suite(row), suites),
       InboundKeyRow.transport(row).asBool
     )

@@ -36,6 +36,7 @@ class EncryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Modul
      */
     val numbers = Flipped(new TablePort)
     val allowBypass = Input(Bool())
+    val allowFrames = Input(Bool())
 
     /** Packets that start now are dropped as not ready. */
     val closed = Input(Bool())
@@ -93,7 +94,7 @@ class EncryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Modul
     KeyDecision.encrypt(
       closedAtRow,
       headAtRow,
-      io.allowBypass,
+      Mux(headAtRow.meta.transport, io.allowFrames, io.allowBypass),
       KeyDecision.usable(hit, OutboundKeyRow.suite(row), suites),
       OutboundKeyRow.transport(row).asBool,
       OutboundKeyRow.suite(row),

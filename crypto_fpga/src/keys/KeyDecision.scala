@@ -32,7 +32,12 @@ object KeyDecision {
   def usable(hit: Bool, suite: UInt, suites: Seq[Suite]): Bool =
     hit && suites.map(_.number.U === suite).reduce(_ || _)
 
-  /** @param transport the row's mode */
+  /**
+   * @param allowBypass
+   *   a packet of this kind may cross in clear
+   * @param transport
+   *   the row's mode
+   */
   def encrypt(
       blocked: Bool,
       head: PacketHead,

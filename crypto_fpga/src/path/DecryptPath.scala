@@ -40,17 +40,18 @@ class DecryptCounts extends Bundle {
  *
  * Drops, one count each: packets that come while the chip is not enabled or keys are being erased,
  * and those whose keys are erased while they are inside (`notReady`); bypass packets without
- * `allowBypass`; packets too short for ESP or not a multiple of 4 bytes (`truncated`), without a
- * usable key row of their SPI (`noKey`), in another mode than the row's or with a clear prefix that
- * cannot be one (`wrongMode`); and by what the lane finds: `icv`, `padding`, a pad longer than the
- * payload (`truncated`), next header 59 (`dummy`).
+ * `allowBypass` and bypass frames without `allowFrames` (`bypassDenied`); packets too short for ESP
+ * or not a multiple of 4 bytes (`truncated`), without a usable key row of their SPI (`noKey`), in
+ * another mode than the row's or with a clear prefix that cannot be one (`wrongMode`); and by what
+ * the lane finds: `icv`, `padding`, a pad longer than the payload (`truncated`), next header 59
+ * (`dummy`).
  *
  * `audit` tells of each packet that is dropped as `icv`, a cycle later, and stalls nothing.
  *
  * What leaves is the payload of an ESP packet whose ICV a lane found good, with its 64-bit sequence
  * number and next header in the metadata (whoever takes it judges both), in transport mode behind
  * the clear headers with which it came, which no ICV covers; or a packet that came with `bypass`
- * while `allowBypass` was set, and says so. A beat a cycle, a packet every 2 cycles, bounded by the
+ * while that was allowed, and says so. A beat a cycle, a packet every 2 cycles, bounded by the
  * lanes. Latency: [[DecryptFetch]], dispatch 2, lane, merge 1, [[PrefixJoin]]. Stalls with `out`
  * and while a key row is written.
  */
@@ -88,6 +89,7 @@ class DecryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
   fetch.io.numbers <> io.numbers
   io.tableReady := fetch.io.tableReady
   fetch.io.allowBypass := io.control.allowBypass
+  fetch.io.allowFrames := io.control.allowFrames
   fetch.io.closed := !io.control.enable
   fetch.io.blocked := io.control.blocked
   fetch.io.clear := io.control.clearTables

@@ -21,6 +21,9 @@ class PathControl extends Bundle {
   /** CONTROL.bypass_encrypt or bypass_decrypt. */
   val allowBypass = Bool()
 
+  /** The same of whole frames: CONTROL.bump besides. */
+  val allowFrames = Bool()
+
   /** From the [[Zeroizer]]. */
   val blocked = Bool()
   val clearTables = Bool()
@@ -50,13 +53,14 @@ class EncryptCounts extends Bundle {
  *
  * Drops, one count each: packets that come while the chip is not enabled or keys are being erased,
  * and those whose keys are erased while they are inside (`notReady`); bypass packets without
- * `allowBypass`; packets without a usable key row (`noKey`), in another mode than the row's or with
- * a clear prefix that cannot be one (`wrongMode`), whose ESP packet would exceed 9582 bytes
- * (`oversize`), or whose SA has no number left (`exhausted`).
+ * `allowBypass` and bypass frames without `allowFrames` (`bypassDenied`); packets without a usable
+ * key row (`noKey`), in another mode than the row's or with a clear prefix that cannot be one
+ * (`wrongMode`), whose ESP packet would exceed 9582 bytes (`oversize`), or whose SA has no number
+ * left (`exhausted`).
  *
  * What leaves is an ESP packet made by a lane, in transport mode behind the clear headers with
- * which it came, or a packet that came with `bypass` while `allowBypass` was set, and says so in
- * its metadata. `moved` and `peerTag` leave as 0, and so does `nextHeader` but for a bypassed
+ * which it came, or a packet that came with `bypass` while that was allowed, and says so in its
+ * metadata. `moved` and `peerTag` leave as 0, and so does `nextHeader` but for a bypassed
  * packet: a captured inner chip writes nothing into them. A beat a cycle, a packet every 2 cycles,
  * bounded by the lanes. Latency: [[EncryptFetch]], dispatch 2, lane, merge 1, [[PrefixJoin]].
  * Stalls with `out`, and while a key row is written or a counter read or raised.
@@ -96,6 +100,7 @@ class EncryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
   fetch.io.numbers <> io.numbers
   io.tableReady := fetch.io.tableReady
   fetch.io.allowBypass := io.control.allowBypass
+  fetch.io.allowFrames := io.control.allowFrames
   fetch.io.closed := !io.control.enable
   fetch.io.blocked := io.control.blocked
   fetch.io.clear := io.control.clearTables

@@ -282,7 +282,7 @@ func (b *Box) write(c transport.Chip, addr, data uint32) error {
 		if data>>regs.CryptoControlClearSequenceEvents.LSB&1 != 0 {
 			chip.registers[regs.CryptoSequenceEvents.Offset] = 0
 		}
-		chip.registers[addr] = data & 7
+		chip.registers[addr] = data & 0xF
 		if data>>regs.CryptoControlZeroize.LSB&1 != 0 || chip.tampered {
 			chip.erase()
 		}

@@ -42,7 +42,7 @@ func TestBridge(t *testing.T) {
 	r.Quiet(clear)
 	check([3]uint32{ports, 7, ports}, 1, 1500)
 	r.Quiet(testbox.Bridged)
-	check([3]uint32{ports | bump, 7, ports | bump}, 0, 0)
+	check([3]uint32{ports | bump, 15, ports | bump}, 0, 0)
 	// While rows change their meaning nothing is received: CONTROL without rx_enable, and then
 	// with bump.
 	r.Quiet("link show")
@@ -50,11 +50,11 @@ func TestBridge(t *testing.T) {
 		t.Errorf("the list is\n%s", r.Out)
 	}
 	r.Quiet("xfrm policy add dst 10.2.0.0/16 dir out action block")
-	check([3]uint32{ports | bump, 7, ports | bump}, 0, 0)
+	check([3]uint32{ports | bump, 15, ports | bump}, 0, 0)
 	r.Quiet("link set red nomaster\nlink set black nomaster")
 	check([3]uint32{ports, 7, ports}, 1, 1500)
 	r.Quiet("link set red master br0\nlink set black master br0")
-	check([3]uint32{ports | bump, 7, ports | bump}, 0, 0)
+	check([3]uint32{ports | bump, 15, ports | bump}, 0, 0)
 	r.Quiet("link del br0")
 	check([3]uint32{ports, 7, ports}, 1, 1500)
 }
@@ -63,7 +63,7 @@ func TestBridge(t *testing.T) {
 func TestBridgeOpensTheCryptoChip(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Quiet(testbox.Hosts)
-	if got, want := r.controlsOf(), [3]uint32{11, 7, 11}; got != want {
+	if got, want := r.controlsOf(), [3]uint32{11, 15, 11}; got != want {
 		t.Errorf("CONTROL is %v, want %v", got, want)
 	}
 	r.Quiet("xfrm state deleteall\nxfrm policy flush\nlink set black nomaster")

@@ -212,10 +212,11 @@ var InnerRegisters = append(append([]Register{}, CommonRegisters...), []Register
 
 // Registers of the crypto chip alone.
 var (
-	CryptoControl                     = Register{Name: "control", Offset: 0x080, Count: 1, Role: Control, Writable: 0xc0000007}
+	CryptoControl                     = Register{Name: "control", Offset: 0x080, Count: 1, Role: Control, Writable: 0xc000000f}
 	CryptoControlEnable               = Field{LSB: 0, Width: 1}
 	CryptoControlBypassEncrypt        = Field{LSB: 1, Width: 1}
 	CryptoControlBypassDecrypt        = Field{LSB: 2, Width: 1}
+	CryptoControlBump                 = Field{LSB: 3, Width: 1}
 	CryptoControlClearSequenceEvents  = Field{LSB: 30, Width: 1}
 	CryptoControlZeroize              = Field{LSB: 31, Width: 1}
 	CryptoSequenceEvents              = Register{Name: "sequence_events", Offset: 0x200, Count: 1, Role: Status}

@@ -34,6 +34,7 @@ func control(m *model.Model, t *compile.Target, closed bool) [3]uint32 {
 	bit(transport.Crypto, regs.CryptoControlEnable, true)
 	bit(transport.Crypto, regs.CryptoControlBypassEncrypt, t.BypassEncrypt)
 	bit(transport.Crypto, regs.CryptoControlBypassDecrypt, t.BypassDecrypt)
+	bit(transport.Crypto, regs.CryptoControlBump, m.Bump())
 	return out
 }
 

@@ -4,11 +4,12 @@ package sallyport.common.registers.map
 
 object CryptoRegs {
   val control =
-    RegisterDesc("control", 0x080, RegisterRole.Control, writable = 0xc0000007L, pulse = 0xc0000000L, cleared = 0x7L)
+    RegisterDesc("control", 0x080, RegisterRole.Control, writable = 0xc000000fL, pulse = 0xc0000000L, cleared = 0xfL)
   object Control {
     val enable = RowField(0, 1)
     val bypassEncrypt = RowField(1, 1)
     val bypassDecrypt = RowField(2, 1)
+    val bump = RowField(3, 1)
     val clearSequenceEvents = RowField(30, 1)
     val zeroize = RowField(31, 1)
   }

@@ -79,10 +79,10 @@ class RegisterBankSpec extends AnyFunSuite with CompiledOnce {
   test("the crypto chip's enables and SCRATCH end with a clear, and stay 0 as long as it is high") {
     val crypto = RegisterBankParams(Chip.crypto, "0.1.0", CryptoRegs.all, CryptoCounters.all)
     withBank(crypto) { (bank, driver) =>
-      def write(): Unit = { driver.write(CryptoRegs.control, 7); driver.write(CommonRegs.scratch, 0x12345678) }
+      def write(): Unit = { driver.write(CryptoRegs.control, 15); driver.write(CommonRegs.scratch, 0x12345678) }
       def held = Seq(driver.read(CryptoRegs.control), driver.read(CommonRegs.scratch))
       write()
-      assert(held == Seq(7, 0x12345678))
+      assert(held == Seq(15, 0x12345678))
       bank.io.clear.poke(true.B)
       bank.clock.step()
       assert(held == Seq(0, 0))
@@ -91,7 +91,7 @@ class RegisterBankSpec extends AnyFunSuite with CompiledOnce {
       bank.io.clear.poke(false.B)
       assert(held == Seq(0, 0))
       write()
-      assert(held == Seq(7, 0x12345678))
+      assert(held == Seq(15, 0x12345678))
     }
   }
 

@@ -67,6 +67,28 @@ class CryptoEngineSpec extends EngineSpec {
     assert(!software.writeRow(4, 0, 1), "a table that is not there")
   }
 
+  subtest("a whole frame crosses in clear in a bump in the wire alone") { bench =>
+    import bench._
+    untilReady()
+    def whole(packet: LinkPacket) = packet.copy(meta = packet.meta.copy(transport = true))
+    def reds() = Seq(red(1, 60, bypass = true), whole(red(2, 61, bypass = true)))
+    def blacks() = Seq(black(1, 7, 1, bypass = true), whole(black(2, 7, 1, bypass = true)))
+    control(bypassEncrypt = 1, bypassDecrypt = 1)
+    val (out, in) = (reds(), blacks())
+    assert(exchange(encrypt, out).map(_.bytes) == Seq(out.head.bytes))
+    assert(exchange(decrypt, in).map(_.bytes) == Seq(in.head.bytes))
+    val router = counts()
+    assert(router("drop_enc_bypass_denied") == 1 && router("drop_dec_bypass_denied") == 1)
+    control(bypassEncrypt = 1, bypassDecrypt = 1, bump = 1)
+    val (outOfBump, inOfBump) = (reds(), blacks())
+    assert(exchange(encrypt, outOfBump).map(_.bytes) == outOfBump.map(_.bytes))
+    assert(exchange(decrypt, inOfBump).map(_.bytes) == inOfBump.map(_.bytes))
+    // Without the bypass bits a bump lets nothing cross.
+    control(bump = 1)
+    assert(exchange(encrypt, reds()).isEmpty && exchange(decrypt, blacks()).isEmpty)
+    counts()
+  }
+
   subtest("encrypt: numbers, limits, sizes, bypass in its place, a key change between packets") { bench =>
     import bench._
     untilReady()

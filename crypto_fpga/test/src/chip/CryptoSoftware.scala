@@ -18,11 +18,18 @@ class CryptoSoftware(axil: AxiLite, clock: Clock) {
   val software = new AxiLiteDriver(axil, clock, limit = 4000)
 
   def status(field: RowField): BigInt = field(software.read(CommonRegs.status))
-  def control(enable: Int = 1, bypassEncrypt: Int = 0, bypassDecrypt: Int = 0, zeroize: Int = 0): Unit =
+  def control(
+      enable: Int = 1,
+      bypassEncrypt: Int = 0,
+      bypassDecrypt: Int = 0,
+      bump: Int = 0,
+      zeroize: Int = 0
+  ): Unit =
     software.write(
       CryptoRegs.control,
       CryptoRegs.Control.enable.put(enable) | CryptoRegs.Control.bypassEncrypt.put(bypassEncrypt) |
-        CryptoRegs.Control.bypassDecrypt.put(bypassDecrypt) | CryptoRegs.Control.zeroize.put(zeroize)
+        CryptoRegs.Control.bypassDecrypt.put(bypassDecrypt) | CryptoRegs.Control.bump.put(bump) |
+        CryptoRegs.Control.zeroize.put(zeroize)
     )
 
   private var before = Map.empty[String, BigInt].withDefaultValue(BigInt(0))

@@ -55,10 +55,10 @@ class TamperSpec extends EngineSpec {
   subtest("CONTROL's enables end with the keys") { bench =>
     import bench._
     untilReady()
-    def ordered(): Unit = control(bypassEncrypt = 1, bypassDecrypt = 1, zeroize = 1)
+    def ordered(): Unit = control(bypassEncrypt = 1, bypassDecrypt = 1, bump = 1, zeroize = 1)
     for ((name, erase) <- erasures(bench) :+ ("zeroize with enables in the same write" -> (() => ordered()))) {
-      control(bypassEncrypt = 1, bypassDecrypt = 1)
-      assert(enables(bench) == 7, name)
+      control(bypassEncrypt = 1, bypassDecrypt = 1, bump = 1)
+      assert(enables(bench) == 15, name)
       erase()
       assert(enables(bench) == 0, name)
       untilReady()
@@ -79,7 +79,7 @@ class TamperSpec extends EngineSpec {
       dut.clock.step(400)
       assert(!software.writeRow(CryptoTables.outboundKey, 1, out))
       assert(!software.writeRow(CryptoTables.inboundKey, 1, in))
-      control(bypassEncrypt = 1, bypassDecrypt = 1)
+      control(bypassEncrypt = 1, bypassDecrypt = 1, bump = 1)
       assert(enables(bench) == 0)
       assert(!ready && status(CommonRegs.Status.ready) == 0)
     }

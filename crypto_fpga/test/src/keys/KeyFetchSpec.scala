@@ -94,6 +94,7 @@ class KeyFetchSpec extends AnyFunSuite with CompiledOnce {
     simulate(new EncryptFetch(saBits = 4, Seq(suite))) { dut =>
       reset(dut)
       dut.io.allowBypass.poke(true)
+      dut.io.allowFrames.poke(false)
       dut.io.beats.ready.poke(true)
       dut.io.job.ready.poke(true)
       check(dut.clock, dut.io.in, dut.io.job, dut.io.table, dut.io.tableReady, row.outbound())
@@ -104,6 +105,7 @@ class KeyFetchSpec extends AnyFunSuite with CompiledOnce {
     simulate(new DecryptFetch(saBits = 4, Seq(suite), inFlight = 16)) { dut =>
       reset(dut)
       dut.io.allowBypass.poke(true)
+      dut.io.allowFrames.poke(false)
       dut.io.beats.ready.poke(true)
       dut.io.job.ready.poke(true)
       check(dut.clock, dut.io.in, dut.io.job, dut.io.table, dut.io.tableReady, row.inbound)

@@ -49,6 +49,7 @@ class ExhaustionHarness(suite: Suite) extends Module {
   fetch.io.table <> io.table
   fetch.io.numbers <> io.numbers
   fetch.io.allowBypass := false.B
+  fetch.io.allowFrames := false.B
   fetch.io.closed := false.B
   fetch.io.blocked := false.B
   fetch.io.clear := false.B
