@@ -109,7 +109,7 @@ status_t client_ask(client_t *this, const line_t *request, json_object **reply, 
   return status;
 }
 
-// Warnings and notes do not change what was done.
+// Warnings and notes do not change the result.
 static void log_notes(json_object *reply) {
   json_object *notes;
   if (json_object_object_get_ex(reply, "notes", &notes) && json_object_is_type(notes, json_type_array)) {

@@ -6,9 +6,9 @@
 
 #include "line.h"
 
-// Asks sallyportd, one request at a time, whichever thread asks. The connection is made when it is
-// needed and made again when the daemon has been restarted: what was installed stays there, so
-// nothing is repeated but the request under way.
+// Asks sallyportd, one request at a time, from any thread. The connection is made when it is needed
+// and made again when the daemon has been restarted. Installed SAs and policies stay there, so only
+// the request under way is repeated.
 typedef struct client_t client_t;
 
 client_t *client_create();

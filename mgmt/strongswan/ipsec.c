@@ -199,7 +199,7 @@ METHOD(kernel_ipsec_t, enable_udp_decap, bool, ipsec_t *this, int fd, int family
   return TRUE;
 }
 
-// What is in the box stays there.
+// The box keeps its SAs and policies.
 METHOD(kernel_ipsec_t, destroy, void, ipsec_t *this) {
   standby_destroy(this->standby);
   monitor_destroy(this->monitor);

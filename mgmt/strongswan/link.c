@@ -59,7 +59,7 @@ bool link_send(link_t *link, const char *line, size_t length) {
   return TRUE;
 }
 
-// Parses what has been read. NULL with errno EAGAIN if that is not yet an object.
+// Parses the bytes read so far. NULL with errno EAGAIN if that is not yet an object.
 static json_object *parse(link_t *link) {
   while (link->next < link->end) {
     json_object *object = json_tokener_parse_ex(link->parser, link->buffer + link->next, link->end - link->next);

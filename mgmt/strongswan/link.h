@@ -9,7 +9,7 @@
 typedef struct {
   int fd;
   struct json_tokener *parser;
-  // What was read and not parsed yet lies from `next` to `end`.
+  // The bytes read and not parsed yet lie from `next` to `end`.
   char buffer[8192];
   size_t next, end;
 } link_t;
@@ -28,8 +28,8 @@ void link_init(link_t *link);
 bool link_send(link_t *link, const char *line, size_t length);
 
 // The next object that the daemon sends, which is the caller's. NULL with errno set if there is
-// none: EAGAIN if nothing has come (in time), ECONNRESET behind the last, EPROTO for what is no
-// JSON object.
+// none: EAGAIN if nothing has come (in time), ECONNRESET behind the last, EPROTO for anything else
+// than a JSON object.
 json_object *link_receive(link_t *link, bool wait);
 
 // Closes; a closed link stays so.

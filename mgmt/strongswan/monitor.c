@@ -23,7 +23,7 @@ static job_t *start_job(monitor_t *this) {
   return (job_t *)callback_job_create((callback_job_cb_t)start, this, NULL, NULL);
 }
 
-// Takes what has come. The connection is not watched any more behind FALSE.
+// Takes the events that have come. The connection is not watched any more behind FALSE.
 static bool receive(monitor_t *this, int fd, watcher_event_t happened) {
   json_object *event, *ok;
   while ((event = link_receive(&this->link, FALSE))) {

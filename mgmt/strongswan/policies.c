@@ -52,7 +52,7 @@ static entry_t *entry_of(policies_t *this, const char *name) {
   return entry;
 }
 
-// Has the box do what is wanted most, unless it does so already.
+// Installs the first of the wanted policies, unless the box has it already.
 static bool install(policies_t *this, entry_t *entry, line_t *why) {
   line_t words = LINE_EMPTY;
   wanted_t *best;

@@ -23,7 +23,7 @@ status_t policies_flush(policies_t *this);
 // Installs everything again, for the chips have lost it.
 void policies_restore(policies_t *this);
 
-// Does not touch the box: what was installed stays.
+// Does not touch the box: installed policies stay.
 void policies_destroy(policies_t *this);
 
 #endif

@@ -37,8 +37,8 @@ static const char *missing(const kernel_ipsec_policy_id_t *id, const kernel_ipse
   if (policy->type != POLICY_IPSEC) {
     return NULL;
   }
-  // In Linux such a policy lets what has been decrypted through, past drop policies. Here it would
-  // let clear packets in.
+  // In Linux such a policy lets decrypted packets through, past drop policies. Here it would let
+  // clear packets in.
   if (!policy->sa->reqid) {
     return "policies without an SA are not supported: leave policies_fwd_out off";
   }

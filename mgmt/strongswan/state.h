@@ -6,9 +6,9 @@
 
 #include "line.h"
 
-// Writes `xfrm state add …` for an SA. FALSE if the words have nothing for what is asked; then
-// `why` says what. Whatever can be written is, even if the box will refuse it: it knows best, and
-// says why.
+// Writes `xfrm state add …` for an SA. FALSE if the words cannot express a part of the request;
+// then `why` names it. All that the words can express is written, even if the box will refuse it:
+// the box says why.
 bool state_add_words(line_t *words, const kernel_ipsec_sa_id_t *id, const kernel_ipsec_add_sa_t *sa, line_t *why);
 
 // Writes what names an SA: `src … dst … proto esp spi …`.

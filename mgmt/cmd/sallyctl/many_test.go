@@ -14,9 +14,8 @@ import (
 )
 
 // TestTenThousandSAs: one batch brings 10,000 SAs through the simulator's register socket to chips
-// with room for 16 Ki a direction. Each is listed, and in the rows of its direction. What it took
-// is told (go test -v), for whoever wants to know; tests/box/many_sas.py does the same with
-// simulated chips.
+// with room for 16 Ki a direction. Each is listed, and in the rows of its direction. `go test -v`
+// prints the time that it took; tests/box/many_sas.py does the same with simulated chips.
 func TestTenThousandSAs(t *testing.T) {
 	const tunnels = 5000
 	sizes := fakebox.Small

@@ -21,9 +21,8 @@ func hideMemory() error {
 	return nil
 }
 
-// lockMemory keeps the memory out of swap, as far as the process has it, and what it gets. That
-// needs the limit of locked memory to be infinite: under another the process would fail once it
-// reached that.
+// lockMemory keeps all memory of the process out of swap, present and future. That needs an
+// infinite limit of locked memory: under another limit the process would fail once it reached that.
 func lockMemory(log *slog.Logger) {
 	var limit unix.Rlimit
 	err := unix.Getrlimit(unix.RLIMIT_MEMLOCK, &limit)

@@ -24,9 +24,9 @@ const (
 	monitorVCCAUX      = 0x02
 )
 
-// A status register is a fraction of full scale over 2^16, of which the upper 10 bits are good. Of
-// SYSMONE4 with its internal reference UG580 (analog-to-digital converter, temperature and supply
-// sensors) gives these transfer functions; with a card's external one they would differ by less
+// A status register is a fraction of full scale over 2^16; its upper 10 bits are good. UG580
+// (analog-to-digital converter, temperature and supply sensors) gives these transfer functions of
+// SYSMONE4 with its internal reference. With a card's external reference they would differ by less
 // than 0.5 degrees below 100.
 const (
 	fullScale    = 1 << 16

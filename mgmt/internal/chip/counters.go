@@ -36,7 +36,7 @@ func (b *Box) Counters(c transport.Chip) ([]uint64, error) {
 	return values, nil
 }
 
-// Balance is the account of one path through one chip: what was received left by a name.
+// Balance is the account of one path through one chip: every received packet left under a name.
 type Balance struct {
 	Chip     string `json:"chip"`
 	Path     string `json:"path"`

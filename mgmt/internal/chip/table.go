@@ -114,7 +114,7 @@ func untilDone(c transport.Chip) transport.Op {
 	return transport.ReadUntil(c, regs.CommonTableStatus.Offset, 1<<regs.CommonTableStatusBusy.LSB)
 }
 
-// done says what is wrong with the end of a command, by its status.
+// done makes an error of the status at the end of a command, if it failed.
 func done(c transport.Chip, table regs.Table, index int, verb string, status uint32) error {
 	if regs.CommonTableStatusBusy.Get([]uint32{status}) != 0 {
 		return fmt.Errorf("the %s chip: table %s stays busy with the %s of row %d", c, table.Name, verb, index)

@@ -59,9 +59,9 @@ func BlockAt(rows map[int]Row, number int) (b Block) {
 }
 
 // placeDSCPs gives each different map of DSCPs an array of the outer chip, and each different
-// choice of SAs by DSCP a block of the inner one. Policies lead to blocks, so what is in use is not
-// taken for another before rows let go of it (detach); an array may be, for all that changes is a
-// packet's mark.
+// choice of SAs by DSCP a block of the inner one. Policies lead to blocks, so a block in use serves
+// no other choice before rows let go of it (detach). An array may change in use, for only a
+// packet's mark changes.
 func (c *compiler) placeDSCPs() error {
 	arrays, blocks := newPlacer(c.old.DSCPMap, DscpArrays, true), newPlacer(c.old.DSCPSA, DscpBlocks, c.reuse)
 	byDSCP := false
@@ -116,7 +116,7 @@ func (p *placer) want(b Block, full error) {
 
 func (p *placer) place() (numbers map[Block]int, rows map[int]Row, err error) {
 	numbers, rows = map[Block]int{}, map[int]Row{}
-	var free, last []int // last: what is there is not wanted any more
+	var free, last []int // last: the rows there are not wanted any more
 	for i, b := range p.had {
 		_, twice := numbers[b]
 		switch {

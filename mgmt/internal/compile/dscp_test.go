@@ -187,8 +187,8 @@ func TestForDSCP(t *testing.T) {
 	// Rekeyed, one after the other: new ones first, and then the old ones go.
 	add(0x1012, "for-dscp EF,34")
 	expect(0x1001, map[int]uint64{46: 0x1012, 34: 0x1012, 0: 0x1003})
-	// Until the rule leads to the new block, the old one stays as it is; and it is cleared when
-	// what it led to may be gone.
+	// Until the rule leads to the new block, the old one stays as it is. Then it is cleared, since
+	// its SAs may go.
 	var order []string
 	for _, row := range r.Fake.Log {
 		name := row.Table
@@ -230,8 +230,8 @@ func TestForDSCP(t *testing.T) {
 	}
 }
 
-// TestForDSCPWhenFull: with no room beside what goes, what leads to a block or row that another
-// takes discards first.
+// TestForDSCPWhenFull: without room beside the rows that go, a rule that leads to a block or row
+// that another takes discards first.
 func TestForDSCPWhenFull(t *testing.T) {
 	sizes := fakebox.Small
 	sizes.SABits = 8

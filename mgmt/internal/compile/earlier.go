@@ -71,8 +71,8 @@ func (e *earlier) alike(h, to shape) map[xfrm.Selector][]*model.Policy {
 	return e.cut[key]
 }
 
-// cuts says whether a policy of which none of some sets is comes before one of theirs, for a packet
-// of both.
+// cuts says whether a policy that is not one of the sets' comes before one of theirs, for a packet
+// that matches both.
 func (e *earlier) cuts(sets []set) bool {
 	for _, s := range sets {
 		own := shapeOf(s.sel)

@@ -158,7 +158,7 @@ func (r *rig) local6() string {
 }
 
 // TestLocalAddresses: the first of each IP version, by a line or by an outbound SA; link-local ones
-// are nobody's name.
+// are not taken.
 func TestLocalAddresses(t *testing.T) {
 	const none, six = "[0 0 0 0]", "[20010db8 b0000 0 1]"
 	for _, test := range []struct{ text, want string }{

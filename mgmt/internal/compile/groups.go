@@ -42,8 +42,8 @@ func (c *compiler) number(groups []*group) (until map[*model.Policy]int) {
 			taken[ruled[rule.Owner]] = true
 		}
 	}
-	// What the rows of SAs lead to that are in no group now, or in another, is for nobody else
-	// before they are written.
+	// SAs that are now in no group, or in another one, still lead to their old group until their
+	// rows are written. Until then no other group takes that number.
 	lead := map[int]bool{}
 	for sa := range c.m.SAs.All() {
 		if number, grouped := c.had(sa); sa.Way == xfrm.DirIn && grouped {

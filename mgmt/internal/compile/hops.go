@@ -87,8 +87,8 @@ func (c *compiler) hops() {
 	}
 }
 
-// want notes a next hop, if nobody wrote its address. Those in VLANs have to be written: Linux's
-// device is the whole port's.
+// want notes a next hop without a written address. The addresses of next hops in VLANs have to be
+// written, since Linux's device is the whole port's.
 func (c *compiler) want(h model.NextHop) netip.Addr {
 	if c.m.ByHand(h) || c.m.HopVLAN(h.Dev, h.IP) != "" {
 		return netip.Addr{}

@@ -28,7 +28,7 @@ type Hop struct {
 	Row Row        `json:"row"`
 }
 
-// Rule is a ternary row and what it stands for: a selector, or a part of one with ranges.
+// Rule is a ternary row and its owner: a selector, or a part of one with ranges.
 type Rule struct {
 	Owner string `json:"owner"`
 	Part  int    `json:"part,omitempty"`

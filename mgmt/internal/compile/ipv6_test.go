@@ -14,7 +14,7 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// ends6 is a tunnel with IPv4 ends and the networks around it; what it carries is IPv6.
+// ends6 is a tunnel with IPv4 ends and the networks around it; it carries IPv6.
 const ends6 = `
 addr add 2001:db8:1::1/64 dev red
 addr add fe80::1/64 dev red
@@ -104,7 +104,7 @@ func TestHops6(t *testing.T) {
 	if hop := red(); hop != 8 {
 		t.Errorf("by the longer route: %x", hop)
 	}
-	// Clear packets pass to black by the routes there, one of which has an IPv4 gateway.
+	// Clear packets pass to black by the routes there; one route has an IPv4 gateway.
 	r.Quiet(`
 neigh add 2001:db8:b::2 lladdr 02:00:00:00:00:b2 dev black
 route add 2001:db8:3::/48 via 2001:db8:b::2 dev black

@@ -128,8 +128,8 @@ func TestListIsOnePolicy(t *testing.T) {
 	}
 }
 
-// TestFullOfLists: a list of which not all rules fit is refused with how many it needs, and nothing
-// is written.
+// TestFullOfLists: a list whose rules do not all fit is refused with the number that it needs, and
+// nothing is written.
 func TestFullOfLists(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Quiet("xfrm policy add dst 10.0.0.0/8 dir out priority 5 action block")

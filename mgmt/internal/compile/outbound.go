@@ -78,7 +78,7 @@ func (c *compiler) protection(p *model.Policy, choice *model.Choice, sel xfrm.Se
 			return d, xfrm.Errorf(p.Pos, "the policy is wider than the sel of its SA spi 0x%x", sa.SPI)
 		}
 		d.argument, d.transport = uint64(sa.Row), sa.Mode == xfrm.ModeTransport
-		// Behind ESP nobody may cut a packet whose outer header has DF.
+		// A packet whose outer header has DF must not be cut behind ESP.
 		d.fragment = d.fragment || sa.SetsDF()
 		if sa.TFCPad != sas[0].TFCPad {
 			return d, xfrm.Errorf(p.Pos, "the SAs spi 0x%x and 0x%x, of which the policy chooses by DSCP, have tfcpad %d and %d: give them one", sas[0].SPI, sa.SPI, sas[0].TFCPad, sa.TFCPad)
@@ -97,8 +97,8 @@ func (c *compiler) protection(p *model.Policy, choice *model.Choice, sel xfrm.Se
 }
 
 // bypass lets a policy's packets out as they are, to the next hop of each prefix of its dst. A
-// router cuts what it may cut, for behind the crypto chip nobody cuts clear packets; a bridge does
-// not cut.
+// router cuts the packets that it may cut, for no chip behind the crypto chip cuts clear packets; a
+// bridge does not cut.
 func (c *compiler) bypass(p *model.Policy) error {
 	c.out.BypassEncrypt = true
 	var rows []Row

@@ -24,8 +24,8 @@ func want(f regs.Field, given bool, value uint64) wanted {
 	return wanted{value, 1<<f.Width - 1}
 }
 
-// packet is what a selector says of a packet: the fields that flow, rule and selector rows begin
-// with alike (PACKET_FIELDS in regs/rows.rdl). What it does not name is 0.
+// packet has a selector's conditions on a packet: the fields with which flow, rule and selector
+// rows all begin (PACKET_FIELDS in regs/rows.rdl). Fields that the selector does not name are 0.
 type packet struct {
 	src, dst                 netip.Addr
 	srcPort, dstPort         xfrm.Range // of ICMP its type and code, of a mobility header its type

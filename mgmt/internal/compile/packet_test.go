@@ -22,7 +22,7 @@ func bits(row []uint32, high, low int) string {
 	return number.And(number, new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), uint(high-low+1)), big.NewInt(1))).Text(16)
 }
 
-// place is where regs/rows.rdl has a field, and what is wanted there.
+// place is where regs/rows.rdl has a field, and the value wanted there.
 type place struct {
 	name      string
 	high, low int
@@ -110,7 +110,7 @@ xfrm policy add src 2001:db8::1 dst 2001:db8::2 proto mobility-header type 5 dir
 	}
 }
 
-// TestRuleRows: what is no exact 5-tuple, values and masks.
+// TestRuleRows: values and masks of selectors that are not exact 5-tuples.
 func TestRuleRows(t *testing.T) {
 	const prefix33 = "ffffffff800000000000000000000000"
 	ipv4 := func(low string) string { return ones[:24] + low }
@@ -154,7 +154,7 @@ func TestRuleRows(t *testing.T) {
 	}
 }
 
-// TestSelectorRows: prefixes of every kind out of 128 bits, and what is behind the addresses.
+// TestSelectorRows: prefixes of every kind out of 128 bits, and the fields behind the addresses.
 func TestSelectorRows(t *testing.T) {
 	for _, test := range []struct {
 		words    string

@@ -257,8 +257,8 @@ func (c *compiler) firstOf(p *model.Policy) *model.Policy {
 	return p
 }
 
-// cut says whether a policy of which none of some sets is comes before one of theirs, for a packet
-// of both.
+// cut says whether a policy that is not one of the sets' comes before one of theirs, for a packet
+// that matches both.
 func (c *compiler) cut(sets []set) (is bool) {
 	for _, s := range sets {
 		c.m.Policies.Overlapping(s.sel, func(p *model.Policy) bool {

@@ -24,7 +24,7 @@ func partsOf(p *model.Policy, rows []Row) (rules []Placed) {
 	return rules
 }
 
-// inPolicies become selectors of inbound SAs, or rules of the outer chip. What is written for `in`
+// inPolicies become selectors of inbound SAs, or rules of the outer chip. A policy written for `in`
 // and again for `fwd` is one.
 func (c *compiler) inPolicies() error {
 	rules := map[xfrm.Selector]*model.Policy{}

@@ -15,7 +15,7 @@ import (
 )
 
 // TestWindowRows: an SA has a row for each 1024 packets of its window, and no two SAs share one; a
-// window without room is refused and leaves what was there; rows of an SA that goes are free again.
+// window without room is refused and leaves the others; rows of an SA that goes are free again.
 func TestWindowRows(t *testing.T) {
 	r := newRig(t, fakebox.Small) // 16 window rows
 	r.Quiet("addr add 192.0.2.1/24 dev black\n" + testbox.Windowed(1, 64, "") + testbox.Windowed(2, 1025, "") + testbox.Windowed(3, 4096, "") + testbox.Windowed(4, 0, "") + testbox.Windowed(5, 2048, "") + testbox.Windowed(6, 2049, ""))

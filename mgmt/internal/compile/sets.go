@@ -18,7 +18,7 @@ type set struct {
 	policy *model.Policy
 }
 
-// nameInbound notes what every inbound SA that a policy's template asks for carries of it. What is
+// nameInbound notes the part of a policy that each inbound SA of its template carries. A policy
 // written for `in` and again for `fwd` is one policy, the first.
 func (c *compiler) nameInbound(p, first *model.Policy) {
 	found := false

@@ -140,8 +140,8 @@ func TestSetsOfHosts(t *testing.T) {
 	r.Want("two SAs", r.selectedBy(0)+", "+r.selectedBy(1)+", "+r.inboundRules(), "group 0, group 1, protect/0 protect/1 protect/0 protect/1")
 }
 
-// TestSelOfSets: the SA's own selector leaves out what it has nothing of, and one that cuts across
-// a policy is refused.
+// TestSelOfSets: the SA's own selector leaves out policies that it does not overlap, and a selector
+// that cuts across a policy is refused.
 func TestSelOfSets(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	sel := func(words string) string { return strings.Replace(ends6, "spi 0x2001", "spi 0x2001 sel "+words, 1) }
@@ -179,11 +179,11 @@ func TestHopOfSets(t *testing.T) {
 	}
 }
 
-// TestSetsUnderTraffic changes policies of three SAs and blocks at random. A packet of which an SPD
-// entry of one SA decides before and after a change, and that an SA may carry before and after it,
-// it may carry at each moment; and one that it may not, never. Which it may is by the book: those
-// that the SPD's first policy gives it, or, of an SA whose policies are one selector that no block
-// cuts, those of its policies.
+// TestSetsUnderTraffic changes policies of three SAs and blocks at random. Take a packet that the
+// same SA's SPD entry decides before and after a change. If an SA may carry it before and after, it
+// may at each moment; if neither before nor after, it never may. The SPD says which packets an SA
+// may carry: those that the first policy gives it. An SA whose policies are one selector that no
+// block cuts may carry all packets of its policies.
 func TestSetsUnderTraffic(t *testing.T) {
 	const peers = 3
 	sizes := testbox.WithRules(256)

@@ -109,7 +109,8 @@ func TestDummyRows(t *testing.T) {
 		t.Error("something was written")
 	}
 
-	// Its row goes before its key, with time between for what is under way; the next SA gets it.
+	// Its row goes before its key, with time between for packets under way; the next SA gets
+	// the row.
 	third := f.Sa.Get(rows()[3])
 	r.Quiet(removeSA(0x103))
 	cleared := slices.IndexFunc(r.Fake.Log, func(w fakebox.Row) bool { return w.Table == "dummy" && w.Index == 3 && testbox.IsZero(w.Words) })

@@ -85,8 +85,8 @@ func (r *rig) decisions() (out []string) {
 	return out
 }
 
-// TestHostsOfOnePolicy: a policy of networks leads each two hosts to their SA and punts what is of
-// no two; SAs come, are replaced by newer ones, and go.
+// TestHostsOfOnePolicy: a policy of networks leads each pair of hosts to its SA and punts packets
+// of other pairs. SAs come, are replaced by newer ones, and go.
 func TestHostsOfOnePolicy(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	wide := "xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir out priority 7" + testbox.AnyTmpl

@@ -10,8 +10,8 @@ import (
 	"sallyport/mgmt/internal/testbox"
 )
 
-// TestUnasked: policies for what is punted before them are taken, with a warning when they come.
-// Decrypted packets are not punted.
+// TestUnasked: the compiler takes policies whose packets are punted before any look-up, with a
+// warning when they come. Decrypted packets are not punted.
 func TestUnasked(t *testing.T) {
 	for _, test := range []struct {
 		words string

@@ -30,7 +30,7 @@ func Dial(path string) (*Client, error) {
 	return &Client{conn: conn, answers: bufio.NewReader(conn), path: path}, nil
 }
 
-// Close ends the connection; what was installed stays.
+// Close ends the connection; installed SAs and policies stay.
 func (c *Client) Close() error { return c.conn.Close() }
 
 // Head makes the head of the next request.

@@ -64,8 +64,8 @@ func fieldsOf(of reflect.Type) (names []string) {
 	return names
 }
 
-// sentence says what is wrong with a request and shows nothing of it but names of fields, for it
-// may hold a key.
+// sentence says why a request is refused. It shows only names of fields, for the request may hold
+// a key.
 func sentence(err error) string {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError

@@ -29,7 +29,8 @@ func FuzzUnquote(f *testing.F) {
 			return
 		}
 		if err := json.Unmarshal(text, &got); err != nil || string(got) != want {
-			// encoding/json replaces what is no UTF-8; here the bytes stay, for a key may be any.
+			// encoding/json replaces bytes that are not UTF-8; here they stay, for a key may
+			// have any.
 			if strings.ContainsRune(want, '\ufffd') {
 				return
 			}

@@ -134,8 +134,8 @@ func TestTimePassedWithoutADaemon(t *testing.T) {
 	c.told(0x1001, true, "time")
 }
 
-// TestExpiredIsTold: whoever missed an event learns of the limit when it asks, of time and of what
-// was carried.
+// TestExpiredIsTold: a client that missed an event learns of the limit when it asks; limits of time
+// and of packets and bytes.
 func TestExpiredIsTold(t *testing.T) {
 	c := newClocked(t)
 	c.must(limited("limit time-soft 60 limit time-hard 100")...)

@@ -16,7 +16,7 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// TestStrict: what is not exactly a request is refused with one sentence, and changes nothing.
+// TestStrict: the daemon refuses malformed requests with one sentence and changes nothing.
 func TestStrict(t *testing.T) {
 	r := newRig(t)
 	l := r.dial()
@@ -129,7 +129,7 @@ func (r *rig) poll() {
 	}
 }
 
-// TestSPI: one is given to one alone until its SA comes, or nobody fetches it.
+// TestSPI: an SPI goes to one client alone, until its SA comes or the time to fetch it is over.
 func TestSPI(t *testing.T) {
 	r := newRig(t)
 	now := time.Now()

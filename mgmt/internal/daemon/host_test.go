@@ -50,7 +50,7 @@ func alone(t *testing.T) bool {
 type engine struct {
 	t    *testing.T
 	conn net.Conn
-	arp  chan string // what is injected: port, and the frame from its EtherType on
+	arp  chan string // the injected frames: port, and the frame from its EtherType on
 }
 
 // host makes Linux the host behind the ports of a rig, with the box's addresses.
@@ -201,7 +201,7 @@ func TestHost(t *testing.T) {
 	r.until("the gateway's address", func() bool { return r.hasHop("0200000002fe") })
 	r.same("neigh show", r.get("command", `,"words":["neigh","show"]`)["output"], "192.0.2.254 dev black lladdr 02:00:00:00:02:fe nud reachable\n")
 
-	// Linux learns another address, and forgets: the chips have what was known last.
+	// Linux learns another address, and forgets: the chips have the last known address.
 	gateway := &netlink.Neigh{LinkIndex: r.link("sp-black").Attrs().Index, State: netlink.NUD_STALE, IP: net.IPv4(192, 0, 2, 254), HardwareAddr: net.HardwareAddr{2, 0, 0, 0, 3, 254}}
 	if err := netlink.NeighSet(gateway); err != nil {
 		t.Fatal(err)

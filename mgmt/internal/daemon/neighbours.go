@@ -43,7 +43,7 @@ func (d *Daemon) followNeighbours(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// Linux tells what it knows now, so what was known before is of no use.
+		// Linux now tells all that it knows, so earlier answers are of no use.
 		n.known = map[model.NextHop]xfrm.MAC{}
 		if err := n.follow(ctx, found); err != nil {
 			return err

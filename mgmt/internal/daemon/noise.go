@@ -10,8 +10,8 @@ import (
 	"sallyport/mgmt/internal/events"
 )
 
-// Pool is the kernel's. What is written there is mixed in and counts for nothing, which needs
-// no right.
+// Pool is the kernel's. The kernel mixes in bytes that are written there but credits no entropy, so
+// writing needs no right.
 const Pool = "/dev/random"
 
 // noise is the use of the noise source: where its words go, and how it was when it was last
@@ -19,7 +19,7 @@ const Pool = "/dev/random"
 type noise struct {
 	pool io.Writer // nil: it is not used
 	good atomic.Bool
-	told *bool // what was told last; nil: nothing yet
+	told *bool // the last state told; nil: none yet
 }
 
 // UseNoise writes the bits of the noise source to a pool with each poll. While the source's health

@@ -17,12 +17,12 @@ import (
 	"sallyport/mgmt/internal/session"
 )
 
-// Pair is how a box finds the other one that has the same SAs, and what it knows of it
-// (docs/decisions/0008).
+// Pair says how a box finds the other one that has the same SAs, and holds its knowledge of that
+// one (docs/decisions/0008).
 type Pair struct {
 	Side  peer.Side
 	Other netip.AddrPort
-	// Identity is what the boxes know each other by, as it is now.
+	// Identity is the current identity by which the boxes know each other.
 	Identity func() *peer.Identity
 	// Client asks the other box.
 	Client *peer.Client
@@ -195,8 +195,8 @@ func (d *Daemon) askNumbers(ctx context.Context) error {
 	return d.heardNumbers(numbers, since)
 }
 
-// readOwnNumbers reads what the other box is told. While the chips are busy it is told what was
-// read before, and how old that is.
+// readOwnNumbers reads the numbers that this box tells the other. While the chips are busy it tells
+// the last numbers, and their age.
 func (d *Daemon) readOwnNumbers() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -66,7 +66,7 @@ func (h *half) later(d time.Duration) {
 	h.step()
 }
 
-// is checks who is active: the daemon's word, and whether the ports are open.
+// is checks whether the box is active: the daemon's word, and whether the ports are open.
 func (h *half) is(active bool) {
 	h.t.Helper()
 	want := uint32(0)
@@ -111,7 +111,8 @@ func TestTakeOver(t *testing.T) {
 
 	a.use(5000)
 	b.hear(a)
-	// A box that was reset tells nothing any more; what it told before is not forgotten.
+	// A box that was reset tells nothing any more; the numbers that it told before are
+	// not forgotten.
 	if err := b.daemon.heardNumbers(nil, b.clock); err != nil {
 		t.Fatal(err)
 	}
@@ -154,8 +155,8 @@ func TestTakeOver(t *testing.T) {
 	}
 }
 
-// TestTakeOverBlind: SAs of which nobody said how far they were used are deleted, and so are those
-// of a report that is too old.
+// TestTakeOverBlind: a take-over deletes the SAs without a report of how far they were used, and
+// those whose report is too old.
 func TestTakeOverBlind(t *testing.T) {
 	b := newHalf(t, peer.SideB)
 	b.must(tunnel...)

@@ -32,8 +32,8 @@ func (r *rig) hold() (entered chan struct{}, end func()) {
 
 const neighbour = "neigh add 192.0.2.2 lladdr 02:00:00:00:00:22 dev black"
 
-// TestReadersDoNotWait: while a change has written a part of its rows, others are answered with
-// what was there before it.
+// TestReadersDoNotWait: while a change has written a part of its rows, readers see the state
+// before it.
 func TestReadersDoNotWait(t *testing.T) {
 	r := newRig(t)
 	r.must(append([]string{neighbour}, tunnel...)...)
@@ -73,8 +73,8 @@ func TestReadersDoNotWait(t *testing.T) {
 	}
 }
 
-// TestReadersSeeWhatTheChipsHold: behind a reset nobody is told of what was there before it; who
-// asks while the daemon restores the box is told what it then holds.
+// TestReadersSeeWhatTheChipsHold: after a reset no reader sees the state before it; a reader that
+// asks while the daemon restores the box sees the box's contents at that time.
 func TestReadersSeeWhatTheChipsHold(t *testing.T) {
 	r := newRig(t)
 	r.must(append([]string{neighbour}, tunnel...)...)

@@ -15,8 +15,8 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// audit is one invocation of `sallyctl audit`, a second after the one before, and what it must
-// print behind the time.
+// audit is one invocation of `sallyctl audit`, a second after the one before; lines are its output
+// behind the time.
 func (r *rig) audit(lines ...string) {
 	r.T.Helper()
 	r.Clock++
@@ -40,7 +40,7 @@ func (r *rig) audit(lines ...string) {
 const (
 	ofPeer = " src 192.0.2.2 dst 192.0.2.1 proto esp spi 0x00002001 reqid 1 dir in seq "
 	atOnce = " uptime 0.000000000"
-	// ofNobody is what stands behind an event of wrong selectors whose packet is all zeros.
+	// ofNobody is the text behind an event of wrong selectors whose packet is all zeros.
 	ofNobody = " packet src ::/128 dst ::/128 allowed src 10.2.0.0/16 dst 10.1.0.0/16"
 )
 
@@ -69,7 +69,7 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// TestAuditLost: what was lost is said, once, beside what was not.
+// TestAuditLost: a loss of events is printed once, beside the events that were not lost.
 func TestAuditLost(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Must(testbox.Tunnel)
@@ -136,8 +136,8 @@ func TestAuditTimes(t *testing.T) {
 	}
 }
 
-// TestAuditPacket: what was in a packet with other selectors than its SA's, and those, in the words
-// of a selector.
+// TestAuditPacket: the fields of a packet that its SA's selectors do not allow, and those
+// selectors, in the words of a selector.
 func TestAuditPacket(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Must(testbox.Tunnel + "xfrm policy add src 10.2.0.0/16 dst 10.9.0.0/16 proto udp dport 53 dir in priority 90 tmpl src 192.0.2.2 dst 192.0.2.1 proto esp reqid 1 mode tunnel\n")

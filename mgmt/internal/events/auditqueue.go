@@ -22,14 +22,14 @@ type audited struct {
 	sequence uint32
 	cycles   uint64        // since the chip's reset, when it was judged
 	at       time.Time     // the same, by the clock of this program
-	packet   xfrm.Selector // what was in one with other selectors than its SA's
+	packet   xfrm.Selector // the fields of a packet with other selectors than its SA's
 }
 
 // auditQueue is a chip's queue of such events. The bits of its registers are the same for each.
 type auditQueue struct {
 	eventQueue
 	sequence, timeLow, timeHigh regs.Register
-	packet                      []regs.Register // what was in the packet, if the chip knows
+	packet                      []regs.Register // the packet's fields, if the chip knows them
 	counters                    string
 }
 

@@ -16,8 +16,8 @@ import (
 // flood is how many events come to a queue as fast as they are taken.
 const flood = 10_000
 
-// TestFlood: of a queue that fills as fast as it is emptied, one poll, or one change, takes what
-// the queue holds at a time and goes on; what it left is counted.
+// TestFlood: from a queue that fills as fast as it is emptied, one poll, or one change, takes one
+// queue's capacity and goes on; events that it leaves are counted.
 func TestFlood(t *testing.T) {
 	for _, test := range []struct {
 		queue string

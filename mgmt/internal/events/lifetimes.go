@@ -17,7 +17,7 @@ import (
 func (s *Source) lifetimes(m *model.Model, found func(Event)) error {
 	expired := func(sa *model.SA, hard bool, of string) {
 		if sa == nil {
-			return // it is gone: nobody waits for its event
+			return // the SA is gone: no client waits for its event
 		}
 		found(ExpireEvent(sa, hard, of))
 	}

@@ -37,8 +37,8 @@ func TestPeerOfSAD(t *testing.T) {
 	}
 }
 
-// TestMovedPeers: what was authentic is printed once, by whatever was forged beside it; nothing
-// else ever is.
+// TestMovedPeers: an authentic address is printed once, whatever was forged beside it; a forged one
+// never is.
 func TestMovedPeers(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Must(testbox.Encapsulated)
@@ -72,7 +72,7 @@ func TestMovedPeers(t *testing.T) {
 	r.Fake.Late(late)
 	expect("")
 
-	// More than 16, and no more places: what is said is still true, and the next packets are
+	// More than 16, and no more places: the printed events are still true, and the next packets are
 	// heard again.
 	for range 20 {
 		arrive(0, moved, true)

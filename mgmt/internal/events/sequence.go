@@ -10,7 +10,7 @@ import (
 )
 
 // exhausted takes the event of an outbound SA that has used its last sequence number (RFC
-// 4303, 3.3.3), if it was not a limit of its own, of which the inner chip tells. The crypto chip
+// 4303, 3.3.3). The inner chip tells of an SA that has reached a limit of its own. The crypto chip
 // shows one SA, with bits of two kinds: where both are set it may be either's, and an SA that goes
 // on sending shows itself again.
 func (s *Source) exhausted(m *model.Model, found func(Event)) error {

@@ -26,7 +26,7 @@ func TestSequence(t *testing.T) {
 		{0, exhausted, "Sequence numbers used up src 192.0.2.7 dst 192.0.2.8 proto esp spi 0x00000007 reqid 7 dir out\n"},
 		{0, 0, ""},
 		{0, soft, ""},
-		{0, soft | exhausted, ""}, // of which it may be the one or the other
+		{0, soft | exhausted, ""}, // the event may be of either kind
 		{1, exhausted, ""},        // an expire
 		{5, exhausted, ""},        // gone
 	} {

@@ -14,7 +14,7 @@ type Source struct {
 	Box *chip.Box
 	// Now is the clock of the audit log.
 	Now func() time.Time
-	// Note takes what is to be told besides, a sentence at a time.
+	// Note takes notes beside the events, a sentence at a time.
 	Note func(format string, args ...any)
 	// Left has, by QueueNames, how often a queue had more events than are taken at a time.
 	Left map[string]uint64

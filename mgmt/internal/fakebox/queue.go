@@ -7,7 +7,7 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// queue is up to 16 events of a chip, of which `registers` show the oldest, a word each.
+// queue is up to 16 events of a chip; `registers` show the oldest, a word each.
 type queue struct {
 	chip      transport.Chip
 	registers []regs.Register

@@ -5,7 +5,7 @@ package model
 import "sallyport/mgmt/internal/xfrm"
 
 // Bump says whether the box is a bump in the wire (RFC 4301, 3.3): a bridge over both ports, with
-// ESP of the hosts at both ends on the way. checkBridge sees to it that both ports are in it
+// ESP of the hosts at both ends on the way. checkBridge ensures that both ports are in it
 // or neither.
 func (m *Model) Bump() bool { return m.Links[xfrm.Red].Master != "" }
 

@@ -99,7 +99,7 @@ func leave[V any](came, gone map[uint64]V, key uint64, what V) {
 	}
 }
 
-// EditSA puts an SA as `edit` changes it in the place of what it is, which others may be reading.
+// EditSA replaces an SA by a copy that `edit` has changed, for others may be reading the SA.
 func (m *Model) EditSA(sa *SA, edit func(*SA)) {
 	own := *sa
 	edit(&own)

@@ -131,9 +131,9 @@ type Network struct {
 	Routes []Route          `json:"routes"`
 	Neighs []Neigh          `json:"neighs"`
 	VLANs  []VLAN           `json:"vlans,omitempty"`
-	// Learned are addresses of hosts that the kernel found; what is in Neighs comes before.
+	// Learned are addresses of hosts that the kernel found; those in Neighs come first.
 	Learned map[NextHop]xfrm.MAC `json:"learned,omitempty"`
-	// Reassembly are the limits of what waits for fragments.
+	// Reassembly are the limits of datagrams that wait for fragments.
 	Reassembly Reassembly `json:"reassembly,omitzero"`
 	// Punt has the limits of punted and injected frames that differ from those after reset, by
 	// device and group.

@@ -36,7 +36,7 @@ func TestInnerMTU(t *testing.T) {
 		{v4, cbc, "", 1499, 1422},
 		{v6, cbc, "", 1500, 1406},
 		{v4, null, "", 1500, 1454},
-		// DF is cleared: what is too long is cut behind ESP.
+		// DF is cleared: packets that are too long are cut behind ESP.
 		{v4, gcm, "flag nopmtudisc", 1500, 0},
 		// 122 - 52 = 70: 68, less 2; 68 is the least.
 		{v4, gcm, "", 124, 70},

@@ -75,7 +75,7 @@ func (s *Policies) Find(sel xfrm.Selector, dir xfrm.Dir) *Policy {
 	return p
 }
 
-// put adds a policy behind the others, or puts it in the place of the one of its place.
+// put adds a policy behind the others, or replaces the one that has its place.
 func (s *Policies) put(p *Policy) {
 	if p.place == 0 {
 		s.last++

@@ -12,9 +12,9 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// SAs are the SAs of a model, in the order of their ages. They are trees that share what is equal:
-// a copy costs nothing, and a change of either costs the logarithm of their number. An SA that is
-// in a published copy is never written: what changes of it is put there as another one.
+// SAs are the SAs of a model, in the order of their ages. They are trees that share equal parts: a
+// copy costs nothing, and a change of either costs the logarithm of their number. An SA that is in
+// a published copy is never written: a changed copy replaces it.
 type SAs struct {
 	ages    *btree.Map[uint64, *SA]
 	keys    *btree.BTreeG[keyed]
@@ -138,7 +138,7 @@ func number(way xfrm.Dir) int {
 
 func rowKey(way xfrm.Dir, row int) uint64 { return uint64(number(way))<<32 | uint64(row) }
 
-// put adds an SA, or puts it in the place of the one of its age.
+// put adds an SA, or replaces the one that has its age.
 func (s *SAs) put(sa *SA) {
 	s.ages.Set(sa.Age, sa)
 	key := keyOfSA(sa.ID)

@@ -66,7 +66,7 @@ func TestVLAN(t *testing.T) {
 	}
 }
 
-// TestVLANRefusals: nothing is written, and what was there stays.
+// TestVLANRefusals: nothing is written, and existing devices stay.
 func TestVLANRefusals(t *testing.T) {
 	for _, test := range []struct{ name, text, reason string }{
 		{"unknown", "addr add 10.9.0.1/24 dev eth0", "f:1: unknown device \"eth0\": the devices are red and black, and there is no such VLAN"},

@@ -47,7 +47,7 @@ func (f *Facts) SetDead(dead time.Duration) {
 	f.dead = dead
 }
 
-// View is what is known at a time.
+// View returns the facts known at a time.
 func (f *Facts) View(now time.Time) View {
 	f.mu.Lock()
 	defer f.mu.Unlock()

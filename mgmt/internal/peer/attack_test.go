@@ -90,8 +90,8 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// TestReflection: a box that is answered by its own port, whose answers somebody passes on, takes
-// itself for nobody.
+// TestReflection: an attacker passes a box's requests to its own port and the answers back. The box
+// does not take itself for the other one.
 func TestReflection(t *testing.T) {
 	a, _ := peertest.Pair(t)
 	address, _ := serve(t, a, nil)
@@ -118,7 +118,7 @@ func TestReflection(t *testing.T) {
 	if _, err := c.Status(within(t, patience)); err == nil {
 		t.Error("it heard itself")
 	}
-	// Nor does the echo of what it says.
+	// Nor does an echo of its own bytes pass for an answer.
 	echo, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

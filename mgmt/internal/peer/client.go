@@ -108,7 +108,7 @@ func (c *Client) ask(ctx context.Context, method, path string, answer any) error
 	return nil
 }
 
-// sentence says what is wrong with a connection in the words of a pair.
+// sentence says why a connection failed, in the words of a pair.
 func (c *Client) sentence(err error) error {
 	var operation *net.OpError
 	var request *url.Error

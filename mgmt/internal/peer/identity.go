@@ -15,20 +15,21 @@ import (
 	"time"
 )
 
-// Identity is what a box shows the other, and what it knows the other by.
+// Identity has the certificate that a box shows the other, and the roots and the name by which it
+// knows the other.
 type Identity struct {
 	own   tls.Certificate
 	roots *x509.CertPool
 	name  string // of the other's certificate
-	// now is the time by which certificates are judged: that of the start, and what has passed
-	// since. A clock that is set parts no pair.
+	// now is the time by which certificates are judged: that of the start plus the time since. A
+	// clock that is set parts no pair.
 	now func() time.Time
 }
 
 // Expires is when this box's own certificate ends.
 func (i *Identity) Expires() time.Time { return i.own.Leaf.NotAfter }
 
-// ReadCertificates reads the certificates of a PEM file, of which there is at least one. Each has
+// ReadCertificates reads the certificates of a PEM file. The file must have one or more. Each has
 // to be valid now.
 func ReadCertificates(path string) ([]*x509.Certificate, error) {
 	text, err := os.ReadFile(path)
@@ -105,8 +106,8 @@ func parseKey(block *pem.Block) crypto.Signer {
 }
 
 // NewIdentity joins a box's certificate (the first of own, before those that lead to its root) and
-// key with what it knows the other by: certificates that sign the other's, or that certificate
-// itself, and the DNS name in it.
+// key with trust and name, by which it knows the other box. Trust has certificates that sign the
+// other's, or that certificate itself; name is the DNS name in it.
 func NewIdentity(own []*x509.Certificate, key crypto.Signer, trust []*x509.Certificate, name string) (*Identity, error) {
 	public, ok := own[0].PublicKey.(interface{ Equal(crypto.PublicKey) bool })
 	if !ok || !public.Equal(key.Public()) {
@@ -164,7 +165,7 @@ func (i *Identity) verify(shown []*x509.Certificate) error {
 	return nil
 }
 
-// reason is what is wrong with a file, without its name.
+// reason is the cause of a file's error, without the file's name.
 func reason(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

@@ -24,7 +24,7 @@ const patience = 10 * time.Second
 
 var loopback = netip.MustParseAddr("127.0.0.1")
 
-// log keeps what is logged.
+// log keeps the lines that are logged.
 type log struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -114,8 +114,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestStrangers: a box answers the other alone, and each side says in a sentence what is wrong with
-// a certificate.
+// TestStrangers: a box answers the other alone, and each side says in a sentence why it refuses a
+// certificate.
 func TestStrangers(t *testing.T) {
 	folder := t.TempDir()
 	for _, name := range []string{"box-a", "box-b", "stranger"} {

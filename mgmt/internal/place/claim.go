@@ -14,12 +14,11 @@ import (
 	"time"
 )
 
-// A daemon has the box alone, and whoever else drives it directly does so for a moment beside
-// others of that kind, whom the lock of the state file keeps apart. So there is a second lock, on
-// the file below: the daemon's is exclusive, theirs is shared. The kernel lets go of either when
-// its holder dies.
+// A daemon has the box alone. Other programs drive the box directly for a moment, and several at
+// once: the lock of the state file keeps them apart. So there is a second lock, on the file below:
+// the daemon's is exclusive, theirs is shared. The kernel lets go of either when its holder dies.
 
-// patience is how long a daemon waits for others to finish what they do.
+// patience is how long a daemon waits for other programs to finish.
 const patience = 10 * time.Second
 
 // ErrHeld is in the error of Share while a daemon has the box.

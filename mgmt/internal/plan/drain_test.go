@@ -34,7 +34,7 @@ func TestDrain(t *testing.T) {
 	outKey, outerHop := regs.CryptoTableOutboundKey.Name, regs.OuterTableNextHop.Name
 	for _, test := range []struct {
 		name, before, change string
-		// the table of which a row goes behind the wait; none without a wait
+		// the table that loses a row after the wait; none without a wait
 		cleared string
 	}{
 		{"a new inbound SA", "", newIn, ""},

@@ -54,8 +54,9 @@ type Plan struct {
 }
 
 // MakePlan compares the tables with the model, and checks every capacity. It writes nothing. New
-// entries go in before old ones leave, unless the tables are too full for that. If it is told what
-// stands, it looks at no more than the change touches, as far as that can be told from the rest.
+// entries go in before old ones leave, unless the tables are too full for that. If its caller
+// passes what stands, it looks only at the rows that the change touches, as far as it can tell them
+// from the rest.
 func MakePlan(m *model.Model, old *compile.Image, standing *compile.Standing, sizes compile.Sizes, r *model.Report) (*Plan, error) {
 	if err := m.CheckBridge(); err != nil {
 		return nil, err

@@ -9,14 +9,14 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// rules brings a rule table to hold what is wanted, from row 0 on by priority and then age. Rules
+// rules brings a rule table to hold the wanted rules, from row 0 on by priority and then age. Rules
 // that are in that order keep their rows.
 //
 // A lookup at any moment sees the old decision or the new one, unless old rules have to leave first
 // to make room. First, rules only come in, move up or get another result, from the first to the
-// last: whatever stands above a packet's old rule and was not there before is its new rule, since
-// all that come before that one in the end are above it already. Then rules only move down or go,
-// from the last to the first: the same seen backwards, from the new table to the old.
+// last. If a matching rule newly stands above a packet's old rule, it is the packet's new rule: all
+// rules that will precede it are above it already. Then rules only move down or go, from the last
+// to the first: the same seen backwards, from the new table to the old.
 func (p *planner) rules(c transport.Chip, table regs.Table, size int, have map[int]compile.Rule, want []compile.Placed) (map[int]compile.Rule, error) {
 	t := newRuleTable(size, have, want)
 	phase, insert, what, hint := phaseEarlyRemove, PhaseInsert, "rules", "one exact 5-tuple needs none, "

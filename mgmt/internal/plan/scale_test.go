@@ -76,7 +76,7 @@ func TestManySAs(t *testing.T) {
 }
 
 // TestFullTables loads what a full-size box holds, 64 Ki SAs each way with a flow each, as
-// `./sallyport rfc2544 --sas 65536` does: nothing is written twice but what a cuckoo table moves,
+// `./sallyport rfc2544 --sas 65536` does: only rows that a cuckoo table moves are written twice,
 // and every row is found as a packet finds it. Flows between hosts that follow each other fill the
 // table of flows to its last row.
 func TestFullTables(t *testing.T) {

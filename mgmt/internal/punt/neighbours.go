@@ -51,7 +51,7 @@ func (d *Devices) Neighbours(ctx context.Context) (<-chan Neighbour, error) {
 			if n, ok := d.neighbour(update); ok {
 				select {
 				case found <- n:
-				case <-ctx.Done(): // and what is left is read until the channel is closed
+				case <-ctx.Done(): // and the rest is read until the channel is closed
 				}
 			}
 		}

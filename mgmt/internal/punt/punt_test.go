@@ -158,8 +158,8 @@ func TestAddressOfAPort(t *testing.T) {
 	}
 }
 
-// TestNeighbours: a probe makes the kernel ask, an answer is a neighbour, and so is what hosts tell
-// of themselves; what goes is told too.
+// TestNeighbours: a probe makes the kernel ask, an answer is a neighbour, and so is a host's own
+// announcement; a neighbour that goes is told too.
 func TestNeighbours(t *testing.T) {
 	alone(t)
 	devices := open(t)
@@ -188,7 +188,7 @@ func TestNeighbours(t *testing.T) {
 		}
 		t.Fatalf("no more, want %s", want)
 	}
-	next("1 192.0.2.9 " + red.MAC.String()) // what was there before
+	next("1 192.0.2.9 " + red.MAC.String()) // those there before
 	asked := make(chan []byte, 100)
 	go func() {
 		_ = devices.Serve(func(_ uint8, frame []byte) error {
@@ -215,13 +215,13 @@ func TestNeighbours(t *testing.T) {
 		t.Fatal(err)
 	}
 	next("1 192.0.2.2 ")
-	devices.Probe(transport.PortBlack, netip.MustParseAddr("ff02::1")) // nobody there: no error
+	devices.Probe(transport.PortBlack, netip.MustParseAddr("ff02::1")) // no host is there: no error
 	end()
 	for range found {
 	}
 }
 
-// TestLinuxIsNoRouter: what is punted for lack of an SA does not leave by the other port, although
+// TestLinuxIsNoRouter: a packet punted for lack of an SA does not leave by the other port, although
 // the namespace forwards.
 func TestLinuxIsNoRouter(t *testing.T) {
 	alone(t)

@@ -16,8 +16,8 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// Of reads the required properties of the ports' devices from a box. These are MAC addresses, of
-// which there are none before the box is configured, and the MTU of black.
+// Of reads the required properties of the ports' devices from a box. These are MAC addresses, none
+// before the box is configured, and the MTU of black.
 func Of(b *chip.Box, redName, blackName string) (red, black Device, err error) {
 	values, err := b.ReadAll(
 		chip.Source{Chip: transport.Inner, Register: regs.InnerPortMacLo}, chip.Source{Chip: transport.Inner, Register: regs.InnerPortMacHi},

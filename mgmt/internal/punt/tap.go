@@ -24,16 +24,16 @@ type Device struct {
 	MTU  int
 }
 
-// tap is an Ethernet device of Linux: what is written here comes in there, and what Linux sends can
-// be read.
+// tap is an Ethernet device of Linux: Linux receives the frames written to it, and the frames that
+// Linux sends can be read.
 type tap struct {
 	file  *os.File
 	name  string
 	index int
 }
 
-// openTAP makes the device, or takes one that nobody uses, and sets it up. One that it made goes
-// with the program.
+// openTAP makes the device, or takes an existing one without a user, and sets it up. A device that
+// it made goes with the program.
 func openTAP(device Device) (*tap, error) {
 	wrong := func(err error) error { return fmt.Errorf("TAP %s: %w", device.Name, err) }
 	request, err := unix.NewIfreq(device.Name)

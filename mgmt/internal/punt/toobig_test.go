@@ -35,7 +35,7 @@ func TestTooBig(t *testing.T) {
 		length       int
 		from         string
 		mtu          uint32
-		want         string // before what is quoted
+		want         string // before the quoted packet
 		quoted       int
 	}{
 		"IPv4": {

@@ -53,7 +53,7 @@ func (s *Session) Aged() (soft, hard []events.Event, err error) {
 	return soft, hard, err
 }
 
-// expired is the limit that an SA has reached, in time or in what it has carried: "soft", "hard"
+// expired is the limit that an SA has reached, in time or in packets and bytes: "soft", "hard"
 // or "".
 func (v *View) expired(sa *model.SA, used model.Usage) string {
 	switch now := v.now().Unix(); {

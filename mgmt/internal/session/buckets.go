@@ -36,7 +36,7 @@ func bucketValue(l model.Limit) uint32 {
 	return uint32(rate)<<regs.InnerLimitInjectRate.LSB | l.Burst<<regs.InnerLimitInjectBurst.LSB
 }
 
-// limits writes the buckets that were ever set, or, where nothing is known of the chips, all.
+// limits writes the buckets that were ever set, or all if the state of the chips is unknown.
 func (s *Session) limits(m *model.Model, all bool) error {
 	for _, b := range model.Buckets {
 		if _, set := m.Punt[b.Dev][b.Group]; !set && !all {

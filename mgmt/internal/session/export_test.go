@@ -26,7 +26,7 @@ func (s *Session) Image() *compile.Image { return s.kept.Image }
 // Hops are the next hops to be learned.
 func (s *Session) Hops() []model.NextHop { return s.kept.Hops }
 
-// Standing is what it knows of all of them. A change of a part leaves it where it is.
+// Standing is the session's knowledge of all rows. A change of a part leaves it where it is.
 func (s *Session) Standing() *compile.Standing { return s.kept.Standing }
 
 // Recount makes it anew.

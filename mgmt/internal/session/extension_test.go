@@ -13,8 +13,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// TestSkipHeaders: both chips have what was last said; a header can be a selector's protocol as
-// long as it is not skipped.
+// TestSkipHeaders: both chips have the last setting; a header can be a selector's protocol as long
+// as it is not skipped.
 func TestSkipHeaders(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	line := func(words string) error {

@@ -7,7 +7,7 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// InstalledSA is an SA with what it has carried, and without its keys.
+// InstalledSA is an SA with the traffic that it has carried, and without its keys.
 type InstalledSA struct {
 	xfrm.ID
 	Dir         xfrm.Dir
@@ -17,7 +17,7 @@ type InstalledSA struct {
 	Carried
 }
 
-// InstalledPolicy is a policy with what it has carried, if the chips count that.
+// InstalledPolicy is a policy with the traffic that it has carried, if the chips count that.
 type InstalledPolicy struct {
 	Selector string
 	Dir      xfrm.Dir

@@ -74,8 +74,8 @@ func TestWantedNextHops(t *testing.T) {
 	}
 }
 
-// TestLearned: an address that was learned is the next hop's in one write, survives other changes,
-// and gives way to what is written and to a new one.
+// TestLearned: a learned address becomes the next hop's in one write and survives other changes. A
+// written address and a newly learned one replace it.
 func TestLearned(t *testing.T) {
 	peer := model.NextHop{Dev: xfrm.Black, IP: netip.MustParseAddr("192.0.2.9")}
 	first, second, written := xfrm.MAC{2, 0, 0, 0, 0, 1}, xfrm.MAC{2, 0, 0, 0, 0, 2}, xfrm.MAC{2, 0, 0, 0, 0, 3}

@@ -16,8 +16,8 @@ func (v *View) NextHops() (wanted []model.NextHop, learned map[model.NextHop]xfr
 	return v.hops, maps.Clone(v.model.Learned)
 }
 
-// Learn makes these the addresses of hosts, in place of what was learned before. Neighbours that
-// the administrator wrote come first.
+// Learn makes these the addresses of hosts, in place of those learned before. Neighbours that the
+// administrator wrote come first.
 func (s *Session) Learn(learned map[model.NextHop]xfrm.MAC) error {
 	unlock, err := s.lock()
 	if err != nil {

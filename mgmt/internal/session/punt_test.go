@@ -42,8 +42,8 @@ var limitRegisters = []struct {
 	{xfrm.Black, "inject", transport.Outer, regs.OuterLimitInject},
 }
 
-// TestLimitsAfterResetAreThoseOfTheChips: chips of which nothing is known get all limits, and those
-// that were never set are the ones after a reset.
+// TestLimitsAfterResetAreThoseOfTheChips: chips in an unknown state get all limits, and limits that
+// were never set are those after a reset.
 func TestLimitsAfterResetAreThoseOfTheChips(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Fake.Set(transport.Inner, regs.CommonScratch, 7)

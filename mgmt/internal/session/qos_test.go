@@ -13,8 +13,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// TestQoS: the registers of both chips have what was last said, across invocations, and after a
-// reset what a chip has then.
+// TestQoS: the registers of both chips have the last setting, across invocations; after a reset of
+// the chips they have their reset values.
 func TestQoS(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	line := func(words string) error {

@@ -32,8 +32,8 @@ func (r *rig) reassembly() string {
 		r.Fake.Get(transport.Outer, regs.OuterReasmTimeout), r.Fake.Get(transport.Outer, regs.OuterReasmPerSource))
 }
 
-// TestReassemblyLimits: both chips have what was set last, it is shown as it was written, and any
-// other change leaves it alone.
+// TestReassemblyLimits: both chips have the last setting, `show` prints it as it was written, and
+// any other change leaves it alone.
 func TestReassemblyLimits(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.line("reassembly show")

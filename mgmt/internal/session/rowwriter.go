@@ -8,8 +8,8 @@ import (
 	"sallyport/mgmt/internal/plan"
 )
 
-// rowWriter writes rows in their order, many in one piece: what is added may be on the chips only
-// after flush.
+// rowWriter writes rows in their order, many in one piece: an added row is certain to be on the
+// chips only after flush.
 type rowWriter struct {
 	box    *chip.Box
 	ivMask uint64
@@ -46,7 +46,7 @@ func (r *rowWriter) flush() error {
 	return err
 }
 
-// wipe forgets what was not flushed, and the keys in it.
+// wipe forgets the rows that were not flushed, and their keys.
 func (r *rowWriter) wipe() {
 	for _, key := range r.keys {
 		clear(key)

@@ -15,8 +15,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// TestTooLong: the sender is told of the MTU that the row has which punts its packet, and of the
-// red port's address; nobody is where ICMP must be silent.
+// TestTooLong: the sender learns the MTU of the row that punts its packet, from the red port's
+// address; no sender is told where ICMP must be silent.
 func TestTooLong(t *testing.T) {
 	const gcm = `aead "rfc4106(gcm(aes))" 0x` + "000102030405060708090a0b0c0d0e0f10111213 128"
 	r := newRig(t, fakebox.Small)

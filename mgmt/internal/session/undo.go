@@ -7,10 +7,11 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// Undo gives chips the configuration of before a change that was cut short, and says which SAs are
-// lost: those that it was about to delete or to replace. What it added is not there, for keys are
-// nowhere but on the chips. Look-ups are cleared and written anew, with the ports closed; keys,
-// windows and numbers of SAs that stay are left alone. False if no change was cut short.
+// Undo gives chips the configuration of before a change that was cut short. It returns the SAs that
+// are lost: those that the change was about to delete or to replace. SAs that the change added are
+// gone, for keys are nowhere but on the chips. Look-ups are cleared and written anew, with the
+// ports closed; keys, windows and numbers of SAs that stay are left alone. False if no change was
+// cut short.
 func (s *Session) Undo() (undone bool, lost []xfrm.ID, err error) {
 	unlock, err := s.lock()
 	if err != nil {

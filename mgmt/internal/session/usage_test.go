@@ -138,8 +138,8 @@ func TestNoUsageRowLeft(t *testing.T) {
 	}
 }
 
-// TestTimeNeedsADaemon: nobody keeps a limit in time for sallyctl, so it is refused; what a daemon
-// has loaded stays as it is.
+// TestTimeNeedsADaemon: only sallyportd keeps limits in time, so sallyctl refuses them; limits that
+// a daemon has loaded stay as they are.
 func TestTimeNeedsADaemon(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	line := testbox.Limited("add", "out", 1, "limit time-use-hard 5")

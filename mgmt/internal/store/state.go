@@ -10,18 +10,18 @@ import (
 	"sallyport/mgmt/internal/model"
 )
 
-// State is what is kept.
+// State is the content of a state file.
 type State struct {
 	// Generation is also in the SCRATCH register of each chip, so that a file is never taken for
 	// another box's, or for the same box's before a reset.
 	Generation uint32         `json:"generation"`
 	Model      *model.Model   `json:"model"`
 	Image      *compile.Image `json:"image"`
-	// Hops are the next hops that the image leads to and that nobody wrote the addresses of.
+	// Hops are the next hops that the image leads to and that have no written address.
 	Hops []model.NextHop `json:"hops,omitempty"`
 
-	// Standing is what a change has to know of all of them; nil if that has not been counted yet.
-	// It is not stored.
+	// Standing has the facts that a change needs about all rows; nil if they have not been counted
+	// yet. It is not stored.
 	Standing *compile.Standing `json:"-"`
 }
 

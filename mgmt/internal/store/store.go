@@ -32,7 +32,7 @@ var (
 	restKey        = []byte("rest")
 )
 
-// rest is what is little.
+// rest has the small parts of the state.
 type rest struct {
 	Format     int                 `json:"format"`
 	Generation uint32              `json:"generation"`
@@ -202,7 +202,7 @@ func convert(path, old string, text []byte) error {
 	if old == path {
 		return rename(begun, path)
 	}
-	// What stands beside it comes along: a change that was cut short, and the marks of used keys.
+	// The entries beside it come along: a change that was cut short, and the marks of used keys.
 	for _, beside := range []string{".journal", ".keys"} {
 		if err := rename(old+beside, path+beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err

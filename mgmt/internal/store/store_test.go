@@ -58,7 +58,7 @@ func TestTakeOver(t *testing.T) {
 		if err := os.WriteFile(old, []byte(before), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		for range 2 { // the second time it is of this format
+		for range 2 { // the second time it has this format
 			state := load(t, path)
 			sa := state.Model.SAs.Find(xfrm.ID{Dst: netip.MustParseAddr("192.0.2.1"), Proto: "esp", SPI: 8193})
 			if sa == nil || sa.Row != 3 || !sa.Started || !slices.Equal(sa.WindowRows, []int{5}) || state.Model.SAs.At(xfrm.DirIn, 3) != sa || state.Model.SAs.Len() != 1 {
@@ -90,7 +90,7 @@ func TestTakeOver(t *testing.T) {
 	}
 }
 
-// TestDamaged: what is no state file is named in a sentence, and left alone.
+// TestDamaged: a sentence says why a file is not a state file, and the file is left alone.
 func TestDamaged(t *testing.T) {
 	for text, reason := range map[string]string{
 		"{":                       "is damaged",
@@ -111,7 +111,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestSaved: what is stored whole is read as it was.
+// TestSaved: a state that is stored whole is read as it was.
 func TestSaved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.state")
 	state := store.NewState()

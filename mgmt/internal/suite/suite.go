@@ -82,8 +82,8 @@ func Names(capability uint32) []string {
 	return names
 }
 
-// Repetition says what a key's second use breaks when the sequence numbers, and all that is made of
-// them, start again; "" is nothing.
+// Repetition names the harm of a key's second use, when the sequence numbers and all that is made
+// of them start again; "" is none.
 func (s *Suite) Repetition() string {
 	switch s.Mode {
 	case GCM, GMAC, Poly1305:

@@ -114,7 +114,7 @@ func splitPunted(message []byte) (PuntHeader, []byte, error) {
 	}, frame, nil
 }
 
-// headerRow is the header in front of a message, a number of which the highest byte comes first.
+// headerRow is the header in front of a message: one number, highest byte first.
 func headerRow(message []byte) []uint32 {
 	row := make([]uint32, punted.Bits/32)
 	for i := range row {

@@ -120,8 +120,8 @@ func (m *Mailbox) take(port uint8) (header PuntHeader, frame []byte, err error) 
 	return header, nil, err
 }
 
-// misfit is what is wrong with a beat of so many bytes behind what was taken; nothing if it
-// is empty.
+// misfit says why a beat of so many bytes cannot follow the bytes taken so far; it is empty if the
+// beat can.
 func (m *Mailbox) misfit(bytes int) string {
 	switch taken := len(m.message); {
 	case bytes == 0 || bytes > beatBytes:
@@ -163,7 +163,7 @@ func (m *Mailbox) split(port uint8) (PuntHeader, []byte, error) {
 	return header, append([]byte(nil), frame...), nil
 }
 
-// drop has the mailbox throw away what is left of the punted frame.
+// drop has the mailbox throw away the rest of the punted frame.
 func (m *Mailbox) drop(c Chip, why string) error {
 	m.lose(c, "punted", why)
 	return m.t.Do([]Op{pulse(c, regs.ShellPuntControl, regs.ShellPuntControlDrop)})
@@ -229,8 +229,8 @@ func (m *Mailbox) state(c Chip, r regs.Register) (state, error) {
 	return state(word), err
 }
 
-// until reads a register until a bit is 1, for as long as patience goes, and gives what it read
-// last; `now` was read before.
+// until reads a register until a bit is 1 or its patience ends, and returns the last value read;
+// the caller has read `now` before.
 func (m *Mailbox) until(c Chip, r regs.Register, bit regs.Field, now state) (state, error) {
 	var err error
 	for deadline := time.Now().Add(mailboxPatience); err == nil && !now.has(bit) && time.Now().Before(deadline); {

@@ -15,8 +15,8 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// cards is a fake box with shells, whose mailboxes a program has taken. The log is what it said
-// until the last call.
+// cards is a fake box with shells, whose mailboxes a program has taken. The log is its output until
+// the last call.
 type cards struct {
 	*transport.Mailbox
 	t     *testing.T

@@ -83,8 +83,8 @@ func (k *Keys) begin() error {
 // Mark is that of a key with its salt: the same under every suite, for a number must not come again
 // under another one either.
 func (k *Keys) Mark(key []byte) (m Mark) {
-	// Whole blocks, which SHA-256 takes where they are: of others it would keep a copy that nobody
-	// can clear.
+	// Whole blocks, which SHA-256 takes where they are: it would copy a part of a block, and no
+	// caller can clear that copy.
 	blocks := make([]byte, sha256.BlockSize*(len(key)/sha256.BlockSize+1))
 	defer clear(blocks)
 	copy(blocks, key)

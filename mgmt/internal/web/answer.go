@@ -61,7 +61,7 @@ type SA struct {
 	used
 }
 
-// Policy is a policy; used is nil if the chips do not count what it carries.
+// Policy is a policy; used is nil if the chips do not count its packets.
 type Policy struct {
 	Dir      xfrm.Dir    `json:"dir"`
 	Selector string      `json:"selector"`

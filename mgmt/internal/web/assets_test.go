@@ -20,7 +20,7 @@ var plots = map[string]string{
 var named = regexp.MustCompile(`(?:src|href)="([^"]+)"|from "\./([^"]+)"`)
 
 // TestAssets: all that the page names is in the program, nothing is from elsewhere, no text becomes
-// HTML, and the library is what was published.
+// HTML, and the library is the published one.
 func TestAssets(t *testing.T) {
 	entries, err := files.ReadDir("assets")
 	if err != nil {

@@ -17,7 +17,7 @@ func listed(t *testing.T, words string) Selector {
 	return parseOne(t, "xfrm policy add "+words+" dir out").(PolicyAdd).Policy.Selector
 }
 
-// TestAddressLists: what is written, what it is called, the prefix around it, and that it comes
+// TestAddressLists: a list as written, its canonical name and the prefix around it. The list comes
 // back from a state file and from its own name.
 func TestAddressLists(t *testing.T) {
 	for _, test := range []struct{ words, src, around string }{
@@ -29,7 +29,7 @@ func TestAddressLists(t *testing.T) {
 		{"2001:db8::1-2001:db8::f,2001:db8:1::/48", "2001:db8::1-2001:db8::f,2001:db8:1::/48", "2001:db8::/47"},
 		{"2001:DB8:0::ffff-2001:db8::1:0", "2001:db8::ffff-2001:db8::1:0", "2001:db8::/111"},
 		{"::ffff:10.0.0.1-::ffff:10.0.0.2", "::ffff:10.0.0.1-::ffff:10.0.0.2", "::ffff:10.0.0.0/126"},
-		// Neighbours are one, and what is a prefix is no list.
+		// Adjacent ranges become one, and a list that is a prefix becomes that prefix.
 		{"10.0.0.21-10.0.0.30,10.0.0.1-10.0.0.20", "10.0.0.1-10.0.0.30", "10.0.0.0/27"},
 		{"10.0.0.0-10.0.0.255", "10.0.0.0/24", ""},
 		{"10.0.0.0/25,10.0.0.128/25", "10.0.0.0/24", ""},

@@ -146,7 +146,7 @@ func (p *parser) icv(a *Algorithm, c []option) error {
 	return nil
 }
 
-// checkAlgorithms finds the suite, or says what goes with what.
+// checkAlgorithms finds the suite, or says which algorithms go together.
 func checkAlgorithms(pos Pos, s *State) error {
 	switch {
 	case !s.Aead.Given() && !s.Enc.Given() && !s.Auth.Given():
@@ -162,7 +162,7 @@ func checkAlgorithms(pos Pos, s *State) error {
 	return nil
 }
 
-// partners says what stands beside an enc.
+// partners names the keys and auth algorithms that go with an enc.
 func partners(crypt string) string {
 	var out []string
 	for _, s := range suite.All {

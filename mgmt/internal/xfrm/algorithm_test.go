@@ -63,8 +63,8 @@ func TestSuites(t *testing.T) {
 	}
 }
 
-// TestAlgorithmRefusals: what is no suite is refused in one sentence that names what is allowed,
-// without any key in it.
+// TestAlgorithmRefusals: words that are no suite are refused in one sentence that names the allowed
+// ones and shows no key.
 func TestAlgorithmRefusals(t *testing.T) {
 	const allGCM = "use rfc4106(gcm(aes)), rfc4543(gcm(aes)), rfc7539esp(chacha20,poly1305) or rfc4106(gcm(sm4))"
 	for line, reason := range map[string]string{

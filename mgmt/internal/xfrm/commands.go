@@ -49,7 +49,7 @@ const (
 	List
 )
 
-// Removes says whether the action takes away what it finds.
+// Removes says whether the action deletes the objects that it finds.
 func (v Verb) Removes() bool { return v == Delete || v == DeleteAll }
 
 // StateFilter matches states; fields not given match all.

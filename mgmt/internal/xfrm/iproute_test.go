@@ -48,9 +48,9 @@ done`
 	return read
 }
 
-// TestSameSyntaxAsIproute: what is read here is read by ip, and what ip cannot read is not read
-// here but for ranges, opaque, df, dscp, dummy, sas and `action punt`. Lines that ip reads and this
-// box refuses are in TestRefusals, each with its reason.
+// TestSameSyntaxAsIproute: ip reads the lines that this parser reads, but for ranges, opaque, df,
+// dscp, dummy, sas and `action punt`, which ip cannot read. Lines that ip reads and this box
+// refuses are in TestRefusals, each with its reason.
 func TestSameSyntaxAsIproute(t *testing.T) {
 	state, policy := "xfrm state add "+sa, "xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 "
 	state6 := "xfrm state add src 2001:db8::1 dst 2001:db8::2 proto esp spi 1 mode tunnel "

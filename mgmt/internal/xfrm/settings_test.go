@@ -46,7 +46,8 @@ func TestQoS(t *testing.T) {
 	}
 }
 
-// TestSkipHeaders: the set in the order of the register's bits, and one sentence for what is none.
+// TestSkipHeaders: the set in the order of the register's bits, and one sentence for words that are
+// no set.
 func TestSkipHeaders(t *testing.T) {
 	for words, want := range map[string]ExtensionHeaders{"none": 0, "hop": 1, "route": 2, "dst": 4, "dst,hop": 5, "hop,route,dst": AllExtensionHeaders} {
 		for _, text := range []string{words, want.String()} {

@@ -99,7 +99,8 @@ func (s Selector) ByDst() (out []Selector) {
 	return out
 }
 
-// Parts cuts a selector into those of one prefix a side: each packet of it is of just one of them.
+// Parts cuts a selector into those of one prefix a side: each packet of it belongs to just one
+// of them.
 func (s Selector) Parts() (out []Selector) {
 	sources := s.src().prefixes()
 	for _, part := range s.ByDst() {

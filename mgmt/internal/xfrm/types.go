@@ -94,8 +94,8 @@ type State struct {
 	// DF and DSCP of the outer headers that an outbound SA makes.
 	DF   DF   `json:"df,omitempty"`
 	DSCP DSCP `json:"dscp,omitzero"`
-	// TFCPad is the least length of what an outbound SA has inside ESP; Dummy what it
-	// sends besides.
+	// TFCPad is the least length of an outbound SA's payload inside ESP; Dummy describes the dummy
+	// packets that it sends besides.
 	TFCPad uint32 `json:"tfcpad,omitempty"`
 	Dummy  *Dummy `json:"dummy,omitempty"`
 	// ForDSCP are the DSCPs whose packets an outbound SA carries before others of its template; 0:

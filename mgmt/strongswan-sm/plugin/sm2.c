@@ -45,7 +45,7 @@ EVP_MD_CTX *sm2_context(EVP_PKEY *key, bool sign) {
 }
 
 void sm2_context_free(EVP_MD_CTX *context) {
-  // A context that was given its key's context leaves it to whoever gave it.
+  // A context that was given its key's context does not free it: the caller that gave it does.
   EVP_PKEY_CTX *of_key = EVP_MD_CTX_get_pkey_ctx(context);
 
   EVP_MD_CTX_free(context);

@@ -4,8 +4,8 @@
 
 #include <credentials/keys/private_key.h>
 
-// An SM2 key from PKCS#8 in DER, which strongSwan has decrypted; NULL if it is of another kind. A
-// builder of charon's, for KEY_SM2 and, since PKCS#8 does not say which of the kinds of elliptic
+// An SM2 key from PKCS#8 in DER, which strongSwan has decrypted; NULL if it is another kind of key.
+// A builder of charon's, for KEY_SM2 and, since PKCS#8 does not say which of the kinds of elliptic
 // curves it holds, for KEY_ANY.
 private_key_t *sm2_private_key_load(key_type_t type, va_list args);
 

@@ -5,7 +5,7 @@
 #include <credentials/keys/public_key.h>
 #include <openssl/evp.h>
 
-// An SM2 key from a subjectPublicKeyInfo in DER; NULL if it is of another kind. A builder of
+// An SM2 key from a subjectPublicKeyInfo in DER; NULL if it is another kind of key. A builder of
 // charon's, for KEY_SM2 and, since certificates do not say which of the kinds of elliptic curves
 // theirs is, for KEY_ANY.
 public_key_t *sm2_public_key_load(key_type_t type, va_list args);

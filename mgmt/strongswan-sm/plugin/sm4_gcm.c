@@ -75,7 +75,7 @@ METHOD(aead_t, decrypt, bool, sm4_gcm_t *this, chunk_t encrypted, chunk_t assoc,
       CRYPTO_gcm128_finish(this->gcm, encrypted.ptr + len, ICV_SIZE) == 0 && !this->failed) {
     return TRUE;
   }
-  // What is not authentic is nobody's to read.
+  // No caller may read text that is not authentic.
   memwipe(out, len);
   if (plain) {
     chunk_free(plain);

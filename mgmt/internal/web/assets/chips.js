@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chips, each a card, and what is wrong with the box.
+// The chips, each a card, and the box's faults.
 import { make } from "./dom.js";
 import { duration } from "./words.js";
 
@@ -31,7 +31,7 @@ function card(chip) {
   });
 }
 
-/** What is wrong with chips, a few words each. */
+/** The faults of chips, a few words each. */
 export function troubles(chips) {
   return chips.flatMap(({ name, ready, tamper, links }) => [
     ...(ready ? [] : [`${name} chip not ready`]),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is shown is text alone: nothing that comes from the box is ever read as HTML.
+// The page shows text alone: nothing that comes from the box is ever read as HTML.
 
 /** A new element with its class, its text and what else is in it. */
 export function make(tag, { name, text, inside = [] } = {}) {

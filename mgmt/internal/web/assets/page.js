@@ -110,7 +110,7 @@ function show(answer) {
   showChips(document.querySelector("#chips .chips"), answer.chips);
 }
 
-/** Say whether the daemon answers; what it said last stays. */
+/** Say whether the daemon answers; its last answer stays. */
 function heard(yes) {
   if (yes) [kept.answered, kept.ever] = [Date.now(), true];
   document.body.classList.toggle("stale", !yes);
@@ -140,7 +140,7 @@ async function turn() {
   }
 }
 
-/** Nobody looks at a hidden page: it asks no more until it is seen again. */
+/** A hidden page has no reader: it asks no more until it is seen again. */
 const seen = () =>
   document.hidden
     ? new Promise((resolve) => document.addEventListener("visibilitychange", resolve, { once: true }))
