@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Board data: the one place that reads boards/data/<board>.yaml and refuses what is wrong in it.
-Schema: docs/reference/boards.md."""
+"""Board data: the one place that reads boards/data/<board>.yaml and refuses errors in it. Schema:
+docs/reference/boards.md."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PORT_KEYS = {"dir", "pins", "p", "n", "iostandard", "slew", "drive", "pullup", "
 
 
 class BoardError(Exception):
-    """A sentence for the user: what is wrong, where, and what mends it."""
+    """A sentence for the user: the error, its place, and the remedy."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Qsfp:
 
 
 class Board:
-    """One board file. `Board.load` is the only way in; what it returns is complete and
+    """One board file. `Board.load` is the only way in; the board that it returns is complete and
     consistent."""
 
     def __init__(self, path: Path, raw: dict[str, Any]) -> None:

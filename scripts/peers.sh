@@ -11,7 +11,7 @@ self=peers
 # shellcheck source=scripts/apt.sh
 source scripts/apt.sh
 
-# By peer: its packages, of which the first one's version is reported.
+# By peer: its packages; the version of the first is reported.
 declare -A packages=(
   [wireshark]="tshark"
   [slurm]="slurmctld slurmd slurm-client munge"

@@ -42,7 +42,7 @@ def office_lan(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def browser():
-    """A headless Chromium, or a skip that says what is missing."""
+    """A headless Chromium, or a skip that names the missing part."""
     with headless_chromium() as chromium:
         yield chromium
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What comes to the first register is another clock's or a pin's: it has no edge to meet. 5 ns bound
+# The first register's input comes from another clock or a pin: it has no edge to meet. 5 ns bound
 # the way, so that a level is not late. UG903: -datapath_only needs -from; a constant has
 # no beginning.
 foreach cell [get_cells -quiet -hierarchical -filter {(ORIG_REF_NAME =~ BitSynchronizer* || REF_NAME =~ BitSynchronizer*)}] {

@@ -100,7 +100,7 @@ proc rule_violations {deck} {
 }
 
 proc unrouted_violations {} {
-  # A net of several loads of which some are reached is PARTIAL (UG912).
+  # A net that reaches only some of its loads is PARTIAL (UG912).
   set states {UNROUTED PARTIAL CONFLICTS ANTENNAS}
   set nets [get_nets -quiet -hierarchical -filter [join [lmap state $states { format "ROUTE_STATUS == %s" $state }] " || "]]
   if {[llength $nets] == 0} { return {} }

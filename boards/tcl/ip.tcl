@@ -41,8 +41,8 @@ proc same_value {property wanted found} {
   return [string equal -nocase $found $wanted]
 }
 
-# Vivado may change a property because of another one, and goes on: compare what was asked for with
-# what is there.
+# Vivado may change a property because of another one, and goes on: compare the wanted values with
+# the actual ones.
 proc check_ip {name config} {
   foreach {property wanted} $config {
     set found [get_property $property [get_ips $name]]

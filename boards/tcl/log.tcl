@@ -11,8 +11,7 @@ proc say {step text} {
   close $log
 }
 
-# Ends the run with a sentence that says what is missing and what mends it; nothing has been
-# built yet.
+# Ends the run with a sentence that names the cause and the remedy; nothing has been built yet.
 proc give_up {sentence} {
   puts stderr "sallyport: $sentence"
   exit 2

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Loads a bitstream by JTAG: vivado -mode batch -source program.tcl -tclargs FILE PARTS [TARGET]
-# PARTS are device names of which the card must have one; TARGET is a pattern of hw_target, needed
+# PARTS are device names; the card must have one of them. TARGET is a pattern of hw_target, needed
 # where several cables are found.
 lassign $argv file parts target
 

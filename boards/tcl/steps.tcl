@@ -9,7 +9,7 @@ proc checkpoint {step} {
   return [file join $chip(build) $step.dcp]
 }
 
-# Runs a step unless its result is there; tells what it took.
+# Runs a step unless its result is there; prints its time and the slack so far.
 proc run_step {step} {
   set start [clock seconds]
   if {[step_is_done $step]} {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The archive of a run: what is in it, what stays out, and a summary of runs that ended in
+"""The archive of a run: its files, the files that stay out, and a summary of runs that ended in
 each way."""
 
 from __future__ import annotations

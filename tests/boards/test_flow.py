@@ -17,7 +17,7 @@ from tests.support.paths import ROOT
 
 
 def make_vivado(folder: Path, version: str, status: int = 0) -> Path:
-    """A program that tells its version as Vivado does, and writes down what it was called with."""
+    """A program that tells its version as Vivado does, and writes down its arguments."""
     folder.mkdir(parents=True, exist_ok=True)
     program = folder / "vivado"
     program.write_text(

@@ -19,8 +19,8 @@ STEPS = ["ip", "licences", "synth", "constrain", "opt", "place", "phys_opt", "ro
 
 @pytest.fixture
 def described(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Describes a chip as `make bitstreams` does, with one file of Verilog and empty files in the
-    place of corundum's."""
+    """Describes a chip as `make bitstreams` does, with one file of Verilog and empty files instead
+    of corundum's."""
 
     def describe(board: str = "vcu1525", chip: str = "inner", verilog: str = "") -> Path:
         monkeypatch.setattr(flow.corundum, "FOLDER", tmp_path / "corundum")

@@ -22,7 +22,7 @@ def ports_of(board: Board, chip: str) -> list[check.TopPort]:
 
 
 def lint(board_name: str, chip: str, work: Path, change: tuple[str, str] | None = None) -> list[str]:
-    """Lint of a chip's constraints, one piece of which is replaced."""
+    """Lint of a chip's constraints, with one piece replaced."""
     board = Board.load(board_name)
     text = xdc.port_constraints(board, chip)
     if change:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`.venv/bin/python -m tests.box.many_sas [--sas N] [--tables standard|full]`
 
-What it takes `sallyctl -batch` to load N SAs into each of two simulated boxes. The boxes then stand
-back to back, and every SA carries packets both ways, so that each is known to be there: in
-`sallyctl`'s list, and in the chips' own counts. Exit status 1 if one is missing. The times are of
-this machine and hold nothing up.
+Measures how long `sallyctl -batch` takes to load N SAs into each of two simulated boxes. The boxes
+then stand back to back, and every SA carries packets both ways, so that each is known to be there:
+in `sallyctl`'s list, and in the chips' own counts. Exit status 1 if one is missing. The times are
+of this machine and hold nothing up.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LISTED = re.compile(
 
 
 def load(sim: Simulator, tunnels: Tunnels, box: int, sas: int) -> None:
-    """Configure a box, and say what it took."""
+    """Configure a box, and print the time that it took."""
     began = time.monotonic()
     sim.batch(box, tunnels.batch(box, mtu=9582).splitlines())
     took = time.monotonic() - began

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bump in the wire: what a bridged box lets pass is the frame as it came, both ways; what it
-protects comes out of the box at the other end as it went into the first."""
+"""Bump in the wire: a bridged box passes bypassed frames unchanged, both ways. Protected frames
+come out of the box at the other end as they went into the first."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ both_ways = pytest.mark.parametrize("way", WAYS)
 
 
 def through(batch: str, way: str, frames: list[bytes | Packet], folder: Path) -> tuple[list[bytes], dict[str, int]]:
-    """What comes of frames into one port of a box."""
+    """The frames that leave a box for frames into one of its ports."""
     into, out = WAYS[way]
     seen = boxes.run([batch], {into: frames}, [out], folder)
     return seen.out[out], seen.named[0]

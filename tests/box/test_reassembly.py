@@ -44,8 +44,8 @@ NEIGHBOURS = "".join(
 
 
 def together(outcome, packets: list[Packet], frames: list[Packet]) -> None:
-    """These packets and nothing else came out of the tunnel, and the inner chip counted what it
-    made them of."""
+    """These packets and nothing else came out of the tunnel, and the inner chip counted the
+    fragments that it made them of."""
     peer = TUNNEL.peer_receiver()
     received = [bytes(peer.decrypt(esp_payload(frame))) for frame in outcome.out]
     assert received == [forwarded(bytes(packet)) for packet in packets]

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real capture and scapy's own ESP through one box: what comes out is judged by scapy, never by
-our code."""
+"""A real capture and scapy's own ESP through one box: scapy judges the output, never our code."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def test_an_sa_of_one_set_is_held_to_the_spd_in_its_order(make_box) -> None:
     assert outcome.named() == {"inner.drop_selector_mismatch": len(frames) - len(expected)}
 
 
-# What has no port or type to read: headers cut short, and a protocol number alone.
+# Packets without a port or type to read: headers cut short, and a protocol number alone.
 CUT_SHORT = [(6, b"abc"), (17, b""), (17, b"x"), (132, b"abc"), (1, b"")]
 
 

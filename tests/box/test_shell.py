@@ -111,8 +111,8 @@ def cards(simulation: Simulator) -> subprocess.CompletedProcess:
 
 
 def test_the_cards_say_how_they_are() -> None:
-    """The shells' registers by PCIe: each card is what it should be, with its links up and its MAC
-    out of reset."""
+    """The shells' registers by PCIe: each card has the right identity, its links up and its MAC out
+    of reset."""
     with Simulator(1, None, 1, chips="shell") as simulation:
         done = cards(simulation)
     assert done.returncode == 0, done.stderr

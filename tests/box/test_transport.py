@@ -113,7 +113,7 @@ def test_length_on_the_wire_is_the_theory_s(make_box, built_suites: list[str], n
 @every_suite
 @both_versions
 def test_scapy_s_esp_reaches_the_host(make_box, built_suites: list[str], pair: Pair, name: str) -> None:
-    """What comes out on red is, byte for byte, the frame that the far host sealed."""
+    """The frame that comes out on red is, byte for byte, the one that the far host sealed."""
     pair = built(pair, name, built_suites)
     frames = tagged(TO_RED, varied(pair, back=True))
     host = pair.far_sender()
@@ -135,8 +135,8 @@ def test_hosts_of_one_link(make_box) -> None:
 
 
 def test_hosts_have_sas_of_their_own(make_box) -> None:
-    """One policy of networks and one of each direction's SAs for each two hosts; who has none asks
-    for them, and is not let through."""
+    """One policy of networks, and one SA a direction for each two hosts. The box asks for SAs for
+    other hosts, and does not let them through."""
     pairs = [Pair(spi_out=0x1000 + n, spi_in=0x2000 + n, near=f"198.18.0.{n}", far=f"198.19.0.{n}") for n in (1, 2, 3)]
     text = BRIDGE + "".join(pair.states(reqid=7) for pair in pairs)
     networks = {"out": "src 198.18.0.0/16 dst 198.19.0.0/16", "in": "src 198.19.0.0/16 dst 198.18.0.0/16"}

@@ -128,8 +128,8 @@ def wait_until_replayed(box: PairBox, count: int) -> None:
 
 
 def judge(sent: int, frames: list[bytes], first_box: list[bytes]) -> None:
-    """No number and no IV twice, by scapy; what is lost is one run of packets, no longer than it
-    takes to find that the box is dead."""
+    """No number and no IV twice, by scapy. The loss is one run of packets, no longer than it takes
+    to find that the box is dead."""
     opener = TUNNEL.peer_receiver()
     numbers, ivs, ids = [], [], []
     for frame in frames:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The daemon's page in headless Chromium: what it shows of a simulated box, against what was sent,
-and of answers made up here."""
+"""The daemon's page in headless Chromium: the page's figures of a simulated box against the traffic
+sent, and its view of answers made up here."""
 
 from __future__ import annotations
 
@@ -205,8 +205,8 @@ def made_up(browser) -> Watched:
 
 
 def test_what_a_box_may_say(made_up: Watched) -> None:
-    """Names stay text, counts of 64 bits keep each digit, what is not known is a dash and a gap,
-    and faults stand at the top."""
+    """Names stay text, counts of 64 bits keep each digit, unknown values are a dash and a gap, and
+    faults stand at the top."""
     page = made_up.page
     assert page.query_selector("img") is None and page.title() == "Sallyport"
     assert page.inner_text("#daemon") == f"sallyportd {BAD}"

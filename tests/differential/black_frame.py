@@ -38,8 +38,8 @@ def esp_of(frame: bytes) -> bytes | None:
 
 
 def fault(frame: bytes, wanted: Protected, opened: Opened, identification: int | None) -> tuple[str, int | None]:
-    """What is wrong with the frame, "" if nothing; and the identification of its IPv4 header, which
-    no packet before had."""
+    """The frame's fault, "" if it has none; and the identification of its IPv4 header, which no
+    packet before had."""
     sa = wanted.sa
     ethernet = Ether(frame[:14])
     if (ethernet.dst, ethernet.src) != (wanted.mac, MAC_OF_PORT["black"]):

@@ -20,7 +20,7 @@ LOAD = 25
 # A packet of 9,000 bytes is inside a lane for 20,500 cycles with SM3
 # (docs/explanation/performance.md), and may be the last.
 QUIET_CYCLES = 24_000
-# Of one simulation; whoever has more processors runs several seeds side by side.
+# Of one simulation; on more processors, run several seeds side by side.
 THREADS = 1
 CHIPS = ("inner", "crypto", "outer")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the box did against what it must do: counters, punted frames and frames sent, exactly."""
+"""Compares the box with the model: counters, punted frames and frames sent, exactly."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong with a packet on its way: fields with wrong values, bits flipped, its end
-cut off."""
+"""Damages packets as a network may: fields with wrong values, bits flipped, its end cut off."""
 
 from __future__ import annotations
 
@@ -10,8 +9,8 @@ from scapy.utils import checksum
 
 
 def packet(dice: random.Random, data: bytes) -> bytes:
-    """An IP packet that is damaged in one way or another; its IPv4 checksum is right, unless it is
-    what is wrong."""
+    """An IP packet that is damaged in one way or another; its IPv4 checksum is right, unless that
+    is the damage."""
     broken = bytearray(data)
     match dice.randrange(6):
         case 0:

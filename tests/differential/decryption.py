@@ -48,7 +48,7 @@ class Inbound:
         self.paths = configuration.paths
 
     def receive(self, esp: bytes, outer: Reading, head: bytes) -> Outcome:
-        """`head`: the frame's bytes in front of ESP, of which `outer` is read."""
+        """`head`: the frame's bytes in front of ESP; `outer` is read from them."""
         before = ("outer.tx_esp",)
         if not fits(self.sa, len(esp)):
             return ends("crypto.drop_dec_truncated", before)

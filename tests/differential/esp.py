@@ -51,7 +51,7 @@ class Peer:
         return bytes(ours.auth_algo.sign(sealed, ours.auth_key, **ends))
 
     def open(self, packet: bytes, high: int) -> Opened | None:
-        """What is in a packet of a length that the suite has; None if it is not authentic."""
+        """The content of a packet of a length that the suite has; None if it is not authentic."""
         ours, suite = self.association, self.sa.suite
         ends = {"esn_en": self.sa.esn, "esn": high}
         spi, sequence = struct.unpack("!LL", packet[:8])

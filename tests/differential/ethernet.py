@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ethernet frames around packets: tags, types, padding, runts, and what is not IP."""
+"""Ethernet frames around packets: tags, types, padding, runts, and frames that are not IP."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def unharmed(dice: random.Random, packet: bytes) -> Frame:
 
 
 def other(dice: random.Random, bump: bool = False) -> Frame:
-    """What is not IP, or hides it; to a bump in the wire also what finds neighbours in IPv6."""
+    """Frames that are not IP, or hide it; to a bump in the wire also IPv6's neighbour discovery."""
     if bump and dice.random() < 0.3:
         return finish(dice, _head(dice, IPV6) + neighbours(dice))
     mac = {"dst": dice.choice(DESTINATIONS), "src": "02:00:00:00:00:01"}

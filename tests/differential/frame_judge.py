@@ -57,8 +57,8 @@ def judge(frame: Frame, bump: bool = False) -> tuple[str, Reading]:
 
 
 def ether_type(frame: Frame) -> tuple[int, int]:
-    """The type behind up to two tags, and where what it names begins; 802.3 lengths are types that
-    are none."""
+    """The type behind up to two tags, and where its header begins; 802.3 lengths count as
+    unknown types."""
     kind, at = int.from_bytes(frame.data[12:14], "big"), 14
     for _ in range(MOST_TAGS):
         if kind in TAGS:

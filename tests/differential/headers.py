@@ -37,7 +37,7 @@ def ipv4(
 def ipv6(
     src: Address, dst: Address, next_header: int, payload: bytes, hop_limit: int, traffic_class: int, label: int
 ) -> bytes:
-    """An IPv6 packet; `payload` includes extension headers, of which `next_header` is the first."""
+    """An IPv6 packet; `payload` includes extension headers, and `next_header` names the first."""
     first = 6 << 28 | traffic_class << 20 | label
     return (
         struct.pack("!IHBB", first, len(payload) & 0xFFFF, next_header, hop_limit) + src.packed + dst.packed + payload

@@ -98,7 +98,7 @@ def _upper_values(dice: random.Random, selector: Selector | None, version: int) 
 
 
 def _wanted(dice: random.Random, number: Number | None) -> int | None:
-    """The number; of a range any of it, often its ends, and what is beside them."""
+    """The number; of a range any of it, often its ends and the numbers beside them."""
     if not isinstance(number, tuple):
         return number
     low, high = number

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is longer than an MTU: what an SA takes (RFC 4301 8.2.1), and in how many pieces a packet
-leaves (RFC 791 3.2, RFC 8200 4.5)."""
+"""Packets longer than an MTU: the longest packet that an SA takes (RFC 4301 8.2.1), and in how many
+pieces a packet leaves (RFC 791 3.2, RFC 8200 4.5)."""
 
 from __future__ import annotations
 

@@ -57,8 +57,8 @@ class Transported:
 
 @dataclass(frozen=True)
 class Lost:
-    """A packet that counts for an SA and that no wire ever sees; `numbered`: it has a sequence
-    number, which nobody sees either."""
+    """A packet that counts for an SA but leaves at no port; `numbered`: it has used up a
+    sequence number."""
 
     sa: Sa
     numbered: bool = False

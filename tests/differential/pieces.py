@@ -45,7 +45,7 @@ def whole(frames: list[bytes]) -> bytes | None:
 
 
 def fault(frames: list[bytes], packet: bytes, mtu: int) -> str:
-    """What is wrong with the fragments of an IP packet, "" if nothing: sizes, headers,
+    """The fault of an IP packet's fragments, "" if they have none: sizes, headers,
     checksums, padding."""
     if packet[0] >> 4 == 4:
         pieces = fragment(IP(packet), piece_bytes(False, mtu))

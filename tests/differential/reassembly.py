@@ -93,8 +93,8 @@ class Reassembly:
 
     @classmethod
     def at(cls, port: str, configuration: Configuration) -> Reassembly:
-        """Of "red" or "black": fragments to the box end at its address there, but a bridge is
-        nobody's destination."""
+        """Of "red" or "black": fragments to the box end at its address there, but no packet is for
+        a bridge."""
         ends = port == "black" and not configuration.bump
         return cls(configuration.bump, configuration.paths.local.get(6) if ends else None)
 
@@ -136,8 +136,8 @@ class Reassembly:
 
 
 def without_incomplete(frames: list[Frame], port: Reassembly) -> list[Frame]:
-    """The frames but those of datagrams of which something never comes: a box would wait for it.
-    `port`: at which none has come yet."""
+    """The frames but those of datagrams with a missing fragment: a box would wait for it. `port`:
+    at which none has come yet."""
     for frame in frames:
         port.take(frame)
     waiting = {number for datagram in port.open.values() if not datagram.dead for number in datagram.came}

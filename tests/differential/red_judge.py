@@ -85,6 +85,6 @@ class RedJudge:
 
 
 def packet_bytes(frame: Frame, packet: Reading) -> bytes:
-    """The IP packet without what is in front of it and behind it."""
+    """The IP packet without the bytes in front of it and behind it."""
     _, start = frame_judge.ether_type(frame)
     return frame.data[start : start + packet.total]

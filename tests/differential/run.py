@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One configuration, its frames, the box's deeds and the model's, compared; and who is to blame if
-they differ."""
+"""One configuration, its frames, the box's deeds and the model's, compared; and the frame to blame
+if they differ."""
 
 from __future__ import annotations
 

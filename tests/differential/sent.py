@@ -59,7 +59,7 @@ class Sent:
         return None, self.lapsed
 
     def _skip(self) -> None:
-        """Takes what is never seen from the heads of the queues."""
+        """Takes packets that are never seen from the heads of the queues."""
         for queue in self.waiting.values():
             while queue and not isinstance(queue[0][1], Clear):
                 index, item = queue[0]
@@ -119,7 +119,7 @@ class Sent:
         return count, Mismatch(self.port, index, f"next of any order: {heads}", seen)
 
     def _open(self, frame: bytes) -> tuple[int, Opened | None]:
-        """The SPI, and what is inside if it is authentic under the next number."""
+        """The SPI, and the packet inside if it is authentic under the next number."""
         esp = black_frame.esp_of(frame)
         if esp is None:
             return 0, None

@@ -14,8 +14,8 @@ from .ethernet import Frame
 from .forwarding import CE, NOT_ECT, with_ecn
 
 CUT = 0.05
-# The simulated box has four places for datagrams of one hash, and what is dead keeps its own to the
-# end of a run (docs/explanation/fragments.md).
+# The simulated box has four places for datagrams of one hash, and a dead datagram keeps its place
+# to the end of a run (docs/explanation/fragments.md).
 MOST_AT_ONCE = 2
 MOST_DEAD = 4
 MOST_FRAGMENTS = 5

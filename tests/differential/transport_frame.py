@@ -11,8 +11,8 @@ from .transport import with_payload
 
 
 def fault(frame: bytes, wanted: Transported, opened: Opened) -> str:
-    """What is wrong with the frame, "" if nothing: of the headers only length, protocol and
-    checksum are other than they came."""
+    """The frame's fault, "" if it has none. Only length, protocol and checksum of the headers may
+    differ from those that came."""
     head = with_payload(wanted.head, wanted.ip_at, ESP, wanted.sa.esp_bytes(len(wanted.payload)))
     if not frame.startswith(head):
         return f"headers {head.hex()}"

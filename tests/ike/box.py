@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated box for IKE: its sallyportd, what charon asked of it, and what it holds."""
+"""A simulated box for IKE: its sallyportd, charon's requests, and the box's SAs and policies."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class IkeBox:
         self.relay.start()
 
     def stop(self) -> None:
-        """The daemon is killed; charon finds nobody there."""
+        """The daemon is killed; charon finds no daemon there."""
         self.relay.stop()
         self.daemon.kill()
 

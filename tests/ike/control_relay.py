@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Between charon and a sallyportd: who notes what is asked, refuses what the chips would not, and
-tells of what did not happen to them."""
+"""A relay between charon and a sallyportd. It notes requests, refuses some that the chips would
+take, and tells of events that did not happen."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 
 
 def nothing_refused(_: str) -> None:
-    """What is objected to, unless a test says otherwise."""
+    """The requests that it refuses, unless a test says otherwise."""
 
 
 class Relay:
@@ -47,7 +47,7 @@ class Relay:
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 
     def stop(self) -> None:
-        """Nobody listens at `path` any more, and every connection ends."""
+        """The relay stops listening at `path`, and every connection ends."""
         if self._server is None:
             return
         self._server.shutdown()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Points of curveSM2 in plain numbers: slow, and nobody else's code."""
+"""Points of curveSM2 in plain numbers: slow, and independent of any library."""
 
 from __future__ import annotations
 

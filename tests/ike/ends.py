@@ -64,7 +64,7 @@ class Ends:
 
     def settle(self) -> None:
         """Until the box has the next hop of its SAs, which the daemon learns from Linux a moment
-        after they come; what is sent before is dropped."""
+        after they come; packets sent before are dropped."""
         self.box.wait_for(lambda: f"{PEER} dev black lladdr" in self.daemon.sallyctl("neigh", "show").stdout)
 
     def ping(self, count: int = 3) -> None:

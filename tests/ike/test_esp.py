@@ -90,7 +90,7 @@ def test_esp_of_libipsec(both: tuple[Charon, Charon], suite: str) -> None:
     inner = association(into).decrypt(packet)
     assert (inner[IP].src, inner[IP].dst, bytes(inner[UDP].payload)) == ("10.2.0.1", "10.1.0.1", b"from the peer")
 
-    # And the peer opens what is sent under the outbound one: its answer is the proof.
+    # And the peer opens packets sent under the outbound SA: its answer is the proof.
     request = IP(src="10.1.0.1", dst="10.2.0.1") / ICMP(id=1, seq=2) / Raw(b"from the box")
     answer = IP(bytes.fromhex(a.space.python(BOX, device, bytes(association(out).encrypt(request)).hex()).strip()))
     inner = association(into).decrypt(answer)

@@ -65,7 +65,7 @@ def test_daemon_dies_and_returns(fresh: tuple[Charon, Charon]) -> None:
 
 
 def test_request_during_a_restart(fresh: tuple[Charon, Charon]) -> None:
-    """A short restart fails nothing: what is asked meanwhile is asked again."""
+    """A short restart fails nothing: charon repeats the requests made meanwhile."""
     both = installed(fresh)
     before = both[0].spis()
     both[0].stop()
@@ -213,8 +213,8 @@ def test_peer_moves(fresh: tuple[Charon, Charon]) -> None:
 
 @pytest.mark.parametrize("unseen", [False, True])
 def test_reset_of_the_chips(fresh: tuple[Charon, Charon], unseen: bool) -> None:
-    """The box is empty, which the daemon tells, or nobody saw while it was away: policies come
-    again, and new SAs for those that went."""
+    """The chips are reset and empty; the daemon tells charon, or was itself down and tells nothing.
+    charon installs its policies again, and new SAs for those lost."""
     both = installed(fresh)
     before, policies = both[0].spis(), both[0].policies
     if unseen:

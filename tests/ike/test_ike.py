@@ -44,7 +44,7 @@ def test_child_sa(fresh: tuple[Charon, Charon]) -> None:
             Policy(f"src {remote} dst {local}", "fwd", 383615, tmpl=f"src {charon.other} dst {charon.me} {ends}"),
         }
     keys = [key for charon in fresh for s in charon.box.states for key in s.keys]
-    # at level 4 charon prints its own keys, of which the plugin's share must be none
+    # at level 4 charon prints its own keys; the plugin must print none
     for charon in fresh:
         ours = "\n".join(line for line in charon.log().splitlines() if "[KNL]" in line)
         assert not any(key[:16] in re.sub(r"[^0-9a-f]", "", ours.lower()) for key in keys)
@@ -174,7 +174,7 @@ def test_options(fresh: tuple[Charon, Charon]) -> None:
     limits = {"byte-soft": 1000, "byte-hard": 2000, "packet-soft": 10, "packet-hard": 20, "time-hard": 6000}
     into, out = a.box.only("in"), a.box.only("out")
     assert (into.window, out.window, out.limits, out.tfcpad, out.encap) == (1024, 0, limits, 9582, (4500, 4500))
-    # charon sees to it that one of the two rekeys
+    # charon ensures that one of the two rekeys
     assert into.limits == limits | {"time-soft": 5000}
     assert into.flags == out.flags == {"noecn", "nopmtudisc"} and out.extra == {"dont-encap-dscp"} and not into.extra
     into, out = b.box.only("in"), b.box.only("out")

@@ -48,9 +48,9 @@ def connected(ends: Ends) -> Ends:
 
 
 def test_acquire(ends: Ends) -> None:
-    """A packet from the host that no SA is there for has charon make the tunnel. IKE goes through
-    the box's punted frames at ports 500 and 4500, ESP in UDP through its chips, and nobody wrote
-    the peer's MAC address."""
+    """A packet from the host without an SA has charon make the tunnel. IKE goes through the box's
+    punted frames at ports 500 and 4500, ESP in UDP through its chips. The test writes no MAC
+    address of the peer."""
     ends.load("start_action = trap")
     ends.box.wait_for(lambda: len(ends.items("policy")) == 3)
     assert not ends.spis()

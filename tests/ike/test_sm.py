@@ -204,7 +204,7 @@ def test_rekeys(fresh: Two, certificates: Path, esp: str) -> None:
 
 @pytest.mark.parametrize("esp", ["sm4-sm3", "sm4gcm16-esn"])
 def test_traffic(fresh: Two, certificates: Path, esp: str) -> None:
-    """The boxes carry packets under what was negotiated, both ways and through a rekey: none is
+    """The boxes carry packets under the negotiated SAs, both ways and through a rekey: none is
     lost, and either SA counts its own."""
     both = connected(fresh, SM_IKE, esp, "sm2", certificates)
 

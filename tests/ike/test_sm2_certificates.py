@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""mgmt/strongswan-sm/sm2-certificates: what it makes is what openssl verifies, and what it cannot
-make leaves nothing behind."""
+"""mgmt/strongswan-sm/sm2-certificates: openssl verifies the files that it makes, and a failure
+leaves no file behind."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from scapy.contrib.ikev2 import IKEv2, IKEv2_KE, IKEv2_Nonce, IKEv2_Notify, IKEv
 
 from tests.ike.sm_charons import ADDRESSES, NUMBERS, PACKAGE, SmCharon, skip_unless_built, two_sm_charons
 
-# Prints what goes from or to port 500, without the headers below IKE.
+# Prints the datagrams from or to port 500, without the headers below IKE.
 CAPTURE = """
 import socket, sys
 raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Traffic through two boxes back to back, under SAs that two charons negotiated for them: nothing
-is lost in a rekey, and what the chips count is what IKE goes by."""
+is lost in a rekey, and IKE goes by the chips' counts."""
 
 from __future__ import annotations
 

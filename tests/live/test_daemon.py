@@ -61,7 +61,7 @@ def test_linux_answers_for_the_box(tmp_path: Path) -> None:
 # Datagrams whose frames, with 42 bytes in front, end at different bytes of a beat with the punt
 # header and without, and long ones.
 LENGTHS = (18, 19, 21, 22, 23, 69, 70, 71, 72, 85, 86, 87, 1471, 1472)
-# Sends back what comes to UDP port 500 of an address.
+# Sends back each datagram to UDP port 500 of an address.
 ECHO = """
 import socket, sys
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
@@ -138,8 +138,8 @@ xfrm policy add src 10.1.0.0/24 dst 10.2.0.0/24 dir out tmpl src {BOX[1][0]} dst
 
 
 def test_next_hops_are_learned_and_sas_asked_for(tmp_path: Path) -> None:
-    """Nobody writes a MAC address: Linux finds a gateway and a host for the chips. A packet that no
-    SA is there for becomes an event."""
+    """The test writes no MAC address: Linux finds a gateway and a host for the chips. A packet
+    without an SA becomes an event."""
     with live_box(tmp_path, lines=WITHOUT_NEIGHBOURS) as (run, red, black), hosts("box") as (box,):
         black.run("ip", "addr", "add", f"{BEHIND}/32", "dev", BLACK_TAP)
         with managed(box, tmp_path) as daemon:
@@ -161,7 +161,7 @@ def test_next_hops_are_learned_and_sas_asked_for(tmp_path: Path) -> None:
             inner = client.get("counters")["chips"]["inner"]
             client.close()
             received = int(box.run("cat", f"/sys/class/net/{DEVICES[0]}/statistics/rx_packets"))
-            # Traffic goes on without a daemon, and the next one knows what was learned.
+            # Traffic goes on without a daemon, and the next one knows the learned addresses.
             daemon.kill()
             assert red.python(PING, BEHIND, 5) == "5\n"
             daemon.start()
@@ -193,8 +193,8 @@ xfrm state add src {BOX[1][0]} dst {PEER} proto esp spi 0x1001 reqid 7 mode tunn
 xfrm policy add src 10.1.0.0/24 dst 10.2.0.0/24 dir out tmpl src {BOX[1][0]} dst {PEER} proto esp reqid 7 mode tunnel
 xfrm policy add src 2001:db8:1::/64 dst 2001:db8:2::/64 dir out tmpl src {BOX[1][0]} dst {PEER} proto esp reqid 7 mode tunnel
 """
-# Sends datagrams that nobody may cut until the kernel knows how long they may be; prints that, and
-# sends one that is just as long.
+# Sends datagrams that must not be cut until the kernel knows how long they may be; prints that
+# length, and sends one that is just as long.
 GROW = """
 import socket, sys, time
 v6 = ":" in sys.argv[1]
@@ -215,8 +215,8 @@ with socket.socket(socket.AF_INET6 if v6 else socket.AF_INET, socket.SOCK_DGRAM)
 
 
 def test_senders_learn_the_path_mtu(tmp_path: Path) -> None:
-    """Linux behind the box believes what the daemon tells it, over IPv4 and IPv6, and what is as
-    long as that passes."""
+    """Linux behind the box believes the MTU that the daemon tells it, over IPv4 and IPv6, and
+    packets of that length pass."""
     with live_box(tmp_path, lines=TOO_LONG) as (_, red, _), hosts("box") as (box,), managed(box, tmp_path) as daemon:
         for setting in ("all", "default", RED_TAP):
             red.run("sh", "-c", f"echo 0 > /proc/sys/net/ipv6/conf/{setting}/disable_ipv6")

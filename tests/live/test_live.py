@@ -120,7 +120,8 @@ def unpadded(frame: bytes) -> bytes:
 
 
 def test_what_is_recorded_is_what_crossed(session: Session) -> None:
-    """What leaves a box is what comes into the other, in the order of simulated time."""
+    """The frames that leave a box are those that come into the other, in the order of
+    simulated time."""
     record = session.recording
     for here, there in ((0, 1), (1, 0)):
         cable = frames(record, f"box{here}.black", into=False)
@@ -213,7 +214,7 @@ def test_one_box_between_the_kernel_and_scapy(tmp_path: Path) -> None:
 
 @pytest.fixture
 def refused(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """The sentence with which the command line refuses what it is given, in this process."""
+    """The sentence with which the command line refuses its arguments, in this process."""
 
     def call(*arguments: object) -> str:
         with pytest.raises(SystemExit) as ended:

@@ -69,7 +69,8 @@ def test_software_configures_and_answers_while_ping_goes_on(tmp_path: Path) -> N
     assert ports == {0, 1}
     ike_frames = [punted for punted in client.seen if punted.reason == IKE_REASON]
     assert [punted.port for punted in ike_frames] == [BLACK]
-    # What was punted is what the peer sent, and what was injected is what left the box.
+    # The punted frames are those that the peer sent, and the injected ones are those that left
+    # the box.
     with RawPcapNgReader(str(record)) as reader:
         crossed = [((about.ifname or b"").decode(), about.direction, data) for data, about in reader]
     for punted in client.seen:

@@ -84,7 +84,7 @@ def guest(image: Image, space: Host, mac: str, folder: Path) -> Iterator[Guest]:
 
 
 def wait_for_boot(process: subprocess.Popen[str], console: Path) -> None:
-    """Until the guest's own program runs: what is written earlier into the line would be lost."""
+    """Until the guest's own program runs: bytes written earlier into the line would be lost."""
     end = time.monotonic() + WAIT_S
     while "ready" not in console.read_text(errors="replace"):
         assert process.poll() is None and time.monotonic() < end, console.read_text(errors="replace")[-2000:]

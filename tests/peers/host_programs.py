@@ -48,7 +48,7 @@ with Server(("::", 8000), handler) as server:
     server.serve_forever()
 """
 
-# Writes what is at a URL into a file.
+# Writes the content of a URL into a file.
 FETCH = """
 import shutil, sys, urllib.request
 with urllib.request.urlopen(sys.argv[1], timeout=600) as answer, open(sys.argv[2], "wb") as file:

@@ -85,7 +85,7 @@ def other_end(text: str) -> str:
     """The lines of the box's file that are the peer's as well: every state as it is, and every
     policy with the other direction.
 
-    iproute2 6.1 has no `dir` of a state yet, which is how a bump learns what is outbound.
+    iproute2 6.1 has no `dir` of a state yet, by which a bump learns which SAs are outbound.
     """
     other = {"dir in": "dir out", "dir out": "dir in"}
     lines = [line for line in text.splitlines() if line.startswith("xfrm ")]

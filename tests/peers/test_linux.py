@@ -53,8 +53,8 @@ def test_every_ping_crosses(gateway: Network, case: Case) -> None:
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_file_crosses_both_ways(gateway: Network, name: str) -> None:
-    """Linux gets it by HTTP from the host and the host gets it back: 4 MB each way. What comes back
-    is what went."""
+    """Linux gets it by HTTP from the host and the host gets it back: 4 MB each way. The bytes that
+    come back are those that went."""
     case = CASES[name]
     there, here = (f"[{address}]" if ":" in address else address for address in (case.far, case.near))
     data = random.Random(name).randbytes(FILE_BYTES)

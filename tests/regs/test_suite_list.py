@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The list of suites: what it says of a suite, and the sentence for each mistake."""
+"""The list of suites: its facts about a suite, and the sentence for each mistake."""
 
 import copy
 import subprocess

@@ -29,8 +29,8 @@ def headless_chromium() -> Iterator:
 
 
 class Watched:
-    """A page of a browser; `errors` and `requests` are what went wrong in it and what it
-    asked for."""
+    """A page of a browser; `errors` and `requests` are the page's errors and the requests that
+    it made."""
 
     def __init__(self, browser, **context: object) -> None:
         self.page = browser.new_context(**context).new_page()

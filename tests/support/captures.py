@@ -29,8 +29,8 @@ def _real(name: str) -> list[bytes]:
 
 
 def lan(path: Path) -> Path:
-    """Writes to `path` what hosts of an office send: a TCP session, DNS, DHCP, ping, IPv6, ARP,
-    STP, and what goes wrong there."""
+    """Writes to `path` the frames that hosts of an office send: a TCP session, DNS, DHCP, ping,
+    IPv6, ARP, STP, and faulty ones."""
     write_frames(
         path, [*map(bytes, _sessions()), *map(bytes, _control()), *map(bytes, _broken()), *_real("office-lan.pcap")]
     )

@@ -23,7 +23,7 @@ neigh add {PEER} lladdr {PEER_MAC} dev black
 xfrm policy add src 10.1.0.0/24 dst 192.0.2.0/24 dir out action allow
 xfrm policy add src 192.0.2.0/24 dst 10.1.0.0/24 dir in action allow
 """
-# Sends a datagram from port 500 to port 500 of an address, and prints what comes back.
+# Sends a datagram from port 500 to port 500 of an address, and prints the answer.
 IKE = """
 import socket, sys
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:

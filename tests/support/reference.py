@@ -2,7 +2,7 @@
 """What a box should do with a frame, by scapy and `cryptography`: an implementation that shares
 nothing with the RTL.
 
-Tunnels of any suite over IPv4 or IPv6. Used to judge what comes out of a port, never to make it.
+Tunnels of any suite over IPv4 or IPv6. Used to judge the output of a port, never to make it.
 """
 
 from __future__ import annotations

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The front end: RFC 2544 trials, reports, comparisons, and what it says of bad input."""
+"""The front end: RFC 2544 trials, reports, comparisons, and its answers to bad input."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`./sallyport compare`: what it pairs, what it finds worse, and its exit status; and the boxes
-against the baseline."""
+"""`./sallyport compare`: the rows that it pairs, those that it finds worse, and its exit status;
+and the boxes against the baseline."""
 
 from __future__ import annotations
 

@@ -158,8 +158,8 @@ def test_transport_mode_carries_what_the_wire_allows(tmp_path: Path, boxes: int,
 
 @pytest.mark.parametrize("direction", ["encrypt", "decrypt", "both"])
 def test_one_box_carries_what_the_wire_allows(tmp_path: Path, direction: str) -> None:
-    """A box alone, its tester on red and on black; what it decrypts was encrypted by another one in
-    an earlier run."""
+    """A box alone, its tester on red and on black; it decrypts packets that another one encrypted
+    in an earlier run."""
     rows_file = tmp_path / "rows.json"
     sallyport(
         "rfc2544", "--boxes", "1", "--direction", direction, "--frame-size", "64,1400,imix", "--sas", "4",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands between TRex and a box: VLAN tags, IPv6 neighbours, bridges that must learn."""
+"""The network between TRex and a box: VLAN tags, IPv6 neighbours, bridges that must learn."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a trial begins: TRex's scheduler is late when traffic starts, and what it sends then is no
-part of a measurement."""
+"""How a trial begins: TRex's scheduler is late when traffic starts, and the frames that it sends
+then are not part of a measurement."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.trex.lab import Lab, setup, trial
 
 
 def test_a_box_with_a_short_queue_loses_nothing_at_the_start(lab: Lab) -> None:
-    """At its own rate; 20 ms of it at once would be 80 frames, of which the queue holds 16."""
+    """At its own rate; 20 ms of it at once would be 80 frames, and the queue holds 16."""
     lab.world(capacity_fps=4032, queue=16)
     result = lab.backend().run_trial(trial(4032))
     assert (result.lost, result.checks) == (0, [])

@@ -2,7 +2,7 @@
 """Frames that both interface chips take whole, and the fragments that scapy cuts them into.
 
 `python -m tests.vectors.test_chip_fragments` writes the table anew; the test fails if scapy no
-longer makes what is committed. The policies are those of InnerSetup.scala and OuterFrames.scala.
+longer makes the committed table. The policies are those of InnerSetup.scala and OuterFrames.scala.
 """
 
 from collections.abc import Iterator
@@ -68,8 +68,8 @@ def cases() -> Iterator[tuple[str, str, list[bytes]]]:
         "headers6",
         v6(INNER / twice, IPv6(**there) / IPv6ExtHdrHopByHop() / IPv6ExtHdrDestOpt(), udp / Raw(LOAD[:1000]), 500),
     )
-    # First fragments with just all of the upper-layer header (RFC 7112), and of a protocol of which
-    # nobody knows it.
+    # First fragments with just all of the upper-layer header (RFC 7112), and of a protocol whose
+    # header is unknown.
     head6, echo = IPv6(**there), ICMPv6EchoRequest(seq=3, data=LOAD[:60])
     yield "inner", "tcp6", v6(INNER, head6, TCP() / Raw(LOAD[:60]), 72)
     yield "inner", "udp6", v6(INNER, head6, udp / Raw(LOAD[:40]), 56)

@@ -2,7 +2,7 @@
 """The fragments that FragmenterSpec wants are scapy's.
 
 `python -m tests.vectors.test_fragmenter_packets` writes the table anew; the test fails if scapy no
-longer makes what is committed.
+longer makes the committed table.
 """
 
 import random

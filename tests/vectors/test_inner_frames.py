@@ -3,7 +3,7 @@
 by scapy.
 
 `python -m tests.vectors.test_inner_frames` writes the tables anew; the tests fail if scapy no
-longer makes what is committed. The cases stand in tests/vectors/inner_frames.
+longer makes the committed tables. The cases stand in tests/vectors/inner_frames.
 """
 
 from scapy.compat import raw

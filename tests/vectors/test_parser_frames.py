@@ -3,7 +3,7 @@
 scapy's dissector.
 
 `python -m tests.vectors.test_parser_frames` writes the table anew; the test fails if scapy no
-longer makes what is committed.
+longer makes the committed table.
 """
 
 import random
@@ -228,8 +228,8 @@ def broken_ipv6() -> Iterator[str]:
             whole_frame = len(raw(eval(f"{ethernet(tags)} / {whole}", NAMES)))
             for cut in (60, 61, 62, 63, whole_frame - 9, whole_frame - 1):
                 yield f"Ether(raw({ethernet(tags)} / {whole})[:{cut}])"
-    # Too many headers and bytes, and then cut: what is out of place or not there counts before what
-    # is too much.
+    # Too many headers and bytes, and then cut: a misplaced or missing header counts before
+    # an excess.
     for chain in ([DESTINATION] * 5, ["DestOpt(options=options(64))", DESTINATION], ["DestOpt(options=options(72))"]):
         for cut in (7, 8, 31, 32, 33, 39, 40, 63, 64, 71, 72):
             yield f"ends_at({ETHER} / {ip6(chain, 'UDP(sport=7, dport=8) / Raw(bytes(60))')}, {cut})"
@@ -341,7 +341,7 @@ def ipv6(packet: bytes) -> dict[str, object]:
 
 
 def upper_layer(protocol: int, payload: bytes, later: bool, icmp: int) -> dict[str, object]:
-    """Ports, type and code, a mobility header's type, or what stands in their place."""
+    """Ports, type and code, a mobility header's type, or the values in their place."""
     readable = not later and len(payload) >= 4
     ports, typed = readable and protocol in (6, 17, 132), readable and protocol == icmp
     mobile = readable and icmp == 58 and protocol == 135

@@ -3,7 +3,7 @@
 and read back by its dissector.
 
 `python -m tests.vectors.test_priority_frames` writes the table anew; the test fails if scapy no
-longer makes what is committed.
+longer makes the committed table.
 """
 
 from collections.abc import Iterator

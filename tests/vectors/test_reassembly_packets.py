@@ -3,7 +3,7 @@
 they are scapy's packets.
 
 `python -m tests.vectors.test_reassembly_packets` writes the table anew; the test fails if scapy no
-longer makes what is committed.
+longer makes the committed table.
 """
 
 import random
@@ -34,7 +34,7 @@ HEAD = """\
 
 
 def links(dice: random.Random) -> bytes:
-    """What stands in front of an IP header: nothing, Ethernet, one VLAN tag, two."""
+    """The bytes in front of an IP header: none, Ethernet, one VLAN tag, two."""
     ether = Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:02")
     inner = Dot1Q(vlan=5, type=0x0800)
     tagged, twice = raw(ether / inner), raw(ether / Dot1AD(vlan=7) / inner)

@@ -92,8 +92,8 @@ def _never(time: float | None) -> float:
 
 
 def read(path: Path) -> list[dict]:
-    """The rows of a file that `--json` wrote; for any other file an [InputError] that says what
-    was found."""
+    """The rows of a file that `--json` wrote; for any other file an [InputError] that says why the
+    file is wrong."""
     try:
         found = json.loads(path.read_text())
     except OSError as error:

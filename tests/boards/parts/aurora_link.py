@@ -129,8 +129,8 @@ async def channel_that_falls_in_traffic_begins_anew(dut):
 
 @cocotb.test()
 async def hard_error_begins_anew(dut):
-    """A hard error counts once; nothing is trained until the core has dropped its channel, as it
-    does by itself."""
+    """A hard error counts once; the link does not train until the core has dropped its channel, as
+    it does by itself."""
     core, channels = await started(dut)
     for count in range(1, 4):
         await Timer(500, "ns")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chisel's names of ports for the models of cocotbext, and what stands behind these."""
+"""Chisel's names of ports for the models of cocotbext, and the targets behind these."""
 
 from __future__ import annotations
 

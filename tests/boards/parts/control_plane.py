@@ -32,7 +32,7 @@ OFFSETS = shell_offsets()
 
 
 class Card:
-    """One card with its host. `core` is what stands behind the core's AXI4-Lite."""
+    """One card with its host. `core` is the target behind the core's AXI4-Lite."""
 
     def __init__(self, dut) -> None:
         self.dut = dut

@@ -50,8 +50,8 @@ class DriftingClock:
 
 
 async def settled(clock: LogicObject) -> None:
-    """The next edge, when all that it changes has changed: what is read then is what the edge after
-    it takes."""
+    """The next edge, when all that it changes has changed: the edge after it takes the values that
+    are read then."""
     await RisingEdge(clock)
     await ReadOnly()
 

@@ -213,7 +213,7 @@ async def what_is_out_of_turn_is_refused_and_harms_nothing(dut) -> None:
     await refuses("io_injectLength", 64)
     for n in range(0, 64, 4):
         await mailbox.write("io_injectData", int.from_bytes(frame[n : n + 4], "little"))
-    # The beat is full, and nobody takes it.
+    # The beat is full, and the chip does not take it.
     await refuses("io_injectData", 1)
     mailbox.ready = 1
     await ClockCycles(dut.clock, 5)

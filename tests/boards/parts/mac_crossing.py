@@ -19,7 +19,7 @@ LENGTHS = [1, 2, 59, 60, 63, 64, 65, 68, 127, 128, 129, 1514, 9599, 9600, 9601, 
 
 
 def frame(length: int, number: int) -> bytes:
-    """Of so many bytes, all of which tell the frame."""
+    """A frame of so many bytes; any of them tells which frame it is."""
     return random.Random(number).randbytes(length)
 
 
@@ -344,7 +344,7 @@ async def core_resets_leave_out_the_rest_of_frames(dut):
 
 @cocotb.test()
 async def transmit_resets_begin_with_a_frame(dut):
-    """The MAC's reset while it sends and while the core is inside a frame: what is left of both is
+    """The MAC's reset while it sends and while the core is inside a frame: the rest of both is
     gone, the next frame is whole."""
     bench = await Bench(dut).begin()
     for _ in range(20):

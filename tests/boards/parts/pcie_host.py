@@ -34,8 +34,8 @@ class PcieHost:
 
     @classmethod
     async def begin(cls, dut: HierarchyObject, clock: LogicObject, reset: LogicObject, prefix: str) -> PcieHost:
-        # The model's reset comes with its first clock, and what is valid before is taken for
-        # a completion.
+        # The model's reset comes with its first clock, and the model takes anything valid before
+        # for a completion.
         reset.value = 1
         for level in (0, 1) * 4:
             clock.value = level

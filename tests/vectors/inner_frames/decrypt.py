@@ -14,7 +14,7 @@ FIGURE_4 = {
     CE: {NOT_ECT: CE, ECT0: CE, ECT1: CE, CE: CE},
 }
 
-# The cells marked "(!!!)" or "(!)", currently unused, of which the packet goes on: inner, outer.
+# The cells marked "(!!!)" or "(!)", currently unused, whose packets go on: inner, outer.
 UNUSED = {(NOT_ECT, ECT0), (NOT_ECT, ECT1), (ECT1, ECT0), (CE, ECT1)}
 
 
@@ -121,7 +121,7 @@ def decrypt_cases() -> Iterator[tuple[str, int, int, int, int, bool, str, int | 
             counter = "tx_frames" if group == (77 if sa == 1 else 78) else "drop_selector_mismatch"
             yield counter, sa, count, 4, 0, False, f"{ip(dst=dst)} / {rest}", None
     yield "tx_frames", 1, count + 1, 4, 0, False, f"{ip(', frag=9, proto=17', dst='10.0.1.200')} / Raw(bytes(20))", None
-    # SA 5 allows any protocol: fragments and what has no ports.
+    # SA 5 allows any protocol: fragments and packets without ports.
     base = (1 << 32) + 100
     yield "tx_frames", 5, base, 4, 0, False, f"{ip(', frag=9')} / Raw(bytes(64))", None
     yield "tx_frames", 5, base + 1, 4, 0, False, f"{ip()} / ICMP()", None

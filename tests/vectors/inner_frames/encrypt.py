@@ -48,8 +48,7 @@ def encrypt_cases() -> Iterator[tuple[str, int, str]]:
         )
     for ttl in (2, 3, 128, 255):
         yield "tx_protect", 5, f"{ip('10.1.0.9', f', ttl={ttl}')} / {udp}"
-    # Checksums of which the update carries: every low byte of the identification in turn moves
-    # the sum.
+    # Checksums whose update carries: every low byte of the identification in turn moves the sum.
     for ident in range(0, 65536, 1999):
         yield "tx_protect", 5, f'{ether} / IP(src="10.0.0.1", dst="10.1.0.9", id={ident}) / {udp}'
     # TTL: of what would go on alone.
@@ -114,7 +113,7 @@ def encrypt_cases_v6() -> Iterator[tuple[str, int, str]]:
     yield "tx_protect", 7, f"{ip('2001:db8:1::9')} / {udp}"
     yield "tx_protect", 5, f"{ip('2001:db8:1::8')} / {udp}"
     yield "drop_policy", 0, f"{ip('::10.1.0.9')} / {udp}"
-    # Priorities, flows, ports, and what has none.
+    # Priorities, flows, ports, and packets without ports.
     yield "tx_protect", 6, f"{ip('2001:db8:5::1')} / UDP(sport=1, dport=5000)"
     yield "tx_bypass", 1, f"{ip('2001:db8:5::1')} / UDP(sport=5000, dport=1)"
     yield "tx_bypass", 1, f"{ip('2001:db8:5::1')} / TCP(sport=1, dport=5000)"
@@ -129,7 +128,7 @@ def encrypt_cases_v6() -> Iterator[tuple[str, int, str]]:
     yield "tx_protect", 8, f"{ip('2001:db8:7::1')} / EchoRequest(seq=5) / Raw(bytes(100))"
     yield "drop_policy", 0, f"{ip('2001:db8:7::1')} / EchoReply()"
     yield "drop_policy", 0, f"{ip('2001:db8:7::1', ', nh=58')} / Raw(bytes([128, 0, 0]))"
-    # Extension headers in front of what is looked at.
+    # Extension headers in front of the fields that the chip looks at.
     for headers in (
         "HopByHop()",
         "Routing(addresses=['2001:db8::7'])",
@@ -156,8 +155,8 @@ def encrypt_cases_v6() -> Iterator[tuple[str, int, str]]:
         yield "drop_ttl_expired", 0, f"{ip(there, f', hlim={hops}')} / {udp}"
         yield "drop_ttl_expired", 0, f"{ip('2001:db8:2::1', f', hlim={hops}')} / {udp}"
         yield "punt_policy", 0, f"{ip('2001:db8:3::1', f', hlim={hops}')} / {udp}"
-    # Of this link: neighbour discovery, whoever it is for, and addresses that no router passes on;
-    # and their neighbours.
+    # Of this link: neighbour discovery to any address, and addresses that no router passes on; and
+    # the addresses beside those.
     for message in ("RS()", "RA()", "NS()", "NA()", "Redirect()"):
         yield "punt_nd", 0, f"{ip(there, ', hlim=255')} / {message}"
         yield "punt_nd", 0, f"{ip(there, ', hlim=255')} / DestOpt() / {message}"
@@ -224,7 +223,7 @@ def encrypt_cases_mtu() -> Iterator[tuple[str, int, str, int]]:
     yield "tx_protect", 10, udp("10.11.0.1", 700, ', flags="evil"'), 600
     for length in (576, 577, 1500):
         yield "tx_bypass", 4, udp("10.12.0.1", length), 576 if length > 576 else 0
-    # TTL comes first; a header with options is not cut, so who is bypassed with one is punted; a
+    # TTL comes first; a header with options is not cut, so a bypassed packet with one is punted; a
     # flow's MTU counts where the flow does.
     yield "drop_ttl_expired", 0, udp("10.11.0.1", 601, df + ", ttl=1"), 0
     yield "tx_protect", 10, udp("10.11.0.1", 700, option), 0

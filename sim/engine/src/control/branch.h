@@ -42,7 +42,7 @@ class Branch {
   [[noreturn]] void fail();
 
  private:
-  int back_ = -1;  // in the branch, what it leaves behind goes there
+  int back_ = -1;  // in the branch, its results go there
 };
 
 }  // namespace sallyport::sim

@@ -40,8 +40,8 @@ def statistics(world, traffic):
 
 
 def passes(world, port, stream):
-    """A box takes what is for it; a bump in the wire takes nothing and passes what is for the
-    far port."""
+    """A box takes the frames that are for it; a bump in the wire takes none and passes those for
+    the far port."""
     wanted = world.ports[1 - port].mac if world.bridge else world.ports[port].box_mac
     return stream.packet.buffer[:6].hex(":") == wanted and stream.packet.buffer[6:12].hex(":") == world.ports[port].mac
 
