@@ -31,7 +31,7 @@ case class CryptoElaboration(
     model: Flag
 ) {
 
-  /** Raises an `IllegalArgumentException` that says what is wrong. */
+  /** Raises an `IllegalArgumentException` that names the error. */
   def config: CryptoConfig = {
     require(!(full.value && chip.small.value), "--small and --full: give one")
     val default =

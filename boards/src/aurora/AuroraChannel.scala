@@ -77,8 +77,8 @@ class AuroraChannel(wordBits: Int, channel: Int, queue: Int, params: AuroraLinkP
   io.words <> received.out
   io.status.overflow := told(rx.io.words.valid && !received.in.ready)
 
-  // Low until the user clock has seen this reset, however long it stood still: what it said before
-  // is then forgotten.
+  // Low until the user clock has seen this reset, even if it stood still: its earlier value is
+  // then forgotten.
   private val trained = withClockAndReset(user, link.reset)(RegNext(tx.io.done && rx.io.aligned, false.B))
   io.trained := withReset(core.reset)(RegNext(BitSynchronizer(trained), false.B))
 }

@@ -22,7 +22,7 @@ class AuroraRx(wordBits: Int, channel: Int, markers: Int) extends Module {
     val aligned = Output(Bool())
   })
 
-  // A beat on its way beside what is found out about it, a register at a time.
+  // A beat on its way beside the tests for a marker, a register at a time.
   private val came = ShiftRegister(io.beats.bits, 3)
   private val valid = Seq.iterate(RegNext(io.beats.valid, false.B), 3)(RegNext(_, false.B))
   private val parts = TrainingMarker.matches(channel, RegNext(io.beats.bits)).map(RegNext(_))

@@ -10,8 +10,8 @@ import sallyport.common.queue.ReadSlice
  * A first-in first-out queue between two clocks of any ratio.
  *
  * One word a cycle of either clock. `in.ready`, `room`, `out.valid` and the bits are registers. The
- * input is ready, or has room, while 3 or more places are free for all that this side can know, and
- * `spare`; those 3 are for what comes while the count of free places is on its way. Latency from a
+ * input is ready, or has room, while `spare` and 3 more places are free as far as this side can
+ * know. The 3 are for words that come while the count of free places is on its way. Latency from a
  * write to `out.valid`: 2 cycles of the writer and 7 to 8 of the reader; a place that is read is
  * free again for the writer after as much the other way round, so a stream without pauses needs
  * `depth` of 32 where the clocks are about equal.

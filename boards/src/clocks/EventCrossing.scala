@@ -7,8 +7,8 @@ import chisel3._
  * Events of one clock as pulses of another: for each cycle of `from` with `in` one cycle of `to`
  * with `out`, about eight cycles later.
  *
- * A counter crosses and is counted after, so none is lost as long as no more than 15 wait; events
- * that keep coming faster than `to` ticks are told in part. Both sides are reset together
+ * A counter crosses and is counted after, so none is lost as long as no more than 15 wait. Of
+ * events that keep coming faster than `to` ticks, some are lost. Both sides are reset together
  * ([[CrossingReset]]).
  */
 class EventCrossing extends RawModule {

@@ -37,9 +37,9 @@ object SlrStage {
  * the other.
  *
  * `in.ready` is `room` as it was [[SlrStage.stages]] cycles ago, and a word comes out as many
- * cycles after it came in; so up to [[SlrPipe.spare]] words come after `room` has fallen, and all
- * find a place if the queue has that many to spare. One word a cycle, none lost. There is no reset:
- * while both ends are in reset, for twice the stages or longer, what is under way is lost.
+ * cycles after it came in. So up to [[SlrPipe.spare]] words come after `room` has fallen. All find
+ * a place if the queue has that many to spare. One word a cycle, none lost. There is no reset:
+ * while both ends are in reset, for twice the stages or longer, words under way are lost.
  */
 class SlrPipe[T <: Data](gen: T) extends Module {
   val io = IO(new Bundle {

@@ -8,9 +8,9 @@ import chisel3.util.{RegEnable, addAttribute}
  * A value of one clock as another clock sees it, however it moves: `out` is always a value that
  * `in` had, and follows it within about ten cycles.
  *
- * The value is held while the other side takes it: a toggle goes over, the other side takes what is
- * held and sends the toggle back. Values that `in` has meanwhile are passed over. Both sides are
- * reset together ([[CrossingReset]]), and `out` is then 0. Constraint:
+ * The value is held while the other side takes it: a toggle goes over, the other side takes the
+ * held value and sends the toggle back. Values that `in` has meanwhile are passed over. Both sides
+ * are reset together ([[CrossingReset]]), and `out` is then 0. Constraint:
  * boards/constraints/ValueCrossing.tcl.
  */
 class ValueCrossing(width: Int) extends RawModule {

@@ -13,7 +13,7 @@ class ControlLink(channelsOfLink: Int) extends Bundle {
   val up = Input(Bool())
   val channels = Input(Vec(channelsOfLink, new AuroraChannelStatus))
 
-  /** A pulse: the link's Aurora cores are reset, whoever asked for it. */
+  /** A pulse: the link's Aurora cores are reset, for any cause. */
   val restarted = Input(Bool())
 
   /** A pulse: reset the link's Aurora cores. */

@@ -6,12 +6,12 @@ import chisel3.util._
 import sallyport.boards.registers.RegisterPort
 
 /**
- * Accesses of dynamic reconfiguration ports, in their clock: bit 24 of a request's address chooses
- * the system monitor (0) or the MAC path (1), the bits below are the word's address.
+ * Accesses of dynamic reconfiguration ports, in their clock. Bit 24 of a request's address chooses
+ * the system monitor (0) or the MAC path (1); the bits below are the word's address.
  *
  * An access that the target has not ended after `patience` cycles, or for which there is no target,
- * answers an error: a target without its own clock is silent. What it says afterwards is ignored,
- * unless the next access already waits for it; `patience` is far above what a target takes.
+ * answers an error: a target without its own clock is silent. A later answer is ignored, unless the
+ * next access already waits; `patience` is far longer than a target takes.
  *
  * @param targets address bits of each port; at most two
  */

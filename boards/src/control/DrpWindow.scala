@@ -7,9 +7,9 @@ import sallyport.boards.registers.{RegisterPort, RegisterRequest, RegisterRespon
 import sallyport.common.registers.map.ShellRegs
 
 /**
- * The registers DRP_SELECT, DRP_DATA, DRP_COMMAND and DRP_STATE (regs/shell.rdl): an access that
- * software starts and then looks at until it has ended, since a target may take microseconds and
- * the host should not wait for it in a read.
+ * The registers DRP_SELECT, DRP_DATA, DRP_COMMAND and DRP_STATE (regs/shell.rdl). Software starts
+ * an access and then polls until it has ended: a target may take microseconds, and the host should
+ * not wait for it in a read.
  */
 class DrpWindow extends Module {
   val io = IO(new Bundle {

@@ -10,13 +10,13 @@ import sallyport.common.stream.{NoMeta, PacketStream}
  * The registers from PUNT_STATE to INJECT_STATE (regs/shell.rdl): software takes punted frames of
  * an interface chip and puts its own in, four bytes at a time.
  *
- * It stores one beat to inject, and of punted frames none: they wait in the core's punt queue,
- * which counts what it then drops, and injected ones become whole in the core's
- * [[sallyport.iface.cpu.Injector]]. So a frame may be as long as theirs, and the mailbox costs no
- * memory. Neither direction waits for the other.
+ * It stores one beat to inject, and no beat of a punted frame. Punted frames wait in the core's
+ * punt queue, which counts the frames that it drops; injected ones become whole in the core's
+ * [[sallyport.iface.cpu.Injector]]. So a frame may be as long as these two allow, and the mailbox
+ * costs no memory. Neither direction waits for the other.
  *
- * Software writes no register more often than every 5 cycles ([[RegisterFile]]); what it reads of a
- * beat stands 2 cycles after the read before. A frame that is broken off leaves with `error`.
+ * Software writes no register more often than every 5 cycles ([[RegisterFile]]); each word of a
+ * beat is valid 2 cycles after the read before. A frame that is broken off leaves with `error`.
  */
 class FrameMailbox extends Module {
   val io = IO(new Bundle {

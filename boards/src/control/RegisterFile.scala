@@ -19,14 +19,14 @@ class RegisterFlags(registers: Seq[RegisterDesc]) extends Record {
  * Registers as SystemRDL describes them, without the windows of a chip's
  * [[sallyport.common.registers.RegisterBank]].
  *
- * `control` holds what software wrote (after reset: the RDL's reset values); a bit that the RDL
- * calls a single pulse is high for one cycle after software wrote 1 and reads 0. `written` pulses
- * in the cycle in which the new value first stands. `status` is sampled when it is read, and `read`
- * pulses in the cycle after. An address that is no register and a write to a register without a
- * writable bit answer an error and change nothing. One access every 5 cycles.
+ * `control` holds the values that software wrote (after reset: the RDL's reset values). A bit that
+ * the RDL calls a single pulse is high for one cycle after software wrote 1 and reads 0. `written`
+ * pulses in the cycle in which the new value first stands. `status` is sampled when it is read, and
+ * `read` pulses in the cycle after. An address that is no register and a write to a register
+ * without a writable bit answer an error and change nothing. One access every 5 cycles.
  *
- * @param registers all of them; of one that the RDL repeats, each has an entry of its own
- * @param build values of those that are fixed at elaboration; what is not named is 0
+ * @param registers all registers; one that the RDL repeats has an entry for each instance
+ * @param build values of the registers that are fixed at elaboration; a register not named is 0
  */
 class RegisterFile(addressBits: Int, registers: Seq[RegisterDesc], build: Map[RegisterDesc, BigInt]) extends Module {
   private def of(role: RegisterRole) = registers.filter(_.role == role)

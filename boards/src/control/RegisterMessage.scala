@@ -15,7 +15,7 @@ class RegisterMessage extends Bundle {
   /** One of [[RegisterMessage]]'s. */
   val kind = UInt(2.W)
 
-  /** Open and opened: the same in an answer as in what it answers. */
+  /** Open and opened: an answer repeats the round of its message. */
   val round = UInt(RegisterMessage.roundBits.W)
 
   /** Request and response: changes from one access to the next. */

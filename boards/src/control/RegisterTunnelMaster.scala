@@ -8,15 +8,15 @@ import sallyport.common.link.LinkFrame
 
 /**
  * Register accesses to the card at the far end of a link, as messages of the link; on the crypto
- * card alone. An interface card has no master and the crypto card no [[RegisterTunnelTarget]], so
- * that whoever has captured an interface chip has no way to a register of the crypto chip: what
- * comes to a master is looked at as an answer to what it has asked, or not at all.
+ * card alone. An interface card has no master and the crypto card no [[RegisterTunnelTarget]]. So
+ * an attacker who has captured an interface chip cannot reach a register of the crypto chip: a
+ * master takes a message as the answer to its own request, or ignores it.
  *
- * An access is made once or not at all, though messages get lost: a request is sent again until its
- * answer comes, and the target answers a repeated one again without making the access (its sequence
- * bit is that of the last). That needs both ends to agree on the bit, so the first access, and the
- * first after one was given up, is preceded by `open`, answered with its own round. The link keeps
- * messages in order, so what was sent before is then through.
+ * An access is made once or not at all, though messages get lost. The master repeats a request
+ * until its answer comes. The target answers a repeated request again without making the access,
+ * since its sequence bit is that of the last. That needs both ends to agree on the bit, so the
+ * first access, and the first after one was given up, is preceded by `open`, answered with its own
+ * round. The link keeps messages in order, so all earlier messages have then arrived.
  *
  * When `patience` has passed `tries` times without an answer, to `open` and request together, the
  * access ends in an error: it was made once, or not. Latency: two ways of the link and the access.
@@ -48,7 +48,7 @@ class RegisterTunnelMaster(patience: Int = 2048, tries: Int = 6) extends Module 
   private val request = RegEnable(io.port.request.bits, io.port.request.fire)
   io.port.request.ready := !busy
 
-  // What comes, a cycle late.
+  // The message received, a cycle late.
   private val comes = RegNext(io.receive.valid, false.B)
   private val message = RegEnable(io.receive.bits.asTypeOf(new RegisterMessage), io.receive.valid)
   private val opens = comes && busy && !open && message.kind === RegisterMessage.opened.U && message.round === round
@@ -80,8 +80,8 @@ class RegisterTunnelMaster(patience: Int = 2048, tries: Int = 6) extends Module 
     round := round + 1.U
   }
 
-  // What goes. A message that still waits for the link is not followed by another: that one counts
-  // as lost.
+  // The message to send. A message that still waits for the link is not followed by another: that
+  // one counts as lost.
   private val out = Wire(new RegisterMessage)
   out := RegisterMessage(RegisterMessage.open.U)
   out.round := round

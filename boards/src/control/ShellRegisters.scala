@@ -15,7 +15,7 @@ class TunnelStatus extends Bundle {
 }
 
 /**
- * The shell's registers (regs/shell.rdl) with what is behind them: counters of events, pins,
+ * The shell's registers (regs/shell.rdl) with the logic behind them: counters of events, pins,
  * lights, DRP window and frame mailbox. All in the core clock; counters wrap.
  *
  * See [[RegisterFile]] for the timing of an access.

@@ -10,17 +10,17 @@ import sallyport.common.stream.{MacBeat, PacketStream, RegisterSlice}
  * Frames from the core (300 MHz), whose clock and reset are this module's own, to the MAC
  * (322.265625 MHz).
  *
- * A frame leaves when it is whole in the queue (32 KiB, so that frames of 9600 bytes and their tags
- * fit twice), a beat whenever the MAC takes one: `valid` never falls inside a frame. `in` waits
- * while the queue is full, and while the MAC is in reset. Frames of 503 beats or more would never
- * leave. `error` on the last beat goes with it.
+ * A frame leaves when it is whole in the queue, a beat whenever the MAC takes one: `valid` never
+ * falls inside a frame. The queue has 32 KiB, so that frames of 9600 bytes and their tags fit
+ * twice. `in` waits while the queue is full, and while the MAC is in reset. Frames of 503 beats or
+ * more would never leave. `error` on the last beat goes with it.
  *
  * The core may be in another SLR: [[SlrStage]]s are behind `in`.
  *
- * A reset of either side empties the queue. A frame of which the MAC has had a part then ends with
- * a beat of one byte with `error`, so it is sent with a bad FCS; the rest of one that the core was
- * in is left out, as are frames in the queue. Latency from the last beat: 7 cycles and about 10 of
- * the MAC's clock.
+ * A reset of either side empties the queue. A frame that has partly reached the MAC then ends with
+ * a beat of one byte with `error`, so it is sent with a bad FCS. If the core was inside a frame,
+ * the rest of that frame is left out, as are frames in the queue. Latency from the last beat: 7
+ * cycles and about 10 of the MAC's clock.
  */
 class MacEgress extends Module {
   val io = IO(new Bundle {

@@ -10,14 +10,14 @@ import sallyport.common.stream.{MacBeat, PacketStream}
  * Frames from the MAC (322.265625 MHz) to the core (300 MHz), whose clock and reset are this
  * module's own.
  *
- * Neither side can be held back. The core takes a beat a cycle and a wire brings fewer, 281 M/s at
- * most (frames of 69 bytes, two beats each); the queue of 64 holds what comes faster for a while. A
- * frame that meets a full queue is cut: its last beat has `error`; one that begins while there is
- * no room is left out whole. `overflow` has a pulse for each frame of both kinds.
+ * Neither side can be held back. The core takes a beat a cycle, and a wire brings fewer: 281 M/s at
+ * most (frames of 69 bytes, two beats each). The queue of 64 holds beats that come faster for a
+ * while. A frame that meets a full queue is cut: its last beat has `error`; one that begins while
+ * there is no room is left out whole. `overflow` has a pulse for each frame of both kinds.
  *
- * A reset of either side empties the queue. A frame of which the core has had a part then ends with
- * a beat of one byte with `error`; the rest of one that the MAC was in is left out. Latency: 4
- * cycles of the MAC's clock and 8 of the core's.
+ * A reset of either side empties the queue. A frame that has partly reached the core then ends with
+ * a beat of one byte with `error`. If the MAC was inside a frame, the rest of that frame is left
+ * out. Latency: 4 cycles of the MAC's clock and 8 of the core's.
  */
 class MacIngress extends Module {
   val io = IO(new Bundle {

@@ -7,7 +7,7 @@ import sallyport.boards.registers.{CardMap, RegisterPort}
 import sallyport.common.stream.RegisterSlice
 
 /**
- * The host's reads and writes of BAR0 as accesses of registers, and what it else sends answered as
+ * Makes register accesses of the host's reads and writes of BAR0, and answers its other requests as
  * PCI Express asks. 250 MHz, 256 bits, no straddling, payload behind the descriptor (PG213,
  * "DWORD aligned").
  *
@@ -21,8 +21,8 @@ import sallyport.common.stream.RegisterSlice
  * | I/O, atomic and locked requests | Unsupported Request |
  *
  * The last three toggle `refused` once each. A read of a register that answers an error completes
- * successfully with all ones, as one of an absent device would read: Completer Abort would become a
- * machine check or a fatal AER event on some hosts, for a wrong address of a debugging tool. (The
+ * successfully with all ones, as a read of an absent device does. On some hosts Completer Abort
+ * would become a machine check or a fatal AER event, for a wrong address of a debugging tool. (The
  * shell counts them.)
  *
  * One request at a time, in order; a write is done before the next request is looked at. About 10
@@ -54,7 +54,7 @@ class PcieBridge extends Module {
   private val lastEnables = RegEnable(CompleterRequestUser.lastEnables(cq.bits.user), begins)
   private val damaged = RegEnable(CompleterRequestUser.discontinue(cq.bits.user), begins)
 
-  // What it is; registered while the state is `looks`.
+  // The request's kind; registered while the state is `looks`.
   private val single = request.words === 1.U
   private val memoryRead = request.kind === CompleterRequest.memoryRead.U
   private val memoryWrite = request.kind === CompleterRequest.memoryWrite.U

@@ -19,7 +19,7 @@ class CompleterRequest extends Bundle {
   val reserved0 = Bool()
   val kind = UInt(4.W)
 
-  /** 32-bit words, with those of which no byte is enabled. */
+  /** 32-bit words, with those that have no enabled byte. */
   val words = UInt(11.W)
 
   /** Bits 63:2 of the byte address. */
@@ -34,7 +34,7 @@ object CompleterRequest {
   val memoryRead = 0
   val memoryWrite = 1
   val lockedRead = 7
-  // From here on messages, which like memory writes are posted: nobody waits for a completion.
+  // From here on messages, which like memory writes are posted: the host waits for no completion.
   val firstMessage = 12
 }
 

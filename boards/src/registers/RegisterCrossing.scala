@@ -12,7 +12,7 @@ import sallyport.boards.clocks.BitSynchronizer
  * falls, `answered` falls. Levels, not toggles, so that an end that is reset alone comes back to
  * the idle state by itself, and the other with it:
  *   - the manager's end is reset: the access that is under way ends at the target, and its answer
- *     is given to nobody. The reset has to last for five periods of the target's clock.
+ *     is thrown away. The reset has to last for five periods of the target's clock.
  *   - the target's end is reset: a request that waits for its answer is made again once the reset
  *     is over, so the manager gets one.
  *

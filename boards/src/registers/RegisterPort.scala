@@ -12,7 +12,7 @@ import chisel3.util._
  * more cycles later, before the next. Every target answers in bounded time. It is what crosses
  * clocks, links and arbiters inside a shell: AXI4-Lite has five channels for it.
  *
- * @param addressBits bits of the byte address, of which the lowest two are 0
+ * @param addressBits bits of the byte address; the lowest two are 0
  */
 class RegisterPort(val addressBits: Int) extends Bundle {
   val request = Decoupled(new RegisterRequest(addressBits))

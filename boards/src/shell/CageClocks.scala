@@ -7,9 +7,9 @@ import chisel3._
  * Starts the clock chips beside the QSFP cages: a chip whose rate is set by pins takes it over at
  * its reset.
  *
- * `clockReset` is high for 2^`bits` cycles of this clock behind reset, and `settled` rises as many
- * later: 20 us each at 50 MHz with the 10 bits of a board, what corundum's designs for these
- * cards wait.
+ * `clockReset` is high for 2^`bits` cycles of this clock after reset, and `settled` rises as many
+ * later. With the 10 bits of a board that is 20 us each at 50 MHz, as long as corundum's designs
+ * for these cards wait.
  */
 class CageClocks(bits: Int = 10) extends Module {
   val io = IO(new Bundle {

@@ -77,7 +77,7 @@ class Fabric(config: ShellConfig) extends RawModule {
     }
   }
 
-  // DRPs, and the reset of what is behind the MAC's.
+  // DRPs, and the reset of the logic behind the MAC's.
   io.monitorDrp <> control.monitorDrp
   for (port <- io.macDrp) {
     port <> control.macDrp.get

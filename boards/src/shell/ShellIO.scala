@@ -35,7 +35,7 @@ class ShellIO(config: ShellConfig) extends Bundle {
   val noise = Option.when(!hasMac)(Input(Bool()))
 }
 
-/** Slow pins, of which none has a clock. */
+/** Slow pins without a clock. */
 class ShellPins(config: ShellConfig) extends Bundle {
   val cages = Vec(config.control.cages, new CagePins)
 

@@ -30,9 +30,9 @@ class LinkPiece extends Bundle {
 /**
  * Packs frames into 512-bit words at 8-byte granularity, with at most one header start a word.
  *
- * Every cycle in which the output takes a word, a word leaves if there is one: 1 word a cycle, and
- * a one-beat packet of 48 payload bytes or less every cycle. If no frame follows, the rest of a
- * word is sent at once, filled with idle units. Latency 2 cycles. Stalls when the output does.
+ * Whenever the output takes a word and there is one, a word leaves. That is 1 word a cycle, and a
+ * one-beat packet of 48 payload bytes or less every cycle. If no frame follows, the rest of a word
+ * is sent at once, filled with idle units. Latency 2 cycles. Stalls when the output does.
  */
 class LinkPacker(withSequence: Boolean) extends Module {
   val io = IO(new Bundle {

@@ -54,7 +54,7 @@ class ParsedBeat extends Bundle {
  * fault was. A first unit that is no header (check, type, length) loses the framing here.
  *
  * While it hunts it looks at all eight units of every word for the resync that echoes `nonce`, and
- * goes on from there at once; a request is passed on as well. Words in which nothing starts and
+ * goes on from there at once. It also passes on a request. Words in which nothing starts and
  * nothing goes on are left out.
  */
 class LinkParser(withSequence: Boolean, messages: Boolean) extends Module {

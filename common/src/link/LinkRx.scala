@@ -14,8 +14,9 @@ import sallyport.common.stream.PacketStream
  * Takes a word in any cycle, without back-pressure. Delivers a packet only if its CRC is right, it
  * is the next in the sender's count of beats, and everything since the last resync was right as
  * well. After the first fault (header check, type, length, CRC, count, a second reset of the
- * sender) it throws everything away until the resync it asks for comes, and counts in `lost` what
- * the sender had sent in between. Packets that are lost because one end is reset are not counted.
+ * sender) it throws everything away until the resync that it asks for comes. It counts in `lost`
+ * the packets that the sender had sent in between. Packets that are lost because one end is reset
+ * are not counted.
  *
  * Latency from the word that ends a packet to its first beat out: 18 cycles. One beat a cycle.
  * `out` may stall for ever: the credits then stop the far sender.

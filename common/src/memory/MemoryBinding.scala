@@ -15,8 +15,8 @@ case class MemorySlice(kind: MemoryKind, lsb: Int, width: Int)
 /**
  * Decides how each memory of a design is built, by its rows and their bits.
  *
- * A URAM has 4096 rows of 72 bits, so a deep memory has a URAM for each 4096 rows and 72 bits; what
- * is left of a row is in block RAM unless it would fill most of a column. Rows that are written in
+ * A URAM has 4096 rows of 72 bits, so a deep memory has a URAM for each 4096 rows and 72 bits; the
+ * rest of a row is in block RAM unless it would fill most of a column. Rows that are written in
  * parts are in no URAM, and a slice is a part: as one array with enables for parts yosys would make
  * a multiplexer of the whole row for each of them.
  */

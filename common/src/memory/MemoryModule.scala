@@ -4,12 +4,12 @@ package sallyport.common.memory
 import java.nio.file.{Files, Path}
 
 /**
- * The Verilog of a memory that firtool has lifted out of a design: an array for each of its
- * [[MemorySlice]]s, with the attribute by which synthesis binds it, and registered reads, as Vivado
- * infers URAM and block RAM from.
+ * The Verilog of a memory that firtool has lifted out of a design. It has an array for each of the
+ * memory's [[MemorySlice]]s, with the attribute by which synthesis binds it. Reads are registered,
+ * so that Vivado infers URAM and block RAM.
  *
  * A read of a row in the cycle that writes it gives the old row; no design may rely on that, since
- * Chisel leaves it open. A port that does not read keeps what it read last.
+ * Chisel leaves it open. A port that does not read keeps its last output.
  *
  * Both ports of a URAM have one clock (UG573), and Vivado falls back to other memory where it sees
  * two (UG901; Synth 8-6849). firtool gives each port a clock of its own, so an array of URAM has

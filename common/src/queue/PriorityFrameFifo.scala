@@ -14,11 +14,12 @@ import sallyport.common.stream.{PacketBeat, PacketStream}
  * high packet, and a full high one no low packet. Never stalls: `in.ready` is constant. Drops,
  * whole: a packet whose last beat has `error` (`droppedError`); one that does not fit its queue
  * (`droppedOverflow`, `droppedHighOverflow`). One pulse a packet, in the cycle after its last beat,
- * and one of `storedHigh` for each that the high queue takes; a packet that is both counts as
- * an error.
+ * and one of `storedHigh` for each packet that the high queue takes. A packet that has an error and
+ * does not fit counts as an error.
  *
- * A high packet waits for what is before it in its queue, the rest of one low packet and 2 beats.
- * Low packets wait as long as there are high ones: the module that marks packets has to leave room.
+ * A high packet waits for the packets before it in its queue, the rest of one low packet and 2
+ * beats. Low packets wait as long as there are high ones: the module that marks packets has to
+ * leave room.
  *
  * One beat a cycle, and a one-beat packet every cycle, whichever queues they are in, but for 2
  * cycles when a queue that filled is empty again ([[MemoryQueue]]). From last input beat to first

@@ -22,8 +22,9 @@ class AuditEvent(keyBits: Int = 0) extends Bundle {
 }
 
 /**
- * The events of dropped packets for an audit log (RFC 4303 3.4.3 and 3.4.4.1, RFC 4301 5.2 step 4),
- * for software: the registers AUDIT_… of regs/inner.rdl and regs/crypto.rdl, which are the same.
+ * The events of dropped packets for an audit log (RFC 4303 3.4.3 and 3.4.4.1, RFC 4301 5.2 step 4).
+ * Software takes them from the registers AUDIT_… of regs/inner.rdl and regs/crypto.rdl, which are
+ * the same.
  *
  * An event a cycle, with the time at which it comes. An event with the SA and reason of the last
  * queued one is left out while that one waits. So a repeated copy or forgery takes one place; the

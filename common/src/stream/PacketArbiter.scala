@@ -7,10 +7,10 @@ import chisel3.util._
 /**
  * Joins packet streams into one, a whole packet at a time, round robin.
  *
- * One beat a cycle as long as the next packet waits when the last beat of one leaves; a packet that
- * comes to an idle arbiter on another input than the last one waits one cycle more. Latency 1 cycle
- * (registered output). `ready` of an input depends on registers alone. No input waits for more than
- * one packet of each other input. Never drops.
+ * One beat a cycle as long as the next packet waits when the last beat of one leaves. If the
+ * arbiter is idle, a packet on another input than the last one waits one cycle more. Latency 1
+ * cycle (registered output). `ready` of an input depends on registers alone. No input waits for
+ * more than one packet of each other input. Never drops.
  */
 class PacketArbiter[M <: Data](meta: M, inputs: Int) extends Module {
   require(inputs >= 2, s"PacketArbiter of $inputs inputs: it takes 2 or more")

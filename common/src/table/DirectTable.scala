@@ -43,7 +43,7 @@ object DirectTable {
  *
  * One memory of one read port (lookups) and one read/write port (software). `written` pulses in the
  * cycle in which the memory takes a row that software wrote, so that a state kept beside the row
- * can start anew: a lookup presented before the pulse answers with the old row, one presented with
+ * can start anew. A lookup presented before the pulse answers with the old row, one presented with
  * it or later with the new one.
  */
 class DirectTable(p: DirectTableParams) extends Module {

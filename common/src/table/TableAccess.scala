@@ -16,10 +16,10 @@ class RowAccess(indexBits: Int, rowBits: Int) extends Bundle {
  * the table.
  *
  * After reset and after `clear` it writes zero to rows 0 to `clearRows` - 1, one a cycle, with
- * `clearing` high, and then raises `ready`. A `clear` during such a pass does not start it over,
- * for one that came again and again would then spare the last rows: the pass ends, and one more
- * follows. A request that waits or is under way when `clear` comes continues afterwards with a row
- * of zeros, so a key cannot slip in behind a zeroize.
+ * `clearing` high, and then raises `ready`. A `clear` during such a pass does not start it over:
+ * the pass ends, and one more follows. If it started over, a `clear` that came again and again
+ * would spare the last rows. A request that waits or is under way when `clear` comes continues
+ * afterwards with a row of zeros, so a key cannot slip in behind a zeroize.
  *
  * `memory` is held until its `ready`, except that clearing takes the port over; `memory.ready` must
  * be high while `clearing`. An answer to a read arrives on `data` exactly `readLatency` cycles

@@ -23,8 +23,8 @@ class TableResult(rowBits: Int) extends Bundle {
  *
  * Rows: software's access (see [[TablePort]]; `table` of the request is ignored, [[TableMux]] has
  * decoded it). A row changes between two lookups, never inside one. A write waits for a cycle in
- * which no lookup reads that very row, so only a lookup of one row in every cycle can hold it off;
- * packets come at most every second cycle.
+ * which no lookup reads that very row. Only a lookup of that row in every cycle could hold it off,
+ * and packets come at most every second cycle.
  *
  * `clear` (one cycle is enough) empties the table, as reset does; `ready` is low meanwhile, and row
  * accesses wait.

@@ -22,10 +22,10 @@ object AesKeySize extends ChiselEnum {
 
 /**
  * The key expansion (FIPS-197 5.2) on the fly: four words a stage, whatever the key length, from
- * the eight before them. One SubWord a stage is enough for all three lengths, because the words
- * that AES-192 transforms, those whose number is a multiple of 6, are six apart: word 4k or 4k + 2
- * of round key k, or none. What SubWord takes ([[word]]) and what becomes of it ([[next]]) are
- * apart, so that both directions can share it.
+ * the eight before them. One SubWord a stage is enough for all three lengths. AES-192 transforms
+ * the words whose number is a multiple of 6, at most one of a round key: word 4k or 4k + 2 of round
+ * key k, or none. What SubWord takes ([[word]]) and what becomes of it ([[next]]) are apart, so
+ * that both directions can share it.
  */
 private[crypto] object AesKeySchedule {
 

@@ -6,7 +6,7 @@ import chisel3.experimental.hierarchy.Definition
 import chisel3.util._
 import sallyport.common.clock.PipeClock
 
-/** What goes into a cipher pipe. */
+/** The input of a cipher pipe. */
 class CipherBlock[T <: Data](tagType: T) extends Bundle {
   val block = UInt(128.W)
 

@@ -5,7 +5,7 @@ import chisel3._
 import chisel3.util._
 import sallyport.common.clock.ClockGate
 
-/** What goes into a [[ChaChaPipe]]. */
+/** The input of a [[ChaChaPipe]]. */
 class ChaChaBlock extends Bundle {
   val key = UInt(256.W)
   val nonce = UInt(96.W)
@@ -19,15 +19,15 @@ class ChaChaBlock extends Bundle {
  *
  * A block passes four times through a loop of 11 stages: a register where it enters or comes round,
  * and five rounds of two stages each. 11 is odd, so blocks that enter every 4 cycles, always in the
- * same phase of the clock, never meet one that comes round; any that would are refused by an
- * assertion. Five rounds end on the other kind of round than they began with; [[ChaCha.exchange]]
- * on the way back to the entry makes every pass the same.
+ * same phase of the clock, never meet one that comes round. An assertion refuses any that would.
+ * Five rounds end on the other kind of round than they began with; [[ChaCha.exchange]] on the way
+ * back to the entry makes every pass the same.
  *
  * Latency is [[ChaChaPipe.latency]] cycles. The input waits in a ring of rows for the
  * final addition.
  *
- * The clock stops while the pipe is empty. While `wipe` is high zeros enter and what is inside is
- * forgotten; after [[ChaChaPipe.latency]] such cycles no register and no row of the ring holds
+ * The clock stops while the pipe is empty. While `wipe` is high zeros enter and the pipe forgets
+ * its contents; after [[ChaChaPipe.latency]] such cycles no register and no row of the ring holds
  * a secret.
  */
 class ChaChaPipe extends Module {

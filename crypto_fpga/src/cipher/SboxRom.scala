@@ -5,8 +5,8 @@ import chisel3._
 import chisel3.util.log2Ceil
 
 /**
- * Two lookups a cycle in tables of 256 rows of up to 18 bits, of which four fit half a block RAM:
- * the S-boxes of a pipe's data. Row `address` is in `data` a cycle later.
+ * Two lookups a cycle in tables of 256 rows of up to 18 bits: the S-boxes of a pipe's data. Four
+ * tables fit half a block RAM. Row `address` is in `data` a cycle later.
  *
  * As LUTs a box of 8 bits takes 32 of them, and two thirds of a cipher pipe are boxes. The table of
  * synthesis and that of simulation are the same rows; the second form is one that Verilator shares

@@ -6,7 +6,7 @@ import chisel3.experimental.hierarchy.Definition
 import chisel3.util._
 import sallyport.common.clock.PipeClock
 
-/** What goes into an [[Sm4Pipe]]. */
+/** The input of an [[Sm4Pipe]]. */
 class Sm4Block extends Bundle {
   val block = UInt(128.W)
 
@@ -20,8 +20,8 @@ class Sm4Block extends Bundle {
  * stall. Byte 0 of a block or key is in bits 7:0.
  *
  * Decryption is the cipher with the round keys in reverse order. They are words of a recurrence
- * that runs both ways: with K the words of the key expansion, of which K4 to K35 are the round
- * keys, and its rule and CK continued four steps to K39, the step with the constants in reverse
+ * that runs both ways. Let K be the words of the key expansion: K4 to K35 are the round keys, and
+ * four more steps of its rule and of CK lead to K39. Then the step with the constants in reverse
  * order makes K35, K34 … of K39 to K36. Software computes these four once a key.
  *
  * Latency [[Sm4Pipe.latency]] cycles, one a round: the S-boxes of the first round have the inputs

@@ -18,8 +18,8 @@ class JoinedPrefix extends Bundle {
 }
 
 /**
- * Puts the clear headers back in front of the packets of transport mode as they leave the lanes,
- * with `length`, `df` and `tos` as a packet of the link has them; others pass.
+ * Puts the clear headers back in front of the packets of transport mode as they leave the lanes.
+ * `length`, `df` and `tos` become those of a packet of the link. Others pass.
  *
  * `merged` is what [[Merge]] says of each packet with or before its first beat at `in`; `leaves`
  * and `prefix` are the [[PrefixStore]]'s. A packet whose verdict is bad ends there, and gives its

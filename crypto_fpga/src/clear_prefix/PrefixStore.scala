@@ -20,13 +20,14 @@ class StoredPrefix extends Bundle {
 }
 
 /**
- * Keeps the clear headers of packets in transport mode while what is behind them is in the lanes.
+ * Keeps the clear headers of packets in transport mode while the rest of the packet is in
+ * the lanes.
  *
  * Packets leave the lanes in another order than they came, so each has a row of its own, whose
  * number goes with it. `write` puts a prefix into the row at `free`, which must be valid. `leaves`
  * reads a row, whose contents are at `prefix` in the next cycle, and frees it; `dropped` frees it
- * alone. An event of each kind a cycle, those of `leaves` two cycles apart. Never stalls: that no
- * row is free holds up whoever wants one.
+ * alone. An event of each kind a cycle, those of `leaves` two cycles apart. Never stalls: a module
+ * that wants a row waits until one is free.
  */
 class PrefixStore extends Module {
   val io = IO(new Bundle {

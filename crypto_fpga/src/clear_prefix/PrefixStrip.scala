@@ -16,7 +16,7 @@ class PrefixedMeta extends Bundle {
 
 /**
  * Takes the clear headers off the packets of transport mode and stores them, so that key fetch and
- * lanes meet ESP packets, or what is to become one, alone.
+ * lanes meet only ESP packets, or payloads that become one.
  *
  * Such a packet goes on with `length` less its prefix, and in `df` and `tos` the row of the
  * [[PrefixStore]] that has it. Others pass as they are, without a cycle of latency while no packet
@@ -47,7 +47,7 @@ class PrefixStrip extends Module {
   private val through = RegInit(false.B)
   private val throughNow = Mux(first, busy || meta.hasPrefix, through)
 
-  // Of a first beat nothing is known before it is taken: it needs both ways and a row.
+  // A first beat does not show its packet's way before it is taken: it needs both ways and a row.
   private val mayStart = io.free.valid && pipe.io.in.ready
   io.in.ready := Mux(first, mayStart && (busy || io.out.ready), Mux(through, pipe.io.in.ready, io.out.ready))
   private val starts = io.in.fire && first

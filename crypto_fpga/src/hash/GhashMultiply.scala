@@ -14,7 +14,7 @@ import sallyport.common.clock.ClockGate
  * registers, so that the products are nothing but 32 × 32: mapped together they take twice the
  * LUTs. A chain y' = (y ^ x) · h therefore takes a block every 4 cycles, with the XOR in front of
  * the operand register. The clock stops while the multiplier is empty; while `wipe` is high zeros
- * enter and replace what it holds.
+ * enter and replace its contents.
  */
 class GhashMultiply[T <: Data](tagType: T) extends Module {
   val io = IO(new Bundle {

@@ -36,11 +36,11 @@ class GhashTag(slots: Int) extends Bundle {
  * GHASH of every packet in flight and its end, the tag (NIST SP 800-38D 6.4, 7.1), in four chains
  * a packet.
  *
- * Block i of n counts with H^(n-i). Block i goes to chain i mod 4: while five or more are left its
- * chain steps y' = (y ^ x) · H^4; the chain's last block is multiplied by H to the number of blocks
- * left, and the sum of the up to four last products is GHASH. The multiplier's 4 cycles are then
- * those between two blocks of a chain, so one packet alone may bring a block every cycle, and any
- * mixture of packets may too.
+ * Block i of n counts with H^(n-i). Block i goes to chain i mod 4. While five or more are left its
+ * chain steps y' = (y ^ x) · H^4. The chain's last block is multiplied by H to the number of blocks
+ * left. The sum of the up to four last products is GHASH. The multiplier's 4 cycles are then those
+ * between two blocks of a chain, so one packet alone may bring a block every cycle, and any mixture
+ * of packets may too.
  *
  * `load` comes a cycle or more before the packet's first block, `seal` at any time up to its last
  * one. `done` follows the last block by [[GhashSum.latency]] cycles; then the slot is free. Nothing
@@ -98,7 +98,7 @@ class GhashSum(slots: Int) extends Module {
     // just made for it.
     val in = RegNext(io.in.bits)
     val power = RegNext(Mux(io.in.bits.left(2), 3.U, io.in.bits.left(1, 0) - 1.U))
-    // A board's memory keeps what it read last, so a wipe reads on: at its end every row is zero.
+    // A board's memory keeps its last output, so a wipe reads on: at its end every row is zero.
     val powersRead = powers.read(io.in.bits.slot, io.in.valid || io.wipe)
     val product = multiply.io.out.bits.product
     val made = multiply.io.out.bits.tag

@@ -14,7 +14,7 @@ case class HashWords(variables: Seq[UInt], schedule: Seq[UInt])
 
 /**
  * A compression function on big-endian words of 32 bits, cut into stages of a loop that a block
- * passes four times: a quarter of the hardware takes a block every 4 cycles, which is 128 bits
+ * passes four times. So a quarter of the hardware takes a block every 4 cycles, which is 128 bits
  * a cycle.
  */
 trait HashLoop {
@@ -48,7 +48,7 @@ class HashPipePorts extends Bundle {
   val in = Flipped(Valid(new Bundle { val state = UInt(256.W); val block = UInt(512.W) }))
 
   /**
-   * While high, zeros enter and what is inside is forgotten; after `latency` cycles no register
+   * While high, zeros enter and the pipe forgets its contents; after `latency` cycles no register
    * holds a secret.
    */
   val wipe = Input(Bool())

@@ -34,8 +34,8 @@ object Poly1305 {
   }
 
   /**
-   * Each limb gives what it has above its 26 bits to the next one, the top limb five times to
-   * the lowest.
+   * Each limb adds its bits above the lowest 26 to the next limb; the top limb adds five times its
+   * own to the lowest.
    */
   private def carry(x: Seq[UInt]): Seq[UInt] = {
     val over = x.map(limb => (limb >> low).asUInt)
@@ -48,9 +48,9 @@ object Poly1305 {
    * (124 bits).
    *
    * Bounds, for each limb of x below 2^26 + 2^9: with the block it is below 2^27 + 2^9, and five
-   * times that has 30 bits, 17 and 13. A column of five products of 56 bits at most has 58. What it
-   * carries has 32 bits, and so has five times what the top column carries, whose limbs of r and x
-   * are not multiplied by five. The second carry has 6 bits, five times that is below 2^9.
+   * times that has 30 bits, 17 and 13. A column of five products of 56 bits at most has 58. Its
+   * carry has 32 bits. The top column's limbs of r and x are not multiplied by five, so five times
+   * its carry has 32 bits as well. The second carry has 6 bits, five times that is below 2^9.
    */
   def multiplyAdd(x: Seq[UInt], block: UInt, r: UInt): Vec[UInt] = {
     val sum = RegNext(VecInit(x.zip(limbs(block)).map { case (a, b) => a +& b }))
@@ -78,9 +78,9 @@ object Poly1305 {
    * The representative below 2^130, registered; and, not registered, the one below 2^130 - 5;
    * 3 cycles.
    *
-   * Limbs of up to 27 bits are less than 2^130 + 2^115 together, so what is above 2^130 can be
-   * carried to the bottom once and then fits; and what is below 2^130 is at most once above
-   * 2^130 - 5.
+   * Limbs of up to 27 bits are less than 2^130 + 2^115 together, so one carry of the bits from
+   * 2^130 on to the bottom makes the sum fit. From a sum below 2^130, 2^130 - 5 can be subtracted
+   * at most once.
    */
   def reduce(x: Vec[UInt]): (UInt, UInt) = {
     val over = Cat(x.init.reverse.map(limb => (limb >> low).pad(low))) ## (5.U(low.W) & Fill(low, x.last(low)))

@@ -4,10 +4,9 @@ package sallyport.crypto.hash
 import chisel3._
 
 /**
- * What the compression functions of FIPS 180-4 have in common: a round a stage, and the constant
- * and the word of the schedule added to the last working variable a stage ahead, which leaves a
- * round one carry chain. The loop has a stage more than a pass has rounds, for the first
- * round's addition.
+ * The common part of FIPS 180-4's compression functions: a round a stage. The constant and the word
+ * of the schedule are added to the last working variable a stage ahead, which leaves a round one
+ * carry chain. The loop has a stage more than a pass has rounds, for the first round's addition.
  */
 trait ShaLoop extends HashLoop {
 

@@ -76,8 +76,8 @@ class BlockWrite(config: LaneConfig) extends Bundle {
 }
 
 /**
- * A packet buffer that is written by 16 bytes from any 8 on, and read by the beat: eight banks of 8
- * bytes a beat, each of which fills a column of URAM.
+ * A packet buffer that is written by 16 bytes from any 8 on, and read by the beat. It has eight
+ * banks of 8 bytes a beat; each bank fills a column of URAM.
  */
 class BlockToBeatBuffer(config: LaneConfig) extends Module {
   val io = IO(new Bundle {

@@ -57,8 +57,8 @@ class ChainSequence(config: LaneConfig) extends Module {
   private def queue(valid: Bool, bits: UInt): DecoupledIO[UInt] = RingQueue(valid, bits, config.slots, io.clear)
 
   /**
-   * Packets whose block comes out of a cipher of so many cycles. A register first: who is issued
-   * is known late.
+   * Packets whose block comes out of a cipher of so many cycles. A register first: the choice of
+   * the packet comes late in the cycle.
    */
   private val issued = RegNext(io.issued.bits)
   private val issuedValid = RegNext(io.issued.valid && !io.clear, false.B)

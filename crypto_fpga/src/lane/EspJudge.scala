@@ -5,7 +5,7 @@ import chisel3._
 import chisel3.util._
 import sallyport.common.stream.PacketStream
 
-/** What was found of a packet at its end. */
+/** The findings about a packet at its end. */
 class LaneDecision extends Bundle {
   val verdict = Verdict()
 

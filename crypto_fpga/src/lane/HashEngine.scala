@@ -14,7 +14,7 @@ import sallyport.crypto.hash.{HashKind, HashPipe, Poly1305Pipe, Sha1Pipe, Sha256
  * pipe every 4 cycles. A unit comes back after the latency of its pipe, and goes on no sooner than
  * [[HashEngine.turnaround]] cycles after its turn; with that many packets times a quarter in flight
  * the rate is 128 bits a cycle. A packet of n bytes takes ⌈(n + 9) / 64⌉ + 1 units under HMAC (n +
- * 4 in the place of n with ESN), ⌈(⌈n / 16⌉ + 1) / 4⌉ under Poly1305.
+ * 4 instead of n with ESN), ⌈(⌈n / 16⌉ + 1) / 4⌉ under Poly1305.
  *
  * Turns have a fixed phase of 4 cycles. The pipes' latencies differ modulo 4, so results come one a
  * cycle, each pipe's in its phase, and one port writes them all. As every pipe keeps order and

@@ -54,8 +54,7 @@ class HashStart(slots: Int, rowBits: Int) extends Bundle {
   val sequenceHigh = UInt(32.W)
 
   /**
-   * Poly1305: SPI and sequence number padded to a block, in the place of the packet's first
-   * 16 bytes.
+   * Poly1305: SPI and sequence number padded to a block, instead of the packet's first 16 bytes.
    */
   val head = UInt(128.W)
 

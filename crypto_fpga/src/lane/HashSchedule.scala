@@ -6,8 +6,7 @@ import chisel3.util._
 import sallyport.common.queue.RingQueue
 
 /**
- * What goes through a hash pipe at once: 64 bytes of a packet's message, or the outer hash of
- * its HMAC.
+ * The unit of work of a hash pipe: 64 bytes of a packet's message, or the outer hash of its HMAC.
  */
 class HashUnit(slots: Int) extends Bundle {
   val slot = UInt(log2Ceil(slots).W)
@@ -26,9 +25,9 @@ class HashUnit(slots: Int) extends Bundle {
  * Which packet's unit is next. A packet is in one of three queues of slots that are ready, or in
  * the pipes, or waits for more of its message; no slot is ever searched for.
  *
- * In a cycle with `turn` the head of a queue is taken: of chains that have come back first, then of
- * those that waited, then of new ones, so that the oldest packets end first. `pick` follows a cycle
- * later. `returned` brings a packet back with the unit that it needs next.
+ * In a cycle with `turn` the head of a queue is taken, so that the oldest packets end first: chains
+ * that have come back, then those that waited, then new ones. `pick` follows a cycle later.
+ * `returned` brings a packet back with the unit that it needs next.
  *
  * No wake-up is lost: whether the packet's beat is there is asked once, in the cycle of `returned`,
  * which sees a `grown` of the same cycle; and a `grown` of any later cycle finds the packet marked
@@ -61,8 +60,7 @@ class HashSchedule(slots: Int) extends Module {
   private val grown = io.grown.bits
   private val returned = io.returned.bits
 
-  // Packets that wait, those all of whose message is there, and those of which no beat has been
-  // announced yet.
+  // Packets that wait, packets whose whole message is there, and packets without an announced beat.
   private val waiting = RegInit(0.U(slots.W))
   private val whole = Reg(UInt(slots.W))
   private val fresh = Reg(UInt(slots.W))

@@ -26,10 +26,10 @@ import sallyport.crypto.suite.Suite
  * in the memories of its slot. The engine starts with a fast packet ([[Suite.fast]]) as it comes
  * in, with a slow one once all of it is there. Text comes back into the second buffer, and when the
  * packet's end is known its slot is done. The outlet sends slots as they are granted. The hashes
- * read what is on the black side: the second buffer (encrypt), in whose reads the outlet pauses for
- * them, or the first, in whose writes the intake does. That is one cycle of four at most and takes
- * nothing from the rate, since beats come and go four times as fast as blocks. Both buffers have
- * one layout, so a packet's place is one number.
+ * read the buffer on the black side. When encrypting this is the second buffer, and the outlet
+ * pauses its reads for them; else it is the first, and the intake pauses its writes. The pause is
+ * one cycle of four at most and takes nothing from the rate, since beats come and go four times as
+ * fast as blocks. Both buffers have one layout, so a packet's place is one number.
  *
  * The clock of the whole lane stops while it is empty.
  */
@@ -65,9 +65,9 @@ class Lane(config: LaneConfig) extends Module {
     val killed = Reg(UInt(slots.W))
     val done = RegInit(0.U(slots.W))
 
-    // Zeroizing: no packet enters, the engine forgets, and what is in the lane is done, as it is.
-    // The highest bit of what counts down is 1 meanwhile, and needs no comparison in front of
-    // the pipes.
+    // Zeroizing: no packet enters, the engine forgets, and the packets in the lane are done as they
+    // are. The counter's highest bit is 1 while it counts down, so that no comparison is in front
+    // of the pipes.
     val wipeBits = log2Ceil(LanePorts.wipeCycles)
     val wiping = RegInit(0.U((wipeBits + 1).W))
     val wipe = wiping(wipeBits)

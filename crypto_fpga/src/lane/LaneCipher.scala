@@ -33,7 +33,7 @@ class LaneBlock(config: LaneConfig) extends Bundle {
  * The ciphers of a lane: counter mode (NIST SP 800-38A 6.5), CBC (6.2) and ChaCha20 (RFC 8439).
  *
  * A step comes in with `op`, its block [[BlockFetch.cycles]] later with `data`; it comes out its
- * cipher's latency ([[LaneCipher.latency]]) + 1 cycles after that. [[LaneSequence]] sees to it that
+ * cipher's latency ([[LaneCipher.latency]]) + 1 cycles after that. [[LaneSequence]] ensures that
  * steps never meet at the exit. CBC from red to black takes its result back to the entrance as soon
  * as the cipher has it. `polyKey` is the first 32 bytes of ChaCha20's block 0, with the
  * step `head`.
@@ -67,7 +67,7 @@ class LaneCipher(config: LaneConfig) extends Module {
   private val entry = BlockFetch.cycles + 1
   private val ops = Seq.iterate(io.op.bits, entry + 1)(RegNext(_))
   private val valids = Seq.iterate(io.op.valid, entry + 1)(v => RegNext(v && !io.wipe, false.B))
-  // A board's memory keeps what it read last, so a wipe reads on: at its end every row is zero.
+  // A board's memory keeps its last output, so a wipe reads on: at its end every row is zero.
   private val keySoon = RegNext(keys.read(ops(entry - 3).slot, valids(entry - 3) || io.wipe))
   private val key = RegNext(keySoon)
 
@@ -181,8 +181,8 @@ class LaneCipher(config: LaneConfig) extends Module {
    */
   private def leaving(latency: Int): (Waiting, Bool) = exits(latencies.indexOf(latency))
   private val streamResult = chacha.map { stream =>
-    // Four blocks of key stream at a time: the steps behind the one that asked for it take what
-    // it left.
+    // Four blocks of key stream at a time: the step that asked for them takes the first, and the
+    // steps behind it the rest.
     val rest = Reg(UInt(384.W))
     val (here, leaves) = leaving(ChaChaPipe.latency)
     val fresh = here.op.index(1, 0) === 0.U

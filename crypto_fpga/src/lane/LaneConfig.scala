@@ -12,9 +12,9 @@ import sallyport.crypto.suite.{AuthKind, CipherKind, Suite}
  * @param encrypt
  *   direction of the lane: it builds ESP packets, or it verifies and opens them
  * @param suites
- *   what it can do; pipes that none of them needs are not built
- * @param slots packets in flight, a power of two. A chained suite wants them: the longest packets
- *   of a mix take 3,500 cycles, and those behind them must find a place
+ *   the suites that it has; pipes that none of them needs are not built
+ * @param slots packets in flight, a power of two. A chained suite needs them: the longest packets
+ *   of a mix take 3,500 cycles, and the packets behind them must find a place
  * @param bufferBeats beats of 64 bytes in each packet buffer, a power of two. 4096 fill eight URAMs
  *   and hold 25 packets of 9000 bytes in the slow ring, as many as CBC needs to keep the SM4
  *   pipe busy

@@ -12,11 +12,10 @@ class LaneHashed(config: LaneConfig) extends Bundle {
 }
 
 /**
- * Where a block and what the cipher made for it meet: text, and what GHASH gets of it. One
- * register deep.
+ * Joins a block with the cipher's output for it: makes text, and GHASH's input. One register deep.
  *
- * Steps of the packets that are not chained come one packet after the other as far as their ciphers
- * have one latency ([[StreamSequence]]), so what is kept from one step to the next is a register.
+ * Steps of packets that are not chained come one packet after the other if their ciphers have one
+ * latency ([[StreamSequence]]). So one register holds the rest from one step to the next.
  */
 class LaneExit(config: LaneConfig) extends Module {
   val io = IO(new Bundle {
@@ -59,7 +58,7 @@ class LaneExit(config: LaneConfig) extends Module {
 
   private val fetched = data & mask
   private val cipherText = if (config.encrypt) text else fetched
-  // GMAC does not encrypt: what it hashes has not been through the cipher.
+  // GMAC does not encrypt: the bytes that it hashes have not been through the cipher.
   private val carry = Reg(UInt(32.W))
   when(io.in.valid && op.lags) { carry := Mux(step.head, io.headRest, fetched(127, 96)) }
 

@@ -24,7 +24,7 @@ object LaneFrame {
   /** Bits that count the beats of one packet. */
   val beatBits = 8
 
-  /** Beats of the longest packet, and what it may grow by. */
+  /** Beats of the longest packet, with those that it may grow by. */
   val most: Int = PacketStream.maxFrameBytes / PacketStream.dataBytes + 2
 }
 
@@ -39,10 +39,10 @@ class LaneRelease extends Bundle {
  * measures it.
  *
  * A beat a cycle; stalls with `hold` and `pause` alone. `room` is low for a class while the slots
- * of its ring are taken or its beats would not hold the longest packet; it is a register, late by
- * two cycles, which is allowed for. Slots and beats are rings: taken in order of arrival, given
- * back in that order by `release`. From red to black a packet grows by 41 bytes at most before its
- * ICV, so one more beat is set aside for it.
+ * of its ring are taken or its beats would not hold the longest packet. It is a register, late by
+ * two cycles; the limits allow for them. Slots and beats are rings: taken in order of arrival,
+ * given back in that order by `release`. From red to black a packet grows by 41 bytes at most
+ * before its ICV, so one more beat is set aside for it.
  *
  * `begin` is in the cycle of a packet's first beat; three cycles after a beat it is told on: by
  * `opens` the first one, by `arrived` the last.
@@ -135,7 +135,8 @@ class LaneIntake(config: LaneConfig) extends Module {
   io.write.bits.row := RegEnable(row, take)
   io.write.bits.data := RegEnable(io.in.bits.data, take)
 
-  // Measure: bytes, what is not text, text; each a cycle. By then the last beat is in the buffer.
+  // Measure: all bytes, then those that are not text, then text; each a cycle. By then the last
+  // beat is in the buffer.
   private val bytes = RegEnable((fullBeats << 6) + io.in.bits.bytes, last)
   private val suite = RegEnable(job.suite, last)
   private val icv = RegEnable(job.icv, last)

@@ -5,8 +5,8 @@ import chisel3._
 import chisel3.reflect.DataMirror
 
 /**
- * What stands in for a [[Lane]] in a simulation that has to be fast: a C++ object behind DPI
- * (sim/engine/src/model), which does the same at the same time at every port.
+ * Replaces a [[Lane]] in a simulation that has to be fast by a C++ object behind DPI
+ * (sim/engine/src/model). The object does the same at the same time at every port.
  *
  * Only for Verilator. The ports are [[LanePorts]]' and are the lane's in every cycle, `out.bits`
  * while `out.valid` is high. C++ is called in the cycles in which a lane's clock runs; wide
@@ -31,8 +31,7 @@ class LaneModel(config: LaneConfig) extends ExtModule {
   }
 
   /**
-   * What goes through a lane as it is, which is all of the metadata but what the lane reads
-   * or writes.
+   * The metadata that passes a lane unchanged: all fields but those that the lane reads or writes.
    */
   private val passed = leaves(io.in.bits.meta.meta, "").filterNot { case (name, _) =>
     name == "_length" || name == "_nextHeader"

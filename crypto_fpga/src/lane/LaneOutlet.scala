@@ -23,7 +23,7 @@ class LaneFinished(config: LaneConfig) extends Bundle {
   val nextHeader = UInt(8.W)
 
   /**
-   * Encrypt: what stands behind the ciphertext, and the words of 4 bytes in front of it: header,
+   * Encrypt: the ICV behind the ciphertext, and the number of 4-byte words in front of it: header,
    * IV and ciphertext.
    */
   val tag = UInt(256.W)
@@ -149,7 +149,7 @@ class LaneOutlet(config: LaneConfig) extends Module {
   private val tagWords = waiting.tag.asTypeOf(Vec(8, UInt(32.W)))
   next.tag := Cat(Seq.tabulate(8)(i => tagWords(i.U(3.W) - waiting.words(2, 0))).reverse)
 
-  // Read a beat a cycle, as long as the outlet's queue has room for what is on its way.
+  // Read a beat a cycle, as long as the outlet's queue has room for the beats on their way.
   private val outlet = Module(new PipelineOutlet(chiselTypeOf(io.out.bits), entries = 6))
   private val issue = active && outlet.io.ready && !io.pause
   private val last = now.last
@@ -173,7 +173,7 @@ class LaneOutlet(config: LaneConfig) extends Module {
   outlet.io.take := issue
   outlet.io.cancel := false.B
 
-  // The beat is here, with what was known when it was read.
+  // The beat is here, with the facts known when it was read.
   private val beatValid = RegNext(issue, false.B)
   private val beatLast = RegNext(last)
   private val beatBytes = RegNext(Mux(last, now.bytes, PacketStream.dataBytes.U)(6, 0))

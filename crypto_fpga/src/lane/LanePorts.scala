@@ -66,8 +66,8 @@ object Verdict extends ChiselEnum {
   val ok = Value
 
   /**
-   * The 16 bytes of the ICV do not all match. Takes precedence over the padding, which nobody may
-   * look at then.
+   * The 16 bytes of the ICV do not all match. Takes precedence over the padding, which must not be
+   * judged then.
    */
   val badIcv = Value
 

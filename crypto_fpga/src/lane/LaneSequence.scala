@@ -7,8 +7,8 @@ import sallyport.common.stream.SkidBuffer
 import sallyport.crypto.suite.Suite
 
 /**
- * The steps of all packets of a lane, one a cycle: those of [[StreamSequence]] and of
- * [[ChainSequence]] in turn while both have one, so that neither kind of suite holds up the other.
+ * The steps of all packets of a lane, one a cycle. While both have one, [[StreamSequence]] and
+ * [[ChainSequence]] take turns, so that neither kind of suite holds up the other.
  *
  * Ciphers differ in latency. A step waits a cycle if it would meet an earlier one behind
  * the ciphers.

@@ -95,7 +95,7 @@ object Suite {
     throw new IllegalArgumentException(s"$why; choose from ${all.map(_.name).mkString(", ")}")
   }
 
-  /** High if `number` is a suite of which `property` holds. */
+  /** High if `number` is a suite for which `property` holds. */
   def is(number: UInt)(property: Suite => Boolean): Bool =
     all.filter(property).map(_.number.U === number).foldLeft(false.B)(_ || _)
 

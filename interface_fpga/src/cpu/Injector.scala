@@ -23,9 +23,9 @@ class InjectorEvents extends Bundle {
  * faster than a token bucket says.
  *
  * A frame of fewer than 14 or more than 9596 bytes, or one whose last beat has `error`, is dropped
- * as `dropLength`, any other that ends while `enable` is low as `dropDisabled`. The rest waits for
- * a token of `limit` and leaves; `in` stalls when the buffer is full, which is the CPU's affair
- * alone. At `out` a frame is without gaps once it has begun.
+ * as `dropLength`. Any other frame that ends while `enable` is low is dropped as `dropDisabled`.
+ * The rest waits for a token of `limit` and leaves; `in` stalls when the buffer is full, which is
+ * the CPU's affair alone. At `out` a frame is without gaps once it has begun.
  *
  * Latency 7 cycles from a frame's last beat to its first at `out`.
  *

@@ -26,10 +26,10 @@ class TokenLimit extends Bundle {
  * evenly, until it holds `burst`; it is full after reset. A bucket of rate 0 grants all and keeps
  * its tokens.
  *
- * A bucket has its turn every [[TokenBuckets.turns]] cycles; a token that comes finds the bucket as
- * it was two cycles before, so at its brim it is lost even if a request of those two cycles makes
- * room. A `burst` that is lowered takes what is above it at the next turn; one that is raised fills
- * at `rate`.
+ * A bucket has its turn every [[TokenBuckets.turns]] cycles. A token that comes finds the bucket as
+ * it was two cycles before: if it was full, the token is lost even if a request of those two cycles
+ * makes room. If `burst` is lowered, the bucket loses the tokens above it at the next turn; if it
+ * is raised, the bucket fills at `rate`.
  *
  * @param buckets 1 to [[TokenBuckets.turns]]
  */

@@ -29,9 +29,9 @@ class TransportPatch extends Bundle {
 }
 
 /**
- * Computes the IP header of a frame whose payload has become ESP, or was: length, protocol and, of
- * IPv4, the checksum, updated and not computed anew (RFC 1624 equation 3), so that a header that
- * was broken stays broken.
+ * Computes the IP header of a frame whose payload has become ESP, or was ESP: length, protocol and
+ * IPv4's checksum. The checksum is updated and not computed anew (RFC 1624 equation 3), so that a
+ * broken header stays broken.
  *
  * A pipeline without stalls; latency [[TransportHeader.latency]] cycles.
  */

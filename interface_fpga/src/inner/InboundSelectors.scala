@@ -17,9 +17,10 @@ class SelectedPacket extends Bundle {
  * Whether a decrypted packet is one of its SA (RFC 4301 5.2 step 4).
  *
  * An SA with one selector set has it in its row ([[SelectorMatch]]), and so costs no rule. One
- * whose row says `by_rules` may have several (RFC 4301 4.4.1.2): its packet is held to an ordered
- * search of the rules, and is allowed if the first that it matches is a PROTECT of the row's group
- * (RFC 4301 4.4.1). SAs of the same sets share a group, so that a rekeying writes no rule.
+ * whose row says `by_rules` may have several (RFC 4301 4.4.1.2). Then an ordered search of the
+ * rules judges its packet: it is allowed if the first rule that it matches is a PROTECT of the
+ * row's group (RFC 4301 4.4.1). SAs of the same sets share a group, so that a rekeying writes
+ * no rule.
  *
  * A pipeline without stalls: `allowed` belongs to the `packet` of `latency` cycles before. Rules
  * are looked up for packets that need them alone, at most every second cycle, so that software

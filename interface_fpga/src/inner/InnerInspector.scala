@@ -26,7 +26,7 @@ class InspectorFindings extends Bundle {
   /** TOS byte of the outer header. */
   val outerTos = UInt(8.W)
 
-  /** The SA's selector row is valid; `selected`: the packet is what it allows. */
+  /** The SA's selector row is valid; `selected`: that row allows the packet. */
   val selectorHit = Bool()
   val selected = Bool()
 
@@ -42,7 +42,7 @@ class InspectorVerdict extends Bundle {
   val forward = Bool()
 
   /**
-   * With `forward`: bytes of the IP packet; what is behind them is TFC padding (RFC 4303 2.7). Or
+   * With `forward`: bytes of the IP packet; the bytes behind it are TFC padding (RFC 4303 2.7). Or
    * bytes of the frame.
    */
   val length = UInt(PacketStream.lengthBits.W)
@@ -97,9 +97,9 @@ class InspectorDrops extends Bundle {
  *     pulses with the verdict if the figure says of inner and outer field that they are currently
  *     unused together
  *
- * Of a whole frame nothing is asked about its next header, checksum, ECN, TTL and next hop: it was
- * no packet of a tunnel, and this box is no hop on its way. A bypassed frame need not be IP, and is
- * not asked what it is at all.
+ * Next header, checksum, ECN, TTL and next hop of a whole frame are not checked: it was not a
+ * packet of a tunnel, and this box is not a hop on its way. A bypassed frame need not be IP, so its
+ * type is not checked either.
  *
  * A pipeline without stalls: one packet a cycle, answered [[InnerInspector.latency]] cycles later.
  * `drops` pulses with the verdict. [[InnerInspector.chargeLatency]] cycles after the findings,

@@ -43,7 +43,7 @@ class ReplayMemory(rowBits: Int, stateBits: Int) extends Module {
   private val row3 = ShiftRegister(io.read.bits, 3)
   private val row5 = ShiftRegister(row3, 2)
 
-  // The last two results. A read misses what is written in its own cycle or later; reads two cycles
+  // The last two results. A read misses a write of its own cycle or a later one. Reads two cycles
   // apart or more finish at most one other result between that write and stage 3.
   private val last = RegInit(0.U.asTypeOf(new Result))
   private val older = RegInit(0.U.asTypeOf(new Result))

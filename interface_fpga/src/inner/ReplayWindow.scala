@@ -61,7 +61,7 @@ object ReplayWindow {
     }
   }
 
-  /** A place in a row as what is at or below it, in two levels. */
+  /** A place in a row, as masks of the words below it and of the bits at or below it. */
   class Position extends Bundle {
     val wordsBelow = UInt(words.W)
     val word = UInt(words.W)
@@ -149,8 +149,8 @@ object ReplayWindow {
   /** Second half: the verdict and, unless the number is too old, the new row. */
   def update(c: Comparison): (Verdict, ReplayState) = {
     val place = c.place
-    // A bit counts if it is of the number's block: a row that was behind may still hold one of a
-    // ring before.
+    // A bit counts if it belongs to the number's block: a row that was behind may still hold one of
+    // a ring before.
     val known = Mux(place.current, c.sameLap && c.covered, c.sameLap || (c.nextLap && c.covered))
     val verdict = Wire(new Verdict)
     verdict.tooOld := place.tooOld

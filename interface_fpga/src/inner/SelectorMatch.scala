@@ -11,7 +11,7 @@ import sallyport.iface.parse.{HeaderFields, PacketKey}
  * two prefixes, its ports, or of ICMP type and code, with two ranges, all else where (packet &
  * mask) = (value & mask).
  *
- * What has no ports to read, a later fragment among it, is a value of its own in `upper` (RFC
+ * A packet without ports to read, such as a later fragment, has a value of its own in `upper` (RFC
  * 4301 4.4.1.1: OPAQUE). A pipeline without stalls; latency [[SelectorMatch.latency]] cycles.
  */
 class SelectorMatch extends Module {

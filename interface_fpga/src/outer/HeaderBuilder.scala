@@ -56,16 +56,16 @@ class BuiltHeader extends Bundle {
  * each ESP packet (RFC 6864 4.3: unique per source within the counter's period of 2^16; of IPv6
  * fragments 2^32, RFC 8200 4.5). With `encap` in the template the protocol is 17 and a UDP header
  * follows: the template's ports, length, checksum 0 (RFC 3948 2.1). With `v6` the outer header is
- * IPv6 with the template's flow label and hop limit (5.1.2.2), and a UDP header's checksum is that
- * of the datagram (RFC 8200 8.1), of which the link's receiver has summed ESP up. Bypassed packets
- * are IP packets already and get the Ethernet header alone. Whole frames, with `transport`, get
- * none, and need neither template nor next hop.
+ * IPv6 with the template's flow label and hop limit (5.1.2.2). The checksum of its UDP header is
+ * that of the datagram (RFC 8200 8.1); the link's receiver has already summed the ESP bytes.
+ * Bypassed packets are IP packets already and get the Ethernet header alone. Whole frames, with
+ * `transport`, get none, and need neither template nor next hop.
  *
  * An IP packet is too long if it is longer than the template's `mtu`, than `portMtu` or than fits a
- * frame. An ESP packet that is too long is cut behind its headers, if what would be its DF bit is
- * clear, IPv6 or not (RFC 4301 8.1, RFC 4303 3.3.4); `cut` says how. In transport mode the IP
- * header is the host's, and ESP is cut behind it if that is IPv4 without DF, options and VLAN tags.
- * Under an MTU that no link of that IP version may have none is cut.
+ * frame. An ESP packet that is too long is cut behind its headers if its DF bit is clear (RFC
+ * 4301 8.1, RFC 4303 3.3.4). IPv6 has no DF: the value that DF would have decides. `cut` says how.
+ * In transport mode the IP header is the host's, and ESP is cut behind it if that is IPv4 without
+ * DF, options and VLAN tags. Below the IP version's minimum MTU, packets are not cut.
  *
  * `fault` names the first reason for which the packet cannot go, in this order: `enable` is low; no
  * valid template; no valid next hop; too long, and not cut.
@@ -184,7 +184,7 @@ class HeaderBuilder extends Module {
   private val checksum = Module(new InternetChecksum(HeaderBuilder.ipWords))
   checksum.io.words := InternetChecksum.words(ip1.wire)
 
-  // UDP over IPv6: pseudo header, header, and what stands behind.
+  // UDP over IPv6: pseudo header, header, and the bytes behind it.
   private val ofEsp: Seq[UInt] = RegNext(meta.payloadSum).pad(48).asTypeOf(Vec(3, UInt(16.W)))
   private val addresses = Cat(ipv61.source, ipv61.destination).asTypeOf(Vec(16, UInt(16.W)))
   private val datagram = Seq(UdpHeader.protocol.U, udp1.length, udp1.length, udp1.sourcePort, udp1.destinationPort) ++

@@ -18,18 +18,18 @@ class PeerCandidate extends Bundle {
 }
 
 /**
- * Keeps where packets come from that do not come from where their SA's packets are expected, until
- * software knows which of them were authentic (RFC 3948 and RFC 7296 2.23: an address is believed
- * of an authenticated packet alone).
+ * Keeps the source addresses of packets that come from another address than their SA expects, until
+ * software knows which packets were authentic. RFC 3948 and RFC 7296 2.23 trust the address of an
+ * authenticated packet alone.
  *
  * A packet with `moved` takes the next place, if `takes`: then its `tag` names that place, and no
- * other packet's does. A place is kept until `clear`, which begins another round, so nobody can put
- * another address in the place of an authentic packet; a packet that finds no place free takes
- * none, nor does one that is as the last that took one. In flight and in its queue an event is at
- * most a round old, when software takes all events before it clears: `round` tells four apart.
+ * other packet's does. A place is kept until `clear`, which begins another round, so no later
+ * packet can replace the address of an authentic one. A packet takes no place if all are taken, or
+ * if it equals the last packet that took one. In flight and in its queue an event is at most a
+ * round old, when software takes all events before it clears: `round` tells four apart.
  *
- * `candidate` belongs to the packet of which `moved` speaks a cycle later. One a cycle, never
- * stalls. `shown` is what is in `place`, a cycle later.
+ * `moved` comes a cycle after the `candidate` of its packet. One a cycle, never stalls. `shown` is
+ * the content of `place`, a cycle later.
  */
 class PeerPlaces extends Module {
   import PeerTag.{places, roundBits}

@@ -7,7 +7,7 @@ import sallyport.common.arithmetic.WireOrder
 import sallyport.common.stream.PacketStream
 import sallyport.iface.headers.{EthernetHeader, VlanTags}
 
-/** A packet from the first byte of its IP header on, and what stands in front of that. */
+/** A packet from the first byte of its IP header on, and the fields in front of it. */
 class IpWindow(count: Int) extends Bundle {
   val length = UInt(PacketStream.lengthBits.W)
   val macDestination = UInt(48.W)

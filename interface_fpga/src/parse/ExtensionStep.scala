@@ -27,7 +27,7 @@ class ExtensionWalk extends Bundle {
   val fragmentAt = UInt((ExtensionStep.maxUnits + 1).W)
   val beforeFragment = UInt((ExtensionStep.maxUnits + 1).W)
 
-  /** A fragment, and one whose offset is not 0, so that what is at `at` is no header. */
+  /** A fragment, and one whose offset is not 0, so that no header is at `at`. */
   val fragment = Bool()
   val laterFragment = Bool()
   val malformed = Bool()

@@ -48,9 +48,8 @@ object HeaderKind {
 }
 
 /**
- * What stands at one of the 8-byte units behind the fixed IPv6 header, should an extension header
- * begin there (RFC 8200 section 4). All units are read at once, before the walk knows which
- * ones matter.
+ * The fields at one of the 8-byte units behind the fixed IPv6 header, if an extension header begins
+ * there (RFC 8200 section 4). All units are read at once, before the walk knows which ones matter.
  */
 class ExtensionUnit extends Bundle {
   import ExtensionStep.maxUnits

@@ -7,14 +7,14 @@ import sallyport.iface.headers.{IpHeader, Ipv4Header, Ipv6Header, UdpHeader}
 
 /**
  * Whether the first fragment of an IPv6 datagram has all headers up to that of the upper layer, as
- * it must (RFC 8200 4.5, RFC 7112 5), so that nobody downstream has to judge a packet whose ports
+ * it must (RFC 8200 4.5, RFC 7112 5). So no module downstream has to judge a packet whose ports
  * came later.
  *
- * A fragment that is not the last, and each extension header, is a multiple of 8 bytes: what is
- * behind the extension headers is counted in such units. So 4 bytes, which every ICMPv6 message has
- * (RFC 4443 2.1), ask the same as the 8 of the shortest one. TCP is asked for its header without
- * options, AH for the part that every one has (RFC 4302 2), a packet in the packet for its fixed
- * header. Of any other protocol nothing is asked: nobody knows how long its header is.
+ * A fragment that is not the last, and each extension header, is a multiple of 8 bytes: the bytes
+ * behind the extension headers are counted in such units. So 4 bytes, which every ICMPv6 message
+ * has (RFC 4443 2.1), ask the same as the 8 of the shortest one. TCP is asked for its header
+ * without options, AH for the part that every one has (RFC 4302 2), a packet in the packet for its
+ * fixed header. Any other protocol passes: the length of its header is unknown.
  *
  * Extension headers that are not whole make the packet malformed, or `unfinished`, before this is
  * asked ([[HeaderFields]]).

@@ -16,8 +16,8 @@ import sallyport.iface.headers.{EthernetHeader, IpHeader, Ipv4Header, Ipv6Header
  * A pipeline without stalls: one packet a cycle, answered in order [[HeaderParser.latency]] cycles
  * later. It judges and drops nothing. Of IPv6 it reads [[ExtensionStep.maxHeaders]] extension
  * headers and [[ExtensionStep.maxUnits]] times 8 bytes of them; a packet with more is `unfinished`.
- * A header that `skip` does not name ends them, and is the packet's protocol, without ports: what
- * it says of its length is not asked.
+ * A header that `skip` does not name ends them, and is the packet's protocol, without ports: its
+ * length field is not read.
  *
  * The packet's words go along the pipeline, and the fields of the fixed header are taken from them
  * at its end, which needs fewer registers than the fields would. Its clock stops while it is empty.

@@ -27,7 +27,7 @@ class IpLengthCheck extends Module {
     val bad = Output(Bool())
   })
 
-  // Stage 1: what the header needs, and what is there behind a fixed one.
+  // Stage 1: compares the fixed header with the packet, and counts the bytes behind an IPv6 header.
   private val version = io.words(0)(31, 28)
   private val ihl = io.words(0)(27, 24)
   private val total = io.words(0)(15, 0)

@@ -15,10 +15,10 @@ import sallyport.iface.headers.{EthernetHeader, Ipv4Header, Ipv6Header, UdpHeade
  * is every IPv4 and IPv6 packet whose DSCP is one of `marked` (RFC 2474). All of it behind no, one
  * or two VLAN tags, as [[EthernetParser]] reads them; frames with more are low.
  *
- * What 64 bytes do not show is low, unless its DSCP is marked: control behind IPv4 options or IPv6
- * extension headers; later fragments of it; in IPv6, IKE to port 4500, whose marker is in the
- * second beat, and IKE to port 500 behind two tags. Nothing is checked but what is named here: a
- * frame that is later dropped as malformed may have been high.
+ * Control that the first 64 bytes do not show is low, unless its DSCP is marked: control behind
+ * IPv4 options or IPv6 extension headers; later fragments of it; in IPv6, IKE to port 4500, whose
+ * marker is in the second beat, and IKE to port 500 behind two tags. Only these fields are checked:
+ * a frame that is later dropped as malformed may have been high.
  *
  * A pipeline without stalls: `high` belongs to the beat of [[PriorityClass.latency]] cycles before,
  * and is the same on each beat of a frame. The output is a register.
@@ -41,8 +41,8 @@ class PriorityClass extends Module {
   when(io.beat.valid) { first := io.beat.bits.last }
   private val first1 = RegNext(io.beat.valid && first, false.B)
 
-  // Stage 2: the one that counts. A tag's type is none of IP: what is found behind fewer tags than
-  // there are is nothing.
+  // Stage 2: chooses the depth by the tags. A VLAN EtherType is neither IP's nor ARP's, so a match
+  // at a too shallow depth cannot occur.
   private val found = behind.map(is => is.control || is.ip && io.marked(is.dscp))
   private val high = RegEnable(found(0) || tagged(0) && (found(1) || tagged(1) && found(2)), first1)
   io.high := high

@@ -6,7 +6,7 @@ import chisel3.util._
 import ReassemblyConfig._
 import sallyport.common.stream.{PacketBeat, PacketStream, PipelineOutlet}
 
-/** What goes into the header of a packet that was put together. */
+/** The values for the header of a packet that was put together. */
 class HeaderMending(p: ReassemblyConfig) extends Bundle {
   val ipv6 = Bool()
   val ipSelect = UInt(log2Ceil(p.ipOffsets.size max 2).W)
@@ -33,8 +33,8 @@ class ReplayMeta(p: ReassemblyConfig) extends Bundle {
 }
 
 /**
- * Reads whole datagrams from their cells and gives the cells back: rows of 64 bytes, of which the
- * packet is `length` bytes from `skip` on.
+ * Reads whole datagrams from their cells and gives the cells back. Rows have 64 bytes; the packet
+ * is `length` bytes from byte `skip` of the first row on.
  *
  * A row a cycle, datagram behind datagram; 6 cycles from `replay` to the first row. Waits when
  * `out` does. Never drops.

@@ -15,7 +15,7 @@ class ExpiryRequest(p: ReassemblyConfig) extends Bundle {
 
 /**
  * Looks through the table for datagrams whose time is over, once after each tick, in the cycles in
- * which nobody else reads it. It stands still while the table is empty.
+ * which no other module reads it. It stands still while the table is empty.
  *
  * `request` stays until `done`; then the same row is read once more. A pass takes 4 cycles a row; a
  * tick that comes during one starts one more behind it.

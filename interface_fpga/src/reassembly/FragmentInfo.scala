@@ -11,7 +11,7 @@ import sallyport.iface.parse.{FragmentFields, HeaderFields}
  * What a parser knows of a packet in front of a [[Reassembler]]. Numbers are in host order. Past
  * `fragment` nothing has a meaning unless it is set.
  *
- * The parser gives as fragments only what is sound: IPv4 header checksum and version right, all of
+ * The parser gives only sound packets as fragments: IPv4 header checksum and version right, all of
  * `headerBytes` and `payloadBytes` inside the packet, `headerBytes` even and at most 120. Other
  * packets pass as whole ones.
  */
@@ -43,7 +43,7 @@ class FragmentInfo extends FragmentFields {
   /** The first fragment of an IPv6 datagram, and not all headers are in it ([[HeaderChain]]). */
   val headless = Bool()
 
-  /** No `fragment`, but one of which a notice is made: it goes past as it is. */
+  /** Not a `fragment`, but a notice is made of this packet: it passes unchanged. */
   val notice = Bool()
 
   /** What tells datagrams apart: RFC 791 3.2, RFC 8200 4.5. */

@@ -5,7 +5,7 @@ import chisel3._
 import chisel3.util._
 import sallyport.common.stream.{PacketStream, RegisterSlice}
 
-/** A beat of a packet whose end nobody looks for: bytes behind it are of no meaning. */
+/** A beat of a packet without its byte count: bytes behind the packet's end have no meaning. */
 class AlignedBeat[M <: Data](metaType: M) extends Bundle {
   val data = UInt(PacketStream.dataBits.W)
   val last = Bool()
@@ -17,8 +17,8 @@ class AlignedBeat[M <: Data](metaType: M) extends Bundle {
  * of its own.
  *
  * One beat a cycle; a packet that needs one beat more than before stalls the input for one cycle.
- * What stands in such a beat behind the last lane that counts is left out. Latency 2 cycles,
- * registered both ways. Never drops.
+ * If such a beat would hold only bytes behind the last lane that counts, it is left out. Latency 2
+ * cycles, registered both ways. Never drops.
  *
  * @param pad zero bytes in front of a packet
  * @param end lanes of a packet that count, with `pad`

@@ -11,15 +11,15 @@ import sallyport.iface.stream.{LookupStage, PacketSteer}
  * Puts fragments of IPv4 (RFC 791, RFC 815) and IPv6 (RFC 8200 4.5, RFC 5722) datagrams together,
  * on a stream of frames or IP packets between a parser and what judges whole packets.
  *
- * What is no fragment passes unchanged, in order, after 2 cycles, whatever the fragments do: those
- * wait in a queue of their own, which drops when it is full. A whole datagram leaves as one packet
- * with the header of its first fragment: IPv4 with total length and checksum of the whole and
- * neither flags nor offset, IPv6 without its fragment header, both with CE if any fragment had it
- * (RFC 3168 5.3). It comes between two packets, so a packet waits for one datagram at most. It has
- * to be parsed anew: ports and selectors are those of the whole.
+ * Packets that are not fragments pass unchanged, in order, after 2 cycles, whatever the fragments
+ * do. Fragments wait in a queue of their own, which drops when it is full. A whole datagram leaves
+ * as one packet with the header of its first fragment: IPv4 with total length and checksum of the
+ * whole and neither flags nor offset, IPv6 without its fragment header, both with CE if any
+ * fragment had it (RFC 3168 5.3). It comes between two packets, so a packet waits for one datagram
+ * at most. It has to be parsed anew: ports and selectors are those of the whole.
  *
  * Drops fragments and datagrams under the names of [[ReassemblyEvents]]; rules at
- * [[ReassemblyControl]]. Frames in = packets out + drops + `merged` + what is held.
+ * [[ReassemblyControl]]. Frames in = packets out + drops + `merged` + fragments held.
  *
  * Rate: a beat a cycle as long as fragments have 10 beats (of a datagram in one cell; 11 in two) on
  * average; more, shorter ones at a fragment in 10 cycles. Stalls `in` when `out` does. From the

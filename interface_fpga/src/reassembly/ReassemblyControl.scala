@@ -38,10 +38,10 @@ private[iface] object ControlState extends ChiselEnum {
  *    (`length`, `headers`);
  *  - a datagram whose time is over is dropped before anything is added to it (`timeout`);
  *  - a fragment of a dead datagram is dropped for the reason for which the datagram died;
- *  - what has no place for a new datagram drops the fragment alone (`full`, `source`);
- *  - what is wrong with a datagram kills it: all its fragments are dropped, and its record stays,
- *    dead, until its time is over (`oversize`, `memory`, `end`, `ecn`, `overlap`), so the order of
- *    its fragments makes no difference.
+ *  - a fragment of a new datagram that finds no place is dropped alone (`full`, `source`);
+ *  - an error kills the datagram (`oversize`, `memory`, `end`, `ecn`, `overlap`): all its fragments
+ *    are dropped, and its record stays, dead, until its time is over. So the order of its fragments
+ *    makes no difference.
  *
  * ECN (RFC 3168 5.3): CE on any fragment is CE on the datagram, but where a fragment is Not-ECT and
  * another one is not, the datagram is dropped (`ecn`), which the RFC allows and Linux does
@@ -119,7 +119,7 @@ class ReassemblyControl(p: ReassemblyConfig) extends Module {
   sweep.io.expired := table.io.expired
   sources.io.limit := io.limits.perSource
 
-  // What was found.
+  // The look-up's answer.
   private val answer = table.io.answer
   private val record = Reg(new DatagramRecord(p))
   private val fresh = Reg(Bool())

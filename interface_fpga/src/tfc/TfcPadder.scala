@@ -9,14 +9,15 @@ import sallyport.common.stream.{PacketBeat, PacketStream, RegisterSlice}
  * Traffic flow confidentiality padding of the sender (RFC 4303 2.7): a packet that is shorter than
  * its `least` gets zeros behind it up to that length, any other passes as it is.
  *
- * A beat a cycle; what is added takes a cycle for each further beat. Latency 1 cycle. Stalls only
+ * A beat a cycle; each beat that padding adds takes one more cycle. Latency 1 cycle. Stalls only
  * when `out` does or while it adds beats. Drops nothing; `error` is passed on. `in.ready` and every
  * output come from registers.
  *
  * @param meta    what travels beside a packet
  * @param length  a packet's bytes on the stream, from its metadata
  * @param least   its least length in units of 4 bytes; 0 for no least length
- * @param resized metadata of a packet that was padded, from what it had and its new length in bytes
+ * @param resized metadata of a packet that was padded, from its old metadata and its new length
+ *   in bytes
  */
 class TfcPadder[M <: Data](meta: M)(length: M => UInt, least: M => UInt)(resized: (M, UInt) => M) extends Module {
   import TfcPadder._

@@ -16,9 +16,9 @@ import chisel3.util._
  * cycles behind a write, but while `clearing`: then it writes zeros, a row a cycle, and no packet
  * comes until that many cycles later.
  *
- * As [[ReplayMemory]], of which software's accesses hold up traffic: that is one result to forward
- * less, of 1088 bits there. One read port with two output registers and one write port, so that the
- * memory can be URAM.
+ * [[ReplayMemory]] is built alike, but there software's accesses hold up traffic: this saves the
+ * forwarding of one result of 1088 bits. One read port with two output registers and one write
+ * port, so that the memory can be URAM.
  */
 class UsageMemory(rowBits: Int, stateBits: Int) extends Module {
   val io = IO(new Bundle {
@@ -60,8 +60,8 @@ class UsageMemory(rowBits: Int, stateBits: Int) extends Module {
     val state = UInt(stateBits.W)
   }
 
-  // The last results, newest first. A read misses what is written in its own cycle or later;
-  // between that write and stage 3 at most three results become complete: two of packets, and one
+  // The last results, newest first. A read misses a write of its own cycle or a later one. Between
+  // that write and stage 3 at most three results become complete: two of packets, and one
   // of software.
   private val results = RegInit(VecInit.fill(3)(0.U.asTypeOf(new Result)))
   private val commits = io.update.valid || sets5

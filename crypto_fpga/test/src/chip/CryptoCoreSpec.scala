@@ -11,8 +11,8 @@ import sallyport.crypto.support.{Bytes, SharedModel}
 import scala.util.Random
 
 /**
- * The whole chip, real lanes: what it makes is checked by Bouncy Castle, and the other
- * way round.
+ * The whole chip, real lanes: Bouncy Castle checks the chip's packets, and the chip checks
+ * Bouncy Castle's.
  */
 class CryptoCoreSpec extends SharedModel[DuplexHarness, CryptoBench] {
 
@@ -47,7 +47,7 @@ class CryptoCoreSpec extends SharedModel[DuplexHarness, CryptoBench] {
     Sa(i + 1, keys, if (i % 3 == 0) BigInt(0) else BigInt(64, random))
   }
 
-  /** The class of a packet's SA; what is bypassed is fast. Each class keeps its order. */
+  /** The class of a packet's SA; a bypassed packet is fast. Each class keeps its order. */
   private def isFast(packet: LinkPacket): Boolean =
     packet.meta.bypass || Suite.all(packet.meta.sa - 1).fast
   private def byClass(packets: Seq[LinkPacket]): Seq[LinkPacket] = packets.sortBy(isFast)
@@ -157,7 +157,7 @@ class CryptoCoreSpec extends SharedModel[DuplexHarness, CryptoBench] {
 
     val walk = Seq[BigInt](subspace / 2, subspace - 2, subspace + 1, subspace - 1, subspace * 3 / 2, subspace * 2 + 5)
     assert(opened(walk: _*) == walk)
-    // A number too far ahead is not authentic, and what is not authentic does not move
+    // A number too far ahead is not authentic, and a packet that is not authentic does not move
     // the inference.
     assert(opened(subspace * 9, subspace * 2 + 6) == Seq(subspace * 2 + 6))
     assert(counts().filter(_._1.startsWith("drop")) == Map("drop_dec_icv" -> 1))

@@ -156,7 +156,7 @@ class Player(port: PlayPort, clock: Clock, depth: Int = 8192) extends PeekPokeAP
   }
   def release(): Unit = port.limit.poke(loaded.U)
 
-  /** What has come since the last call, with the cycle of each packet's last beat. */
+  /** The packets that came since the last call, with the cycle of each one's last beat. */
   def receiveTimed(): Seq[(LinkPacket, Int)] = {
     val until = port.recorded.peek().litValue.toInt
     val beats = (read until until).map { i =>

@@ -94,7 +94,7 @@ abstract class HashPipeBench(
       assert((Bytes.toHex(tag.take(c.tag.length)) == Bytes.toHex(c.tag)) == c.valid, s"tcId ${c.id}")
   }
 
-  /** A wipe drops what is inside, and leaves the same behind whatever was inside. */
+  /** A wipe drops the pipe's contents, and leaves the same state behind for any contents. */
   def checkWipe(dut: HashPipe): Unit = {
     def fillAndWipe(seed: Int): Seq[BigInt] = {
       val random = new Random(seed)

@@ -24,7 +24,7 @@ class PolyBench(dut: Poly1305Pipe) extends PeekPokeAPI {
   dut.reset.poke(false)
 
   private def start(group: PolyGroup, random: Random)(done: (BigInt, Array[Byte]) => Unit): Unit = {
-    // What is beyond the last block must not matter.
+    // The bits beyond the last block must not matter.
     val blocks = group.blocks.padTo(4, BigInt(128, random))
     dut.io.in.valid.poke(true)
     dut.io.in.bits.acc.poke(group.acc)
@@ -95,7 +95,7 @@ class PolyBench(dut: Poly1305Pipe) extends PeekPokeAPI {
     tags.toSeq
   }
 
-  /** Wipes from the cycle after a group entered until it comes out, and looks at what comes out. */
+  /** Wipes from the cycle after a group entered until it comes out, and looks at the output. */
   def wipe(group: PolyGroup, random: Random): (BigInt, BigInt) = {
     while (cycle % 4 != 0) step()
     start(group, random)((_, _) => ())

@@ -10,7 +10,7 @@ import sallyport.crypto.support.Bytes
 import scala.collection.mutable
 import scala.util.Random
 
-/** The engine with a memory in the place of the lane: a ring of 256 beats for each slot. */
+/** The engine with a memory instead of the lane: a ring of 256 beats for each slot. */
 class HashEngineHarness(kinds: Set[HashKind.Type]) extends Module {
   import HashEngineHarness._
   val io = IO(new Bundle {
@@ -114,7 +114,10 @@ class HashEngineBench(dut: HashEngineHarness) extends PeekPokeAPI {
     io.grown.bits.last.poke(last)
   }
 
-  /** A packet in its slot. `started` and `written` count what has been told. */
+  /**
+   * A packet in its slot. `started` and `written`: the engine knows of the packet, and of so
+   * many beats.
+   */
   private class Visit(val number: Int, val packet: HashPacket, val slot: Int, val base: Int, val complete: Boolean) {
     val beats: Int = (packet.bytes.length + 63) / 64
     var loaded = false

@@ -68,7 +68,7 @@ class HashEngineSpec extends SharedModel[HashEngineHarness, HashEngineBench] {
       for (beat <- 0 until 4) { bench.write(packet, 0, beat); bench.step() }
       for (slot <- 0 until slots) { bench.load(slot, packet); bench.step() }
 
-      // A multiple of what is in flight at once: the oldest packets go first, and no turn is lost.
+      // Ten times the packets in flight at once: the oldest go first, and no turn is lost.
       val count = 10 * HashEngine.turnaround(kind) / 4
       val starts = (0 until count).iterator
       val ends = Seq.newBuilder[Int]

@@ -13,8 +13,8 @@ import scala.sys.process._
  * The model of a lane against the lane, every port in every cycle. Not in ChiselSim, which links no
  * C++ of others.
  *
- * A slice is the same cycles every time; `SALLYPORT_LANE_CYCLES=N` makes it N cycles for each kind
- * of lane, of which there are more then, and `SALLYPORT_LANE_SEED=S` others than those of seed 1.
+ * A slice runs the same cycles every time. `SALLYPORT_LANE_CYCLES=N` runs N cycles for each kind of
+ * lane, and adds kinds; `SALLYPORT_LANE_SEED=S` replaces seed 1.
  */
 class LaneModelSpec extends AnyFunSuite {
 

@@ -10,8 +10,8 @@ import sallyport.crypto.config.CryptoConfig
 
 /**
  * A chip between two neighbours that send whatever they can: [[HostileSource]] on both sides, false
- * headers ([[HeaderForger]]) and damaged, lost and doubled words on both links to the chip. What
- * comes out on the black side waits in a ring to be read, and holds up the link when the ring
+ * headers ([[HeaderForger]]) and damaged, lost and doubled words on both links to the chip. Packets
+ * that leave on the black side wait in a ring to be read, and hold up the link when the ring
  * is full.
  */
 class NonceHarness(config: CryptoConfig) extends Module {

@@ -43,7 +43,10 @@ class NonceJudge {
   private val highest = mutable.Map.empty[(Int, Int), BigInt].withDefaultValue(BigInt(0))
   private val used = mutable.Set.empty[(Seq[Byte], Seq[Byte])]
 
-  /** Packets that a row's key made, rows of which one was seen, and rows whose last number was. */
+  /**
+   * Packets that a row's key made, rows that made a packet, and rows that made their
+   * last number.
+   */
   def packets: Int = used.size
   def generations: Int = highest.size
   def ended: Int = highest.count { case ((sa, index), number) => number == written(sa)(index).last }

@@ -13,8 +13,8 @@ import scala.util.Random
 
 /**
  * Software around a [[NonceHarness]]: writes rows under traffic, each with a new key, reads and
- * raises counters, opens and closes what it may, erases all keys at times, and has every packet
- * that leaves judged.
+ * raises counters, switches bypass and the chip on and off, erases all keys at times, and has every
+ * packet that leaves judged.
  */
 class NonceRun(dut: NonceHarness, suites: Seq[Suite], saBits: Int, random: Random) extends PeekPokeAPI {
   val chip = new CryptoSoftware(dut.io.axil, dut.clock)

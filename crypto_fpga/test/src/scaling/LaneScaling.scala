@@ -9,7 +9,7 @@ import sallyport.crypto.config.CryptoConfig
 import sallyport.crypto.suite.Suite
 
 /**
- * What is measured.
+ * The builds and suites to measure.
  *
  * @param lanes
  *   a direction: a build each; the first is what the others are compared with
@@ -25,7 +25,7 @@ case class LaneScalingOptions(
 /**
  * Prints, as a table in Markdown, how the chip's throughput grows with its lanes, between testers
  * on its two links and both directions at once; exits with 1 if a build is below
- * [[LaneScaling.required]] of what is linear up to what the links carry.
+ * [[LaneScaling.required]] of linear growth, limited by the links.
  */
 object LaneScaling extends ChiselSim {
 

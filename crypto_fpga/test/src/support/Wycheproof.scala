@@ -33,8 +33,8 @@ object Wycheproof {
 
   /** Every case of a file; none if there is no such folder. */
   def load(name: String): Option[Seq[Case]] = folder.map { path =>
-    // Each case is a flat object that starts with its tcId, so two patterns read what is needed of
-    // the format.
+    // Each case is a flat object that starts with its tcId, so two patterns read the fields that
+    // the tests need.
     val cases = Files.readString(path.resolve(name)).split("\"tcId\"").toSeq.tail
     cases.map { text =>
       val number = raw"^\s*:\s*(\d+)".r.findFirstMatchIn(text).get.group(1).toInt

@@ -59,8 +59,8 @@ class TokenBucketsSpec extends AnyFunSuite with CompiledOnce {
         assert(!bench.ask(i))
       }
       assert(bench.flood(6, 1000) == 1000)
-      // What has no limit keeps its tokens; a burst that is lowered takes what is above it, one
-      // that is raised gives nothing.
+      // A bucket without a limit keeps its tokens. A lowered burst takes the tokens above it; a
+      // raised one gives none.
       bench.limit(6, rate = 1, burst = 9)
       bench.settle()
       assert(bench.ask(6))

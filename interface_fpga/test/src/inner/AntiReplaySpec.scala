@@ -47,8 +47,8 @@ class AntiReplaySpec extends AnyFunSuite with CompiledOnce {
           (top - window + 2) -> "good"
         )
       }
-      // Slides by one ring, one less and one more; what was received stays received, what was not
-      // does not become so.
+      // Slides by one ring, one less and one more; received numbers stay received, and no other
+      // number becomes so.
       for (
         window <- Seq(1024, 2048, 4096);
         slide <- Seq(1, 31, 32, 63, 64, 1023, 1024, 1025, 2047, 2048, 2049, 4095, 4096, 4097, 8191, 8192, 12288)

@@ -18,7 +18,7 @@ trait InnerFrames extends Assertions {
   def rows(name: String): Seq[Seq[String]] =
     Source.fromResource(name).getLines().filterNot(_.startsWith("#")).map(_.split(" ").toSeq).toSeq
 
-  /** @param expected what goes to the link: nothing, the packet, or its fragments */
+  /** @param expected the packets for the link: none, the packet, or its fragments */
   case class Encrypt(counter: String, expected: Seq[LinkPacket], frame: Seq[Byte]) {
 
     /** Bytes of the IP packet that goes to the link, before it is cut. */

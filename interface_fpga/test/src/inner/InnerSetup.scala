@@ -18,7 +18,10 @@ object InnerSetup {
   def address(text: String): BigInt = BigInt(1, InetAddress.getByName(text).getAddress)
   def version(address: String): Int = if (address.contains(":")) 6 else 4
 
-  /** What a row has for the first `bits` of an address, of which it holds 128. */
+  /**
+   * The prefix length that a row has for the first `bits` of an address; its addresses have
+   * 128 bits.
+   */
   def prefix(address: String, bits: Int): Int = if (version(address) == 4) 96 + bits else bits
   def mask(address: String, bits: Int): BigInt = {
     val rest = 128 - prefix(address, bits)
@@ -127,7 +130,7 @@ object InnerSetup {
     Flow("10.0.0.1", "10.11.0.79", 17, 7, 8, 709, 1, mtu = 1001)
   )
 
-  /** Row of policy_usage of a rule or flow; 0 is nobody's. */
+  /** Row of policy_usage of a rule or flow; row 0 belongs to none. */
   def usage(policy: Product): Int = (rules ++ flows).indexOf(policy) + 1
 
   private def selector(window: Int, nextHop: Int, replay: Boolean = true): BigInt =
@@ -161,8 +164,8 @@ object InnerSetup {
   private def udpPorts: BigInt = numbers(17, Upper.ports, 4099 to 5000, 80 to 443)
 
   /**
-   * Echo requests of IPv6 alone, errors of IPv6, and in IPv4 what is unreachable for codes 1 to 4;
-   * from and to anyone.
+   * Echo requests of IPv6 alone, errors of IPv6, and IPv4's unreachable messages with codes 1 to 4;
+   * from and to any address.
    */
   private val echo: BigInt = ipVersion(6) | numbers(58, Upper.icmp, 128 to 128, any)
   private val errors: BigInt = ipVersion(6) | numbers(58, Upper.icmp, 1 to 4, any)

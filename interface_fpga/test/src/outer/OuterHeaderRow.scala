@@ -37,7 +37,7 @@ case class OuterHeaderRow(
   def bypass: Boolean = bypassVersion != 0
   def encap: Boolean = destinationPort != 0
 
-  /** The header has a checksum of what is behind it, [[OuterHeaderRow.pattern]]. */
+  /** The header has a checksum of the bytes behind it, [[OuterHeaderRow.pattern]]. */
   def summed: Boolean = v6 && encap
 
   /** Of the ESP trailer, or of a bypassed packet: what LinkMeta says of it. */

@@ -10,7 +10,7 @@ import scala.io.Source
 
 /**
  * Judged by scapy's dissector: tests/vectors/test_parser_frames.py writes the table of frames and
- * what is in them.
+ * their contents.
  */
 class HeaderParserSpec extends AnyFunSuite with CompiledOnce {
 

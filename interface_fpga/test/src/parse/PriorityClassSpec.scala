@@ -9,8 +9,8 @@ import scala.io.Source
 import scala.util.Random
 
 /**
- * Judged by scapy's dissector: tests/vectors/test_priority_frames.py writes the table of frames
- * and what is in them.
+ * Judged by scapy's dissector: tests/vectors/test_priority_frames.py writes the table of frames and
+ * their contents.
  */
 class PriorityClassSpec extends AnyFunSuite with CompiledOnce {
 

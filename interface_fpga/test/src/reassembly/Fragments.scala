@@ -75,7 +75,7 @@ case class Fragment(
 /**
  * An IP datagram, to be cut.
  *
- * @param link     what stands in front of its IP header
+ * @param link     the bytes in front of its IP header
  * @param options  IPv4 options, or IPv6 extension headers in front of the fragment header: each 8
  *                 bytes without the first, its next header
  */

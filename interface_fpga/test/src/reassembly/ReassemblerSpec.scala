@@ -92,7 +92,8 @@ class ReassemblerSpec extends ReassemblyTests {
         val last = two.fragment(400, two.payload.slice(400, 800), more = false)
         sets = sets :+ (parts(two, (0, 392)) ++ Seq(last) ++ parts(two, more))
       }
-      // What is no multiple of 8 is dropped alone: the datagram can still become whole.
+      // A fragment whose length is not a multiple of 8 is dropped alone: the datagram can still
+      // become whole.
       val odd = datagram
       val part = odd.payload.slice(800, 1599)
       val broken = Seq(odd.fragment(800, part, more = true), odd.fragment(800, Nil, more = false))

@@ -10,7 +10,7 @@ import sallyport.common.stream.{Pace, Packet, StreamBench, StreamEnds, StreamHar
 import scala.collection.mutable
 import scala.util.Try
 
-/** Where [[ReassemblyHarness]] finds what it has put between source and sink. */
+/** Holds the [[Reassembler]] that [[ReassemblyHarness]] puts between source and sink. */
 private class ReassemblerSlot(p: ReassemblyConfig) {
   var reassembler: Reassembler = _
   def place(ends: StreamEnds[FragmentInfo, ReassembledMeta]): Unit = {
@@ -81,7 +81,7 @@ class ReassemblyBench(dut: ReassemblyHarness, timeout: Int = 10, perSource: Int 
     dut.clock.step(settle max 1)
   }
 
-  /** Plays, and compares every packet and counter; what was reassembled. */
+  /** Plays, compares every packet and counter, and gives the reassembled packets. */
   def play(arrivals: Seq[Arrival], idle: Int = Pace.Half, pressure: Int = Pace.Always, seed: Int = 1): Seq[Packet] = {
     val made = arrivals.flatMap(_.fragment).flatMap(reference.take)
     val (whole, rebuilt) = run(arrivals, idle, pressure, seed)
