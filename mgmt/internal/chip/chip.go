@@ -198,11 +198,26 @@ func (b *Box) poll(c transport.Chip, r regs.Register, what string, done func(uin
 // ErrErased says that the crypto chip takes no configuration now, or has lost the one it had.
 var ErrErased = errors.New("the crypto chip has erased its keys, by its tamper input or a zeroize: nothing can be changed until that is quiet and the chip is configured again")
 
+func ready(status uint32) bool    { return regs.CommonStatusReady.Get([]uint32{status}) != 0 }
+func tampered(status uint32) bool { return regs.CommonStatusTamper.Get([]uint32{status}) != 0 }
+
+// WaitErased waits until the crypto chip has erased its keys. ErrErased if its tamper input keeps
+// it from being ready again: a read takes more than 4 cycles, and an erasure less than 4 a row.
+func (b *Box) WaitErased() error {
+	left := b.Capabilities[transport.Crypto].SAs + 1024
+	status, err := b.poll(transport.Crypto, regs.CommonStatus, "its keys are not erased", func(status uint32) bool {
+		left -= pollBatch
+		return ready(status) || tampered(status) && left < 0
+	})
+	if err == nil && !ready(status) {
+		err = ErrErased
+	}
+	return err
+}
+
 // WaitReady waits until each chip has cleared its tables. ErrErased if the crypto chip's tamper
 // input may keep it from that.
 func (b *Box) WaitReady() error {
-	ready := func(status uint32) bool { return regs.CommonStatusReady.Get([]uint32{status}) != 0 }
-	tampered := func(status uint32) bool { return regs.CommonStatusTamper.Get([]uint32{status}) != 0 }
 	for _, c := range transport.Chips {
 		status, err := b.Read32(c, regs.CommonStatus)
 		if err == nil && !ready(status) {

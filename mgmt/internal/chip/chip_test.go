@@ -242,7 +242,13 @@ func TestWaitReady(t *testing.T) {
 	if err := b.WaitReady(); !errors.Is(err, ErrErased) {
 		t.Errorf("tamper is active: %v", err)
 	}
+	if err := b.WaitErased(); !errors.Is(err, ErrErased) {
+		t.Errorf("tamper stays active: %v", err)
+	}
 	fake.Tamper(false)
+	if err := b.WaitErased(); err != nil {
+		t.Errorf("erased: %v", err)
+	}
 	if err := b.WaitReady(); err != nil {
 		t.Errorf("tamper was active: %v", err)
 	}

@@ -146,12 +146,17 @@ func (s *Session) ports(m *model.Model) error {
 }
 
 // eraseKeys erases keys that are not known, and with them the crypto chip's enables and its mark,
-// which it writes again.
+// which it writes again. It waits for the end of the erasure: the next change finds a chip that
+// is ready.
 func (s *Session) eraseKeys(generation uint32) error {
-	return s.Box.WriteAll(
+	err := s.Box.WriteAll(
 		chip.Set(transport.Crypto, regs.CryptoControl, 1<<regs.CryptoControlZeroize.LSB),
 		chip.Set(transport.Crypto, regs.CommonScratch, generation),
 	)
+	if err != nil {
+		return err
+	}
+	return s.Box.WaitErased()
 }
 
 // clearAll stops the ports and clears every row that a packet is looked up in, for tables whose
