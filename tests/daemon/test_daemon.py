@@ -227,7 +227,8 @@ def test_an_sa_ends_at_its_time(tmp_path: Path) -> None:
         monitor.get("monitor")
         # Numbers begin again, so the box takes no key that it had before.
         fresh = re.sub(r"0x([0-9a-f]{32,})", lambda key: "0x" + key[1][::-1], line.replace("state add", "state update"))
-        limited = f"{fresh} limit time-soft 1 limit time-hard 2"
+        # Time between them: a daemon that a busy machine keeps waiting tells of the hard one alone.
+        limited = f"{fresh} limit time-soft 1 limit time-hard 6"
         client.get("batch", lines=[limited])
         for hard in (False, True):
             event = monitor.next()
