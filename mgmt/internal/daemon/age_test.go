@@ -3,12 +3,14 @@
 package daemon
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
 	"time"
 
+	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/events"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
@@ -174,5 +176,32 @@ func TestEndOneByOne(t *testing.T) {
 	c.told(0x1001, true, "time")
 	if log := c.log.String(); strings.Count(log, "cannot be deleted") != 1 || !strings.Contains(log, "spi 0x00000009") {
 		t.Error(log)
+	}
+}
+
+// TestErasedWhileItEnds: a tamper pulse anywhere in the deletion of an SA that has reached its
+// limit does not end the daemon, and the box is restored.
+func TestErasedWhileItEnds(t *testing.T) {
+	erased := 0
+	for before := 1; ; before += 5 {
+		c := newClocked(t)
+		c.must(limited("limit time-hard 100")...)
+		c.now = c.now.Add(100 * time.Second)
+		c.fake.PulseAfter = before
+		err := c.daemon.age()
+		if errors.Is(err, chip.ErrErased) {
+			erased++
+		}
+		if outlive(err) != nil {
+			t.Fatalf("erased before access %d: %v", before, err)
+		}
+		if c.fake.PulseAfter > 0 {
+			if erased == 0 {
+				t.Error("no erasure met the deletion")
+			}
+			return
+		}
+		c.poll()
+		c.same("restarts", c.daemon.events.counted()[events.EventRestart], 1)
 	}
 }

@@ -152,7 +152,7 @@ func (d *Daemon) noteAfter(wait saved.Pending) (err error) {
 
 // replace makes the configuration that of some commands.
 func (d *Daemon) replace(commands []xfrm.Command) ([]string, error) {
-	if err := d.poll(); err != nil { // a change discards events that wait
+	if err := d.prepare(); err != nil {
 		return nil, err
 	}
 	var notes bytes.Buffer

@@ -133,16 +133,24 @@ func (d *Daemon) RunInitial(commands []xfrm.Command) (control.Done, error) {
 	return d.run(commands, session.Lists{})
 }
 
+// prepare takes the events that wait, since a change discards them. ErrErased while the chips have
+// not got their configuration again.
+func (d *Daemon) prepare() error {
+	if err := d.poll(); err != nil {
+		return err
+	}
+	if d.owed {
+		return chip.ErrErased
+	}
+	return nil
+}
+
 func (d *Daemon) run(commands []xfrm.Command, lists session.Lists) (control.Done, error) {
 	changes := session.Changes(commands)
 	if changes {
-		if err := d.poll(); err != nil { // a change discards events that wait
+		if err := d.prepare(); err != nil {
 			xfrm.Wipe(commands)
 			return control.Done{}, err
-		}
-		if d.owed {
-			xfrm.Wipe(commands)
-			return control.Done{}, chip.ErrErased
 		}
 	}
 	var out, notes bytes.Buffer

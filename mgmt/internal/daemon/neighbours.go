@@ -70,7 +70,7 @@ func (n *neighbours) follow(ctx context.Context, found <-chan punt.Neighbour) er
 		case <-ctx.Done():
 			return nil
 		}
-		if err := n.settle(); err != nil {
+		if err := outlive(n.settle()); err != nil {
 			return err
 		}
 	}
@@ -140,7 +140,7 @@ func (n *neighbours) learn() ([]model.NextHop, error) {
 	if maps.Equal(learned, before) {
 		return wanted, nil
 	}
-	if err := d.poll(); err != nil { // a change discards events that wait
+	if err := d.prepare(); err != nil {
 		return nil, err
 	}
 	if err := d.session.Learn(learned); err != nil {

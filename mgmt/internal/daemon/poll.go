@@ -31,7 +31,7 @@ func (d *Daemon) Poll(ctx context.Context, period time.Duration, alive func()) e
 			err = d.age()
 		}
 		d.mu.Unlock()
-		if err != nil {
+		if err := outlive(err); err != nil {
 			return err
 		}
 		alive()
@@ -41,6 +41,15 @@ func (d *Daemon) Poll(ctx context.Context, period time.Duration, alive func()) e
 		case <-ticks.C:
 		}
 	}
+}
+
+// outlive forgives that the keys were erased in the middle of a change: the next poll sees it, and
+// restores the box. Other errors end the daemon.
+func outlive(err error) error {
+	if errors.Is(err, chip.ErrErased) {
+		return nil
+	}
+	return err
 }
 
 // poll takes the events that wait and tells the monitors. The audit log is the daemon's own log.
@@ -54,7 +63,7 @@ func (d *Daemon) poll() error {
 		d.adopted.Store(adopted)
 	} else if err := d.restore(); err == nil {
 		d.owed = false
-	} else if !errors.Is(err, chip.ErrErased) { // else the next poll tries again
+	} else if outlive(err) != nil {
 		return err
 	}
 	links, err := events.ReadLinks(d.session.Box)

@@ -69,7 +69,7 @@ func TestLinkEvents(t *testing.T) {
 // TestTamperIsWaitedFor: while the tamper input is active no reader is told of SAs, changes are
 // refused, and nothing is written. Then the box is configured again but for SAs.
 func TestTamperIsWaitedFor(t *testing.T) {
-	r := newRig(t)
+	r := newConfigRig(t)
 	r.must(tunnel...)
 	monitor := r.dial()
 	monitor.ask(`{"id":1,"do":"monitor"}`)
@@ -82,6 +82,7 @@ func TestTamperIsWaitedFor(t *testing.T) {
 		answer := r.get("batch", fmt.Sprintf(`,"lines":[%q]`, neighbour))
 		r.same("a change", answer["error"], chip.ErrErased.Error())
 		r.same("is not its client's fault", answer["input"], false)
+		r.same("a load of a configuration", r.load(0)["error"], chip.ErrErased.Error())
 	}
 	r.same("rows", len(r.fake.Log), 0)
 	if !strings.Contains(r.scrape(), "sallyport_configured 0\n") {

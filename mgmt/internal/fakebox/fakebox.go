@@ -58,6 +58,8 @@ type Box struct {
 	Flood int
 	// FailAfter, if positive, makes the access after that many fail.
 	FailAfter int
+	// PulseAfter n is a tamper pulse before the n-th access from now; 0 is none.
+	PulseAfter int
 
 	events queue   // of lifetimes
 	peers  queue   // events of peers that have moved
@@ -186,6 +188,11 @@ func (b *Box) Do(ops []transport.Op) error {
 			return fmt.Errorf("the bus is gone")
 		}
 		b.FailAfter = max(b.FailAfter-1, 0)
+		if b.PulseAfter == 1 {
+			b.Tamper(true)
+			b.Tamper(false)
+		}
+		b.PulseAfter = max(b.PulseAfter-1, 0)
 		var err error
 		if op.Write {
 			b.Writes++
