@@ -325,18 +325,6 @@ func (c *chip) erase() {
 	c.data, c.torn = [32]uint32{}, true
 }
 
-// Tamper drives the crypto chip's input: as long as it is active nothing is written to the chip.
-func (b *Box) Tamper(active bool) {
-	c := b.chips[transport.Crypto]
-	c.tampered = active
-	c.erase()
-	status := c.registers[regs.CommonStatus.Offset] | 1<<regs.CommonStatusTamper.LSB | 1<<regs.CommonStatusReady.LSB
-	if active {
-		status &^= 1 << regs.CommonStatusReady.LSB
-	}
-	c.registers[regs.CommonStatus.Offset] = status
-}
-
 // Expire queues an event of a lifetime, a value of LIFETIME_EVENT.
 func (b *Box) Expire(event uint32) { b.raise(&b.events, event) }
 
