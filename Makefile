@@ -145,13 +145,15 @@ part-registers: | setup
 	$(part) $(PYTEST) tests/regs
 part-repo: | setup
 	$(part) $(PYTEST) tests/repo tests/vectors
-part-boxes: sim-shell mgmt
+part-boxes: sim mgmt
 	$(part) $(PYTEST) tests/box tests/peers/test_wireshark.py
+part-shells: sim-shell mgmt
+	$(part) $(PYTEST) tests/shells
 part-differential: sim mgmt
 	$(part) $(if $(LONG),python -m tests.differential --packets 200000,$(PYTEST) tests/differential)
 part-tester: sim mgmt
 	$(part) $(PYTEST) tests/tester tests/trex
-part-live: sim mgmt
+part-live: sim-shell mgmt
 	$(part) $(PYTEST) tests/live
 part-daemon: sim mgmt packages
 	$(part) $(PYTEST) tests/daemon

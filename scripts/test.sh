@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0 scripts/test.sh [--long] [PART]: the tests of `make test`, or
-# one part of them, and what they need built.
+# SPDX-License-Identifier: Apache-2.0
+# scripts/test.sh [--long] [PART]: the tests of `make test`, or one part of them, and what they need
+# built.
 #
 # make starts the parts in the order below and keeps every core busy; builds and tests of different
 # parts overlap. The closing lines list the time of each part, every test that was skipped with its
@@ -9,7 +10,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 long= all=1
 [ "${1:-}" != --long ] || { long=1; shift; }
-parts=(boxes tester ike differential boards daemon live crypto interface common lint formal management processors engine registers repo)
+parts=(boxes tester ike differential boards shells daemon live crypto interface common lint formal management processors engine registers repo)
 wanted=("${parts[@]}")
 if [ -n "${1:-}" ]; then
   case " ${parts[*]} " in
