@@ -24,8 +24,8 @@ go_format() {
 licences() {
   local missing
   missing=$(git ls-files '*.scala' '*.go' '*.py' '*.c' '*.cpp' '*.h' '*.rdl' '*.sh' '*.tcl' '*.js' ':!*uPlot*' |
-    while read -r file; do head -n 5 "$file" | grep -q SPDX-License-Identifier || echo "$file"; done)
-  [ -z "$missing" ] || { echo "no SPDX-License-Identifier in the first lines of:"; echo "$missing"; return 1; }
+    while read -r file; do head -n 5 "$file" | grep -qE "SPDX-License-Identifier: [A-Za-z0-9.-]+( \*/| -->)?$" || echo "$file"; done)
+  [ -z "$missing" ] || { echo "no line with SPDX-License-Identifier, the licence and no more among the first five of:"; echo "$missing"; return 1; }
 }
 
 mapfile -t c_family < <(git ls-files '*.c' '*.cc' '*.h' '*.cpp')

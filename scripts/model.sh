@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0 scripts/model.sh OPTION…: Verilator for ChiselSim's makefile,
-# which compiles each distinct model once.
+# SPDX-License-Identifier: Apache-2.0
+# scripts/model.sh OPTION…: Verilator for ChiselSim's makefile, which compiles each distinct model
+# once.
 #
 # It runs in the folder of one simulation, whose sources lie in ../primary-sources and
 # ../generated-sources. build/models keeps each model under a hash of all that decides it: sources,

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: GPL-2.0-or-later archive.sh FILE [FOLDER]: puts the archive of
-# strongSwan 5.9.8 there as FILE, and into FOLDER the patches of Debian 12's newest revision that
-# can be had (FOLDER/revision; FOLDER/missed, if there is a newer one). From the source package that
-# apt knows where to find. As any user.
+# SPDX-License-Identifier: GPL-2.0-or-later
+# archive.sh FILE [FOLDER]: puts the archive of strongSwan 5.9.8 there as FILE, and into FOLDER the
+# patches of Debian 12's newest revision that can be had (FOLDER/revision; FOLDER/missed, if there
+# is a newer one). From the source package that apt knows where to find. As any user.
 set -euo pipefail
 version=5.9.8
 checksum=d3303a43c0bd7b75a12b64855e8edcb53696f06190364f26d1533bde1f2e453c

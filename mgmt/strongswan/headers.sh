@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: GPL-2.0-or-later headers.sh FOLDER ARCHIVE: puts the headers of
-# strongSwan 5.9.8 into FOLDER, from ARCHIVE, which it gets if it is not there (archive.sh).
+# SPDX-License-Identifier: GPL-2.0-or-later
+# headers.sh FOLDER ARCHIVE: puts the headers of strongSwan 5.9.8 into FOLDER, from ARCHIVE, which
+# it gets if it is not there (archive.sh).
 set -euo pipefail
 version=5.9.8
 

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: GPL-2.0-or-later kernel-sallyport: strongSwan's charon on a Sallyport
-// box. It speaks to sallyportd through its control socket; docs/how-to/ike.md.
+// SPDX-License-Identifier: GPL-2.0-or-later
+// kernel-sallyport: strongSwan's charon on a Sallyport box. It speaks to sallyportd through its
+// control socket; docs/how-to/ike.md.
 #include <kernel/kernel_ipsec.h>
 #include <plugins/plugin.h>
 

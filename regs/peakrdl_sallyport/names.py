@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From the RDL's snake_case to the casing of each language."""
 
 LICENCE = "SPDX-License-Identifier: Apache-2.0"

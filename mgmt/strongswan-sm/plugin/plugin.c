@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: GPL-2.0-or-later sm: what a strongSwan with our patches lacks of the
-// ShangMi algorithms; docs/how-to/ike-sm.md. SM4-CBC, SM3 and curveSM2 are its openssl plugin's.
+// SPDX-License-Identifier: GPL-2.0-or-later
+// sm: what a strongSwan with our patches lacks of the ShangMi algorithms; docs/how-to/ike-sm.md.
+// SM4-CBC, SM3 and curveSM2 are its openssl plugin's.
 #include <library.h>
 #include <plugins/plugin.h>
 

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: GPL-2.0-or-later self-test PLUGINS: lets strongSwan test the algorithms
-// with the plugin's vectors, and SM2 with the standard's. It prints a line for each and exits with
-// 1 if one is missing, which is what becomes of an algorithm that fails.
+// SPDX-License-Identifier: GPL-2.0-or-later
+// self-test PLUGINS: lets strongSwan test the algorithms with the plugin's vectors, and SM2 with
+// the standard's. It prints a line for each and exits with 1 if one is missing, which is what
+// becomes of an algorithm that fails.
 #include <library.h>
 #include <stdio.h>
 

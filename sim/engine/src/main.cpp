@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 sallyport-sim: one or two boxes of three chips in one
-// process. docs/reference/simulator.md describes its input and output.
+// SPDX-License-Identifier: Apache-2.0
+// sallyport-sim: one or two boxes of three chips in one process. docs/reference/simulator.md
+// describes its input and output.
 
 #include <unistd.h>
 
