@@ -4,8 +4,9 @@
 # built.
 #
 # make starts the parts in the order below and keeps every core busy; builds and tests of different
-# parts overlap. The closing lines list the time of each part, every test that was skipped with its
-# reason, and the number of parts that passed and failed.
+# parts overlap. The closing lines list the time of each part, by the clock and of all processors
+# that it used, every test that was skipped with its reason, and the number of parts that passed and
+# failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 long= all=1
@@ -24,17 +25,20 @@ mkdir -p build/test
 scripts/setup.sh || exit
 start=$SECONDS
 # mill serves one caller at a time, so one job more than there are cores.
-make --no-print-directory -k "-j$(($(nproc) + 1))" CRYPTO=model LONG=$long ALL=$all "${wanted[@]/#/part-}"
+TIMEFORMAT='%U %S'
+{ time make --no-print-directory -k "-j$(($(nproc) + 1))" CRYPTO=model LONG=$long ALL=$all "${wanted[@]/#/part-}" 2>&4; } \
+  4>&2 2>build/test/time
 
 passed=0
 failed=0
-printf '\n%-12s %8s\n' part seconds
+printf '\n%-12s %8s %13s\n' part seconds 'of processors'
 for part in "${wanted[@]}"; do
-  read -r result seconds 2>/dev/null <"build/test/$part.result" || { result="NOT RUN: its build failed" seconds=-; }
-  printf '%-12s %8s %s\n' "$part" "$seconds" "$result"
+  read -r result seconds used 2>/dev/null <"build/test/$part.result" ||
+    { result="NOT RUN: its build failed" seconds=- used=-; }
+  printf '%-12s %8s %13s %s\n' "$part" "$seconds" "$used" "$result"
   if [ "$result" = passed ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 done
-printf '%-12s %8s with all builds\n' together $((SECONDS - start))
+printf '%-12s %8s %13.0f with all builds\n' together $((SECONDS - start)) "$(awk '{ print $1 + $2 }' build/test/time)"
 if cat build/test/*.log 2>/dev/null | grep -hE '^SKIPPED |!!! CANCELED !!!' >build/test/skipped; then
   printf '\nskipped:\n'
   sed 's/^/  /' build/test/skipped
