@@ -69,8 +69,8 @@ def unit(file: PurePath) -> PurePath:
 
 def test_the_packages_are_read() -> None:
     """The search finds one import of each way to write it."""
-    cli = REFERENCES[PurePath("sim/python/sallyport/cli.py")]
-    assert PurePath("sim/python/sallyport/suites.py") in cli  # from sallyport import suites
+    options = REFERENCES[PurePath("sim/python/sallyport/options.py")]
+    assert PurePath("sim/python/sallyport/suites.py") in options  # from sallyport import suites
     # from .sa import
     assert PurePath("tests/differential/sa.py") in REFERENCES[PurePath("tests/differential/esp.py")]
     # from . import

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from sallyport.commands.compare import compare_command
 from sallyport.compare import BETTER, FAILED, MISSING, NEW, SAME, WORSE, compare, read
-from sallyport.compare_command import compare_command
 from sallyport.report.kinds import verdict
 from tests.tester import make_baseline
 from tests.tester.report_rows import SETUP, every, of_latency, row, throughput

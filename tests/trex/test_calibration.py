@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from sallyport import report, rows
-from sallyport.calibrate_command import calibrate_command
+from sallyport.commands.calibrate import calibrate_command
 from sallyport.errors import InputError
 from sallyport.trex import calibration
 from tests.trex.lab import MAC, Lab, setup, trial

@@ -9,40 +9,24 @@ from pathlib import Path
 
 import click
 
-from sallyport import limits, report, suites
+from sallyport import limits, report
 from sallyport.errors import CheckFailed
+from sallyport.options import SUITE_HELP, chips_option, crypto_option, seed_option
 from sallyport.progress import Progress
 from sallyport.rfc2544 import plan
 from sallyport.rfc2544.asked import BACKENDS, Asked
 from sallyport.rfc2544.search import GOALS
 from sallyport.rfc2544.sizes import parse as parse_sizes
 from sallyport.rows import key
-from sallyport.simulator import CHIPS, CRYPTO, ROOT, TABLES
+from sallyport.simulator import ROOT, TABLES
 from sallyport.sweep import Cache, ClusterPool, LocalPool, Trials
 from sallyport.trex.option import lab_option
 
-SUITE_HELP = f"One of {', '.join(suites.SUITES)}; or several with commas, which the SAs take in turn."
 TEST_HELP = f"One of {', '.join(plan.TESTS)}; several with commas; or {plan.ALL}."
 SIZE_HELP = (
     "Sizes with FCS, imix, imix:LETTERS (RFC 6985), largest, all.  [default: 64,512,1400,1518; of --test all: all]"
 )
 CACHE = ROOT / "build" / "cache" / "trials"
-
-
-crypto_option = click.option(
-    "--crypto",
-    type=click.Choice(list(CRYPTO)),
-    default="rtl",
-    show_default=True,
-    help="Model: lanes in C++, the same results faster.",
-)
-chips_option = click.option(
-    "--chips",
-    type=click.Choice(CHIPS),
-    default="core",
-    show_default=True,
-    help="Shell: cores in the shell of a card, with its clocks, crossings and PCIe; slower.",
-)
 
 
 @click.command(name="rfc2544")
@@ -108,7 +92,7 @@ chips_option = click.option(
 @crypto_option
 @chips_option
 @click.option("--threads", type=click.IntRange(1, 6), help="Worker threads; default min(chips, cores), with --jobs 1.")
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True)
+@seed_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 @click.option("-v", "--verbose", is_flag=True, help="A line for every trial.")
 @click.option("--resume", is_flag=True, help="Go on from the rows that --json or --html has of a run that ended early.")

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+import click
+
+from sallyport import suites
+from sallyport.simulator import CHIPS, CRYPTO
+
+SUITE_HELP = f"One of {', '.join(suites.SUITES)}; or several with commas, which the SAs take in turn."
+
+crypto_option = click.option(
+    "--crypto",
+    type=click.Choice(list(CRYPTO)),
+    default="rtl",
+    show_default=True,
+    help="Model: lanes in C++, the same results faster.",
+)
+chips_option = click.option(
+    "--chips",
+    type=click.Choice(CHIPS),
+    default="core",
+    show_default=True,
+    help="Shell: cores in the shell of a card, with its clocks, crossings and PCIe; slower.",
+)
+threads_option = click.option("--threads", type=click.IntRange(1, 6), help="Worker threads; default min(chips, cores).")
+seed_option = click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True)
