@@ -14,10 +14,11 @@ fuzz() {
   grep -q 'context deadline exceeded' <<< "$output" && ! grep -q 'Failing input' <<< "$output" || { echo "$output"; return 1; }
 }
 
-CGO_ENABLED=0 go test ./...
+CGO_ENABLED=0 go test -timeout 30m ./...
 (cd packaging && go test ./meta)
 [ "${1:-}" = --long ] || exit 0
-CGO_ENABLED=1 go test -race -timeout 60m ./...
+# A million repetitions show it nothing that a thousand do not.
+CGO_ENABLED=1 env -u SALLYPORT_USED_KEYS -u SALLYPORT_STATE_REKEYS -u SALLYPORT_EVERY_KILL go test -race -timeout 60m ./...
 while read -r file; do
   for target in $(sed -nE 's/^func (Fuzz[A-Za-z]+)\(.*/\1/p' "$file"); do
     fuzz "$target" "$(dirname "$file")"

@@ -37,7 +37,7 @@ var (
 func status(err error) int {
 	var usage usageError
 	var refused *control.Refused
-	if errors.As(err, &usage) || session.IsInput(err) || errors.As(err, &refused) && refused.Input {
+	if errors.As(err, &usage) || session.IsRefused(err) || errors.As(err, &refused) && refused.Input {
 		return exitInput
 	}
 	return exitFailed

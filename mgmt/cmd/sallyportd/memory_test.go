@@ -158,10 +158,21 @@ type requests struct {
 
 func dial(t *testing.T, path string) *requests {
 	t.Helper()
+	return dialWhile(t, path, nil)
+}
+
+// dialWhile gives nil if the daemon has ended before it answers.
+func dialWhile(t *testing.T, path string, ended <-chan struct{}) *requests {
+	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		conn, err := net.Dial("unix", path)
 		if err == nil {
 			return &requests{conn, bufio.NewReader(conn)}
+		}
+		select {
+		case <-ended:
+			return nil
+		default:
 		}
 		if time.Now().After(end) {
 			t.Fatal(errors.Join(errors.New("the daemon does not answer"), err))

@@ -67,6 +67,17 @@ func (i *Image) Rules() map[string]*map[int]Rule {
 	return map[string]*map[int]Rule{"inner_rule": &i.InnerRule, "outer_rule": &i.OuterRule, "inbound_rule": &i.InboundRule}
 }
 
+// Len is how many rows and rules there are.
+func (i *Image) Len() (n int) {
+	for _, rows := range i.Rows() {
+		n += len(*rows)
+	}
+	for _, rules := range i.Rules() {
+		n += len(*rules)
+	}
+	return n
+}
+
 // NewImage is the tables after reset.
 func NewImage() *Image { return &Image{} }
 

@@ -47,7 +47,7 @@ func (d *Daemon) end(events []events.Event) error {
 			d.tell(e)
 		}
 		return nil
-	case !session.IsInput(err):
+	case !session.IsRefused(err):
 		return err
 	case len(events) > 1:
 		if err := d.end(events[:len(events)/2]); err != nil {

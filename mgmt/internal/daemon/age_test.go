@@ -192,7 +192,7 @@ func TestErasedWhileItEnds(t *testing.T) {
 		if errors.Is(err, chip.ErrErased) {
 			erased++
 		}
-		if outlive(err) != nil {
+		if c.daemon.outlive(err) != nil {
 			t.Fatalf("erased before access %d: %v", before, err)
 		}
 		if c.fake.PulseAfter > 0 {

@@ -32,16 +32,30 @@ func (d *Daemon) KeepConfig(path string) error {
 	return err
 }
 
-// RunSaved gives the box the saved configuration; false if none is saved.
+// RunSaved gives the box the saved configuration; false if none is saved. Notes say in either case
+// why the box had none.
 func (d *Daemon) RunSaved() (control.Done, bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	lines, commands, err := d.saved.Read()
-	if err != nil || lines == nil {
+	if err != nil {
 		return control.Done{}, false, err
+	}
+	if lines == nil {
+		notes, err := d.found()
+		return control.Done{Notes: notes}, false, err
 	}
 	notes, err := d.replace(commands)
 	return control.Done{Notes: notes}, true, err
+}
+
+// found says how the state file and the chips agree, where they do not.
+func (d *Daemon) found() ([]string, error) {
+	var notes bytes.Buffer
+	d.session.Notes = &notes
+	defer func() { d.session.Notes = io.Discard }()
+	_, err := d.session.Look()
+	return sentences(notes.String()), err
 }
 
 func (d *Daemon) config(who caller, r *control.ConfigRequest) (any, error) {

@@ -258,3 +258,18 @@ func TestOrderOfPolicies(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestNothingSaved: a daemon whose box was reset while it was away, and that has nothing saved,
+// says that the configuration is gone.
+func TestNothingSaved(t *testing.T) {
+	r := newConfigRig(t)
+	r.must(tunnel...)
+	r.end()
+	r.fake.Reset()
+	r.start()
+	r.keep()
+	done, found, err := r.daemon.RunSaved()
+	if err != nil || found || len(done.Notes) != 1 || !strings.Contains(done.Notes[0], "the box was reset since") {
+		t.Error(done, found, err)
+	}
+}

@@ -14,7 +14,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/control"
 	"sallyport/mgmt/internal/events"
 	"sallyport/mgmt/internal/model"
@@ -29,16 +28,17 @@ type Daemon struct {
 	version string
 	now     func() time.Time
 
-	adopted  atomic.Bool           // the chips hold our configuration
-	shown    atomic.Pointer[shown] // of the last poll or change
-	reserved reserved
-	uses     lastUses
+	adopted   atomic.Bool           // the chips hold our configuration
+	shown     atomic.Pointer[shown] // of the last poll or change
+	unwritten atomic.Value          // what the log last said of a file that could not be written
+	reserved  reserved
+	uses      lastUses
 
 	mu       sync.Mutex // of changes of the chips, and of what follows
 	session  *session.Session
 	links    events.Links
 	statuses events.Statuses
-	owed     bool      // the chips have lost their configuration, and get it again
+	owed     error     // why the chips have not yet got a configuration again that they have lost
 	host     *host     // nil without devices
 	aged     time.Time // when limits in time were last looked at
 	noise    noise
@@ -75,16 +75,21 @@ func New(session *session.Session, log *slog.Logger, version string) (*Daemon, e
 	return d, nil
 }
 
-// Adopted says whether the chips hold a configuration; otherwise the box is as after a reset.
-func (d *Daemon) Adopted() bool { return d.adopted.Load() }
+// Adopted says whether the chips hold a configuration, or get it as soon as they can; otherwise the
+// box is as after a reset.
+func (d *Daemon) Adopted() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.adopted.Load() || d.owed != nil
+}
 
 // Recover undoes a change that the end of another daemon cut short. It comes once it is known
-// whether the ports may be open.
+// whether the ports may be open. What cannot be undone yet is tried with each poll.
 func (d *Daemon) Recover() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	_, err := d.undo()
-	return err
+	_, d.owed = d.undo()
+	return d.outlive(d.owed)
 }
 
 // Run carries out all commands or none, and wipes the keys in them.
@@ -133,16 +138,13 @@ func (d *Daemon) RunInitial(commands []xfrm.Command) (control.Done, error) {
 	return d.run(commands, session.Lists{})
 }
 
-// prepare takes the events that wait, since a change discards them. ErrErased while the chips have
-// not got their configuration again.
+// prepare takes the events that wait, since a change discards them. While the chips have not got
+// their configuration again it says why.
 func (d *Daemon) prepare() error {
 	if err := d.poll(); err != nil {
 		return err
 	}
-	if d.owed {
-		return chip.ErrErased
-	}
-	return nil
+	return d.owed
 }
 
 func (d *Daemon) run(commands []xfrm.Command, lists session.Lists) (control.Done, error) {
@@ -171,6 +173,7 @@ func (d *Daemon) run(commands []xfrm.Command, lists session.Lists) (control.Done
 // changed forgets what a change has made obsolete.
 func (d *Daemon) changed(commands int) error {
 	d.adopted.Store(true)
+	d.unwritten.Store("")
 	d.show()
 	v, err := d.session.Look()
 	if err != nil {

@@ -44,7 +44,7 @@ func (d *Daemon) pollHealth() error {
 			problems = append(problems, "the link between the crypto chip and the "+c.String()+" one is down")
 		}
 	}
-	if h.lost || d.owed {
+	if h.lost || d.owed != nil {
 		problems = append(problems, "the chips have lost their SAs")
 	}
 	if d.noise.pool != nil && d.noise.told != nil && !*d.noise.told {

@@ -70,7 +70,7 @@ func (n *neighbours) follow(ctx context.Context, found <-chan punt.Neighbour) er
 		case <-ctx.Done():
 			return nil
 		}
-		if err := outlive(n.settle()); err != nil {
+		if err := n.daemon.outlive(n.settle()); err != nil {
 			return err
 		}
 	}

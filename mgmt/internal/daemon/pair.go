@@ -125,7 +125,9 @@ func (d *Daemon) FollowPair(ctx context.Context) error {
 	group.Go(func() error { return every(ctx, p.Interval, nil, func() error { d.askStatus(ctx); return nil }) })
 	group.Go(func() error { return every(ctx, p.Interval, nil, func() error { return d.askNumbers(ctx) }) })
 	group.Go(func() error { return every(ctx, p.Interval, nil, d.readOwnNumbers) })
-	group.Go(func() error { return every(ctx, p.Interval, p.wake, func() error { return outlive(d.stepPair(ctx)) }) })
+	group.Go(func() error {
+		return every(ctx, p.Interval, p.wake, func() error { return d.outlive(d.stepPair(ctx)) })
+	})
 	return group.Wait()
 }
 

@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"sallyport/mgmt/internal/chip"
+	"sallyport/mgmt/internal/disk"
 	"sallyport/mgmt/internal/events"
+	"sallyport/mgmt/internal/xfrm"
 )
 
 // Poll takes the chips' events every `period`, and ends SAs at their limits in time. It runs until
@@ -31,7 +33,7 @@ func (d *Daemon) Poll(ctx context.Context, period time.Duration, alive func()) e
 			err = d.age()
 		}
 		d.mu.Unlock()
-		if err := outlive(err); err != nil {
+		if err := d.outlive(err); err != nil {
 			return err
 		}
 		alive()
@@ -43,13 +45,16 @@ func (d *Daemon) Poll(ctx context.Context, period time.Duration, alive func()) e
 	}
 }
 
-// outlive forgives that the keys were erased in the middle of a change: the next poll sees it, and
-// restores the box. Other errors end the daemon.
-func outlive(err error) error {
-	if errors.Is(err, chip.ErrErased) {
-		return nil
+// outlive forgives that the keys were erased in the middle of a change, and that a file cannot be
+// written: the next poll tries again. The log says once which file. Other errors end the daemon.
+func (d *Daemon) outlive(err error) error {
+	if !errors.Is(err, chip.ErrErased) && !disk.IsFailure(err) {
+		return err
 	}
-	return err
+	if text := err.Error(); disk.IsFailure(err) && d.unwritten.Swap(text) != text {
+		d.log.Error(text)
+	}
+	return nil
 }
 
 // poll takes the events that wait and tells the monitors. The audit log is the daemon's own log.
@@ -58,13 +63,12 @@ func (d *Daemon) poll() error {
 	if err != nil {
 		return err
 	}
-	d.owed = d.owed || d.adopted.Load() && !adopted
-	if !d.owed {
+	if d.owed == nil && (adopted || !d.adopted.Load()) {
 		d.adopted.Store(adopted)
-	} else if err := d.restore(); err == nil {
-		d.owed = false
-	} else if outlive(err) != nil {
-		return err
+	} else if d.owed = d.restore(); d.owed != nil {
+		if err := d.outlive(d.owed); err != nil {
+			return err
+		}
 	}
 	links, err := events.ReadLinks(d.session.Box)
 	if err != nil {
@@ -130,16 +134,20 @@ func (d *Daemon) restore() error {
 	return d.changed(0)
 }
 
-// undo gives chips the configuration of before a change that was cut short, and says in the log
-// which SAs went with it.
+// undo gives chips the configuration of before a change that was cut short. The log says before
+// which SAs are lost, so that no end of the daemon keeps that from it.
 func (d *Daemon) undo() (undone bool, err error) {
-	undone, lost, err := d.session.Undo()
+	undone, err = d.session.Undo(func(lost []xfrm.ID) {
+		if d.owed != nil {
+			return // it was said before
+		}
+		d.log.Error("a change was cut short: the configuration of before is restored", "sas_lost", len(lost))
+		for _, id := range lost {
+			d.log.Warn("an SA that the change was about to delete or replace is lost", "dst", id.Dst, "spi", fmt.Sprintf("0x%x", id.SPI))
+		}
+	})
 	if err != nil || !undone {
 		return false, err
-	}
-	d.log.Error("a change was cut short: the configuration of before is restored", "sas_lost", len(lost))
-	for _, id := range lost {
-		d.log.Warn("an SA that the change was about to delete or replace is lost", "dst", id.Dst, "spi", fmt.Sprintf("0x%x", id.SPI))
 	}
 	return true, d.changed(0)
 }

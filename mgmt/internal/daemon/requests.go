@@ -74,7 +74,7 @@ func (d *Daemon) refuse(head control.Head, err error) []byte {
 	return reply(head.ID, false, struct {
 		Error string `json:"error"`
 		Input bool   `json:"input"`
-	}{err.Error(), input})
+	}{err.Error(), session.IsRefused(err)})
 }
 
 // reply puts the fields of a result behind those of each answer.

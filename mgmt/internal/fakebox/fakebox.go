@@ -8,8 +8,6 @@ package fakebox
 import (
 	"encoding/binary"
 	"fmt"
-	"io"
-	"net"
 	"net/netip"
 	"sync"
 	"time"
@@ -56,8 +54,10 @@ type Box struct {
 	// Flood is how many more events come: for each that is taken another like it, at once, as long
 	// as there are any.
 	Flood int
-	// FailAfter, if positive, makes the access after that many fail.
+	// FailAfter n makes the n-th access from now fail, and all behind it; 0: none fails.
 	FailAfter int
+	// OnFail, if there is one, is called with each access that FailAfter makes fail.
+	OnFail func()
 	// PulseAfter n is a tamper pulse before the n-th access from now; 0 is none.
 	PulseAfter int
 
@@ -185,6 +185,9 @@ func (b *Box) Do(ops []transport.Op) error {
 	for i := range ops {
 		op := &ops[i]
 		if b.FailAfter == 1 {
+			if b.OnFail != nil {
+				b.OnFail()
+			}
 			return fmt.Errorf("the bus is gone")
 		}
 		b.FailAfter = max(b.FailAfter-1, 0)
@@ -221,16 +224,34 @@ func (b *Box) Wait(time.Duration) error {
 	return nil
 }
 
+// Between calls do when no access is under way: a box that is served has goroutines of its own.
+func (b *Box) Between(do func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	do()
+}
+
 // Close does nothing.
 func (b *Box) Close() error { return nil }
 
-func (b *Box) find(c transport.Chip, addr uint32) (regs.Register, error) {
-	for _, r := range registers[c] {
-		if addr >= r.Offset && addr < r.Offset+4*uint32(r.Count) {
-			return r, nil
+// byAddress are the registers of each chip by the addresses of their words.
+var byAddress = func() (out [3]map[uint32]*regs.Register) {
+	for c, list := range registers {
+		out[c] = map[uint32]*regs.Register{}
+		for i := range list {
+			for word := range list[i].Count {
+				out[c][list[i].Offset+4*uint32(word)] = &list[i]
+			}
 		}
 	}
-	return regs.Register{}, fmt.Errorf("no such register")
+	return out
+}()
+
+func (b *Box) find(c transport.Chip, addr uint32) (*regs.Register, error) {
+	if r := byAddress[c][addr]; r != nil {
+		return r, nil
+	}
+	return nil, fmt.Errorf("no such register")
 }
 
 func (b *Box) read(c transport.Chip, addr uint32) (uint32, error) {
@@ -447,46 +468,4 @@ func (b *Box) rows(c transport.Chip, number uint32) int {
 		return 2 << get(regs.CommonCapabilitySaBits)
 	}
 	return 1 << get(regs.CommonCapabilitySaBits)
-}
-
-// Serve answers the simulator's protocol on a listener until that is closed.
-func (b *Box) Serve(listener net.Listener) {
-	for {
-		conn, err := listener.Accept()
-		if err != nil {
-			return
-		}
-		b.serveOne(conn)
-		conn.Close()
-	}
-}
-
-func (b *Box) serveOne(conn net.Conn) {
-	request := make([]byte, 12)
-	for {
-		if _, err := io.ReadFull(conn, request); err != nil {
-			return
-		}
-		op := transport.Op{
-			Write: request[0] == 2, Chip: transport.Chip(request[1]),
-			Addr: binary.LittleEndian.Uint32(request[4:]), Data: binary.LittleEndian.Uint32(request[8:]),
-		}
-		if request[0] == 4 {
-			op.Until = op.Data
-		}
-		status := uint32(0)
-		ops := []transport.Op{op}
-		if request[0] == 3 {
-			_ = b.Wait(time.Duration(op.Data)) // never fails
-		} else if request[0] < 1 || request[0] > 4 || request[1] > 2 {
-			status = 0xFFFFFFFF
-		} else if b.Do(ops) != nil {
-			status = 2
-		}
-		response := binary.LittleEndian.AppendUint32(nil, status)
-		response = binary.LittleEndian.AppendUint32(response, ops[0].Data)
-		if _, err := conn.Write(response); err != nil {
-			return
-		}
-	}
 }

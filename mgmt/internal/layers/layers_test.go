@@ -18,7 +18,7 @@ import (
 // upwards are the packages from the lowest to the highest. Each may import only those before it.
 // A change goes down from the daemon to the chips; nothing on that way knows who asked for it.
 var upwards = strings.Fields(`
-	regs suite cuckoo journal transport xfrm keys
+	regs suite cuckoo journal disk transport xfrm keys
 	card chip place
 	model compile plan usedkeys store saved events session
 	listen control peer pair
@@ -26,7 +26,7 @@ var upwards = strings.Fields(`
 	config
 	daemon
 	web
-	fakebox testbox peertest
+	fakebox testbox peertest killpoint
 	pages
 `)
 

@@ -12,8 +12,8 @@ import (
 	"os"
 	"strings"
 
+	"sallyport/mgmt/internal/disk"
 	"sallyport/mgmt/internal/model"
-	"sallyport/mgmt/internal/store"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -80,20 +80,17 @@ func (f *Files) Read() (lines []string, commands []xfrm.Command, err error) {
 // Write saves lines.
 func (f *Files) Write(lines []string) error {
 	text := head + strings.Join(append(lines, ""), "\n")
-	if err := store.Replace(f.path, []byte(text)); err != nil {
-		return fmt.Errorf("cannot save the configuration to %s, which stays as it was: %w", f.path, err)
-	}
-	return nil
+	return disk.Failed(fmt.Sprintf("cannot save the configuration to %s, which stays as it was", f.path), disk.Replace(f.path, []byte(text)))
 }
 
 // Await stores how a load is undone.
 func (f *Files) Await(p *Pending) error {
 	text, err := json.Marshal(p)
 	if err == nil {
-		err = store.Replace(f.undoPath(), text)
+		err = disk.Replace(f.undoPath(), text)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot write %s, by which the load would be undone: %w", f.undoPath(), err)
+		return disk.Failed(fmt.Sprintf("cannot write %s, by which the load would be undone", f.undoPath()), err)
 	}
 	f.pending = p
 	return nil

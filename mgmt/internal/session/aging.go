@@ -3,6 +3,7 @@
 package session
 
 import (
+	"sallyport/mgmt/internal/disk"
 	"sallyport/mgmt/internal/events"
 	"sallyport/mgmt/internal/model"
 )
@@ -46,11 +47,12 @@ func (s *Session) Aged() (soft, hard []events.Event, err error) {
 		}
 	}
 	if changed {
-		if err = s.store.Save(state); err == nil {
-			s.keep(state)
+		if err := s.store.Save(state); err != nil {
+			return nil, nil, disk.Failed("cannot note in the state file "+s.StatePath+" which limits in time were reached", err)
 		}
+		s.keep(state)
 	}
-	return soft, hard, err
+	return soft, hard, nil
 }
 
 // expired is the limit that an SA has reached, in time or in packets and bytes: "soft", "hard"

@@ -11,6 +11,7 @@ import (
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/store"
 	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
 )
 
 // tables says what the chips' tables hold.
@@ -92,12 +93,13 @@ func (s *Session) load() (*store.State, comparison, error) {
 
 // undone is what load gives once a change that was cut short is undone.
 func (s *Session) undone(state *store.State, found comparison) (*store.State, comparison, error) {
-	lost, err := s.undo(state, found)
+	err := s.undo(state, found, func(lost []xfrm.ID) {
+		for _, id := range lost {
+			s.note("the SA dst %s proto %s spi 0x%x is lost with the change that was cut short", id.Dst, id.Proto, id.SPI)
+		}
+	})
 	if err != nil {
 		return nil, found, err
-	}
-	for _, id := range lost {
-		s.note("the SA dst %s proto %s spi 0x%x is lost with the change that was cut short", id.Dst, id.Proto, id.SPI)
 	}
 	return s.load()
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"syscall"
 
+	"sallyport/mgmt/internal/disk"
 	"sallyport/mgmt/internal/store"
 )
 
@@ -70,7 +71,7 @@ func (s *Session) Adopted() (bool, error) {
 func lockStore(path string) (*os.File, error) {
 	file, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("cannot lock the state file: %w", err)
+		return nil, disk.Failed("cannot lock the state file "+path, err)
 	}
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
 		file.Close()

@@ -11,10 +11,10 @@ import (
 	"slices"
 
 	"sallyport/mgmt/internal/compile"
+	"sallyport/mgmt/internal/disk"
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/plan"
 	"sallyport/mgmt/internal/regs"
-	"sallyport/mgmt/internal/store"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -71,10 +71,10 @@ func (s *Session) journalPath() string { return s.StatePath + ".journal" }
 func (s *Session) begin(j *journal) error {
 	text, err := json.Marshal(j)
 	if err == nil {
-		err = store.Replace(s.journalPath(), text)
+		err = disk.Replace(s.journalPath(), text)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot write the journal of the change, %s: %w", s.journalPath(), err)
+		return disk.Failed("cannot write the journal of the change, "+s.journalPath(), err)
 	}
 	s.published.writing.Store(j.Generation)
 	return s.mark(j.Generation)

@@ -17,6 +17,7 @@ import (
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/compile"
 	"sallyport/mgmt/internal/cuckoo"
+	"sallyport/mgmt/internal/disk"
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/plan"
 	"sallyport/mgmt/internal/regs"
@@ -152,6 +153,9 @@ func (s *Session) change(state *store.State, found comparison) error {
 	if err := s.Box.WaitReady(); err != nil {
 		return err
 	}
+	if err := s.store.Reserve(plan, state, found.tables == tablesKnown); err != nil {
+		return err
+	}
 	if err := s.claimKeys(state.Model); err != nil {
 		return err
 	}
@@ -259,12 +263,15 @@ func (s *Session) mark(value uint32) error {
 	return nil
 }
 
-// IsInput says whether an error is about what was asked for rather than about the box: its exit
-// status is 2.
+// IsInput says whether an error is about what was asked for rather than about the box.
 func IsInput(err error) bool {
 	var input *xfrm.Error
 	return errors.As(err, &input)
 }
+
+// IsRefused says whether an error has left everything as it was: what was asked for is wrong, or a
+// file could not be written. The exit status of both is 2.
+func IsRefused(err error) bool { return IsInput(err) || disk.IsFailure(err) }
 
 // Changes says whether commands change anything.
 func Changes(commands []xfrm.Command) bool {

@@ -7,29 +7,29 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// Undo gives chips the configuration of before a change that was cut short. It returns the SAs that
-// are lost: those that the change was about to delete or to replace. SAs that the change added are
-// gone, for keys are nowhere but on the chips. Look-ups are cleared and written anew, with the
-// ports closed; keys, windows and numbers of SAs that stay are left alone. False if no change was
-// cut short.
-func (s *Session) Undo() (undone bool, lost []xfrm.ID, err error) {
+// Undo gives chips the configuration of before a change that was cut short. Before it does so it
+// tells which SAs are lost: those that the change was about to delete or to replace. SAs that the
+// change added are gone, for keys are nowhere but on the chips. Look-ups are cleared and written
+// anew, with the ports closed; keys, windows and numbers of SAs that stay are left alone. False if
+// no change was cut short.
+func (s *Session) Undo(tell func(lost []xfrm.ID)) (undone bool, err error) {
 	unlock, err := s.lock()
 	if err != nil {
-		return false, nil, err
+		return false, err
 	}
 	defer unlock()
 	state, found, err := s.compare()
 	if err != nil || found.tables != tablesCut {
-		return false, nil, err
+		return false, err
 	}
-	lost, err = s.undo(state, found)
-	return err == nil, lost, err
+	err = s.undo(state, found, tell)
+	return err == nil, err
 }
 
-func (s *Session) undo(state *store.State, found comparison) (lost []xfrm.ID, err error) {
+func (s *Session) undo(state *store.State, found comparison, tell func(lost []xfrm.ID)) error {
 	state = state.Begin()
 	state.Model.Changes.Network = true
-	lost = found.journal.lose(state.Model)
+	tell(found.journal.lose(state.Model))
 	state.Image = found.journal.image(state.Image)
-	return lost, s.change(state, found)
+	return s.change(state, found)
 }

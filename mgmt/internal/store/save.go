@@ -47,8 +47,13 @@ func (w *writer) json(bucket []byte, key uint64, value any) {
 	w.put(bucket, key, text)
 }
 
+// rest are the small parts of a state.
+func (s *State) rest() rest {
+	return rest{format, s.Generation, s.Model.Network, s.Image.RedHop, s.Image.BlackHop, s.Hops}
+}
+
 func (w *writer) rest(s *State) {
-	text, err := json.Marshal(rest{format, s.Generation, s.Model.Network, s.Image.RedHop, s.Image.BlackHop, s.Hops})
+	text, err := json.Marshal(s.rest())
 	if err == nil {
 		var bucket *bolt.Bucket
 		if bucket, err = w.tx.CreateBucketIfNotExists(restBucket); err == nil {
@@ -81,6 +86,7 @@ func (s *Store) update(write func(*writer)) error {
 		write(w)
 		return w.err
 	})
+	s.trim()
 	if err != nil {
 		return fmt.Errorf("cannot write the state file %s: %w", s.db.Path(), err)
 	}

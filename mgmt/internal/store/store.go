@@ -14,6 +14,7 @@ import (
 	damage "go.etcd.io/bbolt/errors"
 
 	"sallyport/mgmt/internal/compile"
+	"sallyport/mgmt/internal/disk"
 	"sallyport/mgmt/internal/model"
 )
 
@@ -22,7 +23,10 @@ import (
 const format = 8
 
 // Store is a file, which this process alone has until Close.
-type Store struct{ db *bolt.DB }
+type Store struct {
+	db       *bolt.DB
+	reserved int64 // up to where the file has room that Reserve has asked for; 0: for nothing
+}
 
 // The buckets besides those of the image's tables.
 var (
@@ -53,9 +57,9 @@ func Open(path string) (*Store, error) {
 		return nil, errDamaged(path, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot open the state file %s: %w", path, err)
+		return nil, disk.Failed("cannot open the state file "+path, err)
 	}
-	return &Store{db}, nil
+	return &Store{db: db}, nil
 }
 
 func errDamaged(path string, err error) error {

@@ -11,11 +11,12 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 
 	bolt "go.etcd.io/bbolt"
+
+	"sallyport/mgmt/internal/disk"
 )
 
 // Most is how many keys are remembered, so that the file is bounded: 16 rekeys of each SA of the
@@ -44,15 +45,15 @@ func Open(path string) (*Keys, error) { return open(path, Most, nil) }
 
 func open(path string, most uint64, options *bolt.Options) (*Keys, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
-		return nil, fmt.Errorf("cannot remember which keys were used: %w", err)
+		return nil, disk.Failed("cannot remember which keys were used in "+filepath.Dir(path), err)
 	}
 	db, err := bolt.Open(path, 0o600, options)
 	if err != nil {
-		return nil, fmt.Errorf("cannot open the marks of used keys %s: %w", path, err)
+		return nil, disk.Failed("cannot open the marks of used keys "+path, err)
 	}
 	k := &Keys{db: db, most: most}
 	if err := k.begin(); err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot use the marks of used keys %s: %w", path, err), db.Close())
+		return nil, errors.Join(disk.Failed("cannot use the marks of used keys "+path, err), db.Close())
 	}
 	return k, nil
 }
@@ -114,10 +115,7 @@ func (k *Keys) Add(list []Mark) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("cannot write the marks of used keys %s: %w", k.db.Path(), err)
-	}
-	return nil
+	return disk.Failed("cannot write the marks of used keys "+k.db.Path(), err)
 }
 
 func (k *Keys) add(marks, order *bolt.Bucket, m Mark) error {
