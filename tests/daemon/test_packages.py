@@ -50,6 +50,7 @@ FILES = {
     "usr/share/sallyport/sallyctl.schema.json": 0o644,
     f"{DOC}/examples/sallyportd.toml": 0o644,
     f"{DOC}/examples/sallyport.rules.yml": 0o644,
+    f"{DOC}/examples/grafana.json": 0o644,
     **{f"{DOC}/{page}.md": 0o644 for page in PAGES},
     **{f"usr/share/man/man1/{'-'.join(filter(None, ('sallyctl', command)))}.1.gz": 0o644 for command in COMMANDS},
     "usr/share/man/man8/sallyportd.8.gz": 0o644,

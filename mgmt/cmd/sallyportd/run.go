@@ -25,6 +25,7 @@ import (
 	"sallyport/mgmt/internal/listen"
 	"sallyport/mgmt/internal/punt"
 	"sallyport/mgmt/internal/session"
+	"sallyport/mgmt/internal/traffic"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/web"
 	"sallyport/mgmt/internal/xfrm"
@@ -183,7 +184,7 @@ func serve(ctx context.Context, c *config.Config, d *core.Daemon, at sockets, lo
 		if err != nil {
 			return fmt.Errorf("cannot listen for Prometheus: %w", err)
 		}
-		group.Go(func() error { return serveMetrics(ctx, listen.Steady(listener, log), d, c.Metrics.Names) })
+		group.Go(func() error { return serveMetrics(ctx, listen.Steady(listener, log), d, c.Metrics) })
 	}
 	if c.Web.Listen.IsValid() {
 		listener, err := net.Listen("tcp", c.Web.Listen.String())
@@ -201,11 +202,11 @@ func serve(ctx context.Context, c *config.Config, d *core.Daemon, at sockets, lo
 }
 
 // serveMetrics answers Prometheus until ctx ends.
-func serveMetrics(ctx context.Context, listener net.Listener, d *core.Daemon, names []string) error {
+func serveMetrics(ctx context.Context, listener net.Listener, d *core.Daemon, c config.Metrics) error {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(core.NewMetrics(d))
+	registry.MustRegister(core.NewMetrics(d), traffic.NewSAs(d, c.SAs))
 	mux := http.NewServeMux()
-	mux.Handle("/metrics", web.Guarded(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), names...))
+	mux.Handle("/metrics", web.Guarded(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), c.Names...))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	defer context.AfterFunc(ctx, func() { server.Close() })()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

@@ -81,6 +81,18 @@ type Metrics struct {
 	Listen Listen `toml:"listen"`
 	// Names are those by which Prometheus asks, beside IP addresses and localhost.
 	Names []string `toml:"names"`
+	// SAs is how many SAs have metrics of their own at most.
+	SAs int `toml:"sas"`
+}
+
+// mostSAs are those of the largest box, both ways.
+const mostSAs = 2 << 16
+
+func (m Metrics) check() error {
+	if m.SAs < 0 || m.SAs > mostSAs {
+		return fmt.Errorf("sas must be 0 to %d, which the largest box holds", mostSAs)
+	}
+	return nil
 }
 
 // Log is the least level that the daemon logs.
@@ -91,7 +103,7 @@ type Log struct {
 // Default is what the file need not say. Registers have no default.
 func Default() *Config {
 	c := &Config{Control: Control{Path: Path{control.DefaultPath}}, Events: Events{Poll: defaultPoll}, Peer: defaultPeer}
-	c.Metrics.Listen = defaultListen
+	c.Metrics.Listen, c.Metrics.SAs = defaultListen, defaultSAs
 	return c
 }
 
@@ -216,6 +228,9 @@ func decode(text []byte, c *Config) error {
 		return err
 	}
 	if err := c.Peer.check(); err != nil {
+		return err
+	}
+	if err := c.Metrics.check(); err != nil {
 		return err
 	}
 	return c.Web.check()

@@ -48,6 +48,7 @@ group = "root"
 poll = "1s"
 [metrics]
 listen = ""
+sas = 7
 [log]
 level = "debug"
 `))
@@ -55,7 +56,7 @@ level = "debug"
 		t.Fatal(err, commands)
 	}
 	gid, err := c.Control.Group.GID()
-	if c.Registers.PCI != "17:0,18:0,19:0" || c.State.Name != "/run/s.json" || gid != 0 || err != nil || c.Metrics.Listen.IsValid() || c.Log.Level.String() != "DEBUG" {
+	if c.Registers.PCI != "17:0,18:0,19:0" || c.State.Name != "/run/s.json" || gid != 0 || err != nil || c.Metrics.Listen.IsValid() || c.Metrics.SAs != 7 || c.Log.Level.String() != "DEBUG" {
 		t.Errorf("%+v", c)
 	}
 }
@@ -89,6 +90,8 @@ func TestErrors(t *testing.T) {
 		ok + "[events]\npoll = \"1\"":                     `:3: "1" is no time from 1ms to 10s`,
 		ok + "[events]\npoll = \"1m\"":                    `:3: "1m" is no time`,
 		ok + "[metrics]\nlisten = \"localhost:1\"":        `:3: "localhost:1" is no ADDRESS:PORT`,
+		ok + "[metrics]\n\nsas = 131073":                  `:4: sas must be 0 to 131072, which the largest box holds`,
+		ok + "[metrics]\nsas = -1":                        `:3: sas must be 0 to 131072`,
 		ok + "[log]\nlevel = \"loud\"":                    `:3: "loud" must be debug`,
 		ok + "[log\n":                                     ":2: ",
 		ok + "[taps]\nred = \"a b\"":                      `:3: "a b" cannot be the name of a device`,

@@ -25,6 +25,9 @@ const (
 	mostPoll  = 10 * time.Second
 )
 
+// defaultSAs have metrics of their own, six series each.
+const defaultSAs = 1000
+
 // defaultListen is on loopback.
 var defaultListen = Listen{netip.MustParseAddrPort("127.0.0.1:9774")}
 

@@ -78,6 +78,16 @@ func (d *Daemon) Holding(most int) (Holding, error) {
 	return out, nil
 }
 
+// SAs reads what at most `most` SAs have carried, the oldest, and says how many more there are.
+func (d *Daemon) SAs(most int) (first []session.InstalledSA, more int, err error) {
+	v, err := d.view()
+	if err != nil {
+		return nil, 0, err
+	}
+	first, err = v.FirstSAs(most)
+	return first, v.Model().SAs.Len() - len(first), err
+}
+
 // Watch gives a channel of all events from now on. It is closed when its reader is too far behind,
 // or when the daemon ends.
 func (d *Daemon) Watch() <-chan events.Event { return d.events.subscribe() }

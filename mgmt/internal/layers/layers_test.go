@@ -25,7 +25,7 @@ var upwards = strings.Fields(`
 	punt
 	config
 	daemon
-	web
+	web traffic
 	fakebox testbox peertest killpoint
 	pages
 `)

@@ -14,7 +14,14 @@ type InstalledSA struct {
 	Mode, Suite string
 	ReqID       uint32
 	Encap       *xfrm.Encap
+	Limits      Limits
 	Carried
+}
+
+// Limits are the hard ones of an SA, 0 for none. Those in time are in seconds.
+type Limits struct {
+	ByteHard, PacketHard uint64
+	Time                 xfrm.TimeLimits
 }
 
 // InstalledPolicy is a policy with the traffic that it has carried, if the chips count that.
@@ -48,18 +55,8 @@ func (v *View) Installed(most int) (out Installed, err error) {
 			out.SAs[dir] = n
 		}
 	}
-	for sa := range m.SAs.All() {
-		if len(out.FirstSAs) == most {
-			break
-		}
-		used, err := sa.UsageOf(meter{v.box})
-		if err != nil {
-			return out, err
-		}
-		out.FirstSAs = append(out.FirstSAs, InstalledSA{
-			ID: sa.ID, Dir: sa.Way, Mode: sa.Mode, Suite: sa.Suite().Name, ReqID: sa.ReqID, Encap: sa.Encap,
-			Carried: Carried{Bytes: used.Bytes, Packets: used.Packets, Age: sa.Age, Added: sa.Added},
-		})
+	if out.FirstSAs, err = v.FirstSAs(most); err != nil {
+		return out, err
 	}
 	for p := range m.Policies.All() {
 		if len(out.FirstPolicies) == most {
@@ -76,6 +73,24 @@ func (v *View) Installed(most int) (out Installed, err error) {
 		out.FirstPolicies = append(out.FirstPolicies, InstalledPolicy{
 			Selector: p.Selector.String(), Dir: p.Dir, Action: p.Action, Priority: p.Priority, Template: p.Template, Counted: known,
 			Carried: Carried{Bytes: used.Bytes, Packets: used.Packets, Age: p.Age},
+		})
+	}
+	return out, nil
+}
+
+// FirstSAs reads the counts of at most `most` SAs, the oldest.
+func (v *View) FirstSAs(most int) (out []InstalledSA, err error) {
+	for sa := range v.model.SAs.All() {
+		if len(out) == most {
+			break
+		}
+		used, err := sa.UsageOf(meter{v.box})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, InstalledSA{
+			ID: sa.ID, Dir: sa.Way, Mode: sa.Mode, Suite: sa.Suite().Name, ReqID: sa.ReqID, Encap: sa.Encap, Limits: Limits{sa.ByteHard, sa.PacketHard, sa.Time},
+			Carried: Carried{Bytes: used.Bytes, Packets: used.Packets, Age: sa.Age, Added: sa.Added},
 		})
 	}
 	return out, nil
