@@ -35,6 +35,7 @@ type victim struct {
 	client *requests
 	last   int // where the log of the last start begins
 	rekeys int
+	cuts   bool // the next change, behind its first row
 }
 
 // newVictim is a daemon with SAs both ways, of which that in row 0 has carried packets.
@@ -45,6 +46,9 @@ func newVictimIn(t *testing.T, dir string) *victim {
 	t.Helper()
 	m := &victim{t: t, dir: dir, logs: t.TempDir(), box: fakebox.New(fakebox.Small), keys: map[string]int{}}
 	m.box.OnRow = func(row fakebox.Row) {
+		if m.cuts {
+			m.cuts, m.box.FailAfter = false, 1
+		}
 		if row.Table == regs.CryptoTableOutboundKey.Name && bytes.ContainsFunc([]byte(fmt.Sprint(row.Words)), func(r rune) bool { return r >= '1' && r <= '9' }) {
 			m.keys[fmt.Sprintf("%x", row.Words)]++
 		}
@@ -173,6 +177,16 @@ func (m *victim) log() string {
 		m.t.Fatal(err)
 	}
 	return string(text)
+}
+
+// cutShort has the daemon killed in a change, behind the first row that it writes.
+func (m *victim) cutShort(lines []string) {
+	m.t.Helper()
+	m.box.Between(func() { m.cuts, m.box.OnFail = true, m.child.Kill })
+	if _, died := m.batch(lines); !died {
+		m.t.Fatal("the change was not cut short")
+	}
+	m.failAt(0)
 }
 
 // failAt has the daemon killed at an access to the chips; 0: at none.
