@@ -3,6 +3,7 @@ package sallyport.common.table
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.memory.Secded
 import sallyport.common.registers.map.{Row, RowField}
 
 /**
@@ -11,14 +12,17 @@ import sallyport.common.registers.map.{Row, RowField}
  * @param valid the field of a row that says it is in use
  * @param writeOnly software cannot read rows (keys)
  * @param gaps bits of a row that are not kept, and answer as 0
+ * @param coded rows are kept as words of [[Secded]], whose check bits are an output
  */
 case class DirectTableParams(
     rows: Int,
     rowBits: Int,
     valid: RowField,
     writeOnly: Boolean = false,
-    gaps: Seq[RowField] = Nil
+    gaps: Seq[RowField] = Nil,
+    coded: Boolean = false
 ) {
+  require(!coded || writeOnly, "software that reads rows would not see that a bit is wrong")
   require(isPow2(rows), s"a direct table has a power of two of rows, not $rows: choose ${1 << log2Ceil(rows)}")
   require(gaps.sliding(2).forall(g => g.size < 2 || g.head.msb < g.last.lsb), "gaps of a row in ascending order, apart")
   require(valid.width == 1 && valid.lsb < rowBits, s"no valid bit ${valid.lsb} in a row of $rowBits bits")
@@ -33,8 +37,8 @@ object DirectTable {
   val latency: Int = 4
 
   /** What software can read is all kept, so that a row reads as it was written. */
-  def apply(rows: Int, row: Row, valid: RowField, writeOnly: Boolean = false): DirectTable =
-    Module(new DirectTable(DirectTableParams(rows, row.bits, valid, writeOnly, if (writeOnly) row.gaps else Nil)))
+  def apply(rows: Int, row: Row, valid: RowField): DirectTable =
+    Module(new DirectTable(DirectTableParams(rows, row.bits, valid)))
 }
 
 /**
@@ -50,6 +54,11 @@ class DirectTable(p: DirectTableParams) extends Module {
   private val indexBits = log2Ceil(p.rows)
   val io = IO(new TableIO(indexBits, p.rowBits))
   val written = IO(Output(Valid(UInt(indexBits.W))))
+  private val code = Option.when(p.coded)(Secded(p.rowBits))
+  private val checkBits = code.fold(0)(_.checkBits)
+
+  /** Of a coded table: the check bits of `result`'s row, as they are in the memory. */
+  val check = code.map(code => IO(Output(UInt(code.checkBits.W))))
 
   private val readLatency = 2
   private val access = Module(new TableAccess(p.rows, p.rowBits, p.rows, p.writeOnly, readLatency))
@@ -65,7 +74,11 @@ class DirectTable(p: DirectTableParams) extends Module {
     kept.zip(kept.scanLeft(0)(_ + _.width)).map { case (part, at) =>
       (bits(at + part.width - 1, at) << part.lsb).pad(p.rowBits)
     }.reduce(_ | _)
-  private val memory = SyncReadMem(p.rows, UInt(kept.map(_.width).sum.W))
+
+  /** What the memory holds of a row, with its check bits above it, that is written to `index`. */
+  protected def stored(index: UInt, word: UInt): UInt = word
+
+  private val memory = SyncReadMem(p.rows, UInt((kept.map(_.width).sum + checkBits).W))
   private val index = RegNext(io.lookup.bits)
   private val live = RegNext(io.lookup.valid && access.io.ready, false.B)
   private val reads = live && !access.io.clearing
@@ -74,12 +87,22 @@ class DirectTable(p: DirectTableParams) extends Module {
   // Compared a cycle ahead, so an access waits until its index has been there for one. There are no
   // reads while it clears.
   private val collides = RegNext(io.lookup.bits === access.io.index)
-  private val settled = RegNext(software.valid, false.B)
+  private val settled = ShiftRegister(software.valid, if (p.coded) 2 else 1, false.B, true.B)
   software.ready := access.io.clearing || settled && !(reads && software.bits.write && collides)
   written.valid := software.fire && !access.io.clearing && software.bits.write
   written.bits := access.io.index
   if (p.writeOnly) {
-    when(software.fire) { memory.write(software.bits.index, packed(software.bits.row)) }
+    // Check bits take two cycles, in which the access waits; those of a row of zeros are zeros.
+    val row = unpacked(packed(software.bits.row))
+    val word = Wire(UInt((p.rowBits + checkBits).W))
+    word := code.fold(row) { code =>
+      val sums = RegNext(VecInit(code.parts(row).map(RegNext(_, 0.U)).map(_.xorR)).asUInt, 0.U)
+      Mux(access.io.clearing, 0.U, sums) ## row
+    }
+    val held = stored(software.bits.index, word)
+    when(software.fire) {
+      memory.write(software.bits.index, if (p.coded) (held >> p.rowBits) ## packed(held) else packed(held))
+    }
     access.io.data := 0.U
   } else {
     access.io.data := unpacked(
@@ -87,7 +110,9 @@ class DirectTable(p: DirectTableParams) extends Module {
     )
   }
 
-  private val answer = unpacked(RegNext(RegNext(memory.read(index, reads))))
+  private val answered = RegNext(RegNext(memory.read(index, reads)))
+  check.foreach(_ := answered >> kept.map(_.width).sum)
+  private val answer = unpacked(answered)
   io.result.valid := ShiftRegister(io.lookup.valid, DirectTable.latency, false.B, true.B)
   io.result.bits.hit := ShiftRegister(reads, DirectTable.latency - 1, false.B, true.B) && answer(p.valid.lsb)
   io.result.bits.row := answer

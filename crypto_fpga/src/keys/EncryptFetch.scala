@@ -4,11 +4,24 @@ package sallyport.crypto.keys
 import chisel3._
 import chisel3.util._
 import sallyport.common.link.LinkMeta
+import sallyport.common.memory.{RowRepair, Secded}
 import sallyport.common.registers.map.OutboundKeyRow
 import sallyport.common.stream.{NoMeta, PacketStream}
-import sallyport.common.table.{DirectTable, TablePort}
+import sallyport.common.table.{DirectTable, DirectTableParams, TablePort}
 import sallyport.crypto.dispatch.{PacketHeads, PathJob, Route}
 import sallyport.crypto.suite.Suite
+
+/** What packets met of flipped bits, in this cycle: repaired, or beyond repair. */
+class EncryptUpsets extends Bundle {
+
+  /** Of a sequence counter ([[SequenceAuthority]]). */
+  val numberRepaired = Bool()
+  val numberLost = Bool()
+
+  /** Of a key row. */
+  val keyRepaired = Bool()
+  val keyLost = Bool()
+}
 
 /**
  * Finds the key of each outbound packet and gives it its sequence number and nonce.
@@ -21,8 +34,19 @@ import sallyport.crypto.suite.Suite
  * The IV is the sequence number XOR the row's `iv_mask` (RFC 4106 section 3.1: unique for each key,
  * which any one-to-one image of a counter is). The key travels with the job, so a row written
  * meanwhile changes nothing for a packet that has begun.
+ *
+ * Key rows are words of [[Secded]] in their table. A flipped bit of a key is repaired while the
+ * packet waits for its number. Two, or one of the bits that the packet's route and number need
+ * before, drop the packets of the SA until software writes the row anew: `Route.upset`.
+ *
+ * @param memory of key rows
  */
-class EncryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Module {
+class EncryptFetch(
+    saBits: Int,
+    suites: Seq[Suite],
+    jobs: Int = 8,
+    memory: DirectTableParams => DirectTable = new DirectTable(_)
+) extends Module {
   val io = IO(new Bundle {
     val in = Flipped(PacketStream(new LinkMeta))
     val beats = PacketStream(new NoMeta)
@@ -49,12 +73,17 @@ class EncryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Modul
     val received = Output(Bool())
     val softLimit = Valid(UInt(saBits.W))
 
-    /** A packet was refused its number. */
+    /**
+     * A packet was refused: its SA has no number left, or its counter or key row is lost to flipped
+     * bits.
+     */
     val exhausted = Valid(UInt(saBits.W))
+
+    val upsets = Output(new EncryptUpsets)
   })
 
   private val heads = Module(new PacketHeads(jobs))
-  private val keys = Module(new KeyTable(saBits, OutboundKeyRow, OutboundKeyRow.valid))
+  private val keys = Module(new KeyTable(saBits, OutboundKeyRow, OutboundKeyRow.valid, coded = true, memory))
   private val numbers = Module(new NumberTable(saBits))
   private val authority = Module(new SequenceAuthority(saBits))
 
@@ -86,7 +115,8 @@ class EncryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Modul
   private val closedAtRow = ShiftRegister(closed, rowAt)
   private val outOfRangeAtRow = ShiftRegister(saOutOfRange, rowAt)
   private val validAtRow = ShiftRegister(head.valid, rowAt, false.B, true.B)
-  private val row = Mux(validAtRow, keys.io.result.row, 0.U)
+  private val looked = ShiftRegister(head.valid && !closed, rowAt, false.B, true.B)
+  private val row = Mux(looked, keys.io.result.row, 0.U)
   private val hit = keys.io.result.hit && !outOfRangeAtRow
 
   private val decided = RegNext(validAtRow, false.B)
@@ -104,6 +134,10 @@ class EncryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Modul
   private val headDecided = RegNext(headAtRow)
   private val rowDecided = RegNext(row, 0.U)
 
+  // The counter is read while the key row is.
+  private val nextAt = rowAt + 1 - SequenceAuthority.ahead
+  authority.io.next.valid := ShiftRegister(head.valid, nextAt, false.B, true.B)
+  authority.io.next.bits := ShiftRegister(head.bits.meta.sa(saBits - 1, 0), nextAt)
   authority.io.request.valid := decided
   authority.io.request.bits.sa := headDecided.meta.sa(saBits - 1, 0)
   authority.io.request.bits.take := route === Route.lane
@@ -115,16 +149,24 @@ class EncryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Modul
   authority.io.restart := RegNext(keys.io.restart, 0.U.asTypeOf(keys.io.restart))
   authority.io.raise := numbers.io.raise
   io.softLimit := authority.io.softLimit
+  io.upsets.numberRepaired := authority.io.repaired
+  io.upsets.numberLost := authority.io.lost
 
   // Rows run through in step with the authority and leave zeros behind. A packet that goes past the
   // lanes has none.
   private val grantAt = SequenceAuthority.latency
+  private val repair = Module(new RowRepair(Secded(OutboundKeyRow.bits), EncryptFetch.early))
+  require(RowRepair.latency == grantAt + 1, "rows and numbers do not meet")
+  repair.io.word := Mux(looked, keys.check.get ## keys.io.result.row, 0.U)
+  repair.io.keep := route === Route.lane
   private val routeGranted = ShiftRegister(route, grantAt)
   private val headGranted = ShiftRegister(headDecided.meta, grantAt)
-  private val rowGranted = ShiftRegister(Mux(route === Route.lane, rowDecided, 0.U), grantAt, 0.U, true.B)
+  private val rowGranted = repair.io.row
   private val grant = authority.io.grant
   private val job = Wire(new PathJob)
-  job.route := Mux(routeGranted === Route.lane && !grant.bits.granted, Route.exhausted, routeGranted)
+  private val upset = repair.io.spoiled || grant.bits.spoiled
+  private val refused = routeGranted === Route.lane && (upset || !grant.bits.granted)
+  job.route := Mux(refused, Mux(upset, Route.upset, Route.exhausted), routeGranted)
   job.epoch := false.B
   job.lane.suite := OutboundKeyRow.suite(rowGranted)(Suite.laneBits - 1, 0)
   job.lane.icv := OutboundKeyRow.icv(rowGranted)
@@ -139,8 +181,10 @@ class EncryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Modul
   job.lane.meta.sequence := 0.U
   io.job.valid := grant.valid
   io.job.bits := job
-  io.exhausted.valid := io.job.valid && job.route === Route.exhausted
+  io.exhausted.valid := io.job.valid && refused
   io.exhausted.bits := headGranted.sa(saBits - 1, 0)
+  io.upsets.keyRepaired := io.job.valid && repair.io.repaired
+  io.upsets.keyLost := io.job.valid && repair.io.spoiled
   assert(!io.job.valid || io.job.ready, "more jobs than credit")
 
   // A bit for each cycle in which a packet may be between its lookup and its number.
@@ -152,6 +196,12 @@ class EncryptFetch(saBits: Int, suites: Seq[Suite], jobs: Int = 8) extends Modul
 }
 
 object EncryptFetch {
+
+  /** What decides on a packet's route and its number, as the row comes from the memory. */
+  private val early: BigInt = {
+    import OutboundKeyRow._
+    Seq(valid, suite, icv, transport, esn, softLimit, hardLimit).map(f => f.put((BigInt(1) << f.width) - 1)).sum
+  }
 
   /** Cycles from a packet's first beat to its job: table, decision, grant. */
   val latency: Int = DirectTable.latency + 1 + SequenceAuthority.latency

@@ -4,7 +4,7 @@ package sallyport.crypto.keys
 import chisel3._
 import chisel3.util._
 import sallyport.common.registers.map.{Row, RowField}
-import sallyport.common.table.{DirectTable, TablePort, TableResult}
+import sallyport.common.table.{DirectTable, DirectTableParams, TablePort, TableResult}
 
 /**
  * A write-only key table whose rows change only between packets.
@@ -16,8 +16,17 @@ import sallyport.common.table.{DirectTable, TablePort, TableResult}
  * Lookups: `result` follows `lookup` by `DirectTable.latency` cycles and stays. `clear` empties the
  * table; a write that is under way then writes a row of zeros. `scrub` reads a row for its own
  * sake, which no packet sees: after a clear the output register then holds none of a key.
+ *
+ * @param coded rows are words of `Secded` in the memory; `check` has the check bits of `result`
+ * @param memory of such rows
  */
-class KeyTable(saBits: Int, row: Row, valid: RowField) extends Module {
+class KeyTable(
+    saBits: Int,
+    row: Row,
+    valid: RowField,
+    coded: Boolean = false,
+    memory: DirectTableParams => DirectTable = new DirectTable(_)
+) extends Module {
   val io = IO(new Bundle {
     val lookup = Flipped(Valid(UInt(saBits.W)))
     val result = Output(new TableResult(row.bits))
@@ -31,7 +40,10 @@ class KeyTable(saBits: Int, row: Row, valid: RowField) extends Module {
     val ready = Output(Bool())
   })
 
-  private val table = DirectTable(1 << saBits, row, valid, writeOnly = true)
+  private val table =
+    Module(memory(DirectTableParams(1 << saBits, row.bits, valid, writeOnly = true, row.gaps, coded)))
+  val check = table.check.map(bits => IO(chiselTypeOf(bits)))
+  check.zip(table.check).foreach { case (out, bits) => out := bits }
   table.io.clear := io.clear
   io.ready := table.io.ready
   table.io.lookup.valid := io.lookup.valid || io.scrub

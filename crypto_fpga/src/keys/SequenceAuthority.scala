@@ -3,6 +3,7 @@ package sallyport.crypto.keys
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.memory.CodedMemory
 
 /** One outbound packet that wants a sequence number, with the limits of its key row. */
 class SequenceRequest(saBits: Int, bits: Int) extends Bundle {
@@ -26,6 +27,9 @@ class SequenceRequest(saBits: Int, bits: Int) extends Bundle {
 class SequenceGrant(bits: Int) extends Bundle {
   val granted = Bool()
 
+  /** Not granted, because the counter is lost. */
+  val spoiled = Bool()
+
   /** 0 if not granted. */
   val sequence = UInt(bits.W)
 }
@@ -47,22 +51,32 @@ class SequenceRaise(saBits: Int, bits: Int) extends Bundle {
  *   - Only `restart` lowers a counter: the key row was written, and the counter starts anew.
  *   - After `raise` the next number is one above the raised one, if the counter was lower
  *     (fail-over).
+ *   - One flipped bit of a counter in the memory changes nothing. Two take the counter out of use:
+ *     every request is refused, with `spoiled`, until a restart.
  *
  * It takes one request every 2 cycles, of any SAs. Consecutive requests may be of one SA: the
- * counter is forwarded. The grant follows exactly `SequenceAuthority.latency` cycles later, in
- * order, and never waits.
+ * counter is forwarded. `next` says the SA of a request `SequenceAuthority.ahead` cycles before it,
+ * so that the memory answers in time. The grant follows exactly `SequenceAuthority.latency` cycles
+ * after the request, in order, and never waits.
  *
- * `restart` and `raise` may come only while no request with `take` is under way. So no packet pairs
- * the key of one row with the counter of another, and no raise misses a packet. For 3 cycles after
- * a raise neither of the two may come, nor a request with `take`.
+ * `restart` and `raise` may come only while no request with `take` is under way, from its `next` to
+ * its grant. So no packet pairs the key of one row with the counter of another, and no raise misses
+ * a packet. For 5 cycles after a raise neither of the two may come, nor the `next` of a request
+ * with `take`.
  *
- * `last` shows the counter before a raise, from `raiseLatency` cycles after the raise. `softLimit`
- * pulses once per SA and restart, when the granted number reaches the soft limit.
+ * `last` shows the counter before a raise, from `raiseLatency` cycles after the raise. Of a lost
+ * counter all bits are set, so a box that takes it over repeats no number. `softLimit` pulses once
+ * per SA and restart, when the granted number reaches the soft limit.
+ *
+ * `repaired` pulses for each request with `take`, or raise, that met one wrong bit and wrote the
+ * counter back right; `lost` for each that met more. Both come with the grant or with `last`.
  *
  * @param bits width of a number with ESN; without ESN half of them count. 64, but for tests that
  *   reach the end
+ * @param memory of so many counters of so many bits
  */
-class SequenceAuthority(saBits: Int, bits: Int = 64) extends Module {
+class SequenceAuthority(saBits: Int, bits: Int = 64, memory: (Int, Int) => CodedMemory = new CodedMemory(_, _))
+    extends Module {
   require(saBits >= 1 && saBits <= 16, s"saBits is $saBits; the link header carries an SA index of 1 to 16 bits")
   require(
     bits >= 16 && bits <= 64 && bits % 2 == 0,
@@ -70,122 +84,139 @@ class SequenceAuthority(saBits: Int, bits: Int = 64) extends Module {
   )
 
   val io = IO(new Bundle {
+    val next = Flipped(Valid(UInt(saBits.W)))
     val request = Flipped(Valid(new SequenceRequest(saBits, bits)))
     val grant = Valid(new SequenceGrant(bits))
     val restart = Flipped(Valid(UInt(saBits.W)))
     val raise = Flipped(Valid(new SequenceRaise(saBits, bits)))
     val last = Output(UInt(bits.W))
     val softLimit = Valid(UInt(saBits.W))
+    val repaired = Output(Bool())
+    val lost = Output(Bool())
   })
 
+  /** A counter gives numbers before and after its soft limit, until it has none left or is lost. */
+  object State extends ChiselEnum { val open, soft, exhausted, spoiled = Value }
   private class Counter extends Bundle {
-    val exhausted = Bool()
-    val softSeen = Bool()
+    val state = State()
     val last = UInt(bits.W)
+    def gives: Bool = state === State.open || state === State.soft
   }
+  private def counter(state: State.Type, last: UInt): Counter = {
+    val counter = Wire(new Counter)
+    counter.state := state
+    counter.last := last
+    counter
+  }
+  private val lost = counter(State.spoiled, ((BigInt(1) << bits) - 1).U)
 
-  private val counters = SyncReadMem(1 << saBits, new Counter)
+  private val counters = Module(memory(1 << saBits, lost.getWidth))
 
-  // Stage 1: the memory answers. Stage 2: candidate. Stage 3: limits. Stage 4: grant and
-  // write back.
-  private val valid1 = RegNext(io.request.valid, false.B)
-  private val request1 = RegEnable(io.request.bits, io.request.valid)
-  private val readSa = Mux(io.raise.valid, io.raise.bits.sa, io.request.bits.sa)
-  private val read1 = counters.read(readSa, io.request.valid || io.raise.valid)
+  // Stages are cycles after `next`. Stage 2: the request. Stage 4: the memory's answer, and the
+  // candidate. Stage 5: limits. Stage 6: grant and write back.
+  import SequenceAuthority.ahead
+  private val answered = CodedMemory.latency
+  counters.io.read.valid := io.next.valid || io.raise.valid
+  counters.io.read.bits := Mux(io.raise.valid, io.raise.bits.sa, io.next.bits)
+  private val row = counters.io.row
+  private val stored = row.data.asTypeOf(new Counter)
 
-  private val valid2 = RegNext(valid1, false.B)
-  private val request2 = RegEnable(request1, valid1)
-  private val read2 = RegEnable(read1, valid1)
+  private val valid3 = RegNext(io.request.valid, false.B)
+  private val valid4 = RegNext(valid3, false.B)
+  private val valid5 = RegNext(valid4, false.B)
+  private val request3 = RegEnable(io.request.bits, io.request.valid)
+  private val request4 = RegEnable(request3, valid3)
+  private val request5 = RegEnable(request4, valid4)
+  private val taking5 = valid5 && request5.take
 
-  private val valid3 = RegNext(valid2, false.B)
-  private val request3 = RegEnable(request2, valid2)
-  private val taking3 = valid3 && request3.take
-
-  // The two newest results: what the memory does not show yet to a request two or four
+  // The three newest results: what the memory does not show yet to a request two, four or six
   // cycles behind.
-  private val newest = Reg(new Counter)
-  private val newestSa = Reg(UInt(saBits.W))
-  private val newestValid = RegInit(false.B)
-  private val older = Reg(new Counter)
-  private val olderSa = Reg(UInt(saBits.W))
-  private val olderValid = RegInit(false.B)
-
-  // Matches are made a stage ahead, against what `newest` and `older` hold in the next cycle.
-  private val matchNewest = RegNext(Mux(taking3, request3.sa === request1.sa, newestValid && newestSa === request1.sa))
-  private val matchOlder =
-    RegNext(Mux(taking3, newestValid && newestSa === request1.sa, olderValid && olderSa === request1.sa))
-
-  private val current2 = Mux(matchNewest, newest, Mux(matchOlder, older, read2))
-  private val current3 = RegEnable(current2, valid2)
-  private val candidate3 = RegEnable(current2.last +& 1.U, valid2)
-
-  private val number3 = candidate3(bits - 1, 0)
-  private val beyond3 = candidate3(bits) || (!request3.esn && number3(bits - 1, bits / 2) =/= 0.U) ||
-    (request3.hardLimit =/= 0.U && number3 > request3.hardLimit)
-  private val granted3 = request3.take && !beyond3 && !current3.exhausted
-  private val soft3 = granted3 && request3.softLimit =/= 0.U && number3 >= request3.softLimit && !current3.softSeen
-
-  private val next3 = Wire(new Counter)
-  next3.exhausted := current3.exhausted || beyond3
-  next3.softSeen := current3.softSeen || soft3
-  next3.last := Mux(granted3, number3, current3.last)
-
-  when(taking3) {
-    newest := next3
-    newestSa := request3.sa
-    newestValid := true.B
-    older := newest
-    olderSa := newestSa
-    olderValid := newestValid
+  private class Result extends Bundle {
+    val sa = UInt(saBits.W)
+    val counter = new Counter
   }
-  when(io.restart.valid || io.raise.valid) {
-    newestValid := false.B
-    olderValid := false.B
-  }
+  private val results = Reg(Vec(3, new Result))
+  private val resultValids = RegInit(VecInit.fill(3)(false.B))
+  private val newest = results.head
 
-  // A raise: the memory answers, the comparison has a stage to itself, then the counter is
-  // written back.
-  private val raised1 = RegNext(io.raise.valid, false.B)
-  private val raised2 = RegNext(raised1, false.B)
-  private val raised3 = RegNext(raised2, false.B)
+  // Matches are made a stage ahead, against what the results are in the next cycle.
+  private val held = resultValids.zip(results).map { case (valid, result) => valid && result.sa === request3.sa }
+  private val shifted = (request5.sa === request3.sa) +: held.init
+  private val matches = shifted.zip(held).map { case (moves, stays) => RegNext(Mux(taking5, moves, stays)) }
+  private val forwarded4 = VecInit(matches).asUInt.orR
+
+  private val current4 = PriorityMux(matches.zip(results.map(_.counter)) :+ (true.B -> stored))
+  private val spoiled4 = row.spoiled && !forwarded4
+  private val current5 = RegEnable(Mux(spoiled4, lost, current4), valid4)
+  private val candidate5 = RegEnable(current4.last +& 1.U, valid4)
+  private val repaired5 = RegEnable(row.repaired && !forwarded4, valid4)
+  private val lost5 = RegEnable(spoiled4, valid4)
+
+  private val number5 = candidate5(bits - 1, 0)
+  private val beyond5 = candidate5(bits) || (!request5.esn && number5(bits - 1, bits / 2) =/= 0.U) ||
+    (request5.hardLimit =/= 0.U && number5 > request5.hardLimit)
+  private val granted5 = request5.take && !beyond5 && current5.gives
+  private val soft5 = granted5 && request5.softLimit =/= 0.U && number5 >= request5.softLimit &&
+    current5.state === State.open
+
+  private val next5 = WireDefault(current5)
+  when(soft5) { next5.state := State.soft }
+  when(granted5) { next5.last := number5 }
+  when(beyond5 && current5.gives) { next5.state := State.exhausted }
+
+  when(taking5) {
+    newest.sa := request5.sa
+    newest.counter := next5
+    for ((older, newer) <- results.tail.zip(results)) older := newer
+    resultValids := VecInit(true.B +: resultValids.init)
+  }
+  when(io.restart.valid || io.raise.valid) { resultValids.foreach(_ := false.B) }
+
+  // A raise: the memory answers, then comparison, then the counter is written back.
+  private val raising = Seq.iterate(io.raise.valid, answered + 2)(RegNext(_, false.B))
   private val raise = RegEnable(io.raise.bits, io.raise.valid)
-  private val before = RegEnable(read1, raised1)
-  private val higher = RegNext(raise.number > before.last)
-  private val raised = WireDefault(before)
-  when(higher) { raised.last := raise.number }
+  private val raiseRead = raising(answered)
+  private val raises = raising(answered + 1)
+  private val before = RegEnable(Mux(row.spoiled, lost, stored), raiseRead)
+  private val higher = RegEnable(raise.number > stored.last && !row.spoiled, raiseRead)
+  private val raised = counter(before.state, Mux(higher, raise.number, before.last))
   io.last := before.last
 
-  private val took4 = RegNext(taking3, false.B)
-  private val zero = 0.U.asTypeOf(new Counter)
-  when(took4 || io.restart.valid || raised3) {
-    counters.write(
-      Mux(io.restart.valid, io.restart.bits, Mux(raised3, raise.sa, newestSa)),
-      Mux(io.restart.valid, zero, Mux(raised3, raised, newest))
-    )
-  }
+  private val took6 = RegNext(taking5, false.B)
+  counters.io.write.valid := took6 || io.restart.valid || raises
+  counters.io.write.bits.index := Mux(io.restart.valid, io.restart.bits, Mux(raises, raise.sa, newest.sa))
+  counters.io.write.bits.data :=
+    Mux(io.restart.valid, 0.U.asTypeOf(new Counter), Mux(raises, raised, newest.counter)).asUInt
 
-  io.grant.valid := RegNext(valid3, false.B)
-  io.grant.bits.granted := RegNext(granted3)
-  io.grant.bits.sequence := RegNext(Mux(granted3, number3, 0.U))
-  io.softLimit.valid := RegNext(valid3 && soft3, false.B)
-  io.softLimit.bits := newestSa
+  io.grant.valid := RegNext(valid5, false.B)
+  io.grant.bits.granted := RegNext(granted5)
+  io.grant.bits.spoiled := RegNext(request5.take && current5.state === State.spoiled)
+  io.grant.bits.sequence := RegNext(Mux(granted5, number5, 0.U))
+  io.softLimit.valid := RegNext(valid5 && soft5, false.B)
+  io.softLimit.bits := newest.sa
+  io.repaired := RegNext(taking5 && repaired5 || raiseRead && row.repaired, false.B)
+  io.lost := RegNext(taking5 && lost5 || raiseRead && row.spoiled, false.B)
 
-  assert(!(io.request.valid && valid1), "requests must be two cycles apart")
-  private val taking =
-    Seq(io.request.valid && io.request.bits.take, valid1 && request1.take, valid2 && request2.take, taking3, took4)
-  private val raising = Seq(io.raise.valid, raised1, raised2, raised3).reduce(_ || _)
-  assert(!io.restart.valid || !taking.reduce(_ || _), "restart while a packet is between key and number")
-  assert(!raising || !taking.reduce(_ || _), "raise while a packet is between key and number")
-  assert(!raising || !io.restart.valid, "raise and restart at once")
-  assert(!raised3 || raised.last >= before.last && raised.last >= raise.number, "a raise must not lower a counter")
-  assert(!(valid3 && granted3 && number3 <= current3.last), "a sequence number must be above the last")
+  assert(!(io.request.valid && valid3), "requests must be two cycles apart")
+  private val announced = ShiftRegister(io.next, ahead, 0.U.asTypeOf(io.next), true.B)
+  assert(!io.request.valid || announced.valid && announced.bits === io.request.bits.sa, "a request that no `next` told")
+  private val underWay = io.request.valid && io.request.bits.take || valid3 && request3.take ||
+    valid4 && request4.take || taking5 || took6
+  assert(!io.restart.valid || !underWay, "restart while a packet is between key and number")
+  assert(!raising.reduce(_ || _) || !underWay, "raise while a packet is between key and number")
+  assert(!raising.reduce(_ || _) || !io.restart.valid, "raise and restart at once")
+  assert(!raises || raised.last >= before.last, "a raise must not lower a counter")
+  assert(!(valid5 && granted5 && number5 <= current5.last), "a sequence number must be above the last")
 }
 
 object SequenceAuthority {
 
+  /** Cycles from `next` to its request. */
+  val ahead: Int = 2
+
   /** Cycles from a request to its grant. */
-  val latency = 4
+  val latency: Int = CodedMemory.latency + 2 - ahead
 
   /** Cycles from a raise to `last`. */
-  val raiseLatency = 2
+  val raiseLatency: Int = CodedMemory.latency + 1
 }

@@ -9,7 +9,7 @@ import sallyport.common.table.TablePort
 import sallyport.crypto.clear_prefix.PrefixDetour
 import sallyport.crypto.config.CryptoConfig
 import sallyport.crypto.dispatch.{LaneFarm, PathJob, Route}
-import sallyport.crypto.keys.EncryptFetch
+import sallyport.crypto.keys.{EncryptFetch, EncryptUpsets}
 import sallyport.crypto.lane.{LaneConfig, LanePorts, Verdict}
 
 /** What either path of the chip takes from the chip around it. */
@@ -43,6 +43,7 @@ class EncryptCounts extends Bundle {
   val bypassDenied = Bool()
   val exhausted = Bool()
   val oversize = Bool()
+  val upset = Bool()
 
   /** Dropped before the lanes, and zeroized in one. */
   val notReady = UInt(2.W)
@@ -55,8 +56,8 @@ class EncryptCounts extends Bundle {
  * and those whose keys are erased while they are inside (`notReady`); bypass packets without
  * `allowBypass` and bypass frames without `allowFrames` (`bypassDenied`); packets without a usable
  * key row (`noKey`), in another mode than the row's or with a clear prefix that cannot be one
- * (`wrongMode`), whose ESP packet would exceed 9582 bytes (`oversize`), or whose SA has no number
- * left (`exhausted`).
+ * (`wrongMode`), whose ESP packet would exceed 9582 bytes (`oversize`), whose SA has no number left
+ * (`exhausted`), or has lost its counter or key row to flipped bits (`upset`).
  *
  * What leaves is an ESP packet made by a lane, in transport mode behind the clear headers with
  * which it came, or a packet that came with `bypass` while that was allowed, and says so in its
@@ -76,6 +77,7 @@ class EncryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
     val counts = Output(new EncryptCounts)
     val softLimit = Valid(UInt(config.saBits.W))
     val exhausted = Valid(UInt(config.saBits.W))
+    val upsets = Output(new EncryptUpsets)
   })
 
   private val prefixes = Module(new PrefixDetour)
@@ -110,6 +112,7 @@ class EncryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
   farm.io.hold := false.B
   io.softLimit := fetch.io.softLimit
   io.exhausted := fetch.io.exhausted
+  io.upsets := fetch.io.upsets
 
   private def dropped(route: Route.Type): Bool = farm.io.drop.valid && farm.io.drop.bits.route === route
   private def merged(verdict: Verdict.Type): Bool = farm.io.merged.valid && farm.io.merged.bits.verdict === verdict
@@ -120,6 +123,7 @@ class EncryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
   io.counts.bypassDenied := dropped(Route.bypassDenied)
   io.counts.exhausted := dropped(Route.exhausted)
   io.counts.oversize := dropped(Route.oversize)
+  io.counts.upset := dropped(Route.upset)
   io.counts.notReady := dropped(Route.notReady) +& merged(Verdict.zeroized)
 
   assert(!farm.io.merged.valid || merged(Verdict.ok) || merged(Verdict.zeroized), "an encrypting lane judges nothing")

@@ -168,19 +168,24 @@ const (
 	CryptoCounterDropEncSequenceExhausted = 6
 	CryptoCounterDropEncOversize          = 7
 	CryptoCounterDropEncMode              = 8
-	CryptoCounterBlackTxPackets           = 9
-	CryptoCounterBlackRxPackets           = 10
-	CryptoCounterBlackRxLost              = 11
-	CryptoCounterBlackResyncs             = 12
-	CryptoCounterDropDecNotReady          = 13
-	CryptoCounterDropDecNoKey             = 14
-	CryptoCounterDropDecBypassDenied      = 15
-	CryptoCounterDropDecTruncated         = 16
-	CryptoCounterDropDecIcv               = 17
-	CryptoCounterDropDecPadding           = 18
-	CryptoCounterDropDecDummy             = 19
-	CryptoCounterDropDecMode              = 20
-	CryptoCounterRedTxPackets             = 21
+	CryptoCounterDropEncUpset             = 9
+	CryptoCounterEncNumberRepaired        = 10
+	CryptoCounterEncNumberLost            = 11
+	CryptoCounterEncKeyRepaired           = 12
+	CryptoCounterEncKeyLost               = 13
+	CryptoCounterBlackTxPackets           = 14
+	CryptoCounterBlackRxPackets           = 15
+	CryptoCounterBlackRxLost              = 16
+	CryptoCounterBlackResyncs             = 17
+	CryptoCounterDropDecNotReady          = 18
+	CryptoCounterDropDecNoKey             = 19
+	CryptoCounterDropDecBypassDenied      = 20
+	CryptoCounterDropDecTruncated         = 21
+	CryptoCounterDropDecIcv               = 22
+	CryptoCounterDropDecPadding           = 23
+	CryptoCounterDropDecDummy             = 24
+	CryptoCounterDropDecMode              = 25
+	CryptoCounterRedTxPackets             = 26
 )
 
 // CryptoCounters is ordered by index.
@@ -194,19 +199,24 @@ var CryptoCounters = []Counter{
 	{Name: "drop_enc_sequence_exhausted", Index: 6, Path: "encrypt", Kind: "drop"},
 	{Name: "drop_enc_oversize", Index: 7, Path: "encrypt", Kind: "drop"},
 	{Name: "drop_enc_mode", Index: 8, Path: "encrypt", Kind: "drop"},
-	{Name: "black_tx_packets", Index: 9, Path: "encrypt", Kind: "sent"},
-	{Name: "black_rx_packets", Index: 10, Path: "decrypt", Kind: "received"},
-	{Name: "black_rx_lost", Index: 11, Path: "decrypt", Kind: "lost"},
-	{Name: "black_resyncs", Index: 12, Path: "decrypt", Kind: "info"},
-	{Name: "drop_dec_not_ready", Index: 13, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_dec_no_key", Index: 14, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_dec_bypass_denied", Index: 15, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_dec_truncated", Index: 16, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_dec_icv", Index: 17, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_dec_padding", Index: 18, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_dec_dummy", Index: 19, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_dec_mode", Index: 20, Path: "decrypt", Kind: "drop"},
-	{Name: "red_tx_packets", Index: 21, Path: "decrypt", Kind: "sent"},
+	{Name: "drop_enc_upset", Index: 9, Path: "encrypt", Kind: "drop"},
+	{Name: "enc_number_repaired", Index: 10, Path: "encrypt", Kind: "info"},
+	{Name: "enc_number_lost", Index: 11, Path: "encrypt", Kind: "info"},
+	{Name: "enc_key_repaired", Index: 12, Path: "encrypt", Kind: "info"},
+	{Name: "enc_key_lost", Index: 13, Path: "encrypt", Kind: "info"},
+	{Name: "black_tx_packets", Index: 14, Path: "encrypt", Kind: "sent"},
+	{Name: "black_rx_packets", Index: 15, Path: "decrypt", Kind: "received"},
+	{Name: "black_rx_lost", Index: 16, Path: "decrypt", Kind: "lost"},
+	{Name: "black_resyncs", Index: 17, Path: "decrypt", Kind: "info"},
+	{Name: "drop_dec_not_ready", Index: 18, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_dec_no_key", Index: 19, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_dec_bypass_denied", Index: 20, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_dec_truncated", Index: 21, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_dec_icv", Index: 22, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_dec_padding", Index: 23, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_dec_dummy", Index: 24, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_dec_mode", Index: 25, Path: "decrypt", Kind: "drop"},
+	{Name: "red_tx_packets", Index: 26, Path: "decrypt", Kind: "sent"},
 }
 
 // Counter indices of the outer chip.

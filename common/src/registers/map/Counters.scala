@@ -163,19 +163,24 @@ object CryptoCounters {
   val dropEncSequenceExhausted = 6
   val dropEncOversize = 7
   val dropEncMode = 8
-  val blackTxPackets = 9
-  val blackRxPackets = 10
-  val blackRxLost = 11
-  val blackResyncs = 12
-  val dropDecNotReady = 13
-  val dropDecNoKey = 14
-  val dropDecBypassDenied = 15
-  val dropDecTruncated = 16
-  val dropDecIcv = 17
-  val dropDecPadding = 18
-  val dropDecDummy = 19
-  val dropDecMode = 20
-  val redTxPackets = 21
+  val dropEncUpset = 9
+  val encNumberRepaired = 10
+  val encNumberLost = 11
+  val encKeyRepaired = 12
+  val encKeyLost = 13
+  val blackTxPackets = 14
+  val blackRxPackets = 15
+  val blackRxLost = 16
+  val blackResyncs = 17
+  val dropDecNotReady = 18
+  val dropDecNoKey = 19
+  val dropDecBypassDenied = 20
+  val dropDecTruncated = 21
+  val dropDecIcv = 22
+  val dropDecPadding = 23
+  val dropDecDummy = 24
+  val dropDecMode = 25
+  val redTxPackets = 26
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("red_rx_packets", 0, "encrypt", "received"),
     CounterDesc("red_rx_lost", 1, "encrypt", "lost"),
@@ -186,19 +191,24 @@ object CryptoCounters {
     CounterDesc("drop_enc_sequence_exhausted", 6, "encrypt", "drop"),
     CounterDesc("drop_enc_oversize", 7, "encrypt", "drop"),
     CounterDesc("drop_enc_mode", 8, "encrypt", "drop"),
-    CounterDesc("black_tx_packets", 9, "encrypt", "sent"),
-    CounterDesc("black_rx_packets", 10, "decrypt", "received"),
-    CounterDesc("black_rx_lost", 11, "decrypt", "lost"),
-    CounterDesc("black_resyncs", 12, "decrypt", "info"),
-    CounterDesc("drop_dec_not_ready", 13, "decrypt", "drop"),
-    CounterDesc("drop_dec_no_key", 14, "decrypt", "drop"),
-    CounterDesc("drop_dec_bypass_denied", 15, "decrypt", "drop"),
-    CounterDesc("drop_dec_truncated", 16, "decrypt", "drop"),
-    CounterDesc("drop_dec_icv", 17, "decrypt", "drop"),
-    CounterDesc("drop_dec_padding", 18, "decrypt", "drop"),
-    CounterDesc("drop_dec_dummy", 19, "decrypt", "drop"),
-    CounterDesc("drop_dec_mode", 20, "decrypt", "drop"),
-    CounterDesc("red_tx_packets", 21, "decrypt", "sent")
+    CounterDesc("drop_enc_upset", 9, "encrypt", "drop"),
+    CounterDesc("enc_number_repaired", 10, "encrypt", "info"),
+    CounterDesc("enc_number_lost", 11, "encrypt", "info"),
+    CounterDesc("enc_key_repaired", 12, "encrypt", "info"),
+    CounterDesc("enc_key_lost", 13, "encrypt", "info"),
+    CounterDesc("black_tx_packets", 14, "encrypt", "sent"),
+    CounterDesc("black_rx_packets", 15, "decrypt", "received"),
+    CounterDesc("black_rx_lost", 16, "decrypt", "lost"),
+    CounterDesc("black_resyncs", 17, "decrypt", "info"),
+    CounterDesc("drop_dec_not_ready", 18, "decrypt", "drop"),
+    CounterDesc("drop_dec_no_key", 19, "decrypt", "drop"),
+    CounterDesc("drop_dec_bypass_denied", 20, "decrypt", "drop"),
+    CounterDesc("drop_dec_truncated", 21, "decrypt", "drop"),
+    CounterDesc("drop_dec_icv", 22, "decrypt", "drop"),
+    CounterDesc("drop_dec_padding", 23, "decrypt", "drop"),
+    CounterDesc("drop_dec_dummy", 24, "decrypt", "drop"),
+    CounterDesc("drop_dec_mode", 25, "decrypt", "drop"),
+    CounterDesc("red_tx_packets", 26, "decrypt", "sent")
   )
 }
 

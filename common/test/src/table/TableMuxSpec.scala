@@ -32,7 +32,8 @@ class TableMuxHarness extends Module {
     FlowRow.valid
   )
   private val rule = TernaryTable(32)
-  private val keys = DirectTable(16, InboundKeyRow, InboundKeyRow.valid, writeOnly = true)
+  private val keys =
+    Module(new DirectTable(DirectTableParams(16, InboundKeyRow.bits, InboundKeyRow.valid, writeOnly = true)))
   private val mux = Module(new TableMux(3))
 
   bank.io.axil <> axil

@@ -5,9 +5,10 @@ import chisel3._
 import chisel3.util.DecoupledIO
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.link.LinkMeta
+import sallyport.common.registers.map.OutboundKeyRow
 import sallyport.common.simulation.CompiledOnce
 import sallyport.common.stream.PacketBeat
-import sallyport.common.table.TablePort
+import sallyport.common.table.{DirectTable, DirectTableParams, TablePort}
 import sallyport.crypto.config.CryptoConfig
 import sallyport.crypto.dispatch.{LaneFarm, PathJob, Route}
 import sallyport.crypto.suite.Suite
@@ -70,7 +71,7 @@ class KeyFetchSpec extends AnyFunSuite with CompiledOnce {
   }
 
   /** Asks for a row to be written, or goes on asking; whether it is written in this time. */
-  private def write(clock: Clock, table: TablePort, row: BigInt, cycles: Int): Boolean = {
+  private def write(clock: Clock, table: TablePort, row: BigInt, cycles: Int, sa: Int = sa): Boolean = {
     table.request.bits.write.poke(true)
     table.request.bits.table.poke(0)
     table.request.bits.index.poke(sa)
@@ -98,6 +99,46 @@ class KeyFetchSpec extends AnyFunSuite with CompiledOnce {
       dut.io.beats.ready.poke(true)
       dut.io.job.ready.poke(true)
       check(dut.clock, dut.io.in, dut.io.job, dut.io.table, dut.io.tableReady, row.outbound())
+    }
+  }
+
+  test("encrypt: a flipped bit of a key harms no packet; two, or one that decides on the packet, drop it") {
+    simulate(new EncryptFetch(saBits = 4, Seq(suite), memory = new WornTable(_))) { dut =>
+      reset(dut)
+      dut.io.beats.ready.poke(true)
+      dut.io.job.ready.poke(true)
+      while (!dut.io.tableReady.peek().litToBoolean) dut.clock.step()
+      for ((flips, n) <- WornTable.flips.zipWithIndex) {
+        val mask = BigInt(n + 1)
+        assert(write(dut.clock, dut.io.table, row.outbound(ivMask = mask), cycles = 100, n), s"row $n")
+        dut.clock.step(20)
+        dut.io.in.bits.last.poke(true)
+        dut.io.in.bits.bytes.poke(64)
+        dut.io.in.bits.meta.sa.poke(n)
+        dut.io.in.bits.meta.length.poke(64)
+        dut.io.in.valid.poke(true)
+        while (!dut.io.in.ready.peek().litToBoolean) dut.clock.step()
+        dut.clock.step()
+        dut.io.in.valid.poke(false)
+        while (!dut.io.job.valid.peek().litToBoolean) dut.clock.step()
+        assert(dut.io.job.bits.route.peek().litValue == flips.route.litValue, s"$flips")
+        dut.io.upsets.keyRepaired.expect((flips.places.nonEmpty && !flips.lost).B, s"$flips")
+        dut.io.upsets.keyLost.expect(flips.lost.B, s"$flips")
+        dut.io.exhausted.valid.expect((flips.route == Route.upset).B, s"$flips")
+        if (flips.route == Route.lane) {
+          val lane = dut.io.job.bits.lane
+          val whole = row.outbound(ivMask = mask)
+          lane.key.expect(OutboundKeyRow.key(whole), s"$flips")
+          lane.auth.expect(OutboundKeyRow.auth(whole), s"$flips")
+          lane.salt.expect(OutboundKeyRow.salt(whole), s"$flips")
+          lane.spi.expect(BigInt(spi), s"$flips")
+          lane.iv.expect(mask ^ 1, s"$flips")
+        }
+        dut.io.jobTaken.poke(true)
+        dut.clock.step()
+        dut.io.jobTaken.poke(false)
+        dut.clock.step(4)
+      }
     }
   }
 
@@ -150,4 +191,40 @@ class KeyFetchSpec extends AnyFunSuite with CompiledOnce {
       assert(writes(100), "all packets have ended")
     }
   }
+}
+
+/** A table whose row n has the bits of `WornTable.flips(n)` flipped. */
+private class WornTable(p: DirectTableParams) extends DirectTable(p) {
+  override protected def stored(index: UInt, word: UInt): UInt =
+    word ^ VecInit(WornTable.flips.map(_.places.map(BigInt(1) << _).sum.U(word.getWidth.W)))(index)
+}
+
+private object WornTable {
+  import OutboundKeyRow._
+
+  /** @param places of the bits; check bits are above the row's */
+  case class Flips(places: Seq[Int], route: Route.Type) {
+    val lost: Boolean = route != Route.lane
+  }
+  private def repaired(place: Int) = Flips(Seq(place), Route.lane)
+  private def lost(places: Int*) = Flips(places, Route.upset)
+
+  val flips: Seq[Flips] = Seq(
+    Flips(Nil, Route.lane),
+    repaired(key.lsb),
+    repaired(auth.msb),
+    repaired(salt.lsb),
+    repaired(spi.lsb + 7),
+    repaired(ivMask.msb),
+    repaired(OutboundKeyRow.bits),
+    repaired(OutboundKeyRow.bits + 11),
+    lost(key.lsb, key.msb),
+    lost(salt.lsb, OutboundKeyRow.bits),
+    lost(esn.lsb),
+    lost(softLimit.lsb),
+    lost(hardLimit.msb),
+    Flips(Seq(valid.lsb), Route.noKey),
+    Flips(Seq(transport.lsb), Route.wrongMode),
+    lost(ivMask.lsb, hardLimit.lsb)
+  )
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.crypto.keys
 
+import chisel3._
+import chisel3.util.ShiftRegister
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.memory.CodedMemory
 import sallyport.common.simulation.CompiledOnce
 
 import scala.collection.mutable
@@ -20,7 +23,8 @@ class SequenceAuthoritySpec extends AnyFunSuite with CompiledOnce {
       hard: BigInt = 0
   )
 
-  private class Model(bits: Int) {
+  /** @param lost SAs whose counters are beyond repair */
+  private class Model(bits: Int, val lost: Int => Boolean) {
     private def ones(n: Int) = (BigInt(1) << n) - 1
     private val last = mutable.Map[Int, BigInt]().withDefaultValue(BigInt(0))
     private val exhausted = mutable.Set[Int]()
@@ -32,14 +36,14 @@ class SequenceAuthoritySpec extends AnyFunSuite with CompiledOnce {
     def raise(sa: Int, number: BigInt): BigInt = {
       val before = last(sa)
       last(sa) = before.max(number)
-      before
+      if (lost(sa)) ones(bits) else before
     }
 
     def apply(r: Request): Option[BigInt] = {
       val size = if (r.esn) ones(bits) else ones(bits / 2)
       val limit = if (r.hard == 0) size else r.hard.min(size)
       val number = last(r.sa) + 1
-      if (!r.take) None
+      if (!r.take || lost(r.sa)) None
       else if (exhausted(r.sa) || number > limit) { exhausted += r.sa; None }
       else {
         last(r.sa) = number
@@ -49,12 +53,14 @@ class SequenceAuthoritySpec extends AnyFunSuite with CompiledOnce {
     }
   }
 
-  private class Bench(dut: SequenceAuthority, bits: Int) {
+  private class Bench(dut: SequenceHarness, bits: Int, lost: Int => Boolean = _ => false) {
     dut.reset.poke(true)
     dut.clock.step(2)
     dut.reset.poke(false)
-    val model = new Model(bits)
+    val model = new Model(bits, lost)
     var softEvents = 0
+    var repaired = 0
+    var losses = 0
     private val expected = mutable.Queue[(Request, Option[BigInt])]()
 
     private def step(): Unit = {
@@ -62,9 +68,13 @@ class SequenceAuthoritySpec extends AnyFunSuite with CompiledOnce {
         val (request, number) = expected.dequeue()
         val granted = dut.io.grant.bits.granted.peek().litToBoolean
         assert(granted == number.isDefined, s"granted for $request")
+        val spoiled = dut.io.grant.bits.spoiled.peek().litToBoolean
+        assert(spoiled == (request.take && lost(request.sa)), s"spoiled for $request")
         assert(dut.io.grant.bits.sequence.peek().litValue == number.getOrElse(BigInt(0)), s"sequence for $request")
       }
       if (dut.io.softLimit.valid.peek().litToBoolean) softEvents += 1
+      if (dut.io.repaired.peek().litToBoolean) repaired += 1
+      if (dut.io.lost.peek().litToBoolean) losses += 1
       dut.clock.step()
     }
 
@@ -91,7 +101,7 @@ class SequenceAuthoritySpec extends AnyFunSuite with CompiledOnce {
     }
 
     def drain(): Unit = {
-      idle(SequenceAuthority.latency)
+      idle(SequenceAuthority.ahead + SequenceAuthority.latency)
       assert(expected.isEmpty)
     }
 
@@ -118,13 +128,14 @@ class SequenceAuthoritySpec extends AnyFunSuite with CompiledOnce {
         step()
         idle(1)
       }
+      idle(SequenceAuthority.raiseLatency - 2)
       assert(dut.io.last.peek().litValue == model.raise(sa, number), s"SA $sa before it was raised to $number")
-      idle(2)
+      idle(1)
     }
   }
 
   test("numbers of an SA start at 1, strictly increase, respect every limit and never wrap") {
-    simulate(new SequenceAuthority(saBits)) { dut =>
+    simulate(new SequenceHarness(new SequenceAuthority(saBits))) { dut =>
       val bench = new Bench(dut, 64)
       import bench._
       for (sa <- 0 until 16) restart(sa)
@@ -228,7 +239,7 @@ class SequenceAuthoritySpec extends AnyFunSuite with CompiledOnce {
   }
 
   test("the counter stops at 2^bits - 1 with ESN, at half the bits without, and never starts over") {
-    simulate(new SequenceAuthority(saBits, bits = 16)) { dut =>
+    simulate(new SequenceHarness(new SequenceAuthority(saBits, bits = 16))) { dut =>
       val bench = new Bench(dut, 16)
       import bench._
       for (sa <- 0 until 2) restart(sa)
@@ -255,4 +266,59 @@ class SequenceAuthoritySpec extends AnyFunSuite with CompiledOnce {
       drain()
     }
   }
+
+  test("one flipped bit of a counter changes no number, at every place; two take it out of use until a restart") {
+    simulate(new SequenceHarness(new SequenceAuthority(WornMemory.indexBits, memory = new WornMemory(_, _)))) { dut =>
+      def spoils(sa: Int): Boolean = WornMemory.flips(sa).size == 2
+      val bench = new Bench(dut, 64, spoils)
+      import bench._
+      for (sa <- 0 until WornMemory.rows) {
+        restart(sa)
+        // From the memory, and from what was given out two, four and six cycles before.
+        for (n <- 1 to 5) assert(send(Request(sa)).forall(_ == n))
+        drain()
+        val number = BigInt(1) << (sa % 60)
+        raise(sa, number)
+        assert(send(Request(sa)).forall(_ == number.max(5) + 1))
+        assert(send(Request(sa, take = false)).isEmpty)
+        for (_ <- 1 to 2) send(Request(sa, hard = number.max(5) + 2))
+        drain()
+        // The first of five packets, the raise, and those that did not follow closely on a number.
+        if (spoils(sa)) assert(losses > 0 && repaired == 0) else assert(repaired > 0 && losses == 0)
+        repaired = 0
+        losses = 0
+      }
+    }
+  }
+}
+
+/** Announces each request as it comes, and makes it [[SequenceAuthority.ahead]] cycles later. */
+private class SequenceHarness(authority: => SequenceAuthority) extends Module {
+  private val inner = Module(authority)
+  val io = IO(chiselTypeOf(inner.io))
+  io <> inner.io
+  inner.io.next.valid := io.request.valid
+  inner.io.next.bits := io.request.bits.sa
+  inner.io.request := ShiftRegister(io.request, SequenceAuthority.ahead, 0.U.asTypeOf(io.request), true.B)
+}
+
+/**
+ * A memory in which row n, below 74, has bit n of its code word flipped, and each row above bits
+ * n - 74 and n - 74 + 20.
+ */
+private class WornMemory(rows: Int, dataBits: Int) extends CodedMemory(rows, dataBits) {
+  require(rows == WornMemory.rows && code.bits == WornMemory.bits)
+  override protected def kept(index: UInt, word: UInt): UInt =
+    word ^ VecInit(WornMemory.masks.map(_.U(code.bits.W)))(index)
+}
+
+private object WornMemory {
+  val indexBits = 7
+  val rows: Int = 1 << indexBits
+
+  /** A counter's 66 bits and their check bits. */
+  val bits = 74
+
+  def flips(row: Int): Seq[Int] = if (row < bits) Seq(row) else Seq(row - bits, row - bits + 20)
+  def masks: Seq[BigInt] = Seq.tabulate(rows)(row => flips(row).map(BigInt(1) << _).sum)
 }
