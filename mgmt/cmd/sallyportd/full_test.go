@@ -33,19 +33,29 @@ func refused(t *testing.T, what, answer, want string) {
 	}
 }
 
+// onFullDisk starts a daemon whose files are on a small disk of the test's own, and fills that disk
+// with another file. nil where the process has nothing more to do, as the daemon itself.
+func onFullDisk(t *testing.T) (m *victim, filler string) {
+	t.Helper()
+	if path := os.Getenv(mortal); path != "" {
+		runMortal(t, path)
+		return nil, ""
+	}
+	if !testbox.OnDisk(t) {
+		return nil, ""
+	}
+	m = newVictimIn(t, testbox.Disk(t, "4m"))
+	return m, testbox.Fill(t, m.dir)
+}
+
 // TestFullDisk: with a full disk a daemon refuses changes in one sentence, and writes nothing to
 // the chips, whichever file it is that has no room. It answers queries, outlives a restart, undoes
 // a change that was cut short as soon as there is room, and goes on then.
 func TestFullDisk(t *testing.T) {
-	if path := os.Getenv(mortal); path != "" {
-		runMortal(t, path)
+	m, filler := onFullDisk(t)
+	if m == nil {
 		return
 	}
-	if !testbox.OnDisk(t) {
-		return
-	}
-	m := newVictimIn(t, testbox.Disk(t, "4m"))
-	filler := testbox.Fill(t, m.dir)
 	sas := m.list()
 	writes := m.writes()
 	for what, lines := range map[string][]string{
@@ -87,15 +97,10 @@ func TestFullDisk(t *testing.T) {
 // TestNearlyFullDisk: however little room there is, a change is done, or refused before anything is
 // written to the chips.
 func TestNearlyFullDisk(t *testing.T) {
-	if path := os.Getenv(mortal); path != "" {
-		runMortal(t, path)
+	m, filler := onFullDisk(t)
+	if m == nil {
 		return
 	}
-	if !testbox.OnDisk(t) {
-		return
-	}
-	m := newVictimIn(t, testbox.Disk(t, "4m"))
-	filler := testbox.Fill(t, m.dir)
 	var policies []string
 	for i := range 20 {
 		policies = append(policies, fmt.Sprintf("xfrm policy add dst 10.8.%d.0/24 dir out action block", i))

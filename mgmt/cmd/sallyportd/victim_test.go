@@ -38,10 +38,10 @@ type victim struct {
 	cuts   bool // the next change, behind its first row
 }
 
-// newVictim is a daemon with SAs both ways, of which that in row 0 has carried packets.
+// newVictim starts a daemon with SAs both ways. The SA in row 0 has carried packets.
 func newVictim(t *testing.T) *victim { return newVictimIn(t, t.TempDir()) }
 
-// newVictimIn has its files in a folder.
+// newVictimIn starts one that has its files in a folder.
 func newVictimIn(t *testing.T, dir string) *victim {
 	t.Helper()
 	m := &victim{t: t, dir: dir, logs: t.TempDir(), box: fakebox.New(fakebox.Small), keys: map[string]int{}}

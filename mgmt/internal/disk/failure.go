@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// Failure is that a file could not be written before anything else was done: what was asked for
-// was refused, and all is as it was.
+// Failure says that a file could not be written before anything else was done: the request is
+// refused, and all is as it was.
 type Failure struct {
 	doing string
 	cause error

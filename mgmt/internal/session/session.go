@@ -269,8 +269,8 @@ func IsInput(err error) bool {
 	return errors.As(err, &input)
 }
 
-// IsRefused says whether an error has left everything as it was: what was asked for is wrong, or a
-// file could not be written. The exit status of both is 2.
+// IsRefused says whether an error has left everything as it was: the request is wrong, or a file
+// could not be written. The exit status of both is 2.
 func IsRefused(err error) bool { return IsInput(err) || disk.IsFailure(err) }
 
 // Changes says whether commands change anything.
