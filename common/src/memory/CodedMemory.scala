@@ -43,12 +43,12 @@ class CodedMemory(rows: Int, dataBits: Int) extends Module {
   protected def encode(data: UInt): UInt = code.encode(data)
   protected def syndrome(word: UInt): UInt = code.syndrome(word)
 
-  /** What the memory holds after `word` was written to row `index`. */
-  protected def kept(index: UInt, word: UInt): UInt = word
+  /** The word that the memory holds after `word` was written to row `index`: a test flips bits. */
+  protected def stored(index: UInt, word: UInt): UInt = word
 
   private val memory = SyncReadMem(rows, UInt(code.bits.W))
   when(io.write.valid) {
-    memory.write(io.write.bits.index, kept(io.write.bits.index, encode(io.write.bits.data)))
+    memory.write(io.write.bits.index, stored(io.write.bits.index, encode(io.write.bits.data)))
   }
 
   private val valid1 = RegNext(io.read.valid, false.B)

@@ -7,9 +7,9 @@ import chisel3.util.ShiftRegister
 /**
  * Repairs rows of a wide [[Secded]] code as they pass, one a cycle, in up to 3 LUT levels a cycle.
  *
- * A row leaves exactly `RowRepair.latency` cycles after its word, with what was wrong with it.
- * Without `keep` zeros leave in its place. Words of zeros leave zeros in every register: a key is
- * gone `latency` cycles after it.
+ * A row and its verdict leave exactly `RowRepair.latency` cycles after their word. Without `keep`
+ * zeros leave in the row's place. Words of zeros leave zeros in every register, so a key is gone
+ * `latency` cycles after it.
  *
  * @param early
  *   bits of a row that others use before it is repaired: one of them wrong is beyond repair

@@ -4,15 +4,16 @@ package sallyport.common.memory
 import chisel3._
 import chisel3.util.UIntToOH
 
-/**
- * What is wrong with a code word: nothing, or one bit, whose place `flips` marks, or more than the
- * code repairs.
- */
+/** The decoder's verdict on a code word. Both flags are low for a word without a wrong bit. */
 class SecdedVerdict(bits: Int) extends Bundle {
+
+  /** One bit is wrong, in the data or in the check bits. */
   val repaired = Bool()
+
+  /** More bits are wrong than the code repairs. */
   val spoiled = Bool()
 
-  /** One bit at most; of the data alone. */
+  /** Marks the wrong bit of the data; 0 if no bit of the data is to be repaired. */
   val flips = UInt(bits.W)
 }
 
@@ -47,9 +48,9 @@ case class Secded(dataBits: Int) {
     }.asUInt
 
   /**
-   * The sums of a wide code in two cycles, for a register between them: for each check bit, what
-   * every 64 bits of `bits` add to it. `bits` are data, or a whole word. 2 LUT levels, and 2 more
-   * for the sum of the parts.
+   * The sums of a wide code in two cycles, with a register between them: for each check bit, the
+   * parities that each 64 bits of `bits` add to it. `bits` are data, or a whole word. 2 LUT levels,
+   * and 2 more for the sum of the parts.
    */
   def parts(bits: UInt): Seq[UInt] = {
     val pieces = (0 until bits.getWidth by 64).map(lsb => lsb until (lsb + 64).min(bits.getWidth))
@@ -78,7 +79,7 @@ case class Secded(dataBits: Int) {
     VecInit(columns.map(column => low(column & (1 << split) - 1) && high(column >> split))).asUInt
   }
 
-  /** What a syndrome says. One of no column, as three flips may give, is beyond repair too. */
+  /** The verdict of a syndrome. One of no column, as three flips may give, is beyond repair. */
   def verdict(syndrome: UInt): SecdedVerdict = {
     val matches = this.matches(syndrome)
     val verdict = Wire(new SecdedVerdict(dataBits))

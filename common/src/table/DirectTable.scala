@@ -75,7 +75,10 @@ class DirectTable(p: DirectTableParams) extends Module {
       (bits(at + part.width - 1, at) << part.lsb).pad(p.rowBits)
     }.reduce(_ | _)
 
-  /** What the memory holds of a row, with its check bits above it, that is written to `index`. */
+  /**
+   * The row, with its check bits above it, that the memory holds after `word` was written to row
+   * `index`: a test flips bits.
+   */
   protected def stored(index: UInt, word: UInt): UInt = word
 
   private val memory = SyncReadMem(p.rows, UInt((kept.map(_.width).sum + checkBits).W))

@@ -11,7 +11,7 @@ import sallyport.common.table.{DirectTable, DirectTableParams, TablePort}
 import sallyport.crypto.dispatch.{PacketHeads, PathJob, Route}
 import sallyport.crypto.suite.Suite
 
-/** What packets met of flipped bits, in this cycle: repaired, or beyond repair. */
+/** Flipped bits that packets met in this cycle, and that were repaired or are beyond repair. */
 class EncryptUpsets extends Bundle {
 
   /** Of a sequence counter ([[SequenceAuthority]]). */
@@ -197,7 +197,7 @@ class EncryptFetch(
 
 object EncryptFetch {
 
-  /** What decides on a packet's route and its number, as the row comes from the memory. */
+  /** The bits that decide on a packet's route and number before the row is repaired. */
   private val early: BigInt = {
     import OutboundKeyRow._
     Seq(valid, suite, icv, transport, esn, softLimit, hardLimit).map(f => f.put((BigInt(1) << f.width) - 1)).sum

@@ -274,7 +274,7 @@ class SequenceAuthoritySpec extends AnyFunSuite with CompiledOnce {
       import bench._
       for (sa <- 0 until WornMemory.rows) {
         restart(sa)
-        // From the memory, and from what was given out two, four and six cycles before.
+        // The counter comes from the memory, then from the results of two, four and six cycles ago.
         for (n <- 1 to 5) assert(send(Request(sa)).forall(_ == n))
         drain()
         val number = BigInt(1) << (sa % 60)
@@ -308,7 +308,7 @@ private class SequenceHarness(authority: => SequenceAuthority) extends Module {
  */
 private class WornMemory(rows: Int, dataBits: Int) extends CodedMemory(rows, dataBits) {
   require(rows == WornMemory.rows && code.bits == WornMemory.bits)
-  override protected def kept(index: UInt, word: UInt): UInt =
+  override protected def stored(index: UInt, word: UInt): UInt =
     word ^ VecInit(WornMemory.masks.map(_.U(code.bits.W)))(index)
 }
 
