@@ -20,8 +20,8 @@ from tests.support.paths import ROOT
 PARTS = ROOT / "build" / "boards" / "parts"
 SIMULATIONS = ROOT / "build" / "boards" / "simulations"
 PREFIX = "PART_"
-# A clock that starts high is an edge to Verilator, at time 0, before a test can reset anything:
-# what registers hold then is no failure. firtool guards each assertion by these macros.
+# A clock that starts high is an edge to Verilator, at time 0, before a test can reset anything. An
+# assertion must not judge registers then. firtool guards each assertion by these macros.
 CHECKS = ["--assert", "-DSTOP_COND_=($time!=0)", "-DASSERT_VERBOSE_COND_=($time!=0)"]
 
 

@@ -26,7 +26,7 @@ from sallyport.simulator import CRYPTO
     show_default=True,
     help="The simulation to measure.",
 )
-@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True, help="Of which the best one counts.")
+@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True, help="The best round counts.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the figures here.")
 def bench_command(suite: str, frame_size: str, crypto: str, rounds: int, json_file: Path | None) -> None:
     """How fast the simulator runs on this machine, beside the same chips lock-stepped cycle
