@@ -8,7 +8,8 @@
 # options and compilers. Of several callers with the same hash, one compiles and the others wait.
 # Models unused for a week go.
 set -euo pipefail
-store=$(cd "$(dirname "$0")/.." && pwd)/build/models
+scripts=$(cd "$(dirname "$0")" && pwd)
+store=${scripts%/*}/build/models
 # ChiselSim's last option is the list of sources, by its full path. Paths below its folder differ
 # between simulations.
 list=${!#}
@@ -27,7 +28,7 @@ identity() {
   "${CXX:-g++}" --version
   # What scripts/env.sh says of the compiler stands after make's own options.
   printf '%s\n' "${MAKEFLAGS##*-- }" "${@//"$workspace"/}"
-  cat "$0" "$list"
+  cat "$0" "$scripts/model.mk" "$list"
   (sources)
 }
 
@@ -37,8 +38,8 @@ mkdir -p "$store"
 exec 9>"$model.lock"
 flock 9
 if [ ! -x "$model" ]; then
-  find "$store" -type f -mtime +7 -delete
-  verilator "$@"
+  find "$store" -maxdepth 1 -type f -mtime +7 -delete
+  verilator "$@" -MAKEFLAGS "-f $scripts/model.mk"
   # A model that is there is whole: it gets its name last.
   cp simulation "$model.new"
   mv "$model.new" "$model"
