@@ -39,7 +39,10 @@ exec 9>"$model.lock"
 flock 9
 if [ ! -x "$model" ]; then
   find "$store" -maxdepth 1 -type f -mtime +7 -delete
-  verilator "$@" -MAKEFLAGS "-f $scripts/model.mk"
+  # CompiledOnce.brief defines BRIEF.
+  light=
+  case " $* " in *" +define+BRIEF "*) light="OPT_FAST=-O0" ;; esac
+  verilator "$@" -MAKEFLAGS "-f $scripts/model.mk $light"
   # A model that is there is whole: it gets its name last.
   cp simulation "$model.new"
   mv "$model.new" "$model"

@@ -6,6 +6,7 @@ import chisel3.simulator.{FirtoolOptionsModifications, HasSimulator, Simulator}
 import chisel3.testing.HasTestingDirectory
 import org.scalatest.TestSuite
 import svsim.verilator.Backend
+import svsim.CommonCompilationSettings.VerilogPreprocessorDefine
 import svsim.{CommonCompilationSettings, CommonSettingsModifications, PlusArg, Workspace}
 
 import java.nio.file.Files
@@ -21,13 +22,23 @@ import java.nio.file.Files
 trait CompiledOnce extends ChiselSim { self: TestSuite =>
   implicit def compiledOnce: HasSimulator = CompiledOnce
 
+  /**
+   * True for a large model that simulates few cycles: its code is not optimised, which saves
+   * more time than the simulation then takes longer.
+   */
+  def brief: Boolean = false
+
   override implicit def firtoolOptionsModifications: FirtoolOptionsModifications =
     options => super.firtoolOptionsModifications(options) :+ "-disable-all-randomization"
 
   override implicit def commonSettingsModifications: CommonSettingsModifications = { settings =>
     val modified = super.commonSettingsModifications(settings)
     val simulation = modified.simulationSettings
-    modified.copy(simulationSettings = simulation.copy(plusArgs = simulation.plusArgs ++ CompiledOnce.randomStart))
+    val defines = modified.verilogPreprocessorDefines ++ Option.when(brief)(VerilogPreprocessorDefine("BRIEF"))
+    modified.copy(
+      verilogPreprocessorDefines = defines,
+      simulationSettings = simulation.copy(plusArgs = simulation.plusArgs ++ CompiledOnce.randomStart)
+    )
   }
 }
 

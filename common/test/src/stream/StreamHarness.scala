@@ -46,12 +46,13 @@ private class Pacer extends Module {
 
 /**
  * Where the module under test goes: packets come from `in`, go to `out`; the harness counts the
- * pulses of `events`.
+ * pulses of `events`. `setting` is a number that the test gives to a run.
  */
 case class StreamEnds[I <: Data, O <: Data](
     in: DecoupledIO[PacketBeat[I]],
     out: DecoupledIO[PacketBeat[O]],
-    events: Vec[Bool]
+    events: Vec[Bool],
+    setting: UInt
 )
 
 /**
@@ -76,6 +77,7 @@ class StreamHarness[I <: Data, O <: Data](inMeta: I, outMeta: O, val depth: Int 
     val seed = Input(UInt(32.W))
     val idle = Input(UInt(3.W))
     val pressure = Input(UInt(3.W))
+    val setting = Input(UInt(16.W))
     val address = Input(UInt(log2Ceil(depth).W))
     val recorded = Output(UInt(outWidth.W))
     val outBeats = Output(UInt(32.W))
@@ -192,5 +194,5 @@ class StreamHarness[I <: Data, O <: Data](inMeta: I, outMeta: O, val depth: Int 
     violations := 0.U
   }
 
-  connect(StreamEnds(source, sink, events))
+  connect(StreamEnds(source, sink, events, io.setting))
 }

@@ -88,9 +88,10 @@ class StreamBench[I <: Data, O <: Data](dut: StreamHarness[I, O]) extends PeekPo
 
   /**
    * Plays the loaded packets and runs until nothing has come out for `settle` cycles after the
-   * last beat went in.
+   * last beat went in. `setting` is for the hardware around the module under test.
    */
-  def run(idle: Int, pressure: Int, seed: Int, settle: Int = 400, limit: Int = 200000): Unit = {
+  def run(idle: Int, pressure: Int, seed: Int, settle: Int = 400, limit: Int = 200000, setting: Int = 0): Unit = {
+    dut.io.setting.poke(setting.U)
     dut.io.idle.poke(idle.U)
     dut.io.pressure.poke(pressure.U)
     dut.io.seed.poke((seed & 0x7fffffff).U)

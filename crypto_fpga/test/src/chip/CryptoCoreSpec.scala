@@ -18,6 +18,8 @@ class CryptoCoreSpec extends SharedModel[DuplexHarness, CryptoBench] {
 
   private val config = CryptoConfig(saBits = 4)
 
+  override def brief = true
+
   def bench(dut: DuplexHarness) = new CryptoBench(dut)
 
   def model = new DuplexHarness(LinkedChip(config)(_))

@@ -22,8 +22,11 @@ class PrefixDetourSpec extends StreamMatrix {
   /** What the harness reads from `sa`: the packet's route, the key byte and its class. */
   private def sa(route: Int, key: Int, fast: Boolean): Int = route | key << 4 | (if (fast) 1 << 12 else 0)
 
-  /** Events: 0 dropped before the lanes, 1 merged and good, 2 merged and not. */
-  private def harness(zeroizeEvery: Option[Int]) = new StreamHarness(new LinkMeta, new LinkMeta, depth = 8192)(h => {
+  /**
+   * Events: 0 dropped before the lanes, 1 merged and good, 2 merged and not. The setting is the
+   * period of zeroizes in cycles; 0 for none.
+   */
+  private def harness = new StreamHarness(new LinkMeta, new LinkMeta, depth = 8192)(h => {
     val config = LaneConfig(encrypt = true, bufferBeats = 512)
     val farm = Module(new LaneFarm(config, 4, PathJob.waiting, c => Module(new FakeLane(c)).io))
     val detour = Module(new PrefixDetour)
@@ -59,7 +62,7 @@ class PrefixDetourSpec extends StreamMatrix {
     farm.io.hold := false.B
 
     val age = RegInit(0.U(16.W))
-    age := zeroizeEvery.map(period => Mux(age === (period - 1).U, 0.U, age + 1.U)).getOrElse(0.U)
+    age := Mux(age + 1.U >= h.setting, 0.U, age + 1.U)
     farm.io.blocked := RegNext(age >= 1.U && age < 120.U, false.B)
     farm.io.zeroize := RegNext(age >= 2.U && age < 6.U, false.B)
 
@@ -107,7 +110,7 @@ class PrefixDetourSpec extends StreamMatrix {
   private def isFast(p: Packet): Boolean = (LinkMetaValue(p.meta).sa >> 12 & 1) == 1
 
   test("headers of every length come back in front of their own packets, whatever the order, drops and bad verdicts") {
-    withBench(harness(None)) { bench =>
+    withBench(harness) { bench =>
       val random = new Random(11)
       val lengths = random.shuffle(matrixLengths.filter(_ <= 9500) ++ Seq.fill(600)(1 + random.nextInt(200)))
       val trials = lengths.map(trial(_, random, mixed = true))
@@ -126,7 +129,7 @@ class PrefixDetourSpec extends StreamMatrix {
   }
 
   test("a packet every two cycles; without prefixes a latency of one cycle more than the farm's") {
-    withBench(harness(None)) { bench =>
+    withBench(harness) { bench =>
       val random = new Random(12)
       def timed(transport: Boolean): Int = {
         val trials = Seq.fill(4000)(trial(40, random, mixed = false))
@@ -147,12 +150,12 @@ class PrefixDetourSpec extends StreamMatrix {
   }
 
   test("a zeroize gives back every row: packets of transport mode go on after many") {
-    withBench(harness(Some(701))) { bench =>
+    withBench(harness) { bench =>
       val random = new Random(13)
       val trials = Seq.fill(1500)(trial(1 + random.nextInt(300), random, mixed = true))
       bench.load(trials.map(_.packet))
       for ((idle, pressure) <- Seq((0, 0), (0, 3), (2, 1))) {
-        bench.run(idle, pressure, seed = 5, settle = 2000)
+        bench.run(idle, pressure, seed = 5, settle = 2000, setting = 701)
         val candidates = trials.flatMap(_.out).toSet
         for (got <- bench.received) assert(candidates.contains(got), "a packet was sent by nobody")
         assert(bench.received.length == bench.events(1))

@@ -27,8 +27,11 @@ class LaneFarmSpec extends StreamMatrix {
   private val laneRoute = Route.lane.litValue.toInt
   private val bypassRoute = Route.bypass.litValue.toInt
 
-  /** Events: 0 dropped before the lanes, 1 merged and good, 2 bad verdict, 3 zeroized. */
-  private def harness(zeroizeEvery: Option[Int]) = new StreamHarness(new FarmMeta, new LinkMeta, depth = 8192)(h => {
+  /**
+   * Events: 0 dropped before the lanes, 1 merged and good, 2 bad verdict, 3 zeroized. The setting
+   * is the period of zeroizes in cycles; 0 for none.
+   */
+  private def harness = new StreamHarness(new FarmMeta, new LinkMeta, depth = 8192)(h => {
     val farm =
       Module(new LaneFarm(LaneConfig(encrypt = true, bufferBeats = 512), lanes, 8, c => Module(new FakeLane(c)).io))
     val first = RegInit(true.B)
@@ -52,7 +55,7 @@ class LaneFarmSpec extends StreamMatrix {
     h.out <> farm.io.out
 
     val age = RegInit(0.U(16.W))
-    age := zeroizeEvery.map(period => Mux(age === (period - 1).U, 0.U, age + 1.U)).getOrElse(0.U)
+    age := Mux(age + 1.U >= h.setting, 0.U, age + 1.U)
     farm.io.blocked := RegNext(age >= 1.U && age < 120.U, false.B)
     farm.io.zeroize := RegNext(age >= 2.U && age < 6.U, false.B)
 
@@ -88,7 +91,7 @@ class LaneFarmSpec extends StreamMatrix {
     routeOf(p) == bypassRoute || (routeOf(p) == laneRoute && (p.bytes.head & 0xff) < 0xe0)
 
   test("packets keep their order, bad ones and dropped ones leave no trace, and everything is accounted for") {
-    withBench(harness(None)) { bench =>
+    withBench(harness) { bench =>
       val random = new Random(3)
       val lengths = random.shuffle(matrixLengths ++ Seq.fill(400)(1 + random.nextInt(200)))
       val sent = lengths.zipWithIndex.map { case (length, i) => packet(length, i, random, mixed = true) }
@@ -117,13 +120,13 @@ class LaneFarmSpec extends StreamMatrix {
   }
 
   test("a zeroize lets nothing out half done or under a wiped key, and loses no count") {
-    for (period <- Seq(601, 970)) withBench(harness(Some(period))) { bench =>
+    for (period <- Seq(601, 970)) withBench(harness) { bench =>
       val random = new Random(4)
       val sent =
         Seq.tabulate(600)(i => packet(1 + random.nextInt(if (i % 10 == 0) 2000 else 300), i, random, mixed = true))
       bench.load(sent)
       for ((idle, pressure) <- Seq((0, 0), (0, 3), (2, 1), (4, 4))) {
-        bench.run(idle, pressure, seed = 5, settle = 1500)
+        bench.run(idle, pressure, seed = 5, settle = 1500, setting = period)
         // What came out is a subsequence of what should, bit for bit.
         val candidates = sent.filter(survives).map(through).iterator
         val received = bench.received

@@ -14,38 +14,39 @@ class MacTransmitSpec extends StreamMatrix {
    *
    * Events: injected frames.
    */
-  private def harness(injects: Int) = new StreamHarness(new VlanTags, new NoMeta)({ case StreamEnds(in, out, events) =>
-    val transmit = Module(new MacTransmit(256))
-    transmit.io.in <> in
-    transmit.io.in.bits.error := false.B
-    val (beat, last) = Counter(transmit.io.inject.fire, MacTransmitSpec.injectedBeats)
-    val number = RegInit(0.U(8.W))
-    when(last)(number := number + 1.U)
-    val begun = RegInit(false.B)
-    when(in.valid)(begun := true.B)
-    transmit.io.inject.valid := begun && number < injects.U
-    transmit.io.inject.bits.data := Fill(64, number)
-    transmit.io.inject.bits.last := beat === (MacTransmitSpec.injectedBeats - 1).U
-    transmit.io.inject.bits.bytes := 64.U
-    transmit.io.inject.bits.error := false.B
-    transmit.io.inject.bits.meta := DontCare
-    events(0) := last
-    out.valid := transmit.io.mac.valid
-    out.bits.data := transmit.io.mac.bits.data
-    out.bits.last := transmit.io.mac.bits.last
-    out.bits.bytes := transmit.io.mac.bits.bytes
-    out.bits.error := transmit.io.mac.bits.error
-    out.bits.meta := DontCare
-    transmit.io.mac.ready := out.ready
-    // Counted as the MAC sees them: frames and bytes with FCS.
-    val frames = RegInit(0.U(32.W))
-    val bytes = RegInit(0.U(32.W))
-    frames := frames + transmit.io.events.txFrames - (out.fire && out.bits.last)
-    bytes := bytes + transmit.io.events.txBytes - Mux(out.fire, out.bits.bytes + Mux(out.bits.last, 4.U, 0.U), 0.U)
-    val settled = RegInit(0.U(9.W))
-    settled := Mux(in.valid || out.valid, 0.U, settled + !settled(8))
-    chisel3.assert(!settled(8) || (frames === 0.U && bytes === 0.U), "counters do not say what went out")
-  })
+  private def harness(injects: Int) =
+    new StreamHarness(new VlanTags, new NoMeta)({ case StreamEnds(in, out, events, _) =>
+      val transmit = Module(new MacTransmit(256))
+      transmit.io.in <> in
+      transmit.io.in.bits.error := false.B
+      val (beat, last) = Counter(transmit.io.inject.fire, MacTransmitSpec.injectedBeats)
+      val number = RegInit(0.U(8.W))
+      when(last)(number := number + 1.U)
+      val begun = RegInit(false.B)
+      when(in.valid)(begun := true.B)
+      transmit.io.inject.valid := begun && number < injects.U
+      transmit.io.inject.bits.data := Fill(64, number)
+      transmit.io.inject.bits.last := beat === (MacTransmitSpec.injectedBeats - 1).U
+      transmit.io.inject.bits.bytes := 64.U
+      transmit.io.inject.bits.error := false.B
+      transmit.io.inject.bits.meta := DontCare
+      events(0) := last
+      out.valid := transmit.io.mac.valid
+      out.bits.data := transmit.io.mac.bits.data
+      out.bits.last := transmit.io.mac.bits.last
+      out.bits.bytes := transmit.io.mac.bits.bytes
+      out.bits.error := transmit.io.mac.bits.error
+      out.bits.meta := DontCare
+      transmit.io.mac.ready := out.ready
+      // Counted as the MAC sees them: frames and bytes with FCS.
+      val frames = RegInit(0.U(32.W))
+      val bytes = RegInit(0.U(32.W))
+      frames := frames + transmit.io.events.txFrames - (out.fire && out.bits.last)
+      bytes := bytes + transmit.io.events.txBytes - Mux(out.fire, out.bits.bytes + Mux(out.bits.last, 4.U, 0.U), 0.U)
+      val settled = RegInit(0.U(9.W))
+      settled := Mux(in.valid || out.valid, 0.U, settled + !settled(8))
+      chisel3.assert(!settled(8) || (frames === 0.U && bytes === 0.U), "counters do not say what went out")
+    })
 
   private def padded(packet: Packet): Packet = packet.copy(bytes = packet.bytes.padTo(60, 0.toByte), error = false)
 

@@ -13,7 +13,7 @@ class LookupStageSpec extends StreamMatrix {
 
   /** The result is the window's fold, so that a result beside the wrong packet shows. */
   private def harness(interval: Int, bytes: Int = windowBytes) = new StreamHarness(new RxMeta, UInt(32.W))({
-    case StreamEnds(in, out, _) =>
+    case StreamEnds(in, out, _, _) =>
       val stage = Module(new LookupStage(new RxMeta, UInt(32.W), bytes, interval))
       stage.io.hold := false.B
       stage.io.in <> in
