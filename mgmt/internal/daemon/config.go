@@ -138,12 +138,15 @@ func (d *Daemon) load(r *control.ConfigRequest) ([]string, error) {
 	if r.Confirm == 0 {
 		return d.replace(commands)
 	}
-	before, err := d.lines()
+	v, err := d.session.Look()
 	if err != nil {
 		return nil, err
 	}
-	wait := saved.Pending{Undo: d.now().Unix() + int64(r.Confirm), Before: before}
-	if err := d.await(&wait); err != nil {
+	after, err := v.Replaced(commands)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.await(&saved.Pending{Undo: d.now().Unix() + int64(r.Confirm), Before: v.Config(), After: after}); err != nil {
 		return nil, err
 	}
 	notes, err := d.replace(commands)
@@ -151,17 +154,8 @@ func (d *Daemon) load(r *control.ConfigRequest) ([]string, error) {
 		if settled := d.settle(); settled != nil {
 			d.log.Error(settled.Error())
 		}
-		return nil, err
 	}
-	return notes, d.noteAfter(wait)
-}
-
-// noteAfter stores what a load has made, so that its end takes back nothing else.
-func (d *Daemon) noteAfter(wait saved.Pending) (err error) {
-	if wait.After, err = d.lines(); err != nil {
-		return err
-	}
-	return d.await(&wait)
+	return notes, err
 }
 
 // replace makes the configuration that of some commands.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"sallyport/mgmt/internal/fakebox"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
@@ -194,6 +195,30 @@ func TestUnconfirmed(t *testing.T) {
 		r.same("SAs", r.get("command", `,"words":["xfrm","state","count"]`)["output"], "\t SAD count 2\n")
 		r.same("nothing waits", r.get("config", `,"verb":"confirm"`)["ok"], false)
 	}
+}
+
+// TestLoadNeedsNoFileLater: a load that has begun writes no other file, for the disk may be full by
+// then; what others changed since stays all the same.
+func TestLoadNeedsNoFileLater(t *testing.T) {
+	r := newConfigRig(t)
+	r.must(tunnel...)
+	clock := time.Unix(1_800_000_000, 0)
+	r.daemon.now = func() time.Time { return clock }
+	before := r.lines("show")
+	r.fake.OnRow = func(fakebox.Row) {
+		if err := os.MkdirAll(r.saved()+".undo.new", 0o700); err != nil {
+			t.Error(err)
+		}
+	}
+	answer := r.load(60, other...)
+	r.same("load", answer["error"], nil)
+	r.must("addr add 203.0.113.1/24 dev black")
+	clock = clock.Add(time.Minute)
+	if _, waits := r.daemon.undoDue(); waits {
+		t.Error("it was not undone: " + r.log.String())
+	}
+	want := append([]string{before[0], "addr add 203.0.113.1/24 dev black"}, before[1:]...)
+	r.same("lines", strings.Join(r.lines("show"), "\n"), strings.Join(want, "\n"))
 }
 
 // TestConfirmed: a load that is confirmed stays.

@@ -26,12 +26,12 @@ type Files struct {
 	pending *Pending
 }
 
-// Pending is how a load is undone: lines of the configuration of before it and behind it, and when,
-// in seconds since the epoch.
+// Pending is how a load is undone: the lines of the configuration before the load and behind it,
+// and when, in seconds since the epoch.
 type Pending struct {
 	Undo   int64    `json:"undo"`
 	Before []string `json:"before"`
-	After  []string `json:"after,omitempty"` // none while the load runs
+	After  []string `json:"after"`
 }
 
 // Open takes the files of a saved configuration at a path. A load that waited for its confirmation
@@ -106,11 +106,8 @@ func (f *Files) Settle() error {
 }
 
 // Restored are the lines of now without those that the load added, and with those that it took
-// away, which keep their places. Without knowing what the load made, all are those of before.
+// away, which keep their places. They are those of now if the load was never carried out.
 func (p *Pending) Restored(now []string) []string {
-	if p.After == nil {
-		return p.Before
-	}
 	was, made, is := setOf(p.Before), setOf(p.After), setOf(now)
 	var out []string
 	for _, line := range p.Before {

@@ -10,6 +10,15 @@ import (
 // Config is the configuration without its SAs, as lines that Replace takes (xfrm.ParseConfig).
 func (v *View) Config() []string { return v.model.Lines() }
 
+// Replaced is what Config gives once Replace has carried these commands out.
+func (v *View) Replaced(commands []xfrm.Command) ([]string, error) {
+	m := v.model.Begin()
+	if err := m.Replace(commands); err != nil {
+		return nil, err
+	}
+	return m.Lines(), nil
+}
+
 // Replace makes the configuration that of some commands, or, if one of them is wrong or does not
 // fit, changes nothing. SAs stay.
 func (s *Session) Replace(commands []xfrm.Command) error {

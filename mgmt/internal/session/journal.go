@@ -67,15 +67,18 @@ func (j *journal) touchAll(writes []plan.Write) {
 
 func (s *Session) journalPath() string { return s.StatePath + ".journal" }
 
-// begin writes the journal and then SCRATCH: from here on the tables are those of no configuration.
-func (s *Session) begin(j *journal) error {
+// record writes the journal. No chip has its generation yet, so it says nothing until begin.
+func (s *Session) record(j *journal) error {
 	text, err := json.Marshal(j)
 	if err == nil {
 		err = disk.Replace(s.journalPath(), text)
 	}
-	if err != nil {
-		return disk.Failed("cannot write the journal of the change, "+s.journalPath(), err)
-	}
+	return disk.Failed("cannot write the journal of the change, "+s.journalPath(), err)
+}
+
+// begin writes SCRATCH: from here on the tables are those of no configuration. The journal is on
+// the disk.
+func (s *Session) begin(j *journal) error {
 	s.published.writing.Store(j.Generation)
 	return s.mark(j.Generation)
 }

@@ -58,25 +58,42 @@ func (s *Session) Advance(id xfrm.ID, number uint64) error {
 		case known && number <= before:
 			return nil
 		}
-		if err := s.Box.WriteRow(transport.Crypto, compile.NumberTable(sa.Way), sa.Row, compile.NumberRow(number)); err != nil {
-			return err
-		}
 		if !known || sa.Way == xfrm.DirOut {
-			return nil
+			return s.writeNumber(sa, number)
 		}
 		return s.advanceWindow(state, sa, number)
 	})
 }
 
-// advanceWindow presets the window of an SA that may be under traffic: its selector row lets go of
-// it meanwhile. If that is cut short this SA is lost, and no other.
-func (s *Session) advanceWindow(state *store.State, sa *model.SA, top uint64) error {
-	selector := slices.Clone(state.Image.Selector[sa.Row])
+func (s *Session) writeNumber(sa *model.SA, number uint64) error {
+	return s.Box.WriteRow(transport.Crypto, compile.NumberTable(sa.Way), sa.Row, compile.NumberRow(number))
+}
+
+// advanceWindow raises the number of an SA that may be under traffic, and presets its window. The
+// journal comes first: without room for it no row is written. If the change is cut short this SA
+// is lost, and no other.
+func (s *Session) advanceWindow(state *store.State, sa *model.SA, number uint64) error {
 	j := journal{Before: state.Generation, Generation: generation()}
 	j.touch(sa.Way, sa.Row)
+	if err := s.record(&j); err != nil {
+		return err
+	}
+	defer s.published.writing.Store(0)
 	if err := s.begin(&j); err != nil {
 		return err
 	}
+	if err := s.writeNumber(sa, number); err != nil {
+		return err
+	}
+	selector := slices.Clone(state.Image.Selector[sa.Row])
+	if err := s.presetWindow(sa, selector, number); err != nil {
+		return err
+	}
+	return s.mark(state.Generation)
+}
+
+// presetWindow writes the rows of a window. The selector row of its SA lets go of it meanwhile.
+func (s *Session) presetWindow(sa *model.SA, selector compile.Row, top uint64) error {
 	if err := s.Box.WriteRow(transport.Inner, regs.InnerTableSelector, sa.Row, nil); err != nil {
 		return err
 	}
@@ -94,14 +111,7 @@ func (s *Session) advanceWindow(state *store.State, sa *model.SA, top uint64) er
 		}
 	}
 	regs.SelectorRow.WindowKeep.Put(selector, 1)
-	if err := s.Box.WriteRow(transport.Inner, regs.InnerTableSelector, sa.Row, selector); err != nil {
-		return err
-	}
-	if err := s.mark(state.Generation); err != nil {
-		return err
-	}
-	s.published.writing.Store(0)
-	return nil
+	return s.Box.WriteRow(transport.Inner, regs.InnerTableSelector, sa.Row, selector)
 }
 
 // Directed is an SA and its direction.

@@ -4,6 +4,7 @@ package session_test
 
 import (
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -120,6 +121,64 @@ func TestAdvance(t *testing.T) {
 		if err := advance(c.spi, c.dst, c.number); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("0x%x to %d gave %v", c.spi, c.number, err)
 		}
+	}
+}
+
+// TestAdvanceIsJournaled: the number of an inbound SA is raised once the journal says so. Without a
+// journal the request is refused and no row is written. Wherever it is cut short behind its first
+// row, the next change loses this SA, and View shows nothing.
+func TestAdvanceIsJournaled(t *testing.T) {
+	const top = 5000
+	advance := func(s *session.Session) error {
+		return s.Advance(xfrm.ID{Dst: netip.MustParseAddr("192.0.2.1"), Proto: "esp", SPI: 0x501}, top)
+	}
+	configured := func() *rig {
+		r := newRig(t, fakebox.Small)
+		r.Quiet("addr add 192.0.2.1/24 dev black\n" + testbox.Windowed(1, 64, ""))
+		return r
+	}
+	r := configured()
+	if err := os.Mkdir(r.State+".journal.new", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Session(advance); !session.IsRefused(err) || len(r.Fake.Log) != 0 {
+		t.Errorf("%d rows were written, then: %v", len(r.Fake.Log), err)
+	}
+	cuts := 0
+	for after := 1; ; after++ {
+		r := configured()
+		var whole error
+		err := r.Session(func(s *session.Session) error {
+			if err := s.Hold(); err != nil {
+				return err
+			}
+			defer s.Release()
+			if _, err := s.Look(); err != nil {
+				return err
+			}
+			r.Fake.OnRow = func(fakebox.Row) { r.Fake.OnRow, r.Fake.FailAfter = nil, after }
+			whole = advance(s)
+			r.Fake.FailAfter = 0
+			v, err := s.View()
+			if whole != nil && v != nil {
+				t.Errorf("cut short at access %d, a view shows the configuration", after)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if whole == nil {
+			break
+		}
+		cuts++
+		r.Must("neigh add 198.51.100.9 lladdr 02:00:00:00:00:09 dev red")
+		if !strings.Contains(r.Notes, "spi 0x501 is lost") {
+			t.Errorf("cut short at access %d: %q", after, r.Notes)
+		}
+	}
+	if cuts < 5 {
+		t.Errorf("there are %d accesses behind the first row", cuts)
 	}
 }
 

@@ -156,10 +156,6 @@ func (s *Session) change(state *store.State, found comparison) error {
 	if err := s.store.Reserve(plan, state, found.tables == tablesKnown); err != nil {
 		return err
 	}
-	if err := s.claimKeys(state.Model); err != nil {
-		return err
-	}
-	notes.Print(s.Notes)
 	// Where a change is undone the file still has the configuration that it started from, and the
 	// rows that it touched count as well.
 	j := journal{Before: state.Generation, Generation: generation()}
@@ -168,10 +164,17 @@ func (s *Session) change(state *store.State, found comparison) error {
 		j.Earlier = append(found.journal.Earlier, found.journal.Generation)
 	}
 	j.touchAll(plan.Writes)
+	if err := s.record(&j); err != nil {
+		return err
+	}
+	if err := s.claimKeys(state.Model); err != nil { // the last file: a refused change uses no key
+		return err
+	}
+	notes.Print(s.Notes)
+	defer s.published.writing.Store(0)
 	if err := s.begin(&j); err != nil {
 		return err
 	}
-	defer s.published.writing.Store(0)
 	if err := s.writeMarked(state, plan, found.tables, j.Generation); err != nil {
 		return err
 	}
