@@ -73,7 +73,7 @@ class Module(Nets):
         elif kind.startswith("$"):
             self._logic(name, cell)
         else:
-            raise CdcError(f"{self.name}: {name} is a {kind}, of which there is no module")
+            raise CdcError(f"{self.name}: {name} is a {kind}, and no module has that name")
 
     def _register(self, name: str, cell: dict[str, Any]) -> None:
         connections = cell["connections"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Daemons configure two boxes through their control sockets; they are killed and come again under
-traffic, which nobody who only sees the packets can tell."""
+"""Daemons configure two boxes through their control sockets. They are killed and come again under
+traffic, and the packets do not show it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def stream(way: int) -> dict:
 
 
 def trial(sim: Simulator, measure_us: int = 40, **more: object) -> list[int]:
-    """A trial both ways, of which nothing is lost; how many packets each way had."""
+    """A trial both ways that loses nothing; gives how many packets each way had."""
     answer = sim.trial(warmup_us=10, measure_us=measure_us, seed=1, streams=[stream(0), stream(1)], **more)
     assert answer["passed"], answer
     return [row["tx_frames_total"] for row in answer["streams"]]
@@ -150,7 +150,7 @@ def test_a_daemon_is_killed_under_traffic_and_comes_again(tmp_path: Path) -> Non
 
 
 def test_one_writer(tmp_path: Path) -> None:
-    """While a daemon has a box nobody else reaches it, and sallyctl does the same through the
+    """While a daemon has a box no other program reaches it, and sallyctl does the same through the
     daemon as it does without one."""
     with Simulator(boxes=1, threads=None, seed=1) as sim:
         sim.sallyctl(0, "addr", "add", "192.0.2.1/24", "dev", "black")

@@ -134,8 +134,8 @@ done
 
 
 def in_an_overlay(tmp_path: Path, *arguments: Path) -> subprocess.CompletedProcess[str]:
-    """Run STEPS where this machine's files are below an overlay, which nobody else sees and which
-    goes with its process."""
+    """Run STEPS where this machine's files are below an overlay, which no other process sees
+    and which goes with its own."""
     place = tmp_path / "overlay"
     place.mkdir(exist_ok=True)
     return subprocess.run(

@@ -111,4 +111,4 @@ def describe(found: Mismatch, case: Case) -> str:
     frame, outcome = case.frames[found.port][found.index], case.outcomes[found.port][found.index]
     fcs = " with a bad FCS" if frame.bad_fcs else ""
     model = " -> ".join(outcome.counters)
-    return f"{found.port} frame {found.index}, {frame.data.hex()}{fcs}, of which the model says {model}\n{text}"
+    return f"{found.port} frame {found.index}, {frame.data.hex()}{fcs}; the model says {model}\n{text}"

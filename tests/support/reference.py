@@ -82,8 +82,8 @@ class Tunnel:
 
     def _encap(self, spi: int) -> str:
         ports = self._ports(spi)
-        nobody = "::" if ":" in self.near else "0.0.0.0"
-        return f"encap espinudp {ports[0]} {ports[1]} {nobody} " if ports else ""
+        unknown = "::" if ":" in self.near else "0.0.0.0"
+        return f"encap espinudp {ports[0]} {ports[1]} {unknown} " if ports else ""
 
     def _association(self, spi: int, src: str, dst: str) -> SecurityAssociation:
         ports = self._ports(spi)

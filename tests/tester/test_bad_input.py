@@ -144,7 +144,7 @@ BATCHES = {
     "range that takes too many rules": (
         f"{POLICY}proto tcp dport 80\n{POLICY}proto udp sport 1-65534 dport 1-65534",
         2,
-        "it needs 900 of the 64 rules of the inner chip, of which 63 are free",
+        "it needs 900 of the 64 rules of the inner chip, and 63 are free",
     ),
 }
 

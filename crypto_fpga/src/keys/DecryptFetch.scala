@@ -65,7 +65,7 @@ class DecryptFetch(saBits: Int, suites: Seq[Suite], inFlight: Int, jobs: Int = 8
   private val heads = Module(new PacketHeads(jobs))
   private val keys = Module(new KeyTable(saBits, InboundKeyRow, InboundKeyRow.valid))
   private val inference = Module(new EsnInference(saBits))
-  // There is no memory here to clear: two rows are the fewest, and nobody writes them.
+  // There is no memory here to clear: the two rows are the fewest that TableAccess clears.
   private val numbers = Module(
     new TableAccess(1 << saBits, InboundNumberRow.bits, clearRows = 2, writeOnly = true, readLatency = 1)
   )

@@ -26,7 +26,7 @@ class NumberTable(saBits: Int) extends Module {
   })
 
   private val pause = Module(new PacketPause)
-  // There is no memory here to clear: two rows are the fewest, and nobody writes them.
+  // There is no memory here to clear: the two rows are the fewest that TableAccess clears.
   private val access = Module(
     new TableAccess(1 << saBits, io.last.getWidth, clearRows = 2, writeOnly = false, 1 + SequenceAuthority.raiseLatency)
   )

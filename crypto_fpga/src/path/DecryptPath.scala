@@ -49,7 +49,7 @@ class DecryptCounts extends Bundle {
  * `audit` tells of each packet that is dropped as `icv`, a cycle later, and stalls nothing.
  *
  * What leaves is the payload of an ESP packet whose ICV a lane found good, with its 64-bit sequence
- * number and next header in the metadata (whoever takes it judges both), in transport mode behind
+ * number and next header in the metadata (the receiver judges both), in transport mode behind
  * the clear headers with which it came, which no ICV covers; or a packet that came with `bypass`
  * while that was allowed, and says so. A beat a cycle, a packet every 2 cycles, bounded by the
  * lanes. Latency: [[DecryptFetch]], dispatch 2, lane, merge 1, [[PrefixJoin]]. Stalls with `out`

@@ -13,7 +13,7 @@ private class PlainMemory(rows: Int, dataBits: Int) extends CodedMemory(rows, da
   override protected def syndrome(word: UInt): UInt = 0.U(code.checkBits.W)
 }
 
-/** Two SAs and numbers of 16 bits, of which 8 count without ESN. */
+/** Two SAs and numbers of 16 bits; without ESN 8 of them count. */
 class SequenceProperty
     extends Property(
       Claim(

@@ -39,7 +39,7 @@ class ReceivePathEvents extends Bundle {
  * [[FragmentDetour]] has a whole packet, which other frames may overtake; `fields` starts the
  * chip's own look-ups, which cannot stall and answer each with one `verdict`, in order, after any
  * latency ([[LookupStage]]). Frames for the link leave at `out` with their Ethernet header, punted
- * ones at `punt`, the others nowhere: whoever made the verdict counts them. A dead management CPU
+ * ones at `punt`, the others nowhere: the look-up that drops one counts it. A dead management CPU
  * costs punted frames alone ([[PuntQueue]]); a stalled `out` fills the receive queues, whose
  * overflows are events. High frames pass the others there, and nowhere else.
  *

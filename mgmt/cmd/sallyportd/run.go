@@ -160,7 +160,7 @@ func openTaps(c *config.Config, d *core.Daemon, frames punt.Frames) error {
 	return d.OpenHost(frames, c.Taps.Red.Name, c.Taps.Black.Name)
 }
 
-// sockets are those at which clients and the other box of a pair ask; nil: nobody does.
+// sockets take the requests of clients and of the other box of a pair. A nil one takes none.
 type sockets struct{ control, readers, pair net.Listener }
 
 // serve answers until ctx ends or something fails.

@@ -81,7 +81,7 @@ func (c *compiler) protection(p *model.Policy, choice *model.Choice, sel xfrm.Se
 		// A packet whose outer header has DF must not be cut behind ESP.
 		d.fragment = d.fragment || sa.SetsDF()
 		if sa.TFCPad != sas[0].TFCPad {
-			return d, xfrm.Errorf(p.Pos, "the SAs spi 0x%x and 0x%x, of which the policy chooses by DSCP, have tfcpad %d and %d: give them one", sas[0].SPI, sa.SPI, sas[0].TFCPad, sa.TFCPad)
+			return d, xfrm.Errorf(p.Pos, "the policy chooses by DSCP between the SAs spi 0x%x and 0x%x, which have tfcpad %d and %d: give them one", sas[0].SPI, sa.SPI, sas[0].TFCPad, sa.TFCPad)
 		}
 		if tfc := c.tfcUnits(sa, sa.TFCPad); i == 0 || tfc < d.tfc {
 			d.tfc = tfc

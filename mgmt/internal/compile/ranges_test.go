@@ -135,10 +135,10 @@ func TestFullOfRanges(t *testing.T) {
 	r.Quiet("xfrm policy add dst 10.0.0.0/8 dir out priority 5 action block\nxfrm policy add proto tcp dport 1-6 dir out priority 6 action punt")
 	for _, test := range []struct{ text, reason string }{
 		{"xfrm policy add proto udp dport 1-65534 dir out priority 1 action block",
-			"f:1: no room for the policy src 0.0.0.0/0 dst 0.0.0.0/0 proto udp dport 1-65534: it needs 30 of the 32 rules of the inner chip, of which 27 are free"},
-		{"xfrm policy add proto udp sport 1-65534 dport 1-65534 dir out priority 9 action block", "it needs 900 of the 32 rules of the inner chip, of which 27 are free"},
-		{"xfrm policy add proto udp dport 1-6 dir out action block\nxfrm policy add proto udp dport 7-65534 dir out action block", "f:2: no room for the policy src 0.0.0.0/0 dst 0.0.0.0/0 proto udp dport 7-65534: it needs 28 of the 32 rules of the inner chip, of which 23 are free"},
-		{"xfrm policy add proto udp dport 1-65534 dir in action block\nxfrm policy add proto udp dport 3-12 dir in action block", "f:2: no room for the policy src 0.0.0.0/0 dst 0.0.0.0/0 proto udp dport 3-12: it needs 4 of the 32 rules of the outer chip, of which 2 are free"},
+			"f:1: no room for the policy src 0.0.0.0/0 dst 0.0.0.0/0 proto udp dport 1-65534: it needs 30 of the 32 rules of the inner chip, and 27 are free"},
+		{"xfrm policy add proto udp sport 1-65534 dport 1-65534 dir out priority 9 action block", "it needs 900 of the 32 rules of the inner chip, and 27 are free"},
+		{"xfrm policy add proto udp dport 1-6 dir out action block\nxfrm policy add proto udp dport 7-65534 dir out action block", "f:2: no room for the policy src 0.0.0.0/0 dst 0.0.0.0/0 proto udp dport 7-65534: it needs 28 of the 32 rules of the inner chip, and 23 are free"},
+		{"xfrm policy add proto udp dport 1-65534 dir in action block\nxfrm policy add proto udp dport 3-12 dir in action block", "f:2: no room for the policy src 0.0.0.0/0 dst 0.0.0.0/0 proto udp dport 3-12: it needs 4 of the 32 rules of the outer chip, and 2 are free"},
 	} {
 		before, state, writes := r.Snapshot(), testbox.ReadFile(t, r.State), r.Fake.Writes
 		err := r.Run(test.text)

@@ -248,8 +248,8 @@ func located(path string, text []byte, err error) error {
 		line, _ := decodeError.Position()
 		return &Error{path, line, strings.TrimPrefix(decodeError.Error(), "toml: ")}
 	}
-	// A number where text should stand, or values that do not go together: nobody says where. It is
-	// the first line with which the error comes.
+	// The decoder gives no place for a number where text should stand, or for values that do not go
+	// together. It is the first line with which the error comes.
 	end, line := 0, 0
 	for part := range bytes.Lines(text) {
 		end, line = end+len(part), line+1

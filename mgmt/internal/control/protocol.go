@@ -213,7 +213,7 @@ const (
 	PairResume   PairVerb = "resume"   // put it back
 )
 
-// PairRequest is about the pair of which the box is one.
+// PairRequest is about the pair to which the box belongs.
 type PairRequest struct {
 	Head
 	Verb PairVerb `json:"verb"`

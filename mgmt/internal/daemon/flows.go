@@ -13,7 +13,7 @@ import (
 )
 
 // Of packets of one flow the first in askAgain counts, and no more than mostAsked flows do in that
-// time. Frames of which mostAsking wait already are dropped.
+// time. While mostAsking frames wait, others are dropped.
 const (
 	askAgain   = time.Second
 	mostAsked  = 256
@@ -67,8 +67,8 @@ func (d *Daemon) eachFlow(ctx context.Context, frames <-chan []byte, handle func
 }
 
 // answerAsking takes frames that the inner chip punted by a policy, until ctx ends or the chips
-// fail. Where an SA is missing that is an event, and the frame goes no further: nobody may send it
-// on in clear. What a policy punts is delivered to Linux.
+// fail. Where an SA is missing that is an event, and the frame goes no further: Linux must not send
+// it on in clear. A frame that a policy punts is delivered to Linux.
 func (d *Daemon) answerAsking(ctx context.Context, frames <-chan []byte, deliver func(frame []byte) error) error {
 	return d.eachFlow(ctx, frames, func(frame []byte, _ xfrm.Selector, note func() bool) error {
 		asking, event, err := d.acquire(frame)

@@ -22,7 +22,7 @@ type health struct {
 	looked time.Time
 	dark   []string // ports without a signal
 	noCard bool     // a simulation of cores alone has no MACs
-	lost   bool     // the chips lost the SAs, and nobody has installed any since
+	lost   bool     // the chips lost the SAs, and no client has installed any since
 }
 
 // pollHealth sees what is wrong with the box, so that the other of its pair can take the place if

@@ -44,7 +44,7 @@ func (r reservations) release(taken func(uint32) bool) {
 	}
 }
 
-// expire forgets those that nobody has taken in time.
+// expire forgets SPIs that no client has taken in time.
 func (r reservations) expire(now time.Time) {
 	for spi, end := range r {
 		if !now.Before(end) {

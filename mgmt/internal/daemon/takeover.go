@@ -185,7 +185,8 @@ func (d *Daemon) advance(gap uint64) error {
 	return nil
 }
 
-// forgetSAs deletes SAs of which it is not known what numbers were used: IKE will make new ones.
+// forgetSAs deletes all SAs, since neither box knows how far their numbers were used: IKE will make
+// new ones.
 func (d *Daemon) forgetSAs() error {
 	numbers, err := d.numbers()
 	if err != nil || len(numbers) == 0 {

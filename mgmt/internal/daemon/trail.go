@@ -66,8 +66,8 @@ func (c caller) mayChange() error {
 	return nil
 }
 
-// trail writes what a change has made of each object into the log, and who asked for it; nobody
-// did where the daemon itself saw to it.
+// trail writes into the log what a change has made of each object, and who asked for it. The
+// daemon's own changes name no client.
 func (d *Daemon) trail(after *model.Model) {
 	before := d.trailed
 	d.trailed = after

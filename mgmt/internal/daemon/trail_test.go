@@ -33,7 +33,7 @@ func TestTrail(t *testing.T) {
 }
 
 // TestTrailOfObjects: each object that a change touched is in the log once, with what it was and
-// what it is, and who asked; what the daemon does itself is of nobody.
+// what it is, and who asked. The daemon's own changes name no client.
 func TestTrailOfObjects(t *testing.T) {
 	r := newConfigRig(t)
 	r.must(tunnel...)

@@ -103,8 +103,8 @@ type shown struct {
 func (d *Daemon) show() { d.shown.Store(&shown{d.links, d.statuses, d.session.Left()}) }
 
 // view is the configuration that the chips hold. It waits for the daemon's lock only while the
-// chips do not hold what they did: a restoration that runs is finished first, so nobody is told of
-// what is not there.
+// chips do not hold what they did: a restoration that runs is finished first, so no client is told
+// of SAs that are not there.
 func (d *Daemon) view() (*session.View, error) {
 	if v, err := d.session.View(); v != nil || err != nil {
 		return v, err

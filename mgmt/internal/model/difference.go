@@ -22,7 +22,7 @@ func (m *Model) Differences(before *Model) []Difference {
 	return out
 }
 
-// differentSAs leaves out SAs of which only the box's own notes have changed.
+// differentSAs leaves out SAs where only the box's own notes have changed.
 func (m *Model) differentSAs(before *Model) []Difference {
 	came := slices.DeleteFunc(sorted(m.Changes.SAs), func(sa *SA) bool { return before.SAs.OfAge(sa.Age) != nil })
 	return paired(m.Changes.Removed(), came,

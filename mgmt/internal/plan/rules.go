@@ -32,7 +32,7 @@ func (p *planner) rules(c transport.Chip, table regs.Table, size int, have map[i
 			return &compile.FullError{Err: xfrm.Errorf(rule.Pos, "no room to move the policy %s to its new place: the table of %d %s of the %s chip is full, and another order needs a free row", rule.Owner, size, what, c)}
 		}
 		need, free := t.demand(rule.Owner)
-		return &compile.FullError{Err: xfrm.Errorf(rule.Pos, "no room for the policy %s: it needs %d of the %d %s of the %s chip, of which %d are free (%sa port range up to 30, an IPv4 range up to 62)", rule.Owner, need, size, what, c, free, hint)}
+		return &compile.FullError{Err: xfrm.Errorf(rule.Pos, "no room for the policy %s: it needs %d of the %d %s of the %s chip, and %d are free (%sa port range up to 30, an IPv4 range up to 62)", rule.Owner, need, size, what, c, free, hint)}
 	}
 
 	if p.removeFirst {

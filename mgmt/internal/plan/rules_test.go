@@ -243,7 +243,7 @@ func TestManyRules(t *testing.T) {
 	r.Quiet(load(size-1, size))
 	count(size, -1)
 
-	refused(numbered("add", 2000, 77), "f:1: no room for the policy src 10.7.208.0/24 dst 0.0.0.0/0: it needs 1 of the 1024 rules of the inner chip, of which 0 are free")
+	refused(numbered("add", 2000, 77), "f:1: no room for the policy src 10.7.208.0/24 dst 0.0.0.0/0: it needs 1 of the 1024 rules of the inner chip, and 0 are free")
 	refused(load(size, size+1), "f:1: no room for the policy")
 	refused(numbered("update", 7, 9000), "f:1: no room to move the policy src 10.0.7.0/24 dst 0.0.0.0/0 to its new place: the table of 1024 rules of the inner chip is full")
 	r.Quiet(strings.Replace(numbered("update", 7, 31), "block", "punt", 1))

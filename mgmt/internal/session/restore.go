@@ -23,7 +23,7 @@ func (s *Session) Restore() (gone int, err error) {
 		return 0, err
 	}
 	if found.tables == tablesCut {
-		found.tables = tablesUnknown // whoever wants to keep SAs calls Undo first
+		found.tables = tablesUnknown // a caller that wants to keep SAs calls Undo first
 	}
 	state = state.Begin()
 	state.Generation = 0 // no change that is cut short can be undone to SAs that are gone

@@ -80,7 +80,7 @@ xfrm policy add src 2001:db8:1::/48 dst 2001:db8:2::/48 dir out priority 5 tmpl 
 		"everybody":                         to("ffffffff"),
 		"from a group":                      strings.Replace(frameUDP, "0a010009", "e0010009", 1),
 		"an error of ICMP":                  strings.Replace(framePing, "0800f7ff", "0301f7ff", 1),
-		"IPv6, of which red has no address": frameSCTP,
+		"IPv6, and red has no such address": frameSCTP,
 		"no IP":                             "0806" + "0001080006040001",
 	} {
 		if got := told(frame); got != "" {

@@ -14,7 +14,7 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// View is a configuration that nobody changes any more. Any number of goroutines may read it.
+// View is a configuration that does not change any more. Any number of goroutines may read it.
 type View struct {
 	box        *chip.Box
 	now        func() time.Time
@@ -60,7 +60,7 @@ func (s *Session) View() (*View, error) {
 	}
 }
 
-// Look reads the configuration, and waits for whoever has the box.
+// Look reads the configuration, and waits for the session that has the box.
 func (s *Session) Look() (v *View, err error) {
 	err = s.reading(func(state *store.State) error {
 		v = s.viewOf(state)

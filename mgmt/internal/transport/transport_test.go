@@ -176,7 +176,7 @@ func TestClosedConnection(t *testing.T) {
 }
 
 // TestSilence: a simulator that does not answer ends an access after a bound, with one sentence,
-// and nobody waits behind it.
+// and no caller waits behind it.
 func TestSilence(t *testing.T) {
 	for name, access := range map[string]func(*transport.Socket) error{
 		"read of inner register 0x000": func(s *transport.Socket) error { _, err := transport.Read32(s, transport.Inner, 0); return err },

@@ -181,7 +181,7 @@ def check_whole_or_marked(found: list[tuple[bytes, int]], sent: set[bytes], *, c
     for data, error in found:
         if data in sent:
             continue
-        assert error, f"a frame of {len(data)} bytes that nobody sent"
+        assert error, f"a frame of {len(data)} bytes that the test did not send"
         kept = data[: len(data) - cut_at_beats]
         assert len(kept) % BEAT == 0
         assert any(each.startswith(kept) for each in sent), "two frames in one"

@@ -48,7 +48,7 @@ class DecryptAuditSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
         }.toSeq
       }
 
-      // scapy's packets, of which each says what it must be counted as.
+      // scapy's packets; each names the counter that must count it.
       val seen = decrypts.grouped(EventQueue.entries).flatMap { rows =>
         val want = for (row <- rows; reason <- audited.get(row.counter))
           yield Event(row.packet.sa, reason, row.packet.sequence & 0xffffffffL)

@@ -18,8 +18,8 @@ import sallyport.iface.chip.InterfaceConfig
 import sallyport.iface.reassembly.ChipFragments
 
 /**
- * Judged by scapy: tests/vectors/test_inner_frames.py makes the frames, what must become of them,
- * and of which counter.
+ * Judged by scapy: tests/vectors/test_inner_frames.py makes the frames, their expected outcomes and
+ * the counters that must count them.
  */
 class InnerPathsSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   private val config = InnerConfig(saBits = 4, flowBits = 8, chip = InterfaceConfig(receiveBeats = 256))

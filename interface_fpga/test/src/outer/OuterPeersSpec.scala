@@ -55,8 +55,8 @@ class OuterPeersSpec extends AnyFunSuite with CompiledOnce {
         (OuterRegs.PeerSa.sa(sa), bus.read(OuterRegs.peerAddress), OuterRegs.PeerSa.port(sa))
       }
 
-      // From the peer; an SA without encapsulation; one whose row expects nobody; BYPASS; what is
-      // dropped or punted.
+      // From the peer; an SA without encapsulation; one whose row expects no peer; BYPASS;
+      // dropped and punted packets.
       val home = frame("natt_esp_80")
       val away = frame("natt_source_port")
       val others =

@@ -48,7 +48,7 @@ KINDS = {
     "back-to-back": Kind(
         "Back-to-back frames",
         "RFC 2544 26.4, RFC 9004",
-        "The longest burst at line rate of which nothing is lost, the mean of the trials. The corrected buffer leaves out what goes on "
+        "The longest burst at line rate that loses nothing, the mean of the trials. The corrected buffer leaves out what goes on "
         "being forwarded while the burst arrives. ≥: the longest burst tried lost nothing, so there is no limit to correct.",
     ),
     "recovery": Kind(
