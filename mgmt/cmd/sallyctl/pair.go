@@ -74,7 +74,7 @@ func describePair(s control.Pair) string {
 	if s.Other == nil {
 		fmt.Fprintf(&b, "does not answer: %s\n", s.Failure)
 	} else {
-		b.WriteString(word[s.Other.Active])
+		fmt.Fprintf(&b, "%s, heard %.1f s ago", word[s.Other.Active], s.Other.Silent)
 		if s.Other.Yields {
 			b.WriteString(", takes no place")
 		}
