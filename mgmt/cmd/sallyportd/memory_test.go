@@ -59,10 +59,14 @@ func TestNoKeysInMemory(t *testing.T) {
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var log bytes.Buffer
+	log, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
 	daemon := exec.Command(os.Args[0], "-test.run=^TestNoKeysInMemory$")
 	daemon.Env = append(os.Environ(), scanned+"="+config)
-	daemon.Stderr = &log
+	daemon.Stderr = log
 	if err := daemon.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +102,7 @@ func TestNoKeysInMemory(t *testing.T) {
 			}
 		}
 	}
-	if log.Len() == 0 || len(memory) == 0 {
+	if info, err := log.Stat(); err != nil || info.Size() == 0 || len(memory) == 0 {
 		t.Error("nothing was read of a daemon")
 	}
 }
