@@ -14,15 +14,17 @@ import (
 
 // takePeers takes the waiting events of moved peers, and calls `moved` for each with the row of the
 // inbound SA and the source of its packet. The inner chip names the authentic packets, and the
-// outer chip holds the source of each. Then takePeers frees the outer chip's places.
+// outer chip holds the source of each. It says whether packets had taken places of the outer chip
+// when it began.
 //
-// A later event belongs to another round. takePeers ignores it, because its place may hold a forged
-// source by then.
-func (s *Source) takePeers(moved func(row int, from netip.AddrPort)) error {
+// An event of a packet from before the places were freed belongs to another round. takePeers
+// ignores it, because its place may hold a forged source by then.
+func (s *Source) takePeers(moved func(row int, from netip.AddrPort)) (taken bool, err error) {
 	places, err := s.Box.Read32(transport.Outer, regs.OuterPeerPlaces)
 	if err != nil {
-		return err
+		return false, err
 	}
+	taken = regs.OuterPeerPlacesTaken.Get([]uint32{places}) != 0
 	round := regs.OuterPeerPlacesRound.Get([]uint32{places})
 	_, err = s.takeQueue(peerQueue, func(event []uint32) error {
 		if regs.InnerPeerEventRound.Get(event) != round {
@@ -34,12 +36,11 @@ func (s *Source) takePeers(moved func(row int, from netip.AddrPort)) error {
 		}
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	if places, err = s.Box.Read32(transport.Outer, regs.OuterPeerPlaces); err != nil || regs.OuterPeerPlacesTaken.Get([]uint32{places}) == 0 {
-		return err
-	}
+	return taken, err
+}
+
+// freePlaces frees the outer chip's places, which begins a new round.
+func (s *Source) freePlaces() error {
 	return s.Box.Write32(transport.Outer, regs.OuterPeerControl, 1<<regs.OuterPeerControlClear.LSB)
 }
 
@@ -65,20 +66,25 @@ func (s *Source) peerPlace(place uint64) (row int, from netip.AddrPort, err erro
 func (s *Source) ForgetPeers(m *model.Model) error {
 	for _, sa := range m.Changes.Added() {
 		if sa.Way == xfrm.DirIn && sa.Encap != nil {
-			return s.takePeers(func(int, netip.AddrPort) {})
+			if _, err := s.takePeers(func(int, netip.AddrPort) {}); err != nil {
+				return err
+			}
+			return s.freePlaces()
 		}
 	}
 	return nil
 }
 
-// moved gives, once each, the events of peers that have moved.
+// moved gives, once each, the events of peers that have moved. It frees places only if some were
+// taken before it took the events: a packet that comes meanwhile, perhaps the peer's only one,
+// keeps its place until its event is taken.
 func (s *Source) moved(m *model.Model, found func(Event)) error {
 	type move struct {
 		sa   *model.SA
 		from netip.AddrPort
 	}
 	told := map[move]bool{}
-	return s.takePeers(func(row int, from netip.AddrPort) {
+	taken, err := s.takePeers(func(row int, from netip.AddrPort) {
 		sa := m.SAs.At(xfrm.DirIn, row)
 		if sa == nil || sa.Encap == nil || sa.Peer() == from || told[move{sa, from}] {
 			return
@@ -88,4 +94,8 @@ func (s *Source) moved(m *model.Model, found func(Event)) error {
 		e.Old, e.New = sa.Peer(), from
 		found(e)
 	})
+	if err != nil || !taken {
+		return err
+	}
+	return s.freePlaces()
 }

@@ -86,6 +86,28 @@ func TestMovedPeers(t *testing.T) {
 	expect(home + "198.51.100.8:1" + whose)
 }
 
+// TestMovedMeanwhile: a packet that comes while events are taken is told of the next time, also if
+// no further one comes.
+func TestMovedMeanwhile(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	r.Must(testbox.Encapsulated)
+	arrived := false
+	r.Fake.OnRead = func(c transport.Chip, addr uint32) {
+		if !arrived && c == transport.Inner && addr == regs.InnerPeerEvent.Offset {
+			arrived = true
+			r.Fake.Arrive(0, netip.MustParseAddrPort(moved), true)
+		}
+	}
+	out := ""
+	for range 2 {
+		r.Events()
+		out += r.Out
+	}
+	if !arrived || out != home+moved+whose {
+		t.Errorf("events:\n%s", out)
+	}
+}
+
 // TestMovedPeersOfAnother: what waits of an SA is not said of the one that gets its row.
 func TestMovedPeersOfAnother(t *testing.T) {
 	r := newRig(t, fakebox.Small)

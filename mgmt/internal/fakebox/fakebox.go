@@ -47,6 +47,8 @@ type Box struct {
 	Waits []int
 	// OnRow, if there is one, is called with every row written.
 	OnRow func(Row)
+	// OnRead is called behind each register that is read.
+	OnRead func(c transport.Chip, addr uint32)
 	// Writes counts register writes.
 	Writes int
 	// BusyReads is how often TABLE_STATUS says busy after a command.
@@ -202,6 +204,9 @@ func (b *Box) Do(ops []transport.Op) error {
 			err = b.write(op.Chip, op.Addr, op.Data)
 		} else {
 			op.Data, err = b.read(op.Chip, op.Addr)
+			if b.OnRead != nil {
+				b.OnRead(op.Chip, op.Addr)
+			}
 			for tries := 0; err == nil && op.Data&op.Until != 0 && tries < mostReads; tries++ {
 				op.Data, err = b.read(op.Chip, op.Addr)
 			}
