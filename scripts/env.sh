@@ -19,6 +19,6 @@ fi
 case " ${MAKEFLAGS:-} " in *" $models "*) ;; *) export MAKEFLAGS="${MAKEFLAGS:+$MAKEFLAGS }$models" ;; esac
 unset models
 export CCACHE_SLOPPINESS=pch_defines,time_macros
-# Java for short runs: light compilation and one collector thread. Compiling and elaborating Chisel
-# takes half of the processor's time so.
-export JDK_JAVA_OPTIONS="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+# Java for short runs, unless the user has chosen: the light compiler and a collector of one thread
+# halve the processor time of compiling and elaborating Chisel.
+export JDK_JAVA_OPTIONS="${JDK_JAVA_OPTIONS:--XX:TieredStopAtLevel=1 -XX:+UseSerialGC}"

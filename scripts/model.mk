@@ -3,7 +3,9 @@
 # scripts/model.sh has make read this file after the makefile of a model.
 store := $(abspath $(dir $(lastword $(MAKEFILE_LIST)))../build/models)
 include_folder := $(VERILATOR_ROOT)/include
-key := $(firstword $(shell { cat $(include_folder)/verilated_config.h; $(CXX) --version; \
+# All that decides it. A precompiled header holds its headers' place and time, too.
+key := $(firstword $(shell { stat -c '%n %y' $(include_folder)/verilated.h; $(CXX) --version; \
+  cat $(include_folder)/verilated_config.h; \
   echo '$(OPT_FAST) $(OPT_GLOBAL) $(filter-out -I%,$(CPPFLAGS)) $(VM_GLOBAL_FAST)'; } | sha256sum))
 shared := $(store)/runtime-$(key)
 
