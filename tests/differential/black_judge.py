@@ -19,7 +19,7 @@ from .reading import ICMP_OF, Reading
 from .reassembly import Reassembly
 from .sa import NATT_PORT
 from .transport import crossed, has_room
-from .transport_decryption import HostInbound
+from .transport_decryption import HostInbound, seen
 
 SHORTEST_ESP = 36  # docs/explanation/decrypt-path.md
 IKE_PORT = 500
@@ -87,14 +87,18 @@ class BlackJudge:
             return ends("outer.drop_unknown_spi" if packet.protocol == 50 else "outer.drop_policy")
         if policy.action == "punt":
             return ends("outer.punt_policy")
+        before = ("outer.tx_bypass", "crypto.red_tx_packets")
+        _, start = frame_judge.ether_type(frame)
         if self.configuration.bump:
+            # The inner chip asks the same policies, and may read less.
+            again = decide(self.policies, seen(packet, start))
+            if again is None or again.action != "allow":
+                return ends("inner.drop_in_clear_denied", before)
             return crosses(crossed(frame, packet))
         if packet.ttl == 0:
             return ends("outer.drop_ttl_expired")
-        before = ("outer.tx_bypass", "crypto.red_tx_packets")
         if packet.ttl == 1:
             return ends("inner.drop_inner_ttl_expired", before)
-        _, start = frame_judge.ether_type(frame)
         data = forwarded(frame.data[start : start + packet.total])
         mac, _ = self.configuration.paths.to("red", policy.selector.dst)
         return Outcome((*before, "inner.tx_frames"), sent=(Clear(framed("red", mac, data)),))

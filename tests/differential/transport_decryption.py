@@ -14,6 +14,13 @@ from .transport import with_payload
 SEEN = 128  # bytes of a frame: ports that are not all in them are not read
 
 
+def seen(packet: Reading, at: int) -> Reading:
+    """What the inner chip reads of a packet that begins at `at` of a whole frame from black."""
+    if at + packet.header + 4 > SEEN and packet.upper == "ports":
+        return replace(packet, upper="", numbers=(0, 0))
+    return packet
+
+
 class HostInbound(Inbound):
     """An SA of two hosts: the packet is what the header in front of ESP says, with the payload and
     the protocol that ESP hid.
@@ -25,9 +32,7 @@ class HostInbound(Inbound):
     def _packet(self, data: bytes, next_header: int, outer: Reading, head: bytes) -> Result:
         at = len(head) - outer.header
         frame = with_payload(head, at, next_header, len(data)) + data
-        packet = read(frame[at:], outer.version)
-        if at + packet.header + 4 > SEEN and packet.upper == "ports":
-            packet = replace(packet, upper="", numbers=(0, 0))
+        packet = seen(read(frame[at:], outer.version), at)
         if packet.state != "whole":
             return STATES[packet.state]
         if not self.allows(packet):

@@ -29,6 +29,9 @@ object VlanTags {
    */
   val types: Seq[Int] = Seq(0x8100, 0x88a8, 0x9100)
 
+  /** It is one of them, in host order. */
+  def isType(kind: UInt): Bool = VecInit(types.map(kind === _.U)).asUInt.orR
+
   def none: VlanTags = 0.U.asTypeOf(new VlanTags)
 
   def of(nextHop: UInt): VlanTags = {

@@ -12,7 +12,7 @@ import sallyport.iface.chip.InterfaceConfig
  * @param flowBits log2 of the rows of the flow table, four ways together; twice the SAs, because
  *                 hashing does not fill it. Also of the rows that count the packets of policies
  * @param chip     as of the outer chip; the rules are those of the SPD outbound and, as many again,
- *                 of inbound SAs
+ *                 inbound, of SAs and of clear packets
  */
 case class InnerConfig(saBits: Int = 10, flowBits: Int = 11, chip: InterfaceConfig = InterfaceConfig()) {
   require(saBits >= 1 && saBits <= 16, s"saBits is $saBits, but the link carries SA numbers of 1 to 16 bits")

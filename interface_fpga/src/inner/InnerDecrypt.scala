@@ -41,7 +41,8 @@ class TreatedVerdict extends Bundle {
  *
  * `in` carries decrypted IP packets, whose `meta.sa` names the inbound SA, and bypassed ones, whose
  * `meta.sa` names the next hop; or whole frames with either (`meta.transport`), which keep their
- * Ethernet header. [[InnerInspector]] judges them. Bytes behind the IP total length are cut off.
+ * Ethernet header. [[InnerInspector]] judges them, bypassed ones by the inbound rules, whatever the
+ * outer chip found. Bytes behind the IP total length are cut off.
  *
  * A row that is written to the selector table clears the window rows that it names, unless it says
  * that they stay; packets before the write meet the old row and window, packets after it the new
@@ -88,6 +89,7 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   parser.io.skip := io.skip
   parser.io.in.valid := RegNext(launch.valid, false.B)
   parser.io.in.bits := RegNext(DecryptWindow(launch.bits))
+  private val frameClass = FrameClass(launch.bits)
   private val transport = Module(new TransportHeader)
   transport.io.bytes := launch.bits.bytes(transport.io.bytes.getWidth - 1, 0)
   transport.io.meta := launch.bits.meta
@@ -148,7 +150,7 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   private val allowed = Module(new InboundSelectors(config.chip.rules))
   allowed.io.table <> io.ruleTable
   allowed.io.packet.valid := ShiftRegister(
-    selectors.io.result.valid && hit1 && !meta1.bypass,
+    selectors.io.result.valid && (hit1 || meta1.bypass),
     readTime - selectorLatency,
     false.B,
     true.B
@@ -157,6 +159,7 @@ class InnerDecrypt(config: InnerConfig) extends Module {
     parser.io.early.get,
     ShiftRegister(meta1, readTime - selectorLatency)
   )
+  allowed.io.packet.bits.clear := ShiftRegister(meta1.bypass, readTime - selectorLatency)
   allowed.io.packet.bits.row := ShiftRegister(row1, readTime - selectorLatency)
 
   // All answers, as late as the last of them; cycles from `launch`.
@@ -175,6 +178,7 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   findings.bits.bypass := meta.bypass
   findings.bits.frame := meta.transport
   findings.bits.frameBytes := meta.length
+  findings.bits.frameClass := ShiftRegister(frameClass, findingsTime - FrameClass.latency)
   findings.bits.nextHeader := meta.nextHeader
   findings.bits.outerTos := meta.tos
   findings.bits.selectorHit := ShiftRegister(hit1, rest)

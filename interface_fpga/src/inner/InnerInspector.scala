@@ -5,7 +5,8 @@ import chisel3._
 import chisel3.util._
 import sallyport.common.stream.PacketStream
 import sallyport.iface.headers.{ChecksumUpdate, Ecn, IpHeader, VlanTags}
-import sallyport.iface.parse.HeaderFields
+import sallyport.iface.parse.{EtherClass, HeaderFields}
+import sallyport.iface.receive.FrameJudge
 import sallyport.iface.usage.UsageCharge
 
 /** The facts about one decrypted or bypassed packet when all look-ups have answered. */
@@ -20,13 +21,19 @@ class InspectorFindings extends Bundle {
   val frame = Bool()
   val frameBytes = UInt(PacketStream.lengthBits.W)
 
+  /** With `frame`. */
+  val frameClass = EtherClass()
+
   /** From the ESP trailer. */
   val nextHeader = UInt(8.W)
 
   /** TOS byte of the outer header. */
   val outerTos = UInt(8.W)
 
-  /** The SA's selector row is valid; `selected`: that row allows the packet. */
+  /**
+   * The SA's selector row is valid; `selected`: that row allows the packet, or of one in clear the
+   * inbound rules.
+   */
   val selectorHit = Bool()
   val selected = Bool()
 
@@ -66,6 +73,7 @@ class InspectorDrops extends Bundle {
   val extensionHeaders = Bool()
   val checksum = Bool()
   val selectorMismatch = Bool()
+  val inClearDenied = Bool()
   val fragmentOffset = Bool()
   val ecn = Bool()
   val ttlExpired = Bool()
@@ -87,6 +95,8 @@ class InspectorDrops extends Bundle {
  *  1. more IPv6 extension headers than the parser reads, so that its selectors are not known: drop
  *     extensionHeaders
  *  1. not what the SA's selectors allow (RFC 4301 5.2 step 4): drop selectorMismatch
+ *  1. bypassed, and not what the inbound rules let in clear (RFC 4301 5.2 step 3b): drop
+ *     inClearDenied
  *  1. an IPv4 fragment of TCP that begins at byte 8 of the TCP header (RFC 4301 7.2, RFC 1858 4):
  *     drop fragmentOffset
  *  1. congestion met by a packet without ECN (RFC 6040 4.2): drop ecn
@@ -98,8 +108,9 @@ class InspectorDrops extends Bundle {
  *     unused together
  *
  * Next header, checksum, ECN, TTL and next hop of a whole frame are not checked: it was not a
- * packet of a tunnel, and this box is not a hop on its way. A bypassed frame need not be IP, so its
- * type is not checked either.
+ * packet of a tunnel, and this box is not a hop on its way. A bypassed frame may be ARP, which goes
+ * on whatever the rules say, and so does neighbour discovery with a hop limit of 255, as
+ * [[FrameJudge]] has it. Any other type but IP, or other tags than the metadata names, are denied.
  *
  * A pipeline without stalls: one packet a cycle, answered [[InnerInspector.latency]] cycles later.
  * `drops` pulses with the verdict. [[InnerInspector.chargeLatency]] cycles after the findings,
@@ -124,6 +135,9 @@ class InnerInspector extends Module {
   // Stage 1: one bit a question.
   private def ask(question: Bool): Bool = RegNext(question)
   private val bypassedFrame = in.bypass && in.frame
+  private val isArp = in.frameClass === EtherClass.arp
+  private val isIp = in.frameClass === fields.etherClass
+  private val crosses = isArp || isIp && FrameJudge.fromThisLink(fields)
   private val valid1 = RegNext(io.findings.valid, false.B)
   private val noSelector = ask(!in.bypass && !in.selectorHit)
   private val tooOld = ask(!in.bypass && in.replay.tooOld)
@@ -132,11 +146,12 @@ class InnerInspector extends Module {
   private val v6InIp = in.nextHeader === IpHeader.v6InIp.U
   private val notIp = ask(!in.bypass && !in.frame && !v4InIp && !v6InIp)
   private val malformed = ask(
-    !bypassedFrame && fields.malformed || !in.bypass && !in.frame && v6InIp =/= fields.isV6
+    (!bypassedFrame || isIp) && fields.malformed || !in.bypass && !in.frame && v6InIp =/= fields.isV6
   )
-  private val extensionHeaders = ask(!bypassedFrame && fields.unfinished)
+  private val extensionHeaders = ask((!bypassedFrame || isIp) && fields.unfinished)
   private val checksumBad = ask(!in.frame && fields.checksumBad)
   private val mismatch = ask(!in.bypass && !in.selected)
+  private val denied = ask(in.bypass && Mux(in.frame, !crosses && !(isIp && in.selected), !in.selected))
   private val overTcpFlags = ask(!in.bypass && !in.frame && fields.overTcpFlags)
   private val ecnDrops = ask(!in.bypass && !in.frame && Ecn.drops(innerEcn, outerEcn))
   private val ecnUnexpected = ask(!in.bypass && !in.frame && Ecn.unexpected(innerEcn, outerEcn))
@@ -159,7 +174,7 @@ class InnerInspector extends Module {
   // Stage 2: the first that fits.
   private object Outcome extends ChiselEnum {
     val dropNoSelector, dropTooOld, dropReplayed, dropNotIp, dropMalformed, dropChecksum = Value
-    val dropExtensionHeaders, dropMismatch, dropFragmentOffset, dropEcn = Value
+    val dropExtensionHeaders, dropMismatch, dropDenied, dropFragmentOffset, dropEcn = Value
     val dropTtl, dropNoNextHop, dropDisabled, forward = Value
   }
   import Outcome._
@@ -175,6 +190,7 @@ class InnerInspector extends Module {
         checksumBad -> dropChecksum,
         extensionHeaders -> dropExtensionHeaders,
         mismatch -> dropMismatch,
+        denied -> dropDenied,
         overTcpFlags -> dropFragmentOffset,
         ecnDrops -> dropEcn,
         ttlExpired -> dropTtl,
@@ -214,6 +230,7 @@ class InnerInspector extends Module {
   io.drops.checksum := drop(dropChecksum)
   io.drops.extensionHeaders := drop(dropExtensionHeaders)
   io.drops.selectorMismatch := drop(dropMismatch)
+  io.drops.inClearDenied := drop(dropDenied)
   io.drops.fragmentOffset := drop(dropFragmentOffset)
   io.drops.ecn := drop(dropEcn)
   io.drops.ttlExpired := drop(dropTtl)

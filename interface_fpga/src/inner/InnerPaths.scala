@@ -122,6 +122,7 @@ class InnerPaths(config: InnerConfig) extends Module {
       InnerCounters.dropReplayed -> inspected.replayed,
       InnerCounters.dropTooOld -> inspected.tooOld,
       InnerCounters.dropSelectorMismatch -> inspected.selectorMismatch,
+      InnerCounters.dropInClearDenied -> inspected.inClearDenied,
       InnerCounters.dropInnerMalformed -> inspected.malformed,
       InnerCounters.dropInnerChecksum -> inspected.checksum,
       InnerCounters.dropInnerNotIp -> inspected.notIp,

@@ -44,7 +44,7 @@ class EthernetParser(words: Int) extends Module {
   // Stage 1: what each of the three places of a type holds, and what each number of tags leaves
   // for IP.
   private val types = (0 to VlanTags.most).map(tags => at(2 * 6 + VlanTags.bytes * tags, 2))
-  private val tagged = types.map(kind => RegNext(VecInit(VlanTags.types.map(kind === _.U)).asUInt.orR))
+  private val tagged = types.map(kind => RegNext(VlanTags.isType(kind)))
   private val classes = types.map(kind => RegNext(classify(kind)))
   private val rooms = (0 to VlanTags.most).map(tags => RegNext(io.in.length - EthernetHeader.bytesWith(tags).U))
   private val in1 = RegNext(io.in)
@@ -72,7 +72,7 @@ object EthernetParser {
   val latency: Int = 2
 
   /** The class of a type that is no tag. */
-  private def classify(etherType: UInt): EtherClass.Type = MuxCase(
+  def classify(etherType: UInt): EtherClass.Type = MuxCase(
     EtherClass.other,
     Seq(
       (etherType === EthernetHeader.ipv4.U) -> EtherClass.ipv4,

@@ -70,7 +70,7 @@ object PriorityClass {
   private def kind(beat: UInt, headerBytes: Int): UInt = word(beat, headerBytes - 2)
 
   private def tagged(beat: UInt, headerBytes: Int): Bool =
-    VecInit(VlanTags.types.map(kind(beat, headerBytes) === _.U)).asUInt.orR
+    VlanTags.isType(kind(beat, headerBytes))
 
   private def look(beat: UInt, headerBytes: Int): PrioritySight = {
     def at(offset: Int): UInt = byte(beat, headerBytes + offset)

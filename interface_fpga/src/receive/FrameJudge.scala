@@ -84,7 +84,7 @@ class FrameJudge extends Module {
       fields.malformed,
       fields.checksumBad,
       fields.unfinished,
-      fields.isV6 && FrameJudge.neighbourDiscovery(fields) && (!io.bump || fields.ttl.andR),
+      Mux(io.bump, FrameJudge.fromThisLink(fields), FrameJudge.neighbourDiscovery(fields)),
       fields.isV6 && FrameJudge.linkScope(fields) && !io.bump,
       fields.fragment
     ).map(RegNext(_))
@@ -122,7 +122,10 @@ object FrameJudge {
   val latency: Int = 2
 
   private def neighbourDiscovery(fields: HeaderFields): Bool =
-    fields.hasIcmp && Ipv6Header.neighbourTypes.map(fields.messageType === _.U).reduce(_ || _)
+    fields.isV6 && fields.hasIcmp && Ipv6Header.neighbourTypes.map(fields.messageType === _.U).reduce(_ || _)
+
+  /** Neighbour discovery with a hop limit of 255, which no router has lowered. */
+  def fromThisLink(fields: HeaderFields): Bool = neighbourDiscovery(fields) && fields.ttl.andR
 
   /** From or to fe80::/10, or to ff00::/8, of any scope. */
   private def linkScope(fields: HeaderFields): Bool = {

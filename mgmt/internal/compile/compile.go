@@ -34,8 +34,13 @@ type Placed struct {
 type Target struct {
 	Flows, Sad             []Placed // in order of age
 	InnerRules, OuterRules []Placed
-	// of the inner chip, for inbound SAs that have several selector sets
-	InboundRules                 []Placed
+	// of the inner chip, for inbound SAs that have several selector sets and for clear packets
+	InboundRules []Placed
+	// Joins is, by owner of an inbound rule that goes, the group that the SAs of its policy join.
+	Joins map[string]int
+	// Leaves are owners of inbound rules that are a group's until its SAs have one selector each,
+	// and DISCARD then.
+	Leaves                       map[string]bool
 	Selectors, Tunnels, Dummies  map[int]Row
 	DscpMap, DscpSA              map[int]Row            // of the outer and of the inner chip
 	Hops                         map[string]map[int]Hop // by device
@@ -84,7 +89,7 @@ func Compile(m *model.Model, old *Image, sizes Sizes, reuse bool, r *model.Repor
 
 func newCompiler(m *model.Model, old *Image, sizes Sizes, r *model.Report) *compiler {
 	c := &compiler{m: m, old: old, sizes: sizes, report: r, hopRows: map[string]map[netip.Addr]int{}, sets: map[*model.SA][]set{}, selector: map[*model.SA]xfrm.Selector{}, group: map[*model.SA]*group{}}
-	c.out = Target{Selectors: map[int]Row{}, Tunnels: map[int]Row{}, Dummies: map[int]Row{}, Hops: map[string]map[int]Hop{}, Wanted: map[model.NextHop]bool{}}
+	c.out = Target{Leaves: map[string]bool{}, Selectors: map[int]Row{}, Tunnels: map[int]Row{}, Dummies: map[int]Row{}, Hops: map[string]map[int]Hop{}, Wanted: map[model.NextHop]bool{}}
 	for _, dev := range model.Devices {
 		c.hopRows[dev] = map[netip.Addr]int{}
 	}

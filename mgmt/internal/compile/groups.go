@@ -89,9 +89,30 @@ func (c *compiler) number(groups []*group) (until map[*model.Policy]int) {
 	return until
 }
 
-// inboundRules makes the rules of all groups, and before them those of other policies that their
-// packets might meet first: the inbound SPD in its order, as far as the groups' SAs ask it. One
-// selector has one rule, the first.
+// joins says of policies that are gone which group their SAs join, if those had one selector each
+// up to now. Such a policy's rule kept clear packets out alone; it must not keep out what its SAs
+// carry when their rows lead to rules already.
+func (c *compiler) joins(groups []*group) map[string]int {
+	out := map[string]int{}
+	for _, p := range c.m.Changes.RemovedPolicies() {
+		if p.Dir == xfrm.DirOut || p.Template == nil {
+			continue
+		}
+		key := p.Selector
+		key.Dev = ""
+		named := c.m.Named(p, xfrm.DirIn)
+		for _, g := range groups {
+			if !slices.ContainsFunc(g.sas, func(sa *model.SA) bool { return c.grouped(sa) || !slices.Contains(named, sa) }) {
+				out[key.String()] = g.number
+			}
+		}
+	}
+	return out
+}
+
+// inboundRules makes the rules of all groups and of what lets clear packets in, and before them
+// those of other policies that their packets might meet first: the inbound SPD in its order, as far
+// as the inner chip asks it. One selector has one rule, the first.
 func (c *compiler) inboundRules(groups []*group, all []*model.Policy, until map[*model.Policy]int) error {
 	type entry struct {
 		set
@@ -110,8 +131,9 @@ func (c *compiler) inboundRules(groups []*group, all []*model.Policy, until map[
 			}
 		}
 	}
+	clear := slices.DeleteFunc(slices.Clone(all), func(p *model.Policy) bool { return !letsIn(p) })
 	for _, p := range all {
-		if len(groups) == 0 || len(entries) > c.sizes.InnerRules {
+		if len(groups)+len(clear) == 0 || len(entries) > c.sizes.InnerRules {
 			break // there is nothing to ask, or no room anyway
 		}
 		key := p.Selector
@@ -119,7 +141,7 @@ func (c *compiler) inboundRules(groups []*group, all []*model.Policy, until map[
 		if other, twice := entries[key.String()]; twice && !p.Before(other.policy) {
 			continue
 		}
-		if slices.ContainsFunc(groups, func(g *group) bool { return !g.has(p) && cuts(p, g.sets) }) {
+		if letsIn(p) || isBefore(p, clear) || slices.ContainsFunc(groups, func(g *group) bool { return !g.has(p) && cuts(p, g.sets) }) {
 			entries[key.String()] = entry{set{key, p}, nil}
 		}
 	}
@@ -130,8 +152,12 @@ func (c *compiler) inboundRules(groups []*group, all []*model.Policy, until map[
 		if e.group != nil {
 			number, needed = e.group.number, true
 		}
-		if needed {
+		switch {
+		case needed:
+			c.out.Leaves[owner] = e.group == nil
 			d.action, d.argument = regs.ActionProtect, uint64(number)
+		case letsIn(e.policy):
+			d.action = regs.ActionBypass // the outer chip names the next hop
 		}
 		rules := partsOf(e.policy, ruleRows(e.sel, d))
 		for i := range rules {

@@ -137,7 +137,7 @@ func TestFullOfLists(t *testing.T) {
 	for text, reason := range map[string]string{
 		"xfrm policy add " + lists + "dir out action block":                 "no room for the policy src 10.0.0.1-10.0.0.6 dst 10.2.0.1-10.2.0.254: it needs 56 of the 32 rules of the inner chip, and 31 are free",
 		"xfrm policy add " + lists + "dir in action punt":                   "it needs 56 of the 32 rules of the outer chip, and 32 are free",
-		ends6 + setPolicy("add", lists, 1):                                  "it needs 56 of the 32 rules for inbound SAs of the inner chip, and 32 are free",
+		ends6 + setPolicy("add", lists, 1):                                  "it needs 56 of the 32 inbound rules of the inner chip, and 32 are free",
 		"xfrm policy add src 10.0.0.9-10.0.0.1 dir out":                     "the wrong way round",
 		"addr add 192.0.2.1/24 dev black\nxfrm policy add src 1.0.0.1, dir": "f:2: a comma after src",
 	} {

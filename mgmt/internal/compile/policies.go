@@ -59,7 +59,16 @@ func (c *compiler) inPolicies() error {
 	return c.inboundSets(order)
 }
 
-// inRule makes the rule of one in or fwd policy; open are those that let clear packets in.
+// letsIn says whether an in or fwd policy lets clear packets in.
+func letsIn(p *model.Policy) bool { return p.Template == nil && p.Action == xfrm.ActionAllow }
+
+// isBefore says whether a policy is asked before one of others, for a packet of both.
+func isBefore(p *model.Policy, others []*model.Policy) bool {
+	return slices.ContainsFunc(others, func(q *model.Policy) bool { return p.Before(q) && p.Overlaps(q.Selector) })
+}
+
+// inRule makes the outer chip's rule of one in or fwd policy; open are those that let clear packets
+// in or punt them.
 func (c *compiler) inRule(p *model.Policy, open []*model.Policy) error {
 	if p.Template == nil {
 		c.warnUnasked(p)
@@ -69,12 +78,10 @@ func (c *compiler) inRule(p *model.Policy, open []*model.Policy) error {
 	case p.Template != nil:
 		// Clear packets that should have come through the tunnel are discarded. That is the
 		// default, unless a rule that comes later would let them in.
-		if !slices.ContainsFunc(open, func(q *model.Policy) bool {
-			return p.Overlaps(q.Selector) && p.Before(q)
-		}) {
+		if !isBefore(p, open) {
 			return nil
 		}
-	case p.Action == xfrm.ActionAllow:
+	case letsIn(p):
 		return c.bypassIn(p)
 	case p.Action == xfrm.ActionPunt:
 		d.action = regs.ActionPunt
@@ -83,7 +90,8 @@ func (c *compiler) inRule(p *model.Policy, open []*model.Policy) error {
 	return nil
 }
 
-// bypassIn lets clear packets of a policy in, to the next hop of each prefix of its dst.
+// bypassIn lets clear packets of a policy in, to the next hop of each prefix of its dst. The inner
+// chip asks a rule of its own ([compiler.inboundRules]).
 func (c *compiler) bypassIn(p *model.Policy) error {
 	c.out.BypassDecrypt = true
 	var rows []Row

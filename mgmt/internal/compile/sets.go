@@ -79,7 +79,9 @@ func (c *compiler) inboundSets(all []*model.Policy) error {
 		groups[name].sas = append(groups[name].sas, sa)
 		c.group[sa] = groups[name]
 	}
-	return c.inboundRules(order, all, c.number(order))
+	until := c.number(order)
+	c.out.Joins = c.joins(order)
+	return c.inboundRules(order, all, until)
 }
 
 // String tells sets apart.

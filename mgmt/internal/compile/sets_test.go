@@ -27,7 +27,7 @@ func setPolicy(verb, words string, reqid int) string {
 // secondIn is an inbound SA of reqid 2 between the same ends.
 var secondIn = strings.NewReplacer("reqid 1", "reqid 2", "0x2001", "0x2002").Replace(ends6[strings.Index(ends6, "xfrm state add src 192.0.2.2"):])
 
-// inboundRules lists the rules for inbound SAs as "row:action/group".
+// inboundRules lists the inbound rules of the inner chip as "row:action/group".
 func (r *rig) inboundRules() string {
 	var out []string
 	for _, index := range slices.Sorted(maps.Keys(r.Fake.Table(transport.Inner, regs.InnerTableInboundRule))) {
@@ -86,9 +86,9 @@ func TestSetsInOrder(t *testing.T) {
 	r.Want("a block behind both, and the first SA's policy before the second's", r.selectedBy(0)+" "+r.selectedBy(1)+" "+r.inboundRules(), "one group 0 discard/0 protect/0")
 	r.Quiet("xfrm policy update src 10.2.0.0/17 dir in priority 40 action block")
 	r.Want("a block before both", r.selectedBy(0)+", "+r.selectedBy(1)+", "+r.inboundRules(), "group 1, group 0, discard/0 protect/1 protect/0")
-	// The rule of the first SA keeps its number until the SA's row is written.
+	// The rule of the first SA keeps its number until the SA's row is written, and is DISCARD then.
 	r.Quiet("xfrm policy delete src 10.2.0.0/17 dir in\n" + setPolicy("add", "src 10.9.0.0/16", 2))
-	r.Want("another SA's policy before both sets", r.selectedBy(0)+", "+r.selectedBy(1)+", "+r.inboundRules(), "one, group 0, protect/0 protect/1 protect/0")
+	r.Want("another SA's policy before both sets", r.selectedBy(0)+", "+r.selectedBy(1)+", "+r.inboundRules(), "one, group 0, protect/0 discard/0 protect/0")
 	r.Quiet("xfrm policy add src 10.2.7.1 dst 10.1.0.1 dir in priority 1 action punt\nxfrm policy add src 10.6.0.0/16 dir in priority 1 action punt")
 	r.Want("a punt before a set", r.inboundRules(), "protect/0 discard/0 protect/1 protect/0")
 }
@@ -179,13 +179,14 @@ func TestHopOfSets(t *testing.T) {
 	}
 }
 
-// TestSetsUnderTraffic changes policies of three SAs and blocks at random. Take a packet that the
-// same SA's SPD entry decides before and after a change. If an SA may carry it before and after, it
-// may at each moment; if neither before nor after, it never may. The SPD says which packets an SA
-// may carry: those that the first policy gives it. An SA whose policies are one selector that no
-// block cuts may carry all packets of its policies.
+// TestSetsUnderTraffic changes policies of three SAs, policies that let clear packets in and blocks
+// at random. Take a packet that the same SA's SPD entry, or one for clear packets, decides before
+// and after a change. If an SA may carry it before and after, or it may come in clear, it may at
+// each moment; if neither before nor after, it never may. The SPD says which packets an SA may
+// carry: those that the first policy gives it. An SA whose policies are one selector that no block
+// cuts may carry all packets of its policies.
 func TestSetsUnderTraffic(t *testing.T) {
-	const peers = 3
+	const peers, clearOwner = 3, 4
 	sizes := testbox.WithRules(256)
 	r := newRig(t, sizes)
 	text := ""
@@ -198,7 +199,7 @@ func TestSetsUnderTraffic(t *testing.T) {
 		src             netip.Prefix
 		proto           byte
 		first, last     int
-		priority, owner int // owner 0 is none: a block
+		priority, owner int // owner 0 is none: a block; clearOwner is none, in clear
 	}
 	var packets []compile.Row
 	type packet struct {
@@ -226,6 +227,9 @@ func TestSetsUnderTraffic(t *testing.T) {
 	allows := func(sa int, key compile.Row) bool {
 		f, row := regs.SelectorRow, rows[sa]
 		switch {
+		case sa+1 == clearOwner:
+			rule := rules.First(func(row []uint32) bool { return fakebox.Matches(row, key) })
+			return rule != nil && regs.RuleRow.Action.Get(rule) == regs.ActionBypass
 		case row == nil:
 			return false
 		case f.ByRules.Get(row) == 1:
@@ -258,7 +262,7 @@ func TestSetsUnderTraffic(t *testing.T) {
 				// to another is a change of both.
 				priority: random.IntN(3), last: 65535,
 			}
-			p.owner = int(p.src.Addr().As4()[1]>>6+byte(p.src.Bits())) % (peers + 1)
+			p.owner = int(p.src.Addr().As4()[1]>>6+byte(p.src.Bits())) % (clearOwner + 1)
 			if p.proto = []byte{0, 17}[random.IntN(2)]; p.proto == 17 && p.owner > 1 {
 				p.last = 79
 			}
@@ -275,24 +279,27 @@ func TestSetsUnderTraffic(t *testing.T) {
 				continue
 			}
 			spd = append(spd, p)
-			if p.owner == 0 {
+			switch p.owner {
+			case 0:
 				batch += fmt.Sprintf("xfrm policy %s %s dir in priority %d action block\n", verb, words, p.priority)
-			} else {
+			case clearOwner:
+				batch += fmt.Sprintf("xfrm policy %s %s dir in priority %d action allow\n", verb, words, p.priority)
+			default:
 				batch += fmt.Sprintf("xfrm policy %s %s dir in priority %d tmpl src 192.0.2.2 dst 192.0.2.1 proto esp reqid %d mode tunnel\n", verb, words, p.priority, p.owner)
 			}
 		}
-		before := make([][]bool, peers)
-		for sa := range peers {
+		before := make([][]bool, clearOwner)
+		for sa := range clearOwner {
 			for _, key := range packets {
 				before[sa] = append(before[sa], allows(sa, key))
 			}
 		}
 		r.Must(batch)
-		type moment struct{ seen [peers][]bool }
+		type moment struct{ seen [clearOwner][]bool }
 		var moments []moment
 		look := func() {
 			var m moment
-			for sa := range peers {
+			for sa := range clearOwner {
 				for _, key := range packets {
 					m.seen[sa] = append(m.seen[sa], allows(sa, key))
 				}
@@ -312,7 +319,7 @@ func TestSetsUnderTraffic(t *testing.T) {
 		}
 		ordered := slices.Clone(spd)
 		slices.SortStableFunc(ordered, func(a, b policy) int { return a.priority - b.priority })
-		for sa := range peers {
+		for sa := range clearOwner {
 			byRules := rows[sa] != nil && regs.SelectorRow.ByRules.Get(rows[sa]) == 1
 			if byRules {
 				grouped++
@@ -344,15 +351,15 @@ func TestOneSetInOrder(t *testing.T) {
 	r := newRig(t, testbox.WithRules(8))
 	r.Must(ends6 + secondIn + setPolicy("add", "src 10.0.0.0/8 priority 50", 1) + setPolicy("add", "src 10.2.7.0/24 priority 40", 2))
 	r.Want("another SA's", r.selectedBy(0)+", "+r.selectedBy(1)+", "+r.inboundRules(), "group 0, one, discard/0 protect/0")
-	for _, words := range []string{"action allow", "action punt", "tmpl src 192.0.2.2 dst 192.0.2.1 proto esp reqid 9 mode tunnel"} {
+	for words, rule := range map[string]string{"action allow": "bypass", "action punt": "discard", "tmpl src 192.0.2.2 dst 192.0.2.1 proto esp reqid 9 mode tunnel": "discard"} {
 		r.Must("xfrm policy update src 10.2.7.0/24 dir in priority 40 " + words)
-		r.Want(words, r.selectedBy(0)+", "+r.inboundRules(), "group 0, discard/0 protect/0")
+		r.Want(words, r.selectedBy(0)+", "+r.inboundRules(), "group 0, "+rule+"/0 protect/0")
 	}
-	r.Must("xfrm policy update src 10.2.7.0/24 dir in priority 60 action allow")
+	r.Must("xfrm policy update src 10.2.7.0/24 dir in priority 60 action punt")
 	r.Want("a later one", r.selectedBy(0)+", "+r.inboundRules(), "one, ")
 	before := r.Snapshot()
 	err := r.Run("xfrm policy add src 10.3.0.0/16 proto tcp dport 1-65534 dir in priority 10 tmpl src 192.0.2.2 dst 192.0.2.1 proto esp reqid 2 mode tunnel")
-	if err == nil || !session.IsInput(err) || !strings.Contains(err.Error(), "rules for inbound SAs") || r.Snapshot() != before {
+	if err == nil || !session.IsInput(err) || !strings.Contains(err.Error(), "inbound rules") || r.Snapshot() != before {
 		t.Errorf("gave %v", err)
 	}
 }

@@ -28,7 +28,7 @@ func TestFull(t *testing.T) {
 		{"inbound SAs", "the table of 16 is full", func(i int) string { return testbox.State(i, "in") }, 16, 16},
 		{"rules", "it needs 1 of the 32 rules of the inner chip, and 0 are free", func(i int) string { return rule(i, "out") }, 32, 32},
 		{"outer rules", "it needs 1 of the 32 rules of the outer chip, and 0 are free", func(i int) string { return rule(i, "in") }, 32, 32},
-		{"rules for inbound SAs", "it needs 1 of the 32 rules for inbound SAs of the inner chip, and 0 are free", func(i int) string {
+		{"inbound rules", "it needs 1 of the 32 inbound rules of the inner chip, and 0 are free", func(i int) string {
 			policy := fmt.Sprintf("xfrm policy add src 10.%d.0.0/16 dir in", i) + testbox.InTmpl
 			if i > 0 {
 				return policy

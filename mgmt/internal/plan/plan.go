@@ -26,7 +26,7 @@ const (
 	phaseEarlyClear
 	phaseHops
 	phaseKeys
-	phaseSets // rules that inbound SAs' rows lead to
+	phaseSets // inbound rules, to which rows of inbound SAs and clear packets lead
 	phaseDirect
 	PhaseInsert
 	phaseRemove // and rules that move down their table

@@ -21,7 +21,7 @@ func (p *planner) rules(c transport.Chip, table regs.Table, size int, have map[i
 	t := newRuleTable(size, have, want)
 	phase, insert, what, hint := phaseEarlyRemove, PhaseInsert, "rules", "one exact 5-tuple needs none, "
 	if table == regs.InnerTableInboundRule {
-		insert, what, hint = phaseSets, "rules for inbound SAs", ""
+		insert, what, hint = phaseSets, "inbound rules", ""
 	}
 	t.write = func(index int, row compile.Row) {
 		p.add(Write{Phase: phase, Chip: c, Table: table, Index: index, Row: row})
@@ -51,11 +51,14 @@ func (p *planner) rules(c transport.Chip, table regs.Table, size int, have map[i
 				return nil, full(rank, old)
 			}
 			t.clear(old)
-		case table == regs.InnerTableInboundRule && regs.RuleRow.Action.Get(old.Row) == regs.ActionDiscard:
+		case table == regs.InnerTableInboundRule && becomesProtect(old.Row, t.want[rank].Row):
 			// It moves down, but an SA whose row is about to lead to it had its selector in the row
 			// up to now.
 			t.update(old)
 		}
+	}
+	if table == regs.InnerTableInboundRule {
+		t.join(p.Target.Joins)
 	}
 	phase = phaseRemove
 	for old := range t.upwards(func(old *cell) bool { return !old.settled }) {
@@ -64,5 +67,14 @@ func (p *planner) rules(c transport.Chip, table regs.Table, size int, have map[i
 		}
 		t.clear(old)
 	}
+	if table == regs.InnerTableInboundRule {
+		t.leave(p.Target.Leaves)
+	}
 	return t.image(), nil
+}
+
+// becomesProtect says whether a rule for inbound SAs had none of them, and now has one.
+func becomesProtect(old, row compile.Row) bool {
+	f := regs.RuleRow.Action
+	return f.Get(old) == regs.ActionDiscard && f.Get(row) == regs.ActionProtect
 }

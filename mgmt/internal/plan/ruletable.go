@@ -10,6 +10,7 @@ import (
 
 	"sallyport/mgmt/internal/compile"
 	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/regs"
 )
 
 // ruleTable is the copy of a rule table that a change is planned on. Of the valid rows that match a
@@ -117,6 +118,33 @@ func (t *ruleTable) update(old *cell) {
 	if row := t.want[old.rank].Row; !slices.Equal(row, old.Row) {
 		old.Row = row
 		t.set(slices.Index(t.cells, old), old)
+	}
+}
+
+// join gives rules that go, and have no SAs, to the groups that the SAs of their policies join.
+func (t *ruleTable) join(groups map[string]int) {
+	for index, cell := range t.cells {
+		if cell == nil || cell.rank != unwanted || regs.RuleRow.Action.Get(cell.Row) != regs.ActionDiscard {
+			continue
+		}
+		if group, joins := groups[cell.Owner]; joins {
+			cell.Row = slices.Clone(cell.Row)
+			regs.RuleRow.Action.Put(cell.Row, regs.ActionProtect)
+			regs.RuleRow.Sa.Put(cell.Row, uint64(group))
+			t.set(index, cell)
+		}
+	}
+}
+
+// leave makes DISCARD of rules that a group needed while rows of its SAs led to it.
+func (t *ruleTable) leave(owners map[string]bool) {
+	for index, cell := range t.cells {
+		if cell != nil && owners[cell.Owner] {
+			cell.Row = slices.Clone(cell.Row)
+			regs.RuleRow.Action.Put(cell.Row, regs.ActionDiscard)
+			regs.RuleRow.Sa.Put(cell.Row, 0)
+			t.set(index, cell)
+		}
 	}
 }
 

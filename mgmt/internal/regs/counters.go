@@ -78,6 +78,7 @@ const (
 	InnerCounterDropInjectLength          = 70
 	InnerCounterEcnUnexpected             = 71
 	InnerCounterDropFragmentOffset        = 72
+	InnerCounterDropInClearDenied         = 73
 )
 
 // InnerCounters is ordered by index.
@@ -155,6 +156,7 @@ var InnerCounters = []Counter{
 	{Name: "drop_inject_length", Index: 70, Path: "decrypt", Kind: "drop"},
 	{Name: "ecn_unexpected", Index: 71, Path: "decrypt", Kind: "info"},
 	{Name: "drop_fragment_offset", Index: 72, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_in_clear_denied", Index: 73, Path: "decrypt", Kind: "drop"},
 }
 
 // Counter indices of the crypto chip.

@@ -143,7 +143,7 @@ func TestNothingHalfInstalled(t *testing.T) {
 		{"xfrm state delete dst 192.0.2.2 proto esp spi 0x9999", "there is no SA"},
 		{"xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir out", "a second policy"},
 		{"xfrm policy delete src 10.1.0.0/17 dst 10.2.0.0/16 dir out", "no such policy"},
-		{"xfrm policy add src 10.3.0.0/16 dst 10.1.0.0/16 proto tcp sport 1-65534 dport 1-65534 dir in " + policy, "the 32 rules for inbound SAs of the inner chip, and 32 are free"},
+		{"xfrm policy add src 10.3.0.0/16 dst 10.1.0.0/16 proto tcp sport 1-65534 dport 1-65534 dir in " + policy, "the 32 inbound rules of the inner chip, and 32 are free"},
 		{"xfrm policy add src 10.9.0.0/16 dst 10.1.0.0/16 dir in action allow\nxfrm policy add src 10.9.0.0/16 dst 10.1.0.0/16 dir fwd action block", "differ"},
 		{"xfrm policy add src 10.9.0.0/16 dst 10.1.0.0/16 dir out index 8", "three low bits"},
 		{"xfrm policy add src 10.9.0.0/16 dst 10.1.0.0/16 dir out index 9", "second policy with index 9"},

@@ -158,6 +158,20 @@ def decrypt_cases() -> Iterator[tuple[str, int, int, int, int, bool, str, int | 
     yield "drop_no_next_hop", 10, 1, 4, 0, False, f"{ip()} / {udp}", None
     yield "drop_no_next_hop", 1, 0, 0, 0, True, f"{ip()} / {udp}", None
     yield "drop_no_next_hop", 0x107, 0, 0, 0, True, f"{ip()} / {udp}", None
+    # What comes in clear needs a BYPASS of InnerSetup's inboundRules as the first that matches.
+    for dst, rest, allowed in (
+        ("10.0.0.1", udp, True),
+        ("10.0.0.0", udp, False),  # a group's rule alone
+        ("10.0.1.128", "UDP(dport=80)", False),  # a group's before the BYPASS
+        ("10.0.1.128", "UDP(dport=81)", False),  # a discard before it
+        ("10.0.1.127", "ICMP()", False),
+        ("10.0.2.0", udp, False),  # no rule
+        ("224.0.0.1", udp, False),
+    ):
+        counter = "tx_frames" if allowed else "drop_in_clear_denied"
+        yield counter, 7, 0, 0, 0, True, f"{ip(dst=dst)} / {rest}", None
+    # It is judged before its TTL, which is nothing to a packet that may not be here.
+    yield "drop_in_clear_denied", 7, 0, 0, 0, True, f"{ip(', ttl=1', dst='10.0.2.0')} / {udp}", None
     for length in (0, 18, 1400):
         yield "tx_frames", 0, 0, 0, 0, True, f"{ip(src='192.0.2.1')} / {udp} / Raw(bytes({length}))", None
 
@@ -188,6 +202,16 @@ def decrypt_cases_v6() -> Iterator[tuple[str, int, int, int, int, bool, str, int
         count += 1
         counter = "tx_frames" if sa == 1 and ":1:" in dst else "drop_selector_mismatch"
         yield counter, sa, count, 41, 0, False, f"{ip(dst=dst)} / {udp}", None
+    # In clear: a BYPASS, a group's rule, none.
+    for dst, counter in (
+        ("2001:db8::1", "tx_frames"),
+        ("2001:db8:1::1", "drop_in_clear_denied"),
+        ("2001:db8::2", "drop_in_clear_denied"),
+        ("::10.0.0.1", "drop_in_clear_denied"),
+    ):
+        yield counter, 7, 0, 0, 0, True, f"{ip(dst=dst)} / {udp}", None
+    five = " / ".join(["DestOpt()"] * 5)
+    yield "drop_inner_extension_headers", 7, 0, 0, 0, True, f"{ip()} / {five} / {udp}", None
     # ECN, beside every kind of DSCP and flow label.
     for inner, row in FIGURE_4.items():
         for outer, result in row.items():

@@ -76,6 +76,7 @@ object InnerCounters {
   val dropInjectLength = 70
   val ecnUnexpected = 71
   val dropFragmentOffset = 72
+  val dropInClearDenied = 73
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("rx_frames", 0, "encrypt", "received"),
     CounterDesc("rx_bytes", 1, "encrypt", "info"),
@@ -149,7 +150,8 @@ object InnerCounters {
     CounterDesc("drop_inject_disabled", 69, "decrypt", "drop"),
     CounterDesc("drop_inject_length", 70, "decrypt", "drop"),
     CounterDesc("ecn_unexpected", 71, "decrypt", "info"),
-    CounterDesc("drop_fragment_offset", 72, "decrypt", "drop")
+    CounterDesc("drop_fragment_offset", 72, "decrypt", "drop"),
+    CounterDesc("drop_in_clear_denied", 73, "decrypt", "drop")
   )
 }
 

@@ -28,7 +28,7 @@ class InboundSelectorsSpec extends AnyFunSuite with CompiledOnce {
     Set(random.nextInt(256), random.nextInt(9), if (random.nextBoolean()) 0 else protocols(random.nextInt(3)))
 
   for (rules <- Seq(32, 128))
-    test(s"packets of one set and of several by $rules rules, in any order, are allowed as the ordered SPD says") {
+    test(s"packets of one set, of several by $rules rules, and in clear are allowed as the ordered SPD says") {
       simulate(new InboundSelectors(rules)) { dut =>
         val random = new Random(rules)
         val packet = dut.io.packet
@@ -36,12 +36,13 @@ class InboundSelectorsSpec extends AnyFunSuite with CompiledOnce {
         dut.io.table.request.valid.poke(false)
         while (!dut.io.ready.peek().litToBoolean) dut.clock.step()
 
-        // Groups 0 to 2 and, of the same numbers, discards; the rows above are full of narrow sets,
-        // the last has every packet.
+        // Groups 0 to 2 and, of the same numbers, discards and what comes in clear; the rows above
+        // are full of narrow sets, the last has every packet.
         val table = Seq.tabulate(rules) { i =>
           val wanted = set(random)
           val narrow = if (i == rules - 1) Set(0, 0, 0) else wanted.copy(bits = wanted.bits max 4)
-          (narrow, if (random.nextInt(4) == 0) Action.discard else Action.protect, random.nextInt(3))
+          val action = Seq(Action.discard, Action.bypass, Action.protect, Action.protect)(random.nextInt(4))
+          (narrow, action, random.nextInt(3))
         }
         for (((set, action, group), index) <- table.zipWithIndex) {
           val request = dut.io.table.request
@@ -57,28 +58,32 @@ class InboundSelectorsSpec extends AnyFunSuite with CompiledOnce {
 
         val latency = TernaryTable.latency(rules) max SelectorMatch.latency
         val expected = scala.collection.mutable.Queue.fill[Option[Boolean]](latency)(None)
-        var seen = Map.empty[(Boolean, Boolean), Int].withDefaultValue(0)
-        for (n <- 0 until 6000) {
+        var seen = Map.empty[(String, Boolean), Int].withDefaultValue(0)
+        for (n <- 0 until 15000) {
           val arrives = n % 2 == 0 && random.nextInt(4) != 0
           packet.valid.poke(arrives)
-          val (to, by, byRules, group) =
-            (random.nextInt(256), protocols(random.nextInt(3)), random.nextBoolean(), random.nextInt(3))
+          val (to, by, byRules, group, clear) =
+            (random.nextInt(256), protocols(random.nextInt(3)), random.nextBoolean(), random.nextInt(3), n % 3 == 0)
           val own = set(random)
           packet.bits.fields.etherClass.poke(EtherClass.ipv4)
           packet.bits.fields.destination.poke(InnerSetup.address(s"10.0.0.$to"))
           packet.bits.fields.protocol.poke(by)
+          packet.bits.clear.poke(clear)
           packet.bits.row.poke(
             own.row | SelectorRow.byRules.put(if (byRules) 1 else 0) | SelectorRow.group.put(group)
           )
           val first = table.find(_._1.has(to, by)).get
-          val allowed = if (byRules) first._2 == Action.protect && first._3 == group else own.has(to, by)
+          val (kind, allowed) =
+            if (clear) ("clear", first._2 == Action.bypass)
+            else if (byRules) ("by rules", first._2 == Action.protect && first._3 == group)
+            else ("one set", own.has(to, by))
           expected.enqueue(Option.when(arrives)(allowed))
           expected.dequeue().foreach(want => assert(dut.io.allowed.peek().litToBoolean == want, s"cycle $n"))
-          if (arrives) seen += (byRules, allowed) -> (seen((byRules, allowed)) + 1)
+          if (arrives) seen += (kind, allowed) -> (seen((kind, allowed)) + 1)
           dut.clock.step()
         }
-        info(s"by rules and allowed: $seen")
-        assert(seen.size == 4 && seen.values.forall(_ > 100), "the test needs both answers of both kinds")
+        info(s"kind and allowed: $seen")
+        assert(seen.size == 6 && seen.values.forall(_ > 100), "the test needs both answers of each kind")
       }
     }
 }

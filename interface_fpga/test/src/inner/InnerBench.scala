@@ -22,7 +22,8 @@ case class LinkPacket(
     nextHeader: Int = 4,
     sequence: BigInt = 0,
     moved: Boolean = false,
-    peerTag: Int = 0
+    peerTag: Int = 0,
+    transport: Boolean = false
 )
 
 /** The inner chip's ports, with or without its link. */
@@ -202,6 +203,7 @@ class InnerBench(dut: InnerHarness, config: InnerConfig) extends PeekPokeAPI {
     meta.length.poke(packet.bytes.length)
     meta.sa.poke(packet.sa)
     meta.bypass.poke(packet.bypass)
+    meta.transport.poke(packet.transport)
     meta.tos.poke(packet.tos)
     meta.nextHeader.poke(packet.nextHeader)
     meta.sequence.poke(packet.sequence)

@@ -172,15 +172,18 @@ object InnerSetup {
   private val unreachable: BigInt = ipVersion(4) | numbers(1, Upper.icmp, 3 to 3, 1 to 4)
 
   /**
-   * What two groups of inbound SAs may carry, in the order of the rows, as they stand in a rule; a
-   * discard belongs to none.
+   * What two groups of inbound SAs may carry and what comes in clear, in the order of the rows, as
+   * they stand in a rule; a discard belongs to none.
    */
   val inboundRules: Seq[Rule] = Seq(
     Rule("10.0.1.0", 24, Action.protect, 77, 1, protocol = 17, port = 80),
     Rule("10.0.1.0", 24, Action.discard, 77, 2, protocol = 17, port = 81),
     Rule("10.0.1.0", 25, Action.protect, 78, 3),
+    Rule("10.0.0.1", 32, Action.bypass, 0, 3),
     Rule("10.0.0.0", 23, Action.protect, 77, 4),
-    Rule("2001:db8:1::", 48, Action.protect, 77, 5)
+    Rule("2001:db8:1::", 48, Action.protect, 77, 5),
+    Rule("10.0.1.0", 24, Action.bypass, 0, 6),
+    Rule("2001:db8::1", 128, Action.bypass, 0, 6)
   )
 
   /**
