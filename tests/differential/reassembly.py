@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What becomes of fragments at a port (docs/explanation/fragments.md; RFC 791 3.2, RFC 8200 4.5,
-RFC 5722, RFC 7112, RFC 3168 5.3), by scapy's reading of them."""
+RFC 7112, RFC 3168 5.3), by scapy's reading of them."""
 
 from __future__ import annotations
 
@@ -48,6 +48,10 @@ class Piece:
     def end(self) -> int:
         return self.start + len(self.payload)
 
+    def same(self, other: Piece) -> bool:
+        """An exact duplicate, as Linux's IPFRAG_DUP: by the range alone."""
+        return (self.start, self.end, self.more) == (other.start, other.end, other.more)
+
     @property
     def counted(self) -> int:
         """The payload length of an IPv6 packet that ends with this."""
@@ -56,12 +60,10 @@ class Piece:
 
 @dataclass
 class Datagram:
-    """`came`: numbers of the frames that were fragments of it. `dead`: the counter of all of them,
-    once they are discarded."""
+    """`came`: numbers of the frames that were fragments of it."""
 
     pieces: list[Piece] = field(default_factory=list)
     came: list[int] = field(default_factory=list)
-    dead: str = ""
 
 
 @dataclass(frozen=True)
@@ -79,8 +81,7 @@ class Step:
 
 
 class Reassembly:
-    """The datagrams of one port; frames come in order. `open`: those that are neither whole
-    nor dead.
+    """The datagrams of one port; frames come in order. `open`: those that are not whole.
 
     `bump`: of a bump in the wire. `own`: the box's IPv6 address there, at which fragments end.
     """
@@ -118,16 +119,14 @@ class Reassembly:
             return Step(("drop_reasm_headers",))
         datagram = self.open.setdefault(piece.key, Datagram())
         datagram.came.append(number)
-        if datagram.dead:
-            return Step((datagram.dead,))
+        if any(piece.same(other) for other in datagram.pieces):
+            return Step(("drop_reasm_duplicate",))
         overlaps = any(piece.start < other.end and other.start < piece.end for other in datagram.pieces)
         datagram.pieces.append(piece)
-        if mixed({each.ecn for each in datagram.pieces}):
-            datagram.dead = "drop_reasm_ecn"
-        elif overlaps:
-            datagram.dead = "drop_reasm_overlap"
-        if datagram.dead:
-            return Step((datagram.dead,) * len(datagram.pieces))
+        disagree = mixed({each.ecn for each in datagram.pieces})
+        if disagree or overlaps:
+            del self.open[piece.key]
+            return Step(("drop_reasm_ecn" if disagree else "drop_reasm_overlap",) * len(datagram.pieces))
         whole = joined(datagram.pieces)
         if whole is None:
             return Step()
@@ -140,7 +139,7 @@ def without_incomplete(frames: list[Frame], port: Reassembly) -> list[Frame]:
     at which none has come yet."""
     for frame in frames:
         port.take(frame)
-    waiting = {number for datagram in port.open.values() if not datagram.dead for number in datagram.came}
+    waiting = {number for datagram in port.open.values() for number in datagram.came}
     return [frame for number, frame in enumerate(frames) if number not in waiting]
 
 

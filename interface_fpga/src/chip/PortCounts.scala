@@ -52,6 +52,7 @@ object PortCounts {
     "drop_reasm_oversize" -> reassembly.dropOversize,
     "drop_reasm_memory" -> reassembly.dropMemory,
     "drop_reasm_end" -> reassembly.dropEnd,
+    "drop_reasm_duplicate" -> reassembly.dropDuplicate,
     "drop_reasm_ecn" -> reassembly.dropEcn,
     "drop_reasm_overlap" -> reassembly.dropOverlap,
     "drop_reasm_timeout" -> reassembly.dropTimeout,

@@ -11,6 +11,9 @@ import sallyport.common.queue.MemoryQueue
  * `taken` gives one a cycle. `read` gives one back, any cycle; `discarded` gives all the cells of a
  * datagram back, one a cycle, and waits for `read`. Reset puts every cell in, one a cycle; `ready`
  * says when.
+ *
+ * `low` says, 3 cycles behind each of them, that fewer cells are free, or on their way here, than
+ * the longest packet needs.
  */
 class CellPool(p: ReassemblyConfig) extends Module {
   val io = IO(new Bundle {
@@ -18,6 +21,7 @@ class CellPool(p: ReassemblyConfig) extends Module {
     val taken = Decoupled(UInt(p.cellBits.W))
     val read = Flipped(Valid(UInt(p.cellBits.W)))
     val discarded = Flipped(Decoupled(new CellList(p)))
+    val low = Output(Bool())
   })
 
   private val filling = RegInit(0.U((p.cellBits + 1).W))
@@ -44,4 +48,13 @@ class CellPool(p: ReassemblyConfig) extends Module {
   queue.io.in.valid := RegNext(returned.valid, false.B)
   queue.io.in.bits := last.bits
   assert(!queue.io.in.valid || queue.io.in.ready, "more cells come back than there are")
+
+  private val taken = RegNext(io.taken.fire, false.B)
+  private val back = RegNext(
+    Mux(io.ready, Mux(io.discarded.fire, PopCount(io.discarded.bits.held), 0.U), 1.U) + (io.ready && io.read.valid),
+    0.U
+  )
+  private val free = RegInit(0.U((p.cellBits + 1).W))
+  free := free + back - taken
+  io.low := RegNext(free < p.pages.U, false.B)
 }

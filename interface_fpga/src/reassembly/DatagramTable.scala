@@ -23,12 +23,6 @@ class DatagramRecord(p: ReassemblyConfig) extends Bundle {
   /** Tick in which its first fragment came. */
   val born = UInt(p.tickBits.W)
   val sourceIndex = UInt(p.sourceBits.W)
-
-  /** It is discarded, and what still comes of it too (RFC 5722 4); it has no cells. */
-  val dead = Bool()
-
-  /** With `dead`: a [[FragmentDrop]]. */
-  val reason = UInt(FragmentDrop.getWidth.W)
   val fragments = UInt(ReassemblyEvents.frameBits.W)
 
   /** Units received, and the one behind the last of them. */
@@ -51,13 +45,16 @@ class DatagramRecord(p: ReassemblyConfig) extends Bundle {
 class DatagramAnswer(p: ReassemblyConfig) extends Bundle {
   val hit = Bool()
 
-  /** Of the way that was picked, or else of the one that was hit. */
+  /** Every way holds another datagram. */
+  val crowded = Bool()
+
+  /** Of the way that was picked or hit; if `crowded`, of any. */
   val record = new DatagramRecord(p)
 
   /** Its time is over. */
   val expired = Bool()
 
-  /** The way of `record`, or else a free one; one bit a way, none if there is none. */
+  /** The way of `record`, or else a free one; one bit a way. */
   val way = UInt(ways.W)
 }
 
@@ -103,10 +100,14 @@ class DatagramTable(p: ReassemblyConfig) extends Module {
   private val valid3 = VecInit(rows.map(row => RegNext(row.valid)))
   private val hit3 = VecInit(rows.map(row => RegNext(row.valid && row.key === io.key))).asUInt
   private val expired3 = VecInit(rows.map(row => RegNext(row.valid && io.now - row.born >= io.timeout))).asUInt
-  private val way3 = Mux(io.pick.valid, io.pick.bits, hit3)
+  private val crowded3 = valid3.asUInt.andR && !hit3.orR
+  private val turn = RegInit(1.U(ways.W))
+  turn := turn.rotateLeft(1)
+  private val way3 = Mux(io.pick.valid, io.pick.bits, Mux(crowded3, turn, hit3))
   io.expired := expired3
   private val answer = Reg(new DatagramAnswer(p))
   answer.hit := hit3.orR
+  answer.crowded := crowded3
   answer.record := Mux1H(way3, rows3)
   answer.expired := (expired3 & way3).orR
   answer.way := Mux(way3.orR, way3, PriorityEncoderOH(~valid3.asUInt))

@@ -27,6 +27,9 @@ class DatagramGrowth(p: ReassemblyConfig) extends Bundle {
   /** The fragment and those before it do not agree where the datagram ends. */
   val badEnd = Bool()
 
+  /** The fragment is the last, just as those before it say of its end. */
+  val sameEnd = Bool()
+
   /** Every byte is there, if no unit came twice. */
   val complete = Bool()
 
@@ -63,6 +66,7 @@ class DatagramUpdate(p: ReassemblyConfig) extends Module {
   private val end2 = RegNext(Mux(plan.more, endUnit1, plan.endUnit))
   private val bytes2 = RegNext(growth1.endBytes +& growth1.notes.headerBytes)
   growth2.badEcn := Ecn.mixed(growth1.ecn)
+  growth2.sameEnd := plan.more =/= (record.ended && plan.endBytes === record.endBytes)
   growth2.badEnd := Mux(
     record.ended,
     Mux(plan.more, plan.endBytes > record.endBytes, plan.endBytes =/= record.endBytes),

@@ -134,7 +134,9 @@ class FragmentPlanner(p: ReassemblyConfig) extends Module {
   private val payload1 = headerEnd1 + info1.ipv6
   plan2.key := info1.key
   plan2.rows.zipWithIndex.foreach { case (row, way) => row := CuckooHash.row(way, info1.key, p.tableRows) }
-  plan2.sourceIndex := CuckooHash.row(3, info1.source, p.sources)
+  // An IPv6 source is a /64: one host may use all of its addresses.
+  private val network1 = Cat(info1.source(127, 64), Mux(info1.ipv6, 0.U(64.W), info1.source(63, 0)))
+  plan2.sourceIndex := CuckooHash.row(3, network1, p.sources)
   plan2.ipv6 := info1.ipv6
   // What these lose is of no use: the packet is too long, and then nothing of them is used.
   plan2.more := info1.more

@@ -98,6 +98,7 @@ class Reassembler(p: ReassemblyConfig) extends Module {
 
   private val pool = Module(new CellPool(p))
   control.io.cell <> pool.io.taken
+  control.io.low := pool.io.low
   pool.io.discarded <> control.io.release
   pool.io.read := reader.io.free
   control.io.enable := pool.io.ready
@@ -126,6 +127,7 @@ class Reassembler(p: ReassemblyConfig) extends Module {
   io.events.dropOversize := frames(FragmentDrop.oversize)
   io.events.dropMemory := frames(FragmentDrop.memory)
   io.events.dropEnd := frames(FragmentDrop.end)
+  io.events.dropDuplicate := frames(FragmentDrop.duplicate)
   io.events.dropEcn := frames(FragmentDrop.ecn)
   io.events.dropOverlap := frames(FragmentDrop.overlap)
   io.events.dropTimeout := frames(FragmentDrop.timeout)

@@ -9,12 +9,12 @@ import sallyport.iface.mac.MacReceive
 /**
  * Parameters of a [[Reassembler]].
  *
- * @param datagrams  datagrams under reassembly at once
+ * @param datagrams  datagrams under reassembly at once; beyond it the oldest gives way
  * @param tableRows  rows of each of the table's four ways, a power of two; at a row for each
  *                   datagram and way the chance that one of them finds no place is below 1 %
  * @param cells      cells of [[ReassemblyConfig.cellBytes]] that hold them, a power of two
- * @param sources    counters of datagrams by source address, a power of two: sources that share one
- *                   share a limit
+ * @param sources    counters of datagrams by source (an IPv4 address or an IPv6 /64), a power of
+ *                   two: sources that share one share a limit
  * @param maxBytes   longest packet that is made, with its link-layer header
  * @param queueBeats fragments that wait, in 64-byte beats, a power of two
  * @param ipOffsets  bytes that may stand in front of the IP header
@@ -63,7 +63,9 @@ case class ReassemblyConfig(
   val pageBits: Int = log2Ceil(pages)
   val rowBits: Int = log2Ceil(tableRows)
   val sourceBits: Int = log2Ceil(sources)
-  val datagramBits: Int = log2Ceil(datagrams + 1)
+
+  /** A number of datagrams, and one above their limit. */
+  val datagramBits: Int = log2Ceil(datagrams + 2)
 
   /** A number of 8-byte units in a datagram's cells, those of its header among them. */
   val unitBits: Int = log2Ceil(pages * cellUnits + 1)

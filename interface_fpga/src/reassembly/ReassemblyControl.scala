@@ -6,24 +6,6 @@ import chisel3.util._
 import ReassemblyConfig._
 import sallyport.iface.headers.Ecn
 
-/** What software sets. */
-class ReassemblyLimits(p: ReassemblyConfig) extends Bundle {
-
-  /** Ticks after its first fragment in which a datagram is given up; 1 or more. */
-  val timeout = UInt((p.tickBits - 1).W)
-
-  /** Datagrams of one source at once. */
-  val perSource = UInt(p.datagramBits.W)
-}
-
-/** Frames that were dropped in one cycle, all for one reason. */
-class DroppedFragments extends Bundle {
-
-  /** A [[FragmentDrop]]. */
-  val reason = UInt(FragmentDrop.getWidth.W)
-  val frames = UInt(ReassemblyEvents.frameBits.W)
-}
-
 /** States of [[ReassemblyControl]]. */
 private[iface] object ControlState extends ChiselEnum {
   val idle, look1, look2, look3, decide, walk, drain1, drain2, drain3, commit, expire1, expire2, expire = Value
@@ -37,19 +19,21 @@ private[iface] object ControlState extends ChiselEnum {
  *  - a fragment of a wrong length, and a first one without all headers, is dropped alone
  *    (`length`, `headers`);
  *  - a datagram whose time is over is dropped before anything is added to it (`timeout`);
- *  - a fragment of a dead datagram is dropped for the reason for which the datagram died;
- *  - a fragment of a new datagram that finds no place is dropped alone (`full`, `source`);
+ *  - a new datagram of a source that has as many as it may is refused (`source`);
+ *  - where room is missing, the oldest datagram gives way (`full`): for a new datagram in a full
+ *    table, and for any fragment while fewer cells are free than the longest packet needs. If all
+ *    places of a new datagram's hashes are taken, one of those gives way. The fragment waits for it
+ *    some 15 cycles;
+ *  - an exact duplicate, which fills the bytes of one fragment that came before, is dropped alone
+ *    (`duplicate`); its ECN field and its bytes are not looked at;
  *  - an error kills the datagram (`oversize`, `memory`, `end`, `ecn`, `overlap`): all its fragments
- *    are dropped, and its record stays, dead, until its time is over. So the order of its fragments
- *    makes no difference.
+ *    so far are dropped and its place is free. Those still to come begin a new datagram.
  *
  * ECN (RFC 3168 5.3): CE on any fragment is CE on the datagram, but where a fragment is Not-ECT and
  * another one is not, the datagram is dropped (`ecn`), which the RFC allows and Linux does
  * (ip_frag_ecn_table). Of ECT(0) and ECT(1) alone the first fragment's stays.
  *
- * An exact duplicate is an overlap like any other (RFC 8200 4.5 allows both): to tell it from one
- * that carries other bytes, all of them would have to be compared. A datagram in one fragment
- * (RFC 6946) has no record.
+ * A datagram in one fragment (RFC 6946) has no record.
  *
  * `verdict` is a pulse, one for each `plan`, in order. Waits for `release` alone, which takes a
  * datagram's cells back when it dies.
@@ -65,6 +49,9 @@ class ReassemblyControl(p: ReassemblyConfig) extends Module {
     val plan = Flipped(Decoupled(new FragmentPlan(p)))
     val verdict = Valid(new FragmentVerdict(p))
     val cell = Flipped(Decoupled(UInt(p.cellBits.W)))
+
+    /** Fewer cells are free than the longest packet needs. */
+    val low = Input(Bool())
     val release = Decoupled(new CellList(p))
     val dropped = Valid(new DroppedFragments)
 
@@ -81,6 +68,7 @@ class ReassemblyControl(p: ReassemblyConfig) extends Module {
   private val sweep = Module(new ExpirySweep(p))
   private val sources = Module(new SourceLimit(p))
   private val map = Module(new CellMap(p))
+  private val ages = Module(new AgeList(ways * p.tableRows))
   private val update = Module(new DatagramUpdate(p))
   private val ready = RegNext(table.io.ready && sources.io.ready, false.B)
   io.ready := ready
@@ -93,24 +81,27 @@ class ReassemblyControl(p: ReassemblyConfig) extends Module {
   private val any = RegNext(live =/= 0.U, false.B)
   io.busy := any
 
-  // The record to look up: for a fragment, or for the sweep.
+  // The record to look up: for a fragment, for the sweep, or the oldest one, which gives way.
+  private val evicts = RegInit(false.B)
   private val free = state === idle && ready && io.enable
-  private val sweeps = free && sweep.io.request.valid
-  private val offered = free && !sweep.io.request.valid && io.plan.valid
+  private val aims = free && (evicts || sweep.io.request.valid)
+  private val offered = free && !evicts && !sweep.io.request.valid && io.plan.valid
   private val bad = plan.badLength || plan.badHeaders
   private val looksUp = offered && !bad
-  private val sweeping = RegInit(false.B)
-  when(state === idle) { sweeping := sweeps }
-  when(sweeps || looksUp) { state := look1 }
+  private val aimed = RegInit(false.B)
+  when(state === idle) { aimed := aims }
+  when(aims || looksUp) { state := look1 }
+  private val oldestRow = ages.io.oldest(p.rowBits - 1, 0)
+  private val aimedRow = Mux(evicts, oldestRow, sweep.io.row)
   when(state === look1) { state := look2 }
   when(state === look2) { state := look3 }
   when(state === look3) { state := decide }
 
-  table.io.read.valid := sweeps || looksUp || sweep.io.read
-  table.io.read.bits := Mux(looksUp, plan.rows, VecInit.fill(ways)(sweep.io.row))
+  table.io.read.valid := aims || looksUp || sweep.io.read
+  table.io.read.bits := Mux(looksUp, plan.rows, VecInit.fill(ways)(Mux(aims, aimedRow, sweep.io.row)))
   table.io.key := plan.key
-  table.io.pick.valid := sweeping
-  table.io.pick.bits := sweep.io.request.bits.way
+  table.io.pick.valid := aimed
+  table.io.pick.bits := Mux(evicts, UIntToOH(ages.io.oldest >> p.rowBits, ways), sweep.io.request.bits.way)
   table.io.now := now
   table.io.timeout := io.limits.timeout
   sweep.io.tick := io.tick
@@ -124,22 +115,24 @@ class ReassemblyControl(p: ReassemblyConfig) extends Module {
   private val record = Reg(new DatagramRecord(p))
   private val fresh = Reg(Bool())
   private val way = Reg(UInt(ways.W))
+  private val row = Reg(UInt(p.rowBits.W))
   private val page = Reg(UInt(p.pageBits.W))
 
+  /** The record makes room; else its time is over. */
+  private val yields = Reg(Bool())
+
   /** Why the datagram dies, whatever the map of its cells says. */
-  private val cut = RegInit(false.B)
-  private val cutReason = Reg(FragmentDrop())
+  private val cut = Reg(Valid(FragmentDrop()))
   private val hit = answer.hit && !plan.atomic
-  private val expired = answer.expired && (sweeping || hit)
-  private val known = !sweeping && hit && !expired
-  private val placeless = !sweeping && !hit && !plan.atomic && (full || !answer.way.orR)
-  private val limited = !sweeping && !hit && !plan.atomic && sources.io.full
-  private val late = known && answer.record.dead
-  private val dropsAlone = late || placeless || limited
+  private val expired = Mux(aimed, evicts || answer.expired, hit && answer.expired)
+  private val begins = !aimed && !hit && !plan.atomic
+  private val limited = begins && sources.io.full
+  private val lacks = !aimed && !plan.tooLong && any && (begins && full || io.low)
+  private val crowded = begins && !plan.tooLong && answer.crowded
   map.io.clear := state === decide
   when(state === decide) {
     record := answer.record
-    when(!hit && !sweeping) {
+    when(!aimed && !hit && !crowded) {
       record.fragments := 0.U
       record.units := 0.U
       record.reach := 0.U
@@ -150,12 +143,23 @@ class ReassemblyControl(p: ReassemblyConfig) extends Module {
     }
     fresh := !hit
     way := answer.way
+    row := Mux(aimed, aimedRow, Mux1H(answer.way, plan.rows))
+    yields := evicts || crowded
     page := plan.firstPage
-    cut := plan.tooLong
-    cutReason := FragmentDrop.oversize
-    state := Mux(expired, expire1, Mux(sweeping || dropsAlone, idle, Mux(plan.tooLong, drain1, walk)))
+    cut.valid := plan.tooLong
+    cut.bits := FragmentDrop.oversize
+    state := MuxCase(
+      walk,
+      Seq(
+        expired -> expire1,
+        (aimed || limited || lacks) -> idle,
+        crowded -> expire1,
+        plan.tooLong -> drain1
+      )
+    )
+    when(!aimed) { evicts := lacks && !expired && !limited }
   }
-  private val dropsNow = state === decide && dropsAlone
+  private val dropsNow = state === decide && limited
 
   // Its cells: one a cycle, a free one where it has none yet.
   private val present = record.pages.held(page)
@@ -167,6 +171,8 @@ class ReassemblyControl(p: ReassemblyConfig) extends Module {
   map.io.step.bits.fresh := !present
   map.io.step.bits.from := Mux(page === plan.firstPage, plan.from(log2Ceil(cellUnits) - 1, 0), 0.U)
   map.io.step.bits.to := Mux(page === plan.lastPage, plan.to(log2Ceil(cellUnits) - 1, 0), (cellUnits - 1).U)
+  map.io.step.bits.begins := page === plan.firstPage
+  map.io.step.bits.ends := page === plan.lastPage
   when(walks) {
     when(!present && io.cell.valid) {
       record.pages.held := record.pages.held | UIntToOH(page, p.pages)
@@ -174,8 +180,8 @@ class ReassemblyControl(p: ReassemblyConfig) extends Module {
     }
     page := page + 1.U
     when(stuck) {
-      cut := true.B
-      cutReason := FragmentDrop.memory
+      cut.valid := true.B
+      cut.bits := FragmentDrop.memory
     }
     when(stuck || page === plan.lastPage) { state := drain1 }
   }
@@ -186,15 +192,15 @@ class ReassemblyControl(p: ReassemblyConfig) extends Module {
   when(state === drain2) { state := drain3 }
   when(state === drain3) {
     state := commit
-    when(!cut && (growth.badEnd || growth.badEcn)) {
-      cut := true.B
-      cutReason := Mux(growth.badEnd, FragmentDrop.end, FragmentDrop.ecn)
+    when(!cut.valid && growth.badEnd) {
+      cut.valid := true.B
+      cut.bits := FragmentDrop.end
     }
   }
 
   // What becomes of it.
-  private val kills = cut || map.io.overlap || (growth.complete && growth.tooLong)
-  private val completes = growth.complete && !kills
+  private val fate = FragmentFate(cut, map.io.overlap, map.io.differs, growth)
+  import fate.{completes, duplicate, kills}
   private val gives = record.pages.held.orR && (state === expire || state === commit && kills)
   private val done = !gives || io.release.ready
   private val commits = state === commit && done
@@ -204,20 +210,21 @@ class ReassemblyControl(p: ReassemblyConfig) extends Module {
   when(state === expire1) { state := expire2 }
   when(state === expire2) { state := expire }
   when(commits || expires) { state := idle }
-  sweep.io.done := sweeping && (expires || state === decide && !expired)
+  when(expires) { evicts := false.B }
+  sweep.io.done := aimed && !evicts && (expires || state === decide && !expired)
   io.plan.ready := dropsNow || commits || offered && bad
 
-  table.io.write.valid := commits && !plan.atomic || expires
+  private val stays = commits && !plan.atomic && !kills && !duplicate && !completes
+  private val appears = stays && fresh
+  private val leaves = expires || commits && !fresh && (kills || completes)
+  table.io.write.valid := stays || leaves
   table.io.write.bits.ways := way
-  table.io.write.bits.row := Mux(sweeping, sweep.io.row, Mux1H(way, plan.rows))
+  table.io.write.bits.row := row
   private val written = table.io.write.bits.record
   written := record
-  written.valid := state === commit && !completes
+  written.valid := stays
   written.key := plan.key
   written.sourceIndex := plan.sourceIndex
-  written.dead := kills
-  private val reason = Mux(cut, cutReason, Mux(map.io.overlap, FragmentDrop.overlap, FragmentDrop.oversize))
-  written.reason := reason.asUInt
   written.fragments := growth.fragments
   written.units := growth.units
   written.reach := growth.reach
@@ -225,19 +232,20 @@ class ReassemblyControl(p: ReassemblyConfig) extends Module {
   written.endBytes := growth.endBytes
   written.notes := growth.notes
   written.ecn := growth.ecn
-  when(kills) { written.pages.held := 0.U }
 
-  private val appears = commits && !plan.atomic && fresh
-  private val leaves = expires || commits && !plan.atomic && completes
-  when(appears =/= leaves) { live := Mux(appears, live + 1.U, live - 1.U) }
+  when(appears || leaves) { live := Mux(appears, live + 1.U, live - 1.U) }
+  ages.io.place := Cat(OHToUInt(way), row)
+  ages.io.read := state === drain1 || state === expire1
+  ages.io.take := appears
+  ages.io.leave := leaves
   sources.io.read.valid := looksUp || state === expire1
   sources.io.read.bits := Mux(state === expire1, record.sourceIndex, plan.sourceIndex)
-  sources.io.write.valid := appears =/= leaves
+  sources.io.write.valid := appears || leaves
   sources.io.write.bits.index := Mux(state === expire, record.sourceIndex, plan.sourceIndex)
   sources.io.write.bits.count := Mux(leaves, sources.io.count - 1.U, sources.io.count + 1.U)
 
   private val verdict = Reg(new FragmentVerdict(p))
-  verdict.accept := commits && !kills
+  verdict.accept := commits && !kills && !duplicate
   verdict.layout := plan.layout
   verdict.complete := completes
   verdict.replay.pages := record.pages
@@ -250,20 +258,18 @@ class ReassemblyControl(p: ReassemblyConfig) extends Module {
   io.verdict.valid := RegNext(io.plan.fire, false.B)
 
   private val dropped = Reg(new DroppedFragments)
-  dropped.frames := Mux(state === commit, growth.fragments, Mux(state === expire, record.fragments, 1.U))
+  dropped.frames := Mux(state === commit && kills, growth.fragments, Mux(state === expire, record.fragments, 1.U))
   dropped.reason := MuxCase(
     Mux(plan.badLength, FragmentDrop.length, FragmentDrop.headers).asUInt,
     Seq(
-      (state === commit) -> written.reason,
-      (state === expire) -> FragmentDrop.timeout.asUInt,
-      (state === decide && late) -> answer.record.reason,
-      (state === decide && placeless) -> FragmentDrop.full.asUInt,
-      (state === decide && limited) -> FragmentDrop.source.asUInt
+      (state === commit) -> fate.reason.asUInt,
+      (state === expire) -> Mux(yields, FragmentDrop.full, FragmentDrop.timeout).asUInt,
+      (state === decide) -> FragmentDrop.source.asUInt
     )
   )
   io.dropped.bits := dropped
   io.dropped.valid := RegNext(
-    commits && kills || expires && !record.dead || dropsNow || offered && bad,
+    commits && (kills || duplicate) || expires || dropsNow || offered && bad,
     false.B
   )
   io.merged.valid := RegNext(commits && completes, false.B)

@@ -8,7 +8,15 @@ import chisel3._
  * are tried.
  */
 object FragmentDrop extends ChiselEnum {
-  val length, headers, full, source, oversize, memory, end, ecn, overlap, timeout = Value
+  val length, headers, source, oversize, memory, end, duplicate, ecn, overlap, full, timeout = Value
+}
+
+/** Frames that were dropped in one cycle, all for one reason. */
+class DroppedFragments extends Bundle {
+
+  /** A [[FragmentDrop]]. */
+  val reason = UInt(FragmentDrop.getWidth.W)
+  val frames = UInt(ReassemblyEvents.frameBits.W)
 }
 
 /**
@@ -36,11 +44,14 @@ class ReassemblyEvents extends Bundle {
    */
   val dropHeaders = frames
 
-  /** Of a new datagram, and the table is full. */
+  /** The datagram was the oldest, or in the way, when there was no room for another one. */
   val dropFull = frames
 
   /** Of a new datagram of a source that has as many as it may. */
   val dropSource = frames
+
+  /** Fills just the bytes that one fragment of its datagram filled before. */
+  val dropDuplicate = frames
 
   /** The datagram is longer than a packet may be. */
   val dropOversize = frames
@@ -54,7 +65,7 @@ class ReassemblyEvents extends Bundle {
   /** Some fragments of the datagram are Not-ECT, others are not (RFC 3168 5.3). */
   val dropEcn = frames
 
-  /** Two fragments of the datagram hold the same byte (RFC 5722). */
+  /** Two fragments of the datagram hold the same byte, and are not the same (RFC 5722). */
   val dropOverlap = frames
 
   /** The datagram was not whole in time. */

@@ -11,8 +11,8 @@ class SourceWrite(p: ReassemblyConfig) extends Bundle {
 }
 
 /**
- * Datagrams under reassembly by source address. A counter stands for all sources of one hash: those
- * share a limit, no source ever has more than it.
+ * Datagrams under reassembly by source, which is an IPv4 address or an IPv6 /64. A counter stands
+ * for all sources of one hash: those share a limit, no source ever has more than it.
  *
  * `count` and `full` hold from 2 and 3 cycles after `read` until the next one. Reset clears a
  * counter a cycle; `ready` says when.

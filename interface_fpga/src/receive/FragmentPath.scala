@@ -15,7 +15,7 @@ class FragmentLimits extends Bundle {
   /** Ticks after which a datagram is given up; 0 counts as 1. */
   val timeout = UInt(15.W)
 
-  /** Datagrams of one source at once; as many as there are if it is more. */
+  /** Datagrams of one source at once; there is no limit if it is more than there may be at all. */
   val perSource = UInt(16.W)
 }
 
@@ -99,7 +99,7 @@ class FragmentPath(p: ReassemblyConfig) extends Module {
 
   private val limits = reassembler.io.limits
   limits.timeout := RegNext(Mux(io.limits.timeout === 0.U, 1.U, io.limits.timeout))
-  private val most = p.datagrams.U(16.W)
+  private val most = (p.datagrams + 1).U(16.W)
   limits.perSource := RegNext((Mux(io.limits.perSource > most, most, io.limits.perSource))(p.datagramBits - 1, 0))
   reassembler.io.tick := io.tick
   io.busy := reassembler.io.busy

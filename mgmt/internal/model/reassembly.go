@@ -15,10 +15,10 @@ type Reassembly struct {
 	PerSource uint32        `json:"per_source,omitempty"`
 }
 
-// What the chips have after reset (RFC 8200, 4.5: 60 s).
+// What the chips have after reset: no limit of datagrams of one source.
 const (
-	resetTimeout   = 60 * time.Second
-	resetPerSource = 64
+	resetTimeout   = 250 * time.Millisecond
+	resetPerSource = 65535
 )
 
 func (r Reassembly) TimeoutOrDefault() time.Duration { return cmp.Or(r.Timeout, resetTimeout) }

@@ -55,30 +55,31 @@ const (
 	InnerCounterDropReasmHeaders          = 47
 	InnerCounterDummyPackets              = 48
 	InnerCounterTxDummy                   = 49
-	InnerCounterLinkRxPackets             = 50
-	InnerCounterLinkRxLost                = 51
-	InnerCounterLinkResyncs               = 52
-	InnerCounterDropTxDisabled            = 53
-	InnerCounterDropNoSelector            = 54
-	InnerCounterDropReplayed              = 55
-	InnerCounterDropTooOld                = 56
-	InnerCounterDropSelectorMismatch      = 57
-	InnerCounterDropInnerMalformed        = 58
-	InnerCounterDropInnerChecksum         = 59
-	InnerCounterDropInnerNotIp            = 60
-	InnerCounterDropInnerExtensionHeaders = 61
-	InnerCounterDropInnerTtlExpired       = 62
-	InnerCounterDropEcn                   = 63
-	InnerCounterDropNoNextHop             = 64
-	InnerCounterTxFrames                  = 65
-	InnerCounterTxBytes                   = 66
-	InnerCounterDropInnerLifetime         = 67
-	InnerCounterInjectFrames              = 68
-	InnerCounterDropInjectDisabled        = 69
-	InnerCounterDropInjectLength          = 70
-	InnerCounterEcnUnexpected             = 71
-	InnerCounterDropFragmentOffset        = 72
-	InnerCounterDropInClearDenied         = 73
+	InnerCounterDropReasmDuplicate        = 50
+	InnerCounterLinkRxPackets             = 51
+	InnerCounterLinkRxLost                = 52
+	InnerCounterLinkResyncs               = 53
+	InnerCounterDropTxDisabled            = 54
+	InnerCounterDropNoSelector            = 55
+	InnerCounterDropReplayed              = 56
+	InnerCounterDropTooOld                = 57
+	InnerCounterDropSelectorMismatch      = 58
+	InnerCounterDropInnerMalformed        = 59
+	InnerCounterDropInnerChecksum         = 60
+	InnerCounterDropInnerNotIp            = 61
+	InnerCounterDropInnerExtensionHeaders = 62
+	InnerCounterDropInnerTtlExpired       = 63
+	InnerCounterDropEcn                   = 64
+	InnerCounterDropNoNextHop             = 65
+	InnerCounterTxFrames                  = 66
+	InnerCounterTxBytes                   = 67
+	InnerCounterDropInnerLifetime         = 68
+	InnerCounterInjectFrames              = 69
+	InnerCounterDropInjectDisabled        = 70
+	InnerCounterDropInjectLength          = 71
+	InnerCounterEcnUnexpected             = 72
+	InnerCounterDropFragmentOffset        = 73
+	InnerCounterDropInClearDenied         = 74
 )
 
 // InnerCounters is ordered by index.
@@ -133,30 +134,31 @@ var InnerCounters = []Counter{
 	{Name: "drop_reasm_headers", Index: 47, Path: "encrypt", Kind: "drop"},
 	{Name: "dummy_packets", Index: 48, Path: "encrypt", Kind: "injected"},
 	{Name: "tx_dummy", Index: 49, Path: "encrypt", Kind: "sent"},
-	{Name: "link_rx_packets", Index: 50, Path: "decrypt", Kind: "received"},
-	{Name: "link_rx_lost", Index: 51, Path: "decrypt", Kind: "lost"},
-	{Name: "link_resyncs", Index: 52, Path: "decrypt", Kind: "info"},
-	{Name: "drop_tx_disabled", Index: 53, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_selector", Index: 54, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_replayed", Index: 55, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_too_old", Index: 56, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_selector_mismatch", Index: 57, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_malformed", Index: 58, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_checksum", Index: 59, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_not_ip", Index: 60, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_extension_headers", Index: 61, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_ttl_expired", Index: 62, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ecn", Index: 63, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_next_hop", Index: 64, Path: "decrypt", Kind: "drop"},
-	{Name: "tx_frames", Index: 65, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bytes", Index: 66, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inner_lifetime", Index: 67, Path: "decrypt", Kind: "drop"},
-	{Name: "inject_frames", Index: 68, Path: "decrypt", Kind: "injected"},
-	{Name: "drop_inject_disabled", Index: 69, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inject_length", Index: 70, Path: "decrypt", Kind: "drop"},
-	{Name: "ecn_unexpected", Index: 71, Path: "decrypt", Kind: "info"},
-	{Name: "drop_fragment_offset", Index: 72, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_in_clear_denied", Index: 73, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_duplicate", Index: 50, Path: "encrypt", Kind: "drop"},
+	{Name: "link_rx_packets", Index: 51, Path: "decrypt", Kind: "received"},
+	{Name: "link_rx_lost", Index: 52, Path: "decrypt", Kind: "lost"},
+	{Name: "link_resyncs", Index: 53, Path: "decrypt", Kind: "info"},
+	{Name: "drop_tx_disabled", Index: 54, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_selector", Index: 55, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_replayed", Index: 56, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_too_old", Index: 57, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_selector_mismatch", Index: 58, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_malformed", Index: 59, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_checksum", Index: 60, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_not_ip", Index: 61, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_extension_headers", Index: 62, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_ttl_expired", Index: 63, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ecn", Index: 64, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_next_hop", Index: 65, Path: "decrypt", Kind: "drop"},
+	{Name: "tx_frames", Index: 66, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bytes", Index: 67, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_lifetime", Index: 68, Path: "decrypt", Kind: "drop"},
+	{Name: "inject_frames", Index: 69, Path: "decrypt", Kind: "injected"},
+	{Name: "drop_inject_disabled", Index: 70, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inject_length", Index: 71, Path: "decrypt", Kind: "drop"},
+	{Name: "ecn_unexpected", Index: 72, Path: "decrypt", Kind: "info"},
+	{Name: "drop_fragment_offset", Index: 73, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_in_clear_denied", Index: 74, Path: "decrypt", Kind: "drop"},
 }
 
 // Counter indices of the crypto chip.
@@ -293,6 +295,7 @@ const (
 	OuterCounterDropReasmHeaders       = 67
 	OuterCounterPuntReasm              = 68
 	OuterCounterDropPuntReasm          = 69
+	OuterCounterDropReasmDuplicate     = 70
 )
 
 // OuterCounters is ordered by index.
@@ -367,4 +370,5 @@ var OuterCounters = []Counter{
 	{Name: "drop_reasm_headers", Index: 67, Path: "decrypt", Kind: "drop"},
 	{Name: "punt_reasm", Index: 68, Path: "decrypt", Kind: "punted"},
 	{Name: "drop_punt_reasm", Index: 69, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_duplicate", Index: 70, Path: "decrypt", Kind: "drop"},
 }

@@ -102,8 +102,8 @@ var (
 	InnerControlBump              = Field{LSB: 3, Width: 1}
 	InnerPortMacLo                = Register{Name: "port_mac_lo", Offset: 0x200, Count: 1, Role: Control, Writable: 0xffffffff}
 	InnerPortMacHi                = Register{Name: "port_mac_hi", Offset: 0x204, Count: 1, Role: Control, Writable: 0x0000ffff}
-	InnerReasmTimeout             = Register{Name: "reasm_timeout", Offset: 0x208, Count: 1, Role: Control, Writable: 0x00007fff, Reset: 0x0000430e}
-	InnerReasmPerSource           = Register{Name: "reasm_per_source", Offset: 0x20c, Count: 1, Role: Control, Writable: 0x0000ffff, Reset: 0x00000040}
+	InnerReasmTimeout             = Register{Name: "reasm_timeout", Offset: 0x208, Count: 1, Role: Control, Writable: 0x00007fff, Reset: 0x00000048}
+	InnerReasmPerSource           = Register{Name: "reasm_per_source", Offset: 0x20c, Count: 1, Role: Control, Writable: 0x0000ffff, Reset: 0x0000ffff}
 	InnerLifetimeEvent            = Register{Name: "lifetime_event", Offset: 0x210, Count: 1, Role: Status}
 	InnerLifetimeEventSa          = Field{LSB: 0, Width: 16}
 	InnerLifetimeEventInbound     = Field{LSB: 16, Width: 1}
@@ -277,8 +277,8 @@ var (
 	OuterLocalIpv61       = Register{Name: "local_ipv6_1", Offset: 0x214, Count: 1, Role: Control, Writable: 0xffffffff}
 	OuterLocalIpv62       = Register{Name: "local_ipv6_2", Offset: 0x218, Count: 1, Role: Control, Writable: 0xffffffff}
 	OuterLocalIpv63       = Register{Name: "local_ipv6_3", Offset: 0x21c, Count: 1, Role: Control, Writable: 0xffffffff}
-	OuterReasmTimeout     = Register{Name: "reasm_timeout", Offset: 0x220, Count: 1, Role: Control, Writable: 0x00007fff, Reset: 0x0000430e}
-	OuterReasmPerSource   = Register{Name: "reasm_per_source", Offset: 0x224, Count: 1, Role: Control, Writable: 0x0000ffff, Reset: 0x00000040}
+	OuterReasmTimeout     = Register{Name: "reasm_timeout", Offset: 0x220, Count: 1, Role: Control, Writable: 0x00007fff, Reset: 0x00000048}
+	OuterReasmPerSource   = Register{Name: "reasm_per_source", Offset: 0x224, Count: 1, Role: Control, Writable: 0x0000ffff, Reset: 0x0000ffff}
 	OuterPeerPlace        = Register{Name: "peer_place", Offset: 0x228, Count: 1, Role: Control, Writable: 0x0000003f}
 	OuterPeerPlacePlace   = Field{LSB: 0, Width: 6}
 	OuterPeerAddress      = Register{Name: "peer_address", Offset: 0x22c, Count: 1, Role: Status}

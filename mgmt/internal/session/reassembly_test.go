@@ -37,7 +37,7 @@ func (r *rig) reassembly() string {
 func TestReassemblyLimits(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.line("reassembly show")
-	r.Want("before any change", r.Out, "timeout 60s per-source 64\n")
+	r.Want("before any change", r.Out, "timeout 250ms per-source 65535\n")
 	r.Quiet("addr add 192.0.2.1/24 dev black")
 	r.Want("after reset", r.reassembly(), fmt.Sprintf("%[1]d %[2]d %[1]d %[2]d", regs.InnerReasmTimeout.Reset, regs.InnerReasmPerSource.Reset))
 	r.line("reassembly set timeout 30 per-source 5")
@@ -57,5 +57,5 @@ func TestReassemblyLimits(t *testing.T) {
 	}
 	r.Must("addr add 192.0.2.1/24 dev black")
 	r.line("reassembly show")
-	r.Want("after a reset", r.Out, "timeout 60s per-source 64\n")
+	r.Want("after a reset", r.Out, "timeout 250ms per-source 65535\n")
 }

@@ -53,30 +53,31 @@ object InnerCounters {
   val dropReasmHeaders = 47
   val dummyPackets = 48
   val txDummy = 49
-  val linkRxPackets = 50
-  val linkRxLost = 51
-  val linkResyncs = 52
-  val dropTxDisabled = 53
-  val dropNoSelector = 54
-  val dropReplayed = 55
-  val dropTooOld = 56
-  val dropSelectorMismatch = 57
-  val dropInnerMalformed = 58
-  val dropInnerChecksum = 59
-  val dropInnerNotIp = 60
-  val dropInnerExtensionHeaders = 61
-  val dropInnerTtlExpired = 62
-  val dropEcn = 63
-  val dropNoNextHop = 64
-  val txFrames = 65
-  val txBytes = 66
-  val dropInnerLifetime = 67
-  val injectFrames = 68
-  val dropInjectDisabled = 69
-  val dropInjectLength = 70
-  val ecnUnexpected = 71
-  val dropFragmentOffset = 72
-  val dropInClearDenied = 73
+  val dropReasmDuplicate = 50
+  val linkRxPackets = 51
+  val linkRxLost = 52
+  val linkResyncs = 53
+  val dropTxDisabled = 54
+  val dropNoSelector = 55
+  val dropReplayed = 56
+  val dropTooOld = 57
+  val dropSelectorMismatch = 58
+  val dropInnerMalformed = 59
+  val dropInnerChecksum = 60
+  val dropInnerNotIp = 61
+  val dropInnerExtensionHeaders = 62
+  val dropInnerTtlExpired = 63
+  val dropEcn = 64
+  val dropNoNextHop = 65
+  val txFrames = 66
+  val txBytes = 67
+  val dropInnerLifetime = 68
+  val injectFrames = 69
+  val dropInjectDisabled = 70
+  val dropInjectLength = 71
+  val ecnUnexpected = 72
+  val dropFragmentOffset = 73
+  val dropInClearDenied = 74
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("rx_frames", 0, "encrypt", "received"),
     CounterDesc("rx_bytes", 1, "encrypt", "info"),
@@ -128,30 +129,31 @@ object InnerCounters {
     CounterDesc("drop_reasm_headers", 47, "encrypt", "drop"),
     CounterDesc("dummy_packets", 48, "encrypt", "injected"),
     CounterDesc("tx_dummy", 49, "encrypt", "sent"),
-    CounterDesc("link_rx_packets", 50, "decrypt", "received"),
-    CounterDesc("link_rx_lost", 51, "decrypt", "lost"),
-    CounterDesc("link_resyncs", 52, "decrypt", "info"),
-    CounterDesc("drop_tx_disabled", 53, "decrypt", "drop"),
-    CounterDesc("drop_no_selector", 54, "decrypt", "drop"),
-    CounterDesc("drop_replayed", 55, "decrypt", "drop"),
-    CounterDesc("drop_too_old", 56, "decrypt", "drop"),
-    CounterDesc("drop_selector_mismatch", 57, "decrypt", "drop"),
-    CounterDesc("drop_inner_malformed", 58, "decrypt", "drop"),
-    CounterDesc("drop_inner_checksum", 59, "decrypt", "drop"),
-    CounterDesc("drop_inner_not_ip", 60, "decrypt", "drop"),
-    CounterDesc("drop_inner_extension_headers", 61, "decrypt", "drop"),
-    CounterDesc("drop_inner_ttl_expired", 62, "decrypt", "drop"),
-    CounterDesc("drop_ecn", 63, "decrypt", "drop"),
-    CounterDesc("drop_no_next_hop", 64, "decrypt", "drop"),
-    CounterDesc("tx_frames", 65, "decrypt", "sent"),
-    CounterDesc("tx_bytes", 66, "decrypt", "info"),
-    CounterDesc("drop_inner_lifetime", 67, "decrypt", "drop"),
-    CounterDesc("inject_frames", 68, "decrypt", "injected"),
-    CounterDesc("drop_inject_disabled", 69, "decrypt", "drop"),
-    CounterDesc("drop_inject_length", 70, "decrypt", "drop"),
-    CounterDesc("ecn_unexpected", 71, "decrypt", "info"),
-    CounterDesc("drop_fragment_offset", 72, "decrypt", "drop"),
-    CounterDesc("drop_in_clear_denied", 73, "decrypt", "drop")
+    CounterDesc("drop_reasm_duplicate", 50, "encrypt", "drop"),
+    CounterDesc("link_rx_packets", 51, "decrypt", "received"),
+    CounterDesc("link_rx_lost", 52, "decrypt", "lost"),
+    CounterDesc("link_resyncs", 53, "decrypt", "info"),
+    CounterDesc("drop_tx_disabled", 54, "decrypt", "drop"),
+    CounterDesc("drop_no_selector", 55, "decrypt", "drop"),
+    CounterDesc("drop_replayed", 56, "decrypt", "drop"),
+    CounterDesc("drop_too_old", 57, "decrypt", "drop"),
+    CounterDesc("drop_selector_mismatch", 58, "decrypt", "drop"),
+    CounterDesc("drop_inner_malformed", 59, "decrypt", "drop"),
+    CounterDesc("drop_inner_checksum", 60, "decrypt", "drop"),
+    CounterDesc("drop_inner_not_ip", 61, "decrypt", "drop"),
+    CounterDesc("drop_inner_extension_headers", 62, "decrypt", "drop"),
+    CounterDesc("drop_inner_ttl_expired", 63, "decrypt", "drop"),
+    CounterDesc("drop_ecn", 64, "decrypt", "drop"),
+    CounterDesc("drop_no_next_hop", 65, "decrypt", "drop"),
+    CounterDesc("tx_frames", 66, "decrypt", "sent"),
+    CounterDesc("tx_bytes", 67, "decrypt", "info"),
+    CounterDesc("drop_inner_lifetime", 68, "decrypt", "drop"),
+    CounterDesc("inject_frames", 69, "decrypt", "injected"),
+    CounterDesc("drop_inject_disabled", 70, "decrypt", "drop"),
+    CounterDesc("drop_inject_length", 71, "decrypt", "drop"),
+    CounterDesc("ecn_unexpected", 72, "decrypt", "info"),
+    CounterDesc("drop_fragment_offset", 73, "decrypt", "drop"),
+    CounterDesc("drop_in_clear_denied", 74, "decrypt", "drop")
   )
 }
 
@@ -285,6 +287,7 @@ object OuterCounters {
   val dropReasmHeaders = 67
   val puntReasm = 68
   val dropPuntReasm = 69
+  val dropReasmDuplicate = 70
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("link_rx_packets", 0, "encrypt", "received"),
     CounterDesc("link_rx_lost", 1, "encrypt", "lost"),
@@ -355,6 +358,7 @@ object OuterCounters {
     CounterDesc("drop_reasm_ecn", 66, "decrypt", "drop"),
     CounterDesc("drop_reasm_headers", 67, "decrypt", "drop"),
     CounterDesc("punt_reasm", 68, "decrypt", "punted"),
-    CounterDesc("drop_punt_reasm", 69, "decrypt", "drop")
+    CounterDesc("drop_punt_reasm", 69, "decrypt", "drop"),
+    CounterDesc("drop_reasm_duplicate", 70, "decrypt", "drop")
   )
 }

@@ -12,8 +12,9 @@ object InnerRegs {
   }
   val portMacLo = RegisterDesc("port_mac_lo", 0x200, RegisterRole.Control, writable = 0xffffffffL)
   val portMacHi = RegisterDesc("port_mac_hi", 0x204, RegisterRole.Control, writable = 0xffffL)
-  val reasmTimeout = RegisterDesc("reasm_timeout", 0x208, RegisterRole.Control, writable = 0x7fffL, reset = 0x430eL)
-  val reasmPerSource = RegisterDesc("reasm_per_source", 0x20c, RegisterRole.Control, writable = 0xffffL, reset = 0x40L)
+  val reasmTimeout = RegisterDesc("reasm_timeout", 0x208, RegisterRole.Control, writable = 0x7fffL, reset = 0x48L)
+  val reasmPerSource =
+    RegisterDesc("reasm_per_source", 0x20c, RegisterRole.Control, writable = 0xffffL, reset = 0xffffL)
   val lifetimeEvent = RegisterDesc("lifetime_event", 0x210, RegisterRole.Status)
   object LifetimeEvent {
     val sa = RowField(0, 16)

@@ -18,8 +18,9 @@ object OuterRegs {
   val localIpv61 = RegisterDesc("local_ipv6_1", 0x214, RegisterRole.Control, writable = 0xffffffffL)
   val localIpv62 = RegisterDesc("local_ipv6_2", 0x218, RegisterRole.Control, writable = 0xffffffffL)
   val localIpv63 = RegisterDesc("local_ipv6_3", 0x21c, RegisterRole.Control, writable = 0xffffffffL)
-  val reasmTimeout = RegisterDesc("reasm_timeout", 0x220, RegisterRole.Control, writable = 0x7fffL, reset = 0x430eL)
-  val reasmPerSource = RegisterDesc("reasm_per_source", 0x224, RegisterRole.Control, writable = 0xffffL, reset = 0x40L)
+  val reasmTimeout = RegisterDesc("reasm_timeout", 0x220, RegisterRole.Control, writable = 0x7fffL, reset = 0x48L)
+  val reasmPerSource =
+    RegisterDesc("reasm_per_source", 0x224, RegisterRole.Control, writable = 0xffffL, reset = 0xffffL)
   val peerPlace = RegisterDesc("peer_place", 0x228, RegisterRole.Control, writable = 0x3fL)
   object PeerPlace {
     val place = RowField(0, 6)

@@ -200,22 +200,27 @@ class InnerPathsSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
       }
       assert(bench.punts.isEmpty)
 
-      // A byte twice; what never becomes whole; a source at its limit; and then all is as before.
+      // A fragment twice; what never becomes whole; a source at its limit; and then all is
+      // as before.
       val cuts = ChipFragments.of("inner")
       val Seq(one, two) = Seq("protect", "protect6").map(name => cuts.find(_.name == name).get)
+      val alone = send(Seq(one.whole))
       val whole = send(Seq(one.whole, two.whole))
       bench.bus.write(InnerRegs.reasmTimeout, 2)
       bench.bus.write(InnerRegs.reasmPerSource, 1)
       val before = bench.counters()
-      assert(send(Seq(one.fragments.head, one.fragments.head) ++ one.fragments.tail).isEmpty)
-      assert(send(two.fragments.init).isEmpty)
+      assert(send(Seq(one.fragments.head, one.fragments.head) ++ one.fragments.tail) == alone)
+      assert(send(one.fragments.init ++ two.fragments.init).isEmpty)
       val rivals = cuts.filter(c => Seq("ports", "tagged").contains(c.name)).map(_.fragments.head)
       assert(send(rivals).isEmpty)
       bench.idle(4 * config.chip.reassembly.tickCycles)
       val dropped = Map[String, BigInt](
-        "rx_frames" -> (1 + one.fragments.size + two.fragments.size - 1 + rivals.size),
-        "drop_reasm_overlap" -> (1 + one.fragments.size),
-        "drop_reasm_timeout" -> (two.fragments.size - 1),
+        "rx_frames" -> (1 + one.fragments.size + one.fragments.size - 1 + two.fragments.size - 1 + rivals.size),
+        "reasm_merged" -> (one.fragments.size - 1),
+        "reasm_datagrams" -> 1,
+        "tx_protect" -> 1,
+        "drop_reasm_duplicate" -> 1,
+        "drop_reasm_timeout" -> (one.fragments.size - 1 + two.fragments.size - 1),
         "drop_reasm_source" -> rivals.size
       )
       assert(bench.balanced(before) - "rx_bytes" == dropped)

@@ -168,7 +168,7 @@ class FragmentDice(val random: Random) {
     Datagram(
       ipv6,
       link,
-      source = base + from,
+      source = base + (if (ipv6) from << 64 else from), // each has a /64 of its own
       destination = base + random.nextInt(1 << 24),
       identification = if (ipv6) random.nextInt() & 0xffffffffL else next & 0xffffL,
       protocol = Seq(6, 17, 50)(random.nextInt(3)),
