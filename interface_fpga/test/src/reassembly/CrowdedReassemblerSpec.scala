@@ -2,10 +2,11 @@
 package sallyport.iface.reassembly
 
 import sallyport.common.stream.Pace
+import sallyport.common.table.CuckooHash
 
 import scala.util.Random
 
-/** A table of so few rows that all places of a datagram's hashes are often taken. */
+/** Datagrams that all have the same four places in the table. */
 class CrowdedReassemblerSpec extends ReassemblyTests {
   val config: ReassemblyConfig = ReassemblyConfig(
     datagrams = 8,
@@ -16,21 +17,33 @@ class CrowdedReassemblerSpec extends ReassemblyTests {
     ipOffsets = Seq(0, 14, 18, 22)
   )
 
+  private def rows(datagram: Datagram): Seq[Int] = {
+    val family = if (datagram.ipv6) BigInt(1) << 8 else BigInt(datagram.protocol)
+    val key = Seq(datagram.destination -> 128, datagram.source -> 128).foldLeft(
+      family << 32 | datagram.identification & 0xffffffffL
+    ) { case (above, (value, width)) => above << width | value }
+    (0 until CuckooHash.ways).map(CuckooHash.row(_, key, FragmentInfo.keyBits, config.tableRows))
+  }
+
   subtest("where all places of a datagram's hashes are taken, one of them gives way") { dut =>
     val bench = new ReassemblyBench(dut, perSource = config.datagrams + 1)
     val dice = new FragmentDice(new Random(1))
-    def cut(bytes: Int): Seq[Arrival] = dice.cut(dice.datagram(bytes), 2).map(_.arrival)
+    val alike = Iterator.continually(dice.datagram(400)).filter(rows(_) == Seq(0, 1, 2, 3))
+    def firsts(count: Int): Seq[Arrival] = Seq.fill(count)(dice.cut(alike.next(), 2).head.arrival)
     def run(arrivals: Seq[Arrival]) = bench.run(arrivals, Pace.Half, Pace.Always, 1)._2.size
-    // Fewer than the limit: none gives way to it.
-    for (_ <- 0 until 60) {
-      assert(run(Seq.fill(config.datagrams - 1)(cut(100).head)) == 0)
+    for ((count, gaveWay) <- Seq(4 -> 0, 5 -> 1, 8 -> 4)) {
+      val before = bench.counts("full")
+      assert(run(firsts(count)) == 0)
+      assert(bench.counts("full") - before == gaveWay, count)
+      assert(bench.held == 4)
       bench.tick(10)
       assert(bench.held == 0)
     }
-    val crowded = bench.counts("full")
-    assert(crowded > 0 && crowded < 60 * (config.datagrams - 1) / 2, bench.counts)
-    // Beside any number of those, two fragments in a row are put together.
-    assert(run(Seq.fill(200)(Seq(cut(100).head) ++ cut(400)).flatten) == 200)
+    // Two fragments in a row are put together beside any number of those. More than these at once
+    // would overflow the queue.
+    for (_ <- 0 until 20) {
+      assert(run(Seq.fill(5)(firsts(1) ++ dice.cut(alike.next(), 2).map(_.arrival)).flatten) == 5, bench.counts)
+    }
     bench.tick(10)
     assert(bench.held == 0)
   }
