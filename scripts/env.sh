@@ -20,5 +20,6 @@ case " ${MAKEFLAGS:-} " in *" $models "*) ;; *) export MAKEFLAGS="${MAKEFLAGS:+$
 unset models
 export CCACHE_SLOPPINESS=pch_defines,time_macros
 # Java for short runs, unless the user has chosen: the light compiler and a collector of one thread
-# halve the processor time of compiling and elaborating Chisel.
-export JDK_JAVA_OPTIONS="${JDK_JAVA_OPTIONS:--XX:TieredStopAtLevel=1 -XX:+UseSerialGC}"
+# halve the processor time of compiling and elaborating Chisel. That compiler alone gets 48 MB for
+# its code unless told; the Scala compiler fills them, and Java then interprets the rest.
+export JDK_JAVA_OPTIONS="${JDK_JAVA_OPTIONS:--XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m}"

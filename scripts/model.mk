@@ -10,7 +10,9 @@ key := $(firstword $(shell { stat -c '%n %y' $(include_folder)/verilated.h; $(CX
 shared := $(store)/runtime-$(key)
 
 # Precompiled for clang alone: g++ takes one such header, and large models have one of their own.
+# Its templates are made once in it, not in each file.
 ifneq ($(CFG_GCH_IF_CLANG),)
+override CFG_CXXFLAGS_PCH += -fpch-instantiate-templates
 precompile := $(CXX) $(OPT_FAST) $(CXXFLAGS) $(CPPFLAGS) $(CFG_CXXFLAGS_PCH) headers.h -o headers.h.gch
 override OPT_FAST += -include-pch $(shared)/headers.h.gch
 endif
