@@ -26,16 +26,16 @@ func daemonOf(t *testing.T, w *world) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	registers, err := p.Open()
+	registers, err := p.Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := chip.Open(registers)
+	b, err := chip.Open(t.Context(), registers)
 	if err != nil {
 		t.Fatal(err)
 	}
 	session := &session.Session{Box: b, StatePath: p.State()}
-	if err := session.Hold(); err != nil {
+	if err := session.Hold(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	d, err := daemon.New(session, slog.New(slog.NewTextHandler(io.Discard, nil)), "test")

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -53,11 +54,11 @@ func (d *direct) open() (*chip.Box, io.Closer, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	t, err := d.place.Open()
+	t, err := d.place.Open(context.Background())
 	if err != nil {
 		return nil, nil, errors.Join(err, share.Close())
 	}
-	b, err := chip.Open(t)
+	b, err := chip.Open(context.Background(), t)
 	if err != nil {
 		return nil, nil, errors.Join(err, t.Close(), share.Close())
 	}
@@ -143,7 +144,7 @@ func (d *direct) withCards(use func(transport.Transport) error) error {
 	if err != nil {
 		return err
 	}
-	t, err := d.place.OpenUnchecked()
+	t, err := d.place.OpenUnchecked(context.Background())
 	if err != nil {
 		return errors.Join(err, share.Close())
 	}

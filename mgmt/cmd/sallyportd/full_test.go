@@ -154,7 +154,7 @@ func TestReadOnly(t *testing.T) {
 	}
 	fixed, state := testbox.Disk(t, "1m"), filepath.Join(t.TempDir(), "state")
 	box := fakebox.New(fakebox.Small)
-	chips, err := chip.Open(box)
+	chips, err := chip.Open(t.Context(), box)
 	must(t, err)
 	testbox.ReadOnly(t, fixed)
 	run := func(keys string, lines ...string) error {

@@ -80,7 +80,7 @@ func differ(a, b *config.Config) (names []string) {
 
 // closePorts closes the ports of a box of a pair whose daemon has died, so that the other can
 // forward; of a box that is alone it leaves them.
-func closePorts(c *config.Config) error {
+func closePorts(ctx context.Context, c *config.Config) error {
 	if !c.Peer.Wanted() {
 		return nil
 	}
@@ -89,7 +89,7 @@ func closePorts(c *config.Config) error {
 		return err
 	}
 	defer claim.Close()
-	session, err := openSession(c)
+	session, err := openSession(ctx, c)
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func newRoot() *cobra.Command {
 				return c.CheckSaved()
 			}
 			if ports {
-				return closePorts(c)
+				return closePorts(cmd.Context(), c)
 			}
 			now := *c
 			r := &reloader{path: path, now: &now}

@@ -39,14 +39,16 @@ func run(ctx context.Context, c *config.Config, initial []xfrm.Command, log *slo
 		return err
 	}
 	defer claim.Close()
-	session, err := openSession(c)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	session, err := openSession(ctx, c)
 	if err != nil {
 		return err
 	}
 	lockMemory(log)
 	chips := session.Box
 	registers := chips.Transport()
-	if err := session.Hold(); err != nil {
+	if err := session.Hold(ctx); err != nil {
 		return errors.Join(err, chips.Close())
 	}
 	control, readers, err := listenControl(c.Control)
@@ -84,18 +86,18 @@ func run(ctx context.Context, c *config.Config, initial []xfrm.Command, log *slo
 		err = dropCapabilities()
 	}
 	if err == nil {
-		err = serve(ctx, c, d, sockets{control, readers, pair}, log, r)
+		err = serve(ctx, stop, c, d, sockets{control, readers, pair}, log, r)
 	}
 	return errors.Join(err, d.Close())
 }
 
-// openSession reaches the chips.
-func openSession(c *config.Config) (*session.Session, error) {
-	registers, err := c.Registers.Open()
+// openSession reaches the chips. Once ctx ends, no access waits long for an answer.
+func openSession(ctx context.Context, c *config.Config) (*session.Session, error) {
+	registers, err := c.Registers.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	chips, err := chip.Open(registers)
+	chips, err := chip.Open(ctx, registers)
 	if err != nil {
 		return nil, errors.Join(err, registers.Close())
 	}
@@ -163,9 +165,11 @@ func openTaps(c *config.Config, d *core.Daemon, frames punt.Frames) error {
 // sockets take the requests of clients and of the other box of a pair. A nil one takes none.
 type sockets struct{ control, readers, pair net.Listener }
 
-// serve answers until ctx ends or something fails.
-func serve(ctx context.Context, c *config.Config, d *core.Daemon, at sockets, log *slog.Logger, r *reloader) error {
+// serve answers until ctx ends or something fails. Either stops the accesses to chips that do not
+// answer.
+func serve(ctx context.Context, stop context.CancelFunc, c *config.Config, d *core.Daemon, at sockets, log *slog.Logger, r *reloader) error {
 	group, ctx := errgroup.WithContext(ctx)
+	defer context.AfterFunc(ctx, stop)()
 	group.Go(func() error { return r.follow(ctx, log) })
 	if at.pair != nil {
 		group.Go(func() error { return servePair(ctx, d, listen.Steady(at.pair, log)) })

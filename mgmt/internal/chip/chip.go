@@ -5,6 +5,7 @@
 package chip
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -47,6 +48,7 @@ type Capabilities struct {
 // Box is three chips whose identity has been checked.
 type Box struct {
 	t            transport.Transport
+	stop         context.Context // its end ends what waits for a chip
 	Identity     [3]Identity
 	Capabilities [3]Capabilities
 	// of the chips' windows: a row or the counters of a chip take several accesses
@@ -60,9 +62,10 @@ var identities = [3]uint32{regs.ChipInner, regs.ChipCrypto, regs.ChipOuter}
 // supportedMajor is the hardware version this driver was written for; minor versions only add.
 const supportedMajor = 0
 
-// Open checks that each chip is what it should be and reads its sizes.
-func Open(t transport.Transport) (*Box, error) {
-	b := &Box{t: t}
+// Open checks that each chip is what it should be and reads its sizes. Once ctx ends, WaitReady and
+// WaitErased end too; other accesses are carried out, so that a change can be finished.
+func Open(ctx context.Context, t transport.Transport) (*Box, error) {
+	b := &Box{t: t, stop: ctx}
 	for _, c := range transport.Chips {
 		if err := b.identify(c); err != nil {
 			return nil, err
@@ -190,6 +193,9 @@ func (b *Box) poll(c transport.Chip, r regs.Register, what string, done func(uin
 		}
 		if last := ops[pollBatch-1].Data; done(last) {
 			return last, nil
+		}
+		if b.stop.Err() != nil {
+			return 0, fmt.Errorf("the %s chip: %s, and this program is to end", c, what)
 		}
 	}
 	return 0, fmt.Errorf("the %s chip: %s after %v", c, what, pollTimeout)

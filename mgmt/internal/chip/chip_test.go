@@ -3,6 +3,7 @@
 package chip
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ import (
 )
 
 func TestOpen(t *testing.T) {
-	b, err := Open(fakebox.New(fakebox.Small))
+	b, err := Open(t.Context(), fakebox.New(fakebox.Small))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,7 @@ func TestOpenRefuses(t *testing.T) {
 	} {
 		fake := fakebox.New(fakebox.Small)
 		fake.Set(transport.Crypto, test.register, test.value)
-		if _, err := Open(fake); err == nil || !strings.Contains(err.Error(), test.reason) {
+		if _, err := Open(t.Context(), fake); err == nil || !strings.Contains(err.Error(), test.reason) {
 			t.Errorf("%s: %v", test.register.Name, err)
 		}
 	}
@@ -49,7 +50,7 @@ func TestRows(t *testing.T) {
 	for _, busy := range []int{0, 1, 40} {
 		fake := fakebox.New(fakebox.Small)
 		fake.BusyReads = busy
-		b, err := Open(fake)
+		b, err := Open(t.Context(), fake)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +79,7 @@ func TestRows(t *testing.T) {
 // into it.
 func TestShadow(t *testing.T) {
 	fake := fakebox.New(fakebox.Small)
-	b, err := Open(fake)
+	b, err := Open(t.Context(), fake)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +104,7 @@ func TestShadow(t *testing.T) {
 }
 
 func TestRowErrors(t *testing.T) {
-	b, err := Open(fakebox.New(fakebox.Small))
+	b, err := Open(t.Context(), fakebox.New(fakebox.Small))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +123,7 @@ func TestRowErrors(t *testing.T) {
 // zeros too.
 func TestRowAfterErasure(t *testing.T) {
 	fake := fakebox.New(fakebox.Small)
-	b, err := Open(fake)
+	b, err := Open(t.Context(), fake)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +146,7 @@ func TestRowAfterErasure(t *testing.T) {
 func TestManyRows(t *testing.T) {
 	fake := fakebox.New(fakebox.Small)
 	fake.BusyReads = 3
-	b, err := Open(fake)
+	b, err := Open(t.Context(), fake)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +198,7 @@ func TestCountersAndBalance(t *testing.T) {
 	fake.Count(transport.Inner, "inject_frames", 2)
 	fake.Count(transport.Inner, "drop_inject_length", 1)
 	fake.Count(transport.Inner, "tx_frames", 3)
-	b, err := Open(fake)
+	b, err := Open(t.Context(), fake)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +217,7 @@ func TestCountersAndBalance(t *testing.T) {
 		t.Errorf("balances %+v", got)
 	}
 	fake.Set(transport.Outer, regs.CommonCapabilityCounters, 1)
-	if b, err = Open(fake); err != nil {
+	if b, err = Open(t.Context(), fake); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.Counters(transport.Outer); err == nil || !strings.Contains(err.Error(), "different versions") {
@@ -227,7 +228,7 @@ func TestCountersAndBalance(t *testing.T) {
 func TestWaitReady(t *testing.T) {
 	fake := fakebox.New(fakebox.Small)
 	fake.Set(transport.Outer, regs.CommonStatus, 0)
-	b, err := Open(fake)
+	b, err := Open(t.Context(), fake)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,5 +252,21 @@ func TestWaitReady(t *testing.T) {
 	}
 	if err := b.WaitReady(); err != nil {
 		t.Errorf("tamper was active: %v", err)
+	}
+}
+
+// TestWaitEnds: the end of the program ends what waits for a chip that clears its tables.
+func TestWaitEnds(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	fake := fakebox.New(fakebox.Small)
+	b, err := Open(ctx, fake)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fake.Set(transport.Outer, regs.CommonStatus, 0)
+	end()
+	want := "the outer chip: its tables are not clear, and this program is to end"
+	if err := b.WaitReady(); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
 	}
 }

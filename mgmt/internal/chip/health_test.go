@@ -34,7 +34,7 @@ func (r *running) Do(ops []transport.Op) error {
 // also when the low half overflows meanwhile.
 func TestHealth(t *testing.T) {
 	clock := &running{Box: fakebox.New(fakebox.Small)}
-	b, err := Open(clock)
+	b, err := Open(t.Context(), clock)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,5 +64,19 @@ func TestHealth(t *testing.T) {
 	clock.FailAfter = 1
 	if _, err := b.Health(transport.Inner); err == nil {
 		t.Error("no error from a bus that is gone")
+	}
+}
+
+// TestHealthOfAWildClock: a chip whose high half never stands still is an error, and no read
+// without end.
+func TestHealthOfAWildClock(t *testing.T) {
+	clock := &running{Box: fakebox.New(fakebox.Small), step: 1 << 32}
+	b, err := Open(t.Context(), clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "the outer chip: the high half of its count of cycles changes with each read"
+	if _, err := b.Health(transport.Outer); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
 	}
 }

@@ -64,13 +64,13 @@ type crowd struct {
 
 func newCrowd(b *testing.B, tunnels int) *crowd {
 	b.Helper()
-	chips, err := chip.Open(fakebox.New(full))
+	chips, err := chip.Open(b.Context(), fakebox.New(full))
 	if err != nil {
 		b.Fatal(err)
 	}
 	c := &crowd{b: b, state: filepath.Join(b.TempDir(), "box.state")}
 	s := &session.Session{Box: chips, StatePath: c.state}
-	if err := s.Hold(); err != nil {
+	if err := s.Hold(b.Context()); err != nil {
 		b.Fatal(err)
 	}
 	if c.daemon, err = New(s, slog.New(slog.NewTextHandler(io.Discard, nil)), "bench"); err != nil {

@@ -22,12 +22,12 @@ import (
 func FuzzControl(f *testing.F) {
 	folder := f.TempDir()
 	fake := fakebox.New(fakebox.Small)
-	b, err := chip.Open(fake)
+	b, err := chip.Open(f.Context(), fake)
 	if err != nil {
 		f.Fatal(err)
 	}
 	session := &session.Session{Box: b, StatePath: filepath.Join(folder, "state")}
-	if err := session.Hold(); err != nil {
+	if err := session.Hold(f.Context()); err != nil {
 		f.Fatal(err)
 	}
 	log := &lockedBuffer{}

@@ -79,12 +79,12 @@ func newRig(t *testing.T) *rig {
 // file say.
 func (r *rig) start() {
 	r.t.Helper()
-	b, err := chip.Open(r.fake)
+	b, err := chip.Open(r.t.Context(), r.fake)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	session := &session.Session{Box: b, StatePath: filepath.Join(r.dir, "state.json")}
-	if err := session.Hold(); err != nil {
+	if err := session.Hold(r.t.Context()); err != nil {
 		r.t.Fatal(err)
 	}
 	if r.daemon, err = New(session, journal.New(r.log, slog.LevelDebug, true), "1.2.3"); err != nil {

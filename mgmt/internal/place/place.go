@@ -5,6 +5,7 @@
 package place
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -54,9 +55,10 @@ func devices(text string) ([]string, error) {
 	return list, nil
 }
 
-// Open reaches the registers. Of cards it checks that each is there and the right one.
-func (p Place) Open() (transport.Transport, error) {
-	t, err := p.OpenUnchecked()
+// Open reaches the registers. Of cards it checks that each is there and the right one. Once ctx
+// ends, no access waits long for an answer.
+func (p Place) Open(ctx context.Context) (transport.Transport, error) {
+	t, err := p.OpenUnchecked(ctx)
 	if err != nil || p.PCI == "" {
 		return t, err
 	}
@@ -70,12 +72,12 @@ func (p Place) Open() (transport.Transport, error) {
 
 // OpenUnchecked reaches the registers without a check of the cards, for programs that look for
 // their faults.
-func (p Place) OpenUnchecked() (transport.Transport, error) {
+func (p Place) OpenUnchecked(ctx context.Context) (transport.Transport, error) {
 	switch {
 	case p.Socket != "" && p.PCI != "":
 		return nil, errors.New("give either --socket or --pci, not both")
 	case p.Socket != "":
-		return transport.DialSocket(p.Socket)
+		return transport.DialSocket(ctx, p.Socket)
 	}
 	list, err := devices(p.PCI)
 	if err != nil {

@@ -54,10 +54,10 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := place.Place{PCI: bar}
-	if _, err := p.Open(); err == nil || !strings.Contains(err.Error(), "the inner card has no bitstream of Sallyport") {
+	if _, err := p.Open(t.Context()); err == nil || !strings.Contains(err.Error(), "the inner card has no bitstream of Sallyport") {
 		t.Errorf("another device: %v", err)
 	}
-	opened, err := p.OpenUnchecked()
+	opened, err := p.OpenUnchecked(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestOpen(t *testing.T) {
 		t.Error(err)
 	}
 	for _, wrong := range []place.Place{{PCI: bar + "," + bar}, {PCI: bar, Socket: "/s"}} {
-		if _, err := wrong.Open(); err == nil {
+		if _, err := wrong.Open(t.Context()); err == nil {
 			t.Errorf("%+v was opened", wrong)
 		}
 	}

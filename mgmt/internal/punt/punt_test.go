@@ -318,7 +318,7 @@ func TestRelay(t *testing.T) {
 // TestPortsOfABox: what the devices have to be stands in the registers.
 func TestPortsOfABox(t *testing.T) {
 	fake := fakebox.New(fakebox.Small)
-	b, err := chip.Open(fake)
+	b, err := chip.Open(t.Context(), fake)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,9 +3,11 @@
 package session_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/fakebox"
@@ -30,7 +32,7 @@ func TestHeld(t *testing.T) {
 			}
 			return s.Run(commands)
 		}
-		if err := s.Hold(); err != nil {
+		if err := s.Hold(t.Context()); err != nil {
 			return err
 		}
 		if err := run(testbox.Tunnel); err != nil {
@@ -105,12 +107,12 @@ func TestErasedMeanwhile(t *testing.T) {
 		for before := 0; ; before += 3 {
 			r, done := newCut(t), false
 			way := &pulsing{r.Fake, -1}
-			b, err := chip.Open(way)
+			b, err := chip.Open(t.Context(), way)
 			if err != nil {
 				t.Fatal(err)
 			}
 			err = r.SessionOf(b, func(s *session.Session) error {
-				if err := s.Hold(); err != nil {
+				if err := s.Hold(t.Context()); err != nil {
 					return err
 				}
 				if adopted, err := s.Adopted(); err != nil || !adopted {
@@ -165,5 +167,27 @@ func TestTamperIsActive(t *testing.T) {
 	r.Must("xfrm policy flush\n" + testbox.State(4, "out"))
 	if !strings.Contains(r.Notes, "starting from an empty configuration") {
 		t.Errorf("notes: %q", r.Notes)
+	}
+}
+
+// TestHoldEnds: a session that is to end does not wait for another that has the box.
+func TestHoldEnds(t *testing.T) {
+	r := testbox.New(t, fakebox.Small)
+	first := &session.Session{Box: r.Open(), StatePath: r.State}
+	if err := first.Hold(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer end()
+	second := &session.Session{Box: r.Open(), StatePath: r.State}
+	want := "cannot lock " + r.State + ".lock: another program has it, and this one is to end"
+	if err := second.Hold(ctx); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if err := first.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Hold(t.Context()); err != nil {
+		t.Errorf("a box that is free again: %v", err)
 	}
 }

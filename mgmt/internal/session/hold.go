@@ -3,19 +3,21 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"syscall"
+	"time"
 
 	"sallyport/mgmt/internal/disk"
 	"sallyport/mgmt/internal/store"
 )
 
 // Hold takes the lock of the state file until Release. So this session alone has the box, and reads
-// the file once. Hold waits for other sessions to end.
-func (s *Session) Hold() error {
-	unlock, err := s.take()
+// the file once. Hold waits until other sessions end, or ctx does.
+func (s *Session) Hold(ctx context.Context) error {
+	unlock, err := s.take(ctx)
 	if err == nil {
 		s.held = unlock
 	}
@@ -35,7 +37,7 @@ func (s *Session) lock() (unlock func(), err error) {
 	if s.held != nil {
 		return func() {}, nil
 	}
-	release, err := s.take()
+	release, err := s.take(context.Background())
 	if err != nil {
 		return nil, err
 	}
@@ -43,8 +45,8 @@ func (s *Session) lock() (unlock func(), err error) {
 }
 
 // take locks the state file and opens it.
-func (s *Session) take() (release func() error, err error) {
-	lock, err := lockStore(s.StatePath)
+func (s *Session) take(ctx context.Context) (release func() error, err error) {
+	lock, err := lockStore(ctx, s.StatePath)
 	if err != nil {
 		return nil, err
 	}
@@ -67,15 +69,31 @@ func (s *Session) Adopted() (bool, error) {
 	return err == nil && found.tables == tablesKnown, err
 }
 
-// lockStore keeps other invocations out until the file it returns is closed.
-func lockStore(path string) (*os.File, error) {
+// lockAgain is how often a lock is asked for that another session has.
+const lockAgain = 5 * time.Millisecond
+
+// lockStore keeps other invocations out until the file it returns is closed. It waits for them no
+// longer than ctx lasts.
+func lockStore(ctx context.Context, path string) (*os.File, error) {
 	file, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, disk.Failed("cannot lock the state file "+path, err)
 	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
-		file.Close()
-		return nil, fmt.Errorf("cannot lock %s: %w", file.Name(), err)
+	for {
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return file, nil
+		case ctx.Err() != nil:
+			file.Close()
+			return nil, fmt.Errorf("cannot lock %s: another program has it, and this one is to end", file.Name())
+		case !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR):
+			file.Close()
+			return nil, fmt.Errorf("cannot lock %s: %w", file.Name(), err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(lockAgain):
+		}
 	}
-	return file, nil
 }

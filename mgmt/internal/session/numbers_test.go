@@ -149,7 +149,7 @@ func TestAdvanceIsJournaled(t *testing.T) {
 		r := configured()
 		var whole error
 		err := r.Session(func(s *session.Session) error {
-			if err := s.Hold(); err != nil {
+			if err := s.Hold(t.Context()); err != nil {
 				return err
 			}
 			defer s.Release()

@@ -116,7 +116,7 @@ func TestParts(t *testing.T) {
 				}
 				return s.Run(commands)
 			}
-			if err := s.Hold(); err != nil {
+			if err := s.Hold(t.Context()); err != nil {
 				return err
 			}
 			if err := run("addr add 192.0.2.1/24 dev black\naddr add 10.1.0.1/16 dev red\nroute add default via 192.0.2.2 dev black\nroute add 198.51.100.2/32 via 192.0.2.3 dev black\n"); err != nil {

@@ -52,7 +52,7 @@ func TestReassemblyLimits(t *testing.T) {
 	r.Want("the other end", r.reassembly(), "32616 65535 32616 65535")
 	// A box that was reset has its own limits again.
 	r.Fake.Reset()
-	if _, err := chip.Open(r.Fake); err != nil {
+	if _, err := chip.Open(t.Context(), r.Fake); err != nil {
 		t.Fatal(err)
 	}
 	r.Must("addr add 192.0.2.1/24 dev black")

@@ -74,7 +74,7 @@ func PrintEvents(s *session.Session, take func() ([]events.Event, error)) error 
 // Open reaches the box.
 func (r *Rig) Open() *chip.Box {
 	r.T.Helper()
-	b, err := chip.Open(r.Fake)
+	b, err := chip.Open(r.T.Context(), r.Fake)
 	if err != nil {
 		r.T.Fatal(err)
 	}

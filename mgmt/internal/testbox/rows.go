@@ -30,7 +30,7 @@ func (r *Rig) Want(what, got, want string) {
 // NextHop sets row 0 as the command line does.
 func (r *Rig) NextHop(dev string, last byte) {
 	r.T.Helper()
-	b, err := chip.Open(r.Fake)
+	b, err := chip.Open(r.T.Context(), r.Fake)
 	if err != nil {
 		r.T.Fatal(err)
 	}

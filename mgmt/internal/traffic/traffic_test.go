@@ -40,12 +40,12 @@ func scrape(t *testing.T, source Source, most int) string {
 // own linter finds nothing to say.
 func TestSAs(t *testing.T) {
 	fake := fakebox.New(fakebox.Small)
-	chips, err := chip.Open(fake)
+	chips, err := chip.Open(t.Context(), fake)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &session.Session{Box: chips, StatePath: filepath.Join(t.TempDir(), "state")}
-	if err := s.Hold(); err != nil {
+	if err := s.Hold(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	d, err := daemon.New(s, slog.New(slog.NewTextHandler(io.Discard, nil)), "1.2.3")

@@ -4,6 +4,7 @@ package transport
 
 import (
 	"bufio"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -35,10 +36,18 @@ type Socket struct {
 	path    string
 	// Patience is how long an answer may take. A run may keep accesses waiting until it ends.
 	Patience time.Duration
+
+	stop    context.Context // its end shortens Patience to grace
+	unwatch func() bool     // forgets stop
+	bound   sync.Mutex      // of the connection's deadline
 }
 
 // patience is that of a socket which is not told another one: no run of a test is as long.
 const patience = 30 * time.Minute
+
+// grace is how long an answer may take once the program is to end: a simulator between its runs
+// answers at once.
+const grace = 2 * time.Second
 
 // Refusal is the status of an access that the simulator, or a chip of its, refused: an AXI
 // response, if it is no badRequest.
@@ -51,13 +60,31 @@ func (r Refusal) Error() string {
 	return fmt.Sprintf("AXI response %d", uint32(r))
 }
 
-// DialSocket connects to the simulator's socket of one box.
-func DialSocket(path string) (*Socket, error) {
-	conn, err := net.Dial("unix", path)
+// DialSocket connects to the simulator's socket of one box. Once ctx ends, accesses go on, but each
+// may take no more than 2 s, and the one under way too.
+func DialSocket(ctx context.Context, path string) (*Socket, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot reach the simulator at %s: %w", path, err)
 	}
-	return &Socket{conn: conn, answers: bufio.NewReader(conn), path: path, Patience: patience}, nil
+	s := &Socket{conn: conn, answers: bufio.NewReader(conn), path: path, Patience: patience, stop: ctx}
+	s.unwatch = context.AfterFunc(ctx, s.setDeadline)
+	return s, nil
+}
+
+// setDeadline says until when an access may take.
+func (s *Socket) setDeadline() {
+	s.bound.Lock()
+	defer s.bound.Unlock()
+	_ = s.conn.SetDeadline(time.Now().Add(s.most()))
+}
+
+// most is how long an answer may take now.
+func (s *Socket) most() time.Duration {
+	if s.stop.Err() != nil {
+		return min(s.Patience, grace)
+	}
+	return s.Patience
 }
 
 // Do sends all requests ahead while it collects the responses, so that a batch costs one round trip
@@ -83,7 +110,7 @@ func (s *Socket) Do(ops []Op) error {
 		request = binary.LittleEndian.AppendUint32(request, op.Addr)
 		request = binary.LittleEndian.AppendUint32(request, data)
 	}
-	_ = s.conn.SetDeadline(time.Now().Add(s.Patience))
+	s.setDeadline()
 	sent := make(chan error, 1)
 	go func() {
 		_, err := s.conn.Write(request)
@@ -128,7 +155,10 @@ func (s *Socket) collect(ops []Op) *failure {
 
 // silent says why no answer came.
 func (s *Socket) silent(err error) error {
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded) && s.stop.Err() != nil:
+		return fmt.Errorf("the simulator has not answered within %v of this program's end", s.most())
+	case errors.Is(err, os.ErrDeadlineExceeded):
 		return fmt.Errorf("the simulator has not answered for %v: end its run, or start it again", s.Patience)
 	}
 	return fmt.Errorf("the simulator closed the connection: %w", err)
@@ -138,7 +168,7 @@ func (s *Socket) silent(err error) error {
 func (s *Socket) Wait(d time.Duration) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_ = s.conn.SetDeadline(time.Now().Add(s.Patience))
+	s.setDeadline()
 	request := make([]byte, requestBytes)
 	request[0] = opWait
 	binary.LittleEndian.PutUint32(request[8:], uint32(d.Nanoseconds()))
@@ -157,4 +187,7 @@ func (s *Socket) Wait(d time.Duration) error {
 }
 
 // Close ends the connection.
-func (s *Socket) Close() error { return s.conn.Close() }
+func (s *Socket) Close() error {
+	s.unwatch()
+	return s.conn.Close()
+}

@@ -4,6 +4,7 @@ package transport_test
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net"
 	"path/filepath"
@@ -51,7 +52,7 @@ func TestWire(t *testing.T) {
 		conn.Write([]byte{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x78, 0x56, 0x34, 0x12, 0, 0, 0, 0, 0xF0, 0, 0, 0})
 		received <- request
 	})
-	s, err := transport.DialSocket(path)
+	s, err := transport.DialSocket(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +81,7 @@ func TestWait(t *testing.T) {
 			conn.Write([]byte{status, status, status, status, 0, 0, 0, 0})
 		}
 	})
-	s, err := transport.DialSocket(path)
+	s, err := transport.DialSocket(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +110,7 @@ func TestLongBatch(t *testing.T) {
 	listener, path := listen(t)
 	fake := fakebox.New(fakebox.Small)
 	go fake.Serve(listener)
-	s, err := transport.DialSocket(path)
+	s, err := transport.DialSocket(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +134,7 @@ func TestLongBatch(t *testing.T) {
 func TestErrors(t *testing.T) {
 	listener, path := listen(t)
 	go fakebox.New(fakebox.Small).Serve(listener)
-	s, err := transport.DialSocket(path)
+	s, err := transport.DialSocket(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +153,7 @@ func TestErrors(t *testing.T) {
 		t.Errorf("unaligned: %v", err)
 	}
 	listener.Close()
-	if _, err := transport.DialSocket(path + ".none"); err == nil || !strings.Contains(err.Error(), ".none") {
+	if _, err := transport.DialSocket(t.Context(), path+".none"); err == nil || !strings.Contains(err.Error(), ".none") {
 		t.Errorf("no socket: %v", err)
 	}
 }
@@ -166,7 +167,7 @@ func TestClosedConnection(t *testing.T) {
 			conn.Close()
 		}
 	}()
-	s, err := transport.DialSocket(path)
+	s, err := transport.DialSocket(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +184,7 @@ func TestSilence(t *testing.T) {
 		"waiting":                      func(s *transport.Socket) error { return s.Wait(time.Microsecond) },
 	} {
 		_, path := listen(t)
-		s, err := transport.DialSocket(path)
+		s, err := transport.DialSocket(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,5 +197,49 @@ func TestSilence(t *testing.T) {
 		if err := access(s); err == nil {
 			t.Error("a connection that is out of step is used again")
 		}
+	}
+}
+
+// TestSilenceAtTheEnd: the end of the program shortens how long an access may take, that of one
+// under way and that of one which comes later. A simulator that answers is asked on.
+func TestSilenceAtTheEnd(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	listener, path := listen(t)
+	s, err := transport.DialSocket(ctx, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := make(chan error)
+	go func() { _, err := transport.Read32(s, transport.Inner, 0); asked <- err }()
+	conn, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.ReadFull(conn, make([]byte, 12)); err != nil { // the access is under way
+		t.Fatal(err)
+	}
+	end()
+	want := path + ": read of inner register 0x000: the simulator has not answered within 2s of this program's end"
+	if err := <-asked; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	begin := time.Now()
+	if _, err := transport.Read32(s, transport.Inner, 0); err == nil || time.Since(begin) > time.Second {
+		t.Errorf("the next access: %v", err)
+	}
+	late, path := listen(t)
+	fake := fakebox.New(fakebox.Small)
+	go fake.Serve(late)
+	living, ends := context.WithCancel(t.Context())
+	s, err = transport.DialSocket(living, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ends()
+	if _, err := transport.Read32(s, transport.Inner, 0); err != nil {
+		t.Errorf("a simulator that answers: %v", err)
 	}
 }

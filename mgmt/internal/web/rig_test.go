@@ -42,12 +42,12 @@ type rig struct {
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	fake := fakebox.New(fakebox.Small)
-	chips, err := chip.Open(fake)
+	chips, err := chip.Open(t.Context(), fake)
 	if err != nil {
 		t.Fatal(err)
 	}
 	session := &session.Session{Box: chips, StatePath: filepath.Join(t.TempDir(), "state.json")}
-	if err := session.Hold(); err != nil {
+	if err := session.Hold(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
