@@ -41,21 +41,24 @@ type Daemon struct {
 	owed     error     // why the chips have not yet got a configuration again that they have lost
 	host     *host     // nil without devices
 	aged     time.Time // when limits in time were last looked at
-	noise    noise
-	health   health
-	pair     *Pair         // nil of a box that is alone
-	saved    *saved.Files  // nil: none is kept
-	waits    chan struct{} // a load more or less waits for its confirmation
-	by       caller        // who asked for the change that runs
-	trailed  *model.Model  // of the last change that is in the trail
+	// ended are the SAs at their hard limits that were told, and could not be deleted.
+	ended   map[xfrm.ID]bool
+	noise   noise
+	health  health
+	pair    *Pair         // nil of a box that is alone
+	saved   *saved.Files  // nil: none is kept
+	waits   chan struct{} // a load more or less waits for its confirmation
+	by      caller        // who asked for the change that runs
+	trailed *model.Model  // of the last change that is in the trail
 
 	events hub
 }
 
 // New makes the daemon of a session that holds its box, and says in the log what it found there.
 func New(session *session.Session, log *slog.Logger, version string) (*Daemon, error) {
-	d := &Daemon{log: log, version: version, now: time.Now, session: session, reserved: reserved{spis: reservations{}}, uses: lastUses{uses: uses{}}, links: events.AllUp(), statuses: events.AllWell(), events: newHub(), waits: make(chan struct{}, 1)}
+	d := &Daemon{log: log, version: version, now: time.Now, session: session, reserved: reserved{spis: reservations{}}, uses: lastUses{uses: uses{}}, ended: map[xfrm.ID]bool{}, links: events.AllUp(), statuses: events.AllWell(), events: newHub(), waits: make(chan struct{}, 1)}
 	session.Out, session.Notes, session.Ages = io.Discard, io.Discard, true
+	d.unwritten.Store("")
 	d.show()
 	adopted, err := session.Adopted()
 	if err != nil {
@@ -173,7 +176,10 @@ func (d *Daemon) run(commands []xfrm.Command, lists session.Lists) (control.Done
 // changed forgets what a change has made obsolete.
 func (d *Daemon) changed(commands int) error {
 	d.adopted.Store(true)
-	d.unwritten.Store("")
+	if d.unwritten.Swap("") != "" {
+		stored := true
+		d.tell(events.Event{Kind: events.EventDisk, OK: &stored})
+	}
 	d.show()
 	v, err := d.session.Look()
 	if err != nil {

@@ -5,6 +5,8 @@ package daemon
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -177,6 +179,62 @@ func TestTakeOverBlind(t *testing.T) {
 	if !strings.Contains(c.log.String(), "it is not known how far") {
 		t.Error("the log says nothing")
 	}
+}
+
+// blockJournal keeps the daemon from writing a journal, as a full disk does, until mend.
+func (r *rig) blockJournal() (mend func()) {
+	r.t.Helper()
+	path := filepath.Join(r.dir, "state.json.journal.new")
+	if err := os.Mkdir(path, 0o700); err != nil {
+		r.t.Fatal(err)
+	}
+	return func() {
+		if err := os.Remove(path); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+}
+
+// TestTakeOverOnAFullDisk: a box with a full disk takes over SAs whose numbers it knows, those with
+// windows too. While it cannot delete SAs whose numbers it does not know, it takes no place, and
+// says so once, in the log and by an event.
+func TestTakeOverOnAFullDisk(t *testing.T) {
+	a, b := newHalf(t, peer.SideA), newHalf(t, peer.SideB)
+	b.hear(a)
+	a.hear(b)
+	a.must(tunnel...)
+	b.must(tunnel...)
+	b.hear(a)
+	b.blockJournal()
+	b.later(4 * time.Second)
+	b.is(true)
+	window := regs.ReplayRow.Top.Get(b.fake.Table(transport.Inner, regs.InnerTableReplay)[0])
+	if out, in := b.number(regs.CryptoTableOutboundNumber), b.number(regs.CryptoTableInboundNumber); out != 4001 || in != 4001 || window != 4001 {
+		t.Errorf("b goes on behind %d, and receives from %d on, its window from %d", out, in, window)
+	}
+
+	c := newHalf(t, peer.SideB)
+	c.must(tunnel...)
+	monitor := c.dial()
+	monitor.ask(`{"id":1,"do":"monitor"}`)
+	mend := c.blockJournal()
+	for range 3 {
+		c.clock = c.clock.Add(4 * time.Second)
+		c.daemon.unheard(errors.New("no answer"))
+		if err := c.daemon.outlive(c.daemon.stepPair(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		c.is(false)
+	}
+	if n := strings.Count(c.log.String(), "the place in the pair is not taken: it is not known how far the SAs were used, and they cannot be deleted: cannot write the journal"); n != 1 {
+		t.Errorf("the log says %d times why the place is not taken\n%s", n, c.log)
+	}
+	c.same("the event", monitor.next(), `{"event":"disk","ok":false}`)
+	mend()
+	c.later(time.Second)
+	c.is(true)
+	c.same("SAs", len(c.get("list", `,"what":"state"`)["items"].([]any)), 0)
+	c.same("the event", monitor.next(), `{"event":"disk","ok":true}`)
 }
 
 // TestPairStarts: a box whose ports are open when its daemon starts is active; of two of one side

@@ -46,13 +46,22 @@ func (d *Daemon) Poll(ctx context.Context, period time.Duration, alive func()) e
 }
 
 // outlive forgives that the keys were erased in the middle of a change, and that a file cannot be
-// written: the next poll tries again. The log says once which file. Other errors end the daemon.
+// written: the next poll tries again. The log says once which file, and an event that there is one.
+// Other errors end the daemon.
 func (d *Daemon) outlive(err error) error {
 	if !errors.Is(err, chip.ErrErased) && !disk.IsFailure(err) {
 		return err
 	}
-	if text := err.Error(); disk.IsFailure(err) && d.unwritten.Swap(text) != text {
+	if !disk.IsFailure(err) {
+		return nil
+	}
+	text := err.Error()
+	before := d.unwritten.Swap(text)
+	if before != text {
 		d.log.Error(text)
+	}
+	if before == "" {
+		d.tell(events.Event{Kind: events.EventDisk, OK: new(bool)})
 	}
 	return nil
 }

@@ -97,7 +97,7 @@ func (d *Daemon) advanceState(who caller, r *control.Advance) (any, error) {
 		return nil, err
 	}
 	defer d.lockFor(who)()
-	if err := d.session.Advance(id, r.Number); err != nil {
+	if err := d.session.Advance(session.Position{ID: id, Number: r.Number}); err != nil {
 		return nil, err
 	}
 	object := fmt.Sprintf("sequence number of xfrm state dst %s proto %s spi 0x%08x", id.Dst, id.Proto, id.SPI)

@@ -177,24 +177,25 @@ func (d *Daemon) advance(gap uint64) error {
 	if err != nil {
 		return err
 	}
-	for _, n := range numbers {
-		if err := d.session.Advance(n.ID, min(d.pair.numbers[n.Directed]+gap, n.Most)); err != nil {
-			return err
-		}
+	positions := make([]session.Position, len(numbers))
+	for i, n := range numbers {
+		positions[i] = session.Position{ID: n.ID, Number: min(d.pair.numbers[n.Directed]+gap, n.Most)}
 	}
-	return nil
+	return d.session.Advance(positions...)
 }
 
 // forgetSAs deletes all SAs, since neither box knows how far their numbers were used: IKE will make
-// new ones.
+// new ones. Where it cannot, the place is not taken: their numbers could come twice.
 func (d *Daemon) forgetSAs() error {
 	numbers, err := d.numbers()
 	if err != nil || len(numbers) == 0 {
 		return err
 	}
+	if _, err = d.run([]xfrm.Command{xfrm.StateFlush{}}, session.Lists{}); err != nil {
+		return fmt.Errorf("the place in the pair is not taken: it is not known how far the SAs were used, and they cannot be deleted: %w", err)
+	}
 	d.log.Error("it is not known how far the SAs were used: they are deleted", "sas", len(numbers))
-	_, err = d.run([]xfrm.Command{xfrm.StateFlush{}}, session.Lists{})
-	return err
+	return nil
 }
 
 // tellHosts announces the addresses of an active box's ports, a few times.

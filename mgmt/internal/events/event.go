@@ -26,6 +26,7 @@ const (
 	EventICV      = "icv"      // a packet's ICV was wrong
 	EventAudit    = "audit"    // a packet was dropped for its number or its selectors
 	EventNoise    = "noise"    // the noise source has failed its health tests, or is good again
+	EventDisk     = "disk"     // a file cannot be written, or a change was stored again
 	EventTamper   = "tamper"   // a chip's tamper input was active, or the chip was reset since
 	EventReady    = "ready"    // a chip clears its tables, or has cleared them
 	// the chips had lost their configuration, and have it again but for SAs
@@ -136,6 +137,11 @@ func (e Event) String() string {
 			return "Noise source good"
 		}
 		return "Noise source failed"
+	case EventDisk:
+		if *e.OK {
+			return "Stored again"
+		}
+		return "A file cannot be written"
 	case EventTamper:
 		if *e.OK {
 			return "Tamper input of the " + e.Chip + " chip quiet since its reset"

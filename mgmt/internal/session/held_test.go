@@ -101,7 +101,7 @@ func TestErasedMeanwhile(t *testing.T) {
 			if err != nil || len(v.SAs()) == 0 {
 				return err
 			}
-			return s.Advance(v.SAs()[len(v.SAs())-1].ID, 5000)
+			return s.Advance(session.Position{ID: v.SAs()[len(v.SAs())-1].ID, Number: 5000})
 		},
 	} {
 		for before := 0; ; before += 3 {

@@ -59,6 +59,11 @@ func (j *journal) touchAll(writes []plan.Write) {
 			j.touch(xfrm.DirIn, w.Index)
 		}
 	}
+	j.sort()
+}
+
+// sort orders the rows, as lose looks for them.
+func (j *journal) sort() {
 	for _, list := range []*[]int{&j.Out, &j.In} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)

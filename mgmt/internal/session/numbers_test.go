@@ -3,13 +3,9 @@
 package session_test
 
 import (
-	"net/netip"
-	"os"
-	"slices"
 	"strings"
 	"testing"
 
-	"sallyport/mgmt/internal/compile"
 	"sallyport/mgmt/internal/fakebox"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/session"
@@ -60,125 +56,6 @@ func TestReplayOSeq(t *testing.T) {
 	inbound := strings.Replace(sendingFrom("0x704", "replay-oseq 5"), "dir out", "dir in", 1)
 	if err := r.Run(inbound); err == nil || !strings.Contains(err.Error(), "outbound SAs alone") {
 		t.Errorf("gave %v", err)
-	}
-}
-
-// TestAdvance: SAs of both directions go on from a number without their keys; nothing goes back;
-// what cannot be is refused.
-func TestAdvance(t *testing.T) {
-	r := newRig(t, fakebox.Small)
-	r.Quiet("addr add 192.0.2.1/24 dev black\n" + testbox.Windowed(1, 2048, ""))
-	r.Must(sendingFrom("0x701", "") + testbox.WindowedState("add", 2, 64, ""))
-	advance := func(spi uint32, dst string, number uint64) error {
-		return r.Session(func(s *session.Session) error {
-			return s.Advance(xfrm.ID{Dst: netip.MustParseAddr(dst), Proto: "esp", SPI: spi}, number)
-		})
-	}
-	for _, number := range []uint64{500, 400, 501} {
-		if err := advance(0x701, "198.51.100.1", number); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if n := r.number(regs.CryptoTableOutboundNumber, 0); n != 501 {
-		t.Errorf("the outbound number is %d", n)
-	}
-
-	selectors := r.Fake.Table(transport.Inner, regs.InnerTableSelector)
-	selector := slices.Clone(selectors[0])
-	for _, number := range []uint64{5000, 4999} {
-		if err := advance(0x501, "192.0.2.1", number); err != nil {
-			t.Fatal(err)
-		}
-	}
-	_, rows, _ := r.Named(0)
-	regs.SelectorRow.WindowKeep.Put(selector, 1)
-	if !slices.Equal(selector, selectors[0]) {
-		t.Errorf("the selector row is %x, was %x", selectors[0], selector)
-	}
-	for number, row := range rows[:2] {
-		for half := range 2 {
-			got := r.Fake.Table(transport.Inner, regs.InnerTableReplay)[2*int(row)+half]
-			if !slices.Equal(got, compile.PresetRow(5000, number, 2)) {
-				t.Errorf("window row %d, half %d: %x", number, half, got)
-			}
-		}
-	}
-	// The window stays when the SA's selector row is written again, and the file agrees with
-	// the chips.
-	r.Quiet("neigh add 198.51.100.9 lladdr 02:00:00:00:00:09 dev red")
-
-	for _, c := range []struct {
-		spi    uint32
-		dst    string
-		number uint64
-		want   string
-	}{
-		{0x701, "198.51.100.1", 1 << 32, "needs flag esn"},
-		{0x701, "198.51.100.1", 1 << 63, "at most 2^63 - 1"},
-		{0x799, "198.51.100.1", 1, "there is no SA"},
-		{0x502, "192.0.2.1", 1, "it has received nothing"},
-	} {
-		if err := advance(c.spi, c.dst, c.number); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("0x%x to %d gave %v", c.spi, c.number, err)
-		}
-	}
-}
-
-// TestAdvanceIsJournaled: the number of an inbound SA is raised once the journal says so. Without a
-// journal the request is refused and no row is written. Wherever it is cut short behind its first
-// row, the next change loses this SA, and View shows nothing.
-func TestAdvanceIsJournaled(t *testing.T) {
-	const top = 5000
-	advance := func(s *session.Session) error {
-		return s.Advance(xfrm.ID{Dst: netip.MustParseAddr("192.0.2.1"), Proto: "esp", SPI: 0x501}, top)
-	}
-	configured := func() *rig {
-		r := newRig(t, fakebox.Small)
-		r.Quiet("addr add 192.0.2.1/24 dev black\n" + testbox.Windowed(1, 64, ""))
-		return r
-	}
-	r := configured()
-	if err := os.Mkdir(r.State+".journal.new", 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Session(advance); !session.IsRefused(err) || len(r.Fake.Log) != 0 {
-		t.Errorf("%d rows were written, then: %v", len(r.Fake.Log), err)
-	}
-	cuts := 0
-	for after := 1; ; after++ {
-		r := configured()
-		var whole error
-		err := r.Session(func(s *session.Session) error {
-			if err := s.Hold(t.Context()); err != nil {
-				return err
-			}
-			defer s.Release()
-			if _, err := s.Look(); err != nil {
-				return err
-			}
-			r.Fake.OnRow = func(fakebox.Row) { r.Fake.OnRow, r.Fake.FailAfter = nil, after }
-			whole = advance(s)
-			r.Fake.FailAfter = 0
-			v, err := s.View()
-			if whole != nil && v != nil {
-				t.Errorf("cut short at access %d, a view shows the configuration", after)
-			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if whole == nil {
-			break
-		}
-		cuts++
-		r.Must("neigh add 198.51.100.9 lladdr 02:00:00:00:00:09 dev red")
-		if !strings.Contains(r.Notes, "spi 0x501 is lost") {
-			t.Errorf("cut short at access %d: %q", after, r.Notes)
-		}
-	}
-	if cuts < 5 {
-		t.Errorf("there are %d accesses behind the first row", cuts)
 	}
 }
 
