@@ -205,3 +205,40 @@ func TestErasedWhileItEnds(t *testing.T) {
 		c.same("restarts", c.daemon.events.counted()[events.EventRestart], 1)
 	}
 }
+
+// TestHardLimitOnAFullDisk: clients are told once of an SA that has reached its hard limit, though
+// no journal can be written and the SA stays until there is room. The log says once why.
+func TestHardLimitOnAFullDisk(t *testing.T) {
+	c := newClocked(t)
+	c.must(limited("limit time-soft 60 limit time-hard 100")...)
+	mend := c.blockJournal()
+	after := func(d time.Duration) {
+		t.Helper()
+		c.now = c.now.Add(d)
+		c.daemon.mu.Lock()
+		defer c.daemon.mu.Unlock()
+		if err := c.daemon.outlive(c.daemon.age()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after(60 * time.Second)
+	c.told(0x1001, false, "time")
+	after(40 * time.Second)
+	c.told(0x1001, true, "time")
+	after(time.Second)
+	c.same("the event of the disk", c.monitor.next(), `{"event":"disk","ok":false}`)
+	c.same("told once", c.events(), 2)
+	c.same("it stays", c.get("command", `,"words":["xfrm","state","count"]`)["output"], "\t SAD count 2\n")
+	if n := strings.Count(c.log.String(), "cannot write the journal"); n != 1 {
+		t.Errorf("the log says %d times why\n%s", n, c.log)
+	}
+	mend()
+	after(time.Second)
+	c.same("it is gone", c.get("command", `,"words":["xfrm","state","count"]`)["output"], "\t SAD count 1\n")
+	c.same("the event of the disk", c.monitor.next(), `{"event":"disk","ok":true}`)
+	c.same("told once", c.events(), 2)
+	// A new SA of that name is told of anew.
+	c.must(otherKey(limited("limit time-hard 100")[1]))
+	after(100 * time.Second)
+	c.told(0x1001, true, "time")
+}

@@ -6,53 +6,66 @@ import (
 	"sallyport/mgmt/internal/disk"
 	"sallyport/mgmt/internal/events"
 	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/store"
 )
 
 // Aged gives an event for each SA that has reached a limit in time. It gives a soft limit once,
 // even to several sessions. It gives a hard one until the caller deletes the SA. An SA's first use
-// is when Aged first sees its count.
+// is when Aged first sees its count. If the state file cannot be written, the events come with the
+// error: a session that holds its box remembers what it gave, and the next Aged stores it.
 func (s *Session) Aged() (soft, hard []events.Event, err error) {
 	unlock, err := s.lock()
 	if err != nil {
 		return nil, nil, err
 	}
 	defer unlock()
-	state, found, err := s.load()
+	before, found, err := s.load()
 	if err != nil || found.tables != tablesKnown {
 		return nil, nil, err
 	}
-	base, now, changed := state, s.now().Unix(), false
-	edit := func(sa *model.SA, how func(*model.SA)) {
-		if !changed {
-			state, changed = state.Begin(), true
+	state, now := before.Begin(), s.now().Unix()
+	for age := range s.unsaved {
+		if sa := before.Model.SAs.OfAge(age); sa != nil {
+			state.Model.EditSA(sa, func(*model.SA) {})
 		}
-		state.Model.EditSA(sa, how)
 	}
-	for sa := range base.Model.SAs.Timed() {
+	for sa := range before.Model.SAs.Timed() {
 		if t := sa.Time; sa.Used == 0 && (t.UseSoft != 0 || t.UseHard != 0) {
 			used, err := s.carriedAny(sa)
 			if err != nil {
 				return nil, nil, err
 			}
 			if used {
-				edit(sa, func(sa *model.SA) { sa.Used = now })
+				state.Model.EditSA(sa, func(sa *model.SA) { sa.Used = now })
 				sa = state.Model.SAs.OfAge(sa.Age)
 			}
 		}
 		if limit := sa.Reached(now, sa.Time.Hard, sa.Time.UseHard); limit != "" {
 			hard = append(hard, events.ExpireEvent(sa, true, limit))
 		} else if limit := sa.Reached(now, sa.Time.Soft, sa.Time.UseSoft); limit != "" && !sa.Warned {
-			edit(sa, func(sa *model.SA) { sa.Warned = true })
+			state.Model.EditSA(sa, func(sa *model.SA) { sa.Warned = true })
 			soft = append(soft, events.ExpireEvent(sa, false, limit))
 		}
 	}
-	if changed {
-		if err := s.store.Save(state); err != nil {
-			return nil, nil, disk.Failed("cannot note in the state file "+s.StatePath+" which limits in time were reached", err)
-		}
-		s.keep(state)
+	return soft, hard, s.noteAges(state)
+}
+
+// noteAges stores which SAs have reached what, where Aged has changed that.
+func (s *Session) noteAges(state *store.State) error {
+	changed := state.Model.Changes.SAs
+	s.unsaved = nil
+	if len(changed) == 0 {
+		return nil
 	}
-	return soft, hard, nil
+	err := s.store.Save(state)
+	if err != nil {
+		s.unsaved = map[uint64]bool{}
+		for age := range changed {
+			s.unsaved[age] = true
+		}
+	}
+	s.keep(state)
+	return disk.Failed("cannot note in the state file "+s.StatePath+" which limits in time were reached", err)
 }
 
 // expired is the limit that an SA has reached, in time or in packets and bytes: "soft", "hard"

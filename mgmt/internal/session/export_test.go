@@ -6,6 +6,7 @@ import (
 	"sallyport/mgmt/internal/compile"
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/plan"
+	"sallyport/mgmt/internal/store"
 )
 
 // PlanOfAll is the plan that brings the tables from what they hold to what everything, computed
@@ -36,4 +37,13 @@ func (s *Session) Recount() (*compile.Standing, error) {
 		return nil, err
 	}
 	return compile.NewStanding(s.kept.Model, p.Image, p.Target), nil
+}
+
+// BreakStore has the state file of a session that holds its box refuse writes until mend.
+func (s *Session) BreakStore() (mend func() error) {
+	_ = s.store.Close()
+	return func() (err error) {
+		s.store, err = store.Open(s.StatePath)
+		return err
+	}
 }

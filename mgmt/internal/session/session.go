@@ -58,6 +58,8 @@ type Session struct {
 	held  func() error      // lets go of the file, from Hold to Release
 	store *store.Store      // the state file, while it is locked
 	kept  *store.State      // what the state file has, while the lock is held
+	// unsaved are, by age, the SAs of which kept knows more: what Aged could not store.
+	unsaved map[uint64]bool
 
 	published published
 }

@@ -4,8 +4,10 @@ package session_test
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"sallyport/mgmt/internal/compile"
 	"sallyport/mgmt/internal/fakebox"
@@ -186,4 +188,54 @@ func TestEvents(t *testing.T) {
 		t.Errorf("notes %q", r.Notes)
 	}
 	expect("")
+}
+
+// TestAgedWithoutAFile: limits are told though the state file cannot be written, a soft one once,
+// and what was told is stored as soon as it can be.
+func TestAgedWithoutAFile(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	now := time.Unix(1_800_000_000, 0)
+	open := func() *session.Session {
+		s := &session.Session{Box: r.Open(), StatePath: r.State, Ages: true, Now: func() time.Time { return now }, Out: io.Discard, Notes: io.Discard}
+		if err := s.Hold(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	s := open()
+	commands, err := xfrm.ParseBatch("f", []byte("addr add 192.0.2.1/24 dev black\n"+testbox.Limited("add", "out", 1, "limit time-soft 60 limit time-use-hard 50")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Run(commands); err != nil {
+		t.Fatal(err)
+	}
+	aged := func(wantSoft, wantHard int, fails bool) {
+		t.Helper()
+		soft, hard, err := s.Aged()
+		if len(soft) != wantSoft || len(hard) != wantHard || (err != nil) != fails || err != nil && !session.IsRefused(err) {
+			t.Errorf("%d soft, %d hard, %v; want %d, %d, an error: %t", len(soft), len(hard), err, wantSoft, wantHard, fails)
+		}
+	}
+	mend := s.BreakStore()
+	aged(0, 0, false)
+	row := make([]uint32, regs.InnerTableOutboundUsage.Words())
+	regs.SaUsageRow.Packets.Put(row, 1)
+	r.Fake.Table(transport.Inner, regs.InnerTableOutboundUsage)[0] = row
+	now = now.Add(20 * time.Second)
+	aged(0, 0, true) // the first use
+	now = now.Add(40 * time.Second)
+	aged(1, 0, true)
+	aged(0, 0, true)
+	if err := mend(); err != nil {
+		t.Fatal(err)
+	}
+	aged(0, 0, false)
+	if err := s.Release(); err != nil {
+		t.Fatal(err)
+	}
+	s = open()
+	aged(0, 0, false)
+	now = now.Add(10 * time.Second) // 50 s behind the first use
+	aged(0, 1, false)
 }
