@@ -44,6 +44,16 @@ func (p Protocol) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(p))
 }
 
+// UnmarshalJSON takes either.
+func (p *Protocol) UnmarshalJSON(text []byte) error {
+	var number uint8
+	if err := json.Unmarshal(text, &number); err != nil {
+		return json.Unmarshal(text, (*string)(p))
+	}
+	*p = Protocol(strconv.Itoa(int(number)))
+	return nil
+}
+
 // Event is a chip's report about an SA, or about a packet without one. Its JSON is a line of the
 // daemon's monitor (docs/reference/control-socket.md); its String is the line that sallyctl prints.
 type Event struct {
