@@ -28,7 +28,7 @@ generated() {
   (cd "$1" && find "${folders[@]}" -type f -not -name '*.py[co]' -not -name generate.sh \
     -exec awk 'FNR > 2 { nextfile } /[Gg]enerated by `?make regs/ { print FILENAME; nextfile }' {} + 2>/dev/null | sort)
 }
-marked() { git ls-files --cached --others --exclude-standard ':(attr:linguist-generated)' | sort; }
+marked() { git ls-files --cached --others --exclude-standard ':(attr:linguist-generated)' ':!mgmt/api' | sort; }
 
 if [ "$check" = --check ]; then
   status=0

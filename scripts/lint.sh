@@ -41,11 +41,12 @@ check "ruff format" ruff format -q --check .
 check "ruff check" ruff check -q .
 check pyright pyright --warnings
 check gofmt go_format
-check "go vet" bash -c 'cd mgmt && go vet ./...'
+check "go vet" bash -c 'cd mgmt && go vet ./... && cd api/generate && go vet ./...'
 check staticcheck bash -c 'cd mgmt && go tool staticcheck ./...'
 [ ${#c_family[@]} = 0 ] || check clang-format clang-format --dry-run -Werror "${c_family[@]}"
 check licences licences
 check "comment columns" python scripts/comment_columns.py
 check prose scripts/prose.sh
 check "register drift" regs/generate.sh --check
+check "API drift" mgmt/api/generate.sh --check
 exit $failed

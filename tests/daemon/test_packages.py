@@ -20,7 +20,7 @@ VERSION = (ROOT / "VERSION").read_text().strip()
 MACHINES = {"amd64": 62, "arm64": 183, "loong64": 258}
 UNIT = "usr/lib/systemd/system/sallyportd.service"
 DOC = "usr/share/doc/sallyport-mgmt"
-PAGES = ["control-socket"]
+PAGES = ["api", "control-socket"]
 PAGES += ["sallyportd", *(f"sallyportd-{part}" for part in ("taps", "pair", "monitoring"))]
 PAGES += [
     "sallyctl",
@@ -48,6 +48,7 @@ FILES = {
     "usr/lib/systemd/system/strongswan.service.d/sallyport.conf": 0o644,
     "usr/lib/sysusers.d/sallyport.conf": 0o644,
     "usr/share/sallyport/sallyctl.schema.json": 0o644,
+    "usr/share/sallyport/sallyport/v1/sallyport.proto": 0o644,
     f"{DOC}/examples/sallyportd.toml": 0o644,
     f"{DOC}/examples/sallyport.rules.yml": 0o644,
     f"{DOC}/examples/grafana.json": 0o644,

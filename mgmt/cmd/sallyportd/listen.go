@@ -13,15 +13,39 @@ import (
 	"sallyport/mgmt/internal/config"
 )
 
-// listenControl makes the control socket, and that of readers, if a group may read.
-func listenControl(c config.Control) (control, readers net.Listener, err error) {
-	if control, err = listenFor(c.Path.Name, c.Group); err != nil || c.ReadGroup.Name == "" {
-		return control, nil, err
+// sockets take the requests of clients, of readers and of the other box of a pair. A nil one takes
+// none.
+type sockets struct{ control, readers, api, apiReaders, pair net.Listener }
+
+// listenControl makes the control socket and that of the API, and those of readers, if a group may
+// read.
+func listenControl(c config.Control) (at sockets, err error) {
+	wanted := []struct {
+		at    *net.Listener
+		path  string
+		group config.Group
+	}{{&at.control, c.Path.Name, c.Group}, {&at.api, c.API(), c.Group}}
+	if c.ReadGroup.Name != "" {
+		wanted = append(wanted, wanted[:2]...)
+		wanted[2].at, wanted[2].path, wanted[2].group = &at.readers, c.ReadPath(), c.ReadGroup
+		wanted[3].at, wanted[3].path, wanted[3].group = &at.apiReaders, c.ReadAPI(), c.ReadGroup
 	}
-	if readers, err = listenFor(c.ReadPath(), c.ReadGroup); err != nil {
-		return nil, nil, errors.Join(err, control.Close())
+	for _, socket := range wanted {
+		if *socket.at, err = listenFor(socket.path, socket.group); err != nil {
+			return at, errors.Join(err, at.close())
+		}
 	}
-	return control, readers, nil
+	return at, nil
+}
+
+// close ends those that are there.
+func (at sockets) close() (err error) {
+	for _, listener := range []net.Listener{at.control, at.readers, at.api, at.apiReaders, at.pair} {
+		if listener != nil {
+			err = errors.Join(err, listener.Close())
+		}
+	}
+	return err
 }
 
 // listenFor makes a socket that its owner and group alone may use from its first moment on.

@@ -26,37 +26,43 @@ func TestListen(t *testing.T) {
 		t.Fatal(err)
 	}
 	left.(*net.UnixListener).SetUnlinkOnClose(false)
-	if _, _, err := listenControl(c); err == nil || !strings.Contains(err.Error(), "another daemon answers") {
+	if _, err := listenControl(c); err == nil || !strings.Contains(err.Error(), "another daemon answers") {
 		t.Errorf("beside another: %v", err)
 	}
 	left.Close()
-	listener, _, err := listenControl(c)
+	at, err := listenControl(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info, err := os.Stat(path); err != nil || info.Mode() != fs.ModeSocket|0o660 {
-		t.Errorf("%v, %v", info.Mode(), err)
+	for _, socket := range []string{path, strings.Replace(path, "c.sock", "c-api.sock", 1)} {
+		if info, err := os.Stat(socket); err != nil || info.Mode() != fs.ModeSocket|0o660 {
+			t.Errorf("%v, %v", info, err)
+		}
 	}
-	listener.Close()
+	if err := at.close(); err != nil {
+		t.Error(err)
+	}
 	mine, err := user.LookupGroupId(fmt.Sprint(os.Getgid()))
 	if err != nil {
 		t.Skip(err)
 	}
 	c.ReadGroup.Name = mine.Name
-	listener, readers, err := listenControl(c)
-	if err != nil {
+	if at, err = listenControl(c); err != nil {
 		t.Fatal(err)
 	}
-	info, err := os.Stat(strings.Replace(path, "c.sock", "c-read.sock", 1))
-	if err != nil || info.Mode() != fs.ModeSocket|0o660 || int(info.Sys().(*syscall.Stat_t).Gid) != os.Getgid() {
-		t.Errorf("%v, %v", info, err)
+	for _, name := range []string{"c-read.sock", "c-api-read.sock"} {
+		info, err := os.Stat(strings.Replace(path, "c.sock", name, 1))
+		if err != nil || info.Mode() != fs.ModeSocket|0o660 || int(info.Sys().(*syscall.Stat_t).Gid) != os.Getgid() {
+			t.Errorf("%v, %v", info, err)
+		}
 	}
-	listener.Close()
-	readers.Close()
+	if err := at.close(); err != nil {
+		t.Error(err)
+	}
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := listenControl(c); err == nil || !strings.Contains(err.Error(), "is no socket") {
+	if _, err := listenControl(c); err == nil || !strings.Contains(err.Error(), "is no socket") {
 		t.Errorf("over a file: %v", err)
 	}
 }

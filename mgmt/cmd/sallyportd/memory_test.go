@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"sallyport/mgmt/api/client"
 	"sallyport/mgmt/internal/fakebox"
 )
 
@@ -37,7 +38,8 @@ var suites = []struct {
 }
 
 // TestNoKeysInMemory: a second behind their installation the daemon's memory holds no key, as
-// bytes, as digits or as the words of a row.
+// bytes, as digits or as the words of a row, whether it came by the control socket or sealed by the
+// API, in one line or in several.
 func TestNoKeysInMemory(t *testing.T) {
 	if path := os.Getenv(scanned); path != "" {
 		root := newRoot()
@@ -74,8 +76,11 @@ func TestNoKeysInMemory(t *testing.T) {
 		_ = daemon.Process.Kill()
 		_ = daemon.Wait()
 	}()
-	client := dial(t, filepath.Join(dir, "control.sock"))
+	control := dial(t, filepath.Join(dir, "control.sock"))
+	sealed := client.Dial(filepath.Join(dir, "api.sock"))
+	defer sealed.Close()
 	keys := map[string][]byte{}
+	var together strings.Builder
 	for i, s := range suites {
 		for way, ends := range []string{"src 192.0.2.1 dst 192.0.2.2", "src 192.0.2.2 dst 192.0.2.1"} {
 			words := s.words
@@ -86,8 +91,22 @@ func TestNoKeysInMemory(t *testing.T) {
 				}
 				words = strings.Replace(words, " "+letter, " 0x"+hex.EncodeToString(key), 1)
 			}
-			client.must(t, fmt.Sprintf("xfrm state add %s proto esp spi %d reqid %d mode tunnel dir %s replay-window 64 %s", ends, 0x1000+2*i+way, i+1, []string{"out", "in"}[way], words))
+			line := fmt.Sprintf("xfrm state add %s proto esp spi %d reqid %d mode tunnel dir %s replay-window 64 %s", ends, 0x1000+2*i+way, i+1, []string{"out", "in"}[way], words)
+			switch i % 3 {
+			case 0:
+				control.must(t, line)
+			case 1:
+				words := strings.ReplaceAll(strings.ReplaceAll(line, `"`, ""), " ", "\n") + "\n"
+				if _, err := sealed.SealedCommand(t.Context(), []byte(words), nil); err != nil {
+					t.Fatal(err)
+				}
+			case 2:
+				together.WriteString(line + "\n")
+			}
 		}
+	}
+	if _, err := sealed.SealedBatch(t.Context(), "f", []byte(together.String())); err != nil {
+		t.Fatal(err)
 	}
 	time.Sleep(time.Second)
 	memory := memoryOf(t, daemon.Process.Pid)

@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/sync/errgroup"
 
+	"sallyport/mgmt/internal/api"
 	"sallyport/mgmt/internal/card"
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/config"
@@ -51,27 +52,21 @@ func run(ctx context.Context, c *config.Config, initial []xfrm.Command, log *slo
 	if err := session.Hold(ctx); err != nil {
 		return errors.Join(err, chips.Close())
 	}
-	control, readers, err := listenControl(c.Control)
+	at, err := listenControl(c.Control)
 	if err != nil {
 		return errors.Join(err, session.Release(), chips.Close())
 	}
-	defer control.Close()
-	if readers != nil {
-		defer readers.Close()
-	}
+	defer func() { _ = at.close() }()
 	d, err := core.New(session, log, version)
 	if err != nil {
 		return errors.Join(err, session.Release(), chips.Close())
 	}
-	var pair net.Listener
 	frames, err := openFrames(c, registers, log)
 	if err == nil && frames != nil {
 		defer frames.Close()
 	}
 	if err == nil && c.Peer.Wanted() {
-		if pair, err = joinPair(c, d, frames, r); err == nil {
-			defer pair.Close()
-		}
+		at.pair, err = joinPair(c, d, frames, r)
 	}
 	if err == nil {
 		err = configure(c, d, initial, log)
@@ -86,7 +81,7 @@ func run(ctx context.Context, c *config.Config, initial []xfrm.Command, log *slo
 		err = dropCapabilities()
 	}
 	if err == nil {
-		err = serve(ctx, stop, c, d, sockets{control, readers, pair}, log, r)
+		err = serve(ctx, stop, c, d, at, log, r)
 	}
 	return errors.Join(err, d.Close())
 }
@@ -162,9 +157,6 @@ func openTaps(c *config.Config, d *core.Daemon, frames punt.Frames) error {
 	return d.OpenHost(frames, c.Taps.Red.Name, c.Taps.Black.Name)
 }
 
-// sockets take the requests of clients and of the other box of a pair. A nil one takes none.
-type sockets struct{ control, readers, pair net.Listener }
-
 // serve answers until ctx ends or something fails. Either stops the accesses to chips that do not
 // answer.
 func serve(ctx context.Context, stop context.CancelFunc, c *config.Config, d *core.Daemon, at sockets, log *slog.Logger, r *reloader) error {
@@ -176,6 +168,9 @@ func serve(ctx context.Context, stop context.CancelFunc, c *config.Config, d *co
 	}
 	if at.readers != nil {
 		group.Go(func() error { return d.ServeReaders(ctx, listen.Steady(at.readers, log)) })
+	}
+	if err := serveAPI(ctx, group, d, at, log); err != nil {
+		return err
 	}
 	if c.Taps.Wanted() {
 		group.Go(func() error { return d.Relay(ctx) })
@@ -203,6 +198,19 @@ func serve(ctx context.Context, stop context.CancelFunc, c *config.Config, d *co
 	err := group.Wait()
 	notify(daemon.SdNotifyStopping)
 	return err
+}
+
+// serveAPI answers the clients of the API until ctx ends.
+func serveAPI(ctx context.Context, group *errgroup.Group, d *core.Daemon, at sockets, log *slog.Logger) error {
+	server, err := api.New(d, log, version)
+	if err != nil {
+		return err
+	}
+	group.Go(func() error { return server.Serve(ctx, listen.Steady(at.api, log), false) })
+	if at.apiReaders != nil {
+		group.Go(func() error { return server.Serve(ctx, listen.Steady(at.apiReaders, log), true) })
+	}
+	return nil
 }
 
 // serveMetrics answers Prometheus until ctx ends.

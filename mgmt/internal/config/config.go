@@ -16,6 +16,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"sallyport/mgmt/api"
 	"sallyport/mgmt/internal/control"
 	"sallyport/mgmt/internal/place"
 	"sallyport/mgmt/internal/xfrm"
@@ -45,9 +46,9 @@ type Config struct {
 	Log     Log     `toml:"log"`
 }
 
-// Control is the control socket. Group may use it besides the daemon's own user; empty: the
-// daemon's group. ReadGroup has a socket of its own, on which it may ask and change nothing; empty:
-// there is none.
+// Control is the control socket, and the API's beside it. Group may use both besides the daemon's
+// own user; empty: the daemon's group. ReadGroup has sockets of its own, on which it may ask and
+// change nothing; empty: there are none.
 type Control struct {
 	Path      Path  `toml:"path"`
 	Group     Group `toml:"group"`
@@ -56,6 +57,12 @@ type Control struct {
 
 // ReadPath is the socket of ReadGroup, beside the other.
 func (c Control) ReadPath() string { return control.ReadPath(c.Path.Name) }
+
+// API is the socket of the API.
+func (c Control) API() string { return api.Path(c.Path.Name) }
+
+// ReadAPI is the one of ReadGroup.
+func (c Control) ReadAPI() string { return api.ReadPath(c.API()) }
 
 // Events says how often the chips are asked for events.
 type Events struct {

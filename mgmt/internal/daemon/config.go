@@ -58,7 +58,7 @@ func (d *Daemon) found() ([]string, error) {
 	return sentences(notes.String()), err
 }
 
-func (d *Daemon) config(who caller, r *control.ConfigRequest) (any, error) {
+func (d *Daemon) config(who Caller, r *control.ConfigRequest) (any, error) {
 	if r.Verb != control.ConfigShow && r.Verb != control.ConfigSaved {
 		if err := who.mayChange(); err != nil {
 			return nil, err

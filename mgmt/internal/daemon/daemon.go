@@ -6,6 +6,7 @@ package daemon
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"log/slog"
@@ -48,7 +49,7 @@ type Daemon struct {
 	pair    *Pair         // nil of a box that is alone
 	saved   *saved.Files  // nil: none is kept
 	waits   chan struct{} // a load more or less waits for its confirmation
-	by      caller        // who asked for the change that runs
+	by      Caller        // who asked for the change that runs
 	trailed *model.Model  // of the last change that is in the trail
 
 	events hub
@@ -97,13 +98,13 @@ func (d *Daemon) Recover() error {
 
 // Run carries out all commands or none, and wipes the keys in them.
 func (d *Daemon) Run(commands []xfrm.Command, lists session.Lists) (control.Done, error) {
-	return d.runFor(caller{}, commands, lists)
+	return d.runFor(Caller{}, commands, lists)
 }
 
 // runFor carries out what a client asks for.
-func (d *Daemon) runFor(who caller, commands []xfrm.Command, lists session.Lists) (control.Done, error) {
+func (d *Daemon) runFor(who Caller, commands []xfrm.Command, lists session.Lists) (control.Done, error) {
 	if session.Changes(commands) {
-		if err := who.mayChange(); err != nil {
+		if err := cmp.Or(who.mayChange(), who.mayHold(commands)); err != nil {
 			xfrm.Wipe(commands)
 			return control.Done{}, err
 		}
@@ -122,11 +123,11 @@ func (d *Daemon) runFor(who caller, commands []xfrm.Command, lists session.Lists
 }
 
 // lockFor keeps others out until the function that it returns is called.
-func (d *Daemon) lockFor(who caller) (unlock func()) {
+func (d *Daemon) lockFor(who Caller) (unlock func()) {
 	d.mu.Lock()
 	d.by = who
 	return func() {
-		d.by = caller{}
+		d.by = Caller{}
 		d.mu.Unlock()
 	}
 }

@@ -54,7 +54,7 @@ func FuzzControl(f *testing.F) {
 		var head struct{ ID json.RawMessage }
 		known := json.Unmarshal(line, &head) == nil && len(head.ID) > 0
 		writes := len(fake.Log)
-		answer, _ := d.answer(caller{reads: reads}, bytes.Clone(line))
+		answer, _ := d.answer(Caller{reads: reads}, bytes.Clone(line))
 		if reads && len(fake.Log) != writes {
 			t.Errorf("a reader has written: %s", line)
 		}

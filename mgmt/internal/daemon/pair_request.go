@@ -14,7 +14,7 @@ const yieldTimeout = 5 * time.Second
 
 // pairRequest tells of the pair, moves the place, or takes this box out of service. It waits for no
 // change of the chips.
-func (d *Daemon) pairRequest(who caller, r *control.PairRequest) (any, error) {
+func (d *Daemon) pairRequest(who Caller, r *control.PairRequest) (any, error) {
 	if r.Verb != control.PairStatus {
 		if err := who.mayChange(); err != nil {
 			return nil, err

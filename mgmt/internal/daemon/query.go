@@ -88,7 +88,7 @@ func named(r *control.QueryState) (id xfrm.ID, err error) {
 	return id, nil
 }
 
-func (d *Daemon) advanceState(who caller, r *control.Advance) (any, error) {
+func (d *Daemon) advanceState(who Caller, r *control.Advance) (any, error) {
 	if err := who.mayChange(); err != nil {
 		return nil, err
 	}

@@ -9,68 +9,101 @@ import (
 	"sallyport/mgmt/internal/session"
 )
 
-// requests by name, but for monitor, after which there are no more.
-var requests = map[string]func(*Daemon, caller, []byte) (any, error){
+// requests by name. Behind monitor come events, and no more requests.
+var requests = map[string]request{
 	control.DoBatch:        requestOf((*Daemon).batch),
 	control.DoCommand:      requestOf((*Daemon).command),
 	control.DoAllocSPI:     requestOf((*Daemon).allocSPI),
-	control.DoQueryState:   request((*Daemon).queryState),
-	control.DoQueryPolicy:  request((*Daemon).queryPolicy),
+	control.DoQueryState:   queryOf((*Daemon).queryState),
+	control.DoQueryPolicy:  queryOf((*Daemon).queryPolicy),
 	control.DoAdvance:      requestOf((*Daemon).advanceState),
-	control.DoList:         request((*Daemon).list),
-	control.DoCounters:     request((*Daemon).counters),
-	control.DoCapabilities: request((*Daemon).capabilities),
-	control.DoCards:        request((*Daemon).cards),
+	control.DoList:         queryOf((*Daemon).list),
+	control.DoCounters:     queryOf((*Daemon).counters),
+	control.DoCapabilities: queryOf((*Daemon).capabilities),
+	control.DoCards:        queryOf((*Daemon).cards),
 	control.DoPair:         requestOf((*Daemon).pairRequest),
 	control.DoConfig:       requestOf((*Daemon).config),
-	control.DoMonitor:      request(func(*Daemon, *control.Plain) (any, error) { return struct{}{}, nil }),
+	control.DoMonitor:      queryOf(func(*Daemon, *control.Plain) (any, error) { return struct{}{}, nil }),
 }
 
-// request makes a function of a line of one that takes what is in it, of a query that anybody may
-// ask.
-func request[R any](run func(*Daemon, *R) (any, error)) func(*Daemon, caller, []byte) (any, error) {
-	return requestOf(func(d *Daemon, _ caller, r *R) (any, error) { return run(d, r) })
+// request is what the daemon does with one: it reads a line, and carries out what it has read.
+type request struct {
+	decode func(line []byte) (any, error)
+	run    func(d *Daemon, who Caller, r any) (any, error)
+}
+
+// queryOf is a query that anybody may ask.
+func queryOf[R any](run func(*Daemon, *R) (any, error)) request {
+	return requestOf(func(d *Daemon, _ Caller, r *R) (any, error) { return run(d, r) })
 }
 
 // requestOf is for a request that may change something, which looks at who asks.
-func requestOf[R any](run func(*Daemon, caller, *R) (any, error)) func(*Daemon, caller, []byte) (any, error) {
-	return func(d *Daemon, who caller, line []byte) (any, error) {
-		var r R
-		if err := control.Decode(line, &r); err != nil {
-			return nil, inputf("%s", err)
-		}
-		return run(d, who, &r)
+func requestOf[R any](run func(*Daemon, Caller, *R) (any, error)) request {
+	return request{
+		func(line []byte) (any, error) {
+			r := new(R)
+			if err := control.Decode(line, r); err != nil {
+				return nil, inputf("%s", err)
+			}
+			return r, nil
+		},
+		func(d *Daemon, who Caller, r any) (any, error) { return run(d, who, r.(*R)) },
+	}
+}
+
+// Do carries out a request by its name, whatever the protocol of its client. What it takes and
+// gives is of package control: the pointer to a request, and an answer. Keys in the request are
+// wiped. The log says what became of it.
+func (d *Daemon) Do(who Caller, do string, r any) (any, error) {
+	result, err := requests[do].run(d, who, r)
+	d.note(who, do, err)
+	return result, err
+}
+
+// note writes into the log what became of a request. It never has what is wrong with the words of
+// one, which may be a key.
+func (d *Daemon) note(who Caller, do string, err error) {
+	who.note(d.log, do, err == nil)
+	switch {
+	case err == nil:
+		d.log.Debug("request done", "do", do)
+	case session.IsInput(err):
+		d.log.Debug("request refused: its words are wrong")
+	default:
+		d.log.Error("request failed", "do", do, "error", err.Error())
 	}
 }
 
 // answer carries out one request. It says whether what follows on the connection are events.
-func (d *Daemon) answer(who caller, line []byte) (text []byte, monitor bool) {
+func (d *Daemon) answer(who Caller, line []byte) (text []byte, monitor bool) {
 	head, err := control.DecodeHead(line)
 	if err != nil {
 		return d.refuse(head, inputf("%s", err)), false
 	}
-	run := requests[head.Do]
-	if run == nil {
+	known, found := requests[head.Do]
+	if !found {
 		return d.refuse(head, inputf(`"do" cannot be %q`, head.Do)), false
 	}
-	result, err := run(d, who, line)
-	who.note(d.log, head.Do, err == nil)
+	r, err := known.decode(line)
 	if err != nil {
+		who.note(d.log, head.Do, false)
 		return d.refuse(head, err), false
 	}
-	d.log.Debug("request done", "do", head.Do)
+	result, err := d.Do(who, head.Do, r)
+	if err != nil {
+		return refusal(head, err), false
+	}
 	return reply(head.ID, true, result), head.Do == control.DoMonitor
 }
 
-// refuse answers that a request was not carried out. The log never has what is wrong with the words
-// of a request, which may be a key.
+// refuse answers that a line is no request.
 func (d *Daemon) refuse(head control.Head, err error) []byte {
-	input := session.IsInput(err)
-	if input {
-		d.log.Debug("request refused: its words are wrong")
-	} else {
-		d.log.Error("request failed", "do", head.Do, "error", err.Error())
-	}
+	d.log.Debug("request refused: its words are wrong")
+	return refusal(head, err)
+}
+
+// refusal is the answer that a request was not carried out.
+func refusal(head control.Head, err error) []byte {
 	return reply(head.ID, false, struct {
 		Error string `json:"error"`
 		Input bool   `json:"input"`

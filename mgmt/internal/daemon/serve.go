@@ -56,7 +56,7 @@ func (d *Daemon) serve(ctx context.Context, listener net.Listener, reads bool) e
 		clients.Add(1)
 		go func() {
 			defer func() { <-places; clients.Done() }()
-			who := callerOf(conn)
+			who := CallerOf(conn)
 			who.reads = reads
 			d.client(ctx, who, conn)
 		}()
@@ -64,7 +64,7 @@ func (d *Daemon) serve(ctx context.Context, listener net.Listener, reads bool) e
 }
 
 // client answers the requests of one connection, in their order.
-func (d *Daemon) client(ctx context.Context, who caller, conn net.Conn) {
+func (d *Daemon) client(ctx context.Context, who Caller, conn net.Conn) {
 	defer conn.Close()
 	// The end of the daemon ends what is read, not the answer to a request that has begun.
 	defer context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Now()) })()

@@ -55,7 +55,7 @@ func (r reservations) expire(now time.Time) {
 
 // allocSPI gives an SPI that no inbound SA has and no other was promised. A router finds inbound
 // SAs by their SPI alone, so it is unique over all destinations.
-func (d *Daemon) allocSPI(who caller, r *control.AllocSPI) (any, error) {
+func (d *Daemon) allocSPI(who Caller, r *control.AllocSPI) (any, error) {
 	if err := who.mayChange(); err != nil {
 		return nil, err
 	}

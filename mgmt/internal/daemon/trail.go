@@ -10,22 +10,36 @@ import (
 
 	"sallyport/mgmt/internal/control"
 	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/xfrm"
 )
 
 // noted are the requests that may change the box: the log says who asked, and whether it was done.
 var noted = map[string]bool{control.DoBatch: true, control.DoCommand: true, control.DoAdvance: true, control.DoPair: true, control.DoConfig: true}
 
-// caller is the process at the other end of a control connection, as the kernel knew it when it
+// Caller is who asks: the process at the other end of a connection, as the kernel knew it when it
 // connected (SO_PEERCRED, unix(7)).
-type caller struct {
+type Caller struct {
 	uid, gid uint32
 	pid      int32
 	known    bool // else it is the daemon itself, or no process of this machine
 	reads    bool // it may change nothing
+	keyless  bool // what it asks came in memory that is not wiped
 }
 
-// callerOf asks the kernel.
-func callerOf(conn net.Conn) (c caller) {
+// Reading is the caller as one that may change nothing.
+func (c Caller) Reading() Caller {
+	c.reads = true
+	return c
+}
+
+// Keyless is the caller as one whose request holds no keys: SAs in it are refused.
+func (c Caller) Keyless() Caller {
+	c.keyless = true
+	return c
+}
+
+// CallerOf asks the kernel.
+func CallerOf(conn net.Conn) (c Caller) {
 	unixConn, ok := conn.(*net.UnixConn)
 	if !ok {
 		return c
@@ -36,7 +50,7 @@ func callerOf(conn net.Conn) (c caller) {
 	}
 	_ = raw.Control(func(fd uintptr) {
 		if cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
-			c = caller{uid: cred.Uid, gid: cred.Gid, pid: cred.Pid, known: true}
+			c = Caller{uid: cred.Uid, gid: cred.Gid, pid: cred.Pid, known: true}
 		}
 	})
 	return c
@@ -44,24 +58,37 @@ func callerOf(conn net.Conn) (c caller) {
 
 // note writes a request that may change the box into the log: who asked for what, and whether it
 // was done. The words are not in it: they may be keys.
-func (c caller) note(log *slog.Logger, do string, done bool) {
+func (c Caller) note(log *slog.Logger, do string, done bool) {
 	if noted[do] {
 		log.Info("request", append([]any{"event", "request", "do", do, "done", done}, c.who()...)...)
 	}
 }
 
 // who names a caller in the log.
-func (c caller) who() []any {
+func (c Caller) who() []any {
 	if !c.known {
 		return nil
 	}
 	return []any{"uid", c.uid, "gid", c.gid, "pid", c.pid}
 }
 
+// ErrReader refuses a change to a caller that may read alone.
+var ErrReader = inputf("this socket is for queries alone: changes need the socket of the group that may configure the box")
+
 // mayChange refuses a caller that may read alone.
-func (c caller) mayChange() error {
+func (c Caller) mayChange() error {
 	if c.reads {
-		return inputf("this socket is for queries alone: changes need the socket of the group that may configure the box")
+		return ErrReader
+	}
+	return nil
+}
+
+// mayHold refuses SAs, with their keys, of a request that came in memory which is not wiped.
+func (c Caller) mayHold(commands []xfrm.Command) error {
+	for _, command := range commands {
+		if sa, adds := command.(xfrm.StateAdd); adds && c.keyless {
+			return xfrm.Errorf(sa.Pos, "an SA has a key, which has to come sealed: see GetSealingKey, or use the control socket")
+		}
 	}
 	return nil
 }

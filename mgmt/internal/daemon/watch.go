@@ -92,6 +92,12 @@ func (d *Daemon) SAs(most int) (first []session.InstalledSA, more int, err error
 // or when the daemon ends.
 func (d *Daemon) Watch() <-chan events.Event { return d.events.subscribe() }
 
+// Monitor is Watch for one that may leave before the daemon ends.
+func (d *Daemon) Monitor() (each <-chan events.Event, leave func()) {
+	c := d.events.subscribe()
+	return c, func() { d.events.leave(c) }
+}
+
 // shown is what the last poll or change found, for those who do not wait for the next.
 type shown struct {
 	links    events.Links

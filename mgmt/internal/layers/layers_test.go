@@ -7,6 +7,7 @@ package layers
 import (
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,11 +22,11 @@ var upwards = strings.Fields(`
 	regs suite cuckoo journal disk transport xfrm keys
 	card chip place
 	model compile plan usedkeys store saved events session
-	listen control peer pair
+	listen control wire peer pair
 	punt
 	config
 	daemon
-	web traffic
+	api web traffic
 	fakebox testbox peertest killpoint
 	pages
 `)
@@ -68,6 +69,24 @@ func TestLayers(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestOutside: what other programs import, in mgmt/api, imports nothing that they could not.
+func TestOutside(t *testing.T) {
+	count := 0
+	err := filepath.WalkDir("../../api", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		count++
+		if names := importsOf(t, path); len(names) > 0 {
+			t.Errorf("%s imports %v of internal", path, names)
+		}
+		return nil
+	})
+	if err != nil || count < 5 {
+		t.Errorf("%d files, %v", count, err)
 	}
 }
 
