@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	sallyportv1 "sallyport/mgmt/api/sallyport/v1"
 	"sallyport/mgmt/internal/control"
 )
 
@@ -23,7 +24,7 @@ func newConfig(o *options) *cobra.Command {
 			if saved {
 				verb = control.ConfigSaved
 			}
-			answer, err := o.config(cmd, control.ConfigRequest{Verb: verb})
+			answer, err := o.config(cmd, &sallyportv1.ConfigRequest{Verb: string(verb)})
 			if err == nil && o.lists.JSON {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(answer.Lines)
 			}
@@ -35,7 +36,7 @@ func newConfig(o *options) *cobra.Command {
 	save := &cobra.Command{
 		Use: "save", Short: "Save the running configuration, which a box gets that has none", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := o.config(cmd, control.ConfigRequest{Verb: control.ConfigSave})
+			_, err := o.config(cmd, &sallyportv1.ConfigRequest{Verb: string(control.ConfigSave)})
 			return err
 		},
 	}
@@ -46,7 +47,7 @@ func newConfig(o *options) *cobra.Command {
 	confirm := &cobra.Command{
 		Use: "confirm", Short: "Keep what load --confirm has loaded", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := o.config(cmd, control.ConfigRequest{Verb: control.ConfigConfirm})
+			_, err := o.config(cmd, &sallyportv1.ConfigRequest{Verb: string(control.ConfigConfirm)})
 			return err
 		},
 	}
@@ -72,7 +73,7 @@ func newLoad(o *options) *cobra.Command {
 			if err != nil {
 				return usageError{err}
 			}
-			_, err = o.config(cmd, control.ConfigRequest{Verb: control.ConfigLoad, Lines: linesOf(input), File: name, Confirm: seconds})
+			_, err = o.config(cmd, &sallyportv1.ConfigRequest{Verb: string(control.ConfigLoad), Lines: textOf(linesOf(input)), File: name, Confirm: int32(seconds)})
 			return err
 		},
 	}
@@ -80,8 +81,16 @@ func newLoad(o *options) *cobra.Command {
 	return load
 }
 
+// textOf are lines as text: they hold no keys.
+func textOf(lines [][]byte) (out []string) {
+	for _, line := range lines {
+		out = append(out, string(line))
+	}
+	return out
+}
+
 // config sends a request, and prints its notes.
-func (o *options) config(cmd *cobra.Command, request control.ConfigRequest) (answer control.Config, err error) {
+func (o *options) config(cmd *cobra.Command, request *sallyportv1.ConfigRequest) (answer control.Config, err error) {
 	err = o.with(cmd, func(t target) (err error) {
 		answer, err = t.config(request)
 		return err
@@ -95,11 +104,11 @@ func (o *options) config(cmd *cobra.Command, request control.ConfigRequest) (ans
 
 // diff prints how the running configuration differs from the saved one.
 func (o *options) diff(cmd *cobra.Command) error {
-	saved, err := o.config(cmd, control.ConfigRequest{Verb: control.ConfigSaved})
+	saved, err := o.config(cmd, &sallyportv1.ConfigRequest{Verb: string(control.ConfigSaved)})
 	if err != nil {
 		return err
 	}
-	running, err := o.config(cmd, control.ConfigRequest{Verb: control.ConfigShow})
+	running, err := o.config(cmd, &sallyportv1.ConfigRequest{Verb: string(control.ConfigShow)})
 	if err != nil {
 		return err
 	}

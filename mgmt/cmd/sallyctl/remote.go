@@ -4,41 +4,54 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
+	"sallyport/mgmt/api/client"
+	sallyportv1 "sallyport/mgmt/api/sallyport/v1"
 	"sallyport/mgmt/internal/card"
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/control"
-	"sallyport/mgmt/internal/events"
 	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/wire"
 )
 
-// remote is a box that a daemon has.
+// remote is a box that a daemon has, which is reached by its API.
 type remote struct {
 	path       string
 	lists      session.Lists
 	out, notes io.Writer
 }
 
-func (r *remote) with(use func(*control.Client) error) error {
-	client, err := control.Dial(r.path)
-	if err != nil {
-		return err
+// with makes a refusal of the daemon's error.
+func (r *remote) with(use func(context.Context, *client.Client) error) error {
+	c := client.Dial(r.path)
+	defer c.Close()
+	if err := use(context.Background(), c); err != nil {
+		return &control.Refused{Reason: client.Sentence(err), Input: client.Refused(err)}
 	}
-	return errors.Join(use(client), client.Close())
+	return nil
 }
 
 func (r *remote) batch(name string, input []byte) error {
-	return r.with(func(c *control.Client) error {
-		return r.done(c, control.Batch{Head: c.Head(control.DoBatch), Lines: linesOf(input), File: name})
+	text := make([]byte, 0, len(input)+1) // never grown, which would leave keys behind
+	defer func() { clear(text) }()
+	for _, line := range linesOf(input) {
+		text = append(append(text, line...), '\n')
+	}
+	return r.with(func(ctx context.Context, c *client.Client) error {
+		answer, err := c.SealedBatch(ctx, name, text)
+		return r.print(answer.GetOutput(), answer.GetNotes(), err)
 	})
 }
 
 // linesOf are the lines of a file, which stay where they are.
-func linesOf(input []byte) (lines []control.Line) {
+func linesOf(input []byte) (lines [][]byte) {
 	for line := range bytes.Lines(input) {
 		lines = append(lines, bytes.TrimRight(line, "\r\n"))
 	}
@@ -46,32 +59,35 @@ func linesOf(input []byte) (lines []control.Line) {
 }
 
 func (r *remote) command(words []string) error {
-	request := control.Command{Statistics: r.lists.Statistics, JSON: r.lists.JSON}
-	for _, word := range words {
-		request.Words = append(request.Words, control.Line(word))
+	if slices.ContainsFunc(words, func(word string) bool { return strings.Contains(word, "\n") }) {
+		return usageError{errors.New("a word of a command cannot have a line break in it")}
 	}
-	return r.with(func(c *control.Client) error {
-		request.Head = c.Head(control.DoCommand)
-		return r.done(c, request)
+	text := []byte(strings.Join(append(slices.Clip(words), ""), "\n"))
+	return r.with(func(ctx context.Context, c *client.Client) error {
+		answer, err := c.SealedCommand(ctx, text, &sallyportv1.CommandRequest{Statistics: r.lists.Statistics, Json: r.lists.JSON})
+		return r.print(answer.GetOutput(), answer.GetNotes(), err)
 	})
 }
 
-// done sends a request and prints what it answers.
-func (r *remote) done(c *control.Client, request any) error {
-	var answer control.Done
-	if err := c.Do(request, &answer); err != nil {
+// print prints what a command answers.
+func (r *remote) print(output string, notes []string, err error) error {
+	if err != nil {
 		return err
 	}
-	for _, note := range answer.Notes {
+	for _, note := range notes {
 		fmt.Fprintln(r.notes, note)
 	}
-	fmt.Fprint(r.out, answer.Output)
+	fmt.Fprint(r.out, output)
 	return nil
 }
 
 func (r *remote) counters() (all [3][]uint64, err error) {
 	var answer control.Counters
-	err = r.with(func(c *control.Client) error { return c.Do(control.Plain{Head: c.Head(control.DoCounters)}, &answer) })
+	err = r.with(func(ctx context.Context, c *client.Client) error {
+		m, err := c.GetCounters(ctx, &sallyportv1.GetCountersRequest{})
+		answer = wire.ReadCounters(m)
+		return err
+	})
 	if err != nil {
 		return all, err
 	}
@@ -89,16 +105,18 @@ func (r *remote) counters() (all [3][]uint64, err error) {
 
 func (r *remote) identities() (map[string]control.Chip, error) {
 	var answer control.Capabilities
-	err := r.with(func(c *control.Client) error {
-		return c.Do(control.Plain{Head: c.Head(control.DoCapabilities)}, &answer)
+	err := r.with(func(ctx context.Context, c *client.Client) error {
+		m, err := c.GetCapabilities(ctx, &sallyportv1.GetCapabilitiesRequest{})
+		return unless(err, func() error { return wire.Read(m, &answer) })
 	})
 	return answer.Chips, err
 }
 
 func (r *remote) cards() (map[string]card.State, error) {
 	var answer control.Cards
-	err := r.with(func(c *control.Client) error {
-		return c.Do(control.Plain{Head: c.Head(control.DoCards)}, &answer)
+	err := r.with(func(ctx context.Context, c *client.Client) error {
+		m, err := c.GetCards(ctx, &sallyportv1.GetCardsRequest{})
+		return unless(err, func() error { return wire.ReadCards(m, &answer) })
 	})
 	return answer.Cards, err
 }
@@ -114,22 +132,34 @@ func (r *remote) events() error { return errTaken }
 func (r *remote) audit() error  { return errTaken }
 
 func (r *remote) monitor() error {
-	return r.with(func(c *control.Client) error {
-		return c.Monitor(func(e events.Event) error { return printEvent(r.out, e, r.lists.JSON) })
+	return r.with(func(ctx context.Context, c *client.Client) error {
+		return c.Events(ctx, func(m *sallyportv1.WatchResponse) error {
+			e, err := wire.ReadEvent(m)
+			return unless(err, func() error { return printEvent(r.out, e, r.lists.JSON) })
+		})
 	})
 }
 
 func (r *remote) pair(verb control.PairVerb) (state control.Pair, err error) {
-	err = r.with(func(c *control.Client) error {
-		return c.Do(control.PairRequest{Head: c.Head(control.DoPair), Verb: verb}, &state)
+	err = r.with(func(ctx context.Context, c *client.Client) error {
+		m, err := c.Pair(ctx, &sallyportv1.PairRequest{Verb: string(verb)})
+		return unless(err, func() error { return wire.Read(m, &state) })
 	})
 	return state, err
 }
 
-func (r *remote) config(request control.ConfigRequest) (answer control.Config, err error) {
-	err = r.with(func(c *control.Client) error {
-		request.Head = c.Head(control.DoConfig)
-		return c.Do(request, &answer)
+func (r *remote) config(request *sallyportv1.ConfigRequest) (answer control.Config, err error) {
+	err = r.with(func(ctx context.Context, c *client.Client) error {
+		m, err := c.Config(ctx, request)
+		return unless(err, func() error { return wire.Read(m, &answer) })
 	})
 	return answer, err
+}
+
+// unless goes on unless there is an error.
+func unless(err error, next func() error) error {
+	if err != nil {
+		return err
+	}
+	return next()
 }

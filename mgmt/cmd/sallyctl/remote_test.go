@@ -7,10 +7,13 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"sallyport/mgmt/api"
+	daemonapi "sallyport/mgmt/internal/api"
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/daemon"
 	"sallyport/mgmt/internal/place"
@@ -45,13 +48,17 @@ func daemonOf(t *testing.T, w *world) string {
 	if err := d.KeepConfig(p.Saved()); err != nil {
 		t.Fatal(err)
 	}
-	listener, err := net.Listen("unix", path)
+	listener, err := net.Listen("unix", api.Path(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := daemonapi.New(d, slog.New(slog.NewTextHandler(io.Discard, nil)), "test")
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, end := context.WithCancel(context.Background())
 	served := make(chan error)
-	go func() { served <- d.Serve(ctx, listener) }()
+	go func() { served <- server.Serve(ctx, listener, false) }()
 	t.Cleanup(func() {
 		end()
 		if err := <-served; err != nil {
@@ -122,5 +129,33 @@ func TestHeld(t *testing.T) {
 	}
 	if code, _, _, sentence := run("--socket", newWorld(t).socket, "monitor"); code != 2 || !strings.Contains(sentence, "monitor is of sallyportd") {
 		t.Errorf("%d %q", code, sentence)
+	}
+}
+
+// TestOtherVersion: programs of two releases say in one sentence that they are, with exit status 2.
+func TestOtherVersion(t *testing.T) {
+	for version, want := range map[string]string{
+		"2.0": "sallyportd speaks version 2.0 of its API, and this program " + api.Version + ": use programs of one release",
+		"":    "what answers here is not the API of sallyportd",
+	} {
+		path := filepath.Join(t.TempDir(), "api.sock")
+		listener, err := net.Listen("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := &http.Server{Protocols: new(http.Protocols), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", r.Header.Get("Content-Type"))
+			if version != "" {
+				w.Header().Set(api.VersionHeader, version)
+			}
+		})}
+		server.Protocols.SetUnencryptedHTTP2(true)
+		go server.Serve(listener)
+		t.Cleanup(func() { server.Close() })
+		for _, args := range [][]string{{"id"}, {"xfrm", "state", "list"}, {"config", "show"}} {
+			if code, _, _, sentence := run(append([]string{"--daemon", path}, args...)...); code != 2 || sentence != want {
+				t.Errorf("%v: %d %q, want %q", args, code, sentence, want)
+			}
+		}
 	}
 }

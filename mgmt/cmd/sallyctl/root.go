@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"sallyport/mgmt/api"
 	"sallyport/mgmt/internal/control"
 	"sallyport/mgmt/internal/place"
 	"sallyport/mgmt/internal/session"
@@ -62,7 +63,7 @@ func newRoot() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	flags := root.PersistentFlags()
-	flags.StringVar(&o.daemon, "daemon", "", "the control socket `path` of the sallyportd that has the box (default: "+control.DefaultPath+", if it is there)")
+	flags.StringVar(&o.daemon, "daemon", "", "the control socket `path` of the sallyportd that has the box; its API is used, beside it (default: "+control.DefaultPath+", if the API is there)")
 	flags.Lookup("daemon").NoOptDefVal = control.DefaultPath
 	flags.StringVar(&o.Socket, "socket", "", "the simulator's register `socket` of one box")
 	flags.StringVar(&o.PCI, "pci", "", "the cards of one box: the PCI `address` of the crypto card, or of all three as inner,crypto,outer")
@@ -109,8 +110,8 @@ func (o *options) with(cmd *cobra.Command, use func(target) error) error {
 		}
 	}
 	path := o.daemon
-	if given == 0 && isSocket(control.DefaultPath) {
-		path = usable(control.DefaultPath)
+	if given == 0 && isSocket(api.DefaultPath) {
+		path = usable(api.DefaultPath)
 	}
 	switch {
 	case given > 1:
@@ -118,7 +119,7 @@ func (o *options) with(cmd *cobra.Command, use func(target) error) error {
 	case path != "" && o.state != "":
 		return usageError{errors.New("--state is not for --daemon: sallyportd's configuration names its state file")}
 	case path != "":
-		return use(&remote{path: path, lists: o.lists, out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr()})
+		return use(&remote{path: api.Path(path), lists: o.lists, out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr()})
 	case given == 0:
 		return usageError{errors.New("which box? Give --daemon PATH (sallyportd), --socket PATH (simulator), --pci CRYPTO or --pci INNER,CRYPTO,OUTER (cards)")}
 	}
@@ -132,7 +133,7 @@ func (o *options) with(cmd *cobra.Command, use func(target) error) error {
 
 // usable is the socket of a daemon that this user may use: where only the readers' is, that one.
 func usable(path string) string {
-	if read := control.ReadPath(path); unix.Access(path, unix.W_OK) != nil && unix.Access(read, unix.W_OK) == nil {
+	if read := api.ReadPath(path); unix.Access(path, unix.W_OK) != nil && unix.Access(read, unix.W_OK) == nil {
 		return read
 	}
 	return path

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 
+	sallyportv1 "sallyport/mgmt/api/sallyport/v1"
 	"sallyport/mgmt/internal/card"
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/control"
@@ -33,7 +34,7 @@ type target interface {
 	// pair tells of the pair, or changes it.
 	pair(control.PairVerb) (control.Pair, error)
 	// config tells of the configuration that lasts, or changes it.
-	config(control.ConfigRequest) (control.Config, error)
+	config(*sallyportv1.ConfigRequest) (control.Config, error)
 	// events and audit print what has waited; monitor prints what comes, until it fails.
 	events() error
 	audit() error
@@ -179,6 +180,6 @@ func (d *direct) pair(control.PairVerb) (control.Pair, error) {
 	return control.Pair{}, usageError{errors.New("pair is of sallyportd: give --daemon PATH")}
 }
 
-func (d *direct) config(control.ConfigRequest) (control.Config, error) {
+func (d *direct) config(*sallyportv1.ConfigRequest) (control.Config, error) {
 	return control.Config{}, usageError{errors.New("config is of sallyportd: give --daemon PATH")}
 }

@@ -42,9 +42,30 @@ func Read(m proto.Message, value any) error {
 	return json.Unmarshal(text, value)
 }
 
-// plain is a message as JSON has it at the control socket: all numbers are numbers.
+// ReadCards makes the cards of a message. One that could not be read has its reason alone.
+func ReadCards(m *sallyportv1.GetCardsResponse, cards *control.Cards) error {
+	if err := Read(m, cards); err != nil {
+		return err
+	}
+	for name, card := range cards.Cards {
+		if card.Failure != "" {
+			card.Reading = nil
+			cards.Cards[name] = card
+		}
+	}
+	return nil
+}
+
+// plain is a message as JSON has it at the control socket: all numbers are numbers, and no list is
+// null.
 func plain(m protoreflect.Message) map[string]any {
 	out := map[string]any{}
+	list := m.Descriptor().Fields()
+	for i := range list.Len() {
+		if list.Get(i).IsList() {
+			out[string(list.Get(i).Name())] = []any{}
+		}
+	}
 	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
 		name := string(field.Name())
 		switch {

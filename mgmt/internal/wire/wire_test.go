@@ -98,8 +98,10 @@ func shrink(v reflect.Value) {
 // TestCardThatFails: it has its reason and no more.
 func TestCardThatFails(t *testing.T) {
 	m := &sallyportv1.GetCardsResponse{}
-	if err := Fill(m, control.Cards{Cards: map[string]card.State{"outer": {Failure: "it is gone"}}}); err != nil || m.Cards["outer"].Failure != "it is gone" {
-		t.Errorf("%v, %v", m, err)
+	cards := control.Cards{Cards: map[string]card.State{"outer": {Failure: "it is gone"}, "inner": {Reading: &card.Reading{Board: "vcu1525", Links: []card.Link{}, Cages: []card.Cage{}}}}}
+	var again control.Cards
+	if err := Fill(m, cards); err != nil || ReadCards(m, &again) != nil || !reflect.DeepEqual(cards, again) {
+		t.Errorf("%v, %v", again, err)
 	}
 }
 
