@@ -94,19 +94,21 @@ func (g *gate) accept() {
 	}
 }
 
-// greet takes the handshake of a connection, and hands it on if it is the other box's.
+// greet takes the handshake of a connection, and hands it on if it is the other box's. The end of
+// the gate ends the connection, also where the server takes it at that moment and forgets it.
 func (g *gate) greet(conn net.Conn) {
-	defer context.AfterFunc(g.ctx, func() { conn.Close() })()
+	stay := context.AfterFunc(g.ctx, func() { conn.Close() })
 	secured := tls.Server(conn, g.identity().config())
 	_ = conn.SetDeadline(time.Now().Add(g.timeout))
 	err := secured.HandshakeContext(g.ctx)
 	g.strangers.leave(conn)
 	if err != nil {
+		stay()
 		g.refuse(conn, err.Error())
 		return
 	}
 	_ = conn.SetDeadline(time.Time{})
-	held := &heldConn{Conn: secured, leave: func() { g.known.leave(conn) }}
+	held := &heldConn{Conn: secured, leave: func() { stay(); g.known.leave(conn) }}
 	g.known.take(conn)
 	select {
 	case g.passed <- held:

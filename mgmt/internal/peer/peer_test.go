@@ -4,6 +4,7 @@ package peer_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
@@ -174,5 +175,38 @@ func TestIVMask(t *testing.T) {
 		if a, b := number^peer.SideA.IVMask(), number^peer.SideB.IVMask(); a>>63 != 0 || b>>63 != 1 {
 			t.Errorf("%d: %x, %x", number, a, b)
 		}
+	}
+}
+
+// TestGateEnds: the end of the gate ends a connection that it has handed on, whoever has it then.
+func TestGateEnds(t *testing.T) {
+	own, other := peertest.Pair(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	ctx, end := context.WithCancel(t.Context())
+	g := peer.NewGate(ctx, listener, loopback, func() *peer.Identity { return own }, patience, slog.New(slog.DiscardHandler))
+	go func() {
+		conn, err := tls.Dial("tcp", listener.Addr().String(), other.Config())
+		if err == nil {
+			_, _ = conn.Read(make([]byte, 1))
+		}
+	}()
+	conn, err := g.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := make(chan error)
+	go func() { _, err := conn.Read(make([]byte, 1)); read <- err }()
+	end()
+	select {
+	case err := <-read:
+		if err == nil {
+			t.Error("something was read")
+		}
+	case <-time.After(patience):
+		t.Error("the connection outlives the gate")
 	}
 }
