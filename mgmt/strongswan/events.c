@@ -37,12 +37,24 @@ static void expired(const installed_sa_t *sa, bool hard) {
   charon->kernel->expire(charon->kernel, IPPROTO_ESP, sa->spi, sa->dst, hard);
 }
 
-static void expire(events_t *this, json_object *event) {
+static void ended(json_object *event, bool hard) {
   installed_sa_t sa = {.spi = htonl(number(event, "spi")),
                        .dst = host_create_from_string((char *)text(event, "dst"), 0)};
   if (sa.dst) {
-    expired(&sa, truth(event, "hard"));
+    expired(&sa, hard);
     sa.dst->destroy(sa.dst);
+  }
+}
+
+static void expire(events_t *this, json_object *event) { ended(event, truth(event, "hard")); }
+
+// An outbound SA sends nothing more, an inbound one accepts nothing more: new keys mend both. Such
+// an event may come again until then.
+static void sequence(events_t *this, json_object *event) { ended(event, FALSE); }
+
+static void audit(events_t *this, json_object *event) {
+  if (streq(text(event, "reason"), "window_upset")) {
+    ended(event, FALSE);
   }
 }
 
@@ -86,7 +98,8 @@ void events_handle(events_t *this, json_object *event) {
   static const struct {
     const char *name;
     void (*handle)(events_t *this, json_object *event);
-  } handlers[] = {{"expire", expire}, {"acquire", acquire}, {"mapping", mapping}, {"restart", restart}};
+  } handlers[] = {{"expire", expire},   {"acquire", acquire},   {"mapping", mapping},
+                  {"restart", restart}, {"sequence", sequence}, {"audit", audit}};
   for (size_t i = 0; i < countof(handlers); i++) {
     if (streq(text(event, "event"), handlers[i].name)) {
       handlers[i].handle(this, event);

@@ -211,6 +211,26 @@ def test_peer_moves(fresh: tuple[Charon, Charon]) -> None:
     agree(*both, alike=("mode", "suite", "keys", "spi"))
 
 
+@pytest.mark.parametrize(
+    ("way", "of"), [("out", {"event": "sequence"}), ("in", {"event": "audit", "reason": "window_upset"})]
+)
+def test_sa_that_carries_nothing_more(fresh: tuple[Charon, Charon], way: str, of: dict[str, str]) -> None:
+    """Flipped bits or the last sequence number: the CHILD_SA is rekeyed, though the event comes
+    again. A replay ends no SA."""
+    a, _ = fresh
+    both = installed(fresh)
+    before, sa = both[0].spis(), both[0].only(way)
+    named = {"src": sa.src, "dst": sa.dst, "proto": "esp", "spi": sa.spi, "reqid": sa.reqid, "dir": way}
+    both[0].emit(event="audit", reason="replayed", **named)
+    time.sleep(1)
+    assert both[0].spis() == before
+    for _ in range(3):
+        both[0].emit(**of, **named)
+    wait_until_replaced(before, *both)
+    agree(*both)
+    assert len(re.findall("establishing CHILD_SA", a.said())) == 2
+
+
 @pytest.mark.parametrize("unseen", [False, True])
 def test_reset_of_the_chips(fresh: tuple[Charon, Charon], unseen: bool) -> None:
     """The chips are reset and empty; the daemon tells charon, or was itself down and tells nothing.

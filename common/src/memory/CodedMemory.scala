@@ -15,11 +15,6 @@ class CodedRow(dataBits: Int) extends Bundle {
   val spoiled = Bool()
 }
 
-class CodedWrite(indexBits: Int, dataBits: Int) extends Bundle {
-  val index = UInt(indexBits.W)
-  val data = UInt(dataBits.W)
-}
-
 /**
  * A memory whose rows are [[Secded]] words, with a port that reads and one that writes.
  *
@@ -37,24 +32,22 @@ class CodedMemory(rows: Int, dataBits: Int) extends Module {
   val io = IO(new Bundle {
     val read = Flipped(Valid(UInt(indexBits.W)))
     val row = Output(new CodedRow(dataBits))
-    val write = Flipped(Valid(new CodedWrite(indexBits, dataBits)))
+    val write = Flipped(Valid(new MemoryWrite(indexBits, dataBits)))
   })
 
   protected def encode(data: UInt): UInt = code.encode(data)
   protected def syndrome(word: UInt): UInt = code.syndrome(word)
 
-  /** The word that the memory holds after `word` was written to row `index`: a test flips bits. */
-  protected def stored(index: UInt, word: UInt): UInt = word
+  /** The word that the memory answers, a cycle after its read: a test flips bits. */
+  protected def answered(word: UInt): UInt = word
 
   private val memory = SyncReadMem(rows, UInt(code.bits.W))
-  when(io.write.valid) {
-    memory.write(io.write.bits.index, stored(io.write.bits.index, encode(io.write.bits.data)))
-  }
+  when(io.write.valid)(memory.write(io.write.bits.index, encode(io.write.bits.data)))
 
   private val valid1 = RegNext(io.read.valid, false.B)
   private val valid2 = RegNext(valid1, false.B)
   private val valid3 = RegNext(valid2, false.B)
-  private val word2 = RegEnable(memory.read(io.read.bits, io.read.valid), valid1)
+  private val word2 = RegEnable(answered(memory.read(io.read.bits, io.read.valid)), valid1)
   private val word3 = RegEnable(word2, valid2)
   private val verdict = code.verdict(RegEnable(syndrome(word2), valid2))
   private val row = Wire(new CodedRow(dataBits))

@@ -3,6 +3,7 @@ package sallyport.iface.inner
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.memory.{CodedMemory, ParityMemory}
 import sallyport.common.registers.map.ReplayRow
 import sallyport.common.table.{TableAccess, TablePort}
 
@@ -26,6 +27,26 @@ class ReplayClear(rowBits: Int) extends Bundle {
   val window = UInt(16.W)
 }
 
+/** Flipped bits that packets met in this cycle. */
+class ReplayUpsets extends Bundle {
+
+  /** Of an SA's highest number: repaired, or more than the code repairs. */
+  val topRepaired = Bool()
+  val topLost = Bool()
+
+  /** Of a window row: numbers that were not received count as received. */
+  val rowFilled = Bool()
+}
+
+class AntiReplayIO(rowBits: Int) extends Bundle {
+  val query = Flipped(Valid(new ReplayQuery(rowBits)))
+  val verdict = Valid(new ReplayWindow.Verdict)
+  val clear = Flipped(Valid(new ReplayClear(rowBits)))
+  val table = Flipped(new TablePort)
+  val ready = Output(Bool())
+  val upsets = Output(new ReplayUpsets)
+}
+
 /**
  * Checks and updates the anti-replay windows of all SAs (RFC 4303 3.4.3, after the ICV
  * is verified).
@@ -33,35 +54,40 @@ class ReplayClear(rowBits: Int) extends Bundle {
  * A packet left of the window is too old; one whose number was received before, or is 0, is
  * replayed; any other is marked received. A pipeline without stalls: a query every second cycle,
  * all of one SA if need be, answered in order [[AntiReplay.latency]] cycles later. A query touches
- * the SA's highest number ([[ReplayTops]]) and, two stages later, one row of its ring
- * ([[ReplayWindow]]); results that are not in a memory yet are forwarded ([[ReplayMemory]]).
+ * the SA's highest number ([[ReplayTops]]) and, three stages later, one row of its ring
+ * ([[ReplayRing]]); results that are not in a memory yet are forwarded ([[ReplayForward]]). Both
+ * have check bits, so a flipped bit lets no packet in again; `upsets` tells of them.
  *
  * `clear` starts an SA anew in [[AntiReplay.clearCycles]] cycles. `table` is software's access to
- * the rows, in halves (replay_row of regs/rows.rdl), which takes some 10 cycles. Both come while no
- * query is under way. After reset every row is cleared, one a cycle; `ready` is high when that is
- * done. Queries before are an error of the user's.
+ * the rows, in halves (replay_row of regs/rows.rdl), which takes some 10 cycles. A read shows a row
+ * without flipped bits, and a write makes it right. Both come while no query is under way. After
+ * reset every row is cleared, one a cycle; `ready` is high when that is done. Queries before are an
+ * error of the user's.
+ *
+ * @param topStore a memory for highest numbers, of so many rows of so many bits
+ * @param ringStore the same for window rows
  */
-class AntiReplay(rowBits: Int) extends Module {
+class AntiReplay(
+    rowBits: Int,
+    topStore: (Int, Int) => CodedMemory = new CodedMemory(_, _),
+    ringStore: (Int, Int) => ParityMemory = new ParityMemory(_, _, ReplayRing.groupBits)
+) extends Module {
   require(rowBits >= 1 && rowBits <= 16, s"a window row's number has 1 to 16 bits, not $rowBits")
 
-  val io = IO(new Bundle {
-    val query = Flipped(Valid(new ReplayQuery(rowBits)))
-    val verdict = Valid(new ReplayWindow.Verdict)
-    val clear = Flipped(Valid(new ReplayClear(rowBits)))
-    val table = Flipped(new TablePort)
-    val ready = Output(Bool())
-  })
+  val io = IO(new AntiReplayIO(rowBits))
   import ReplayWindow.{lowBits, mostRows}
 
   private val rows = 1 << rowBits
-  private val tops = Module(new ReplayTops(rowBits))
-  private val ring = Module(new ReplayMemory(rowBits, (new ReplayState).getWidth))
-  private val access = Module(new TableAccess(2 * rows, ReplayRow.bits, rows, writeOnly = false, readLatency = 5))
+  private val tops = Module(new ReplayTops(rowBits, topStore))
+  private val ring = Module(new ReplayRing(rowBits, ringStore))
+  private val accessLatency = ReplayTops.accessLatency + 1
+  private val access =
+    Module(new TableAccess(2 * rows, ReplayRow.bits, rows, writeOnly = false, readLatency = accessLatency))
   access.io.table <> io.table
   access.io.clear := false.B
   io.ready := RegNext(access.io.ready, false.B) // the last write comes a cycle behind
 
-  // Stages 0 and 1: the one row that the number is in. Stage 2: it is read.
+  // Stages 0 and 1: the one row that the number is in. It is read so that it meets the place.
   tops.io.query := io.query
   private val valid = Seq.iterate(io.query.valid, AntiReplay.latency)(RegNext(_, false.B))
   private val rows1 = RegNext(io.query.bits.rows)
@@ -69,31 +95,29 @@ class AntiReplay(rowBits: Int) extends Module {
     io.query.bits.sequence(lowBits + 1, lowBits) &
       Cat(ReplayWindow.beyondTwo(io.query.bits.window), ReplayWindow.beyondOne(io.query.bits.window))
   )
-  private val row2 = RegNext(rows1(number1))
-
-  // Stage 6: the row as it is meets the place of the number. Stage 7: verdict and new row.
-  private val comparison7 = RegNext(ReplayWindow.compare(ring.io.state.asTypeOf(new ReplayState), tops.io.place))
-  private val (verdict, state) = ReplayWindow.update(comparison7)
-  ring.io.update.valid := valid(7) && !comparison7.place.tooOld
-  ring.io.update.bits := state.asUInt
-  io.verdict.valid := RegNext(valid(7), false.B)
-  io.verdict.bits := RegNext(verdict)
+  ring.io.read.valid := valid(AntiReplay.ringAt)
+  ring.io.read.bits := ShiftRegister(rows1(number1), AntiReplay.ringAt - 1)
+  ring.io.place := tops.io.place
+  io.verdict := ring.io.verdict
+  io.upsets.topRepaired := tops.io.repaired
+  io.upsets.topLost := tops.io.lost
+  io.upsets.rowFilled := ring.io.filled
 
   // Software: a row is read; of a write the half that stays is put back with the other.
   private val software = access.io.memory
   private val half = software.bits.index(0)
-  private val step = RegInit(0.U((ReplayMemory.latency + 2).W))
+  private val step = RegInit(0.U((accessLatency + 1).W))
   private val starts = software.valid && !access.io.clearing && step === 0.U
-  step := Cat(step(ReplayMemory.latency, 0), starts && software.bits.write)
-  private val commits = step(ReplayMemory.latency)
+  step := Cat(step(accessLatency - 1, 0), starts && software.bits.write)
+  private val commits = step(accessLatency - 1)
   software.ready := access.io.clearing || !software.bits.write || commits
   private val names = (software.bits.index >> 1)(rowBits - 1, 0)
   tops.io.access.valid := starts
   tops.io.access.bits := names
-  ring.io.read.valid := valid(2) || starts
-  ring.io.read.bits := Mux(valid(2), row2, names)
+  ring.io.access.valid := RegNext(starts, false.B)
+  ring.io.access.bits := names
 
-  private val read = RegNext(ring.io.state).asTypeOf(new ReplayState)
+  private val read = RegNext(ring.io.state)
   private val top = RegNext(tops.io.top)
   private val halves = read.received.asUInt
   private val halfBits = ReplayRow.received.width
@@ -117,16 +141,16 @@ class AntiReplay(rowBits: Int) extends Module {
   private val zero = access.io.clearing || clearing.orR
   private val set = Wire(chiselTypeOf(ring.io.set))
   set.valid := zero || commits
-  set.bits.row := Mux(
+  set.bits.index := Mux(
     access.io.clearing,
     software.bits.index(rowBits - 1, 0),
     Mux(clearing.orR, Mux1H(PriorityEncoderOH(clearing), cleared), names)
   )
-  set.bits.state := Mux(zero, 0.U, merged.asUInt)
+  set.bits.data := Mux(zero, 0.U, merged.asUInt)
   ring.io.set := RegNext(set, 0.U.asTypeOf(set))
   tops.io.set.valid := ring.io.set.valid
-  tops.io.set.bits.row := ring.io.set.bits.row
-  tops.io.set.bits.state := RegNext(Mux(zero, 0.U, ReplayRow.top(software.bits.row)))
+  tops.io.set.bits.index := ring.io.set.bits.index
+  tops.io.set.bits.data := RegNext(Mux(zero, 0.U, ReplayRow.top(software.bits.row)))
 
   private val busy = valid.reduce(_ || _)
   assert(!(io.query.valid && valid(1)), "anti-replay queries are at least two cycles apart")
@@ -136,8 +160,11 @@ class AntiReplay(rowBits: Int) extends Module {
 
 object AntiReplay {
 
+  /** Cycles from a query to the read of its window row. */
+  private val ringAt: Int = ReplayTops.latency - ReplayRing.accessLatency
+
   /** Cycles from a query to its verdict. */
-  val latency: Int = ReplayTops.latency + 2
+  val latency: Int = ringAt + ReplayRing.latency
 
   /** Cycles from `clear` until all rows of the SA are clear. */
   val clearCycles: Int = ReplayWindow.mostRows + 2

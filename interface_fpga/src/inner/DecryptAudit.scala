@@ -37,7 +37,8 @@ object DecryptAudit {
       drops.replayed -> AuditReason.replayed,
       drops.tooOld -> AuditReason.tooOld,
       drops.selectorMismatch -> AuditReason.selectorMismatch,
-      drops.noSelector -> AuditReason.noSelector
+      drops.noSelector -> AuditReason.noSelector,
+      drops.windowUpset -> AuditReason.windowUpset
     )
     val event = Wire(Valid(new AuditEvent(keyBits)))
     event.valid := reasons.map(_._1).reduce(_ || _)

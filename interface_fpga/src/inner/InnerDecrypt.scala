@@ -22,6 +22,7 @@ class InnerDecryptEvents extends Bundle {
 
   /** Headers that no tunnel makes, of a packet that goes on. */
   val ecnUnexpected = Bool()
+  val upsets = new ReplayUpsets
   val lifetime = Valid(new UsageEvent)
   val peer = Valid(new PeerEvent)
   val audit = Valid(new AuditEvent(DecryptAudit.keyBits))
@@ -48,18 +49,21 @@ class TreatedVerdict extends Bundle {
  * that they stay; packets before the write meet the old row and window, packets after it the new
  * ones, and traffic waits about 20 cycles. It waits as long for each access to a window row.
  *
- * `events.peer` tells of each packet with `meta.moved` that is neither too old nor replayed,
- * whatever else becomes of it: an SA that does not check its numbers tells of copies as well.
+ * `events.peer` tells of each packet with `meta.moved` that its window lets in, whatever
+ * else becomes of it: an SA that does not check its numbers tells of copies as well.
  *
- * `events.audit` tells of each packet that is dropped as `replayed`, `tooOld`, `selectorMismatch`
- * or `noSelector`, once, and what selectors see of it. That is what is in the packet only if it was
- * looked at, `selectorMismatch`: those that are dropped before may be no IP packet at all.
+ * `events.audit` tells of each packet that is dropped as `replayed`, `tooOld`, `windowUpset`,
+ * `selectorMismatch` or `noSelector`, once, and what selectors see of it. That is what is in the
+ * packet only if it was looked at, `selectorMismatch`: those that are dropped before may be no IP
+ * packet at all.
  *
  * A packet every 2 cycles and a beat a cycle, except that an Ethernet header that pushes a packet's
  * end into a further beat costs one cycle. Stalls when the MAC does. Takes no packet until `ready`.
  * `inject` carries frames for the port that have come no such way ([[Injector]]).
+ *
+ * @param windows of so many bits of a window row's number
  */
-class InnerDecrypt(config: InnerConfig) extends Module {
+class InnerDecrypt(config: InnerConfig, windows: Int => AntiReplay) extends Module {
   val io = IO(new Bundle {
     val enable = Input(Bool())
     val portMac = Input(UInt(48.W))
@@ -111,7 +115,7 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   private val hit1 = selectors.io.result.bits.hit && (meta1.sa >> config.saBits) === 0.U
   private val checks1 = selectors.io.result.valid && hit1 && !meta1.bypass && SelectorRow.replay(row1).asBool
 
-  private val replay = Module(new AntiReplay(config.saBits))
+  private val replay = Module(windows(config.saBits))
   private def windowRows(row: UInt): Vec[UInt] = VecInit(
     Seq(SelectorRow.windowRow0, SelectorRow.windowRow1, SelectorRow.windowRow2, SelectorRow.windowRow3)
       .map(field => field(row)(config.saBits - 1, 0))
@@ -186,7 +190,8 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   private def afterReplay(value: Bool): Bool = ShiftRegister(value, rest - AntiReplay.latency)
   findings.bits.replay.tooOld := afterReplay(replay.io.verdict.valid && replay.io.verdict.bits.tooOld)
   findings.bits.replay.replayed := afterReplay(replay.io.verdict.valid && replay.io.verdict.bits.replayed)
-  private val authentic = findings.bits.selectorHit && !findings.bits.replay.tooOld && !findings.bits.replay.replayed
+  findings.bits.replay.upset := afterReplay(replay.io.verdict.valid && replay.io.verdict.bits.upset)
+  private val authentic = findings.bits.selectorHit && !findings.bits.replay.asUInt.orR
   private val peer = Wire(Valid(new PeerEvent))
   peer.valid := findings.valid && meta.moved && !meta.bypass && authentic
   peer.bits := PeerEvent.of(meta)
@@ -248,6 +253,7 @@ class InnerDecrypt(config: InnerConfig) extends Module {
   io.ready := ready
   io.events.drops := inspector.io.drops
   io.events.ecnUnexpected := inspector.io.ecnUnexpected
+  io.events.upsets := replay.io.upsets
   io.events.lifetime := usage.io.event
   io.events.peer := RegNext(peer, 0.U.asTypeOf(peer))
   io.events.audit.valid := RegNext(audit.valid, false.B)

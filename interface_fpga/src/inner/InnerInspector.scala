@@ -37,7 +37,7 @@ class InspectorFindings extends Bundle {
   val selectorHit = Bool()
   val selected = Bool()
 
-  /** Both low if the SA does not check. */
+  /** All low if the SA does not check. */
   val replay = new ReplayWindow.Verdict
   val nextHopHit = Bool()
   val nextHopMac = UInt(48.W)
@@ -66,6 +66,7 @@ class InspectorVerdict extends Bundle {
 /** The reasons for which [[InnerInspector]] drops; at most one a packet. */
 class InspectorDrops extends Bundle {
   val noSelector = Bool()
+  val windowUpset = Bool()
   val tooOld = Bool()
   val replayed = Bool()
   val notIp = Bool()
@@ -83,10 +84,11 @@ class InspectorDrops extends Bundle {
 }
 
 /**
- * Decides on each packet to the red network. The first line that fits counts; the first four and
+ * Decides on each packet to the red network. The first line that fits counts; the first five and
  * those of fragments and ECN are for decrypted packets alone, a bypassed one never was in a tunnel:
  *
  *  1. the SA has no selector row: drop noSelector
+ *  1. the highest number of its SA is lost to flipped bits ([[ReplayTops]]): drop windowUpset
  *  1. its number is left of the window, or was received before: drop tooOld, replayed (RFC
  *     4303 3.4.3; the ICV is good, so the window has moved already, whatever comes of the packet)
  *  1. next header is neither IPv4 nor IPv6: drop notIp
@@ -140,6 +142,7 @@ class InnerInspector extends Module {
   private val crosses = isArp || isIp && FrameJudge.fromThisLink(fields)
   private val valid1 = RegNext(io.findings.valid, false.B)
   private val noSelector = ask(!in.bypass && !in.selectorHit)
+  private val windowUpset = ask(!in.bypass && in.replay.upset)
   private val tooOld = ask(!in.bypass && in.replay.tooOld)
   private val replayed = ask(!in.bypass && in.replay.replayed)
   private val v4InIp = in.nextHeader === IpHeader.v4InIp.U
@@ -173,7 +176,7 @@ class InnerInspector extends Module {
 
   // Stage 2: the first that fits.
   private object Outcome extends ChiselEnum {
-    val dropNoSelector, dropTooOld, dropReplayed, dropNotIp, dropMalformed, dropChecksum = Value
+    val dropNoSelector, dropWindowUpset, dropTooOld, dropReplayed, dropNotIp, dropMalformed, dropChecksum = Value
     val dropExtensionHeaders, dropMismatch, dropDenied, dropFragmentOffset, dropEcn = Value
     val dropTtl, dropNoNextHop, dropDisabled, forward = Value
   }
@@ -183,6 +186,7 @@ class InnerInspector extends Module {
       forward,
       Seq(
         noSelector -> dropNoSelector,
+        windowUpset -> dropWindowUpset,
         tooOld -> dropTooOld,
         replayed -> dropReplayed,
         notIp -> dropNotIp,
@@ -223,6 +227,7 @@ class InnerInspector extends Module {
 
   private def drop(outcome: Outcome.Type): Bool = RegNext(valid2 && is(outcome), false.B)
   io.drops.noSelector := drop(dropNoSelector)
+  io.drops.windowUpset := drop(dropWindowUpset)
   io.drops.tooOld := drop(dropTooOld)
   io.drops.replayed := drop(dropReplayed)
   io.drops.notIp := drop(dropNotIp)

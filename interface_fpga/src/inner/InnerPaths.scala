@@ -14,8 +14,10 @@ import sallyport.iface.usage.LifetimeEvents
  * dropped as not ready, and no packet is taken from the link until `ready`. Each packet is counted
  * once as received, injected or made here, and once as sent, punted, merged or dropped by a name
  * (regs/inner.rdl): in any quiescent state the two are equal on each path.
+ *
+ * @param replay of so many bits of a window row's number
  */
-class InnerPaths(config: InnerConfig) extends Module {
+class InnerPaths(config: InnerConfig, replay: Int => AntiReplay = new AntiReplay(_)) extends Module {
   val io = IO(new PathsIO)
 
   private val build = config.chip.registers ++ Map(
@@ -33,7 +35,7 @@ class InnerPaths(config: InnerConfig) extends Module {
   registers.io.axil <> io.axil
 
   private val encrypt = Module(new InnerEncrypt(config))
-  private val decrypt = Module(new InnerDecrypt(config))
+  private val decrypt = Module(new InnerDecrypt(config, replay))
   private val ready = RegNext(encrypt.io.ready && decrypt.io.ready, false.B)
   private val linkUp = RegNext(io.linkUp, false.B)
   io.ready := ready
@@ -97,6 +99,7 @@ class InnerPaths(config: InnerConfig) extends Module {
 
   private val punt = encrypt.io.events.path.punt
   private val inspected = decrypt.io.events.drops
+  private val upsets = decrypt.io.events.upsets
   InterfaceRegisters.count(
     registers.io.increments,
     InnerCounters.all,
@@ -119,6 +122,10 @@ class InnerPaths(config: InnerConfig) extends Module {
       InnerCounters.txDummy -> encrypt.io.events.txDummy,
       InnerCounters.dropTxDisabled -> inspected.txDisabled,
       InnerCounters.dropNoSelector -> inspected.noSelector,
+      InnerCounters.dropWindowUpset -> inspected.windowUpset,
+      InnerCounters.windowTopRepaired -> upsets.topRepaired,
+      InnerCounters.windowTopLost -> upsets.topLost,
+      InnerCounters.windowRowFilled -> upsets.rowFilled,
       InnerCounters.dropReplayed -> inspected.replayed,
       InnerCounters.dropTooOld -> inspected.tooOld,
       InnerCounters.dropSelectorMismatch -> inspected.selectorMismatch,

@@ -92,6 +92,9 @@ object ReplayWindow {
     val low = UInt(lowBits.W)
     val zero = Bool()
 
+    /** The SA's highest number is lost to flipped bits; the other facts mean nothing. */
+    val lost = Bool()
+
     /** Beyond the highest; left of the window. Neither: in the window. */
     val ahead = Bool()
     val tooOld = Bool()
@@ -141,20 +144,25 @@ object ReplayWindow {
     c
   }
 
+  /** At most one is high. */
   class Verdict extends Bundle {
     val replayed = Bool()
     val tooOld = Bool()
+
+    /** The SA accepts no number until it starts anew: its highest is lost to flipped bits. */
+    val upset = Bool()
   }
 
-  /** Second half: the verdict and, unless the number is too old, the new row. */
+  /** Second half: the verdict and, unless the number is too old or the highest lost, the row. */
   def update(c: Comparison): (Verdict, ReplayState) = {
     val place = c.place
     // A bit counts if it belongs to the number's block: a row that was behind may still hold one of
     // a ring before.
     val known = Mux(place.current, c.sameLap && c.covered, c.sameLap || (c.nextLap && c.covered))
     val verdict = Wire(new Verdict)
-    verdict.tooOld := place.tooOld
-    verdict.replayed := !place.ahead && !place.tooOld &&
+    verdict.upset := place.lost
+    verdict.tooOld := place.tooOld && !place.lost
+    verdict.replayed := !place.ahead && !place.tooOld && !place.lost &&
       (place.zero || (known && c.word(place.low(log2Ceil(wordBits) - 1, 0))))
 
     val slides = c.sameLap || (c.nextLap && c.wraps)

@@ -16,7 +16,7 @@ import chisel3.util._
  * cycles behind a write, but while `clearing`: then it writes zeros, a row a cycle, and no packet
  * comes until that many cycles later.
  *
- * [[ReplayMemory]] is built alike, but there software's accesses hold up traffic: this saves the
+ * [[ReplayForward]] is built alike, but there software's accesses hold up traffic: this saves the
  * forwarding of one result of 1088 bits. One read port with two output registers and one write
  * port, so that the memory can be URAM.
  */

@@ -5,6 +5,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -91,6 +92,28 @@ func (h *half) number(table regs.Table) uint64 {
 
 func (h *half) use(number uint64) {
 	h.get("advance", `,"dst":"192.0.2.2","proto":"esp","spi":4097,"number":`+strconv.FormatUint(number, 10))
+}
+
+// TestTakeOverOfLostNumber: a number that is lost to flipped bits reads as all ones. The box that
+// takes over goes on behind the highest number that its SA can have.
+func TestTakeOverOfLostNumber(t *testing.T) {
+	a, b := newHalf(t, peer.SideA), newHalf(t, peer.SideB)
+	b.hear(a)
+	a.hear(b)
+	a.must(tunnel...)
+	b.must(tunnel...)
+	row := a.fake.Table(transport.Crypto, regs.CryptoTableOutboundNumber)[0]
+	if row == nil {
+		row = make([]uint32, regs.CryptoTableOutboundNumber.Words())
+		a.fake.Table(transport.Crypto, regs.CryptoTableOutboundNumber)[0] = row
+	}
+	regs.OutboundNumberRow.Last.Put(row, math.MaxUint64)
+	b.hear(a)
+	b.later(3500 * time.Millisecond)
+	b.is(true)
+	if n := b.number(regs.CryptoTableOutboundNumber); n != math.MaxUint32 {
+		t.Errorf("b goes on behind %d", n)
+	}
 }
 
 // TestTakeOver: of two boxes a begins; b takes its place when it is silent, with numbers above all

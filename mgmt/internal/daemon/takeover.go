@@ -179,7 +179,7 @@ func (d *Daemon) advance(gap uint64) error {
 	}
 	positions := make([]session.Position, len(numbers))
 	for i, n := range numbers {
-		positions[i] = session.Position{ID: n.ID, Number: min(d.pair.numbers[n.Directed]+gap, n.Most)}
+		positions[i] = session.Position{ID: n.ID, Number: min(min(d.pair.numbers[n.Directed], n.Most)+gap, n.Most)}
 	}
 	return d.session.Advance(positions...)
 }

@@ -55,11 +55,12 @@ func TestAudit(t *testing.T) {
 	r.Fake.Drop(0, regs.AuditReasonSelectorMismatch, 9)
 	r.Fake.Drop(0, regs.AuditReasonSelectorMismatch, 10)
 	r.Fake.Drop(0, regs.AuditReasonNoSelector, 0)
+	r.Fake.Drop(0, regs.AuditReasonWindowUpset, 3)
 	r.Fake.Forge(0, 11)
 	r.Fake.Forge(0, 12)
 	r.Fake.Forge(5, 13)
 	r.audit("drop_replayed"+ofPeer+"4294967295"+atOnce, "drop_too_old"+ofPeer+"7"+atOnce, "drop_selector_mismatch"+ofPeer+"9"+atOnce+ofNobody,
-		"drop_no_selector"+ofPeer+"0"+atOnce, "drop_dec_icv"+ofPeer+"11"+atOnce)
+		"drop_no_selector"+ofPeer+"0"+atOnce, "drop_window_upset"+ofPeer+"3"+atOnce, "drop_dec_icv"+ofPeer+"11"+atOnce)
 	if r.Notes != "" {
 		t.Errorf("notes %q", r.Notes)
 	}

@@ -41,7 +41,7 @@ var auditQueues = []auditQueue{
 			regs.InnerAuditSrc0, regs.InnerAuditSrc1, regs.InnerAuditSrc2, regs.InnerAuditSrc3,
 			regs.InnerAuditDst0, regs.InnerAuditDst1, regs.InnerAuditDst2, regs.InnerAuditDst3, regs.InnerAuditPorts, regs.InnerAuditUpper,
 		},
-		counters: "the counters drop_replayed, drop_too_old, drop_selector_mismatch and drop_no_selector of the inner chip",
+		counters: "the counters drop_replayed, drop_too_old, drop_window_upset, drop_selector_mismatch and drop_no_selector of the inner chip",
 	},
 	{
 		eventQueue: eventQueue{"crypto_audit", transport.Crypto, regs.CryptoAuditEvent, regs.CryptoAuditControl},

@@ -80,6 +80,10 @@ const (
 	InnerCounterEcnUnexpected             = 72
 	InnerCounterDropFragmentOffset        = 73
 	InnerCounterDropInClearDenied         = 74
+	InnerCounterDropWindowUpset           = 75
+	InnerCounterWindowTopRepaired         = 76
+	InnerCounterWindowTopLost             = 77
+	InnerCounterWindowRowFilled           = 78
 )
 
 // InnerCounters is ordered by index.
@@ -159,6 +163,10 @@ var InnerCounters = []Counter{
 	{Name: "ecn_unexpected", Index: 72, Path: "decrypt", Kind: "info"},
 	{Name: "drop_fragment_offset", Index: 73, Path: "decrypt", Kind: "drop"},
 	{Name: "drop_in_clear_denied", Index: 74, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_window_upset", Index: 75, Path: "decrypt", Kind: "drop"},
+	{Name: "window_top_repaired", Index: 76, Path: "decrypt", Kind: "info"},
+	{Name: "window_top_lost", Index: 77, Path: "decrypt", Kind: "info"},
+	{Name: "window_row_filled", Index: 78, Path: "decrypt", Kind: "info"},
 }
 
 // Counter indices of the crypto chip.

@@ -36,6 +36,7 @@ const (
 	AuditReasonSelectorMismatch = 2
 	AuditReasonNoSelector       = 3
 	AuditReasonDecIcv           = 4
+	AuditReasonWindowUpset      = 5
 )
 
 // AuditReasonNames gives the name of each value.
@@ -45,6 +46,7 @@ var AuditReasonNames = map[uint32]string{
 	AuditReasonSelectorMismatch: "selector_mismatch",
 	AuditReasonNoSelector:       "no_selector",
 	AuditReasonDecIcv:           "dec_icv",
+	AuditReasonWindowUpset:      "window_upset",
 }
 
 // Values of upper.

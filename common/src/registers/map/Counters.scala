@@ -78,6 +78,10 @@ object InnerCounters {
   val ecnUnexpected = 72
   val dropFragmentOffset = 73
   val dropInClearDenied = 74
+  val dropWindowUpset = 75
+  val windowTopRepaired = 76
+  val windowTopLost = 77
+  val windowRowFilled = 78
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("rx_frames", 0, "encrypt", "received"),
     CounterDesc("rx_bytes", 1, "encrypt", "info"),
@@ -153,7 +157,11 @@ object InnerCounters {
     CounterDesc("drop_inject_length", 71, "decrypt", "drop"),
     CounterDesc("ecn_unexpected", 72, "decrypt", "info"),
     CounterDesc("drop_fragment_offset", 73, "decrypt", "drop"),
-    CounterDesc("drop_in_clear_denied", 74, "decrypt", "drop")
+    CounterDesc("drop_in_clear_denied", 74, "decrypt", "drop"),
+    CounterDesc("drop_window_upset", 75, "decrypt", "drop"),
+    CounterDesc("window_top_repaired", 76, "decrypt", "info"),
+    CounterDesc("window_top_lost", 77, "decrypt", "info"),
+    CounterDesc("window_row_filled", 78, "decrypt", "info")
   )
 }
 

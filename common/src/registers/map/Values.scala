@@ -19,6 +19,7 @@ object AuditReason {
   val selectorMismatch = 2
   val noSelector = 3
   val decIcv = 4
+  val windowUpset = 5
 }
 
 object Upper {

@@ -308,8 +308,8 @@ private class SequenceHarness(authority: => SequenceAuthority) extends Module {
  */
 private class WornMemory(rows: Int, dataBits: Int) extends CodedMemory(rows, dataBits) {
   require(rows == WornMemory.rows && code.bits == WornMemory.bits)
-  override protected def stored(index: UInt, word: UInt): UInt =
-    word ^ VecInit(WornMemory.masks.map(_.U(code.bits.W)))(index)
+  override protected def answered(word: UInt): UInt =
+    word ^ RegNext(VecInit(WornMemory.masks.map(_.U(code.bits.W)))(io.read.bits))
 }
 
 private object WornMemory {

@@ -14,21 +14,24 @@ case class Query(sa: Int, sequence: BigInt, window: Int = 1024, gap: Int = 2)
  * Drives [[AntiReplay]] with 64 window rows: 16 SAs of four rows each, which lie apart and in
  * no order.
  */
-class AntiReplayBench(dut: AntiReplay) extends PeekPokeAPI {
+class AntiReplayBench(dut: Module, io: AntiReplayIO) extends PeekPokeAPI {
   private val ringRows = 4
 
   /** Row r of SA n. What a small window must leave alone is the first row of the next SA. */
   def row(sa: Int, r: Int): Int = ((ringRows * sa + r) * 37 + 7) % 64
   private def rows(sa: Int, window: Int): Seq[Int] =
     Seq.tabulate(ringRows)(r => if (r < ring(window)) row(sa, r) else row((sa + 1) % 16, 0))
-  private def ring(window: Int): Int = if (window > 2048) 4 else if (window > 1024) 2 else 1
+  private def ring(window: Int): Int = ReplayModel.ring(window)
+
+  /** Lets the `cycle` of a run pass. */
+  protected def pass(cycle: Int): Unit = dut.clock.step()
 
   def start(): Unit = {
-    dut.io.query.valid.poke(false)
-    dut.io.clear.valid.poke(false)
-    dut.io.table.request.valid.poke(false)
+    io.query.valid.poke(false)
+    io.clear.valid.poke(false)
+    io.table.request.valid.poke(false)
     var cycles = 0
-    while (!dut.io.ready.peek().litToBoolean) {
+    while (!io.ready.peek().litToBoolean) {
       dut.clock.step()
       cycles += 1
       assert(cycles < 100)
@@ -36,11 +39,11 @@ class AntiReplayBench(dut: AntiReplay) extends PeekPokeAPI {
   }
 
   def clear(sa: Int, window: Int): Unit = {
-    dut.io.clear.valid.poke(true)
-    for ((port, number) <- dut.io.clear.bits.rows.zip(rows(sa, window))) port.poke(number)
-    dut.io.clear.bits.window.poke(window)
+    io.clear.valid.poke(true)
+    for ((port, number) <- io.clear.bits.rows.zip(rows(sa, window))) port.poke(number)
+    io.clear.bits.window.poke(window)
     dut.clock.step()
-    dut.io.clear.valid.poke(false)
+    io.clear.valid.poke(false)
     dut.clock.step(AntiReplay.clearCycles)
   }
 
@@ -50,27 +53,28 @@ class AntiReplayBench(dut: AntiReplay) extends PeekPokeAPI {
     val due = mutable.Queue.empty[Int]
     var cycle = 0
     def step(): Unit = {
-      val valid = dut.io.verdict.valid.peek().litToBoolean
+      val valid = io.verdict.valid.peek().litToBoolean
       assert(valid == due.headOption.contains(cycle), s"cycle $cycle: a verdict is due in ${due.headOption}")
       if (valid) {
         due.dequeue()
-        val replayed = dut.io.verdict.bits.replayed.peek().litToBoolean
-        val tooOld = dut.io.verdict.bits.tooOld.peek().litToBoolean
-        assert(!(replayed && tooOld))
-        verdicts += (if (replayed) "replayed" else if (tooOld) "too old" else "good")
+        val replayed = io.verdict.bits.replayed.peek().litToBoolean
+        val tooOld = io.verdict.bits.tooOld.peek().litToBoolean
+        val upset = io.verdict.bits.upset.peek().litToBoolean
+        assert(Seq(replayed, tooOld, upset).count(identity) <= 1)
+        verdicts += (if (replayed) "replayed" else if (tooOld) "too old" else if (upset) "upset" else "good")
       }
-      dut.clock.step()
+      pass(cycle)
       cycle += 1
     }
     for (query <- queries) {
       for (_ <- 1 until query.gap) step()
-      dut.io.query.valid.poke(true)
-      for ((port, number) <- dut.io.query.bits.rows.zip(rows(query.sa, query.window))) port.poke(number)
-      dut.io.query.bits.sequence.poke(query.sequence)
-      dut.io.query.bits.window.poke(query.window)
+      io.query.valid.poke(true)
+      for ((port, number) <- io.query.bits.rows.zip(rows(query.sa, query.window))) port.poke(number)
+      io.query.bits.sequence.poke(query.sequence)
+      io.query.bits.window.poke(query.window)
       due.enqueue(cycle + AntiReplay.latency)
       step()
-      dut.io.query.valid.poke(false)
+      io.query.valid.poke(false)
     }
     for (_ <- 0 to AntiReplay.latency) step()
     assert(due.isEmpty)
@@ -103,7 +107,7 @@ class AntiReplayBench(dut: AntiReplay) extends PeekPokeAPI {
 
   /** Software's access to half a row; the row it answers, or nothing for an error. */
   def access(index: Int, write: Option[BigInt] = None): Option[BigInt] = {
-    val port = dut.io.table
+    val port = io.table
     port.request.valid.poke(true)
     port.request.bits.index.poke(index)
     port.request.bits.write.poke(write.isDefined)

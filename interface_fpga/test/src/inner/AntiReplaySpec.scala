@@ -14,7 +14,7 @@ class AntiReplaySpec extends AnyFunSuite with CompiledOnce {
   private val windows = Seq(64, 65, 1023, 1024, 1025, 2048, 2049, 4095, 4096)
 
   private def bench(body: AntiReplayBench => Unit): Unit = simulate(new AntiReplay(rowBits)) { dut =>
-    val bench = new AntiReplayBench(dut)
+    val bench = new AntiReplayBench(dut, dut.io)
     bench.start()
     body(bench)
   }
@@ -99,48 +99,18 @@ class AntiReplaySpec extends AnyFunSuite with CompiledOnce {
     }
   }
 
-  /**
-   * Packets as a network brings them: in order, late, twice, at the edges, and after gaps of up to
-   * three rings.
-   */
-  private def walk(random: Random, count: Int, windowOf: Map[Int, Int], start: BigInt, gap: => Int): Seq[Query] = {
-    val tops = mutable.Map.empty[Int, BigInt].withDefaultValue(start)
-    val history = mutable.Map.empty[Int, mutable.ArrayBuffer[BigInt]]
-    Seq.fill(count) {
-      val sa = windowOf.keys.toSeq(random.nextInt(windowOf.size))
-      val window = windowOf(sa)
-      val top = tops(sa)
-      val past = history.getOrElseUpdate(sa, mutable.ArrayBuffer.empty)
-      val number = (random.nextInt(32) match {
-        case 0 => top + random.nextInt(3 * 4096)
-        case 1 => top + 900 + random.nextInt(300)
-        case 2 => top - window + random.nextInt(4) - 1
-        case 3 => top - random.nextInt(10000)
-        case 4 => top - (top % 1024) + random.nextInt(3) - 1
-        case 5 => BigInt(random.nextInt(2))
-        case n if n < 12 => top + 1 + random.nextInt(40)
-        case n if n < 16 => top + 1
-        case n if n < 24 && past.nonEmpty => past(past.size - 1 - random.nextInt(past.size min 120))
-        case _ => top - random.nextInt(window + 2)
-      }).max(0)
-      past += number
-      tops(sa) = top.max(number)
-      Query(sa, number, window, gap)
-    }
-  }
-
   test("random walks of one SA and of several, two cycles apart and more, agree with the model") {
     bench { bench =>
       val starts = Seq(BigInt(1), high32 - 3000, (BigInt(1) << 44) - 500)
       // One SA, a packet every second cycle.
       for ((window, i) <- windows.zipWithIndex; start <- starts)
-        bench.check(walk(new Random(i), 400, Map(1 -> window), start, 2), s"window $window from $start")
+        bench.check(ReplayWalk(new Random(i), 400, Map(1 -> window), start, 2), s"window $window from $start")
       // Many SAs of all windows, mixed; every second cycle and with pauses.
       for (seed <- 1 to 8) {
         val random = new Random(seed)
         val windowOf = Seq.tabulate(Seq(2, 3, 9, 16)(seed % 4))(sa => sa -> windows((sa + seed) % windows.size)).toMap
         val gap = () => if (seed % 2 == 0) 2 else 2 + random.nextInt(6)
-        bench.check(walk(random, 600, windowOf, starts(seed % 3), gap()), s"seed $seed")
+        bench.check(ReplayWalk(random, 600, windowOf, starts(seed % 3), gap()), s"seed $seed")
       }
       // A packet and its copy at each distance: never good twice.
       for (gap <- 2 to 12; between <- 0 to 2; other <- Seq(1, 2); window <- Seq(64, 4096)) {
@@ -174,8 +144,8 @@ class AntiReplaySpec extends AnyFunSuite with CompiledOnce {
       for ((window, i) <- windows.zipWithIndex; start <- Seq(BigInt(1), high32 - 2000)) {
         val random = new Random(i)
         // Another SA's rows beside it, which must not change.
-        val neighbour = bench.check(walk(random, 40, Map(4 -> 4096), start, 2), "neighbour")
-        val models = bench.check(walk(random, 150, Map(3 -> window), start, 2), s"window $window before")
+        val neighbour = bench.check(ReplayWalk(random, 40, Map(4 -> 4096), start, 2), "neighbour")
+        val models = bench.check(ReplayWalk(random, 150, Map(3 -> window), start, 2), s"window $window before")
         assert(bench.read(3, window) == (models(3).top, models(3).inside(window)), s"window $window from $start")
 
         // A standby box gets another state: dense, sparse or of one number.
@@ -187,7 +157,8 @@ class AntiReplaySpec extends AnyFunSuite with CompiledOnce {
         assert(bench.read(3, window) == (top, received), s"window $window preset to $top")
         val model = new ReplayModel
         received.foreach(model.accept)
-        bench.check(walk(random, 150, Map(3 -> window), top, 2), s"window $window after", Some(mutable.Map(3 -> model)))
+        val known = Some(mutable.Map(3 -> model))
+        bench.check(ReplayWalk(random, 150, Map(3 -> window), top, 2), s"window $window after", known)
         assert(bench.read(3, window) == (model.top, model.inside(window)))
         assert(bench.read(4, 4096) == (neighbour(4).top, neighbour(4).inside(4096)))
       }

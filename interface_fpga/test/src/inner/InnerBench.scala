@@ -45,8 +45,8 @@ abstract class InnerHarness extends Module {
 }
 
 /** [[InnerPaths]] alone, on a link that loses nothing. */
-class InnerPathsHarness(config: InnerConfig) extends InnerHarness {
-  private val paths = Module(new InnerPaths(config))
+class InnerPathsHarness(config: InnerConfig, replay: Int => AntiReplay = new AntiReplay(_)) extends InnerHarness {
+  private val paths = Module(new InnerPaths(config, replay))
   paths.io.macRx := io.macRx
   io.macTx <> paths.io.macTx
   io.punt <> paths.io.punt

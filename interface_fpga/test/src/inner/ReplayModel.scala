@@ -28,3 +28,9 @@ class ReplayModel {
   /** What the window holds. */
   def inside(window: Int): Set[BigInt] = received.filter(n => n > 0 && n > top - window).toSet
 }
+
+object ReplayModel {
+
+  /** Rows of 1024 numbers in the ring of a window. */
+  def ring(window: Int): Int = if (window > 2048) 4 else if (window > 1024) 2 else 1
+}
