@@ -20,7 +20,7 @@ const (
 	mostRefused = 16
 )
 
-// party is what is known of the other end of a connection.
+// party is the other end of a connection.
 type party struct {
 	caller  daemon.Caller
 	crowded bool // it is one too many
@@ -32,10 +32,8 @@ type (
 	deadlines struct{}
 )
 
-func partyOf(ctx context.Context) party {
-	c, _ := ctx.Value(partyKey{}).(party)
-	return c
-}
+// partyOf is the client of a request. Without one it panics: no caller would be the daemon itself.
+func partyOf(ctx context.Context) party { return ctx.Value(partyKey{}).(party) }
 
 // withParty notes who is at the other end of a connection that comes from limited.
 func withParty(ctx context.Context, conn net.Conn, reads bool) context.Context {

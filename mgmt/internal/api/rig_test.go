@@ -3,7 +3,6 @@
 package api
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -29,32 +28,14 @@ type rig struct {
 	daemon         *daemon.Daemon
 	server         *Server
 	path, readPath string
-	log            *lockedBuffer
+	log            *testbox.Log
 	stop           func() // and wait for the end
-}
-
-// lockedBuffer is a log that several goroutines write.
-type lockedBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }
 
 func newRig(t *testing.T, edits ...func(*Server)) *rig {
 	t.Helper()
 	dir := t.TempDir()
-	r := &rig{T: t, fake: fakebox.New(fakebox.Small), path: filepath.Join(dir, "api.sock"), readPath: filepath.Join(dir, "api-read.sock"), log: &lockedBuffer{}}
+	r := &rig{T: t, fake: fakebox.New(fakebox.Small), path: filepath.Join(dir, "api.sock"), readPath: filepath.Join(dir, "api-read.sock"), log: &testbox.Log{}}
 	chips, err := chip.Open(t.Context(), r.fake)
 	r.must(err)
 	s := &session.Session{Box: chips, StatePath: filepath.Join(dir, "state"), Out: io.Discard, Notes: io.Discard}

@@ -63,7 +63,8 @@ func New(d *daemon.Daemon, log *slog.Logger, version string) (*Server, error) {
 }
 
 // Serve answers the clients of a listener until ctx ends. Requests that have begun are finished
-// first. Readers may change nothing.
+// first, and net/http waits 5 s for a client that has not yet sent a whole request. Readers may
+// change nothing.
 func (s *Server) Serve(ctx context.Context, listener net.Listener, readers bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -15,6 +15,7 @@ import (
 	"sallyport/mgmt/internal/fakebox"
 	"sallyport/mgmt/internal/journal"
 	"sallyport/mgmt/internal/session"
+	"sallyport/mgmt/internal/testbox"
 )
 
 // FuzzControl: the answer to any line is one line of JSON, with the request's id if it has one. A
@@ -30,7 +31,7 @@ func FuzzControl(f *testing.F) {
 	if err := session.Hold(f.Context()); err != nil {
 		f.Fatal(err)
 	}
-	log := &lockedBuffer{}
+	log := &testbox.Log{}
 	d, err := New(session, journal.New(log, slog.LevelError, true), "fuzz")
 	if err != nil {
 		f.Fatal(err)

@@ -4,7 +4,6 @@ package daemon
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"net"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,6 +19,7 @@ import (
 	"sallyport/mgmt/internal/fakebox"
 	"sallyport/mgmt/internal/journal"
 	"sallyport/mgmt/internal/session"
+	"sallyport/mgmt/internal/testbox"
 )
 
 const (
@@ -44,32 +43,14 @@ type rig struct {
 	dir    string
 	path   string
 	daemon *Daemon
-	log    *lockedBuffer
+	log    *testbox.Log
 	end    func()
-}
-
-// lockedBuffer is a log that may be read while it is written.
-type lockedBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	dir := t.TempDir()
-	r := &rig{t: t, fake: fakebox.New(fakebox.Small), dir: dir, path: filepath.Join(dir, "c.sock"), log: &lockedBuffer{}}
+	r := &rig{t: t, fake: fakebox.New(fakebox.Small), dir: dir, path: filepath.Join(dir, "c.sock"), log: &testbox.Log{}}
 	r.start()
 	t.Cleanup(func() { r.end() })
 	return r

@@ -12,12 +12,12 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"sallyport/mgmt/internal/peer"
 	"sallyport/mgmt/internal/peertest"
+	"sallyport/mgmt/internal/testbox"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -25,32 +25,14 @@ const patience = 10 * time.Second
 
 var loopback = netip.MustParseAddr("127.0.0.1")
 
-// log keeps the lines that are logged.
-type log struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *log) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *log) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
 // serve has a box answer as `change` says, until the test ends.
-func serve(t *testing.T, identity *peer.Identity, change func(*peer.Server)) (address netip.AddrPort, out *log) {
+func serve(t *testing.T, identity *peer.Identity, change func(*peer.Server)) (address netip.AddrPort, out *testbox.Log) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	out = &log{}
+	out = &testbox.Log{}
 	s := &peer.Server{
 		Other: loopback, Identity: func() *peer.Identity { return identity }, Timeout: time.Second, Log: slog.New(slog.NewTextHandler(out, nil)),
 		Status:  func() peer.Status { return peer.Status{Side: peer.SideB} },
@@ -144,7 +126,7 @@ func TestStrangers(t *testing.T) {
 }
 
 // waitForLog waits for what a server logs: it may do so when its client knows already.
-func waitForLog(t *testing.T, out *log, want string) {
+func waitForLog(t *testing.T, out *testbox.Log, want string) {
 	t.Helper()
 	for end := time.Now().Add(patience); !strings.Contains(out.String(), want); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
