@@ -19,7 +19,7 @@ setup: ## install the toolchain (a second run does nothing)
 regs: setup ## regenerate the files of regs/*.rdl and suites.yaml; headers, pages into build/regs
 	@$(ENV) regs/generate.sh
 
-# --- what is built --------------------------------------------------------------------------------
+# --- builds ---------------------------------------------------------------------------------------
 
 scala_sources := $(shell find common interface_fpga crypto_fpga -path '*/src/*.scala' -not -path '*/test/*' 2>/dev/null)
 shell_sources := $(scala_sources) $(shell find boards/src -name '*.scala')
@@ -95,7 +95,7 @@ strongswan-sm: ## strongSwan with SM2, SM3 and SM4, in build/strongswan-sm (docs
 demo: sim mgmt ## RFC 2544 throughput of two boxes back to back; table here, report in build/report
 	@./sallyport rfc2544 --frame-size 64,512,1400,1518 --json build/report/rfc2544.json --html build/report/rfc2544.html
 
-# --- what is checked ------------------------------------------------------------------------------
+# --- checks ---------------------------------------------------------------------------------------
 
 test: ## every test that needs neither Vivado nor a board; PART=name for one part
 	@scripts/test.sh $(PART)
@@ -184,8 +184,8 @@ $(MILL) boards.runMain sallyport.boards.Elaborate $$($(ENV) python -m boards.top
 endef
 
 # The gates of the core's clock, 6 levels, and of the SLRs of its pblock, 60 % of LUTs, block RAM
-# and URAM, are in the script. What is in Aurora's clock, 402.83 MHz, has to do with half the
-# levels, and what is in the MAC's, 322.27 MHz, with 4.
+# and URAM, are in the script. Logic in Aurora's clock, 402.83 MHz, has to do with half the levels,
+# and logic in the MAC's, 322.27 MHz, with 4.
 synth-check: setup ## area and depth of the full chips in BOARD's shells, by yosys, in build/synth
 	@for chip in inner outer crypto; do \
 	  $(call board_rtl,$(BOARD),$$chip,build/synth/rtl/$$chip,--full) && \
@@ -238,5 +238,5 @@ program: setup ## load a bitstream by JTAG; BOARD, CHIP, VARIANT, TARGET=part of
 corundum: setup ## the 100G MAC path of corundum at its pinned commit, into build/corundum
 	@$(ENV) python -m boards.corundum
 
-clean: ## remove what was built, keep the toolchain
+clean: ## remove all builds, keep the toolchain
 	rm -rf build out

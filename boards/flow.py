@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make bitstreams` and `make program`: what is checked before any work, and the call of Vivado.
+"""`make bitstreams` and `make program`: the checks before any work, and the call of Vivado.
 
 python -m boards.flow check --board B [--chip C]      everything that can be wrong, before anything
                                                       is built

@@ -36,7 +36,7 @@ if [ "$check" = --check ]; then
   for file in $(generated "$fresh"); do
     diff -u "$file" "$fresh/$file" >&2 || status=1
   done
-  [ $status = 0 ] || echo "regs: what is committed differs from regs/*.rdl or regs/suites.yaml; run 'make regs' and commit the result" >&2
+  [ $status = 0 ] || echo "regs: the committed files differ from regs/*.rdl or regs/suites.yaml; run 'make regs' and commit the result" >&2
   diff <(marked) <(generated .) >&2 || { echo "regs: mark these files linguist-generated in .gitattributes" >&2; status=1; }
   exit $status
 fi

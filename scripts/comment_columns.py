@@ -10,12 +10,10 @@ be broken.
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
-from comments import comments, language
+from comments import comments, sources
 
 COLUMNS = 100
 # One word after the markers, or a directive that a tool reads.
@@ -32,23 +30,10 @@ def long_lines(source: str, language: str) -> Iterator[tuple[int, int]]:
                 yield source.count("\n", 0, end) + 1, width
 
 
-def sources() -> Iterable[str]:
-    """The tracked files, but those whose layout a generator decides."""
-    tracked = subprocess.run(["git", "ls-files", "-z"], capture_output=True, text=True, check=True).stdout
-    asked = ["git", "check-attr", "-z", "--stdin", "linguist-generated"]
-    answer = subprocess.run(asked, input=tracked, capture_output=True, text=True, check=True).stdout.split("\0")
-    return [name for name, value in zip(answer[::3], answer[2::3], strict=False) if value != "set"]
-
-
 def main(names: list[str]) -> int:
     found = 0
-    for name in names or sources():
-        path = Path(name)
-        if not path.is_file() or path.match("*.min.*"):
-            continue
-        text = path.read_bytes().decode(errors="replace")
-        spoken = language(path, text.partition("\n")[0])
-        for line, width in long_lines(text, spoken) if spoken else ():
+    for name, text, language in sources(names):
+        for line, width in long_lines(text, language):
             print(f"{name}:{line}: a comment ends in column {width}; break it at {COLUMNS}")
             found += 1
     return 1 if found else 0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the comments of a source file, for checks of prose. Docstrings count as comments; strings
-do not.
+"""Finds the source files and their comments, for checks of prose. Docstrings count as comments;
+strings do not.
 
 One regular expression a language matches strings and comments in turn, so neither can start inside
 the other. Python and YAML are read by their own scanners.
@@ -11,9 +11,10 @@ from __future__ import annotations
 import ast
 import io
 import re
+import subprocess
 import tokenize
-from collections.abc import Iterator
-from pathlib import PurePath
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePath
 from typing import NamedTuple
 
 import yaml
@@ -64,6 +65,31 @@ LANGUAGES = {
     ".sh": "shell",
     ".tcl": "tcl",
 }
+
+
+class Source(NamedTuple):
+    name: str
+    text: str
+    language: str
+
+
+def sources(names: list[str]) -> Iterator[Source]:
+    """The source files among `names`; without names, among the tracked files but generated ones."""
+    for name in names or tracked():
+        path = Path(name)
+        if not path.is_file() or path.match("*.min.*"):
+            continue
+        text = path.read_bytes().decode(errors="replace")
+        if spoken := language(path, text.partition("\n")[0]):
+            yield Source(name, text, spoken)
+
+
+def tracked() -> Iterable[str]:
+    """The tracked files, but those whose layout a generator decides."""
+    names = subprocess.run(["git", "ls-files", "-z"], capture_output=True, text=True, check=True).stdout
+    asked = ["git", "check-attr", "-z", "--stdin", "linguist-generated"]
+    answer = subprocess.run(asked, input=names, capture_output=True, text=True, check=True).stdout.split("\0")
+    return [name for name, value in zip(answer[::3], answer[2::3], strict=False) if value != "set"]
 
 
 def language(path: PurePath, first_line: str) -> str | None:

@@ -46,6 +46,7 @@ check staticcheck bash -c 'cd mgmt && go tool staticcheck ./...'
 [ ${#c_family[@]} = 0 ] || check clang-format clang-format --dry-run -Werror "${c_family[@]}"
 check licences licences
 check "comment columns" python scripts/comment_columns.py
+check "comment words" python scripts/comment_words.py
 check prose scripts/prose.sh
 check "register drift" regs/generate.sh --check
 check "API drift" mgmt/api/generate.sh --check

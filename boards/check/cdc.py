@@ -8,9 +8,11 @@ analysed once, in terms of their own ports, and the results put together from th
 A crossing is allowed
 
 - into a register with the attribute ASYNC_REG, in a module that has a constraint beside it
-  (docs/reference/boards.md); what comes to its data input comes from a register or a pin and not
-  through logic, whose glitches it would take for values, and
+  (docs/reference/boards.md), and
 - from a memory's write clock to its read clock, in such a module or below one.
+
+A register or a pin feeds the data input of such a register, and no logic, whose glitches it would
+take for values.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ case class ShellElaboration(
 ) {
   private val chips = Map("inner" -> Chip.inner, "crypto" -> Chip.crypto, "outer" -> Chip.outer)
 
-  /** Raises an `IllegalArgumentException` that says what is wrong. */
+  /** Raises an `IllegalArgumentException` that names the wrong option. */
   def config: ShellConfig = {
     require(chips.contains(chip), s"--chip $chip: choose one of ${chips.keys.mkString(", ")}")
     require(Seq(full, first, fabric).count(_.value) <= 1, "--full, --first and --fabric: give one")

@@ -17,7 +17,7 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// TestSeal: what is sealed is opened for its method alone, and only with its key.
+// TestSeal: sealed text is opened for its method alone, and only with its key.
 func TestSeal(t *testing.T) {
 	key, err := NewSealingKey()
 	if err != nil {

@@ -15,7 +15,7 @@ gofmt -w "$fresh"
 if [ "${1:-}" = --check ]; then
   files() { (cd "$1" && find sallyport -name '*.go' | sort); }
   diff <(files .) <(files "$fresh") >&2 && diff -r -x '*.proto' sallyport "$fresh/sallyport" >&2 && exit 0
-  echo "api: what is committed differs from sallyport.proto; run mgmt/api/generate.sh and commit the result" >&2
+  echo "api: the committed files differ from sallyport.proto; run mgmt/api/generate.sh and commit the result" >&2
   exit 1
 fi
 cp -r "$fresh/sallyport" .

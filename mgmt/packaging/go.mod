@@ -1,4 +1,4 @@
-// nfpm, which makes the packages, pinned apart from what is in them.
+// nfpm, which makes the packages, pinned apart from their contents.
 module sallyport/mgmt/packaging
 
 go 1.25

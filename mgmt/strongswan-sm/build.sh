@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # build.sh FOLDER PREFIX ARCHIVE: strongSwan 5.9.8 with Debian's patches (FOLDER/debian) and ours,
 # in FOLDER/source, installed below FOLDER/root as if that were /. Its home is PREFIX, beside the
-# distribution's; FOLDER/log is what was said. Needs a C compiler, make, perl, patch and libssl-dev.
+# distribution's; FOLDER/log has all output. Needs a C compiler, make, perl, patch and libssl-dev.
 # As any user.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

@@ -108,8 +108,8 @@ def test_clocks_cross_where_there_is_a_constraint(part: str):
 @pytest.mark.parametrize("part", TOPS)
 def test_nothing_moves_without_a_clock_but_resets(part: str):
     """Registers with an asynchronous set, which may move at any time, are those that make resets of
-    clocks, and no other; what comes to a synchroniser of resets is a register's or a pin's, of one
-    clock, for two that meet in logic may have spikes (report_cdc: CDC-12)."""
+    clocks, and no other. The input of a synchroniser of resets is a register's or a pin's, of one
+    clock. Two that meet in logic may have spikes (report_cdc: CDC-12)."""
     work = SIMULATIONS / part / "netlist"
     modules = netlist.elaborate(TOPS[part], sorted((PARTS / part).glob("*.sv")), [], work, top.PASSES)
     makes = {

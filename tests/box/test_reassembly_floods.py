@@ -70,7 +70,7 @@ def other_destinations(_: Tunnel) -> Iterator[Packet]:
 
 
 def overlaps(tunnel: Tunnel) -> Iterator[Packet]:
-    """Datagrams of which two fragments hold the same bytes."""
+    """Datagrams with the same bytes in two fragments."""
     for number in count(1000):
         first, last = cut(tunnel.far, tunnel.near, number)
         yield first
@@ -106,7 +106,7 @@ FLOODS: dict[str, Callable[[Tunnel], Iterator[Packet]]] = {
 
 
 def good(tunnel: Tunnel) -> tuple[list[bytes], list[list[Packet]]]:
-    """What comes out, and the fragments that go in."""
+    """The packets that must leave red, and the fragments that carry them to black."""
     peer = tunnel.peer_sender()
     inner = [
         IP(src="198.19.0.1", dst="198.18.0.1", id=number) / UDP(sport=7, dport=9) / Raw(bytes([number]) * 1400)

@@ -205,7 +205,7 @@ def test_an_spi_is_promised_once_and_events_come_as_they_happen(tmp_path: Path) 
                 hard,
                 "packets",
             )
-        # The peer does not have the new key. What comes one behind the other is one event.
+        # The peer does not have the new key. Its drops one behind the other are one event.
         event = monitors[1].next()
         assert (event["event"], event["spi"], event["reason"], event["count"]) == ("icv", FIRST_SPI, "dec_icv", 1)
         dropped = client.get("counters")["chips"]["crypto"]["drop_dec_icv"]

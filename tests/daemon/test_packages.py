@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Debian packages of the management (`make packages`): what is in each, and what dpkg makes of
-the one for this machine."""
+"""The Debian packages of the management (`make packages`): the contents of each, and what dpkg
+makes of the one for this machine."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def run(*command: object) -> str:
 
 
 def files(folder: Path) -> dict[str, int]:
-    """Whatever is below a folder, but for folders, with its permissions."""
+    """All below a folder, but for folders, with its permissions."""
     each = {str(path.relative_to(folder)): path.lstat().st_mode for path in folder.rglob("*")}
     return {name: stat.S_IMODE(mode) for name, mode in each.items() if not stat.S_ISDIR(mode)}
 

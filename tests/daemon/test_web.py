@@ -129,7 +129,7 @@ def carried(shown: Watched, sent: list[int]) -> None:
 
 
 def tampered(sim: Simulator, each: list[Daemon]) -> None:
-    """Box 0 gets another key: the ICV of what comes is wrong."""
+    """Box 0 gets another key: its packets come with wrong ICVs."""
     line = next(
         each for each in TUNNELS.batch(0, mtu=9582).splitlines() if TUNNELS.ends(0, 0) in each and "state" in each
     )

@@ -2,7 +2,7 @@
 """What must become of an ESP packet of an inbound SA (RFC 4303 3.4;
 docs/explanation/crypto-chip.md; docs/explanation/decrypt-path.md).
 
-[Inbound] is in tunnel mode, [transport_decryption] what is other in transport mode."""
+[Inbound] is in tunnel mode, [transport_decryption] has the differences of transport mode."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a difference between a box and the model is told, and what is what on a box's two sides."""
+"""How a difference between a box and the model is told, and the names on a box's two sides."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands in an IP packet, by scapy's dissection of its raw bytes and the limits that
+"""The fields of an IP packet, by scapy's dissection of its raw bytes and the limits that
 docs/explanation/chips.md sets to it."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is other in transport mode (RFC 4303 3.1.1, 3.4; docs/explanation/transport-mode.md)."""
+"""How transport mode decrypts (RFC 4303 3.1.1, 3.4; docs/explanation/transport-mode.md)."""
 
 from __future__ import annotations
 

@@ -131,8 +131,7 @@ def test_exchange(tmp_path: Path, gcm: bool, configured: bool) -> None:
         secret = dumped(two[0].log(), "shared Diffie Hellman secret")
     init, answer = (IKEv2(message) for message in messages[:2])
 
-    # Numbers of transforms and the hash, and no Key Length, in what was proposed and in what
-    # was chosen.
+    # Numbers of transforms and the hash, and no Key Length, in the proposal and in the choice.
     numbers = {"sm4": 1100, "sm4gcm16": 1101, "sm3": 1100, "prfsm3": 1100, "curvesm2": 1100, "signature_sm3": 1100}
     if configured:
         numbers = {name: int(number) for name, number in re.findall(r"(\w+) = (\d+)", NUMBERS)}

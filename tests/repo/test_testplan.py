@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every row of the test plans in docs/testplan says what it shows and names a test that exists.
 
-The plans of RFCs (rfc*.yaml) go through sections clause by clause, so a row there may instead say
-what is missing (`open`) or why a clause is not this box's (`not_applicable`). Where a clause is for
-the management daemon too, which is not there yet, the row names the test of what the chips and
-sallyctl do for it, and says in `daemon` what is left. Where the box does otherwise than a SHOULD
-asks, or leaves out what is optional, `departs` says why it may, and the test shows what it
-does instead.
+The plans of RFCs (rfc*.yaml) go through sections clause by clause. So a row there may instead name
+the missing part (`open`) or say why a clause is not this box's (`not_applicable`). A clause may be
+for the management daemon too: the row then names the test of what the chips and sallyctl do for it,
+and `daemon` says what the daemon must add. The box may do otherwise than a SHOULD asks, or leave
+out an option: `departs` says why it may, and the test shows what it does instead.
 """
 
 from __future__ import annotations

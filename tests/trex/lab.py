@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A lab of the stand-in for TRex (tests/trex/stand_in): its file, its environment, and the log of
-what was called."""
+all calls."""
 
 from __future__ import annotations
 

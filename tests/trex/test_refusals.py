@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever is wrong with a lab is one sentence with what, where and what to do, before the
-first packet."""
+"""A fault of a lab is one sentence with what, where and what to do, before the first packet."""
 
 from __future__ import annotations
 

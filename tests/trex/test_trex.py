@@ -65,8 +65,8 @@ def test_a_single_lost_frame_is_seen_wherever_it_is_lost(lab: Lab) -> None:
 
 
 def test_frames_that_come_twice_hide_no_lost_ones(lab: Lab) -> None:
-    """Of a latency stream TRex counts what is missing in its order; the bulk's frames have
-    no numbers."""
+    """Of a latency stream TRex counts the numbers that are missing; the bulk's frames have
+    none."""
     lab.world(lose={"16": 60}, double={"16": 51})
     result = lab.backend().run_trial(trial(100_000))
     assert (result.lost, result.duplicated) == (60, 51)

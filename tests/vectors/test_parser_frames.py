@@ -137,8 +137,8 @@ def natt_expressions() -> Iterator[str]:
 
 
 def ethernet(types: tuple[int, ...]) -> str:
-    """An Ethernet header and a VLAN tag for each type; the last tag's own type follows from what
-    comes next."""
+    """An Ethernet header and a VLAN tag for each type; the last tag's own type follows from the
+    layer behind it."""
     if not types:
         return ETHER
     tags = [f", type={follows:#x}" for follows in types[1:]] + [""]

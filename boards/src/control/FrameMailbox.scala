@@ -102,7 +102,7 @@ class FrameMailbox extends Module {
     full := false.B
     place := 0.U
   }
-  // The core drops the frame, whatever is in its last beat.
+  // The core drops the frame, with any bytes in its last beat.
   when(aborts && !full) {
     aborts := false.B
     full := true.B

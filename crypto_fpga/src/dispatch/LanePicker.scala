@@ -32,7 +32,7 @@ class LanePicker(lanes: Int) extends Module {
 
   private val work = RegInit(VecInit.fill(lanes)(0.U(LanePicker.workBits.W)))
 
-  // What was taken counts a cycle later; until then its lane is not asked.
+  // A taken packet counts a cycle later; until then its lane is not asked.
   private val recent = RegNext(Mux(io.taken, io.lane, 0.U), 0.U)
   private val recentBlocks = RegNext(io.blocks -% 1.U)
 

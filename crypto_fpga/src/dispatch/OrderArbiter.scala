@@ -14,7 +14,7 @@ import sallyport.crypto.lane.LanePorts
 class OrderEntry(lanes: Int) extends Bundle {
   val target = UInt((lanes + 1).W)
 
-  /** Its class ([[Suite.fast]]); what is bypassed is fast. */
+  /** Its class ([[Suite.fast]]); a bypassed packet is fast. */
   val fast = Bool()
   val epoch = Bool()
 }
@@ -25,7 +25,7 @@ class OrderEntry(lanes: Int) extends Bundle {
  *
  * So the order of arrival is kept within a class, and with it that of every SA, whose suite is of
  * one class; and a slow packet of thousands of cycles holds up none but slow ones. A packet is
- * granted when it is finished, never before, so what has been granted leaves without waiting for
+ * granted when it is finished, never before, so a granted packet leaves without waiting for
  * anything but the merge.
  *
  * `out` is the order for the merge, a register. Two classes take turns; a packet a cycle.

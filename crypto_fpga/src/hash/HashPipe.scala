@@ -88,8 +88,8 @@ abstract class HashPipe(loop: HashLoop) extends Module {
     busy := inside.orR || again || leaves || behind.orR
     assert(!(again && io.in.valid))
 
-    // The pass of what stands before each stage; a block that has done its last, and no block at
-    // all, count as 0.
+    // The pass of the block before each stage; a block that has done its last, and no block at all,
+    // count as 0.
     passes.head := RegNext(Mux(ends, passes.last + 1.U, 0.U), 0.U)
     passes.tail.zip(passes).foreach { case (now, before) => now := RegNext(before) }
 

@@ -11,8 +11,8 @@ import sallyport.common.clock.QuietClock
 private[crypto] object PathClock {
 
   /**
-   * More cycles than what is still on its way takes when the last packet has left or a row
-   * was written.
+   * More cycles than the rest of the work takes when the last packet has left or a row was
+   * written.
    */
   private val settleCycles = 1024
 

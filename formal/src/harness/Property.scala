@@ -47,7 +47,7 @@ abstract class Property(val claim: Claim) extends Module {
   }
   protected def spy(path: String): Bool = spy(path, 1).asBool
 
-  /** What was spied on, in the order of the ports `spy_0`, `spy_1` and on. */
+  /** The registers that were spied on, in the order of the ports `spy_0`, `spy_1` and on. */
   def spies: Seq[String] = spied.toSeq
 
   /** High from the second cycle after reset on: what [[before]] gives is of a cycle after reset. */

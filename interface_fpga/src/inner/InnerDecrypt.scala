@@ -53,9 +53,8 @@ class TreatedVerdict extends Bundle {
  * else becomes of it: an SA that does not check its numbers tells of copies as well.
  *
  * `events.audit` tells of each packet that is dropped as `replayed`, `tooOld`, `windowUpset`,
- * `selectorMismatch` or `noSelector`, once, and what selectors see of it. That is what is in the
- * packet only if it was looked at, `selectorMismatch`: those that are dropped before may be no IP
- * packet at all.
+ * `selectorMismatch` or `noSelector`, once, with its fields as selectors see them. Only with
+ * `selectorMismatch` are they the packet's: one that is dropped before may be no IP packet at all.
  *
  * A packet every 2 cycles and a beat a cycle, except that an Ethernet header that pushes a packet's
  * end into a further beat costs one cycle. Stalls when the MAC does. Takes no packet until `ready`.

@@ -76,7 +76,7 @@ class OuterDrops extends ReceiveDrops {
  *  1. IKE (UDP to port 500), or ICMP to this box that is no bump in the wire: punt
  *  1. the rule that matches: PUNT: punt; BYPASS: to the link as an IP packet, or drop ttlExpired if
  *     its TTL is 0, by a bump in the wire as it is; any other, and no rule at all: drop policy (RFC
- *     4301 5.2: what has to be protected is not let in unprotected), or, of ESP, drop unknownSpi
+ *     4301 5.2: a packet that needs protection is not let in without), or, of ESP, drop unknownSpi
  *
  * What would go to the link is dropped as linkDown while `linkUp` is low. The TTL of ESP packets is
  * not judged: they are for this box (RFC 1812 4.2.2.9).

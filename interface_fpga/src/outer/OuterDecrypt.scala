@@ -26,7 +26,7 @@ class OuterDecryptEvents extends Bundle {
  * up, verdict, headers off.
  *
  * [[OuterClassifier]] judges what a [[ReceivePath]] holds: ESP packets (from SPI to ICV, in
- * transport mode with what is in front of it) and bypassed IP packets or frames go to `out`, punted
+ * transport mode with the headers in front) and bypassed IP packets or frames go to `out`, punted
  * frames as they came, behind a header, to `punt`, the rest nowhere; each drop has an event. Stalls
  * as [[ReceivePath]] does.
  *

@@ -8,7 +8,7 @@ import chisel3.util._
 class ExtensionWalk extends Bundle {
 
   /**
-   * The next-header or protocol number of what stands at `at`, and its kind: none once there is
+   * The next-header or protocol number of the header at `at`, and its kind: none once there is
    * nothing more to read.
    */
   val protocol = UInt(8.W)

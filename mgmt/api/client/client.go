@@ -52,7 +52,7 @@ func Dial(path string) *Client {
 // mostAnswer is the longest answer in bytes: a list of all SAs of the largest box.
 const mostAnswer = 256 << 20
 
-// Close ends the connections. What was installed stays.
+// Close ends the connections. The box keeps all that it has installed.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
 // SealedBatch carries out lines, each with a line feed behind it, or none of them; file names them

@@ -35,7 +35,7 @@ type target interface {
 	pair(control.PairVerb) (control.Pair, error)
 	// config tells of the configuration that lasts, or changes it.
 	config(*sallyportv1.ConfigRequest) (control.Config, error)
-	// events and audit print what has waited; monitor prints what comes, until it fails.
+	// events and audit print the events that have waited; monitor prints new ones, until it fails.
 	events() error
 	audit() error
 	monitor() error

@@ -52,7 +52,7 @@ func begun(ctx context.Context) {
 	}
 }
 
-// bounded is an answer of which each part must be read in time. Between parts there is no bound:
+// bounded is an answer whose client must read each part in time. Between parts there is no bound:
 // HTTP/2 would end a stream that has nothing to send.
 type bounded struct {
 	http.ResponseWriter
@@ -66,17 +66,17 @@ func (b *bounded) Write(part []byte) (int, error) {
 	return b.ResponseWriter.Write(part)
 }
 
-// Flush sends what was written.
+// Flush sends the parts written so far.
 func (b *bounded) Flush() {
 	b.begin()
 	defer b.control.SetWriteDeadline(time.Time{})
 	_ = b.control.Flush()
 }
 
-// begin bounds what is sent from now on: also what is left at the end of an answer.
+// begin bounds the sending of the next part, or of the rest at the end of an answer.
 func (b *bounded) begin() { _ = b.control.SetWriteDeadline(time.Now().Add(b.most)) }
 
-// Unwrap is what http.ResponseController looks for.
+// Unwrap gives http.ResponseController the answer below.
 func (b *bounded) Unwrap() http.ResponseWriter { return b.ResponseWriter }
 
 // places is a listener that counts its clients.

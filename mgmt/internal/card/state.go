@@ -138,8 +138,8 @@ func Read(t transport.Transport, c transport.Chip) (*Reading, error) {
 	return s, err
 }
 
-// registers are those that tell of the shell's state, by their offsets over 4. PUNT_DATA is none of
-// them: to read it is to take it.
+// registers are those that tell of the shell's state, by their offsets over 4. PUNT_DATA is not
+// among them: to read it is to take it.
 func registers(t transport.Transport, c transport.Chip) ([]uint32, error) {
 	words := make([]uint32, regs.ShellAccessErrors.Offset/4+1)
 	var ops []transport.Op

@@ -14,8 +14,8 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// TestClearRules: a policy that lets clear packets in is a rule of both chips. The inner chip has
-// besides what is asked before it, and nothing else.
+// TestClearRules: a policy that lets clear packets in is a rule of both chips. The inner chip also
+// has the policies that decide before it on some of its packets, and nothing else.
 func TestClearRules(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	step := func(text, outer, inner string) {

@@ -61,11 +61,11 @@ type compiler struct {
 	report   *model.Report
 	out      Target
 	hopRows  map[string]map[netip.Addr]int
-	reuse    bool                        // rows of what is going may be taken at once
+	reuse    bool                        // rows of going entries may be taken at once
 	sets     map[*model.SA][]set         // of inbound SAs, as policies name them
 	selector map[*model.SA]xfrm.Selector // of those that one selector is enough for
 	group    map[*model.SA]*group        // of the others
-	standing *Standing                   // of what is not computed anew; nil if everything is
+	standing *Standing                   // of rows that are not computed anew; nil if all are
 	user     uint64                      // age of the SA whose rows are made; 0: those of a policy
 	arrays   map[Block]int               // of the maps of DSCPs that SAs have
 	blocks   map[Block]int               // of the SAs that policies choose from by DSCP

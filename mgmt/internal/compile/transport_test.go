@@ -152,8 +152,8 @@ func TestInboundHosts(t *testing.T) {
 	}
 }
 
-// TestTransportMTU: the longest packet whose ESP fits, worked out by hand: its header, and of what
-// is left for ESP as in TestInnerMTU.
+// TestTransportMTU: the longest packet whose ESP fits, worked out by hand: its header, and the
+// payload for which ESP has room, as in TestInnerMTU.
 func TestTransportMTU(t *testing.T) {
 	const cbc = `enc "cbc(aes)" 0x000102030405060708090a0b0c0d0e0f auth-trunc "hmac(sha256)" 0x000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f 128`
 	v4, v6 := [2]string{"10.1.0.1", "10.2.0.1"}, [2]string{"2001:db8::1", "2001:db8::2"}

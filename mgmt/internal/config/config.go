@@ -147,7 +147,7 @@ func Load(path string) (*Config, []xfrm.Command, error) {
 // SavedPath is the file of the saved configuration.
 func (c *Config) SavedPath() string { return cmp.Or(c.Saved.Name, c.Registers.Saved()) }
 
-// CheckSaved says what is wrong with the saved configuration, if there is one.
+// CheckSaved names the fault of the saved configuration; a file that is not there has none.
 func (c *Config) CheckSaved() error {
 	text, err := os.ReadFile(c.SavedPath())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -159,7 +159,7 @@ func (c *Config) CheckSaved() error {
 	return err
 }
 
-// wrongTaps is what is wrong with the devices beside each other; nothing if it is empty.
+// wrongTaps names the fault of the devices beside each other; empty if they have none.
 func (c *Config) wrongTaps() string {
 	switch red, black := c.Taps.Red.Name, c.Taps.Black.Name; {
 	case red == "" && black == "":
@@ -221,7 +221,7 @@ func checkInitial(commands []xfrm.Command) error {
 	return nil
 }
 
-// reason is what is wrong with a file, without its name.
+// reason is the error of a file, without its name.
 func reason(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

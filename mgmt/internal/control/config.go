@@ -11,7 +11,7 @@ const (
 	ConfigSaved   ConfigVerb = "saved"   // the saved one
 	ConfigSave    ConfigVerb = "save"    // save the running one
 	ConfigLoad    ConfigVerb = "load"    // run another
-	ConfigConfirm ConfigVerb = "confirm" // keep what was loaded
+	ConfigConfirm ConfigVerb = "confirm" // keep the loaded one
 )
 
 // MostConfirm is how many seconds a load may wait for its confirmation at most.

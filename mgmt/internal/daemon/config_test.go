@@ -67,7 +67,7 @@ func (r *rig) lines(verb string) (lines []string) {
 	return lines
 }
 
-// TestConfigLines: what is shown is what was loaded, and may be loaded again.
+// TestConfigLines: show gives the lines that were loaded, and they may be loaded again.
 func TestConfigLines(t *testing.T) {
 	r := newConfigRig(t)
 	r.must(tunnel...)
@@ -128,8 +128,7 @@ func mode(t *testing.T, path string) string {
 	return info.Mode().String()
 }
 
-// TestLoadRefused: what is wrong is named in one sentence, and nothing is changed, on the disk
-// neither.
+// TestLoadRefused: one sentence names the fault, and nothing is changed, on the disk neither.
 func TestLoadRefused(t *testing.T) {
 	r := newConfigRig(t)
 	r.must(tunnel...)

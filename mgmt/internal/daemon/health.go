@@ -25,8 +25,8 @@ type health struct {
 	lost   bool     // the chips lost the SAs, and no client has installed any since
 }
 
-// pollHealth sees what is wrong with the box, so that the other of its pair can take the place if
-// it does better.
+// pollHealth finds the problems of the box, so that the other of its pair can take the place if it
+// does better.
 func (d *Daemon) pollHealth() error {
 	if d.pair == nil {
 		return nil

@@ -171,8 +171,8 @@ func (d *Daemon) tell(e events.Event) {
 	d.events.publish(e)
 }
 
-// merged makes one event of all bad ICVs of an SA, with what was in the first, and how many events
-// there were.
+// merged makes one event of all bad ICVs of an SA, with the fields of the first, and how many
+// events there were.
 func merged(taken []events.Event) (out []events.Event) {
 	first := map[uint32]*events.Dropped{}
 	for _, e := range taken {

@@ -35,7 +35,7 @@ func (l *lastUses) seen(c session.Carried, now int64) int64 {
 	return l.uses.seen(c, now)
 }
 
-// keep forgets what is gone, once what is gone may be half of what is remembered.
+// keep forgets SAs and policies that are gone, once these may be half of the remembered ones.
 func (l *lastUses) keep(m *model.Model) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,7 +65,7 @@ func (u uses) seen(c session.Carried, now int64) int64 {
 	return last.at
 }
 
-// keep forgets what is gone.
+// keep forgets all but those of `ages`.
 func (u uses) keep(ages map[uint64]bool) {
 	for age := range u {
 		if !ages[age] {

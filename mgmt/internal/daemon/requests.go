@@ -60,8 +60,8 @@ func (d *Daemon) Do(who Caller, do string, r any) (any, error) {
 	return result, err
 }
 
-// note writes into the log what became of a request. It never has what is wrong with the words of
-// one, which may be a key.
+// note writes into the log what became of a request. It never has the error of wrong words, which
+// may quote a key.
 func (d *Daemon) note(who Caller, do string, err error) {
 	who.note(d.log, do, err == nil)
 	switch {

@@ -66,7 +66,7 @@ func (d *Daemon) serve(ctx context.Context, listener net.Listener, reads bool) e
 // client answers the requests of one connection, in their order.
 func (d *Daemon) client(ctx context.Context, who Caller, conn net.Conn) {
 	defer conn.Close()
-	// The end of the daemon ends what is read, not the answer to a request that has begun.
+	// The end of the daemon ends the reading, not the answer to a request that has begun.
 	defer context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Now()) })()
 	lines := bufio.NewScanner(conn)
 	lines.Buffer(make([]byte, control.MaxLine+2), 0) // never grown, which would leave keys behind

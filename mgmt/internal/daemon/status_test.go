@@ -14,7 +14,7 @@ import (
 )
 
 // TestStatusIsTold: tamper and readiness are told once as they change, of each chip; `capabilities`
-// and the metrics show what is now.
+// and the metrics show the present state.
 func TestStatusIsTold(t *testing.T) {
 	r := newRig(t)
 	monitor := r.dial()

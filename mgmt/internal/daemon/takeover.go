@@ -24,8 +24,8 @@ const farthest = 1 << 31
 // fencing is how long a fence may take.
 const fencing = 30 * time.Second
 
-// stepPair does what is known of the pair calls for. What takes the network's time is done without
-// the chips' lock, and what is known is looked at again behind it.
+// stepPair takes the step that the known facts of the pair call for. It waits for the network
+// without the chips' lock, and looks at the facts again behind that.
 func (d *Daemon) stepPair(ctx context.Context) error {
 	p := d.pair
 	step := p.facts.View(d.now()).Decide()
@@ -170,8 +170,8 @@ func (d *Daemon) LeavePair() error {
 	return nil
 }
 
-// advance has all SAs go on from the numbers that the other box has told and so many more. One of
-// which it has told nothing came after it was asked.
+// advance has all SAs go on from the numbers that the other box has told and so many more. An SA
+// without such a number came after that box was asked.
 func (d *Daemon) advance(gap uint64) error {
 	numbers, err := d.numbers()
 	if err != nil {

@@ -49,8 +49,8 @@ type Holding struct {
 	Identity     [3]chip.Identity
 	Capabilities [3]chip.Capabilities
 	session.Installed
-	// LastUse has, by age, the time of last use of what is installed, in seconds since the epoch; 0
-	// of what was never used. It is as exact as others ask often.
+	// LastUse has, by age, the time of last use of SAs and policies, in seconds since the epoch; 0
+	// of one that was never used. It is as exact as others ask often.
 	LastUse map[uint64]int64
 }
 

@@ -87,7 +87,7 @@ type Event struct {
 	// Of an acquire, whose src, dst and proto are the packet's.
 	*Asked
 
-	// Of an icv or audit. One event may stand for many packets; it has what was in the first.
+	// Of an icv or audit. One event may stand for many packets; it has the fields of the first.
 	*Dropped
 }
 

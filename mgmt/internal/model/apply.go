@@ -73,7 +73,7 @@ func (m *Model) Apply(command xfrm.Command, l Listing) (string, error) {
 	return "", nil
 }
 
-// ofNetwork says whether a command changes what is neither SA nor policy.
+// ofNetwork says whether a command changes anything but SAs and policies.
 func ofNetwork(command xfrm.Command) bool {
 	switch command.(type) {
 	case xfrm.StateAdd, xfrm.StateSelect, xfrm.StateFlush, xfrm.StateCount, xfrm.PolicyAdd, xfrm.PolicySelect, xfrm.PolicyFlush, xfrm.PolicyCount, xfrm.Show:

@@ -160,7 +160,7 @@ func TestIVMask(t *testing.T) {
 	}
 }
 
-// TestGateEnds: the end of the gate ends a connection that it has handed on, whoever has it then.
+// TestGateEnds: the end of the gate also ends a connection that it has handed on to another holder.
 func TestGateEnds(t *testing.T) {
 	own, other := peertest.Pair(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -55,7 +55,7 @@ type Plan struct {
 
 // MakePlan compares the tables with the model, and checks every capacity. It writes nothing. New
 // entries go in before old ones leave, unless the tables are too full for that. If its caller
-// passes what stands, it looks only at the rows that the change touches, as far as it can tell them
+// passes standing, it looks only at the rows that the change touches, as far as it can tell them
 // from the rest.
 func MakePlan(m *model.Model, old *compile.Image, standing *compile.Standing, sizes compile.Sizes, r *model.Report) (*Plan, error) {
 	if err := m.CheckBridge(); err != nil {

@@ -111,7 +111,7 @@ func TestLinuxAnswers(t *testing.T) {
 			return nil
 		})
 	}()
-	// an address of black's is none of red's
+	// red does not answer for an address of black's
 	for _, port := range []uint8{transport.PortRed, transport.PortBlack} {
 		if err := devices.Deliver(port, ask); err != nil {
 			t.Fatal(err)

@@ -147,7 +147,7 @@ func TestAcquireBetweenHosts(t *testing.T) {
 	}
 }
 
-// TestAcquireOfNoPacket: whatever is no whole IP packet asks for nothing.
+// TestAcquireOfNoPacket: a frame without a whole IP packet asks for nothing.
 func TestAcquireOfNoPacket(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Must(protecting)

@@ -94,9 +94,8 @@ func (c *changer) line() string {
 	return c.policy("add")
 }
 
-// TestParts: whatever changes, what a change computes of a part is what everything would be,
-// computed anew: not a row differs, on the chips too, and no count of what stands. Most changes are
-// of a part.
+// TestParts: a change that computes a part gives the tables that computing everything anew gives.
+// Not a row differs, on the chips too, and no count of Standing. Most changes are of a part.
 func TestParts(t *testing.T) {
 	seed := rand.Uint64()
 	parts, changes := 0, 0

@@ -58,7 +58,7 @@ type Session struct {
 	held  func() error      // lets go of the file, from Hold to Release
 	store *store.Store      // the state file, while it is locked
 	kept  *store.State      // what the state file has, while the lock is held
-	// unsaved are, by age, the SAs of which kept knows more: what Aged could not store.
+	// unsaved are, by age, the SAs about which kept knows more, since Aged could not store it.
 	unsaved map[uint64]bool
 
 	published published
@@ -222,7 +222,7 @@ func (s *Session) keep(state *store.State) {
 	s.publish(state)
 }
 
-// write brings the chips from what their tables hold to what is planned.
+// write brings the chips from the present rows of their tables to the planned ones.
 func (s *Session) write(state *store.State, plan *plan.Plan, tables tables, generation uint32) error {
 	switch tables {
 	case tablesCut:
@@ -268,7 +268,7 @@ func (s *Session) mark(value uint32) error {
 	return nil
 }
 
-// IsInput says whether an error is about what was asked for rather than about the box.
+// IsInput says whether an error is about the request rather than about the box.
 func IsInput(err error) bool {
 	var input *xfrm.Error
 	return errors.As(err, &input)

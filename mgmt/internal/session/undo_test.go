@@ -132,7 +132,7 @@ func (r *rig) start(text string) func() error {
 	}
 }
 
-// checkUndone makes a change that changes nothing, before which what was cut short is undone.
+// checkUndone makes a change that changes nothing; first the session undoes the one cut short.
 func (r *rig) checkUndone(what string, c cutShort, before string, keys int) {
 	r.T.Helper()
 	r.Must("link set dev red up")

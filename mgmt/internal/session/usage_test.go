@@ -190,8 +190,8 @@ func TestEvents(t *testing.T) {
 	expect("")
 }
 
-// TestAgedWithoutAFile: limits are told though the state file cannot be written, a soft one once,
-// and what was told is stored as soon as it can be.
+// TestAgedWithoutAFile: limits are told though the state file cannot be written, a soft one once.
+// The file has the told ones as soon as it can be written.
 func TestAgedWithoutAFile(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	now := time.Unix(1_800_000_000, 0)

@@ -101,7 +101,7 @@ func (s *Store) Save(state *State) error {
 	})
 }
 
-// SaveAll stores everything, in place of what is stored.
+// SaveAll stores everything, in place of all earlier records.
 func (s *Store) SaveAll(state *State) error {
 	return s.update(func(w *writer) {
 		names := [][]byte{sasBucket, policiesBucket}
@@ -215,7 +215,7 @@ func KeptRows(p *plan.Plan) (out []Kept) {
 	return out
 }
 
-// Follow brings the image, and what is known of it, to what the plan of a part has done.
+// Follow brings the image and Standing to the rows that the plan of a part has written.
 func Follow(state *State, p *plan.Plan, rows []Kept) {
 	image, flows := state.Image, map[int]compile.Row{}
 	tables := image.Rows()

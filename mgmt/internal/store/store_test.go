@@ -41,8 +41,8 @@ func load(t *testing.T, path string) *store.State {
 	return state
 }
 
-// TestTakeOver: a file of format 7 becomes one of this format, at its own place or at that which it
-// has now, with what stands beside it.
+// TestTakeOver: a file of format 7 becomes one of this format, at its own place or, with the files
+// beside it, at that which it has now.
 func TestTakeOver(t *testing.T) {
 	for _, moved := range []bool{false, true} {
 		path := filepath.Join(t.TempDir(), "box.state")

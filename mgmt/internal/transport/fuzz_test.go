@@ -34,8 +34,8 @@ func (s *script) Do(ops []Op) error {
 func (s *script) Wait(time.Duration) error { return nil }
 func (s *script) Close() error             { return nil }
 
-// FuzzMailbox: whatever the registers of a mailbox say, what comes out of it are frames of a port,
-// no longer than one may be, until the script ends.
+// FuzzMailbox: whatever the registers of a mailbox say, it gives frames of a port, no longer than
+// one may be, until the script ends.
 func FuzzMailbox(f *testing.F) {
 	word := func(out []byte, words ...uint32) []byte {
 		for _, w := range words {

@@ -37,7 +37,7 @@ type PCI struct {
 // window is the registers of a card.
 type window struct {
 	registers []byte
-	device    string // what was opened to reach them
+	device    string // the address or path that was opened to reach them
 	host      Chip   // the card whose BAR 0 they are in
 }
 

@@ -201,7 +201,7 @@ func TestBusyForEver(t *testing.T) {
 	}
 }
 
-// TestPCIRefuses: what is no card of a box.
+// TestPCIRefuses: devices that cannot be the cards of a box.
 func TestPCIRefuses(t *testing.T) {
 	small := filepath.Join(t.TempDir(), "resource0")
 	if err := os.WriteFile(small, make([]byte, barBytes-4096), 0o600); err != nil {

@@ -90,8 +90,8 @@ func lastOf[T any](most int, list []T) []T { return list[max(0, len(list)-most):
 // recent is what happened after a place in the history.
 type recent struct {
 	Sample daemon.Sample `json:"-"`
-	// Fresh says that this is all that is kept, because the place is none of this life of
-	// the daemon.
+	// Fresh says that this is all that is kept, because this life of the daemon has no
+	// such place.
 	Fresh  bool    `json:"fresh"`
 	Next   string  `json:"next"` // the place behind it
 	Points []Point `json:"points"`

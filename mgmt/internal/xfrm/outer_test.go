@@ -115,7 +115,7 @@ func TestOuterRefusals(t *testing.T) {
 	parseOne(t, add6+"dscp EF "+gcm)
 }
 
-// TestTFCWords: at the ends of what is taken, and what is printed is what is read.
+// TestTFCWords: values at the ends of their ranges are taken, and print as the same values.
 func TestTFCWords(t *testing.T) {
 	for words, want := range map[string]struct {
 		pad, length uint32
@@ -145,8 +145,8 @@ func TestTFCWords(t *testing.T) {
 	}
 }
 
-// TestTFCRefusals: one sentence each, just outside of what is taken and where it would
-// mean nothing.
+// TestTFCRefusals: one sentence each, for values just outside of their ranges and for words that
+// would mean nothing.
 func TestTFCRefusals(t *testing.T) {
 	add, transport := "xfrm state add "+sa+"mode tunnel ", "xfrm state add "+sa+"mode transport "
 	for _, test := range []struct{ line, reason string }{

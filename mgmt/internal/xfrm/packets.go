@@ -63,7 +63,7 @@ func PrefixText(p netip.Prefix) string {
 // opaqueWord stands for a port, type or code that no lookup can read.
 const opaqueWord = "opaque"
 
-// Word is a word of a selector and what stands behind it.
+// Word is a word of a selector and the value behind it.
 type Word struct{ Name, Value string }
 
 // String prints as iproute2 does, and ranges as they are written.

@@ -54,7 +54,7 @@ func debianLog(text string) (string, error) {
 			end = ""
 			head := release.FindStringSubmatch(line)
 			if head == nil {
-				continue // what is not out yet
+				continue // the version that is not out yet
 			}
 			date, err := time.Parse(time.DateOnly, head[2])
 			if err != nil {

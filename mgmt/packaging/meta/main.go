@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Meta writes what a Debian package says of itself: copyright (DEP-5), changelog and the list of
-// what is in its programs (CycloneDX). Each module whose code is in them comes as a line of
+// the modules in its programs (CycloneDX). Each module whose code is in them comes as a line of
 // standard input: path, version and folder.
 package main
 

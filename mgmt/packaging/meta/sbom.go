@@ -10,7 +10,7 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// bill is the list of what is in the programs (CycloneDX 1.6), from the same modules as copyright.
+// bill is the list of the modules in the programs (CycloneDX 1.6), the same as in copyright.
 func bill(version string, at time.Time, modules []module) (string, error) {
 	b := cdx.NewBOM()
 	b.Metadata = &cdx.Metadata{

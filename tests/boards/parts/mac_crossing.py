@@ -95,7 +95,7 @@ class Bench:
                 dut.io_port_rx_valid.value = 0
                 await RisingEdge(dut.io_port_rxClock)
             dut.io_port_rx_valid.value = 1
-            # Whatever is above `keep`, and `error` before the last beat, means nothing.
+            # Bytes above `keep`, and `error` before the last beat, mean nothing.
             dut.io_port_rx_bits_data.value = int.from_bytes(part + random.randbytes(BEAT - len(part)), "little")
             dut.io_port_rx_bits_keep.value = (1 << len(part)) - 1
             is_last = n == len(parts) - 1
@@ -242,7 +242,7 @@ async def a_beat_leaves_in_every_cycle(dut):
 
 @cocotb.test()
 async def overflow_cuts_or_leaves_out_whole_frames(dut):
-    """The core's clock is too slow for what comes."""
+    """The core's clock is too slow for the MAC's frames."""
     bench = await Bench(dut).begin()
     for _ in range(120):
         await bench.mac_sends(*bench.new(random.choice([700, 1514, 5000])), share=0.9)

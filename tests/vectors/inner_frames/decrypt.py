@@ -125,8 +125,8 @@ def decrypt_cases() -> Iterator[tuple[str, int, int, int, int, bool, str, int | 
     base = (1 << 32) + 100
     yield "tx_frames", 5, base, 4, 0, False, f"{ip(', frag=9')} / Raw(bytes(64))", None
     yield "tx_frames", 5, base + 1, 4, 0, False, f"{ip()} / ICMP()", None
-    # TCP that begins in the header of the first fragment's (RFC 1858 4); what no tunnel has carried
-    # is none of this box's.
+    # TCP that begins in the header of the first fragment's (RFC 1858 4); the box leaves packets
+    # alone that no tunnel has carried.
     over_header = (
         ("drop_fragment_offset", "frag=1, proto=6"),
         ("drop_fragment_offset", "frag=1, proto=6, flags=1"),
@@ -158,7 +158,7 @@ def decrypt_cases() -> Iterator[tuple[str, int, int, int, int, bool, str, int | 
     yield "drop_no_next_hop", 10, 1, 4, 0, False, f"{ip()} / {udp}", None
     yield "drop_no_next_hop", 1, 0, 0, 0, True, f"{ip()} / {udp}", None
     yield "drop_no_next_hop", 0x107, 0, 0, 0, True, f"{ip()} / {udp}", None
-    # What comes in clear needs a BYPASS of InnerSetup's inboundRules as the first that matches.
+    # A clear packet needs a BYPASS of InnerSetup's inboundRules as the first that matches.
     for dst, rest, allowed in (
         ("10.0.0.1", udp, True),
         ("10.0.0.0", udp, False),  # a group's rule alone

@@ -87,7 +87,7 @@ case class CounterDesc(name: String, index: Int, path: String, kind: String)
 
 object CounterDesc {
 
-  /** In any quiescent state what came up on a path is what is accounted for (regs/common.rdl). */
+  /** In a quiescent state `arisen` and `accounted` have one sum on each path (regs/common.rdl). */
   val arisen: Seq[String] = Seq("received", "injected", "split")
   val accounted: Seq[String] = Seq("sent", "punted", "drop", "merged")
 }

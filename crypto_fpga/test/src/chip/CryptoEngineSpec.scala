@@ -194,7 +194,8 @@ class CryptoEngineSpec extends EngineSpec {
     assert(number(2) == 0, "a new key starts anew")
     counts()
 
-    // Under traffic: what was read was given out before it, what follows is above what was written.
+    // Under traffic: the number that is read was given out before; later packets have numbers above
+    // the one that is written.
     val stream = Seq.fill(300)(red(1, 1 + random.nextInt(400)))
     encrypt.send(stream, hold = true)
     encrypt.release()
@@ -306,7 +307,7 @@ class CryptoEngineSpec extends EngineSpec {
     }
     assert(take().isEmpty)
 
-    // Every verdict of a lane, what is dropped without one, what is bypassed.
+    // Every verdict of a lane, packets that are dropped without one, a bypassed packet.
     val forged = 0xfffffff1L
     val all = Seq(
       black(9, 0x1009, 7),

@@ -12,8 +12,8 @@ import scala.sys.process._
 import scala.util.Random
 
 /**
- * Searches the whole state of a crypto chip after a zeroize for what was secret before: keys, what
- * is expanded of them, salts, powers of H, states of HMAC, masks, key streams.
+ * Searches the whole state of a crypto chip after a zeroize for the secrets of before. These are
+ * keys, their expansions, salts, powers of H, states of HMAC, masks, key streams.
  *
  * The memories are those of a board: a read port keeps what it read last, and firtool's own model
  * does not. Not in ChiselSim, which shows a test no more than ports.

@@ -161,8 +161,8 @@ class SequenceAuthoritySpec extends AnyFunSuite with CompiledOnce {
       model.restart(6)
       assert(send(Request(6)).contains(BigInt(1)))
 
-      // Hard limit: the last number is given out, the next is refused, and refused it stays,
-      // whatever is asked for.
+      // Hard limit: the last number is given out, the next is refused, and refused it stays with
+      // any limit.
       restart(7)
       for (n <- 1 to 5) assert(send(Request(7, hard = 5)).contains(BigInt(n)))
       assert(send(Request(7, hard = 5)).isEmpty)

@@ -37,7 +37,7 @@ class ClearFramesSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
     v6(58, hopLimit, destination, f"$kind%02x00" + "00" * 22)
   private val udp = "0007000800080000"
 
-  test("a frame in clear goes on by an inbound rule, or finds neighbours; its type and tags are what is judged") {
+  test("a frame in clear goes on by an inbound rule, or finds neighbours; the frame's own type and tags decide") {
     simulate(new InnerPathsHarness(config)) { dut =>
       val bench = new InnerBench(dut, config)
       bench.start()
@@ -74,7 +74,7 @@ class ClearFramesSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
       for (kind <- Seq(ipv6, lldp)) denied(clear(frame(kind, v4), 0))
       denied(clear(frame(ipv4, icmp(135, 255)), 0))
       denied(clear(frame(0x8100, number(9) ++ number(ipv4) ++ v4, 2), 2))
-      // What is no packet has no selectors.
+      // A frame without a whole IP packet, or with too many headers, has no selectors.
       sends(clear(frame(ipv4, number(0x4400) ++ v4.drop(2)), 0), "drop_inner_malformed")
       sends(clear(frame(ipv4, v4.take(2) ++ number(1000) ++ v4.drop(4)), 0), "drop_inner_malformed")
       val options = (0 until 5).map(n => (if (n == 4) "11" else "3c") + "00" * 7).mkString

@@ -102,8 +102,8 @@ class DecryptAuditSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   private def number(bytes: Seq[Byte]): BigInt = BigInt(1, bytes.toArray)
 
   /**
-   * RFC 791 and RFC 8200: what is in a packet, or `None` if headers stand between IP and the
-   * upper layer.
+   * RFC 791 and RFC 8200: the selectors of a packet, or `None` if headers stand between IP and
+   * the upper layer.
    */
   private def selectorsOf(packet: Seq[Byte]): Option[BigInt] = {
     val v6 = packet.head >> 4 == 6
@@ -131,7 +131,7 @@ class DecryptAuditSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
       def read(low: RegisterDesc, high: RegisterDesc): BigInt = bench.bus.read(high) << 32 | bench.bus.read(low)
       def now: BigInt = read(CommonRegs.cyclesLo, CommonRegs.cyclesHi)
 
-      /** When the oldest event came, and what was in its packet. */
+      /** When the oldest event came, and its packet's selectors. */
       def take(): (BigInt, BigInt) = {
         assert(Fields.valid(bench.bus.read(InnerRegs.auditEvent)) == 1)
         val time = read(InnerRegs.auditTimeLo, InnerRegs.auditTimeHi)
@@ -154,8 +154,8 @@ class DecryptAuditSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
       assert(known.map(_._2).map(FlowRow.upper(_).toInt).toSet == Set(Upper.opaque, Upper.ports, Upper.icmp))
       assert(known.map(_._2).map(FlowRow.version(_).toInt).toSet == Set(4, 6))
 
-      // Packets behind one another, as fast as they come, and of two SAs: each has its own,
-      // whatever is between.
+      // Packets behind one another, as fast as they come, and of two SAs: each has its own, also
+      // with good packets between.
       val pairs = known.groupBy(_._1.sa).values.map(_.last).take(2).toSeq
       val good = decrypts.find(d => d.counter == "tx_frames" && d.packet.sa == 6).get.packet
       val burst = (0 until 12).map { n =>

@@ -36,8 +36,8 @@ class InboundSelectorsSpec extends AnyFunSuite with CompiledOnce {
         dut.io.table.request.valid.poke(false)
         while (!dut.io.ready.peek().litToBoolean) dut.clock.step()
 
-        // Groups 0 to 2 and, of the same numbers, discards and what comes in clear; the rows above
-        // are full of narrow sets, the last has every packet.
+        // Groups 0 to 2 and, of the same numbers, discards and rules for clear packets. The rows
+        // above are full of narrow sets, the last has every packet.
         val table = Seq.tabulate(rules) { i =>
           val wanted = set(random)
           val narrow = if (i == rules - 1) Set(0, 0, 0) else wanted.copy(bits = wanted.bits max 4)

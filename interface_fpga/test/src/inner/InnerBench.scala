@@ -88,7 +88,7 @@ class InnerCoreHarness(config: InnerConfig) extends InnerHarness {
   }
 }
 
-/** Drives the inner chip and collects what comes out of it. */
+/** Drives the inner chip and collects all that it sends. */
 class InnerBench(dut: InnerHarness, config: InnerConfig) extends PeekPokeAPI {
   val bus = new AxiLiteDriver(dut.io.axil, dut.clock)
   val toLink: mutable.Buffer[LinkPacket] = mutable.Buffer.empty

@@ -172,8 +172,8 @@ object InnerSetup {
   private val unreachable: BigInt = ipVersion(4) | numbers(1, Upper.icmp, 3 to 3, 1 to 4)
 
   /**
-   * What two groups of inbound SAs may carry and what comes in clear, in the order of the rows, as
-   * they stand in a rule; a discard belongs to none.
+   * The packets of two groups of inbound SAs and those that may come in clear, as rules in the
+   * order of the rows. A discard belongs to none.
    */
   val inboundRules: Seq[Rule] = Seq(
     Rule("10.0.1.0", 24, Action.protect, 77, 1, protocol = 17, port = 80),

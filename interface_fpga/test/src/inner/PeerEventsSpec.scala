@@ -42,8 +42,8 @@ class PeerEventsSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
       assert(send((0 until 16).map(n => packet(1010 + n, n)): _*) == (0 until 16).map(5 -> _))
       // An SA without a row; a bypassed packet.
       assert(send(packet(2000, 6).copy(sa = 9), packet(2001, 7).copy(bypass = true)).isEmpty)
-      // An authentic packet is one of its peer's, even if the SA does not allow what is in it (SA
-      // 8: UDP of 10.9.0.0/24).
+      // An authentic packet is one of its peer's, even if the SA does not allow its contents (SA 8:
+      // UDP of 10.9.0.0/24).
       assert(send(packet(2000, 8).copy(sa = 8)) == Seq(8 -> 8))
       assert(send(packet(3000, 9).copy(nextHeader = 59)) == Seq(5 -> 9))
       // An SA that does not check its numbers.

@@ -59,7 +59,7 @@ class OuterCoreHarness(config: OuterConfig) extends Module {
   io.wordIn := core.io.link.rx.valid && startsPacket(core.io.link.rx.bits)
 }
 
-/** Drives an [[OuterCoreHarness]] and collects what comes out of it. */
+/** Drives an [[OuterCoreHarness]] and collects all that it sends. */
 class OuterCoreBench(dut: OuterCoreHarness) extends PeekPokeAPI {
   val bus = new AxiLiteDriver(dut.io.axil, dut.clock)
   val linked: mutable.Buffer[Outcome.Link] = mutable.Buffer.empty
@@ -183,7 +183,7 @@ class OuterCoreBench(dut: OuterCoreHarness) extends PeekPokeAPI {
 
   def counters(): Map[String, BigInt] = OuterCounters.all.map(c => c.name -> bus.counter(c.index)).toMap
 
-  /** received = sent + punted + drops + merged on each path; what has grown since `before`. */
+  /** received = sent + punted + drops + merged on each path; counters grown since `before`. */
   def balanced(before: Map[String, BigInt]): Map[String, BigInt] = {
     val now = counters()
     for (path <- Seq("encrypt", "decrypt")) {

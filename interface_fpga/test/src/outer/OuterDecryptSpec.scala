@@ -226,7 +226,7 @@ class OuterDecryptSpec extends AnyFunSuite with CompiledOnce {
         assert(span <= 2 * 199 + 4, s"$name: 199 packets took $span cycles")
       }
 
-      // A dead management CPU costs punted frames alone; what is missing from its queue is counted.
+      // A dead management CPU costs punted frames alone; those that its queue misses are counted.
       dut.io.punt.ready.poke(false)
       val stalled = bench.counts
       for (_ <- 0 until 300) {
@@ -257,7 +257,7 @@ class OuterDecryptSpec extends AnyFunSuite with CompiledOnce {
       assert(bench.since(filtered) == Map("rx_frames" -> 3, "mac_filter" -> 1, "tx_esp" -> 1, "punted" -> 1))
       dut.io.receive.macFilter.poke(false)
 
-      // Without an address of its own the box takes what is for anyone on port 4500, as IKE and
+      // Without an address of its own the box takes packets for anyone on port 4500, as IKE and
       // ICMP, and ESP.
       dut.io.local.v4.poke(0)
       dut.io.local.v6.poke(0)

@@ -32,7 +32,7 @@ class OuterPeersSpec extends AnyFunSuite with CompiledOnce {
       bus.write(OuterRegs.localIpv4, OuterFrames.localIpv4)
       bus.write(OuterRegs.control, OuterRegs.Control.rxEnable.put(1))
 
-      // Rounds go on from whatever is the first.
+      // Rounds go on from the first, which may have any number.
       val first = OuterRegs.PeerPlaces.round(bus.read(OuterRegs.peerPlaces)).toInt
 
       /**

@@ -106,12 +106,12 @@ class ReassemblerSpec extends ReassemblyTests {
       bench.play(arrivals(group.flatMap(_.reverse)))
       bench.tick(10)
     }
-    // What comes behind a fault, or behind a whole datagram, begins one that nothing completes.
+    // Fragments behind a fault, or behind a whole datagram, begin a datagram that stays incomplete.
     assert(Seq("overlap", "end", "length", "duplicate", "timeout").forall(bench.counts(_) > 0), bench.counts)
     assert(bench.held == 0)
   }
 
-  subtest("exact duplicates are dropped alone, in one cell or in more, and what is nearly one is not") { dut =>
+  subtest("exact duplicates are dropped alone, in one cell or in more, and near duplicates are not") { dut =>
     val bench = new ReassemblyBench(dut)
     val d = dice(13)
     for (ipv6 <- Seq(false, true); size <- Seq(1600, 1603, 5000); at <- 0 until 3) {

@@ -63,7 +63,7 @@ class InnerTfcSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
           flow.row | FlowRow.tfc.put(2 * units)
         ))
       val sent = encrypts.filter(_.expected.nonEmpty)
-      for (row <- sent) bench.receive(row.frame, gap = 40) // time for what is added
+      for (row <- sent) bench.receive(row.frame, gap = 40) // time for the added bytes
       bench.idle(1000)
       val flows = InnerSetup.flows.map(_.sa).toSet
       val padded = sent.flatMap(_.expected).map { p =>

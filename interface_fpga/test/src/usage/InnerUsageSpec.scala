@@ -92,7 +92,7 @@ class InnerUsageSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
       val discarded = policies(200)._1
       assert(policies - 200 == byRow && discarded >= 3 && discarded < dropped.size)
 
-      // Whatever is dropped is in no SA's count.
+      // A dropped packet is in no SA's count.
       receive(encrypts.filterNot(decided.contains))
       dut.io.linkUp.poke(false)
       bench.idle(3)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks the daemon each second for what has changed, and shows it.
+// Asks the daemon each second for the changes, and shows them.
 import { showChips, troubles } from "./chips.js";
 import { say, Table } from "./dom.js";
 import { Plot } from "./plot.js";

@@ -2,7 +2,7 @@
 """The server behind the stand-in: its ports, the wires, and two boxes between them that do as they
 are told.
 
-TREX_STAND_IN is a JSON object of the fields of `World`; what is left out is as if all were well.
+TREX_STAND_IN is a JSON object of the fields of `World`; a field left out means that all is well.
 """
 
 import itertools
@@ -42,7 +42,7 @@ class World:
     bridge: bool = False  # boxes pass frames for the other port, and take none of their own
     # what streams are to send so soon after a start leaves at once, at that time
     catch_up_s: float = 0.02
-    # of each direction; what is above waits, and is lost when the queue is full
+    # of each direction; more frames wait, and are lost when the queue is full
     capacity_fps: float | None = None
     queue: int = 0  # frames
     lose: dict = field(default_factory=dict)  # frames lost of a group, by its number
@@ -122,8 +122,8 @@ class Traffic:
         self.ended = self.now()
 
     def sent(self, stream, until):
-        """Frames up to a moment. The scheduler is late when traffic starts: what is due by then
-        leaves once it has caught up."""
+        """Frames up to a moment. The scheduler is late when traffic starts: frames that are due by
+        then leave once it has caught up."""
         if until < self.world.catch_up_s:
             return 0.0
         if stream.mode.total_pkts and self.ended is None and until == self.duration:
