@@ -19,6 +19,11 @@ setup: ## install the toolchain (a second run does nothing)
 regs: setup ## regenerate the files of regs/*.rdl and suites.yaml; headers, pages into build/regs
 	@$(ENV) regs/generate.sh
 
+# mill serves one caller at a time. Where all parts run, it elaborates the chips of the simulation
+# first, since most tests wait for these.
+ALL ?=
+simulated = $(sized)/rtl/stamp $(sized)/rtl/model-stamp
+
 # --- builds ---------------------------------------------------------------------------------------
 
 scala_sources := $(shell find common interface_fpga crypto_fpga -path '*/src/*.scala' -not -path '*/test/*' 2>/dev/null)
@@ -73,7 +78,7 @@ shells = $(MILL) boards.runMain sallyport.boards.Elaborate \
     and=--and; done; done)
 
 # Fabrics as on a VCU1525, but that resets of links take no second.
-$(sized)/rtl/fabric-stamp: $(shell_sources) build.mill VERSION | setup
+$(sized)/rtl/fabric-stamp: $(shell_sources) build.mill VERSION | setup $(if $(ALL),$(simulated))
 	@$(call shells,vcu1525,$(sized)/rtl/$$chip-fabric,--fabric)
 	@touch $@
 
@@ -125,10 +130,9 @@ endif
 scala_folder = $(if $(filter common,$*),common,$*_fpga)
 PYTEST := python -m pytest -q $(if $(LONG),--long)
 
-# mill serves one caller at a time. Where all parts run, what other parts wait for is elaborated
-# before its specs run, and its callers wait for each other here, so that they take one of make's
-# places and not all of them.
-elaborated := verilog $(sized)/rtl/model-stamp $(sized)/rtl/fabric-stamp build/boards/parts/stamp build/boards/check/stamp
+# Its specs run once all that other parts wait for is elaborated. Its callers wait for each other
+# here, so that they take one of make's places and not all of them.
+elaborated := $(simulated) $(sized)/rtl/fabric-stamp build/boards/parts/stamp build/boards/check/stamp
 part-crypto part-interface part-common: part-%: | setup $(if $(ALL),$(elaborated))
 	$(part) mill --no-daemon --ticker false $(scala_folder).test
 part-lint: | setup
@@ -196,14 +200,14 @@ synth-check: setup ## area and depth of the full chips in BOARD's shells, by yos
 # where they are built.
 board_sources := $(shell_sources) $(wildcard boards/data/*.yaml boards/ip/*.yaml boards/constraints/*.tcl boards/templates/* boards/*.py)
 checked_boards := $(basename $(notdir $(wildcard boards/data/*.yaml)))
-build/boards/check/stamp: $(board_sources) build.mill VERSION | setup
+build/boards/check/stamp: $(board_sources) build.mill VERSION | setup $(if $(ALL),$(simulated))
 	@$(call shells,$(checked_boards),$(@D)/$$board/$$chip/rtl)
 	@$(ENV) for board in $(checked_boards); do for chip in inner crypto outer; do \
 	  python -m boards.top --board $$board --chip $$chip --out $(@D)/$$board/$$chip/rtl || exit 1; done; done
 	@touch $@
 
 board-parts: build/boards/parts/stamp ## Verilog of shell parts for their own tests
-build/boards/parts/stamp: $(shell_sources) build.mill VERSION | setup
+build/boards/parts/stamp: $(shell_sources) build.mill VERSION | setup $(if $(ALL),$(simulated))
 	@$(MILL) boards.runMain sallyport.boards.ElaborateParts --out $(@D)
 	@touch $@
 
