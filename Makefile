@@ -86,7 +86,7 @@ sim-shell: sim $(sized)/rtl/fabric-stamp ## build/bin/sallyport-sim-shell, for -
 	@$(ENV) $(MAKE) --no-print-directory -C sim/engine BUILD_DIR=$(CURDIR)/$(sized) shell
 
 mgmt: setup ## build/bin/sallyctl and build/bin/sallyportd
-	@$(ENV) cd mgmt && CGO_ENABLED=0 ../$(STEP) "sallyctl and sallyportd" go build -trimpath -ldflags "-X main.version=$(VERSION)" -o ../build/bin/ ./cmd/...
+	@$(ENV) cd mgmt && ../$(STEP) "sallyctl and sallyportd" go build -ldflags "-X main.version=$(VERSION)" -o ../build/bin/ ./cmd/...
 
 ike: setup ## build/strongswan/*.so: charon's plugin, strongSwan 5.9.8 (docs/how-to/ike.md)
 	@$(MAKE) --no-print-directory -C mgmt/strongswan

@@ -19,6 +19,10 @@ fi
 case " ${MAKEFLAGS:-} " in *" $models "*) ;; *) export MAKEFLAGS="${MAKEFLAGS:+$MAKEFLAGS }$models" ;; esac
 unset models
 export CCACHE_SLOPPINESS=pch_defines,time_macros
+# Static Go programs that hold no path of this machine. Tests, linters and packages have the same
+# flags, so Go compiles a package once for all of them.
+export CGO_ENABLED="${CGO_ENABLED:-0}"
+case " ${GOFLAGS:-} " in *" -trimpath "*) ;; *) export GOFLAGS="${GOFLAGS:+$GOFLAGS }-trimpath" ;; esac
 # Java for short runs, unless the user has chosen: the light compiler and a collector of one thread
 # halve the processor time of compiling and elaborating Chisel. That compiler alone gets 48 MB for
 # its code unless told; the Scala compiler fills them, and Java then interprets the rest.

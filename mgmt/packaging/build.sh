@@ -7,7 +7,7 @@ cd "$(dirname "$0")"
 root=$(cd ../.. && pwd)
 VERSION=$(cat "$root/VERSION")
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
-export VERSION SOURCE_DATE_EPOCH
+export VERSION SOURCE_DATE_EPOCH CGO_ENABLED=0 GOFLAGS=-trimpath
 
 # The programs hold other modules and Go's own library: path, version and folder of each.
 modules() {
@@ -27,11 +27,11 @@ export PAGES="$pages"
 
 mkdir -p "$root/build/packages"
 for ARCH in amd64 arm64 loong64; do
-  export ARCH GOOS=linux GOARCH=$ARCH CGO_ENABLED=0 BUILD="$root/build/packages/$ARCH"
+  export ARCH GOOS=linux GOARCH=$ARCH BUILD="$root/build/packages/$ARCH"
   tags=
   # gmsm's SM4 assembly for arm64 uses instructions that most such processors do not have.
   [ "$ARCH" != arm64 ] || tags=purego
-  (cd .. && go build -trimpath -tags "$tags" -ldflags "-s -w -X main.version=$VERSION" -o "$BUILD/" ./cmd/...)
+  (cd .. && go build -tags "$tags" -ldflags "-s -w -X main.version=$VERSION" -o "$BUILD/" ./cmd/...)
   modules | sort -u | env -u GOOS -u GOARCH go run ./meta -version "$VERSION" -changelog "$root/CHANGELOG.md" -out "$BUILD"
   gzip -9nf "$BUILD/changelog"
   env -u GOOS -u GOARCH go tool nfpm package --config nfpm.yaml --packager deb --target "$root/build/packages/"
