@@ -134,7 +134,7 @@ PYTEST := python -m pytest -q $(if $(LONG),--long)
 # here, so that they take one of make's places and not all of them.
 elaborated := $(simulated) $(sized)/rtl/fabric-stamp build/boards/parts/stamp build/boards/check/stamp
 part-crypto part-interface part-common: part-%: | setup $(if $(ALL),$(elaborated))
-	$(part) mill --no-daemon --ticker false $(scala_folder).test
+	$(part) scripts/specs.sh $(scala_folder).test
 part-lint: | setup
 	$(part) scripts/lint.sh
 part-formal: | setup $(if $(ALL),$(elaborated))
