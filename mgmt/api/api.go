@@ -11,7 +11,7 @@ import (
 )
 
 // Version is the major and minor version of the API. A minor version only adds.
-const Version = "1.0"
+const Version = "1.1"
 
 // VersionHeader is the header of each answer that has Version.
 const VersionHeader = "Sallyport-Api"

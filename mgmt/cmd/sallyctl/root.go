@@ -90,7 +90,7 @@ func newRoot() *cobra.Command {
 			},
 		})
 	}
-	root.AddCommand(newCounters(o), newEvents(o), newAudit(o), newMonitor(o), newID(o), newCard(o), newPair(o), newConfig(o))
+	root.AddCommand(newCounters(o), newEvents(o), newAudit(o), newMonitor(o), newID(o), newCard(o), newPair(o), newConfig(o), newYANG(o))
 	return root
 }
 

@@ -99,8 +99,8 @@ func TestUnknown(t *testing.T) {
 	r := newRig(t)
 	transport := r.transport()
 	for path, want := range map[string]string{
-		"/sallyport.v2.BoxService/GetVersion": `this sallyportd speaks version 1.0 of its API, and the client another, "2": use programs of one release`,
-		"/sallyport.v1.BoxService/Explode":    `version 1.0 of the API, which this sallyportd speaks, has no method "Explode"`,
+		"/sallyport.v2.BoxService/GetVersion": `this sallyportd speaks version 1.1 of its API, and the client another, "2": use programs of one release`,
+		"/sallyport.v1.BoxService/Explode":    `version 1.1 of the API, which this sallyportd speaks, has no method "Explode"`,
 		"/grpc.health.v1.Health/Check":        "this is the API of sallyportd, which has the service sallyport.v1.BoxService alone",
 		"/":                                   "this is the API of sallyportd, which has the service sallyport.v1.BoxService alone",
 	} {

@@ -18,7 +18,7 @@ func TestOtherClients(t *testing.T) {
 		}
 		out, err := exec.Command("python", "testdata/client.py", r.path).CombinedOutput()
 		want := "0x00001001\n0x00002001\n0x00000777\n" + `INVALID_ARGUMENT what must be "state" or "policy"` + "\n" +
-			`UNIMPLEMENTED this sallyportd speaks version 1.0 of its API, and the client another, "2": use programs of one release` + "\n"
+			`UNIMPLEMENTED this sallyportd speaks version 1.1 of its API, and the client another, "2": use programs of one release` + "\n"
 		if err != nil || string(out) != want {
 			t.Errorf("%v\n%s", err, out)
 		}

@@ -27,7 +27,7 @@ func AcquireOf(p *model.Policy, packet xfrm.Selector) Event {
 		return &r.First
 	}
 	return Event{
-		Kind: EventAcquire, Src: packet.Src.Addr(), Dst: packet.Dst.Addr(), Proto: Protocol(strconv.Itoa(int(packet.Proto))), ReqID: p.Template.ReqID,
+		Kind: EventAcquire, Src: packet.Src.Addr(), Dst: packet.Dst.Addr(), Proto: Protocol(strconv.Itoa(int(packet.Proto))), ReqID: p.Template.ReqID, Name: p.Name,
 		Asked: &Asked{p.Selector.String(), number(packet.SPort), number(packet.DPort), number(packet.Type), number(packet.Code)},
 	}
 }

@@ -64,6 +64,8 @@ type Event struct {
 	SPI   uint32     `json:"spi,omitempty"`
 	ReqID uint32     `json:"reqid,omitempty"`
 	Dir   xfrm.Dir   `json:"dir,omitempty"`
+	// Name of the SA, or of an acquire's policy, if it has one.
+	Name string `json:"name,omitempty"`
 
 	// Of an expire: whether the hard limit was reached, and in what: "bytes", "packets", "time",
 	// "time-use", or two of them with a comma.
@@ -106,7 +108,7 @@ type Dropped struct {
 
 // eventOf is an event of an SA.
 func eventOf(kind string, sa *model.SA) Event {
-	return Event{Kind: kind, Src: sa.Src, Dst: sa.Dst, Proto: Protocol(sa.Proto), SPI: sa.SPI, ReqID: sa.ReqID, Dir: sa.Way}
+	return Event{Kind: kind, Src: sa.Src, Dst: sa.Dst, Proto: Protocol(sa.Proto), SPI: sa.SPI, ReqID: sa.ReqID, Dir: sa.Way, Name: sa.Name}
 }
 
 // ExpireEvent is that of an SA that has reached a limit.

@@ -26,7 +26,7 @@ var upwards = strings.Fields(`
 	punt
 	config
 	daemon
-	api web traffic
+	api web traffic yang
 	fakebox testbox peertest killpoint
 	pages
 `)

@@ -111,6 +111,9 @@ func (p *Policy) line() string {
 	if p.FragmentFirst {
 		b.WriteString(" flag fragment-first")
 	}
+	if p.Name != "" {
+		fmt.Fprintf(&b, " name %s", p.Name)
+	}
 	if t := p.Template; t != nil {
 		fmt.Fprintf(&b, " tmpl src %s dst %s proto %s", xfrm.AddrText(t.Src), xfrm.AddrText(t.Dst), t.Proto)
 		if t.SPI != 0 {

@@ -39,6 +39,9 @@ func described[V any](all iter.Seq[V], meter Meter, describe func(V, Meter) (str
 func (m *Model) DescribeSA(sa *SA, meter Meter) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "src %s dst %s\n\tproto %s spi 0x%08x reqid %d mode %s\n", sa.Src, sa.Dst, sa.Proto, sa.SPI, sa.ReqID, sa.Mode)
+	if sa.Name != "" {
+		fmt.Fprintf(&b, "\tname %s\n", sa.Name)
+	}
 	fmt.Fprintf(&b, "\treplay-window %d ", sa.ReplayWindow)
 	if flags := flagsOf(sa); len(flags) > 0 {
 		fmt.Fprintf(&b, "flag %s ", strings.Join(flags, " "))
@@ -118,6 +121,9 @@ func (m *Model) DescribePolicy(p *Policy, meter Meter) (string, error) {
 	fmt.Fprintf(&b, "index %d priority %d ", p.Index, p.Priority)
 	if p.FragmentFirst {
 		b.WriteString("flag fragment-first ")
+	}
+	if p.Name != "" {
+		fmt.Fprintf(&b, "name %s ", p.Name)
 	}
 	b.WriteByte('\n')
 	if t := p.Template; t != nil {

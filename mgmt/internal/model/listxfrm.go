@@ -11,6 +11,7 @@ import (
 
 // stateJSON is an SA in `sallyctl -j xfrm state`. iproute2 has no JSON of it: keys are its words.
 type stateJSON struct {
+	Name         string            `json:"name,omitempty"`
 	Src          netip.Addr        `json:"src"`
 	Dst          netip.Addr        `json:"dst"`
 	Proto        string            `json:"proto"`
@@ -80,7 +81,7 @@ func algorithm(a xfrm.Algorithm) *algorithmJSON {
 
 func (m *Model) stateObject(sa *SA, l Listing) (any, error) {
 	o := &stateJSON{
-		Src: sa.Src, Dst: sa.Dst, Proto: sa.Proto, SPI: sa.SPI, ReqID: sa.ReqID, Mode: sa.Mode, ReplayWindow: sa.ReplayWindow,
+		Name: sa.Name, Src: sa.Src, Dst: sa.Dst, Proto: sa.Proto, SPI: sa.SPI, ReqID: sa.ReqID, Mode: sa.Mode, ReplayWindow: sa.ReplayWindow,
 		Flags: flagsOf(sa), ExtraFlags: extraFlagsOf(sa), DF: sa.DF, TFCPad: sa.TFCPad,
 		Aead: algorithm(sa.Aead), Auth: algorithm(sa.Auth), Enc: algorithm(sa.Enc), Dir: m.wayOf(sa),
 	}
@@ -133,6 +134,7 @@ func selectorObject(s xfrm.Selector) map[string]string {
 
 // policyJSON is a policy in `sallyctl -j xfrm policy`, likewise.
 type policyJSON struct {
+	Name     string            `json:"name,omitempty"`
 	Sel      map[string]string `json:"sel"`
 	Dir      xfrm.Dir          `json:"dir"`
 	Action   xfrm.Action       `json:"action"`
@@ -154,7 +156,7 @@ type templateJSON struct {
 
 func (m *Model) policyObject(p *Policy, l Listing) (any, error) {
 	o := &policyJSON{
-		Sel: selectorObject(p.Selector), Dir: p.Dir, Action: cmp.Or(p.Action, xfrm.ActionAllow), Index: p.Index, Priority: p.Priority,
+		Name: p.Name, Sel: selectorObject(p.Selector), Dir: p.Dir, Action: cmp.Or(p.Action, xfrm.ActionAllow), Index: p.Index, Priority: p.Priority,
 		Flags: names(flag{p.FragmentFirst, "fragment-first"}),
 	}
 	if t := p.Template; t != nil {

@@ -2,7 +2,10 @@
 
 package xfrm
 
-import "net/netip"
+import (
+	"net/netip"
+	"strings"
+)
 
 // id reads a run of src, dst, proto and spi.
 func (p *parser) id() (ID, error) {
@@ -64,4 +67,31 @@ func (p *parser) ipsecProtocol() (string, error) {
 		return "", word.errorf("proto %s is not supported: only esp is", word.Text)
 	}
 	return "", word.errorf("proto must be esp, not %s", word.quoted())
+}
+
+// MaxName is the length of the longest name in bytes.
+const MaxName = 128
+
+// notInNames are visible characters that words of a batch file cannot have.
+const notInNames = "\"'#\\"
+
+// ValidName says whether an SA or a policy can have a name: 1 to 128 visible ASCII characters, and
+// none of the four that have a meaning in batch files.
+func ValidName(name string) bool {
+	outside := func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(notInNames, r) }
+	return name != "" && len(name) <= MaxName && !strings.ContainsFunc(name, outside)
+}
+
+// name reads `name NAME`, which iproute2 does not have: what a controller calls an SA or a policy.
+// The box keeps it and looks for nothing by it.
+func (p *parser) name() (string, error) {
+	p.skip()
+	word, err := p.take("the name")
+	if err != nil {
+		return "", err
+	}
+	if name := string(word.Text); ValidName(name) {
+		return name, nil
+	}
+	return "", word.errorf("a name has 1 to %d visible ASCII characters other than %s, unlike %s", MaxName, notInNames, word.quoted())
 }

@@ -4,6 +4,7 @@ package xfrm
 
 import (
 	"net/netip"
+	"strings"
 	"testing"
 )
 
@@ -34,5 +35,30 @@ func TestStateFilters(t *testing.T) {
 	}
 	if id := parseOne(t, "xfrm state get dst 2001:db8::2 proto esp spi 1").(StateSelect).Filter.ID(); id != (ID{netip.Addr{}, addr("2001:db8::2"), "esp", 1}) {
 		t.Errorf("get is for %+v", id)
+	}
+}
+
+// TestName: a state and a policy keep their names; what batch files give a meaning is in none.
+func TestName(t *testing.T) {
+	longest := strings.Repeat("n", MaxName)
+	for _, name := range []string{"a", "in/trans/2001:db8:123::200/2001:db8:123::100_4097", "!$%&()*+,-./:;<=>?@[]^_`{|}~", longest} {
+		commands, err := ParseBatch("f", []byte("xfrm state add "+sa+"name "+name+" "+gcm+"\nxfrm policy add dst 10.0.0.0/8 dir out name "+name+" "+tmpl+"\n"))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if s, p := commands[0].(StateAdd).State, commands[1].(PolicyAdd).Policy; s.Name != name || p.Name != name {
+			t.Errorf("%q and %q, not %q", s.Name, p.Name, name)
+		}
+	}
+	for _, name := range []string{longest + "n", "'a b'", "'a\"'", `"it's"`, `''`, `a\b`, "\u00e9"} {
+		for _, line := range []string{"xfrm state add " + sa + "name " + name + " " + gcm, "xfrm policy add dst 10.0.0.0/8 dir out name " + name} {
+			if _, err := ParseBatch("f", []byte(line)); err == nil || !strings.Contains(err.Error(), "a name has 1 to 128 visible ASCII characters") {
+				t.Errorf("%s: %v", line, err)
+			}
+		}
+	}
+	if _, err := ParseBatch("f", []byte("xfrm policy add dst 10.0.0.0/8 dir out name")); err == nil {
+		t.Error("a name that is missing")
 	}
 }

@@ -100,8 +100,8 @@ func (p *parser) policyFlag(pol *Policy) error {
 	return word.errorf("flag must be fragment-first, not %s", word.quoted())
 }
 
-// policyAdd reads what iproute2's xfrm_policy_modify reads, `action punt`, `flag fragment-first`
-// and, in an update, `sas`.
+// policyAdd reads what iproute2's xfrm_policy_modify reads, `action punt`, `flag fragment-first`,
+// `name` and, in an update, `sas`.
 func (p *parser) policyAdd(update bool) (Command, error) {
 	pol := Policy{Selector: Selector{Src: Everything, Dst: Everything}, Action: ActionAllow}
 	var selector, dir bool
@@ -121,6 +121,8 @@ func (p *parser) policyAdd(update bool) (Command, error) {
 			return nil, word.refuse("there are no security contexts here")
 		case text == "mark":
 			err = p.mark()
+		case text == "name":
+			pol.Name, err = p.name()
 		case text == "index":
 			p.skip()
 			pol.Index, err = p.number32("the index")

@@ -78,7 +78,8 @@ func (p *parser) unknown() error {
 	return word.errorf("unexpected word %s", word.quoted())
 }
 
-// stateAdd reads what iproute2's xfrm_state_modify reads, `df`, `dscp`, `for-dscp` and `dummy`.
+// stateAdd reads what iproute2's xfrm_state_modify reads, `df`, `dscp`, `for-dscp`, `dummy`
+// and `name`.
 func (p *parser) stateAdd(update bool) (Command, error) {
 	s := State{Mode: ModeTransport}
 	var idSeen bool
@@ -91,6 +92,8 @@ func (p *parser) stateAdd(update bool) (Command, error) {
 			s.Mode, err = p.mode()
 		case "mark":
 			err = p.mark()
+		case "name":
+			s.Name, err = p.name()
 		case "reqid":
 			p.skip()
 			s.ReqID, err = p.number32("the reqid")

@@ -83,6 +83,7 @@ type Flags struct {
 // State is an SA as written.
 type State struct {
 	ID
+	Name         string `json:"name,omitempty"`
 	Mode         string `json:"mode"`
 	ReqID        uint32 `json:"reqid,omitempty"`
 	ReplayWindow uint32 `json:"replay_window"`
@@ -161,6 +162,7 @@ type Template struct {
 // Policy is an SPD entry as written.
 type Policy struct {
 	Selector
+	Name     string    `json:"name,omitempty"`
 	Dir      Dir       `json:"dir"`
 	Action   Action    `json:"action"`
 	Priority uint32    `json:"priority"`

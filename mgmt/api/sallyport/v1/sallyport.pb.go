@@ -65,7 +65,7 @@ func (*GetVersionRequest) Descriptor() ([]byte, []int) {
 
 type GetVersionResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Api           string                 `protobuf:"bytes,1,opt,name=api,proto3" json:"api,omitempty"` // "1.0": major and minor version of this interface
+	Api           string                 `protobuf:"bytes,1,opt,name=api,proto3" json:"api,omitempty"` // "1.1": major and minor version of this interface
 	Daemon        string                 `protobuf:"bytes,2,opt,name=daemon,proto3" json:"daemon,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2572,6 +2572,7 @@ type WatchResponse struct {
 	Uptime        string                 `protobuf:"bytes,25,opt,name=uptime,proto3" json:"uptime,omitempty"`
 	Packet        string                 `protobuf:"bytes,26,opt,name=packet,proto3" json:"packet,omitempty"`
 	Allowed       string                 `protobuf:"bytes,27,opt,name=allowed,proto3" json:"allowed,omitempty"`
+	Name          string                 `protobuf:"bytes,28,opt,name=name,proto3" json:"name,omitempty"` // of the SA, or of an acquire's policy, if it has one; since 1.1
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2795,6 +2796,13 @@ func (x *WatchResponse) GetAllowed() string {
 	return ""
 }
 
+func (x *WatchResponse) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
 var File_sallyport_v1_sallyport_proto protoreflect.FileDescriptor
 
 const file_sallyport_v1_sallyport_proto_rawDesc = "" +
@@ -2996,7 +3004,7 @@ const file_sallyport_v1_sallyport_proto_rawDesc = "" +
 	"\x06yields\x18\x02 \x01(\bR\x06yields\x12\x1a\n" +
 	"\bproblems\x18\x03 \x03(\tR\bproblems\x12%\n" +
 	"\x0esilent_seconds\x18\x04 \x01(\x01R\rsilentSeconds\"\x0e\n" +
-	"\fWatchRequest\"\x99\x05\n" +
+	"\fWatchRequest\"\xad\x05\n" +
 	"\rWatchResponse\x12\x14\n" +
 	"\x05event\x18\x01 \x01(\tR\x05event\x12\x10\n" +
 	"\x03src\x18\x02 \x01(\tR\x03src\x12\x10\n" +
@@ -3025,7 +3033,8 @@ const file_sallyport_v1_sallyport_proto_rawDesc = "" +
 	"\x04time\x18\x18 \x01(\tR\x04time\x12\x16\n" +
 	"\x06uptime\x18\x19 \x01(\tR\x06uptime\x12\x16\n" +
 	"\x06packet\x18\x1a \x01(\tR\x06packet\x12\x18\n" +
-	"\aallowed\x18\x1b \x01(\tR\aallowedB\a\n" +
+	"\aallowed\x18\x1b \x01(\tR\aallowed\x12\x12\n" +
+	"\x04name\x18\x1c \x01(\tR\x04nameB\a\n" +
 	"\x05_hardB\x05\n" +
 	"\x03_upB\x05\n" +
 	"\x03_okB\b\n" +

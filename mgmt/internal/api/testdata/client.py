@@ -51,7 +51,7 @@ def main(path: str) -> None:
         def call(method: str, request: bytes = b"") -> bytes:
             return channel.unary_unary(f"/sallyport.v1.BoxService/{method}")(request, timeout=20)
 
-        assert fields(call("GetVersion"))[1] == b"1.0"
+        assert fields(call("GetVersion"))[1] == b"1.1"
         key = fields(call("GetSealingKey"))
         suite = hpke.Suite(hpke.KEM.X25519, hpke.KDF.HKDF_SHA256, hpke.AEAD.AES_256_GCM)
         line = b"xfrm state add src 192.0.2.2 dst 192.0.2.1 proto esp spi 0x777 reqid 9 mode tunnel dir in "
