@@ -6,6 +6,8 @@
 //	defer c.Close()
 //	counters, err := c.GetCounters(ctx, &sallyportv1.GetCountersRequest{})
 //
+// From another machine DialTLS takes the place of Dial.
+//
 // A client has the methods of sallyportv1connect.BoxServiceClient. Text that may hold keys goes by
 // SealedBatch and SealedCommand, which seal it.
 package client
@@ -43,10 +45,15 @@ func Dial(path string) *Client {
 	}
 	t := &http.Transport{DialContext: dial, Protocols: new(http.Protocols)}
 	t.Protocols.SetUnencryptedHTTP2(true)
+	return over(t, t, "http://localhost")
+}
+
+// over makes a client of a transport, whose requests go through a way to it.
+func over(t *http.Transport, way http.RoundTripper, url string) *Client {
 	options := []connect.ClientOption{
 		connect.WithAcceptCompression("gzip", nil, nil), connect.WithReadMaxBytes(mostAnswer), connect.WithInterceptors(versions{}),
 	}
-	return &Client{BoxServiceClient: sallyportv1connect.NewBoxServiceClient(&http.Client{Transport: t}, "http://localhost", options...), transport: t}
+	return &Client{BoxServiceClient: sallyportv1connect.NewBoxServiceClient(&http.Client{Transport: way}, url, options...), transport: t}
 }
 
 // mostAnswer is the longest answer in bytes: a list of all SAs of the largest box.

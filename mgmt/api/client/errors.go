@@ -22,10 +22,10 @@ func Sentence(err error) string {
 }
 
 // Refused says whether an error has left everything as it was: the request is at fault, may not be
-// made, or is of another version, or a file could not be written.
+// made, or is of another version, a certificate does not count, or a file could not be written.
 func Refused(err error) bool {
 	switch connect.CodeOf(err) {
-	case connect.CodeInvalidArgument, connect.CodeFailedPrecondition, connect.CodePermissionDenied, connect.CodeUnimplemented:
+	case connect.CodeInvalidArgument, connect.CodeFailedPrecondition, connect.CodePermissionDenied, connect.CodeUnauthenticated, connect.CodeUnimplemented:
 		return err != nil
 	}
 	return false

@@ -23,14 +23,14 @@ import (
 
 // remote is a box that a daemon has, which is reached by its API.
 type remote struct {
-	path       string
+	dial       func() *client.Client
 	lists      session.Lists
 	out, notes io.Writer
 }
 
 // with makes a refusal of the daemon's error.
 func (r *remote) with(use func(context.Context, *client.Client) error) error {
-	c := client.Dial(r.path)
+	c := r.dial()
 	defer c.Close()
 	if err := use(context.Background(), c); err != nil {
 		return &control.Refused{Reason: client.Sentence(err), Input: client.Refused(err)}

@@ -119,7 +119,7 @@ func TestHeld(t *testing.T) {
 		{[]string{"--daemon", path, "events"}, 2, "sallyctl monitor"},
 		{[]string{"--daemon", path, "audit"}, 2, "sallyctl monitor"},
 		{[]string{"--daemon", path, "--socket", w.socket, "id"}, 2, "give one of"},
-		{[]string{"--daemon", path, "--state", "x", "id"}, 2, "--state is not for --daemon"},
+		{[]string{"--daemon", path, "--state", "x", "id"}, 2, "--state is not for --daemon or --server"},
 		{[]string{"--daemon=" + w.dir + "/none", "id"}, 1, "cannot reach sallyportd at " + w.dir + "/none"},
 		{[]string{"--daemon", path, "-batch", w.file("big", strings.Repeat("# a line of a comment\n", 1<<16))}, 2, "split it"},
 	} {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sallyport/mgmt/api"
+	"sallyport/mgmt/api/client"
 	"sallyport/mgmt/internal/control"
 	"sallyport/mgmt/internal/place"
 	"sallyport/mgmt/internal/session"
@@ -23,6 +24,7 @@ import (
 type options struct {
 	place.Place
 	state, batch, daemon string
+	server               server
 	lists                session.Lists
 }
 
@@ -65,6 +67,7 @@ func newRoot() *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.StringVar(&o.daemon, "daemon", "", "the control socket `path` of the sallyportd that has the box; its API is used, beside it (default: "+control.DefaultPath+", if the API is there)")
 	flags.Lookup("daemon").NoOptDefVal = control.DefaultPath
+	o.server.addTo(flags)
 	flags.StringVar(&o.Socket, "socket", "", "the simulator's register `socket` of one box")
 	flags.StringVar(&o.PCI, "pci", "", "the cards of one box: the PCI `address` of the crypto card, or of all three as inner,crypto,outer")
 	flags.StringVar(&o.state, "state", "", "the `file` that keeps the configuration between invocations (default: beside the socket, or in /run/sallyport)")
@@ -104,7 +107,7 @@ func noArguments(_ *cobra.Command, args []string) error {
 // with gives the box to `use`: through its daemon, or directly.
 func (o *options) with(cmd *cobra.Command, use func(target) error) error {
 	given := 0
-	for _, way := range []string{o.daemon, o.Socket, o.PCI} {
+	for _, way := range []string{o.daemon, o.server.address, o.Socket, o.PCI} {
 		if way != "" {
 			given++
 		}
@@ -115,13 +118,21 @@ func (o *options) with(cmd *cobra.Command, use func(target) error) error {
 	}
 	switch {
 	case given > 1:
-		return usageError{errors.New("give one of --daemon, --socket and --pci, not both")}
-	case path != "" && o.state != "":
-		return usageError{errors.New("--state is not for --daemon: sallyportd's configuration names its state file")}
+		return usageError{errors.New("give one of --daemon, --server, --socket and --pci, not both")}
+	case o.server.address == "" && o.server.alone() != "":
+		return usageError{fmt.Errorf("--%s is for --server alone", o.server.alone())}
+	case (path != "" || o.server.address != "") && o.state != "":
+		return usageError{errors.New("--state is not for --daemon or --server: sallyportd's configuration names its state file")}
 	case path != "":
-		return use(&remote{path: api.Path(path), lists: o.lists, out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr()})
+		return o.through(cmd, func() *client.Client { return client.Dial(api.Path(path)) }, use)
+	case o.server.address != "":
+		config, err := o.server.config()
+		if err != nil {
+			return usageError{err}
+		}
+		return o.through(cmd, func() *client.Client { return client.DialTLS(o.server.address, config) }, use)
 	case given == 0:
-		return usageError{errors.New("which box? Give --daemon PATH (sallyportd), --socket PATH (simulator), --pci CRYPTO or --pci INNER,CRYPTO,OUTER (cards)")}
+		return usageError{errors.New("which box? Give --daemon PATH (sallyportd), --server HOST:PORT (sallyportd of another machine), --socket PATH (simulator), --pci CRYPTO or --pci INNER,CRYPTO,OUTER (cards)")}
 	}
 	if o.PCI != "" {
 		if _, err := place.Parse("pci:" + o.PCI); err != nil {
@@ -129,6 +140,11 @@ func (o *options) with(cmd *cobra.Command, use func(target) error) error {
 		}
 	}
 	return use(&direct{place: o.Place, state: cmp.Or(o.state, o.State()), lists: o.lists, out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr()})
+}
+
+// through gives a box to `use` that a daemon has.
+func (o *options) through(cmd *cobra.Command, dial func() *client.Client, use func(target) error) error {
+	return use(&remote{dial: dial, lists: o.lists, out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr()})
 }
 
 // usable is the socket of a daemon that this user may use: where only the readers' is, that one.

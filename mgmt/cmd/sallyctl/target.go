@@ -173,13 +173,13 @@ func (d *direct) print(events []events.Event, err error) error {
 }
 
 func (d *direct) monitor() error {
-	return usageError{errors.New("monitor is of sallyportd: give --daemon PATH, or take what has waited with events and audit")}
+	return usageError{errors.New("monitor is of sallyportd: give --daemon PATH or --server HOST:PORT, or take what has waited with events and audit")}
 }
 
 func (d *direct) pair(control.PairVerb) (control.Pair, error) {
-	return control.Pair{}, usageError{errors.New("pair is of sallyportd: give --daemon PATH")}
+	return control.Pair{}, usageError{errors.New("pair is of sallyportd: give --daemon PATH or --server HOST:PORT")}
 }
 
 func (d *direct) config(*sallyportv1.ConfigRequest) (control.Config, error) {
-	return control.Config{}, usageError{errors.New("config is of sallyportd: give --daemon PATH")}
+	return control.Config{}, usageError{errors.New("config is of sallyportd: give --daemon PATH or --server HOST:PORT")}
 }

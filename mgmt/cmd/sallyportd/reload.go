@@ -13,18 +13,21 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"sallyport/mgmt/internal/api"
 	"sallyport/mgmt/internal/config"
+	"sallyport/mgmt/internal/mutual"
 	"sallyport/mgmt/internal/peer"
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// reloader reads the configuration again at SIGHUP. The level of the log and the certificates of a
-// pair change at once; what else differs takes a restart.
+// reloader reads the configuration again at SIGHUP. The level of the log, the certificates of a
+// pair, and those of the API with its clients change at once; what else differs takes a restart.
 type reloader struct {
 	path     string
 	now      *config.Config
 	level    slog.LevelVar
 	identity atomic.Pointer[peer.Identity]
+	network  *api.Network // nil: no other machine reaches the API
 }
 
 // follow reloads at each SIGHUP until ctx ends. A file that is wrong changes nothing.
@@ -50,13 +53,28 @@ func (r *reloader) reload(log *slog.Logger) error {
 		return err
 	}
 	xfrm.Wipe(initial)
+	// Nothing changes until all that may is known to be right.
+	var identity *peer.Identity
+	var access *mutual.Access
 	if c.Peer.Wanted() && r.now.Peer.Wanted() {
-		identity, err := c.Peer.Identity()
-		if err != nil {
+		if identity, err = c.Peer.Identity(); err != nil {
 			return err
 		}
+	}
+	if c.API.Wanted() && r.network != nil {
+		if access, err = c.API.Access(); err != nil {
+			return err
+		}
+	}
+	if identity != nil {
 		r.identity.Store(identity)
 		r.now.Peer.Certificate, r.now.Peer.Key, r.now.Peer.Trust, r.now.Peer.Name = c.Peer.Certificate, c.Peer.Key, c.Peer.Trust, c.Peer.Name
+	}
+	if access != nil {
+		r.network.Store(access)
+		listen := r.now.API.Listen
+		r.now.API = c.API
+		r.now.API.Listen = listen
 	}
 	r.level.Set(c.Log.Level.Level)
 	r.now.Log = c.Log

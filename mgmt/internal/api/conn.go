@@ -4,21 +4,25 @@ package api
 
 import (
 	"context"
-	"log/slog"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"sallyport/mgmt/internal/daemon"
 )
 
-// mostClients are served at once, as many as at the control socket. As many as mostRefused more are
-// told that they are too many, and others are cut off.
+// mostClients are served at once by each listener, as many as at the control socket. As many as
+// mostRefused more are told that they are too many, and others are cut off. Of one client of the
+// network these are mostOfOne and mostOfOneRefused.
 const (
-	mostClients = 64
-	mostRefused = 16
+	mostClients      = 64
+	mostRefused      = 16
+	mostOfOne        = 16
+	mostOfOneRefused = 4
 )
+
+// logAgain is how often one of many clients that are too many is logged.
+const logAgain = 10 * time.Second
 
 // party is the other end of a connection.
 type party struct {
@@ -36,13 +40,19 @@ type (
 func partyOf(ctx context.Context) party { return ctx.Value(partyKey{}).(party) }
 
 // withParty notes who is at the other end of a connection that comes from limited.
-func withParty(ctx context.Context, conn net.Conn, reads bool) context.Context {
+func withParty(ctx context.Context, conn net.Conn) context.Context {
 	place := conn.(*placed)
-	c := party{caller: daemon.CallerOf(place.Conn), crowded: place.crowded}
-	if reads {
-		c.caller = c.caller.Reading()
+	return context.WithValue(ctx, partyKey{}, party{place.caller, place.crowded})
+}
+
+// localCaller is the process at the other end of a Unix socket.
+func localCaller(reads bool) func(net.Conn) daemon.Caller {
+	return func(conn net.Conn) daemon.Caller {
+		if reads {
+			return daemon.CallerOf(conn).Reading()
+		}
+		return daemon.CallerOf(conn)
 	}
-	return context.WithValue(ctx, partyKey{}, c)
 }
 
 // begun says that a request is here: its method may take as long as it takes.
@@ -78,61 +88,3 @@ func (b *bounded) begin() { _ = b.control.SetWriteDeadline(time.Now().Add(b.most
 
 // Unwrap gives http.ResponseController the answer below.
 func (b *bounded) Unwrap() http.ResponseWriter { return b.ResponseWriter }
-
-// places is a listener that counts its clients.
-type places struct {
-	net.Listener
-	log  *slog.Logger
-	mu   sync.Mutex
-	used int
-}
-
-// limited bounds the clients of a listener.
-func limited(listener net.Listener, log *slog.Logger) net.Listener {
-	return &places{Listener: listener, log: log}
-}
-
-// placed is a connection that has a place.
-type placed struct {
-	net.Conn
-	crowded bool
-	leave   func()
-}
-
-func (p *places) Accept() (net.Conn, error) {
-	for {
-		conn, err := p.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		if place := p.take(conn); place != nil {
-			return place, nil
-		}
-		conn.Close()
-	}
-}
-
-// take gives a connection a place; none where there is not even one to say so.
-func (p *places) take(conn net.Conn) *placed {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	crowded := p.used >= mostClients
-	if crowded {
-		p.log.Warn("too many clients of the API", "most", mostClients)
-	}
-	if p.used >= mostClients+mostRefused {
-		return nil
-	}
-	p.used++
-	return &placed{conn, crowded, sync.OnceFunc(func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.used--
-	})}
-}
-
-// Close gives the place back.
-func (p *placed) Close() error {
-	p.leave()
-	return p.Conn.Close()
-}

@@ -21,7 +21,7 @@ func errorf(code connect.Code, format string, values ...any) error {
 func failure(err error) error {
 	code := connect.CodeUnavailable
 	switch {
-	case errors.Is(err, daemon.ErrReader):
+	case errors.Is(err, daemon.ErrReader), errors.Is(err, daemon.ErrRemoteReader):
 		code = connect.CodePermissionDenied
 	case session.IsInput(err):
 		code = connect.CodeInvalidArgument

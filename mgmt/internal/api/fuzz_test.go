@@ -51,7 +51,7 @@ func FuzzMethods(f *testing.F) {
 		r := httptest.NewRequest("POST", paths[int(path)%len(paths)], bytes.NewReader(body))
 		r.Header.Set("Content-Type", encodings[int(encoding)%len(encodings)])
 		r.Header.Set("Connect-Protocol-Version", "1")
-		r = r.WithContext(context.WithValue(r.Context(), partyKey{}, party{caller: daemon.Caller{}.Reading()}))
+		r = r.WithContext(context.WithValue(r.Context(), partyKey{}, party{caller: daemon.RemoteCaller("fuzz", "192.0.2.1:1").Reading()}))
 		answer := httptest.NewRecorder()
 		server.ServeHTTP(answer, r)
 		if answer.Header().Get(api.VersionHeader) != api.Version {

@@ -30,6 +30,8 @@ const (
 	idleTimeout  = 2 * time.Minute
 	mostStreams  = 8
 	mostHeaders  = 16 << 10 // bytes
+
+	handshakeTimeout = 5 * time.Second // of TLS
 )
 
 // Server is the API of a daemon.
@@ -40,7 +42,7 @@ type Server struct {
 	paths   map[string]bool // of its methods
 	refuse  *connect.ErrorWriter
 
-	readTimeout, writeTimeout time.Duration
+	readTimeout, writeTimeout, handshakeTimeout time.Duration
 }
 
 // New makes the API of a daemon, whose version it tells.
@@ -53,7 +55,7 @@ func New(d *daemon.Daemon, log *slog.Logger, version string) (*Server, error) {
 	_, service := sallyportv1connect.NewBoxServiceHandler(&methods{daemon: d, version: version, keys: keys}, options...)
 	s := &Server{
 		log: log, service: service, keys: keys, paths: map[string]bool{}, refuse: connect.NewErrorWriter(options...),
-		readTimeout: readTimeout, writeTimeout: writeTimeout,
+		readTimeout: readTimeout, writeTimeout: writeTimeout, handshakeTimeout: handshakeTimeout,
 	}
 	list := sallyportv1.File_sallyport_v1_sallyport_proto.Services().ByName("BoxService").Methods()
 	for i := range list.Len() {
@@ -62,10 +64,23 @@ func New(d *daemon.Daemon, log *slog.Logger, version string) (*Server, error) {
 	return s, nil
 }
 
-// Serve answers the clients of a listener until ctx ends. Requests that have begun are finished
+// Serve answers the clients of a Unix socket until ctx ends. Requests that have begun are finished
 // first, and net/http waits 5 s for a client that has not yet sent a whole request. Readers may
 // change nothing.
 func (s *Server) Serve(ctx context.Context, listener net.Listener, readers bool) error {
+	return s.serve(ctx, limited(listener, s.log, localCaller(readers)))
+}
+
+// ServeNetwork does so for the clients that reach a listener over the network. Nothing that comes
+// from there ends it.
+func (s *Server) ServeNetwork(ctx context.Context, listener net.Listener, n *Network) error {
+	// The end of the gate ends its connections, once requests that have begun are finished.
+	gate, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	return s.serve(ctx, limited(n.gate(gate, listener, s.handshakeTimeout, s.log), s.log, n.callerOf))
+}
+
+func (s *Server) serve(ctx context.Context, listener net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	server := &http.Server{
@@ -74,7 +89,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, readers bool)
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 		// Watch ends with ctx; other methods do not look at it.
 		BaseContext: func(net.Listener) context.Context { return ctx },
-		ConnContext: func(ctx context.Context, conn net.Conn) context.Context { return withParty(ctx, conn, readers) },
+		ConnContext: withParty,
 	}
 	server.Protocols.SetHTTP1(true)
 	server.Protocols.SetHTTP2(true)
@@ -84,7 +99,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, readers bool)
 		<-ctx.Done()
 		ended <- server.Shutdown(context.WithoutCancel(ctx))
 	}()
-	if err := server.Serve(limited(listener, s.log)); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return <-ended
@@ -98,8 +113,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set(api.VersionHeader, api.Version)
 	out := &bounded{w, control, s.writeTimeout}
 	defer out.begin()
+	from := partyOf(r.Context())
 	switch {
-	case partyOf(r.Context()).crowded:
+	case !from.caller.Known():
+		s.deny(out, r, errorf(connect.CodeUnauthenticated, "the daemon cannot tell who asks"))
+	case from.crowded:
 		out.Header().Set("Connection", "close")
 		s.deny(out, r, errorf(connect.CodeResourceExhausted, "the daemon has as many clients as it serves"))
 	case !s.paths[r.URL.Path]:

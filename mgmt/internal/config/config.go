@@ -37,6 +37,7 @@ type Config struct {
 	// Saved is the saved configuration; empty: where Place.Saved has it.
 	Saved   Path    `toml:"saved"`
 	Control Control `toml:"control"`
+	API     API     `toml:"api"`
 	Events  Events  `toml:"events"`
 	Taps    Taps    `toml:"taps"`
 	Noise   Noise   `toml:"noise"`
@@ -235,6 +236,9 @@ func decode(text []byte, c *Config) error {
 		return err
 	}
 	if err := c.Peer.check(); err != nil {
+		return err
+	}
+	if err := c.API.check(); err != nil {
 		return err
 	}
 	if err := c.Metrics.check(); err != nil {

@@ -17,6 +17,7 @@ func FuzzTOML(f *testing.F) {
 	f.Add(example)
 	f.Add([]byte("registers = \"unix:/s\"\n[taps]\nred = \"a b\"\n"))
 	f.Add([]byte("registers = 7\n[peer]\nside = \"c\"\n"))
+	f.Add([]byte("registers = \"unix:/s\"\n[api]\nlisten = \"[::]:4555\"\nchange = [\"*\"]\n"))
 	f.Add([]byte("a.b = [[1, {c = 1979-05-27}]]\n\"\" = '''\n'''"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		err := decode(text, Default())

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"sallyport/mgmt/internal/mutual"
 	"sallyport/mgmt/internal/peer"
 )
 
@@ -85,7 +86,7 @@ func (c *Certificates) UnmarshalText(text []byte) (err error) {
 	if err := path.UnmarshalText(text); err != nil {
 		return err
 	}
-	c.List, err = peer.ReadCertificates(path.Name)
+	c.List, err = mutual.ReadCertificates(path.Name)
 	return err
 }
 
@@ -98,7 +99,7 @@ func (k *Key) UnmarshalText(text []byte) (err error) {
 	if err := path.UnmarshalText(text); err != nil {
 		return err
 	}
-	k.Signer, err = peer.ReadKey(path.Name)
+	k.Signer, err = mutual.ReadKey(path.Name)
 	return err
 }
 

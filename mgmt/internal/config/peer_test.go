@@ -9,18 +9,18 @@ import (
 	"testing"
 	"time"
 
+	"sallyport/mgmt/internal/certtest"
 	"sallyport/mgmt/internal/config"
 	"sallyport/mgmt/internal/peer"
-	"sallyport/mgmt/internal/peertest"
 )
 
 // TestPeer: a box is alone, or one of a pair with all that it takes. A mistake is one sentence with
 // its line.
 func TestPeer(t *testing.T) {
 	folder := t.TempDir()
-	peertest.Write(t, folder, "box-a", time.Hour)
-	peertest.Write(t, folder, "box-b", time.Hour)
-	peertest.Write(t, folder, "old", -time.Minute)
+	certtest.Write(t, folder, "box-a", time.Hour)
+	certtest.Write(t, folder, "box-b", time.Hour)
+	certtest.Write(t, folder, "old", -time.Minute)
 	file := func(name string) string { return filepath.Join(folder, name) }
 	open := file("open.key")
 	text, err := os.ReadFile(file("box-a.key"))

@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"sallyport/mgmt/internal/control"
 	"sallyport/mgmt/internal/events"
 	"sallyport/mgmt/internal/model"
@@ -53,11 +55,16 @@ type Daemon struct {
 	trailed *model.Model  // of the last change that is in the trail
 
 	events hub
+	// remoteReaders bounds what the log has of them.
+	remoteReaders rate.Sometimes
 }
+
+// logAgain is how often one of many requests of readers of the network is in the log.
+const logAgain = 10 * time.Second
 
 // New makes the daemon of a session that holds its box, and says in the log what it found there.
 func New(session *session.Session, log *slog.Logger, version string) (*Daemon, error) {
-	d := &Daemon{log: log, version: version, now: time.Now, session: session, reserved: reserved{spis: reservations{}}, uses: lastUses{uses: uses{}}, ended: map[xfrm.ID]bool{}, links: events.AllUp(), statuses: events.AllWell(), events: newHub(), waits: make(chan struct{}, 1)}
+	d := &Daemon{log: log, version: version, now: time.Now, session: session, reserved: reserved{spis: reservations{}}, uses: lastUses{uses: uses{}}, ended: map[xfrm.ID]bool{}, links: events.AllUp(), statuses: events.AllWell(), events: newHub(), waits: make(chan struct{}, 1), remoteReaders: rate.Sometimes{First: 1, Interval: logAgain}}
 	session.Out, session.Notes, session.Ages = io.Discard, io.Discard, true
 	d.unwritten.Store("")
 	d.show()

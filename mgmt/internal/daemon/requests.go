@@ -63,7 +63,7 @@ func (d *Daemon) Do(who Caller, do string, r any) (any, error) {
 // note writes into the log what became of a request. It never has the error of wrong words, which
 // may quote a key.
 func (d *Daemon) note(who Caller, do string, err error) {
-	who.note(d.log, do, err == nil)
+	d.noteCaller(who, do, err == nil)
 	switch {
 	case err == nil:
 		d.log.Debug("request done", "do", do)
@@ -72,6 +72,15 @@ func (d *Daemon) note(who Caller, do string, err error) {
 	default:
 		d.log.Error("request failed", "do", do, "error", err.Error())
 	}
+}
+
+// noteCaller names the caller in the log. A reader of the network cannot fill it.
+func (d *Daemon) noteCaller(who Caller, do string, done bool) {
+	if noted[do] && who.client != "" && who.reads {
+		d.remoteReaders.Do(func() { who.note(d.log, do, done) })
+		return
+	}
+	who.note(d.log, do, done)
 }
 
 // answer carries out one request. It says whether what follows on the connection are events.

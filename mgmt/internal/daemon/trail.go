@@ -17,14 +17,20 @@ import (
 var noted = map[string]bool{control.DoBatch: true, control.DoCommand: true, control.DoAdvance: true, control.DoPair: true, control.DoConfig: true}
 
 // Caller is who asks: the process at the other end of a connection, as the kernel knew it when it
-// connected (SO_PEERCRED, unix(7)).
+// connected (SO_PEERCRED, unix(7)), or a client of the network.
 type Caller struct {
 	uid, gid uint32
 	pid      int32
-	known    bool // else it is the daemon itself, or no process of this machine
+	client   string // of the network: the name in its certificate, and its address
+	from     string
+	known    bool // else it is the daemon itself, or a caller without a name
 	reads    bool // it may change nothing
 	keyless  bool // what it asks came in memory that is not wiped
 }
+
+// Known says whether the log can name the caller. No client may ask for anything without: it would
+// pass for the daemon itself.
+func (c Caller) Known() bool { return c.known }
 
 // Reading is the caller as one that may change nothing.
 func (c Caller) Reading() Caller {
@@ -56,6 +62,15 @@ func CallerOf(conn net.Conn) (c Caller) {
 	return c
 }
 
+// RemoteCaller is a client of the network, by the name in its certificate and its address. It is
+// not Known without a name.
+func RemoteCaller(client, from string) Caller {
+	return Caller{client: client, from: from, known: client != ""}
+}
+
+// Client is the name of a client of the network; empty of others.
+func (c Caller) Client() string { return c.client }
+
 // note writes a request that may change the box into the log: who asked for what, and whether it
 // was done. The words are not in it: they may be keys.
 func (c Caller) note(log *slog.Logger, do string, done bool) {
@@ -66,21 +81,30 @@ func (c Caller) note(log *slog.Logger, do string, done bool) {
 
 // who names a caller in the log.
 func (c Caller) who() []any {
-	if !c.known {
+	switch {
+	case !c.known:
 		return nil
+	case c.client != "":
+		return []any{"client", c.client, "from", c.from}
 	}
 	return []any{"uid", c.uid, "gid", c.gid, "pid", c.pid}
 }
 
-// ErrReader refuses a change to a caller that may read alone.
-var ErrReader = inputf("this socket is for queries alone: changes need the socket of the group that may configure the box")
+// These refuse a change to a caller that may read alone, of this machine and of the network.
+var (
+	ErrReader       = inputf("this socket is for queries alone: changes need the socket of the group that may configure the box")
+	ErrRemoteReader = inputf("this client may read alone: changes need a client that the daemon's configuration names in change of [api]")
+)
 
 // mayChange refuses a caller that may read alone.
 func (c Caller) mayChange() error {
-	if c.reads {
-		return ErrReader
+	switch {
+	case !c.reads:
+		return nil
+	case c.client != "":
+		return ErrRemoteReader
 	}
-	return nil
+	return ErrReader
 }
 
 // mayHold refuses SAs, with their keys, of a request that came in memory which is not wiped.

@@ -22,12 +22,12 @@ var upwards = strings.Fields(`
 	regs suite cuckoo journal disk transport xfrm keys
 	card chip place
 	model compile plan usedkeys store saved events session
-	listen control wire peer pair
+	listen mutual control wire peer pair
 	punt
 	config
 	daemon
 	api web traffic yang
-	fakebox testbox peertest killpoint
+	fakebox testbox certtest peertest killpoint
 	pages
 `)
 

@@ -7,5 +7,5 @@ import "crypto/tls"
 // NewGate makes a gate without a server behind it.
 var NewGate = newGate
 
-// Config is what an identity speaks TLS with.
-func (i *Identity) Config() *tls.Config { return i.config() }
+// TLS is what an identity speaks TLS with.
+func (i *Identity) TLS() *tls.Config { return i.config() }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"sallyport/mgmt/internal/certtest"
 	"sallyport/mgmt/internal/peer"
 	"sallyport/mgmt/internal/peertest"
 	"sallyport/mgmt/internal/testbox"
@@ -102,10 +103,10 @@ func TestAnswers(t *testing.T) {
 func TestStrangers(t *testing.T) {
 	folder := t.TempDir()
 	for _, name := range []string{"box-a", "box-b", "stranger"} {
-		peertest.Write(t, folder, name, time.Hour)
+		certtest.Write(t, folder, name, time.Hour)
 	}
 	// Another key under the name of a box.
-	peertest.Write(t, filepath.Join(folder), "forger", time.Hour)
+	certtest.Write(t, filepath.Join(folder), "forger", time.Hour)
 	identity := func(own, other, name string) *peer.Identity { return peertest.Identity(t, folder, own, other, name) }
 	b := identity("box-b", "box-a", "box-a")
 	for name, c := range map[string]struct {
@@ -171,7 +172,7 @@ func TestGateEnds(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	g := peer.NewGate(ctx, listener, loopback, func() *peer.Identity { return own }, patience, slog.New(slog.DiscardHandler))
 	go func() {
-		conn, err := tls.Dial("tcp", listener.Addr().String(), other.Config())
+		conn, err := tls.Dial("tcp", listener.Addr().String(), other.TLS())
 		if err == nil {
 			_, _ = conn.Read(make([]byte, 1))
 		}

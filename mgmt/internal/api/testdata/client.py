@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`client.py SOCKET`: a client of the API that shares nothing with the project: gRPC by grpcio,
-HPKE by cryptography, and messages put together here. It installs an SA, sealed, and prints the SPIs
-that the daemon lists."""
+"""`client.py SOCKET` or `client.py HOST:PORT NAME CERTIFICATE KEY TRUST`: a client of the API that
+shares nothing with the project: gRPC by grpcio, HPKE by cryptography, and messages put together
+here. It installs an SA, sealed, and prints the SPIs that the daemon lists."""
 
 import re
 import sys
+from pathlib import Path
 
 import grpc
 from cryptography.hazmat.primitives import hpke
@@ -44,9 +45,19 @@ def fields(message: bytes) -> dict[int, bytes]:
     return found
 
 
-def main(path: str) -> None:
+def channel_to(place: str, *tls: str) -> grpc.Channel:
+    """A channel to a Unix socket, or by mutual TLS to an address."""
+    if not tls:
+        return grpc.insecure_channel(f"unix:{place}")
+    name, *files = tls
+    certificate, key, trust = (Path(file).read_bytes() for file in files)
+    credentials = grpc.ssl_channel_credentials(trust, key, certificate)
+    return grpc.secure_channel(place, credentials, [("grpc.ssl_target_name_override", name)])
+
+
+def main(*place: str) -> None:
     """Speaks to the daemon."""
-    with grpc.insecure_channel(f"unix:{path}") as channel:
+    with channel_to(*place) as channel:
 
         def call(method: str, request: bytes = b"") -> bytes:
             return channel.unary_unary(f"/sallyport.v1.BoxService/{method}")(request, timeout=20)
@@ -70,4 +81,4 @@ def main(path: str) -> None:
             print(error.code().name, error.details())
 
 
-main(sys.argv[1])
+main(*sys.argv[1:])

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package peer
+package mutual
 
 import (
-	"crypto/x509"
-	"strings"
-	"testing"
-	"time"
-
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/x509"
 	"math/big"
+	"strings"
+	"testing"
+	"time"
 )
 
 // TestClock: certificates are judged by the time since the start, so that a clock that is set
@@ -33,23 +32,23 @@ func TestClock(t *testing.T) {
 		return c
 	}
 	own, other := make("a"), make("b")
-	i, err := NewIdentity([]*x509.Certificate{own}, key, []*x509.Certificate{other}, "b")
+	i, err := New([]*x509.Certificate{own}, key, []*x509.Certificate{other})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if now := i.now(); time.Until(now).Abs() > time.Minute || i.config().Time == nil {
+	if now := i.now(); time.Until(now).Abs() > time.Minute || i.Config().Time == nil {
 		t.Errorf("it is %v", now)
 	}
-	if err := i.verify([]*x509.Certificate{other}); err != nil {
+	if err := i.Verify([]*x509.Certificate{other}, x509.ExtKeyUsageAny); err != nil {
 		t.Error(err)
 	}
 	for after, want := range map[time.Duration]string{2 * time.Hour: "its certificate expired on ", -2 * time.Hour: "its certificate is not valid before "} {
 		i.now = func() time.Time { return time.Now().Add(after) }
-		if err := i.verify([]*x509.Certificate{other}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := i.Verify([]*x509.Certificate{other}, x509.ExtKeyUsageAny); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("after %v: %v", after, err)
 		}
 	}
-	if err := i.verify(nil); err == nil {
+	if err := i.Verify(nil, x509.ExtKeyUsageAny); err == nil {
 		t.Error("no certificate is one")
 	}
 }
