@@ -169,6 +169,7 @@ func TestWatcherThatDoesNotRead(t *testing.T) {
 
 // TestIdleWatcher: one to whom nothing is told for longer than it may take to read goes on.
 func TestIdleWatcher(t *testing.T) {
+	t.Parallel()
 	r, _ := configured(t, impatient)
 	for name, option := range map[string]connect.ClientOption{"gRPC": connect.WithGRPC(), "gRPC-Web": connect.WithGRPCWeb(), "Connect": connect.WithProtoJSON()} {
 		stream, err := r.speaking(option).Watch(t.Context(), &sallyportv1.WatchRequest{})
@@ -216,6 +217,7 @@ func TestClientGone(t *testing.T) {
 // TestEndOfDaemon: it does not wait until clients that watch, say nothing or stop in mid-request go
 // on, and tells the first.
 func TestEndOfDaemon(t *testing.T) {
+	t.Parallel()
 	r, c := configured(t)
 	stream, err := c.Watch(t.Context(), &sallyportv1.WatchRequest{})
 	r.must(err)

@@ -68,6 +68,7 @@ func TestNetworkFlood(t *testing.T) {
 
 // TestSlowHandshake: one that comes byte by byte ends at its deadline.
 func TestSlowHandshake(t *testing.T) {
+	t.Parallel()
 	n := newNetworked(t, func(s *Server) { s.handshakeTimeout = 300 * time.Millisecond })
 	conn := n.dial()
 	for begin := time.Now(); time.Since(begin) < 20*time.Second; time.Sleep(10 * time.Millisecond) {
@@ -80,6 +81,7 @@ func TestSlowHandshake(t *testing.T) {
 
 // TestHalfRequests: behind its handshake too, a client that does not go on loses its connection.
 func TestHalfRequests(t *testing.T) {
+	t.Parallel()
 	n := newNetworked(t, impatient)
 	for name, begin := range map[string]string{
 		"half of a head":  "POST /sallyport.v1.BoxService/GetVersion HTTP/1.1\r\nHost: localh",
@@ -101,6 +103,7 @@ func TestHalfRequests(t *testing.T) {
 // connections are told so, and others end. Other clients are served, those of this machine too when
 // the network has all its places.
 func TestOneRemoteClientTooMany(t *testing.T) {
+	t.Parallel()
 	n := newNetworked(t)
 	crowd := func(name string, most int) (last *client.Client) {
 		for range most {
@@ -164,6 +167,7 @@ func TestNetworkFull(t *testing.T) {
 // TestEndWithRemoteClients: the daemon does not wait for clients of the network that watch, say
 // nothing or stop in mid-request, and tells the first.
 func TestEndWithRemoteClients(t *testing.T) {
+	t.Parallel()
 	n := newNetworked(t)
 	stream, err := n.remote("watcher").Watch(t.Context(), &sallyportv1.WatchRequest{})
 	n.must(err)

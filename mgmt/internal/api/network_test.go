@@ -64,6 +64,7 @@ func TestNetwork(t *testing.T) {
 
 // TestBadCertificates: each is refused in one sentence, and the log has another.
 func TestBadCertificates(t *testing.T) {
+	t.Parallel()
 	n := newNetworked(t)
 	sign := func(name string, edit func(*x509.Certificate)) { n.authority.Sign(t, n.folder, name, edit) }
 	sign("stranger", func(*x509.Certificate) {})
@@ -185,6 +186,7 @@ func TestAccessChanges(t *testing.T) {
 
 // TestCertificateEnds: a connection ends with the certificate of its client.
 func TestCertificateEnds(t *testing.T) {
+	t.Parallel()
 	n := newNetworked(t)
 	n.authority.Sign(t, n.folder, "controller", func(c *x509.Certificate) { c.NotAfter = time.Now().Add(3 * time.Second) })
 	stream, err := n.remote("controller").Watch(t.Context(), &sallyportv1.WatchRequest{})

@@ -84,7 +84,7 @@ func (s *Server) serve(ctx context.Context, listener net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	server := &http.Server{
-		Handler: s, Protocols: new(http.Protocols), ReadHeaderTimeout: readTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: mostHeaders,
+		Handler: s, Protocols: new(http.Protocols), ReadHeaderTimeout: s.readTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: mostHeaders,
 		HTTP2:    &http.HTTP2Config{MaxConcurrentStreams: mostStreams, SendPingTimeout: idleTimeout, PingTimeout: writeTimeout, WriteByteTimeout: writeTimeout},
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 		// Watch ends with ctx; other methods do not look at it.

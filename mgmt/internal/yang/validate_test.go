@@ -4,7 +4,6 @@ package yang
 
 import (
 	"bytes"
-	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,14 +20,11 @@ const modulesVariable = "SALLYPORT_YANG_MODULES"
 // validator is libyang's yanglint with the real module.
 func validator(t *testing.T) func(kind, text string) ([]byte, error) {
 	t.Helper()
-	folder, err := filepath.Abs(cmp.Or(os.Getenv(modulesVariable), "../../../../shared/yang"))
-	if err != nil {
-		t.Fatal(err)
+	folder := os.Getenv(modulesVariable)
+	if folder == "" {
+		t.Skip("no module of RFC 9061: set " + modulesVariable)
 	}
 	module := filepath.Join(folder, Module+"@2021-07-14.yang")
-	if _, err := os.Stat(module); err != nil {
-		t.Skip("no module of RFC 9061 on this machine: set " + modulesVariable)
-	}
 	yanglint, err := exec.LookPath("yanglint")
 	if err != nil {
 		t.Skip("no yanglint on this machine: it is in Debian's libyang2-tools")
