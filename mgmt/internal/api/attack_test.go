@@ -230,13 +230,7 @@ func TestEndOfDaemon(t *testing.T) {
 		r.must(err)
 	}
 	r.must(version(t, r.client(r.path))) // a connection behind those: the server has taken them
-	ended := make(chan struct{})
-	go func() { r.stop(); close(ended) }()
-	select {
-	case <-ended:
-	case <-time.After(time.Minute):
-		t.Fatal("the daemon waits for its clients")
-	}
+	stops(t, r.stop)
 	if stream.Receive() || connect.CodeOf(stream.Err()) != connect.CodeUnavailable {
 		t.Errorf("who watches is told %v", stream.Err())
 	}

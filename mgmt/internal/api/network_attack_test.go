@@ -181,13 +181,7 @@ func TestEndWithRemoteClients(t *testing.T) {
 	}
 	n.dial()
 	n.must(version(t, n.remote("controller")))
-	ended := make(chan struct{})
-	go func() { n.stop(); close(ended) }()
-	select {
-	case <-ended:
-	case <-time.After(time.Minute):
-		t.Fatal("the daemon waits for its clients")
-	}
+	stops(t, n.stop)
 	if stream.Receive() || connect.CodeOf(stream.Err()) != connect.CodeUnavailable {
 		t.Errorf("who watches is told %v", stream.Err())
 	}

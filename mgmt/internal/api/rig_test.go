@@ -105,3 +105,15 @@ func (r *rig) until(what string, is func() bool) {
 		}
 	}
 }
+
+// stops has a server end, which must not wait for its clients for ever.
+func stops(t *testing.T, stop func()) {
+	t.Helper()
+	ended := make(chan struct{})
+	go func() { stop(); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		t.Fatal("the daemon waits for its clients")
+	}
+}
