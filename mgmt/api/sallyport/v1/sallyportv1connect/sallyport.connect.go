@@ -13,7 +13,6 @@ package sallyportv1connect
 import (
 	connect "connectrpc.com/connect"
 	context "context"
-	errors "errors"
 	http "net/http"
 	v1 "sallyport/mgmt/api/sallyport/v1"
 	strings "strings"
@@ -530,67 +529,4 @@ func NewBoxServiceHandler(svc BoxServiceHandler, opts ...connect.HandlerOption) 
 			http.NotFound(w, r)
 		}
 	})
-}
-
-// UnimplementedBoxServiceHandler returns CodeUnimplemented from all methods.
-type UnimplementedBoxServiceHandler struct{}
-
-func (UnimplementedBoxServiceHandler) GetVersion(context.Context, *v1.GetVersionRequest) (*v1.GetVersionResponse, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("sallyport.v1.BoxService.GetVersion is not implemented"))
-}
-
-func (UnimplementedBoxServiceHandler) GetSealingKey(context.Context, *v1.GetSealingKeyRequest) (*v1.GetSealingKeyResponse, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("sallyport.v1.BoxService.GetSealingKey is not implemented"))
-}
-
-func (UnimplementedBoxServiceHandler) Batch(context.Context, *v1.BatchRequest) (*v1.BatchResponse, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("sallyport.v1.BoxService.Batch is not implemented"))
-}
-
-func (UnimplementedBoxServiceHandler) Command(context.Context, *v1.CommandRequest) (*v1.CommandResponse, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("sallyport.v1.BoxService.Command is not implemented"))
-}
-
-func (UnimplementedBoxServiceHandler) AllocSpi(context.Context, *v1.AllocSpiRequest) (*v1.AllocSpiResponse, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("sallyport.v1.BoxService.AllocSpi is not implemented"))
-}
-
-func (UnimplementedBoxServiceHandler) QueryState(context.Context, *v1.QueryStateRequest) (*v1.QueryStateResponse, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("sallyport.v1.BoxService.QueryState is not implemented"))
-}
-
-func (UnimplementedBoxServiceHandler) QueryPolicy(context.Context, *v1.QueryPolicyRequest) (*v1.QueryPolicyResponse, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("sallyport.v1.BoxService.QueryPolicy is not implemented"))
-}
-
-func (UnimplementedBoxServiceHandler) Advance(context.Context, *v1.AdvanceRequest) (*v1.AdvanceResponse, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("sallyport.v1.BoxService.Advance is not implemented"))
-}
-
-func (UnimplementedBoxServiceHandler) List(context.Context, *v1.ListRequest) (*v1.ListResponse, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("sallyport.v1.BoxService.List is not implemented"))
-}
-
-func (UnimplementedBoxServiceHandler) GetCounters(context.Context, *v1.GetCountersRequest) (*v1.GetCountersResponse, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("sallyport.v1.BoxService.GetCounters is not implemented"))
-}
-
-func (UnimplementedBoxServiceHandler) GetCapabilities(context.Context, *v1.GetCapabilitiesRequest) (*v1.GetCapabilitiesResponse, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("sallyport.v1.BoxService.GetCapabilities is not implemented"))
-}
-
-func (UnimplementedBoxServiceHandler) GetCards(context.Context, *v1.GetCardsRequest) (*v1.GetCardsResponse, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("sallyport.v1.BoxService.GetCards is not implemented"))
-}
-
-func (UnimplementedBoxServiceHandler) Config(context.Context, *v1.ConfigRequest) (*v1.ConfigResponse, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("sallyport.v1.BoxService.Config is not implemented"))
-}
-
-func (UnimplementedBoxServiceHandler) Pair(context.Context, *v1.PairRequest) (*v1.PairResponse, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("sallyport.v1.BoxService.Pair is not implemented"))
-}
-
-func (UnimplementedBoxServiceHandler) Watch(context.Context, *v1.WatchRequest, *connect.ServerStream[v1.WatchResponse]) error {
-	return connect.NewError(connect.CodeUnimplemented, errors.New("sallyport.v1.BoxService.Watch is not implemented"))
 }
