@@ -27,6 +27,8 @@ type contents struct {
 	leftOut  []string
 	policies map[string]*policy  // all, by what the box tells them apart by
 	sas      map[string]*sa      // likewise
+	policyOf map[string]*policy  // of spd, by their names
+	saOf     map[string]*sa      // of sad
 	last     uint32              // the highest priority of a policy
 	own      map[netip.Addr]bool // addresses of black
 }
@@ -50,7 +52,10 @@ func strict(text []byte, value any) error {
 // contentsOf reads a box. SAs and policies come by two requests, so between them a change may be
 // made; what changes a box later refuses what does not fit any more.
 func contentsOf(ctx context.Context, box Box, statistics bool) (*contents, error) {
-	c := &contents{own: map[netip.Addr]bool{}, policies: map[string]*policy{}, sas: map[string]*sa{}}
+	c := &contents{
+		own: map[netip.Addr]bool{}, policies: map[string]*policy{}, sas: map[string]*sa{},
+		policyOf: map[string]*policy{}, saOf: map[string]*sa{},
+	}
 	policies, err := list(ctx, box, false, "xfrm", "policy", "list")
 	if err != nil {
 		return nil, err
@@ -77,6 +82,7 @@ func (c *contents) read(policies, states, devices []json.RawMessage) error {
 		c.leaveOut("policy "+p.derived(), reason)
 		if p.name = unique(names, p.name, p.derived()); reason == "" {
 			c.spd = append(c.spd, p)
+			c.policyOf[p.name] = p
 		}
 		c.policies[p.key()] = p
 	}
@@ -90,6 +96,7 @@ func (c *contents) read(policies, states, devices []json.RawMessage) error {
 		c.leaveOut("SA "+s.derived(), reason)
 		if s.name = unique(names, s.name, s.derived()); reason == "" {
 			c.sad = append(c.sad, s)
+			c.saOf[s.name] = s
 		}
 		c.sas[s.derived()] = s
 	}

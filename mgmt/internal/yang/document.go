@@ -81,22 +81,3 @@ func (o *object) checkName(derived string) {
 		o.fail(o.path+"/name", "the box keeps names of 1 to %d visible ASCII characters without quotes, # and backslashes: write such a name", xfrm.MaxName)
 	}
 }
-
-// policy is an entry by its name.
-func (d *document) policy(name string) *policy {
-	for _, p := range d.spd {
-		if p.name == name {
-			return p
-		}
-	}
-	return nil
-}
-
-func (d *document) sa(name string) *sa {
-	for _, s := range d.sad {
-		if s.name == name {
-			return s
-		}
-	}
-	return nil
-}

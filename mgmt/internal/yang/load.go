@@ -49,7 +49,7 @@ func Delete(ctx context.Context, box Box, list string, names []string) (notes []
 	b := newBatch()
 	for _, name := range names {
 		path := fmt.Sprintf("%s/%s/%s", root, list, predicate(list+"-entry", name))
-		p, s := has.policy(name), has.sa(name)
+		p, s := has.policyOf[name], has.saOf[name]
 		switch {
 		case list == "spd" && p != nil:
 			err = b.deletePolicy(path, p)
@@ -98,15 +98,20 @@ func (b *batch) refusal(sentence string) *Refusal {
 
 // merge writes the lines that make a document part of what the box has.
 func (b *batch) merge(d *document, has *contents) error {
-	all := append([]*policy(nil), has.spd...)
+	protecting, given := directionsOf(d.spd), map[string]bool{}
 	for _, p := range d.spd {
-		all = replaced(all, p)
+		given[p.name] = true
 		if err := b.mergePolicy(p, has); err != nil {
 			return err
 		}
 	}
+	for _, p := range has.spd {
+		if !given[p.name] {
+			protecting.add(p)
+		}
+	}
 	for _, s := range d.sad {
-		if err := s.direct(all); err != nil {
+		if err := s.direct(protecting); err != nil {
 			return err
 		}
 		if err := b.mergeSA(s, has); err != nil {
@@ -116,24 +121,13 @@ func (b *batch) merge(d *document, has *contents) error {
 	return nil
 }
 
-// replaced are policies with one in the place of that of its name.
-func replaced(all []*policy, p *policy) []*policy {
-	for i, old := range all {
-		if old.name == p.name {
-			all[i] = p
-			return all
-		}
-	}
-	return append(all, p)
-}
-
 func (b *batch) mergePolicy(p *policy, has *contents) error {
 	if p.mode == xfrm.ModeTunnel {
 		if inward := p.dir == xfrm.DirIn; inward && has.own[p.src] && !has.own[p.dst] || !inward && has.own[p.dst] && !has.own[p.src] {
-			return &Refusal{p.path + "/ipsec-policy-config/processing-info/ipsec-sa-cfg/tunnel", "local is the source and remote the destination, as in RFC 9061, appendix B: swap them, and those of traffic-selector"}
+			return &Refusal{p.path + "/ipsec-policy-config/processing-info/ipsec-sa-cfg/tunnel", "local is the source and remote the destination, inbound too: swap them, and those of traffic-selector"}
 		}
 	}
-	old := has.policy(p.name)
+	old := has.policyOf[p.name]
 	if old != nil && old.inbound() && p.inbound() {
 		p.dir = old.dir
 	}
@@ -165,13 +159,8 @@ func (b *batch) mergePolicy(p *policy, has *contents) error {
 }
 
 // direct gives an SA the direction of the policies that name it.
-func (s *sa) direct(policies []*policy) error {
-	in, out := false, false
-	for _, p := range policies {
-		if p.names(s) {
-			in, out = in || p.inbound(), out || !p.inbound()
-		}
-	}
+func (s *sa) direct(protecting directions) error {
+	in, out := protecting.of(s)
 	switch {
 	case in && out:
 		return &Refusal{s.path, "inbound and outbound policies have its reqid and ends, so its direction is not known: give each direction a reqid, or local and remote their places"}
@@ -190,7 +179,7 @@ func (s *sa) direct(policies []*policy) error {
 }
 
 func (b *batch) mergeSA(s *sa, has *contents) error {
-	verb, old := "add", has.sa(s.name)
+	verb, old := "add", has.saOf[s.name]
 	if other := has.sas[s.derived()]; other != nil {
 		if other.name != s.name {
 			return &Refusal{s.path, fmt.Sprintf("the box has this SPI and destination as the entry %q: use that name, or delete that entry first", other.name)}

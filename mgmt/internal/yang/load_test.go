@@ -87,7 +87,7 @@ func TestRoundTrip(t *testing.T) {
 			want, got := mustRead(t, withoutKeys(text)), mustRead(t, shown)
 			for _, d := range []*document{want, got} {
 				for _, s := range d.sad {
-					if err := s.direct(d.spd); err != nil {
+					if err := s.direct(directionsOf(d.spd)); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -15,8 +15,8 @@ const (
 	mobility = 135
 )
 
-// selector reads a traffic-selector: local is the source, remote the destination (RFC 9061,
-// appendix B).
+// selector reads a traffic-selector: local is the source, remote the destination
+// (docs/reference/yang.md).
 func (o *object) selector() (sel xfrm.Selector) {
 	s := o.child("traffic-selector")
 	local, remote := s.leaf("local-prefix"), s.leaf("remote-prefix")

@@ -110,7 +110,7 @@ func TestRefused(t *testing.T) {
 // TestInboundDSCP: SAs are chosen by DSCP outbound alone; the direction is that of the policies.
 func TestInboundDSCP(t *testing.T) {
 	d := mustRead(t, documentText([]string{inbound}, []string{inward(sadText("a", 4097, "", `,"dscp-values":[46]`))}))
-	if err := d.sad[0].direct(d.spd); err == nil || !strings.HasPrefix(err.Error(), saPath+"/tunnel/dscp-values: ") {
+	if err := d.sad[0].direct(directionsOf(d.spd)); err == nil || !strings.HasPrefix(err.Error(), saPath+"/tunnel/dscp-values: ") {
 		t.Error(err)
 	}
 }
