@@ -9,7 +9,8 @@ version=3.22.0
 vale=.tools/vale-$version/vale
 if [ ! -x "$vale" ]; then
   echo "prose: building Vale $version into .tools, once" >&2
-  GOBIN=$PWD/.tools/vale-$version go install "github.com/vale-cli/vale/v3/cmd/vale@v$version"
+  # Its parsers are in C.
+  CGO_ENABLED=1 GOBIN=$PWD/.tools/vale-$version go install "github.com/vale-cli/vale/v3/cmd/vale@v$version"
 fi
 mapfile -t pages < <(git ls-files '*.md')
 "$vale" --output=line "${pages[@]}"
