@@ -4,9 +4,9 @@
 # built.
 #
 # make starts the parts in the order below and keeps every core busy; builds and tests of different
-# parts overlap. The closing lines list the time of each part, by the clock and of all processors
-# that it used, every test that was skipped with its reason, and the number of parts that passed and
-# failed.
+# parts overlap. The closing lines list every test that was skipped with its reason, the time of each
+# part, by the clock and of all processors that it used, what failed in which part, and the number of
+# parts that passed and failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 long= all=1
@@ -29,19 +29,25 @@ TIMEFORMAT='%U %S'
 { time make --no-print-directory -k "-j$(($(nproc) + 1))" CRYPTO=model LONG=$long ALL=$all "${wanted[@]/#/part-}" 2>&4; } \
   4>&2 2>build/test/time
 
-passed=0
-failed=0
+if cat build/test/*.log 2>/dev/null | grep -hE '^SKIPPED |!!! CANCELED !!!' >build/test/skipped; then
+  printf '\nskipped:\n'
+  sed 's/^/  /' build/test/skipped
+fi
+failed=()
 printf '\n%-12s %8s %13s\n' part seconds 'of processors'
 for part in "${wanted[@]}"; do
   read -r result seconds used 2>/dev/null <"build/test/$part.result" ||
     { result="NOT RUN: its build failed" seconds=- used=-; }
   printf '%-12s %8s %13s %s\n' "$part" "$seconds" "$used" "$result"
-  if [ "$result" = passed ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+  [ "$result" = passed ] || failed+=("$part")
 done
 printf '%-12s %8s %13.0f with all builds\n' together $((SECONDS - start)) "$(awk '{ print $1 + $2 }' build/test/time)"
-if cat build/test/*.log 2>/dev/null | grep -hE '^SKIPPED |!!! CANCELED !!!' >build/test/skipped; then
-  printf '\nskipped:\n'
-  sed 's/^/  /' build/test/skipped
+# The failures come last: a record of CI may keep only the end of the output.
+if [ ${#failed[@]} != 0 ]; then
+  printf '\nfailed:\n'
+  for part in "${failed[@]}"; do
+    scripts/failures.sh "build/test/$part.log"
+  done | sed 's/^/  /'
 fi
-printf '\n%d passed, %d failed\n' "$passed" "$failed"
-[ "$failed" = 0 ]
+printf '\n%d passed, %d failed%s\n' $((${#wanted[@]} - ${#failed[@]})) ${#failed[@]} "${failed[*]:+: ${failed[*]}}"
+[ ${#failed[@]} = 0 ]
