@@ -7,6 +7,7 @@ import sallyport.formal.dispatch.{DispatcherProperty, LanePickerProperty, MergeP
 import sallyport.formal.harness.Property
 import sallyport.formal.keys._
 import sallyport.formal.queue._
+import sallyport.formal.registers.VotedRegisterProperty
 import sallyport.formal.table.{FirstMatchProperty, TableAccessProperty, TableMuxProperty, TableWindowProperty}
 
 /**
@@ -48,6 +49,7 @@ object Registry {
     Entry("dispatcher")(new DispatcherProperty),
     Entry("packet-arbiter")(new PacketArbiterProperty),
     Entry("table-mux")(new TableMuxProperty),
-    Entry("esn")(new EsnProperty)
+    Entry("esn")(new EsnProperty),
+    Entry("voted-register")(new VotedRegisterProperty)
   )
 }

@@ -72,8 +72,15 @@ class RegisterValues(registers: Seq[RegisterDesc]) extends Record {
  *
  * `clear` empties the shadow row of the table window and sets the control bits that the RDL calls
  * `hwclr` to 0 (zeroize). While it stays high neither can be written, and write commands fail.
+ *
+ * What `control` holds is voted ([[VotedRegister]]): a flipped bit changes nothing, and is counted.
+ *
+ * @param voted makes a register of so many bits with that reset value; tests flip bits of it
  */
-class RegisterBank(p: RegisterBankParams) extends Module {
+class RegisterBank(
+    p: RegisterBankParams,
+    voted: (Int, BigInt) => VotedRegister = new VotedRegister(_, _)
+) extends Module {
   val io = IO(new Bundle {
     val axil = Flipped(new AxiLite)
     val status = Input(new RegisterValues(p.status))
@@ -81,6 +88,9 @@ class RegisterBank(p: RegisterBankParams) extends Module {
     val increments = Input(Vec(p.counters.length, UInt(CounterBank.incrementBits.W)))
     val table = new TablePort
     val clear = Input(Bool())
+
+    /** A flipped bit of a control register was repaired: high for one cycle. */
+    val repaired = Output(Bool())
   })
   private val stirs = Wire(Bool())
   private val running = withClock(clock)(QuietClock(stirs, cycles = 16))
@@ -89,8 +99,10 @@ class RegisterBank(p: RegisterBankParams) extends Module {
   private val target = Module(new AxiLiteTarget)
   private val window = Module(new TableWindow)
   private val counters = withClock(clock)(Module(new CounterBank(p.counters.length)))
+  private val repairs = Wire(Vec(p.control.length, Bool()))
   private val asked = io.axil.aw.valid || io.axil.w.valid || io.axil.ar.valid
-  stirs := asked || io.axil.b.valid || io.axil.r.valid || window.io.busy || io.clear
+  stirs := asked || io.axil.b.valid || io.axil.r.valid || window.io.busy || io.clear ||
+    withClock(clock)(RegNext(repairs.asUInt.orR, false.B))
   target.io.axil <> io.axil
   io.table <> window.io.table
   window.io.clear := io.clear
@@ -107,14 +119,19 @@ class RegisterBank(p: RegisterBankParams) extends Module {
     writable.zip(hit).collect { case ((`r`, _), selected) => act && selected }
   private def strobe(r: RegisterDesc): Bool = strobes(r).head
 
-  for (r <- p.control) {
+  for ((r, n) <- p.control.zipWithIndex) {
     val held = r.writable & ~r.pulse
-    val value = RegInit(r.reset.U(32.W))
+    val register = Module(voted(32, r.reset))
+    val value = register.io.value
+    val cleared = (r.cleared != 0).B && io.clear
     val pulse = RegNext(Mux(strobe(r), data & mask & r.pulse.U, 0.U), 0.U)
-    when(strobe(r)) { value := (value & ~mask) | (data & mask & held.U) }
-    if (r.cleared != 0) when(io.clear) { value := value & (~r.cleared & 0xffffffffL).U }
+    register.io.write.valid := strobe(r) || cleared
+    register.io.write.bits :=
+      Mux(cleared, value & (~r.cleared & 0xffffffffL).U, (value & ~mask) | (data & mask & held.U))
+    repairs(n) := register.io.repairs
     io.control(r) := value | pulse
   }
+  io.repaired := RegNext(repairs.asUInt.orR, false.B)
 
   window.io.setWord := VecInit(strobes(CommonRegs.tableData)).asUInt
   window.io.setSelect := strobe(CommonRegs.tableSelect)

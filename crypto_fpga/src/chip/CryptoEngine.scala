@@ -182,7 +182,8 @@ class CryptoEngine(config: CryptoConfig, lane: LaneConfig => LanePorts) extends 
     CryptoCounters.dropDecIcv -> decrypt.io.counts.icv,
     CryptoCounters.dropDecPadding -> decrypt.io.counts.padding,
     CryptoCounters.dropDecDummy -> decrypt.io.counts.dummy,
-    CryptoCounters.redTxPackets -> decrypt.io.counts.sent
+    CryptoCounters.redTxPackets -> decrypt.io.counts.sent,
+    CryptoCounters.controlRepaired -> bank.io.repaired
   )
   for (counter <- CryptoCounters.all) {
     require(increments.contains(counter.index), s"nothing counts ${counter.name}")

@@ -44,6 +44,9 @@ class InterfaceRegisters(bank: RegisterBankParams, tables: Int, puntLimits: Seq[
 
     /** Every register that software writes. */
     val control = Output(new RegisterValues(bank.control))
+
+    /** A flipped bit of one of these was repaired. */
+    val repaired = Output(Bool())
     val table = Vec(tables, new TablePort)
   })
 
@@ -61,6 +64,7 @@ class InterfaceRegisters(bank: RegisterBankParams, tables: Int, puntLimits: Seq[
   registers.io.axil <> io.axil
   registers.io.clear := false.B
   registers.io.increments := io.increments
+  io.repaired := registers.io.repaired
   registers.io.status(CommonRegs.status) :=
     (io.ready << CommonRegs.Status.ready.lsb).asUInt | (io.linkUp << CommonRegs.Status.linkUp.lsb).asUInt
   registers.io.status(CommonRegs.cyclesLo) := io.cycles(31, 0)

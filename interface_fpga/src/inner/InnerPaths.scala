@@ -126,6 +126,7 @@ class InnerPaths(config: InnerConfig, replay: Int => AntiReplay = new AntiReplay
       InnerCounters.windowTopRepaired -> upsets.topRepaired,
       InnerCounters.windowTopLost -> upsets.topLost,
       InnerCounters.windowRowFilled -> upsets.rowFilled,
+      InnerCounters.controlRepaired -> registers.io.repaired,
       InnerCounters.dropReplayed -> inspected.replayed,
       InnerCounters.dropTooOld -> inspected.tooOld,
       InnerCounters.dropSelectorMismatch -> inspected.selectorMismatch,

@@ -102,6 +102,7 @@ class OuterPaths(config: OuterConfig) extends Module {
       OuterCounters.dropPuntIcmp -> punt.refused(PuntGroup.icmp),
       OuterCounters.dropPuntUnknownSpi -> punt.refused(PuntGroup.unknownSpi),
       OuterCounters.dropPuntReasm -> punt.refused(PuntGroup.reasm),
+      OuterCounters.controlRepaired -> registers.io.repaired,
       OuterCounters.puntReasm -> punt.punted(PuntReason.reasm),
       OuterCounters.puntUnknownSpi -> punt.punted(PuntReason.unknownSpi),
       OuterCounters.puntIke -> punt.punted(PuntReason.ike),

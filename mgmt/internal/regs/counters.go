@@ -84,6 +84,7 @@ const (
 	InnerCounterWindowTopRepaired         = 76
 	InnerCounterWindowTopLost             = 77
 	InnerCounterWindowRowFilled           = 78
+	InnerCounterControlRepaired           = 79
 )
 
 // InnerCounters is ordered by index.
@@ -167,6 +168,7 @@ var InnerCounters = []Counter{
 	{Name: "window_top_repaired", Index: 76, Path: "decrypt", Kind: "info"},
 	{Name: "window_top_lost", Index: 77, Path: "decrypt", Kind: "info"},
 	{Name: "window_row_filled", Index: 78, Path: "decrypt", Kind: "info"},
+	{Name: "control_repaired", Index: 79, Path: "decrypt", Kind: "info"},
 }
 
 // Counter indices of the crypto chip.
@@ -198,6 +200,7 @@ const (
 	CryptoCounterDropDecDummy             = 24
 	CryptoCounterDropDecMode              = 25
 	CryptoCounterRedTxPackets             = 26
+	CryptoCounterControlRepaired          = 27
 )
 
 // CryptoCounters is ordered by index.
@@ -229,6 +232,7 @@ var CryptoCounters = []Counter{
 	{Name: "drop_dec_dummy", Index: 24, Path: "decrypt", Kind: "drop"},
 	{Name: "drop_dec_mode", Index: 25, Path: "decrypt", Kind: "drop"},
 	{Name: "red_tx_packets", Index: 26, Path: "decrypt", Kind: "sent"},
+	{Name: "control_repaired", Index: 27, Path: "decrypt", Kind: "info"},
 }
 
 // Counter indices of the outer chip.
@@ -304,6 +308,7 @@ const (
 	OuterCounterPuntReasm              = 68
 	OuterCounterDropPuntReasm          = 69
 	OuterCounterDropReasmDuplicate     = 70
+	OuterCounterControlRepaired        = 71
 )
 
 // OuterCounters is ordered by index.
@@ -379,4 +384,5 @@ var OuterCounters = []Counter{
 	{Name: "punt_reasm", Index: 68, Path: "decrypt", Kind: "punted"},
 	{Name: "drop_punt_reasm", Index: 69, Path: "decrypt", Kind: "drop"},
 	{Name: "drop_reasm_duplicate", Index: 70, Path: "decrypt", Kind: "drop"},
+	{Name: "control_repaired", Index: 71, Path: "decrypt", Kind: "info"},
 }

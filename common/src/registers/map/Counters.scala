@@ -82,6 +82,7 @@ object InnerCounters {
   val windowTopRepaired = 76
   val windowTopLost = 77
   val windowRowFilled = 78
+  val controlRepaired = 79
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("rx_frames", 0, "encrypt", "received"),
     CounterDesc("rx_bytes", 1, "encrypt", "info"),
@@ -161,7 +162,8 @@ object InnerCounters {
     CounterDesc("drop_window_upset", 75, "decrypt", "drop"),
     CounterDesc("window_top_repaired", 76, "decrypt", "info"),
     CounterDesc("window_top_lost", 77, "decrypt", "info"),
-    CounterDesc("window_row_filled", 78, "decrypt", "info")
+    CounterDesc("window_row_filled", 78, "decrypt", "info"),
+    CounterDesc("control_repaired", 79, "decrypt", "info")
   )
 }
 
@@ -193,6 +195,7 @@ object CryptoCounters {
   val dropDecDummy = 24
   val dropDecMode = 25
   val redTxPackets = 26
+  val controlRepaired = 27
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("red_rx_packets", 0, "encrypt", "received"),
     CounterDesc("red_rx_lost", 1, "encrypt", "lost"),
@@ -220,7 +223,8 @@ object CryptoCounters {
     CounterDesc("drop_dec_padding", 23, "decrypt", "drop"),
     CounterDesc("drop_dec_dummy", 24, "decrypt", "drop"),
     CounterDesc("drop_dec_mode", 25, "decrypt", "drop"),
-    CounterDesc("red_tx_packets", 26, "decrypt", "sent")
+    CounterDesc("red_tx_packets", 26, "decrypt", "sent"),
+    CounterDesc("control_repaired", 27, "decrypt", "info")
   )
 }
 
@@ -296,6 +300,7 @@ object OuterCounters {
   val puntReasm = 68
   val dropPuntReasm = 69
   val dropReasmDuplicate = 70
+  val controlRepaired = 71
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("link_rx_packets", 0, "encrypt", "received"),
     CounterDesc("link_rx_lost", 1, "encrypt", "lost"),
@@ -367,6 +372,7 @@ object OuterCounters {
     CounterDesc("drop_reasm_headers", 67, "decrypt", "drop"),
     CounterDesc("punt_reasm", 68, "decrypt", "punted"),
     CounterDesc("drop_punt_reasm", 69, "decrypt", "drop"),
-    CounterDesc("drop_reasm_duplicate", 70, "decrypt", "drop")
+    CounterDesc("drop_reasm_duplicate", 70, "decrypt", "drop"),
+    CounterDesc("control_repaired", 71, "decrypt", "info")
   )
 }
