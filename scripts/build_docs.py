@@ -46,7 +46,7 @@ def main() -> int:
         print("build_docs: build/regs/sallyport.md is missing; run `make docs`, or `make regs` first", file=sys.stderr)
         return 2
     shutil.rmtree(ROOT / "build/docs", ignore_errors=True)
-    shutil.copytree(ROOT / "docs", PAGES, ignore=shutil.ignore_patterns("testplan", "*.dot"))
+    shutil.copytree(ROOT / "docs", PAGES, ignore=shutil.ignore_patterns("testplan", "assurance.yaml", "*.dot"))
     (PAGES / "registers").mkdir()
     for name, page in register_pages((REGISTERS / "sallyport.md").read_text()):
         (PAGES / "registers" / f"{name}.md").write_text(page)

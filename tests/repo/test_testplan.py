@@ -15,19 +15,11 @@ import re
 import pytest
 import yaml
 
-from formal.registry import names
+from tests.support.evidence import exists
 from tests.support.paths import ROOT
 
 PLANS = {path.stem: yaml.safe_load(path.read_text()) for path in sorted((ROOT / "docs/testplan").glob("*.yaml"))}
 ROWS = [(plan, row) for plan, rows in PLANS.items() for row in rows]
-SPECS = {
-    path.stem: path
-    for part in ("common", "interface_fpga", "crypto_fpga")
-    for path in (ROOT / part / "test/src").rglob("*Spec.scala")
-}
-
-PROOFS = names()
-
 # The sections that the plans of RFCs go through: those that ask for something.
 SECTIONS = {
     "rfc3948": "2 2.1 2.2 2.3 3.1.1 3.1.2 3.2 3.3 3.4 3.5 4 5.1 5.2",
@@ -42,26 +34,6 @@ SECTIONS = {
 STATES = ("test", "open", "not_applicable")
 BESIDE = {"daemon", "departs"}
 CLAUSE = re.compile(r"RFC (\d+) (A?\d+(?:\.\d+)*)(?: (?:step|note|case) (\d+)([a-z]?))?")
-
-
-def titles(spec: str) -> list[str]:
-    """Patterns of the titles of a ScalaTest spec; what a title interpolates matches anything."""
-    literals = re.findall(r'test\(\s*s?"((?:\$\{[^}]*\}|[^"])*)"\s*\)', SPECS[spec].read_text())
-    return [".+".join(re.escape(part) for part in re.split(r"\$\{[^}]*\}|\$\w+", literal)) for literal in literals]
-
-
-def exists(test: str) -> bool:
-    """True if `test` ("XSpec: title", "tests/file.py::function", "mgmt/path_test.go::TestName" or
-    "formal: name", a proof) is in the tree."""
-    if test.startswith("formal: "):
-        return test.removeprefix("formal: ") in PROOFS
-    if "::" in test:
-        file, function = test.split("::")
-        path = ROOT / file
-        word = "func" if path.name.endswith("_test.go") else "(?:async )?def"
-        return path.is_file() and re.search(rf"^{word} {re.escape(function)}\(", path.read_text(), re.M) is not None
-    spec, title = test.split(": ", 1)
-    return spec in SPECS and any(re.fullmatch(pattern, title) for pattern in titles(spec))
 
 
 def test_there_are_plans() -> None:
