@@ -4,9 +4,9 @@
 # built.
 #
 # make starts the parts in the order below and keeps every core busy; builds and tests of different
-# parts overlap. The closing lines list every test that was skipped with its reason, the time of each
-# part, by the clock and of all processors that it used, what failed in which part, and the number of
-# parts that passed and failed.
+# parts overlap. The closing lines list every test that was skipped with its reason, and the time of
+# each part, by the clock and of all processors that it used. The last ones say what failed in which
+# part, and the number of parts that passed and failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 long= all=1

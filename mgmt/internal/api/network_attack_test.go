@@ -131,7 +131,8 @@ func TestOneRemoteClientTooMany(t *testing.T) {
 		_, err = conn.Read(make([]byte, 1))
 		return err == io.EOF
 	})
-	if len(conns) > mostOfOne { // some are told late; the places of all clients would take twice as many
+	// Some are told late; the places of all clients would take twice as many.
+	if len(conns) > mostOfOne {
 		t.Errorf("%d more connections were taken", len(conns))
 	}
 	for range mostClients - 1 { // the rig has one

@@ -7,7 +7,7 @@ import chisel3.util.experimental.BoringUtils
 /**
  * A [[VotedRegister]] of up to 32 bits whose copies flip, also while its clock stands still.
  *
- * @param upsets the three copies' flips since reset, 32 bits each, in a register of the outer module
+ * @param upsets flips of the copies since reset, 32 bits each: a register of the module around
  */
 class FlippedRegister(bits: Int, reset: BigInt, upsets: => UInt) extends VotedRegister(bits, reset) {
   override protected def copy(number: Int, next: UInt, reset: UInt): UInt = {
