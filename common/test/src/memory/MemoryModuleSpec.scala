@@ -5,7 +5,7 @@ import chisel3._
 import chisel3.util.HasExtModuleInline
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.elaborate.Emit
-import sallyport.common.simulation.CompiledOnce
+import sallyport.common.simulation.{CompiledOnce, SpecFolder}
 
 import java.nio.file.Files
 import scala.util.Random
@@ -159,7 +159,7 @@ class MemoryModuleSpec extends AnyFunSuite with CompiledOnce {
       when(write)(shallow.write(address, VecInit(data(7, 0), data(15, 8)), Seq(data(16), data(17))))
       bytes := shallow.read(address >> 2).asUInt
     }
-    val folder = Files.createTempDirectory("memories")
+    val folder = SpecFolder("MemoryModuleSpec", "memories")
     Emit(new Design, folder, bindsMemories = true)
     val shapes = MemoryShape.list(Files.readString(folder.resolve("memories.conf")))
     assert(shapes.map(s => (s.depth, s.width, s.grain)).toSet == Set((8192, 100, 100), (32, 16, 8)))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.crypto.chip
 
+import sallyport.common.simulation.LongForm
 import sallyport.crypto.config.CryptoConfig
 import sallyport.crypto.dispatch.LinkMetaValue
 import sallyport.crypto.keys.{EspKeys, SaKeys}
@@ -14,7 +15,7 @@ import scala.util.Random
  * The whole chip, real lanes: Bouncy Castle checks the chip's packets, and the chip checks
  * Bouncy Castle's.
  */
-class CryptoCoreSpec extends SharedModel[DuplexHarness, CryptoBench] {
+class CryptoCoreSpec extends SharedModel[DuplexHarness, CryptoBench] with LongForm {
 
   private val config = CryptoConfig(saBits = 4)
 

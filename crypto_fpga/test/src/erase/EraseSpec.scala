@@ -3,6 +3,7 @@ package sallyport.crypto.erase
 
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.elaborate.Emit
+import sallyport.common.simulation.SpecFolder
 import sallyport.crypto.config.CryptoConfig
 import sallyport.crypto.suite.Suite
 
@@ -31,7 +32,7 @@ class EraseSpec extends AnyFunSuite {
   private case class Search(label: String, found: Int, red: Int, black: Int)
 
   private def erase(suites: Seq[Suite]): Unit = {
-    val folder = Files.createTempDirectory("erase")
+    val folder = SpecFolder("EraseSpec", suites.map(_.name).mkString("-"))
     val config = CryptoConfig(saBits = 4, lanes = 1, suites = suites, slots = 32, laneBeats = 512)
     Emit(new EraseHarness(config), folder, bindsMemories = true)
 

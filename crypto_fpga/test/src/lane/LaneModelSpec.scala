@@ -3,6 +3,7 @@ package sallyport.crypto.lane
 
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.elaborate.Emit
+import sallyport.common.simulation.{LongForm, SpecFolder}
 import sallyport.crypto.suite.Suite
 
 import java.nio.file.{Files, Path, Paths}
@@ -31,8 +32,8 @@ class LaneModelSpec extends AnyFunSuite {
 
   private def number(variable: String, default: Int): Int = sys.env.get(variable).fold(default)(_.toInt)
 
-  private def compare(config: LaneConfig): Unit = {
-    val folder = Files.createTempDirectory("lane-pairs")
+  private def compare(name: String, config: LaneConfig): Unit = {
+    val folder = SpecFolder("LaneModelSpec", name)
     Emit(new LanePairs(config), folder)
     val seed = number("SALLYPORT_LANE_SEED", 1)
     val packets =
@@ -59,7 +60,9 @@ class LaneModelSpec extends AnyFunSuite {
   }
 
   for ((name, encrypt) <- Seq("an encrypting" -> true, "a decrypting" -> false))
-    test(s"$name lane and its model are the same at every port in every cycle") { compare(LaneConfig(encrypt)) }
+    test(s"$name lane and its model are the same at every port in every cycle") {
+      compare(if (encrypt) "encrypting" else "decrypting", LaneConfig(encrypt))
+    }
 
   // The rings of a lane with less room, and of one that has but one.
   for (
@@ -69,8 +72,9 @@ class LaneModelSpec extends AnyFunSuite {
     }
   )
     test(s"small lanes and their models, ${if (encrypt) "encrypting" else "decrypting"}, $name suites") {
-      assume(sys.env.contains("SALLYPORT_LANE_CYCLES"), "a part of the long form")
-      compare(LaneConfig(encrypt, suites, slots = 32, bufferBeats = 512))
+      assume(LongForm.asked, "a part of the long form")
+      val config = LaneConfig(encrypt, suites, slots = 32, bufferBeats = 512)
+      compare(s"small-${if (encrypt) "encrypting" else "decrypting"}-$name", config)
     }
 }
 

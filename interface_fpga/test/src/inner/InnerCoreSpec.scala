@@ -3,13 +3,13 @@ package sallyport.iface.inner
 
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.{Chip, CommonRegs}
-import sallyport.common.simulation.CompiledOnce
+import sallyport.common.simulation.{CompiledOnce, LongForm}
 
 /**
  * The whole chip: registers over AXI4-Lite, frames at the port, and a far link end behind channels
  * of four lanes.
  */
-class InnerCoreSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
+class InnerCoreSpec extends AnyFunSuite with CompiledOnce with InnerFrames with LongForm {
   private val config = InnerConfig(saBits = 4, flowBits = 8)
 
   test("both paths at once over a modelled link: every packet as scapy says, counters balance, line rate at 64 B") {

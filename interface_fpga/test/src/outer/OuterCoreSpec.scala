@@ -3,13 +3,13 @@ package sallyport.iface.outer
 
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.{Chip, CommonRegs, OuterRegs, OuterTables, PuntReason, TunnelRow}
-import sallyport.common.simulation.CompiledOnce
+import sallyport.common.simulation.{CompiledOnce, LongForm}
 import sallyport.common.table.CuckooHash
 import sallyport.iface.chip.InterfaceConfig
 
 import scala.util.Random
 
-class OuterCoreSpec extends AnyFunSuite with CompiledOnce {
+class OuterCoreSpec extends AnyFunSuite with CompiledOnce with LongForm {
   import OuterCoreBench.Sent
 
   private val config = OuterConfig(
