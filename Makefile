@@ -70,12 +70,12 @@ model_rtl := $(if $(filter model,$(CRYPTO)),$(sized)/rtl/model-stamp)
 sim: verilog $(model_rtl) ## build/bin/sallyport-sim, the co-simulation; TABLES=full, CRYPTO=model
 	@$(ENV) $(MAKE) --no-print-directory -C sim/engine BUILD_DIR=$(CURDIR)/$(sized) all $(filter model,$(CRYPTO))
 
-# Elaborates the shells of all chips of $(1) boards by one start of mill; $(2) folder of one, in
-# terms of $$board and $$chip, $(3) more options.
+# Elaborates the shells of all chips of board $(1) by one start of mill; $(2) folder of one, in
+# terms of $$chip, $(3) more options.
 shells = $(MILL) boards.runMain sallyport.boards.Elaborate \
-  $$($(ENV) and=; for board in $(1); do for chip in inner crypto outer; do \
-    echo $$and --out $(2) --version $(VERSION) $(3) $$(python -m boards.top --board $$board --chip $$chip --shell-options); \
-    and=--and; done; done)
+  $$($(ENV) and=; for chip in inner crypto outer; do \
+    echo $$and --out $(2) --version $(VERSION) $(3) $$(python -m boards.top --board $(1) --chip $$chip --shell-options); \
+    and=--and; done)
 
 # Fabrics as on a VCU1525, but that resets of links take no second.
 $(sized)/rtl/fabric-stamp: $(shell_sources) build.mill VERSION | setup $(if $(ALL),$(simulated))
@@ -119,7 +119,7 @@ peers: ## Debian's programs judge a box; PEER=name for one (docs/reference/peers
 
 # The parts, which scripts/test.sh calls. The long forms are asked for by the environment.
 LONG ?=
-long_forms := SALLYPORT_LANE_CYCLES=5000000 SALLYPORT_NONCE_PACKETS=100000 SALLYPORT_USED_KEYS=1000000 SALLYPORT_STATE_REKEYS=1000000 SALLYPORT_EVERY_KILL=1
+long_forms := SALLYPORT_LONG_SPECS=1 SALLYPORT_LANE_CYCLES=5000000 SALLYPORT_NONCE_PACKETS=100000 SALLYPORT_USED_KEYS=1000000 SALLYPORT_STATE_REKEYS=1000000 SALLYPORT_EVERY_KILL=1
 part = @$(ENV) $(if $(LONG),$(long_forms)) scripts/part.sh $(@:part-%=%)
 ifneq ($(ALL),)
 part-interface: | part-crypto
@@ -129,10 +129,19 @@ part-formal: | part-lint
 endif
 scala_folder = $(if $(filter common,$*),common,$*_fpga)
 PYTEST := python -m pytest -q $(if $(LONG),--long)
+# Boxes of the short form have lanes in C++, which LaneModelSpec and test_crypto_model.py hold to
+# the RTL. Those in shells, and of the long form, have RTL.
+part-boxes part-differential part-tester part-daemon part-ike: export SALLYPORT_CRYPTO = $(if $(LONG),rtl,model)
 
 # Its specs run once all that other parts wait for is elaborated. Its callers wait for each other
 # here, so that they take one of make's places and not all of them.
-elaborated := $(simulated) $(sized)/rtl/fabric-stamp build/boards/parts/stamp build/boards/check/stamp
+# The card of synth-check and bitstreams: a file of boards/data.
+BOARD ?= vcu1525
+# The short form checks the shells of this one alone.
+all_boards := $(basename $(notdir $(wildcard boards/data/*.yaml)))
+checked_boards := $(if $(LONG),$(all_boards),$(BOARD))
+checked_stamps := $(checked_boards:%=build/boards/check/%/stamp)
+elaborated := $(simulated) $(sized)/rtl/fabric-stamp build/boards/parts/stamp $(checked_stamps)
 part-crypto part-interface part-common: part-%: | setup $(if $(ALL),$(elaborated))
 	$(part) scripts/specs.sh $(scala_folder).test
 part-lint: | setup
@@ -163,8 +172,8 @@ part-daemon: sim mgmt packages
 	$(part) $(PYTEST) tests/daemon
 part-ike: sim mgmt ike
 	$(part) $(PYTEST) tests/ike
-part-boards: verilog board-parts build/boards/check/stamp
-	$(part) bash -c 'python -m boards.check && $(PYTEST) tests/boards'
+part-boards: verilog board-parts $(checked_stamps)
+	$(part) bash -c 'python -m boards.check $(checked_boards:%=--board %) && $(PYTEST) tests/boards'
 
 bench-mgmt: setup ## times of changes beside 60,000 tunnels, SAs a second, state file size
 	@$(ENV) cd mgmt && go test ./internal/daemon -run '^$$' -bench '^Benchmark(Rekey|Batch)$$' -benchtime 300x -timeout 30m
@@ -177,9 +186,6 @@ lint: setup ## formatters and linters of every language; changes nothing
 
 format: setup ## let the formatters rewrite the tree
 	@$(ENV) scripts/lint.sh --fix
-
-# The card of synth-check and bitstreams: a file of boards/data.
-BOARD ?= vcu1525
 
 # $(1) board, $(2) chip, $(3) folder, $(4) more options of the shell, $(5) of the top
 define board_rtl
@@ -199,11 +205,9 @@ synth-check: setup ## area and depth of the full chips in BOARD's shells, by yos
 # Tops for checks have small tables, which make no other crossings; those of bitstreams are made
 # where they are built.
 board_sources := $(shell_sources) $(wildcard boards/data/*.yaml boards/ip/*.yaml boards/constraints/*.tcl boards/templates/* boards/*.py)
-checked_boards := $(basename $(notdir $(wildcard boards/data/*.yaml)))
-build/boards/check/stamp: $(board_sources) build.mill VERSION | setup $(if $(ALL),$(simulated))
-	@$(call shells,$(checked_boards),$(@D)/$$board/$$chip/rtl)
-	@$(ENV) for board in $(checked_boards); do for chip in inner crypto outer; do \
-	  python -m boards.top --board $$board --chip $$chip --out $(@D)/$$board/$$chip/rtl || exit 1; done; done
+build/boards/check/%/stamp: $(board_sources) build.mill VERSION | setup $(if $(ALL),$(simulated))
+	@$(call shells,$*,$(@D)/$$chip/rtl)
+	@$(ENV) for chip in inner crypto outer; do python -m boards.top --board $* --chip $$chip --out $(@D)/$$chip/rtl || exit 1; done
 	@touch $@
 
 board-parts: build/boards/parts/stamp ## Verilog of shell parts for their own tests
@@ -211,7 +215,7 @@ build/boards/parts/stamp: $(shell_sources) build.mill VERSION | setup $(if $(ALL
 	@$(MILL) boards.runMain sallyport.boards.ElaborateParts --out $(@D)
 	@touch $@
 
-board-check: verilog build/boards/check/stamp ## checks of the boards without Vivado
+board-check: verilog $(all_boards:%=build/boards/check/%/stamp) ## checks without Vivado
 	@$(ENV) python -m boards.check
 
 # --- boards (docs/reference/boards.md) ------------------------------------------------------------

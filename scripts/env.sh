@@ -19,6 +19,9 @@ fi
 case " ${MAKEFLAGS:-} " in *" $models "*) ;; *) export MAKEFLAGS="${MAKEFLAGS:+$MAKEFLAGS }$models" ;; esac
 unset models
 export CCACHE_SLOPPINESS=pch_defines,time_macros
+# It looks up what the compiler says that it read, and runs no preprocessor of its own: a fifth of
+# the time of a model's C++.
+export CCACHE_DEPEND=1
 # Static Go programs that hold no path of this machine. Tests, linters and packages have the same
 # flags, so Go compiles a package once for all of them.
 export CGO_ENABLED="${CGO_ENABLED:-0}"

@@ -60,10 +60,13 @@ def check_chip(report: Report, board: Board, chip: str) -> None:
 
 @click.command()
 @click.option("--skip-lint", is_flag=True, help="leave Verilator out, which takes most of the time")
-def main(skip_lint: bool) -> None:
+@click.option(
+    "--board", "names", multiple=True, type=click.Choice(Board.names()), help="check this board; without, each"
+)
+def main(skip_lint: bool, names: tuple[str, ...]) -> None:
     """Check boards, flow and generated Verilog without Vivado."""
     report = Report()
-    boards = [Board.load(name) for name in Board.names()]
+    boards = [Board.load(name) for name in names or Board.names()]
     for board in boards:
         for chip in CHIPS:
             check_chip(report, board, chip)
@@ -103,7 +106,9 @@ def lint_all(boards: list[Board]) -> list[str]:
     for board, chip in tops:
         work = WORK / board.name / chip
         found += top.lint_problems(board, chip, work / "rtl", work, waivers, used)
-    stale = [waiver for index, waiver in enumerate(waivers) if index not in used and (tops or not waiver.get("tops"))]
+    # A waiver for tops may be one board's alone.
+    every = len(tops) == len(CHIPS) * len(Board.names())
+    stale = [waiver for index, waiver in enumerate(waivers) if index not in used and (every or not waiver.get("tops"))]
     return found + [f"waivers.yaml: the waiver of {waiver['rule']} covers nothing" for waiver in stale]
 
 

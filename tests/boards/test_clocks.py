@@ -18,7 +18,14 @@ RATIOS = {
     "7-to-1": (AURORA, 7 * AURORA),
     "equal": (CORE, CORE),
 }
-ratios = pytest.mark.parametrize("source,target", RATIOS.values(), ids=RATIOS)
+EXTREME = {"1-to-7", "7-to-1"}
+ratios = pytest.mark.parametrize(
+    "source,target",
+    [
+        pytest.param(*periods, id=name, marks=[pytest.mark.long] if name in EXTREME else [])
+        for name, periods in RATIOS.items()
+    ],
+)
 
 SYNCHRONIZERS = {
     "BitSynchronizer": "bit_follows_after_two_or_three_edges",

@@ -15,7 +15,11 @@ OTHERS = [(300, 250), (300, 300), (20, 300), (300, 20)]
 
 
 @pytest.mark.parametrize(
-    "manager, target, stalls", [(*ratio, "no") for ratio in OURS] + [(*ratio, "yes") for ratio in OURS + OTHERS]
+    "manager, target, stalls",
+    [
+        *((*ratio, stalls) for ratio in OURS for stalls in ("no", "yes")),
+        *(pytest.param(*ratio, "yes", marks=pytest.mark.long) for ratio in OTHERS),
+    ],
 )
 def test_crossing(manager: int, target: int, stalls: str) -> None:
     periods = {"manager": 1_000_000 // manager, "target": 1_000_000 // target}
@@ -26,7 +30,7 @@ def test_pcie_bridge() -> None:
     run_part("PcieBridge", "pcie_bridge")
 
 
-@pytest.mark.parametrize("loss", [0, 10, 50])
+@pytest.mark.parametrize("loss", [0, 10, pytest.param(50, marks=pytest.mark.long)])
 def test_register_tunnel(loss: int) -> None:
     run_part("RegisterTunnel", "register_tunnel", seed=loss + 1, loss=loss)
 

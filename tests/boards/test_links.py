@@ -8,7 +8,7 @@ import pytest
 from tests.boards.simulation import run_part
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 @pytest.mark.parametrize("channels", [1, 2])
 def test_aurora_link(channels: int, seed: int):
     run_part(f"AuroraLink{channels}", "aurora_link", seed=seed, channels=channels)

@@ -20,7 +20,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_mac_crossing(seed: int):
     run_part("MacCrossing", "mac_crossing", testcase=",".join(CASES), seed=seed)
 

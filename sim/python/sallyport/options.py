@@ -6,7 +6,7 @@ from __future__ import annotations
 import click
 
 from sallyport import suites
-from sallyport.simulator import CHIPS, CRYPTO
+from sallyport.simulator import CHIPS, CRYPTO, CRYPTO_VARIABLE
 
 SUITE_HELP = f"One of {', '.join(suites.SUITES)}; or several with commas, which the SAs take in turn."
 
@@ -15,6 +15,8 @@ crypto_option = click.option(
     type=click.Choice(list(CRYPTO)),
     default="rtl",
     show_default=True,
+    envvar=CRYPTO_VARIABLE,
+    show_envvar=True,
     help="Model: lanes in C++, the same results faster.",
 )
 chips_option = click.option(

@@ -32,7 +32,7 @@ def run(
     faults: tuple[str, ...],
     threads: int | None,
     seed: int,
-    crypto: str = "rtl",
+    crypto: str | None = None,
     chips: str = "core",
 ) -> None:
     """Send a capture into one port of one box, and others from the management CPU (`injected`, by

@@ -26,6 +26,8 @@ TABLES = {
 # The simulation's program, by the model of the crypto chip's lanes: their RTL, or C++ with the same
 # outputs in the same cycles.
 CRYPTO = {"rtl": "sallyport-sim", "model": "sallyport-sim-model"}
+# The environment's choice of these, where there is no other.
+CRYPTO_VARIABLE = "SALLYPORT_CRYPTO"
 # What of a chip is simulated: its core, or with a board's shell around that.
 CHIPS = ("core", "shell")
 SHELL = "sallyport-sim-shell"
@@ -47,8 +49,12 @@ def program(name: str, tables: str = "standard") -> str:
     return str(path)
 
 
-def simulation(crypto: str, chips: str, tables: str) -> str:
+def simulation(crypto: str | None, chips: str, tables: str) -> str:
     """Path of the simulation's program; a sentence if there is none."""
+    if crypto is None:
+        crypto = os.environ.get(CRYPTO_VARIABLE, "rtl")
+        if crypto not in CRYPTO:
+            raise InputError(f"{CRYPTO_VARIABLE}={crypto}: choose {' or '.join(CRYPTO)}")
     if chips == "core":
         return program(CRYPTO[crypto], tables)
     if crypto != "rtl":
@@ -68,13 +74,13 @@ class Simulator:
         on_progress: Callable[[float, float], None] | None = None,
         tables: str = "standard",
         own_group: bool = False,
-        crypto: str = "rtl",
+        crypto: str | None = None,
         chips: str = "core",
         lock_step: bool = False,
         socket_dir: Path | None = None,
     ) -> None:
-        """`own_group`: a terminal's Ctrl-C is for this process alone. Without `socket_dir` the
-        folder of the sockets goes with it."""
+        """`own_group`: a terminal's Ctrl-C is for this process alone. Without `crypto` the
+        environment decides. Without `socket_dir` the folder of the sockets goes with it."""
         executable = simulation(crypto, chips, tables)
         self._on_progress = on_progress
         self._temporary = None if socket_dir else tempfile.TemporaryDirectory(prefix="sallyport-")
