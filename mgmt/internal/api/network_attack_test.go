@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,6 +65,26 @@ func TestNetworkFlood(t *testing.T) {
 		n.ends(fmt.Sprint(i), conn)
 	}
 	n.must(version(t, n.remote("second")))
+}
+
+// TestLongRefusal: a stranger that is refused for a long reason of its own making cannot fill the
+// log.
+func TestLongRefusal(t *testing.T) {
+	n := newNetworked(t)
+	config := n.config("controller")
+	for range 250 {
+		config.NextProtos = append(config.NextProtos, strings.Repeat("\x01\n\x1b", 85))
+	}
+	if conn, err := tls.Dial("tcp", n.address, config); err == nil {
+		conn.Close()
+		t.Error("it is let in")
+	}
+	n.until("it is refused", func() bool { return strings.Contains(n.log.String(), "unsupported application protocols") })
+	for line := range strings.Lines(n.log.String()) {
+		if len(line) > 1000 || strings.ContainsAny(line, "\x01\x1b") {
+			t.Errorf("a line of %d bytes: %.200s", len(line), line)
+		}
+	}
 }
 
 // TestSlowHandshake: one that comes byte by byte ends at its deadline.

@@ -5,6 +5,8 @@ package mutual
 import (
 	"context"
 	"crypto/tls"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -16,6 +18,9 @@ import (
 
 // logAgain is how often one of many connections that are refused is logged.
 const logAgain = 10 * time.Second
+
+// mostReason is how much of a reason is logged, in characters.
+const mostReason = 300
 
 // linger and mostLinger bound the reading behind a refusal: a client that still sends would
 // otherwise lose the alert that tells it why.
@@ -133,10 +138,13 @@ func sendOff(conn net.Conn) {
 	_, _ = io.CopyN(io.Discard, conn, mostLinger)
 }
 
-// refuse says in the log why a connection is closed.
+// refuse says in the log why a connection is closed. The reason may have words of the far end.
 func (g *Gate) refuse(conn net.Conn, why error) {
+	if errors.Is(why, net.ErrClosed) {
+		why = errors.New("newer connections took its place before its handshake was done")
+	}
 	g.seldom.Do(func() {
-		g.rules.Log.Warn("a connection to "+g.rules.Port+" was refused", "from", conn.RemoteAddr().String(), "error", why.Error())
+		g.rules.Log.Warn("a connection to "+g.rules.Port+" was refused", "from", conn.RemoteAddr().String(), "error", fmt.Sprintf("%.*s", mostReason, why))
 	})
 }
 
