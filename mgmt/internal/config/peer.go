@@ -90,7 +90,7 @@ func (c *Certificates) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Key is a private key, of a file that others may not read.
+// Key is a private key, of a file that others may not read and another user does not own.
 type Key struct{ Signer crypto.Signer }
 
 // UnmarshalText reads the file.
@@ -99,7 +99,7 @@ func (k *Key) UnmarshalText(text []byte) (err error) {
 	if err := path.UnmarshalText(text); err != nil {
 		return err
 	}
-	k.Signer, err = mutual.ReadKey(path.Name)
+	k.Signer, err = mutual.ReadServiceKey(path.Name)
 	return err
 }
 

@@ -8,17 +8,62 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"syscall"
 	"time"
 )
+
+// mostFile is the longest file that is read, in bytes: a thousand certificates.
+const mostFile = 1 << 20
+
+// readFile reads a regular file whose owner and mode check accepts. It waits for no other program,
+// and reads no more than mostFile.
+func readFile(what, path string, check func(fs.FileInfo) error) ([]byte, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the %s %s: %w", what, path, reason(err))
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("cannot read the %s %s: %w", what, path, reason(err))
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("cannot read the %s %s: it is no regular file", what, path)
+	case info.Size() > mostFile:
+		return nil, fmt.Errorf("cannot read the %s %s: it is longer than %d bytes", what, path, mostFile)
+	}
+	if err := check(info); err != nil {
+		return nil, err
+	}
+	text := make([]byte, info.Size())
+	if _, err := io.ReadFull(file, text); err != nil {
+		clear(text)
+		return nil, fmt.Errorf("cannot read the %s %s: %w", what, path, reason(err))
+	}
+	return text, nil
+}
 
 // ReadCertificates reads the certificates of a PEM file. The file must have one or more. Each has
 // to be valid now.
 func ReadCertificates(path string) ([]*x509.Certificate, error) {
-	text, err := os.ReadFile(path)
+	list, err := ReadAnyCertificates(path)
+	if err == nil {
+		err = InTime(path, list)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the certificate %s: %w", path, reason(err))
+		return nil, err
+	}
+	return list, nil
+}
+
+// ReadAnyCertificates reads the certificates of a PEM file, valid now or not.
+func ReadAnyCertificates(path string) ([]*x509.Certificate, error) {
+	text, err := readFile("certificate", path, func(fs.FileInfo) error { return nil })
+	if err != nil {
+		return nil, err
 	}
 	var list []*x509.Certificate
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
@@ -29,15 +74,22 @@ func ReadCertificates(path string) ([]*x509.Certificate, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s holds a certificate that cannot be read: %w", path, err)
 		}
-		if why := outOfTime(c, time.Now()); why != "" {
-			return nil, fmt.Errorf("the certificate %s %s", path, why)
-		}
 		list = append(list, c)
 	}
 	if len(list) == 0 {
 		return nil, fmt.Errorf("%s holds no certificate in PEM form", path)
 	}
 	return list, nil
+}
+
+// InTime names the first certificate of a file that is not valid now.
+func InTime(path string, list []*x509.Certificate) error {
+	for _, c := range list {
+		if why := outOfTime(c, time.Now()); why != "" {
+			return fmt.Errorf("the certificate %s %s", path, why)
+		}
+	}
+	return nil
 }
 
 // outOfTime says why a certificate does not count at a time, and nothing if it does.
@@ -54,16 +106,28 @@ func outOfTime(c *x509.Certificate, now time.Time) string {
 // ReadKey reads a private key in PEM form (PKCS 8, SEC 1 or PKCS 1) from a file that others may
 // not read.
 func ReadKey(path string) (crypto.Signer, error) {
-	info, err := os.Stat(path)
+	return readKey(path, func(fs.FileInfo) error { return nil })
+}
+
+// ReadServiceKey reads the key of a daemon: root or the daemon's user must own the file.
+func ReadServiceKey(path string) (crypto.Signer, error) {
+	return readKey(path, func(info fs.FileInfo) error {
+		if owner := info.Sys().(*syscall.Stat_t).Uid; owner != 0 && int(owner) != os.Geteuid() {
+			return fmt.Errorf("the key %s belongs to the user %d, who may read and change it: chown root %s", path, owner, path)
+		}
+		return nil
+	})
+}
+
+func readKey(path string, check func(fs.FileInfo) error) (crypto.Signer, error) {
+	text, err := readFile("key", path, func(info fs.FileInfo) error {
+		if info.Mode().Perm()&0o007 != 0 {
+			return fmt.Errorf("everybody may reach the key %s: chmod o= %s", path, path)
+		}
+		return check(info)
+	})
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the key %s: %w", path, reason(err))
-	}
-	if info.Mode().Perm()&0o007 != 0 {
-		return nil, fmt.Errorf("everybody may reach the key %s: chmod o= %s", path, path)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the key %s: %w", path, reason(err))
+		return nil, err
 	}
 	defer clear(text)
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
