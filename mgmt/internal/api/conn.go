@@ -28,6 +28,7 @@ const logAgain = 10 * time.Second
 type party struct {
 	caller  daemon.Caller
 	crowded bool // it is one too many
+	turns   turns
 }
 
 // partyKey and deadlines are keys of contexts: the client, and the deadlines of its request.
@@ -42,7 +43,7 @@ func partyOf(ctx context.Context) party { return ctx.Value(partyKey{}).(party) }
 // withParty notes who is at the other end of a connection that comes from limited.
 func withParty(ctx context.Context, conn net.Conn) context.Context {
 	place := conn.(*placed)
-	return context.WithValue(ctx, partyKey{}, party{place.caller, place.crowded})
+	return context.WithValue(ctx, partyKey{}, party{place.caller, place.crowded, place.turns})
 }
 
 // localCaller is the process at the other end of a Unix socket.

@@ -21,12 +21,19 @@ type places struct {
 
 	mu   sync.Mutex
 	used int
-	of   map[string]int // of each client of the network
+	of   map[string]*account // of the network, by name; as many as the configuration ever named
+}
+
+// account has what one client of the network uses. It outlives the client's connections, because a
+// request may do so.
+type account struct {
+	used  int
+	turns turns
 }
 
 // limited bounds the clients of a listener, and names the caller of each.
 func limited(listener net.Listener, log *slog.Logger, callerOf func(net.Conn) daemon.Caller) net.Listener {
-	return &places{Listener: listener, log: log, callerOf: callerOf, seldom: rate.Sometimes{First: 1, Interval: logAgain}, of: map[string]int{}}
+	return &places{Listener: listener, log: log, callerOf: callerOf, seldom: rate.Sometimes{First: 1, Interval: logAgain}, of: map[string]*account{}}
 }
 
 // placed is a connection that has a place.
@@ -34,6 +41,7 @@ type placed struct {
 	net.Conn
 	caller  daemon.Caller
 	crowded bool
+	turns   turns
 	leave   func()
 }
 
@@ -53,26 +61,31 @@ func (p *places) Accept() (net.Conn, error) {
 // take gives a connection a place; none where there is not even one to say so.
 func (p *places) take(conn net.Conn) *placed {
 	caller := p.callerOf(conn)
-	client := caller.Client()
+	name := caller.Client()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	alone := client == "" // of this machine, where all clients are one
-	crowded := p.used >= mostClients || !alone && p.of[client] >= mostOfOne
-	if crowded {
-		p.seldom.Do(func() { p.log.Warn("too many clients of the API", "most", mostClients, "client", client) })
+	of := p.of[name]
+	switch {
+	case name == "": // of this machine, where all clients are one
+		of = &account{}
+	case of == nil:
+		of = &account{turns: make(turns, mostTurns)}
+		p.of[name] = of
 	}
-	if p.used >= mostClients+mostRefused || !alone && p.of[client] >= mostOfOne+mostOfOneRefused {
+	crowded := p.used >= mostClients || of.used >= mostOfOne
+	if crowded {
+		p.seldom.Do(func() { p.log.Warn("too many clients of the API", "most", mostClients, "client", name) })
+	}
+	if p.used >= mostClients+mostRefused || of.used >= mostOfOne+mostOfOneRefused {
 		return nil
 	}
 	p.used++
-	p.of[client]++
-	return &placed{conn, caller, crowded, sync.OnceFunc(func() {
+	of.used++
+	return &placed{conn, caller, crowded, of.turns, sync.OnceFunc(func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.used--
-		if p.of[client]--; p.of[client] == 0 {
-			delete(p.of, client)
-		}
+		of.used--
 	})}
 }
 

@@ -108,12 +108,19 @@ func (s *Server) serve(ctx context.Context, listener net.Listener) error {
 // ServeHTTP answers a request. It bounds the time of the client, and says in one sentence what the
 // API does not have.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	from := partyOf(r.Context())
+	if !from.crowded {
+		leave, ok := from.turns.take(r.Context(), r.URL.Path)
+		if !ok {
+			return
+		}
+		defer leave()
+	}
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(s.readTimeout))
 	w.Header().Set(api.VersionHeader, api.Version)
 	out := &bounded{w, control, s.writeTimeout}
 	defer out.begin()
-	from := partyOf(r.Context())
 	switch {
 	case !from.caller.Known():
 		s.deny(out, r, errorf(connect.CodeUnauthenticated, "the daemon cannot tell who asks"))
