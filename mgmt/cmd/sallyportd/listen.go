@@ -13,9 +13,9 @@ import (
 	"sallyport/mgmt/internal/config"
 )
 
-// sockets take the requests of clients, of readers, of clients of the network and of the other box
-// of a pair. A nil one takes none.
-type sockets struct{ control, readers, api, apiReaders, network, pair net.Listener }
+// sockets take the requests of clients, of readers and of the other box of a pair. A nil one takes
+// none.
+type sockets struct{ control, readers, api, apiReaders, pair net.Listener }
 
 // listenControl makes the control socket and that of the API, and those of readers, if a group may
 // read.
@@ -40,7 +40,7 @@ func listenControl(c config.Control) (at sockets, err error) {
 
 // close ends those that are there.
 func (at sockets) close() (err error) {
-	for _, listener := range []net.Listener{at.control, at.readers, at.api, at.apiReaders, at.network, at.pair} {
+	for _, listener := range []net.Listener{at.control, at.readers, at.api, at.apiReaders, at.pair} {
 		if listener != nil {
 			err = errors.Join(err, listener.Close())
 		}

@@ -4,41 +4,47 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"net"
-	"syscall"
-
-	"golang.org/x/sys/unix"
+	"time"
 
 	"sallyport/mgmt/internal/api"
 	"sallyport/mgmt/internal/config"
 )
 
-// joinNetwork listens for clients of other machines. An address that this machine does not have yet
-// is no error: at a boot the network may come later.
-func joinNetwork(c *config.Config, r *reloader, log *slog.Logger) (net.Listener, error) {
+// listenAgain is how often a listener is tried again that cannot be had yet.
+const listenAgain = time.Second
+
+// joinNetwork notes who may come from other machines.
+func joinNetwork(c *config.Config, r *reloader, log *slog.Logger) error {
 	access, err := c.API.Access()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r.network = api.NewNetwork(access)
-	address := c.API.Listen.String()
-	listener, err := net.Listen("tcp", address)
-	if errors.Is(err, syscall.EADDRNOTAVAIL) {
-		log.Warn("no interface has the address of the API yet", "address", address)
-		listener, err = (&net.ListenConfig{Control: freely}).Listen(context.Background(), "tcp", address)
+	if err := c.API.InTime(); err != nil {
+		log.Warn("clients of other machines are refused", "error", err.Error())
 	}
-	if err != nil {
-		return nil, fmt.Errorf("cannot listen for clients of other machines: %w", err)
-	}
-	return listener, nil
+	return nil
 }
 
-// freely lets a socket have an address that no interface has.
-func freely(_, _ string, conn syscall.RawConn) error {
-	var set error
-	err := conn.Control(func(fd uintptr) { set = unix.SetsockoptInt(int(fd), unix.SOL_IP, unix.IP_FREEBIND, 1) })
-	return errors.Join(err, set)
+// listenNetwork listens for clients of other machines; nil if ctx ends before. At a boot no
+// interface may have the address yet, or another program may have the port. It says so once, and
+// tries again.
+func listenNetwork(ctx context.Context, address string, log *slog.Logger) net.Listener {
+	for said := false; ; said = true {
+		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+		if err == nil {
+			log.Info("the API for other machines", "address", listener.Addr().String())
+			return listener
+		}
+		if !said {
+			log.Warn("cannot listen for clients of other machines yet", "error", err.Error())
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(listenAgain):
+		}
+	}
 }

@@ -28,18 +28,24 @@ type reloader struct {
 	level    slog.LevelVar
 	identity atomic.Pointer[peer.Identity]
 	network  *api.Network // nil: no other machine reaches the API
+	hangups  chan os.Signal
+}
+
+// newReloader notes each SIGHUP from now on, for follow, to the process's end. A SIGHUP that is not
+// noted would end the process, while it starts or stops too.
+func newReloader(path string, now *config.Config) *reloader {
+	r := &reloader{path: path, now: now, hangups: make(chan os.Signal, 1)}
+	signal.Notify(r.hangups, syscall.SIGHUP)
+	return r
 }
 
 // follow reloads at each SIGHUP until ctx ends. A file that is wrong changes nothing.
 func (r *reloader) follow(ctx context.Context, log *slog.Logger) error {
-	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP)
-	defer signal.Stop(hangups)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-hangups:
+		case <-r.hangups:
 			if err := r.reload(log); err != nil {
 				log.Error("the configuration stays as it was", "error", err.Error())
 			}
@@ -61,8 +67,16 @@ func (r *reloader) reload(log *slog.Logger) error {
 			return err
 		}
 	}
-	if c.API.Wanted() && r.network != nil {
-		if access, err = c.API.Access(); err != nil {
+	served := c.API
+	if !served.Wanted() { // it listens on until a restart, and lets no client in
+		served = r.now.API
+		served.Change, served.Read = nil, nil
+	}
+	if r.network != nil {
+		if err := c.API.Certificate.InTime(); err != nil {
+			return err
+		}
+		if access, err = served.Access(); err != nil {
 			return err
 		}
 	}
@@ -71,10 +85,12 @@ func (r *reloader) reload(log *slog.Logger) error {
 		r.now.Peer.Certificate, r.now.Peer.Key, r.now.Peer.Trust, r.now.Peer.Name = c.Peer.Certificate, c.Peer.Key, c.Peer.Trust, c.Peer.Name
 	}
 	if access != nil {
+		if err := served.Trust.InTime(); err != nil {
+			log.Warn("clients of other machines are refused", "error", err.Error())
+		}
 		r.network.Store(access)
-		listen := r.now.API.Listen
-		r.now.API = c.API
-		r.now.API.Listen = listen
+		served.Listen = r.now.API.Listen
+		r.now.API = served
 	}
 	r.level.Set(c.Log.Level.Level)
 	r.now.Log = c.Log

@@ -54,13 +54,16 @@ func newRoot() *cobra.Command {
 			}
 			defer xfrm.Wipe(initial)
 			if check {
+				if err := c.API.InTime(); err != nil {
+					return usageError{err}
+				}
 				return c.CheckSaved()
 			}
 			if ports {
 				return closePorts(cmd.Context(), c)
 			}
 			now := *c
-			r := &reloader{path: path, now: &now}
+			r := newReloader(path, &now)
 			r.level.Set(c.Log.Level.Level)
 			log := journal.New(cmd.ErrOrStderr(), &r.level, os.Getenv("JOURNAL_STREAM") != "")
 			slog.SetDefault(log)

@@ -69,7 +69,7 @@ func run(ctx context.Context, c *config.Config, initial []xfrm.Command, log *slo
 		at.pair, err = joinPair(c, d, frames, r)
 	}
 	if err == nil && c.API.Wanted() {
-		at.network, err = joinNetwork(c, r, log)
+		err = joinNetwork(c, r, log)
 	}
 	if err == nil {
 		err = configure(c, d, initial, log)
@@ -172,7 +172,7 @@ func serve(ctx context.Context, stop context.CancelFunc, c *config.Config, d *co
 	if at.readers != nil {
 		group.Go(func() error { return d.ServeReaders(ctx, listen.Steady(at.readers, log)) })
 	}
-	if err := serveAPI(ctx, group, d, at, log, r.network); err != nil {
+	if err := serveAPI(ctx, group, c, d, at, log, r.network); err != nil {
 		return err
 	}
 	if c.Taps.Wanted() {
@@ -204,7 +204,7 @@ func serve(ctx context.Context, stop context.CancelFunc, c *config.Config, d *co
 }
 
 // serveAPI answers the clients of the API until ctx ends.
-func serveAPI(ctx context.Context, group *errgroup.Group, d *core.Daemon, at sockets, log *slog.Logger, network *api.Network) error {
+func serveAPI(ctx context.Context, group *errgroup.Group, c *config.Config, d *core.Daemon, at sockets, log *slog.Logger, network *api.Network) error {
 	server, err := api.New(d, log, version)
 	if err != nil {
 		return err
@@ -213,9 +213,14 @@ func serveAPI(ctx context.Context, group *errgroup.Group, d *core.Daemon, at soc
 	if at.apiReaders != nil {
 		group.Go(func() error { return server.Serve(ctx, listen.Steady(at.apiReaders, log), true) })
 	}
-	if at.network != nil {
-		log.Info("the API for other machines", "address", at.network.Addr().String())
-		group.Go(func() error { return server.ServeNetwork(ctx, listen.Steady(at.network, log), network) })
+	if network != nil {
+		group.Go(func() error {
+			listener := listenNetwork(ctx, c.API.Listen.String(), log)
+			if listener == nil {
+				return nil
+			}
+			return server.ServeNetwork(ctx, listen.Steady(listener, log), network)
+		})
 	}
 	return nil
 }

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -13,10 +14,11 @@ import (
 type API struct {
 	Listen Listen `toml:"listen"`
 	// Certificate and Key are this box's. Trust has the clients' certificates, or those that sign
-	// them.
-	Certificate Certificates `toml:"certificate"`
-	Key         Key          `toml:"key"`
-	Trust       Certificates `toml:"trust"`
+	// them. One that is out of time keeps its clients out, and not the daemon from starting: the
+	// clock may not be set yet.
+	Certificate Dated `toml:"certificate"`
+	Key         Key   `toml:"key"`
+	Trust       Dated `toml:"trust"`
 	// Change and Read are the DNS names in the certificates of clients that may change the box, and
 	// of those that may ask alone.
 	Change []string `toml:"change"`
@@ -33,6 +35,10 @@ func (a *API) Wanted() bool { return a.Listen.IsValid() }
 func (a *API) Access() (*mutual.Access, error) {
 	return mutual.NewAccess(a.Certificate.List, a.Key.Signer, a.Trust.List, a.Change, a.Read)
 }
+
+// InTime names the first certificate of this box, or of those that sign clients', that is not valid
+// now.
+func (a *API) InTime() error { return cmp.Or(a.Certificate.InTime(), a.Trust.InTime()) }
 
 // check finds what does not go together.
 func (a *API) check() error {

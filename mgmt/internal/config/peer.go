@@ -90,6 +90,24 @@ func (c *Certificates) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
+// Dated are those of a file, valid now or not.
+type Dated struct {
+	Path Path
+	List []*x509.Certificate
+}
+
+// UnmarshalText reads the file.
+func (d *Dated) UnmarshalText(text []byte) (err error) {
+	if err := d.Path.UnmarshalText(text); err != nil {
+		return err
+	}
+	d.List, err = mutual.ReadAnyCertificates(d.Path.Name)
+	return err
+}
+
+// InTime names the first certificate that is not valid now.
+func (d *Dated) InTime() error { return mutual.InTime(d.Path.Name, d.List) }
+
 // Key is a private key, of a file that others may not read and another user does not own.
 type Key struct{ Signer crypto.Signer }
 
