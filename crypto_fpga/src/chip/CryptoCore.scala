@@ -2,6 +2,7 @@
 package sallyport.crypto.chip
 
 import chisel3._
+import chisel3.experimental.hierarchy.Instantiate
 import sallyport.common.link.{Link, LinkMessages, LinkParams, LinkPort}
 import sallyport.common.registers.AxiLite
 import sallyport.crypto.config.CryptoConfig
@@ -44,7 +45,9 @@ class CryptoCore(config: CryptoConfig) extends Module {
   private val params = LinkParams(bufferBeats = config.linkBeats, messages = config.linkMessages)
   private val red = Module(new Link(params.copy(withSequenceTx = true)))
   private val black = Module(new Link(params))
-  private def lane(of: LaneConfig): LanePorts = if (config.modelled) LaneModel(of) else Module(new Lane(of)).io
+
+  // Lanes of one kind are elaborated once, which is most of the chip.
+  private def lane(of: LaneConfig): LanePorts = if (config.modelled) LaneModel(of) else Instantiate(new Lane(of)).io
   private val engine = Module(new CryptoEngine(config, lane))
 
   red.io.port <> io.linkRed

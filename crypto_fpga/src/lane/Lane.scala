@@ -2,6 +2,7 @@
 package sallyport.crypto.lane
 
 import chisel3._
+import chisel3.experimental.hierarchy.{instantiable, public}
 import chisel3.util._
 import sallyport.common.arithmetic.WireOrder
 import sallyport.common.clock.ClockGate
@@ -33,8 +34,9 @@ import sallyport.crypto.suite.Suite
  *
  * The clock of the whole lane stops while it is empty.
  */
+@instantiable
 class Lane(config: LaneConfig) extends Module {
-  val io = IO(new LanePorts)
+  @public val io = IO(new LanePorts)
 
   private val awake = Wire(Bool())
   private val running = ClockGate(clock, io.in.valid || io.zeroize || awake || reset.asBool)
