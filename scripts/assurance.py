@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,7 +29,7 @@ class Claim(NamedTuple):
     against: str
     attack: str
     measure: str
-    evidence: list[str] = []
+    evidence: Sequence[str] = ()
     open: str = ""
 
 

@@ -11,7 +11,10 @@ import pytest
 from tests.support.paths import ROOT
 
 LOGS = {
-    "pytest": ("....F [100%]\nFAILED tests/a.py::test_b - assert 1 == 2\nSKIPPED [1] c.py: none\n", "tests/a.py::test_b"),
+    "pytest": (
+        "....F [100%]\nFAILED tests/a.py::test_b - assert 1 == 2\nSKIPPED [1] c.py: none\n",
+        "tests/a.py::test_b",
+    ),
     "go": ("ok  \ta\t0.1s\n--- FAIL: TestX (0.01s)\n    x_test.go:9: got 1\nFAIL\tb\t0.2s\n", "TestX"),
     "scala": ("\x1b[32m- counts\x1b[0m\n\x1b[31m- wraps *** FAILED ***\x1b[0m\n", "- wraps *** FAILED ***"),
     "compiler": ("c++ -c x.cpp\nx.cpp:3:1: error: expected ';'\nmore\n", "x.cpp:3:1: error: expected ';'"),

@@ -11,7 +11,7 @@ object SpecFolder {
 
   /**
    * An empty folder of a spec that runs Verilator itself, beside those of ChiselSim. It is at the
-   * same place in each run, so ccache knows what was compiled there.
+   * same place in each run, so ccache finds its objects again.
    */
   def apply(spec: String, name: String): Path = {
     val folder = Workspace.getProjectRootOrCwd.resolve("build/chiselsim").resolve(spec).resolve(name)
