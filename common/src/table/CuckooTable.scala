@@ -31,14 +31,25 @@ object CuckooTable {
    */
   val latency: Int = 7
 
-  /** The first `short` fields of the key are enough, if there are any ([[CuckooTable.short]]). */
-  def apply(rows: Int, row: Row, key: Seq[RowField], valid: RowField, short: Int = 0): CuckooTable = {
+  /**
+   * The first `short` fields of the key are enough, if there are any ([[CuckooTable.short]]).
+   *
+   * @param table makes the table; a test flips bits of its rows
+   */
+  def apply(
+      rows: Int,
+      row: Row,
+      key: Seq[RowField],
+      valid: RowField,
+      short: Int = 0,
+      table: CuckooTableParams => CuckooTable = new CuckooTable(_)
+  ): CuckooTable = {
     require(key.scanLeft(0)(_ + _.width) == key.map(_.lsb) :+ key.map(_.width).sum, "the key is the row's low bits")
     val keyBits = key.map(_.width).sum
     val shortBits = key.take(short).map(_.width).sum
-    val table = Module(new CuckooTable(CuckooTableParams(rows, keyBits, row.bits, valid, shortBits)))
-    if (short == 0) table.short := false.B
-    table
+    val made = Module(table(CuckooTableParams(rows, keyBits, row.bits, valid, shortBits)))
+    if (short == 0) made.short := false.B
+    made
   }
 
   private def shortened(key: UInt, bits: Int, short: Bool): UInt =
@@ -54,6 +65,11 @@ object CuckooTable {
  * the lower way answers. One memory a way, of one read port (lookups) and one read/write
  * port (software).
  *
+ * Each row has a bit of even parity. A row with a flipped bit may be of another key than it was, so
+ * `upset` says that it was the first that held the key, or that none did while one of the four was
+ * wrong: then neither `hit` nor its absence means anything. Two flipped bits of a row are not seen.
+ * A row is wrong until software writes it. A row of zeros is valid, as clearing leaves it.
+ *
  * With `short` a row is found by the key's low `shortBits` alone, in the place of the key with
  * zeros above them, and `whole` says whether it holds the rest of the key too. No lookup is under
  * way when `short` changes.
@@ -64,6 +80,15 @@ class CuckooTable(p: CuckooTableParams) extends Module {
 
   /** With a hit. */
   val whole = IO(Output(Bool()))
+
+  /** With a result: it may be wrong, for a row that the look-up read has a flipped bit. */
+  val upset = IO(Output(Bool()))
+
+  /** With a result: some row that the look-up read has a flipped bit, though another may answer. */
+  val rowUpset = IO(Output(Bool()))
+
+  /** The word of a way, its parity above the row, as the memory answers: a test flips bits. */
+  protected def answered(way: Int, word: UInt): UInt = word
 
   private val readLatency = 2
   private val access = Module(new TableAccess(p.rows, p.rowBits, p.rowsPerWay, false, readLatency))
@@ -81,17 +106,22 @@ class CuckooTable(p: CuckooTableParams) extends Module {
   private val reads = live && !access.io.clearing
   private val key = ShiftRegister(asked, 4)
 
+  // The parity of a row takes a cycle, in which its access waits.
+  private val settled = RegNext(software.valid, false.B)
+  private val parity = RegNext(software.bits.row.xorR) && !access.io.clearing
+  private val written = Cat(parity, software.bits.row)
+
   private val ways = Seq.tabulate(CuckooHash.ways) { w =>
-    val memory = SyncReadMem(p.rowsPerWay, UInt(p.rowBits.W))
+    val memory = SyncReadMem(p.rowsPerWay, UInt((p.rowBits + 1).W))
     val row = RegNext(CuckooHash.row(w, hashed, p.rowsPerWay))
     val selected = access.io.clearing || way === w.U
     // There are no reads while it clears, so the index that is compared is the register itself.
     val collides = reads && software.bits.write && access.io.index === Cat(w.U(log2Ceil(CuckooHash.ways).W), row)
-    val readBack = memory.readWrite(wayRow, software.bits.row, software.fire && selected, software.bits.write)
-    (collides, readBack, RegNext(RegNext(memory.read(row, reads))))
+    val readBack = memory.readWrite(wayRow, written, software.fire && selected, software.bits.write)
+    (collides, readBack, RegNext(RegNext(answered(w, memory.read(row, reads)))))
   }
-  software.ready := !VecInit(ways.map(_._1)).asUInt.orR
-  access.io.data := RegNext(Mux1H(ways.zipWithIndex.map { case ((_, data, _), w) => (way === w.U) -> data }))
+  software.ready := access.io.clearing || settled && !VecInit(ways.map(_._1)).asUInt.orR
+  access.io.data := RegNext(Mux1H(ways.zipWithIndex.map { case ((_, data, _), w) => (way === w.U) -> data.tail(1) }))
 
   private val compared = ShiftRegister(reads, 3, false.B, true.B)
   private val rest = ways.map { case (_, _, row) =>
@@ -102,9 +132,15 @@ class CuckooTable(p: CuckooTableParams) extends Module {
     RegNext(compared && row(p.valid.lsb) && found, false.B)
   }
   private val wholes = rest.map(RegNext(_))
-  private val rows = ways.map { case (_, _, row) => RegNext(row) }
+  private val rows = ways.map { case (_, _, word) => RegNext(word.tail(1)) }
   io.result.valid := ShiftRegister(io.lookup.valid, CuckooTable.latency, false.B, true.B)
   io.result.bits.hit := RegNext(VecInit(hits).asUInt.orR, false.B)
   io.result.bits.row := RegNext(PriorityMux(hits, rows))
   whole := RegNext(PriorityMux(hits, wholes))
+
+  // Even parity; 4 LUT levels behind the output register, as the comparison has.
+  private val wrongs = ways.map { case (_, _, word) => RegNext(compared && word.xorR, false.B) }
+  private val anyWrong = VecInit(wrongs).asUInt.orR
+  upset := RegNext(PriorityMux(hits :+ true.B, wrongs :+ anyWrong), false.B)
+  rowUpset := RegNext(anyWrong, false.B)
 }

@@ -17,6 +17,9 @@ class InnerFindings extends Bundle {
   val fields = new HeaderFields
   val flow = new SpdAnswer
   val rule = new SpdAnswer
+
+  /** Flow or rule may be another than the tables held before a bit of them flipped. */
+  val upset = Bool()
 }
 
 /** Where one frame from the red network goes. */
@@ -42,10 +45,16 @@ class InnerVerdict extends FrameVerdict {
   val rewrite = new IpRewrite
 }
 
+/** The reasons for which [[InnerClassifier]] drops; at most one a frame. */
+class InnerDrops extends ReceiveDrops {
+  val policyUpset = Bool()
+}
+
 /**
  * Decides on each frame from the red network (RFC 4301 5.1). The first line that fits counts:
  *
  *  1. what [[FrameJudge]] drops or punts
+ *  1. flipped bits in a row that the decision depends on: drop policyUpset
  *  1. the SPD decision, of flow and rule that with the lower priority number, the flow at equality:
  *     PUNT: punt; DISCARD or none at all: drop policy; BYPASS or PROTECT with a TTL or hop limit of
  *     0 or 1: drop ttlExpired; longer than the MTU that comes with the decision, and IPv6 or IPv4
@@ -83,7 +92,7 @@ class InnerClassifier extends Module {
 
     /** With `verdict` or `policy`: length of the IP packet. */
     val ipBytes = Output(UInt(PacketStream.lengthBits.W))
-    val drops = Output(new ReceiveDrops)
+    val drops = Output(new InnerDrops)
   })
 
   private val in = io.findings.bits
@@ -103,6 +112,7 @@ class InnerClassifier extends Module {
   private val linkDown = ask(!io.linkUp)
   private val flowWins = ask(in.flow.hit && (!in.rule.hit || in.flow.priority <= in.rule.priority))
   private val decided = ask(in.flow.hit || in.rule.hit)
+  private val upset = ask(in.upset)
   private def tooLong(answer: SpdAnswer): Bool = ask(answer.mtu =/= 0.U && fields.totalLength > answer.mtu)
   private val flowTooLong = tooLong(in.flow)
   private val ruleTooLong = tooLong(in.rule)
@@ -125,7 +135,7 @@ class InnerClassifier extends Module {
 
   // Stage 2: the first that fits, if the frame passes.
   private object Outcome extends ChiselEnum {
-    val dropTtl, dropPolicy, dropTransportHeader, puntPolicy, puntMtu, protect, bypass = Value
+    val dropUpset, dropTtl, dropPolicy, dropTransportHeader, puntPolicy, puntMtu, protect, bypass = Value
   }
   import Outcome._
   private val action1 = Mux(flowWins, flow1.action, rule1.action)
@@ -145,6 +155,7 @@ class InnerClassifier extends Module {
     MuxCase(
       dropPolicy,
       Seq(
+        upset -> dropUpset,
         decides(Action.punt) -> puntPolicy,
         (forwards && ttlExpired && !whole) -> dropTtl,
         (isTooLong && (forwards && fields1.dontFragment || decides(Action.bypass) && cutsElsewhere)) -> puntMtu,
@@ -200,7 +211,7 @@ class InnerClassifier extends Module {
   verdict.link := Mux(frame.crosses, RegNext(crossing), RegNext(link))
   io.verdict.valid := RegNext(valid2, false.B)
   io.verdict.bits := RegNext(verdict)
-  io.policy.valid := RegNext(valid2 && frame.passes && RegNext(decided), false.B)
+  io.policy.valid := RegNext(valid2 && frame.passes && RegNext(decided && !upset), false.B)
   io.policy.bits := ShiftRegister(Mux(flowWins, flow1.usage, rule1.usage), 2)
   io.ipBytes := ShiftRegister(fields1.totalLength, 2)
 
@@ -210,6 +221,7 @@ class InnerClassifier extends Module {
   io.drops.ipChecksum := drop(frame.drops.ipChecksum)
   io.drops.ttlExpired := drop(is(dropTtl))
   io.drops.policy := drop(is(dropPolicy))
+  io.drops.policyUpset := drop(is(dropUpset))
   io.drops.transportHeader := drop(is(dropTransportHeader))
   io.drops.linkDown := drop(forLink && linkDown2)
 }

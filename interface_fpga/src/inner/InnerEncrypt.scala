@@ -7,11 +7,11 @@ import chisel3.util._
 import sallyport.common.link.LinkMeta
 import sallyport.common.registers.map.FlowRow
 import sallyport.common.stream.{ConnectStream, MacBeat, NoMeta, PacketStream, PacketStripper}
-import sallyport.common.table.{CuckooTable, TablePort, TernaryTable}
+import sallyport.common.table.{CuckooTable, CuckooTableParams, TablePort, TernaryTable}
 import sallyport.iface.fragmentation.{FragmentCut, Fragmenter}
 import sallyport.iface.headers.{EthernetHeader, IpHeader}
 import sallyport.iface.parse.PacketKey
-import sallyport.iface.receive.{FrameVerdict, ReceiveControl, ReceiveDrops, ReceivePath, ReceivePathEvents}
+import sallyport.iface.receive.{FrameVerdict, ReceiveControl, ReceivePath, ReceivePathEvents}
 import sallyport.iface.stream.PacketGate
 import sallyport.iface.tfc.{DummySource, TfcPadder}
 import sallyport.iface.usage.{EncryptUsage, UsageEvent}
@@ -19,7 +19,10 @@ import sallyport.iface.usage.{EncryptUsage, UsageEvent}
 /** What happened on the encrypt path in one cycle. */
 class InnerEncryptEvents extends Bundle {
   val path = new ReceivePathEvents
-  val drops = new ReceiveDrops
+  val drops = new InnerDrops
+
+  /** A look-up of a flow met a row with a flipped bit. */
+  val flowRowUpset = Bool()
 
   /** The outbound SA of a packet has expired. */
   val dropLifetime = Bool()
@@ -54,8 +57,11 @@ class InnerEncryptEvents extends Bundle {
  *
  * A packet every 2 cycles, a beat a cycle. Latency: that of [[ReceivePath]], of the slower look-up,
  * and what the modules named here add.
+ *
+ * @param flowTable makes the table of flows
  */
-class InnerEncrypt(config: InnerConfig) extends Module {
+class InnerEncrypt(config: InnerConfig, flowTable: CuckooTableParams => CuckooTable = new CuckooTable(_))
+    extends Module {
   val io = IO(new Bundle {
     val receive = Input(new ReceiveControl(InnerConfig.puntGroups.length))
     val linkUp = Input(Bool())
@@ -100,7 +106,7 @@ class InnerEncrypt(config: InnerConfig) extends Module {
 
   // Both look-ups side by side; the faster one waits.
   private val key = PacketKey(fields)
-  private val flows = CuckooTable(1 << config.flowBits, FlowRow, PacketKey.fields, FlowRow.valid)
+  private val flows = CuckooTable(1 << config.flowBits, FlowRow, PacketKey.fields, FlowRow.valid, table = flowTable)
   flows.io.table <> io.flowTable
   flows.io.clear := false.B
   flows.io.lookup.valid := path.io.fields.valid
@@ -121,6 +127,7 @@ class InnerEncrypt(config: InnerConfig) extends Module {
   classifier.io.findings.valid := ShiftRegister(path.io.fields.valid, lookups, false.B, true.B)
   classifier.io.findings.bits.fields := ShiftRegister(fields, lookups)
   classifier.io.findings.bits.flow := ShiftRegister(SpdAnswer(flows.io.result.bits), lookups - CuckooTable.latency)
+  classifier.io.findings.bits.upset := ShiftRegister(flows.upset, lookups - CuckooTable.latency)
   classifier.io.findings.bits.rule := ShiftRegister(SpdAnswer(rules.io.result.bits), lookups - rules.latency)
   private val chosen = Module(new SaByDscp)
   chosen.io.in := classifier.io.verdict
@@ -168,6 +175,7 @@ class InnerEncrypt(config: InnerConfig) extends Module {
   io.ready := flows.io.ready && rules.io.ready && chosen.io.ready && path.io.ready && usage.io.ready && dummies.io.ready
   io.events.path := path.io.events
   io.events.drops := classifier.io.drops
+  io.events.flowRowUpset := flows.rowUpset
   io.events.dropLifetime := usage.io.dropLifetime
   io.events.lifetime := usage.io.event
   io.events.cut := fragmenter.io.cuts

@@ -4,6 +4,7 @@ package sallyport.iface.inner
 import chisel3._
 import sallyport.common.registers.map.{Chip, CommonRegs, InnerCounters, InnerRegs, InnerTables, PuntGroup, PuntReason}
 import sallyport.common.registers.{AuditEvents, RegisterBankParams}
+import sallyport.common.table.{CuckooTable, CuckooTableParams}
 import sallyport.iface.chip.{InterfaceRegisters, PathsIO, PortCounts}
 import sallyport.iface.usage.LifetimeEvents
 
@@ -16,8 +17,13 @@ import sallyport.iface.usage.LifetimeEvents
  * (regs/inner.rdl): in any quiescent state the two are equal on each path.
  *
  * @param replay of so many bits of a window row's number
+ * @param flowTable makes the table of flows
  */
-class InnerPaths(config: InnerConfig, replay: Int => AntiReplay = new AntiReplay(_)) extends Module {
+class InnerPaths(
+    config: InnerConfig,
+    replay: Int => AntiReplay = new AntiReplay(_),
+    flowTable: CuckooTableParams => CuckooTable = new CuckooTable(_)
+) extends Module {
   val io = IO(new PathsIO)
 
   private val build = config.chip.registers ++ Map(
@@ -34,7 +40,7 @@ class InnerPaths(config: InnerConfig, replay: Int => AntiReplay = new AntiReplay
   )
   registers.io.axil <> io.axil
 
-  private val encrypt = Module(new InnerEncrypt(config))
+  private val encrypt = Module(new InnerEncrypt(config, flowTable))
   private val decrypt = Module(new InnerDecrypt(config, replay))
   private val ready = RegNext(encrypt.io.ready && decrypt.io.ready, false.B)
   private val linkUp = RegNext(io.linkUp, false.B)
@@ -111,6 +117,8 @@ class InnerPaths(config: InnerConfig, replay: Int => AntiReplay = new AntiReplay
       decrypt.io.events.inject
     ),
     Map(
+      InnerCounters.dropPolicyUpset -> encrypt.io.events.drops.policyUpset,
+      InnerCounters.flowRowUpset -> encrypt.io.events.flowRowUpset,
       InnerCounters.dropLifetime -> encrypt.io.events.dropLifetime,
       InnerCounters.dropPuntMtu -> punt.refused(PuntGroup.mtu),
       InnerCounters.puntMtu -> punt.punted(PuntReason.mtu),

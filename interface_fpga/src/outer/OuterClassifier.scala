@@ -19,6 +19,9 @@ class OuterFindings extends Bundle {
 
   /** With `saHit`: the packet's destination is the SA's. */
   val saHere = Bool()
+
+  /** The SA may be another, or there may be one, but for a flipped bit of the SAD. */
+  val saUpset = Bool()
   val sa = UInt(16.W)
 
   /** The SA's packets are in UDP. */
@@ -50,6 +53,7 @@ class OuterVerdict extends FrameVerdict {
 class OuterDrops extends ReceiveDrops {
   val espTruncated = Bool()
   val unknownSpi = Bool()
+  val sadUpset = Bool()
   val encapMismatch = Bool()
   val udpMalformed = Bool()
   val nattKeepalive = Bool()
@@ -62,6 +66,8 @@ class OuterDrops extends ReceiveDrops {
  *  1. UDP to port 4500 of this box (`toUs`): with a wrong UDP length drop udpMalformed; a NAT
  *     keepalive: drop nattKeepalive; IKE behind the non-ESP marker: punt; all else is ESP (RFC
  *     3948 2). UDP to port 4500 of another address is ESP if there is an SA for it
+ *  1. ESP, in UDP or not, to whatever address, whose SA depends on a row of the SAD with flipped
+ *     bits: drop sadUpset
  *  1. ESP, in UDP or not, that is for this box or has an SA of its destination; all else is
  *     somebody else's and goes by the rules (RFC 4301 5.2 step 3b). One that cannot hold SPI,
  *     sequence number, IV, 4 bytes and ICV, or whose length is no multiple of 4 (RFC 4303 2.4):
@@ -121,6 +127,7 @@ class OuterClassifier extends Module {
     OuterClassifier.spiBytes.U
   )
   private val esp = ask((plainEsp || inUdp) && (in.toUs || known))
+  private val sadUpset = ask((plainEsp || inUdp) && in.saUpset)
   private val least = Mux(inUdp, (UdpHeader.bytes + OuterClassifier.minEspBytes).U, OuterClassifier.minEspBytes.U)
   private val truncated = ask(fields.payloadLength < least || fields.payloadLength(1, 0) =/= 0.U)
   private val unknownSpi = ask(!in.saHit)
@@ -169,7 +176,7 @@ class OuterClassifier extends Module {
   // Stage 2: the first that fits, if the frame passes.
   private object Outcome extends ChiselEnum {
     val dropUdpMalformed, dropKeepalive, dropTruncated, dropEncapMismatch, dropTtl, dropPolicy = Value
-    val dropTransportHeader, dropStray = Value
+    val dropTransportHeader, dropStray, dropSadUpset = Value
     val puntUnknown, puntIke, puntIcmp, puntPolicy, sendEsp, sendBypass = Value
   }
   import Outcome._
@@ -179,6 +186,7 @@ class OuterClassifier extends Module {
       Seq(
         udpMalformed -> dropUdpMalformed,
         keepalive -> dropKeepalive,
+        sadUpset -> dropSadUpset,
         (esp && truncated) -> dropTruncated,
         (esp && unknownSpi) -> puntUnknown,
         (esp && encapMismatch) -> dropEncapMismatch,
@@ -240,6 +248,7 @@ class OuterClassifier extends Module {
   io.drops.ttlExpired := drop(is(dropTtl))
   io.drops.espTruncated := drop(is(dropTruncated))
   io.drops.unknownSpi := drop(is(dropStray))
+  io.drops.sadUpset := drop(is(dropSadUpset))
   io.drops.encapMismatch := drop(is(dropEncapMismatch))
   io.drops.transportHeader := drop(is(dropTransportHeader))
   io.drops.udpMalformed := drop(is(dropUdpMalformed))

@@ -6,7 +6,7 @@ import chisel3.util._
 import sallyport.common.link.{LinkMeta, PeerTag}
 import sallyport.common.registers.map.{OuterRegs, RuleRow, SadRow}
 import sallyport.common.stream.{ConnectStream, MacBeat, NoMeta, PacketStream, PacketStripper}
-import sallyport.common.table.{CuckooTable, TablePort, TernaryTable}
+import sallyport.common.table.{CuckooTable, CuckooTableParams, TablePort, TernaryTable}
 import sallyport.iface.headers.{EthernetHeader, Ipv4Header, Ipv6Header, UdpHeader}
 import sallyport.iface.parse.{ExtensionStep, PacketKey}
 import sallyport.iface.receive.{LocalAddresses, LocalMatch, ReceiveControl, ReceivePath, ReceivePathEvents}
@@ -15,6 +15,9 @@ import sallyport.iface.receive.{LocalAddresses, LocalMatch, ReceiveControl, Rece
 class OuterDecryptEvents extends Bundle {
   val path = new ReceivePathEvents
   val drops = new OuterDrops
+
+  /** A look-up of an SA met a row with a flipped bit. */
+  val sadRowUpset = Bool()
 
   /** The last beat of a packet has gone to the link. */
   val txEsp = Bool()
@@ -35,8 +38,11 @@ class OuterDecryptEvents extends Bundle {
  *
  * A packet every 2 cycles, a beat a cycle. From the last beat of a frame to the first of its packet
  * at `out`: 40 cycles.
+ *
+ * @param sadTable makes the SAD
  */
-class OuterDecrypt(config: OuterConfig) extends Module {
+class OuterDecrypt(config: OuterConfig, sadTable: CuckooTableParams => CuckooTable = new CuckooTable(_))
+    extends Module {
   val io = IO(new Bundle {
     val receive = Input(new ReceiveControl(OuterConfig.puntGroups.length))
     val local = Input(new LocalAddresses)
@@ -79,8 +85,8 @@ class OuterDecrypt(config: OuterConfig) extends Module {
   private val fields = path.io.fields.bits
 
   // Both look-ups side by side; the faster one waits.
-  private val sad =
-    CuckooTable(1 << config.sadBits, SadRow, Seq(SadRow.spi, SadRow.dstAddr, SadRow.version), SadRow.valid, short = 1)
+  private val sadKey = Seq(SadRow.spi, SadRow.dstAddr, SadRow.version)
+  private val sad = CuckooTable(1 << config.sadBits, SadRow, sadKey, SadRow.valid, short = 1, sadTable)
   // A router gave out its SPIs itself (RFC 4301 4.4.2); the hosts behind a bump in the wire may
   // give out the same ones.
   sad.short := RegNext(!io.receive.bump)
@@ -115,6 +121,7 @@ class OuterDecrypt(config: OuterConfig) extends Module {
   classifier.io.findings.bits.toUs := ShiftRegister(local.io.toUs, lookups - LocalMatch.latency)
   classifier.io.findings.bits.saHit := sa.hit
   classifier.io.findings.bits.saHere := saWhole
+  classifier.io.findings.bits.saUpset := ShiftRegister(sad.upset, lookups - CuckooTable.latency)
   classifier.io.findings.bits.sa := SadRow.sa(sa.row)
   classifier.io.findings.bits.saEncap := SadRow.encap(sa.row)
   classifier.io.findings.bits.saPeer.address := SadRow.peerAddr(sa.row)
@@ -151,6 +158,7 @@ class OuterDecrypt(config: OuterConfig) extends Module {
   io.ready := sad.io.ready && rules.io.ready && path.io.ready
   io.events.path := path.io.events
   io.events.drops := classifier.io.drops
+  io.events.sadRowUpset := sad.rowUpset
   assert(!sent || !io.out.bits.error, "a packet for the link is shorter than its total length")
   io.events.txEsp := RegNext(sent && !io.out.bits.meta.bypass, false.B)
   io.events.txBypass := RegNext(sent && io.out.bits.meta.bypass, false.B)

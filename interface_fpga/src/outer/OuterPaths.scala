@@ -94,6 +94,8 @@ class OuterPaths(config: OuterConfig) extends Module {
       OuterCounters.fragSplit -> encrypt.io.events.further,
       OuterCounters.dropMtu -> fault.mtu,
       OuterCounters.dropEspTruncated -> drops.espTruncated,
+      OuterCounters.dropSadUpset -> drops.sadUpset,
+      OuterCounters.sadRowUpset -> decrypt.io.events.sadRowUpset,
       OuterCounters.dropUnknownSpi -> drops.unknownSpi,
       OuterCounters.dropEncapMismatch -> drops.encapMismatch,
       OuterCounters.dropUdpMalformed -> drops.udpMalformed,

@@ -56,35 +56,37 @@ const (
 	InnerCounterDummyPackets              = 48
 	InnerCounterTxDummy                   = 49
 	InnerCounterDropReasmDuplicate        = 50
-	InnerCounterLinkRxPackets             = 51
-	InnerCounterLinkRxLost                = 52
-	InnerCounterLinkResyncs               = 53
-	InnerCounterDropTxDisabled            = 54
-	InnerCounterDropNoSelector            = 55
-	InnerCounterDropReplayed              = 56
-	InnerCounterDropTooOld                = 57
-	InnerCounterDropSelectorMismatch      = 58
-	InnerCounterDropInnerMalformed        = 59
-	InnerCounterDropInnerChecksum         = 60
-	InnerCounterDropInnerNotIp            = 61
-	InnerCounterDropInnerExtensionHeaders = 62
-	InnerCounterDropInnerTtlExpired       = 63
-	InnerCounterDropEcn                   = 64
-	InnerCounterDropNoNextHop             = 65
-	InnerCounterTxFrames                  = 66
-	InnerCounterTxBytes                   = 67
-	InnerCounterDropInnerLifetime         = 68
-	InnerCounterInjectFrames              = 69
-	InnerCounterDropInjectDisabled        = 70
-	InnerCounterDropInjectLength          = 71
-	InnerCounterEcnUnexpected             = 72
-	InnerCounterDropFragmentOffset        = 73
-	InnerCounterDropInClearDenied         = 74
-	InnerCounterDropWindowUpset           = 75
-	InnerCounterWindowTopRepaired         = 76
-	InnerCounterWindowTopLost             = 77
-	InnerCounterWindowRowFilled           = 78
-	InnerCounterControlRepaired           = 79
+	InnerCounterDropPolicyUpset           = 51
+	InnerCounterFlowRowUpset              = 52
+	InnerCounterLinkRxPackets             = 53
+	InnerCounterLinkRxLost                = 54
+	InnerCounterLinkResyncs               = 55
+	InnerCounterDropTxDisabled            = 56
+	InnerCounterDropNoSelector            = 57
+	InnerCounterDropReplayed              = 58
+	InnerCounterDropTooOld                = 59
+	InnerCounterDropSelectorMismatch      = 60
+	InnerCounterDropInnerMalformed        = 61
+	InnerCounterDropInnerChecksum         = 62
+	InnerCounterDropInnerNotIp            = 63
+	InnerCounterDropInnerExtensionHeaders = 64
+	InnerCounterDropInnerTtlExpired       = 65
+	InnerCounterDropEcn                   = 66
+	InnerCounterDropNoNextHop             = 67
+	InnerCounterTxFrames                  = 68
+	InnerCounterTxBytes                   = 69
+	InnerCounterDropInnerLifetime         = 70
+	InnerCounterInjectFrames              = 71
+	InnerCounterDropInjectDisabled        = 72
+	InnerCounterDropInjectLength          = 73
+	InnerCounterEcnUnexpected             = 74
+	InnerCounterDropFragmentOffset        = 75
+	InnerCounterDropInClearDenied         = 76
+	InnerCounterDropWindowUpset           = 77
+	InnerCounterWindowTopRepaired         = 78
+	InnerCounterWindowTopLost             = 79
+	InnerCounterWindowRowFilled           = 80
+	InnerCounterControlRepaired           = 81
 )
 
 // InnerCounters is ordered by index.
@@ -140,35 +142,37 @@ var InnerCounters = []Counter{
 	{Name: "dummy_packets", Index: 48, Path: "encrypt", Kind: "injected"},
 	{Name: "tx_dummy", Index: 49, Path: "encrypt", Kind: "sent"},
 	{Name: "drop_reasm_duplicate", Index: 50, Path: "encrypt", Kind: "drop"},
-	{Name: "link_rx_packets", Index: 51, Path: "decrypt", Kind: "received"},
-	{Name: "link_rx_lost", Index: 52, Path: "decrypt", Kind: "lost"},
-	{Name: "link_resyncs", Index: 53, Path: "decrypt", Kind: "info"},
-	{Name: "drop_tx_disabled", Index: 54, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_selector", Index: 55, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_replayed", Index: 56, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_too_old", Index: 57, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_selector_mismatch", Index: 58, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_malformed", Index: 59, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_checksum", Index: 60, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_not_ip", Index: 61, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_extension_headers", Index: 62, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_ttl_expired", Index: 63, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ecn", Index: 64, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_next_hop", Index: 65, Path: "decrypt", Kind: "drop"},
-	{Name: "tx_frames", Index: 66, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bytes", Index: 67, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inner_lifetime", Index: 68, Path: "decrypt", Kind: "drop"},
-	{Name: "inject_frames", Index: 69, Path: "decrypt", Kind: "injected"},
-	{Name: "drop_inject_disabled", Index: 70, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inject_length", Index: 71, Path: "decrypt", Kind: "drop"},
-	{Name: "ecn_unexpected", Index: 72, Path: "decrypt", Kind: "info"},
-	{Name: "drop_fragment_offset", Index: 73, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_in_clear_denied", Index: 74, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_window_upset", Index: 75, Path: "decrypt", Kind: "drop"},
-	{Name: "window_top_repaired", Index: 76, Path: "decrypt", Kind: "info"},
-	{Name: "window_top_lost", Index: 77, Path: "decrypt", Kind: "info"},
-	{Name: "window_row_filled", Index: 78, Path: "decrypt", Kind: "info"},
-	{Name: "control_repaired", Index: 79, Path: "decrypt", Kind: "info"},
+	{Name: "drop_policy_upset", Index: 51, Path: "encrypt", Kind: "drop"},
+	{Name: "flow_row_upset", Index: 52, Path: "encrypt", Kind: "info"},
+	{Name: "link_rx_packets", Index: 53, Path: "decrypt", Kind: "received"},
+	{Name: "link_rx_lost", Index: 54, Path: "decrypt", Kind: "lost"},
+	{Name: "link_resyncs", Index: 55, Path: "decrypt", Kind: "info"},
+	{Name: "drop_tx_disabled", Index: 56, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_selector", Index: 57, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_replayed", Index: 58, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_too_old", Index: 59, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_selector_mismatch", Index: 60, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_malformed", Index: 61, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_checksum", Index: 62, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_not_ip", Index: 63, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_extension_headers", Index: 64, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_ttl_expired", Index: 65, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ecn", Index: 66, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_next_hop", Index: 67, Path: "decrypt", Kind: "drop"},
+	{Name: "tx_frames", Index: 68, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bytes", Index: 69, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_lifetime", Index: 70, Path: "decrypt", Kind: "drop"},
+	{Name: "inject_frames", Index: 71, Path: "decrypt", Kind: "injected"},
+	{Name: "drop_inject_disabled", Index: 72, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inject_length", Index: 73, Path: "decrypt", Kind: "drop"},
+	{Name: "ecn_unexpected", Index: 74, Path: "decrypt", Kind: "info"},
+	{Name: "drop_fragment_offset", Index: 75, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_in_clear_denied", Index: 76, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_window_upset", Index: 77, Path: "decrypt", Kind: "drop"},
+	{Name: "window_top_repaired", Index: 78, Path: "decrypt", Kind: "info"},
+	{Name: "window_top_lost", Index: 79, Path: "decrypt", Kind: "info"},
+	{Name: "window_row_filled", Index: 80, Path: "decrypt", Kind: "info"},
+	{Name: "control_repaired", Index: 81, Path: "decrypt", Kind: "info"},
 }
 
 // Counter indices of the crypto chip.
@@ -309,6 +313,8 @@ const (
 	OuterCounterDropPuntReasm          = 69
 	OuterCounterDropReasmDuplicate     = 70
 	OuterCounterControlRepaired        = 71
+	OuterCounterDropSadUpset           = 72
+	OuterCounterSadRowUpset            = 73
 )
 
 // OuterCounters is ordered by index.
@@ -385,4 +391,6 @@ var OuterCounters = []Counter{
 	{Name: "drop_punt_reasm", Index: 69, Path: "decrypt", Kind: "drop"},
 	{Name: "drop_reasm_duplicate", Index: 70, Path: "decrypt", Kind: "drop"},
 	{Name: "control_repaired", Index: 71, Path: "decrypt", Kind: "info"},
+	{Name: "drop_sad_upset", Index: 72, Path: "decrypt", Kind: "drop"},
+	{Name: "sad_row_upset", Index: 73, Path: "decrypt", Kind: "info"},
 }

@@ -54,35 +54,37 @@ object InnerCounters {
   val dummyPackets = 48
   val txDummy = 49
   val dropReasmDuplicate = 50
-  val linkRxPackets = 51
-  val linkRxLost = 52
-  val linkResyncs = 53
-  val dropTxDisabled = 54
-  val dropNoSelector = 55
-  val dropReplayed = 56
-  val dropTooOld = 57
-  val dropSelectorMismatch = 58
-  val dropInnerMalformed = 59
-  val dropInnerChecksum = 60
-  val dropInnerNotIp = 61
-  val dropInnerExtensionHeaders = 62
-  val dropInnerTtlExpired = 63
-  val dropEcn = 64
-  val dropNoNextHop = 65
-  val txFrames = 66
-  val txBytes = 67
-  val dropInnerLifetime = 68
-  val injectFrames = 69
-  val dropInjectDisabled = 70
-  val dropInjectLength = 71
-  val ecnUnexpected = 72
-  val dropFragmentOffset = 73
-  val dropInClearDenied = 74
-  val dropWindowUpset = 75
-  val windowTopRepaired = 76
-  val windowTopLost = 77
-  val windowRowFilled = 78
-  val controlRepaired = 79
+  val dropPolicyUpset = 51
+  val flowRowUpset = 52
+  val linkRxPackets = 53
+  val linkRxLost = 54
+  val linkResyncs = 55
+  val dropTxDisabled = 56
+  val dropNoSelector = 57
+  val dropReplayed = 58
+  val dropTooOld = 59
+  val dropSelectorMismatch = 60
+  val dropInnerMalformed = 61
+  val dropInnerChecksum = 62
+  val dropInnerNotIp = 63
+  val dropInnerExtensionHeaders = 64
+  val dropInnerTtlExpired = 65
+  val dropEcn = 66
+  val dropNoNextHop = 67
+  val txFrames = 68
+  val txBytes = 69
+  val dropInnerLifetime = 70
+  val injectFrames = 71
+  val dropInjectDisabled = 72
+  val dropInjectLength = 73
+  val ecnUnexpected = 74
+  val dropFragmentOffset = 75
+  val dropInClearDenied = 76
+  val dropWindowUpset = 77
+  val windowTopRepaired = 78
+  val windowTopLost = 79
+  val windowRowFilled = 80
+  val controlRepaired = 81
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("rx_frames", 0, "encrypt", "received"),
     CounterDesc("rx_bytes", 1, "encrypt", "info"),
@@ -135,35 +137,37 @@ object InnerCounters {
     CounterDesc("dummy_packets", 48, "encrypt", "injected"),
     CounterDesc("tx_dummy", 49, "encrypt", "sent"),
     CounterDesc("drop_reasm_duplicate", 50, "encrypt", "drop"),
-    CounterDesc("link_rx_packets", 51, "decrypt", "received"),
-    CounterDesc("link_rx_lost", 52, "decrypt", "lost"),
-    CounterDesc("link_resyncs", 53, "decrypt", "info"),
-    CounterDesc("drop_tx_disabled", 54, "decrypt", "drop"),
-    CounterDesc("drop_no_selector", 55, "decrypt", "drop"),
-    CounterDesc("drop_replayed", 56, "decrypt", "drop"),
-    CounterDesc("drop_too_old", 57, "decrypt", "drop"),
-    CounterDesc("drop_selector_mismatch", 58, "decrypt", "drop"),
-    CounterDesc("drop_inner_malformed", 59, "decrypt", "drop"),
-    CounterDesc("drop_inner_checksum", 60, "decrypt", "drop"),
-    CounterDesc("drop_inner_not_ip", 61, "decrypt", "drop"),
-    CounterDesc("drop_inner_extension_headers", 62, "decrypt", "drop"),
-    CounterDesc("drop_inner_ttl_expired", 63, "decrypt", "drop"),
-    CounterDesc("drop_ecn", 64, "decrypt", "drop"),
-    CounterDesc("drop_no_next_hop", 65, "decrypt", "drop"),
-    CounterDesc("tx_frames", 66, "decrypt", "sent"),
-    CounterDesc("tx_bytes", 67, "decrypt", "info"),
-    CounterDesc("drop_inner_lifetime", 68, "decrypt", "drop"),
-    CounterDesc("inject_frames", 69, "decrypt", "injected"),
-    CounterDesc("drop_inject_disabled", 70, "decrypt", "drop"),
-    CounterDesc("drop_inject_length", 71, "decrypt", "drop"),
-    CounterDesc("ecn_unexpected", 72, "decrypt", "info"),
-    CounterDesc("drop_fragment_offset", 73, "decrypt", "drop"),
-    CounterDesc("drop_in_clear_denied", 74, "decrypt", "drop"),
-    CounterDesc("drop_window_upset", 75, "decrypt", "drop"),
-    CounterDesc("window_top_repaired", 76, "decrypt", "info"),
-    CounterDesc("window_top_lost", 77, "decrypt", "info"),
-    CounterDesc("window_row_filled", 78, "decrypt", "info"),
-    CounterDesc("control_repaired", 79, "decrypt", "info")
+    CounterDesc("drop_policy_upset", 51, "encrypt", "drop"),
+    CounterDesc("flow_row_upset", 52, "encrypt", "info"),
+    CounterDesc("link_rx_packets", 53, "decrypt", "received"),
+    CounterDesc("link_rx_lost", 54, "decrypt", "lost"),
+    CounterDesc("link_resyncs", 55, "decrypt", "info"),
+    CounterDesc("drop_tx_disabled", 56, "decrypt", "drop"),
+    CounterDesc("drop_no_selector", 57, "decrypt", "drop"),
+    CounterDesc("drop_replayed", 58, "decrypt", "drop"),
+    CounterDesc("drop_too_old", 59, "decrypt", "drop"),
+    CounterDesc("drop_selector_mismatch", 60, "decrypt", "drop"),
+    CounterDesc("drop_inner_malformed", 61, "decrypt", "drop"),
+    CounterDesc("drop_inner_checksum", 62, "decrypt", "drop"),
+    CounterDesc("drop_inner_not_ip", 63, "decrypt", "drop"),
+    CounterDesc("drop_inner_extension_headers", 64, "decrypt", "drop"),
+    CounterDesc("drop_inner_ttl_expired", 65, "decrypt", "drop"),
+    CounterDesc("drop_ecn", 66, "decrypt", "drop"),
+    CounterDesc("drop_no_next_hop", 67, "decrypt", "drop"),
+    CounterDesc("tx_frames", 68, "decrypt", "sent"),
+    CounterDesc("tx_bytes", 69, "decrypt", "info"),
+    CounterDesc("drop_inner_lifetime", 70, "decrypt", "drop"),
+    CounterDesc("inject_frames", 71, "decrypt", "injected"),
+    CounterDesc("drop_inject_disabled", 72, "decrypt", "drop"),
+    CounterDesc("drop_inject_length", 73, "decrypt", "drop"),
+    CounterDesc("ecn_unexpected", 74, "decrypt", "info"),
+    CounterDesc("drop_fragment_offset", 75, "decrypt", "drop"),
+    CounterDesc("drop_in_clear_denied", 76, "decrypt", "drop"),
+    CounterDesc("drop_window_upset", 77, "decrypt", "drop"),
+    CounterDesc("window_top_repaired", 78, "decrypt", "info"),
+    CounterDesc("window_top_lost", 79, "decrypt", "info"),
+    CounterDesc("window_row_filled", 80, "decrypt", "info"),
+    CounterDesc("control_repaired", 81, "decrypt", "info")
   )
 }
 
@@ -301,6 +305,8 @@ object OuterCounters {
   val dropPuntReasm = 69
   val dropReasmDuplicate = 70
   val controlRepaired = 71
+  val dropSadUpset = 72
+  val sadRowUpset = 73
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("link_rx_packets", 0, "encrypt", "received"),
     CounterDesc("link_rx_lost", 1, "encrypt", "lost"),
@@ -373,6 +379,8 @@ object OuterCounters {
     CounterDesc("punt_reasm", 68, "decrypt", "punted"),
     CounterDesc("drop_punt_reasm", 69, "decrypt", "drop"),
     CounterDesc("drop_reasm_duplicate", 70, "decrypt", "drop"),
-    CounterDesc("control_repaired", 71, "decrypt", "info")
+    CounterDesc("control_repaired", 71, "decrypt", "info"),
+    CounterDesc("drop_sad_upset", 72, "decrypt", "drop"),
+    CounterDesc("sad_row_upset", 73, "decrypt", "info")
   )
 }

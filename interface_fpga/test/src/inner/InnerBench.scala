@@ -7,6 +7,7 @@ import chisel3.util._
 import sallyport.common.link.{Link, LinkChannel, LinkMeta, LinkParams}
 import sallyport.common.registers.map.{CommonRegs, CounterDesc, InnerCounters}
 import sallyport.common.registers.{AxiLite, AxiLiteDriver}
+import sallyport.common.table.{CuckooTable, CuckooTableParams}
 import sallyport.common.stream.{MacBeat, NoMeta, Packet, PacketStream}
 import sallyport.iface.cpu.PuntedFrame
 
@@ -45,8 +46,12 @@ abstract class InnerHarness extends Module {
 }
 
 /** [[InnerPaths]] alone, on a link that loses nothing. */
-class InnerPathsHarness(config: InnerConfig, replay: Int => AntiReplay = new AntiReplay(_)) extends InnerHarness {
-  private val paths = Module(new InnerPaths(config, replay))
+class InnerPathsHarness(
+    config: InnerConfig,
+    replay: Int => AntiReplay = new AntiReplay(_),
+    flowTable: CuckooTableParams => CuckooTable = new CuckooTable(_)
+) extends InnerHarness {
+  private val paths = Module(new InnerPaths(config, replay, flowTable))
   paths.io.macRx := io.macRx
   io.macTx <> paths.io.macTx
   io.punt <> paths.io.punt

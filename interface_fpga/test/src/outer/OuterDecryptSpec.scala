@@ -3,17 +3,19 @@ package sallyport.iface.outer
 
 import chisel3._
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.registers.map.SadRow
 import sallyport.common.simulation.CompiledOnce
 import sallyport.common.stream.Packet
-import sallyport.common.table.{CuckooHash, TablePort}
+import sallyport.common.table.{CuckooHash, FlippedCuckooTable, TablePort}
 import sallyport.iface.chip.InterfaceConfig
 import sallyport.iface.reassembly.ChipFragments
 
 import scala.collection.mutable
 
-/** The decrypt path with a counter behind each event. */
+/** The decrypt path with a counter behind each event, and an SAD whose bits flip. */
 private class OuterDecryptHarness(config: OuterConfig) extends Module {
-  private val dut = Module(new OuterDecrypt(config))
+  val flips = IO(FlippedCuckooTable.flips(SadRow.bits))
+  private val dut = Module(new OuterDecrypt(config, FlippedCuckooTable.table(flips)))
   val io = IO(chiselTypeOf(dut.io))
   io <> dut.io
 
@@ -31,6 +33,8 @@ private class OuterDecryptHarness(config: OuterConfig) extends Module {
     "ttl_expired" -> events.drops.ttlExpired,
     "esp_truncated" -> events.drops.espTruncated,
     "unknown_spi" -> events.drops.unknownSpi,
+    "sad_upset" -> events.drops.sadUpset,
+    "sad_row_upset" -> events.sadRowUpset,
     "encap_mismatch" -> events.drops.encapMismatch,
     "udp_malformed" -> events.drops.udpMalformed,
     "natt_keepalive" -> events.drops.nattKeepalive,
@@ -112,6 +116,7 @@ class OuterDecryptSpec extends AnyFunSuite with CompiledOnce {
       counts.map { case (name, count) => name -> (count - before(name)) }.filter(_._2 != 0)
 
     def start(): Unit = {
+      dut.flips.foreach(_.poke(0))
       dut.io.receive.enable.poke(true)
       dut.io.receive.portMac.poke(OuterFrames.portMac)
       dut.io.local.v4.poke(OuterFrames.localIpv4)
@@ -288,6 +293,44 @@ class OuterDecryptSpec extends AnyFunSuite with CompiledOnce {
       dut.io.receive.bump.poke(true)
       OuterFrames.bumpRows((1 << config.sadBits) / CuckooHash.ways).foreach((bench.writeSad _).tupled)
       assert(sas(frames: _*) == Seq(11 -> false, 12 -> false, 12 -> false))
+    }
+  }
+
+  test("a flipped bit of the SAD drops the ESP that it concerns, and no other packet") {
+    simulate(new OuterDecryptHarness(config)) { dut =>
+      val bench = new Bench(dut)
+      bench.start()
+      def send(name: String): Seq[Outcome] = {
+        val (links, punts) = (bench.linked.length, bench.punted.length)
+        bench.send(frame(name).bytes)
+        for (_ <- 0 until 80) bench.step()
+        bench.linked.drop(links) ++ bench.punted.drop(punts)
+      }
+      val esp = Seq("esp_80", "esp_unknown_spi", "esp_of_hosts_bypass")
+      val others = Seq("rule_bypass", "icmp")
+      for (name <- esp ++ others) assert(send(name) == Seq(frame(name).outcome), name)
+
+      // Every bit of the row of esp_80, which is in way 0, and some of rows that hold no SA.
+      val before = bench.counts
+      for (bit <- 0 to SadRow.bits) {
+        dut.flips(0).poke(BigInt(1) << bit)
+        assert(send("esp_80").isEmpty, s"bit $bit")
+      }
+      val places = for (way <- 0 until CuckooHash.ways; bit <- Seq(0, 31, 100, 168, 180, 240)) yield way -> bit
+      for ((way, bit) <- places) {
+        dut.flips.foreach(_.poke(0))
+        dut.flips(way).poke(BigInt(1) << bit)
+        for (name <- esp.tail) assert(send(name).isEmpty, s"$name, way $way, bit $bit")
+        for (name <- others) assert(send(name) == Seq(frame(name).outcome), s"$name, way $way, bit $bit")
+        if (way != 0) assert(send("esp_80") == Seq(frame("esp_80").outcome), s"way $way, bit $bit")
+      }
+      val moved = bench.since(before)
+      val drops = SadRow.bits + 1 + places.size * esp.tail.size
+      assert(moved("sad_upset") == drops && moved("sad_row_upset") >= drops)
+      assert((moved - "rx_frames" - "sad_row_upset").values.sum == moved("rx_frames"))
+
+      dut.flips.foreach(_.poke(0))
+      for (name <- esp ++ others) assert(send(name) == Seq(frame(name).outcome), name)
     }
   }
 }
