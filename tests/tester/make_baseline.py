@@ -17,7 +17,7 @@ from tests.support.paths import ROOT
 
 BASELINE = ROOT / "tests" / "tester" / "baseline" / "throughput.json"
 SUITES, TESTS = ("aes256gcm16", "sm4-sm3"), ("throughput", "latency")
-TRIAL = ["--no-cache", "--frame-size", "64,1400", "--warmup-us", "20", "--measure-us", "40"]
+TRIAL = ["--no-cache", "--crypto", "rtl", "--frame-size", "64,1400", "--warmup-us", "20", "--measure-us", "40"]
 LEFT_OUT = ("wall_s", "cycles_per_s", "histogram")
 
 
