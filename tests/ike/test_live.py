@@ -101,6 +101,8 @@ def test_reset_of_the_chips(connected: Ends) -> None:
     with Registers(ends.daemon.registers) as registers:
         registers.write("crypto", "scratch", 0)
     ends.box.wait_for(lambda: len(ends.spis()) == 2 and not ends.spis() & before)
+    # The peer sends by the lost SAs until it hears that they are gone.
+    ends.peer.wait_for(lambda: len(ends.peer.children()) == 1)
     ends.settle()
     ends.ping(1)
 
