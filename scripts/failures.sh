@@ -5,7 +5,7 @@
 # The lines are pytest's, Go's, ScalaTest's, a compiler's or make's. Each starts with the name of
 # the log, and its colours are removed.
 set -uo pipefail
-names='^(FAILED|ERROR) |^ *--- FAIL:|^(FAIL|panic:)[[:space:]]|\*\*\* (FAILED|ABORTED) \*\*\*|error:|^make.*\*\*\* '
+names='^(FAILED|ERROR) |^ *--- FAIL:|^(FAIL|panic:)[[:space:]]|\*\*\* (FAILED|ABORTED) \*\*\*|error:|[[:space:]]FAILED$|^make.*\*\*\* '
 for log in "$@"; do
   part=$(basename "$log" .log)
   plain=$(sed 's/\x1b\[[0-9;]*m//g' "$log" 2>/dev/null) || { echo "$part: no log: its build failed, see above"; continue; }

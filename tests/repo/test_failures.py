@@ -18,6 +18,7 @@ LOGS = {
     "go": ("ok  \ta\t0.1s\n--- FAIL: TestX (0.01s)\n    x_test.go:9: got 1\nFAIL\tb\t0.2s\n", "TestX"),
     "scala": ("\x1b[32m- counts\x1b[0m\n\x1b[31m- wraps *** FAILED ***\x1b[0m\n", "- wraps *** FAILED ***"),
     "compiler": ("c++ -c x.cpp\nx.cpp:3:1: error: expected ';'\nmore\n", "x.cpp:3:1: error: expected ';'"),
+    "lint": ("lint: a ok\nlint: prose           FAILED\nlint: b ok\nlint: c ok\n", "prose"),
     "make": ("cp a b\nmake: *** [Makefile:9: all] Error 1\n", "Makefile:9"),
 }
 
