@@ -10,17 +10,30 @@ import chisel3.util._
  *
  * A pipeline without stalls; `index` belongs to the `matches` of [[FirstMatch.latency]] cycles
  * before and is valid if any bit of it was set.
+ *
+ * `doubts` come with `matches` and mark groups of [[RuleMatch.groupRows]] rows that may match
+ * anything. `upset` comes with `index`: it is valid, and a marked group is in the group of the
+ * first match, or before any match.
  */
 class FirstMatch(p: TernaryTableParams) extends Module {
   import FirstMatch._
 
   val io = IO(new Bundle {
     val matches = Input(UInt(p.rows.W))
+    val doubts = Input(Vec(p.rows / RuleMatch.groupRows, UInt(RuleMatch.doubtBits(p).W)))
     val index = Valid(UInt(p.indexBits.W))
+    val upset = Output(Bool())
   })
 
   private val groups = io.matches.asBools.grouped(groupRows(p)).toSeq
-  private val any = RegNext(VecInit(groups.map(VecInit(_).asUInt.orR)))
+  private val doubted = groups.indices.map { group =>
+    val first = group * groupRows(p)
+    val marks = (first until first + groupRows(p)).map(_ / RuleMatch.groupRows).distinct
+    VecInit(marks.map(io.doubts(_).orR)).asUInt.orR
+  }
+  private val any = RegNext(VecInit(groups.zip(doubted).map { case (group, doubt) =>
+    VecInit(group).asUInt.orR || doubt
+  }))
   private val firstIn = groups.map(group => RegNext(lowest(group)))
 
   private def hold[T <: Data](value: T): T = if (p.large) RegNext(value) else value
@@ -28,6 +41,7 @@ class FirstMatch(p: TernaryTableParams) extends Module {
   private val within = Mux1H(group, firstIn.map(first => hold(OHToUInt(first))))
   io.index.valid := RegNext(group.asUInt.orR, false.B)
   io.index.bits := RegNext(Cat(OHToUInt(group), within))
+  io.upset := RegNext(Mux1H(group, doubted.map(doubt => hold(RegNext(doubt)))), false.B)
 }
 
 object FirstMatch {

@@ -14,6 +14,9 @@ class RuleColumn(p: TernaryTableParams) extends Bundle {
 
   /** Whether a row of the group matches a chunk that is `address`. */
   val bits = Vec(RuleMatch.chunks(p), UInt(RuleMatch.groupRows.W))
+
+  /** What a row of the group matches is not known: its parity is written wrong. */
+  val doubtful = Bool()
 }
 
 /**
@@ -23,6 +26,9 @@ class RuleColumn(p: TernaryTableParams) extends Bundle {
  * rows that value does not rule out; the rows that no chunk rules out match. So a rule may want any
  * set of values of a chunk, and the look-up has no comparison at all. Memories in LUTs, of one read
  * and one write port, in which a group of rows is written apart.
+ *
+ * Each group of a word has a bit of even parity. A group with a wrong bit in any of its words may
+ * match anything: `doubts` marks it.
  *
  * A pipeline without stalls: `matches` belongs to the `key` of [[RuleMatch.latency]] cycles before,
  * and is zero if there was none. A column is written in a cycle in which no chunk is read
@@ -38,25 +44,41 @@ class RuleMatch(p: TernaryTableParams) extends Module {
     /** Rows that may match. */
     val valid = Input(UInt(p.rows.W))
     val matches = Output(UInt(p.rows.W))
+
+    /** With `matches`, for each group of rows: set bits if one of its words has a flipped bit. */
+    val doubts = Output(Vec(p.rows / groupRows, UInt(doubtBits(p).W)))
   })
+
+  /** The word of a chunk, group by group, as the memory answers: a test flips bits. */
+  protected def answered(chunk: Int, word: Vec[UInt]): Vec[UInt] = word
 
   // Held while no key is looked up: each bit goes to a LUT of every row.
   private val key = RegEnable(io.key.bits.pad(chunks(p) * chunkBits), io.key.valid)
+  protected def asked(chunk: Int): UInt = key((chunk + 1) * chunkBits - 1, chunk * chunkBits)
   private val live = RegNext(io.key.valid, false.B)
   io.column.ready := !live
 
   private val words = Seq.tabulate(chunks(p)) { i =>
-    val memory = SyncReadMem(1 << chunkBits, Vec(p.rows / groupRows, UInt(groupRows.W)))
+    val memory = SyncReadMem(1 << chunkBits, Vec(p.rows / groupRows, UInt((groupRows + 1).W)))
     when(io.column.fire) {
       val column = io.column.bits
       val groups = UIntToOH(column.group, p.rows / groupRows).asBools
-      memory.write(column.address, VecInit.fill(p.rows / groupRows)(column.bits(i)), groups)
+      val bits = Cat(column.bits(i).xorR ^ column.doubtful, column.bits(i))
+      memory.write(column.address, VecInit.fill(p.rows / groupRows)(bits), groups)
     }
-    val word = memory.read(key((i + 1) * chunkBits - 1, i * chunkBits), live).asUInt
+    val word = answered(i, memory.read(asked(i), live))
     if (p.large) RegNext(word) else word
   }
   private val answers = ShiftRegister(live, latency(p) - 2, false.B, true.B)
-  io.matches := RegNext(words.reduce(_ & _) & io.valid & Fill(p.rows, answers))
+  private val rows = words.map(word => VecInit(word.map(_(groupRows - 1, 0))).asUInt)
+  io.matches := RegNext(rows.reduce(_ & _) & io.valid & Fill(p.rows, answers))
+
+  // A group without a valid row may never have been written.
+  for (group <- 0 until p.rows / groupRows) {
+    val wrong = words.map(_(group).xorR).grouped(doubtChunks).map(VecInit(_).asUInt.orR)
+    val counts = answers && io.valid((group + 1) * groupRows - 1, group * groupRows).orR
+    io.doubts(group) := RegNext(VecInit(wrong.toSeq).asUInt) & Fill(doubtBits(p), RegNext(counts, false.B))
+  }
 }
 
 object RuleMatch {
@@ -70,6 +92,10 @@ object RuleMatch {
    */
   val chunkBits: Int = 6
   def chunks(p: TernaryTableParams): Int = (p.keyBits + chunkBits - 1) / chunkBits
+
+  /** Chunks whose words' parities meet in a bit of `doubts`: 3 LUT levels behind a memory. */
+  private val doubtChunks: Int = 6
+  def doubtBits(p: TernaryTableParams): Int = (chunks(p) + doubtChunks - 1) / doubtChunks
 
   /** Key register, memory (with an output register if it is large), match. */
   def latency(p: TernaryTableParams): Int = if (p.large) 4 else 3

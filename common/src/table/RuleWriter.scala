@@ -8,7 +8,9 @@ import sallyport.common.stream.RegisterSlice
 /** A rule's result, to be written to its row. */
 class RuleResult(p: TernaryTableParams) extends Bundle {
   val index = UInt(p.indexBits.W)
-  val row = UInt((p.maskLsb - p.keyBits).W)
+
+  /** A bit of even parity above the result. */
+  val word = UInt((p.maskLsb - p.keyBits + 1).W)
 }
 
 /**
@@ -17,6 +19,10 @@ class RuleResult(p: TernaryTableParams) extends Bundle {
  * A row that became invalid, or with a change of its result alone, takes some 7 cycles. Any other
  * matches nothing while the columns of its group of rows are written anew, from software's copies
  * of those rows: one for each address, in cycles in which `column` is ready.
+ *
+ * The columns of a group in `doubted` are written anew in the same way when software writes no row.
+ * Software's copies have a bit of even parity. If that of another row of the group than software
+ * writes is wrong, the columns become doubtful, until software writes that row.
  */
 class RuleWriter(p: TernaryTableParams) extends Module {
   import RuleMatch.{chunkBits, chunks, groupRows}
@@ -30,6 +36,12 @@ class RuleWriter(p: TernaryTableParams) extends Module {
     val column = Decoupled(new RuleColumn(p))
     val valid = Output(UInt(p.rows.W))
 
+    /** Groups of rows whose columns have flipped bits. */
+    val doubted = Input(UInt((p.rows / groupRows).W))
+
+    /** Columns are, or are to be, written. */
+    val busy = Output(Bool())
+
     /** Written in a cycle in which none is read. */
     val result = Decoupled(new RuleResult(p))
   })
@@ -42,18 +54,28 @@ class RuleWriter(p: TernaryTableParams) extends Module {
   private val starts = io.software.valid && software.write && !io.clearing
   private val finishes = state === finish && io.result.ready && !io.clearing
 
+  /** A copy with its parity, as the memory answers: a test flips bits. */
+  protected def answered(word: UInt): UInt = word
+
   // Software's rows. One port: software and this machine take turns.
-  private val copies = SyncReadMem(p.rows, UInt(p.rowBits.W))
-  private val count = Reg(UInt(log2Ceil(groupRows + 2).W))
+  private val copies = SyncReadMem(p.rows, UInt((p.rowBits + 1).W))
+  private val parity = RegNext(software.row.xorR) && !io.clearing
+  private val count = Reg(UInt(log2Ceil(groupRows + 3).W))
   private val groupLow = log2Ceil(groupRows)
+
+  // The group whose columns are written: of software's row, or one that needs it.
+  private val group = Reg(UInt(log2Ceil(p.rows / groupRows).W))
+  private val mends = Reg(Bool())
+  private val waiting = RegInit(0.U((p.rows / groupRows).W))
   private val loading = state === load
   private val copy = copies.readWrite(
-    Mux(loading, Cat(software.index >> groupLow, count(groupLow - 1, 0)), software.index),
-    software.row,
+    Mux(loading, Cat(group, count(groupLow - 1, 0)), software.index),
+    Cat(parity, software.row),
     io.clearing || finishes || state === idle && io.software.valid || loading,
     io.clearing || finishes
   )
-  private val copied = RegNext(copy)
+  private val word = RegNext(answered(copy))
+  private val copied = word(p.rowBits - 1, 0)
   io.data := copied
   io.software.ready := io.clearing || finishes || state === idle && !software.write
 
@@ -73,24 +95,35 @@ class RuleWriter(p: TernaryTableParams) extends Module {
   private val select = UIntToOH(software.index, p.rows)
   private val columns = Module(new RegisterSlice(new RuleColumn(p)))
   io.column <> columns.io.out
+  waiting := waiting | io.doubted
   when(io.clearing) {
     state := idle
     valid := 0.U
+    waiting := 0.U
   }.otherwise {
     switch(state) {
-      is(idle)(when(starts)(state := look))
+      is(idle) {
+        mends := !starts
+        count := 0.U
+        when(starts) {
+          group := software.index >> groupLow
+          state := look
+        }.elsewhen(!io.software.valid) {
+          when((waiting >> group)(0)) { state := load }.otherwise { group := group + 1.U }
+        }
+      }
       is(look)(state := compare)
       is(compare)(state := reduce)
       is(reduce)(state := decide)
       is(decide) {
         when(!stays)(valid := valid & ~select)
         state := Mux(stays || !isValid(software.row), finish, load)
-        count := 0.U
       }
       is(load) {
         count := count + 1.U
-        when(count === (groupRows + 1).U)(state := fill)
+        when(count === (groupRows + 2).U)(state := fill)
         address := 0.U
+        waiting := waiting & ~UIntToOH(group, p.rows / groupRows) | io.doubted
       }
       is(fill) {
         when(columns.io.in.ready) {
@@ -98,7 +131,7 @@ class RuleWriter(p: TernaryTableParams) extends Module {
           when(address.andR)(state := drain)
         }
       }
-      is(drain)(when(!columns.io.out.valid)(state := finish))
+      is(drain)(when(!columns.io.out.valid)(state := Mux(mends, idle, finish)))
       is(finish) {
         when(finishes) {
           state := idle
@@ -108,19 +141,25 @@ class RuleWriter(p: TernaryTableParams) extends Module {
     }
   }
 
-  // A copy comes 2 cycles after its number.
+  // A copy comes 2 cycles after its number, and its parity one more.
   private val come = count - 2.U
-  private val row = Mux(come(groupLow - 1, 0) === software.index(groupLow - 1, 0), software.row, copied)
+  private val own = !mends && come(groupLow - 1, 0) === software.index(groupLow - 1, 0)
+  private val row = Mux(own, software.row, copied)
   for (i <- 0 until groupRows) when(loading && come === i.U) {
     values(i) := value(row)
     masks(i) := mask(row)
   }
+  private val isCopy = RegNext(loading && come < groupRows.U && !own, false.B)
+  private val isWrong = RegNext(word.xorR)
+  private val doubtful = Reg(Bool())
+  when(!loading && state =/= fill) { doubtful := false.B }.elsewhen(isCopy && isWrong) { doubtful := true.B }
 
   // Registered, for each bit goes to every group of a memory. A column left behind by a clear meets
   // rows that are not valid.
   columns.io.in.valid := state === fill
   columns.io.in.bits.address := address
-  columns.io.in.bits.group := software.index >> groupLow
+  columns.io.in.bits.group := group
+  columns.io.in.bits.doubtful := doubtful
   for ((bits, i) <- columns.io.in.bits.bits.zipWithIndex) {
     def chunk(of: UInt): UInt = of.pad(chunks(p) * chunkBits)((i + 1) * chunkBits - 1, i * chunkBits)
     bits := VecInit(values.zip(masks).map { case (v, m) => ((address ^ chunk(v)) & chunk(m)) === 0.U }).asUInt
@@ -128,5 +167,7 @@ class RuleWriter(p: TernaryTableParams) extends Module {
   io.valid := valid
   io.result.valid := finishes && isValid(software.row)
   io.result.bits.index := software.index
-  io.result.bits.row := software.row(p.maskLsb - 1, p.keyBits)
+  private val result = software.row(p.maskLsb - 1, p.keyBits)
+  io.result.bits.word := Cat(RegNext(result.xorR), result)
+  io.busy := waiting.orR || state =/= idle
 }

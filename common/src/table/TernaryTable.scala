@@ -28,8 +28,9 @@ case class TernaryTableParams(rows: Int, keyBits: Int, maskLsb: Int, valid: RowF
 
 object TernaryTable {
 
-  /** A table of SPD rules. */
-  def apply(rows: Int): TernaryTable = Module(new TernaryTable(params(rows)))
+  /** A table of SPD rules that `table` makes; a test flips bits of it. */
+  def apply(rows: Int, table: TernaryTableParams => TernaryTable = new TernaryTable(_)): TernaryTable =
+    Module(table(params(rows)))
 
   /** Cycles from `lookup` to `result` of such a table. */
   def latency(rows: Int): Int = params(rows).latency
@@ -52,10 +53,31 @@ object TernaryTable {
  * memory). So software that changes a rule under traffic writes it to another row first. A change
  * of the result alone is seen whole from one lookup to the next. The clock of the whole table stops
  * while there is no look-up and no access of software.
+ *
+ * `upset` says that a flipped bit of a memory may have changed the result: the first row that
+ * matches has a wrong result, or it or a row before it is in a group whose words are wrong. Then
+ * neither `hit` nor its absence means anything. The table mends such words from software's copies
+ * within some 300 cycles. A wrong result, or copy, stays until software writes its row.
+ *
+ * @param matcher makes the memories that match; a test flips their bits
+ * @param copies makes the memory of software's rows; likewise
  */
-class TernaryTable(p: TernaryTableParams) extends Module {
+class TernaryTable(
+    p: TernaryTableParams,
+    matcher: TernaryTableParams => RuleMatch = new RuleMatch(_),
+    copies: TernaryTableParams => RuleWriter = new RuleWriter(_)
+) extends Module {
   val latency: Int = p.latency
   val io = IO(new TableIO(p.keyBits, p.maskLsb))
+
+  /** With a result: it may be wrong. */
+  val upset = IO(Output(Bool()))
+
+  /** With a result: the look-up met a flipped bit, whatever it changes. */
+  val rowUpset = IO(Output(Bool()))
+
+  /** A result with its parity above it, as the memory answers: a test flips bits. */
+  protected def answered(word: UInt): UInt = word
 
   private val software = Wire(Bool())
   private val running = Wire(Clock())
@@ -66,28 +88,37 @@ class TernaryTable(p: TernaryTableParams) extends Module {
   access.io.table <> io.table
   access.io.clear := io.clear
   io.ready := access.io.ready
-  software := access.io.busy || io.table.request.valid || io.clear
 
-  private val writer = Module(new RuleWriter(p))
+  private val writer = Module(copies(p))
+  software := writer.io.busy || access.io.busy || io.table.request.valid || io.clear
   writer.io.software <> access.io.memory
   writer.io.clearing := access.io.clearing
   access.io.data := writer.io.data
 
-  private val matcher = Module(new RuleMatch(p))
-  matcher.io.key.valid := io.lookup.valid && access.io.ready
-  matcher.io.key.bits := io.lookup.bits
-  matcher.io.column <> writer.io.column
-  matcher.io.valid := writer.io.valid
+  private val rules = Module(matcher(p))
+  rules.io.key.valid := io.lookup.valid && access.io.ready
+  rules.io.key.bits := io.lookup.bits
+  rules.io.column <> writer.io.column
+  rules.io.valid := writer.io.valid
+  private val doubted = RegNext(VecInit(rules.io.doubts.map(_.orR)).asUInt, 0.U)
+  writer.io.doubted := doubted
 
   private val first = Module(new FirstMatch(p))
-  first.io.matches := matcher.io.matches
+  first.io.matches := rules.io.matches
+  first.io.doubts := rules.io.doubts
 
-  private val results = SyncReadMem(p.rows, UInt((p.maskLsb - p.keyBits).W))
+  private val resultBits = p.maskLsb - p.keyBits
+  private val results = SyncReadMem(p.rows, UInt((resultBits + 1).W))
   writer.io.result.ready := !first.io.index.valid
-  when(writer.io.result.fire)(results.write(writer.io.result.bits.index, writer.io.result.bits.row))
+  when(writer.io.result.fire)(results.write(writer.io.result.bits.index, writer.io.result.bits.word))
   private val more = if (p.large) 1 else 0
-  private val result = ShiftRegister(results.read(first.io.index.bits, first.io.index.valid), more)
+  private val read = results.read(first.io.index.bits, first.io.index.valid)
+  private val result = ShiftRegister(answered(read), more)
   io.result.valid := valids.last
   io.result.bits.hit := ShiftRegister(first.io.index.valid, 1 + more, false.B, true.B)
-  io.result.bits.row := Cat(result, 0.U(p.keyBits.W))
+  io.result.bits.row := Cat(result(resultBits - 1, 0), 0.U(p.keyBits.W))
+  private val resultWrong = io.result.bits.hit && result.xorR
+  upset := ShiftRegister(first.io.upset, 1 + more, false.B, true.B) || resultWrong
+  private val doubts = ShiftRegister(doubted.orR, latency - RuleMatch.latency(p) - 1, false.B, true.B)
+  rowUpset := io.result.valid && (doubts || resultWrong)
 }

@@ -4,7 +4,7 @@ package sallyport.iface.inner
 import chisel3._
 import chisel3.util._
 import sallyport.common.registers.map.{Action, RuleRow, SelectorRow}
-import sallyport.common.table.{TablePort, TernaryTable}
+import sallyport.common.table.{TablePort, TernaryTable, TernaryTableParams}
 import sallyport.iface.parse.{HeaderFields, PacketKey}
 
 /** A packet from black: decrypted, with its SA's selector row, or in clear. */
@@ -31,9 +31,13 @@ class SelectedPacket extends Bundle {
  * are looked up for packets that need them alone, at most every second cycle, so that software
  * always finds a cycle for its writes. While `ready` is low no rule matches.
  *
+ * `upset` comes with `allowed` and says that a rule that it depends on has a flipped bit.
+ *
  * @param rules rows of the rule table
+ * @param ruleTable makes that table
  */
-class InboundSelectors(rules: Int) extends Module {
+class InboundSelectors(rules: Int, ruleTable: TernaryTableParams => TernaryTable = new TernaryTable(_))
+    extends Module {
   val latency: Int = TernaryTable.latency(rules) max SelectorMatch.latency
 
   val io = IO(new Bundle {
@@ -41,6 +45,10 @@ class InboundSelectors(rules: Int) extends Module {
 
     /** Straight from the rules' memory or a register, behind a comparison of a group. */
     val allowed = Output(Bool())
+    val upset = Output(Bool())
+
+    /** A look-up met a rule with a flipped bit. */
+    val ruleRowUpset = Output(Bool())
     val table = Flipped(new TablePort)
     val ready = Output(Bool())
   })
@@ -50,7 +58,7 @@ class InboundSelectors(rules: Int) extends Module {
   one.io.fields := packet.fields
   one.io.row := packet.row
 
-  private val table = TernaryTable(rules)
+  private val table = TernaryTable(rules, ruleTable)
   private val byRules = packet.clear || SelectorRow.byRules(packet.row).asBool
   table.io.table <> io.table
   table.io.clear := false.B
@@ -65,4 +73,6 @@ class InboundSelectors(rules: Int) extends Module {
   private val wanted = RuleRow.action(first.row) === Mux(clear, Action.bypass.U, Action.protect.U)
   private val byRule = first.hit && wanted && (clear || RuleRow.sa(first.row) === group)
   io.allowed := Mux(later(byRules), byRule, later(one.io.matches, SelectorMatch.latency))
+  io.upset := later(byRules) && later(table.upset, table.latency)
+  io.ruleRowUpset := table.rowUpset
 }

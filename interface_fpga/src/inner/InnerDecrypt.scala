@@ -8,7 +8,7 @@ import sallyport.common.queue.RingDelay
 import sallyport.common.registers.AuditEvent
 import sallyport.common.registers.map.{NextHopRow, SelectorRow}
 import sallyport.common.stream.{ConnectStream, HeaderPrepend, MacBeat, NoMeta, PacketStream, PacketStripper}
-import sallyport.common.table.{DirectTable, TablePort}
+import sallyport.common.table.{DirectTable, TablePort, TernaryTable, TernaryTableParams}
 import sallyport.iface.cpu.{Injector, InjectorEvents, TokenLimit}
 import sallyport.iface.headers.{EthernetHeader, TransportHeader, TransportPatch, VlanTags}
 import sallyport.iface.mac.{MacTransmit, MacTransmitEvents}
@@ -23,6 +23,9 @@ class InnerDecryptEvents extends Bundle {
   /** Headers that no tunnel makes, of a packet that goes on. */
   val ecnUnexpected = Bool()
   val upsets = new ReplayUpsets
+
+  /** A look-up met an inbound rule with a flipped bit. */
+  val ruleRowUpset = Bool()
   val lifetime = Valid(new UsageEvent)
   val peer = Valid(new PeerEvent)
   val audit = Valid(new AuditEvent(DecryptAudit.keyBits))
@@ -61,8 +64,13 @@ class TreatedVerdict extends Bundle {
  * `inject` carries frames for the port that have come no such way ([[Injector]]).
  *
  * @param windows of so many bits of a window row's number
+ * @param ruleTable makes the table of inbound rules
  */
-class InnerDecrypt(config: InnerConfig, windows: Int => AntiReplay) extends Module {
+class InnerDecrypt(
+    config: InnerConfig,
+    windows: Int => AntiReplay,
+    ruleTable: TernaryTableParams => TernaryTable = new TernaryTable(_)
+) extends Module {
   val io = IO(new Bundle {
     val enable = Input(Bool())
     val portMac = Input(UInt(48.W))
@@ -150,7 +158,7 @@ class InnerDecrypt(config: InnerConfig, windows: Int => AntiReplay) extends Modu
   // The packet's fields meet the selector row as soon as they are read, a cycle before the parser
   // has its checksum.
   private val readTime = InnerDecrypt.parserLatency - 1
-  private val allowed = Module(new InboundSelectors(config.chip.rules))
+  private val allowed = Module(new InboundSelectors(config.chip.rules, ruleTable))
   allowed.io.table <> io.ruleTable
   allowed.io.packet.valid := ShiftRegister(
     selectors.io.result.valid && (hit1 || meta1.bypass),
@@ -185,6 +193,7 @@ class InnerDecrypt(config: InnerConfig, windows: Int => AntiReplay) extends Modu
   findings.bits.nextHeader := meta.nextHeader
   findings.bits.outerTos := meta.tos
   findings.bits.selectorHit := ShiftRegister(hit1, rest)
+  findings.bits.rulesUpset := ShiftRegister(allowed.io.upset, findingsTime - readTime - allowed.latency)
   findings.bits.selected := ShiftRegister(allowed.io.allowed, findingsTime - readTime - allowed.latency)
   private def afterReplay(value: Bool): Bool = ShiftRegister(value, rest - AntiReplay.latency)
   findings.bits.replay.tooOld := afterReplay(replay.io.verdict.valid && replay.io.verdict.bits.tooOld)
@@ -253,6 +262,7 @@ class InnerDecrypt(config: InnerConfig, windows: Int => AntiReplay) extends Modu
   io.events.drops := inspector.io.drops
   io.events.ecnUnexpected := inspector.io.ecnUnexpected
   io.events.upsets := replay.io.upsets
+  io.events.ruleRowUpset := allowed.io.ruleRowUpset
   io.events.lifetime := usage.io.event
   io.events.peer := RegNext(peer, 0.U.asTypeOf(peer))
   io.events.audit.valid := RegNext(audit.valid, false.B)

@@ -7,7 +7,7 @@ import chisel3.util._
 import sallyport.common.link.LinkMeta
 import sallyport.common.registers.map.FlowRow
 import sallyport.common.stream.{ConnectStream, MacBeat, NoMeta, PacketStream, PacketStripper}
-import sallyport.common.table.{CuckooTable, CuckooTableParams, TablePort, TernaryTable}
+import sallyport.common.table.{CuckooTable, CuckooTableParams, TablePort, TernaryTable, TernaryTableParams}
 import sallyport.iface.fragmentation.{FragmentCut, Fragmenter}
 import sallyport.iface.headers.{EthernetHeader, IpHeader}
 import sallyport.iface.parse.PacketKey
@@ -21,8 +21,9 @@ class InnerEncryptEvents extends Bundle {
   val path = new ReceivePathEvents
   val drops = new InnerDrops
 
-  /** A look-up of a flow met a row with a flipped bit. */
+  /** A look-up of a flow, or of a rule, met a row with a flipped bit. */
   val flowRowUpset = Bool()
+  val ruleRowUpset = Bool()
 
   /** The outbound SA of a packet has expired. */
   val dropLifetime = Bool()
@@ -59,9 +60,13 @@ class InnerEncryptEvents extends Bundle {
  * and what the modules named here add.
  *
  * @param flowTable makes the table of flows
+ * @param ruleTable makes that of rules
  */
-class InnerEncrypt(config: InnerConfig, flowTable: CuckooTableParams => CuckooTable = new CuckooTable(_))
-    extends Module {
+class InnerEncrypt(
+    config: InnerConfig,
+    flowTable: CuckooTableParams => CuckooTable = new CuckooTable(_),
+    ruleTable: TernaryTableParams => TernaryTable = new TernaryTable(_)
+) extends Module {
   val io = IO(new Bundle {
     val receive = Input(new ReceiveControl(InnerConfig.puntGroups.length))
     val linkUp = Input(Bool())
@@ -112,7 +117,7 @@ class InnerEncrypt(config: InnerConfig, flowTable: CuckooTableParams => CuckooTa
   flows.io.lookup.valid := path.io.fields.valid
   flows.io.lookup.bits := key
 
-  private val rules = TernaryTable(config.chip.rules)
+  private val rules = TernaryTable(config.chip.rules, ruleTable)
   rules.io.table <> io.ruleTable
   rules.io.clear := false.B
   rules.io.lookup.valid := path.io.fields.valid
@@ -127,7 +132,8 @@ class InnerEncrypt(config: InnerConfig, flowTable: CuckooTableParams => CuckooTa
   classifier.io.findings.valid := ShiftRegister(path.io.fields.valid, lookups, false.B, true.B)
   classifier.io.findings.bits.fields := ShiftRegister(fields, lookups)
   classifier.io.findings.bits.flow := ShiftRegister(SpdAnswer(flows.io.result.bits), lookups - CuckooTable.latency)
-  classifier.io.findings.bits.upset := ShiftRegister(flows.upset, lookups - CuckooTable.latency)
+  classifier.io.findings.bits.upset := ShiftRegister(flows.upset, lookups - CuckooTable.latency) ||
+    ShiftRegister(rules.upset, lookups - rules.latency)
   classifier.io.findings.bits.rule := ShiftRegister(SpdAnswer(rules.io.result.bits), lookups - rules.latency)
   private val chosen = Module(new SaByDscp)
   chosen.io.in := classifier.io.verdict
@@ -176,6 +182,7 @@ class InnerEncrypt(config: InnerConfig, flowTable: CuckooTableParams => CuckooTa
   io.events.path := path.io.events
   io.events.drops := classifier.io.drops
   io.events.flowRowUpset := flows.rowUpset
+  io.events.ruleRowUpset := rules.rowUpset
   io.events.dropLifetime := usage.io.dropLifetime
   io.events.lifetime := usage.io.event
   io.events.cut := fragmenter.io.cuts

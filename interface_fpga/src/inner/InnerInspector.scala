@@ -37,6 +37,9 @@ class InspectorFindings extends Bundle {
   val selectorHit = Bool()
   val selected = Bool()
 
+  /** A flipped bit of an inbound rule may have changed `selected`. */
+  val rulesUpset = Bool()
+
   /** All low if the SA does not check. */
   val replay = new ReplayWindow.Verdict
   val nextHopHit = Bool()
@@ -73,6 +76,7 @@ class InspectorDrops extends Bundle {
   val malformed = Bool()
   val extensionHeaders = Bool()
   val checksum = Bool()
+  val inboundRuleUpset = Bool()
   val selectorMismatch = Bool()
   val inClearDenied = Bool()
   val fragmentOffset = Bool()
@@ -96,6 +100,7 @@ class InspectorDrops extends Bundle {
  *     wrong: drop checksum
  *  1. more IPv6 extension headers than the parser reads, so that its selectors are not known: drop
  *     extensionHeaders
+ *  1. flipped bits in an inbound rule that the next two lines depend on: drop inboundRuleUpset
  *  1. not what the SA's selectors allow (RFC 4301 5.2 step 4): drop selectorMismatch
  *  1. bypassed, and not what the inbound rules let in clear (RFC 4301 5.2 step 3b): drop
  *     inClearDenied
@@ -153,6 +158,7 @@ class InnerInspector extends Module {
   )
   private val extensionHeaders = ask((!bypassedFrame || isIp) && fields.unfinished)
   private val checksumBad = ask(!in.frame && fields.checksumBad)
+  private val rulesUpset = ask(in.rulesUpset && !(bypassedFrame && crosses))
   private val mismatch = ask(!in.bypass && !in.selected)
   private val denied = ask(in.bypass && Mux(in.frame, !crosses && !(isIp && in.selected), !in.selected))
   private val overTcpFlags = ask(!in.bypass && !in.frame && fields.overTcpFlags)
@@ -177,7 +183,7 @@ class InnerInspector extends Module {
   // Stage 2: the first that fits.
   private object Outcome extends ChiselEnum {
     val dropNoSelector, dropWindowUpset, dropTooOld, dropReplayed, dropNotIp, dropMalformed, dropChecksum = Value
-    val dropExtensionHeaders, dropMismatch, dropDenied, dropFragmentOffset, dropEcn = Value
+    val dropExtensionHeaders, dropRuleUpset, dropMismatch, dropDenied, dropFragmentOffset, dropEcn = Value
     val dropTtl, dropNoNextHop, dropDisabled, forward = Value
   }
   import Outcome._
@@ -193,6 +199,7 @@ class InnerInspector extends Module {
         malformed -> dropMalformed,
         checksumBad -> dropChecksum,
         extensionHeaders -> dropExtensionHeaders,
+        rulesUpset -> dropRuleUpset,
         mismatch -> dropMismatch,
         denied -> dropDenied,
         overTcpFlags -> dropFragmentOffset,
@@ -234,6 +241,7 @@ class InnerInspector extends Module {
   io.drops.malformed := drop(dropMalformed)
   io.drops.checksum := drop(dropChecksum)
   io.drops.extensionHeaders := drop(dropExtensionHeaders)
+  io.drops.inboundRuleUpset := drop(dropRuleUpset)
   io.drops.selectorMismatch := drop(dropMismatch)
   io.drops.inClearDenied := drop(dropDenied)
   io.drops.fragmentOffset := drop(dropFragmentOffset)

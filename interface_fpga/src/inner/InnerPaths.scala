@@ -4,7 +4,7 @@ package sallyport.iface.inner
 import chisel3._
 import sallyport.common.registers.map.{Chip, CommonRegs, InnerCounters, InnerRegs, InnerTables, PuntGroup, PuntReason}
 import sallyport.common.registers.{AuditEvents, RegisterBankParams}
-import sallyport.common.table.{CuckooTable, CuckooTableParams}
+import sallyport.common.table.{CuckooTable, CuckooTableParams, TernaryTable, TernaryTableParams}
 import sallyport.iface.chip.{InterfaceRegisters, PathsIO, PortCounts}
 import sallyport.iface.usage.LifetimeEvents
 
@@ -18,11 +18,13 @@ import sallyport.iface.usage.LifetimeEvents
  *
  * @param replay of so many bits of a window row's number
  * @param flowTable makes the table of flows
+ * @param ruleTable makes the tables of rules
  */
 class InnerPaths(
     config: InnerConfig,
     replay: Int => AntiReplay = new AntiReplay(_),
-    flowTable: CuckooTableParams => CuckooTable = new CuckooTable(_)
+    flowTable: CuckooTableParams => CuckooTable = new CuckooTable(_),
+    ruleTable: TernaryTableParams => TernaryTable = new TernaryTable(_)
 ) extends Module {
   val io = IO(new PathsIO)
 
@@ -40,8 +42,8 @@ class InnerPaths(
   )
   registers.io.axil <> io.axil
 
-  private val encrypt = Module(new InnerEncrypt(config, flowTable))
-  private val decrypt = Module(new InnerDecrypt(config, replay))
+  private val encrypt = Module(new InnerEncrypt(config, flowTable, ruleTable))
+  private val decrypt = Module(new InnerDecrypt(config, replay, ruleTable))
   private val ready = RegNext(encrypt.io.ready && decrypt.io.ready, false.B)
   private val linkUp = RegNext(io.linkUp, false.B)
   io.ready := ready
@@ -119,6 +121,9 @@ class InnerPaths(
     Map(
       InnerCounters.dropPolicyUpset -> encrypt.io.events.drops.policyUpset,
       InnerCounters.flowRowUpset -> encrypt.io.events.flowRowUpset,
+      InnerCounters.ruleRowUpset -> encrypt.io.events.ruleRowUpset,
+      InnerCounters.dropInboundRuleUpset -> inspected.inboundRuleUpset,
+      InnerCounters.inboundRuleRowUpset -> decrypt.io.events.ruleRowUpset,
       InnerCounters.dropLifetime -> encrypt.io.events.dropLifetime,
       InnerCounters.dropPuntMtu -> punt.refused(PuntGroup.mtu),
       InnerCounters.puntMtu -> punt.punted(PuntReason.mtu),

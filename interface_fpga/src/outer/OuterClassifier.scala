@@ -33,6 +33,9 @@ class OuterFindings extends Bundle {
   /** The SA is in transport mode. */
   val saTransport = Bool()
   val ruleHit = Bool()
+
+  /** A flipped bit of a rule may have changed the other fields of this answer. */
+  val ruleUpset = Bool()
   val ruleAction = UInt(2.W)
 
   /** Next-hop index at the inner chip of a BYPASS rule. */
@@ -54,6 +57,7 @@ class OuterDrops extends ReceiveDrops {
   val espTruncated = Bool()
   val unknownSpi = Bool()
   val sadUpset = Bool()
+  val policyUpset = Bool()
   val encapMismatch = Bool()
   val udpMalformed = Bool()
   val nattKeepalive = Bool()
@@ -80,6 +84,7 @@ class OuterDrops extends ReceiveDrops {
  *     transport mode, without Ethernet, tags, IP and UDP headers, and `moved` if it is in UDP and
  *     not from the SA's peer
  *  1. IKE (UDP to port 500), or ICMP to this box that is no bump in the wire: punt
+ *  1. flipped bits in a rule that the decision depends on: drop policyUpset
  *  1. the rule that matches: PUNT: punt; BYPASS: to the link as an IP packet, or drop ttlExpired if
  *     its TTL is 0, by a bump in the wire as it is; any other, and no rule at all: drop policy (RFC
  *     4301 5.2: a packet that needs protection is not let in without), or, of ESP, drop unknownSpi
@@ -155,6 +160,7 @@ class OuterClassifier extends Module {
       Ipv6Header.protocolIcmp.U,
       Ipv4Header.protocolIcmp.U
     ))
+  private val ruleUpset = ask(in.ruleUpset)
   private val rulePunts = ask(in.ruleHit && in.ruleAction === Action.punt.U)
   private val ruleBypasses = ask(in.ruleHit && in.ruleAction === Action.bypass.U)
   private val ttlZero = ask(fields.ttl === 0.U)
@@ -176,7 +182,7 @@ class OuterClassifier extends Module {
   // Stage 2: the first that fits, if the frame passes.
   private object Outcome extends ChiselEnum {
     val dropUdpMalformed, dropKeepalive, dropTruncated, dropEncapMismatch, dropTtl, dropPolicy = Value
-    val dropTransportHeader, dropStray, dropSadUpset = Value
+    val dropTransportHeader, dropStray, dropSadUpset, dropPolicyUpset = Value
     val puntUnknown, puntIke, puntIcmp, puntPolicy, sendEsp, sendBypass = Value
   }
   import Outcome._
@@ -194,6 +200,7 @@ class OuterClassifier extends Module {
         esp -> sendEsp,
         ike -> puntIke,
         icmp -> puntIcmp,
+        ruleUpset -> dropPolicyUpset,
         rulePunts -> puntPolicy,
         (ruleBypasses && ttlZero && !bump1) -> dropTtl,
         ruleBypasses -> sendBypass,
@@ -248,6 +255,7 @@ class OuterClassifier extends Module {
   io.drops.ttlExpired := drop(is(dropTtl))
   io.drops.espTruncated := drop(is(dropTruncated))
   io.drops.unknownSpi := drop(is(dropStray))
+  io.drops.policyUpset := drop(is(dropPolicyUpset))
   io.drops.sadUpset := drop(is(dropSadUpset))
   io.drops.encapMismatch := drop(is(dropEncapMismatch))
   io.drops.transportHeader := drop(is(dropTransportHeader))

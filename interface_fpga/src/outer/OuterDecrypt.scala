@@ -6,7 +6,7 @@ import chisel3.util._
 import sallyport.common.link.{LinkMeta, PeerTag}
 import sallyport.common.registers.map.{OuterRegs, RuleRow, SadRow}
 import sallyport.common.stream.{ConnectStream, MacBeat, NoMeta, PacketStream, PacketStripper}
-import sallyport.common.table.{CuckooTable, CuckooTableParams, TablePort, TernaryTable}
+import sallyport.common.table.{CuckooTable, CuckooTableParams, TablePort, TernaryTable, TernaryTableParams}
 import sallyport.iface.headers.{EthernetHeader, Ipv4Header, Ipv6Header, UdpHeader}
 import sallyport.iface.parse.{ExtensionStep, PacketKey}
 import sallyport.iface.receive.{LocalAddresses, LocalMatch, ReceiveControl, ReceivePath, ReceivePathEvents}
@@ -16,8 +16,9 @@ class OuterDecryptEvents extends Bundle {
   val path = new ReceivePathEvents
   val drops = new OuterDrops
 
-  /** A look-up of an SA met a row with a flipped bit. */
+  /** A look-up of an SA, or of a rule, met a row with a flipped bit. */
   val sadRowUpset = Bool()
+  val ruleRowUpset = Bool()
 
   /** The last beat of a packet has gone to the link. */
   val txEsp = Bool()
@@ -40,9 +41,13 @@ class OuterDecryptEvents extends Bundle {
  * at `out`: 40 cycles.
  *
  * @param sadTable makes the SAD
+ * @param ruleTable makes the table of rules
  */
-class OuterDecrypt(config: OuterConfig, sadTable: CuckooTableParams => CuckooTable = new CuckooTable(_))
-    extends Module {
+class OuterDecrypt(
+    config: OuterConfig,
+    sadTable: CuckooTableParams => CuckooTable = new CuckooTable(_),
+    ruleTable: TernaryTableParams => TernaryTable = new TernaryTable(_)
+) extends Module {
   val io = IO(new Bundle {
     val receive = Input(new ReceiveControl(OuterConfig.puntGroups.length))
     val local = Input(new LocalAddresses)
@@ -97,7 +102,7 @@ class OuterDecrypt(config: OuterConfig, sadTable: CuckooTableParams => CuckooTab
   // tell apart.
   sad.io.lookup.bits := Cat(Mux(fields.isV6, 6.U(8.W), 4.U(8.W)), fields.destination, fields.spi)
 
-  private val rules = TernaryTable(config.chip.rules)
+  private val rules = TernaryTable(config.chip.rules, ruleTable)
   rules.io.table <> io.ruleTable
   rules.io.clear := false.B
   rules.io.lookup.valid := path.io.fields.valid
@@ -127,6 +132,7 @@ class OuterDecrypt(config: OuterConfig, sadTable: CuckooTableParams => CuckooTab
   classifier.io.findings.bits.saPeer.address := SadRow.peerAddr(sa.row)
   classifier.io.findings.bits.saPeer.port := SadRow.peerPort(sa.row)
   classifier.io.findings.bits.saTransport := SadRow.transport(sa.row)
+  classifier.io.findings.bits.ruleUpset := ShiftRegister(rules.upset, lookups - rules.latency)
   classifier.io.findings.bits.ruleHit := rule.hit
   classifier.io.findings.bits.ruleAction := RuleRow.action(rule.row)
   classifier.io.findings.bits.ruleSa := RuleRow.sa(rule.row)
@@ -159,6 +165,7 @@ class OuterDecrypt(config: OuterConfig, sadTable: CuckooTableParams => CuckooTab
   io.events.path := path.io.events
   io.events.drops := classifier.io.drops
   io.events.sadRowUpset := sad.rowUpset
+  io.events.ruleRowUpset := rules.rowUpset
   assert(!sent || !io.out.bits.error, "a packet for the link is shorter than its total length")
   io.events.txEsp := RegNext(sent && !io.out.bits.meta.bypass, false.B)
   io.events.txBypass := RegNext(sent && io.out.bits.meta.bypass, false.B)

@@ -96,6 +96,8 @@ class OuterPaths(config: OuterConfig) extends Module {
       OuterCounters.dropEspTruncated -> drops.espTruncated,
       OuterCounters.dropSadUpset -> drops.sadUpset,
       OuterCounters.sadRowUpset -> decrypt.io.events.sadRowUpset,
+      OuterCounters.dropPolicyUpset -> drops.policyUpset,
+      OuterCounters.ruleRowUpset -> decrypt.io.events.ruleRowUpset,
       OuterCounters.dropUnknownSpi -> drops.unknownSpi,
       OuterCounters.dropEncapMismatch -> drops.encapMismatch,
       OuterCounters.dropUdpMalformed -> drops.udpMalformed,

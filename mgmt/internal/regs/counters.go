@@ -58,35 +58,38 @@ const (
 	InnerCounterDropReasmDuplicate        = 50
 	InnerCounterDropPolicyUpset           = 51
 	InnerCounterFlowRowUpset              = 52
-	InnerCounterLinkRxPackets             = 53
-	InnerCounterLinkRxLost                = 54
-	InnerCounterLinkResyncs               = 55
-	InnerCounterDropTxDisabled            = 56
-	InnerCounterDropNoSelector            = 57
-	InnerCounterDropReplayed              = 58
-	InnerCounterDropTooOld                = 59
-	InnerCounterDropSelectorMismatch      = 60
-	InnerCounterDropInnerMalformed        = 61
-	InnerCounterDropInnerChecksum         = 62
-	InnerCounterDropInnerNotIp            = 63
-	InnerCounterDropInnerExtensionHeaders = 64
-	InnerCounterDropInnerTtlExpired       = 65
-	InnerCounterDropEcn                   = 66
-	InnerCounterDropNoNextHop             = 67
-	InnerCounterTxFrames                  = 68
-	InnerCounterTxBytes                   = 69
-	InnerCounterDropInnerLifetime         = 70
-	InnerCounterInjectFrames              = 71
-	InnerCounterDropInjectDisabled        = 72
-	InnerCounterDropInjectLength          = 73
-	InnerCounterEcnUnexpected             = 74
-	InnerCounterDropFragmentOffset        = 75
-	InnerCounterDropInClearDenied         = 76
-	InnerCounterDropWindowUpset           = 77
-	InnerCounterWindowTopRepaired         = 78
-	InnerCounterWindowTopLost             = 79
-	InnerCounterWindowRowFilled           = 80
-	InnerCounterControlRepaired           = 81
+	InnerCounterRuleRowUpset              = 53
+	InnerCounterLinkRxPackets             = 54
+	InnerCounterLinkRxLost                = 55
+	InnerCounterLinkResyncs               = 56
+	InnerCounterDropTxDisabled            = 57
+	InnerCounterDropNoSelector            = 58
+	InnerCounterDropReplayed              = 59
+	InnerCounterDropTooOld                = 60
+	InnerCounterDropSelectorMismatch      = 61
+	InnerCounterDropInnerMalformed        = 62
+	InnerCounterDropInnerChecksum         = 63
+	InnerCounterDropInnerNotIp            = 64
+	InnerCounterDropInnerExtensionHeaders = 65
+	InnerCounterDropInnerTtlExpired       = 66
+	InnerCounterDropEcn                   = 67
+	InnerCounterDropNoNextHop             = 68
+	InnerCounterTxFrames                  = 69
+	InnerCounterTxBytes                   = 70
+	InnerCounterDropInnerLifetime         = 71
+	InnerCounterInjectFrames              = 72
+	InnerCounterDropInjectDisabled        = 73
+	InnerCounterDropInjectLength          = 74
+	InnerCounterEcnUnexpected             = 75
+	InnerCounterDropFragmentOffset        = 76
+	InnerCounterDropInClearDenied         = 77
+	InnerCounterDropWindowUpset           = 78
+	InnerCounterWindowTopRepaired         = 79
+	InnerCounterWindowTopLost             = 80
+	InnerCounterWindowRowFilled           = 81
+	InnerCounterControlRepaired           = 82
+	InnerCounterDropInboundRuleUpset      = 83
+	InnerCounterInboundRuleRowUpset       = 84
 )
 
 // InnerCounters is ordered by index.
@@ -144,35 +147,38 @@ var InnerCounters = []Counter{
 	{Name: "drop_reasm_duplicate", Index: 50, Path: "encrypt", Kind: "drop"},
 	{Name: "drop_policy_upset", Index: 51, Path: "encrypt", Kind: "drop"},
 	{Name: "flow_row_upset", Index: 52, Path: "encrypt", Kind: "info"},
-	{Name: "link_rx_packets", Index: 53, Path: "decrypt", Kind: "received"},
-	{Name: "link_rx_lost", Index: 54, Path: "decrypt", Kind: "lost"},
-	{Name: "link_resyncs", Index: 55, Path: "decrypt", Kind: "info"},
-	{Name: "drop_tx_disabled", Index: 56, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_selector", Index: 57, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_replayed", Index: 58, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_too_old", Index: 59, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_selector_mismatch", Index: 60, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_malformed", Index: 61, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_checksum", Index: 62, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_not_ip", Index: 63, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_extension_headers", Index: 64, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_ttl_expired", Index: 65, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ecn", Index: 66, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_next_hop", Index: 67, Path: "decrypt", Kind: "drop"},
-	{Name: "tx_frames", Index: 68, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bytes", Index: 69, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inner_lifetime", Index: 70, Path: "decrypt", Kind: "drop"},
-	{Name: "inject_frames", Index: 71, Path: "decrypt", Kind: "injected"},
-	{Name: "drop_inject_disabled", Index: 72, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inject_length", Index: 73, Path: "decrypt", Kind: "drop"},
-	{Name: "ecn_unexpected", Index: 74, Path: "decrypt", Kind: "info"},
-	{Name: "drop_fragment_offset", Index: 75, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_in_clear_denied", Index: 76, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_window_upset", Index: 77, Path: "decrypt", Kind: "drop"},
-	{Name: "window_top_repaired", Index: 78, Path: "decrypt", Kind: "info"},
-	{Name: "window_top_lost", Index: 79, Path: "decrypt", Kind: "info"},
-	{Name: "window_row_filled", Index: 80, Path: "decrypt", Kind: "info"},
-	{Name: "control_repaired", Index: 81, Path: "decrypt", Kind: "info"},
+	{Name: "rule_row_upset", Index: 53, Path: "encrypt", Kind: "info"},
+	{Name: "link_rx_packets", Index: 54, Path: "decrypt", Kind: "received"},
+	{Name: "link_rx_lost", Index: 55, Path: "decrypt", Kind: "lost"},
+	{Name: "link_resyncs", Index: 56, Path: "decrypt", Kind: "info"},
+	{Name: "drop_tx_disabled", Index: 57, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_selector", Index: 58, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_replayed", Index: 59, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_too_old", Index: 60, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_selector_mismatch", Index: 61, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_malformed", Index: 62, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_checksum", Index: 63, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_not_ip", Index: 64, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_extension_headers", Index: 65, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_ttl_expired", Index: 66, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ecn", Index: 67, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_next_hop", Index: 68, Path: "decrypt", Kind: "drop"},
+	{Name: "tx_frames", Index: 69, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bytes", Index: 70, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_lifetime", Index: 71, Path: "decrypt", Kind: "drop"},
+	{Name: "inject_frames", Index: 72, Path: "decrypt", Kind: "injected"},
+	{Name: "drop_inject_disabled", Index: 73, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inject_length", Index: 74, Path: "decrypt", Kind: "drop"},
+	{Name: "ecn_unexpected", Index: 75, Path: "decrypt", Kind: "info"},
+	{Name: "drop_fragment_offset", Index: 76, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_in_clear_denied", Index: 77, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_window_upset", Index: 78, Path: "decrypt", Kind: "drop"},
+	{Name: "window_top_repaired", Index: 79, Path: "decrypt", Kind: "info"},
+	{Name: "window_top_lost", Index: 80, Path: "decrypt", Kind: "info"},
+	{Name: "window_row_filled", Index: 81, Path: "decrypt", Kind: "info"},
+	{Name: "control_repaired", Index: 82, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inbound_rule_upset", Index: 83, Path: "decrypt", Kind: "drop"},
+	{Name: "inbound_rule_row_upset", Index: 84, Path: "decrypt", Kind: "info"},
 }
 
 // Counter indices of the crypto chip.
@@ -315,6 +321,8 @@ const (
 	OuterCounterControlRepaired        = 71
 	OuterCounterDropSadUpset           = 72
 	OuterCounterSadRowUpset            = 73
+	OuterCounterDropPolicyUpset        = 74
+	OuterCounterRuleRowUpset           = 75
 )
 
 // OuterCounters is ordered by index.
@@ -393,4 +401,6 @@ var OuterCounters = []Counter{
 	{Name: "control_repaired", Index: 71, Path: "decrypt", Kind: "info"},
 	{Name: "drop_sad_upset", Index: 72, Path: "decrypt", Kind: "drop"},
 	{Name: "sad_row_upset", Index: 73, Path: "decrypt", Kind: "info"},
+	{Name: "drop_policy_upset", Index: 74, Path: "decrypt", Kind: "drop"},
+	{Name: "rule_row_upset", Index: 75, Path: "decrypt", Kind: "info"},
 }

@@ -56,35 +56,38 @@ object InnerCounters {
   val dropReasmDuplicate = 50
   val dropPolicyUpset = 51
   val flowRowUpset = 52
-  val linkRxPackets = 53
-  val linkRxLost = 54
-  val linkResyncs = 55
-  val dropTxDisabled = 56
-  val dropNoSelector = 57
-  val dropReplayed = 58
-  val dropTooOld = 59
-  val dropSelectorMismatch = 60
-  val dropInnerMalformed = 61
-  val dropInnerChecksum = 62
-  val dropInnerNotIp = 63
-  val dropInnerExtensionHeaders = 64
-  val dropInnerTtlExpired = 65
-  val dropEcn = 66
-  val dropNoNextHop = 67
-  val txFrames = 68
-  val txBytes = 69
-  val dropInnerLifetime = 70
-  val injectFrames = 71
-  val dropInjectDisabled = 72
-  val dropInjectLength = 73
-  val ecnUnexpected = 74
-  val dropFragmentOffset = 75
-  val dropInClearDenied = 76
-  val dropWindowUpset = 77
-  val windowTopRepaired = 78
-  val windowTopLost = 79
-  val windowRowFilled = 80
-  val controlRepaired = 81
+  val ruleRowUpset = 53
+  val linkRxPackets = 54
+  val linkRxLost = 55
+  val linkResyncs = 56
+  val dropTxDisabled = 57
+  val dropNoSelector = 58
+  val dropReplayed = 59
+  val dropTooOld = 60
+  val dropSelectorMismatch = 61
+  val dropInnerMalformed = 62
+  val dropInnerChecksum = 63
+  val dropInnerNotIp = 64
+  val dropInnerExtensionHeaders = 65
+  val dropInnerTtlExpired = 66
+  val dropEcn = 67
+  val dropNoNextHop = 68
+  val txFrames = 69
+  val txBytes = 70
+  val dropInnerLifetime = 71
+  val injectFrames = 72
+  val dropInjectDisabled = 73
+  val dropInjectLength = 74
+  val ecnUnexpected = 75
+  val dropFragmentOffset = 76
+  val dropInClearDenied = 77
+  val dropWindowUpset = 78
+  val windowTopRepaired = 79
+  val windowTopLost = 80
+  val windowRowFilled = 81
+  val controlRepaired = 82
+  val dropInboundRuleUpset = 83
+  val inboundRuleRowUpset = 84
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("rx_frames", 0, "encrypt", "received"),
     CounterDesc("rx_bytes", 1, "encrypt", "info"),
@@ -139,35 +142,38 @@ object InnerCounters {
     CounterDesc("drop_reasm_duplicate", 50, "encrypt", "drop"),
     CounterDesc("drop_policy_upset", 51, "encrypt", "drop"),
     CounterDesc("flow_row_upset", 52, "encrypt", "info"),
-    CounterDesc("link_rx_packets", 53, "decrypt", "received"),
-    CounterDesc("link_rx_lost", 54, "decrypt", "lost"),
-    CounterDesc("link_resyncs", 55, "decrypt", "info"),
-    CounterDesc("drop_tx_disabled", 56, "decrypt", "drop"),
-    CounterDesc("drop_no_selector", 57, "decrypt", "drop"),
-    CounterDesc("drop_replayed", 58, "decrypt", "drop"),
-    CounterDesc("drop_too_old", 59, "decrypt", "drop"),
-    CounterDesc("drop_selector_mismatch", 60, "decrypt", "drop"),
-    CounterDesc("drop_inner_malformed", 61, "decrypt", "drop"),
-    CounterDesc("drop_inner_checksum", 62, "decrypt", "drop"),
-    CounterDesc("drop_inner_not_ip", 63, "decrypt", "drop"),
-    CounterDesc("drop_inner_extension_headers", 64, "decrypt", "drop"),
-    CounterDesc("drop_inner_ttl_expired", 65, "decrypt", "drop"),
-    CounterDesc("drop_ecn", 66, "decrypt", "drop"),
-    CounterDesc("drop_no_next_hop", 67, "decrypt", "drop"),
-    CounterDesc("tx_frames", 68, "decrypt", "sent"),
-    CounterDesc("tx_bytes", 69, "decrypt", "info"),
-    CounterDesc("drop_inner_lifetime", 70, "decrypt", "drop"),
-    CounterDesc("inject_frames", 71, "decrypt", "injected"),
-    CounterDesc("drop_inject_disabled", 72, "decrypt", "drop"),
-    CounterDesc("drop_inject_length", 73, "decrypt", "drop"),
-    CounterDesc("ecn_unexpected", 74, "decrypt", "info"),
-    CounterDesc("drop_fragment_offset", 75, "decrypt", "drop"),
-    CounterDesc("drop_in_clear_denied", 76, "decrypt", "drop"),
-    CounterDesc("drop_window_upset", 77, "decrypt", "drop"),
-    CounterDesc("window_top_repaired", 78, "decrypt", "info"),
-    CounterDesc("window_top_lost", 79, "decrypt", "info"),
-    CounterDesc("window_row_filled", 80, "decrypt", "info"),
-    CounterDesc("control_repaired", 81, "decrypt", "info")
+    CounterDesc("rule_row_upset", 53, "encrypt", "info"),
+    CounterDesc("link_rx_packets", 54, "decrypt", "received"),
+    CounterDesc("link_rx_lost", 55, "decrypt", "lost"),
+    CounterDesc("link_resyncs", 56, "decrypt", "info"),
+    CounterDesc("drop_tx_disabled", 57, "decrypt", "drop"),
+    CounterDesc("drop_no_selector", 58, "decrypt", "drop"),
+    CounterDesc("drop_replayed", 59, "decrypt", "drop"),
+    CounterDesc("drop_too_old", 60, "decrypt", "drop"),
+    CounterDesc("drop_selector_mismatch", 61, "decrypt", "drop"),
+    CounterDesc("drop_inner_malformed", 62, "decrypt", "drop"),
+    CounterDesc("drop_inner_checksum", 63, "decrypt", "drop"),
+    CounterDesc("drop_inner_not_ip", 64, "decrypt", "drop"),
+    CounterDesc("drop_inner_extension_headers", 65, "decrypt", "drop"),
+    CounterDesc("drop_inner_ttl_expired", 66, "decrypt", "drop"),
+    CounterDesc("drop_ecn", 67, "decrypt", "drop"),
+    CounterDesc("drop_no_next_hop", 68, "decrypt", "drop"),
+    CounterDesc("tx_frames", 69, "decrypt", "sent"),
+    CounterDesc("tx_bytes", 70, "decrypt", "info"),
+    CounterDesc("drop_inner_lifetime", 71, "decrypt", "drop"),
+    CounterDesc("inject_frames", 72, "decrypt", "injected"),
+    CounterDesc("drop_inject_disabled", 73, "decrypt", "drop"),
+    CounterDesc("drop_inject_length", 74, "decrypt", "drop"),
+    CounterDesc("ecn_unexpected", 75, "decrypt", "info"),
+    CounterDesc("drop_fragment_offset", 76, "decrypt", "drop"),
+    CounterDesc("drop_in_clear_denied", 77, "decrypt", "drop"),
+    CounterDesc("drop_window_upset", 78, "decrypt", "drop"),
+    CounterDesc("window_top_repaired", 79, "decrypt", "info"),
+    CounterDesc("window_top_lost", 80, "decrypt", "info"),
+    CounterDesc("window_row_filled", 81, "decrypt", "info"),
+    CounterDesc("control_repaired", 82, "decrypt", "info"),
+    CounterDesc("drop_inbound_rule_upset", 83, "decrypt", "drop"),
+    CounterDesc("inbound_rule_row_upset", 84, "decrypt", "info")
   )
 }
 
@@ -307,6 +313,8 @@ object OuterCounters {
   val controlRepaired = 71
   val dropSadUpset = 72
   val sadRowUpset = 73
+  val dropPolicyUpset = 74
+  val ruleRowUpset = 75
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("link_rx_packets", 0, "encrypt", "received"),
     CounterDesc("link_rx_lost", 1, "encrypt", "lost"),
@@ -381,6 +389,8 @@ object OuterCounters {
     CounterDesc("drop_reasm_duplicate", 70, "decrypt", "drop"),
     CounterDesc("control_repaired", 71, "decrypt", "info"),
     CounterDesc("drop_sad_upset", 72, "decrypt", "drop"),
-    CounterDesc("sad_row_upset", 73, "decrypt", "info")
+    CounterDesc("sad_row_upset", 73, "decrypt", "info"),
+    CounterDesc("drop_policy_upset", 74, "decrypt", "drop"),
+    CounterDesc("rule_row_upset", 75, "decrypt", "info")
   )
 }

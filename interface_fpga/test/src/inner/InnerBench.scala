@@ -7,7 +7,7 @@ import chisel3.util._
 import sallyport.common.link.{Link, LinkChannel, LinkMeta, LinkParams}
 import sallyport.common.registers.map.{CommonRegs, CounterDesc, InnerCounters}
 import sallyport.common.registers.{AxiLite, AxiLiteDriver}
-import sallyport.common.table.{CuckooTable, CuckooTableParams}
+import sallyport.common.table.{CuckooTable, CuckooTableParams, TernaryTable, TernaryTableParams}
 import sallyport.common.stream.{MacBeat, NoMeta, Packet, PacketStream}
 import sallyport.iface.cpu.PuntedFrame
 
@@ -49,9 +49,10 @@ abstract class InnerHarness extends Module {
 class InnerPathsHarness(
     config: InnerConfig,
     replay: Int => AntiReplay = new AntiReplay(_),
-    flowTable: CuckooTableParams => CuckooTable = new CuckooTable(_)
+    flowTable: CuckooTableParams => CuckooTable = new CuckooTable(_),
+    ruleTable: TernaryTableParams => TernaryTable = new TernaryTable(_)
 ) extends InnerHarness {
-  private val paths = Module(new InnerPaths(config, replay, flowTable))
+  private val paths = Module(new InnerPaths(config, replay, flowTable, ruleTable))
   paths.io.macRx := io.macRx
   io.macTx <> paths.io.macTx
   io.punt <> paths.io.punt

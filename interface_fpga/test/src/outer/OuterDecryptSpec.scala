@@ -6,16 +6,19 @@ import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.SadRow
 import sallyport.common.simulation.CompiledOnce
 import sallyport.common.stream.Packet
-import sallyport.common.table.{CuckooHash, FlippedCuckooTable, TablePort}
+import sallyport.common.table.{CuckooHash, FlippedCuckooTable, FlippedTernaryTable, TablePort}
 import sallyport.iface.chip.InterfaceConfig
 import sallyport.iface.reassembly.ChipFragments
 
 import scala.collection.mutable
 
-/** The decrypt path with a counter behind each event, and an SAD whose bits flip. */
+/** The decrypt path with a counter behind each event, and tables whose bits flip. */
 private class OuterDecryptHarness(config: OuterConfig) extends Module {
   val flips = IO(FlippedCuckooTable.flips(SadRow.bits))
-  private val dut = Module(new OuterDecrypt(config, FlippedCuckooTable.table(flips)))
+  val ruleFlips = IO(Input(UInt(FlippedTernaryTable.resultBits.W)))
+  private val dut = Module(
+    new OuterDecrypt(config, FlippedCuckooTable.table(flips), FlippedTernaryTable.results(ruleFlips))
+  )
   val io = IO(chiselTypeOf(dut.io))
   io <> dut.io
 
@@ -34,6 +37,8 @@ private class OuterDecryptHarness(config: OuterConfig) extends Module {
     "esp_truncated" -> events.drops.espTruncated,
     "unknown_spi" -> events.drops.unknownSpi,
     "sad_upset" -> events.drops.sadUpset,
+    "policy_upset" -> events.drops.policyUpset,
+    "rule_row_upset" -> events.ruleRowUpset,
     "sad_row_upset" -> events.sadRowUpset,
     "encap_mismatch" -> events.drops.encapMismatch,
     "udp_malformed" -> events.drops.udpMalformed,
@@ -117,6 +122,7 @@ class OuterDecryptSpec extends AnyFunSuite with CompiledOnce {
 
     def start(): Unit = {
       dut.flips.foreach(_.poke(0))
+      dut.ruleFlips.poke(0)
       dut.io.receive.enable.poke(true)
       dut.io.receive.portMac.poke(OuterFrames.portMac)
       dut.io.local.v4.poke(OuterFrames.localIpv4)
@@ -331,6 +337,31 @@ class OuterDecryptSpec extends AnyFunSuite with CompiledOnce {
 
       dut.flips.foreach(_.poke(0))
       for (name <- esp ++ others) assert(send(name) == Seq(frame(name).outcome), name)
+    }
+  }
+
+  test("a flipped bit of a rule drops the packets that it decides on, and no ESP of an SA") {
+    simulate(new OuterDecryptHarness(config)) { dut =>
+      val bench = new Bench(dut)
+      bench.start()
+      def send(name: String): Seq[Outcome] = {
+        val (links, punts) = (bench.linked.length, bench.punted.length)
+        bench.send(frame(name).bytes)
+        for (_ <- 0 until 80) bench.step()
+        bench.linked.drop(links) ++ bench.punted.drop(punts)
+      }
+      val before = bench.counts
+      for (bit <- 0 until FlippedTernaryTable.resultBits) {
+        dut.ruleFlips.poke(BigInt(1) << bit)
+        assert(send("rule_bypass").isEmpty, s"bit $bit")
+      }
+      for (name <- Seq("esp_80", "icmp")) assert(send(name) == Seq(frame(name).outcome), name)
+      val moved = bench.since(before)
+      assert(
+        moved("policy_upset") == FlippedTernaryTable.resultBits && moved("rule_row_upset") >= moved("policy_upset")
+      )
+      dut.ruleFlips.poke(0)
+      assert(send("rule_bypass") == Seq(frame("rule_bypass").outcome))
     }
   }
 }

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+package sallyport.common.table
+
+import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.registers.map.{Action, RuleRow}
+import sallyport.common.simulation.CompiledOnce
+
+import scala.util.Random
+
+class TernaryUpsetSpec extends AnyFunSuite with CompiledOnce {
+  private val keyBits = RuleRow.upper.msb + 1
+  private val maskLsb = RuleRow.srcMask.lsb
+  private val all = (BigInt(1) << keyBits) - 1
+  private val resultBits = maskLsb - keyBits
+
+  for (rows <- Seq(32, 128)) {
+    val params = TernaryTableParams(rows, keyBits, maskLsb, RuleRow.valid)
+
+    /** Keys of rows 3 to `rows` - 10 (with gaps), a row of every key behind them, and the rows. */
+    class Bench(table: FlippedTernaryTable) {
+      val driver = new TableDriver(table.io, table.clock, table.reset, params.latency)
+      private val random = new Random(rows)
+      val last = rows - 9
+      val indices: Seq[Int] = (3 until last by 5).toSeq
+      val keys: Map[Int, BigInt] = indices.map(_ -> BigInt(keyBits, random)).toMap
+      def row(index: Int): BigInt = keys.get(index).fold(BigInt(0))(_ | all << maskLsb) | RuleRow.valid.put(1) |
+        RuleRow.action.put(if (index == last) Action.bypass else Action.protect) | RuleRow.sa.put(index)
+
+      def start(): Unit = {
+        table.flips.plant.poke(false)
+        table.flips.copy.poke(0)
+        table.flips.result.poke(0)
+        driver.start()
+        for (index <- indices :+ last) assert(!driver.writeRow(index, row(index)).error)
+      }
+
+      def plant(chunk: Int, key: BigInt, group: Int, bit: Int): Unit = {
+        table.flips.plant.poke(true)
+        table.flips.chunk.poke(chunk)
+        table.flips.address.poke((key >> (chunk * RuleMatch.chunkBits)) & ((1 << RuleMatch.chunkBits) - 1))
+        table.flips.group.poke(group)
+        table.flips.bits.poke(1 << bit)
+        driver.step()
+        table.flips.plant.poke(false)
+      }
+
+      /** The row that answers, unless it may be wrong. */
+      def found(key: BigInt): Option[BigInt] = {
+        driver.step(Some(key))
+        for (_ <- 1 until params.latency) driver.step()
+        val upset = table.upset.peek().litToBoolean
+        val result = driver.step().get
+        assert(upset || result.hit, "the last row has every key")
+        Option.unless(upset)(RuleRow.sa(result.row))
+      }
+      def right(): Unit = for (index <- indices) assert(found(keys(index)).contains(index))
+    }
+
+    test(s"$rows rules: a flipped bit of a match memory spoils look-ups until the table has mended it") {
+      simulate(new FlippedTernaryTable(params)) { table =>
+        val bench = new Bench(table)
+        import bench._
+        start()
+        right()
+        var upsets, expected = 0
+        for (chunk <- 0 until RuleMatch.chunks(params); group <- 0 until rows / 8 by rows / 32; bit <- 0 to 8) {
+          val index = indices((chunk + bit) % indices.size)
+          val hasRules = group <= last / 8
+          plant(chunk, keys(index), group, bit)
+          val answer = found(keys(index))
+          // The group of the answer, or one before it, could have answered.
+          if (hasRules && group <= index / 8) expected += 1
+          if (answer.isEmpty) upsets += 1
+          else assert(answer.contains(index), s"chunk $chunk, group $group, bit $bit")
+          if (!hasRules || group / 2 > index / 16) assert(answer.nonEmpty, s"chunk $chunk, group $group, bit $bit")
+        }
+        info(s"$upsets look-ups were spoilt of $expected that could have been wrong")
+        assert(upsets == expected)
+
+        for (bit <- 0 to 8) {
+          for (_ <- 0 until 400) driver.step()
+          right()
+          plant(7, keys(3), 0, bit)
+          assert(found(keys(3)).isEmpty, s"bit $bit")
+        }
+      }
+    }
+
+    test(s"$rows rules: a flipped bit of a result spoils it until its row is written") {
+      simulate(new FlippedTernaryTable(params)) { table =>
+        val bench = new Bench(table)
+        import bench._
+        start()
+        for (bit <- 0 to resultBits) {
+          table.flips.result.poke(BigInt(1) << bit)
+          assert(found(keys(3)).isEmpty, s"bit $bit")
+        }
+        table.flips.result.poke(0)
+        right()
+      }
+    }
+
+    test(s"$rows rules: a flipped bit of software's copy reaches no match memory") {
+      simulate(new FlippedTernaryTable(params)) { table =>
+        val bench = new Bench(table)
+        import bench._
+        start()
+        // A write of row 4 brings the copy of row 3 into the match memories.
+        for (bit <- Seq(0, 150, keyBits - 1, RuleRow.valid.lsb, maskLsb, maskLsb + 200, params.rowBits - 1)) {
+          table.flips.copy.poke(BigInt(1) << bit)
+          assert(!driver.writeRow(4, BigInt(bit) | all << maskLsb | RuleRow.valid.put(1)).error)
+          assert(found(keys(3)).isEmpty, s"bit $bit")
+          for (key <- Seq(keys(3).flipBit(bit % keyBits), BigInt(0))) assert(found(key).isEmpty, s"bit $bit")
+          table.flips.copy.poke(0)
+          // A look-up has the columns written anew.
+          assert(found(keys(3)).isEmpty, s"bit $bit")
+          for (_ <- 0 until 400) driver.step()
+          right()
+        }
+      }
+    }
+  }
+}
