@@ -119,7 +119,7 @@ peers: ## Debian's programs judge a box; PEER=name for one (docs/reference/peers
 
 # The parts, which scripts/test.sh calls. The long forms are asked for by the environment.
 LONG ?=
-long_forms := SALLYPORT_LONG_SPECS=1 SALLYPORT_LANE_CYCLES=5000000 SALLYPORT_NONCE_PACKETS=100000 SALLYPORT_USED_KEYS=1000000 SALLYPORT_STATE_REKEYS=1000000 SALLYPORT_EVERY_KILL=1
+long_forms := SALLYPORT_LONG_SPECS=1 SALLYPORT_LANE_CYCLES=5000000 SALLYPORT_NONCE_PACKETS=100000 SALLYPORT_USED_KEYS=1000000 SALLYPORT_STATE_REKEYS=1000000 SALLYPORT_EVERY_KILL=1 SALLYPORT_UPSETS=1000
 part = @$(ENV) $(if $(LONG),$(long_forms)) scripts/part.sh $(@:part-%=%)
 ifneq ($(ALL),)
 part-interface: | part-crypto

@@ -405,6 +405,12 @@ def read(path: Path) -> list[bytes]:
             ["--inject-outer", "FILE", "--fault", "bad-fcs:1"],
             "--fault names frame 1, but no capture into a port holds 0",
         ),
+        (["--red", "FILE", "--fault", "upset:box0.inner.flows:0"], "upset MEMORY:ROW:BIT"),
+        (["--red", "FILE", "--fault", "upset:box0.inner.flows:0:0"], "no memory 'box0.inner.flows'; there are box0."),
+        (
+            ["--red", "FILE", "--fault", "upset:box0.inner.paths.encrypt.rules.results:64:0"],
+            '"row" must be a whole number from 0 to 63, not 64',
+        ),
     ],
 )
 def test_replay_refuses(tmp_path: Path, arguments: list[str], sentence: str) -> None:

@@ -16,17 +16,19 @@ HELP = {
     "undersize": f"N: frame N arrives cut to {UNDERSIZE_BYTES} B",
     "link-ber": "RATE: bit errors on every link between chips, with this probability",
     "link-down": f"US: every link goes down US microseconds into the run, for {DOWN_US} us",
+    "upset": "MEMORY:ROW:BIT: a bit of a memory of a chip flips before the run",
     "tamper": "the crypto chip's tamper input rises before the run",
 }
 
 
 @dataclass
 class Faults:
-    """The faults of one replay: frame numbers, and what happens to the links."""
+    """The faults of one replay: frame numbers, and what happens to links and memories."""
 
     bad_fcs: list[int] = field(default_factory=list)
     undersize: list[int] = field(default_factory=list)
     links: dict[str, float] = field(default_factory=dict)
+    upsets: list[dict[str, str | int]] = field(default_factory=list)
     tamper: bool = False
 
 
@@ -46,6 +48,9 @@ def parse(texts: tuple[str, ...]) -> Faults:
                     faults.links |= {"ber": float(argument)}
                 case "link-down":
                     faults.links |= {"down_after_us": float(argument), "down_for_us": DOWN_US}
+                case "upset":
+                    memory, row, bit = argument.split(":")
+                    faults.upsets.append({"upset": memory, "row": int(row), "bit": int(bit)})
                 case "tamper" if not argument:
                     faults.tamper = True
                 case _:

@@ -5,8 +5,10 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/beat.h"
+#include "chip/memory.h"
 
 namespace sallyport::sim {
 
@@ -71,6 +73,9 @@ class Chip {
   ChipKind kind() const { return kind_; }
   int links() const { return kind_ == ChipKind::kCrypto ? 2 : 1; }
   bool hasMac() const { return kind_ != ChipKind::kCrypto; }
+
+  // In the order of their names. Empty for a chip that shows none.
+  virtual std::vector<ChipMemory> memories() { return {}; }
 
   virtual void settle() = 0;
   virtual void edge() = 0;

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "chip/chip.h"
+#include "chip/verilated_memories.h"
 
 namespace sallyport::sim {
 
@@ -23,6 +24,12 @@ void fromModel(Word& word, const Wide& wide) {
   std::memcpy(word.unit.data(), wide.data(), sizeof(Word));
 }
 
+// The name of a core's module.
+inline const char* topName(ChipKind kind) {
+  static constexpr const char* names[] = {"InnerCore", "CryptoCore", "OuterCore"};
+  return names[static_cast<int>(kind)];
+}
+
 // What every chip has: clock, reset, registers.
 template <class Top>
 class VerilatedChip : public Chip {
@@ -32,6 +39,8 @@ class VerilatedChip : public Chip {
     top_.reset = 1;
   }
   ~VerilatedChip() override { top_.final(); }
+
+  std::vector<ChipMemory> memories() final { return verilatedMemories(context_, topName(kind())); }
 
   void settle() final {
     top_.reset = in.reset;

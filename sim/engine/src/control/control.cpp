@@ -76,10 +76,11 @@ bool Control::waitForInput() {
 
 void Control::execute(const std::string& line) {
   static const std::map<std::string, Command> commands = {
-      {"trial", &Control::trial},   {"replay", &Control::replay},   {"live", &Control::live},
-      {"idle", &Control::idle},     {"capture", &Control::capture}, {"fault", &Control::fault},
-      {"tamper", &Control::tamper}, {"noise", &Control::noise},     {"status", &Control::status},
-      {"quit", &Control::quit},     {"branch", &Control::branch},   {"join", &Control::join}};
+      {"trial", &Control::trial},       {"replay", &Control::replay},   {"live", &Control::live},
+      {"idle", &Control::idle},         {"capture", &Control::capture}, {"fault", &Control::fault},
+      {"tamper", &Control::tamper},     {"noise", &Control::noise},     {"status", &Control::status},
+      {"memories", &Control::memories}, {"quit", &Control::quit},       {"branch", &Control::branch},
+      {"join", &Control::join}};
   std::string name;
   id_ = nullptr;
   try {
@@ -264,6 +265,12 @@ json Control::status(Fields& fields) {
   json result = statusOf(world_);
   if (software_) result["frames"] = software_->frames().status();
   return result;
+}
+
+json Control::memories(Fields& fields) {
+  const auto name = fields.get<std::string>("name", "");
+  fields.end();
+  return name.empty() ? memoriesOf(world_) : usedRowsOf(world_, name);
 }
 
 json Control::quit(Fields& fields) {

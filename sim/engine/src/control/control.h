@@ -63,6 +63,7 @@ class Control {
   nlohmann::json tamper(Fields& fields);
   nlohmann::json noise(Fields& fields);
   nlohmann::json status(Fields& fields);
+  nlohmann::json memories(Fields& fields);
   nlohmann::json quit(Fields& fields);
   nlohmann::json branch(Fields& fields);
   nlohmann::json join(Fields& fields);

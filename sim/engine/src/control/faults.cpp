@@ -3,12 +3,36 @@
 
 namespace sallyport::sim {
 
+namespace {
+
+constexpr double kLongestWaitUs = 1e9;
+
+void setUpset(World& world, Fields& fields) {
+  const auto [node, memory] = world.memory(fields.need<std::string>("upset"));
+  fields.at("row");
+  fields.at("bit");
+  const int64_t row = fields.whole("row", 0, 0, memory.rows - 1);
+  const auto bit = static_cast<int>(fields.whole("bit", 0, 0, memory.bits - 1));
+  const auto after = fields.get<double>("after_us", 0);
+  fields.end();
+  if (!(after >= 0 && after <= kLongestWaitUs))
+    throw std::invalid_argument(fields.where() + ": \"after_us\" must be from 0 to 1e9");
+  node->upsets().add(world.now() + microsecondsToCycles(after), memory, row, bit);
+}
+
+}  // namespace
+
 void setFault(World& world, Fields& fields, uint64_t otherwise) {
   const auto seed = fields.get<uint64_t>("seed", otherwise);
   if (fields.get<bool>("clear", false)) {
     fields.end();
     for (auto& link : world.links()) link.transmitter->fault.clear();
     for (auto& cable : world.cables()) cable.sender->setFault({}, seed);
+    for (auto& node : world.nodes()) node->upsets().clear();
+    return;
+  }
+  if (fields.has("upset")) {
+    setUpset(world, fields);
     return;
   }
   if (fields.has("cable")) {

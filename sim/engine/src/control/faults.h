@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command "fault": errors on links and cables of a world, from now on.
+// The command "fault": errors on links and cables of a world, from now on, and flipped bits.
 #pragma once
 
 #include "base/fields.h"

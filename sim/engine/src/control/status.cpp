@@ -34,4 +34,20 @@ json statusOf(World& world) {
   return {{"cycle", world.now()}, {"chips", chips}, {"links", links}, {"cables", cables}};
 }
 
+json memoriesOf(World& world) {
+  json memories = json::array();
+  for (const auto& node : world.nodes())
+    for (const auto& memory : node->memories())
+      memories.push_back({{"name", node->name() + "." + memory.name}, {"rows", memory.rows}, {"bits", memory.bits}});
+  return {{"memories", memories}};
+}
+
+json usedRowsOf(World& world, const std::string& name) {
+  const ChipMemory memory = world.memory(name).second;
+  json rows = json::array();
+  for (int64_t row = 0; row < memory.rows; row++)
+    if (memory.holds(row)) rows.push_back(row);
+  return {{"used_rows", rows}};
+}
+
 }  // namespace sallyport::sim

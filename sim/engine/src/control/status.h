@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command "status": what crossed MACs, punt streams, links and cables of a world so far.
+// The commands "status", of MACs, punt streams, links and cables of a world so far, and "memories".
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,5 +10,9 @@ namespace sallyport::sim {
 
 // {cycle, chips, links, cables}
 nlohmann::json statusOf(World& world);
+// {memories: [{name, rows, bits}]}
+nlohmann::json memoriesOf(World& world);
+// {used_rows: [row]}, those that are not all zero
+nlohmann::json usedRowsOf(World& world, const std::string& memory);
 
 }  // namespace sallyport::sim

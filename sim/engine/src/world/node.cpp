@@ -84,6 +84,7 @@ void Node::cycle(int64_t epoch) {
   }
   registers_.drive(in.axi);
 
+  upsets_.apply(now_);
   chip_->settle();
 
   for (size_t i = 0; i < links_.size(); i++)

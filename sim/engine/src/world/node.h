@@ -19,6 +19,7 @@
 #include "wire/mac_model.h"
 #include "wire/port_log.h"
 #include "wire/punt.h"
+#include "world/upsets.h"
 
 namespace sallyport::sim {
 
@@ -85,6 +86,8 @@ class Node {
   AxiMaster& registers() { return registers_; }
   void setTamper(bool on) { chip_->in.tamper = on; }
   NoiseChip& noise() { return noise_; }
+  std::vector<ChipMemory> memories() { return chip_->memories(); }
+  Upsets& upsets() { return upsets_; }
 
   int64_t busyNs() const { return busyNs_; }
   int64_t clocks() const { return clocks_; }
@@ -102,6 +105,7 @@ class Node {
   InjectSource inject_;
   AxiMaster registers_;
   NoiseChip noise_;
+  Upsets upsets_;
   Cycle now_ = 0, lastActivity_ = 0, resetUntil_ = kResetCycles;
   int64_t busyNs_ = 0, clocks_ = 0;
 };

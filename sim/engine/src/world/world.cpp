@@ -107,6 +107,15 @@ TesterPort& World::testerPort(const PortName& port) {
   return *black_[port.box];
 }
 
+std::pair<Node*, ChipMemory> World::memory(const std::string& name) {
+  for (const auto& node : nodes_) {
+    if (name.rfind(node->name() + ".", 0) != 0) continue;
+    for (const auto& memory : node->memories())
+      if (node->name() + "." + memory.name == name) return {node.get(), memory};
+  }
+  throw std::invalid_argument("there is no memory \"" + name + "\": the command \"memories\" lists them");
+}
+
 Node& World::injectNode(const PortName& stream) {
   if (stream.box < 0 || stream.box >= options_.boxes)
     throw std::invalid_argument("there is no inject stream " + stream.text() + " with " +

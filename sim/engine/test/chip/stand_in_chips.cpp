@@ -47,6 +47,7 @@ class RegisterStandIn {
       data_ = error_ ? 0 : reg;
     }
   }
+  ChipMemory memory() { return {"registers", 64, 32, reinterpret_cast<uint8_t*>(registers_), sizeof(registers_[0])}; }
 
  private:
   bool response_ = false, write_ = false, error_ = false;
@@ -56,6 +57,8 @@ class RegisterStandIn {
 class StandIn : public Chip {
  public:
   using Chip::Chip;
+
+  std::vector<ChipMemory> memories() final { return {registers_.memory()}; }
 
   void settle() final {
     out.ready = cycle_ > kReadyAfter;

@@ -101,7 +101,15 @@ TEST(Control, NonsenseIsAnsweredWithASentence) {
       {R"({"cmd":"capture","port":"box0.red","file":"/nonexistent/x.pcapng"})", "cannot write capture"},
       {R"({"cmd":"capture","port":"box0.crypto.punt"})", "no punt stream"},
       {R"({"cmd":"fault","link":"box0.crypto>nowhere","ber":0.1})", "no link"},
-      {R"({"cmd":"fault","cable":"box0>box1","loss":0.1})", "no cable"}};
+      {R"({"cmd":"fault","cable":"box0>box1","loss":0.1})", "no cable"},
+      {R"({"cmd":"fault","upset":"box0.inner.rules","row":0,"bit":0})", "no memory \"box0.inner.rules\": the command"},
+      {R"({"cmd":"fault","upset":"box1.inner.registers","row":0,"bit":0})", "no memory"},
+      {R"({"cmd":"fault","upset":"box0.inner.registers","row":64,"bit":0})",
+       "\"row\" must be a whole number from 0 to 63"},
+      {R"({"cmd":"fault","upset":"box0.inner.registers","row":0,"bit":32})",
+       "\"bit\" must be a whole number from 0 to 31"},
+      {R"({"cmd":"fault","upset":"box0.inner.registers","bit":0})", "needs \"row\""},
+      {R"({"cmd":"fault","upset":"box0.inner.registers","row":0,"bit":0,"after_us":-1})", "from 0 to 1e9"}};
   std::vector<std::string> lines;
   for (const auto& [line, sentence] : cases) lines.push_back(line);
   const auto said = talk(1, lines);
