@@ -80,33 +80,46 @@ func behind(rows int) string {
 
 // ReadRow reads one row of a table that is not write-only.
 func (b *Box) ReadRow(c transport.Chip, table regs.Table, index int) ([]uint32, error) {
+	rows, err := b.ReadRows(c, table, index, 1)
+	if err != nil {
+		return nil, err
+	}
+	return rows[0], nil
+}
+
+// ReadRows reads `count` rows, from row `from` on, of a table that is not write-only. Each access
+// is of one row; all go to the chip in one piece.
+func (b *Box) ReadRows(c transport.Chip, table regs.Table, from, count int) ([][]uint32, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.cleared[c] = false
-	command := []transport.Op{
-		transport.Write(c, regs.CommonTableSelect.Offset, table.Number),
-		transport.Write(c, regs.CommonTableIndex.Offset, uint32(index)),
-		transport.Write(c, regs.CommonTableCommand.Offset, regs.TableCommandRead),
-		untilDone(c),
-	}
-	if err := b.t.Do(command); err != nil {
-		return nil, fmt.Errorf("read of %s table %s row %d: %w", c, table.Name, index, err)
-	}
-	if err := done(c, table, index, "read", command[len(command)-1].Data); err != nil {
-		return nil, err
-	}
-	ops := make([]transport.Op, table.Words())
-	for i := range ops {
-		ops[i] = transport.Read(c, regs.CommonTableData.Offset+uint32(4*i))
+	const command = 4 // accesses before a row's words
+	size := command + table.Words()
+	ops := make([]transport.Op, 0, count*size)
+	for index := from; index < from+count; index++ {
+		ops = append(ops,
+			transport.Write(c, regs.CommonTableSelect.Offset, table.Number),
+			transport.Write(c, regs.CommonTableIndex.Offset, uint32(index)),
+			transport.Write(c, regs.CommonTableCommand.Offset, regs.TableCommandRead),
+			untilDone(c))
+		for word := range table.Words() {
+			ops = append(ops, transport.Read(c, regs.CommonTableData.Offset+uint32(4*word)))
+		}
 	}
 	if err := b.t.Do(ops); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read of %s table %s row %d%s: %w", c, table.Name, from, behind(count-1), err)
 	}
-	row := make([]uint32, len(ops))
-	for i, op := range ops {
-		row[i] = op.Data
+	rows := make([][]uint32, count)
+	for i := range rows {
+		of := ops[i*size : (i+1)*size]
+		if err := done(c, table, from+i, "read", of[command-1].Data); err != nil {
+			return nil, err
+		}
+		for _, op := range of[command:] {
+			rows[i] = append(rows[i], op.Data)
+		}
 	}
-	return row, nil
+	return rows, nil
 }
 
 // untilDone waits for the end of a command.

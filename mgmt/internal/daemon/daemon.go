@@ -22,6 +22,7 @@ import (
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/saved"
 	"sallyport/mgmt/internal/session"
+	"sallyport/mgmt/internal/upsets"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -47,6 +48,7 @@ type Daemon struct {
 	// ended are the SAs at their hard limits that were told, and could not be deleted.
 	ended   map[xfrm.ID]bool
 	noise   noise
+	upsets  *upsets.Watch
 	health  health
 	pair    *Pair         // nil of a box that is alone
 	saved   *saved.Files  // nil: none is kept
@@ -64,7 +66,7 @@ const logAgain = 10 * time.Second
 
 // New makes the daemon of a session that holds its box, and says in the log what it found there.
 func New(session *session.Session, log *slog.Logger, version string) (*Daemon, error) {
-	d := &Daemon{log: log, version: version, now: time.Now, session: session, reserved: reserved{spis: reservations{}}, uses: lastUses{uses: uses{}}, ended: map[xfrm.ID]bool{}, links: events.AllUp(), statuses: events.AllWell(), events: newHub(), waits: make(chan struct{}, 1), remoteReaders: rate.Sometimes{First: 1, Interval: logAgain}}
+	d := &Daemon{log: log, version: version, now: time.Now, session: session, reserved: reserved{spis: reservations{}}, uses: lastUses{uses: uses{}}, ended: map[xfrm.ID]bool{}, links: events.AllUp(), statuses: events.AllWell(), events: newHub(), upsets: upsets.New(session), waits: make(chan struct{}, 1), remoteReaders: rate.Sometimes{First: 1, Interval: logAgain}}
 	session.Out, session.Notes, session.Ages = io.Discard, io.Discard, true
 	d.unwritten.Store("")
 	d.show()

@@ -26,6 +26,9 @@ type Metrics struct {
 	ready    *prometheus.Desc
 	tamper   *prometheus.Desc
 	linkUp   *prometheus.Desc
+	upset    *prometheus.Desc
+	wrong    *prometheus.Desc
+	written  *prometheus.Desc
 }
 
 // NewMetrics describes what there is to count.
@@ -42,6 +45,9 @@ func NewMetrics(d *Daemon) *Metrics {
 		adopted:  prometheus.NewDesc("sallyport_configured", "1 if the chips hold the daemon's configuration.", nil, nil),
 		build:    prometheus.NewDesc("sallyport_build_info", "1, with the version of the daemon.", []string{"version"}, nil),
 		pair:     newPairMetrics(),
+		upset:    prometheus.NewDesc("sallyport_table_upset", "1 while the rows of a table are written anew, because a look-up met a flipped bit.", []string{"chip", "table"}, nil),
+		wrong:    prometheus.NewDesc("sallyport_table_rows_wrong_total", "Rows of a table that were found to be otherwise than the configuration, since the daemon started.", []string{"chip", "table"}, nil),
+		written:  prometheus.NewDesc("sallyport_table_rows_rewritten_total", "Rows of a table that were written anew, since the daemon started.", []string{"chip", "table"}, nil),
 	}
 	for _, c := range transport.Chips {
 		for _, counter := range chip.CounterList[c] {
@@ -59,7 +65,7 @@ func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 			out <- desc
 		}
 	}
-	for _, desc := range append([]*prometheus.Desc{m.sas, m.policies, m.events, m.left, m.adopted, m.ready, m.tamper, m.linkUp, m.build}, m.pair.descs()...) {
+	for _, desc := range append([]*prometheus.Desc{m.sas, m.policies, m.events, m.left, m.adopted, m.ready, m.tamper, m.linkUp, m.build, m.upset, m.wrong, m.written}, m.pair.descs()...) {
 		out <- desc
 	}
 }
@@ -83,6 +89,11 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	for _, c := range transport.Chips {
 		out <- prometheus.MustNewConstMetric(m.ready, prometheus.GaugeValue, number(shown.statuses[c].Ready), c.String())
 		out <- prometheus.MustNewConstMetric(m.tamper, prometheus.GaugeValue, number(shown.statuses[c].Tamper), c.String())
+	}
+	for _, t := range shown.tables {
+		out <- prometheus.MustNewConstMetric(m.upset, prometheus.GaugeValue, number(t.Upset), t.Chip, t.Table)
+		out <- prometheus.MustNewConstMetric(m.wrong, prometheus.CounterValue, float64(t.Wrong), t.Chip, t.Table)
+		out <- prometheus.MustNewConstMetric(m.written, prometheus.CounterValue, float64(t.Written), t.Chip, t.Table)
 	}
 	for _, c := range transport.Chips {
 		values, err := d.session.Box.Counters(c)

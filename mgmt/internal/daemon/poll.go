@@ -30,6 +30,9 @@ func (d *Daemon) Poll(ctx context.Context, period time.Duration, alive func()) e
 		d.mu.Lock()
 		err := d.poll()
 		if err == nil {
+			err = d.mend()
+		}
+		if err == nil {
 			err = d.age()
 		}
 		d.mu.Unlock()
@@ -124,6 +127,19 @@ func (d *Daemon) poll() error {
 	return nil
 }
 
+// mend writes some rows anew that may have flipped bits.
+func (d *Daemon) mend() error {
+	if !d.adopted.Load() {
+		return nil
+	}
+	told, err := d.upsets.Step(d.now())
+	for _, e := range told {
+		d.tell(e)
+	}
+	d.show()
+	return err
+}
+
 // restore configures chips again that have lost their configuration, and tells that the SAs are
 // gone. ErrErased as long as the crypto chip's tamper input keeps it from being configured.
 func (d *Daemon) restore() error {
@@ -164,8 +180,11 @@ func (d *Daemon) undo() (undone bool, err error) {
 // tell gives an event to the log and to the monitors.
 func (d *Daemon) tell(e events.Event) {
 	level := slog.LevelInfo
-	if e.Kind == events.EventTamper && !*e.OK {
+	switch {
+	case e.Kind == events.EventTamper && !*e.OK:
 		level = slog.LevelError
+	case e.Kind == events.EventUpset && !*e.OK:
+		level = slog.LevelWarn
 	}
 	d.log.Log(context.Background(), level, "event", "event", e.Kind, "text", e.String())
 	d.events.publish(e)

@@ -133,3 +133,51 @@ func TestDisabledChip(t *testing.T) {
 	r.same("restarts", r.daemon.events.counted()[events.EventRestart], 1)
 	r.same("SAs", r.get("list", `,"what":"state"`)["items"], []any{})
 }
+
+// TestUpset: look-ups that meet a flipped bit have the daemon write the table anew with its polls,
+// which it tells in the log, to monitors and in the metrics.
+func TestUpset(t *testing.T) {
+	r := newRig(t)
+	r.must(tunnel...)
+	monitor := r.dial()
+	monitor.ask(`{"id":1,"do":"monitor"}`)
+	want := fmt.Sprint(r.fake.Table(transport.Outer, regs.OuterTableSad))
+	r.fake.Flip(transport.Outer, regs.OuterTableSad, 5, 1)
+	r.mend()
+	r.fake.Meet(transport.Outer, regs.OuterTableSad, 5)
+	r.mend()
+	for _, want := range []string{`{"event":"upset","chip":"outer","table":"sad","ok":false}`, `{"event":"upset","chip":"outer","table":"sad","ok":true}`} {
+		r.same("event", monitor.next(), want)
+	}
+	r.same("sad", r.fake.Table(transport.Outer, regs.OuterTableSad), want)
+	text := r.scrape()
+	for _, want := range []string{
+		`sallyport_events_total{event="upset"} 2`, `sallyport_table_upset{chip="outer",table="sad"} 0`,
+		`sallyport_table_rows_rewritten_total{chip="outer",table="sad"} 64`, `sallyport_table_rows_wrong_total{chip="inner",table="flow"} 0`,
+	} {
+		if !strings.Contains(text, want+"\n") {
+			t.Errorf("no %s", want)
+		}
+	}
+	if log := r.log.String(); !strings.Contains(log, "<4>") || !strings.Contains(log, "Upset: a flipped bit in table sad of the outer chip") {
+		t.Error("the log has no warning of the flipped bit")
+	}
+}
+
+// TestUpsetWithoutConfiguration: chips without one are left alone.
+func TestUpsetWithoutConfiguration(t *testing.T) {
+	r := newRig(t)
+	r.fake.Count(transport.Inner, "flow_row_upset", 1)
+	r.mend()
+	r.same("rows written", len(r.fake.Log), 0)
+}
+
+// mend is a poll's step of repairing rows.
+func (r *rig) mend() {
+	r.t.Helper()
+	r.daemon.mu.Lock()
+	defer r.daemon.mu.Unlock()
+	if err := r.daemon.mend(); err != nil {
+		r.t.Fatal(err)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"sallyport/mgmt/internal/events"
 	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/upsets"
 )
 
 // What follows is for those who look on in this process: the page of package web.
@@ -103,10 +104,13 @@ type shown struct {
 	links    events.Links
 	statuses events.Statuses
 	left     map[string]uint64
+	tables   []upsets.State
 }
 
 // show lets others see it. The caller has the daemon's lock.
-func (d *Daemon) show() { d.shown.Store(&shown{d.links, d.statuses, d.session.Left()}) }
+func (d *Daemon) show() {
+	d.shown.Store(&shown{d.links, d.statuses, d.session.Left(), d.upsets.States()})
+}
 
 // view is the configuration that the chips hold. It waits for the daemon's lock only while the
 // chips do not hold what they did: a restoration that runs is finished first, so no client is told

@@ -31,6 +31,7 @@ const (
 	EventReady    = "ready"    // a chip clears its tables, or has cleared them
 	// the chips had lost their configuration, and have it again but for SAs
 	EventRestart = "restart"
+	EventUpset   = "upset" // a row has a flipped bit, or the rows of its table were written anew
 )
 
 // Protocol is that of an SA, as esp, or the number of a packet's, which is a number in JSON.
@@ -80,10 +81,13 @@ type Event struct {
 	Link string `json:"link,omitempty"`
 	Up   *bool  `json:"up,omitempty"`
 
-	// Of a tamper or ready event: the chip.
+	// Of a tamper, ready or upset event: the chip.
 	Chip string `json:"chip,omitempty"`
 
-	// Whether what a noise, tamper or ready event tells of is as it should be.
+	// Of an upset: the chip's table.
+	Table string `json:"table,omitempty"`
+
+	// Whether what a noise, disk, tamper, ready or upset event tells of is as it should be.
 	OK *bool `json:"ok,omitempty"`
 
 	// Of an acquire, whose src, dst and proto are the packet's.
@@ -164,6 +168,11 @@ func (e Event) String() string {
 			return "Ready: the " + e.Chip + " chip"
 		}
 		return "Not ready: the " + e.Chip + " chip clears its tables"
+	case EventUpset:
+		if *e.OK {
+			return "Rewritten: table " + e.Table + " of the " + e.Chip + " chip"
+		}
+		return "Upset: a flipped bit in table " + e.Table + " of the " + e.Chip + " chip"
 	case EventRestart:
 		return "Restart: the SAs are gone"
 	}

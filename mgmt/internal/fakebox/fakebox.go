@@ -49,8 +49,8 @@ type Box struct {
 	OnRow func(Row)
 	// OnRead is called behind each register that is read.
 	OnRead func(c transport.Chip, addr uint32)
-	// Writes counts register writes.
-	Writes int
+	// Writes counts register writes, and Accesses reads too.
+	Writes, Accesses int
 	// BusyReads is how often TABLE_STATUS says busy after a command.
 	BusyReads int
 	// Flood is how many more events come: for each that is taken another like it, at once, as long
@@ -69,6 +69,8 @@ type Box struct {
 	forged queue   // events of packets that the crypto chip did
 	places []place // at the outer chip
 	round  uint32
+
+	flipped map[rowAt]bool // rows with a flipped bit
 }
 
 // place is where a packet of an inbound SA came from, and not from its peer.
@@ -139,8 +141,9 @@ func (b *Box) Reset() {
 				chip.registers[r.Offset] = r.Reset
 			}
 		}
+		clear(chip.counters)
 	}
-	b.Log = nil
+	b.Log, b.flipped = nil, nil
 }
 
 // Set changes a register behind the bus, as hardware does.
@@ -186,6 +189,7 @@ func (b *Box) Do(ops []transport.Op) error {
 	defer b.mu.Unlock()
 	for i := range ops {
 		op := &ops[i]
+		b.Accesses++
 		if b.FailAfter == 1 {
 			if b.OnFail != nil {
 				b.OnFail()
@@ -431,6 +435,7 @@ func (b *Box) command(c transport.Chip, command uint32) {
 			}
 		}
 		chip.tables[number][index] = row
+		delete(b.flipped, rowAt{c, t.Name, index})
 		zero := true
 		for _, word := range row {
 			zero = zero && word == 0

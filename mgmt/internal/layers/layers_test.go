@@ -21,7 +21,7 @@ import (
 var upwards = strings.Fields(`
 	regs suite cuckoo journal disk transport xfrm keys
 	card chip place
-	model compile plan usedkeys store saved events session
+	model compile plan usedkeys store saved events session upsets
 	listen mutual control wire peer pair
 	punt
 	config

@@ -98,15 +98,26 @@ func (s *Session) rest(want [3]uint32) error {
 	if err != nil || now&bump == want[transport.Inner]&bump {
 		return err
 	}
+	_, err = s.stopReceiving()
+	return err
+}
+
+// stopReceiving stops both ports from receiving, and waits until the chips have sent what they had
+// received. It gives what the CONTROL registers were.
+func (s *Session) stopReceiving() (before []chip.Setting, err error) {
+	var stopped []chip.Setting
 	for _, c := range []transport.Chip{transport.Inner, transport.Outer} {
-		if now, err = s.Box.Read32(c, controls[c]); err != nil {
-			return err
+		now, err := s.Box.Read32(c, controls[c])
+		if err != nil {
+			return nil, err
 		}
-		if err := s.Box.Write32(c, controls[c], now&^(1<<regs.InnerControlRxEnable.LSB)); err != nil {
-			return err
-		}
+		before = append(before, chip.Set(c, controls[c], now))
+		stopped = append(stopped, chip.Set(c, controls[c], now&^(1<<regs.InnerControlRxEnable.LSB)))
 	}
-	return s.Box.Wait(plan.DrainTime)
+	if err := s.Box.WriteAll(stopped...); err != nil {
+		return nil, err
+	}
+	return before, s.Box.Wait(plan.DrainTime)
 }
 
 // loopback is the address of a bridge that has none: it is on no wire (RFC 1122, 3.2.1.3).
@@ -168,27 +179,9 @@ func (s *Session) clearAll() error {
 		}
 	}
 	rows := rowWriter{box: s.Box, ivMask: s.IVMask, alive: s.Alive}
-	inner, outer := s.Box.Capabilities[transport.Inner], s.Box.Capabilities[transport.Outer]
-	for _, t := range []struct {
-		c     transport.Chip
-		table regs.Table
-		rows  int
-	}{
-		{transport.Inner, regs.InnerTableFlow, inner.FlowRows},
-		{transport.Inner, regs.InnerTableRule, inner.Rules},
-		{transport.Inner, regs.InnerTableInboundRule, inner.Rules},
-		{transport.Inner, regs.InnerTableSelector, inner.SAs},
-		{transport.Inner, regs.InnerTableNextHop, inner.NextHops},
-		{transport.Inner, regs.InnerTableDummy, compile.DummyRows},
-		{transport.Inner, regs.InnerTableDscpSa, compile.DscpBlocks * model.Dscps},
-		{transport.Outer, regs.OuterTableSad, outer.SADRows},
-		{transport.Outer, regs.OuterTableRule, outer.Rules},
-		{transport.Outer, regs.OuterTableTunnel, outer.SAs},
-		{transport.Outer, regs.OuterTableNextHop, outer.NextHops},
-		{transport.Outer, regs.OuterTableDscpMap, compile.DscpArrays * model.Dscps},
-	} {
-		for index := range t.rows {
-			if err := rows.add(plan.Write{Chip: t.c, Table: t.table, Index: index}); err != nil {
+	for _, t := range plan.Lookups(&s.Box.Capabilities) {
+		for index := range t.Rows {
+			if err := rows.add(plan.Write{Chip: t.Chip, Table: t.Table, Index: index}); err != nil {
 				return err
 			}
 		}

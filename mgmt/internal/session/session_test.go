@@ -16,6 +16,11 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
+// rig is a fake box, with what the tests of this package look at.
+type rig struct{ *testbox.Rig }
+
+func newRig(t *testing.T, sizes fakebox.Sizes) *rig { return &rig{testbox.New(t, sizes)} }
+
 // TestTunnel checks every row of a two-way tunnel, field by field.
 func TestTunnel(t *testing.T) {
 	r := newRig(t, fakebox.Small)
