@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
 	"os"
@@ -22,12 +23,16 @@ import (
 )
 
 // joinPair makes the box one of two, and listens for the other.
-func joinPair(c *config.Config, d *core.Daemon, frames punt.Frames, r *reloader) (net.Listener, error) {
+func joinPair(c *config.Config, d *core.Daemon, frames punt.Frames, r *reloader, log *slog.Logger) (net.Listener, error) {
 	identity, err := c.Peer.Identity()
 	if err != nil {
 		return nil, err
 	}
 	r.identity.Store(identity)
+	if err := c.Peer.InTime(); err != nil {
+		r.late = true
+		log.Warn("the boxes of the pair cannot know each other yet", "error", err.Error())
+	}
 	known := r.identity.Load
 	p := &core.Pair{
 		Side: c.Peer.Side.Side, Other: c.Peer.Connect.AddrPort, Identity: known, Client: peer.NewClient(c.Peer.Connect.AddrPort, c.Peer.Listen.Addr(), known),

@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"sallyport/mgmt/internal/api"
 	"sallyport/mgmt/internal/config"
@@ -27,6 +28,7 @@ type reloader struct {
 	now      *config.Config
 	level    slog.LevelVar
 	identity atomic.Pointer[peer.Identity]
+	late     bool         // the pair's certificates are not valid yet
 	network  *api.Network // nil: no other machine reaches the API
 	hangups  chan os.Signal
 }
@@ -41,16 +43,38 @@ func newReloader(path string, now *config.Config) *reloader {
 
 // follow reloads at each SIGHUP until ctx ends. A file that is wrong changes nothing.
 func (r *reloader) follow(ctx context.Context, log *slog.Logger) error {
+	look := time.NewTicker(lookAgain)
+	defer look.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-look.C:
+			r.renew(log)
 		case <-r.hangups:
 			if err := r.reload(log); err != nil {
 				log.Error("the configuration stays as it was", "error", err.Error())
 			}
 		}
 	}
+}
+
+// lookAgain is how often certificates that were out of time are looked at again.
+const lookAgain = time.Second
+
+// renew takes the certificates of a pair once they are valid, by the clock as it is set now: an
+// identity goes by the clock of its own start.
+func (r *reloader) renew(log *slog.Logger) {
+	if !r.late || r.now.Peer.InTime() != nil {
+		return
+	}
+	identity, err := r.now.Peer.Identity()
+	if err != nil {
+		return // it was made of the same files before
+	}
+	r.identity.Store(identity)
+	r.late = false
+	log.Info("the certificates of the pair are valid now")
 }
 
 func (r *reloader) reload(log *slog.Logger) error {
@@ -63,6 +87,9 @@ func (r *reloader) reload(log *slog.Logger) error {
 	var identity *peer.Identity
 	var access *mutual.Access
 	if c.Peer.Wanted() && r.now.Peer.Wanted() {
+		if err := c.Peer.InTime(); err != nil {
+			return err
+		}
 		if identity, err = c.Peer.Identity(); err != nil {
 			return err
 		}
@@ -82,6 +109,7 @@ func (r *reloader) reload(log *slog.Logger) error {
 	}
 	if identity != nil {
 		r.identity.Store(identity)
+		r.late = false
 		r.now.Peer.Certificate, r.now.Peer.Key, r.now.Peer.Trust, r.now.Peer.Name = c.Peer.Certificate, c.Peer.Key, c.Peer.Trust, c.Peer.Name
 	}
 	if access != nil {

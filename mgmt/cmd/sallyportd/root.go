@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -54,7 +55,7 @@ func newRoot() *cobra.Command {
 			}
 			defer xfrm.Wipe(initial)
 			if check {
-				if err := c.API.InTime(); err != nil {
+				if err := cmp.Or(c.Peer.InTime(), c.API.InTime()); err != nil {
 					return usageError{err}
 				}
 				return c.CheckSaved()

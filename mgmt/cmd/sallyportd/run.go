@@ -66,7 +66,7 @@ func run(ctx context.Context, c *config.Config, initial []xfrm.Command, log *slo
 		defer frames.Close()
 	}
 	if err == nil && c.Peer.Wanted() {
-		at.pair, err = joinPair(c, d, frames, r)
+		at.pair, err = joinPair(c, d, frames, r, log)
 	}
 	if err == nil && c.API.Wanted() {
 		err = joinNetwork(c, r, log)

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"cmp"
 	"crypto"
 	"crypto/x509"
 	"errors"
@@ -19,13 +20,14 @@ type Peer struct {
 	Listen  Listen `toml:"listen"`  // where the other box asks
 	Connect Listen `toml:"connect"` // where it is asked
 	// Certificate and Key are this box's. Trust has the other's certificate, or one that signs it,
-	// and Name is the DNS name in it.
-	Certificate Certificates `toml:"certificate"`
-	Key         Key          `toml:"key"`
-	Trust       Certificates `toml:"trust"`
-	Name        string       `toml:"name"`
-	Interval    Period       `toml:"interval"`
-	Dead        Period       `toml:"dead_after"`
+	// and Name is the DNS name in it. One that is out of time keeps the boxes apart, and not the
+	// daemon from starting: the clock may not be set yet.
+	Certificate Dated  `toml:"certificate"`
+	Key         Key    `toml:"key"`
+	Trust       Dated  `toml:"trust"`
+	Name        string `toml:"name"`
+	Interval    Period `toml:"interval"`
+	Dead        Period `toml:"dead_after"`
 	// Rate is the most packets/s that an SA carries, each way.
 	Rate uint64 `toml:"packets_per_second"`
 	// Fence is a program that makes sure that the other box forwards nothing; empty: there is none.
@@ -44,6 +46,10 @@ func (p *Peer) Wanted() bool { return p.Side.Side != "" }
 func (p *Peer) Identity() (*peer.Identity, error) {
 	return peer.NewIdentity(p.Certificate.List, p.Key.Signer, p.Trust.List, p.Name)
 }
+
+// InTime names the first certificate of this box, or of those that know the other, that is not valid
+// now.
+func (p *Peer) InTime() error { return cmp.Or(p.Certificate.InTime(), p.Trust.InTime()) }
 
 // check finds what does not go together.
 func (p *Peer) check() error {
@@ -75,19 +81,6 @@ func (s *Side) UnmarshalText(text []byte) error {
 		return fmt.Errorf(`%q must be "a" or "b": one box of a pair is the one, the other the other`, text)
 	}
 	return nil
-}
-
-// Certificates are those of a file.
-type Certificates struct{ List []*x509.Certificate }
-
-// UnmarshalText reads the file.
-func (c *Certificates) UnmarshalText(text []byte) (err error) {
-	var path Path
-	if err := path.UnmarshalText(text); err != nil {
-		return err
-	}
-	c.List, err = mutual.ReadCertificates(path.Name)
-	return err
 }
 
 // Dated are those of a file, valid now or not.

@@ -42,6 +42,14 @@ func TestPeer(t *testing.T) {
 	if err != nil || c.Peer.Side.Side != peer.SideB || c.Peer.Rate != 150_000_000 || c.Peer.Connect.String() != "10.0.0.2:1" {
 		t.Errorf("%+v, %v", c, err)
 	}
+	// The clock may not be set yet, so Load accepts the file, and --check-config refuses it.
+	late, _, err := config.Load(write(t, ok+"side = \"b\"\n"+own+key("trust", file("old.pem"))+"name = \"box-b\"\n"+between))
+	if err != nil || c.Peer.InTime() != nil {
+		t.Fatal(err, c.Peer.InTime())
+	}
+	if err := late.Peer.InTime(); err == nil || !strings.Contains(err.Error(), "the certificate "+file("old.pem")+" expired on ") {
+		t.Error(err)
+	}
 	for text, want := range map[string]string{
 		between + "side = \"a\"":              ":5: peer needs certificate, key, trust and name",
 		key("key", "good"):                    `:3: "good" is not an absolute path`,
@@ -50,7 +58,6 @@ func TestPeer(t *testing.T) {
 		key("key", file("box-a.pem")):         ":3: " + file("box-a.pem") + " holds no private key",
 		key("certificate", file("none")):      ":3: cannot read the certificate " + file("none") + ": no such file",
 		key("certificate", file("box-a.key")): ":3: " + file("box-a.key") + " holds no certificate",
-		key("trust", file("old.pem")):         ":3: the certificate " + file("old.pem") + " expired on ",
 		key("certificate", file("box-b.pem")) + key("key", file("box-a.key")) + other + between + "side = \"a\"": "certificate and key do not belong together",
 		own + key("trust", file("box-a.pem")) + "name = \"box-a\"\n" + between + "side = \"a\"":                  `the own certificate has the name "box-a"`,
 		"side = \"c\"":                          `:3: "c" must be "a" or "b"`,

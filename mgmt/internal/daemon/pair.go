@@ -40,6 +40,7 @@ type Pair struct {
 	facts  *pair.Facts
 	own    atomic.Pointer[ownNumbers] // what the other box is told
 	seldom rate.Sometimes
+	blind  rate.Sometimes
 	wake   chan struct{} // something has changed that may be acted upon
 	// when the other box, active as this one, was heard to be passive; nil: it was not, or its last
 	// numbers have come
@@ -72,7 +73,7 @@ func (d *Daemon) JoinPair(p *Pair) error {
 	}
 	p.facts, p.wake = pair.NewFacts(p.Side, open, p.Dead, d.now()), make(chan struct{}, 1)
 	p.own.Store(&ownNumbers{at: d.now()})
-	p.seldom = rate.Sometimes{First: 1, Interval: time.Minute}
+	p.seldom, p.blind = rate.Sometimes{First: 1, Interval: time.Minute}, rate.Sometimes{First: 1, Interval: time.Minute}
 	d.session.Closed, d.session.IVMask = !open, p.Side.IVMask()
 	d.pair = p
 	d.log.Info("one of a pair", "side", string(p.Side), "active", open, "other", p.Other.String(), "fenced", p.Fence != nil)

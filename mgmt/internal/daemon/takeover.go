@@ -52,7 +52,8 @@ func (d *Daemon) stepPair(ctx context.Context) error {
 }
 
 // mayStep makes sure that the other box forwards nothing: one that answers says so, one that is
-// silent is fenced.
+// silent is fenced. Without certificates that are valid now no box would be heard, so none counts as
+// silent.
 func (d *Daemon) mayStep(ctx context.Context, step pair.Step) bool {
 	p := d.pair
 	switch step {
@@ -68,6 +69,12 @@ func (d *Daemon) mayStep(ctx context.Context, step pair.Step) bool {
 		}
 		return p.facts.Claimed(err == nil)
 	case pair.TakeSilent:
+		if err := p.Identity().InTime(); err != nil {
+			p.blind.Do(func() {
+				d.log.Error("this box could not know the other box of the pair: its place is not taken", "error", err.Error())
+			})
+			return false
+		}
 		d.log.Error("the other box of the pair is silent", "error", p.facts.Failure())
 		if p.Fence == nil {
 			return true

@@ -16,6 +16,7 @@ import (
 // Identity has the certificate that one end shows, and the roots by which it knows others.
 type Identity struct {
 	own   tls.Certificate
+	trust []*x509.Certificate
 	roots *x509.CertPool
 	// now is the time by which certificates are judged: that of the start plus the time since. A
 	// clock that is set ends no connection.
@@ -30,7 +31,7 @@ func New(own []*x509.Certificate, key crypto.Signer, trust []*x509.Certificate) 
 		return nil, errors.New("certificate and key do not belong together: the certificate is of another key")
 	}
 	start := time.Now()
-	i := &Identity{roots: x509.NewCertPool(), now: func() time.Time { return start.Add(time.Since(start)) }}
+	i := &Identity{trust: trust, roots: x509.NewCertPool(), now: func() time.Time { return start.Add(time.Since(start)) }}
 	i.own = tls.Certificate{PrivateKey: key, Leaf: own[0]}
 	for _, c := range own {
 		i.own.Certificate = append(i.own.Certificate, c.Raw)
@@ -43,6 +44,19 @@ func New(own []*x509.Certificate, key crypto.Signer, trust []*x509.Certificate) 
 
 // Expires is when the own certificate ends.
 func (i *Identity) Expires() time.Time { return i.own.Leaf.NotAfter }
+
+// InTime says in a sentence which certificate, the own ones' first, does not count now.
+func (i *Identity) InTime() error {
+	if why := outOfTime(i.own.Leaf, i.now()); why != "" {
+		return errors.New("the own certificate " + why)
+	}
+	for _, c := range i.trust {
+		if why := outOfTime(c, i.now()); why != "" {
+			return errors.New("a certificate of the file of trust " + why)
+		}
+	}
+	return nil
+}
 
 // Left is how long a certificate still lasts.
 func (i *Identity) Left(c *x509.Certificate) time.Duration { return c.NotAfter.Sub(i.now()) }
