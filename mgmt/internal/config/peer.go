@@ -47,8 +47,8 @@ func (p *Peer) Identity() (*peer.Identity, error) {
 	return peer.NewIdentity(p.Certificate.List, p.Key.Signer, p.Trust.List, p.Name)
 }
 
-// InTime names the first certificate of this box, or of those that know the other, that is not valid
-// now.
+// InTime names the first certificate of this box, or of those that know the other, that is not
+// valid now.
 func (p *Peer) InTime() error { return cmp.Or(p.Certificate.InTime(), p.Trust.InTime()) }
 
 // check finds what does not go together.

@@ -52,8 +52,8 @@ func (d *Daemon) stepPair(ctx context.Context) error {
 }
 
 // mayStep makes sure that the other box forwards nothing: one that answers says so, one that is
-// silent is fenced. Without certificates that are valid now no box would be heard, so none counts as
-// silent.
+// silent is fenced. Without certificates that are valid now no box would be heard, so none counts
+// as silent.
 func (d *Daemon) mayStep(ctx context.Context, step pair.Step) bool {
 	p := d.pair
 	switch step {

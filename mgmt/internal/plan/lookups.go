@@ -45,6 +45,6 @@ func (t *Lookup) Row(i *compile.Image, index int) compile.Row {
 	return row
 }
 
-// IsRules says that software reads a copy of a row, not what is looked up, and that a row matches
-// nothing while another value or mask is written to it.
+// IsRules says that software reads a copy of a row, not the memories of look-ups, and that a row
+// matches nothing while another value or mask is written to it.
 func (t *Lookup) IsRules() bool { return t.Table.Kind == "ternary" }

@@ -25,8 +25,8 @@ const (
 
 // Rewritten is what a call of Rewrite did.
 type Rewritten struct {
-	// Held is false if the chips do not hold the configuration, or were reset meanwhile: none of the
-	// rows is on them then.
+	// Held is false if the chips do not hold the configuration, or were reset meanwhile: none of
+	// the rows is on them then.
 	Held bool
 	// Wrong is how many of the rows that were read the chip had otherwise.
 	Wrong int
@@ -38,7 +38,7 @@ type Rewritten struct {
 // traffic. No look-up notices a row that is written as it was. Windows, sequence numbers and counts
 // stay as they are.
 //
-// Rules are read and written always, since software reads a copy of what is looked up. A rule whose
+// Rules are read and written always, since software reads a copy of them alone. A rule whose
 // copy is wrong matches nothing while it is written, so no port receives then, and a millisecond
 // before.
 func (s *Session) Rewrite(t plan.Lookup, from, count int, how Rewriting) (out Rewritten, err error) {

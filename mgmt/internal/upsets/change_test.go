@@ -84,7 +84,7 @@ func TestResetInAStep(t *testing.T) {
 	}
 }
 
-// TestBusIsGone: an error comes with what was told before it.
+// TestBusIsGone: an error comes with the events before it.
 func TestBusIsGone(t *testing.T) {
 	r := newRig(t, fakebox.Small, testbox.Tunnel)
 	r.Fake.Count(transport.Inner, "flow_row_upset", 1)

@@ -24,13 +24,15 @@ const most = 40
 // TestFlipIsMended: whichever bit of a row flips, its key's, its result's or its check bit, of a
 // row in use or of an empty one, it is right again after a pass, and no other table was written.
 func TestFlipIsMended(t *testing.T) {
-	r := newRig(t, fakebox.Small, testbox.Tunnel)
-	want := r.Snapshot()
-	for _, table := range []plan.Lookup{r.lookup(transport.Inner, regs.InnerTableFlow), r.lookup(transport.Outer, regs.OuterTableSad)} {
-		for _, index := range []int{r.used(table), r.empty(table), table.Rows - 1} {
-			for _, bit := range []int{0, table.Table.RowBits - 1, table.Table.RowBits} {
-				r.Fake.Log = nil
-				r.now = r.now.Add(time.Minute)
+	for _, at := range []struct {
+		chip  transport.Chip
+		table regs.Table
+	}{{transport.Inner, regs.InnerTableFlow}, {transport.Outer, regs.OuterTableSad}} {
+		for _, place := range []func(*rig, plan.Lookup) int{(*rig).used, (*rig).empty} {
+			for _, bit := range []int{0, at.table.RowBits - 1, at.table.RowBits} {
+				r := newRig(t, fakebox.Small, testbox.Tunnel)
+				want, table := r.Snapshot(), r.lookup(at.chip, at.table)
+				index := place(r, table)
 				r.Fake.Flip(table.Chip, table.Table, index, bit)
 				r.Fake.Meet(table.Chip, table.Table, index)
 				r.steps(2, begins(table), ends(table))

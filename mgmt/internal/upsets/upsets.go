@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// AccessesToWrite are the accesses of registers by which one Step writes rows at most: 481 rows of
-	// flow, so that 64 Ki take 137 steps.
+	// AccessesToWrite are the accesses of registers by which one Step writes rows at most: 481 rows
+	// of flow, so that 64 Ki take 137 steps.
 	AccessesToWrite = 8192
 	// AccessesToCompare are those by which one Step reads rows at most to compare them.
 	AccessesToCompare = 2048
@@ -106,8 +106,8 @@ func (w *Watch) States() []State {
 	return out
 }
 
-// Step reads the counters and writes some rows of one table, or compares some. It gives what is to
-// be told, also beside an error.
+// Step reads the counters, writes some rows of one table, and compares some of another. It gives
+// the events to tell, also beside an error.
 func (w *Watch) Step(now time.Time) (told []events.Event, err error) {
 	tell := func(t *table, mended bool) {
 		told = append(told, events.Event{Kind: events.EventUpset, Chip: t.state.Chip, Table: t.state.Table, OK: &mended})
@@ -118,13 +118,17 @@ func (w *Watch) Step(now time.Time) (told []events.Event, err error) {
 	for i := range w.tables {
 		if at := (w.last + 1 + i) % len(w.tables); w.tables[at].left > 0 {
 			w.last = at
-			return told, w.write(&w.tables[at], tell)
+			if err := w.write(&w.tables[at], tell); err != nil {
+				return told, err
+			}
+			break
 		}
 	}
-	return told, w.compareSome(now, tell)
+	err = w.compareSome(now, tell)
+	return told, err
 }
 
-// count begins to write the tables of which a counter has risen. One that rises meanwhile may be of
+// count begins to write the tables whose counter has risen. One that rises meanwhile may be of
 // a row that was written before the bit flipped, so that all rows are to be written from there on.
 // A counter that does not stand at 0 at the first step counts as risen.
 func (w *Watch) count(now time.Time, tell func(*table, bool)) error {
