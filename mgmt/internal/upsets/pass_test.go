@@ -27,10 +27,13 @@ func TestFlipIsMended(t *testing.T) {
 	for _, at := range []struct {
 		chip  transport.Chip
 		table regs.Table
-	}{{transport.Inner, regs.InnerTableFlow}, {transport.Outer, regs.OuterTableSad}} {
+	}{
+		{transport.Inner, regs.InnerTableFlow}, {transport.Outer, regs.OuterTableSad},
+		{transport.Inner, regs.InnerTableRule}, {transport.Inner, regs.InnerTableInboundRule}, {transport.Outer, regs.OuterTableRule},
+	} {
 		for _, place := range []func(*rig, plan.Lookup) int{(*rig).used, (*rig).empty} {
 			for _, bit := range []int{0, at.table.RowBits - 1, at.table.RowBits} {
-				r := newRig(t, fakebox.Small, testbox.Tunnel)
+				r := newRig(t, fakebox.Small, many)
 				want, table := r.Snapshot(), r.lookup(at.chip, at.table)
 				index := place(r, table)
 				r.Fake.Flip(table.Chip, table.Table, index, bit)
@@ -65,7 +68,7 @@ func TestStepsAreBounded(t *testing.T) {
 		chip  transport.Chip
 		table regs.Table
 		steps int
-	}{{transport.Inner, regs.InnerTableFlow, 137}, {transport.Outer, regs.OuterTableSad, 193}} {
+	}{{transport.Inner, regs.InnerTableFlow, 137}, {transport.Outer, regs.OuterTableSad, 193}, {transport.Outer, regs.OuterTableRule, 7}} {
 		r := newRig(t, large, testbox.Tunnel)
 		table, dearest, steps := r.lookup(c.chip, c.table), 0, 0
 		r.Fake.Flip(table.Chip, table.Table, table.Rows-1, 0)
