@@ -13,7 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"sallyport/mgmt/internal/certtest"
 	"sallyport/mgmt/internal/peer"
+	"sallyport/mgmt/internal/peertest"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
 )
@@ -23,6 +25,7 @@ type half struct {
 	*rig
 	clock time.Time
 	sent  int
+	known *peer.Identity
 }
 
 func newHalf(t *testing.T, side peer.Side) *half {
@@ -34,7 +37,8 @@ func newHalf(t *testing.T, side peer.Side) *half {
 func (h *half) join(side peer.Side) {
 	h.t.Helper()
 	h.daemon.now = func() time.Time { return h.clock }
-	p := &Pair{Side: side, Interval: time.Second, Dead: 3 * time.Second, Rate: 1000, Send: func(uint8, []byte) error { h.sent++; return nil }}
+	h.known, _ = peertest.Pair(h.t)
+	p := &Pair{Side: side, Identity: func() *peer.Identity { return h.known }, Interval: time.Second, Dead: 3 * time.Second, Rate: 1000, Send: func(uint8, []byte) error { h.sent++; return nil }}
 	p.claim = func(context.Context) error { return nil }
 	if err := h.daemon.JoinPair(p); err != nil {
 		h.t.Fatal(err)
@@ -277,4 +281,29 @@ func TestPairStarts(t *testing.T) {
 		t.Error(a.log)
 	}
 	a.is(false)
+}
+
+// TestBlind: a passive box whose certificates are out of time could hear no other, so none counts
+// as silent. An active one forwards on.
+func TestBlind(t *testing.T) {
+	h, folder := newHalf(t, peer.SideB), t.TempDir()
+	h.must(tunnel...)
+	known := h.known
+	for name, ends := range map[string][2]time.Duration{"own": {-time.Minute, time.Hour}, "trust": {time.Hour, -time.Minute}} {
+		certtest.Write(t, folder, name, ends[0])
+		certtest.Write(t, folder, "other", ends[1])
+		h.known = peertest.Identity(t, folder, name, "other", "other")
+		h.later(h.daemon.pair.Dead)
+		h.is(false)
+	}
+	if log := h.log.String(); strings.Count(log, "its place is not taken") != 1 {
+		t.Error(log)
+	}
+	blind := h.known
+	h.known = known
+	h.step()
+	h.is(true)
+	h.known = blind
+	h.later(h.daemon.pair.Dead)
+	h.is(true)
 }

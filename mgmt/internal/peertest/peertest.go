@@ -16,7 +16,7 @@ import (
 // Identity is that of the box with one certificate of a folder, which knows the other by another.
 func Identity(t *testing.T, folder, own, other, name string) *peer.Identity {
 	t.Helper()
-	certificates, err := mutual.ReadCertificates(filepath.Join(folder, own+".pem"))
+	certificates, err := mutual.ReadAnyCertificates(filepath.Join(folder, own+".pem"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func Identity(t *testing.T, folder, own, other, name string) *peer.Identity {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trust, err := mutual.ReadCertificates(filepath.Join(folder, other+".pem"))
+	trust, err := mutual.ReadAnyCertificates(filepath.Join(folder, other+".pem"))
 	if err != nil {
 		t.Fatal(err)
 	}
