@@ -113,6 +113,7 @@ BLACK = [
 RED = [
     ("arp", "arp", EVERYBODY / ARP(op=1, psrc="198.18.0.2", pdst="198.18.0.1")),
     ("nd", "nd", EVERYBODY / IPv6(src="fe80::1", dst="ff02::1:ff00:1", hlim=255) / NS),
+    ("ttl", "ttl", ETHERNET / IP(src="198.18.0.2", dst="198.19.0.2", ttl=1) / UDP() / Raw(b"probe")),
     ("mtu", "mtu", ETHERNET / IP(src="198.18.0.2", dst="198.19.0.2", flags="DF") / UDP() / Raw(bytes(1472))),
     ("other", "other", Ether(dst="01:80:c2:00:00:0e", src="02:00:00:00:00:99", type=0x88CC) / Raw(bytes(9582))),
 ]
@@ -184,19 +185,24 @@ def test_the_unspecified_address_is_nobodys(tmp_path: Path, address: str, outer:
 # --- policers ---
 
 
+OF_RED = ("mtu", "ttl")
+REFUSED = {"ttl": "drop_ttl_expired"}
+
+
 def of_group(group: str, number: int) -> Packet:
     """A frame of a trap group that tells which it is."""
-    kinds = RED if group == "mtu" else BLACK
+    kinds = RED if group in OF_RED else BLACK
     frame = next(frame for _, name, frame in kinds if name == group).copy()
     frame.src = f"02:00:00:00:01:{number:02x}"
     return frame
 
 
-@pytest.mark.parametrize("group", ["other", "ike", "arp", "nd", "icmp", "unknown_spi", "mtu", "reasm"])
+@pytest.mark.parametrize("group", ["other", "ike", "arp", "nd", "icmp", "unknown_spi", "mtu", "reasm", "ttl"])
 def test_policer_lets_its_burst_pass(tmp_path: Path, group: str) -> None:
     """Below, at and above the burst, to the frame; the other groups' frames pass beside it."""
-    port, chip = ("red", "inner") if group == "mtu" else ("black", "outer")
-    others = [kind for kind in (RED if group == "mtu" else BLACK) if kind[1] != group]
+    port, chip, kinds = ("red", "inner", RED) if group in OF_RED else ("black", "outer", BLACK)
+    others = [kind for kind in kinds if kind[1] != group]
+    counter = REFUSED.get(group, f"drop_punt_{group}")
     for burst, count in ((7, 6), (7, 7), (7, 20), (0, 3)):
         folder = tmp_path / f"{burst}-{count}"
         folder.mkdir()
@@ -207,9 +213,9 @@ def test_policer_lets_its_burst_pass(tmp_path: Path, group: str) -> None:
         found = punted(folder, chip)
         assert [p.frame for p in found if p.group == group] == [padded(frame) for frame in mine[:burst]]
         assert len([p for p in found if p.group != group]) == len(others)
-        refused = seen.named[0].get(f"{chip}.drop_punt_{group}", 0)
+        refused = seen.named[0].get(f"{chip}.{counter}", 0)
         assert refused == max(count - burst, 0)
-        assert not [name for name in seen.named[0] if "drop" in name and not name.endswith(group)]
+        assert not [name for name in seen.named[0] if "drop" in name and not name.endswith(counter)]
 
 
 def test_policer_refills_at_its_rate(tmp_path: Path) -> None:

@@ -96,8 +96,8 @@ BLACK = {
 RED = {
     "no policy": Case("inner.drop_policy", lambda: ETHERNET / red_packet(99, dst="203.0.113.9")),
     "wrong IP checksum": Case("inner.drop_ip_checksum", lambda: ETHERNET / red_packet(99, chksum=0xBEEF)),
-    "TTL 0": Case("inner.drop_ttl_expired", lambda: ETHERNET / red_packet(99, ttl=0)),
-    "TTL 1": Case("inner.drop_ttl_expired", lambda: ETHERNET / red_packet(99, ttl=1)),
+    "TTL 0": Case("inner.punt_ttl", lambda: ETHERNET / red_packet(99, ttl=0)),
+    "TTL 1": Case("inner.punt_ttl", lambda: ETHERNET / red_packet(99, ttl=1)),
     "IP length beyond the frame": Case("inner.drop_ip_malformed", lambda: ETHERNET / red_packet(99, len=2000)),
     "fragment of odd length": Case("inner.drop_reasm_length", lambda: ETHERNET / red_packet(99, flags="MF")),
     "oversize": Case("inner.drop_rx_oversize", lambda: bytes(ETHERNET) + bytes(9583)),

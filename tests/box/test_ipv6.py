@@ -106,7 +106,7 @@ def test_selectors_tell_prefixes_ports_and_types(make_box) -> None:
         (IPv6(src=RED + "1", dst=there) / UDP(sport=53, dport=1), "inner.drop_policy"),
         (IPv6(src=RED + "1", dst=there) / TCP(sport=53, dport=1), V4_TUNNEL),
         (IP(src="198.18.0.1", dst="198.19.0.1") / udp, "inner.drop_policy"),
-        (IPv6(src=RED + "1", dst=there, hlim=1) / udp, "inner.drop_ttl_expired"),
+        (IPv6(src=RED + "1", dst=there, hlim=1) / udp, "inner.punt_ttl"),
         (IPv6(src=RED + "1", dst=there, hlim=255) / ICMPv6ND_NS(tgt=RED + "2"), "inner.punt_nd"),
         (IPv6(src="fe80::1", dst=there) / udp, "inner.punt_ipv6"),
         (IPv6(src=RED + "1", dst="ff02::1") / udp, "inner.punt_ipv6"),

@@ -44,7 +44,7 @@ class RedJudge:
         if policy.action == "punt":
             return ends("inner.punt_policy")
         if packet.ttl <= 1:
-            return ends("inner.drop_ttl_expired")
+            return ends("inner.punt_ttl")
         data = forwarded(packet_bytes(frame, packet))
         if isinstance(policy.action, Sa):
             return self._protect(policy.action, packet, data)

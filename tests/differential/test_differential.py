@@ -29,8 +29,8 @@ RUNS, PACKETS = 10, 5_000
 # What every slice must have met, so that "no difference" says something: each sort of outcome that
 # traffic alone can bring about.
 TUNNELS = {
-    "inner": "drop_rx_bad_fcs drop_rx_undersize drop_rx_oversize drop_ip_malformed drop_ip_checksum drop_ttl_expired drop_policy "
-    "punt_arp punt_nd punt_ipv6 punt_vlan punt_mtu punt_other punt_extension_headers punt_policy "
+    "inner": "drop_rx_bad_fcs drop_rx_undersize drop_rx_oversize drop_ip_malformed drop_ip_checksum drop_policy "
+    "punt_arp punt_nd punt_ipv6 punt_vlan punt_ttl punt_mtu punt_other punt_extension_headers punt_policy "
     "drop_reasm_length drop_reasm_headers drop_reasm_ecn drop_reasm_overlap drop_reasm_duplicate reasm_datagrams "
     "reasm_merged frag_packets frag_split drop_lifetime tx_protect tx_bypass "
     "drop_no_selector drop_replayed drop_too_old drop_selector_mismatch drop_inner_malformed drop_inner_checksum drop_inner_not_ip "

@@ -14,7 +14,7 @@ from sallyport.simulator import SHELL, program
 from tests.support.daemon import Client, Daemon
 from tests.support.live_box import BLACK_TAP, BOX, IKE, PEER, PEER_MAC, RED_HOST, RED_HOST_MAC, RED_TAP, live_box
 from tests.support.managed import DEVICES, TAPS, managed
-from tests.support.namespaces import WAIT_S, hosts
+from tests.support.namespaces import WAIT_S, Host, hosts
 from tests.support.senders import PING, SEND
 
 # Answers one datagram to UDP port 500 of an address.
@@ -218,11 +218,7 @@ def test_senders_learn_the_path_mtu(tmp_path: Path) -> None:
     """Linux behind the box believes the MTU that the daemon tells it, over IPv4 and IPv6, and
     packets of that length pass."""
     with live_box(tmp_path, lines=TOO_LONG) as (_, red, _), hosts("box") as (box,), managed(box, tmp_path) as daemon:
-        for setting in ("all", "default", RED_TAP):
-            red.run("sh", "-c", f"echo 0 > /proc/sys/net/ipv6/conf/{setting}/disable_ipv6")
-        red.run("ip", "-6", "addr", "add", "2001:db8:1::2/64", "dev", RED_TAP, "nodad")
-        red.run("ip", "-6", "neigh", "add", "2001:db8:1::1", "lladdr", BOX[0][1], "dev", RED_TAP)
-        red.run("ip", "-6", "route", "add", "default", "via", "2001:db8:1::1")
+        behind(red)
         for there in ("10.2.0.9", "2001:db8:2::9"):
             assert red.python(GROW, there) == f"{TUNNEL_MTU}\n"
             assert f"mtu {TUNNEL_MTU}" in red.run("ip", "route", "get", there)
@@ -230,3 +226,63 @@ def test_senders_learn_the_path_mtu(tmp_path: Path) -> None:
         inner = client.get("counters")["chips"]["inner"]
         client.close()
     assert inner["tx_protect"] == 2 <= inner["punt_mtu"]
+
+
+EXPIRING = f"""addr add {BOX[0][0]}/24 dev red
+addr add 2001:db8:1::1/64 dev red
+addr add {BOX[1][0]}/24 dev black
+neigh add {PEER} lladdr {PEER_MAC} dev black
+route add 10.3.0.0/24 via {PEER} dev black
+xfrm state add src {BOX[1][0]} dst {PEER} proto esp spi 0x1001 reqid 7 mode tunnel aead "rfc4106(gcm(aes))" 0x{bytes(range(20)).hex()} 128
+xfrm policy add src 10.1.0.0/24 dst 10.2.0.0/24 dir out tmpl src {BOX[1][0]} dst {PEER} proto esp reqid 7 mode tunnel
+xfrm policy add src 2001:db8:1::/64 dst 2001:db8:2::/64 dir out tmpl src {BOX[1][0]} dst {PEER} proto esp reqid 7 mode tunnel
+xfrm policy add src 10.1.0.0/24 dst 10.3.0.0/24 dir out action allow
+"""
+# Sends an empty datagram with a TTL of 1, as traceroute does; prints what the kernel's error queue
+# says of it: type and code of the ICMP, and who sent that.
+PROBE = """
+import socket, struct, sys, time
+v6 = ":" in sys.argv[1]
+with socket.socket(socket.AF_INET6 if v6 else socket.AF_INET, socket.SOCK_DGRAM) as udp:
+    level, ttl, errors = (41, 16, 25) if v6 else (0, 2, 11)
+    udp.setsockopt(level, ttl, 1)
+    udp.setsockopt(level, errors, 1)
+    udp.connect((sys.argv[1], 33434))
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        try:
+            udp.send(b"")
+        except OSError:
+            pass
+        time.sleep(0.2)
+        try:
+            _, ((_, _, data),), _, _ = udp.recvmsg(100, 1000, socket.MSG_ERRQUEUE)
+        except BlockingIOError:
+            continue
+        kind, code = struct.unpack_from("=BB", data, 5)
+        who = socket.inet_ntop(socket.AF_INET6, data[24:40]) if v6 else socket.inet_ntop(socket.AF_INET, data[20:24])
+        print(kind, code, who)
+        break
+"""
+
+
+def behind(red: Host) -> None:
+    """Gives the red host IPv6 and the box as its router."""
+    for setting in ("all", "default", RED_TAP):
+        red.run("sh", "-c", f"echo 0 > /proc/sys/net/ipv6/conf/{setting}/disable_ipv6")
+    red.run("ip", "-6", "addr", "add", "2001:db8:1::2/64", "dev", RED_TAP, "nodad")
+    red.run("ip", "-6", "neigh", "add", "2001:db8:1::1", "lladdr", BOX[0][1], "dev", RED_TAP)
+    red.run("ip", "-6", "route", "add", "default", "via", "2001:db8:1::1")
+
+
+def test_traceroute_shows_the_box(tmp_path: Path) -> None:
+    """Linux behind the box hears that its TTL is over from the red port, of what is protected and
+    of what is bypassed; the packet goes no further."""
+    with live_box(tmp_path, lines=EXPIRING) as (_, red, _), hosts("box") as (box,), managed(box, tmp_path) as daemon:
+        behind(red)
+        assert red.python(PROBE, "10.2.0.9") == red.python(PROBE, "10.3.0.9") == f"11 0 {BOX[0][0]}\n"
+        assert red.python(PROBE, "2001:db8:2::9") == "3 0 2001:db8:1::1\n"
+        client = Client(daemon.control)
+        inner = client.get("counters")["chips"]["inner"]
+        client.close()
+    assert inner["punt_ttl"] >= 3 and inner["drop_ttl_expired"] == inner["tx_protect"] == inner["tx_bypass"] == 0

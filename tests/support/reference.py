@@ -148,7 +148,7 @@ def _classify_ipv4(packet: bytes) -> str:
     if int.from_bytes(packet[6:8], "big") & FRAGMENT_BITS:
         return "punt_fragment"
     if parsed.ttl <= 1:
-        return "drop_ttl_expired"
+        return "punt_ttl"
     return "protect"
 
 
@@ -165,7 +165,7 @@ def _classify_ipv6(packet: bytes) -> str:
     if parsed.nh == 44 and (parsed.payload.m or parsed.payload.offset):
         return "punt_fragment"
     if parsed.hlim <= 1:
-        return "drop_ttl_expired"
+        return "punt_ttl"
     return "protect"
 
 

@@ -37,7 +37,6 @@ object PortCounts {
     "drop_mac_filter" -> drops.macFilter,
     "drop_ip_malformed" -> drops.ipMalformed,
     "drop_ip_checksum" -> drops.ipChecksum,
-    "drop_ttl_expired" -> drops.ttlExpired,
     "drop_policy" -> drops.policy,
     "drop_transport_header" -> drops.transportHeader,
     "drop_link_down" -> drops.linkDown

@@ -7,7 +7,7 @@ import sallyport.common.registers.map.{PuntGroup, PuntReason}
 
 /** Trap groups: which punted frames share a policer. */
 object PuntGroups {
-  val bits: Int = 3
+  val bits: Int = 4
 
   private val ofReason: Seq[(Int, Int)] = Seq(
     PuntReason.ike -> PuntGroup.ike,
@@ -16,11 +16,12 @@ object PuntGroups {
     PuntReason.icmp -> PuntGroup.icmp,
     PuntReason.unknownSpi -> PuntGroup.unknownSpi,
     PuntReason.mtu -> PuntGroup.mtu,
-    PuntReason.reasm -> PuntGroup.reasm
+    PuntReason.reasm -> PuntGroup.reasm,
+    PuntReason.ttl -> PuntGroup.ttl
   )
 
   /** Number of punt reasons. */
-  val reasons: Int = PuntReason.reasm + 1
+  val reasons: Int = PuntReason.ttl + 1
 
   /** The group of a reason; `other` for a reason without its own group. */
   def apply(reason: UInt): UInt = MuxLookup(reason, PuntGroup.other.U(bits.W))(

@@ -57,11 +57,11 @@ class InnerDrops extends ReceiveDrops {
  *  1. flipped bits in a row that the decision depends on: drop policyUpset
  *  1. the SPD decision, of flow and rule that with the lower priority number, the flow at equality:
  *     PUNT: punt; DISCARD or none at all: drop policy; BYPASS or PROTECT with a TTL or hop limit of
- *     0 or 1: drop ttlExpired; longer than the MTU that comes with the decision, and IPv6 or IPv4
- *     with DF: punt, for the sender has to be told (RFC 4301 8.2.1), and so is IPv4 with options
- *     under BYPASS, for this chip cannot cut it (RFC 1812 4.2.2.7); else to the link with TTL or
- *     hop limit one less (RFC 4301 5.1.2.1 note 2, RFC 1812 5.3.1), cut if it is longer than that
- *     MTU, the decision says so and the header has no options
+ *     0 or 1: punt, for the sender has to be told (RFC 1812 5.3.1); longer than the MTU that comes
+ *     with the decision, and IPv6 or IPv4 with DF: punt, for the sender has to be told (RFC 4301
+ *     8.2.1), and so is IPv4 with options under BYPASS, for this chip cannot cut it (RFC 1812
+ *     4.2.2.7); else to the link with TTL or hop limit one less (RFC 4301 5.1.2.1 note 2, RFC 1812
+ *     5.3.1), cut if it is longer than that MTU, the decision says so and the header has no options
  *
  * Under PROTECT in transport mode, and under BYPASS of a bump in the wire, the whole frame goes to
  * the link, with the TTL that it has and uncut. ESP stands behind the IPv4 header with its options,
@@ -135,7 +135,7 @@ class InnerClassifier extends Module {
 
   // Stage 2: the first that fits, if the frame passes.
   private object Outcome extends ChiselEnum {
-    val dropUpset, dropTtl, dropPolicy, dropTransportHeader, puntPolicy, puntMtu, protect, bypass = Value
+    val dropUpset, dropPolicy, dropTransportHeader, puntPolicy, puntTtl, puntMtu, protect, bypass = Value
   }
   import Outcome._
   private val action1 = Mux(flowWins, flow1.action, rule1.action)
@@ -157,7 +157,7 @@ class InnerClassifier extends Module {
       Seq(
         upset -> dropUpset,
         decides(Action.punt) -> puntPolicy,
-        (forwards && ttlExpired && !whole) -> dropTtl,
+        (forwards && ttlExpired && !whole) -> puntTtl,
         (isTooLong && (forwards && fields1.dontFragment || decides(Action.bypass) && cutsElsewhere)) -> puntMtu,
         (transport && !transportable) -> dropTransportHeader,
         decides(Action.bypass) -> bypass,
@@ -199,8 +199,11 @@ class InnerClassifier extends Module {
   private val forLink = is(protect) || is(bypass) || frame.crosses
   private val verdict = Wire(new InnerVerdict)
   verdict.toLink := forLink && !linkDown2
-  verdict.toPunt := frame.punts || is(puntPolicy) || is(puntMtu)
-  verdict.reason := Mux(frame.punts, frame.reason, Mux(is(puntMtu), PuntReason.mtu.U, PuntReason.policy.U))
+  verdict.toPunt := frame.punts || is(puntPolicy) || is(puntTtl) || is(puntMtu)
+  private val reason = MuxLookup(outcome, PuntReason.policy.U)(
+    Seq(puntTtl -> PuntReason.ttl.U, puntMtu -> PuntReason.mtu.U)
+  )
+  verdict.reason := Mux(frame.punts, frame.reason, reason)
   verdict.units := units
   verdict.tfc := Mux(frame.crosses, 0.U, tfc)
   verdict.byDscp := RegNext(decides(Action.protect) && Mux(flowWins, flow1.byDscp, rule1.byDscp)) && !frame.crosses
@@ -219,7 +222,6 @@ class InnerClassifier extends Module {
   io.drops.macFilter := drop(frame.drops.macFilter)
   io.drops.ipMalformed := drop(frame.drops.ipMalformed)
   io.drops.ipChecksum := drop(frame.drops.ipChecksum)
-  io.drops.ttlExpired := drop(is(dropTtl))
   io.drops.policy := drop(is(dropPolicy))
   io.drops.policyUpset := drop(is(dropUpset))
   io.drops.transportHeader := drop(is(dropTransportHeader))

@@ -28,7 +28,7 @@ object InnerConfig {
   val puntPort: Int = 0
 
   /** Trap groups of the red port, in the order of their policers. */
-  val puntGroups: Seq[Int] = Seq(PuntGroup.other, PuntGroup.arp, PuntGroup.nd, PuntGroup.mtu)
+  val puntGroups: Seq[Int] = Seq(PuntGroup.other, PuntGroup.arp, PuntGroup.nd, PuntGroup.mtu, PuntGroup.ttl)
 
   /**
    * For a board: 64 Ki SAs, flow rows and policies. The cuckoo table of flows fills to some 95 %;

@@ -126,6 +126,8 @@ class InnerPaths(
       InnerCounters.inboundRuleRowUpset -> decrypt.io.events.ruleRowUpset,
       InnerCounters.dropLifetime -> encrypt.io.events.dropLifetime,
       InnerCounters.dropPuntMtu -> punt.refused(PuntGroup.mtu),
+      InnerCounters.dropTtlExpired -> punt.refused(PuntGroup.ttl),
+      InnerCounters.puntTtl -> punt.punted(PuntReason.ttl),
       InnerCounters.puntMtu -> punt.punted(PuntReason.mtu),
       InnerCounters.fragPackets -> encrypt.io.events.cut,
       InnerCounters.fragSplit -> encrypt.io.events.further,
@@ -161,5 +163,6 @@ class InnerPaths(
 object InnerPaths {
 
   /** Token buckets of [[InnerConfig.puntGroups]]. */
-  private val puntLimits = Seq(InnerRegs.limitOther, InnerRegs.limitArp, InnerRegs.limitNd, InnerRegs.limitMtu)
+  private val puntLimits =
+    Seq(InnerRegs.limitOther, InnerRegs.limitArp, InnerRegs.limitNd, InnerRegs.limitMtu, InnerRegs.limitTtl)
 }

@@ -54,6 +54,7 @@ class OuterVerdict extends FrameVerdict {
 
 /** The reasons for which [[OuterClassifier]] drops; at most one a frame. */
 class OuterDrops extends ReceiveDrops {
+  val ttlExpired = Bool()
   val espTruncated = Bool()
   val unknownSpi = Bool()
   val sadUpset = Bool()

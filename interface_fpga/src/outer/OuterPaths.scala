@@ -93,6 +93,7 @@ class OuterPaths(config: OuterConfig) extends Module {
       OuterCounters.fragPackets -> encrypt.io.events.cut,
       OuterCounters.fragSplit -> encrypt.io.events.further,
       OuterCounters.dropMtu -> fault.mtu,
+      OuterCounters.dropTtlExpired -> drops.ttlExpired,
       OuterCounters.dropEspTruncated -> drops.espTruncated,
       OuterCounters.dropSadUpset -> drops.sadUpset,
       OuterCounters.sadRowUpset -> decrypt.io.events.sadRowUpset,

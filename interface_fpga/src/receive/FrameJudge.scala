@@ -16,7 +16,6 @@ class FrameDrops extends Bundle {
 
 /** Why an interface chip drops a frame that its look-ups have answered for; one is high at most. */
 class ReceiveDrops extends FrameDrops {
-  val ttlExpired = Bool()
   val policy = Bool()
   val transportHeader = Bool()
   val linkDown = Bool()

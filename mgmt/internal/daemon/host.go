@@ -19,7 +19,8 @@ type host struct {
 	frames  punt.Frames
 	ports   [2]punt.Device // what the devices are
 	asking  chan []byte    // frames that were punted by a policy
-	tooLong chan []byte    // and for their length
+	tooLong chan []byte    // for their length
+	expired chan []byte    // and for their TTL
 }
 
 // kept is where a punted frame is seen to in this process; nil if it is Linux's.
@@ -31,6 +32,8 @@ func (h *host) kept(header transport.PuntHeader) chan<- []byte {
 		return h.asking
 	case header.Reason == regs.PuntReasonMtu:
 		return h.tooLong
+	case header.Reason == regs.PuntReasonTtl:
+		return h.expired
 	}
 	return nil
 }
@@ -49,7 +52,7 @@ func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName string) error {
 	if err != nil {
 		return err
 	}
-	d.host = &host{devices, frames, [2]punt.Device{red, black}, make(chan []byte, mostAsking), make(chan []byte, mostAsking)}
+	d.host = &host{devices, frames, [2]punt.Device{red, black}, make(chan []byte, mostAsking), make(chan []byte, mostAsking), make(chan []byte, mostAsking)}
 	for _, device := range d.host.ports {
 		d.log.Info("Linux is the host behind a port", "device", device.Name, "address", device.MAC.String(), "mtu", device.MTU)
 	}
@@ -57,15 +60,15 @@ func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName string) error {
 }
 
 // Relay carries frames between the ports and their devices until ctx ends or the box fails. Packets
-// that wait for an SA, or are too long for it, do not reach Linux.
+// that wait for an SA, are too long for it, or have no TTL left, do not reach Linux.
 func (d *Daemon) Relay(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
+	answer := func(frame []byte) error { return d.host.frames.Send(transport.PortRed, frame) }
 	group.Go(func() error {
 		return d.answerAsking(ctx, d.host.asking, func(frame []byte) error { return d.host.devices.Deliver(transport.PortRed, frame) })
 	})
-	group.Go(func() error {
-		return d.tellSenders(ctx, d.host.tooLong, func(frame []byte) error { return d.host.frames.Send(transport.PortRed, frame) })
-	})
+	group.Go(func() error { return d.tellSenders(ctx, d.host.tooLong, answer) })
+	group.Go(func() error { return d.tellExpired(ctx, d.host.expired, answer) })
 	group.Go(func() error { return d.followNeighbours(ctx) })
 	group.Go(func() error {
 		return punt.Relay(ctx, d.host.frames, d.host.devices, func(header transport.PuntHeader, frame []byte) bool {

@@ -4,7 +4,9 @@ package model
 
 import (
 	"encoding/binary"
+	"math"
 	"net/netip"
+	"slices"
 
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -53,4 +55,17 @@ func (m *Model) Local(dev string, v6 bool) netip.Addr {
 		}
 	}
 	return netip.Addr{}
+}
+
+// IsBroadcast says whether an address is the broadcast address of a network of the box.
+func (m *Model) IsBroadcast(a netip.Addr) bool {
+	return slices.ContainsFunc(m.Addrs, func(own Address) bool {
+		const least = 2 // bits of hosts: RFC 3021
+		hostBits := 32 - own.Prefix.Bits()
+		if !a.Is4() || hostBits < least || !own.Prefix.Contains(a) {
+			return false
+		}
+		hosts := uint32(math.MaxUint32) >> own.Prefix.Bits()
+		return binary.BigEndian.Uint32(a.AsSlice())&hosts == hosts
+	})
 }

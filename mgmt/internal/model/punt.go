@@ -41,6 +41,7 @@ var Buckets = []bucket{
 	{xfrm.Red, "arp", punted},
 	{xfrm.Red, "nd", punted},
 	{xfrm.Red, "mtu", punted},
+	{xfrm.Red, "ttl", punted},
 	{xfrm.Red, xfrm.InjectGroup, inject},
 	{xfrm.Black, "other", punted},
 	{xfrm.Black, "ike", punted},

@@ -10,12 +10,14 @@ var noErrors = map[uint16]bool{0: true, 8: true, 9: true, 10: true, 13: true, 14
 const firstV6Information = 128
 
 // Answerable reports whether an ICMP error may answer a packet. It may not answer multicast, a
-// packet from a group address, or an ICMP error (RFC 1122, 3.2.2; RFC 4443, 2.4 e).
+// packet from a group address or from none of a single host, or an ICMP error (RFC 1122, 3.2.2;
+// RFC 1812, 4.3.2.7; RFC 4443, 2.4 e).
 func Answerable(packet xfrm.Selector) bool {
 	const icmp, icmpV6 = 1, 58
 	src, dst := packet.Src.Addr(), packet.Dst.Addr()
 	switch {
-	case !src.IsGlobalUnicast() || src.Is4() && src.As4()[0] >= 240: // class E, and a broadcast
+	// 0.0.0.0/8, class E, and a broadcast
+	case !src.IsGlobalUnicast() || src.Is4() && (src.As4()[0] == 0 || src.As4()[0] >= 240):
 		return false
 	case dst.Is4() && (dst.IsMulticast() || dst.As4()[0] >= 240):
 		return false

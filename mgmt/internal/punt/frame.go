@@ -23,8 +23,8 @@ const (
 func Flow(frame []byte) (xfrm.Selector, bool) { return ReadPacket(frame, xfrm.AllExtensionHeaders) }
 
 // ReadPacket is the selector of exactly the IP packet in a frame, from the fields that the chips
-// read in it (docs/explanation/chips.md). It is false without an IP packet; the chips punt such
-// frames for other reasons than a policy.
+// read in it (docs/explanation/chips.md). It is false without an IP packet, and of a later fragment;
+// the chips punt such frames for other reasons than a policy.
 func ReadPacket(frame []byte, skipped xfrm.ExtensionHeaders) (xfrm.Selector, bool) {
 	head, packet, ok := SplitFrame(frame)
 	if !ok {
@@ -56,12 +56,12 @@ func SplitFrame(frame []byte) (head, packet []byte, ok bool) {
 }
 
 func readIPv4(packet []byte) (s xfrm.Selector, ok bool) {
-	const least = 20
+	const least, offsetMask = 20, 0x1FFF
 	if len(packet) < least {
 		return s, false
 	}
 	header, total := int(packet[0]&15)*4, int(binary.BigEndian.Uint16(packet[2:]))
-	if header < least || total < header || total > len(packet) {
+	if header < least || total < header || total > len(packet) || binary.BigEndian.Uint16(packet[6:])&offsetMask != 0 {
 		return s, false
 	}
 	return packetSelector(packet[12:16], packet[16:20], packet[9], packet[header:total]), true
@@ -82,10 +82,11 @@ func readIPv6(packet []byte, skipped xfrm.ExtensionHeaders) (s xfrm.Selector, ok
 			return s, false
 		}
 		size := unit
+		later := next == fragment && binary.BigEndian.Uint16(rest[2:])>>3 != 0
 		if next != fragment {
 			size += unit * int(rest[1])
 		}
-		if len(rest) < size {
+		if later || len(rest) < size {
 			return s, false
 		}
 		next, rest = rest[0], rest[size:]

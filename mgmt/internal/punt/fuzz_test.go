@@ -51,8 +51,10 @@ func FuzzFrame(f *testing.F) {
 			if len(packet) == 0 || packet[0]>>4 == 6 != from.Is6() {
 				continue
 			}
-			if answer, ok := TooBig(front, packet, from, mtu); ok && len(answer) > len(front)+most6 {
-				t.Errorf("an answer of %d bytes", len(answer))
+			big, _ := TooBig(front, packet, from, mtu)
+			expired, _ := Answer(front, packet, from, TimeExceeded)
+			if len(big) > len(front)+most6 || len(expired) > len(front)+most6 {
+				t.Errorf("answers of %d and %d bytes", len(big), len(expired))
 			}
 		}
 	})

@@ -59,37 +59,38 @@ const (
 	InnerCounterDropPolicyUpset           = 51
 	InnerCounterFlowRowUpset              = 52
 	InnerCounterRuleRowUpset              = 53
-	InnerCounterLinkRxPackets             = 54
-	InnerCounterLinkRxLost                = 55
-	InnerCounterLinkResyncs               = 56
-	InnerCounterDropTxDisabled            = 57
-	InnerCounterDropNoSelector            = 58
-	InnerCounterDropReplayed              = 59
-	InnerCounterDropTooOld                = 60
-	InnerCounterDropSelectorMismatch      = 61
-	InnerCounterDropInnerMalformed        = 62
-	InnerCounterDropInnerChecksum         = 63
-	InnerCounterDropInnerNotIp            = 64
-	InnerCounterDropInnerExtensionHeaders = 65
-	InnerCounterDropInnerTtlExpired       = 66
-	InnerCounterDropEcn                   = 67
-	InnerCounterDropNoNextHop             = 68
-	InnerCounterTxFrames                  = 69
-	InnerCounterTxBytes                   = 70
-	InnerCounterDropInnerLifetime         = 71
-	InnerCounterInjectFrames              = 72
-	InnerCounterDropInjectDisabled        = 73
-	InnerCounterDropInjectLength          = 74
-	InnerCounterEcnUnexpected             = 75
-	InnerCounterDropFragmentOffset        = 76
-	InnerCounterDropInClearDenied         = 77
-	InnerCounterDropWindowUpset           = 78
-	InnerCounterWindowTopRepaired         = 79
-	InnerCounterWindowTopLost             = 80
-	InnerCounterWindowRowFilled           = 81
-	InnerCounterControlRepaired           = 82
-	InnerCounterDropInboundRuleUpset      = 83
-	InnerCounterInboundRuleRowUpset       = 84
+	InnerCounterPuntTtl                   = 54
+	InnerCounterLinkRxPackets             = 55
+	InnerCounterLinkRxLost                = 56
+	InnerCounterLinkResyncs               = 57
+	InnerCounterDropTxDisabled            = 58
+	InnerCounterDropNoSelector            = 59
+	InnerCounterDropReplayed              = 60
+	InnerCounterDropTooOld                = 61
+	InnerCounterDropSelectorMismatch      = 62
+	InnerCounterDropInnerMalformed        = 63
+	InnerCounterDropInnerChecksum         = 64
+	InnerCounterDropInnerNotIp            = 65
+	InnerCounterDropInnerExtensionHeaders = 66
+	InnerCounterDropInnerTtlExpired       = 67
+	InnerCounterDropEcn                   = 68
+	InnerCounterDropNoNextHop             = 69
+	InnerCounterTxFrames                  = 70
+	InnerCounterTxBytes                   = 71
+	InnerCounterDropInnerLifetime         = 72
+	InnerCounterInjectFrames              = 73
+	InnerCounterDropInjectDisabled        = 74
+	InnerCounterDropInjectLength          = 75
+	InnerCounterEcnUnexpected             = 76
+	InnerCounterDropFragmentOffset        = 77
+	InnerCounterDropInClearDenied         = 78
+	InnerCounterDropWindowUpset           = 79
+	InnerCounterWindowTopRepaired         = 80
+	InnerCounterWindowTopLost             = 81
+	InnerCounterWindowRowFilled           = 82
+	InnerCounterControlRepaired           = 83
+	InnerCounterDropInboundRuleUpset      = 84
+	InnerCounterInboundRuleRowUpset       = 85
 )
 
 // InnerCounters is ordered by index.
@@ -148,37 +149,38 @@ var InnerCounters = []Counter{
 	{Name: "drop_policy_upset", Index: 51, Path: "encrypt", Kind: "drop"},
 	{Name: "flow_row_upset", Index: 52, Path: "encrypt", Kind: "info"},
 	{Name: "rule_row_upset", Index: 53, Path: "encrypt", Kind: "info"},
-	{Name: "link_rx_packets", Index: 54, Path: "decrypt", Kind: "received"},
-	{Name: "link_rx_lost", Index: 55, Path: "decrypt", Kind: "lost"},
-	{Name: "link_resyncs", Index: 56, Path: "decrypt", Kind: "info"},
-	{Name: "drop_tx_disabled", Index: 57, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_selector", Index: 58, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_replayed", Index: 59, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_too_old", Index: 60, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_selector_mismatch", Index: 61, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_malformed", Index: 62, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_checksum", Index: 63, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_not_ip", Index: 64, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_extension_headers", Index: 65, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_ttl_expired", Index: 66, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ecn", Index: 67, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_next_hop", Index: 68, Path: "decrypt", Kind: "drop"},
-	{Name: "tx_frames", Index: 69, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bytes", Index: 70, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inner_lifetime", Index: 71, Path: "decrypt", Kind: "drop"},
-	{Name: "inject_frames", Index: 72, Path: "decrypt", Kind: "injected"},
-	{Name: "drop_inject_disabled", Index: 73, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inject_length", Index: 74, Path: "decrypt", Kind: "drop"},
-	{Name: "ecn_unexpected", Index: 75, Path: "decrypt", Kind: "info"},
-	{Name: "drop_fragment_offset", Index: 76, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_in_clear_denied", Index: 77, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_window_upset", Index: 78, Path: "decrypt", Kind: "drop"},
-	{Name: "window_top_repaired", Index: 79, Path: "decrypt", Kind: "info"},
-	{Name: "window_top_lost", Index: 80, Path: "decrypt", Kind: "info"},
-	{Name: "window_row_filled", Index: 81, Path: "decrypt", Kind: "info"},
-	{Name: "control_repaired", Index: 82, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inbound_rule_upset", Index: 83, Path: "decrypt", Kind: "drop"},
-	{Name: "inbound_rule_row_upset", Index: 84, Path: "decrypt", Kind: "info"},
+	{Name: "punt_ttl", Index: 54, Path: "encrypt", Kind: "punted"},
+	{Name: "link_rx_packets", Index: 55, Path: "decrypt", Kind: "received"},
+	{Name: "link_rx_lost", Index: 56, Path: "decrypt", Kind: "lost"},
+	{Name: "link_resyncs", Index: 57, Path: "decrypt", Kind: "info"},
+	{Name: "drop_tx_disabled", Index: 58, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_selector", Index: 59, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_replayed", Index: 60, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_too_old", Index: 61, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_selector_mismatch", Index: 62, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_malformed", Index: 63, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_checksum", Index: 64, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_not_ip", Index: 65, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_extension_headers", Index: 66, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_ttl_expired", Index: 67, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ecn", Index: 68, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_next_hop", Index: 69, Path: "decrypt", Kind: "drop"},
+	{Name: "tx_frames", Index: 70, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bytes", Index: 71, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_lifetime", Index: 72, Path: "decrypt", Kind: "drop"},
+	{Name: "inject_frames", Index: 73, Path: "decrypt", Kind: "injected"},
+	{Name: "drop_inject_disabled", Index: 74, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inject_length", Index: 75, Path: "decrypt", Kind: "drop"},
+	{Name: "ecn_unexpected", Index: 76, Path: "decrypt", Kind: "info"},
+	{Name: "drop_fragment_offset", Index: 77, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_in_clear_denied", Index: 78, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_window_upset", Index: 79, Path: "decrypt", Kind: "drop"},
+	{Name: "window_top_repaired", Index: 80, Path: "decrypt", Kind: "info"},
+	{Name: "window_top_lost", Index: 81, Path: "decrypt", Kind: "info"},
+	{Name: "window_row_filled", Index: 82, Path: "decrypt", Kind: "info"},
+	{Name: "control_repaired", Index: 83, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inbound_rule_upset", Index: 84, Path: "decrypt", Kind: "drop"},
+	{Name: "inbound_rule_row_upset", Index: 85, Path: "decrypt", Kind: "info"},
 }
 
 // Counter indices of the crypto chip.

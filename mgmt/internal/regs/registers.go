@@ -169,6 +169,9 @@ var (
 	InnerLimitMtu                 = Register{Name: "limit_mtu", Offset: 0x318, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
 	InnerLimitMtuRate             = Field{LSB: 0, Width: 16}
 	InnerLimitMtuBurst            = Field{LSB: 16, Width: 16}
+	InnerLimitTtl                 = Register{Name: "limit_ttl", Offset: 0x31c, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	InnerLimitTtlRate             = Field{LSB: 0, Width: 16}
+	InnerLimitTtlBurst            = Field{LSB: 16, Width: 16}
 	InnerLimitInject              = Register{Name: "limit_inject", Offset: 0x320, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x001008bd}
 	InnerLimitInjectRate          = Field{LSB: 0, Width: 16}
 	InnerLimitInjectBurst         = Field{LSB: 16, Width: 16}
@@ -207,6 +210,7 @@ var InnerRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	InnerLimitArp,
 	InnerLimitNd,
 	InnerLimitMtu,
+	InnerLimitTtl,
 	InnerLimitInject,
 }...)
 

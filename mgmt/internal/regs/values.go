@@ -155,6 +155,7 @@ const (
 	PuntGroupUnknownSpi = 5
 	PuntGroupMtu        = 6
 	PuntGroupReasm      = 7
+	PuntGroupTtl        = 8
 )
 
 // PuntGroupNames gives the name of each value.
@@ -167,6 +168,7 @@ var PuntGroupNames = map[uint32]string{
 	PuntGroupUnknownSpi: "unknown_spi",
 	PuntGroupMtu:        "mtu",
 	PuntGroupReasm:      "reasm",
+	PuntGroupTtl:        "ttl",
 }
 
 // Values of punt_reason.
@@ -185,6 +187,7 @@ const (
 	PuntReasonUnknownSpi       = 11
 	PuntReasonNd               = 12
 	PuntReasonReasm            = 13
+	PuntReasonTtl              = 14
 )
 
 // PuntReasonNames gives the name of each value.
@@ -203,6 +206,7 @@ var PuntReasonNames = map[uint32]string{
 	PuntReasonUnknownSpi:       "unknown_spi",
 	PuntReasonNd:               "nd",
 	PuntReasonReasm:            "reasm",
+	PuntReasonTtl:              "ttl",
 }
 
 // Values of drp_target.

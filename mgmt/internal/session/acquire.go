@@ -35,15 +35,23 @@ func (v *View) Acquire(packet xfrm.Selector) (Asking, events.Event) {
 // Skipped are the extension headers behind which the chips look for a packet's protocol.
 func (v *View) Skipped() xfrm.ExtensionHeaders { return v.model.SkippedHeaders() }
 
-// TooLong computes the answer to the sender of a packet that the inner chip punted for its length
-// (RFC 4301, 8.2.1): the longest packet of its flow that passes, from the address of the red port.
-// It is 0 if there is no answer: the red port has no address of its IP version, as in a bridge, or
-// the policy with the limit is gone.
-func (v *View) TooLong(packet xfrm.Selector) (from netip.Addr, mtu uint32) {
+// Router is the address of the red port from which the box tells the sender of a packet from red
+// what became of it. It is not valid if the box tells nothing: in a bridge, without an address of
+// the packet's IP version, and if source or destination is the broadcast address of a network of
+// the box (RFC 1812, 4.3.2.7).
+func (v *View) Router(packet xfrm.Selector) netip.Addr {
 	m := v.model
-	from = m.Local(xfrm.Red, packet.Version() == 6)
-	if p := m.OutPolicy(packet); p != nil && from.IsValid() && !m.Bump() {
-		mtu = m.EntryMTU(p, packet)
+	if m.Bump() || m.IsBroadcast(packet.Src.Addr()) || m.IsBroadcast(packet.Dst.Addr()) {
+		return netip.Addr{}
 	}
-	return from, mtu
+	return m.Local(xfrm.Red, packet.Version() == 6)
+}
+
+// TooLong is the longest packet of a packet's flow that passes (RFC 4301, 8.2.1); 0 if the policy
+// with the limit is gone.
+func (v *View) TooLong(packet xfrm.Selector) (mtu uint32) {
+	if p := v.model.OutPolicy(packet); p != nil {
+		mtu = v.model.EntryMTU(p, packet)
+	}
+	return mtu
 }

@@ -19,6 +19,7 @@ var bucketRegisters = map[[2]string]chip.Source{
 	{xfrm.Red, "arp"}:              {Chip: transport.Inner, Register: regs.InnerLimitArp},
 	{xfrm.Red, "nd"}:               {Chip: transport.Inner, Register: regs.InnerLimitNd},
 	{xfrm.Red, "mtu"}:              {Chip: transport.Inner, Register: regs.InnerLimitMtu},
+	{xfrm.Red, "ttl"}:              {Chip: transport.Inner, Register: regs.InnerLimitTtl},
 	{xfrm.Red, xfrm.InjectGroup}:   {Chip: transport.Inner, Register: regs.InnerLimitInject},
 	{xfrm.Black, "other"}:          {Chip: transport.Outer, Register: regs.OuterLimitOther},
 	{xfrm.Black, "ike"}:            {Chip: transport.Outer, Register: regs.OuterLimitIke},

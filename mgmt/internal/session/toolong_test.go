@@ -48,7 +48,7 @@ xfrm policy add src 2001:db8:1::/48 dst 2001:db8:2::/48 dir out priority 5 tmpl 
 			if err != nil {
 				return err
 			}
-			if from, mtu := v.TooLong(packet); mtu != 0 {
+			if from, mtu := v.Router(packet), v.TooLong(packet); from.IsValid() && mtu != 0 {
 				out = fmt.Sprintf("%x %s %d", head[12:], from, mtu)
 			}
 			return nil
@@ -79,6 +79,7 @@ xfrm policy add src 2001:db8:1::/48 dst 2001:db8:2::/48 dir out priority 5 tmpl 
 		"a group":                           to("e0000001"),
 		"everybody":                         to("ffffffff"),
 		"from a group":                      strings.Replace(frameUDP, "0a010009", "e0010009", 1),
+		"from a network's broadcast":        strings.Replace(frameUDP, "0a010009", "0a0100ff", 1),
 		"an error of ICMP":                  strings.Replace(framePing, "0800f7ff", "0301f7ff", 1),
 		"IPv6, and red has no such address": frameSCTP,
 		"no IP":                             "0806" + "0001080006040001",

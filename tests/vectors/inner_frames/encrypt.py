@@ -53,8 +53,8 @@ def encrypt_cases() -> Iterator[tuple[str, int, str]]:
         yield "tx_protect", 5, f'{ether} / IP(src="10.0.0.1", dst="10.1.0.9", id={ident}) / {udp}'
     # TTL: of what would go on alone.
     for ttl in (0, 1):
-        yield "drop_ttl_expired", 0, f"{ip('10.1.0.9', f', ttl={ttl}')} / {udp}"
-        yield "drop_ttl_expired", 0, f"{ip('10.2.0.9', f', ttl={ttl}')} / {udp}"
+        yield "punt_ttl", 0, f"{ip('10.1.0.9', f', ttl={ttl}')} / {udp}"
+        yield "punt_ttl", 0, f"{ip('10.2.0.9', f', ttl={ttl}')} / {udp}"
         yield "punt_policy", 0, f"{ip('10.3.0.9', f', ttl={ttl}')} / {udp}"
         yield "drop_policy", 0, f"{ip('10.4.0.9', f', ttl={ttl}')} / {udp}"
     # Tags are not looked at and stay here, whatever follows them: options, both families, padding,
@@ -152,8 +152,8 @@ def encrypt_cases_v6() -> Iterator[tuple[str, int, str]]:
     for hops in (2, 3, 255):
         yield "tx_protect", 5, f"{ip(there, f', hlim={hops}')} / {udp}"
     for hops in (0, 1):
-        yield "drop_ttl_expired", 0, f"{ip(there, f', hlim={hops}')} / {udp}"
-        yield "drop_ttl_expired", 0, f"{ip('2001:db8:2::1', f', hlim={hops}')} / {udp}"
+        yield "punt_ttl", 0, f"{ip(there, f', hlim={hops}')} / {udp}"
+        yield "punt_ttl", 0, f"{ip('2001:db8:2::1', f', hlim={hops}')} / {udp}"
         yield "punt_policy", 0, f"{ip('2001:db8:3::1', f', hlim={hops}')} / {udp}"
     # Of this link: neighbour discovery to any address, and addresses that no router passes on; and
     # the addresses beside those.
@@ -225,7 +225,7 @@ def encrypt_cases_mtu() -> Iterator[tuple[str, int, str, int]]:
         yield "tx_bypass", 4, udp("10.12.0.1", length), 576 if length > 576 else 0
     # TTL comes first; a header with options is not cut, so a bypassed packet with one is punted; a
     # flow's MTU counts where the flow does.
-    yield "drop_ttl_expired", 0, udp("10.11.0.1", 601, df + ", ttl=1"), 0
+    yield "punt_ttl", 0, udp("10.11.0.1", 601, df + ", ttl=1"), 0
     yield "tx_protect", 10, udp("10.11.0.1", 700, option), 0
     yield "punt_mtu", 10, udp("10.11.0.1", 700, option + df), 0
     for length in (576, 577, 1500):

@@ -109,6 +109,11 @@ object InnerRegs {
     val rate = RowField(0, 16)
     val burst = RowField(16, 16)
   }
+  val limitTtl = RegisterDesc("limit_ttl", 0x31c, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
+  object LimitTtl {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
   val limitInject = RegisterDesc("limit_inject", 0x320, RegisterRole.Control, writable = 0xffffffffL, reset = 0x1008bdL)
   object LimitInject {
     val rate = RowField(0, 16)
@@ -146,6 +151,7 @@ object InnerRegs {
     limitArp,
     limitNd,
     limitMtu,
+    limitTtl,
     limitInject
   )
 }

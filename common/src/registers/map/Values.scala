@@ -74,6 +74,7 @@ object PuntGroup {
   val unknownSpi = 5
   val mtu = 6
   val reasm = 7
+  val ttl = 8
 }
 
 object PuntReason {
@@ -91,6 +92,7 @@ object PuntReason {
   val unknownSpi = 11
   val nd = 12
   val reasm = 13
+  val ttl = 14
 }
 
 object DrpTarget {

@@ -17,7 +17,8 @@ object PuntedFrame {
     PuntReason.icmp -> PuntGroup.icmp,
     PuntReason.unknownSpi -> PuntGroup.unknownSpi,
     PuntReason.mtu -> PuntGroup.mtu,
-    PuntReason.reasm -> PuntGroup.reasm
+    PuntReason.reasm -> PuntGroup.reasm,
+    PuntReason.ttl -> PuntGroup.ttl
   )
 
   /** Fails where the header does not fit itself or the frame. */

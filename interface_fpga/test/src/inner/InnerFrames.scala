@@ -48,6 +48,7 @@ trait InnerFrames extends Assertions {
     "punt_other" -> PuntReason.other,
     "punt_extension_headers" -> PuntReason.extensionHeaders,
     "punt_policy" -> PuntReason.policy,
+    "punt_ttl" -> PuntReason.ttl,
     "punt_mtu" -> PuntReason.mtu,
     "punt_nd" -> PuntReason.nd
   )

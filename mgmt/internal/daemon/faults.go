@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package daemon
+
+import (
+	"context"
+	"net/netip"
+
+	"sallyport/mgmt/internal/punt"
+	"sallyport/mgmt/internal/session"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// tellExpired answers frames that the inner chip punted because their TTL or hop limit is over,
+// until ctx ends or the chips fail: so traceroute shows the box. A source gets no more than its
+// share of answers.
+func (d *Daemon) tellExpired(ctx context.Context, frames <-chan []byte, send func(frame []byte) error) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case frame := <-frames:
+			if err := d.tellFault(frame, punt.TimeExceeded, send); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// tellFault tells the sender of the packet in a frame of a fault, if ICMP may answer the packet.
+func (d *Daemon) tellFault(frame []byte, fault punt.Fault, send func(frame []byte) error) error {
+	flow, ok := punt.Flow(frame)
+	if !ok {
+		return nil
+	}
+	_, from, err := d.answerer(flow)
+	if err != nil || !from.IsValid() {
+		return err
+	}
+	head, data, _ := punt.SplitFrame(frame)
+	answer, ok := punt.Answer(head, data, from, fault)
+	if !ok || !d.shares.take(flow.Src.Addr(), d.now()) {
+		return nil
+	}
+	d.log.Debug("a sender is told of a fault", "src", flow.Src.Addr(), "dst", flow.Dst.Addr(), "fault", fault.String())
+	return send(answer)
+}
+
+// answerer is the address that answers the sender of a packet from red by ICMP; it is not valid if
+// none does.
+func (d *Daemon) answerer(flow xfrm.Selector) (v *session.View, from netip.Addr, err error) {
+	if v, err = d.view(); err == nil && punt.Answerable(flow) {
+		from = v.Router(flow)
+	}
+	return v, from, err
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"testing"
+	"time"
+)
+
+// TestTellExpired: traceroute's packets of one source are answered up to its share, those of
+// another still are, and what ICMP must not answer is not.
+func TestTellExpired(t *testing.T) {
+	r := newRig(t)
+	now := time.Unix(1_700_000_000, 0)
+	r.daemon.now = func() time.Time { return now }
+	r.must("addr add 10.1.0.1/24 dev red")
+	frames, answers := make(chan []byte), make(chan []byte, 100)
+	ctx, end := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() {
+		done <- r.daemon.tellExpired(ctx, frames, func(frame []byte) error { answers <- frame; return nil })
+	}()
+	from := func(host byte) []byte {
+		frame := asked(t, 7)
+		frame[14+15] = host
+		return frame
+	}
+	multicast, later, icmp := from(9), from(9), from(9)
+	multicast[14+16], later[14+7], icmp[14+9], icmp[14+20] = 224, 1, 1, 11
+	for _, frame := range [][]byte{multicast, later, icmp, from(255), asked(t, 7)[:20]} {
+		frames <- frame
+	}
+	for range 100 {
+		frames <- from(9)
+	}
+	frames <- from(8)
+	frames <- multicast // the one before is done, and this one does not look at the time
+	now = now.Add(time.Second)
+	frames <- from(9)
+	end()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	count := map[byte]int{}
+	for len(answers) > 0 {
+		answer := <-answers
+		count[answer[14+19]]++
+		if kind := answer[14+20]; kind != 11 || !bytes.Equal(answer[14+12:14+16], []byte{10, 1, 0, 1}) || !bytes.Equal(answer[14+28:14+28+20], from(answer[14+19])[14:34]) {
+			t.Errorf("%x", answer)
+		}
+	}
+	if len(count) != 2 || count[9] != shareAtOnce+1 || count[8] != 1 {
+		t.Errorf("answers: %v", count)
+	}
+}
