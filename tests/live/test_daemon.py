@@ -238,14 +238,14 @@ xfrm policy add src 10.1.0.0/24 dst 10.2.0.0/24 dir out tmpl src {BOX[1][0]} dst
 xfrm policy add src 2001:db8:1::/64 dst 2001:db8:2::/64 dir out tmpl src {BOX[1][0]} dst {PEER} proto esp reqid 7 mode tunnel
 xfrm policy add src 10.1.0.0/24 dst 10.3.0.0/24 dir out action allow
 """
-# Sends an empty datagram with a TTL of 1, as traceroute does; prints what the kernel's error queue
-# says of it: type and code of the ICMP, and who sent that.
+# Sends an empty datagram with a TTL, as traceroute does; prints what the kernel's error queue says
+# of it: type and code of the ICMP, and who sent that.
 PROBE = """
 import socket, struct, sys, time
 v6 = ":" in sys.argv[1]
 with socket.socket(socket.AF_INET6 if v6 else socket.AF_INET, socket.SOCK_DGRAM) as udp:
     level, ttl, errors = (41, 16, 25) if v6 else (0, 2, 11)
-    udp.setsockopt(level, ttl, 1)
+    udp.setsockopt(level, ttl, int(sys.argv[2]))
     udp.setsockopt(level, errors, 1)
     udp.connect((sys.argv[1], 33434))
     end = time.monotonic() + 20
@@ -265,6 +265,10 @@ with socket.socket(socket.AF_INET6 if v6 else socket.AF_INET, socket.SOCK_DGRAM)
         break
 """
 
+REJECTING = """xfrm policy add src 10.1.0.0/24 dst 10.4.0.0/24 dir out action reject
+xfrm policy add src 2001:db8:1::/64 dst 2001:db8:4::/64 dir out action reject
+"""
+
 
 def behind(red: Host) -> None:
     """Gives the red host IPv6 and the box as its router."""
@@ -280,9 +284,25 @@ def test_traceroute_shows_the_box(tmp_path: Path) -> None:
     of what is bypassed; the packet goes no further."""
     with live_box(tmp_path, lines=EXPIRING) as (_, red, _), hosts("box") as (box,), managed(box, tmp_path) as daemon:
         behind(red)
-        assert red.python(PROBE, "10.2.0.9") == red.python(PROBE, "10.3.0.9") == f"11 0 {BOX[0][0]}\n"
-        assert red.python(PROBE, "2001:db8:2::9") == "3 0 2001:db8:1::1\n"
+        assert red.python(PROBE, "10.2.0.9", 1) == red.python(PROBE, "10.3.0.9", 1) == f"11 0 {BOX[0][0]}\n"
+        assert red.python(PROBE, "2001:db8:2::9", 1) == "3 0 2001:db8:1::1\n"
         client = Client(daemon.control)
         inner = client.get("counters")["chips"]["inner"]
         client.close()
     assert inner["punt_ttl"] >= 3 and inner["drop_ttl_expired"] == inner["tx_protect"] == inner["tx_bypass"] == 0
+
+
+def test_senders_hear_of_a_policy_that_rejects(tmp_path: Path) -> None:
+    """Linux behind the box hears that its packets are prohibited, and nothing of them leaves."""
+    with (
+        live_box(tmp_path, lines=EXPIRING + REJECTING) as (_, red, _),
+        hosts("box") as (box,),
+        managed(box, tmp_path) as daemon,
+    ):
+        behind(red)
+        assert red.python(PROBE, "10.4.0.9", 64) == f"3 13 {BOX[0][0]}\n"
+        assert red.python(PROBE, "2001:db8:4::9", 64) == "1 1 2001:db8:1::1\n"
+        client = Client(daemon.control)
+        inner = client.get("counters")["chips"]["inner"]
+        client.close()
+    assert inner["punt_policy"] >= 2 and inner["tx_protect"] == inner["tx_bypass"] == 0

@@ -30,7 +30,7 @@ func (c *compiler) outPolicy(p *model.Policy) error {
 		return c.protect(p)
 	case p.Action == xfrm.ActionAllow:
 		return c.bypass(p)
-	case p.Action == xfrm.ActionPunt:
+	case p.Action == xfrm.ActionPunt, p.Action == xfrm.ActionReject:
 		c.decide(p, p.Selector, decide(p, regs.ActionPunt))
 	default:
 		c.decide(p, p.Selector, decide(p, regs.ActionDiscard))

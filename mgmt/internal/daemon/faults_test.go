@@ -55,3 +55,32 @@ func TestTellExpired(t *testing.T) {
 		t.Errorf("answers: %v", count)
 	}
 }
+
+// TestTellRejected: the sender of a packet that a policy rejects is told, also while its flow asks
+// often; what a policy blocks or punts is not spoken of, and nothing of it comes to Linux.
+func TestTellRejected(t *testing.T) {
+	r := newRig(t)
+	r.must("addr add 10.1.0.1/24 dev red", "xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 proto udp sport 7 dir out action reject",
+		"xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir out priority 9 action block")
+	frames, answers := make(chan []byte), make(chan []byte, 100)
+	ctx, end := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() {
+		done <- r.daemon.answerAsking(ctx, frames, nil, func(frame []byte) error { answers <- frame; return nil })
+	}()
+	for _, frame := range [][]byte{asked(t, 7), asked(t, 8), asked(t, 7), asked(t, 9)} {
+		frames <- frame
+	}
+	end()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if len(answers) != 2 {
+		t.Errorf("%d answers", len(answers))
+	}
+	for len(answers) > 0 {
+		if answer := <-answers; !bytes.Equal(answer[14+20:14+22], []byte{3, 13}) || !bytes.HasPrefix(asked(t, 7)[14:], answer[14+28:]) {
+			t.Errorf("%x", answer)
+		}
+	}
+}

@@ -68,8 +68,9 @@ func (d *Daemon) eachFlow(ctx context.Context, frames <-chan []byte, handle func
 
 // answerAsking takes frames that the inner chip punted by a policy, until ctx ends or the chips
 // fail. Where an SA is missing that is an event, and the frame goes no further: Linux must not send
-// it on in clear. A frame that a policy punts is delivered to Linux.
-func (d *Daemon) answerAsking(ctx context.Context, frames <-chan []byte, deliver func(frame []byte) error) error {
+// it on in clear. A frame that a policy punts is delivered to Linux; the sender of one that a
+// policy rejects is told.
+func (d *Daemon) answerAsking(ctx context.Context, frames <-chan []byte, deliver, send func(frame []byte) error) error {
 	return d.eachFlow(ctx, frames, func(frame []byte, _ xfrm.Selector, note func() bool) error {
 		asking, event, err := d.acquire(frame)
 		switch {
@@ -77,6 +78,8 @@ func (d *Daemon) answerAsking(ctx context.Context, frames <-chan []byte, deliver
 			return err
 		case asking == session.AskedPunt:
 			return deliver(frame)
+		case asking == session.AskedReject:
+			return d.tellFault(frame, punt.Prohibited, send)
 		case asking == session.AskedSA && note():
 			d.tell(event)
 		}

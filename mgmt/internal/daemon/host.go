@@ -65,7 +65,8 @@ func (d *Daemon) Relay(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	answer := func(frame []byte) error { return d.host.frames.Send(transport.PortRed, frame) }
 	group.Go(func() error {
-		return d.answerAsking(ctx, d.host.asking, func(frame []byte) error { return d.host.devices.Deliver(transport.PortRed, frame) })
+		deliver := func(frame []byte) error { return d.host.devices.Deliver(transport.PortRed, frame) }
+		return d.answerAsking(ctx, d.host.asking, deliver, answer)
 	})
 	group.Go(func() error { return d.tellSenders(ctx, d.host.tooLong, answer) })
 	group.Go(func() error { return d.tellExpired(ctx, d.host.expired, answer) })

@@ -24,6 +24,9 @@ type Fault struct {
 // TimeExceeded is told of a packet whose TTL or hop limit is over (RFC 1812, 5.3.1; RFC 4443, 3.3).
 var TimeExceeded = Fault{type4: ipv4.ICMPTypeTimeExceeded, type6: ipv6.ICMPTypeTimeExceeded}
 
+// Prohibited is told of a packet that a policy rejects (RFC 1812, 5.2.7.1; RFC 4443, 3.1).
+var Prohibited = Fault{type4: ipv4.ICMPTypeDestinationUnreachable, code4: 13, type6: ipv6.ICMPTypeDestinationUnreachable, code6: 1}
+
 const (
 	// The longest messages, with their own IP header (RFC 1812, 4.3.2.3; RFC 4443, 2.4 c).
 	most4, most6   = 576, leastMTU6

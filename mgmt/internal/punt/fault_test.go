@@ -18,8 +18,9 @@ const (
 
 // TestAnswer: the bytes are scapy's, of Ether(dst=HOST, src=PORT)/IP(src=PORT, dst=HOST, tos=0xc0,
 // id=0, flags="DF")/ICMP(type=11)/… and Ether(…)/IPv6(src=PORT, dst=HOST, hlim=64)/
-// ICMPv6TimeExceeded()/…; the padding of a short frame is not quoted, and of a long packet no more
-// than an answer of 576 or 1280 bytes holds.
+// ICMPv6TimeExceeded()/…, and of ICMP(type=3, code=13) and ICMPv6DestUnreach(code=1). The padding
+// of a short frame is not quoted, and of a long packet no more than an answer of 576 or 1280
+// bytes holds.
 func TestAnswer(t *testing.T) {
 	for name, test := range map[string]struct {
 		head, packet, from string
@@ -33,6 +34,14 @@ func TestAnswer(t *testing.T) {
 		"hop limit": {
 			headOf + "86dd", short6, "2001:db8:1::1", TimeExceeded,
 			headBack + "86dd60000000003c3a4020010db800010000000000000000000120010db80001000000000000000000020300302200000000",
+		},
+		"prohibited": {
+			headOf + "0800", short4, "10.1.0.1", Prohibited,
+			headBack + "080045c0003c00004000400125fd0a0100010a010002030d111600000000",
+		},
+		"prohibited, IPv6": {
+			headOf + "86dd", short6, "2001:db8:1::1", Prohibited,
+			headBack + "86dd60000000003c3a4020010db800010000000000000000000120010db80001000000000000000000020101322100000000",
 		},
 		"to a group of stations":   {"01005e000001" + "020000000102" + "0800", short4, "10.1.0.1", TimeExceeded, ""},
 		"from a group of stations": {"02720a010001" + "030000000102" + "0800", short4, "10.1.0.1", TimeExceeded, ""},
@@ -93,8 +102,8 @@ func TestAnswerable(t *testing.T) {
 	}
 }
 
-// TestLaterFragments: nothing is read of a later fragment, so nothing answers it; a first one and an
-// atomic one are read.
+// TestLaterFragments: nothing is read of a later fragment, so nothing answers it; a first one and
+// an atomic one are read.
 func TestLaterFragments(t *testing.T) {
 	v6 := "60000000%s2c4020010db800010000000000000000000220010db80002000000000000000000011100%s000000010007829a000c5cf661626364"
 	for name, test := range map[string]struct {

@@ -16,7 +16,8 @@ const (
 	AskedNothing Asking = iota // no policy speaks of it any more: it is dropped
 	// its policy protects, and has no SA for it: key management is asked for one
 	AskedSA
-	AskedPunt // its policy is to punt
+	AskedPunt   // its policy is to punt
+	AskedReject // its policy is to drop it and to tell the sender
 )
 
 // Acquire says what the policy of a packet wants that the inner chip punted for it (RFC 4301, 5.1
@@ -28,6 +29,8 @@ func (v *View) Acquire(packet xfrm.Selector) (Asking, events.Event) {
 		return AskedSA, events.AcquireOf(p, packet)
 	case p.Action == xfrm.ActionPunt:
 		return AskedPunt, events.Event{}
+	case p.Action == xfrm.ActionReject:
+		return AskedReject, events.Event{}
 	}
 	return AskedNothing, events.Event{}
 }

@@ -106,6 +106,7 @@ func TestAcquireOfThePolicyThatDecides(t *testing.T) {
 		{before + "10 tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid 9 mode tunnel", session.AskedSA, 9},
 		{before + "11 tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid 9 mode tunnel", session.AskedSA, 7},
 		{before + "10 action punt", session.AskedPunt, 0},
+		{before + "10 action reject", session.AskedReject, 0},
 		{before + "10 action allow", session.AskedNothing, 0},
 		{before + "9 action block", session.AskedNothing, 0},
 		{"xfrm policy add src 10.1.0.9 dst 10.2.0.9 dir out priority 10 action punt", session.AskedSA, 7},

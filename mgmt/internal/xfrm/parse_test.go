@@ -153,6 +153,7 @@ func TestPolicy(t *testing.T) {
 		"xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir out " + tmpl:        out(both, func(p *Policy) { p.Template = &template }),
 		"xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 proto any dir out":      out(both, nil),
 		"xfrm policy add dst 10.2.0.0/16 dir out priority 7 action block":        out(Selector{Dst: both.Dst}, func(p *Policy) { p.Priority, p.Action = 7, ActionBlock }),
+		"xfrm policy add dst 10.2.0.0/16 dir out action reject":                  out(Selector{Dst: both.Dst}, func(p *Policy) { p.Action = ActionReject }),
 		"xfrm policy add dst 10.2.0.0/16 dir out index 9 ptype main action punt": out(Selector{Dst: both.Dst}, func(p *Policy) { p.Index, p.Action = 9, ActionPunt }),
 		"xfrm policy add src 10.1.0.1 dst 10.2.0.1 proto udp sport 53 dport 1024 dev black dir out": out(
 			Selector{Src: prefix("10.1.0.1/32"), Dst: prefix("10.2.0.1/32"), Proto: 17, SPort: One(53), DPort: One(1024)}, nil).on("black"),
@@ -365,7 +366,7 @@ func TestRefusals(t *testing.T) {
 		{add + "mode tunnel sel proto tcp dport 443-80 " + gcm, "the range 443-80 after dport"},
 		{"xfrm policy add dst 10.0.0.0/8 dir sideways", "dir must be one of"},
 		{"xfrm policy add dst 10.0.0.0/8 dir out dir in", "twice"},
-		{"xfrm policy add dst 10.0.0.0/8 dir out action maybe", "allow, block or punt"},
+		{"xfrm policy add dst 10.0.0.0/8 dir out action maybe", "allow, block, reject or punt"},
 		{"xfrm policy add dst 10.0.0.0/8 dir out action block " + tmpl, "no tmpl"},
 		{"xfrm policy add dst 10.0.0.0/8 dir out " + tmpl + " " + tmpl, "second tmpl"},
 		{"xfrm policy add dst 10.0.0.0/8 dir out " + tmpl + " level use", "required"},

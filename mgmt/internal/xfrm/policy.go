@@ -78,10 +78,10 @@ func (p *parser) action() (Action, error) {
 		return "", err
 	}
 	switch action := Action(word.Text); action {
-	case ActionAllow, ActionBlock, ActionPunt:
+	case ActionAllow, ActionBlock, ActionPunt, ActionReject:
 		return action, nil
 	}
-	return "", word.errorf("action must be allow, block or punt, not %s", word.quoted())
+	return "", word.errorf("action must be allow, block, reject or punt, not %s", word.quoted())
 }
 
 // policyFlag reads `flag fragment-first`, which is this box's own.
@@ -100,8 +100,8 @@ func (p *parser) policyFlag(pol *Policy) error {
 	return word.errorf("flag must be fragment-first, not %s", word.quoted())
 }
 
-// policyAdd reads what iproute2's xfrm_policy_modify reads, `action punt`, `flag fragment-first`,
-// `name` and, in an update, `sas`.
+// policyAdd reads what iproute2's xfrm_policy_modify reads, `action punt` and `reject`, `flag
+// fragment-first`, `name` and, in an update, `sas`.
 func (p *parser) policyAdd(update bool) (Command, error) {
 	pol := Policy{Selector: Selector{Src: Everything, Dst: Everything}, Action: ActionAllow}
 	var selector, dir bool
@@ -177,6 +177,8 @@ func checkPolicy(pos Pos, pol *Policy) error {
 		return Errorf(pos, "a policy needs its direction: dir in, dir out or dir fwd")
 	case pol.Action != ActionAllow && pol.Template != nil:
 		return Errorf(pos, "a policy with action %s takes no tmpl", pol.Action)
+	case pol.Action == ActionReject && pol.Dir != DirOut:
+		return Errorf(pos, "action reject is for dir out: the senders of packets from black are not told, write action block")
 	case pol.FragmentFirst && (pol.Dir != DirOut || pol.Template == nil):
 		return Errorf(pos, "flag fragment-first is for an out policy with a tmpl: no other packets are encrypted")
 	case pol.FragmentFirst && pol.Template.Mode == ModeTransport:

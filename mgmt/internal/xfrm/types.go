@@ -149,7 +149,9 @@ type Action string
 const (
 	ActionAllow Action = "allow"
 	ActionBlock Action = "block"
-	ActionPunt  Action = "punt" // not in iproute2: to the management CPU
+	// Not in iproute2: to the management CPU, and discarded there with an answer to the sender.
+	ActionPunt   Action = "punt"
+	ActionReject Action = "reject"
 )
 
 // Template says which SA a policy asks for.

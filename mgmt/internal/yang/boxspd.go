@@ -51,8 +51,8 @@ func policyOf(text json.RawMessage) (p *policy, reason string, err error) {
 		return p, fmt.Sprintf("what a later version has: %v", err), nil
 	}
 	switch t := b.Tmpl; {
-	case b.Action == xfrm.ActionPunt:
-		return p, "action punt", nil
+	case b.Action == xfrm.ActionPunt, b.Action == xfrm.ActionReject:
+		return p, "action " + string(b.Action), nil
 	case b.Action == xfrm.ActionAllow && t == nil:
 		p.action = bypass
 	case b.Action == xfrm.ActionAllow:
