@@ -280,8 +280,8 @@ def behind(red: Host) -> None:
 
 
 def test_traceroute_shows_the_box(tmp_path: Path) -> None:
-    """Linux behind the box hears that its TTL is over from the red port, of what is protected and
-    of what is bypassed; the packet goes no further."""
+    """Linux behind the box hears from the red port that its TTL is over, for a tunnel and for clear
+    traffic; the packet goes no further."""
     with live_box(tmp_path, lines=EXPIRING) as (_, red, _), hosts("box") as (box,), managed(box, tmp_path) as daemon:
         behind(red)
         assert red.python(PROBE, "10.2.0.9", 1) == red.python(PROBE, "10.3.0.9", 1) == f"11 0 {BOX[0][0]}\n"
@@ -306,3 +306,40 @@ def test_senders_hear_of_a_policy_that_rejects(tmp_path: Path) -> None:
         inner = client.get("counters")["chips"]["inner"]
         client.close()
     assert inner["punt_policy"] >= 2 and inner["tx_protect"] == inner["tx_bypass"] == 0
+
+
+# Sends ICMP type 3 code 4 to the box about ESP packets of its own: each pair of words is an SPI and
+# an MTU.
+TOLD = """
+import socket, struct, sys
+box, peer, words = *sys.argv[1:3], sys.argv[3:]
+def mended(data, at):
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    total = (total & 0xFFFF) + (total >> 16)
+    return data[:at] + struct.pack("!H", ~(total + (total >> 16)) & 0xFFFF) + data[at + 2:]
+with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP) as raw:
+    for spi, mtu in zip(words[::2], words[1::2]):
+        ends = socket.inet_aton(box) + socket.inet_aton(peer)
+        header = mended(struct.pack("!BBHHHBBH", 0x45, 0, 1438, 7, 0x4000, 60, 50, 0) + ends, 10)
+        about = header + struct.pack("!II", int(spi, 16), 9)
+        raw.sendto(mended(struct.pack("!BBHHH", 3, 4, 0, 0, int(mtu)) + about, 2), (box, 0))
+"""
+
+
+def test_a_tunnel_learns_its_path_mtu(tmp_path: Path) -> None:
+    """A router on the black side tells the box of a path of 1300 bytes, amid forged messages with
+    other SPIs and impossible numbers; Linux behind the box hears how much ESP leaves of that."""
+    forged = ("0x1002", 600, "0x1001", 0, "0x1001", 68, "0x1001", 575, "0x1001", 1439, "0x1001", 9000)
+    with (
+        live_box(tmp_path, lines=TOO_LONG) as (_, red, black),
+        hosts("box") as (box,),
+        managed(box, tmp_path) as daemon,
+    ):
+        assert red.python(GROW, "10.2.0.9") == f"{TUNNEL_MTU}\n"
+        black.python(TOLD, BOX[1][0], PEER, *forged, "0x1001", 1300, *forged)
+        end = time.monotonic() + WAIT_S
+        while "path MTU of an SA has changed" not in daemon.log():
+            assert time.monotonic() < end, daemon.log()
+            time.sleep(0.1)
+        # Less 20, 8, 8 and 16, which is a multiple of 4, less the trailer's 2.
+        assert red.python(GROW, "10.2.0.8") == "1246\n"

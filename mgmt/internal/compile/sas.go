@@ -96,7 +96,7 @@ func (c *compiler) outboundSAs() error {
 		if err != nil {
 			return err
 		}
-		c.out.Tunnels[sa.Row] = tunnelRow(sa, row, p.Mtu, c.arrays[mapBlock(sa.DSCP.Map)])
+		c.out.Tunnels[sa.Row] = tunnelRow(sa, row, c.m.TunnelMTU(sa, p.Mtu), c.arrays[mapBlock(sa.DSCP.Map)])
 	}
 	return nil
 }

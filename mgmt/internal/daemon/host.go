@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/punt"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
@@ -21,6 +22,7 @@ type host struct {
 	asking  chan []byte    // frames that were punted by a policy
 	tooLong chan []byte    // for their length
 	expired chan []byte    // and for their TTL
+	paths   chan model.PathReport
 }
 
 // kept is where a punted frame is seen to in this process; nil if it is Linux's.
@@ -38,6 +40,20 @@ func (h *host) kept(header transport.PuntHeader) chan<- []byte {
 	return nil
 }
 
+// hear notes what ICMP from black says about paths. Such a frame is Linux's, too, which may have a
+// socket that sends there.
+func (h *host) hear(header transport.PuntHeader, frame []byte) {
+	if header.Port != transport.PortBlack || header.Reason != regs.PuntReasonIcmp {
+		return
+	}
+	if report, ok := punt.ReadPathReport(frame); ok {
+		select {
+		case h.paths <- report:
+		default: // longer packets will be spoken of again
+		}
+	}
+}
+
 // OpenHost makes a device with the given name for each port, and takes the frames of the management
 // CPU. Only OpenHost needs rights (CAP_NET_ADMIN). The caller must then call Relay, which carries
 // frames.
@@ -52,7 +68,7 @@ func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName string) error {
 	if err != nil {
 		return err
 	}
-	d.host = &host{devices, frames, [2]punt.Device{red, black}, make(chan []byte, mostAsking), make(chan []byte, mostAsking), make(chan []byte, mostAsking)}
+	d.host = &host{devices, frames, [2]punt.Device{red, black}, make(chan []byte, mostAsking), make(chan []byte, mostAsking), make(chan []byte, mostAsking), make(chan model.PathReport, mostAsking)}
 	for _, device := range d.host.ports {
 		d.log.Info("Linux is the host behind a port", "device", device.Name, "address", device.MAC.String(), "mtu", device.MTU)
 	}
@@ -70,9 +86,11 @@ func (d *Daemon) Relay(ctx context.Context) error {
 	})
 	group.Go(func() error { return d.tellSenders(ctx, d.host.tooLong, answer) })
 	group.Go(func() error { return d.tellExpired(ctx, d.host.expired, answer) })
+	group.Go(func() error { return d.followPaths(ctx, d.host.paths) })
 	group.Go(func() error { return d.followNeighbours(ctx) })
 	group.Go(func() error {
 		return punt.Relay(ctx, d.host.frames, d.host.devices, func(header transport.PuntHeader, frame []byte) bool {
+			d.host.hear(header, frame)
 			queue := d.host.kept(header)
 			if queue == nil {
 				return false

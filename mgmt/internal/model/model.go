@@ -133,6 +133,8 @@ type Network struct {
 	VLANs  []VLAN           `json:"vlans,omitempty"`
 	// Learned are addresses of hosts that the kernel found; those in Neighs come first.
 	Learned map[NextHop]xfrm.MAC `json:"learned,omitempty"`
+	// Paths are path MTUs that ICMP told, by the ages of outbound SAs.
+	Paths map[uint64]LearnedMTU `json:"paths,omitempty"`
 	// Reassembly are the limits of datagrams that wait for fragments.
 	Reassembly Reassembly `json:"reassembly,omitzero"`
 	// Punt has the limits of punted and injected frames that differ from those after reset, by

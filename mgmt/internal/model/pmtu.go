@@ -24,7 +24,7 @@ func (m *Model) PathMTU(sa *SA) uint32 {
 		return m.Mtu(xfrm.Black)
 	}
 	to := sa.Dst
-	return cmp.Or(m.Lookup(xfrm.Black, netip.PrefixFrom(to, to.BitLen())).Mtu, m.Mtu(xfrm.Black))
+	return m.TunnelMTU(sa, cmp.Or(m.Lookup(xfrm.Black, netip.PrefixFrom(to, to.BitLen())).Mtu, m.Mtu(xfrm.Black)))
 }
 
 // InnerMTU is the longest packet that an outbound SA carries in packets of ESP of at most mtu bytes

@@ -10,8 +10,8 @@ import (
 )
 
 // Replace makes the configuration that of some commands, which add and set (xfrm.ParseConfig). SAs
-// stay, and so do next hops that were learned, and policies that are wanted as they are: their
-// packets are not interrupted, and their counts go on.
+// stay, and so do next hops and path MTUs that were learned, and policies that are wanted as they
+// are: their packets are not interrupted, and their counts go on.
 func (m *Model) Replace(commands []xfrm.Command) error {
 	m.Changes.Network = true
 	m.resetNetwork()
@@ -31,7 +31,7 @@ func (m *Model) Replace(commands []xfrm.Command) error {
 func (m *Model) resetNetwork() {
 	old := m.Network
 	m.Network = NewModel().Network
-	m.Learned, m.NextAge, m.LastIndex = old.Learned, old.NextAge, old.LastIndex
+	m.Learned, m.Paths, m.NextAge, m.LastIndex = old.Learned, old.Paths, old.NextAge, old.LastIndex
 	for _, b := range Buckets {
 		if _, set := old.Punt[b.Dev][b.Group]; set {
 			m.setBucket(b, b.reset)

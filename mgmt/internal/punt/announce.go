@@ -49,11 +49,14 @@ func ethernet(to, from xfrm.MAC, protocol uint16) []byte {
 	return binary.BigEndian.AppendUint16(append(append([]byte(nil), to[:]...), from[:]...), protocol)
 }
 
-// checksum is that of RFC 1071, of an even number of bytes.
+// checksum is that of RFC 1071; 0 of data with a right one in it.
 func checksum(data []byte) uint16 {
 	sum := uint32(0)
-	for i := 0; i < len(data); i += 2 {
+	for i := 0; i+1 < len(data); i += 2 {
 		sum += uint32(binary.BigEndian.Uint16(data[i:]))
+	}
+	if len(data)%2 != 0 {
+		sum += uint32(data[len(data)-1]) << 8
 	}
 	for sum > 0xFFFF {
 		sum = sum>>16 + sum&0xFFFF

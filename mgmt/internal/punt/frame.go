@@ -23,8 +23,8 @@ const (
 func Flow(frame []byte) (xfrm.Selector, bool) { return ReadPacket(frame, xfrm.AllExtensionHeaders) }
 
 // ReadPacket is the selector of exactly the IP packet in a frame, from the fields that the chips
-// read in it (docs/explanation/chips.md). It is false without an IP packet, and of a later fragment;
-// the chips punt such frames for other reasons than a policy.
+// read in it (docs/explanation/chips.md). It is false without an IP packet, and of a later
+// fragment; the chips punt such frames for other reasons than a policy.
 func ReadPacket(frame []byte, skipped xfrm.ExtensionHeaders) (xfrm.Selector, bool) {
 	head, packet, ok := SplitFrame(frame)
 	if !ok {
@@ -56,30 +56,50 @@ func SplitFrame(frame []byte) (head, packet []byte, ok bool) {
 }
 
 func readIPv4(packet []byte) (s xfrm.Selector, ok bool) {
-	const least, offsetMask = 20, 0x1FFF
-	if len(packet) < least {
+	proto, payload, ok := payload4(packet)
+	if !ok {
 		return s, false
+	}
+	return packetSelector(packet[12:16], packet[16:20], proto, payload), true
+}
+
+const offset4 = 0x1FFF // in the field of flags and offset
+
+// payload4 gives the bytes behind the header of a packet, without padding of its frame.
+func payload4(packet []byte) (proto uint8, payload []byte, ok bool) {
+	const least = 20
+	if len(packet) < least {
+		return 0, nil, false
 	}
 	header, total := int(packet[0]&15)*4, int(binary.BigEndian.Uint16(packet[2:]))
-	if header < least || total < header || total > len(packet) || binary.BigEndian.Uint16(packet[6:])&offsetMask != 0 {
-		return s, false
+	if header < least || total < header || total > len(packet) || binary.BigEndian.Uint16(packet[6:])&offset4 != 0 {
+		return 0, nil, false
 	}
-	return packetSelector(packet[12:16], packet[16:20], packet[9], packet[header:total]), true
+	return packet[9], packet[header:total], true
 }
 
 func readIPv6(packet []byte, skipped xfrm.ExtensionHeaders) (s xfrm.Selector, ok bool) {
+	proto, payload, ok := payload6(packet, skipped)
+	if !ok {
+		return s, false
+	}
+	return packetSelector(packet[8:24], packet[24:40], proto, payload), true
+}
+
+// payload6 gives the bytes behind the headers that are skipped.
+func payload6(packet []byte, skipped xfrm.ExtensionHeaders) (proto uint8, payload []byte, ok bool) {
 	const header, unit, fragment = 40, 8, 44
 	if len(packet) < header {
-		return s, false
+		return 0, nil, false
 	}
 	total := header + int(binary.BigEndian.Uint16(packet[4:]))
 	if total > len(packet) {
-		return s, false
+		return 0, nil, false
 	}
 	next, rest := packet[6], packet[header:total]
 	for skipped.Skips(next) {
 		if len(rest) < unit {
-			return s, false
+			return 0, nil, false
 		}
 		size := unit
 		later := next == fragment && binary.BigEndian.Uint16(rest[2:])>>3 != 0
@@ -87,11 +107,11 @@ func readIPv6(packet []byte, skipped xfrm.ExtensionHeaders) (s xfrm.Selector, ok
 			size += unit * int(rest[1])
 		}
 		if later || len(rest) < size {
-			return s, false
+			return 0, nil, false
 		}
 		next, rest = rest[0], rest[size:]
 	}
-	return packetSelector(packet[8:24], packet[24:40], next, rest), true
+	return next, rest, true
 }
 
 // packetSelector is that of a packet. Of one that is too short for its ports or its type nothing

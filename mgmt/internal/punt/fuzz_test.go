@@ -47,6 +47,9 @@ func FuzzFrame(f *testing.F) {
 				t.Errorf("%s, but golang.org/x/net has %s to %s", s, src, dst)
 			}
 		}
+		if r, ok := ReadPathReport(frame); ok && r.Src.Is6() != r.Dst.Is6() {
+			t.Errorf("%+v", r)
+		}
 		for _, from := range []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")} {
 			if len(packet) == 0 || packet[0]>>4 == 6 != from.Is6() {
 				continue

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import (
+	"maps"
+	"net/netip"
+
+	"sallyport/mgmt/internal/xfrm"
+)
+
+const (
+	// leastTold4 is the least path MTU over IPv4 that is believed: what each host takes (RFC 791).
+	// Over IPv6 it is [xfrm.MinMTU6] (RFC 8201, 4).
+	leastTold4 = 576
+	// PathAge is how long a path MTU holds, in seconds; then longer packets are tried again (RFC
+	// 1191, 6.3; RFC 8201, 4).
+	PathAge = 600
+)
+
+// PathReport is what ICMP says about an ESP packet of the box: it was too long for its path.
+type PathReport struct {
+	Src, Dst     netip.Addr
+	SPI          uint32
+	Encap        bool // in UDP, with these ports
+	SPort, DPort uint16
+	Length       uint32 // of the packet
+	MTU          uint32 // of the path
+}
+
+// LearnedMTU is a path MTU that ICMP told, and when it is forgotten, in seconds since the epoch.
+type LearnedMTU struct {
+	MTU   uint32 `json:"mtu"`
+	Until int64  `json:"until"`
+}
+
+// Reported is the outbound SA that a report is about, and to be believed for: SPI, addresses and
+// ports are those of a tunnel, and the path MTU is plausible. That is no less than each host takes,
+// less than the SA's path MTU, and less than the packet's length (RFC 4301, 6.1.1 and 8.2.1). Nil
+// otherwise.
+func (m *Model) Reported(r PathReport) *SA {
+	sa := m.SAs.Find(xfrm.ID{Dst: r.Dst, Proto: "esp", SPI: r.SPI})
+	if sa == nil || sa.Way != xfrm.DirOut || sa.Mode != xfrm.ModeTunnel || sa.Src != r.Src || r.Encap != (sa.Encap != nil) {
+		return nil
+	}
+	if sa.Encap != nil && (sa.Encap.SPort != r.SPort || sa.Encap.DPort != r.DPort) {
+		return nil
+	}
+	least := uint32(leastTold4)
+	if r.Dst.Is6() {
+		least = xfrm.MinMTU6
+	}
+	if r.MTU < least || r.MTU >= m.PathMTU(sa) || r.MTU >= r.Length {
+		return nil
+	}
+	return sa
+}
+
+// FollowPaths gives the path MTUs of after some were told, by the ages of their SAs, and without
+// those whose time is over. `changed` has the ages of the SAs whose path MTU is another.
+func (m *Model) FollowPaths(told map[uint64]uint32, now int64) (paths map[uint64]LearnedMTU, changed []uint64) {
+	paths = map[uint64]LearnedMTU{}
+	maps.Copy(paths, m.Paths)
+	for age, path := range m.Paths {
+		if path.Until <= now {
+			delete(paths, age)
+			changed = append(changed, age)
+		}
+	}
+	for age, mtu := range told {
+		if sa := m.SAs.OfAge(age); sa != nil && mtu < m.PathMTU(sa) {
+			paths[age] = LearnedMTU{mtu, now + PathAge}
+			changed = append(changed, age)
+		}
+	}
+	return paths, changed
+}
+
+// PathsOver says whether the time of some path MTU is over.
+func (m *Model) PathsOver(now int64) bool {
+	for _, path := range m.Paths {
+		if path.Until <= now {
+			return true
+		}
+	}
+	return false
+}
+
+// TunnelMTU is the MTU of an SA's path: that of its route, 0 for none, or what ICMP told if that
+// is lower.
+func (m *Model) TunnelMTU(sa *SA, mtu uint32) uint32 {
+	if path, told := m.Paths[sa.Age]; told && (mtu == 0 || path.MTU < mtu) {
+		return path.MTU
+	}
+	return mtu
+}
