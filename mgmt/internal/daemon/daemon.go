@@ -22,6 +22,7 @@ import (
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/saved"
 	"sallyport/mgmt/internal/session"
+	"sallyport/mgmt/internal/shares"
 	"sallyport/mgmt/internal/upsets"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -59,7 +60,7 @@ type Daemon struct {
 	events hub
 	// remoteReaders bounds what the log has of them.
 	remoteReaders rate.Sometimes
-	shares        *shares
+	shares        *shares.Shares
 }
 
 // logAgain is how often one of many requests of readers of the network is in the log.
@@ -67,7 +68,7 @@ const logAgain = 10 * time.Second
 
 // New makes the daemon of a session that holds its box, and says in the log what it found there.
 func New(session *session.Session, log *slog.Logger, version string) (*Daemon, error) {
-	d := &Daemon{log: log, version: version, now: time.Now, session: session, reserved: reserved{spis: reservations{}}, uses: lastUses{uses: uses{}}, ended: map[xfrm.ID]bool{}, links: events.AllUp(), statuses: events.AllWell(), events: newHub(), upsets: upsets.New(session), waits: make(chan struct{}, 1), remoteReaders: rate.Sometimes{First: 1, Interval: logAgain}, shares: newShares()}
+	d := &Daemon{log: log, version: version, now: time.Now, session: session, reserved: reserved{spis: reservations{}}, uses: lastUses{uses: uses{}}, ended: map[xfrm.ID]bool{}, links: events.AllUp(), statuses: events.AllWell(), events: newHub(), upsets: upsets.New(session), waits: make(chan struct{}, 1), remoteReaders: rate.Sometimes{First: 1, Interval: logAgain}, shares: shares.New()}
 	session.Out, session.Notes, session.Ages = io.Discard, io.Discard, true
 	d.unwritten.Store("")
 	d.show()

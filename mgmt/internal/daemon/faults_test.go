@@ -5,8 +5,12 @@ package daemon
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
+	"fmt"
 	"testing"
 	"time"
+
+	"sallyport/mgmt/internal/shares"
 )
 
 // TestTellExpired: traceroute's packets of one source are answered up to its share, those of
@@ -51,7 +55,7 @@ func TestTellExpired(t *testing.T) {
 			t.Errorf("%x", answer)
 		}
 	}
-	if len(count) != 2 || count[9] != shareAtOnce+1 || count[8] != 1 {
+	if len(count) != 2 || count[9] != shares.AtOnce+1 || count[8] != 1 {
 		t.Errorf("answers: %v", count)
 	}
 }
@@ -82,5 +86,57 @@ func TestTellRejected(t *testing.T) {
 		if answer := <-answers; !bytes.Equal(answer[14+20:14+22], []byte{3, 13}) || !bytes.HasPrefix(asked(t, 7)[14:], answer[14+28:]) {
 			t.Errorf("%x", answer)
 		}
+	}
+}
+
+// long is a frame of one flow whose packet has 1500 bytes and may not be cut.
+func long(t *testing.T, sport uint16) []byte {
+	frame := append(asked(t, sport), make([]byte, 14+1500)...)[:14+1500]
+	binary.BigEndian.PutUint16(frame[14+2:], 1500)
+	frame[14+6] = 0x40
+	return frame
+}
+
+// TestTellSenders: a flow is told once a second how long its packets may be, and what may be cut is
+// not spoken of.
+func TestTellSenders(t *testing.T) {
+	r := newRig(t)
+	now := time.Unix(1_700_000_000, 0)
+	r.daemon.now = func() time.Time { return now }
+	r.must(tunnel[0], tunnel[1], "addr add 10.1.0.1/24 dev red", "link set dev black mtu 1400",
+		"xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir out tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid 1 mode tunnel")
+	frames, answers := make(chan []byte), make(chan []byte, 10)
+	ctx, end := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() {
+		done <- r.daemon.tellSenders(ctx, frames, func(frame []byte) error { answers <- frame; return nil })
+	}()
+	cut := long(t, 9)
+	cut[14+6] = 0
+	var got []uint16
+	tell := func() {
+		t.Helper()
+		answer := <-answers
+		quoted := answer[14+20+8:]
+		got = append(got, binary.BigEndian.Uint16(quoted[20:]))
+		// 1400 - 20 - 8 - 8 - 16 = 1348, less pad length and next header.
+		if mtu := binary.BigEndian.Uint16(answer[14+20+6:]); mtu != 1346 || !bytes.Equal(answer[14+12:14+16], []byte{10, 1, 0, 1}) {
+			t.Errorf("%x", answer)
+		}
+	}
+	for _, frame := range [][]byte{long(t, 7), long(t, 7), cut, asked(t, 10), long(t, 8)} {
+		frames <- frame
+	}
+	tell()
+	tell()
+	now = now.Add(askAgain)
+	frames <- long(t, 7)
+	tell()
+	end()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if fmt.Sprint(got) != "[7 8 7]" {
+		t.Errorf("told: %v", got)
 	}
 }

@@ -23,7 +23,7 @@ var upwards = strings.Fields(`
 	card chip place
 	model compile plan usedkeys store saved events session upsets
 	listen mutual control wire peer pair
-	punt
+	punt shares
 	config
 	daemon
 	api web traffic yang

@@ -4,9 +4,11 @@ package session
 
 import (
 	"maps"
+	"net/netip"
 
 	"sallyport/mgmt/internal/events"
 	"sallyport/mgmt/internal/store"
+	"sallyport/mgmt/internal/xfrm"
 )
 
 // source takes the box's events.
@@ -53,4 +55,54 @@ func (s *Session) reading(use func(*store.State) error) error {
 		return err
 	}
 	return use(state)
+}
+
+// Asking is what the box has to do with a packet that its inner chip punted by a policy.
+type Asking int
+
+const (
+	AskedNothing Asking = iota // no policy speaks of it any more: it is dropped
+	// its policy protects, and has no SA for it: key management is asked for one
+	AskedSA
+	AskedPunt   // its policy is to punt
+	AskedReject // its policy is to drop it and to tell the sender
+)
+
+// Acquire says what the policy of a packet wants that the inner chip punted for it (RFC 4301, 5.1
+// step 3b); with AskedSA comes the event.
+func (v *View) Acquire(packet xfrm.Selector) (Asking, events.Event) {
+	switch p := v.model.OutPolicy(packet); {
+	case p == nil:
+	case p.Template != nil:
+		return AskedSA, events.AcquireOf(p, packet)
+	case p.Action == xfrm.ActionPunt:
+		return AskedPunt, events.Event{}
+	case p.Action == xfrm.ActionReject:
+		return AskedReject, events.Event{}
+	}
+	return AskedNothing, events.Event{}
+}
+
+// Skipped are the extension headers behind which the chips look for a packet's protocol.
+func (v *View) Skipped() xfrm.ExtensionHeaders { return v.model.SkippedHeaders() }
+
+// Router is the address of the red port from which the box tells the sender of a packet from red
+// what became of it. It is not valid if the box tells nothing: in a bridge, without an address of
+// the packet's IP version, and if source or destination is the broadcast address of a network of
+// the box (RFC 1812, 4.3.2.7).
+func (v *View) Router(packet xfrm.Selector) netip.Addr {
+	m := v.model
+	if m.Bump() || m.IsBroadcast(packet.Src.Addr()) || m.IsBroadcast(packet.Dst.Addr()) {
+		return netip.Addr{}
+	}
+	return m.Local(xfrm.Red, packet.Version() == 6)
+}
+
+// TooLong is the longest packet of a packet's flow that passes (RFC 4301, 8.2.1); 0 if the policy
+// with the limit is gone.
+func (v *View) TooLong(packet xfrm.Selector) (mtu uint32) {
+	if p := v.model.OutPolicy(packet); p != nil {
+		mtu = v.model.EntryMTU(p, packet)
+	}
+	return mtu
 }

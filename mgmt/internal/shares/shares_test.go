@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package daemon
+package shares
 
 import (
 	"encoding/binary"
@@ -11,16 +11,16 @@ import (
 
 func TestShares(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
-	s := newShares()
+	s := New()
 	take := func(address string, want ...bool) {
 		t.Helper()
 		for i, w := range want {
-			if got := s.take(netip.MustParseAddr(address), now); got != w {
+			if got := s.Take(netip.MustParseAddr(address), now); got != w {
 				t.Errorf("%s, %d: %t", address, i, got)
 			}
 		}
 	}
-	all := make([]bool, shareAtOnce)
+	all := make([]bool, AtOnce)
 	for i := range all {
 		all[i] = true
 	}
@@ -28,33 +28,33 @@ func TestShares(t *testing.T) {
 	// A /64 is one source.
 	take("2001:db8:1::2", all...)
 	take("2001:db8:1::ffff", false)
-	now = now.Add(time.Second / sharePerSecond)
+	now = now.Add(time.Second / PerSecond)
 	take("10.1.0.2", true, false)
 	now = now.Add(time.Hour)
 	take("10.1.0.2", append(all, false)...)
 
 	// A flood of one source leaves others their shares, but for those of its hash; a flood of many
 	// sources gets no more than all shares.
-	s, starved := newShares(), 0
+	s, starved := New(), 0
 	flood := netip.MustParseAddr("192.0.2.66")
 	for i := range 1000 {
-		s.take(flood, now)
-		if !s.take(netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}), now) {
+		s.Take(flood, now)
+		if !s.Take(netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}), now) {
 			starved++
 		}
 	}
 	if starved > 20 {
 		t.Errorf("%d of 1000 sources get nothing", starved)
 	}
-	s, taken := newShares(), 0
+	s, taken := New(), 0
 	for i := range 100_000 {
 		var address [4]byte
 		binary.BigEndian.PutUint32(address[:], uint32(i)|10<<24)
-		if s.take(netip.AddrFrom4(address), now) {
+		if s.Take(netip.AddrFrom4(address), now) {
 			taken++
 		}
 	}
-	if taken != mostShares*shareAtOnce {
+	if taken != mostShares*AtOnce {
 		t.Errorf("%d answers at once", taken)
 	}
 }
