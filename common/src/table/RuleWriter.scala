@@ -109,7 +109,7 @@ class RuleWriter(p: TernaryTableParams) extends Module {
           group := software.index >> groupLow
           state := look
         }.elsewhen(!io.software.valid) {
-          when((waiting >> group)(0)) { state := load }.otherwise { group := group + 1.U }
+          when((waiting >> group)(0)) { state := load }.elsewhen((p.rows > groupRows).B) { group := group + 1.U }
         }
       }
       is(look)(state := compare)

@@ -14,7 +14,7 @@ class Upsets {
   void add(Cycle at, const ChipMemory& memory, int64_t row, int bit) { due_.insert({at, {memory, row, bit}}); }
   void clear() { due_.clear(); }
 
-  // Before the chip's cycle `now`: flips what is due.
+  // Before the chip's cycle `now`: flips the bits that are due.
   void apply(Cycle now) {
     while (!due_.empty() && due_.begin()->first <= now) {
       const Flip& flip = due_.begin()->second;
