@@ -59,13 +59,14 @@ def run(
     watched = ([far] if capture else []) + [PORTS[chip] for chip in injected if not capture or PORTS[chip] != far]
     with Simulator(boxes=1, threads=threads, seed=seed, crypto=crypto, chips=chips) as sim:
         sim.sallyctl(0, "-batch", xfrm)
+        _flip(sim, todo.upsets)
         _tester_as_neighbour(sim, xfrm)
-        _inject(sim, todo, seed)
         out.mkdir(parents=True, exist_ok=True)
         for port in watched:
             sim.command("capture", port=f"box0.{port}", direction="out", file=str(out / f"{port}.pcapng"))
         for chip in PUNT_PORTS:
             sim.command("capture", port=f"box0.{chip}.punt", direction="out", file=str(out / f"punt-{chip}.pcapng"))
+        _inject(sim, todo, seed)
         sources = [
             {"port": f"box0.{chip}.inject", "file": str(path.resolve())} for chip, path in sorted(injected.items())
         ]
@@ -135,16 +136,20 @@ def names_neighbour(xfrm: Path, device: str) -> bool:
     return any(re.search(pattern, text, re.MULTILINE) for pattern in patterns)
 
 
-def _inject(sim: Simulator, faults: Faults, seed: int) -> None:
-    if faults.links:
-        for link in sim.ready["links"]:
-            sim.command("fault", link=link, seed=seed, **faults.links)
-    for upset in faults.upsets:
-        names = [memory["name"] for memory in sim.command("memories")["memories"]]
+def _flip(sim: Simulator, upsets: list[dict[str, str | int]]) -> None:
+    """Flips bits of memories; an [InputError] if one is not there."""
+    names = [memory["name"] for memory in sim.command("memories")["memories"]] if upsets else []
+    for upset in upsets:
         if upset["upset"] not in names:
             near = ", ".join(difflib.get_close_matches(str(upset["upset"]), names, cutoff=0.3)) or names[0]
             raise InputError(f"--fault upset: there is no memory {upset['upset']!r}; there are {near}")
         sim.command("fault", **upset)
+
+
+def _inject(sim: Simulator, faults: Faults, seed: int) -> None:
+    if faults.links:
+        for link in sim.ready["links"]:
+            sim.command("fault", link=link, seed=seed, **faults.links)
     if faults.tamper:
         sim.command("tamper", box=0, on=True)
 
