@@ -57,7 +57,23 @@ func TestKill(t *testing.T) {
 		m.cutShort(change.lines)
 		return !m.launch(n)
 	})
+	m.atRest()
 	m.checkFiles()
+}
+
+// atRest kills a daemon that has stopped the ports from receiving to write a wrong rule. The next
+// one has them receive again.
+func (m *victim) atRest() {
+	m.t.Helper()
+	now := m.list()
+	m.child.Kill()
+	<-m.child.Ended()
+	const receive = 1
+	for c, register := range map[transport.Chip]regs.Register{transport.Inner: regs.InnerControl, transport.Outer: regs.OuterControl} {
+		m.box.Set(c, register, m.box.Get(c, register)&^receive)
+	}
+	m.start()
+	m.check("ports at rest", rekey{before: now, after: now})
 }
 
 // each kills a daemon at its steps, until it has been through all of them, and starts another.

@@ -98,13 +98,16 @@ func (d *Daemon) Adopted() bool {
 	return d.adopted.Load() || d.owed != nil
 }
 
-// Recover undoes a change that the end of another daemon cut short. It comes once it is known
-// whether the ports may be open. What cannot be undone yet is tried with each poll.
+// Recover undoes a change that the end of another daemon cut short, and opens ports that it had at
+// rest to write a rule. It comes once it is known whether the ports may be open. What cannot be
+// undone yet is tried with each poll.
 func (d *Daemon) Recover() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	_, d.owed = d.undo()
-	return d.outlive(d.owed)
+	if _, d.owed = d.undo(); d.owed != nil || d.session.Closed {
+		return d.outlive(d.owed)
+	}
+	return d.outlive(d.session.OpenPorts())
 }
 
 // Run carries out all commands or none, and wipes the keys in them.

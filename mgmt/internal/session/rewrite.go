@@ -117,7 +117,8 @@ func (s *Session) divide(t plan.Lookup, rows []chip.Row) (right, wrong []chip.Ro
 	return right, wrong, nil
 }
 
-// atRest does something while no port receives, and no packet is on its way.
+// atRest does something while no port receives, and no packet is on its way. After a kill in here
+// the next daemon opens the ports.
 func (s *Session) atRest(do func() error) error {
 	before, err := s.stopReceiving()
 	if err != nil {
