@@ -25,12 +25,17 @@ private class FlippedSpdHarness(config: InnerConfig) extends InnerHarness {
 class SpdUpsetSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   private val config = InnerConfig(saBits = 4, flowBits = 8, chip = InterfaceConfig(receiveBeats = 256))
 
+  private def started(dut: FlippedSpdHarness): InnerBench = {
+    dut.flowFlips.foreach(_.poke(0))
+    dut.ruleFlips.poke(0)
+    val bench = new InnerBench(dut, config)
+    bench.start()
+    bench
+  }
+
   test("a flipped bit of a flow lets no packet out in clear or under another SA: it is dropped by name") {
     simulate(new FlippedSpdHarness(config)) { dut =>
-      dut.flowFlips.foreach(_.poke(0))
-      dut.ruleFlips.poke(0)
-      val bench = new InnerBench(dut, config)
-      bench.start()
+      val bench = started(dut)
       // A flow to SA 703, in way 0, whose packets would leave in clear by a rule behind it; and a
       // packet of that rule that has no flow.
       val flow = encrypts.find(_.expected.exists(_.sa == 703)).get
@@ -76,10 +81,7 @@ class SpdUpsetSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
 
   test("a flipped bit of a rule lets no packet out or in: it is dropped by name") {
     simulate(new FlippedSpdHarness(config)) { dut =>
-      dut.flowFlips.foreach(_.poke(0))
-      dut.ruleFlips.poke(0)
-      val bench = new InnerBench(dut, config)
-      bench.start()
+      val bench = started(dut)
       val outbound = Seq(true, false).map(clear => encrypts.find(_.expected.map(_.bypass) == Seq(clear)).get)
       // Of an SA of several selector sets, in clear, and of an SA with one set, which asks no rule.
       def inbound(of: LinkPacket => Boolean): Decrypt =

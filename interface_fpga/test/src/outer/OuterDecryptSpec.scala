@@ -116,6 +116,14 @@ class OuterDecryptSpec extends AnyFunSuite with CompiledOnce {
     def counts: Map[String, Int] =
       dut.names.zip(dut.counts).map { case (name, count) => name -> count.peek().litValue.toInt }.toMap
 
+    /** What becomes of a frame that comes alone. */
+    def outcomes(name: String): Seq[Outcome] = {
+      val (links, punts) = (linked.length, punted.length)
+      send(frame(name).bytes)
+      for (_ <- 0 until 80) step()
+      linked.drop(links) ++ punted.drop(punts)
+    }
+
     /** What the counters say has happened since `before`, without those that did not move. */
     def since(before: Map[String, Int]): Map[String, Int] =
       counts.map { case (name, count) => name -> (count - before(name)) }.filter(_._2 != 0)
@@ -306,29 +314,24 @@ class OuterDecryptSpec extends AnyFunSuite with CompiledOnce {
     simulate(new OuterDecryptHarness(config)) { dut =>
       val bench = new Bench(dut)
       bench.start()
-      def send(name: String): Seq[Outcome] = {
-        val (links, punts) = (bench.linked.length, bench.punted.length)
-        bench.send(frame(name).bytes)
-        for (_ <- 0 until 80) bench.step()
-        bench.linked.drop(links) ++ bench.punted.drop(punts)
-      }
+      import bench.outcomes
       val esp = Seq("esp_80", "esp_unknown_spi", "esp_of_hosts_bypass")
       val others = Seq("rule_bypass", "icmp")
-      for (name <- esp ++ others) assert(send(name) == Seq(frame(name).outcome), name)
+      for (name <- esp ++ others) assert(outcomes(name) == Seq(frame(name).outcome), name)
 
       // Every bit of the row of esp_80, which is in way 0, and some of rows that hold no SA.
       val before = bench.counts
       for (bit <- 0 to SadRow.bits) {
         dut.flips(0).poke(BigInt(1) << bit)
-        assert(send("esp_80").isEmpty, s"bit $bit")
+        assert(outcomes("esp_80").isEmpty, s"bit $bit")
       }
       val places = for (way <- 0 until CuckooHash.ways; bit <- Seq(0, 31, 100, 168, 180, 240)) yield way -> bit
       for ((way, bit) <- places) {
         dut.flips.foreach(_.poke(0))
         dut.flips(way).poke(BigInt(1) << bit)
-        for (name <- esp.tail) assert(send(name).isEmpty, s"$name, way $way, bit $bit")
-        for (name <- others) assert(send(name) == Seq(frame(name).outcome), s"$name, way $way, bit $bit")
-        if (way != 0) assert(send("esp_80") == Seq(frame("esp_80").outcome), s"way $way, bit $bit")
+        for (name <- esp.tail) assert(outcomes(name).isEmpty, s"$name, way $way, bit $bit")
+        for (name <- others) assert(outcomes(name) == Seq(frame(name).outcome), s"$name, way $way, bit $bit")
+        if (way != 0) assert(outcomes("esp_80") == Seq(frame("esp_80").outcome), s"way $way, bit $bit")
       }
       val moved = bench.since(before)
       val drops = SadRow.bits + 1 + places.size * esp.tail.size
@@ -336,7 +339,7 @@ class OuterDecryptSpec extends AnyFunSuite with CompiledOnce {
       assert((moved - "rx_frames" - "sad_row_upset").values.sum == moved("rx_frames"))
 
       dut.flips.foreach(_.poke(0))
-      for (name <- esp ++ others) assert(send(name) == Seq(frame(name).outcome), name)
+      for (name <- esp ++ others) assert(outcomes(name) == Seq(frame(name).outcome), name)
     }
   }
 
@@ -344,24 +347,19 @@ class OuterDecryptSpec extends AnyFunSuite with CompiledOnce {
     simulate(new OuterDecryptHarness(config)) { dut =>
       val bench = new Bench(dut)
       bench.start()
-      def send(name: String): Seq[Outcome] = {
-        val (links, punts) = (bench.linked.length, bench.punted.length)
-        bench.send(frame(name).bytes)
-        for (_ <- 0 until 80) bench.step()
-        bench.linked.drop(links) ++ bench.punted.drop(punts)
-      }
+      import bench.outcomes
       val before = bench.counts
       for (bit <- 0 until FlippedTernaryTable.resultBits) {
         dut.ruleFlips.poke(BigInt(1) << bit)
-        assert(send("rule_bypass").isEmpty, s"bit $bit")
+        assert(outcomes("rule_bypass").isEmpty, s"bit $bit")
       }
-      for (name <- Seq("esp_80", "icmp")) assert(send(name) == Seq(frame(name).outcome), name)
+      for (name <- Seq("esp_80", "icmp")) assert(outcomes(name) == Seq(frame(name).outcome), name)
       val moved = bench.since(before)
       assert(
         moved("policy_upset") == FlippedTernaryTable.resultBits && moved("rule_row_upset") >= moved("policy_upset")
       )
       dut.ruleFlips.poke(0)
-      assert(send("rule_bypass") == Seq(frame("rule_bypass").outcome))
+      assert(outcomes("rule_bypass") == Seq(frame("rule_bypass").outcome))
     }
   }
 }
