@@ -138,13 +138,6 @@ func (m *victim) writes() (n int) {
 	return n
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestReadOnly: where the marks of used keys are on a disk that is read-only, as /var/lib may be,
 // an outbound SA is refused in one sentence and no row is written; changes that need no mark are
 // done. Where the state is there, every change is refused.

@@ -160,3 +160,10 @@ func (r *remotes) version(c *client.Client) error {
 	_, err := c.GetVersion(r.Context(), &sallyportv1.GetVersionRequest{})
 	return err
 }
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
