@@ -20,26 +20,38 @@ from tests.support.boxes import next_hops
 from tests.support.frames import read_frames
 
 SEED = 26
-UPSETS = int(os.environ.get("SALLYPORT_UPSETS", "22"))
+UPSETS = int(os.environ.get("SALLYPORT_UPSETS", "30"))
 SAS = 8
 BY_RULE = SAS // 2  # from this SA on, policies without ports, which are rules
 SUITES = tuple(suites.find(name) for name in suites.SUITES)
 FLIP_US = 4.0
 ESP = 50
 
-RULES = r"(matcher\.words_memory\w*|results|writer\.copies)"
+MATCH = r"rules\.words_memory\w*"
+RESULT = r"(results|writer\.copies)"
 TABLES = {
     "flows": r"inner\.paths\.encrypt\.flows\.ways_memory\w*",
-    "rules": rf"inner\.paths\.encrypt\.rules\.{RULES}",
-    "inbound rules": rf"inner\.paths\.decrypt\.allowed\.table_0\.{RULES}",
+    "rules": rf"inner\.paths\.encrypt\.rules\.{RESULT}",
+    "match memories of rules": rf"inner\.paths\.encrypt\.rules\.{MATCH}",
+    "inbound rules": rf"inner\.paths\.decrypt\.allowed\.table_0\.{RESULT}",
+    "match memories of inbound rules": rf"inner\.paths\.decrypt\.allowed\.table_0\.{MATCH}",
     "windows": r"inner\.paths\.decrypt\.replay\.ring\.memory\.memory",
     "highest numbers": r"inner\.paths\.decrypt\.replay\.tops\.memory\.memory",
     "SAD": r"outer\.paths\.decrypt\.sad\.ways_memory\w*",
-    "rules of black": rf"outer\.paths\.decrypt\.rules\.{RULES}",
+    "rules of black": rf"outer\.paths\.decrypt\.rules\.{RESULT}",
+    "match memories of rules of black": rf"outer\.paths\.decrypt\.rules\.{MATCH}",
     "outbound keys": r"crypto\.engine\.encrypt\.fetch\.keys\.table_0\.memory",
     "outbound counters": r"crypto\.engine\.encrypt\.fetch\.authority\.counters\.memory",
     "inbound keys": r"crypto\.engine\.decrypt\.fetch\.keys\.table_0\.memory",
     "verified numbers": r"crypto\.engine\.decrypt\.fetch\.inference\.highest",
+    "control registers": r"(inner|crypto|outer)\.\S+\.(plain|inverted|later)",
+}
+# Bits of a row: the word of a counter or of a key with the check bits of SEC-DED, and a flow's row
+# with its parity.
+WIDTHS = {
+    "crypto.engine.encrypt.fetch.authority.counters.memory": 74,
+    "crypto.engine.encrypt.fetch.keys.table_0.memory": 1033,
+    "inner.paths.encrypt.flows.ways_memory": 405,
 }
 
 
@@ -144,6 +156,8 @@ def test_flipped_bits_of_tables(tmp_path: Path) -> None:
             next_hops(sim, box)
             sim.batch(box, batch(box))
         memories = sim.command("memories")["memories"]
+        widths = {each["name"].removeprefix("box0.").removeprefix("box1."): each["bits"] for each in memories}
+        assert {name: widths[name] for name in WIDTHS} == WIDTHS
         assert upset(sim, {}, tmp_path) == "harmless"
         for number in range(UPSETS):
             table = list(TABLES)[number % len(TABLES)]
@@ -156,7 +170,7 @@ def test_flipped_bits_of_tables(tmp_path: Path) -> None:
         sim.command("quit")
     for table in TABLES:
         print(table, {kind: seen[table, kind] for kind in ("corrected", "detected", "harmless")})
-    for table in ("outbound keys", "outbound counters", "highest numbers"):
+    for table in ("outbound counters", "highest numbers", "control registers"):
         assert seen[table, "detected"] == 0, f"{table}: one flipped bit is repaired"
     for kind in ("corrected", "detected"):
         assert sum(count for (_, each), count in seen.items() if each == kind), f"no bit was {kind}"

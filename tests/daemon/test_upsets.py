@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A flipped bit of a table in a simulated chip: packets that depend on its row are dropped by name,
+and the daemon writes the table anew, so that the next ones pass."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sallyport.simulator import Simulator
+from tests.daemon.test_daemon import configure, daemons, stream
+from tests.support.daemon import Client, Daemon
+
+# The memories of a table, the counters of the chip that meets the flip, and the way of the packets
+# that box 0 sends (0) or receives (1).
+TABLES = {
+    "flow": (r"box0\.inner\.paths\.encrypt\.flows\.ways_memory\w*", "inner", "flow_row_upset", "drop_policy_upset", 0),
+    "sad": (r"box0\.outer\.paths\.decrypt\.sad\.ways_memory\w*", "outer", "sad_row_upset", "drop_sad_upset", 1),
+}
+
+
+def flip(sim: Simulator, pattern: str, bit: int) -> None:
+    """Flips a bit of each row of the memories that are as wide: those that no packet meets do no
+    harm."""
+    memories = sim.command("memories")["memories"]
+    found = [each for each in memories if re.fullmatch(pattern, each["name"]) and each["bits"] > bit]
+    assert found
+    for memory in found:
+        for row in range(memory["rows"]):
+            sim.command("fault", upset=memory["name"], row=row, bit=bit)
+
+
+def sent_and_lost(sim: Simulator, way: int) -> tuple[int, int]:
+    answer = sim.trial(warmup_us=0, measure_us=10, seed=1, streams=[stream(way)])
+    return answer["total"]["tx_frames_total"], answer["total"]["lost_total"]
+
+
+def rewritten(watcher: Client, chip: str, table: str) -> None:
+    """Returns once both events of the table have come."""
+    told = []
+    while len(told) < 2:
+        event = watcher.next()
+        if event["event"] == "upset":
+            told.append((event["chip"], event["table"], event["ok"]))
+    assert told == [(chip, table, False), (chip, table, True)]
+
+
+def counts(daemon: Daemon, chip: str) -> dict[str, int]:
+    client = Client(daemon.control)
+    try:
+        return client.get("counters")["chips"][chip]
+    finally:
+        client.close()
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_daemon_mends_a_table(table: str, tmp_path: Path) -> None:
+    pattern, chip, met, dropped, way = TABLES[table]
+    with Simulator(boxes=2, threads=None, seed=1) as sim, daemons(sim, tmp_path, 2) as each:
+        for box, daemon in enumerate(each):
+            configure(daemon, box)
+        assert sent_and_lost(sim, way)[1] == 0
+        watcher = Client(each[0].control)
+        watcher.get("monitor")
+        flip(sim, pattern, bit=9)
+        sent, lost = sent_and_lost(sim, way)
+        rewritten(watcher, chip, table)
+        watcher.close()
+        counted = counts(each[0], chip)
+        assert sent == lost == counted[dropped], counted
+        assert counted[met] >= sent
+        assert sent_and_lost(sim, way)[1] == 0
+        assert counts(each[0], chip)[met] == counted[met]
+        metrics = each[0].metrics()
+        labels = f'{{chip="{chip}",table="{table}"}}'
+        assert metrics[f"sallyport_table_upset{labels}"] == 0
+        assert metrics[f"sallyport_table_rows_rewritten_total{labels}"] > 0
