@@ -138,6 +138,7 @@ def test_a_daemon_is_killed_under_traffic_and_comes_again(tmp_path: Path) -> Non
             assert "adopted what the chips hold" in daemon.log()
             assert daemon.stop() == 0
             assert not daemon.control.exists()
+            assert "the daemon ends" in daemon.log()
         sim.command("quit")
     for way, capture in enumerate(captures):
         numbers = [(packet[ESP].spi, packet[ESP].seq) for packet in map(Ether, read_frames(capture))]

@@ -200,6 +200,8 @@ func serve(ctx context.Context, stop context.CancelFunc, c *config.Config, d *co
 	notify(daemon.SdNotifyReady)
 	err := group.Wait()
 	notify(daemon.SdNotifyStopping)
+	// The audit trail has its end as it has its beginning (Common Criteria, FAU_GEN.1).
+	log.Info("the daemon ends", "version", version)
 	return err
 }
 

@@ -43,8 +43,9 @@ func supply(code uint32) float64 { return rounded(float64(code)/fullScale*volts,
 // rounded has no digits that were not measured: a step of 10 bits is half a degree, or 3 mV.
 func rounded(value, steps float64) float64 { return math.Round(value*steps) / steps }
 
-// readMonitor is nil if the monitor does not answer.
-func readMonitor(t transport.Transport, c transport.Chip) (*Monitor, error) {
+// ReadMonitor is nil if the monitor does not answer. It takes three accesses of the port of dynamic
+// reconfiguration, each with a command.
+func ReadMonitor(t transport.Transport, c transport.Chip) (*Monitor, error) {
 	var codes [3]uint32
 	for i, address := range []uint32{monitorTemperature, monitorVCCINT, monitorVCCAUX} {
 		code, err := ReadDRP(t, c, regs.DrpTargetMonitor, address)

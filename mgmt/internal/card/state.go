@@ -134,7 +134,7 @@ func Read(t transport.Transport, c transport.Chip) (*Reading, error) {
 	for n := range of(regs.ShellParts, regs.ShellPartsCages) {
 		s.Cages = append(s.Cages, Cage{Module: modprsl>>n&1 == 0, Interrupt: intl>>n&1 == 0})
 	}
-	s.Monitor, err = readMonitor(t, c)
+	s.Monitor, err = ReadMonitor(t, c)
 	return s, err
 }
 

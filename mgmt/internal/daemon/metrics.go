@@ -3,6 +3,8 @@
 package daemon
 
 import (
+	"slices"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sallyport/mgmt/internal/chip"
@@ -23,6 +25,7 @@ type Metrics struct {
 	adopted  *prometheus.Desc
 	build    *prometheus.Desc
 	pair     pairMetrics
+	health   healthMetrics
 	ready    *prometheus.Desc
 	tamper   *prometheus.Desc
 	linkUp   *prometheus.Desc
@@ -45,6 +48,7 @@ func NewMetrics(d *Daemon) *Metrics {
 		adopted:  prometheus.NewDesc("sallyport_configured", "1 if the chips hold the daemon's configuration.", nil, nil),
 		build:    prometheus.NewDesc("sallyport_build_info", "1, with the version of the daemon.", []string{"version"}, nil),
 		pair:     newPairMetrics(),
+		health:   newHealthMetrics(),
 		upset:    prometheus.NewDesc("sallyport_table_upset", "1 while the rows of a table are written anew, because a look-up met a flipped bit.", []string{"chip", "table"}, nil),
 		wrong:    prometheus.NewDesc("sallyport_table_rows_wrong_total", "Rows of a table that were found to be otherwise than the configuration, since the daemon started.", []string{"chip", "table"}, nil),
 		written:  prometheus.NewDesc("sallyport_table_rows_rewritten_total", "Rows of a table that were written anew, since the daemon started.", []string{"chip", "table"}, nil),
@@ -65,7 +69,7 @@ func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 			out <- desc
 		}
 	}
-	for _, desc := range append([]*prometheus.Desc{m.sas, m.policies, m.events, m.left, m.adopted, m.ready, m.tamper, m.linkUp, m.build, m.upset, m.wrong, m.written}, m.pair.descs()...) {
+	for _, desc := range slices.Concat([]*prometheus.Desc{m.sas, m.policies, m.events, m.left, m.adopted, m.ready, m.tamper, m.linkUp, m.build, m.upset, m.wrong, m.written}, m.pair.descs(), m.health.descs()) {
 		out <- desc
 	}
 }
@@ -79,6 +83,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(m.events, prometheus.CounterValue, float64(count), kind)
 	}
 	shown := d.shown.Load()
+	m.health.collect(d, shown, out)
 	for _, queue := range events.QueueNames() {
 		out <- prometheus.MustNewConstMetric(m.left, prometheus.CounterValue, float64(shown.left[queue]), queue)
 	}

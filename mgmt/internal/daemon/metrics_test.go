@@ -3,6 +3,7 @@
 package daemon
 
 import (
+	"io"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -72,4 +73,39 @@ func TestFlood(t *testing.T) {
 	if text := r.scrape(); !strings.Contains(text, `sallyport_event_queue_left_total{queue="crypto_audit"} 2`+"\n") {
 		t.Error(text)
 	}
+}
+
+// TestHealthMetrics: the ports' signals and the cards' measurements come a poll later, a card that
+// does not answer has none, and a box without cards or noise source has no such metric.
+func TestHealthMetrics(t *testing.T) {
+	r := newRig(t)
+	r.poll()
+	for _, name := range []string{"sallyport_port_signal", "sallyport_card_", "sallyport_noise_good"} {
+		if text := r.scrape(); strings.Contains(text, name) {
+			t.Errorf("%s of a box that has none", name)
+		}
+	}
+	shells := r.fake.AddShells()
+	r.daemon.health = health{}
+	shells[transport.Outer].Set(regs.ShellMacState, 0, 0)
+	for _, c := range []transport.Chip{transport.Inner, transport.Outer} {
+		shells[c].DRP = map[uint32]uint16{0: 0xA110, 1: 0x4889, 2: 0x999A}
+	}
+	r.daemon.UseNoise(io.Discard)
+	r.poll()
+	text := r.scrape()
+	for _, want := range []string{
+		`sallyport_port_signal{port="red"} 1`, `sallyport_port_signal{port="black"} 0`, `sallyport_noise_good 0`,
+		`sallyport_card_temperature_celsius{chip="inner"} 40.2`, `sallyport_card_vccint_volts{chip="outer"} 0.85`, `sallyport_card_vccaux_volts{chip="outer"} 1.8`,
+	} {
+		if !strings.Contains(text, want+"\n") {
+			t.Errorf("no %s in %s", want, text)
+		}
+	}
+	if strings.Contains(text, `card_temperature_celsius{chip="crypto"}`) {
+		t.Error("a temperature of a card that does not answer")
+	}
+	accesses := r.fake.Writes
+	r.poll()
+	r.same("accesses of monitors within their period", r.fake.Writes, accesses)
 }

@@ -5,6 +5,7 @@ package daemon
 import (
 	"time"
 
+	"sallyport/mgmt/internal/card"
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/events"
 	"sallyport/mgmt/internal/session"
@@ -105,11 +106,14 @@ type shown struct {
 	statuses events.Statuses
 	left     map[string]uint64
 	tables   []upsets.State
+	signals  map[string]bool
+	monitors map[string]*card.Monitor
+	noisy    bool // the noise source is used
 }
 
 // show lets others see it. The caller has the daemon's lock.
 func (d *Daemon) show() {
-	d.shown.Store(&shown{d.links, d.statuses, d.session.Left(), d.upsets.States()})
+	d.shown.Store(&shown{d.links, d.statuses, d.session.Left(), d.upsets.States(), d.health.signals, d.health.monitors, d.noise.pool != nil})
 }
 
 // view is the configuration that the chips hold. It waits for the daemon's lock only while the
