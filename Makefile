@@ -175,8 +175,8 @@ part-ike: sim mgmt ike
 part-boards: verilog board-parts $(checked_stamps)
 	$(part) bash -c 'python -m boards.check $(checked_boards:%=--board %) && $(PYTEST) tests/boards'
 
-bench-mgmt: setup ## times of changes beside 60,000 tunnels, SAs a second, state file size
-	@$(ENV) cd mgmt && go test ./internal/daemon -run '^$$' -bench '^Benchmark(Rekey|Batch)$$' -benchtime 300x -timeout 30m
+bench-mgmt: setup ## changes beside 60,000 tunnels, SAs a second, state file size, take-over
+	@$(ENV) cd mgmt && go test ./internal/daemon -run '^$$' -bench '^Benchmark(Rekey|Batch|TakeOver)$$' -benchtime 300x -timeout 30m
 
 docs: setup ## the documentation as a site with search, into build/docs/site; a dead link fails
 	@$(ENV) regs/generate.sh && python scripts/build_docs.py

@@ -3,19 +3,27 @@
 package daemon
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/control"
 	"sallyport/mgmt/internal/fakebox"
+	"sallyport/mgmt/internal/peer"
+	"sallyport/mgmt/internal/peertest"
 	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -176,4 +184,85 @@ func BenchmarkBatch(b *testing.B) {
 	}
 	b.ReportMetric(float64(2*size*n)/spent.Seconds(), "SAs/s")
 	b.ReportMetric(c.size(), "MiB-state")
+}
+
+// link makes two boxes a pair whose daemons ask each other over loopback, as by
+// default. The function returned kills a's.
+func link(b *testing.B, each [2]*crowd) (kill func()) {
+	b.Helper()
+	a, other := peertest.Pair(b)
+	var listeners [2]net.Listener
+	var at [2]netip.AddrPort
+	for i := range listeners {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			b.Fatal(err)
+		}
+		listeners[i], at[i] = listener, netip.MustParseAddrPort(listener.Addr().String())
+	}
+	var ends [2]func()
+	for i, c := range each {
+		d, known := c.daemon, func() *peer.Identity { return [2]*peer.Identity{a, other}[i] }
+		p := &Pair{Side: [2]peer.Side{peer.SideA, peer.SideB}[i], Other: at[1-i], Identity: known, Client: peer.NewClient(at[1-i], at[i].Addr(), known), Interval: 500 * time.Millisecond, Dead: 2500 * time.Millisecond, Rate: 1000}
+		if err := d.JoinPair(p); err != nil {
+			b.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		group, ctx := errgroup.WithContext(ctx)
+		group.Go(func() error { return d.ServePair(ctx, listeners[i]) })
+		group.Go(func() error { return d.FollowPair(ctx) })
+		ends[i] = sync.OnceFunc(func() {
+			cancel()
+			if err := group.Wait(); err != nil {
+				b.Error(err)
+			}
+		})
+		b.Cleanup(ends[i])
+	}
+	return ends[0]
+}
+
+// BenchmarkTakeOver: of two boxes on which 60,000 tunnels stand, the active one is changed for a
+// minute, 2,000 SAs at a time, and then killed. It is active until then.
+func BenchmarkTakeOver(b *testing.B) {
+	const size, changes = 1000, time.Minute
+	each := [2]*crowd{newCrowd(b, standing), newCrowd(b, standing)}
+	kill := link(b, each)
+	active := func(i int) bool { return each[i].daemon.pair.facts.Status(time.Now()).Active }
+	until := func(is func() bool) {
+		for !is() {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	until(func() bool { return active(0) })
+	begin, n, oldest := time.Now(), 0, time.Duration(0)
+	for b.Loop() {
+		for time.Since(begin) < changes {
+			n++
+			var add, end strings.Builder
+			for i := range size {
+				add.WriteString(sa("in", standing+i, n) + sa("out", standing+i, n))
+				end.WriteString(gone("in", standing+i, n) + gone("out", standing+i, n))
+			}
+			each[0].run(add.String())
+			each[0].run(end.String())
+			oldest = max(oldest, each[1].daemon.pair.facts.View(time.Now()).Silent)
+			if active(1) || !active(0) {
+				b.Fatal("the place moved during changes")
+			}
+		}
+	}
+	told := func() bool {
+		d := each[1].daemon
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return len(d.pair.numbers) == 2*standing
+	}
+	until(told)
+	begin = time.Now()
+	kill()
+	until(func() bool { return active(1) })
+	b.ReportMetric(float64(n), "changes")
+	b.ReportMetric(float64(oldest.Milliseconds()), "ms/oldest-answer")
+	b.ReportMetric(float64(time.Since(begin).Milliseconds()), "ms/take-over")
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // Identity is that of the box with one certificate of a folder, which knows the other by another.
-func Identity(t *testing.T, folder, own, other, name string) *peer.Identity {
+func Identity(t testing.TB, folder, own, other, name string) *peer.Identity {
 	t.Helper()
 	certificates, err := mutual.ReadAnyCertificates(filepath.Join(folder, own+".pem"))
 	if err != nil {
@@ -36,7 +36,7 @@ func Identity(t *testing.T, folder, own, other, name string) *peer.Identity {
 }
 
 // Pair makes certificates of the boxes "box-a" and "box-b", and gives the identity of each.
-func Pair(t *testing.T) (a, b *peer.Identity) {
+func Pair(t testing.TB) (a, b *peer.Identity) {
 	t.Helper()
 	folder := t.TempDir()
 	certtest.Write(t, folder, "box-a", time.Hour)
