@@ -308,8 +308,8 @@ def test_senders_hear_of_a_policy_that_rejects(tmp_path: Path) -> None:
     assert inner["punt_policy"] >= 2 and inner["tx_protect"] == inner["tx_bypass"] == 0
 
 
-# Sends ICMP type 3 code 4 to the box about ESP packets of its own: each pair of words is an SPI and
-# an MTU.
+# Sends ICMP type 3 code 4 to the box about ESP packets of its own: each three words are an SPI, a
+# number and an MTU.
 TOLD = """
 import socket, struct, sys
 box, peer, words = *sys.argv[1:3], sys.argv[3:]
@@ -318,10 +318,10 @@ def mended(data, at):
     total = (total & 0xFFFF) + (total >> 16)
     return data[:at] + struct.pack("!H", ~(total + (total >> 16)) & 0xFFFF) + data[at + 2:]
 with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP) as raw:
-    for spi, mtu in zip(words[::2], words[1::2]):
+    for spi, number, mtu in zip(words[::3], words[1::3], words[2::3]):
         ends = socket.inet_aton(box) + socket.inet_aton(peer)
         header = mended(struct.pack("!BBHHHBBH", 0x45, 0, 1438, 7, 0x4000, 60, 50, 0) + ends, 10)
-        about = header + struct.pack("!II", int(spi, 16), 9)
+        about = header + struct.pack("!II", int(spi, 16), int(number))
         raw.sendto(mended(struct.pack("!BBHHH", 3, 4, 0, 0, int(mtu)) + about, 2), (box, 0))
 """
 
@@ -329,14 +329,19 @@ with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP) as raw:
 def test_a_tunnel_learns_its_path_mtu(tmp_path: Path) -> None:
     """A router on the black side tells the box of a path of 1300 bytes, amid forged messages with
     other SPIs and impossible numbers; Linux behind the box hears how much ESP leaves of that."""
-    forged = ("0x1002", 600, "0x1001", 0, "0x1001", 68, "0x1001", 575, "0x1001", 1439, "0x1001", 9000)
+    mtus = [0, 68, 575, 1439, 9000]
+    forged = ["0x1002", 1, 600, *(word for mtu in mtus for word in ("0x1001", 1, mtu))]
+    unsent = ["0x1001", 0, 1300, "0x1001", 2, 1300, "0x1001", 0xFFFFFFFF, 1300]
     with (
         live_box(tmp_path, lines=TOO_LONG) as (_, red, black),
         hosts("box") as (box,),
         managed(box, tmp_path) as daemon,
     ):
         assert red.python(GROW, "10.2.0.9") == f"{TUNNEL_MTU}\n"
-        black.python(TOLD, BOX[1][0], PEER, *forged, "0x1001", 1300, *forged)
+        black.python(TOLD, BOX[1][0], PEER, *forged, *unsent)
+        time.sleep(3)
+        assert "path MTU of an SA has changed" not in daemon.log()
+        black.python(TOLD, BOX[1][0], PEER, *forged, "0x1001", 1, 1300, *forged)
         end = time.monotonic() + WAIT_S
         while "path MTU of an SA has changed" not in daemon.log():
             assert time.monotonic() < end, daemon.log()

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/punt"
+	"sallyport/mgmt/internal/session"
 )
 
 // pathPeriod is how often path MTUs come to the chips, those of all SAs together. It bounds what a
@@ -18,7 +20,7 @@ const pathPeriod = time.Second
 func (d *Daemon) followPaths(ctx context.Context, reports <-chan model.PathReport) error {
 	ticks := time.NewTicker(pathPeriod)
 	defer ticks.Stop()
-	told := map[uint64]uint32{} // by the ages of SAs
+	told, last := map[uint64]uint32{}, map[uint64]uint64{} // by the ages of SAs
 	for {
 		select {
 		case <-ctx.Done():
@@ -32,6 +34,14 @@ func (d *Daemon) followPaths(ctx context.Context, reports <-chan model.PathRepor
 			if sa == nil {
 				continue
 			}
+			if sent, err := sentLately(v, sa, report.Number, last); err != nil {
+				if err := d.outlive(err); err != nil {
+					return err
+				}
+				continue
+			} else if !sent {
+				continue
+			}
 			if mtu, before := told[sa.Age]; !before || report.MTU < mtu {
 				told[sa.Age] = report.MTU
 			}
@@ -40,8 +50,24 @@ func (d *Daemon) followPaths(ctx context.Context, reports <-chan model.PathRepor
 				return err
 			}
 			clear(told)
+			clear(last)
 		}
 	}
+}
+
+// sentLately says whether an SA can have sent a number. It reads the chip's counter once for an SA
+// and period, into `last`, so no flood of reports keeps the chips busy. It refuses a number that the
+// SA has used since: the packets after it bring further reports.
+func sentLately(v *session.View, sa *model.SA, number uint32, last map[uint64]uint64) (bool, error) {
+	sent, read := last[sa.Age]
+	if !read {
+		var err error
+		if sent, err = v.LastNumber(sa); err != nil {
+			return false, err
+		}
+		last[sa.Age] = sent
+	}
+	return punt.SentLately(sent, number), nil
 }
 
 func (d *Daemon) learnPaths(told map[uint64]uint32) error {

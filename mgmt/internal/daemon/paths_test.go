@@ -5,6 +5,7 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/netip"
 	"testing"
 	"time"
@@ -24,12 +25,14 @@ func TestFollowPaths(t *testing.T) {
 	clock <- start
 	r.daemon.now, r.daemon.session.Now = now, now
 	r.must(tunnel...)
+	r.get("advance", outbound+`,"number":1000`)
 	reports := make(chan model.PathReport)
 	ctx, end := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() { done <- r.daemon.followPaths(ctx, reports) }()
+	number := uint32(1000)
 	report := func(spi, mtu uint32) {
-		reports <- model.PathReport{Src: netip.MustParseAddr("192.0.2.1"), Dst: netip.MustParseAddr("192.0.2.2"), SPI: spi, Length: 1500, MTU: mtu}
+		reports <- model.PathReport{Src: netip.MustParseAddr("192.0.2.1"), Dst: netip.MustParseAddr("192.0.2.2"), SPI: spi, Number: number, Length: 1500, MTU: mtu}
 	}
 	waitFor := func(want uint64) {
 		t.Helper()
@@ -45,6 +48,10 @@ func TestFollowPaths(t *testing.T) {
 	for range 300 {
 		report(0x1002, 600)
 	}
+	for _, number = range []uint32{0, 1001, 1 << 31, math.MaxUint32} {
+		report(0x1001, 1200)
+	}
+	number = 1
 	report(0x1001, 1300)
 	report(0x1001, 1400)
 	waitFor(1300)

@@ -21,8 +21,8 @@ const (
 // PathReport is what ICMP says about an ESP packet of the box: it was too long for its path.
 type PathReport struct {
 	Src, Dst     netip.Addr
-	SPI          uint32
-	Encap        bool // in UDP, with these ports
+	SPI, Number  uint32 // Number is the low half of an extended one
+	Encap        bool   // in UDP, with these ports
 	SPort, DPort uint16
 	Length       uint32 // of the packet
 	MTU          uint32 // of the path

@@ -18,7 +18,7 @@ import (
 // ReadPathReport reads what ICMP type 3 code 4 (RFC 1191, 4) or ICMPv6 Packet Too Big (RFC 4443,
 // 3.2) says about an ESP packet that its receiver sent, in UDP or not. It is false of any other
 // frame: the checksum is wrong, the packet in the message is another's, could have been cut, is a
-// later fragment, or is quoted only up to in front of its SPI.
+// later fragment, or is quoted only up to in front of its sequence number.
 func ReadPathReport(frame []byte) (r model.PathReport, ok bool) {
 	head, packet, ok := SplitFrame(frame)
 	if !ok {
@@ -65,10 +65,10 @@ func report6(packet []byte) (r model.PathReport, ok bool) {
 	return ofESP(r, quoted[6], quoted[8:24], quoted[24:40], quoted[header6:], packet[24:40])
 }
 
-// ofESP completes a report by addresses and SPI of the packet that it is about, which `receiver`
+// ofESP completes a report by addresses, SPI and number of the packet that it is about, which `receiver`
 // must have sent.
 func ofESP(r model.PathReport, proto uint8, src, dst, payload, receiver []byte) (model.PathReport, bool) {
-	const udpHeader, spi = 8, 4
+	const udpHeader, espHeader = 8, 8
 	if string(src) != string(receiver) {
 		return r, false
 	}
@@ -78,9 +78,20 @@ func ofESP(r model.PathReport, proto uint8, src, dst, payload, receiver []byte) 
 		r.Encap, r.SPort, r.DPort = true, binary.BigEndian.Uint16(payload), binary.BigEndian.Uint16(payload[2:])
 		proto, payload = unix.IPPROTO_ESP, payload[udpHeader:]
 	}
-	if proto != unix.IPPROTO_ESP || len(payload) < spi {
+	if proto != unix.IPPROTO_ESP || len(payload) < espHeader {
 		return r, false
 	}
-	r.SPI = binary.BigEndian.Uint32(payload)
+	r.SPI, r.Number = binary.BigEndian.Uint32(payload), binary.BigEndian.Uint32(payload[4:])
 	return r, true
+}
+
+// SentLately says whether an outbound SA whose last sequence number is `last` can have sent a packet
+// with `number` in its ESP header: one of its last 2^31, which take 14 s at the rate of the wire.
+// ESP has no number 0 (RFC 4303, 3.3.3), but for the low half of an extended one.
+func SentLately(last uint64, number uint32) bool {
+	const lately = 1 << 31
+	if last < lately {
+		return number != 0 && uint64(number) <= last
+	}
+	return uint32(last)-number < lately
 }

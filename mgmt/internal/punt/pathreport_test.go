@@ -21,7 +21,7 @@ const (
 )
 
 func TestReadPathReport(t *testing.T) {
-	want4 := model.PathReport{Src: netip.MustParseAddr("192.0.2.1"), Dst: netip.MustParseAddr("192.0.2.2"), SPI: 0x1001, Length: 1496, MTU: 1400}
+	want4 := model.PathReport{Src: netip.MustParseAddr("192.0.2.1"), Dst: netip.MustParseAddr("192.0.2.2"), SPI: 0x1001, Number: 9, Length: 1496, MTU: 1400}
 	wantUDP, want6 := want4, want4
 	wantUDP.Encap, wantUDP.SPort, wantUDP.DPort = true, 4500, 4501
 	want6.Src, want6.Dst = netip.MustParseAddr("2001:db8:c0::1"), netip.MustParseAddr("2001:db8:c0::2")
@@ -71,9 +71,9 @@ func TestNoPathReport(t *testing.T) {
 		"about another's packet":            {unhex(t, told4), map[int]byte{quoted4 + 15: 2}, false},
 		"in a later fragment":               {unhex(t, told4), map[int]byte{ip + 7: 1}, false},
 		"no ICMP":                           {unhex(t, told4), map[int]byte{ip + 9: 2}, false},
-		"with the SPI alone":                {short(told4, ip+2, 24), nil, true},
-		"without the SPI's last byte":       {short(told4, ip+2, 25), nil, false},
-		"in UDP, without the SPI":           {short(toldUDP, ip+2, 28), nil, false},
+		"with ESP's header alone":           {short(told4, ip+2, 20), nil, true},
+		"without the number's last byte":    {short(told4, ip+2, 21), nil, false},
+		"in UDP, without the number":        {short(toldUDP, ip+2, 24), nil, false},
 		"without its MTU":                   {short(told4, ip+2, 50), nil, false},
 		"IPv6":                              {unhex(t, told6), nil, true},
 		"IPv6, another type":                {unhex(t, told6), map[int]byte{message6: 1}, false},
@@ -104,4 +104,25 @@ func mend(frame []byte) {
 	}
 	message[2], message[3] = 0, 0
 	binary.BigEndian.PutUint16(message[2:], checksum(append(pseudo, message...)))
+}
+
+// TestSentLately: at both ends of the numbers that an SA can have sent lately, with extended
+// numbers too.
+func TestSentLately(t *testing.T) {
+	for _, test := range []struct {
+		last   uint64
+		number uint32
+		want   bool
+	}{
+		{0, 0, false}, {0, 1, false}, {1, 0, false}, {1, 1, true}, {1, 2, false}, {1, 0xFFFFFFFF, false},
+		{1<<31 - 1, 1, true}, {1<<31 - 1, 1<<31 - 1, true}, {1<<31 - 1, 1 << 31, false},
+		{1 << 31, 0, false}, {1 << 31, 1, true}, {1<<31 + 5, 5, false}, {1<<31 + 5, 6, true},
+		{1<<32 - 1, 1<<32 - 1, true}, {1<<32 - 1, 1<<31 - 1, false}, {1<<32 - 1, 1 << 31, true},
+		{1 << 32, 0, true}, {1 << 32, 1<<32 - 1, true}, {1 << 32, 1, false},
+		{5<<32 + 7, 7, true}, {5<<32 + 7, 8, false}, {5<<32 + 7, 1<<31 + 8, true}, {5<<32 + 7, 1<<31 + 7, false},
+	} {
+		if got := SentLately(test.last, test.number); got != test.want {
+			t.Errorf("last %d, number %d: %t", test.last, test.number, got)
+		}
+	}
 }

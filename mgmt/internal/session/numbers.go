@@ -31,6 +31,12 @@ func (v *View) number(sa *model.SA) (number uint64, known bool, err error) {
 	return regs.ReplayRow.Top.Get(row), true, nil
 }
 
+// LastNumber is the last sequence number that an outbound SA used.
+func (v *View) LastNumber(sa *model.SA) (uint64, error) {
+	number, _, err := v.number(sa)
+	return number, err
+}
+
 // Directed is an SA and its direction.
 type Directed struct {
 	xfrm.ID
