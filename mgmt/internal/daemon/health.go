@@ -28,7 +28,8 @@ type health struct {
 	signals          map[string]bool          // of each port; nil without cards; never changed
 	monitors         map[string]*card.Monitor // of each chip's card that answered; never changed
 	noCard           bool                     // a simulation of cores alone has none
-	lost             bool                     // the chips lost the SAs, and no client has installed any since
+	// the chips lost the SAs, and no client has installed any since
+	lost bool
 }
 
 // pollHealth looks at the cards. It finds the problems of a box of a pair, so that the other can

@@ -56,8 +56,8 @@ func (d *Daemon) followPaths(ctx context.Context, reports <-chan model.PathRepor
 }
 
 // sentLately says whether an SA can have sent a number. It reads the chip's counter once for an SA
-// and period, into `last`, so no flood of reports keeps the chips busy. It refuses a number that the
-// SA has used since: the packets after it bring further reports.
+// and period, into `last`, so no flood of reports keeps the chips busy. It refuses a number that
+// the SA has used since: the packets after it bring further reports.
 func sentLately(v *session.View, sa *model.SA, number uint32, last map[uint64]uint64) (bool, error) {
 	sent, read := last[sa.Age]
 	if !read {

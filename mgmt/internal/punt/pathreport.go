@@ -65,8 +65,8 @@ func report6(packet []byte) (r model.PathReport, ok bool) {
 	return ofESP(r, quoted[6], quoted[8:24], quoted[24:40], quoted[header6:], packet[24:40])
 }
 
-// ofESP completes a report by addresses, SPI and number of the packet that it is about, which `receiver`
-// must have sent.
+// ofESP completes a report by addresses, SPI and number of the packet that it is about, which
+// `receiver` must have sent.
 func ofESP(r model.PathReport, proto uint8, src, dst, payload, receiver []byte) (model.PathReport, bool) {
 	const udpHeader, espHeader = 8, 8
 	if string(src) != string(receiver) {
@@ -85,9 +85,9 @@ func ofESP(r model.PathReport, proto uint8, src, dst, payload, receiver []byte) 
 	return r, true
 }
 
-// SentLately says whether an outbound SA whose last sequence number is `last` can have sent a packet
-// with `number` in its ESP header: one of its last 2^31, which take 14 s at the rate of the wire.
-// ESP has no number 0 (RFC 4303, 3.3.3), but for the low half of an extended one.
+// SentLately says whether an outbound SA whose last sequence number is `last` can have sent a
+// packet with `number` in its ESP header: one of its last 2^31, which take 14 s at the rate of the
+// wire. ESP has no number 0 (RFC 4303, 3.3.3), but for the low half of an extended one.
 func SentLately(last uint64, number uint32) bool {
 	const lately = 1 << 31
 	if last < lately {

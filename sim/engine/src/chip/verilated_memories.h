@@ -13,8 +13,8 @@
 
 namespace sallyport::sim {
 
-// Those of every model in `context`, by name, and the copies of control registers as memories of one
-// row. A name begins below the top module. Words of a model are stored with their lowest byte
+// Those of every model in `context`, by name, and the copies of control registers as memories of
+// one row. A name begins below the top module. Words of a model are stored with their lowest byte
 // first, as memory.h wants them.
 inline std::vector<ChipMemory> verilatedMemories(VerilatedContext& context, const std::string& top) {
   std::vector<ChipMemory> found;
