@@ -17,7 +17,7 @@ import time
 from sallyport import suites
 from sallyport.backend import Setup
 from sallyport.errors import CheckFailed, InputError
-from sallyport.simulator import TESTER_MAC, Simulator
+from sallyport.simulator import Simulator
 from sallyport.tunnels import FIRST_SPI, Tunnels
 
 LOAD_PCT, FRAME = 40, 64
@@ -34,8 +34,7 @@ def load(sim: Simulator, tunnels: Tunnels, box: int, sas: int) -> None:
     sim.batch(box, tunnels.batch(box, mtu=9582).splitlines())
     took = time.monotonic() - began
     print(f"box {box}: {sas} SAs and as many policies in {took:.1f} s, {1000 * took / sas:.2f} ms an SA", flush=True)
-    for device, mac in TESTER_MAC.items():
-        sim.sallyctl(box, "next-hop", "default", "dev", device, "lladdr", mac)
+    sim.face_tester(box)
 
 
 def carry(sim: Simulator, tunnels: Tunnels, each: int) -> list[int]:

@@ -18,7 +18,7 @@ from scapy.layers.ipsec import ESP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 
-from sallyport.simulator import TESTER_MAC, Simulator
+from sallyport.simulator import Simulator
 from tests.support.frames import write_frames
 from tests.support.reference import FAR, NEAR, Tunnel, esp_payload, forwarded
 
@@ -229,8 +229,7 @@ def test_audit_tells_of_authentic_drops_alone(tmp_path: Path) -> None:
     states = [text for text in BARE.batch().splitlines() if f"spi {BARE.spi_in:#x}" in text and "state add" in text]
     with Simulator(boxes=1, threads=None, seed=1) as sim:
         sim.batch(0, [*BATCH.splitlines(), *states])
-        for device, mac in TESTER_MAC.items():
-            sim.sallyctl(0, "next-hop", "default", "dev", device, "lladdr", mac)
+        sim.face_tester(0)
         for number, (name, frames, expected) in enumerate(steps):
             path = tmp_path / f"step{number}.pcap"
             write_frames(path, frames)
@@ -261,8 +260,7 @@ def replay(sim: Simulator, folder: Path, frames: list[bytes | Packet]) -> None:
 
 def started(sim: Simulator, *more: str) -> None:
     sim.batch(0, [*BATCH.splitlines(), *more])
-    for device, mac in TESTER_MAC.items():
-        sim.sallyctl(0, "next-hop", "default", "dev", device, "lladdr", mac)
+    sim.face_tester(0)
 
 
 def test_audit_has_the_time_of_reception(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from scapy.layers.ipsec import ESP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 
-from sallyport.simulator import TESTER_MAC, Simulator
+from sallyport.simulator import Simulator
 from tests.support.frames import write_frames
 from tests.support.reference import (
     FAR,
@@ -201,8 +201,7 @@ def test_only_an_authentic_peer_has_moved(tmp_path: Path) -> None:
     ]
     with Simulator(boxes=1, threads=None, seed=1) as sim:
         sim.batch(0, TUNNEL.batch().splitlines())
-        for device, mac in TESTER_MAC.items():
-            sim.sallyctl(0, "next-hop", "default", "dev", device, "lladdr", mac)
+        sim.face_tester(0)
         for number, (name, frames, expected) in enumerate(steps):
             path = tmp_path / f"step{number}.pcap"
             write_frames(path, frames)

@@ -53,6 +53,7 @@ def configure(daemon: Daemon, box: int) -> list[str]:
     client.get("batch", lines=lines)
     for device, mac in TESTER_MAC.items():
         client.get("command", words=["next-hop", "default", "dev", device, "lladdr", mac])
+        client.get("command", words=["link", "set", "dev", device, "promisc", "on"])
     client.close()
     return lines
 

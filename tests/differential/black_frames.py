@@ -30,7 +30,7 @@ def make(dice: random.Random, configuration: Configuration, count: int) -> list[
     # Theirs is a packet as any other, if a policy takes it (RFC 4301 5.2 step 3b).
     of_hosts = [replace(selector, protocol=ESP, first=None, second=None) for selector in clear]
     frames = []
-    trains = Trains(dice)
+    trains = Trains(dice, "black")
     while len(frames) < count:
         frame = trains.next()
         if frame:
@@ -49,13 +49,13 @@ def make(dice: random.Random, configuration: Configuration, count: int) -> list[
         elif chance < 0.96:
             packet, whole = ip_packets.make(dice, "black", of_hosts if dice.random() < 0.08 else clear), False
         else:
-            frames.append(ethernet.other(dice, configuration.bump))
+            frames.append(ethernet.other(dice, "black", configuration.bump))
             continue
         if dice.random() < DAMAGED:
             packet = damage.packet(dice, packet)
         elif not whole and dice.random() < CUT and trains.begin(packet):
             continue
-        frames.append(ethernet.around(dice, packet))
+        frames.append(ethernet.around(dice, "black", packet))
     return [*frames, *trains.rest()]
 
 

@@ -9,6 +9,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from scapy.layers.inet import UDP
 
 from . import frame_judge
+from .addresses import Port
 from .configuration import Configuration
 from .decryption import Inbound
 from .ethernet import Frame
@@ -31,6 +32,8 @@ class BlackJudge:
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
         self.policies = configuration.incoming()
+        self.red = Port.at("red", configuration)
+        self.port = Port.at("black", configuration)
         self.reassembly = Reassembly.at("black", configuration)
         inbound = HostInbound if configuration.bump else Inbound
         self.sas = {self._key(sa.spi, ip_address(sa.dst)): inbound(sa, configuration) for sa in configuration.inbound}
@@ -45,7 +48,7 @@ class BlackJudge:
 
     def _whole(self, frame: Frame) -> Outcome:
         bump = self.configuration.bump
-        counter, packet = frame_judge.judge(frame, bump)
+        counter, packet = frame_judge.judge(frame, self.port)
         if counter == frame_judge.CROSSES:
             return crosses(frame.data)
         if counter:
@@ -97,6 +100,10 @@ class BlackJudge:
             return crosses(crossed(frame, packet))
         if packet.ttl == 0:
             return ends("outer.drop_ttl_expired")
+        if self.red.owns(packet.src):
+            return ends("inner.drop_inner_own_source", before)
+        if self.red.near(packet.src):
+            return ends("inner.drop_red_source", before)
         if packet.ttl == 1:
             return ends("inner.drop_inner_ttl_expired", before)
         data = forwarded(frame.data[start : start + packet.total])

@@ -23,7 +23,7 @@ class BumpRedJudge(RedJudge):
     too long."""
 
     def _whole(self, frame: Frame) -> Outcome:
-        counter, packet = frame_judge.judge(frame, bump=True)
+        counter, packet = frame_judge.judge(frame, self.port)
         if counter == frame_judge.CROSSES:
             return self._crosses(frame.data)
         if counter:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from scapy.layers.inet import IP
 
+from .addresses import Port, martian, of_one_link
 from .configuration import Configuration
 from .esp import Peer, fits, right_padding
 from .forwarding import ecn_behind_tunnel, forwarded, framed, unexpected, with_ecn
@@ -46,6 +47,7 @@ class Inbound:
         self.selectors = configuration.carried(sa)
         self.policies = configuration.incoming()
         self.paths = configuration.paths
+        self.red = Port.at("red", configuration)
 
     def receive(self, esp: bytes, outer: Reading, head: bytes) -> Outcome:
         """`head`: the frame's bytes in front of ESP; `outer` is read from them."""
@@ -89,6 +91,10 @@ class Inbound:
             return STATES[packet.state]
         if not self.allows(packet):
             return "drop_selector_mismatch"
+        if martian(packet) or of_one_link(packet):
+            return "drop_inner_martian"
+        if self.red.owns(packet.src):
+            return "drop_inner_own_source"
         if over_tcp_flags(data):
             return "drop_fragment_offset"
         ecn = ecn_behind_tunnel(packet.tos, outer.tos)

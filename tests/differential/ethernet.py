@@ -13,12 +13,13 @@ from scapy.layers.l2 import ARP, LLC, STP, Dot1Q, Dot3, Ether
 from scapy.packet import Packet, Raw
 
 from . import damage
+from .network import MAC_OF_PORT
 
 MINIMUM, MAXIMUM = 60, 9596  # bytes without the FCS
 TAGS = (0x8100, 0x88A8, 0x9100)
 IPV4, IPV6 = 0x0800, 0x86DD
 OTHER_TYPES = (0x8864, 0x88CC, 0x0801, 0x86DE, 0x22F0)
-DESTINATIONS = ("02:72:00:00:00:99", "02:62:c0:00:02:01", "ff:ff:ff:ff:ff:ff", "33:33:00:00:00:01", "02:00:00:00:00:77")
+OTHERS = (*MAC_OF_PORT.values(), "ff:ff:ff:ff:ff:ff", "33:33:00:00:00:01", "01:00:5e:00:00:09", "02:00:00:00:00:77")
 
 
 @dataclass(frozen=True)
@@ -29,31 +30,31 @@ class Frame:
     bad_fcs: bool = False
 
 
-def around(dice: random.Random, packet: bytes) -> Frame:
+def around(dice: random.Random, port: str, packet: bytes) -> Frame:
     """A packet as a frame's payload; 4 frames in 100 say that it is something else, or are damaged
     themselves."""
     ether_type = IPV6 if packet[:1] and packet[0] >> 4 == 6 else IPV4
     if dice.random() < 0.015:
         ether_type = dice.choice([IPV4, IPV6, 0x0806, 0x8847, 0x88CC, dice.randrange(0x10000), dice.randrange(0x600)])
-    data = _head(dice, ether_type) + packet
+    data = _head(dice, port, ether_type) + packet
     if dice.random() < 0.02:
         data = damage.flip(dice, data, 22)
     return finish(dice, data)
 
 
-def unharmed(dice: random.Random, packet: bytes) -> Frame:
+def unharmed(dice: random.Random, port: str, packet: bytes) -> Frame:
     """A packet in a frame that nothing is wrong with; tags and padding it may have."""
-    data = _head(dice, IPV6 if packet[0] >> 4 == 6 else IPV4) + packet
+    data = _head(dice, port, IPV6 if packet[0] >> 4 == 6 else IPV4) + packet
     if dice.random() < 0.06:
         data += dice.randbytes(dice.randrange(1, 60))
     return Frame(data + dice.randbytes(max(0, MINIMUM - len(data))))
 
 
-def other(dice: random.Random, bump: bool = False) -> Frame:
+def other(dice: random.Random, port: str, bump: bool = False) -> Frame:
     """Frames that are not IP, or hide it; to a bump in the wire also IPv6's neighbour discovery."""
     if bump and dice.random() < 0.3:
-        return finish(dice, _head(dice, IPV6) + neighbours(dice))
-    mac = {"dst": dice.choice(DESTINATIONS), "src": "02:00:00:00:00:01"}
+        return finish(dice, _head(dice, port, IPV6) + neighbours(dice))
+    mac = {"dst": _destination(dice, port), "src": _source(dice)}
     stations = {"hwsrc": mac["src"], "psrc": "10.1.0.1", "hwdst": "00:00:00:00:00:00", "pdst": "10.1.0.2"}
     ip = bytes(IP(src="10.1.0.1", dst="10.2.0.1")) + dice.randbytes(dice.randrange(60))
     match dice.randrange(6):
@@ -96,10 +97,18 @@ def finish(dice: random.Random, data: bytes) -> Frame:
     return Frame(data, bad_fcs=dice.random() < 0.005)
 
 
-def _head(dice: random.Random, ether_type: int) -> bytes:
+def _head(dice: random.Random, port: str, ether_type: int) -> bytes:
     """Addresses, up to three VLAN tags and the type."""
     tags = dice.choice([1, 1, 1, 2, 2, 3]) if dice.random() < 0.15 else 0
-    data = bytes.fromhex((dice.choice(DESTINATIONS) + "02:00:00:00:00:01").replace(":", ""))
+    data = bytes.fromhex((_destination(dice, port) + _source(dice)).replace(":", ""))
     for _ in range(tags):
         data += dice.choice(TAGS).to_bytes(2, "big") + dice.randbytes(2)
     return data + ether_type.to_bytes(2, "big")
+
+
+def _destination(dice: random.Random, port: str) -> str:
+    return MAC_OF_PORT[port] if dice.random() < 0.9 else dice.choice(OTHERS)
+
+
+def _source(dice: random.Random) -> str:
+    return "02:00:00:00:00:01" if dice.random() < 0.99 else dice.choice(["03:00:00:00:00:01", "ff:ff:ff:ff:ff:ff"])

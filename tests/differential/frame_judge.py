@@ -11,6 +11,7 @@ from ipaddress import IPv6Address
 
 from scapy.layers.l2 import Dot1Q
 
+from .addresses import Port, martian, to_group
 from .ethernet import IPV4, IPV6, MAXIMUM, MINIMUM, TAGS, Frame
 from .ip_packets import NEIGHBOUR_DISCOVERY
 from .reading import Reading, read
@@ -32,14 +33,19 @@ def of_mac(frame: Frame) -> str:
     return "drop_rx_oversize" if len(frame.data) > MAXIMUM else ""
 
 
-def judge(frame: Frame, bump: bool = False) -> tuple[str, Reading]:
+def judge(frame: Frame, port: Port) -> tuple[str, Reading]:
     """The counter of a frame that the MAC took and that goes no further, or "" and what its IP
     packet says.
 
-    `bump`: the box is a bump in the wire (docs/explanation/transport-mode.md), so of what finds
-    neighbours the answer is [CROSSES].
+    At a bump in the wire (docs/explanation/transport-mode.md) the answer is [CROSSES] of what finds
+    neighbours.
     """
+    bump = port.bump
     nothing = Reading("malformed")
+    if not port.takes(frame.data):
+        return "drop_mac_filter", nothing
+    if frame.data[6] & 1:
+        return "drop_mac_source", nothing
     kind, at = ether_type(frame)
     packet = frame.data[at:]
     if kind not in VERSIONS:
@@ -49,10 +55,16 @@ def judge(frame: Frame, bump: bool = False) -> tuple[str, Reading]:
     reading = read(packet, VERSIONS[kind])
     if reading.state != "whole":
         return STATES[reading.state], reading
+    if not bump and frame.data[0] & 1 and not to_group(reading):
+        return "drop_mac_group", reading
+    if martian(reading):
+        return "drop_martian", reading
     if bump and neighbour_discovery(reading) and reading.ttl == UNROUTED:
         return CROSSES, reading
     if not bump and of_this_link(reading):
         return "punt_nd" if neighbour_discovery(reading) else "punt_ipv6", reading
+    if port.owns(reading.src):
+        return "drop_own_source", reading
     return "punt_fragment" if reading.fragment else "", reading
 
 

@@ -5,19 +5,28 @@ their header fields say."""
 from __future__ import annotations
 
 import random
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_interface
 
 from . import headers
 from .configuration import OTHER_PROTOCOLS, WELL_KNOWN_PORTS
 from .headers import Address
-from .network import SPACE
+from .network import LOCAL, RED_LOCAL, SPACE
 from .policy import Network, Number, Selector
 from .reading import ICMP_OF, MOBILITY
 
 TTLS = (0, 1, 2, 3, 64, 64, 64, 64, 64, 64, 128, 128, 255, 255)
 NEIGHBOUR_DISCOVERY = (133, 134, 135, 136, 137)
-ODD_SOURCES = tuple(map(IPv6Address, ("fe80::1", "febf:ffff::9", "fec0::1", "ff02::1", "::")))
-ODD_DESTINATIONS = tuple(map(IPv6Address, ("fe80::2", "ff02::1", "ff0e::7", "ff05::2", "fe00::1")))
+ODD_SOURCES = tuple(map(IPv6Address, ("fe80::1", "febf:ffff::9", "fec0::1", "ff02::1", "::", "::1", "::ffff:10.1.0.1")))
+ODD_DESTINATIONS = tuple(map(IPv6Address, ("fe80::2", "ff02::1", "ff0e::7", "ff05::2", "fe00::1", "::", "::1")))
+ODD = ("0.0.0.0", "0.1.2.3", "1.0.0.1", "127.0.0.1", "224.0.0.9", "239.1.2.3", "240.0.0.1", "255.255.255.255")
+ODD_IPV4 = tuple(map(IPv4Address, ODD))
+OF_THE_BOX: dict[int, tuple[str, ...]] = {
+    version: (
+        LOCAL[version],
+        *(str(ip_interface(own).ip + n) for own in RED_LOCAL for n in (0, 1) if (":" in own) == (version == 6)),
+    )
+    for version in (4, 6)
+}
 HOP_BY_HOP, ROUTING, FRAGMENT, DESTINATION = 0, 43, 44, 60
 
 
@@ -126,6 +135,10 @@ def _upper(dice: random.Random, version: int, protocol: int, first: int, second:
 
 
 def _ipv4(dice: random.Random, src: Address, dst: Address, protocol: int, upper: bytes, straight: bool) -> bytes:
+    if dice.random() < 0.03:
+        src = dice.choice([*ODD_IPV4, *map(IPv4Address, OF_THE_BOX[4])])
+    if dice.random() < 0.02:
+        dst = dice.choice(ODD_IPV4)
     options = b""
     if dice.random() < 0.15:
         size = 4 * dice.randrange(1, 11)
@@ -139,7 +152,7 @@ def _ipv4(dice: random.Random, src: Address, dst: Address, protocol: int, upper:
 
 def _ipv6(dice: random.Random, src: Address, dst: Address, protocol: int, upper: bytes, straight: bool) -> bytes:
     if dice.random() < 0.03:
-        src = dice.choice(ODD_SOURCES)
+        src = dice.choice([*ODD_SOURCES, *map(IPv6Address, OF_THE_BOX[6])])
     if dice.random() < 0.03:
         dst = dice.choice(ODD_DESTINATIONS)
     payload, next_header = upper, protocol

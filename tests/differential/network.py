@@ -11,6 +11,7 @@ from .policy import Network
 MAC_OF_PORT = {"red": "02:72:00:00:00:99", "black": "02:62:c0:00:02:01"}
 DEFAULT_HOP = {"red": "02:00:00:00:00:01", "black": "02:00:00:00:00:02"}
 LOCAL = {4: "192.0.2.1", 6: "2001:db8:c0::1"}
+RED_LOCAL = ("10.1.128.129/25", "2001:db8:1:8000::81/64")  # a part of each SPACE
 OTHER_LOCAL = "192.0.2.9"  # a second address of black, which is not the one IKE is taken at
 SPACE: dict[tuple[str, int], Network] = {
     ("red", 4): ip_network("10.1.0.0/16"),
@@ -64,11 +65,16 @@ class Paths:
     def to_host(self, device: str, address: str) -> tuple[str, int]:
         return self.to(device, ip_network(address))
 
+    def interfaces(self, port: str) -> tuple[str, ...]:
+        """The addresses that the chip there knows as the box's: one of each version."""
+        return RED_LOCAL if port == "red" else (f"{LOCAL[4]}/24", f"{LOCAL[6]}/64")
+
     def lines(self) -> list[str]:
         lines = [
             f"addr add {LOCAL[4]}/24 dev black",
             f"addr add {LOCAL[6]}/64 dev black",
             f"addr add {OTHER_LOCAL}/24 dev black",
+            *(f"addr add {address} dev red" for address in RED_LOCAL),
         ]
         lines.append(f"link set dev red address {MAC_OF_PORT['red']}")
         if self.mtu:
@@ -80,6 +86,10 @@ class Paths:
 class Bridge(Paths):
     """A bump in the wire: no routes, and addresses only if it is spoken to by IKE
     (docs/reference/sallyctl-network.md)."""
+
+    def interfaces(self, port: str) -> tuple[str, ...]:
+        bits = {4: 24, 6: 64}
+        return tuple(f"{own}/{bits[version]}" for version, own in self.local.items()) if port == "black" else ()
 
     def lines(self) -> list[str]:
         lines = ["link add br0 type bridge", "link set red master br0", "link set black master br0"]

@@ -15,6 +15,7 @@ from scapy.layers.sctp import SCTP
 from scapy.packet import Packet, Raw
 
 from . import frame_judge
+from .addresses import Port
 from .ethernet import IPV4, IPV6, Frame
 from .forwarding import CE, NOT_ECT, with_ecn
 from .ip_packets import FRAGMENT
@@ -83,11 +84,11 @@ class Step:
 class Reassembly:
     """The datagrams of one port; frames come in order. `open`: those that are not whole.
 
-    `bump`: of a bump in the wire. `own`: the box's IPv6 address there, at which fragments end.
+    `own`: the box's IPv6 address there, at which fragments end.
     """
 
-    def __init__(self, bump: bool = False, own: str | None = None) -> None:
-        self.bump = bump
+    def __init__(self, port: Port, own: str | None = None) -> None:
+        self.port = port
         self.own = own and IPv6Address(own)
         self.open: dict[tuple[object, ...], Datagram] = {}
         self.taken = 0
@@ -97,7 +98,7 @@ class Reassembly:
         """Of "red" or "black": fragments to the box end at its address there, but no packet is for
         a bridge."""
         ends = port == "black" and not configuration.bump
-        return cls(configuration.bump, configuration.paths.local.get(6) if ends else None)
+        return cls(Port.at(port, configuration), configuration.paths.local.get(6) if ends else None)
 
     def take(self, frame: Frame) -> Step:
         number, self.taken = self.taken, self.taken + 1
@@ -106,7 +107,7 @@ class Reassembly:
             return Step((refused,))
         if not goes_round(frame):
             return Step((), frame)
-        counter, packet = frame_judge.judge(frame, self.bump)
+        counter, packet = frame_judge.judge(frame, self.port)
         if counter != "punt_fragment":
             return Step((), frame, ROUND)
         piece = read(frame)

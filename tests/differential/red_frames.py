@@ -18,24 +18,24 @@ def make(dice: random.Random, configuration: Configuration, count: int) -> list[
     selectors = configuration.aims()
     clear = [policy.selector for policy in configuration.out() if policy.action == "allow"]
     frames = []
-    trains = Trains(dice)
+    trains = Trains(dice, "red")
     while len(frames) < count:
         frame = trains.next()
         if frame:
             frames.append(frame)
             continue
         if dice.random() < 0.04:
-            frames.append(ethernet.other(dice, configuration.bump))
+            frames.append(ethernet.other(dice, "red", configuration.bump))
             continue
         if dice.random() < LONG:
             aims = clear if dice.random() < 0.3 else selectors
             packet = ip_packets.make(dice, "red", aims, ip_packets.long_size(dice))
-            frames.append(ethernet.around(dice, packet))
+            frames.append(ethernet.around(dice, "red", packet))
             continue
         packet = ip_packets.make(dice, "red", selectors)
         if dice.random() < DAMAGED:
             packet = damage.packet(dice, packet)
         elif dice.random() < CUT and trains.begin(packet):
             continue
-        frames.append(ethernet.around(dice, packet))
+        frames.append(ethernet.around(dice, "red", packet))
     return [*frames, *trains.rest()]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from . import frame_judge
+from .addresses import Port
 from .configuration import Configuration
 from .ethernet import Frame
 from .forwarding import forwarded, framed
@@ -29,13 +30,14 @@ class RedJudge:
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
         self.policies = configuration.out()
+        self.port = Port.at("red", configuration)
         self.reassembly = Reassembly.at("red", configuration)
 
     def __call__(self, frame: Frame) -> Outcome:
         return behind(self.reassembly.take(frame), "inner", self._whole)
 
     def _whole(self, frame: Frame) -> Outcome:
-        counter, packet = frame_judge.judge(frame)
+        counter, packet = frame_judge.judge(frame, self.port)
         if counter:
             return ends(f"inner.{counter}")
         policy = decide(self.policies, packet)

@@ -30,6 +30,7 @@ RUNS, PACKETS = 10, 5_000
 # traffic alone can bring about.
 TUNNELS = {
     "inner": "drop_rx_bad_fcs drop_rx_undersize drop_rx_oversize drop_ip_malformed drop_ip_checksum drop_policy "
+    "drop_mac_filter drop_mac_source drop_mac_group drop_martian drop_own_source drop_inner_martian drop_inner_own_source "
     "punt_arp punt_nd punt_ipv6 punt_vlan punt_ttl punt_mtu punt_other punt_extension_headers punt_policy "
     "drop_reasm_length drop_reasm_headers drop_reasm_ecn drop_reasm_overlap drop_reasm_duplicate reasm_datagrams "
     "reasm_merged frag_packets frag_split drop_lifetime tx_protect tx_bypass "
@@ -38,6 +39,7 @@ TUNNELS = {
     "crypto": "drop_enc_oversize black_tx_packets drop_dec_truncated drop_dec_icv drop_dec_padding "
     "drop_dec_dummy red_tx_packets",
     "outer": "tx_frames drop_rx_bad_fcs drop_rx_undersize drop_rx_oversize drop_ip_malformed drop_ip_checksum "
+    "drop_mac_filter drop_mac_source drop_mac_group drop_martian drop_own_source "
     "drop_ttl_expired drop_esp_truncated punt_unknown_spi drop_encap_mismatch drop_udp_malformed drop_natt_keepalive drop_policy "
     "punt_arp punt_nd punt_ipv6 punt_vlan punt_ike punt_icmp punt_other punt_extension_headers punt_policy "
     "punt_reasm drop_reasm_length drop_reasm_headers drop_reasm_ecn drop_reasm_overlap drop_reasm_duplicate reasm_datagrams "
@@ -45,12 +47,13 @@ TUNNELS = {
 }
 BUMP = {
     "inner": "drop_rx_bad_fcs drop_rx_undersize drop_rx_oversize drop_ip_malformed drop_ip_checksum drop_policy "
-    "punt_vlan punt_mtu punt_other punt_extension_headers punt_policy drop_transport_header "
+    "drop_mac_source drop_martian punt_vlan punt_mtu punt_other punt_extension_headers punt_policy drop_transport_header "
     "drop_reasm_length drop_reasm_overlap drop_reasm_duplicate reasm_datagrams reasm_merged drop_lifetime tx_protect tx_bypass "
     "drop_no_selector drop_replayed drop_too_old drop_selector_mismatch drop_inner_malformed "
     "drop_inner_extension_headers tx_frames",
     "crypto": "drop_enc_oversize black_tx_packets drop_dec_truncated drop_dec_icv drop_dec_padding drop_dec_dummy red_tx_packets",
     "outer": "drop_mtu tx_frames frag_packets frag_split drop_rx_bad_fcs drop_rx_undersize drop_rx_oversize drop_ip_malformed "
+    "drop_mac_source drop_martian "
     "drop_ip_checksum drop_esp_truncated drop_unknown_spi punt_unknown_spi drop_encap_mismatch drop_udp_malformed "
     "drop_natt_keepalive drop_policy drop_transport_header punt_vlan punt_ike punt_other punt_extension_headers punt_policy "
     "drop_reasm_length drop_reasm_overlap drop_reasm_duplicate reasm_datagrams reasm_merged tx_esp tx_bypass",

@@ -26,8 +26,9 @@ class Trains:
     """Trains under way to one port. Identifications count, so no two datagrams of a run
     share one."""
 
-    def __init__(self, dice: random.Random) -> None:
+    def __init__(self, dice: random.Random, port: str) -> None:
         self.dice = dice
+        self.port = port
         self.under_way: list[deque[Frame]] = []
         self.numbers = count(dice.randrange(1 << 16))
 
@@ -46,7 +47,7 @@ class Trains:
             pieces.insert(self.dice.randint(twice + 1, len(pieces) - 1), again)
         elif self.dice.random() < 0.4:
             pieces = self._marked(pieces)
-        self.under_way.append(deque(ethernet.unharmed(self.dice, piece) for piece in pieces))
+        self.under_way.append(deque(ethernet.unharmed(self.dice, self.port, piece) for piece in pieces))
         return True
 
     def _marked(self, pieces: list[bytes]) -> list[bytes]:

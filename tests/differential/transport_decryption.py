@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from .addresses import martian
 from .decryption import STATES, Inbound, Result
 from .ethernet import MINIMUM
 from .outcome import Clear
@@ -37,4 +38,6 @@ class HostInbound(Inbound):
             return STATES[packet.state]
         if not self.allows(packet):
             return "drop_selector_mismatch"
+        if martian(packet):
+            return "drop_inner_martian"
         return ["tx_frames"], Clear(frame.ljust(MINIMUM, b"\0"))

@@ -42,9 +42,10 @@ class IkeBox:
                 registers.write(chip, "scratch", 0)
 
     def forward(self) -> None:
-        """Gives it the neighbours of the simulation's wires."""
+        """Gives it the neighbours of the simulation's wires, who send to any address."""
         for device, mac in TESTER_MAC.items():
             self.ask("command", words=["next-hop", "default", "dev", device, "lladdr", mac])
+            self.ask("command", words=["link", "set", "dev", device, "promisc", "on"])
 
     def ask(self, do: str, **fields: object) -> dict:
         """Past charon."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from scapy.packet import Packet
 
-from sallyport.simulator import TESTER_MAC, Simulator
+from sallyport.simulator import Simulator
 from tests.support.frames import read_frames, write_frames
 
 CHIPS = ("inner", "crypto", "outer")
@@ -26,8 +26,7 @@ class Seen:
 
 def next_hops(sim: Simulator, box: int = 0) -> None:
     """What no policy's or tunnel's next hop names goes to the tester."""
-    for device, mac in TESTER_MAC.items():
-        sim.sallyctl(box, "next-hop", "default", "dev", device, "lladdr", mac)
+    sim.face_tester(box)
 
 
 def run(

@@ -30,6 +30,7 @@ from scapy.layers.sctp import SCTP
 from scapy.packet import Raw
 
 from tests.support.paths import ROOT
+from tests.vectors.inner_frames.addresses import decrypt_cases_addresses, encrypt_cases_addresses
 from tests.vectors.inner_frames.decrypt import decrypt_cases, decrypt_cases_v6
 from tests.vectors.inner_frames.encrypt import PORT, encrypt_cases, encrypt_cases_mtu, encrypt_cases_v6
 
@@ -104,12 +105,14 @@ def decrypt_row(
 
 def encrypt_table() -> str:
     return ENCRYPT_HEAD + "".join(
-        encrypt_row(*case) for case in (*encrypt_cases(), *encrypt_cases_v6(), *encrypt_cases_mtu())
+        encrypt_row(*case)
+        for case in (*encrypt_cases(), *encrypt_cases_v6(), *encrypt_cases_mtu(), *encrypt_cases_addresses())
     )
 
 
 def decrypt_table() -> str:
-    return DECRYPT_HEAD + "".join(decrypt_row(*case) for case in (*decrypt_cases(), *decrypt_cases_v6()))
+    cases = (*decrypt_cases(), *decrypt_cases_v6(), *decrypt_cases_addresses())
+    return DECRYPT_HEAD + "".join(decrypt_row(*case) for case in cases)
 
 
 TABLES = {"inner_encrypt.txt": encrypt_table, "inner_decrypt.txt": decrypt_table}

@@ -93,6 +93,8 @@ class InterfaceRegisters(bank: RegisterBankParams, tables: Int, puntLimits: Seq[
   io.receive.bump := OuterRegs.Control.bump(enables)
   io.receive.macFilter := OuterRegs.Control.macFilter(enables)
   io.receive.portMac := io.portMac
+  io.receive.own.v4 := control(register("local_ipv4"))
+  io.receive.own.v6 := Cat((3 to 0 by -1).map(n => control(register(s"local_ipv6_$n"))))
   io.receive.priorityDscps := Cat(control(register("qos_dscp_high")), control(register("qos_dscp_low")))
   io.receive.fragmentLimits.timeout := control(register("reasm_timeout"))(14, 0)
   io.receive.fragmentLimits.perSource := control(register("reasm_per_source"))(15, 0)

@@ -35,6 +35,10 @@ object PortCounts {
 
   private def judged(drops: ReceiveDrops) = Map(
     "drop_mac_filter" -> drops.macFilter,
+    "drop_mac_source" -> drops.macSource,
+    "drop_mac_group" -> drops.macGroup,
+    "drop_martian" -> drops.martian,
+    "drop_own_source" -> drops.ownSource,
     "drop_ip_malformed" -> drops.ipMalformed,
     "drop_ip_checksum" -> drops.ipChecksum,
     "drop_policy" -> drops.policy,

@@ -9,7 +9,7 @@ import sallyport.common.stream.PacketStream
 import sallyport.iface.fragmentation.FragmentCut
 import sallyport.iface.headers.{ChecksumUpdate, EthernetHeader, IpHeader, Ipv4Header, Ipv6Header}
 import sallyport.iface.parse.{HeaderFields, HeaderKind}
-import sallyport.iface.receive.{ReceiveDrops, FrameJudge, FrameVerdict}
+import sallyport.iface.receive.{FrameJudge, FrameVerdict, LocalAddresses, ReceiveDrops}
 import sallyport.iface.tfc.TfcPadder
 
 /** The facts about one frame from the red network when both look-ups have answered. */
@@ -85,6 +85,7 @@ class InnerClassifier extends Module {
     val bump = Input(Bool())
     val macFilter = Input(Bool())
     val portMac = Input(UInt(48.W))
+    val own = Input(new LocalAddresses)
     val linkUp = Input(Bool())
     val findings = Flipped(Valid(new InnerFindings))
     val verdict = Valid(new InnerVerdict)
@@ -102,6 +103,7 @@ class InnerClassifier extends Module {
   judge.io.bump := io.bump
   judge.io.macFilter := io.macFilter
   judge.io.portMac := io.portMac
+  judge.io.own := io.own
   judge.io.fields := fields
   private val frame = judge.io.out
 
@@ -220,6 +222,10 @@ class InnerClassifier extends Module {
 
   private def drop(condition: Bool): Bool = RegNext(valid2 && condition, false.B)
   io.drops.macFilter := drop(frame.drops.macFilter)
+  io.drops.macSource := drop(frame.drops.macSource)
+  io.drops.macGroup := drop(frame.drops.macGroup)
+  io.drops.martian := drop(frame.drops.martian)
+  io.drops.ownSource := drop(frame.drops.ownSource)
   io.drops.ipMalformed := drop(frame.drops.ipMalformed)
   io.drops.ipChecksum := drop(frame.drops.ipChecksum)
   io.drops.policy := drop(is(dropPolicy))

@@ -13,6 +13,7 @@ import sallyport.iface.cpu.{Injector, InjectorEvents, TokenLimit}
 import sallyport.iface.headers.{EthernetHeader, TransportHeader, TransportPatch, VlanTags}
 import sallyport.iface.mac.{MacTransmit, MacTransmitEvents}
 import sallyport.iface.parse.{ExtensionSkip, HeaderParser, PacketKey}
+import sallyport.iface.receive.BoxAddresses
 import sallyport.iface.stream.{LookupStage, PacketSteer}
 import sallyport.iface.usage.{UsageEvent, UsageTable}
 
@@ -74,6 +75,9 @@ class InnerDecrypt(
   val io = IO(new Bundle {
     val enable = Input(Bool())
     val portMac = Input(UInt(48.W))
+
+    /** At the red port. */
+    val box = Input(new BoxAddresses)
     val skip = Input(new ExtensionSkip)
     val in = Flipped(PacketStream(new LinkMeta))
 
@@ -182,6 +186,7 @@ class InnerDecrypt(
   private val inspector = Module(new InnerInspector)
   private val findings = inspector.io.findings
   inspector.io.enable := io.enable
+  inspector.io.box := io.box
   findings.valid := ShiftRegister(selectors.io.result.valid, rest, false.B, true.B)
   findings.bits.fields := ShiftRegister(parser.io.out.bits, findingsTime - InnerDecrypt.parserLatency)
   private val metaOfUsage = ShiftRegister(meta1, usageTime - selectorLatency)

@@ -128,6 +128,7 @@ class InnerEncrypt(
   classifier.io.bump := io.receive.bump
   classifier.io.macFilter := io.receive.macFilter
   classifier.io.portMac := io.receive.portMac
+  classifier.io.own := io.receive.own
   classifier.io.linkUp := io.linkUp
   classifier.io.findings.valid := ShiftRegister(path.io.fields.valid, lookups, false.B, true.B)
   classifier.io.findings.bits.fields := ShiftRegister(fields, lookups)

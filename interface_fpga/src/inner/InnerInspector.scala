@@ -6,7 +6,7 @@ import chisel3.util._
 import sallyport.common.stream.PacketStream
 import sallyport.iface.headers.{ChecksumUpdate, Ecn, IpHeader, VlanTags}
 import sallyport.iface.parse.{EtherClass, HeaderFields}
-import sallyport.iface.receive.FrameJudge
+import sallyport.iface.receive.{AddressCheck, BoxAddresses, FrameJudge}
 import sallyport.iface.usage.UsageCharge
 
 /** The facts about one decrypted or bypassed packet when all look-ups have answered. */
@@ -79,6 +79,9 @@ class InspectorDrops extends Bundle {
   val inboundRuleUpset = Bool()
   val selectorMismatch = Bool()
   val inClearDenied = Bool()
+  val martian = Bool()
+  val ownSource = Bool()
+  val redSource = Bool()
   val fragmentOffset = Bool()
   val ecn = Bool()
   val ttlExpired = Bool()
@@ -104,6 +107,10 @@ class InspectorDrops extends Bundle {
  *  1. not what the SA's selectors allow (RFC 4301 5.2 step 4): drop selectorMismatch
  *  1. bypassed, and not what the inbound rules let in clear (RFC 4301 5.2 step 3b): drop
  *     inClearDenied
+ *  1. addresses that no packet on a wire has ([[AddressCheck]]), or of a packet of tunnel mode
+ *     one of a single link: drop martian (RFC 1812 5.3.7, RFC 4291 2.5.6); from an address of this
+ *     box: drop ownSource; bypassed, and from the network at the red port: drop redSource (RFC
+ *     2827)
  *  1. an IPv4 fragment of TCP that begins at byte 8 of the TCP header (RFC 4301 7.2, RFC 1858 4):
  *     drop fragmentOffset
  *  1. congestion met by a packet without ECN (RFC 6040 4.2): drop ecn
@@ -126,6 +133,9 @@ class InspectorDrops extends Bundle {
 class InnerInspector extends Module {
   val io = IO(new Bundle {
     val enable = Input(Bool())
+
+    /** At the red port. */
+    val box = Input(new BoxAddresses)
     val findings = Flipped(Valid(new InspectorFindings))
     val charge = Output(new UsageCharge)
     val expired = Input(Bool())
@@ -161,6 +171,17 @@ class InnerInspector extends Module {
   private val rulesUpset = ask(in.rulesUpset && !(bypassedFrame && crosses))
   private val mismatch = ask(!in.bypass && !in.selected)
   private val denied = ask(in.bypass && Mux(in.frame, !crosses && !(isIp && in.selected), !in.selected))
+  private val addresses = Module(new AddressCheck)
+  addresses.io.box := io.box
+  addresses.io.fields := fields
+  require(AddressCheck.latency == 1, "what addresses are is known with the questions of stage 1")
+  private val routed = ask(!in.frame)
+  private val addressed = ask(!bypassedFrame || isIp && !FrameJudge.fromThisLink(fields))
+  private val clear = ask(in.bypass)
+  private val martian =
+    addressed && (addresses.io.out.martian || routed && addresses.io.out.linkLocal)
+  private val ownSource = addressed && addresses.io.out.own
+  private val redSource = addressed && clear && addresses.io.out.near
   private val overTcpFlags = ask(!in.bypass && !in.frame && fields.overTcpFlags)
   private val ecnDrops = ask(!in.bypass && !in.frame && Ecn.drops(innerEcn, outerEcn))
   private val ecnUnexpected = ask(!in.bypass && !in.frame && Ecn.unexpected(innerEcn, outerEcn))
@@ -183,7 +204,8 @@ class InnerInspector extends Module {
   // Stage 2: the first that fits.
   private object Outcome extends ChiselEnum {
     val dropNoSelector, dropWindowUpset, dropTooOld, dropReplayed, dropNotIp, dropMalformed, dropChecksum = Value
-    val dropExtensionHeaders, dropRuleUpset, dropMismatch, dropDenied, dropFragmentOffset, dropEcn = Value
+    val dropExtensionHeaders, dropRuleUpset, dropMismatch, dropDenied, dropMartian, dropOwnSource = Value
+    val dropRedSource, dropFragmentOffset, dropEcn = Value
     val dropTtl, dropNoNextHop, dropDisabled, forward = Value
   }
   import Outcome._
@@ -202,6 +224,9 @@ class InnerInspector extends Module {
         rulesUpset -> dropRuleUpset,
         mismatch -> dropMismatch,
         denied -> dropDenied,
+        martian -> dropMartian,
+        ownSource -> dropOwnSource,
+        redSource -> dropRedSource,
         overTcpFlags -> dropFragmentOffset,
         ecnDrops -> dropEcn,
         ttlExpired -> dropTtl,
@@ -244,6 +269,9 @@ class InnerInspector extends Module {
   io.drops.inboundRuleUpset := drop(dropRuleUpset)
   io.drops.selectorMismatch := drop(dropMismatch)
   io.drops.inClearDenied := drop(dropDenied)
+  io.drops.martian := drop(dropMartian)
+  io.drops.ownSource := drop(dropOwnSource)
+  io.drops.redSource := drop(dropRedSource)
   io.drops.fragmentOffset := drop(dropFragmentOffset)
   io.drops.ecn := drop(dropEcn)
   io.drops.ttlExpired := drop(dropTtl)

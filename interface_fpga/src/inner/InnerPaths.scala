@@ -66,6 +66,10 @@ class InnerPaths(
 
   decrypt.io.enable := registers.io.txEnable
   decrypt.io.portMac := registers.io.portMac
+  private val prefixes = registers.io.control(InnerRegs.localPrefix)
+  decrypt.io.box.own := registers.io.receive.own
+  decrypt.io.box.prefixV4 := InnerRegs.LocalPrefix.ipv4(prefixes)
+  decrypt.io.box.prefixV6 := InnerRegs.LocalPrefix.ipv6(prefixes)
   decrypt.io.skip := registers.io.extensionSkip
   decrypt.io.inject <> io.inject
   decrypt.io.injectLimit := registers.tokenLimit(InnerRegs.limitInject)
@@ -151,6 +155,9 @@ class InnerPaths(
       InnerCounters.dropInnerNotIp -> inspected.notIp,
       InnerCounters.dropInnerExtensionHeaders -> inspected.extensionHeaders,
       InnerCounters.dropInnerTtlExpired -> inspected.ttlExpired,
+      InnerCounters.dropInnerMartian -> inspected.martian,
+      InnerCounters.dropInnerOwnSource -> inspected.ownSource,
+      InnerCounters.dropRedSource -> inspected.redSource,
       InnerCounters.dropFragmentOffset -> inspected.fragmentOffset,
       InnerCounters.dropEcn -> inspected.ecn,
       InnerCounters.ecnUnexpected -> decrypt.io.events.ecnUnexpected,

@@ -7,7 +7,7 @@ import sallyport.common.link.{ClearPrefix, LinkMeta}
 import sallyport.common.registers.map.{Action, PuntReason}
 import sallyport.iface.headers.{EthernetHeader, IpHeader, Ipv4Header, Ipv6Header, UdpHeader}
 import sallyport.iface.parse.{ExtensionStep, HeaderFields, UdpEncap}
-import sallyport.iface.receive.{FrameJudge, FrameVerdict, ReceiveDrops}
+import sallyport.iface.receive.{FrameJudge, FrameVerdict, LocalAddresses, ReceiveDrops}
 
 /** The facts about one frame from the black network when both look-ups have answered. */
 class OuterFindings extends Bundle {
@@ -103,6 +103,7 @@ class OuterClassifier extends Module {
     val bump = Input(Bool())
     val macFilter = Input(Bool())
     val portMac = Input(UInt(48.W))
+    val own = Input(new LocalAddresses)
     val linkUp = Input(Bool())
     val findings = Flipped(Valid(new OuterFindings))
     val verdict = Valid(new OuterVerdict)
@@ -116,6 +117,7 @@ class OuterClassifier extends Module {
   judge.io.bump := io.bump
   judge.io.macFilter := io.macFilter
   judge.io.portMac := io.portMac
+  judge.io.own := io.own
   judge.io.fields := fields
   private val frame = judge.io.out
 
@@ -251,6 +253,10 @@ class OuterClassifier extends Module {
 
   private def drop(condition: Bool): Bool = RegNext(valid2 && condition, false.B)
   io.drops.macFilter := drop(frame.drops.macFilter)
+  io.drops.macSource := drop(frame.drops.macSource)
+  io.drops.macGroup := drop(frame.drops.macGroup)
+  io.drops.martian := drop(frame.drops.martian)
+  io.drops.ownSource := drop(frame.drops.ownSource)
   io.drops.ipMalformed := drop(frame.drops.ipMalformed)
   io.drops.ipChecksum := drop(frame.drops.ipChecksum)
   io.drops.ttlExpired := drop(is(dropTtl))

@@ -52,15 +52,7 @@ class OuterPaths(config: OuterConfig) extends Module {
   encrypt.io.dscpMapTable <> registers.io.table(OuterTables.dscpMap)
 
   decrypt.io.receive := registers.io.receive
-  decrypt.io.local.v4 := registers.io.control(OuterRegs.localIpv4)
-  decrypt.io.local.v6 := Cat(
-    Seq(
-      OuterRegs.localIpv63,
-      OuterRegs.localIpv62,
-      OuterRegs.localIpv61,
-      OuterRegs.localIpv60
-    ).map(registers.io.control(_))
-  )
+  decrypt.io.local := registers.io.receive.own
   decrypt.io.peerClear := OuterRegs.PeerControl.clear(registers.io.control(OuterRegs.peerControl))
   decrypt.io.peerPlace := OuterRegs.PeerPlace.place(registers.io.control(OuterRegs.peerPlace))
   registers.io.status(OuterRegs.peerAddress) := decrypt.io.peerShown.peer.address

@@ -11,6 +11,7 @@ import sallyport.iface.headers.{EthernetHeader, VlanTags}
 class IpWindow(count: Int) extends Bundle {
   val length = UInt(PacketStream.lengthBits.W)
   val macDestination = UInt(48.W)
+  val macFromGroup = Bool()
   val etherClass = EtherClass()
   val l2Bytes = UInt(5.W)
 
@@ -56,6 +57,7 @@ class EthernetParser(words: Int) extends Module {
   private val kind = MuxCase(EtherClass.vlan, chosen.zip(classes))
   io.out.length := RegNext(in1.length)
   io.out.macDestination := RegNext(in1.bytes(47, 0))
+  io.out.macFromGroup := RegNext(in1.bytes(48))
   io.out.etherClass := RegNext(kind)
   io.out.l2Bytes := RegNext(choose((0 to VlanTags.most).map(EthernetHeader.bytesWith(_).U)))
   io.out.room := RegNext(choose(rooms))

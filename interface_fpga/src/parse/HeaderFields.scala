@@ -51,6 +51,9 @@ class HeaderFields extends Bundle {
    */
   val macDestination = UInt(48.W)
 
+  /** The source address is a group address, which no station has; low of a bare IP packet. */
+  val macFromGroup = Bool()
+
   /** Of a bare IP packet its version: `ipv6` if that is 6, else `ipv4`. */
   val etherClass = EtherClass()
 

@@ -56,6 +56,7 @@ class HeaderParser(ethernet: Boolean, fragments: Boolean = false) extends Module
   } else {
     start.length := io.in.bits.length
     start.macDestination := 0.U
+    start.macFromGroup := false.B
     start.l2Bytes := 0.U
     start.room := io.in.bits.length
     start.words := VecInit.tabulate(words(ethernet))(i =>
@@ -133,6 +134,7 @@ class HeaderParser(ethernet: Boolean, fragments: Boolean = false) extends Module
   private val fields = Wire(new HeaderFields)
   fields.length := tail.length
   fields.macDestination := tail.macDestination
+  fields.macFromGroup := tail.macFromGroup
   fields.etherClass := tail.etherClass
   fields.l2Bytes := tail.l2Bytes
   fields.malformed := walk2.malformed || ShiftRegister(lengths.io.bad, readTime - IpLengthCheck.latency)

@@ -32,6 +32,7 @@ class FragmentDetour(p: ReassemblyConfig) extends Module {
     val own = Flipped(Valid(new LocalAddresses))
     val macFilter = Input(Bool())
     val portMac = Input(UInt(48.W))
+    val sources = Input(new LocalAddresses)
     val limits = Input(new FragmentLimits)
     val in = Flipped(PacketStream(new RxMeta))
     val out = PacketStream(new WholeMeta)
@@ -49,6 +50,7 @@ class FragmentDetour(p: ReassemblyConfig) extends Module {
   path.io.own := io.own
   path.io.macFilter := io.macFilter
   path.io.portMac := io.portMac
+  path.io.sources := io.sources
   path.io.limits := io.limits
   private val (_, tick) = Counter(true.B, p.tickCycles)
   path.io.tick := RegNext(tick, false.B)

@@ -41,6 +41,9 @@ class FragmentPath(p: ReassemblyConfig) extends Module {
     val own = Flipped(Valid(new LocalAddresses))
     val macFilter = Input(Bool())
     val portMac = Input(UInt(48.W))
+
+    /** This box's own addresses at this port, whatever ends here: no fragment comes from them. */
+    val sources = Input(new LocalAddresses)
     val limits = Input(new FragmentLimits)
 
     /** Time passes: a pulse, every `tickCycles`. */
@@ -73,6 +76,7 @@ class FragmentPath(p: ReassemblyConfig) extends Module {
   judge.io.bump := io.bump
   judge.io.macFilter := io.macFilter
   judge.io.portMac := io.portMac
+  judge.io.own := io.sources
   judge.io.fields := fields
   private val info = ShiftRegister(FragmentInfo(fields, parser.io.fragment.get), FrameJudge.latency)
   stage.io.result.valid := ShiftRegister(parser.io.out.valid, FrameJudge.latency, false.B, true.B)

@@ -10,6 +10,10 @@ import sallyport.iface.parse.{EtherClass, HeaderFields}
 /** The reasons for which [[FrameJudge]] drops. */
 class FrameDrops extends Bundle {
   val macFilter = Bool()
+  val macSource = Bool()
+  val macGroup = Bool()
+  val martian = Bool()
+  val ownSource = Bool()
   val ipMalformed = Bool()
   val ipChecksum = Bool()
 }
@@ -45,16 +49,20 @@ class FrameJudgement extends Bundle {
  * fits counts:
  *
  *  1. `macFilter` is on and the destination is neither `portMac` nor a group address:
- *     drop macFilter
+ *     drop macFilter; the source is a group address: drop macSource
  *  1. ARP: punt, of a bump in the wire crosses; more than two VLAN tags, any other type but
  *     IP: punt
  *  1. a malformed IP packet: drop ipMalformed; a wrong IPv4 header checksum: drop ipChecksum
  *  1. more IPv6 extension headers than the parser reads: punt
+ *  1. a packet to one host in a frame to a group, which a bump in the wire does not ask: drop
+ *     macGroup (RFC 1812 5.3.4, RFC 1122 3.3.6)
+ *  1. addresses that no packet on a wire has ([[AddressCheck]]): drop martian
  *  1. IPv6 neighbour discovery: punt; of a bump in the wire crosses if its hop limit is 255, which
  *     says that it comes from this link, and is judged as any other packet if not (RFC
  *     4861 6.1, 7.1)
  *  1. other IPv6 of this link alone, from or to a link-local address or to a multicast one: punt
  *     (RFC 4291 2.5.6); passes of a bump in the wire
+ *  1. from an address of the box: drop ownSource (RFC 1812 5.3.8)
  *  1. a fragment: punt, with a reason of its own if its sender has to be told ([[FragmentNotice]])
  *
  * A pipeline without stalls: `out` belongs to the inputs of [[FrameJudge.latency]] cycles before.
@@ -66,6 +74,9 @@ class FrameJudge extends Module {
     val bump = Input(Bool())
     val macFilter = Input(Bool())
     val portMac = Input(UInt(48.W))
+
+    /** This box's own addresses at this port. */
+    val own = Input(new LocalAddresses)
     val fields = Input(new HeaderFields)
     val out = Output(new FrameJudgement)
   })
@@ -73,26 +84,33 @@ class FrameJudge extends Module {
   // Stage 1: one bit a question, in order.
   private val fields = io.fields
   private def is(kind: EtherClass.Type): Bool = fields.etherClass === kind
+  private val addresses = Module(new AddressCheck)
+  addresses.io.box := 0.U.asTypeOf(new BoxAddresses)
+  addresses.io.box.own := io.own
+  addresses.io.fields := fields
+  require(AddressCheck.latency == 1, "what addresses are is known with the questions of stage 1")
+  private val toGroup = RegNext(!io.bump && fields.macDestination(0))
   private val filtered = io.macFilter && !fields.macDestination(0) && fields.macDestination =/= io.portMac
   private val questions = VecInit(
     Seq(
       filtered,
+      fields.macFromGroup,
       is(EtherClass.arp),
       is(EtherClass.vlan),
       is(EtherClass.other),
       fields.malformed,
       fields.checksumBad,
-      fields.unfinished,
+      fields.unfinished
+    ).map(RegNext(_)) ++ Seq(toGroup && !addresses.io.out.group, addresses.io.out.martian) ++ Seq(
       Mux(io.bump, FrameJudge.fromThisLink(fields), FrameJudge.neighbourDiscovery(fields)),
-      fields.isV6 && FrameJudge.linkScope(fields) && !io.bump,
-      fields.fragment
-    ).map(RegNext(_))
+      fields.isV6 && FrameJudge.linkScope(fields) && !io.bump
+    ).map(RegNext(_)) ++ Seq(addresses.io.out.own, RegNext(fields.fragment))
   )
 
   // Stage 2: the first that fits.
   private val first = PriorityEncoderOH(questions)
-  private val Seq(dropFilter, arp, vlan, other, dropMalformed, dropChecksum, headers, neighbours, linkScope, fragment) =
-    first
+  private val Seq(dropFilter, dropSource, arp, vlan, other, dropMalformed, dropChecksum) = first.take(7)
+  private val Seq(headers, dropGroup, dropMartian, neighbours, linkScope, dropOwn, fragment) = first.drop(7)
   private val bump = RegNext(io.bump)
   private val notice = RegNext(fields.notice)
   private val crosses = bump && (arp || neighbours)
@@ -112,6 +130,10 @@ class FrameJudge extends Module {
   out.punts := VecInit(punts.map(_._1)).asUInt.orR
   out.reason := Mux1H(punts.map { case (punt, reason) => punt -> reason.U })
   out.drops.macFilter := dropFilter
+  out.drops.macSource := dropSource
+  out.drops.macGroup := dropGroup
+  out.drops.martian := dropMartian
+  out.drops.ownSource := dropOwn
   out.drops.ipMalformed := dropMalformed
   out.drops.ipChecksum := dropChecksum
   io.out := RegNext(out)

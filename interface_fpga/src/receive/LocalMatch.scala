@@ -4,10 +4,17 @@ package sallyport.iface.receive
 import chisel3._
 import sallyport.iface.parse.HeaderFields
 
-/** The box's own addresses on the black side, as numbers; 0 for a version without an address. */
+/** The box's own addresses at a port, as numbers; 0 for a version without an address. */
 class LocalAddresses extends Bundle {
   val v4 = UInt(32.W)
   val v6 = UInt(128.W)
+}
+
+/** Those and the lengths of their networks' prefixes. */
+class BoxAddresses extends Bundle {
+  val own = new LocalAddresses
+  val prefixV4 = UInt(6.W)
+  val prefixV6 = UInt(8.W)
 }
 
 /**

@@ -24,6 +24,9 @@ class ReceiveControl(puntGroups: Int) extends Bundle {
   /** The port's own address, its first wire byte in bits 7:0. */
   val portMac = UInt(48.W)
 
+  /** The box's own addresses at the port: no frame comes from them. */
+  val own = new LocalAddresses
+
   /** Bit n: packets of DSCP n are high. */
   val priorityDscps = UInt(PriorityClass.dscps.W)
   val fragmentLimits = new FragmentLimits

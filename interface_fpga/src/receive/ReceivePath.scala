@@ -91,6 +91,7 @@ class ReceivePath[V <: FrameVerdict](
   whole.io.own := io.own
   whole.io.macFilter := io.control.macFilter
   whole.io.portMac := io.control.portMac
+  whole.io.sources := io.control.own
   whole.io.limits := io.control.fragmentLimits
   whole.io.in <> receive.io.out
 

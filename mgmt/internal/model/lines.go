@@ -56,6 +56,9 @@ func (m *Model) portLines() (out []string) {
 		if l.Address != nil {
 			set("address " + l.Address.String())
 		}
+		if l.Promisc {
+			set("promisc on")
+		}
 		if l.Master != "" {
 			set("master " + l.Master)
 		}

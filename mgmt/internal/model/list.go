@@ -169,6 +169,9 @@ func (m *Model) show(what string) string {
 			if l.Default != nil {
 				fmt.Fprintf(&b, " default-next-hop %s", *l.Default)
 			}
+			if l.Promisc {
+				b.WriteString(" promisc on")
+			}
 			if l.Master != "" {
 				fmt.Fprintf(&b, " master %s", l.Master)
 			}

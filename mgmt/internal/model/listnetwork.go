@@ -74,7 +74,7 @@ func (m *Model) deviceObjects() (out []deviceJSON) {
 	for _, dev := range Devices {
 		l, mac := m.Links[dev], m.PortMAC(dev)
 		out = append(out, deviceJSON{
-			Name: dev, Flags: names(flag{!l.Down, "UP"}), MTU: m.Mtu(dev), Master: l.Master, Type: "ether", Address: &mac, DefaultNextHop: l.Default,
+			Name: dev, Flags: names(flag{l.Promisc, "PROMISC"}, flag{!l.Down, "UP"}), MTU: m.Mtu(dev), Master: l.Master, Type: "ether", Address: &mac, DefaultNextHop: l.Default,
 		})
 	}
 	if m.Bridge != "" {

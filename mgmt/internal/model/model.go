@@ -91,6 +91,8 @@ type Link struct {
 	MTU     uint32    `json:"mtu,omitempty"`
 	Address *xfrm.MAC `json:"address,omitempty"`
 	Down    bool      `json:"down,omitempty"`
+	// Promisc: frames to other stations' addresses are taken, too.
+	Promisc bool `json:"promisc,omitempty"`
 	// Default is the next hop of row 0.
 	Default *xfrm.MAC `json:"default,omitempty"`
 	// Master is the bridge that the port is in.

@@ -49,6 +49,9 @@ func (m *Model) link(c xfrm.Link) error {
 	if c.Up != nil {
 		l.Down = !*c.Up
 	}
+	if c.Promisc != nil {
+		l.Promisc = *c.Promisc
+	}
 	if c.Master != nil {
 		return m.master(c, l)
 	}

@@ -57,6 +57,17 @@ func (m *Model) Local(dev string, v6 bool) netip.Addr {
 	return netip.Addr{}
 }
 
+// LocalBits is the length of the prefix that the address of Local has, 0 where there is none.
+func (m *Model) LocalBits(dev string, v6 bool) uint32 {
+	local := m.Local(dev, v6)
+	for _, a := range m.Addrs {
+		if a.Dev == dev && a.Prefix.Addr() == local {
+			return uint32(a.Prefix.Bits())
+		}
+	}
+	return 0
+}
+
 // IsBroadcast says whether an address is the broadcast address of a network of the box.
 func (m *Model) IsBroadcast(a netip.Addr) bool {
 	return slices.ContainsFunc(m.Addrs, func(own Address) bool {

@@ -60,37 +60,44 @@ const (
 	InnerCounterFlowRowUpset              = 52
 	InnerCounterRuleRowUpset              = 53
 	InnerCounterPuntTtl                   = 54
-	InnerCounterLinkRxPackets             = 55
-	InnerCounterLinkRxLost                = 56
-	InnerCounterLinkResyncs               = 57
-	InnerCounterDropTxDisabled            = 58
-	InnerCounterDropNoSelector            = 59
-	InnerCounterDropReplayed              = 60
-	InnerCounterDropTooOld                = 61
-	InnerCounterDropSelectorMismatch      = 62
-	InnerCounterDropInnerMalformed        = 63
-	InnerCounterDropInnerChecksum         = 64
-	InnerCounterDropInnerNotIp            = 65
-	InnerCounterDropInnerExtensionHeaders = 66
-	InnerCounterDropInnerTtlExpired       = 67
-	InnerCounterDropEcn                   = 68
-	InnerCounterDropNoNextHop             = 69
-	InnerCounterTxFrames                  = 70
-	InnerCounterTxBytes                   = 71
-	InnerCounterDropInnerLifetime         = 72
-	InnerCounterInjectFrames              = 73
-	InnerCounterDropInjectDisabled        = 74
-	InnerCounterDropInjectLength          = 75
-	InnerCounterEcnUnexpected             = 76
-	InnerCounterDropFragmentOffset        = 77
-	InnerCounterDropInClearDenied         = 78
-	InnerCounterDropWindowUpset           = 79
-	InnerCounterWindowTopRepaired         = 80
-	InnerCounterWindowTopLost             = 81
-	InnerCounterWindowRowFilled           = 82
-	InnerCounterControlRepaired           = 83
-	InnerCounterDropInboundRuleUpset      = 84
-	InnerCounterInboundRuleRowUpset       = 85
+	InnerCounterDropMacSource             = 55
+	InnerCounterDropMacGroup              = 56
+	InnerCounterDropMartian               = 57
+	InnerCounterDropOwnSource             = 58
+	InnerCounterLinkRxPackets             = 59
+	InnerCounterLinkRxLost                = 60
+	InnerCounterLinkResyncs               = 61
+	InnerCounterDropTxDisabled            = 62
+	InnerCounterDropNoSelector            = 63
+	InnerCounterDropReplayed              = 64
+	InnerCounterDropTooOld                = 65
+	InnerCounterDropSelectorMismatch      = 66
+	InnerCounterDropInnerMalformed        = 67
+	InnerCounterDropInnerChecksum         = 68
+	InnerCounterDropInnerNotIp            = 69
+	InnerCounterDropInnerExtensionHeaders = 70
+	InnerCounterDropInnerTtlExpired       = 71
+	InnerCounterDropEcn                   = 72
+	InnerCounterDropNoNextHop             = 73
+	InnerCounterTxFrames                  = 74
+	InnerCounterTxBytes                   = 75
+	InnerCounterDropInnerLifetime         = 76
+	InnerCounterInjectFrames              = 77
+	InnerCounterDropInjectDisabled        = 78
+	InnerCounterDropInjectLength          = 79
+	InnerCounterEcnUnexpected             = 80
+	InnerCounterDropFragmentOffset        = 81
+	InnerCounterDropInClearDenied         = 82
+	InnerCounterDropWindowUpset           = 83
+	InnerCounterWindowTopRepaired         = 84
+	InnerCounterWindowTopLost             = 85
+	InnerCounterWindowRowFilled           = 86
+	InnerCounterControlRepaired           = 87
+	InnerCounterDropInboundRuleUpset      = 88
+	InnerCounterInboundRuleRowUpset       = 89
+	InnerCounterDropInnerMartian          = 90
+	InnerCounterDropInnerOwnSource        = 91
+	InnerCounterDropRedSource             = 92
 )
 
 // InnerCounters is ordered by index.
@@ -150,37 +157,44 @@ var InnerCounters = []Counter{
 	{Name: "flow_row_upset", Index: 52, Path: "encrypt", Kind: "info"},
 	{Name: "rule_row_upset", Index: 53, Path: "encrypt", Kind: "info"},
 	{Name: "punt_ttl", Index: 54, Path: "encrypt", Kind: "punted"},
-	{Name: "link_rx_packets", Index: 55, Path: "decrypt", Kind: "received"},
-	{Name: "link_rx_lost", Index: 56, Path: "decrypt", Kind: "lost"},
-	{Name: "link_resyncs", Index: 57, Path: "decrypt", Kind: "info"},
-	{Name: "drop_tx_disabled", Index: 58, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_selector", Index: 59, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_replayed", Index: 60, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_too_old", Index: 61, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_selector_mismatch", Index: 62, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_malformed", Index: 63, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_checksum", Index: 64, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_not_ip", Index: 65, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_extension_headers", Index: 66, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_ttl_expired", Index: 67, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ecn", Index: 68, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_next_hop", Index: 69, Path: "decrypt", Kind: "drop"},
-	{Name: "tx_frames", Index: 70, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bytes", Index: 71, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inner_lifetime", Index: 72, Path: "decrypt", Kind: "drop"},
-	{Name: "inject_frames", Index: 73, Path: "decrypt", Kind: "injected"},
-	{Name: "drop_inject_disabled", Index: 74, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inject_length", Index: 75, Path: "decrypt", Kind: "drop"},
-	{Name: "ecn_unexpected", Index: 76, Path: "decrypt", Kind: "info"},
-	{Name: "drop_fragment_offset", Index: 77, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_in_clear_denied", Index: 78, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_window_upset", Index: 79, Path: "decrypt", Kind: "drop"},
-	{Name: "window_top_repaired", Index: 80, Path: "decrypt", Kind: "info"},
-	{Name: "window_top_lost", Index: 81, Path: "decrypt", Kind: "info"},
-	{Name: "window_row_filled", Index: 82, Path: "decrypt", Kind: "info"},
-	{Name: "control_repaired", Index: 83, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inbound_rule_upset", Index: 84, Path: "decrypt", Kind: "drop"},
-	{Name: "inbound_rule_row_upset", Index: 85, Path: "decrypt", Kind: "info"},
+	{Name: "drop_mac_source", Index: 55, Path: "encrypt", Kind: "drop"},
+	{Name: "drop_mac_group", Index: 56, Path: "encrypt", Kind: "drop"},
+	{Name: "drop_martian", Index: 57, Path: "encrypt", Kind: "drop"},
+	{Name: "drop_own_source", Index: 58, Path: "encrypt", Kind: "drop"},
+	{Name: "link_rx_packets", Index: 59, Path: "decrypt", Kind: "received"},
+	{Name: "link_rx_lost", Index: 60, Path: "decrypt", Kind: "lost"},
+	{Name: "link_resyncs", Index: 61, Path: "decrypt", Kind: "info"},
+	{Name: "drop_tx_disabled", Index: 62, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_selector", Index: 63, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_replayed", Index: 64, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_too_old", Index: 65, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_selector_mismatch", Index: 66, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_malformed", Index: 67, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_checksum", Index: 68, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_not_ip", Index: 69, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_extension_headers", Index: 70, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_ttl_expired", Index: 71, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ecn", Index: 72, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_next_hop", Index: 73, Path: "decrypt", Kind: "drop"},
+	{Name: "tx_frames", Index: 74, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bytes", Index: 75, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_lifetime", Index: 76, Path: "decrypt", Kind: "drop"},
+	{Name: "inject_frames", Index: 77, Path: "decrypt", Kind: "injected"},
+	{Name: "drop_inject_disabled", Index: 78, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inject_length", Index: 79, Path: "decrypt", Kind: "drop"},
+	{Name: "ecn_unexpected", Index: 80, Path: "decrypt", Kind: "info"},
+	{Name: "drop_fragment_offset", Index: 81, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_in_clear_denied", Index: 82, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_window_upset", Index: 83, Path: "decrypt", Kind: "drop"},
+	{Name: "window_top_repaired", Index: 84, Path: "decrypt", Kind: "info"},
+	{Name: "window_top_lost", Index: 85, Path: "decrypt", Kind: "info"},
+	{Name: "window_row_filled", Index: 86, Path: "decrypt", Kind: "info"},
+	{Name: "control_repaired", Index: 87, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inbound_rule_upset", Index: 88, Path: "decrypt", Kind: "drop"},
+	{Name: "inbound_rule_row_upset", Index: 89, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_martian", Index: 90, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_own_source", Index: 91, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_red_source", Index: 92, Path: "decrypt", Kind: "drop"},
 }
 
 // Counter indices of the crypto chip.
@@ -325,6 +339,10 @@ const (
 	OuterCounterSadRowUpset            = 73
 	OuterCounterDropPolicyUpset        = 74
 	OuterCounterRuleRowUpset           = 75
+	OuterCounterDropMacSource          = 76
+	OuterCounterDropMacGroup           = 77
+	OuterCounterDropMartian            = 78
+	OuterCounterDropOwnSource          = 79
 )
 
 // OuterCounters is ordered by index.
@@ -405,4 +423,8 @@ var OuterCounters = []Counter{
 	{Name: "sad_row_upset", Index: 73, Path: "decrypt", Kind: "info"},
 	{Name: "drop_policy_upset", Index: 74, Path: "decrypt", Kind: "drop"},
 	{Name: "rule_row_upset", Index: 75, Path: "decrypt", Kind: "info"},
+	{Name: "drop_mac_source", Index: 76, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_mac_group", Index: 77, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_martian", Index: 78, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_own_source", Index: 79, Path: "decrypt", Kind: "drop"},
 }

@@ -157,6 +157,14 @@ var (
 	InnerAuditUpperProtocol       = Field{LSB: 0, Width: 8}
 	InnerAuditUpperVersion        = Field{LSB: 8, Width: 4}
 	InnerAuditUpperUpper          = Field{LSB: 12, Width: 4}
+	InnerLocalIpv4                = Register{Name: "local_ipv4", Offset: 0x280, Count: 1, Role: Control, Writable: 0xffffffff}
+	InnerLocalIpv60               = Register{Name: "local_ipv6_0", Offset: 0x284, Count: 1, Role: Control, Writable: 0xffffffff}
+	InnerLocalIpv61               = Register{Name: "local_ipv6_1", Offset: 0x288, Count: 1, Role: Control, Writable: 0xffffffff}
+	InnerLocalIpv62               = Register{Name: "local_ipv6_2", Offset: 0x28c, Count: 1, Role: Control, Writable: 0xffffffff}
+	InnerLocalIpv63               = Register{Name: "local_ipv6_3", Offset: 0x290, Count: 1, Role: Control, Writable: 0xffffffff}
+	InnerLocalPrefix              = Register{Name: "local_prefix", Offset: 0x294, Count: 1, Role: Control, Writable: 0x0000ff3f}
+	InnerLocalPrefixIpv4          = Field{LSB: 0, Width: 6}
+	InnerLocalPrefixIpv6          = Field{LSB: 8, Width: 8}
 	InnerLimitOther               = Register{Name: "limit_other", Offset: 0x300, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
 	InnerLimitOtherRate           = Field{LSB: 0, Width: 16}
 	InnerLimitOtherBurst          = Field{LSB: 16, Width: 16}
@@ -206,6 +214,12 @@ var InnerRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	InnerAuditDst3,
 	InnerAuditPorts,
 	InnerAuditUpper,
+	InnerLocalIpv4,
+	InnerLocalIpv60,
+	InnerLocalIpv61,
+	InnerLocalIpv62,
+	InnerLocalIpv63,
+	InnerLocalPrefix,
 	InnerLimitOther,
 	InnerLimitArp,
 	InnerLimitNd,

@@ -31,6 +31,8 @@ func control(m *model.Model, t *compile.Target, closed bool) [3]uint32 {
 	bit(transport.Outer, regs.OuterControlTxEnable, black)
 	bit(transport.Inner, regs.InnerControlBump, m.Bump())
 	bit(transport.Outer, regs.OuterControlBump, m.Bump())
+	bit(transport.Inner, regs.InnerControlMacFilter, !m.Bump() && !m.Links[xfrm.Red].Promisc)
+	bit(transport.Outer, regs.OuterControlMacFilter, !m.Bump() && !m.Links[xfrm.Black].Promisc)
 	bit(transport.Crypto, regs.CryptoControlEnable, true)
 	bit(transport.Crypto, regs.CryptoControlBypassEncrypt, t.BypassEncrypt)
 	bit(transport.Crypto, regs.CryptoControlBypassDecrypt, t.BypassDecrypt)
@@ -130,11 +132,21 @@ func (s *Session) ports(m *model.Model) error {
 	if m.Bump() && !v4.IsValid() && !v6.IsValid() {
 		v4 = loopback // none at all would make every address the box's
 	}
+	red4, red6 := m.Local(xfrm.Red, false), m.Local(xfrm.Red, true)
 	low := func(mac xfrm.MAC) uint32 { return binary.LittleEndian.Uint32(mac[:4]) }
 	high := func(mac xfrm.MAC) uint32 { return uint32(binary.LittleEndian.Uint16(mac[4:])) }
 	return s.Box.WriteAll(
 		chip.Set(transport.Inner, regs.InnerPortMacLo, low(red)),
 		chip.Set(transport.Inner, regs.InnerPortMacHi, high(red)),
+		chip.Set(transport.Inner, regs.InnerLocalIpv4, compile.Word(red4, 0)),
+		chip.Set(transport.Inner, regs.InnerLocalIpv60, compile.Word(red6, 0)),
+		chip.Set(transport.Inner, regs.InnerLocalIpv61, compile.Word(red6, 1)),
+		chip.Set(transport.Inner, regs.InnerLocalIpv62, compile.Word(red6, 2)),
+		chip.Set(transport.Inner, regs.InnerLocalIpv63, compile.Word(red6, 3)),
+		chip.Set(
+			transport.Inner, regs.InnerLocalPrefix,
+			m.LocalBits(xfrm.Red, false)<<regs.InnerLocalPrefixIpv4.LSB|m.LocalBits(xfrm.Red, true)<<regs.InnerLocalPrefixIpv6.LSB,
+		),
 		chip.Set(transport.Inner, regs.InnerReasmTimeout, xfrm.ReassemblyTicks(m.Reassembly.TimeoutOrDefault())),
 		chip.Set(transport.Inner, regs.InnerReasmPerSource, m.Reassembly.PerSourceOrDefault()),
 		chip.Set(transport.Inner, regs.InnerQosDscpLow, uint32(m.PriorityDSCPs())),

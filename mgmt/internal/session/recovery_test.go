@@ -124,14 +124,73 @@ func TestLink(t *testing.T) {
 	r.Quiet("link set dev black mtu 1500 address 02:11:22:33:44:55\nlink set dev red down")
 	got := []uint32{r.Fake.Get(transport.Outer, regs.OuterPortMtu), r.Fake.Get(transport.Outer, regs.OuterPortMacLo),
 		r.Fake.Get(transport.Outer, regs.OuterPortMacHi), r.Fake.Get(transport.Inner, regs.InnerControl), r.Fake.Get(transport.Outer, regs.OuterControl)}
-	want := []uint32{1500, 0x33221102, 0x5544, 0, 3}
+	want := []uint32{1500, 0x33221102, 0x5544, 4, 7}
 	for i := range want {
 		if got[i] != want[i] {
 			t.Errorf("register %d = %#x, want %#x", i, got[i], want[i])
 		}
 	}
 	r.Quiet("link set dev red up\nlink show")
-	if r.Fake.Get(transport.Inner, regs.InnerControl) != 3 || !strings.Contains(r.Out, "black up mtu 1500 address 02:11:22:33:44:55") {
+	if r.Fake.Get(transport.Inner, regs.InnerControl) != 7 || !strings.Contains(r.Out, "black up mtu 1500 address 02:11:22:33:44:55") {
 		t.Errorf("after up: %s", r.Out)
 	}
+}
+
+// TestPromisc: a router takes frames to its own addresses alone, unless it is told to take all; a
+// bridge takes all.
+func TestPromisc(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	filters := func() (red, black bool) {
+		return r.Fake.Get(transport.Inner, regs.InnerControl)&(1<<regs.InnerControlMacFilter.LSB) != 0,
+			r.Fake.Get(transport.Outer, regs.OuterControl)&(1<<regs.OuterControlMacFilter.LSB) != 0
+	}
+	for _, c := range []struct {
+		lines      string
+		red, black bool
+	}{
+		{"link set red up", true, true},
+		{"link set red promisc on", false, true},
+		{"link set dev black promisc on\nlink set dev red promisc off", true, false},
+		{testbox.Bridged, false, false},
+		{"link del br0", true, false},
+		{"link set black promisc off", true, true},
+	} {
+		r.Quiet(c.lines)
+		if red, black := filters(); red != c.red || black != c.black {
+			t.Errorf("after %q the filters are %t and %t", c.lines, red, black)
+		}
+	}
+	r.Quiet("link set black promisc on\nlink show")
+	if !strings.Contains(r.Out, "black up mtu 9582 address 02:62:00:00:00:01 promisc on\n") || strings.Count(r.Out, "promisc") != 1 {
+		t.Errorf("the list is %s", r.Out)
+	}
+	for line, want := range map[string]string{
+		"link set black promisc":      "on or off after promisc",
+		"link set black promisc both": "promisc is on or off, not \"both\"",
+	} {
+		if err := r.Run(line); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", line, err, want)
+		}
+	}
+	if red, black := filters(); !red || black {
+		t.Error("a refused line changed a filter")
+	}
+}
+
+// TestRedNetwork: the inner chip knows the red port's addresses and their networks.
+func TestRedNetwork(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	registers := []regs.Register{regs.InnerLocalIpv4, regs.InnerLocalIpv60, regs.InnerLocalIpv61, regs.InnerLocalIpv62, regs.InnerLocalIpv63, regs.InnerLocalPrefix}
+	check := func(lines string, want ...uint32) {
+		r.Quiet(lines)
+		for i, register := range registers {
+			if got := r.Fake.Get(transport.Inner, register); got != want[i] {
+				t.Errorf("after %q register %d is %#x, want %#x", lines, i, got, want[i])
+			}
+		}
+	}
+	check("addr add 192.0.2.1/24 dev black", 0, 0, 0, 0, 0, 0)
+	check("addr add 198.18.0.1/15 dev red", 0xc6120001, 0, 0, 0, 0, 15)
+	check("addr add 2001:db8:1:2::3/64 dev red", 0xc6120001, 3, 0, 0x00010002, 0x20010db8, 64<<8|15)
+	check("addr del 198.18.0.1/15 dev red", 0, 3, 0, 0x00010002, 0x20010db8, 64<<8)
 }

@@ -75,8 +75,8 @@ func TestTunnel(t *testing.T) {
 	check("flow", []any{action, sa, priority, ok}, []any{regs.ActionProtect, 0, 50, true})
 	check("outer rules", len(r.Fake.Table(transport.Outer, regs.OuterTableRule)), 0)
 
-	check("inner control", r.Fake.Get(transport.Inner, regs.InnerControl), 3)
-	check("outer control", r.Fake.Get(transport.Outer, regs.OuterControl), 3)
+	check("inner control", r.Fake.Get(transport.Inner, regs.InnerControl), 7)
+	check("outer control", r.Fake.Get(transport.Outer, regs.OuterControl), 7)
 	check("crypto control", r.Fake.Get(transport.Crypto, regs.CryptoControl), 1)
 	check("local address", r.Fake.Get(transport.Outer, regs.OuterLocalIpv4), 0xC0000201)
 	check("MTU", r.Fake.Get(transport.Outer, regs.OuterPortMtu), 9582)

@@ -128,6 +128,7 @@ type (
 		MTU     uint32
 		Address *MAC
 		Up      *bool
+		Promisc *bool
 		Master  *string // the bridge, "" for none
 	}
 	// Bridge is a bridge over both ports (RFC 4301's bump in the wire).

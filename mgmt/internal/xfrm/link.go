@@ -18,8 +18,8 @@ func (p *parser) link() (Command, error) {
 	return p.linkDelete()
 }
 
-// linkSet reads `link set [dev] D [up|down] [mtu N] [address MAC] [master BRIDGE|nomaster]`; a
-// bridge itself can be set up alone.
+// linkSet reads `link set [dev] D [up|down] [mtu N] [address MAC] [promisc on|off] [master
+// BRIDGE|nomaster]`; a bridge itself can be set up alone.
 func (p *parser) linkSet() (Command, error) {
 	l := Link{At: p.at()}
 	onlyUp := true // which a bridge may be told too
@@ -40,7 +40,7 @@ func (p *parser) linkSet() (Command, error) {
 	}
 	switch {
 	case l.Dev == "":
-		return nil, Errorf(p.start, "a link line is `link set dev red|black [up|down] [mtu N] [address MAC] [master BRIDGE|nomaster]`")
+		return nil, Errorf(p.start, "a link line is `link set dev red|black [up|down] [mtu N] [address MAC] [promisc on|off] [master BRIDGE|nomaster]`")
 	case l.Dev != Red && l.Dev != Black && !onlyUp:
 		return nil, Errorf(p.start, "unknown device %q: the devices are red and black, and a bridge over them or a VLAN's device can be set up, added and deleted alone", l.Dev)
 	}
@@ -51,7 +51,7 @@ func (p *parser) linkSet() (Command, error) {
 func (p *parser) linkOption(l *Link) (option bool, err error) {
 	word := p.peek()
 	switch word {
-	case "up", "down", "mtu", "address", "master", "nomaster":
+	case "up", "down", "mtu", "address", "promisc", "master", "nomaster":
 		p.skip()
 	default:
 		return false, nil
@@ -63,6 +63,8 @@ func (p *parser) linkOption(l *Link) (option bool, err error) {
 		var mac MAC
 		mac, err = p.mac("the address")
 		l.Address = &mac
+	case "promisc":
+		l.Promisc, err = p.onOff("promisc")
 	case "master":
 		var master string
 		master, err = p.linkName("the bridge after master")
@@ -74,6 +76,19 @@ func (p *parser) linkOption(l *Link) (option bool, err error) {
 		l.Up = &up
 	}
 	return true, err
+}
+
+// onOff reads the value of a switch.
+func (p *parser) onOff(what string) (*bool, error) {
+	word, err := p.take("on or off after " + what)
+	if err != nil {
+		return nil, err
+	}
+	on := string(word.Text) == "on"
+	if !on && string(word.Text) != "off" {
+		return nil, word.errorf("%s is on or off, not %s", what, word.quoted())
+	}
+	return &on, nil
 }
 
 func (p *parser) linkDevice(l *Link) error {

@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 
 from sallyport.errors import CheckFailed, InputError
-from sallyport.replay import names_neighbour, readable
+from sallyport.replay import names_neighbour, names_promisc, readable
 from sallyport.simulator import TESTER_MAC, Simulator
 
 MAX_NAME = 15  # characters of a Linux device's name
@@ -114,6 +114,8 @@ def _neighbours(sim: Simulator, box: int, path: Path, cabled: bool) -> None:
     """The far end of the simulated cable takes frames to any address. A host on a TAP does not, and
     no ARP request asks it yet.
 
+    For the same reason a cabled box takes frames to any address from its cable.
+
     A replay must configure its boxes as the run that it repeats did, so this does not look at
     the TAPs."""
     for device, mac in TESTER_MAC.items():
@@ -129,6 +131,8 @@ def _neighbours(sim: Simulator, box: int, path: Path, cabled: bool) -> None:
             )
         else:
             sim.sallyctl(box, "next-hop", "default", "dev", device, "lladdr", mac)
+    if cabled and not names_promisc(path, "black"):
+        sim.take_all_frames(box, "black")
 
 
 @contextmanager

@@ -61,6 +61,8 @@ def run(
         sim.sallyctl(0, "-batch", xfrm)
         _flip(sim, todo.upsets)
         _tester_as_neighbour(sim, xfrm)
+        if devices := [device for device in TESTER_MAC if not names_promisc(xfrm, device)]:
+            sim.take_all_frames(0, *devices)
         out.mkdir(parents=True, exist_ok=True)
         for port in watched:
             sim.command("capture", port=f"box0.{port}", direction="out", file=str(out / f"{port}.pcapng"))
@@ -133,6 +135,13 @@ def names_neighbour(xfrm: Path, device: str) -> bool:
     """True if a batch names a neighbour on a device, or needs none: a bridge has no next hops."""
     text = xfrm.read_text(errors="replace")
     patterns = (r"^\s*link\s.*\bmaster\b", rf"^\s*neigh\w*\s.*\bdev\s+{device}\b")
+    return any(re.search(pattern, text, re.MULTILINE) for pattern in patterns)
+
+
+def names_promisc(xfrm: Path, device: str) -> bool:
+    """True if a batch says whether a port takes frames to other stations; a bridge does."""
+    text = xfrm.read_text(errors="replace")
+    patterns = (r"^\s*link\s.*\bmaster\b", rf"^\s*link\s.*\b{device}\b.*\bpromisc\b")
     return any(re.search(pattern, text, re.MULTILINE) for pattern in patterns)
 
 

@@ -212,6 +212,18 @@ class Simulator:
         its state beside it."""
         return self._sockets / f"box{box}.sock"
 
+    def take_all_frames(self, box: int, *devices: str) -> None:
+        """A router's ports take frames to other stations, too: captures and the tester have
+        addresses of their own."""
+        self.batch(box, [f"link set dev {device} promisc on" for device in devices])
+
+    def face_tester(self, box: int) -> None:
+        """The tester is the next hop of all that no other is named for, and sends to no address of
+        the box."""
+        for device, mac in TESTER_MAC.items():
+            self.sallyctl(box, "next-hop", "default", "dev", device, "lladdr", mac)
+        self.take_all_frames(box, *TESTER_MAC)
+
     def sallyctl(self, box: int, *arguments: object, stdin: str = "") -> str:
         """Run `sallyctl` on a box; its sentence becomes an [InputError] if it exits with 2."""
         done = subprocess.run(

@@ -58,37 +58,44 @@ object InnerCounters {
   val flowRowUpset = 52
   val ruleRowUpset = 53
   val puntTtl = 54
-  val linkRxPackets = 55
-  val linkRxLost = 56
-  val linkResyncs = 57
-  val dropTxDisabled = 58
-  val dropNoSelector = 59
-  val dropReplayed = 60
-  val dropTooOld = 61
-  val dropSelectorMismatch = 62
-  val dropInnerMalformed = 63
-  val dropInnerChecksum = 64
-  val dropInnerNotIp = 65
-  val dropInnerExtensionHeaders = 66
-  val dropInnerTtlExpired = 67
-  val dropEcn = 68
-  val dropNoNextHop = 69
-  val txFrames = 70
-  val txBytes = 71
-  val dropInnerLifetime = 72
-  val injectFrames = 73
-  val dropInjectDisabled = 74
-  val dropInjectLength = 75
-  val ecnUnexpected = 76
-  val dropFragmentOffset = 77
-  val dropInClearDenied = 78
-  val dropWindowUpset = 79
-  val windowTopRepaired = 80
-  val windowTopLost = 81
-  val windowRowFilled = 82
-  val controlRepaired = 83
-  val dropInboundRuleUpset = 84
-  val inboundRuleRowUpset = 85
+  val dropMacSource = 55
+  val dropMacGroup = 56
+  val dropMartian = 57
+  val dropOwnSource = 58
+  val linkRxPackets = 59
+  val linkRxLost = 60
+  val linkResyncs = 61
+  val dropTxDisabled = 62
+  val dropNoSelector = 63
+  val dropReplayed = 64
+  val dropTooOld = 65
+  val dropSelectorMismatch = 66
+  val dropInnerMalformed = 67
+  val dropInnerChecksum = 68
+  val dropInnerNotIp = 69
+  val dropInnerExtensionHeaders = 70
+  val dropInnerTtlExpired = 71
+  val dropEcn = 72
+  val dropNoNextHop = 73
+  val txFrames = 74
+  val txBytes = 75
+  val dropInnerLifetime = 76
+  val injectFrames = 77
+  val dropInjectDisabled = 78
+  val dropInjectLength = 79
+  val ecnUnexpected = 80
+  val dropFragmentOffset = 81
+  val dropInClearDenied = 82
+  val dropWindowUpset = 83
+  val windowTopRepaired = 84
+  val windowTopLost = 85
+  val windowRowFilled = 86
+  val controlRepaired = 87
+  val dropInboundRuleUpset = 88
+  val inboundRuleRowUpset = 89
+  val dropInnerMartian = 90
+  val dropInnerOwnSource = 91
+  val dropRedSource = 92
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("rx_frames", 0, "encrypt", "received"),
     CounterDesc("rx_bytes", 1, "encrypt", "info"),
@@ -145,37 +152,44 @@ object InnerCounters {
     CounterDesc("flow_row_upset", 52, "encrypt", "info"),
     CounterDesc("rule_row_upset", 53, "encrypt", "info"),
     CounterDesc("punt_ttl", 54, "encrypt", "punted"),
-    CounterDesc("link_rx_packets", 55, "decrypt", "received"),
-    CounterDesc("link_rx_lost", 56, "decrypt", "lost"),
-    CounterDesc("link_resyncs", 57, "decrypt", "info"),
-    CounterDesc("drop_tx_disabled", 58, "decrypt", "drop"),
-    CounterDesc("drop_no_selector", 59, "decrypt", "drop"),
-    CounterDesc("drop_replayed", 60, "decrypt", "drop"),
-    CounterDesc("drop_too_old", 61, "decrypt", "drop"),
-    CounterDesc("drop_selector_mismatch", 62, "decrypt", "drop"),
-    CounterDesc("drop_inner_malformed", 63, "decrypt", "drop"),
-    CounterDesc("drop_inner_checksum", 64, "decrypt", "drop"),
-    CounterDesc("drop_inner_not_ip", 65, "decrypt", "drop"),
-    CounterDesc("drop_inner_extension_headers", 66, "decrypt", "drop"),
-    CounterDesc("drop_inner_ttl_expired", 67, "decrypt", "drop"),
-    CounterDesc("drop_ecn", 68, "decrypt", "drop"),
-    CounterDesc("drop_no_next_hop", 69, "decrypt", "drop"),
-    CounterDesc("tx_frames", 70, "decrypt", "sent"),
-    CounterDesc("tx_bytes", 71, "decrypt", "info"),
-    CounterDesc("drop_inner_lifetime", 72, "decrypt", "drop"),
-    CounterDesc("inject_frames", 73, "decrypt", "injected"),
-    CounterDesc("drop_inject_disabled", 74, "decrypt", "drop"),
-    CounterDesc("drop_inject_length", 75, "decrypt", "drop"),
-    CounterDesc("ecn_unexpected", 76, "decrypt", "info"),
-    CounterDesc("drop_fragment_offset", 77, "decrypt", "drop"),
-    CounterDesc("drop_in_clear_denied", 78, "decrypt", "drop"),
-    CounterDesc("drop_window_upset", 79, "decrypt", "drop"),
-    CounterDesc("window_top_repaired", 80, "decrypt", "info"),
-    CounterDesc("window_top_lost", 81, "decrypt", "info"),
-    CounterDesc("window_row_filled", 82, "decrypt", "info"),
-    CounterDesc("control_repaired", 83, "decrypt", "info"),
-    CounterDesc("drop_inbound_rule_upset", 84, "decrypt", "drop"),
-    CounterDesc("inbound_rule_row_upset", 85, "decrypt", "info")
+    CounterDesc("drop_mac_source", 55, "encrypt", "drop"),
+    CounterDesc("drop_mac_group", 56, "encrypt", "drop"),
+    CounterDesc("drop_martian", 57, "encrypt", "drop"),
+    CounterDesc("drop_own_source", 58, "encrypt", "drop"),
+    CounterDesc("link_rx_packets", 59, "decrypt", "received"),
+    CounterDesc("link_rx_lost", 60, "decrypt", "lost"),
+    CounterDesc("link_resyncs", 61, "decrypt", "info"),
+    CounterDesc("drop_tx_disabled", 62, "decrypt", "drop"),
+    CounterDesc("drop_no_selector", 63, "decrypt", "drop"),
+    CounterDesc("drop_replayed", 64, "decrypt", "drop"),
+    CounterDesc("drop_too_old", 65, "decrypt", "drop"),
+    CounterDesc("drop_selector_mismatch", 66, "decrypt", "drop"),
+    CounterDesc("drop_inner_malformed", 67, "decrypt", "drop"),
+    CounterDesc("drop_inner_checksum", 68, "decrypt", "drop"),
+    CounterDesc("drop_inner_not_ip", 69, "decrypt", "drop"),
+    CounterDesc("drop_inner_extension_headers", 70, "decrypt", "drop"),
+    CounterDesc("drop_inner_ttl_expired", 71, "decrypt", "drop"),
+    CounterDesc("drop_ecn", 72, "decrypt", "drop"),
+    CounterDesc("drop_no_next_hop", 73, "decrypt", "drop"),
+    CounterDesc("tx_frames", 74, "decrypt", "sent"),
+    CounterDesc("tx_bytes", 75, "decrypt", "info"),
+    CounterDesc("drop_inner_lifetime", 76, "decrypt", "drop"),
+    CounterDesc("inject_frames", 77, "decrypt", "injected"),
+    CounterDesc("drop_inject_disabled", 78, "decrypt", "drop"),
+    CounterDesc("drop_inject_length", 79, "decrypt", "drop"),
+    CounterDesc("ecn_unexpected", 80, "decrypt", "info"),
+    CounterDesc("drop_fragment_offset", 81, "decrypt", "drop"),
+    CounterDesc("drop_in_clear_denied", 82, "decrypt", "drop"),
+    CounterDesc("drop_window_upset", 83, "decrypt", "drop"),
+    CounterDesc("window_top_repaired", 84, "decrypt", "info"),
+    CounterDesc("window_top_lost", 85, "decrypt", "info"),
+    CounterDesc("window_row_filled", 86, "decrypt", "info"),
+    CounterDesc("control_repaired", 87, "decrypt", "info"),
+    CounterDesc("drop_inbound_rule_upset", 88, "decrypt", "drop"),
+    CounterDesc("inbound_rule_row_upset", 89, "decrypt", "info"),
+    CounterDesc("drop_inner_martian", 90, "decrypt", "drop"),
+    CounterDesc("drop_inner_own_source", 91, "decrypt", "drop"),
+    CounterDesc("drop_red_source", 92, "decrypt", "drop")
   )
 }
 
@@ -317,6 +331,10 @@ object OuterCounters {
   val sadRowUpset = 73
   val dropPolicyUpset = 74
   val ruleRowUpset = 75
+  val dropMacSource = 76
+  val dropMacGroup = 77
+  val dropMartian = 78
+  val dropOwnSource = 79
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("link_rx_packets", 0, "encrypt", "received"),
     CounterDesc("link_rx_lost", 1, "encrypt", "lost"),
@@ -393,6 +411,10 @@ object OuterCounters {
     CounterDesc("drop_sad_upset", 72, "decrypt", "drop"),
     CounterDesc("sad_row_upset", 73, "decrypt", "info"),
     CounterDesc("drop_policy_upset", 74, "decrypt", "drop"),
-    CounterDesc("rule_row_upset", 75, "decrypt", "info")
+    CounterDesc("rule_row_upset", 75, "decrypt", "info"),
+    CounterDesc("drop_mac_source", 76, "decrypt", "drop"),
+    CounterDesc("drop_mac_group", 77, "decrypt", "drop"),
+    CounterDesc("drop_martian", 78, "decrypt", "drop"),
+    CounterDesc("drop_own_source", 79, "decrypt", "drop")
   )
 }

@@ -89,6 +89,16 @@ object InnerRegs {
     val version = RowField(8, 4)
     val upper = RowField(12, 4)
   }
+  val localIpv4 = RegisterDesc("local_ipv4", 0x280, RegisterRole.Control, writable = 0xffffffffL)
+  val localIpv60 = RegisterDesc("local_ipv6_0", 0x284, RegisterRole.Control, writable = 0xffffffffL)
+  val localIpv61 = RegisterDesc("local_ipv6_1", 0x288, RegisterRole.Control, writable = 0xffffffffL)
+  val localIpv62 = RegisterDesc("local_ipv6_2", 0x28c, RegisterRole.Control, writable = 0xffffffffL)
+  val localIpv63 = RegisterDesc("local_ipv6_3", 0x290, RegisterRole.Control, writable = 0xffffffffL)
+  val localPrefix = RegisterDesc("local_prefix", 0x294, RegisterRole.Control, writable = 0xff3fL)
+  object LocalPrefix {
+    val ipv4 = RowField(0, 6)
+    val ipv6 = RowField(8, 8)
+  }
   val limitOther = RegisterDesc("limit_other", 0x300, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
   object LimitOther {
     val rate = RowField(0, 16)
@@ -147,6 +157,12 @@ object InnerRegs {
     auditDst3,
     auditPorts,
     auditUpper,
+    localIpv4,
+    localIpv60,
+    localIpv61,
+    localIpv62,
+    localIpv63,
+    localPrefix,
     limitOther,
     limitArp,
     limitNd,

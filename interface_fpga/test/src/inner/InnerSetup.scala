@@ -15,6 +15,10 @@ import java.util.zip.CRC32C
 object InnerSetup {
   val portMac = "020000000001"
 
+  /** The red port's addresses, of networks of 24 and 64 bits. */
+  val local = "198.51.100.1"
+  val localV6 = "2001:db8:6464::1"
+
   def address(text: String): BigInt = BigInt(1, InetAddress.getByName(text).getAddress)
   def version(address: String): Int = if (address.contains(":")) 6 else 4
 
@@ -215,6 +219,12 @@ object InnerSetup {
   def write(bus: AxiLiteDriver, config: InnerConfig): Unit = {
     bus.write(InnerRegs.portMacLo, mac(portMac) & 0xffffffffL)
     bus.write(InnerRegs.portMacHi, mac(portMac) >> 32)
+    bus.write(InnerRegs.localIpv4, address(local))
+    for (
+      (register, n) <-
+        Seq(InnerRegs.localIpv60, InnerRegs.localIpv61, InnerRegs.localIpv62, InnerRegs.localIpv63).zipWithIndex
+    ) bus.write(register, address(localV6) >> (32 * n) & 0xffffffffL)
+    bus.write(InnerRegs.localPrefix, InnerRegs.LocalPrefix.ipv4.put(24) | InnerRegs.LocalPrefix.ipv6.put(64))
     for ((rule, i) <- rules.sortBy(_.priority).zipWithIndex) {
       val row = rule.row | RuleRow.usage.put(usage(rule))
       assert(bus.writeRow(InnerTables.rule, i, row))

@@ -24,6 +24,7 @@ private object DetourHarness {
     dut.io.own.bits.v6 := own.getOrElse(BigInt(0)).U
     dut.io.macFilter := false.B
     dut.io.portMac := 0.U
+    dut.io.sources := 0.U.asTypeOf(dut.io.sources)
     dut.io.limits.timeout := 1000.U
     dut.io.limits.perSource := 64.U
     dut.io.in <> ends.in

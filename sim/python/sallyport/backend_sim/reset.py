@@ -13,7 +13,7 @@ from typing import Any
 
 from sallyport.backend import Trial
 from sallyport.errors import InputError
-from sallyport.simulator import TESTER_MAC, Simulator
+from sallyport.simulator import Simulator
 from sallyport.tunnels import Tunnels
 
 RESETS = ("software", "hardware")
@@ -42,8 +42,7 @@ class Reset:
     def _turn(self) -> dict[str, float]:
         if self._trial.reset == "hardware":
             self._sim.command("reset", box=BOX)
-            for device, mac in TESTER_MAC.items():
-                self._sim.sallyctl(BOX, "next-hop", "default", "dev", device, "lladdr", mac)
+            self._sim.face_tester(BOX)
             lines = self._tunnels.network(BOX, self._mtu)
         else:
             lines = ["xfrm policy flush", "xfrm state flush"]

@@ -17,7 +17,7 @@ from sallyport.backend_sim.rekey import Rekeys
 from sallyport.backend_sim.reset import RESETS, Reset
 from sallyport.backend_sim.streams import streams
 from sallyport.errors import CheckFailed, InputError
-from sallyport.simulator import TESTER_MAC, Simulator, simulation
+from sallyport.simulator import Simulator, simulation
 from sallyport.tunnels import Tunnels, check_count
 
 # Largest IP packet of a 9600 B black frame.
@@ -147,8 +147,7 @@ class SimBackend:
                     )
             for box in range(boxes):
                 # Before the SAs: later, sallyctl would go through tens of thousands of them again.
-                for device, mac in TESTER_MAC.items():
-                    sim.sallyctl(box, "next-hop", "default", "dev", device, "lladdr", mac)
+                sim.face_tester(box)
                 sim.sallyctl(box, "-batch", self._file(f"box{first + box}.xfrm"))
         except BaseException:
             sim.close()

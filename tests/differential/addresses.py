@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The addresses that a box takes at a port, and those that it takes no packet from or to
+(docs/explanation/addresses.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_interface
+
+from .configuration import Configuration
+from .network import MAC_OF_PORT
+from .reading import Reading
+
+THIS_NETWORK = IPv4Network("0.0.0.0/8")
+CLASS_E = IPv4Network("240.0.0.0/4")
+BROADCAST = IPv4Address("255.255.255.255")
+LINK_LOCAL = IPv6Network("fe80::/10")
+
+
+@dataclass(frozen=True)
+class Port:
+    """`bump`: of a bump in the wire, which takes frames to any station. `interfaces`: the box's own
+    addresses there, each with its network."""
+
+    bump: bool = False
+    mac: str = ""
+    interfaces: tuple[str, ...] = ()
+
+    @classmethod
+    def at(cls, name: str, configuration: Configuration) -> Port:
+        """Of "red" or "black"."""
+        return cls(configuration.bump, MAC_OF_PORT[name], configuration.paths.interfaces(name))
+
+    def takes(self, frame: bytes) -> bool:
+        """A frame to it, or to a group."""
+        return self.bump or bool(frame[0] & 1) or frame[:6] == bytes.fromhex(self.mac.replace(":", ""))
+
+    def owns(self, address: IPv4Address | IPv6Address) -> bool:
+        return any(ip_interface(own).ip == address for own in self.interfaces)
+
+    def near(self, address: IPv4Address | IPv6Address) -> bool:
+        """In a network of the port."""
+        return any(address in ip_interface(own).network for own in self.interfaces)
+
+
+def to_group(packet: Reading) -> bool:
+    return packet.dst.is_multicast or packet.dst == BROADCAST
+
+
+def martian(packet: Reading) -> bool:
+    """From or to what no packet on a wire has (RFC 1812 5.3.7, RFC 4291 2.5, RFC 6890 2.2.3), but
+    for a host that has no address yet."""
+    asks = packet.src.is_unspecified and to_group(packet) and (packet.version == 6 or packet.dst == BROADCAST)
+    if (_nowhere(packet.src) or packet.src.is_multicast or packet.src in CLASS_E) and not asks:
+        return True
+    return _nowhere(packet.dst) or (packet.dst in CLASS_E and packet.dst != BROADCAST)
+
+
+def of_one_link(packet: Reading) -> bool:
+    return packet.src in LINK_LOCAL or packet.dst in LINK_LOCAL
+
+
+def _nowhere(address: IPv4Address | IPv6Address) -> bool:
+    mapped = isinstance(address, IPv6Address) and address.ipv4_mapped is not None
+    loopback = address.is_loopback if isinstance(address, IPv4Address) else address == ip_address("::1")
+    return address.is_unspecified or loopback or mapped or address in THIS_NETWORK
