@@ -154,6 +154,8 @@ part-processors: | setup
 	$(part) mgmt/packaging/test.sh $(if $(LONG),,--quick)
 part-engine: | setup
 	$(part) $(MAKE) --no-print-directory -C sim/engine test
+part-fuzz: sim
+	$(part) bash -c '$(MAKE) --no-print-directory -C sim/engine fuzz-model fuzz-pair $(if $(LONG),fuzz) && $(PYTEST) tests/fuzz'
 part-registers: | setup
 	$(part) $(PYTEST) tests/regs
 part-repo: | setup

@@ -10,6 +10,7 @@ check=${1:-}
 
 scala_dir=common/src/registers/map
 go_dir=mgmt/internal/regs
+cpp_dir=sim/engine/fuzz/registers
 export_rdl() { peakrdl "$1" regs/sallyport.rdl "${@:2}"; }
 
 fresh=$(mktemp -d)
@@ -20,6 +21,7 @@ gofmt -w "$fresh"/mgmt/internal/suite/*.go
 [ "$check" = --check ] || cp "$fresh/regs/suites.rdl" regs/
 export_rdl scala -o "$fresh/$scala_dir"
 export_rdl go -o "$fresh/$go_dir"
+export_rdl cpp -o "$fresh/$cpp_dir"
 
 # Files that say at their top that they are generated: committed ones and those that would be, so
 # that a stale file is found.

@@ -11,7 +11,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 long= all=1
 [ "${1:-}" != --long ] || { long=1; shift; }
-parts=(boxes tester ike differential boards shells daemon live crypto interface common lint formal management processors engine registers repo)
+parts=(boxes tester ike differential fuzz boards shells daemon live crypto interface common lint formal management processors engine registers repo)
 wanted=("${parts[@]}")
 if [ -n "${1:-}" ]; then
   case " ${parts[*]} " in

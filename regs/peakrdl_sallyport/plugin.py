@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The `peakrdl scala` and `peakrdl go` subcommands (pyproject.toml names them)."""
+"""The `peakrdl scala`, `peakrdl go` and `peakrdl cpp` subcommands (pyproject.toml names them)."""
 
 import argparse
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 from peakrdl.plugins.exporter import ExporterSubcommandPlugin
 from systemrdl.node import AddrmapNode
 
-from . import golang, scala
+from . import cpp, golang, scala
 from .model import build
 
 
@@ -35,3 +35,10 @@ class GoExporter(ExporterSubcommandPlugin):
     def do_export(self, top_node: AddrmapNode, options: argparse.Namespace) -> None:
         paths = write(golang.files(build(top_node)), Path(options.output))
         subprocess.run(["gofmt", "-w", *map(str, paths)], check=True)
+
+
+class CppExporter(ExporterSubcommandPlugin):
+    short_desc = "Generate the counters of the fuzzing in C++"
+
+    def do_export(self, top_node: AddrmapNode, options: argparse.Namespace) -> None:
+        write(cpp.files(build(top_node)), Path(options.output))

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// One crypto chip between two hostile interface chips and software that writes anything.
+//
+// A round: rows of new keys; hostile traffic, wires and register accesses; calm, in which both
+// links must find their framing and all packets must leave; the balance; and good packets, which
+// must come out exactly. The chip is never reset.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/random.h"
+#include "chip/chip.h"
+#include "chip/noise_chip.h"
+#include "fuzz/drive/balance.h"
+#include "fuzz/judge/crypto_judge.h"
+
+namespace sallyport::fuzz {
+
+class CryptoFuzz {
+ public:
+  // `secrets`: another seed of keys and red plaintext, for one of two runs that must look alike to
+  // black and to software (docs/explanation/fuzzing.md). Nothing has a mark then.
+  CryptoFuzz(std::unique_ptr<sim::Chip> chip, uint64_t seed, std::optional<uint64_t> secrets = {});
+
+  // Throws std::runtime_error that names the fault.
+  void round();
+
+  int64_t cycles() const { return cycle_; }
+  int64_t packetsIn() const { return packetsIn_; }
+  int64_t transactions() const { return software_.transactions(); }
+  const CryptoJudge& judge() const { return judge_; }
+  const Counts& counts() const { return counts_; }
+  // Of runs with `secrets`: what black and software saw in each cycle in which they saw anything.
+  // The caller empties it.
+  struct Seen {
+    int64_t cycle;
+    uint64_t digest;
+    bool operator==(const Seen& other) const { return cycle == other.cycle && digest == other.digest; }
+  };
+  std::vector<Seen>& trace() { return trace_; }
+
+ private:
+  // The far end of a link.
+  struct End {
+    End(bool withSequence, uint64_t seed) : receiver(withSequence, seed), sender(receiver, kCapacity, seed) {}
+    LinkReceiver receiver;
+    LinkSender sender;
+    int64_t downUntil = 0, stalledUntil = 0;
+  };
+  // A chip that has been left alone has both links and no packet left by then.
+  static constexpr int64_t kCalm = 400'000;
+  // Longer than a full chip keeps a packet.
+  static constexpr int64_t kSilence = 40'000;
+  static constexpr uint8_t kIpv4 = 4;
+  static constexpr unsigned kCapacity = 512, kSaBits = 10, kSas = 8, kRed = 0, kBlack = 1;
+
+  void cycle();
+  // Runs until `done`, or throws after `most` cycles.
+  void until(const std::function<bool()>& done, int64_t most, const char* what);
+  bool settled();
+  void settle();
+
+  void write(unsigned table, unsigned index, const Row& row);
+  // Waits until the table window is no longer busy.
+  void whenFree(int64_t since, std::function<void()> then);
+  void control(uint32_t value);
+  void writeRows();
+  void anyAccess();
+  void anyWrite();
+  void writeJunk();
+
+  Bytes text(Mark with, size_t length);
+  // Red plaintext: marked, or of `secrets`.
+  Bytes redText(size_t length);
+  Row newRow(bool inbound, bool transport);
+  void see();
+  void pushRed(bool hostile);
+  void pushBlack(bool hostile);
+  void hostile();
+  void good();
+
+  std::unique_ptr<sim::Chip> chip_;
+  sim::Random random_, secrets_;
+  bool paired_;
+  std::vector<Seen> trace_;
+  sim::NoiseChip noise_;
+  End red_, black_;
+  Software software_;
+  Watch watch_;
+  CryptoJudge judge_;
+  std::function<void(const Arrived&)> redOut_, blackOut_;
+  std::array<Row, kSas> outbound_{}, inbound_{};
+  std::array<uint64_t, kSas> number_{};
+  bool mayBypass_ = false;
+  int64_t cycle_ = 0, packetsIn_ = 0;
+  Counts counts_;
+};
+
+}  // namespace sallyport::fuzz
