@@ -8,7 +8,7 @@ Tunnels of any suite over IPv4 or IPv6. Used to judge the output of a port, neve
 from __future__ import annotations
 
 from dataclasses import dataclass
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
@@ -119,6 +119,10 @@ def forwarded(packet: bytes) -> bytes:
     return bytes(fresh) + packet[header:length]
 
 
+# No source of a packet that crosses a router (RFC 1122 3.2.1.3, RFC 1812 5.3.7).
+NO_SOURCES = tuple(map(ip_network, ("0.0.0.0/8", "127.0.0.0/8", "224.0.0.0/3")))
+
+
 def classify_red(frame: bytes) -> str:
     """What a box whose policy protects everything does with a red frame: "protect" or the
     counter's name."""
@@ -145,6 +149,8 @@ def _classify_ipv4(packet: bytes) -> str:
         return "drop_ip_malformed"
     if checksum(packet[:header]):
         return "drop_ip_checksum"
+    if any(ip_address(parsed.src) in network for network in NO_SOURCES) and parsed.dst != "255.255.255.255":
+        return "drop_martian"
     if int.from_bytes(packet[6:8], "big") & FRAGMENT_BITS:
         return "punt_fragment"
     if parsed.ttl <= 1:
