@@ -10,7 +10,7 @@ struct Counter {
   const char *name, *path, *kind;
 };
 
-inline constexpr std::array<Counter, 86> kInnerCounters{{
+inline constexpr std::array<Counter, 93> kInnerCounters{{
     {"rx_frames", "encrypt", "received"},
     {"rx_bytes", "encrypt", "info"},
     {"drop_rx_bad_fcs", "encrypt", "drop"},
@@ -66,6 +66,10 @@ inline constexpr std::array<Counter, 86> kInnerCounters{{
     {"flow_row_upset", "encrypt", "info"},
     {"rule_row_upset", "encrypt", "info"},
     {"punt_ttl", "encrypt", "punted"},
+    {"drop_mac_source", "encrypt", "drop"},
+    {"drop_mac_group", "encrypt", "drop"},
+    {"drop_martian", "encrypt", "drop"},
+    {"drop_own_source", "encrypt", "drop"},
     {"link_rx_packets", "decrypt", "received"},
     {"link_rx_lost", "decrypt", "lost"},
     {"link_resyncs", "decrypt", "info"},
@@ -97,6 +101,9 @@ inline constexpr std::array<Counter, 86> kInnerCounters{{
     {"control_repaired", "decrypt", "info"},
     {"drop_inbound_rule_upset", "decrypt", "drop"},
     {"inbound_rule_row_upset", "decrypt", "info"},
+    {"drop_inner_martian", "decrypt", "drop"},
+    {"drop_inner_own_source", "decrypt", "drop"},
+    {"drop_red_source", "decrypt", "drop"},
 }};
 
 inline constexpr std::array<Counter, 28> kCryptoCounters{{
@@ -130,7 +137,7 @@ inline constexpr std::array<Counter, 28> kCryptoCounters{{
     {"control_repaired", "decrypt", "info"},
 }};
 
-inline constexpr std::array<Counter, 76> kOuterCounters{{
+inline constexpr std::array<Counter, 80> kOuterCounters{{
     {"link_rx_packets", "encrypt", "received"},
     {"link_rx_lost", "encrypt", "lost"},
     {"link_resyncs", "encrypt", "info"},
@@ -207,6 +214,10 @@ inline constexpr std::array<Counter, 76> kOuterCounters{{
     {"sad_row_upset", "decrypt", "info"},
     {"drop_policy_upset", "decrypt", "drop"},
     {"rule_row_upset", "decrypt", "info"},
+    {"drop_mac_source", "decrypt", "drop"},
+    {"drop_mac_group", "decrypt", "drop"},
+    {"drop_martian", "decrypt", "drop"},
+    {"drop_own_source", "decrypt", "drop"},
 }};
 
 }  // namespace sallyport::fuzz
