@@ -15,7 +15,7 @@ from scapy.packet import Packet, Raw
 from sallyport.errors import InputError
 from sallyport.simulator import Simulator
 from tests.support import captures
-from tests.support.boxes import run
+from tests.support.boxes import TAKE_ALL, run
 from tests.support.frames import read_frames
 from tests.support.reference import FAR_V6, NEAR_V6, Tunnel, classify_red, esp_payload, forwarded
 from tests.support.registers import Registers
@@ -37,7 +37,7 @@ def v6_cut(number: int, size: int) -> tuple[Packet, list[Packet]]:
 
 
 # Where both ports of a box send to.
-NEIGHBOURS = "".join(
+NEIGHBOURS = TAKE_ALL + "".join(
     f"neigh add {ip} lladdr 02:00:00:00:00:{n:02x} dev {dev}\n"
     for n, (ip, dev) in enumerate([("192.0.2.2", "black"), ("198.18.0.1", "red")], start=1)
 )

@@ -40,7 +40,7 @@ def with_words(tunnel: Tunnel, words: str, dst: str = ANY) -> str:
 
 
 def neighbour(tunnel: Tunnel) -> str:
-    return f"neigh add {tunnel.far} lladdr 02:00:00:00:00:22 dev black\n"
+    return f"{boxes.TAKE_ALL}neigh add {tunnel.far} lladdr 02:00:00:00:00:22 dev black\n"
 
 
 def v4(length: int, ident: int = 1, flags: str = "") -> bytes:

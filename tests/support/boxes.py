@@ -24,6 +24,10 @@ class Seen:
     named: list[dict[str, int]]
 
 
+# Frames of a test, or of another box whose address no test knows, are to a router that takes all.
+TAKE_ALL = "link set red promisc on\nlink set black promisc on\n"
+
+
 def next_hops(sim: Simulator, box: int = 0) -> None:
     """What no policy's or tunnel's next hop names goes to the tester."""
     sim.face_tester(box)
