@@ -87,10 +87,12 @@ class DirectTable(p: DirectTableParams) extends Module {
   private val reads = live && !access.io.clearing
 
   private val software = access.io.memory
-  // Compared a cycle ahead, so an access waits until its index has been there for one. There are no
-  // reads while it clears.
+  // Compared a cycle ahead, so an access waits until its index has been there for one, and for two
+  // with check bits to make. The writes of a clearing are no such cycles: they have other rows.
+  // There are no reads while it clears.
   private val collides = RegNext(io.lookup.bits === access.io.index)
-  private val settled = ShiftRegister(software.valid, if (p.coded) 2 else 1, false.B, true.B)
+  private val settled =
+    ShiftRegister(software.valid && !access.io.clearing, if (p.coded) 2 else 1, false.B, true.B)
   software.ready := access.io.clearing || settled && !(reads && software.bits.write && collides)
   written.valid := software.fire && !access.io.clearing && software.bits.write
   written.bits := access.io.index

@@ -110,6 +110,37 @@ class DirectTableSpec extends AnyFunSuite with CompiledOnce {
     }
   }
 
+  test("a coded row that comes before, during or after an erasure has its own check bits") {
+    simulate(new DirectTable(DirectTableParams(rows, rowBits, valid, writeOnly = true, coded = true))) { table =>
+      val driver = new TableDriver(table.io, table.clock, table.reset, DirectTable.latency)
+      val random = new Random(5)
+      driver.start()
+      def checkOf(row: Int): Option[(BigInt, BigInt)] = {
+        driver.step(Some(row))
+        for (_ <- 1 until DirectTable.latency) driver.step()
+        val check = table.check.get.peek().litValue
+        driver.step().filter(_.hit).map(_.row -> check)
+      }
+      for (delay <- 0 to rows + 6) {
+        val key = row(random)
+        driver.writeRow(5, key)
+        val quiet = checkOf(5).get
+        driver.writeRow(9, row(random))
+        // The clear is in cycle 3, the request comes `delay` cycles after the first.
+        for (cycle <- 0 to rows + 9) {
+          table.io.clear.poke((cycle == 3).B)
+          if (cycle == delay) driver.request(write = true, 6, key)
+          driver.step()
+        }
+        driver.finish()()
+        driver.untilReady()
+        val found = checkOf(6)
+        assert(found.forall(_ == quiet), s"a request in cycle $delay has the check bits of another row")
+        if (delay > 3) assert(found.isDefined, s"a request in cycle $delay, after the clear, is lost")
+      }
+    }
+  }
+
   test("bits that are in no field are not kept") {
     val gaps = Seq(RowField(0, 3), RowField(9, 20), RowField(30, 1), RowField(68, 2))
     withTable(writeOnly = true, gaps) { (_, driver) =>
