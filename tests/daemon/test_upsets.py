@@ -13,11 +13,14 @@ from sallyport.simulator import Simulator
 from tests.daemon.test_daemon import configure, daemons, stream
 from tests.support.daemon import Client, Daemon
 
-# The memories of a table, the counters of the chip that meets the flip, and the way of the packets
-# that box 0 sends (0) or receives (1).
+# The memories of a table in box 0, counters of the chip that meets the flip, and the way of the
+# packets that box 0 sends (0) or receives (1).
 TABLES = {
-    "flow": (r"box0\.inner\.paths\.encrypt\.flows\.ways_memory\w*", "inner", "flow_row_upset", "drop_policy_upset", 0),
-    "sad": (r"box0\.outer\.paths\.decrypt\.sad\.ways_memory\w*", "outer", "sad_row_upset", "drop_sad_upset", 1),
+    "flow": (r"inner\.paths\.encrypt\.flows\.ways_memory\w*", "flow_row_upset", "drop_policy_upset", 0),
+    "sad": (r"outer\.paths\.decrypt\.sad\.ways_memory\w*", "sad_row_upset", "drop_sad_upset", 1),
+    "selector": (r"inner\.paths\.decrypt\.selectors\.memory", "selector_row_upset", "drop_no_selector", 1),
+    "tunnel": (r"outer\.paths\.encrypt\.tunnels\.memory", "tunnel_row_upset", "drop_no_tunnel", 0),
+    "next_hop": (r"inner\.paths\.decrypt\.nextHops\.memory", "next_hop_row_upset", "drop_no_next_hop", 1),
 }
 
 
@@ -57,14 +60,15 @@ def counts(daemon: Daemon, chip: str) -> dict[str, int]:
 
 @pytest.mark.parametrize("table", TABLES)
 def test_the_daemon_mends_a_table(table: str, tmp_path: Path) -> None:
-    pattern, chip, met, dropped, way = TABLES[table]
+    pattern, met, dropped, way = TABLES[table]
+    chip = pattern.partition("\\")[0]
     with Simulator(boxes=2, threads=None, seed=1) as sim, daemons(sim, tmp_path, 2) as each:
         for box, daemon in enumerate(each):
             configure(daemon, box)
         assert sent_and_lost(sim, way)[1] == 0
         watcher = Client(each[0].control)
         watcher.get("monitor")
-        flip(sim, pattern, bit=9)
+        flip(sim, rf"box0\.{pattern}", bit=9)
         sent, lost = sent_and_lost(sim, way)
         rewritten(watcher, chip, table)
         watcher.close()

@@ -23,6 +23,12 @@ case class DirectTableParams(
     coded: Boolean = false
 ) {
   require(!coded || writeOnly, "software that reads rows would not see that a bit is wrong")
+
+  /** A row that software reads has a bit of even parity. */
+  val parity: Boolean = !writeOnly
+
+  /** Cycles from `lookup` to `result`. */
+  val latency: Int = if (parity) DirectTable.latency else DirectTable.keyLatency
   require(isPow2(rows), s"a direct table has a power of two of rows, not $rows: choose ${1 << log2Ceil(rows)}")
   require(gaps.sliding(2).forall(g => g.size < 2 || g.head.msb < g.last.lsb), "gaps of a row in ascending order, apart")
   require(valid.width == 1 && valid.lsb < rowBits, s"no valid bit ${valid.lsb} in a row of $rowBits bits")
@@ -31,10 +37,16 @@ case class DirectTableParams(
 object DirectTable {
 
   /**
-   * Cycles from `lookup` to `result`: index register, memory, two output registers (for a memory
-   * of many blocks).
+   * Cycles from `lookup` to `result` where software cannot read: index register, memory, two output
+   * registers (for a memory of many blocks).
    */
-  val latency: Int = 4
+  val keyLatency: Int = 4
+
+  /** The same where software can: the sum of the parities takes one more. */
+  val latency: Int = keyLatency + 1
+
+  /** Bits that one register of the parities sums up, in two LUT levels. */
+  private val group: Int = 36
 
   /** What software can read is all kept, so that a row reads as it was written. */
   def apply(rows: Int, row: Row, valid: RowField): DirectTable =
@@ -45,6 +57,9 @@ object DirectTable {
  * A table indexed by number: `lookup` is the index, `hit` the row's valid bit. Contract:
  * [[TableIO]].
  *
+ * Rows that software can read have a bit of even parity. A row with a flipped bit answers `upset`
+ * and no hit until software writes it. Two flipped bits of a row are not seen.
+ *
  * One memory of one read port (lookups) and one read/write port (software). `written` pulses in the
  * cycle in which the memory takes a row that software wrote, so that a state kept beside the row
  * can start anew. A lookup presented before the pulse answers with the old row, one presented with
@@ -52,13 +67,17 @@ object DirectTable {
  */
 class DirectTable(p: DirectTableParams) extends Module {
   private val indexBits = log2Ceil(p.rows)
+  val latency: Int = p.latency
   val io = IO(new TableIO(indexBits, p.rowBits))
   val written = IO(Output(Valid(UInt(indexBits.W))))
   private val code = Option.when(p.coded)(Secded(p.rowBits))
-  private val checkBits = code.fold(0)(_.checkBits)
+  private val checkBits = code.fold(if (p.parity) 1 else 0)(_.checkBits)
 
   /** Of a coded table: the check bits of `result`'s row, as they are in the memory. */
   val check = code.map(code => IO(Output(UInt(code.checkBits.W))))
+
+  /** With a result: the row has a flipped bit. Low where software cannot read rows. */
+  val upset = IO(Output(Bool()))
 
   private val readLatency = 2
   private val access = Module(new TableAccess(p.rows, p.rowBits, p.rows, p.writeOnly, readLatency))
@@ -69,6 +88,7 @@ class DirectTable(p: DirectTableParams) extends Module {
   private val kept = p.gaps.map(_.msb + 1).prepended(0).zip(p.gaps.map(_.lsb).appended(p.rowBits)).collect {
     case (start, end) if end > start => RowField(start, end - start)
   }
+  private val keptBits = kept.map(_.width).sum
   private def packed(row: UInt): UInt = Cat(kept.map(_(row)).reverse)
   private def unpacked(bits: UInt): UInt =
     kept.zip(kept.scanLeft(0)(_ + _.width)).map { case (part, at) =>
@@ -81,7 +101,7 @@ class DirectTable(p: DirectTableParams) extends Module {
    */
   protected def stored(index: UInt, word: UInt): UInt = word
 
-  private val memory = SyncReadMem(p.rows, UInt((kept.map(_.width).sum + checkBits).W))
+  private val memory = SyncReadMem(p.rows, UInt((keptBits + checkBits).W))
   private val index = RegNext(io.lookup.bits)
   private val live = RegNext(io.lookup.valid && access.io.ready, false.B)
   private val reads = live && !access.io.clearing
@@ -96,29 +116,38 @@ class DirectTable(p: DirectTableParams) extends Module {
   software.ready := access.io.clearing || settled && !(reads && software.bits.write && collides)
   written.valid := software.fire && !access.io.clearing && software.bits.write
   written.bits := access.io.index
+
+  // Check bits take one cycle or two, in which the access waits; those of a row of zeros are zeros.
+  private val row = unpacked(packed(software.bits.row))
+  private val sums = code match {
+    case Some(code) => RegNext(VecInit(code.parts(row).map(RegNext(_, 0.U)).map(_.xorR)).asUInt, 0.U)
+    case None if p.parity => RegNext(row.xorR, false.B)
+    case None => 0.U(0.W)
+  }
+  private val word = Wire(UInt((p.rowBits + checkBits).W))
+  word := Mux(access.io.clearing, 0.U(checkBits.W), sums) ## row
+  private val held = stored(software.bits.index, word)
+  private val taken = if (checkBits > 0) (held >> p.rowBits) ## packed(held) else packed(held)
   if (p.writeOnly) {
-    // Check bits take two cycles, in which the access waits; those of a row of zeros are zeros.
-    val row = unpacked(packed(software.bits.row))
-    val word = Wire(UInt((p.rowBits + checkBits).W))
-    word := code.fold(row) { code =>
-      val sums = RegNext(VecInit(code.parts(row).map(RegNext(_, 0.U)).map(_.xorR)).asUInt, 0.U)
-      Mux(access.io.clearing, 0.U, sums) ## row
-    }
-    val held = stored(software.bits.index, word)
-    when(software.fire) {
-      memory.write(software.bits.index, if (p.coded) (held >> p.rowBits) ## packed(held) else packed(held))
-    }
+    when(software.fire)(memory.write(software.bits.index, taken))
     access.io.data := 0.U
   } else {
-    access.io.data := unpacked(
-      RegNext(memory.readWrite(software.bits.index, packed(software.bits.row), software.fire, software.bits.write))
-    )
+    val read = memory.readWrite(software.bits.index, taken, software.fire, software.bits.write)
+    access.io.data := unpacked(RegNext(read))
   }
 
-  private val answered = RegNext(RegNext(memory.read(index, reads)))
-  check.foreach(_ := answered >> kept.map(_.width).sum)
-  private val answer = unpacked(answered)
-  io.result.valid := ShiftRegister(io.lookup.valid, DirectTable.latency, false.B, true.B)
-  io.result.bits.hit := ShiftRegister(reads, DirectTable.latency - 1, false.B, true.B) && answer(p.valid.lsb)
-  io.result.bits.row := answer
+  private val early = Reg(UInt((keptBits + checkBits).W))
+  early := memory.read(index, reads)
+  private val late = RegNext(early)
+  check.foreach(_ := late >> keptBits)
+  private val wrong = p.parity.B && RegNext(
+    VecInit(early.asBools.grouped(DirectTable.group).map(VecInit(_).asUInt.xorR).toSeq).asUInt
+  ).xorR
+  private val read = ShiftRegister(reads, DirectTable.keyLatency - 1, false.B, true.B)
+  private def answer[T <: Data](value: T): T = if (p.parity) RegNext(value) else value
+  private val found = unpacked(late)
+  io.result.valid := ShiftRegister(io.lookup.valid, p.latency, false.B, true.B)
+  io.result.bits.hit := answer(read && found(p.valid.lsb) && !wrong)
+  io.result.bits.row := answer(found)
+  upset := answer(read && wrong)
 }

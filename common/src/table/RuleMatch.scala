@@ -19,6 +19,19 @@ class RuleColumn(p: TernaryTableParams) extends Bundle {
   val doubtful = Bool()
 }
 
+/** Which rows of a rule table may match. */
+class ValidRows(p: TernaryTableParams) extends Bundle {
+  val rows = UInt(p.rows.W)
+
+  /** Of each group of rows, a bit of even parity. */
+  val parity = UInt((p.rows / RuleMatch.groupRows).W)
+
+  def group(number: Int): UInt = rows((number + 1) * RuleMatch.groupRows - 1, number * RuleMatch.groupRows)
+
+  /** A bit of the group is wrong. 2 LUT levels. */
+  def wrong(number: Int): Bool = Cat(parity(number), group(number)).xorR
+}
+
 /**
  * Which rules match a key.
  *
@@ -27,8 +40,8 @@ class RuleColumn(p: TernaryTableParams) extends Bundle {
  * set of values of a chunk, and the look-up has no comparison at all. Memories in LUTs, of one read
  * and one write port, in which a group of rows is written apart.
  *
- * Each group of a word has a bit of even parity. A group with a wrong bit in any of its words may
- * match anything: `doubts` marks it.
+ * Each group of a word has a bit of even parity, and so have the group's bits of `valid`. A group
+ * with a wrong bit in any of these may match anything: `doubts` marks it.
  *
  * A pipeline without stalls: `matches` belongs to the `key` of [[RuleMatch.latency]] cycles before,
  * and is zero if there was none. A column is written in a cycle in which no chunk is read
@@ -41,11 +54,10 @@ class RuleMatch(p: TernaryTableParams) extends Module {
     val key = Flipped(Valid(UInt(p.keyBits.W)))
     val column = Flipped(Decoupled(new RuleColumn(p)))
 
-    /** Rows that may match. */
-    val valid = Input(UInt(p.rows.W))
+    val valid = Input(new ValidRows(p))
     val matches = Output(UInt(p.rows.W))
 
-    /** With `matches`, for each group of rows: set bits if one of its words has a flipped bit. */
+    /** With `matches`, for each group of rows: set bits if a word or `valid` has a flipped bit. */
     val doubts = Output(Vec(p.rows / groupRows, UInt(doubtBits(p).W)))
   })
 
@@ -71,13 +83,15 @@ class RuleMatch(p: TernaryTableParams) extends Module {
   }
   private val answers = ShiftRegister(live, latency(p) - 2, false.B, true.B)
   private val rows = words.map(word => VecInit(word.map(_(groupRows - 1, 0))).asUInt)
-  io.matches := RegNext(rows.reduce(_ & _) & io.valid & Fill(p.rows, answers))
+  io.matches := RegNext(rows.reduce(_ & _) & io.valid.rows & Fill(p.rows, answers))
 
   // A group without a valid row may never have been written.
   for (group <- 0 until p.rows / groupRows) {
     val wrong = words.map(_(group).xorR).grouped(doubtChunks).map(VecInit(_).asUInt.orR)
-    val counts = answers && io.valid((group + 1) * groupRows - 1, group * groupRows).orR
-    io.doubts(group) := RegNext(VecInit(wrong.toSeq).asUInt) & Fill(doubtBits(p), RegNext(counts, false.B))
+    val wrongValid = io.valid.wrong(group)
+    val counts = answers && (io.valid.group(group).orR || wrongValid)
+    io.doubts(group) :=
+      RegNext(VecInit(wrong.toSeq :+ wrongValid).asUInt) & Fill(doubtBits(p), RegNext(counts, false.B))
   }
 }
 
@@ -95,7 +109,7 @@ object RuleMatch {
 
   /** Chunks whose words' parities meet in a bit of `doubts`: 3 LUT levels behind a memory. */
   private val doubtChunks: Int = 6
-  def doubtBits(p: TernaryTableParams): Int = (chunks(p) + doubtChunks - 1) / doubtChunks
+  def doubtBits(p: TernaryTableParams): Int = (chunks(p) + doubtChunks - 1) / doubtChunks + 1
 
   /** Key register, memory (with an output register if it is large), match. */
   def latency(p: TernaryTableParams): Int = if (p.large) 4 else 3

@@ -20,9 +20,10 @@ class RuleResult(p: TernaryTableParams) extends Bundle {
  * matches nothing while the columns of its group of rows are written anew, from software's copies
  * of those rows: one for each address, in cycles in which `column` is ready.
  *
- * The columns of a group in `doubted` are written anew in the same way when software writes no row.
- * Software's copies have a bit of even parity. If that of another row of the group than software
- * writes is wrong, the columns become doubtful, until software writes that row.
+ * The columns of a group in `doubted` are written anew in the same way when software writes no row,
+ * and its rows become valid as the copies say. Software's copies have a bit of even parity. If that
+ * of another row of the group than software writes is wrong, the columns become doubtful, until
+ * software writes that row.
  */
 class RuleWriter(p: TernaryTableParams) extends Module {
   import RuleMatch.{chunkBits, chunks, groupRows}
@@ -34,9 +35,9 @@ class RuleWriter(p: TernaryTableParams) extends Module {
     val data = Output(UInt(p.rowBits.W))
     val clearing = Input(Bool())
     val column = Decoupled(new RuleColumn(p))
-    val valid = Output(UInt(p.rows.W))
+    val valid = Output(new ValidRows(p))
 
-    /** Groups of rows whose columns have flipped bits. */
+    /** Groups of rows whose columns, or bits of `valid`, have flipped bits. */
     val doubted = Input(UInt((p.rows / groupRows).W))
 
     /** Columns are, or are to be, written. */
@@ -50,9 +51,15 @@ class RuleWriter(p: TernaryTableParams) extends Module {
   import State._
   private val state = RegInit(idle)
   private val software = io.software.bits
+
+  // A bit of `valid` takes its group's parity with it, so that a wrong parity stays wrong.
   private val valid = RegInit(0.U(p.rows.W))
+  private val validParity = RegInit(0.U((p.rows / groupRows).W))
   private val starts = io.software.valid && software.write && !io.clearing
   private val finishes = state === finish && io.result.ready && !io.clearing
+
+  /** Bits of `valid` that flip now: a test's. */
+  protected def validFlips: UInt = 0.U
 
   /** A copy with its parity, as the memory answers: a test flips bits. */
   protected def answered(word: UInt): UInt = word
@@ -82,6 +89,7 @@ class RuleWriter(p: TernaryTableParams) extends Module {
   // The group's rows, the new one among them.
   private val values = Reg(Vec(groupRows, UInt(p.keyBits.W)))
   private val masks = Reg(Vec(groupRows, UInt(p.keyBits.W)))
+  private val valids = Reg(UInt(groupRows.W))
   private def value(row: UInt): UInt = row(p.keyBits - 1, 0)
   private def mask(row: UInt): UInt = row(p.rowBits - 1, p.maskLsb)
   private def isValid(row: UInt): Bool = row(p.valid.lsb)
@@ -93,12 +101,20 @@ class RuleWriter(p: TernaryTableParams) extends Module {
   private val stays = RegNext(bothValid && !differs.asUInt.orR)
   private val address = Reg(UInt(chunkBits.W))
   private val select = UIntToOH(software.index, p.rows)
+  private val ownGroup = UIntToOH(software.index >> groupLow, p.rows / groupRows)
+  private val ownValids = RegNext(VecInit.tabulate(p.rows / groupRows)(io.valid.group)(software.index >> groupLow))
+  private val wasValid = RegNext(ownValids(software.index(groupLow - 1, 0)))
+  private val groupSelect = UIntToOH(group, p.rows / groupRows)
+  private val mended = Reg(UInt((p.rows / groupRows).W))
+  mended := groupSelect
+  private val doubtful = Reg(Bool())
   private val columns = Module(new RegisterSlice(new RuleColumn(p)))
   io.column <> columns.io.out
   waiting := waiting | io.doubted
   when(io.clearing) {
     state := idle
     valid := 0.U
+    validParity := 0.U
     waiting := 0.U
   }.otherwise {
     switch(state) {
@@ -116,14 +132,17 @@ class RuleWriter(p: TernaryTableParams) extends Module {
       is(compare)(state := reduce)
       is(reduce)(state := decide)
       is(decide) {
-        when(!stays)(valid := valid & ~select)
+        when(!stays) {
+          valid := valid & ~select
+          when(wasValid)(validParity := validParity ^ ownGroup)
+        }
         state := Mux(stays || !isValid(software.row), finish, load)
       }
       is(load) {
         count := count + 1.U
         when(count === (groupRows + 2).U)(state := fill)
         address := 0.U
-        waiting := waiting & ~UIntToOH(group, p.rows / groupRows) | io.doubted
+        waiting := waiting & ~groupSelect | io.doubted
       }
       is(fill) {
         when(columns.io.in.ready) {
@@ -131,11 +150,23 @@ class RuleWriter(p: TernaryTableParams) extends Module {
           when(address.andR)(state := drain)
         }
       }
-      is(drain)(when(!columns.io.out.valid)(state := Mux(mends, idle, finish)))
+      is(drain) {
+        when(!columns.io.out.valid) {
+          state := Mux(mends, idle, finish)
+          when(mends && !doubtful) {
+            val rows = FillInterleaved(groupRows, mended)
+            valid := valid & ~rows | Fill(p.rows / groupRows, valids) & rows
+            validParity := validParity & ~mended | Mux(valids.xorR, mended, 0.U)
+          }
+        }
+      }
       is(finish) {
         when(finishes) {
           state := idle
-          when(isValid(software.row))(valid := valid | select)
+          when(isValid(software.row)) {
+            valid := valid | select
+            when(!wasValid)(validParity := validParity ^ ownGroup)
+          }
         }
       }
     }
@@ -149,10 +180,10 @@ class RuleWriter(p: TernaryTableParams) extends Module {
     values(i) := value(row)
     masks(i) := mask(row)
   }
+  when(loading && come < groupRows.U)(valids := Cat(isValid(row), valids) >> 1)
   private val isCopy = RegNext(loading && come < groupRows.U && !own, false.B)
   private val isWrong = RegNext(word.xorR)
-  private val doubtful = Reg(Bool())
-  when(!loading && state =/= fill) { doubtful := false.B }.elsewhen(isCopy && isWrong) { doubtful := true.B }
+  when(state === idle) { doubtful := false.B }.elsewhen(isCopy && isWrong) { doubtful := true.B }
 
   // Registered, for each bit goes to every group of a memory. A column left behind by a clear meets
   // rows that are not valid.
@@ -164,7 +195,9 @@ class RuleWriter(p: TernaryTableParams) extends Module {
     def chunk(of: UInt): UInt = of.pad(chunks(p) * chunkBits)((i + 1) * chunkBits - 1, i * chunkBits)
     bits := VecInit(values.zip(masks).map { case (v, m) => ((address ^ chunk(v)) & chunk(m)) === 0.U }).asUInt
   }
-  io.valid := valid
+  when(validFlips.orR)(valid := valid ^ validFlips)
+  io.valid.rows := valid
+  io.valid.parity := validParity
   io.result.valid := finishes && isValid(software.row)
   io.result.bits.index := software.index
   private val result = software.row(p.maskLsb - 1, p.keyBits)

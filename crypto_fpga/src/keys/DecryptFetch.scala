@@ -99,7 +99,7 @@ class DecryptFetch(saBits: Int, suites: Seq[Suite], inFlight: Int, jobs: Int = 8
   keys.io.mayWrite := RegNext(Mux(epoch, underWay(0), underWay(1)) === 0.U, false.B)
 
   // The row arrives; the decision is a register behind it.
-  private val rowAt = DirectTable.latency
+  private val rowAt = DirectTable.keyLatency
   private val headAtRow = ShiftRegister(head.bits, rowAt)
   private val closedAtRow = ShiftRegister(closed, rowAt)
   private val outOfRangeAtRow = ShiftRegister(saOutOfRange, rowAt)
@@ -182,5 +182,5 @@ class EsnVerified(saBits: Int) extends EsnUpdate(saBits) {
 object DecryptFetch {
 
   /** Cycles from a packet's first beat to its job: table, decision, inference. */
-  val latency: Int = DirectTable.latency + 1 + EsnInference.latency
+  val latency: Int = DirectTable.keyLatency + 1 + EsnInference.latency
 }

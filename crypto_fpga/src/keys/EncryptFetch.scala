@@ -110,7 +110,7 @@ class EncryptFetch(
   keys.io.lookup.bits := head.bits.meta.sa(saBits - 1, 0)
 
   // The row arrives; the decision is a register behind it.
-  private val rowAt = DirectTable.latency
+  private val rowAt = DirectTable.keyLatency
   private val headAtRow = ShiftRegister(head.bits, rowAt)
   private val closedAtRow = ShiftRegister(closed, rowAt)
   private val outOfRangeAtRow = ShiftRegister(saOutOfRange, rowAt)
@@ -204,5 +204,5 @@ object EncryptFetch {
   }
 
   /** Cycles from a packet's first beat to its job: table, decision, grant. */
-  val latency: Int = DirectTable.latency + 1 + SequenceAuthority.latency
+  val latency: Int = DirectTable.keyLatency + 1 + SequenceAuthority.latency
 }

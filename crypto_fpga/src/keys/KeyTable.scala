@@ -13,7 +13,7 @@ import sallyport.common.table.{DirectTable, DirectTableParams, TablePort, TableR
  * for that a write waits until `mayWrite` and for a [[PacketPause]] (`hold`, `drained`), writes,
  * and pulses `restart`.
  *
- * Lookups: `result` follows `lookup` by `DirectTable.latency` cycles and stays. `clear` empties the
+ * Lookups: `result` follows `lookup` by `DirectTable.keyLatency` cycles and stays. `clear` empties the
  * table; a write that is under way then writes a row of zeros. `scrub` reads a row for its own
  * sake, which no packet sees: after a clear the output register then holds none of a key.
  *

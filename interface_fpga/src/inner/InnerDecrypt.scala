@@ -27,6 +27,10 @@ class InnerDecryptEvents extends Bundle {
 
   /** A look-up met an inbound rule with a flipped bit. */
   val ruleRowUpset = Bool()
+
+  /** The selector row or the next hop of a packet has a flipped bit, and counts as not valid. */
+  val selectorRowUpset = Bool()
+  val nextHopRowUpset = Bool()
   val lifetime = Valid(new UsageEvent)
   val peer = Valid(new PeerEvent)
   val audit = Valid(new AuditEvent(DecryptAudit.keyBits))
@@ -268,6 +272,8 @@ class InnerDecrypt(
   io.events.ecnUnexpected := inspector.io.ecnUnexpected
   io.events.upsets := replay.io.upsets
   io.events.ruleRowUpset := allowed.io.ruleRowUpset
+  io.events.selectorRowUpset := RegNext(selectors.upset, false.B)
+  io.events.nextHopRowUpset := RegNext(nextHops.upset, false.B)
   io.events.lifetime := usage.io.event
   io.events.peer := RegNext(peer, 0.U.asTypeOf(peer))
   io.events.audit.valid := RegNext(audit.valid, false.B)

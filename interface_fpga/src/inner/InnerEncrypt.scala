@@ -25,6 +25,10 @@ class InnerEncryptEvents extends Bundle {
   val flowRowUpset = Bool()
   val ruleRowUpset = Bool()
 
+  /** The SA of a packet's DSCP, or a row of the dummies, has a flipped bit; the packet is dropped. */
+  val dscpSaRowUpset = Bool()
+  val dummyRowUpset = Bool()
+
   /** The outbound SA of a packet has expired. */
   val dropLifetime = Bool()
   val lifetime = Valid(new UsageEvent)
@@ -184,6 +188,8 @@ class InnerEncrypt(
   io.events.drops := classifier.io.drops
   io.events.flowRowUpset := flows.rowUpset
   io.events.ruleRowUpset := rules.rowUpset
+  io.events.dscpSaRowUpset := chosen.io.upset
+  io.events.dummyRowUpset := dummies.io.rowUpset
   io.events.dropLifetime := usage.io.dropLifetime
   io.events.lifetime := usage.io.event
   io.events.cut := fragmenter.io.cuts

@@ -11,8 +11,8 @@ import sallyport.iface.parse.PriorityClass
  * Finds the SA of a packet whose SPD entry has one for each of several sets of DSCPs (RFC
  * 4301 4.4.2.1): with `byDscp` the verdict's SA is a block of table `dscp_sa`, and the row of the
  * packet's DSCP there has the SA. Where that is not valid the packet is punted as by policy, for
- * there is no SA for it yet; so it is if the block is none that there is. Other verdicts pass as
- * they are.
+ * there is no SA for it yet; so it is if the block is none that there is. The packet of a row with
+ * a flipped bit is dropped. Other verdicts pass as they are.
  *
  * A pipeline without stalls: one verdict a cycle, out [[SaByDscp.latency]] cycles later. The SA of
  * a row changes between two packets.
@@ -23,6 +23,9 @@ class SaByDscp extends Module {
     val out = Valid(new InnerVerdict)
     val table = Flipped(new TablePort)
     val ready = Output(Bool())
+
+    /** The row has a flipped bit, so the packet is dropped. */
+    val upset = Output(Bool())
   })
 
   private val asked = io.in.bits
@@ -43,12 +46,13 @@ class SaByDscp extends Module {
     verdict.link.sa := DscpSaRow.sa(answer.row)
     when(!answer.hit) {
       verdict.toLink := false.B
-      verdict.toPunt := true.B
+      verdict.toPunt := !sas.upset
       verdict.reason := PuntReason.policy.U
     }
   }
   io.out.valid := ShiftRegister(io.in.valid, SaByDscp.latency, false.B, true.B)
   io.out.bits := RegNext(verdict)
+  io.upset := RegNext(sas.upset, false.B)
 }
 
 object SaByDscp {

@@ -17,6 +17,11 @@ import sallyport.iface.stream.LookupStage
 class OuterEncryptEvents extends Bundle {
   val fault = new HeaderFault
 
+  /** The row of a packet in one of these tables has a flipped bit, and counts as not valid. */
+  val tunnelRowUpset = Bool()
+  val nextHopRowUpset = Bool()
+  val dscpMapRowUpset = Bool()
+
   /** A packet is cut; a fragment but the first of its packet has been made. */
   val cut = Bool()
   val further = Bool()
@@ -38,13 +43,13 @@ class OuterTreatment extends Bundle {
  * `in` carries ESP packets (from SPI to ICV), bypassed IP packets and whole frames, bypassed or
  * with ESP behind their IP header. An ESP packet's SA names its row of the tunnel table, which
  * names the next hop and may name an array of the DSCP map; a bypassed packet's `sa` names the next
- * hop itself. [[HeaderBuilder]] says which headers a packet gets, how it is cut if it is too long,
+ * hop itself. Without a right row of the map there is no tunnel. [[HeaderBuilder]] says which headers a packet gets, how it is cut if it is too long,
  * and for which faults it is dropped; `events.fault` counts them.
  *
  * A packet every 2 cycles and a beat a cycle, except that headers which push a packet's end into a
  * further beat cost one cycle. Stalls when the MAC does. `inject` carries frames for the port that
  * have come no such way ([[Injector]]). From the last beat of a packet to the first beat of its
- * frame: 24 cycles.
+ * frame: 26 cycles.
  */
 class OuterEncrypt(config: OuterConfig) extends Module {
   val io = IO(new Bundle {
@@ -116,7 +121,7 @@ class OuterEncrypt(config: OuterConfig) extends Module {
   builder.io.request.bits.tunnel.valid := ShiftRegister(
     template1.valid && (meta1.sa >> config.saBits) === 0.U,
     DirectTable.latency
-  )
+  ) && !dscps.upset
   builder.io.request.bits.nextHopValid := nextHops.io.result.bits.hit &&
     ShiftRegister((nextHop1 >> log2Ceil(config.chip.nextHops)) === 0.U, DirectTable.latency)
   builder.io.request.bits.nextHopMac := NextHopRow.mac(nextHops.io.result.bits.row)
@@ -153,6 +158,9 @@ class OuterEncrypt(config: OuterConfig) extends Module {
     Mux(built.valid, built.bits.fault, 0.U.asTypeOf(new HeaderFault)),
     0.U.asTypeOf(new HeaderFault)
   )
+  io.events.tunnelRowUpset := RegNext(tunnels.upset, false.B)
+  io.events.nextHopRowUpset := RegNext(nextHops.upset, false.B)
+  io.events.dscpMapRowUpset := RegNext(dscps.upset, false.B)
   io.events.cut := fragmenter.io.cuts
   io.events.further := fragmenter.io.further
   io.events.inject := injector.io.events

@@ -35,12 +35,16 @@ class DummySchedule extends Module {
     val revoked = Output(Bool())
     val table = Flipped(new TablePort)
     val ready = Output(Bool())
+
+    /** A row has a flipped bit: no dummy is due by it. */
+    val rowUpset = Output(Bool())
   })
 
   private val rows = DirectTable(entries, DummyRow, DummyRow.valid)
   rows.io.table <> io.table
   rows.io.clear := false.B
   io.ready := rows.io.ready
+  io.rowUpset := RegNext(rows.upset, false.B)
 
   private val slot = RegInit(0.U(log2Ceil(entries).W))
   slot := slot + 1.U

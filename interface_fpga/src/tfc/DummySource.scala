@@ -42,12 +42,16 @@ class DummySource[V <: FrameVerdict](verdict: V)(least: V => UInt) extends Modul
 
     /** A dummy has been made. */
     val made = Output(Bool())
+
+    /** A row of the table has a flipped bit. */
+    val rowUpset = Output(Bool())
   })
 
   private val schedule = Module(new DummySchedule)
   schedule.io.enable := io.enable
   schedule.io.table <> io.table
   io.ready := schedule.io.ready
+  io.rowUpset := schedule.io.rowUpset
   private val due = schedule.io.due
 
   private object State extends ChiselEnum { val ask, answer, gap, send = Value }

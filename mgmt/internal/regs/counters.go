@@ -64,40 +64,45 @@ const (
 	InnerCounterDropMacGroup              = 56
 	InnerCounterDropMartian               = 57
 	InnerCounterDropOwnSource             = 58
-	InnerCounterLinkRxPackets             = 59
-	InnerCounterLinkRxLost                = 60
-	InnerCounterLinkResyncs               = 61
-	InnerCounterDropTxDisabled            = 62
-	InnerCounterDropNoSelector            = 63
-	InnerCounterDropReplayed              = 64
-	InnerCounterDropTooOld                = 65
-	InnerCounterDropSelectorMismatch      = 66
-	InnerCounterDropInnerMalformed        = 67
-	InnerCounterDropInnerChecksum         = 68
-	InnerCounterDropInnerNotIp            = 69
-	InnerCounterDropInnerExtensionHeaders = 70
-	InnerCounterDropInnerTtlExpired       = 71
-	InnerCounterDropEcn                   = 72
-	InnerCounterDropNoNextHop             = 73
-	InnerCounterTxFrames                  = 74
-	InnerCounterTxBytes                   = 75
-	InnerCounterDropInnerLifetime         = 76
-	InnerCounterInjectFrames              = 77
-	InnerCounterDropInjectDisabled        = 78
-	InnerCounterDropInjectLength          = 79
-	InnerCounterEcnUnexpected             = 80
-	InnerCounterDropFragmentOffset        = 81
-	InnerCounterDropInClearDenied         = 82
-	InnerCounterDropWindowUpset           = 83
-	InnerCounterWindowTopRepaired         = 84
-	InnerCounterWindowTopLost             = 85
-	InnerCounterWindowRowFilled           = 86
-	InnerCounterControlRepaired           = 87
-	InnerCounterDropInboundRuleUpset      = 88
-	InnerCounterInboundRuleRowUpset       = 89
-	InnerCounterDropInnerMartian          = 90
-	InnerCounterDropInnerOwnSource        = 91
-	InnerCounterDropRedSource             = 92
+	InnerCounterDropDscpSaUpset           = 59
+	InnerCounterDscpSaRowUpset            = 60
+	InnerCounterDummyRowUpset             = 61
+	InnerCounterLinkRxPackets             = 62
+	InnerCounterLinkRxLost                = 63
+	InnerCounterLinkResyncs               = 64
+	InnerCounterDropTxDisabled            = 65
+	InnerCounterDropNoSelector            = 66
+	InnerCounterDropReplayed              = 67
+	InnerCounterDropTooOld                = 68
+	InnerCounterDropSelectorMismatch      = 69
+	InnerCounterDropInnerMalformed        = 70
+	InnerCounterDropInnerChecksum         = 71
+	InnerCounterDropInnerNotIp            = 72
+	InnerCounterDropInnerExtensionHeaders = 73
+	InnerCounterDropInnerTtlExpired       = 74
+	InnerCounterDropEcn                   = 75
+	InnerCounterDropNoNextHop             = 76
+	InnerCounterTxFrames                  = 77
+	InnerCounterTxBytes                   = 78
+	InnerCounterDropInnerLifetime         = 79
+	InnerCounterInjectFrames              = 80
+	InnerCounterDropInjectDisabled        = 81
+	InnerCounterDropInjectLength          = 82
+	InnerCounterEcnUnexpected             = 83
+	InnerCounterDropFragmentOffset        = 84
+	InnerCounterDropInClearDenied         = 85
+	InnerCounterDropWindowUpset           = 86
+	InnerCounterWindowTopRepaired         = 87
+	InnerCounterWindowTopLost             = 88
+	InnerCounterWindowRowFilled           = 89
+	InnerCounterControlRepaired           = 90
+	InnerCounterDropInboundRuleUpset      = 91
+	InnerCounterInboundRuleRowUpset       = 92
+	InnerCounterDropInnerMartian          = 93
+	InnerCounterDropInnerOwnSource        = 94
+	InnerCounterDropRedSource             = 95
+	InnerCounterSelectorRowUpset          = 96
+	InnerCounterNextHopRowUpset           = 97
 )
 
 // InnerCounters is ordered by index.
@@ -161,40 +166,45 @@ var InnerCounters = []Counter{
 	{Name: "drop_mac_group", Index: 56, Path: "encrypt", Kind: "drop"},
 	{Name: "drop_martian", Index: 57, Path: "encrypt", Kind: "drop"},
 	{Name: "drop_own_source", Index: 58, Path: "encrypt", Kind: "drop"},
-	{Name: "link_rx_packets", Index: 59, Path: "decrypt", Kind: "received"},
-	{Name: "link_rx_lost", Index: 60, Path: "decrypt", Kind: "lost"},
-	{Name: "link_resyncs", Index: 61, Path: "decrypt", Kind: "info"},
-	{Name: "drop_tx_disabled", Index: 62, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_selector", Index: 63, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_replayed", Index: 64, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_too_old", Index: 65, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_selector_mismatch", Index: 66, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_malformed", Index: 67, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_checksum", Index: 68, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_not_ip", Index: 69, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_extension_headers", Index: 70, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_ttl_expired", Index: 71, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ecn", Index: 72, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_next_hop", Index: 73, Path: "decrypt", Kind: "drop"},
-	{Name: "tx_frames", Index: 74, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bytes", Index: 75, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inner_lifetime", Index: 76, Path: "decrypt", Kind: "drop"},
-	{Name: "inject_frames", Index: 77, Path: "decrypt", Kind: "injected"},
-	{Name: "drop_inject_disabled", Index: 78, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inject_length", Index: 79, Path: "decrypt", Kind: "drop"},
-	{Name: "ecn_unexpected", Index: 80, Path: "decrypt", Kind: "info"},
-	{Name: "drop_fragment_offset", Index: 81, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_in_clear_denied", Index: 82, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_window_upset", Index: 83, Path: "decrypt", Kind: "drop"},
-	{Name: "window_top_repaired", Index: 84, Path: "decrypt", Kind: "info"},
-	{Name: "window_top_lost", Index: 85, Path: "decrypt", Kind: "info"},
-	{Name: "window_row_filled", Index: 86, Path: "decrypt", Kind: "info"},
-	{Name: "control_repaired", Index: 87, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inbound_rule_upset", Index: 88, Path: "decrypt", Kind: "drop"},
-	{Name: "inbound_rule_row_upset", Index: 89, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inner_martian", Index: 90, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_own_source", Index: 91, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_red_source", Index: 92, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_dscp_sa_upset", Index: 59, Path: "encrypt", Kind: "drop"},
+	{Name: "dscp_sa_row_upset", Index: 60, Path: "encrypt", Kind: "info"},
+	{Name: "dummy_row_upset", Index: 61, Path: "encrypt", Kind: "info"},
+	{Name: "link_rx_packets", Index: 62, Path: "decrypt", Kind: "received"},
+	{Name: "link_rx_lost", Index: 63, Path: "decrypt", Kind: "lost"},
+	{Name: "link_resyncs", Index: 64, Path: "decrypt", Kind: "info"},
+	{Name: "drop_tx_disabled", Index: 65, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_selector", Index: 66, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_replayed", Index: 67, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_too_old", Index: 68, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_selector_mismatch", Index: 69, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_malformed", Index: 70, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_checksum", Index: 71, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_not_ip", Index: 72, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_extension_headers", Index: 73, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_ttl_expired", Index: 74, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ecn", Index: 75, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_next_hop", Index: 76, Path: "decrypt", Kind: "drop"},
+	{Name: "tx_frames", Index: 77, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bytes", Index: 78, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_lifetime", Index: 79, Path: "decrypt", Kind: "drop"},
+	{Name: "inject_frames", Index: 80, Path: "decrypt", Kind: "injected"},
+	{Name: "drop_inject_disabled", Index: 81, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inject_length", Index: 82, Path: "decrypt", Kind: "drop"},
+	{Name: "ecn_unexpected", Index: 83, Path: "decrypt", Kind: "info"},
+	{Name: "drop_fragment_offset", Index: 84, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_in_clear_denied", Index: 85, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_window_upset", Index: 86, Path: "decrypt", Kind: "drop"},
+	{Name: "window_top_repaired", Index: 87, Path: "decrypt", Kind: "info"},
+	{Name: "window_top_lost", Index: 88, Path: "decrypt", Kind: "info"},
+	{Name: "window_row_filled", Index: 89, Path: "decrypt", Kind: "info"},
+	{Name: "control_repaired", Index: 90, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inbound_rule_upset", Index: 91, Path: "decrypt", Kind: "drop"},
+	{Name: "inbound_rule_row_upset", Index: 92, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_martian", Index: 93, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_own_source", Index: 94, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_red_source", Index: 95, Path: "decrypt", Kind: "drop"},
+	{Name: "selector_row_upset", Index: 96, Path: "decrypt", Kind: "info"},
+	{Name: "next_hop_row_upset", Index: 97, Path: "decrypt", Kind: "info"},
 }
 
 // Counter indices of the crypto chip.
@@ -277,72 +287,75 @@ const (
 	OuterCounterInjectFrames           = 11
 	OuterCounterDropInjectDisabled     = 12
 	OuterCounterDropInjectLength       = 13
-	OuterCounterRxFrames               = 14
-	OuterCounterRxBytes                = 15
-	OuterCounterDropRxBadFcs           = 16
-	OuterCounterDropRxUndersize        = 17
-	OuterCounterDropRxOversize         = 18
-	OuterCounterDropRxOverflow         = 19
-	OuterCounterDropNotReady           = 20
-	OuterCounterDropMacFilter          = 21
-	OuterCounterDropIpMalformed        = 22
-	OuterCounterDropIpChecksum         = 23
-	OuterCounterDropTtlExpired         = 24
-	OuterCounterDropEspTruncated       = 25
-	OuterCounterDropUnknownSpi         = 26
-	OuterCounterDropEncapMismatch      = 27
-	OuterCounterDropUdpMalformed       = 28
-	OuterCounterDropNattKeepalive      = 29
-	OuterCounterDropPolicy             = 30
-	OuterCounterDropLinkDown           = 31
-	OuterCounterDropPuntOverflow       = 32
-	OuterCounterPuntArp                = 33
-	OuterCounterPuntIpv6               = 34
-	OuterCounterPuntVlan               = 35
-	OuterCounterPuntFragment           = 36
-	OuterCounterPuntIke                = 37
-	OuterCounterPuntIcmp               = 38
-	OuterCounterPuntOther              = 39
-	OuterCounterPuntExtensionHeaders   = 40
-	OuterCounterPuntPolicy             = 41
-	OuterCounterTxEsp                  = 42
-	OuterCounterTxBypass               = 43
-	OuterCounterDropReasmOverflow      = 44
-	OuterCounterDropReasmLength        = 45
-	OuterCounterDropReasmFull          = 46
-	OuterCounterDropReasmSource        = 47
-	OuterCounterDropReasmOversize      = 48
-	OuterCounterDropReasmMemory        = 49
-	OuterCounterDropReasmEnd           = 50
-	OuterCounterDropReasmOverlap       = 51
-	OuterCounterDropReasmTimeout       = 52
-	OuterCounterReasmMerged            = 53
-	OuterCounterReasmDatagrams         = 54
-	OuterCounterDropTransportHeader    = 55
-	OuterCounterPuntNd                 = 56
-	OuterCounterPuntUnknownSpi         = 57
-	OuterCounterDropPuntOther          = 58
-	OuterCounterDropPuntIke            = 59
-	OuterCounterDropPuntArp            = 60
-	OuterCounterDropPuntNd             = 61
-	OuterCounterDropPuntIcmp           = 62
-	OuterCounterDropPuntUnknownSpi     = 63
-	OuterCounterDropRxPriorityOverflow = 64
-	OuterCounterRxPriority             = 65
-	OuterCounterDropReasmEcn           = 66
-	OuterCounterDropReasmHeaders       = 67
-	OuterCounterPuntReasm              = 68
-	OuterCounterDropPuntReasm          = 69
-	OuterCounterDropReasmDuplicate     = 70
-	OuterCounterControlRepaired        = 71
-	OuterCounterDropSadUpset           = 72
-	OuterCounterSadRowUpset            = 73
-	OuterCounterDropPolicyUpset        = 74
-	OuterCounterRuleRowUpset           = 75
-	OuterCounterDropMacSource          = 76
-	OuterCounterDropMacGroup           = 77
-	OuterCounterDropMartian            = 78
-	OuterCounterDropOwnSource          = 79
+	OuterCounterTunnelRowUpset         = 14
+	OuterCounterNextHopRowUpset        = 15
+	OuterCounterDscpMapRowUpset        = 16
+	OuterCounterRxFrames               = 17
+	OuterCounterRxBytes                = 18
+	OuterCounterDropRxBadFcs           = 19
+	OuterCounterDropRxUndersize        = 20
+	OuterCounterDropRxOversize         = 21
+	OuterCounterDropRxOverflow         = 22
+	OuterCounterDropNotReady           = 23
+	OuterCounterDropMacFilter          = 24
+	OuterCounterDropIpMalformed        = 25
+	OuterCounterDropIpChecksum         = 26
+	OuterCounterDropTtlExpired         = 27
+	OuterCounterDropEspTruncated       = 28
+	OuterCounterDropUnknownSpi         = 29
+	OuterCounterDropEncapMismatch      = 30
+	OuterCounterDropUdpMalformed       = 31
+	OuterCounterDropNattKeepalive      = 32
+	OuterCounterDropPolicy             = 33
+	OuterCounterDropLinkDown           = 34
+	OuterCounterDropPuntOverflow       = 35
+	OuterCounterPuntArp                = 36
+	OuterCounterPuntIpv6               = 37
+	OuterCounterPuntVlan               = 38
+	OuterCounterPuntFragment           = 39
+	OuterCounterPuntIke                = 40
+	OuterCounterPuntIcmp               = 41
+	OuterCounterPuntOther              = 42
+	OuterCounterPuntExtensionHeaders   = 43
+	OuterCounterPuntPolicy             = 44
+	OuterCounterTxEsp                  = 45
+	OuterCounterTxBypass               = 46
+	OuterCounterDropReasmOverflow      = 47
+	OuterCounterDropReasmLength        = 48
+	OuterCounterDropReasmFull          = 49
+	OuterCounterDropReasmSource        = 50
+	OuterCounterDropReasmOversize      = 51
+	OuterCounterDropReasmMemory        = 52
+	OuterCounterDropReasmEnd           = 53
+	OuterCounterDropReasmOverlap       = 54
+	OuterCounterDropReasmTimeout       = 55
+	OuterCounterReasmMerged            = 56
+	OuterCounterReasmDatagrams         = 57
+	OuterCounterDropTransportHeader    = 58
+	OuterCounterPuntNd                 = 59
+	OuterCounterPuntUnknownSpi         = 60
+	OuterCounterDropPuntOther          = 61
+	OuterCounterDropPuntIke            = 62
+	OuterCounterDropPuntArp            = 63
+	OuterCounterDropPuntNd             = 64
+	OuterCounterDropPuntIcmp           = 65
+	OuterCounterDropPuntUnknownSpi     = 66
+	OuterCounterDropRxPriorityOverflow = 67
+	OuterCounterRxPriority             = 68
+	OuterCounterDropReasmEcn           = 69
+	OuterCounterDropReasmHeaders       = 70
+	OuterCounterPuntReasm              = 71
+	OuterCounterDropPuntReasm          = 72
+	OuterCounterDropReasmDuplicate     = 73
+	OuterCounterControlRepaired        = 74
+	OuterCounterDropSadUpset           = 75
+	OuterCounterSadRowUpset            = 76
+	OuterCounterDropPolicyUpset        = 77
+	OuterCounterRuleRowUpset           = 78
+	OuterCounterDropMacSource          = 79
+	OuterCounterDropMacGroup           = 80
+	OuterCounterDropMartian            = 81
+	OuterCounterDropOwnSource          = 82
 )
 
 // OuterCounters is ordered by index.
@@ -361,70 +374,73 @@ var OuterCounters = []Counter{
 	{Name: "inject_frames", Index: 11, Path: "encrypt", Kind: "injected"},
 	{Name: "drop_inject_disabled", Index: 12, Path: "encrypt", Kind: "drop"},
 	{Name: "drop_inject_length", Index: 13, Path: "encrypt", Kind: "drop"},
-	{Name: "rx_frames", Index: 14, Path: "decrypt", Kind: "received"},
-	{Name: "rx_bytes", Index: 15, Path: "decrypt", Kind: "info"},
-	{Name: "drop_rx_bad_fcs", Index: 16, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_rx_undersize", Index: 17, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_rx_oversize", Index: 18, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_rx_overflow", Index: 19, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_not_ready", Index: 20, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_mac_filter", Index: 21, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ip_malformed", Index: 22, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ip_checksum", Index: 23, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ttl_expired", Index: 24, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_esp_truncated", Index: 25, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_unknown_spi", Index: 26, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_encap_mismatch", Index: 27, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_udp_malformed", Index: 28, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_natt_keepalive", Index: 29, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_policy", Index: 30, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_link_down", Index: 31, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_overflow", Index: 32, Path: "decrypt", Kind: "drop"},
-	{Name: "punt_arp", Index: 33, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_ipv6", Index: 34, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_vlan", Index: 35, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_fragment", Index: 36, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_ike", Index: 37, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_icmp", Index: 38, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_other", Index: 39, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_extension_headers", Index: 40, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_policy", Index: 41, Path: "decrypt", Kind: "punted"},
-	{Name: "tx_esp", Index: 42, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bypass", Index: 43, Path: "decrypt", Kind: "sent"},
-	{Name: "drop_reasm_overflow", Index: 44, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_length", Index: 45, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_full", Index: 46, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_source", Index: 47, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_oversize", Index: 48, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_memory", Index: 49, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_end", Index: 50, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_overlap", Index: 51, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_timeout", Index: 52, Path: "decrypt", Kind: "drop"},
-	{Name: "reasm_merged", Index: 53, Path: "decrypt", Kind: "merged"},
-	{Name: "reasm_datagrams", Index: 54, Path: "decrypt", Kind: "info"},
-	{Name: "drop_transport_header", Index: 55, Path: "decrypt", Kind: "drop"},
-	{Name: "punt_nd", Index: 56, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_unknown_spi", Index: 57, Path: "decrypt", Kind: "punted"},
-	{Name: "drop_punt_other", Index: 58, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_ike", Index: 59, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_arp", Index: 60, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_nd", Index: 61, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_icmp", Index: 62, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_unknown_spi", Index: 63, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_rx_priority_overflow", Index: 64, Path: "decrypt", Kind: "drop"},
-	{Name: "rx_priority", Index: 65, Path: "decrypt", Kind: "info"},
-	{Name: "drop_reasm_ecn", Index: 66, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_headers", Index: 67, Path: "decrypt", Kind: "drop"},
-	{Name: "punt_reasm", Index: 68, Path: "decrypt", Kind: "punted"},
-	{Name: "drop_punt_reasm", Index: 69, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_duplicate", Index: 70, Path: "decrypt", Kind: "drop"},
-	{Name: "control_repaired", Index: 71, Path: "decrypt", Kind: "info"},
-	{Name: "drop_sad_upset", Index: 72, Path: "decrypt", Kind: "drop"},
-	{Name: "sad_row_upset", Index: 73, Path: "decrypt", Kind: "info"},
-	{Name: "drop_policy_upset", Index: 74, Path: "decrypt", Kind: "drop"},
-	{Name: "rule_row_upset", Index: 75, Path: "decrypt", Kind: "info"},
-	{Name: "drop_mac_source", Index: 76, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_mac_group", Index: 77, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_martian", Index: 78, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_own_source", Index: 79, Path: "decrypt", Kind: "drop"},
+	{Name: "tunnel_row_upset", Index: 14, Path: "encrypt", Kind: "info"},
+	{Name: "next_hop_row_upset", Index: 15, Path: "encrypt", Kind: "info"},
+	{Name: "dscp_map_row_upset", Index: 16, Path: "encrypt", Kind: "info"},
+	{Name: "rx_frames", Index: 17, Path: "decrypt", Kind: "received"},
+	{Name: "rx_bytes", Index: 18, Path: "decrypt", Kind: "info"},
+	{Name: "drop_rx_bad_fcs", Index: 19, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_rx_undersize", Index: 20, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_rx_oversize", Index: 21, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_rx_overflow", Index: 22, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_not_ready", Index: 23, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_mac_filter", Index: 24, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ip_malformed", Index: 25, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ip_checksum", Index: 26, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ttl_expired", Index: 27, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_esp_truncated", Index: 28, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_unknown_spi", Index: 29, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_encap_mismatch", Index: 30, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_udp_malformed", Index: 31, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_natt_keepalive", Index: 32, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_policy", Index: 33, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_link_down", Index: 34, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_overflow", Index: 35, Path: "decrypt", Kind: "drop"},
+	{Name: "punt_arp", Index: 36, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_ipv6", Index: 37, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_vlan", Index: 38, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_fragment", Index: 39, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_ike", Index: 40, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_icmp", Index: 41, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_other", Index: 42, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_extension_headers", Index: 43, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_policy", Index: 44, Path: "decrypt", Kind: "punted"},
+	{Name: "tx_esp", Index: 45, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bypass", Index: 46, Path: "decrypt", Kind: "sent"},
+	{Name: "drop_reasm_overflow", Index: 47, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_length", Index: 48, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_full", Index: 49, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_source", Index: 50, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_oversize", Index: 51, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_memory", Index: 52, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_end", Index: 53, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_overlap", Index: 54, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_timeout", Index: 55, Path: "decrypt", Kind: "drop"},
+	{Name: "reasm_merged", Index: 56, Path: "decrypt", Kind: "merged"},
+	{Name: "reasm_datagrams", Index: 57, Path: "decrypt", Kind: "info"},
+	{Name: "drop_transport_header", Index: 58, Path: "decrypt", Kind: "drop"},
+	{Name: "punt_nd", Index: 59, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_unknown_spi", Index: 60, Path: "decrypt", Kind: "punted"},
+	{Name: "drop_punt_other", Index: 61, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_ike", Index: 62, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_arp", Index: 63, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_nd", Index: 64, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_icmp", Index: 65, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_unknown_spi", Index: 66, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_rx_priority_overflow", Index: 67, Path: "decrypt", Kind: "drop"},
+	{Name: "rx_priority", Index: 68, Path: "decrypt", Kind: "info"},
+	{Name: "drop_reasm_ecn", Index: 69, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_headers", Index: 70, Path: "decrypt", Kind: "drop"},
+	{Name: "punt_reasm", Index: 71, Path: "decrypt", Kind: "punted"},
+	{Name: "drop_punt_reasm", Index: 72, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_duplicate", Index: 73, Path: "decrypt", Kind: "drop"},
+	{Name: "control_repaired", Index: 74, Path: "decrypt", Kind: "info"},
+	{Name: "drop_sad_upset", Index: 75, Path: "decrypt", Kind: "drop"},
+	{Name: "sad_row_upset", Index: 76, Path: "decrypt", Kind: "info"},
+	{Name: "drop_policy_upset", Index: 77, Path: "decrypt", Kind: "drop"},
+	{Name: "rule_row_upset", Index: 78, Path: "decrypt", Kind: "info"},
+	{Name: "drop_mac_source", Index: 79, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_mac_group", Index: 80, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_martian", Index: 81, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_own_source", Index: 82, Path: "decrypt", Kind: "drop"},
 }

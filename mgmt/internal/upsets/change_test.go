@@ -88,7 +88,7 @@ func TestResetInAStep(t *testing.T) {
 func TestBusIsGone(t *testing.T) {
 	r := newRig(t, fakebox.Small, testbox.Tunnel)
 	r.Fake.Count(transport.Inner, "flow_row_upset", 1)
-	r.Fake.FailAfter = 20
+	r.Fake.FailAfter = 40
 	told, err := r.watch.Step(r.now)
 	if err == nil || len(told) != 1 {
 		t.Error(told, err)

@@ -14,9 +14,10 @@ class DirectTableSpec extends AnyFunSuite with CompiledOnce {
   private val rowBits = 70
 
   private def withTable(writeOnly: Boolean, gaps: Seq[RowField] = Nil)(body: (DirectTable, TableDriver) => Unit): Unit =
-    simulate(new DirectTable(DirectTableParams(rows, rowBits, valid, writeOnly, gaps))) { table =>
-      body(table, new TableDriver(table.io, table.clock, table.reset, DirectTable.latency))
-    }
+    withTable(new DirectTable(DirectTableParams(rows, rowBits, valid, writeOnly, gaps)))(body)
+
+  private def withTable[T <: DirectTable](make: => T)(body: (T, TableDriver) => Unit): Unit =
+    simulate(make)(table => body(table, new TableDriver(table.io, table.clock, table.reset, table.latency)))
 
   private def row(random: Random): BigInt = BigInt(rowBits, random) | valid.put(1)
 
@@ -76,7 +77,7 @@ class DirectTableSpec extends AnyFunSuite with CompiledOnce {
       assert(!driver.finish(() => traffic())(check).error)
       assert(writes == 1)
     }
-    for (_ <- 0 until DirectTable.latency) driver.step().foreach(check)
+    for (_ <- 0 until table.latency) driver.step().foreach(check)
     assert(expected.isEmpty)
   }
 
@@ -111,35 +112,74 @@ class DirectTableSpec extends AnyFunSuite with CompiledOnce {
   }
 
   test("a coded row that comes before, during or after an erasure has its own check bits") {
-    simulate(new DirectTable(DirectTableParams(rows, rowBits, valid, writeOnly = true, coded = true))) { table =>
-      val driver = new TableDriver(table.io, table.clock, table.reset, DirectTable.latency)
-      val random = new Random(5)
-      driver.start()
-      def checkOf(row: Int): Option[(BigInt, BigInt)] = {
-        driver.step(Some(row))
-        for (_ <- 1 until DirectTable.latency) driver.step()
-        val check = table.check.get.peek().litValue
-        driver.step().filter(_.hit).map(_.row -> check)
-      }
-      for (delay <- 0 to rows + 6) {
-        val key = row(random)
-        driver.writeRow(5, key)
-        val quiet = checkOf(5).get
-        driver.writeRow(9, row(random))
-        // The clear is in cycle 3, the request comes `delay` cycles after the first.
-        for (cycle <- 0 to rows + 9) {
-          table.io.clear.poke((cycle == 3).B)
-          if (cycle == delay) driver.request(write = true, 6, key)
-          driver.step()
+    withTable(new DirectTable(DirectTableParams(rows, rowBits, valid, writeOnly = true, coded = true))) {
+      (table, driver) =>
+        val random = new Random(5)
+        driver.start()
+        def checkOf(row: Int): Option[(BigInt, BigInt)] = {
+          driver.step(Some(row))
+          for (_ <- 1 until table.latency) driver.step()
+          val check = table.check.get.peek().litValue
+          driver.step().filter(_.hit).map(_.row -> check)
         }
-        driver.finish()()
-        driver.untilReady()
-        val found = checkOf(6)
-        assert(found.forall(_ == quiet), s"a request in cycle $delay has the check bits of another row")
-        if (delay > 3) assert(found.isDefined, s"a request in cycle $delay, after the clear, is lost")
-      }
+        for (delay <- 0 to rows + 6) {
+          val key = row(random)
+          driver.writeRow(5, key)
+          val quiet = checkOf(5).get
+          driver.writeRow(9, row(random))
+          // The clear is in cycle 3, the request comes `delay` cycles after the first.
+          for (cycle <- 0 to rows + 9) {
+            table.io.clear.poke((cycle == 3).B)
+            if (cycle == delay) driver.request(write = true, 6, key)
+            driver.step()
+          }
+          driver.finish()()
+          driver.untilReady()
+          val found = checkOf(6)
+          assert(found.forall(_ == quiet), s"a request in cycle $delay has the check bits of another row")
+          if (delay > 3) assert(found.isDefined, s"a request in cycle $delay, after the clear, is lost")
+        }
     }
   }
+
+  for (gaps <- Seq(Nil, Seq(RowField(2, 5), RowField(40, 9))))
+    test(s"any flipped bit of a row is an upset and no hit, until it is written, with ${gaps.size} gaps") {
+      withTable(new WornDirectTable(DirectTableParams(rows, rowBits, valid, gaps = gaps))) { (table, driver) =>
+        val random = new Random(6)
+        driver.start()
+        def upset(row: Int): Boolean = {
+          driver.step(Some(row))
+          for (_ <- 1 until table.latency) driver.step()
+          val upset = table.upset.peek().litToBoolean
+          assert(driver.step().get.hit != upset)
+          upset
+        }
+        val lost = gaps.flatMap(gap => gap.lsb to gap.msb).toSet
+        for (bit <- 0 to rowBits if !lost(bit)) {
+          driver.writeRow(3, row(random))
+          assert(!upset(3), "a whole row")
+          table.flips.poke((BigInt(1) << bit).U)
+          driver.writeRow(3, row(random))
+          table.flips.poke(0.U)
+          assert(upset(3), s"bit $bit")
+        }
+        driver.writeRow(3, row(random))
+        assert(!upset(3), "a row that was written anew")
+        for (delay <- 0 to rows + 6) {
+          for (cycle <- 0 to rows + 9) {
+            table.io.clear.poke((cycle == 3).B)
+            if (cycle == delay) driver.request(write = true, 6, row(random))
+            driver.step()
+          }
+          driver.finish()()
+          driver.untilReady()
+          driver.step(Some(6))
+          for (_ <- 1 until table.latency) driver.step()
+          table.upset.expect(false.B, s"a request in cycle $delay beside an erasure")
+          driver.step()
+        }
+      }
+    }
 
   test("bits that are in no field are not kept") {
     val gaps = Seq(RowField(0, 3), RowField(9, 20), RowField(30, 1), RowField(68, 2))
@@ -163,4 +203,10 @@ class DirectTableSpec extends AnyFunSuite with CompiledOnce {
       RowField(8, 1)
     )).getMessage.contains("valid bit"))
   }
+}
+
+/** Bits of `flips` flip in each row that software writes; bit `rowBits` is the parity. */
+private class WornDirectTable(p: DirectTableParams) extends DirectTable(p) {
+  lazy val flips = IO(Input(UInt((p.rowBits + 1).W)))
+  override protected def stored(index: UInt, word: UInt): UInt = word ^ flips
 }

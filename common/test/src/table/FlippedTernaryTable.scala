@@ -19,6 +19,9 @@ class TernaryFlips(p: TernaryTableParams) extends Bundle {
   val group = UInt(log2Ceil(p.rows / RuleMatch.groupRows).W)
   val bits = UInt((RuleMatch.groupRows + 1).W)
 
+  /** Rows whose bit in the register of valid rows flips in this cycle. */
+  val valid = UInt(p.rows.W)
+
   /** Bits of each copy of a row, and of each result, that are wrong when it is read. */
   val copy = UInt((p.rowBits + 1).W)
   val result = UInt((p.maskLsb - p.keyBits + 1).W)
@@ -51,6 +54,7 @@ class FlippedTernaryTable(p: TernaryTableParams) extends Module {
   }
   private def copies(p: TernaryTableParams): RuleWriter = new RuleWriter(p) {
     override protected def answered(word: UInt): UInt = word ^ BoringUtils.bore(FlippedTernaryTable.this.flips).copy
+    override protected def validFlips: UInt = BoringUtils.bore(FlippedTernaryTable.this.flips).valid
   }
   private val table = Module(new TernaryTable(p, matcher, copies) {
     override protected def answered(word: UInt): UInt = word ^ BoringUtils.bore(FlippedTernaryTable.this.flips).result

@@ -92,7 +92,7 @@ class TableMuxSpec extends AnyFunSuite with CompiledOnce {
         dut.keyLookup.valid.poke(true.B)
         dut.clock.step()
         dut.keyLookup.valid.poke(false.B)
-        dut.clock.step(DirectTable.latency - 1)
+        dut.clock.step(DirectTable.keyLatency - 1)
         dut.keyResult.valid.expect(true.B)
         Option.when(dut.keyResult.bits.hit.peek().litToBoolean)(dut.keyResult.bits.row.peek().litValue)
       }

@@ -28,6 +28,7 @@ class TernaryUpsetSpec extends AnyFunSuite with CompiledOnce {
 
       def start(): Unit = {
         table.flips.plant.poke(false)
+        table.flips.valid.poke(0)
         table.flips.copy.poke(0)
         table.flips.result.poke(0)
         driver.start()
@@ -97,6 +98,37 @@ class TernaryUpsetSpec extends AnyFunSuite with CompiledOnce {
         }
         table.flips.result.poke(0)
         right()
+      }
+    }
+
+    test(s"$rows rules: a flipped valid bit changes no answer, and the table has it right again") {
+      simulate(new FlippedTernaryTable(params)) { table =>
+        val bench = new Bench(table)
+        import bench._
+        start()
+        // Of rows that are valid, of others in their groups, and in a group without any.
+        for (row <- (0 until rows) :+ 3) {
+          // The clock of the table runs while software reads; the flip comes in the first such cycle.
+          driver.request(write = false, 3)
+          table.flips.valid.poke(BigInt(1) << row)
+          driver.step()
+          table.flips.valid.poke(0)
+          driver.finish()()
+          for (index <- Seq(indices.head, indices.last, indices((row / 5) min (indices.size - 1)))) {
+            val answer = found(keys(index))
+            assert(answer.forall(_ == index), s"row $row")
+            if (row / 8 <= index / 8) assert(answer.isEmpty, s"row $row, answer of row $index")
+          }
+          // Software changes another row of the group meanwhile, or the row itself.
+          if (row % 3 == 0 && indices.contains(row ^ 1)) driver.writeRow(row ^ 1, bench.row(row ^ 1))
+          if (row % 3 == 1 && indices.contains(row)) driver.writeRow(row, bench.row(row))
+          found(keys(3))
+          for (_ <- 0 until 400) driver.step()
+          right()
+        }
+        // A row stays away that software takes away, and none is left of its bit.
+        driver.writeRow(indices.head, 0)
+        assert(found(keys(indices.head)).contains(last))
       }
     }
 

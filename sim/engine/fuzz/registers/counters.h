@@ -10,7 +10,7 @@ struct Counter {
   const char *name, *path, *kind;
 };
 
-inline constexpr std::array<Counter, 93> kInnerCounters{{
+inline constexpr std::array<Counter, 98> kInnerCounters{{
     {"rx_frames", "encrypt", "received"},
     {"rx_bytes", "encrypt", "info"},
     {"drop_rx_bad_fcs", "encrypt", "drop"},
@@ -70,6 +70,9 @@ inline constexpr std::array<Counter, 93> kInnerCounters{{
     {"drop_mac_group", "encrypt", "drop"},
     {"drop_martian", "encrypt", "drop"},
     {"drop_own_source", "encrypt", "drop"},
+    {"drop_dscp_sa_upset", "encrypt", "drop"},
+    {"dscp_sa_row_upset", "encrypt", "info"},
+    {"dummy_row_upset", "encrypt", "info"},
     {"link_rx_packets", "decrypt", "received"},
     {"link_rx_lost", "decrypt", "lost"},
     {"link_resyncs", "decrypt", "info"},
@@ -104,6 +107,8 @@ inline constexpr std::array<Counter, 93> kInnerCounters{{
     {"drop_inner_martian", "decrypt", "drop"},
     {"drop_inner_own_source", "decrypt", "drop"},
     {"drop_red_source", "decrypt", "drop"},
+    {"selector_row_upset", "decrypt", "info"},
+    {"next_hop_row_upset", "decrypt", "info"},
 }};
 
 inline constexpr std::array<Counter, 28> kCryptoCounters{{
@@ -137,7 +142,7 @@ inline constexpr std::array<Counter, 28> kCryptoCounters{{
     {"control_repaired", "decrypt", "info"},
 }};
 
-inline constexpr std::array<Counter, 80> kOuterCounters{{
+inline constexpr std::array<Counter, 83> kOuterCounters{{
     {"link_rx_packets", "encrypt", "received"},
     {"link_rx_lost", "encrypt", "lost"},
     {"link_resyncs", "encrypt", "info"},
@@ -152,6 +157,9 @@ inline constexpr std::array<Counter, 80> kOuterCounters{{
     {"inject_frames", "encrypt", "injected"},
     {"drop_inject_disabled", "encrypt", "drop"},
     {"drop_inject_length", "encrypt", "drop"},
+    {"tunnel_row_upset", "encrypt", "info"},
+    {"next_hop_row_upset", "encrypt", "info"},
+    {"dscp_map_row_upset", "encrypt", "info"},
     {"rx_frames", "decrypt", "received"},
     {"rx_bytes", "decrypt", "info"},
     {"drop_rx_bad_fcs", "decrypt", "drop"},
