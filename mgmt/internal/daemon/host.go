@@ -23,6 +23,7 @@ type host struct {
 	tooLong chan []byte    // for their length
 	expired chan []byte    // and for their TTL
 	paths   chan model.PathReport
+	strays  *punt.Strays
 }
 
 // kept is where a punted frame is seen to in this process; nil if it is Linux's.
@@ -68,7 +69,7 @@ func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName string) error {
 	if err != nil {
 		return err
 	}
-	d.host = &host{devices, frames, [2]punt.Device{red, black}, make(chan []byte, mostAsking), make(chan []byte, mostAsking), make(chan []byte, mostAsking), make(chan model.PathReport, mostAsking)}
+	d.host = &host{devices, frames, [2]punt.Device{red, black}, make(chan []byte, mostAsking), make(chan []byte, mostAsking), make(chan []byte, mostAsking), make(chan model.PathReport, mostAsking), punt.NewStrays()}
 	for _, device := range d.host.ports {
 		d.log.Info("Linux is the host behind a port", "device", device.Name, "address", device.MAC.String(), "mtu", device.MTU)
 	}
@@ -91,6 +92,11 @@ func (d *Daemon) Relay(ctx context.Context) error {
 	group.Go(func() error {
 		return punt.Relay(ctx, d.host.frames, d.host.devices, func(header transport.PuntHeader, frame []byte) bool {
 			d.host.hear(header, frame)
+			if header.Reason == regs.PuntReasonUnknownSpi {
+				if e, ok := d.host.strays.Event(header, frame, d.now()); ok {
+					d.tell(e)
+				}
+			}
 			queue := d.host.kept(header)
 			if queue == nil {
 				return false

@@ -234,6 +234,14 @@ func TestHost(t *testing.T) {
 	if packets := r.link("sp-red").Attrs().Statistics.RxPackets; packets != 0 {
 		t.Errorf("%d frames came in at sp-red", packets)
 	}
+	// ESP without an SA is told, and is Linux's too.
+	before := r.link("sp-black").Attrs().Statistics.RxPackets
+	e.punt(transport.PortBlack, regs.PuntReasonUnknownSpi, "0262c0000201 020000000099 0800450000340001000040327c8ccb007109c00002010000babe00000007"+strings.Repeat("78", 24))
+	want = `{"event":"unknown_spi","src":"203.0.113.9","dst":"192.0.2.1","proto":"esp","spi":47806,"dir":"in","reason":"unknown_spi","seq":7,"count":1,"time":"`
+	if got := monitor.next(); !strings.HasPrefix(got, want) {
+		t.Errorf("%s, want\n%s", got, want)
+	}
+	r.until("the stray packet at sp-black", func() bool { return r.link("sp-black").Attrs().Statistics.RxPackets > before })
 	// A port's new address is its device's.
 	r.must("link set dev black address 02:00:00:00:00:99")
 	if got := r.link("sp-black").Attrs().HardwareAddr.String(); got != "02:00:00:00:00:99" {

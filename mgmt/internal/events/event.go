@@ -18,17 +18,18 @@ import (
 
 // The kinds of events.
 const (
-	EventAcquire  = "acquire"  // a packet waits for an SA
-	EventExpire   = "expire"   // an SA has reached a limit of its lifetime
-	EventLink     = "link"     // a link between chips has come up or gone down
-	EventSequence = "sequence" // an outbound SA has used its last sequence number
-	EventMapping  = "mapping"  // authentic ESP in UDP came from elsewhere than the peer
-	EventICV      = "icv"      // a packet's ICV was wrong
-	EventAudit    = "audit"    // a packet was dropped for its number or its selectors
-	EventNoise    = "noise"    // the noise source has failed its health tests, or is good again
-	EventDisk     = "disk"     // a file cannot be written, or a change was stored again
-	EventTamper   = "tamper"   // a chip's tamper input was active, or the chip was reset since
-	EventReady    = "ready"    // a chip clears its tables, or has cleared them
+	EventAcquire  = "acquire"     // a packet waits for an SA
+	EventExpire   = "expire"      // an SA has reached a limit of its lifetime
+	EventLink     = "link"        // a link between chips has come up or gone down
+	EventSequence = "sequence"    // an outbound SA has used its last sequence number
+	EventMapping  = "mapping"     // authentic ESP in UDP came from elsewhere than the peer
+	EventICV      = "icv"         // a packet's ICV was wrong
+	EventAudit    = "audit"       // a packet was dropped for its number or its selectors
+	EventStray    = "unknown_spi" // ESP to the box that no SA is for
+	EventNoise    = "noise"       // the noise source has failed its health tests, or is good again
+	EventDisk     = "disk"        // a file cannot be written, or a change was stored again
+	EventTamper   = "tamper"      // a chip's tamper input was active, or the chip was reset since
+	EventReady    = "ready"       // a chip clears its tables, or has cleared them
 	// the chips had lost their configuration, and have it again but for SAs
 	EventRestart = "restart"
 	EventUpset   = "upset" // a row has a flipped bit, or the rows of its table were written anew
@@ -93,21 +94,23 @@ type Event struct {
 	// Of an acquire, whose src, dst and proto are the packet's.
 	*Asked
 
-	// Of an icv or audit. One event may stand for many packets; it has the fields of the first.
+	// Of an icv, audit or unknown_spi. One event may stand for many packets, and has the fields of one.
 	*Dropped
 }
 
-// Dropped is a packet of an inbound SA that was dropped.
+// Dropped is a packet of an inbound SA that was dropped, or one that no SA is for.
 type Dropped struct {
 	Reason string `json:"reason"`          // as in the counter drop_…
 	Seq    uint32 `json:"seq"`             // in the ESP header
-	Count  int    `json:"count,omitempty"` // how many events this line stands for
+	Count  int    `json:"count,omitempty"` // how many events, or packets without an SA, it stands for
 	// Time is when the packet was judged, by this machine's clock; Uptime the same in seconds since
 	// the chip's reset.
 	Time    time.Time `json:"time"`
 	Uptime  string    `json:"uptime"`
 	Packet  string    `json:"packet,omitempty"`  // the packet's selectors, if they were the reason
 	Allowed string    `json:"allowed,omitempty"` // the SA's
+
+	FlowLabel uint32 `json:"flowlabel,omitempty"` // of IPv6, of unknown_spi
 }
 
 // eventOf is an event of an SA.
@@ -173,6 +176,8 @@ func (e Event) String() string {
 			return "Rewritten: table " + e.Table + " of the " + e.Chip + " chip"
 		}
 		return "Upset: a flipped bit in table " + e.Table + " of the " + e.Chip + " chip"
+	case EventStray:
+		return e.stray()
 	case EventRestart:
 		return "Restart: the SAs are gone"
 	}

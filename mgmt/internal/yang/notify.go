@@ -26,6 +26,9 @@ type (
 	jsonOverflow struct {
 		SA string `json:"ipsec-sa-name"`
 	}
+	jsonBadSPI struct {
+		SPI uint32 `json:"spi"`
+	}
 )
 
 // Monitor gives each notification to a function, as a line of JSON, until that fails, ctx ends, or
@@ -70,6 +73,8 @@ func notification(e *sallyportv1.WatchResponse, carried *current) ([]byte, error
 		name, body = "sadb-expire", expire
 	case "sequence":
 		name, body = "sadb-seq-overflow", jsonOverflow{nameOfSA(e)}
+	case "unknown_spi":
+		name, body = "sadb-bad-spi", jsonBadSPI{e.Spi}
 	default:
 		return nil, nil
 	}

@@ -39,7 +39,7 @@ func TestMonitor(t *testing.T) {
 	var got strings.Builder
 	err := Monitor(t.Context(), told{events: []*sallyportv1.WatchResponse{
 		notified["sadb-acquire"], {Event: "link", Link: "inner"}, notified["sadb-acquire, old"], {Event: "audit", Dst: "192.0.2.1", Spi: 5},
-		notified["sadb-expire"], gone, notified["sadb-seq-overflow"],
+		notified["sadb-expire"], gone, notified["sadb-seq-overflow"], notified["sadb-bad-spi"],
 	}}, func(line []byte) error {
 		got.Write(line)
 		return nil
@@ -52,6 +52,7 @@ func TestMonitor(t *testing.T) {
 {"ietf-i2nsf-ikeless:sadb-expire":{"ipsec-sa-name":"out_4097","soft-lifetime-expire":true,"lifetime-current":{"bytes":"1099511627776","packets":5}}}
 {"ietf-i2nsf-ikeless:sadb-expire":{"ipsec-sa-name":"esp 2001:db8::2 0x00002001","soft-lifetime-expire":false}}
 {"ietf-i2nsf-ikeless:sadb-seq-overflow":{"ipsec-sa-name":"out_4097"}}
+{"ietf-i2nsf-ikeless:sadb-bad-spi":{"spi":47806}}
 `
 	if got.String() != want {
 		t.Errorf("%s\nwant\n%s", got.String(), want)

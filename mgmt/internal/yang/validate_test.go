@@ -95,6 +95,7 @@ var notified = map[string]*sallyportv1.WatchResponse{
 	"sadb-expire":       {Event: "expire", Src: "192.0.2.1", Dst: "192.0.2.2", Proto: "esp", Spi: 4097, Reqid: 1, Dir: "out", Hard: flag(false), Limit: "bytes", Name: "out_4097"},
 	"sadb-expire, hard": {Event: "expire", Src: "192.0.2.1", Dst: "192.0.2.2", Proto: "esp", Spi: 4097, Dir: "out", Hard: flag(true)},
 	"sadb-seq-overflow": {Event: "sequence", Src: "192.0.2.1", Dst: "192.0.2.2", Proto: "esp", Spi: 4097, Dir: "out", Name: "out_4097"},
+	"sadb-bad-spi":      {Event: "unknown_spi", Src: "203.0.113.9", Dst: "192.0.2.1", Proto: "esp", Spi: 47806, Dir: "in"},
 }
 
 func number(n uint32) *uint32 { return &n }

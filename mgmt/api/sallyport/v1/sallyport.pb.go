@@ -2572,8 +2572,9 @@ type WatchResponse struct {
 	Uptime        string                 `protobuf:"bytes,25,opt,name=uptime,proto3" json:"uptime,omitempty"`
 	Packet        string                 `protobuf:"bytes,26,opt,name=packet,proto3" json:"packet,omitempty"`
 	Allowed       string                 `protobuf:"bytes,27,opt,name=allowed,proto3" json:"allowed,omitempty"`
-	Name          string                 `protobuf:"bytes,28,opt,name=name,proto3" json:"name,omitempty"`   // of the SA, or of an acquire's policy, if it has one; since 1.1
-	Table         string                 `protobuf:"bytes,29,opt,name=table,proto3" json:"table,omitempty"` // of the chip, of an upset; since 1.1
+	Name          string                 `protobuf:"bytes,28,opt,name=name,proto3" json:"name,omitempty"`            // of the SA, or of an acquire's policy, if it has one; since 1.1
+	Table         string                 `protobuf:"bytes,29,opt,name=table,proto3" json:"table,omitempty"`          // of the chip, of an upset; since 1.1
+	Flowlabel     uint32                 `protobuf:"varint,30,opt,name=flowlabel,proto3" json:"flowlabel,omitempty"` // of IPv6, of an unknown_spi; since 1.1
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2811,6 +2812,13 @@ func (x *WatchResponse) GetTable() string {
 	return ""
 }
 
+func (x *WatchResponse) GetFlowlabel() uint32 {
+	if x != nil {
+		return x.Flowlabel
+	}
+	return 0
+}
+
 var File_sallyport_v1_sallyport_proto protoreflect.FileDescriptor
 
 const file_sallyport_v1_sallyport_proto_rawDesc = "" +
@@ -3012,7 +3020,7 @@ const file_sallyport_v1_sallyport_proto_rawDesc = "" +
 	"\x06yields\x18\x02 \x01(\bR\x06yields\x12\x1a\n" +
 	"\bproblems\x18\x03 \x03(\tR\bproblems\x12%\n" +
 	"\x0esilent_seconds\x18\x04 \x01(\x01R\rsilentSeconds\"\x0e\n" +
-	"\fWatchRequest\"\xc3\x05\n" +
+	"\fWatchRequest\"\xe1\x05\n" +
 	"\rWatchResponse\x12\x14\n" +
 	"\x05event\x18\x01 \x01(\tR\x05event\x12\x10\n" +
 	"\x03src\x18\x02 \x01(\tR\x03src\x12\x10\n" +
@@ -3043,7 +3051,8 @@ const file_sallyport_v1_sallyport_proto_rawDesc = "" +
 	"\x06packet\x18\x1a \x01(\tR\x06packet\x12\x18\n" +
 	"\aallowed\x18\x1b \x01(\tR\aallowed\x12\x12\n" +
 	"\x04name\x18\x1c \x01(\tR\x04name\x12\x14\n" +
-	"\x05table\x18\x1d \x01(\tR\x05tableB\a\n" +
+	"\x05table\x18\x1d \x01(\tR\x05table\x12\x1c\n" +
+	"\tflowlabel\x18\x1e \x01(\rR\tflowlabelB\a\n" +
 	"\x05_hardB\x05\n" +
 	"\x03_upB\x05\n" +
 	"\x03_okB\b\n" +
