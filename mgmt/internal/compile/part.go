@@ -52,7 +52,7 @@ func CompilePart(m *model.Model, old *Image, standing *Standing, sizes Sizes, r 
 
 // onlyPlainSAs refuses SAs that concern others.
 func (c *compiler) onlyPlainSAs() error {
-	for _, sa := range slices.Concat(c.m.Changes.Added(), c.m.Changes.Removed()) {
+	for _, sa := range slices.Concat(c.m.Changes.Added(), c.m.Changes.Removed(), c.m.Changes.OtherPaths()) {
 		if sa.Dummy != nil || sa.ForDSCP != 0 || sa.DSCP.Map != nil {
 			return errWhole
 		}
@@ -123,6 +123,9 @@ func (c *compiler) leaveGone() error {
 			part.SAD = append(part.SAD, SadKey(sadRow(sa)))
 			part.Selectors = append(part.Selectors, sa.Row)
 		}
+	}
+	for _, sa := range c.m.Changes.OtherPaths() {
+		ended(sa)
 	}
 	for _, p := range c.m.Changes.RemovedPolicies() {
 		switch {

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"sallyport/mgmt/internal/model"
@@ -81,7 +82,11 @@ func (c *compiler) placeSAs() error {
 }
 
 func (c *compiler) outboundSAs() error {
-	for sa := range c.sas() {
+	sas := c.sas()
+	if c.standing != nil {
+		sas = slices.Values(slices.Concat(c.m.Changes.Added(), c.m.Changes.OtherPaths()))
+	}
+	for sa := range sas {
 		if sa.Way != xfrm.DirOut {
 			continue
 		}

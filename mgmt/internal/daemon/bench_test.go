@@ -137,6 +137,24 @@ func BenchmarkRekey(b *testing.B) {
 	b.ReportMetric(c.size(), "MiB-state")
 }
 
+// BenchmarkPathMTU has an SA learn path MTUs, as ICMP from black tells them.
+func BenchmarkPathMTU(b *testing.B) {
+	c := newCrowd(b, standing)
+	v, err := c.daemon.view()
+	if err != nil {
+		b.Fatal(err)
+	}
+	sa := v.Model().SAs.Find(xfrm.ID{Dst: netip.MustParseAddr("192.0.2.2"), Proto: "esp", SPI: 0x10000})
+	for mtu := uint32(1500); b.Loop(); {
+		if mtu--; mtu == 1000 {
+			b.Fatal("no lower path MTU is left: take -benchtime 400x or less")
+		}
+		if err := c.daemon.learnPaths(map[uint64]uint32{sa.Age: mtu}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 // watch asks for an SA all the time, until it is asked for the longest answer.
 func (c *crowd) watch() (longest func() time.Duration) {
 	end, most := make(chan struct{}), make(chan time.Duration)

@@ -95,6 +95,7 @@ func (m *Model) addState(c xfrm.StateAdd) error {
 		return xfrm.Errorf(c.Pos, "there is no SA with dst %s proto %s spi 0x%x to update", c.State.Dst, c.State.Proto, c.State.SPI)
 	}
 	sa := &SA{State: c.State, Age: m.age(), Pos: c.Pos, Fresh: true}
+	m.inheritPath(sa)
 	if old != nil {
 		m.RemoveSAs([]*SA{old})
 	}

@@ -16,12 +16,14 @@ import (
 type Changes struct {
 	SAs, GoneSAs           map[uint64]*SA
 	Policies, GonePolicies map[uint64]*Policy
+	// Paths are outbound SAs whose path MTU is another.
+	Paths map[uint64]*SA
 	// Network says that something else was changed too, or that everything is to be computed anew.
 	Network bool
 }
 
 func newChanges() Changes {
-	return Changes{map[uint64]*SA{}, map[uint64]*SA{}, map[uint64]*Policy{}, map[uint64]*Policy{}, false}
+	return Changes{map[uint64]*SA{}, map[uint64]*SA{}, map[uint64]*Policy{}, map[uint64]*Policy{}, map[uint64]*SA{}, false}
 }
 
 // Added are the new SAs, the oldest first.
@@ -31,6 +33,9 @@ func (c *Changes) Added() []*SA {
 
 // Removed are the SAs that are gone, the oldest first.
 func (c *Changes) Removed() []*SA { return sorted(c.GoneSAs) }
+
+// OtherPaths are the SAs whose path MTU is another, the oldest first.
+func (c *Changes) OtherPaths() []*SA { return sorted(c.Paths) }
 
 // AddedPolicies are those that are new or written anew, in their order.
 func (c *Changes) AddedPolicies() []*Policy { return sorted(c.Policies) }
@@ -128,13 +133,13 @@ func (m *Model) TouchedSAs() iter.Seq[*SA] {
 }
 
 // Touched are the policies that a change may concern, in their order: new ones, and those that name
-// SAs which came or went.
+// SAs which came or went, or whose path MTU is another.
 func (m *Model) Touched() []*Policy {
 	if m.Changes.Network {
 		return slices.Collect(m.Policies.All())
 	}
 	out := m.Changes.AddedPolicies()
-	for _, sas := range []map[uint64]*SA{m.Changes.SAs, m.Changes.GoneSAs} {
+	for _, sas := range []map[uint64]*SA{m.Changes.SAs, m.Changes.GoneSAs, m.Changes.Paths} {
 		for _, sa := range sas {
 			out = append(out, m.Naming(sa)...)
 		}

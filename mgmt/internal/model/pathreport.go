@@ -4,6 +4,7 @@ package model
 
 import (
 	"maps"
+	"math"
 	"net/netip"
 
 	"sallyport/mgmt/internal/xfrm"
@@ -74,6 +75,18 @@ func (m *Model) FollowPaths(told map[uint64]uint32, now int64) (paths map[uint64
 		}
 	}
 	return paths, changed
+}
+
+// inheritPath gives a new SA the path MTU of the youngest one with its endpoints and reqid, as IKE
+// rekeys that: the path is the same, and so is the time when it is forgotten.
+func (m *Model) inheritPath(sa *SA) {
+	key := ends{sa.Src, sa.Dst, sa.ReqID}
+	m.SAs.ends.Descend(ended{ends: key, age: math.MaxUint64}, func(e ended) bool {
+		if path, told := m.Paths[e.age]; told && e.ends == key {
+			m.Paths[sa.Age] = path
+		}
+		return false
+	})
 }
 
 // PathsOver says whether the time of some path MTU is over.

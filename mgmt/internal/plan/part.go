@@ -55,9 +55,9 @@ func (p *planner) changedKeys(way xfrm.Dir, table regs.Table) {
 	}
 }
 
-// outbound are the rows of outbound SAs that came or went.
+// outbound are the rows of outbound SAs that came or went, or whose path MTU is another.
 func (p *planner) outbound() (rows []int) {
-	for _, sa := range slices.Concat(p.m.Changes.Added(), p.m.Changes.Removed()) {
+	for _, sa := range slices.Concat(p.m.Changes.Added(), p.m.Changes.Removed(), p.m.Changes.OtherPaths()) {
 		if sa.Way == xfrm.DirOut {
 			rows = append(rows, sa.Row)
 		}

@@ -50,9 +50,10 @@ func (s *Session) LearnPaths(told map[uint64]uint32) (changed []*model.SA, m *mo
 		return nil, state.Model, nil
 	}
 	state = state.Begin()
-	state.Model.Paths, state.Model.Changes.Network = paths, true
+	state.Model.Paths = paths
 	for _, age := range ages {
 		if sa := state.Model.SAs.OfAge(age); sa != nil {
+			state.Model.Changes.Paths[age] = sa
 			changed = append(changed, sa)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"sallyport/mgmt/internal/compile"
 	"sallyport/mgmt/internal/fakebox"
@@ -94,6 +95,23 @@ func (c *changer) line() string {
 	return c.policy("add")
 }
 
+// path has an SA learn a path MTU, or lets time pass, so that some are forgotten.
+func (c *changer) path(s *session.Session, now *int64) error {
+	told := map[uint64]uint32{}
+	v, err := s.Look()
+	if err != nil {
+		return err
+	}
+	for sa := range v.Model().SAs.All() {
+		if c.IntN(8) == 0 && sa.Way == xfrm.DirOut {
+			told[sa.Age] = 1280 + c.Uint32N(200)
+		}
+	}
+	*now += c.Int64N(model.PathAge / 2)
+	_, _, err = s.LearnPaths(told)
+	return err
+}
+
 // TestParts: a change that computes a part gives the tables that computing everything anew gives.
 // Not a row differs, on the chips too, and no count of Standing. Most changes are of a part.
 func TestParts(t *testing.T) {
@@ -115,6 +133,8 @@ func TestParts(t *testing.T) {
 				}
 				return s.Run(commands)
 			}
+			now := int64(1_700_000_000)
+			s.Now = func() time.Time { return time.Unix(now, 0) }
 			if err := s.Hold(t.Context()); err != nil {
 				return err
 			}
@@ -136,6 +156,9 @@ func TestParts(t *testing.T) {
 				what += text
 				if changes++; s.Standing() == standing {
 					parts++
+				}
+				if err := c.path(s, &now); err != nil {
+					fail("%sa path MTU: %v", text, err)
 				}
 				p, err := s.PlanOfAll()
 				if err != nil {
@@ -165,7 +188,7 @@ func TestParts(t *testing.T) {
 			fail("the next session writes %v", r.Fake.Log)
 		}
 	}
-	if parts < changes/3 {
+	if parts < changes/4 {
 		t.Errorf("seed %d: %d of %d changes were of a part", seed, parts, changes)
 	}
 }
