@@ -13,8 +13,8 @@ import sallyport.common.table.{DirectTable, DirectTableParams, TablePort, TableR
  * for that a write waits until `mayWrite` and for a [[PacketPause]] (`hold`, `drained`), writes,
  * and pulses `restart`.
  *
- * Lookups: `result` follows `lookup` by `DirectTable.keyLatency` cycles and stays. `clear` empties the
- * table; a write that is under way then writes a row of zeros. `scrub` reads a row for its own
+ * Lookups: `result` follows `lookup` by `DirectTable.keyLatency` cycles and stays. `clear` empties
+ * the table; a write that is under way then writes a row of zeros. `scrub` reads a row for its own
  * sake, which no packet sees: after a clear the output register then holds none of a key.
  *
  * @param coded rows are words of `Secded` in the memory; `check` has the check bits of `result`

@@ -25,7 +25,7 @@ class InnerEncryptEvents extends Bundle {
   val flowRowUpset = Bool()
   val ruleRowUpset = Bool()
 
-  /** The SA of a packet's DSCP, or a row of the dummies, has a flipped bit; the packet is dropped. */
+  /** A row of the SAs by DSCP has a flipped bit, and its packet is dropped; or one of the dummies. */
   val dscpSaRowUpset = Bool()
   val dummyRowUpset = Bool()
 

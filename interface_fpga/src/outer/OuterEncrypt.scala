@@ -43,8 +43,9 @@ class OuterTreatment extends Bundle {
  * `in` carries ESP packets (from SPI to ICV), bypassed IP packets and whole frames, bypassed or
  * with ESP behind their IP header. An ESP packet's SA names its row of the tunnel table, which
  * names the next hop and may name an array of the DSCP map; a bypassed packet's `sa` names the next
- * hop itself. Without a right row of the map there is no tunnel. [[HeaderBuilder]] says which headers a packet gets, how it is cut if it is too long,
- * and for which faults it is dropped; `events.fault` counts them.
+ * hop itself. Without a right row of the map there is no tunnel. [[HeaderBuilder]] says which
+ * headers a packet gets, how it is cut if it is too long, and for which faults it is dropped;
+ * `events.fault` counts them.
  *
  * A packet every 2 cycles and a beat a cycle, except that headers which push a packet's end into a
  * further beat cost one cycle. Stalls when the MAC does. `inject` carries frames for the port that

@@ -94,7 +94,7 @@ type Event struct {
 	// Of an acquire, whose src, dst and proto are the packet's.
 	*Asked
 
-	// Of an icv, audit or unknown_spi. One event may stand for many packets, and has the fields of one.
+	// Of an icv, audit or unknown_spi. One event may stand for many packets, and is of one of them.
 	*Dropped
 }
 
@@ -102,7 +102,7 @@ type Event struct {
 type Dropped struct {
 	Reason string `json:"reason"`          // as in the counter drop_…
 	Seq    uint32 `json:"seq"`             // in the ESP header
-	Count  int    `json:"count,omitempty"` // how many events, or packets without an SA, it stands for
+	Count  int    `json:"count,omitempty"` // how many events, or packets, it stands for
 	// Time is when the packet was judged, by this machine's clock; Uptime the same in seconds since
 	// the chip's reset.
 	Time    time.Time `json:"time"`

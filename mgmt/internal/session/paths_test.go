@@ -153,7 +153,7 @@ func TestPathMTU(t *testing.T) {
 	now = now.Add(time.Second)
 	learn()
 	check(0, 1446)
-	// One that comes beside it, as IKE rekeys it, has its path MTU, and forgets it at the same time.
+	// One that comes beside it, as IKE rekeys it, has its path MTU, and forgets it as it would.
 	learn(1400)
 	now = now.Add(300 * time.Second)
 	r.Must("xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x1009 reqid 1 mode tunnel " + fmt.Sprintf(pathKey, 8) + "\n")

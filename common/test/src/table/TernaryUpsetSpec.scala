@@ -108,7 +108,7 @@ class TernaryUpsetSpec extends AnyFunSuite with CompiledOnce {
         start()
         // Of rows that are valid, of others in their groups, and in a group without any.
         for (row <- (0 until rows) :+ 3) {
-          // The clock of the table runs while software reads; the flip comes in the first such cycle.
+          // The clock of the table runs while software reads; the flip comes in the first cycle.
           driver.request(write = false, 3)
           table.flips.valid.poke(BigInt(1) << row)
           driver.step()
