@@ -25,7 +25,7 @@ class InnerEncryptEvents extends Bundle {
   val flowRowUpset = Bool()
   val ruleRowUpset = Bool()
 
-  /** A row of the SAs by DSCP has a flipped bit, and its packet is dropped; or one of the dummies. */
+  /** A row of the SAs by DSCP has a flipped bit and its packet is dropped; one of the dummies. */
   val dscpSaRowUpset = Bool()
   val dummyRowUpset = Bool()
 
