@@ -52,7 +52,7 @@ class SaByDscp extends Module {
   }
   io.out.valid := ShiftRegister(io.in.valid, SaByDscp.latency, false.B, true.B)
   io.out.bits := RegNext(verdict)
-  io.upset := RegNext(sas.upset, false.B)
+  io.upset := RegNext(by && sas.upset, false.B)
 }
 
 object SaByDscp {
