@@ -70,7 +70,7 @@ func (m *victim) atRest() {
 	<-m.child.Ended()
 	const receive = 1
 	for c, register := range map[transport.Chip]regs.Register{transport.Inner: regs.InnerControl, transport.Outer: regs.OuterControl} {
-		m.box.Set(c, register, m.box.Get(c, register)&^receive)
+		m.box.Behind(func() { m.box.Set(c, register, m.box.Get(c, register)&^receive) })
 	}
 	m.start()
 	m.check("ports at rest", rekey{before: now, after: now})
