@@ -98,6 +98,9 @@ const (
 	InnerCounterDropInnerMartian          = 90
 	InnerCounterDropInnerOwnSource        = 91
 	InnerCounterDropRedSource             = 92
+	InnerCounterDropUnresolved            = 93
+	InnerCounterDropHostUpset             = 94
+	InnerCounterHostRowUpset              = 95
 )
 
 // InnerCounters is ordered by index.
@@ -195,6 +198,9 @@ var InnerCounters = []Counter{
 	{Name: "drop_inner_martian", Index: 90, Path: "decrypt", Kind: "drop"},
 	{Name: "drop_inner_own_source", Index: 91, Path: "decrypt", Kind: "drop"},
 	{Name: "drop_red_source", Index: 92, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_unresolved", Index: 93, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_host_upset", Index: 94, Path: "decrypt", Kind: "drop"},
+	{Name: "host_row_upset", Index: 95, Path: "decrypt", Kind: "info"},
 }
 
 // Counter indices of the crypto chip.

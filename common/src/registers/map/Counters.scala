@@ -96,6 +96,9 @@ object InnerCounters {
   val dropInnerMartian = 90
   val dropInnerOwnSource = 91
   val dropRedSource = 92
+  val dropUnresolved = 93
+  val dropHostUpset = 94
+  val hostRowUpset = 95
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("rx_frames", 0, "encrypt", "received"),
     CounterDesc("rx_bytes", 1, "encrypt", "info"),
@@ -189,7 +192,10 @@ object InnerCounters {
     CounterDesc("inbound_rule_row_upset", 89, "decrypt", "info"),
     CounterDesc("drop_inner_martian", 90, "decrypt", "drop"),
     CounterDesc("drop_inner_own_source", 91, "decrypt", "drop"),
-    CounterDesc("drop_red_source", 92, "decrypt", "drop")
+    CounterDesc("drop_red_source", 92, "decrypt", "drop"),
+    CounterDesc("drop_unresolved", 93, "decrypt", "drop"),
+    CounterDesc("drop_host_upset", 94, "decrypt", "drop"),
+    CounterDesc("host_row_upset", 95, "decrypt", "info")
   )
 }
 

@@ -10,7 +10,7 @@ struct Counter {
   const char *name, *path, *kind;
 };
 
-inline constexpr std::array<Counter, 93> kInnerCounters{{
+inline constexpr std::array<Counter, 96> kInnerCounters{{
     {"rx_frames", "encrypt", "received"},
     {"rx_bytes", "encrypt", "info"},
     {"drop_rx_bad_fcs", "encrypt", "drop"},
@@ -104,6 +104,9 @@ inline constexpr std::array<Counter, 93> kInnerCounters{{
     {"drop_inner_martian", "decrypt", "drop"},
     {"drop_inner_own_source", "decrypt", "drop"},
     {"drop_red_source", "decrypt", "drop"},
+    {"drop_unresolved", "decrypt", "drop"},
+    {"drop_host_upset", "decrypt", "drop"},
+    {"host_row_upset", "decrypt", "info"},
 }};
 
 inline constexpr std::array<Counter, 28> kCryptoCounters{{
