@@ -107,7 +107,7 @@ class BlackJudge:
         if packet.ttl == 1:
             return ends("inner.drop_inner_ttl_expired", before)
         data = forwarded(frame.data[start : start + packet.total])
-        mac, _ = self.configuration.paths.to("red", policy.selector.dst)
+        mac = self.configuration.paths.station(packet.dst, policy.selector.dst)
         return Outcome((*before, "inner.tx_frames"), sent=(Clear(framed("red", mac, data)),))
 
 

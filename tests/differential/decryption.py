@@ -12,7 +12,6 @@ from .addresses import Port, martian, of_one_link
 from .configuration import Configuration
 from .esp import Peer, fits, right_padding
 from .forwarding import ecn_behind_tunnel, forwarded, framed, unexpected, with_ecn
-from .network import DEFAULT_HOP
 from .numbers import HighHalf, Window
 from .outcome import Clear, Outcome, ends
 from .policy import decide
@@ -103,7 +102,8 @@ class Inbound:
         if packet.ttl <= 1:
             return "drop_inner_ttl_expired"
         counters = ["tx_frames", *(["ecn_unexpected"] if unexpected(packet.tos, outer.tos) else [])]
-        return counters, Clear(framed("red", self._mac(), forwarded(with_ecn(data[: packet.total], ecn))))
+        mac = self.paths.station(packet.dst, self.selectors[0].dst if len(self.selectors) == 1 else None)
+        return counters, Clear(framed("red", mac, forwarded(with_ecn(data[: packet.total], ecn))))
 
     def allows(self, packet: Reading) -> bool:
         """Whether the first policy that it meets is one of the SA's (RFC 4301 4.4.1: the SPD is
@@ -111,6 +111,3 @@ class Inbound:
         policy = decide(self.policies, packet)
         carried = policy.carried_by(self.sa) if policy else None
         return carried is not None and carried.takes(packet)
-
-    def _mac(self) -> str:
-        return self.paths.to("red", self.selectors[0].dst)[0] if len(self.selectors) == 1 else DEFAULT_HOP["red"]

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from ipaddress import ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_interface, ip_network
 
 from .policy import Network
 
@@ -12,6 +12,13 @@ MAC_OF_PORT = {"red": "02:72:00:00:00:99", "black": "02:62:c0:00:02:01"}
 DEFAULT_HOP = {"red": "02:00:00:00:00:01", "black": "02:00:00:00:00:02"}
 LOCAL = {4: "192.0.2.1", 6: "2001:db8:c0::1"}
 RED_LOCAL = ("10.1.128.129/25", "2001:db8:1:8000::81/64")  # a part of each SPACE
+# Hosts straight behind red, and beside them addresses that nobody has.
+HOSTS = {
+    str(ip_interface(own).ip + n): f"02:cc:00:00:{kind:02x}:{n:02x}"
+    for kind, own in enumerate(RED_LOCAL)
+    for n in (1, 2, 3)
+}
+NEAR_RED = tuple(ip_interface(own).ip + n for own in RED_LOCAL for n in range(1, 6))
 OTHER_LOCAL = "192.0.2.9"  # a second address of black, which is not the one IKE is taken at
 SPACE: dict[tuple[str, int], Network] = {
     ("red", 4): ip_network("10.1.0.0/16"),
@@ -62,6 +69,16 @@ class Paths:
         inside = {g.mac for g in routes if g.prefix.subnet_of(prefix)}  # type: ignore[arg-type]
         return (inside.pop() if len(inside) == 1 else DEFAULT_HOP[device]), 0
 
+    def station(self, address: IPv4Address | IPv6Address, prefix: Network | None) -> str:
+        """Who takes packets to an address on red: the host that has it, the default for other hosts
+        there, else the next hop of the prefix that their SA or policy has; without one prefix, the
+        default."""
+        if str(address) in HOSTS:
+            return HOSTS[str(address)]
+        if prefix is None or any(address in ip_interface(own).network for own in RED_LOCAL):
+            return DEFAULT_HOP["red"]
+        return self.to("red", prefix)[0]
+
     def to_host(self, device: str, address: str) -> tuple[str, int]:
         return self.to(device, ip_network(address))
 
@@ -76,6 +93,7 @@ class Paths:
             f"addr add {OTHER_LOCAL}/24 dev black",
             *(f"addr add {address} dev red" for address in RED_LOCAL),
         ]
+        lines += [f"neigh add {host} lladdr {mac} dev red" for host, mac in HOSTS.items()]
         lines.append(f"link set dev red address {MAC_OF_PORT['red']}")
         if self.mtu:
             lines.append(f"link set dev black mtu {self.mtu}")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sallyport.simulator import SHELL, program
 from tests.support.daemon import Client, Daemon
-from tests.support.live_box import BLACK_TAP, BOX, IKE, PEER, PEER_MAC, RED_HOST, RED_HOST_MAC, RED_TAP, live_box
+from tests.support.live_box import BATCH, BLACK_TAP, BOX, IKE, PEER, PEER_MAC, RED_HOST, RED_HOST_MAC, RED_TAP, live_box
 from tests.support.managed import DEVICES, TAPS, managed
 from tests.support.namespaces import WAIT_S, Host, hosts
 from tests.support.senders import PING, SEND
@@ -179,6 +179,52 @@ def test_next_hops_are_learned_and_sas_asked_for(tmp_path: Path) -> None:
     }
     assert inner["punt_policy"] == 3
     assert received == sum(count for name, count in inner.items() if name.startswith("punt_")) - inner["punt_policy"]
+    assert status == 0 and "conservation: " in said, said
+
+
+SECOND_HOST = "10.1.0.3"
+UNKNOWN_HOSTS = "".join(
+    line for line in BATCH.splitlines(keepends=True) if not line.endswith("dev red\n") or "addr" in line
+)
+# Sends echo requests until one is answered, and prints how many were sent.
+REACH = """
+import socket, struct, sys
+raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+raw.settimeout(0.5)
+for number in range(1, 200):
+    total = 0x800 + 77 + number
+    raw.sendto(struct.pack("!BBHHH", 8, 0, ~total & 0xFFFF, 77, number), (sys.argv[1], 0))
+    try:
+        while raw.recv(2000)[20:26:5] != bytes([0, 77]):
+            pass
+    except TimeoutError:
+        continue
+    print(number)
+    break
+"""
+
+
+def test_hosts_are_found_as_packets_go_to_them(tmp_path: Path) -> None:
+    """Nobody names the hosts on red: the first packet to each is lost, and has Linux look for it.
+    One that changes its MAC address is followed."""
+    with live_box(tmp_path, lines=UNKNOWN_HOSTS) as (run, red, black), hosts("box") as (box,):
+        red.run("ip", "addr", "add", f"{SECOND_HOST}/24", "dev", RED_TAP)
+        with managed(box, tmp_path) as daemon:
+            for host in (RED_HOST, SECOND_HOST):
+                assert int(black.python(REACH, host)) > 1
+                assert black.python(PING, host, 5) == "5\n"
+            assert daemon.sallyctl("neigh", "show").stdout.splitlines() == [
+                f"{PEER} dev black lladdr {PEER_MAC}",
+                *(f"{host} dev red lladdr {RED_HOST_MAC} nud reachable" for host in (RED_HOST, SECOND_HOST)),
+            ]
+            red.run("ip", "link", "set", RED_TAP, "address", "02:00:00:00:01:99")
+            assert red.python(PING, BOX[0][0], 1) == "1\n"
+            assert int(black.python(REACH, RED_HOST)) > 0
+            client = Client(daemon.control)
+            inner = client.get("counters")["chips"]["inner"]
+            client.close()
+        status, said = run.stop(signal.SIGTERM)
+    assert inner["drop_unresolved"] >= 2 and inner["drop_no_next_hop"] == 0
     assert status == 0 and "conservation: " in said, said
 
 

@@ -11,18 +11,21 @@ import sallyport.iface.chip.InterfaceConfig
  *                 packets each
  * @param flowBits log2 of the rows of the flow table, four ways together; twice the SAs, because
  *                 hashing does not fill it. Also of the rows that count the packets of policies
+ * @param hostBits log2 of the rows of the table of hosts, four ways together; hashing fills it to
+ *                 some 95 %
  * @param chip     as of the outer chip; the rules are those of the SPD outbound and, as many again,
  *                 inbound, of SAs and of clear packets
  */
-case class InnerConfig(saBits: Int = 10, flowBits: Int = 11, chip: InterfaceConfig = InterfaceConfig()) {
+case class InnerConfig(saBits: Int = 10, flowBits: Int = 11, hostBits: Int = 8, chip: InterfaceConfig = InterfaceConfig()) {
   require(saBits >= 1 && saBits <= 16, s"saBits is $saBits, but the link carries SA numbers of 1 to 16 bits")
   require(flowBits >= 3 && flowBits <= 18, s"flowBits is $flowBits, but a cuckoo table has 2^3 to 2^18 rows")
+  require(hostBits >= 3 && hostBits <= 18, s"hostBits is $hostBits, but a cuckoo table has 2^3 to 2^18 rows")
 }
 
 object InnerConfig {
 
   /** The smallest useful configuration, for a quick synthesis. */
-  val small: InnerConfig = InnerConfig(saBits = 6, flowBits = 6, chip = InterfaceConfig.small)
+  val small: InnerConfig = InnerConfig(saBits = 6, flowBits = 6, hostBits = 6, chip = InterfaceConfig.small)
 
   /** In the header of punted frames. */
   val puntPort: Int = 0
@@ -31,13 +34,13 @@ object InnerConfig {
   val puntGroups: Seq[Int] = Seq(PuntGroup.other, PuntGroup.arp, PuntGroup.nd, PuntGroup.mtu, PuntGroup.ttl)
 
   /**
-   * For a board: 64 Ki SAs, flow rows and policies. The cuckoo table of flows fills to some 95 %;
-   * twice the rows would be beyond 60 % of an XCVU9P's URAM, and so would more than 2 MiB for
-   * fragments, which the red side sees few of.
+   * For a board: 64 Ki SAs, flow rows and policies, 16 Ki rows of hosts. The cuckoo table of flows
+   * fills to some 95 %; twice the rows would be beyond 60 % of an XCVU9P's URAM, and so would more
+   * than 2 MiB for fragments, which the red side sees few of.
    */
   val full: InnerConfig = {
     val chip = InterfaceConfig.full
-    InnerConfig(saBits = 16, flowBits = 16, chip = chip.copy(reassembly = chip.reassembly.copy(cells = 2048)))
+    InnerConfig(saBits = 16, flowBits = 16, hostBits = 14, chip = chip.copy(reassembly = chip.reassembly.copy(cells = 2048)))
   }
 
   /** For the first light of a board: a quarter of the SAs. */

@@ -3,16 +3,18 @@ package sallyport.iface.inner
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.arithmetic.WireOrder
 import sallyport.common.link.LinkMeta
 import sallyport.common.queue.RingDelay
 import sallyport.common.registers.AuditEvent
-import sallyport.common.registers.map.{NextHopRow, SelectorRow}
+import sallyport.common.registers.map.{FlowRow, SelectorRow}
 import sallyport.common.stream.{ConnectStream, HeaderPrepend, MacBeat, NoMeta, PacketStream, PacketStripper}
-import sallyport.common.table.{DirectTable, TablePort, TernaryTable, TernaryTableParams}
+import sallyport.common.table.{CuckooTable, CuckooTableParams, DirectTable, TablePort, TernaryTable, TernaryTableParams}
 import sallyport.iface.cpu.{Injector, InjectorEvents, TokenLimit}
+import sallyport.iface.forwarding.{HostAddress, NextHopLookup, NextHopQuery}
 import sallyport.iface.headers.{EthernetHeader, TransportHeader, TransportPatch, VlanTags}
 import sallyport.iface.mac.{MacTransmit, MacTransmitEvents}
-import sallyport.iface.parse.{ExtensionSkip, HeaderParser, PacketKey}
+import sallyport.iface.parse.{ExtensionSkip, HeaderParser, HeaderWindow, PacketKey}
 import sallyport.iface.receive.BoxAddresses
 import sallyport.iface.stream.{LookupStage, PacketSteer}
 import sallyport.iface.usage.{UsageEvent, UsageTable}
@@ -34,6 +36,12 @@ class InnerDecryptEvents extends Bundle {
   val lifetime = Valid(new UsageEvent)
   val peer = Valid(new PeerEvent)
   val audit = Valid(new AuditEvent(DecryptAudit.keyBits))
+
+  /** A packet was dropped as `unresolved`. */
+  val unresolved = Valid(new HostAddress)
+
+  /** A look-up met a row of hosts with a flipped bit. */
+  val hostRowUpset = Bool()
   val inject = new InjectorEvents
   val transmit = new MacTransmitEvents
 }
@@ -51,7 +59,9 @@ class TreatedVerdict extends Bundle {
  * `in` carries decrypted IP packets, whose `meta.sa` names the inbound SA, and bypassed ones, whose
  * `meta.sa` names the next hop; or whole frames with either (`meta.transport`), which keep their
  * Ethernet header. [[InnerInspector]] judges them, bypassed ones by the inbound rules, whatever the
- * outer chip found. Bytes behind the IP total length are cut off.
+ * outer chip found. Bytes behind the IP total length are cut off. A packet to a host at the port
+ * goes there, whatever next hop is named ([[NextHopLookup]]); `events.unresolved` tells of each
+ * packet that is dropped as `unresolved`.
  *
  * A row that is written to the selector table clears the window rows that it names, unless it says
  * that they stay; packets before the write meet the old row and window, packets after it the new
@@ -70,11 +80,13 @@ class TreatedVerdict extends Bundle {
  *
  * @param windows of so many bits of a window row's number
  * @param ruleTable makes the table of inbound rules
+ * @param hostTable makes the table of hosts
  */
 class InnerDecrypt(
     config: InnerConfig,
     windows: Int => AntiReplay,
-    ruleTable: TernaryTableParams => TernaryTable = new TernaryTable(_)
+    ruleTable: TernaryTableParams => TernaryTable = new TernaryTable(_),
+    hostTable: CuckooTableParams => CuckooTable = new CuckooTable(_)
 ) extends Module {
   val io = IO(new Bundle {
     val enable = Input(Bool())
@@ -92,6 +104,7 @@ class InnerDecrypt(
     val selectorTable = Flipped(new TablePort)
     val ruleTable = Flipped(new TablePort)
     val nextHopTable = Flipped(new TablePort)
+    val hostTable = Flipped(new TablePort)
     val replayTable = Flipped(new TablePort)
     val usageTable = Flipped(new TablePort)
     val ready = Output(Bool())
@@ -155,13 +168,14 @@ class InnerDecrypt(
   replay.io.table <> windowGate.io.out
   windowGate.io.idle := stage.io.idle
 
-  private val nextHops = DirectTable(config.chip.nextHops, NextHopRow, NextHopRow.valid)
-  nextHops.io.table <> io.nextHopTable
-  nextHops.io.clear := false.B
-  private val nextHop1 = Mux(meta1.bypass, meta1.sa, SelectorRow.nextHop(row1))
-  nextHops.io.lookup.valid := selectors.io.result.valid
-  nextHops.io.lookup.bits := nextHop1(log2Ceil(config.chip.nextHops) - 1, 0)
-  private val nextHopInRange1 = (nextHop1 >> log2Ceil(config.chip.nextHops)) === 0.U
+  // The destination stands at one place of the IP header, and is looked up before the rest is read.
+  private val nextHop = Module(new NextHopLookup(1 << config.hostBits, config.chip.nextHops, hostTable))
+  nextHop.io.box := io.box
+  nextHop.io.hostTable <> io.hostTable
+  nextHop.io.nextHopTable <> io.nextHopTable
+  nextHop.io.packet.valid := selectors.io.result.valid
+  nextHop.io.packet.bits := ShiftRegister(InnerDecrypt.destination(parser.io.in.bits), selectorLatency - 1)
+  nextHop.io.packet.bits.named := Mux(meta1.bypass, meta1.sa, SelectorRow.nextHop(row1))
 
   // The packet's fields meet the selector row as soon as they are read, a cycle before the parser
   // has its checksum.
@@ -218,11 +232,11 @@ class InnerDecrypt(
     ShiftRegister(meta, InnerInspector.latency),
     RingDelay(PacketKey(allowed.io.packet.bits.fields), keyTime)
   )
-  private val nextHopRest = rest - DirectTable.latency
-  findings.bits.nextHopHit := ShiftRegister(nextHops.io.result.bits.hit, nextHopRest) &&
-    ShiftRegister(nextHopInRange1, rest)
-  findings.bits.nextHopMac := ShiftRegister(NextHopRow.mac(nextHops.io.result.bits.row), nextHopRest)
-  findings.bits.nextHopTags := ShiftRegister(VlanTags.of(nextHops.io.result.bits.row), nextHopRest)
+  findings.bits.nextHop := ShiftRegister(nextHop.io.found, rest - NextHopLookup.latency)
+  private val unresolved = Wire(Valid(new HostAddress))
+  unresolved.valid := inspector.io.drops.unresolved
+  unresolved.bits.v6 := FlowRow.version(audit.bits.packet)(1)
+  unresolved.bits.address := FlowRow.dstAddr(audit.bits.packet)
   stage.io.result.valid := inspector.io.verdict.valid
   stage.io.result.bits.verdict := inspector.io.verdict.bits
   stage.io.result.bits.patch :=
@@ -263,7 +277,7 @@ class InnerDecrypt(
   io.mac <> transmit.io.mac
 
   private val ready = RegNext(
-    selectors.io.ready && allowed.io.ready && nextHops.io.ready && replay.io.ready && usage.io.ready,
+    selectors.io.ready && allowed.io.ready && nextHop.io.ready && replay.io.ready && usage.io.ready,
     false.B
   )
   stage.io.hold := gate.io.hold || windowGate.io.hold || !ready
@@ -273,9 +287,12 @@ class InnerDecrypt(
   io.events.upsets := replay.io.upsets
   io.events.ruleRowUpset := allowed.io.ruleRowUpset
   io.events.selectorRowUpset := RegNext(selectors.upset, false.B)
-  io.events.nextHopRowUpset := RegNext(nextHops.upset, false.B)
+  io.events.nextHopRowUpset := nextHop.io.nextHopRowUpset
   io.events.lifetime := usage.io.event
   io.events.peer := RegNext(peer, 0.U.asTypeOf(peer))
+  io.events.unresolved.valid := RegNext(unresolved.valid, false.B)
+  io.events.unresolved.bits := RegNext(unresolved.bits)
+  io.events.hostRowUpset := nextHop.io.hostRowUpset
   io.events.audit.valid := RegNext(audit.valid, false.B)
   io.events.audit.bits := RegNext(audit.bits)
   io.events.inject := injector.io.events
@@ -286,6 +303,16 @@ object InnerDecrypt {
 
   /** From `launch`: [[DecryptWindow]]'s register, and the parser. */
   private val parserLatency: Int = 1 + HeaderParser.latency(ethernet = false)
+
+  /** A packet's destination. */
+  private def destination(packet: HeaderWindow): NextHopQuery = {
+    def at(first: Int, bytes: Int): UInt = WireOrder.bigEndian(packet.bytes(8 * (first + bytes) - 1, 8 * first))
+    val query = Wire(new NextHopQuery)
+    query.v6 := packet.bytes(7, 4) === 6.U
+    query.destination := Mux(query.v6, at(24, 16), at(16, 4))
+    query.named := 0.U
+    query
+  }
 
   /** Ethernet on a packet, or nothing on a frame. */
   private val headerLengths: Seq[Int] = Seq(EthernetHeader.bytes, 0)

@@ -4,6 +4,7 @@ package sallyport.iface.inner
 import chisel3._
 import chisel3.util._
 import sallyport.common.stream.PacketStream
+import sallyport.iface.forwarding.NextHop
 import sallyport.iface.headers.{ChecksumUpdate, Ecn, IpHeader, VlanTags}
 import sallyport.iface.parse.{EtherClass, HeaderFields}
 import sallyport.iface.receive.{AddressCheck, BoxAddresses, FrameJudge}
@@ -42,9 +43,7 @@ class InspectorFindings extends Bundle {
 
   /** All low if the SA does not check. */
   val replay = new ReplayWindow.Verdict
-  val nextHopHit = Bool()
-  val nextHopMac = UInt(48.W)
-  val nextHopTags = new VlanTags
+  val nextHop = new NextHop
 }
 
 /** What becomes of one packet to the red network. */
@@ -85,6 +84,8 @@ class InspectorDrops extends Bundle {
   val fragmentOffset = Bool()
   val ecn = Bool()
   val ttlExpired = Bool()
+  val hostUpset = Bool()
+  val unresolved = Bool()
   val noNextHop = Bool()
   val txDisabled = Bool()
   val lifetime = Bool()
@@ -115,7 +116,9 @@ class InspectorDrops extends Bundle {
  *     drop fragmentOffset
  *  1. congestion met by a packet without ECN (RFC 6040 4.2): drop ecn
  *  1. TTL or hop limit 0 or 1: drop ttlExpired (RFC 1812 5.3.1; RFC 4301 5.1.2.1 note 2)
- *  1. no valid next hop: drop noNextHop; `enable` low: drop txDisabled
+ *  1. a flipped bit in a row of hosts that its next hop depends on: drop hostUpset; for a host
+ *     whose Ethernet address is not known: drop unresolved; no valid next hop: drop noNextHop;
+ *     `enable` low: drop txDisabled
  *  1. the SA has reached a hard limit of its lifetime ([[UsageTable]]): drop lifetime
  *  1. else forward, with TTL one less and the ECN field of RFC 6040 figure 4; `ecnUnexpected`
  *     pulses with the verdict if the figure says of inner and outer field that they are currently
@@ -186,7 +189,9 @@ class InnerInspector extends Module {
   private val ecnDrops = ask(!in.bypass && !in.frame && Ecn.drops(innerEcn, outerEcn))
   private val ecnUnexpected = ask(!in.bypass && !in.frame && Ecn.unexpected(innerEcn, outerEcn))
   private val ttlExpired = ask(!in.frame && fields.ttlExpired)
-  private val noNextHop = ask(!in.frame && !in.nextHopHit)
+  private val hostUpset = ask(!in.frame && in.nextHop.upset)
+  private val unresolved = ask(!in.frame && in.nextHop.unresolved)
+  private val noNextHop = ask(!in.frame && !in.nextHop.known)
   private val disabled = ask(!io.enable)
   private val ecn = Mux(in.bypass, innerEcn, Ecn.decapsulate(innerEcn, outerEcn))
   private val ecn1 = RegNext(ecn)
@@ -198,15 +203,15 @@ class InnerInspector extends Module {
   private val length1 = RegNext(fields.totalLength)
   private val frame1 = RegNext(in.frame)
   private val frameBytes1 = RegNext(in.frameBytes)
-  private val mac1 = RegNext(in.nextHopMac)
-  private val tags1 = RegNext(Mux(in.frame, VlanTags.none, in.nextHopTags))
+  private val mac1 = RegNext(in.nextHop.mac)
+  private val tags1 = RegNext(Mux(in.frame, VlanTags.none, in.nextHop.tags))
 
   // Stage 2: the first that fits.
   private object Outcome extends ChiselEnum {
     val dropNoSelector, dropWindowUpset, dropTooOld, dropReplayed, dropNotIp, dropMalformed, dropChecksum = Value
     val dropExtensionHeaders, dropRuleUpset, dropMismatch, dropDenied, dropMartian, dropOwnSource = Value
     val dropRedSource, dropFragmentOffset, dropEcn = Value
-    val dropTtl, dropNoNextHop, dropDisabled, forward = Value
+    val dropTtl, dropHostUpset, dropUnresolved, dropNoNextHop, dropDisabled, forward = Value
   }
   import Outcome._
   private val outcome = RegNext(
@@ -230,6 +235,8 @@ class InnerInspector extends Module {
         overTcpFlags -> dropFragmentOffset,
         ecnDrops -> dropEcn,
         ttlExpired -> dropTtl,
+        hostUpset -> dropHostUpset,
+        unresolved -> dropUnresolved,
         noNextHop -> dropNoNextHop,
         disabled -> dropDisabled
       )
@@ -275,6 +282,8 @@ class InnerInspector extends Module {
   io.drops.fragmentOffset := drop(dropFragmentOffset)
   io.drops.ecn := drop(dropEcn)
   io.drops.ttlExpired := drop(dropTtl)
+  io.drops.hostUpset := drop(dropHostUpset)
+  io.drops.unresolved := drop(dropUnresolved)
   io.drops.noNextHop := drop(dropNoNextHop)
   io.drops.txDisabled := drop(dropDisabled)
   io.ecnUnexpected := RegNext(valid2 && verdict.forward && RegNext(ecnUnexpected), false.B)

@@ -6,6 +6,7 @@ import sallyport.common.registers.map.{Chip, CommonRegs, InnerCounters, InnerReg
 import sallyport.common.registers.{AuditEvents, RegisterBankParams}
 import sallyport.common.table.{CuckooTable, CuckooTableParams, TernaryTable, TernaryTableParams}
 import sallyport.iface.chip.{InterfaceRegisters, PathsIO, PortCounts}
+import sallyport.iface.forwarding.HostEvents
 import sallyport.iface.usage.LifetimeEvents
 
 /**
@@ -19,18 +20,21 @@ import sallyport.iface.usage.LifetimeEvents
  * @param replay of so many bits of a window row's number
  * @param flowTable makes the table of flows
  * @param ruleTable makes the tables of rules
+ * @param hostTable makes the table of hosts
  */
 class InnerPaths(
     config: InnerConfig,
     replay: Int => AntiReplay = new AntiReplay(_),
     flowTable: CuckooTableParams => CuckooTable = new CuckooTable(_),
-    ruleTable: TernaryTableParams => TernaryTable = new TernaryTable(_)
+    ruleTable: TernaryTableParams => TernaryTable = new TernaryTable(_),
+    hostTable: CuckooTableParams => CuckooTable = new CuckooTable(_)
 ) extends Module {
   val io = IO(new PathsIO)
 
   private val build = config.chip.registers ++ Map(
     CommonRegs.capabilitySaBits -> BigInt(config.saBits),
     CommonRegs.capabilityFlowBits -> BigInt(config.flowBits),
+    CommonRegs.capabilityHostBits -> BigInt(config.hostBits),
     CommonRegs.capabilityReplayWindow -> BigInt(ReplayWindow.size)
   )
   private val registers = Module(
@@ -43,7 +47,7 @@ class InnerPaths(
   registers.io.axil <> io.axil
 
   private val encrypt = Module(new InnerEncrypt(config, flowTable, ruleTable))
-  private val decrypt = Module(new InnerDecrypt(config, replay, ruleTable))
+  private val decrypt = Module(new InnerDecrypt(config, replay, ruleTable, hostTable))
   private val ready = RegNext(encrypt.io.ready && decrypt.io.ready, false.B)
   private val linkUp = RegNext(io.linkUp, false.B)
   io.ready := ready
@@ -78,6 +82,7 @@ class InnerPaths(
   decrypt.io.selectorTable <> registers.io.table(InnerTables.selector)
   decrypt.io.ruleTable <> registers.io.table(InnerTables.inboundRule)
   decrypt.io.nextHopTable <> registers.io.table(InnerTables.nextHop)
+  decrypt.io.hostTable <> registers.io.table(InnerTables.host)
   decrypt.io.replayTable <> registers.io.table(InnerTables.replay)
   decrypt.io.usageTable <> registers.io.table(InnerTables.inboundUsage)
 
@@ -95,6 +100,15 @@ class InnerPaths(
   peers.io.pop := InnerRegs.PeerControl.pop(peerControl)
   peers.io.clearLost := InnerRegs.PeerControl.clearLost(peerControl)
   registers.io.status(InnerRegs.peerEvent) := peers.io.value
+
+  private val hosts = Module(new HostEvents)
+  private val hostControl = registers.io.control(InnerRegs.hostControl)
+  hosts.io.event := decrypt.io.events.unresolved
+  hosts.io.pop := InnerRegs.HostControl.pop(hostControl)
+  hosts.io.clearLost := InnerRegs.HostControl.clearLost(hostControl)
+  registers.io.status(InnerRegs.hostEvent) := hosts.io.value
+  for ((register, n) <- InnerPaths.hostWords.zipWithIndex)
+    registers.io.status(register) := hosts.io.address(32 * n + 31, 32 * n)
 
   private val audit = Module(new AuditEvents(DecryptAudit.keyBits))
   private val auditControl = registers.io.control(InnerRegs.auditControl)
@@ -166,6 +180,9 @@ class InnerPaths(
       InnerCounters.dropFragmentOffset -> inspected.fragmentOffset,
       InnerCounters.dropEcn -> inspected.ecn,
       InnerCounters.ecnUnexpected -> decrypt.io.events.ecnUnexpected,
+      InnerCounters.dropUnresolved -> inspected.unresolved,
+      InnerCounters.dropHostUpset -> inspected.hostUpset,
+      InnerCounters.hostRowUpset -> decrypt.io.events.hostRowUpset,
       InnerCounters.dropNoNextHop -> inspected.noNextHop,
       InnerCounters.dropInnerLifetime -> inspected.lifetime
     )
@@ -173,6 +190,9 @@ class InnerPaths(
 }
 
 object InnerPaths {
+
+  /** The address of HOST_EVENT, 32 bits each, from bit 0 on. */
+  private val hostWords = Seq(InnerRegs.hostAddr0, InnerRegs.hostAddr1, InnerRegs.hostAddr2, InnerRegs.hostAddr3)
 
   /** Token buckets of [[InnerConfig.puntGroups]]. */
   private val puntLimits =

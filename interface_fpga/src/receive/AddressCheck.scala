@@ -82,6 +82,6 @@ object AddressCheck {
   val latency: Int = 1
 
   /** The `prefix` highest bits of an address of `width`. */
-  private def mask(width: Int, prefix: UInt): UInt =
+  def mask(width: Int, prefix: UInt): UInt =
     VecInit.tabulate(width)(bit => prefix > (width - 1 - bit).U).asUInt
 }

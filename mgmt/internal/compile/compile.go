@@ -14,8 +14,8 @@ import (
 
 // Sizes are the capacities of the chips' tables.
 type Sizes struct {
-	SAs, FlowRows, SADRows, InnerRules, OuterRules, RedHops, BlackHops, Window, WindowRows int
-	Suites                                                                                 uint32
+	SAs, FlowRows, SADRows, InnerRules, OuterRules, RedHops, BlackHops, Hosts, Window, WindowRows int
+	Suites                                                                                        uint32
 }
 
 // Placed is a row that still needs its place in a table: the one of its owner, or one part
@@ -28,11 +28,13 @@ type Placed struct {
 	Priority uint32
 	Age      uint64
 	Pos      xfrm.Pos
+	Optional bool // it is left out where the table is full
 }
 
 // Target is what the tables should hold.
 type Target struct {
 	Flows, Sad             []Placed // in order of age
+	Hosts                  []Placed // of red
 	InnerRules, OuterRules []Placed
 	// of the inner chip, for inbound SAs that have several selector sets and for clear packets
 	InboundRules []Placed
@@ -80,6 +82,7 @@ func Compile(m *model.Model, old *Image, sizes Sizes, reuse bool, r *model.Repor
 		}
 	}
 	c.hops()
+	c.hosts()
 	if m.Bump() {
 		// ARP and neighbour discovery pass a bridge whatever the policies say.
 		c.out.BypassEncrypt, c.out.BypassDecrypt = true, true

@@ -3,7 +3,9 @@
 package compile
 
 import (
+	"maps"
 	"net/netip"
+	"slices"
 
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/xfrm"
@@ -74,16 +76,37 @@ func (c *compiler) hops() {
 	for _, dev := range model.Devices {
 		rows := map[int]Hop{}
 		if c.m.Links[dev].Default != nil {
-			rows[0] = Hop{Row: hopRow(*c.m.Links[dev].Default, nil)}
+			rows[0] = Hop{Row: hopRow(*c.m.Links[dev].Default, nil, false)}
 		}
 		for ip, index := range c.hopRows[dev] {
 			h := Hop{IP: ip}
 			if mac := c.m.Station(dev, ip); mac != (xfrm.MAC{}) {
-				h.Row = hopRow(mac, c.m.TagsOf(c.m.HopVLAN(dev, ip)))
+				h.Row = hopRow(mac, c.m.TagsOf(c.m.HopVLAN(dev, ip)), c.m.LeadsInside(dev, ip))
 			}
 			rows[index] = h
 		}
 		c.out.Hops[dev] = rows
+	}
+}
+
+// hosts gives each host straight behind red a row of its own. Those that were written come first.
+func (c *compiler) hosts() {
+	if c.m.Bump() {
+		return
+	}
+	add := func(host model.NextHop, mac xfrm.MAC, learned bool) {
+		row := hostRow(host.IP, mac, c.m.TagsOf(c.m.HopVLAN(host.Dev, host.IP)))
+		c.out.Hosts = append(c.out.Hosts, Placed{Owner: "the host " + host.IP.String(), Row: row, Optional: learned})
+	}
+	for _, n := range c.m.Neighs {
+		if host := (model.NextHop{Dev: n.Dev, IP: n.IP}); c.m.HasRow(host) {
+			add(host, n.MAC, false)
+		}
+	}
+	for _, host := range slices.SortedFunc(maps.Keys(c.m.Learned), model.NextHop.Compare) {
+		if c.m.HasRow(host) && !c.m.ByHand(host) {
+			add(host, c.m.Learned[host], true)
+		}
 	}
 }
 

@@ -50,8 +50,10 @@ type Image struct {
 	DSCPSA      map[int]Row  `json:"dscp_sa,omitempty"`
 	RedHop      map[int]Hop  `json:"red_hop"`
 	BlackHop    map[int]Hop  `json:"black_hop"`
-	OutKeys     RowSet       `json:"out_keys"`
-	InKeys      RowSet       `json:"in_keys"`
+	// Host are those straight behind red.
+	Host    map[int]Row `json:"host,omitempty"`
+	OutKeys RowSet      `json:"out_keys"`
+	InKeys  RowSet      `json:"in_keys"`
 }
 
 // Rows are the tables of rows by their names.
@@ -59,6 +61,7 @@ func (i *Image) Rows() map[string]*map[int]Row {
 	return map[string]*map[int]Row{
 		regs.InnerTableFlow.Name: &i.Flow, regs.OuterTableSad.Name: &i.SAD, regs.InnerTableSelector.Name: &i.Selector, regs.OuterTableTunnel.Name: &i.Tunnel,
 		regs.InnerTableDummy.Name: &i.Dummy, regs.OuterTableDscpMap.Name: &i.DSCPMap, regs.InnerTableDscpSa.Name: &i.DSCPSA,
+		regs.InnerTableHost.Name: &i.Host,
 	}
 }
 

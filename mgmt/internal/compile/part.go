@@ -19,6 +19,8 @@ type Part struct {
 	Flows, SAD []string
 	// Rules says that the target has all rules of the inner chip; otherwise none of them changes.
 	Rules bool
+	// Hosts says that the target has all hosts; otherwise none of them changes.
+	Hosts bool
 	// Ended are the leads that were.
 	Ended []Lead
 }
@@ -47,6 +49,9 @@ func CompilePart(m *model.Model, old *Image, standing *Standing, sizes Sizes, r 
 		}
 	}
 	c.hops()
+	if c.out.Part.Hosts = m.Changes.Hosts; c.out.Part.Hosts {
+		c.hosts()
+	}
 	return &c.out, true
 }
 

@@ -4,12 +4,14 @@ package compile_test
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
 
 	"sallyport/mgmt/internal/fakebox"
 	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/testbox"
 	"sallyport/mgmt/internal/transport"
 )
@@ -30,7 +32,7 @@ xfrm policy add dst 192.0.2.8 dir out priority 7 action block`)
 		t.Errorf("crypto CONTROL = %#x with an out bypass", crypto())
 	}
 	r.Quiet("xfrm policy add src 192.0.2.7 dst 10.1.0.9 dir fwd priority 5 action allow\nxfrm policy add src 192.0.2.7 dst 10.1.0.9 dir in priority 5 action allow")
-	r.Want("outer", r.Rules(transport.Outer, regs.OuterTableRule), "0:bypass/1/5")
+	r.Want("outer", r.Rules(transport.Outer, regs.OuterTableRule), "0:bypass/0/5") // a host on red
 	if crypto() != 7 {
 		t.Errorf("crypto CONTROL = %#x with both", crypto())
 	}
@@ -132,19 +134,81 @@ func TestNextHops(t *testing.T) {
 	if tunnelHop() != 2 {
 		t.Errorf("with a longer route the hop is %d", tunnelHop())
 	}
-	// One inbound SA for a network with two hosts: the default, and a warning.
-	r.Must(tunnelOf("10.1.0.0/24") + "addr add 10.1.0.1/24 dev red\nneigh add 10.1.0.8 lladdr 02:00:00:00:00:08 dev red\nneigh add 10.1.0.9 lladdr 02:00:00:00:00:09 dev red\n")
-	if !strings.Contains(r.Notes, "different next hops on red") {
-		t.Errorf("notes: %q", r.Notes)
-	}
+	// One inbound SA for a network with two hosts, which have rows of their own.
+	r.Quiet(tunnelOf("10.1.0.0/24") + "addr add 10.1.0.1/24 dev red\nneigh add 10.1.0.8 lladdr 02:00:00:00:00:08 dev red\nneigh add 10.1.0.9 lladdr 02:00:00:00:00:09 dev red\n")
+	r.Want("hosts", hosts(r), "10.1.0.8:08 10.1.0.9:09")
 	if hop := regs.SelectorRow.NextHop.Get(r.Fake.Table(transport.Inner, regs.InnerTableSelector)[0]); hop != 0 {
 		t.Errorf("the selector's hop is %d", hop)
 	}
 	// A new next hop leaves the anti-replay window as it is.
-	r.Quiet("neigh del 10.1.0.8 dev red")
+	r.Quiet("neigh del 10.1.0.8 dev red\nroute add 10.1.0.128/25 via 10.1.0.9 dev red")
+	r.Want("hosts", hosts(r), "10.1.0.9:09")
+	if rows := r.Fake.Table(transport.Inner, regs.InnerTableNextHop); regs.NextHopRow.Subnet.Get(rows[1]) != 1 {
+		t.Errorf("packets to red's own network do not go to %x", rows[1])
+	}
 	if row := r.Fake.Table(transport.Inner, regs.InnerTableSelector)[0]; regs.SelectorRow.NextHop.Get(row) == 0 || regs.SelectorRow.WindowKeep.Get(row) != 1 {
 		t.Errorf("the selector row is %x", row)
 	}
+}
+
+// hosts are the hosts of red and the last bytes of their Ethernet addresses.
+func hosts(r *rig) string {
+	var out []string
+	for _, row := range r.Fake.Table(transport.Inner, regs.InnerTableHost) {
+		if regs.HostRow.Valid.Get(row) == 1 {
+			bytes := testbox.RowBytes(row)
+			slices.Reverse(bytes[:16])
+			addr := netip.AddrFrom16([16]byte(bytes))
+			if regs.HostRow.Version.Get(row) == 4 {
+				addr = netip.AddrFrom4([4]byte(bytes[12:]))
+			}
+			out = append(out, fmt.Sprintf("%s:%02x", addr, bytes[17+5]))
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(out, " ")
+}
+
+// TestHosts: a host that is straight behind red has a row, whatever route lies around it; one
+// behind a gateway, of black, of one link alone or of a bridge has none.
+func TestHosts(t *testing.T) {
+	const addrs = "addr add 10.1.0.1/24 dev red\naddr add 2001:db8:1::1/64 dev red\naddr add 192.0.2.1/24 dev black\n"
+	neigh := func(ip, dev string) string { return "neigh add " + ip + " lladdr 02:00:00:00:00:09 dev " + dev + "\n" }
+	for _, test := range []struct{ text, want string }{
+		{addrs + neigh("10.1.0.9", "red"), "10.1.0.9:09"},
+		{addrs + neigh("2001:db8:1::9", "red") + neigh("10.1.0.255", "red"), "10.1.0.255:09 2001:db8:1::9:09"},
+		{addrs + neigh("192.0.2.9", "black"), ""},
+		{addrs + neigh("10.1.1.9", "red"), ""},
+		{addrs + neigh("10.1.1.9", "red") + "route add 10.1.1.0/24 dev red\n", "10.1.1.9:09"},
+		{addrs + neigh("10.1.0.9", "red") + "route add 10.1.0.9/32 via 10.1.0.7 dev red\n", ""},
+		{addrs + neigh("10.1.0.9", "red") + "route add 10.1.0.0/16 via 10.1.0.7 dev red\n", "10.1.0.9:09"},
+		{addrs + neigh("10.1.0.9", "red") + "route add 10.2.0.0/16 via 10.1.0.9 dev red\n", "10.1.0.9:09"},
+		{addrs + neigh("fe80::9", "red") + "addr add fe80::1/64 dev red\n", ""},
+		{"link add br0 type bridge\nlink set red master br0\nlink set black master br0\naddr add 10.1.0.1/24 dev black\n", ""},
+	} {
+		r := newRig(t, fakebox.Small)
+		r.Quiet(test.text)
+		r.Want(test.text, hosts(r), test.want)
+	}
+}
+
+// TestHostsFull: hosts that were written and do not fit are refused, and the others stay.
+func TestHostsFull(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	text := "addr add 10.1.0.1/24 dev red\n"
+	for n := range 40 {
+		text += fmt.Sprintf("neigh add 10.1.0.%d lladdr 02:00:00:00:00:%02x dev red\n", 10+n, n)
+	}
+	r.Quiet(text)
+	before, more := hosts(r), ""
+	for n := range 25 {
+		more += fmt.Sprintf("neigh add 10.1.0.%d lladdr 02:00:00:00:00:%02x dev red\n", 100+n, n)
+	}
+	err := r.Run(more)
+	if err == nil || !session.IsInput(err) || !strings.Contains(err.Error(), "no room for the host 10.1.0.1") || !strings.Contains(err.Error(), "the host table of 64 rows is full (") {
+		t.Errorf("gave %v", err)
+	}
+	r.Want("hosts", hosts(r), before)
 }
 
 func tunnelOf(to string) string {

@@ -5,6 +5,7 @@ package compile
 import (
 	"encoding/binary"
 	"fmt"
+	"net/netip"
 
 	"sallyport/mgmt/internal/keys"
 	"sallyport/mgmt/internal/model"
@@ -37,6 +38,9 @@ func SadKey(r Row) string {
 	}
 	return r.low(spi) + string(make([]byte, whole-spi))
 }
+
+// HostKey gives that of a row of hosts.
+func HostKey(r Row) string { return r.low(16) + string([]byte{byte(regs.HostRow.Version.Get(r))}) }
 
 const defaultTTL = 64 // and hop limit
 
@@ -138,9 +142,28 @@ func groupRow(sa *model.SA, group, hop int) Row {
 	return row
 }
 
-// hopRow is a next hop with its tags as they stand on the wire.
-func hopRow(mac xfrm.MAC, tags []byte) Row {
+// hopRow is a next hop with its tags as they stand on the wire; subnet: a route of a part of the
+// port's network leads there.
+func hopRow(mac xfrm.MAC, tags []byte, subnet bool) Row {
 	f, row := regs.NextHopRow, newRow(regs.NextHopRow.Bits)
+	f.Valid.Put(row, 1)
+	f.Mac.PutBytes(row, mac[:])
+	f.Tags.Put(row, uint64(len(tags)/4))
+	f.TagBytes.PutBytes(row, tags)
+	if subnet {
+		f.Subnet.Put(row, 1)
+	}
+	return row
+}
+
+// hostRow is a host straight behind red.
+func hostRow(host netip.Addr, mac xfrm.MAC, tags []byte) Row {
+	f, row := regs.HostRow, newRow(regs.HostRow.Bits)
+	f.Addr.PutBytes(row, addrBytes(host))
+	f.Version.Put(row, 4)
+	if host.Is6() {
+		f.Version.Put(row, 6)
+	}
 	f.Valid.Put(row, 1)
 	f.Mac.PutBytes(row, mac[:])
 	f.Tags.Put(row, uint64(len(tags)/4))

@@ -5,6 +5,7 @@ package daemon
 import (
 	"bytes"
 	"context"
+	"net/netip"
 
 	"golang.org/x/sync/errgroup"
 
@@ -24,6 +25,8 @@ type host struct {
 	expired chan []byte    // and for their TTL
 	paths   chan model.PathReport
 	strays  *punt.Strays
+	// hosts at the red port that packets went to and that have no row
+	unresolved chan netip.Addr
 }
 
 // kept is where a punted frame is seen to in this process; nil if it is Linux's.
@@ -69,7 +72,7 @@ func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName string) error {
 	if err != nil {
 		return err
 	}
-	d.host = &host{devices, frames, [2]punt.Device{red, black}, make(chan []byte, mostAsking), make(chan []byte, mostAsking), make(chan []byte, mostAsking), make(chan model.PathReport, mostAsking), punt.NewStrays()}
+	d.host = &host{devices, frames, [2]punt.Device{red, black}, make(chan []byte, mostAsking), make(chan []byte, mostAsking), make(chan []byte, mostAsking), make(chan model.PathReport, mostAsking), punt.NewStrays(), make(chan netip.Addr, mostAsking)}
 	for _, device := range d.host.ports {
 		d.log.Info("Linux is the host behind a port", "device", device.Name, "address", device.MAC.String(), "mtu", device.MTU)
 	}

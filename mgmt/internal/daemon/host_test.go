@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/bits"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -260,5 +261,79 @@ func TestHost(t *testing.T) {
 	r.host()
 	if !r.daemon.Adopted() || !r.hasHop("0200000005fe") {
 		t.Error("what was learned is gone")
+	}
+}
+
+// hasHost says whether a row of red's hosts has an address.
+func (r *rig) hasHost(mac string) bool {
+	r.daemon.mu.Lock()
+	defer r.daemon.mu.Unlock()
+	f := regs.HostRow
+	for _, row := range r.fake.Table(transport.Inner, regs.InnerTableHost) {
+		if f.Valid.Get(row) == 1 && fmt.Sprintf("%012x", bits.ReverseBytes64(f.Mac.Get(row))>>16) == mac {
+			return true
+		}
+	}
+	return false
+}
+
+// TestUnresolved: a host on red that packets went to is looked for once, and gets a row when it
+// answers. The row follows its address, and goes when it is deleted or does not answer. Nothing is
+// looked for elsewhere.
+func TestUnresolved(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	r := newRig(t)
+	r.must("addr add 192.0.2.1/24 dev black", "addr add 10.1.0.1/24 dev red")
+	e := r.host()
+	poll := func() {
+		t.Helper()
+		r.daemon.mu.Lock()
+		defer r.daemon.mu.Unlock()
+		if err := r.daemon.poll(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, host := range []string{"10.2.0.9", "10.1.0.255", "10.1.0.1", "2001:db8::9", "10.1.0.9"} {
+		r.fake.Unresolved(netip.MustParseAddr(host))
+	}
+	poll()
+	const boxRed = "02720a010001 0a010001 "
+	e.expect("00 " + arpAsk + boxRed + "000000000000 0a010009")
+	e.punt(transport.PortRed, regs.PuntReasonArp, "02720a010001 020000000009 0806"+arpTell+"020000000009 0a010009 02720a010001 0a010001")
+	r.until("the host's row", func() bool { return r.hasHost("020000000009") })
+	r.same("neigh show", r.get("command", `,"words":["neigh","show"]`)["output"], "10.1.0.9 dev red lladdr 02:00:00:00:00:09 nud reachable\n")
+
+	host := &netlink.Neigh{LinkIndex: r.link("sp-red").Attrs().Index, State: netlink.NUD_STALE, IP: net.IPv4(10, 1, 0, 9), HardwareAddr: net.HardwareAddr{2, 0, 0, 0, 1, 9}}
+	if err := netlink.NeighSet(host); err != nil {
+		t.Fatal(err)
+	}
+	r.until("its new address", func() bool { return r.hasHost("020000000109") && !r.hasHost("020000000009") })
+	if err := netlink.NeighDel(host); err != nil {
+		t.Fatal(err)
+	}
+	r.until("the end of a host that was deleted", func() bool { return !r.hasHost("020000000109") })
+	// Its next packet has it looked for again.
+	r.fake.Unresolved(netip.MustParseAddr("10.1.0.9"))
+	poll()
+	e.expect("00 " + arpAsk + boxRed + "000000000000 0a010009")
+	e.punt(transport.PortRed, regs.PuntReasonArp, "02720a010001 020000000209 0806"+arpTell+"020000000209 0a010009 02720a010001 0a010001")
+	r.until("the host's row again", func() bool { return r.hasHost("020000000209") })
+	// Linux asks it, and it is silent.
+	host.State, host.HardwareAddr = netlink.NUD_PROBE, net.HardwareAddr{2, 0, 0, 0, 2, 9}
+	if err := netlink.NeighSet(host); err != nil {
+		t.Fatal(err)
+	}
+	r.until("the end of a host that does not answer", func() bool { return !r.hasHost("020000000209") })
+	for end := false; !end; {
+		select {
+		case asked := <-e.arp:
+			if strings.HasPrefix(asked, "00 "+strings.ReplaceAll(arpAsk, " ", "")) && !strings.HasSuffix(asked, "0a010009") {
+				t.Errorf("looked for %s", asked)
+			}
+		default:
+			end = true
+		}
 	}
 }

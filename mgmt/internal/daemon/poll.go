@@ -120,10 +120,28 @@ func (d *Daemon) poll() error {
 			return err
 		}
 	}
+	if err := d.pollHosts(); err != nil {
+		return err
+	}
 	for _, note := range sentences(notes.String()) {
 		d.log.Warn(note)
 	}
 	d.show()
+	return nil
+}
+
+// pollHosts has Linux look for the hosts that packets went to in vain.
+func (d *Daemon) pollHosts() error {
+	hosts, err := d.session.Unresolved()
+	if err != nil || d.host == nil {
+		return err
+	}
+	for _, host := range hosts {
+		select {
+		case d.host.unresolved <- host:
+		default: // its next packets tell again
+		}
+	}
 	return nil
 }
 

@@ -22,11 +22,12 @@ type eventQueue struct {
 var (
 	lifetimeQueue = eventQueue{"lifetime", transport.Inner, regs.InnerLifetimeEvent, regs.InnerLifetimeControl}
 	peerQueue     = eventQueue{"peer", transport.Inner, regs.InnerPeerEvent, regs.InnerPeerControl}
+	hostQueue     = eventQueue{"host", transport.Inner, regs.InnerHostEvent, regs.InnerHostControl}
 )
 
 // QueueNames are those in Source.Left.
 func QueueNames() []string {
-	names := []string{lifetimeQueue.name, peerQueue.name}
+	names := []string{lifetimeQueue.name, peerQueue.name, hostQueue.name}
 	for _, q := range auditQueues {
 		names = append(names, q.name)
 	}

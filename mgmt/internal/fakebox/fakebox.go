@@ -65,6 +65,7 @@ type Box struct {
 
 	events queue   // of lifetimes
 	peers  queue   // events of peers that have moved
+	hosts  queue   // events of packets to hosts without a row
 	audit  queue   // events of packets that the inner chip dropped
 	forged queue   // events of packets that the crypto chip did
 	places []place // at the outer chip
@@ -86,10 +87,10 @@ var (
 )
 
 // Sizes of a fake box, as log2 where the register is.
-type Sizes struct{ SABits, FlowBits, SADBits, Rules, NextHops, Window, Suites uint32 }
+type Sizes struct{ SABits, FlowBits, SADBits, Rules, NextHops, HostBits, Window, Suites uint32 }
 
 // Small is enough for most tests. It has every suite.
-var Small = Sizes{SABits: 4, FlowBits: 6, SADBits: 6, Rules: 32, NextHops: 256, Window: 4096, Suites: 0x7ffe}
+var Small = Sizes{SABits: 4, FlowBits: 6, SADBits: 6, Rules: 32, NextHops: 256, HostBits: 6, Window: 4096, Suites: 0x7ffe}
 
 // noCard is how a simulation of cores alone answers an access of a shell.
 const noCard = transport.Refusal(2)
@@ -99,6 +100,9 @@ func New(s Sizes) *Box {
 	b := &Box{
 		events: queue{registers: []regs.Register{regs.InnerLifetimeEvent}},
 		peers:  queue{registers: []regs.Register{regs.InnerPeerEvent}},
+		hosts: queue{registers: []regs.Register{
+			regs.InnerHostEvent, regs.InnerHostAddr0, regs.InnerHostAddr1, regs.InnerHostAddr2, regs.InnerHostAddr3,
+		}},
 		audit: queue{registers: []regs.Register{
 			regs.InnerAuditEvent, regs.InnerAuditSequence, regs.InnerAuditTimeLo, regs.InnerAuditTimeHi,
 			regs.InnerAuditSrc0, regs.InnerAuditSrc1, regs.InnerAuditSrc2, regs.InnerAuditSrc3,
@@ -121,6 +125,7 @@ func New(s Sizes) *Box {
 			regs.CommonCapabilitySaBits: s.SABits, regs.CommonCapabilityFlowBits: s.FlowBits, regs.CommonCapabilitySadBits: s.SADBits,
 			regs.CommonCapabilityWays: 4, regs.CommonCapabilityRules: s.Rules, regs.CommonCapabilityNextHops: s.NextHops,
 			regs.CommonCapabilityLanes: 4, regs.CommonCapabilitySuites: s.Suites, regs.CommonCapabilityReplayWindow: s.Window,
+			regs.CommonCapabilityHostBits: s.HostBits,
 			regs.CommonCapabilityCounters: uint32(len(counters[c])),
 		} {
 			chip.registers[r.Offset] = v
@@ -328,6 +333,8 @@ func (b *Box) write(c transport.Chip, addr, data uint32) error {
 		b.show(&b.events, data)
 	case r.Name == regs.InnerPeerControl.Name && c == transport.Inner:
 		b.show(&b.peers, data)
+	case r.Name == regs.InnerHostControl.Name && c == transport.Inner:
+		b.show(&b.hosts, data)
 	case r.Name == regs.InnerAuditControl.Name && c == transport.Inner:
 		b.show(&b.audit, data)
 	case r.Name == regs.CryptoAuditControl.Name && c == transport.Crypto:
@@ -374,6 +381,19 @@ func (b *Box) Arrive(sa uint16, from netip.AddrPort, authentic bool) {
 // Late queues an event of a peer, a value of PEER_EVENT, whose packet was on its way while places
 // were freed.
 func (b *Box) Late(event uint32) { b.raise(&b.peers, event) }
+
+// Unresolved is a packet to a host at the red port that has no row.
+func (b *Box) Unresolved(host netip.Addr) {
+	event := []uint32{4, 0, 0, 0, 0}
+	if host.Is6() {
+		event[0] = 6
+	}
+	bytes := host.AsSlice()
+	for n := range len(bytes) / 4 {
+		event[1+n] = binary.BigEndian.Uint32(bytes[len(bytes)-4*(n+1):])
+	}
+	b.raise(&b.hosts, event...)
+}
 
 // Drop drops an authentic packet of an inbound SA, as the inner chip does for a reason of the audit
 // log. `packet` is the packet's match key, bits 303:0 of a flow row.
@@ -468,6 +488,8 @@ func (b *Box) rows(c transport.Chip, number uint32) int {
 		return get(regs.CommonCapabilityRules)
 	case "next_hop":
 		return get(regs.CommonCapabilityNextHops)
+	case "host":
+		return 1 << get(regs.CommonCapabilityHostBits)
 	case "dummy":
 		return 16
 	case "dscp_map":

@@ -20,10 +20,12 @@ type Changes struct {
 	Paths map[uint64]*SA
 	// Network says that something else was changed too, or that everything is to be computed anew.
 	Network bool
+	// Hosts says that hosts which have rows of their own were changed.
+	Hosts bool
 }
 
 func newChanges() Changes {
-	return Changes{map[uint64]*SA{}, map[uint64]*SA{}, map[uint64]*Policy{}, map[uint64]*Policy{}, map[uint64]*SA{}, false}
+	return Changes{map[uint64]*SA{}, map[uint64]*SA{}, map[uint64]*Policy{}, map[uint64]*Policy{}, map[uint64]*SA{}, false, false}
 }
 
 // Added are the new SAs, the oldest first.

@@ -27,7 +27,42 @@ func (m *Model) Lookup(dev string, to netip.Prefix) Path {
 		_, learned := m.Learned[NextHop{dev, addr}]
 		return learned || slices.ContainsFunc(m.Neighs, func(n Neigh) bool { return n.Dev == dev && n.IP == addr })
 	}
-	best := Route{}
+	best := m.best(dev, to)
+	if best.Via.IsValid() {
+		hops := m.gateways(dev, to, best)
+		delete(hops, best.Via)
+		return Path{Hop: best.Via, Mtu: best.MTU, Many: len(hops) > 0}
+	}
+	// Hosts of red have rows of their own.
+	hosts := dev == xfrm.Red && best.Prefix.IsValid()
+	if to.IsSingleIP() && known(to.Addr()) && !hosts {
+		return Path{Hop: to.Addr(), Mtu: best.MTU}
+	}
+	hops, alone := m.gateways(dev, to, best), map[netip.Addr]bool{}
+	for _, n := range m.Neighs {
+		switch {
+		case n.Dev != dev || !to.Contains(n.IP) || m.Routed(dev, n.IP) || hosts:
+		case m.HasRow(NextHop{dev, n.IP}):
+			alone[n.IP] = true
+		default:
+			hops[n.IP] = true
+		}
+	}
+	if len(hops) == 0 && len(alone) == 1 {
+		hops = alone
+	}
+	out := Path{Mtu: best.MTU, Many: len(hops) > 1}
+	for hop := range hops {
+		if !out.Many {
+			out.Hop = hop
+		}
+	}
+	return out
+}
+
+// best is the longest route of a device that holds all of a prefix; the network of an address is
+// one without a gateway, and comes first.
+func (m *Model) best(dev string, to netip.Prefix) (best Route) {
 	for _, r := range m.Routes {
 		if r.Dev == dev && xfrm.Within(r.Prefix, to) && (!best.Prefix.IsValid() || r.Prefix.Bits() > best.Prefix.Bits()) {
 			best = r
@@ -38,31 +73,34 @@ func (m *Model) Lookup(dev string, to netip.Prefix) Path {
 			best = Route{Prefix: net, Place: a.Place}
 		}
 	}
-	if to.IsSingleIP() && known(to.Addr()) && !best.Via.IsValid() {
-		return Path{Hop: to.Addr(), Mtu: best.MTU}
-	}
+	return best
+}
+
+// gateways are those of routes inside a prefix, but for one route.
+func (m *Model) gateways(dev string, to netip.Prefix, but Route) map[netip.Addr]bool {
 	hops := map[netip.Addr]bool{}
 	for _, r := range m.Routes {
-		if r.Dev == dev && r.Via.IsValid() && r.Prefix != best.Prefix && xfrm.Within(to, r.Prefix) {
+		if r.Dev == dev && r.Via.IsValid() && r.Prefix != but.Prefix && xfrm.Within(to, r.Prefix) {
 			hops[r.Via] = true
 		}
 	}
-	if best.Via.IsValid() {
-		delete(hops, best.Via)
-		return Path{Hop: best.Via, Mtu: best.MTU, Many: len(hops) > 0}
-	}
-	for _, n := range m.Neighs {
-		if n.Dev == dev && to.Contains(n.IP) && !m.Routed(dev, n.IP) {
-			hops[n.IP] = true
-		}
-	}
-	out := Path{Mtu: best.MTU, Many: len(hops) > 1}
-	for hop := range hops {
-		if !out.Many {
-			out.Hop = hop
-		}
-	}
-	return out
+	return hops
+}
+
+// OnLink says whether a host is straight behind a port: on a network of one of its addresses, or by
+// a route without a gateway.
+func (m *Model) OnLink(dev string, host netip.Addr) bool {
+	best := m.best(dev, netip.PrefixFrom(host, host.BitLen()))
+	return best.Prefix.IsValid() && !best.Via.IsValid()
+}
+
+// LeadsInside says whether a route of a part of a port's own network leads to a gateway.
+func (m *Model) LeadsInside(dev string, hop netip.Addr) bool {
+	return slices.ContainsFunc(m.Routes, func(r Route) bool {
+		v6 := r.Prefix.Addr().Is6()
+		local := m.Local(dev, v6)
+		return r.Dev == dev && r.Via == hop && local.IsValid() && xfrm.Within(netip.PrefixFrom(local, int(m.LocalBits(dev, v6))).Masked(), r.Prefix)
+	})
 }
 
 // Routed says whether an address is the gateway of a route, and so stands for what lies behind it.

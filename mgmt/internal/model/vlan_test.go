@@ -16,26 +16,34 @@ import (
 const vlans = "link add link red name red.100 type vlan protocol 802.1ad id 100\nlink add link red.100 name inside type vlan id 4094\nlink set inside up\n" +
 	"addr add 10.1.0.1/24 dev inside\nneigh add 10.1.0.9 lladdr 02:00:00:00:00:09 dev inside\n"
 
-// tagsIn are the tags of the red next hop with the MAC that ends in a byte, as they leave.
+// tagsIn are the tags of the red next hop or host whose MAC ends in a byte, as they leave.
 func (r *rig) tagsIn(last byte) []byte {
 	r.T.Helper()
-	f := regs.NextHopRow
-	for _, row := range r.Fake.Table(transport.Inner, regs.InnerTableNextHop) {
-		if f.Valid.Get(row) == 1 && f.Mac.Get(row)>>40 == uint64(last) {
-			var tags []byte
-			for i := range 4 * f.Tags.Get(row) {
-				bit := uint64(f.TagBytes.LSB) + 8*i
-				tags = append(tags, byte(row[bit/32]>>(bit%32)))
+	hop, host := regs.NextHopRow, regs.HostRow
+	for _, in := range []struct {
+		table                   regs.Table
+		valid, mac, tags, bytes regs.Field
+	}{
+		{regs.InnerTableNextHop, hop.Valid, hop.Mac, hop.Tags, hop.TagBytes},
+		{regs.InnerTableHost, host.Valid, host.Mac, host.Tags, host.TagBytes},
+	} {
+		for _, row := range r.Fake.Table(transport.Inner, in.table) {
+			if in.valid.Get(row) == 1 && in.mac.Get(row)>>40 == uint64(last) {
+				var tags []byte
+				for i := range 4 * in.tags.Get(row) {
+					bit := uint64(in.bytes.LSB) + 8*i
+					tags = append(tags, byte(row[bit/32]>>(bit%32)))
+				}
+				return tags
 			}
-			return tags
 		}
 	}
-	r.T.Fatalf("no next hop ends in %x", last)
+	r.T.Fatalf("no next hop and no host ends in %x", last)
 	return nil
 }
 
-// TestVLAN: the next hops of a VLAN, of one inside another, and of none; a gateway, and a hop that
-// no neighbour line names.
+// TestVLAN: the next hops and hosts of a VLAN, of one inside another, and of none; a gateway, and a
+// hop that no neighbour line names.
 func TestVLAN(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Quiet(vlans + "xfrm policy add dst 10.1.0.9/32 dir in action allow\nxfrm policy add dst 10.1.0.9/32 dir fwd action allow")

@@ -28,6 +28,7 @@ func Lookups(built *[3]chip.Capabilities) []Lookup {
 		{transport.Inner, regs.InnerTableInboundRule, inner.Rules, func(i *compile.Image, n int) compile.Row { return i.InboundRule[n].Row }},
 		{transport.Inner, regs.InnerTableSelector, inner.SAs, func(i *compile.Image, n int) compile.Row { return i.Selector[n] }},
 		{transport.Inner, regs.InnerTableNextHop, inner.NextHops, func(i *compile.Image, n int) compile.Row { return i.RedHop[n].Row }},
+		{transport.Inner, regs.InnerTableHost, inner.HostRows, func(i *compile.Image, n int) compile.Row { return i.Host[n] }},
 		{transport.Inner, regs.InnerTableDummy, compile.DummyRows, func(i *compile.Image, n int) compile.Row { return i.Dummy[n] }},
 		{transport.Inner, regs.InnerTableDscpSa, compile.DscpBlocks * model.Dscps, func(i *compile.Image, n int) compile.Row { return i.DSCPSA[n] }},
 		{transport.Outer, regs.OuterTableSad, outer.SADRows, func(i *compile.Image, n int) compile.Row { return i.SAD[n] }},

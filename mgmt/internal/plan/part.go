@@ -22,6 +22,11 @@ func planPart(m *model.Model, old *compile.Image, standing *compile.Standing, si
 	p := &planner{Plan: Plan{Image: &compile.Image{}, Target: t}, m: m, old: old, standing: standing, report: r}
 	p.hops(transport.Inner, regs.InnerTableNextHop, xfrm.Red, &p.Image.RedHop)
 	p.hops(transport.Outer, regs.OuterTableNextHop, xfrm.Black, &p.Image.BlackHop)
+	if t.Part.Hosts {
+		if _, err := p.hosts(sizes.Hosts, old.Host); err != nil {
+			return nil
+		}
+	}
 	p.changedKeys(xfrm.DirOut, regs.CryptoTableOutboundKey)
 	p.changedKeys(xfrm.DirIn, regs.CryptoTableInboundKey)
 	p.presetNumbers()

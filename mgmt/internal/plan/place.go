@@ -41,6 +41,18 @@ func (p *planner) hash(c transport.Chip, table regs.Table, size int, keyOf func(
 	return image, nil
 }
 
+// hosts changes the table of hosts. They are there before a row leads to hosts.
+func (p *planner) hosts(size int, have map[int]compile.Row) (map[int]compile.Row, error) {
+	writes := len(p.Writes)
+	image, err := p.hash(transport.Inner, regs.InnerTableHost, size, compile.HostKey, have, p.Target.Hosts)
+	for i := range p.Writes[writes:] {
+		if w := &p.Writes[writes+i]; w.Phase == PhaseInsert {
+			w.Phase = phaseHops
+		}
+	}
+	return image, err
+}
+
 // entries puts entries into a cuckoo table, and takes out those of some keys.
 func (p *planner) entries(c transport.Chip, table regs.Table, size int, keyOf func(compile.Row) string, have map[int]compile.Row, want []compile.Placed, gone []string) error {
 	shadow := cuckoo.New(size, func(index int) (entry cuckoo.Entry[compile.Row], used bool) {
@@ -71,6 +83,10 @@ func (p *planner) entries(c transport.Chip, table regs.Table, size int, keyOf fu
 			continue
 		}
 		writes, err := shadow.Put(key, entry.Row)
+		if err != nil && entry.Optional {
+			p.report.Warn(entry.Pos, "no room for %s, which was learned: the %s table of %d rows is full (%d are used), and packets to it are dropped", entry.Owner, table.Name, size, used)
+			continue
+		}
 		if err != nil {
 			return &compile.FullError{Err: xfrm.Errorf(entry.Pos, "no room for %s: the %s table of %d rows is full (%d are used)", entry.Owner, table.Name, size, used)}
 		}

@@ -95,6 +95,9 @@ func planOnce(m *model.Model, old *compile.Image, sizes compile.Sizes, removeFir
 	}
 	p.hops(transport.Inner, regs.InnerTableNextHop, xfrm.Red, &p.Image.RedHop)
 	p.hops(transport.Outer, regs.OuterTableNextHop, xfrm.Black, &p.Image.BlackHop)
+	if p.Image.Host, err = p.hosts(sizes.Hosts, old.Host); err != nil {
+		return nil, err
+	}
 	p.keys(xfrm.DirOut, regs.CryptoTableOutboundKey)
 	p.keys(xfrm.DirIn, regs.CryptoTableInboundKey)
 	p.presetNumbers()

@@ -26,7 +26,7 @@ var over6 = strings.NewReplacer("192.0.2.", "2001:db8:b::")
 // every other flow is of IPv6, and of each four tunnels two have IPv6 ends.
 func TestManySAs(t *testing.T) {
 	const count = 12 << 10
-	r := newRig(t, fakebox.Sizes{SABits: 14, FlowBits: 14, SADBits: 14, Rules: 32, NextHops: 256, Window: 4096, Suites: fakebox.Small.Suites})
+	r := newRig(t, fakebox.Sizes{SABits: 14, FlowBits: 14, SADBits: 14, Rules: 32, NextHops: 256, HostBits: 6, Window: 4096, Suites: fakebox.Small.Suites})
 	var text strings.Builder
 	for i := range count {
 		lines := testbox.State(i, "out") + testbox.State(i, "in") + testbox.FlowPolicy(i)
@@ -81,7 +81,7 @@ func TestManySAs(t *testing.T) {
 // table of flows to its last row.
 func TestFullTables(t *testing.T) {
 	const count = 1 << 16
-	r := newRig(t, fakebox.Sizes{SABits: 16, FlowBits: 16, SADBits: 17, Rules: 1024, NextHops: 256, Window: 4096, Suites: fakebox.Small.Suites})
+	r := newRig(t, fakebox.Sizes{SABits: 16, FlowBits: 16, SADBits: 17, Rules: 1024, NextHops: 256, HostBits: 6, Window: 4096, Suites: fakebox.Small.Suites})
 	host := func(net, i int) string { return fmt.Sprintf("198.%d.%d.%d", net, i/256, i%256) }
 	var text strings.Builder
 	text.WriteString("addr add 192.0.2.1/24 dev black\n")

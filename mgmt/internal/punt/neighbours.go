@@ -20,6 +20,8 @@ type Neighbour struct {
 	Port uint8
 	IP   netip.Addr
 	MAC  net.HardwareAddr
+	// Failed says that it has looked for the host in vain, or was told to forget it.
+	Failed bool
 }
 
 // known are the states of a neighbour whose address Linux uses, or would use.
@@ -78,6 +80,7 @@ func (d *Devices) neighbour(update netlink.NeighUpdate) (n Neighbour, ok bool) {
 			if update.Type == unix.RTM_NEWNEIGH && update.State&known != 0 && len(update.HardwareAddr) == 6 {
 				n.MAC = update.HardwareAddr
 			}
+			n.Failed = update.Type == unix.RTM_NEWNEIGH && update.State&netlink.NUD_FAILED != 0
 			return n, true
 		}
 	}

@@ -103,6 +103,9 @@ const (
 	InnerCounterDropRedSource             = 95
 	InnerCounterSelectorRowUpset          = 96
 	InnerCounterNextHopRowUpset           = 97
+	InnerCounterDropUnresolved            = 98
+	InnerCounterDropHostUpset             = 99
+	InnerCounterHostRowUpset              = 100
 )
 
 // InnerCounters is ordered by index.
@@ -205,6 +208,9 @@ var InnerCounters = []Counter{
 	{Name: "drop_red_source", Index: 95, Path: "decrypt", Kind: "drop"},
 	{Name: "selector_row_upset", Index: 96, Path: "decrypt", Kind: "info"},
 	{Name: "next_hop_row_upset", Index: 97, Path: "decrypt", Kind: "info"},
+	{Name: "drop_unresolved", Index: 98, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_host_upset", Index: 99, Path: "decrypt", Kind: "drop"},
+	{Name: "host_row_upset", Index: 100, Path: "decrypt", Kind: "info"},
 }
 
 // Counter indices of the crypto chip.

@@ -39,6 +39,7 @@ var (
 	CommonCapabilitySuitesAes192gcm16      = Field{LSB: 14, Width: 1}
 	CommonCapabilityReplayWindow           = Register{Name: "capability_replay_window", Offset: 0x044, Count: 1, Role: Build}
 	CommonCapabilityCounters               = Register{Name: "capability_counters", Offset: 0x048, Count: 1, Role: Build}
+	CommonCapabilityHostBits               = Register{Name: "capability_host_bits", Offset: 0x04c, Count: 1, Role: Build}
 	CommonStatus                           = Register{Name: "status", Offset: 0x084, Count: 1, Role: Status}
 	CommonStatusReady                      = Field{LSB: 0, Width: 1}
 	CommonStatusLinkUp                     = Field{LSB: 1, Width: 1}
@@ -80,6 +81,7 @@ var CommonRegisters = []Register{
 	CommonCapabilitySuites,
 	CommonCapabilityReplayWindow,
 	CommonCapabilityCounters,
+	CommonCapabilityHostBits,
 	CommonStatus,
 	CommonCyclesLo,
 	CommonCyclesHi,
@@ -165,6 +167,17 @@ var (
 	InnerLocalPrefix              = Register{Name: "local_prefix", Offset: 0x294, Count: 1, Role: Control, Writable: 0x0000ff3f}
 	InnerLocalPrefixIpv4          = Field{LSB: 0, Width: 6}
 	InnerLocalPrefixIpv6          = Field{LSB: 8, Width: 8}
+	InnerHostEvent                = Register{Name: "host_event", Offset: 0x298, Count: 1, Role: Status}
+	InnerHostEventVersion         = Field{LSB: 0, Width: 4}
+	InnerHostEventLost            = Field{LSB: 30, Width: 1}
+	InnerHostEventValid           = Field{LSB: 31, Width: 1}
+	InnerHostControl              = Register{Name: "host_control", Offset: 0x29c, Count: 1, Role: Control, Writable: 0x00000003}
+	InnerHostControlPop           = Field{LSB: 0, Width: 1}
+	InnerHostControlClearLost     = Field{LSB: 1, Width: 1}
+	InnerHostAddr0                = Register{Name: "host_addr_0", Offset: 0x2a0, Count: 1, Role: Status}
+	InnerHostAddr1                = Register{Name: "host_addr_1", Offset: 0x2a4, Count: 1, Role: Status}
+	InnerHostAddr2                = Register{Name: "host_addr_2", Offset: 0x2a8, Count: 1, Role: Status}
+	InnerHostAddr3                = Register{Name: "host_addr_3", Offset: 0x2ac, Count: 1, Role: Status}
 	InnerLimitOther               = Register{Name: "limit_other", Offset: 0x300, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
 	InnerLimitOtherRate           = Field{LSB: 0, Width: 16}
 	InnerLimitOtherBurst          = Field{LSB: 16, Width: 16}
@@ -220,6 +233,12 @@ var InnerRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	InnerLocalIpv62,
 	InnerLocalIpv63,
 	InnerLocalPrefix,
+	InnerHostEvent,
+	InnerHostControl,
+	InnerHostAddr0,
+	InnerHostAddr1,
+	InnerHostAddr2,
+	InnerHostAddr3,
 	InnerLimitOther,
 	InnerLimitArp,
 	InnerLimitNd,

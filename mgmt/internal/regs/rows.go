@@ -95,13 +95,14 @@ var SelectorRow = struct {
 
 // NextHopRow is the layout of one row.
 var NextHopRow = struct {
-	Bits                       int
-	Mac, Valid, Tags, TagBytes Field
+	Bits                               int
+	Mac, Valid, Tags, Subnet, TagBytes Field
 }{
 	Bits:     128,
 	Mac:      Field{LSB: 0, Width: 48},
 	Valid:    Field{LSB: 48, Width: 1},
 	Tags:     Field{LSB: 49, Width: 2},
+	Subnet:   Field{LSB: 51, Width: 1},
 	TagBytes: Field{LSB: 64, Width: 64},
 }
 
@@ -160,6 +161,20 @@ var DscpSaRow = struct {
 	Bits:  17,
 	Sa:    Field{LSB: 0, Width: 16},
 	Valid: Field{LSB: 16, Width: 1},
+}
+
+// HostRow is the layout of one row.
+var HostRow = struct {
+	Bits                                      int
+	Addr, Version, Valid, Tags, Mac, TagBytes Field
+}{
+	Bits:     248,
+	Addr:     Field{LSB: 0, Width: 128},
+	Version:  Field{LSB: 128, Width: 4},
+	Valid:    Field{LSB: 132, Width: 1},
+	Tags:     Field{LSB: 133, Width: 2},
+	Mac:      Field{LSB: 136, Width: 48},
+	TagBytes: Field{LSB: 184, Width: 64},
 }
 
 // OutboundKeyRow is the layout of one row.

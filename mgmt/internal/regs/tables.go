@@ -16,6 +16,7 @@ var (
 	InnerTableInboundRule   = Table{Name: "inbound_rule", Number: 8, Kind: "ternary", RowBits: 720}
 	InnerTableDummy         = Table{Name: "dummy", Number: 9, Kind: "direct", RowBits: 64}
 	InnerTableDscpSa        = Table{Name: "dscp_sa", Number: 10, Kind: "direct", RowBits: 17}
+	InnerTableHost          = Table{Name: "host", Number: 11, Kind: "cuckoo", RowBits: 248}
 )
 
 // InnerTables is ordered by number.
@@ -31,6 +32,7 @@ var InnerTables = []Table{
 	InnerTableInboundRule,
 	InnerTableDummy,
 	InnerTableDscpSa,
+	InnerTableHost,
 }
 
 // Tables of the crypto chip.

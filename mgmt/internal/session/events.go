@@ -42,6 +42,15 @@ func (s *Session) Audit() (events []events.Event, err error) {
 	return events, err
 }
 
+// Unresolved takes the hosts at the red port that packets went to and that have no row.
+func (s *Session) Unresolved() (hosts []netip.Addr, err error) {
+	err = s.reading(func(*store.State) (err error) {
+		hosts, err = s.source().Hosts()
+		return err
+	})
+	return hosts, err
+}
+
 // reading locks the configuration, so that no other takes events or moves SAs, and gives it to
 // `use`, which changes nothing.
 func (s *Session) reading(use func(*store.State) error) error {

@@ -4,6 +4,7 @@ package session_test
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"strings"
 	"testing"
@@ -121,6 +122,78 @@ func TestLearned(t *testing.T) {
 	check(second)
 	r.learn(nil)
 	check(second)
+}
+
+// TestHosts: a host straight behind red gets a row as soon as it is learned, follows its Ethernet
+// address and goes; no other row is written for that. Of more than fit, those stay that were there.
+func TestHosts(t *testing.T) {
+	host := func(n int) model.NextHop {
+		return model.NextHop{Dev: xfrm.Red, IP: netip.AddrFrom4([4]byte{10, 1, 0, byte(n)})}
+	}
+	r := newRig(t, fakebox.Small)
+	r.Must(fmt.Sprintf(outSA, "192.0.2.9") + "addr add 10.1.0.1/24 dev red\n")
+	macs := func() map[byte]byte {
+		out := map[byte]byte{}
+		for _, row := range r.Fake.Table(transport.Inner, regs.InnerTableHost) {
+			if regs.HostRow.Valid.Get(row) == 1 {
+				bytes := testbox.RowBytes(row)
+				out[bytes[0]] = bytes[17+5]
+			}
+		}
+		return out
+	}
+	step := func(learned map[model.NextHop]xfrm.MAC, writes int, want map[byte]byte) {
+		t.Helper()
+		r.learn(learned)
+		if got := macs(); !maps.Equal(got, want) || len(r.Fake.Log) != writes {
+			t.Errorf("%v, want %v; %d rows were written", got, want, len(r.Fake.Log))
+		}
+	}
+	step(map[model.NextHop]xfrm.MAC{host(8): {2, 0, 0, 0, 0, 8}, host(9): {2, 0, 0, 0, 0, 9}}, 2, map[byte]byte{8: 8, 9: 9})
+	step(map[model.NextHop]xfrm.MAC{host(8): {2, 0, 0, 0, 0, 8}, host(9): {2, 0, 0, 0, 0, 99}}, 1, map[byte]byte{8: 8, 9: 99})
+	step(map[model.NextHop]xfrm.MAC{host(8): {2, 0, 0, 0, 0, 8}}, 1, map[byte]byte{8: 8})
+	r.Must("neigh add 10.1.0.8 lladdr 02:00:00:00:00:77 dev red\n")
+	if got := macs(); got[8] != 0x77 {
+		t.Errorf("%v: not the address that was written", got)
+	}
+	r.Must("neigh del 10.1.0.8 dev red\n")
+	if got := macs(); got[8] != 8 {
+		t.Errorf("%v: not the address that was learned", got)
+	}
+	// Not of another network, nor the box's own; and with the address of red they all go.
+	r.learn(map[model.NextHop]xfrm.MAC{host(8): {2, 0, 0, 0, 0, 8}, {Dev: xfrm.Red, IP: netip.MustParseAddr("10.2.0.9")}: {2}})
+	if got := macs(); !maps.Equal(got, map[byte]byte{8: 8}) {
+		t.Errorf("%v", got)
+	}
+	r.Must("addr del 10.1.0.1/24 dev red\n")
+	if got := macs(); len(got) != 0 {
+		t.Errorf("%v are left", got)
+	}
+	r.Must("addr add 10.1.0.1/24 dev red\n")
+
+	// 64 rows: the ones there were stay, some find no room, and no change fails for them.
+	all := map[model.NextHop]xfrm.MAC{}
+	for n := range 30 {
+		all[host(100+n)] = xfrm.MAC{2, 0, 0, 0, 0, byte(100 + n)}
+	}
+	r.learn(all)
+	before := macs()
+	if len(before) != len(all) {
+		t.Errorf("%d of %d hosts have rows", len(before), len(all))
+	}
+	for n := range 90 {
+		all[host(10+n)] = xfrm.MAC{2, 0, 0, 0, 0, byte(10 + n)}
+	}
+	r.learn(all)
+	after := macs()
+	for last, mac := range before {
+		if after[last] != mac {
+			t.Errorf("the host %d is gone", last)
+		}
+	}
+	if len(after) < 60 || len(after) > 64 || !strings.Contains(r.Notes, "which was learned: the host table of 64 rows is full") {
+		t.Errorf("%d hosts; %s", len(after), r.Notes)
+	}
 }
 
 // TestLearnedHostsWithoutRoom: more of them than rows go to the default, and no change fails

@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -15,6 +16,10 @@ import (
 func (v *View) NextHops() (wanted []model.NextHop, learned map[model.NextHop]xfrm.MAC) {
 	return v.hops, maps.Clone(v.model.Learned)
 }
+
+// HostRoom is how many hosts straight behind red the box has room for, besides those that were
+// written: hashing fills a table to some 95 %.
+func (s *Session) HostRoom() int { return s.Box.Capabilities[transport.Inner].HostRows * 15 / 16 }
 
 // Learn makes these the addresses of hosts, in place of those learned before. Neighbours that the
 // administrator wrote come first.
@@ -29,7 +34,7 @@ func (s *Session) Learn(learned map[model.NextHop]xfrm.MAC) error {
 		return err
 	}
 	state = state.Begin()
-	state.Model.Learned, state.Model.Changes.Network = learned, true
+	state.Model.Learn(learned)
 	return s.change(state, found)
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // large has tables of the largest build.
-var large = fakebox.Sizes{SABits: 16, FlowBits: 16, SADBits: 17, Rules: 1024, NextHops: 256, Window: 4096, Suites: 0x7ffe}
+var large = fakebox.Sizes{SABits: 16, FlowBits: 16, SADBits: 17, Rules: 1024, NextHops: 256, HostBits: 6, Window: 4096, Suites: 0x7ffe}
 
 // most is how many accesses of a step are beside those of rows: counters, and the marks before
 // and behind.

@@ -124,7 +124,7 @@ def _neighbours(sim: Simulator, box: int, path: Path, cabled: bool) -> None:
         if not (cabled and device == "black"):
             Console(stderr=True).print(
                 f"{path} names no neighbour on {device}, and the box does not ask by ARP yet: what it routes out there is "
-                f"dropped (drop_no_next_hop); give 'neigh add ADDRESS lladdr MAC dev {device}'",
+                f"dropped (drop_unresolved, drop_no_next_hop); give 'neigh add ADDRESS lladdr MAC dev {device}'",
                 soft_wrap=True,
                 markup=False,
                 highlight=False,

@@ -43,6 +43,7 @@ object CommonRegs {
   }
   val capabilityReplayWindow = RegisterDesc("capability_replay_window", 0x044, RegisterRole.Build)
   val capabilityCounters = RegisterDesc("capability_counters", 0x048, RegisterRole.Build)
+  val capabilityHostBits = RegisterDesc("capability_host_bits", 0x04c, RegisterRole.Build)
   val status = RegisterDesc("status", 0x084, RegisterRole.Status)
   object Status {
     val ready = RowField(0, 1)
@@ -93,6 +94,7 @@ object CommonRegs {
     capabilitySuites,
     capabilityReplayWindow,
     capabilityCounters,
+    capabilityHostBits,
     status,
     cyclesLo,
     cyclesHi,

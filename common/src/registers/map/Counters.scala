@@ -101,6 +101,9 @@ object InnerCounters {
   val dropRedSource = 95
   val selectorRowUpset = 96
   val nextHopRowUpset = 97
+  val dropUnresolved = 98
+  val dropHostUpset = 99
+  val hostRowUpset = 100
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("rx_frames", 0, "encrypt", "received"),
     CounterDesc("rx_bytes", 1, "encrypt", "info"),
@@ -199,7 +202,10 @@ object InnerCounters {
     CounterDesc("drop_inner_own_source", 94, "decrypt", "drop"),
     CounterDesc("drop_red_source", 95, "decrypt", "drop"),
     CounterDesc("selector_row_upset", 96, "decrypt", "info"),
-    CounterDesc("next_hop_row_upset", 97, "decrypt", "info")
+    CounterDesc("next_hop_row_upset", 97, "decrypt", "info"),
+    CounterDesc("drop_unresolved", 98, "decrypt", "drop"),
+    CounterDesc("drop_host_upset", 99, "decrypt", "drop"),
+    CounterDesc("host_row_upset", 100, "decrypt", "info")
   )
 }
 

@@ -99,6 +99,21 @@ object InnerRegs {
     val ipv4 = RowField(0, 6)
     val ipv6 = RowField(8, 8)
   }
+  val hostEvent = RegisterDesc("host_event", 0x298, RegisterRole.Status)
+  object HostEvent {
+    val version = RowField(0, 4)
+    val lost = RowField(30, 1)
+    val valid = RowField(31, 1)
+  }
+  val hostControl = RegisterDesc("host_control", 0x29c, RegisterRole.Control, writable = 0x3L, pulse = 0x3L)
+  object HostControl {
+    val pop = RowField(0, 1)
+    val clearLost = RowField(1, 1)
+  }
+  val hostAddr0 = RegisterDesc("host_addr_0", 0x2a0, RegisterRole.Status)
+  val hostAddr1 = RegisterDesc("host_addr_1", 0x2a4, RegisterRole.Status)
+  val hostAddr2 = RegisterDesc("host_addr_2", 0x2a8, RegisterRole.Status)
+  val hostAddr3 = RegisterDesc("host_addr_3", 0x2ac, RegisterRole.Status)
   val limitOther = RegisterDesc("limit_other", 0x300, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
   object LimitOther {
     val rate = RowField(0, 16)
@@ -163,6 +178,12 @@ object InnerRegs {
     localIpv62,
     localIpv63,
     localPrefix,
+    hostEvent,
+    hostControl,
+    hostAddr0,
+    hostAddr1,
+    hostAddr2,
+    hostAddr3,
     limitOther,
     limitArp,
     limitNd,

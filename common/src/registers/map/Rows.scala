@@ -157,11 +157,13 @@ object NextHopRow extends Row {
   val mac = RowField(0, 48)
   val valid = RowField(48, 1)
   val tags = RowField(49, 2)
+  val subnet = RowField(51, 1)
   val tagBytes = RowField(64, 64)
   val fields: Seq[(String, RowField)] = Seq(
     "mac" -> mac,
     "valid" -> valid,
     "tags" -> tags,
+    "subnet" -> subnet,
     "tag_bytes" -> tagBytes
   )
 }
@@ -227,6 +229,24 @@ object DscpSaRow extends Row {
   val fields: Seq[(String, RowField)] = Seq(
     "sa" -> sa,
     "valid" -> valid
+  )
+}
+
+object HostRow extends Row {
+  val bits: Int = 248
+  val addr = RowField(0, 128)
+  val version = RowField(128, 4)
+  val valid = RowField(132, 1)
+  val tags = RowField(133, 2)
+  val mac = RowField(136, 48)
+  val tagBytes = RowField(184, 64)
+  val fields: Seq[(String, RowField)] = Seq(
+    "addr" -> addr,
+    "version" -> version,
+    "valid" -> valid,
+    "tags" -> tags,
+    "mac" -> mac,
+    "tag_bytes" -> tagBytes
   )
 }
 

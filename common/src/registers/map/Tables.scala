@@ -14,6 +14,7 @@ object InnerTables {
   val inboundRule = 8
   val dummy = 9
   val dscpSa = 10
+  val host = 11
   val all: Seq[TableDesc] = Seq(
     TableDesc("flow", 0, "cuckoo", FlowRow, writeOnly = false),
     TableDesc("rule", 1, "ternary", RuleRow, writeOnly = false),
@@ -25,7 +26,8 @@ object InnerTables {
     TableDesc("policy_usage", 7, "direct", PolicyUsageRow, writeOnly = false),
     TableDesc("inbound_rule", 8, "ternary", RuleRow, writeOnly = false),
     TableDesc("dummy", 9, "direct", DummyRow, writeOnly = false),
-    TableDesc("dscp_sa", 10, "direct", DscpSaRow, writeOnly = false)
+    TableDesc("dscp_sa", 10, "direct", DscpSaRow, writeOnly = false),
+    TableDesc("host", 11, "cuckoo", HostRow, writeOnly = false)
   )
 }
 

@@ -10,7 +10,7 @@ struct Counter {
   const char *name, *path, *kind;
 };
 
-inline constexpr std::array<Counter, 98> kInnerCounters{{
+inline constexpr std::array<Counter, 101> kInnerCounters{{
     {"rx_frames", "encrypt", "received"},
     {"rx_bytes", "encrypt", "info"},
     {"drop_rx_bad_fcs", "encrypt", "drop"},
@@ -109,6 +109,9 @@ inline constexpr std::array<Counter, 98> kInnerCounters{{
     {"drop_red_source", "decrypt", "drop"},
     {"selector_row_upset", "decrypt", "info"},
     {"next_hop_row_upset", "decrypt", "info"},
+    {"drop_unresolved", "decrypt", "drop"},
+    {"drop_host_upset", "decrypt", "drop"},
+    {"host_row_upset", "decrypt", "info"},
 }};
 
 inline constexpr std::array<Counter, 28> kCryptoCounters{{

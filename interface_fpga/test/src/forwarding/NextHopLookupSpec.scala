@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+package sallyport.iface.forwarding
+
+import chisel3._
+import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.registers.map.{HostRow, NextHopRow}
+import sallyport.common.simulation.CompiledOnce
+import sallyport.common.table.{CuckooHash, FlippedCuckooTable, TablePort}
+
+import java.net.InetAddress
+import scala.util.Random
+
+/** [[NextHopLookup]] whose rows of hosts have flipped bits. */
+private class FlippedHosts(hosts: Int, hops: Int) extends Module {
+  val flips = IO(FlippedCuckooTable.flips(HostRow.bits))
+  private val lookup = Module(new NextHopLookup(hosts, hops, FlippedCuckooTable.table(flips)))
+  val io = IO(chiselTypeOf(lookup.io))
+  io <> lookup.io
+}
+
+/** Which station a packet goes to (RFC 1812 5.2.4.3). */
+class NextHopLookupSpec extends AnyFunSuite with CompiledOnce {
+  private val hosts = 64
+  private val hops = 16
+  private val own = "10.1.0.1"
+  private val ownV6 = "2001:db8:1::1"
+
+  private case class Station(mac: BigInt, tags: Int = 0, tagBytes: BigInt = 0)
+  private case class Query(to: String, named: Int)
+  private sealed trait Answer
+  private case class To(station: Station) extends Answer
+  private case object Unresolved extends Answer
+  private case object Nowhere extends Answer
+  private case object Upset extends Answer
+
+  private def number(text: String): BigInt = BigInt(1, InetAddress.getByName(text).getAddress)
+  private def version(text: String): Int = if (text.contains(":")) 6 else 4
+
+  private def hostRow(address: String, station: Station): BigInt =
+    HostRow.addr.put(number(address)) | HostRow.version.put(version(address)) | HostRow.valid.put(1) |
+      HostRow.mac.put(station.mac) | HostRow.tags.put(station.tags) | HostRow.tagBytes.put(station.tagBytes)
+
+  private def hopRow(station: Station, subnet: Boolean): BigInt =
+    NextHopRow.valid.put(1) | NextHopRow.mac.put(station.mac) | NextHopRow.tags.put(station.tags) |
+      NextHopRow.tagBytes.put(station.tagBytes) | NextHopRow.subnet.put(if (subnet) 1 else 0)
+
+  private def place(address: String, way: Int): Int = {
+    val key = HostRow.addr.put(number(address)) | HostRow.version.put(version(address))
+    val perWay = hosts / CuckooHash.ways
+    way * perWay + CuckooHash.row(way, key, HostRow.version.msb + 1, perWay)
+  }
+
+  private class Bench(dut: FlippedHosts) {
+    def start(): Unit = {
+      dut.flips.foreach(_.poke(0))
+      dut.io.packet.valid.poke(false)
+      for (table <- Seq(dut.io.hostTable, dut.io.nextHopTable)) table.request.valid.poke(false)
+      dut.io.box.own.v4.poke(number(own))
+      dut.io.box.own.v6.poke(number(ownV6))
+      dut.io.box.prefixV4.poke(24)
+      dut.io.box.prefixV6.poke(64)
+      dut.reset.poke(true)
+      dut.clock.step()
+      dut.reset.poke(false)
+      while (!dut.io.ready.peek().litToBoolean) dut.clock.step()
+    }
+
+    def write(table: TablePort, index: Int, row: BigInt): Unit = {
+      table.request.bits.write.poke(true)
+      table.request.bits.index.poke(index)
+      table.request.bits.row.poke(row)
+      table.request.valid.poke(true)
+      while (!table.request.ready.peek().litToBoolean) dut.clock.step()
+      dut.clock.step()
+      table.request.valid.poke(false)
+      while (!table.response.valid.peek().litToBoolean) dut.clock.step()
+      assert(!table.response.bits.error.peek().litToBoolean)
+      dut.clock.step()
+    }
+    def host(address: String, station: Station, way: Int = 0): Unit =
+      write(dut.io.hostTable, place(address, way), hostRow(address, station))
+    def hop(index: Int, station: Station, subnet: Boolean = false): Unit =
+      write(dut.io.nextHopTable, index, hopRow(station, subnet))
+
+    private def answer(): Answer = {
+      val found = dut.io.found
+      if (found.upset.peek().litToBoolean) Upset
+      else if (found.known.peek().litToBoolean) {
+        assert(!found.unresolved.peek().litToBoolean)
+        To(
+          Station(
+            found.mac.peek().litValue,
+            found.tags.count.peek().litValue.toInt,
+            found.tags.bytes.peek().litValue
+          )
+        )
+      } else if (found.unresolved.peek().litToBoolean) Unresolved
+      else Nowhere
+    }
+
+    /** The answers to queries of consecutive cycles. */
+    def ask(queries: Seq[Query]): Seq[Answer] = {
+      val answers = for (cycle <- 0 until queries.size + NextHopLookup.latency) yield {
+        val query = queries.lift(cycle)
+        dut.io.packet.valid.poke(query.isDefined)
+        for (Query(to, named) <- query) {
+          dut.io.packet.bits.v6.poke(version(to) == 6)
+          dut.io.packet.bits.destination.poke(number(to))
+          dut.io.packet.bits.named.poke(named)
+        }
+        val answered = answer()
+        dut.clock.step()
+        answered
+      }
+      answers.drop(NextHopLookup.latency)
+    }
+    def ask(to: String, named: Int): Answer = ask(Seq(Query(to, named))).head
+  }
+
+  private def station(n: Int): Station = Station(BigInt(0x020000000000L) + n)
+
+  test("hosts at the port, gateways, unknown hosts and nothing at all, at a packet a cycle") {
+    simulate(new FlippedHosts(hosts, hops)) { dut =>
+      val bench = new Bench(dut)
+      bench.start()
+      bench.hop(3, station(3))
+      bench.hop(4, station(4), subnet = true)
+      bench.hop(6, Station(0x66, 1, 0x44332211L))
+      bench.host("10.1.0.9", station(9))
+      bench.host("10.1.0.10", Station(0x10, 2, BigInt("8877665544332211", 16)), way = 3)
+      bench.host("2001:db8:1::9", station(90), way = 1)
+      // Of another network of the port, and the same number in the other version.
+      bench.host("172.16.0.9", station(72), way = 2)
+
+      val wants = Seq[(Query, Answer)](
+        // A host's own address counts, whatever is named.
+        Query("10.1.0.9", 0) -> To(station(9)),
+        Query("10.1.0.9", 3) -> To(station(9)),
+        Query("10.1.0.9", 4) -> To(station(9)),
+        Query("10.1.0.9", 5) -> To(station(9)),
+        Query("10.1.0.9", 0xffff) -> To(station(9)),
+        Query("10.1.0.10", 3) -> To(Station(0x10, 2, BigInt("8877665544332211", 16))),
+        Query("2001:db8:1::9", 3) -> To(station(90)),
+        Query("172.16.0.9", 3) -> To(station(72)),
+        Query("::10.1.0.9", 3) -> To(station(3)),
+        // No row, of the port's network.
+        Query("10.1.0.11", 0) -> Unresolved,
+        Query("10.1.0.11", 3) -> Unresolved,
+        Query("10.1.0.11", 5) -> Unresolved,
+        Query("10.1.0.11", 0x103) -> Unresolved,
+        Query("10.1.0.11", 4) -> To(station(4)),
+        Query("2001:db8:1::ffff", 3) -> Unresolved,
+        // Below and above it, and of the other version.
+        Query("10.0.255.255", 3) -> To(station(3)),
+        Query("10.1.1.0", 3) -> To(station(3)),
+        Query("2001:db8:0:ffff:ffff:ffff:ffff:ffff", 3) -> To(station(3)),
+        Query("2001:db8:1:1::", 6) -> To(Station(0x66, 1, 0x44332211L)),
+        // Row 0 is for hosts, and no other row that is empty or does not exist.
+        Query("192.0.2.7", 0) -> Unresolved,
+        Query("192.0.2.7", 5) -> Nowhere,
+        Query("192.0.2.7", hops) -> Nowhere,
+        Query("192.0.2.7", 0x103) -> Nowhere,
+        // Groups are no hosts.
+        Query("224.0.0.9", 0) -> Nowhere,
+        Query("239.255.255.255", 3) -> To(station(3)),
+        Query("255.255.255.255", 0) -> Nowhere,
+        Query("ff02::9", 0) -> Nowhere,
+        Query("ff05::9", 3) -> To(station(3)),
+        Query("223.255.255.255", 0) -> Unresolved,
+        Query("240.0.0.1", 0) -> Unresolved,
+        Query("feff::", 0) -> Unresolved
+      )
+      for ((query, want) <- wants) assert(bench.ask(query.to, query.named) == want, query)
+      val random = new Random(4)
+      val mixed = Seq.fill(300)(wants(random.nextInt(wants.size)))
+      for (((query, want), got) <- mixed.zip(bench.ask(mixed.map(_._1)))) assert(got == want, query)
+
+      // Row 0 stands for all hosts without a row; and no longer when it is cleared.
+      bench.hop(0, station(1000))
+      for ((query, want) <- wants) {
+        val group = Set("224.0.0.9", "255.255.255.255", "ff02::9")(query.to)
+        val now = if (want == Unresolved || group) To(station(1000)) else want
+        assert(bench.ask(query.to, query.named) == now, query)
+      }
+      bench.write(dut.io.nextHopTable, 0, 0)
+      for ((query, want) <- wants) assert(bench.ask(query.to, query.named) == want, query)
+
+      // A host moves, and goes.
+      bench.host("10.1.0.9", station(99))
+      assert(bench.ask("10.1.0.9", 3) == To(station(99)))
+      bench.write(dut.io.hostTable, place("10.1.0.9", 0), 0)
+      assert(bench.ask("10.1.0.9", 3) == Unresolved)
+
+      // A port without addresses has no network; row 0 is for hosts all the same.
+      dut.io.box.own.v4.poke(0)
+      dut.io.box.own.v6.poke(0)
+      dut.clock.step(2)
+      assert(bench.ask("10.1.0.11", 3) == To(station(3)))
+      assert(bench.ask("0.0.0.9", 3) == To(station(3)))
+      assert(bench.ask("2001:db8:1::ffff", 3) == To(station(3)))
+      assert(bench.ask("10.1.0.11", 0) == Unresolved)
+      assert(bench.ask("10.1.0.10", 0).isInstanceOf[To])
+    }
+  }
+
+  test("a flipped bit of a row of hosts sends no packet to another station") {
+    simulate(new FlippedHosts(hosts, hops)) { dut =>
+      val bench = new Bench(dut)
+      bench.start()
+      bench.hop(3, station(3))
+      bench.host("10.1.0.9", station(9), way = 2)
+      assert(bench.ask("10.1.0.9", 3) == To(station(9)))
+      for (bit <- 0 to HostRow.bits) {
+        dut.flips(2).poke(BigInt(1) << bit)
+        assert(bench.ask("10.1.0.9", 3) == Upset, s"bit $bit")
+        assert(bench.ask("10.2.0.9", 3) == Upset, s"bit $bit, of a host that has no row")
+      }
+      dut.flips(2).poke(0)
+      assert(bench.ask("10.2.0.9", 3) == To(station(3)))
+    }
+  }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package events_test
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+
+	"sallyport/mgmt/internal/fakebox"
+	"sallyport/mgmt/internal/session"
+)
+
+// TestHosts: the hosts of events, of both IP versions, each once; 16 at a time.
+func TestHosts(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	take := func() (hosts []netip.Addr) {
+		t.Helper()
+		if err := r.Session(func(s *session.Session) (err error) { hosts, err = s.Unresolved(); return err }); err != nil {
+			t.Fatal(err)
+		}
+		return hosts
+	}
+	if got := take(); len(got) != 0 {
+		t.Errorf("%v without events", got)
+	}
+	want := []netip.Addr{netip.MustParseAddr("10.1.0.9"), netip.MustParseAddr("2001:db8:1:2:3:4:5:6"), netip.MustParseAddr("::10.1.0.9")}
+	for _, host := range want {
+		r.Fake.Unresolved(host)
+	}
+	if got := take(); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := take(); len(got) != 0 {
+		t.Errorf("%v again", got)
+	}
+	for n := range 20 {
+		r.Fake.Unresolved(netip.AddrFrom4([4]byte{10, 1, 0, byte(n)}))
+	}
+	if got := take(); len(got) != 16 {
+		t.Errorf("%d of 16 events", len(got))
+	}
+}
