@@ -94,11 +94,12 @@ class RuleWriter(p: TernaryTableParams) extends Module {
   private def mask(row: UInt): UInt = row(p.rowBits - 1, p.maskLsb)
   private def isValid(row: UInt): Bool = row(p.valid.lsb)
 
-  // Only the result changes. Two steps, for some 700 bits are compared.
+  // Only the result changes, and the copy has no flipped bit. Two steps, for some 700 bits are compared.
   private val differences = value(copied) ^ value(software.row) | mask(copied) ^ mask(software.row)
   private val differs = RegNext(VecInit(differences.asBools.grouped(chunkBits).map(VecInit(_).asUInt.orR).toSeq))
   private val bothValid = RegNext(isValid(software.row) && isValid(copied))
-  private val stays = RegNext(bothValid && !differs.asUInt.orR)
+  private val isWrong = RegNext(word.xorR)
+  private val stays = RegNext(bothValid && !differs.asUInt.orR && !isWrong)
   private val address = Reg(UInt(chunkBits.W))
   private val select = UIntToOH(software.index, p.rows)
   private val ownGroup = UIntToOH(software.index >> groupLow, p.rows / groupRows)
@@ -182,7 +183,6 @@ class RuleWriter(p: TernaryTableParams) extends Module {
   }
   when(loading && come < groupRows.U)(valids := Cat(isValid(row), valids) >> 1)
   private val isCopy = RegNext(loading && come < groupRows.U && !own, false.B)
-  private val isWrong = RegNext(word.xorR)
   when(state === idle) { doubtful := false.B }.elsewhen(isCopy && isWrong) { doubtful := true.B }
 
   // Registered, for each bit goes to every group of a memory. A column left behind by a clear meets

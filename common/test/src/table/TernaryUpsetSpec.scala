@@ -149,6 +149,15 @@ class TernaryUpsetSpec extends AnyFunSuite with CompiledOnce {
           for (_ <- 0 until 400) driver.step()
           right()
         }
+        // A copy with a flipped bit that is as the row that software writes.
+        val changed = keys(3).flipBit(40)
+        table.flips.copy.poke(BigInt(1) << 40)
+        driver.writeRow(3, changed | all << maskLsb | RuleRow.valid.put(1) | RuleRow.sa.put(55))
+        table.flips.copy.poke(0)
+        for (_ <- 0 until 400) driver.step()
+        found(changed)
+        for (_ <- 0 until 400) driver.step()
+        assert(found(changed).contains(55) && found(keys(3)).contains(last))
       }
     }
   }
