@@ -57,7 +57,7 @@ def test_each_host_behind_a_tunnel_has_its_own_address(make_box, route: str) -> 
 
 
 def test_unknown_hosts_are_dropped_by_name_and_others_are_not(make_box) -> None:
-    """What lies behind a gateway goes there; what has no route and no host has a name of its own."""
+    """Packets behind a gateway go there; those to unknown hosts have a counter of their own."""
     tunnel = Tunnel()
     inner = [packet(dst, n) for n, dst in enumerate([SILENT, FIRST, SILENT6, BEHIND, SILENT, THIRD])]
     sender = tunnel.peer_sender()

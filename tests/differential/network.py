@@ -12,7 +12,7 @@ MAC_OF_PORT = {"red": "02:72:00:00:00:99", "black": "02:62:c0:00:02:01"}
 DEFAULT_HOP = {"red": "02:00:00:00:00:01", "black": "02:00:00:00:00:02"}
 LOCAL = {4: "192.0.2.1", 6: "2001:db8:c0::1"}
 RED_LOCAL = ("10.1.128.129/25", "2001:db8:1:8000::81/64")  # a part of each SPACE
-# Hosts straight behind red, and beside them addresses that nobody has.
+# Hosts straight behind red, and beside them addresses without a host.
 HOSTS = {
     str(ip_interface(own).ip + n): f"02:cc:00:00:{kind:02x}:{n:02x}"
     for kind, own in enumerate(RED_LOCAL)

@@ -205,7 +205,7 @@ for number in range(1, 200):
 
 
 def test_hosts_are_found_as_packets_go_to_them(tmp_path: Path) -> None:
-    """Nobody names the hosts on red: the first packet to each is lost, and has Linux look for it.
+    """No line names the hosts on red: the first packet to each is lost, and has Linux look for it.
     One that changes its MAC address is followed."""
     with live_box(tmp_path, lines=UNKNOWN_HOSTS) as (run, red, black), hosts("box") as (box,):
         red.run("ip", "addr", "add", f"{SECOND_HOST}/24", "dev", RED_TAP)

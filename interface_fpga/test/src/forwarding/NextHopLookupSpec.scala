@@ -133,7 +133,7 @@ class NextHopLookupSpec extends AnyFunSuite with CompiledOnce {
       bench.host("172.16.0.9", station(72), way = 2)
 
       val wants = Seq[(Query, Answer)](
-        // A host's own address counts, whatever is named.
+        // A host's own address counts, under any named row.
         Query("10.1.0.9", 0) -> To(station(9)),
         Query("10.1.0.9", 3) -> To(station(9)),
         Query("10.1.0.9", 4) -> To(station(9)),

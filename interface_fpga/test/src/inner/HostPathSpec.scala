@@ -45,7 +45,7 @@ class HostPathSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
     simulate(new InnerPathsHarness(config)) { dut =>
       val bench = new InnerBench(dut, config)
       bench.start()
-      // scapy's packets in IPv4 and IPv6, decrypted and in clear, whose SA or rule names row 0 or 7.
+      // scapy's packets in IPv4 and IPv6, decrypted and in clear, under row 0 or 7.
       val sent = decrypts.filter(row => row.frame.nonEmpty && row.packet.sequence < 5000)
       def to(row: Decrypt): (Int, BigInt) = {
         val ip = row.packet.bytes.map(_ & 0xff)
