@@ -95,8 +95,10 @@ func (m *Model) addState(c xfrm.StateAdd) error {
 		return xfrm.Errorf(c.Pos, "there is no SA with dst %s proto %s spi 0x%x to update", c.State.Dst, c.State.Proto, c.State.SPI)
 	}
 	sa := &SA{State: c.State, Age: m.age(), Pos: c.Pos, Fresh: true}
-	m.inheritPath(sa)
-	if old != nil {
+	if m.inheritPath(sa); old != nil {
+		if old.Path != nil {
+			sa.Path = old.Path
+		}
 		m.RemoveSAs([]*SA{old})
 	}
 	m.insertSA(sa)

@@ -65,7 +65,7 @@ func (n *Network) copy() Network {
 		own := *link
 		out.Links[dev] = &own
 	}
-	out.Learned, out.Paths, out.Punt = maps.Clone(n.Learned), maps.Clone(n.Paths), maps.Clone(n.Punt)
+	out.Learned, out.Punt = maps.Clone(n.Learned), maps.Clone(n.Punt)
 	for dev, groups := range out.Punt {
 		out.Punt[dev] = maps.Clone(groups)
 	}

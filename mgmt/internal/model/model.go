@@ -35,6 +35,8 @@ type SA struct {
 	Used int64 `json:"used,omitempty"`
 	// Warned says that its soft limit in time was told.
 	Warned bool `json:"warned,omitempty"`
+	// Path is a path MTU that ICMP told, of an outbound SA.
+	Path *LearnedMTU `json:"path,omitempty"`
 
 	Pos   xfrm.Pos `json:"-"` // where it was written
 	Fresh bool     `json:"-"` // not on the chips yet
@@ -135,8 +137,6 @@ type Network struct {
 	VLANs  []VLAN           `json:"vlans,omitempty"`
 	// Learned are addresses of hosts that the kernel found; those in Neighs come first.
 	Learned map[NextHop]xfrm.MAC `json:"learned,omitempty"`
-	// Paths are path MTUs that ICMP told, by the ages of outbound SAs.
-	Paths map[uint64]LearnedMTU `json:"paths,omitempty"`
 	// Reassembly are the limits of datagrams that wait for fragments.
 	Reassembly Reassembly `json:"reassembly,omitzero"`
 	// Punt has the limits of punted and injected frames that differ from those after reset, by

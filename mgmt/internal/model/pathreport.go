@@ -3,7 +3,6 @@
 package model
 
 import (
-	"maps"
 	"math"
 	"net/netip"
 
@@ -57,42 +56,56 @@ func (m *Model) Reported(r PathReport) *SA {
 	return sa
 }
 
-// FollowPaths gives the path MTUs of after some were told, by the ages of their SAs, and without
-// those whose time is over. `changed` has the ages of the SAs whose path MTU is another.
-func (m *Model) FollowPaths(told map[uint64]uint32, now int64) (paths map[uint64]LearnedMTU, changed []uint64) {
-	paths = map[uint64]LearnedMTU{}
-	maps.Copy(paths, m.Paths)
-	for age, path := range m.Paths {
-		if path.Until <= now {
-			delete(paths, age)
-			changed = append(changed, age)
+// mostAsked is how many SAs of two endpoints a new one is compared with.
+const mostAsked = 16
+
+// NewPaths gives the path MTUs that change as some are told, by the ages of their SAs, and as the
+// time of others is over, which are nil.
+func (m *Model) NewPaths(told map[uint64]uint32, now int64) map[uint64]*LearnedMTU {
+	changed := map[uint64]*LearnedMTU{}
+	for sa := range values(m.SAs.told) {
+		if sa.Path.Until <= now {
+			changed[sa.Age] = nil
 		}
 	}
 	for age, mtu := range told {
 		if sa := m.SAs.OfAge(age); sa != nil && mtu < m.PathMTU(sa) {
-			paths[age] = LearnedMTU{mtu, now + PathAge}
-			changed = append(changed, age)
+			changed[age] = &LearnedMTU{mtu, now + PathAge}
 		}
 	}
-	return paths, changed
+	return changed
 }
 
-// inheritPath gives a new SA the path MTU of the youngest one with its endpoints and reqid, as IKE
-// rekeys that: the path is the same, and so is the time when it is forgotten.
+// SetPaths has SAs keep to such path MTUs, and gives these SAs, the oldest first.
+func (m *Model) SetPaths(paths map[uint64]*LearnedMTU) []*SA {
+	for age, path := range paths {
+		m.EditSA(m.SAs.OfAge(age), func(sa *SA) { sa.Path = path })
+		m.Changes.Paths[age] = m.SAs.OfAge(age)
+	}
+	return m.Changes.OtherPaths()
+}
+
+// inheritPath gives a new SA the lowest path MTU of those with its endpoints and reqid, as IKE
+// rekeys one of them: the path is the same, and so is the time when it is forgotten. It asks the
+// youngest of them, so that its cost has a bound.
 func (m *Model) inheritPath(sa *SA) {
-	key := ends{sa.Src, sa.Dst, sa.ReqID}
+	key, left := ends{sa.Src, sa.Dst, sa.ReqID}, mostAsked
 	m.SAs.ends.Descend(ended{ends: key, age: math.MaxUint64}, func(e ended) bool {
-		if path, told := m.Paths[e.age]; told && e.ends == key {
-			m.Paths[sa.Age] = path
+		if e.ends != key {
+			return false
 		}
-		return false
+		if path := e.sa.Path; path != nil && (sa.Path == nil || path.MTU < sa.Path.MTU) {
+			sa.Path = path
+		}
+		left--
+		return left > 0
 	})
 }
 
 // PathsOver says whether the time of some path MTU is over.
 func (m *Model) PathsOver(now int64) bool {
-	for _, path := range m.Paths {
-		if path.Until <= now {
+	for sa := range values(m.SAs.told) {
+		if sa.Path.Until <= now {
 			return true
 		}
 	}
@@ -102,7 +115,7 @@ func (m *Model) PathsOver(now int64) bool {
 // TunnelMTU is the MTU of an SA's path: that of its route, 0 for none, or what ICMP told if that
 // is lower.
 func (m *Model) TunnelMTU(sa *SA, mtu uint32) uint32 {
-	if path, told := m.Paths[sa.Age]; told && (mtu == 0 || path.MTU < mtu) {
+	if path := sa.Path; path != nil && (mtu == 0 || path.MTU < mtu) {
 		return path.MTU
 	}
 	return mtu

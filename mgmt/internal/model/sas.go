@@ -23,6 +23,7 @@ type SAs struct {
 	rows    *btree.Map[uint64, *SA]    // of those that have a row
 	timed   *btree.Map[uint64, *SA]    // with limits in time, by age
 	dummy   *btree.Map[uint64, *SA]    // that send dummy packets, by age
+	told    *btree.Map[uint64, *SA]    // with a path MTU that ICMP told, by age
 	dscps   *btree.Map[uint64, *SA]    // that are for some DSCPs or map them, by age
 	senders [2]*btree.Map[uint64, *SA] // outbound tunnels over IPv4 and IPv6, by age
 	count   [2]int                     // outbound, inbound, of those that have a row
@@ -58,7 +59,7 @@ func newTree[T any](compare func(a, b T) int) *btree.BTreeG[T] {
 // NewSAs is none.
 func NewSAs() SAs {
 	return SAs{
-		ages: &btree.Map[uint64, *SA]{}, rows: &btree.Map[uint64, *SA]{}, timed: &btree.Map[uint64, *SA]{}, dummy: &btree.Map[uint64, *SA]{}, dscps: &btree.Map[uint64, *SA]{},
+		ages: &btree.Map[uint64, *SA]{}, rows: &btree.Map[uint64, *SA]{}, timed: &btree.Map[uint64, *SA]{}, dummy: &btree.Map[uint64, *SA]{}, told: &btree.Map[uint64, *SA]{}, dscps: &btree.Map[uint64, *SA]{},
 		senders: [2]*btree.Map[uint64, *SA]{{}, {}},
 		keys: newTree(func(a, b keyed) int {
 			return cmp.Or(a.dst.Compare(b.dst), cmp.Compare(a.spi, b.spi), cmp.Compare(a.proto, b.proto))
@@ -69,7 +70,7 @@ func NewSAs() SAs {
 }
 
 func (s *SAs) copy() SAs {
-	return SAs{s.ages.Copy(), s.keys.Copy(), s.ends.Copy(), s.spis.Copy(), s.rows.Copy(), s.timed.Copy(), s.dummy.Copy(), s.dscps.Copy(), [2]*btree.Map[uint64, *SA]{s.senders[0].Copy(), s.senders[1].Copy()}, s.count}
+	return SAs{s.ages.Copy(), s.keys.Copy(), s.ends.Copy(), s.spis.Copy(), s.rows.Copy(), s.timed.Copy(), s.dummy.Copy(), s.told.Copy(), s.dscps.Copy(), [2]*btree.Map[uint64, *SA]{s.senders[0].Copy(), s.senders[1].Copy()}, s.count}
 }
 
 // Len is their number.
@@ -151,6 +152,8 @@ func (s *SAs) put(sa *SA) {
 	for tree, in := range s.some(sa) {
 		if in {
 			tree.Set(sa.Age, sa)
+		} else {
+			tree.Delete(sa.Age)
 		}
 	}
 	if !sa.Fresh {
@@ -214,5 +217,5 @@ func (s *SAs) remove(sa *SA) {
 
 // some are the trees of some SAs alone, and whether one is in each.
 func (s *SAs) some(sa *SA) map[*btree.Map[uint64, *SA]]bool {
-	return map[*btree.Map[uint64, *SA]]bool{s.timed: sa.Time.Given(), s.dummy: sa.Dummy != nil, s.dscps: sa.ForDSCP != 0 || sa.DSCP.Map != nil}
+	return map[*btree.Map[uint64, *SA]]bool{s.timed: sa.Time.Given(), s.dummy: sa.Dummy != nil, s.told: sa.Path != nil, s.dscps: sa.ForDSCP != 0 || sa.DSCP.Map != nil}
 }

@@ -50,17 +50,11 @@ func (s *Session) LearnPaths(told map[uint64]uint32) (changed []*model.SA, m *mo
 	if err != nil || found.tables != tablesKnown {
 		return nil, nil, err
 	}
-	paths, ages := state.Model.FollowPaths(told, s.now().Unix())
-	if len(ages) == 0 {
+	paths := state.Model.NewPaths(told, s.now().Unix())
+	if len(paths) == 0 {
 		return nil, state.Model, nil
 	}
 	state = state.Begin()
-	state.Model.Paths = paths
-	for _, age := range ages {
-		if sa := state.Model.SAs.OfAge(age); sa != nil {
-			state.Model.Changes.Paths[age] = sa
-			changed = append(changed, sa)
-		}
-	}
+	changed = state.Model.SetPaths(paths)
 	return changed, state.Model, s.change(state, found)
 }

@@ -153,14 +153,16 @@ func TestPathMTU(t *testing.T) {
 	now = now.Add(time.Second)
 	learn()
 	check(0, 1446)
-	// One that comes beside it, as IKE rekeys it, has its path MTU, and forgets it as it would.
+	// One that comes beside it, as IKE rekeys it, has its path MTU, and forgets it as it would. So it
+	// does if a younger one has learned nothing.
+	r.Must("xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x100a reqid 1 mode tunnel " + fmt.Sprintf(pathKey, 6) + "\n")
 	learn(1400)
 	now = now.Add(300 * time.Second)
 	r.Must("xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x1009 reqid 1 mode tunnel " + fmt.Sprintf(pathKey, 8) + "\n")
 	r.Must("xfrm state delete src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x1001\n")
 	rekeyed := func(want uint64) {
 		t.Helper()
-		if got := regs.TunnelRow.Mtu.Get(r.Fake.Table(transport.Outer, regs.OuterTableTunnel)[3]); got != want {
+		if got := regs.TunnelRow.Mtu.Get(r.Fake.Table(transport.Outer, regs.OuterTableTunnel)[4]); got != want {
 			t.Errorf("the rekeyed SA has MTU %d, want %d", got, want)
 		}
 	}
@@ -173,6 +175,7 @@ func TestPathMTU(t *testing.T) {
 	rekeyed(0)
 	r.Must("xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x1001 reqid 1 mode tunnel " + fmt.Sprintf(pathKey, 7) + "\n")
 	r.Must("xfrm state delete src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x1009\n")
+	r.Must("xfrm state delete src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x100a\n")
 	check(0, 1446)
 	// A new SA behind its deletion begins without.
 	learn(1400)
