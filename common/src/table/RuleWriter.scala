@@ -94,7 +94,8 @@ class RuleWriter(p: TernaryTableParams) extends Module {
   private def mask(row: UInt): UInt = row(p.rowBits - 1, p.maskLsb)
   private def isValid(row: UInt): Bool = row(p.valid.lsb)
 
-  // Only the result changes, and the copy has no flipped bit. Two steps, for some 700 bits are compared.
+  // Only the result changes, and the copy has no flipped bit. Two steps, for some 700 bits are
+  // compared.
   private val differences = value(copied) ^ value(software.row) | mask(copied) ^ mask(software.row)
   private val differs = RegNext(VecInit(differences.asBools.grouped(chunkBits).map(VecInit(_).asUInt.orR).toSeq))
   private val bothValid = RegNext(isValid(software.row) && isValid(copied))

@@ -153,8 +153,8 @@ func TestPathMTU(t *testing.T) {
 	now = now.Add(time.Second)
 	learn()
 	check(0, 1446)
-	// One that comes beside it, as IKE rekeys it, has its path MTU, and forgets it as it would. So it
-	// does if a younger one has learned nothing.
+	// One that comes beside it, as IKE rekeys it, has its path MTU, and forgets it as it would. So
+	// it is if a younger one has learned nothing.
 	r.Must("xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x100a reqid 1 mode tunnel " + fmt.Sprintf(pathKey, 6) + "\n")
 	learn(1400)
 	now = now.Add(300 * time.Second)
