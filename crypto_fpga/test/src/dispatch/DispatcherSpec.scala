@@ -25,6 +25,9 @@ class DispatcherSpec extends AnyFunSuite with CompiledOnce {
     dut.clock.step(2)
     dut.reset.poke(false)
     dut.io.blocked.poke(false)
+    dut.io.closed.poke(false)
+    dut.io.test.request.poke(false)
+    dut.io.test.beat.valid.poke(false)
     idle()
     dut.io.bypass.ready.poke(true)
     for (lane <- 0 until lanes) {
