@@ -23,8 +23,8 @@ class SelfTestSchedule(lanes: Int) extends Module {
     val cycles = Output(UInt(32.W))
   })
 
-  private val running = RegNext(io.encrypt.running || io.decrypt.running, true.B)
-  private val before = RegNext(running, true.B)
+  private val running = RegNext(io.encrypt.running || io.decrypt.running, false.B)
+  private val before = RegNext(running, false.B)
   private val runs = RegInit(0.U(16.W))
   private val now = RegInit(0.U(32.W))
   private val last = RegInit(0.U(32.W))
