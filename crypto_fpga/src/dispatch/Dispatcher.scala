@@ -131,7 +131,16 @@ class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
     stageFirst := false.B
     dropping := true.B
   }
-  // Not `stageFirst`: it has no order entry, and nothing withdraws it.
+  // The lane took the key with the first beat, and has lost it; a bypassed packet needs none. The
+  // meta is no secret, and the bypass reads it with every beat. Nor is the suite, by which a lane
+  // files every beat, the last as the first.
+  private val keyless = WireDefault(PathJob.none.lane)
+  keyless.suite := stageJob.lane.suite
+  keyless.icv := stageJob.lane.icv
+  keyless.meta := stageJob.lane.meta
+  when(io.blocked && !stageFirst) { stageJob.lane := keyless }
+  // Not `stageFirst`: it has no order entry, and nothing withdraws it. Behind the erasure, which
+  // keeps the suite of the beat that was there.
   io.test.beat.ready := io.test.request && first && !stageValid
   when(io.test.beat.fire) {
     stageValid := true.B
@@ -142,14 +151,6 @@ class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
     stageJob.lane := io.test.beat.bits.meta
     target := io.test.lane
   }
-  // The lane took the key with the first beat, and has lost it; a bypassed packet needs none. The
-  // meta is no secret, and the bypass reads it with every beat. Nor is the suite, by which a lane
-  // files every beat, the last as the first.
-  private val keyless = WireDefault(PathJob.none.lane)
-  keyless.suite := stageJob.lane.suite
-  keyless.icv := stageJob.lane.icv
-  keyless.meta := stageJob.lane.meta
-  when(io.blocked && !stageFirst) { stageJob.lane := keyless }
 
   for ((lane, index) <- io.lane.zipWithIndex) {
     lane.valid := stageValid && target(index)
