@@ -52,7 +52,7 @@ private[selftest] class AnswerCheck(config: LaneConfig, layout: AnswerLayout, ha
   private object State extends ChiselEnum { val idle, offer, beat, words, judge, taken = Value }
   private val state = RegInit(State.idle)
   private val item = RegEnable(io.start.bits, io.start.valid)
-  private val fast = RegNext(layout.fast(item.index))
+  private val fast = RegEnable(layout.fast(io.start.bits.index), io.start.valid)
   private val address = Reg(UInt(layout.addressBits.W))
   private val step = Reg(UInt(4.W))
   private val second = Reg(Bool())
@@ -69,7 +69,7 @@ private[selftest] class AnswerCheck(config: LaneConfig, layout: AnswerLayout, ha
   private val comparing = state === State.words && step < AnswerLayout.beatWords.U
   private val expected = Mux(item.forged, 0.U, io.data)
   private val differs = RegNext(RegNext(comparing, false.B), false.B) && io.word =/= expected
-  io.select := step
+  io.select := step(log2Ceil(AnswerLayout.beatWords) - 1, 0)
   io.address := RegNext(address)
 
   private val bytes = RegNext(layout.answerBytes(item.index))
