@@ -196,7 +196,7 @@ class SelfTest(config: LaneConfig, lanes: Int, test: SelfTestConfig) extends Mod
     val mine = lane(i) && state =/= State.idle
     order.away := RegNext(failed(i) || mine, true.B)
     order.tested := tested && lane(i)
-    order.failed := Mux(tested && lane(i), hangs, failed(i))
+    order.failed := RegNext(Mux(tested && lane(i), hangs, failed(i)), false.B)
     order.grant := Mux(lane(i), check.io.grant.asUInt, 0.U).asTypeOf(order.grant)
     order.take := check.io.take && lane(i)
     order.select := check.io.select
