@@ -20,7 +20,7 @@ NEXT_HEADER = 4
 
 
 def _made(what: str, size: int) -> bytes:
-    """Bytes that nobody chose: a hash of what they are for."""
+    """Bytes without a choice in them: a hash of their purpose."""
     return hashlib.shake_128(f"sallyport self-test {what}".encode()).digest(size)
 
 
@@ -28,7 +28,7 @@ KEY = _made("key", 32)
 AUTH_KEY = _made("authentication key", 32)
 SALT = _made("salt", 4)
 SPI = _made("SPI", 4)
-SEQUENCE = _made("sequence number", 8)  # of 64 bits, all of which the ICV covers
+SEQUENCE = _made("sequence number", 8)  # 64 bits, and the ICV covers them all
 IV = _made("IV", 8)
 PAYLOAD = _made("payload", PAYLOAD_BYTES)
 

@@ -18,8 +18,8 @@ class AnswerFacts extends Bundle {
 
 /**
  * Lets one packet out of the lane under test and compares all of it with the known answer: every
- * byte, the length of both beats, the verdict, length and next header. A forged packet must come out
- * as one empty beat with the verdict `badIcv`.
+ * byte, the length of both beats, the verdict, length and next header. A forged packet must come
+ * out as one empty beat with the verdict `badIcv`.
  *
  * The beat stands still at the lane's exit, so its words are compared one after the other: `select`
  * names one, and `word` has it two cycles later. `done` pulses once the last beat has been taken;
@@ -28,7 +28,7 @@ class AnswerFacts extends Bundle {
 private[selftest] class AnswerCheck(config: LaneConfig, layout: AnswerLayout, hangCycles: Int) extends Module {
   val io = IO(new Bundle {
 
-    /** Low: what was begun is given up. */
+    /** Low: the check gives up a packet that it has begun. */
     val active = Input(Bool())
     val start = Flipped(Valid(new TestItem(layout.indexBits)))
     val address = Output(UInt(layout.addressBits.W))

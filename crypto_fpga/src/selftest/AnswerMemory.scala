@@ -34,7 +34,7 @@ private[selftest] class AnswerLayout(config: LaneConfig) {
   def key(index: UInt): UInt = choose(index, keys.map(place), addressBits)
   def auth(index: UInt): UInt = choose(index, auths.map(place), addressBits)
 
-  /** What goes into a lane, and what has to come out. */
+  /** Where the bytes stand that go into a lane, and those that must come out. */
   def question(index: UInt): UInt = choose(index, if (config.encrypt) keys.map(_ => 0) else packets.map(place), addressBits)
   def answer(index: UInt): UInt = choose(index, if (config.encrypt) packets.map(place) else keys.map(_ => 0), addressBits)
 
@@ -55,7 +55,7 @@ private[selftest] object AnswerLayout {
   val beatWords: Int = 8
 }
 
-/** The memory: row `address` is in `data` a cycle later. A block RAM, whose contents never change. */
+/** The memory: row `address` is in `data` a cycle later. A block RAM with constant contents. */
 private[selftest] class AnswerRom(name: String, rows: Seq[BigInt]) extends ExtModule {
   override def desiredName = name
 

@@ -94,7 +94,8 @@ type Event struct {
 	Path string `json:"path,omitempty"`
 	Lane *int   `json:"lane,omitempty"`
 
-	// Whether what a noise, disk, tamper, ready, upset or selftest event tells of is as it should be.
+	// Whether the thing that a noise, disk, tamper, ready, upset or selftest event tells of is as
+	// it should be.
 	OK *bool `json:"ok,omitempty"`
 
 	// Of an acquire, whose src, dst and proto are the packet's.

@@ -116,7 +116,7 @@ class SelfTestSpec extends SharedModel[DuplexHarness, SelfTestBench] {
       val (plain, esp) = traffic(5)
       assert(exchange(decrypt, esp).map(_.bytes) == plain.map(_.bytes))
       counts()
-      // What has hung stays out.
+      // A lane that has hung stays out.
       command()
       untilDone()
       assert(failed == (3, 0))
