@@ -5,13 +5,14 @@ below FOLDER."""
 import sys
 from pathlib import Path
 
-from . import languages
+from . import answers, languages
 from .model import read
 from .shape import ListError
 
 FILES = {
     "regs/suites.rdl": languages.systemrdl,
     "crypto_fpga/src/suite/SuiteList.scala": languages.scala,
+    "crypto_fpga/src/selftest/KnownAnswerList.scala": answers.scala,
     "mgmt/internal/suite/list.go": languages.go,
     "mgmt/strongswan/suites.inc": languages.charon,
     "sim/engine/src/model/suite_list.h": languages.cpp,

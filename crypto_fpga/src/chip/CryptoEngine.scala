@@ -13,6 +13,7 @@ import sallyport.crypto.keys.Zeroizer
 import sallyport.crypto.lane.{LaneConfig, LanePorts}
 import sallyport.crypto.noise.NoiseSource
 import sallyport.crypto.path.{DecryptPath, EncryptPath, PathClock, PathControl}
+import sallyport.crypto.selftest.SelfTestSchedule
 
 /** What a link tells the chip beside its packets. */
 class LinkState extends Bundle {
@@ -79,8 +80,17 @@ class CryptoEngine(config: CryptoConfig, lane: LaneConfig => LanePorts) extends 
   zeroizer.io.request := fields.zeroize(word)
   zeroizer.io.tamper := io.tamper
   zeroizer.io.tablesReady := encrypt.io.tableReady && decrypt.io.tableReady
-  io.ready := !zeroizer.io.blocked
+  io.ready := !zeroizer.io.blocked && encrypt.io.test.started && decrypt.io.test.started
   bank.io.clear := zeroizer.io.clearSoftware
+
+  private val schedule = Module(new SelfTestSchedule(config.lanes))
+  schedule.io.command := CryptoRegs.SelfTestControl.run(bank.io.control(CryptoRegs.selfTestControl))
+  schedule.io.period := bank.io.control(CryptoRegs.selfTestPeriod)
+  schedule.io.encrypt := encrypt.io.test
+  schedule.io.decrypt := decrypt.io.test
+  bank.io.status(CryptoRegs.selfTestStatus) := schedule.io.status
+  bank.io.status(CryptoRegs.selfTestFailed) := schedule.io.failed
+  bank.io.status(CryptoRegs.selfTestCycles) := schedule.io.cycles
 
   for (
     (control, bypass) <- Seq(encrypt.io.control -> fields.bypassEncrypt, decrypt.io.control -> fields.bypassDecrypt)
@@ -92,25 +102,26 @@ class CryptoEngine(config: CryptoConfig, lane: LaneConfig => LanePorts) extends 
     control.clearTables := zeroizer.io.clearTables
     control.zeroizeLanes := zeroizer.io.zeroizeLanes
     control.scrub := zeroizer.io.scrub
+    control.runTest := schedule.io.run
   }
 
   private def clockOf(
       in: Bool,
       out: Bool,
       tables: Seq[TablePort],
-      ready: Bool,
+      rests: Bool,
       control: PathControl,
       counts: Record
   ): Clock = {
     val (received, left) = counts.elements.toSeq.partition { case (name, _) => name == "received" }
-    val stirs = in || out || tables.map(_.request.valid).reduce(_ || _) || !ready
+    val stirs = in || out || tables.map(_.request.valid).reduce(_ || _) || !rests
     PathClock(received.head._2.asUInt, left.map(_._2.asUInt), stirs, control)
   }
   encryptClock := clockOf(
     encrypt.io.in.valid,
     encrypt.io.out.valid,
     Seq(encrypt.io.table, encrypt.io.numbers),
-    encrypt.io.tableReady,
+    encrypt.io.tableReady && !encrypt.io.test.running,
     encrypt.io.control,
     encrypt.io.counts
   )
@@ -118,7 +129,7 @@ class CryptoEngine(config: CryptoConfig, lane: LaneConfig => LanePorts) extends 
     decrypt.io.in.valid,
     decrypt.io.out.valid,
     Seq(decrypt.io.table, decrypt.io.numbers),
-    decrypt.io.tableReady,
+    decrypt.io.tableReady && !decrypt.io.test.running,
     decrypt.io.control,
     decrypt.io.counts
   )
@@ -166,6 +177,7 @@ class CryptoEngine(config: CryptoConfig, lane: LaneConfig => LanePorts) extends 
     CryptoCounters.dropEncSequenceExhausted -> encrypt.io.counts.exhausted,
     CryptoCounters.dropEncOversize -> encrypt.io.counts.oversize,
     CryptoCounters.dropEncUpset -> encrypt.io.counts.upset,
+    CryptoCounters.dropEncSelfTest -> encrypt.io.counts.selfTest,
     CryptoCounters.encNumberRepaired -> encrypt.io.upsets.numberRepaired,
     CryptoCounters.encNumberLost -> encrypt.io.upsets.numberLost,
     CryptoCounters.encKeyRepaired -> encrypt.io.upsets.keyRepaired,
@@ -182,6 +194,7 @@ class CryptoEngine(config: CryptoConfig, lane: LaneConfig => LanePorts) extends 
     CryptoCounters.dropDecIcv -> decrypt.io.counts.icv,
     CryptoCounters.dropDecPadding -> decrypt.io.counts.padding,
     CryptoCounters.dropDecDummy -> decrypt.io.counts.dummy,
+    CryptoCounters.dropDecSelfTest -> decrypt.io.counts.selfTest,
     CryptoCounters.redTxPackets -> decrypt.io.counts.sent,
     CryptoCounters.controlRepaired -> bank.io.repaired
   )

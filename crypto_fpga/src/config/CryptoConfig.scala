@@ -4,6 +4,7 @@ package sallyport.crypto.config
 import sallyport.common.registers.map.{CommonRegs, CryptoRegs, RegisterDesc}
 import sallyport.crypto.lane.LaneConfig
 import sallyport.crypto.noise.NoiseConfig
+import sallyport.crypto.selftest.SelfTestConfig
 import sallyport.crypto.suite.{AuthKind, CipherKind, Suite}
 
 /**
@@ -25,6 +26,8 @@ import sallyport.crypto.suite.{AuthKind, CipherKind, Suite}
  *   both links carry messages ([[sallyport.common.link.LinkMessages]]): a card's register tunnels
  * @param noise
  *   how the board's noise chip is read and tested
+ * @param selfTest
+ *   of the lanes; none where a spec has other things in their place
  * @param version
  *   of the hardware, `major.minor.patch`
  * @param simulation
@@ -41,12 +44,14 @@ case class CryptoConfig(
     linkBeats: Int = 512,
     linkMessages: Boolean = false,
     noise: NoiseConfig = NoiseConfig(),
+    selfTest: Option[SelfTestConfig] = Some(SelfTestConfig()),
     version: String = "0.0.0",
     simulation: Boolean = true,
     modelled: Boolean = false
 ) {
   require(saBits >= 1 && saBits <= 16, s"saBits is $saBits, but the link carries SA numbers of 1 to 16 bits")
   require(simulation || !modelled, "models of lanes are for simulation: leave modelled out")
+  require(simulation || selfTest.isDefined, "lanes without a self-test are for simulation: leave selfTest in")
   require(lanes >= 1 && lanes <= 16, s"$lanes lanes a direction: choose 1 to 16")
 
   def lane(encrypt: Boolean): LaneConfig = LaneConfig(encrypt, suites, slots, laneBeats)

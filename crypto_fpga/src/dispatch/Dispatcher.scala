@@ -7,6 +7,7 @@ import sallyport.common.link.LinkMeta
 import sallyport.common.queue.LutQueue
 import sallyport.common.stream.{NoMeta, PacketBeat, PacketStream}
 import sallyport.crypto.lane.LaneJob
+import sallyport.crypto.selftest.TestEntry
 
 /** A packet that dispatch dropped. */
 class DropEvent extends Bundle {
@@ -33,6 +34,10 @@ class DropEvent extends Bundle {
  * packet begins to enter a lane or the bypass (`drop` says `notReady`); one that has begun is
  * finished. A packet whose first beat waits for a lane is withdrawn, which is the one exception to
  * the rule at [[sallyport.common.stream.PacketBeat]]; a lane's `zeroize` is high by then.
+ *
+ * `closed`: the same while no lane is in service, but `drop` says `selfTest`, of bypassed packets
+ * too. A packet of the self-test comes by `test`, and enters its lane between two packets of the
+ * traffic, `closed` or not; it has no `order`.
  */
 class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
   val io = IO(new Bundle {
@@ -42,6 +47,8 @@ class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
     /** A job has left the queue of `jobs` entries. */
     val jobTaken = Output(Bool())
     val blocked = Input(Bool())
+    val closed = Input(Bool())
+    val test = Flipped(new TestEntry(lanes))
     val lane = Vec(lanes, PacketStream(new LaneJob))
 
     /** Of each lane: [[LanePorts.room]]. */
@@ -73,7 +80,8 @@ class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
 
   private val readies = io.bypass.ready ## VecInit(io.lane.map(_.ready)).asUInt
   private val targetReady = (readies & target).orR
-  private val withdraw = io.blocked && stageValid && stageFirst
+  private val shut = io.blocked || io.closed
+  private val withdraw = shut && stageValid && stageFirst
   private val stageFire = stageValid && targetReady
   private val withdrawn = withdraw && !stageFire
 
@@ -82,9 +90,10 @@ class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
   private val dropping = Reg(Bool())
   private val route = jobQueue.io.route
   private val fast = jobQueue.io.fast
-  private val dropsFirst = io.blocked || (route =/= Route.lane && route =/= Route.bypass)
+  private val passes = route === Route.lane || route === Route.bypass
+  private val dropsFirst = shut || !passes
   private val pick = Mux(fast, picker.io.pick(1), picker.io.pick(0))
-  private val startable = jobQueue.io.out.valid &&
+  private val startable = jobQueue.io.out.valid && !io.test.request &&
     (dropsFirst || route === Route.bypass || Mux(fast, picker.io.valid(1), picker.io.valid(0)))
   private val drops = Mux(first, dropsFirst, dropping)
   private val take = !withdraw && (drops || !stageValid || stageFire) && (!first || startable)
@@ -130,6 +139,18 @@ class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
   keyless.icv := stageJob.lane.icv
   keyless.meta := stageJob.lane.meta
   when(io.blocked && !stageFirst) { stageJob.lane := keyless }
+  // Not `stageFirst`: it has no order entry, and nothing withdraws it. Behind the erasure, which
+  // keeps the suite of the beat that was there.
+  io.test.beat.ready := io.test.request && first && !stageValid
+  when(io.test.beat.fire) {
+    stageValid := true.B
+    stageBeat.data := io.test.beat.bits.data
+    stageBeat.bytes := io.test.beat.bits.bytes
+    stageBeat.last := io.test.beat.bits.last
+    stageBeat.error := false.B
+    stageJob.lane := io.test.beat.bits.meta
+    target := io.test.lane
+  }
 
   for ((lane, index) <- io.lane.zipWithIndex) {
     lane.valid := stageValid && target(index)
@@ -153,7 +174,9 @@ class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
   io.order.bits.epoch := stageJob.epoch
 
   io.drop.valid := RegNext((starts && drops) || withdrawn, false.B)
-  io.drop.bits.route := RegNext(Mux(io.blocked || withdrawn, Route.notReady, route))
+  io.drop.bits.route := RegNext(
+    Mux(io.blocked, Route.notReady, Mux(withdrawn || (io.closed && passes), Route.selfTest, route))
+  )
   io.drop.bits.epoch := RegNext(Mux(withdrawn, stageJob.epoch, job.epoch))
   private val dropped = Mux(withdrawn, stageJob.lane.meta, job.lane.meta)
   io.drop.bits.prefix.valid := RegNext(dropped.hasPrefix)

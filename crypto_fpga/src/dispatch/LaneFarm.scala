@@ -7,6 +7,7 @@ import sallyport.common.link.LinkMeta
 import sallyport.common.queue.PacketQueue
 import sallyport.common.stream.{NoMeta, PacketStream}
 import sallyport.crypto.lane.{LaneConfig, LanePorts}
+import sallyport.crypto.selftest.{LaneGuard, SelfTest, SelfTestConfig, SelfTestState, TestEntry}
 
 /**
  * The lanes of one direction between their dispatch and their merge.
@@ -19,10 +20,21 @@ import sallyport.crypto.lane.{LaneConfig, LanePorts}
  * No deadlock: the merge waits only for the packet that was granted first, which is finished (or in
  * the bypass), and dispatch waits only for room in front of it.
  *
+ * With a [[SelfTest]], packets whose lane fails come out as `merged` with the verdict `laneFailed`.
+ * When all have failed, all packets are dropped with the route `selfTest`.
+ *
  * @param lane
  *   makes a lane and gives its ports
+ * @param test
+ *   of the lanes; none where other things stand in for lanes
  */
-class LaneFarm(config: LaneConfig, lanes: Int, jobs: Int, lane: LaneConfig => LanePorts) extends Module {
+class LaneFarm(
+    config: LaneConfig,
+    lanes: Int,
+    jobs: Int,
+    lane: LaneConfig => LanePorts,
+    test: Option[SelfTestConfig] = None
+) extends Module {
   val io = IO(new Bundle {
     val in = Flipped(PacketStream(new NoMeta))
     val job = Flipped(Decoupled(new PathJob))
@@ -33,6 +45,8 @@ class LaneFarm(config: LaneConfig, lanes: Int, jobs: Int, lane: LaneConfig => La
     val hold = Input(Bool())
     val blocked = Input(Bool())
     val zeroize = Input(Bool())
+    val runTest = Input(Bool())
+    val test = Output(new SelfTestState(lanes))
   })
 
   private val dispatcher = Module(new Dispatcher(lanes, jobs))
@@ -44,8 +58,16 @@ class LaneFarm(config: LaneConfig, lanes: Int, jobs: Int, lane: LaneConfig => La
 
   private val merge = Module(new Merge(lanes))
   private val order = Module(new OrderArbiter(lanes, LaneFarm.packets(config, lanes)))
+  private val tests = test.map(parameters => Module(new SelfTest(config, lanes, parameters)))
   for (index <- 0 until lanes) {
-    val ports = lane(config)
+    val made = lane(config)
+    val ports = tests.fold(made) { tests =>
+      val guard = Module(new LaneGuard(test.get.hangCycles))
+      guard.io.lane <> made
+      guard.io.order := tests.io.order(index)
+      tests.io.view(index) := guard.io.view
+      guard.io.traffic
+    }
     ports.in <> dispatcher.io.lane(index)
     dispatcher.io.room(index) := ports.room
     order.io.offer(index) := ports.offer
@@ -65,6 +87,25 @@ class LaneFarm(config: LaneConfig, lanes: Int, jobs: Int, lane: LaneConfig => La
   merge.io.hold := io.hold
   io.out <> merge.io.out
   io.merged := merge.io.event
+
+  private val entry = Wire(new TestEntry(lanes))
+  dispatcher.io.test <> entry
+  tests match {
+    case Some(tests) =>
+      tests.io.run := io.runTest
+      tests.io.blocked := io.blocked
+      entry <> tests.io.entry
+      io.test := tests.io.state
+    case None =>
+      entry.request := false.B
+      entry.beat.valid := false.B
+      entry.beat.bits := DontCare
+      entry.lane := 0.U
+      io.test.failed := 0.U
+      io.test.running := false.B
+      io.test.started := true.B
+  }
+  dispatcher.io.closed := RegNext(io.test.failed.andR, false.B)
 }
 
 object LaneFarm {

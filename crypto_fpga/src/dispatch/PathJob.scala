@@ -9,7 +9,7 @@ import sallyport.crypto.lane.LaneJob
  * counter).
  */
 object Route extends ChiselEnum {
-  val lane, bypass, notReady, noKey, wrongMode, bypassDenied, exhausted, oversize, truncated, upset = Value
+  val lane, bypass, notReady, noKey, wrongMode, bypassDenied, exhausted, oversize, truncated, upset, selfTest = Value
 }
 
 /** A packet's fate and everything a lane needs for it. */

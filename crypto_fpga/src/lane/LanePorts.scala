@@ -88,6 +88,9 @@ object Verdict extends ChiselEnum {
 
   /** Its keys were zeroized while it was in the lane. */
   val zeroized = Value
+
+  /** Never a lane's: it has failed ([[sallyport.crypto.selftest.LaneGuard]]). */
+  val laneFailed = Value
 }
 
 /** Metadata of a lane's output. */

@@ -13,6 +13,7 @@ import sallyport.crypto.config.CryptoConfig
 import sallyport.crypto.dispatch.{LaneFarm, PathJob, Route}
 import sallyport.crypto.keys.DecryptFetch
 import sallyport.crypto.lane.{LaneConfig, LanePorts, Verdict}
+import sallyport.crypto.selftest.SelfTestState
 
 /**
  * Packets of the decrypt path by fate, in this cycle. `received` = `sent` + the others once the
@@ -31,6 +32,9 @@ class DecryptCounts extends Bundle {
   /** By length alone, and by a lane. */
   val truncated = UInt(2.W)
 
+  /** Its lane has failed, or all have. */
+  val selfTest = UInt(2.W)
+
   /** Dropped before the lanes, and zeroized in one. */
   val notReady = UInt(2.W)
 }
@@ -44,7 +48,8 @@ class DecryptCounts extends Bundle {
  * or not a multiple of 4 bytes (`truncated`), without a usable key row of their SPI (`noKey`), in
  * another mode than the row's or with a clear prefix that cannot be one (`wrongMode`); and by what
  * the lane finds: `icv`, `padding`, a pad longer than the payload (`truncated`), next header 59
- * (`dummy`).
+ * (`dummy`); and those whose lane has failed, or all that come while no lane is in service
+ * (`selfTest`).
  *
  * `audit` tells of each packet that is dropped as `icv`, a cycle later, and stalls nothing.
  *
@@ -63,6 +68,7 @@ class DecryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
     val numbers = Flipped(new TablePort)
     val tableReady = Output(Bool())
     val control = Input(new PathControl)
+    val test = Output(new SelfTestState(config.lanes))
     val counts = Output(new DecryptCounts)
     val audit = Valid(new AuditEvent)
   })
@@ -73,7 +79,7 @@ class DecryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
   // way back.
   private val inFlight = PathJob.waiting + 1 + LaneFarm.packets(laneConfig, config.lanes) + 1
   private val fetch = Module(new DecryptFetch(config.saBits, config.suites, inFlight, PathJob.waiting))
-  private val farm = Module(new LaneFarm(laneConfig, config.lanes, PathJob.waiting, lane))
+  private val farm = Module(new LaneFarm(laneConfig, config.lanes, PathJob.waiting, lane, config.selfTest))
 
   prefixes.io.in <> io.in
   fetch.io.in <> prefixes.io.bare
@@ -90,12 +96,14 @@ class DecryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
   io.tableReady := fetch.io.tableReady
   fetch.io.allowBypass := io.control.allowBypass
   fetch.io.allowFrames := io.control.allowFrames
-  fetch.io.closed := !io.control.enable
+  fetch.io.closed := !io.control.enable || !farm.io.test.started
   fetch.io.blocked := io.control.blocked
   fetch.io.clear := io.control.clearTables
   fetch.io.scrub := io.control.scrub
   farm.io.blocked := io.control.blocked
   farm.io.zeroize := io.control.zeroizeLanes
+  farm.io.runTest := io.control.runTest
+  io.test := farm.io.test
 
   // What a lane found authentic raises the SA's highest number, padding and next header whatever
   // they are.
@@ -129,5 +137,6 @@ class DecryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
   io.counts.padding := merged(Verdict.badPadding)
   io.counts.dummy := merged(Verdict.dummy)
   io.counts.truncated := dropped(Route.truncated) +& merged(Verdict.truncated)
+  io.counts.selfTest := dropped(Route.selfTest) +& merged(Verdict.laneFailed)
   io.counts.notReady := dropped(Route.notReady) +& merged(Verdict.zeroized)
 }

@@ -11,6 +11,7 @@ import sallyport.crypto.config.CryptoConfig
 import sallyport.crypto.dispatch.{LaneFarm, PathJob, Route}
 import sallyport.crypto.keys.{EncryptFetch, EncryptUpsets}
 import sallyport.crypto.lane.{LaneConfig, LanePorts, Verdict}
+import sallyport.crypto.selftest.SelfTestState
 
 /** What either path of the chip takes from the chip around it. */
 class PathControl extends Bundle {
@@ -29,6 +30,9 @@ class PathControl extends Bundle {
   val clearTables = Bool()
   val zeroizeLanes = Bool()
   val scrub = Bool()
+
+  /** A pulse: the self-test runs. */
+  val runTest = Bool()
 }
 
 /**
@@ -45,6 +49,9 @@ class EncryptCounts extends Bundle {
   val oversize = Bool()
   val upset = Bool()
 
+  /** Its lane has failed, or all have. */
+  val selfTest = UInt(2.W)
+
   /** Dropped before the lanes, and zeroized in one. */
   val notReady = UInt(2.W)
 }
@@ -57,7 +64,8 @@ class EncryptCounts extends Bundle {
  * `allowBypass` and bypass frames without `allowFrames` (`bypassDenied`); packets without a usable
  * key row (`noKey`), in another mode than the row's or with a clear prefix that cannot be one
  * (`wrongMode`), whose ESP packet would exceed 9582 bytes (`oversize`), whose SA has no number left
- * (`exhausted`), or has lost its counter or key row to flipped bits (`upset`).
+ * (`exhausted`), or has lost its counter or key row to flipped bits (`upset`); and those whose lane
+ * has failed, or all that come while no lane is in service (`selfTest`).
  *
  * What leaves is an ESP packet made by a lane, in transport mode behind the clear headers with
  * which it came, or a packet that came with `bypass` while that was allowed, and says so in its
@@ -74,6 +82,7 @@ class EncryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
     val numbers = Flipped(new TablePort)
     val tableReady = Output(Bool())
     val control = Input(new PathControl)
+    val test = Output(new SelfTestState(config.lanes))
     val counts = Output(new EncryptCounts)
     val softLimit = Valid(UInt(config.saBits.W))
     val exhausted = Valid(UInt(config.saBits.W))
@@ -82,7 +91,7 @@ class EncryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
 
   private val prefixes = Module(new PrefixDetour)
   private val fetch = Module(new EncryptFetch(config.saBits, config.suites, PathJob.waiting))
-  private val farm = Module(new LaneFarm(config.lane(encrypt = true), config.lanes, PathJob.waiting, lane))
+  private val farm = Module(new LaneFarm(config.lane(encrypt = true), config.lanes, PathJob.waiting, lane, config.selfTest))
 
   prefixes.io.in <> io.in
   fetch.io.in <> prefixes.io.bare
@@ -103,12 +112,14 @@ class EncryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
   io.tableReady := fetch.io.tableReady
   fetch.io.allowBypass := io.control.allowBypass
   fetch.io.allowFrames := io.control.allowFrames
-  fetch.io.closed := !io.control.enable
+  fetch.io.closed := !io.control.enable || !farm.io.test.started
   fetch.io.blocked := io.control.blocked
   fetch.io.clear := io.control.clearTables
   fetch.io.scrub := io.control.scrub
   farm.io.blocked := io.control.blocked
   farm.io.zeroize := io.control.zeroizeLanes
+  farm.io.runTest := io.control.runTest
+  io.test := farm.io.test
   farm.io.hold := false.B
   io.softLimit := fetch.io.softLimit
   io.exhausted := fetch.io.exhausted
@@ -124,7 +135,11 @@ class EncryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
   io.counts.exhausted := dropped(Route.exhausted)
   io.counts.oversize := dropped(Route.oversize)
   io.counts.upset := dropped(Route.upset)
+  io.counts.selfTest := dropped(Route.selfTest) +& merged(Verdict.laneFailed)
   io.counts.notReady := dropped(Route.notReady) +& merged(Verdict.zeroized)
 
-  assert(!farm.io.merged.valid || merged(Verdict.ok) || merged(Verdict.zeroized), "an encrypting lane judges nothing")
+  assert(
+    !farm.io.merged.valid || Seq(Verdict.ok, Verdict.zeroized, Verdict.laneFailed).map(merged).reduce(_ || _),
+    "an encrypting lane judges nothing"
+  )
 }

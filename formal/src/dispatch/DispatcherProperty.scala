@@ -29,6 +29,15 @@ class DispatcherProperty
   dut.io.job.valid := job.valid
   dut.io.job.bits := job.bits
   dut.io.blocked := blocked
+  dut.io.closed := any(Bool())
+  // A packet of the self-test enters a lane as one of the route `lane` does.
+  private val test = any(Valid(chiselTypeOf(dut.io.test.beat.bits)))
+  private val testLane = any(UInt(lanes.W))
+  dut.io.test.request := any(Bool())
+  dut.io.test.beat.valid := test.valid
+  dut.io.test.beat.bits := test.bits
+  dut.io.test.lane := testLane
+  assume(PopCount(testLane) === 1.U && test.bits.meta.meta.sa(1))
   for (n <- 0 until lanes) {
     dut.io.lane(n).ready := ready(n)
     dut.io.room(n) := any(Vec(2, Bool()))

@@ -17,7 +17,7 @@ class MergeProperty
         bug = Bug("Merge", raw"= \|verdict;", "= 1'h0;"),
         assumes = Seq(
           "An order entry names one way: Dispatcher.",
-          "A packet with another verdict than `ok` is one beat: LaneOutlet.",
+          "A packet with another verdict than `ok` is one beat: LaneOutlet, LaneGuard.",
           "No lane has a bypass packet, and none else goes past the lanes: Dispatcher, KeyDecision."
         ),
         depth = 2,

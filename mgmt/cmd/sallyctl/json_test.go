@@ -65,7 +65,7 @@ func check(t *testing.T, command, text string) any {
 var lists = map[string]string{
 	"xfrm-state": "-s xfrm state list", "xfrm-policy": "-s xfrm policy list", "state-count": "xfrm state count", "policy-count": "xfrm policy count",
 	"addr": "addr show", "link": "link show", "route": "route show", "neigh": "neigh show", "punt": "punt show", "reassembly": "reassembly show",
-	"qos": "qos show", "skip-headers": "skip-headers show", "config": "config show",
+	"qos": "qos show", "skip-headers": "skip-headers show", "config": "config show", "selftest": "selftest",
 }
 
 // TestJSON: what each list prints as JSON is as the schema says, with the box alone and through a

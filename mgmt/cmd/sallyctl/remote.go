@@ -121,6 +121,15 @@ func (r *remote) cards() (map[string]card.State, error) {
 	return answer.Cards, err
 }
 
+func (r *remote) selfTest(run bool) (chip.SelfTest, error) {
+	var answer chip.SelfTest
+	err := r.with(func(ctx context.Context, c *client.Client) error {
+		m, err := c.SelfTest(ctx, &sallyportv1.SelfTestRequest{Run: run})
+		return unless(err, func() error { return wire.Read(m, &answer) })
+	})
+	return answer, err
+}
+
 func (r *remote) drp(drpAccess) error {
 	return usageError{errors.New("card drp is for bringing cards up: stop sallyportd first")}
 }

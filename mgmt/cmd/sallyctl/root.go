@@ -93,7 +93,7 @@ func newRoot() *cobra.Command {
 			},
 		})
 	}
-	root.AddCommand(newCounters(o), newEvents(o), newAudit(o), newMonitor(o), newID(o), newCard(o), newPair(o), newConfig(o), newYANG(o))
+	root.AddCommand(newCounters(o), newEvents(o), newAudit(o), newMonitor(o), newID(o), newCard(o), newSelfTest(o), newPair(o), newConfig(o), newYANG(o))
 	return root
 }
 

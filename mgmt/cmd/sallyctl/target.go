@@ -29,6 +29,8 @@ type target interface {
 	identities() (map[string]control.Chip, error)
 	// cards reads the shells of the cards, as far as they answer.
 	cards() (map[string]card.State, error)
+	// selfTest tells how the last run ended, or starts one.
+	selfTest(run bool) (chip.SelfTest, error)
 	// drp reads and prints a word of a card, or writes it.
 	drp(drpAccess) error
 	// pair tells of the pair, or changes it.
@@ -113,6 +115,19 @@ func (d *direct) identities() (map[string]control.Chip, error) {
 		return nil
 	})
 	return chips, err
+}
+
+func (d *direct) selfTest(run bool) (result chip.SelfTest, err error) {
+	err = d.with(func(s *session.Session) error {
+		if run {
+			if err := s.Box.RunSelfTest(); err != nil {
+				return err
+			}
+		}
+		result, err = s.Box.SelfTest()
+		return err
+	})
+	return result, err
 }
 
 // cards does not look first whether the box is as it should be: it is asked when it is not.

@@ -149,6 +149,10 @@ func (s *methods) Pair(ctx context.Context, r *sallyportv1.PairRequest) (*sallyp
 	return answer[sallyportv1.PairResponse](s, ctx, partyOf(ctx).caller, control.DoPair, &control.PairRequest{Verb: control.PairVerb(r.Verb)})
 }
 
+func (s *methods) SelfTest(ctx context.Context, r *sallyportv1.SelfTestRequest) (*sallyportv1.SelfTestResponse, error) {
+	return answer[sallyportv1.SelfTestResponse](s, ctx, partyOf(ctx).caller, control.DoSelfTest, &control.SelfTestRequest{Run: r.Run})
+}
+
 func (s *methods) Watch(ctx context.Context, _ *sallyportv1.WatchRequest, stream *connect.ServerStream[sallyportv1.WatchResponse]) error {
 	begun(ctx)
 	events, leave := s.daemon.Monitor()

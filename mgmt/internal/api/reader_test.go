@@ -37,6 +37,9 @@ func TestReaderAsksEverything(t *testing.T) {
 	pair := func(verb string) func() error {
 		return func() error { _, err := r.Pair(ctx, &sallyportv1.PairRequest{Verb: verb}); return err }
 	}
+	selfTest := func(run bool) func() error {
+		return func() error { _, err := r.SelfTest(ctx, &sallyportv1.SelfTestRequest{Run: run}); return err }
+	}
 	type ask struct {
 		code connect.Code
 		do   func() error
@@ -73,6 +76,7 @@ func TestReaderAsksEverything(t *testing.T) {
 		"GetCapabilities": {{ok, func() error { _, err := r.GetCapabilities(ctx, &sallyportv1.GetCapabilitiesRequest{}); return err }}},
 		"GetCards":        {{connect.CodeInvalidArgument, func() error { _, err := r.GetCards(ctx, &sallyportv1.GetCardsRequest{}); return err }}},
 		"Config":          {{ok, config("show", 0)}, {ok, config("saved", 0)}, {denied, config("save", 0)}, {denied, config("load", 0)}, {denied, config("load", 60)}, {denied, config("confirm", 0)}},
+		"SelfTest":        {{ok, selfTest(false)}, {denied, selfTest(true)}},
 		"Pair":            {{connect.CodeInvalidArgument, pair("status")}, {denied, pair("switch")}, {denied, pair("maintain")}, {denied, pair("resume")}},
 		"Watch": {{ok, func() error {
 			stream, err := r.Watch(ctx, &sallyportv1.WatchRequest{})

@@ -37,6 +37,7 @@ const (
 	DoCards        = "cards"
 	DoPair         = "pair"
 	DoConfig       = "config"
+	DoSelfTest     = "selftest"
 	DoMonitor      = "monitor"
 )
 
@@ -186,6 +187,12 @@ type Capabilities struct {
 	Daemon string          `json:"daemon"` // its version
 	Suites []string        `json:"suites"`
 	Chips  map[string]Chip `json:"chips"`
+}
+
+// SelfTestRequest asks how the last run ended, or starts one. The answer is a chip.SelfTest.
+type SelfTestRequest struct {
+	Head
+	Run bool `json:"run,omitempty"`
 }
 
 // Cards is the answer to DoCards: by chip.

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/control"
 	"sallyport/mgmt/internal/events"
 	"sallyport/mgmt/internal/model"
@@ -43,6 +44,7 @@ type Daemon struct {
 	session  *session.Session
 	links    events.Links
 	statuses events.Statuses
+	tested   chip.SelfTest
 	owed     error     // why the chips have not yet got a configuration again that they have lost
 	host     *host     // nil without devices
 	aged     time.Time // when limits in time were last looked at

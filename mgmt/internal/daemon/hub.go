@@ -22,7 +22,7 @@ type hub struct {
 
 func newHub() hub {
 	return hub{monitors: map[chan events.Event]bool{}, counts: map[string]uint64{
-		events.EventAcquire: 0, events.EventExpire: 0, events.EventLink: 0, events.EventSequence: 0, events.EventMapping: 0, events.EventICV: 0, events.EventAudit: 0, events.EventStray: 0, events.EventRestart: 0, events.EventTamper: 0, events.EventReady: 0, events.EventDisk: 0, events.EventUpset: 0,
+		events.EventAcquire: 0, events.EventExpire: 0, events.EventLink: 0, events.EventSequence: 0, events.EventMapping: 0, events.EventICV: 0, events.EventAudit: 0, events.EventStray: 0, events.EventRestart: 0, events.EventTamper: 0, events.EventReady: 0, events.EventDisk: 0, events.EventUpset: 0, events.EventSelfTest: 0,
 	}}
 }
 

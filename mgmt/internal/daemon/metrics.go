@@ -4,6 +4,7 @@ package daemon
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -32,6 +33,9 @@ type Metrics struct {
 	upset    *prometheus.Desc
 	wrong    *prometheus.Desc
 	written  *prometheus.Desc
+	lane     *prometheus.Desc
+	runs     *prometheus.Desc
+	took     *prometheus.Desc
 }
 
 // NewMetrics describes what there is to count.
@@ -53,6 +57,9 @@ func NewMetrics(d *Daemon) *Metrics {
 		wrong:    prometheus.NewDesc("sallyport_table_rows_wrong_total", "Rows of a table that were found to be otherwise than the configuration, since the daemon started.", []string{"chip", "table"}, nil),
 		written:  prometheus.NewDesc("sallyport_table_rows_rewritten_total", "Rows of a table that were written anew, since the daemon started.", []string{"chip", "table"}, nil),
 	}
+	m.lane = prometheus.NewDesc("sallyport_lane_in_service", "0 if a lane of the crypto chip has failed the self-test.", []string{"path", "lane"}, nil)
+	m.runs = prometheus.NewDesc("sallyport_selftest_runs_total", "Self-tests of the crypto chip's lanes since its reset; goes round at 2^16.", nil, nil)
+	m.took = prometheus.NewDesc("sallyport_selftest_seconds", "Time that the last self-test took.", nil, nil)
 	for _, c := range transport.Chips {
 		for _, counter := range chip.CounterList[c] {
 			m.counters[c] = append(m.counters[c], prometheus.NewDesc("sallyport_"+counter.Name+"_total",
@@ -69,7 +76,7 @@ func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 			out <- desc
 		}
 	}
-	for _, desc := range slices.Concat([]*prometheus.Desc{m.sas, m.policies, m.events, m.left, m.adopted, m.ready, m.tamper, m.linkUp, m.build, m.upset, m.wrong, m.written}, m.pair.descs(), m.health.descs()) {
+	for _, desc := range slices.Concat([]*prometheus.Desc{m.sas, m.policies, m.events, m.left, m.adopted, m.ready, m.tamper, m.linkUp, m.build, m.upset, m.wrong, m.written, m.lane, m.runs, m.took}, m.pair.descs(), m.health.descs()) {
 		out <- desc
 	}
 }
@@ -99,6 +106,15 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(m.upset, prometheus.GaugeValue, number(t.Upset), t.Chip, t.Table)
 		out <- prometheus.MustNewConstMetric(m.wrong, prometheus.CounterValue, float64(t.Wrong), t.Chip, t.Table)
 		out <- prometheus.MustNewConstMetric(m.written, prometheus.CounterValue, float64(t.Written), t.Chip, t.Table)
+	}
+	tested := shown.tested
+	out <- prometheus.MustNewConstMetric(m.runs, prometheus.CounterValue, float64(tested.Runs))
+	out <- prometheus.MustNewConstMetric(m.took, prometheus.GaugeValue, tested.Seconds)
+	for _, path := range tested.Paths() {
+		for lane := range tested.Lanes {
+			serves := !slices.Contains(path.Failed, lane)
+			out <- prometheus.MustNewConstMetric(m.lane, prometheus.GaugeValue, number(serves), path.Name, strconv.Itoa(lane))
+		}
 	}
 	for _, c := range transport.Chips {
 		values, err := d.session.Box.Counters(c)

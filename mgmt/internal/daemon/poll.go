@@ -98,6 +98,9 @@ func (d *Daemon) poll() error {
 		d.tell(e)
 	}
 	d.statuses = statuses
+	if err := d.pollSelfTest(); err != nil {
+		return err
+	}
 	if err := d.pollNoise(); err != nil {
 		return err
 	}
@@ -199,7 +202,7 @@ func (d *Daemon) undo() (undone bool, err error) {
 func (d *Daemon) tell(e events.Event) {
 	level := slog.LevelInfo
 	switch {
-	case e.Kind == events.EventTamper && !*e.OK:
+	case (e.Kind == events.EventTamper || e.Kind == events.EventSelfTest) && !*e.OK:
 		level = slog.LevelError
 	case e.Kind == events.EventUpset && !*e.OK:
 		level = slog.LevelWarn

@@ -25,6 +25,7 @@ var requests = map[string]request{
 	control.DoCards:        queryOf((*Daemon).cards),
 	control.DoPair:         requestOf((*Daemon).pairRequest),
 	control.DoConfig:       requestOf((*Daemon).config),
+	control.DoSelfTest:     requestOf((*Daemon).selfTest),
 	control.DoMonitor:      queryOf(func(*Daemon, *control.Plain) (any, error) { return struct{}{}, nil }),
 }
 

@@ -104,6 +104,7 @@ func (d *Daemon) Monitor() (each <-chan events.Event, leave func()) {
 type shown struct {
 	links    events.Links
 	statuses events.Statuses
+	tested   chip.SelfTest
 	left     map[string]uint64
 	tables   []upsets.State
 	signals  map[string]bool
@@ -113,7 +114,7 @@ type shown struct {
 
 // show lets others see it. The caller has the daemon's lock.
 func (d *Daemon) show() {
-	d.shown.Store(&shown{d.links, d.statuses, d.session.Left(), d.upsets.States(), d.health.signals, d.health.monitors, d.noise.pool != nil})
+	d.shown.Store(&shown{d.links, d.statuses, d.tested, d.session.Left(), d.upsets.States(), d.health.signals, d.health.monitors, d.noise.pool != nil})
 }
 
 // view is the configuration that the chips hold. It waits for the daemon's lock only while the

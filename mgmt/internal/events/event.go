@@ -33,6 +33,8 @@ const (
 	// the chips had lost their configuration, and have it again but for SAs
 	EventRestart = "restart"
 	EventUpset   = "upset" // a row has a flipped bit, or the rows of its table were written anew
+	// a lane of the crypto chip has left service, or is back
+	EventSelfTest = "selftest"
 )
 
 // Protocol is that of an SA, as esp, or the number of a packet's, which is a number in JSON.
@@ -88,7 +90,12 @@ type Event struct {
 	// Of an upset: the chip's table.
 	Table string `json:"table,omitempty"`
 
-	// Whether what a noise, disk, tamper, ready or upset event tells of is as it should be.
+	// Of a selftest: the crypto chip's path, and the lane.
+	Path string `json:"path,omitempty"`
+	Lane *int   `json:"lane,omitempty"`
+
+	// Whether the thing that a noise, disk, tamper, ready, upset or selftest event tells of is as
+	// it should be.
 	OK *bool `json:"ok,omitempty"`
 
 	// Of an acquire, whose src, dst and proto are the packet's.
@@ -178,6 +185,11 @@ func (e Event) String() string {
 		return "Upset: a flipped bit in table " + e.Table + " of the " + e.Chip + " chip"
 	case EventStray:
 		return e.stray()
+	case EventSelfTest:
+		if *e.OK {
+			return fmt.Sprintf("Self-test: lane %d of the %s path is back in service", *e.Lane, e.Path)
+		}
+		return fmt.Sprintf("Self-test: lane %d of the %s path has left service", *e.Lane, e.Path)
 	case EventRestart:
 		return "Restart: the SAs are gone"
 	}

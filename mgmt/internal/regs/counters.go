@@ -225,24 +225,26 @@ const (
 	CryptoCounterDropEncOversize          = 7
 	CryptoCounterDropEncMode              = 8
 	CryptoCounterDropEncUpset             = 9
-	CryptoCounterEncNumberRepaired        = 10
-	CryptoCounterEncNumberLost            = 11
-	CryptoCounterEncKeyRepaired           = 12
-	CryptoCounterEncKeyLost               = 13
-	CryptoCounterBlackTxPackets           = 14
-	CryptoCounterBlackRxPackets           = 15
-	CryptoCounterBlackRxLost              = 16
-	CryptoCounterBlackResyncs             = 17
-	CryptoCounterDropDecNotReady          = 18
-	CryptoCounterDropDecNoKey             = 19
-	CryptoCounterDropDecBypassDenied      = 20
-	CryptoCounterDropDecTruncated         = 21
-	CryptoCounterDropDecIcv               = 22
-	CryptoCounterDropDecPadding           = 23
-	CryptoCounterDropDecDummy             = 24
-	CryptoCounterDropDecMode              = 25
-	CryptoCounterRedTxPackets             = 26
-	CryptoCounterControlRepaired          = 27
+	CryptoCounterDropEncSelfTest          = 10
+	CryptoCounterEncNumberRepaired        = 11
+	CryptoCounterEncNumberLost            = 12
+	CryptoCounterEncKeyRepaired           = 13
+	CryptoCounterEncKeyLost               = 14
+	CryptoCounterBlackTxPackets           = 15
+	CryptoCounterBlackRxPackets           = 16
+	CryptoCounterBlackRxLost              = 17
+	CryptoCounterBlackResyncs             = 18
+	CryptoCounterDropDecNotReady          = 19
+	CryptoCounterDropDecNoKey             = 20
+	CryptoCounterDropDecBypassDenied      = 21
+	CryptoCounterDropDecTruncated         = 22
+	CryptoCounterDropDecIcv               = 23
+	CryptoCounterDropDecPadding           = 24
+	CryptoCounterDropDecDummy             = 25
+	CryptoCounterDropDecMode              = 26
+	CryptoCounterDropDecSelfTest          = 27
+	CryptoCounterRedTxPackets             = 28
+	CryptoCounterControlRepaired          = 29
 )
 
 // CryptoCounters is ordered by index.
@@ -257,24 +259,26 @@ var CryptoCounters = []Counter{
 	{Name: "drop_enc_oversize", Index: 7, Path: "encrypt", Kind: "drop"},
 	{Name: "drop_enc_mode", Index: 8, Path: "encrypt", Kind: "drop"},
 	{Name: "drop_enc_upset", Index: 9, Path: "encrypt", Kind: "drop"},
-	{Name: "enc_number_repaired", Index: 10, Path: "encrypt", Kind: "info"},
-	{Name: "enc_number_lost", Index: 11, Path: "encrypt", Kind: "info"},
-	{Name: "enc_key_repaired", Index: 12, Path: "encrypt", Kind: "info"},
-	{Name: "enc_key_lost", Index: 13, Path: "encrypt", Kind: "info"},
-	{Name: "black_tx_packets", Index: 14, Path: "encrypt", Kind: "sent"},
-	{Name: "black_rx_packets", Index: 15, Path: "decrypt", Kind: "received"},
-	{Name: "black_rx_lost", Index: 16, Path: "decrypt", Kind: "lost"},
-	{Name: "black_resyncs", Index: 17, Path: "decrypt", Kind: "info"},
-	{Name: "drop_dec_not_ready", Index: 18, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_dec_no_key", Index: 19, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_dec_bypass_denied", Index: 20, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_dec_truncated", Index: 21, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_dec_icv", Index: 22, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_dec_padding", Index: 23, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_dec_dummy", Index: 24, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_dec_mode", Index: 25, Path: "decrypt", Kind: "drop"},
-	{Name: "red_tx_packets", Index: 26, Path: "decrypt", Kind: "sent"},
-	{Name: "control_repaired", Index: 27, Path: "decrypt", Kind: "info"},
+	{Name: "drop_enc_self_test", Index: 10, Path: "encrypt", Kind: "drop"},
+	{Name: "enc_number_repaired", Index: 11, Path: "encrypt", Kind: "info"},
+	{Name: "enc_number_lost", Index: 12, Path: "encrypt", Kind: "info"},
+	{Name: "enc_key_repaired", Index: 13, Path: "encrypt", Kind: "info"},
+	{Name: "enc_key_lost", Index: 14, Path: "encrypt", Kind: "info"},
+	{Name: "black_tx_packets", Index: 15, Path: "encrypt", Kind: "sent"},
+	{Name: "black_rx_packets", Index: 16, Path: "decrypt", Kind: "received"},
+	{Name: "black_rx_lost", Index: 17, Path: "decrypt", Kind: "lost"},
+	{Name: "black_resyncs", Index: 18, Path: "decrypt", Kind: "info"},
+	{Name: "drop_dec_not_ready", Index: 19, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_dec_no_key", Index: 20, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_dec_bypass_denied", Index: 21, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_dec_truncated", Index: 22, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_dec_icv", Index: 23, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_dec_padding", Index: 24, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_dec_dummy", Index: 25, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_dec_mode", Index: 26, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_dec_self_test", Index: 27, Path: "decrypt", Kind: "drop"},
+	{Name: "red_tx_packets", Index: 28, Path: "decrypt", Kind: "sent"},
+	{Name: "control_repaired", Index: 29, Path: "decrypt", Kind: "info"},
 }
 
 // Counter indices of the outer chip.

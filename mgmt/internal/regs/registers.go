@@ -282,6 +282,16 @@ var (
 	CryptoNoiseControlPop             = Field{LSB: 0, Width: 1}
 	CryptoNoiseControlRestart         = Field{LSB: 1, Width: 1}
 	CryptoNoiseEntropy                = Register{Name: "noise_entropy", Offset: 0x24c, Count: 1, Role: Build}
+	CryptoSelfTestControl             = Register{Name: "self_test_control", Offset: 0x260, Count: 1, Role: Control, Writable: 0x00000001}
+	CryptoSelfTestControlRun          = Field{LSB: 0, Width: 1}
+	CryptoSelfTestPeriod              = Register{Name: "self_test_period", Offset: 0x264, Count: 1, Role: Control, Writable: 0x000fffff, Reset: 0x0000430e}
+	CryptoSelfTestStatus              = Register{Name: "self_test_status", Offset: 0x268, Count: 1, Role: Status}
+	CryptoSelfTestStatusRunning       = Field{LSB: 0, Width: 1}
+	CryptoSelfTestStatusRuns          = Field{LSB: 16, Width: 16}
+	CryptoSelfTestFailed              = Register{Name: "self_test_failed", Offset: 0x26c, Count: 1, Role: Status}
+	CryptoSelfTestFailedEncrypt       = Field{LSB: 0, Width: 16}
+	CryptoSelfTestFailedDecrypt       = Field{LSB: 16, Width: 16}
+	CryptoSelfTestCycles              = Register{Name: "self_test_cycles", Offset: 0x270, Count: 1, Role: Status}
 )
 
 // CryptoRegisters lists the registers of the chip, shared ones first.
@@ -297,6 +307,11 @@ var CryptoRegisters = append(append([]Register{}, CommonRegisters...), []Registe
 	CryptoNoiseWord,
 	CryptoNoiseControl,
 	CryptoNoiseEntropy,
+	CryptoSelfTestControl,
+	CryptoSelfTestPeriod,
+	CryptoSelfTestStatus,
+	CryptoSelfTestFailed,
+	CryptoSelfTestCycles,
 }...)
 
 // Registers of the outer chip alone.

@@ -220,24 +220,26 @@ object CryptoCounters {
   val dropEncOversize = 7
   val dropEncMode = 8
   val dropEncUpset = 9
-  val encNumberRepaired = 10
-  val encNumberLost = 11
-  val encKeyRepaired = 12
-  val encKeyLost = 13
-  val blackTxPackets = 14
-  val blackRxPackets = 15
-  val blackRxLost = 16
-  val blackResyncs = 17
-  val dropDecNotReady = 18
-  val dropDecNoKey = 19
-  val dropDecBypassDenied = 20
-  val dropDecTruncated = 21
-  val dropDecIcv = 22
-  val dropDecPadding = 23
-  val dropDecDummy = 24
-  val dropDecMode = 25
-  val redTxPackets = 26
-  val controlRepaired = 27
+  val dropEncSelfTest = 10
+  val encNumberRepaired = 11
+  val encNumberLost = 12
+  val encKeyRepaired = 13
+  val encKeyLost = 14
+  val blackTxPackets = 15
+  val blackRxPackets = 16
+  val blackRxLost = 17
+  val blackResyncs = 18
+  val dropDecNotReady = 19
+  val dropDecNoKey = 20
+  val dropDecBypassDenied = 21
+  val dropDecTruncated = 22
+  val dropDecIcv = 23
+  val dropDecPadding = 24
+  val dropDecDummy = 25
+  val dropDecMode = 26
+  val dropDecSelfTest = 27
+  val redTxPackets = 28
+  val controlRepaired = 29
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("red_rx_packets", 0, "encrypt", "received"),
     CounterDesc("red_rx_lost", 1, "encrypt", "lost"),
@@ -249,24 +251,26 @@ object CryptoCounters {
     CounterDesc("drop_enc_oversize", 7, "encrypt", "drop"),
     CounterDesc("drop_enc_mode", 8, "encrypt", "drop"),
     CounterDesc("drop_enc_upset", 9, "encrypt", "drop"),
-    CounterDesc("enc_number_repaired", 10, "encrypt", "info"),
-    CounterDesc("enc_number_lost", 11, "encrypt", "info"),
-    CounterDesc("enc_key_repaired", 12, "encrypt", "info"),
-    CounterDesc("enc_key_lost", 13, "encrypt", "info"),
-    CounterDesc("black_tx_packets", 14, "encrypt", "sent"),
-    CounterDesc("black_rx_packets", 15, "decrypt", "received"),
-    CounterDesc("black_rx_lost", 16, "decrypt", "lost"),
-    CounterDesc("black_resyncs", 17, "decrypt", "info"),
-    CounterDesc("drop_dec_not_ready", 18, "decrypt", "drop"),
-    CounterDesc("drop_dec_no_key", 19, "decrypt", "drop"),
-    CounterDesc("drop_dec_bypass_denied", 20, "decrypt", "drop"),
-    CounterDesc("drop_dec_truncated", 21, "decrypt", "drop"),
-    CounterDesc("drop_dec_icv", 22, "decrypt", "drop"),
-    CounterDesc("drop_dec_padding", 23, "decrypt", "drop"),
-    CounterDesc("drop_dec_dummy", 24, "decrypt", "drop"),
-    CounterDesc("drop_dec_mode", 25, "decrypt", "drop"),
-    CounterDesc("red_tx_packets", 26, "decrypt", "sent"),
-    CounterDesc("control_repaired", 27, "decrypt", "info")
+    CounterDesc("drop_enc_self_test", 10, "encrypt", "drop"),
+    CounterDesc("enc_number_repaired", 11, "encrypt", "info"),
+    CounterDesc("enc_number_lost", 12, "encrypt", "info"),
+    CounterDesc("enc_key_repaired", 13, "encrypt", "info"),
+    CounterDesc("enc_key_lost", 14, "encrypt", "info"),
+    CounterDesc("black_tx_packets", 15, "encrypt", "sent"),
+    CounterDesc("black_rx_packets", 16, "decrypt", "received"),
+    CounterDesc("black_rx_lost", 17, "decrypt", "lost"),
+    CounterDesc("black_resyncs", 18, "decrypt", "info"),
+    CounterDesc("drop_dec_not_ready", 19, "decrypt", "drop"),
+    CounterDesc("drop_dec_no_key", 20, "decrypt", "drop"),
+    CounterDesc("drop_dec_bypass_denied", 21, "decrypt", "drop"),
+    CounterDesc("drop_dec_truncated", 22, "decrypt", "drop"),
+    CounterDesc("drop_dec_icv", 23, "decrypt", "drop"),
+    CounterDesc("drop_dec_padding", 24, "decrypt", "drop"),
+    CounterDesc("drop_dec_dummy", 25, "decrypt", "drop"),
+    CounterDesc("drop_dec_mode", 26, "decrypt", "drop"),
+    CounterDesc("drop_dec_self_test", 27, "decrypt", "drop"),
+    CounterDesc("red_tx_packets", 28, "decrypt", "sent"),
+    CounterDesc("control_repaired", 29, "decrypt", "info")
   )
 }
 

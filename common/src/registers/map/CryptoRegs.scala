@@ -51,6 +51,23 @@ object CryptoRegs {
     val restart = RowField(1, 1)
   }
   val noiseEntropy = RegisterDesc("noise_entropy", 0x24c, RegisterRole.Build)
+  val selfTestControl = RegisterDesc("self_test_control", 0x260, RegisterRole.Control, writable = 0x1L, pulse = 0x1L)
+  object SelfTestControl {
+    val run = RowField(0, 1)
+  }
+  val selfTestPeriod =
+    RegisterDesc("self_test_period", 0x264, RegisterRole.Control, writable = 0xfffffL, reset = 0x430eL)
+  val selfTestStatus = RegisterDesc("self_test_status", 0x268, RegisterRole.Status)
+  object SelfTestStatus {
+    val running = RowField(0, 1)
+    val runs = RowField(16, 16)
+  }
+  val selfTestFailed = RegisterDesc("self_test_failed", 0x26c, RegisterRole.Status)
+  object SelfTestFailed {
+    val encrypt = RowField(0, 16)
+    val decrypt = RowField(16, 16)
+  }
+  val selfTestCycles = RegisterDesc("self_test_cycles", 0x270, RegisterRole.Status)
   val all: Seq[RegisterDesc] = CommonRegs.all ++ Seq(
     control,
     sequenceEvents,
@@ -62,6 +79,11 @@ object CryptoRegs {
     noiseStatus,
     noiseWord,
     noiseControl,
-    noiseEntropy
+    noiseEntropy,
+    selfTestControl,
+    selfTestPeriod,
+    selfTestStatus,
+    selfTestFailed,
+    selfTestCycles
   )
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.crypto.chip
 
+import sallyport.common.registers.map.CryptoRegs
 import sallyport.common.simulation.LongForm
 import sallyport.crypto.config.CryptoConfig
 import sallyport.crypto.dispatch.LinkMetaValue
@@ -80,6 +81,17 @@ class CryptoCoreSpec extends SharedModel[DuplexHarness, CryptoBench] with LongFo
       bench.outbound(sa.index, sa.keys.outbound(sa.ivMask))
       bench.inbound(sa.index, sa.keys.inbound)
     }
+  }
+
+  subtest("the self-test finds all lanes right, with every suite") { bench =>
+    import bench._
+    untilReady()
+    val cycles = software.read(CryptoRegs.selfTestCycles)
+    info(s"${config.lanes} + ${config.lanes} lanes, ${config.suites.length} suites: $cycles cycles")
+    assert(software.read(CryptoRegs.selfTestFailed) == 0)
+    assert(CryptoRegs.SelfTestStatus.runs(software.read(CryptoRegs.selfTestStatus)) == 1)
+    assert(cycles < 40000)
+    assert(counts().isEmpty)
   }
 
   subtest("encrypt: ESP packets of every suite are those that Bouncy Castle makes, and bypass keeps its place") {

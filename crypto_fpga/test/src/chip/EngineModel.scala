@@ -18,7 +18,7 @@ import scala.util.Random
  */
 object EngineModel {
   val config: CryptoConfig =
-    CryptoConfig(saBits = 4, laneBeats = 512, noise = NoiseConfig(entropy = 0.4, sampleCycles = 4))
+    CryptoConfig(saBits = 4, laneBeats = 512, noise = NoiseConfig(entropy = 0.4, sampleCycles = 4), selfTest = None)
 
   def apply(): DuplexHarness = new DuplexHarness(chip => {
     val engine = Module(new CryptoEngine(config, c => Module(new FakeLane(c)).io))

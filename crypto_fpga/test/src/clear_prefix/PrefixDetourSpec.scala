@@ -60,6 +60,7 @@ class PrefixDetourSpec extends StreamMatrix {
     farm.io.job.valid := bare.fire && first
     farm.io.job.bits := job
     farm.io.hold := false.B
+    farm.io.runTest := false.B
 
     val age = RegInit(0.U(16.W))
     age := Mux(age + 1.U >= h.setting, 0.U, age + 1.U)

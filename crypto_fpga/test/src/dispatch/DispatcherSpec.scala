@@ -11,6 +11,24 @@ class DispatcherSpec extends AnyFunSuite with CompiledOnce {
   private val secret = BigInt("0123456789abcdef", 16)
   private val packet = 0x155
 
+  private def start(dut: Dispatcher): Unit = {
+    dut.reset.poke(true)
+    dut.clock.step(2)
+    dut.reset.poke(false)
+    dut.io.blocked.poke(false)
+    dut.io.closed.poke(false)
+    dut.io.test.request.poke(false)
+    dut.io.test.beat.valid.poke(false)
+    dut.io.in.valid.poke(false)
+    dut.io.job.valid.poke(false)
+    dut.io.bypass.ready.poke(true)
+    for (lane <- 0 until lanes) {
+      dut.io.lane(lane).ready.poke(true)
+      for (kind <- 0 to 1) dut.io.room(lane)(kind).poke(true)
+    }
+    dut.clock.step(4)
+  }
+
   /**
    * A packet of two beats goes its way by `route`, then keys are erased; `during` erases them
    * between its beats.
@@ -21,17 +39,7 @@ class DispatcherSpec extends AnyFunSuite with CompiledOnce {
       dut.io.in.valid.poke(false)
       dut.io.job.valid.poke(false)
     }
-    dut.reset.poke(true)
-    dut.clock.step(2)
-    dut.reset.poke(false)
-    dut.io.blocked.poke(false)
-    idle()
-    dut.io.bypass.ready.poke(true)
-    for (lane <- 0 until lanes) {
-      dut.io.lane(lane).ready.poke(true)
-      for (kind <- 0 to 1) dut.io.room(lane)(kind).poke(true)
-    }
-    dut.clock.step(4)
+    start(dut)
 
     val job = dut.io.job.bits
     job.route.poke(route)
@@ -76,6 +84,32 @@ class DispatcherSpec extends AnyFunSuite with CompiledOnce {
   test("no key waits at a lane's port when keys are erased, whichever way the last packet went") {
     simulate(new Dispatcher(lanes)) { dut =>
       for (route <- Seq(Route.lane, Route.bypass); during <- Seq(false, true)) run(dut, route, during)
+    }
+  }
+
+  test("a packet of the self-test enters its lane with its own suite, while keys are erased too") {
+    simulate(new Dispatcher(lanes)) { dut =>
+      for (blocked <- Seq(false, true); suite <- Seq(2, 5, 2); beat <- 0 to 1) {
+        if (suite == 2 && beat == 0) start(dut)
+        val test = dut.io.test
+        dut.io.blocked.poke(blocked)
+        test.request.poke(true)
+        test.lane.poke(2)
+        test.beat.valid.poke(true)
+        test.beat.bits.meta.suite.poke(suite)
+        test.beat.bits.last.poke(beat == 1)
+        dut.clock.step()
+        test.beat.valid.poke(false)
+        for (waits <- 0 to 2) {
+          dut.io.lane(1).ready.poke(waits == 2)
+          val lane = dut.io.lane(1)
+          assert(lane.valid.peek().litToBoolean && lane.bits.meta.suite.peek().litValue == suite)
+          assert(lane.bits.last.peek().litToBoolean == (beat == 1))
+          assert(!dut.io.lane(0).valid.peek().litToBoolean && !dut.io.order.valid.peek().litToBoolean)
+          dut.clock.step()
+        }
+        assert(!dut.io.lane(1).valid.peek().litToBoolean && !dut.io.drop.valid.peek().litToBoolean)
+      }
     }
   }
 }

@@ -52,6 +52,7 @@ class LaneFarmSpec extends StreamMatrix {
     farm.io.job.valid := h.in.fire && first
     farm.io.job.bits := job
     farm.io.hold := false.B
+    farm.io.runTest := false.B
     h.out <> farm.io.out
 
     val age = RegInit(0.U(16.W))

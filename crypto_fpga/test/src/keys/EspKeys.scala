@@ -6,7 +6,7 @@ import org.bouncycastle.crypto.engines.{AESEngine, SM4Engine}
 import org.bouncycastle.crypto.params.KeyParameter
 import org.bouncycastle.crypto.{BlockCipher, Digest}
 import sallyport.crypto.cipher.{AesKeys, Sm4Keys}
-import sallyport.crypto.hash.{Ghash, HashComputation, HashKind}
+import sallyport.crypto.hash.{Compression, Ghash, HashKind}
 import sallyport.crypto.suite.{AuthKind, CipherKind, Suite}
 import sallyport.crypto.support.Bytes
 
@@ -48,17 +48,11 @@ case class EspKeys(suite: Suite, key: Seq[Byte], salt: Seq[Byte], authKey: Seq[B
       blockCipher.processBlock(h, 0, h, 0)
       Ghash.powers(h)
     case AuthKind.Poly1305 => Array()
-    case AuthKind.Hmac(hash) => EspKeys.hashes(hash).auth(authKey.toArray)
+    case AuthKind.Hmac(hash) => Compression.hmacStates(hash, authKey.toArray)
   }
 }
 
 object EspKeys {
-  private val hashes = Map[HashKind.Type, HashComputation.Hash](
-    HashKind.sha256 -> HashComputation.sha256,
-    HashKind.sha1 -> HashComputation.sha1,
-    HashKind.sm3 -> HashComputation.sm3
-  )
-
   def random(random: scala.util.Random, suite: Suite): EspKeys = EspKeys(
     suite,
     Bytes.random(

@@ -2173,6 +2173,142 @@ func (x *Monitor) GetVccauxV() float64 {
 	return 0
 }
 
+type SelfTestRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Run           bool                   `protobuf:"varint,1,opt,name=run,proto3" json:"run,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SelfTestRequest) Reset() {
+	*x = SelfTestRequest{}
+	mi := &file_sallyport_v1_sallyport_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SelfTestRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SelfTestRequest) ProtoMessage() {}
+
+func (x *SelfTestRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sallyport_v1_sallyport_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SelfTestRequest.ProtoReflect.Descriptor instead.
+func (*SelfTestRequest) Descriptor() ([]byte, []int) {
+	return file_sallyport_v1_sallyport_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *SelfTestRequest) GetRun() bool {
+	if x != nil {
+		return x.Run
+	}
+	return false
+}
+
+type SelfTestResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Running       bool                   `protobuf:"varint,1,opt,name=running,proto3" json:"running,omitempty"`
+	Runs          uint32                 `protobuf:"varint,2,opt,name=runs,proto3" json:"runs,omitempty"`     // since the chip's reset
+	Cycles        uint32                 `protobuf:"varint,3,opt,name=cycles,proto3" json:"cycles,omitempty"` // of the last run
+	Seconds       float64                `protobuf:"fixed64,4,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	Lanes         uint32                 `protobuf:"varint,5,opt,name=lanes,proto3" json:"lanes,omitempty"`            // of each path
+	Encrypt       []uint32               `protobuf:"varint,6,rep,packed,name=encrypt,proto3" json:"encrypt,omitempty"` // lanes out of service
+	Decrypt       []uint32               `protobuf:"varint,7,rep,packed,name=decrypt,proto3" json:"decrypt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SelfTestResponse) Reset() {
+	*x = SelfTestResponse{}
+	mi := &file_sallyport_v1_sallyport_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SelfTestResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SelfTestResponse) ProtoMessage() {}
+
+func (x *SelfTestResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sallyport_v1_sallyport_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SelfTestResponse.ProtoReflect.Descriptor instead.
+func (*SelfTestResponse) Descriptor() ([]byte, []int) {
+	return file_sallyport_v1_sallyport_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *SelfTestResponse) GetRunning() bool {
+	if x != nil {
+		return x.Running
+	}
+	return false
+}
+
+func (x *SelfTestResponse) GetRuns() uint32 {
+	if x != nil {
+		return x.Runs
+	}
+	return 0
+}
+
+func (x *SelfTestResponse) GetCycles() uint32 {
+	if x != nil {
+		return x.Cycles
+	}
+	return 0
+}
+
+func (x *SelfTestResponse) GetSeconds() float64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
+func (x *SelfTestResponse) GetLanes() uint32 {
+	if x != nil {
+		return x.Lanes
+	}
+	return 0
+}
+
+func (x *SelfTestResponse) GetEncrypt() []uint32 {
+	if x != nil {
+		return x.Encrypt
+	}
+	return nil
+}
+
+func (x *SelfTestResponse) GetDecrypt() []uint32 {
+	if x != nil {
+		return x.Decrypt
+	}
+	return nil
+}
+
 type ConfigRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Verb  string                 `protobuf:"bytes,1,opt,name=verb,proto3" json:"verb,omitempty"` // "show", "saved", "save", "load" or "confirm"
@@ -2186,7 +2322,7 @@ type ConfigRequest struct {
 
 func (x *ConfigRequest) Reset() {
 	*x = ConfigRequest{}
-	mi := &file_sallyport_v1_sallyport_proto_msgTypes[35]
+	mi := &file_sallyport_v1_sallyport_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2198,7 +2334,7 @@ func (x *ConfigRequest) String() string {
 func (*ConfigRequest) ProtoMessage() {}
 
 func (x *ConfigRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sallyport_v1_sallyport_proto_msgTypes[35]
+	mi := &file_sallyport_v1_sallyport_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2211,7 +2347,7 @@ func (x *ConfigRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigRequest.ProtoReflect.Descriptor instead.
 func (*ConfigRequest) Descriptor() ([]byte, []int) {
-	return file_sallyport_v1_sallyport_proto_rawDescGZIP(), []int{35}
+	return file_sallyport_v1_sallyport_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ConfigRequest) GetVerb() string {
@@ -2253,7 +2389,7 @@ type ConfigResponse struct {
 
 func (x *ConfigResponse) Reset() {
 	*x = ConfigResponse{}
-	mi := &file_sallyport_v1_sallyport_proto_msgTypes[36]
+	mi := &file_sallyport_v1_sallyport_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2265,7 +2401,7 @@ func (x *ConfigResponse) String() string {
 func (*ConfigResponse) ProtoMessage() {}
 
 func (x *ConfigResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sallyport_v1_sallyport_proto_msgTypes[36]
+	mi := &file_sallyport_v1_sallyport_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2278,7 +2414,7 @@ func (x *ConfigResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigResponse.ProtoReflect.Descriptor instead.
 func (*ConfigResponse) Descriptor() ([]byte, []int) {
-	return file_sallyport_v1_sallyport_proto_rawDescGZIP(), []int{36}
+	return file_sallyport_v1_sallyport_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ConfigResponse) GetLines() []string {
@@ -2311,7 +2447,7 @@ type PairRequest struct {
 
 func (x *PairRequest) Reset() {
 	*x = PairRequest{}
-	mi := &file_sallyport_v1_sallyport_proto_msgTypes[37]
+	mi := &file_sallyport_v1_sallyport_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2323,7 +2459,7 @@ func (x *PairRequest) String() string {
 func (*PairRequest) ProtoMessage() {}
 
 func (x *PairRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sallyport_v1_sallyport_proto_msgTypes[37]
+	mi := &file_sallyport_v1_sallyport_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2336,7 +2472,7 @@ func (x *PairRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PairRequest.ProtoReflect.Descriptor instead.
 func (*PairRequest) Descriptor() ([]byte, []int) {
-	return file_sallyport_v1_sallyport_proto_rawDescGZIP(), []int{37}
+	return file_sallyport_v1_sallyport_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *PairRequest) GetVerb() string {
@@ -2362,7 +2498,7 @@ type PairResponse struct {
 
 func (x *PairResponse) Reset() {
 	*x = PairResponse{}
-	mi := &file_sallyport_v1_sallyport_proto_msgTypes[38]
+	mi := &file_sallyport_v1_sallyport_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2374,7 +2510,7 @@ func (x *PairResponse) String() string {
 func (*PairResponse) ProtoMessage() {}
 
 func (x *PairResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sallyport_v1_sallyport_proto_msgTypes[38]
+	mi := &file_sallyport_v1_sallyport_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2387,7 +2523,7 @@ func (x *PairResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PairResponse.ProtoReflect.Descriptor instead.
 func (*PairResponse) Descriptor() ([]byte, []int) {
-	return file_sallyport_v1_sallyport_proto_rawDescGZIP(), []int{38}
+	return file_sallyport_v1_sallyport_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *PairResponse) GetSide() string {
@@ -2458,7 +2594,7 @@ type PairOther struct {
 
 func (x *PairOther) Reset() {
 	*x = PairOther{}
-	mi := &file_sallyport_v1_sallyport_proto_msgTypes[39]
+	mi := &file_sallyport_v1_sallyport_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2470,7 +2606,7 @@ func (x *PairOther) String() string {
 func (*PairOther) ProtoMessage() {}
 
 func (x *PairOther) ProtoReflect() protoreflect.Message {
-	mi := &file_sallyport_v1_sallyport_proto_msgTypes[39]
+	mi := &file_sallyport_v1_sallyport_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2483,7 +2619,7 @@ func (x *PairOther) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PairOther.ProtoReflect.Descriptor instead.
 func (*PairOther) Descriptor() ([]byte, []int) {
-	return file_sallyport_v1_sallyport_proto_rawDescGZIP(), []int{39}
+	return file_sallyport_v1_sallyport_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *PairOther) GetActive() bool {
@@ -2522,7 +2658,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_sallyport_v1_sallyport_proto_msgTypes[40]
+	mi := &file_sallyport_v1_sallyport_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2534,7 +2670,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sallyport_v1_sallyport_proto_msgTypes[40]
+	mi := &file_sallyport_v1_sallyport_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2547,7 +2683,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_sallyport_v1_sallyport_proto_rawDescGZIP(), []int{40}
+	return file_sallyport_v1_sallyport_proto_rawDescGZIP(), []int{42}
 }
 
 // WatchResponse is an event. Which fields it has depends on `event`.
@@ -2583,13 +2719,15 @@ type WatchResponse struct {
 	Name          string                 `protobuf:"bytes,28,opt,name=name,proto3" json:"name,omitempty"`            // of the SA, or of an acquire's policy, if it has one; since 1.1
 	Table         string                 `protobuf:"bytes,29,opt,name=table,proto3" json:"table,omitempty"`          // of the chip, of an upset; since 1.1
 	Flowlabel     uint32                 `protobuf:"varint,30,opt,name=flowlabel,proto3" json:"flowlabel,omitempty"` // of IPv6, of an unknown_spi; since 1.1
+	Path          string                 `protobuf:"bytes,31,opt,name=path,proto3" json:"path,omitempty"`            // of the crypto chip, of a selftest, and so is the lane; since 1.1
+	Lane          *uint32                `protobuf:"varint,32,opt,name=lane,proto3,oneof" json:"lane,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_sallyport_v1_sallyport_proto_msgTypes[41]
+	mi := &file_sallyport_v1_sallyport_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2601,7 +2739,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sallyport_v1_sallyport_proto_msgTypes[41]
+	mi := &file_sallyport_v1_sallyport_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2614,7 +2752,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_sallyport_v1_sallyport_proto_rawDescGZIP(), []int{41}
+	return file_sallyport_v1_sallyport_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *WatchResponse) GetEvent() string {
@@ -2827,6 +2965,20 @@ func (x *WatchResponse) GetFlowlabel() uint32 {
 	return 0
 }
 
+func (x *WatchResponse) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *WatchResponse) GetLane() uint32 {
+	if x != nil && x.Lane != nil {
+		return *x.Lane
+	}
+	return 0
+}
+
 var File_sallyport_v1_sallyport_proto protoreflect.FileDescriptor
 
 const file_sallyport_v1_sallyport_proto_rawDesc = "" +
@@ -3001,7 +3153,17 @@ const file_sallyport_v1_sallyport_proto_rawDesc = "" +
 	"\aMonitor\x12#\n" +
 	"\rtemperature_c\x18\x01 \x01(\x01R\ftemperatureC\x12\x19\n" +
 	"\bvccint_v\x18\x02 \x01(\x01R\avccintV\x12\x19\n" +
-	"\bvccaux_v\x18\x03 \x01(\x01R\avccauxV\"g\n" +
+	"\bvccaux_v\x18\x03 \x01(\x01R\avccauxV\"#\n" +
+	"\x0fSelfTestRequest\x12\x10\n" +
+	"\x03run\x18\x01 \x01(\bR\x03run\"\xbc\x01\n" +
+	"\x10SelfTestResponse\x12\x18\n" +
+	"\arunning\x18\x01 \x01(\bR\arunning\x12\x12\n" +
+	"\x04runs\x18\x02 \x01(\rR\x04runs\x12\x16\n" +
+	"\x06cycles\x18\x03 \x01(\rR\x06cycles\x12\x18\n" +
+	"\aseconds\x18\x04 \x01(\x01R\aseconds\x12\x14\n" +
+	"\x05lanes\x18\x05 \x01(\rR\x05lanes\x12\x18\n" +
+	"\aencrypt\x18\x06 \x03(\rR\aencrypt\x12\x18\n" +
+	"\adecrypt\x18\a \x03(\rR\adecrypt\"g\n" +
 	"\rConfigRequest\x12\x12\n" +
 	"\x04verb\x18\x01 \x01(\tR\x04verb\x12\x14\n" +
 	"\x05lines\x18\x02 \x03(\tR\x05lines\x12\x12\n" +
@@ -3029,7 +3191,7 @@ const file_sallyport_v1_sallyport_proto_rawDesc = "" +
 	"\x06yields\x18\x02 \x01(\bR\x06yields\x12\x1a\n" +
 	"\bproblems\x18\x03 \x03(\tR\bproblems\x12%\n" +
 	"\x0esilent_seconds\x18\x04 \x01(\x01R\rsilentSeconds\"\x0e\n" +
-	"\fWatchRequest\"\xe1\x05\n" +
+	"\fWatchRequest\"\x97\x06\n" +
 	"\rWatchResponse\x12\x14\n" +
 	"\x05event\x18\x01 \x01(\tR\x05event\x12\x10\n" +
 	"\x03src\x18\x02 \x01(\tR\x03src\x12\x10\n" +
@@ -3061,14 +3223,17 @@ const file_sallyport_v1_sallyport_proto_rawDesc = "" +
 	"\aallowed\x18\x1b \x01(\tR\aallowed\x12\x12\n" +
 	"\x04name\x18\x1c \x01(\tR\x04name\x12\x14\n" +
 	"\x05table\x18\x1d \x01(\tR\x05table\x12\x1c\n" +
-	"\tflowlabel\x18\x1e \x01(\rR\tflowlabelB\a\n" +
+	"\tflowlabel\x18\x1e \x01(\rR\tflowlabel\x12\x12\n" +
+	"\x04path\x18\x1f \x01(\tR\x04path\x12\x17\n" +
+	"\x04lane\x18  \x01(\rH\aR\x04lane\x88\x01\x01B\a\n" +
 	"\x05_hardB\x05\n" +
 	"\x03_upB\x05\n" +
 	"\x03_okB\b\n" +
 	"\x06_sportB\b\n" +
 	"\x06_dportB\a\n" +
 	"\x05_typeB\a\n" +
-	"\x05_code2\xff\b\n" +
+	"\x05_codeB\a\n" +
+	"\x05_lane2\xca\t\n" +
 	"\n" +
 	"BoxService\x12O\n" +
 	"\n" +
@@ -3086,7 +3251,8 @@ const file_sallyport_v1_sallyport_proto_rawDesc = "" +
 	"\x0fGetCapabilities\x12$.sallyport.v1.GetCapabilitiesRequest\x1a%.sallyport.v1.GetCapabilitiesResponse\x12I\n" +
 	"\bGetCards\x12\x1d.sallyport.v1.GetCardsRequest\x1a\x1e.sallyport.v1.GetCardsResponse\x12C\n" +
 	"\x06Config\x12\x1b.sallyport.v1.ConfigRequest\x1a\x1c.sallyport.v1.ConfigResponse\x12=\n" +
-	"\x04Pair\x12\x19.sallyport.v1.PairRequest\x1a\x1a.sallyport.v1.PairResponse\x12B\n" +
+	"\x04Pair\x12\x19.sallyport.v1.PairRequest\x1a\x1a.sallyport.v1.PairResponse\x12I\n" +
+	"\bSelfTest\x12\x1d.sallyport.v1.SelfTestRequest\x1a\x1e.sallyport.v1.SelfTestResponse\x12B\n" +
 	"\x05Watch\x12\x1a.sallyport.v1.WatchRequest\x1a\x1b.sallyport.v1.WatchResponse0\x01B-Z+sallyport/mgmt/api/sallyport/v1;sallyportv1b\x06proto3"
 
 var (
@@ -3101,7 +3267,7 @@ func file_sallyport_v1_sallyport_proto_rawDescGZIP() []byte {
 	return file_sallyport_v1_sallyport_proto_rawDescData
 }
 
-var file_sallyport_v1_sallyport_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
+var file_sallyport_v1_sallyport_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
 var file_sallyport_v1_sallyport_proto_goTypes = []any{
 	(*GetVersionRequest)(nil),       // 0: sallyport.v1.GetVersionRequest
 	(*GetVersionResponse)(nil),      // 1: sallyport.v1.GetVersionResponse
@@ -3138,33 +3304,35 @@ var file_sallyport_v1_sallyport_proto_goTypes = []any{
 	(*Mac)(nil),                     // 32: sallyport.v1.Mac
 	(*Cage)(nil),                    // 33: sallyport.v1.Cage
 	(*Monitor)(nil),                 // 34: sallyport.v1.Monitor
-	(*ConfigRequest)(nil),           // 35: sallyport.v1.ConfigRequest
-	(*ConfigResponse)(nil),          // 36: sallyport.v1.ConfigResponse
-	(*PairRequest)(nil),             // 37: sallyport.v1.PairRequest
-	(*PairResponse)(nil),            // 38: sallyport.v1.PairResponse
-	(*PairOther)(nil),               // 39: sallyport.v1.PairOther
-	(*WatchRequest)(nil),            // 40: sallyport.v1.WatchRequest
-	(*WatchResponse)(nil),           // 41: sallyport.v1.WatchResponse
-	nil,                             // 42: sallyport.v1.GetCountersResponse.ChipsEntry
-	nil,                             // 43: sallyport.v1.ChipCounters.ValuesEntry
-	nil,                             // 44: sallyport.v1.GetCapabilitiesResponse.ChipsEntry
-	nil,                             // 45: sallyport.v1.GetCardsResponse.CardsEntry
+	(*SelfTestRequest)(nil),         // 35: sallyport.v1.SelfTestRequest
+	(*SelfTestResponse)(nil),        // 36: sallyport.v1.SelfTestResponse
+	(*ConfigRequest)(nil),           // 37: sallyport.v1.ConfigRequest
+	(*ConfigResponse)(nil),          // 38: sallyport.v1.ConfigResponse
+	(*PairRequest)(nil),             // 39: sallyport.v1.PairRequest
+	(*PairResponse)(nil),            // 40: sallyport.v1.PairResponse
+	(*PairOther)(nil),               // 41: sallyport.v1.PairOther
+	(*WatchRequest)(nil),            // 42: sallyport.v1.WatchRequest
+	(*WatchResponse)(nil),           // 43: sallyport.v1.WatchResponse
+	nil,                             // 44: sallyport.v1.GetCountersResponse.ChipsEntry
+	nil,                             // 45: sallyport.v1.ChipCounters.ValuesEntry
+	nil,                             // 46: sallyport.v1.GetCapabilitiesResponse.ChipsEntry
+	nil,                             // 47: sallyport.v1.GetCardsResponse.CardsEntry
 }
 var file_sallyport_v1_sallyport_proto_depIdxs = []int32{
 	4,  // 0: sallyport.v1.BatchRequest.sealed:type_name -> sallyport.v1.Sealed
 	4,  // 1: sallyport.v1.CommandRequest.sealed:type_name -> sallyport.v1.Sealed
-	42, // 2: sallyport.v1.GetCountersResponse.chips:type_name -> sallyport.v1.GetCountersResponse.ChipsEntry
-	43, // 3: sallyport.v1.ChipCounters.values:type_name -> sallyport.v1.ChipCounters.ValuesEntry
-	44, // 4: sallyport.v1.GetCapabilitiesResponse.chips:type_name -> sallyport.v1.GetCapabilitiesResponse.ChipsEntry
+	44, // 2: sallyport.v1.GetCountersResponse.chips:type_name -> sallyport.v1.GetCountersResponse.ChipsEntry
+	45, // 3: sallyport.v1.ChipCounters.values:type_name -> sallyport.v1.ChipCounters.ValuesEntry
+	46, // 4: sallyport.v1.GetCapabilitiesResponse.chips:type_name -> sallyport.v1.GetCapabilitiesResponse.ChipsEntry
 	25, // 5: sallyport.v1.Chip.capabilities:type_name -> sallyport.v1.Capabilities
-	45, // 6: sallyport.v1.GetCardsResponse.cards:type_name -> sallyport.v1.GetCardsResponse.CardsEntry
+	47, // 6: sallyport.v1.GetCardsResponse.cards:type_name -> sallyport.v1.GetCardsResponse.CardsEntry
 	29, // 7: sallyport.v1.Card.links:type_name -> sallyport.v1.Link
 	32, // 8: sallyport.v1.Card.mac:type_name -> sallyport.v1.Mac
 	33, // 9: sallyport.v1.Card.cages:type_name -> sallyport.v1.Cage
 	34, // 10: sallyport.v1.Card.monitor:type_name -> sallyport.v1.Monitor
 	30, // 11: sallyport.v1.Link.channels:type_name -> sallyport.v1.Channel
 	31, // 12: sallyport.v1.Link.tunnel:type_name -> sallyport.v1.Tunnel
-	39, // 13: sallyport.v1.PairResponse.other:type_name -> sallyport.v1.PairOther
+	41, // 13: sallyport.v1.PairResponse.other:type_name -> sallyport.v1.PairOther
 	21, // 14: sallyport.v1.GetCountersResponse.ChipsEntry.value:type_name -> sallyport.v1.ChipCounters
 	24, // 15: sallyport.v1.GetCapabilitiesResponse.ChipsEntry.value:type_name -> sallyport.v1.Chip
 	28, // 16: sallyport.v1.GetCardsResponse.CardsEntry.value:type_name -> sallyport.v1.Card
@@ -3180,26 +3348,28 @@ var file_sallyport_v1_sallyport_proto_depIdxs = []int32{
 	19, // 26: sallyport.v1.BoxService.GetCounters:input_type -> sallyport.v1.GetCountersRequest
 	22, // 27: sallyport.v1.BoxService.GetCapabilities:input_type -> sallyport.v1.GetCapabilitiesRequest
 	26, // 28: sallyport.v1.BoxService.GetCards:input_type -> sallyport.v1.GetCardsRequest
-	35, // 29: sallyport.v1.BoxService.Config:input_type -> sallyport.v1.ConfigRequest
-	37, // 30: sallyport.v1.BoxService.Pair:input_type -> sallyport.v1.PairRequest
-	40, // 31: sallyport.v1.BoxService.Watch:input_type -> sallyport.v1.WatchRequest
-	1,  // 32: sallyport.v1.BoxService.GetVersion:output_type -> sallyport.v1.GetVersionResponse
-	3,  // 33: sallyport.v1.BoxService.GetSealingKey:output_type -> sallyport.v1.GetSealingKeyResponse
-	6,  // 34: sallyport.v1.BoxService.Batch:output_type -> sallyport.v1.BatchResponse
-	8,  // 35: sallyport.v1.BoxService.Command:output_type -> sallyport.v1.CommandResponse
-	10, // 36: sallyport.v1.BoxService.AllocSpi:output_type -> sallyport.v1.AllocSpiResponse
-	12, // 37: sallyport.v1.BoxService.QueryState:output_type -> sallyport.v1.QueryStateResponse
-	14, // 38: sallyport.v1.BoxService.QueryPolicy:output_type -> sallyport.v1.QueryPolicyResponse
-	16, // 39: sallyport.v1.BoxService.Advance:output_type -> sallyport.v1.AdvanceResponse
-	18, // 40: sallyport.v1.BoxService.List:output_type -> sallyport.v1.ListResponse
-	20, // 41: sallyport.v1.BoxService.GetCounters:output_type -> sallyport.v1.GetCountersResponse
-	23, // 42: sallyport.v1.BoxService.GetCapabilities:output_type -> sallyport.v1.GetCapabilitiesResponse
-	27, // 43: sallyport.v1.BoxService.GetCards:output_type -> sallyport.v1.GetCardsResponse
-	36, // 44: sallyport.v1.BoxService.Config:output_type -> sallyport.v1.ConfigResponse
-	38, // 45: sallyport.v1.BoxService.Pair:output_type -> sallyport.v1.PairResponse
-	41, // 46: sallyport.v1.BoxService.Watch:output_type -> sallyport.v1.WatchResponse
-	32, // [32:47] is the sub-list for method output_type
-	17, // [17:32] is the sub-list for method input_type
+	37, // 29: sallyport.v1.BoxService.Config:input_type -> sallyport.v1.ConfigRequest
+	39, // 30: sallyport.v1.BoxService.Pair:input_type -> sallyport.v1.PairRequest
+	35, // 31: sallyport.v1.BoxService.SelfTest:input_type -> sallyport.v1.SelfTestRequest
+	42, // 32: sallyport.v1.BoxService.Watch:input_type -> sallyport.v1.WatchRequest
+	1,  // 33: sallyport.v1.BoxService.GetVersion:output_type -> sallyport.v1.GetVersionResponse
+	3,  // 34: sallyport.v1.BoxService.GetSealingKey:output_type -> sallyport.v1.GetSealingKeyResponse
+	6,  // 35: sallyport.v1.BoxService.Batch:output_type -> sallyport.v1.BatchResponse
+	8,  // 36: sallyport.v1.BoxService.Command:output_type -> sallyport.v1.CommandResponse
+	10, // 37: sallyport.v1.BoxService.AllocSpi:output_type -> sallyport.v1.AllocSpiResponse
+	12, // 38: sallyport.v1.BoxService.QueryState:output_type -> sallyport.v1.QueryStateResponse
+	14, // 39: sallyport.v1.BoxService.QueryPolicy:output_type -> sallyport.v1.QueryPolicyResponse
+	16, // 40: sallyport.v1.BoxService.Advance:output_type -> sallyport.v1.AdvanceResponse
+	18, // 41: sallyport.v1.BoxService.List:output_type -> sallyport.v1.ListResponse
+	20, // 42: sallyport.v1.BoxService.GetCounters:output_type -> sallyport.v1.GetCountersResponse
+	23, // 43: sallyport.v1.BoxService.GetCapabilities:output_type -> sallyport.v1.GetCapabilitiesResponse
+	27, // 44: sallyport.v1.BoxService.GetCards:output_type -> sallyport.v1.GetCardsResponse
+	38, // 45: sallyport.v1.BoxService.Config:output_type -> sallyport.v1.ConfigResponse
+	40, // 46: sallyport.v1.BoxService.Pair:output_type -> sallyport.v1.PairResponse
+	36, // 47: sallyport.v1.BoxService.SelfTest:output_type -> sallyport.v1.SelfTestResponse
+	43, // 48: sallyport.v1.BoxService.Watch:output_type -> sallyport.v1.WatchResponse
+	33, // [33:49] is the sub-list for method output_type
+	17, // [17:33] is the sub-list for method input_type
 	17, // [17:17] is the sub-list for extension type_name
 	17, // [17:17] is the sub-list for extension extendee
 	0,  // [0:17] is the sub-list for field type_name
@@ -3211,14 +3381,14 @@ func file_sallyport_v1_sallyport_proto_init() {
 		return
 	}
 	file_sallyport_v1_sallyport_proto_msgTypes[12].OneofWrappers = []any{}
-	file_sallyport_v1_sallyport_proto_msgTypes[41].OneofWrappers = []any{}
+	file_sallyport_v1_sallyport_proto_msgTypes[43].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sallyport_v1_sallyport_proto_rawDesc), len(file_sallyport_v1_sallyport_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   46,
+			NumMessages:   48,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -114,7 +114,7 @@ inline constexpr std::array<Counter, 101> kInnerCounters{{
     {"host_row_upset", "decrypt", "info"},
 }};
 
-inline constexpr std::array<Counter, 28> kCryptoCounters{{
+inline constexpr std::array<Counter, 30> kCryptoCounters{{
     {"red_rx_packets", "encrypt", "received"},
     {"red_rx_lost", "encrypt", "lost"},
     {"red_resyncs", "encrypt", "info"},
@@ -125,6 +125,7 @@ inline constexpr std::array<Counter, 28> kCryptoCounters{{
     {"drop_enc_oversize", "encrypt", "drop"},
     {"drop_enc_mode", "encrypt", "drop"},
     {"drop_enc_upset", "encrypt", "drop"},
+    {"drop_enc_self_test", "encrypt", "drop"},
     {"enc_number_repaired", "encrypt", "info"},
     {"enc_number_lost", "encrypt", "info"},
     {"enc_key_repaired", "encrypt", "info"},
@@ -141,6 +142,7 @@ inline constexpr std::array<Counter, 28> kCryptoCounters{{
     {"drop_dec_padding", "decrypt", "drop"},
     {"drop_dec_dummy", "decrypt", "drop"},
     {"drop_dec_mode", "decrypt", "drop"},
+    {"drop_dec_self_test", "decrypt", "drop"},
     {"red_tx_packets", "decrypt", "sent"},
     {"control_repaired", "decrypt", "info"},
 }};

@@ -68,6 +68,8 @@ const (
 	BoxServiceConfigProcedure = "/sallyport.v1.BoxService/Config"
 	// BoxServicePairProcedure is the fully-qualified name of the BoxService's Pair RPC.
 	BoxServicePairProcedure = "/sallyport.v1.BoxService/Pair"
+	// BoxServiceSelfTestProcedure is the fully-qualified name of the BoxService's SelfTest RPC.
+	BoxServiceSelfTestProcedure = "/sallyport.v1.BoxService/SelfTest"
 	// BoxServiceWatchProcedure is the fully-qualified name of the BoxService's Watch RPC.
 	BoxServiceWatchProcedure = "/sallyport.v1.BoxService/Watch"
 )
@@ -102,6 +104,8 @@ type BoxServiceClient interface {
 	Config(context.Context, *v1.ConfigRequest) (*v1.ConfigResponse, error)
 	// Pair tells of the pair of boxes, or moves the place.
 	Pair(context.Context, *v1.PairRequest) (*v1.PairResponse, error)
+	// SelfTest tells how the last self-test of the crypto chip's lanes ended, or starts one.
+	SelfTest(context.Context, *v1.SelfTestRequest) (*v1.SelfTestResponse, error)
 	// Watch sends events from now on, until the client is 1,024 behind. The headers of the answer come
 	// at once.
 	Watch(context.Context, *v1.WatchRequest) (*connect.ServerStreamForClient[v1.WatchResponse], error)
@@ -202,6 +206,12 @@ func NewBoxServiceClient(httpClient connect.HTTPClient, baseURL string, opts ...
 			connect.WithSchema(boxServiceMethods.ByName("Pair")),
 			connect.WithClientOptions(opts...),
 		),
+		selfTest: connect.NewClient[v1.SelfTestRequest, v1.SelfTestResponse](
+			httpClient,
+			baseURL+BoxServiceSelfTestProcedure,
+			connect.WithSchema(boxServiceMethods.ByName("SelfTest")),
+			connect.WithClientOptions(opts...),
+		),
 		watch: connect.NewClient[v1.WatchRequest, v1.WatchResponse](
 			httpClient,
 			baseURL+BoxServiceWatchProcedure,
@@ -227,6 +237,7 @@ type boxServiceClient struct {
 	getCards        *connect.Client[v1.GetCardsRequest, v1.GetCardsResponse]
 	config          *connect.Client[v1.ConfigRequest, v1.ConfigResponse]
 	pair            *connect.Client[v1.PairRequest, v1.PairResponse]
+	selfTest        *connect.Client[v1.SelfTestRequest, v1.SelfTestResponse]
 	watch           *connect.Client[v1.WatchRequest, v1.WatchResponse]
 }
 
@@ -356,6 +367,15 @@ func (c *boxServiceClient) Pair(ctx context.Context, req *v1.PairRequest) (*v1.P
 	return nil, err
 }
 
+// SelfTest calls sallyport.v1.BoxService.SelfTest.
+func (c *boxServiceClient) SelfTest(ctx context.Context, req *v1.SelfTestRequest) (*v1.SelfTestResponse, error) {
+	response, err := c.selfTest.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // Watch calls sallyport.v1.BoxService.Watch.
 func (c *boxServiceClient) Watch(ctx context.Context, req *v1.WatchRequest) (*connect.ServerStreamForClient[v1.WatchResponse], error) {
 	return c.watch.CallServerStream(ctx, connect.NewRequest(req))
@@ -391,6 +411,8 @@ type BoxServiceHandler interface {
 	Config(context.Context, *v1.ConfigRequest) (*v1.ConfigResponse, error)
 	// Pair tells of the pair of boxes, or moves the place.
 	Pair(context.Context, *v1.PairRequest) (*v1.PairResponse, error)
+	// SelfTest tells how the last self-test of the crypto chip's lanes ended, or starts one.
+	SelfTest(context.Context, *v1.SelfTestRequest) (*v1.SelfTestResponse, error)
 	// Watch sends events from now on, until the client is 1,024 behind. The headers of the answer come
 	// at once.
 	Watch(context.Context, *v1.WatchRequest, *connect.ServerStream[v1.WatchResponse]) error
@@ -487,6 +509,12 @@ func NewBoxServiceHandler(svc BoxServiceHandler, opts ...connect.HandlerOption) 
 		connect.WithSchema(boxServiceMethods.ByName("Pair")),
 		connect.WithHandlerOptions(opts...),
 	)
+	boxServiceSelfTestHandler := connect.NewUnaryHandlerSimple(
+		BoxServiceSelfTestProcedure,
+		svc.SelfTest,
+		connect.WithSchema(boxServiceMethods.ByName("SelfTest")),
+		connect.WithHandlerOptions(opts...),
+	)
 	boxServiceWatchHandler := connect.NewServerStreamHandlerSimple(
 		BoxServiceWatchProcedure,
 		svc.Watch,
@@ -523,6 +551,8 @@ func NewBoxServiceHandler(svc BoxServiceHandler, opts ...connect.HandlerOption) 
 			boxServiceConfigHandler.ServeHTTP(w, r)
 		case BoxServicePairProcedure:
 			boxServicePairHandler.ServeHTTP(w, r)
+		case BoxServiceSelfTestProcedure:
+			boxServiceSelfTestHandler.ServeHTTP(w, r)
 		case BoxServiceWatchProcedure:
 			boxServiceWatchHandler.ServeHTTP(w, r)
 		default:

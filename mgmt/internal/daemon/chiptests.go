@@ -7,6 +7,7 @@ import (
 	"io"
 	"sync/atomic"
 
+	"sallyport/mgmt/internal/control"
 	"sallyport/mgmt/internal/events"
 )
 
@@ -62,4 +63,39 @@ func (d *Daemon) mayAgreeKeys() error {
 		return inputf("the noise source has not passed its health tests, so no keys are agreed: look at the event noise, and at the noise chip")
 	}
 	return nil
+}
+
+// pollSelfTest tells of lanes that have left service or returned to it.
+func (d *Daemon) pollSelfTest() error {
+	now, err := d.session.Box.SelfTest()
+	if err != nil {
+		return err
+	}
+	for _, e := range events.SelfTestEvents(d.tested, now) {
+		d.tell(e)
+	}
+	for _, path := range now.Closed() {
+		if len(d.tested.Closed()) != len(now.Closed()) {
+			d.log.Error("no lane of the crypto chip is left on a path: nothing crosses it", "path", path)
+		}
+	}
+	d.tested = now
+	return nil
+}
+
+// selfTest tells how the last run ended, or starts one.
+func (d *Daemon) selfTest(who Caller, r *control.SelfTestRequest) (any, error) {
+	if r.Run {
+		if err := who.mayChange(); err != nil {
+			return nil, err
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if r.Run {
+		if err := d.session.Box.RunSelfTest(); err != nil {
+			return nil, err
+		}
+	}
+	return d.session.Box.SelfTest()
 }

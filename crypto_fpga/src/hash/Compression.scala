@@ -4,7 +4,10 @@ package sallyport.crypto.hash
 import java.lang.Integer.{rotateLeft, rotateRight}
 import java.nio.ByteBuffer
 
-/** The compression functions in software: what the owner of an HMAC key computes for its row. */
+/**
+ * The compression functions in software: what the owner of an HMAC key computes for its row. It is
+ * for elaboration and for tests.
+ */
 object Compression {
   type Function = (Array[Byte], Array[Byte]) => Array[Byte]
 
@@ -55,4 +58,24 @@ object Compression {
     }
     bytes(words(state).zip(end).map { case (x, y) => x ^ y })
   }
+
+  /** State of a hash before the first block. */
+  val start: Map[HashKind.Type, Array[Byte]] = Map(
+    HashKind.sha256 -> "6a09e667bb67ae853c6ef372a54ff53a510e527f9b05688c1f83d9ab5be0cd19",
+    HashKind.sha1 -> "67452301efcdab8998badcfe10325476c3d2e1f0",
+    HashKind.sm3 -> "7380166f4914b2b9172442d7da8a0600a96f30bc163138aae38dee4db0fb0e4e"
+  ).map { case (hash, hex) => hash -> hex.grouped(2).map(Integer.parseInt(_, 16).toByte).toArray }
+
+  private val functions = Map[HashKind.Type, Function](
+    HashKind.sha256 -> sha256,
+    HashKind.sha1 -> sha1,
+    HashKind.sm3 -> sm3
+  )
+
+  /** A key of up to 64 bytes, filled up and masked for the inner or the outer hash (RFC 2104). */
+  def pad(key: Array[Byte], byte: Int): Array[Byte] = key.padTo(64, 0.toByte).map(b => (b ^ byte).toByte)
+
+  /** The `auth` field of a key row for a key of up to 64 bytes: inner state, outer state. */
+  def hmacStates(hash: HashKind.Type, key: Array[Byte]): Array[Byte] =
+    Seq(0x36, 0x5c).flatMap(byte => functions(hash)(start(hash), pad(key, byte)).padTo(32, 0.toByte)).toArray
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.crypto.hash
 
-import sallyport.crypto.support.Bytes
-
 /** GHASH bit by bit, as NIST SP 800-38D 6.3 and 6.4 write it. */
 object Ghash {
 
@@ -15,7 +13,7 @@ object Ghash {
   }
 
   private def number(block: Array[Byte]): BigInt = BigInt(1, block)
-  private def block(x: BigInt): Array[Byte] = Bytes.fromBigInt(x, 16).reverse
+  private def block(x: BigInt): Array[Byte] = Array.tabulate(16)(i => (x >> (8 * (15 - i))).toByte)
 
   /** H, H^2, H^3, H^4 as the key row has them. */
   def powers(h: Array[Byte]): Array[Byte] =
