@@ -57,7 +57,7 @@ class TernaryUpsetSpec extends AnyFunSuite with CompiledOnce {
     }
 
     test(s"$rows rules: a flipped bit of a match memory spoils look-ups until the table has mended it") {
-      simulate(new FlippedTernaryTable(params)) { table =>
+      simulateShared(params)(new FlippedTernaryTable(params)) { table =>
         val bench = new Bench(table)
         import bench._
         start()
@@ -87,7 +87,7 @@ class TernaryUpsetSpec extends AnyFunSuite with CompiledOnce {
     }
 
     test(s"$rows rules: a flipped bit of a result spoils it until its row is written") {
-      simulate(new FlippedTernaryTable(params)) { table =>
+      simulateShared(params)(new FlippedTernaryTable(params)) { table =>
         val bench = new Bench(table)
         import bench._
         start()
@@ -101,7 +101,7 @@ class TernaryUpsetSpec extends AnyFunSuite with CompiledOnce {
     }
 
     test(s"$rows rules: a flipped bit of software's copy reaches no match memory") {
-      simulate(new FlippedTernaryTable(params)) { table =>
+      simulateShared(params)(new FlippedTernaryTable(params)) { table =>
         val bench = new Bench(table)
         import bench._
         start()
