@@ -3,7 +3,7 @@ package sallyport.common.table
 
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.{Action, RuleRow}
-import sallyport.common.simulation.CompiledOnce
+import sallyport.common.simulation.{CompiledOnce, LongForm}
 
 import scala.util.Random
 
@@ -57,6 +57,7 @@ class TernaryUpsetSpec extends AnyFunSuite with CompiledOnce {
     }
 
     test(s"$rows rules: a flipped bit of a match memory spoils look-ups until the table has mended it") {
+      if (rows > 32) LongForm.only()
       simulateShared(params)(new FlippedTernaryTable(params)) { table =>
         val bench = new Bench(table)
         import bench._
@@ -87,6 +88,7 @@ class TernaryUpsetSpec extends AnyFunSuite with CompiledOnce {
     }
 
     test(s"$rows rules: a flipped bit of a result spoils it until its row is written") {
+      if (rows > 32) LongForm.only()
       simulateShared(params)(new FlippedTernaryTable(params)) { table =>
         val bench = new Bench(table)
         import bench._
@@ -101,6 +103,7 @@ class TernaryUpsetSpec extends AnyFunSuite with CompiledOnce {
     }
 
     test(s"$rows rules: a flipped bit of software's copy reaches no match memory") {
+      if (rows > 32) LongForm.only()
       simulateShared(params)(new FlippedTernaryTable(params)) { table =>
         val bench = new Bench(table)
         import bench._
