@@ -6,7 +6,7 @@ SHELL := /bin/bash
 
 VERSION := $(shell cat VERSION)
 ENV := source scripts/env.sh &&
-MILL := $(ENV) mill --no-daemon --ticker false
+SCALA := $(ENV) scripts/scala.sh
 # Names a step, its time and, if it fails, its output. V=1: the output as it comes.
 STEP := scripts/progress.sh
 
@@ -19,15 +19,24 @@ setup: ## install the toolchain (a second run does nothing)
 regs: setup ## regenerate the files of regs/*.rdl and suites.yaml; headers, pages into build/regs
 	@$(ENV) regs/generate.sh
 
-# mill serves one caller at a time. Where all parts run, it elaborates the chips of the simulation
-# first, since most tests wait for these.
+# Where all parts run, one start of mill compiles all of Scala for them. Elaborations and specs are
+# programs that then run side by side.
 ALL ?=
-simulated = $(sized)/rtl/stamp $(sized)/rtl/model-stamp
+ifneq ($(ALL),)
+export COMPILED := 1
+compiled := build/classpath/stamp
+endif
 
 # --- builds ---------------------------------------------------------------------------------------
 
+scala_folders := common interface_fpga crypto_fpga boards/src formal/src
 scala_sources := $(shell find common interface_fpga crypto_fpga -path '*/src/*.scala' -not -path '*/test/*' 2>/dev/null)
 shell_sources := $(scala_sources) $(shell find boards/src -name '*.scala')
+
+scala_modules := common.test interface_fpga interface_fpga.test crypto_fpga crypto_fpga.test boards formal
+build/classpath/stamp: $(shell find $(scala_folders) -name '*.scala') build.mill | setup
+	@$(ENV) $(STEP) "Scala" scripts/scala.sh --compile $(scala_modules)
+	@touch $@
 
 # TABLES=full: chips with 64 Ki SAs, as on a board, in a folder of their own; with one suite and 64
 # rules, since 1 Ki rules simulate 20 times slower.
@@ -42,48 +51,54 @@ else ifeq ($(TABLES),standard)
 else
   $(error TABLES=$(TABLES): choose standard or full)
 endif
-# CRYPTO=model: a second simulation, whose crypto chip has C++ in the place of its lanes. Not built
-# by default: nothing but speed depends on it.
+# CRYPTO=model: the simulations whose crypto chip has C++ in the place of its lanes; both: these and
+# those of the RTL alone. Nothing but speed depends on the first.
 CRYPTO ?= rtl
-$(if $(filter rtl model,$(CRYPTO)),,$(error CRYPTO=$(CRYPTO): choose rtl or model))
+$(if $(filter rtl model both,$(CRYPTO)),,$(error CRYPTO=$(CRYPTO): choose rtl, model or both))
+simulations := $(patsubst both,rtl model,$(CRYPTO))
 size_option := $(if $(filter full,$(TABLES)),--full)
 interface_options := $(if $(filter full,$(TABLES)),--full --rules 64)
 crypto_options := $(strip $(size_option) $(if $(suites),--suites $(suites)))
 
-verilog: $(sized)/rtl/stamp ## build/rtl/<chip>/*.sv; TABLES=full: 64 Ki SAs; SUITES=name,name
-$(sized)/rtl/stamp: $(scala_sources) build.mill VERSION $(sized)/rtl/options | setup
+chips_rtl := $(sized)/rtl/stamp $(sized)/rtl/crypto-stamp
+verilog: $(chips_rtl) ## build/rtl/<chip>/*.sv; TABLES=full: 64 Ki SAs; SUITES=name,name
+$(sized)/rtl/stamp: $(scala_sources) build.mill VERSION $(sized)/rtl/options | setup $(compiled)
 	@$(ENV) $(STEP) "inner and outer chip: Chisel to Verilog" \
-	  mill --no-daemon --ticker false interface_fpga.runMain sallyport.iface.Elaborate --out $(sized)/rtl --version $(VERSION) $(interface_options)
-	@$(ENV) $(STEP) "crypto chip: Chisel to Verilog" \
-	  mill --no-daemon --ticker false crypto_fpga.runMain sallyport.crypto.Elaborate --out $(sized)/rtl --version $(VERSION) $(crypto_options)
+	  scripts/scala.sh interface_fpga sallyport.iface.Elaborate --out $(sized)/rtl --version $(VERSION) $(interface_options)
 	@touch $@
 
-$(sized)/rtl/model-stamp: $(sized)/rtl/stamp
-	@$(ENV) $(STEP) "crypto chip for lanes in C++: Chisel to Verilog" \
-	  mill --no-daemon --ticker false crypto_fpga.runMain sallyport.crypto.Elaborate --out $(sized)/rtl --version $(VERSION) $(crypto_options) --model
+crypto = scripts/scala.sh crypto_fpga sallyport.crypto.Elaborate --out $(sized)/rtl --version $(VERSION) $(crypto_options)
+$(sized)/rtl/crypto-stamp: $(scala_sources) build.mill VERSION $(sized)/rtl/options | setup $(compiled)
+	@$(ENV) $(STEP) "crypto chip: Chisel to Verilog" $(crypto)
+	@touch $@
+
+$(sized)/rtl/crypto-model-stamp: $(scala_sources) build.mill VERSION $(sized)/rtl/options | setup $(compiled)
+	@$(ENV) $(STEP) "crypto chip for lanes in C++: Chisel to Verilog" $(crypto) --model
 	@touch $@
 
 $(sized)/rtl/options: FORCE
 	@mkdir -p $(@D); echo "$(crypto_options)" | cmp -s - $@ || echo "$(crypto_options)" > $@
 
-model_rtl := $(if $(filter model,$(CRYPTO)),$(sized)/rtl/model-stamp)
-sim: verilog $(model_rtl) ## build/bin/sallyport-sim, the co-simulation; TABLES=full, CRYPTO=model
-	@$(ENV) $(MAKE) --no-print-directory -C sim/engine BUILD_DIR=$(CURDIR)/$(sized) all $(filter model,$(CRYPTO))
+crypto_rtl := $(patsubst rtl,$(sized)/rtl/crypto-stamp,$(patsubst model,$(sized)/rtl/crypto-model-stamp,$(simulations)))
+simulated := $(sized)/rtl/stamp $(crypto_rtl)
+engine = $(ENV) $(MAKE) --no-print-directory -C sim/engine BUILD_DIR=$(CURDIR)/$(sized)
+sim: setup $(simulated) ## build/bin/sallyport-sim, co-simulation; TABLES=full, CRYPTO=model|both
+	@$(engine) $(patsubst rtl,all,$(simulations))
 
-# Elaborates the shells of all chips of board $(1) by one start of mill; $(2) folder of one, in
+# Elaborates the shells of all chips of board $(1) by one start of Java; $(2) folder of one, in
 # terms of $$chip, $(3) more options.
-shells = $(MILL) boards.runMain sallyport.boards.Elaborate \
+shells = $(SCALA) boards sallyport.boards.Elaborate \
   $$($(ENV) and=; for chip in inner crypto outer; do \
     echo $$and --out $(2) --version $(VERSION) $(3) $$(python -m boards.top --board $(1) --chip $$chip --shell-options); \
     and=--and; done)
 
 # Fabrics as on a VCU1525, but that resets of links take no second.
-$(sized)/rtl/fabric-stamp: $(shell_sources) build.mill VERSION | setup $(if $(ALL),$(simulated))
+$(sized)/rtl/fabric-stamp: $(shell_sources) build.mill VERSION | setup $(compiled)
 	@$(call shells,vcu1525,$(sized)/rtl/$$chip-fabric,--fabric)
 	@touch $@
 
 sim-shell: sim $(sized)/rtl/fabric-stamp ## build/bin/sallyport-sim-shell, for --chips shell
-	@$(ENV) $(MAKE) --no-print-directory -C sim/engine BUILD_DIR=$(CURDIR)/$(sized) shell
+	@$(engine) $(patsubst model,shell-model,$(patsubst rtl,shell,$(simulations)))
 
 mgmt: setup ## build/bin/sallyctl and build/bin/sallyportd
 	@$(ENV) cd mgmt && ../$(STEP) "sallyctl and sallyportd" go build -ldflags "-X main.version=$(VERSION)" -o ../build/bin/ ./cmd/...
@@ -124,29 +139,25 @@ part = @$(ENV) $(if $(LONG),$(long_forms)) scripts/part.sh $(@:part-%=%)
 ifneq ($(ALL),)
 part-interface: | part-crypto
 part-common: | part-interface
-part-lint: | part-common
-part-formal: | part-lint
 endif
 scala_folder = $(if $(filter common,$*),common,$*_fpga)
 PYTEST := python -m pytest -q $(if $(LONG),--long)
 # Boxes of the short form have lanes in C++, which LaneModelSpec and test_crypto_model.py hold to
-# the RTL. Those in shells, and of the long form, have RTL.
-part-boxes part-differential part-tester part-daemon part-ike: export SALLYPORT_CRYPTO = $(if $(LONG),rtl,model)
+# the RTL. Those of the long form have RTL.
+part-boxes part-differential part-tester part-daemon part-ike part-shells part-live: export SALLYPORT_CRYPTO = $(if $(LONG),rtl,model)
 
-# Its specs run once all that other parts wait for is elaborated. Its callers wait for each other
-# here, so that they take one of make's places and not all of them.
+# The specs of modules wait for each other, so that they take one of make's places and not all.
 # The card of synth-check and bitstreams: a file of boards/data.
 BOARD ?= vcu1525
 # The short form checks the shells of this one alone.
 all_boards := $(basename $(notdir $(wildcard boards/data/*.yaml)))
 checked_boards := $(if $(LONG),$(all_boards),$(BOARD))
 checked_stamps := $(checked_boards:%=build/boards/check/%/stamp)
-elaborated := $(simulated) $(sized)/rtl/fabric-stamp build/boards/parts/stamp $(checked_stamps)
-part-crypto part-interface part-common: part-%: | setup $(if $(ALL),$(elaborated))
+part-crypto part-interface part-common: part-%: | setup $(compiled)
 	$(part) scripts/specs.sh $(scala_folder).test
 part-lint: | setup
 	$(part) scripts/lint.sh
-part-formal: | setup $(if $(ALL),$(elaborated))
+part-formal: | setup $(compiled)
 	$(part) python -m formal $(if $(LONG),,--quick)
 part-management: | setup
 	$(part) mgmt/test.sh $(if $(LONG),--long)
@@ -174,7 +185,7 @@ part-daemon: sim mgmt packages
 	$(part) $(PYTEST) tests/daemon
 part-ike: sim mgmt ike
 	$(part) $(PYTEST) tests/ike
-part-boards: verilog board-parts $(checked_stamps)
+part-boards: $(if $(LONG),verilog,$(sized)/rtl/stamp) board-parts $(checked_stamps)
 	$(part) bash -c 'python -m boards.check $(checked_boards:%=--board %) && $(PYTEST) tests/boards'
 
 bench-mgmt: setup ## changes beside 60,000 tunnels, SAs a second, state file size, take-over
@@ -191,7 +202,7 @@ format: setup ## let the formatters rewrite the tree
 
 # $(1) board, $(2) chip, $(3) folder, $(4) more options of the shell, $(5) of the top
 define board_rtl
-$(MILL) boards.runMain sallyport.boards.Elaborate $$($(ENV) python -m boards.top --board $(1) --chip $(2) --shell-options) \
+$(SCALA) boards sallyport.boards.Elaborate $$($(ENV) python -m boards.top --board $(1) --chip $(2) --shell-options) \
   --out $(3) --version $(VERSION) $(4) && $(ENV) python -m boards.top --board $(1) --chip $(2) --out $(3) $(5)
 endef
 
@@ -207,14 +218,14 @@ synth-check: setup ## area and depth of the full chips in BOARD's shells, by yos
 # Tops for checks have small tables, which make no other crossings; those of bitstreams are made
 # where they are built.
 board_sources := $(shell_sources) $(wildcard boards/data/*.yaml boards/ip/*.yaml boards/constraints/*.tcl boards/templates/* boards/*.py)
-build/boards/check/%/stamp: $(board_sources) build.mill VERSION | setup $(if $(ALL),$(simulated))
+build/boards/check/%/stamp: $(board_sources) build.mill VERSION | setup $(compiled)
 	@$(call shells,$*,$(@D)/$$chip/rtl)
 	@$(ENV) for chip in inner crypto outer; do python -m boards.top --board $* --chip $$chip --out $(@D)/$$chip/rtl || exit 1; done
 	@touch $@
 
 board-parts: build/boards/parts/stamp ## Verilog of shell parts for their own tests
-build/boards/parts/stamp: $(shell_sources) build.mill VERSION | setup $(if $(ALL),$(simulated))
-	@$(MILL) boards.runMain sallyport.boards.ElaborateParts --out $(@D)
+build/boards/parts/stamp: $(shell_sources) build.mill VERSION | setup $(compiled)
+	@$(SCALA) boards sallyport.boards.ElaborateParts --out $(@D)
 	@touch $@
 
 board-check: verilog $(all_boards:%=build/boards/check/%/stamp) ## checks without Vivado

@@ -18,15 +18,14 @@ from formal.registry import UnknownProperty, chosen
 from formal.table import HEADING, line, write
 from formal.tools import MissingTool, require
 
-# A shell starts mill, which is a shell script without a first line that says so.
-MILL = ["bash", "-c", 'mill --no-daemon --ticker false formal.runMain sallyport.formal.Elaborate "$@"', "mill"]
+ELABORATE = [str(Path(__file__).parents[1] / "scripts" / "scala.sh"), "formal", "sallyport.formal.Elaborate"]
 
 
 def elaborate(out: Path, names: list[str]) -> None:
-    """Writes the properties into folders of `out`, in one start of mill; ends the program if one
+    """Writes the properties into folders of `out`, in one start of Java; ends the program if one
     does not elaborate."""
     shutil.rmtree(out, ignore_errors=True)
-    done = subprocess.run([*MILL, str(out.absolute()), *names], capture_output=True, text=True, check=False)
+    done = subprocess.run([*ELABORATE, str(out.absolute()), *names], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         print(done.stdout + done.stderr, file=sys.stderr)
         sys.exit(1)

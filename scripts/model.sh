@@ -19,7 +19,7 @@ workspace=${list%/*/*}
 # of Scala.
 sources() {
   cd "$workspace"
-  find primary-sources generated-sources -type f -print0 | LC_ALL=C sort -z |
+  find -L primary-sources generated-sources -type f -print0 | LC_ALL=C sort -z |
     xargs -0 awk 'FNR == 1 { print FILENAME } { sub(/\t\/\/ [^"]*$/, ""); print }'
 }
 

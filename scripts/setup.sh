@@ -101,7 +101,7 @@ install_python() {
   python_stamp | cmp -s - "$stamp" && return
   begin "installing what pyproject.toml lists into .venv"
   [ -x .venv/bin/python ] || python3 -m venv .venv || die "python3 could not make .venv: install python3-venv"
-  quietly "pip" .venv/bin/pip install -q --disable-pip-version-check -e '.[build,cluster,docs,formal,lint,test]'
+  quietly "pip" .venv/bin/pip install -q --no-compile --disable-pip-version-check -e '.[build,cluster,docs,formal,lint,test]'
   python_stamp > "$stamp"
 }
 

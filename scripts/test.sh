@@ -9,8 +9,8 @@
 # part, and the number of parts that passed and failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
-long= all=1
-[ "${1:-}" != --long ] || { long=1; shift; }
+long= crypto=model all=1
+[ "${1:-}" != --long ] || { long=1 crypto=both; shift; }
 parts=(boxes tester ike differential fuzz boards shells daemon live crypto interface common lint formal management processors engine registers repo)
 wanted=("${parts[@]}")
 if [ -n "${1:-}" ]; then
@@ -24,9 +24,9 @@ rm -rf build/test
 mkdir -p build/test
 scripts/setup.sh || exit
 start=$SECONDS
-# mill serves one caller at a time, so one job more than there are cores.
+# Tests wait for their simulations and for sockets, so one job more than there are cores.
 TIMEFORMAT='%U %S'
-{ time make --no-print-directory -k "-j$(($(nproc) + 1))" CRYPTO=model LONG=$long ALL=$all "${wanted[@]/#/part-}" 2>&4; } \
+{ time make --no-print-directory -k "-j$(($(nproc) + 1))" CRYPTO="$crypto" LONG=$long ALL=$all "${wanted[@]/#/part-}" 2>&4; } \
   4>&2 2>build/test/time
 
 if cat build/test/*.log 2>/dev/null | grep -hE '^SKIPPED |!!! CANCELED !!!' >build/test/skipped; then

@@ -3,7 +3,8 @@
 1 if there are any.
 
 Tops are in build/boards/check/<board>/<chip>/rtl (their cores may have small tables), cores in
-build/rtl, corundum in build/corundum. A missing one is reported as not checked.
+build/rtl, or else those of the tops, corundum in build/corundum. A missing one is reported as not
+checked.
 """
 
 from __future__ import annotations
@@ -75,13 +76,23 @@ def main(skip_lint: bool, names: tuple[str, ...]) -> None:
     else:
         report.absent("corundum", "make corundum")
     for chip in CHIPS:
-        if (CORES / chip).exists():
-            report.check(f"{xdc.core(chip)}: clocks", lambda chip=chip: top.core_problems(CORES / chip, xdc.core(chip)))
+        core = f"{xdc.core(chip)}: clocks"
+        if folder := core_folder(boards, chip):
+            report.check(core, lambda chip=chip, folder=folder: top.core_problems(folder, xdc.core(chip)))
+        else:
+            report.absent(core, f"neither {CORES / chip} nor a top has {xdc.core(chip)}.sv")
     if not skip_lint:
         report.check("lint", lambda: lint_all(boards))
     for problem in report.problems:
         print(f"board-check: {problem}", file=sys.stderr)
     sys.exit(1 if report.problems else 0)
+
+
+def core_folder(boards: list[Board], chip: str) -> Path | None:
+    """The folder with the Verilog of a chip's core, if it was generated: as it is simulated, or
+    else of one of the boards."""
+    folders = [CORES / chip, *(WORK / board.name / chip / "rtl" for board in boards)]
+    return next((folder for folder in folders if (folder / f"{xdc.core(chip)}.sv").exists()), None)
 
 
 def lint_all(boards: list[Board]) -> list[str]:
@@ -91,9 +102,9 @@ def lint_all(boards: list[Board]) -> list[str]:
     used: set[int] = set()
     found: list[str] = []
     for chip in CHIPS:
-        if (CORES / chip).exists():
+        if folder := core_folder(boards, chip):
             found += lint.problems(
-                lint.verilate(xdc.core(chip), [CORES / chip / f"{xdc.core(chip)}.sv"], [CORES / chip]),
+                lint.verilate(xdc.core(chip), [folder / f"{xdc.core(chip)}.sv"], [folder]),
                 waivers,
                 used.add,
             )

@@ -4,6 +4,9 @@ fast, and about equal."""
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import pytest
 
 from boards.check import cdc, netlist, stages, top, xdc
@@ -98,10 +101,15 @@ CROSSED = {
 }
 
 
+@cache
+def modules_of(part: str) -> dict[str, Any]:
+    work = SIMULATIONS / part / "netlist"
+    return netlist.elaborate(TOPS[part], sorted((PARTS / part).glob("*.sv")), [], work, top.PASSES)
+
+
 @pytest.mark.parametrize("part", TOPS)
 def test_clocks_cross_where_there_is_a_constraint(part: str):
-    work = SIMULATIONS / part / "netlist"
-    modules = netlist.elaborate(TOPS[part], sorted((PARTS / part).glob("*.sv")), [], work, top.PASSES)
+    modules = modules_of(part)
     allowed = {path.stem for path in (ROOT / "boards/constraints").glob("*.tcl")}
     checker = cdc.Checker(modules, {}, allowed)
     summary = checker.summary(TOPS[part])
@@ -117,8 +125,7 @@ def test_nothing_moves_without_a_clock_but_resets(part: str):
     """Registers with an asynchronous set, which may move at any time, are those that make resets of
     clocks, and no other. The input of a synchroniser of resets is a register's or a pin's, of one
     clock. Two that meet in logic may have spikes (report_cdc: CDC-12)."""
-    work = SIMULATIONS / part / "netlist"
-    modules = netlist.elaborate(TOPS[part], sorted((PARTS / part).glob("*.sv")), [], work, top.PASSES)
+    modules = modules_of(part)
     makes = {
         name.split("_")[0]
         for name, module in modules.items()

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """`--crypto model` changes nothing but speed: the same bytes at the same times, the same counters,
-whatever comes."""
+whatever comes. The simulation of the RTL takes minutes to build, so these tests are long; the short
+form compares each port of a lane in each cycle (LaneModelSpec)."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import pytest
 from sallyport import simulator, suites
 from sallyport.backend import Setup
 from sallyport.errors import InputError
-from sallyport.simulator import CRYPTO, Simulator, program
+from sallyport.simulator import CRYPTO, Simulator
 from sallyport.tunnels import Tunnels
 from tests.support.boxes import next_hops
 from tests.support.frames import read_frames, write_frames
@@ -27,12 +29,6 @@ SETUP = Setup({}, ALL, sas=SAS, seed=SEED)
 MTU = 9000
 # What a trial and a counter file tell of the machine and the program that ran them.
 OURS = {"simulation", "id"}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def model_is_built() -> None:
-    """These tests are for both simulations: say how the second one is built, if it is not."""
-    program(CRYPTO["model"])
 
 
 def box(crypto: str, number: int, boxes: int) -> Simulator:
@@ -95,6 +91,7 @@ def two_boxes(crypto: str, folder: Path) -> tuple[list, str]:
     return counted, digest(folder)
 
 
+@pytest.mark.long
 def test_every_suite_both_ways(tmp_path: Path) -> None:
     assert two_boxes("model", tmp_path / "model") == two_boxes("rtl", tmp_path / "rtl")
 
@@ -118,6 +115,7 @@ def opened(crypto: str, frames: Path, folder: Path) -> tuple[dict, str]:
     return counters, digest(folder)
 
 
+@pytest.mark.long
 def test_damaged_and_repeated_packets_and_erased_keys(tmp_path: Path) -> None:
     """ESP of every suite, with each third packet damaged somewhere, then again under
     erased keys."""
@@ -136,12 +134,14 @@ def test_damaged_and_repeated_packets_and_erased_keys(tmp_path: Path) -> None:
     assert counters["crypto"]["drop_dec_not_ready"] or counters["crypto"]["drop_dec_no_key"]
 
 
+@pytest.mark.long
 def test_replay_of_a_real_capture(make_box, office_lan: Path) -> None:
     outcome = make_box(Tunnel().batch())
     runs = [outcome.red(office_lan, "--crypto", crypto) for crypto in CRYPTO]
     assert digest(runs[0].folder) == digest(runs[1].folder)
 
 
+@pytest.mark.long
 def test_rfc2544_rows_are_the_same(tmp_path: Path) -> None:
     arguments = (
         "--frame-size",
@@ -172,15 +172,24 @@ def test_model_says_how_it_is_built(monkeypatch: pytest.MonkeyPatch, tables: str
 
 
 def test_lock_step_has_one_thread() -> None:
-    command = [program("sallyport-sim"), "--lock-step", "--threads", "2"]
+    command = [simulator.simulation(None, "core", "standard"), "--lock-step", "--threads", "2"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "sallyport-sim: --lock-step runs on one thread; leave --threads 2 out\n"
 
 
+@pytest.mark.long
 def test_bench_measures_both_beside_lock_step(tmp_path: Path) -> None:
     """Its figures are this machine's; that all contenders' trials agree it checks itself."""
     sallyport("bench", "--rounds", 1, "--frame-size", "1400", "--json", tmp_path / "bench.json")
     text = (tmp_path / "bench.json").read_text()
     for word in ("lock-step", "1 thread", "2 threads", "model_to_rtl", "two_threads_to_lock_step_rtl"):
         assert word in text
+
+
+def test_bench_measures_one_beside_lock_step(tmp_path: Path) -> None:
+    words = ("--rounds", 1, "--frame-size", "1400", "--crypto", os.environ.get("SALLYPORT_CRYPTO", "rtl"))
+    sallyport("bench", *words, "--json", tmp_path / "bench.json")
+    text = (tmp_path / "bench.json").read_text()
+    assert all(word in text for word in ("lock-step", "1 thread", "2 threads"))
+    assert "model_to_rtl" not in text

@@ -21,6 +21,7 @@ from scapy.packet import Packet, Raw
 from sallyport.simulator import Simulator
 from tests.support.frames import write_frames
 from tests.support.reference import FAR, NEAR, Tunnel, esp_payload, forwarded
+from tests.support.replay import quiet_cycles
 
 TUNNEL = Tunnel()
 BATCH = TUNNEL.batch(src="198.18.0.0/16", dst="198.19.0.0/16", back="198.19.0.0/16")
@@ -234,7 +235,7 @@ def test_audit_tells_of_authentic_drops_alone(tmp_path: Path) -> None:
             path = tmp_path / f"step{number}.pcap"
             write_frames(path, frames)
             inputs = [{"port": "box0.black", "file": str(path), "pacing": "original"}]
-            assert sim.command("replay", inputs=inputs)["quiescent"], name
+            assert sim.command("replay", inputs=inputs, quiet_cycles=quiet_cycles(BATCH))["quiescent"], name
             assert audit(sim) == expected, name
             assert audit(sim) == [], name
         counters = sim.counters(0)
@@ -255,7 +256,8 @@ def replay(sim: Simulator, folder: Path, frames: list[bytes | Packet]) -> None:
     """Frames into the black port, a microsecond apart."""
     path = folder / "black.pcap"
     write_frames(path, frames)
-    assert sim.command("replay", inputs=[{"port": "box0.black", "file": str(path), "pacing": "original"}])["quiescent"]
+    inputs = [{"port": "box0.black", "file": str(path), "pacing": "original"}]
+    assert sim.command("replay", inputs=inputs, quiet_cycles=quiet_cycles(BATCH))["quiescent"]
 
 
 def started(sim: Simulator, *more: str) -> None:

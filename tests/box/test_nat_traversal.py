@@ -25,7 +25,7 @@ from tests.support.reference import (
     forwarded,
     with_udp_checksum,
 )
-from tests.support.replay import Box
+from tests.support.replay import Box, quiet_cycles
 
 FAR_PORT = 61_000  # where a NAT has moved the peer's port 4500
 TUNNEL = Tunnel(far_port=FAR_PORT)
@@ -206,7 +206,7 @@ def test_only_an_authentic_peer_has_moved(tmp_path: Path) -> None:
             path = tmp_path / f"step{number}.pcap"
             write_frames(path, frames)
             inputs = [{"port": "box0.black", "file": str(path), "pacing": "original"}]
-            assert sim.command("replay", inputs=inputs)["quiescent"], name
+            assert sim.command("replay", inputs=inputs, quiet_cycles=quiet_cycles(TUNNEL.batch()))["quiescent"], name
             assert sim.sallyctl(0, "events") == expected, name
             assert sim.sallyctl(0, "events") == "", name
         counters = sim.counters(0)

@@ -273,7 +273,7 @@ def test_limits_are_what_was_set(tmp_path: Path) -> None:
     red = [first("198.18.0.1", number) for number in range(waits + 2)] + [ETHERNET / p for p in fragment(whole, 600)]
     black = [first("192.0.2.77", number) for number in range(waits + 1)]
     frames: dict[str, list[bytes | Packet]] = {"box0.red": [*red], "box0.black": [*black]}
-    seen = run([NEIGHBOURS + TUNNEL.batch()], frames, ["box0.black"], tmp_path, before=limit)
+    seen = run([NEIGHBOURS + TUNNEL.batch()], frames, ["box0.black"], tmp_path, before=limit, quiet=32768)
     received = [bytes(TUNNEL.peer_receiver().decrypt(esp_payload(frame))) for frame in seen.out["box0.black"]]
     assert received == [forwarded(bytes(whole))]
     source, timeout = "drop_reasm_source", "drop_reasm_timeout"

@@ -141,6 +141,7 @@ def test_a_second_box_gives_the_packets_back(tmp_path: Path) -> None:
         ["box0.red"],
         tmp_path,
         boxes.next_hops,
+        quiet=32768,
     )
     received = [frame[14:] for frame in seen.out["box0.red"]]
     wanted = [forwarded(forwarded(packet)) for packet in packets]

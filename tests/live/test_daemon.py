@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from sallyport.simulator import SHELL, program
+from sallyport.simulator import program, simulation
 from tests.support.daemon import Client, Daemon
 from tests.support.live_box import BATCH, BLACK_TAP, BOX, IKE, PEER, PEER_MAC, RED_HOST, RED_HOST_MAC, RED_TAP, live_box
 from tests.support.managed import DEVICES, TAPS, managed
@@ -89,7 +89,7 @@ print(back)
 def test_linux_answers_by_the_mailboxes_of_cards(tmp_path: Path) -> None:
     """Of simulated cards, as of real ones, the daemon takes the frames out of the shells'
     registers, and puts its own in."""
-    program(SHELL)
+    simulation(None, "shell", "standard")
     with live_box(tmp_path, "--chips", "shell") as (run, red, black), hosts("box") as (box,):
         with managed(box, tmp_path) as daemon:
             assert black.python(PING, BOX[1][0], 3) == "3\n"

@@ -17,7 +17,7 @@ from scapy.packet import Raw
 
 from sallyport import simulator
 from sallyport.errors import InputError
-from sallyport.simulator import SHELL, Simulator, program
+from sallyport.simulator import Simulator, program, simulation
 from tests.support.frames import read_frames
 from tests.support.reference import Tunnel, classify_red, esp_payload, forwarded, open_esp
 from tests.support.replay import sallyport
@@ -33,7 +33,7 @@ SIZES = [*range(18, 84), 256, 1400, 1472, 4000, 9000]
 @pytest.fixture(scope="module", autouse=True)
 def shell_is_built() -> None:
     """These tests are for a simulation of its own: say how it is built, if it is not."""
-    program(SHELL)
+    simulation(None, "shell", "standard")
 
 
 def test_real_frames_leave_as_esp(make_box, office_lan: Path) -> None:
@@ -104,17 +104,17 @@ def test_a_damaged_link_mends_itself(make_box) -> None:
     assert len(outcome.out) == len(frames) - lost > 0 < lost
 
 
-def cards(simulation: Simulator) -> subprocess.CompletedProcess:
+def cards(box: Simulator) -> subprocess.CompletedProcess:
     """What `sallyctl card` says of the first box."""
-    words = [program("sallyctl"), "--socket", simulation.socket(0), "card", "--json"]
+    words = [program("sallyctl"), "--socket", box.socket(0), "card", "--json"]
     return subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
 
 
 def test_the_cards_say_how_they_are() -> None:
     """The shells' registers by PCIe: each card has the right identity, its links up and its MAC out
     of reset."""
-    with Simulator(1, None, 1, chips="shell") as simulation:
-        done = cards(simulation)
+    with Simulator(1, None, 1, chips="shell") as box:
+        done = cards(box)
     assert done.returncode == 0, done.stderr
     states = json.loads(done.stdout)
     assert {chip: [link["to"] for link in state["links"]] for chip, state in states.items()} == {
@@ -135,8 +135,8 @@ def test_the_cards_say_how_they_are() -> None:
 def test_ports_of_cards_are_read_by_hand() -> None:
     """A word of the system monitor through the shell's window; where nothing answers, the access
     ends by itself."""
-    with Simulator(1, None, 1, chips="shell") as simulation:
-        words = [program("sallyctl"), "--socket", simulation.socket(0), "card", "drp"]
+    with Simulator(1, None, 1, chips="shell") as box:
+        words = [program("sallyctl"), "--socket", box.socket(0), "card", "drp"]
         done = [
             subprocess.run([*words, card, *port], capture_output=True, text=True, timeout=300, check=False)
             for card, *port in (("inner", "monitor", "1"), ("outer", "mac", "0xb0200"), ("crypto", "monitor", "0"))
@@ -146,18 +146,20 @@ def test_ports_of_cards_are_read_by_hand() -> None:
 
 
 def test_cores_alone_are_no_cards() -> None:
-    with Simulator(1, None, 1) as simulation:
-        done = cards(simulation)
+    with Simulator(1, None, 1) as box:
+        done = cards(box)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "the simulated box has no cards: start the simulation with --chips shell\n"
 
 
-def test_modelled_lanes_are_not_as_built() -> None:
-    with pytest.raises(InputError, match="leave --crypto model out"):
-        Simulator(1, None, 1, crypto="model", chips="shell")
+NOT_BUILT = {
+    "rtl": "build/absent/sallyport-sim-shell is not built; run 'make sim-shell' first",
+    "model": "build/absent/sallyport-sim-shell-model is not built; run 'make sim-shell CRYPTO=model' first",
+}
 
 
-def test_a_program_that_is_not_built_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("crypto", NOT_BUILT)
+def test_a_program_that_is_not_built_is_named(monkeypatch: pytest.MonkeyPatch, crypto: str) -> None:
     monkeypatch.setattr(simulator, "TABLES", {"standard": (simulator.ROOT / "build" / "absent", "")})
-    with pytest.raises(InputError, match="build/absent/sallyport-sim-shell is not built; run 'make sim-shell' first"):
-        program(SHELL)
+    with pytest.raises(InputError, match=NOT_BUILT[crypto]):
+        Simulator(1, None, 1, crypto=crypto, chips="shell")

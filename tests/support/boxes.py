@@ -11,6 +11,7 @@ from scapy.packet import Packet
 
 from sallyport.simulator import Simulator
 from tests.support.frames import read_frames, write_frames
+from tests.support.replay import quiet_cycles
 
 CHIPS = ("inner", "crypto", "outer")
 
@@ -40,11 +41,13 @@ def run(
     folder: Path,
     before: Callable[[Simulator], None] | None = None,
     pacing: str = "line-rate",
+    quiet: int | None = None,
 ) -> Seen:
     """A box of each batch, `frames` into ports and inject streams by name, and what leaves the
     ports and punt streams of `watch`.
 
-    With the pacing `original` frames start a microsecond apart. Every counter balances.
+    With the pacing `original` frames start a microsecond apart. Every counter balances. `quiet` is
+    for tests of what happens later than packets of the batches' suites are through.
     """
     with Simulator(boxes=len(batches), threads=None, seed=1) as sim:
         for box, text in enumerate(batches):
@@ -61,7 +64,8 @@ def run(
             path = folder / f"{port}-in.pcap"
             write_frames(path, these)
             inputs.append({"port": port, "file": str(path), "pacing": pacing})
-        assert sim.command("replay", inputs=inputs)["quiescent"]
+        cycles = quiet or quiet_cycles(*batches)
+        assert sim.command("replay", inputs=inputs, quiet_cycles=cycles)["quiescent"]
         counters = [sim.counters(box) for box in range(len(batches))]
         sim.command("quit")
     for each in counters:

@@ -35,6 +35,7 @@ def run(
     seed: int,
     crypto: str | None = None,
     chips: str = "core",
+    quiet_cycles: int = 32768,
 ) -> None:
     """Send a capture into one port of one box, and others from the management CPU (`injected`, by
     chip); see docs/reference/commands.md for what DIR holds afterwards."""
@@ -79,7 +80,7 @@ def run(
                 _write_cut(cut, frames, todo.undersize)
                 source |= {"file": str(cut), "pad": False}
             sources.append(source)
-        answer = sim.command("replay", inputs=sources)
+        answer = sim.command("replay", inputs=sources, quiet_cycles=quiet_cycles)
         counters = sim.counters(0)
         sim.command("quit")
     if todo.undersize:

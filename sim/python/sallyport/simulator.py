@@ -30,7 +30,7 @@ CRYPTO = {"rtl": "sallyport-sim", "model": "sallyport-sim-model"}
 CRYPTO_VARIABLE = "SALLYPORT_CRYPTO"
 # What of a chip is simulated: its core, or with a board's shell around that.
 CHIPS = ("core", "shell")
-SHELL = "sallyport-sim-shell"
+SHELL = {"rtl": "sallyport-sim-shell", "model": "sallyport-sim-shell-model"}
 
 # The tester's own addresses, the far end of every wire that has no other box on it.
 TESTER_MAC = {"red": "02:00:00:00:00:01", "black": "02:00:00:00:00:02"}
@@ -39,10 +39,10 @@ TESTER_MAC = {"red": "02:00:00:00:00:01", "black": "02:00:00:00:00:02"}
 def program(name: str, tables: str = "standard") -> str:
     """Path of a program that `make` builds; a sentence if it was not built."""
     folder, how = TABLES[tables]
-    if name == CRYPTO["model"]:
-        how = "make sim CRYPTO=model" if tables == "standard" else f"{how} CRYPTO=model"
-    if name == SHELL:
+    if name in SHELL.values():
         how = "make sim-shell" if tables == "standard" else f"make sim-shell TABLES={tables}"
+    if name in (CRYPTO["model"], SHELL["model"]):
+        how = f"{how.removesuffix(' mgmt')} CRYPTO=model"
     path = folder / name
     if not path.exists():
         raise InputError(f"{path.relative_to(ROOT)} is not built; run '{how}' first")
@@ -55,11 +55,7 @@ def simulation(crypto: str | None, chips: str, tables: str) -> str:
         crypto = os.environ.get(CRYPTO_VARIABLE, "rtl")
         if crypto not in CRYPTO:
             raise InputError(f"{CRYPTO_VARIABLE}={crypto}: choose {' or '.join(CRYPTO)}")
-    if chips == "core":
-        return program(CRYPTO[crypto], tables)
-    if crypto != "rtl":
-        raise InputError(f"--chips shell has lanes in RTL alone: leave --crypto {crypto} out")
-    return program(SHELL, tables)
+    return program((CRYPTO if chips == "core" else SHELL)[crypto], tables)
 
 
 class Simulator:

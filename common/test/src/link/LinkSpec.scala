@@ -2,6 +2,7 @@
 package sallyport.common.link
 
 import chisel3._
+import sallyport.common.simulation.LongForm
 import sallyport.common.stream.{Pace, Packet, StreamHarness, StreamMatrix}
 
 import scala.util.Random
@@ -50,6 +51,7 @@ class LinkSpec extends StreamMatrix {
 
   for (sequence <- Seq(false, true))
     test(s"delivers the matrix ${if (sequence) "with" else "without"} sequence numbers") {
+      if (!sequence) LongForm.only()
       checkMatrix(
         pair(LinkParams(withSequenceTx = sequence), LinkParams(withSequenceRx = sequence), 256),
         _ => packets(new Random(1).shuffle(matrixLengths), sequence),

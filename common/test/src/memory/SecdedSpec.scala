@@ -3,7 +3,7 @@ package sallyport.common.memory
 
 import chisel3._
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common.simulation.CompiledOnce
+import sallyport.common.simulation.{CompiledOnce, LongForm}
 
 import scala.util.Random
 
@@ -64,6 +64,7 @@ class SecdedSpec extends AnyFunSuite with CompiledOnce {
   }
 
   for (width <- widths) test(s"$width bits: one flipped bit is repaired and two are detected, at every place") {
+    if (width > 100) LongForm.only()
     val code = Secded(width)
     val random = new Random(width)
     simulate(new Flipper(width)) { dut =>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.common.simulation
 
+import chisel3.Module
 import chisel3.simulator.scalatest.ChiselSim
-import chisel3.simulator.{FirtoolOptionsModifications, HasSimulator, Simulator}
+import chisel3.simulator.{FirtoolOptionsModifications, HasSimulator, Settings, Simulator}
 import chisel3.testing.HasTestingDirectory
 import org.scalatest.TestSuite
 import svsim.verilator.Backend
@@ -10,6 +11,7 @@ import svsim.CommonCompilationSettings.VerilogPreprocessorDefine
 import svsim.{CommonCompilationSettings, CommonSettingsModifications, PlusArg, Workspace}
 
 import java.nio.file.Files
+import scala.reflect.ClassTag
 
 /**
  * ChiselSim whose models are compiled once: simulations of the same Verilog, in whatever spec and
@@ -27,6 +29,23 @@ trait CompiledOnce extends ChiselSim { self: TestSuite =>
    * more time than the simulation then takes longer.
    */
   def brief: Boolean = false
+
+  /**
+   * Simulates as `simulate` does, but elaborates one module for all simulations of its class and
+   * this `key`, in whatever spec: `key` says all that `module` depends on.
+   */
+  def simulateShared[T <: Module](key: Any)(module: => T)(stimulus: T => Unit)(implicit kind: ClassTag[T]): Unit =
+    ElaboratedOnce.simulate(
+      (kind.runtimeClass, key, brief),
+      CompiledOnce.getSimulator,
+      Settings.default[T],
+      Modifications(
+        chiselOptionsModifications,
+        firtoolOptionsModifications,
+        commonSettingsModifications,
+        backendSettingsModifications
+      )
+    )(module)(stimulus)
 
   override implicit def firtoolOptionsModifications: FirtoolOptionsModifications =
     options => super.firtoolOptionsModifications(options) :+ "-disable-all-randomization"

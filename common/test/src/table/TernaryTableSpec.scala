@@ -4,7 +4,7 @@ package sallyport.common.table
 import chisel3._
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.RuleRow
-import sallyport.common.simulation.CompiledOnce
+import sallyport.common.simulation.{CompiledOnce, LongForm}
 
 import scala.util.Random
 
@@ -37,6 +37,7 @@ class TernaryTableSpec extends AnyFunSuite with CompiledOnce {
 
   for ((rows, rounds) <- Seq(32 -> 150, 128 -> 75))
     test(s"$rows random rules, updated under traffic, answer as the model") {
+      if (rows > 32) LongForm.only()
       val params = TernaryTableParams(rows, keyBits, maskLsb, RuleRow.valid)
       simulate(new TernaryTable(params)) { table =>
         val driver = new TableDriver(table.io, table.clock, table.reset, params.latency)

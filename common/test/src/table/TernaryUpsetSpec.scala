@@ -3,7 +3,7 @@ package sallyport.common.table
 
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.{Action, RuleRow}
-import sallyport.common.simulation.CompiledOnce
+import sallyport.common.simulation.{CompiledOnce, LongForm}
 
 import scala.util.Random
 
@@ -58,7 +58,8 @@ class TernaryUpsetSpec extends AnyFunSuite with CompiledOnce {
     }
 
     test(s"$rows rules: a flipped bit of a match memory spoils look-ups until the table has mended it") {
-      simulate(new FlippedTernaryTable(params)) { table =>
+      if (rows > 32) LongForm.only()
+      simulateShared(params)(new FlippedTernaryTable(params)) { table =>
         val bench = new Bench(table)
         import bench._
         start()
@@ -88,7 +89,8 @@ class TernaryUpsetSpec extends AnyFunSuite with CompiledOnce {
     }
 
     test(s"$rows rules: a flipped bit of a result spoils it until its row is written") {
-      simulate(new FlippedTernaryTable(params)) { table =>
+      if (rows > 32) LongForm.only()
+      simulateShared(params)(new FlippedTernaryTable(params)) { table =>
         val bench = new Bench(table)
         import bench._
         start()
@@ -133,7 +135,8 @@ class TernaryUpsetSpec extends AnyFunSuite with CompiledOnce {
     }
 
     test(s"$rows rules: a flipped bit of software's copy reaches no match memory") {
-      simulate(new FlippedTernaryTable(params)) { table =>
+      if (rows > 32) LongForm.only()
+      simulateShared(params)(new FlippedTernaryTable(params)) { table =>
         val bench = new Bench(table)
         import bench._
         start()

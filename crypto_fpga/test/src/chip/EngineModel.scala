@@ -41,6 +41,7 @@ object EngineModel {
  */
 trait EngineSpec extends SharedModel[DuplexHarness, EngineBench] {
   def model: DuplexHarness = EngineModel()
+  override def simulateModel(stimulus: DuplexHarness => Unit): Unit = simulateShared(EngineModel)(model)(stimulus)
   def bench(dut: DuplexHarness) = new EngineBench(dut)
 
   /** What a stand-in lane makes of a packet. */

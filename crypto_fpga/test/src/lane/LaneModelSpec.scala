@@ -72,12 +72,12 @@ class LaneModelSpec extends AnyFunSuite {
     }
   )
     test(s"small lanes and their models, ${if (encrypt) "encrypting" else "decrypting"}, $name suites") {
-      assume(LongForm.asked, "a part of the long form")
+      LongForm.only()
       val config = LaneConfig(encrypt, suites, slots = 32, bufferBeats = 512)
       compare(s"small-${if (encrypt) "encrypting" else "decrypting"}-$name", config)
     }
 }
 
 private object LaneModelSpec {
-  val slice = 400000
+  val slice = 200000
 }

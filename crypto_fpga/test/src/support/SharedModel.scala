@@ -21,11 +21,14 @@ trait SharedModel[D <: Module, B] extends AnyFunSuite with CompiledOnce {
   def model: D
   def bench(dut: D): B
 
+  /** Simulates the model once. */
+  def simulateModel(stimulus: D => Unit): Unit = simulate(model)(stimulus)
+
   private val bodies = mutable.Map.empty[String, B => Unit]
   private val names = mutable.Buffer.empty[String]
   private lazy val results: Map[String, Try[Unit]] = {
     var results = Map.empty[String, Try[Unit]]
-    simulate(model) { dut => for (name <- names) results += name -> Try(bodies(name)(bench(dut))) }
+    simulateModel { dut => for (name <- names) results += name -> Try(bodies(name)(bench(dut))) }
     results
   }
 

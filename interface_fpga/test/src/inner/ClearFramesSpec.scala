@@ -38,7 +38,7 @@ class ClearFramesSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   private val udp = "0007000800080000"
 
   test("a frame in clear goes on by an inbound rule, or finds neighbours; the frame's own type and tags decide") {
-    simulate(new InnerPathsHarness(config)) { dut =>
+    simulateShared(config)(new InnerPathsHarness(config)) { dut =>
       val bench = new InnerBench(dut, config)
       bench.start()
       def sends(packet: LinkPacket, counter: String): Unit = {

@@ -32,7 +32,7 @@ class DecryptAuditSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   test(
     "an event for each packet dropped for its number or its selectors, none for what goes on, is bypassed or dropped for more"
   ) {
-    simulate(new InnerPathsHarness(config)) { dut =>
+    simulateShared(config)(new InnerPathsHarness(config)) { dut =>
       val bench = new InnerBench(dut, config)
       bench.start()
       def oldest: BigInt = bench.bus.read(InnerRegs.auditEvent)
@@ -125,7 +125,7 @@ class DecryptAuditSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   }
 
   test("an event has the cycle of its packet, and one of wrong selectors what was in the packet") {
-    simulate(new InnerPathsHarness(config)) { dut =>
+    simulateShared(config)(new InnerPathsHarness(config)) { dut =>
       val bench = new InnerBench(dut, config)
       bench.start()
       def read(low: RegisterDesc, high: RegisterDesc): BigInt = bench.bus.read(high) << 32 | bench.bus.read(low)

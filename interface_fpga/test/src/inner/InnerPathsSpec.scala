@@ -25,7 +25,7 @@ class InnerPathsSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   private val config = InnerConfig(saBits = 4, flowBits = 8, chip = InterfaceConfig(receiveBeats = 256))
 
   test("encrypt path: every frame becomes what scapy says, under its own counter") {
-    simulate(new InnerPathsHarness(config)) { dut =>
+    simulateShared(config)(new InnerPathsHarness(config)) { dut =>
       val bench = new InnerBench(dut, config)
       bench.start(setup = false)
       val none = bench.counters()
@@ -116,7 +116,7 @@ class InnerPathsSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   }
 
   test("encrypt path: a policy's packets go to the SA of their DSCP, and to the CPU where there is none") {
-    simulate(new InnerPathsHarness(config)) { dut =>
+    simulateShared(config)(new InnerPathsHarness(config)) { dut =>
       val bench = new InnerBench(dut, config)
       bench.start()
       // Packets of three rules and of a flow, whose SAs become blocks: the first there is, the
@@ -173,7 +173,7 @@ class InnerPathsSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   }
 
   test("encrypt path: what scapy cut becomes what it was whole, in any order; what is wrong with it has its counter") {
-    simulate(new InnerPathsHarness(config)) { dut =>
+    simulateShared(config)(new InnerPathsHarness(config)) { dut =>
       val bench = new InnerBench(dut, config)
       bench.start()
       def send(frames: Seq[Seq[Byte]]): Seq[LinkPacket] = {
@@ -231,7 +231,7 @@ class InnerPathsSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   }
 
   test("decrypt path: every packet becomes what scapy says, under its own counter") {
-    simulate(new InnerPathsHarness(config)) { dut =>
+    simulateShared(config)(new InnerPathsHarness(config)) { dut =>
       val bench = new InnerBench(dut, config)
       bench.start()
       var before = bench.counters()
@@ -315,7 +315,7 @@ class InnerPathsSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   }
 
   test("rates: 64 B frames every second cycle, 65 to 69 B frames and one SA alone as well") {
-    simulate(new InnerPathsHarness(config)) { dut =>
+    simulateShared(config)(new InnerPathsHarness(config)) { dut =>
       val bench = new InnerBench(dut, config)
       bench.start()
       def frame(destination: String, length: Int): Seq[Byte] = {

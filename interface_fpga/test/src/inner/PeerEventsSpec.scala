@@ -15,7 +15,7 @@ class PeerEventsSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   private val config = InnerConfig(saBits = 4, flowBits = 8, chip = InterfaceConfig(receiveBeats = 256))
 
   test("an event for each packet that says so and is neither copied nor too old, whatever else becomes of it") {
-    simulate(new InnerPathsHarness(config)) { dut =>
+    simulateShared(config)(new InnerPathsHarness(config)) { dut =>
       val bench = new InnerBench(dut, config)
       bench.start()
       def oldest: BigInt = bench.bus.read(InnerRegs.peerEvent)

@@ -34,7 +34,7 @@ class SpdUpsetSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   }
 
   test("a flipped bit of a flow lets no packet out in clear or under another SA: it is dropped by name") {
-    simulate(new FlippedSpdHarness(config)) { dut =>
+    simulateShared(config)(new FlippedSpdHarness(config)) { dut =>
       val bench = started(dut)
       // A flow to SA 703, in way 0, whose packets would leave in clear by a rule behind it; and a
       // packet of that rule that has no flow.
@@ -80,7 +80,7 @@ class SpdUpsetSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   }
 
   test("a flipped bit of a rule lets no packet out or in: it is dropped by name") {
-    simulate(new FlippedSpdHarness(config)) { dut =>
+    simulateShared(config)(new FlippedSpdHarness(config)) { dut =>
       val bench = started(dut)
       val outbound = Seq(true, false).map(clear => encrypts.find(_.expected.map(_.bypass) == Seq(clear)).get)
       // Of an SA of several selector sets, in clear, and of an SA with one set, which asks no rule.

@@ -167,7 +167,7 @@ class OuterDecryptSpec extends AnyFunSuite with CompiledOnce {
   private def frame(name: String): OuterFrame = OuterFrames.all.find(_.name == name).get
 
   test("each frame of scapy's goes where it must, alone, packed, under its own counter, at the rate of the port") {
-    simulate(new OuterDecryptHarness(config)) { dut =>
+    simulateShared(config)(new OuterDecryptHarness(config)) { dut =>
       val bench = new Bench(dut)
       bench.start()
 
@@ -291,7 +291,7 @@ class OuterDecryptSpec extends AnyFunSuite with CompiledOnce {
   }
 
   test("a bump in the wire finds an SA by SPI and destination, a router by the SPI alone") {
-    simulate(new OuterDecryptHarness(config)) { dut =>
+    simulateShared(config)(new OuterDecryptHarness(config)) { dut =>
       val bench = new Bench(dut)
       bench.start()
       def sas(frames: String*): Seq[(Int, Boolean)] = {
@@ -311,7 +311,7 @@ class OuterDecryptSpec extends AnyFunSuite with CompiledOnce {
   }
 
   test("a flipped bit of the SAD drops the ESP that it concerns, and no other packet") {
-    simulate(new OuterDecryptHarness(config)) { dut =>
+    simulateShared(config)(new OuterDecryptHarness(config)) { dut =>
       val bench = new Bench(dut)
       bench.start()
       import bench.outcomes
@@ -344,7 +344,7 @@ class OuterDecryptSpec extends AnyFunSuite with CompiledOnce {
   }
 
   test("a flipped bit of a rule drops the packets that it decides on, and no ESP of an SA") {
-    simulate(new OuterDecryptHarness(config)) { dut =>
+    simulateShared(config)(new OuterDecryptHarness(config)) { dut =>
       val bench = new Bench(dut)
       bench.start()
       import bench.outcomes

@@ -95,7 +95,7 @@ class FragmentDetourSpec extends AnyFunSuite with CompiledOnce {
 
   test("whatever is no fragment passes as it came; what passes by keeps its order") {
     assert(dissected.count(_._3) > 20)
-    simulate(new DetourHarness) { dut =>
+    simulateShared(())(new DetourHarness) { dut =>
       val bench = new Bench(dut)
       for ((group, i) <- new Random(1).shuffle(dissected).grouped(400).zipWithIndex) {
         bench.reset()
@@ -117,7 +117,7 @@ class FragmentDetourSpec extends AnyFunSuite with CompiledOnce {
     assert(cuts.map(_.fragments.head.of.link.length).toSet == Set(14, 18, 22))
     val dice = new Random(2)
     val others = dissected.filterNot(_._3).map(_._1).filter(_.length < 300)
-    simulate(new DetourHarness) { dut =>
+    simulateShared(())(new DetourHarness) { dut =>
       val bench = new Bench(dut)
       for (group <- cuts.grouped(8); pressure <- Seq(Pace.Always, Pace.Half)) {
         bench.reset()
@@ -167,7 +167,7 @@ class FragmentDetourSpec extends AnyFunSuite with CompiledOnce {
   }
 
   test("latency and rate of what passes by") {
-    simulate(new DetourHarness) { dut =>
+    simulateShared(())(new DetourHarness) { dut =>
       val bench = new Bench(dut)
       bench.reset()
       val whole =

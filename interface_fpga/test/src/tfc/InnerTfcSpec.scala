@@ -24,11 +24,12 @@ class InnerTfcSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   private val config = InnerConfig(saBits = 4, flowBits = 8, chip = InterfaceConfig(receiveBeats = 256))
   private val turn = DummySchedule.entries
 
-  private def run(body: (InnerHarness, InnerBench) => Unit): Unit = simulate(new InnerPathsHarness(config)) { dut =>
-    val bench = new InnerBench(dut, config)
-    bench.start()
-    body(dut, bench)
-  }
+  private def run(body: (InnerHarness, InnerBench) => Unit): Unit =
+    simulateShared(config)(new InnerPathsHarness(config)) { dut =>
+      val bench = new InnerBench(dut, config)
+      bench.start()
+      body(dut, bench)
+    }
 
   /** The bench sees no packets while software is at the bus: the link waits so long. */
   private def held[A](dut: InnerHarness)(access: => A): A = {

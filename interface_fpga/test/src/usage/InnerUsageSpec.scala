@@ -17,11 +17,12 @@ class InnerUsageSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   private val config = InnerConfig(saBits = 4, flowBits = 8, chip = InterfaceConfig(receiveBeats = 256))
   private val sas = 1 << config.saBits
 
-  private def run(body: (InnerHarness, InnerBench) => Unit): Unit = simulate(new InnerPathsHarness(config)) { dut =>
-    val bench = new InnerBench(dut, config)
-    bench.start()
-    body(dut, bench)
-  }
+  private def run(body: (InnerHarness, InnerBench) => Unit): Unit =
+    simulateShared(config)(new InnerPathsHarness(config)) { dut =>
+      val bench = new InnerBench(dut, config)
+      bench.start()
+      body(dut, bench)
+    }
 
   /** The length that an IP packet says it has. */
   private def ipLength(packet: Seq[Byte]): Int = {

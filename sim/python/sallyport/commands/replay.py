@@ -23,6 +23,13 @@ from sallyport.options import chips_option, crypto_option, seed_option, threads_
 )
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder for captures and counters.json.")
 @click.option("--fault", multiple=True, help="NAME[:ARG], repeatable; --fault help lists them.")
+@click.option(
+    "--quiet-cycles",
+    type=click.IntRange(1),
+    default=32768,
+    show_default=True,
+    help="Cycles without a beat at any port that end the run.",
+)
 @crypto_option
 @chips_option
 @threads_option
@@ -35,6 +42,7 @@ def replay_command(
     inject_outer: Path | None,
     out: Path,
     fault: tuple[str, ...],
+    quiet_cycles: int,
     crypto: str,
     chips: str,
     threads: int | None,
@@ -53,4 +61,5 @@ def replay_command(
         seed=seed,
         crypto=crypto,
         chips=chips,
+        quiet_cycles=quiet_cycles,
     )
