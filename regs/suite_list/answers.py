@@ -36,13 +36,17 @@ BLOCK_CIPHERS = {"aes": algorithms.AES, "sm4": algorithms.SM4}
 HASHES = {"sha256": hashes.SHA256, "sha1": hashes.SHA1, "sm3": hashes.SM3}
 
 
-def _run(suite: Suite, mode: modes.Mode, data: bytes, aad: bytes = b"") -> bytes:
-    """`data` under the suite's cipher; with GCM its tag follows."""
+def _run(suite: Suite, mode: modes.ECB | modes.CBC | modes.CTR, data: bytes) -> bytes:
+    """`data` under the suite's cipher."""
     encryptor = Cipher(BLOCK_CIPHERS[suite.cipher](KEY[: suite.key]), mode).encryptor()
-    if isinstance(mode, modes.GCM):
-        encryptor.authenticate_additional_data(aad)
-        return encryptor.update(data) + encryptor.finalize() + encryptor.tag
     return encryptor.update(data) + encryptor.finalize()
+
+
+def _gcm(suite: Suite, nonce: bytes, data: bytes, aad: bytes) -> bytes:
+    """The same with GCM; the tag follows."""
+    encryptor = Cipher(BLOCK_CIPHERS[suite.cipher](KEY[: suite.key]), modes.GCM(nonce)).encryptor()
+    encryptor.authenticate_additional_data(aad)
+    return encryptor.update(data) + encryptor.finalize() + encryptor.tag
 
 
 def _block(suite: Suite, block: bytes) -> bytes:
@@ -55,9 +59,9 @@ def packet(suite: Suite) -> bytes:
     head, aad, nonce = SPI + SEQUENCE[4:], SPI + SEQUENCE, SALT + IV
     match suite.mode.name:
         case "gcm":
-            return head + IV + _run(suite, modes.GCM(nonce), text, aad)
+            return head + IV + _gcm(suite, nonce, text, aad)
         case "gmac":
-            return head + IV + text + _run(suite, modes.GCM(nonce), b"", aad + IV + text)
+            return head + IV + text + _gcm(suite, nonce, b"", aad + IV + text)
         case "poly1305":
             return head + IV + ChaCha20Poly1305(KEY).encrypt(nonce, text, aad)
         case "ctr":
