@@ -65,7 +65,7 @@ func (n *Network) copy() Network {
 		own := *link
 		out.Links[dev] = &own
 	}
-	out.Learned, out.Punt = maps.Clone(n.Learned), maps.Clone(n.Punt)
+	out.Punt = maps.Clone(n.Punt) // Learned is never changed in place
 	for dev, groups := range out.Punt {
 		out.Punt[dev] = maps.Clone(groups)
 	}

@@ -4,6 +4,7 @@ package store
 
 import (
 	"encoding/json"
+	"maps"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -52,6 +53,14 @@ func (s *Store) need(p *plan.Plan, state *State, known bool) (from, to int64, er
 			records = state.Model.SAs.Len() + state.Model.Policies.Len() + p.Image.Len()
 		}
 	}
+	var learned int
+	if !maps.Equal(s.learned, state.Model.Learned) {
+		text, err := json.Marshal(state.Model.Learned)
+		if err != nil {
+			return 0, 0, err
+		}
+		learned = len(text)
+	}
 	page := s.db.Info().PageSize
 	err = s.db.View(func(tx *bolt.Tx) error {
 		if bucket := tx.Bucket(restBucket); bucket != nil {
@@ -64,8 +73,8 @@ func (s *Store) need(p *plan.Plan, state *State, known bool) (from, to int64, er
 			changed = min(records, used)
 		}
 		pages := changed + changed/8 + records*recordBytes/page + fewPages
-		// The list of free pages, and the rest, each take pages that follow each other.
-		joined := (8*(free+pages)+whole)/page + fewPages
+		// The list of free pages, the rest, and the hosts, each take pages that follow each other.
+		joined := (8*(free+pages)+whole+learned)/page + fewPages
 		from = tx.Size()
 		to = from + int64(page)*int64(max(pages-free, 0)+joined)
 		return nil

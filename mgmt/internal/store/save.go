@@ -13,14 +13,17 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"sallyport/mgmt/internal/compile"
+	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/plan"
 	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/xfrm"
 )
 
 // writer writes records into a transaction, until something fails.
 type writer struct {
-	tx  *bolt.Tx
-	err error
+	tx      *bolt.Tx
+	learned map[model.NextHop]xfrm.MAC // as they are in the file
+	err     error
 }
 
 // put writes a record; none is removed.
@@ -49,18 +52,27 @@ func (w *writer) json(bucket []byte, key uint64, value any) {
 
 // rest are the small parts of a state.
 func (s *State) rest() rest {
-	return rest{format, s.Generation, s.Model.Network, s.Image.RedHop, s.Image.BlackHop, s.Hops}
+	network := s.Model.Network
+	network.Learned = nil
+	return rest{format, s.Generation, network, s.Image.RedHop, s.Image.BlackHop, s.Hops}
 }
 
 func (w *writer) rest(s *State) {
-	text, err := json.Marshal(s.rest())
-	if err == nil {
-		var bucket *bolt.Bucket
-		if bucket, err = w.tx.CreateBucketIfNotExists(restBucket); err == nil {
-			err = bucket.Put(restKey, text)
+	keep := func(name, key []byte, value any) {
+		text, err := json.Marshal(value)
+		if err == nil {
+			var bucket *bolt.Bucket
+			if bucket, err = w.tx.CreateBucketIfNotExists(name); err == nil {
+				err = bucket.Put(key, text)
+			}
 		}
+		w.err = errors.Join(w.err, err)
 	}
-	w.err = errors.Join(w.err, err)
+	keep(restBucket, restKey, s.rest())
+	if w.tx.Bucket(learnedBucket) == nil || !maps.Equal(w.learned, s.Model.Learned) {
+		keep(learnedBucket, learnedKey, s.Model.Learned)
+		w.learned = s.Model.Learned
+	}
 }
 
 // changes writes what a model has that its origin had not.
@@ -81,8 +93,9 @@ func (w *writer) changes(s *State) {
 }
 
 func (s *Store) update(write func(*writer)) error {
+	w := &writer{learned: s.learned}
 	err := s.db.Update(func(tx *bolt.Tx) error {
-		w := &writer{tx: tx}
+		w.tx = tx
 		write(w)
 		return w.err
 	})
@@ -90,6 +103,7 @@ func (s *Store) update(write func(*writer)) error {
 	if err != nil {
 		return fmt.Errorf("cannot write the state file %s: %w", s.db.Path(), err)
 	}
+	s.learned = w.learned
 	return nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"sallyport/mgmt/internal/compile"
 	"sallyport/mgmt/internal/disk"
 	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/xfrm"
 )
 
 // format changes when an older file can no longer be read. 7 is that of the files of JSON, which
@@ -25,15 +26,18 @@ const format = 8
 // Store is a file, which this process alone has until Close.
 type Store struct {
 	db       *bolt.DB
-	reserved int64 // up to where the file has room that Reserve has asked for; 0: for nothing
+	reserved int64                      // up to where the file has room that Reserve has asked for; 0: for nothing
+	learned  map[model.NextHop]xfrm.MAC // as they are in the file
 }
 
 // The buckets besides those of the image's tables.
 var (
 	sasBucket      = []byte("sas")      // by age
 	policiesBucket = []byte("policies") // by place
-	restBucket     = []byte("rest")     // all else, under one key
+	restBucket     = []byte("rest")     // all else, under one key, but for learned hosts
 	restKey        = []byte("rest")
+	learnedBucket  = []byte("learned") // hosts, under one key: they are many, and seldom change
+	learnedKey     = []byte("learned")
 )
 
 // rest has the small parts of the state.
@@ -76,6 +80,7 @@ func (s *Store) Load() (*State, error) {
 	if err != nil {
 		return nil, errDamaged(s.db.Path(), err)
 	}
+	s.learned = out.Model.Learned
 	return out, nil
 }
 
@@ -93,6 +98,12 @@ func load(tx *bolt.Tx, out *State) error {
 	}
 	out.Generation, out.Model.Network, out.Hops = r.Generation, r.Network, r.Hops
 	out.Image.RedHop, out.Image.BlackHop = r.RedHop, r.BlackHop
+	// A file of before has them in the rest.
+	if hosts := tx.Bucket(learnedBucket); hosts != nil {
+		if err := json.Unmarshal(hosts.Get(learnedKey), &out.Model.Learned); err != nil {
+			return err
+		}
+	}
 	err := each(tx, sasBucket, func(_ uint64, text []byte) error {
 		sa := &model.SA{}
 		if err := json.Unmarshal(text, sa); err != nil {

@@ -135,3 +135,42 @@ func TestSaved(t *testing.T) {
 		t.Errorf("%+v", again)
 	}
 }
+
+// TestLearned: hosts outlive the program, as they were in the last change that had others, and a
+// file of before that has them among the rest gives them.
+func TestLearned(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "box.state")
+	s, err := store.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := s.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := func(n byte) model.NextHop {
+		return model.NextHop{Dev: xfrm.Red, IP: netip.AddrFrom4([4]byte{10, 1, 0, n})}
+	}
+	one := map[model.NextHop]xfrm.MAC{host(1): {2, 0, 0, 0, 0, 1}}
+	two := map[model.NextHop]xfrm.MAC{host(1): {2, 0, 0, 0, 0, 1}, host(2): {2, 0, 0, 0, 0, 2}}
+	for _, learned := range []map[model.NextHop]xfrm.MAC{one, one, two, two, one, nil, two} {
+		state.Model.Learned = learned
+		state.Generation++
+		if err := s.Save(state); err != nil {
+			t.Fatal(err)
+		}
+		again, err := s.Load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(learned) != len(again.Model.Learned) || len(learned) > 0 && !reflect.DeepEqual(again.Model.Learned, learned) || again.Generation != state.Generation {
+			t.Errorf("%v, want %v", again.Model.Learned, learned)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := load(t, path).Model.Learned; !reflect.DeepEqual(got, two) {
+		t.Errorf("%v, want %v", got, two)
+	}
+}
