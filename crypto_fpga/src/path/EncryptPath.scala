@@ -91,7 +91,8 @@ class EncryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
 
   private val prefixes = Module(new PrefixDetour)
   private val fetch = Module(new EncryptFetch(config.saBits, config.suites, PathJob.waiting))
-  private val farm = Module(new LaneFarm(config.lane(encrypt = true), config.lanes, PathJob.waiting, lane, config.selfTest))
+  private val farm =
+    Module(new LaneFarm(config.lane(encrypt = true), config.lanes, PathJob.waiting, lane, config.selfTest))
 
   prefixes.io.in <> io.in
   fetch.io.in <> prefixes.io.bare

@@ -35,8 +35,10 @@ private[selftest] class AnswerLayout(config: LaneConfig) {
   def auth(index: UInt): UInt = choose(index, auths.map(place), addressBits)
 
   /** Where the bytes stand that go into a lane, and those that must come out. */
-  def question(index: UInt): UInt = choose(index, if (config.encrypt) keys.map(_ => 0) else packets.map(place), addressBits)
-  def answer(index: UInt): UInt = choose(index, if (config.encrypt) packets.map(place) else keys.map(_ => 0), addressBits)
+  def question(index: UInt): UInt =
+    choose(index, if (config.encrypt) keys.map(_ => 0) else packets.map(place), addressBits)
+  def answer(index: UInt): UInt =
+    choose(index, if (config.encrypt) packets.map(place) else keys.map(_ => 0), addressBits)
 
   private val packetBytes = answers.map(_.bytes.length)
   private val payloadBytes = answers.map(_ => KnownAnswer.payload.length)

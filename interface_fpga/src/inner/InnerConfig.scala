@@ -16,7 +16,12 @@ import sallyport.iface.chip.InterfaceConfig
  * @param chip     as of the outer chip; the rules are those of the SPD outbound and, as many again,
  *                 inbound, of SAs and of clear packets
  */
-case class InnerConfig(saBits: Int = 10, flowBits: Int = 11, hostBits: Int = 8, chip: InterfaceConfig = InterfaceConfig()) {
+case class InnerConfig(
+    saBits: Int = 10,
+    flowBits: Int = 11,
+    hostBits: Int = 8,
+    chip: InterfaceConfig = InterfaceConfig()
+) {
   require(saBits >= 1 && saBits <= 16, s"saBits is $saBits, but the link carries SA numbers of 1 to 16 bits")
   require(flowBits >= 3 && flowBits <= 18, s"flowBits is $flowBits, but a cuckoo table has 2^3 to 2^18 rows")
   require(hostBits >= 3 && hostBits <= 18, s"hostBits is $hostBits, but a cuckoo table has 2^3 to 2^18 rows")
@@ -40,7 +45,12 @@ object InnerConfig {
    */
   val full: InnerConfig = {
     val chip = InterfaceConfig.full
-    InnerConfig(saBits = 16, flowBits = 16, hostBits = 14, chip = chip.copy(reassembly = chip.reassembly.copy(cells = 2048)))
+    InnerConfig(
+      saBits = 16,
+      flowBits = 16,
+      hostBits = 14,
+      chip = chip.copy(reassembly = chip.reassembly.copy(cells = 2048))
+    )
   }
 
   /** For the first light of a board: a quarter of the SAs. */

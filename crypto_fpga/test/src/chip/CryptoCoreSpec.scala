@@ -94,7 +94,9 @@ class CryptoCoreSpec extends SharedModel[DuplexHarness, CryptoBench] with LongFo
     while (CryptoRegs.SelfTestStatus.running(status) == 1) dut.clock.step(100)
     assert(CryptoRegs.SelfTestStatus.runs(status) == 2 && software.read(CryptoRegs.selfTestFailed) == 0)
     val cycles = software.read(CryptoRegs.selfTestCycles)
-    info(s"${config.lanes} + ${config.lanes} lanes, ${config.suites.length} suites: $first cycles at reset, then $cycles")
+    info(
+      s"${config.lanes} + ${config.lanes} lanes, ${config.suites.length} suites: $first cycles at reset, then $cycles"
+    )
     assert(cycles < 40000)
     assert(counts().isEmpty)
   }

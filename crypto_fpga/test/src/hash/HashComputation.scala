@@ -15,7 +15,6 @@ object HashComputation {
 
   /**
    * A hash of 64-byte blocks with FIPS 180-4's padding, which GB/T 32905 shares.
-   *
    */
   class Hash(kind: HashKind.Type) {
     private val initial = Compression.start(kind)

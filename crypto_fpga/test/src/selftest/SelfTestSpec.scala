@@ -36,7 +36,9 @@ class SelfTestSpec extends SharedModel[DuplexHarness, SelfTestBench] {
     assert(!ready)
     untilReady()
     assert(runs == 1 && failed == (0, 0))
-    info(s"2 + 2 lanes of ${SelfTestSpec.config.suites.length} suites: ${software.read(CryptoRegs.selfTestCycles)} cycles")
+    info(
+      s"2 + 2 lanes of ${SelfTestSpec.config.suites.length} suites: ${software.read(CryptoRegs.selfTestCycles)} cycles"
+    )
     assert(encrypt.receive().isEmpty && decrypt.receive().isEmpty)
     assert(counts().isEmpty)
     configure()
@@ -94,32 +96,33 @@ class SelfTestSpec extends SharedModel[DuplexHarness, SelfTestBench] {
     }
 
   for (fault <- Seq(Fault.mute, Fault.deaf))
-    subtest(s"a lane with the fault `$fault` loses its packets under a name, and the last one closes the path") { bench =>
-      import bench._
-      untilReady()
-      configure()
-      control(bypassEncrypt = 1)
-      for (broken <- 1 to 2) {
-        plant(encrypt, fault)
-        encrypt.send(Seq.fill(20)(red(50)), gap = 12)
-        encrypt.settle(4 * SelfTestSpec.hangCycles)
-        assert(Integer.bitCount(failed._1) == broken && failed._2 == 0)
-        encrypt.receive()
-        val lost = counts()
-        assert(lost("red_rx_packets") == 21 && lost("drop_enc_self_test") > 0)
-        if (broken == 1) passes()
-      }
-      // All, and what would cross in clear too; the other path goes on.
-      val clear = red(60).copy(meta = red(60).meta.copy(bypass = true))
-      assert(exchange(encrypt, Seq(red(80), clear)).isEmpty)
-      assert(counts() == Map("red_rx_packets" -> 2, "drop_enc_self_test" -> 2))
-      val (plain, esp) = traffic(5)
-      assert(exchange(decrypt, esp).map(_.bytes) == plain.map(_.bytes))
-      counts()
-      // A lane that has hung stays out.
-      command()
-      untilDone()
-      assert(failed == (3, 0))
+    subtest(s"a lane with the fault `$fault` loses its packets under a name, and the last one closes the path") {
+      bench =>
+        import bench._
+        untilReady()
+        configure()
+        control(bypassEncrypt = 1)
+        for (broken <- 1 to 2) {
+          plant(encrypt, fault)
+          encrypt.send(Seq.fill(20)(red(50)), gap = 12)
+          encrypt.settle(4 * SelfTestSpec.hangCycles)
+          assert(Integer.bitCount(failed._1) == broken && failed._2 == 0)
+          encrypt.receive()
+          val lost = counts()
+          assert(lost("red_rx_packets") == 21 && lost("drop_enc_self_test") > 0)
+          if (broken == 1) passes()
+        }
+        // All, and what would cross in clear too; the other path goes on.
+        val clear = red(60).copy(meta = red(60).meta.copy(bypass = true))
+        assert(exchange(encrypt, Seq(red(80), clear)).isEmpty)
+        assert(counts() == Map("red_rx_packets" -> 2, "drop_enc_self_test" -> 2))
+        val (plain, esp) = traffic(5)
+        assert(exchange(decrypt, esp).map(_.bytes) == plain.map(_.bytes))
+        counts()
+        // A lane that has hung stays out.
+        command()
+        untilDone()
+        assert(failed == (3, 0))
     }
 
   subtest("an erasure of the keys in a run ends as any, and the run finds the lanes right") { bench =>
