@@ -16,6 +16,7 @@ FILES = {
     "mgmt/internal/suite/list.go": languages.go,
     "mgmt/strongswan/suites.inc": languages.charon,
     "sim/engine/src/model/suite_list.h": languages.cpp,
+    "sim/engine/fuzz/ideal/self_test.h": answers.cpp,
     "sim/python/sallyport/suite_list.py": languages.python,
     "docs/reference/suites.md": languages.markdown,
 }

@@ -82,7 +82,7 @@ def packet(suite: Suite) -> bytes:
 def scala(suites: list[Suite]) -> str:
     def hexes(data: bytes, indent: int) -> str:
         space = " " * indent
-        return " +\n".join(f'{space}"{part}"' for part in textwrap.wrap(data.hex(), 96))
+        return space + f" +\n{space}  ".join(f'"{part}"' for part in textwrap.wrap(data.hex(), 96))
 
     def row(s: Suite) -> str:
         hash_key = _block(s, bytes(16)).hex() if s.mode.name in ("gcm", "gmac") else ""
@@ -111,5 +111,24 @@ def scala(suites: list[Suite]) -> str:
         ",\n".join(map(row, by_number(suites))),
         "  )",
         "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def cpp(_: list[Suite]) -> str:
+    numbers = {"kSpi": (32, SPI), "kSequence": (64, SEQUENCE)}
+    lines = [
+        f"// {LICENCE}",
+        f"// {HEADER}",
+        "#pragma once",
+        "",
+        "#include <cstdint>",
+        "",
+        "// What the packets of the crypto chip's self-test bear.",
+        "namespace sallyport::model::self_test {",
+        "",
+        *[f"inline constexpr uint{bits}_t {name} = 0x{value.hex()};" for name, (bits, value) in numbers.items()],
+        "",
+        "}  // namespace sallyport::model::self_test",
     ]
     return "\n".join(lines) + "\n"

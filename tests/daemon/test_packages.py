@@ -40,7 +40,8 @@ COMMANDS = [
     "config-save",
 ]
 COMMANDS += ["config-show", "counters", "events", "id", "link", "monitor", "neigh", "next-hop", "pair", "pair-maintain"]
-COMMANDS += ["pair-resume", "pair-status", "pair-switch", "punt", "qos", "reassembly", "route", "skip-headers", "xfrm"]
+COMMANDS += ["pair-resume", "pair-status", "pair-switch", "punt", "qos", "reassembly", "route", "selftest"]
+COMMANDS += ["selftest-run", "skip-headers", "xfrm"]
 COMMANDS += ["yang", "yang-delete", "yang-load", "yang-monitor", "yang-show"]
 FILES = {
     "usr/sbin/sallyportd": 0o755,

@@ -24,12 +24,14 @@ from sallyport.progress import Progress, Verbosity
 from sallyport.rfc2544 import plan
 from sallyport.rfc2544.case import Options
 from sallyport.rfc2544.sizes import parse
+from sallyport.simulator import CRYPTO_VARIABLE
 from sallyport.sweep import Cache, ClusterPool, LocalPool, Pool, Trials, Where, cluster
 from sallyport.sweep.cache import key
 from tests.support.replay import sallyport
 from tests.support.runs import WALL
 
-SETUP = Setup({}, suites.parse("aes256gcm16"), threads=1, warmup_ns=5_000, measure_ns=10_000)
+CRYPTO = os.environ.get(CRYPTO_VARIABLE, "rtl")
+SETUP = Setup({}, suites.parse("aes256gcm16"), threads=1, warmup_ns=5_000, measure_ns=10_000, crypto=CRYPTO)
 TESTS, SIZES = ["throughput", "loss"], "64,1400"
 
 
