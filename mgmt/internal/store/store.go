@@ -25,8 +25,9 @@ const format = 8
 
 // Store is a file, which this process alone has until Close.
 type Store struct {
-	db       *bolt.DB
-	reserved int64                      // up to where the file has room that Reserve has asked for; 0: for nothing
+	db *bolt.DB
+	// reserved is up to where the file has room that Reserve has asked for; 0: for nothing.
+	reserved int64
 	learned  map[model.NextHop]xfrm.MAC // as they are in the file
 }
 
